@@ -8,7 +8,7 @@
 static inline const char *hwi_base_name(const char *path)
 {
   const char *slash = strrchr(path, '/');
-  return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+  return slash && slash[1] != '\0' ? slash + 1 : path;
 }
 
 #endif

@@ -25,7 +25,7 @@ int hwi_format_of(const struct hwi_formats *formats, const char *path)
 {
   size_t bytes = strlen(path), longest = 0;
   int found = HWI_FORMAT_UNKNOWN;
-  for (int i = 0; formats->names[i] != NULL; i++) {
+  for (int i = 0; formats->names[i]; i++) {
     size_t suffix_bytes = strlen(formats->suffixes[i]);
     if (suffix_bytes > longest && hwi_has_suffix(path, bytes, formats->suffixes[i]))
       found = i, longest = suffix_bytes;
@@ -36,8 +36,8 @@ int hwi_format_of(const struct hwi_formats *formats, const char *path)
 int hwi_format_refuse(const struct hwi_formats *formats, const char *path, const char *advice)
 {
   struct hwi_line known = {0};
-  for (int i = 0; formats->names[i] != NULL; i++)
-    hwi_line_printf(&known, "%s%s", i == 0 ? "" : formats->names[i + 1] != NULL ? ", " : " and ", formats->suffixes[i]);
+  for (int i = 0; formats->names[i]; i++)
+    hwi_line_printf(&known, "%s%s", i == 0 ? "" : formats->names[i + 1] ? ", " : " and ", formats->suffixes[i]);
   int status = hwi_fail(HWI_EXIT_TROUBLE, "-o %s: its suffix names no format; the known ones are %s%s", path,
                         hwi_line_text(&known), advice);
   hwi_line_release(&known);
@@ -46,7 +46,7 @@ int hwi_format_refuse(const struct hwi_formats *formats, const char *path, const
 
 static bool is_stdout(const char *path)
 {
-  return path == NULL || strcmp(path, "-") == 0;
+  return !path || strcmp(path, "-") == 0;
 }
 
 bool hwi_answer_has_format(const struct hwi_answer *answer)
@@ -85,7 +85,7 @@ static bool is_special(const char *path)
 static char *resolve(const char *path)
 {
   char *target = realpath(path, NULL);
-  return target != NULL || errno != ENOENT ? target : strdup(path);
+  return target || errno != ENOENT ? target : strdup(path);
 }
 
 /* Returns the mode of an existing file, or the mode that open(2) gives a new file. */
@@ -105,7 +105,7 @@ static bool is_recording(const char *path)
 {
   char magic[HW_TRACE_MAGIC_BYTES] = "";
   FILE *file = fopen(path, "re");
-  if (file == NULL)
+  if (!file)
     return false;
   size_t got = fread(magic, 1, sizeof magic, file);
   fclose(file);
@@ -116,7 +116,7 @@ static int open_part(struct hwi_answer_file *to)
 {
   struct stat status;
   to->target = resolve(to->path);
-  if (to->target == NULL)
+  if (!to->target)
     return cannot_write(to->path);
   if (stat(to->target, &status) == 0 && S_ISDIR(status.st_mode)) {
     errno = EISDIR;
@@ -131,7 +131,7 @@ static int open_part(struct hwi_answer_file *to)
   }
   int descriptor = hwi_unfinished_make(to->part);
   to->out = descriptor >= 0 && fchmod(descriptor, mode_of(to->target)) == 0 ? fdopen(descriptor, "w") : NULL;
-  if (to->out != NULL)
+  if (to->out)
     return 0;
   int status_of_failure = cannot_write(to->path);
   if (descriptor >= 0) {
@@ -158,7 +158,7 @@ int hwi_answer_open(struct hwi_answer_file *to, const char *path)
   int status;
   if (is_special(path)) {
     to->out = fopen(path, "we");
-    status = to->out != NULL ? 0 : cannot_write(path);
+    status = to->out ? 0 : cannot_write(path);
   } else {
     status = open_part(to);
   }
@@ -197,13 +197,13 @@ static bool close_written(FILE *out)
 
 int hwi_answer_close(struct hwi_answer_file *to, int status)
 {
-  if (to->path == NULL)
+  if (!to->path)
     return status; /* stdout is checked once, when the program ends */
   if (!close_written(to->out) && status == 0)
     status = cannot_write(to->path);
-  if (to->part != NULL && status == 0 && rename(to->part, to->target) != 0)
+  if (to->part && status == 0 && rename(to->part, to->target) != 0)
     status = cannot_write(to->path);
-  if (to->part != NULL && status != 0)
+  if (to->part && status != 0)
     unlink(to->part);
   hwi_unfinished_end();
   release(to);

@@ -81,7 +81,7 @@ static int print_verdicts(struct hwi_check *check, int format, FILE *out)
 
 static bool has_file(const struct values *values)
 {
-  return values->output != NULL && strcmp(values->output, "-") != 0; /* the result is printed in any case */
+  return values->output && strcmp(values->output, "-") != 0; /* the result is printed in any case */
 }
 
 static int write_file(struct hwi_check *check, const char *path)
@@ -117,7 +117,7 @@ static int report_verdicts(const struct values *values, struct hwi_check *check)
 /* A saved report has no events. What it leaves out belongs to no stack. */
 static struct hwi_check_run run_of(struct hwi_compared *run)
 {
-  if (run->saved != NULL)
+  if (run->saved)
     return (struct hwi_check_run){.profile = run->profile, .rest = run->saved->rest};
   return (struct hwi_check_run){.profile = run->profile, .replayer = hwi_reading_replayer(&run->source)};
 }
@@ -137,7 +137,7 @@ static int check(const struct values *values, const struct hwi_budgets *budgets,
       .names = hwi_reading_names(symbols),
       .baseline_names = hwi_compared_names(&runs[1], symbols),
       .budgets = budgets,
-      .suppressions = suppressions->path != NULL ? suppressions : NULL,
+      .suppressions = suppressions->path ? suppressions : NULL,
       .top = values->top,
       .all_frames = hwi_frames_are_all(values->frames),
   };
@@ -155,10 +155,10 @@ static int check(const struct values *values, const struct hwi_budgets *budgets,
 static int read_runs(const struct values *values, const char *path, struct hwi_compared runs[2])
 {
   int status = hwi_compared_open(&runs[0], &values->reading, path);
-  if (status == 0 && runs[0].saved != NULL)
+  if (status == 0 && runs[0].saved)
     status = hwi_fail(HWI_EXIT_TROUBLE,
                       "%s is a saved report, which can only be the --baseline; check takes a recording", runs[0].path);
-  if (status == 0 && values->baseline != NULL)
+  if (status == 0 && values->baseline)
     status = hwi_compared_open(&runs[1], &values->reading, values->baseline);
   return status;
 }
@@ -184,7 +184,7 @@ static int read_and_check(const struct values *values, const struct hwi_budgets 
 static int read_rules(const struct values *values, struct hwi_budgets *budgets)
 {
   struct hwi_error error = {0};
-  int status = values->rules != NULL ? hwi_budgets_read(budgets, values->rules, &error) : HW_OK;
+  int status = values->rules ? hwi_budgets_read(budgets, values->rules, &error) : HW_OK;
   for (size_t i = 0; i < values->max.count && status == HW_OK; i++)
     status = hwi_budgets_add(budgets, values->max.items[i], &error);
   if (status < 0)

@@ -87,7 +87,7 @@ static int compare(const struct values *values, struct hwi_compare_options wante
 {
   const char *traces[HWI_SIDES + 1] = {NULL};
   for (int side = 0, count = 0; side < HWI_SIDES; side++) {
-    if (hwi_compared_trace(&runs[side]) != NULL)
+    if (hwi_compared_trace(&runs[side]))
       traces[count++] = hwi_compared_trace(&runs[side]);
   }
   struct hwi_symbols *symbols;
@@ -132,7 +132,7 @@ static int compare_on_page(const struct values *values, struct hwi_compared runs
   struct hwi_symbols *symbols;
   struct hwi_report shown[HWI_SIDES];
   for (int side = 0; side < HWI_SIDES; side++)
-    if (runs[side].saved != NULL)
+    if (runs[side].saved)
       return hwi_fail(HWI_EXIT_TROUBLE, "%s: is a saved report; a page needs the recording itself", runs[side].path);
   int status = hwi_reading_symbols(&values->reading,
                                    (const char *const[]){runs[HWI_OLD].path, runs[HWI_NEW].path, NULL}, &symbols);
@@ -151,11 +151,11 @@ static int check_page(const struct values *values)
 {
   if (!hwi_answer_is_page(&values->answer))
     return 0;
-  const char *option = values->threshold != NULL      ? "--threshold"
-                       : values->suppressions != NULL ? "--suppressions"
-                       : values->exit_code            ? "--exit-code"
-                                                      : hwi_ranking_beside_picture(&values->ranking, false);
-  return option != NULL ? hwi_page_refuse(option) : 0;
+  const char *option = values->threshold      ? "--threshold"
+                       : values->suppressions ? "--suppressions"
+                       : values->exit_code    ? "--exit-code"
+                                              : hwi_ranking_beside_picture(&values->ranking, false);
+  return option ? hwi_page_refuse(option) : 0;
 }
 
 /* --- how long calls took --- */
@@ -168,9 +168,9 @@ static int check_durations(const struct values *values)
     return hwi_fail(HWI_EXIT_TROUBLE, "--durations is a table, as text or JSON; to draw them: heapwright report "
                                       "--chart durations");
   const char *other = hwi_ranking_beside_durations(&values->ranking);
-  if (other == NULL)
-    other = values->ranking.report.top != HWI_TOP_DEFAULT ? "--top" : values->threshold != NULL ? "--threshold" : NULL;
-  if (other != NULL)
+  if (!other)
+    other = values->ranking.report.top != HWI_TOP_DEFAULT ? "--top" : values->threshold ? "--threshold" : NULL;
+  if (other)
     return hwi_fail(HWI_EXIT_TROUBLE, "--durations is a table of its own: leave %s out", other);
   if (values->exit_code)
     return hwi_fail(HWI_EXIT_TROUBLE, "times differ from run to run: leave --exit-code out; 'heapwright check --max "
@@ -183,7 +183,7 @@ static int check_durations(const struct values *values)
 /* Refuses what a saved report does not contain. */
 static int check_saved(const struct hwi_compare_options *wanted, const struct hwi_compared *run)
 {
-  if (run->saved == NULL)
+  if (!run->saved)
     return 0;
   if (run->saved->stacks_left_out > 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s: leaves out %" PRIu64 " stacks; save it without --top", run->path,
@@ -242,13 +242,13 @@ static int run(const void *given, int word_count, char **words)
   if (word_count != HWI_SIDES)
     return hwi_fail(HWI_EXIT_TROUBLE, "diff takes two recordings, OLD and NEW, not %d", word_count);
   struct hwi_compare_options wanted = {.report = hwi_ranking_options(&values->ranking)};
-  if (values->threshold != NULL && !parse_threshold(values->threshold, &wanted))
+  if (values->threshold && !parse_threshold(values->threshold, &wanted))
     return hwi_fail(HWI_EXIT_TROUBLE,
                     "--threshold takes a size such as 4096, 64K or 1MB, or a percentage such as 5%%, not '%s'",
                     values->threshold);
   struct hwi_suppressions suppressions;
   status = hwi_suppressing_begin(&suppressions, values->suppressions);
-  wanted.suppressions = values->suppressions != NULL ? &suppressions : NULL;
+  wanted.suppressions = values->suppressions ? &suppressions : NULL;
   if (status == 0)
     status = read_and_compare(values, &wanted, words);
   hwi_suppressing_end(&suppressions, status != HWI_EXIT_TROUBLE);

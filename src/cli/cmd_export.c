@@ -53,26 +53,26 @@ static int unknown_format(const char *name)
 {
   struct hwi_suggestion suggestion;
   hwi_suggestion_init(&suggestion, name, strlen(name));
-  for (const struct hwi_export_format *const *format = hwi_export_formats; *format != NULL; format++)
+  for (const struct hwi_export_format *const *format = hwi_export_formats; *format; format++)
     hwi_suggestion_offer(&suggestion, (*format)->name);
-  if (suggestion.best != NULL)
+  if (suggestion.best)
     return hwi_fail(HWI_EXIT_TROUBLE, "there is no format '%s'; did you mean '%s'?", name, suggestion.best);
   return hwi_fail(HWI_EXIT_TROUBLE, "there is no format '%s'; 'heapwright help export' lists them", name);
 }
 
 static int find_format(const struct values *values, const struct hwi_export_format **format)
 {
-  if (values->output == NULL || values->output[0] == '\0')
+  if (!values->output || values->output[0] == '\0')
     return hwi_fail(HWI_EXIT_TROUBLE, "export needs -o FILE, or -o - for stdout; 'heapwright help export' lists the "
                                       "suffixes of FILE");
-  if (values->format != NULL) {
+  if (values->format) {
     *format = hwi_export_format_named(values->format);
-    return *format != NULL ? 0 : unknown_format(values->format);
+    return *format ? 0 : unknown_format(values->format);
   }
   if (strcmp(values->output, "-") == 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "stdout needs --format NAME; 'heapwright help export' lists the formats");
   *format = hwi_export_format_of(values->output);
-  if (*format != NULL)
+  if (*format)
     return 0;
   return hwi_fail(HWI_EXIT_TROUBLE,
                   "'%s' has no suffix of a format; 'heapwright help export' lists them, and "
@@ -85,14 +85,14 @@ static int check_options(const struct values *values, const struct hwi_export_fo
 {
   if (values->event_stacks != 0 && format != &hwi_export_chrome)
     return hwi_fail(HWI_EXIT_TROUBLE, "--events is for chrome; %s does not use it", format->name);
-  if (values->table == NULL)
+  if (!values->table)
     return 0;
   if (format != &hwi_export_csv)
     return hwi_fail(HWI_EXIT_TROUBLE, "--table is for csv; %s has no separate tables", format->name);
-  if (hwi_table_named(values->table) != NULL)
+  if (hwi_table_named(values->table))
     return 0;
   struct hwi_line names = {0};
-  for (const struct hwi_table *const *table = hwi_tables; *table != NULL; table++)
+  for (const struct hwi_table *const *table = hwi_tables; *table; table++)
     hwi_line_printf(&names, "%s%s", table == hwi_tables ? "" : ", ", (*table)->name);
   int status = hwi_fail(HWI_EXIT_TROUBLE, "there is no table '%s', but %s", values->table, hwi_line_text(&names));
   hwi_line_release(&names);
@@ -102,7 +102,7 @@ static int check_options(const struct values *values, const struct hwi_export_fo
 static int refuse_span(const struct hwi_export_format *format, enum hwi_export_span wanted, const char *why)
 {
   struct hwi_line names = {0};
-  for (const struct hwi_export_format *const *at = hwi_export_formats; *at != NULL; at++) {
+  for (const struct hwi_export_format *const *at = hwi_export_formats; *at; at++) {
     if ((*at)->spans <= wanted)
       hwi_line_printf(&names, "%s%s", names.bytes > 0 ? ", " : "", (*at)->name);
   }
@@ -115,9 +115,9 @@ static int refuse_span(const struct hwi_export_format *format, enum hwi_export_s
  * events. */
 static int check_span(const struct hwi_span_words *span, const struct hwi_export_format *format)
 {
-  if (span->at != NULL && format->spans != HWI_EXPORT_ANY_SPAN)
+  if (span->at && format->spans != HWI_EXPORT_ANY_SPAN)
     return refuse_span(format, HWI_EXPORT_ANY_SPAN, "goes along the time of a run and cannot hold one moment (--at)");
-  if (span->from != NULL && format->spans == HWI_EXPORT_BEGINNINGS)
+  if (span->from && format->spans == HWI_EXPORT_BEGINNINGS)
     return refuse_span(format, HWI_EXPORT_INTERVALS,
                        "holds each block from its allocation on, so that it cannot begin later (--from; --to it can)");
   return 0;
@@ -146,7 +146,7 @@ static int write_compressed(const struct hwi_export_format *format, struct hwi_e
 {
   FILE *out = request->out;
   request->out = hwi_compressed_open(out, compression);
-  if (request->out == NULL)
+  if (!request->out)
     return hwi_export_no_memory(error);
   int status = hwi_export_write(format, request, error);
   int closed = hwi_compressed_close(request->out, out, status == HW_OK ? error : NULL);
@@ -161,7 +161,7 @@ static int write_file(const struct values *values, const struct hwi_export_forma
   enum hwi_compression compression = format->compresses ? HWI_COMPRESSION_NONE : hwi_compression_of(values->output);
   request->out = to->out;
   request->name = values->output;
-  request->path = to->part != NULL ? to->part : values->output;
+  request->path = to->part ? to->part : values->output;
   int status = compression != HWI_COMPRESSION_NONE ? write_compressed(format, request, compression, &error)
                                                    : hwi_export_write(format, request, &error);
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
@@ -238,7 +238,7 @@ static void print_formats(void)
 {
   enum { NAME_CELLS = 11, SUFFIX_CELLS = 19 };
   puts("\nformats, and the suffixes of FILE:");
-  for (const struct hwi_export_format *const *format = hwi_export_formats; *format != NULL; format++)
+  for (const struct hwi_export_format *const *format = hwi_export_formats; *format; format++)
     printf("  %-*s %-*s %s\n", NAME_CELLS, (*format)->name, SUFFIX_CELLS, (*format)->suffixes[0], (*format)->summary);
 }
 

@@ -50,10 +50,10 @@ static int run(const void *given, int word_count, char **words)
   const struct values *values = given;
   if (word_count != 1)
     return hwi_fail(HWI_EXIT_TROUBLE, "import takes one recording, not %d", word_count);
-  if (values->output == NULL || values->output[0] == '\0')
+  if (!values->output || values->output[0] == '\0')
     return hwi_fail(HWI_EXIT_TROUBLE, "import needs -o FILE; to pack %s in its place, name it again", words[0]);
   const struct hwi_foreign_format *foreign = hwi_foreign_format_of(words[0]);
-  if (foreign != NULL)
+  if (foreign)
     return import_foreign(foreign, words[0], values->output);
   struct hwi_imported imported;
   struct hwi_error error = {0};

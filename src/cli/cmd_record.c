@@ -93,7 +93,7 @@ static void say_totals(const struct hwi_launched *launched)
 static const char *shorten(const char *path)
 {
   char *here = realpath(".", NULL);
-  size_t bytes = here != NULL ? strlen(here) : 0;
+  size_t bytes = here ? strlen(here) : 0;
   bool is_below = bytes > 1 && strncmp(path, here, bytes) == 0 && path[bytes] == '/' && path[bytes + 1] != '-';
   free(here);
   return is_below ? path + bytes + 1 : path;
@@ -154,7 +154,7 @@ static void say_troubles(const struct hwi_monitor_outcome *outcome)
 
 static void say_end(const struct hwi_launched *launched)
 {
-  if (launched->name == NULL) {
+  if (!launched->name) {
     if (launched->obstacle == HWI_OBSTACLE_NONE)
       hwi_warn(
           "nothing was recorded: no process allocated memory through malloc or operator new, or none was chosen, or a "
@@ -193,7 +193,7 @@ static const char *wrong_value(const struct values *values)
     return "--max-size takes at least 4M";
   if (values->duration_ns == 0)
     return "--duration must be more than 0; --paused begins without recording";
-  if (values->only_process != NULL && values->only_process[0] == '\0')
+  if (values->only_process && values->only_process[0] == '\0')
     return "--only-process takes the name of a program, with * and ?";
   if (values->output[0] == '\0')
     return "-o takes the name of a file";
@@ -204,7 +204,7 @@ static int run(const void *given, int word_count, char **words)
 {
   const struct values *values = given;
   const char *wrong = wrong_value(values);
-  if (wrong != NULL)
+  if (wrong)
     return hwi_fail(HWI_EXIT_LAUNCHER, "%s", wrong);
   if (word_count == 0)
     return hwi_fail(HWI_EXIT_LAUNCHER, "which command? heapwright record [options] [--] COMMAND [ARG...]");
@@ -231,7 +231,7 @@ static int run(const void *given, int word_count, char **words)
     hwi_fail(0, "%s", launched.error.text);
   else
     say_troubles(&launched.outcome);
-  if (launched.started && launched.name != NULL && values->keep_files)
+  if (launched.started && launched.name && values->keep_files)
     hwi_keep_files(launched.name, values->quiet);
   if (launched.started && !values->quiet)
     say_end(&launched);

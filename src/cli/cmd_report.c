@@ -78,9 +78,9 @@ static int check_pictures(const struct values *values)
   bool is_plot = hwi_answer_is_plot(&values->answer), is_page = hwi_answer_is_page(&values->answer);
   const struct hwi_span_words *span = &values->span;
   const char *option = is_plot || is_page ? hwi_ranking_beside_picture(&values->ranking, is_plot) : NULL;
-  if (is_page && (span->from != NULL || span->to != NULL || span->at != NULL))
-    option = span->from != NULL ? "--from" : span->to != NULL ? "--to" : "--at";
-  if (option == NULL)
+  if (is_page && (span->from || span->to || span->at))
+    option = span->from ? "--from" : span->to ? "--to" : "--at";
+  if (!option)
     return 0;
   if (is_plot)
     return hwi_fail(HWI_EXIT_TROUBLE,
@@ -110,7 +110,7 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
   struct hwi_profile *profile;
   struct hwi_symbols *symbols;
   char found[HWI_READING_PATH_BYTES];
-  int status = hwi_reading_find(path != NULL ? path : ".", found, sizeof found);
+  int status = hwi_reading_find(path ? path : ".", found, sizeof found);
   if (status == 0)
     status = hwi_span_profile(&values->span, &values->reading, found, &profile);
   if (status != 0)
@@ -127,7 +127,7 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
                                 .replayer = hwi_reading_replayer(&source),
                                 .trace = path,
                                 .pid = (uint32_t)values->reading.pid,
-                                .suppressions = suppressions->path != NULL ? suppressions : NULL};
+                                .suppressions = suppressions->path ? suppressions : NULL};
     if (hwi_answer_is_plot(&values->answer))
       status = draw_plot(values, &report, out);
     else if (hwi_answer_is_page(&values->answer))
@@ -147,11 +147,11 @@ static int check_answer(struct hwi_answer *answer, const char *trace)
   if (hwi_answer_has_format(answer))
     return hwi_answer_check(answer);
   const struct hwi_export_format *format = hwi_export_format_of(answer->path);
-  if (format == NULL)
+  if (!format)
     return hwi_answer_check(answer);
   struct hwi_line command = {0};
   hwi_line_puts(&command, "heapwright export ");
-  if (trace != NULL) {
+  if (trace) {
     hwi_line_shell_word(&command, trace);
     hwi_line_puts(&command, " ");
   }
@@ -174,7 +174,7 @@ static int check_rss(const struct values *values)
       report->by != HWI_BY_STACK || hwi_report_is_narrowed(report))
     return hwi_fail(HWI_EXIT_TROUBLE, "--rss is a table of the process's memory, not of stacks: leave --by, --tree, "
                                       "--leaks, --lifetimes, --resizes and filters out");
-  if (span->from != NULL || span->to != NULL || span->at != NULL)
+  if (span->from || span->to || span->at)
     return hwi_fail(HWI_EXIT_TROUBLE, "--rss is of the whole run: leave --from, --to and --at out");
   return 0;
 }
@@ -183,9 +183,9 @@ static int check_durations(const struct values *values)
 {
   const struct hwi_report_options *report = &values->ranking.report;
   const char *other = hwi_ranking_beside_durations(&values->ranking);
-  if (report->durations && other != NULL)
+  if (report->durations && other)
     return hwi_fail(HWI_EXIT_TROUBLE, "--durations is a table of its own: leave %s out", other);
-  if (report->durations && values->span.at != NULL)
+  if (report->durations && values->span.at)
     return hwi_fail(HWI_EXIT_TROUBLE, "--at shows a moment, in which no call ends: ask for an interval with --from "
                                       "and --to");
   return 0;

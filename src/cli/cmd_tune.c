@@ -39,7 +39,7 @@ static int read_margin(const char *text, uint64_t *percent)
 {
   char *end;
   *percent = HWI_TUNE_MARGIN_DEFAULT;
-  if (text == NULL)
+  if (!text)
     return 0;
   *percent = strtoull(text, &end, 10);
   if (*text < '0' || *text > '9' || (*end != '\0' && strcmp(end, "%") != 0) || *percent > HWI_TUNE_MARGIN_MAX)

@@ -21,7 +21,7 @@ int hwi_compared_open(struct hwi_compared *run, const struct hwi_reading *readin
 
 void hwi_compared_close(struct hwi_compared *run)
 {
-  if (run->recorded != NULL)
+  if (run->recorded)
     hwi_profile_destroy(run->recorded);
   hwi_saved_destroy(run->saved);
   *run = (struct hwi_compared){0};
@@ -29,10 +29,10 @@ void hwi_compared_close(struct hwi_compared *run)
 
 struct hwi_names hwi_compared_names(const struct hwi_compared *run, struct hwi_symbols *symbols)
 {
-  return run->saved != NULL ? run->saved->names : hwi_reading_names(symbols);
+  return run->saved ? run->saved->names : hwi_reading_names(symbols);
 }
 
 const char *hwi_compared_trace(const struct hwi_compared *run)
 {
-  return run->recorded != NULL ? run->path : NULL;
+  return run->recorded ? run->path : NULL;
 }

@@ -19,7 +19,7 @@ static const char *const known[] = {
 int hwi_environment_check(char **environment)
 {
   int warnings = 0;
-  for (; *environment != NULL; environment++) {
+  for (; *environment; environment++) {
     if (strncmp(*environment, prefix, sizeof prefix - 1) != 0)
       continue;
     size_t bytes = strcspn(*environment, "=");
@@ -32,7 +32,7 @@ int hwi_environment_check(char **environment)
     }
     if (found)
       continue;
-    bool near = suggestion.best != NULL;
+    bool near = suggestion.best;
     hwi_warn("the environment variable %.*s is none of heapwright's and has no effect%s%s%s", (int)bytes, *environment,
              near ? "; did you mean " : "", near ? suggestion.best : "", near ? "?" : "");
     warnings++;

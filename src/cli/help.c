@@ -14,7 +14,7 @@ void hwi_help_all(FILE *out)
         "\n"
         "usage: heapwright COMMAND [options] ...\n\n",
         out);
-  for (const struct hwi_command *const *command = hwi_commands; *command != NULL; command++)
+  for (const struct hwi_command *const *command = hwi_commands; *command; command++)
     fprintf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
   fputs("\n"
         "heapwright help COMMAND explains a command; heapwright --version prints the version.\n"
@@ -34,10 +34,10 @@ static void print_option(const struct hwi_option *option)
     hwi_line_printf(&line, "      --%s", option->name);
   bool maybe = option->kind == HWI_OPTION_MAYBE;
   if (option->kind == HWI_OPTION_CHOICE || maybe) {
-    for (const char *const *choice = option->choices; *choice != NULL; choice++)
+    for (const char *const *choice = option->choices; *choice; choice++)
       hwi_line_printf(&line, "%s%s", choice > option->choices ? "|" : maybe ? "[=" : " ", *choice);
     hwi_line_puts(&line, maybe ? "]" : "");
-  } else if (option->value != NULL) {
+  } else if (option->value) {
     hwi_line_printf(&line, " %s", option->value);
   }
   if (line.bytes > HELP_COLUMN - 2)
@@ -45,11 +45,11 @@ static void print_option(const struct hwi_option *option)
   hwi_line_pad(&line, HELP_COLUMN);
   fputs(hwi_line_text(&line), stdout);
   hwi_line_release(&line);
-  for (const char *text = option->help; text != NULL;) {
+  for (const char *text = option->help; text;) {
     size_t bytes = strcspn(text, "\n");
     printf("%.*s\n", (int)bytes, text);
     text = text[bytes] == '\n' ? text + bytes + 1 : NULL;
-    if (text != NULL)
+    if (text)
       printf("%*s", HELP_COLUMN, "");
   }
 }
@@ -59,11 +59,11 @@ void hwi_help_command(const struct hwi_command *command)
   bool asks = command->summary[strlen(command->summary) - 1] == '?';
   printf("usage: heapwright %s %s\n\n%c%s%s\n\noptions:\n", command->name, command->usage,
          toupper((unsigned char)command->summary[0]), command->summary + 1, asks ? "" : ".");
-  for (const struct hwi_option *option = command->options; option->name != NULL; option++)
+  for (const struct hwi_option *option = command->options; option->name; option++)
     print_option(option);
   printf("  -h, --%-*s%s\n", HELP_COLUMN - 8, "help", "this text");
   if (*command->details != '\0')
     printf("\n%s", command->details);
-  if (command->print_more != NULL)
+  if (command->print_more)
     command->print_more();
 }

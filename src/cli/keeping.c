@@ -14,7 +14,7 @@
 /* [vdso] and similar modules are not files. */
 static bool is_file(const struct hwi_profile_module *module)
 {
-  return module->path != NULL && module->path[0] == '/';
+  return module->path && module->path[0] == '/';
 }
 
 static int keep_all(struct hwi_kept_files *files, const char *folder, const struct hwi_profile *profile,
@@ -52,8 +52,8 @@ void hwi_keep_files(const char *path, bool quiet)
   struct hwi_profile *profile = NULL;
   const struct hwi_profile_options all = {.images = HWI_IMAGES_ALL};
   char *folder = hwi_kept_files_folder(path);
-  int status = folder != NULL ? hwi_profile_create(&profile, path, &all, &error)
-                              : hwi_error_set(&error, HW_ERR_MEMORY, "no memory to keep the files that ran");
+  int status = folder ? hwi_profile_create(&profile, path, &all, &error)
+                      : hwi_error_set(&error, HW_ERR_MEMORY, "no memory to keep the files that ran");
   if (status == HW_OK) {
     status = keep_all(&files, folder, profile, &error);
     hwi_profile_destroy(profile);

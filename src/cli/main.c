@@ -13,7 +13,7 @@ extern char **environ;
 
 static const struct hwi_command *find_command(const char *name)
 {
-  for (const struct hwi_command *const *command = hwi_commands; *command != NULL; command++) {
+  for (const struct hwi_command *const *command = hwi_commands; *command; command++) {
     if (strcmp((*command)->name, name) == 0)
       return *command;
   }
@@ -24,12 +24,12 @@ static int unknown_command(const char *name)
 {
   struct hwi_suggestion suggestion;
   hwi_suggestion_init(&suggestion, name, strlen(name));
-  for (const struct hwi_command *const *command = hwi_commands; *command != NULL; command++)
+  for (const struct hwi_command *const *command = hwi_commands; *command; command++)
     hwi_suggestion_offer(&suggestion, (*command)->name);
   hwi_suggestion_offer(&suggestion, "help");
   if (name[0] == '-')
     return hwi_fail(HWI_EXIT_TROUBLE, "unknown option %s; a command comes first: 'heapwright help' lists them", name);
-  if (suggestion.best != NULL)
+  if (suggestion.best)
     return hwi_fail(HWI_EXIT_TROUBLE, "there is no command '%s'; did you mean '%s'?", name, suggestion.best);
   return hwi_fail(HWI_EXIT_TROUBLE, "there is no command '%s'; 'heapwright help' lists them", name);
 }
@@ -44,12 +44,12 @@ static int close_stdout(int status)
 
 static int help(const char *name)
 {
-  if (name == NULL) {
+  if (!name) {
     hwi_help_all(stdout);
     return close_stdout(HWI_EXIT_OK);
   }
   const struct hwi_command *command = find_command(name);
-  if (command == NULL)
+  if (!command)
     return unknown_command(name);
   hwi_help_command(command);
   return close_stdout(HWI_EXIT_OK);
@@ -83,5 +83,5 @@ int main(int argc, char **argv)
     return close_stdout(HWI_EXIT_OK);
   }
   const struct hwi_command *command = find_command(name);
-  return command != NULL ? run_command(command, argv + 2) : unknown_command(name);
+  return command ? run_command(command, argv + 2) : unknown_command(name);
 }

@@ -40,11 +40,11 @@ static int wrong_choice(const struct parser *parser, const struct hwi_option *op
   struct hwi_line list = {0};
   struct hwi_suggestion suggestion;
   hwi_suggestion_init(&suggestion, value, strlen(value));
-  for (const char *const *choice = option->choices; *choice != NULL; choice++) {
+  for (const char *const *choice = option->choices; *choice; choice++) {
     hwi_line_printf(&list, "%s%s", choice > option->choices ? ", " : "", *choice);
     hwi_suggestion_offer(&suggestion, *choice);
   }
-  bool near = suggestion.best != NULL;
+  bool near = suggestion.best;
   int status = hwi_fail(parser->command->usage_status, "--%s takes one of %s, not '%s'%s%s%s", option->name,
                         hwi_line_text(&list), value, near ? "; did you mean '" : "", near ? suggestion.best : "",
                         near ? "'?" : "");
@@ -54,7 +54,7 @@ static int wrong_choice(const struct parser *parser, const struct hwi_option *op
 
 static int store_choice(const struct parser *parser, const struct hwi_option *option, const char *value, int *field)
 {
-  for (int i = 0; option->choices[i] != NULL; i++) {
+  for (int i = 0; option->choices[i]; i++) {
     if (strcmp(option->choices[i], value) == 0) {
       *field = i;
       return 0;
@@ -91,7 +91,7 @@ static int store(const struct parser *parser, const struct hwi_option *option, c
     *(int *)field = option->preset;
     return 0;
   case HWI_OPTION_MAYBE:
-    if (value != NULL)
+    if (value)
       return store_choice(parser, option, value, field);
     *(int *)field = option->preset;
     return 0;
@@ -123,11 +123,11 @@ static int unknown_long(const struct parser *parser, const char *name, size_t na
 {
   struct hwi_suggestion suggestion;
   hwi_suggestion_init(&suggestion, name, name_bytes);
-  for (const struct hwi_option *option = parser->command->options; option->name != NULL; option++)
+  for (const struct hwi_option *option = parser->command->options; option->name; option++)
     hwi_suggestion_offer(&suggestion, option->name);
   hwi_suggestion_offer(&suggestion, "help");
   const char *command = parser->command->name;
-  if (suggestion.best != NULL)
+  if (suggestion.best)
     return hwi_fail(parser->command->usage_status, "%s has no option --%.*s; did you mean --%s?", command,
                     (int)name_bytes, name, suggestion.best);
   return hwi_fail(parser->command->usage_status, "%s has no option --%.*s; 'heapwright help %s' lists them", command,
@@ -136,7 +136,7 @@ static int unknown_long(const struct parser *parser, const char *name, size_t na
 
 static bool is_choice(const struct hwi_option *option, const char *word)
 {
-  for (int i = 0; word != NULL && option->choices[i] != NULL; i++) {
+  for (int i = 0; word && option->choices[i]; i++) {
     if (strcmp(option->choices[i], word) == 0)
       return true;
   }
@@ -148,17 +148,17 @@ static int apply(struct parser *parser, const struct hwi_option *option, bool is
 {
   char buffer[SPELLED_BYTES];
   if (needs_value(option)) {
-    if (value == NULL)
+    if (!value)
       value = *parser->next;
-    if (value == NULL)
+    if (!value)
       return hwi_fail(parser->command->usage_status, "%s needs a value: %s %s", spelled(option, is_short, buffer),
-                      buffer, option->value != NULL ? option->value : "...");
+                      buffer, option->value ? option->value : "...");
     if (value == *parser->next)
       parser->next++;
   } else if (option->kind == HWI_OPTION_MAYBE) {
-    if (value == NULL && is_choice(option, *parser->next))
+    if (!value && is_choice(option, *parser->next))
       value = *parser->next++;
-  } else if (value != NULL) {
+  } else if (value) {
     return hwi_fail(parser->command->usage_status, "%s takes no value", spelled(option, is_short, buffer));
   }
   return store(parser, option, value);
@@ -168,7 +168,7 @@ static int parse_long(struct parser *parser, const char *text)
 {
   size_t name_bytes = strcspn(text, "=");
   const char *value = text[name_bytes] == '=' ? text + name_bytes + 1 : NULL;
-  for (const struct hwi_option *option = parser->command->options; option->name != NULL; option++) {
+  for (const struct hwi_option *option = parser->command->options; option->name; option++) {
     if (strlen(option->name) == name_bytes && memcmp(option->name, text, name_bytes) == 0)
       return apply(parser, option, false, value);
   }
@@ -181,7 +181,7 @@ static int parse_long(struct parser *parser, const char *text)
 
 static const struct hwi_option *find_letter(const struct parser *parser, char letter)
 {
-  for (const struct hwi_option *option = parser->command->options; option->name != NULL; option++) {
+  for (const struct hwi_option *option = parser->command->options; option->name; option++) {
     if (option->letter == letter)
       return option;
   }
@@ -192,11 +192,11 @@ static int parse_short(struct parser *parser, const char *letters)
 {
   for (; *letters != '\0' && !parser->parsed->help; letters++) {
     const struct hwi_option *option = find_letter(parser, *letters);
-    if (option == NULL && *letters == 'h') {
+    if (!option && *letters == 'h') {
       parser->parsed->help = true;
       return 0;
     }
-    if (option == NULL)
+    if (!option)
       return hwi_fail(parser->command->usage_status, "%s has no option -%c; 'heapwright help %s' lists them",
                       parser->command->name, *letters, parser->command->name);
     bool valued = needs_value(option);
@@ -210,12 +210,12 @@ static int parse_short(struct parser *parser, const char *letters)
 int hwi_options_parse(const struct hwi_command *command, char **argv, struct hwi_parsed *parsed)
 {
   *parsed = (struct hwi_parsed){.words = argv, .values = malloc(command->values_bytes)};
-  if (parsed->values == NULL)
+  if (!parsed->values)
     return hwi_fail(HWI_EXIT_TROUBLE, "no memory");
   memcpy(parsed->values, command->defaults, command->values_bytes);
   struct parser parser = {.command = command, .next = argv, .parsed = parsed};
   bool only_words = false;
-  while (*parser.next != NULL && !parsed->help) {
+  while (*parser.next && !parsed->help) {
     char *text = *parser.next++;
     int status = 0;
     if (only_words || text[0] != '-' || text[1] == '\0') {

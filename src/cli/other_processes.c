@@ -7,7 +7,7 @@
 
 static uint32_t pid_of(const struct hwi_profile *profile, uint32_t image)
 {
-  return profile->images[image].info != NULL ? profile->images[image].info->header.pid : 0;
+  return profile->images[image].info ? profile->images[image].info->header.pid : 0;
 }
 
 static bool has(const struct hwi_other_processes *others, uint32_t pid)
@@ -42,7 +42,7 @@ void hwi_other_processes_init(struct hwi_other_processes *others, const struct h
   const struct hwi_image *largest = hwi_largest_image(report->profile, &counted);
   uint32_t shown = counted == 1 ? largest->info->header.pid : 0;
   *others = (struct hwi_other_processes){.report = report, .source = *source};
-  if (source->reading->pid != 0 || largest == NULL)
+  if (source->reading->pid != 0 || !largest)
     return;
   while (others->count < HWI_PAGE_OTHERS_MAX) {
     uint32_t pid = find_next(others, shown);

@@ -9,9 +9,9 @@ static int unknown_chart(const char *word, size_t bytes)
 {
   struct hwi_suggestion suggestion;
   hwi_suggestion_init(&suggestion, word, bytes);
-  for (const char *const *name = hwi_chart_names; *name != NULL; name++)
+  for (const char *const *name = hwi_chart_names; *name; name++)
     hwi_suggestion_offer(&suggestion, *name);
-  if (suggestion.best != NULL)
+  if (suggestion.best)
     return hwi_fail(HWI_EXIT_TROUBLE, "--chart: there is no chart '%.*s'; did you mean '%s'?", (int)bytes, word,
                     suggestion.best);
   return hwi_fail(
@@ -39,7 +39,7 @@ static int add_chart(struct hwi_plotting *plotting, const char *word, size_t byt
 
 int hwi_plotting_check(struct hwi_plotting *plotting, const struct hwi_answer *answer)
 {
-  if (plotting->words == NULL)
+  if (!plotting->words)
     return 0;
   if (!hwi_answer_is_plot(answer))
     return hwi_fail(HWI_EXIT_TROUBLE, "--chart needs a file to draw to: -o FILE.pdf, .svg, .png or .gp");

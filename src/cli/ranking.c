@@ -55,7 +55,7 @@ static bool parse_share(const char *share, double *percent)
 int hwi_ranking_share(struct hwi_ranking *ranking, const char *share)
 {
   enum { PERCENT_MAX = 100 };
-  if (share == NULL)
+  if (!share)
     return 0;
   double *percent = &ranking->report.min_share;
   if (!parse_share(share, percent) || *percent > PERCENT_MAX)

@@ -107,7 +107,7 @@ static struct hwi_profile_options begin_reading(const struct hwi_reading *readin
 static int fail_to_read(const char *path, const struct hwi_error *error)
 {
   const struct hwi_foreign_format *foreign = error->status == HW_ERR_NOT_A_TRACE ? hwi_foreign_format_of(path) : NULL;
-  if (foreign != NULL)
+  if (foreign)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s is a recording of %s; make a trace of it with: heapwright import %s -o FILE",
                     path, foreign->tool, path);
   return hwi_fail(HWI_EXIT_TROUBLE, "%s", error->text);
@@ -160,8 +160,8 @@ static int add_kept_files(struct hwi_symbols *symbols, const char *path, struct 
   if (hwi_reading_find(path, found, sizeof found) != 0)
     return HW_OK;
   char *folder = hwi_kept_files_folder(found);
-  int status = folder != NULL ? hwi_symbols_add_debug_dir(symbols, folder, error)
-                              : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  int status =
+      folder ? hwi_symbols_add_debug_dir(symbols, folder, error) : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   free(folder);
   return status;
 }
@@ -170,7 +170,7 @@ int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *pa
 {
   struct hwi_error error = {0};
   int status = hwi_symbols_create(symbols, &error);
-  for (; *paths != NULL && status == HW_OK; paths++) {
+  for (; *paths && status == HW_OK; paths++) {
     status = add_kept_files(*symbols, *paths, &error);
     if (status < 0)
       hwi_symbols_destroy(*symbols);

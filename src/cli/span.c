@@ -13,16 +13,16 @@
 
 static bool is_given(const struct hwi_span_words *words)
 {
-  return words->from != NULL || words->to != NULL || words->at != NULL;
+  return words->from || words->to || words->at;
 }
 
 int hwi_span_check(const struct hwi_span_words *words, int cost)
 {
   bool is_live = cost == HWI_COST_DEFAULT || cost == HWI_COST_PEAK || cost == HWI_COST_LIVE;
-  if (words->at != NULL && !is_live) /* only live blocks are known for a moment */
+  if (words->at && !is_live) /* only live blocks are known for a moment */
     return hwi_fail(HWI_EXIT_TROUBLE, "--at shows what was live: leave --cost out, or ask for an interval with --from "
                                       "and --to");
-  if (words->at != NULL && (words->from != NULL || words->to != NULL))
+  if (words->at && (words->from || words->to))
     return hwi_fail(HWI_EXIT_TROUBLE, "--at shows a moment, --from and --to an interval: leave one of them out");
   return 0;
 }
@@ -30,14 +30,14 @@ int hwi_span_check(const struct hwi_span_words *words, int cost)
 static bool is_time(const char *word)
 {
   uint64_t ns;
-  return word == NULL || hwi_duration_parse(word, &ns);
+  return !word || hwi_duration_parse(word, &ns);
 }
 
 /* Sets *ns, unless `word` is NULL. `profile` is of the whole run; a plain time does not need it. */
 static int find(const struct hwi_profile *profile, const char *option, const char *word, uint64_t *ns)
 {
   struct hwi_error error = {0};
-  if (word == NULL || hwi_duration_parse(word, ns))
+  if (!word || hwi_duration_parse(word, ns))
     return 0;
   if (hwi_moment_find(profile, word, ns, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", option, error.text);
@@ -48,7 +48,7 @@ static int find_moment(const struct hwi_profile *profile, const char *word, stru
 {
   *span = (struct hwi_span){.kind = HWI_SPAN_MOMENT};
   int status = find(profile, "--at", word, &span->from_ns);
-  if (status == 0 && profile != NULL && span->from_ns > profile->duration_ns)
+  if (status == 0 && profile && span->from_ns > profile->duration_ns)
     span->from_ns = profile->duration_ns; /* the end */
   if (strcmp(word, "peak") == 0)
     span->bytes = profile->totals.peak_bytes;
@@ -57,7 +57,7 @@ static int find_moment(const struct hwi_profile *profile, const char *word, stru
 
 static int find_span(const struct hwi_profile *profile, const struct hwi_span_words *words, struct hwi_span *span)
 {
-  if (words->at != NULL)
+  if (words->at)
     return find_moment(profile, words->at, span);
   *span = (struct hwi_span){.kind = HWI_SPAN_INTERVAL, .to_ns = UINT64_MAX};
   int status = find(profile, "--from", words->from, &span->from_ns);
@@ -72,9 +72,9 @@ static int check_start(const struct hwi_span_words *words, const struct hwi_prof
 {
   if (profile->span.from_ns <= profile->duration_ns)
     return 0;
-  const char *option = words->at != NULL ? "--at" : "--from";
-  return hwi_fail(HWI_EXIT_TROUBLE, "%s %s: the recording ends at %s", option,
-                  words->at != NULL ? words->at : words->from, hwi_time_text(profile->duration_ns).text);
+  const char *option = words->at ? "--at" : "--from";
+  return hwi_fail(HWI_EXIT_TROUBLE, "%s %s: the recording ends at %s", option, words->at ? words->at : words->from,
+                  hwi_time_text(profile->duration_ns).text);
 }
 
 int hwi_span_profile(const struct hwi_span_words *words, const struct hwi_reading *reading, const char *path,

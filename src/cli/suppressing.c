@@ -3,7 +3,7 @@
 
 int hwi_suppressing_check(const char *path, bool leaks)
 {
-  if (path == NULL || leaks)
+  if (!path || leaks)
     return 0;
   return hwi_fail(HWI_EXIT_TROUBLE, "--suppressions is about unfreed blocks: add --leaks");
 }
@@ -12,7 +12,7 @@ int hwi_suppressing_begin(struct hwi_suppressions *suppressions, const char *pat
 {
   *suppressions = (struct hwi_suppressions){0};
   struct hwi_error error = {0};
-  if (path == NULL || hwi_suppressions_read(suppressions, path, &error) == HW_OK)
+  if (!path || hwi_suppressions_read(suppressions, path, &error) == HW_OK)
     return 0;
   return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
 }

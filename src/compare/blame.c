@@ -12,7 +12,7 @@ enum { CRUMB_SHARE = 200 }; /* stacks below 1/200 of the whole are not blamed */
 /* Returns the figure or the growth by stack, depending on the rule. */
 static const uint64_t *parts_of(const struct hwi_verdict *verdict)
 {
-  return verdict->growth != NULL ? verdict->growth : verdict->measure->by_stack;
+  return verdict->growth ? verdict->growth : verdict->measure->by_stack;
 }
 
 static bool is_of_time(const struct hwi_verdict *verdict)
@@ -30,11 +30,11 @@ static uint32_t *rank(const struct hwi_check *check, const struct hwi_verdict *v
   struct hwi_keyed *keyed = hwi_large_calloc((size_t)all + 1, sizeof *keyed);
   uint32_t *stacks = calloc((size_t)all + 1, sizeof *stacks);
   *count = 0;
-  for (uint32_t i = 1; i < all && keyed != NULL && parts != NULL; i++) {
+  for (uint32_t i = 1; i < all && keyed && parts; i++) {
     if (parts[i] > least)
       keyed[(*count)++] = (struct hwi_keyed){parts[i], i};
   }
-  bool done = keyed != NULL && stacks != NULL && hwi_keyed_sort(keyed, *count);
+  bool done = keyed && stacks && hwi_keyed_sort(keyed, *count);
   for (uint32_t i = 0; i < *count && done; i++)
     stacks[i] = keyed[i].item;
   free(keyed);
@@ -56,7 +56,7 @@ static void add(struct hwi_blames *blames, const struct hwi_verdict *verdict, co
     return;
   for (uint32_t i = 0; i < group->count; i++) {
     blame.figure += verdict->measure->by_stack[group->stacks[i]];
-    blame.growth += verdict->growth != NULL ? verdict->growth[group->stacks[i]] : 0;
+    blame.growth += verdict->growth ? verdict->growth[group->stacks[i]] : 0;
   }
   blames->items[blames->count++] = blame;
 }
@@ -84,10 +84,10 @@ int hwi_blames_init(struct hwi_blames *blames, const struct hwi_check *check, co
   uint32_t *stacks = rank(check, verdict, &ranking.count);
   ranking.stacks = stacks;
   *blames = (struct hwi_blames){.items = calloc(check->top + 1, sizeof *blames->items), .whole = figure};
-  if (verdict->growth != NULL)
+  if (verdict->growth)
     blames->whole = figure > verdict->baseline ? figure - verdict->baseline : 0;
   int status = HW_OK;
-  if (stacks == NULL || blames->items == NULL)
+  if (!stacks || !blames->items)
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the stacks to blame");
   else
     status = find(blames, check, verdict, &ranking, error);

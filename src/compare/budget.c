@@ -77,7 +77,7 @@ static int wrong(const struct hwi_budget *budget, const char *what, const char *
 static int unknown(const struct hwi_budget *budget, const char *what, const struct hwi_suggestion *suggestion,
                    const char *known, struct hwi_error *error)
 {
-  if (suggestion->best != NULL)
+  if (suggestion->best)
     return hwi_error_set(error, HW_ERR_USAGE, "rule '%.150s': there is no %s '%.60s'; did you mean '%s'?", budget->text,
                          what, suggestion->word, suggestion->best);
   return hwi_error_set(error, HW_ERR_USAGE, "rule '%.150s': there is no %s '%.60s'; there are %s", budget->text, what,
@@ -152,11 +152,11 @@ static int parse_filter(struct hwi_budget *budget, char *text, struct hwi_error 
 static int parse_filters(struct hwi_budget *budget, char *text, struct hwi_error *error)
 {
   int status = HW_OK;
-  for (char *at = text, *next; at != NULL && status == HW_OK; at = next) {
+  for (char *at = text, *next; at && status == HW_OK; at = next) {
     next = strchr(at, ',');
-    while (next != NULL && !begins_filter(next + 1))
+    while (next && !begins_filter(next + 1))
       next = strchr(next + 1, ',');
-    if (next != NULL)
+    if (next)
       *next++ = '\0';
     status = parse_filter(budget, at, error);
   }
@@ -168,7 +168,7 @@ static bool parse_figure(const char *text, uint64_t *figure)
 {
   if (hwi_size_parse(text, figure))
     return true;
-  if (*text == '\0' || strspn(text, "0123456789.eE+") != strlen(text) || strchr("0123456789", *text) == NULL)
+  if (*text == '\0' || strspn(text, "0123456789.eE+") != strlen(text) || !strchr("0123456789", *text))
     return false;
   char *end;
   errno = 0;
@@ -204,9 +204,9 @@ static int parse_limit(struct hwi_budget *budget, const char *text, struct hwi_e
 static char *find_limit(char *text)
 {
   char *found = NULL;
-  if (strchr(text, '(') == NULL)
+  if (!strchr(text, '('))
     return strchr(text, '=');
-  for (char *at = text; (at = strstr(at, ")=")) != NULL; at++)
+  for (char *at = text; (at = strstr(at, ")=")); at++)
     found = at + 1;
   return found;
 }
@@ -214,16 +214,16 @@ static char *find_limit(char *text)
 static int parse(struct hwi_budget *budget, struct hwi_error *error)
 {
   char *equals = find_limit(budget->copy);
-  if (equals == NULL)
+  if (!equals)
     return wrong(budget, "a rule is FIGURE=LIMIT or FIGURE(FILTER,...)=LIMIT, not", budget->text, error);
   *equals = '\0';
   char *filters = strchr(budget->copy, '(');
-  if (filters != NULL) {
+  if (filters) {
     *filters++ = '\0';
     equals[-1] = '\0'; /* the ")" */
   }
   int status = parse_metric(budget, budget->copy, error);
-  if (status == HW_OK && filters != NULL)
+  if (status == HW_OK && filters)
     status = parse_filters(budget, filters, error);
   if (status == HW_OK && budget->filter_count > 0 && !metrics[budget->metric].takes_filters)
     status = wrong(budget, "takes no filter:", metrics[budget->metric].name, error);
@@ -239,7 +239,7 @@ int hwi_budgets_add(struct hwi_budgets *budgets, const char *text, struct hwi_er
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for another rule");
   struct hwi_budget *budget = &budgets->items[budgets->count];
   *budget = (struct hwi_budget){.text = text, .copy = strdup(text)};
-  if (budget->copy == NULL)
+  if (!budget->copy)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for another rule");
   budgets->count++;
   return parse(budget, error);
@@ -248,7 +248,7 @@ int hwi_budgets_add(struct hwi_budgets *budgets, const char *text, struct hwi_er
 int hwi_budgets_read(struct hwi_budgets *budgets, const char *path, struct hwi_error *error)
 {
   int status = hwi_text_file_read(path, &budgets->file_text, error);
-  for (char *at = budgets->file_text, *next; at != NULL && status == HW_OK; at = next) {
+  for (char *at = budgets->file_text, *next; at && status == HW_OK; at = next) {
     next = hwi_text_file_line(&at);
     if (*at != '\0' && *at != '#')
       status = hwi_budgets_add(budgets, at, error);

@@ -64,14 +64,14 @@ static void judge(struct hwi_verdict *verdict, const struct hwi_measure *base, c
   bool relative = verdict->budget->limit.kind != HWI_LIMIT_FIGURE;
   bool exceeds = measure->figure > verdict->limit;
   verdict->state = exceeds ? HWI_VERDICT_FAILED : HWI_VERDICT_OK;
-  if (measure->doubt != NULL && !(exceeds && measure->at_least)) {
+  if (measure->doubt && !(exceeds && measure->at_least)) {
     set_unknown(verdict, "%s: what is not in the recording may %s", measure->doubt,
                 exceeds ? "have made it less" : "exceed the limit");
   } else if (!exceeds && measure->figure + measure->doubtful > verdict->limit) {
     const char *module = hwi_module_path(profile, measure->filter.missing_module);
     set_unknown(verdict, "%s more are in code of %s, whose names are missing",
                 figure_text(verdict, measure->doubtful).text, hwi_base_name(module));
-  } else if (relative && base->doubt != NULL && exceeds) {
+  } else if (relative && base->doubt && exceeds) {
     set_unknown(verdict, "not all of the baseline is known: %s", base->doubt);
   } else if (relative && base->doubtful > 0 && exceeds) {
     set_unknown(verdict, "%s more of the baseline are in code whose names are missing",
@@ -91,8 +91,7 @@ static int add_notes(struct hwi_verdict *verdict, struct hwi_error *error)
     const char *nearest = line->bytes > 0 ? hwi_line_text(line) : NULL;
     char *note;
     if (asprintf(&note, "no %s here matches '%s'%s%s%s", nouns[asked->kind], asked->pattern,
-                 nearest != NULL ? "; did you mean '" : "", nearest != NULL ? nearest : "",
-                 nearest != NULL ? "'?" : "") < 0)
+                 nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "") < 0)
       return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a note");
     verdict->notes[verdict->note_count++] = note;
   }
@@ -150,8 +149,8 @@ static int find_growth(struct hwi_check *check, struct hwi_stack_paths *paths)
     struct hwi_verdict *verdict = &check->verdicts[i];
     const struct hwi_measure *const measures[] = {&check->base_measures[i], verdict->measure};
     bool is_told = verdict->state == HWI_VERDICT_FAILED && verdict->budget->limit.kind != HWI_LIMIT_FIGURE;
-    if (is_told && hwi_metric_unit(verdict->budget->metric) != HWI_UNIT_NS && measures[0]->by_stack != NULL &&
-        measures[1]->by_stack != NULL)
+    if (is_told && hwi_metric_unit(verdict->budget->metric) != HWI_UNIT_NS && measures[0]->by_stack &&
+        measures[1]->by_stack)
       status = hwi_growth_find(measures, paths, &verdict->growth);
   }
   return status;
@@ -206,28 +205,28 @@ int hwi_check_init(struct hwi_check *check, const struct hwi_check_question *que
                               .verdicts = calloc(count + 1, sizeof *check->verdicts),
                               .top = question->top};
   check->report.options = (struct hwi_report_options){.all_frames = question->all_frames};
-  if (check->measures == NULL || check->base_measures == NULL || check->verdicts == NULL)
+  if (!check->measures || !check->base_measures || !check->verdicts)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %zu rules", count);
-  int status = question->baseline.profile == NULL ? find_relative(question->budgets, error) : HW_OK;
+  int status = question->baseline.profile ? HW_OK : find_relative(question->budgets, error);
   if (status == HW_OK)
     status = hwi_named_frames_init(&check->frames, &check->report, error);
   if (status == HW_OK)
     status = measure_run(check->measures, &check->frames, &question->run, question, error);
-  if (status == HW_OK && question->suppressions != NULL)
+  if (status == HW_OK && question->suppressions)
     status = count_suppressed(check, question->suppressions, error);
   if (status < 0)
     return status;
-  return question->baseline.profile != NULL ? judge_with_baseline(check, question, error) : make_verdicts(check, error);
+  return question->baseline.profile ? judge_with_baseline(check, question, error) : make_verdicts(check, error);
 }
 
 void hwi_check_release(struct hwi_check *check)
 {
   for (size_t i = 0; i < check->budgets->count; i++) {
-    if (check->measures != NULL)
+    if (check->measures)
       hwi_measure_release(&check->measures[i]);
-    if (check->base_measures != NULL)
+    if (check->base_measures)
       hwi_measure_release(&check->base_measures[i]);
-    if (check->verdicts == NULL)
+    if (!check->verdicts)
       continue;
     for (size_t k = 0; k < check->verdicts[i].note_count; k++)
       free(check->verdicts[i].notes[k]);

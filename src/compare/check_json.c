@@ -23,7 +23,7 @@ static void write_blame(struct writer *writer, const struct hwi_verdict *verdict
   for (size_t i = 0; i < blames.count; i++) {
     hwi_json_begin_object(json, NULL);
     hwi_json_number(json, "figure", blames.items[i].figure);
-    if (verdict->growth != NULL)
+    if (verdict->growth)
       hwi_json_number(json, "growth", blames.items[i].growth);
     hwi_json_begin_array(json, "stack");
     hwi_json_frames_write(&writer->frames, json, blames.items[i].stack);
@@ -64,7 +64,7 @@ static void write_check(struct writer *writer)
   const struct hwi_image *image = hwi_largest_image(check->report.profile, NULL);
   hwi_json_begin_object(json, NULL);
   hwi_json_text(json, "schema", SCHEMA);
-  if (image != NULL) {
+  if (image) {
     hwi_json_text(json, "trace", image->info->path);
     hwi_json_text(json, "command", image->info->command);
   }

@@ -49,7 +49,7 @@ static char *text_about(struct hwi_check *check, size_t number, struct hwi_error
   char *text = NULL;
   size_t bytes = 0;
   struct hwi_style style = {.out = open_memstream(&text, &bytes), .columns = HWI_COLUMNS_DEFAULT, .utf8 = true};
-  if (style.out == NULL)
+  if (!style.out)
     return NULL;
   struct hwi_budgets one = {.items = check->budgets->items + number, .count = 1};
   struct hwi_check narrowed = *check;
@@ -69,7 +69,7 @@ static int write_case(struct hwi_check *check, size_t number, const char *class_
   static const char *const elements[] = {"system-out", "failure", "error"};
   const struct hwi_verdict *verdict = &check->verdicts[number];
   char *about = text_about(check, number, error);
-  if (about == NULL)
+  if (!about)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the verdict of a rule");
   fputs("    <testcase classname=\"heapwright.", out);
   put_text(out, class_name);
@@ -79,7 +79,7 @@ static int write_case(struct hwi_check *check, size_t number, const char *class_
   if (verdict->state != HWI_VERDICT_OK) {
     struct hwi_line message = {0};
     hwi_verdict_add_figures(&message, verdict);
-    if (verdict->why != NULL)
+    if (verdict->why)
       hwi_line_printf(&message, "; %s", verdict->why);
     fprintf(out, " type=\"%s\" message=\"", verdict->state == HWI_VERDICT_FAILED ? "budget" : "unknown");
     put_text(out, hwi_line_text(&message));
@@ -96,7 +96,7 @@ static int write_case(struct hwi_check *check, size_t number, const char *class_
 int hwi_check_junit(struct hwi_check *check, FILE *out, struct hwi_error *error)
 {
   const struct hwi_image *image = hwi_largest_image(check->report.profile, NULL);
-  struct hwi_command_name class_name = hwi_command_name(image != NULL ? image->info->command : "");
+  struct hwi_command_name class_name = hwi_command_name(image ? image->info->command : "");
   size_t counts[HWI_VERDICT_UNKNOWN + 1] = {0};
   for (size_t i = 0; i < check->budgets->count; i++)
     counts[check->verdicts[i].state]++;

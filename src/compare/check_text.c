@@ -39,14 +39,14 @@ static int print_stack(struct printer *printer, const struct hwi_verdict *verdic
                        size_t number, struct hwi_error *error)
 {
   const struct hwi_blame *blame = &blames->items[number];
-  uint64_t part = verdict->growth != NULL ? blame->growth : blame->figure;
+  uint64_t part = verdict->growth ? blame->growth : blame->figure;
   enum hwi_unit unit = hwi_metric_unit(verdict->budget->metric);
   printer->text.cost = unit == HWI_UNIT_BYTES ? HWI_COST_BYTES : HWI_COST_CALLS;
   if (unit == HWI_UNIT_NS)
     hwi_line_printf(&printer->text.line, "%3zu %11s   the slowest", number + 1, hwi_short_time_text(part).text);
   else
     hwi_text_cost(&printer->text, number + 1, part, blames->whole);
-  if (verdict->growth != NULL)
+  if (verdict->growth)
     hwi_line_puts(&printer->text.line, "   more than in the baseline");
   hwi_text_end(&printer->text, HWI_BOLD);
   return hwi_text_frames_print(&printer->frames, blame->stack, error);
@@ -73,7 +73,7 @@ static int print_all(struct printer *printer, struct hwi_error *error)
   for (size_t i = 0; i < check->budgets->count && status == HW_OK; i++) {
     const struct hwi_verdict *verdict = &check->verdicts[i];
     print_verdict(printer, verdict);
-    if (verdict->why != NULL)
+    if (verdict->why)
       print_note(printer, verdict->why);
     for (size_t k = 0; k < verdict->note_count; k++)
       print_note(printer, verdict->notes[k]);

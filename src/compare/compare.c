@@ -187,7 +187,7 @@ int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *con
   for (int i = 0; i < HWI_SIDES && status == HW_OK; i++) {
     status = init_side(&comparison->sides[i], profiles[i], &names[i], options, error);
     comparison->all[i] = comparison->sides[i].selection.all;
-    if (options->replayers != NULL)
+    if (options->replayers)
       comparison->sides[i].report.replayer = options->replayers[i];
   }
   if (status < 0 || options->report.durations)
@@ -204,7 +204,7 @@ int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *con
 
 void hwi_comparison_release(struct hwi_comparison *comparison)
 {
-  if (comparison->identities.sides[HWI_OLD].frames != NULL)
+  if (comparison->identities.sides[HWI_OLD].frames)
     hwi_identities_release(&comparison->identities);
   for (int i = 0; i < HWI_SIDES; i++) {
     hwi_groups_release(&comparison->sides[i].groups);

@@ -46,13 +46,13 @@ static void write_change(struct hwi_json *json, const char *key, const struct hw
 /* Writes `old`, `new` and `change` of a row; in an object of its own if `key` is given. */
 static void write_amounts(struct hwi_json *json, const char *key, const struct hwi_amount amounts[HWI_SIDES])
 {
-  if (key != NULL)
+  if (key)
     hwi_json_begin_object(json, key);
   for (int side = 0; side < HWI_SIDES; side++) {
     hwi_json_amount_of(json, side_keys[side], &amounts[side]);
   }
   write_change(json, "change", amounts);
-  if (key != NULL)
+  if (key)
     hwi_json_end_object(json);
 }
 
@@ -71,9 +71,9 @@ static void write_group(struct writer *writer, const struct hwi_row *row, int si
   const struct hwi_compare_side *of = &writer->comparison->sides[side];
   const struct hwi_group *group = &of->groups.items[row->items[side]];
   const struct hwi_symbol *symbol = group->symbol;
-  hwi_json_text(json, "function", symbol != NULL ? symbol->function : NULL);
-  hwi_json_text(json, "file", symbol != NULL ? symbol->file : NULL);
-  if (symbol != NULL && symbol->line > 0)
+  hwi_json_text(json, "function", symbol ? symbol->function : NULL);
+  hwi_json_text(json, "file", symbol ? symbol->file : NULL);
+  if (symbol && symbol->line > 0)
     hwi_json_number(json, "line", symbol->line);
   hwi_json_text(json, "module", group->module != 0 ? hwi_module_path(of->report.profile, group->module) : NULL);
 }
@@ -130,7 +130,7 @@ static void write_runs(struct writer *writer)
   if (hwi_comparison_is_narrowed(comparison))
     write_amounts(json, "selected", comparison->all);
   write_change(json, "change", comparison->all);
-  if (comparison->options->suppressions != NULL)
+  if (comparison->options->suppressions)
     hwi_json_suppressions(json, comparison->options->suppressions);
 }
 

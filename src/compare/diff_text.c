@@ -47,7 +47,7 @@ static void print_run(struct printer *printer, int side)
   const struct hwi_image *image = printer->texts[side].image;
   struct hwi_line name = {0}, command = {0};
   hwi_line_printf(printer->line, "%s  ", side_names[side]);
-  if (image != NULL) {
+  if (image) {
     hwi_line_clean(&name, hwi_base_name(image->info->path));
     hwi_line_clean(&command, image->info->command);
   }
@@ -136,7 +136,7 @@ static void print_notes(struct printer *printer, int side)
   size_t bytes = 0;
   struct hwi_style style = *printer->style;
   style.out = open_memstream(&notes, &bytes);
-  if (style.out == NULL)
+  if (!style.out)
     return;
   printer->texts[side].style = &style;
   hwi_text_notes(&printer->texts[side]);
@@ -376,7 +376,7 @@ int hwi_compare_text(struct hwi_comparison *comparison, const struct hwi_style *
     status = hwi_diff_text_durations(&printer.texts[HWI_NEW], comparison, error);
   else if (status == HW_OK)
     status = print_rows(&printer, error);
-  if (status == HW_OK && comparison->options->suppressions != NULL)
+  if (status == HW_OK && comparison->options->suppressions)
     hwi_text_suppressions(&printer.texts[HWI_NEW], comparison->options->suppressions);
   for (int side = 0; side < HWI_SIDES; side++) {
     hwi_text_frames_release(&printer.frames[side]);

@@ -36,7 +36,7 @@ static bool *find_doubtful(struct hwi_frame_filter *filter, const struct hwi_pro
                            const struct hwi_missing_names *missing)
 {
   bool *doubtful = calloc((size_t)profile->frame_count + 1, sizeof *doubtful);
-  for (uint32_t frame = 1; frame < profile->frame_count && doubtful != NULL; frame++) {
+  for (uint32_t frame = 1; frame < profile->frame_count && doubtful; frame++) {
     uint32_t module = profile->frames[frame].module;
     doubtful[frame] = doubtful[profile->frames[frame].caller];
     if (missing->reasons[module] == HWI_SYMBOL_OK)
@@ -53,8 +53,7 @@ static bool is_left_out(struct hwi_named_frames *frames, uint32_t stack, const s
 {
   if (hwi_named_frames_load(frames, stack, NULL) < 0)
     return false;
-  return hwi_named_frames_are_runtime(frames) ||
-         (suppressions != NULL && hwi_suppressions_find(suppressions, frames) != NULL);
+  return hwi_named_frames_are_runtime(frames) || (suppressions && hwi_suppressions_find(suppressions, frames));
 }
 
 static void choose(struct hwi_frame_filter *filter, const struct hwi_budget *budget, const struct hwi_filtered_run *run,
@@ -85,7 +84,7 @@ int hwi_frame_filter_init(struct hwi_frame_filter *filter, const struct hwi_budg
   struct hwi_name_matches matches;
   bool matched = match_names(filter, budget, run->frames, &matches);
   bool *doubtful = find_doubtful(filter, profile, &run->missing);
-  bool done = matched && doubtful != NULL && filter->chosen != NULL && filter->doubtful != NULL;
+  bool done = matched && doubtful && filter->chosen && filter->doubtful;
   if (done)
     choose(filter, budget, run, matches.frames, doubtful);
   free(doubtful);

@@ -26,7 +26,7 @@ static size_t count_tails(const struct hwi_groups *groups, const char *tail, int
   size_t count = 0;
   for (uint32_t i = 0; i < groups->count; i++) {
     const struct hwi_symbol *symbol = groups->items[i].symbol;
-    count += symbol != NULL && symbol->file != NULL && strcmp(tail_of(symbol->file, components), tail) == 0;
+    count += symbol != NULL && symbol->file && strcmp(tail_of(symbol->file, components), tail) == 0;
   }
   return count;
 }
@@ -51,18 +51,18 @@ static uint32_t number_of(struct hwi_comparison *comparison, int side, const str
   struct hwi_identities *identities = &comparison->identities;
   const char *module = identities->sides[side].module_names[group->module];
   const struct hwi_symbol *symbol = group->symbol;
-  if (symbol == NULL)
+  if (!symbol)
     return hwi_identities_text(identities, "unknown", "");
   switch ((enum hwi_by)comparison->options->report.by) {
   case HWI_BY_FUNCTION: {
     const struct hwi_shown_frame frame = {.symbol = symbol, .module = group->module};
     struct hwi_identity identity;
-    if (symbol->function == NULL)
+    if (!symbol->function)
       break;
     return hwi_identities_find(identities, side, &frame, &identity) ? identity.strict : 0;
   }
   case HWI_BY_FILE:
-    if (symbol->file != NULL)
+    if (symbol->file)
       return hwi_identities_text(identities, "file", file_key(comparison, symbol->file));
     break;
   default:
@@ -86,7 +86,7 @@ static bool add_groups(struct hwi_comparison *comparison)
     for (uint32_t i = 0; i < groups->count && added; i++) {
       uint32_t number = number_of(comparison, side, &groups->items[i]);
       struct hwi_row *row = number != 0 ? hwi_row_table_find(&table, number) : NULL;
-      added = row != NULL;
+      added = row;
       if (added)
         add_group(row, side, i, &groups->items[i]);
     }
@@ -107,7 +107,7 @@ static bool find_loose_function(void *context, int side, const struct hwi_row *r
   struct loose_function *found = context;
   const struct hwi_group *group = &found->comparison->sides[side].groups.items[row->items[side]];
   *numbers = &found->number;
-  *count = group->symbol != NULL && group->symbol->function != NULL;
+  *count = group->symbol && group->symbol->function;
   if (*count == 0)
     return true;
   const struct hwi_shown_frame frame = {.symbol = group->symbol, .module = group->module};
@@ -139,7 +139,7 @@ struct source_lines {
 static uint32_t place_of(struct hwi_comparison *comparison, int side, const struct hwi_group *group)
 {
   const struct hwi_symbol *symbol = group->symbol;
-  if (symbol == NULL || symbol->file == NULL)
+  if (!symbol || !symbol->file)
     return number_of(comparison, side, group);
   const struct hwi_shown_frame frame = {.symbol = symbol, .module = group->module};
   struct hwi_identity identity;
@@ -162,16 +162,16 @@ static bool find_source_lines(struct hwi_comparison *comparison, int side, struc
 {
   const struct hwi_groups *groups = &comparison->sides[side].groups;
   lines->items = calloc((size_t)groups->count + 1, sizeof *lines->items);
-  for (uint32_t i = 0; i < groups->count && lines->items != NULL; i++) {
+  for (uint32_t i = 0; i < groups->count && lines->items; i++) {
     const struct hwi_group *group = &groups->items[i];
-    uint32_t line = group->symbol != NULL ? group->symbol->line : 0;
+    uint32_t line = group->symbol ? group->symbol->line : 0;
     lines->items[lines->count] = (struct source_line){place_of(comparison, side, group), line, i};
     if (lines->items[lines->count++].place == 0)
       return false;
   }
   if (lines->count > 0)
     qsort(lines->items, lines->count, sizeof *lines->items, compare_source_lines);
-  return lines->items != NULL;
+  return lines->items;
 }
 
 /* How well the lines of two runs match. */
@@ -227,9 +227,9 @@ static bool add_source_line(struct hwi_comparison *comparison, struct hwi_row_ta
                             const struct source_line *line)
 {
   struct hwi_row *row = hwi_row_table_find(table, number);
-  if (row != NULL)
+  if (row)
     add_group(row, side, line->item, &comparison->sides[side].groups.items[line->item]);
-  return row != NULL;
+  return row;
 }
 
 /* Adds the lines of one place. Numbers below `*next` are in use. */

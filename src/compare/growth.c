@@ -37,7 +37,7 @@ static bool add_side(struct rows *rows, struct hwi_stack_paths *paths, int side,
     if (parts[stack] == 0)
       continue;
     struct row *row = row_of(rows, paths, side, stack);
-    if (row == NULL)
+    if (!row)
       return false;
     row->parts[side] += parts[stack];
     if (side == 1 && (row->largest == 0 || parts[stack] > parts[row->largest]))
@@ -67,7 +67,7 @@ int hwi_growth_find(const struct hwi_measure *const measures[2], struct hwi_stac
   struct rows rows = {0};
   uint32_t count = paths->frames[1]->profile->stack_count;
   *growth = calloc((size_t)count + 1, sizeof **growth);
-  bool any = false, done = *growth != NULL && find(&rows, measures, paths, *growth, &any);
+  bool any = false, done = *growth && find(&rows, measures, paths, *growth, &any);
   free(rows.items);
   hwi_intern_release(&rows.paths);
   if (!any) {

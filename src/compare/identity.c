@@ -24,10 +24,10 @@ static char *versionless(const char *path)
 {
   const char *name = hwi_base_name(path);
   const char *suffix = strstr(name, ".so");
-  if (suffix == NULL || (suffix[3] != '\0' && suffix[3] != '.'))
+  if (!suffix || (suffix[3] != '\0' && suffix[3] != '.'))
     return strdup(name);
   const char *dash = memrchr(name, '-', (size_t)(suffix - name));
-  if (dash != NULL && dash > name && strspn(dash + 1, "0123456789.") == (size_t)(suffix - dash - 1))
+  if (dash && dash > name && strspn(dash + 1, "0123456789.") == (size_t)(suffix - dash - 1))
     suffix = dash;
   return strndup(name, (size_t)(suffix - name));
 }
@@ -54,12 +54,12 @@ static bool init_modules(struct hwi_identity_side *side, const struct hwi_profil
   const struct hwi_profile *profile = side->frames->profile;
   side->module_names = calloc((size_t)profile->module_count + 1, sizeof *side->module_names);
   side->same_build = calloc((size_t)profile->module_count + 1, sizeof *side->same_build);
-  if (side->module_names == NULL || side->same_build == NULL)
+  if (!side->module_names || !side->same_build)
     return false;
   for (uint32_t i = 0; i < profile->module_count; i++) {
     side->module_names[i] =
         is_program(profile, i) ? strdup(HWI_PROGRAM_NAME) : versionless(hwi_module_path(profile, i));
-    if (side->module_names[i] == NULL)
+    if (!side->module_names[i])
       return false;
     for (uint32_t k = 1; k < other->module_count && i > 0 && !side->same_build[i]; k++)
       side->same_build[i] = is_same_build(&profile->modules[i], &other->modules[k]);
@@ -83,7 +83,7 @@ void hwi_identities_release(struct hwi_identities *identities)
 {
   for (int i = 0; i < 2; i++) {
     struct hwi_identity_side *side = &identities->sides[i];
-    for (uint32_t k = 0; side->module_names != NULL && k < side->frames->profile->module_count; k++)
+    for (uint32_t k = 0; side->module_names && k < side->frames->profile->module_count; k++)
       free(side->module_names[k]);
     free(side->module_names);
     free(side->same_build);
@@ -102,7 +102,7 @@ static void add_loose(struct hwi_line *line, const char *name)
   static const char word[] = "operator";
   int depth = 0;
   for (const char *at = name; *at != '\0'; at++) {
-    if (depth == 0 && strncmp(at, word, sizeof word - 1) == 0 && strchr("<>()[]-+*/ ", at[sizeof word - 1]) != NULL) {
+    if (depth == 0 && strncmp(at, word, sizeof word - 1) == 0 && strchr("<>()[]-+*/ ", at[sizeof word - 1])) {
       size_t bytes = sizeof word - 1;
       bytes += strspn(at + bytes, "<>[]-=+*/");
       bytes += strncmp(at + bytes, "()", 2) == 0 ? 2 : 0;
@@ -147,19 +147,19 @@ static bool name_frame(struct hwi_identities *identities, int number, const stru
   const struct hwi_identity_side *side = &identities->sides[number];
   const struct hwi_symbol *symbol = frame->symbol;
   struct hwi_line line = {0};
-  identity->vague = symbol == NULL || symbol->function == NULL;
+  identity->vague = !symbol || !symbol->function;
   add_part(&line, identity->vague ? "unnamed" : symbol->function);
-  if (identity->vague && symbol != NULL && side->same_build[frame->module]) {
+  if (identity->vague && symbol && side->same_build[frame->module]) {
     hwi_line_printf(&line, "%" PRIx64,
                     symbol->start != 0 ? symbol->start : frame->address - side->frames->modules[frame->module].bias);
     identity->vague = false;
   } else if (!identity->vague) {
-    add_part(&line, symbol->file != NULL ? hwi_base_name(symbol->file) : "");
+    add_part(&line, symbol->file ? hwi_base_name(symbol->file) : "");
   }
-  add_part(&line, symbol != NULL ? side->module_names[frame->module] : "left out");
+  add_part(&line, symbol ? side->module_names[frame->module] : "left out");
   bool named = end_number(identities, &line, &identity->strict);
   identity->loose = identity->strict;
-  if (named && symbol != NULL && symbol->function != NULL) {
+  if (named && symbol && symbol->function) {
     add_loose(&line, symbol->function);
     named = end_number(identities, &line, &identity->loose);
   }
@@ -173,7 +173,7 @@ static struct hwi_identity_slot *slot_of(const struct hwi_identity_side *side, c
                                          uint32_t module)
 {
   size_t at = hwi_hash(&symbol, sizeof symbol, module) & (side->slot_count - 1);
-  while (side->slots[at].symbol != NULL && (side->slots[at].symbol != symbol || side->slots[at].module != module))
+  while (side->slots[at].symbol && (side->slots[at].symbol != symbol || side->slots[at].module != module))
     at = (at + 1) & (side->slot_count - 1);
   return &side->slots[at];
 }
@@ -185,12 +185,12 @@ static bool grow_slots(struct hwi_identity_side *side)
   struct hwi_identity_side old = *side;
   side->slot_count = old.slot_count > 0 ? old.slot_count * 2 : FIRST_SLOTS;
   side->slots = calloc(side->slot_count, sizeof *side->slots);
-  if (side->slots == NULL) {
+  if (!side->slots) {
     *side = old;
     return false;
   }
   for (size_t i = 0; i < old.slot_count; i++) {
-    if (old.slots[i].symbol != NULL)
+    if (old.slots[i].symbol)
       *slot_of(side, old.slots[i].symbol, old.slots[i].module) = old.slots[i];
   }
   free(old.slots);
@@ -201,14 +201,14 @@ bool hwi_identities_find(struct hwi_identities *identities, int number, const st
                          struct hwi_identity *identity)
 {
   struct hwi_identity_side *side = &identities->sides[number];
-  bool kept = frame->symbol != NULL && frame->symbol->function != NULL; /* a symbol without a name is shared by many
+  bool kept = frame->symbol && frame->symbol->function; /* a symbol without a name is shared by many
                                                                  * addresses */
   if (!kept)
     return name_frame(identities, number, frame, identity);
   if (!grow_slots(side))
     return false;
   struct hwi_identity_slot *slot = slot_of(side, frame->symbol, frame->module);
-  if (slot->symbol == NULL) {
+  if (!slot->symbol) {
     if (!name_frame(identities, number, frame, &slot->identity))
       return false;
     slot->symbol = frame->symbol;

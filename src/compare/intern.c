@@ -15,7 +15,7 @@ static bool grow_slots(struct hwi_intern *intern)
     return true;
   size_t slot_count = intern->slot_count > 0 ? intern->slot_count * 2 : FIRST_SLOTS;
   uint32_t *slots = calloc(slot_count, sizeof *slots);
-  if (slots == NULL)
+  if (!slots)
     return false;
   for (size_t number = 1; number < intern->count; number++) {
     size_t at = intern->items[number].hash & (slot_count - 1);

@@ -78,10 +78,10 @@ static bool take(void *context, const struct hwi_block_event *event)
   bool is_temporary = known && event->kind == HWI_BLOCK_FREE && gauged->last_address[event->owner] == event->address;
   uint64_t born_ns = known ? gauged->last_ns[event->owner] : 0;
   for (size_t i = 0; i < gauged->budgets->count; i++) {
-    if (gauged->gauges[i].shares == NULL)
+    if (!gauged->gauges[i].shares)
       continue;
     hwi_rule_counter_take(&gauged->gauges[i], event, is_temporary, born_ns);
-    if (gauged->doubts[i].shares != NULL)
+    if (gauged->doubts[i].shares)
       hwi_rule_counter_take(&gauged->doubts[i], event, is_temporary, born_ns);
   }
   if (known && event->kind == HWI_BLOCK_ALLOC) {
@@ -93,7 +93,7 @@ static bool take(void *context, const struct hwi_block_event *event)
 
 static bool any(const bool *flags, uint32_t count)
 {
-  return memchr(flags, true, count) != NULL;
+  return memchr(flags, true, count);
 }
 
 static int begin_gauge(struct gauged *gauged, size_t number, const struct hwi_measure *measure,
@@ -114,14 +114,14 @@ static int end_gauges(struct gauged *gauged, struct hwi_measure *measures, const
                       struct hwi_error *error)
 {
   uint64_t *unused = calloc((size_t)profile->stack_count + 1, sizeof *unused);
-  if (unused == NULL)
+  if (!unused)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
   bool done = true;
   for (size_t i = 0; i < gauged->budgets->count && done; i++) {
     struct hwi_measure *measure = &measures[i];
-    if (gauged->gauges[i].shares != NULL)
+    if (gauged->gauges[i].shares)
       done = hwi_rule_counter_end(&gauged->gauges[i], measure->by_stack, &measure->figure);
-    if (done && gauged->doubts[i].shares != NULL)
+    if (done && gauged->doubts[i].shares)
       done = hwi_rule_counter_end(&gauged->doubts[i], unused, &measure->doubtful);
     if (hwi_metric_unit(gauged->budgets->items[i].metric) == HWI_UNIT_NS) /* durations do not add up */
       measure->doubtful = measure->doubtful > measure->figure ? measure->doubtful - measure->figure : 0;
@@ -139,14 +139,14 @@ static int init_gauged(struct gauged *gauged, const struct hwi_budgets *budgets,
                             .last_address = calloc((size_t)profile->thread_count + 1, sizeof *gauged->last_address),
                             .last_ns = calloc((size_t)profile->thread_count + 1, sizeof *gauged->last_ns),
                             .thread_count = profile->thread_count};
-  if (gauged->gauges != NULL && gauged->doubts != NULL && gauged->last_address != NULL && gauged->last_ns != NULL)
+  if (gauged->gauges && gauged->doubts && gauged->last_address && gauged->last_ns)
     return HW_OK;
   return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %zu rules", budgets->count);
 }
 
 static void release_gauged(struct gauged *gauged)
 {
-  for (size_t i = 0; i < gauged->budgets->count && gauged->gauges != NULL && gauged->doubts != NULL; i++) {
+  for (size_t i = 0; i < gauged->budgets->count && gauged->gauges && gauged->doubts; i++) {
     hwi_rule_counter_release(&gauged->gauges[i]);
     hwi_rule_counter_release(&gauged->doubts[i]);
   }
@@ -172,7 +172,7 @@ static int find_interval(struct hwi_measure *measure, const struct hwi_budget *b
   }
   if (status == HW_OK && measure->from_ns >= measure->to_ns)
     status = hwi_error_set(error, HW_ERR_USAGE, "it ends before it begins");
-  if (status == HW_ERR_USAGE && error != NULL) {
+  if (status == HW_ERR_USAGE && error) {
     struct hwi_error why = *error;
     status = hwi_error_set(error, HW_ERR_USAGE, "rule '%.120s': %.330s", budget->text, why.text);
   }
@@ -230,7 +230,7 @@ static int prepare(struct hwi_measure *measure, const struct hwi_budget *budget,
   if (status < 0)
     return status;
   measure->by_stack = calloc((size_t)profile->stack_count + 1, sizeof *measure->by_stack);
-  if (measure->by_stack == NULL)
+  if (!measure->by_stack)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a rule about %u stacks", profile->stack_count);
   find_doubt(measure, budget, profile);
   return HW_OK;
@@ -253,7 +253,7 @@ int hwi_measure_all(struct hwi_measure *measures, const struct hwi_budgets *budg
       measures[i].figure = hwi_evidence_of(profile).lost_events;
     else if (is_in_profile(budget))
       measure_stacks(&measures[i], budget, profile, run->rest);
-    else if (run->replayer.run == NULL)
+    else if (!run->replayer.run)
       status = hwi_error_set(error, HW_ERR_USAGE,
                              "rule '%.150s' is about more than a saved report knows: give the baseline's recording",
                              budget->text);

@@ -9,7 +9,7 @@ int hwi_missing_names_init(struct hwi_missing_names *missing, const struct hwi_n
   const struct hwi_profile *profile = frames->profile;
   *missing = (struct hwi_missing_names){.reasons = calloc((size_t)profile->module_count + 1, sizeof *missing->reasons)};
   bool *asked = calloc((size_t)profile->module_count + 1, sizeof *asked);
-  if (missing->reasons == NULL || asked == NULL) {
+  if (!missing->reasons || !asked) {
     free(asked);
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u modules", profile->module_count);
   }

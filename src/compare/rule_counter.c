@@ -39,7 +39,7 @@ int hwi_rule_counter_init(struct hwi_rule_counter *counter, const struct hwi_bud
                                        .all_stacks = !hwi_budget_has(budget, HWI_FILTER_FUNC) &&
                                                      !hwi_budget_has(budget, HWI_FILTER_FILE) &&
                                                      !hwi_budget_has(budget, HWI_FILTER_MODULE)};
-  if (counter->threads == NULL || counter->shares == NULL)
+  if (!counter->threads || !counter->shares)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a rule about %u stacks", profile->stack_count);
   for (uint32_t i = 0; i < profile->thread_count; i++)
     counter->threads[i] = thread_is_chosen(budget, &profile->threads[i]);

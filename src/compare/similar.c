@@ -40,7 +40,7 @@ static bool add_candidate(struct candidates *candidates, const struct hwi_compar
   if (count == 0)
     return true;
   uint32_t *numbers = malloc(count * sizeof *numbers);
-  if (numbers == NULL ||
+  if (!numbers ||
       !hwi_grow((void **)&candidates->items, &candidates->room, candidates->count + 1, sizeof *candidates->items)) {
     free(numbers);
     return false;

@@ -16,9 +16,9 @@ static bool add_stack(struct matcher *matcher, struct hwi_row_table *table, stru
     return false;
   uint32_t number = hwi_intern(paths, matcher->paths.numbers, matcher->paths.count * sizeof *matcher->paths.numbers);
   struct hwi_row *row = number != 0 ? hwi_row_table_find(table, number) : NULL;
-  if (row != NULL)
+  if (row)
     hwi_row_add(row, side, stack, &matcher->comparison->sides[side].selection.amounts[stack]);
-  return row != NULL;
+  return row;
 }
 
 static bool add_stacks(struct matcher *matcher)

@@ -21,16 +21,16 @@ static bool add_item(struct hwi_row_table *table, const char *key, int side, uin
 {
   uint32_t number = hwi_identities_text(&table->comparison->identities, "item", key);
   struct hwi_row *row = number != 0 ? hwi_row_table_find(table, number) : NULL;
-  if (row != NULL)
+  if (row)
     hwi_row_add(row, side, item, amount);
-  return row != NULL;
+  return row;
 }
 
 /* Returns whether the thread has its program's name, as the first thread of a process has unless it was renamed. */
 static bool has_program_name(const struct hwi_profile *profile, const struct hwi_profile_thread *thread)
 {
   enum { KERNEL_NAME_BYTES = 15 }; /* the kernel cuts names to this length */
-  if (thread->image >= profile->image_count || profile->images[thread->image].info == NULL)
+  if (thread->image >= profile->image_count || !profile->images[thread->image].info)
     return false;
   const struct hwi_trace_info *info = profile->images[thread->image].info;
   struct hwi_command_name run_as = hwi_command_name(info->command); /* the name of a symbolic link; the module has the
@@ -48,7 +48,7 @@ int hwi_thread_rows(struct hwi_comparison *comparison, struct hwi_error *error)
     const struct hwi_profile *profile = comparison->sides[side].report.profile;
     const struct hwi_narrowing *filter = &comparison->sides[side].selection.narrowing;
     struct hwi_amount *amounts = hwi_amounts_by_thread(profile, filter);
-    added = added && amounts != NULL;
+    added = added && amounts;
     for (uint32_t i = 0; i < profile->thread_count && added; i++) {
       const struct hwi_profile_thread *thread = &profile->threads[i];
       if (!hwi_narrowing_keeps_thread(filter, i))
@@ -80,7 +80,7 @@ int hwi_size_rows(struct hwi_comparison *comparison, struct hwi_error *error)
   for (int side = 0; side < HWI_SIDES && added; side++) {
     const struct hwi_profile *profile = comparison->sides[side].report.profile;
     struct hwi_amount *amounts = hwi_amounts_by_size(profile, &comparison->sides[side].selection.narrowing);
-    added = amounts != NULL && add_sizes(&table, side, profile, amounts);
+    added = amounts && add_sizes(&table, side, profile, amounts);
     free(amounts);
   }
   return finish(&table, added, error);

@@ -138,7 +138,7 @@ void hwi_rule_figures(void)
   hwi_conform_now("in malloc_info");
   EXPECT(malloc_info(0, out) == 0, "malloc_info(0, file) fails");
   fclose(out);
-  EXPECT(strstr(text, "<malloc") != NULL, "malloc_info wrote no document");
+  EXPECT(strstr(text, "<malloc"), "malloc_info wrote no document");
   free(text);
   hwi_conform_now("in mallinfo, mallopt or malloc_trim");
   (void)seen((void *)(uintptr_t)mallinfo2().uordblks);

@@ -152,7 +152,7 @@ static size_t mapped_bytes(void)
 static size_t take_all(void **first, size_t size, size_t most)
 {
   size_t count = 0;
-  for (void **block; count < most && (errno = 0, block = seen(malloc(size))) != NULL; count++) {
+  for (void **block; count < most && (errno = 0, block = seen(malloc(size))); count++) {
     *block = *first;
     *first = block;
   }

@@ -82,8 +82,7 @@ static void put_name(struct chrome *to, const char *kind, uint32_t pid, uint32_t
 static uint32_t pid_of(const struct chrome *to, uint32_t image)
 {
   const struct hwi_profile *profile = to->export->profile;
-  return image < profile->image_count && profile->images[image].info != NULL ? profile->images[image].info->header.pid
-                                                                             : 0;
+  return image < profile->image_count && profile->images[image].info ? profile->images[image].info->header.pid : 0;
 }
 
 /* --- names and marks --- */
@@ -108,12 +107,12 @@ static bool is_within(const struct chrome *to, uint64_t ns)
 static void put_marks(struct chrome *to)
 {
   const struct hwi_image *image = hwi_largest_image(to->export->profile, NULL);
-  const struct hwi_trace_info *info = image != NULL ? image->info : NULL;
-  for (uint32_t i = 0; info != NULL && i < info->rss_count; i++) {
+  const struct hwi_trace_info *info = image ? image->info : NULL;
+  for (uint32_t i = 0; info && i < info->rss_count; i++) {
     if (is_within(to, info->rss[i].ns))
       put_counter(to, "RSS(bytes)", "bytes", info->rss[i].ns, info->rss[i].sample.rss);
   }
-  for (uint32_t i = 0; info != NULL && i < info->mark_count; i++) {
+  for (uint32_t i = 0; info && i < info->mark_count; i++) {
     const struct hwi_mark *mark = &info->marks[i];
     if (!is_within(to, mark->ns))
       continue;
@@ -162,7 +161,7 @@ static int choose_sizes(struct chrome *to, struct hwi_error *error)
 {
   const struct hwi_profile *profile = to->export->profile;
   struct counted_size *all = calloc((size_t)profile->size_count + 1, sizeof *all);
-  if (all == NULL)
+  if (!all)
     return hwi_export_no_memory(error);
   for (uint32_t i = 0; i < profile->size_count; i++)
     all[i] = (struct counted_size){.size = profile->sizes[i].size,
@@ -179,7 +178,7 @@ static struct counted_size *counted(struct chrome *to, uint64_t size)
 {
   struct counted_size key = {.size = size};
   struct counted_size *found = bsearch(&key, to->sizes, to->size_count, sizeof key, compare_sizes);
-  return found != NULL ? found : &to->sizes[to->size_count];
+  return found ? found : &to->sizes[to->size_count];
 }
 
 static void put_size(struct chrome *to, struct counted_size *size, uint64_t ns)
@@ -290,7 +289,7 @@ static int choose_stacks(struct chrome *to, struct hwi_error *error)
   const struct hwi_selection *selection = &to->export->selection;
   uint64_t count = to->export->request->event_stacks;
   to->is_shown = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->is_shown);
-  if (to->is_shown == NULL)
+  if (!to->is_shown)
     return hwi_export_no_memory(error);
   for (uint32_t i = 0; i < selection->stack_count && i < count; i++)
     to->is_shown[selection->stacks[i]] = true;

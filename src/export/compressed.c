@@ -76,17 +76,17 @@ static bool write_zstd(struct stream *stream, const void *bytes, size_t count, Z
 static ssize_t write_stream(void *cookie, const char *bytes, size_t count)
 {
   struct stream *stream = cookie;
-  bool done = stream->zstd != NULL ? write_zstd(stream, bytes, count, ZSTD_e_continue)
-                                   : write_gzip(stream, bytes, count, Z_NO_FLUSH);
+  bool done =
+      stream->zstd ? write_zstd(stream, bytes, count, ZSTD_e_continue) : write_gzip(stream, bytes, count, Z_NO_FLUSH);
   return done ? (ssize_t)count : 0; /* such a stream reports a failure by 0 */
 }
 
 static int close_stream(void *cookie)
 {
   struct stream *stream = cookie;
-  bool done = stream->zstd != NULL ? write_zstd(stream, NULL, 0, ZSTD_e_end) : write_gzip(stream, NULL, 0, Z_FINISH);
+  bool done = stream->zstd ? write_zstd(stream, NULL, 0, ZSTD_e_end) : write_gzip(stream, NULL, 0, Z_FINISH);
   int os_error = errno;
-  if (stream->zstd != NULL)
+  if (stream->zstd)
     ZSTD_freeCCtx(stream->zstd);
   else
     deflateEnd(&stream->gzip);
@@ -101,20 +101,19 @@ static bool init_stream(struct stream *stream, enum hwi_compression compression)
     return deflateInit2(&stream->gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS, GZIP_MEMORY_LEVEL,
                         Z_DEFAULT_STRATEGY) == Z_OK;
   stream->zstd = ZSTD_createCCtx();
-  return stream->zstd != NULL &&
-         !ZSTD_isError(ZSTD_CCtx_setParameter(stream->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL));
+  return stream->zstd && !ZSTD_isError(ZSTD_CCtx_setParameter(stream->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL));
 }
 
 FILE *hwi_compressed_open(FILE *out, enum hwi_compression compression)
 {
   struct stream *stream = calloc(1, sizeof *stream);
-  if (stream == NULL)
+  if (!stream)
     return NULL;
   stream->out = out;
   FILE *opened = NULL;
   if (init_stream(stream, compression))
     opened = fopencookie(stream, "w", (cookie_io_functions_t){.write = write_stream, .close = close_stream});
-  if (opened == NULL) {
+  if (!opened) {
     ZSTD_freeCCtx(stream->zstd);
     free(stream);
   }

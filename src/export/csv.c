@@ -44,9 +44,9 @@ static bool take(void *context, const struct hwi_value *values)
 
 static int write_csv(struct hwi_export *export, struct hwi_error *error)
 {
-  const char *name = export->request->table != NULL ? export->request->table : "stacks";
+  const char *name = export->request->table ? export->request->table : "stacks";
   const struct hwi_table *table = hwi_table_named(name);
-  if (table == NULL)
+  if (!table)
     return hwi_error_set(error, HW_ERR_USAGE, "there is no table '%s'", name);
   struct csv to = {.out = export->out};
   struct hwi_row_sink sink = {take, &to};
@@ -54,7 +54,7 @@ static int write_csv(struct hwi_export *export, struct hwi_error *error)
   int status = hwi_tables_init(&tables, export, error);
   tables.wants_texts = true;
   if (status == HW_OK) {
-    for (; table->columns[to.columns].name != NULL; to.columns++)
+    for (; table->columns[to.columns].name; to.columns++)
       fprintf(to.out, "%s%s", to.columns > 0 ? "," : "", table->columns[to.columns].name);
     fputc('\n', to.out);
     to.text.failed |= !table->fill(&tables, &sink);

@@ -76,7 +76,7 @@ static int close_zstd(void *cookie)
 static FILE *open_zstd(FILE *file)
 {
   struct zstd_input *input = calloc(1, sizeof *input);
-  if (input == NULL) {
+  if (!input) {
     fclose(file);
     return NULL;
   }
@@ -84,9 +84,9 @@ static FILE *open_zstd(FILE *file)
   input->in.src = input->bytes;
   input->context = ZSTD_createDCtx();
   FILE *opened = NULL;
-  if (input->context != NULL)
+  if (input->context)
     opened = fopencookie(input, "r", (cookie_io_functions_t){.read = read_zstd, .close = close_zstd});
-  if (opened == NULL)
+  if (!opened)
     close_zstd(input);
   return opened;
 }
@@ -95,7 +95,7 @@ FILE *hwi_decompressed_open(const char *path)
 {
   uint8_t magic[MAGIC_BYTES];
   FILE *file = fopen(path, "re");
-  if (file == NULL)
+  if (!file)
     return NULL;
   size_t got = fread(magic, 1, sizeof magic, file);
   rewind(file);
@@ -104,9 +104,9 @@ FILE *hwi_decompressed_open(const char *path)
   fclose(file);
   gzFile gzip = gzopen(path, "rbe");
   FILE *opened = NULL;
-  if (gzip != NULL)
+  if (gzip)
     opened = fopencookie(gzip, "r", (cookie_io_functions_t){.read = read_gzip, .close = close_gzip});
-  if (gzip != NULL && opened == NULL)
+  if (gzip && !opened)
     gzclose(gzip);
   return opened;
 }

@@ -178,7 +178,7 @@ static int count_events(struct dhat *to, struct hwi_error *error)
   struct hwi_block_sink sink = {take, to};
   to->first_frame = calloc((size_t)to->sites.count + 1, sizeof *to->first_frame);
   to->points = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->points);
-  if (to->first_frame == NULL || to->points == NULL)
+  if (!to->first_frame || !to->points)
     return hwi_export_no_memory(error);
   if (to->export->profile->span.kind == HWI_SPAN_MOMENT) {
     take_moment(to);

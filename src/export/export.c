@@ -15,13 +15,13 @@ const char *hwi_export_entry_name(uint8_t entry)
 const char *hwi_export_command(const struct hwi_export *export)
 {
   const struct hwi_image *image = hwi_largest_image(export->profile, NULL);
-  return image != NULL && image->info->command != NULL ? image->info->command : "";
+  return image && image->info->command ? image->info->command : "";
 }
 
 uint32_t hwi_export_pid(const struct hwi_export *export)
 {
   const struct hwi_image *image = hwi_largest_image(export->profile, NULL);
-  return image != NULL ? image->info->header.pid : 0;
+  return image ? image->info->header.pid : 0;
 }
 
 /* --- events --- */
@@ -66,7 +66,7 @@ static int choose(struct hwi_export *export, struct hwi_error *error)
   if (status < 0)
     return status;
   export->is_chosen = calloc((size_t) export->profile->stack_count + 1, sizeof *export->is_chosen);
-  if (export->is_chosen == NULL)
+  if (!export->is_chosen)
     return hwi_export_no_memory(error);
   for (uint32_t i = 0; i < export->selection.stack_count; i++)
     export->is_chosen[export->selection.stacks[i]] = true;

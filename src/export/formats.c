@@ -13,7 +13,7 @@ const struct hwi_export_format *const hwi_export_formats[] = {
 
 const struct hwi_export_format *hwi_export_format_named(const char *name)
 {
-  for (const struct hwi_export_format *const *format = hwi_export_formats; *format != NULL; format++) {
+  for (const struct hwi_export_format *const *format = hwi_export_formats; *format; format++) {
     if (strcmp((*format)->name, name) == 0)
       return *format;
   }
@@ -22,8 +22,8 @@ const struct hwi_export_format *hwi_export_format_named(const char *name)
 
 static const struct hwi_export_format *format_ending(const char *path, size_t bytes)
 {
-  for (const struct hwi_export_format *const *format = hwi_export_formats; *format != NULL; format++) {
-    for (const char *const *suffix = (*format)->suffixes; *suffix != NULL; suffix++) {
+  for (const struct hwi_export_format *const *format = hwi_export_formats; *format; format++) {
+    for (const char *const *suffix = (*format)->suffixes; *suffix; suffix++) {
       if (hwi_has_suffix(path, bytes, *suffix))
         return *format;
     }
@@ -34,5 +34,5 @@ static const struct hwi_export_format *format_ending(const char *path, size_t by
 const struct hwi_export_format *hwi_export_format_of(const char *path)
 {
   const struct hwi_export_format *format = format_ending(path, strlen(path));
-  return format != NULL ? format : format_ending(path, hwi_compression_stem(path));
+  return format ? format : format_ending(path, hwi_compression_stem(path));
 }

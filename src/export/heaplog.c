@@ -82,7 +82,7 @@ static int write_heaplog(struct hwi_export *export, struct hwi_error *error)
 {
   struct heaplog to = {.out = export->out, .thread_count = export->profile->thread_count};
   to.moving = calloc((size_t)to.thread_count + 1, sizeof *to.moving);
-  if (to.moving == NULL)
+  if (!to.moving)
     return hwi_export_no_memory(error);
   struct hwi_block_sink sink = {take, &to};
   int status = hwi_export_events(export, &sink, error);

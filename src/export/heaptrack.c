@@ -82,7 +82,7 @@ static int put_stacks(struct heaptrack *to, struct hwi_error *error)
   hwi_line_release(&line);
   hwi_line_release(&name);
   to->node_of = calloc((size_t)profile->frame_count + 1, sizeof *to->node_of);
-  if (to->node_of == NULL)
+  if (!to->node_of)
     return hwi_export_no_memory(error);
   for (uint32_t i = 1; i < profile->frame_count; i++) {
     if (to->sites.of_frame[i] == 0)
@@ -141,7 +141,7 @@ static bool take(void *context, const struct hwi_block_event *event)
 static int write_all(struct heaptrack *to, struct hwi_error *error)
 {
   const struct hwi_image *image = hwi_largest_image(to->export->profile, NULL);
-  if (image != NULL && image->info->rss != NULL) {
+  if (image && image->info->rss) {
     to->rss = image->info->rss;
     to->rss_end = image->info->rss + image->info->rss_count;
   }

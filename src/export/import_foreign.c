@@ -26,13 +26,13 @@ const struct hwi_foreign_format *hwi_foreign_format_of(const char *path)
   if (stat(path, &about) != 0 || !S_ISREG(about.st_mode))
     return NULL; /* opening a pipe would block, and a pipe cannot be read twice */
   FILE *file = hwi_decompressed_open(path);
-  if (file == NULL)
+  if (!file)
     return NULL;
   char kinds[KINDS_MAX + 1] = "", behind[HWI_FOREIGN_LINE_BYTES];
-  bool begun = fgets(line, sizeof line, file) != NULL;
-  for (int i = 0; i < KINDS_MAX && begun && fgets(behind, sizeof behind, file) != NULL; i++)
+  bool begun = fgets(line, sizeof line, file);
+  for (int i = 0; i < KINDS_MAX && begun && fgets(behind, sizeof behind, file); i++)
     kinds[i] = behind[0] != '\0' ? behind[0] : ' ';
-  for (int i = 0; i < FORMATS && begun && found == NULL; i++)
+  for (int i = 0; i < FORMATS && begun && !found; i++)
     found = formats[i]->recognizes(line, kinds) ? formats[i] : NULL;
   fclose(file);
   return found;
@@ -44,12 +44,12 @@ static int read_lines(const struct hwi_foreign_format *format, FILE *file, struc
 {
   char line[HWI_FOREIGN_LINE_BYTES];
   void *reader = format->create();
-  if (reader == NULL)
+  if (!reader)
     return HW_ERR_MEMORY;
   hwi_synthetic_note(trace, HW_NOTE_IMPORTED, format->missing);
   uint64_t number = 0;
   bool in_line = false; /* inside a line that is too long */
-  while (trace->status == 0 && fgets(line, sizeof line, file) != NULL) {
+  while (trace->status == 0 && fgets(line, sizeof line, file)) {
     size_t bytes = strcspn(line, "\n");
     bool whole = line[bytes] == '\n' || feof(file), continued = in_line;
     in_line = !whole;
@@ -61,7 +61,7 @@ static int read_lines(const struct hwi_foreign_format *format, FILE *file, struc
     if (result->bad_lines++ == 0)
       result->first_bad_line = number;
   }
-  if (trace->status == 0 && !ferror(file) && format->finish != NULL && result->files_folder != NULL)
+  if (trace->status == 0 && !ferror(file) && format->finish && result->files_folder)
     trace->status = format->finish(reader, result->files_folder);
   int os_error = errno;
   format->destroy(reader);
@@ -138,12 +138,12 @@ int hwi_foreign_import(const struct hwi_foreign_format *format, const char *from
   char *folder = hwi_kept_files_folder(to);
   *result = (struct hwi_foreign){.tool = format->tool, .missing = format->missing, .files_folder = folder};
   FILE *file = hwi_decompressed_open(from);
-  if (file == NULL) {
+  if (!file) {
     free(folder);
     return hwi_error_set(error, HW_ERR_IO, "%s cannot be read: %s", from, strerror(errno));
   }
   struct hwi_error reason = {0};
-  int status = folder != NULL ? write_file(format, file, to, result, &reason) : HW_ERR_MEMORY, os_error = errno;
+  int status = folder ? write_file(format, file, to, result, &reason) : HW_ERR_MEMORY, os_error = errno;
   fclose(file);
   free(folder);
   result->files_folder = NULL;

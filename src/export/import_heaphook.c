@@ -36,7 +36,7 @@ static int split(char *line, const char *separators, char **fields)
 {
   int count = 0;
   char *rest = line;
-  for (char *field; (field = strtok_r(rest, separators, &rest)) != NULL; count++)
+  for (char *field; (field = strtok_r(rest, separators, &rest)); count++)
     if (count < FIELDS_MAX)
       fields[count] = field;
   return count;

@@ -124,18 +124,18 @@ static uint32_t find_module(struct heaptrack *from, struct hwi_synthetic *trace,
 static bool take_module(struct heaptrack *from, struct hwi_synthetic *trace, char *at)
 {
   struct module module = {.path = next_text(&at), .place.start = UINT64_MAX};
-  if (module.path == NULL)
+  if (!module.path)
     return false;
   if (strcmp(module.path, "-") == 0) {
     from->loaded_count = 0;
     free(module.path);
     return true;
   }
-  if (strcmp(module.path, "x") == 0 && from->exe != NULL) {
+  if (strcmp(module.path, "x") == 0 && from->exe) {
     free(module.path);
     module.path = strdup(from->exe);
   }
-  bool known = module.path != NULL && hwi_heaptrack_number(&at, &module.place.bias);
+  bool known = module.path && hwi_heaptrack_number(&at, &module.place.bias);
   struct hwi_synthetic_module *place = &module.place;
   place->path = module.path;
   for (uint64_t offset, bytes; known && hwi_heaptrack_number(&at, &offset) && hwi_heaptrack_number(&at, &bytes);) {
@@ -184,7 +184,7 @@ static bool take_allocation(const struct heaptrack *from, struct hwi_synthetic *
 static bool take_exe(struct heaptrack *from, struct hwi_synthetic *trace, char *at)
 {
   char *exe = next_text(&at);
-  if (exe == NULL || from->exe != NULL) {
+  if (!exe || from->exe) {
     free(exe);
     return false;
   }
@@ -233,7 +233,7 @@ bool hwi_heaptrack_take_common(uint64_t *page_bytes, struct hwi_synthetic *trace
       take_command(trace, at + 1);
     return true;
   default:
-    return strchr("v#ASs", line[0]) != NULL; /* version, comments, attaching, suppressions: ignored */
+    return strchr("v#ASs", line[0]); /* version, comments, attaching, suppressions: ignored */
   }
 }
 

@@ -63,7 +63,7 @@ struct interpreted {
 static void *create(void)
 {
   struct interpreted *from = calloc(1, sizeof *from);
-  if (from != NULL)
+  if (from)
     from->next_block = FIRST_BLOCK;
   return from;
 }
@@ -103,7 +103,7 @@ static bool take_string(struct interpreted *from, struct hwi_synthetic *trace, c
   if (!GROW(from, trace, strings, string_count, string_capacity))
     return false;
   char *text = strdup(at);
-  if (text == NULL) {
+  if (!text) {
     trace->status = HW_ERR_MEMORY;
     return false;
   }
@@ -120,7 +120,7 @@ static const char *string(const struct interpreted *from, uint64_t number)
 /* The module with the name of the command is the executable. */
 static void note_executable(struct interpreted *from, struct hwi_synthetic *trace, const char *path)
 {
-  if (from->program == NULL || strcmp(hwi_base_name(path), hwi_base_name(from->program)) != 0)
+  if (!from->program || strcmp(hwi_base_name(path), hwi_base_name(from->program)) != 0)
     return;
   hwi_synthetic_record(trace, HW_RECORD_EXE, path, strlen(path));
   free(from->program);
@@ -276,7 +276,7 @@ static bool take(void *reader, struct hwi_synthetic *trace, char *line)
   case 's':
     return take_string(from, trace, at);
   case 'X':
-    if (from->program == NULL && *at == ' ')
+    if (!from->program && *at == ' ')
       from->program = strndup(at + 1, strcspn(at + 1, " "));
     return hwi_heaptrack_take_common(&from->page_bytes, trace, line);
   case 'i':
@@ -302,8 +302,7 @@ static int finish(void *reader, const char *folder)
   for (size_t i = 0; i < from->module_count && status == HW_OK; i++) {
     const struct module *module = &from->modules[i];
     char *path = hwi_kept_file_place(folder, module->build_id, sizeof module->build_id);
-    status = path != NULL ? hwi_names_file_write(path, module->build_id, module->places, (uint32_t)module->count)
-                          : HW_ERR_IO;
+    status = path ? hwi_names_file_write(path, module->build_id, module->places, (uint32_t)module->count) : HW_ERR_IO;
     free(path);
   }
   return status;

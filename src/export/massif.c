@@ -140,8 +140,8 @@ struct node {
 
 static void put_head(struct massif *to, const struct node *node, uint32_t children)
 {
-  begin_node(to, node->depth, node->site != NULL && node->site->symbol_count > 1 ? 1 : children, node->bytes);
-  if (node->site == NULL) {
+  begin_node(to, node->depth, node->site && node->site->symbol_count > 1 ? 1 : children, node->bytes);
+  if (!node->site) {
     fputs(" (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n", to->out);
     return;
   }
@@ -158,7 +158,7 @@ static void put_node(struct massif *to, const struct node *node, uint64_t all_by
   uint64_t small_bytes;
   uint32_t large = count_groups(node->rows, count, all_bytes, &small_groups, &small_bytes);
   put_head(to, node, large + (small_groups > 0));
-  uint32_t depth = node->depth + (node->site != NULL ? node->site->symbol_count : 1);
+  uint32_t depth = node->depth + (node->site ? node->site->symbol_count : 1);
   for (uint32_t first = 0, end; large > 0; first = end, large--) {
     end = group_end(node->rows, first, count);
     struct node child = {.rows = node->rows + first,
@@ -269,7 +269,7 @@ static int write_all(struct massif *to, struct hwi_error *error)
                                                      : duration_ms;
   to->rows = calloc((size_t)to->export->selection.stack_count + 1, sizeof *to->rows);
   to->live_bytes = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->live_bytes);
-  if (to->rows == NULL || to->live_bytes == NULL)
+  if (!to->rows || !to->live_bytes)
     return hwi_export_no_memory(error);
   fputs("desc: recorded by heapwright\ncmd: ", to->out);
   put_name(to, hwi_export_command(to->export));

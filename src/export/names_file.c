@@ -111,7 +111,7 @@ static void put_symbols(struct names_file *file)
   uint32_t last_at = 0;
   for (uint32_t i = 0; i < file->count; i++) {
     const char *function = file->places[i].function;
-    if (function == NULL)
+    if (!function)
       continue;
     if (function != last) {
       last = function, last_at = at;
@@ -197,19 +197,19 @@ static void put_lines(struct names_file *file)
   char *head = NULL, *lines = NULL;
   size_t head_bytes = 0, line_bytes = 0;
   FILE *to = open_memstream(&lines, &line_bytes);
-  for (uint32_t i = 0; i < file->count && to != NULL; i++) {
+  for (uint32_t i = 0; i < file->count && to; i++) {
     const struct hwi_named_place *place = &file->places[i];
-    if (place->file == NULL || place->line == 0)
+    if (!place->file || place->line == 0)
       continue;
     uint32_t source = hwi_strings_intern(&sources, place->file);
     file->failed |= source == 0;
     put_line(to, i, source, place->line);
   }
-  file->failed |= to == NULL || fclose(to) != 0;
+  file->failed |= !to || fclose(to) != 0;
   to = open_memstream(&head, &head_bytes);
-  if (to != NULL)
+  if (to)
     put_line_head(to, &sources);
-  file->failed |= to == NULL || fclose(to) != 0;
+  file->failed |= !to || fclose(to) != 0;
   put_number(file->out[LINES], 2 + LENGTH_BYTES + head_bytes + line_bytes, LENGTH_BYTES);
   put_number(file->out[LINES], DWARF_4, 2);
   put_number(file->out[LINES], head_bytes, LENGTH_BYTES);
@@ -279,7 +279,7 @@ static void fill_sections(struct names_file *file, const uint8_t *build_id)
 {
   for (int i = 0; i < SECTIONS; i++) {
     file->out[i] = open_memstream(&file->bytes[i], &file->sizes[i]);
-    file->failed |= file->out[i] == NULL;
+    file->failed |= !file->out[i];
   }
   if (file->failed)
     return;
@@ -297,10 +297,10 @@ int hwi_names_file_write(const char *path, const uint8_t build_id[HWI_NAMES_BUIL
   struct names_file file = {.places = places, .count = count};
   fill_sections(&file, build_id);
   for (int i = 0; i < SECTIONS; i++)
-    file.failed |= file.out[i] != NULL && (ferror(file.out[i]) | fclose(file.out[i])) != 0;
+    file.failed |= file.out[i] && (ferror(file.out[i]) | fclose(file.out[i])) != 0;
   int status = file.failed ? HW_ERR_MEMORY : HW_ERR_IO;
   FILE *to = file.failed ? NULL : fopen(path, "we");
-  if (to != NULL) {
+  if (to) {
     put_file(&file, to);
     bool written = !ferror(to);
     status = fclose(to) == 0 && written ? 0 : HW_ERR_IO;

@@ -114,7 +114,7 @@ static void put_run(struct pprof *to)
   hwi_message_number(&to->whole, PROFILE_PERIOD, 1);
   hwi_message_number(&to->whole, PROFILE_DEFAULT_TYPE, string(to, default_type(to->export->cost)));
   uint64_t from_ns = hwi_export_from_ns(to->export);
-  if (image != NULL)
+  if (image)
     hwi_message_number(&to->whole, PROFILE_TIME_NS, image->info->header.start_realtime_ns + from_ns);
   hwi_message_number(&to->whole, PROFILE_DURATION_NS, hwi_export_end_ns(to->export) - from_ns);
   put_in_use(to);
@@ -142,7 +142,7 @@ static void put_mappings(struct pprof *to)
 {
   const struct hwi_profile *profile = to->export->profile;
   const struct hwi_image *image = hwi_largest_image(profile, NULL);
-  const char *exe = image != NULL && image->info->exe != NULL ? image->info->exe : "";
+  const char *exe = image && image->info->exe ? image->info->exe : "";
   for (uint32_t i = 1; i < profile->module_count; i++)
     if (strcmp(profile->modules[i].path, exe) == 0)
       put_mapping(to, i);
@@ -237,7 +237,7 @@ static int put_profile(struct pprof *to, struct hwi_error *error)
 static int write_pprof(struct hwi_export *export, struct hwi_error *error)
 {
   struct pprof to = {.export = export, .out = hwi_compressed_open(export->out, HWI_COMPRESSION_GZIP)};
-  if (to.out == NULL)
+  if (!to.out)
     return hwi_export_no_memory(error);
   int status = hwi_sites_init(&to.sites, export, error);
   if (status == HW_OK)

@@ -27,7 +27,7 @@ int hwi_sites_init(struct hwi_sites *sites, const struct hwi_export *export, str
   const struct hwi_profile *profile = export->profile;
   *sites = (struct hwi_sites){.frames = &export->frames};
   sites->of_frame = calloc((size_t)profile->frame_count + 1, sizeof *sites->of_frame);
-  if (sites->of_frame == NULL)
+  if (!sites->of_frame)
     return hwi_export_no_memory(error);
   for (uint32_t i = 0; i < export->selection.stack_count; i++) {
     uint32_t at = profile->stacks[export->selection.stacks[i]].frame;
@@ -69,7 +69,7 @@ const char *hwi_site_function(const struct hwi_sites *sites, const struct hwi_si
     hwi_line_puts(line, "[frames left out]");
   } else if (site->cut) {
     hwi_line_printf(line, "[%" PRIu64 " frames left out]", site->address);
-  } else if (site->symbols[symbol].function != NULL) {
+  } else if (site->symbols[symbol].function) {
     return site->symbols[symbol].function;
   } else if (site->module == 0) {
     hwi_line_printf(line, "?? 0x%" PRIx64, site->address);
@@ -84,7 +84,7 @@ const char *hwi_site_function(const struct hwi_sites *sites, const struct hwi_si
 const char *hwi_site_file(const struct hwi_site *site, uint32_t symbol)
 {
   const char *file = site->cut ? NULL : site->symbols[symbol].file;
-  return file != NULL ? file : "";
+  return file ? file : "";
 }
 
 uint32_t hwi_site_line(const struct hwi_site *site, uint32_t symbol)

@@ -121,7 +121,7 @@ static int write_speedscope(struct hwi_export *export, struct hwi_error *error)
   int status = hwi_sites_init(&to.sites, export, error);
   to.first_frame = calloc((size_t)to.sites.count + 1, sizeof *to.first_frame);
   if (status == HW_OK)
-    status = to.first_frame != NULL ? write_document(&to, error) : hwi_export_no_memory(error);
+    status = to.first_frame ? write_document(&to, error) : hwi_export_no_memory(error);
   free(to.first_frame);
   hwi_sites_release(&to.sites);
   return status;

@@ -57,8 +57,8 @@ static bool take(void *context, const struct hwi_value *values)
 {
   struct database *to = context;
   int column = 0;
-  for (int i = 0; to->table->columns[i].name != NULL; i++)
-    if (to->table->columns[i].type != NULL)
+  for (int i = 0; to->table->columns[i].name; i++)
+    if (to->table->columns[i].type)
       bind(to, ++column, &values[i]);
   errno = 0;
   int status = sqlite3_step(to->insert);
@@ -73,8 +73,8 @@ static void create_table(struct database *to, const struct hwi_table *table)
   hwi_line_printf(&create, "CREATE TABLE %s (", table->name);
   hwi_line_printf(&insert, "INSERT INTO %s VALUES (", table->name);
   const char *separator = "";
-  for (const struct hwi_table_column *column = table->columns; column->name != NULL; column++) {
-    if (column->type == NULL)
+  for (const struct hwi_table_column *column = table->columns; column->name; column++) {
+    if (!column->type)
       continue;
     hwi_line_printf(&create, "%s%s %s", separator, column->name, column->type);
     hwi_line_printf(&insert, "%s?", separator);
@@ -108,7 +108,7 @@ static int write_database(struct database *to, struct hwi_export *export, struct
   if (status == HW_OK) {
     check(to, sqlite3_open_v2(export->request->path, &to->handle, SQLITE_OPEN_READWRITE, NULL));
     execute(to, preparation);
-    for (const struct hwi_table *const *table = hwi_tables; *table != NULL && to->status == SQLITE_OK; table++)
+    for (const struct hwi_table *const *table = hwi_tables; *table && to->status == SQLITE_OK; table++)
       write_table(to, &tables, *table);
     execute(to, views);
     execute(to, "COMMIT");

@@ -264,7 +264,7 @@ void hwi_synthetic_begin(struct hwi_synthetic *trace, int fd, bool is_timed)
   trace->event_tick = START_NS;
   trace->file.packer = hwi_packer_create();
   trace->plain = calloc(1, PLAIN_BYTES + HWI_DECODE_PADDING);
-  if (trace->file.packer == NULL || trace->plain == NULL)
+  if (!trace->file.packer || !trace->plain)
     fail(trace, HW_ERR_MEMORY);
   else if (!fill_header(&trace->header))
     fail(trace, HW_ERR_IO);

@@ -13,7 +13,7 @@ const struct hwi_table *const hwi_tables[] = {
 
 const struct hwi_table *hwi_table_named(const char *name)
 {
-  for (const struct hwi_table *const *table = hwi_tables; *table != NULL; table++) {
+  for (const struct hwi_table *const *table = hwi_tables; *table; table++) {
     if (strcmp((*table)->name, name) == 0)
       return *table;
   }
@@ -28,7 +28,7 @@ int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct
     return status;
   tables->first_frame = calloc((size_t)tables->sites.count + 1, sizeof *tables->first_frame);
   tables->durations = calloc(1, sizeof *tables->durations);
-  if (tables->first_frame == NULL || tables->durations == NULL)
+  if (!tables->first_frame || !tables->durations)
     return hwi_export_no_memory(error);
   uint32_t next = 1;
   for (uint32_t i = 1; i <= tables->sites.count; i++) {
@@ -42,7 +42,7 @@ void hwi_tables_release(struct hwi_tables *tables)
 {
   hwi_sites_release(&tables->sites);
   free(tables->first_frame);
-  if (tables->durations != NULL)
+  if (tables->durations)
     hwi_report_durations_release(tables->durations);
   free(tables->durations);
   *tables = (struct hwi_tables){0};

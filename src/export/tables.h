@@ -28,7 +28,7 @@ static inline struct hwi_value hwi_value_if(bool known, uint64_t number)
 
 static inline struct hwi_value hwi_value_text(const char *text) /* NULL and "": the value is unknown */
 {
-  return (struct hwi_value){.kind = text != NULL && text[0] != '\0' ? HWI_VALUE_TEXT : HWI_VALUE_NULL, .text = text};
+  return (struct hwi_value){.kind = text && text[0] != '\0' ? HWI_VALUE_TEXT : HWI_VALUE_NULL, .text = text};
 }
 
 struct hwi_table_column {

@@ -29,7 +29,7 @@ static bool fill_durations(const struct hwi_tables *tables, const struct hwi_row
   if (!hwi_profile_is_timed(tables->export->profile))
     return true;
   const struct hwi_report_durations *found = durations_of(tables);
-  for (uint32_t i = 0; found != NULL && i < found->entry_count; i++) {
+  for (uint32_t i = 0; found && i < found->entry_count; i++) {
     const struct hwi_duration_tally *tally = &found->durations.entries[found->entries[i]];
     const struct hwi_value values[] = {
         hwi_value_text(hwi_export_entry_name(found->entries[i])),
@@ -46,7 +46,7 @@ static bool fill_durations(const struct hwi_tables *tables, const struct hwi_row
     if (!sink->take(sink->context, values))
       return true;
   }
-  return found != NULL;
+  return found;
 }
 
 const struct hwi_table hwi_table_durations = {
@@ -72,7 +72,7 @@ static bool fill_slow_calls(const struct hwi_tables *tables, const struct hwi_ro
   if (!hwi_profile_is_timed(tables->export->profile))
     return true;
   const struct hwi_report_durations *found = durations_of(tables);
-  for (size_t i = 0; found != NULL && i < found->durations.slow_count; i++) {
+  for (size_t i = 0; found && i < found->durations.slow_count; i++) {
     const struct hwi_slow_call *call = &found->durations.slowest[i];
     const struct hwi_value values[] = {
         hwi_value_number(i + 1),
@@ -88,7 +88,7 @@ static bool fill_slow_calls(const struct hwi_tables *tables, const struct hwi_ro
     if (!sink->take(sink->context, values))
       return true;
   }
-  return found != NULL;
+  return found;
 }
 
 /* The stack of a slow call may not be a chosen one. */

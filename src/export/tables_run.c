@@ -55,7 +55,7 @@ static bool fill_images(const struct hwi_tables *tables, const struct hwi_row_si
   const struct hwi_profile *profile = tables->export->profile;
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
-    if (info == NULL)
+    if (!info)
       continue;
     struct hwi_value values[HWI_TABLE_COLUMNS_MAX] = {
         hwi_value_number(i),
@@ -130,7 +130,7 @@ static bool fill_sizes(const struct hwi_tables *tables, const struct hwi_row_sin
   const struct hwi_profile *profile = tables->export->profile;
   const struct hwi_narrowing *filter = &tables->export->selection.narrowing;
   struct hwi_amount *amounts = hwi_amounts_by_size(profile, filter);
-  bool wanted = amounts != NULL, whole = !hwi_narrowing_splits_sizes(filter), done = wanted;
+  bool wanted = amounts, whole = !hwi_narrowing_splits_sizes(filter), done = wanted;
   for (uint32_t i = 0; i < profile->size_count && wanted; i++) {
     const struct hwi_size *size = &profile->sizes[i];
     if (filter->rule_count > 0 && hwi_amount_is_nothing(&amounts[i]))
@@ -192,7 +192,7 @@ static bool fill_threads(const struct hwi_tables *tables, const struct hwi_row_s
   const struct hwi_profile *profile = tables->export->profile;
   const struct hwi_narrowing *filter = &tables->export->selection.narrowing;
   struct hwi_amount *amounts = hwi_amounts_by_thread(profile, filter);
-  bool wanted = amounts != NULL, whole = !hwi_narrowing_splits_threads(filter), done = wanted;
+  bool wanted = amounts, whole = !hwi_narrowing_splits_threads(filter), done = wanted;
   for (uint32_t i = 0; i < profile->thread_count && wanted; i++)
     wanted = !hwi_narrowing_keeps_thread(filter, i) || put_thread(sink, i, &profile->threads[i], &amounts[i], whole);
   free(amounts);
@@ -265,7 +265,7 @@ static bool fill_marks(const struct hwi_tables *tables, const struct hwi_row_sin
   const struct hwi_profile *profile = tables->export->profile;
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
-    for (uint32_t k = 0; info != NULL && k < info->mark_count; k++) {
+    for (uint32_t k = 0; info && k < info->mark_count; k++) {
       struct hwi_value values[] = {
           hwi_value_number(i),
           hwi_value_number(info->marks[k].ns),
@@ -296,7 +296,7 @@ static bool fill_rss(const struct hwi_tables *tables, const struct hwi_row_sink 
   const struct hwi_profile *profile = tables->export->profile;
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
-    for (uint32_t k = 0; info != NULL && k < info->rss_count; k++) {
+    for (uint32_t k = 0; info && k < info->rss_count; k++) {
       const struct hw_rss_sample *sample = &info->rss[k].sample;
       struct hwi_value values[] = {
           hwi_value_number(i),

@@ -230,14 +230,14 @@ static bool fill_parts(const struct hwi_tables *tables, const struct hwi_row_sin
   size_t count = part == BY_SIZE ? profile->size_count : profile->thread_count;
   struct parts parts = {.tables = tables, .part = part, .sink = sink};
   parts.sums = calloc(count + 1, sizeof *parts.sums);
-  bool wanted = parts.sums != NULL;
+  bool wanted = parts.sums;
   for (uint32_t first = 0, end; first < profile->cell_count && wanted; first = end) {
     end = first + 1;
     while (end < profile->cell_count && profile->cells[end].stack == profile->cells[first].stack)
       end++;
     wanted = put_parts_of(&parts, first, end);
   }
-  bool done = parts.sums != NULL;
+  bool done = parts.sums;
   free(parts.sums);
   return done;
 }

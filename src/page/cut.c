@@ -95,14 +95,14 @@ static bool rank(struct hwi_page_cut *cut, const uint32_t *shares, uint32_t most
   uint32_t ties = most - count_above(shares, count, least);
   struct hwi_ranked *ranked = calloc((size_t)most + 1, sizeof *ranked);
   cut->order = calloc((size_t)most + 1, sizeof *cut->order);
-  for (uint32_t f = 1; f < count && ranked != NULL && cut->order != NULL; f++) {
+  for (uint32_t f = 1; f < count && ranked && cut->order; f++) {
     bool is_tie = shares[f] == least && least > 0 && ties > 0;
     if (shares[f] <= least && !is_tie)
       continue;
     ties -= is_tie;
     ranked[taken++] = (struct hwi_ranked){shares[f], f};
   }
-  bool done = ranked != NULL && cut->order != NULL;
+  bool done = ranked && cut->order;
   if (done)
     hwi_rank(ranked, taken);
   for (uint32_t i = 0; i < taken; i++)
@@ -119,7 +119,7 @@ static bool choose(struct hwi_page_cut *cut, uint32_t nodes_max)
   const struct hwi_profile *profile = cut->profile;
   uint32_t *shares = calloc((size_t)profile->frame_count + 1, sizeof *shares);
   uint64_t *sums = calloc((size_t)profile->frame_count + 1, sizeof *sums);
-  bool done = shares != NULL && sums != NULL;
+  bool done = shares && sums;
   for (size_t i = 0; i < sizeof figures / sizeof *figures && done; i++)
     raise_shares(shares, sums, profile, figures[i]);
   done = done && rank(cut, shares, nodes_max);
@@ -221,15 +221,15 @@ static void fill_rows(struct hwi_page_cut *cut, const uint32_t *places)
 static bool make_rows(struct hwi_page_cut *cut)
 {
   uint32_t *places = calloc(2 * ((size_t)cut->node_count + 1), sizeof *places);
-  if (places == NULL)
+  if (!places)
     return false;
   number_rows(cut, places);
   free(cut->rows);
   cut->rows = calloc((size_t)cut->row_count + 1, sizeof *cut->rows);
-  if (cut->rows != NULL)
+  if (cut->rows)
     fill_rows(cut, places);
   free(places);
-  return cut->rows != NULL;
+  return cut->rows;
 }
 
 static bool find_runtime(struct hwi_page_cut *cut, struct hwi_named_frames *frames)
@@ -253,8 +253,8 @@ int hwi_page_cut_init(struct hwi_page_cut *cut, struct hwi_named_frames *frames,
   cut->frames = calloc((size_t)nodes_max + 1, sizeof *cut->frames);
   cut->node_of = calloc((size_t)profile->frame_count + 1, sizeof *cut->node_of);
   cut->row_of = calloc((size_t)profile->stack_count + 1, sizeof *cut->row_of);
-  bool done = cut->is_runtime != NULL && cut->frames != NULL && cut->node_of != NULL && cut->row_of != NULL &&
-              find_runtime(cut, frames) && choose(cut, nodes_max);
+  bool done = cut->is_runtime && cut->frames && cut->node_of && cut->row_of && find_runtime(cut, frames) &&
+              choose(cut, nodes_max);
   return done ? hwi_page_cut_lower(cut, nodes_max, error) : no_memory(error);
 }
 

@@ -52,13 +52,13 @@ static void write_process(struct hwi_json *json, const struct hwi_page *page, co
 {
   const struct hwi_profile *profile = page->report->profile;
   const struct hwi_image *image = hwi_largest_image(profile, NULL);
-  if (image == NULL)
+  if (!image)
     return;
   hwi_json_begin_object(json, "process");
   hwi_json_process(json, image->info);
   hwi_json_number(json, "from_ns", hwi_image_offset_ns(profile, image));
   const struct hwi_trace_info *first = first_of_several(profile);
-  if (first != NULL)
+  if (first)
     hwi_json_text(json, "run_command", first->command);
   hwi_json_silences(json, image->info);
   hwi_json_notes(json, image->info, linked_in->texts[image - profile->images]);
@@ -191,7 +191,7 @@ static void write_durations(struct hwi_json *json, const struct hwi_page *page, 
   hwi_json_durations_found(json, page->report->profile, &slicer->durations, rows);
   if (has(page, HWI_PAGE_DURATIONS_ALONG))
     hwi_json_page_durations(json, &slicer->durations_along, &slicer->durations);
-  if (slicer->durations_of_threads == NULL || !has(page, HWI_PAGE_THREADS_ALONE))
+  if (!slicer->durations_of_threads || !has(page, HWI_PAGE_THREADS_ALONE))
     return;
   hwi_json_begin_array(json, "durations_by_thread");
   for (uint32_t i = 0; i < page->threads.row_count; i++) {

@@ -36,7 +36,7 @@ static bool add_part(struct hwi_page_durations *durations, struct hwi_duration_t
                                           .sum_ns = tally->sum_ns,
                                           .max_ns = tally->max_ns};
   uint64_t *buckets = tally->buckets;
-  if (buckets != NULL) {
+  if (buckets) {
     fill_bands(part, tally);
     memset(buckets, 0, HWI_DURATION_BUCKETS * sizeof *buckets);
   }

@@ -36,7 +36,7 @@ static uint32_t join(struct hwi_page_handover *items, uint32_t count)
 static bool follow(struct hwi_page_handovers *handovers)
 {
   struct hwi_ranked *ranked = calloc((size_t)handovers->count + 1, sizeof *ranked);
-  if (ranked == NULL)
+  if (!ranked)
     return false;
   for (uint32_t i = 0; i < handovers->count; i++)
     ranked[i] = (struct hwi_ranked){(double)handovers->items[i].blocks, i};
@@ -56,7 +56,7 @@ bool hwi_page_handovers_init(struct hwi_page_handovers *handovers, const struct 
   *handovers = (struct hwi_page_handovers){.thread_rows = threads->row_count};
   handovers->items = calloc((size_t)profile->handover_count + 1, sizeof *handovers->items);
   handovers->row_of = malloc((places + 1) * sizeof *handovers->row_of);
-  if (handovers->items == NULL || handovers->row_of == NULL)
+  if (!handovers->items || !handovers->row_of)
     return false;
   memset(handovers->row_of, 0xFF, places * sizeof *handovers->row_of);
   for (uint32_t i = 0; i < profile->handover_count; i++) {
@@ -88,7 +88,7 @@ void hwi_json_page_handovers(struct hwi_json *json, const struct hwi_page_handov
   const struct hwi_table_rows rows = {handovers->items, handovers->count, sizeof *handovers->items};
   hwi_json_begin_object(json, "handovers");
   hwi_json_plain_columns(json, &rows, columns);
-  if (series != NULL)
+  if (series)
     hwi_json_page_series(json, series, handovers->count, NULL);
   hwi_json_end_object(json);
 }

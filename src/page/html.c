@@ -30,7 +30,7 @@ void hwi_html_end(FILE *out)
 void hwi_html_escape(const char *text, size_t bytes, FILE *out)
 {
   const char *end = text + bytes, *tag;
-  while ((tag = memchr(text, '<', (size_t)(end - text))) != NULL) {
+  while ((tag = memchr(text, '<', (size_t)(end - text)))) {
     fwrite(text, 1, (size_t)(tag - text), out);
     fputs(escaped, out);
     text = tag + 1;
@@ -42,7 +42,7 @@ size_t hwi_html_escaped_bytes(const char *text, size_t bytes)
 {
   const char *end = text + bytes;
   size_t sum = bytes;
-  for (const char *at = text; (at = memchr(at, '<', (size_t)(end - at))) != NULL; at++)
+  for (const char *at = text; (at = memchr(at, '<', (size_t)(end - at))); at++)
     sum += sizeof escaped - 1 - 1;
   return sum;
 }

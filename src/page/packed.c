@@ -19,7 +19,7 @@ static bool make_room(struct hwi_packed *packed)
     return true;
   size_t room = packed->room > 0 ? packed->room * 2 : least;
   uint8_t *bytes = realloc(packed->bytes, room);
-  if (bytes == NULL) {
+  if (!bytes) {
     packed->failed = true;
     return false;
   }
@@ -77,7 +77,7 @@ static uint64_t number_at(const struct hwi_table_rows *rows, size_t row, const s
 void hwi_json_packed_columns(struct hwi_json *json, const struct hwi_table_rows *rows, const struct hwi_column *columns)
 {
   struct hwi_packed packed = {0};
-  for (; columns->key != NULL; columns++) {
+  for (; columns->key; columns++) {
     for (size_t row = 0; row < rows->count; row++)
       hwi_packed_add(&packed, number_at(rows, row, columns));
     hwi_json_packed(json, columns->key, &packed);
@@ -97,7 +97,7 @@ static void put_reference(struct hwi_json *json, uint64_t number)
 static void write_arrays(struct hwi_json *json, const struct hwi_table_rows *rows, const struct hwi_column *columns,
                          void (*put)(struct hwi_json *json, uint64_t number))
 {
-  for (; columns->key != NULL; columns++) {
+  for (; columns->key; columns++) {
     hwi_json_begin_array(json, columns->key);
     for (size_t row = 0; row < rows->count; row++)
       put(json, number_at(rows, row, columns));

@@ -53,7 +53,7 @@ static void end(struct hwi_page *page)
 static int write_document(struct hwi_page *page, struct hwi_written *text, struct hwi_error *error)
 {
   FILE *out = hwi_written_begin(text);
-  if (out == NULL)
+  if (!out)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the page");
   int status = hwi_page_document(page, out, error);
   if (!hwi_written_end(text, out) && status == HW_OK)
@@ -147,7 +147,7 @@ static int add_other(struct others *others, const struct hwi_page_others *source
 static int add_others(struct others *others, const struct hwi_page_others *source, struct hwi_error *error)
 {
   int status = HW_OK;
-  for (uint32_t i = 0; source != NULL && i < source->count && i < HWI_PAGE_OTHERS_MAX && status == HW_OK; i++)
+  for (uint32_t i = 0; source && i < source->count && i < HWI_PAGE_OTHERS_MAX && status == HW_OK; i++)
     status = add_other(others, source, i, error);
   return status;
 }
@@ -191,7 +191,7 @@ static int make_documents(struct pages *pages, const struct hwi_page_request *re
 
 static void release(struct pages *pages)
 {
-  if (pages->items[0].matching.identities != NULL) /* released before the frames that it refers to */
+  if (pages->items[0].matching.identities) /* released before the frames that it refers to */
     hwi_identities_release(&pages->identities);
   for (int i = 0; i < pages->count; i++) {
     end(&pages->items[i]);

@@ -81,11 +81,11 @@ bool hwi_page_pairs_init(struct hwi_page_pairs *pairs, const struct hwi_profile 
   *pairs = (struct hwi_page_pairs){.row_count = row_count};
   uint64_t *keys = calloc((size_t)profile->cell_count + 1, sizeof *keys);
   pairs->start = calloc((size_t)row_count + 1, sizeof *pairs->start);
-  if (keys != NULL) {
+  if (keys) {
     pairs->count = collect_keys(keys, profile, places);
     pairs->items = calloc((size_t)pairs->count + 1, sizeof *pairs->items);
   }
-  bool done = pairs->items != NULL && pairs->start != NULL;
+  bool done = pairs->items && pairs->start;
   if (done) {
     number_pairs(pairs, keys);
     add_cells(pairs, profile, places);
@@ -134,10 +134,10 @@ static void write_series(struct hwi_json *json, const struct hwi_page_pairs *pai
                          const struct hwi_page_series *series)
 {
   bool *wanted = calloc((size_t)pairs->count + 1, sizeof *wanted);
-  json->failed |= wanted == NULL;
-  for (uint32_t i = 0; i < pairs->count && wanted != NULL; i++)
+  json->failed |= !wanted;
+  for (uint32_t i = 0; i < pairs->count && wanted; i++)
     wanted[i] = is_shared(pairs, i);
-  if (wanted != NULL)
+  if (wanted)
     hwi_json_page_series(json, series, pairs->count, wanted);
   free(wanted);
 }

@@ -11,7 +11,7 @@ bool hwi_page_series_init(struct hwi_page_series *series, uint32_t row_count)
   series->now = calloc((size_t)row_count + 1, sizeof *series->now);
   series->is_open = calloc((size_t)row_count + 1, sizeof *series->is_open);
   series->open = calloc((size_t)row_count + 1, sizeof *series->open);
-  return series->now != NULL && series->is_open != NULL && series->open != NULL;
+  return series->now && series->is_open && series->open;
 }
 
 void hwi_page_series_release(struct hwi_page_series *series)
@@ -51,7 +51,7 @@ bool hwi_page_series_end_slice(struct hwi_page_series *series, uint32_t slice)
 /* Returns the new number of a row or a slice. */
 static uint32_t target(const uint32_t *to, uint32_t number)
 {
-  return to != NULL ? to[number] : number;
+  return to ? to[number] : number;
 }
 
 /* Works in place: a merged slice never has more entries than its parts had together. */
@@ -85,7 +85,7 @@ static bool order_by_row(struct by_row *by, const struct hwi_page_series *series
 {
   by->order = calloc(series->count + 1, sizeof *by->order);
   by->start = calloc((size_t)row_count + 2, sizeof *by->start);
-  if (by->order == NULL || by->start == NULL)
+  if (!by->order || !by->start)
     return false;
   uint32_t *next = by->start + 1; /* while filling: next[r] is the index for the next entry of row r */
   for (size_t i = 0; i < series->count; i++)
@@ -136,8 +136,8 @@ void hwi_json_page_series(struct hwi_json *json, const struct hwi_page_series *s
   struct hwi_packed packed = {0};
   if (!order_by_row(&by, series, row_count))
     json->failed = true;
-  for (uint32_t r = 0; r < row_count && by.order != NULL && by.start != NULL; r++) {
-    if (wanted == NULL || wanted[r])
+  for (uint32_t r = 0; r < row_count && by.order && by.start; r++) {
+    if (!wanted || wanted[r])
       pack_row(&packed, series, &by, r);
     else
       hwi_packed_add(&packed, 0); /* entries */

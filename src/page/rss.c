@@ -61,7 +61,7 @@ static void sum_samples(struct hwi_page_rss *rss, const struct hwi_profile *prof
       const struct hwi_image *image = &profile->images[i];
       const struct hw_rss_sample *sample =
           image->counted ? last_sample(image->info, hwi_image_offset_ns(profile, image), ns) : NULL;
-      if (sample != NULL)
+      if (sample)
         add_sample(&point, sample);
     }
     if (point.rss_bytes > 0)

@@ -14,15 +14,15 @@ enum { STRINGS_BYTES_MAX = 600000, STRING_BYTES_LEAST = 120 };
 /* Returns the text's number, or 0 if it is NULL or there is no memory. */
 static uint32_t find_string(struct hwi_page_sites *sites, const char *text)
 {
-  uint32_t number = text != NULL ? hwi_strings_intern(&sites->strings, text) : 0;
-  sites->failed |= text != NULL && number == 0;
+  uint32_t number = text ? hwi_strings_intern(&sites->strings, text) : 0;
+  sites->failed |= text && number == 0;
   return number;
 }
 
 /* The same for a text whose address does not change; usually it was looked up before. */
 static uint32_t find_lasting(struct hwi_page_sites *sites, const char *text)
 {
-  if (text == NULL)
+  if (!text)
     return 0;
   uint32_t pointer = hwi_keys_intern(&sites->pointers, (uintptr_t)text, 0);
   if (pointer == 0 || !hwi_grow((void **)&sites->string_of, &sites->string_of_capacity, (size_t)pointer + 1,
@@ -44,7 +44,7 @@ static uint32_t find_identity(struct hwi_page_sites *sites, uint32_t at, const s
   const struct hwi_frame *frame = &sites->names->profile->frames[at];
   const struct hwi_shown_frame shown = {symbol, frame->address, frame->module};
   struct hwi_identity identity = {0};
-  if (matching->identities != NULL && !hwi_identities_find(matching->identities, matching->side, &shown, &identity))
+  if (matching->identities && !hwi_identities_find(matching->identities, matching->side, &shown, &identity))
     sites->failed = true;
   return identity.strict;
 }
@@ -54,12 +54,11 @@ static bool add_frame(struct hwi_page_sites *sites, uint32_t at, const struct hw
 {
   if (!hwi_grow((void **)&sites->frames, &sites->frame_capacity, sites->frame_count + 1, sizeof *sites->frames))
     return false;
-  const char *reason =
-      symbol != NULL && symbol->reason != HWI_SYMBOL_OK ? hwi_symbol_reason_text(symbol->reason) : NULL;
+  const char *reason = symbol && symbol->reason != HWI_SYMBOL_OK ? hwi_symbol_reason_text(symbol->reason) : NULL;
   sites->frames[sites->frame_count++] =
-      (struct hwi_page_frame){.function = find_lasting(sites, symbol != NULL ? symbol->function : NULL),
-                              .file = find_lasting(sites, symbol != NULL ? symbol->file : NULL),
-                              .line = symbol != NULL ? symbol->line : 0,
+      (struct hwi_page_frame){.function = find_lasting(sites, symbol ? symbol->function : NULL),
+                              .file = find_lasting(sites, symbol ? symbol->file : NULL),
+                              .line = symbol ? symbol->line : 0,
                               .reason = find_lasting(sites, reason),
                               .identity = find_identity(sites, at, symbol)};
   return !sites->failed;
@@ -77,13 +76,13 @@ static bool add_site(struct hwi_page_sites *sites, uint32_t at)
   bool in_module = !frame->cut && frame->module != 0;
   sites->sites[sites->site_count++] = (struct hwi_page_site){
       .address = in_module ? frame->address - profile->modules[frame->module].bias : frame->address,
-      .function_start = symbols != NULL && symbols[count - 1].start != 0 ? symbols[count - 1].start + 1 : 0,
+      .function_start = symbols && symbols[count - 1].start != 0 ? symbols[count - 1].start + 1 : 0,
       .module = frame->cut ? 0 : frame->module,
       .kind = frame->cut ? HWI_SITE_LEFT_OUT : HWI_SITE_CODE,
       .frame = sites->frame_count};
   bool done = true;
   for (uint32_t i = 0; i < count && done; i++)
-    done = add_frame(sites, at, symbols != NULL ? &symbols[i] : NULL);
+    done = add_frame(sites, at, symbols ? &symbols[i] : NULL);
   return done;
 }
 
@@ -101,7 +100,7 @@ int hwi_page_sites_init(struct hwi_page_sites *sites, const struct hwi_page_cut 
 {
   *sites = (struct hwi_page_sites){.names = names, .matching = matching};
   sites->site_of = calloc((size_t)cut->node_count + 1, sizeof *sites->site_of);
-  bool done = sites->site_of != NULL;
+  bool done = sites->site_of;
   for (uint32_t i = 0; i < cut->node_count && done; i++) {
     uint32_t number = find_site(sites, cut->frames[i]);
     done = number != 0;
@@ -134,8 +133,8 @@ static void write_modules(struct hwi_json *json, struct hwi_page_sites *sites)
   const struct hwi_profile *profile = sites->names->profile;
   struct module *modules = calloc((size_t)profile->module_count + 1, sizeof *modules);
   struct hwi_table_rows rows = {modules, 0, sizeof *modules};
-  sites->failed |= modules == NULL;
-  for (uint32_t i = 1; i < profile->module_count && modules != NULL; i++) {
+  sites->failed |= !modules;
+  for (uint32_t i = 1; i < profile->module_count && modules; i++) {
     const struct hwi_profile_module *module = &profile->modules[i];
     modules[rows.count++] = (struct module){
         .path = find_lasting(sites, module->path),
@@ -160,7 +159,7 @@ static void write_frames(struct hwi_json *json, const struct hwi_page_sites *sit
   hwi_json_begin_object(json, "frames");
   hwi_json_reference_columns(json, &rows, references);
   hwi_json_plain_columns(json, &rows, numbers);
-  if (sites->matching->identities != NULL)
+  if (sites->matching->identities)
     hwi_json_plain_columns(json, &rows, identities);
   hwi_json_end_object(json);
 }

@@ -21,9 +21,9 @@ static double share_of(const struct hwi_size *size, const struct hwi_totals *tot
 static struct hwi_ranked *rank(const struct hwi_profile *profile)
 {
   struct hwi_ranked *ranked = calloc((size_t)profile->size_count + 1, sizeof *ranked);
-  for (uint32_t i = 0; i < profile->size_count && ranked != NULL; i++)
+  for (uint32_t i = 0; i < profile->size_count && ranked; i++)
     ranked[i] = (struct hwi_ranked){share_of(&profile->sizes[i], &profile->totals), i};
-  if (ranked != NULL)
+  if (ranked)
     hwi_rank(ranked, profile->size_count);
   return ranked;
 }
@@ -94,7 +94,7 @@ bool hwi_page_sizes_init(struct hwi_page_sizes *sizes, const struct hwi_profile 
   struct hwi_ranked *ranked = rank(profile);
   sizes->rows = calloc(ROWS_MAX + HWI_SIZE_CLASSES, sizeof *sizes->rows);
   sizes->series = calloc(FOLLOWED_MAX + HWI_SIZE_CLASSES, sizeof *sizes->series);
-  bool done = ranked != NULL && sizes->rows != NULL && sizes->series != NULL && follow(sizes, profile, ranked);
+  bool done = ranked && sizes->rows && sizes->series && follow(sizes, profile, ranked);
   if (done)
     fill_rows(sizes, profile, ranked);
   free(ranked);

@@ -53,7 +53,7 @@ static bool lower_threads(struct hwi_page_slicer *slicer, const uint32_t *to_row
 {
   struct hwi_page_pairs *old = &slicer->stack_threads, made = {0};
   uint32_t *to_pair = calloc((size_t)old->count + 1, sizeof *to_pair);
-  bool done = to_pair != NULL && pair_stacks(slicer, &made);
+  bool done = to_pair && pair_stacks(slicer, &made);
   for (uint32_t i = 0; i < old->count && done; i++)
     to_pair[i] = hwi_page_pairs_find(&made, to_row[old->items[i].row], (uint32_t)old->items[i].thread);
   if (done)
@@ -74,7 +74,7 @@ int hwi_page_slicer_lower(struct hwi_page_slicer *slicer, uint32_t nodes_max, st
   uint32_t *row_of = malloc((stacks + 1) * sizeof *row_of);
   uint32_t *to_row = calloc((size_t)cut->row_count + 1, sizeof *to_row);
   int status = HW_ERR_MEMORY;
-  if (row_of != NULL && to_row != NULL) {
+  if (row_of && to_row) {
     memcpy(row_of, cut->row_of, stacks * sizeof *row_of);
     status = hwi_page_cut_lower(cut, nodes_max, error);
     for (size_t s = 1; s < stacks && status == HW_OK; s++)
@@ -256,7 +256,7 @@ static void time_call(struct hwi_page_slicer *slicer, const struct hwi_block_eve
     return;
   slicer->failed |= !hwi_durations_add(&slicer->durations.durations, event) ||
                     !hwi_durations_add(&slicer->durations_along.now, event);
-  if (slicer->durations_of_threads != NULL) {
+  if (slicer->durations_of_threads) {
     uint32_t row = slicer->threads->row_of[event->thread];
     slicer->failed |= !hwi_durations_add(&slicer->durations_of_threads[row].durations, event);
   }
@@ -296,13 +296,13 @@ static bool begin_durations(struct hwi_page_slicer *slicer)
   if (!slicer->is_timed || !has_threads(slicer))
     return true;
   slicer->durations_of_threads = calloc(slicer->threads->row_count, sizeof *slicer->durations_of_threads);
-  return slicer->durations_of_threads != NULL;
+  return slicer->durations_of_threads;
 }
 
 static bool end_durations(struct hwi_page_slicer *slicer)
 {
   bool done = hwi_report_durations_end(&slicer->durations);
-  for (uint32_t i = 0; i < slicer->threads->row_count && slicer->durations_of_threads != NULL; i++)
+  for (uint32_t i = 0; i < slicer->threads->row_count && slicer->durations_of_threads; i++)
     done = done && hwi_report_durations_end(&slicer->durations_of_threads[i]);
   return done;
 }
@@ -344,7 +344,7 @@ void hwi_page_slicer_release(struct hwi_page_slicer *slicer)
   hwi_page_pairs_release(&slicer->size_threads);
   hwi_report_durations_release(&slicer->durations);
   hwi_page_durations_release(&slicer->durations_along);
-  for (uint32_t i = 0; slicer->durations_of_threads != NULL && i < slicer->threads->row_count; i++)
+  for (uint32_t i = 0; slicer->durations_of_threads && i < slicer->threads->row_count; i++)
     hwi_report_durations_release(&slicer->durations_of_threads[i]);
   free(slicer->durations_of_threads);
 }

@@ -23,7 +23,7 @@ static bool choose(struct hwi_page_threads *threads)
 {
   const struct hwi_profile *profile = threads->profile;
   struct hwi_ranked *ranked = calloc((size_t)profile->thread_count + 1, sizeof *ranked);
-  if (ranked == NULL)
+  if (!ranked)
     return false;
   for (uint32_t i = 0; i < profile->thread_count; i++)
     ranked[i] = (struct hwi_ranked){share_of(&profile->threads[i], &profile->totals), i};
@@ -79,7 +79,7 @@ bool hwi_page_threads_init(struct hwi_page_threads *threads, const struct hwi_pr
   threads->rows = calloc(ROWS_MAX + 1, sizeof *threads->rows);
   threads->threads = calloc(ROWS_MAX + 1, sizeof *threads->threads);
   threads->row_of = calloc((size_t)profile->thread_count + 1, sizeof *threads->row_of);
-  if (threads->rows == NULL || threads->threads == NULL || threads->row_of == NULL || !choose(threads))
+  if (!threads->rows || !threads->threads || !threads->row_of || !choose(threads))
     return false;
   fill_rows(threads);
   return true;

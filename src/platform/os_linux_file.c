@@ -135,7 +135,7 @@ const char *hwi_os_executed_path(void)
 {
   static const char descriptors[] = "/dev/fd/"; /* the kernel's name for a program without a path */
   const char *path = (const char *)getauxval(AT_EXECFN);
-  return path != NULL && strncmp(path, descriptors, sizeof descriptors - 1) != 0 ? path : "";
+  return path && strncmp(path, descriptors, sizeof descriptors - 1) != 0 ? path : "";
 }
 
 long hwi_os_folder_path(char *to, size_t bytes)

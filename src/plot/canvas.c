@@ -12,7 +12,7 @@
 static void write_output(FILE *script, const char *path)
 {
   static const char suffix[] = ".gp";
-  const char *name = path != NULL ? hwi_base_name(path) : "heapwright.gp";
+  const char *name = path ? hwi_base_name(path) : "heapwright.gp";
   size_t bytes = strlen(name);
   if (bytes > sizeof suffix - 1 && strcmp(name + bytes - (sizeof suffix - 1), suffix) == 0)
     bytes -= sizeof suffix - 1;

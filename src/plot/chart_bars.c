@@ -31,7 +31,7 @@ static bool find_classes(struct classes *classes, const struct hwi_plot *plot)
 {
   *classes = (struct classes){.first = HWI_SIZE_CLASSES};
   struct hwi_amount *amounts = hwi_amounts_by_size(plot->profile, &plot->selection.narrowing);
-  if (amounts == NULL)
+  if (!amounts)
     return false;
   for (uint32_t i = 0; i < plot->profile->size_count; i++)
     hwi_amount_add(&classes->items[hwi_size_class(plot->profile->sizes[i].size)], &amounts[i]);
@@ -198,7 +198,7 @@ static bool find_threads(struct threads *threads, const struct hwi_plot *plot)
   const struct hwi_profile *profile = plot->profile;
   *threads = (struct threads){.amounts = hwi_amounts_by_thread(profile, &plot->selection.narrowing),
                               .order = malloc(((size_t)profile->thread_count + 1) * sizeof *threads->order)};
-  if (threads->amounts == NULL || threads->order == NULL)
+  if (!threads->amounts || !threads->order)
     return false;
   for (uint32_t i = 0; i < profile->thread_count; i++) {
     if (!hwi_amount_is_nothing(&threads->amounts[i]))

@@ -83,7 +83,7 @@ void hwi_chart_timeline(FILE *script, const struct hwi_profile *profile, const c
             slice->live_bytes, slice->live_blocks, slice->max_bytes);
     from_ns = slice->ns;
   }
-  if (slice != NULL)
+  if (slice)
     fprintf(script, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", from_ns, from_ns,
             slice->live_bytes, slice->live_blocks, slice->max_bytes);
   fputs("EOD\n", script);
@@ -248,7 +248,7 @@ void hwi_chart_live(struct hwi_plot *plot, const struct hwi_box *box)
   hwi_script_axis(script, "y", axes.range.rss_is_apart ? "heap" : "memory", &axes.bytes, axes.range.most);
   if (axes.range.rss_is_apart)
     write_rss_axis(script, &axes.range);
-  if (plot->image != NULL) {
+  if (plot->image) {
     hwi_evidence_silences(plot->image->info, write_silence, &axes);
     write_marks(&axes, plot->image->info);
   }

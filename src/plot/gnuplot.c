@@ -48,13 +48,13 @@ static int spawn(struct child *child, int out)
 static void read_complaint(FILE *said, char *line, int bytes)
 {
   rewind(said);
-  while (fgets(line, bytes, said) != NULL) {
+  while (fgets(line, bytes, said)) {
     line[strcspn(line, "\n")] = '\0';
-    if (strspn(line, " \t^") < strlen(line) && strstr(line, "line ") != NULL)
+    if (strspn(line, " \t^") < strlen(line) && strstr(line, "line "))
       return;
   }
   rewind(said);
-  if (fgets(line, bytes, said) == NULL)
+  if (!fgets(line, bytes, said))
     *line = '\0';
   line[strcspn(line, "\n")] = '\0';
 }
@@ -84,7 +84,7 @@ static int start(struct child *child)
   int status = spawn(child, ends[1]);
   close(ends[1]);
   child->picture = status == 0 ? fdopen(ends[0], "r") : NULL;
-  if (child->picture == NULL)
+  if (!child->picture)
     close(ends[0]);
   return status;
 }
@@ -94,9 +94,9 @@ static bool copy_picture(struct child *child, FILE *out)
 {
   char bytes[16384];
   bool any = false;
-  for (size_t got; child->picture != NULL && (got = fread(bytes, 1, sizeof bytes, child->picture)) > 0; any = true)
+  for (size_t got; child->picture && (got = fread(bytes, 1, sizeof bytes, child->picture)) > 0; any = true)
     fwrite(bytes, 1, got, out);
-  if (child->picture != NULL)
+  if (child->picture)
     fclose(child->picture);
   return any;
 }
@@ -121,14 +121,14 @@ int hwi_gnuplot_draw(const char *script, size_t bytes, FILE *out, struct hwi_err
 {
   struct child child = {.script = tmpfile(), .said = tmpfile()};
   int status;
-  if (child.script == NULL || child.said == NULL || fwrite(script, 1, bytes, child.script) != bytes ||
-      fflush(child.script) != 0 || fseek(child.script, 0, SEEK_SET) != 0)
+  if (!child.script || !child.said || fwrite(script, 1, bytes, child.script) != bytes || fflush(child.script) != 0 ||
+      fseek(child.script, 0, SEEK_SET) != 0)
     status = cannot(error, "pass the charts to gnuplot");
   else
     status = draw(&child, out, error);
-  if (child.script != NULL)
+  if (child.script)
     fclose(child.script);
-  if (child.said != NULL)
+  if (child.said)
     fclose(child.said);
   return status;
 }

@@ -85,7 +85,7 @@ static enum hwi_emphasis take_emphasis(const struct hwi_style *style, char **lin
     found = emphasis;
   }
   char *end = strstr(*line, hwi_style_begin(style, HWI_PLAIN));
-  if (end != NULL)
+  if (end)
     *end = '\0';
   return found;
 }
@@ -121,7 +121,7 @@ static unsigned lines_together(const struct hwi_style *style, const char *line)
   bool has_row = !is_title(style, line);
   if (!is_bold(style, line))
     return count;
-  while ((line = strchr(line, '\n')) != NULL && *++line != '\0' && *line != '\n') {
+  while ((line = strchr(line, '\n')) && *++line != '\0' && *line != '\n') {
     if (is_bold(style, line) && has_row)
       break;
     has_row |= is_bold(style, line);
@@ -135,10 +135,10 @@ static void write_lines(struct pages *pages, const struct hwi_style *style, char
 {
   const double page_cm = HWI_PAGE_HEIGHT_CM - MARGIN_CM - FOOT_CM;
   bool begun = false;
-  for (char *line = text; line != NULL && *line != '\0';) {
+  for (char *line = text; line && *line != '\0';) {
     double needed_cm = LINE_CM * lines_together(style, line);
     char *end = strchr(line, '\n');
-    if (end != NULL)
+    if (end)
       *end = '\0';
     if (needed_cm > page_cm)
       needed_cm = LINE_CM;
@@ -152,7 +152,7 @@ static void write_lines(struct pages *pages, const struct hwi_style *style, char
       begun = true;
     }
     write_line(pages, style, line);
-    line = end != NULL ? end + 1 : NULL;
+    line = end ? end + 1 : NULL;
   }
   if (begun)
     end_words(pages->script);
@@ -166,7 +166,7 @@ static void write_part(struct pages *pages, int (*part)(const struct hwi_report 
   struct hwi_written text = {0};
   const struct hwi_style style = {
       .out = hwi_written_begin(&text), .columns = TEXT_COLUMNS, .utf8 = true, .colour = true, .paper = true};
-  if (style.out == NULL) {
+  if (!style.out) {
     plot->status = hwi_error_set(&plot->error, HW_ERR_MEMORY, "no memory for the report");
     return;
   }

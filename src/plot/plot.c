@@ -133,12 +133,12 @@ static int begin(struct hwi_plot *plot, const struct hwi_plot_request *request, 
 static int write_script(struct hwi_plot *plot, struct hwi_written *script, struct hwi_error *error)
 {
   plot->script = hwi_written_begin(script);
-  if (plot->script == NULL)
+  if (!plot->script)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
   draw(plot);
   bool is_whole = hwi_written_end(script, plot->script);
   if (plot->status < 0) {
-    if (error != NULL)
+    if (error)
       *error = plot->error;
     return plot->status;
   }
@@ -148,7 +148,7 @@ static int write_script(struct hwi_plot *plot, struct hwi_written *script, struc
 int hwi_plot_write(struct hwi_plot_request *request, FILE *out, struct hwi_error *error)
 {
   struct hwi_plot *plot = calloc(1, sizeof *plot);
-  if (plot == NULL)
+  if (!plot)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
   struct hwi_written script = {0};
   int status = begin(plot, request, error);

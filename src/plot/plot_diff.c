@@ -229,7 +229,7 @@ int hwi_plot_write_diff(struct hwi_comparison *comparison, enum hwi_plot_form fo
   struct hwi_written script = {0};
   struct drawing drawing = {
       .comparison = comparison, .script = hwi_written_begin(&script), .rows = row_count(comparison)};
-  if (drawing.script == NULL)
+  if (!drawing.script)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
   drawing.has_timelines = !hwi_comparison_is_narrowed(comparison) &&
                           profile_of(&drawing, HWI_OLD)->timeline_count > 0 &&

@@ -52,7 +52,7 @@ static void write_quoted(FILE *script, const char *text, char doubled)
   hwi_line_clean(&clean, text);
   fputc('"', script);
   for (const char *at = hwi_line_text(&clean); *at != '\0'; at++) {
-    if (strchr("\"'`\\@$", *at) != NULL)
+    if (strchr("\"'`\\@$", *at))
       fprintf(script, "\\%03o", (unsigned char)*at);
     else
       fputc(*at, script);
@@ -89,7 +89,7 @@ void hwi_script_tic(FILE *script, const struct hwi_line *line)
 
 bool hwi_script_is_whole(const char *script, size_t bytes)
 {
-  return memchr(script, '\0', bytes) == NULL;
+  return !memchr(script, '\0', bytes);
 }
 
 /* --- panels --- */

@@ -39,13 +39,13 @@ static bool weigh_classes(struct weights *weights, const struct hwi_selection *s
 {
   const struct hwi_narrowing *filter = &selection->narrowing;
   struct hwi_amount *amounts = hwi_amounts_by_size(profile, filter);
-  for (uint32_t i = 0; amounts != NULL && i < profile->size_count; i++) {
+  for (uint32_t i = 0; amounts && i < profile->size_count; i++) {
     const struct hwi_size *size = &profile->sizes[i];
     weights->items[hwi_size_class(size->size)] +=
         hwi_narrowing_splits_sizes(filter) ? amounts[i].peak_bytes : size->own_peak_blocks * size->size;
   }
   free(amounts);
-  return amounts != NULL;
+  return amounts;
 }
 
 static bool weigh_threads(struct weights *weights, const struct hwi_selection *selection,
@@ -53,11 +53,11 @@ static bool weigh_threads(struct weights *weights, const struct hwi_selection *s
 {
   const struct hwi_narrowing *filter = &selection->narrowing;
   struct hwi_amount *amounts = hwi_amounts_by_thread(profile, filter);
-  for (uint32_t i = 0; amounts != NULL && i < profile->thread_count; i++)
+  for (uint32_t i = 0; amounts && i < profile->thread_count; i++)
     weights->items[i] =
         hwi_narrowing_splits_threads(filter) ? amounts[i].peak_bytes : profile->threads[i].own_peak_bytes;
   free(amounts);
-  return amounts != NULL;
+  return amounts;
 }
 
 /* Takes the items with the largest weights, without very small ones. */
@@ -112,7 +112,7 @@ static bool begin_parts(struct hwi_series *series, enum hwi_division division, c
   struct weights weights = {.count = counts[division],
                             .items = calloc((size_t)counts[division] + 1, sizeof *weights.items)};
   parts->part_of = malloc((size_t)weights.count + 1);
-  bool done = parts->part_of != NULL && weights.items != NULL && weigh(&weights, division, selection, profile);
+  bool done = parts->part_of && weights.items && weigh(&weights, division, selection, profile);
   for (uint32_t i = 0; done && i < weights.count; i++)
     parts->part_of[i] = HWI_PARTS_REST;
   if (done)
@@ -152,7 +152,7 @@ static void pass_time(struct hwi_series *series, uint64_t ns)
 static void enter_slice(struct hwi_series *series, uint64_t ns)
 {
   const struct hwi_profile *profile = series->profile;
-  if (series->slice_usable == NULL || ns < series->from_ns)
+  if (!series->slice_usable || ns < series->from_ns)
     return;
   if (!series->is_within)
     series->slice_usable[0] = series->usable;
@@ -227,7 +227,7 @@ int hwi_series_init(struct hwi_series *series, const struct hwi_plot_request *re
       return hwi_error_set(error, HW_ERR_MEMORY, "no memory to follow what is live along time");
   }
   if (profile->timeline_count > 0 &&
-      (series->slice_usable = calloc(profile->timeline_count, sizeof *series->slice_usable)) == NULL)
+      !(series->slice_usable = calloc(profile->timeline_count, sizeof *series->slice_usable)))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to follow what is live along time");
   int status = hwi_replayer_run(&request->report.replayer, profile, &sink, error);
   pass_time(series, UINT64_MAX);

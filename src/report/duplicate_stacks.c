@@ -138,7 +138,7 @@ static bool plant(struct search *search)
   uint32_t *rank_of = calloc((size_t)profile->stack_count + 1, sizeof *rank_of);
   search->sites = hwi_large_calloc(count, sizeof *search->sites);
   search->next_own = calloc((size_t)ranking->count + 1, sizeof *search->next_own);
-  bool done = rank_of != NULL && search->sites != NULL && search->next_own != NULL;
+  bool done = rank_of && search->sites && search->next_own;
   if (done) {
     for (uint32_t rank = 1; rank <= ranking->count; rank++)
       rank_of[stack_of(ranking, rank)] = rank;
@@ -153,8 +153,8 @@ static bool plant(struct search *search)
 
 static int compare_texts(const char *a, const char *b)
 {
-  if (a == b || a == NULL || b == NULL)
-    return (a != NULL) - (b != NULL);
+  if (a == b || !a || !b)
+    return (a) - (b);
   return strcmp(a, b);
 }
 
@@ -185,7 +185,7 @@ static int compare_sites(const void *left, const void *right, void *context)
   int order = compare_numbers(count, hwi_named_frames_find(frames, sites[1], &symbols[1]));
   for (uint32_t i = 0; i < count && order == 0; i++)
     order = compare_symbols(&symbols[0][i], &symbols[1][i]);
-  bool has_name = symbols[0][count - 1].function != NULL;
+  bool has_name = symbols[0][count - 1].function;
   return order != 0 || has_name ? order : compare_numbers(a->address, b->address);
 }
 
@@ -268,7 +268,7 @@ static bool find(struct hwi_duplicates *duplicates, struct search *search, uint6
 {
   const uint32_t root = 0;
   duplicates->stacks = calloc((size_t)search->ranking->count + 1, sizeof *duplicates->stacks);
-  if (duplicates->stacks == NULL || !plant(search) || !push_node(search, &root, 1))
+  if (!duplicates->stacks || !plant(search) || !push_node(search, &root, 1))
     return false;
   while (search->heap_count > 0 && search->heap[0].cost >= search->ranking->least && duplicates->count < most) {
     struct waiting item = pop(search);

@@ -23,7 +23,7 @@ const char *hwi_entry_shown(uint32_t entry)
 
 uint8_t hwi_entry_of_name(const char *name)
 {
-  for (uint8_t entry = HW_ENTRY_NONE + 1; name != NULL && entry < HW_ENTRY_COUNT; entry++) {
+  for (uint8_t entry = HW_ENTRY_NONE + 1; name && entry < HW_ENTRY_COUNT; entry++) {
     if (strcmp(names[entry], name) == 0)
       return entry;
   }

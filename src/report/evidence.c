@@ -33,7 +33,7 @@ void hwi_evidence_unseen_programs(const struct hwi_profile *profile,
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
     struct telling telling = {&profile->images[i], tell, context};
-    if (info == NULL)
+    if (!info)
       continue;
     struct hwi_missing_execs missing = info->missing;
     missing.own = missing.own && !info->being_written; /* else the trace may still appear */
@@ -56,7 +56,7 @@ struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
   hwi_evidence_unseen_programs(profile, count_program, &sum.children_unseen);
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
-    if (info == NULL) /* its trace could not be read */
+    if (!info) /* its trace could not be read */
       continue;
     sum.children_unseen += info->children_unseen; /* the launcher counts for the whole run, in its first trace */
     if (!profile->images[i].counted)
@@ -115,7 +115,7 @@ uint32_t hwi_evidence_state_of(const char *why)
 {
   static const uint32_t states[] = {HW_STATE_STOPPED_LIMIT, HW_STATE_STOPPED_DISK, HW_STATE_STOPPED_MEMORY,
                                     HW_STATE_EXITED};
-  for (size_t i = 0; why != NULL && i < sizeof states / sizeof *states; i++) {
+  for (size_t i = 0; why && i < sizeof states / sizeof *states; i++) {
     if (strcmp(reason_of(states[i]), why) == 0)
       return states[i];
   }
@@ -155,10 +155,10 @@ const struct hwi_image *hwi_largest_image(const struct hwi_profile *profile, uin
     if (!image->counted)
       continue;
     count++;
-    if (largest == NULL || image->totals.allocated_bytes > largest->totals.allocated_bytes)
+    if (!largest || image->totals.allocated_bytes > largest->totals.allocated_bytes)
       largest = image;
   }
-  if (counted != NULL)
+  if (counted)
     *counted = count;
   return largest;
 }

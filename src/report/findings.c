@@ -90,7 +90,7 @@ static void find_real_time(struct hwi_findings *findings, const struct hwi_profi
 {
   for (uint32_t i = 0, added = 0; i < profile->thread_count && added < REAL_TIME_MAX; i++) {
     const struct hwi_profile_thread *thread = &profile->threads[i];
-    if (hwi_real_time_policy(thread->policy) == NULL || thread->late_allocation_calls + thread->late_free_calls == 0)
+    if (!hwi_real_time_policy(thread->policy) || thread->late_allocation_calls + thread->late_free_calls == 0)
       continue;
     hwi_findings_add(findings,
                      (struct hwi_finding){.kind = HWI_FINDING_REAL_TIME,
@@ -221,9 +221,9 @@ static const struct {
 static void write_finding(struct hwi_json *json, const struct hwi_profile *profile,
                           const struct hwi_json_stacks *stacks, const struct hwi_finding *finding)
 {
-  for (int i = 0; i < HWI_FINDING_FIGURES && names[finding->kind].figures[i] != NULL; i++)
+  for (int i = 0; i < HWI_FINDING_FIGURES && names[finding->kind].figures[i]; i++)
     hwi_json_number(json, names[finding->kind].figures[i], finding->figures[i]);
-  if (finding->part != NULL)
+  if (finding->part)
     hwi_json_text(json, "part", finding->part);
   if (names[finding->kind].of_thread) {
     const struct hwi_profile_thread *thread = &profile->threads[finding->thread];

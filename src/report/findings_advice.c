@@ -39,10 +39,10 @@ static void find_growth(struct hwi_findings *findings, const struct hwi_profile 
     const struct hwi_stack_resizes *item = &profile->resizes[i];
     if (item->estimated != estimated || !is_worth_reserving(profile, &item->steps))
       continue;
-    if (best == NULL || item->steps.grown_copied_bytes > best->steps.grown_copied_bytes)
+    if (!best || item->steps.grown_copied_bytes > best->steps.grown_copied_bytes)
       best = item;
   }
-  if (best == NULL)
+  if (!best)
     return;
   hwi_findings_add(findings, (struct hwi_finding){.kind = estimated ? HWI_FINDING_CONTAINER : HWI_FINDING_RESERVE,
                                                   .stack = best->stack,
@@ -59,10 +59,10 @@ static void find_arena(struct hwi_findings *findings, const struct hwi_profile *
     const struct hwi_together *item = &profile->together[i];
     if (item->blocks >= MANY_CALLS && item->blocks / item->generations >= ARENA_GENERATION_MIN &&
         hwi_is_share(item->blocks, profile->stacks[item->stack].calls, ARENA_PERCENT) &&
-        (best == NULL || item->blocks > best->blocks))
+        (!best || item->blocks > best->blocks))
       best = item;
   }
-  if (best == NULL || !hwi_is_share(best->blocks, profile->totals.allocation_calls, CALLS_PERCENT))
+  if (!best || !hwi_is_share(best->blocks, profile->totals.allocation_calls, CALLS_PERCENT))
     return;
   hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_ARENA,
                                                   .stack = best->stack,

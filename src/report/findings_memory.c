@@ -25,7 +25,7 @@ struct gap {
 /* Returns an empty gap if it is too small to stand out, or not known. */
 static struct gap gap_at(const struct hwi_profile *profile, const struct hwi_rss_point *point)
 {
-  if (point == NULL || point->sample.mapped == 0 || !hwi_rss_has_live(profile, point))
+  if (!point || point->sample.mapped == 0 || !hwi_rss_has_live(profile, point))
     return (struct gap){0};
   struct hwi_rss_parts parts = hwi_rss_parts_of(profile, point);
   const struct {
@@ -89,11 +89,11 @@ static void find_slack(struct hwi_findings *findings, const struct hwi_profile *
   const struct hwi_totals *totals = &profile->totals;
   const struct hwi_size *most = NULL;
   for (uint32_t i = 0; i < profile->size_count; i++) {
-    if (slack_of(&profile->sizes[i]) > (most != NULL ? slack_of(most) : 0))
+    if (slack_of(&profile->sizes[i]) > (most ? slack_of(most) : 0))
       most = &profile->sizes[i];
   }
   uint64_t slack = totals->peak_usable_bytes > totals->peak_bytes ? totals->peak_usable_bytes - totals->peak_bytes : 0;
-  if (most == NULL || slack < SLACK_BYTES_MIN || !hwi_is_share(slack, totals->peak_bytes, SLACK_PERCENT))
+  if (!most || slack < SLACK_BYTES_MIN || !hwi_is_share(slack, totals->peak_bytes, SLACK_PERCENT))
     return;
   hwi_findings_add(findings, (struct hwi_finding){.kind = HWI_FINDING_SLACK,
                                                   .stack = hwi_findings_most(profile, slack_of_stack),

@@ -25,7 +25,7 @@ static uint64_t mix(uint64_t value)
 
 static bool same_text(const char *a, const char *b)
 {
-  return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+  return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 static bool same_content(enum hwi_by by, const struct hwi_group_member *a, const struct hwi_group_member *b)
@@ -35,10 +35,9 @@ static bool same_content(enum hwi_by by, const struct hwi_group_member *a, const
   case HWI_BY_FUNCTION:
     return a->module == b->module && same_text(left->function, right->function) && left->start == right->start;
   case HWI_BY_FILE:
-    return same_text(left->file, right->file) && (left->file != NULL || a->module == b->module);
+    return same_text(left->file, right->file) && (left->file || a->module == b->module);
   case HWI_BY_LINE:
-    return same_text(left->file, right->file) && left->line == right->line &&
-           (left->file != NULL || a->module == b->module);
+    return same_text(left->file, right->file) && left->line == right->line && (left->file || a->module == b->module);
   default:
     return a->module == b->module;
   }
@@ -47,7 +46,7 @@ static bool same_content(enum hwi_by by, const struct hwi_group_member *a, const
 static uint64_t hash_content(enum hwi_by by, const struct hwi_group_member *member)
 {
   const char *name = by == HWI_BY_FUNCTION ? member->symbol->function : member->symbol->file;
-  if (by == HWI_BY_MODULE || name == NULL)
+  if (by == HWI_BY_MODULE || !name)
     return mix(member->module + (by == HWI_BY_FUNCTION ? member->symbol->start : 0));
   uint64_t hash = hwi_hash(name, strlen(name), 0);
   if (by == HWI_BY_FUNCTION)
@@ -83,7 +82,7 @@ static bool grow_slots(struct hwi_group_table *table, struct hwi_group_slots *sl
   struct hwi_group_slots old = *slots;
   slots->count = old.count > 0 ? old.count * 2 : SLOTS_MIN;
   slots->members = calloc(slots->count, sizeof *slots->members);
-  if (slots->members == NULL) {
+  if (!slots->members) {
     *slots = old;
     return false;
   }
@@ -126,7 +125,7 @@ static bool make_room(struct hwi_group_table *table)
     return true;
   uint32_t room = table->member_room > 0 ? table->member_room * 2 : SLOTS_MIN;
   struct hwi_group_member *members = realloc(table->members, room * sizeof *members);
-  if (members == NULL)
+  if (!members)
     return false;
   table->members = members;
   table->member_room = room;
@@ -143,8 +142,8 @@ uint32_t hwi_group_table_find(struct hwi_group_table *table, const struct hwi_sy
     return *slot;
   uint32_t number = table->member_count, *duplicates = find_slot(table, &table->by_content, &wanted);
   wanted.group = *duplicates != 0 ? table->members[*duplicates].group : table->group_count++;
-  wanted.wraps = symbol->function != NULL && hwi_patterns_match(hwi_rules_wrappers, symbol->function);
-  wanted.unnamed = symbol->function == NULL && module != 0;
+  wanted.wraps = symbol->function && hwi_patterns_match(hwi_rules_wrappers, symbol->function);
+  wanted.unnamed = !symbol->function && module != 0;
   wanted.vague = wanted.unnamed && (table->by != HWI_BY_FUNCTION || symbol->start == 0);
   table->members[table->member_count++] = wanted;
   fill_slot(&table->by_address, slot, number);

@@ -41,7 +41,7 @@ static bool append_membership(struct builder *builder, const struct hwi_symbol *
   if (builder->membership_count == builder->membership_room) {
     uint32_t room = builder->membership_room > 0 ? builder->membership_room * 2 : MEMBERSHIPS_MIN;
     uint32_t *memberships = realloc(builder->memberships, room * sizeof *memberships);
-    if (memberships == NULL)
+    if (!memberships)
       return false;
     builder->memberships = memberships;
     builder->membership_room = room;
@@ -112,7 +112,7 @@ static bool occurs_above(const struct builder *builder, uint32_t frame, uint32_t
 static bool create_groups(struct hwi_groups *groups, const struct hwi_group_table *table)
 {
   groups->items = calloc(table->group_count, sizeof *groups->items);
-  if (groups->items == NULL)
+  if (!groups->items)
     return false;
   groups->count = table->group_count;
   for (uint32_t i = table->member_count; i-- > 0;) { /* the first member represents its group */
@@ -189,7 +189,7 @@ static bool build(struct builder *builder, const struct hwi_selection *selection
   size_t frame_count = (size_t)builder->report->profile->frame_count + 1;
   builder->amounts = calloc(frame_count, sizeof *builder->amounts);
   builder->offsets = calloc(frame_count, sizeof *builder->offsets);
-  if (builder->amounts == NULL || builder->offsets == NULL ||
+  if (!builder->amounts || !builder->offsets ||
       !hwi_group_table_init(&builder->table, (enum hwi_by)builder->report->options.by))
     return false;
   sum_frames(builder, selection);

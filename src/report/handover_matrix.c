@@ -49,7 +49,7 @@ bool hwi_handover_matrix_init(struct hwi_handover_matrix *matrix, const struct h
   *matrix = (struct hwi_handover_matrix){0};
   uint64_t *given = calloc((size_t)threads + 1, sizeof *given), *taken = calloc((size_t)threads + 1, sizeof *taken);
   uint32_t *order = calloc((size_t)threads + 1, sizeof *order);
-  bool done = given != NULL && taken != NULL && order != NULL;
+  bool done = given && taken && order;
   for (uint32_t i = 0; i < profile->handover_count && done; i++) {
     given[profile->handovers[i].owner] += profile->handovers[i].blocks;
     taken[profile->handovers[i].freer] += profile->handovers[i].blocks;

@@ -41,7 +41,7 @@ bool hwi_keyed_sort(struct hwi_keyed *items, size_t count)
   if (count < 2)
     return true;
   struct hwi_keyed *others = hwi_large_calloc(count, sizeof *others), *from = items, *to = others;
-  if (others == NULL)
+  if (!others)
     return false;
   uint64_t most = 0;
   for (size_t i = 0; i < count; i++)

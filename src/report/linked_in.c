@@ -27,7 +27,7 @@ static const struct hwi_profile_module *module_at(const struct hwi_profile *prof
   for (uint32_t i = 1; i < profile->module_count; i++) {
     if (strcmp(profile->modules[i].path, path) != 0)
       continue;
-    if (found != NULL)
+    if (found)
       return NULL;
     found = &profile->modules[i];
   }
@@ -38,7 +38,7 @@ static const char *look_up(const struct hwi_report *report, const struct hwi_tra
 {
   const struct hwi_profile_module *known = module_at(report->profile, info->exe);
   struct hwi_symbol_module program = {.path = info->exe};
-  if (known != NULL && known->build_id_bytes > 0)
+  if (known && known->build_id_bytes > 0)
     program.build_id = known->build_id, program.build_id_bytes = known->build_id_bytes;
   else if (!is_unchanged_since(info->exe, info->header.start_realtime_ns))
     return NULL;
@@ -49,7 +49,7 @@ static const char *look_up(const struct hwi_report *report, const struct hwi_tra
 static const char *known_of(const struct hwi_linked_in *linked_in, const struct hwi_profile *profile, uint32_t image)
 {
   for (uint32_t i = 0; i < image; i++) {
-    if (linked_in->texts[i] != NULL && strcmp(profile->images[i].info->exe, profile->images[image].info->exe) == 0)
+    if (linked_in->texts[i] && strcmp(profile->images[i].info->exe, profile->images[image].info->exe) == 0)
       return linked_in->texts[i];
   }
   return NULL;
@@ -60,15 +60,15 @@ int hwi_linked_in_init(struct hwi_linked_in *linked_in, const struct hwi_report 
   static const char nothing[] = "";
   const struct hwi_profile *profile = report->profile;
   linked_in->texts = calloc(profile->image_count + 1, sizeof *linked_in->texts);
-  if (linked_in->texts == NULL)
+  if (!linked_in->texts)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to look into the programs of the run");
   for (uint32_t i = 0; i < profile->image_count; i++) {
     if (!profile->images[i].counted)
       continue;
     const char *text = known_of(linked_in, profile, i);
-    if (text == NULL)
+    if (!text)
       text = look_up(report, profile->images[i].info);
-    linked_in->texts[i] = text != NULL ? text : nothing;
+    linked_in->texts[i] = text ? text : nothing;
   }
   for (uint32_t i = 0; i < profile->image_count; i++) {
     if (linked_in->texts[i] == nothing)

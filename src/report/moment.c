@@ -63,7 +63,7 @@ int hwi_moment_find(const struct hwi_profile *profile, const char *text, uint64_
   hwi_suggestion_init(&suggestion, name, strlen(name));
   if (find_mark(profile, name, ns, &suggestion))
     return HW_OK;
-  if (suggestion.best != NULL)
+  if (suggestion.best)
     return hwi_error_set(error, HW_ERR_USAGE, "there is no mark '%.100s'; did you mean '%.100s'?", name,
                          suggestion.best);
   return hwi_error_set(error, HW_ERR_USAGE,

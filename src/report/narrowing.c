@@ -28,8 +28,8 @@ static int wrong_kind(const char *text, size_t bytes, const char *option, struct
     hwi_suggestion_offer(&suggestion, hwi_narrowing_kind_names[kind]);
   return hwi_error_set(error, HW_ERR_USAGE,
                        "%s takes KIND=PATTERN, where KIND is func, file, module, thread or size, not '%s'%s%s%s",
-                       option, text, suggestion.best != NULL ? "; did you mean '" : "",
-                       suggestion.best != NULL ? suggestion.best : "", suggestion.best != NULL ? "=...'?" : "");
+                       option, text, suggestion.best ? "; did you mean '" : "", suggestion.best ? suggestion.best : "",
+                       suggestion.best ? "=...'?" : "");
 }
 
 static void set_rule(struct hwi_narrowing_rule *rule, enum hwi_narrowing_kind kind, const char *pattern, bool ignores)
@@ -60,21 +60,21 @@ static int parse_rules(const struct hwi_report_options *options, struct hwi_narr
                        struct hwi_error *error)
 {
   *rules = calloc(options->only.count + options->ignore.count + 1, sizeof **rules);
-  if (*rules == NULL)
+  if (!*rules)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   int count = 0, status = HW_OK;
   for (size_t i = 0; i < options->only.count && status == HW_OK; i++)
     status = parse_rule(&(*rules)[count++], options->only.items[i], false, error);
   for (size_t i = 0; i < options->ignore.count && status == HW_OK; i++)
     status = parse_rule(&(*rules)[count++], options->ignore.items[i], true, error);
-  if (options->thread != NULL)
+  if (options->thread)
     set_rule(&(*rules)[count++], HWI_NARROW_THREAD, options->thread, false);
   return status < 0 ? status : count;
 }
 
 bool hwi_report_is_narrowed(const struct hwi_report_options *options)
 {
-  return options->thread != NULL || options->only.count > 0 || options->ignore.count > 0;
+  return options->thread || options->only.count > 0 || options->ignore.count > 0;
 }
 
 static bool begins(const char *text, enum hwi_narrowing_kind kind)
@@ -91,7 +91,7 @@ bool hwi_report_splits_stacks(const struct hwi_report_options *options)
         return true;
     }
   }
-  return options->thread != NULL;
+  return options->thread;
 }
 
 int hwi_narrowing_check(const struct hwi_report_options *options, struct hwi_error *error)
@@ -128,9 +128,9 @@ static void match_sizes(struct hwi_narrowing *filter)
 static bool match_names(struct hwi_narrowing *filter, const struct hwi_named_frames *names)
 {
   struct hwi_name_pattern **patterns = calloc(filter->rule_count, sizeof *patterns);
-  for (uint32_t i = 0; i < filter->rule_count && patterns != NULL; i++)
+  for (uint32_t i = 0; i < filter->rule_count && patterns; i++)
     patterns[i] = &filter->rules[i].name;
-  bool matched = patterns != NULL && hwi_name_patterns_match(patterns, filter->rule_count, names, &filter->names);
+  bool matched = patterns && hwi_name_patterns_match(patterns, filter->rule_count, names, &filter->names);
   free(patterns);
   return matched;
 }
@@ -140,9 +140,9 @@ static bool match_all(struct hwi_narrowing *filter, const struct hwi_named_frame
   const struct hwi_profile *profile = filter->profile;
   filter->stacks = calloc((size_t)profile->stack_count + 1, sizeof *filter->stacks);
   match_sizes(filter);
-  if (filter->stacks == NULL || !match_names(filter, names))
+  if (!filter->stacks || !match_names(filter, names))
     return false;
-  for (uint32_t i = 1; i < profile->stack_count && filter->names.frames != NULL; i++)
+  for (uint32_t i = 1; i < profile->stack_count && filter->names.frames; i++)
     filter->stacks[i] = filter->names.frames[profile->stacks[i].frame];
   return true;
 }

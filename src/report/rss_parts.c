@@ -162,10 +162,9 @@ static const struct hwi_rss_point *nearest(const struct hwi_trace_info *info, ui
   for (uint32_t i = 0; i < info->rss_count; i++) {
     const struct hwi_rss_point *point = &info->rss[i];
     uint64_t ns = point->ns > moment_ns ? point->ns - moment_ns : moment_ns - point->ns;
-    bool tells_more = best == NULL || (best->sample.mapped == 0 && point->sample.mapped > 0);
-    bool tells_less = best != NULL && best->sample.mapped > 0 && point->sample.mapped == 0;
-    if (ns < near_ns && !tells_less && (tells_more || ns < best_ns) &&
-        (like_peak == NULL || is_like_peak(like_peak, point))) {
+    bool tells_more = !best || (best->sample.mapped == 0 && point->sample.mapped > 0);
+    bool tells_less = best && best->sample.mapped > 0 && point->sample.mapped == 0;
+    if (ns < near_ns && !tells_less && (tells_more || ns < best_ns) && (!like_peak || is_like_peak(like_peak, point))) {
       best = point;
       best_ns = ns;
     }
@@ -188,12 +187,12 @@ const struct hwi_rss_point *hwi_rss_point_of_peak(const struct hwi_profile *prof
   bool is_whole = profile->span.kind == HWI_SPAN_RUN; /* the live bytes are known at every time */
   for (uint32_t i = 0; i < info->rss_count && is_whole; i++) {
     const struct hwi_rss_point *point = &info->rss[i];
-    if (point->sample.mapped > (best != NULL ? best->sample.mapped : 0) && hwi_rss_is_of_peak(profile, point))
+    if (point->sample.mapped > (best ? best->sample.mapped : 0) && hwi_rss_is_of_peak(profile, point))
       best = point;
   }
-  if (best == NULL && is_whole)
+  if (!best && is_whole)
     best = nearest(info, profile->totals.peak_time_ns, profile);
-  return best != NULL ? best : nearest(info, profile->totals.peak_time_ns, NULL);
+  return best ? best : nearest(info, profile->totals.peak_time_ns, NULL);
 }
 
 /* --- several processes, along time --- */
@@ -229,7 +228,7 @@ struct hwi_rss_sum hwi_rss_sum_at(const struct hwi_profile *profile, uint64_t mo
       continue;
     sum.processes++;
     const struct hwi_rss_point *point = nearest(image->info, moment_ns - hwi_image_offset_ns(profile, image), NULL);
-    if (point != NULL && point->sample.mapped > 0)
+    if (point && point->sample.mapped > 0)
       add_sample(&sum.point.sample, &point->sample);
     else
       sum.unknown++;

@@ -3,7 +3,7 @@
 
 static bool is_suppressed(struct hwi_runtime_blocks *runtime, const struct hwi_amount *amount)
 {
-  if (runtime->suppressions == NULL ||
+  if (!runtime->suppressions ||
       !hwi_suppressions_apply(runtime->suppressions, runtime->frames, amount->live_blocks, amount->live_bytes))
     return false;
   runtime->suppressed.live_blocks += amount->live_blocks;

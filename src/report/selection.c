@@ -141,7 +141,7 @@ static void sum_cells(struct hwi_amount *amounts, const struct hwi_profile *prof
 struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const struct hwi_narrowing *filter)
 {
   struct hwi_amount *amounts = calloc((size_t)profile->size_count + 1, sizeof *amounts);
-  if (amounts != NULL)
+  if (amounts)
     sum_cells(amounts, profile, filter, BY_SIZE);
   return amounts;
 }
@@ -149,7 +149,7 @@ struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const 
 struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, const struct hwi_narrowing *filter)
 {
   struct hwi_amount *amounts = calloc((size_t)profile->thread_count + 1, sizeof *amounts);
-  if (amounts != NULL)
+  if (amounts)
     sum_cells(amounts, profile, filter, BY_THREAD);
   return amounts;
 }
@@ -161,7 +161,7 @@ static bool sort_stacks(struct hwi_selection *selection)
 {
   const uint32_t count = selection->stack_count;
   struct hwi_keyed *keyed = hwi_large_calloc((size_t)count + 1, sizeof *keyed);
-  bool done = keyed != NULL;
+  bool done = keyed;
   for (uint32_t i = 0; i < count && done; i++)
     keyed[i] = (struct hwi_keyed){selection->amounts[selection->stacks[i]].bytes, selection->stacks[i]};
   done = done && hwi_keyed_sort(keyed, count);
@@ -183,7 +183,7 @@ static void choose(struct hwi_selection *selection, const struct hwi_report *rep
       hwi_amount_add(&selection->all, amount);
     if (hwi_amount_is_nothing(amount))
       continue;
-    if (filter != NULL && !filter->keep(filter->context, i, amount)) {
+    if (filter && !filter->keep(filter->context, i, amount)) {
       hwi_amount_subtract(&selection->all, amount);
       continue;
     }
@@ -208,7 +208,7 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
       .amounts = hwi_large_calloc((size_t)profile->stack_count + 1, sizeof *selection->amounts),
       .stacks = calloc((size_t)profile->stack_count + 1, sizeof *selection->stacks),
   };
-  int status = selection->amounts != NULL && selection->stacks != NULL
+  int status = selection->amounts && selection->stacks
                    ? hwi_narrowing_init(&selection->narrowing, report, error)
                    : hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
   if (status < 0) {

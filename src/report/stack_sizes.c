@@ -66,7 +66,7 @@ static void add_cells(struct hwi_stack_sizes *sizes, const struct hwi_profile *p
 {
   for (uint32_t i = first_cell(profile, stack); i < profile->cell_count && profile->cells[i].stack == stack; i++) {
     const struct hwi_profile_cell *cell = &profile->cells[i];
-    if (sizes->items != NULL)
+    if (sizes->items)
       sizes->items[sizes->count] = (struct hwi_stack_size){.size = profile->sizes[cell->size].size,
                                                            .calls = cell->calls,
                                                            .peak_blocks = cell->peak_blocks,
@@ -83,7 +83,7 @@ bool hwi_stack_sizes_init(struct hwi_stack_sizes *sizes, const struct hwi_profil
     add_cells(sizes, profile, group->stacks[i]);
   sizes->items = calloc((size_t)sizes->count + 1, sizeof *sizes->items);
   sizes->count = 0;
-  if (sizes->items == NULL)
+  if (!sizes->items)
     return false;
   for (uint32_t i = 0; i < group->count; i++)
     add_cells(sizes, profile, group->stacks[i]);

@@ -72,7 +72,7 @@ static bool closes_loop(struct hwi_tree *tree, size_t first, uint32_t member)
 
 static uint32_t member_of(struct hwi_tree *tree, const struct hwi_shown_frame *frame)
 {
-  if (frame->symbol == NULL)
+  if (!frame->symbol)
     return HWI_GROUP_LEFT_OUT;
   return hwi_group_table_find(&tree->table, frame->symbol, frame->module);
 }
@@ -122,7 +122,7 @@ int hwi_tree_init(struct hwi_tree *tree, const struct hwi_report *report, const 
 {
   *tree =
       (struct hwi_tree){.selection = selection, .rows = calloc((size_t)selection->stack_count + 1, sizeof *tree->rows)};
-  bool made = hwi_group_table_init(&tree->table, (enum hwi_by)report->options.by) && tree->rows != NULL;
+  bool made = hwi_group_table_init(&tree->table, (enum hwi_by)report->options.by) && tree->rows;
   for (uint32_t rank = 0; rank < selection->stack_count && made; rank++) {
     struct hwi_tree_row *row = &tree->rows[tree->row_count++];
     row->rank = rank;
@@ -265,7 +265,7 @@ static void describe(const struct hwi_tree *tree, struct hwi_tree_node *node, ui
     uint32_t step = step_of(tree, i, node->depth);
     const struct hwi_symbol *symbol = tree->table.members[step & ~LOOP_BIT].symbol;
     node->recurs |= (step & LOOP_BIT) != 0;
-    node->several_lines |= symbol != NULL && symbol->line != node->member->symbol->line;
+    node->several_lines |= symbol && symbol->line != node->member->symbol->line;
   }
 }
 

@@ -23,7 +23,7 @@ char *hwi_path_beside_recording(const char *path, const char *suffix)
 {
   static const char children[] = ".children";
   size_t bytes = strlen(path);
-  for (const char *at = path; (at = strstr(at, children)) != NULL; at += sizeof children - 1) {
+  for (const char *at = path; (at = strstr(at, children)); at += sizeof children - 1) {
     const char *end = at + sizeof children - 1;
     if (*end == '/' || *end == '\0')
       bytes = (size_t)(at - path);
@@ -41,8 +41,8 @@ char *hwi_kept_files_folder(const char *path)
 static int make_folders(const char *dir, const char *path)
 {
   char *part = strdup(path);
-  int status = part != NULL ? 0 : HW_ERR_MEMORY;
-  for (char *slash = part != NULL ? part + strlen(dir) : NULL; slash != NULL && status == 0;) {
+  int status = part ? 0 : HW_ERR_MEMORY;
+  for (char *slash = part ? part + strlen(dir) : NULL; slash && status == 0;) {
     *slash = '\0';
     if (mkdir(part, MODE_DIR) != 0 && errno != EEXIST)
       status = HW_ERR_IO;
@@ -56,7 +56,7 @@ static int make_folders(const char *dir, const char *path)
 char *hwi_kept_file_place(const char *folder, const uint8_t *build_id, size_t bytes)
 {
   char *path = hwi_debug_path_of_build_id(folder, build_id, bytes);
-  if (path != NULL && make_folders(folder, path) == 0)
+  if (path && make_folders(folder, path) == 0)
     return path;
   free(path);
   return NULL;
@@ -91,7 +91,7 @@ static bool copy_bytes(int from, int to, uint64_t *copied)
 static int copy(const char *source, const char *path, uint64_t *copied)
 {
   char *part = hwi_path_concat(path, ".XXXXXX", NULL);
-  if (part == NULL)
+  if (!part)
     return HW_ERR_MEMORY;
   int from = open(source, O_RDONLY | O_CLOEXEC), to = from >= 0 ? mkostemp(part, O_CLOEXEC) : -1;
   bool done = to >= 0 && copy_bytes(from, to, copied) && fchmod(to, MODE_FILE) == 0;
@@ -122,9 +122,9 @@ static char *find_source(const struct hwi_symbol_module *module)
   struct hwi_module_file file;
   hwi_module_file_open(&file, module, &dirs);
   const struct hwi_elf_file *source = hwi_module_file_with_dwarf(&file);
-  if (source == NULL)
-    source = file.debug.elf != NULL ? &file.debug : &file.own;
-  char *path = source->elf != NULL && source->path != NULL ? strdup(source->path) : NULL;
+  if (!source)
+    source = file.debug.elf ? &file.debug : &file.own;
+  char *path = source->elf && source->path ? strdup(source->path) : NULL;
   hwi_module_file_close(&file);
   return path;
 }
@@ -137,15 +137,15 @@ int hwi_symbols_keep(struct hwi_kept_files *files, const char *dir, const struct
     return HW_OK;
   }
   char *path = hwi_debug_path_of_build_id(dir, module->build_id, module->build_id_bytes);
-  if (path == NULL)
+  if (!path)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to copy %s", module->path);
   int status = HW_OK;
   if (access(path, F_OK) != 0) {
     char *source = find_source(module);
     files->not_found += source == NULL;
-    if (source != NULL)
+    if (source)
       status = make_folders(dir, path);
-    if (source != NULL && status == 0)
+    if (source && status == 0)
       status = copy(source, path, &files->copied_bytes);
     files->kept += source != NULL && status == 0;
     free(source);

@@ -348,7 +348,7 @@ static bool add_kept(struct hwi_symbols *symbols, struct hwi_names_answers *answ
 {
   struct hwi_names_key key;
   const struct hwi_kept_module *module;
-  for (size_t i = 0; (module = hwi_name_cache_at(&symbols->kept, i, &key)) != NULL; i++)
+  for (size_t i = 0; (module = hwi_name_cache_at(&symbols->kept, i, &key)); i++)
     if (!is_outdated(symbols, module, key.name) && !hwi_name_cache_add_to(&symbols->kept, module, answers))
       return false;
   return true;

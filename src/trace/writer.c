@@ -158,7 +158,7 @@ static bool map_segment(struct hwi_writer *writer, uint64_t i)
   bool has_seed = before && before != GONE; /* otherwise another thread mapped segment i meanwhile */
   uint8_t *mine = has_seed ? hwi_os_map_on(before + writer->segment_bytes - PAGE, writer->segment_bytes) : NULL;
   if (!mine)
-    return atomic_load(&writer->segments[i].start) != NULL;
+    return atomic_load(&writer->segments[i].start);
   if (atomic_compare_exchange_strong(&writer->segments[i].start, &start, mine))
     give_back(writer, i - 1, PAGE);
   else

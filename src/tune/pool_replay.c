@@ -213,7 +213,7 @@ bool hwi_pool_replay_inherit(struct hwi_pool_replay *child, const struct hwi_poo
 {
   size_t count = 0;
   struct heir *heirs = calloc(parent->where.count + 1, sizeof *heirs);
-  bool done = heirs != NULL;
+  bool done = heirs;
   for (size_t i = 0; done && i <= parent->where.mask; i++) {
     const struct hwi_live_slot *slot = &parent->where.slots[i];
     if (slot->address)

@@ -190,5 +190,5 @@ void hw_pool_on_fault(struct hw_pool *pool, hw_pool_fault_fn *handler, void *con
 
 bool hw_pool_owns(const struct hw_pool *pool, const void *address)
 {
-  return pool_region(pool, address) != NULL;
+  return pool_region(pool, address);
 }

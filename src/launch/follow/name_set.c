@@ -46,7 +46,7 @@ bool hwi_name_set_add(struct hwi_name_set *names, const char *name)
     return true;
   names->slots[slot] = strdup(name);
   names->count += names->slots[slot] != NULL;
-  return names->slots[slot] != NULL;
+  return names->slots[slot];
 }
 
 void hwi_name_set_release(struct hwi_name_set *names)

@@ -14,7 +14,7 @@ static const char *volatile unfinished; /* NULL: none */
 
 static void remove_and_end(int number)
 {
-  if (unfinished != NULL)
+  if (unfinished)
     unlink(unfinished);
   raise(number); /* the disposition was reset: this ends the program when the handler returns */
 }

@@ -29,7 +29,7 @@ static bool set_name(struct hwi_profile_module *module, const struct name *name)
   if (*run_as == '\0' || name->is_one_of_several || strcmp(run_as, hwi_base_name(module->path)) == 0)
     return true;
   module->run_as = strdup(run_as);
-  return module->run_as != NULL;
+  return module->run_as;
 }
 
 bool hwi_program_names_find(struct hwi_frames *frames, const struct hwi_image *images, size_t count)

@@ -159,7 +159,7 @@ bool hwi_durations_add(struct hwi_durations *durations, const struct hwi_block_e
       .failed = event->kind == HWI_BLOCK_FAILED,
   };
   return add_time(tally, event->took_ns) && add_slow(durations, &call) &&
-         (durations->along == NULL ||
+         (!durations->along ||
           hwi_durations_along_add(durations->along, (uint8_t)(tally - durations->entries), event->ns, event->took_ns));
 }
 

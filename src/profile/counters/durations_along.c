@@ -19,9 +19,9 @@ void hwi_durations_along_release(struct hwi_durations_along *along)
 bool hwi_durations_along_add(struct hwi_durations_along *along, uint8_t entry, uint64_t ns, uint64_t took_ns)
 {
   uint64_t **cells = &along->entries[entry];
-  if (*cells == NULL)
+  if (!*cells)
     *cells = calloc((size_t)HWI_ALONG_SLICES * HWI_ALONG_BANDS, sizeof **cells);
-  if (*cells == NULL)
+  if (!*cells)
     return false;
   uint64_t slice = ns > along->from_ns ? (ns - along->from_ns) / along->slice_ns : 0;
   slice = slice < HWI_ALONG_SLICES ? slice : HWI_ALONG_SLICES - 1;
@@ -32,5 +32,5 @@ bool hwi_durations_along_add(struct hwi_durations_along *along, uint8_t entry, u
 uint64_t hwi_durations_along_cell(const struct hwi_durations_along *along, uint8_t entry, uint32_t slice, uint32_t band)
 {
   const uint64_t *cells = along->entries[entry];
-  return cells != NULL ? cells[(size_t)slice * HWI_ALONG_BANDS + band] : 0;
+  return cells ? cells[(size_t)slice * HWI_ALONG_BANDS + band] : 0;
 }

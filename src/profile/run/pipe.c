@@ -62,7 +62,7 @@ static void *count_batches(void *context)
 {
   struct hwi_pipe *pipe = context;
   pthread_mutex_lock(&pipe->mutex);
-  for (struct hwi_batch *batch; (batch = next_batch(pipe)) != NULL;) {
+  for (struct hwi_batch *batch; (batch = next_batch(pipe));) {
     const bool is_wanted = !pipe->failed;
     pthread_mutex_unlock(&pipe->mutex);
     const bool done = is_wanted && pipe->count(pipe->context, batch);

@@ -16,7 +16,7 @@ static __attribute__((constructor)) void library_begins(void)
   hwi_real_find();
   hwi_real_find_interposed(); /* a child of vfork that executes a program must not find them */
   hwi_notes_find();
-  bool has_begun = hwi_stream_self != NULL;
+  bool has_begun = hwi_stream_self;
   struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
   if (!lane)
     return;

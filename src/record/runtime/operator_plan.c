@@ -79,7 +79,7 @@ static enum hwi_operator_mode mode_of(hwi_function *const next[], enum hw_entry 
 
 static bool is_ahead(enum hw_entry entry)
 {
-  return hwi_os_symbol_ahead(hwi_real_symbol(entry)) != NULL;
+  return hwi_os_symbol_ahead(hwi_real_symbol(entry));
 }
 
 void hwi_operators_plan(hwi_function *const next[])

@@ -52,7 +52,7 @@ bool hwi_modules_init(void)
   find_place(&folder, hwi_os_folder_path);
   list.known = hwi_os_map(MODULE_LIMIT * sizeof(struct known));
   list.next = 1;
-  return list.known != NULL;
+  return list.known;
 }
 
 uint32_t hwi_modules_count(void)

@@ -25,7 +25,7 @@ bool hwi_path_matches(const char *pattern, const char *path)
 {
   if (matches(pattern, path))
     return true;
-  for (const char *slash = path; (slash = strchr(slash, '/')) != NULL;) {
+  for (const char *slash = path; (slash = strchr(slash, '/'));) {
     if (matches(pattern, ++slash))
       return true;
   }
@@ -36,7 +36,7 @@ bool hwi_function_matches(const char *pattern, const char *function)
 {
   if (matches(pattern, function))
     return true;
-  if (strpbrk(function, "(< ") == NULL) /* it has no part that would be left out */
+  if (!strpbrk(function, "(< ")) /* it has no part that would be left out */
     return false;
   struct hwi_line name = {0};
   hwi_line_add(&name, function, strcspn(function, "("));
@@ -75,14 +75,14 @@ static bool known_init(struct known *known, uint32_t frame_count)
   while (count < (size_t)frame_count * 2)
     count *= 2;
   *known = (struct known){calloc(count, sizeof *known->slots), count - 1};
-  return known->slots != NULL;
+  return known->slots;
 }
 
 static struct known_symbols *known_find(const struct known *known, const struct hwi_symbol *symbols, uint32_t module)
 {
   uint64_t hash = ((uintptr_t)symbols + module) * UINT64_C(0x9e3779b97f4a7c15);
   size_t at = (size_t)(hash >> 32 ^ hash) & known->mask;
-  while (known->slots[at].symbols != NULL && (known->slots[at].symbols != symbols || known->slots[at].module != module))
+  while (known->slots[at].symbols && (known->slots[at].symbols != symbols || known->slots[at].module != module))
     at = (at + 1) & known->mask;
   return &known->slots[at];
 }
@@ -104,9 +104,9 @@ static bool matches_symbol(const struct hwi_name_pattern *pattern, const struct 
 {
   switch (pattern->kind) {
   case HWI_NAME_FUNCTION:
-    return symbol->function != NULL && hwi_function_matches(pattern->text, symbol->function);
+    return symbol->function && hwi_function_matches(pattern->text, symbol->function);
   case HWI_NAME_FILE:
-    return symbol->file != NULL && hwi_path_matches(pattern->text, symbol->file);
+    return symbol->file && hwi_path_matches(pattern->text, symbol->file);
   case HWI_NAME_MODULE:
     return *module->path != '\0' &&
            (hwi_path_matches(pattern->text, module->path) || hwi_path_matches(pattern->text, module->name));
@@ -134,10 +134,10 @@ static uint8_t bits_of_frame(const struct matcher *matcher, uint32_t frame)
   const struct hwi_profile *profile = matcher->names->profile;
   const struct hwi_symbol *symbols;
   uint32_t count = hwi_named_frames_find(matcher->names, frame, &symbols), module = profile->frames[frame].module;
-  if (symbols == NULL)
+  if (!symbols)
     return 0;
   struct known_symbols *slot = known_find(&matcher->known, symbols, module);
-  if (slot->symbols == NULL) {
+  if (!slot->symbols) {
     *slot = (struct known_symbols){.symbols = symbols, .module = module, .count = count};
     const struct module_names names = {hwi_module_path(profile, module), hwi_module_name(profile, module)};
     for (uint32_t i = 0; i < count; i++)
@@ -150,7 +150,7 @@ static bool match_frames(struct matcher *matcher, struct hwi_name_matches *match
 {
   const struct hwi_profile *profile = matcher->names->profile;
   matches->frames = calloc((size_t)profile->frame_count + 1, sizeof *matches->frames);
-  if (matches->frames == NULL || !known_init(&matcher->known, profile->frame_count))
+  if (!matches->frames || !known_init(&matcher->known, profile->frame_count))
     return false;
   for (uint32_t i = 1; i < profile->frame_count; i++)
     matches->frames[i] = matches->frames[profile->frames[i].caller] | bits_of_frame(matcher, i);
@@ -164,7 +164,7 @@ static void plain_word(const char *pattern, char *word, size_t bytes)
 {
   size_t used = 0;
   for (; *pattern != '\0' && used + 1 < bytes; pattern++) {
-    if (strchr("*?[]", *pattern) == NULL)
+    if (!strchr("*?[]", *pattern))
       word[used++] = *pattern;
   }
   word[used] = '\0';
@@ -183,7 +183,7 @@ static void offer(struct search *search, const char *before, const char *name)
   struct hwi_line *nearest = &search->pattern->nearest;
   hwi_suggestion_init(&suggestion, search->word, strlen(search->word));
   hwi_suggestion_offer(&suggestion, name);
-  if (suggestion.best == NULL || (nearest->bytes > 0 && suggestion.best_edits >= search->edits))
+  if (!suggestion.best || (nearest->bytes > 0 && suggestion.best_edits >= search->edits))
     return;
   hwi_line_clear(nearest);
   hwi_line_puts(nearest, before);
@@ -197,16 +197,16 @@ static void offer_function(struct search *search, const char *function)
   struct hwi_line shown = {0};
   hwi_cxx_name_add(&shown, function, SIZE_MAX, "");
   offer(search, "", hwi_line_text(&shown));
-  for (const char *at = hwi_line_text(&shown); (at = strstr(at, "::")) != NULL; at += 2)
+  for (const char *at = hwi_line_text(&shown); (at = strstr(at, "::")); at += 2)
     offer(search, "*::", at + 2);
   hwi_line_release(&shown);
 }
 
 static void offer_symbol(struct search *search, const struct hwi_symbol *symbol, const char *module)
 {
-  if (search->pattern->kind == HWI_NAME_FUNCTION && symbol->function != NULL)
+  if (search->pattern->kind == HWI_NAME_FUNCTION && symbol->function)
     offer_function(search, symbol->function);
-  else if (search->pattern->kind == HWI_NAME_FILE && symbol->file != NULL)
+  else if (search->pattern->kind == HWI_NAME_FILE && symbol->file)
     offer(search, "", hwi_base_name(symbol->file));
   else if (search->pattern->kind == HWI_NAME_MODULE && *module != '\0')
     offer(search, "", module);
@@ -233,7 +233,7 @@ static bool match_threads(const struct matcher *matcher, struct hwi_name_matches
 {
   const struct hwi_profile *profile = matcher->names->profile;
   matches->threads = calloc((size_t)profile->thread_count + 1, sizeof *matches->threads);
-  for (uint32_t thread = 0; thread < profile->thread_count && matches->threads != NULL; thread++) {
+  for (uint32_t thread = 0; thread < profile->thread_count && matches->threads; thread++) {
     for (uint32_t i = 0; i < matcher->count; i++) {
       struct hwi_name_pattern *pattern = matcher->patterns[i];
       if (pattern->kind != HWI_NAME_THREAD || !hwi_thread_matches(&profile->threads[thread], pattern->text))
@@ -242,7 +242,7 @@ static bool match_threads(const struct matcher *matcher, struct hwi_name_matches
       matches->threads[thread] |= pattern->bit;
     }
   }
-  return matches->threads != NULL;
+  return matches->threads;
 }
 
 bool hwi_name_patterns_match(struct hwi_name_pattern *const *patterns, uint32_t count,

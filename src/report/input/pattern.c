@@ -17,7 +17,7 @@ static bool matches_here(const char *pattern, const char *end, bool tied, const 
     } else if (pattern < end && *text != '\0' && *pattern == *text) {
       pattern++;
       text++;
-    } else if (star != NULL && *star_text != '\0') {
+    } else if (star && *star_text != '\0') {
       pattern = star;
       text = ++star_text;
     } else {
@@ -58,7 +58,7 @@ bool hwi_patterns_match(const char *rules, const char *text)
   while (*rules != '\0') {
     size_t bytes = strcspn(rules, "\n"), pattern_bytes;
     const char *pattern = hwi_pattern_of_rule(rules, bytes, &pattern_bytes);
-    if (pattern != NULL && hwi_pattern_matches(pattern, pattern_bytes, text))
+    if (pattern && hwi_pattern_matches(pattern, pattern_bytes, text))
       return true;
     rules += bytes + (rules[bytes] == '\n');
   }

@@ -55,7 +55,7 @@ void hwi_suggestion_offer(struct hwi_suggestion *suggestion, const char *known)
   size_t longer = bytes > suggestion->word_bytes ? bytes : suggestion->word_bytes;
   if (count > (longer + 1) / 3)
     return;
-  if (suggestion->best == NULL || count < suggestion->best_edits) {
+  if (!suggestion->best || count < suggestion->best_edits) {
     suggestion->best = known;
     suggestion->best_edits = count;
   }

@@ -15,7 +15,7 @@ static int add_line(struct hwi_suppressions *suppressions, const char *text, uns
   if (*text == '\0' || *text == '#')
     return HW_OK;
   const char *pattern = hwi_pattern_of_rule(text, strlen(text), &pattern_bytes);
-  if (pattern == NULL)
+  if (!pattern)
     return hwi_error_set(error, HW_ERR_USAGE, "%s, line %u: '%.100s' is no 'leak:PATTERN'", suppressions->path, line,
                          text);
   if (!hwi_grow((void **)&suppressions->items, &suppressions->room, suppressions->count + 1,
@@ -30,7 +30,7 @@ int hwi_suppressions_read(struct hwi_suppressions *suppressions, const char *pat
   *suppressions = (struct hwi_suppressions){.path = path};
   int status = hwi_text_file_read(path, &suppressions->text, error);
   unsigned line = 0;
-  for (char *at = suppressions->text, *next; at != NULL && status == HW_OK; at = next) {
+  for (char *at = suppressions->text, *next; at && status == HW_OK; at = next) {
     next = hwi_text_file_line(&at);
     status = add_line(suppressions, at, ++line, error);
   }
@@ -46,16 +46,15 @@ void hwi_suppressions_release(struct hwi_suppressions *suppressions)
 
 static bool matches(const struct hwi_suppression *suppression, const char *text)
 {
-  return text != NULL && *text != '\0' && hwi_pattern_matches(suppression->pattern, strlen(suppression->pattern), text);
+  return text && *text != '\0' && hwi_pattern_matches(suppression->pattern, strlen(suppression->pattern), text);
 }
 
 static bool matches_stack(const struct hwi_suppression *suppression, const struct hwi_named_frames *frames)
 {
   for (uint32_t i = 0; i < frames->count; i++) {
     const struct hwi_shown_frame *frame = &frames->items[i];
-    if (frame->symbol != NULL &&
-        (matches(suppression, frame->symbol->function) || matches(suppression, frame->symbol->file) ||
-         matches(suppression, hwi_module_path(frames->profile, frame->module))))
+    if (frame->symbol && (matches(suppression, frame->symbol->function) || matches(suppression, frame->symbol->file) ||
+                          matches(suppression, hwi_module_path(frames->profile, frame->module))))
       return true;
   }
   return false;
@@ -75,7 +74,7 @@ bool hwi_suppressions_apply(const struct hwi_suppressions *suppressions, const s
                             uint64_t blocks, uint64_t bytes)
 {
   struct hwi_suppression *by = hwi_suppressions_find(suppressions, frames);
-  if (by == NULL)
+  if (!by)
     return false;
   by->stacks++;
   by->blocks += blocks;

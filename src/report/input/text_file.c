@@ -11,7 +11,7 @@ int hwi_text_file_read(const char *path, char **text, struct hwi_error *error)
 {
   *text = NULL;
   FILE *in = fopen(path, "re");
-  if (in == NULL)
+  if (!in)
     return hwi_error_set(error, HW_ERR_IO, "%s: cannot be opened: %m", path);
   size_t room = 0;
   errno = 0;
@@ -22,7 +22,7 @@ int hwi_text_file_read(const char *path, char **text, struct hwi_error *error)
     status = hwi_error_set(error, HW_ERR_IO, "%s: cannot be read: %m", path);
   else if (!whole)
     status = hwi_error_set(error, HW_ERR_USAGE, "%s: is not a text file", path);
-  else if (bytes < 0 && *text != NULL)
+  else if (bytes < 0 && *text)
     **text = '\0';
   fclose(in);
   return status;
@@ -35,7 +35,7 @@ char *hwi_text_file_line(char **line)
   char *next = *end != '\0' ? end + 1 : NULL;
   *end = '\0';
   *line += strspn(*line, blanks);
-  while (end > *line && strchr(blanks, end[-1]) != NULL)
+  while (end > *line && strchr(blanks, end[-1]))
     *--end = '\0';
   return next;
 }

@@ -52,7 +52,7 @@ bool hwi_size_range_parse(const char *text, uint64_t *from, uint64_t *to)
   enum { SIZE_BYTES = 32 };
   const char *dots = strstr(text, "..");
   *from = 0, *to = UINT64_MAX;
-  if (dots == NULL)
+  if (!dots)
     return hwi_size_parse(text, from) && hwi_size_parse(text, to);
   char first[SIZE_BYTES];
   size_t bytes = (size_t)(dots - text);

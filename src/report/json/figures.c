@@ -40,7 +40,7 @@ const struct hwi_json_field hwi_json_amount_fields[] = {
 
 static void write_fields(struct hwi_json *json, const struct hwi_json_field *fields, const void *of)
 {
-  for (; fields->key != NULL; fields++)
+  for (; fields->key; fields++)
     hwi_json_number(json, fields->key, *(const uint64_t *)((const char *)of + fields->off));
 }
 
@@ -52,7 +52,7 @@ void hwi_json_totals(struct hwi_json *json, const struct hwi_totals *totals)
 void hwi_json_run(struct hwi_json *json, const struct hwi_profile *profile)
 {
   const struct hwi_image *image = hwi_largest_image(profile, NULL);
-  if (image != NULL) {
+  if (image) {
     hwi_json_text(json, "trace", image->info->path);
     hwi_json_text(json, "command", image->info->command);
     hwi_json_number(json, "pid", image->info->header.pid);

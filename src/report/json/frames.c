@@ -20,7 +20,7 @@ int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_named_f
   cache->rendered = calloc((size_t)frames->profile->frame_count + 1, sizeof *cache->rendered);
   cache->slots = calloc(SLOTS_MIN, sizeof *cache->slots);
   cache->slot_count = SLOTS_MIN;
-  if (cache->rendered != NULL && cache->slots != NULL)
+  if (cache->rendered && cache->slots)
     return HW_OK;
   hwi_json_frames_release(cache);
   return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u frames", frames->profile->frame_count);
@@ -41,7 +41,7 @@ void hwi_json_frames_release(struct hwi_json_frames *cache)
 static bool add_member(struct hwi_line *line, const char *key, const char *value)
 {
   char *quoted = hwi_json_quoted(value);
-  if (quoted == NULL)
+  if (!quoted)
     return false;
   hwi_line_printf(line, "\"%s\":%s,", key, quoted);
   free(quoted);
@@ -100,7 +100,7 @@ static size_t slot_of(const struct hwi_json_frames *cache, uint64_t address, uin
 {
   uint64_t hash = (address ^ ((uint64_t)module << 48)) * UINT64_C(0x9e3779b97f4a7c15);
   size_t at = (size_t)(hash ^ hash >> 32) & (cache->slot_count - 1);
-  while (cache->slots[at].text != NULL && (cache->slots[at].address != address || cache->slots[at].module != module))
+  while (cache->slots[at].text && (cache->slots[at].address != address || cache->slots[at].module != module))
     at = (at + 1) & (cache->slot_count - 1);
   return at;
 }
@@ -112,13 +112,13 @@ static bool grow_slots(struct hwi_json_frames *cache)
   struct hwi_json_frame_slot *old = cache->slots;
   size_t old_count = cache->slot_count;
   cache->slots = calloc(old_count * 2, sizeof *cache->slots);
-  if (cache->slots == NULL) {
+  if (!cache->slots) {
     cache->slots = old;
     return false;
   }
   cache->slot_count = old_count * 2;
   for (size_t i = 0; i < old_count; i++) {
-    if (old[i].text != NULL)
+    if (old[i].text)
       cache->slots[slot_of(cache, old[i].address, old[i].module)] = old[i];
   }
   free(old);
@@ -130,7 +130,7 @@ static bool keep_text(struct hwi_json_frames *cache, char *text)
   if (cache->text_count == cache->text_room) {
     size_t room = cache->text_room > 0 ? cache->text_room * 2 : SLOTS_MIN;
     char **texts = realloc(cache->texts, room * sizeof *texts);
-    if (texts == NULL)
+    if (!texts)
       return false;
     cache->texts = texts;
     cache->text_room = room;
@@ -146,10 +146,10 @@ static char *find_text(struct hwi_json_frames *cache, uint32_t at)
     return NULL;
   uint32_t module = frame->cut ? UINT32_MAX : frame->module; /* the address of frames left out is a count */
   size_t slot = slot_of(cache, frame->address, module);
-  if (cache->slots[slot].text != NULL)
+  if (cache->slots[slot].text)
     return cache->slots[slot].text;
   char *text = render(cache->frames, at);
-  if (text == NULL || !keep_text(cache, text)) {
+  if (!text || !keep_text(cache, text)) {
     free(text);
     return NULL;
   }
@@ -161,9 +161,9 @@ void hwi_json_frames_write(struct hwi_json_frames *cache, struct hwi_json *json,
 {
   const struct hwi_profile *profile = cache->frames->profile;
   for (uint32_t at = profile->stacks[stack].frame; at != 0; at = profile->frames[at].caller) {
-    if (cache->rendered[at] == NULL)
+    if (!cache->rendered[at])
       cache->rendered[at] = find_text(cache, at);
-    if (cache->rendered[at] == NULL)
+    if (!cache->rendered[at])
       json->failed = true;
     else
       hwi_json_raw(json, cache->rendered[at]);

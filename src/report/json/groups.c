@@ -13,12 +13,12 @@ void hwi_json_group_name(struct hwi_json *json, const struct hwi_profile *profil
 {
   const struct hwi_symbol *symbol = group->symbol;
   if (group->by == HWI_BY_FUNCTION || group->by == HWI_BY_LINE)
-    hwi_json_text(json, "function", symbol != NULL ? symbol->function : NULL);
+    hwi_json_text(json, "function", symbol ? symbol->function : NULL);
   if (group->by != HWI_BY_MODULE)
-    hwi_json_text(json, "file", symbol != NULL ? symbol->file : NULL);
-  if (group->has_line && symbol != NULL && symbol->line > 0)
+    hwi_json_text(json, "file", symbol ? symbol->file : NULL);
+  if (group->has_line && symbol && symbol->line > 0)
     hwi_json_number(json, "line", symbol->line);
-  if (group->by == HWI_BY_FUNCTION && symbol != NULL && symbol->start != 0)
+  if (group->by == HWI_BY_FUNCTION && symbol && symbol->start != 0)
     hwi_json_number(json, "function_start", symbol->start);
   hwi_json_text(json, "module", group->module != 0 ? hwi_module_path(profile, group->module) : NULL);
 }

@@ -55,7 +55,7 @@ void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, co
     if (info->notes[i].kind < sizeof kinds / sizeof *kinds)
       write_note(json, kinds[info->notes[i].kind], info->notes[i].text);
   }
-  if (linked_in != NULL)
+  if (linked_in)
     write_note(json, kinds[HW_NOTE_STATIC_ALLOCATOR], linked_in);
   hwi_json_end_array(json);
 }
@@ -89,7 +89,7 @@ static void write_rss(struct hwi_json *json, const struct hwi_profile *profile, 
     hwi_json_number(json, "swap_bytes", sample->swap);
     hwi_json_number(json, "recorder_bytes", sample->recorder);
     hwi_json_number(json, "stack_bytes", sample->stacks);
-    if (sample->mapped > 0 && profile != NULL && hwi_rss_has_live(profile, &info->rss[i]))
+    if (sample->mapped > 0 && profile && hwi_rss_has_live(profile, &info->rss[i]))
       write_rss_parts(json, profile, &info->rss[i]);
     hwi_json_end_object(json);
   }
@@ -105,7 +105,7 @@ void hwi_json_process(struct hwi_json *json, const struct hwi_trace_info *info)
   hwi_json_text(json, "directory", info->cwd);
   hwi_json_bool(json, "forked", info->header.origin == HW_ORIGIN_FORK);
   hwi_json_bool(json, "being_written", info->being_written);
-  if (info->exit != NULL) {
+  if (info->exit) {
     hwi_json_number(json, "exit_code", info->exit->code);
     hwi_json_number(json, "exit_signal", info->exit->signal);
   }

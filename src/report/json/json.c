@@ -13,7 +13,7 @@ static void separate(struct hwi_json *json, const char *key)
   if (!json->first)
     fputc(',', json->out);
   json->first = false;
-  if (key != NULL)
+  if (key)
     fprintf(json->out, "\"%s\":", key);
 }
 
@@ -33,7 +33,7 @@ void hwi_json_end_object(struct hwi_json *json)
 void hwi_json_begin_array(struct hwi_json *json, const char *key)
 {
   separate(json, key);
-  fputs(key != NULL ? "[\n" : "[", json->out); /* in a long list, each item is a line */
+  fputs(key ? "[\n" : "[", json->out); /* in a long list, each item is a line */
   json->first = true;
 }
 
@@ -63,16 +63,16 @@ void hwi_json_bool(struct hwi_json *json, const char *key, bool value)
 
 char *hwi_json_quoted(const char *value)
 {
-  if (value == NULL)
+  if (!value)
     return strdup("null");
   json_t *string = json_string(value);
-  if (string == NULL) { /* not UTF-8 */
+  if (!string) { /* not UTF-8 */
     struct hwi_line line = {0};
     hwi_line_replace_invalid(&line, value);
     string = json_string(hwi_line_text(&line));
     hwi_line_release(&line);
   }
-  char *text = string != NULL ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+  char *text = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
   json_decref(string);
   return text;
 }
@@ -81,8 +81,8 @@ void hwi_json_text(struct hwi_json *json, const char *key, const char *value)
 {
   char *text = hwi_json_quoted(value);
   separate(json, key);
-  fputs(text != NULL ? text : "null", json->out);
-  json->failed |= text == NULL;
+  fputs(text ? text : "null", json->out);
+  json->failed |= !text;
   free(text);
 }
 

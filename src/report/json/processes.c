@@ -10,7 +10,7 @@ static uint64_t start_of_run(const struct hwi_profile *profile)
   uint64_t ns = UINT64_MAX;
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
-    if (info != NULL && info->header.start.monotonic_ns < ns)
+    if (info && info->header.start.monotonic_ns < ns)
       ns = info->header.start.monotonic_ns;
   }
   return ns;
@@ -45,7 +45,7 @@ static uint32_t parent_of(const struct hwi_profile *profile, uint32_t image)
   for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
     for (uint32_t i = image; i-- > 0;) {
       const struct hwi_trace_info *info = profile->images[i].info;
-      if (info != NULL && ways[way](&profile->images[image].info->header, &info->header))
+      if (info && ways[way](&profile->images[image].info->header, &info->header))
         return i;
     }
   }
@@ -119,7 +119,7 @@ static uint32_t choose(struct list *list, struct ranked *ranked)
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_image *image = &profile->images[i];
     list->all_bytes += image->totals.allocated_bytes;
-    if (image->info != NULL && (image->counted || !list->wanted->is_of_counted))
+    if (image->info && (image->counted || !list->wanted->is_of_counted))
       ranked[count++] = (struct ranked){image->totals.allocated_bytes, i};
   }
   if (count > most)
@@ -137,7 +137,7 @@ void hwi_json_processes(struct hwi_json *json, const struct hwi_profile *profile
   struct list list = {.profile = profile, .wanted = wanted, .run_ns = start_of_run(profile)};
   struct ranked *ranked = calloc((size_t)profile->image_count + 1, sizeof *ranked);
   list.numbers = calloc((size_t)profile->image_count + 1, sizeof *list.numbers);
-  bool done = ranked != NULL && list.numbers != NULL;
+  bool done = ranked && list.numbers;
   json->failed |= !done;
   uint32_t left_out = done ? choose(&list, ranked) : 0;
   hwi_json_begin_array(json, "processes");

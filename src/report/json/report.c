@@ -93,9 +93,9 @@ static void write_sizes(struct writer *writer)
   const struct hwi_profile *profile = writer->profile;
   const struct hwi_narrowing *filter = &writer->selection.narrowing;
   struct hwi_amount *amounts = hwi_amounts_by_size(profile, filter);
-  json->failed |= amounts == NULL;
+  json->failed |= !amounts;
   hwi_json_begin_array(json, "sizes");
-  for (uint32_t i = 0; i < profile->size_count && amounts != NULL; i++) {
+  for (uint32_t i = 0; i < profile->size_count && amounts; i++) {
     if (filter->rule_count > 0 && hwi_amount_is_nothing(&amounts[i]))
       continue;
     hwi_json_begin_object(json, NULL);
@@ -168,9 +168,9 @@ static void write_threads(struct writer *writer)
   const struct hwi_profile *profile = writer->profile;
   const struct hwi_narrowing *filter = &writer->selection.narrowing;
   struct hwi_amount *amounts = hwi_amounts_by_thread(profile, filter);
-  json->failed |= amounts == NULL;
+  json->failed |= !amounts;
   hwi_json_begin_array(json, "by_thread");
-  for (uint32_t i = 0; i < profile->thread_count && amounts != NULL; i++) {
+  for (uint32_t i = 0; i < profile->thread_count && amounts; i++) {
     if (hwi_narrowing_keeps_thread(filter, i))
       write_thread(writer, &profile->threads[i], &amounts[i]);
   }
@@ -267,7 +267,7 @@ static void write_question(struct writer *writer)
   hwi_json_text(json, "cost", hwi_cost_names[writer->selection.cost]);
   hwi_json_text(json, "by", hwi_by_names[options->by]);
   hwi_json_number(json, "min_calls", options->min_calls);
-  if (options->thread != NULL)
+  if (options->thread)
     hwi_json_text(json, "thread", options->thread);
   write_filter(writer);
   if (!options->leaks)
@@ -277,7 +277,7 @@ static void write_question(struct writer *writer)
   hwi_json_number(json, "live_blocks", writer->runtime.amount.live_blocks);
   hwi_json_number(json, "live_bytes", writer->runtime.amount.live_bytes);
   hwi_json_end_object(json);
-  if (writer->report->suppressions != NULL)
+  if (writer->report->suppressions)
     hwi_json_suppressions(json, writer->report->suppressions);
 }
 

@@ -15,7 +15,7 @@ enum { BYTES_MAX = 256 << 20 }; /* in memory, its values take five times as much
 bool hwi_saved_is(const char *path)
 {
   FILE *in = fopen(path, "re");
-  if (in == NULL)
+  if (!in)
     return false;
   int byte = getc(in);
   while (byte != EOF && isspace(byte))
@@ -30,7 +30,7 @@ bool hwi_saved_is(const char *path)
 static const char *text_of(struct hwi_saved_tables *tables, const json_t *object, const char *key)
 {
   const char *value = json_string_value(json_object_get(object, key));
-  return hwi_store_string(&tables->store, value != NULL ? value : "");
+  return hwi_store_string(&tables->store, value ? value : "");
 }
 
 /* Pauses become marks again. A silence without an end that is not a pause shows where recording stopped. */
@@ -45,7 +45,7 @@ static bool read_silences(struct hwi_saved_tables *tables, struct hwi_trace_info
   {
     uint32_t state = hwi_evidence_state_of(json_string_value(json_object_get(item, "why")));
     uint64_t from_ns = hwi_saved_number(item, "from_ns");
-    if (marks == NULL)
+    if (!marks)
       return false;
     if (state != 0) {
       info->silent_from_ns = from_ns;
@@ -53,16 +53,16 @@ static bool read_silences(struct hwi_saved_tables *tables, struct hwi_trace_info
       continue;
     }
     marks[info->mark_count++] = (struct hwi_mark){from_ns, HW_TOOL_PAUSED, ""};
-    if (json_object_get(item, "to_ns") != NULL)
+    if (json_object_get(item, "to_ns"))
       marks[info->mark_count++] = (struct hwi_mark){hwi_saved_number(item, "to_ns"), HW_TOOL_RESUMED, ""};
   }
-  return marks != NULL;
+  return marks;
 }
 
 static bool read_image(struct hwi_saved_tables *tables, struct hwi_image *image, const json_t *item)
 {
   struct hwi_trace_info *info = hwi_store_take(&tables->store, sizeof *info);
-  if (info == NULL)
+  if (!info)
     return false;
   *info = (struct hwi_trace_info){.path = text_of(tables, item, "trace"),
                                   .command = text_of(tables, item, "command"),
@@ -76,7 +76,7 @@ static bool read_image(struct hwi_saved_tables *tables, struct hwi_image *image,
       hwi_saved_number(item, "start_realtime_ns"); /* only the difference between two of them counts */
   *image = (struct hwi_image){.info = info, .counted = json_is_true(json_object_get(item, "counted"))};
   hwi_saved_fields(&image->totals, hwi_json_totals_fields, item);
-  return info->path != NULL && info->command != NULL && info->exe != NULL && info->cwd != NULL &&
+  return info->path && info->command && info->exe && info->cwd &&
          read_silences(tables, info, json_object_get(item, "silences"));
 }
 
@@ -84,7 +84,7 @@ static bool read_image(struct hwi_saved_tables *tables, struct hwi_image *image,
 static void read_evidence(const struct hwi_profile *profile, const json_t *report)
 {
   const struct hwi_image *image = hwi_largest_image(profile, NULL);
-  if (image == NULL)
+  if (!image)
     return;
   struct hwi_trace_info *info = (struct hwi_trace_info *)image->info; /* made above, so it can be changed */
   info->header.lost_events = hwi_saved_number(report, "lost_events");
@@ -110,13 +110,13 @@ static int read_images(struct hwi_saved_tables *tables, struct hwi_profile *prof
   const json_t *item;
   json_array_foreach(images, i, item)
   {
-    if (made == NULL || !read_image(tables, &made[i], item))
+    if (!made || !read_image(tables, &made[i], item))
       return hwi_saved_no_memory(error);
     profile->image_count++;
   }
   profile->images = made;
   read_evidence(profile, report);
-  return made != NULL ? HW_OK : hwi_saved_no_memory(error);
+  return made ? HW_OK : hwi_saved_no_memory(error);
 }
 
 static int read_threads(struct hwi_saved_tables *tables, struct hwi_profile *profile, const json_t *threads,
@@ -125,13 +125,13 @@ static int read_threads(struct hwi_saved_tables *tables, struct hwi_profile *pro
   struct hwi_profile_thread *made = hwi_store_take(&tables->store, (json_array_size(threads) + 1) * sizeof *made);
   size_t i;
   const json_t *item;
-  if (made == NULL)
+  if (!made)
     return hwi_saved_no_memory(error);
   json_array_foreach(threads, i, item)
   {
     const char *name = json_string_value(json_object_get(item, "name"));
     made[i] = (struct hwi_profile_thread){.tid = (uint32_t)hwi_saved_number(item, "tid")};
-    if (name != NULL)
+    if (name)
       memcpy(made[i].name, name, strnlen(name, sizeof made[i].name - 1));
   }
   profile->threads = made;
@@ -152,11 +152,11 @@ static const char *no_allocator(const struct hwi_symbol_module *program)
 static int check_document(const json_t *report, const char *path, struct hwi_error *error)
 {
   const char *schema = json_string_value(json_object_get(report, "schema"));
-  if (schema == NULL || strcmp(schema, HWI_REPORT_SCHEMA) != 0 || !json_is_array(json_object_get(report, "top")))
+  if (!schema || strcmp(schema, HWI_REPORT_SCHEMA) != 0 || !json_is_array(json_object_get(report, "top")))
     return hwi_error_set(error, HW_ERR_USAGE, "%s: is neither a recording nor a report of 'heapwright report --json'",
                          path);
-  bool part = json_object_get(report, "interval") != NULL || json_object_get(report, "moment") != NULL ||
-              json_object_get(report, "runtime_blocks") != NULL || hwi_saved_number(report, "min_calls") > 1 ||
+  bool part = json_object_get(report, "interval") || json_object_get(report, "moment") ||
+              json_object_get(report, "runtime_blocks") || hwi_saved_number(report, "min_calls") > 1 ||
               json_array_size(json_object_get(report, "filters")) > 0;
   if (part)
     return hwi_error_set(error, HW_ERR_USAGE,
@@ -174,7 +174,7 @@ static int parse(json_t **report, const char *path, struct hwi_error *error)
                          BYTES_MAX >> 20);
   json_error_t wrong;
   *report = json_load_file(path, JSON_DECODE_INT_AS_REAL, &wrong); /* an address may be larger than its integers */
-  if (*report != NULL)
+  if (*report)
     return check_document(*report, path, error);
   if (json_error_code(&wrong) == json_error_out_of_memory)
     return hwi_saved_no_memory(error);
@@ -216,9 +216,9 @@ int hwi_saved_create(struct hwi_saved **saved, const char *path, struct hwi_erro
   *saved = NULL;
   int status = parse(&report, path, error);
   struct hwi_saved *made = status == HW_OK ? calloc(1, sizeof *made) : NULL;
-  if (made != NULL)
+  if (made)
     made->tables = calloc(1, sizeof *made->tables);
-  if (status == HW_OK && (made == NULL || made->tables == NULL))
+  if (status == HW_OK && (!made || !made->tables))
     status = hwi_saved_no_memory(error);
   if (status == HW_OK) {
     made->tables->place_count = made->tables->stack_count = 1; /* 0 means none */
@@ -236,9 +236,9 @@ int hwi_saved_create(struct hwi_saved **saved, const char *path, struct hwi_erro
 
 void hwi_saved_destroy(struct hwi_saved *saved)
 {
-  if (saved == NULL)
+  if (!saved)
     return;
-  if (saved->tables != NULL) {
+  if (saved->tables) {
     hwi_frames_release(&saved->tables->frames);
     hwi_tagged_release(&saved->tables->numbers);
     hwi_store_release(&saved->tables->store);

@@ -26,7 +26,7 @@ uint64_t hwi_saved_number(const json_t *object, const char *key)
 
 void hwi_saved_fields(void *to, const struct hwi_json_field *fields, const json_t *from)
 {
-  for (; fields->key != NULL; fields++)
+  for (; fields->key; fields++)
     *(uint64_t *)((char *)to + fields->off) = hwi_saved_number(from, fields->key);
 }
 
@@ -36,12 +36,12 @@ static uint8_t digit(char letter)
 {
   static const char digits[] = "0123456789abcdef";
   const char *at = letter != '\0' ? strchr(digits, letter) : NULL;
-  return at != NULL ? (uint8_t)(at - digits) : 0;
+  return at ? (uint8_t)(at - digits) : 0;
 }
 
 static void read_build_id(struct hwi_module *module, const char *text)
 {
-  size_t bytes = text != NULL ? strlen(text) / 2 : 0;
+  size_t bytes = text ? strlen(text) / 2 : 0;
   if (bytes > sizeof module->build_id)
     bytes = 0;
   module->build_id_bytes = (uint8_t)bytes;
@@ -58,7 +58,7 @@ int hwi_saved_modules(struct hwi_saved_tables *tables, const json_t *modules, st
     struct hwi_module module = {.bias = hwi_saved_number(item, "bias"), .known = true};
     module.path = json_string_value(json_object_get(item, "path"));
     read_build_id(&module, json_string_value(json_object_get(item, "build_id")));
-    if (module.path != NULL && hwi_frames_intern_module(&tables->frames, &module) == 0)
+    if (module.path && hwi_frames_intern_module(&tables->frames, &module) == 0)
       return hwi_saved_no_memory(error);
   }
   return HW_OK;
@@ -68,7 +68,7 @@ int hwi_saved_modules(struct hwi_saved_tables *tables, const json_t *modules, st
 static uint32_t module_of(struct hwi_saved_tables *tables, const json_t *frame)
 {
   const char *path = json_string_value(json_object_get(frame, "module"));
-  if (path == NULL)
+  if (!path)
     return 0;
   const struct hwi_profile_module *modules = tables->frames.modules;
   if (tables->last_module != 0 && strcmp(modules[tables->last_module].path, path) == 0)
@@ -102,7 +102,7 @@ static uint32_t find_place(const struct hwi_saved_tables *tables, const char *mo
 
 static enum hwi_symbol_reason reason_of(const char *text)
 {
-  for (int reason = HWI_SYMBOL_OK; text != NULL && reason <= HWI_SYMBOL_NO_MEMORY; reason++) {
+  for (int reason = HWI_SYMBOL_OK; text && reason <= HWI_SYMBOL_NO_MEMORY; reason++) {
     if (strcmp(text, hwi_symbol_reason_text((enum hwi_symbol_reason)reason)) == 0)
       return (enum hwi_symbol_reason)reason;
   }
@@ -114,7 +114,7 @@ static bool read_text(struct hwi_saved_tables *tables, const json_t *object, con
 {
   const char *value = json_string_value(json_object_get(object, key));
   *text = hwi_store_string(&tables->store, value);
-  return value == NULL || *text != NULL;
+  return !value || *text;
 }
 
 static bool read_symbol(struct hwi_saved_tables *tables, struct hwi_symbol *symbol, const json_t *frame)
@@ -134,7 +134,7 @@ static bool add_place(struct hwi_saved_tables *tables, struct hwi_saved_place pl
     return false;
   struct hwi_symbol *symbols = hwi_store_take(&tables->store, place.count * sizeof *symbols);
   for (uint32_t i = 0; i < place.count; i++) {
-    if (symbols == NULL || !read_symbol(tables, &symbols[i], json_array_get(stack, first + i)))
+    if (!symbols || !read_symbol(tables, &symbols[i], json_array_get(stack, first + i)))
       return false;
   }
   place.symbols = symbols;
@@ -148,7 +148,7 @@ uint32_t hwi_saved_find(void *context, const struct hwi_symbol_module *module, u
   static const struct hwi_symbol unknown = {.reason = HWI_SYMBOL_NO_MODULE};
   const struct hwi_saved_tables *tables = context;
   (void)is_return_address; /* the names in the report are already those of return addresses */
-  uint32_t place = find_place(tables, module != NULL ? module->path : NULL, address);
+  uint32_t place = find_place(tables, module ? module->path : NULL, address);
   *frames = place != 0 ? tables->places[place].symbols : &unknown;
   return place != 0 ? tables->places[place].count : 1;
 }
@@ -162,7 +162,7 @@ static uint32_t read_frame(struct hwi_saved_tables *tables, const json_t *stack,
   const json_t *item = json_array_get(stack, last);
   struct hwi_frame frame = {.caller = caller, .address = hwi_saved_number(item, "address")};
   *first = last;
-  if (json_object_get(item, "frames_left_out") != NULL) {
+  if (json_object_get(item, "frames_left_out")) {
     frame.cut = true;
     frame.address = hwi_saved_number(item, "frames_left_out");
     return hwi_frames_intern(&tables->frames, &frame);
@@ -241,7 +241,7 @@ int hwi_saved_rest(struct hwi_saved_tables *tables, const struct hwi_totals *tot
     hwi_amount_subtract(&rest, &amount);
     failed_calls -= tables->stacks[i].failed_calls;
   }
-  for (const struct hwi_json_field *field = hwi_json_amount_fields; field->key != NULL; field++) {
+  for (const struct hwi_json_field *field = hwi_json_amount_fields; field->key; field++) {
     uint64_t *figure = (uint64_t *)((char *)&rest + field->off);
     *figure = *figure > INT64_MAX ? 0 : *figure; /* a forged list may have more than its run */
   }

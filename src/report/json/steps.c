@@ -32,7 +32,7 @@ static const struct hwi_together *together_of(const struct hwi_profile *profile,
 void hwi_json_steps(struct hwi_json *json, const struct hwi_profile *profile, uint32_t stack)
 {
   const struct hwi_stack_resizes *resizes = resizes_of(profile, stack);
-  if (resizes != NULL) {
+  if (resizes) {
     hwi_json_begin_object(json, "resizes");
     hwi_json_bool(json, "estimated", resizes->estimated);
     hwi_json_number(json, "steps", resizes->steps.steps);
@@ -46,7 +46,7 @@ void hwi_json_steps(struct hwi_json *json, const struct hwi_profile *profile, ui
     hwi_json_end_object(json);
   }
   const struct hwi_together *together = together_of(profile, stack);
-  if (together != NULL) {
+  if (together) {
     hwi_json_begin_object(json, "together");
     hwi_json_number(json, "blocks", together->blocks);
     hwi_json_number(json, "generations", together->generations);

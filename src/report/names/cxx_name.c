@@ -82,9 +82,9 @@ static const char *behind_return_type(const char *name)
   for (const char *at = name; *at != '\0'; at++) {
     if (strncmp(at, "operator", 8) == 0 && depth == 0)
       break; /* operator new, operator bool: blanks from here on belong to the name */
-    if (strchr("<({[", *at) != NULL)
+    if (strchr("<({[", *at))
       depth++;
-    else if (strchr(">)}]", *at) != NULL)
+    else if (strchr(">)}]", *at))
       depth--;
     else if (*at == ' ' && depth == 0)
       begin = at + 1;
@@ -185,9 +185,9 @@ static const char *behind_scope(const char *name)
 {
   int depth = 0;
   for (const char *at = name; *at != '\0'; at++) {
-    if (strchr("<({[", *at) != NULL)
+    if (strchr("<({[", *at))
       depth++;
-    else if (strchr(">)}]", *at) != NULL)
+    else if (strchr(">)}]", *at))
       depth--;
     else if (depth == 0 && at[0] == ':' && at[1] == ':')
       return at + 2;
@@ -204,7 +204,7 @@ static void drop_scopes(struct hwi_line *line, const char *name, size_t cells, c
     return;
   }
   const char *rest = name;
-  for (const char *next; hwi_cells(rest) + mark > cells && (next = behind_scope(rest)) != NULL;)
+  for (const char *next; hwi_cells(rest) + mark > cells && (next = behind_scope(rest));)
     rest = next;
   if (rest == name || hwi_cells(rest) + mark > cells) {
     hwi_line_shorten(line, rest == name ? name : rest, cells, ellipsis);

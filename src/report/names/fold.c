@@ -17,14 +17,14 @@ static bool is_library(const struct hwi_named_frames *frames, uint32_t frame)
 {
   const char *name = hwi_module_name(frames->profile, frames->items[frame].module);
   const char *suffix = strstr(name, ".so");
-  return suffix != NULL && (suffix[3] == '\0' || suffix[3] == '.');
+  return suffix && (suffix[3] == '\0' || suffix[3] == '.');
 }
 
 /* Returns the number of frames from `first` on in the same module. */
 static uint32_t run_length(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
 {
   uint32_t next = first + 1;
-  while (next < last && frames->items[next].module == frames->items[first].module && frames->items[next].symbol != NULL)
+  while (next < last && frames->items[next].module == frames->items[first].module && frames->items[next].symbol)
     next++;
   return next - first;
 }
@@ -32,17 +32,17 @@ static uint32_t run_length(const struct hwi_named_frames *frames, uint32_t first
 static bool is_same_function(const struct hwi_named_frames *frames, uint32_t a, uint32_t b)
 {
   const struct hwi_symbol *left = frames->items[a].symbol, *right = frames->items[b].symbol;
-  return left != NULL && right != NULL && left->function != NULL && right->function != NULL &&
-         frames->items[a].module == frames->items[b].module && strcmp(left->function, right->function) == 0;
+  return left && right && left->function && right->function && frames->items[a].module == frames->items[b].module &&
+         strcmp(left->function, right->function) == 0;
 }
 
 static void add_line(struct hwi_folded *folded, const struct hwi_named_frames *frames, uint32_t first, uint32_t count,
                      bool is_fold)
 {
   struct hwi_fold_line *before = folded->count > 0 ? &folded->lines[folded->count - 1] : NULL;
-  if (is_fold && before != NULL && before->folded)
+  if (is_fold && before && before->folded)
     before->count += count;
-  else if (!is_fold && before != NULL && !before->folded && folded->joins_recursion &&
+  else if (!is_fold && before && !before->folded && folded->joins_recursion &&
            is_same_function(frames, before->first, first))
     before->count += count;
   else
@@ -56,7 +56,7 @@ static void fold_libraries(struct hwi_folded *folded, const struct hwi_named_fra
   for (uint32_t at = first; at < last;) {
     uint32_t run = run_length(frames, at, last);
     bool has_own = at <= own && own < at + run;
-    bool folds = at > first && !has_own && run >= RUN_MIN && is_library(frames, at) && frames->items[at].symbol != NULL;
+    bool folds = at > first && !has_own && run >= RUN_MIN && is_library(frames, at) && frames->items[at].symbol;
     if (folds)
       add_line(folded, frames, at, run, true);
     for (uint32_t i = 0; i < run && !folds; i++)
@@ -110,7 +110,7 @@ static int begin(struct hwi_folded *folded, const struct hwi_named_frames *frame
 {
   if (frames->count > folded->room) {
     struct hwi_fold_line *lines = realloc(folded->lines, frames->count * sizeof *lines);
-    if (lines == NULL)
+    if (!lines)
       return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a stack of %u frames", frames->count);
     folded->lines = lines;
     folded->room = frames->count;

@@ -13,7 +13,7 @@ int hwi_named_frames_init(struct hwi_named_frames *frames, const struct hwi_repo
   const struct hwi_profile *profile = report->profile;
   *frames = (struct hwi_named_frames){.profile = profile, .names = report->names};
   frames->modules = calloc((size_t)profile->module_count + 1, sizeof *frames->modules);
-  if (frames->modules == NULL)
+  if (!frames->modules)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u modules", profile->module_count);
   for (uint32_t i = 1; i < profile->module_count; i++) {
     const struct hwi_profile_module *module = &profile->modules[i];
@@ -48,7 +48,7 @@ static bool make_room(struct hwi_named_frames *frames, uint32_t more)
     return true;
   uint32_t room = (frames->count + more) * 2;
   struct hwi_shown_frame *items = realloc(frames->items, room * sizeof *items);
-  if (items == NULL)
+  if (!items)
     return false;
   frames->items = items;
   frames->room = room;
@@ -75,7 +75,7 @@ int hwi_named_frames_load(struct hwi_named_frames *frames, uint32_t stack, struc
                            hwi_profile_depth(profile, stack));
     for (uint32_t k = 0; k < count; k++)
       frames->items[frames->count++] = (struct hwi_shown_frame){
-          symbols != NULL ? &symbols[k] : NULL, profile->frames[at].address, profile->frames[at].module};
+          symbols ? &symbols[k] : NULL, profile->frames[at].address, profile->frames[at].module};
   }
   return HW_OK;
 }
@@ -95,13 +95,13 @@ struct hwi_build_id hwi_build_id_text(const struct hwi_profile_module *module)
 const char *hwi_module_path(const struct hwi_profile *profile, uint32_t module)
 {
   const char *path = module != 0 && module < profile->module_count ? profile->modules[module].path : NULL;
-  return path != NULL ? path : "";
+  return path ? path : "";
 }
 
 const char *hwi_module_name(const struct hwi_profile *profile, uint32_t module)
 {
   const char *run_as = module != 0 && module < profile->module_count ? profile->modules[module].run_as : NULL;
-  return run_as != NULL ? run_as : hwi_base_name(hwi_module_path(profile, module));
+  return run_as ? run_as : hwi_base_name(hwi_module_path(profile, module));
 }
 
 /* --- the significant frames --- */
@@ -116,8 +116,7 @@ static const char *plain_name(const struct hwi_symbol *symbol)
 
 static bool is_wrapper(const struct hwi_shown_frame *frame)
 {
-  return frame->symbol != NULL && frame->symbol->function != NULL &&
-         hwi_patterns_match(hwi_rules_wrappers, plain_name(frame->symbol));
+  return frame->symbol && frame->symbol->function && hwi_patterns_match(hwi_rules_wrappers, plain_name(frame->symbol));
 }
 
 /* If `first` is a wrapper, or the helper of one in a stripped module, where helpers have no names, returns the frame
@@ -128,7 +127,7 @@ static uint32_t behind_wrapper(const struct hwi_named_frames *frames, uint32_t f
     const struct hwi_shown_frame *frame = &frames->items[i];
     if (is_wrapper(frame))
       return i + 1;
-    bool hidden = frame->symbol != NULL && frame->symbol->function == NULL && frame->module != 0;
+    bool hidden = frame->symbol && !frame->symbol->function && frame->module != 0;
     if (!hidden || frame->module != frames->items[first].module)
       break;
   }
@@ -137,9 +136,9 @@ static uint32_t behind_wrapper(const struct hwi_named_frames *frames, uint32_t f
 
 static bool is_start(const struct hwi_named_frames *frames, const struct hwi_shown_frame *frame)
 {
-  if (frame->symbol == NULL)
+  if (!frame->symbol)
     return false;
-  if (frame->symbol->function != NULL)
+  if (frame->symbol->function)
     return hwi_patterns_match(hwi_rules_starts, plain_name(frame->symbol));
   return hwi_patterns_match(hwi_rules_start_modules, hwi_module_path(frames->profile, frame->module));
 }
@@ -149,7 +148,7 @@ static bool is_start(const struct hwi_named_frames *frames, const struct hwi_sho
 static bool calls_start(const struct hwi_named_frames *frames, uint32_t frame)
 {
   const struct hwi_symbol *symbol = frames->items[frame].symbol;
-  if (symbol == NULL || (symbol->function != NULL && strcmp(symbol->function, "main") != 0))
+  if (!symbol || (symbol->function && strcmp(symbol->function, "main") != 0))
     return false;
   return is_start(frames, &frames->items[frame - 1]);
 }
@@ -174,14 +173,14 @@ uint32_t hwi_named_frames_own(const struct hwi_named_frames *frames, uint32_t fi
   bool has_nameless = false;
   for (uint32_t i = first; i < last; i++) {
     const struct hwi_symbol *symbol = frames->items[i].symbol;
-    if (symbol == NULL)
+    if (!symbol)
       break; /* it may belong to any code */
-    if (symbol->function == NULL && !is_in(frames, i, hwi_rules_library_modules))
+    if (!symbol->function && !is_in(frames, i, hwi_rules_library_modules))
       break;
-    if (symbol->function != NULL && !hwi_patterns_match(hwi_rules_libraries, symbol->function))
+    if (symbol->function && !hwi_patterns_match(hwi_rules_libraries, symbol->function))
       return has_nameless && is_in(frames, i, hwi_rules_start_modules) ? first
                                                                        : i; /* the loader only starts the program */
-    has_nameless |= symbol->function == NULL;
+    has_nameless |= !symbol->function;
   }
   return first;
 }
@@ -191,7 +190,7 @@ uint32_t hwi_named_frames_nearest(const struct hwi_named_frames *frames, uint32_
   const uint32_t own = hwi_named_frames_own(frames, first, last);
   for (uint32_t i = own; i < last; i++) {
     const struct hwi_symbol *symbol = frames->items[i].symbol;
-    if (symbol != NULL && symbol->function != NULL && !hwi_patterns_match(hwi_rules_libraries, symbol->function) &&
+    if (symbol && symbol->function && !hwi_patterns_match(hwi_rules_libraries, symbol->function) &&
         !is_in(frames, i, hwi_rules_library_modules))
       return i;
   }
@@ -207,7 +206,7 @@ bool hwi_named_frames_are_runtime(const struct hwi_named_frames *frames)
   const struct hwi_shown_frame *allocator = &frames->items[first];
   if (hwi_patterns_match(hwi_rules_runtime, hwi_module_path(frames->profile, allocator->module)))
     return true;
-  if (allocator->symbol != NULL && allocator->symbol->function != NULL &&
+  if (allocator->symbol && allocator->symbol->function &&
       hwi_patterns_match(hwi_rules_runtime, plain_name(allocator->symbol)))
     return true;
   for (uint32_t i = 0; i < frames->count; i++) {

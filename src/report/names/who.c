@@ -35,7 +35,7 @@ static void add_function(struct hwi_line *line, const struct hwi_who_words *word
   if (frame->symbol->start != 0)
     add_start(line, words_of, frame, cells);
   else
-    hwi_cxx_name_add(line, frame->symbol->function != NULL ? frame->symbol->function : "??",
+    hwi_cxx_name_add(line, frame->symbol->function ? frame->symbol->function : "??",
                      cells < NAME_CELLS_MAX ? cells : NAME_CELLS_MAX, words_of->ellipsis);
 }
 
@@ -59,7 +59,7 @@ static void add_frame(struct hwi_line *line, const struct hwi_who_words *words_o
   }
   struct hwi_line place = {0};
   const char *module = hwi_module_name(words_of->frames->profile, frame->module);
-  if (frame->symbol->file != NULL)
+  if (frame->symbol->file)
     hwi_line_path(&place, hwi_base_name(frame->symbol->file), frame->symbol->line, PLACE_CELLS_MAX, ellipsis);
   else
     hwi_line_path(&place, frame->module != 0 ? module : "no module", 0, PLACE_CELLS_MAX, ellipsis);
@@ -119,7 +119,7 @@ static struct hwi_line via_of(const struct hwi_who_words *words_of, const struct
                               const struct hwi_who *who)
 {
   struct hwi_line via = {0};
-  if (inner != NULL && who->via && who->cells >= VIA_CELLS_MIN) {
+  if (inner && who->via && who->cells >= VIA_CELLS_MIN) {
     hwi_line_puts(&via, " via ");
     add_function(&via, words_of, inner, who->cells / 2);
   }
@@ -134,12 +134,12 @@ void hwi_who_add(struct hwi_line *line, const struct hwi_who_words *words_of, co
   line->failed |= status == HW_ERR_MEMORY;
   if (status == HW_OK)
     hwi_named_frames_trim(frames, &first, &last);
-  if (first == last || frames->items[first].symbol == NULL) {
+  if (first == last || !frames->items[first].symbol) {
     hwi_line_shorten(line, "a stack that is not known", who->cells, words_of->ellipsis);
     return;
   }
   own = who->is_named ? hwi_named_frames_nearest(frames, first, last) : hwi_named_frames_own(frames, first, last);
-  for (end = own + 1; end < last && end - own <= who->callers && frames->items[end].symbol != NULL;)
+  for (end = own + 1; end < last && end - own <= who->callers && frames->items[end].symbol;)
     end++;
   const struct chain chain = chain_of(&frames->items[own], end - own);
   struct hwi_line via = via_of(words_of, own > first ? &frames->items[first] : NULL, who);
@@ -196,7 +196,7 @@ static bool deepen(const struct hwi_who_words *words_of, struct words *words, ui
 bool hwi_whos_tell_apart(const struct hwi_who_words *words_of, struct hwi_who *whos, uint32_t count)
 {
   struct words *words = calloc((size_t)count + 1, sizeof *words);
-  if (words == NULL)
+  if (!words)
     return false;
   for (uint32_t i = 0; i < count; i++)
     words[i].who = &whos[i];

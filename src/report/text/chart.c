@@ -110,9 +110,9 @@ static void print_axis(struct hwi_text *text, const struct chart *chart, size_t 
 
 static void print_marks(struct hwi_text *text)
 {
-  const struct hwi_trace_info *info = text->image != NULL ? text->image->info : NULL;
+  const struct hwi_trace_info *info = text->image ? text->image->info : NULL;
   const char *separator = "marks  ";
-  for (uint32_t i = 0; info != NULL && i < info->mark_count; i++) {
+  for (uint32_t i = 0; info && i < info->mark_count; i++) {
     if (info->marks[i].type != HW_TOOL_MARK)
       continue;
     hwi_line_printf(&text->line, "%s%s ", separator, hwi_time_text(info->marks[i].ns).text);
@@ -138,7 +138,7 @@ void hwi_text_chart(struct hwi_text *text)
   fill_values(&chart, profile);
   if (chart.most == 0)
     return;
-  if (text->image != NULL && text->counted == 1)
+  if (text->image && text->counted == 1)
     hwi_evidence_silences(text->image->info, mark_silent, &chart);
   print_bars(text, &chart, LABEL_CELLS);
   print_axis(text, &chart, LABEL_CELLS);

@@ -206,7 +206,7 @@ static const char *told_of(const struct hwi_image *image, const struct hwi_note 
 
 static bool is_told(const struct hwi_image *image, const struct hwi_note *note)
 {
-  return note->kind == HW_NOTE_ALLOCATOR ? image->counted : told_of(image, note) != NULL;
+  return note->kind == HW_NOTE_ALLOCATOR ? image->counted : told_of(image, note);
 }
 
 /* Whether an earlier image has the same note. */
@@ -214,7 +214,7 @@ static bool is_known(const struct hwi_profile *profile, uint32_t image, const st
 {
   for (uint32_t i = 0; i < image; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
-    for (uint32_t k = 0; info != NULL && k < info->note_count && is_told(&profile->images[i], note); k++) {
+    for (uint32_t k = 0; info && k < info->note_count && is_told(&profile->images[i], note); k++) {
       if (info->notes[k].kind == note->kind && strcmp(info->notes[k].text, note->text) == 0)
         return true;
     }
@@ -228,10 +228,10 @@ static void note_all_unseen(struct hwi_text *text)
   uint32_t shown = 0;
   for (uint32_t i = 0; i < text->profile->image_count; i++) {
     const struct hwi_image *image = &text->profile->images[i];
-    for (uint32_t k = 0; image->info != NULL && k < image->info->note_count && shown < SHOWN_MAX; k++) {
+    for (uint32_t k = 0; image->info && k < image->info->note_count && shown < SHOWN_MAX; k++) {
       const struct hwi_note *note = &image->info->notes[k];
       const char *meaning = told_of(image, note);
-      if (meaning == NULL || is_known(text->profile, i, note))
+      if (!meaning || is_known(text->profile, i, note))
         continue;
       hwi_line_puts(&text->line, "Not seen: ");
       if (!image->counted) {
@@ -252,7 +252,7 @@ static bool is_named(const struct hwi_text *text, uint32_t image)
 {
   const struct hwi_image *images = text->profile->images;
   for (uint32_t i = 0; i < image; i++) {
-    if (text->linked_in.texts[i] != NULL && strcmp(images[i].info->exe, images[image].info->exe) == 0)
+    if (text->linked_in.texts[i] && strcmp(images[i].info->exe, images[image].info->exe) == 0)
       return true;
   }
   return false;
@@ -263,7 +263,7 @@ static void note_linked_in(struct hwi_text *text)
   enum { SHOWN_MAX = 4 };
   uint32_t shown = 0;
   for (uint32_t i = 0; i < text->profile->image_count && shown < SHOWN_MAX; i++) {
-    if (text->linked_in.texts[i] == NULL || is_named(text, i))
+    if (!text->linked_in.texts[i] || is_named(text, i))
       continue;
     hwi_line_puts(&text->line, "Not seen: ");
     hwi_line_clean(&text->line, hwi_base_name(text->profile->images[i].info->exe));

@@ -27,7 +27,7 @@ static void add_function(struct hwi_line *line, const struct hwi_text_frames *pr
 {
   const struct hwi_shown_frame *frame = &printer->frames->items[shown->first];
   const char *ellipsis = hwi_style_ellipsis(printer->text->style);
-  if (frame->symbol != NULL && frame->symbol->function != NULL) {
+  if (frame->symbol && frame->symbol->function) {
     struct hwi_number times = {""}, count = hwi_count_text(shown->count);
     if (shown->count > 1)
       snprintf(times.text, sizeof times.text, " %s%.24s", printer->text->style->utf8 ? "×" : "x", count.text);
@@ -37,11 +37,11 @@ static void add_function(struct hwi_line *line, const struct hwi_text_frames *pr
     return;
   }
   struct hwi_line name = {0};
-  if (frame->symbol == NULL && frame->address == 0 && printer->frames->count == 1) {
+  if (!frame->symbol && frame->address == 0 && printer->frames->count == 1) {
     hwi_line_puts(&name, "a stack that is not known");
-  } else if (frame->symbol == NULL && frame->address == 0) {
+  } else if (!frame->symbol && frame->address == 0) {
     hwi_line_printf(&name, "%s frames left out by the recorder", ellipsis);
-  } else if (frame->symbol == NULL) {
+  } else if (!frame->symbol) {
     hwi_line_printf(&name, "%s %s frames left out by the recorder (record --depth)", ellipsis,
                     hwi_count_text(frame->address).text);
   } else if (frame->module == 0) {
@@ -80,11 +80,11 @@ static void add_reason(struct hwi_line *line, const struct hwi_text_frames *prin
 static void add_place(struct hwi_line *line, const struct hwi_text_frames *printer, const struct hwi_shown_frame *frame,
                       size_t cells)
 {
-  if (frame->symbol == NULL)
+  if (!frame->symbol)
     return;
-  if (frame->symbol->file != NULL)
+  if (frame->symbol->file)
     add_file(line, printer, frame->symbol, cells);
-  else if (frame->symbol->function == NULL)
+  else if (!frame->symbol->function)
     add_reason(line, printer, frame, cells);
   else if (printer->text->style->columns < HWI_NARROW_COLUMNS)
     hwi_line_shorten(line, hwi_module_name(printer->frames->profile, frame->module), cells,
@@ -95,12 +95,12 @@ static void add_module(struct hwi_line *line, const struct hwi_text_frames *prin
                        const struct hwi_shown_frame *frame, size_t cells)
 {
   enum { ID_BYTES_SHOWN = 4 };
-  if (frame->symbol == NULL || frame->module == 0)
+  if (!frame->symbol || frame->module == 0)
     return;
   struct hwi_line name = {0};
   const struct hwi_profile_module *module = &printer->frames->profile->modules[frame->module];
-  bool is_named = frame->symbol->function != NULL;
-  if (!is_named && (printer->told == NULL || printer->told[frame->module]))
+  bool is_named = frame->symbol->function;
+  if (!is_named && (!printer->told || printer->told[frame->module]))
     return; /* the module is already before the address */
   if (!is_named && module->build_id_bytes >= ID_BYTES_SHOWN) {
     hwi_line_puts(&name, "build-id ");
@@ -122,7 +122,7 @@ static void print_frame(struct hwi_text_frames *printer, const struct hwi_fold_l
   static const char inlined[] = "  (inlined)";
   size_t at = HWI_FRAMES_INDENT;
   hwi_line_repeat(line, " ", at);
-  if (frame->symbol == NULL) {
+  if (!frame->symbol) {
     add_function(line, printer, shown, printer->text->style->columns - at);
     hwi_text_end(printer->text, HWI_PLAIN);
     return;
@@ -141,7 +141,7 @@ static void print_frame(struct hwi_text_frames *printer, const struct hwi_fold_l
     hwi_line_pad(line, at - 1);
     hwi_line_puts(line, " ");
     add_module(line, printer, frame, columns->module);
-    if (printer->told != NULL && frame->symbol->function == NULL)
+    if (printer->told && !frame->symbol->function)
       printer->told[frame->module] = true;
     if (frame->symbol->inlined && hwi_cells(hwi_line_text(line)) + sizeof inlined - 1 <= printer->text->style->columns)
       hwi_line_puts(line, inlined);
@@ -158,7 +158,7 @@ static void add_library(struct hwi_line *line, const char *module)
   hwi_line_clean(&name, module);
   const char *suffix = strstr(hwi_line_text(&name), ".so");
   hwi_line_add(line, hwi_line_text(&name),
-               suffix != NULL ? (size_t)(suffix - hwi_line_text(&name)) : strlen(hwi_line_text(&name)));
+               suffix ? (size_t)(suffix - hwi_line_text(&name)) : strlen(hwi_line_text(&name)));
   hwi_line_release_part(line, &name);
 }
 
@@ -169,7 +169,7 @@ void hwi_text_frames_fold(struct hwi_line *line, const struct hwi_text *text, co
   hwi_line_printf(line, "%s %s frames of ", hwi_style_ellipsis(text->style), hwi_count_text(fold->count).text);
   uint32_t named[NAMED_MAX], named_count = 0;
   for (uint32_t i = fold->first; i < fold->first + fold->count; i++) {
-    bool known = frames->items[i].symbol == NULL;
+    bool known = !frames->items[i].symbol;
     for (uint32_t k = 0; k < named_count && !known; k++)
       known = named[k] == frames->items[i].module;
     if (known)
@@ -207,7 +207,7 @@ void hwi_text_frames_init(struct hwi_text_frames *printer, struct hwi_text *text
   bool needs_hint = !text->report->options.all_frames && !text->style->paper;
   *printer = (struct hwi_text_frames){.text = text, .frames = frames, .hint_given = !needs_hint};
   printer->told = calloc((size_t)frames->profile->module_count + 1, sizeof *printer->told);
-  text->line.failed |= printer->told == NULL;
+  text->line.failed |= !printer->told;
 }
 
 void hwi_text_frames_release(struct hwi_text_frames *printer)
@@ -234,7 +234,7 @@ static void measure_frame(struct hwi_text_frames *printer, const struct hwi_fold
 {
   const struct hwi_shown_frame *frame = &printer->frames->items[shown->first];
   struct hwi_line line = {0};
-  if (frame->symbol == NULL)
+  if (!frame->symbol)
     return;
   add_function(&line, printer, shown, SIZE_MAX);
   printer->columns.function = larger(printer->columns.function, hwi_cells(hwi_line_text(&line)));

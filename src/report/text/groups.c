@@ -39,7 +39,7 @@ static void add_file(struct hwi_line *line, const struct hwi_text *text, const s
 /* Returns why the group is shown by its module: it has no name, or no source file. */
 static const char *reason_of(const struct hwi_symbol *symbol, enum hwi_by by)
 {
-  bool unnamed = by == HWI_BY_FUNCTION || symbol->function == NULL;
+  bool unnamed = by == HWI_BY_FUNCTION || !symbol->function;
   return hwi_symbol_reason_text(unnamed ? (enum hwi_symbol_reason)symbol->reason : HWI_SYMBOL_NO_LINES);
 }
 
@@ -50,13 +50,13 @@ void hwi_text_group_name(struct hwi_line *line, const struct hwi_text *text, con
   enum hwi_by by = (enum hwi_by)text->report->options.by;
   const struct hwi_symbol *symbol = group->symbol;
   struct hwi_line name = {0};
-  if (symbol == NULL) {
+  if (!symbol) {
     hwi_line_puts(&name, "stack not known");
   } else if (by == HWI_BY_MODULE && group->module != 0) {
     hwi_line_path(line, hwi_module_path(text->profile, group->module), 0, cells, ellipsis);
-  } else if (by == HWI_BY_FUNCTION && symbol->function != NULL) {
+  } else if (by == HWI_BY_FUNCTION && symbol->function) {
     hwi_cxx_name_add(line, symbol->function, cells, ellipsis);
-  } else if (by != HWI_BY_FUNCTION && by != HWI_BY_MODULE && symbol->file != NULL) {
+  } else if (by != HWI_BY_FUNCTION && by != HWI_BY_MODULE && symbol->file) {
     add_file(line, text, symbol, cells);
   } else {
     hwi_line_puts(&name, by == HWI_BY_FUNCTION ? "?? " : "");
@@ -74,14 +74,14 @@ void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, c
                            size_t cells)
 {
   const struct hwi_symbol *symbol = group->symbol;
-  if (symbol == NULL)
+  if (!symbol)
     return;
   struct hwi_line name = {0};
-  if (text->report->options.by == HWI_BY_FUNCTION && symbol->function != NULL)
+  if (text->report->options.by == HWI_BY_FUNCTION && symbol->function)
     add_module_name(&name, text, group->module);
   else if (text->report->options.by == HWI_BY_FUNCTION && symbol->start != 0)
     hwi_line_printf(&name, "(%s)", reason_of(symbol, HWI_BY_FUNCTION));
-  else if (text->report->options.by == HWI_BY_LINE && symbol->file != NULL && symbol->function != NULL)
+  else if (text->report->options.by == HWI_BY_LINE && symbol->file && symbol->function)
     hwi_cxx_name_add(&name, symbol->function, cells, hwi_style_ellipsis(text->style));
   hwi_line_shorten(line, hwi_line_text(&name), cells, hwi_style_ellipsis(text->style));
   hwi_line_release_part(line, &name);

@@ -49,9 +49,9 @@ static void print_name(struct hwi_text *text)
   hwi_line_clean(&name, shown_name(info->path));
   hwi_line_shorten(&text->line, hwi_line_text(&name), text->style->columns / 2, hwi_style_ellipsis(text->style));
   hwi_line_release_part(&text->line, &name);
-  const char *command = info->command != NULL && *info->command != '\0' ? info->command : info->exe;
+  const char *command = info->command && *info->command != '\0' ? info->command : info->exe;
   hwi_line_puts(&text->line, "   ");
-  add_cut(text, command != NULL ? command : "");
+  add_cut(text, command ? command : "");
   hwi_text_end(text, HWI_BOLD);
 }
 
@@ -59,11 +59,11 @@ static void add_end(struct hwi_text *text, const struct hwi_trace_info *info)
 {
   if (info->being_written)
     hwi_line_puts(&text->line, "still running");
-  else if (info->exit == NULL)
+  else if (!info->exit)
     hwi_line_puts(&text->line, info->header.state == HW_STATE_EXITED ? "exited" : "end unknown");
   else if (info->exit->signal == 0)
     hwi_line_printf(&text->line, "exit %" PRIu32, info->exit->code);
-  else if (sigabbrev_np((int)info->exit->signal) != NULL)
+  else if (sigabbrev_np((int)info->exit->signal))
     hwi_line_printf(&text->line, "killed by SIG%s", sigabbrev_np((int)info->exit->signal));
   else
     hwi_line_printf(&text->line, "killed by signal %" PRIu32, info->exit->signal);
@@ -242,7 +242,7 @@ static void print_span(struct hwi_text *text)
 void hwi_text_head(struct hwi_text *text)
 {
   enum hwi_span_kind kind = text->profile->span.kind;
-  if (text->image != NULL) {
+  if (text->image) {
     print_name(text);
     print_run(text);
   }
@@ -272,7 +272,7 @@ static const char *without_folder(const char *command)
 {
   size_t bytes = strcspn(command, " '\"");
   const char *slash = memrchr(command, '/', bytes);
-  bool is_name = slash != NULL && (command[bytes] == ' ' || command[bytes] == '\0') && slash + 1 < command + bytes;
+  bool is_name = slash && (command[bytes] == ' ' || command[bytes] == '\0') && slash + 1 < command + bytes;
   return is_name ? slash + 1 : command;
 }
 
@@ -289,7 +289,7 @@ static void print_image(struct hwi_text *text, const struct hwi_image *image)
   add_allocated(text, image->totals.allocation_calls, image->totals.allocated_bytes);
   hwi_line_right(&text->line, hwi_bytes_text(image->totals.peak_bytes).text, HWI_AMOUNT_CELLS);
   hwi_line_puts(&text->line, "   ");
-  add_cut(text, without_folder(image->info->command != NULL ? image->info->command : ""));
+  add_cut(text, without_folder(image->info->command ? image->info->command : ""));
   hwi_text_end(text, HWI_PLAIN);
 }
 
@@ -312,8 +312,8 @@ void hwi_text_images(struct hwi_text *text)
 {
   const struct hwi_image **images = calloc(text->profile->image_count, sizeof(const struct hwi_image *));
   uint32_t count = 0;
-  text->line.failed |= images == NULL;
-  for (uint32_t i = 0; images != NULL && i < text->profile->image_count; i++) {
+  text->line.failed |= !images;
+  for (uint32_t i = 0; images && i < text->profile->image_count; i++) {
     if (text->profile->images[i].counted)
       images[count++] = &text->profile->images[i];
   }

@@ -119,9 +119,9 @@ static struct hwi_who *name_rows(struct table *table, const struct hwi_duplicate
                                       HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS + SHARE_CELLS * ((size_t)table->spans + 1) +
                                           2 * GAP_CELLS,
                                       HWI_RANK_CELLS + GAP_CELLS};
-  for (size_t row = 0; whos != NULL && row < duplicates->count; row++)
+  for (size_t row = 0; whos && row < duplicates->count; row++)
     whos[row].stack = duplicates->groups[row].stacks[0];
-  if (whos == NULL)
+  if (!whos)
     table->text->line.failed = true;
   else
     table->is_beside = hwi_text_place_names(table->text, table->frames, &names);
@@ -146,9 +146,9 @@ int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *select
   hwi_text_filter(text, selection);
   print_titles(&table);
   print_all(&table, is_narrowed, all);
-  for (size_t row = 0; whos != NULL && row < duplicates.count; row++)
+  for (size_t row = 0; whos && row < duplicates.count; row++)
     print_row(&table, &duplicates.groups[row], &whos[row], row + 1);
-  if (whos != NULL)
+  if (whos)
     print_rest(&table, selection, &duplicates);
   free(whos);
   hwi_duplicates_release(&duplicates);

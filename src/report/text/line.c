@@ -26,13 +26,13 @@ void hwi_line_release_part(struct hwi_line *line, struct hwi_line *part)
 void hwi_line_clear(struct hwi_line *line)
 {
   line->bytes = 0;
-  if (line->text != NULL)
+  if (line->text)
     line->text[0] = '\0';
 }
 
 const char *hwi_line_text(const struct hwi_line *line)
 {
-  return line->text != NULL ? line->text : "";
+  return line->text ? line->text : "";
 }
 
 static bool make_room(struct hwi_line *line, size_t bytes)
@@ -42,7 +42,7 @@ static bool make_room(struct hwi_line *line, size_t bytes)
     return true;
   size_t room = (line->bytes + bytes + 1) * 2;
   char *text = realloc(line->text, room < ROOM_MIN ? ROOM_MIN : room);
-  if (text == NULL) {
+  if (!text) {
     line->failed = true;
     return false;
   }
@@ -194,7 +194,7 @@ void hwi_line_pad(struct hwi_line *line, size_t cells)
 {
   const char *text = hwi_line_text(line);
   const char *last = strrchr(text, '\n');
-  last = last != NULL ? last + 1 : text;
+  last = last ? last + 1 : text;
   size_t used = hwi_cells(last);
   if (used < cells)
     hwi_line_repeat(line, " ", cells - used);

@@ -10,8 +10,8 @@ static const struct hwi_narrowing_rule *add_rules_of(struct hwi_line *line, cons
     const struct hwi_narrowing_rule *rule = &filter->rules[i];
     if (rule->name.kind != like->name.kind || rule->ignores != like->ignores)
       continue;
-    if (before == NULL || before->ignores != rule->ignores)
-      hwi_line_printf(line, "%s%s", before != NULL ? "; " : "", rule->ignores ? "not " : "only ");
+    if (!before || before->ignores != rule->ignores)
+      hwi_line_printf(line, "%s%s", before ? "; " : "", rule->ignores ? "not " : "only ");
     else
       hwi_line_puts(line, rule->name.kind == before->name.kind || rule->ignores ? " or " : ", ");
     hwi_narrowing_rule_add(line, rule);

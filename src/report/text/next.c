@@ -57,7 +57,7 @@ static void add_view(struct hwi_text *text, const struct hwi_findings *findings)
       return;
     }
     const char *view = view_of(&findings->items[i]);
-    if (view != NULL) {
+    if (view) {
       hwi_line_puts(&text->line, view);
       return;
     }
@@ -79,7 +79,7 @@ void hwi_text_next(struct hwi_text *text)
     hwi_line_puts(&text->line, " --children");
   else if (report->pid != 0)
     hwi_line_printf(&text->line, " --pid %" PRIu32, report->pid);
-  if (report->trace != NULL) {
+  if (report->trace) {
     hwi_line_puts(&text->line, *report->trace == '-' ? " ./" : " "); /* so that a name is never read as an option */
     hwi_line_shell_word(&text->line, report->trace);
   }

@@ -38,7 +38,7 @@ static int choose(struct rows *rows, const struct hwi_text *text, const struct h
   const struct hwi_profile *profile = text->profile;
   *rows = (struct rows){.stacks = calloc((size_t)profile->resize_count + 1, sizeof *rows->stacks),
                         .items = hwi_large_calloc((size_t)profile->stack_count + 1, sizeof *rows->items)};
-  if (rows->stacks == NULL || rows->items == NULL)
+  if (!rows->stacks || !rows->items)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
   for (uint32_t i = 0; i < profile->resize_count; i++) {
     uint32_t stack = profile->resizes[i].stack;
@@ -125,7 +125,7 @@ static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, 
   struct hwi_row_names names = {calloc(count + 1, sizeof *names.whos), (uint32_t)count, FIGURE_CELLS + GAP_CELLS,
                                 HWI_RANK_CELLS + GAP_CELLS};
   bool is_any_estimated = false;
-  if (names.whos == NULL) {
+  if (!names.whos) {
     text->line.failed = true;
     return;
   }

@@ -71,12 +71,12 @@ static bool add_process(struct hwi_text *text)
 {
   const struct hwi_trace_info *info = text->image->info;
   const struct hwi_rss_point *point = hwi_rss_point_of_peak(text->profile, info);
-  if (point != NULL)
+  if (point)
     add_point(text, point, 1);
   else if (info->header.rss_peak_bytes > 0)
     hwi_line_printf(&text->line, "Peak RSS: %s (of occasional samples, none at %s)",
                     hwi_bytes_text(info->header.rss_peak_bytes).text, hwi_text_peak_name(text).text);
-  return point != NULL || info->header.rss_peak_bytes > 0;
+  return point || info->header.rss_peak_bytes > 0;
 }
 
 /* For several: of the moments with a sample of all processes, the one with the most live bytes. */
@@ -100,7 +100,7 @@ static bool add_processes(struct hwi_text *text)
 
 void hwi_text_rss(struct hwi_text *text)
 {
-  if (text->image == NULL || !(text->counted == 1 ? add_process(text) : add_processes(text)))
+  if (!text->image || !(text->counted == 1 ? add_process(text) : add_processes(text)))
     return;
   hwi_text_end_wrapped(text, sizeof "RSS at the peak: " - 1, HWI_PLAIN);
   hwi_text_blank(text);

@@ -11,7 +11,7 @@
 static unsigned columns_of(FILE *out, bool terminal)
 {
   const char *variable = getenv("COLUMNS");
-  unsigned long columns = variable != NULL ? strtoul(variable, NULL, 10) : 0;
+  unsigned long columns = variable ? strtoul(variable, NULL, 10) : 0;
   struct winsize size;
   if (columns == 0 && terminal && ioctl(fileno(out), TIOCGWINSZ, &size) == 0)
     columns = size.ws_col;
@@ -25,7 +25,7 @@ static unsigned columns_of(FILE *out, bool terminal)
 static bool is_set(const char *name)
 {
   const char *value = getenv(name);
-  return value != NULL && *value != '\0';
+  return value && *value != '\0';
 }
 
 void hwi_style_init(struct hwi_style *style, FILE *out)
@@ -37,7 +37,7 @@ void hwi_style_init(struct hwi_style *style, FILE *out)
       .columns = columns_of(out, terminal),
       .utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0,
       .terminal = terminal,
-      .colour = terminal && !is_set("NO_COLOR") && (term == NULL || strcmp(term, "dumb") != 0),
+      .colour = terminal && !is_set("NO_COLOR") && (!term || strcmp(term, "dumb") != 0),
   };
   if (!style->utf8)
     setlocale(LC_CTYPE, "C.UTF-8");

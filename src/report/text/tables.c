@@ -63,7 +63,7 @@ static void print_rows(struct hwi_text *text, struct row *rows, uint32_t count, 
 static struct row *create_rows(struct hwi_text *text, uint32_t count)
 {
   struct row *rows = calloc((size_t)count + 1, sizeof *rows);
-  if (rows == NULL)
+  if (!rows)
     text->line.failed = true;
   return rows;
 }
@@ -73,7 +73,7 @@ static struct row *create_rows(struct hwi_text *text, uint32_t count)
 static const char *policy_name(uint8_t policy)
 {
   const char *real_time = hwi_real_time_policy(policy);
-  if (real_time != NULL)
+  if (real_time)
     return real_time;
   return policy == SCHED_BATCH ? "BATCH" : policy == SCHED_IDLE ? "IDLE" : ""; /* the usual policy is not mentioned */
 }
@@ -105,7 +105,7 @@ void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selecti
   struct row *rows = create_rows(text, profile->thread_count);
   struct hwi_amount *amounts = hwi_amounts_by_thread(profile, &selection->narrowing);
   uint32_t count = 0;
-  for (uint32_t i = 0; i < profile->thread_count && rows != NULL && amounts != NULL; i++) {
+  for (uint32_t i = 0; i < profile->thread_count && rows && amounts; i++) {
     bool is_left = selection->narrowing.rule_count == 0 || !hwi_amount_is_nothing(&amounts[i]);
     if (is_left && hwi_narrowing_keeps_thread(&selection->narrowing, i))
       rows[count++] = (struct row){.index = i, .amount = amounts[i]};
@@ -120,7 +120,7 @@ void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selecti
     hwi_line_right(&text->line, "freed others'", HWI_AMOUNT_CELLS + 2);
   hwi_line_puts(&text->line, "   name (id)");
   hwi_text_end(text, HWI_DIM);
-  if (rows != NULL && amounts != NULL)
+  if (rows && amounts)
     print_rows(text, rows, count, selection, finish_thread);
   else
     text->line.failed = true;
@@ -157,7 +157,7 @@ void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection
   const struct hwi_profile *profile = text->profile;
   struct row *rows = create_rows(text, profile->size_count);
   struct hwi_amount *amounts = hwi_amounts_by_size(profile, &selection->narrowing);
-  for (uint32_t i = 0; i < profile->size_count && rows != NULL && amounts != NULL; i++)
+  for (uint32_t i = 0; i < profile->size_count && rows && amounts; i++)
     rows[i] = (struct row){.index = i, .amount = amounts[i]};
   hwi_text_heading(text, "Block sizes", HWI_TEXT_BY);
   hwi_text_filter(text, selection);
@@ -168,7 +168,7 @@ void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection
   if (!hwi_narrowing_splits_sizes(&selection->narrowing) && has_slack(text))
     hwi_line_right(&text->line, "slack", HWI_AMOUNT_CELLS - 2);
   hwi_text_end(text, HWI_DIM);
-  if (rows != NULL && amounts != NULL)
+  if (rows && amounts)
     print_rows(text, rows, profile->size_count, selection, finish_size);
   else
     text->line.failed = true;

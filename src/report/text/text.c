@@ -90,7 +90,7 @@ struct hwi_number hwi_text_cost_name(const struct hwi_text *text)
 void hwi_text_heading(struct hwi_text *text, const char *heading, const char *option)
 {
   char leaks[96];
-  if (text->runtime != NULL) {
+  if (text->runtime) {
     snprintf(leaks, sizeof leaks, "Still allocated at %s; not all of it is leaked", hwi_text_end_name(text).text);
     heading = leaks;
   }
@@ -115,7 +115,7 @@ void hwi_text_cost_words(struct hwi_line *line, const struct hwi_text *text)
 void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selection)
 {
   hwi_text_filter(text, selection);
-  if (text->runtime == NULL)
+  if (!text->runtime)
     return;
   const struct hwi_amount *runtime = &text->runtime->amount;
   hwi_line_puts(&text->line, "  ");
@@ -130,7 +130,7 @@ void hwi_text_narrowing(struct hwi_text *text, const struct hwi_selection *selec
                     selection->stack_count > 0 ? "; in addition" : " but", hwi_bytes_text(runtime->live_bytes).text);
     hwi_line_counted(&text->line, runtime->live_blocks, "block");
   }
-  if (text->runtime->suppressions != NULL) {
+  if (text->runtime->suppressions) {
     hwi_line_printf(&text->line, "; suppressed: %s in ", hwi_bytes_text(text->runtime->suppressed.live_bytes).text);
     hwi_line_counted(&text->line, text->runtime->suppressed.live_blocks, "block");
   }
@@ -280,7 +280,7 @@ static int print_ranking(struct hwi_text *text, struct hwi_error *error)
   if (status == HW_OK) {
     text->runtime = options->leaks ? &runtime : NULL;
     status = print_by(text, &selection, &frames, error);
-    if (options->leaks && text->report->suppressions != NULL)
+    if (options->leaks && text->report->suppressions)
       hwi_text_suppressions(text, text->report->suppressions);
     hwi_selection_release(&selection);
   }

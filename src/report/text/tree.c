@@ -113,10 +113,9 @@ static void add_figures(struct printer *printer, const struct hwi_amount *total,
 {
   struct hwi_line *line = &printer->text->line;
   enum hwi_cost cost = printer->text->cost;
-  uint64_t self_cost = self != NULL ? hwi_amount_cost(self, cost) : 0;
-  hwi_line_right(line, total != NULL ? hwi_cost_text(hwi_amount_cost(total, cost), cost).text : "", HWI_AMOUNT_CELLS);
-  hwi_line_right(line, total != NULL ? hwi_share_text(hwi_amount_cost(total, cost), printer->all).text : "",
-                 HWI_SHARE_CELLS);
+  uint64_t self_cost = self ? hwi_amount_cost(self, cost) : 0;
+  hwi_line_right(line, total ? hwi_cost_text(hwi_amount_cost(total, cost), cost).text : "", HWI_AMOUNT_CELLS);
+  hwi_line_right(line, total ? hwi_share_text(hwi_amount_cost(total, cost), printer->all).text : "", HWI_SHARE_CELLS);
   if (shows_self(printer))
     hwi_line_right(line, self_cost > 0 ? hwi_cost_text(self_cost, cost).text : "", HWI_AMOUNT_CELLS);
   hwi_line_repeat(line, " ", GAP_CELLS);
@@ -134,7 +133,7 @@ static void add_name(struct printer *printer, struct hwi_line *line, const struc
   size_t most = printer->measures || is_alone ? printer->room : printer->name_cells;
   size_t cells = most > used ? most - used : 0;
   struct hwi_line name = {0};
-  if (frame->symbol != NULL) {
+  if (frame->symbol) {
     const struct hwi_group group = {.symbol = frame->symbol, .module = frame->module};
     hwi_text_group_name(&name, text, &group, cells);
   } else {
@@ -155,15 +154,15 @@ static void add_place(struct printer *printer, struct hwi_line *line, const stru
   bool wide = text->style->columns >= HWI_WIDE_COLUMNS;
   size_t most = printer->measures ? (wide ? PLACE_MAX_WIDE : PLACE_MAX) : printer->place_cells;
   const struct hwi_symbol *symbol = frame->symbol;
-  if (symbol == NULL || most == 0)
+  if (!symbol || most == 0)
     return;
   if (text->report->options.by != HWI_BY_FUNCTION) {
     const struct hwi_group group = {.symbol = symbol, .module = frame->module};
     hwi_text_group_second(line, text, &group, most);
-  } else if (symbol->file != NULL) {
+  } else if (symbol->file) {
     hwi_line_path(line, wide ? symbol->file : hwi_base_name(symbol->file), several_lines ? 0 : symbol->line, most,
                   ellipsis);
-  } else if (symbol->function != NULL && frame->module != 0) {
+  } else if (symbol->function && frame->module != 0) {
     struct hwi_line module = {0};
     hwi_line_clean(&module, hwi_module_name(text->profile, frame->module));
     hwi_line_shorten(line, hwi_line_text(&module), most, ellipsis);

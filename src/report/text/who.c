@@ -37,7 +37,7 @@ static bool is_cut(const struct hwi_who_words *words, struct hwi_who who, size_t
   hwi_who_add(&name, words, &who);
   who.cells = cells;
   hwi_who_add(&whole, words, &who);
-  bool cut = strstr(hwi_line_text(&name), words->ellipsis) != NULL &&
+  bool cut = strstr(hwi_line_text(&name), words->ellipsis) &&
              hwi_cells(hwi_line_text(&name)) < hwi_cells(hwi_line_text(&whole));
   hwi_line_release(&name);
   hwi_line_release(&whole);

@@ -27,7 +27,7 @@ bool hwi_written_end(struct hwi_written *written, FILE *stream)
 {
   bool failed = ferror(stream) != 0;
   failed |= fclose(stream) != 0;
-  return !failed && (written->bytes > 0 || append(written, "", 0) == 0) && written->text != NULL;
+  return !failed && (written->bytes > 0 || append(written, "", 0) == 0) && written->text;
 }
 
 void hwi_written_release(struct hwi_written *written)

@@ -134,7 +134,7 @@ static bool make_room(struct hwi_packer *packer, size_t room)
   free(packer->packed);
   packer->packed = malloc(room);
   packer->packed_room = packer->packed ? room : 0;
-  return packer->packed != NULL;
+  return packer->packed;
 }
 
 static int pack_plain(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section)
