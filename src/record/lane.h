@@ -1,10 +1,10 @@
-/* lane.h - one writer of events: its chunk, its delta state, its kept stack and its rows
+/* lane.h - one writer of events: its chunk, its delta state, its cached stack and its rows
  *
  * stream     the two lanes of a thread. Lane 0 takes ordinary events; lane 1 takes those of a signal handler that
  *            interrupted an event of lane 0. Do not confuse it with format.h's "stream", which is one lane's chunks.
  * busy       the address of the frame (of an entry point or of hwi_record_*) that works in a lane; 0: none. A longjmp
  *            out of a handler leaves it set; stream.c detects that.
- * kept       the previous stack of the lane, outermost frame first, with the words that its walk loaded (see walk.c).
+ * cached     the previous stack of the lane, outermost frame first, with the words that its walk loaded (see walk.c).
  * odd word   a loaded word that does not follow from two adjacent frames (see struct hwi_walked_frame).
  *
  * Invariant: at any instruction, the bytes below chunk->valid_bytes are complete events, and abandoning a lane's work
@@ -53,8 +53,8 @@ enum { HWI_CACHED_STACK_INNER = 32 };
 struct hwi_cached_stack { /* see cached_stack.h */
   struct hwi_walked_frame *frames;
   uint32_t frame_count, frame_room;
-  struct hwi_stack_end *tip; /* continues the stack, inward of the last frame; NULL: none. See stack_cache.c */
-  struct hwi_words odd;      /* in the order of the frames */
+  struct hwi_stack_end *inner_end; /* continues the stack, inward of the last frame; NULL: none. See stack_cache.c */
+  struct hwi_words odd;            /* in the order of the frames */
   struct {
     uint32_t *items;
     uint32_t count, room;
@@ -145,15 +145,15 @@ struct hwi_lane {
   uint64_t last_tick, last_address, last_node_address;
   uint32_t last_node;  /* defined in this chunk */
   int32_t until_audit; /* walks before the next one that is audited */
-  struct hwi_cached_stack kept;
+  struct hwi_cached_stack cached;
   struct hwi_range range;
   struct hwi_row_cache rows;
-  struct hwi_stack_end_pair *tips; /* see stack_cache.c; NULL: none yet */
-  struct hwi_walked_frame *fresh;  /* frames of the current walk, innermost first; `node` is the module's ID */
+  struct hwi_stack_end_pair *stack_cache; /* see stack_cache.c; NULL: none yet */
+  struct hwi_walked_frame *fresh;         /* frames of the current walk, innermost first; `node` is the module's ID */
   uint32_t fresh_room;
   struct hwi_words fresh_odd; /* and their odd words */
   uint32_t module_epoch;      /* the last one seen */
-  uint32_t unload_epoch;      /* the one that kept and rows belong to */
+  uint32_t unload_epoch;      /* the one that the cached stack and the rows belong to */
   uint32_t stream, sequence;
   uint32_t chunk_bytes;                            /* of the open chunk; the size of the next depends on it */
   uint64_t chunk_began;                            /* in clock units */

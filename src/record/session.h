@@ -43,7 +43,7 @@ struct hwi_session {
   struct hw_trace_header *header; /* in the window; only written, never read, except `control` */
   _Atomic uint32_t phase;
   _Atomic uint32_t module_epoch; /* changes with each load and unload */
-  _Atomic uint32_t unload_epoch; /* rows and kept stacks from an earlier one are invalid */
+  _Atomic uint32_t unload_epoch; /* rows and cached stacks from an earlier one are invalid */
   _Atomic uint64_t unload_count; /* the loader's count, when it was last read */
   struct hwi_callers loader;
   uint8_t clock;      /* enum hw_clock */

@@ -11,9 +11,9 @@ static bool is_at(const struct hwi_walked_frame *frame, uintptr_t pc, uintptr_t 
 
 /* A full walk also finds the frames of the gap, which the spliced stack lacks. Returns whether their number differs
  * from the known one, which is 0 without a gap. */
-static bool is_count_wrong(const struct hwi_cached_stack *kept, bool has_gap, uint32_t left_out)
+static bool is_count_wrong(const struct hwi_cached_stack *cached, bool has_gap, uint32_t left_out)
 {
-  return has_gap ? kept->left_out && kept->left_out != left_out : left_out != 0;
+  return has_gap ? cached->left_out && cached->left_out != left_out : left_out != 0;
 }
 
 /* Makes the full walk, without splicing. Its fresh frames replace the lane's; their inner part is the same if the
@@ -21,20 +21,20 @@ static bool is_count_wrong(const struct hwi_cached_stack *kept, bool has_gap, ui
 static bool is_same_by_rows(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_walk *spliced)
 {
   struct hwi_walk full;
-  const struct hwi_cached_stack *kept = &lane->kept;
+  const struct hwi_cached_stack *cached = &lane->cached;
   full.met = 0;
   enum hwi_walk_end end = hwi_walk_outward(lane, caller, &full);
   uint32_t depth = spliced->met + spliced->fresh_count, left_out = full.fresh_count - depth;
   if (end == HWI_WALK_TOO_DEEP)
     return true; /* nothing to compare with */
-  bool has_gap = spliced->met > kept->gap_at;
-  if (full.fresh_count < depth || is_count_wrong(kept, has_gap, left_out))
+  bool has_gap = spliced->met > cached->gap_at;
+  if (full.fresh_count < depth || is_count_wrong(cached, has_gap, left_out))
     return false;
   for (uint32_t i = 0; i < spliced->met; i++) {
-    uint32_t from_outermost = i < kept->gap_at ? i : i + left_out;
+    uint32_t from_outermost = i < cached->gap_at ? i : i + left_out;
     const struct hwi_walked_frame *walked = &lane->fresh[full.fresh_count - 1 - from_outermost];
-    if (!is_at(&kept->frames[i], walked->pc, walked->sp) ||
-        (walked->bp != kept->frames[i].bp && !kept->frames[i].bp_is_free))
+    if (!is_at(&cached->frames[i], walked->pc, walked->sp) ||
+        (walked->bp != cached->frames[i].bp && !cached->frames[i].bp_is_free))
       return false;
   }
   return true;
@@ -48,11 +48,11 @@ static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *calle
   registers.value[HWI_REG_SP] = caller->sp;
   registers.value[HWI_REG_BP] = caller->bp;
   uint32_t depth = spliced->met + spliced->fresh_count;
-  uint32_t outermost = spliced->met > lane->kept.gap_at ? lane->kept.gap_at : 0; /* to be compared */
+  uint32_t outermost = spliced->met > lane->cached.gap_at ? lane->cached.gap_at : 0; /* to be compared */
   struct hwi_range range = lane->range; /* a copy: pages added because of wrong CFI must not stay in the lane's range */
   for (uint32_t i = depth; i-- > outermost;) {
     uintptr_t pc = registers.value[HWI_REG_RA], sp = registers.value[HWI_REG_SP];
-    if (!is_at(i < spliced->met ? &lane->kept.frames[i] : &lane->fresh[depth - 1 - i], pc, sp))
+    if (!is_at(i < spliced->met ? &lane->cached.frames[i] : &lane->fresh[depth - 1 - i], pc, sp))
       return false;
     bool exact = false;                                             /* a spliced stack never crosses a signal frame */
     if (hwi_step_by_cfi(&range, &registers, &exact) != HWI_STEP_OK) /* if the walk continued, it was without CFI */

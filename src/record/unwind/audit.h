@@ -8,7 +8,7 @@
 #include "record/record.h"
 #include "record/unwind/step.h"
 
-/* To be called when `walk` ended as HWI_WALK_MET. Walks the stack again without the kept stack, and under
+/* To be called when `walk` ended as HWI_WALK_MET. Walks the stack again without the cached stack, and under
  * HEAPWRIGHT_CHECK a third time with the CFI interpreter instead of rows. Counts the audit and any difference. Returns
  * false if the walks differ. Does not change `walk` and the fresh frames. */
 bool hwi_audit_is_same(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk);

@@ -1,10 +1,10 @@
 /* cached_stack.h - the stack that a lane keeps from one event to the next, and whether it is unchanged
  *
- * gap        the position where frames of a too deep stack were left out of the kept frames: between its outer part and
- *            the rest (or outward of all frames, if the outer part is not known). Do not confuse it with a node's cut,
- *            which reports show.
- * outer part the frames of a too deep stack that its node names above the cut, and the next frame inward, whose step
- *            outward gives the pc of the last of them.
+ * gap        the position where frames of a too deep stack were left out of the cached frames: between its outer part
+ *            and
+ * the rest (or outward of all frames, if the outer part is not known). Do not confuse it with a node's cut, which
+ * reports show. outer part the frames of a too deep stack that its node names above the cut, and the next frame inward,
+ * whose step outward gives the pc of the last of them.
  */
 #ifndef HWI_RECORD_UNWIND_CACHED_STACK_H
 #define HWI_RECORD_UNWIND_CACHED_STACK_H
@@ -17,50 +17,50 @@
 
 enum { HWI_INNER = HWI_CACHED_STACK_INNER }; /* frames at the inner end of a too deep stack that its node names */
 
-/* "unchanged" is how many of the kept frames, from the outermost one on, are known to have unchanged steps. With this
+/* "unchanged" is how many of the cached frames, from the outermost one on, are known to have unchanged steps. With this
  * bit, nothing is known of the next frame; without it, the next frame's step has changed, or there is no next frame. */
 #define HWI_AT_LEAST (UINT32_C(1) << 31)
 
-/* Forgets the kept stack. */
-void hwi_cached_stack_forget(struct hwi_cached_stack *kept);
+/* Forgets the cached stack. */
+void hwi_cached_stack_forget(struct hwi_cached_stack *cached);
 
-/* The walk is at the kept frame walk->met - 1. Returns whether every word that the kept walk loaded from there on is
- * unchanged. If not, walk->met becomes the number of frames whose words are unchanged; only those can be met. Counts
+/* The walk is at the cached frame walk->met - 1. Returns whether every word that the cached walk loaded from there on
+ * is unchanged. If not, walk->met becomes the number of frames whose words are unchanged; only those can be met. Counts
  * the verified frames. */
-static inline bool hwi_cached_stack_is_met(const struct hwi_cached_stack *kept, struct hwi_walk *walk);
+static inline bool hwi_cached_stack_is_met(const struct hwi_cached_stack *cached, struct hwi_walk *walk);
 
-/* Notes that the kept frame `index` has a bp_slot. `index` is above all noted ones. There is room for as many as for
+/* Notes that the cached frame `index` has a bp_slot. `index` is above all noted ones. There is room for as many as for
  * frames. */
-static inline void hwi_cached_stack_add_bp(struct hwi_cached_stack *kept, uint32_t index)
+static inline void hwi_cached_stack_add_bp(struct hwi_cached_stack *cached, uint32_t index)
 {
-  if (index) /* the caller of frame 0 is not kept, if there is one */
-    kept->bps.items[kept->bps.count++] = index;
+  if (index) /* the caller of frame 0 is not cached, if there is one */
+    cached->bps.items[cached->bps.count++] = index;
 }
 
-/* To be called when the kept frames from `first` on are dropped or replaced. */
-static inline void hwi_cached_stack_drop_bps(struct hwi_cached_stack *kept, uint32_t first)
+/* To be called when the cached frames from `first` on are dropped or replaced. */
+static inline void hwi_cached_stack_drop_bps(struct hwi_cached_stack *cached, uint32_t first)
 {
-  while (kept->bps.count && kept->bps.items[kept->bps.count - 1] >= first)
-    kept->bps.count--;
+  while (cached->bps.count && cached->bps.items[cached->bps.count - 1] >= first)
+    cached->bps.count--;
 }
 
 /* Returns the number of frames in the outer part of a too deep stack. */
 uint32_t hwi_cached_stack_outer_count(void);
 
-/* A stack is known only from its inner end up to `sp`. Returns how many frames of the kept stack's outer part are also
- * part of it: all or none. */
-uint32_t hwi_cached_stack_outer_of(const struct hwi_cached_stack *kept, uintptr_t sp);
+/* A stack is known only from its inner end up to `sp`. Returns how many frames of the cached stack's outer part are
+ * also part of it: all or none. */
+uint32_t hwi_cached_stack_outer_of(const struct hwi_cached_stack *cached, uintptr_t sp);
 
-/* Makes the first `base` kept frames and the fresh ones the kept stack. Returns false and leaves it unchanged if there
- * is no memory. */
+/* Makes the first `base` cached frames and the fresh ones the cached stack. Returns false and leaves it unchanged if
+ * there is no memory. */
 bool hwi_cached_stack_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bool with_nodes);
 
 /* The same for a too deep stack: bounded, with a gap if necessary. `is_cut`: outward of the fresh frames, only the
  * first `base` frames are known. */
 void hwi_cached_stack_add_deep(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bool is_cut);
 
-/* Notes that the kept stack has no gap any more. */
-void hwi_cached_stack_close_gap(struct hwi_cached_stack *kept);
+/* Notes that the cached stack has no gap any more. */
+void hwi_cached_stack_close_gap(struct hwi_cached_stack *cached);
 
 /* --- the comparison, in full: it is on the hot path --- */
 
@@ -91,14 +91,15 @@ static inline bool hwi_cached_stack_do_four_differ(const struct hwi_walked_frame
           hwi_cached_stack_pc_difference(&frame[2]) | hwi_cached_stack_pc_difference(&frame[3])) != 0;
 }
 
-/* Returns whether a walk would continue from the kept frame as from this place. */
-static inline bool hwi_cached_stack_is_at(const struct hwi_walked_frame *kept, uintptr_t pc, uintptr_t sp, uintptr_t bp)
+/* Returns whether a walk would continue from the cached frame as from this place. */
+static inline bool hwi_cached_stack_is_at(const struct hwi_walked_frame *cached, uintptr_t pc, uintptr_t sp,
+                                          uintptr_t bp)
 {
-  return kept->sp == sp && kept->pc == pc && (kept->bp == bp || kept->bp_is_free);
+  return cached->sp == sp && cached->pc == pc && (cached->bp == bp || cached->bp_is_free);
 }
 
-/* Returns the first of the kept frames [first, end) that has a changed odd word, or `end`. */
-uint32_t hwi_cached_stack_odd_unchanged(const struct hwi_cached_stack *kept, uint32_t first, uint32_t end);
+/* Returns the first of the cached frames [first, end) that has a changed odd word, or `end`. */
+uint32_t hwi_cached_stack_odd_unchanged(const struct hwi_cached_stack *cached, uint32_t first, uint32_t end);
 
 /* Returns the first of the frames [first, end) whose step outward would lead to another pc, or `end`. `first` is above
  * 0. */
@@ -112,30 +113,31 @@ static inline uint32_t hwi_frames_pcs_unchanged(const struct hwi_walked_frame *f
   return frame < stop ? (uint32_t)(frame - frames) : end;
 }
 
-/* Returns the first of the kept frames [first, end) whose step outward would load another bp that matters, or `end`. */
-uint32_t hwi_cached_stack_bps_unchanged(const struct hwi_cached_stack *kept, uint32_t first, uint32_t end);
+/* Returns the first of the cached frames [first, end) whose step outward would load another bp that matters, or
+ * `end`. */
+uint32_t hwi_cached_stack_bps_unchanged(const struct hwi_cached_stack *cached, uint32_t first, uint32_t end);
 
-/* Returns the first of the kept frames [first, end) whose step outward has changed, or `end`. */
-static inline uint32_t hwi_cached_stack_unchanged(const struct hwi_cached_stack *kept, uint32_t first, uint32_t end)
+/* Returns the first of the cached frames [first, end) whose step outward has changed, or `end`. */
+static inline uint32_t hwi_cached_stack_unchanged(const struct hwi_cached_stack *cached, uint32_t first, uint32_t end)
 {
-  uint32_t unchanged = hwi_frames_pcs_unchanged(kept->frames, first ? first : 1, end);
-  if (kept->bps.count)
-    unchanged = hwi_cached_stack_bps_unchanged(kept, first, unchanged);
-  return __builtin_expect(!kept->odd.count, 1) ? unchanged : hwi_cached_stack_odd_unchanged(kept, first, unchanged);
+  uint32_t unchanged = hwi_frames_pcs_unchanged(cached->frames, first ? first : 1, end);
+  if (cached->bps.count)
+    unchanged = hwi_cached_stack_bps_unchanged(cached, first, unchanged);
+  return __builtin_expect(!cached->odd.count, 1) ? unchanged : hwi_cached_stack_odd_unchanged(cached, first, unchanged);
 }
 
 /* hwi_cached_stack_is_met for a walk->met beyond the frames that are verified completely; cached_stack.c describes
  * which words are verified then. */
-bool hwi_cached_stack_is_met_deep(const struct hwi_cached_stack *kept, struct hwi_walk *walk);
+bool hwi_cached_stack_is_met_deep(const struct hwi_cached_stack *cached, struct hwi_walk *walk);
 
-static inline bool hwi_cached_stack_is_met(const struct hwi_cached_stack *kept, struct hwi_walk *walk)
+static inline bool hwi_cached_stack_is_met(const struct hwi_cached_stack *cached, struct hwi_walk *walk)
 {
-  if (__builtin_expect(walk->met > kept->exact_count, 0))
-    return hwi_cached_stack_is_met_deep(kept, walk);
+  if (__builtin_expect(walk->met > cached->exact_count, 0))
+    return hwi_cached_stack_is_met_deep(cached, walk);
   walk->verify_count += walk->met;
   if (walk->is_checked)
     return true;
-  uint32_t unchanged = hwi_cached_stack_unchanged(kept, 0, walk->met);
+  uint32_t unchanged = hwi_cached_stack_unchanged(cached, 0, walk->met);
   bool is_met = unchanged == walk->met;
   walk->is_checked = true;
   walk->met = unchanged;

@@ -7,10 +7,10 @@
 
 #include "record/lane.h"
 
-/* A stack that is too deep: the first `base` of the lane's kept frames, then perhaps a gap, then the fresh ones. */
+/* A stack that is too deep: the first `base` of the lane's cached frames, then perhaps a gap, then the fresh ones. */
 struct hwi_deep {
   uint32_t base, fresh_count;
-  bool has_gap;      /* among the kept frames, or between them and the fresh ones */
+  bool has_gap;      /* among the cached frames, or between them and the fresh ones */
   uint32_t left_out; /* frames in the gap; 0: unknown */
 };
 

@@ -22,7 +22,7 @@ static inline bool load(struct hwi_walk *walk, uintptr_t address, uintptr_t *wor
 /* The interrupted code may have run on another stack. */
 static void cross_to(struct hwi_walk *walk, uintptr_t sp)
 {
-  walk->keepable = false;
+  walk->is_cacheable = false;
   if (sp >= walk->range->low && sp < walk->range->high)
     return;
   uintptr_t page = sp & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1), above = page + HWI_OS_PAGE_BYTES;
@@ -86,7 +86,7 @@ static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk 
   struct hwi_registers registers = {.known = 0};
   hwi_arch_capture(registers.value, &registers.known);
   bool exact = true;
-  walk->keepable = false;
+  walk->is_cacheable = false;
   struct hwi_range range = *walk->range;
   if (!hwi_range_enter(&range, registers.value[HWI_REG_SP]) || walk->range == &walk->other)
     return HWI_WALK_LOST; /* the registers are not tracked beyond a change of stacks */

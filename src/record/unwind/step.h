@@ -24,7 +24,7 @@ struct hwi_place {
 
 enum hwi_walk_end {
   HWI_WALK_GOES_ON,
-  HWI_WALK_MET,       /* reached a kept frame, and all kept steps outward of it are unchanged */
+  HWI_WALK_MET,       /* reached a cached frame, and all cached steps outward of it are unchanged */
   HWI_WALK_OUTERMOST, /* the stack ends here */
   HWI_WALK_LOST,      /* cannot continue: no CFI, or an impossible place */
   HWI_WALK_TOO_DEEP,
@@ -36,11 +36,11 @@ struct hwi_walk {
   enum hwi_walk_end end;
   struct hwi_range *range; /* of the stack that the walk is on */
   struct hwi_range other;  /* of a second stack, if the walk has crossed to one */
-  bool keepable;
+  bool is_cacheable;
   bool is_audited;       /* the splice is compared with full walks */
-  bool is_checked;       /* all steps of the kept frames below `met` are known to be unchanged */
-  uint32_t met;          /* kept frames that may be part of the stack; after MET, those that are */
-  uint32_t verify_count; /* kept steps that were verified */
+  bool is_checked;       /* all steps of the cached frames below `met` are known to be unchanged */
+  uint32_t met;          /* cached frames that may be part of the stack; after MET, those that are */
+  uint32_t verify_count; /* cached steps that were verified */
   uint32_t fresh_count;  /* frames walked: lane->fresh, innermost first */
   uint32_t odd_count;    /* odd words of the last step */
   uint32_t guessed_at;   /* first fresh frame without CFI, whose caller is from a frame pointer; HWI_NO_GUESS: none */
@@ -66,8 +66,8 @@ enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *reg
  * lane. */
 bool hwi_step_is_uninterrupted(uintptr_t *outermost);
 
-/* The walk itself (walk.c), without any effect on the kept stack. The caller sets walk->met and walk->is_checked: how
- * many kept frames may be met (0: none), and whether these are known to be unchanged. The result is also in
+/* The walk itself (walk.c), without any effect on the cached stack. The caller sets walk->met and walk->is_checked: how
+ * many cached frames may be met (0: none), and whether these are known to be unchanged. The result is also in
  * walk->end. */
 enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk);
 

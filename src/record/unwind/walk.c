@@ -2,9 +2,10 @@
  *
  * Idea: two stacks in a row share most of their outer frames. The lane keeps the previous one, and with it every word
  * that its walk loaded: most follow from two adjacent frames (see struct hwi_walked_frame). A new walk goes outward
- * from the caller only until it meets a kept frame (same pc, sp and bp); the rest is verified instead of walked again.
+ * from the caller only until it meets a cached frame (same pc, sp and bp); the rest is verified instead of walked
+ * again.
  *
- * Often a function is called again from another line: its own frames are equal to kept ones, and the word with the
+ * Often a function is called again from another line: its own frames are equal to cached ones, and the word with the
  * return address into its caller is not. Then the frames inward of that word are walked, and those outward of it are
  * met. And often a few stacks alternate: stack_cache.c handles those.
  *
@@ -12,16 +13,17 @@
  * sp, bp) and of the words that it loads. If a frame computes its CFA from sp and its caller's bp is in memory, the
  * step does not even depend on bp, which such code may use for anything. A bp also does not matter if no step further
  * out uses it before another step loads a new one: the word that was loaded for it need not be verified. So if the
- * frames are equal, and every word that matters and that the kept walk loaded from there on is unchanged, a walk would
- * take the same steps, to the last frame. The lane drops the kept stack when anything else could matter: modules were
- * loaded or unloaded, or the stack pointer left the range. A walk that crossed a signal frame, changed to another
- * stack, or needed the interpreter (whose steps depend on more registers) is not kept at all.
+ * frames are equal, and every word that matters and that the cached walk loaded from there on is unchanged, a walk
+ * would take the same steps, to the last frame. The lane drops the cached stack when anything else could matter:
+ * modules were loaded or unloaded, or the stack pointer left the range. A walk that crossed a signal frame, changed to
+ * another stack, or needed the interpreter (whose steps depend on more registers) is not cached at all.
  *
  * Cost: walking a frame takes a row look-up and two loads; verifying it takes one load and one comparison, or two if
  * its bp matters.
  *
  * Depth: up to the limit a stack is a plain chain of nodes. deep.c makes the node of a deeper one, and cached_stack.c
- * describes which part of it is verified. A walk that meets no kept frame within FRESH_FACTOR * limit frames gives up.
+ * describes which part of it is verified. A walk that meets no cached frame within FRESH_FACTOR * limit frames gives
+ * up.
  */
 #include "record/unwind/walk.h"
 
@@ -41,7 +43,7 @@ enum {
 
 void hwi_walk_forget(struct hwi_lane *lane)
 {
-  hwi_cached_stack_forget(&lane->kept);
+  hwi_cached_stack_forget(&lane->cached);
 }
 
 /* --- the walk --- */
@@ -54,7 +56,7 @@ static __attribute__((noinline, cold)) bool make_room_fresh(struct hwi_lane *lan
   return hwi_lane_grow((void **)&lane->fresh, &lane->fresh_room, count ? 2 * count : FIRST_FRAMES, sizeof *lane->fresh);
 }
 
-/* Adds the odd words of the last step, so that they can be kept. */
+/* Adds the odd words of the last step, so that they can be cached. */
 static bool add_fresh_odd(struct hwi_lane *lane, const struct hwi_walk *walk)
 {
   struct hwi_words *odd = &lane->fresh_odd;
@@ -76,24 +78,24 @@ static __attribute__((noinline)) enum hwi_walk_end step_specially(struct hwi_lan
   frame->pc = at->pc + at->exact; /* so that the byte before it is in the instruction, as with return addresses */
   enum hwi_walk_end end = hwi_step_outward(walk, row, frame, at);
   if (walk->odd_count && !add_fresh_odd(lane, walk))
-    walk->keepable = false;
+    walk->is_cacheable = false;
   return end;
 }
 
-/* The kept frame met - 1 has the place's sp. Returns whether it is at this place, and all kept frames outward of it are
- * unchanged. */
+/* The cached frame met - 1 has the place's sp. Returns whether it is at this place, and all cached frames outward of it
+ * are unchanged. */
 static inline bool is_met(struct hwi_lane *lane, struct hwi_walk *walk, uint32_t met, const struct hwi_place *at)
 {
-  struct hwi_walked_frame *frame = &lane->kept.frames[met - 1];
+  struct hwi_walked_frame *frame = &lane->cached.frames[met - 1];
   walk->met = met;
-  if (!hwi_cached_stack_is_at(frame, at->pc, at->sp, at->bp) || !walk->keepable ||
-      !hwi_cached_stack_is_met(&lane->kept, walk))
+  if (!hwi_cached_stack_is_at(frame, at->pc, at->sp, at->bp) || !walk->is_cacheable ||
+      !hwi_cached_stack_is_met(&lane->cached, walk))
     return false;
   frame->bp = at->bp;
   return true;
 }
 
-/* Takes plain steps, as long as their rows are cached and no kept frame is met. The frame of the last step is begun,
+/* Takes plain steps, as long as their rows are cached and no cached frame is met. The frame of the last step is begun,
  * but not completed. Most of the time is spent here: all values that change from frame to frame are in registers. */
 static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_walk *walk, struct hwi_place *to)
 {
@@ -101,19 +103,20 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
   const struct hwi_row_slot *slots = lane->rows.slots ? lane->rows.slots : &no_slot;
   uint32_t slot_count = lane->rows.slots ? lane->rows.count : 1;
   uintptr_t high = walk->range == &lane->range && !to->exact ? lane->range.high : 0; /* 0: no step is plain */
-  const struct hwi_walked_frame *kept = lane->kept.frames, *next = kept + walk->met; /* after the one that may be met */
+  const struct hwi_walked_frame *cached = lane->cached.frames,
+                                *next = cached + walk->met; /* after the one that may be met */
   struct hwi_walked_frame *frame = lane->fresh + walk->fresh_count, *stop = lane->fresh + lane->fresh_room;
   enum hwi_walk_end end = HWI_WALK_GOES_ON;
   struct hwi_place at = *to;
   for (;; frame++) {
-    while (next > kept && next[-1].sp < at.sp)
+    while (next > cached && next[-1].sp < at.sp)
       next--;
-    if (next > kept && next[-1].sp == at.sp) {
-      if (is_met(lane, walk, (uint32_t)(next - kept), &at)) {
+    if (next > cached && next[-1].sp == at.sp) {
+      if (is_met(lane, walk, (uint32_t)(next - cached), &at)) {
         end = HWI_WALK_MET;
         break;
       }
-      next = kept + walk->met;
+      next = cached + walk->met;
     }
     if (__builtin_expect(frame == stop, 0)) {
       uint32_t count = lane->fresh_room;
@@ -134,7 +137,7 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
       break;
     }
   }
-  walk->met = (uint32_t)(next - kept);
+  walk->met = (uint32_t)(next - cached);
   walk->fresh_count = (uint32_t)(frame - lane->fresh);
   *to = at;
   return end;
@@ -142,7 +145,7 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
 
 /* The memory between the stack pointer and a frame that CFI led to is in use as long as that frame is. The memory that
  * a guess or an invalid step has read may not belong to the stack: another thread may unmap it at any moment. So it is
- * not considered readable from here on, and no words of it are kept, because kept words are read later without a
+ * not considered readable from here on, and no words of it are cached, because cached words are read later without a
  * check. */
 static void trust_only_the_stack(struct hwi_lane *lane, struct hwi_walk *walk, uintptr_t high_before)
 {
@@ -156,7 +159,7 @@ static void trust_only_the_stack(struct hwi_lane *lane, struct hwi_walk *walk, u
     high = high_before;
   if (lane->range.high > high) {
     lane->range.high = high;
-    walk->keepable = false;
+    walk->is_cacheable = false;
   }
 }
 
@@ -165,7 +168,7 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
   struct hwi_place at = {caller->pc, caller->sp, caller->bp, false};
   uintptr_t high_before = lane->range.high;
   walk->range = &lane->range;
-  walk->keepable = true;
+  walk->is_cacheable = true;
   walk->guessed_at = HWI_NO_GUESS;
   walk->verify_count = walk->fresh_count = walk->odd_count = 0;
   lane->fresh_odd.count = 0;
@@ -188,39 +191,39 @@ static uint32_t nodes_of_fresh(struct hwi_lane *lane, uint32_t parent, uint32_t 
   return parent;
 }
 
-/* --- the kept stack --- */
+/* --- the cached stack --- */
 
-/* Returns the node of the kept stack, which is within the limit, for `entry` called from its innermost frame. */
-static uint32_t node_of_kept(struct hwi_lane *lane, uint32_t fresh_count, uint8_t entry)
+/* Returns the node of the cached stack, which is within the limit, for `entry` called from its innermost frame. */
+static uint32_t node_of_cached(struct hwi_lane *lane, uint32_t fresh_count, uint8_t entry)
 {
-  struct hwi_cached_stack *kept = &lane->kept;
-  uint32_t last = kept->frame_count - 1;
-  if (kept->leaf == last && kept->leaf_entry == entry)
-    return kept->frames[last].node;
-  uint32_t parent = last ? kept->frames[last - 1].node : 0;
-  kept->frames[last].node =
-      fresh_count > 1 ? hwi_row_cache_node_inward(lane, parent, kept->frames[last].pc, lane->fresh[0].node, entry)
-                      : hwi_row_cache_node(lane, parent, kept->frames[last].pc, entry);
-  kept->leaf_entry = entry;
-  kept->leaf = last;
-  return kept->frames[last].node;
+  struct hwi_cached_stack *cached = &lane->cached;
+  uint32_t last = cached->frame_count - 1;
+  if (cached->leaf == last && cached->leaf_entry == entry)
+    return cached->frames[last].node;
+  uint32_t parent = last ? cached->frames[last - 1].node : 0;
+  cached->frames[last].node =
+      fresh_count > 1 ? hwi_row_cache_node_inward(lane, parent, cached->frames[last].pc, lane->fresh[0].node, entry)
+                      : hwi_row_cache_node(lane, parent, cached->frames[last].pc, entry);
+  cached->leaf_entry = entry;
+  cached->leaf = last;
+  return cached->frames[last].node;
 }
 
-/* The stack will be the first `base` kept frames and some fresh ones: a node that was for an entry is not the node of a
- * frame. */
-static void drop_leaf(struct hwi_cached_stack *kept, uint32_t base, uint32_t fresh_count)
+/* The stack will be the first `base` cached frames and some fresh ones: a node that was for an entry is not the node of
+ * a frame. */
+static void drop_leaf(struct hwi_cached_stack *cached, uint32_t base, uint32_t fresh_count)
 {
-  if (kept->leaf == HWI_NO_LEAF || (!fresh_count && kept->leaf + 1 == base))
+  if (cached->leaf == HWI_NO_LEAF || (!fresh_count && cached->leaf + 1 == base))
     return;
-  if (kept->leaf < base)
-    kept->frames[kept->leaf].node = 0;
-  kept->leaf = HWI_NO_LEAF;
+  if (cached->leaf < base)
+    cached->frames[cached->leaf].node = 0;
+  cached->leaf = HWI_NO_LEAF;
 }
 
-/* Finds the missing nodes of frames that were kept while the stack was too deep, or whose node was for an entry. */
+/* Finds the missing nodes of frames that were cached while the stack was too deep, or whose node was for an entry. */
 static void complete_nodes(struct hwi_lane *lane, uint32_t base)
 {
-  struct hwi_walked_frame *frames = lane->kept.frames;
+  struct hwi_walked_frame *frames = lane->cached.frames;
   uint32_t first = base;
   while (first > 0 && !frames[first - 1].node)
     first--;
@@ -228,34 +231,34 @@ static void complete_nodes(struct hwi_lane *lane, uint32_t base)
     frames[i].node = hwi_row_cache_node(lane, i ? frames[i - 1].node : 0, frames[i].pc, HW_ENTRY_NONE);
 }
 
-/* Handles rare stacks: too deep, not to be kept, or without memory to keep them. `base` kept frames are part of the
+/* Handles rare stacks: too deep, not to be cached, or without memory to keep them. `base` cached frames are part of the
  * stack. */
 static uint32_t walk_unusual(struct hwi_lane *lane, const struct hwi_walk *walk, uint32_t base, uint8_t entry)
 {
-  const struct hwi_cached_stack *kept = &lane->kept;
+  const struct hwi_cached_stack *cached = &lane->cached;
   struct hwi_deep deep = {.base = base, .fresh_count = walk->fresh_count};
   bool is_cut = walk->end == HWI_WALK_TOO_DEEP;
-  deep.has_gap = is_cut || base > kept->gap_at;
-  deep.left_out = deep.has_gap && !is_cut ? kept->left_out : 0;
+  deep.has_gap = is_cut || base > cached->gap_at;
+  deep.left_out = deep.has_gap && !is_cut ? cached->left_out : 0;
   if (!deep.has_gap && base + walk->fresh_count <= hwi_session.options.depth) {
     if (base)
       complete_nodes(lane, base);
-    return nodes_of_fresh(lane, base ? kept->frames[base - 1].node : 0, walk->fresh_count, entry);
+    return nodes_of_fresh(lane, base ? cached->frames[base - 1].node : 0, walk->fresh_count, entry);
   }
   uint32_t node = hwi_deep_node(lane, &deep, entry);
-  if (walk->keepable)
+  if (walk->is_cacheable)
     hwi_cached_stack_add_deep(lane, base, walk->fresh_count, is_cut);
   return node;
 }
 
-/* Returns how many kept frames, from the outermost one on, are part of the stack. */
+/* Returns how many cached frames, from the outermost one on, are part of the stack. */
 static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
 {
   switch (walk->end) {
   case HWI_WALK_MET:
     return walk->met;
   case HWI_WALK_TOO_DEEP:
-    return walk->keepable ? hwi_cached_stack_outer_of(&lane->kept, lane->fresh[walk->fresh_count - 1].sp) : 0;
+    return walk->is_cacheable ? hwi_cached_stack_outer_of(&lane->cached, lane->fresh[walk->fresh_count - 1].sp) : 0;
   case HWI_WALK_LOST:
     hwi_session_count(&hwi_session.unfinished, &hwi_session.header->unfinished_stacks);
     return 0;
@@ -264,16 +267,16 @@ static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
   }
 }
 
-/* Walks a stack that may share frames with the kept one. `unchanged`: see cached_stack.h. */
-static void walk_to_kept(struct hwi_lane *lane, const struct hwi_caller *caller, uint32_t unchanged,
-                         struct hwi_walk *walk)
+/* Walks a stack that may share frames with the cached one. `unchanged`: see cached_stack.h. */
+static void walk_to_cached(struct hwi_lane *lane, const struct hwi_caller *caller, uint32_t unchanged,
+                           struct hwi_walk *walk)
 {
-  const struct hwi_cached_stack *kept = &lane->kept;
+  const struct hwi_cached_stack *cached = &lane->cached;
   hwi_stack_cache_settle(lane, &unchanged);
   if (unchanged > HWI_AT_LEAST) /* some frames are verified: verify the others as well */
-    unchanged = hwi_cached_stack_unchanged(kept, unchanged - HWI_AT_LEAST, kept->frame_count);
+    unchanged = hwi_cached_stack_unchanged(cached, unchanged - HWI_AT_LEAST, cached->frame_count);
   walk->is_checked = unchanged != HWI_AT_LEAST;
-  walk->met = walk->is_checked ? unchanged : kept->frame_count;
+  walk->met = walk->is_checked ? unchanged : cached->frame_count;
   bool is_audited = walk->is_audited;
   hwi_walk_outward(lane, caller, walk);
   if (walk->end == HWI_WALK_MET && is_audited && !hwi_audit_is_same(lane, caller, walk)) {
@@ -283,26 +286,26 @@ static void walk_to_kept(struct hwi_lane *lane, const struct hwi_caller *caller,
   }
 }
 
-/* Returns the node of the stack that was walked, which becomes the kept stack. */
+/* Returns the node of the stack that was walked, which becomes the cached stack. */
 static uint32_t node_of_walked(struct hwi_lane *lane, const struct hwi_walk *walk, uint8_t entry)
 {
-  struct hwi_cached_stack *kept = &lane->kept;
+  struct hwi_cached_stack *cached = &lane->cached;
   if (walk->end == HWI_WALK_TOO_DEEP && walk->fresh_count < HWI_INNER)
     return HWI_NODE_UNKNOWN; /* there was no memory for its frames */
   uint32_t base = base_of(lane, walk);
-  drop_leaf(kept, base, walk->fresh_count);
-  if (__builtin_expect(!walk->keepable || base > kept->gap_at || walk->end == HWI_WALK_TOO_DEEP ||
+  drop_leaf(cached, base, walk->fresh_count);
+  if (__builtin_expect(!walk->is_cacheable || base > cached->gap_at || walk->end == HWI_WALK_TOO_DEEP ||
                            base + walk->fresh_count > hwi_session.options.depth,
                        0))
     return walk_unusual(lane, walk, base, entry);
-  if (__builtin_expect(kept->gap_at != HWI_NO_GAP, 0))
-    hwi_cached_stack_close_gap(kept);
+  if (__builtin_expect(cached->gap_at != HWI_NO_GAP, 0))
+    hwi_cached_stack_close_gap(cached);
   if (base)
     complete_nodes(lane, walk->fresh_count ? base : base - 1);
-  kept->frame_count = base;
+  cached->frame_count = base;
   if (walk->fresh_count && !hwi_cached_stack_add(lane, base, walk->fresh_count, true))
     return walk_unusual(lane, walk, base, entry);
-  uint32_t node = node_of_kept(lane, walk->fresh_count, entry);
+  uint32_t node = node_of_cached(lane, walk->fresh_count, entry);
   if (base && walk->fresh_count && !lane->fresh_odd.count)
     hwi_stack_cache_add(lane, base);
   return node;
@@ -321,7 +324,7 @@ uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t 
   }
   if (node)
     return node;
-  walk_to_kept(lane, &caller, unchanged, &walk);
+  walk_to_cached(lane, &caller, unchanged, &walk);
   return node_of_walked(lane, &walk, entry);
 }
 
@@ -335,7 +338,7 @@ uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8
     hwi_walk_forget(lane);
   else if (!hwi_walk_again(lane, caller, entry, &unchanged))
     hwi_stack_cache_take_other(lane, caller, entry, &unchanged); /* any result is compared */
-  walk_to_kept(lane, &caller, unchanged, &walk);
+  walk_to_cached(lane, &caller, unchanged, &walk);
   return node_of_walked(lane, &walk, entry);
 }
 

@@ -10,15 +10,15 @@
 #include "record/unwind/stack_cache.h"
 
 /* Returns the node of the stack whose innermost frame is `caller`, with `entry` called from it, or HWI_NODE_UNKNOWN if
- * the trace or a table is full. New nodes and modules are written to the lane. The stack becomes the lane's kept stack.
- * Never faults, whatever the stack contains; async-signal-safe. */
+ * the trace or a table is full. New nodes and modules are written to the lane. The stack becomes the lane's cached
+ * stack. Never faults, whatever the stack contains; async-signal-safe. */
 uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry);
 
 /* The same; the case of a stack that was seen before is inlined into the caller. */
 static inline __attribute__((always_inline)) uint32_t hwi_walk_quickly(struct hwi_lane *lane, struct hwi_caller caller,
                                                                        uint8_t entry);
 
-/* Forgets the kept stack: it must not be spliced with any more. */
+/* Forgets the cached stack: it must not be spliced with any more. */
 void hwi_walk_forget(struct hwi_lane *lane);
 
 /* --- stacks that were seen before, in full: the hot path --- */
@@ -29,19 +29,19 @@ uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t 
 /* Returns the node of a stack whose splice is compared with full walks. */
 uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry);
 
-/* Returns the node if the stack is the same as the previous one (a loop that allocates), else 0. A kept frame with the
- * caller's sp is in the lane's range, as all kept frames are. */
+/* Returns the node if the stack is the same as the previous one (a loop that allocates), else 0. A cached frame with
+ * the caller's sp is in the lane's range, as all cached frames are. */
 static inline __attribute__((always_inline)) uint32_t hwi_walk_same(struct hwi_lane *lane, struct hwi_caller caller,
                                                                     uint8_t entry, uint32_t *unchanged)
 {
-  struct hwi_cached_stack *kept = &lane->kept;
-  uint32_t count = kept->frame_count;
-  if (kept->leaf + 1 != count || kept->leaf_entry != entry)
+  struct hwi_cached_stack *cached = &lane->cached;
+  uint32_t count = cached->frame_count;
+  if (cached->leaf + 1 != count || cached->leaf_entry != entry)
     return 0;
-  struct hwi_walked_frame *last = &kept->frames[count - 1];
+  struct hwi_walked_frame *last = &cached->frames[count - 1];
   if (!hwi_cached_stack_is_at(last, caller.pc, caller.sp, caller.bp))
     return 0;
-  *unchanged = hwi_cached_stack_unchanged(kept, 0, count);
+  *unchanged = hwi_cached_stack_unchanged(cached, 0, count);
   last->bp = caller.bp;
   return __builtin_expect(*unchanged == count, 1) ? last->node : 0;
 }
