@@ -165,6 +165,21 @@ void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_pending_free *fre
     hwi_session_lose(hwi_lane_loss());
 }
 
+void hwi_pending_free_begin(struct hwi_lane *lane, const struct hwi_pending_free *pending_free)
+{
+  lane->pending_free = *pending_free;
+  atomic_signal_fence(memory_order_seq_cst);
+  hwi_lane_call(lane, HWI_LANE_HAS_PENDING_FREE);
+}
+
+void hwi_pending_free_write(struct hwi_lane *lane, uint64_t took)
+{
+  lane->attention &=
+      (uint8_t)~HWI_LANE_HAS_PENDING_FREE; /* abandoned after this, the event is lost, but never written twice */
+  atomic_signal_fence(memory_order_seq_cst);
+  hwi_lane_put_free(lane, &lane->pending_free, took);
+}
+
 bool hwi_lane_put_record(struct hwi_lane *lane, enum hw_record_type type, struct hwi_bytes head, struct hwi_bytes text)
 {
   if (!hwi_lane_reserve(lane, RECORD_HEAD_BYTES + head.count + text.count))

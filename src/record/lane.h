@@ -114,7 +114,12 @@ struct hwi_new_chunk {
   uint32_t bytes, sequence;
 };
 
-/* A pending free: it has begun, but is not written yet, because its duration is not known. See pending_free.h. */
+/* A pending free is being timed: it has begun, and is not written yet.
+ *
+ * A free gets its time before the real free, and its duration is known after it. It is written then, in one piece,
+ * unless another event of the lane comes first, from a signal handler or from the allocator itself. That event first
+ * writes the pending free without its duration. So the lane's events stay in the order of their times and none is lost,
+ * even if a handler leaves the real free by longjmp. */
 struct hwi_pending_free {
   uint64_t tick;
   void *block;
@@ -253,6 +258,12 @@ static inline __attribute__((always_inline)) void hwi_lane_put_reserved_free(str
 
 /* The same with the session's fields. If there is no room, the event is counted as lost. */
 void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_pending_free *free, uint64_t took);
+
+/* To be called before the real free. Here and in the next function the caller has entered the lane. */
+void hwi_pending_free_begin(struct hwi_lane *lane, const struct hwi_pending_free *pending_free);
+
+/* Writes the lane's pending free. `took`: as in the event; 0: unknown. */
+void hwi_pending_free_write(struct hwi_lane *lane, uint64_t took);
 
 struct hwi_bytes {
   const void *at; /* NULL: no bytes */

@@ -8,7 +8,7 @@
 #include "platform/os_inline.h"
 #include "record/events/stream.h"
 #include "record/place.h"
-#include "record/runtime/operator_plan.h"
+#include "record/runtime/operators.h"
 #include "record/runtime/real.h"
 #include "record/runtime/timed.h"
 #include "record/unwind/modules.h"

@@ -2,7 +2,7 @@
  *
  * Breaks if a wrong splice is not corrected, or if no report mentions it.
  */
-#include "record/unwind/audit.h"
+#include "record/unwind/walk.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "lone_session.h"
-#include "record/unwind/walk.h"
 
 enum { WINDOW_BYTES = 64 << 20, DEPTH = 128, EVENTS = 4000, AUDIT_EVERY = 1024 };
 

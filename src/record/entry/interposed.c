@@ -16,12 +16,12 @@
 #include "record/record.h"
 #include "record/runtime/real.h"
 
-#define NOTICED __attribute__((visibility("default")))
+#define EXPORTED __attribute__((visibility("default")))
 
-NOTICED int dlclose(void *handle);
-NOTICED int pthread_setname_np(pthread_t thread, const char *name);
-NOTICED int prctl(int option, ...);
-NOTICED void syscall(void); /* its arguments are unknown here */
+EXPORTED int dlclose(void *handle);
+EXPORTED int pthread_setname_np(pthread_t thread, const char *name);
+EXPORTED int prctl(int option, ...);
+EXPORTED void syscall(void); /* its arguments are unknown here */
 
 /* dlopen is not interposed: it uses the RUNPATH and the namespace of its caller. */
 int dlclose(void *handle)
@@ -112,8 +112,8 @@ static long call_kernel(long number, const long words[ARGUMENTS])
   return -1;
 }
 
-/* The implementation of `syscall` for the calls that are noticed. */
-static long noticed_syscall(long number, ...)
+/* The implementation of `syscall` for the calls that matter to the recorder. */
+static long interposed_syscall(long number, ...)
 {
   long words[ARGUMENTS];
   va_list list;
@@ -134,5 +134,5 @@ static long noticed_syscall(long number, ...)
 
 __attribute__((naked)) void syscall(void)
 {
-  HWI_ARCH_PASS_ON(hwi_real_syscall, noticed_syscall, SYS_seccomp, SYS_prctl);
+  HWI_ARCH_PASS_ON(hwi_real_syscall, interposed_syscall, SYS_seccomp, SYS_prctl);
 }

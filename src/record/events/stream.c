@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "record/events/describe.h"
-#include "record/events/pending_free.h"
 #include "record/session.h"
 #include "record/unwind/row_cache.h"
 #include "record/unwind/stack_cache.h"

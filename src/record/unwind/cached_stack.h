@@ -59,6 +59,17 @@ bool hwi_cached_stack_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_c
  * first `base` frames are known. */
 void hwi_cached_stack_add_deep(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bool is_cut);
 
+/* A stack that is too deep: the first `base` of the lane's cached frames, then perhaps a gap, then the fresh ones. */
+struct hwi_deep {
+  uint32_t base, fresh_count;
+  bool has_gap;      /* among the cached frames, or between them and the fresh ones */
+  uint32_t left_out; /* frames in the gap; 0: unknown */
+};
+
+/* Returns its node: the outermost frames (if they are known), a cut, and the innermost frames, with `entry` called from
+ * the last. */
+uint32_t hwi_deep_node(struct hwi_lane *lane, const struct hwi_deep *deep, uint8_t entry);
+
 /* Notes that the cached stack has no gap any more. */
 void hwi_cached_stack_close_gap(struct hwi_cached_stack *cached);
 
