@@ -59,7 +59,7 @@ static void assert_all_bps_are_known(void)
 
 static void settle(void)
 {
-  uint32_t unchanged = HWI_AT_LEAST;
+  struct hwi_unchanged unchanged = {0};
   hwi_stack_cache_settle(&lane, &unchanged);
 }
 
@@ -141,7 +141,8 @@ static void test_another_line_of_the_same_caller(void **state)
 static SEPARATE bool is_taken_from_a_stack_end(void)
 {
   struct hwi_caller caller = HWI_CALLER();
-  uint32_t unchanged = HWI_AT_LEAST, taken = hwi_stack_cache_take(&lane, caller, HW_ENTRY_MALLOC, &unchanged);
+  struct hwi_unchanged unchanged = {0};
+  uint32_t taken = hwi_stack_cache_take(&lane, caller, HW_ENTRY_MALLOC, &unchanged);
   if (!taken)
     taken = hwi_stack_cache_take_other(&lane, caller, HW_ENTRY_MALLOC, &unchanged);
   if (!taken) {

@@ -17,9 +17,11 @@
 
 enum { HWI_INNER = HWI_CACHED_STACK_INNER }; /* frames at the inner end of a too deep stack that its node names */
 
-/* "unchanged" is how many of the cached frames, from the outermost one on, are known to have unchanged steps. With this
- * bit, nothing is known of the next frame; without it, the next frame's step has changed, or there is no next frame. */
-#define HWI_AT_LEAST (UINT32_C(1) << 31)
+/* What is known of the cached frames. All zeros: nothing. */
+struct hwi_unchanged {
+  uint32_t count; /* the first `count` frames, from the outermost one on, have unchanged steps */
+  bool is_exact;  /* the next frame's step has changed, or there is no next frame; false: it was not looked at */
+};
 
 /* Forgets the cached stack. */
 void hwi_cached_stack_forget(struct hwi_cached_stack *cached);

@@ -44,17 +44,17 @@ static void settle(struct hwi_cached_stack *cached)
   cached->leaf_entry = end->entry;
 }
 
-bool hwi_stack_cache_find_out(const struct hwi_cached_stack *cached, uint32_t base, uint32_t *unchanged)
+bool hwi_stack_cache_find_out(const struct hwi_cached_stack *cached, uint32_t base, struct hwi_unchanged *unchanged)
 {
-  uint32_t known = *unchanged & ~HWI_AT_LEAST;
-  if (known < base && known != *unchanged) {
-    known = hwi_cached_stack_unchanged(cached, known, base);
-    *unchanged = known == base ? known | HWI_AT_LEAST : known;
+  if (unchanged->count < base && !unchanged->is_exact) {
+    uint32_t known = hwi_cached_stack_unchanged(cached, unchanged->count, base);
+    *unchanged = (struct hwi_unchanged){known, known != base};
   }
-  return known >= base;
+  return unchanged->count >= base;
 }
 
-uint32_t hwi_stack_cache_take_other(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t *unchanged)
+uint32_t hwi_stack_cache_take_other(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry,
+                                    struct hwi_unchanged *unchanged)
 {
   if (!lane->stack_cache || lane->cached.gap_at != HWI_NO_GAP)
     return 0;
@@ -66,15 +66,15 @@ uint32_t hwi_stack_cache_take_other(struct hwi_lane *lane, struct hwi_caller cal
   return node;
 }
 
-void hwi_stack_cache_settle(struct hwi_lane *lane, uint32_t *unchanged)
+void hwi_stack_cache_settle(struct hwi_lane *lane, struct hwi_unchanged *unchanged)
 {
   struct hwi_cached_stack *cached = &lane->cached;
   uint32_t base = cached->frame_count;
   if (!cached->inner_end)
     return;
   settle(cached);
-  if (*unchanged == base)
-    *unchanged = hwi_cached_stack_unchanged(cached, base, cached->frame_count);
+  if (unchanged->is_exact && unchanged->count == base)
+    unchanged->count = hwi_cached_stack_unchanged(cached, base, cached->frame_count);
 }
 
 void hwi_stack_cache_add(struct hwi_lane *lane, uint32_t base)

@@ -37,13 +37,13 @@ struct hwi_stack_end_pair {
  * this function looks at the one used last, the next function at the other. */
 static inline __attribute__((always_inline)) uint32_t hwi_stack_cache_take(struct hwi_lane *lane,
                                                                            struct hwi_caller caller, uint8_t entry,
-                                                                           uint32_t *unchanged);
+                                                                           struct hwi_unchanged *unchanged);
 uint32_t hwi_stack_cache_take_other(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry,
-                                    uint32_t *unchanged);
+                                    struct hwi_unchanged *unchanged);
 
 /* If the cached stack continues with a stack end, that stack end's frames become cached frames, and *unchanged is
  * updated. */
-void hwi_stack_cache_settle(struct hwi_lane *lane, uint32_t *unchanged);
+void hwi_stack_cache_settle(struct hwi_lane *lane, struct hwi_unchanged *unchanged);
 
 /* Caches the inner end of the cached stack: all but its `base` outermost frames. The stack is within the limit and has
  * all its nodes. `base` is not 0. */
@@ -76,15 +76,15 @@ static inline bool hwi_stack_cache_is_on_stem(const struct hwi_cached_stack *cac
 }
 
 /* Returns whether the cached frames up to the stem are unchanged. Some of them may already be known to be. */
-bool hwi_stack_cache_find_out(const struct hwi_cached_stack *cached, uint32_t base, uint32_t *unchanged);
+bool hwi_stack_cache_find_out(const struct hwi_cached_stack *cached, uint32_t base, struct hwi_unchanged *unchanged);
 
 static inline __attribute__((always_inline)) bool hwi_stack_cache_is_stem_unchanged(
-    const struct hwi_cached_stack *cached, uint32_t base, uint32_t *unchanged)
+    const struct hwi_cached_stack *cached, uint32_t base, struct hwi_unchanged *unchanged)
 {
-  if (__builtin_expect(*unchanged != HWI_AT_LEAST, 0))
+  if (__builtin_expect(unchanged->count != 0, 0))
     return hwi_stack_cache_find_out(cached, base, unchanged);
   uint32_t known = hwi_cached_stack_unchanged(cached, 0, base);
-  *unchanged = known == base ? known | HWI_AT_LEAST : known;
+  *unchanged = (struct hwi_unchanged){known, known != base};
   return known == base;
 }
 
@@ -113,7 +113,7 @@ static inline void hwi_stack_cache_put_on(struct hwi_cached_stack *cached, struc
 static inline __attribute__((always_inline)) uint32_t hwi_stack_cache_take_this(struct hwi_lane *lane,
                                                                                 struct hwi_stack_end *end,
                                                                                 struct hwi_caller caller, uint8_t entry,
-                                                                                uint32_t *unchanged)
+                                                                                struct hwi_unchanged *unchanged)
 {
   struct hwi_cached_stack *cached = &lane->cached;
   if (end->sp != caller.sp || end->pc != caller.pc || end->entry != entry)
@@ -131,13 +131,13 @@ static inline __attribute__((always_inline)) uint32_t hwi_stack_cache_take_this(
     return 0;
   hwi_stack_cache_put_on(cached, end);
   last->bp = caller.bp;
-  *unchanged = end->base;
+  *unchanged = (struct hwi_unchanged){end->base, true};
   return last->node;
 }
 
 static inline __attribute__((always_inline)) uint32_t hwi_stack_cache_take(struct hwi_lane *lane,
                                                                            struct hwi_caller caller, uint8_t entry,
-                                                                           uint32_t *unchanged)
+                                                                           struct hwi_unchanged *unchanged)
 {
   if (__builtin_expect(!lane->stack_cache || lane->cached.gap_at != HWI_NO_GAP, 0))
     return 0;

@@ -341,15 +341,15 @@ static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
 }
 
 /* Walks a stack that may share frames with the cached one. `unchanged`: see cached_stack.h. */
-static void walk_to_cached(struct hwi_lane *lane, const struct hwi_caller *caller, uint32_t unchanged,
+static void walk_to_cached(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_unchanged unchanged,
                            struct hwi_walk *walk)
 {
   const struct hwi_cached_stack *cached = &lane->cached;
   hwi_stack_cache_settle(lane, &unchanged);
-  if (unchanged > HWI_AT_LEAST) /* some frames are verified: verify the others as well */
-    unchanged = hwi_cached_stack_unchanged(cached, unchanged - HWI_AT_LEAST, cached->frame_count);
-  walk->is_checked = unchanged != HWI_AT_LEAST;
-  walk->met = walk->is_checked ? unchanged : cached->frame_count;
+  if (unchanged.count && !unchanged.is_exact) /* some frames are verified: verify the others as well */
+    unchanged.count = hwi_cached_stack_unchanged(cached, unchanged.count, cached->frame_count);
+  walk->is_checked = unchanged.count || unchanged.is_exact;
+  walk->met = walk->is_checked ? unchanged.count : cached->frame_count;
   bool is_audited = walk->is_audited;
   hwi_walk_outward(lane, caller, walk);
   if (walk->end == HWI_WALK_MET && is_audited && !is_splice_right(lane, caller, walk)) {
@@ -384,7 +384,7 @@ static uint32_t node_of_walked(struct hwi_lane *lane, const struct hwi_walk *wal
   return node;
 }
 
-uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t unchanged)
+uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, struct hwi_unchanged unchanged)
 {
   struct hwi_walk walk;
   walk.is_audited = false;
@@ -393,7 +393,7 @@ uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t 
     node = hwi_stack_cache_take_other(lane, caller, entry, &unchanged);
   } else {
     hwi_walk_forget(lane);
-    unchanged = HWI_AT_LEAST;
+    unchanged = (struct hwi_unchanged){0};
   }
   if (node)
     return node;
@@ -405,7 +405,7 @@ uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8
 {
   struct hwi_walk walk;
   walk.is_audited = true;
-  uint32_t unchanged = HWI_AT_LEAST;
+  struct hwi_unchanged unchanged = {0};
   lane->until_audit = hwi_session.options.check ? 0 : AUDIT_EVERY - 1;
   if (!hwi_range_enter(&lane->range, caller.sp))
     hwi_walk_forget(lane);

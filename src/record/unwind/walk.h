@@ -24,7 +24,7 @@ void hwi_walk_forget(struct hwi_lane *lane);
 /* --- stacks that were seen before, in full: the hot path --- */
 
 /* Returns the node of a stack that hwi_walk_again did not find; `unchanged`: see cached_stack.h. */
-uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t unchanged);
+uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, struct hwi_unchanged unchanged);
 
 /* Returns the node of a stack whose splice is compared with full walks. */
 uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry);
@@ -32,7 +32,7 @@ uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8
 /* Returns the node if the stack is the same as the previous one (a loop that allocates), else 0. A cached frame with
  * the caller's sp is in the lane's range, as all cached frames are. */
 static inline __attribute__((always_inline)) uint32_t hwi_walk_same(struct hwi_lane *lane, struct hwi_caller caller,
-                                                                    uint8_t entry, uint32_t *unchanged)
+                                                                    uint8_t entry, struct hwi_unchanged *unchanged)
 {
   struct hwi_cached_stack *cached = &lane->cached;
   uint32_t count = cached->frame_count;
@@ -41,15 +41,15 @@ static inline __attribute__((always_inline)) uint32_t hwi_walk_same(struct hwi_l
   struct hwi_walked_frame *last = &cached->frames[count - 1];
   if (!hwi_cached_stack_is_at(last, caller.pc, caller.sp, caller.bp))
     return 0;
-  *unchanged = hwi_cached_stack_unchanged(cached, 0, count);
+  *unchanged = (struct hwi_unchanged){hwi_cached_stack_unchanged(cached, 0, count), true};
   last->bp = caller.bp;
-  return __builtin_expect(*unchanged == count, 1) ? last->node : 0;
+  return __builtin_expect(unchanged->count == count, 1) ? last->node : 0;
 }
 
 /* Returns the node of a stack that was seen before, or 0 if it was not, or was forgotten. Updates *unchanged (see
  * cached_stack.h). */
 static inline __attribute__((always_inline)) uint32_t hwi_walk_again(struct hwi_lane *lane, struct hwi_caller caller,
-                                                                     uint8_t entry, uint32_t *unchanged)
+                                                                     uint8_t entry, struct hwi_unchanged *unchanged)
 {
   uint32_t node = hwi_walk_same(lane, caller, entry, unchanged);
   if (node || caller.sp < lane->range.low || caller.sp >= lane->range.high)
@@ -62,7 +62,8 @@ static inline __attribute__((always_inline)) uint32_t hwi_walk_quickly(struct hw
 {
   if (__builtin_expect(--lane->until_audit < 0, 0))
     return hwi_walk_audited(lane, caller, entry);
-  uint32_t unchanged = HWI_AT_LEAST, node = hwi_walk_again(lane, caller, entry, &unchanged);
+  struct hwi_unchanged unchanged = {0};
+  uint32_t node = hwi_walk_again(lane, caller, entry, &unchanged);
   return __builtin_expect(node != 0, 1) ? node : hwi_walk_anew(lane, caller, entry, unchanged);
 }
 
