@@ -8,7 +8,6 @@
 #define HWI_ALLOCATORS_TLSF_HOT_H
 
 #include "allocators/tlsf/bins.h"
-#include "allocators/tlsf/internal.h"
 #include "allocators/tlsf/layout.h"
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)

@@ -1,4 +1,4 @@
-/* aside.h - malloc and free while a fork has closed the pool
+/* fork_heap.h - malloc and free while a fork has closed the pool
  *
  * No thread may wait then (lock.h). Each request gets its own mapping, which is returned to the kernel when it is
  * freed. While the kernel copies the address space, a thread that maps memory waits; so threads cannot take much, and
@@ -6,39 +6,39 @@
  * pool is open again. All of this works without a lock, from any thread and from signal handlers, and the child can use
  * it even if another thread was in the middle of it.
  */
-#ifndef HWI_ALLOCATORS_PROCESS_ASIDE_H
-#define HWI_ALLOCATORS_PROCESS_ASIDE_H
+#ifndef HWI_ALLOCATORS_PROCESS_FORK_HEAP_H
+#define HWI_ALLOCATORS_PROCESS_FORK_HEAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* The mappings are far below the pool, with nothing near them. */
-enum { HWI_ASIDE_BELOW_BITS = 42, HWI_ASIDE_BYTES_BITS = 40 };
+enum { HWI_FORK_HEAP_BELOW_BITS = 42, HWI_FORK_HEAP_BYTES_BITS = 40 };
 
-extern uintptr_t hwi_aside_start __attribute__((visibility("hidden")));
+extern uintptr_t hwi_fork_heap_start __attribute__((visibility("hidden")));
 
 /* To be called once, before the other functions. `pool` is the start of the pool. */
-void hwi_aside_begin(uintptr_t pool);
+void hwi_fork_heap_begin(uintptr_t pool);
 
 /* Returns true if the address may be such a block. It is not another malloc's block then. */
-static inline bool hwi_aside_owns(const void *address)
+static inline bool hwi_fork_heap_owns(const void *address)
 {
-  return (uintptr_t)address - hwi_aside_start < (uintptr_t)1 << HWI_ASIDE_BYTES_BITS;
+  return (uintptr_t)address - hwi_fork_heap_start < (uintptr_t)1 << HWI_FORK_HEAP_BYTES_BITS;
 }
 
 /* Returns a zeroed block, or NULL if there is no memory. `align` is a power of two. */
-void *hwi_aside_alloc(size_t bytes, size_t align);
+void *hwi_fork_heap_alloc(size_t bytes, size_t align);
 
-/* For an address that hwi_aside_owns: returns the number of usable bytes, and frees the block. They return 0 and false
+/* For an address that hwi_fork_heap_owns: returns the number of usable bytes, and frees the block. They return 0 and false
  * if no block begins there. */
-size_t hwi_aside_usable_bytes(const void *block);
-bool hwi_aside_free(void *block);
+size_t hwi_fork_heap_usable_bytes(const void *block);
+bool hwi_fork_heap_free(void *block);
 
 /* Notes an address that is to be freed later. Returns false if there is no memory. */
-bool hwi_aside_defer(void *block);
+bool hwi_fork_heap_defer(void *block);
 
 /* Calls `give_back` for each noted address. */
-void hwi_aside_settle(void (*give_back)(void *block));
+void hwi_fork_heap_settle(void (*give_back)(void *block));
 
 #endif
