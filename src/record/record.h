@@ -20,7 +20,7 @@ struct hwi_caller {
   uintptr_t bp; /* the caller's frame pointer register */
 };
 
-/* To be used in the entry point itself, which then has its own frame. */
+/* Returns the caller of the function that uses it: the entry point itself, which then has its own frame. */
 #define HWI_CALLER()                                                                  \
   ((struct hwi_caller){((uintptr_t *)__builtin_frame_address(0))[1],                  \
                        (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t), \

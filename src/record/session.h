@@ -51,7 +51,7 @@ struct hwi_session {
   uint32_t pid;       /* of this address space; a child of vfork has another one */
   /* Callers whose calls are not usual events (see event.h): the loader, or all if more than its bytes must be recorded
    * of each event. */
-  struct hwi_callers alloc_detour, free_detour;
+  struct hwi_callers slow_alloc_callers, slow_free_callers;
   const char *is_single_threaded; /* never NULL; see os_inline.h */
   uint8_t fields;                 /* HW_FIELD_*: the fields of events */
   uint32_t clock_cost;            /* see the trace's header */

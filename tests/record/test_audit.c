@@ -55,7 +55,7 @@ static SEPARATE void spliced_with(void (*falsify)(void))
 {
   enum { CACHED, AUDITED, LATER, COUNT };
   uint32_t nodes[COUNT];
-  lane.until_audit = EVENTS;
+  lane.walks_until_audit = EVENTS;
   for (volatile int i = 0; i < COUNT; i++) {
     if (i == AUDITED && falsify)
       falsify();
@@ -136,7 +136,7 @@ static uint64_t audits_of_many_events(bool check)
 {
   uint64_t before = audited();
   hwi_session.options.check = check;
-  lane.until_audit = 0;
+  lane.walks_until_audit = 0;
   for (volatile int i = 0; i < EVENTS; i++)
     event(false);
   hwi_session.options.check = false;

@@ -60,7 +60,7 @@ static void assert_all_bps_are_known(void)
 static void settle(void)
 {
   struct hwi_unchanged unchanged = {0};
-  hwi_stack_cache_settle(&lane, &unchanged);
+  hwi_stack_cache_copy_end(&lane, &unchanged);
 }
 
 struct walked { /* the result of one walk */

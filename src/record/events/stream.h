@@ -30,7 +30,8 @@ static inline __attribute__((always_inline)) struct hwi_lane *hwi_stream_usual_l
 {
   struct hwi_thread_stream *self = hwi_stream_self;
   uint32_t live = atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed);
-  return __builtin_expect(!self || self->lanes[0].pass != live || self->lanes[0].busy, 0) ? NULL : &self->lanes[0];
+  return __builtin_expect(!self || self->lanes[0].fast_epoch != live || self->lanes[0].busy, 0) ? NULL
+                                                                                                : &self->lanes[0];
 }
 
 /* Marks the lane busy. */

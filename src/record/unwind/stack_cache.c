@@ -44,7 +44,7 @@ static void settle(struct hwi_cached_stack *cached)
   cached->leaf_entry = end->entry;
 }
 
-bool hwi_stack_cache_find_out(const struct hwi_cached_stack *cached, uint32_t base, struct hwi_unchanged *unchanged)
+bool hwi_stack_cache_verify_stem(const struct hwi_cached_stack *cached, uint32_t base, struct hwi_unchanged *unchanged)
 {
   if (unchanged->count < base && !unchanged->is_exact) {
     uint32_t known = hwi_cached_stack_unchanged(cached, unchanged->count, base);
@@ -66,7 +66,7 @@ uint32_t hwi_stack_cache_take_other(struct hwi_lane *lane, struct hwi_caller cal
   return node;
 }
 
-void hwi_stack_cache_settle(struct hwi_lane *lane, struct hwi_unchanged *unchanged)
+void hwi_stack_cache_copy_end(struct hwi_lane *lane, struct hwi_unchanged *unchanged)
 {
   struct hwi_cached_stack *cached = &lane->cached;
   uint32_t base = cached->frame_count;

@@ -1,8 +1,11 @@
-/* stack_cache.h - cached inner ends of stacks that a lane has walked, which can be found again without a walk
+/* stack_cache.h - the inner ends of many earlier stacks of a lane, so that such a stack is found again without a walk
  *
- * stack end        the frames of a stack that its walk did not find among the cached frames, and the cached frame where
- *                  they
- * begin, its stem. Do not confuse: the cached stack is the previous stack; stack ends are from many earlier stacks.
+ * stack end  the frames of a stack that its walk did not find in the cached stack, and the frame where they were joined
+ *            to the cached stack, which is the stem.
+ * stem       the frame of the cached stack at which a stack end begins.
+ *
+ * Do not confuse: the cached stack (cached_stack.h) is one complete stack, the previous one. The stack cache has only
+ * the inner ends, of many earlier stacks.
  */
 #ifndef HWI_RECORD_UNWIND_STACK_CACHE_H
 #define HWI_RECORD_UNWIND_STACK_CACHE_H
@@ -16,12 +19,12 @@
 
 enum { HWI_STACK_END_FRAMES = 12, HWI_STACK_END_PAIRS = 128 };
 
-/* Invariant: the cached frames have room for its frames, as room never shrinks. */
+/* Invariant: the cached stack has room for the frames of a stack end, because its room never shrinks. */
 struct hwi_stack_end {
-  uintptr_t pc, sp;    /* of the last frame, where a walk would begin; sp 0: no stack end */
-  uint32_t base;       /* number of cached frames that it continues; the stem is the last of them */
+  uintptr_t pc, sp;    /* of the last frame, where a walk would begin; sp 0: empty */
+  uint32_t base;       /* number of frames of the cached stack that it continues; the last of these is the stem */
   uint32_t outer_node; /* of the stem's caller; 0: the stem is the outermost frame */
-  uint32_t count;      /* frames, stem included */
+  uint32_t count;      /* of its frames, including the stem */
   uint32_t bps_from;   /* no frame before this one has a bp_slot, except the stem; `count`: none has */
   uint8_t entry;       /* the entry of the last frame's node */
   struct hwi_walked_frame frames[HWI_STACK_END_FRAMES];
@@ -29,24 +32,25 @@ struct hwi_stack_end {
 
 struct hwi_stack_end_pair {
   struct hwi_stack_end ends[2];
-  uint32_t latest; /* which of the two was taken or added last */
+  uint32_t latest; /* index of the one that was taken or added last */
 };
 
-/* If the stack's stack end is cached, and its stem is cached and unchanged, makes the stack the cached one and returns
- * its node for `entry`; else returns 0. Updates *unchanged (see cached_stack.h). A stack end is in one of two places:
- * this function looks at the one used last, the next function at the other. */
+/* If the caller's stack has a stack end in the cache, and the stem of that is in the cached stack and unchanged, then
+ * the caller's stack becomes the cached stack, and its node for `entry` is returned. Otherwise returns 0. Updates
+ * *unchanged (see cached_stack.h). A stack end is in one of two places: the first function looks at the place that was
+ * used last, the second function at the other one. */
 static inline __attribute__((always_inline)) uint32_t hwi_stack_cache_take(struct hwi_lane *lane,
                                                                            struct hwi_caller caller, uint8_t entry,
                                                                            struct hwi_unchanged *unchanged);
 uint32_t hwi_stack_cache_take_other(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry,
                                     struct hwi_unchanged *unchanged);
 
-/* If the cached stack continues with a stack end, that stack end's frames become cached frames, and *unchanged is
- * updated. */
-void hwi_stack_cache_settle(struct hwi_lane *lane, struct hwi_unchanged *unchanged);
+/* If the cached stack continues with a stack end, copies that end's frames into the cached stack, and updates
+ * *unchanged. */
+void hwi_stack_cache_copy_end(struct hwi_lane *lane, struct hwi_unchanged *unchanged);
 
-/* Caches the inner end of the cached stack: all but its `base` outermost frames. The stack is within the limit and has
- * all its nodes. `base` is not 0. */
+/* Adds a stack end: all frames of the cached stack except its `base` outermost ones. That stack is within the limit and
+ * has all its nodes. `base` is not 0. */
 void hwi_stack_cache_add(struct hwi_lane *lane, uint32_t base);
 
 /* Forgets all stack ends. */
@@ -54,7 +58,7 @@ void hwi_stack_cache_drop(struct hwi_lane *lane);
 
 /* --- how a stack end is taken, in full: it is on the hot path --- */
 
-/* Returns the pair of places where a stack end may be. */
+/* Returns the two places where the stack end of a caller may be. */
 static inline struct hwi_stack_end_pair *hwi_stack_cache_pair(struct hwi_stack_end_pair *pairs, uintptr_t pc,
                                                               uintptr_t sp)
 {
@@ -75,14 +79,15 @@ static inline bool hwi_stack_cache_is_on_stem(const struct hwi_cached_stack *cac
          hwi_stack_cache_outer_node(cached, end->base) == end->outer_node;
 }
 
-/* Returns whether the cached frames up to the stem are unchanged. Some of them may already be known to be. */
-bool hwi_stack_cache_find_out(const struct hwi_cached_stack *cached, uint32_t base, struct hwi_unchanged *unchanged);
+/* Returns whether the frames of the cached stack up to the stem, which is frame base - 1, are unchanged. Frames that
+ * *unchanged reports are not compared again. */
+bool hwi_stack_cache_verify_stem(const struct hwi_cached_stack *cached, uint32_t base, struct hwi_unchanged *unchanged);
 
 static inline __attribute__((always_inline)) bool hwi_stack_cache_is_stem_unchanged(
     const struct hwi_cached_stack *cached, uint32_t base, struct hwi_unchanged *unchanged)
 {
   if (__builtin_expect(unchanged->count != 0, 0))
-    return hwi_stack_cache_find_out(cached, base, unchanged);
+    return hwi_stack_cache_verify_stem(cached, base, unchanged);
   uint32_t known = hwi_cached_stack_unchanged(cached, 0, base);
   *unchanged = (struct hwi_unchanged){known, known != base};
   return known == base;
@@ -97,8 +102,8 @@ static inline bool hwi_stack_cache_is_unchanged(const struct hwi_stack_end *end)
   return !other && hwi_frames_pcs_unchanged(end->frames, 1, end->count) == end->count;
 }
 
-/* Makes the cached stack continue with the stack end. */
-static inline void hwi_stack_cache_put_on(struct hwi_cached_stack *cached, struct hwi_stack_end *end)
+/* Makes the cached stack end at the stem and continue with the stack end. */
+static inline void hwi_stack_cache_attach(struct hwi_cached_stack *cached, struct hwi_stack_end *end)
 {
   while (__builtin_expect(cached->odd.count && cached->odd.items[cached->odd.count - 1].frame >= end->base, 0))
     cached->odd.count--;
@@ -109,7 +114,7 @@ static inline void hwi_stack_cache_put_on(struct hwi_cached_stack *cached, struc
   cached->inner_end = end;
 }
 
-/* The same for one stack end. */
+/* Does the work of hwi_stack_cache_take for one stack end. */
 static inline __attribute__((always_inline)) uint32_t hwi_stack_cache_take_this(struct hwi_lane *lane,
                                                                                 struct hwi_stack_end *end,
                                                                                 struct hwi_caller caller, uint8_t entry,
@@ -122,14 +127,14 @@ static inline __attribute__((always_inline)) uint32_t hwi_stack_cache_take_this(
   if (last->bp != caller.bp && !last->bp_is_free)
     return 0;
   if (end->base > cached->frame_count) {
-    hwi_stack_cache_settle(lane, unchanged);
+    hwi_stack_cache_copy_end(lane, unchanged);
     if (end->base > cached->frame_count)
       return 0;
   }
   if (!hwi_stack_cache_is_on_stem(cached, end) || !hwi_stack_cache_is_stem_unchanged(cached, end->base, unchanged) ||
       !hwi_stack_cache_is_unchanged(end))
     return 0;
-  hwi_stack_cache_put_on(cached, end);
+  hwi_stack_cache_attach(cached, end);
   last->bp = caller.bp;
   *unchanged = (struct hwi_unchanged){end->base, true};
   return last->node;

@@ -1,29 +1,31 @@
 /* walk.c - from the frame that called an entry point to the node of its whole stack
  *
- * Idea: two stacks in a row share most of their outer frames. The lane keeps the previous one, and with it every word
- * that its walk loaded: most follow from two adjacent frames (see struct hwi_walked_frame). A new walk goes outward
- * from the caller only until it meets a cached frame (same pc, sp and bp); the rest is verified instead of walked
- * again.
+ * Idea: consecutive stacks share most of their outer frames. The lane caches the previous stack and every word that its
+ * walk loaded. Most of these words follow from two adjacent frames (see struct hwi_walked_frame). A new walk goes
+ * outward from the caller only until it meets a cached frame, which has the same pc, sp and bp. The frames outward of
+ * it are verified instead of walked again: their words are compared with those on the stack.
  *
- * Often a function is called again from another line: its own frames are equal to cached ones, and the word with the
- * return address into its caller is not. Then the frames inward of that word are walked, and those outward of it are
- * met. And often a few stacks alternate: stack_cache.c handles those.
+ * Often one function calls another a second time, from another line. The frame of the first one is then equal to its
+ * cached frame, but the word with the return address into it has changed. Then the frames inward of that word are
+ * walked, and the frames outward of it are met. Often, too, a few stacks alternate: stack_cache.c is for these.
  *
- * Why this is correct: the CFI of loaded code is constant, so the step from a frame to its caller is a function of (pc,
- * sp, bp) and of the words that it loads. If a frame computes its CFA from sp and its caller's bp is in memory, the
- * step does not even depend on bp, which such code may use for anything. A bp also does not matter if no step further
- * out uses it before another step loads a new one: the word that was loaded for it need not be verified. So if the
- * frames are equal, and every word that matters and that the cached walk loaded from there on is unchanged, a walk
- * would take the same steps, to the last frame. The lane drops the cached stack when anything else could matter:
- * modules were loaded or unloaded, or the stack pointer left the range. A walk that crossed a signal frame, changed to
- * another stack, or needed the interpreter (whose steps depend on more registers) is not cached at all.
+ * Why this is correct: the CFI of loaded code is constant. So the step from a frame to its caller depends only on (pc,
+ * sp, bp) and on the words that the step loads. Two exceptions make fewer comparisons necessary. A step does not depend
+ * on bp if it computes the CFA from sp and the caller's bp was saved in memory; such code may use bp for anything. And
+ * a bp does not matter if no step further outward uses it before another step loads a new one; so the word that was
+ * loaded for it need not be verified. Therefore, if the frames are equal, and if every word that matters and that the
+ * earlier walk loaded from there outward is unchanged, then a new walk would take the same steps to the outermost
+ * frame.
  *
- * Cost: walking a frame takes a row look-up and two loads; verifying it takes one load and one comparison, or two if
- * its bp matters.
+ * The lane drops the cached stack when anything else could matter: modules were loaded or unloaded, or the stack
+ * pointer left the known range of the stack. A walk is not cached at all if it crossed a signal frame, changed to
+ * another stack, or needed the CFI interpreter, whose steps depend on more registers.
  *
- * Depth: up to the limit a stack is a plain chain of nodes. cached_stack.c makes the node of a deeper one and describes which part
- * of it is verified. A walk that meets no cached frame within FRESH_FACTOR * limit frames gives
- * up.
+ * Cost: walking a frame takes a look-up of a row and two loads. Verifying a frame takes one load and one comparison, or
+ * two if its bp matters.
+ *
+ * Depth: up to the limit a stack is a plain chain of nodes. cached_stack.c makes the node of a deeper one and describes
+ * which part of it is verified. A walk that meets no cached frame within FRESH_FACTOR * limit frames gives up.
  */
 #include "record/unwind/walk.h"
 
@@ -55,7 +57,7 @@ static __attribute__((noinline, cold)) bool make_room_fresh(struct hwi_lane *lan
   return hwi_lane_grow((void **)&lane->fresh, &lane->fresh_room, count ? 2 * count : FIRST_FRAMES, sizeof *lane->fresh);
 }
 
-/* Adds the odd words of the last step, so that they can be cached. */
+/* Adds the odd words of the last step to those of the walk, so that they can be cached. */
 static bool add_fresh_odd(struct hwi_lane *lane, const struct hwi_walk *walk)
 {
   struct hwi_words *odd = &lane->fresh_odd;
@@ -69,10 +71,10 @@ static bool add_fresh_odd(struct hwi_lane *lane, const struct hwi_walk *walk)
 
 /* Takes a step that is not plain, or whose row must be found first, from the frame that was just begun. */
 static __attribute__((noinline)) enum hwi_walk_end step_specially(struct hwi_lane *lane, struct hwi_walk *walk,
-                                                                  struct hwi_place *at)
+                                                                  struct hwi_position *at)
 {
   struct hwi_walked_frame *frame = &lane->fresh[walk->fresh_count - 1];
-  struct hwi_row_of row = hwi_row_cache_find(lane, at->pc, at->exact);
+  struct hwi_cached_row row = hwi_row_cache_find(lane, at->pc, at->exact);
   frame->node = row.module;
   frame->pc = at->pc + at->exact; /* so that the byte before it is in the instruction, as with return addresses */
   enum hwi_walk_end end = hwi_step_outward(walk, row, frame, at);
@@ -83,7 +85,7 @@ static __attribute__((noinline)) enum hwi_walk_end step_specially(struct hwi_lan
 
 /* The cached frame met - 1 has the place's sp. Returns whether it is at this place, and all cached frames outward of it
  * are unchanged. */
-static inline bool is_met(struct hwi_lane *lane, struct hwi_walk *walk, uint32_t met, const struct hwi_place *at)
+static inline bool is_met(struct hwi_lane *lane, struct hwi_walk *walk, uint32_t met, const struct hwi_position *at)
 {
   struct hwi_walked_frame *frame = &lane->cached.frames[met - 1];
   walk->met = met;
@@ -96,7 +98,7 @@ static inline bool is_met(struct hwi_lane *lane, struct hwi_walk *walk, uint32_t
 
 /* Takes plain steps, as long as their rows are cached and no cached frame is met. The frame of the last step is begun,
  * but not completed. Most of the time is spent here: all values that change from frame to frame are in registers. */
-static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_walk *walk, struct hwi_place *to)
+static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_walk *walk, struct hwi_position *to)
 {
   static const struct hwi_row_slot no_slot; /* used if there is no table yet */
   const struct hwi_row_slot *slots = lane->rows.slots ? lane->rows.slots : &no_slot;
@@ -106,7 +108,7 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
                                 *next = cached + walk->met; /* after the one that may be met */
   struct hwi_walked_frame *frame = lane->fresh + walk->fresh_count, *stop = lane->fresh + lane->fresh_room;
   enum hwi_walk_end end = HWI_WALK_GOES_ON;
-  struct hwi_place at = *to;
+  struct hwi_position at = *to;
   for (;; frame++) {
     while (next > cached && next[-1].sp < at.sp)
       next--;
@@ -164,7 +166,7 @@ static void trust_only_the_stack(struct hwi_lane *lane, struct hwi_walk *walk, u
 
 enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk)
 {
-  struct hwi_place at = {caller->pc, caller->sp, caller->bp, false};
+  struct hwi_position at = {caller->pc, caller->sp, caller->bp, false};
   uintptr_t high_before = lane->range.high;
   walk->range = &lane->range;
   walk->is_cacheable = true;
@@ -240,9 +242,9 @@ static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *calle
   return true;
 }
 
-/* Called when `walk` ended as HWI_WALK_MET. Walks the stack again without the cached stack, and under HEAPWRIGHT_CHECK a
- * third time with the CFI interpreter instead of rows. Counts the audit and any difference. Returns false if the walks
- * differ. Does not change `walk` and the fresh frames. */
+/* Called when `walk` ended as HWI_WALK_MET. Walks the stack again without the cached stack, and under HEAPWRIGHT_CHECK
+ * a third time with the CFI interpreter instead of rows. Counts the audit and any difference. Returns false if the
+ * walks differ. Does not change `walk` and the fresh frames. */
 static bool is_splice_right(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk)
 {
   if (!walk->met)
@@ -304,8 +306,8 @@ static void complete_nodes(struct hwi_lane *lane, uint32_t base)
     frames[i].node = hwi_row_cache_node(lane, i ? frames[i - 1].node : 0, frames[i].pc, HW_ENTRY_NONE);
 }
 
-/* Handles rare stacks: too deep, not to be cached, or without memory to keep them. `base` cached frames are part of the
- * stack. */
+/* Returns the node of a stack that is too deep, must not be cached, or could not be cached for lack of memory. `base`
+ * cached frames are part of the stack. */
 static uint32_t walk_unusual(struct hwi_lane *lane, const struct hwi_walk *walk, uint32_t base, uint8_t entry)
 {
   const struct hwi_cached_stack *cached = &lane->cached;
@@ -345,7 +347,7 @@ static void walk_to_cached(struct hwi_lane *lane, const struct hwi_caller *calle
                            struct hwi_walk *walk)
 {
   const struct hwi_cached_stack *cached = &lane->cached;
-  hwi_stack_cache_settle(lane, &unchanged);
+  hwi_stack_cache_copy_end(lane, &unchanged);
   if (unchanged.count && !unchanged.is_exact) /* some frames are verified: verify the others as well */
     unchanged.count = hwi_cached_stack_unchanged(cached, unchanged.count, cached->frame_count);
   walk->is_checked = unchanged.count || unchanged.is_exact;
@@ -384,7 +386,7 @@ static uint32_t node_of_walked(struct hwi_lane *lane, const struct hwi_walk *wal
   return node;
 }
 
-uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, struct hwi_unchanged unchanged)
+uint32_t hwi_walk_slow(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, struct hwi_unchanged unchanged)
 {
   struct hwi_walk walk;
   walk.is_audited = false;
@@ -406,10 +408,10 @@ uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8
   struct hwi_walk walk;
   walk.is_audited = true;
   struct hwi_unchanged unchanged = {0};
-  lane->until_audit = hwi_session.options.check ? 0 : AUDIT_EVERY - 1;
+  lane->walks_until_audit = hwi_session.options.check ? 0 : AUDIT_EVERY - 1;
   if (!hwi_range_enter(&lane->range, caller.sp))
     hwi_walk_forget(lane);
-  else if (!hwi_walk_again(lane, caller, entry, &unchanged))
+  else if (!hwi_walk_known(lane, caller, entry, &unchanged))
     hwi_stack_cache_take_other(lane, caller, entry, &unchanged); /* any result is compared */
   walk_to_cached(lane, &caller, unchanged, &walk);
   return node_of_walked(lane, &walk, entry);

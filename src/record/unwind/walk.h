@@ -14,19 +14,19 @@
  * stack. Never faults, whatever the stack contains; async-signal-safe. */
 uint32_t hwi_walk(struct hwi_lane *lane, const struct hwi_caller *caller, uint8_t entry);
 
-/* The same; the case of a stack that was seen before is inlined into the caller. */
+/* Does the same. The code for stacks that were seen before is inlined into the caller. */
 static inline __attribute__((always_inline)) uint32_t hwi_walk_quickly(struct hwi_lane *lane, struct hwi_caller caller,
                                                                        uint8_t entry);
 
-/* Forgets the cached stack: it must not be spliced with any more. */
+/* Forgets the cached stack: the next walk starts without it. */
 void hwi_walk_forget(struct hwi_lane *lane);
 
 /* --- stacks that were seen before, in full: the hot path --- */
 
-/* Returns the node of a stack that hwi_walk_again did not find; `unchanged`: see cached_stack.h. */
-uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, struct hwi_unchanged unchanged);
+/* Returns the node of a stack that hwi_walk_known did not find; `unchanged`: see cached_stack.h. */
+uint32_t hwi_walk_slow(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, struct hwi_unchanged unchanged);
 
-/* Returns the node of a stack whose splice is compared with full walks. */
+/* Returns the node of a stack, and compares its splice with full walks (an audit). */
 uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry);
 
 /* Returns the node if the stack is the same as the previous one (a loop that allocates), else 0. A cached frame with
@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) uint32_t hwi_walk_same(struct hwi_l
 
 /* Returns the node of a stack that was seen before, or 0 if it was not, or was forgotten. Updates *unchanged (see
  * cached_stack.h). */
-static inline __attribute__((always_inline)) uint32_t hwi_walk_again(struct hwi_lane *lane, struct hwi_caller caller,
+static inline __attribute__((always_inline)) uint32_t hwi_walk_known(struct hwi_lane *lane, struct hwi_caller caller,
                                                                      uint8_t entry, struct hwi_unchanged *unchanged)
 {
   uint32_t node = hwi_walk_same(lane, caller, entry, unchanged);
@@ -60,11 +60,11 @@ static inline __attribute__((always_inline)) uint32_t hwi_walk_again(struct hwi_
 static inline __attribute__((always_inline)) uint32_t hwi_walk_quickly(struct hwi_lane *lane, struct hwi_caller caller,
                                                                        uint8_t entry)
 {
-  if (__builtin_expect(--lane->until_audit < 0, 0))
+  if (__builtin_expect(--lane->walks_until_audit < 0, 0))
     return hwi_walk_audited(lane, caller, entry);
   struct hwi_unchanged unchanged = {0};
-  uint32_t node = hwi_walk_again(lane, caller, entry, &unchanged);
-  return __builtin_expect(node != 0, 1) ? node : hwi_walk_anew(lane, caller, entry, unchanged);
+  uint32_t node = hwi_walk_known(lane, caller, entry, &unchanged);
+  return __builtin_expect(node != 0, 1) ? node : hwi_walk_slow(lane, caller, entry, unchanged);
 }
 
 #endif

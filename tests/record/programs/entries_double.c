@@ -56,11 +56,11 @@ __thread struct hwi_thread_stream *hwi_stream_self;
   {                                   \
     _exit(98);                        \
   }
-NOT_CALLED(uint32_t, hwi_walk_anew, struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry,
+NOT_CALLED(uint32_t, hwi_walk_slow, struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry,
            struct hwi_unchanged unchanged)
 NOT_CALLED(uint32_t, hwi_walk_audited, struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry)
-NOT_CALLED(void, hwi_stack_cache_settle, struct hwi_lane *lane, struct hwi_unchanged *unchanged)
-NOT_CALLED(bool, hwi_stack_cache_find_out, const struct hwi_cached_stack *cached, uint32_t base,
+NOT_CALLED(void, hwi_stack_cache_copy_end, struct hwi_lane *lane, struct hwi_unchanged *unchanged)
+NOT_CALLED(bool, hwi_stack_cache_verify_stem, const struct hwi_cached_stack *cached, uint32_t base,
            struct hwi_unchanged *unchanged)
 NOT_CALLED(uint32_t, hwi_cached_stack_bps_unchanged, const struct hwi_cached_stack *cached, uint32_t first,
            uint32_t end)
