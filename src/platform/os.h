@@ -172,14 +172,14 @@ bool hwi_os_find_module(uintptr_t address, struct hwi_os_module *module);
  * while the module is loaded. Takes the loader's lock. */
 const char *hwi_os_module_path(bool (*is_one)(const char *path));
 
-/* Return what the dynamic loader's search for `name` finds before this library in its search order, or after it; NULL
- * if nothing. Both read the tables of the modules and take no lock: use them only before the program loads and unloads
- * modules. */
-const void *hwi_os_symbol_ahead(const char *name);
-const void *hwi_os_symbol_behind(const char *name);
+/* Return the address of the symbol `name` that the dynamic loader's search finds before this library in its search
+ * order, or after it, or NULL if there is none. Both read the tables of the modules and take no lock: use them only
+ * before the program loads and unloads modules. */
+const void *hwi_os_symbol_before(const char *name);
+const void *hwi_os_symbol_after(const char *name);
 
-/* Returns what the code at `address` would find: in its own module, in that module's dependencies, else anywhere. Takes
- * the loader's lock. */
+/* Returns the address of the symbol `name` that the code at `address` would find: in its own module, in that module's
+ * dependencies, or else anywhere. Returns NULL if there is none. Takes the loader's lock. */
 const void *hwi_os_symbol_seen_from(uintptr_t address, const char *name);
 
 /* Returns whether this is the libc that the recorder was made for. If not, only the functions of this paragraph may be

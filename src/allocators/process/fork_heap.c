@@ -101,7 +101,7 @@ struct notes {
 static struct notes first_notes;
 
 /* Returns the next group of notes, which is made if needed. Returns NULL if there is no memory. */
-static struct notes *notes_behind(struct notes *notes)
+static struct notes *next_notes(struct notes *notes)
 {
   struct notes *next = __atomic_load_n(&notes->next, __ATOMIC_ACQUIRE), *made;
   if (next || !(made = hwi_os_map(sizeof *made)))
@@ -115,7 +115,7 @@ static struct notes *notes_behind(struct notes *notes)
 bool hwi_fork_heap_defer(void *block)
 {
   size_t i;
-  for (struct notes *notes = &first_notes; notes; notes = notes_behind(notes))
+  for (struct notes *notes = &first_notes; notes; notes = next_notes(notes))
     while ((i = __atomic_fetch_add(&notes->cursor, 1, __ATOMIC_RELAXED)) < SLOTS) {
       void *none = NULL;
       if (__atomic_compare_exchange_n(&notes->slots[i], &none, block, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))

@@ -301,7 +301,8 @@ static void note_piece(uintptr_t start, uintptr_t end)
   }
 }
 
-/* This line is known to heaphook's users. The first one also states that touching may take long, and how to avoid it. */
+/* This line is known to heaphook's users. The first one also states that touching may take long, and how to avoid
+ * it. */
 static void print_growth(size_t piece)
 {
   bool is_touched = settings.touches_growth && !growth_count;

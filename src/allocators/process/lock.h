@@ -56,7 +56,8 @@ __attribute__((noinline, cold)) bool hwi_lock_wait(struct hwi_lock *lock);
 __attribute__((noinline, cold)) void hwi_lock_wait_always(struct hwi_lock *lock);
 __attribute__((noinline, cold)) void hwi_lock_hand_on(struct hwi_lock *lock);
 
-/* Returns false, and does nothing, if the lock has to be waited for, or if the thread does not know its tid yet. */
+/* Takes the lock if it is free. Returns false, and does nothing, if the thread would have to wait, or does not know its
+ * tid yet. */
 static inline bool hwi_lock_try_take(struct hwi_lock *lock)
 {
   uint32_t free = hwi_lock_words.free, mine = hwi_lock_words.mine;
@@ -64,7 +65,7 @@ static inline bool hwi_lock_try_take(struct hwi_lock *lock)
       __atomic_compare_exchange_n(&lock->word, &free, mine, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED), 1);
 }
 
-/* Returns false, and does nothing, if other threads wait for the lock. */
+/* Releases the lock. Returns false, and does nothing, if other threads wait for it. */
 static inline bool hwi_lock_try_give(struct hwi_lock *lock)
 {
   uint32_t mine = hwi_lock_words.mine;
@@ -104,7 +105,7 @@ static inline enum hwi_lock_result hwi_lock_enter(struct hwi_lock *lock)
   return hwi_lock_try_take(lock) || hwi_lock_wait(lock) ? HWI_LOCK_TAKEN : HWI_LOCK_CLOSED;
 }
 
-/* The same, but never returns HWI_LOCK_CLOSED: waits for the end of the fork. */
+/* Enters the lock; if a fork has closed it, waits for the end of the fork. Never returns HWI_LOCK_CLOSED. */
 static inline enum hwi_lock_result hwi_lock_enter_always(struct hwi_lock *lock)
 {
   if (hwi_lock_is_alone())
@@ -133,7 +134,7 @@ void hwi_lock_close(struct hwi_lock *outer, struct hwi_lock *inner);
 /* To be called after the fork, in the parent and in the child. */
 void hwi_lock_open(struct hwi_lock *outer, struct hwi_lock *inner);
 
-/* If it returns false, threads that come to a lock can take it. */
+/* Returns whether the locks are closed: threads that need one then work without it. */
 bool hwi_lock_is_closed(void);
 
 /* To be called in the child of a fork, whose only thread has a new tid. Locks that the thread had are changed to the

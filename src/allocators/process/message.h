@@ -12,7 +12,7 @@ struct hwi_message {
   char text[4608]; /* enough for a path */
 };
 
-/* Every line begins with "heapwright: ". */
+/* These functions begin a line with "heapwright: ", add to it, and write it to stderr. */
 void hwi_message_begin(struct hwi_message *line);
 void hwi_message_text(struct hwi_message *line, const char *text);
 void hwi_message_number(struct hwi_message *line, uint64_t number);

@@ -113,35 +113,35 @@ static enum definer definer_of(hwi_function *const next[], enum hw_entry entry)
   return is_runtime(module.path) ? DEFINED_BY_RUNTIME : DEFINED_ELSEWHERE;
 }
 
-static enum hwi_operator_mode mode_of(hwi_function *const next[], enum hw_entry entry, bool operators_ahead,
-                                      bool malloc_ahead)
+static enum hwi_operator_mode mode_of(hwi_function *const next[], enum hw_entry entry, bool operators_before,
+                                      bool malloc_before)
 {
   enum definer definer = definer_of(next, entry);
   if (definer == DEFINED_NOWHERE)
     return HWI_OPERATOR_OWN;
-  if (operators_ahead)
+  if (operators_before)
     return HWI_OPERATOR_ASIDE;
   if (definer == DEFINED_ELSEWHERE)
     return HWI_OPERATOR_FOREIGN;
   if (definer == DEFINED_WITH_MALLOC)
     return HWI_OPERATOR_OWN;
-  if (malloc_ahead) /* the runtime's operator calls the program's malloc, which we do not see */
+  if (malloc_before) /* the runtime's operator calls the program's malloc, which we do not see */
     return entry == base_of(entry) ? HWI_OPERATOR_FOREIGN : HWI_OPERATOR_ASIDE;
   return definer_of(next, base_of(entry)) == DEFINED_ELSEWHERE ? HWI_OPERATOR_ASIDE : HWI_OPERATOR_OWN;
 }
 
-static bool is_ahead(enum hw_entry entry)
+static bool is_defined_before(enum hw_entry entry)
 {
-  return hwi_os_symbol_ahead(hwi_real_symbol(entry));
+  return hwi_os_symbol_before(hwi_real_symbol(entry));
 }
 
 void hwi_operators_plan(hwi_function *const next[])
 {
-  bool malloc_ahead = is_ahead(HW_ENTRY_MALLOC), operators_ahead = false, some_hold = false;
+  bool malloc_before = is_defined_before(HW_ENTRY_MALLOC), operators_before = false, some_hold = false;
   for (int entry = HW_ENTRY_NEW; entry < HW_ENTRY_COUNT; entry++)
-    operators_ahead |= next[entry] && is_ahead(entry);
+    operators_before |= next[entry] && is_defined_before(entry);
   for (int entry = HW_ENTRY_NEW; entry < HW_ENTRY_COUNT; entry++) {
-    hwi_operator_modes[entry] = mode_of(next, entry, operators_ahead, malloc_ahead);
+    hwi_operator_modes[entry] = mode_of(next, entry, operators_before, malloc_before);
     some_hold |= hwi_operator_modes[entry] == HWI_OPERATOR_FOREIGN;
   }
   hwi_operators_hold = some_hold;

@@ -57,8 +57,8 @@ struct hwi_delete_call {
 /* Runs an operator delete whose mode is not own, and reports the free. */
 void hwi_operator_delete(const struct hwi_delete_call *call);
 
-/* Return whether the foreign operator that is running on this thread made this call for its own block, so that it must
- * not be reported again. */
+/* Return whether the foreign operator that is running on this thread made this allocation or free for its own block, so
+ * that the call must not be reported again. */
 bool hwi_operator_holds_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, void *block);
 bool hwi_operator_holds_free(uintptr_t caller_pc, void *block);
 

@@ -104,7 +104,7 @@ static bool take_out_of_preload(char **variables)
 bool hwi_sanitizers_leave(void)
 {
   struct texts arguments = {0}, variables = {0};
-  if (!hwi_os_symbol_behind(runtime_mark) && !hwi_os_symbol_ahead(runtime_mark))
+  if (!hwi_os_symbol_after(runtime_mark) && !hwi_os_symbol_before(runtime_mark))
     return false;
   if (read_texts(&arguments, hwi_os_command_line) && read_texts(&variables, hwi_os_environment) &&
       take_out_of_preload(variables.list))
