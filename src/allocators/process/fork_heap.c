@@ -1,5 +1,5 @@
-/* aside.c - malloc and free while a fork has closed the pool */
-#include "allocators/process/aside.h"
+/* fork_heap.c - malloc and free while a fork has closed the pool */
+#include "allocators/process/fork_heap.h"
 
 #include "platform/os.h"
 #include "platform/os_heap.h"
@@ -18,14 +18,14 @@ enum { HEAD_BYTES = sizeof(struct head), MOST_TRIES = 16 };
 
 #define SEAL ((uintptr_t)0x9e3779b97f4a7c15u)
 
-uintptr_t hwi_aside_start;
+uintptr_t hwi_fork_heap_start;
 static uintptr_t next_off; /* offset of the next mapping; wraps around */
 
-void hwi_aside_begin(uintptr_t pool)
+void hwi_fork_heap_begin(uintptr_t pool)
 {
-  uintptr_t below = (uintptr_t)1 << HWI_ASIDE_BELOW_BITS;
+  uintptr_t below = (uintptr_t)1 << HWI_FORK_HEAP_BELOW_BITS;
   uintptr_t start = pool > 2 * below ? pool - below : pool + below;
-  hwi_aside_start = start & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1);
+  hwi_fork_heap_start = start & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1);
 }
 
 static struct head *head_of(const void *block)
@@ -36,14 +36,14 @@ static struct head *head_of(const void *block)
 /* Returns address space that no other thread has been given, or not recently. Returns 0 if there is not enough. */
 static uintptr_t claim(size_t bytes, size_t align)
 {
-  uintptr_t room = (uintptr_t)1 << HWI_ASIDE_BYTES_BITS;
+  uintptr_t room = (uintptr_t)1 << HWI_FORK_HEAP_BYTES_BITS;
   if (bytes > room / MOST_TRIES || align > room / MOST_TRIES)
     return 0;
   uintptr_t off = __atomic_fetch_add(&next_off, bytes + align, __ATOMIC_RELAXED) % (room - bytes - align);
-  return (hwi_aside_start + off + align - 1) & ~(uintptr_t)(align - 1);
+  return (hwi_fork_heap_start + off + align - 1) & ~(uintptr_t)(align - 1);
 }
 
-void *hwi_aside_alloc(size_t bytes, size_t align)
+void *hwi_fork_heap_alloc(size_t bytes, size_t align)
 {
   size_t off = align > HEAD_BYTES ? align : HEAD_BYTES, total;
   if (__builtin_add_overflow(bytes, off + HWI_OS_PAGE_BYTES - 1, &total))
@@ -70,7 +70,7 @@ static bool is_block(const void *block)
          head_of(block)->seal == ((uintptr_t)block ^ SEAL);
 }
 
-size_t hwi_aside_usable_bytes(const void *block)
+size_t hwi_fork_heap_usable_bytes(const void *block)
 {
   if (!is_block(block))
     return 0;
@@ -78,7 +78,7 @@ size_t hwi_aside_usable_bytes(const void *block)
   return head->start + head->mapped_bytes - (uintptr_t)block;
 }
 
-bool hwi_aside_free(void *block)
+bool hwi_fork_heap_free(void *block)
 {
   if (!is_block(block))
     return false;
@@ -89,7 +89,7 @@ bool hwi_aside_free(void *block)
 
 /* --- blocks to be freed later --- */
 
-/* Slots are taken and cleared one by one with an atomic operation each; `cursor` only says where to look first. */
+/* Slots are taken and cleared one by one with an atomic operation each; `cursor` is only the place to look first. */
 enum { SLOTS = 510 };
 
 struct notes {
@@ -101,7 +101,7 @@ struct notes {
 static struct notes first_notes;
 
 /* Returns the next group of notes, which is made if needed. Returns NULL if there is no memory. */
-static struct notes *notes_behind(struct notes *notes)
+static struct notes *next_notes(struct notes *notes)
 {
   struct notes *next = __atomic_load_n(&notes->next, __ATOMIC_ACQUIRE), *made;
   if (next || !(made = hwi_os_map(sizeof *made)))
@@ -112,10 +112,10 @@ static struct notes *notes_behind(struct notes *notes)
   return next;
 }
 
-bool hwi_aside_defer(void *block)
+bool hwi_fork_heap_defer(void *block)
 {
   size_t i;
-  for (struct notes *notes = &first_notes; notes; notes = notes_behind(notes))
+  for (struct notes *notes = &first_notes; notes; notes = next_notes(notes))
     while ((i = __atomic_fetch_add(&notes->cursor, 1, __ATOMIC_RELAXED)) < SLOTS) {
       void *none = NULL;
       if (__atomic_compare_exchange_n(&notes->slots[i], &none, block, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
@@ -124,7 +124,7 @@ bool hwi_aside_defer(void *block)
   return false;
 }
 
-void hwi_aside_settle(void (*give_back)(void *block))
+void hwi_fork_heap_settle(void (*give_back)(void *block))
 {
   for (struct notes *notes = &first_notes; notes; notes = __atomic_load_n(&notes->next, __ATOMIC_ACQUIRE)) {
     if (__atomic_load_n(&notes->cursor, __ATOMIC_RELAXED))

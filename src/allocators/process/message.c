@@ -1,5 +1,5 @@
-/* say.c - messages of the heap of a process on stderr: lines and stacks, without malloc or stdio */
-#include "allocators/process/say.h"
+/* message.c - messages of the heap of a process on stderr: lines and stacks, without malloc or stdio */
+#include "allocators/process/message.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { MOST_FRAMES = 64, DECIMAL = 10, HEXADECIMAL = 16, MOST_DIGITS = 20 };
 
-static void add(struct hwi_saying *line, const char *text, size_t bytes)
+static void add(struct hwi_message *line, const char *text, size_t bytes)
 {
   size_t room = sizeof line->text - 1 - line->bytes; /* reserves one for the newline */
   if (bytes > room)
@@ -18,18 +18,18 @@ static void add(struct hwi_saying *line, const char *text, size_t bytes)
   line->bytes += bytes;
 }
 
-void hwi_say_text(struct hwi_saying *line, const char *text)
+void hwi_message_text(struct hwi_message *line, const char *text)
 {
   add(line, text, strlen(text));
 }
 
-void hwi_say_begin(struct hwi_saying *line)
+void hwi_message_begin(struct hwi_message *line)
 {
   line->bytes = 0;
-  hwi_say_text(line, "heapwright: ");
+  hwi_message_text(line, "heapwright: ");
 }
 
-static void add_number(struct hwi_saying *line, uint64_t number, unsigned base)
+static void add_number(struct hwi_message *line, uint64_t number, unsigned base)
 {
   char digits[MOST_DIGITS];
   size_t at = MOST_DIGITS;
@@ -39,48 +39,48 @@ static void add_number(struct hwi_saying *line, uint64_t number, unsigned base)
   add(line, digits + at, MOST_DIGITS - at);
 }
 
-void hwi_say_number(struct hwi_saying *line, uint64_t number)
+void hwi_message_number(struct hwi_message *line, uint64_t number)
 {
   add_number(line, number, DECIMAL);
 }
 
-void hwi_say_address(struct hwi_saying *line, uintptr_t address)
+void hwi_message_address(struct hwi_message *line, uintptr_t address)
 {
-  hwi_say_text(line, "0x");
+  hwi_message_text(line, "0x");
   add_number(line, address, HEXADECIMAL);
 }
 
-void hwi_say_print(struct hwi_saying *line)
+void hwi_message_print(struct hwi_message *line)
 {
   line->text[line->bytes++] = '\n';
   hwi_os_print_error(line->text, line->bytes);
 }
 
 /* The loader has no name for the program itself. */
-static void add_path(struct hwi_saying *line, const struct hwi_os_module *module)
+static void add_path(struct hwi_message *line, const struct hwi_os_module *module)
 {
   char path[HWI_OS_PATH_BYTES];
   long bytes = 0;
   if (module->path && *module->path)
-    hwi_say_text(line, module->path);
+    hwi_message_text(line, module->path);
   else if ((bytes = hwi_os_executable_path(path, sizeof path)) > 0)
     add(line, path, (size_t)bytes);
 }
 
-static void add_place(struct hwi_saying *line, uintptr_t pc, const struct hwi_os_module *module)
+static void add_place(struct hwi_message *line, uintptr_t pc, const struct hwi_os_module *module)
 {
   uintptr_t start;
   const char *function = hwi_os_function_name(pc, &start);
-  hwi_say_text(line, function ? function : "?");
+  hwi_message_text(line, function ? function : "?");
   if (function) {
-    hwi_say_text(line, "+");
-    hwi_say_address(line, pc - start);
+    hwi_message_text(line, "+");
+    hwi_message_address(line, pc - start);
   }
-  hwi_say_text(line, " (");
+  hwi_message_text(line, " (");
   add_path(line, module);
-  hwi_say_text(line, "+");
-  hwi_say_address(line, pc - module->bias);
-  hwi_say_text(line, ")");
+  hwi_message_text(line, "+");
+  hwi_message_address(line, pc - module->bias);
+  hwi_message_text(line, ")");
 }
 
 struct stack {
@@ -88,30 +88,30 @@ struct stack {
   unsigned count;
 };
 
-static bool say_frame(void *context, uintptr_t pc)
+static bool print_frame(void *context, uintptr_t pc)
 {
   struct stack *stack = context;
   struct hwi_os_module module = {0};
-  struct hwi_saying line;
+  struct hwi_message line;
   bool is_known = hwi_os_find_module(pc - 1, &module);
   if (is_known && module.start == stack->own_start && !stack->count)
     return true;
-  hwi_say_begin(&line);
-  hwi_say_text(&line, "  #");
-  hwi_say_number(&line, stack->count);
-  hwi_say_text(&line, " ");
-  hwi_say_address(&line, pc);
-  hwi_say_text(&line, " ");
+  hwi_message_begin(&line);
+  hwi_message_text(&line, "  #");
+  hwi_message_number(&line, stack->count);
+  hwi_message_text(&line, " ");
+  hwi_message_address(&line, pc);
+  hwi_message_text(&line, " ");
   if (is_known)
     add_place(&line, pc - 1, &module); /* a return address may be the start of the next function */
-  hwi_say_print(&line);
+  hwi_message_print(&line);
   return ++stack->count < MOST_FRAMES;
 }
 
-void hwi_say_stack(void)
+void hwi_message_stack(void)
 {
   struct hwi_os_module own = {0};
-  hwi_os_find_module((uintptr_t)&hwi_say_stack, &own);
+  hwi_os_find_module((uintptr_t)&hwi_message_stack, &own);
   struct stack stack = {own.start, 0};
-  hwi_os_each_frame(say_frame, &stack);
+  hwi_os_each_frame(print_frame, &stack);
 }

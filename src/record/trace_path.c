@@ -1,9 +1,9 @@
-/* place.c - the path of an image's trace
+/* trace_path.c - the path of an image's trace
  *
  * Paths are built in static buffers, because the thread's stack may be almost used up. Only one thread at a time starts
  * a session.
  */
-#include "record/place.h"
+#include "record/trace_path.h"
 
 #include <errno.h>
 #include <string.h>
@@ -91,13 +91,13 @@ static void expand(struct text *text, const char *pattern)
   }
 }
 
-bool hwi_place_is_wanted(void)
+bool hwi_trace_path_is_wanted(void)
 {
   const char *pattern = hwi_session.options.only_process, *command = command_name(); /* stored from here on */
   return !pattern[0] || hwi_options_match(pattern, command) || hwi_options_match(pattern, executable_name());
 }
 
-void hwi_place_followers(bool *next, bool *children)
+void hwi_trace_path_followers(bool *next, bool *children)
 {
   const struct hwi_options *options = &hwi_session.options;
   const char *pattern = options->output;
@@ -160,7 +160,7 @@ static enum owner owner_of(const char *path, struct hw_trace_header *found)
 }
 
 /* Creates a trace in NAME.children/, with the first name that is free. */
-bool hwi_place_open_child(struct hwi_writer *writer, struct hw_trace_header *header)
+bool hwi_trace_path_open_child(struct hwi_writer *writer, struct hw_trace_header *header)
 {
   static char path[HWI_OS_PATH_BYTES];
   struct text text = {path, 0, sizeof path, false};
@@ -216,7 +216,7 @@ static bool open_name(struct hwi_writer *writer, struct hw_trace_header *header,
     if (!hwi_session.options.children && found.pid != hwi_os_pid())
       return false;
     memcpy(header->run_id, found.run_id, HW_ID_BYTES);
-    return hwi_place_open_child(writer, header);
+    return hwi_trace_path_open_child(writer, header);
   }
   return false;
 }
@@ -296,7 +296,7 @@ static void leave_link(enum place first, enum place end, const char *reason)
   }
 }
 
-bool hwi_place_open_first(struct hwi_writer *writer, struct hw_trace_header *header)
+bool hwi_trace_path_open_first(struct hwi_writer *writer, struct hw_trace_header *header)
 {
   const struct hwi_options *options = &hwi_session.options;
   if (options->has_run_id)

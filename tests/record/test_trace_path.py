@@ -1,4 +1,4 @@
-"""test_place.py - where a trace goes when only the library is preloaded and no output is named
+"""test_trace_path.py - where a trace goes when only the library is preloaded and no output is named
 
 Breaks if a program leaves no trace in a folder that it may not write to, or if folders are created that must not be.
 """
