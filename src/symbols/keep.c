@@ -1,7 +1,4 @@
-/* keep.c - copies the files with a module's symbols
- *
- * If the file system supports it, the copy shares the blocks of the original (copy_file_range), and takes no space.
- */
+/* keep.c - copies the files with a module's symbols */
 #define _GNU_SOURCE
 #include "symbols/keep.h"
 
@@ -13,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "platform/os_tools.h"
 #include "symbols/debug_file.h"
 #include "symbols/module_file.h"
 #include "symbols/paths.h"
@@ -62,39 +60,13 @@ char *hwi_kept_file_place(const char *folder, const uint8_t *build_id, size_t by
   return NULL;
 }
 
-/* Copies the rest of `from`, by copy_file_range if both file systems support it, otherwise by read and write. */
-static bool copy_bytes(int from, int to, uint64_t *copied)
-{
-  enum { PIECE = 1 << 16, RANGE = 1 << 30 };
-  static char buffer[PIECE];
-  for (ssize_t got; (got = copy_file_range(from, NULL, to, NULL, RANGE, 0)) != 0;) {
-    if (got < 0)
-      break;
-    *copied += (uint64_t)got;
-  }
-  for (ssize_t got; (got = read(from, buffer, sizeof buffer)) != 0;) { /* the rest, or all of it */
-    if (got < 0 && errno == EINTR)
-      continue;
-    for (ssize_t done = 0, put; done < got; done += put) {
-      put = write(to, buffer + done, (size_t)(got - done));
-      if (put < 0 && errno != EINTR)
-        return false;
-      put = put < 0 ? 0 : put;
-    }
-    if (got < 0)
-      return false;
-    *copied += (uint64_t)got;
-  }
-  return true;
-}
-
 static int copy(const char *source, const char *path, uint64_t *copied)
 {
   char *part = hwi_path_concat(path, ".XXXXXX", NULL);
   if (!part)
     return HW_ERR_MEMORY;
   int from = open(source, O_RDONLY | O_CLOEXEC), to = from >= 0 ? mkostemp(part, O_CLOEXEC) : -1;
-  bool done = to >= 0 && copy_bytes(from, to, copied) && fchmod(to, MODE_FILE) == 0;
+  bool done = to >= 0 && hwi_os_copy_rest(from, to, copied) && fchmod(to, MODE_FILE) == 0;
   int os_error = errno;
   if (to >= 0 && close(to) != 0 && done) {
     done = false;

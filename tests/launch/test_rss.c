@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "launch/target/process.h"
+#include "platform/os_tools.h"
 
 static const uint64_t ms = 1000000u, second = 1000000000u;
 enum { LOOK_MS = 5, SAMPLE_BYTES = sizeof(struct hw_tool_record) + sizeof(struct hw_rss_sample) };
@@ -70,7 +70,7 @@ static void test_of_this_image_alone(void **state)
   (void)state;
   struct sampled sampled;
   begin(&sampled);
-  uint64_t stack_start = hwi_process_stack_start((uint32_t)getpid()), peak_bytes = 0;
+  uint64_t stack_start = hwi_os_process_stack_start((uint32_t)getpid()), peak_bytes = 0;
   assert_int_not_equal(stack_start, 0);
   hwi_rss_sample(&sampled.rss, &sampled.drain, stack_start + 16, second);
   assert_int_equal(sample_count(&sampled), 0);

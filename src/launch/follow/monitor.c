@@ -15,8 +15,8 @@
 #include "base/base_name.h"
 #include "launch/follow/switch.h"
 #include "launch/pack/compact.h"
-#include "launch/target/process.h"
 #include "platform/arch.h"
+#include "platform/os_tools.h"
 #include "trace/anchor.h"
 #include "trace/grow.h"
 #include "trace/read/alive.h"
@@ -163,7 +163,7 @@ static bool is_written(const struct hwi_drain *drain)
  * each look; reading the mappings is not. */
 static bool is_image_there(struct hwi_watched *trace)
 {
-  uint64_t stack_start = trace->is_over ? 0 : hwi_process_stack_start(trace->drain.pid);
+  uint64_t stack_start = trace->is_over ? 0 : hwi_os_process_stack_start(trace->drain.pid);
   if (trace->is_over || (stack_start && stack_start == trace->stack_start))
     return !trace->is_over;
   trace->stack_start = stack_start;

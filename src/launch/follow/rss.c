@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "launch/target/preload.h"
-#include "launch/target/process.h"
+#include "platform/os_tools.h"
 
 static const uint64_t second_ns = 1000000000u, first_interval_ns = 20000000u;
 enum {
@@ -41,12 +41,18 @@ static uint64_t own_cpu_ns(void)
 static void look_at_maps(struct hwi_rss *rss, const struct hwi_drain *drain, uint64_t now_ns,
                          struct hw_rss_sample *sample)
 {
-  struct hwi_trace_file trace = {drain->path, drain->inode};
+  struct hwi_os_file trace = {drain->path, drain->inode};
+  struct hwi_os_memory_use use;
   uint64_t before_ns = own_cpu_ns(); /* CPU time, without the time that a busy machine makes it wait */
-  if (!hwi_process_mapped(drain->pid, &trace, HWI_RECORDER_NAME, sample))
+  if (!hwi_os_process_memory_use(drain->pid, &trace, HWI_RECORDER_NAME, &use))
     return;
-  rss->recorder_bytes = sample->recorder;
-  rss->stack_bytes = sample->stacks;
+  rss->recorder_bytes = use.recorder;
+  rss->stack_bytes = use.stacks;
+  sample->mapped = use.mapped;
+  sample->heap = use.heap;
+  sample->files = use.files;
+  sample->untouched = use.untouched;
+  sample->large = use.large;
   rss->next_maps_ns = now_ns + (own_cpu_ns() - before_ns) * COST_SHARE;
 }
 
@@ -73,24 +79,30 @@ static void append(struct hwi_rss *rss, struct hwi_drain *drain, uint64_t now_ns
 /* After an exec the process still exists, but has the memory of another image. */
 static bool is_of_image(const struct hwi_drain *drain, uint64_t stack_start)
 {
-  return !stack_start || hwi_process_stack_start(drain->pid) == stack_start;
+  return !stack_start || hwi_os_process_stack_start(drain->pid) == stack_start;
 }
 
 void hwi_rss_sample(struct hwi_rss *rss, struct hwi_drain *drain, uint64_t stack_start, uint64_t now_ns)
 {
-  struct hw_rss_sample sample = {0};
-  uint64_t peak_bytes = 0;
-  if (!hwi_process_memory(drain->pid, &sample, &peak_bytes))
+  struct hwi_os_resident resident;
+  if (!hwi_os_process_resident(drain->pid, &resident))
     return;
+  struct hw_rss_sample sample = {
+      .rss = resident.all,
+      .anonymous = resident.anonymous,
+      .file = resident.file,
+      .shmem = resident.shared,
+      .swap = resident.swapped,
+  };
   bool is_peak = sample.rss > rss->peak_bytes + rss->peak_bytes / PEAK_STEP;
   bool is_wanted = now_ns >= rss->next_ns || is_peak;
-  if (!is_wanted && peak_bytes <= rss->noted_peak_bytes)
+  if (!is_wanted && resident.peak <= rss->noted_peak_bytes)
     return;
   if (is_wanted && now_ns >= rss->next_maps_ns)
     look_at_maps(rss, drain, now_ns, &sample);
   if (!is_of_image(drain, stack_start))
     return;
-  hwi_rss_note_peak(rss, drain, peak_bytes);
+  hwi_rss_note_peak(rss, drain, resident.peak);
   if (is_wanted)
     append(rss, drain, now_ns, &sample);
 }

@@ -1,12 +1,13 @@
 /* threads.c - notes the names and scheduling of a recorded process's threads in its trace */
 #include "launch/follow/threads.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "launch/target/process.h"
+#include "platform/os_tools.h"
 #include "trace/grow.h"
 
 enum {
@@ -49,10 +50,10 @@ static void find_new(struct hwi_threads *threads, const struct hwi_drain *drain,
 static bool look_at(struct hwi_threads *threads, struct hwi_seen_thread *thread, struct hwi_drain *drain,
                     uint64_t now_ns)
 {
-  struct hw_thread_state state;
-  if (!hwi_process_thread(drain->pid, thread->tid, &state))
+  struct hw_thread_state state = {.number = thread->noted.number};
+  static_assert(sizeof state.name == HWI_OS_NAME_BYTES, "a trace holds a thread's whole name");
+  if (!hwi_os_process_thread(drain->pid, thread->tid, state.name, &state.policy, &state.priority))
     return false;
-  state.number = thread->noted.number;
   if (memcmp(&state, &thread->noted, sizeof state) != 0 && threads->noted < NOTED_MAX &&
       hwi_tool_log_append(&drain->log, HW_TOOL_THREAD, now_ns, &state, sizeof state) == 0) {
     thread->noted = state;

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -19,6 +18,7 @@
 
 #include "launch/target/preload.h"
 #include "launch/tool_log.h"
+#include "platform/os_tools.h"
 
 #define HELPER_NAME "heapwright-conform"
 
@@ -31,7 +31,7 @@ static _Noreturn void become(const char *path, const struct hwi_helper_run *run,
   for (int i = 0; i < ARGUMENTS_MAX && run->arguments[i]; i++)
     arguments[i + 1] = (char *)run->arguments[i];
   const struct rlimit no_core = {0, 0};
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  hwi_os_end_with_parent();
   setpgid(0, 0);
   setrlimit(RLIMIT_CORE, &no_core);
   int null = open("/dev/null", O_RDONLY);

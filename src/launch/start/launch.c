@@ -95,7 +95,7 @@ static int find_recorder(struct launch *launch, const char *command)
 static void warn_of_disk(const struct launch *launch)
 {
   enum { LITTLE_ROOM = 100 << 20, MB = 1000000 };
-  struct hwi_output_disk disk = hwi_output_disk(&launch->output);
+  struct hwi_os_disk disk = hwi_output_disk(&launch->output);
   if (disk.is_memory)
     launch->options->warn(
         "the trace is in memory (tmpfs, ramfs), which the program may need; use -o to put it elsewhere");

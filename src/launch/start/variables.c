@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "launch/output.h"
-#include "launch/target/process.h"
+#include "platform/os.h"
 #include "trace/grow.h"
 
 static void __attribute__((format(printf, 2, 3))) add(struct hwi_variables *variables, const char *format, ...)
@@ -72,10 +72,9 @@ void hwi_variables_init(struct hwi_variables *variables, const struct hwi_launch
   for (int i = 0; i < HW_ID_BYTES; i++)
     snprintf(id + 2 * (size_t)i, 3, "%02x", run_id[i]);
   add(variables, "LD_PRELOAD=%s%s%s", library, others ? ":" : "", others ? others : "");
-  bool is_over;
   add(variables, "HEAPWRIGHT_RUN=%s", id);
   add(variables, "HEAPWRIGHT_LAUNCHER=%ld.%llu", (long)getpid(),
-      (unsigned long long)hwi_process_start((uint32_t)getpid(), &is_over));
+      (unsigned long long)hwi_os_process_start((uint32_t)getpid()));
   variables->failed |= !pattern;
   if (pattern)
     add(variables, "HEAPWRIGHT_OUTPUT=%s", pattern);

@@ -1,8 +1,8 @@
-/* test_process.c - what smaps shows of a process that grows while it is read
+/* test_memory.c - what smaps shows of a process that grows while it is read
  *
  * Breaks if a heap that grows while smaps is read counts twice: RSS would be twice what the process ever had.
  */
-#include "launch/target/process.h"
+#include "platform/os_tools.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -13,8 +13,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-#include "launch/target/preload.h"
 
 enum { STEP_BYTES = 256 << 10, STEPS = 256, HEAP_BYTES = STEPS * STEP_BYTES, LOOKS = 1000 };
 
@@ -36,16 +34,16 @@ static void grow_and_shrink(void)
 static void test_what_grows_is_counted_once(void **state)
 {
   (void)state;
-  struct hwi_trace_file trace = {"none.hwt", 0};
-  struct hw_rss_sample at_first = {0}, sample = {0};
-  assert_true(hwi_process_mapped((uint32_t)getpid(), &trace, HWI_RECORDER_NAME, &at_first));
+  struct hwi_os_file trace = {"none.hwt", 0};
+  struct hwi_os_memory_use at_first = {0}, use = {0};
+  assert_true(hwi_os_process_memory_use((uint32_t)getpid(), &trace, "none.so", &at_first));
   pid_t pid = fork();
   if (pid == 0)
     grow_and_shrink();
   uint64_t most = 0;
   for (int i = 0; i < LOOKS || most < at_first.heap + HEAP_BYTES / 2; i++) { /* it may not have run yet */
-    assert_true(hwi_process_mapped((uint32_t)pid, &trace, HWI_RECORDER_NAME, &sample));
-    most = sample.heap > most ? sample.heap : most;
+    assert_true(hwi_os_process_memory_use((uint32_t)pid, &trace, "none.so", &use));
+    most = use.heap > most ? use.heap : most;
   }
   kill(pid, SIGKILL);
   waitpid(pid, NULL, 0);
