@@ -95,12 +95,12 @@ enum { HWI_OS_LARGE_BLOCK_BYTES = 128 << 10 }; /* from this size on glibc maps e
 
 /* The resident memory of all mappings by their purpose, in bytes. */
 struct hwi_os_memory_use {
-  uint64_t mapped;    /* the sum over all mappings */
-  uint64_t heap;      /* mappings from which allocators take memory */
-  uint64_t large;     /* part of heap: mappings each of which may be a large block, or a mapping that the program made */
-  uint64_t files;     /* code, data and other files, without the recorder's */
-  uint64_t stacks;    /* thread stacks, where known */
-  uint64_t recorder;  /* pages of the trace and of the recorder */
+  uint64_t mapped;   /* the sum over all mappings */
+  uint64_t heap;     /* mappings from which allocators take memory */
+  uint64_t large;    /* part of heap: mappings each of which may be a large block, or a mapping that the program made */
+  uint64_t files;    /* code, data and other files, without the recorder's */
+  uint64_t stacks;   /* thread stacks, where known */
+  uint64_t recorder; /* pages of the trace and of the recorder */
   uint64_t untouched; /* address space of large blocks that was never touched, so is not resident */
 };
 
@@ -113,9 +113,9 @@ bool hwi_os_process_memory_use(uint32_t pid, const struct hwi_os_file *trace, co
 
 #define HWI_OS_OWN_EXECUTABLE "/proc/self/exe" /* a symbolic link to the executable file of the calling process */
 
-unsigned hwi_os_processors(void);     /* those that the calling thread may run on; at least 1 */
-const char *hwi_os_platform(void);    /* what the dynamic loader puts for $PLATFORM; NULL: unknown */
-void hwi_os_end_with_parent(void);    /* from now on the calling process is killed when its parent ends */
+unsigned hwi_os_processors(void);      /* those that the calling thread may run on; at least 1 */
+const char *hwi_os_platform(void);     /* what the dynamic loader puts for $PLATFORM; NULL: unknown */
+void hwi_os_end_with_parent(void);     /* from now on the calling process is killed when its parent ends */
 void hwi_os_prefer_to_be_killed(void); /* if memory runs out, the calling process is killed before others */
 
 /* --- files --- */
