@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "export/decompressed.h"
-#include "launch/deferred.h"
+#include "launch/ending_signals.h"
 #include "launch/output.h"
-#include "launch/pack/unfinished.h"
 #include "symbols/keep.h"
 
 static const struct hwi_foreign_format *const formats[] = {&hwi_foreign_heaptrack, &hwi_foreign_interpreted,

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launch/follow/switch.h"
+#include "launch/tool_log.h"
 #include "platform/os_tools.h"
 #include "trace/read/alive.h"
 #include "trace/read/run.h"
@@ -99,7 +99,7 @@ static int act(const struct hwi_control_request *request, struct hwi_tool_log *l
     *changed = true;
     return hwi_tool_log_append(log, HW_TOOL_MARK, hwi_monotonic_ns(), request->text, (uint32_t)strlen(request->text));
   }
-  return hwi_switch_set(log, request->action == HWI_CONTROL_OFF ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD, changed);
+  return hwi_control_word_set(log, request->action == HWI_CONTROL_OFF ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD, changed);
 }
 
 static int act_on(const struct hwi_control_request *request, const char *path, struct hwi_controlled *controlled,

@@ -11,8 +11,8 @@ enum { HWI_PROC_LINE_BYTES = 8192 };
 /* Opens /proc/PID/NAME for reading; the caller closes it with fclose. Returns NULL if it cannot be opened. */
 FILE *hwi_proc_open(uint32_t pid, const char *name);
 
-/* Parses a line of maps or smaps, and replaces its newline by a NUL. Returns false if the line describes no mapping. The
- * mapping's name is a part of the line. */
+/* Parses a line of maps or smaps, and replaces its newline by a NUL. Returns false if the line describes no mapping.
+ * The mapping's name is a part of the line. */
 bool hwi_proc_parse_mapping(char *line, struct hwi_os_mapping *mapping);
 
 /* Reads a smaps file to its end: see hwi_os_process_memory_use. */

@@ -134,8 +134,8 @@ static DIR *open_tasks(uint32_t pid)
   return opendir(path);
 }
 
-/* Opens a file of the next thread in `tasks`; *tid is set to the thread. Returns NULL if it cannot be opened, and *tid is
- * 0 if there is no thread left. */
+/* Opens a file of the next thread in `tasks`; *tid is set to the thread. Returns NULL if it cannot be opened, and *tid
+ * is 0 if there is no thread left. */
 static FILE *open_next_task(uint32_t pid, DIR *tasks, const char *name, uint32_t *tid)
 {
   char file[TASK_FILE_BYTES];

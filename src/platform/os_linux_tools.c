@@ -119,8 +119,8 @@ bool hwi_os_copy_rest(int from, int to, uint64_t *copied)
   return true;
 }
 
-/* File systems with a journal commit the blocks of written data no later than blocks that are freed after it, and killing
- * processes removes nothing from the page cache. fdatasync would also write all other changed data. */
+/* File systems with a journal commit the blocks of written data no later than blocks that are freed after it, and
+ * killing processes removes nothing from the page cache. fdatasync would also write all other changed data. */
 bool hwi_os_write_out(int fd, uint64_t off, uint64_t bytes)
 {
   int flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;

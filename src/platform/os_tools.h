@@ -1,7 +1,7 @@
 /* os_tools.h - the interface to the kernel and the libc for the tools: other processes, the calling process, files
  *
- * Unlike the functions of os.h, these may call malloc and stdio, and set errno. A process may end at any moment, and may
- * be one that the caller must not examine: the results are then those for a process that does not exist.
+ * Unlike the functions of os.h, these may call malloc and stdio, and set errno. A process may end at any moment, and
+ * may be one that the caller must not examine: the results are then those for a process that does not exist.
  */
 #ifndef HWI_PLATFORM_OS_TOOLS_H
 #define HWI_PLATFORM_OS_TOOLS_H
@@ -136,12 +136,12 @@ int hwi_os_open_nameless(const char *folder, unsigned mode);
 /* Gives the open file without a name the name `path`, which must be unused. */
 bool hwi_os_give_name(int fd, const char *path);
 
-/* Copies the rest of `from` to `to`, and adds the number of bytes to *copied. The copy shares the blocks of the original
- * if the file system supports that. Returns false, with errno set, on failure. */
+/* Copies the rest of `from` to `to`, and adds the number of bytes to *copied. The copy shares the blocks of the
+ * original if the file system supports that. Returns false, with errno set, on failure. */
 bool hwi_os_copy_rest(int from, int to, uint64_t *copied);
 
-/* Waits until a range of the file cannot be lost before blocks are that are freed later. Returns false, with errno set, if
- * it could not be written. */
+/* Writes out a range of the file, so that a crash of the system cannot lose it and keep the effect of a later
+ * hwi_os_punch_hole. Returns false, with errno set, on failure. */
 bool hwi_os_write_out(int fd, uint64_t off, uint64_t bytes);
 
 /* Makes a range of the file a hole, if the file system supports holes. */

@@ -99,8 +99,8 @@ bool hwi_monitor_process_has_begun(const struct hwi_monitor_process *monitor_pro
   return atomic_load(&monitor_process->page->trace_count) > 0;
 }
 
-/* Waits for the monitor process, and passes on signals that end the remaining work: the traces then stay raw. Returns true if
- * all is done. */
+/* Waits for the monitor process, and passes on signals that end the remaining work: the traces then stay raw. Returns
+ * true if all is done. */
 static bool await(const struct hwi_monitor_process *monitor_process)
 {
   static const int ending[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};

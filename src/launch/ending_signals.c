@@ -1,14 +1,51 @@
-/* unfinished.c - a file that is removed if a signal ends the program before the file is complete */
-#include "launch/pack/unfinished.h"
+/* ending_signals.c - SIGHUP, SIGINT and SIGTERM end the program only when its files are whole */
+#include "launch/ending_signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 static const int ending_signals[] = {SIGHUP, SIGINT, SIGTERM};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
+
+/* --- deferred until a piece of work is complete --- */
+
+static struct sigaction earlier[ENDING_SIGNALS]; /* dispositions */
+static volatile sig_atomic_t asked;              /* the last signal noted; 0: none came */
+
+static void note_signal(int number)
+{
+  asked = number;
+}
+
+void hwi_deferred_begin(void)
+{
+  const struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART};
+  asked = 0;
+  for (int i = 0; i < ENDING_SIGNALS; i++) {
+    sigaction(ending_signals[i], NULL, &earlier[i]);
+    if (earlier[i].sa_handler != SIG_IGN)
+      sigaction(ending_signals[i], &action, NULL);
+  }
+}
+
+bool hwi_deferred_is_asked(void)
+{
+  return asked != 0;
+}
+
+void hwi_deferred_end(void)
+{
+  for (int i = 0; i < ENDING_SIGNALS; i++)
+    sigaction(ending_signals[i], &earlier[i], NULL);
+  if (asked != 0)
+    raise(asked);
+}
+
+/* --- an unfinished file is removed --- */
 
 static const char *volatile unfinished; /* NULL: none */
 

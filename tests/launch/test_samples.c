@@ -1,9 +1,9 @@
-/* test_rss.c - how often the resident set of a process is sampled, and to which image a sample belongs
+/* test_samples.c - how often the resident set of a process is sampled, and to which image a sample belongs
  *
  * Breaks if a run of less than a second has no curve of its resident set; if the curve of a run of a day fills its
  * trace; or if an image is reported to have held the memory of the program that replaced it by an exec.
  */
-#include "launch/follow/rss.h"
+#include "launch/follow/samples.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ enum { LOOK_MS = 5, SAMPLE_BYTES = sizeof(struct hw_tool_record) + sizeof(struct
 struct sampled {
   FILE *file;
   struct hwi_drain drain;
-  struct hwi_rss rss;
+  struct hwi_samples samples;
 };
 
 static void begin(struct sampled *sampled)
@@ -32,7 +32,7 @@ static void begin(struct sampled *sampled)
   int fd = fileno(sampled->file);
   assert_int_equal(ftruncate(fd, HW_CHUNKS_OFF), 0);
   sampled->drain = (struct hwi_drain){.fd = fd, .log = {.fd = fd}, .pid = (uint32_t)getpid()};
-  sampled->rss.next_maps_ns = UINT64_MAX; /* the cost of reading them does not matter here */
+  sampled->samples.rss.next_maps_ns = UINT64_MAX; /* the cost of reading them does not matter here */
 }
 
 static uint64_t sample_count(const struct sampled *sampled)
@@ -45,7 +45,7 @@ static uint64_t look_until(struct sampled *sampled, uint64_t *now_ns, uint64_t u
 {
   uint64_t before = sample_count(sampled);
   for (; *now_ns < until_ns; *now_ns += LOOK_MS * ms)
-    hwi_rss_sample(&sampled->rss, &sampled->drain, 0, *now_ns);
+    hwi_samples_take(&sampled->samples, &sampled->drain, 0, *now_ns);
   return sample_count(sampled) - before;
 }
 
@@ -72,12 +72,12 @@ static void test_of_this_image_alone(void **state)
   begin(&sampled);
   uint64_t stack_start = hwi_os_process_stack_start((uint32_t)getpid()), peak_bytes = 0;
   assert_int_not_equal(stack_start, 0);
-  hwi_rss_sample(&sampled.rss, &sampled.drain, stack_start + 16, second);
+  hwi_samples_take(&sampled.samples, &sampled.drain, stack_start + 16, second);
   assert_int_equal(sample_count(&sampled), 0);
   size_t at = offsetof(struct hw_trace_header, rss_peak_bytes);
   assert_int_equal(pread(sampled.drain.fd, &peak_bytes, sizeof peak_bytes, (off_t)at), sizeof peak_bytes);
   assert_int_equal(peak_bytes, 0);
-  hwi_rss_sample(&sampled.rss, &sampled.drain, stack_start, second);
+  hwi_samples_take(&sampled.samples, &sampled.drain, stack_start, second);
   assert_int_equal(sample_count(&sampled), 1);
   assert_int_equal(pread(sampled.drain.fd, &peak_bytes, sizeof peak_bytes, (off_t)at), sizeof peak_bytes);
   assert_int_not_equal(peak_bytes, 0);
