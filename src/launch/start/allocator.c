@@ -10,7 +10,7 @@
 
 #include "launch/start/conform.h"
 #include "launch/target/preload.h"
-#include "symbols/static_allocator.h"
+#include "symbols/program_allocator.h"
 
 /* File names of well-known allocators where they are installed, newest first. */
 static const struct {

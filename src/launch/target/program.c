@@ -15,8 +15,7 @@
 #include "base/base_name.h"
 #include "platform/arch.h"
 #include "platform/os_tools.h"
-#include "symbols/sanitizer.h"
-#include "symbols/static_allocator.h"
+#include "symbols/program_allocator.h"
 
 enum { HEAD_BYTES = 4096, SCRIPTS_MAX = 5, PROGRAM_HEADERS_MAX = 512 };
 

@@ -1,6 +1,8 @@
-/* static_allocator.h - finds an allocator that is linked into a program under names that cannot be interposed */
-#ifndef HWI_SYMBOLS_STATIC_ALLOCATOR_H
-#define HWI_SYMBOLS_STATIC_ALLOCATOR_H
+/* program_allocator.h - whose malloc a program's file has: a sanitizer's, or that of an allocator linked into it */
+#ifndef HWI_SYMBOLS_PROGRAM_ALLOCATOR_H
+#define HWI_SYMBOLS_PROGRAM_ALLOCATOR_H
+
+#include <stdbool.h>
 
 #include "symbols/symbols.h"
 
@@ -14,5 +16,9 @@ const char *hwi_static_allocator(const struct hwi_symbol_module *program);
 /* Returns whether the file at `path` (absolute) is ELF and exports a malloc, as a library that replaces malloc does.
  * Thread-safe. */
 bool hwi_exports_malloc(const char *path);
+
+/* Returns whether the file at `path` (absolute) needs the shared runtime of a sanitizer that replaces malloc, as gcc
+ * links it, or contains one, as clang links it. Returns false if the file cannot be read. Thread-safe. */
+bool hwi_has_sanitizer(const char *path);
 
 #endif

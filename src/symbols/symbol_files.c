@@ -1,6 +1,6 @@
-/* keep.c - copies the files with a module's symbols */
+/* symbol_files.c - copies the files with a module's symbols */
 #define _GNU_SOURCE
-#include "symbols/keep.h"
+#include "symbols/symbol_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ char *hwi_path_beside_recording(const char *path, const char *suffix)
   return asprintf(&beside, "%.*s%s", (int)bytes, path, suffix) >= 0 ? beside : NULL;
 }
 
-char *hwi_kept_files_folder(const char *path)
+char *hwi_symbol_files_folder(const char *path)
 {
   return hwi_path_beside_recording(path, ".files");
 }
@@ -51,7 +51,7 @@ static int make_folders(const char *dir, const char *path)
   return status;
 }
 
-char *hwi_kept_file_place(const char *folder, const uint8_t *build_id, size_t bytes)
+char *hwi_symbol_file_place(const char *folder, const uint8_t *build_id, size_t bytes)
 {
   char *path = hwi_debug_path_of_build_id(folder, build_id, bytes);
   if (path && make_folders(folder, path) == 0)
@@ -101,8 +101,8 @@ static char *find_source(const struct hwi_symbol_module *module)
   return path;
 }
 
-int hwi_symbols_keep(struct hwi_kept_files *files, const char *dir, const struct hwi_symbol_module *module,
-                     struct hwi_error *error)
+int hwi_symbol_files_copy(struct hwi_symbol_files *files, const char *dir, const struct hwi_symbol_module *module,
+                          struct hwi_error *error)
 {
   if (module->build_id_bytes == 0) {
     files->nameless++;
@@ -119,10 +119,10 @@ int hwi_symbols_keep(struct hwi_kept_files *files, const char *dir, const struct
       status = make_folders(dir, path);
     if (source && status == 0)
       status = copy(source, path, &files->copied_bytes);
-    files->kept += source != NULL && status == 0;
+    files->copied += source != NULL && status == 0;
     free(source);
   } else {
-    files->kept++;
+    files->copied++;
   }
   if (status < 0)
     hwi_error_set(error, status, "cannot copy %s to %s: %s", module->path, dir,

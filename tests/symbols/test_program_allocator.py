@@ -1,4 +1,4 @@
-"""test_static_allocator.py - breaks if a program that is served by its own allocator looks as if it hardly used the
+"""test_program_allocator.py - breaks if a program that is served by its own allocator looks as if it hardly used the
 heap
 """
 
