@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/suffix.h"
-#include "launch/pack/unfinished.h"
+#include "launch/ending_signals.h"
 #include "report/text/line.h"
 #include "trace/format.h"
 

@@ -199,7 +199,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
     status = write_file(values, format, &request, to);
     warn_of_what_is_missing(profile);
     hwi_warn_of(&request.remarks);
-    hwi_symbols_keep_names(symbols, profile->has_summary);
+    hwi_symbols_save_names(symbols, profile->has_summary);
     hwi_symbols_destroy(symbols);
   }
   hwi_profile_destroy(profile);

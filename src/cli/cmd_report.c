@@ -134,7 +134,7 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
       status = print_page(&report, &source, (enum hwi_format)values->answer.format, out);
     else
       status = print_report(values, &report, out);
-    hwi_symbols_keep_names(symbols, profile->has_summary);
+    hwi_symbols_save_names(symbols, profile->has_summary);
     hwi_symbols_destroy(symbols);
   }
   hwi_profile_destroy(profile);

@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "profile/profile.h"
 #include "report/text/number.h"
-#include "symbols/keep.h"
+#include "symbols/symbol_files.h"
 
 /* [vdso] and similar modules are not files. */
 static bool is_file(const struct hwi_profile_module *module)
@@ -17,7 +17,7 @@ static bool is_file(const struct hwi_profile_module *module)
   return module->path && module->path[0] == '/';
 }
 
-static int keep_all(struct hwi_kept_files *files, const char *folder, const struct hwi_profile *profile,
+static int keep_all(struct hwi_symbol_files *files, const char *folder, const struct hwi_profile *profile,
                     struct hwi_error *error)
 {
   int status = HW_OK;
@@ -28,14 +28,14 @@ static int keep_all(struct hwi_kept_files *files, const char *folder, const stru
                                              .build_id_bytes = module->build_id_bytes,
                                              .bias = module->bias};
     if (is_file(module))
-      status = hwi_symbols_keep(files, folder, &wanted, error);
+      status = hwi_symbol_files_copy(files, folder, &wanted, error);
   }
   return status;
 }
 
-static void say(const struct hwi_kept_files *files, const char *folder)
+static void say(const struct hwi_symbol_files *files, const char *folder)
 {
-  hwi_warn("files: %s (%u, %s more than before)", folder, files->kept, hwi_bytes_text(files->copied_bytes).text);
+  hwi_warn("files: %s (%u, %s more than before)", folder, files->copied, hwi_bytes_text(files->copied_bytes).text);
   if (files->nameless > 0)
     hwi_warn(
         "%u file%s not kept: without a build-id (ld --build-id) a copy could not be verified to be the file that ran",
@@ -47,11 +47,11 @@ static void say(const struct hwi_kept_files *files, const char *folder)
 
 void hwi_keep_files(const char *path, bool quiet)
 {
-  struct hwi_kept_files files = {0};
+  struct hwi_symbol_files files = {0};
   struct hwi_error error = {0};
   struct hwi_profile *profile = NULL;
   const struct hwi_profile_options all = {.images = HWI_IMAGES_ALL};
-  char *folder = hwi_kept_files_folder(path);
+  char *folder = hwi_symbol_files_folder(path);
   int status = folder ? hwi_profile_create(&profile, path, &all, &error)
                       : hwi_error_set(&error, HW_ERR_MEMORY, "no memory to keep the files that ran");
   if (status == HW_OK) {

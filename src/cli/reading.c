@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "export/import_foreign.h"
-#include "symbols/keep.h"
-#include "symbols/static_allocator.h"
+#include "symbols/program_allocator.h"
+#include "symbols/symbol_files.h"
 #include "symbols/symbols.h"
 
 static bool is_folder(const char *path)
@@ -159,7 +159,7 @@ static int add_kept_files(struct hwi_symbols *symbols, const char *path, struct 
   char found[HWI_READING_PATH_BYTES];
   if (hwi_reading_find(path, found, sizeof found) != 0)
     return HW_OK;
-  char *folder = hwi_kept_files_folder(found);
+  char *folder = hwi_symbol_files_folder(found);
   int status =
       folder ? hwi_symbols_add_debug_dir(symbols, folder, error) : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   free(folder);
@@ -187,7 +187,7 @@ int hwi_reading_symbols_of(const struct hwi_reading *reading, const char *path, 
 {
   struct hwi_error error = {0};
   int status = hwi_reading_symbols(reading, (const char *const[]){path, NULL}, symbols);
-  if (status == 0 && hwi_symbols_use_kept(*symbols, path, &error) < 0) {
+  if (status == 0 && hwi_symbols_use_cache(*symbols, path, &error) < 0) {
     hwi_symbols_destroy(*symbols);
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   }

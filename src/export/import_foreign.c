@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 #include "export/decompressed.h"
-#include "launch/deferred.h"
+#include "launch/ending_signals.h"
 #include "launch/output.h"
-#include "launch/pack/unfinished.h"
-#include "symbols/keep.h"
+#include "symbols/symbol_files.h"
 
 static const struct hwi_foreign_format *const formats[] = {&hwi_foreign_heaptrack, &hwi_foreign_interpreted,
                                                            &hwi_foreign_heaphook, &hwi_foreign_heaphook_old};
@@ -135,7 +134,7 @@ static int write_file(const struct hwi_foreign_format *format, FILE *file, const
 int hwi_foreign_import(const struct hwi_foreign_format *format, const char *from, const char *to,
                        struct hwi_foreign *result, struct hwi_error *error)
 {
-  char *folder = hwi_kept_files_folder(to);
+  char *folder = hwi_symbol_files_folder(to);
   *result = (struct hwi_foreign){.tool = format->tool, .missing = format->missing, .files_folder = folder};
   FILE *file = hwi_decompressed_open(from);
   if (!file) {

@@ -16,7 +16,7 @@
 #include "export/import_heaptrack.h"
 #include "export/names_file.h"
 #include "report/names/named_frames.h"
-#include "symbols/keep.h"
+#include "symbols/symbol_files.h"
 #include "trace/grow.h"
 
 enum { SIZED_STRINGS_FROM = 3, BLOCK_STEP = 16, FIRST_BLOCK = 1 << 16, NONE = 0 };
@@ -301,7 +301,7 @@ static int finish(void *reader, const char *folder)
   int status = HW_OK;
   for (size_t i = 0; i < from->module_count && status == HW_OK; i++) {
     const struct module *module = &from->modules[i];
-    char *path = hwi_kept_file_place(folder, module->build_id, sizeof module->build_id);
+    char *path = hwi_symbol_file_place(folder, module->build_id, sizeof module->build_id);
     status = path ? hwi_names_file_write(path, module->build_id, module->places, (uint32_t)module->count) : HW_ERR_IO;
     free(path);
   }

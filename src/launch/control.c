@@ -7,14 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launch/follow/switch.h"
-#include "launch/target/process.h"
+#include "launch/tool_log.h"
+#include "platform/os_tools.h"
 #include "trace/read/alive.h"
 #include "trace/read/run.h"
 
@@ -33,12 +32,14 @@ static bool read_header(int fd, struct hw_trace_header *header)
 
 /* Returns true to end the search. A child has a mapping of its parent's trace until it allocates; that trace is used if
  * there is no better one. */
-static bool look_at(void *context, const char *path)
+static bool look_at(void *context, const struct hwi_os_mapping *mapping)
 {
   struct search *search = context;
   struct hw_trace_header header;
   struct stat about;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (mapping->access != (HWI_OS_READ | HWI_OS_WRITE | HWI_OS_SHARED) || *mapping->name != '/')
+    return false;
+  int fd = open(mapping->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0)
     return false;
   bool is_trace = fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && read_header(fd, &header);
@@ -47,17 +48,16 @@ static bool look_at(void *context, const char *path)
   if (!is_trace)
     return false;
   free(search->path);
-  search->path = strdup(path);
+  search->path = strdup(mapping->name);
   return process == search->pid;
 }
 
 static int find_by_pid(uint32_t pid, char **path, struct hwi_error *error)
 {
-  bool is_over;
   struct search search = {.pid = pid};
-  if (!hwi_process_start(pid, &is_over) || is_over)
+  if (!hwi_os_running_process_start(pid))
     return hwi_error_set(error, HW_ERR_USAGE, "there is no process %u", pid);
-  if (!hwi_process_each_file(pid, look_at, &search))
+  if (!hwi_os_each_mapping(pid, look_at, &search))
     return hwi_error_set(error, HW_ERR_IO, "cannot look into process %u: %s", pid, strerror(errno));
   if (!search.path)
     return hwi_error_set(error, HW_ERR_USAGE,
@@ -99,7 +99,7 @@ static int act(const struct hwi_control_request *request, struct hwi_tool_log *l
     *changed = true;
     return hwi_tool_log_append(log, HW_TOOL_MARK, hwi_monotonic_ns(), request->text, (uint32_t)strlen(request->text));
   }
-  return hwi_switch_set(log, request->action == HWI_CONTROL_OFF ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD, changed);
+  return hwi_control_word_set(log, request->action == HWI_CONTROL_OFF ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD, changed);
 }
 
 static int act_on(const struct hwi_control_request *request, const char *path, struct hwi_controlled *controlled,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/base_name.h"
-#include "launch/deferred.h"
+#include "launch/ending_signals.h"
 #include "launch/output.h"
 #include "launch/pack/compact.h"
 #include "platform/os.h"

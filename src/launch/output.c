@@ -5,12 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/base_name.h"
@@ -266,16 +264,10 @@ void hwi_output_remove_made(const struct hwi_output *output)
   remove_run(output->name);
 }
 
-struct hwi_output_disk hwi_output_disk(const struct hwi_output *output)
+struct hwi_os_disk hwi_output_disk(const struct hwi_output *output)
 {
-  struct hwi_output_disk disk = {.free_bytes = UINT64_MAX};
-  struct statfs system;
   char *folder = folder_of(output->name);
-  if (folder && statfs(folder, &system) == 0) {
-    disk.is_memory = system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
-    if (system.f_blocks) /* some file systems do not report sizes */
-      disk.free_bytes = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
-  }
+  struct hwi_os_disk disk = folder ? hwi_os_disk(folder) : (struct hwi_os_disk){.free_bytes = UINT64_MAX};
   free(folder);
   return disk;
 }

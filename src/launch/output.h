@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "platform/os_tools.h"
 
 struct hwi_output {
   char *name;  /* absolute */
@@ -45,11 +46,7 @@ void hwi_output_restore_earlier(struct hwi_output *output);
 /* Removes the trace that was made at NAME and those of its children, because they are not wanted. */
 void hwi_output_remove_made(const struct hwi_output *output);
 
-/* The file system on which the trace would be. */
-struct hwi_output_disk {
-  bool is_memory;      /* tmpfs */
-  uint64_t free_bytes; /* UINT64_MAX: unknown */
-};
-struct hwi_output_disk hwi_output_disk(const struct hwi_output *output);
+/* Returns what is known of the file system on which the trace would be. */
+struct hwi_os_disk hwi_output_disk(const struct hwi_output *output);
 
 #endif

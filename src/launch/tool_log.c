@@ -1,7 +1,8 @@
-/* tool_log.c - appends to the tool area of a raw trace */
+/* tool_log.c - what tools write into a raw trace while its program runs: records of the tool area, the control word */
 #include "launch/tool_log.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
@@ -96,5 +97,44 @@ int hwi_tool_log_append(struct hwi_tool_log *log, enum hw_tool_type type, uint64
   int os_error = errno;
   flock(log->fd, LOCK_UN);
   errno = os_error;
+  return status;
+}
+
+/* --- the control word --- */
+
+static int store_control(int fd, uint32_t control)
+{
+  off_t at = offsetof(struct hw_trace_header, control);
+  return pwrite(fd, &control, sizeof control, at) == (ssize_t)sizeof control ? 0 : HW_ERR_IO;
+}
+
+enum hw_control hwi_control_word_get(const struct hwi_tool_log *log)
+{
+  uint32_t control = HW_CONTROL_RECORD;
+  off_t at = offsetof(struct hw_trace_header, control);
+  bool is_read = pread(log->fd, &control, sizeof control, at) == (ssize_t)sizeof control;
+  return is_read && control == HW_CONTROL_PAUSE ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD;
+}
+
+/* In the trace a pause must not be shorter than it was: its begin is noted with an earlier time, and its end with a
+ * later one. */
+int hwi_control_word_set(struct hwi_tool_log *log, enum hw_control control, bool *changed)
+{
+  bool ignored;
+  changed = changed ? changed : &ignored;
+  *changed = false;
+  if (hwi_control_word_get(log) == control)
+    return 0;
+  int status;
+  if (control == HW_CONTROL_PAUSE) {
+    status = hwi_tool_log_append(log, HW_TOOL_PAUSED, hwi_monotonic_ns(), NULL, 0);
+    if (status == 0)
+      status = store_control(log->fd, control);
+  } else {
+    status = store_control(log->fd, control);
+    if (status == 0)
+      status = hwi_tool_log_append(log, HW_TOOL_RESUMED, hwi_monotonic_ns(), NULL, 0);
+  }
+  *changed = status == 0;
   return status;
 }

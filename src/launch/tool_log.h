@@ -1,7 +1,9 @@
-/* tool_log.h - appends to the tool area of a raw trace: marks, pauses, RSS, the exit status */
+/* tool_log.h - what tools write into a raw trace while its program runs: records of the tool area (marks, pauses, RSS,
+ * the exit status), and the control word, which pauses and resumes its recording */
 #ifndef HWI_LAUNCH_TOOL_LOG_H
 #define HWI_LAUNCH_TOOL_LOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -21,5 +23,13 @@ uint32_t hwi_tool_log_fill(const struct hwi_tool_log *log);
  * marks); HW_ERR_BUSY if another tool holds the lock for long; HW_ERR_IO with errno set. */
 int hwi_tool_log_append(struct hwi_tool_log *log, enum hw_tool_type type, uint64_t monotonic_ns, const void *payload,
                         uint32_t bytes);
+
+/* Sets the control word of the raw trace that `log` belongs to, and notes the time. *changed (may be NULL) is set to
+ * whether the value was different before. Returns 0, or HW_ERR_IO, HW_ERR_BUSY or HW_ERR_LIMIT; on failure nothing is
+ * changed. */
+int hwi_control_word_set(struct hwi_tool_log *log, enum hw_control control, bool *changed);
+
+/* Returns the current control word. */
+enum hw_control hwi_control_word_get(const struct hwi_tool_log *log);
 
 #endif

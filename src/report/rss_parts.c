@@ -8,6 +8,7 @@
  */
 #include "report/rss_parts.h"
 
+#include "platform/os_tools.h"
 #include "report/moment.h"
 
 /* Returns the live bytes at the end of the slice that contains the moment; for a profile of one moment, the live
@@ -25,7 +26,7 @@ static uint64_t live_at(const struct hwi_profile *profile, uint64_t ns)
 static uint64_t large_bytes_of(const struct hwi_class_point *point)
 {
   uint64_t bytes = 0;
-  for (unsigned class = hwi_size_class(HW_LARGE_BLOCK_BYTES); class < HWI_SIZE_CLASSES; class ++)
+  for (unsigned class = hwi_size_class(HWI_OS_LARGE_BLOCK_BYTES); class < HWI_SIZE_CLASSES; class ++)
     bytes += point->live_bytes[class];
   return bytes;
 }
@@ -51,7 +52,7 @@ static uint64_t large_bytes_at_most(const struct hwi_profile *profile, const str
   uint64_t ever = 0, at_peak = 0, then = large_bytes_about(profile, point->ns);
   for (uint32_t i = 0; i < profile->size_count; i++) {
     const struct hwi_size *size = &profile->sizes[i];
-    if (size->size >= HW_LARGE_BLOCK_BYTES) {
+    if (size->size >= HWI_OS_LARGE_BLOCK_BYTES) {
       ever += size->size * size->own_peak_blocks;
       at_peak += size->size * size->peak_blocks;
     }

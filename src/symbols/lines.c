@@ -6,11 +6,153 @@
 #include "symbols/lines.h"
 
 #include <dwarf.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "symbols/die_name.h"
+#include "symbols/demangle.h"
 #include "symbols/paths.h"
 #include "trace/grow.h"
+
+/* --- the name of a function, as in the source --- */
+
+/* Functions with external linkage have their mangled name in the debug information. Static functions, those in unnamed
+ * namespaces and lambdas have only an unqualified name, and a DIE has no link to its parent. But DIEs are stored in the
+ * order of the tree: of several siblings, the last one that begins before a DIE contains it. So the path from the unit
+ * down to a DIE is found without reading other branches. */
+enum { MOST_REFERENCES = 8, DEEPEST_SCOPE = 64 };
+
+static char *die_name(Dwarf_Die *die);
+
+/* Replaces *die by the DIE that its abstract_origin or specification refers to. Returns false if it has none. */
+static bool step_to_origin(Dwarf_Die *die)
+{
+  Dwarf_Attribute attribute;
+  if (!dwarf_attr(die, DW_AT_abstract_origin, &attribute) && !dwarf_attr(die, DW_AT_specification, &attribute))
+    return false;
+  Dwarf_Die origin;
+  if (!dwarf_formref_die(&attribute, &origin))
+    return false;
+  *die = origin;
+  return true;
+}
+
+static const char *string_at(Dwarf_Die *die, unsigned name)
+{
+  Dwarf_Attribute attribute;
+  return dwarf_formstring(dwarf_attr(die, name, &attribute));
+}
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+  const char *name = string_at(die, DW_AT_linkage_name);
+  return name ? name : string_at(die, DW_AT_MIPS_linkage_name);
+}
+
+static bool is_type(Dwarf_Die *die)
+{
+  int tag = dwarf_tag(die);
+  return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+         tag == DW_TAG_interface_type;
+}
+
+/* The type of a lambda has no name: its line distinguishes it from others. */
+static char *unnamed_type(Dwarf_Die *type)
+{
+  Dwarf_Attribute attribute;
+  Dwarf_Word line = 0;
+  char text[sizeof ":18446744073709551615"] = "";
+  if (dwarf_formudata(dwarf_attr(type, DW_AT_decl_line, &attribute), &line) == 0)
+    snprintf(text, sizeof text, ":%" PRIu64, line);
+  return hwi_path_concat("{lambda", text, "}", NULL);
+}
+
+/* Returns the name of a scope, which the caller frees, or NULL if the scope is not part of names. */
+static char *scope_name(Dwarf_Die *scope)
+{
+  const char *name = string_at(scope, DW_AT_name);
+  if (dwarf_tag(scope) == DW_TAG_namespace)
+    return strdup(name ? name : "(anonymous namespace)");
+  if (is_type(scope))
+    return name ? strdup(name) : unnamed_type(scope);
+  return NULL;
+}
+
+/* Replaces *scope by its last child that begins at `target` or before. Returns false if there is none. */
+static bool step_down(Dwarf_Die *scope, Dwarf_Off target)
+{
+  Dwarf_Die child, next;
+  if (dwarf_child(scope, &child) != 0 || dwarf_dieoffset(&child) > target)
+    return false;
+  Dwarf_Off here = dwarf_dieoffset(&child);
+  while (dwarf_siblingof(&child, &next) == 0) {
+    Dwarf_Off there = dwarf_dieoffset(&next);
+    if (there > target || there <= here)
+      break;
+    child = next;
+    here = there;
+  }
+  *scope = child;
+  return true;
+}
+
+/* Returns `scopes` with the name of `scope` appended, and frees `scopes`. The name of a function already includes its
+ * scopes. */
+static char *append_scope(char *scopes, Dwarf_Die *scope)
+{
+  bool is_function = dwarf_tag(scope) == DW_TAG_subprogram;
+  char *name = is_function ? die_name(scope) : scope_name(scope);
+  if (!name)
+    return scopes;
+  const char *before = is_function || !scopes ? "" : scopes;
+  const char *after = is_function && !strchr(name, '(') ? "()::" : "::";
+  char *longer = hwi_path_concat(before, name, after, NULL);
+  free(name);
+  free(scopes);
+  return longer;
+}
+
+/* Returns the enclosing scopes of a DIE, as "ns::Class::", or NULL if there are none. */
+static char *scopes_of(Dwarf_Die *die)
+{
+  Dwarf_Die scope;
+  Dwarf_Off target = dwarf_dieoffset(die);
+  char *scopes = NULL;
+  if (!dwarf_diecu(die, &scope, NULL, NULL))
+    return NULL;
+  for (unsigned depth = 0; depth < DEEPEST_SCOPE && step_down(&scope, target); depth++) {
+    if (dwarf_dieoffset(&scope) == target)
+      break;
+    scopes = append_scope(scopes, &scope);
+  }
+  return scopes;
+}
+
+/* `die` is a subprogram or an inlined one. Returns its demangled linkage name, or else its name with the names of its
+ * enclosing scopes. The caller frees it. Returns NULL if there is no name or no memory. */
+static char *die_name(Dwarf_Die *die)
+{
+  Dwarf_Die origin = *die;
+  const char *bare = NULL;
+  for (unsigned i = 0; i < MOST_REFERENCES; i++) {
+    const char *link = linkage_name(&origin);
+    if (link)
+      return hwi_demangle(link);
+    if (!bare)
+      bare = string_at(&origin, DW_AT_name);
+    if (!step_to_origin(&origin))
+      break;
+  }
+  if (!bare)
+    return NULL;
+  char *scopes = scopes_of(&origin);
+  char *name = hwi_path_concat(scopes ? scopes : "", bare, NULL);
+  free(scopes);
+  return name;
+}
+
+/* --- files and lines --- */
 
 enum { DEEPEST_DIE = 512 }; /* of nested DIEs; only a forged file has more */
 
@@ -21,7 +163,7 @@ struct place {
 
 /* The state of one look-up. */
 struct lookup {
-  struct hwi_unit *unit;
+  struct hwi_dwarf_unit *unit;
   struct hwi_store *store;
   uint64_t address;
   Dwarf_Die *inlined; /* outermost first */
@@ -37,9 +179,9 @@ static const char *plain_file(struct lookup *lookup, const char *name)
     return NULL;
   const char *dir = dwarf_formstring(dwarf_attr(&lookup->unit->head, DW_AT_comp_dir, &attribute));
   char *path = hwi_path_join(dir && dir[0] == '/' ? dir : NULL, name);
-  const char *kept = hwi_store_string(lookup->store, path);
+  const char *stored = hwi_store_string(lookup->store, path);
   free(path);
-  return kept;
+  return stored;
 }
 
 /* Returns the index of the last row at `address` or before, plus one. */
@@ -97,6 +239,8 @@ static struct place place_of_call(struct lookup *lookup, Dwarf_Die *inlined)
   return place;
 }
 
+/* --- frames --- */
+
 /* A block without addresses may cover any address, since its contents may: so its contents are searched. */
 static bool may_cover(Dwarf_Die *die, uint64_t address)
 {
@@ -135,12 +279,12 @@ static bool collect_inlined(struct lookup *lookup, Dwarf_Die *parent, unsigned d
   }
 }
 
-static const char *kept_name(struct lookup *lookup, Dwarf_Die *die)
+static const char *stored_name(struct lookup *lookup, Dwarf_Die *die)
 {
-  char *name = hwi_die_name(die);
-  const char *kept = hwi_store_string(lookup->store, name);
+  char *name = die_name(die);
+  const char *stored = hwi_store_string(lookup->store, name);
   free(name);
-  return kept;
+  return stored;
 }
 
 static void append(struct hwi_frame_list *frames, const char *function, struct place place, bool inlined)
@@ -158,7 +302,7 @@ static void append(struct hwi_frame_list *frames, const char *function, struct p
 
 void hwi_lines_find(struct hwi_frame_list *frames, struct hwi_units *units, uint64_t address, struct hwi_store *store)
 {
-  struct hwi_unit *unit = hwi_units_find(units, address);
+  struct hwi_dwarf_unit *unit = hwi_units_find(units, address);
   if (!unit)
     return;
   struct lookup lookup = {.unit = unit, .store = store, .address = address};
@@ -167,10 +311,10 @@ void hwi_lines_find(struct hwi_frame_list *frames, struct hwi_units *units, uint
   if (function)
     collect_inlined(&lookup, function, 0);
   for (size_t i = lookup.inlined_count; i > 0; i--) {
-    append(frames, kept_name(&lookup, &lookup.inlined[i - 1]), place, true);
+    append(frames, stored_name(&lookup, &lookup.inlined[i - 1]), place, true);
     place = place_of_call(&lookup, &lookup.inlined[i - 1]);
   }
   if (function || place.line > 0)
-    append(frames, function ? kept_name(&lookup, function) : NULL, place, false);
+    append(frames, function ? stored_name(&lookup, function) : NULL, place, false);
   free(lookup.inlined);
 }

@@ -18,9 +18,9 @@
 #include <zstd.h>
 
 #include "base/version.h"
-#include "symbols/keep.h"
+#include "symbols/symbol_files.h"
 #include "trace/grow.h"
-#include "trace/pack/unzstd.h"
+#include "trace/pack/pack.h"
 #include "trace/read/cache_file.h"
 
 static const uint8_t MAGIC[HWI_CACHE_MAGIC_BYTES] = {0x89, 'H', 'W', 'N', '\r', '\n', 0x1a, '\n'};
@@ -48,34 +48,34 @@ _Static_assert(sizeof(struct header) == HWI_NAMES_HEADER_BYTES &&
                    offsetof(struct header, text_bytes) == HWI_NAMES_TEXT_BYTES_OFF,
                "without a gap");
 
-struct hwi_kept_module {
+struct hwi_cached_module {
   uint64_t name, mark;
   uint64_t first_answer;
 };
 
-struct hwi_kept_answer {
+struct hwi_cached_answer {
   uint64_t address;
   uint64_t first_frame;
 };
 
-struct hwi_kept_frame {
+struct hwi_cached_frame {
   uint64_t start;
   uint32_t function, file; /* offsets in the texts; 0: none */
   uint32_t line;
   uint8_t inlined, reason;
   uint16_t unused;
 };
-_Static_assert(sizeof(struct hwi_kept_module) == HWI_NAMES_MODULE_BYTES &&
-                   sizeof(struct hwi_kept_answer) == HWI_NAMES_ANSWER_BYTES &&
-                   sizeof(struct hwi_kept_frame) == HWI_NAMES_FRAME_BYTES,
+_Static_assert(sizeof(struct hwi_cached_module) == HWI_NAMES_MODULE_BYTES &&
+                   sizeof(struct hwi_cached_answer) == HWI_NAMES_ANSWER_BYTES &&
+                   sizeof(struct hwi_cached_frame) == HWI_NAMES_FRAME_BYTES,
                "without gaps");
 
 static uint64_t plain_bytes_of(const struct header *header)
 {
   const uint64_t texts = header->text_bytes < MOST_PLAIN_BYTES ? header->text_bytes : MOST_PLAIN_BYTES;
-  return ((uint64_t)header->module_count + 1) * sizeof(struct hwi_kept_module) +
-         ((uint64_t)header->answer_count + 1) * sizeof(struct hwi_kept_answer) +
-         (uint64_t)header->frame_count * sizeof(struct hwi_kept_frame) + texts;
+  return ((uint64_t)header->module_count + 1) * sizeof(struct hwi_cached_module) +
+         ((uint64_t)header->answer_count + 1) * sizeof(struct hwi_cached_answer) +
+         (uint64_t)header->frame_count * sizeof(struct hwi_cached_frame) + texts;
 }
 
 static struct header header_of(void)
@@ -117,8 +117,8 @@ static void *read_plain(int fd, struct header *header)
  * terminated. */
 static bool is_sound(const struct hwi_name_cache *names, const struct header *header)
 {
-  const struct hwi_kept_module *modules = names->modules;
-  const struct hwi_kept_answer *answers = names->answers;
+  const struct hwi_cached_module *modules = names->modules;
+  const struct hwi_cached_answer *answers = names->answers;
   bool sound = modules[0].first_answer == 0 && modules[header->module_count].first_answer == header->answer_count &&
                answers[0].first_frame == 0 && answers[header->answer_count].first_frame == header->frame_count &&
                names->text[0] == '\0' && names->text[header->text_bytes - 1] == '\0';
@@ -134,13 +134,13 @@ static bool is_sound(const struct hwi_name_cache *names, const struct header *he
 static bool list_texts(struct hwi_name_cache *names, const struct header *header)
 {
   const size_t most = 2 * (size_t)header->frame_count, end = header->text_bytes;
-  names->places = malloc((most + 1) * sizeof *names->places);
-  if (!names->places)
+  names->texts = malloc((most + 1) * sizeof *names->texts);
+  if (!names->texts)
     return false;
   for (size_t off = 1; off < end; off += strlen(names->text + off) + 1) {
-    if (names->place_count == most)
+    if (names->text_count == most)
       return false;
-    names->places[names->place_count++] = (struct hwi_kept_place){.off = (uint32_t)off};
+    names->texts[names->text_count++] = (struct hwi_cached_text){.off = (uint32_t)off};
   }
   return true;
 }
@@ -167,12 +167,12 @@ void hwi_name_cache_load(struct hwi_name_cache *names, const char *path, struct 
 
 void hwi_name_cache_release(struct hwi_name_cache *names)
 {
-  free(names->places);
+  free(names->texts);
   free(names->plain);
   *names = (struct hwi_name_cache){0};
 }
 
-const struct hwi_kept_module *hwi_name_cache_module(const struct hwi_name_cache *names, struct hwi_names_key key)
+const struct hwi_cached_module *hwi_name_cache_module(const struct hwi_name_cache *names, struct hwi_names_key key)
 {
   for (size_t i = 0; i < names->module_count; i++)
     if (names->modules[i].name == key.name && names->modules[i].mark == key.mark)
@@ -180,8 +180,8 @@ const struct hwi_kept_module *hwi_name_cache_module(const struct hwi_name_cache 
   return NULL;
 }
 
-const struct hwi_kept_module *hwi_name_cache_at(const struct hwi_name_cache *names, size_t at,
-                                                struct hwi_names_key *key)
+const struct hwi_cached_module *hwi_name_cache_at(const struct hwi_name_cache *names, size_t at,
+                                                  struct hwi_names_key *key)
 {
   if (at >= names->module_count)
     return NULL;
@@ -191,27 +191,28 @@ const struct hwi_kept_module *hwi_name_cache_at(const struct hwi_name_cache *nam
 
 static int by_off(const void *left, const void *right)
 {
-  const uint32_t a = ((const struct hwi_kept_place *)left)->off, b = ((const struct hwi_kept_place *)right)->off;
+  const uint32_t a = ((const struct hwi_cached_text *)left)->off, b = ((const struct hwi_cached_text *)right)->off;
   return a < b ? -1 : a > b;
 }
 
 /* Sets *text, to NULL for offset 0. Returns 0, HW_ERR_DAMAGED if no text begins at `off`, or HW_ERR_MEMORY. */
 static int text_at(const struct hwi_name_cache *names, uint32_t off, const char **text)
 {
-  const struct hwi_kept_place key = {.off = off};
+  const struct hwi_cached_text key = {.off = off};
   *text = NULL;
   if (off == 0)
     return 0;
-  struct hwi_kept_place *place = bsearch(&key, names->places, names->place_count, sizeof key, by_off);
-  if (!place)
+  struct hwi_cached_text *found = bsearch(&key, names->texts, names->text_count, sizeof key, by_off);
+  if (!found)
     return HW_ERR_DAMAGED;
-  if (!place->stored)
-    place->stored = hwi_store_string(names->store, names->text + off);
-  *text = place->stored;
+  if (!found->stored)
+    found->stored = hwi_store_string(names->store, names->text + off);
+  *text = found->stored;
   return *text ? 0 : HW_ERR_MEMORY;
 }
 
-static int read_frame(const struct hwi_name_cache *names, const struct hwi_kept_frame *frame, struct hwi_symbol *symbol)
+static int read_frame(const struct hwi_name_cache *names, const struct hwi_cached_frame *frame,
+                      struct hwi_symbol *symbol)
 {
   *symbol = (struct hwi_symbol){
       .start = frame->start, .line = frame->line, .inlined = frame->inlined == 1, .reason = frame->reason};
@@ -221,13 +222,13 @@ static int read_frame(const struct hwi_name_cache *names, const struct hwi_kept_
   return status < 0 ? status : text_at(names, frame->file, &symbol->file);
 }
 
-static size_t frame_count_of(const struct hwi_kept_answer *answer)
+static size_t frame_count_of(const struct hwi_cached_answer *answer)
 {
   return (size_t)(answer[1].first_frame - answer->first_frame);
 }
 
 /* Returns 0, HW_ERR_DAMAGED if the file is forged, or HW_ERR_MEMORY. */
-static int read_frames(const struct hwi_name_cache *names, const struct hwi_kept_answer *answer,
+static int read_frames(const struct hwi_name_cache *names, const struct hwi_cached_answer *answer,
                        struct hwi_symbol *symbols)
 {
   int status = 0;
@@ -236,7 +237,7 @@ static int read_frames(const struct hwi_name_cache *names, const struct hwi_kept
   return status;
 }
 
-bool hwi_name_cache_find(const struct hwi_name_cache *names, const struct hwi_kept_module *module, uint64_t address,
+bool hwi_name_cache_find(const struct hwi_name_cache *names, const struct hwi_cached_module *module, uint64_t address,
                          struct hwi_frame_list *frames)
 {
   size_t low = (size_t)module->first_answer, high = (size_t)module[1].first_answer;
@@ -247,7 +248,7 @@ bool hwi_name_cache_find(const struct hwi_name_cache *names, const struct hwi_ke
     else
       high = middle;
   }
-  const struct hwi_kept_answer *answer = &names->answers[low];
+  const struct hwi_cached_answer *answer = &names->answers[low];
   if (low == module[1].first_answer || answer->address != address ||
       !hwi_grow((void **)&frames->list, &frames->capacity, frame_count_of(answer), sizeof *frames->list) ||
       read_frames(names, answer, frames->list) < 0)
@@ -256,11 +257,11 @@ bool hwi_name_cache_find(const struct hwi_name_cache *names, const struct hwi_ke
   return true;
 }
 
-bool hwi_name_cache_add_to(const struct hwi_name_cache *names, const struct hwi_kept_module *module,
+bool hwi_name_cache_add_to(const struct hwi_name_cache *names, const struct hwi_cached_module *module,
                            struct hwi_names_answers *answers)
 {
   for (uint64_t i = module->first_answer; i < module[1].first_answer; i++) {
-    const struct hwi_kept_answer *answer = &names->answers[i];
+    const struct hwi_cached_answer *answer = &names->answers[i];
     const size_t count = frame_count_of(answer);
     struct hwi_symbol *kept = hwi_store_take(names->store, count * sizeof *kept);
     int status = kept ? read_frames(names, answer, kept) : HW_ERR_MEMORY;
@@ -286,9 +287,9 @@ struct place {
 struct image {
   struct header header;
   uint8_t *plain;
-  struct hwi_kept_module *modules;
-  struct hwi_kept_answer *answers;
-  struct hwi_kept_frame *frames;
+  struct hwi_cached_module *modules;
+  struct hwi_cached_answer *answers;
+  struct hwi_cached_frame *frames;
   char *texts;
   struct place *places; /* by address of the text */
   size_t place_count;
@@ -375,21 +376,21 @@ static bool make_room(struct image *image, const struct hwi_names_answers *answe
 
 static void fill(struct image *image, const struct hwi_names_answers *answers)
 {
-  struct hwi_kept_module *module = image->modules;
-  struct hwi_kept_frame *frame = image->frames;
+  struct hwi_cached_module *module = image->modules;
+  struct hwi_cached_frame *frame = image->frames;
   for (size_t i = 0; i < answers->count; i++) {
     const struct hwi_names_answer *answer = &answers->list[i];
     if (begins_module(answers, i))
-      *module++ = (struct hwi_kept_module){answer->key.name, answer->key.mark, i};
-    image->answers[i] = (struct hwi_kept_answer){answer->address, (uint64_t)(frame - image->frames)};
+      *module++ = (struct hwi_cached_module){answer->key.name, answer->key.mark, i};
+    image->answers[i] = (struct hwi_cached_answer){answer->address, (uint64_t)(frame - image->frames)};
     for (uint32_t k = 0; k < answer->count; k++) {
       const struct hwi_symbol *from = &answer->frames[k];
-      *frame++ = (struct hwi_kept_frame){.start = from->start,
-                                         .function = place_of(image, from->function),
-                                         .file = place_of(image, from->file),
-                                         .line = from->line,
-                                         .inlined = from->inlined,
-                                         .reason = (uint8_t)from->reason};
+      *frame++ = (struct hwi_cached_frame){.start = from->start,
+                                           .function = place_of(image, from->function),
+                                           .file = place_of(image, from->file),
+                                           .line = from->line,
+                                           .inlined = from->inlined,
+                                           .reason = (uint8_t)from->reason};
     }
   }
   module->first_answer = answers->count;

@@ -30,7 +30,7 @@ struct hwi_names_key {
 };
 
 /* A text of the file. */
-struct hwi_kept_place {
+struct hwi_cached_text {
   uint32_t off;
   const char *stored; /* its copy in the store; NULL: it was not needed yet */
 };
@@ -39,12 +39,12 @@ struct hwi_kept_place {
 struct hwi_name_cache {
   struct hwi_store *store; /* for the texts of answers */
   void *plain;             /* the contents of the file without the header, unpacked */
-  const struct hwi_kept_module *modules;
-  const struct hwi_kept_answer *answers;
-  const struct hwi_kept_frame *frames;
+  const struct hwi_cached_module *modules;
+  const struct hwi_cached_answer *answers;
+  const struct hwi_cached_frame *frames;
   const char *text;
-  struct hwi_kept_place *places; /* ascending */
-  size_t module_count, place_count;
+  struct hwi_cached_text *texts; /* ascending */
+  size_t module_count, text_count;
 };
 
 /* Reads the file at `path`; the texts of answers are copied to `store` when they are needed. If the file is missing or
@@ -53,11 +53,11 @@ void hwi_name_cache_load(struct hwi_name_cache *names, const char *path, struct 
 void hwi_name_cache_release(struct hwi_name_cache *names);
 
 /* Returns the module with that key, or NULL. */
-const struct hwi_kept_module *hwi_name_cache_module(const struct hwi_name_cache *names, struct hwi_names_key key);
+const struct hwi_cached_module *hwi_name_cache_module(const struct hwi_name_cache *names, struct hwi_names_key key);
 
 /* Fills the empty list `frames` with the frames at `address`; their texts are in the store. Returns false if they are
  * not cached, or there is no memory; then `frames` stays empty. */
-bool hwi_name_cache_find(const struct hwi_name_cache *names, const struct hwi_kept_module *module, uint64_t address,
+bool hwi_name_cache_find(const struct hwi_name_cache *names, const struct hwi_cached_module *module, uint64_t address,
                          struct hwi_frame_list *frames);
 
 /* An answer to be written; its texts are in a store, each once. */
@@ -74,12 +74,12 @@ struct hwi_names_answers {
 };
 
 /* Adds all valid answers of `module`. Returns false if there is no memory. */
-bool hwi_name_cache_add_to(const struct hwi_name_cache *names, const struct hwi_kept_module *module,
+bool hwi_name_cache_add_to(const struct hwi_name_cache *names, const struct hwi_cached_module *module,
                            struct hwi_names_answers *answers);
 
 /* Returns the module with index `at` and its key, or NULL if there are no more. */
-const struct hwi_kept_module *hwi_name_cache_at(const struct hwi_name_cache *names, size_t at,
-                                                struct hwi_names_key *key);
+const struct hwi_cached_module *hwi_name_cache_at(const struct hwi_name_cache *names, size_t at,
+                                                  struct hwi_names_key *key);
 
 /* Sorts the answers and writes all of them to the file at `path` (see trace/read/cache_file.h). */
 void hwi_name_cache_write(const char *path, struct hwi_names_answers *answers);

@@ -20,8 +20,8 @@ struct module {
   char *path;    /* "": none */
   uint8_t *build_id;
   uint32_t build_id_bytes;
-  const struct hwi_kept_module *kept; /* its cached names; NULL: none */
-  uint64_t mark;                      /* of its files, if names are cached */
+  const struct hwi_cached_module *kept; /* its cached names; NULL: none */
+  uint64_t mark;                        /* of its files, if names are cached */
   bool is_open;
   struct hwi_module_file file;
   char *debug_dir; /* of the file with the debug information */
@@ -44,7 +44,7 @@ struct hwi_symbols {
   size_t module_count, module_capacity;
   struct answer *answers;
   size_t answer_count, answer_slots;
-  char *kept_path; /* of the cache file; NULL: names are not cached */
+  char *cache_path; /* of the cache file; NULL: names are not cached */
   struct hwi_name_cache kept;
   clock_t began;
 };
@@ -99,7 +99,7 @@ void hwi_symbols_destroy(struct hwi_symbols *symbols)
   free(symbols->dirs.dirs);
   free(symbols->modules);
   free(symbols->answers);
-  free(symbols->kept_path);
+  free(symbols->cache_path);
   hwi_name_cache_release(&symbols->kept);
   hwi_store_release(&symbols->store);
   free(symbols);
@@ -305,13 +305,13 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
 
 /* --- the cache of names --- */
 
-int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
+int hwi_symbols_use_cache(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
 {
-  symbols->kept_path = hwi_name_cache_path(path);
+  symbols->cache_path = hwi_name_cache_path(path);
   symbols->began = clock();
-  if (!symbols->kept_path)
+  if (!symbols->cache_path)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up symbols");
-  hwi_name_cache_load(&symbols->kept, symbols->kept_path, &symbols->store);
+  hwi_name_cache_load(&symbols->kept, symbols->cache_path, &symbols->store);
   return 0;
 }
 
@@ -336,7 +336,7 @@ static bool add_new(const struct hwi_symbols *symbols, struct hwi_names_answers 
 }
 
 /* Returns whether cached names are outdated: the module was looked up, and its files have changed. */
-static bool is_outdated(const struct hwi_symbols *symbols, const struct hwi_kept_module *kept, uint64_t name)
+static bool is_outdated(const struct hwi_symbols *symbols, const struct hwi_cached_module *kept, uint64_t name)
 {
   for (size_t i = 0; i < symbols->module_count; i++)
     if (symbols->modules[i]->hash == name)
@@ -347,20 +347,20 @@ static bool is_outdated(const struct hwi_symbols *symbols, const struct hwi_kept
 static bool add_kept(struct hwi_symbols *symbols, struct hwi_names_answers *answers)
 {
   struct hwi_names_key key;
-  const struct hwi_kept_module *module;
+  const struct hwi_cached_module *module;
   for (size_t i = 0; (module = hwi_name_cache_at(&symbols->kept, i, &key)); i++)
     if (!is_outdated(symbols, module, key.name) && !hwi_name_cache_add_to(&symbols->kept, module, answers))
       return false;
   return true;
 }
 
-void hwi_symbols_keep_names(struct hwi_symbols *symbols, bool worth)
+void hwi_symbols_save_names(struct hwi_symbols *symbols, bool worth)
 {
   enum { MS_A_SECOND = 1000, LEAST_MS = 300 };
   struct hwi_names_answers answers = {0};
   worth = worth || (clock() - symbols->began) / (CLOCKS_PER_SEC / MS_A_SECOND) > LEAST_MS;
-  if (symbols->kept_path && worth && add_new(symbols, &answers) && answers.count && add_kept(symbols, &answers))
-    hwi_name_cache_write(symbols->kept_path, &answers);
+  if (symbols->cache_path && worth && add_new(symbols, &answers) && answers.count && add_kept(symbols, &answers))
+    hwi_name_cache_write(symbols->cache_path, &answers);
   free(answers.list);
 }
 

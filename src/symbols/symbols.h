@@ -57,11 +57,11 @@ int hwi_symbols_add_debug_dir(struct hwi_symbols *symbols, const char *dir, stru
 
 /* Caches names in a file next to the recording at `path`, and uses the names that are cached there (see name_cache.h)
  * if their symbol files have not changed. To be called before the first look-up. Returns 0 or HW_ERR_MEMORY. */
-int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct hwi_error *error);
+int hwi_symbols_use_cache(struct hwi_symbols *symbols, const char *path, struct hwi_error *error);
 
 /* Writes the names that were looked up to the cache, if some of them are not in it yet and either `worth` is set or the
- * process used more than 0.3 seconds of CPU time since hwi_symbols_use_kept. On failure, the cache is unchanged. */
-void hwi_symbols_keep_names(struct hwi_symbols *symbols, bool worth);
+ * process used more than 0.3 seconds of CPU time since hwi_symbols_use_cache. On failure, the cache is unchanged. */
+void hwi_symbols_save_names(struct hwi_symbols *symbols, bool worth);
 
 /* Looks up the frames at run-time address `address` of `module` (NULL: no module), innermost first: inlined ones, then
  * the function itself. `is_return_address`: look one byte before it. The array is owned by the symbolizer and valid

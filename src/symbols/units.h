@@ -7,9 +7,24 @@
 #ifndef HWI_SYMBOLS_UNITS_H
 #define HWI_SYMBOLS_UNITS_H
 
-#include "symbols/code_map.h"
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct hwi_unit {
+struct hwi_code_range {
+  uint64_t start, end;
+  uint64_t reach; /* the largest end of this range and all before it; valid after sorting */
+  size_t item;    /* index of a unit or function */
+};
+
+/* Address ranges of code, each for an item. All zero is an empty map. */
+struct hwi_code_map {
+  struct hwi_code_range *ranges;
+  size_t count, capacity;
+};
+
+struct hwi_dwarf_unit {
   Dwarf_Die head;       /* of the unit or its skeleton: has the line table and the compilation directory */
   Dwarf_Die code;       /* has the functions; not valid before the first look-up in the unit */
   Dwarf_Die *functions; /* indexed by the items of the maps */
@@ -23,7 +38,7 @@ struct hwi_unit {
 struct hwi_units {
   Dwarf *dwarf;
   const char *dir; /* of the file with the debug information; owned by the caller. NULL: none */
-  struct hwi_unit *units;
+  struct hwi_dwarf_unit *units;
   size_t count, capacity;
   struct hwi_code_map map;
   bool listed;
@@ -31,10 +46,10 @@ struct hwi_units {
 };
 
 /* Returns the unit around `address`, or NULL. */
-struct hwi_unit *hwi_units_find(struct hwi_units *units, uint64_t address);
+struct hwi_dwarf_unit *hwi_units_find(struct hwi_units *units, uint64_t address);
 
 /* Returns the function around `address` in `unit`, which is one of `units`, or NULL. */
-Dwarf_Die *hwi_units_function(const struct hwi_units *units, struct hwi_unit *unit, uint64_t address);
+Dwarf_Die *hwi_units_function(const struct hwi_units *units, struct hwi_dwarf_unit *unit, uint64_t address);
 
 void hwi_units_release(struct hwi_units *units);
 

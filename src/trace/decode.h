@@ -1,4 +1,4 @@
-/* decode.h - decodes the events of one chunk */
+/* decode.h - decodes the events and definitions of one chunk */
 #ifndef HWI_TRACE_DECODE_H
 #define HWI_TRACE_DECODE_H
 
@@ -48,5 +48,19 @@ bool hwi_cursor_init(struct hwi_cursor *cursor, const struct hw_chunk_header *he
 /* Decodes until the chunk ends or fewer than HWI_DECODE_MIN_ROOM of `max` places are free. Definitions go to `sink`,
  * events into `events`. Returns the number of events. The chunk has ended when cursor->at == cursor->end or damaged. */
 int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, struct hwi_event *events, int max);
+
+/* --- the payload of a definition record --- */
+
+struct hwi_payload {
+  const uint8_t *at, *end; /* the rest of it */
+  bool bad;                /* it ended too early, or a number in it is too large */
+};
+
+/* Take the next number or byte. Return 0 and set `bad` if there is none. */
+uint64_t hwi_payload_varint(struct hwi_payload *p);
+uint8_t hwi_payload_byte(struct hwi_payload *p);
+
+/* Parses the payload of a THREAD record. Returns false if it is invalid. */
+bool hwi_payload_thread(const uint8_t *payload, size_t bytes, uint32_t *number, struct hwi_thread *thread);
 
 #endif

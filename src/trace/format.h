@@ -312,8 +312,7 @@ struct hw_thread_state {
   uint16_t reserved;
   char name[16]; /* ends at a NUL */
 };
-enum { HW_LARGE_BLOCK_BYTES = 128 << 10 }; /* from this size on glibc maps each block by itself */
-struct hw_rss_sample {                     /* bytes, from /proc/PID/smaps_rollup or status */
+struct hw_rss_sample { /* bytes, from /proc/PID/smaps_rollup or status */
   uint64_t rss;
   uint64_t anonymous;
   uint64_t file;

@@ -21,7 +21,7 @@
 
 #include "../trace/encoder.c"
 #include "launch/pack/section_file.h"
-#include "trace/read/proc.h"
+#include "platform/os.h"
 
 enum { CHUNK_BYTES = 100 << 10, SECTIONS = 3, TRACES = 2, SAMPLES_MAX = 16, SECOND_NS = 1000000000 };
 
@@ -47,10 +47,9 @@ static bool not_interrupted(void)
 static void write_trace(const char *path, int streams)
 {
   static struct enc enc;
-  bool is_over;
   enc_init(&enc, 1);
   enc.header.pid = (uint32_t)getpid();
-  enc.header.process_start = hwi_process_start(enc.header.pid, &is_over);
+  enc.header.process_start = hwi_os_process_start(enc.header.pid);
   uint64_t tick = enc.header.start.clock, wanted = SECTIONS * (HWI_SECTION_BYTES + CHUNK_BYTES);
   for (int i = 0; (uint64_t)i * CHUNK_BYTES < (uint64_t)streams * wanted; i++) {
     int chunk = enc_chunk(&enc, (uint32_t)(i % streams), (uint32_t)(i / streams), 1, ++tick);

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "launch/target/preload.h"
-#include "launch/target/process.h"
+#include "platform/os_tools.h"
 
 enum { MAPPED_BYTES = 4096 };
 
@@ -98,11 +98,16 @@ static pid_t start_loading(const char *preload)
   return child;
 }
 
+static bool find_heap(void *found, const struct hwi_os_mapping *mapping)
+{
+  return *(bool *)found = mapping->is_brk_heap;
+}
+
 static void load(pid_t pid)
 {
-  struct hwi_process_parts parts = {0};
+  bool has_heap = false;
   ptrace(PTRACE_DETACH, pid, 0, 0);
-  while (hwi_process_parts((uint32_t)pid, HWI_RECORDER_NAME, "", &parts) && !parts.has_heap)
+  while (hwi_os_each_mapping((uint32_t)pid, find_heap, &has_heap) && !has_heap)
     usleep(1000);
 }
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "platform/os_tools.h"
 #include "report/rss_parts.h"
 
 static struct hwi_rss_parts parts_at_peak(uint64_t peak_bytes, uint64_t peak_usable_bytes)
@@ -44,7 +45,7 @@ static void blocks_of_no_bytes_are_all_rounding(void **state)
 static void what_the_program_maps_itself_is_not_free(void **state)
 {
   (void)state;
-  enum { LARGE = HW_LARGE_BLOCK_BYTES };
+  enum { LARGE = HWI_OS_LARGE_BLOCK_BYTES };
   const struct hwi_size sizes[] = {{.size = LARGE, .own_peak_blocks = 1, .peak_blocks = 1}};
   struct hwi_note note = {.kind = HW_NOTE_BOOT_BLOCKS, .text = ""};
   const struct hwi_trace_info info = {.notes = &note, .note_count = 1};

@@ -63,7 +63,7 @@ static void look_up_all(const struct hwi_name_cache *names)
 {
   struct hwi_names_key key;
   struct hwi_names_answers answers = {0};
-  const struct hwi_kept_module *module;
+  const struct hwi_cached_module *module;
   for (size_t i = 0; (module = hwi_name_cache_at(names, i, &key)) != NULL; i++) {
     for (uint64_t address = 0; address < ADDRESSES; address++) {
       struct hwi_frame_list frames = {0};

@@ -51,13 +51,13 @@ static void build(const char *flags)
 static struct hwi_symbols *begin(const char *debug_dir)
 {
   struct hwi_symbols *symbols = new_symbols(debug_dir);
-  assert_int_equal(hwi_symbols_use_kept(symbols, in_dir(recording), NULL), 0);
+  assert_int_equal(hwi_symbols_use_cache(symbols, in_dir(recording), NULL), 0);
   return symbols;
 }
 
 static void end(struct hwi_symbols *symbols)
 {
-  hwi_symbols_keep_names(symbols, true);
+  hwi_symbols_save_names(symbols, true);
   hwi_symbols_destroy(symbols);
 }
 
@@ -128,7 +128,7 @@ static void forge_names(void)
   struct hwi_names_answers answers = {0};
   struct hwi_store store = {0};
   struct hwi_names_key key;
-  const struct hwi_kept_module *module;
+  const struct hwi_cached_module *module;
   hwi_name_cache_load(&names, in_dir(names_file), &store);
   for (size_t i = 0; (module = hwi_name_cache_at(&names, i, &key)) != NULL; i++)
     assert_true(hwi_name_cache_add_to(&names, module, &answers));
@@ -240,14 +240,14 @@ static void nothing_is_kept_where_it_is_not_worth_it(void **state)
   (void)state;
   build("-g");
   struct hwi_symbols *symbols = begin(NULL);
-  hwi_symbols_keep_names(symbols, true); /* none was requested */
+  hwi_symbols_save_names(symbols, true); /* none was requested */
   assert_false(are_kept());
   name_of(symbols, "prog", AT_ADD);
   clock_now += 3 * CLOCKS_PER_SEC / 10;
-  hwi_symbols_keep_names(symbols, false);
+  hwi_symbols_save_names(symbols, false);
   assert_false(are_kept());
   clock_now += CLOCKS_PER_SEC / 100;
-  hwi_symbols_keep_names(symbols, false);
+  hwi_symbols_save_names(symbols, false);
   assert_true(are_kept());
   hwi_symbols_destroy(symbols);
 }
@@ -308,7 +308,7 @@ static void read_kept(char *function, size_t bytes)
   struct hwi_name_cache names;
   struct hwi_frame_list frames = {0};
   hwi_name_cache_load(&names, in_dir(names_file), &store);
-  const struct hwi_kept_module *module = hwi_name_cache_module(&names, (struct hwi_names_key){1, 2});
+  const struct hwi_cached_module *module = hwi_name_cache_module(&names, (struct hwi_names_key){1, 2});
   bool found = module && hwi_name_cache_find(&names, module, 3, &frames);
   snprintf(function, bytes, "%s", found ? frames.list[0].function : "");
   if (module) {
@@ -373,7 +373,7 @@ static void without_memory_nothing_is_left_out(void **state)
     struct hwi_name_cache names;
     struct hwi_names_answers answers = {0};
     hwi_name_cache_load(&names, in_dir(names_file), &store);
-    const struct hwi_kept_module *module = hwi_name_cache_module(&names, (struct hwi_names_key){1, 2});
+    const struct hwi_cached_module *module = hwi_name_cache_module(&names, (struct hwi_names_key){1, 2});
     failing_malloc_arm(calls, UINT64_MAX);
     bool added = hwi_name_cache_add_to(&names, module, &answers);
     failed = failing_malloc_disarm();
@@ -391,9 +391,9 @@ static void assert_same_names(const struct hwi_name_cache *expected)
   struct hwi_name_cache names;
   hwi_name_cache_load(&names, in_dir(names_file), &store);
   assert_int_equal(names.module_count, expected->module_count);
-  assert_int_equal(names.place_count, expected->place_count);
-  assert_true(expected->place_count > 0);
-  const uint32_t last = expected->places[expected->place_count - 1].off;
+  assert_int_equal(names.text_count, expected->text_count);
+  assert_true(expected->text_count > 0);
+  const uint32_t last = expected->texts[expected->text_count - 1].off;
   const size_t before = (size_t)(expected->text - (const char *)expected->plain);
   assert_int_equal(names.text - (const char *)names.plain, before);
   assert_memory_equal(names.plain, expected->plain, before + last + strlen(expected->text + last) + 1);

@@ -14,10 +14,9 @@
 
 #include "base/error.h"
 #include "encoder.c"
+#include "trace/decode.h"
 #include "trace/grow.h"
 #include "trace/pack/pack.h"
-#include "trace/pack/unpack.h"
-#include "trace/payload.h"
 
 enum { PLAIN_MAX = 2 << 20, LIVE_MAX = 512, BATCH = 100 };
 

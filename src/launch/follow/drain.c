@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "launch/pack/section_file.h"
 #include "platform/arch.h"
+#include "platform/os_tools.h"
 #include "trace/decode.h"
 #include "trace/grow.h"
 #include "trace/read/alive.h"
@@ -146,23 +147,16 @@ static void stop(struct hwi_drain *drain)
   drain->os_error = errno;
 }
 
-/* Gives the chunks' blocks back once the sections in [start, append_off) cannot be lost. It is enough to write out that
- * range: file systems with a journal commit the blocks of written data no later than blocks that are freed after it,
- * and killing processes removes nothing from the page cache. fdatasync would also write all raw chunks, which are freed
- * a moment later. */
+/* Gives the chunks' blocks back once the sections in [start, append_off) cannot be lost. If the file system does not
+ * support holes, the chunks stay; readers drop duplicates. */
 static void give_back(struct hwi_drain *drain, uint64_t start, size_t first, size_t count)
 {
-  int flags = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-  if (sync_file_range(drain->fd, (off_t)start, (off_t)(drain->append_off - start), flags) < 0 &&
-      (errno == EIO || errno == ENOSPC || fdatasync(drain->fd) < 0)) {
+  if (!hwi_os_write_out(drain->fd, start, drain->append_off - start)) {
     stop(drain);
     return;
   }
-  for (size_t i = first; i < first + count; i++) {
-    const struct hwi_backlog_chunk *chunk = &drain->backlog.chunks[i];
-    /* If the file system does not support holes, the chunk stays; readers drop duplicates. */
-    (void)!fallocate(drain->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)chunk->off, (off_t)chunk->bytes);
-  }
+  for (size_t i = first; i < first + count; i++)
+    hwi_os_punch_hole(drain->fd, drain->backlog.chunks[i].off, drain->backlog.chunks[i].bytes);
 }
 
 /* Packs the chunks [first, first + count); they stay in the backlog. */

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "launch/follow/single_stream.h"
+#include "trace/decode.h"
 #include "trace/grow.h"
-#include "trace/payload.h"
 #include "trace/read/merge.h"
 
 enum {

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/base_name.h"
-#include "launch/follow/switch.h"
 #include "launch/pack/compact.h"
-#include "launch/target/process.h"
+#include "launch/tool_log.h"
 #include "platform/arch.h"
+#include "platform/os_tools.h"
 #include "trace/anchor.h"
 #include "trace/grow.h"
 #include "trace/read/alive.h"
@@ -41,8 +41,7 @@ int hwi_monitor_init(struct hwi_monitor *monitor, const struct hwi_monitor_optio
 static void close_trace(struct hwi_watched *trace)
 {
   hwi_drain_close(&trace->drain);
-  hwi_threads_release(&trace->threads);
-  hwi_files_release(&trace->files);
+  hwi_samples_release(&trace->samples);
 }
 
 void hwi_monitor_release(struct hwi_monitor *monitor)
@@ -63,11 +62,11 @@ void hwi_monitor_release(struct hwi_monitor *monitor)
 static void follow_switch(struct hwi_monitor *monitor, struct hwi_watched *trace)
 {
   enum hw_control begun = trace->drain.header.started_paused ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD;
-  if (hwi_switch_get(&trace->drain.log) != begun)
+  if (hwi_control_word_get(&trace->drain.log) != begun)
     return;
   enum hw_control wanted =
-      monitor->paused_by_duration ? HW_CONTROL_PAUSE : hwi_switch_get(&monitor->traces[0].drain.log);
-  (void)!hwi_switch_set(&trace->drain.log, wanted, NULL);
+      monitor->paused_by_duration ? HW_CONTROL_PAUSE : hwi_control_word_get(&monitor->traces[0].drain.log);
+  (void)!hwi_control_word_set(&trace->drain.log, wanted, NULL);
 }
 
 /* Takes ownership of `path`. Returns false if it is not a trace of ours yet, or if there is no memory. Room is made
@@ -82,7 +81,7 @@ static bool take(struct hwi_monitor *monitor, char *path)
     return false;
   }
   if (monitor->count && trace.drain.pid != monitor->options.pid) /* most children end before counting pays */
-    trace.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
+    trace.samples.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
   monitor->traces[monitor->count++] = trace;
   if (monitor->options.count && monitor->packer)
     hwi_drain_count(&monitor->traces[monitor->count - 1].drain);
@@ -163,7 +162,7 @@ static bool is_written(const struct hwi_drain *drain)
  * each look; reading the mappings is not. */
 static bool is_image_there(struct hwi_watched *trace)
 {
-  uint64_t stack_start = trace->is_over ? 0 : hwi_process_stack_start(trace->drain.pid);
+  uint64_t stack_start = trace->is_over ? 0 : hwi_os_process_stack_start(trace->drain.pid);
   if (trace->is_over || (stack_start && stack_start == trace->stack_start))
     return !trace->is_over;
   trace->stack_start = stack_start;
@@ -259,7 +258,7 @@ static void pause_after_duration(struct hwi_monitor *monitor, uint64_t now)
     return;
   monitor->paused_by_duration = true;
   for (size_t i = 0; i < monitor->count; i++)
-    (void)!hwi_switch_set(&monitor->traces[i].drain.log, HW_CONTROL_PAUSE, NULL);
+    (void)!hwi_control_word_set(&monitor->traces[i].drain.log, HW_CONTROL_PAUSE, NULL);
 }
 
 static void look_for_unseen(struct hwi_monitor *monitor, uint64_t now)
@@ -277,11 +276,8 @@ static void look_for_unseen(struct hwi_monitor *monitor, uint64_t now)
 /* Samples memory, threads and libraries of a process, and the time. */
 static void look_at(struct hwi_watched *trace, uint64_t now)
 {
-  if (is_image_there(trace)) {
-    hwi_rss_sample(&trace->rss, &trace->drain, trace->stack_start, now);
-    hwi_threads_look(&trace->threads, &trace->drain, now);
-    hwi_files_look(&trace->files, &trace->drain, now);
-  }
+  if (is_image_there(trace))
+    hwi_samples_take(&trace->samples, &trace->drain, trace->stack_start, now);
   if (now >= trace->next_anchor_ns && !trace->is_over) {
     put_anchor(trace);
     trace->next_anchor_ns = now + ANCHOR_SECONDS * second_ns;
@@ -293,7 +289,7 @@ static void look_at(struct hwi_watched *trace, uint64_t now)
 static uint64_t next_look(const struct hwi_watched *trace, size_t i, uint64_t now)
 {
   uint64_t soonest = now + (i < OFTEN_MAX ? look_ns : look_at_many_ns), latest = now + look_at_many_ns;
-  uint64_t sample_ns = trace->rss.next_ns < latest ? trace->rss.next_ns : latest;
+  uint64_t sample_ns = trace->samples.rss.next_ns < latest ? trace->samples.rss.next_ns : latest;
   return sample_ns > soonest ? sample_ns : soonest;
 }
 
@@ -386,7 +382,7 @@ static void put_end(struct hwi_monitor *monitor, const struct hwi_monitor_end *e
       last = trace;
   }
   if (last && !last->is_replaced)
-    hwi_rss_note_peak(&last->rss, &last->drain, end->rss_peak_bytes);
+    hwi_samples_note_peak(&last->samples, &last->drain, end->rss_peak_bytes);
 }
 
 /* --- programs that left no trace --- */

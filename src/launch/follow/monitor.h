@@ -10,10 +10,8 @@
 #include <stdint.h>
 
 #include "launch/follow/drain.h"
-#include "launch/follow/files.h"
 #include "launch/follow/name_set.h"
-#include "launch/follow/rss.h"
-#include "launch/follow/threads.h"
+#include "launch/follow/samples.h"
 #include "launch/follow/unseen.h"
 
 struct hwi_monitor_options {
@@ -28,9 +26,7 @@ struct hwi_monitor_options {
 
 struct hwi_watched {
   struct hwi_drain drain;
-  struct hwi_rss rss;
-  struct hwi_threads threads;
-  struct hwi_files files;
+  struct hwi_samples samples;
   uint64_t next_look_ns; /* time of the next look at its process */
   uint64_t next_pack_ns;
   uint64_t next_anchor_ns;

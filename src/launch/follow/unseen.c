@@ -2,12 +2,13 @@
 #include "launch/follow/unseen.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/base_name.h"
 #include "launch/target/preload.h"
-#include "launch/target/process.h"
 #include "launch/target/program.h"
+#include "platform/os_tools.h"
 #include "trace/grow.h"
 
 enum { CHILDREN_MAX = 256, DESCENDANTS_MAX = 1024 };
@@ -28,19 +29,43 @@ static struct hwi_unseen_process *find(struct hwi_unseen *unseen, uint32_t pid, 
   return NULL;
 }
 
+/* What a process has mapped. */
+struct parts {
+  const char *trace;
+  bool has_library;
+  bool has_trace; /* one of the run whose first trace is `trace`, or of an earlier image, shared for writing */
+  bool has_heap;  /* libc's heap, so malloc was called */
+};
+
+/* If a file was removed, the mapping's name has a suffix. */
+static bool is_trace(const struct hwi_os_mapping *mapping, const char *trace)
+{
+  const char *name = hwi_base_name(mapping->name);
+  return mapping->access == (HWI_OS_READ | HWI_OS_WRITE | HWI_OS_SHARED) && strchr(mapping->name, '/') &&
+         (strncmp(name, trace, strlen(trace)) == 0 || strstr(name, ".hwt"));
+}
+
+static bool take_part(void *context, const struct hwi_os_mapping *mapping)
+{
+  struct parts *parts = context;
+  parts->has_library |= hwi_os_mapping_is_called(mapping, HWI_RECORDER_NAME);
+  parts->has_trace |= is_trace(mapping, parts->trace);
+  parts->has_heap |= mapping->is_brk_heap;
+  return false;
+}
+
 /* Returns true if the loader has mapped the recorder into the process, or will do so. */
 static bool will_have_recorder(uint32_t pid)
 {
-  enum { PATH_BYTES = 32 };
-  char exe[PATH_BYTES];
-  snprintf(exe, sizeof exe, "/proc/%u/exe", pid);
-  return hwi_process_preloads(pid, HWI_RECORDER_NAME) && hwi_program_obstacle(exe) == HWI_OBSTACLE_NONE;
+  char path[HWI_OS_LINK_PATH_BYTES];
+  hwi_os_process_executable(path, pid);
+  return hwi_os_process_preloads(pid, HWI_RECORDER_NAME) && hwi_program_obstacle(path) == HWI_OBSTACLE_NONE;
 }
 
 static bool is_unrecorded(const struct hwi_unseen_run *run, uint32_t pid)
 {
-  struct hwi_process_parts parts;
-  if (!hwi_process_parts(pid, HWI_RECORDER_NAME, run->trace ? run->trace : "", &parts))
+  struct parts parts = {.trace = run->trace ? run->trace : ""};
+  if (!hwi_os_each_mapping(pid, take_part, &parts))
     return false;
   if (!parts.has_library) /* a process that has allocated will not load the recorder any more */
     return parts.has_heap || !will_have_recorder(pid);
@@ -55,9 +80,8 @@ static void count_it(struct hwi_unseen *unseen, uint32_t pid)
 
 static void judge(struct hwi_unseen *unseen, const struct hwi_unseen_run *run, uint32_t pid)
 {
-  bool is_over;
-  uint64_t start = hwi_process_start(pid, &is_over);
-  if (!start || is_over)
+  uint64_t start = hwi_os_running_process_start(pid);
+  if (!start)
     return;
   struct hwi_unseen_process *known = find(unseen, pid, start);
   bool is_without = is_unrecorded(run, pid);
@@ -93,7 +117,7 @@ void hwi_unseen_look(struct hwi_unseen *unseen, const struct hwi_unseen_run *run
     judge(unseen, run, run->pid);
   while (at < count) {
     size_t room = DESCENDANTS_MAX - count;
-    size_t found = hwi_process_children(queue[at++], queue + count, room < CHILDREN_MAX ? room : CHILDREN_MAX);
+    size_t found = hwi_os_process_children(queue[at++], queue + count, room < CHILDREN_MAX ? room : CHILDREN_MAX);
     for (size_t i = count; i < count + found; i++)
       judge(unseen, run, queue[i]);
     count += found;

@@ -15,7 +15,6 @@
 
 #include "launch/pack/section_file.h"
 #include "trace/read/index.h"
-#include "trace/read/sections.h"
 #include "trace/read/tool_area.h"
 
 enum { SYNC_FROM_BYTES = 256 << 10, COPY_BYTES = 1 << 18 };

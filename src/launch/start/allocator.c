@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "launch/start/helper.h"
+#include "launch/start/conform.h"
 #include "launch/target/preload.h"
-#include "symbols/static_allocator.h"
+#include "symbols/program_allocator.h"
 
 /* File names of well-known allocators where they are installed, newest first. */
 static const struct {
@@ -25,13 +25,13 @@ int hwi_allocator_provider(char **library, const char *preload, struct hwi_error
 {
   enum { SECONDS = 60 };
   static const char *const arguments[] = {"--where", NULL};
-  struct hwi_helper_run run = {arguments, preload, SECONDS, SECONDS};
-  struct hwi_helper_end end;
+  struct hwi_conform_run run = {arguments, preload, SECONDS, SECONDS};
+  struct hwi_conform_end end;
   *library = NULL;
-  int status = hwi_helper_run(&run, &end, error);
+  int status = hwi_conform_run(&run, &end, error);
   if (status < 0 || end.is_late || end.wait_status != 0)
     return status;
-  *library = strdup(end.said);
+  *library = strdup(end.output);
   return *library ? 0 : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
 }
 

@@ -1,5 +1,5 @@
-/* conform.h - tests whether a malloc replacement keeps malloc's contract: each rule runs in a separate process, so that
- * a crash or a hang can be assigned to a rule */
+/* conform.h - runs heapwright-conform, the program that tests whether a malloc replacement keeps malloc's contract.
+ * Each rule runs in a separate process, so that a crash or a hang can be assigned to a rule */
 #ifndef HWI_LAUNCH_START_CONFORM_H
 #define HWI_LAUNCH_START_CONFORM_H
 
@@ -8,6 +8,28 @@
 #include <stdint.h>
 
 #include "base/error.h"
+
+/* --- a run of the program --- */
+
+struct hwi_conform_run {
+  const char *const *arguments; /* without the program's name, ended by NULL */
+  const char *preload;          /* LD_PRELOAD; NULL: none */
+  unsigned seconds;             /* time limit: it is killed then, with all processes that it started */
+  unsigned idle_seconds;        /* limit for the time in which it does not use the processor */
+};
+
+struct hwi_conform_end {
+  int wait_status;
+  bool is_late; /* it was killed */
+  uint64_t duration_ns;
+  char output[512]; /* on stdout; truncated if longer */
+  char errors[512]; /* on stderr */
+};
+
+/* Returns 0, or a negative hw_error if it could not be started. */
+int hwi_conform_run(const struct hwi_conform_run *run, struct hwi_conform_end *end, struct hwi_error *error);
+
+/* --- the rules --- */
 
 struct hwi_conform_rule {
   const char *name, *promise;

@@ -2,20 +2,23 @@
 #include "launch/start/launch.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "launch/output.h"
 #include "launch/start/allocator.h"
 #include "launch/start/monitor_process.h"
 #include "launch/start/signals.h"
 #include "launch/start/spawn.h"
-#include "launch/start/variables.h"
 #include "launch/target/preload.h"
+#include "platform/os.h"
+#include "trace/grow.h"
 
 static const uint64_t POLL_NS = 25000000, SLEEP_NS = UINT64_C(3600000000000);
 enum { SIGNAL_STATUS = 128, RUSAGE_UNIT_BYTES = 1024 };
@@ -95,7 +98,7 @@ static int find_recorder(struct launch *launch, const char *command)
 static void warn_of_disk(const struct launch *launch)
 {
   enum { LITTLE_ROOM = 100 << 20, MB = 1000000 };
-  struct hwi_output_disk disk = hwi_output_disk(&launch->output);
+  struct hwi_os_disk disk = hwi_output_disk(&launch->output);
   if (disk.is_memory)
     launch->options->warn(
         "the trace is in memory (tmpfs, ramfs), which the program may need; use -o to put it elsewhere");
@@ -116,6 +119,96 @@ static int prepare_output(struct launch *launch, const char *command)
   return 0;
 }
 
+/* --- the environment of the command --- */
+
+/* NAME=VALUE texts for the command, ended by NULL. The array and each text are malloc'd. */
+struct variables {
+  char **texts;
+  size_t count, capacity;
+  bool failed; /* no memory */
+};
+
+static void __attribute__((format(printf, 2, 3))) add_variable(struct variables *variables, const char *format, ...)
+{
+  char *text = NULL;
+  va_list arguments;
+  va_start(arguments, format);
+  int bytes = vasprintf(&text, format, arguments);
+  va_end(arguments);
+  if (bytes < 0 ||
+      !hwi_grow((void **)&variables->texts, &variables->capacity, variables->count + 2, sizeof *variables->texts)) {
+    variables->failed = true;
+    return;
+  }
+  variables->texts[variables->count++] = text;
+  variables->texts[variables->count] = NULL;
+}
+
+/* Returns LD_PRELOAD as the user's own variables set it, otherwise as it is in our environment. */
+static const char *preloaded(const struct hwi_launch_options *options)
+{
+  static const char prefix[] = "LD_PRELOAD=";
+  const char *found = getenv("LD_PRELOAD");
+  for (size_t i = 0; i < options->variable_count; i++)
+    if (strncmp(options->variables[i], prefix, sizeof prefix - 1) == 0)
+      found = options->variables[i] + sizeof prefix - 1;
+  return found && *found ? found : NULL;
+}
+
+static void add_options(struct variables *variables, const struct hwi_launch_options *options)
+{
+  if (options->depth)
+    add_variable(variables, "HEAPWRIGHT_DEPTH=%llu", (unsigned long long)options->depth);
+  if (options->max_size)
+    add_variable(variables, "HEAPWRIGHT_MAX_SIZE=%llu", (unsigned long long)options->max_size);
+  if (options->usable >= 0)
+    add_variable(variables, "HEAPWRIGHT_USABLE=%d", options->usable);
+  if (options->durations)
+    add_variable(variables, "HEAPWRIGHT_DURATIONS=1");
+  if (options->paused)
+    add_variable(variables, "HEAPWRIGHT_PAUSED=1");
+  if (!options->children)
+    add_variable(variables, "HEAPWRIGHT_CHILDREN=0");
+  if (options->only_process)
+    add_variable(variables, "HEAPWRIGHT_ONLY_PROCESS=%s", options->only_process);
+}
+
+/* Adds the user's own variables. If `library` is not NULL, also adds those that the recorder needs, and LD_PRELOAD with
+ * `library` before the libraries that are preloaded anyway. */
+static void set_variables(struct variables *variables, const struct hwi_launch_options *options, const char *library,
+                          const char *name, const uint8_t run_id[HW_ID_BYTES])
+{
+  *variables = (struct variables){0};
+  for (size_t i = 0; i < options->variable_count; i++)
+    add_variable(variables, "%s", options->variables[i]);
+  if (!library) {
+    variables->failed |= !hwi_grow((void **)&variables->texts, &variables->capacity, 1, sizeof *variables->texts);
+    return;
+  }
+  const char *others = preloaded(options);
+  char *pattern = hwi_output_pattern(name);
+  char id[2 * HW_ID_BYTES + 1];
+  for (int i = 0; i < HW_ID_BYTES; i++)
+    snprintf(id + 2 * (size_t)i, 3, "%02x", run_id[i]);
+  add_variable(variables, "LD_PRELOAD=%s%s%s", library, others ? ":" : "", others ? others : "");
+  add_variable(variables, "HEAPWRIGHT_RUN=%s", id);
+  add_variable(variables, "HEAPWRIGHT_LAUNCHER=%ld.%llu", (long)getpid(),
+               (unsigned long long)hwi_os_process_start((uint32_t)getpid()));
+  variables->failed |= !pattern;
+  if (pattern)
+    add_variable(variables, "HEAPWRIGHT_OUTPUT=%s", pattern);
+  add_options(variables, options);
+  free(pattern);
+}
+
+static void release_variables(struct variables *variables)
+{
+  for (size_t i = 0; i < variables->count; i++)
+    free(variables->texts[i]);
+  free(variables->texts);
+  *variables = (struct variables){0};
+}
+
 /* --- the command --- */
 
 static int start(struct launch *launch, char **command)
@@ -126,20 +219,20 @@ static int start(struct launch *launch, char **command)
     hwi_error_set(error, HW_ERR_IO, "cannot start '%s': %s", command[0], strerror(errno));
     return fail(launch, HWI_LAUNCH_FAILED);
   }
-  struct hwi_variables variables = {0};
+  struct variables variables = {0};
   if (launch->library && prepare_output(launch, command[0]) < 0) {
     hwi_spawn_cancel(&launch->spawned);
     return fail(launch, HWI_LAUNCH_FAILED);
   }
-  hwi_variables_init(&variables, launch->options, launch->library, launch->output.name, launch->run_id);
+  set_variables(&variables, launch->options, launch->library, launch->output.name, launch->run_id);
   if (variables.failed) {
-    hwi_variables_release(&variables);
+    release_variables(&variables);
     hwi_spawn_cancel(&launch->spawned);
     hwi_error_set(error, HW_ERR_MEMORY, "no memory");
     return fail(launch, HWI_LAUNCH_FAILED);
   }
   int os_error = hwi_spawn_go(&launch->spawned, variables.texts);
-  hwi_variables_release(&variables);
+  release_variables(&variables);
   if (os_error == 0) {
     launch->result->started = true;
     return 0;
@@ -164,9 +257,9 @@ static bool has_ended(const struct launch *launch, struct hwi_monitor_end *end)
   return true;
 }
 
-/* Waits for the command's end while `monitor_process` works (NULL: the command is not recorded). Once there is a trace, this
- * process wakes for signals only: where memory is short, a process that needs memory while the command's is being given
- * back may be killed for it. */
+/* Waits for the command's end while `monitor_process` works (NULL: the command is not recorded). Once there is a trace,
+ * this process wakes for signals only: where memory is short, a process that needs memory while the command's is being
+ * given back may be killed for it. */
 static struct hwi_monitor_end wait_for_end(struct launch *launch, const struct hwi_monitor_process *monitor_process)
 {
   struct hwi_monitor_end end = {0};

@@ -1,16 +1,15 @@
 /* monitor_process.c - watches the traces in a separate process */
 #include "launch/start/monitor_process.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "launch/tool_log.h"
+#include "platform/os_tools.h"
 
 enum { AWAIT_NS = 100000000, OWN_NICENESS = 5, ATTEMPTS = 2 };
 
@@ -51,19 +50,14 @@ static void follow(struct hwi_monitor *monitor, const struct hwi_signals *signal
  * memory runs out. */
 static void step_back(void)
 {
-  static const char most[] = "1000";
   setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + OWN_NICENESS);
-  int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (fd < 0)
-    return;
-  (void)!write(fd, most, sizeof most - 1);
-  close(fd);
+  hwi_os_prefer_to_be_killed();
 }
 
 static _Noreturn void become(const struct hwi_monitor_process *monitor_process, pid_t launcher)
 {
   struct hwi_monitor monitor;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  hwi_os_end_with_parent();
   if (getppid() != launcher)
     _exit(0);
   step_back();
@@ -105,8 +99,8 @@ bool hwi_monitor_process_has_begun(const struct hwi_monitor_process *monitor_pro
   return atomic_load(&monitor_process->page->trace_count) > 0;
 }
 
-/* Waits for the monitor process, and passes on signals that end the remaining work: the traces then stay raw. Returns true if
- * all is done. */
+/* Waits for the monitor process, and passes on signals that end the remaining work: the traces then stay raw. Returns
+ * true if all is done. */
 static bool await(const struct hwi_monitor_process *monitor_process)
 {
   static const int ending[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};

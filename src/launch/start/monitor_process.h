@@ -2,9 +2,9 @@
  * nothing else
  *
  * Counting and packing need memory, and in a container one memory limit applies to the command and the monitor process
- * together. When that limit is reached, the kernel should kill the monitor process rather than the command, and never the
- * launcher, which has to pass on the command's exit status. If a monitor process is killed or crashes, a second one starts when
- * the command has ended, and packs the traces.
+ * together. When that limit is reached, the kernel should kill the monitor process rather than the command, and never
+ * the launcher, which has to pass on the command's exit status. If a monitor process is killed or crashes, a second one
+ * starts when the command has ended, and packs the traces.
  */
 #ifndef HWI_LAUNCH_START_MONITOR_PROCESS_H
 #define HWI_LAUNCH_START_MONITOR_PROCESS_H

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fnv.h"
+#include "platform/os_tools.h"
 
 static bool can_be_preloaded(const char *path)
 {
@@ -76,10 +76,10 @@ int hwi_installed_find(char **path, const char *name, struct hwi_error *error)
 {
   static const char *const places[] = {"../lib", "../lib/heapwright", "../lib64", "../libexec/heapwright"};
   char self[PATH_MAX];
-  ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
+  ssize_t bytes = readlink(HWI_OS_OWN_EXECUTABLE, self, sizeof self - 1);
   *path = NULL;
   if (bytes < 0)
-    return hwi_error_set(error, HW_ERR_IO, "cannot find %s: /proc/self/exe: %s", name, strerror(errno));
+    return hwi_error_set(error, HW_ERR_IO, "cannot find %s: " HWI_OS_OWN_EXECUTABLE ": %s", name, strerror(errno));
   self[bytes] = 0;
   *strrchr(self, '/') = 0;
   for (size_t i = 0; i < sizeof places / sizeof *places && !*path; i++) {
@@ -129,7 +129,7 @@ static bool is_there(const char *folder, const char *platform, const char *libra
  * the library was copied. */
 static const char *platform_in(const char *folder, const char *library)
 {
-  const char *own = (const char *)getauxval(AT_PLATFORM);
+  const char *own = hwi_os_platform();
   if (!is_there(folder, own, library))
     return NULL;
   return is_there(folder, "i686", library) ? ANY_PLATFORM : own;

@@ -9,16 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/base_name.h"
 #include "platform/arch.h"
-#include "symbols/sanitizer.h"
-#include "symbols/static_allocator.h"
+#include "platform/os_tools.h"
+#include "symbols/program_allocator.h"
 
 enum { HEAD_BYTES = 4096, SCRIPTS_MAX = 5, PROGRAM_HEADERS_MAX = 512 };
 
@@ -67,21 +64,6 @@ static void search(struct hwi_program *program, const char *command)
 
 /* --- judging it --- */
 
-static bool gains_privilege(int fd)
-{
-  struct stat about;
-  struct statvfs system;
-  if (fstat(fd, &about) < 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
-    return false;
-  if (fstatvfs(fd, &system) == 0 && (system.f_flag & ST_NOSUID))
-    return false;
-  if ((about.st_mode & S_ISUID) && about.st_uid != getuid())
-    return true;
-  if ((about.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && about.st_gid != getgid())
-    return true;
-  return getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
-}
-
 /* Reads the path of the dynamic loader into `loader`, which stays empty if there is none. Returns false if the file
  * ends too early. */
 static bool read_loader(int fd, const Elf64_Ehdr *elf, char loader[PATH_MAX])
@@ -109,8 +91,8 @@ static bool is_loader(const char *path)
 
 static bool has_sanitizer(int fd)
 {
-  char path[sizeof "/proc/self/fd/2147483647"];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  char path[HWI_OS_LINK_PATH_BYTES];
+  hwi_os_fd_path(path, fd);
   return hwi_has_sanitizer(path);
 }
 
@@ -119,7 +101,7 @@ static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head
   Elf64_Ehdr elf;
   char loader[PATH_MAX];
   memcpy(&elf, head, sizeof elf);
-  if (gains_privilege(fd))
+  if (hwi_os_gains_privileges(fd))
     return HWI_OBSTACLE_PRIVILEGED;
   if (elf.e_ident[EI_CLASS] == ELFCLASS32)
     return HWI_OBSTACLE_32_BIT;

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "platform/os_processors.h"
+#include "platform/os_tools.h"
 
 enum { BATCHES = 32, HALF = BATCHES / 2 };
 

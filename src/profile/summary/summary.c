@@ -16,7 +16,7 @@
 #include "profile/summary/span_replay.h"
 #include "profile/summary/summary_parts.h"
 #include "profile/summary/summary_result.h"
-#include "trace/read/fingerprint.h"
+#include "trace/read/run.h"
 
 static const uint8_t MAGIC[HWI_CACHE_MAGIC_BYTES] = {0x89, 'H', 'W', 'S', '\r', '\n', 0x1a, '\n'};
 enum {

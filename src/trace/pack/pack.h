@@ -1,4 +1,4 @@
-/* pack.h - packs chunks and tool records into sections
+/* pack.h - packs chunks and tool records into sections, and unpacks sections
  *
  * A packer keeps the buffers and the compressor between calls; it is used by one thread at a time.
  */
@@ -8,7 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/format.h"
+#include "trace/pack/recode.h"
+
+/* hw_section_header.codec. Tool records only use the first. */
+enum hwi_codec {
+  HWI_CODEC_PLAIN = 0,   /* unchanged chunk headers and events, one zstd frame */
+  HWI_CODEC_COLUMNS = 1, /* see recode.h */
+  HWI_CODEC_TIMED = 2,   /* the same, with the column of durations */
+};
+
+enum { HWI_UNPACK_MAX_BYTES = 1 << 26 }; /* no section unpacks to more: a packer begins a new one earlier */
+
+/* --- packing --- */
 
 struct hwi_packer;
 
@@ -30,8 +41,6 @@ void hwi_packer_destroy(struct hwi_packer *packer);
 int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section,
                     const uint8_t **packed);
 
-struct hwi_columns_out;
-
 /* The same for the columns of a recoder that has ended. *section already holds the stream and sequence numbers of the
  * chunks, their ticks, plain bytes and count of events. */
 int hwi_pack_columns(struct hwi_packer *packer, const struct hwi_columns_out *columns,
@@ -46,5 +55,27 @@ enum hwi_effort hwi_effort_for(uint64_t waiting_bytes);
 /* The same for the records of a tool area. */
 int hwi_pack_tool_records(struct hwi_packer *packer, const uint8_t *records, size_t bytes,
                           struct hw_section_header *section, const uint8_t **packed);
+
+/* --- unpacking --- */
+
+/* An unpacked section. With codec 0 it has `bytes`: malloc'd, `count` bytes and then HWI_DECODE_PADDING zeros. Those of
+ * an EVENTS section are its chunks without gaps, each a struct hw_chunk_header (any alignment) and its valid_bytes of
+ * events; those of a TOOL section are the tool records. With the other codecs it has `events` and no bytes. All zero:
+ * nothing. */
+struct hwi_unpacked {
+  uint8_t *bytes;
+  size_t count;
+  struct hwi_restorer *events;
+};
+
+/* Unpacks the section->packed_bytes at `packed`. Every byte may be hostile. Returns 0; HW_ERR_DAMAGED if the section
+ * does not unpack as its header states, or has more than HWI_UNPACK_MAX_BYTES; HW_ERR_VERSION for an unknown codec; or
+ * HW_ERR_MEMORY. On failure *unpacked is all zero. Thread-safe. */
+int hwi_unpack_section(const struct hw_section_header *section, const void *packed, struct hwi_unpacked *unpacked);
+void hwi_unpacked_release(struct hwi_unpacked *unpacked);
+
+/* Decompresses a zstd frame of exactly `plain_bytes` into `to`. Every byte may be hostile. Returns 0, HW_ERR_DAMAGED or
+ * HW_ERR_MEMORY. */
+int hwi_unzstd(void *to, size_t plain_bytes, const void *packed, size_t packed_bytes);
 
 #endif

@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "trace/grow.h"
 #include "trace/pack/recode_common.h"
+#include "trace/pack/recode_definitions.h"
 #include "trace/pack/recode_slots.h"
-#include "trace/pack/recode_tree.h"
 
 enum { BATCH_EVENTS = 256 };
 
@@ -30,18 +30,18 @@ struct hwi_recoder {
   uint64_t chunk_op;        /* op_count when the chunk began */
   uint64_t thread_op_count; /* of the thread, so far */
   uint32_t thread;
-  struct hwi_places places;
+  struct hwi_placement placement;
   uint64_t *addresses; /* of the blocks, by birth: [1, block_count) */
   uint8_t *classes;
   size_t block_count, block_room, class_room;
   struct hwi_slots at_address;
   size_t last_ended;
   uint64_t last_far;
-  struct hwi_habit *habits; /* [1, habit_count) */
-  size_t habit_count, habit_room;
+  struct hwi_section_node *nodes; /* [1, node_count) */
+  size_t node_count, node_room;
   struct hwi_slots of_node;
   uint32_t last_node;
-  struct hwi_tree_out tree;
+  struct hwi_definitions_out definitions;
 };
 
 struct hwi_recoder *hwi_recoder_create(void)
@@ -56,9 +56,9 @@ void hwi_recoder_destroy(struct hwi_recoder *r)
   free(r->addresses);
   free(r->classes);
   hwi_slots_release(&r->at_address);
-  free(r->habits);
+  free(r->nodes);
   hwi_slots_release(&r->of_node);
-  hwi_tree_out_release(&r->tree);
+  hwi_definitions_out_release(&r->definitions);
   free(r);
 }
 
@@ -142,7 +142,7 @@ static inline uint32_t *find_node(const struct hwi_recoder *r, uint32_t node)
 {
   const struct hwi_slots *table = &r->of_node;
   uint32_t at = hwi_slots_mix(node) & table->mask;
-  while (table->slots[at] && r->habits[table->slots[at]].node != node)
+  while (table->slots[at] && r->nodes[table->slots[at]].number != node)
     at = (at + 1) & table->mask;
   return &table->slots[at];
 }
@@ -150,15 +150,15 @@ static inline uint32_t *find_node(const struct hwi_recoder *r, uint32_t node)
 /* Makes room for the nodes of a batch. */
 static bool grow_nodes(struct hwi_recoder *r)
 {
-  if (!hwi_grow((void **)&r->habits, &r->habit_room, r->habit_count + BATCH_EVENTS, sizeof *r->habits))
+  if (!hwi_grow((void **)&r->nodes, &r->node_room, r->node_count + BATCH_EVENTS, sizeof *r->nodes))
     return false;
   if (!hwi_slots_are_full(&r->of_node, BATCH_EVENTS))
     return true;
-  if (!hwi_slots_reset(&r->of_node, r->habit_count * 2 + BATCH_EVENTS))
+  if (!hwi_slots_reset(&r->of_node, r->node_count * 2 + BATCH_EVENTS))
     return false;
-  for (uint32_t number = 1; number < r->habit_count; number++)
-    *find_node(r, r->habits[number].node) = number;
-  r->of_node.count = (uint32_t)r->habit_count - 1;
+  for (uint32_t number = 1; number < r->node_count; number++)
+    *find_node(r, r->nodes[number].number) = number;
+  r->of_node.count = (uint32_t)r->node_count - 1;
   return true;
 }
 
@@ -168,8 +168,8 @@ static __attribute__((noinline)) uint32_t add_node(struct hwi_recoder *r, uint32
   hwi_columns_put(r->out, HWI_COLUMN_NEW_NODES, hwi_zigzag((int32_t)(node - r->last_node)));
   r->last_node = node;
   r->of_node.count++;
-  r->habits[r->habit_count] = (struct hwi_habit){.node = node};
-  return *slot = (uint32_t)r->habit_count++;
+  r->nodes[r->node_count] = (struct hwi_section_node){.number = node};
+  return *slot = (uint32_t)r->node_count++;
 }
 
 static __attribute__((noinline)) void put_sizes(struct hwi_recoder *r, const struct hwi_event *event)
@@ -197,13 +197,13 @@ static void put_nodes(struct hwi_recoder *r, int count)
     nodes = hwi_put_varint(nodes, number ? number - 1 + HWI_NODE_FIRST : (uint32_t)HWI_NODE_NEW);
     if (!number)
       number = add_node(r, event->node, slot);
-    struct hwi_habit *habit = &r->habits[number];
+    struct hwi_section_node *node = &r->nodes[number];
     r->sized[i] = 0;
-    if (event->size == habit->size && event->usable == habit->usable)
+    if (event->size == node->size && event->usable == node->usable)
       continue;
     r->sized[i] = HWI_OP_SIZED;
-    habit->size = event->size;
-    habit->usable = event->usable;
+    node->size = event->size;
+    node->usable = event->usable;
     put_sizes(r, event);
   }
   hwi_columns_end(r->out, HWI_COLUMN_NODES, nodes);
@@ -255,8 +255,8 @@ static bool grow_blocks(struct hwi_recoder *r)
   return true;
 }
 
-static __attribute__((noinline)) void put_address(struct hwi_recoder *r, enum hwi_column column, uint64_t address,
-                                                  uint64_t *last)
+static __attribute__((noinline)) void put_address(struct hwi_recoder *r, enum hwi_section_column column,
+                                                  uint64_t address, uint64_t *last)
 {
   uint64_t varint;
   if (!hwi_address_varint(address, *last, &varint))
@@ -277,7 +277,7 @@ static inline uint8_t put_end(struct hwi_recoder *r, int i, bool reusable)
   size_t younger = r->block_count - 1 - block, step = block - r->last_ended + HWI_STEPS;
   r->last_ended = block;
   if (reusable)
-    hwi_places_free(&r->places, r->classes[block], event->address);
+    hwi_placement_free(&r->placement, r->classes[block], event->address);
   if (younger < HWI_NEWEST_COUNT)
     return (uint8_t)(HWI_OP_NEWEST + younger);
   if (step < HWI_STEP_COUNT)
@@ -304,13 +304,13 @@ static inline __attribute__((always_inline)) uint8_t put_birth(struct hwi_recode
   const struct hwi_event *event = &r->events[i];
   uint64_t address = event->address, granules = hwi_granules(event->size, event->usable);
   uint8_t class = hwi_class_of(granules);
-  unsigned place = address == old ? HWI_PLACE_SAME : hwi_places_find(&r->places, class, address);
+  unsigned place = address == old ? HWI_PLACE_SAME : hwi_placement_find(&r->placement, class, address);
   if (place < HWI_PLACE_FREED) {
-    hwi_places_take(&r->places, class, place);
+    hwi_placement_take(&r->placement, class, place);
   } else if (place != HWI_PLACE_SAME) {
     if (place == HWI_PLACE_ELSEWHERE)
-      put_address(r, HWI_COLUMN_ADDRESSES, address, &r->places.last);
-    hwi_places_move_top(&r->places, address, granules);
+      put_address(r, HWI_COLUMN_ADDRESSES, address, &r->placement.last);
+    hwi_placement_move_top(&r->placement, address, granules);
   }
   r->births[i] = add_block(r, i, class);
   return (uint8_t)place;
@@ -382,13 +382,13 @@ static void put_events(struct hwi_recoder *r, int count)
 
 int hwi_recoder_take(struct hwi_recoder *r, struct hwi_cursor *cursor, struct hwi_recoded_batch *batch)
 {
-  struct hwi_definition_sink sink = hwi_tree_out_sink(&r->tree);
+  struct hwi_definition_sink sink = hwi_definitions_out_sink(&r->definitions);
   int count = hwi_decode(cursor, &sink, r->events, BATCH_EVENTS);
   *batch = (struct hwi_recoded_batch){r->events, r->births, count};
   put_events(r, count);
   if (cursor->damaged)
     return HW_ERR_DAMAGED;
-  return r->out->failed || r->tree.failed ? HW_ERR_MEMORY : r->status;
+  return r->out->failed || r->definitions.failed ? HW_ERR_MEMORY : r->status;
 }
 
 void hwi_recoder_end_chunk(struct hwi_recoder *r, uint32_t valid_bytes)
@@ -419,12 +419,13 @@ bool hwi_recoder_begin(struct hwi_recoder *r, struct hwi_columns_out *out, const
   r->status = 0;
   r->tick = first->base_tick;
   r->op_count = r->chunk_op = r->thread_op_count = 0;
-  r->places = (struct hwi_places){0};
-  r->block_count = r->habit_count = 1;
+  r->placement = (struct hwi_placement){0};
+  r->block_count = r->node_count = 1;
   r->last_ended = r->last_far = 0;
   r->last_node = 0;
   return hwi_slots_reset(&r->at_address, r->at_address.count + BATCH_EVENTS) &&
-         hwi_slots_reset(&r->of_node, r->of_node.count + BATCH_EVENTS) && hwi_tree_out_begin(&r->tree, out);
+         hwi_slots_reset(&r->of_node, r->of_node.count + BATCH_EVENTS) &&
+         hwi_definitions_out_begin(&r->definitions, out);
 }
 
 const uint64_t *hwi_recoder_births(const struct hwi_recoder *r)
@@ -438,7 +439,7 @@ int hwi_recoder_end(struct hwi_recoder *r, struct hw_section_header *section)
   hwi_columns_put(r->out, HWI_COLUMN_HEAD,
                   (r->has_usable ? HW_FIELD_USABLE : 0) | (r->is_timed ? HW_FIELD_DURATION : 0));
   hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->block_count - 1);
-  hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->habit_count - 1);
+  hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->node_count - 1);
   section->last_tick = r->tick;
   section->event_count = r->op_count;
   return r->out->failed ? HW_ERR_MEMORY : 0;

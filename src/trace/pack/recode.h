@@ -4,7 +4,7 @@
  * readers get events, so that the chunks' own encoding is never made again.
  *
  * The packer splits events into columns, one for each kind of field; zstd then finds the repetition in each column. Two
- * kinds of fields are converted first. A block is identified by its birth and not by its address: recode_places.h
+ * kinds of fields are converted first. A block is identified by its birth and not by its address: recode_common.h
  * predicts where a block is placed, and a free states how many births ago its block was born. A node is identified by
  * its number in the section, under which the node's last size is also remembered. Definitions are stored separately
  * from events, so that they can be read alone.

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "trace/pack/unzstd.h"
+#include "trace/pack/pack.h"
 
 enum { SIZES_BYTES = 2 * sizeof(uint32_t), WORTH_PACKING_BYTES = 24 };
 
@@ -25,7 +25,7 @@ void hwi_columns_out_release(struct hwi_columns_out *out)
   *out = (struct hwi_columns_out){0};
 }
 
-bool hwi_columns_out_grow(struct hwi_columns_out *out, enum hwi_column column, size_t bytes)
+bool hwi_columns_out_grow(struct hwi_columns_out *out, enum hwi_section_column column, size_t bytes)
 {
   enum { FIRST_ROOM = 4096 };
   struct hwi_column_out *to = &out->columns[column];
@@ -40,7 +40,7 @@ bool hwi_columns_out_grow(struct hwi_columns_out *out, enum hwi_column column, s
   return true;
 }
 
-void hwi_columns_put_bytes(struct hwi_columns_out *out, enum hwi_column column, const void *bytes, size_t count)
+void hwi_columns_put_bytes(struct hwi_columns_out *out, enum hwi_section_column column, const void *bytes, size_t count)
 {
   struct hwi_column_out *to = &out->columns[column];
   if (!count || (to->room - to->count < count && !hwi_columns_out_grow(out, column, count)))
@@ -140,7 +140,7 @@ void hwi_columns_in_release(struct hwi_columns_in *in)
   *in = (struct hwi_columns_in){0};
 }
 
-uint64_t hwi_columns_get_long(struct hwi_columns_in *in, enum hwi_column column)
+uint64_t hwi_columns_get_long(struct hwi_columns_in *in, enum hwi_section_column column)
 {
   struct hwi_column_in *from = &in->columns[column];
   uint64_t value = 0;
@@ -154,7 +154,7 @@ uint64_t hwi_columns_get_long(struct hwi_columns_in *in, enum hwi_column column)
   return 0;
 }
 
-const uint8_t *hwi_columns_get_bytes(struct hwi_columns_in *in, enum hwi_column column, size_t count)
+const uint8_t *hwi_columns_get_bytes(struct hwi_columns_in *in, enum hwi_section_column column, size_t count)
 {
   struct hwi_column_in *from = &in->columns[column];
   if (count > (size_t)(from->end - from->at)) {

@@ -14,7 +14,7 @@
 
 #include "base/varint.h"
 
-enum hwi_column {
+enum hwi_section_column {
   HWI_COLUMN_HEAD,          /* fields of the events, counts of blocks and nodes */
   HWI_COLUMN_CHUNKS,        /* counts of each chunk */
   HWI_COLUMN_THREADS,       /* the threads of the ops */
@@ -55,9 +55,9 @@ struct hwi_columns_out {
 
 void hwi_columns_out_clear(struct hwi_columns_out *out);
 void hwi_columns_out_release(struct hwi_columns_out *out);
-bool hwi_columns_out_grow(struct hwi_columns_out *out, enum hwi_column column, size_t bytes);
+bool hwi_columns_out_grow(struct hwi_columns_out *out, enum hwi_section_column column, size_t bytes);
 
-static inline void hwi_columns_put_byte(struct hwi_columns_out *out, enum hwi_column column, uint8_t byte)
+static inline void hwi_columns_put_byte(struct hwi_columns_out *out, enum hwi_section_column column, uint8_t byte)
 {
   struct hwi_column_out *to = &out->columns[column];
   if (to->count == to->room && !hwi_columns_out_grow(out, column, 1))
@@ -65,7 +65,7 @@ static inline void hwi_columns_put_byte(struct hwi_columns_out *out, enum hwi_co
   to->bytes[to->count++] = byte;
 }
 
-static inline void hwi_columns_put(struct hwi_columns_out *out, enum hwi_column column, uint64_t value)
+static inline void hwi_columns_put(struct hwi_columns_out *out, enum hwi_section_column column, uint64_t value)
 {
   struct hwi_column_out *to = &out->columns[column];
   if (to->room - to->count < HWI_VARINT_MAX_BYTES && !hwi_columns_out_grow(out, column, HWI_VARINT_MAX_BYTES))
@@ -75,7 +75,7 @@ static inline void hwi_columns_put(struct hwi_columns_out *out, enum hwi_column 
 
 /* For many values in a row: returns where the column's next byte goes, with room for `bytes` bytes, or NULL if there is
  * no memory. */
-static inline uint8_t *hwi_columns_begin(struct hwi_columns_out *out, enum hwi_column column, size_t bytes)
+static inline uint8_t *hwi_columns_begin(struct hwi_columns_out *out, enum hwi_section_column column, size_t bytes)
 {
   struct hwi_column_out *to = &out->columns[column];
   if (to->room - to->count < bytes && !hwi_columns_out_grow(out, column, bytes))
@@ -84,12 +84,13 @@ static inline uint8_t *hwi_columns_begin(struct hwi_columns_out *out, enum hwi_c
 }
 
 /* To be called when the bytes are written; `end` is the end of the last one. */
-static inline void hwi_columns_end(struct hwi_columns_out *out, enum hwi_column column, const uint8_t *end)
+static inline void hwi_columns_end(struct hwi_columns_out *out, enum hwi_section_column column, const uint8_t *end)
 {
   out->columns[column].count = (size_t)(end - out->columns[column].bytes);
 }
 
-void hwi_columns_put_bytes(struct hwi_columns_out *out, enum hwi_column column, const void *bytes, size_t count);
+void hwi_columns_put_bytes(struct hwi_columns_out *out, enum hwi_section_column column, const void *bytes,
+                           size_t count);
 
 /* Returns how many columns are packed: all, or all but the durations. */
 static inline int hwi_columns_out_count(const struct hwi_columns_out *out)
@@ -134,12 +135,12 @@ struct hwi_packed_columns {
 int hwi_columns_unpack(struct hwi_columns_in *in, const struct hwi_packed_columns *packed, size_t limit);
 void hwi_columns_in_release(struct hwi_columns_in *in);
 
-static inline size_t hwi_columns_left(const struct hwi_columns_in *in, enum hwi_column column)
+static inline size_t hwi_columns_left(const struct hwi_columns_in *in, enum hwi_section_column column)
 {
   return (size_t)(in->columns[column].end - in->columns[column].at);
 }
 
-static inline uint8_t hwi_columns_get_byte(struct hwi_columns_in *in, enum hwi_column column)
+static inline uint8_t hwi_columns_get_byte(struct hwi_columns_in *in, enum hwi_section_column column)
 {
   struct hwi_column_in *from = &in->columns[column];
   if (__builtin_expect(from->at == from->end, 0)) {
@@ -149,9 +150,9 @@ static inline uint8_t hwi_columns_get_byte(struct hwi_columns_in *in, enum hwi_c
   return *from->at++;
 }
 
-uint64_t hwi_columns_get_long(struct hwi_columns_in *in, enum hwi_column column);
+uint64_t hwi_columns_get_long(struct hwi_columns_in *in, enum hwi_section_column column);
 
-static inline uint64_t hwi_columns_get(struct hwi_columns_in *in, enum hwi_column column)
+static inline uint64_t hwi_columns_get(struct hwi_columns_in *in, enum hwi_section_column column)
 {
   struct hwi_column_in *from = &in->columns[column];
   if (__builtin_expect(from->at != from->end && *from->at < 0x80, 1))
@@ -160,6 +161,6 @@ static inline uint64_t hwi_columns_get(struct hwi_columns_in *in, enum hwi_colum
 }
 
 /* Returns a pointer to the next `count` bytes of the column, or NULL if there are fewer. */
-const uint8_t *hwi_columns_get_bytes(struct hwi_columns_in *in, enum hwi_column column, size_t count);
+const uint8_t *hwi_columns_get_bytes(struct hwi_columns_in *in, enum hwi_section_column column, size_t count);
 
 #endif

@@ -19,14 +19,14 @@ struct hwi_restorer {
   uint64_t op_count;        /* left of the chunk */
   uint64_t thread_op_count; /* left of the thread */
   uint32_t thread;
-  struct hwi_places places;
+  struct hwi_placement placement;
   uint64_t *addresses; /* of the blocks, by birth: [1, block_count); [0] is 0 */
   uint8_t *classes;
   uint32_t block_count, block_room;
   uint32_t last_ended; /* a block */
   uint64_t last_far;
-  struct hwi_habit *habits; /* of the nodes, by number in the section */
-  uint32_t habit_count, habit_room;
+  struct hwi_section_node *nodes; /* by number in the section */
+  uint32_t node_count, node_room;
   uint32_t last_node;
 };
 
@@ -45,7 +45,7 @@ static bool read_head(struct hwi_restorer *r)
   r->is_timed = fields & HW_FIELD_DURATION;
   r->block_count = 1;
   r->block_room = (uint32_t)blocks + 1;
-  r->habit_room = (uint32_t)nodes;
+  r->node_room = (uint32_t)nodes;
   return true;
 }
 
@@ -62,10 +62,10 @@ struct hwi_restorer *hwi_restorer_create(struct hwi_columns_in *in, uint64_t fir
   bool is_whole = read_head(r) && first_tick <= HWI_LATEST_TICK;
   r->addresses = malloc(((size_t)r->block_room + 1) * sizeof *r->addresses);
   r->classes = malloc((size_t)r->block_room + 1);
-  r->habits = malloc(((size_t)r->habit_room + 1) * sizeof *r->habits);
+  r->nodes = malloc(((size_t)r->node_room + 1) * sizeof *r->nodes);
   if (r->addresses)
     r->addresses[0] = 0;
-  if (is_whole && r->addresses && r->classes && r->habits) {
+  if (is_whole && r->addresses && r->classes && r->nodes) {
     *status = 0;
     return r;
   }
@@ -82,7 +82,7 @@ void hwi_restorer_destroy(struct hwi_restorer *r)
   hwi_columns_in_release(&r->in);
   free(r->addresses);
   free(r->classes);
-  free(r->habits);
+  free(r->nodes);
   free(r);
 }
 
@@ -188,17 +188,17 @@ static inline void get_sizes(struct hwi_restorer *r, struct hwi_event *event)
 }
 
 /* Returns NULL if there is no such node. */
-static inline struct hwi_habit *get_node(struct hwi_restorer *r)
+static inline struct hwi_section_node *get_node(struct hwi_restorer *r)
 {
   uint64_t code = hwi_columns_get(&r->in, HWI_COLUMN_NODES);
   if (code != HWI_NODE_NEW)
-    return code - HWI_NODE_FIRST < r->habit_count ? &r->habits[code - HWI_NODE_FIRST] : NULL;
-  if (r->habit_count == r->habit_room)
+    return code - HWI_NODE_FIRST < r->node_count ? &r->nodes[code - HWI_NODE_FIRST] : NULL;
+  if (r->node_count == r->node_room)
     return NULL;
   r->last_node += (uint32_t)hwi_unzigzag(hwi_columns_get(&r->in, HWI_COLUMN_NEW_NODES));
-  struct hwi_habit *habit = &r->habits[r->habit_count++];
-  *habit = (struct hwi_habit){.node = r->last_node};
-  return habit;
+  struct hwi_section_node *node = &r->nodes[r->node_count++];
+  *node = (struct hwi_section_node){.number = r->last_node};
+  return node;
 }
 
 /* Reads the block of a birth. `old`: the address of the block that a realloc replaces, or 0. Returns false if it is
@@ -206,31 +206,32 @@ static inline struct hwi_habit *get_node(struct hwi_restorer *r)
 static inline __attribute__((always_inline)) bool restore_birth(struct hwi_restorer *r, uint8_t op, uint64_t old,
                                                                 struct hwi_event *event)
 {
-  struct hwi_habit *habit = get_node(r);
-  if (!habit || r->block_count == r->block_room)
+  struct hwi_section_node *node = get_node(r);
+  if (!node || r->block_count == r->block_room)
     return false;
   event->kind = HWI_EVENT_ALLOC;
-  event->node = habit->node;
+  event->node = node->number;
   if (op & HWI_OP_SIZED) {
     get_sizes(r, event);
-    habit->size = event->size;
-    habit->usable = event->usable;
+    node->size = event->size;
+    node->usable = event->usable;
   } else {
-    event->size = habit->size;
-    event->usable = habit->usable;
+    event->size = node->size;
+    event->usable = node->usable;
   }
   uint64_t granules = hwi_granules(event->size, event->usable), address;
   uint8_t class = hwi_class_of(granules);
   unsigned place = op & HWI_OP_PLACE_MASK;
   if (place < HWI_PLACE_FREED) {
-    address = hwi_places_take(&r->places, class, place);
+    address = hwi_placement_take(&r->placement, class, place);
   } else if (place == HWI_PLACE_SAME) {
     address = old;
   } else {
     if (place == HWI_PLACE_ELSEWHERE)
-      r->places.top = r->places.last = hwi_address_of(hwi_columns_get(&r->in, HWI_COLUMN_ADDRESSES), r->places.last);
-    address = r->places.top;
-    hwi_places_move_top(&r->places, address, granules);
+      r->placement.top = r->placement.last =
+          hwi_address_of(hwi_columns_get(&r->in, HWI_COLUMN_ADDRESSES), r->placement.last);
+    address = r->placement.top;
+    hwi_placement_move_top(&r->placement, address, granules);
   }
   event->address = address;
   r->addresses[r->block_count] = address;
@@ -259,7 +260,7 @@ static inline bool restore_end(struct hwi_restorer *r, uint8_t op, bool reusable
   r->last_ended = (uint32_t)block;
   event->address = r->addresses[block];
   if (reusable)
-    hwi_places_free(&r->places, r->classes[block], event->address);
+    hwi_placement_free(&r->placement, r->classes[block], event->address);
   return event->address;
 }
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base_name.h"
+#include "platform/os_tools.h"
 
 enum { MODE_FILE = 0600 };
 
@@ -45,7 +45,7 @@ static int open_nameless(const char *path)
   char *folder;
   if (asprintf(&folder, "%.*s.", (int)(hwi_base_name(path) - path), path) < 0)
     return -1;
-  int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, MODE_FILE);
+  int fd = hwi_os_open_nameless(folder, MODE_FILE);
   free(folder);
   return fd;
 }
@@ -88,28 +88,22 @@ bool hwi_cache_file_begin(struct hwi_cache_file *file, const char *path, const u
  * refused. */
 static bool copy_it(struct hwi_cache_file *file)
 {
-  enum { PART_BYTES = 1 << 30 };
-  off_t off = 0;
-  ssize_t bytes = -1;
+  uint64_t bytes = 0;
   const int named = create(file->temporary);
   if (named < 0)
     return false;
-  do {
-    bytes = sendfile(named, file->fd, &off, PART_BYTES);
-  } while (bytes > 0);
+  bool done = lseek(file->fd, 0, SEEK_SET) == 0 && hwi_os_copy_rest(file->fd, named, &bytes);
   close(file->fd);
   file->fd = named;
   file->is_named = true;
-  return bytes == 0;
+  return done;
 }
 
 /* A link cannot replace an existing file, but a rename replaces it atomically. So a file without a name gets the
  * temporary one first. */
 static bool name_it(struct hwi_cache_file *file)
 {
-  char self[sizeof "/proc/self/fd/" + 3 * sizeof file->fd];
-  snprintf(self, sizeof self, "/proc/self/fd/%d", file->fd);
-  file->is_named = file->is_named || linkat(AT_FDCWD, self, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) == 0;
+  file->is_named = file->is_named || hwi_os_give_name(file->fd, file->temporary);
   return file->is_named || copy_it(file);
 }
 

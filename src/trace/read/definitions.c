@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/decode.h"
 #include "trace/grow.h"
-#include "trace/payload.h"
 #include "trace/read/tool_area.h"
 #include "trace/table.h"
 

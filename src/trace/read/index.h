@@ -1,4 +1,4 @@
-/* index.h - the offsets of the chunks and sections in a trace file
+/* index.h - the chunks and sections of a trace file: where they are, and their contents
  *
  * piece   consecutive chunks of one stream that are stored together: one raw chunk, or one packed section.
  * The list is sorted by stream, then by first sequence number, raw chunks first. Pieces may overlap (a chunk that was
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "trace/format.h"
+#include "trace/pack/pack.h"
 
 struct hwi_piece {
   uint64_t off;        /* of the chunk's or section's header */
@@ -47,6 +48,16 @@ bool hwi_index_find_late(struct hwi_index *index, int fd, uint32_t stream, uint3
 /* Reads the header of the chunk at `off`. Returns whether it is the valid header of a chunk of this trace. */
 bool hwi_index_read_chunk(int fd, const struct hw_trace_header *trace, uint64_t off, struct hw_chunk_header *chunk);
 
+/* Notes damage at `off`. */
 void hwi_index_damage(struct hwi_index *index, uint64_t off);
+
+/* Returns whether a section of these sizes can be read. */
+bool hwi_section_is_plausible(const struct hw_section_header *section);
+
+/* Loads a piece. A raw chunk has the form of a section of codec 0. Returns 0, HW_ERR_DAMAGED, HW_ERR_VERSION,
+ * HW_ERR_MEMORY, HW_ERR_IO (errno is set), or HW_ERR_BUSY if the raw chunk was packed and given back since the index
+ * was built. */
+int hwi_piece_load(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
+                   const struct hwi_piece *piece);
 
 #endif

@@ -31,4 +31,9 @@ void hwi_run_release(struct hwi_run *run);
  * 0 or a negative hw_error. */
 int hwi_run_open(struct hwi_run *run, size_t number, struct hwi_trace **trace, struct hwi_error *error);
 
+/* Computes a number that changes when an image of the run changes, or when the set of its files changes. It is made of
+ * each file's size, time of modification and header. For raw files it includes the chunk headers, since a target that
+ * is not visible from here may still write. Returns false if a file cannot be read or is still being written. */
+bool hwi_run_fingerprint(const struct hwi_run *run, uint64_t *fingerprint);
+
 #endif

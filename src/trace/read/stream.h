@@ -2,7 +2,7 @@
 #ifndef HWI_TRACE_READ_STREAM_H
 #define HWI_TRACE_READ_STREAM_H
 
-#include "trace/read/sections.h"
+#include "trace/read/index.h"
 
 /* The file that all streams of a trace read, and their common results. */
 struct hwi_source {

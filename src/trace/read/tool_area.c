@@ -9,7 +9,7 @@
 
 #include "base/base_name.h"
 #include "trace/grow.h"
-#include "trace/read/sections.h"
+#include "trace/read/index.h"
 
 enum { RECORD_ALIGNMENT = 8, FIRST_READ_BYTES = 1 << 12 };
 

@@ -1,0 +1,158 @@
+/* os_tools.h - the interface to the kernel and the libc for the tools: other processes, the calling process, files
+ *
+ * Unlike the functions of os.h, these may call malloc and stdio, and set errno. A process may end at any moment, and
+ * may be one that the caller must not examine: the results are then those for a process that does not exist.
+ */
+#ifndef HWI_PLATFORM_OS_TOOLS_H
+#define HWI_PLATFORM_OS_TOOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "platform/os.h"
+
+/* --- processes --- */
+
+/* Returns what hwi_os_process_start returns, or 0 if the process is over: it has no thread that can run. */
+uint64_t hwi_os_running_process_start(uint32_t pid);
+
+/* Returns the pid of the process in its own pid namespace, or 0 if there is no such process or the kernel does not show
+ * it. */
+uint32_t hwi_os_inner_pid(uint32_t pid);
+
+/* Returns the pid of the first visible process for which `is_it` returns true, or 0 if there is none. */
+uint32_t hwi_os_find_process(bool (*is_it)(const void *context, uint32_t pid), const void *context);
+
+/* Returns whether all processes of this system are visible, also those of other containers. */
+bool hwi_os_sees_all_processes(void);
+
+/* Lists the children of a process. Returns how many there are, at most `max`. */
+size_t hwi_os_process_children(uint32_t pid, uint32_t *children, size_t max);
+
+/* Returns where the main thread's stack begins, which changes with each exec. Returns 0 if that is unknown, or if there
+ * is no such process. */
+uint64_t hwi_os_process_stack_start(uint32_t pid);
+
+/* Reads the name of a thread, the rest filled with zeros, and its scheduling policy and real-time priority. Returns
+ * false if there is no such thread. */
+bool hwi_os_process_thread(uint32_t pid, uint32_t tid, char name[HWI_OS_NAME_BYTES], uint8_t *policy,
+                           uint8_t *priority);
+
+/* Returns true if the process was started with a file of this name in LD_PRELOAD. Returns false if that is unknown,
+ * too. */
+bool hwi_os_process_preloads(uint32_t pid, const char *library);
+
+/* Returns true if the process is in another folder than the calling process. Returns false if that is unknown, too. */
+bool hwi_os_process_is_elsewhere(uint32_t pid);
+
+/* Writes a path under which the executable file of a process can be opened, also if it was removed. */
+enum { HWI_OS_LINK_PATH_BYTES = 32 };
+void hwi_os_process_executable(char path[HWI_OS_LINK_PATH_BYTES], uint32_t pid);
+
+/* --- mappings --- */
+
+enum { HWI_OS_READ = 1, HWI_OS_WRITE = 2, HWI_OS_EXECUTE = 4, HWI_OS_SHARED = 8 };
+
+struct hwi_os_mapping {
+  uint64_t start, end;
+  uint64_t inode;   /* of its file; 0: none */
+  unsigned access;  /* HWI_OS_READ ... */
+  bool is_brk_heap; /* the memory that libc's malloc takes from brk */
+  const char *name; /* the path of its file, with a suffix if it was removed; another name or "" if it has none */
+};
+
+/* Calls `each` with every mapping of a process, until it returns true. Returns false, with errno set, if they cannot be
+ * read. If the main thread has ended, they are those of its other threads. */
+bool hwi_os_each_mapping(uint32_t pid, bool (*each)(void *context, const struct hwi_os_mapping *mapping),
+                         void *context);
+
+/* A file to look for among mappings. */
+struct hwi_os_file {
+  const char *path;
+  uint64_t inode;
+};
+
+/* Returns whether the mapping is of a file with this name; folders are ignored. */
+bool hwi_os_mapping_is_called(const struct hwi_os_mapping *mapping, const char *name);
+
+bool hwi_os_mapping_is_of(const struct hwi_os_mapping *mapping, const struct hwi_os_file *file);
+
+/* --- memory --- */
+
+/* All in bytes. */
+struct hwi_os_resident {
+  uint64_t all;
+  uint64_t anonymous, file, shared; /* parts of it */
+  uint64_t swapped;                 /* not a part of it */
+  uint64_t peak;                    /* of the process so far */
+};
+
+/* Reads the resident set of a process. Returns false if there is no such process. */
+bool hwi_os_process_resident(uint32_t pid, struct hwi_os_resident *resident);
+
+enum { HWI_OS_LARGE_BLOCK_BYTES = 128 << 10 }; /* from this size on glibc maps each block by itself */
+
+/* The resident memory of all mappings by their purpose, in bytes. */
+struct hwi_os_memory_use {
+  uint64_t mapped;   /* the sum over all mappings */
+  uint64_t heap;     /* mappings from which allocators take memory */
+  uint64_t large;    /* part of heap: mappings each of which may be a large block, or a mapping that the program made */
+  uint64_t files;    /* code, data and other files, without the recorder's */
+  uint64_t stacks;   /* thread stacks, where known */
+  uint64_t recorder; /* pages of the trace and of the recorder */
+  uint64_t untouched; /* address space of large blocks that was never touched, so is not resident */
+};
+
+/* Divides the resident memory of a process. Mappings of `trace` and of files named `library` belong to the recorder.
+ * Returns false if that cannot be read, or the process is ending; *use is then invalid. */
+bool hwi_os_process_memory_use(uint32_t pid, const struct hwi_os_file *trace, const char *library,
+                               struct hwi_os_memory_use *use);
+
+/* --- the calling process --- */
+
+#define HWI_OS_OWN_EXECUTABLE "/proc/self/exe" /* a symbolic link to the executable file of the calling process */
+
+unsigned hwi_os_processors(void);      /* those that the calling thread may run on; at least 1 */
+const char *hwi_os_platform(void);     /* what the dynamic loader puts for $PLATFORM; NULL: unknown */
+void hwi_os_end_with_parent(void);     /* from now on the calling process is killed when its parent ends */
+void hwi_os_prefer_to_be_killed(void); /* if memory runs out, the calling process is killed before others */
+
+/* --- files --- */
+
+/* Writes a path under which the calling process can open or link the file that is open at `fd`. */
+void hwi_os_fd_path(char path[HWI_OS_LINK_PATH_BYTES], int fd);
+
+/* Returns the file that is open at `fd`; `path` gets its path, or "" if that is unknown. */
+struct hwi_os_file hwi_os_file_of_fd(int fd, char path[HWI_OS_PATH_BYTES]);
+
+/* Returns whether a process that executes the open file gains privileges (setuid, setgid or capabilities). The dynamic
+ * loader then ignores LD_PRELOAD. */
+bool hwi_os_gains_privileges(int fd);
+
+/* Creates a file without a name in a folder. Returns its descriptor, or -1 if the file system does not support that. */
+int hwi_os_open_nameless(const char *folder, unsigned mode);
+
+/* Gives the open file without a name the name `path`, which must be unused. */
+bool hwi_os_give_name(int fd, const char *path);
+
+/* Copies the rest of `from` to `to`, and adds the number of bytes to *copied. The copy shares the blocks of the
+ * original if the file system supports that. Returns false, with errno set, on failure. */
+bool hwi_os_copy_rest(int from, int to, uint64_t *copied);
+
+/* Writes out a range of the file, so that a crash of the system cannot lose it and keep the effect of a later
+ * hwi_os_punch_hole. Returns false, with errno set, on failure. */
+bool hwi_os_write_out(int fd, uint64_t off, uint64_t bytes);
+
+/* Makes a range of the file a hole, if the file system supports holes. */
+void hwi_os_punch_hole(int fd, uint64_t off, uint64_t bytes);
+
+struct hwi_os_disk {
+  bool is_memory;      /* its files are in memory */
+  uint64_t free_bytes; /* for this user; UINT64_MAX: unknown */
+};
+
+/* Returns what is known of the file system of a folder. */
+struct hwi_os_disk hwi_os_disk(const char *folder);
+
+#endif

@@ -1,0 +1,150 @@
+/* program_allocator.c - whose malloc a program's file has: a sanitizer's, or that of an allocator linked into it
+ *
+ * A call within a program to a function that the program defines does not go through the dynamic linker, unless the
+ * function is exported under the name of one in the recorder. So the program's symbol tables are searched for
+ * definitions: the functions that known allocators have in addition to malloc, and a malloc that is defined (.symtab)
+ * but not exported (.dynsym). Functions of shared libraries are undefined symbols, so they are not found.
+ */
+#include "symbols/program_allocator.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "symbols/elf_file.h"
+
+/* --- an allocator that is linked in --- */
+
+static const struct mark {
+  const char *function, *text;
+} marks[] = {
+    {"je_malloc", "jemalloc (je_malloc)"},
+    {"_rjem_malloc", "jemalloc (_rjem_malloc)"}, /* as Rust programs link it */
+    {"mi_malloc", "mimalloc (mi_malloc)"},
+    {"tc_malloc", "tcmalloc (tc_malloc)"},
+    {"rpmalloc", "rpmalloc (rpmalloc)"},
+    {"scalable_malloc", "TBB's allocator (scalable_malloc)"},
+    {"malloc", "its own malloc (not exported)"},
+};
+enum { MARK_COUNT = sizeof marks / sizeof *marks, MALLOC = MARK_COUNT - 1 };
+
+struct found {
+  bool defined[MARK_COUNT];
+  bool exports_malloc;
+};
+
+static void look_at(struct found *found, const char *name, bool is_dynamic)
+{
+  for (size_t i = 0; name && i < MARK_COUNT; i++) {
+    if (strcmp(name, marks[i].function) != 0)
+      continue;
+    found->defined[i] = true;
+    if (i == MALLOC && is_dynamic)
+      found->exports_malloc = true;
+  }
+}
+
+static void look_through(struct found *found, Elf *elf, Elf_Scn *table, const GElf_Shdr *header)
+{
+  Elf_Data *data = elf_getdata(table, NULL);
+  size_t entry_bytes = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+  size_t count = data && entry_bytes > 0 ? data->d_size / entry_bytes : 0;
+  for (size_t i = 1; i < count && i <= INT32_MAX; i++) {
+    GElf_Sym symbol;
+    if (!gelf_getsym(data, (int)i, &symbol))
+      return;
+    int type = GELF_ST_TYPE(symbol.st_info);
+    if (symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC))
+      look_at(found, elf_strptr(elf, header->sh_link, symbol.st_name), header->sh_type == SHT_DYNSYM);
+  }
+}
+
+/* Searches all symbol tables of the file, if it has the module's build-id. */
+static struct found look_into(const struct hwi_symbol_module *module)
+{
+  struct hwi_elf_file file;
+  struct found found = {0};
+  if (hwi_elf_file_open(&file, module->path) != HWI_SYMBOL_OK)
+    return found;
+  bool is_same =
+      module->build_id_bytes == 0 || hwi_elf_file_has_build_id(&file, module->build_id, module->build_id_bytes);
+  for (Elf_Scn *section = NULL; is_same && (section = elf_nextscn(file.elf, section));) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+      look_through(&found, file.elf, section, &header);
+  }
+  hwi_elf_file_close(&file);
+  return found;
+}
+
+bool hwi_exports_malloc(const char *path)
+{
+  return look_into(&(struct hwi_symbol_module){.path = path}).exports_malloc;
+}
+
+const char *hwi_static_allocator(const struct hwi_symbol_module *program)
+{
+  struct found found = look_into(program);
+  for (size_t i = 0; i < MARK_COUNT && !found.exports_malloc; i++) {
+    if (found.defined[i])
+      return marks[i].text;
+  }
+  return NULL;
+}
+
+/* --- a sanitizer --- */
+
+/* The runtimes of gcc, and those of clang with -shared-libsan; Scudo is a malloc that shares their code. The runtime of
+ * UndefinedBehaviorSanitizer has no malloc. */
+static bool is_sanitizer(const char *library)
+{
+  static const char *const beginnings[] = {
+      "libasan.so",       "libtsan.so",       "liblsan.so",         "libhwasan.so",      "libclang_rt.asan",
+      "libclang_rt.tsan", "libclang_rt.lsan", "libclang_rt.hwasan", "libclang_rt.scudo",
+  };
+  for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+    if (strncmp(library, beginnings[i], strlen(beginnings[i])) == 0)
+      return true;
+  return false;
+}
+
+static bool needs_sanitizer(Elf *elf, Elf_Scn *dynamic, const GElf_Shdr *header)
+{
+  Elf_Data *data = elf_getdata(dynamic, NULL);
+  GElf_Dyn entry;
+  for (int i = 0; data && i < INT_MAX && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
+    const char *library = entry.d_tag == DT_NEEDED ? elf_strptr(elf, header->sh_link, entry.d_un.d_val) : NULL;
+    if (library && is_sanitizer(library))
+      return true;
+  }
+  return false;
+}
+
+/* All runtimes with a malloc export this function. */
+static bool exports_sanitizer(Elf *elf, Elf_Scn *symbols, const GElf_Shdr *header)
+{
+  Elf_Data *data = elf_getdata(symbols, NULL);
+  GElf_Sym symbol;
+  for (int i = 1; data && i < INT_MAX && gelf_getsym(data, i, &symbol); i++) {
+    const char *name = symbol.st_shndx != SHN_UNDEF ? elf_strptr(elf, header->sh_link, symbol.st_name) : NULL;
+    if (name && strcmp(name, "__sanitizer_get_allocated_size") == 0)
+      return true;
+  }
+  return false;
+}
+
+bool hwi_has_sanitizer(const char *path)
+{
+  struct hwi_elf_file file;
+  bool has = false;
+  if (hwi_elf_file_open(&file, path) != HWI_SYMBOL_OK)
+    return false;
+  for (Elf_Scn *section = NULL; !has && (section = elf_nextscn(file.elf, section));) {
+    GElf_Shdr header;
+    if (!gelf_getshdr(section, &header))
+      continue;
+    has = (header.sh_type == SHT_DYNAMIC && needs_sanitizer(file.elf, section, &header)) ||
+          (header.sh_type == SHT_DYNSYM && exports_sanitizer(file.elf, section, &header));
+  }
+  hwi_elf_file_close(&file);
+  return has;
+}
