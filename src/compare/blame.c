@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "profile/counters/large.h"
 #include "report/duplicate_stacks.h"
 #include "report/keyed.h"
+#include "trace/table.h"
 
 enum { CRUMB_SHARE = 200 }; /* stacks below 1/200 of the whole are not blamed */
 
@@ -27,7 +27,7 @@ static uint32_t *rank(const struct hwi_check *check, const struct hwi_verdict *v
   const uint32_t all = check->report.profile->stack_count;
   const uint64_t *parts = parts_of(verdict);
   uint64_t least = verdict->budget->metric == HWI_METRIC_DURATION_MAX ? verdict->limit : 0;
-  struct hwi_keyed *keyed = hwi_large_calloc((size_t)all + 1, sizeof *keyed);
+  struct hwi_keyed *keyed = hwi_table_calloc((size_t)all + 1, sizeof *keyed);
   uint32_t *stacks = calloc((size_t)all + 1, sizeof *stacks);
   *count = 0;
   for (uint32_t i = 1; i < all && keyed && parts; i++) {

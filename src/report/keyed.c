@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/counters/large.h"
+#include "trace/table.h"
 
 enum { DIGIT_BITS = 11, DIGIT_VALUES = 1 << DIGIT_BITS, DIGITS = (64 + DIGIT_BITS - 1) / DIGIT_BITS };
 
@@ -40,7 +40,7 @@ bool hwi_keyed_sort(struct hwi_keyed *items, size_t count)
 {
   if (count < 2)
     return true;
-  struct hwi_keyed *others = hwi_large_calloc(count, sizeof *others), *from = items, *to = others;
+  struct hwi_keyed *others = hwi_table_calloc(count, sizeof *others), *from = items, *to = others;
   if (!others)
     return false;
   uint64_t most = 0;

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "profile/counters/large.h"
 #include "report/keyed.h"
+#include "trace/table.h"
 
 uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost)
 {
@@ -160,7 +160,7 @@ struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, cons
 static bool sort_stacks(struct hwi_selection *selection)
 {
   const uint32_t count = selection->stack_count;
-  struct hwi_keyed *keyed = hwi_large_calloc((size_t)count + 1, sizeof *keyed);
+  struct hwi_keyed *keyed = hwi_table_calloc((size_t)count + 1, sizeof *keyed);
   bool done = keyed;
   for (uint32_t i = 0; i < count && done; i++)
     keyed[i] = (struct hwi_keyed){selection->amounts[selection->stacks[i]].bytes, selection->stacks[i]};
@@ -205,7 +205,7 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
   const struct hwi_profile *profile = report->profile;
   *selection = (struct hwi_selection){
       .cost = hwi_report_cost(&report->options, profile),
-      .amounts = hwi_large_calloc((size_t)profile->stack_count + 1, sizeof *selection->amounts),
+      .amounts = hwi_table_calloc((size_t)profile->stack_count + 1, sizeof *selection->amounts),
       .stacks = calloc((size_t)profile->stack_count + 1, sizeof *selection->stacks),
   };
   int status = selection->amounts && selection->stacks

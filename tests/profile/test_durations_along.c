@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "profile/counters/durations_along.h"
+#include "profile/counters/durations.h"
 
 enum { CALLS = 5000 };
 static const uint64_t from_ns = 1000, to_ns = 1000 + 256 * 977;

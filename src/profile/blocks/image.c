@@ -54,6 +54,13 @@ void hwi_replay_image_release(struct hwi_replay_image *image)
   *image = (struct hwi_replay_image){0};
 }
 
+/* Returns 0, for an item that a complete resolver does not know. */
+static uint32_t unknown(struct hwi_replay_image *image, const char *item)
+{
+  hwi_error_set(&image->error, HW_ERR_DAMAGED, "the summary does not have %s of the recording", item);
+  return 0;
+}
+
 /* --- nodes --- */
 
 /* NULL: no memory. */
@@ -169,8 +176,10 @@ uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t nu
     return places->inherited[number].stack;
 
   struct hwi_node node;
-  if (resolver->complete) /* an undefined node has the stack of node 0 */
-    return places->inherited_capacity ? places->inherited[0].stack : 0;
+  if (resolver->complete) { /* an undefined node has the stack of node 0 */
+    const uint32_t stack = places->inherited_capacity ? places->inherited[0].stack : 0;
+    return stack ? stack : unknown(image, "a stack");
+  }
   if (!find_node(image, number, &node)) {
     if (image->error.status)
       return 0;
@@ -231,7 +240,9 @@ uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t n
   uint32_t thread = hwi_numbers_find(&image->threads, number);
   if (!thread) {
     thread = resolver->thread_count + 1;
-    if (resolver->complete || thread == UINT32_MAX || !hwi_numbers_add(&image->threads, number, thread))
+    if (resolver->complete)
+      return unknown(image, "a thread");
+    if (thread == UINT32_MAX || !hwi_numbers_add(&image->threads, number, thread))
       return 0;
     resolver->thread_count = thread;
   }

@@ -38,7 +38,7 @@ struct hwi_replay_image {
   struct hwi_numbers threads; /* of the trace -> of the profile, plus 1 */
   /* The latest threads, by number modulo HWI_LATEST_THREADS: found without a search. */
   struct hwi_number_slot latest_threads[HWI_LATEST_THREADS];
-  struct hwi_error error;          /* why the trace could not be read ahead; status 0: no error */
+  struct hwi_error error;          /* why an event could not be resolved or counted; status 0: for lack of memory */
   struct hwi_live live;            /* the numbers are the resolver's */
   struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
   bool forked, has_usable;
