@@ -5,7 +5,7 @@
  *          stores them there.
  * group    consecutive items of a list, few enough to fit into the CPU's cache.
  * column   one field of all items of a group, one after the other. Neighbouring values are similar, so that zstd
- *          compresses them well. See summary_columns.c.
+ *          compresses them well. See columns.c.
  *
  * A pass that has failed goes on without doing anything (the numbers that it reads are 0), so that callers check only
  * its end. When it reads, every byte is untrusted: hwi_pass_count limits the memory that is used.

@@ -278,7 +278,7 @@ static struct hwi_batch *batch_for(struct hwi_run_replay *r, struct hwi_replay_i
   return hwi_pipe_batch(r->pipe);
 }
 
-static int tell(struct hwi_run_replay *r, struct hwi_active *a, const struct hwi_event *events, int count)
+static int report_events(struct hwi_run_replay *r, struct hwi_active *a, const struct hwi_event *events, int count)
 {
   const enum hwi_applied applied = hwi_block_events_apply(r->events, &a->image, events, count);
   return applied == HWI_APPLIED ? 0 : applied == HWI_APPLIED_STOP ? stopped(r) : cannot_apply(r, a);
@@ -288,7 +288,7 @@ static int tell(struct hwi_run_replay *r, struct hwi_active *a, const struct hwi
 static int apply_within_phase(struct hwi_run_replay *r, struct hwi_active *a, const struct hwi_event *events, int count)
 {
   if (r->events)
-    return tell(r, a, events, count);
+    return report_events(r, a, events, count);
   struct hwi_batch *batch = batch_for(r, &a->image, count);
   if (!batch || !hwi_resolve(&r->result->replay.resolver, batch, events, count))
     return cannot_apply(r, a);

@@ -49,7 +49,7 @@ int hwi_run_replay_begin(struct hwi_run_replay *replay, const char *path);
 /* Reports from time to time how far `trace` has been read, if the options ask for progress. */
 void hwi_run_replay_show_progress(struct hwi_run_replay *replay, const struct hwi_trace *trace);
 
-/* Decides which images are counted, according to the options. It is in run_choice.c, like
+/* Decides which images are counted, according to the options. It is in counted_images.c, like
  * hwi_run_replay_describe_others. */
 int hwi_run_replay_choose(struct hwi_run_replay *replay);
 

@@ -1,4 +1,9 @@
-/* result.c - the result of a replay, in the form of the profile; for sums over cells see result_sums.c */
+/* result.c - the result of a replay, in the form of the profile
+ *
+ * Cells are sorted by their stacks with a counting sort, so that one pass over them is also one pass over the stacks;
+ * sizes are sorted by comparison. The result also stores the numbers of cells and sizes in the tally, for a summary
+ * whose epochs use these numbers.
+ */
 #include "profile/result/result.h"
 
 #include <stdlib.h>

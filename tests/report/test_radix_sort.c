@@ -1,4 +1,4 @@
-/* test_keyed.c - items sorted by their keys, compared with qsort
+/* test_radix_sort.c - items sorted by their keys, compared with qsort
  *
  * Breaks if a digit is skipped although keys differ in it, or if digits are sorted in the wrong order; if equal keys
  * change places; or if the sorted items stay in the other half.
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "report/keyed.h"
+#include "report/radix_sort.h"
 
 enum { MOST = 3000, ROUNDS = 200 };
 
@@ -25,21 +25,21 @@ static uint64_t next_random(void)
 
 static int compare(const void *left, const void *right)
 {
-  const struct hwi_keyed *a = left, *b = right;
+  const struct hwi_sort_item *a = left, *b = right;
   if (a->key != b->key)
     return a->key > b->key ? -1 : 1;
   return a->item < b->item ? -1 : a->item > b->item;
 }
 
 /* Items are numbered in their initial order, so that the order of equal items is that of their numbers. */
-static void check(struct hwi_keyed *items, size_t count)
+static void check(struct hwi_sort_item *items, size_t count)
 {
-  struct hwi_keyed expected[MOST];
+  struct hwi_sort_item expected[MOST];
   for (size_t i = 0; i < count; i++)
     items[i].item = (uint32_t)i;
   memcpy(expected, items, count * sizeof *items);
   qsort(expected, count, sizeof *expected, compare);
-  assert_true(hwi_keyed_sort(items, count));
+  assert_true(hwi_radix_sort(items, count));
   for (size_t i = 0; i < count; i++) {
     assert_int_equal(items[i].key, expected[i].key);
     assert_int_equal(items[i].item, expected[i].item);
@@ -49,7 +49,7 @@ static void check(struct hwi_keyed *items, size_t count)
 static void test_random_keys(void **state)
 {
   (void)state;
-  static struct hwi_keyed items[MOST];
+  static struct hwi_sort_item items[MOST];
   for (int round = 0; round < ROUNDS; round++) {
     size_t count = next_random() % MOST;
     unsigned bits = next_random() % 64;
@@ -63,7 +63,7 @@ static void test_random_keys(void **state)
 static void test_highest_digit(void **state)
 {
   (void)state;
-  struct hwi_keyed items[] = {{.key = 0}, {.key = UINT64_MAX}, {.key = UINT64_C(1) << 63}, {.key = 1}, {.key = 0}};
+  struct hwi_sort_item items[] = {{.key = 0}, {.key = UINT64_MAX}, {.key = UINT64_C(1) << 63}, {.key = 1}, {.key = 0}};
   check(items, sizeof items / sizeof *items);
 }
 

@@ -1,10 +1,10 @@
-/* keyed.c - sorts items by a key
+/* radix_sort.c - sorts items by a key
  *
  * A radix sort, the lowest digit first. Each pass distributes the items by one digit of their keys and keeps the
  * order of items with the same digit, which the lower digits gave them. The highest digit comes last and so counts
  * most. Most keys are small: a digit that all keys have in common is skipped.
  */
-#include "report/keyed.h"
+#include "report/radix_sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static inline unsigned digit_of(uint64_t key, unsigned digit)
 }
 
 /* Distributes `from` to `to`. Returns false, and does nothing, if all items have the same digit. */
-static bool deal(struct hwi_keyed *to, const struct hwi_keyed *from, size_t count, unsigned digit)
+static bool deal(struct hwi_sort_item *to, const struct hwi_sort_item *from, size_t count, unsigned digit)
 {
   size_t next[DIGIT_VALUES] = {0};
   for (size_t i = 0; i < count; i++)
@@ -36,11 +36,11 @@ static bool deal(struct hwi_keyed *to, const struct hwi_keyed *from, size_t coun
   return true;
 }
 
-bool hwi_keyed_sort(struct hwi_keyed *items, size_t count)
+bool hwi_radix_sort(struct hwi_sort_item *items, size_t count)
 {
   if (count < 2)
     return true;
-  struct hwi_keyed *others = hwi_table_calloc(count, sizeof *others), *from = items, *to = others;
+  struct hwi_sort_item *others = hwi_table_calloc(count, sizeof *others), *from = items, *to = others;
   if (!others)
     return false;
   uint64_t most = 0;
@@ -49,7 +49,7 @@ bool hwi_keyed_sort(struct hwi_keyed *items, size_t count)
   for (unsigned digit = 0; digit < DIGITS && most >> digit * DIGIT_BITS > 0; digit++) {
     if (!deal(to, from, count, digit))
       continue;
-    struct hwi_keyed *dealt = to;
+    struct hwi_sort_item *dealt = to;
     to = from;
     from = dealt;
   }
