@@ -234,7 +234,7 @@ static bool collect(struct lists *lists, const struct hwi_run *run, const struct
 /* How much of the lists the rows have used so far. */
 struct reading {
   const struct lists *lists;
-  struct hwi_restored_images *kept;
+  struct hwi_restored_images *restored;
   size_t line, point, mark, note, environment;
 };
 
@@ -253,22 +253,22 @@ static const char *next_text(struct reading *r, struct line *line)
 static void read_info(struct reading *r, size_t number, const struct hwi_run_image *image)
 {
   const struct row *row = &r->lists->rows[number];
-  struct hwi_restored_images *kept = r->kept;
+  struct hwi_restored_images *restored = r->restored;
   struct line line;
-  kept->exits[number] = (struct hw_exit_status){row->exit_code, row->exit_signal};
-  kept->infos[number] = (struct hwi_trace_info){
+  restored->exits[number] = (struct hw_exit_status){row->exit_code, row->exit_signal};
+  restored->infos[number] = (struct hwi_trace_info){
       .header = image->header,
-      .path = kept->paths[number],
+      .path = restored->paths[number],
       .command = text_at(r->lists, row->command),
       .exe = text_at(r->lists, row->exe),
       .cwd = text_at(r->lists, row->cwd),
-      .environment = &kept->environment[r->environment],
-      .marks = &kept->marks[r->mark],
+      .environment = &restored->environment[r->environment],
+      .marks = &restored->marks[r->mark],
       .mark_count = (uint32_t)row->mark_count,
-      .rss = &kept->rss[r->point],
+      .rss = &restored->rss[r->point],
       .rss_count = (uint32_t)row->rss_count,
-      .exit = row->has_exit ? &kept->exits[number] : NULL,
-      .notes = &kept->notes[r->note],
+      .exit = row->has_exit ? &restored->exits[number] : NULL,
+      .notes = &restored->notes[r->note],
       .note_count = (uint32_t)row->note_count,
       .clock_cost_ns = row->clock_cost_ns,
       .rss_peak_bytes = row->rss_peak_bytes,
@@ -287,15 +287,15 @@ static void read_info(struct reading *r, size_t number, const struct hwi_run_ima
       .raw_event_bytes = row->raw_event_bytes,
   };
   for (uint64_t i = 0; i < row->environment_count; i++)
-    kept->environment[r->environment++] = next_text(r, &line);
-  kept->environment[r->environment++] = NULL;
+    restored->environment[r->environment++] = next_text(r, &line);
+  restored->environment[r->environment++] = NULL;
   for (uint64_t i = 0; i < row->mark_count; i++) {
     const char *text = next_text(r, &line);
-    kept->marks[r->mark++] = (struct hwi_mark){line.ns, line.type, text};
+    restored->marks[r->mark++] = (struct hwi_mark){line.ns, line.type, text};
   }
   for (uint64_t i = 0; i < row->note_count; i++) {
     const char *text = next_text(r, &line);
-    kept->notes[r->note++] = (struct hwi_note){(uint8_t)line.type, text};
+    restored->notes[r->note++] = (struct hwi_note){(uint8_t)line.type, text};
   }
   r->point += row->rss_count;
 }
@@ -339,47 +339,47 @@ static bool lists_are_sound(const struct lists *lists, size_t image_count)
   return any_counted && lines == 0 && points == 0;
 }
 
-static bool copy_paths(struct hwi_restored_images *kept, const struct hwi_run *run)
+static bool copy_paths(struct hwi_restored_images *restored, const struct hwi_run *run)
 {
-  kept->paths = calloc(run->count, sizeof *kept->paths);
-  for (size_t i = 0; kept->paths && i < run->count; i++) {
-    kept->count = i + 1;
-    kept->paths[i] = strdup(run->images[i].path);
-    if (!kept->paths[i])
+  restored->paths = calloc(run->count, sizeof *restored->paths);
+  for (size_t i = 0; restored->paths && i < run->count; i++) {
+    restored->count = i + 1;
+    restored->paths[i] = strdup(run->images[i].path);
+    if (!restored->paths[i])
       return false;
   }
-  return kept->paths;
+  return restored->paths;
 }
 
-static bool make_room(struct hwi_restored_images *kept, const struct lists *lists)
+static bool make_room(struct hwi_restored_images *restored, const struct lists *lists)
 {
-  kept->infos = calloc(lists->row_count, sizeof *kept->infos);
-  kept->exits = calloc(lists->row_count, sizeof *kept->exits);
-  kept->marks = calloc(lists->line_count + 1, sizeof *kept->marks);
-  kept->notes = calloc(lists->line_count + 1, sizeof *kept->notes);
-  kept->environment = calloc(lists->line_count + lists->row_count, sizeof *kept->environment);
-  return kept->infos && kept->exits && kept->marks && kept->notes && kept->environment;
+  restored->infos = calloc(lists->row_count, sizeof *restored->infos);
+  restored->exits = calloc(lists->row_count, sizeof *restored->exits);
+  restored->marks = calloc(lists->line_count + 1, sizeof *restored->marks);
+  restored->notes = calloc(lists->line_count + 1, sizeof *restored->notes);
+  restored->environment = calloc(lists->line_count + lists->row_count, sizeof *restored->environment);
+  return restored->infos && restored->exits && restored->marks && restored->notes && restored->environment;
 }
 
-static void distribute(struct lists *lists, struct hwi_restored_images *kept, const struct hwi_run *run,
+static void distribute(struct lists *lists, struct hwi_restored_images *restored, const struct hwi_run *run,
                        struct hwi_image *images)
 {
-  struct reading reading = {.lists = lists, .kept = kept};
-  kept->rss = lists->points;
-  kept->texts = lists->texts;
+  struct reading reading = {.lists = lists, .restored = restored};
+  restored->rss = lists->points;
+  restored->texts = lists->texts;
   for (size_t i = 0; i < run->count; i++) {
     const struct row *row = &lists->rows[i];
     images[i] = (struct hwi_image){.totals = row->totals, .counted = row->counted, .unreadable = row->unreadable};
     if (!row->known)
       continue;
     read_info(&reading, i, &run->images[i]);
-    images[i].info = &kept->infos[i];
+    images[i].info = &restored->infos[i];
   }
   lists->points = NULL;
   lists->texts = NULL;
 }
 
-void hwi_pass_images(struct hwi_pass *pass, struct hwi_restored_images *kept, const struct hwi_run *run,
+void hwi_pass_images(struct hwi_pass *pass, struct hwi_restored_images *restored, const struct hwi_run *run,
                      struct hwi_image *images)
 {
   struct lists lists = {0};
@@ -389,25 +389,25 @@ void hwi_pass_images(struct hwi_pass *pass, struct hwi_restored_images *kept, co
   if (!pass->writes && pass->status == 0) {
     if (!lists_are_sound(&lists, run->count))
       hwi_pass_fail(pass, HW_ERR_DAMAGED);
-    else if (!make_room(kept, &lists) || !copy_paths(kept, run))
+    else if (!make_room(restored, &lists) || !copy_paths(restored, run))
       hwi_pass_fail(pass, HW_ERR_MEMORY);
     else
-      distribute(&lists, kept, run, images);
+      distribute(&lists, restored, run, images);
   }
   lists_release(&lists);
 }
 
-void hwi_restored_images_release(struct hwi_restored_images *kept)
+void hwi_restored_images_release(struct hwi_restored_images *restored)
 {
-  for (size_t i = 0; i < kept->count; i++)
-    free(kept->paths[i]);
-  free(kept->paths);
-  free(kept->infos);
-  free(kept->exits);
-  free(kept->marks);
-  free(kept->rss);
-  free(kept->notes);
-  free(kept->environment);
-  free(kept->texts);
-  *kept = (struct hwi_restored_images){0};
+  for (size_t i = 0; i < restored->count; i++)
+    free(restored->paths[i]);
+  free(restored->paths);
+  free(restored->infos);
+  free(restored->exits);
+  free(restored->marks);
+  free(restored->rss);
+  free(restored->notes);
+  free(restored->environment);
+  free(restored->texts);
+  *restored = (struct hwi_restored_images){0};
 }

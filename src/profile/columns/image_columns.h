@@ -19,10 +19,10 @@ struct hwi_restored_images {
   char *texts;
 };
 
-/* Writes `images` of the run, or reads them: then their infos point into *kept, and their headers and paths are those
+/* Writes `images` of the run, or reads them: then their infos point into *restored, and their headers and paths are those
  * of the run. */
-void hwi_pass_images(struct hwi_pass *pass, struct hwi_restored_images *kept, const struct hwi_run *run,
+void hwi_pass_images(struct hwi_pass *pass, struct hwi_restored_images *restored, const struct hwi_run *run,
                      struct hwi_image *images);
-void hwi_restored_images_release(struct hwi_restored_images *kept);
+void hwi_restored_images_release(struct hwi_restored_images *restored);
 
 #endif

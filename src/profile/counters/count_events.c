@@ -1,4 +1,4 @@
-/* count_events.c - counts events
+/* count_events.c - counts the events of a replay
  *
  * This is the hot path of every report. The cost of an event is its cache misses: the cell, and the cell's stack.
  */

@@ -1,9 +1,8 @@
-/* count_events.h - counts events
+/* count_events.h - counts the events of a replay
  *
- * Events are resolved (resolve.h), and the resolved ones are counted, perhaps in another thread (pipe.h). In struct
- * hwi_replay, `resolver` belongs to the thread that reads, and everything else to the thread that counts.
- * hwi_replay_next_phase and hwi_replay_end_image use both: they are called only when all given events have been
- * counted.
+ * The reading thread resolves events (resolve.h); another thread may count them (pipe.h). In struct hwi_replay,
+ * `resolver` belongs to the thread that reads, and everything else to the thread that counts. hwi_replay_next_phase and
+ * hwi_replay_end_image use both parts: they may be called only when all resolved events have been counted.
  */
 #ifndef HWI_PROFILE_COUNTERS_COUNT_EVENTS_H
 #define HWI_PROFILE_COUNTERS_COUNT_EVENTS_H
@@ -59,12 +58,13 @@ struct hwi_live_block {
   uint32_t age; /* stands for the block's lifetime if that is known but its birth is not; 0: use born_ns */
 };
 
-/* The lifetime of a block that is freed now, and the age that stands for it. */
+/* Returns the age that stands for a lifetime. */
 static inline uint32_t hwi_age_of(enum hwi_lifetime lifetime)
 {
   return (uint32_t)lifetime + 1;
 }
 
+/* Returns the lifetime of a block that ends with this age, which is not 0. */
 static inline enum hwi_lifetime hwi_lifetime_of_age(bool is_temporary, uint32_t age)
 {
   return is_temporary ? HWI_LIFETIME_TEMPORARY : (enum hwi_lifetime)(age - 1);

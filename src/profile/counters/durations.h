@@ -18,7 +18,6 @@
 
 /* Numbers below 1 << part_bits have a bucket each; each larger power of two is divided into 1 << part_bits equal
  * buckets. So a bucket is never wider than 1 / (1 << part_bits) of its smallest value. */
-
 #define HWI_LOG_BUCKETS(part_bits) ((64 - (part_bits) + 1) << (part_bits))
 
 /* Buckets of the power of two with `shift` more bits than the first one are 1 << shift wide. */
@@ -101,7 +100,7 @@ struct hwi_durations {
   struct hwi_duration_tally entries[HW_ENTRY_COUNT]; /* by enum hw_entry; [HW_ENTRY_NONE]: the entry is not known */
   struct hwi_slow_call *slowest;                     /* until they are sorted, a heap with the fastest of them first */
   size_t slow_count, slow_capacity;
-  size_t slow_max;                   /* how many are kept */
+  size_t slow_max;                   /* how many are stored */
   struct hwi_durations_along *along; /* borrowed: gets each timed call, too; may be NULL */
 };
 

@@ -22,18 +22,18 @@ struct hwi_list {
   size_t count, capacity;
 };
 
-static inline void hwi_list_release(struct hwi_list *rows)
+static inline void hwi_list_release(struct hwi_list *list)
 {
-  free(rows->items);
-  *rows = (struct hwi_list){0};
+  free(list->items);
+  *list = (struct hwi_list){0};
 }
 
 /* Adds an item and returns its address, or NULL if there is no memory. */
-static inline void *hwi_list_add(struct hwi_list *rows, size_t item_bytes)
+static inline void *hwi_list_add(struct hwi_list *list, size_t item_bytes)
 {
-  if (!hwi_grow(&rows->items, &rows->capacity, rows->count + 1, item_bytes))
+  if (!hwi_grow(&list->items, &list->capacity, list->count + 1, item_bytes))
     return NULL;
-  return (char *)rows->items + rows->count++ * item_bytes;
+  return (char *)list->items + list->count++ * item_bytes;
 }
 
 struct hwi_epoch_row {

@@ -92,7 +92,7 @@ static void pass_all(struct hwi_pass *pass, const struct hwi_run *run, struct hw
                      struct hwi_image *images)
 {
   hwi_pass_number(pass, &result->profile.duration_ns);
-  hwi_pass_images(pass, &result->kept, run, images);
+  hwi_pass_images(pass, &result->restored, run, images);
   hwi_summary_pass_result(pass, result);
 }
 
@@ -121,7 +121,7 @@ void hwi_summary_forget(struct hwi_result *result, struct hwi_image *images)
   hwi_result_release_lists(result);
   hwi_replay_release(&result->replay);
   memset(&result->replay, 0, sizeof result->replay);
-  hwi_restored_images_release(&result->kept);
+  hwi_restored_images_release(&result->restored);
   free(result->described);
   result->described = NULL;
   result->described_count = 0;

@@ -1,9 +1,15 @@
-/* tune_text.c - prints the recommended pool as text: the variable, the parts of its size, and how it was tested */
+/* tune_output.c - prints the recommended pool: as text, as JSON, and as lines for the file that starts the program */
 #include <inttypes.h>
 
 #include "report/evidence.h"
+#include "report/json/json.h"
 #include "report/text/text.h"
 #include "tune/tune.h"
+
+#define SCHEMA "heapwright-tune/1"
+#define LIBRARY "libheapwright-tlsf.so"
+
+/* --- text: the variable, the parts of its size, and how it was tested --- */
 
 enum { AMOUNT_CELLS = 12, SHARE_CELLS = 9, GAP_CELLS = 2, ROWS_MAX = 10 };
 
@@ -128,4 +134,64 @@ int hwi_tune_text(const struct hwi_tune *tune, const struct hwi_style *style, st
   bool failed = text.line.failed;
   hwi_line_release(&text.line);
   return failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory to print the answer") : HW_OK;
+}
+
+/* --- JSON --- */
+
+static void write_process(struct hwi_json *json, const struct hwi_tuned *tuned)
+{
+  const struct hwi_trace_info *info = tuned->image->info;
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "command", info->command);
+  hwi_json_number(json, "pid", info->header.pid);
+  hwi_json_text(json, "trace", info->path);
+  hwi_json_number(json, "pool_bytes", tuned->pool_bytes);
+  hwi_json_number(json, "asked_bytes", tuned->figures.asked_bytes);
+  hwi_json_number(json, "rounding_bytes", hwi_tuned_rounding(tuned));
+  hwi_json_number(json, "fragmentation_bytes", hwi_tuned_fragmentation(tuned));
+  hwi_json_number(json, "tables_bytes", tuned->figures.tables_bytes);
+  hwi_json_number(json, "margin_bytes", hwi_tuned_margin(tuned));
+  hwi_json_number(json, "requests", tuned->figures.request_count);
+  hwi_json_bool(json, "inherits_unknown", tuned->inherits_unknown);
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+}
+
+int hwi_tune_json(const struct hwi_tune *tune, FILE *out, struct hwi_error *error)
+{
+  struct hwi_json json = {.out = out, .first = true};
+  hwi_json_begin_object(&json, NULL);
+  hwi_json_text(&json, "schema", SCHEMA);
+  hwi_json_number(&json, "pool_bytes", tune->processes->pool_bytes);
+  hwi_json_number(&json, "margin_percent", tune->margin_percent);
+  hwi_json_number(&json, "replays", tune->passes);
+  hwi_json_begin_array(&json, "processes");
+  for (size_t i = 0; i < tune->count; i++)
+    write_process(&json, &tune->processes[i]);
+  hwi_json_end_array(&json);
+  hwi_json_end_object(&json);
+  fputc('\n', out);
+  return json.failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory: the answer is not complete") : HW_OK;
+}
+
+/* --- lines for the file that starts the program --- */
+
+/* The texts of a form: at the start, before a variable's name, before its value, after the value, and at the end. */
+struct form {
+  const char *begin, *before_name, *before_value, *after_value, *end;
+};
+
+static const struct form forms[] = {
+    [HWI_LAUNCH_ENV] = {"", "", "=", "\n", ""},
+    [HWI_LAUNCH_SHELL] = {"", "export ", "=", "\n", ""},
+    [HWI_LAUNCH_XML] = {"", "<env name=\"", "\" value=\"", "\"/>\n", ""},
+    [HWI_LAUNCH_PYTHON] = {"additional_env={", "\"", "\": \"", "\", ", "},\n"},
+};
+
+void hwi_tune_launch(const struct hwi_tune *tune, enum hwi_launch_form form, FILE *out)
+{
+  const struct form *as = &forms[form];
+  fprintf(out, "%s%sLD_PRELOAD%s" LIBRARY "%s", as->begin, as->before_name, as->before_value, as->after_value);
+  fprintf(out, "%sHEAPWRIGHT_POOL_SIZE%s%" PRIu64 "%s%s", as->before_name, as->before_value,
+          tune->processes->pool_bytes, as->after_value, as->end);
 }
