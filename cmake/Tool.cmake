@@ -17,7 +17,7 @@ add_library(hw-tool STATIC ${HW_TOOL_SOURCES} ${HW_TOOL_PLATFORM_SOURCES} ${HW_P
 target_link_libraries(hw-tool PRIVATE hw-flags hw-banned heapwright-pool PUBLIC hw-sanitize hw-common hw-dependencies)
 
 # Columns of a summary are a good part of what a second report does: worth vectors, which -O2 makes of next to no loop.
-set_source_files_properties(src/profile/store/summary_columns.c PROPERTIES
+set_source_files_properties(src/profile/columns/columns.c PROPERTIES
   COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo>:-O3>")
 
 if(HW_MAIN_SOURCES)

@@ -1,6 +1,6 @@
 /* durations.h - durations of calls in each slice of time
  *
- * band   durations that are counted together: see log_buckets.h. There are eight for each power of two.
+ * band   durations that are counted together: see profile/counters/durations.h. There are eight for each power of two.
  * part   the durations of one entry point's calls in one slice.
  */
 #ifndef HWI_PAGE_DURATIONS_H

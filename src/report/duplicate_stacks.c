@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/counters/large.h"
 #include "trace/grow.h"
+#include "trace/table.h"
 
 /* A frame of the profile; 0 is the caller of the outermost frames. Ranks begin with 1; 0 means that no stack in the
  * ranking is below the frame. */
@@ -136,7 +136,7 @@ static bool plant(struct search *search)
   const struct hwi_profile *profile = search->frames->profile;
   const uint32_t count = profile->frame_count > 0 ? profile->frame_count : 1;
   uint32_t *rank_of = calloc((size_t)profile->stack_count + 1, sizeof *rank_of);
-  search->sites = hwi_large_calloc(count, sizeof *search->sites);
+  search->sites = hwi_table_calloc(count, sizeof *search->sites);
   search->next_own = calloc((size_t)ranking->count + 1, sizeof *search->next_own);
   bool done = rank_of && search->sites && search->next_own;
   if (done) {

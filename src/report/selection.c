@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "profile/counters/large.h"
-#include "report/keyed.h"
+#include "report/radix_sort.h"
+#include "trace/table.h"
 
 uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost)
 {
@@ -160,17 +160,17 @@ struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, cons
 static bool sort_stacks(struct hwi_selection *selection)
 {
   const uint32_t count = selection->stack_count;
-  struct hwi_keyed *keyed = hwi_large_calloc((size_t)count + 1, sizeof *keyed);
-  bool done = keyed;
+  struct hwi_sort_item *ranked = hwi_table_calloc((size_t)count + 1, sizeof *ranked);
+  bool done = ranked;
   for (uint32_t i = 0; i < count && done; i++)
-    keyed[i] = (struct hwi_keyed){selection->amounts[selection->stacks[i]].bytes, selection->stacks[i]};
-  done = done && hwi_keyed_sort(keyed, count);
+    ranked[i] = (struct hwi_sort_item){selection->amounts[selection->stacks[i]].bytes, selection->stacks[i]};
+  done = done && hwi_radix_sort(ranked, count);
   for (uint32_t i = 0; i < count && done; i++)
-    keyed[i].key = hwi_amount_cost(&selection->amounts[keyed[i].item], selection->cost);
-  done = done && hwi_keyed_sort(keyed, count);
+    ranked[i].key = hwi_amount_cost(&selection->amounts[ranked[i].item], selection->cost);
+  done = done && hwi_radix_sort(ranked, count);
   for (uint32_t i = 0; i < count && done; i++)
-    selection->stacks[i] = keyed[i].item;
-  free(keyed);
+    selection->stacks[i] = ranked[i].item;
+  free(ranked);
   return done;
 }
 
@@ -205,7 +205,7 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
   const struct hwi_profile *profile = report->profile;
   *selection = (struct hwi_selection){
       .cost = hwi_report_cost(&report->options, profile),
-      .amounts = hwi_large_calloc((size_t)profile->stack_count + 1, sizeof *selection->amounts),
+      .amounts = hwi_table_calloc((size_t)profile->stack_count + 1, sizeof *selection->amounts),
       .stacks = calloc((size_t)profile->stack_count + 1, sizeof *selection->stacks),
   };
   int status = selection->amounts && selection->stacks

@@ -32,7 +32,7 @@ char *report_of(const struct hwi_profile *profile, bool json)
 
 bool is_restored(const struct hwi_profile *profile)
 {
-  return ((const struct hwi_result *)profile)->kept.infos; /* its first member */
+  return ((const struct hwi_result *)profile)->restored.infos; /* its first member */
 }
 
 void assert_same_words(const char *text, const char *expected)

@@ -42,4 +42,9 @@ void hwi_frames_drop_modules(struct hwi_frames *frames, size_t first);
  * included. */
 uint32_t hwi_frames_intern_module(struct hwi_frames *frames, const struct hwi_module *module);
 
+/* Sets `run_as` of the modules that are the programs of counted images: if redis-server is a link to redis-check-rdb,
+ * it becomes redis-server. A file that was run under several names, like busybox, keeps its own name. Returns false if
+ * there is no memory. */
+bool hwi_frames_name_programs(struct hwi_frames *frames, const struct hwi_image *images, size_t count);
+
 #endif

@@ -2,9 +2,9 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "profile/counters/large.h"
 #include "report/duplicate_stacks.h"
 #include "report/text/text.h"
+#include "trace/table.h"
 
 enum { COUNT_CELLS = 11, BECAME_CELLS = 13, GAP_CELLS = 3 };
 
@@ -37,7 +37,7 @@ static int choose(struct rows *rows, const struct hwi_text *text, const struct h
 {
   const struct hwi_profile *profile = text->profile;
   *rows = (struct rows){.stacks = calloc((size_t)profile->resize_count + 1, sizeof *rows->stacks),
-                        .items = hwi_large_calloc((size_t)profile->stack_count + 1, sizeof *rows->items)};
+                        .items = hwi_table_calloc((size_t)profile->stack_count + 1, sizeof *rows->items)};
   if (!rows->stacks || !rows->items)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
   for (uint32_t i = 0; i < profile->resize_count; i++) {
