@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fnv.h"
+#include "base/hash.h"
 #include "launch/target/process.h"
 #include "trace/grow.h"
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fnv.h"
+#include "base/hash.h"
 
 static bool can_be_preloaded(const char *path)
 {

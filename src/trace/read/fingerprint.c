@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fnv.h"
+#include "base/hash.h"
 #include "trace/read/alive.h"
 #include "trace/read/trace.h"
 
