@@ -29,7 +29,7 @@ void hwi_hash_table_release(struct hwi_hash_table *table);
 static inline const struct hwi_hash_slot *hwi_hash_table_search(const struct hwi_hash_table *table,
                                                                 const struct hwi_hash_slot *slot, uint32_t tag)
 {
-  while (slot->number && slot->tag != tag)
+  while (slot->tag != tag && slot->number)
     slot = slot == &table->slots[table->mask] ? table->slots : slot + 1;
   return slot;
 }
