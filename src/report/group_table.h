@@ -8,6 +8,7 @@
 #define HWI_REPORT_GROUP_TABLE_H
 
 #include "report/report.h"
+#include "trace/numbering.h"
 
 /* A symbol, and what is known about it. */
 struct hwi_group_member {
@@ -22,16 +23,13 @@ struct hwi_group_member {
 /* Groups without a symbol, and the numbers of their members: unknown stacks; frames that the recorder left out. */
 enum { HWI_GROUP_UNKNOWN = 0, HWI_GROUP_LEFT_OUT = 1 };
 
-struct hwi_group_slots {
-  uint32_t *members; /* a power of two of them, at most half of them used; 0: free */
-  uint32_t count, used;
-};
-
 struct hwi_group_table {
   enum hwi_by by; /* FUNCTION, FILE, LINE or MODULE */
   struct hwi_group_member *members;
-  uint32_t member_count, member_room, group_count;
-  struct hwi_group_slots by_address, by_content; /* private */
+  uint32_t member_count, group_count;
+  size_t member_room;
+  struct hwi_numbering by_address;  /* private: numbers of members with a symbol, less HWI_GROUP_LEFT_OUT */
+  struct hwi_hash_table by_content; /* private: the first member of each group */
 };
 
 bool hwi_group_table_init(struct hwi_group_table *table, enum hwi_by by); /* false: no memory */

@@ -7,8 +7,8 @@
 #ifndef HWI_PROFILE_BLOCKS_FRAMES_H
 #define HWI_PROFILE_BLOCKS_FRAMES_H
 
-#include "profile/blocks/tagged.h"
 #include "profile/profile.h"
+#include "trace/hash_table.h"
 
 /* The stack and the first callee of a frame; 0: none yet. */
 struct hwi_frame_links {
@@ -21,7 +21,7 @@ struct hwi_frames {
   struct hwi_frame *frames; /* [1, count) */
   struct hwi_frame_links *links;
   size_t count, capacity, links_capacity;
-  struct hwi_tagged numbers;
+  struct hwi_hash_table numbers;
   struct hwi_profile_module *modules; /* [1, module_count) */
   size_t module_count, module_capacity;
 };

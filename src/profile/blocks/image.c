@@ -47,8 +47,8 @@ void hwi_replay_image_release(struct hwi_replay_image *image)
   hwi_table_release(image->nodes.own, image->nodes.own_capacity * sizeof *image->nodes.own);
   hwi_table_release(image->nodes.inherited, image->nodes.inherited_capacity * sizeof *image->nodes.inherited);
   free(image->path);
-  hwi_numbers_release(&image->modules);
-  hwi_numbers_release(&image->threads);
+  hwi_hash_table_release(&image->modules);
+  hwi_hash_table_release(&image->threads);
   hwi_live_release(&image->live);
   hwi_live_release(&image->freed_inherited);
   *image = (struct hwi_replay_image){0};
@@ -94,7 +94,7 @@ static bool find_node(struct hwi_replay_image *image, uint32_t number, struct hw
  * if there is no memory (*failed). */
 static uint32_t module_of(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames, bool *failed)
 {
-  uint32_t index = hwi_numbers_find(&image->modules, number);
+  uint32_t index = hwi_hash_table_first(&image->modules, number)->number;
   if (index)
     return index;
   const struct hwi_module *module = hwi_trace_module(image->trace, number);
@@ -106,7 +106,7 @@ static uint32_t module_of(struct hwi_replay_image *image, uint32_t number, struc
   index = hwi_frames_intern_module(frames, module);
   if (!index && frames->module_count >= HWI_FRAME_MODULES_MOST)
     return 0;
-  *failed = !index || !hwi_numbers_add(&image->modules, number, index);
+  *failed = !index || !hwi_hash_table_add(&image->modules, number, index);
   return index;
 }
 
@@ -237,22 +237,23 @@ bool hwi_replay_image_each_node(const struct hwi_replay_image *image,
 
 uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, struct hwi_resolver *resolver)
 {
-  uint32_t thread = hwi_numbers_find(&image->threads, number);
+  uint32_t thread = hwi_hash_table_first(&image->threads, number)->number;
   if (!thread) {
     thread = resolver->thread_count + 1;
     if (resolver->complete)
       return unknown(image, "a thread");
-    if (thread == UINT32_MAX || !hwi_numbers_add(&image->threads, number, thread))
+    if (thread == UINT32_MAX || !hwi_hash_table_add(&image->threads, number, thread))
       return 0;
     resolver->thread_count = thread;
   }
-  image->latest_threads[number % HWI_LATEST_THREADS] = (struct hwi_number_slot){number, thread};
+  image->latest_threads[number % HWI_LATEST_THREADS] = (struct hwi_hash_slot){number, thread};
   return thread;
 }
 
 bool hwi_replay_image_know_thread(struct hwi_replay_image *image, uint32_t number, uint32_t thread)
 {
-  return hwi_numbers_find(&image->threads, number) || hwi_numbers_add(&image->threads, number, thread + 1);
+  return hwi_hash_table_first(&image->threads, number)->number ||
+         hwi_hash_table_add(&image->threads, number, thread + 1);
 }
 
 /* --- frees without a block --- */

@@ -6,7 +6,7 @@
 #include "profile/blocks/live.h"
 #include "profile/profile.h"
 #include "trace/clock.h"
-#include "trace/numbers.h"
+#include "trace/hash_table.h"
 
 /* The frame and the stack of a node. */
 struct hwi_mapped_node {
@@ -34,10 +34,10 @@ struct hwi_replay_image {
   struct hwi_node_map nodes;
   uint32_t *path; /* nodes on the way from a new one to one that has a frame */
   size_t path_capacity;
-  struct hwi_numbers modules; /* of the trace -> of the profile */
-  struct hwi_numbers threads; /* of the trace -> of the profile, plus 1 */
+  struct hwi_hash_table modules; /* of the trace -> of the profile */
+  struct hwi_hash_table threads; /* of the trace -> of the profile, plus 1 */
   /* The latest threads, by number modulo HWI_LATEST_THREADS: found without a search. */
-  struct hwi_number_slot latest_threads[HWI_LATEST_THREADS];
+  struct hwi_hash_slot latest_threads[HWI_LATEST_THREADS];
   struct hwi_error error;          /* why an event could not be resolved or counted; status 0: for lack of memory */
   struct hwi_live live;            /* the numbers are the resolver's */
   struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
@@ -78,9 +78,9 @@ uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t n
 static inline uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number,
                                                struct hwi_resolver *resolver)
 {
-  const struct hwi_number_slot *latest = &image->latest_threads[number % HWI_LATEST_THREADS];
-  if (latest->index && latest->number == number)
-    return latest->index;
+  const struct hwi_hash_slot *latest = &image->latest_threads[number % HWI_LATEST_THREADS];
+  if (latest->number && latest->tag == number)
+    return latest->number;
   return hwi_replay_image_find_thread(image, number, resolver);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "trace/grow.h"
+#include "trace/numbering.h"
 #include "trace/table.h"
 
 static const struct hwi_field module_fields[] = {
@@ -51,7 +52,7 @@ static const struct hwi_fields of_step = HWI_FIELDS_OF(struct step, step_fields)
 struct places {
   struct hwi_frame *list;
   size_t count, room;
-  struct hwi_tagged numbers;
+  struct hwi_numbering numbers;
 };
 
 static const struct hwi_field text_fields[] = {{0, 1, HWI_FIELD_ANY, false, 1}};
@@ -127,40 +128,24 @@ static void read_places(struct hwi_pass *pass, struct places *places, size_t mod
 
 /* --- writing --- */
 
-static uint32_t hash(const struct hwi_frame *frame)
-{
-  uint64_t key = frame->address ^ ((uint64_t)frame->module << 32 | (uint64_t)frame->entry << 1 | frame->cut);
-  key = (key ^ key >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
-  return (uint32_t)(key ^ key >> 32);
-}
-
-static bool is_at(const struct hwi_frame *place, const struct hwi_frame *frame)
-{
-  return place->address == frame->address && place->module == frame->module && place->entry == frame->entry &&
-         place->cut == frame->cut;
-}
-
 /* Returns 0 if there is no memory. */
 static uint32_t find_place(struct places *places, const struct hwi_frame *frame)
 {
-  const struct hwi_tagged *numbers = &places->numbers;
-  const uint32_t tag = hash(frame);
-  for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number; at = hwi_tagged_next(numbers, at))
-    if (at->tag == tag && is_at(&places->list[at->number], frame))
-      return at->number;
-  if (!hwi_grow((void **)&places->list, &places->room, places->count + 1, sizeof *places->list) ||
-      !hwi_tagged_add(&places->numbers, tag, (uint32_t)places->count))
+  uint32_t number = hwi_numbering_of(&places->numbers, frame->address,
+                                     (uint64_t)frame->module << 32 | (uint64_t)frame->entry << 1 | frame->cut);
+  if (number < places->count)
+    return number;
+  if (!hwi_grow((void **)&places->list, &places->room, places->count + 1, sizeof *places->list))
     return 0;
   places->list[places->count] = *frame;
-  places->list[places->count].caller = 0;
-  return (uint32_t)places->count++;
+  places->list[places->count++].caller = 0;
+  return number;
 }
 
 /* `steps` has an item for each frame, all zero. */
 static bool find_places(struct places *places, const struct hwi_frames *frames, struct step *steps)
 {
-  if (!steps || !hwi_tagged_init(&places->numbers) ||
-      !hwi_grow((void **)&places->list, &places->room, 1, sizeof *places->list))
+  if (!steps || !hwi_grow((void **)&places->list, &places->room, 1, sizeof *places->list))
     return false;
   places->count = 1;
   for (size_t i = 1; i < frames->count; i++) {
@@ -185,7 +170,7 @@ static void write_frames(struct hwi_pass *pass, const struct hwi_frames *frames)
   }
   free(steps);
   free(places.list);
-  hwi_tagged_release(&places.numbers);
+  hwi_numbering_release(&places.numbers);
 }
 
 /* --- reading --- */

@@ -11,6 +11,7 @@
 #include <zstd_errors.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/varint.h"
 #include "trace/table.h"
 
@@ -225,12 +226,11 @@ bool hwi_pass_count(struct hwi_pass *pass, uint64_t *count)
 static uint64_t signature(const struct hwi_fields *fields)
 {
   enum { BITS = 14 }; /* two bytes as a varint */
-  const uint64_t prime = UINT64_C(0x100000001B3);
   uint64_t hash = fields->item_bytes;
   for (size_t f = 0; f < fields->count; f++) {
     const struct hwi_field *field = &fields->list[f];
-    hash = (hash ^ field->off) * prime;
-    hash = (hash ^ field->bytes ^ (uint64_t)field->order << 8 ^ (uint64_t)field->repeat << 16) * prime;
+    hash = (hash ^ field->off) * HWI_FNV_PRIME;
+    hash = (hash ^ field->bytes ^ (uint64_t)field->order << 8 ^ (uint64_t)field->repeat << 16) * HWI_FNV_PRIME;
   }
   return (hash ^ hash >> 32) & ((UINT64_C(1) << BITS) - 1);
 }

@@ -14,12 +14,12 @@
 #define HWI_PROFILE_COUNTERS_TALLY_H
 
 #include "profile/blocks/resolve.h"
-#include "profile/blocks/tagged.h"
 #include "profile/counters/growth.h"
 #include "profile/counters/handovers.h"
 #include "profile/counters/resizes.h"
 #include "profile/counters/sweeps.h"
 #include "trace/grow.h"
+#include "trace/hash_table.h"
 
 /* --- which counters have changed --- */
 
@@ -115,14 +115,14 @@ struct hwi_tally {
   size_t ended_capacity;
   uint64_t *before; /* of each cell: blocks that were live when counting restarted */
   size_t before_capacity;
-  struct hwi_tagged cell_numbers;
+  struct hwi_hash_table cell_numbers;
   /* all cells, stacks and threads that are still to come are known, and have numbers after those that count */
   bool complete;
   struct hwi_stack_tally *stacks;
   size_t stack_count, stack_capacity;
   struct hwi_size_tally *sizes;
   size_t size_count, size_capacity;
-  struct hwi_tagged size_numbers;
+  struct hwi_hash_table size_numbers;
   struct hwi_thread_tally *threads;
   size_t thread_count, thread_capacity;
   uint32_t generation; /* grows with every new peak of the run */

@@ -191,17 +191,17 @@ static bool take_threads(struct work *w)
 static bool take_steps(struct work *w)
 {
   const struct hwi_resize_tally *resizes = &w->tally->resizes;
-  if (!cover(&w->changes->steps, resizes->cells.count, sizeof(struct hwi_cell_resizes)))
+  if (!cover(&w->changes->steps, resizes->indices.count, sizeof(struct hwi_cell_resizes)))
     return false;
   struct hwi_cell_resizes *before = w->changes->steps.items;
-  for (size_t i = 0; i < resizes->cells.count; i++) {
-    const struct hwi_cell_resizes *now = &resizes->items[i];
+  for (size_t i = 0; i < resizes->indices.count; i++) {
+    const struct hwi_cell_resizes *now = &resizes->items[i].counts;
     if (now->steps.steps == before[i].steps.steps && now->ended == before[i].ended)
       continue;
     struct hwi_epoch_steps *item = add(w->epoch, HWI_EPOCH_STEPS);
     if (!item)
       return false;
-    item->cell = (uint32_t)resizes->cells.keys[i];
+    item->cell = resizes->items[i].cell;
     item->changes = *now;
     item->changes.steps.steps -= before[i].steps.steps;
     item->changes.steps.moved -= before[i].steps.moved;

@@ -220,9 +220,7 @@ static int fill_cells(struct work *w)
   struct hwi_tally *tally = &w->replay->tally;
   const struct hwi_list *list = &w->epoch->lists[HWI_EPOCH_CELLS];
   const struct hwi_epoch_cell *cells = list->items;
-  hwi_tagged_release(&tally->cell_numbers);
-  if (!hwi_tagged_init(&tally->cell_numbers))
-    return HW_ERR_MEMORY;
+  hwi_hash_table_release(&tally->cell_numbers);
   for (size_t i = 0; i < list->count; i++)
     if (!hwi_tally_know_cell(tally, cells[i].number))
       return HW_ERR_MEMORY;
@@ -366,8 +364,8 @@ static bool cut_lists(struct work *w)
     if (tally->handovers.items[i].owner >= tally->thread_count ||
         tally->handovers.items[i].freer >= tally->thread_count)
       return false;
-  for (size_t i = 0; i < tally->resizes.cells.count; i++)
-    if (tally->resizes.cells.keys[i] >= tally->cell_count)
+  for (size_t i = 0; i < tally->resizes.indices.count; i++)
+    if (tally->resizes.items[i].cell >= tally->cell_count)
       return false;
   for (size_t i = 1; i < tally->stack_count; i++)
     if (tally->stacks[i].frame >= frame_count)

@@ -19,7 +19,7 @@ void hwi_counter_release(struct hwi_counter *counter)
   hwi_live_release(&counter->freed_inherited);
   free(counter->births);
   free(counter->last_addresses);
-  hwi_numbers_release(&counter->threads);
+  hwi_hash_table_release(&counter->threads);
   *counter = (struct hwi_counter){0};
 }
 
@@ -34,16 +34,16 @@ bool hwi_counter_is_live(void *counter, uint64_t address)
 /* Sets last_thread. */
 static bool find_thread(struct hwi_counter *c, uint32_t number)
 {
-  uint32_t index = hwi_numbers_find(&c->threads, number);
+  uint32_t index = hwi_hash_table_first(&c->threads, number)->number;
   if (!index) {
     index = (uint32_t)c->thread_count + 1;
     if (c->thread_count >= UINT32_MAX - 1 ||
         !hwi_grow((void **)&c->last_addresses, &c->address_capacity, c->thread_count + 1, sizeof *c->last_addresses) ||
-        !hwi_numbers_add(&c->threads, number, index))
+        !hwi_hash_table_add(&c->threads, number, index))
       return false;
     c->thread_count++;
   }
-  c->last_thread = (struct hwi_number_slot){number, index};
+  c->last_thread = (struct hwi_hash_slot){number, index};
   return true;
 }
 
@@ -93,7 +93,7 @@ static void end_missed(struct hwi_counter *c, const struct hwi_block *block)
 static inline void count_birth(struct hwi_counter *c, const struct hwi_event *event)
 {
   struct hwi_counts *counts = &c->counts;
-  c->last_addresses[c->last_thread.index - 1] = event->address;
+  c->last_addresses[c->last_thread.number - 1] = event->address;
   counts->allocation_calls++;
   counts->realloc_calls += event->moved;
   counts->allocated_bytes += event->size;
@@ -106,14 +106,14 @@ static inline void count_birth(struct hwi_counter *c, const struct hwi_event *ev
 
 static inline bool know_thread(struct hwi_counter *c, uint32_t number)
 {
-  return (c->last_thread.index && c->last_thread.number == number) || find_thread(c, number);
+  return (c->last_thread.number && c->last_thread.tag == number) || find_thread(c, number);
 }
 
 static bool add_alloc(struct hwi_counter *c, const struct hwi_event *event)
 {
   if (!know_thread(c, event->thread))
     return false;
-  const struct hwi_block *replaced, block = {event->size, c->last_thread.index - 1};
+  const struct hwi_block *replaced, block = {event->size, c->last_thread.number - 1};
   if (!hwi_blocks_put(&c->blocks, event->address, &block, &replaced))
     return false;
   if (replaced)
@@ -175,7 +175,7 @@ static inline bool add_paired_alloc(struct hwi_counter *c, const struct hwi_even
     end_missed(c, before ? before : older);
   if (before)
     end_birth(c, before);
-  c->births[c->birth_count++] = (struct hwi_block){event->size, c->last_thread.index - 1};
+  c->births[c->birth_count++] = (struct hwi_block){event->size, c->last_thread.number - 1};
   c->live_births++;
   count_birth(c, event);
   return true;

@@ -8,7 +8,7 @@
 
 #include "profile/blocks/blocks.h"
 #include "profile/blocks/live.h"
-#include "trace/numbers.h"
+#include "trace/hash_table.h"
 #include "trace/reader.h"
 
 struct hwi_counts {
@@ -32,8 +32,8 @@ struct hwi_counter {
   bool forked;
   uint64_t *last_addresses; /* of each thread's latest block, by index */
   size_t thread_count, address_capacity;
-  struct hwi_numbers threads; /* indices plus 1 */
-  struct hwi_number_slot last_thread;
+  struct hwi_hash_table threads; /* indices plus 1 */
+  struct hwi_hash_slot last_thread;
 };
 
 /* `forked`: the image began with a fork. This function and the next ones return false if there is no memory; the

@@ -13,6 +13,8 @@
 
 #include "report/input/suggest.h"
 #include "report/names/cxx_name.h"
+#include "trace/grow.h"
+#include "trace/numbering.h"
 
 /* --- one name --- */
 
@@ -59,39 +61,23 @@ bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pat
 
 /* A cache: the symbols at an address are compared once. They do not move. */
 struct known_symbols {
-  const struct hwi_symbol *symbols; /* NULL: the slot is free */
+  const struct hwi_symbol *symbols;
   uint32_t module, count;
   uint8_t bits;
 };
 
 struct known {
-  struct known_symbols *slots; /* a power of two, never full: at least twice the number of frames */
-  size_t mask;
+  struct hwi_numbering numbers; /* by symbols and module */
+  struct known_symbols *list;   /* [1, count] */
+  uint32_t count;
+  size_t capacity;
 };
-
-static bool known_init(struct known *known, uint32_t frame_count)
-{
-  size_t count = 2;
-  while (count < (size_t)frame_count * 2)
-    count *= 2;
-  *known = (struct known){calloc(count, sizeof *known->slots), count - 1};
-  return known->slots;
-}
-
-static struct known_symbols *known_find(const struct known *known, const struct hwi_symbol *symbols, uint32_t module)
-{
-  uint64_t hash = ((uintptr_t)symbols + module) * UINT64_C(0x9e3779b97f4a7c15);
-  size_t at = (size_t)(hash >> 32 ^ hash) & known->mask;
-  while (known->slots[at].symbols && (known->slots[at].symbols != symbols || known->slots[at].module != module))
-    at = (at + 1) & known->mask;
-  return &known->slots[at];
-}
 
 struct matcher {
   struct hwi_name_pattern *const *patterns;
   uint32_t count;
   const struct hwi_named_frames *names;
-  struct known known; /* no slots if no pattern is about frames */
+  struct known known; /* empty if no pattern is about frames */
 };
 
 /* The names of a module. */
@@ -129,32 +115,40 @@ static uint8_t bits_of_symbol(const struct matcher *matcher, const struct hwi_sy
   return bits;
 }
 
-static uint8_t bits_of_frame(const struct matcher *matcher, uint32_t frame)
+/* Returns false if there is no memory. */
+static bool add_bits_of_frame(struct matcher *matcher, uint32_t frame, uint8_t *bits)
 {
   const struct hwi_profile *profile = matcher->names->profile;
+  struct known *known = &matcher->known;
   const struct hwi_symbol *symbols;
   uint32_t count = hwi_named_frames_find(matcher->names, frame, &symbols), module = profile->frames[frame].module;
   if (!symbols)
-    return 0;
-  struct known_symbols *slot = known_find(&matcher->known, symbols, module);
-  if (!slot->symbols) {
-    *slot = (struct known_symbols){.symbols = symbols, .module = module, .count = count};
+    return true;
+  uint32_t number = hwi_numbering_of(&known->numbers, (uintptr_t)symbols, module);
+  if (!number || !hwi_grow((void **)&known->list, &known->capacity, (size_t)number + 1, sizeof *known->list))
+    return false;
+  struct known_symbols *of_frame = &known->list[number];
+  if (number > known->count) {
+    known->count = number;
+    *of_frame = (struct known_symbols){.symbols = symbols, .module = module, .count = count};
     const struct module_names names = {hwi_module_path(profile, module), hwi_module_name(profile, module)};
     for (uint32_t i = 0; i < count; i++)
-      slot->bits |= bits_of_symbol(matcher, &symbols[i], &names);
+      of_frame->bits |= bits_of_symbol(matcher, &symbols[i], &names);
   }
-  return slot->bits;
+  *bits |= of_frame->bits;
+  return true;
 }
 
 static bool match_frames(struct matcher *matcher, struct hwi_name_matches *matches)
 {
   const struct hwi_profile *profile = matcher->names->profile;
   matches->frames = calloc((size_t)profile->frame_count + 1, sizeof *matches->frames);
-  if (!matches->frames || !known_init(&matcher->known, profile->frame_count))
-    return false;
-  for (uint32_t i = 1; i < profile->frame_count; i++)
-    matches->frames[i] = matches->frames[profile->frames[i].caller] | bits_of_frame(matcher, i);
-  return true;
+  for (uint32_t i = 1; i < profile->frame_count && matches->frames; i++) {
+    matches->frames[i] = matches->frames[profile->frames[i].caller];
+    if (!add_bits_of_frame(matcher, i, &matches->frames[i]))
+      return false;
+  }
+  return matches->frames;
 }
 
 /* --- the most similar name --- */
@@ -220,10 +214,10 @@ static void find_nearest(const struct matcher *matcher, struct hwi_name_pattern 
   plain_word(pattern->text, search.word, sizeof search.word);
   for (uint32_t i = 0; pattern->kind == HWI_NAME_THREAD && i < profile->thread_count; i++)
     offer(&search, "", profile->threads[i].name);
-  for (size_t i = 0; pattern->kind < HWI_NAME_FRAME_KINDS && i <= known->mask; i++) {
-    const struct known_symbols *slot = &known->slots[i];
-    for (uint32_t k = 0; k < slot->count; k++)
-      offer_symbol(&search, &slot->symbols[k], hwi_module_name(profile, slot->module));
+  for (uint32_t i = 1; pattern->kind < HWI_NAME_FRAME_KINDS && i <= known->count; i++) {
+    const struct known_symbols *symbols = &known->list[i];
+    for (uint32_t k = 0; k < symbols->count; k++)
+      offer_symbol(&search, &symbols->symbols[k], hwi_module_name(profile, symbols->module));
   }
 }
 
@@ -258,7 +252,8 @@ bool hwi_name_patterns_match(struct hwi_name_pattern *const *patterns, uint32_t 
     if (!patterns[i]->matched)
       find_nearest(&matcher, patterns[i]);
   }
-  free(matcher.known.slots);
+  hwi_numbering_release(&matcher.known.numbers);
+  free(matcher.known.list);
   return matched;
 }
 

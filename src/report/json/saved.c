@@ -223,7 +223,7 @@ int hwi_saved_create(struct hwi_saved **saved, const char *path, struct hwi_erro
   if (status == HW_OK) {
     made->tables->place_count = made->tables->stack_count = 1; /* 0 means none */
     made->names = (struct hwi_names){hwi_saved_find, made->tables, no_allocator};
-    bool begun = hwi_frames_init(&made->tables->frames) && hwi_tagged_init(&made->tables->numbers);
+    bool begun = hwi_frames_init(&made->tables->frames);
     status = begun ? read_profile(made, report, error) : hwi_saved_no_memory(error);
   }
   json_decref(report);
@@ -240,7 +240,7 @@ void hwi_saved_destroy(struct hwi_saved *saved)
     return;
   if (saved->tables) {
     hwi_frames_release(&saved->tables->frames);
-    hwi_tagged_release(&saved->tables->numbers);
+    hwi_numbering_release(&saved->tables->numbers);
     hwi_store_release(&saved->tables->store);
     free(saved->tables->places);
     free(saved->tables->stacks);

@@ -7,12 +7,11 @@
 #include "profile/blocks/frames.h"
 #include "report/json/figures.h"
 #include "report/json/saved.h"
-#include "symbols/store.h"
+#include "trace/numbering.h"
+#include "trace/store.h"
 
 /* The functions at one address of a module. */
 struct hwi_saved_place {
-  const char *module; /* the string of the profile's module; NULL: none */
-  uint64_t address;
   const struct hwi_symbol *symbols;
   uint32_t count;
 };
@@ -20,7 +19,7 @@ struct hwi_saved_place {
 struct hwi_saved_tables {
   struct hwi_store store; /* owns all strings, images and threads */
   struct hwi_frames frames;
-  struct hwi_tagged numbers; /* of places */
+  struct hwi_numbering numbers; /* of places, by address and the string of the profile's module; NULL: none */
   struct hwi_saved_place *places;
   size_t place_count, place_room; /* [1, place_count) */
   struct hwi_stack *stacks;
