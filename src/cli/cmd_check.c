@@ -6,6 +6,7 @@
 #include "cli/ranking.h"
 #include "cli/suppressing.h"
 #include "compare/check.h"
+#include "report/words/style.h"
 #include "symbols/symbols.h"
 
 enum { BLAMED_DEFAULT = 3, BLAMED_MAX = 1000000 };

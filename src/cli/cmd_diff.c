@@ -14,7 +14,8 @@
 #include "cli/suppressing.h"
 #include "compare/compare.h"
 #include "report/input/units.h"
-#include "report/narrowing.h"
+#include "report/selection/narrowing.h"
+#include "report/words/style.h"
 #include "symbols/symbols.h"
 
 struct values {

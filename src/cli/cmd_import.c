@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "export/import_foreign.h"
 #include "launch/import.h"
-#include "report/text/number.h"
+#include "report/words/number.h"
 
 struct values {
   const char *output;

@@ -7,8 +7,8 @@
 #include "cli/keeping.h"
 #include "cli/starting.h"
 #include "launch/start/launch.h"
-#include "report/text/number.h"
-#include "report/text/shell_word.h"
+#include "report/words/line.h"
+#include "report/words/number.h"
 
 struct values {
   const char *output, *only_process, *allocator;

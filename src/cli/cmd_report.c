@@ -7,7 +7,8 @@
 #include "cli/span.h"
 #include "cli/suppressing.h"
 #include "export/export.h"
-#include "report/text/shell_word.h"
+#include "report/words/line.h"
+#include "report/words/style.h"
 #include "symbols/symbols.h"
 
 struct values {

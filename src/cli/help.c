@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "report/text/line.h"
+#include "report/words/line.h"
 
 enum { HELP_COLUMN = 30 }; /* column at which the explanation of an option begins */
 

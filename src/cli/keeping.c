@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "profile/profile.h"
-#include "report/text/number.h"
+#include "report/words/number.h"
 #include "symbols/keep.h"
 
 /* [vdso] and similar modules are not files. */

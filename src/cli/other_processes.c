@@ -1,7 +1,7 @@
 /* other_processes.c - the other processes of a run that the user can select in a page */
 #include "cli/other_processes.h"
 
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 
 /* --- which --- */
 

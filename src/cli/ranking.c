@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "report/durations.h"
+#include "report/content/durations.h"
 #include "report/input/units.h"
-#include "report/narrowing.h"
+#include "report/selection/narrowing.h"
 
 enum { FRAMES_FOLDED = 0, FRAMES_ALL = 1 };
 const char *const hwi_frames_names[] = {"folded", "all", NULL};

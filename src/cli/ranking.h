@@ -3,9 +3,9 @@
 #define HWI_CLI_RANKING_H
 
 #include "cli/command.h"
+#include "report/content/tree.h"
 #include "report/json/figures.h"
 #include "report/report.h"
-#include "report/tree.h"
 
 /* Part of a command's values. */
 struct hwi_ranking {

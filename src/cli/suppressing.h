@@ -3,7 +3,7 @@
 #define HWI_CLI_SUPPRESSING_H
 
 #include "cli/command.h"
-#include "report/input/suppressions.h"
+#include "report/selection/leaks.h"
 
 /* Row of the command's table of options, for `const char *field` in its `struct values`. */
 /* clang-format off */

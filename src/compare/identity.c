@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/text/line.h"
+#include "report/words/line.h"
 #include "symbols/store.h"
 
 enum { FIRST_SLOTS = 1024 };

@@ -8,7 +8,7 @@
 
 #include "export/export.h"
 #include "export/keys.h"
-#include "report/text/line.h"
+#include "report/words/line.h"
 
 struct hwi_site {
   uint64_t address; /* at run time, after the call; for a cut, the number of frames left out */

@@ -12,7 +12,6 @@
 #include "base/texts.h"
 #include "profile/profile.h"
 #include "report/replayer.h"
-#include "report/text/style.h"
 #include "symbols/symbols.h"
 
 enum hwi_cost {
@@ -80,6 +79,8 @@ struct hwi_report {
   struct hwi_suppressions
       *suppressions; /* with `leaks`: the user's list of leaks to leave out; gets the counts. NULL: none */
 };
+
+struct hwi_style;
 
 #define HWI_REPORT_SCHEMA "heapwright-report/1" /* of the JSON; docs/json.md describes it */
 

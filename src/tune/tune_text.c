@@ -1,7 +1,7 @@
 /* tune_text.c - prints the recommended pool as text: the variable, the parts of its size, and how it was tested */
 #include <inttypes.h>
 
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 #include "report/text/text.h"
 #include "tune/tune.h"
 

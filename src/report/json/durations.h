@@ -2,22 +2,14 @@
 #ifndef HWI_REPORT_JSON_DURATIONS_H
 #define HWI_REPORT_JSON_DURATIONS_H
 
-#include "report/durations.h"
+#include "report/content/durations.h"
 #include "report/json/frames.h"
 #include "report/report.h"
-#include "report/selection.h"
+#include "report/selection/selection.h"
 
 /* Replays the recording and writes the members. Returns 0 or a negative status. */
 int hwi_json_durations(struct hwi_json *json, const struct hwi_report *report, const struct hwi_narrowing *narrowing,
                        struct hwi_json_frames *frames, struct hwi_error *error);
-
-/* The quantiles in a tally's object. */
-struct hwi_json_quantile {
-  const char *key;
-  uint32_t part; /* of 10,000 calls */
-};
-enum { HWI_JSON_QUANTILES = 5 };
-extern const struct hwi_json_quantile hwi_json_quantiles[HWI_JSON_QUANTILES];
 
 /* Writes the members of a tally's object. */
 void hwi_json_duration_tally(struct hwi_json *json, const struct hwi_duration_tally *tally);

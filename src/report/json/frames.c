@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/text/line.h"
+#include "report/words/line.h"
 
 enum { SLOTS_MIN = 4096 };
 

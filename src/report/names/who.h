@@ -5,7 +5,7 @@
 #define HWI_REPORT_NAMES_WHO_H
 
 #include "report/names/named_frames.h"
-#include "report/text/line.h"
+#include "report/words/line.h"
 
 /* Shows the frame that requested the stack's memory, and `callers` of its callers; of more than three only the last.
  * If it requested the memory through a container or the like, `via` adds its name: "Index::add (index.cpp:60) via

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 #include "report/text/text.h"
 
 /* --- notes: for all processes together, since a run may have thousands --- */
@@ -206,7 +206,9 @@ static const char *told_of(const struct hwi_image *image, const struct hwi_note 
 
 static bool is_told(const struct hwi_image *image, const struct hwi_note *note)
 {
-  return note->kind == HW_NOTE_ALLOCATOR ? image->counted : told_of(image, note);
+  if (note->kind == HW_NOTE_ALLOCATOR)
+    return image->counted;
+  return told_of(image, note);
 }
 
 /* Whether an earlier image has the same note. */

@@ -1,8 +1,8 @@
 /* findings.c - "What stands out": the findings in words; nothing is printed without findings */
 #include <string.h>
 
-#include "report/findings.h"
-#include "report/rss_parts.h"
+#include "report/content/findings.h"
+#include "report/content/rss_parts.h"
 #include "report/text/text.h"
 
 enum { LABEL_CELLS = 13, WHO_CELLS = 83 };

@@ -1,8 +1,8 @@
 /* lifetimes.c - how long blocks live, stack by stack: shares of each stack's blocks */
 #include <stdlib.h>
 
-#include "report/duplicate_stacks.h"
-#include "report/lifetimes.h"
+#include "report/content/duplicate_stacks.h"
+#include "report/selection/figures.h"
 #include "report/text/text.h"
 
 enum { SHARE_CELLS = 9, GAP_CELLS = 3, END = HWI_LIFETIME_UNTIL_END };

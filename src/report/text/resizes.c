@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "profile/counters/large.h"
-#include "report/duplicate_stacks.h"
+#include "report/content/duplicate_stacks.h"
 #include "report/text/text.h"
 
 enum { COUNT_CELLS = 11, BECAME_CELLS = 13, GAP_CELLS = 3 };

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/rss_parts.h"
+#include "report/content/rss_parts.h"
 #include "report/text/text.h"
 
 /* Smaller parts are only in the JSON. */

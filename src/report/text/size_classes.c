@@ -1,6 +1,6 @@
 /* size_classes.c - below the ranking by size: classes of sizes, with their live bytes along the run as a line of
  * bars */
-#include "report/size_classes.h"
+#include "report/content/size_classes.h"
 #include "report/text/text.h"
 
 enum { RANGE_CELLS = 21, GAP_CELLS = 3, BARS_MIN = 16, BARS_MAX = 100 };

@@ -1,7 +1,7 @@
 /* stacks.c - the ranking by stack: figures, then the significant frames */
 #include <stdlib.h>
 
-#include "report/stack_sizes.h"
+#include "report/content/stack_sizes.h"
 #include "report/text/frames.h"
 
 enum { MEASURED_ROWS = 100 };

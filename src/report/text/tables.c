@@ -3,8 +3,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "report/entries.h"
-#include "report/findings.h"
+#include "report/content/findings.h"
+#include "report/selection/entries.h"
 #include "report/text/text.h"
 
 struct row {

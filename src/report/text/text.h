@@ -5,15 +5,17 @@
 #ifndef HWI_REPORT_TEXT_TEXT_H
 #define HWI_REPORT_TEXT_TEXT_H
 
-#include "report/groups.h"
-#include "report/linked_in.h"
+#include "report/content/findings.h"
+#include "report/content/groups.h"
+#include "report/content/linked_in.h"
 #include "report/names/named_frames.h"
 #include "report/names/who.h"
 #include "report/report.h"
-#include "report/runtime_blocks.h"
-#include "report/selection.h"
-#include "report/text/line.h"
-#include "report/text/number.h"
+#include "report/selection/leaks.h"
+#include "report/selection/selection.h"
+#include "report/words/line.h"
+#include "report/words/number.h"
+#include "report/words/style.h"
 
 enum { HWI_WIDE_COLUMNS = 140, HWI_NARROW_COLUMNS = 90 };
 
@@ -55,11 +57,6 @@ void hwi_text_group_name(struct hwi_line *line, const struct hwi_text *text, con
                          size_t cells);
 void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, const struct hwi_group *group,
                            size_t cells);
-
-/* Whether no stack of the recording is known, so that nothing can be ranked. The second prints an explanation
- * instead. */
-bool hwi_text_is_stackless(const struct hwi_text *text);
-void hwi_text_stackless(struct hwi_text *text, const struct hwi_selection *selection);
 
 /* Prints what each line of the user's list matched. */
 void hwi_text_suppressions(struct hwi_text *text, const struct hwi_suppressions *suppressions);
@@ -147,5 +144,13 @@ bool hwi_text_is_crumb(const struct hwi_text *text, uint64_t row, uint64_t cost,
 
 /* Returns how many of `count` rows are shown at most. */
 uint64_t hwi_text_rows(const struct hwi_text *text, uint64_t count);
+
+/* --- findings, for documents --- */
+
+/* Words each finding as in the text report, always in UTF-8. The caller releases the lines, also after a failure.
+ * The label is a word or two to print before the line. */
+int hwi_findings_word(const struct hwi_findings *findings, const struct hwi_report *report,
+                      struct hwi_line lines[HWI_FINDINGS_MAX], struct hwi_error *error);
+const char *hwi_finding_label(enum hwi_finding_kind kind);
 
 #endif

@@ -1,0 +1,142 @@
+/* selection.c - which stacks a report is about, and in what order */
+#include "report/selection/selection.h"
+
+#include <stdlib.h>
+
+#include "profile/counters/large.h"
+#include "report/selection/radix_sort.h"
+
+/* For filters that do not split stacks: each stack is kept as a whole, or not. */
+static void amounts_of_whole_stacks(struct hwi_selection *selection, const struct hwi_profile *profile)
+{
+  for (uint32_t i = 1; i < profile->stack_count; i++) {
+    if (hwi_narrowing_keeps_stack(&selection->narrowing, i))
+      selection->amounts[i] = hwi_amount_of_stack(&profile->stacks[i]);
+  }
+}
+
+enum grain { BY_STACK, BY_THREAD, BY_SIZE };
+
+/* Adds each cell that is kept to the amount of its stack, thread or size. */
+static void sum_cells(struct hwi_amount *amounts, const struct hwi_profile *profile, const struct hwi_narrowing *filter,
+                      enum grain grain)
+{
+  for (uint32_t i = 0; i < profile->cell_count; i++) {
+    const struct hwi_profile_cell *cell = &profile->cells[i];
+    if (!hwi_narrowing_keeps_cell(filter, cell))
+      continue;
+    struct hwi_amount amount = hwi_amount_of_cell(profile, cell);
+    uint32_t index = grain == BY_STACK ? cell->stack : grain == BY_THREAD ? cell->thread : cell->size;
+    hwi_amount_add(&amounts[index], &amount);
+  }
+}
+
+struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const struct hwi_narrowing *filter)
+{
+  struct hwi_amount *amounts = calloc((size_t)profile->size_count + 1, sizeof *amounts);
+  if (amounts)
+    sum_cells(amounts, profile, filter, BY_SIZE);
+  return amounts;
+}
+
+struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, const struct hwi_narrowing *filter)
+{
+  struct hwi_amount *amounts = calloc((size_t)profile->thread_count + 1, sizeof *amounts);
+  if (amounts)
+    sum_cells(amounts, profile, filter, BY_THREAD);
+  return amounts;
+}
+
+/* Sorts by cost, then by the bytes allocated in total, the largest first; then by number, so that each report has
+ * the same order. There can be a million stacks: they are sorted with a stable sort, by the last key first. Returns
+ * false if there is no memory. */
+static bool sort_stacks(struct hwi_selection *selection)
+{
+  const uint32_t count = selection->stack_count;
+  struct hwi_sort_item *keyed = hwi_large_calloc((size_t)count + 1, sizeof *keyed);
+  bool done = keyed;
+  for (uint32_t i = 0; i < count && done; i++)
+    keyed[i] = (struct hwi_sort_item){selection->amounts[selection->stacks[i]].bytes, selection->stacks[i]};
+  done = done && hwi_radix_sort(keyed, count);
+  for (uint32_t i = 0; i < count && done; i++)
+    keyed[i].key = hwi_amount_cost(&selection->amounts[keyed[i].item], selection->cost);
+  done = done && hwi_radix_sort(keyed, count);
+  for (uint32_t i = 0; i < count && done; i++)
+    selection->stacks[i] = keyed[i].item;
+  free(keyed);
+  return done;
+}
+
+static void choose(struct hwi_selection *selection, const struct hwi_report *report,
+                   const struct hwi_stack_filter *filter)
+{
+  for (uint32_t i = 1; i < report->profile->stack_count; i++) {
+    const struct hwi_amount *amount = &selection->amounts[i];
+    if (selection->narrowing.rule_count > 0)
+      hwi_amount_add(&selection->all, amount);
+    if (hwi_amount_is_nothing(amount))
+      continue;
+    if (filter && !filter->keep(filter->context, i, amount)) {
+      hwi_amount_subtract(&selection->all, amount);
+      continue;
+    }
+    if (report->options.min_calls > 1 &&
+        amount->calls <
+            report->options.min_calls) { /* more than 1, since blocks from before an interval have no call */
+      hwi_amount_add(&selection->few_calls, amount);
+      selection->few_calls_count++;
+      continue;
+    }
+    hwi_amount_add(&selection->selected, amount);
+    selection->stacks[selection->stack_count++] = i;
+  }
+}
+
+int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report *report,
+                       const struct hwi_stack_filter *filter, struct hwi_error *error)
+{
+  const struct hwi_profile *profile = report->profile;
+  *selection = (struct hwi_selection){
+      .cost = hwi_report_cost(&report->options, profile),
+      .amounts = hwi_large_calloc((size_t)profile->stack_count + 1, sizeof *selection->amounts),
+      .stacks = calloc((size_t)profile->stack_count + 1, sizeof *selection->stacks),
+  };
+  int status = selection->amounts && selection->stacks
+                   ? hwi_narrowing_init(&selection->narrowing, report, error)
+                   : hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
+  if (status < 0) {
+    hwi_selection_release(selection);
+    return status;
+  }
+  if (hwi_narrowing_splits_stacks(&selection->narrowing))
+    sum_cells(selection->amounts, profile, &selection->narrowing, BY_STACK);
+  else
+    amounts_of_whole_stacks(selection, profile);
+  if (selection->narrowing.rule_count == 0)
+    selection->all = hwi_amount_of_run(&profile->totals);
+  choose(selection, report, filter);
+  if (sort_stacks(selection))
+    return HW_OK;
+  hwi_selection_release(selection);
+  return hwi_error_set(error, HW_ERR_MEMORY, "no memory to sort %u stacks", profile->stack_count);
+}
+
+void hwi_selection_remark(struct hwi_line *remarks, const struct hwi_selection *selection)
+{
+  for (uint32_t i = 0; i < selection->narrowing.rule_count; i++) {
+    if (selection->narrowing.rules[i].name.matched)
+      continue;
+    hwi_narrowing_explain(remarks, &selection->narrowing.rules[i], "this recording");
+    hwi_line_puts(remarks, "\n");
+  }
+  if (selection->narrowing.rule_count > 0 && hwi_amount_is_nothing(&selection->selected))
+    hwi_line_puts(remarks, "nothing of the run is selected\n");
+}
+
+void hwi_selection_release(struct hwi_selection *selection)
+{
+  free(selection->amounts);
+  free(selection->stacks);
+  hwi_narrowing_release(&selection->narrowing);
+  *selection = (struct hwi_selection){0};
+}
