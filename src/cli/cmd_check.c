@@ -2,9 +2,8 @@
 #include <string.h>
 
 #include "cli/answer.h"
-#include "cli/compared.h"
 #include "cli/ranking.h"
-#include "cli/suppressing.h"
+#include "cli/reading.h"
 #include "compare/check.h"
 #include "report/words/style.h"
 #include "symbols/symbols.h"

@@ -7,11 +7,9 @@
 
 #include "base/size_text.h"
 #include "cli/answer.h"
-#include "cli/compared.h"
-#include "cli/paging.h"
-#include "cli/plotting.h"
+#include "cli/pictures.h"
 #include "cli/ranking.h"
-#include "cli/suppressing.h"
+#include "cli/reading.h"
 #include "compare/compare.h"
 #include "report/input/units.h"
 #include "report/selection/narrowing.h"

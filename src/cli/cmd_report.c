@@ -1,11 +1,8 @@
 /* cmd_report.c - heapwright report: explains a recording */
 #include "cli/answer.h"
-#include "cli/other_processes.h"
-#include "cli/paging.h"
-#include "cli/plotting.h"
+#include "cli/pictures.h"
 #include "cli/ranking.h"
 #include "cli/span.h"
-#include "cli/suppressing.h"
 #include "export/export.h"
 #include "report/words/line.h"
 #include "report/words/style.h"

@@ -1,4 +1,5 @@
-/* tune_text.c - prints the recommended pool as text: the variable, the parts of its size, and how it was tested */
+/* tune_text.c - prints the recommended pool as text (the variable, the parts of its size, and how it was tested), or
+ * as lines for the file that starts the program */
 #include <inttypes.h>
 
 #include "report/content/evidence.h"
@@ -128,4 +129,28 @@ int hwi_tune_text(const struct hwi_tune *tune, const struct hwi_style *style, st
   bool failed = text.line.failed;
   hwi_line_release(&text.line);
   return failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory to print the answer") : HW_OK;
+}
+
+/* --- lines for the file that starts the program --- */
+
+#define LIBRARY "libheapwright-tlsf.so"
+
+/* The texts of a form: at the start, before a variable's name, before its value, after the value, and at the end. */
+struct form {
+  const char *begin, *before_name, *before_value, *after_value, *end;
+};
+
+static const struct form forms[] = {
+    [HWI_LAUNCH_ENV] = {"", "", "=", "\n", ""},
+    [HWI_LAUNCH_SHELL] = {"", "export ", "=", "\n", ""},
+    [HWI_LAUNCH_XML] = {"", "<env name=\"", "\" value=\"", "\"/>\n", ""},
+    [HWI_LAUNCH_PYTHON] = {"additional_env={", "\"", "\": \"", "\", ", "},\n"},
+};
+
+void hwi_tune_launch(const struct hwi_tune *tune, enum hwi_launch_form form, FILE *out)
+{
+  const struct form *as = &forms[form];
+  fprintf(out, "%s%sLD_PRELOAD%s" LIBRARY "%s", as->begin, as->before_name, as->before_value, as->after_value);
+  fprintf(out, "%sHEAPWRIGHT_POOL_SIZE%s%" PRIu64 "%s%s", as->before_name, as->before_value,
+          tune->processes->pool_bytes, as->after_value, as->end);
 }

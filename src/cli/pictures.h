@@ -1,9 +1,14 @@
-/* plotting.h - the option that chooses charts */
-#ifndef HWI_CLI_PLOTTING_H
-#define HWI_CLI_PLOTTING_H
+/* pictures.h - the HTML page and the charts as answers of report and diff */
+#ifndef HWI_CLI_PICTURES_H
+#define HWI_CLI_PICTURES_H
 
 #include "cli/answer.h"
+#include "cli/ranking.h"
+#include "cli/reading.h"
+#include "page/page.h"
 #include "plot/plot.h"
+
+/* --- charts --- */
 
 /* Part of a command's values. */
 struct hwi_plotting {
@@ -31,5 +36,34 @@ enum hwi_plot_form hwi_plotting_form(const struct hwi_answer *answer); /* the an
 
 /* Returns a request for the chosen charts. The caller fills in the report and its replay. */
 struct hwi_plot_request hwi_plotting_request(const struct hwi_plotting *plotting, const struct hwi_answer *answer);
+
+/* --- the page --- */
+
+/* Returns whether the format is the page or its data. Call it after hwi_answer_check. */
+bool hwi_answer_is_page(const struct hwi_answer *answer);
+enum hwi_page_form hwi_page_form_of(enum hwi_format format); /* of a page's format */
+
+/* Returns an option of the ranking that was given but that a page (`is_plot`: a plot) cannot show, or NULL if there is
+ * none. */
+const char *hwi_ranking_beside_picture(const struct hwi_ranking *ranking, bool is_plot);
+
+/* Reports on stderr that `option` cannot be combined with a page, and returns the exit status. */
+int hwi_page_refuse(const char *option);
+
+/* --- other processes in the page --- */
+
+/* The processes that allocated most. The list is empty if the user asked for one process. */
+struct hwi_other_processes {
+  const struct hwi_report *report; /* of the process that the page shows first, or of all together */
+  uint32_t pids[HWI_PAGE_OTHERS_MAX], count;
+  struct hwi_reading_source source; /* of the run */
+  struct hwi_reading reading;       /* of the process being read */
+  struct hwi_reading_source one;    /* likewise */
+};
+
+/* `report` and `source` must outlive `others`, which owns nothing. */
+void hwi_other_processes_init(struct hwi_other_processes *others, const struct hwi_report *report,
+                              const struct hwi_reading_source *source);
+struct hwi_page_others hwi_other_processes_of_page(struct hwi_other_processes *others);
 
 #endif
