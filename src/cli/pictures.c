@@ -86,7 +86,7 @@ enum hwi_page_form hwi_page_form_of(enum hwi_format format)
   return format == HWI_FORMAT_HTML ? HWI_PAGE_HTML : HWI_PAGE_DATA;
 }
 
-const char *hwi_ranking_beside_picture(const struct hwi_ranking *ranking, bool is_plot)
+const char *hwi_ranking_not_in_picture(const struct hwi_ranking *ranking, bool is_plot)
 {
   static const struct hwi_ranking defaults = HWI_RANKING_DEFAULTS;
   const struct hwi_report_options *report = &ranking->report, *usual = &defaults.report;

@@ -45,7 +45,7 @@ enum hwi_page_form hwi_page_form_of(enum hwi_format format); /* of a page's form
 
 /* Returns an option of the ranking that was given but that a page (`is_plot`: a plot) cannot show, or NULL if there is
  * none. */
-const char *hwi_ranking_beside_picture(const struct hwi_ranking *ranking, bool is_plot);
+const char *hwi_ranking_not_in_picture(const struct hwi_ranking *ranking, bool is_plot);
 
 /* Reports on stderr that `option` cannot be combined with a page, and returns the exit status. */
 int hwi_page_refuse(const char *option);

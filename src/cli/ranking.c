@@ -66,7 +66,7 @@ int hwi_ranking_share(struct hwi_ranking *ranking, const char *share)
 }
 
 /* Durations are about calls, not about blocks. */
-const char *hwi_ranking_beside_durations(const struct hwi_ranking *ranking)
+const char *hwi_ranking_not_in_durations(const struct hwi_ranking *ranking)
 {
   const struct hwi_report_options *report = &ranking->report;
   return report->lifetimes                  ? "--lifetimes"

@@ -79,7 +79,7 @@ int hwi_choosing_check(const struct hwi_report_options *options);
 int hwi_ranking_check(const struct hwi_ranking *ranking);
 
 /* Returns an option that was given but cannot be combined with a table of call durations, or NULL if there is none. */
-const char *hwi_ranking_beside_durations(const struct hwi_ranking *ranking);
+const char *hwi_ranking_not_in_durations(const struct hwi_ranking *ranking);
 
 /* Returns 0 if the recording at `path` has durations of calls, or an exit status after reporting the error on
  * stderr. */

@@ -4,40 +4,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/input/moment.h"
 #include "trace/read/unrecorded.h"
 
 /* --- programs that left no trace --- */
 
-struct telling {
+struct listing {
   const struct hwi_image *by;
-  void (*tell)(void *context, const struct hwi_unseen_program *program);
+  void (*take)(void *context, const struct hwi_unseen_program *program);
   void *context;
 };
 
-static void tell_program(void *context, const struct hwi_unrecorded *unrecorded)
+static void take_program(void *context, const struct hwi_unrecorded *unrecorded)
 {
-  const struct telling *telling = context;
+  const struct listing *listing = context;
   struct hwi_unseen_program program = {
-      .by = telling->by,
+      .by = listing->by,
       .pid = unrecorded->pid,
       .is_child = unrecorded->is_child,
       .is_counted = unrecorded->is_counted,
   };
   memcpy(program.name, unrecorded->exec->name, HW_EXEC_NAME_BYTES);
-  telling->tell(telling->context, &program);
+  listing->take(listing->context, &program);
 }
 
 void hwi_evidence_unseen_programs(const struct hwi_profile *profile,
-                                  void (*tell)(void *context, const struct hwi_unseen_program *program), void *context)
+                                  void (*take)(void *context, const struct hwi_unseen_program *program), void *context)
 {
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
-    struct telling telling = {&profile->images[i], tell, context};
+    struct listing listing = {&profile->images[i], take, context};
     if (!info)
       continue;
     struct hwi_missing_execs missing = info->missing;
     missing.own = missing.own && !info->being_written; /* else the trace may still appear */
-    hwi_unrecorded_each(&info->header, &missing, tell_program, &telling);
+    hwi_unrecorded_each(&info->header, &missing, take_program, &listing);
   }
 }
 
@@ -123,7 +124,7 @@ uint32_t hwi_evidence_state_of(const char *why)
 }
 
 void hwi_evidence_silences(const struct hwi_trace_info *info,
-                           void (*tell)(void *context, const struct hwi_silence *silence), void *context)
+                           void (*take)(void *context, const struct hwi_silence *silence), void *context)
 {
   struct hwi_silence pause = {.from_ns = info->header.started_paused ? 0 : UINT64_MAX, .why = "paused"};
   for (uint32_t i = 0; i < info->mark_count; i++) {
@@ -132,17 +133,17 @@ void hwi_evidence_silences(const struct hwi_trace_info *info,
       pause.from_ns = mark->ns;
     } else if (mark->type == HW_TOOL_RESUMED && pause.from_ns != UINT64_MAX) {
       pause.to_ns = mark->ns;
-      tell(context, &pause);
+      take(context, &pause);
       pause.from_ns = UINT64_MAX;
     }
   }
   if (pause.from_ns != UINT64_MAX) {
     pause.to_ns = UINT64_MAX;
-    tell(context, &pause);
+    take(context, &pause);
   }
   if (info->silent_from_ns != UINT64_MAX) {
     struct hwi_silence stop = {info->silent_from_ns, UINT64_MAX, reason_of(info->header.state)};
-    tell(context, &stop);
+    take(context, &stop);
   }
 }
 

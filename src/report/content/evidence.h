@@ -35,7 +35,7 @@ struct hwi_unseen_program {
 };
 
 void hwi_evidence_unseen_programs(const struct hwi_profile *profile,
-                                  void (*tell)(void *context, const struct hwi_unseen_program *program), void *context);
+                                  void (*take)(void *context, const struct hwi_unseen_program *program), void *context);
 
 /* An interval in which nothing was recorded. */
 struct hwi_silence {
@@ -43,9 +43,9 @@ struct hwi_silence {
   const char *why;         /* "paused", "size limit reached", ... */
 };
 
-/* Calls `tell` for each silence of an image, in the order of time. */
+/* Calls `take` for each silence of an image, in the order of time. */
 void hwi_evidence_silences(const struct hwi_trace_info *info,
-                           void (*tell)(void *context, const struct hwi_silence *silence), void *context);
+                           void (*take)(void *context, const struct hwi_silence *silence), void *context);
 
 /* Returns the state of a trace (HW_STATE_*) that explains such a silence; 0 if none does, as for a pause. `why` may
  * be NULL. */

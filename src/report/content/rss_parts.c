@@ -8,6 +8,7 @@
  */
 #include "report/content/rss_parts.h"
 
+#include "report/content/evidence.h"
 #include "report/input/moment.h"
 
 /* Returns the live bytes at the end of the slice that contains the moment; for a profile of one moment, the live
@@ -40,8 +41,8 @@ static uint64_t large_bytes_about(const struct hwi_profile *profile, uint64_t ns
   if (i == profile->class_point_count)
     return UINT64_MAX;
   uint64_t before = i > 0 ? large_bytes_of(&profile->class_points[i - 1]) : 0;
-  uint64_t behind = large_bytes_of(&profile->class_points[i]);
-  return before > behind ? before : behind;
+  uint64_t after = large_bytes_of(&profile->class_points[i]);
+  return before > after ? before : after;
 }
 
 /* Returns the most bytes that blocks with separate mappings can have had then. Mappings by the program itself look

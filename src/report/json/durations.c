@@ -67,7 +67,7 @@ static void write_call(struct hwi_json *json, const struct hwi_profile *profile,
   hwi_json_text(json, "thread", thread->name);
   hwi_json_number(json, "tid", thread->tid);
   hwi_json_text(json, "stack_of", call->is_free ? "block" : "call");
-  stacks->tell(stacks->context, json, call->stack);
+  stacks->write(stacks->context, json, call->stack);
   hwi_json_end_object(json);
   fputc('\n', json->out);
 }

@@ -40,7 +40,7 @@ static void write_finding(struct hwi_json *json, const struct hwi_profile *profi
     hwi_json_number(json, "tid", thread->tid);
   }
   if (finding->stack != 0)
-    stacks->tell(stacks->context, json, finding->stack);
+    stacks->write(stacks->context, json, finding->stack);
 }
 
 void hwi_json_findings(struct hwi_json *json, const struct hwi_report *report, const struct hwi_json_stacks *stacks)
@@ -89,7 +89,7 @@ void hwi_json_growing(struct hwi_json *json, const struct hwi_profile *profile, 
     hwi_json_number(json, "first_ns", stack->first_ns);
     hwi_json_number(json, "last_ns", stack->last_ns);
     hwi_json_number(json, "live_bytes", stack->live_bytes);
-    stacks->tell(stacks->context, json, growing->stack);
+    stacks->write(stacks->context, json, growing->stack);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);

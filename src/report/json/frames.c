@@ -170,7 +170,7 @@ void hwi_json_frames_write(struct hwi_json_frames *cache, struct hwi_json *json,
   }
 }
 
-static void tell_frames(void *context, struct hwi_json *json, uint32_t stack)
+static void write_stack(void *context, struct hwi_json *json, uint32_t stack)
 {
   hwi_json_begin_array(json, "stack");
   hwi_json_frames_write(context, json, stack);
@@ -179,5 +179,5 @@ static void tell_frames(void *context, struct hwi_json *json, uint32_t stack)
 
 struct hwi_json_stacks hwi_json_stacks_by_frames(struct hwi_json_frames *cache)
 {
-  return (struct hwi_json_stacks){tell_frames, cache};
+  return (struct hwi_json_stacks){write_stack, cache};
 }

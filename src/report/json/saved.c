@@ -198,8 +198,8 @@ static int read_profile(struct hwi_saved *saved, const json_t *report, struct hw
     status = hwi_saved_stacks(tables, stacks, error);
   if (status == HW_OK)
     status = hwi_saved_rest(tables, &profile->totals, error);
-  uint64_t told = hwi_saved_number(report, "stacks"), count = json_array_size(stacks);
-  saved->stacks_left_out = told > count ? told - count : 0;
+  uint64_t all = hwi_saved_number(report, "stacks"), count = json_array_size(stacks);
+  saved->stacks_left_out = all > count ? all - count : 0;
   saved->rest = (uint32_t)(tables->stack_count - 1);
   profile->stacks = tables->stacks;
   profile->stack_count = (uint32_t)tables->stack_count;

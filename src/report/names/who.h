@@ -27,6 +27,6 @@ void hwi_who_add(struct hwi_line *line, const struct hwi_who_words *words, const
 
 /* Makes the words of `whos` distinct: those with the same words get `via`, and up to three callers, or the caller
  * further out in which they differ ("f < … < main"). Returns false if there is no memory. */
-bool hwi_whos_tell_apart(const struct hwi_who_words *words, struct hwi_who *whos, uint32_t count);
+bool hwi_whos_distinguish(const struct hwi_who_words *words, struct hwi_who *whos, uint32_t count);
 
 #endif

@@ -47,9 +47,9 @@ struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, cons
   return amounts;
 }
 
-/* Sorts by cost, then by the bytes allocated in total, the largest first; then by number, so that each report has
- * the same order. There can be a million stacks: they are sorted with a stable sort, by the last key first. Returns
- * false if there is no memory. */
+/* Sorts by cost, the largest first. Stacks of equal cost are sorted by the bytes allocated in total, the most first, and
+ * then by number, so that each report has the same order. The sort is stable, so the stacks are sorted by the bytes
+ * first, and then by the cost. Returns false if there is no memory. */
 static bool sort_stacks(struct hwi_selection *selection)
 {
   const uint32_t count = selection->stack_count;
@@ -70,6 +70,7 @@ static bool sort_stacks(struct hwi_selection *selection)
 static void choose(struct hwi_selection *selection, const struct hwi_report *report,
                    const struct hwi_stack_filter *filter)
 {
+  const uint64_t min_calls = report->options.min_calls;
   for (uint32_t i = 1; i < report->profile->stack_count; i++) {
     const struct hwi_amount *amount = &selection->amounts[i];
     if (selection->narrowing.rule_count > 0)
@@ -80,9 +81,8 @@ static void choose(struct hwi_selection *selection, const struct hwi_report *rep
       hwi_amount_subtract(&selection->all, amount);
       continue;
     }
-    if (report->options.min_calls > 1 &&
-        amount->calls <
-            report->options.min_calls) { /* more than 1, since blocks from before an interval have no call */
+    /* 1, the default, keeps all stacks: blocks from before an interval have no call in it. */
+    if (min_calls > 1 && amount->calls < min_calls) {
       hwi_amount_add(&selection->few_calls, amount);
       selection->few_calls_count++;
       continue;

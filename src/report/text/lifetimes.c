@@ -11,7 +11,7 @@ struct table {
   struct hwi_text *text;
   struct hwi_named_frames *frames;
   int spans;      /* the columns before the end's: up to the longest lifetime of any block */
-  bool is_beside; /* names are next to their figures, else below them */
+  bool is_in_row; /* names are next to their figures, else below them */
 };
 
 static bool has_column(const struct table *table, int step)
@@ -58,7 +58,7 @@ static void add_figures(const struct table *table, uint64_t rank, const uint64_t
 /* Moves to the place of a row's name. */
 static void go_to_name(const struct table *table)
 {
-  if (table->is_beside) {
+  if (table->is_in_row) {
     hwi_line_repeat(&table->text->line, " ", GAP_CELLS);
     return;
   }
@@ -124,7 +124,7 @@ static struct hwi_who *name_rows(struct table *table, const struct hwi_duplicate
   if (!whos)
     table->text->line.failed = true;
   else
-    table->is_beside = hwi_text_place_names(table->text, table->frames, &names);
+    table->is_in_row = hwi_text_place_names(table->text, table->frames, &names);
   return whos;
 }
 

@@ -108,9 +108,9 @@ static void add_figures(struct hwi_text *text, const struct hwi_stack_resizes *r
 }
 
 static void print_name(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_who *who,
-                       bool is_beside)
+                       bool is_in_row)
 {
-  if (is_beside) {
+  if (is_in_row) {
     hwi_line_repeat(&text->line, " ", GAP_CELLS);
   } else {
     hwi_text_end(text, HWI_PLAIN);
@@ -135,12 +135,12 @@ static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, 
     is_any_estimated |= row.estimated;
   }
   if (is_any_estimated)
-    names.used_beside += sizeof estimated_mark - 1, names.used_below += sizeof estimated_mark - 1;
-  bool is_beside = hwi_text_place_names(text, frames, &names);
+    names.used_in_row += sizeof estimated_mark - 1, names.used_below += sizeof estimated_mark - 1;
+  bool is_in_row = hwi_text_place_names(text, frames, &names);
   for (size_t number = 0; number < count; number++) {
     const struct hwi_stack_resizes row = row_of(rows, number);
     add_figures(text, &row, number + 1);
-    print_name(text, frames, &names.whos[number], is_beside);
+    print_name(text, frames, &names.whos[number], is_in_row);
     hwi_line_puts(&text->line, row.estimated ? estimated_mark : "");
     hwi_text_end(text, HWI_PLAIN);
   }

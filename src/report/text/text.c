@@ -35,8 +35,8 @@ static size_t break_at(const char *line, size_t cells, size_t indent)
   if (line[fits] == '\0')
     return fits;
   for (size_t at = fits; at > indent; at--) {
-    bool behind_digit = line[at - 1] >= '0' && line[at - 1] <= '9';
-    if (line[at] == ' ' && !behind_digit)
+    bool after_digit = line[at - 1] >= '0' && line[at - 1] <= '9';
+    if (line[at] == ' ' && !after_digit)
       return at;
   }
   return fits;

@@ -81,15 +81,15 @@ bool hwi_text_is_first_screen(const struct hwi_text *text);
 /* Adds a stack in a few words. */
 void hwi_text_who(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_who *who);
 
-/* hwi_whos_tell_apart */
-void hwi_text_tell_apart(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_who *whos, uint32_t count);
+/* Makes the words of several stacks distinct: see hwi_whos_distinguish. */
+void hwi_text_distinguish(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_who *whos, uint32_t count);
 
 /* The names of a table's rows, and how many cells of a line are used by other text: next to the figures, and on a
  * separate line below them. */
 struct hwi_row_names {
   struct hwi_who *whos; /* with their stacks set */
   uint32_t count;
-  size_t used_beside, used_below;
+  size_t used_in_row, used_below;
 };
 
 /* Chooses one place for all names, and makes them distinct. Returns true for "next to the figures", if no name is
