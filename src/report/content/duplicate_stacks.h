@@ -2,8 +2,8 @@
  *
  * duplicates stacks that have the same length, and frame by frame the same functions at the same lines of the same
  *            modules. Where a function has no line information, its name must be the same; where it has no name, its
- *            address. So duplicates differ only by an address within a line: two calls on it, or two copies of it
- *            that the compiler made.
+ *            address. So duplicates differ only in addresses within a line: the line has two calls, or the compiler
+ *            made two copies of it.
  * group      stacks that are duplicates: one row of a text. Its cost is the sum of their costs.
  */
 #ifndef HWI_REPORT_CONTENT_DUPLICATE_STACKS_H

@@ -1,7 +1,7 @@
 /* durations.h - how long the calls took, for a report or a part of its run
  *
  * For --only and --ignore, a call belongs to the thread and the stack that made it. The stack of a free is not
- * recorded: it belongs to the stack that allocated its block. A call is in an interval if its event is.
+ * recorded: a free belongs to the stack that allocated its block. A call is in an interval if its event is.
  */
 #ifndef HWI_REPORT_CONTENT_DURATIONS_H
 #define HWI_REPORT_CONTENT_DURATIONS_H
@@ -35,8 +35,8 @@ void hwi_report_durations_begin(struct hwi_report_durations *found, const struct
 bool hwi_report_durations_end(struct hwi_report_durations *found); /* false: no memory */
 
 struct hwi_durations_wanted {
-  uint64_t slow_calls; /* how many to keep, if the options' `top` does not say it */
-  bool along;          /* also how many calls took how long along time */
+  uint64_t slow_calls; /* how many to keep, unless the options have a `top` */
+  bool along;          /* also count the calls by their duration along time */
 };
 
 /* Replays the recording. The options' `top` says how many of the slowest calls are kept. Returns 0 or a negative

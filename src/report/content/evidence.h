@@ -20,12 +20,13 @@ struct hwi_evidence {
 
 struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile);
 
-/* The name of a cause in JSON, and its words after a number of events: "in handlers that ...". Never NULL. */
+/* Return the name of a cause in JSON, and the words that follow a number of lost events: "in handlers that ...". Neither
+ * is ever NULL. */
 const char *hwi_loss_key(enum hw_loss loss);
 const char *hwi_loss_text(enum hw_loss loss);
 
-/* A program that a recorded process or its child executed, and that was not recorded. children_unseen counts these,
- * and also processes of which nothing else is known. */
+/* A program that a recorded process or its child executed, and that was not recorded. children_unseen counts these
+ * and the processes of which nothing else is known. */
 struct hwi_unseen_program {
   const struct hwi_image *by;        /* the process */
   uint32_t pid;                      /* of the program */

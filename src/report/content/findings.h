@@ -1,4 +1,4 @@
-/* findings.h - what stands out in a profile: what an engineer would point at. There may be no finding
+/* findings.h - what stands out in a profile: facts that an engineer would point at, if there are any
  *
  * finding    a fact with its figures, and the stack or thread that it is about.
  * advice     a finding that names a change, with what it would save in this run.

@@ -30,7 +30,7 @@ bool hwi_rss_can_be_free(const struct hwi_profile *profile, uint64_t free_bytes)
 /* All processes that a profile counts. Pages that several processes share are counted for each of them. */
 struct hwi_rss_sum {
   struct hwi_rss_point point;  /* the sum of their samples; its time is the run's */
-  uint32_t processes, unknown; /* that were alive then; of these, those without a near enough sample of the mappings */
+  uint32_t processes, unknown; /* alive then; those of them that have no sample of the mappings near enough */
 };
 struct hwi_rss_sum hwi_rss_sum_at(const struct hwi_profile *profile, uint64_t moment_ns);
 

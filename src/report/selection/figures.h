@@ -15,7 +15,7 @@ struct hwi_figure {
   const char *title;   /* of its column in a text; NULL: it has none */
   const char *metric;  /* in a rule of heapwright check; NULL: it has no rule */
   bool not_in_tables;  /* CSV and SQLite do not have it */
-  bool not_in_changes; /* nor does the change in a comparison's JSON */
+  bool not_in_changes; /* the changes in a comparison's JSON do not have it */
   uint64_t (*value)(const struct hwi_figure *figure, const void *of); /* NULL: the uint64_t at offset `off` */
   double (*ratio)(const void *of); /* the same with decimals, for JSON; NULL: it is a whole number */
   union {

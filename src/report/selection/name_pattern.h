@@ -25,8 +25,8 @@ struct hwi_name_pattern {
   uint8_t bit;  /* set in the matches */
   const char *text;
   bool matched; /* the pattern matches something in the recording */
-  struct hwi_line
-      nearest; /* if nothing matched: the most similar pattern that would match, or empty. The caller releases it */
+  /* If nothing matched: the most similar pattern that would match, or empty. The caller releases it. */
+  struct hwi_line nearest;
 };
 
 /* Whether a pattern matches one name: a function's as the symbolizer returns it, a path as in the debug information
@@ -37,8 +37,8 @@ bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pat
 
 /* What several patterns match in a recording: each item has the `bit`s of the patterns that match it. */
 struct hwi_name_matches {
-  uint8_t
-      *frames; /* by frame: the patterns that match it or a frame outward of it; NULL if no pattern is about frames */
+  /* By frame: the patterns that match it or a frame outward of it; NULL if no pattern is about frames. */
+  uint8_t *frames;
   uint8_t *threads; /* by thread */
 };
 

@@ -40,8 +40,8 @@ struct hwi_narrowing {
 
 bool hwi_report_is_narrowed(const struct hwi_report_options *options); /* whether there is a rule */
 
-bool hwi_report_splits_stacks(
-    const struct hwi_report_options *options); /* whether there is a rule about threads or sizes */
+/* Whether there is a rule about threads or sizes. */
+bool hwi_report_splits_stacks(const struct hwi_report_options *options);
 
 /* Returns 0 if the rules in `options` are valid, else a negative status with a message. */
 int hwi_narrowing_check(const struct hwi_report_options *options, struct hwi_error *error);
@@ -53,8 +53,8 @@ void hwi_narrowing_release(struct hwi_narrowing *filter);
 bool hwi_narrowing_keeps(const struct hwi_narrowing *filter, uint32_t thread, uint32_t stack, uint64_t size_bytes);
 bool hwi_narrowing_keeps_cell(const struct hwi_narrowing *filter, const struct hwi_profile_cell *cell);
 bool hwi_narrowing_keeps_stack(const struct hwi_narrowing *filter, uint32_t stack); /* if all rules are about frames */
-bool hwi_narrowing_keeps_thread(const struct hwi_narrowing *filter,
-                                uint32_t thread); /* considers only the rules about threads */
+/* Considers only the rules about threads. */
+bool hwi_narrowing_keeps_thread(const struct hwi_narrowing *filter, uint32_t thread);
 
 /* Adds the rule as the user wrote it: "func=main". */
 void hwi_narrowing_rule_add(struct hwi_line *line, const struct hwi_narrowing_rule *rule);

@@ -55,17 +55,6 @@ static void add_figures(const struct table *table, uint64_t rank, const uint64_t
                      SHARE_CELLS + (step == END ? GAP_CELLS : 0));
 }
 
-/* Moves to the place of a row's name. */
-static void go_to_name(const struct table *table)
-{
-  if (table->is_in_row) {
-    hwi_line_repeat(&table->text->line, " ", GAP_CELLS);
-    return;
-  }
-  hwi_text_end(table->text, HWI_PLAIN);
-  hwi_line_pad(&table->text->line, HWI_RANK_CELLS + GAP_CELLS);
-}
-
 static void add_lifetimes(uint64_t to[HWI_LIFETIMES], const struct hwi_stack *stack)
 {
   for (int step = 0; step < HWI_LIFETIMES; step++)
@@ -79,7 +68,7 @@ static void print_row(const struct table *table, const struct hwi_duplicates_gro
   for (uint32_t i = 0; i < group->count; i++)
     add_lifetimes(lifetimes, &table->text->profile->stacks[group->stacks[i]]);
   add_figures(table, rank, lifetimes);
-  go_to_name(table);
+  hwi_text_go_to_name(table->text, table->is_in_row, GAP_CELLS);
   hwi_text_who(table->text, table->frames, who);
   hwi_text_end(table->text, HWI_PLAIN);
 }
@@ -98,7 +87,7 @@ static void print_rest(const struct table *table, const struct hwi_selection *se
       rest[step] -= stacks[duplicates->stacks[i]].lifetimes[step];
   }
   add_figures(table, 0, rest);
-  go_to_name(table);
+  hwi_text_go_to_name(table->text, table->is_in_row, GAP_CELLS);
   hwi_text_rest(table->text, selection->stack_count - duplicates->stack_count, "stack");
   hwi_text_end(table->text, HWI_PLAIN);
 }
@@ -106,7 +95,7 @@ static void print_rest(const struct table *table, const struct hwi_selection *se
 static void print_all(const struct table *table, bool is_narrowed, const uint64_t all[HWI_LIFETIMES])
 {
   add_figures(table, 0, all);
-  go_to_name(table);
+  hwi_text_go_to_name(table->text, table->is_in_row, GAP_CELLS);
   hwi_line_puts(&table->text->line, is_narrowed ? "the selected part" : "the run");
   hwi_text_end(table->text, HWI_PLAIN);
 }

@@ -107,18 +107,6 @@ static void add_figures(struct hwi_text *text, const struct hwi_stack_resizes *r
   hwi_line_right(&text->line, has_final ? hwi_bytes_text(row->final_largest).text : "", COUNT_CELLS);
 }
 
-static void print_name(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_who *who,
-                       bool is_in_row)
-{
-  if (is_in_row) {
-    hwi_line_repeat(&text->line, " ", GAP_CELLS);
-  } else {
-    hwi_text_end(text, HWI_PLAIN);
-    hwi_line_pad(&text->line, HWI_RANK_CELLS + GAP_CELLS);
-  }
-  hwi_text_who(text, frames, who);
-}
-
 static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, const struct rows *rows)
 {
   const size_t count = rows->duplicates.count;
@@ -140,7 +128,8 @@ static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, 
   for (size_t number = 0; number < count; number++) {
     const struct hwi_stack_resizes row = row_of(rows, number);
     add_figures(text, &row, number + 1);
-    print_name(text, frames, &names.whos[number], is_in_row);
+    hwi_text_go_to_name(text, is_in_row, GAP_CELLS);
+    hwi_text_who(text, frames, &names.whos[number]);
     hwi_line_puts(&text->line, row.estimated ? estimated_mark : "");
     hwi_text_end(text, HWI_PLAIN);
   }

@@ -96,6 +96,9 @@ struct hwi_row_names {
  * cut more there than below or if there is much room; false for "below". */
 bool hwi_text_place_names(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_row_names *names);
 
+/* After a row's figures: moves to the place of its name, `gap_cells` further or on the next line. */
+void hwi_text_go_to_name(struct hwi_text *text, bool is_in_row, size_t gap_cells);
+
 /* Names for the time of the peak and of the end: "the peak", "the end", or "5.0 s" if the report is about a moment
  * or an interval. */
 struct hwi_number hwi_text_peak_name(const struct hwi_text *text);

@@ -69,3 +69,13 @@ bool hwi_text_place_names(struct hwi_text *text, struct hwi_named_frames *frames
   name_in(text, frames, names, names->used_below);
   return false;
 }
+
+void hwi_text_go_to_name(struct hwi_text *text, bool is_in_row, size_t gap_cells)
+{
+  if (is_in_row) {
+    hwi_line_repeat(&text->line, " ", gap_cells);
+    return;
+  }
+  hwi_text_end(text, HWI_PLAIN);
+  hwi_line_pad(&text->line, HWI_RANK_CELLS + gap_cells);
+}

@@ -13,7 +13,7 @@ struct hwi_style {
   bool utf8;     /* else our own text is ASCII; names stay as they are */
   bool terminal; /* the output is a terminal */
   bool colour;
-  bool paper; /* the reader cannot give options: the text names none */
+  bool paper; /* the text is part of a document, whose reader cannot give options: it names none */
 };
 
 /* Sets the style for `out`: columns from COLUMNS, else from the terminal, else HWI_COLUMNS_DEFAULT; UTF-8 from the
