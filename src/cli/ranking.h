@@ -4,8 +4,8 @@
 
 #include "cli/command.h"
 #include "report/content/tree.h"
-#include "report/json/figures.h"
 #include "report/report.h"
+#include "report/selection/figures.h"
 #include "report/selection/leaks.h"
 
 /* Part of a command's values. */

@@ -3,8 +3,8 @@
 #include "compare/compare.h"
 #include "compare/duration_rows.h"
 #include "report/content/evidence.h"
-#include "report/json/figures.h"
 #include "report/json/frames.h"
+#include "report/json/members.h"
 #include "report/selection/entries.h"
 
 #define SCHEMA "heapwright-diff/1"

@@ -1,8 +1,7 @@
 /* diff_json_durations.c - durations of calls in both runs, as JSON: both runs' figures as in a report, and the
  * change */
 #include "compare/duration_rows.h"
-#include "report/json/durations.h"
-#include "report/json/figures.h"
+#include "report/json/members.h"
 #include "report/selection/entries.h"
 
 /* Writes no times if a run has none to compare. */

@@ -10,10 +10,7 @@
 #include "report/content/findings.h"
 #include "report/content/linked_in.h"
 #include "report/input/moment.h"
-#include "report/json/durations.h"
-#include "report/json/figures.h"
-#include "report/json/findings.h"
-#include "report/json/images.h"
+#include "report/json/members.h"
 #include "report/selection/entries.h"
 #include "report/selection/figures.h"
 

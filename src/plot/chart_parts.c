@@ -2,8 +2,8 @@
 #include <inttypes.h>
 
 #include "plot/chart.h"
-#include "report/content/size_classes.h"
 #include "report/names/who.h"
+#include "report/selection/selection.h"
 
 static const struct {
   const char *title, *data, *noun;

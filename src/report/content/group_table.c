@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/input/pattern.h"
 #include "report/input/rules.h"
 #include "symbols/store.h"
 

@@ -1,7 +1,6 @@
 /* durations.c - how long calls took, as members of the report's JSON object */
-#include "report/json/durations.h"
 
-#include "report/json/figures.h"
+#include "report/json/members.h"
 #include "report/selection/entries.h"
 
 /* Writes the buckets that are not empty, as [from_ns, to_ns, calls]; `step` buckets are merged into one. */

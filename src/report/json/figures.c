@@ -1,5 +1,5 @@
 /* figures.c - totals and amounts as members of a JSON object */
-#include "report/json/figures.h"
+#include "report/json/members.h"
 
 #include "report/content/evidence.h"
 

@@ -1,5 +1,5 @@
 /* findings.c - what stands out in a profile, and the stacks whose live bytes grow, as members of a JSON object */
-#include "report/json/findings.h"
+#include "report/json/members.h"
 
 #include "report/text/text.h"
 

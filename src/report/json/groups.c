@@ -1,7 +1,6 @@
 /* groups.c - stacks grouped by function, source file, source line or module, as a list or a tree in a JSON object */
-#include "report/json/groups.h"
 
-#include "report/json/figures.h"
+#include "report/json/members.h"
 
 uint64_t hwi_json_rows(const struct hwi_report_options *options, uint64_t count)
 {

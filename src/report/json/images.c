@@ -1,9 +1,8 @@
 /* images.c - the process images of a run, and how complete a recording is, as members of a JSON object */
-#include "report/json/images.h"
 
 #include "report/content/evidence.h"
 #include "report/content/rss_parts.h"
-#include "report/json/figures.h"
+#include "report/json/members.h"
 
 static void write_silence(void *context, const struct hwi_silence *silence)
 {

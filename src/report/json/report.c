@@ -2,14 +2,9 @@
 #include <stdlib.h>
 
 #include "report/content/linked_in.h"
-#include "report/json/durations.h"
-#include "report/json/figures.h"
-#include "report/json/findings.h"
 #include "report/json/frames.h"
-#include "report/json/groups.h"
-#include "report/json/images.h"
 #include "report/json/json.h"
-#include "report/json/tables.h"
+#include "report/json/members.h"
 #include "report/report.h"
 #include "report/selection/entries.h"
 #include "report/selection/figures.h"

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "report/content/evidence.h"
-#include "report/json/figures.h"
 #include "report/json/saved_tables.h"
+#include "report/selection/figures.h"
 
 enum { BYTES_MAX = 256 << 20 }; /* in memory, its values take five times as much */
 

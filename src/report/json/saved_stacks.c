@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/json/figures.h"
 #include "report/json/saved_tables.h"
 #include "report/selection/entries.h"
+#include "report/selection/figures.h"
 #include "trace/grow.h"
 
 int hwi_saved_no_memory(struct hwi_error *error)

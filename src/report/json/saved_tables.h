@@ -5,8 +5,8 @@
 #include <jansson.h>
 
 #include "profile/blocks/frames.h"
-#include "report/json/figures.h"
 #include "report/json/saved.h"
+#include "report/selection/figures.h"
 #include "symbols/store.h"
 
 /* The functions at one address of a module. */

@@ -1,11 +1,10 @@
 /* tables.c - the lists by size, thread and entry point, size classes and handovers as members of a JSON object */
-#include "report/json/tables.h"
 
 #include <stdlib.h>
 
-#include "report/content/size_classes.h"
-#include "report/json/figures.h"
+#include "report/json/members.h"
 #include "report/selection/entries.h"
+#include "report/selection/selection.h"
 
 /* --- sizes --- */
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/base_name.h"
-#include "report/input/pattern.h"
 #include "report/input/rules.h"
 
 int hwi_named_frames_init(struct hwi_named_frames *frames, const struct hwi_report *report, struct hwi_error *error)

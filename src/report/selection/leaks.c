@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/input/pattern.h"
+#include "report/input/rules.h"
 #include "report/input/text_file.h"
 #include "trace/grow.h"
 

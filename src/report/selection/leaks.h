@@ -1,7 +1,7 @@
 /* leaks.h - the blocks that are live at the end but are not reported as leaks: the runtime's own, and suppressed ones
  *
  * suppressions  a user's list of known leaks, in LeakSanitizer's syntax, with a count of each line's matches. A line
- *               "leak:PATTERN" (see pattern.h) suppresses a stack if the pattern matches the function, source file or
+ *               "leak:PATTERN" (see rules.h) suppresses a stack if the pattern matches the function, source file or
  *               module of any of its frames, as in LeakSanitizer. Only the first matching line counts a stack.
  */
 #ifndef HWI_REPORT_SELECTION_LEAKS_H

@@ -2,6 +2,7 @@
 #include "report/selection/selection.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/counters/large.h"
 #include "report/selection/radix_sort.h"
@@ -53,17 +54,17 @@ struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, cons
 static bool sort_stacks(struct hwi_selection *selection)
 {
   const uint32_t count = selection->stack_count;
-  struct hwi_sort_item *keyed = hwi_large_calloc((size_t)count + 1, sizeof *keyed);
-  bool done = keyed;
+  struct hwi_sort_item *items = hwi_large_calloc((size_t)count + 1, sizeof *items);
+  bool done = items;
   for (uint32_t i = 0; i < count && done; i++)
-    keyed[i] = (struct hwi_sort_item){selection->amounts[selection->stacks[i]].bytes, selection->stacks[i]};
-  done = done && hwi_radix_sort(keyed, count);
+    items[i] = (struct hwi_sort_item){selection->amounts[selection->stacks[i]].bytes, selection->stacks[i]};
+  done = done && hwi_radix_sort(items, count);
   for (uint32_t i = 0; i < count && done; i++)
-    keyed[i].key = hwi_amount_cost(&selection->amounts[keyed[i].item], selection->cost);
-  done = done && hwi_radix_sort(keyed, count);
+    items[i].key = hwi_amount_cost(&selection->amounts[items[i].item], selection->cost);
+  done = done && hwi_radix_sort(items, count);
   for (uint32_t i = 0; i < count && done; i++)
-    selection->stacks[i] = keyed[i].item;
-  free(keyed);
+    selection->stacks[i] = items[i].item;
+  free(items);
   return done;
 }
 
@@ -139,4 +140,33 @@ void hwi_selection_release(struct hwi_selection *selection)
   free(selection->stacks);
   hwi_narrowing_release(&selection->narrowing);
   *selection = (struct hwi_selection){0};
+}
+
+/* --- classes of sizes --- */
+
+void hwi_size_classes_of(struct hwi_size_classes *classes, const struct hwi_profile *profile)
+{
+  memset(classes, 0, sizeof *classes);
+  for (uint32_t i = 0; i < profile->size_count; i++) {
+    const struct hwi_size *size = &profile->sizes[i];
+    const struct hwi_amount amount = {.calls = size->calls,
+                                      .bytes = size->calls * size->size,
+                                      .temporary_calls = size->temporary_calls,
+                                      .live_blocks = size->live_blocks,
+                                      .live_bytes = size->live_blocks * size->size,
+                                      .peak_blocks = size->peak_blocks,
+                                      .peak_bytes = size->peak_blocks * size->size,
+                                      .peak_usable = size->peak_usable};
+    hwi_amount_add(&classes->items[hwi_size_class(size->size)], &amount);
+  }
+}
+
+uint64_t hwi_size_class_most(unsigned class)
+{
+  return class + 1 < HWI_SIZE_CLASSES ? UINT64_C(1) << (class + HWI_SMALLEST_CLASS_BITS) : UINT64_MAX;
+}
+
+uint64_t hwi_size_class_least(unsigned class)
+{
+  return class > 0 ? hwi_size_class_most(class - 1) + 1 : 0;
 }

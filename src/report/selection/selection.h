@@ -35,4 +35,15 @@ void hwi_selection_remark(struct hwi_line *remarks, const struct hwi_selection *
 struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 
+/* Block sizes by classes: a class has the sizes up to a power of two and above the previous power, see hwi_size_class. */
+struct hwi_size_classes {
+  struct hwi_amount items[HWI_SIZE_CLASSES]; /* of the whole run */
+};
+
+void hwi_size_classes_of(struct hwi_size_classes *classes, const struct hwi_profile *profile);
+
+/* The smallest and the largest size that a class can have. */
+uint64_t hwi_size_class_least(unsigned class);
+uint64_t hwi_size_class_most(unsigned class);
+
 #endif

@@ -69,7 +69,6 @@ int hwi_text_durations(struct hwi_text *text, const struct hwi_selection *select
 void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_handovers(struct hwi_text *text); /* below the threads: which threads free blocks of which */
 void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection);
-void hwi_text_size_classes(struct hwi_text *text); /* below the sizes */
 void hwi_text_entries(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_images(struct hwi_text *text);
 void hwi_text_evidence(struct hwi_text *text);

@@ -1,4 +1,4 @@
-/* test_pattern.c - suppression patterns: one that matches too much hides leaks, one that matches too little shows
+/* test_rules.c - suppression patterns: one that matches too much hides leaks, one that matches too little shows
  * libc's */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,6 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "report/input/pattern.h"
 #include "report/input/rules.h"
 
 static bool matches(const char *pattern, const char *text)
