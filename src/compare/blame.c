@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "report/duplicate_stacks.h"
-#include "report/radix_sort.h"
+#include "report/content/duplicate_stacks.h"
+#include "report/selection/radix_sort.h"
 #include "trace/table.h"
 
 enum { CRUMB_SHARE = 200 }; /* stacks below 1/200 of the whole are not blamed */
@@ -26,7 +26,7 @@ static uint32_t *rank(const struct hwi_check *check, const struct hwi_verdict *v
 {
   const uint32_t all = check->report.profile->stack_count;
   const uint64_t *parts = parts_of(verdict);
-  uint64_t least = verdict->budget->metric == HWI_METRIC_DURATION_MAX ? verdict->limit : 0;
+  uint64_t least = hwi_budget_is_of_longest(verdict->budget) ? verdict->limit : 0;
   struct hwi_sort_item *ranked = hwi_table_calloc((size_t)all + 1, sizeof *ranked);
   uint32_t *stacks = calloc((size_t)all + 1, sizeof *stacks);
   *count = 0;

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/text/line.h"
+#include "report/words/line.h"
 #include "trace/grow.h"
+#include "trace/store.h"
 
 /* --- modules --- */
 

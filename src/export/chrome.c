@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "export/sites.h"
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 #include "report/json/json.h"
 #include "trace/grow.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "export/sites.h"
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 
 enum { HEAPTRACK_VERSION = 0x010000, FORMAT_VERSION = 1, PAGE_BYTES = 4096, NS_PER_MS = 1000000 };
 

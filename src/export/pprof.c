@@ -9,7 +9,7 @@
 #include "export/compressed.h"
 #include "export/protobuf.h"
 #include "export/sites.h"
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 
 enum profile_field {
   PROFILE_SAMPLE_TYPE = 1,

@@ -7,7 +7,7 @@
 #define HWI_EXPORT_SITES_H
 
 #include "export/export.h"
-#include "report/text/line.h"
+#include "report/words/line.h"
 #include "trace/numbering.h"
 #include "trace/store.h"
 

@@ -7,7 +7,7 @@
 #define HWI_PAGE_DURATIONS_H
 
 #include "page/packed.h"
-#include "report/durations.h"
+#include "report/content/durations.h"
 
 enum { HWI_PAGE_BAND_BITS = 3, HWI_PAGE_BANDS = HWI_LOG_BUCKETS(HWI_PAGE_BAND_BITS) };
 

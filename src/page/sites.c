@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/text/line.h"
+#include "report/words/line.h"
 #include "trace/grow.h"
 
 enum { STRINGS_BYTES_MAX = 600000, STRING_BYTES_LEAST = 120 };

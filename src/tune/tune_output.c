@@ -1,7 +1,7 @@
 /* tune_output.c - prints the recommended pool: as text, as JSON, and as lines for the file that starts the program */
 #include <inttypes.h>
 
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 #include "report/json/json.h"
 #include "report/text/text.h"
 #include "tune/tune.h"

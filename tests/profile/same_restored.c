@@ -13,6 +13,7 @@
 #include "../report/nameless.h"
 #include "profile/result/result.h"
 #include "report/report.h"
+#include "report/words/style.h"
 
 char *report_of(const struct hwi_profile *profile, bool json)
 {

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/text/line.h"
+#include "report/words/line.h"
 #include "trace/grow.h"
 
 int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_named_frames *frames, struct hwi_error *error)
@@ -112,7 +112,7 @@ void hwi_json_frames_write(struct hwi_json_frames *cache, struct hwi_json *json,
   }
 }
 
-static void tell_frames(void *context, struct hwi_json *json, uint32_t stack)
+static void write_stack(void *context, struct hwi_json *json, uint32_t stack)
 {
   hwi_json_begin_array(json, "stack");
   hwi_json_frames_write(context, json, stack);
@@ -121,5 +121,5 @@ static void tell_frames(void *context, struct hwi_json *json, uint32_t stack)
 
 struct hwi_json_stacks hwi_json_stacks_by_frames(struct hwi_json_frames *cache)
 {
-  return (struct hwi_json_stacks){tell_frames, cache};
+  return (struct hwi_json_stacks){write_stack, cache};
 }

@@ -18,10 +18,10 @@ struct hwi_json_frames {
 int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_json_frames_release(struct hwi_json_frames *cache);
 
-/* Lists that are the same in several documents name their stacks with this: `tell` adds members for `stack` to the
+/* Lists that are the same in several documents name their stacks with this: `write` adds members for `stack` to the
  * object begun last. */
 struct hwi_json_stacks {
-  void (*tell)(void *context, struct hwi_json *json, uint32_t stack);
+  void (*write)(void *context, struct hwi_json *json, uint32_t stack);
   void *context;
 };
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/entries.h"
-#include "report/json/figures.h"
 #include "report/json/saved_tables.h"
+#include "report/selection/entries.h"
+#include "report/selection/figures.h"
 #include "trace/grow.h"
 
 int hwi_saved_no_memory(struct hwi_error *error)
@@ -24,7 +24,7 @@ uint64_t hwi_saved_number(const json_t *object, const char *key)
   return value <= 0 ? 0 : value >= 0x1p63 ? UINT64_C(1) << 63 : (uint64_t)value;
 }
 
-void hwi_saved_fields(void *to, const struct hwi_json_field *fields, const json_t *from)
+void hwi_saved_fields(void *to, const struct hwi_figure *fields, const json_t *from)
 {
   for (; fields->key; fields++)
     *(uint64_t *)((char *)to + fields->off) = hwi_saved_number(from, fields->key);
@@ -200,7 +200,7 @@ int hwi_saved_stacks(struct hwi_saved_tables *tables, const json_t *stacks, stru
   json_array_foreach(stacks, i, item)
   {
     struct hwi_amount amount;
-    hwi_saved_fields(&amount, hwi_json_amount_fields, item);
+    hwi_saved_fields(&amount, hwi_amount_figures, item);
     struct hwi_stack stack = stack_of(&amount, hwi_saved_number(item, "failed_calls"));
     stack.entry = hwi_entry_of_name(json_string_value(json_object_get(item, "entry")));
     status = read_frames(tables, &stack, json_object_get(item, "stack"), error);
@@ -221,7 +221,7 @@ int hwi_saved_rest(struct hwi_saved_tables *tables, const struct hwi_totals *tot
     hwi_amount_subtract(&rest, &amount);
     failed_calls -= tables->stacks[i].failed_calls;
   }
-  for (const struct hwi_json_field *field = hwi_json_amount_fields; field->key; field++) {
+  for (const struct hwi_figure *field = hwi_amount_figures; field->key; field++) {
     uint64_t *figure = (uint64_t *)((char *)&rest + field->off);
     *figure = *figure > INT64_MAX ? 0 : *figure; /* a forged list may have more than its run */
   }

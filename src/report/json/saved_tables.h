@@ -5,8 +5,8 @@
 #include <jansson.h>
 
 #include "profile/blocks/frames.h"
-#include "report/json/figures.h"
 #include "report/json/saved.h"
+#include "report/selection/figures.h"
 #include "trace/numbering.h"
 #include "trace/store.h"
 
@@ -30,7 +30,7 @@ struct hwi_saved_tables {
 /* Returns an unsigned member of an object; 0 if there is none. */
 uint64_t hwi_saved_number(const json_t *object, const char *key);
 /* Copies the members that `fields` names into the struct `to`. */
-void hwi_saved_fields(void *to, const struct hwi_json_field *fields, const json_t *from);
+void hwi_saved_fields(void *to, const struct hwi_figure *fields, const json_t *from);
 int hwi_saved_no_memory(struct hwi_error *error); /* sets the message, returns the status */
 
 /* These return 0 or a negative status. */
