@@ -6,7 +6,7 @@ else()
   add_library(hw-common INTERFACE)
 endif()
 
-# The page behind the HTML report is built elsewhere (web/) and kept; its bytes become a part of the tool.
+# The page of HTML reports is built in web/ and committed; its bytes become a part of the tool.
 set(HW_PAGE_TEMPLATE ${CMAKE_SOURCE_DIR}/web/dist/page.html)
 set(HW_PAGE_SOURCE ${CMAKE_BINARY_DIR}/generated/page_template.c)
 add_custom_command(OUTPUT ${HW_PAGE_SOURCE}
@@ -46,7 +46,7 @@ set_target_properties(heapwright-conform heapwright-conform-user PROPERTIES
 install(TARGETS heapwright-conform heapwright-conform-user
   RUNTIME DESTINATION libexec/heapwright LIBRARY DESTINATION libexec/heapwright)
 
-# What `heapwright run` preloads beside an allocator, so that it serves one process alone.
+# `heapwright run` preloads this next to an allocator, so that it serves one process only.
 hw_sources(HW_RUN_SOURCES run/*.c)
 add_library(heapwright-alone SHARED ${HW_RUN_SOURCES})
 target_compile_options(heapwright-alone PRIVATE -fvisibility=hidden)

@@ -206,7 +206,7 @@ static const char *told_of(const struct hwi_image *image, const struct hwi_note 
 
 static bool is_told(const struct hwi_image *image, const struct hwi_note *note)
 {
-  return note->kind == HW_NOTE_ALLOCATOR ? image->counted : told_of(image, note);
+  return note->kind == HW_NOTE_ALLOCATOR ? image->counted : told_of(image, note) != NULL;
 }
 
 /* Whether an earlier image has the same note. */
