@@ -169,12 +169,12 @@ bool hwi_identities_find(struct hwi_identities *identities, int number, const st
   struct hwi_identity_side *side = &identities->sides[number];
   if (!frame->symbol || !frame->symbol->function) /* many addresses share a symbol without a name */
     return name_frame(identities, number, frame, identity);
-  uint32_t known = hwi_numbering_of(&side->numbers, (uintptr_t)frame->symbol, frame->module);
-  if (known == 0 || !hwi_grow((void **)&side->known, &side->capacity, (size_t)known + 1, sizeof *side->known))
+  uint32_t at = hwi_numbering_of(&side->numbers, (uintptr_t)frame->symbol, frame->module);
+  if (at == 0 || !hwi_grow((void **)&side->known, &side->capacity, (size_t)at + 1, sizeof *side->known))
     return false;
-  if (side->known[known].loose == 0 && !name_frame(identities, number, frame, &side->known[known]))
+  if (side->known[at].loose == 0 && !name_frame(identities, number, frame, &side->known[at]))
     return false;
-  *identity = side->known[known];
+  *identity = side->known[at];
   return true;
 }
 
