@@ -19,7 +19,8 @@ enum { SIZES_MAX = 20, NS_PER_US = 1000, NS_DIGITS = 3 };
 
 struct counted_size {
   uint64_t size, most_bytes;
-  uint64_t live, told; /* blocks: live, and last written */
+  struct hwi_live_sum live;
+  uint64_t told_blocks; /* last written */
 };
 
 struct chrome {
@@ -28,8 +29,9 @@ struct chrome {
   struct hwi_sites sites;
   struct counted_size sizes[SIZES_MAX + 1]; /* ascending; then all others as one */
   uint32_t size_count, slice;
-  bool begun;                          /* whether the span has begun */
-  uint64_t bytes, most_bytes, most_ns; /* live, and the maximum since the last slice ended */
+  bool begun; /* whether the span has begun */
+  struct hwi_live_sum live;
+  uint64_t most_bytes, most_ns; /* the maximum since the last slice ended */
   uint64_t told_bytes;
   bool *is_shown; /* by stack: whether its allocations are written */
   struct hwi_line name;
@@ -186,9 +188,9 @@ static void put_size(struct chrome *to, struct counted_size *size, uint64_t ns)
   char name[64] = "size<other>(count)";
   if (size < &to->sizes[to->size_count])
     snprintf(name, sizeof name, "size<%" PRIu64 ">(count)", size->size);
-  if (size->live != size->told)
-    put_counter(to, name, "blocks", ns, size->live);
-  size->told = size->live;
+  if (size->live.blocks != size->told_blocks)
+    put_counter(to, name, "blocks", ns, size->live.blocks);
+  size->told_blocks = size->live.blocks;
 }
 
 static void put_bytes(struct chrome *to, uint64_t ns, uint64_t bytes)
@@ -202,10 +204,10 @@ static void put_bytes(struct chrome *to, uint64_t ns, uint64_t bytes)
 static void begin_span(struct chrome *to)
 {
   uint64_t from_ns = hwi_export_from_ns(to->export);
-  put_bytes(to, from_ns, to->bytes);
+  put_bytes(to, from_ns, to->live.bytes);
   for (uint32_t i = 0; i <= to->size_count; i++)
     put_size(to, &to->sizes[i], from_ns);
-  to->most_bytes = to->bytes;
+  to->most_bytes = to->live.bytes;
   to->most_ns = from_ns;
   to->begun = true;
 }
@@ -218,12 +220,12 @@ static void pass_time(struct chrome *to, uint64_t ns)
     begin_span(to);
   for (; to->slice < profile->timeline_count && profile->timeline[to->slice].ns < ns; to->slice++) {
     uint64_t end_ns = profile->timeline[to->slice].ns;
-    if (to->most_bytes > to->bytes)
+    if (to->most_bytes > to->live.bytes)
       put_bytes(to, to->most_ns, to->most_bytes);
-    put_bytes(to, end_ns, to->bytes);
+    put_bytes(to, end_ns, to->live.bytes);
     for (uint32_t i = 0; i <= to->size_count; i++)
       put_size(to, &to->sizes[i], end_ns);
-    to->most_bytes = to->bytes;
+    to->most_bytes = to->live.bytes;
     to->most_ns = end_ns;
   }
 }
@@ -320,21 +322,19 @@ static bool take(void *context, const struct hwi_block_event *event)
   struct counting *counting = context;
   struct chrome *to = counting->to;
   pass_time(to, event->ns);
+  hwi_live_sum_count(&counted(to, event->size)->live, event);
+  hwi_live_sum_count(&to->live, event);
   if (event->kind == HWI_BLOCK_ALLOC) {
-    counted(to, event->size)->live++;
-    to->bytes += event->size;
-    if (to->bytes > to->most_bytes) {
-      to->most_bytes = to->bytes;
+    if (to->live.bytes > to->most_bytes) {
+      to->most_bytes = to->live.bytes;
       to->most_ns = event->ns;
     }
     counting->failed |= !count_size(counting, event->size, 1);
     if (to->is_shown[event->stack] && to->begun)
       put_allocation(to, event);
-  } else if (hwi_block_is_end(event)) {
-    counted(to, event->size)->live--;
-    to->bytes -= event->size;
-    if (event->kind != HWI_BLOCK_LEFT) /* blocks that their process did not free stay live until the end */
-      counting->failed |= !count_size(counting, event->size, -1);
+  } else if (hwi_block_is_end(event) && event->kind != HWI_BLOCK_LEFT) {
+    counting->failed |=
+        !count_size(counting, event->size, -1); /* a block that its process did not free stays counted */
   }
   return !counting->failed && !ferror(to->json.out);
 }

@@ -13,7 +13,7 @@
 enum { NS_PER_US = 1000, SHORT_LIVED_US = 500 };
 
 struct point {
-  uint64_t live_bytes, live_blocks;
+  struct hwi_live_sum live;
   uint64_t most_bytes, most_blocks; /* blocks: those at the time of the most bytes */
   uint64_t lifetimes_us;            /* the sum */
 };
@@ -36,9 +36,9 @@ static void begin_span(struct dhat *to)
   uint64_t from_us = hwi_export_from_ns(to->export) / NS_PER_US;
   for (uint32_t stack = 0; stack < to->export->profile->stack_count; stack++) {
     struct point *point = &to->points[stack];
-    point->lifetimes_us = 0 - point->live_blocks * from_us;
-    point->most_bytes = point->live_bytes;
-    point->most_blocks = point->live_blocks;
+    point->lifetimes_us = 0 - point->live.blocks * from_us;
+    point->most_bytes = point->live.bytes;
+    point->most_blocks = point->live.blocks;
   }
   to->begun = true;
 }
@@ -51,18 +51,15 @@ static bool take(void *context, const struct hwi_block_event *event)
   struct point *point = &to->points[event->stack];
   if (!to->begun && event->ns >= hwi_export_from_ns(to->export))
     begin_span(to);
+  hwi_live_sum_count(&point->live, event);
   if (event->kind == HWI_BLOCK_ALLOC) {
     point->lifetimes_us -= event->ns / NS_PER_US;
-    point->live_bytes += event->size;
-    point->live_blocks++;
-    if (point->live_bytes > point->most_bytes) {
-      point->most_bytes = point->live_bytes;
-      point->most_blocks = point->live_blocks;
+    if (point->live.bytes > point->most_bytes) {
+      point->most_bytes = point->live.bytes;
+      point->most_blocks = point->live.blocks;
     }
   } else if (hwi_block_is_end(event)) {
     point->lifetimes_us += event->ns / NS_PER_US;
-    point->live_bytes -= event->size;
-    point->live_blocks--;
   }
   return true;
 }
@@ -111,7 +108,7 @@ static int write_point(struct dhat *to, uint32_t stack, struct hwi_error *error)
   hwi_json_begin_object(json, NULL);
   hwi_json_number(json, "tb", amount->bytes);
   hwi_json_number(json, "tbk", amount->calls);
-  hwi_json_number(json, "tl", point->lifetimes_us + point->live_blocks * end_us);
+  hwi_json_number(json, "tl", point->lifetimes_us + point->live.blocks * end_us);
   hwi_json_number(json, "mb", point->most_bytes);
   hwi_json_number(json, "mbk", point->most_blocks);
   hwi_json_number(json, "gb", amount->peak_bytes);
@@ -167,8 +164,8 @@ static void take_moment(struct dhat *to)
   for (uint32_t i = 0; i < selection->stack_count; i++) {
     const struct hwi_amount *amount = &selection->amounts[selection->stacks[i]];
     struct point *point = &to->points[selection->stacks[i]];
-    point->live_bytes = amount->live_bytes;
-    point->live_blocks = amount->live_blocks;
+    point->live.bytes = amount->live_bytes;
+    point->live.blocks = amount->live_blocks;
   }
   begin_span(to);
 }

@@ -30,9 +30,9 @@ struct massif {
   struct hwi_export *export;
   FILE *out;
   struct hwi_sites sites;
-  struct row *rows;     /* capacity for all chosen stacks */
-  uint64_t *live_bytes; /* by stack */
-  uint64_t bytes, usable;
+  struct row *rows;          /* capacity for all chosen stacks */
+  struct hwi_live_sum *live; /* by stack */
+  struct hwi_live_sum all;
   uint64_t snapshot_count, next; /* equally spaced ones: the total, and the next one */
   uint64_t number;               /* of the next snapshot to write */
   bool peak_written;
@@ -196,7 +196,7 @@ static void put_tree(struct massif *to, uint64_t all_bytes,
 
 static uint64_t bytes_now(const struct massif *to, uint32_t stack)
 {
-  return to->live_bytes[stack];
+  return to->live[stack].bytes;
 }
 
 static uint64_t bytes_at_peak(const struct massif *to, uint32_t stack)
@@ -237,9 +237,9 @@ static void put_snapshots_before(struct massif *to, uint64_t ns)
     if (!to->peak_written && to->export->profile->totals.peak_time_ns <= at)
       put_peak(to);
     bool detailed = to->next % DETAILED_EVERY == DETAILED_EVERY - 1 || to->next + 1 == to->snapshot_count;
-    put_snapshot(to, at, to->bytes, to->usable, detailed ? "detailed" : "empty");
+    put_snapshot(to, at, to->all.bytes, to->all.usable, detailed ? "detailed" : "empty");
     if (detailed)
-      put_tree(to, to->bytes, bytes_now);
+      put_tree(to, to->all.bytes, bytes_now);
   }
 }
 
@@ -247,15 +247,8 @@ static bool take(void *context, const struct hwi_block_event *event)
 {
   struct massif *to = context;
   put_snapshots_before(to, event->ns);
-  if (event->kind == HWI_BLOCK_ALLOC) {
-    to->live_bytes[event->stack] += event->size;
-    to->bytes += event->size;
-    to->usable += event->usable;
-  } else if (hwi_block_is_end(event)) {
-    to->live_bytes[event->stack] -= event->size;
-    to->bytes -= event->size;
-    to->usable -= event->usable;
-  }
+  hwi_live_sum_count(&to->live[event->stack], event);
+  hwi_live_sum_count(&to->all, event);
   return !ferror(to->out);
 }
 
@@ -268,8 +261,8 @@ static int write_all(struct massif *to, struct hwi_error *error)
                        : duration_ms > SNAPSHOTS_MAX ? SNAPSHOTS_MAX
                                                      : duration_ms;
   to->rows = calloc((size_t)to->export->selection.stack_count + 1, sizeof *to->rows);
-  to->live_bytes = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->live_bytes);
-  if (!to->rows || !to->live_bytes)
+  to->live = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->live);
+  if (!to->rows || !to->live)
     return hwi_export_no_memory(error);
   fputs("desc: recorded by heapwright\ncmd: ", to->out);
   put_name(to, hwi_export_command(to->export));
@@ -287,7 +280,7 @@ static int write_massif(struct hwi_export *export, struct hwi_error *error)
   if (status == HW_OK)
     status = write_all(&to, error);
   free(to.rows);
-  free(to.live_bytes);
+  free(to.live);
   hwi_line_release(&to.name);
   hwi_line_release(&to.clean);
   hwi_sites_release(&to.sites);

@@ -107,9 +107,9 @@ void hwi_page_slicer_coarsen(struct hwi_page_slicer *slicer)
 static void end_slice(struct hwi_page_slicer *slicer)
 {
   struct hwi_page_slice *slice = &slicer->slices.items[slicer->slice];
-  slice->live_bytes = slicer->bytes;
-  slice->live_blocks = slicer->blocks;
-  slice->usable_bytes = slicer->usable;
+  slice->live_bytes = slicer->live.bytes;
+  slice->live_blocks = slicer->live.blocks;
+  slice->usable_bytes = slicer->live.usable;
   slicer->failed |= !hwi_page_series_end_slice(&slicer->of_stacks, slicer->slice) ||
                     !hwi_page_series_end_slice(&slicer->of_sizes, slicer->slice) ||
                     !hwi_page_series_end_slice(&slicer->of_threads, slicer->slice) ||
@@ -125,7 +125,7 @@ static void end_slice(struct hwi_page_slicer *slicer)
 static void begin_slice(struct hwi_page_slicer *slicer)
 {
   struct hwi_page_slice *slice = &slicer->slices.items[slicer->slice];
-  slice->min_bytes = slice->max_bytes = slicer->bytes;
+  slice->min_bytes = slice->max_bytes = slicer->live.bytes;
 }
 
 static void pass_time(struct hwi_page_slicer *slicer, uint64_t ns)
@@ -179,10 +179,7 @@ static void take_birth(struct hwi_page_slicer *slicer, const struct hwi_block_ev
   struct hwi_page_slice *slice = &slicer->slices.items[slicer->slice];
   slice->allocation_calls++;
   slice->allocated_bytes += event->size;
-  slicer->bytes += event->size;
-  slicer->usable += event->usable;
-  slicer->blocks++;
-  slice->max_bytes = slicer->bytes > slice->max_bytes ? slicer->bytes : slice->max_bytes;
+  slice->max_bytes = slicer->live.bytes > slice->max_bytes ? slicer->live.bytes : slice->max_bytes;
   enter_birth(&slicer->of_stacks, slicer->cut->row_of[event->stack], event);
   enter_birth(&slicer->of_sizes, hwi_page_sizes_row(slicer->sizes, event->size), event);
   enter_birth(&slicer->of_threads, slicer->threads->row_of[event->owner], event);
@@ -213,10 +210,7 @@ static void take_death(struct hwi_page_slicer *slicer, const struct hwi_block_ev
   const int ending = ending_of(event);
   slice->free_calls += event->kind == HWI_BLOCK_FREE;
   slice->temporary_calls += event->temporary;
-  slicer->bytes -= event->size;
-  slicer->usable -= event->usable;
-  slicer->blocks--;
-  slice->min_bytes = slicer->bytes < slice->min_bytes ? slicer->bytes : slice->min_bytes;
+  slice->min_bytes = slicer->live.bytes < slice->min_bytes ? slicer->live.bytes : slice->min_bytes;
   enter_death(&slicer->of_stacks, slicer->cut->row_of[event->stack], event, ending);
   enter_death(&slicer->of_sizes, hwi_page_sizes_row(slicer->sizes, event->size), event, ending);
   enter_death(&slicer->of_threads, slicer->threads->row_of[event->owner], event, ending);
@@ -274,6 +268,7 @@ static bool take(void *context, const struct hwi_block_event *event)
   slicer->calls_left -= hwi_block_is_call(event);
   pass_time(slicer, event->ns);
   time_call(slicer, event);
+  hwi_live_sum_count(&slicer->live, event);
   if (event->kind == HWI_BLOCK_ALLOC)
     take_birth(slicer, event);
   else if (event->kind == HWI_BLOCK_FAILED)

@@ -27,11 +27,11 @@ struct hwi_page_slicer {
   struct hwi_page_durations durations_along;         /* ... by slice */
   struct hwi_report_durations *durations_of_threads; /* by row of threads; NULL unless there are several threads */
   bool is_timed;
-  uint32_t slice;                 /* the current slice */
-  uint64_t bytes, blocks, usable; /* live */
-  uint64_t calls_left;            /* calls that the profile counted, too */
-  bool failed;                    /* no memory */
-  bool changed;                   /* the recording is not the one that the profile was made from */
+  uint32_t slice; /* the current slice */
+  struct hwi_live_sum live;
+  uint64_t calls_left; /* calls that the profile counted, too */
+  bool failed;         /* no memory */
+  bool changed;        /* the recording is not the one that the profile was made from */
 };
 
 /* Release `slicer` even after a failure. */
