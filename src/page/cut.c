@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/share.h"
+#include "report/keyed.h"
 
 static int no_memory(struct hwi_error *error)
 {
@@ -13,49 +13,13 @@ static int no_memory(struct hwi_error *error)
 
 /* --- shares --- */
 
-static uint64_t peak_of(const struct hwi_stack *stack)
-{
-  return stack->peak_bytes;
-}
-
-static uint64_t live_of(const struct hwi_stack *stack)
-{
-  return stack->live_bytes;
-}
-
-static uint64_t calls_of(const struct hwi_stack *stack)
-{
-  return stack->calls;
-}
-
-static uint64_t bytes_of(const struct hwi_stack *stack)
-{
-  return stack->bytes;
-}
-
-static uint64_t temporary_of(const struct hwi_stack *stack)
-{
-  return stack->temporary_calls;
-}
-
-static uint64_t own_peak_of(const struct hwi_stack *stack)
-{
-  return stack->own_peak_bytes;
-}
-
-static uint64_t failed_of(const struct hwi_stack *stack)
-{
-  return stack->failed_calls;
-}
-
-/* Raises each frame's share to its share of one figure. `sums` is a buffer with a number per frame. A share is a part
+/* Raises each frame's share to its share of one figure: the uint64_t at `figure_off` of each stack. `sums` is a buffer with a number per frame. A share is a part
  * of UINT32_MAX. */
-static void raise_shares(uint32_t *shares, uint64_t *sums, const struct hwi_profile *profile,
-                         uint64_t (*figure_of)(const struct hwi_stack *stack))
+static void raise_shares(uint32_t *shares, uint64_t *sums, const struct hwi_profile *profile, size_t figure_off)
 {
   memset(sums, 0, (size_t)profile->frame_count * sizeof *sums);
   for (uint32_t s = 1; s < profile->stack_count; s++)
-    sums[profile->stacks[s].frame] += figure_of(&profile->stacks[s]);
+    sums[profile->stacks[s].frame] += *(const uint64_t *)((const char *)&profile->stacks[s] + figure_off);
   for (uint32_t f = profile->frame_count; f-- > 1;) /* callers come first, and frame 0 is the root of all */
     sums[profile->frames[f].caller] += sums[f];
   for (uint32_t f = 1; f < profile->frame_count && sums[0] > 0; f++) {
@@ -93,20 +57,18 @@ static bool rank(struct hwi_page_cut *cut, const uint32_t *shares, uint32_t most
   const uint32_t count = cut->profile->frame_count;
   uint32_t least = find_least(shares, count, most), taken = 0;
   uint32_t ties = most - count_above(shares, count, least);
-  struct hwi_ranked *ranked = calloc((size_t)most + 1, sizeof *ranked);
+  struct hwi_keyed *ranked = calloc((size_t)most + 1, sizeof *ranked);
   cut->order = calloc((size_t)most + 1, sizeof *cut->order);
   for (uint32_t f = 1; f < count && ranked && cut->order; f++) {
     bool is_tie = shares[f] == least && least > 0 && ties > 0;
     if (shares[f] <= least && !is_tie)
       continue;
     ties -= is_tie;
-    ranked[taken++] = (struct hwi_ranked){shares[f], f};
+    ranked[taken++] = (struct hwi_keyed){shares[f], f};
   }
-  bool done = ranked && cut->order;
-  if (done)
-    hwi_rank(ranked, taken);
-  for (uint32_t i = 0; i < taken; i++)
-    cut->order[i] = ranked[i].index;
+  bool done = ranked && cut->order && hwi_keyed_sort(ranked, taken);
+  for (uint32_t i = 0; i < taken && done; i++)
+    cut->order[i] = ranked[i].item;
   cut->order_count = taken;
   free(ranked);
   return done;
@@ -114,8 +76,11 @@ static bool rank(struct hwi_page_cut *cut, const uint32_t *shares, uint32_t most
 
 static bool choose(struct hwi_page_cut *cut, uint32_t nodes_max)
 {
-  static uint64_t (*const figures[])(const struct hwi_stack *) = {peak_of,      live_of,     calls_of, bytes_of,
-                                                                  temporary_of, own_peak_of, failed_of};
+  static const size_t figures[] = {
+      offsetof(struct hwi_stack, peak_bytes),      offsetof(struct hwi_stack, live_bytes),
+      offsetof(struct hwi_stack, calls),           offsetof(struct hwi_stack, bytes),
+      offsetof(struct hwi_stack, temporary_calls), offsetof(struct hwi_stack, failed_calls),
+      offsetof(struct hwi_stack, own_peak_bytes)};
   const struct hwi_profile *profile = cut->profile;
   uint32_t *shares = calloc((size_t)profile->frame_count + 1, sizeof *shares);
   uint64_t *sums = calloc((size_t)profile->frame_count + 1, sizeof *sums);

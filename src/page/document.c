@@ -96,17 +96,6 @@ static void write_entries(struct hwi_json *json)
   hwi_json_end_array(json);
 }
 
-static void write_lifetimes(struct hwi_json *json, const struct hwi_table_rows *rows)
-{
-  struct hwi_column columns[HWI_LIFETIMES + 1] = {0};
-  for (int i = 0; i < HWI_LIFETIMES; i++)
-    columns[i] = (struct hwi_column){hwi_lifetime_keys[i],
-                                     offsetof(struct hwi_page_row, lifetimes) + (size_t)i * sizeof(uint64_t)};
-  hwi_json_begin_object(json, "lifetimes");
-  hwi_json_packed_columns(json, rows, columns);
-  hwi_json_end_object(json);
-}
-
 static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
 {
   static const struct hwi_column columns[] = {
@@ -140,8 +129,8 @@ static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
   hwi_json_number(json, "recorded", cut->profile->stack_count > 0 ? cut->profile->stack_count - 1 : 0);
   hwi_json_number(json, "kept", cut->kept_count);
   hwi_json_packed_columns(json, &rows, columns);
-  write_lifetimes(json, &rows);
-  hwi_json_page_series(json, &page->slicer.of_stacks, cut->row_count, NULL);
+  hwi_json_packed_lifetimes(json, &rows, offsetof(struct hwi_page_row, lifetimes));
+  hwi_json_page_series(json, &page->slicer.series[HWI_PAGE_OF_STACKS], cut->row_count, NULL);
   hwi_json_end_object(json);
 }
 
@@ -238,13 +227,13 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   write_durations(json, page, &rows);
   write_slices(json, page);
   write_timeline(json, profile);
-  hwi_json_page_sizes(json, &page->sizes, &page->slicer.of_sizes);
-  hwi_json_page_threads(json, &page->threads, &page->slicer.of_threads);
+  hwi_json_page_sizes(json, &page->sizes, &page->slicer.series[HWI_PAGE_OF_SIZES]);
+  hwi_json_page_threads(json, &page->threads, &page->slicer.series[HWI_PAGE_OF_THREADS]);
   hwi_json_page_handovers(json, &page->handovers,
-                          has(page, HWI_PAGE_HANDOVERS_ALONG) ? &page->slicer.of_handovers : NULL);
+                          has(page, HWI_PAGE_HANDOVERS_ALONG) ? &page->slicer.series[HWI_PAGE_OF_HANDOVERS] : NULL);
   if (profile->thread_count > 1 && has(page, HWI_PAGE_THREADS_ALONE)) {
-    hwi_json_page_stack_threads(json, &page->slicer.stack_threads, &page->slicer.of_stack_threads);
-    hwi_json_page_size_threads(json, &page->slicer.size_threads, &page->slicer.of_size_threads);
+    hwi_json_page_stack_threads(json, &page->slicer.stack_threads, &page->slicer.series[HWI_PAGE_OF_STACK_THREADS]);
+    hwi_json_page_size_threads(json, &page->slicer.size_threads, &page->slicer.series[HWI_PAGE_OF_SIZE_THREADS]);
   }
   write_stacks(json, page);
   hwi_json_page_sites(json, sites, &page->cut);

@@ -8,11 +8,21 @@
 #include "page/cut.h"
 #include "page/durations.h"
 #include "page/handovers.h"
-#include "page/pairs.h"
 #include "page/sizes.h"
 #include "page/slices.h"
 #include "page/threads.h"
 #include "report/replayer.h"
+
+/* The tables whose rows are followed. */
+enum hwi_page_table {
+  HWI_PAGE_OF_STACKS = 0,
+  HWI_PAGE_OF_SIZES,
+  HWI_PAGE_OF_THREADS,
+  HWI_PAGE_OF_STACK_THREADS, /* pairs; no rows unless there are several threads */
+  HWI_PAGE_OF_SIZE_THREADS,  /* the same */
+  HWI_PAGE_OF_HANDOVERS,     /* a block that is handed over counts as a call */
+  HWI_PAGE_TABLES
+};
 
 struct hwi_page_slicer {
   struct hwi_page_cut *cut; /* lowered if following it needs too much memory */
@@ -20,9 +30,8 @@ struct hwi_page_slicer {
   const struct hwi_page_threads *threads;
   const struct hwi_page_handovers *handovers;
   struct hwi_page_slices slices;
-  struct hwi_page_series of_stacks, of_sizes, of_threads, of_handovers;
+  struct hwi_page_series series[HWI_PAGE_TABLES];
   struct hwi_page_pairs stack_threads, size_threads; /* empty unless there are several threads */
-  struct hwi_page_series of_stack_threads, of_size_threads;
   struct hwi_report_durations durations;             /* if they were recorded */
   struct hwi_page_durations durations_along;         /* ... by slice */
   struct hwi_report_durations *durations_of_threads; /* by row of threads; NULL unless there are several threads */
