@@ -22,10 +22,9 @@ struct dhat {
   struct hwi_json json;
   struct hwi_export *export;
   struct hwi_sites sites;
-  uint32_t *first_frame; /* by site, in the table of frames */
-  struct point *points;  /* by stack */
-  bool begun;            /* whether the span has begun */
-  bool failed;           /* no memory */
+  struct point *points; /* by stack */
+  bool begun;           /* whether the span has begun */
+  bool failed;          /* no memory */
 };
 
 /* --- events --- */
@@ -71,15 +70,12 @@ static void write_frames(struct dhat *to)
 {
   struct hwi_json *json = &to->json;
   struct hwi_line name = {0}, text = {0};
-  uint32_t next = HW_ENTRY_COUNT + 1;
   hwi_json_begin_array(json, "ftbl");
   hwi_json_text(json, NULL, "[root]");
   for (uint8_t entry = 0; entry < HW_ENTRY_COUNT; entry++)
     hwi_json_text(json, NULL, hwi_export_entry_name(entry));
   for (uint32_t i = 1; i <= to->sites.count; i++) {
     const struct hwi_site *site = &to->sites.items[i];
-    to->first_frame[i] = next;
-    next += site->symbol_count;
     for (uint32_t k = 0; k < site->symbol_count; k++) {
       hwi_line_clear(&text);
       hwi_line_printf(&text, "0x%" PRIX64 ": ", site->cut ? 0 : site->address);
@@ -118,9 +114,9 @@ static int write_point(struct dhat *to, uint32_t stack, struct hwi_error *error)
   hwi_json_begin_array(json, "fs");
   hwi_json_number(json, NULL, 1u + to->export->profile->stacks[stack].entry);
   for (uint32_t i = 0; i < to->sites.path_count; i++) {
-    uint32_t site = to->sites.of_frame[to->sites.path[i]];
-    for (uint32_t k = 0; k < to->sites.items[site].symbol_count; k++)
-      hwi_json_number(json, NULL, to->first_frame[site] + k);
+    const struct hwi_site *site = hwi_site_of(&to->sites, to->sites.path[i]);
+    for (uint32_t k = 0; k < site->symbol_count; k++)
+      hwi_json_number(json, NULL, HW_ENTRY_COUNT + site->first_function + k);
   }
   hwi_json_end_array(json);
   hwi_json_end_object(json);
@@ -173,9 +169,8 @@ static void take_moment(struct dhat *to)
 static int count_events(struct dhat *to, struct hwi_error *error)
 {
   struct hwi_block_sink sink = {take, to};
-  to->first_frame = calloc((size_t)to->sites.count + 1, sizeof *to->first_frame);
   to->points = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->points);
-  if (!to->first_frame || !to->points)
+  if (!to->points)
     return hwi_export_no_memory(error);
   if (to->export->profile->span.kind == HWI_SPAN_MOMENT) {
     take_moment(to);
@@ -195,7 +190,6 @@ static int write_dhat(struct hwi_export *export, struct hwi_error *error)
     status = count_events(&to, error);
   if (status == HW_OK)
     status = write_document(&to, error);
-  free(to.first_frame);
   free(to.points);
   hwi_sites_release(&to.sites);
   return status;

@@ -1,6 +1,6 @@
 /* export.h - a recording in the formats of other tools
  *
- * format     an entry of the table in formats.c: a name, the suffixes of its files, and the function that writes it.
+ * format     an entry of the table in export.c: a name, the suffixes of its files, and the function that writes it.
  *            Each format is one source file.
  * choice     the stacks to write: a format writes the stacks of `selection`, with their amounts.
  * span       the part of the run to write, from the profile. Some formats cannot hold moments, or intervals that begin

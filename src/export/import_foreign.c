@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "export/decompressed.h"
+#include "export/compression.h"
 #include "launch/deferred.h"
 #include "launch/output.h"
 #include "launch/pack/unfinished.h"

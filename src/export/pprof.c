@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/version.h"
-#include "export/compressed.h"
+#include "export/compression.h"
 #include "export/protobuf.h"
 #include "export/sites.h"
 #include "report/evidence.h"

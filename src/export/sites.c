@@ -18,6 +18,7 @@ static uint32_t find_site(struct hwi_sites *sites, uint32_t at)
   struct hwi_site *site = &sites->items[number];
   *site = (struct hwi_site){.address = frame->address, .module = frame->module, .cut = frame->cut};
   site->symbol_count = hwi_named_frames_find(sites->frames, at, &site->symbols);
+  site->first_function = number > 1 ? site[-1].first_function + site[-1].symbol_count : 1;
   sites->count = number;
   return number;
 }

@@ -16,6 +16,7 @@ struct hwi_site {
   bool cut;         /* represents frames that the recorder left out; it has one function and no symbol */
   const struct hwi_symbol *symbols; /* innermost first */
   uint32_t symbol_count;
+  uint32_t first_function; /* in a list of the functions of all sites, from 1: its innermost one; the others follow */
 };
 
 struct hwi_sites {

@@ -47,15 +47,14 @@ struct hwi_tables {
   struct hwi_export *export;
   bool wants_texts; /* for columns that SQL leaves out */
   struct hwi_sites sites;
-  uint32_t *first_frame;                  /* by site: the ID of its innermost function's frame; the others follow */
   struct hwi_report_durations *durations; /* computed on first use; see tables_durations.c */
 };
 
 struct hwi_table {
   const char *name;
-  const struct hwi_table_column *columns;                                         /* the last one has no name */
-  const char *ending;                                                             /* in SQL, after the columns */
-  const char *indexes;                                                            /* in SQL: statements; "" for none */
+  const struct hwi_table_column *columns; /* the last one has no name */
+  const char *ending;                     /* in SQL, after the columns; NULL: ")" */
+  const char *indexes;                    /* in SQL: statements; NULL: none */
   bool (*fill)(const struct hwi_tables *tables, const struct hwi_row_sink *sink); /* false: no memory */
 };
 

@@ -45,8 +45,6 @@ const struct hwi_table hwi_table_run = {
     .columns =
         (const struct hwi_table_column[]){
             {"command", "TEXT"}, {"pid", COUNT}, {"duration_ns", COUNT}, {"threads", COUNT}, TOTALS_COLUMNS, {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_run,
 };
 
@@ -88,8 +86,6 @@ const struct hwi_table hwi_table_images = {
                                                  {"duration_ns", COUNT},
                                                  TOTALS_COLUMNS,
                                                  {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_images,
 };
 
@@ -119,8 +115,6 @@ const struct hwi_table hwi_table_modules = {
                                                  {"end_address", COUNT},
                                                  {"bias", COUNT},
                                                  {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_modules,
 };
 
@@ -158,8 +152,6 @@ const struct hwi_table hwi_table_sizes = {
                                                  {"own_peak_blocks", PART},
                                                  {"live_blocks", COUNT},
                                                  {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_sizes,
 };
 
@@ -218,7 +210,6 @@ const struct hwi_table hwi_table_threads = {
                                                  {"own_peak_bytes", PART},
                                                  {"foreign_frees", PART},
                                                  {0}},
-    .ending = ")",
     .indexes = "CREATE INDEX threads_by_name ON threads(name)",
     .fill = fill_threads,
 };
@@ -253,8 +244,6 @@ const struct hwi_table hwi_table_timeline = {
                                                  {"free_calls", COUNT},
                                                  {"allocated_bytes", COUNT},
                                                  {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_timeline,
 };
 
@@ -286,8 +275,6 @@ const struct hwi_table hwi_table_marks = {
                                                  {"kind", "TEXT NOT NULL"},
                                                  {"text", "TEXT"},
                                                  {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_marks,
 };
 
@@ -328,7 +315,5 @@ const struct hwi_table hwi_table_rss = {
                                                  {"recorder_bytes", COUNT},
                                                  {"stack_bytes", COUNT},
                                                  {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_rss,
 };
