@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/growth.h"
+#include "compare/blame.h"
 #include "report/runtime_blocks.h"
 #include "report/text/line.h"
 #include "report/text/number.h"

@@ -1,8 +1,7 @@
 /* plot_diff.c - charts of two runs: the live bytes of both, and the changes */
 #include <inttypes.h>
 
-#include "compare/change.h"
-#include "compare/row_name.h"
+#include "compare/row_text.h"
 #include "plot/chart.h"
 #include "plot/gnuplot.h"
 #include "report/text/written.h"
