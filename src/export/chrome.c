@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/sites.h"
+#include "export/export.h"
 #include "report/evidence.h"
 #include "report/json/json.h"
 #include "trace/grow.h"
@@ -26,7 +26,6 @@ struct counted_size {
 struct chrome {
   struct hwi_json json;
   struct hwi_export *export;
-  struct hwi_sites sites;
   struct counted_size sizes[SIZES_MAX + 1]; /* ascending; then all others as one */
   uint32_t size_count, slice;
   bool begun; /* whether the span has begun */
@@ -240,13 +239,13 @@ static void put_stack_frames(struct chrome *to)
   char number[64];
   hwi_json_begin_object(json, "stackFrames");
   for (uint32_t at = 1; at < profile->frame_count; at++) {
-    const struct hwi_site *site = hwi_site_of(&to->sites, at);
-    uint32_t count = to->sites.of_frame[at] != 0 ? site->symbol_count : 0;
+    const struct hwi_site *site = hwi_site_of(&to->export->sites, at);
+    uint32_t count = to->export->sites.of_frame[at] != 0 ? site->symbol_count : 0;
     for (uint32_t k = 0; k < count; k++) {
       snprintf(number, sizeof number, "%" PRIu32 ".%" PRIu32, at, k);
       hwi_json_begin_object(json, number);
       hwi_json_text(json, "category", hwi_module_name(profile, site->module));
-      hwi_json_text(json, "name", hwi_site_function(&to->sites, site, k, &to->name));
+      hwi_json_text(json, "name", hwi_site_function(&to->export->sites, site, k, &to->name));
       snprintf(number, sizeof number, "%" PRIu32 ".%" PRIu32, k + 1 < count ? at : profile->frames[at].caller,
                k + 1 < count ? k + 1 : 0);
       if (k + 1 < count || profile->frames[at].caller != 0)
@@ -263,8 +262,9 @@ static void put_allocation(struct chrome *to, const struct hwi_block_event *even
   const struct hwi_profile *profile = to->export->profile;
   uint32_t frame = profile->stacks[event->stack].frame;
   char text[32];
-  const char *name =
-      frame != 0 ? hwi_site_function(&to->sites, hwi_site_of(&to->sites, frame), 0, &to->name) : "[unknown]";
+  const char *name = frame != 0
+                         ? hwi_site_function(&to->export->sites, hwi_site_of(&to->export->sites, frame), 0, &to->name)
+                         : "[unknown]";
   if (event->timed) {
     begin(to, "X", name, event->ns > event->took_ns ? event->ns - event->took_ns : 0);
     put_time(to, "dur", event->took_ns);
@@ -375,12 +375,9 @@ static int write_document(struct chrome *to, struct hwi_error *error)
 static int write_chrome(struct hwi_export *export, struct hwi_error *error)
 {
   struct chrome to = {.json = {.out = export->out, .first = true}, .export = export};
-  int status = hwi_sites_init(&to.sites, export, error);
-  if (status == HW_OK)
-    status = write_document(&to, error);
+  int status = write_document(&to, error);
   free(to.is_shown);
   hwi_line_release(&to.name);
-  hwi_sites_release(&to.sites);
   return status;
 }
 

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "export/sites.h"
+#include "export/export.h"
 #include "report/json/json.h"
 
 enum { NS_PER_US = 1000, SHORT_LIVED_US = 500 };
@@ -21,7 +21,6 @@ struct point {
 struct dhat {
   struct hwi_json json;
   struct hwi_export *export;
-  struct hwi_sites sites;
   struct point *points; /* by stack */
   bool begun;           /* whether the span has begun */
   bool failed;          /* no memory */
@@ -74,12 +73,12 @@ static void write_frames(struct dhat *to)
   hwi_json_text(json, NULL, "[root]");
   for (uint8_t entry = 0; entry < HW_ENTRY_COUNT; entry++)
     hwi_json_text(json, NULL, hwi_export_entry_name(entry));
-  for (uint32_t i = 1; i <= to->sites.count; i++) {
-    const struct hwi_site *site = &to->sites.items[i];
+  for (uint32_t i = 1; i <= to->export->sites.count; i++) {
+    const struct hwi_site *site = &to->export->sites.items[i];
     for (uint32_t k = 0; k < site->symbol_count; k++) {
       hwi_line_clear(&text);
       hwi_line_printf(&text, "0x%" PRIX64 ": ", site->cut ? 0 : site->address);
-      hwi_line_puts(&text, hwi_site_function(&to->sites, site, k, &name));
+      hwi_line_puts(&text, hwi_site_function(&to->export->sites, site, k, &name));
       if (hwi_site_file(site, k)[0] != '\0')
         hwi_line_printf(&text, " (%s:%u)", hwi_base_name(hwi_site_file(site, k)), hwi_site_line(site, k));
       else
@@ -100,7 +99,7 @@ static int write_point(struct dhat *to, uint32_t stack, struct hwi_error *error)
   const struct hwi_amount *amount = &to->export->selection.amounts[stack];
   const struct point *point = &to->points[stack];
   uint64_t end_us = hwi_export_end_ns(to->export) / NS_PER_US; /* unfreed blocks live until then */
-  int status = hwi_sites_load(&to->sites, stack, error);
+  int status = hwi_sites_load(&to->export->sites, stack, error);
   hwi_json_begin_object(json, NULL);
   hwi_json_number(json, "tb", amount->bytes);
   hwi_json_number(json, "tbk", amount->calls);
@@ -113,8 +112,8 @@ static int write_point(struct dhat *to, uint32_t stack, struct hwi_error *error)
   hwi_json_number(json, "ebk", amount->live_blocks);
   hwi_json_begin_array(json, "fs");
   hwi_json_number(json, NULL, 1u + to->export->profile->stacks[stack].entry);
-  for (uint32_t i = 0; i < to->sites.path_count; i++) {
-    const struct hwi_site *site = hwi_site_of(&to->sites, to->sites.path[i]);
+  for (uint32_t i = 0; i < to->export->sites.path_count; i++) {
+    const struct hwi_site *site = hwi_site_of(&to->export->sites, to->export->sites.path[i]);
     for (uint32_t k = 0; k < site->symbol_count; k++)
       hwi_json_number(json, NULL, HW_ENTRY_COUNT + site->first_function + k);
   }
@@ -185,13 +184,10 @@ static int count_events(struct dhat *to, struct hwi_error *error)
 static int write_dhat(struct hwi_export *export, struct hwi_error *error)
 {
   struct dhat to = {.json = {.out = export->out, .first = true}, .export = export};
-  int status = hwi_sites_init(&to.sites, export, error);
-  if (status == HW_OK)
-    status = count_events(&to, error);
+  int status = count_events(&to, error);
   if (status == HW_OK)
     status = write_document(&to, error);
   free(to.points);
-  hwi_sites_release(&to.sites);
   return status;
 }
 

@@ -121,8 +121,11 @@ int hwi_export_write(const struct hwi_export_format *format, struct hwi_export_r
   int status = hwi_named_frames_init(&export.frames, &request->report, error);
   if (status == HW_OK)
     status = choose(&export, error);
+  if (status == HW_OK && !format->without_names)
+    status = hwi_sites_init(&export.sites, &export.frames, &export.selection, error);
   if (status == HW_OK)
     status = format->write(&export, error);
+  hwi_sites_release(&export.sites);
   free(export.is_chosen);
   hwi_selection_release(&export.selection);
   hwi_named_frames_release(&export.frames);

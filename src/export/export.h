@@ -12,9 +12,8 @@
 
 #include <stdio.h>
 
-#include "report/names/named_frames.h"
+#include "export/sites.h"
 #include "report/report.h"
-#include "report/selection.h"
 
 /* The request. Its pointers are borrowed. */
 struct hwi_export_request {
@@ -35,6 +34,7 @@ struct hwi_export {
   struct hwi_selection selection; /* the choice */
   bool *is_chosen;                /* by stack */
   struct hwi_named_frames frames;
+  struct hwi_sites sites; /* of the choice; empty for a format without names */
   FILE *out;
 };
 
@@ -53,6 +53,7 @@ struct hwi_export_format {
   bool needs_file;             /* writes to request->path, not to `out` */
   bool one_process;            /* cannot hold the processes of a run together */
   bool compresses;             /* its output is already compressed */
+  bool without_names;          /* writes no functions, files or stacks */
   enum hwi_export_span spans;
   /* Returns 0 or a negative status. The caller checks the stream for write errors. */
   int (*write)(struct hwi_export *export, struct hwi_error *error);

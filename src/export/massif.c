@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "export/sites.h"
+#include "export/export.h"
 
 enum {
   SNAPSHOTS_MIN = 10,
@@ -29,7 +29,6 @@ struct row {
 struct massif {
   struct hwi_export *export;
   FILE *out;
-  struct hwi_sites sites;
   struct row *rows;          /* capacity for all chosen stacks */
   struct hwi_live_sum *live; /* by stack */
   struct hwi_live_sum all;
@@ -76,7 +75,7 @@ static uint32_t group_end(const struct row *rows, uint32_t first, uint32_t count
 static uint32_t group_rows(const struct massif *to, struct row *rows, uint32_t count)
 {
   for (uint32_t i = 0; i < count; i++)
-    rows[i].site = rows[i].at != 0 ? to->sites.of_frame[rows[i].at] : UINT32_MAX;
+    rows[i].site = rows[i].at != 0 ? to->export->sites.of_frame[rows[i].at] : UINT32_MAX;
   qsort(rows, count, sizeof *rows, compare_sites);
   while (count > 0 && rows[count - 1].at == 0)
     count--;
@@ -95,7 +94,7 @@ static uint32_t group_rows(const struct massif *to, struct row *rows, uint32_t c
 static void put_function(struct massif *to, const struct hwi_site *site, uint32_t symbol)
 {
   fprintf(to->out, " 0x%" PRIX64 ": ", site->address);
-  put_name(to, hwi_site_function(&to->sites, site, symbol, &to->name));
+  put_name(to, hwi_site_function(&to->export->sites, site, symbol, &to->name));
   if (hwi_site_file(site, symbol)[0] != '\0') {
     fputs(" (", to->out);
     put_name(to, hwi_base_name(hwi_site_file(site, symbol)));
@@ -166,7 +165,7 @@ static void put_node(struct massif *to, const struct node *node, uint64_t all_by
                          .depth = depth,
                          .frames = node->frames - 1,
                          .bytes = node->rows[first].group_bytes,
-                         .site = &to->sites.items[node->rows[first].site]};
+                         .site = &to->export->sites.items[node->rows[first].site]};
     for (uint32_t i = first; i < end; i++)
       node->rows[i].at = to->export->profile->frames[node->rows[i].at].caller;
     put_node(to, &child, all_bytes);
@@ -276,14 +275,11 @@ static int write_all(struct massif *to, struct hwi_error *error)
 static int write_massif(struct hwi_export *export, struct hwi_error *error)
 {
   struct massif to = {.export = export, .out = export->out};
-  int status = hwi_sites_init(&to.sites, export, error);
-  if (status == HW_OK)
-    status = write_all(&to, error);
+  int status = write_all(&to, error);
   free(to.rows);
   free(to.live);
   hwi_line_release(&to.name);
   hwi_line_release(&to.clean);
-  hwi_sites_release(&to.sites);
   return status;
 }
 

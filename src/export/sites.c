@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "export/export.h"
 #include "trace/grow.h"
 
 /* Returns the site's number, or 0 if there is no memory. */
@@ -23,15 +24,16 @@ static uint32_t find_site(struct hwi_sites *sites, uint32_t at)
   return number;
 }
 
-int hwi_sites_init(struct hwi_sites *sites, const struct hwi_export *export, struct hwi_error *error)
+int hwi_sites_init(struct hwi_sites *sites, const struct hwi_named_frames *frames,
+                   const struct hwi_selection *selection, struct hwi_error *error)
 {
-  const struct hwi_profile *profile = export->profile;
-  *sites = (struct hwi_sites){.frames = &export->frames};
+  const struct hwi_profile *profile = frames->profile;
+  *sites = (struct hwi_sites){.frames = frames};
   sites->of_frame = calloc((size_t)profile->frame_count + 1, sizeof *sites->of_frame);
   if (!sites->of_frame)
     return hwi_export_no_memory(error);
-  for (uint32_t i = 0; i < export->selection.stack_count; i++) {
-    uint32_t at = profile->stacks[export->selection.stacks[i]].frame;
+  for (uint32_t i = 0; i < selection->stack_count; i++) {
+    uint32_t at = profile->stacks[selection->stacks[i]].frame;
     for (; at != 0 && sites->of_frame[at] == 0; at = profile->frames[at].caller) {
       sites->of_frame[at] = find_site(sites, at);
       if (sites->of_frame[at] == 0)

@@ -6,8 +6,9 @@
 #ifndef HWI_EXPORT_SITES_H
 #define HWI_EXPORT_SITES_H
 
-#include "export/export.h"
 #include "export/keys.h"
+#include "report/names/named_frames.h"
+#include "report/selection.h"
 #include "report/text/line.h"
 
 struct hwi_site {
@@ -31,8 +32,9 @@ struct hwi_sites {
   struct hwi_keys keys;
 };
 
-/* Release `sites` even after a failure. */
-int hwi_sites_init(struct hwi_sites *sites, const struct hwi_export *export, struct hwi_error *error);
+/* Finds the sites of the stacks of `selection`. Release `sites` even after a failure. */
+int hwi_sites_init(struct hwi_sites *sites, const struct hwi_named_frames *frames,
+                   const struct hwi_selection *selection, struct hwi_error *error);
 void hwi_sites_release(struct hwi_sites *sites);
 
 /* Fills `path` with the frames of a stack. */

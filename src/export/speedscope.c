@@ -3,13 +3,12 @@
  * https://www.speedscope.app/file-format-schema.json
  */
 #include "base/version.h"
-#include "export/sites.h"
+#include "export/export.h"
 #include "report/json/json.h"
 
 struct speedscope {
   struct hwi_json json;
   struct hwi_export *export;
-  struct hwi_sites sites;
 };
 
 static const struct {
@@ -29,11 +28,11 @@ static void write_frames(struct speedscope *to)
   struct hwi_line name = {0};
   hwi_json_begin_object(json, "shared");
   hwi_json_begin_array(json, "frames");
-  for (uint32_t i = 1; i <= to->sites.count; i++) {
-    const struct hwi_site *site = &to->sites.items[i];
+  for (uint32_t i = 1; i <= to->export->sites.count; i++) {
+    const struct hwi_site *site = &to->export->sites.items[i];
     for (uint32_t k = 0; k < site->symbol_count; k++) {
       hwi_json_begin_object(json, NULL);
-      hwi_json_text(json, "name", hwi_site_function(&to->sites, site, k, &name));
+      hwi_json_text(json, "name", hwi_site_function(&to->export->sites, site, k, &name));
       if (hwi_site_file(site, k)[0] != '\0')
         hwi_json_text(json, "file", hwi_site_file(site, k));
       if (hwi_site_line(site, k) != 0)
@@ -55,10 +54,10 @@ static uint64_t cost_of(const struct speedscope *to, uint32_t row, enum hwi_cost
 /* Writes a stack, outermost frame first. */
 static int write_sample(struct speedscope *to, uint32_t stack, struct hwi_error *error)
 {
-  int status = hwi_sites_load(&to->sites, stack, error);
+  int status = hwi_sites_load(&to->export->sites, stack, error);
   hwi_json_begin_array(&to->json, NULL);
-  for (uint32_t i = to->sites.path_count; i > 0; i--) {
-    const struct hwi_site *site = hwi_site_of(&to->sites, to->sites.path[i - 1]);
+  for (uint32_t i = to->export->sites.path_count; i > 0; i--) {
+    const struct hwi_site *site = hwi_site_of(&to->export->sites, to->export->sites.path[i - 1]);
     for (uint32_t k = site->symbol_count; k-- > 0;)
       hwi_json_number(&to->json, NULL, site->first_function - 1 + k); /* frames count from 0 */
   }
@@ -113,11 +112,7 @@ static int write_document(struct speedscope *to, struct hwi_error *error)
 static int write_speedscope(struct hwi_export *export, struct hwi_error *error)
 {
   struct speedscope to = {.json = {.out = export->out, .first = true}, .export = export};
-  int status = hwi_sites_init(&to.sites, export, error);
-  if (status == HW_OK)
-    status = write_document(&to, error);
-  hwi_sites_release(&to.sites);
-  return status;
+  return write_document(&to, error);
 }
 
 const struct hwi_export_format hwi_export_speedscope = {

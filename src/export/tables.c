@@ -23,16 +23,12 @@ const struct hwi_table *hwi_table_named(const char *name)
 int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct hwi_error *error)
 {
   *tables = (struct hwi_tables){.export = export};
-  int status = hwi_sites_init(&tables->sites, export, error);
-  if (status < 0)
-    return status;
   tables->durations = calloc(1, sizeof *tables->durations);
   return tables->durations ? HW_OK : hwi_export_no_memory(error);
 }
 
 void hwi_tables_release(struct hwi_tables *tables)
 {
-  hwi_sites_release(&tables->sites);
   if (tables->durations)
     hwi_report_durations_release(tables->durations);
   free(tables->durations);

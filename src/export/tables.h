@@ -5,7 +5,7 @@
 #ifndef HWI_EXPORT_TABLES_H
 #define HWI_EXPORT_TABLES_H
 
-#include "export/sites.h"
+#include "export/export.h"
 #include "report/durations.h"
 
 enum { HWI_TABLE_COLUMNS_MAX = 24 };
@@ -45,8 +45,7 @@ struct hwi_row_sink {
 /* The data for the tables. */
 struct hwi_tables {
   struct hwi_export *export;
-  bool wants_texts; /* for columns that SQL leaves out */
-  struct hwi_sites sites;
+  bool wants_texts;                       /* for columns that SQL leaves out */
   struct hwi_report_durations *durations; /* computed on first use; see tables_durations.c */
 };
 

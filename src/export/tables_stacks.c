@@ -11,12 +11,12 @@ static bool fill_frames(const struct hwi_tables *tables, const struct hwi_row_si
 {
   struct hwi_line name = {0};
   bool wanted = true;
-  for (uint32_t i = 1; i <= tables->sites.count && wanted; i++) {
-    const struct hwi_site *site = &tables->sites.items[i];
+  for (uint32_t i = 1; i <= tables->export->sites.count && wanted; i++) {
+    const struct hwi_site *site = &tables->export->sites.items[i];
     for (uint32_t k = 0; k < site->symbol_count && wanted; k++) {
       struct hwi_value values[] = {
           hwi_value_number(site->first_function + k),
-          hwi_value_text(hwi_site_function(&tables->sites, site, k, &name)),
+          hwi_value_text(hwi_site_function(&tables->export->sites, site, k, &name)),
           hwi_value_text(hwi_site_file(site, k)),
           hwi_value_if(hwi_site_line(site, k) != 0, hwi_site_line(site, k)),
           hwi_value_if(site->module != 0, site->module),
@@ -54,10 +54,10 @@ static void add_stack_text(const struct hwi_tables *tables, struct hwi_line *tex
   const struct hwi_profile *profile = tables->export->profile;
   hwi_line_clear(text);
   for (uint32_t at = profile->stacks[stack].frame; at != 0; at = profile->frames[at].caller) {
-    const struct hwi_site *site = hwi_site_of(&tables->sites, at);
+    const struct hwi_site *site = hwi_site_of(&tables->export->sites, at);
     for (uint32_t k = 0; k < site->symbol_count; k++) {
       hwi_line_puts(text, text->bytes > 0 ? " < " : "");
-      hwi_line_puts(text, hwi_site_function(&tables->sites, site, k, name));
+      hwi_line_puts(text, hwi_site_function(&tables->export->sites, site, k, name));
     }
   }
 }
@@ -136,7 +136,7 @@ static bool fill_stack_frames(const struct hwi_tables *tables, const struct hwi_
   for (uint32_t i = 0; i < selection->stack_count; i++) {
     uint32_t stack = selection->stacks[i], position = 0;
     for (uint32_t at = profile->stacks[stack].frame; at != 0; at = profile->frames[at].caller) {
-      const struct hwi_site *site = hwi_site_of(&tables->sites, at);
+      const struct hwi_site *site = hwi_site_of(&tables->export->sites, at);
       for (uint32_t k = 0; k < site->symbol_count; k++) {
         struct hwi_value values[] = {
             hwi_value_number(stack),
