@@ -8,7 +8,7 @@
 #include "report/keyed.h"
 #include "trace/grow.h"
 
-enum { CRUMB_SHARE = 200 }; /* stacks below 1/200 of the whole are not blamed */
+enum { SMALLEST_SHARE = 200 }; /* stacks below 1/200 of the whole are not blamed */
 
 /* --- growth --- */
 
@@ -129,7 +129,7 @@ static uint64_t part_of(const void *context, uint32_t stack)
 static void add(struct hwi_blames *blames, const struct hwi_verdict *verdict, const struct hwi_duplicates_group *group)
 {
   struct hwi_blame blame = {.stack = group->stacks[0]};
-  if (blames->count > 0 && group->cost < blames->whole / CRUMB_SHARE)
+  if (blames->count > 0 && group->cost < blames->whole / SMALLEST_SHARE)
     return;
   for (uint32_t i = 0; i < group->count; i++) {
     blame.figure += verdict->measure->by_stack[group->stacks[i]];

@@ -202,9 +202,8 @@ bool hwi_identities_find(struct hwi_identities *identities, int number, const st
                          struct hwi_identity *identity)
 {
   struct hwi_identity_side *side = &identities->sides[number];
-  bool kept = frame->symbol && frame->symbol->function; /* a symbol without a name is shared by many
-                                                                 * addresses */
-  if (!kept)
+  bool is_cached = frame->symbol && frame->symbol->function; /* many addresses share a symbol without a name */
+  if (!is_cached)
     return name_frame(identities, number, frame, identity);
   if (!grow_slots(side))
     return false;

@@ -20,7 +20,7 @@ enum { SIZES_MAX = 20, NS_PER_US = 1000, NS_DIGITS = 3 };
 struct counted_size {
   uint64_t size, most_bytes;
   struct hwi_live_sum live;
-  uint64_t told_blocks; /* last written */
+  uint64_t written_blocks; /* last written */
 };
 
 struct chrome {
@@ -31,7 +31,7 @@ struct chrome {
   bool begun; /* whether the span has begun */
   struct hwi_live_sum live;
   uint64_t most_bytes, most_ns; /* the maximum since the last slice ended */
-  uint64_t told_bytes;
+  uint64_t written_bytes;
   bool *is_shown; /* by stack: whether its allocations are written */
   struct hwi_line name;
 };
@@ -187,16 +187,16 @@ static void put_size(struct chrome *to, struct counted_size *size, uint64_t ns)
   char name[64] = "size<other>(count)";
   if (size < &to->sizes[to->size_count])
     snprintf(name, sizeof name, "size<%" PRIu64 ">(count)", size->size);
-  if (size->live.blocks != size->told_blocks)
+  if (size->live.blocks != size->written_blocks)
     put_counter(to, name, "blocks", ns, size->live.blocks);
-  size->told_blocks = size->live.blocks;
+  size->written_blocks = size->live.blocks;
 }
 
 static void put_bytes(struct chrome *to, uint64_t ns, uint64_t bytes)
 {
-  if (bytes != to->told_bytes)
+  if (bytes != to->written_bytes)
     put_counter(to, "Memory:Total(bytes)", "bytes", ns, bytes);
-  to->told_bytes = bytes;
+  to->written_bytes = bytes;
 }
 
 /* Writes the live amounts at the span's begin. */

@@ -1,8 +1,8 @@
 /* page.c - writes the HTML page and its document
  *
- * The size of a document is known only after it is written. It is written into memory and, if it is too large, cut
- * lower and written again. The events need not be read again, since the rows of a lower cut are sums of rows of a
- * higher cut. If thousands of stacks were active all the time, their series over time take most space: then the slices
+ * The size of a document is known only after it is written. It is written into memory and, if it is too large, the
+ * tree is reduced and it is written again. The events need not be read again, since the rows of a smaller tree are sums
+ * of rows of a larger one. If thousands of stacks were active all the time, their series over time take most space: then the slices
  * of time become fewer before the nodes become too few. If many threads take most space, the figures by thread are left
  * out before the last nodes.
  */
@@ -74,13 +74,13 @@ static int begin(struct hwi_page *page, const struct hwi_report *report, struct 
   page->report = report;
   int status = hwi_named_frames_init(&page->names, report, error);
   if (status == HW_OK)
-    status = hwi_page_cut_init(&page->cut, &page->names, NODES_MAX, error);
+    status = hwi_page_tree_init(&page->tree, &page->names, NODES_MAX, error);
   if (status < 0)
     return status;
   if (!hwi_page_sizes_init(&page->sizes, report->profile) || !hwi_page_threads_init(&page->threads, report->profile) ||
       !hwi_page_handovers_init(&page->handovers, &page->threads))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to choose what the page shows");
-  page->slicer.cut = &page->cut;
+  page->slicer.tree = &page->tree;
   page->slicer.sizes = &page->sizes;
   page->slicer.threads = &page->threads;
   page->slicer.handovers = &page->handovers;
@@ -93,7 +93,7 @@ static void end(struct hwi_page *page)
   hwi_page_handovers_release(&page->handovers);
   hwi_page_threads_release(&page->threads);
   hwi_page_sizes_release(&page->sizes);
-  hwi_page_cut_release(&page->cut);
+  hwi_page_tree_release(&page->tree);
   hwi_named_frames_release(&page->names);
 }
 
@@ -115,18 +115,18 @@ static int write_document(struct hwi_page *page, struct hwi_written *text, struc
  * be left, other things are reduced first. *done: the document became smaller; otherwise it cannot. */
 static int make_smaller(struct hwi_page *page, double share, bool *done, struct hwi_error *error)
 {
-  const uint32_t count = page->cut.node_count, nodes = (uint32_t)(count * share);
+  const uint32_t count = page->tree.node_count, nodes = (uint32_t)(count * share);
   const bool is_fine = page->slicer.slices.count >= 2 * SLICES_ENOUGH,
              has_extras = page->extras_left_out < HWI_PAGE_EXTRAS;
   *done = true;
   if (nodes >= (is_fine ? NODES_ENOUGH : has_extras ? NODES_FEW : NODES_LEAST))
-    return hwi_page_slicer_lower(&page->slicer, nodes, error);
+    return hwi_page_slicer_reduce(&page->slicer, nodes, error);
   if (is_fine)
     hwi_page_slicer_coarsen(&page->slicer);
   else if (has_extras)
     page->extras_left_out++;
   else if (count > NODES_LEAST)
-    return hwi_page_slicer_lower(&page->slicer, NODES_LEAST, error);
+    return hwi_page_slicer_reduce(&page->slicer, NODES_LEAST, error);
   else
     *done = false;
   return HW_OK;

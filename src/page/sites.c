@@ -94,15 +94,15 @@ static uint32_t find_site(struct hwi_page_sites *sites, uint32_t at)
   return number <= sites->site_count || add_site(sites, at) ? number : 0;
 }
 
-int hwi_page_sites_init(struct hwi_page_sites *sites, const struct hwi_page_cut *cut,
+int hwi_page_sites_init(struct hwi_page_sites *sites, const struct hwi_page_tree *tree,
                         const struct hwi_named_frames *names, const struct hwi_page_matching *matching,
                         struct hwi_error *error)
 {
   *sites = (struct hwi_page_sites){.names = names, .matching = matching};
-  sites->site_of = calloc((size_t)cut->node_count + 1, sizeof *sites->site_of);
+  sites->site_of = calloc((size_t)tree->node_count + 1, sizeof *sites->site_of);
   bool done = sites->site_of;
-  for (uint32_t i = 0; i < cut->node_count && done; i++) {
-    uint32_t number = find_site(sites, cut->frames[i]);
+  for (uint32_t i = 0; i < tree->node_count && done; i++) {
+    uint32_t number = find_site(sites, tree->frames[i]);
     done = number != 0;
     sites->site_of[i] = number - 1;
   }
@@ -180,29 +180,29 @@ static void write_sites(struct hwi_json *json, const struct hwi_page_sites *site
   hwi_json_end_object(json);
 }
 
-static void write_nodes(struct hwi_json *json, const struct hwi_page_sites *sites, const struct hwi_page_cut *cut)
+static void write_nodes(struct hwi_json *json, const struct hwi_page_sites *sites, const struct hwi_page_tree *tree)
 {
   struct hwi_packed parents = {0}, site_of = {0};
-  for (uint32_t i = 0; i < cut->node_count; i++) {
-    uint32_t caller = cut->profile->frames[cut->frames[i]].caller;
-    hwi_packed_add(&parents, caller != 0 ? i + 1 - cut->node_of[caller] : 0);
+  for (uint32_t i = 0; i < tree->node_count; i++) {
+    uint32_t caller = tree->profile->frames[tree->frames[i]].caller;
+    hwi_packed_add(&parents, caller != 0 ? i + 1 - tree->node_of[caller] : 0);
     hwi_packed_add(&site_of, sites->site_of[i]);
   }
   hwi_json_begin_object(json, "nodes");
-  hwi_json_number(json, "count", cut->node_count);
-  hwi_json_number(json, "recorded", cut->profile->frame_count > 0 ? cut->profile->frame_count - 1 : 0);
+  hwi_json_number(json, "count", tree->node_count);
+  hwi_json_number(json, "recorded", tree->profile->frame_count > 0 ? tree->profile->frame_count - 1 : 0);
   hwi_json_packed(json, "parent", &parents);
   hwi_json_packed(json, "site", &site_of);
   hwi_json_end_object(json);
 }
 
-void hwi_json_page_sites(struct hwi_json *json, struct hwi_page_sites *sites, const struct hwi_page_cut *cut)
+void hwi_json_page_sites(struct hwi_json *json, struct hwi_page_sites *sites, const struct hwi_page_tree *tree)
 {
   write_modules(json, sites);
   json->failed |= sites->failed;
   write_frames(json, sites);
   write_sites(json, sites);
-  write_nodes(json, sites, cut);
+  write_nodes(json, sites, tree);
 }
 
 /* --- the strings --- */

@@ -4,8 +4,8 @@
 
 #include "compare/identity.h"
 #include "export/keys.h"
-#include "page/cut.h"
 #include "page/packed.h"
+#include "page/tree.h"
 
 /* Kinds of sites. */
 enum { HWI_SITE_CODE = 0, HWI_SITE_LEFT_OUT = 1 };
@@ -47,14 +47,14 @@ struct hwi_page_sites {
   bool failed;       /* there was no memory for a string or an identity */
 };
 
-/* Finds the sites of the cut's nodes and their names. Release `sites` even after a failure. */
-int hwi_page_sites_init(struct hwi_page_sites *sites, const struct hwi_page_cut *cut,
+/* Finds the sites of the tree's nodes and their names. Release `sites` even after a failure. */
+int hwi_page_sites_init(struct hwi_page_sites *sites, const struct hwi_page_tree *tree,
                         const struct hwi_named_frames *names, const struct hwi_page_matching *matching,
                         struct hwi_error *error);
 void hwi_page_sites_release(struct hwi_page_sites *sites);
 
 /* Writes "modules", "frames", "sites" and "nodes" into the current object. */
-void hwi_json_page_sites(struct hwi_json *json, struct hwi_page_sites *sites, const struct hwi_page_cut *cut);
+void hwi_json_page_sites(struct hwi_json *json, struct hwi_page_sites *sites, const struct hwi_page_tree *tree);
 
 /* Writes "strings"; call it after all members that refer to strings. They take at most STRINGS_BYTES_MAX; if needed,
  * the longest ones are shortened in the middle. */

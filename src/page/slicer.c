@@ -18,34 +18,34 @@ static int no_memory(struct hwi_error *error)
 static uint32_t row_of_stack(const void *context, const struct hwi_profile_cell *cell)
 {
   const struct hwi_page_slicer *slicer = context;
-  return slicer->cut->row_of[cell->stack];
+  return slicer->tree->row_of[cell->stack];
 }
 
 static uint32_t row_of_size(const void *context, const struct hwi_profile_cell *cell)
 {
   const struct hwi_page_slicer *slicer = context;
-  return hwi_page_sizes_row(slicer->sizes, slicer->cut->profile->sizes[cell->size].size);
+  return hwi_page_sizes_row(slicer->sizes, slicer->tree->profile->sizes[cell->size].size);
 }
 
 static bool has_threads(const struct hwi_page_slicer *slicer)
 {
-  return slicer->cut->profile->thread_count > 1;
+  return slicer->tree->profile->thread_count > 1;
 }
 
 static bool pair_stacks(const struct hwi_page_slicer *slicer, struct hwi_page_pairs *pairs)
 {
-  const struct hwi_page_places places = {row_of_stack, slicer, slicer->threads->row_of, slicer->cut->is_runtime};
-  return hwi_page_pairs_init(pairs, slicer->cut->profile, &places, slicer->cut->row_count);
+  const struct hwi_page_places places = {row_of_stack, slicer, slicer->threads->row_of, slicer->tree->is_runtime};
+  return hwi_page_pairs_init(pairs, slicer->tree->profile, &places, slicer->tree->row_count);
 }
 
 static bool pair_sizes(const struct hwi_page_slicer *slicer, struct hwi_page_pairs *pairs)
 {
-  const struct hwi_page_places places = {row_of_size, slicer, slicer->threads->row_of, slicer->cut->is_runtime};
-  return hwi_page_pairs_init(pairs, slicer->cut->profile, &places, slicer->sizes->series_count);
+  const struct hwi_page_places places = {row_of_size, slicer, slicer->threads->row_of, slicer->tree->is_runtime};
+  return hwi_page_pairs_init(pairs, slicer->tree->profile, &places, slicer->sizes->series_count);
 }
 
 /* Rows were merged, so merge their pairs with threads, too. The new pairs get the sums of the old ones. */
-static bool lower_threads(struct hwi_page_slicer *slicer, const uint32_t *to_row)
+static bool reduce_threads(struct hwi_page_slicer *slicer, const uint32_t *to_row)
 {
   struct hwi_page_pairs *old = &slicer->stack_threads, made = {0};
   uint32_t *to_pair = calloc((size_t)old->count + 1, sizeof *to_pair);
@@ -63,20 +63,20 @@ static bool lower_threads(struct hwi_page_slicer *slicer, const uint32_t *to_row
 
 /* --- less to show --- */
 
-int hwi_page_slicer_lower(struct hwi_page_slicer *slicer, uint32_t nodes_max, struct hwi_error *error)
+int hwi_page_slicer_reduce(struct hwi_page_slicer *slicer, uint32_t nodes_max, struct hwi_error *error)
 {
-  struct hwi_page_cut *cut = slicer->cut;
-  size_t stacks = cut->profile->stack_count;
+  struct hwi_page_tree *tree = slicer->tree;
+  size_t stacks = tree->profile->stack_count;
   uint32_t *row_of = malloc((stacks + 1) * sizeof *row_of);
-  uint32_t *to_row = calloc((size_t)cut->row_count + 1, sizeof *to_row);
+  uint32_t *to_row = calloc((size_t)tree->row_count + 1, sizeof *to_row);
   int status = HW_ERR_MEMORY;
   if (row_of && to_row) {
-    memcpy(row_of, cut->row_of, stacks * sizeof *row_of);
-    status = hwi_page_cut_lower(cut, nodes_max, error);
+    memcpy(row_of, tree->row_of, stacks * sizeof *row_of);
+    status = hwi_page_tree_reduce(tree, nodes_max, error);
     for (size_t s = 1; s < stacks && status == HW_OK; s++)
-      to_row[row_of[s]] = cut->row_of[s];
+      to_row[row_of[s]] = tree->row_of[s];
   }
-  if (status == HW_OK && has_threads(slicer) && !lower_threads(slicer, to_row))
+  if (status == HW_OK && has_threads(slicer) && !reduce_threads(slicer, to_row))
     status = HW_ERR_MEMORY;
   if (status == HW_OK)
     hwi_page_series_merge(&slicer->series[HWI_PAGE_OF_STACKS], to_row, NULL);
@@ -100,7 +100,7 @@ static bool has_too_many_entries(const struct hwi_page_slicer *slicer)
 {
   const struct hwi_page_series *series = slicer->series;
   return series[HWI_PAGE_OF_STACKS].count + series[HWI_PAGE_OF_STACK_THREADS].count > ENTRIES_MAX &&
-         slicer->cut->node_count > 1;
+         slicer->tree->node_count > 1;
 }
 
 static void end_slice(struct hwi_page_slicer *slicer)
@@ -113,7 +113,7 @@ static void end_slice(struct hwi_page_slicer *slicer)
     slicer->failed |= !hwi_page_series_end_slice(&slicer->series[table], slicer->slice);
   slicer->failed |= !hwi_page_durations_end_slice(&slicer->durations_along, slicer->slice);
   while (!slicer->failed && has_too_many_entries(slicer))
-    slicer->failed = hwi_page_slicer_lower(slicer, slicer->cut->node_count / 2, NULL) < 0;
+    slicer->failed = hwi_page_slicer_reduce(slicer, slicer->tree->node_count / 2, NULL) < 0;
 }
 
 static void begin_slice(struct hwi_page_slicer *slicer)
@@ -148,7 +148,7 @@ struct rows {
 
 static struct rows find_rows(const struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
 {
-  uint32_t stack = slicer->cut->row_of[event->stack], size = hwi_page_sizes_row(slicer->sizes, event->size),
+  uint32_t stack = slicer->tree->row_of[event->stack], size = hwi_page_sizes_row(slicer->sizes, event->size),
            thread = slicer->threads->row_of[event->owner];
   struct rows rows = {.numbers = {stack, size, thread}, .count = HWI_PAGE_OF_STACK_THREADS};
   if (!has_threads(slicer))
@@ -206,14 +206,14 @@ static void take_death(struct hwi_page_slicer *slicer, const struct hwi_block_ev
 static bool has_pairs(const struct hwi_page_slicer *slicer, const struct hwi_block_event *event, uint32_t size_row)
 {
   uint32_t thread = slicer->threads->row_of[event->owner];
-  return hwi_page_pairs_have(&slicer->stack_threads, slicer->cut->row_of[event->stack], thread) &&
+  return hwi_page_pairs_have(&slicer->stack_threads, slicer->tree->row_of[event->stack], thread) &&
          hwi_page_pairs_have(&slicer->size_threads, size_row, thread);
 }
 
 /* Returns whether the first pass also had the items that the event refers to. */
 static bool is_known(const struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
 {
-  const struct hwi_profile *profile = slicer->cut->profile;
+  const struct hwi_profile *profile = slicer->tree->profile;
   if (event->kind == HWI_BLOCK_FAILED || event->kind == HWI_BLOCK_FREE_UNKNOWN)
     return true;
   if (event->stack >= profile->stack_count || event->owner >= profile->thread_count ||
@@ -226,7 +226,7 @@ static bool is_known(const struct hwi_page_slicer *slicer, const struct hwi_bloc
 /* Calls that the first pass did not see have no row. */
 static void time_call(struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
 {
-  const struct hwi_profile *profile = slicer->cut->profile;
+  const struct hwi_profile *profile = slicer->tree->profile;
   if (!slicer->is_timed || event->stack >= profile->stack_count || event->thread >= profile->thread_count)
     return;
   slicer->failed |= !hwi_durations_add(&slicer->durations.durations, event) ||
@@ -267,7 +267,7 @@ static bool begin_series(struct hwi_page_slicer *slicer)
 {
   bool done = !has_threads(slicer) ||
               (pair_stacks(slicer, &slicer->stack_threads) && pair_sizes(slicer, &slicer->size_threads));
-  const uint32_t row_counts[HWI_PAGE_TABLES] = {slicer->cut->row_count,     slicer->sizes->series_count,
+  const uint32_t row_counts[HWI_PAGE_TABLES] = {slicer->tree->row_count,    slicer->sizes->series_count,
                                                 slicer->threads->row_count, slicer->stack_threads.count,
                                                 slicer->size_threads.count, slicer->handovers->count};
   for (int table = 0; table < HWI_PAGE_TABLES && done; table++)
@@ -278,7 +278,7 @@ static bool begin_series(struct hwi_page_slicer *slicer)
 /* Returns false if there is no memory. */
 static bool begin_durations(struct hwi_page_slicer *slicer)
 {
-  const struct hwi_profile *profile = slicer->cut->profile;
+  const struct hwi_profile *profile = slicer->tree->profile;
   slicer->is_timed = hwi_profile_is_timed(profile);
   hwi_report_durations_begin(&slicer->durations, profile, HWI_SLOW_CALLS_JSON);
   if (!slicer->is_timed || !has_threads(slicer))
@@ -297,8 +297,8 @@ static bool end_durations(struct hwi_page_slicer *slicer)
 
 int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replayer *replayer, struct hwi_error *error)
 {
-  const struct hwi_totals *totals = &slicer->cut->profile->totals;
-  hwi_page_slices_init(&slicer->slices, slicer->cut->profile);
+  const struct hwi_totals *totals = &slicer->tree->profile->totals;
+  hwi_page_slices_init(&slicer->slices, slicer->tree->profile);
   if (!begin_series(slicer) || !begin_durations(slicer))
     return no_memory(error);
   slicer->calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls;

@@ -5,12 +5,12 @@
 #ifndef HWI_PAGE_SLICER_H
 #define HWI_PAGE_SLICER_H
 
-#include "page/cut.h"
 #include "page/durations.h"
 #include "page/handovers.h"
 #include "page/sizes.h"
 #include "page/slices.h"
 #include "page/threads.h"
+#include "page/tree.h"
 #include "report/replayer.h"
 
 /* The tables whose rows are followed. */
@@ -25,7 +25,7 @@ enum hwi_page_table {
 };
 
 struct hwi_page_slicer {
-  struct hwi_page_cut *cut; /* lowered if following it needs too much memory */
+  struct hwi_page_tree *tree; /* reduced if following it needs too much memory */
   const struct hwi_page_sizes *sizes;
   const struct hwi_page_threads *threads;
   const struct hwi_page_handovers *handovers;
@@ -45,8 +45,8 @@ struct hwi_page_slicer {
 
 /* Release `slicer` even after a failure. */
 int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replayer *replayer, struct hwi_error *error);
-/* Lowers the cut, as hwi_page_cut_lower does, and merges the followed rows. Call it between two slices. */
-int hwi_page_slicer_lower(struct hwi_page_slicer *slicer, uint32_t nodes_max, struct hwi_error *error);
+/* Lowers the tree, as hwi_page_tree_reduce does, and merges the followed rows. Call it between two slices. */
+int hwi_page_slicer_reduce(struct hwi_page_slicer *slicer, uint32_t nodes_max, struct hwi_error *error);
 /* Halves the number of slices, see hwi_page_slices_join. Call it at the end of the pass. */
 void hwi_page_slicer_coarsen(struct hwi_page_slicer *slicer);
 

@@ -161,9 +161,9 @@ static void write_marks(const struct axes *axes, const struct hwi_trace_info *in
 
 static void write_peak(const struct axes *axes, const struct hwi_totals *totals)
 {
-  const double behind = 0.7; /* part of the width; after it, the text is to the left of the point */
+  const double right_part = 0.7; /* of the width; after it, the text is to the left of the point */
   double from = (double)axes->range.from_ns, span = (double)axes->range.to_ns - from;
-  bool right = span > 0 && ((double)totals->peak_time_ns - from) / span > behind;
+  bool right = span > 0 && ((double)totals->peak_time_ns - from) / span > right_part;
   char words[sizeof "peak  at " + 2 * sizeof(struct hwi_number)];
   snprintf(words, sizeof words, "peak %s at %s", hwi_bytes_text(totals->peak_bytes).text,
            hwi_time_text(totals->peak_time_ns).text);

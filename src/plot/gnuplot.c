@@ -70,7 +70,7 @@ void hwi_gnuplot_begin(const struct hwi_canvas *canvas, FILE *script)
 /* --- running gnuplot --- */
 
 struct child {
-  FILE *script, *said;
+  FILE *script, *messages;
   FILE *picture; /* our end of the pipe */
   pid_t pid;
 };
@@ -89,7 +89,7 @@ static int spawn(struct child *child, int out)
   int status = posix_spawn_file_actions_init(&actions);
   if (status != 0)
     return status;
-  posix_spawn_file_actions_adddup2(&actions, fileno(child->said), STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(child->messages), STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, fileno(child->script), STDIN_FILENO);
   status = posix_spawnp(&child->pid, name, &actions, NULL, arguments, environ);
@@ -99,16 +99,16 @@ static int spawn(struct child *child, int out)
 
 /* Reads the first line that is not blank and not only the position of an error in the script, which gnuplot marks with
  * ^. */
-static void read_complaint(FILE *said, char *line, int bytes)
+static void read_complaint(FILE *messages, char *line, int bytes)
 {
-  rewind(said);
-  while (fgets(line, bytes, said)) {
+  rewind(messages);
+  while (fgets(line, bytes, messages)) {
     line[strcspn(line, "\n")] = '\0';
     if (strspn(line, " \t^") < strlen(line) && strstr(line, "line "))
       return;
   }
-  rewind(said);
-  if (!fgets(line, bytes, said))
+  rewind(messages);
+  if (!fgets(line, bytes, messages))
     *line = '\0';
   line[strcspn(line, "\n")] = '\0';
 }
@@ -123,7 +123,7 @@ static int wait_for(struct child *child, struct hwi_error *error)
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return HW_OK;
   char complaint[384];
-  read_complaint(child->said, complaint, sizeof complaint);
+  read_complaint(child->messages, complaint, sizeof complaint);
   if (WIFSIGNALED(status))
     return hwi_error_set(error, HW_ERR_IO, "gnuplot was killed by signal %d: %s", WTERMSIG(status), complaint);
   return hwi_error_set(error, HW_ERR_IO, "gnuplot failed: %s", complaint);
@@ -173,17 +173,17 @@ static int draw(struct child *child, FILE *out, struct hwi_error *error)
 
 static int draw_picture(const char *script, size_t bytes, FILE *out, struct hwi_error *error)
 {
-  struct child child = {.script = tmpfile(), .said = tmpfile()};
+  struct child child = {.script = tmpfile(), .messages = tmpfile()};
   int status;
-  if (!child.script || !child.said || fwrite(script, 1, bytes, child.script) != bytes || fflush(child.script) != 0 ||
-      fseek(child.script, 0, SEEK_SET) != 0)
+  if (!child.script || !child.messages || fwrite(script, 1, bytes, child.script) != bytes ||
+      fflush(child.script) != 0 || fseek(child.script, 0, SEEK_SET) != 0)
     status = cannot(error, "pass the charts to gnuplot");
   else
     status = draw(&child, out, error);
   if (child.script)
     fclose(child.script);
-  if (child.said)
-    fclose(child.said);
+  if (child.messages)
+    fclose(child.messages);
   return status;
 }
 

@@ -8,7 +8,7 @@
 
 /* --- the parts --- */
 
-enum { CRUMB = 200 }; /* a part of less than half a percent would be in the legend, but not visible */
+enum { SMALLEST_SHARE = 200 }; /* a part below 1/200 of the whole would be in the legend, but not visible */
 
 /* The weights by which the items of a division are chosen: each item's own maximum, so that an item that was large at
  * any time is included. If only parts of the items are shown, their maximum is unknown, and their bytes at the peak are
@@ -68,7 +68,7 @@ static bool choose(struct hwi_parts *parts, const struct weights *weights)
     return false;
   for (parts->count = 0; parts->count < HWI_PARTS_MAX && parts->count < weights->count; parts->count++) {
     const struct hwi_keyed *next = &weights->items[parts->count];
-    if (next->key == 0 || next->key < weights->all / CRUMB)
+    if (next->key == 0 || next->key < weights->all / SMALLEST_SHARE)
       break;
     parts->part_of[next->item] = (uint8_t)parts->count;
     parts->items[parts->count] = next->item;
@@ -125,7 +125,7 @@ static bool begin_parts(struct hwi_series *series, enum hwi_division division, c
 
 /* --- along time --- */
 
-static void look(struct hwi_series *series, uint64_t ns)
+static void add_moment(struct hwi_series *series, uint64_t ns)
 {
   struct hwi_series_moment *moment = &series->moments[series->moment_count++];
   *moment = (struct hwi_series_moment){.ns = ns, .kept = series->kept};
@@ -145,7 +145,7 @@ static uint64_t due_ns(const struct hwi_series *series)
 static void pass_time(struct hwi_series *series, uint64_t ns)
 {
   for (; series->due <= HWI_MOMENTS && due_ns(series) < ns; series->due++)
-    look(series, due_ns(series));
+    add_moment(series, due_ns(series));
 }
 
 /* A slice ends where the next one begins; the last one includes events at the very end. */
@@ -182,13 +182,13 @@ static void count(struct hwi_series *series, const struct hwi_block_event *event
 }
 
 /* Adds a moment at the peak, which equal steps would miss. */
-static void look_at_peak(struct hwi_series *series, uint64_t ns)
+static void add_peak(struct hwi_series *series, uint64_t ns)
 {
   const struct hwi_totals *totals = &series->profile->totals;
   if (series->peak_seen || ns != totals->peak_time_ns || series->all.bytes != totals->peak_bytes)
     return;
   series->peak_seen = true;
-  look(series, ns);
+  add_moment(series, ns);
 }
 
 /* Returns whether the first pass saw the event: the recording may have grown since. */
@@ -208,7 +208,7 @@ static bool take(void *context, const struct hwi_block_event *event)
   enter_slice(series, event->ns);
   count(series, event);
   if (event->kind == HWI_BLOCK_ALLOC) {
-    look_at_peak(series, event->ns);
+    add_peak(series, event->ns);
     note_usable(series);
   }
   return true;

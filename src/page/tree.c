@@ -1,5 +1,5 @@
-/* cut.c - which part of the call tree a document contains, and how the rest is summed up */
-#include "page/cut.h"
+/* tree.c - the part of the call tree that a document contains, and the sums of the rest */
+#include "page/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,42 +52,42 @@ static uint32_t find_least(const uint32_t *shares, uint32_t count, uint32_t most
 }
 
 /* Among frames with the same share, the first ones are taken: callers before callees. */
-static bool rank(struct hwi_page_cut *cut, const uint32_t *shares, uint32_t most)
+static bool rank(struct hwi_page_tree *tree, const uint32_t *shares, uint32_t most)
 {
-  const uint32_t count = cut->profile->frame_count;
+  const uint32_t count = tree->profile->frame_count;
   uint32_t least = find_least(shares, count, most), taken = 0;
   uint32_t ties = most - count_above(shares, count, least);
   struct hwi_keyed *ranked = calloc((size_t)most + 1, sizeof *ranked);
-  cut->order = calloc((size_t)most + 1, sizeof *cut->order);
-  for (uint32_t f = 1; f < count && ranked && cut->order; f++) {
+  tree->order = calloc((size_t)most + 1, sizeof *tree->order);
+  for (uint32_t f = 1; f < count && ranked && tree->order; f++) {
     bool is_tie = shares[f] == least && least > 0 && ties > 0;
     if (shares[f] <= least && !is_tie)
       continue;
     ties -= is_tie;
     ranked[taken++] = (struct hwi_keyed){shares[f], f};
   }
-  bool done = ranked && cut->order && hwi_keyed_sort(ranked, taken);
+  bool done = ranked && tree->order && hwi_keyed_sort(ranked, taken);
   for (uint32_t i = 0; i < taken && done; i++)
-    cut->order[i] = ranked[i].item;
-  cut->order_count = taken;
+    tree->order[i] = ranked[i].item;
+  tree->order_count = taken;
   free(ranked);
   return done;
 }
 
-static bool choose(struct hwi_page_cut *cut, uint32_t nodes_max)
+static bool choose(struct hwi_page_tree *tree, uint32_t nodes_max)
 {
   static const size_t figures[] = {
       offsetof(struct hwi_stack, peak_bytes),      offsetof(struct hwi_stack, live_bytes),
       offsetof(struct hwi_stack, calls),           offsetof(struct hwi_stack, bytes),
       offsetof(struct hwi_stack, temporary_calls), offsetof(struct hwi_stack, failed_calls),
       offsetof(struct hwi_stack, own_peak_bytes)};
-  const struct hwi_profile *profile = cut->profile;
+  const struct hwi_profile *profile = tree->profile;
   uint32_t *shares = calloc((size_t)profile->frame_count + 1, sizeof *shares);
   uint64_t *sums = calloc((size_t)profile->frame_count + 1, sizeof *sums);
   bool done = shares && sums;
   for (size_t i = 0; i < sizeof figures / sizeof *figures && done; i++)
     raise_shares(shares, sums, profile, figures[i]);
-  done = done && rank(cut, shares, nodes_max);
+  done = done && rank(tree, shares, nodes_max);
   free(shares);
   free(sums);
   return done;
@@ -95,19 +95,19 @@ static bool choose(struct hwi_page_cut *cut, uint32_t nodes_max)
 
 /* --- rows --- */
 
-static void number_nodes(struct hwi_page_cut *cut, uint32_t nodes_max)
+static void number_nodes(struct hwi_page_tree *tree, uint32_t nodes_max)
 {
-  const struct hwi_profile *profile = cut->profile;
-  uint32_t taken = nodes_max < cut->order_count ? nodes_max : cut->order_count;
-  memset(cut->node_of, 0, (size_t)profile->frame_count * sizeof *cut->node_of);
+  const struct hwi_profile *profile = tree->profile;
+  uint32_t taken = nodes_max < tree->order_count ? nodes_max : tree->order_count;
+  memset(tree->node_of, 0, (size_t)profile->frame_count * sizeof *tree->node_of);
   for (uint32_t i = 0; i < taken; i++)
-    cut->node_of[cut->order[i]] = 1;
-  cut->node_count = 0;
+    tree->node_of[tree->order[i]] = 1;
+  tree->node_count = 0;
   for (uint32_t f = 1; f < profile->frame_count; f++) {
-    if (cut->node_of[f] == 0)
+    if (tree->node_of[f] == 0)
       continue;
-    cut->frames[cut->node_count++] = f;
-    cut->node_of[f] = cut->node_count;
+    tree->frames[tree->node_count++] = f;
+    tree->node_of[f] = tree->node_count;
   }
 }
 
@@ -143,99 +143,99 @@ static void add_stack(struct hwi_page_row *row, const struct hwi_stack *stack, b
 }
 
 /* Returns the node of the innermost kept frame plus 1, or 0 if no frame is kept. */
-static uint32_t innermost(const struct hwi_page_cut *cut, uint32_t frame)
+static uint32_t innermost(const struct hwi_page_tree *tree, uint32_t frame)
 {
-  while (frame != 0 && cut->node_of[frame] == 0)
-    frame = cut->profile->frames[frame].caller;
-  return frame != 0 ? cut->node_of[frame] : 0;
+  while (frame != 0 && tree->node_of[frame] == 0)
+    frame = tree->profile->frames[frame].caller;
+  return frame != 0 ? tree->node_of[frame] : 0;
 }
 
-/* Each node has two places for rows: one for its own stack, one for stacks that continue below the cut. Only used
+/* Each node has two places for rows: one for its own stack, one for stacks that continue with cut frames. Only used
  * places get a row number. */
-static void number_rows(struct hwi_page_cut *cut, uint32_t *places)
+static void number_rows(struct hwi_page_tree *tree, uint32_t *places)
 {
-  const struct hwi_profile *profile = cut->profile;
+  const struct hwi_profile *profile = tree->profile;
   for (uint32_t s = 1; s < profile->stack_count; s++) {
-    uint32_t frame = profile->stacks[s].frame, node = innermost(cut, frame);
-    bool is_kept = frame == 0 || cut->node_of[frame] != 0;
-    cut->row_of[s] = 2 * node + !is_kept;
-    places[cut->row_of[s]] = 1;
+    uint32_t frame = profile->stacks[s].frame, node = innermost(tree, frame);
+    bool is_kept = frame == 0 || tree->node_of[frame] != 0;
+    tree->row_of[s] = 2 * node + !is_kept;
+    places[tree->row_of[s]] = 1;
   }
-  cut->row_count = 0;
-  for (uint32_t i = 0; i < 2 * (cut->node_count + 1); i++)
+  tree->row_count = 0;
+  for (uint32_t i = 0; i < 2 * (tree->node_count + 1); i++)
     if (places[i] != 0)
-      places[i] = cut->row_count++;
+      places[i] = tree->row_count++;
 }
 
-static void fill_rows(struct hwi_page_cut *cut, const uint32_t *places)
+static void fill_rows(struct hwi_page_tree *tree, const uint32_t *places)
 {
-  const struct hwi_profile *profile = cut->profile;
-  cut->kept_count = 0;
+  const struct hwi_profile *profile = tree->profile;
+  tree->kept_count = 0;
   for (uint32_t s = 1; s < profile->stack_count; s++) {
-    uint32_t place = cut->row_of[s];
-    struct hwi_page_row *row = &cut->rows[cut->row_of[s] = places[place]];
+    uint32_t place = tree->row_of[s];
+    struct hwi_page_row *row = &tree->rows[tree->row_of[s] = places[place]];
     bool is_kept = place % 2 == 0;
     row->node = place / 2;
     row->stacks += !is_kept;
     row->entry = is_kept ? profile->stacks[s].entry : 0;
-    cut->kept_count += is_kept;
-    add_stack(row, &profile->stacks[s], cut->is_runtime[s]);
+    tree->kept_count += is_kept;
+    add_stack(row, &profile->stacks[s], tree->is_runtime[s]);
   }
 }
 
-static bool make_rows(struct hwi_page_cut *cut)
+static bool make_rows(struct hwi_page_tree *tree)
 {
-  uint32_t *places = calloc(2 * ((size_t)cut->node_count + 1), sizeof *places);
+  uint32_t *places = calloc(2 * ((size_t)tree->node_count + 1), sizeof *places);
   if (!places)
     return false;
-  number_rows(cut, places);
-  free(cut->rows);
-  cut->rows = calloc((size_t)cut->row_count + 1, sizeof *cut->rows);
-  if (cut->rows)
-    fill_rows(cut, places);
+  number_rows(tree, places);
+  free(tree->rows);
+  tree->rows = calloc((size_t)tree->row_count + 1, sizeof *tree->rows);
+  if (tree->rows)
+    fill_rows(tree, places);
   free(places);
-  return cut->rows;
+  return tree->rows;
 }
 
-static bool find_runtime(struct hwi_page_cut *cut, struct hwi_named_frames *frames)
+static bool find_runtime(struct hwi_page_tree *tree, struct hwi_named_frames *frames)
 {
-  for (uint32_t s = 1; s < cut->profile->stack_count; s++) {
-    if (cut->profile->stacks[s].live_blocks == 0)
+  for (uint32_t s = 1; s < tree->profile->stack_count; s++) {
+    if (tree->profile->stacks[s].live_blocks == 0)
       continue;
     if (hwi_named_frames_load(frames, s, NULL) < 0)
       return false;
-    cut->is_runtime[s] = hwi_named_frames_are_runtime(frames);
+    tree->is_runtime[s] = hwi_named_frames_are_runtime(frames);
   }
   return true;
 }
 
-int hwi_page_cut_init(struct hwi_page_cut *cut, struct hwi_named_frames *frames, uint32_t nodes_max,
-                      struct hwi_error *error)
+int hwi_page_tree_init(struct hwi_page_tree *tree, struct hwi_named_frames *frames, uint32_t nodes_max,
+                       struct hwi_error *error)
 {
   const struct hwi_profile *profile = frames->profile;
-  *cut = (struct hwi_page_cut){.profile = profile};
-  cut->is_runtime = calloc((size_t)profile->stack_count + 1, sizeof *cut->is_runtime);
-  cut->frames = calloc((size_t)nodes_max + 1, sizeof *cut->frames);
-  cut->node_of = calloc((size_t)profile->frame_count + 1, sizeof *cut->node_of);
-  cut->row_of = calloc((size_t)profile->stack_count + 1, sizeof *cut->row_of);
-  bool done = cut->is_runtime && cut->frames && cut->node_of && cut->row_of && find_runtime(cut, frames) &&
-              choose(cut, nodes_max);
-  return done ? hwi_page_cut_lower(cut, nodes_max, error) : no_memory(error);
+  *tree = (struct hwi_page_tree){.profile = profile};
+  tree->is_runtime = calloc((size_t)profile->stack_count + 1, sizeof *tree->is_runtime);
+  tree->frames = calloc((size_t)nodes_max + 1, sizeof *tree->frames);
+  tree->node_of = calloc((size_t)profile->frame_count + 1, sizeof *tree->node_of);
+  tree->row_of = calloc((size_t)profile->stack_count + 1, sizeof *tree->row_of);
+  bool done = tree->is_runtime && tree->frames && tree->node_of && tree->row_of && find_runtime(tree, frames) &&
+              choose(tree, nodes_max);
+  return done ? hwi_page_tree_reduce(tree, nodes_max, error) : no_memory(error);
 }
 
-void hwi_page_cut_release(struct hwi_page_cut *cut)
+void hwi_page_tree_release(struct hwi_page_tree *tree)
 {
-  free(cut->order);
-  free(cut->is_runtime);
-  free(cut->frames);
-  free(cut->node_of);
-  free(cut->row_of);
-  free(cut->rows);
-  *cut = (struct hwi_page_cut){0};
+  free(tree->order);
+  free(tree->is_runtime);
+  free(tree->frames);
+  free(tree->node_of);
+  free(tree->row_of);
+  free(tree->rows);
+  *tree = (struct hwi_page_tree){0};
 }
 
-int hwi_page_cut_lower(struct hwi_page_cut *cut, uint32_t nodes_max, struct hwi_error *error)
+int hwi_page_tree_reduce(struct hwi_page_tree *tree, uint32_t nodes_max, struct hwi_error *error)
 {
-  number_nodes(cut, nodes_max);
-  return make_rows(cut) ? HW_OK : no_memory(error);
+  number_nodes(tree, nodes_max);
+  return make_rows(tree) ? HW_OK : no_memory(error);
 }
