@@ -15,7 +15,7 @@
 int hwi_growth_find(const struct hwi_measure *const measures[2], struct hwi_stack_paths *paths, uint64_t **growth);
 
 struct hwi_blame {
-  uint32_t stack;          /* one of them */
+  uint32_t stack;          /* one of the stacks that read the same */
   uint64_t figure, growth; /* of all these stacks; growth is 0 unless the rule is about a change */
 };
 

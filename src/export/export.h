@@ -42,7 +42,7 @@ struct hwi_export {
 enum hwi_export_span {
   HWI_EXPORT_ANY_SPAN = 0,   /* live amounts and sums */
   HWI_EXPORT_INTERVALS = 1,  /* data over time: no moments */
-  HWI_EXPORT_BEGINNINGS = 2, /* each block from its allocation on: no later start */
+  HWI_EXPORT_BEGINNINGS = 2, /* each block from its allocation on: the span begins with the run */
 };
 
 struct hwi_export_format {

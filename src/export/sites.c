@@ -7,8 +7,7 @@
 #include "export/export.h"
 #include "trace/grow.h"
 
-/* Returns the site's number, or 0 if there is no memory. */
-static uint32_t find_site(struct hwi_sites *sites, uint32_t at)
+uint32_t hwi_sites_find(struct hwi_sites *sites, uint32_t at)
 {
   const struct hwi_frame *frame = &sites->frames->profile->frames[at];
   uint32_t number = hwi_keys_intern(&sites->keys, frame->address, (uint64_t)frame->module << 1 | frame->cut);
@@ -35,7 +34,7 @@ int hwi_sites_init(struct hwi_sites *sites, const struct hwi_named_frames *frame
   for (uint32_t i = 0; i < selection->stack_count; i++) {
     uint32_t at = profile->stacks[selection->stacks[i]].frame;
     for (; at != 0 && sites->of_frame[at] == 0; at = profile->frames[at].caller) {
-      sites->of_frame[at] = find_site(sites, at);
+      sites->of_frame[at] = hwi_sites_find(sites, at);
       if (sites->of_frame[at] == 0)
         return hwi_export_no_memory(error);
     }

@@ -37,6 +37,10 @@ int hwi_sites_init(struct hwi_sites *sites, const struct hwi_named_frames *frame
                    const struct hwi_selection *selection, struct hwi_error *error);
 void hwi_sites_release(struct hwi_sites *sites);
 
+/* Returns the number of the site of the profile's frame `at`, which is added if there is none, or 0 if there is no
+ * memory. A caller that needs no stacks may begin with only `frames` set, instead of hwi_sites_init. */
+uint32_t hwi_sites_find(struct hwi_sites *sites, uint32_t at);
+
 /* Fills `path` with the frames of a stack. */
 int hwi_sites_load(struct hwi_sites *sites, uint32_t stack, struct hwi_error *error);
 

@@ -1,4 +1,4 @@
-/* share.h - a share as a key to rank by, for items of which any large figure counts */
+/* share.h - ranks items by the largest share that each has of any figure */
 #ifndef HWI_PAGE_SHARE_H
 #define HWI_PAGE_SHARE_H
 

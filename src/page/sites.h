@@ -3,15 +3,12 @@
 #define HWI_PAGE_SITES_H
 
 #include "compare/identity.h"
-#include "export/keys.h"
+#include "export/sites.h"
 #include "page/packed.h"
 #include "page/tree.h"
 
-/* Kinds of sites. */
-enum { HWI_SITE_CODE = 0, HWI_SITE_LEFT_OUT = 1 };
-
 /* A function at a site; inlined functions come first. Strings are numbered from 1; 0: none. All members are uint64_t,
- * here and below, since they are columns of a table. */
+ * since they are columns of a table. */
 struct hwi_page_frame {
   uint64_t function, file, line, reason;
   uint64_t identity; /* shared by equal frames of two runs; 0: there is one run */
@@ -23,14 +20,6 @@ struct hwi_page_matching {
   int side;
 };
 
-struct hwi_page_site {
-  uint64_t address;        /* in the module's file; for LEFT_OUT the number of frames left out */
-  uint64_t function_start; /* plus 1; 0: unknown */
-  uint64_t module;         /* from 1; 0: none */
-  uint64_t kind;
-  uint64_t frame; /* index of its first frame */
-};
-
 struct hwi_page_sites {
   const struct hwi_named_frames *names;
   const struct hwi_page_matching *matching;
@@ -38,11 +27,9 @@ struct hwi_page_sites {
   struct hwi_keys pointers; /* numbers of texts that the symbolizer owns, by their pointers */
   uint32_t *string_of;      /* by the pointer's number: the string */
   size_t string_of_capacity;
-  struct hwi_keys keys; /* by module and address */
-  struct hwi_page_site *sites;
-  size_t site_count, site_capacity;
-  struct hwi_page_frame *frames;
-  size_t frame_count, frame_capacity;
+  struct hwi_sites sites;
+  struct hwi_page_frame *frames; /* of all sites, in their order */
+  size_t frame_count;
   uint32_t *site_of; /* by node */
   bool failed;       /* there was no memory for a string or an identity */
 };

@@ -15,7 +15,7 @@ enum hwi_division { HWI_DIVISION_STACK = 0, HWI_DIVISION_SIZE, HWI_DIVISION_THRE
 enum { HWI_PARTS_MAX = 8, HWI_PARTS_REST = HWI_PARTS_MAX, HWI_MOMENTS = 400 };
 
 struct hwi_parts {
-  uint32_t items[HWI_PARTS_MAX]; /* numbers of stacks, size classes or threads; those with most bytes first */
+  uint32_t items[HWI_PARTS_MAX]; /* numbers of stacks or threads, the largest first; or size classes, by size */
   uint32_t count;
   struct hwi_live_sum live[HWI_PARTS_MAX + 1]; /* current values during the replay; the last is the rest's */
   uint8_t *part_of;                            /* by item */
