@@ -7,7 +7,7 @@
 #include "cli/answer.h"
 #include "cli/ranking.h"
 #include "cli/span.h"
-#include "export/compressed.h"
+#include "export/compression.h"
 #include "export/export.h"
 #include "export/tables.h"
 #include "report/content/evidence.h"

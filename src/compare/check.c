@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/growth.h"
+#include "compare/blame.h"
 #include "report/selection/leaks.h"
 #include "report/selection/selection.h"
 #include "report/words/line.h"
@@ -149,8 +149,8 @@ static int find_growth(struct hwi_check *check, struct hwi_stack_paths *paths)
   for (size_t i = 0; i < check->budgets->count && status == HW_OK; i++) {
     struct hwi_verdict *verdict = &check->verdicts[i];
     const struct hwi_measure *const measures[] = {&check->base_measures[i], verdict->measure};
-    bool is_told = verdict->state == HWI_VERDICT_FAILED && verdict->budget->limit.kind != HWI_LIMIT_FIGURE;
-    if (is_told && hwi_metric_unit(verdict->budget->metric) != HWI_UNIT_NS && measures[0]->by_stack &&
+    bool needs_growth = verdict->state == HWI_VERDICT_FAILED && verdict->budget->limit.kind != HWI_LIMIT_FIGURE;
+    if (needs_growth && hwi_metric_unit(verdict->budget->metric) != HWI_UNIT_NS && measures[0]->by_stack &&
         measures[1]->by_stack)
       status = hwi_growth_find(measures, paths, &verdict->growth);
   }

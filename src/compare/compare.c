@@ -7,36 +7,7 @@
 #include "compare/rows.h"
 #include "trace/grow.h"
 
-/* --- rows --- */
-
-struct hwi_row *hwi_row_table_find(struct hwi_row_table *table, uint32_t number)
-{
-  struct hwi_comparison *comparison = table->comparison;
-  if (!hwi_grow((void **)&table->rows, &table->room, (size_t)number + 1, sizeof *table->rows))
-    return NULL;
-  if (table->rows[number] == 0) {
-    if (!hwi_grow((void **)&comparison->rows, &comparison->row_room, comparison->row_count + 1,
-                  sizeof *comparison->rows))
-      return NULL;
-    comparison->rows[comparison->row_count++] = (struct hwi_row){.items = {HWI_NO_ITEM, HWI_NO_ITEM}};
-    table->rows[number] = (uint32_t)comparison->row_count;
-  }
-  return &comparison->rows[table->rows[number] - 1];
-}
-
-void hwi_row_table_release(struct hwi_row_table *table)
-{
-  free(table->rows);
-}
-
-/* The largest item of a side comes first and represents the row. */
-void hwi_row_add(struct hwi_row *row, int side, uint32_t item, const struct hwi_amount *amount)
-{
-  if (row->items[side] == HWI_NO_ITEM)
-    row->items[side] = item;
-  row->item_counts[side]++;
-  hwi_amount_add(&row->amounts[side], amount);
-}
+/* --- the order of rows --- */
 
 int64_t hwi_change(const struct hwi_amount amounts[HWI_SIDES], enum hwi_cost cost)
 {

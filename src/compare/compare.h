@@ -4,7 +4,7 @@
  * item       a stack of a side, or a group of stacks, a thread or a size.
  * row        an item that is the same in both runs (see identity.h), with its amounts in each. Items of one side that
  *            cannot be distinguished across runs (a recursion of another depth, two threads of one name) are one row.
- * similar    a row whose stacks are not exactly the same: see stack_rows.c.
+ * similar    a row whose stacks are not exactly the same: see similar_rows.c.
  */
 #ifndef HWI_COMPARE_COMPARE_H
 #define HWI_COMPARE_COMPARE_H

@@ -1,11 +1,12 @@
 /* diff_json.c - a comparison as JSON: both runs' figures, and every changed row with both sides and the change */
-
 #include "compare/compare.h"
 #include "compare/duration_rows.h"
+#include "compare/row_text.h"
 #include "report/content/evidence.h"
 #include "report/json/frames.h"
 #include "report/json/members.h"
 #include "report/selection/entries.h"
+#include "report/selection/figures.h"
 
 #define SCHEMA "heapwright-diff/1"
 
@@ -49,15 +50,6 @@ static void write_amounts(struct hwi_json *json, const char *key, const struct h
     hwi_json_end_object(json);
 }
 
-static const char *state_of(const struct hwi_row *row)
-{
-  if (row->items[HWI_OLD] == HWI_NO_ITEM)
-    return "new";
-  if (row->items[HWI_NEW] == HWI_NO_ITEM)
-    return "gone";
-  return row->similar ? "similar" : "both";
-}
-
 static void write_group(struct writer *writer, const struct hwi_row *row, int side)
 {
   struct hwi_json *json = &writer->json;
@@ -75,7 +67,7 @@ static void write_group(struct writer *writer, const struct hwi_row *row, int si
 static void write_item(struct writer *writer, const struct hwi_row *row)
 {
   struct hwi_json *json = &writer->json;
-  int side = row->items[HWI_NEW] != HWI_NO_ITEM ? HWI_NEW : HWI_OLD;
+  int side = hwi_row_side(row);
   const struct hwi_profile *profile = writer->comparison->sides[side].report.profile;
   switch ((enum hwi_by)writer->comparison->options->report.by) {
   case HWI_BY_STACK:
@@ -101,13 +93,12 @@ static void write_row(struct writer *writer, const struct hwi_row *row)
 {
   static const char *const count_keys[HWI_SIDES] = {"old_items", "new_items"};
   struct hwi_json *json = &writer->json;
-  enum hwi_by by = (enum hwi_by)writer->comparison->options->report.by;
   hwi_json_begin_object(json, NULL);
-  hwi_json_text(json, "match", state_of(row));
+  hwi_json_text(json, "match", hwi_row_state(row, "both"));
   for (int side = 0; side < HWI_SIDES; side++)
     hwi_json_number(json, count_keys[side], row->item_counts[side]);
   write_amounts(json, NULL, row->amounts);
-  if (by == HWI_BY_FUNCTION || by == HWI_BY_FILE || by == HWI_BY_LINE || by == HWI_BY_MODULE)
+  if (hwi_comparison_is_grouped(writer->comparison))
     write_amounts(json, "total", row->totals);
   write_item(writer, row);
   hwi_json_end_object(json);

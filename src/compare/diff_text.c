@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/change.h"
 #include "compare/compare.h"
 #include "compare/duration_rows.h"
 #include "compare/missing_names.h"
-#include "compare/row_name.h"
+#include "compare/row_text.h"
 #include "report/content/evidence.h"
 #include "report/text/frames.h"
 
@@ -173,15 +172,6 @@ static int print_missing_names(struct printer *printer, int side, struct hwi_err
 
 /* --- rows --- */
 
-static const char *state_of(const struct hwi_row *row)
-{
-  if (row->items[HWI_OLD] == HWI_NO_ITEM)
-    return "new";
-  if (row->items[HWI_NEW] == HWI_NO_ITEM)
-    return "gone";
-  return row->similar ? "similar" : "";
-}
-
 /* Returns the cost of the column after old and new: calls, or bytes if the ranking is by calls. */
 static enum hwi_cost second_cost(const struct printer *printer)
 {
@@ -237,14 +227,14 @@ static int print_stack_row(struct printer *printer, uint64_t rank, const struct 
 {
   int side = hwi_row_side(row);
   add_figures(printer, rank, row);
-  hwi_line_puts(printer->line, state_of(row));
+  hwi_line_puts(printer->line, hwi_row_state(row, ""));
   end(printer, HWI_BOLD);
   return hwi_text_frames_print(&printer->frames[side], row->items[side], error);
 }
 
 static void print_item_row(struct printer *printer, uint64_t rank, const struct hwi_row *row)
 {
-  const char *state = state_of(row);
+  const char *state = hwi_row_state(row, "");
   add_figures(printer, rank, row);
   if (*state != '\0')
     hwi_line_printf(printer->line, "%s: ", state);

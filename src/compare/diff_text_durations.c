@@ -1,6 +1,6 @@
 /* diff_text_durations.c - durations of calls in both runs, as text: for each function a line per run, and the change */
-#include "compare/change.h"
 #include "compare/duration_rows.h"
+#include "compare/row_text.h"
 #include "report/selection/entries.h"
 #include "report/text/text.h"
 

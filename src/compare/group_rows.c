@@ -176,13 +176,13 @@ static bool find_source_lines(struct hwi_comparison *comparison, int side, struc
 
 /* How well the lines of two runs match. */
 struct fit {
-  size_t met;   /* lines of OLD that match a line of NEW */
-  size_t alike; /* ... with the same figures */
+  size_t matches; /* lines of OLD that match a line of NEW */
+  size_t equal;   /* ... with the same figures */
 };
 
 static bool is_better(struct fit a, struct fit b)
 {
-  return a.met != b.met ? a.met > b.met : a.alike > b.alike;
+  return a.matches != b.matches ? a.matches > b.matches : a.equal > b.equal;
 }
 
 /* Returns the fit with `shift` added to the lines of OLD. Both lists ascend. */
@@ -195,8 +195,8 @@ static struct fit fit_of(const struct hwi_comparison *comparison, const struct s
     if (left == right) {
       const struct hwi_group *a = &comparison->sides[HWI_OLD].groups.items[old->items[i].item];
       const struct hwi_group *b = &comparison->sides[HWI_NEW].groups.items[new->items[k].item];
-      fit.met++;
-      fit.alike += memcmp(&a->total, &b->total, sizeof a->total) == 0;
+      fit.matches++;
+      fit.equal += memcmp(&a->total, &b->total, sizeof a->total) == 0;
     }
     i += left <= right;
     k += right <= left;

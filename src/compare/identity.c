@@ -1,4 +1,4 @@
-/* identity.c - what makes frames of two runs the same frame */
+/* identity.c - what makes frames of two runs the same frame, and stacks the same stack */
 #include "compare/identity.h"
 
 #include <inttypes.h>
@@ -8,6 +8,14 @@
 #include "report/words/line.h"
 #include "trace/grow.h"
 #include "trace/store.h"
+
+enum { FIRST_SLOTS = 1024 };
+
+struct hwi_identity_slot {
+  const struct hwi_symbol *symbol; /* NULL: free */
+  uint32_t module;
+  struct hwi_identity identity;
+};
 
 /* --- modules --- */
 
@@ -167,7 +175,8 @@ bool hwi_identities_find(struct hwi_identities *identities, int number, const st
                          struct hwi_identity *identity)
 {
   struct hwi_identity_side *side = &identities->sides[number];
-  if (!frame->symbol || !frame->symbol->function) /* many addresses share a symbol without a name */
+  bool is_cached = frame->symbol && frame->symbol->function; /* many addresses share a symbol without a name */
+  if (!is_cached)
     return name_frame(identities, number, frame, identity);
   uint32_t at = hwi_numbering_of(&side->numbers, (uintptr_t)frame->symbol, frame->module);
   if (at == 0 || !hwi_grow((void **)&side->known, &side->capacity, (size_t)at + 1, sizeof *side->known))
@@ -187,4 +196,49 @@ uint32_t hwi_identities_text(struct hwi_identities *identities, const char *kind
   end_number(identities, &line, &number);
   hwi_line_release(&line);
   return number;
+}
+
+/* --- stacks --- */
+
+/* An ID shared by many frames does not show a loop, unless it repeats at once. */
+static void append(struct hwi_stack_paths *path, uint32_t number, bool vague)
+{
+  size_t at = path->count;
+  if (vague && at > 0 && path->numbers[at - 1] == number)
+    return;
+  for (size_t i = at; i-- > 0 && !vague;) {
+    if (path->numbers[i] == number) {
+      path->count = i + 1;
+      return;
+    }
+  }
+  path->numbers[at] = number;
+  path->vague[at] = vague;
+  path->count = at + 1;
+}
+
+bool hwi_stack_path_make(struct hwi_stack_paths *path, int side, uint32_t stack, bool loose)
+{
+  struct hwi_named_frames *frames = path->frames[side];
+  if (hwi_named_frames_load(frames, stack, path->error) < 0)
+    return false;
+  uint32_t first, last;
+  hwi_named_frames_trim(frames, &first, &last);
+  path->count = 0;
+  if (!hwi_grow((void **)&path->numbers, &path->numbers_room, (size_t)frames->count + 1, sizeof *path->numbers) ||
+      !hwi_grow((void **)&path->vague, &path->vague_room, (size_t)frames->count + 1, sizeof *path->vague))
+    return false;
+  for (uint32_t i = last; i-- > first;) {
+    struct hwi_identity identity;
+    if (!hwi_identities_find(path->identities, side, &frames->items[i], &identity))
+      return false;
+    append(path, loose ? identity.loose : identity.strict, identity.vague);
+  }
+  return true;
+}
+
+void hwi_stack_paths_release(struct hwi_stack_paths *path)
+{
+  free(path->numbers);
+  free(path->vague);
 }

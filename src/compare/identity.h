@@ -1,4 +1,4 @@
-/* identity.h - what makes frames of two runs the same frame
+/* identity.h - what makes frames of two runs the same frame, and stacks the same stack
  *
  * Addresses differ from run to run, lines from commit to commit, folders from build to build, and a library's file name
  * from version to version. The same in both runs are the function's name, the last component of its source file, and
@@ -9,6 +9,10 @@
  *            signature changes or the function moves to another file or library.
  * vague      the frame has no name. It is identified by its module and offset if both runs had the same build of the
  *            module (by build-id), else by the module alone: then many frames share the ID.
+ *
+ * A stack becomes a path of IDs, without frames that are not informative (hwi_named_frames_trim), and without loops: from
+ * the outermost frame inwards, a frame that occurred before cuts the path back to its first occurrence. So a recursion
+ * of any depth, and through any number of functions, gives the same path.
  */
 #ifndef HWI_COMPARE_IDENTITY_H
 #define HWI_COMPARE_IDENTITY_H
@@ -51,5 +55,21 @@ bool hwi_identities_find(struct hwi_identities *identities, int side, const stru
 
 /* Returns the ID of a text, from the same number space, or 0 if there is no memory. */
 uint32_t hwi_identities_text(struct hwi_identities *identities, const char *kind, const char *text);
+
+/* --- stacks --- */
+
+/* The caller sets the first members and zeroes the rest. The pointers are borrowed. */
+struct hwi_stack_paths {
+  struct hwi_identities *identities;
+  struct hwi_named_frames *frames[2]; /* of both sides */
+  struct hwi_error *error;
+  uint32_t *numbers; /* of the latest path, outermost first */
+  bool *vague;
+  size_t count, numbers_room, vague_room;
+};
+
+/* Makes the path of a side's stack, from strict or loose IDs. Returns false if there is no memory. */
+bool hwi_stack_path_make(struct hwi_stack_paths *path, int side, uint32_t stack, bool loose);
+void hwi_stack_paths_release(struct hwi_stack_paths *path);
 
 #endif

@@ -39,30 +39,22 @@ static void measure_stacks(struct hwi_measure *measure, const struct hwi_budget 
 
 /* --- from a replay --- */
 
-struct gauged {
-  struct hwi_rule_counter *gauges, *doubts; /* by rule; unused for rules that the profile answers */
+/* A counter for each rule, and one for the stacks that might also belong to it. They are unused (without shares) if the
+ * profile has the rule's figure. */
+struct counters {
+  struct hwi_rule_counter *certain, *doubtful;
   const struct hwi_budgets *budgets;
   bool any;
-  uint64_t *last_address, *last_ns; /* by thread, of its latest block */
-  uint32_t thread_count;
 };
 
 static bool take(void *context, const struct hwi_block_event *event)
 {
-  struct gauged *gauged = context;
-  bool known = event->owner < gauged->thread_count;
-  bool is_temporary = known && event->kind == HWI_BLOCK_FREE && gauged->last_address[event->owner] == event->address;
-  uint64_t born_ns = known ? gauged->last_ns[event->owner] : 0;
-  for (size_t i = 0; i < gauged->budgets->count; i++) {
-    if (!gauged->gauges[i].shares)
-      continue;
-    hwi_rule_counter_take(&gauged->gauges[i], event, is_temporary, born_ns);
-    if (gauged->doubts[i].shares)
-      hwi_rule_counter_take(&gauged->doubts[i], event, is_temporary, born_ns);
-  }
-  if (known && event->kind == HWI_BLOCK_ALLOC) {
-    gauged->last_address[event->owner] = event->address;
-    gauged->last_ns[event->owner] = event->ns;
+  struct counters *counters = context;
+  for (size_t i = 0; i < counters->budgets->count; i++) {
+    if (counters->certain[i].shares)
+      hwi_rule_counter_take(&counters->certain[i], event);
+    if (counters->doubtful[i].shares)
+      hwi_rule_counter_take(&counters->doubtful[i], event);
   }
   return true;
 }
@@ -72,64 +64,58 @@ static bool any(const bool *flags, uint32_t count)
   return memchr(flags, true, count);
 }
 
-static int begin_gauge(struct gauged *gauged, size_t number, const struct hwi_measure *measure,
-                       const struct hwi_profile *profile, struct hwi_error *error)
+static int begin_counter(struct counters *counters, size_t number, const struct hwi_measure *measure,
+                         const struct hwi_profile *profile, struct hwi_error *error)
 {
-  const struct hwi_budget *budget = &gauged->budgets->items[number];
-  struct hwi_rule_counter *counter = &gauged->gauges[number], *doubt = &gauged->doubts[number];
-  int status = hwi_rule_counter_init(counter, budget, profile, measure->filter.chosen, error);
+  const struct hwi_budget *budget = &counters->budgets->items[number];
+  struct hwi_rule_counter *certain = &counters->certain[number], *doubtful = &counters->doubtful[number];
+  int status = hwi_rule_counter_init(certain, budget, profile, measure->filter.chosen, error);
   if (status == HW_OK && any(measure->filter.doubtful, profile->stack_count))
-    status = hwi_rule_counter_init(doubt, budget, profile, measure->filter.doubtful, error);
-  counter->from_ns = doubt->from_ns = measure->from_ns;
-  counter->to_ns = doubt->to_ns = measure->to_ns;
-  gauged->any = true;
+    status = hwi_rule_counter_init(doubtful, budget, profile, measure->filter.doubtful, error);
+  certain->from_ns = doubtful->from_ns = measure->from_ns;
+  certain->to_ns = doubtful->to_ns = measure->to_ns;
+  counters->any = true;
   return status;
 }
 
-static int end_gauges(struct gauged *gauged, struct hwi_measure *measures, const struct hwi_profile *profile,
-                      struct hwi_error *error)
+static int end_counters(struct counters *counters, struct hwi_measure *measures, const struct hwi_profile *profile,
+                        struct hwi_error *error)
 {
   uint64_t *unused = calloc((size_t)profile->stack_count + 1, sizeof *unused);
   if (!unused)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
   bool done = true;
-  for (size_t i = 0; i < gauged->budgets->count && done; i++) {
+  for (size_t i = 0; i < counters->budgets->count && done; i++) {
     struct hwi_measure *measure = &measures[i];
-    if (gauged->gauges[i].shares)
-      done = hwi_rule_counter_end(&gauged->gauges[i], measure->by_stack, &measure->figure);
-    if (done && gauged->doubts[i].shares)
-      done = hwi_rule_counter_end(&gauged->doubts[i], unused, &measure->doubtful);
-    if (hwi_metric_unit(gauged->budgets->items[i].metric) == HWI_UNIT_NS) /* durations do not add up */
+    if (counters->certain[i].shares)
+      done = hwi_rule_counter_end(&counters->certain[i], measure->by_stack, &measure->figure);
+    if (done && counters->doubtful[i].shares)
+      done = hwi_rule_counter_end(&counters->doubtful[i], unused, &measure->doubtful);
+    if (hwi_metric_unit(counters->budgets->items[i].metric) == HWI_UNIT_NS) /* durations do not add up */
       measure->doubtful = measure->doubtful > measure->figure ? measure->doubtful - measure->figure : 0;
   }
   free(unused);
   return done ? HW_OK : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the durations of calls");
 }
 
-static int init_gauged(struct gauged *gauged, const struct hwi_budgets *budgets, const struct hwi_profile *profile,
-                       struct hwi_error *error)
+static int init_counters(struct counters *counters, const struct hwi_budgets *budgets, struct hwi_error *error)
 {
-  *gauged = (struct gauged){.budgets = budgets,
-                            .gauges = calloc(budgets->count + 1, sizeof *gauged->gauges),
-                            .doubts = calloc(budgets->count + 1, sizeof *gauged->doubts),
-                            .last_address = calloc((size_t)profile->thread_count + 1, sizeof *gauged->last_address),
-                            .last_ns = calloc((size_t)profile->thread_count + 1, sizeof *gauged->last_ns),
-                            .thread_count = profile->thread_count};
-  if (gauged->gauges && gauged->doubts && gauged->last_address && gauged->last_ns)
+  *counters = (struct counters){.budgets = budgets,
+                                .certain = calloc(budgets->count + 1, sizeof *counters->certain),
+                                .doubtful = calloc(budgets->count + 1, sizeof *counters->doubtful)};
+  if (counters->certain && counters->doubtful)
     return HW_OK;
   return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %zu rules", budgets->count);
 }
 
-static void release_gauged(struct gauged *gauged)
+static void release_counters(struct counters *counters)
 {
-  for (size_t i = 0; i < gauged->budgets->count && gauged->gauges && gauged->doubts; i++) {
-    hwi_rule_counter_release(&gauged->gauges[i]);
-    hwi_rule_counter_release(&gauged->doubts[i]);
+  for (size_t i = 0; i < counters->budgets->count && counters->certain && counters->doubtful; i++) {
+    hwi_rule_counter_release(&counters->certain[i]);
+    hwi_rule_counter_release(&counters->doubtful[i]);
   }
-  free(gauged->gauges);
-  free(gauged->doubts);
-  free(gauged->last_address);
-  free(gauged->last_ns);
+  free(counters->certain);
+  free(counters->doubtful);
 }
 
 /* --- all rules --- */
@@ -216,8 +202,8 @@ int hwi_measure_all(struct hwi_measure *measures, const struct hwi_budgets *budg
                     struct hwi_error *error)
 {
   const struct hwi_profile *profile = run->profile;
-  struct gauged gauged;
-  int status = init_gauged(&gauged, budgets, profile, error);
+  struct counters counters;
+  int status = init_counters(&counters, budgets, error);
   for (size_t i = 0; i < budgets->count && status == HW_OK; i++) {
     const struct hwi_budget *budget = &budgets->items[i];
     if (run->is_baseline && budget->limit.kind == HWI_LIMIT_FIGURE)
@@ -234,15 +220,15 @@ int hwi_measure_all(struct hwi_measure *measures, const struct hwi_budgets *budg
                              "rule '%.150s' is about more than a saved report knows: give the baseline's recording",
                              budget->text);
     else
-      status = begin_gauge(&gauged, i, &measures[i], profile, error);
+      status = begin_counter(&counters, i, &measures[i], profile, error);
   }
-  if (status == HW_OK && gauged.any) {
-    const struct hwi_block_sink sink = {take, &gauged};
+  if (status == HW_OK && counters.any) {
+    const struct hwi_block_sink sink = {take, &counters};
     status = run->replayer.run(run->replayer.context, &sink, error);
     if (status == HW_OK)
-      status = end_gauges(&gauged, measures, profile, error);
+      status = end_counters(&counters, measures, profile, error);
   }
-  release_gauged(&gauged);
+  release_counters(&counters);
   return status;
 }
 

@@ -24,7 +24,7 @@ void hwi_row_add(struct hwi_row *row, int side, uint32_t item, const struct hwi_
 typedef bool hwi_loose_path(void *context, int side, const struct hwi_row *row, const uint32_t **numbers,
                             size_t *count);
 
-/* Joins a row that only OLD has with one that only NEW has if they are most likely the same code: see similar.c.
+/* Joins a row that only OLD has with one that only NEW has if they are most likely the same code: see similar_rows.c.
  * Returns false if there is no memory. */
 bool hwi_join_similar(struct hwi_comparison *comparison, hwi_loose_path *path_of, void *context);
 

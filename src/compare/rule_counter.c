@@ -82,40 +82,36 @@ static void settle(const struct hwi_rule_counter *counter, struct hwi_rule_count
 {
   if (share->generation == counter->generation)
     return;
-  share->peak_bytes = share->live_bytes;
+  share->peak_bytes = share->live.bytes;
   share->generation = counter->generation;
 }
 
 /* Called after each change, and at the interval's start. */
 static void note_peak(struct hwi_rule_counter *counter)
 {
-  if (counter->begun && counter->level_bytes <= counter->peak_bytes)
+  if (counter->begun && counter->level.bytes <= counter->peak_bytes)
     return;
   counter->begun = true;
-  counter->peak_bytes = counter->level_bytes;
+  counter->peak_bytes = counter->level.bytes;
   counter->generation++;
 }
 
 static void change_level(struct hwi_rule_counter *counter, const struct hwi_block_event *event, bool chosen)
 {
-  bool born = event->kind == HWI_BLOCK_ALLOC;
-  uint64_t bytes = born ? event->size : 0 - event->size;
   if (chosen) {
     struct hwi_rule_counter_share *share = &counter->shares[event->stack];
     settle(counter, share);
-    share->live_bytes += bytes;
-    share->live_blocks += born ? 1 : UINT64_MAX;
+    hwi_live_sum_count(&share->live, event);
     share->left_bytes += event->kind == HWI_BLOCK_LEFT ? event->size : 0;
     share->left_blocks += event->kind == HWI_BLOCK_LEFT;
   }
   if (chosen || counter->budget->metric != HWI_METRIC_OWN_PEAK)
-    counter->level_bytes += bytes;
+    hwi_live_sum_count(&counter->level, event);
 }
 
 /* --- events --- */
 
-static void count(struct hwi_rule_counter *counter, const struct hwi_block_event *event, bool is_temporary,
-                  uint64_t born_ns)
+static void count(struct hwi_rule_counter *counter, const struct hwi_block_event *event)
 {
   struct hwi_rule_counter_share *share = &counter->shares[event->stack];
   switch (counter->budget->metric) {
@@ -129,7 +125,7 @@ static void count(struct hwi_rule_counter *counter, const struct hwi_block_event
     share->figure += event->kind == HWI_BLOCK_FAILED;
     break;
   case HWI_METRIC_TEMPORARY:
-    share->figure += event->kind == HWI_BLOCK_FREE && is_temporary && born_ns >= counter->from_ns;
+    share->figure += event->temporary && event->born_ns >= counter->from_ns;
     break;
   default:
     break;
@@ -150,8 +146,7 @@ static void time_call(struct hwi_rule_counter *counter, const struct hwi_block_e
     counter->no_memory = true;
 }
 
-void hwi_rule_counter_take(struct hwi_rule_counter *counter, const struct hwi_block_event *event, bool is_temporary,
-                           uint64_t born_ns)
+void hwi_rule_counter_take(struct hwi_rule_counter *counter, const struct hwi_block_event *event)
 {
   if (hwi_metric_unit(counter->budget->metric) == HWI_UNIT_NS) {
     time_call(counter, event);
@@ -163,7 +158,7 @@ void hwi_rule_counter_take(struct hwi_rule_counter *counter, const struct hwi_bl
   if (within && !counter->begun)
     note_peak(counter); /* the level that the interval begins with */
   if (within && chosen)
-    count(counter, event, is_temporary, born_ns);
+    count(counter, event);
   if (event->kind == HWI_BLOCK_FAILED)
     return;
   change_level(counter, event, chosen);
@@ -180,10 +175,10 @@ static uint64_t part_of(const struct hwi_rule_counter *counter, struct hwi_rule_
     return share->peak_bytes;
   case HWI_METRIC_LIVE:
   case HWI_METRIC_UNFREED:
-    return share->live_bytes + share->left_bytes;
+    return share->live.bytes + share->left_bytes;
   case HWI_METRIC_LIVE_BLOCKS:
   case HWI_METRIC_UNFREED_BLOCKS:
-    return share->live_blocks + share->left_blocks;
+    return share->live.blocks + share->left_blocks;
   default:
     return share->figure;
   }

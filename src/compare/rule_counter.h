@@ -4,7 +4,7 @@
  *            in it.
  * level      live bytes. The peak is the moment within the interval with the highest level. The stacks' bytes at that
  *            moment are computed as in profile/counters/tally.h: a stack is updated at its first change after a new
- * peak.
+ *            peak.
  * call       for durations: a call within the interval, by a chosen thread, to a chosen entry point. A free belongs to
  *            the stack of its block. A stack's share is its slowest call.
  */
@@ -16,16 +16,15 @@
 
 struct hwi_rule_counter_share { /* a stack's */
   uint64_t figure;              /* calls, bytes, temporary or failed; for durations the longest */
-  uint64_t live_bytes, live_blocks;
+  struct hwi_live_sum live;
   uint64_t left_bytes, left_blocks; /* live when their image ended before the run */
   uint64_t peak_bytes, generation;
 };
 
 struct hwi_rule_counter {
   const struct hwi_budget *budget;
-  const bool *stacks;         /* chosen, by stack */
-  bool *threads;              /* chosen, by thread */
-  uint64_t smallest, largest; /* block sizes */
+  const bool *stacks; /* chosen, by stack */
+  bool *threads;      /* chosen, by thread */
   uint64_t from_ns, to_ns;
   struct hwi_rule_counter_share *shares; /* by stack */
   uint32_t stack_count, thread_count;
@@ -33,7 +32,7 @@ struct hwi_rule_counter {
   bool entries[HW_ENTRY_COUNT];   /* chosen, of durations */
   struct hwi_durations durations; /* of the calls, if the rule is about durations */
   bool no_memory;
-  uint64_t level_bytes; /* of the blocks whose peak is wanted: all, or the chosen ones (own_peak) */
+  struct hwi_live_sum level; /* of the blocks whose peak is wanted: all, or the chosen ones (own_peak) */
   uint64_t peak_bytes, generation;
   bool begun;
 };
@@ -44,9 +43,7 @@ int hwi_rule_counter_init(struct hwi_rule_counter *counter, const struct hwi_bud
                           const struct hwi_profile *profile, const bool *stacks, struct hwi_error *error);
 void hwi_rule_counter_release(struct hwi_rule_counter *counter);
 
-/* `is_temporary`: the event frees the latest block of its owner, allocated at `born_ns`. */
-void hwi_rule_counter_take(struct hwi_rule_counter *counter, const struct hwi_block_event *event, bool is_temporary,
-                           uint64_t born_ns);
+void hwi_rule_counter_take(struct hwi_rule_counter *counter, const struct hwi_block_event *event);
 
 /* Call it after the last event. *figure gets the figure, by_stack[n] the part of stack n. Returns false if there is no
  * memory. */

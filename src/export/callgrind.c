@@ -8,8 +8,9 @@
 #include <stdlib.h>
 
 #include "base/version.h"
-#include "export/sites.h"
+#include "export/export.h"
 #include "trace/grow.h"
+#include "trace/store.h"
 
 enum { COSTS = 5, CALLS_COST = 2 };
 
@@ -27,7 +28,6 @@ struct cost_list {
 struct callgrind {
   struct hwi_export *export;
   FILE *out;
-  struct hwi_sites sites;
   struct hwi_store names, files;
   struct hwi_numbering functions; /* name, file */
   struct hwi_numbering places;    /* function, line */
@@ -58,7 +58,7 @@ static void add_costs(struct callgrind *to, struct cost_list *list, struct hwi_p
 static uint32_t place(struct callgrind *to, const struct hwi_site *site, uint32_t symbol, struct hwi_line *name)
 {
   struct hwi_line clean = {0};
-  hwi_line_clean(&clean, hwi_site_function(&to->sites, site, symbol, name));
+  hwi_line_clean(&clean, hwi_site_function(&to->export->sites, site, symbol, name));
   uint32_t function = hwi_store_intern_text(&to->names, hwi_line_text(&clean));
   hwi_line_clear(&clean);
   const char *path = hwi_site_file(site, symbol);
@@ -74,8 +74,8 @@ static uint32_t place(struct callgrind *to, const struct hwi_site *site, uint32_
 static void add_stack(struct callgrind *to, uint32_t stack, struct hwi_line *name)
 {
   uint32_t inner = 0;
-  for (uint32_t i = 0; i < to->sites.path_count && !to->failed; i++) {
-    const struct hwi_site *site = hwi_site_of(&to->sites, to->sites.path[i]);
+  for (uint32_t i = 0; i < to->export->sites.path_count && !to->failed; i++) {
+    const struct hwi_site *site = hwi_site_of(&to->export->sites, to->export->sites.path[i]);
     for (uint32_t k = 0; k < site->symbol_count && !to->failed; k++) {
       uint32_t outer = place(to, site, k, name);
       if (to->failed)
@@ -87,7 +87,7 @@ static void add_stack(struct callgrind *to, uint32_t stack, struct hwi_line *nam
       inner = outer;
     }
   }
-  if (to->sites.path_count == 0) {
+  if (to->export->sites.path_count == 0) {
     static const struct hwi_site unknown = {.cut = true, .symbol_count = 1};
     add_costs(to, &to->self, (struct hwi_pair){place(to, &unknown, 0, name), 0}, stack);
   }
@@ -146,7 +146,7 @@ static int write_all(struct callgrind *to, struct hwi_error *error)
   struct hwi_line name = {0};
   int status = HW_OK;
   for (uint32_t i = 0; i < selection->stack_count && status == HW_OK && !to->failed; i++) {
-    status = hwi_sites_load(&to->sites, selection->stacks[i], error);
+    status = hwi_sites_load(&to->export->sites, selection->stacks[i], error);
     if (status == HW_OK)
       add_stack(to, selection->stacks[i], &name);
   }
@@ -161,9 +161,7 @@ static int write_all(struct callgrind *to, struct hwi_error *error)
 static int write_callgrind(struct hwi_export *export, struct hwi_error *error)
 {
   struct callgrind to = {.export = export, .out = export->out};
-  int status = hwi_sites_init(&to.sites, export, error);
-  if (status == HW_OK)
-    status = write_all(&to, error);
+  int status = write_all(&to, error);
   hwi_store_release(&to.names);
   hwi_store_release(&to.files);
   hwi_numbering_release(&to.functions);
@@ -172,7 +170,6 @@ static int write_callgrind(struct hwi_export *export, struct hwi_error *error)
   hwi_numbering_release(&to.calls.keys);
   free(to.self.items);
   free(to.calls.items);
-  hwi_sites_release(&to.sites);
   return status;
 }
 

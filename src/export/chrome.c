@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/sites.h"
+#include "export/export.h"
 #include "report/content/evidence.h"
 #include "report/json/json.h"
 #include "trace/grow.h"
@@ -19,18 +19,19 @@ enum { SIZES_MAX = 20, NS_PER_US = 1000, NS_DIGITS = 3 };
 
 struct counted_size {
   uint64_t size, most_bytes;
-  uint64_t live, told; /* blocks: live, and last written */
+  struct hwi_live_sum live;
+  uint64_t written_blocks; /* last written */
 };
 
 struct chrome {
   struct hwi_json json;
   struct hwi_export *export;
-  struct hwi_sites sites;
   struct counted_size sizes[SIZES_MAX + 1]; /* ascending; then all others as one */
   uint32_t size_count, slice;
-  bool begun;                          /* whether the span has begun */
-  uint64_t bytes, most_bytes, most_ns; /* live, and the maximum since the last slice ended */
-  uint64_t told_bytes;
+  bool begun; /* whether the span has begun */
+  struct hwi_live_sum live;
+  uint64_t most_bytes, most_ns; /* the maximum since the last slice ended */
+  uint64_t written_bytes;
   bool *is_shown; /* by stack: whether its allocations are written */
   struct hwi_line name;
 };
@@ -186,26 +187,26 @@ static void put_size(struct chrome *to, struct counted_size *size, uint64_t ns)
   char name[64] = "size<other>(count)";
   if (size < &to->sizes[to->size_count])
     snprintf(name, sizeof name, "size<%" PRIu64 ">(count)", size->size);
-  if (size->live != size->told)
-    put_counter(to, name, "blocks", ns, size->live);
-  size->told = size->live;
+  if (size->live.blocks != size->written_blocks)
+    put_counter(to, name, "blocks", ns, size->live.blocks);
+  size->written_blocks = size->live.blocks;
 }
 
 static void put_bytes(struct chrome *to, uint64_t ns, uint64_t bytes)
 {
-  if (bytes != to->told_bytes)
+  if (bytes != to->written_bytes)
     put_counter(to, "Memory:Total(bytes)", "bytes", ns, bytes);
-  to->told_bytes = bytes;
+  to->written_bytes = bytes;
 }
 
 /* Writes the live amounts at the span's begin. */
 static void begin_span(struct chrome *to)
 {
   uint64_t from_ns = hwi_export_from_ns(to->export);
-  put_bytes(to, from_ns, to->bytes);
+  put_bytes(to, from_ns, to->live.bytes);
   for (uint32_t i = 0; i <= to->size_count; i++)
     put_size(to, &to->sizes[i], from_ns);
-  to->most_bytes = to->bytes;
+  to->most_bytes = to->live.bytes;
   to->most_ns = from_ns;
   to->begun = true;
 }
@@ -218,12 +219,12 @@ static void pass_time(struct chrome *to, uint64_t ns)
     begin_span(to);
   for (; to->slice < profile->timeline_count && profile->timeline[to->slice].ns < ns; to->slice++) {
     uint64_t end_ns = profile->timeline[to->slice].ns;
-    if (to->most_bytes > to->bytes)
+    if (to->most_bytes > to->live.bytes)
       put_bytes(to, to->most_ns, to->most_bytes);
-    put_bytes(to, end_ns, to->bytes);
+    put_bytes(to, end_ns, to->live.bytes);
     for (uint32_t i = 0; i <= to->size_count; i++)
       put_size(to, &to->sizes[i], end_ns);
-    to->most_bytes = to->bytes;
+    to->most_bytes = to->live.bytes;
     to->most_ns = end_ns;
   }
 }
@@ -238,13 +239,13 @@ static void put_stack_frames(struct chrome *to)
   char number[64];
   hwi_json_begin_object(json, "stackFrames");
   for (uint32_t at = 1; at < profile->frame_count; at++) {
-    const struct hwi_site *site = hwi_site_of(&to->sites, at);
-    uint32_t count = to->sites.of_frame[at] != 0 ? site->symbol_count : 0;
+    const struct hwi_site *site = hwi_site_of(&to->export->sites, at);
+    uint32_t count = to->export->sites.of_frame[at] != 0 ? site->symbol_count : 0;
     for (uint32_t k = 0; k < count; k++) {
       snprintf(number, sizeof number, "%" PRIu32 ".%" PRIu32, at, k);
       hwi_json_begin_object(json, number);
       hwi_json_text(json, "category", hwi_module_name(profile, site->module));
-      hwi_json_text(json, "name", hwi_site_function(&to->sites, site, k, &to->name));
+      hwi_json_text(json, "name", hwi_site_function(&to->export->sites, site, k, &to->name));
       snprintf(number, sizeof number, "%" PRIu32 ".%" PRIu32, k + 1 < count ? at : profile->frames[at].caller,
                k + 1 < count ? k + 1 : 0);
       if (k + 1 < count || profile->frames[at].caller != 0)
@@ -261,8 +262,9 @@ static void put_allocation(struct chrome *to, const struct hwi_block_event *even
   const struct hwi_profile *profile = to->export->profile;
   uint32_t frame = profile->stacks[event->stack].frame;
   char text[32];
-  const char *name =
-      frame != 0 ? hwi_site_function(&to->sites, hwi_site_of(&to->sites, frame), 0, &to->name) : "[unknown]";
+  const char *name = frame != 0
+                         ? hwi_site_function(&to->export->sites, hwi_site_of(&to->export->sites, frame), 0, &to->name)
+                         : "[unknown]";
   if (event->timed) {
     begin(to, "X", name, event->ns > event->took_ns ? event->ns - event->took_ns : 0);
     put_time(to, "dur", event->took_ns);
@@ -320,21 +322,19 @@ static bool take(void *context, const struct hwi_block_event *event)
   struct counting *counting = context;
   struct chrome *to = counting->to;
   pass_time(to, event->ns);
+  hwi_live_sum_count(&counted(to, event->size)->live, event);
+  hwi_live_sum_count(&to->live, event);
   if (event->kind == HWI_BLOCK_ALLOC) {
-    counted(to, event->size)->live++;
-    to->bytes += event->size;
-    if (to->bytes > to->most_bytes) {
-      to->most_bytes = to->bytes;
+    if (to->live.bytes > to->most_bytes) {
+      to->most_bytes = to->live.bytes;
       to->most_ns = event->ns;
     }
     counting->failed |= !count_size(counting, event->size, 1);
     if (to->is_shown[event->stack] && to->begun)
       put_allocation(to, event);
-  } else if (hwi_block_is_end(event)) {
-    counted(to, event->size)->live--;
-    to->bytes -= event->size;
-    if (event->kind != HWI_BLOCK_LEFT) /* blocks that their process did not free stay live until the end */
-      counting->failed |= !count_size(counting, event->size, -1);
+  } else if (hwi_block_is_end(event) && event->kind != HWI_BLOCK_LEFT) {
+    counting->failed |=
+        !count_size(counting, event->size, -1); /* a block that its process did not free stays counted */
   }
   return !counting->failed && !ferror(to->json.out);
 }
@@ -375,12 +375,9 @@ static int write_document(struct chrome *to, struct hwi_error *error)
 static int write_chrome(struct hwi_export *export, struct hwi_error *error)
 {
   struct chrome to = {.json = {.out = export->out, .first = true}, .export = export};
-  int status = hwi_sites_init(&to.sites, export, error);
-  if (status == HW_OK)
-    status = write_document(&to, error);
+  int status = write_document(&to, error);
   free(to.is_shown);
   hwi_line_release(&to.name);
-  hwi_sites_release(&to.sites);
   return status;
 }
 

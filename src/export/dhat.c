@@ -7,13 +7,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "export/sites.h"
+#include "export/export.h"
 #include "report/json/json.h"
 
 enum { NS_PER_US = 1000, SHORT_LIVED_US = 500 };
 
 struct point {
-  uint64_t live_bytes, live_blocks;
+  struct hwi_live_sum live;
   uint64_t most_bytes, most_blocks; /* blocks: those at the time of the most bytes */
   uint64_t lifetimes_us;            /* the sum */
 };
@@ -21,11 +21,9 @@ struct point {
 struct dhat {
   struct hwi_json json;
   struct hwi_export *export;
-  struct hwi_sites sites;
-  uint32_t *first_frame; /* by site, in the table of frames */
-  struct point *points;  /* by stack */
-  bool begun;            /* whether the span has begun */
-  bool failed;           /* no memory */
+  struct point *points; /* by stack */
+  bool begun;           /* whether the span has begun */
+  bool failed;          /* no memory */
 };
 
 /* --- events --- */
@@ -36,9 +34,9 @@ static void begin_span(struct dhat *to)
   uint64_t from_us = hwi_export_from_ns(to->export) / NS_PER_US;
   for (uint32_t stack = 0; stack < to->export->profile->stack_count; stack++) {
     struct point *point = &to->points[stack];
-    point->lifetimes_us = 0 - point->live_blocks * from_us;
-    point->most_bytes = point->live_bytes;
-    point->most_blocks = point->live_blocks;
+    point->lifetimes_us = 0 - point->live.blocks * from_us;
+    point->most_bytes = point->live.bytes;
+    point->most_blocks = point->live.blocks;
   }
   to->begun = true;
 }
@@ -51,18 +49,15 @@ static bool take(void *context, const struct hwi_block_event *event)
   struct point *point = &to->points[event->stack];
   if (!to->begun && event->ns >= hwi_export_from_ns(to->export))
     begin_span(to);
+  hwi_live_sum_count(&point->live, event);
   if (event->kind == HWI_BLOCK_ALLOC) {
     point->lifetimes_us -= event->ns / NS_PER_US;
-    point->live_bytes += event->size;
-    point->live_blocks++;
-    if (point->live_bytes > point->most_bytes) {
-      point->most_bytes = point->live_bytes;
-      point->most_blocks = point->live_blocks;
+    if (point->live.bytes > point->most_bytes) {
+      point->most_bytes = point->live.bytes;
+      point->most_blocks = point->live.blocks;
     }
   } else if (hwi_block_is_end(event)) {
     point->lifetimes_us += event->ns / NS_PER_US;
-    point->live_bytes -= event->size;
-    point->live_blocks--;
   }
   return true;
 }
@@ -74,19 +69,16 @@ static void write_frames(struct dhat *to)
 {
   struct hwi_json *json = &to->json;
   struct hwi_line name = {0}, text = {0};
-  uint32_t next = HW_ENTRY_COUNT + 1;
   hwi_json_begin_array(json, "ftbl");
   hwi_json_text(json, NULL, "[root]");
   for (uint8_t entry = 0; entry < HW_ENTRY_COUNT; entry++)
     hwi_json_text(json, NULL, hwi_export_entry_name(entry));
-  for (uint32_t i = 1; i <= to->sites.count; i++) {
-    const struct hwi_site *site = &to->sites.items[i];
-    to->first_frame[i] = next;
-    next += site->symbol_count;
+  for (uint32_t i = 1; i <= to->export->sites.count; i++) {
+    const struct hwi_site *site = &to->export->sites.items[i];
     for (uint32_t k = 0; k < site->symbol_count; k++) {
       hwi_line_clear(&text);
       hwi_line_printf(&text, "0x%" PRIX64 ": ", site->cut ? 0 : site->address);
-      hwi_line_puts(&text, hwi_site_function(&to->sites, site, k, &name));
+      hwi_line_puts(&text, hwi_site_function(&to->export->sites, site, k, &name));
       if (hwi_site_file(site, k)[0] != '\0')
         hwi_line_printf(&text, " (%s:%u)", hwi_base_name(hwi_site_file(site, k)), hwi_site_line(site, k));
       else
@@ -107,11 +99,11 @@ static int write_point(struct dhat *to, uint32_t stack, struct hwi_error *error)
   const struct hwi_amount *amount = &to->export->selection.amounts[stack];
   const struct point *point = &to->points[stack];
   uint64_t end_us = hwi_export_end_ns(to->export) / NS_PER_US; /* unfreed blocks live until then */
-  int status = hwi_sites_load(&to->sites, stack, error);
+  int status = hwi_sites_load(&to->export->sites, stack, error);
   hwi_json_begin_object(json, NULL);
   hwi_json_number(json, "tb", amount->bytes);
   hwi_json_number(json, "tbk", amount->calls);
-  hwi_json_number(json, "tl", point->lifetimes_us + point->live_blocks * end_us);
+  hwi_json_number(json, "tl", point->lifetimes_us + point->live.blocks * end_us);
   hwi_json_number(json, "mb", point->most_bytes);
   hwi_json_number(json, "mbk", point->most_blocks);
   hwi_json_number(json, "gb", amount->peak_bytes);
@@ -120,10 +112,10 @@ static int write_point(struct dhat *to, uint32_t stack, struct hwi_error *error)
   hwi_json_number(json, "ebk", amount->live_blocks);
   hwi_json_begin_array(json, "fs");
   hwi_json_number(json, NULL, 1u + to->export->profile->stacks[stack].entry);
-  for (uint32_t i = 0; i < to->sites.path_count; i++) {
-    uint32_t site = to->sites.of_frame[to->sites.path[i]];
-    for (uint32_t k = 0; k < to->sites.items[site].symbol_count; k++)
-      hwi_json_number(json, NULL, to->first_frame[site] + k);
+  for (uint32_t i = 0; i < to->export->sites.path_count; i++) {
+    const struct hwi_site *site = hwi_site_of(&to->export->sites, to->export->sites.path[i]);
+    for (uint32_t k = 0; k < site->symbol_count; k++)
+      hwi_json_number(json, NULL, HW_ENTRY_COUNT + site->first_function + k);
   }
   hwi_json_end_array(json);
   hwi_json_end_object(json);
@@ -167,8 +159,8 @@ static void take_moment(struct dhat *to)
   for (uint32_t i = 0; i < selection->stack_count; i++) {
     const struct hwi_amount *amount = &selection->amounts[selection->stacks[i]];
     struct point *point = &to->points[selection->stacks[i]];
-    point->live_bytes = amount->live_bytes;
-    point->live_blocks = amount->live_blocks;
+    point->live.bytes = amount->live_bytes;
+    point->live.blocks = amount->live_blocks;
   }
   begin_span(to);
 }
@@ -176,9 +168,8 @@ static void take_moment(struct dhat *to)
 static int count_events(struct dhat *to, struct hwi_error *error)
 {
   struct hwi_block_sink sink = {take, to};
-  to->first_frame = calloc((size_t)to->sites.count + 1, sizeof *to->first_frame);
   to->points = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->points);
-  if (!to->first_frame || !to->points)
+  if (!to->points)
     return hwi_export_no_memory(error);
   if (to->export->profile->span.kind == HWI_SPAN_MOMENT) {
     take_moment(to);
@@ -193,14 +184,10 @@ static int count_events(struct dhat *to, struct hwi_error *error)
 static int write_dhat(struct hwi_export *export, struct hwi_error *error)
 {
   struct dhat to = {.json = {.out = export->out, .first = true}, .export = export};
-  int status = hwi_sites_init(&to.sites, export, error);
-  if (status == HW_OK)
-    status = count_events(&to, error);
+  int status = count_events(&to, error);
   if (status == HW_OK)
     status = write_document(&to, error);
-  free(to.first_frame);
   free(to.points);
-  hwi_sites_release(&to.sites);
   return status;
 }
 

@@ -1,11 +1,50 @@
-/* export.c - prepares the data that the formats need for a request */
+/* export.c - the table of formats, and the data that they need for a request */
 #include "export/export.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/suffix.h"
+#include "export/compression.h"
 #include "report/content/evidence.h"
 #include "report/selection/entries.h"
 #include "report/selection/leaks.h"
+
+/* --- the formats --- */
+
+const struct hwi_export_format *const hwi_export_formats[] = {
+    &hwi_export_pprof,  &hwi_export_folded,  &hwi_export_speedscope, &hwi_export_heaptrack,
+    &hwi_export_massif, &hwi_export_sqlite,  &hwi_export_csv,        &hwi_export_chrome,
+    &hwi_export_dhat,   &hwi_export_heaplog, &hwi_export_callgrind,  NULL,
+};
+
+const struct hwi_export_format *hwi_export_format_named(const char *name)
+{
+  for (const struct hwi_export_format *const *format = hwi_export_formats; *format; format++) {
+    if (strcmp((*format)->name, name) == 0)
+      return *format;
+  }
+  return NULL;
+}
+
+static const struct hwi_export_format *format_ending(const char *path, size_t bytes)
+{
+  for (const struct hwi_export_format *const *format = hwi_export_formats; *format; format++) {
+    for (const char *const *suffix = (*format)->suffixes; *suffix; suffix++) {
+      if (hwi_has_suffix(path, bytes, *suffix))
+        return *format;
+    }
+  }
+  return NULL;
+}
+
+const struct hwi_export_format *hwi_export_format_of(const char *path)
+{
+  const struct hwi_export_format *format = format_ending(path, strlen(path));
+  return format ? format : format_ending(path, hwi_compression_stem(path));
+}
+
+/* --- for the formats --- */
 
 const char *hwi_export_entry_name(uint8_t entry)
 {
@@ -23,8 +62,6 @@ uint32_t hwi_export_pid(const struct hwi_export *export)
   const struct hwi_image *image = hwi_largest_image(export->profile, NULL);
   return image ? image->info->header.pid : 0;
 }
-
-/* --- events --- */
 
 struct events {
   struct hwi_export *export;
@@ -84,8 +121,11 @@ int hwi_export_write(const struct hwi_export_format *format, struct hwi_export_r
   int status = hwi_named_frames_init(&export.frames, &request->report, error);
   if (status == HW_OK)
     status = choose(&export, error);
+  if (status == HW_OK && !format->without_names)
+    status = hwi_sites_init(&export.sites, &export.frames, &export.selection, error);
   if (status == HW_OK)
     status = format->write(&export, error);
+  hwi_sites_release(&export.sites);
   free(export.is_chosen);
   hwi_selection_release(&export.selection);
   hwi_named_frames_release(&export.frames);

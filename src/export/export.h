@@ -1,6 +1,6 @@
 /* export.h - a recording in the formats of other tools
  *
- * format     an entry of the table in formats.c: a name, the suffixes of its files, and the function that writes it.
+ * format     an entry of the table in export.c: a name, the suffixes of its files, and the function that writes it.
  *            Each format is one source file.
  * choice     the stacks to write: a format writes the stacks of `selection`, with their amounts.
  * span       the part of the run to write, from the profile. Some formats cannot hold moments, or intervals that begin
@@ -12,9 +12,8 @@
 
 #include <stdio.h>
 
-#include "report/names/named_frames.h"
+#include "export/sites.h"
 #include "report/report.h"
-#include "report/selection/selection.h"
 
 /* The request. Its pointers are borrowed. */
 struct hwi_export_request {
@@ -35,6 +34,7 @@ struct hwi_export {
   struct hwi_selection selection; /* the choice */
   bool *is_chosen;                /* by stack */
   struct hwi_named_frames frames;
+  struct hwi_sites sites; /* of the choice; empty for a format without names */
   FILE *out;
 };
 
@@ -42,7 +42,7 @@ struct hwi_export {
 enum hwi_export_span {
   HWI_EXPORT_ANY_SPAN = 0,   /* live amounts and sums */
   HWI_EXPORT_INTERVALS = 1,  /* data over time: no moments */
-  HWI_EXPORT_BEGINNINGS = 2, /* each block from its allocation on: no later start */
+  HWI_EXPORT_BEGINNINGS = 2, /* each block from its allocation on: the span begins with the run */
 };
 
 struct hwi_export_format {
@@ -53,6 +53,7 @@ struct hwi_export_format {
   bool needs_file;             /* writes to request->path, not to `out` */
   bool one_process;            /* cannot hold the processes of a run together */
   bool compresses;             /* its output is already compressed */
+  bool without_names;          /* writes no functions, files or stacks */
   enum hwi_export_span spans;
   /* Returns 0 or a negative status. The caller checks the stream for write errors. */
   int (*write)(struct hwi_export *export, struct hwi_error *error);

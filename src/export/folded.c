@@ -1,7 +1,7 @@
 /* folded.c - folded stacks: one line "outermost;...;innermost COST" per stack, for flame graphs */
 #include <inttypes.h>
 
-#include "export/sites.h"
+#include "export/export.h"
 
 /* Writes a name; characters that would end the frame or the line are replaced. */
 static void put_name(FILE *out, struct hwi_line *clean, const char *name)
@@ -32,18 +32,16 @@ static void put_stack(const struct hwi_sites *sites, FILE *out)
 static int write_folded(struct hwi_export *export, struct hwi_error *error)
 {
   const struct hwi_selection *selection = &export->selection;
-  struct hwi_sites sites;
-  int status = hwi_sites_init(&sites, export, error);
+  int status = HW_OK;
   for (uint32_t i = 0; i < selection->stack_count && status == HW_OK; i++) {
     uint32_t stack = selection->stacks[i];
     uint64_t cost = hwi_amount_cost(&selection->amounts[stack], export->cost);
     if (cost == 0)
       continue;
-    status = hwi_sites_load(&sites, stack, error);
-    put_stack(&sites, export->out);
+    status = hwi_sites_load(&export->sites, stack, error);
+    put_stack(&export->sites, export->out);
     fprintf(export->out, " %" PRIu64 "\n", cost);
   }
-  hwi_sites_release(&sites);
   return status;
 }
 

@@ -98,6 +98,7 @@ const struct hwi_export_format hwi_export_heaplog = {
     .suffixes = (const char *const[]){".heaplog", ".log", NULL},
     .summary = "heaphook's heap log, a line a call",
     .one_process = true,
+    .without_names = true,
     .spans = HWI_EXPORT_BEGINNINGS,
     .write = write_heaplog,
 };

@@ -11,15 +11,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "export/sites.h"
+#include "export/export.h"
 #include "report/content/evidence.h"
+#include "trace/store.h"
 
 enum { HEAPTRACK_VERSION = 0x010000, FORMAT_VERSION = 1, PAGE_BYTES = 4096, NS_PER_MS = 1000000 };
 
 struct heaptrack {
   struct hwi_export *export;
   FILE *out;
-  struct hwi_sites sites;
   struct hwi_store strings;
   struct hwi_numbering pairs; /* stack and size */
   uint32_t *node_of;          /* by frame: its node; 0: the frame is in no chosen stack */
@@ -63,7 +63,7 @@ static void put_site(struct heaptrack *to, const struct hwi_site *site, struct h
   hwi_line_clear(line);
   hwi_line_printf(line, "i %" PRIx64 " %x", site->cut ? 0 : site->address, module);
   for (uint32_t k = 0; k < site->symbol_count; k++) { /* strings come before the line that names them */
-    uint32_t function = string(to, hwi_site_function(&to->sites, site, k, name));
+    uint32_t function = string(to, hwi_site_function(&to->export->sites, site, k, name));
     uint32_t file = string(to, hwi_site_file(site, k));
     hwi_line_printf(line, " %x %x %x", function, file, hwi_site_line(site, k));
   }
@@ -77,17 +77,17 @@ static int put_stacks(struct heaptrack *to, struct hwi_error *error)
   const struct hwi_profile *profile = to->export->profile;
   struct hwi_line line = {0}, name = {0};
   uint32_t count = 0;
-  for (uint32_t i = 1; i <= to->sites.count; i++)
-    put_site(to, &to->sites.items[i], &line, &name);
+  for (uint32_t i = 1; i <= to->export->sites.count; i++)
+    put_site(to, &to->export->sites.items[i], &line, &name);
   hwi_line_release(&line);
   hwi_line_release(&name);
   to->node_of = calloc((size_t)profile->frame_count + 1, sizeof *to->node_of);
   if (!to->node_of)
     return hwi_export_no_memory(error);
   for (uint32_t i = 1; i < profile->frame_count; i++) {
-    if (to->sites.of_frame[i] == 0)
+    if (to->export->sites.of_frame[i] == 0)
       continue;
-    fprintf(to->out, "t %x %x\n", to->sites.of_frame[i], to->node_of[profile->frames[i].caller]);
+    fprintf(to->out, "t %x %x\n", to->export->sites.of_frame[i], to->node_of[profile->frames[i].caller]);
     to->node_of[i] = ++count;
   }
   return HW_OK;
@@ -157,13 +157,10 @@ static int write_all(struct heaptrack *to, struct hwi_error *error)
 static int write_heaptrack(struct hwi_export *export, struct hwi_error *error)
 {
   struct heaptrack to = {.export = export, .out = export->out};
-  int status = hwi_sites_init(&to.sites, export, error);
-  if (status == HW_OK)
-    status = write_all(&to, error);
+  int status = write_all(&to, error);
   free(to.node_of);
   hwi_store_release(&to.strings);
   hwi_numbering_release(&to.pairs);
-  hwi_sites_release(&to.sites);
   return status;
 }
 

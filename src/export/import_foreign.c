@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "export/decompressed.h"
+#include "export/compression.h"
 #include "launch/ending_signals.h"
 #include "launch/output.h"
 #include "symbols/symbol_files.h"
@@ -27,10 +27,10 @@ const struct hwi_foreign_format *hwi_foreign_format_of(const char *path)
   FILE *file = hwi_decompressed_open(path);
   if (!file)
     return NULL;
-  char kinds[KINDS_MAX + 1] = "", behind[HWI_FOREIGN_LINE_BYTES];
+  char kinds[KINDS_MAX + 1] = "", next[HWI_FOREIGN_LINE_BYTES];
   bool begun = fgets(line, sizeof line, file);
-  for (int i = 0; i < KINDS_MAX && begun && fgets(behind, sizeof behind, file); i++)
-    kinds[i] = behind[0] != '\0' ? behind[0] : ' ';
+  for (int i = 0; i < KINDS_MAX && begun && fgets(next, sizeof next, file); i++)
+    kinds[i] = next[0] != '\0' ? next[0] : ' ';
   for (int i = 0; i < FORMATS && begun && !found; i++)
     found = formats[i]->recognizes(line, kinds) ? formats[i] : NULL;
   fclose(file);

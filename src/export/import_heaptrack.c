@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/import_heaptrack.h"
+#include "export/import_foreign.h"
 #include "trace/grow.h"
 
 enum { HEXADECIMAL = 16, NS_PER_MS = 1000000 };

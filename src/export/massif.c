@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "export/sites.h"
+#include "export/export.h"
 
 enum {
   SNAPSHOTS_MIN = 10,
@@ -29,10 +29,9 @@ struct row {
 struct massif {
   struct hwi_export *export;
   FILE *out;
-  struct hwi_sites sites;
-  struct row *rows;     /* capacity for all chosen stacks */
-  uint64_t *live_bytes; /* by stack */
-  uint64_t bytes, usable;
+  struct row *rows;          /* capacity for all chosen stacks */
+  struct hwi_live_sum *live; /* by stack */
+  struct hwi_live_sum all;
   uint64_t snapshot_count, next; /* equally spaced ones: the total, and the next one */
   uint64_t number;               /* of the next snapshot to write */
   bool peak_written;
@@ -76,7 +75,7 @@ static uint32_t group_end(const struct row *rows, uint32_t first, uint32_t count
 static uint32_t group_rows(const struct massif *to, struct row *rows, uint32_t count)
 {
   for (uint32_t i = 0; i < count; i++)
-    rows[i].site = rows[i].at != 0 ? to->sites.of_frame[rows[i].at] : UINT32_MAX;
+    rows[i].site = rows[i].at != 0 ? to->export->sites.of_frame[rows[i].at] : UINT32_MAX;
   qsort(rows, count, sizeof *rows, compare_sites);
   while (count > 0 && rows[count - 1].at == 0)
     count--;
@@ -95,7 +94,7 @@ static uint32_t group_rows(const struct massif *to, struct row *rows, uint32_t c
 static void put_function(struct massif *to, const struct hwi_site *site, uint32_t symbol)
 {
   fprintf(to->out, " 0x%" PRIX64 ": ", site->address);
-  put_name(to, hwi_site_function(&to->sites, site, symbol, &to->name));
+  put_name(to, hwi_site_function(&to->export->sites, site, symbol, &to->name));
   if (hwi_site_file(site, symbol)[0] != '\0') {
     fputs(" (", to->out);
     put_name(to, hwi_base_name(hwi_site_file(site, symbol)));
@@ -166,7 +165,7 @@ static void put_node(struct massif *to, const struct node *node, uint64_t all_by
                          .depth = depth,
                          .frames = node->frames - 1,
                          .bytes = node->rows[first].group_bytes,
-                         .site = &to->sites.items[node->rows[first].site]};
+                         .site = &to->export->sites.items[node->rows[first].site]};
     for (uint32_t i = first; i < end; i++)
       node->rows[i].at = to->export->profile->frames[node->rows[i].at].caller;
     put_node(to, &child, all_bytes);
@@ -196,7 +195,7 @@ static void put_tree(struct massif *to, uint64_t all_bytes,
 
 static uint64_t bytes_now(const struct massif *to, uint32_t stack)
 {
-  return to->live_bytes[stack];
+  return to->live[stack].bytes;
 }
 
 static uint64_t bytes_at_peak(const struct massif *to, uint32_t stack)
@@ -237,9 +236,9 @@ static void put_snapshots_before(struct massif *to, uint64_t ns)
     if (!to->peak_written && to->export->profile->totals.peak_time_ns <= at)
       put_peak(to);
     bool detailed = to->next % DETAILED_EVERY == DETAILED_EVERY - 1 || to->next + 1 == to->snapshot_count;
-    put_snapshot(to, at, to->bytes, to->usable, detailed ? "detailed" : "empty");
+    put_snapshot(to, at, to->all.bytes, to->all.usable, detailed ? "detailed" : "empty");
     if (detailed)
-      put_tree(to, to->bytes, bytes_now);
+      put_tree(to, to->all.bytes, bytes_now);
   }
 }
 
@@ -247,15 +246,8 @@ static bool take(void *context, const struct hwi_block_event *event)
 {
   struct massif *to = context;
   put_snapshots_before(to, event->ns);
-  if (event->kind == HWI_BLOCK_ALLOC) {
-    to->live_bytes[event->stack] += event->size;
-    to->bytes += event->size;
-    to->usable += event->usable;
-  } else if (hwi_block_is_end(event)) {
-    to->live_bytes[event->stack] -= event->size;
-    to->bytes -= event->size;
-    to->usable -= event->usable;
-  }
+  hwi_live_sum_count(&to->live[event->stack], event);
+  hwi_live_sum_count(&to->all, event);
   return !ferror(to->out);
 }
 
@@ -268,8 +260,8 @@ static int write_all(struct massif *to, struct hwi_error *error)
                        : duration_ms > SNAPSHOTS_MAX ? SNAPSHOTS_MAX
                                                      : duration_ms;
   to->rows = calloc((size_t)to->export->selection.stack_count + 1, sizeof *to->rows);
-  to->live_bytes = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->live_bytes);
-  if (!to->rows || !to->live_bytes)
+  to->live = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->live);
+  if (!to->rows || !to->live)
     return hwi_export_no_memory(error);
   fputs("desc: recorded by heapwright\ncmd: ", to->out);
   put_name(to, hwi_export_command(to->export));
@@ -283,14 +275,11 @@ static int write_all(struct massif *to, struct hwi_error *error)
 static int write_massif(struct hwi_export *export, struct hwi_error *error)
 {
   struct massif to = {.export = export, .out = export->out};
-  int status = hwi_sites_init(&to.sites, export, error);
-  if (status == HW_OK)
-    status = write_all(&to, error);
+  int status = write_all(&to, error);
   free(to.rows);
-  free(to.live_bytes);
+  free(to.live);
   hwi_line_release(&to.name);
   hwi_line_release(&to.clean);
-  hwi_sites_release(&to.sites);
   return status;
 }
 

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "base/version.h"
-#include "export/compressed.h"
+#include "export/compression.h"
+#include "export/export.h"
 #include "export/protobuf.h"
-#include "export/sites.h"
 #include "report/content/evidence.h"
+#include "trace/store.h"
 
 enum profile_field {
   PROFILE_SAMPLE_TYPE = 1,
@@ -43,7 +44,6 @@ enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME =
 struct pprof {
   struct hwi_export *export;
   FILE *out;
-  struct hwi_sites sites;
   struct hwi_store strings;       /* a string's index is its number - 1; "" is the first */
   struct hwi_numbering functions; /* name and file */
   struct hwi_message whole, part, inner;
@@ -163,18 +163,19 @@ static void put_line(struct pprof *to, const char *name, const char *file, uint3
 static void put_locations(struct pprof *to)
 {
   struct hwi_line name = {0};
-  for (uint32_t i = 1; i <= to->sites.count; i++) {
-    const struct hwi_site *site = &to->sites.items[i];
+  for (uint32_t i = 1; i <= to->export->sites.count; i++) {
+    const struct hwi_site *site = &to->export->sites.items[i];
     hwi_message_number(&to->part, LOCATION_ID, i);
     hwi_message_number(&to->part, LOCATION_MAPPING, site->module);
     if (!site->cut)
       hwi_message_number(&to->part, LOCATION_ADDRESS, site->address - 1); /* within the call */
     for (uint32_t k = 0; k < site->symbol_count; k++)
-      put_line(to, hwi_site_function(&to->sites, site, k, &name), hwi_site_file(site, k), hwi_site_line(site, k));
+      put_line(to, hwi_site_function(&to->export->sites, site, k, &name), hwi_site_file(site, k),
+               hwi_site_line(site, k));
     hwi_message_message(&to->whole, PROFILE_LOCATION, &to->part);
     hwi_message_flush(&to->whole, to->out);
   }
-  to->unknown_location = to->sites.count + 1;
+  to->unknown_location = to->export->sites.count + 1;
   hwi_message_number(&to->part, LOCATION_ID, to->unknown_location);
   put_line(to, "[unknown]", "", 0);
   hwi_message_message(&to->whole, PROFILE_LOCATION, &to->part);
@@ -186,10 +187,10 @@ static int put_sample(struct pprof *to, uint32_t stack, struct hwi_error *error)
 {
   const struct hwi_amount *amount = &to->export->selection.amounts[stack];
   bool at_end = to->export->cost == HWI_COST_LIVE;
-  int status = hwi_sites_load(&to->sites, stack, error);
-  for (uint32_t i = 0; i < to->sites.path_count; i++)
-    hwi_message_packed(&to->inner, to->sites.of_frame[to->sites.path[i]]);
-  if (to->sites.path_count == 0)
+  int status = hwi_sites_load(&to->export->sites, stack, error);
+  for (uint32_t i = 0; i < to->export->sites.path_count; i++)
+    hwi_message_packed(&to->inner, to->export->sites.of_frame[to->export->sites.path[i]]);
+  if (to->export->sites.path_count == 0)
     hwi_message_packed(&to->inner, to->unknown_location);
   hwi_message_message(&to->part, SAMPLE_LOCATIONS, &to->inner);
   hwi_message_packed(&to->inner, amount->calls);
@@ -239,12 +240,9 @@ static int write_pprof(struct hwi_export *export, struct hwi_error *error)
   struct pprof to = {.export = export, .out = hwi_compressed_open(export->out, HWI_COMPRESSION_GZIP)};
   if (!to.out)
     return hwi_export_no_memory(error);
-  int status = hwi_sites_init(&to.sites, export, error);
-  if (status == HW_OK)
-    status = put_profile(&to, error);
+  int status = put_profile(&to, error);
   int closed = hwi_compressed_close(to.out, export->out, status == HW_OK ? error : NULL);
   status = status == HW_OK ? closed : status;
-  hwi_sites_release(&to.sites);
   hwi_store_release(&to.strings);
   hwi_numbering_release(&to.functions);
   hwi_message_release(&to.whole);

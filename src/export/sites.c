@@ -4,10 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "export/export.h"
 #include "trace/grow.h"
 
-/* Returns the site's number, or 0 if there is no memory. */
-static uint32_t find_site(struct hwi_sites *sites, uint32_t at)
+uint32_t hwi_sites_find(struct hwi_sites *sites, uint32_t at)
 {
   const struct hwi_frame *frame = &sites->frames->profile->frames[at];
   uint32_t number = hwi_numbering_of(&sites->keys, frame->address, (uint64_t)frame->module << 1 | frame->cut);
@@ -18,21 +18,23 @@ static uint32_t find_site(struct hwi_sites *sites, uint32_t at)
   struct hwi_site *site = &sites->items[number];
   *site = (struct hwi_site){.address = frame->address, .module = frame->module, .cut = frame->cut};
   site->symbol_count = hwi_named_frames_find(sites->frames, at, &site->symbols);
+  site->first_function = number > 1 ? site[-1].first_function + site[-1].symbol_count : 1;
   sites->count = number;
   return number;
 }
 
-int hwi_sites_init(struct hwi_sites *sites, const struct hwi_export *export, struct hwi_error *error)
+int hwi_sites_init(struct hwi_sites *sites, const struct hwi_named_frames *frames,
+                   const struct hwi_selection *selection, struct hwi_error *error)
 {
-  const struct hwi_profile *profile = export->profile;
-  *sites = (struct hwi_sites){.frames = &export->frames};
+  const struct hwi_profile *profile = frames->profile;
+  *sites = (struct hwi_sites){.frames = frames};
   sites->of_frame = calloc((size_t)profile->frame_count + 1, sizeof *sites->of_frame);
   if (!sites->of_frame)
     return hwi_export_no_memory(error);
-  for (uint32_t i = 0; i < export->selection.stack_count; i++) {
-    uint32_t at = profile->stacks[export->selection.stacks[i]].frame;
+  for (uint32_t i = 0; i < selection->stack_count; i++) {
+    uint32_t at = profile->stacks[selection->stacks[i]].frame;
     for (; at != 0 && sites->of_frame[at] == 0; at = profile->frames[at].caller) {
-      sites->of_frame[at] = find_site(sites, at);
+      sites->of_frame[at] = hwi_sites_find(sites, at);
       if (sites->of_frame[at] == 0)
         return hwi_export_no_memory(error);
     }

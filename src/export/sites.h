@@ -6,10 +6,10 @@
 #ifndef HWI_EXPORT_SITES_H
 #define HWI_EXPORT_SITES_H
 
-#include "export/export.h"
+#include "report/names/named_frames.h"
+#include "report/selection/selection.h"
 #include "report/words/line.h"
 #include "trace/numbering.h"
-#include "trace/store.h"
 
 struct hwi_site {
   uint64_t address; /* at run time, after the call; for a cut, the number of frames left out */
@@ -17,6 +17,7 @@ struct hwi_site {
   bool cut;         /* represents frames that the recorder left out; it has one function and no symbol */
   const struct hwi_symbol *symbols; /* innermost first */
   uint32_t symbol_count;
+  uint32_t first_function; /* in a list of the functions of all sites, from 1: its innermost one; the others follow */
 };
 
 struct hwi_sites {
@@ -31,9 +32,14 @@ struct hwi_sites {
   struct hwi_numbering keys;
 };
 
-/* Release `sites` even after a failure. */
-int hwi_sites_init(struct hwi_sites *sites, const struct hwi_export *export, struct hwi_error *error);
+/* Finds the sites of the stacks of `selection`. Release `sites` even after a failure. */
+int hwi_sites_init(struct hwi_sites *sites, const struct hwi_named_frames *frames,
+                   const struct hwi_selection *selection, struct hwi_error *error);
 void hwi_sites_release(struct hwi_sites *sites);
+
+/* Returns the number of the site of the profile's frame `at`, which is added if there is none, or 0 if there is no
+ * memory. A caller that needs no stacks may begin with only `frames` set, instead of hwi_sites_init. */
+uint32_t hwi_sites_find(struct hwi_sites *sites, uint32_t at);
 
 /* Fills `path` with the frames of a stack. */
 int hwi_sites_load(struct hwi_sites *sites, uint32_t stack, struct hwi_error *error);

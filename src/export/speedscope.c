@@ -2,17 +2,13 @@
  *
  * https://www.speedscope.app/file-format-schema.json
  */
-#include <stdlib.h>
-
 #include "base/version.h"
-#include "export/sites.h"
+#include "export/export.h"
 #include "report/json/json.h"
 
 struct speedscope {
   struct hwi_json json;
   struct hwi_export *export;
-  struct hwi_sites sites;
-  uint32_t *first_frame; /* by site: the number of its innermost function; the others follow */
 };
 
 static const struct {
@@ -30,15 +26,13 @@ static void write_frames(struct speedscope *to)
 {
   struct hwi_json *json = &to->json;
   struct hwi_line name = {0};
-  uint32_t number = 0;
   hwi_json_begin_object(json, "shared");
   hwi_json_begin_array(json, "frames");
-  for (uint32_t i = 1; i <= to->sites.count; i++) {
-    const struct hwi_site *site = &to->sites.items[i];
-    to->first_frame[i] = number;
-    for (uint32_t k = 0; k < site->symbol_count; k++, number++) {
+  for (uint32_t i = 1; i <= to->export->sites.count; i++) {
+    const struct hwi_site *site = &to->export->sites.items[i];
+    for (uint32_t k = 0; k < site->symbol_count; k++) {
       hwi_json_begin_object(json, NULL);
-      hwi_json_text(json, "name", hwi_site_function(&to->sites, site, k, &name));
+      hwi_json_text(json, "name", hwi_site_function(&to->export->sites, site, k, &name));
       if (hwi_site_file(site, k)[0] != '\0')
         hwi_json_text(json, "file", hwi_site_file(site, k));
       if (hwi_site_line(site, k) != 0)
@@ -60,12 +54,12 @@ static uint64_t cost_of(const struct speedscope *to, uint32_t row, enum hwi_cost
 /* Writes a stack, outermost frame first. */
 static int write_sample(struct speedscope *to, uint32_t stack, struct hwi_error *error)
 {
-  int status = hwi_sites_load(&to->sites, stack, error);
+  int status = hwi_sites_load(&to->export->sites, stack, error);
   hwi_json_begin_array(&to->json, NULL);
-  for (uint32_t i = to->sites.path_count; i > 0; i--) {
-    uint32_t site = to->sites.of_frame[to->sites.path[i - 1]];
-    for (uint32_t k = to->sites.items[site].symbol_count; k > 0; k--)
-      hwi_json_number(&to->json, NULL, to->first_frame[site] + k - 1);
+  for (uint32_t i = to->export->sites.path_count; i > 0; i--) {
+    const struct hwi_site *site = hwi_site_of(&to->export->sites, to->export->sites.path[i - 1]);
+    for (uint32_t k = site->symbol_count; k-- > 0;)
+      hwi_json_number(&to->json, NULL, site->first_function - 1 + k); /* frames count from 0 */
   }
   hwi_json_end_array(&to->json);
   return status;
@@ -118,13 +112,7 @@ static int write_document(struct speedscope *to, struct hwi_error *error)
 static int write_speedscope(struct hwi_export *export, struct hwi_error *error)
 {
   struct speedscope to = {.json = {.out = export->out, .first = true}, .export = export};
-  int status = hwi_sites_init(&to.sites, export, error);
-  to.first_frame = calloc((size_t)to.sites.count + 1, sizeof *to.first_frame);
-  if (status == HW_OK)
-    status = to.first_frame ? write_document(&to, error) : hwi_export_no_memory(error);
-  free(to.first_frame);
-  hwi_sites_release(&to.sites);
-  return status;
+  return write_document(&to, error);
 }
 
 const struct hwi_export_format hwi_export_speedscope = {

@@ -83,7 +83,7 @@ static void create_table(struct database *to, const struct hwi_table *table)
     hwi_line_printf(&insert, "%s?", separator);
     separator = ", ";
   }
-  hwi_line_puts(&create, table->ending);
+  hwi_line_puts(&create, table->ending ? table->ending : ")");
   hwi_line_puts(&insert, ")");
   execute(to, hwi_line_text(&create));
   if (to->status == SQLITE_OK)
@@ -100,7 +100,8 @@ static void write_table(struct database *to, const struct hwi_tables *tables, co
   if (to->status == SQLITE_OK)
     to->text.failed |= !table->fill(tables, &sink);
   sqlite3_finalize(to->insert);
-  execute(to, table->indexes);
+  if (table->indexes)
+    execute(to, table->indexes);
 }
 
 static int write_database(struct database *to, struct hwi_export *export, struct hwi_error *error)

@@ -48,25 +48,12 @@ struct hwi_value *hwi_values_put(struct hwi_value *values, const struct hwi_figu
 int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct hwi_error *error)
 {
   *tables = (struct hwi_tables){.export = export};
-  int status = hwi_sites_init(&tables->sites, export, error);
-  if (status < 0)
-    return status;
-  tables->first_frame = calloc((size_t)tables->sites.count + 1, sizeof *tables->first_frame);
   tables->durations = calloc(1, sizeof *tables->durations);
-  if (!tables->first_frame || !tables->durations)
-    return hwi_export_no_memory(error);
-  uint32_t next = 1;
-  for (uint32_t i = 1; i <= tables->sites.count; i++) {
-    tables->first_frame[i] = next;
-    next += tables->sites.items[i].symbol_count;
-  }
-  return HW_OK;
+  return tables->durations ? HW_OK : hwi_export_no_memory(error);
 }
 
 void hwi_tables_release(struct hwi_tables *tables)
 {
-  hwi_sites_release(&tables->sites);
-  free(tables->first_frame);
   if (tables->durations)
     hwi_report_durations_release(tables->durations);
   free(tables->durations);

@@ -5,7 +5,7 @@
 #ifndef HWI_EXPORT_TABLES_H
 #define HWI_EXPORT_TABLES_H
 
-#include "export/sites.h"
+#include "export/export.h"
 #include "report/content/durations.h"
 
 enum { HWI_TABLE_COLUMNS_MAX = 24 };
@@ -51,9 +51,7 @@ struct hwi_row_sink {
 /* The data for the tables. */
 struct hwi_tables {
   struct hwi_export *export;
-  bool wants_texts; /* for columns that SQL leaves out */
-  struct hwi_sites sites;
-  uint32_t *first_frame;                  /* by site: the ID of its innermost function's frame; the others follow */
+  bool wants_texts;                       /* for columns that SQL leaves out */
   struct hwi_report_durations *durations; /* computed on first use; see tables_durations.c */
 };
 
@@ -62,8 +60,8 @@ struct hwi_table {
   const struct hwi_table_column *columns;      /* ended by one without a name, as last_columns */
   const struct hwi_figure_columns *figures;    /* the columns after these, ended by one without figures; or NULL */
   const struct hwi_table_column *last_columns; /* the columns after these, or NULL */
-  const char *ending;                          /* in SQL, after the columns */
-  const char *indexes;                         /* in SQL: statements; "" for none */
+  const char *ending;                          /* in SQL, after the columns; NULL: ")" */
+  const char *indexes;                         /* in SQL: statements; NULL: none */
   bool (*fill)(const struct hwi_tables *tables, const struct hwi_row_sink *sink); /* false: no memory */
 };
 

@@ -26,8 +26,6 @@ const struct hwi_table hwi_table_run = {
         (const struct hwi_table_column[]){
             {"command", "TEXT"}, {"pid", COUNT}, {"duration_ns", COUNT}, {"threads", COUNT}, {0}},
     .figures = (const struct hwi_figure_columns[]){{hwi_totals_figures, COUNT}, {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_run,
 };
 
@@ -69,8 +67,6 @@ const struct hwi_table hwi_table_images = {
                                                  {"duration_ns", COUNT},
                                                  {0}},
     .figures = (const struct hwi_figure_columns[]){{hwi_totals_figures, COUNT}, {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_images,
 };
 
@@ -100,8 +96,6 @@ const struct hwi_table hwi_table_modules = {
                                                  {"end_address", COUNT},
                                                  {"bias", COUNT},
                                                  {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_modules,
 };
 
@@ -139,8 +133,6 @@ const struct hwi_table hwi_table_sizes = {
                                                  {"own_peak_blocks", PART},
                                                  {"live_blocks", COUNT},
                                                  {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_sizes,
 };
 
@@ -199,7 +191,6 @@ const struct hwi_table hwi_table_threads = {
                                                  {"own_peak_bytes", PART},
                                                  {"foreign_frees", PART},
                                                  {0}},
-    .ending = ")",
     .indexes = "CREATE INDEX threads_by_name ON threads(name)",
     .fill = fill_threads,
 };
@@ -220,8 +211,6 @@ const struct hwi_table hwi_table_timeline = {
     .name = "timeline",
     .columns = (const struct hwi_table_column[]){{"time_ns", "INTEGER PRIMARY KEY"}, {0}},
     .figures = (const struct hwi_figure_columns[]){{hwi_time_figures + 1, COUNT}, {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_timeline,
 };
 
@@ -253,8 +242,6 @@ const struct hwi_table hwi_table_marks = {
                                                  {"kind", "TEXT NOT NULL"},
                                                  {"text", "TEXT"},
                                                  {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_marks,
 };
 
@@ -295,7 +282,5 @@ const struct hwi_table hwi_table_rss = {
                                                  {"recorder_bytes", COUNT},
                                                  {"stack_bytes", COUNT},
                                                  {0}},
-    .ending = ")",
-    .indexes = "",
     .fill = fill_rss,
 };

@@ -11,23 +11,16 @@ static bool fill_frames(const struct hwi_tables *tables, const struct hwi_row_si
 {
   struct hwi_line name = {0};
   bool wanted = true;
-  for (uint32_t i = 1; i <= tables->sites.count && wanted; i++) {
-    const struct hwi_site *site = &tables->sites.items[i];
+  for (uint32_t i = 1; i <= tables->export->sites.count && wanted; i++) {
+    const struct hwi_site *site = &tables->export->sites.items[i];
     for (uint32_t k = 0; k < site->symbol_count && wanted; k++) {
-      struct hwi_value line = {0}, module = {0}, address = {0};
-      if (hwi_site_line(site, k) != 0)
-        line = hwi_value_number(hwi_site_line(site, k));
-      if (site->module != 0)
-        module = hwi_value_number(site->module);
-      if (!site->cut)
-        address = hwi_value_number(site->address);
       struct hwi_value values[] = {
-          hwi_value_number(tables->first_frame[i] + k),
-          hwi_value_text(hwi_site_function(&tables->sites, site, k, &name)),
+          hwi_value_number(site->first_function + k),
+          hwi_value_text(hwi_site_function(&tables->export->sites, site, k, &name)),
           hwi_value_text(hwi_site_file(site, k)),
-          line,
-          module,
-          address,
+          hwi_value_if(hwi_site_line(site, k) != 0, hwi_site_line(site, k)),
+          hwi_value_if(site->module != 0, site->module),
+          hwi_value_if(!site->cut, site->address),
           hwi_value_number(k + 1 < site->symbol_count),
       };
       wanted = sink->take(sink->context, values);
@@ -48,7 +41,6 @@ const struct hwi_table hwi_table_frames = {
                                                  {"address", "INTEGER"},
                                                  {"inlined", COUNT},
                                                  {0}},
-    .ending = ")",
     .indexes = "CREATE INDEX frames_by_function ON frames(function);"
                "CREATE INDEX frames_by_file ON frames(file, line);"
                "CREATE INDEX frames_by_module ON frames(module_id)",
@@ -62,10 +54,10 @@ static void add_stack_text(const struct hwi_tables *tables, struct hwi_line *tex
   const struct hwi_profile *profile = tables->export->profile;
   hwi_line_clear(text);
   for (uint32_t at = profile->stacks[stack].frame; at != 0; at = profile->frames[at].caller) {
-    const struct hwi_site *site = hwi_site_of(&tables->sites, at);
+    const struct hwi_site *site = hwi_site_of(&tables->export->sites, at);
     for (uint32_t k = 0; k < site->symbol_count; k++) {
       hwi_line_puts(text, text->bytes > 0 ? " < " : "");
-      hwi_line_puts(text, hwi_site_function(&tables->sites, site, k, name));
+      hwi_line_puts(text, hwi_site_function(&tables->export->sites, site, k, name));
     }
   }
 }
@@ -99,7 +91,6 @@ const struct hwi_table hwi_table_stacks = {
     .columns = (const struct hwi_table_column[]){{"id", "INTEGER PRIMARY KEY"}, {0}},
     .figures = (const struct hwi_figure_columns[]){{hwi_amount_figures, COUNT}, {hwi_whole_stack_figures, PART}, {0}},
     .last_columns = (const struct hwi_table_column[]){{"entry", "TEXT"}, {"depth", COUNT}, {"stack", NULL}, {0}},
-    .ending = ")",
     .indexes = "CREATE INDEX stacks_by_peak ON stacks(peak_bytes)",
     .fill = fill_stacks,
 };
@@ -112,12 +103,12 @@ static bool fill_stack_frames(const struct hwi_tables *tables, const struct hwi_
   for (uint32_t i = 0; i < selection->stack_count; i++) {
     uint32_t stack = selection->stacks[i], position = 0;
     for (uint32_t at = profile->stacks[stack].frame; at != 0; at = profile->frames[at].caller) {
-      uint32_t site = tables->sites.of_frame[at];
-      for (uint32_t k = 0; k < tables->sites.items[site].symbol_count; k++) {
+      const struct hwi_site *site = hwi_site_of(&tables->export->sites, at);
+      for (uint32_t k = 0; k < site->symbol_count; k++) {
         struct hwi_value values[] = {
             hwi_value_number(stack),
             hwi_value_number(position++),
-            hwi_value_number(tables->first_frame[site] + k),
+            hwi_value_number(site->first_function + k),
         };
         if (!sink->take(sink->context, values))
           return true;

@@ -1,4 +1,4 @@
-/* document.c - writes the document of a run, with the current cut */
+/* document.c - writes the document of a run, with the current tree */
 #include "page/document.h"
 
 #include <stdlib.h>
@@ -92,17 +92,6 @@ static void write_entries(struct hwi_json *json)
   hwi_json_end_array(json);
 }
 
-static void write_lifetimes(struct hwi_json *json, const struct hwi_table_rows *rows)
-{
-  struct hwi_column columns[HWI_LIFETIMES + 1] = {0};
-  for (int i = 0; i < HWI_LIFETIMES; i++)
-    columns[i] = (struct hwi_column){hwi_lifetime_keys[i],
-                                     offsetof(struct hwi_page_row, lifetimes) + (size_t)i * sizeof(uint64_t)};
-  hwi_json_begin_object(json, "lifetimes");
-  hwi_json_packed_columns(json, rows, columns);
-  hwi_json_end_object(json);
-}
-
 static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
 {
   static const struct hwi_column columns[] = {
@@ -128,16 +117,16 @@ static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
       HWI_COLUMN(struct hwi_page_row, last_ns),
       {NULL, 0},
   };
-  const struct hwi_page_cut *cut = &page->cut;
-  const struct hwi_table_rows rows = {cut->rows, cut->row_count, sizeof *cut->rows};
+  const struct hwi_page_tree *tree = &page->tree;
+  const struct hwi_table_rows rows = {tree->rows, tree->row_count, sizeof *tree->rows};
   write_entries(json);
   hwi_json_begin_object(json, "stacks");
-  hwi_json_number(json, "count", cut->row_count);
-  hwi_json_number(json, "recorded", cut->profile->stack_count > 0 ? cut->profile->stack_count - 1 : 0);
-  hwi_json_number(json, "kept", cut->kept_count);
+  hwi_json_number(json, "count", tree->row_count);
+  hwi_json_number(json, "recorded", tree->profile->stack_count > 0 ? tree->profile->stack_count - 1 : 0);
+  hwi_json_number(json, "kept", tree->kept_count);
   hwi_json_packed_columns(json, &rows, columns);
-  write_lifetimes(json, &rows);
-  hwi_json_page_series(json, &page->slicer.of_stacks, cut->row_count, NULL);
+  hwi_json_packed_lifetimes(json, &rows, offsetof(struct hwi_page_row, lifetimes));
+  hwi_json_page_series(json, &page->slicer.series[HWI_PAGE_OF_STACKS], tree->row_count, NULL);
   hwi_json_end_object(json);
 }
 
@@ -210,18 +199,18 @@ static void write_others(struct hwi_json *json, const struct hwi_page *page)
   hwi_json_end_array(json);
 }
 
-static void tell_row(void *context, struct hwi_json *json, uint32_t stack)
+static void write_row_number(void *context, struct hwi_json *json, uint32_t stack)
 {
   const struct hwi_page *page = context;
   if (stack != 0) /* 0 for a free whose block is unknown */
-    hwi_json_number(json, "row", page->cut.row_of[stack]);
+    hwi_json_number(json, "row", page->tree.row_of[stack]);
 }
 
 static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_page_sites *sites,
                       const struct hwi_linked_in *linked_in)
 {
   const struct hwi_profile *profile = page->report->profile;
-  const struct hwi_json_stacks rows = {tell_row, page};
+  const struct hwi_json_stacks rows = {write_row_number, page};
   hwi_json_begin_object(json, NULL);
   hwi_json_text(json, "schema", SCHEMA);
   hwi_json_text(json, "version", HWI_VERSION);
@@ -234,16 +223,16 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   write_durations(json, page, &rows);
   write_slices(json, page);
   write_timeline(json, profile);
-  hwi_json_page_sizes(json, &page->sizes, &page->slicer.of_sizes);
-  hwi_json_page_threads(json, &page->threads, &page->slicer.of_threads);
+  hwi_json_page_sizes(json, &page->sizes, &page->slicer.series[HWI_PAGE_OF_SIZES]);
+  hwi_json_page_threads(json, &page->threads, &page->slicer.series[HWI_PAGE_OF_THREADS]);
   hwi_json_page_handovers(json, &page->handovers,
-                          has(page, HWI_PAGE_HANDOVERS_ALONG) ? &page->slicer.of_handovers : NULL);
+                          has(page, HWI_PAGE_HANDOVERS_ALONG) ? &page->slicer.series[HWI_PAGE_OF_HANDOVERS] : NULL);
   if (profile->thread_count > 1 && has(page, HWI_PAGE_THREADS_ALONE)) {
-    hwi_json_page_stack_threads(json, &page->slicer.stack_threads, &page->slicer.of_stack_threads);
-    hwi_json_page_size_threads(json, &page->slicer.size_threads, &page->slicer.of_size_threads);
+    hwi_json_page_stack_threads(json, &page->slicer.stack_threads, &page->slicer.series[HWI_PAGE_OF_STACK_THREADS]);
+    hwi_json_page_size_threads(json, &page->slicer.size_threads, &page->slicer.series[HWI_PAGE_OF_SIZE_THREADS]);
   }
   write_stacks(json, page);
-  hwi_json_page_sites(json, sites, &page->cut);
+  hwi_json_page_sites(json, sites, &page->tree);
   hwi_json_page_strings(json, sites);
   write_others(json, page);
   hwi_json_end_object(json);
@@ -255,7 +244,7 @@ int hwi_page_document(struct hwi_page *page, FILE *out, struct hwi_error *error)
   struct hwi_json json = {.out = out, .first = true};
   struct hwi_page_sites sites;
   struct hwi_linked_in linked_in;
-  int status = hwi_page_sites_init(&sites, &page->cut, &page->names, &page->matching, error);
+  int status = hwi_page_sites_init(&sites, &page->tree, &page->names, &page->matching, error);
   if (status == HW_OK) {
     status = hwi_linked_in_init(&linked_in, page->report, error);
     if (status == HW_OK)

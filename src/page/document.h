@@ -1,4 +1,4 @@
-/* document.h - writes the document of a run, with the current cut */
+/* document.h - writes the document of a run, with the current tree */
 #ifndef HWI_PAGE_DOCUMENT_H
 #define HWI_PAGE_DOCUMENT_H
 
@@ -18,7 +18,7 @@ enum hwi_page_extra {
 struct hwi_page {
   const struct hwi_report *report;
   struct hwi_named_frames names;
-  struct hwi_page_cut cut;
+  struct hwi_page_tree tree;
   struct hwi_page_sizes sizes;
   struct hwi_page_threads threads;
   struct hwi_page_handovers handovers;

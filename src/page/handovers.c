@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/share.h"
+#include "report/selection/radix_sort.h"
 
 enum { FOLLOWED_MAX = 256 };
 
@@ -35,18 +35,16 @@ static uint32_t join(struct hwi_page_handover *items, uint32_t count)
 
 static bool follow(struct hwi_page_handovers *handovers)
 {
-  struct hwi_ranked *ranked = calloc((size_t)handovers->count + 1, sizeof *ranked);
-  if (!ranked)
-    return false;
-  for (uint32_t i = 0; i < handovers->count; i++)
-    ranked[i] = (struct hwi_ranked){(double)handovers->items[i].blocks, i};
-  hwi_rank(ranked, handovers->count);
-  for (uint32_t i = 0; i < handovers->count && i < FOLLOWED_MAX; i++) {
-    const struct hwi_page_handover *item = &handovers->items[ranked[i].index];
-    handovers->row_of[item->owner * handovers->thread_rows + item->freer] = ranked[i].index;
+  struct hwi_sort_item *ranked = calloc((size_t)handovers->count + 1, sizeof *ranked);
+  for (uint32_t i = 0; i < handovers->count && ranked; i++)
+    ranked[i] = (struct hwi_sort_item){handovers->items[i].blocks, i};
+  bool done = ranked && hwi_radix_sort(ranked, handovers->count);
+  for (uint32_t i = 0; i < handovers->count && i < FOLLOWED_MAX && done; i++) {
+    const struct hwi_page_handover *item = &handovers->items[ranked[i].item];
+    handovers->row_of[item->owner * handovers->thread_rows + item->freer] = ranked[i].item;
   }
   free(ranked);
-  return true;
+  return done;
 }
 
 bool hwi_page_handovers_init(struct hwi_page_handovers *handovers, const struct hwi_page_threads *threads)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/varint.h"
+#include "report/selection/figures.h"
 
 static void release(struct hwi_packed *packed)
 {
@@ -82,6 +83,16 @@ void hwi_json_packed_columns(struct hwi_json *json, const struct hwi_table_rows 
       hwi_packed_add(&packed, number_at(rows, row, columns));
     hwi_json_packed(json, columns->key, &packed);
   }
+}
+
+void hwi_json_packed_lifetimes(struct hwi_json *json, const struct hwi_table_rows *rows, size_t offset)
+{
+  struct hwi_column columns[HWI_LIFETIMES + 1] = {0};
+  for (int i = 0; i < HWI_LIFETIMES; i++)
+    columns[i] = (struct hwi_column){hwi_lifetime_keys[i], offset + (size_t)i * sizeof(uint64_t)};
+  hwi_json_begin_object(json, "lifetimes");
+  hwi_json_packed_columns(json, rows, columns);
+  hwi_json_end_object(json);
 }
 
 static void put_number(struct hwi_json *json, uint64_t number)

@@ -46,4 +46,7 @@ void hwi_json_plain_columns(struct hwi_json *json, const struct hwi_table_rows *
 void hwi_json_reference_columns(struct hwi_json *json, const struct hwi_table_rows *rows,
                                 const struct hwi_column *columns);
 
+/* Writes "lifetimes": the uint64_t[HWI_LIFETIMES] at `offset` of each row, as packed columns. */
+void hwi_json_packed_lifetimes(struct hwi_json *json, const struct hwi_table_rows *rows, size_t offset);
+
 #endif

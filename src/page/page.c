@@ -1,21 +1,71 @@
 /* page.c - writes the HTML page and its document
  *
- * The size of a document is known only after it is written. It is written into memory and, if it is too large, cut
- * lower and written again. The events need not be read again, since the rows of a lower cut are sums of rows of a
- * higher cut. If thousands of stacks were active all the time, their series over time take most space: then the slices
+ * The size of a document is known only after it is written. It is written into memory and, if it is too large, the
+ * tree is reduced and it is written again. The events need not be read again, since the rows of a smaller tree are sums
+ * of rows of a larger one. If thousands of stacks were active all the time, their series over time take most space: then the slices
  * of time become fewer before the nodes become too few. If many threads take most space, the figures by thread are left
  * out before the last nodes.
  */
 #include "page/page.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "page/document.h"
-#include "page/html.h"
 #include "report/words/written.h"
 
 enum { NODES_MAX = 65536, NODES_ENOUGH = 8192, NODES_FEW = 1024, NODES_LEAST = 64 };
 enum { SLICES_ENOUGH = 32, DOCUMENT_BYTES_MAX = 2500000 };
+
+/* --- the built page --- */
+
+/* web/dist/page.html, ended by NUL: the build embeds the file, see cmake/Page.cmake. */
+extern const char hwi_page_template[];
+
+static const char place[] = "<!--heapwright-data-->";
+static const char element[] = "<script type=\"application/json\" id=\"heapwright-data\">", element_end[] = "</script>";
+static const char escaped[] = "\\u003c"; /* a '<' */
+
+static const char *find_place(void)
+{
+  return strstr(hwi_page_template, place); /* the build checks that the comment exists */
+}
+
+/* The page's comment <!--heapwright-data--> is replaced by an element with the document, which is written between these
+ * two calls. */
+static void begin_html(FILE *out)
+{
+  fwrite(hwi_page_template, 1, (size_t)(find_place() - hwi_page_template), out);
+  fputs(element, out);
+}
+
+static void end_html(FILE *out)
+{
+  fputs(element_end, out);
+  fputs(find_place() + sizeof place - 1, out);
+}
+
+/* Writes a part of the document, each '<' as \u003c, so that no name can end the element. */
+static void write_escaped(const char *text, size_t bytes, FILE *out)
+{
+  const char *end = text + bytes, *tag;
+  while ((tag = memchr(text, '<', (size_t)(end - text)))) {
+    fwrite(text, 1, (size_t)(tag - text), out);
+    fputs(escaped, out);
+    text = tag + 1;
+  }
+  fwrite(text, 1, (size_t)(end - text), out);
+}
+
+/* Returns how many bytes write_escaped writes. */
+static size_t escaped_bytes(const char *text, size_t bytes)
+{
+  const char *end = text + bytes;
+  size_t sum = bytes;
+  for (const char *at = text; (at = memchr(at, '<', (size_t)(end - at))); at++)
+    sum += sizeof escaped - 1 - 1;
+  return sum;
+}
 
 /* --- the choice --- */
 
@@ -24,13 +74,13 @@ static int begin(struct hwi_page *page, const struct hwi_report *report, struct 
   page->report = report;
   int status = hwi_named_frames_init(&page->names, report, error);
   if (status == HW_OK)
-    status = hwi_page_cut_init(&page->cut, &page->names, NODES_MAX, error);
+    status = hwi_page_tree_init(&page->tree, &page->names, NODES_MAX, error);
   if (status < 0)
     return status;
   if (!hwi_page_sizes_init(&page->sizes, report->profile) || !hwi_page_threads_init(&page->threads, report->profile) ||
       !hwi_page_handovers_init(&page->handovers, &page->threads))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to choose what the page shows");
-  page->slicer.cut = &page->cut;
+  page->slicer.tree = &page->tree;
   page->slicer.sizes = &page->sizes;
   page->slicer.threads = &page->threads;
   page->slicer.handovers = &page->handovers;
@@ -43,7 +93,7 @@ static void end(struct hwi_page *page)
   hwi_page_handovers_release(&page->handovers);
   hwi_page_threads_release(&page->threads);
   hwi_page_sizes_release(&page->sizes);
-  hwi_page_cut_release(&page->cut);
+  hwi_page_tree_release(&page->tree);
   hwi_named_frames_release(&page->names);
 }
 
@@ -65,18 +115,18 @@ static int write_document(struct hwi_page *page, struct hwi_written *text, struc
  * be left, other things are reduced first. *done: the document became smaller; otherwise it cannot. */
 static int make_smaller(struct hwi_page *page, double share, bool *done, struct hwi_error *error)
 {
-  const uint32_t count = page->cut.node_count, nodes = (uint32_t)(count * share);
+  const uint32_t count = page->tree.node_count, nodes = (uint32_t)(count * share);
   const bool is_fine = page->slicer.slices.count >= 2 * SLICES_ENOUGH,
              has_extras = page->extras_left_out < HWI_PAGE_EXTRAS;
   *done = true;
   if (nodes >= (is_fine ? NODES_ENOUGH : has_extras ? NODES_FEW : NODES_LEAST))
-    return hwi_page_slicer_lower(&page->slicer, nodes, error);
+    return hwi_page_slicer_reduce(&page->slicer, nodes, error);
   if (is_fine)
     hwi_page_slicer_coarsen(&page->slicer);
   else if (has_extras)
     page->extras_left_out++;
   else if (count > NODES_LEAST)
-    return hwi_page_slicer_lower(&page->slicer, NODES_LEAST, error);
+    return hwi_page_slicer_reduce(&page->slicer, NODES_LEAST, error);
   else
     *done = false;
   return HW_OK;
@@ -87,7 +137,7 @@ static size_t bytes_of_others(const struct hwi_page *page)
 {
   size_t sum = 0;
   for (uint32_t i = 0; i < page->other_count; i++)
-    sum += hwi_html_escaped_bytes(page->others[i].text, page->others[i].bytes);
+    sum += escaped_bytes(page->others[i].text, page->others[i].bytes);
   return sum;
 }
 
@@ -101,7 +151,7 @@ static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_writ
     int status = write_document(page, text, error);
     if (status < 0)
       return status;
-    size_t bytes = hwi_html_escaped_bytes(text->text, text->bytes);
+    size_t bytes = escaped_bytes(text->text, text->bytes);
     *fits = bytes <= bytes_max;
     if (*fits)
       return HW_OK;
@@ -204,7 +254,7 @@ static void release(struct pages *pages)
 static void write_part(const char *bytes, size_t count, enum hwi_page_form form, FILE *out)
 {
   if (form == HWI_PAGE_HTML)
-    hwi_html_escape(bytes, count, out);
+    write_escaped(bytes, count, out);
   else
     fwrite(bytes, 1, count, out);
 }
@@ -217,7 +267,7 @@ int hwi_page_write(const struct hwi_page_request *request, FILE *out, struct hwi
   struct pages pages = {.count = run_count};
   int status = make_documents(&pages, request, error);
   if (status == HW_OK && form == HWI_PAGE_HTML)
-    hwi_html_begin(out);
+    begin_html(out);
   for (int i = 0; i < run_count && status == HW_OK; i++) {
     fputs(run_count > 1 ? before[i] : "", out);
     write_part(pages.texts[i].text, pages.texts[i].bytes, form, out);
@@ -225,7 +275,7 @@ int hwi_page_write(const struct hwi_page_request *request, FILE *out, struct hwi
   if (status == HW_OK)
     fputs(run_count > 1 ? "}\n" : "", out);
   if (status == HW_OK && form == HWI_PAGE_HTML)
-    hwi_html_end(out);
+    end_html(out);
   release(&pages);
   return status;
 }

@@ -2,13 +2,8 @@
 #ifndef HWI_PAGE_SHARE_H
 #define HWI_PAGE_SHARE_H
 
-#include <stddef.h>
 #include <stdint.h>
-
-struct hwi_ranked {
-  double share;
-  uint32_t index;
-};
+#include <string.h>
 
 /* Returns the larger of `share` and part / whole, which counts as 0 if `whole` is 0. */
 static inline double hwi_larger_share(double share, uint64_t part, uint64_t whole)
@@ -17,7 +12,12 @@ static inline double hwi_larger_share(double share, uint64_t part, uint64_t whol
   return other > share ? other : share;
 }
 
-/* Sorts by share, the largest first; equal shares by index. */
-void hwi_rank(struct hwi_ranked *ranked, size_t count);
+/* Returns the share's bits as a key for hwi_radix_sort: they are in the order of the shares, since none is negative. */
+static inline uint64_t hwi_share_key(double share)
+{
+  uint64_t key;
+  memcpy(&key, &share, sizeof key);
+  return key;
+}
 
 #endif

@@ -38,84 +38,58 @@ static uint32_t find_lasting(struct hwi_page_sites *sites, const char *text)
 /* --- sites --- */
 
 /* Returns 0 if there is only one run. */
-static uint32_t find_identity(struct hwi_page_sites *sites, uint32_t at, const struct hwi_symbol *symbol)
+static uint32_t find_identity(struct hwi_page_sites *sites, const struct hwi_site *site,
+                              const struct hwi_symbol *symbol)
 {
   const struct hwi_page_matching *matching = sites->matching;
-  const struct hwi_frame *frame = &sites->names->profile->frames[at];
-  const struct hwi_shown_frame shown = {symbol, frame->address, frame->module};
+  const struct hwi_shown_frame shown = {symbol, site->address, site->module};
   struct hwi_identity identity = {0};
   if (matching->identities && !hwi_identities_find(matching->identities, matching->side, &shown, &identity))
     sites->failed = true;
   return identity.strict;
 }
 
-/* Adds a frame for the profile's frame `at`. `symbol` is NULL if it stands for frames that were left out. */
-static bool add_frame(struct hwi_page_sites *sites, uint32_t at, const struct hwi_symbol *symbol)
+/* Adds the functions of a site; a site of frames that were left out has one without a symbol. */
+static void add_frames(struct hwi_page_sites *sites, const struct hwi_site *site)
 {
-  if (!hwi_grow((void **)&sites->frames, &sites->frame_capacity, sites->frame_count + 1, sizeof *sites->frames))
-    return false;
-  const char *reason = symbol && symbol->reason != HWI_SYMBOL_OK ? hwi_symbol_reason_text(symbol->reason) : NULL;
-  sites->frames[sites->frame_count++] =
-      (struct hwi_page_frame){.function = find_lasting(sites, symbol ? symbol->function : NULL),
-                              .file = find_lasting(sites, symbol ? symbol->file : NULL),
-                              .line = symbol ? symbol->line : 0,
-                              .reason = find_lasting(sites, reason),
-                              .identity = find_identity(sites, at, symbol)};
-  return !sites->failed;
+  for (uint32_t i = 0; i < site->symbol_count; i++) {
+    const struct hwi_symbol *symbol = site->symbols ? &site->symbols[i] : NULL;
+    const char *reason = symbol && symbol->reason != HWI_SYMBOL_OK ? hwi_symbol_reason_text(symbol->reason) : NULL;
+    sites->frames[sites->frame_count++] =
+        (struct hwi_page_frame){.function = find_lasting(sites, symbol ? symbol->function : NULL),
+                                .file = find_lasting(sites, symbol ? symbol->file : NULL),
+                                .line = symbol ? symbol->line : 0,
+                                .reason = find_lasting(sites, reason),
+                                .identity = find_identity(sites, site, symbol)};
+  }
 }
 
-/* Adds a site for the profile's frame `at`. */
-static bool add_site(struct hwi_page_sites *sites, uint32_t at)
-{
-  const struct hwi_profile *profile = sites->names->profile;
-  const struct hwi_frame *frame = &profile->frames[at];
-  const struct hwi_symbol *symbols;
-  if (!hwi_grow((void **)&sites->sites, &sites->site_capacity, sites->site_count + 1, sizeof *sites->sites))
-    return false;
-  uint32_t count = hwi_named_frames_find(sites->names, at, &symbols);
-  bool in_module = !frame->cut && frame->module != 0;
-  sites->sites[sites->site_count++] = (struct hwi_page_site){
-      .address = in_module ? frame->address - profile->modules[frame->module].bias : frame->address,
-      .function_start = symbols && symbols[count - 1].start != 0 ? symbols[count - 1].start + 1 : 0,
-      .module = frame->cut ? 0 : frame->module,
-      .kind = frame->cut ? HWI_SITE_LEFT_OUT : HWI_SITE_CODE,
-      .frame = sites->frame_count};
-  bool done = true;
-  for (uint32_t i = 0; i < count && done; i++)
-    done = add_frame(sites, at, symbols ? &symbols[i] : NULL);
-  return done;
-}
-
-/* Returns the site's number, from 1, or 0 if there is no memory. */
-static uint32_t find_site(struct hwi_page_sites *sites, uint32_t at)
-{
-  const struct hwi_frame *frame = &sites->names->profile->frames[at];
-  uint32_t number = hwi_numbering_of(&sites->keys, frame->address, frame->cut ? UINT64_MAX : frame->module);
-  return number <= sites->site_count || add_site(sites, at) ? number : 0;
-}
-
-int hwi_page_sites_init(struct hwi_page_sites *sites, const struct hwi_page_cut *cut,
+int hwi_page_sites_init(struct hwi_page_sites *sites, const struct hwi_page_tree *tree,
                         const struct hwi_named_frames *names, const struct hwi_page_matching *matching,
                         struct hwi_error *error)
 {
-  *sites = (struct hwi_page_sites){.names = names, .matching = matching};
-  sites->site_of = calloc((size_t)cut->node_count + 1, sizeof *sites->site_of);
+  *sites = (struct hwi_page_sites){.names = names, .matching = matching, .sites = {.frames = names}};
+  sites->site_of = calloc((size_t)tree->node_count + 1, sizeof *sites->site_of);
   bool done = sites->site_of;
-  for (uint32_t i = 0; i < cut->node_count && done; i++) {
-    uint32_t number = find_site(sites, cut->frames[i]);
+  for (uint32_t i = 0; i < tree->node_count && done; i++) {
+    uint32_t number = hwi_sites_find(&sites->sites, tree->frames[i]);
     done = number != 0;
     sites->site_of[i] = number - 1;
   }
-  return done ? HW_OK : hwi_error_set(error, HW_ERR_MEMORY, "no memory to name what the page shows");
+  const struct hwi_site *last = sites->sites.count > 0 ? &sites->sites.items[sites->sites.count] : NULL;
+  sites->frames = calloc(last ? last->first_function + last->symbol_count : 1, sizeof *sites->frames);
+  done = done && sites->frames;
+  for (uint32_t i = 1; i <= sites->sites.count && done; i++)
+    add_frames(sites, &sites->sites.items[i]);
+  return done && !sites->failed ? HW_OK : hwi_error_set(error, HW_ERR_MEMORY, "no memory to name what the page shows");
 }
 
 void hwi_page_sites_release(struct hwi_page_sites *sites)
 {
   hwi_store_release(&sites->strings);
   hwi_numbering_release(&sites->pointers);
-  hwi_numbering_release(&sites->keys);
+  hwi_sites_release(&sites->sites);
   free(sites->string_of);
-  free(sites->sites);
   free(sites->frames);
   free(sites->site_of);
   *sites = (struct hwi_page_sites){0};
@@ -164,45 +138,66 @@ static void write_frames(struct hwi_json *json, const struct hwi_page_sites *sit
   hwi_json_end_object(json);
 }
 
-static void write_sites(struct hwi_json *json, const struct hwi_page_sites *sites)
+static void write_sites(struct hwi_json *json, struct hwi_page_sites *sites)
 {
-  static const struct hwi_column references[] = {HWI_COLUMN(struct hwi_page_site, module),
-                                                 HWI_COLUMN(struct hwi_page_site, function_start),
+  struct site {
+    uint64_t address;        /* in the module's file; the number of frames that were left out */
+    uint64_t function_start; /* plus 1; 0: unknown */
+    uint64_t module;         /* from 1; 0: none */
+    uint64_t kind;           /* 0: code; 1: frames that were left out */
+    uint64_t frame;          /* index of its first frame */
+  };
+  static const struct hwi_column references[] = {HWI_COLUMN(struct site, module),
+                                                 HWI_COLUMN(struct site, function_start),
                                                  {NULL, 0}},
-                                 numbers[] = {HWI_COLUMN(struct hwi_page_site, address),
-                                              HWI_COLUMN(struct hwi_page_site, frame),
-                                              HWI_COLUMN(struct hwi_page_site, kind),
+                                 numbers[] = {HWI_COLUMN(struct site, address),
+                                              HWI_COLUMN(struct site, frame),
+                                              HWI_COLUMN(struct site, kind),
                                               {NULL, 0}};
-  const struct hwi_table_rows rows = {sites->sites, sites->site_count, sizeof *sites->sites};
+  struct site *items = calloc((size_t)sites->sites.count + 1, sizeof *items);
+  struct hwi_table_rows rows = {items, 0, sizeof *items};
+  json->failed |= !items;
+  for (uint32_t i = 1; i <= sites->sites.count && items; i++) {
+    const struct hwi_site *site = &sites->sites.items[i];
+    const struct hwi_symbol *outermost = site->symbols ? &site->symbols[site->symbol_count - 1] : NULL;
+    bool in_module = !site->cut && site->module != 0;
+    items[rows.count++] = (struct site){
+        .address = in_module ? site->address - sites->names->profile->modules[site->module].bias : site->address,
+        .function_start = outermost && outermost->start != 0 ? outermost->start + 1 : 0,
+        .module = site->cut ? 0 : site->module,
+        .kind = site->cut,
+        .frame = site->first_function - 1};
+  }
   hwi_json_begin_object(json, "sites");
   hwi_json_reference_columns(json, &rows, references);
   hwi_json_plain_columns(json, &rows, numbers);
   hwi_json_end_object(json);
+  free(items);
 }
 
-static void write_nodes(struct hwi_json *json, const struct hwi_page_sites *sites, const struct hwi_page_cut *cut)
+static void write_nodes(struct hwi_json *json, const struct hwi_page_sites *sites, const struct hwi_page_tree *tree)
 {
   struct hwi_packed parents = {0}, site_of = {0};
-  for (uint32_t i = 0; i < cut->node_count; i++) {
-    uint32_t caller = cut->profile->frames[cut->frames[i]].caller;
-    hwi_packed_add(&parents, caller != 0 ? i + 1 - cut->node_of[caller] : 0);
+  for (uint32_t i = 0; i < tree->node_count; i++) {
+    uint32_t caller = tree->profile->frames[tree->frames[i]].caller;
+    hwi_packed_add(&parents, caller != 0 ? i + 1 - tree->node_of[caller] : 0);
     hwi_packed_add(&site_of, sites->site_of[i]);
   }
   hwi_json_begin_object(json, "nodes");
-  hwi_json_number(json, "count", cut->node_count);
-  hwi_json_number(json, "recorded", cut->profile->frame_count > 0 ? cut->profile->frame_count - 1 : 0);
+  hwi_json_number(json, "count", tree->node_count);
+  hwi_json_number(json, "recorded", tree->profile->frame_count > 0 ? tree->profile->frame_count - 1 : 0);
   hwi_json_packed(json, "parent", &parents);
   hwi_json_packed(json, "site", &site_of);
   hwi_json_end_object(json);
 }
 
-void hwi_json_page_sites(struct hwi_json *json, struct hwi_page_sites *sites, const struct hwi_page_cut *cut)
+void hwi_json_page_sites(struct hwi_json *json, struct hwi_page_sites *sites, const struct hwi_page_tree *tree)
 {
   write_modules(json, sites);
   json->failed |= sites->failed;
   write_frames(json, sites);
   write_sites(json, sites);
-  write_nodes(json, sites, cut);
+  write_nodes(json, sites, tree);
 }
 
 /* --- the strings --- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "page/share.h"
+#include "report/selection/radix_sort.h"
 
 enum { ROWS_MAX = 1000, FOLLOWED_MAX = 120 };
 
@@ -18,14 +19,15 @@ static double share_of(const struct hwi_size *size, const struct hwi_totals *tot
 }
 
 /* Returns the indices of the sizes, ranked by share, or NULL if there is no memory. */
-static struct hwi_ranked *rank(const struct hwi_profile *profile)
+static struct hwi_sort_item *rank(const struct hwi_profile *profile)
 {
-  struct hwi_ranked *ranked = calloc((size_t)profile->size_count + 1, sizeof *ranked);
+  struct hwi_sort_item *ranked = calloc((size_t)profile->size_count + 1, sizeof *ranked);
   for (uint32_t i = 0; i < profile->size_count && ranked; i++)
-    ranked[i] = (struct hwi_ranked){share_of(&profile->sizes[i], &profile->totals), i};
-  if (ranked)
-    hwi_rank(ranked, profile->size_count);
-  return ranked;
+    ranked[i] = (struct hwi_sort_item){hwi_share_key(share_of(&profile->sizes[i], &profile->totals)), i};
+  if (ranked && hwi_radix_sort(ranked, profile->size_count))
+    return ranked;
+  free(ranked);
+  return NULL;
 }
 
 static void add_size(struct hwi_page_size *row, const struct hwi_size *size)
@@ -52,11 +54,12 @@ static int compare_rows(const void *left, const void *right)
 }
 
 /* Makes rows for the first sizes, and for the classes of all others. */
-static void fill_rows(struct hwi_page_sizes *sizes, const struct hwi_profile *profile, const struct hwi_ranked *ranked)
+static void fill_rows(struct hwi_page_sizes *sizes, const struct hwi_profile *profile,
+                      const struct hwi_sort_item *ranked)
 {
   struct hwi_page_size rest[HWI_SIZE_CLASSES] = {0};
   for (uint32_t i = 0; i < profile->size_count; i++) {
-    const struct hwi_size *size = &profile->sizes[ranked[i].index];
+    const struct hwi_size *size = &profile->sizes[ranked[i].item];
     struct hwi_page_size *row = i < ROWS_MAX ? &sizes->rows[sizes->row_count++] : &rest[hwi_size_class(size->size)];
     add_size(row, size);
     row->series_row = hwi_page_sizes_row(sizes, size->size);
@@ -71,11 +74,11 @@ static void fill_rows(struct hwi_page_sizes *sizes, const struct hwi_profile *pr
   qsort(sizes->rows, sizes->row_count, sizeof *sizes->rows, compare_rows);
 }
 
-static bool follow(struct hwi_page_sizes *sizes, const struct hwi_profile *profile, const struct hwi_ranked *ranked)
+static bool follow(struct hwi_page_sizes *sizes, const struct hwi_profile *profile, const struct hwi_sort_item *ranked)
 {
   memset(sizes->class_rows, 0xff, sizeof sizes->class_rows);
   for (uint32_t i = 0; i < profile->size_count; i++) {
-    const struct hwi_size *size = &profile->sizes[ranked[i].index];
+    const struct hwi_size *size = &profile->sizes[ranked[i].item];
     uint32_t *class_row = &sizes->class_rows[hwi_size_class(size->size)];
     if (i < FOLLOWED_MAX && hwi_numbering_of(&sizes->followed, size->size, 0) != i + 1)
       return false;
@@ -91,7 +94,7 @@ static bool follow(struct hwi_page_sizes *sizes, const struct hwi_profile *profi
 bool hwi_page_sizes_init(struct hwi_page_sizes *sizes, const struct hwi_profile *profile)
 {
   *sizes = (struct hwi_page_sizes){0};
-  struct hwi_ranked *ranked = rank(profile);
+  struct hwi_sort_item *ranked = rank(profile);
   sizes->rows = calloc(ROWS_MAX + HWI_SIZE_CLASSES, sizeof *sizes->rows);
   sizes->series = calloc(FOLLOWED_MAX + HWI_SIZE_CLASSES, sizeof *sizes->series);
   bool done = ranked && sizes->rows && sizes->series && follow(sizes, profile, ranked);

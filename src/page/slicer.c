@@ -18,38 +18,34 @@ static int no_memory(struct hwi_error *error)
 static uint32_t row_of_stack(const void *context, const struct hwi_profile_cell *cell)
 {
   const struct hwi_page_slicer *slicer = context;
-  return slicer->cut->row_of[cell->stack];
+  return slicer->tree->row_of[cell->stack];
 }
 
 static uint32_t row_of_size(const void *context, const struct hwi_profile_cell *cell)
 {
   const struct hwi_page_slicer *slicer = context;
-  return hwi_page_sizes_row(slicer->sizes, slicer->cut->profile->sizes[cell->size].size);
+  return hwi_page_sizes_row(slicer->sizes, slicer->tree->profile->sizes[cell->size].size);
 }
 
 static bool has_threads(const struct hwi_page_slicer *slicer)
 {
-  return slicer->cut->profile->thread_count > 1;
+  return slicer->tree->profile->thread_count > 1;
 }
 
 static bool pair_stacks(const struct hwi_page_slicer *slicer, struct hwi_page_pairs *pairs)
 {
-  const struct hwi_page_places places = {row_of_stack, slicer, slicer->threads->row_of, slicer->cut->is_runtime};
-  return hwi_page_pairs_init(pairs, slicer->cut->profile, &places, slicer->cut->row_count);
+  const struct hwi_page_places places = {row_of_stack, slicer, slicer->threads->row_of, slicer->tree->is_runtime};
+  return hwi_page_pairs_init(pairs, slicer->tree->profile, &places, slicer->tree->row_count);
 }
 
-static bool begin_threads(struct hwi_page_slicer *slicer)
+static bool pair_sizes(const struct hwi_page_slicer *slicer, struct hwi_page_pairs *pairs)
 {
-  const struct hwi_page_places places = {row_of_size, slicer, slicer->threads->row_of, slicer->cut->is_runtime};
-  return !has_threads(slicer) ||
-         (pair_stacks(slicer, &slicer->stack_threads) &&
-          hwi_page_pairs_init(&slicer->size_threads, slicer->cut->profile, &places, slicer->sizes->series_count) &&
-          hwi_page_series_init(&slicer->of_stack_threads, slicer->stack_threads.count) &&
-          hwi_page_series_init(&slicer->of_size_threads, slicer->size_threads.count));
+  const struct hwi_page_places places = {row_of_size, slicer, slicer->threads->row_of, slicer->tree->is_runtime};
+  return hwi_page_pairs_init(pairs, slicer->tree->profile, &places, slicer->sizes->series_count);
 }
 
 /* Rows were merged, so merge their pairs with threads, too. The new pairs get the sums of the old ones. */
-static bool lower_threads(struct hwi_page_slicer *slicer, const uint32_t *to_row)
+static bool reduce_threads(struct hwi_page_slicer *slicer, const uint32_t *to_row)
 {
   struct hwi_page_pairs *old = &slicer->stack_threads, made = {0};
   uint32_t *to_pair = calloc((size_t)old->count + 1, sizeof *to_pair);
@@ -57,7 +53,7 @@ static bool lower_threads(struct hwi_page_slicer *slicer, const uint32_t *to_row
   for (uint32_t i = 0; i < old->count && done; i++)
     to_pair[i] = hwi_page_pairs_find(&made, to_row[old->items[i].row], (uint32_t)old->items[i].thread);
   if (done)
-    hwi_page_series_merge(&slicer->of_stack_threads, to_pair, NULL);
+    hwi_page_series_merge(&slicer->series[HWI_PAGE_OF_STACK_THREADS], to_pair, NULL);
   hwi_page_pairs_release(done ? old : &made);
   if (done)
     *old = made;
@@ -67,23 +63,23 @@ static bool lower_threads(struct hwi_page_slicer *slicer, const uint32_t *to_row
 
 /* --- less to show --- */
 
-int hwi_page_slicer_lower(struct hwi_page_slicer *slicer, uint32_t nodes_max, struct hwi_error *error)
+int hwi_page_slicer_reduce(struct hwi_page_slicer *slicer, uint32_t nodes_max, struct hwi_error *error)
 {
-  struct hwi_page_cut *cut = slicer->cut;
-  size_t stacks = cut->profile->stack_count;
+  struct hwi_page_tree *tree = slicer->tree;
+  size_t stacks = tree->profile->stack_count;
   uint32_t *row_of = malloc((stacks + 1) * sizeof *row_of);
-  uint32_t *to_row = calloc((size_t)cut->row_count + 1, sizeof *to_row);
+  uint32_t *to_row = calloc((size_t)tree->row_count + 1, sizeof *to_row);
   int status = HW_ERR_MEMORY;
   if (row_of && to_row) {
-    memcpy(row_of, cut->row_of, stacks * sizeof *row_of);
-    status = hwi_page_cut_lower(cut, nodes_max, error);
+    memcpy(row_of, tree->row_of, stacks * sizeof *row_of);
+    status = hwi_page_tree_reduce(tree, nodes_max, error);
     for (size_t s = 1; s < stacks && status == HW_OK; s++)
-      to_row[row_of[s]] = cut->row_of[s];
+      to_row[row_of[s]] = tree->row_of[s];
   }
-  if (status == HW_OK && has_threads(slicer) && !lower_threads(slicer, to_row))
+  if (status == HW_OK && has_threads(slicer) && !reduce_threads(slicer, to_row))
     status = HW_ERR_MEMORY;
   if (status == HW_OK)
-    hwi_page_series_merge(&slicer->of_stacks, to_row, NULL);
+    hwi_page_series_merge(&slicer->series[HWI_PAGE_OF_STACKS], to_row, NULL);
   free(row_of);
   free(to_row);
   return status == HW_OK ? HW_OK : no_memory(error);
@@ -93,39 +89,37 @@ void hwi_page_slicer_coarsen(struct hwi_page_slicer *slicer)
 {
   uint32_t to_slice[HWI_PAGE_SLICES_MAX];
   hwi_page_slices_join(&slicer->slices, to_slice);
-  hwi_page_series_merge(&slicer->of_stacks, NULL, to_slice);
-  hwi_page_series_merge(&slicer->of_sizes, NULL, to_slice);
-  hwi_page_series_merge(&slicer->of_threads, NULL, to_slice);
-  hwi_page_series_merge(&slicer->of_handovers, NULL, to_slice);
-  hwi_page_series_merge(&slicer->of_stack_threads, NULL, to_slice);
-  hwi_page_series_merge(&slicer->of_size_threads, NULL, to_slice);
+  for (int table = 0; table < HWI_PAGE_TABLES; table++)
+    hwi_page_series_merge(&slicer->series[table], NULL, to_slice);
   hwi_page_durations_merge(&slicer->durations_along, to_slice);
 }
 
 /* --- slices --- */
 
+static bool has_too_many_entries(const struct hwi_page_slicer *slicer)
+{
+  const struct hwi_page_series *series = slicer->series;
+  return series[HWI_PAGE_OF_STACKS].count + series[HWI_PAGE_OF_STACK_THREADS].count > ENTRIES_MAX &&
+         slicer->tree->node_count > 1;
+}
+
 static void end_slice(struct hwi_page_slicer *slicer)
 {
   struct hwi_page_slice *slice = &slicer->slices.items[slicer->slice];
-  slice->live_bytes = slicer->bytes;
-  slice->live_blocks = slicer->blocks;
-  slice->usable_bytes = slicer->usable;
-  slicer->failed |= !hwi_page_series_end_slice(&slicer->of_stacks, slicer->slice) ||
-                    !hwi_page_series_end_slice(&slicer->of_sizes, slicer->slice) ||
-                    !hwi_page_series_end_slice(&slicer->of_threads, slicer->slice) ||
-                    !hwi_page_series_end_slice(&slicer->of_handovers, slicer->slice) ||
-                    !hwi_page_series_end_slice(&slicer->of_stack_threads, slicer->slice) ||
-                    !hwi_page_series_end_slice(&slicer->of_size_threads, slicer->slice) ||
-                    !hwi_page_durations_end_slice(&slicer->durations_along, slicer->slice);
-  while (!slicer->failed && slicer->of_stacks.count + slicer->of_stack_threads.count > ENTRIES_MAX &&
-         slicer->cut->node_count > 1)
-    slicer->failed = hwi_page_slicer_lower(slicer, slicer->cut->node_count / 2, NULL) < 0;
+  slice->live_bytes = slicer->live.bytes;
+  slice->live_blocks = slicer->live.blocks;
+  slice->usable_bytes = slicer->live.usable;
+  for (int table = 0; table < HWI_PAGE_TABLES; table++)
+    slicer->failed |= !hwi_page_series_end_slice(&slicer->series[table], slicer->slice);
+  slicer->failed |= !hwi_page_durations_end_slice(&slicer->durations_along, slicer->slice);
+  while (!slicer->failed && has_too_many_entries(slicer))
+    slicer->failed = hwi_page_slicer_reduce(slicer, slicer->tree->node_count / 2, NULL) < 0;
 }
 
 static void begin_slice(struct hwi_page_slicer *slicer)
 {
   struct hwi_page_slice *slice = &slicer->slices.items[slicer->slice];
-  slice->min_bytes = slice->max_bytes = slicer->bytes;
+  slice->min_bytes = slice->max_bytes = slicer->live.bytes;
 }
 
 static void pass_time(struct hwi_page_slicer *slicer, uint64_t ns)
@@ -139,14 +133,6 @@ static void pass_time(struct hwi_page_slicer *slicer, uint64_t ns)
 
 /* --- events --- */
 
-static void enter_birth(struct hwi_page_series *series, uint32_t row, const struct hwi_block_event *event)
-{
-  struct hwi_page_entry *entry = hwi_page_series_now(series, row);
-  entry->calls++;
-  entry->bytes += event->size;
-  entry->live_bytes += (int64_t)event->size;
-}
-
 static int ending_of(const struct hwi_block_event *event)
 {
   if (event->kind == HWI_BLOCK_FREE)
@@ -154,24 +140,23 @@ static int ending_of(const struct hwi_block_event *event)
   return event->kind == HWI_BLOCK_LEFT ? HWI_PAGE_LEFT : HWI_PAGE_UNSEEN;
 }
 
-static void enter_death(struct hwi_page_series *series, uint32_t row, const struct hwi_block_event *event, int ending)
-{
-  struct hwi_page_entry *entry = hwi_page_series_now(series, row);
-  entry->ended[ending]++;
-  entry->live_bytes -= (int64_t)event->size;
-}
-
-/* The indices of the pairs that a block belongs to. */
-struct pair_of {
-  uint32_t stack, size;
+/* The rows that a block belongs to, by table. The first `count` tables have one. */
+struct rows {
+  uint32_t numbers[HWI_PAGE_TABLES];
+  int count;
 };
 
-static struct pair_of find_pairs(const struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
+static struct rows find_rows(const struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
 {
-  uint32_t thread = slicer->threads->row_of[event->owner];
-  return (struct pair_of){
-      hwi_page_pairs_find(&slicer->stack_threads, slicer->cut->row_of[event->stack], thread),
-      hwi_page_pairs_find(&slicer->size_threads, hwi_page_sizes_row(slicer->sizes, event->size), thread)};
+  uint32_t stack = slicer->tree->row_of[event->stack], size = hwi_page_sizes_row(slicer->sizes, event->size),
+           thread = slicer->threads->row_of[event->owner];
+  struct rows rows = {.numbers = {stack, size, thread}, .count = HWI_PAGE_OF_STACK_THREADS};
+  if (!has_threads(slicer))
+    return rows;
+  rows.numbers[HWI_PAGE_OF_STACK_THREADS] = hwi_page_pairs_find(&slicer->stack_threads, stack, thread);
+  rows.numbers[HWI_PAGE_OF_SIZE_THREADS] = hwi_page_pairs_find(&slicer->size_threads, size, thread);
+  rows.count = HWI_PAGE_OF_HANDOVERS;
+  return rows;
 }
 
 static void take_birth(struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
@@ -179,21 +164,16 @@ static void take_birth(struct hwi_page_slicer *slicer, const struct hwi_block_ev
   struct hwi_page_slice *slice = &slicer->slices.items[slicer->slice];
   slice->allocation_calls++;
   slice->allocated_bytes += event->size;
-  slicer->bytes += event->size;
-  slicer->usable += event->usable;
-  slicer->blocks++;
-  slice->max_bytes = slicer->bytes > slice->max_bytes ? slicer->bytes : slice->max_bytes;
-  enter_birth(&slicer->of_stacks, slicer->cut->row_of[event->stack], event);
-  enter_birth(&slicer->of_sizes, hwi_page_sizes_row(slicer->sizes, event->size), event);
-  enter_birth(&slicer->of_threads, slicer->threads->row_of[event->owner], event);
-  if (!has_threads(slicer))
-    return;
-  const struct pair_of pair = find_pairs(slicer, event);
-  enter_birth(&slicer->of_stack_threads, pair.stack, event);
-  enter_birth(&slicer->of_size_threads, pair.size, event);
+  slice->max_bytes = slicer->live.bytes > slice->max_bytes ? slicer->live.bytes : slice->max_bytes;
+  const struct rows rows = find_rows(slicer, event);
+  for (int table = 0; table < rows.count; table++) {
+    struct hwi_page_entry *entry = hwi_page_series_now(&slicer->series[table], rows.numbers[table]);
+    entry->calls++;
+    entry->bytes += event->size;
+    entry->live_bytes += (int64_t)event->size;
+  }
 }
 
-/* A handed-over block is counted as a call of the pair. */
 static void enter_handover(struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
 {
   const uint32_t *row_of = slicer->threads->row_of;
@@ -202,7 +182,7 @@ static void enter_handover(struct hwi_page_slicer *slicer, const struct hwi_bloc
   uint32_t row = hwi_page_handovers_row(slicer->handovers, row_of[event->owner], row_of[event->thread]);
   if (row == UINT32_MAX)
     return;
-  struct hwi_page_entry *entry = hwi_page_series_now(&slicer->of_handovers, row);
+  struct hwi_page_entry *entry = hwi_page_series_now(&slicer->series[HWI_PAGE_OF_HANDOVERS], row);
   entry->calls++;
   entry->bytes += event->size;
 }
@@ -213,32 +193,27 @@ static void take_death(struct hwi_page_slicer *slicer, const struct hwi_block_ev
   const int ending = ending_of(event);
   slice->free_calls += event->kind == HWI_BLOCK_FREE;
   slice->temporary_calls += event->temporary;
-  slicer->bytes -= event->size;
-  slicer->usable -= event->usable;
-  slicer->blocks--;
-  slice->min_bytes = slicer->bytes < slice->min_bytes ? slicer->bytes : slice->min_bytes;
-  enter_death(&slicer->of_stacks, slicer->cut->row_of[event->stack], event, ending);
-  enter_death(&slicer->of_sizes, hwi_page_sizes_row(slicer->sizes, event->size), event, ending);
-  enter_death(&slicer->of_threads, slicer->threads->row_of[event->owner], event, ending);
-  if (!has_threads(slicer))
-    return;
+  slice->min_bytes = slicer->live.bytes < slice->min_bytes ? slicer->live.bytes : slice->min_bytes;
+  const struct rows rows = find_rows(slicer, event);
+  for (int table = 0; table < rows.count; table++) {
+    struct hwi_page_entry *entry = hwi_page_series_now(&slicer->series[table], rows.numbers[table]);
+    entry->ended[ending]++;
+    entry->live_bytes -= (int64_t)event->size;
+  }
   enter_handover(slicer, event);
-  const struct pair_of pair = find_pairs(slicer, event);
-  enter_death(&slicer->of_stack_threads, pair.stack, event, ending);
-  enter_death(&slicer->of_size_threads, pair.size, event, ending);
 }
 
 static bool has_pairs(const struct hwi_page_slicer *slicer, const struct hwi_block_event *event, uint32_t size_row)
 {
   uint32_t thread = slicer->threads->row_of[event->owner];
-  return hwi_page_pairs_have(&slicer->stack_threads, slicer->cut->row_of[event->stack], thread) &&
+  return hwi_page_pairs_have(&slicer->stack_threads, slicer->tree->row_of[event->stack], thread) &&
          hwi_page_pairs_have(&slicer->size_threads, size_row, thread);
 }
 
 /* Returns whether the first pass also had the items that the event refers to. */
 static bool is_known(const struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
 {
-  const struct hwi_profile *profile = slicer->cut->profile;
+  const struct hwi_profile *profile = slicer->tree->profile;
   if (event->kind == HWI_BLOCK_FAILED || event->kind == HWI_BLOCK_FREE_UNKNOWN)
     return true;
   if (event->stack >= profile->stack_count || event->owner >= profile->thread_count ||
@@ -251,7 +226,7 @@ static bool is_known(const struct hwi_page_slicer *slicer, const struct hwi_bloc
 /* Calls that the first pass did not see have no row. */
 static void time_call(struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
 {
-  const struct hwi_profile *profile = slicer->cut->profile;
+  const struct hwi_profile *profile = slicer->tree->profile;
   if (!slicer->is_timed || event->stack >= profile->stack_count || event->thread >= profile->thread_count)
     return;
   slicer->failed |= !hwi_durations_add(&slicer->durations.durations, event) ||
@@ -274,6 +249,7 @@ static bool take(void *context, const struct hwi_block_event *event)
   slicer->calls_left -= hwi_block_is_call(event);
   pass_time(slicer, event->ns);
   time_call(slicer, event);
+  hwi_live_sum_count(&slicer->live, event);
   if (event->kind == HWI_BLOCK_ALLOC)
     take_birth(slicer, event);
   else if (event->kind == HWI_BLOCK_FAILED)
@@ -287,10 +263,22 @@ static bool take(void *context, const struct hwi_block_event *event)
 
 /* --- the whole --- */
 
+static bool begin_series(struct hwi_page_slicer *slicer)
+{
+  bool done = !has_threads(slicer) ||
+              (pair_stacks(slicer, &slicer->stack_threads) && pair_sizes(slicer, &slicer->size_threads));
+  const uint32_t row_counts[HWI_PAGE_TABLES] = {slicer->tree->row_count,    slicer->sizes->series_count,
+                                                slicer->threads->row_count, slicer->stack_threads.count,
+                                                slicer->size_threads.count, slicer->handovers->count};
+  for (int table = 0; table < HWI_PAGE_TABLES && done; table++)
+    done = hwi_page_series_init(&slicer->series[table], row_counts[table]);
+  return done;
+}
+
 /* Returns false if there is no memory. */
 static bool begin_durations(struct hwi_page_slicer *slicer)
 {
-  const struct hwi_profile *profile = slicer->cut->profile;
+  const struct hwi_profile *profile = slicer->tree->profile;
   slicer->is_timed = hwi_profile_is_timed(profile);
   hwi_report_durations_begin(&slicer->durations, profile, HWI_SLOW_CALLS_JSON);
   if (!slicer->is_timed || !has_threads(slicer))
@@ -309,13 +297,9 @@ static bool end_durations(struct hwi_page_slicer *slicer)
 
 int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replayer *replayer, struct hwi_error *error)
 {
-  const struct hwi_totals *totals = &slicer->cut->profile->totals;
-  hwi_page_slices_init(&slicer->slices, slicer->cut->profile);
-  if (!hwi_page_series_init(&slicer->of_stacks, slicer->cut->row_count) ||
-      !hwi_page_series_init(&slicer->of_sizes, slicer->sizes->series_count) ||
-      !hwi_page_series_init(&slicer->of_threads, slicer->threads->row_count) ||
-      !hwi_page_series_init(&slicer->of_handovers, slicer->handovers->count) || !begin_threads(slicer) ||
-      !begin_durations(slicer))
+  const struct hwi_totals *totals = &slicer->tree->profile->totals;
+  hwi_page_slices_init(&slicer->slices, slicer->tree->profile);
+  if (!begin_series(slicer) || !begin_durations(slicer))
     return no_memory(error);
   slicer->calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls;
   const struct hwi_block_sink sink = {take, slicer};
@@ -334,12 +318,8 @@ int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replaye
 
 void hwi_page_slicer_release(struct hwi_page_slicer *slicer)
 {
-  hwi_page_series_release(&slicer->of_stacks);
-  hwi_page_series_release(&slicer->of_sizes);
-  hwi_page_series_release(&slicer->of_threads);
-  hwi_page_series_release(&slicer->of_handovers);
-  hwi_page_series_release(&slicer->of_stack_threads);
-  hwi_page_series_release(&slicer->of_size_threads);
+  for (int table = 0; table < HWI_PAGE_TABLES; table++)
+    hwi_page_series_release(&slicer->series[table]);
   hwi_page_pairs_release(&slicer->stack_threads);
   hwi_page_pairs_release(&slicer->size_threads);
   hwi_report_durations_release(&slicer->durations);

@@ -49,6 +49,15 @@ int hwi_chart_check(const struct hwi_plot *plot, enum hwi_chart chart, struct hw
   return HW_OK;
 }
 
+/* Returns the division of a chart of live bytes by parts. */
+static enum hwi_division division_of(enum hwi_chart chart)
+{
+  return (enum hwi_division)(chart - HWI_CHART_LIVE_BY_STACK);
+}
+static_assert(HWI_CHART_LIVE_BY_SIZE - HWI_CHART_LIVE_BY_STACK == (int)HWI_DIVISION_SIZE &&
+                  HWI_CHART_LIVE_BY_THREAD - HWI_CHART_LIVE_BY_STACK == (int)HWI_DIVISION_THREAD,
+              "the charts by parts are in the order of the divisions");
+
 double hwi_chart_height_cm(const struct hwi_plot *plot, enum hwi_chart chart)
 {
   const double axes = 2.6, row = 0.55;
@@ -58,11 +67,9 @@ double hwi_chart_height_cm(const struct hwi_plot *plot, enum hwi_chart chart)
   case HWI_CHARTS:
     break;
   case HWI_CHART_LIVE_BY_STACK:
-    return hwi_chart_parts_height_cm(plot, HWI_DIVISION_STACK);
   case HWI_CHART_LIVE_BY_SIZE:
-    return hwi_chart_parts_height_cm(plot, HWI_DIVISION_SIZE);
   case HWI_CHART_LIVE_BY_THREAD:
-    return hwi_chart_parts_height_cm(plot, HWI_DIVISION_THREAD);
+    return hwi_chart_parts_height_cm(plot, division_of(chart));
   case HWI_CHART_LIFETIMES:
     return axes - 0.4 + row * HWI_LIFETIMES;
   case HWI_CHART_THREADS:
@@ -77,38 +84,16 @@ double hwi_chart_height_cm(const struct hwi_plot *plot, enum hwi_chart chart)
 
 void hwi_chart_draw(struct hwi_plot *plot, enum hwi_chart chart, const struct hwi_box *box)
 {
+  static void (*const draw[HWI_CHARTS])(struct hwi_plot * plot, const struct hwi_box *box) = {
+      [HWI_CHART_LIVE] = hwi_chart_live,           [HWI_CHART_SIZES] = hwi_chart_sizes,
+      [HWI_CHART_LIFETIMES] = hwi_chart_lifetimes, [HWI_CHART_THREADS] = hwi_chart_threads,
+      [HWI_CHART_DURATIONS] = hwi_chart_durations, [HWI_CHART_DURATIONS_ALONG_TIME] = hwi_chart_durations_along,
+  };
   fprintf(plot->script, "\n# --- %s ---\n\n", hwi_chart_names[chart]);
-  switch (chart) {
-  case HWI_CHART_LIVE:
-    hwi_chart_live(plot, box);
-    break;
-  case HWI_CHART_LIVE_BY_STACK:
-    hwi_chart_parts(plot, box, HWI_DIVISION_STACK);
-    break;
-  case HWI_CHART_LIVE_BY_SIZE:
-    hwi_chart_parts(plot, box, HWI_DIVISION_SIZE);
-    break;
-  case HWI_CHART_LIVE_BY_THREAD:
-    hwi_chart_parts(plot, box, HWI_DIVISION_THREAD);
-    break;
-  case HWI_CHART_SIZES:
-    hwi_chart_sizes(plot, box);
-    break;
-  case HWI_CHART_LIFETIMES:
-    hwi_chart_lifetimes(plot, box);
-    break;
-  case HWI_CHART_THREADS:
-    hwi_chart_threads(plot, box);
-    break;
-  case HWI_CHART_DURATIONS:
-    hwi_chart_durations(plot, box);
-    break;
-  case HWI_CHART_DURATIONS_ALONG_TIME:
-    hwi_chart_durations_along(plot, box);
-    break;
-  case HWI_CHARTS:
-    break;
-  }
+  if (draw[chart])
+    draw[chart](plot, box);
+  else
+    hwi_chart_parts(plot, box, division_of(chart));
 }
 
 /* --- texts that several charts use --- */

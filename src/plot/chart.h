@@ -36,6 +36,11 @@ double hwi_chart_height_cm(const struct hwi_plot *plot, enum hwi_chart chart);
 
 void hwi_chart_draw(struct hwi_plot *plot, enum hwi_chart chart, const struct hwi_box *box);
 
+/* A report on paper: summary, charts and top stacks on a few pages of A4. */
+#define HWI_PAGE_WIDTH_CM 21.0
+#define HWI_PAGE_HEIGHT_CM 29.7
+void hwi_pages_draw(struct hwi_plot *plot);
+
 /* --- each of them --- */
 
 void hwi_chart_live(struct hwi_plot *plot, const struct hwi_box *box);

@@ -25,14 +25,6 @@ static bool is_narrowed(const struct hwi_plot *plot)
   return plot->selection.narrowing.rule_count > 0;
 }
 
-static uint64_t sum_of(const struct hwi_series_moment *moment)
-{
-  uint64_t sum = 0;
-  for (int part = 0; part <= HWI_PARTS_REST; part++)
-    sum += moment->live[HWI_DIVISION_STACK][part];
-  return sum;
-}
-
 static bool is_within(const struct range *range, uint64_t ns)
 {
   return ns >= range->from_ns && ns <= range->to_ns;
@@ -47,9 +39,9 @@ static struct range find_range(const struct hwi_plot *plot)
 {
   struct range range = {.from_ns = plot->series.from_ns, .to_ns = plot->series.to_ns};
   for (uint32_t i = 0; i < plot->series.moment_count; i++) {
-    raise(&range, sum_of(&plot->series.moments[i]));
-    raise(&range, plot->series.moments[i].usable);
-    range.has_usable |= plot->series.moments[i].usable > 0;
+    raise(&range, plot->series.moments[i].kept.bytes);
+    raise(&range, plot->series.moments[i].kept.usable);
+    range.has_usable |= plot->series.moments[i].kept.usable > 0;
   }
   for (uint32_t i = 0; i < plot->profile->timeline_count && !is_narrowed(plot); i++) {
     raise(&range, plot->profile->timeline[i].max_bytes);
@@ -94,8 +86,8 @@ static void write_moments(FILE *script, const struct hwi_series *series)
 {
   fputs("$live << EOD\n# time_ns live_bytes usable_bytes\n", script);
   for (uint32_t i = 0; i < series->moment_count; i++)
-    fprintf(script, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", series->moments[i].ns, sum_of(&series->moments[i]),
-            series->moments[i].usable);
+    fprintf(script, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", series->moments[i].ns, series->moments[i].kept.bytes,
+            series->moments[i].kept.usable);
   fputs("EOD\n", script);
 }
 
@@ -169,9 +161,9 @@ static void write_marks(const struct axes *axes, const struct hwi_trace_info *in
 
 static void write_peak(const struct axes *axes, const struct hwi_totals *totals)
 {
-  const double behind = 0.7; /* part of the width; after it, the text is to the left of the point */
+  const double right_part = 0.7; /* of the width; after it, the text is to the left of the point */
   double from = (double)axes->range.from_ns, span = (double)axes->range.to_ns - from;
-  bool right = span > 0 && ((double)totals->peak_time_ns - from) / span > behind;
+  bool right = span > 0 && ((double)totals->peak_time_ns - from) / span > right_part;
   char words[sizeof "peak  at " + 2 * sizeof(struct hwi_number)];
   snprintf(words, sizeof words, "peak %s at %s", hwi_bytes_text(totals->peak_bytes).text,
            hwi_time_text(totals->peak_time_ns).text);

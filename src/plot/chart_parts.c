@@ -71,18 +71,10 @@ double hwi_chart_parts_height_cm(const struct hwi_plot *plot, enum hwi_division 
 
 /* --- the chart --- */
 
-static uint64_t sum_of(const struct hwi_series_moment *moment, enum hwi_division division)
-{
-  uint64_t sum = 0;
-  for (int part = 0; part <= HWI_PARTS_REST; part++)
-    sum += moment->live[division][part];
-  return sum;
-}
-
 static bool has_rest(const struct hwi_series *series, enum hwi_division division)
 {
   for (uint32_t i = 0; i < series->moment_count; i++) {
-    if (series->moments[i].live[division][HWI_PARTS_REST] > 0)
+    if (series->moments[i].live_bytes[division][HWI_PARTS_REST] > 0)
       return true;
   }
   return false;
@@ -97,12 +89,11 @@ static uint64_t write_data(const struct hwi_plot *plot, enum hwi_division divisi
           divisions[division].data);
   for (uint32_t i = 0; i < series->moment_count; i++) {
     const struct hwi_series_moment *moment = &series->moments[i];
-    uint64_t sum = sum_of(moment, division);
-    most = sum > most ? sum : most;
+    most = moment->kept.bytes > most ? moment->kept.bytes : most;
     fprintf(plot->script, "%" PRIu64, moment->ns);
     for (uint32_t part = 0; part < series->parts[division].count; part++)
-      fprintf(plot->script, " %" PRIu64, moment->live[division][part]);
-    fprintf(plot->script, " %" PRIu64 "\n", moment->live[division][HWI_PARTS_REST]);
+      fprintf(plot->script, " %" PRIu64, moment->live_bytes[division][part]);
+    fprintf(plot->script, " %" PRIu64 "\n", moment->live_bytes[division][HWI_PARTS_REST]);
   }
   fputs("EOD\n", plot->script);
   return most;

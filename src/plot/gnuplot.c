@@ -1,4 +1,4 @@
-/* gnuplot.c - runs gnuplot on a script
+/* gnuplot.c - the head of a script for gnuplot, and running gnuplot on it
  *
  * The script and gnuplot's messages are in unnamed files, so that neither process waits for the other and no files are
  * left. The picture comes through a pipe and is written here, since gnuplot does not report write errors.
@@ -13,10 +13,64 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "plot/script.h"
+#include "report/names/named_frames.h"
+
 extern char **environ;
 
+/* --- the head of a script --- */
+
+/* Writes the output "NAME.pdf" for NAME.gp, relative to gnuplot's working directory. */
+static void write_output(FILE *script, const char *path)
+{
+  static const char suffix[] = ".gp";
+  const char *name = path ? hwi_base_name(path) : "heapwright.gp";
+  size_t bytes = strlen(name);
+  if (bytes > sizeof suffix - 1 && strcmp(name + bytes - (sizeof suffix - 1), suffix) == 0)
+    bytes -= sizeof suffix - 1;
+  struct hwi_line output = {0};
+  hwi_line_add(&output, name, bytes);
+  hwi_line_puts(&output, ".pdf");
+  fputs("set output ", script);
+  hwi_script_line(script, &output);
+  fputs("\n", script);
+  hwi_line_release(&output);
+}
+
+void hwi_gnuplot_begin(const struct hwi_canvas *canvas, FILE *script)
+{
+  const double svg_a_cm = 47, png_a_cm = 94; /* points; the texts and points of a PDF are scaled accordingly */
+  fputs("# Charts of a heap by heapwright. To draw them: gnuplot -d FILE\n"
+        "# The data are before each chart, in bytes and nanoseconds, as in `heapwright report --json`.\n\n"
+        "set encoding utf8\nset micro\n",
+        script);
+  switch (canvas->form) {
+  case HWI_PLOT_SCRIPT:
+  case HWI_PLOT_PDF: /* with 0.75, font sizes are in points */
+    fprintf(script, "set terminal pdfcairo noenhanced color font 'DejaVu Sans,9' fontscale 0.75 size %.2fcm, %.2fcm\n",
+            canvas->width_cm, canvas->height_cm);
+    break;
+  case HWI_PLOT_SVG:
+    fprintf(script,
+            "set terminal svg noenhanced font 'DejaVu Sans,9' fontscale 1.45 size %.0f, %.0f background '#ffffff'\n",
+            canvas->width_cm * svg_a_cm, canvas->height_cm * svg_a_cm);
+    break;
+  case HWI_PLOT_PNG:
+    fprintf(
+        script,
+        "set terminal pngcairo noenhanced font 'DejaVu Sans,9' fontscale 2.2 pointscale 2.2 linewidth 2 dashlength 2 size %.0f, %.0f background "
+        "'#ffffff'\n",
+        canvas->width_cm * png_a_cm, canvas->height_cm * png_a_cm);
+    break;
+  }
+  if (canvas->form == HWI_PLOT_SCRIPT)
+    write_output(script, canvas->script_path);
+}
+
+/* --- running gnuplot --- */
+
 struct child {
-  FILE *script, *said;
+  FILE *script, *messages;
   FILE *picture; /* our end of the pipe */
   pid_t pid;
 };
@@ -35,7 +89,7 @@ static int spawn(struct child *child, int out)
   int status = posix_spawn_file_actions_init(&actions);
   if (status != 0)
     return status;
-  posix_spawn_file_actions_adddup2(&actions, fileno(child->said), STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fileno(child->messages), STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, fileno(child->script), STDIN_FILENO);
   status = posix_spawnp(&child->pid, name, &actions, NULL, arguments, environ);
@@ -45,16 +99,16 @@ static int spawn(struct child *child, int out)
 
 /* Reads the first line that is not blank and not only the position of an error in the script, which gnuplot marks with
  * ^. */
-static void read_complaint(FILE *said, char *line, int bytes)
+static void read_complaint(FILE *messages, char *line, int bytes)
 {
-  rewind(said);
-  while (fgets(line, bytes, said)) {
+  rewind(messages);
+  while (fgets(line, bytes, messages)) {
     line[strcspn(line, "\n")] = '\0';
     if (strspn(line, " \t^") < strlen(line) && strstr(line, "line "))
       return;
   }
-  rewind(said);
-  if (!fgets(line, bytes, said))
+  rewind(messages);
+  if (!fgets(line, bytes, messages))
     *line = '\0';
   line[strcspn(line, "\n")] = '\0';
 }
@@ -69,7 +123,7 @@ static int wait_for(struct child *child, struct hwi_error *error)
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
     return HW_OK;
   char complaint[384];
-  read_complaint(child->said, complaint, sizeof complaint);
+  read_complaint(child->messages, complaint, sizeof complaint);
   if (WIFSIGNALED(status))
     return hwi_error_set(error, HW_ERR_IO, "gnuplot was killed by signal %d: %s", WTERMSIG(status), complaint);
   return hwi_error_set(error, HW_ERR_IO, "gnuplot failed: %s", complaint);
@@ -117,18 +171,28 @@ static int draw(struct child *child, FILE *out, struct hwi_error *error)
   return status == HW_OK && !any ? hwi_error_set(error, HW_ERR_IO, "gnuplot drew nothing") : status;
 }
 
-int hwi_gnuplot_draw(const char *script, size_t bytes, FILE *out, struct hwi_error *error)
+static int draw_picture(const char *script, size_t bytes, FILE *out, struct hwi_error *error)
 {
-  struct child child = {.script = tmpfile(), .said = tmpfile()};
+  struct child child = {.script = tmpfile(), .messages = tmpfile()};
   int status;
-  if (!child.script || !child.said || fwrite(script, 1, bytes, child.script) != bytes || fflush(child.script) != 0 ||
-      fseek(child.script, 0, SEEK_SET) != 0)
+  if (!child.script || !child.messages || fwrite(script, 1, bytes, child.script) != bytes ||
+      fflush(child.script) != 0 || fseek(child.script, 0, SEEK_SET) != 0)
     status = cannot(error, "pass the charts to gnuplot");
   else
     status = draw(&child, out, error);
   if (child.script)
     fclose(child.script);
-  if (child.said)
-    fclose(child.said);
+  if (child.messages)
+    fclose(child.messages);
   return status;
+}
+
+int hwi_gnuplot_draw(enum hwi_plot_form form, const char *script, size_t bytes, FILE *out, struct hwi_error *error)
+{
+  if (!hwi_script_is_whole(script, bytes))
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
+  if (form != HWI_PLOT_SCRIPT)
+    return draw_picture(script, bytes, out, error);
+  fwrite(script, 1, bytes, out);
+  return HW_OK;
 }

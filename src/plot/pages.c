@@ -1,12 +1,11 @@
-/* pages.c - a report on paper
+/* pages.c - a report on paper: summary, charts and top stacks on a few pages of A4
  *
  * The text is the text report, line by line. Charts and lines fill a page from the top; the next page begins when
  * something does not fit. A table row and its frames stay together, and so do a title and its first row.
  */
-#include "plot/pages.h"
-
 #include <string.h>
 
+#include "plot/chart.h"
 #include "report/words/style.h"
 #include "report/words/written.h"
 

@@ -4,16 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plot/canvas.h"
 #include "plot/chart.h"
-#include "plot/pages.h"
+#include "plot/gnuplot.h"
 #include "report/content/evidence.h"
 #include "report/words/written.h"
 
 static void begin_script(const struct hwi_plot *plot, double width_cm, double height_cm)
 {
   const struct hwi_canvas canvas = {plot->request->form, plot->request->script_path, width_cm, height_cm};
-  hwi_canvas_begin(&canvas, plot->script);
+  hwi_gnuplot_begin(&canvas, plot->script);
 }
 
 /* --- figures --- */
@@ -157,7 +156,7 @@ int hwi_plot_write(struct hwi_plot_request *request, FILE *out, struct hwi_error
   if (status == HW_OK)
     status = write_script(plot, &script, error);
   if (status == HW_OK)
-    status = hwi_canvas_draw(request->form, script.text, script.bytes, out, error);
+    status = hwi_gnuplot_draw(request->form, script.text, script.bytes, out, error);
   hwi_written_release(&script);
   hwi_report_durations_release(&plot->durations);
   hwi_series_release(&plot->series);

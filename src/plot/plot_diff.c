@@ -1,10 +1,9 @@
 /* plot_diff.c - charts of two runs: the live bytes of both, and the changes */
 #include <inttypes.h>
 
-#include "compare/change.h"
-#include "compare/row_name.h"
-#include "plot/canvas.h"
+#include "compare/row_text.h"
 #include "plot/chart.h"
+#include "plot/gnuplot.h"
 #include "report/words/style.h"
 #include "report/words/written.h"
 
@@ -202,7 +201,7 @@ static void draw(const struct drawing *drawing, const struct hwi_canvas *canvas)
   const double live_cm = drawing->has_timelines ? LIVE_CM : 0;
   const struct hwi_box live = {0, 1 - live_cm / canvas->height_cm, 1, live_cm / canvas->height_cm};
   const struct hwi_box changes = {0, 0, 1, 1 - live.height};
-  hwi_canvas_begin(canvas, drawing->script);
+  hwi_gnuplot_begin(canvas, drawing->script);
   fputs("\nset multiplot\n", drawing->script);
   if (drawing->has_timelines)
     draw_live(drawing, &live);
@@ -240,7 +239,7 @@ int hwi_plot_write_diff(struct hwi_comparison *comparison, enum hwi_plot_form fo
   name_rows(&drawing);
   draw(&drawing, &canvas);
   int status = hwi_written_end(&script, drawing.script)
-                   ? hwi_canvas_draw(form, script.text, script.bytes, out, error)
+                   ? hwi_gnuplot_draw(form, script.text, script.bytes, out, error)
                    : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
   for (uint32_t row = 0; row < drawing.rows; row++)
     hwi_line_release(&drawing.names[row]);

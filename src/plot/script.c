@@ -41,7 +41,7 @@ struct hwi_scale hwi_scale_of_time(uint64_t span_ns)
 /* --- texts --- */
 
 /* Marks that there was no memory for a text: hwi_script_is_whole looks for the NUL, which nothing else writes. */
-static void write_lacking(FILE *script)
+static void write_no_memory_mark(FILE *script)
 {
   fputc('\0', script);
 }
@@ -61,7 +61,7 @@ static void write_quoted(FILE *script, const char *text, char doubled)
   }
   fputc('"', script);
   if (clean.failed)
-    write_lacking(script);
+    write_no_memory_mark(script);
   hwi_line_release(&clean);
 }
 
@@ -74,7 +74,7 @@ static void write_line(FILE *script, const struct hwi_line *line, char doubled)
 {
   write_quoted(script, hwi_line_text(line), doubled);
   if (line->failed)
-    write_lacking(script);
+    write_no_memory_mark(script);
 }
 
 void hwi_script_line(FILE *script, const struct hwi_line *line)

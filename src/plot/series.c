@@ -3,17 +3,18 @@
 
 #include <stdlib.h>
 
+#include "report/selection/radix_sort.h"
 #include "report/selection/selection.h"
 
 /* --- the parts --- */
 
-enum { CRUMB = 200 }; /* a part of less than half a percent would be in the legend, but not visible */
+enum { SMALLEST_SHARE = 200 }; /* a part below 1/200 of the whole would be in the legend, but not visible */
 
 /* The weights by which the items of a division are chosen: each item's own maximum, so that an item that was large at
  * any time is included. If only parts of the items are shown, their maximum is unknown, and their bytes at the peak are
  * used. */
 struct weights {
-  uint64_t *items;
+  struct hwi_sort_item *items;
   uint32_t count;
   uint64_t all; /* the sum that an item is compared with */
 };
@@ -31,7 +32,7 @@ static void weigh_stacks(struct weights *weights, const struct hwi_selection *se
 {
   weights->all = hwi_amount_cost(&selection->selected, selection->cost);
   for (uint32_t i = 0; i < selection->stack_count; i++)
-    weights->items[selection->stacks[i]] = stack_weight(selection, profile, selection->stacks[i]);
+    weights->items[selection->stacks[i]].key = stack_weight(selection, profile, selection->stacks[i]);
 }
 
 static bool weigh_classes(struct weights *weights, const struct hwi_selection *selection,
@@ -41,7 +42,7 @@ static bool weigh_classes(struct weights *weights, const struct hwi_selection *s
   struct hwi_amount *amounts = hwi_amounts_by_size(profile, filter);
   for (uint32_t i = 0; amounts && i < profile->size_count; i++) {
     const struct hwi_size *size = &profile->sizes[i];
-    weights->items[hwi_size_class(size->size)] +=
+    weights->items[hwi_size_class(size->size)].key +=
         hwi_narrowing_splits_sizes(filter) ? amounts[i].peak_bytes : size->own_peak_blocks * size->size;
   }
   free(amounts);
@@ -54,27 +55,25 @@ static bool weigh_threads(struct weights *weights, const struct hwi_selection *s
   const struct hwi_narrowing *filter = &selection->narrowing;
   struct hwi_amount *amounts = hwi_amounts_by_thread(profile, filter);
   for (uint32_t i = 0; amounts && i < profile->thread_count; i++)
-    weights->items[i] =
+    weights->items[i].key =
         hwi_narrowing_splits_threads(filter) ? amounts[i].peak_bytes : profile->threads[i].own_peak_bytes;
   free(amounts);
   return amounts;
 }
 
-/* Takes the items with the largest weights, without very small ones. */
-static void choose(struct hwi_parts *parts, const struct weights *weights)
+/* Takes the items with the largest weights, without very small ones. Returns false if there is no memory. */
+static bool choose(struct hwi_parts *parts, const struct weights *weights)
 {
-  for (parts->count = 0; parts->count < HWI_PARTS_MAX; parts->count++) {
-    uint32_t best = weights->count;
-    for (uint32_t i = 0; i < weights->count; i++) {
-      if (parts->part_of[i] == HWI_PARTS_REST && weights->items[i] > 0 &&
-          (best == weights->count || weights->items[i] > weights->items[best]))
-        best = i;
-    }
-    if (best == weights->count || weights->items[best] < weights->all / CRUMB)
-      return;
-    parts->part_of[best] = (uint8_t)parts->count;
-    parts->items[parts->count] = best;
+  if (!hwi_radix_sort(weights->items, weights->count))
+    return false;
+  for (parts->count = 0; parts->count < HWI_PARTS_MAX && parts->count < weights->count; parts->count++) {
+    const struct hwi_sort_item *next = &weights->items[parts->count];
+    if (next->key == 0 || next->key < weights->all / SMALLEST_SHARE)
+      break;
+    parts->part_of[next->item] = (uint8_t)parts->count;
+    parts->items[parts->count] = next->item;
   }
+  return true;
 }
 
 static int compare_numbers(const void *left, const void *right)
@@ -112,11 +111,12 @@ static bool begin_parts(struct hwi_series *series, enum hwi_division division, c
   struct weights weights = {.count = counts[division],
                             .items = calloc((size_t)counts[division] + 1, sizeof *weights.items)};
   parts->part_of = malloc((size_t)weights.count + 1);
-  bool done = parts->part_of && weights.items && weigh(&weights, division, selection, profile);
-  for (uint32_t i = 0; done && i < weights.count; i++)
+  bool done = parts->part_of && weights.items;
+  for (uint32_t i = 0; done && i < weights.count; i++) {
+    weights.items[i].item = i;
     parts->part_of[i] = HWI_PARTS_REST;
-  if (done)
-    choose(parts, &weights);
+  }
+  done = done && weigh(&weights, division, selection, profile) && choose(parts, &weights);
   if (done && division == HWI_DIVISION_SIZE)
     sort_parts(parts);
   free(weights.items);
@@ -125,13 +125,13 @@ static bool begin_parts(struct hwi_series *series, enum hwi_division division, c
 
 /* --- along time --- */
 
-static void look(struct hwi_series *series, uint64_t ns)
+static void add_moment(struct hwi_series *series, uint64_t ns)
 {
   struct hwi_series_moment *moment = &series->moments[series->moment_count++];
-  *moment = (struct hwi_series_moment){.ns = ns, .usable = series->usable};
+  *moment = (struct hwi_series_moment){.ns = ns, .kept = series->kept};
   for (int division = 0; division < HWI_DIVISIONS; division++) {
     for (int part = 0; part <= HWI_PARTS_REST; part++)
-      moment->live[division][part] = series->parts[division].live[part];
+      moment->live_bytes[division][part] = series->parts[division].live[part].bytes;
   }
 }
 
@@ -145,7 +145,7 @@ static uint64_t due_ns(const struct hwi_series *series)
 static void pass_time(struct hwi_series *series, uint64_t ns)
 {
   for (; series->due <= HWI_MOMENTS && due_ns(series) < ns; series->due++)
-    look(series, due_ns(series));
+    add_moment(series, due_ns(series));
 }
 
 /* A slice ends where the next one begins; the last one includes events at the very end. */
@@ -155,39 +155,40 @@ static void enter_slice(struct hwi_series *series, uint64_t ns)
   if (!series->slice_usable || ns < series->from_ns)
     return;
   if (!series->is_within)
-    series->slice_usable[0] = series->usable;
+    series->slice_usable[0] = series->kept.usable;
   series->is_within = true;
   for (; series->slice + 1 < profile->timeline_count && ns >= profile->timeline[series->slice].ns; series->slice++)
-    series->slice_usable[series->slice + 1] = series->usable;
+    series->slice_usable[series->slice + 1] = series->kept.usable;
 }
 
 static void note_usable(struct hwi_series *series)
 {
-  if (series->is_within && series->usable > series->slice_usable[series->slice])
-    series->slice_usable[series->slice] = series->usable;
+  if (series->is_within && series->kept.usable > series->slice_usable[series->slice])
+    series->slice_usable[series->slice] = series->kept.usable;
 }
 
-/* Adds or subtracts the bytes of the event's block (modulo 2^64). */
+/* Counts the block that begins or ends with the event. */
 static void count(struct hwi_series *series, const struct hwi_block_event *event)
 {
-  const uint64_t sign = event->kind == HWI_BLOCK_ALLOC ? 1 : UINT64_MAX;
-  series->all_bytes += sign * event->size;
+  hwi_live_sum_count(&series->all, event);
   if (!hwi_narrowing_keeps(series->filter, event->owner, event->stack, event->size))
     return;
+  hwi_live_sum_count(&series->kept, event);
   const uint32_t items[HWI_DIVISIONS] = {event->stack, hwi_size_class(event->size), event->owner};
-  for (int division = 0; division < HWI_DIVISIONS; division++)
-    series->parts[division].live[series->parts[division].part_of[items[division]]] += sign * event->size;
-  series->usable += sign * event->usable;
+  for (int division = 0; division < HWI_DIVISIONS; division++) {
+    struct hwi_parts *parts = &series->parts[division];
+    hwi_live_sum_count(&parts->live[parts->part_of[items[division]]], event);
+  }
 }
 
 /* Adds a moment at the peak, which equal steps would miss. */
-static void look_at_peak(struct hwi_series *series, uint64_t ns)
+static void add_peak(struct hwi_series *series, uint64_t ns)
 {
   const struct hwi_totals *totals = &series->profile->totals;
-  if (series->peak_seen || ns != totals->peak_time_ns || series->all_bytes != totals->peak_bytes)
+  if (series->peak_seen || ns != totals->peak_time_ns || series->all.bytes != totals->peak_bytes)
     return;
   series->peak_seen = true;
-  look(series, ns);
+  add_moment(series, ns);
 }
 
 /* Returns whether the first pass saw the event: the recording may have grown since. */
@@ -207,7 +208,7 @@ static bool take(void *context, const struct hwi_block_event *event)
   enter_slice(series, event->ns);
   count(series, event);
   if (event->kind == HWI_BLOCK_ALLOC) {
-    look_at_peak(series, event->ns);
+    add_peak(series, event->ns);
     note_usable(series);
   }
   return true;

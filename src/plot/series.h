@@ -15,16 +15,16 @@ enum hwi_division { HWI_DIVISION_STACK = 0, HWI_DIVISION_SIZE, HWI_DIVISION_THRE
 enum { HWI_PARTS_MAX = 8, HWI_PARTS_REST = HWI_PARTS_MAX, HWI_MOMENTS = 400 };
 
 struct hwi_parts {
-  uint32_t items[HWI_PARTS_MAX]; /* numbers of stacks, size classes or threads; those with most bytes first */
+  uint32_t items[HWI_PARTS_MAX]; /* numbers of stacks or threads, the largest first; or size classes, by size */
   uint32_t count;
-  uint64_t live[HWI_PARTS_MAX + 1]; /* current values during the replay; the last is the rest's */
-  uint8_t *part_of;                 /* by item */
+  struct hwi_live_sum live[HWI_PARTS_MAX + 1]; /* current values during the replay; the last is the rest's */
+  uint8_t *part_of;                            /* by item */
 };
 
 struct hwi_series_moment {
   uint64_t ns;
-  uint64_t usable; /* usable sizes of all live blocks, 0 if not recorded */
-  uint64_t live[HWI_DIVISIONS][HWI_PARTS_MAX + 1];
+  struct hwi_live_sum kept; /* the sum of the parts of each division */
+  uint64_t live_bytes[HWI_DIVISIONS][HWI_PARTS_MAX + 1];
 };
 
 struct hwi_series {
@@ -33,7 +33,8 @@ struct hwi_series {
   struct hwi_parts parts[HWI_DIVISIONS];
   struct hwi_series_moment moments[HWI_MOMENTS + 2]; /* both ends, and the peak */
   uint32_t moment_count, due;                        /* `due`, up to HWI_MOMENTS, is the next moment */
-  uint64_t from_ns, to_ns, all_bytes, usable;
+  uint64_t from_ns, to_ns;
+  struct hwi_live_sum all, kept; /* `kept`: of the blocks that the filter keeps */
   bool peak_seen;
   uint64_t *slice_usable; /* maximum within each slice of the profile's timeline; NULL: it has none */
   uint32_t slice;         /* the current slice */

@@ -286,6 +286,20 @@ static inline bool hwi_block_is_end(const struct hwi_block_event *event)
   return event->kind == HWI_BLOCK_FREE || event->kind == HWI_BLOCK_FREE_MISSED || event->kind == HWI_BLOCK_LEFT;
 }
 
+/* How much is live, while events are taken: in the whole run, or of one stack, thread or size. */
+struct hwi_live_sum {
+  uint64_t bytes, blocks, usable;
+};
+
+/* Counts the block that begins or ends with the event. Other events change nothing. */
+static inline void hwi_live_sum_count(struct hwi_live_sum *sum, const struct hwi_block_event *event)
+{
+  const uint64_t sign = event->kind == HWI_BLOCK_ALLOC ? 1 : hwi_block_is_end(event) ? UINT64_MAX : 0; /* modulo 2^64 */
+  sum->bytes += sign * event->size;
+  sum->blocks += sign;
+  sum->usable += sign * event->usable;
+}
+
 /* Takes events in order. Returns false if it wants no more events: the replay then ends with HW_ERR_LIMIT. */
 struct hwi_block_sink {
   bool (*take)(void *context, const struct hwi_block_event *event);

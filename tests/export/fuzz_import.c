@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../fuzz_file.h"
-#include "export/decompressed.h"
+#include "export/compression.h"
 #include "export/import_foreign.h"
 #include "profile/profile.h"
 

@@ -15,7 +15,7 @@
 #include <zstd.h>
 
 #include "../report/nameless.h"
-#include "export/decompressed.h"
+#include "export/compression.h"
 #include "export/import_foreign.h"
 #include "profile/result/result.h"
 #include "report/report.h"

@@ -1,6 +1,6 @@
-/* compressed.h - streams that compress the data written to them */
-#ifndef HWI_EXPORT_COMPRESSED_H
-#define HWI_EXPORT_COMPRESSED_H
+/* compression.h - files that are compressed while they are written, or decompressed while they are read */
+#ifndef HWI_EXPORT_COMPRESSION_H
+#define HWI_EXPORT_COMPRESSION_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -23,5 +23,9 @@ FILE *hwi_compressed_open(FILE *out, enum hwi_compression compression);
 /* Closes the stream; `out` stays open. Returns 0, or a negative status if compressing failed. A failed write to `out`
  * is not reported: the owner of `out` checks it. */
 int hwi_compressed_close(FILE *compressed, FILE *out, struct hwi_error *error);
+
+/* Opens a file for reading. gzip and zstd are recognized by the content; other files are read unchanged. Reading
+ * damaged or truncated data fails with EBADMSG. Returns NULL with the reason in errno. */
+FILE *hwi_decompressed_open(const char *path);
 
 #endif

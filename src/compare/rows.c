@@ -1,4 +1,7 @@
-/* table_rows.c - which threads, block sizes and entry points of two runs are the same: those of equal names or sizes */
+/* rows.c - which stacks, threads, block sizes and entry points of two runs are one row: stacks of equal paths (identity.h),
+ * the others by their names or sizes */
+#include "compare/rows.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,8 +9,102 @@
 
 #include "base/base_name.h"
 #include "base/command_name.h"
-#include "compare/rows.h"
 #include "report/selection/entries.h"
+#include "trace/grow.h"
+#include "trace/store.h"
+
+/* --- a table of rows --- */
+
+struct hwi_row *hwi_row_table_find(struct hwi_row_table *table, uint32_t number)
+{
+  struct hwi_comparison *comparison = table->comparison;
+  if (!hwi_grow((void **)&table->rows, &table->room, (size_t)number + 1, sizeof *table->rows))
+    return NULL;
+  if (table->rows[number] == 0) {
+    if (!hwi_grow((void **)&comparison->rows, &comparison->row_room, comparison->row_count + 1,
+                  sizeof *comparison->rows))
+      return NULL;
+    comparison->rows[comparison->row_count++] = (struct hwi_row){.items = {HWI_NO_ITEM, HWI_NO_ITEM}};
+    table->rows[number] = (uint32_t)comparison->row_count;
+  }
+  return &comparison->rows[table->rows[number] - 1];
+}
+
+void hwi_row_table_release(struct hwi_row_table *table)
+{
+  free(table->rows);
+}
+
+/* The largest item of a side comes first and represents the row. */
+void hwi_row_add(struct hwi_row *row, int side, uint32_t item, const struct hwi_amount *amount)
+{
+  if (row->items[side] == HWI_NO_ITEM)
+    row->items[side] = item;
+  row->item_counts[side]++;
+  hwi_amount_add(&row->amounts[side], amount);
+}
+
+/* --- stacks --- */
+
+struct matcher {
+  struct hwi_comparison *comparison;
+  struct hwi_stack_paths paths;
+};
+
+static bool add_stack(struct matcher *matcher, struct hwi_row_table *table, struct hwi_store *paths, int side,
+                      uint32_t stack)
+{
+  if (!hwi_stack_path_make(&matcher->paths, side, stack, false))
+    return false;
+  uint32_t number =
+      hwi_store_intern(paths, matcher->paths.numbers, matcher->paths.count * sizeof *matcher->paths.numbers);
+  struct hwi_row *row = number != 0 ? hwi_row_table_find(table, number) : NULL;
+  if (row)
+    hwi_row_add(row, side, stack, &matcher->comparison->sides[side].selection.amounts[stack]);
+  return row;
+}
+
+static bool add_stacks(struct matcher *matcher)
+{
+  struct hwi_comparison *comparison = matcher->comparison;
+  struct hwi_row_table table = {.comparison = comparison};
+  struct hwi_store paths = {0};
+  bool added = true;
+  for (int side = 0; side < HWI_SIDES; side++) {
+    const struct hwi_selection *selection = &comparison->sides[side].selection;
+    for (uint32_t i = 0; i < selection->stack_count && added; i++)
+      added = add_stack(matcher, &table, &paths, side, selection->stacks[i]);
+  }
+  hwi_store_release(&paths);
+  hwi_row_table_release(&table);
+  return added;
+}
+
+static bool make_loose_path(void *context, int side, const struct hwi_row *row, const uint32_t **numbers, size_t *count)
+{
+  struct matcher *matcher = context;
+  if (!hwi_stack_path_make(&matcher->paths, side, row->items[side], true))
+    return false;
+  const struct hwi_stack_paths *path = &matcher->paths;
+  bool known = path->count > 0 && !path->vague[path->count - 1]; /* else the allocating function is unknown */
+  *numbers = path->numbers;
+  *count = known ? path->count : 0;
+  return true;
+}
+
+int hwi_stack_rows(struct hwi_comparison *comparison, struct hwi_error *error)
+{
+  struct matcher matcher = {.comparison = comparison, .paths = {.identities = &comparison->identities, .error = error}};
+  for (int side = 0; side < HWI_SIDES; side++)
+    matcher.paths.frames[side] = &comparison->sides[side].frames;
+  bool done = add_stacks(&matcher) && hwi_join_similar(comparison, make_loose_path, &matcher);
+  hwi_stack_paths_release(&matcher.paths);
+  if (done)
+    return HW_OK;
+  return hwi_error_set(error, HW_ERR_MEMORY, "no memory for comparing %zu stacks", comparison->row_count);
+}
+
+/* --- threads, sizes and entry points --- */
 
 static int finish(struct hwi_row_table *table, bool added, struct hwi_error *error)
 {

@@ -1,14 +1,14 @@
-/* cut.h - which part of the call tree a document contains, and how the rest is summed up
+/* tree.h - the part of the call tree that a document contains, and the sums of the rest
  *
- * node       a frame of the profile that is kept. Callers of kept frames are kept, too.
+ * node       a frame of the profile that is kept. Callers of kept frames are kept, too. Other frames are cut.
  * row        the amounts of one kept stack, or the sum of cut stacks: all stacks that have the same innermost kept
  *            frame and continue below it. Every stack is in exactly one row, so that rows add up to the run's figures.
  * share      of a frame: the largest of its parts of the run's bytes at the peak, live bytes, calls, bytes, temporary
  *            calls, failed calls and of the stacks' own peaks. A frame's share never exceeds its caller's: any number
  *            of frames with the largest shares form a tree.
  */
-#ifndef HWI_PAGE_CUT_H
-#define HWI_PAGE_CUT_H
+#ifndef HWI_PAGE_TREE_H
+#define HWI_PAGE_TREE_H
 
 #include "report/names/named_frames.h"
 
@@ -24,27 +24,27 @@ struct hwi_page_row {
   uint64_t lifetimes[HWI_LIFETIMES];
 };
 
-struct hwi_page_cut {
+struct hwi_page_tree {
   const struct hwi_profile *profile;
   uint32_t *order; /* frames with any share, the largest first */
   uint32_t order_count;
   bool *is_runtime;  /* by stack: whether its unfreed blocks are the runtime's own */
   uint32_t *frames;  /* by node: ascending */
-  uint32_t *node_of; /* by frame: the node plus 1; 0: the frame is below the cut */
+  uint32_t *node_of; /* by frame: the node plus 1; 0: the frame is cut */
   uint32_t node_count;
   uint32_t *row_of; /* by stack */
   struct hwi_page_row *rows;
   uint32_t row_count, kept_count; /* kept_count: stacks with a row of their own */
 };
 
-/* Makes a cut with at most `nodes_max` nodes. `frames` is used to find the runtime's own blocks. Release `cut` even
+/* Makes a tree with at most `nodes_max` nodes. `frames` is used to find the runtime's own blocks. Release `tree` even
  * after a failure. */
-int hwi_page_cut_init(struct hwi_page_cut *cut, struct hwi_named_frames *frames, uint32_t nodes_max,
-                      struct hwi_error *error);
-void hwi_page_cut_release(struct hwi_page_cut *cut);
+int hwi_page_tree_init(struct hwi_page_tree *tree, struct hwi_named_frames *frames, uint32_t nodes_max,
+                       struct hwi_error *error);
+void hwi_page_tree_release(struct hwi_page_tree *tree);
 
-/* Cuts again, with at most `nodes_max` nodes, not more than before. All stacks of an old row are in the same new
+/* Reduces the tree to at most `nodes_max` nodes, not more than before. All stacks of an old row are in the same new
  * row. */
-int hwi_page_cut_lower(struct hwi_page_cut *cut, uint32_t nodes_max, struct hwi_error *error);
+int hwi_page_tree_reduce(struct hwi_page_tree *tree, uint32_t nodes_max, struct hwi_error *error);
 
 #endif

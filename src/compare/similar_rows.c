@@ -1,4 +1,4 @@
-/* similar.c - joins rows that only one side has, but that are most likely the same code
+/* similar_rows.c - joins rows that only one side has, but that are most likely the same code
  *
  * Between two runs, a compiler may inline differently, or a function may get other parameters, move to another file or
  * be split. Two rows whose loose IDs are known and which allocate in the same function are joined as `similar` if their

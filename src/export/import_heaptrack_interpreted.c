@@ -1,4 +1,4 @@
-/* import_interpreted.c - heaptrack's interpreted recordings, which `heaptrack` writes by default
+/* import_heaptrack_interpreted.c - heaptrack's interpreted recordings, which `heaptrack` writes by default
  *
  * Lines: strings (s, from format 3 on with their length), instruction pointers (i ADDRESS MODULE and for each function
  * there, innermost first, FUNCTION FILE LINE: numbers of strings, 0 for none), nodes of the tree of stacks (t POINTER
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/import_heaptrack.h"
+#include "export/import_foreign.h"
 #include "export/names_file.h"
 #include "report/names/named_frames.h"
 #include "symbols/symbol_files.h"
