@@ -44,7 +44,7 @@ struct hwi_symbols {
   size_t module_count, module_capacity;
   struct answer *answers;
   size_t answer_count, answer_slots;
-  char *cache_path; /* of the cache file; NULL: names are not cached */
+  char *kept_path; /* of the cache file; NULL: names are not cached */
   struct hwi_name_cache kept;
   clock_t began;
 };
@@ -99,7 +99,7 @@ void hwi_symbols_destroy(struct hwi_symbols *symbols)
   free(symbols->dirs.dirs);
   free(symbols->modules);
   free(symbols->answers);
-  free(symbols->cache_path);
+  free(symbols->kept_path);
   hwi_name_cache_release(&symbols->kept);
   hwi_store_release(&symbols->store);
   free(symbols);
@@ -307,11 +307,11 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
 
 int hwi_symbols_use_cache(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
 {
-  symbols->cache_path = hwi_name_cache_path(path);
+  symbols->kept_path = hwi_name_cache_path(path);
   symbols->began = clock();
-  if (!symbols->cache_path)
+  if (!symbols->kept_path)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up symbols");
-  hwi_name_cache_load(&symbols->kept, symbols->cache_path, &symbols->store);
+  hwi_name_cache_load(&symbols->kept, symbols->kept_path, &symbols->store);
   return 0;
 }
 
@@ -359,8 +359,8 @@ void hwi_symbols_save_names(struct hwi_symbols *symbols, bool worth)
   enum { MS_A_SECOND = 1000, LEAST_MS = 300 };
   struct hwi_names_answers answers = {0};
   worth = worth || (clock() - symbols->began) / (CLOCKS_PER_SEC / MS_A_SECOND) > LEAST_MS;
-  if (symbols->cache_path && worth && add_new(symbols, &answers) && answers.count && add_kept(symbols, &answers))
-    hwi_name_cache_write(symbols->cache_path, &answers);
+  if (symbols->kept_path && worth && add_new(symbols, &answers) && answers.count && add_kept(symbols, &answers))
+    hwi_name_cache_write(symbols->kept_path, &answers);
   free(answers.list);
 }
 
