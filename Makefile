@@ -52,7 +52,7 @@ test-programs:
 	@$(MAKE) --no-print-directory build-it
 	@HW_BUILD=$(abspath $(BUILD)) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs --tb=short -p no:cacheprovider tests/programs
 
-## make bench             the figures of docs/benchmarks.md, beside heaptrack's, and of docs/pool.md (BENCH_FLAGS=--document writes both)
+## make bench             the figures of docs/benchmarks.md, next to heaptrack's, and of docs/pool.md (BENCH_FLAGS=--document writes both)
 bench:
 	@$(SETUP) build bench web
 	@tools/build_page.sh --install || echo "make bench: web/node_modules is not there: the page is not measured" >&2

@@ -6,7 +6,7 @@ else()
   add_library(hw-common INTERFACE)
 endif()
 
-# The page behind the HTML report is built elsewhere (web/) and kept; its bytes become a part of the tool.
+# The page of HTML reports is built in web/ and committed; its bytes become a part of the tool.
 set(HW_PAGE_TEMPLATE ${CMAKE_SOURCE_DIR}/web/dist/page.html)
 set(HW_PAGE_SOURCE ${CMAKE_BINARY_DIR}/generated/page_template.c)
 add_custom_command(OUTPUT ${HW_PAGE_SOURCE}
@@ -17,7 +17,7 @@ add_library(hw-tool STATIC ${HW_TOOL_SOURCES} ${HW_TOOL_PLATFORM_SOURCES} ${HW_P
 target_link_libraries(hw-tool PRIVATE hw-flags hw-banned heapwright-pool PUBLIC hw-sanitize hw-common hw-dependencies)
 
 # Columns of a summary are a good part of what a second report does: worth vectors, which -O2 makes of next to no loop.
-set_source_files_properties(src/profile/store/summary_columns.c PROPERTIES
+set_source_files_properties(src/profile/columns/columns.c PROPERTIES
   COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo>:-O3>")
 
 if(HW_MAIN_SOURCES)
@@ -46,7 +46,7 @@ set_target_properties(heapwright-conform heapwright-conform-user PROPERTIES
 install(TARGETS heapwright-conform heapwright-conform-user
   RUNTIME DESTINATION libexec/heapwright LIBRARY DESTINATION libexec/heapwright)
 
-# What `heapwright run` preloads beside an allocator, so that it serves one process alone.
+# `heapwright run` preloads this next to an allocator, so that it serves one process only.
 hw_sources(HW_RUN_SOURCES run/*.c)
 add_library(heapwright-alone SHARED ${HW_RUN_SOURCES})
 target_compile_options(heapwright-alone PRIVATE -fvisibility=hidden)

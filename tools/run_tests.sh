@@ -24,8 +24,8 @@ run() {
 rm -f "$log/LastTestsFailed.log"
 run "${TEST_JOBS:-$((2 * $(nproc)))}" "$@" && exit 0
 test -s "$log/LastTestsFailed.log" || exit 1
-cp "$log/LastTest.log" "$log/BesideOthers.log"
+cp "$log/LastTest.log" "$log/TogetherWithOthers.log"
 failed=$(cut -d: -f2 "$log/LastTestsFailed.log" | tr '\n' ' ')
 echo "run_tests.sh: once more, alone: $failed" >&2
 run 1 "$@" --rerun-failed || exit 1
-echo "run_tests.sh: passed alone, but failed beside others (see $log/BesideOthers.log): $failed" >&2
+echo "run_tests.sh: passed alone, but failed together with others (see $log/TogetherWithOthers.log): $failed" >&2

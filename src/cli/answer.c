@@ -10,7 +10,7 @@
 
 #include "base/suffix.h"
 #include "launch/ending_signals.h"
-#include "report/text/line.h"
+#include "report/words/line.h"
 #include "trace/format.h"
 
 const char *const hwi_format_names[] = {"text", "json", NULL};

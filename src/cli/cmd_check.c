@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "cli/answer.h"
-#include "cli/compared.h"
 #include "cli/ranking.h"
-#include "cli/suppressing.h"
+#include "cli/reading.h"
 #include "compare/check.h"
+#include "report/words/style.h"
 #include "symbols/symbols.h"
 
 enum { BLAMED_DEFAULT = 3, BLAMED_MAX = 1000000 };

@@ -7,14 +7,13 @@
 
 #include "base/size_text.h"
 #include "cli/answer.h"
-#include "cli/compared.h"
-#include "cli/paging.h"
-#include "cli/plotting.h"
+#include "cli/pictures.h"
 #include "cli/ranking.h"
-#include "cli/suppressing.h"
+#include "cli/reading.h"
 #include "compare/compare.h"
 #include "report/input/units.h"
-#include "report/narrowing.h"
+#include "report/selection/narrowing.h"
+#include "report/words/style.h"
 #include "symbols/symbols.h"
 
 struct values {
@@ -154,7 +153,7 @@ static int check_page(const struct values *values)
   const char *option = values->threshold      ? "--threshold"
                        : values->suppressions ? "--suppressions"
                        : values->exit_code    ? "--exit-code"
-                                              : hwi_ranking_beside_picture(&values->ranking, false);
+                                              : hwi_ranking_not_in_picture(&values->ranking, false);
   return option ? hwi_page_refuse(option) : 0;
 }
 
@@ -167,7 +166,7 @@ static int check_durations(const struct values *values)
   if (hwi_answer_is_plot(&values->answer))
     return hwi_fail(HWI_EXIT_TROUBLE, "--durations is a table, as text or JSON; to draw them: heapwright report "
                                       "--chart durations");
-  const char *other = hwi_ranking_beside_durations(&values->ranking);
+  const char *other = hwi_ranking_not_in_durations(&values->ranking);
   if (!other)
     other = values->ranking.report.top != HWI_TOP_DEFAULT ? "--top" : values->threshold ? "--threshold" : NULL;
   if (other)

@@ -10,8 +10,9 @@
 #include "export/compressed.h"
 #include "export/export.h"
 #include "export/tables.h"
+#include "report/content/evidence.h"
+#include "report/input/moment.h"
 #include "report/input/suggest.h"
-#include "report/moment.h"
 #include "symbols/symbols.h"
 
 struct values {

@@ -1,4 +1,4 @@
-/* cmd_import.c - heapwright import: packs a recording that was left raw, or makes one of another tool's */
+/* cmd_import.c - heapwright import: packs a recording that was left raw, or converts a recording of another tool */
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "export/import_foreign.h"
 #include "launch/import.h"
-#include "report/text/number.h"
+#include "report/words/number.h"
 
 struct values {
   const char *output;
@@ -71,7 +71,7 @@ static int run(const void *given, int word_count, char **words)
 
 const struct hwi_command hwi_command_import = {
     .name = "import",
-    .summary = "pack a recording that was left unpacked, or make one of another tool's",
+    .summary = "pack a recording that was left unpacked, or convert a recording of another tool",
     .usage = "RAW -o FILE",
     .details =
         "A program that was started with LD_PRELOAD alone, or whose launcher was killed, leaves a trace that is\n"

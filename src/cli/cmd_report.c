@@ -1,13 +1,11 @@
 /* cmd_report.c - heapwright report: explains a recording */
 #include "cli/answer.h"
-#include "cli/other_processes.h"
-#include "cli/paging.h"
-#include "cli/plotting.h"
+#include "cli/pictures.h"
 #include "cli/ranking.h"
 #include "cli/span.h"
-#include "cli/suppressing.h"
 #include "export/export.h"
-#include "report/text/shell_word.h"
+#include "report/words/line.h"
+#include "report/words/style.h"
 #include "symbols/symbols.h"
 
 struct values {
@@ -39,8 +37,8 @@ static const struct hwi_option options[] = {
              "with --children of all processes together"},
     {.name = "durations",
      HWI_VALUE(ON, ranking.report.durations),
-     .help = "how long calls took, by function, and the slowest calls with their stacks (of what\n"
-             "'heapwright record --durations' recorded)"},
+     .help = "how long calls took, by function, and the slowest calls with their stacks; for a\n"
+             "recording made with 'heapwright record --durations'"},
     HWI_SPAN_OPTIONS(span),
     HWI_READING_OPTIONS(reading),
     HWI_PAGE_ANSWER_OPTIONS(answer),
@@ -77,7 +75,7 @@ static int check_pictures(const struct values *values)
 {
   bool is_plot = hwi_answer_is_plot(&values->answer), is_page = hwi_answer_is_page(&values->answer);
   const struct hwi_span_words *span = &values->span;
-  const char *option = is_plot || is_page ? hwi_ranking_beside_picture(&values->ranking, is_plot) : NULL;
+  const char *option = is_plot || is_page ? hwi_ranking_not_in_picture(&values->ranking, is_plot) : NULL;
   if (is_page && (span->from || span->to || span->at))
     option = span->from ? "--from" : span->to ? "--to" : "--at";
   if (!option)
@@ -182,7 +180,7 @@ static int check_rss(const struct values *values)
 static int check_durations(const struct values *values)
 {
   const struct hwi_report_options *report = &values->ranking.report;
-  const char *other = hwi_ranking_beside_durations(&values->ranking);
+  const char *other = hwi_ranking_not_in_durations(&values->ranking);
   if (report->durations && other)
     return hwi_fail(HWI_EXIT_TROUBLE, "--durations is a table of its own: leave %s out", other);
   if (report->durations && values->span.at)

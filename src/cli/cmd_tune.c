@@ -4,6 +4,7 @@
 
 #include "cli/answer.h"
 #include "cli/reading.h"
+#include "report/words/style.h"
 #include "tune/tune.h"
 
 struct values {

@@ -6,10 +6,46 @@
 #include "base/version.h"
 #include "cli/answer.h"
 #include "cli/command.h"
-#include "cli/environment.h"
 #include "report/input/suggest.h"
 
 extern char **environ;
+
+/* --- heapwright's own variables --- */
+
+static const char prefix[] = "HEAPWRIGHT_";
+
+/* The variables that the recorder and the pool read, and those that `run` passes to its library. */
+static const char *const known[] = {
+    "HEAPWRIGHT_OUTPUT",       "HEAPWRIGHT_RUN",         "HEAPWRIGHT_DEPTH",     "HEAPWRIGHT_MAX_SIZE",
+    "HEAPWRIGHT_USABLE",       "HEAPWRIGHT_DURATIONS",   "HEAPWRIGHT_PAUSED",    "HEAPWRIGHT_CHILDREN",
+    "HEAPWRIGHT_ONLY_PROCESS", "HEAPWRIGHT_CHECK",       "HEAPWRIGHT_LAUNCHER",  "HEAPWRIGHT_POOL_SIZE",
+    "HEAPWRIGHT_POOL_GROWTH",  "HEAPWRIGHT_POOL_POLICY", "HEAPWRIGHT_POOL_LOCK", "HEAPWRIGHT_POOL_HUGE_PAGES",
+    "HEAPWRIGHT_POOL_STATS",   "HEAPWRIGHT_POOL_TOUCH",  "HEAPWRIGHT_ALONE",
+};
+
+/* Warns on stderr about each HEAPWRIGHT_* variable that no part of heapwright reads. */
+static void check_environment(void)
+{
+  for (char **variable = environ; *variable; variable++) {
+    if (strncmp(*variable, prefix, sizeof prefix - 1) != 0)
+      continue;
+    size_t bytes = strcspn(*variable, "=");
+    struct hwi_suggestion suggestion;
+    hwi_suggestion_init(&suggestion, *variable, bytes);
+    bool found = false;
+    for (size_t i = 0; i < sizeof known / sizeof *known && !found; i++) {
+      found = strlen(known[i]) == bytes && memcmp(known[i], *variable, bytes) == 0;
+      hwi_suggestion_offer(&suggestion, known[i]);
+    }
+    if (found)
+      continue;
+    bool near = suggestion.best;
+    hwi_warn("the environment variable %.*s is none of heapwright's and has no effect%s%s%s", (int)bytes, *variable,
+             near ? "; did you mean " : "", near ? suggestion.best : "", near ? "?" : "");
+  }
+}
+
+/* --- the command --- */
 
 static const struct hwi_command *find_command(const char *name)
 {
@@ -70,7 +106,7 @@ static int run_command(const struct hwi_command *command, char **argv)
 int main(int argc, char **argv)
 {
   setlocale(LC_CTYPE, "");
-  hwi_environment_check(environ);
+  check_environment();
   if (argc < 2) {
     hwi_help_all(stderr); /* on stderr, since the user did not ask for help */
     return HWI_EXIT_TROUBLE;

@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "report/input/suggest.h"
 #include "report/input/units.h"
-#include "report/text/line.h"
+#include "report/words/line.h"
 
 struct parser {
   const struct hwi_command *command;

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "report/durations.h"
+#include "report/content/durations.h"
 #include "report/input/units.h"
-#include "report/narrowing.h"
+#include "report/selection/narrowing.h"
 
 enum { FRAMES_FOLDED = 0, FRAMES_ALL = 1 };
 const char *const hwi_frames_names[] = {"folded", "all", NULL};
@@ -66,7 +66,7 @@ int hwi_ranking_share(struct hwi_ranking *ranking, const char *share)
 }
 
 /* Durations are about calls, not about blocks. */
-const char *hwi_ranking_beside_durations(const struct hwi_ranking *ranking)
+const char *hwi_ranking_not_in_durations(const struct hwi_ranking *ranking)
 {
   const struct hwi_report_options *report = &ranking->report;
   return report->lifetimes                  ? "--lifetimes"
@@ -100,4 +100,33 @@ struct hwi_report_options hwi_ranking_options(const struct hwi_ranking *ranking)
   if (options.tree != HWI_TREE_NONE && options.by == HWI_BY_STACK)
     options.by = HWI_BY_FUNCTION;
   return options;
+}
+
+/* --- suppressions --- */
+
+int hwi_suppressing_check(const char *path, bool leaks)
+{
+  if (!path || leaks)
+    return 0;
+  return hwi_fail(HWI_EXIT_TROUBLE, "--suppressions is about unfreed blocks: add --leaks");
+}
+
+int hwi_suppressing_begin(struct hwi_suppressions *suppressions, const char *path)
+{
+  *suppressions = (struct hwi_suppressions){0};
+  struct hwi_error error = {0};
+  if (!path || hwi_suppressions_read(suppressions, path, &error) == HW_OK)
+    return 0;
+  return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+}
+
+void hwi_suppressing_end(struct hwi_suppressions *suppressions, bool used)
+{
+  for (size_t i = 0; used && i < suppressions->count; i++) {
+    const struct hwi_suppression *item = &suppressions->items[i];
+    if (item->stacks == 0)
+      hwi_warn("%s, line %u: leak:%s matches no leak%s", suppressions->path, item->line, item->pattern,
+               item->is_late ? " that an earlier line does not match" : "");
+  }
+  hwi_suppressions_release(suppressions);
 }

@@ -3,9 +3,10 @@
 #define HWI_CLI_RANKING_H
 
 #include "cli/command.h"
-#include "report/json/figures.h"
+#include "report/content/tree.h"
 #include "report/report.h"
-#include "report/tree.h"
+#include "report/selection/figures.h"
+#include "report/selection/leaks.h"
 
 /* Part of a command's values. */
 struct hwi_ranking {
@@ -78,7 +79,7 @@ int hwi_choosing_check(const struct hwi_report_options *options);
 int hwi_ranking_check(const struct hwi_ranking *ranking);
 
 /* Returns an option that was given but cannot be combined with a table of call durations, or NULL if there is none. */
-const char *hwi_ranking_beside_durations(const struct hwi_ranking *ranking);
+const char *hwi_ranking_not_in_durations(const struct hwi_ranking *ranking);
 
 /* Returns 0 if the recording at `path` has durations of calls, or an exit status after reporting the error on
  * stderr. */
@@ -106,5 +107,26 @@ int hwi_ranking_share(struct hwi_ranking *ranking, const char *share);
 
 /* Returns the options for a report, with --frames in all_frames. */
 struct hwi_report_options hwi_ranking_options(const struct hwi_ranking *ranking);
+
+/* --- the option --suppressions of commands that examine unfreed blocks at the end --- */
+
+/* Row of the command's table of options, for `const char *field` in its `struct values`. */
+/* clang-format off */
+#define HWI_SUPPRESSING_OPTION(field)                                                                                  \
+  {.name = "suppressions",                                                                                             \
+   HWI_VALUE(TEXT, field),                                                                                             \
+   .value = "FILE",                                                                                                    \
+   .help = "known leaks to ignore: lines leak:PATTERN, as for LeakSanitizer"}
+/* clang-format on */
+
+/* For commands that examine unfreed blocks only with --leaks. Returns 0, or an exit status if --leaks is missing. */
+int hwi_suppressing_check(const char *path, bool leaks);
+
+/* Reads the file at `path`, if it is not NULL. Returns 0, or an exit status after reporting the error on stderr. Call
+ * hwi_suppressing_end in either case. */
+int hwi_suppressing_begin(struct hwi_suppressions *suppressions, const char *path);
+
+/* `used`: the stacks were matched, so warn about each line that matched none. */
+void hwi_suppressing_end(struct hwi_suppressions *suppressions, bool used);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "report/text/line.h"
+#include "report/words/line.h"
 
 /* Writes the line in one call, so that lines of several processes do not mix. File names in it are untrusted: control
  * characters and line breaks in them are made harmless. */

@@ -7,9 +7,9 @@
 
 #include <string.h>
 
+#include "report/input/moment.h"
 #include "report/input/units.h"
-#include "report/moment.h"
-#include "report/text/number.h"
+#include "report/words/number.h"
 
 static bool is_given(const struct hwi_span_words *words)
 {

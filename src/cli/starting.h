@@ -2,6 +2,8 @@
 #ifndef HWI_CLI_STARTING_H
 #define HWI_CLI_STARTING_H
 
+#include <string.h>
+
 #include "cli/command.h"
 #include "launch/start/allocator.h"
 
@@ -21,7 +23,14 @@
 /* clang-format on */
 
 /* Returns whether each variable has a name and a value. HWI_VARIABLES_WRONG is the error message otherwise. */
-bool hwi_variables_are_right(const struct hwi_texts *variables);
+static inline bool hwi_variables_are_right(const struct hwi_texts *variables)
+{
+  for (size_t i = 0; i < variables->count; i++) {
+    if (!strchr(variables->items[i], '=') || variables->items[i][0] == '=')
+      return false;
+  }
+  return true;
+}
 #define HWI_VARIABLES_WRONG "--env takes NAME=VALUE"
 
 #endif

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "profile/counters/large.h"
-#include "report/duplicate_stacks.h"
-#include "report/keyed.h"
+#include "report/content/duplicate_stacks.h"
+#include "report/selection/radix_sort.h"
+#include "trace/table.h"
 
 enum { CRUMB_SHARE = 200 }; /* stacks below 1/200 of the whole are not blamed */
 
@@ -26,18 +26,18 @@ static uint32_t *rank(const struct hwi_check *check, const struct hwi_verdict *v
 {
   const uint32_t all = check->report.profile->stack_count;
   const uint64_t *parts = parts_of(verdict);
-  uint64_t least = verdict->budget->metric == HWI_METRIC_DURATION_MAX ? verdict->limit : 0;
-  struct hwi_keyed *keyed = hwi_large_calloc((size_t)all + 1, sizeof *keyed);
+  uint64_t least = hwi_budget_is_of_longest(verdict->budget) ? verdict->limit : 0;
+  struct hwi_sort_item *ranked = hwi_table_calloc((size_t)all + 1, sizeof *ranked);
   uint32_t *stacks = calloc((size_t)all + 1, sizeof *stacks);
   *count = 0;
-  for (uint32_t i = 1; i < all && keyed && parts; i++) {
+  for (uint32_t i = 1; i < all && ranked && parts; i++) {
     if (parts[i] > least)
-      keyed[(*count)++] = (struct hwi_keyed){parts[i], i};
+      ranked[(*count)++] = (struct hwi_sort_item){parts[i], i};
   }
-  bool done = keyed && stacks && hwi_keyed_sort(keyed, *count);
+  bool done = ranked && stacks && hwi_radix_sort(ranked, *count);
   for (uint32_t i = 0; i < *count && done; i++)
-    stacks[i] = keyed[i].item;
-  free(keyed);
+    stacks[i] = ranked[i].item;
+  free(ranked);
   if (done)
     return stacks;
   free(stacks);

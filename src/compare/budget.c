@@ -8,40 +8,38 @@
 #include <string.h>
 
 #include "base/size_text.h"
-#include "report/entries.h"
-#include "report/input/name_pattern.h"
+#include "report/content/durations.h"
 #include "report/input/suggest.h"
 #include "report/input/text_file.h"
 #include "report/input/units.h"
+#include "report/selection/entries.h"
+#include "report/selection/name_pattern.h"
 #include "trace/grow.h"
 
 const char *const hwi_filter_names[HWI_FILTER_KINDS] = {"func", "file", "module", "thread",
                                                         "size", "from", "to",     "entry"};
 
+#define OF_STACK(field) offsetof(struct hwi_stack, field)
+
 static const struct {
-  const char *name;
+  const char *name; /* a duration has the name of its figure */
   enum hwi_unit unit;
   bool takes_filters;
+  size_t off; /* in struct hwi_stack, if a profile has it by stack */
 } metrics[] = {
-    [HWI_METRIC_PEAK] = {"peak", HWI_UNIT_BYTES, true},
+    [HWI_METRIC_PEAK] = {"peak", HWI_UNIT_BYTES, true, OF_STACK(peak_bytes)},
     [HWI_METRIC_OWN_PEAK] = {"own_peak", HWI_UNIT_BYTES, true},
-    [HWI_METRIC_LIVE] = {"live", HWI_UNIT_BYTES, true},
-    [HWI_METRIC_LIVE_BLOCKS] = {"live_blocks", HWI_UNIT_COUNT, true},
-    [HWI_METRIC_UNFREED] = {"unfreed", HWI_UNIT_BYTES, true},
-    [HWI_METRIC_UNFREED_BLOCKS] = {"unfreed_blocks", HWI_UNIT_COUNT, true},
-    [HWI_METRIC_CALLS] = {"calls", HWI_UNIT_COUNT, true},
-    [HWI_METRIC_BYTES] = {"bytes", HWI_UNIT_BYTES, true},
-    [HWI_METRIC_TEMPORARY] = {"temporary", HWI_UNIT_COUNT, true},
-    [HWI_METRIC_FAILED] = {"failed", HWI_UNIT_COUNT, true},
+    [HWI_METRIC_LIVE] = {"live", HWI_UNIT_BYTES, true, OF_STACK(live_bytes)},
+    [HWI_METRIC_LIVE_BLOCKS] = {"live_blocks", HWI_UNIT_COUNT, true, OF_STACK(live_blocks)},
+    [HWI_METRIC_UNFREED] = {"unfreed", HWI_UNIT_BYTES, true, OF_STACK(live_bytes)},
+    [HWI_METRIC_UNFREED_BLOCKS] = {"unfreed_blocks", HWI_UNIT_COUNT, true, OF_STACK(live_blocks)},
+    [HWI_METRIC_CALLS] = {"calls", HWI_UNIT_COUNT, true, OF_STACK(calls)},
+    [HWI_METRIC_BYTES] = {"bytes", HWI_UNIT_BYTES, true, OF_STACK(bytes)},
+    [HWI_METRIC_TEMPORARY] = {"temporary", HWI_UNIT_COUNT, true, OF_STACK(temporary_calls)},
+    [HWI_METRIC_FAILED] = {"failed", HWI_UNIT_COUNT, true, OF_STACK(failed_calls)},
     [HWI_METRIC_LOST] = {"lost", HWI_UNIT_COUNT, false},
-    [HWI_METRIC_DURATION_MEAN] = {"duration_mean", HWI_UNIT_NS, true},
-    [HWI_METRIC_DURATION_P50] = {"duration_p50", HWI_UNIT_NS, true},
-    [HWI_METRIC_DURATION_P99] = {"duration_p99", HWI_UNIT_NS, true},
-    [HWI_METRIC_DURATION_P99_9] = {"duration_p99_9", HWI_UNIT_NS, true},
-    [HWI_METRIC_DURATION_P99_99] = {"duration_p99_99", HWI_UNIT_NS, true},
-    [HWI_METRIC_DURATION_MAX] = {"duration_max", HWI_UNIT_NS, true},
+    [HWI_METRIC_DURATION] = {NULL, HWI_UNIT_NS, true},
 };
-enum { METRICS = sizeof metrics / sizeof *metrics };
 
 bool hwi_metric_is_unfreed(enum hwi_metric metric)
 {
@@ -53,9 +51,19 @@ enum hwi_unit hwi_metric_unit(enum hwi_metric metric)
   return metrics[metric].unit;
 }
 
-const char *hwi_metric_name(enum hwi_metric metric)
+uint64_t hwi_metric_of_stack(enum hwi_metric metric, const struct hwi_stack *stack)
 {
-  return metrics[metric].name;
+  return *(const uint64_t *)((const char *)stack + metrics[metric].off);
+}
+
+const char *hwi_budget_figure_name(const struct hwi_budget *budget)
+{
+  return budget->metric == HWI_METRIC_DURATION ? budget->duration->metric : metrics[budget->metric].name;
+}
+
+bool hwi_budget_is_of_longest(const struct hwi_budget *budget)
+{
+  return budget->metric == HWI_METRIC_DURATION && strcmp(budget->duration->key, "max_ns") == 0;
 }
 
 bool hwi_budget_has(const struct hwi_budget *budget, enum hwi_filter_kind kind)
@@ -86,21 +94,48 @@ static int unknown(const struct hwi_budget *budget, const char *what, const stru
 
 /* --- the parts --- */
 
+static int unknown_metric(const struct hwi_budget *budget, const struct hwi_suggestion *suggestion,
+                          struct hwi_error *error)
+{
+  static const char prefix[] = "duration"; /* it is written once */
+  struct hwi_line known = {0};
+  for (int i = 0; i < HWI_METRIC_DURATION; i++)
+    hwi_line_printf(&known, "%s, ", metrics[i].name);
+  hwi_line_puts(&known, prefix);
+  const char *separator = "";
+  for (const struct hwi_figure *figure = hwi_duration_figures; figure->key; figure++) {
+    if (!figure->metric)
+      continue;
+    hwi_line_printf(&known, "%s%s", separator, figure->metric + sizeof prefix - 1);
+    separator = ", ";
+  }
+  int status = unknown(budget, "figure", suggestion, hwi_line_text(&known), error);
+  hwi_line_release(&known);
+  return status;
+}
+
 static int parse_metric(struct hwi_budget *budget, const char *name, struct hwi_error *error)
 {
   struct hwi_suggestion suggestion;
   hwi_suggestion_init(&suggestion, name, strlen(name));
-  for (int i = 0; i < METRICS; i++) {
+  for (int i = 0; i < HWI_METRIC_DURATION; i++) {
     hwi_suggestion_offer(&suggestion, metrics[i].name);
     if (strcmp(metrics[i].name, name) == 0) {
       budget->metric = (enum hwi_metric)i;
       return HW_OK;
     }
   }
-  return unknown(budget, "figure", &suggestion,
-                 "peak, own_peak, live, live_blocks, unfreed, unfreed_blocks, calls, bytes, temporary, failed, lost, "
-                 "duration_mean, _p50, _p99, _p99_9, _p99_99, _max",
-                 error);
+  for (const struct hwi_figure *figure = hwi_duration_figures; figure->key; figure++) {
+    if (!figure->metric)
+      continue;
+    hwi_suggestion_offer(&suggestion, figure->metric);
+    if (strcmp(figure->metric, name) == 0) {
+      budget->metric = HWI_METRIC_DURATION;
+      budget->duration = figure;
+      return HW_OK;
+    }
+  }
+  return unknown_metric(budget, &suggestion, error);
 }
 
 /* Returns whether a filter begins at `text`: letters, then '='. Patterns may contain commas: "func=f(int, int)". */
@@ -226,10 +261,10 @@ static int parse(struct hwi_budget *budget, struct hwi_error *error)
   if (status == HW_OK && filters)
     status = parse_filters(budget, filters, error);
   if (status == HW_OK && budget->filter_count > 0 && !metrics[budget->metric].takes_filters)
-    status = wrong(budget, "takes no filter:", metrics[budget->metric].name, error);
+    status = wrong(budget, "takes no filter:", hwi_budget_figure_name(budget), error);
   if (status == HW_OK && hwi_budget_has(budget, HWI_FILTER_ENTRY) && metrics[budget->metric].unit != HWI_UNIT_NS)
     status =
-        wrong(budget, "only how long calls took can be narrowed by entry=, not", metrics[budget->metric].name, error);
+        wrong(budget, "only how long calls took can be narrowed by entry=, not", hwi_budget_figure_name(budget), error);
   return status == HW_OK ? parse_limit(budget, equals + 1, error) : status;
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "report/selection/figures.h"
 
 enum hwi_metric {
   HWI_METRIC_PEAK,           /* bytes at the run's peak (with filters: their part of these) */
@@ -27,13 +28,7 @@ enum hwi_metric {
   HWI_METRIC_TEMPORARY,      /* blocks freed before the same thread's next allocation */
   HWI_METRIC_FAILED,         /* calls that returned NULL */
   HWI_METRIC_LOST,           /* events that could not be recorded */
-  /* Durations of calls, in nanoseconds. */
-  HWI_METRIC_DURATION_MEAN,
-  HWI_METRIC_DURATION_P50,
-  HWI_METRIC_DURATION_P99,
-  HWI_METRIC_DURATION_P99_9,
-  HWI_METRIC_DURATION_P99_99,
-  HWI_METRIC_DURATION_MAX,
+  HWI_METRIC_DURATION,       /* one of hwi_duration_figures, in nanoseconds */
 };
 
 enum hwi_unit { HWI_UNIT_COUNT, HWI_UNIT_BYTES, HWI_UNIT_NS };
@@ -73,6 +68,7 @@ struct hwi_budget {
   const char *text; /* the rule as it was given */
   char *copy;       /* split into the patterns */
   enum hwi_metric metric;
+  const struct hwi_figure *duration; /* of HWI_METRIC_DURATION */
   struct hwi_filter filters[HWI_FILTERS_MAX];
   size_t filter_count;
   struct hwi_limit limit;
@@ -95,6 +91,8 @@ void hwi_budgets_release(struct hwi_budgets *budgets);
 bool hwi_budget_has(const struct hwi_budget *budget, enum hwi_filter_kind kind);
 enum hwi_unit hwi_metric_unit(enum hwi_metric metric); /* COUNT: of calls or blocks */
 bool hwi_metric_is_unfreed(enum hwi_metric metric);    /* without the runtime's own blocks and known leaks */
-const char *hwi_metric_name(enum hwi_metric metric);
+uint64_t hwi_metric_of_stack(enum hwi_metric metric, const struct hwi_stack *stack); /* if a profile has it by stack */
+const char *hwi_budget_figure_name(const struct hwi_budget *budget);
+bool hwi_budget_is_of_longest(const struct hwi_budget *budget); /* whether it limits the longest duration */
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef HWI_COMPARE_CHANGE_H
 #define HWI_COMPARE_CHANGE_H
 
-#include "report/selection.h"
+#include "report/selection/selection.h"
 
 struct hwi_number hwi_change_text(int64_t change, enum hwi_cost cost);    /* +64.0 MB, -1,024, 0 */
 struct hwi_number hwi_change_share_text(uint64_t old, uint64_t new);      /* +5.3 %, -100 %; "" if `old` is 0 */

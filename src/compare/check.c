@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "compare/growth.h"
-#include "report/runtime_blocks.h"
-#include "report/text/line.h"
-#include "report/text/number.h"
+#include "report/selection/leaks.h"
+#include "report/selection/selection.h"
+#include "report/words/line.h"
+#include "report/words/number.h"
 
 static struct hwi_number figure_text(const struct hwi_verdict *verdict, uint64_t figure)
 {

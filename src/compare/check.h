@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "compare/measure.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 
 enum hwi_verdict_state { HWI_VERDICT_OK, HWI_VERDICT_FAILED, HWI_VERDICT_UNKNOWN };
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "compare/blame.h"
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 #include "report/json/frames.h"
 
 #define SCHEMA "heapwright-check/1"
@@ -41,7 +41,7 @@ static void write_verdict(struct writer *writer, const struct hwi_verdict *verdi
   hwi_json_begin_object(json, NULL);
   hwi_json_text(json, "rule", verdict->budget->text);
   hwi_json_text(json, "verdict", states[verdict->state]);
-  hwi_json_text(json, "figure_of", hwi_metric_name(verdict->budget->metric));
+  hwi_json_text(json, "figure_of", hwi_budget_figure_name(verdict->budget));
   hwi_json_number(json, "figure", verdict->measure->figure);
   hwi_json_number(json, "limit", verdict->limit);
   if (verdict->budget->limit.kind != HWI_LIMIT_FIGURE)

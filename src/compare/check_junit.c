@@ -10,8 +10,9 @@
 
 #include "base/command_name.h"
 #include "compare/check.h"
-#include "report/evidence.h"
-#include "report/text/line.h"
+#include "report/content/evidence.h"
+#include "report/words/line.h"
+#include "report/words/style.h"
 
 /* Writes text for an attribute or an element. Bytes that XML cannot contain (most control characters, invalid UTF-8)
  * are replaced. */

@@ -10,8 +10,8 @@
 #define HWI_COMPARE_COMPARE_H
 
 #include "compare/identity.h"
-#include "report/groups.h"
-#include "report/runtime_blocks.h"
+#include "report/content/groups.h"
+#include "report/selection/leaks.h"
 
 enum { HWI_OLD = 0, HWI_NEW = 1, HWI_SIDES = 2 };
 

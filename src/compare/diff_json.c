@@ -2,10 +2,10 @@
 
 #include "compare/compare.h"
 #include "compare/duration_rows.h"
-#include "report/entries.h"
-#include "report/evidence.h"
-#include "report/json/figures.h"
+#include "report/content/evidence.h"
 #include "report/json/frames.h"
+#include "report/json/members.h"
+#include "report/selection/entries.h"
 
 #define SCHEMA "heapwright-diff/1"
 
@@ -29,17 +29,10 @@ static void write_run(struct hwi_json *json, const char *key, const struct hwi_p
   hwi_json_end_object(json);
 }
 
-static void write_change(struct hwi_json *json, const char *key, const struct hwi_amount amounts[HWI_SIDES])
+static void write_change(struct hwi_json *json, const struct hwi_amount amounts[HWI_SIDES])
 {
-  const struct hwi_amount *old = &amounts[HWI_OLD], *new = &amounts[HWI_NEW];
-  hwi_json_begin_object(json, key);
-  hwi_json_signed(json, "calls", (int64_t)(new->calls - old->calls));
-  hwi_json_signed(json, "bytes", (int64_t)(new->bytes - old->bytes));
-  hwi_json_signed(json, "temporary_calls", (int64_t)(new->temporary_calls - old->temporary_calls));
-  hwi_json_signed(json, "peak_bytes", (int64_t)(new->peak_bytes - old->peak_bytes));
-  hwi_json_signed(json, "peak_blocks", (int64_t)(new->peak_blocks - old->peak_blocks));
-  hwi_json_signed(json, "live_bytes", (int64_t)(new->live_bytes - old->live_bytes));
-  hwi_json_signed(json, "live_blocks", (int64_t)(new->live_blocks - old->live_blocks));
+  hwi_json_begin_object(json, "change");
+  hwi_json_changes(json, hwi_amount_figures, &amounts[HWI_OLD], &amounts[HWI_NEW]);
   hwi_json_end_object(json);
 }
 
@@ -51,7 +44,7 @@ static void write_amounts(struct hwi_json *json, const char *key, const struct h
   for (int side = 0; side < HWI_SIDES; side++) {
     hwi_json_amount_of(json, side_keys[side], &amounts[side]);
   }
-  write_change(json, "change", amounts);
+  write_change(json, amounts);
   if (key)
     hwi_json_end_object(json);
 }
@@ -129,7 +122,7 @@ static void write_runs(struct writer *writer)
     write_run(json, side_keys[side], comparison->sides[side].report.profile);
   if (hwi_comparison_is_narrowed(comparison))
     write_amounts(json, "selected", comparison->all);
-  write_change(json, "change", comparison->all);
+  write_change(json, comparison->all);
   if (comparison->options->suppressions)
     hwi_json_suppressions(json, comparison->options->suppressions);
 }

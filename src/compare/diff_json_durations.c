@@ -1,30 +1,17 @@
 /* diff_json_durations.c - durations of calls in both runs, as JSON: both runs' figures as in a report, and the
  * change */
-#include <stdio.h>
-
 #include "compare/duration_rows.h"
-#include "report/entries.h"
-#include "report/json/durations.h"
+#include "report/json/members.h"
+#include "report/selection/entries.h"
 
 /* Writes no times if a run has none to compare. */
 static void write_change(struct hwi_json *json, const struct hwi_duration_tally *old,
                          const struct hwi_duration_tally *new)
 {
   hwi_json_begin_object(json, "change");
-  hwi_json_signed(json, "calls", (int64_t)(new->calls - old->calls));
-  if (old->calls > 0 && new->calls > 0) {
-    char mean[64];
-    snprintf(mean, sizeof mean, "\"mean_ns\":%.1f",
-             (double)new->sum_ns / (double)new->calls - (double)old->sum_ns / (double)old->calls);
-    hwi_json_signed(json, "total_ns", (int64_t)(new->sum_ns - old->sum_ns));
-    hwi_json_raw(json, mean);
-    for (int i = 0; i < HWI_JSON_QUANTILES; i++) {
-      uint32_t part = hwi_json_quantiles[i].part;
-      hwi_json_signed(json, hwi_json_quantiles[i].key,
-                      (int64_t)(hwi_duration_quantile(new, part) - hwi_duration_quantile(old, part)));
-    }
-    hwi_json_signed(json, "max_ns", (int64_t)(new->max_ns - old->max_ns));
-  }
+  hwi_json_changes(json, hwi_duration_call_figures, old, new);
+  if (old->calls > 0 && new->calls > 0)
+    hwi_json_changes(json, hwi_duration_figures, old, new);
   hwi_json_end_object(json);
 }
 

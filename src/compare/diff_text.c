@@ -8,7 +8,7 @@
 #include "compare/duration_rows.h"
 #include "compare/missing_names.h"
 #include "compare/row_name.h"
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 #include "report/text/frames.h"
 
 enum {

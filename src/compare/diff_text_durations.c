@@ -1,7 +1,7 @@
 /* diff_text_durations.c - durations of calls in both runs, as text: for each function a line per run, and the change */
 #include "compare/change.h"
 #include "compare/duration_rows.h"
-#include "report/entries.h"
+#include "report/selection/entries.h"
 #include "report/text/text.h"
 
 enum { LABEL_CELLS = 9, CALLS_CELLS = 12, TIME_CELLS = 11, REMARK_INDENT = 6 };
@@ -9,34 +9,36 @@ enum { LABEL_CELLS = 9, CALLS_CELLS = 12, TIME_CELLS = 11, REMARK_INDENT = 6 };
 static void print_titles(struct hwi_text *text)
 {
   hwi_line_right(&text->line, "calls", LABEL_CELLS + CALLS_CELLS);
-  for (int i = 0; i < HWI_DURATION_FIGURES; i++)
-    hwi_line_right(&text->line, hwi_duration_titles[i], TIME_CELLS);
+  for (const struct hwi_figure *figure = hwi_duration_figures; figure->key; figure++) {
+    if (figure->title)
+      hwi_line_right(&text->line, figure->title, TIME_CELLS);
+  }
   hwi_text_end(text, HWI_DIM);
 }
 
 static void print_side(struct hwi_text *text, const char *label, const struct hwi_duration_tally *tally)
 {
-  uint64_t ns[HWI_DURATION_FIGURES];
-  hwi_duration_figures(tally, ns);
   hwi_line_left(&text->line, label, LABEL_CELLS);
   hwi_line_right(&text->line, hwi_count_text(tally->calls).text, CALLS_CELLS);
-  for (int i = 0; i < HWI_DURATION_FIGURES && tally->calls > 0; i++)
-    hwi_line_right(&text->line, hwi_short_time_text(ns[i]).text, TIME_CELLS);
+  for (const struct hwi_figure *figure = hwi_duration_figures; figure->key; figure++) {
+    if (figure->title && tally->calls > 0)
+      hwi_line_right(&text->line, hwi_short_time_text(hwi_figure_value(figure, tally)).text, TIME_CELLS);
+  }
   hwi_text_end(text, HWI_PLAIN);
 }
 
 static void print_change(struct hwi_text *text, const struct hwi_duration_tally *const tallies[HWI_SIDES])
 {
   const struct hwi_duration_tally *old = tallies[HWI_OLD], *new = tallies[HWI_NEW];
-  uint64_t before[HWI_DURATION_FIGURES], after[HWI_DURATION_FIGURES];
   if (old->calls == 0 || new->calls == 0) /* there is nothing to compare with */
     return;
-  hwi_duration_figures(old, before);
-  hwi_duration_figures(new, after);
   hwi_line_left(&text->line, "  change", LABEL_CELLS);
   hwi_line_right(&text->line, hwi_change_share_text(old->calls, new->calls).text, CALLS_CELLS);
-  for (int i = 0; i < HWI_DURATION_FIGURES; i++)
-    hwi_line_right(&text->line, hwi_change_share_text(before[i], after[i]).text, TIME_CELLS);
+  for (const struct hwi_figure *figure = hwi_duration_figures; figure->key; figure++) {
+    uint64_t before = hwi_figure_value(figure, old), after = hwi_figure_value(figure, new);
+    if (figure->title)
+      hwi_line_right(&text->line, hwi_change_share_text(before, after).text, TIME_CELLS);
+  }
   hwi_text_end(text, HWI_PLAIN);
 }
 

@@ -6,7 +6,7 @@
 #define HWI_COMPARE_DURATION_ROWS_H
 
 #include "compare/compare.h"
-#include "report/durations.h"
+#include "report/content/durations.h"
 
 struct hwi_json;
 struct hwi_text;

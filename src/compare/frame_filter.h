@@ -4,8 +4,8 @@
 
 #include "compare/budget.h"
 #include "compare/missing_names.h"
-#include "report/input/name_pattern.h"
-#include "report/input/suppressions.h"
+#include "report/selection/leaks.h"
+#include "report/selection/name_pattern.h"
 
 struct hwi_frame_filter {
   bool *chosen;   /* by stack */

@@ -14,7 +14,7 @@ struct row {
 struct rows {
   struct row *items; /* by ID of the path */
   size_t count, room;
-  struct hwi_intern paths;
+  struct hwi_store paths;
 };
 
 /* Returns NULL if there is no memory. */
@@ -22,7 +22,7 @@ static struct row *row_of(struct rows *rows, struct hwi_stack_paths *paths, int 
 {
   if (!hwi_stack_path_make(paths, side, stack, false))
     return NULL;
-  uint32_t number = hwi_intern(&rows->paths, paths->numbers, paths->count * sizeof *paths->numbers);
+  uint32_t number = hwi_store_intern(&rows->paths, paths->numbers, paths->count * sizeof *paths->numbers);
   if (number == 0 || !hwi_grow((void **)&rows->items, &rows->room, (size_t)number + 1, sizeof *rows->items))
     return NULL;
   for (; rows->count <= number; rows->count++)
@@ -69,7 +69,7 @@ int hwi_growth_find(const struct hwi_measure *const measures[2], struct hwi_stac
   *growth = calloc((size_t)count + 1, sizeof **growth);
   bool any = false, done = *growth && find(&rows, measures, paths, *growth, &any);
   free(rows.items);
-  hwi_intern_release(&rows.paths);
+  hwi_store_release(&rows.paths);
   if (!any) {
     free(*growth);
     *growth = NULL;

@@ -5,16 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/text/line.h"
-#include "symbols/store.h"
-
-enum { FIRST_SLOTS = 1024 };
-
-struct hwi_identity_slot {
-  const struct hwi_symbol *symbol; /* NULL: free */
-  uint32_t module;
-  struct hwi_identity identity;
-};
+#include "report/words/line.h"
+#include "trace/grow.h"
+#include "trace/store.h"
 
 /* --- modules --- */
 
@@ -87,9 +80,10 @@ void hwi_identities_release(struct hwi_identities *identities)
       free(side->module_names[k]);
     free(side->module_names);
     free(side->same_build);
-    free(side->slots);
+    free(side->known);
+    hwi_numbering_release(&side->numbers);
   }
-  hwi_intern_release(&identities->names);
+  hwi_store_release(&identities->names);
   *identities = (struct hwi_identities){0};
 }
 
@@ -130,7 +124,7 @@ static void add_loose(struct hwi_line *line, const char *name)
 
 static bool end_number(struct hwi_identities *identities, struct hwi_line *line, uint32_t *number)
 {
-  *number = line->failed ? 0 : hwi_intern(&identities->names, hwi_line_text(line), line->bytes);
+  *number = line->failed ? 0 : hwi_store_intern(&identities->names, hwi_line_text(line), line->bytes);
   hwi_line_clear(line);
   return *number != 0;
 }
@@ -169,53 +163,18 @@ static bool name_frame(struct hwi_identities *identities, int number, const stru
 
 /* --- cached results --- */
 
-static struct hwi_identity_slot *slot_of(const struct hwi_identity_side *side, const struct hwi_symbol *symbol,
-                                         uint32_t module)
-{
-  size_t at = hwi_hash(&symbol, sizeof symbol, module) & (side->slot_count - 1);
-  while (side->slots[at].symbol && (side->slots[at].symbol != symbol || side->slots[at].module != module))
-    at = (at + 1) & (side->slot_count - 1);
-  return &side->slots[at];
-}
-
-static bool grow_slots(struct hwi_identity_side *side)
-{
-  if (side->used * 2 < side->slot_count)
-    return true;
-  struct hwi_identity_side old = *side;
-  side->slot_count = old.slot_count > 0 ? old.slot_count * 2 : FIRST_SLOTS;
-  side->slots = calloc(side->slot_count, sizeof *side->slots);
-  if (!side->slots) {
-    *side = old;
-    return false;
-  }
-  for (size_t i = 0; i < old.slot_count; i++) {
-    if (old.slots[i].symbol)
-      *slot_of(side, old.slots[i].symbol, old.slots[i].module) = old.slots[i];
-  }
-  free(old.slots);
-  return true;
-}
-
 bool hwi_identities_find(struct hwi_identities *identities, int number, const struct hwi_shown_frame *frame,
                          struct hwi_identity *identity)
 {
   struct hwi_identity_side *side = &identities->sides[number];
-  bool kept = frame->symbol && frame->symbol->function; /* a symbol without a name is shared by many
-                                                                 * addresses */
-  if (!kept)
+  if (!frame->symbol || !frame->symbol->function) /* many addresses share a symbol without a name */
     return name_frame(identities, number, frame, identity);
-  if (!grow_slots(side))
+  uint32_t at = hwi_numbering_of(&side->numbers, (uintptr_t)frame->symbol, frame->module);
+  if (at == 0 || !hwi_grow((void **)&side->known, &side->capacity, (size_t)at + 1, sizeof *side->known))
     return false;
-  struct hwi_identity_slot *slot = slot_of(side, frame->symbol, frame->module);
-  if (!slot->symbol) {
-    if (!name_frame(identities, number, frame, &slot->identity))
-      return false;
-    slot->symbol = frame->symbol;
-    slot->module = frame->module;
-    side->used++;
-  }
-  *identity = slot->identity;
+  if (side->known[at].loose == 0 && !name_frame(identities, number, frame, &side->known[at]))
+    return false;
+  *identity = side->known[at];
   return true;
 }
 

@@ -13,8 +13,9 @@
 #ifndef HWI_COMPARE_IDENTITY_H
 #define HWI_COMPARE_IDENTITY_H
 
-#include "compare/intern.h"
 #include "report/names/named_frames.h"
+#include "trace/numbering.h"
+#include "trace/store.h"
 
 #define HWI_PROGRAM_NAME \
   "the program" /* name of the program's own module, and of the thread that has the program's name */
@@ -24,19 +25,18 @@ struct hwi_identity {
   bool vague;
 };
 
-struct hwi_identity_slot; /* private */
-
 /* The modules and symbols of one run, with their numbers. */
 struct hwi_identity_side {
   const struct hwi_named_frames *frames;
-  char **module_names;             /* by module of the profile: without folder and version, or HWI_PROGRAM_NAME */
-  bool *same_build;                /* ... whether the other run has the same build */
-  struct hwi_identity_slot *slots; /* cached results, by symbol and module */
-  size_t slot_count, used;
+  char **module_names;          /* by module of the profile: without folder and version, or HWI_PROGRAM_NAME */
+  bool *same_build;             /* ... whether the other run has the same build */
+  struct hwi_numbering numbers; /* of cached results, by symbol and module */
+  struct hwi_identity *known;   /* [1, numbers.count]; loose is 0 if there was no memory */
+  size_t capacity;
 };
 
 struct hwi_identities {
-  struct hwi_intern names;
+  struct hwi_store names;
   struct hwi_identity_side sides[2];
 };
 

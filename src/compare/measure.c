@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "compare/rule_counter.h"
-#include "report/durations.h"
-#include "report/evidence.h"
-#include "report/moment.h"
-#include "report/selection.h"
+#include "report/content/durations.h"
+#include "report/content/evidence.h"
+#include "report/input/moment.h"
+#include "report/selection/selection.h"
 
 /* --- from the profile --- */
 
@@ -19,30 +19,6 @@ static bool is_in_profile(const struct hwi_budget *budget)
          !hwi_budget_has(budget, HWI_FILTER_FROM) && !hwi_budget_has(budget, HWI_FILTER_TO);
 }
 
-static uint64_t part_of(const struct hwi_stack *stack, enum hwi_metric metric)
-{
-  switch (metric) {
-  case HWI_METRIC_PEAK:
-    return stack->peak_bytes;
-  case HWI_METRIC_LIVE:
-  case HWI_METRIC_UNFREED:
-    return stack->live_bytes;
-  case HWI_METRIC_LIVE_BLOCKS:
-  case HWI_METRIC_UNFREED_BLOCKS:
-    return stack->live_blocks;
-  case HWI_METRIC_CALLS:
-    return stack->calls;
-  case HWI_METRIC_BYTES:
-    return stack->bytes;
-  case HWI_METRIC_TEMPORARY:
-    return stack->temporary_calls;
-  case HWI_METRIC_FAILED:
-    return stack->failed_calls;
-  default: /* a profile does not have it by stack */
-    return 0;
-  }
-}
-
 /* `rest`, if not 0, may contain any frames: only a rule about all stacks includes it. */
 static void measure_stacks(struct hwi_measure *measure, const struct hwi_budget *budget,
                            const struct hwi_profile *profile, uint32_t rest)
@@ -50,11 +26,11 @@ static void measure_stacks(struct hwi_measure *measure, const struct hwi_budget 
   enum hwi_metric metric = budget->metric;
   if (rest != 0 && (budget->filter_count > 0 || hwi_metric_is_unfreed(metric))) {
     measure->filter.chosen[rest] = false;
-    if (part_of(&profile->stacks[rest], metric) > 0)
+    if (hwi_metric_of_stack(metric, &profile->stacks[rest]) > 0)
       measure->doubt = "a saved report leaves out stacks";
   }
   for (uint32_t i = 1; i < profile->stack_count; i++) {
-    uint64_t part = part_of(&profile->stacks[i], metric);
+    uint64_t part = hwi_metric_of_stack(metric, &profile->stacks[i]);
     measure->by_stack[i] = measure->filter.chosen[i] ? part : 0;
     measure->figure += measure->by_stack[i];
     measure->doubtful += measure->filter.doubtful[i] ? part : 0;
@@ -214,7 +190,7 @@ static void find_doubt(struct hwi_measure *measure, const struct hwi_budget *bud
               budget->metric != HWI_METRIC_TEMPORARY && budget->metric != HWI_METRIC_FAILED;
   measure->doubt = why;
   if (is_time) {
-    measure->at_least = budget->metric == HWI_METRIC_DURATION_MAX;
+    measure->at_least = hwi_budget_is_of_longest(budget);
     return;
   }
   measure->at_least = frees || !held || budget->metric == HWI_METRIC_PEAK || budget->metric == HWI_METRIC_OWN_PEAK;

@@ -7,7 +7,7 @@
 #define HWI_COMPARE_MEASURE_H
 
 #include "compare/frame_filter.h"
-#include "report/input/suppressions.h"
+#include "report/selection/leaks.h"
 
 struct hwi_measure {
   uint64_t figure;

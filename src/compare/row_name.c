@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "report/entries.h"
+#include "report/selection/entries.h"
 #include "report/text/text.h"
 
 int hwi_row_side(const struct hwi_row *row)

@@ -3,8 +3,8 @@
 #define HWI_COMPARE_ROW_NAME_H
 
 #include "compare/compare.h"
-#include "report/text/line.h"
-#include "report/text/style.h"
+#include "report/words/line.h"
+#include "report/words/style.h"
 
 /* Returns the side whose names are shown for a row: NEW, if the row has an item there. */
 int hwi_row_side(const struct hwi_row *row);

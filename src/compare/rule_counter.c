@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "report/entries.h"
-#include "report/input/name_pattern.h"
+#include "report/selection/entries.h"
+#include "report/selection/name_pattern.h"
 
 static bool thread_is_chosen(const struct hwi_budget *budget, const struct hwi_profile_thread *thread)
 {
@@ -189,22 +189,10 @@ static uint64_t part_of(const struct hwi_rule_counter *counter, struct hwi_rule_
   }
 }
 
-static uint64_t figure_of(const struct hwi_duration_tally *tally, enum hwi_metric metric)
+/* A mean is rounded down. */
+static uint64_t duration_of(const struct hwi_figure *figure, const struct hwi_duration_tally *tally)
 {
-  switch (metric) {
-  case HWI_METRIC_DURATION_MEAN:
-    return tally->calls ? tally->sum_ns / tally->calls : 0;
-  case HWI_METRIC_DURATION_P50:
-    return hwi_duration_quantile(tally, HWI_DURATION_P50);
-  case HWI_METRIC_DURATION_P99:
-    return hwi_duration_quantile(tally, HWI_DURATION_P99);
-  case HWI_METRIC_DURATION_P99_9:
-    return hwi_duration_quantile(tally, HWI_DURATION_P99_9);
-  case HWI_METRIC_DURATION_P99_99:
-    return hwi_duration_quantile(tally, HWI_DURATION_P99_99);
-  default:
-    return tally->max_ns;
-  }
+  return figure->ratio ? (uint64_t)figure->ratio(tally) : hwi_figure_value(figure, tally);
 }
 
 bool hwi_rule_counter_end(struct hwi_rule_counter *counter, uint64_t *by_stack, uint64_t *figure)
@@ -220,7 +208,7 @@ bool hwi_rule_counter_end(struct hwi_rule_counter *counter, uint64_t *by_stack, 
     return true;
   struct hwi_duration_tally all;
   bool is_summed = hwi_durations_sum(&counter->durations, &all) && !counter->no_memory;
-  *figure = figure_of(&all, counter->budget->metric);
+  *figure = duration_of(counter->budget->duration, &all);
   hwi_duration_tally_release(&all);
   return is_summed;
 }

@@ -9,12 +9,13 @@ struct matcher {
 
 /* --- equal paths --- */
 
-static bool add_stack(struct matcher *matcher, struct hwi_row_table *table, struct hwi_intern *paths, int side,
+static bool add_stack(struct matcher *matcher, struct hwi_row_table *table, struct hwi_store *paths, int side,
                       uint32_t stack)
 {
   if (!hwi_stack_path_make(&matcher->paths, side, stack, false))
     return false;
-  uint32_t number = hwi_intern(paths, matcher->paths.numbers, matcher->paths.count * sizeof *matcher->paths.numbers);
+  uint32_t number =
+      hwi_store_intern(paths, matcher->paths.numbers, matcher->paths.count * sizeof *matcher->paths.numbers);
   struct hwi_row *row = number != 0 ? hwi_row_table_find(table, number) : NULL;
   if (row)
     hwi_row_add(row, side, stack, &matcher->comparison->sides[side].selection.amounts[stack]);
@@ -25,14 +26,14 @@ static bool add_stacks(struct matcher *matcher)
 {
   struct hwi_comparison *comparison = matcher->comparison;
   struct hwi_row_table table = {.comparison = comparison};
-  struct hwi_intern paths = {0};
+  struct hwi_store paths = {0};
   bool added = true;
   for (int side = 0; side < HWI_SIDES; side++) {
     const struct hwi_selection *selection = &comparison->sides[side].selection;
     for (uint32_t i = 0; i < selection->stack_count && added; i++)
       added = add_stack(matcher, &table, &paths, side, selection->stacks[i]);
   }
-  hwi_intern_release(&paths);
+  hwi_store_release(&paths);
   hwi_row_table_release(&table);
   return added;
 }

@@ -7,7 +7,7 @@
 #include "base/base_name.h"
 #include "base/command_name.h"
 #include "compare/rows.h"
-#include "report/entries.h"
+#include "report/selection/entries.h"
 
 static int finish(struct hwi_row_table *table, bool added, struct hwi_error *error)
 {

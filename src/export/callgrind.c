@@ -19,7 +19,7 @@ struct costs {
 };
 
 struct cost_list {
-  struct hwi_keys keys;
+  struct hwi_numbering keys;
   struct costs *items; /* by number of a key */
   size_t capacity;
 };
@@ -28,18 +28,18 @@ struct callgrind {
   struct hwi_export *export;
   FILE *out;
   struct hwi_sites sites;
-  struct hwi_strings names, files;
-  struct hwi_keys functions; /* name, file */
-  struct hwi_keys places;    /* function, line */
-  struct cost_list self;     /* place, 0 */
-  struct cost_list calls;    /* place of the caller, function called */
-  bool failed;               /* no memory */
+  struct hwi_store names, files;
+  struct hwi_numbering functions; /* name, file */
+  struct hwi_numbering places;    /* function, line */
+  struct cost_list self;          /* place, 0 */
+  struct cost_list calls;         /* place of the caller, function called */
+  bool failed;                    /* no memory */
 };
 
-static void add_costs(struct callgrind *to, struct cost_list *list, struct hwi_key key, uint32_t stack)
+static void add_costs(struct callgrind *to, struct cost_list *list, struct hwi_pair key, uint32_t stack)
 {
   const struct hwi_amount *amount = &to->export->selection.amounts[stack];
-  uint32_t number = hwi_keys_intern(&list->keys, key.a, key.b);
+  uint32_t number = hwi_numbering_of(&list->keys, key.a, key.b);
   if (number == 0 || !hwi_grow((void **)&list->items, &list->capacity, (size_t)number + 1, sizeof *list->items)) {
     to->failed = true;
     return;
@@ -59,13 +59,13 @@ static uint32_t place(struct callgrind *to, const struct hwi_site *site, uint32_
 {
   struct hwi_line clean = {0};
   hwi_line_clean(&clean, hwi_site_function(&to->sites, site, symbol, name));
-  uint32_t function = hwi_strings_intern(&to->names, hwi_line_text(&clean));
+  uint32_t function = hwi_store_intern_text(&to->names, hwi_line_text(&clean));
   hwi_line_clear(&clean);
   const char *path = hwi_site_file(site, symbol);
   hwi_line_clean(&clean, path[0] != '\0' ? path : "???");
-  uint32_t file = hwi_strings_intern(&to->files, hwi_line_text(&clean));
-  uint32_t number = hwi_keys_intern(&to->functions, function, file);
-  number = number != 0 ? hwi_keys_intern(&to->places, number, hwi_site_line(site, symbol)) : 0;
+  uint32_t file = hwi_store_intern_text(&to->files, hwi_line_text(&clean));
+  uint32_t number = hwi_numbering_of(&to->functions, function, file);
+  number = number != 0 ? hwi_numbering_of(&to->places, number, hwi_site_line(site, symbol)) : 0;
   to->failed |= function == 0 || file == 0 || number == 0 || clean.failed;
   hwi_line_release(&clean);
   return number;
@@ -81,15 +81,15 @@ static void add_stack(struct callgrind *to, uint32_t stack, struct hwi_line *nam
       if (to->failed)
         return;
       if (inner == 0)
-        add_costs(to, &to->self, (struct hwi_key){outer, 0}, stack);
+        add_costs(to, &to->self, (struct hwi_pair){outer, 0}, stack);
       else
-        add_costs(to, &to->calls, (struct hwi_key){outer, to->places.items[inner].a}, stack);
+        add_costs(to, &to->calls, (struct hwi_pair){outer, to->places.pairs[inner].a}, stack);
       inner = outer;
     }
   }
   if (to->sites.path_count == 0) {
     static const struct hwi_site unknown = {.cut = true, .symbol_count = 1};
-    add_costs(to, &to->self, (struct hwi_key){place(to, &unknown, 0, name), 0}, stack);
+    add_costs(to, &to->self, (struct hwi_pair){place(to, &unknown, 0, name), 0}, stack);
   }
 }
 
@@ -97,9 +97,9 @@ static void add_stack(struct callgrind *to, uint32_t stack, struct hwi_line *nam
 
 static void put_function(struct callgrind *to, const char *file_key, const char *name_key, uint64_t function)
 {
-  const struct hwi_key *key = &to->functions.items[function];
-  fprintf(to->out, "%s=(%" PRIu64 ") %s\n%s=(%" PRIu64 ") %s\n", file_key, key->b, to->files.items[key->b], name_key,
-          function, to->names.items[key->a]);
+  const struct hwi_pair *key = &to->functions.pairs[function];
+  fprintf(to->out, "%s=(%" PRIu64 ") %s\n%s=(%" PRIu64 ") %s\n", file_key, key->b, to->files.strings[key->b].text,
+          name_key, function, to->names.strings[key->a].text);
 }
 
 static void put_costs(struct callgrind *to, uint64_t line, const struct costs *costs)
@@ -123,18 +123,18 @@ static void put_all(struct callgrind *to)
   fprintf(to->out, "summary: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", all->peak_bytes,
           all->live_bytes, all->calls, all->bytes, all->temporary_calls);
   for (uint32_t i = 1; i <= to->self.keys.count; i++) {
-    const struct hwi_key *at = &to->places.items[to->self.keys.items[i].a];
+    const struct hwi_pair *at = &to->places.pairs[to->self.keys.pairs[i].a];
     fputc('\n', to->out);
     put_function(to, "fl", "fn", at->a);
     put_costs(to, at->b, &to->self.items[i]);
   }
   for (uint32_t i = 1; i <= to->calls.keys.count; i++) {
-    const struct hwi_key *at = &to->places.items[to->calls.keys.items[i].a];
+    const struct hwi_pair *at = &to->places.pairs[to->calls.keys.pairs[i].a];
     fputc('\n', to->out);
     put_function(to, "fl", "fn", at->a);
     /* callgrind_annotate shows only lines of a file that have a cost of their own. */
     fprintf(to->out, "%" PRIu64 " 0\n", at->b);
-    put_function(to, "cfi", "cfn", to->calls.keys.items[i].b);
+    put_function(to, "cfi", "cfn", to->calls.keys.pairs[i].b);
     fprintf(to->out, "calls=%" PRIu64 " 0\n", to->calls.items[i].values[CALLS_COST]);
     put_costs(to, at->b, &to->calls.items[i]);
   }
@@ -164,12 +164,12 @@ static int write_callgrind(struct hwi_export *export, struct hwi_error *error)
   int status = hwi_sites_init(&to.sites, export, error);
   if (status == HW_OK)
     status = write_all(&to, error);
-  hwi_strings_release(&to.names);
-  hwi_strings_release(&to.files);
-  hwi_keys_release(&to.functions);
-  hwi_keys_release(&to.places);
-  hwi_keys_release(&to.self.keys);
-  hwi_keys_release(&to.calls.keys);
+  hwi_store_release(&to.names);
+  hwi_store_release(&to.files);
+  hwi_numbering_release(&to.functions);
+  hwi_numbering_release(&to.places);
+  hwi_numbering_release(&to.self.keys);
+  hwi_numbering_release(&to.calls.keys);
   free(to.self.items);
   free(to.calls.items);
   hwi_sites_release(&to.sites);

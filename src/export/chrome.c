@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "export/sites.h"
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 #include "report/json/json.h"
 #include "trace/grow.h"
 
@@ -125,7 +125,7 @@ static void put_marks(struct chrome *to)
 }
 
 /* Writes the live blocks at the end by size, as counted here, so that the choice of stacks applies to it, too. */
-static void put_leak_marker(struct chrome *to, const struct hwi_keys *sizes, const uint64_t *blocks)
+static void put_leak_marker(struct chrome *to, const struct hwi_numbering *sizes, const uint64_t *blocks)
 {
   char text[32];
   begin(to, "i", "Memory Leaks (block size, count)", hwi_export_end_ns(to->export));
@@ -133,7 +133,7 @@ static void put_leak_marker(struct chrome *to, const struct hwi_keys *sizes, con
   hwi_json_number(&to->json, "pid", hwi_export_pid(to->export));
   hwi_json_begin_object(&to->json, "args");
   for (uint32_t i = 1; i <= sizes->count; i++) {
-    snprintf(text, sizeof text, "%" PRIu64, sizes->items[i].a);
+    snprintf(text, sizeof text, "%" PRIu64, sizes->pairs[i].a);
     if (blocks[i] > 0)
       hwi_json_number(&to->json, text, blocks[i]);
   }
@@ -300,7 +300,7 @@ static int choose_stacks(struct chrome *to, struct hwi_error *error)
 
 struct counting {
   struct chrome *to;
-  struct hwi_keys sizes; /* all sizes, and their live blocks */
+  struct hwi_numbering sizes; /* all sizes, and their live blocks */
   uint64_t *blocks;
   size_t capacity;
   bool failed;
@@ -308,7 +308,7 @@ struct counting {
 
 static bool count_size(struct counting *counting, uint64_t size, int change)
 {
-  uint32_t number = hwi_keys_intern(&counting->sizes, size, 0);
+  uint32_t number = hwi_numbering_of(&counting->sizes, size, 0);
   if (number == 0 || !hwi_grow((void **)&counting->blocks, &counting->capacity, (size_t)number + 1, sizeof(uint64_t)))
     return false;
   counting->blocks[number] += (uint64_t)(int64_t)change;
@@ -350,7 +350,7 @@ static int write_events(struct chrome *to, struct hwi_error *error)
   pass_time(to, UINT64_MAX);
   put_leak_marker(to, &counting.sizes, counting.blocks);
   hwi_json_end_array(&to->json);
-  hwi_keys_release(&counting.sizes);
+  hwi_numbering_release(&counting.sizes);
   free(counting.blocks);
   return status == HW_OK && counting.failed ? hwi_export_no_memory(error) : status;
 }

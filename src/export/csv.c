@@ -6,7 +6,7 @@
 
 struct csv {
   FILE *out;
-  int columns;
+  int column_count;
   struct hwi_line text;
 };
 
@@ -30,7 +30,7 @@ static void put_text(struct csv *to, const char *given)
 static bool take(void *context, const struct hwi_value *values)
 {
   struct csv *to = context;
-  for (int i = 0; i < to->columns; i++) {
+  for (int i = 0; i < to->column_count; i++) {
     if (i > 0)
       fputc(',', to->out);
     if (values[i].kind == HWI_VALUE_NUMBER)
@@ -54,8 +54,10 @@ static int write_csv(struct hwi_export *export, struct hwi_error *error)
   int status = hwi_tables_init(&tables, export, error);
   tables.wants_texts = true;
   if (status == HW_OK) {
-    for (; table->columns[to.columns].name; to.columns++)
-      fprintf(to.out, "%s%s", to.columns > 0 ? "," : "", table->columns[to.columns].name);
+    struct hwi_table_column columns[HWI_TABLE_COLUMNS_MAX];
+    to.column_count = hwi_table_columns(table, columns);
+    for (int i = 0; i < to.column_count; i++)
+      fprintf(to.out, "%s%s", i > 0 ? "," : "", columns[i].name);
     fputc('\n', to.out);
     to.text.failed |= !table->fill(&tables, &sink);
   }

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "report/entries.h"
-#include "report/evidence.h"
-#include "report/runtime_blocks.h"
+#include "report/content/evidence.h"
+#include "report/selection/entries.h"
+#include "report/selection/leaks.h"
 
 const char *hwi_export_entry_name(uint8_t entry)
 {

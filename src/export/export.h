@@ -14,7 +14,7 @@
 
 #include "report/names/named_frames.h"
 #include "report/report.h"
-#include "report/selection.h"
+#include "report/selection/selection.h"
 
 /* The request. Its pointers are borrowed. */
 struct hwi_export_request {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "export/sites.h"
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 
 enum { HEAPTRACK_VERSION = 0x010000, FORMAT_VERSION = 1, PAGE_BYTES = 4096, NS_PER_MS = 1000000 };
 
@@ -20,10 +20,10 @@ struct heaptrack {
   struct hwi_export *export;
   FILE *out;
   struct hwi_sites sites;
-  struct hwi_strings strings;
-  struct hwi_keys pairs;  /* stack and size */
-  uint32_t *node_of;      /* by frame: its node; 0: the frame is in no chosen stack */
-  uint32_t strings_given; /* lines written so far */
+  struct hwi_store strings;
+  struct hwi_numbering pairs; /* stack and size */
+  uint32_t *node_of;          /* by frame: its node; 0: the frame is in no chosen stack */
+  uint32_t strings_given;     /* lines written so far */
   uint64_t ms;
   const struct hwi_rss_point *rss, *rss_end; /* still to come */
   bool failed;                               /* no memory */
@@ -36,7 +36,7 @@ static uint32_t string(struct heaptrack *to, const char *text)
     return 0;
   struct hwi_line clean = {0};
   hwi_line_clean(&clean, text);
-  uint32_t number = hwi_strings_intern(&to->strings, hwi_line_text(&clean));
+  uint32_t number = hwi_store_intern_text(&to->strings, hwi_line_text(&clean));
   to->failed |= number == 0 || clean.failed;
   if (number > to->strings_given) {
     fprintf(to->out, "s %s\n", hwi_line_text(&clean));
@@ -99,7 +99,7 @@ static int put_stacks(struct heaptrack *to, struct hwi_error *error)
 static uint32_t pair(struct heaptrack *to, uint32_t stack, uint64_t size)
 {
   uint32_t before = to->pairs.count;
-  uint32_t number = hwi_keys_intern(&to->pairs, stack, size);
+  uint32_t number = hwi_numbering_of(&to->pairs, stack, size);
   to->failed |= number == 0;
   if (number > before)
     fprintf(to->out, "a %" PRIx64 " %x\n", size, to->node_of[to->export->profile->stacks[stack].frame]);
@@ -161,8 +161,8 @@ static int write_heaptrack(struct hwi_export *export, struct hwi_error *error)
   if (status == HW_OK)
     status = write_all(&to, error);
   free(to.node_of);
-  hwi_strings_release(&to.strings);
-  hwi_keys_release(&to.pairs);
+  hwi_store_release(&to.strings);
+  hwi_numbering_release(&to.pairs);
   hwi_sites_release(&to.sites);
   return status;
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "export/keys.h"
+#include "trace/store.h"
 
 /* In the order of the file. */
 enum section { NO_SECTION, NOTE, TEXT, SYMBOLS, STRINGS, ABBREVIATIONS, INFO, LINES, SECTION_NAMES, SECTIONS };
@@ -176,15 +176,15 @@ static void put_line(FILE *to, uint32_t place, uint32_t source, uint32_t line)
   fputc(DW_LNE_end_sequence, to);
 }
 
-static void put_line_head(FILE *to, const struct hwi_strings *sources)
+static void put_line_head(FILE *to, const struct hwi_store *sources)
 {
   static const uint8_t head[] = {1, 1, 1, (uint8_t)-5, 14, 13}; /* steps of an instruction, ..., number of opcodes */
   static const uint8_t operand_counts[] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
   put(to, head, sizeof head);
   put(to, operand_counts, sizeof operand_counts);
   fputc(0, to); /* no folders */
-  for (uint32_t i = 1; i <= sources->count; i++) {
-    put_text(to, sources->items[i]);
+  for (uint32_t i = 1; i <= sources->string_count; i++) {
+    put_text(to, sources->strings[i].text);
     put(to, (const uint8_t[]){0, 0, 0}, 3); /* folder, time, bytes */
   }
   fputc(0, to);
@@ -193,7 +193,7 @@ static void put_line_head(FILE *to, const struct hwi_strings *sources)
 /* Writes the table without its lengths: first its head, then its lines. */
 static void put_lines(struct names_file *file)
 {
-  struct hwi_strings sources = {0};
+  struct hwi_store sources = {0};
   char *head = NULL, *lines = NULL;
   size_t head_bytes = 0, line_bytes = 0;
   FILE *to = open_memstream(&lines, &line_bytes);
@@ -201,7 +201,7 @@ static void put_lines(struct names_file *file)
     const struct hwi_named_place *place = &file->places[i];
     if (!place->file || place->line == 0)
       continue;
-    uint32_t source = hwi_strings_intern(&sources, place->file);
+    uint32_t source = hwi_store_intern_text(&sources, place->file);
     file->failed |= source == 0;
     put_line(to, i, source, place->line);
   }
@@ -217,7 +217,7 @@ static void put_lines(struct names_file *file)
   put(file->out[LINES], lines, line_bytes);
   free(head);
   free(lines);
-  hwi_strings_release(&sources);
+  hwi_store_release(&sources);
 }
 
 /* --- the file --- */

@@ -9,7 +9,7 @@
 #include "export/compressed.h"
 #include "export/protobuf.h"
 #include "export/sites.h"
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 
 enum profile_field {
   PROFILE_SAMPLE_TYPE = 1,
@@ -44,8 +44,8 @@ struct pprof {
   struct hwi_export *export;
   FILE *out;
   struct hwi_sites sites;
-  struct hwi_strings strings; /* a string's index is its number - 1; "" is the first */
-  struct hwi_keys functions;  /* name and file */
+  struct hwi_store strings;       /* a string's index is its number - 1; "" is the first */
+  struct hwi_numbering functions; /* name and file */
   struct hwi_message whole, part, inner;
   uint32_t unknown_location; /* for stacks without frames */
   bool failed;               /* no memory */
@@ -56,7 +56,7 @@ static uint64_t string(struct pprof *to, const char *text)
 {
   struct hwi_line valid = {0};
   hwi_line_replace_invalid(&valid, text);
-  uint32_t number = hwi_strings_intern(&to->strings, hwi_line_text(&valid));
+  uint32_t number = hwi_store_intern_text(&to->strings, hwi_line_text(&valid));
   to->failed |= number == 0 || valid.failed;
   hwi_line_release(&valid);
   return number - 1;
@@ -153,7 +153,7 @@ static void put_mappings(struct pprof *to)
 
 static void put_line(struct pprof *to, const char *name, const char *file, uint32_t line)
 {
-  uint32_t function = hwi_keys_intern(&to->functions, string(to, name), string(to, file));
+  uint32_t function = hwi_numbering_of(&to->functions, string(to, name), string(to, file));
   to->failed |= function == 0;
   hwi_message_number(&to->inner, LINE_FUNCTION, function);
   hwi_message_number(&to->inner, LINE_NUMBER, line);
@@ -205,7 +205,7 @@ static int put_sample(struct pprof *to, uint32_t stack, struct hwi_error *error)
 static void put_functions(struct pprof *to)
 {
   for (uint32_t i = 1; i <= to->functions.count; i++) {
-    const struct hwi_key *function = &to->functions.items[i];
+    const struct hwi_pair *function = &to->functions.pairs[i];
     hwi_message_number(&to->part, FUNCTION_ID, i);
     hwi_message_number(&to->part, FUNCTION_NAME, function->a);
     hwi_message_number(&to->part, FUNCTION_SYSTEM_NAME, function->a);
@@ -226,8 +226,8 @@ static int put_profile(struct pprof *to, struct hwi_error *error)
   for (uint32_t i = 0; i < selection->stack_count && status == HW_OK; i++)
     status = put_sample(to, selection->stacks[i], error);
   put_functions(to);
-  for (uint32_t i = 1; i <= to->strings.count; i++) {
-    hwi_message_item(&to->whole, PROFILE_STRING, to->strings.items[i]);
+  for (uint32_t i = 1; i <= to->strings.string_count; i++) {
+    hwi_message_item(&to->whole, PROFILE_STRING, to->strings.strings[i].text);
     hwi_message_flush(&to->whole, to->out);
   }
   bool failed = to->failed || to->whole.failed || to->part.failed || to->inner.failed;
@@ -245,8 +245,8 @@ static int write_pprof(struct hwi_export *export, struct hwi_error *error)
   int closed = hwi_compressed_close(to.out, export->out, status == HW_OK ? error : NULL);
   status = status == HW_OK ? closed : status;
   hwi_sites_release(&to.sites);
-  hwi_strings_release(&to.strings);
-  hwi_keys_release(&to.functions);
+  hwi_store_release(&to.strings);
+  hwi_numbering_release(&to.functions);
   hwi_message_release(&to.whole);
   hwi_message_release(&to.part);
   hwi_message_release(&to.inner);

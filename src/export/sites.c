@@ -10,7 +10,7 @@
 static uint32_t find_site(struct hwi_sites *sites, uint32_t at)
 {
   const struct hwi_frame *frame = &sites->frames->profile->frames[at];
-  uint32_t number = hwi_keys_intern(&sites->keys, frame->address, (uint64_t)frame->module << 1 | frame->cut);
+  uint32_t number = hwi_numbering_of(&sites->keys, frame->address, (uint64_t)frame->module << 1 | frame->cut);
   if (number == 0 || number <= sites->count)
     return number;
   if (!hwi_grow((void **)&sites->items, &sites->capacity, (size_t)number + 1, sizeof *sites->items))
@@ -45,7 +45,7 @@ void hwi_sites_release(struct hwi_sites *sites)
   free(sites->items);
   free(sites->of_frame);
   free(sites->path);
-  hwi_keys_release(&sites->keys);
+  hwi_numbering_release(&sites->keys);
   *sites = (struct hwi_sites){0};
 }
 

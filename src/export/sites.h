@@ -7,8 +7,9 @@
 #define HWI_EXPORT_SITES_H
 
 #include "export/export.h"
-#include "export/keys.h"
-#include "report/text/line.h"
+#include "report/words/line.h"
+#include "trace/numbering.h"
+#include "trace/store.h"
 
 struct hwi_site {
   uint64_t address; /* at run time, after the call; for a cut, the number of frames left out */
@@ -27,7 +28,7 @@ struct hwi_sites {
   uint32_t *path;     /* frames of the stack loaded last, innermost first */
   uint32_t path_count;
   size_t path_capacity;
-  struct hwi_keys keys;
+  struct hwi_numbering keys;
 };
 
 /* Release `sites` even after a failure. */

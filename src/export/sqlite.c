@@ -8,7 +8,8 @@
 struct database {
   sqlite3 *handle;
   sqlite3_stmt *insert;
-  const struct hwi_table *table;
+  struct hwi_table_column columns[HWI_TABLE_COLUMNS_MAX]; /* of the current table */
+  int column_count;
   struct hwi_line text;
   int status; /* SQLITE_OK, or the first error */
   int os_error;
@@ -57,8 +58,8 @@ static bool take(void *context, const struct hwi_value *values)
 {
   struct database *to = context;
   int column = 0;
-  for (int i = 0; to->table->columns[i].name; i++)
-    if (to->table->columns[i].type)
+  for (int i = 0; i < to->column_count; i++)
+    if (to->columns[i].type)
       bind(to, ++column, &values[i]);
   errno = 0;
   int status = sqlite3_step(to->insert);
@@ -73,7 +74,9 @@ static void create_table(struct database *to, const struct hwi_table *table)
   hwi_line_printf(&create, "CREATE TABLE %s (", table->name);
   hwi_line_printf(&insert, "INSERT INTO %s VALUES (", table->name);
   const char *separator = "";
-  for (const struct hwi_table_column *column = table->columns; column->name; column++) {
+  to->column_count = hwi_table_columns(table, to->columns);
+  for (int i = 0; i < to->column_count; i++) {
+    const struct hwi_table_column *column = &to->columns[i];
     if (!column->type)
       continue;
     hwi_line_printf(&create, "%s%s %s", separator, column->name, column->type);
@@ -92,7 +95,6 @@ static void create_table(struct database *to, const struct hwi_table *table)
 static void write_table(struct database *to, const struct hwi_tables *tables, const struct hwi_table *table)
 {
   struct hwi_row_sink sink = {take, to};
-  to->table = table;
   to->insert = NULL;
   create_table(to, table);
   if (to->status == SQLITE_OK)

@@ -20,6 +20,31 @@ const struct hwi_table *hwi_table_named(const char *name)
   return NULL;
 }
 
+int hwi_table_columns(const struct hwi_table *table, struct hwi_table_column columns[HWI_TABLE_COLUMNS_MAX])
+{
+  int count = 0;
+  for (const struct hwi_table_column *column = table->columns; column->name; column++)
+    columns[count++] = *column;
+  for (const struct hwi_figure_columns *list = table->figures; list && list->figures; list++) {
+    for (const struct hwi_figure *figure = list->figures; figure->key; figure++) {
+      if (!figure->not_in_tables)
+        columns[count++] = (struct hwi_table_column){figure->key, list->type};
+    }
+  }
+  for (const struct hwi_table_column *column = table->last_columns; column && column->name; column++)
+    columns[count++] = *column;
+  return count;
+}
+
+struct hwi_value *hwi_values_put(struct hwi_value *values, const struct hwi_figure *figures, const void *of, bool known)
+{
+  for (; figures->key; figures++) {
+    if (!figures->not_in_tables)
+      *values++ = hwi_value_if(known, hwi_figure_value(figures, of));
+  }
+  return values;
+}
+
 int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct hwi_error *error)
 {
   *tables = (struct hwi_tables){.export = export};

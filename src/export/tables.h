@@ -6,7 +6,7 @@
 #define HWI_EXPORT_TABLES_H
 
 #include "export/sites.h"
-#include "report/durations.h"
+#include "report/content/durations.h"
 
 enum { HWI_TABLE_COLUMNS_MAX = 24 };
 
@@ -36,6 +36,12 @@ struct hwi_table_column {
   const char *type; /* SQL type and constraints; NULL: the column is left out in SQL */
 };
 
+/* Columns for a list of figures. */
+struct hwi_figure_columns {
+  const struct hwi_figure *figures;
+  const char *type;
+};
+
 /* Takes a row, which has a value for each column. Returns false if no more rows are wanted. */
 struct hwi_row_sink {
   bool (*take)(void *context, const struct hwi_value *values);
@@ -53,9 +59,11 @@ struct hwi_tables {
 
 struct hwi_table {
   const char *name;
-  const struct hwi_table_column *columns;                                         /* the last one has no name */
-  const char *ending;                                                             /* in SQL, after the columns */
-  const char *indexes;                                                            /* in SQL: statements; "" for none */
+  const struct hwi_table_column *columns;      /* ended by one without a name, as last_columns */
+  const struct hwi_figure_columns *figures;    /* the columns after these, ended by one without figures; or NULL */
+  const struct hwi_table_column *last_columns; /* the columns after these, or NULL */
+  const char *ending;                          /* in SQL, after the columns */
+  const char *indexes;                         /* in SQL: statements; "" for none */
   bool (*fill)(const struct hwi_tables *tables, const struct hwi_row_sink *sink); /* false: no memory */
 };
 
@@ -71,5 +79,12 @@ int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct
 void hwi_tables_release(struct hwi_tables *tables);
 
 const struct hwi_table *hwi_table_named(const char *name); /* NULL: unknown name */
+
+/* Returns the number of columns of a table, and gets their names and types. */
+int hwi_table_columns(const struct hwi_table *table, struct hwi_table_column columns[HWI_TABLE_COLUMNS_MAX]);
+
+/* Puts the values of such figures of `of`; they are unknown if not `known`. Returns where the next value belongs. */
+struct hwi_value *hwi_values_put(struct hwi_value *values, const struct hwi_figure *figures, const void *of,
+                                 bool known);
 
 #endif

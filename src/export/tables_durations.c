@@ -31,18 +31,9 @@ static bool fill_durations(const struct hwi_tables *tables, const struct hwi_row
   const struct hwi_report_durations *found = durations_of(tables);
   for (uint32_t i = 0; found && i < found->entry_count; i++) {
     const struct hwi_duration_tally *tally = &found->durations.entries[found->entries[i]];
-    const struct hwi_value values[] = {
-        hwi_value_text(hwi_export_entry_name(found->entries[i])),
-        hwi_value_number(tally->calls),
-        hwi_value_number(tally->untimed),
-        hwi_value_number(tally->sum_ns),
-        hwi_value_number(hwi_duration_quantile(tally, HWI_DURATION_P50)),
-        hwi_value_number(hwi_duration_quantile(tally, HWI_DURATION_P90)),
-        hwi_value_number(hwi_duration_quantile(tally, HWI_DURATION_P99)),
-        hwi_value_number(hwi_duration_quantile(tally, HWI_DURATION_P99_9)),
-        hwi_value_number(hwi_duration_quantile(tally, HWI_DURATION_P99_99)),
-        hwi_value_number(tally->max_ns),
-    };
+    struct hwi_value values[HWI_TABLE_COLUMNS_MAX] = {hwi_value_text(hwi_export_entry_name(found->entries[i]))};
+    struct hwi_value *next = hwi_values_put(values + 1, hwi_duration_call_figures, tally, true);
+    hwi_values_put(next, hwi_duration_figures, tally, true);
     if (!sink->take(sink->context, values))
       return true;
   }
@@ -51,17 +42,9 @@ static bool fill_durations(const struct hwi_tables *tables, const struct hwi_row
 
 const struct hwi_table hwi_table_durations = {
     .name = "durations",
-    .columns = (const struct hwi_table_column[]){{"entry", "TEXT PRIMARY KEY"},
-                                                 {"calls", COUNT},
-                                                 {"untimed_calls", COUNT},
-                                                 {"total_ns", COUNT},
-                                                 {"p50_ns", COUNT},
-                                                 {"p90_ns", COUNT},
-                                                 {"p99_ns", COUNT},
-                                                 {"p99_9_ns", COUNT},
-                                                 {"p99_99_ns", COUNT},
-                                                 {"max_ns", COUNT},
-                                                 {0}},
+    .columns = (const struct hwi_table_column[]){{"entry", "TEXT PRIMARY KEY"}, {0}},
+    .figures =
+        (const struct hwi_figure_columns[]){{hwi_duration_call_figures, COUNT}, {hwi_duration_figures, COUNT}, {0}},
     .ending = ")",
     .indexes = "",
     .fill = fill_durations,

@@ -6,26 +6,6 @@
 #define COUNT "INTEGER NOT NULL"
 #define PART "INTEGER" /* unknown (NULL) for a part of a size or thread */
 
-#define TOTALS_COLUMNS                                                                                     \
-  {"allocation_calls", COUNT}, {"free_calls", COUNT}, {"failed_calls", COUNT}, {"temporary_calls", COUNT}, \
-      {"allocated_bytes", COUNT}, {"usable_bytes", COUNT}, {"peak_bytes", COUNT}, {"peak_blocks", COUNT},  \
-      {"peak_time_ns", COUNT}, {"peak_usable_bytes", COUNT}, {"live_blocks_at_end", COUNT},                \
-  {                                                                                                        \
-    "live_bytes_at_end", COUNT                                                                             \
-  }
-enum { TOTALS_VALUES = 12 };
-
-static void put_totals(struct hwi_value *values, const struct hwi_totals *totals)
-{
-  const uint64_t numbers[TOTALS_VALUES] = {
-      totals->allocation_calls, totals->free_calls,        totals->failed_calls,       totals->temporary_calls,
-      totals->allocated_bytes,  totals->usable_bytes,      totals->peak_bytes,         totals->peak_blocks,
-      totals->peak_time_ns,     totals->peak_usable_bytes, totals->live_blocks_at_end, totals->live_bytes_at_end,
-  };
-  for (int i = 0; i < TOTALS_VALUES; i++)
-    values[i] = hwi_value_number(numbers[i]);
-}
-
 static bool fill_run(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
   const struct hwi_profile *profile = tables->export->profile;
@@ -35,7 +15,7 @@ static bool fill_run(const struct hwi_tables *tables, const struct hwi_row_sink 
       hwi_value_number(profile->duration_ns),
       hwi_value_number(profile->thread_count),
   };
-  put_totals(values + 4, &profile->totals);
+  hwi_values_put(values + 4, hwi_totals_figures, &profile->totals, true);
   sink->take(sink->context, values);
   return true;
 }
@@ -44,7 +24,8 @@ const struct hwi_table hwi_table_run = {
     .name = "run",
     .columns =
         (const struct hwi_table_column[]){
-            {"command", "TEXT"}, {"pid", COUNT}, {"duration_ns", COUNT}, {"threads", COUNT}, TOTALS_COLUMNS, {0}},
+            {"command", "TEXT"}, {"pid", COUNT}, {"duration_ns", COUNT}, {"threads", COUNT}, {0}},
+    .figures = (const struct hwi_figure_columns[]){{hwi_totals_figures, COUNT}, {0}},
     .ending = ")",
     .indexes = "",
     .fill = fill_run,
@@ -68,7 +49,7 @@ static bool fill_images(const struct hwi_tables *tables, const struct hwi_row_si
         hwi_value_number(info->header.start_realtime_ns),
         hwi_value_number(info->duration_ns),
     };
-    put_totals(values + 9, &profile->images[i].totals);
+    hwi_values_put(values + 9, hwi_totals_figures, &profile->images[i].totals, true);
     if (!sink->take(sink->context, values))
       return true;
   }
@@ -86,8 +67,8 @@ const struct hwi_table hwi_table_images = {
                                                  {"counted", COUNT},
                                                  {"start_realtime_ns", COUNT},
                                                  {"duration_ns", COUNT},
-                                                 TOTALS_COLUMNS,
                                                  {0}},
+    .figures = (const struct hwi_figure_columns[]){{hwi_totals_figures, COUNT}, {0}},
     .ending = ")",
     .indexes = "",
     .fill = fill_images,
@@ -227,16 +208,8 @@ static bool fill_timeline(const struct hwi_tables *tables, const struct hwi_row_
 {
   const struct hwi_profile *profile = tables->export->profile;
   for (uint32_t i = 0; i < profile->timeline_count; i++) {
-    const struct hwi_time_point *slice = &profile->timeline[i];
-    struct hwi_value values[] = {
-        hwi_value_number(slice->ns),
-        hwi_value_number(slice->live_bytes),
-        hwi_value_number(slice->live_blocks),
-        hwi_value_number(slice->max_bytes),
-        hwi_value_number(slice->allocation_calls),
-        hwi_value_number(slice->free_calls),
-        hwi_value_number(slice->allocated_bytes),
-    };
+    struct hwi_value values[HWI_TABLE_COLUMNS_MAX];
+    hwi_values_put(values, hwi_time_figures, &profile->timeline[i], true);
     if (!sink->take(sink->context, values))
       return true;
   }
@@ -245,14 +218,8 @@ static bool fill_timeline(const struct hwi_tables *tables, const struct hwi_row_
 
 const struct hwi_table hwi_table_timeline = {
     .name = "timeline",
-    .columns = (const struct hwi_table_column[]){{"time_ns", "INTEGER PRIMARY KEY"},
-                                                 {"live_bytes", COUNT},
-                                                 {"live_blocks", COUNT},
-                                                 {"max_bytes", COUNT},
-                                                 {"allocation_calls", COUNT},
-                                                 {"free_calls", COUNT},
-                                                 {"allocated_bytes", COUNT},
-                                                 {0}},
+    .columns = (const struct hwi_table_column[]){{"time_ns", "INTEGER PRIMARY KEY"}, {0}},
+    .figures = (const struct hwi_figure_columns[]){{hwi_time_figures + 1, COUNT}, {0}},
     .ending = ")",
     .indexes = "",
     .fill = fill_timeline,

@@ -77,31 +77,15 @@ static bool fill_stacks(const struct hwi_tables *tables, const struct hwi_row_si
   bool wanted = true, whole = !hwi_narrowing_splits_stacks(&selection->narrowing);
   for (uint32_t i = 0; i < selection->stack_count && wanted; i++) {
     uint32_t number = selection->stacks[i];
-    const struct hwi_amount *amount = &selection->amounts[number];
     const struct hwi_stack *stack = &tables->export->profile->stacks[number];
     if (tables->wants_texts)
       add_stack_text(tables, &text, &name, number);
-    struct hwi_value values[] = {
-        hwi_value_number(number),
-        hwi_value_number(amount->calls),
-        hwi_value_number(amount->bytes),
-        hwi_value_number(amount->temporary_calls),
-        hwi_value_number(amount->peak_bytes),
-        hwi_value_number(amount->peak_blocks),
-        hwi_value_number(amount->live_bytes),
-        hwi_value_number(amount->live_blocks),
-        hwi_value_if(whole, stack->own_peak_bytes),
-        hwi_value_if(whole, stack->free_calls),
-        hwi_value_if(whole, stack->failed_calls),
-        hwi_value_if(whole, stack->usable),
-        hwi_value_if(whole, stack->smallest),
-        hwi_value_if(whole, stack->largest),
-        hwi_value_if(whole, stack->first_ns),
-        hwi_value_if(whole, stack->last_ns),
-        hwi_value_text(stack->entry != HW_ENTRY_NONE ? hwi_export_entry_name(stack->entry) : NULL),
-        hwi_value_number(hwi_profile_depth(tables->export->profile, number)),
-        hwi_value_text(hwi_line_text(&text)),
-    };
+    struct hwi_value values[HWI_TABLE_COLUMNS_MAX] = {hwi_value_number(number)}, *next = values + 1;
+    next = hwi_values_put(next, hwi_amount_figures, &selection->amounts[number], true);
+    next = hwi_values_put(next, hwi_whole_stack_figures, stack, whole);
+    *next++ = hwi_value_text(stack->entry != HW_ENTRY_NONE ? hwi_export_entry_name(stack->entry) : NULL);
+    *next++ = hwi_value_number(hwi_profile_depth(tables->export->profile, number));
+    *next = hwi_value_text(hwi_line_text(&text));
     wanted = sink->take(sink->context, values);
   }
   bool done = !text.failed && !name.failed;
@@ -112,26 +96,9 @@ static bool fill_stacks(const struct hwi_tables *tables, const struct hwi_row_si
 
 const struct hwi_table hwi_table_stacks = {
     .name = "stacks",
-    .columns = (const struct hwi_table_column[]){{"id", "INTEGER PRIMARY KEY"},
-                                                 {"calls", COUNT},
-                                                 {"bytes", COUNT},
-                                                 {"temporary_calls", COUNT},
-                                                 {"peak_bytes", COUNT},
-                                                 {"peak_blocks", COUNT},
-                                                 {"live_bytes", COUNT},
-                                                 {"live_blocks", COUNT},
-                                                 {"own_peak_bytes", PART},
-                                                 {"free_calls", PART},
-                                                 {"failed_calls", PART},
-                                                 {"usable_bytes", PART},
-                                                 {"smallest", PART},
-                                                 {"largest", PART},
-                                                 {"first_ns", PART},
-                                                 {"last_ns", PART},
-                                                 {"entry", "TEXT"},
-                                                 {"depth", COUNT},
-                                                 {"stack", NULL},
-                                                 {0}},
+    .columns = (const struct hwi_table_column[]){{"id", "INTEGER PRIMARY KEY"}, {0}},
+    .figures = (const struct hwi_figure_columns[]){{hwi_amount_figures, COUNT}, {hwi_whole_stack_figures, PART}, {0}},
+    .last_columns = (const struct hwi_table_column[]){{"entry", "TEXT"}, {"depth", COUNT}, {"stack", NULL}, {0}},
     .ending = ")",
     .indexes = "CREATE INDEX stacks_by_peak ON stacks(peak_bytes)",
     .fill = fill_stacks,
@@ -195,12 +162,9 @@ static bool put_part(const struct parts *parts, uint32_t stack, uint32_t index, 
                              (struct hwi_value[]){hwi_value_number(stack), hwi_value_number(sizes[index].size),
                                                   hwi_value_number(sum->calls), hwi_value_number(sum->peak_blocks),
                                                   hwi_value_number(sum->live_blocks)});
-  return parts->sink->take(parts->sink->context,
-                           (struct hwi_value[]){hwi_value_number(index), hwi_value_number(stack),
-                                                hwi_value_number(sum->calls), hwi_value_number(sum->bytes),
-                                                hwi_value_number(sum->temporary_calls),
-                                                hwi_value_number(sum->peak_bytes), hwi_value_number(sum->peak_blocks),
-                                                hwi_value_number(sum->live_bytes), hwi_value_number(sum->live_blocks)});
+  struct hwi_value values[HWI_TABLE_COLUMNS_MAX] = {hwi_value_number(index), hwi_value_number(stack)};
+  hwi_values_put(values + 2, hwi_amount_figures, sum, true);
+  return parts->sink->take(parts->sink->context, values);
 }
 
 /* Writes the parts of one stack, whose cells are [first, end). */
@@ -269,14 +233,8 @@ const struct hwi_table hwi_table_thread_stacks = {
     .name = "thread_stacks",
     .columns = (const struct hwi_table_column[]){{"thread_id", "INTEGER NOT NULL REFERENCES threads(id)"},
                                                  {"stack_id", STACK},
-                                                 {"calls", COUNT},
-                                                 {"bytes", COUNT},
-                                                 {"temporary_calls", COUNT},
-                                                 {"peak_bytes", COUNT},
-                                                 {"peak_blocks", COUNT},
-                                                 {"live_bytes", COUNT},
-                                                 {"live_blocks", COUNT},
                                                  {0}},
+    .figures = (const struct hwi_figure_columns[]){{hwi_amount_figures, COUNT}, {0}},
     .ending = ", PRIMARY KEY (thread_id, stack_id)) WITHOUT ROWID",
     .indexes = "CREATE INDEX thread_stacks_by_stack ON thread_stacks(stack_id)",
     .fill = fill_thread_stacks,

@@ -4,7 +4,7 @@
 
 #include "page/sites.h"
 #include "page/slicer.h"
-#include "report/text/written.h"
+#include "report/words/written.h"
 
 /* Parts that a document leaves out if it is too large, in this order. */
 enum hwi_page_extra {

@@ -1,13 +1,13 @@
 /* durations.h - durations of calls in each slice of time
  *
- * band   durations that are counted together: see log_buckets.h. There are eight for each power of two.
+ * band   durations that are counted together: see profile/counters/durations.h. There are eight for each power of two.
  * part   the durations of one entry point's calls in one slice.
  */
 #ifndef HWI_PAGE_DURATIONS_H
 #define HWI_PAGE_DURATIONS_H
 
 #include "page/packed.h"
-#include "report/durations.h"
+#include "report/content/durations.h"
 
 enum { HWI_PAGE_BAND_BITS = 3, HWI_PAGE_BANDS = HWI_LOG_BUCKETS(HWI_PAGE_BAND_BITS) };
 

@@ -12,7 +12,7 @@
 
 #include "page/document.h"
 #include "page/html.h"
-#include "report/text/written.h"
+#include "report/words/written.h"
 
 enum { NODES_MAX = 65536, NODES_ENOUGH = 8192, NODES_FEW = 1024, NODES_LEAST = 64 };
 enum { SLICES_ENOUGH = 32, DOCUMENT_BYTES_MAX = 2500000 };

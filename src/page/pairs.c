@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/lifetimes.h"
-#include "report/selection.h"
+#include "report/selection/figures.h"
+#include "report/selection/selection.h"
 
 enum { ROW_SHIFT = 32 }; /* a key has the row in the upper half, the thread in the lower half */
 

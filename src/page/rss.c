@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-#include "report/evidence.h"
-#include "report/moment.h"
+#include "report/content/evidence.h"
+#include "report/input/moment.h"
 
 static void add_sample(struct hwi_page_rss_point *point, const struct hw_rss_sample *sample)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/text/line.h"
+#include "report/words/line.h"
 #include "trace/grow.h"
 
 enum { STRINGS_BYTES_MAX = 600000, STRING_BYTES_LEAST = 120 };
@@ -14,7 +14,7 @@ enum { STRINGS_BYTES_MAX = 600000, STRING_BYTES_LEAST = 120 };
 /* Returns the text's number, or 0 if it is NULL or there is no memory. */
 static uint32_t find_string(struct hwi_page_sites *sites, const char *text)
 {
-  uint32_t number = text ? hwi_strings_intern(&sites->strings, text) : 0;
+  uint32_t number = text ? hwi_store_intern_text(&sites->strings, text) : 0;
   sites->failed |= text && number == 0;
   return number;
 }
@@ -24,7 +24,7 @@ static uint32_t find_lasting(struct hwi_page_sites *sites, const char *text)
 {
   if (!text)
     return 0;
-  uint32_t pointer = hwi_keys_intern(&sites->pointers, (uintptr_t)text, 0);
+  uint32_t pointer = hwi_numbering_of(&sites->pointers, (uintptr_t)text, 0);
   if (pointer == 0 || !hwi_grow((void **)&sites->string_of, &sites->string_of_capacity, (size_t)pointer + 1,
                                 sizeof *sites->string_of)) {
     sites->failed = true;
@@ -90,7 +90,7 @@ static bool add_site(struct hwi_page_sites *sites, uint32_t at)
 static uint32_t find_site(struct hwi_page_sites *sites, uint32_t at)
 {
   const struct hwi_frame *frame = &sites->names->profile->frames[at];
-  uint32_t number = hwi_keys_intern(&sites->keys, frame->address, frame->cut ? UINT64_MAX : frame->module);
+  uint32_t number = hwi_numbering_of(&sites->keys, frame->address, frame->cut ? UINT64_MAX : frame->module);
   return number <= sites->site_count || add_site(sites, at) ? number : 0;
 }
 
@@ -111,9 +111,9 @@ int hwi_page_sites_init(struct hwi_page_sites *sites, const struct hwi_page_cut 
 
 void hwi_page_sites_release(struct hwi_page_sites *sites)
 {
-  hwi_strings_release(&sites->strings);
-  hwi_keys_release(&sites->pointers);
-  hwi_keys_release(&sites->keys);
+  hwi_store_release(&sites->strings);
+  hwi_numbering_release(&sites->pointers);
+  hwi_numbering_release(&sites->keys);
   free(sites->string_of);
   free(sites->sites);
   free(sites->frames);
@@ -208,12 +208,12 @@ void hwi_json_page_sites(struct hwi_json *json, struct hwi_page_sites *sites, co
 /* --- the strings --- */
 
 /* Returns the largest length limit with which all strings fit. */
-static size_t find_limit(const struct hwi_strings *strings)
+static size_t find_limit(const struct hwi_store *strings)
 {
   for (size_t limit = STRINGS_BYTES_MAX; limit > STRING_BYTES_LEAST; limit /= 2) {
     size_t sum = 0;
-    for (uint32_t i = 1; i <= strings->count; i++) {
-      size_t bytes = strlen(strings->items[i]);
+    for (uint32_t i = 1; i <= strings->string_count; i++) {
+      size_t bytes = strings->strings[i].bytes;
       sum += bytes < limit ? bytes : limit;
     }
     if (sum <= STRINGS_BYTES_MAX)
@@ -226,7 +226,7 @@ void hwi_json_page_strings(struct hwi_json *json, const struct hwi_page_sites *s
 {
   size_t limit = find_limit(&sites->strings);
   hwi_json_begin_array(json, "strings");
-  for (uint32_t i = 1; i <= sites->strings.count; i++)
-    hwi_json_short_text(json, NULL, sites->strings.items[i], limit);
+  for (uint32_t i = 1; i <= sites->strings.string_count; i++)
+    hwi_json_short_text(json, NULL, sites->strings.strings[i].text, limit);
   hwi_json_end_array(json);
 }

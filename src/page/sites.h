@@ -3,9 +3,10 @@
 #define HWI_PAGE_SITES_H
 
 #include "compare/identity.h"
-#include "export/keys.h"
 #include "page/cut.h"
 #include "page/packed.h"
+#include "trace/numbering.h"
+#include "trace/store.h"
 
 /* Kinds of sites. */
 enum { HWI_SITE_CODE = 0, HWI_SITE_LEFT_OUT = 1 };
@@ -34,11 +35,11 @@ struct hwi_page_site {
 struct hwi_page_sites {
   const struct hwi_named_frames *names;
   const struct hwi_page_matching *matching;
-  struct hwi_strings strings;
-  struct hwi_keys pointers; /* numbers of texts that the symbolizer owns, by their pointers */
-  uint32_t *string_of;      /* by the pointer's number: the string */
+  struct hwi_store strings;
+  struct hwi_numbering pointers; /* numbers of texts that the symbolizer owns, by their pointers */
+  uint32_t *string_of;           /* by the pointer's number: the string */
   size_t string_of_capacity;
-  struct hwi_keys keys; /* by module and address */
+  struct hwi_numbering keys; /* by module and address */
   struct hwi_page_site *sites;
   size_t site_count, site_capacity;
   struct hwi_page_frame *frames;

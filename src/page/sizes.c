@@ -77,7 +77,7 @@ static bool follow(struct hwi_page_sizes *sizes, const struct hwi_profile *profi
   for (uint32_t i = 0; i < profile->size_count; i++) {
     const struct hwi_size *size = &profile->sizes[ranked[i].index];
     uint32_t *class_row = &sizes->class_rows[hwi_size_class(size->size)];
-    if (i < FOLLOWED_MAX && hwi_numbering_of(&sizes->followed, size->size) != i)
+    if (i < FOLLOWED_MAX && hwi_numbering_of(&sizes->followed, size->size, 0) != i + 1)
       return false;
     if (i >= FOLLOWED_MAX && *class_row == UINT32_MAX)
       *class_row = sizes->series_count;

@@ -7,8 +7,8 @@
 #define HWI_PAGE_SIZES_H
 
 #include "page/row_series.h"
-#include "profile/blocks/numbering.h"
 #include "profile/profile.h"
+#include "trace/numbering.h"
 
 /* All members are uint64_t, since they are columns of a table. */
 struct hwi_page_size {
@@ -22,7 +22,7 @@ struct hwi_page_size {
 struct hwi_page_sizes {
   struct hwi_page_size *rows;
   uint32_t row_count;
-  struct hwi_numbering followed;         /* by size with its own series: the series row */
+  struct hwi_numbering followed;         /* by size with its own series: the series row, plus 1 */
   uint32_t class_rows[HWI_SIZE_CLASSES]; /* series rows of the rest of each class; UINT32_MAX: none */
   struct hwi_page_size *series;          /* the sums of each series row */
   uint32_t series_count;
@@ -35,8 +35,8 @@ void hwi_page_sizes_release(struct hwi_page_sizes *sizes);
 /* Returns the series row of a size, which must exist in the profile. */
 static inline uint32_t hwi_page_sizes_row(const struct hwi_page_sizes *sizes, uint64_t size)
 {
-  uint32_t row = hwi_numbering_find(&sizes->followed, size);
-  return row != UINT32_MAX ? row : sizes->class_rows[hwi_size_class(size)];
+  uint32_t number = hwi_numbering_find(&sizes->followed, size, 0);
+  return number ? number - 1 : sizes->class_rows[hwi_size_class(size)];
 }
 
 /* Writes "sizes" and "size_series" into the current object. */

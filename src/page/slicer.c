@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/counters/lifetimes.h"
+#include "profile/profile.h"
 
 enum { ENTRIES_MAX = 1 << 20 }; /* with more, a document would be many times too large anyway */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/moment.h"
+#include "report/input/moment.h"
 
 /* --- edges --- */
 

@@ -76,6 +76,10 @@ long hwi_os_folder_path(char *to, size_t bytes);
  * interpreter. It is stored at the end of the stack. Never NULL, but empty if the kernel was given an open file. */
 const char *hwi_os_executed_path(void);
 
+/* Returns a path by which this program can be executed again: the path that was executed, or for a script that of its
+ * interpreter. Never NULL. The text is in a static buffer, to which each call writes the same text. */
+const char *hwi_os_program_path(void);
+
 /* Write the arguments, or the variables (NAME=VALUE), that the program was started with, each ended by NUL, without
  * later changes; cut at `bytes`. Return the length, or a negative value. */
 long hwi_os_command_line(char *to, size_t bytes);
@@ -104,6 +108,22 @@ void hwi_os_leave_tsc(void);
 void hwi_os_seal(void);
 void hwi_os_unseal(void);
 bool hwi_os_is_sealed(void);
+
+/* What a thread loses by a call of prctl or syscall. */
+enum hwi_os_restriction { HWI_OS_LOSES_NOTHING, HWI_OS_LOSES_TSC, HWI_OS_LOSES_TSC_AND_CALLS };
+
+/* Return what the calling thread will lose if the program's call of prctl, or of syscall, succeeds. The parameters are
+ * the first arguments of that call; `number` is the system call's. */
+enum hwi_os_restriction hwi_os_prctl_restriction(long option, unsigned long word);
+enum hwi_os_restriction hwi_os_syscall_restriction(long number, long a, long b);
+
+/* Returns whether this option of prctl sets the calling thread's name. */
+bool hwi_os_prctl_sets_name(int option);
+
+/* Makes a system call of the program, for which libc's `syscall` was not found yet; also if the thread is sealed.
+ * Returns 0 and stores the call's result, or returns a negative value. */
+enum { HWI_OS_SYSCALL_ARGUMENTS = 6 };
+int hwi_os_program_syscall(long number, const long arguments[HWI_OS_SYSCALL_ARGUMENTS], long *result);
 
 /* Fills *to with random bytes, for unique names; not for secrets. */
 void hwi_os_random(void *to, size_t bytes);
@@ -152,14 +172,14 @@ bool hwi_os_find_module(uintptr_t address, struct hwi_os_module *module);
  * while the module is loaded. Takes the loader's lock. */
 const char *hwi_os_module_path(bool (*is_one)(const char *path));
 
-/* Return what the dynamic loader's search for `name` finds before this library in its search order, or after it; NULL
- * if nothing. Both read the tables of the modules and take no lock: use them only before the program loads and unloads
- * modules. */
-const void *hwi_os_symbol_ahead(const char *name);
-const void *hwi_os_symbol_behind(const char *name);
+/* Return the address of the symbol `name` that the dynamic loader's search finds before this library in its search
+ * order, or after it, or NULL if there is none. Both read the tables of the modules and take no lock: use them only
+ * before the program loads and unloads modules. */
+const void *hwi_os_symbol_before(const char *name);
+const void *hwi_os_symbol_after(const char *name);
 
-/* Returns what the code at `address` would find: in its own module, in that module's dependencies, else anywhere. Takes
- * the loader's lock. */
+/* Returns the address of the symbol `name` that the code at `address` would find: in its own module, in that module's
+ * dependencies, or else anywhere. Returns NULL if there is none. Takes the loader's lock. */
 const void *hwi_os_symbol_seen_from(uintptr_t address, const char *name);
 
 /* Returns whether this is the libc that the recorder was made for. If not, only the functions of this paragraph may be

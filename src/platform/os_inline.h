@@ -1,8 +1,11 @@
-/* os_inline.h - the libc state that the recorder reads at every event */
+/* os_inline.h - the parts of the interface to the kernel and the libc that are compiled into their callers */
 #ifndef HWI_PLATFORM_OS_INLINE_H
 #define HWI_PLATFORM_OS_INLINE_H
 
 #include <stdbool.h>
+#include <sys/syscall.h>
+
+#include "platform/arch.h"
 
 extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 */
 
@@ -13,5 +16,9 @@ static inline const char *hwi_os_single_threaded_flag(void)
   static const char never;
   return &__libc_single_threaded ? &__libc_single_threaded : &never;
 }
+
+/* The body of a naked function with the parameters of libc's `syscall`. It jumps to `other` for the system calls that
+ * may restrict the thread (hwi_os_syscall_restriction), and otherwise to *next. See HWI_ARCH_PASS_ON. */
+#define HWI_OS_PASS_SYSCALL_ON(next, other) HWI_ARCH_PASS_ON(next, other, SYS_seccomp, SYS_prctl)
 
 #endif

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -172,6 +173,32 @@ void hwi_os_unseal(void)
 bool hwi_os_is_sealed(void)
 {
   return hwi_call_is_sealed;
+}
+
+enum hwi_os_restriction hwi_os_prctl_restriction(long option, unsigned long word)
+{
+  if (option == PR_SET_SECCOMP && word == SECCOMP_MODE_STRICT)
+    return HWI_OS_LOSES_TSC_AND_CALLS;
+  return option == PR_SET_TSC && word == PR_TSC_SIGSEGV ? HWI_OS_LOSES_TSC : HWI_OS_LOSES_NOTHING;
+}
+
+enum hwi_os_restriction hwi_os_syscall_restriction(long number, long a, long b)
+{
+  if (number == SYS_seccomp)
+    return a == SECCOMP_SET_MODE_STRICT ? HWI_OS_LOSES_TSC_AND_CALLS : HWI_OS_LOSES_NOTHING;
+  return number == SYS_prctl ? hwi_os_prctl_restriction(a, (unsigned long)b) : HWI_OS_LOSES_NOTHING;
+}
+
+bool hwi_os_prctl_sets_name(int option)
+{
+  return option == PR_SET_NAME;
+}
+
+int hwi_os_program_syscall(long number, const long arguments[HWI_OS_SYSCALL_ARGUMENTS], long *result)
+{
+  *result =
+      hwi_arch_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+  return hwi_call_failed(*result) ? (int)*result : 0;
 }
 
 void hwi_os_random(void *to, size_t bytes)

@@ -138,6 +138,23 @@ const char *hwi_os_executed_path(void)
   return path && strncmp(path, descriptors, sizeof descriptors - 1) != 0 ? path : "";
 }
 
+static bool is_elf(const char *path)
+{
+  static const char elf[] = "\177ELF";
+  char magic[sizeof elf - 1];
+  return hwi_os_read_file(path, magic, sizeof magic) == sizeof magic && memcmp(magic, elf, sizeof magic) == 0;
+}
+
+const char *hwi_os_program_path(void)
+{
+  static char interpreter[HWI_OS_PATH_BYTES];
+  const char *path = hwi_os_executed_path();
+  if (*path && is_elf(path))
+    return path;
+  long bytes = hwi_os_executable_path(interpreter, sizeof interpreter - 1);
+  return bytes > 0 ? interpreter : "/proc/self/exe";
+}
+
 long hwi_os_folder_path(char *to, size_t bytes)
 {
   return CALL4(SYS_readlinkat, AT_FDCWD, "/proc/self/cwd", to, bytes);

@@ -73,13 +73,13 @@ static const struct link_map *head_of(const struct link_map *map)
   return map;
 }
 
-const void *hwi_os_symbol_ahead(const char *name)
+const void *hwi_os_symbol_before(const char *name)
 {
   const struct link_map *own = own_module();
   return own ? definition_between(head_of(own), own, name) : NULL;
 }
 
-const void *hwi_os_symbol_behind(const char *name)
+const void *hwi_os_symbol_after(const char *name)
 {
   const struct link_map *own = own_module();
   return own ? definition_between(own->l_next, NULL, name) : NULL;

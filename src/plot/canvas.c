@@ -6,7 +6,7 @@
 #include "plot/gnuplot.h"
 #include "plot/script.h"
 #include "report/names/named_frames.h"
-#include "report/text/line.h"
+#include "report/words/line.h"
 
 /* Writes the output "NAME.pdf" for NAME.gp, relative to gnuplot's working directory. */
 static void write_output(FILE *script, const char *path)

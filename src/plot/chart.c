@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/size_classes.h"
+#include "report/selection/selection.h"
 
 const char *const hwi_chart_names[] = {
     [HWI_CHART_LIVE] = "live",

@@ -8,7 +8,7 @@
 #include "page/rss.h"
 #include "plot/script.h"
 #include "plot/series.h"
-#include "report/durations.h"
+#include "report/content/durations.h"
 #include "report/names/named_frames.h"
 
 /* The data for all charts of a request. */

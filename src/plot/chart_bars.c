@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "plot/chart.h"
-#include "report/lifetimes.h"
-#include "report/size_classes.h"
+#include "report/selection/figures.h"
+#include "report/selection/selection.h"
 
 #define NOTHING_ALLOCATED "nothing was allocated"
 

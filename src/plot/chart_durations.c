@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "plot/chart.h"
-#include "report/entries.h"
+#include "report/selection/entries.h"
 
 #define AXES_CM 2.8
 #define ROW_CM 0.55

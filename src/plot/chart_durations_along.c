@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "plot/chart.h"
-#include "report/entries.h"
+#include "report/selection/entries.h"
 
 enum { PANELS_MAX = 6, TITLE_BYTES = 128 };
 #define PANEL_CM 4.2

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "plot/chart.h"
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 
 enum { MARKS_MAX = 12 };
 #define HEAP_COLOUR "#0072b2"

@@ -3,7 +3,7 @@
 
 #include "plot/chart.h"
 #include "report/names/who.h"
-#include "report/size_classes.h"
+#include "report/selection/selection.h"
 
 static const struct {
   const char *title, *data, *noun;
@@ -27,7 +27,7 @@ static void name_stacks(struct hwi_plot *plot, const struct hwi_parts *parts, st
   struct hwi_who whos[HWI_PARTS_MAX];
   for (uint32_t i = 0; i < parts->count; i++)
     whos[i] = (struct hwi_who){.stack = parts->items[i], .cells = NAME_CELLS};
-  if (!hwi_whos_tell_apart(&words, whos, parts->count))
+  if (!hwi_whos_distinguish(&words, whos, parts->count))
     plot->status = hwi_error_set(&plot->error, HW_ERR_MEMORY, "no memory for the charts");
   for (uint32_t i = 0; i < parts->count; i++)
     hwi_who_add(&names->lines[i], &words, &whos[i]);

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#include "report/text/written.h"
+#include "report/words/style.h"
+#include "report/words/written.h"
 
 enum { TEXT_COLUMNS = 104 };
 #define MARGIN_CM 1.8

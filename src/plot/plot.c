@@ -7,8 +7,8 @@
 #include "plot/canvas.h"
 #include "plot/chart.h"
 #include "plot/pages.h"
-#include "report/evidence.h"
-#include "report/text/written.h"
+#include "report/content/evidence.h"
+#include "report/words/written.h"
 
 static void begin_script(const struct hwi_plot *plot, double width_cm, double height_cm)
 {

@@ -10,7 +10,7 @@
 
 #include "compare/compare.h"
 #include "report/report.h"
-#include "report/text/line.h"
+#include "report/words/line.h"
 
 enum hwi_chart {
   HWI_CHART_LIVE = 0, /* live bytes over time, with the resident set, the peak and marks */

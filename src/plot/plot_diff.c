@@ -5,7 +5,8 @@
 #include "compare/row_name.h"
 #include "plot/canvas.h"
 #include "plot/chart.h"
-#include "report/text/written.h"
+#include "report/words/style.h"
+#include "report/words/written.h"
 
 enum { ROWS_DEFAULT = 15, ROWS_MAX = 60 };
 #define LIVE_CM 7.5

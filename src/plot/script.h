@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "profile/profile.h"
-#include "report/text/line.h"
+#include "report/words/line.h"
 
 /* A part of the page: its lower left corner and its size, where the page is 1 by 1. */
 struct hwi_box {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "report/size_classes.h"
+#include "report/selection/selection.h"
 
 /* --- the parts --- */
 

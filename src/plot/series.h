@@ -8,7 +8,7 @@
 #define HWI_PLOT_SERIES_H
 
 #include "plot/plot.h"
-#include "report/selection.h"
+#include "report/selection/selection.h"
 
 enum hwi_division { HWI_DIVISION_STACK = 0, HWI_DIVISION_SIZE, HWI_DIVISION_THREAD, HWI_DIVISIONS };
 

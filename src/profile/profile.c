@@ -1,8 +1,7 @@
 /* profile.c - makes a profile of a run: from a summary that an earlier reading left, or by replaying it */
 #include <stdlib.h>
 
-#include "profile/blocks/program_names.h"
-#include "profile/run/run_replay.h"
+#include "profile/replay/span_replay.h"
 
 static void add_totals(struct hwi_totals *sum, const struct hwi_totals *part)
 {
@@ -71,11 +70,6 @@ static int replay_run(struct hwi_run_replay *r)
   return hwi_result_describe_threads(r->result) ? 0 : hwi_run_replay_no_memory(r);
 }
 
-static uint64_t expected_ns(void *context)
-{
-  return hwi_run_replay_time_span(context);
-}
-
 static int make_whole(struct hwi_run_replay *r)
 {
   int status = 0;
@@ -95,8 +89,10 @@ static int make_whole(struct hwi_run_replay *r)
 
 static int make_part(struct hwi_run_replay *r)
 {
-  const struct hwi_part part = {&r->options->span, r->images, expected_ns, r};
-  bool restored = hwi_summary_load_part(r->summary, r->result, &part);
+  struct hwi_epoch_file epochs = {0};
+  bool restored =
+      hwi_summary_load_epochs(r->summary, r->result, r->images, &epochs) && hwi_span_replay(r, &epochs) == 0;
+  hwi_epoch_file_release(&epochs);
   int status = restored ? 0 : replay_run(r);
   if (status < 0)
     return status;
@@ -108,7 +104,7 @@ static int make_part(struct hwi_run_replay *r)
 static int make_profile(struct hwi_run_replay *r)
 {
   int status = r->options->span.kind == HWI_SPAN_RUN ? make_whole(r) : make_part(r);
-  if (status == 0 && !hwi_program_names_find(&r->result->replay.resolver.frames, r->images, r->run.count))
+  if (status == 0 && !hwi_frames_name_programs(&r->result->replay.resolver.frames, r->images, r->run.count))
     status = hwi_run_replay_no_memory(r);
   if (status == 0)
     hwi_result_sum_up(r->result);

@@ -71,6 +71,10 @@ struct hwi_profile_module {
   uint64_t start, end, bias;
 };
 
+#define HWI_NS_A_MS UINT64_C(1000000)
+#define HWI_NS_A_SECOND UINT64_C(1000000000)
+#define HWI_NS_A_MINUTE (60 * HWI_NS_A_SECOND)
+
 /* How long blocks live. A block is in the first of these classes that applies to it. */
 enum hwi_lifetime {
   HWI_LIFETIME_TEMPORARY = 0, /* freed before its thread's next allocation, however late */
@@ -82,6 +86,13 @@ enum hwi_lifetime {
   HWI_LIFETIMES
 };
 enum { HWI_LIFETIMES_ENDED = HWI_LIFETIME_UNTIL_END }; /* the classes before this one are of blocks that were freed */
+
+/* Returns the lifetime of a block that was freed after `ns`. This is on the hot path, so it has no branch. */
+static inline enum hwi_lifetime hwi_lifetime_of(bool is_temporary, uint64_t ns)
+{
+  unsigned steps = (ns >= HWI_NS_A_MS) + (ns >= HWI_NS_A_SECOND) + (ns >= HWI_NS_A_MINUTE);
+  return (enum hwi_lifetime)(is_temporary ? HWI_LIFETIME_TEMPORARY : HWI_LIFETIME_BELOW_1MS + steps);
+}
 
 struct hwi_stack {
   uint64_t calls, bytes; /* allocations and their requested bytes */

@@ -60,25 +60,25 @@ static uint32_t next_chunk_bytes(const struct hwi_lane *lane, uint64_t now, uint
   return bytes;
 }
 
-/* Puts lane->made into the trace. A handler may leave this function at any instruction by longjmp; the lane and the
- * file must then agree which chunk has which sequence number. So the operation is noted in lane->made first, and it may
- * be repeated without harm. */
+/* Puts lane->new_chunk into the trace. A handler may leave this function at any instruction by longjmp; the lane and
+ * the file must then agree which chunk has which sequence number. So the operation is noted in lane->new_chunk first,
+ * and it may be repeated without harm. */
 static void publish(struct hwi_lane *lane)
 {
   atomic_signal_fence(memory_order_seq_cst);
-  hwi_writer_publish(lane->made.chunk);
-  lane->sequence = lane->made.sequence + 1;
+  hwi_writer_publish(lane->new_chunk.chunk);
+  lane->sequence = lane->new_chunk.sequence + 1;
   atomic_signal_fence(memory_order_seq_cst);
 }
 
 void hwi_lane_recover(struct hwi_lane *lane)
 {
-  struct hwi_new_chunk made = lane->made;
-  if (made.chunk) {
+  struct hwi_new_chunk new = lane->new_chunk;
+  if (new.chunk) {
     publish(lane);
-    lane->made.chunk = NULL;
-    if (made.chunk != lane->chunk)
-      hwi_writer_retire(&hwi_session.writer, made.chunk, made.bytes);
+    lane->new_chunk.chunk = NULL;
+    if (new.chunk != lane->chunk)
+      hwi_writer_retire(&hwi_session.writer, new.chunk, new.bytes);
   }
   hwi_lane_retire(lane);
   lane->chunk_bytes = 0; /* the next is small: if many events are abandoned, each takes a chunk of the window */
@@ -120,10 +120,10 @@ static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
     hwi_session_stop(reason);
     return false;
   }
-  lane->made.bytes = chunk_bytes;
-  lane->made.sequence = like.sequence;
+  lane->new_chunk.bytes = chunk_bytes;
+  lane->new_chunk.sequence = like.sequence;
   atomic_signal_fence(memory_order_seq_cst);
-  lane->made.chunk = chunk; /* if abandoned before this, the part of the window is a hole */
+  lane->new_chunk.chunk = chunk; /* if abandoned before this, the part of the window is a hole */
   publish(lane);
   lane->chunk_bytes = chunk_bytes;
   lane->chunk_began = now;
@@ -133,14 +133,14 @@ static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
   lane->at = (uint8_t *)(chunk + 1);
   lane->end = end;
   lane->chunk = chunk;
-  hwi_lane_call(lane, HWI_LANE_NEW_CHUNK);
+  hwi_lane_request_attention(lane, HWI_LANE_NEW_CHUNK);
   atomic_signal_fence(memory_order_seq_cst);
-  lane->made.chunk = NULL;
+  lane->new_chunk.chunk = NULL;
   hwi_session_note_time();
   return extend(lane, bytes);
 }
 
-void hwi_lane_stock(struct hwi_lane *lane)
+void hwi_lane_begin_last_chunk(struct hwi_lane *lane)
 {
   begin_chunk(lane, LARGEST_CHUNK_BYTES - (uint32_t)sizeof(struct hw_chunk_header));
 }
@@ -148,7 +148,7 @@ void hwi_lane_stock(struct hwi_lane *lane)
 bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)
 {
   if (atomic_load_explicit(&hwi_session.phase, memory_order_relaxed) != HWI_PHASE_ON || hwi_os_is_sealed())
-    return false; /* a sealed thread's chunk was made writable completely (hwi_lane_stock) */
+    return false; /* a sealed thread's chunk was made writable completely (hwi_lane_begin_last_chunk) */
   return has_room(lane, bytes) ? extend(lane, bytes) : begin_chunk(lane, bytes);
 }
 
@@ -163,6 +163,21 @@ void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_pending_free *fre
     hwi_lane_put_reserved_free(lane, free, hwi_session.fields, took);
   else
     hwi_session_lose(hwi_lane_loss());
+}
+
+void hwi_pending_free_begin(struct hwi_lane *lane, const struct hwi_pending_free *pending_free)
+{
+  lane->pending_free = *pending_free;
+  atomic_signal_fence(memory_order_seq_cst);
+  hwi_lane_request_attention(lane, HWI_LANE_HAS_PENDING_FREE);
+}
+
+void hwi_pending_free_write(struct hwi_lane *lane, uint64_t took)
+{
+  lane->attention &=
+      (uint8_t)~HWI_LANE_HAS_PENDING_FREE; /* abandoned after this, the event is lost, but never written twice */
+  atomic_signal_fence(memory_order_seq_cst);
+  hwi_lane_put_free(lane, &lane->pending_free, took);
 }
 
 bool hwi_lane_put_record(struct hwi_lane *lane, enum hw_record_type type, struct hwi_bytes head, struct hwi_bytes text)

@@ -1,10 +1,10 @@
-/* lane.h - one writer of events: its chunk, its delta state, its kept stack and its rows
+/* lane.h - one writer of events: its chunk, its delta state, its cached stack, its rows, its pending free
  *
  * stream     the two lanes of a thread. Lane 0 takes ordinary events; lane 1 takes those of a signal handler that
  *            interrupted an event of lane 0. Do not confuse it with format.h's "stream", which is one lane's chunks.
  * busy       the address of the frame (of an entry point or of hwi_record_*) that works in a lane; 0: none. A longjmp
  *            out of a handler leaves it set; stream.c detects that.
- * kept       the previous stack of the lane, outermost frame first, with the words that its walk loaded (see walk.c).
+ * cached     the previous stack of the lane, outermost frame first, with the words that its walk loaded (see walk.c).
  * odd word   a loaded word that does not follow from two adjacent frames (see struct hwi_walked_frame).
  *
  * Invariant: at any instruction, the bytes below chunk->valid_bytes are complete events, and abandoning a lane's work
@@ -53,8 +53,8 @@ enum { HWI_CACHED_STACK_INNER = 32 };
 struct hwi_cached_stack { /* see cached_stack.h */
   struct hwi_walked_frame *frames;
   uint32_t frame_count, frame_room;
-  struct hwi_stack_end *tip; /* continues the stack, inward of the last frame; NULL: none. See stack_cache.c */
-  struct hwi_words odd;      /* in the order of the frames */
+  struct hwi_stack_end *inner_end; /* continues the stack, inward of the last frame; NULL: none. See stack_cache.c */
+  struct hwi_words odd;            /* in the order of the frames */
   struct {
     uint32_t *items;
     uint32_t count, room;
@@ -79,20 +79,20 @@ struct hwi_range {
   uintptr_t wall;      /* a page found unreadable when extending upward; 0: none */
 };
 
-struct hwi_row_of { /* a row as it is used */
-  uint8_t kind;     /* enum hwi_row_kind */
-  int8_t bp_slot;   /* as in a frame; with HWI_ROW_BP_DEREF the row's bp_words */
-  uint16_t module;  /* ID; 0: none */
-  int32_t offset;   /* see the kinds */
+struct hwi_cached_row { /* a row as it is used */
+  uint8_t kind;         /* enum hwi_row_kind */
+  int8_t bp_slot;       /* as in a frame; with HWI_ROW_BP_DEREF the row's bp_words */
+  uint16_t module;      /* ID; 0: none */
+  int32_t offset;       /* see the kinds */
 };
 
 struct hwi_row_slot { /* see row_cache.c */
   uint64_t key;
-  struct hwi_row_of row;
+  struct hwi_cached_row row;
 };
 
-struct hwi_memo { /* a node that was looked up */
-  uint64_t key;   /* return address and entry; 0: none */
+struct hwi_node_slot { /* a node that was looked up */
+  uint64_t key;        /* return address and entry; 0: none */
   uint32_t parent, node;
 };
 
@@ -100,10 +100,10 @@ enum { HWI_ROW_CACHE_FIRST = 256 };
 
 struct hwi_row_cache {
   struct hwi_row_slot *slots; /* NULL: none yet */
-  struct hwi_memo *memos;
+  struct hwi_node_slot *node_slots;
   struct hwi_cfi_cache *cfi_cache; /* NULL: none yet */
-  uint32_t count, memo_count;      /* of slots and memos: powers of two */
-  uint32_t misses, memo_misses;    /* since the last growth */
+  uint32_t count, node_slot_count; /* of slots and node_slots: powers of two */
+  uint32_t misses, node_misses;    /* since the last growth */
   bool has_uncovered;              /* there are rows of addresses that no module covered */
   struct hwi_row_slot
       first[HWI_ROW_CACHE_FIRST]; /* the first slots, so that there are some even if there is no memory */
@@ -114,7 +114,12 @@ struct hwi_new_chunk {
   uint32_t bytes, sequence;
 };
 
-/* A pending free: it has begun, but is not written yet, because its duration is not known. See pending_free.h. */
+/* A pending free is being timed: it has begun, and is not written yet.
+ *
+ * A free gets its time before the real free, and its duration is known after it. It is written then, in one piece,
+ * unless another event of the lane comes first, from a signal handler or from the allocator itself. That event first
+ * writes the pending free without its duration. So the lane's events stay in the order of their times and none is lost,
+ * even if a handler leaves the real free by longjmp. */
 struct hwi_pending_free {
   uint64_t tick;
   void *block;
@@ -126,34 +131,34 @@ struct hwi_recent_alloc { /* the last allocation of a slot */
   uint32_t node; /* 0: the slot is empty */
 };
 
-/* No epoch. */
-#define HWI_NO_PASS UINT32_MAX
+/* A value that `live` (session.h) never has. */
+#define HWI_NO_EPOCH UINT32_MAX
 
-/* Why the next event of a lane must take the slow path, whatever the epoch. */
+/* The reasons why the next event of a lane must take the slow path, whatever the epoch. */
 enum hwi_attention {
-  HWI_LANE_NEW_CHUNK = 1,        /* since stream.c last looked */
+  HWI_LANE_NEW_CHUNK = 1,        /* it has begun a chunk since stream.c last looked */
   HWI_LANE_HAS_PENDING_FREE = 2, /* the pending free `pending_free` must be written first */
   HWI_LANE_SEALED = 4,           /* its thread cannot read the clock; stays set after the event */
 };
 
 struct hwi_lane {
   uintptr_t busy;
-  uint32_t pass;     /* an event takes the fast path if `live` of the address space is this; HWI_NO_PASS: none does */
-  uint8_t *at, *end; /* where the next event goes; an event may only write below `end` */
-  struct hw_chunk_header *chunk; /* NULL: none yet */
-  struct hwi_new_chunk made;     /* not yet added to the trace; made.chunk NULL: none */
+  uint32_t fast_epoch;            /* events take the fast path while `live` is this; HWI_NO_EPOCH: none does */
+  uint8_t *at, *end;              /* where the next event goes; an event may only write below `end` */
+  struct hw_chunk_header *chunk;  /* NULL: none yet */
+  struct hwi_new_chunk new_chunk; /* not yet added to the trace; chunk NULL: none */
   uint64_t last_tick, last_address, last_node_address;
-  uint32_t last_node;  /* defined in this chunk */
-  int32_t until_audit; /* walks before the next one that is audited */
-  struct hwi_cached_stack kept;
+  uint32_t last_node;        /* defined in this chunk */
+  int32_t walks_until_audit; /* before the next one that is audited */
+  struct hwi_cached_stack cached;
   struct hwi_range range;
   struct hwi_row_cache rows;
-  struct hwi_stack_end_pair *tips; /* see stack_cache.c; NULL: none yet */
-  struct hwi_walked_frame *fresh;  /* frames of the current walk, innermost first; `node` is the module's ID */
+  struct hwi_stack_end_pair *stack_cache; /* see stack_cache.c; NULL: none yet */
+  struct hwi_walked_frame *fresh;         /* frames of the current walk, innermost first; `node` is the module's ID */
   uint32_t fresh_room;
   struct hwi_words fresh_odd; /* and their odd words */
   uint32_t module_epoch;      /* the last one seen */
-  uint32_t unload_epoch;      /* the one that kept and rows belong to */
+  uint32_t unload_epoch;      /* the one that the cached stack and the rows belong to */
   uint32_t stream, sequence;
   uint32_t chunk_bytes;                            /* of the open chunk; the size of the next depends on it */
   uint64_t chunk_began;                            /* in clock units */
@@ -163,11 +168,11 @@ struct hwi_lane {
   struct hwi_recent_alloc recent[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h */
 };
 
-/* Makes the next event take the slow path. */
-static inline void hwi_lane_call(struct hwi_lane *lane, enum hwi_attention why)
+/* Makes the next event take the slow path, for this reason. */
+static inline void hwi_lane_request_attention(struct hwi_lane *lane, enum hwi_attention why)
 {
   lane->attention |= (uint8_t)why;
-  lane->pass = HWI_NO_PASS;
+  lane->fast_epoch = HWI_NO_EPOCH;
 }
 
 /* Makes room for `bytes` more, in a new chunk if necessary. Returns false if nothing can be recorded any more; the
@@ -189,7 +194,7 @@ enum hw_loss hwi_lane_loss(void);
 
 /* Begins a chunk of the largest size and makes all of it writable, for a thread that will not be able to get another
  * one. */
-void hwi_lane_stock(struct hwi_lane *lane);
+void hwi_lane_begin_last_chunk(struct hwi_lane *lane);
 
 /* To be called when an event was abandoned: completes the change of chunks that it had begun, and closes the chunks. */
 void hwi_lane_recover(struct hwi_lane *lane);
@@ -251,8 +256,15 @@ static inline __attribute__((always_inline)) void hwi_lane_put_reserved_free(str
   hwi_lane_commit(lane, at);
 }
 
-/* The same with the session's fields. If there is no room, the event is counted as lost. */
+/* Writes a complete free with the session's fields. If there is no room, the event is counted as lost. */
 void hwi_lane_put_free(struct hwi_lane *lane, const struct hwi_pending_free *free, uint64_t took);
+
+/* Makes this free the pending one of the lane; to be called before the real free. In this function and the next one the
+ * caller has entered the lane. */
+void hwi_pending_free_begin(struct hwi_lane *lane, const struct hwi_pending_free *pending_free);
+
+/* Writes the lane's pending free. `took`: as in the event; 0: unknown. */
+void hwi_pending_free_write(struct hwi_lane *lane, uint64_t took);
 
 struct hwi_bytes {
   const void *at; /* NULL: no bytes */

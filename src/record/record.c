@@ -4,10 +4,9 @@
 #include "platform/arch.h"
 #include "platform/os.h"
 #include "record/events/event.h"
-#include "record/events/pending_free.h"
 #include "record/events/stream.h"
 #include "record/lane.h"
-#include "record/runtime/operator_plan.h"
+#include "record/runtime/operators.h"
 #include "record/runtime/timed.h"
 #include "record/session.h"
 #include "record/unwind/nodes.h"
@@ -116,9 +115,23 @@ uint64_t hwi_record_clock_in_order(void)
   return hwi_session.has_odd_clock ? hwi_session_odd_clock() : hwi_arch_clock_in_order();
 }
 
+/* Writes the free if it is still pending. */
 void hwi_record_freed(const void *block, uint64_t took)
 {
-  hwi_pending_free_settle(block, took);
+  struct hwi_thread_stream *self = hwi_stream_self;
+  for (int i = 0; i < 2 && self; i++) {
+    struct hwi_lane *lane = &self->lanes[i];
+    if (lane->busy || !(lane->attention & HWI_LANE_HAS_PENDING_FREE))
+      continue;
+    lane->busy = (uintptr_t)__builtin_frame_address(0);
+    atomic_signal_fence(memory_order_seq_cst); /* from here on no handler writes it */
+    bool is_it = (lane->attention & HWI_LANE_HAS_PENDING_FREE) && lane->pending_free.block == block;
+    if (is_it)
+      hwi_pending_free_write(lane, took);
+    hwi_stream_leave(lane);
+    if (is_it)
+      return;
+  }
 }
 
 uint64_t hwi_record_realloc_begin(void)

@@ -20,7 +20,7 @@ struct hwi_caller {
   uintptr_t bp; /* the caller's frame pointer register */
 };
 
-/* To be used in the entry point itself, which then has its own frame. */
+/* Returns the caller of the function that uses it: the entry point itself, which then has its own frame. */
 #define HWI_CALLER()                                                                  \
   ((struct hwi_caller){((uintptr_t *)__builtin_frame_address(0))[1],                  \
                        (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t), \
@@ -66,9 +66,9 @@ void hwi_record_thread_name(const char *name);
 /* The program is about to forbid the TSC (PR_SET_TSC): it must not be read any more. */
 void hwi_record_before_tsc_is_forbidden(void);
 
-/* The calling thread is about to enter strict seccomp, where reading the clock and nearly every system call kills; the
- * other two report that it has done so, or that it failed. In between, only signal handlers call functions of the
- * recorder. */
+/* The first function is called before the calling thread enters strict seccomp, where reading the clock and nearly
+ * every system call kill the process. The second one is called afterwards; `is_sealed` is whether the thread entered
+ * it. In between, only signal handlers call functions of the recorder. */
 void hwi_record_before_seal(void);
 void hwi_record_after_seal(bool is_sealed);
 

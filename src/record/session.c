@@ -7,10 +7,10 @@
 #include "platform/os.h"
 #include "platform/os_inline.h"
 #include "record/events/stream.h"
-#include "record/place.h"
-#include "record/runtime/operator_plan.h"
+#include "record/runtime/operators.h"
 #include "record/runtime/real.h"
 #include "record/runtime/timed.h"
+#include "record/trace_path.h"
 #include "record/unwind/modules.h"
 #include "record/unwind/nodes.h"
 #include "trace/anchor.h"
@@ -86,7 +86,7 @@ void hwi_session_leave_tsc(void)
   hwi_os_leave_tsc();
   atomic_store(&tsc.is_left, true);
   hwi_session.has_odd_clock = true;
-  hwi_session.alloc_detour = hwi_session.free_detour = all;
+  hwi_session.slow_alloc_callers = hwi_session.slow_free_callers = all;
 }
 
 void hwi_session_expect_seal(void)
@@ -171,8 +171,8 @@ static void choose_detours(void)
   const struct hwi_callers all = {0, UINTPTR_MAX};
   bool has_usual_frees = !hwi_operators_hold && may_read_tsc() && !hwi_session.options.durations;
   bool has_usual_allocs = has_usual_frees && hwi_session.fields == HW_FIELD_USABLE;
-  hwi_session.free_detour = has_usual_frees ? hwi_session.loader : all;
-  hwi_session.alloc_detour = has_usual_allocs ? hwi_session.loader : all;
+  hwi_session.slow_free_callers = has_usual_frees ? hwi_session.loader : all;
+  hwi_session.slow_alloc_callers = has_usual_allocs ? hwi_session.loader : all;
 }
 
 /* Counts this process, which has no trace, in its parent's header. */
@@ -188,7 +188,7 @@ static bool start_image(void)
   if (!hwi_os_libc_is_known() || hwi_os_is_privileged() || !has_real_functions() || hwi_real_is_left_alone)
     return false;
   hwi_options_read(&hwi_session.options);
-  if (!hwi_place_is_wanted() || hwi_os_wipe_on_fork(wiped_page.page))
+  if (!hwi_trace_path_is_wanted() || hwi_os_wipe_on_fork(wiped_page.page))
     return false;
   hwi_session.is_single_threaded = hwi_os_single_threaded_flag();
   hwi_session.clock = hwi_os_tsc_is_trusted() ? HW_CLOCK_TSC : HW_CLOCK_MONOTONIC_NS;
@@ -205,10 +205,10 @@ static bool start_image(void)
   atomic_store(&hwi_session.module_epoch, 1);
   atomic_store(&hwi_session.unload_epoch, 1);
   struct hw_trace_header header = describe_process();
-  if (!hwi_place_open_first(&hwi_session.writer, &header))
+  if (!hwi_trace_path_open_first(&hwi_session.writer, &header))
     return false;
   adopt(&header);
-  hwi_place_followers(&hwi_session.is_next_expected, &hwi_session.are_children_expected);
+  hwi_trace_path_followers(&hwi_session.is_next_expected, &hwi_session.are_children_expected);
   if (hwi_session.options.durations)
     hwi_timed_start();
   return true;
@@ -242,7 +242,7 @@ static bool start_child(void)
   hwi_session.header = NULL;
   if (!interrupted) /* else an event of the parent ends here, in place of the parent's chunk */
     hwi_writer_close_chunks(&hwi_session.writer);
-  bool has_place = hwi_place_open_child(&hwi_session.writer, &header);
+  bool has_place = hwi_trace_path_open_child(&hwi_session.writer, &header);
   if (has_place)
     adopt(&header);
   else { /* an event that a handler's fork interrupted still ends here, and uses the header */

@@ -43,15 +43,15 @@ struct hwi_session {
   struct hw_trace_header *header; /* in the window; only written, never read, except `control` */
   _Atomic uint32_t phase;
   _Atomic uint32_t module_epoch; /* changes with each load and unload */
-  _Atomic uint32_t unload_epoch; /* rows and kept stacks from an earlier one are invalid */
+  _Atomic uint32_t unload_epoch; /* rows and cached stacks from an earlier one are invalid */
   _Atomic uint64_t unload_count; /* the loader's count, when it was last read */
   struct hwi_callers loader;
   uint8_t clock;      /* enum hw_clock */
   bool has_odd_clock; /* it is not the TSC, or not every thread may read the TSC */
   uint32_t pid;       /* of this address space; a child of vfork has another one */
-  /* Callers whose calls are not usual events (see event.h): the loader, or all if more than its bytes must be recorded
-   * of each event. */
-  struct hwi_callers alloc_detour, free_detour;
+  /* Callers whose calls are not usual events (see event.h): the loader only, or all callers if an event needs more than
+   * its bytes. */
+  struct hwi_callers slow_alloc_callers, slow_free_callers;
   const char *is_single_threaded; /* never NULL; see os_inline.h */
   uint8_t fields;                 /* HW_FIELD_*: the fields of events */
   uint32_t clock_cost;            /* see the trace's header */
@@ -91,8 +91,8 @@ void hwi_session_loader_returned(void);
 /* Returns the current time on the event clock, in its units. */
 uint64_t hwi_session_clock(void);
 
-/* The same for a session with an odd clock; returns 0 for a sealed thread. The second function returns ticks; for a
- * sealed thread, the latest tick of all threads. */
+/* For a session with an odd clock. The first function returns the current time, in the clock's units, or 0 for a sealed
+ * thread. The second one returns the current tick, or for a sealed thread the latest tick of all threads. */
 uint64_t hwi_session_odd_clock(void);
 uint64_t hwi_session_odd_tick(void);
 
@@ -100,7 +100,7 @@ uint64_t hwi_session_odd_tick(void);
  * threads. */
 void hwi_session_leave_tsc(void);
 
-/* The calling thread is about to be sealed: hwi_os_seal. */
+/* To be called before the calling thread is sealed (hwi_os_seal). */
 void hwi_session_expect_seal(void);
 
 /* Writes the pair of clocks and the peak RSS to the header. */

@@ -12,7 +12,6 @@
 #include "base/texts.h"
 #include "profile/profile.h"
 #include "report/replayer.h"
-#include "report/text/style.h"
 #include "symbols/symbols.h"
 
 enum hwi_cost {
@@ -77,9 +76,11 @@ struct hwi_report {
   struct hwi_replayer replayer; /* for figures that need the events */
   const char *trace; /* the recording as the user named it, or NULL. It and `pid` are used in proposed commands */
   uint32_t pid;      /* the one process that the user asked for; 0: none */
-  struct hwi_suppressions
-      *suppressions; /* with `leaks`: the user's list of leaks to leave out; gets the counts. NULL: none */
+  struct hwi_suppressions *suppressions; /* with `leaks`: the user's list of known leaks; it gets the counts of matches.
+                                          * NULL: none */
 };
+
+struct hwi_style;
 
 #define HWI_REPORT_SCHEMA "heapwright-report/1" /* of the JSON; docs/json.md describes it */
 

@@ -3,7 +3,7 @@
 #define HWI_SYMBOLS_ELF_NAMES_H
 
 #include "symbols/elf_file.h"
-#include "symbols/store.h"
+#include "trace/store.h"
 
 struct hwi_elf_name {
   uint64_t start;

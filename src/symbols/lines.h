@@ -2,9 +2,9 @@
 #ifndef HWI_SYMBOLS_LINES_H
 #define HWI_SYMBOLS_LINES_H
 
-#include "symbols/store.h"
 #include "symbols/symbols.h"
 #include "symbols/units.h"
+#include "trace/store.h"
 
 /* Frames of one address, innermost first. All zero is empty; the caller frees `list`. */
 struct hwi_frame_list {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/fnv.h"
+#include "base/hash.h"
 #include "symbols/paths.h"
 
 static const char deleted[] = " (deleted)"; /* the kernel appends this to the path of a file that was replaced */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "symbols/lines.h"
-#include "symbols/store.h"
+#include "trace/store.h"
 
 /* Sizes of the file's parts, and offsets of the counts in the header. */
 enum {

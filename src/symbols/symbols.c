@@ -5,13 +5,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hash.h"
 #include "symbols/lines.h"
 #include "symbols/module_file.h"
 #include "symbols/name_cache.h"
 #include "symbols/paths.h"
 #include "trace/grow.h"
-
-enum { FIRST_SLOTS = 1024 };
+#include "trace/numbering.h"
 
 /* A module as the caller identified it, and its files, which are opened at the first look-up of a name that is not
  * cached. */
@@ -28,12 +28,12 @@ struct module {
   struct hwi_units units;
 };
 
-/* The answer for an address, in a hash table with open addressing. */
+/* The answer for an address of a module. */
 struct answer {
   const struct module *module;
   uint64_t address; /* in the file */
   const struct hwi_symbol *frames;
-  uint32_t count; /* 0: the slot is free */
+  uint32_t count; /* 0: there was no memory */
   bool kept;      /* it is from the cache file */
 };
 
@@ -42,9 +42,10 @@ struct hwi_symbols {
   struct hwi_debug_dirs dirs;
   struct module **modules;
   size_t module_count, module_capacity;
-  struct answer *answers;
-  size_t answer_count, answer_slots;
-  char *kept_path; /* of the cache file; NULL: names are not cached */
+  struct hwi_numbering numbers; /* of answers, by module and address */
+  struct answer *answers;       /* [1, numbers.count] */
+  size_t answer_capacity;
+  char *cache_path; /* of the cache file; NULL: names are not cached */
   struct hwi_name_cache kept;
   clock_t began;
 };
@@ -99,7 +100,8 @@ void hwi_symbols_destroy(struct hwi_symbols *symbols)
   free(symbols->dirs.dirs);
   free(symbols->modules);
   free(symbols->answers);
-  free(symbols->kept_path);
+  hwi_numbering_release(&symbols->numbers);
+  free(symbols->cache_path);
   hwi_name_cache_release(&symbols->kept);
   hwi_store_release(&symbols->store);
   free(symbols);
@@ -171,9 +173,9 @@ static bool is_same(const struct module *module, const struct hwi_symbol_module 
  * has at most hundreds of modules. */
 static struct module *find_module(struct hwi_symbols *symbols, const struct hwi_symbol_module *named)
 {
-  uint64_t hash = hwi_hash(path_of(named), strlen(path_of(named)), 0);
+  uint64_t hash = hwi_hash_bytes(path_of(named), strlen(path_of(named)), 0);
   if (named->build_id_bytes)
-    hash = hwi_hash(named->build_id, named->build_id_bytes, hash);
+    hash = hwi_hash_bytes(named->build_id, named->build_id_bytes, hash);
   for (size_t i = 0; i < symbols->module_count; i++) {
     if (is_same(symbols->modules[i], named, hash))
       return symbols->modules[i];
@@ -187,32 +189,17 @@ static struct module *find_module(struct hwi_symbols *symbols, const struct hwi_
   return module;
 }
 
-/* Returns the slot of an answer, or the free slot where it belongs. */
-static struct answer *slot_of(struct answer *answers, size_t slots, const struct module *module, uint64_t address)
+/* Returns the answer for an address, which may be new and empty, or NULL if there is no memory. */
+static struct answer *answer_for(struct hwi_symbols *symbols, const struct module *module, uint64_t address)
 {
-  size_t at = hwi_hash(&address, sizeof address, (uint64_t)(uintptr_t)module) & (slots - 1);
-  while (answers[at].count > 0 && (answers[at].module != module || answers[at].address != address))
-    at = (at + 1) & (slots - 1);
-  return &answers[at];
-}
-
-static bool make_room(struct hwi_symbols *symbols)
-{
-  if (symbols->answer_count * 2 < symbols->answer_slots)
-    return true;
-  size_t slots = symbols->answer_slots ? symbols->answer_slots * 2 : FIRST_SLOTS;
-  struct answer *answers = calloc(slots, sizeof *answers);
-  if (!answers)
-    return false;
-  for (size_t i = 0; i < symbols->answer_slots; i++) {
-    const struct answer *old = &symbols->answers[i];
-    if (old->count > 0)
-      *slot_of(answers, slots, old->module, old->address) = *old;
-  }
-  free(symbols->answers);
-  symbols->answers = answers;
-  symbols->answer_slots = slots;
-  return true;
+  const uint32_t number = hwi_numbering_of(&symbols->numbers, address, (uintptr_t)module);
+  if (!number ||
+      !hwi_grow((void **)&symbols->answers, &symbols->answer_capacity, (size_t)number + 1, sizeof *symbols->answers))
+    return NULL;
+  struct answer *answer = &symbols->answers[number];
+  answer->module = module;
+  answer->address = address;
+  return answer;
 }
 
 /* Debug information has internal names of the C library, such as __GI___libc_malloc for malloc: the public name is used
@@ -263,18 +250,15 @@ static void look_up(struct hwi_symbols *symbols, struct module *module, uint64_t
   only->reason = only->function ? HWI_SYMBOL_NO_LINES : module->file.reason;
 }
 
-/* Copies the frames to the store and fills the slot. Returns false if there is no memory. */
-static bool keep(struct hwi_symbols *symbols, struct answer *slot, const struct answer *key,
-                 const struct hwi_frame_list *frames)
+/* Copies the frames to the store. Returns false if there is no memory. */
+static bool keep(struct hwi_symbols *symbols, struct answer *answer, const struct hwi_frame_list *frames)
 {
   struct hwi_symbol *kept = hwi_store_take(&symbols->store, frames->count * sizeof *kept);
   if (frames->count == 0 || !kept)
     return false;
   memcpy(kept, frames->list, frames->count * sizeof *kept);
-  *slot = *key;
-  slot->frames = kept;
-  slot->count = (uint32_t)frames->count;
-  symbols->answer_count++;
+  answer->frames = kept;
+  answer->count = (uint32_t)frames->count;
   return true;
 }
 
@@ -285,33 +269,32 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
   static const struct hwi_symbol no_memory = {.reason = HWI_SYMBOL_NO_MEMORY};
   *frames = module ? &no_memory : &no_module;
   struct module *found = module ? find_module(symbols, module) : NULL;
-  if (!found || !make_room(symbols))
+  struct answer *answer = found ? answer_for(symbols, found, address - module->bias - is_return_address) : NULL;
+  if (!answer)
     return 1;
-  struct answer key = {.module = found, .address = address - module->bias - is_return_address};
-  struct answer *slot = slot_of(symbols->answers, symbols->answer_slots, found, key.address);
-  if (slot->count == 0) {
+  if (answer->count == 0) {
     struct hwi_frame_list list = {0};
-    key.kept = found->kept && hwi_name_cache_find(&symbols->kept, found->kept, key.address, &list);
-    if (!key.kept)
-      look_up(symbols, found, key.address, &list);
-    bool kept = keep(symbols, slot, &key, &list);
+    answer->kept = found->kept && hwi_name_cache_find(&symbols->kept, found->kept, answer->address, &list);
+    if (!answer->kept)
+      look_up(symbols, found, answer->address, &list);
+    bool kept = keep(symbols, answer, &list);
     free(list.list);
     if (!kept)
       return 1;
   }
-  *frames = slot->frames;
-  return slot->count;
+  *frames = answer->frames;
+  return answer->count;
 }
 
 /* --- the cache of names --- */
 
 int hwi_symbols_use_cache(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
 {
-  symbols->kept_path = hwi_name_cache_path(path);
+  symbols->cache_path = hwi_name_cache_path(path);
   symbols->began = clock();
-  if (!symbols->kept_path)
+  if (!symbols->cache_path)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up symbols");
-  hwi_name_cache_load(&symbols->kept, symbols->kept_path, &symbols->store);
+  hwi_name_cache_load(&symbols->kept, symbols->cache_path, &symbols->store);
   return 0;
 }
 
@@ -323,7 +306,7 @@ static bool can_keep(const struct module *module)
 
 static bool add_new(const struct hwi_symbols *symbols, struct hwi_names_answers *answers)
 {
-  for (size_t i = 0; i < symbols->answer_slots; i++) {
+  for (size_t i = 1; i < symbols->answer_capacity; i++) {
     const struct answer *answer = &symbols->answers[i];
     if (answer->count == 0 || answer->kept || !can_keep(answer->module))
       continue;
@@ -359,8 +342,8 @@ void hwi_symbols_save_names(struct hwi_symbols *symbols, bool worth)
   enum { MS_A_SECOND = 1000, LEAST_MS = 300 };
   struct hwi_names_answers answers = {0};
   worth = worth || (clock() - symbols->began) / (CLOCKS_PER_SEC / MS_A_SECOND) > LEAST_MS;
-  if (symbols->kept_path && worth && add_new(symbols, &answers) && answers.count && add_kept(symbols, &answers))
-    hwi_name_cache_write(symbols->kept_path, &answers);
+  if (symbols->cache_path && worth && add_new(symbols, &answers) && answers.count && add_kept(symbols, &answers))
+    hwi_name_cache_write(symbols->cache_path, &answers);
   free(answers.list);
 }
 

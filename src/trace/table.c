@@ -80,3 +80,15 @@ bool hwi_table_lengthen(void **table, size_t *capacity, size_t needed, size_t it
   *capacity = wanted;
   return true;
 }
+
+void *hwi_table_calloc(size_t count, size_t item_bytes)
+{
+  void *list = calloc(count, item_bytes);
+  if (!list || count * item_bytes < HWI_OS_HUGE_PAGE_BYTES)
+    return list;
+  const uintptr_t start = ((uintptr_t)list + HWI_OS_HUGE_PAGE_BYTES - 1) & -(uintptr_t)HWI_OS_HUGE_PAGE_BYTES;
+  const uintptr_t end = ((uintptr_t)list + count * item_bytes) & -(uintptr_t)HWI_OS_HUGE_PAGE_BYTES;
+  if (end > start)
+    hwi_os_wish_for_huge_pages((void *)start, end - start);
+  return list;
+}

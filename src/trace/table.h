@@ -1,6 +1,6 @@
 /* table.h - memory for hash tables, and for lists that grow with the recording: nodes, frames, stacks, cells
  *
- * grow.h is for lists that stay short, and large.h for long lists whose length is known in advance.
+ * grow.h is for lists that stay short.
  * Large tables consist of whole huge pages: the kernel has to provide few of them, and with small pages most look-ups
  * would miss the TLB. A large table grows in place, or its pages are remapped. It keeps the pages that it has touched,
  * since new pages cost more than all look-ups in a growing table. Memory beyond those is not touched, so that doubling
@@ -29,5 +29,10 @@ static inline bool hwi_table_grow(void **table, size_t *capacity, size_t needed,
 {
   return needed <= *capacity || hwi_table_lengthen(table, capacity, needed, item_bytes);
 }
+
+/* As calloc, for a list that may be long but does not grow; free releases it. For a long list, the kernel is asked to
+ * use huge pages: with small pages it would be asked for a hundred thousand of them, which takes longer than filling
+ * them. */
+void *hwi_table_calloc(size_t count, size_t item_bytes);
 
 #endif

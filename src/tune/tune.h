@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "report/replayer.h"
-#include "report/text/style.h"
+#include "report/words/style.h"
 #include "tune/pool_replay.h"
 
 enum { HWI_TUNE_MARGIN_DEFAULT = 10, HWI_TUNE_MARGIN_MAX = 1000 };

@@ -51,9 +51,9 @@ def test_a_fault_fails_alone_too(run):
 def test_what_passes_only_alone_is_named(run, tmp_path):
     result = run(one=PASSES, two=FAILS_ONCE)
     assert result.returncode == 0
-    assert "passed alone, but failed beside others" in result.stderr
+    assert "passed alone, but failed together with others" in result.stderr
     assert result.stderr.rstrip().endswith("two")
-    assert "one" in (tmp_path / "Testing/Temporary/BesideOthers.log").read_text()
+    assert "one" in (tmp_path / "Testing/Temporary/TogetherWithOthers.log").read_text()
 
 
 def test_one_of_two_passes_alone(run):

@@ -3,7 +3,7 @@
 #define HWI_TESTS_PROFILE_SAME_COUNTS_H
 
 #include "profile/profile.h"
-#include "profile/run/count.h"
+#include "profile/replay/totals.h"
 
 void assert_counts_are(const struct hwi_counts *counts, const struct hwi_totals *totals);
 

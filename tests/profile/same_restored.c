@@ -13,6 +13,7 @@
 #include "../report/nameless.h"
 #include "profile/result/result.h"
 #include "report/report.h"
+#include "report/words/style.h"
 
 char *report_of(const struct hwi_profile *profile, bool json)
 {
@@ -32,7 +33,7 @@ char *report_of(const struct hwi_profile *profile, bool json)
 
 bool is_restored(const struct hwi_profile *profile)
 {
-  return ((const struct hwi_result *)profile)->kept.infos; /* its first member */
+  return ((const struct hwi_result *)profile)->restored.infos; /* its first member */
 }
 
 void assert_same_words(const char *text, const char *expected)

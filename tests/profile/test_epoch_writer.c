@@ -27,7 +27,7 @@ static uint64_t bytes_of(void *context)
 
 /* The rows of a run of this many events, a nanosecond apart. Its epochs take `bytes` from the start and may take
  * `most_bytes`. */
-static struct hwi_rows rows_of(uint64_t bytes, uint64_t most_bytes)
+static struct hwi_list rows_of(uint64_t bytes, uint64_t most_bytes)
 {
   const struct hwi_span span = {.kind = HWI_SPAN_RUN};
   const struct hwi_clock clock = {.ns_per_unit = UINT64_C(1) << HWI_CLOCK_POINT_BITS};
@@ -44,20 +44,20 @@ static struct hwi_rows rows_of(uint64_t bytes, uint64_t most_bytes)
     replay.now_ns = tick;
   }
   assert_true(hwi_epoch_writer_end(writer));
-  struct hwi_rows rows = writer->rows;
-  writer->rows = (struct hwi_rows){0};
+  struct hwi_list rows = writer->rows;
+  writer->rows = (struct hwi_list){0};
   hwi_epoch_writer_destroy(writer);
   hwi_replay_release(&replay);
   return rows;
 }
 
-static void assert_epochs(struct hwi_rows rows, uint64_t events)
+static void assert_epochs(struct hwi_list rows, uint64_t events)
 {
   const struct hwi_epoch_row *row = rows.items;
   assert_int_equal(rows.count, EVENTS / events);
   for (size_t i = 0; i < rows.count; i++)
     assert_int_equal(row[i].event_count, events);
-  hwi_rows_release(&rows);
+  hwi_list_release(&rows);
 }
 
 static void test_as_planned(void **state)
@@ -77,13 +77,13 @@ static void test_waits_for_its_share(void **state)
 {
   (void)state;
   enum { LONG_ONES = EVENTS / 2 / LONGEST_EVENTS };
-  struct hwi_rows rows = rows_of(EVENTS / 2, EVENTS);
+  struct hwi_list rows = rows_of(EVENTS / 2, EVENTS);
   const struct hwi_epoch_row *row = rows.items;
   for (size_t i = 0; i < LONG_ONES; i++)
     assert_int_equal(row[i].event_count, LONGEST_EVENTS);
   for (size_t i = LONG_ONES + 1; i < rows.count; i++)
     assert_int_equal(row[i].event_count, EPOCH_EVENTS);
-  hwi_rows_release(&rows);
+  hwi_list_release(&rows);
 }
 
 int main(void)

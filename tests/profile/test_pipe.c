@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "profile/run/pipe.h"
+#include "profile/replay/pipe.h"
 
 enum { MANY = 1000 };
 

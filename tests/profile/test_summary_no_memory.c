@@ -2,7 +2,7 @@
  * the error
  *
  * Breaks if a result of malloc is not checked; if a summary counts as read although it was not; if a part of a summary
- * or a temporary file is left; or if memory is not freed after an error.
+ * or a temporary file is left; if memory is not freed after an error; or if a lack of memory is taken for damage.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +16,7 @@
 
 #include "../trace/encoder.c"
 #include "../trace/failing_malloc.h"
+#include "profile/replay/span_replay.h"
 #include "same_restored.c"
 
 enum { CALLS_MOST = 3000 };
@@ -113,6 +114,44 @@ static void test_while_a_part_is_read(void **state)
   check_reading(part, expected_part);
 }
 
+/* Replays the part from its epochs while the n-th call fails. Returns the status. */
+static int replay_part(uint64_t calls)
+{
+  struct hwi_summary stored;
+  struct hwi_epoch_file epochs = {0};
+  struct hwi_run_replay run = {.options = &part, .summary = &stored};
+  assert_int_equal(hwi_run_replay_begin(&run, trace), 0);
+  hwi_summary_init(&stored, trace, &run.run, &part);
+  assert_true(hwi_summary_load_epochs(&stored, run.result, run.images, &epochs));
+  failing_malloc_arm(calls, 1);
+  int status = hwi_span_replay(&run, &epochs);
+  failing_malloc_disarm();
+  hwi_epoch_file_release(&epochs);
+  hwi_run_replay_end(&run);
+  hwi_summary_release(&stored);
+  hwi_run_release(&run.run);
+  hwi_profile_destroy(&run.result->profile);
+  return status;
+}
+
+/* Before, a replay without memory was taken for a damaged summary. */
+static void test_the_cause_is_kept(void **state)
+{
+  (void)state;
+  uint64_t calls = 0, errors = 0;
+  ask(whole, expected);
+  assert_false(check_failing(UINT64_MAX, 1));
+  failing.failed = true;
+  for (; failing.failed; calls++) {
+    const int status = replay_part(calls);
+    errors += status < 0;
+    assert_true(status == 0 || (failing.failed && status == HW_ERR_MEMORY));
+    assert_true(calls < CALLS_MOST);
+  }
+  assert_true(errors > 1);
+  remove_summary();
+}
+
 static char *report_on(struct hwi_span span)
 {
   struct hwi_profile *profile;
@@ -151,6 +190,7 @@ int main(void)
       cmocka_unit_test(test_while_it_is_kept),
       cmocka_unit_test(test_while_it_is_read),
       cmocka_unit_test(test_while_a_part_is_read),
+      cmocka_unit_test(test_the_cause_is_kept),
   };
   int failed = cmocka_run_group_tests(tests, make_trace, NULL);
   free(expected);

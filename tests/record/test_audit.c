@@ -2,7 +2,7 @@
  *
  * Breaks if a wrong splice is not corrected, or if no report mentions it.
  */
-#include "record/unwind/audit.h"
+#include "record/unwind/walk.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "lone_session.h"
-#include "record/unwind/walk.h"
 
 enum { WINDOW_BYTES = 64 << 20, DEPTH = 128, EVENTS = 4000, AUDIT_EVERY = 1024 };
 
@@ -50,19 +49,19 @@ static SEPARATE uint32_t event(bool is_audited)
 }
 
 /* All events come from one line, so that all except the first are spliced. */
-static uint32_t kept_node, audited_node, later_node;
+static uint32_t cached_node, audited_node, later_node;
 
 static SEPARATE void spliced_with(void (*falsify)(void))
 {
-  enum { KEPT, AUDITED, LATER, COUNT };
+  enum { CACHED, AUDITED, LATER, COUNT };
   uint32_t nodes[COUNT];
-  lane.until_audit = EVENTS;
+  lane.walks_until_audit = EVENTS;
   for (volatile int i = 0; i < COUNT; i++) {
     if (i == AUDITED && falsify)
       falsify();
     nodes[i] = event(i == AUDITED);
   }
-  kept_node = nodes[KEPT];
+  cached_node = nodes[CACHED];
   audited_node = nodes[AUDITED];
   later_node = nodes[LATER];
 }
@@ -74,35 +73,35 @@ static void test_a_splice_that_is_right(void **state)
   spliced_with(NULL);
   assert_int_equal(audited(), before + 1);
   assert_int_equal(differences(), different);
-  assert_int_equal(audited_node, kept_node);
+  assert_int_equal(audited_node, cached_node);
 }
 
 /* The outermost frame is at another place, though the verified words are the same. */
 static void move_outermost(void)
 {
   static uintptr_t words[2];
-  struct hwi_walked_frame *outermost = &lane.kept.frames[0];
+  struct hwi_walked_frame *outermost = &lane.cached.frames[0];
   words[0] = outermost->pc;
   outermost->sp = (uintptr_t)&words[1];
-  lane.kept.bps.count = 0;
+  lane.cached.bps.count = 0;
 }
 
 static void change_bp(void)
 {
-  struct hwi_walked_frame *outermost = &lane.kept.frames[0];
+  struct hwi_walked_frame *outermost = &lane.cached.frames[0];
   outermost->bp ^= sizeof(uintptr_t);
   outermost->bp_is_free = false;
-  lane.kept.bps.count = 0;
+  lane.cached.bps.count = 0;
 }
 
 static void leave_outermost_out(void)
 {
-  struct hwi_cached_stack *kept = &lane.kept;
-  kept->bps.count = 0;
-  for (uint32_t i = 1; i < kept->frame_count; i++)
-    kept->frames[i - 1] = kept->frames[i];
-  kept->frame_count--;
-  kept->leaf--;
+  struct hwi_cached_stack *cached = &lane.cached;
+  cached->bps.count = 0;
+  for (uint32_t i = 1; i < cached->frame_count; i++)
+    cached->frames[i - 1] = cached->frames[i];
+  cached->frame_count--;
+  cached->leaf--;
 }
 
 static void assert_is_found_out(void (*falsify)(void))
@@ -111,8 +110,8 @@ static void assert_is_found_out(void (*falsify)(void))
   spliced_with(falsify);
   assert_int_equal(audited(), before + 1);
   assert_int_equal(differences(), different + 1);
-  assert_int_equal(audited_node, kept_node); /* the node of the full walk is used */
-  assert_int_equal(later_node, kept_node);
+  assert_int_equal(audited_node, cached_node); /* the node of the full walk is used */
+  assert_int_equal(later_node, cached_node);
 }
 
 static void test_a_frame_that_lies_elsewhere(void **state)
@@ -137,7 +136,7 @@ static uint64_t audits_of_many_events(bool check)
 {
   uint64_t before = audited();
   hwi_session.options.check = check;
-  lane.until_audit = 0;
+  lane.walks_until_audit = 0;
   for (volatile int i = 0; i < EVENTS; i++)
     event(false);
   hwi_session.options.check = false;

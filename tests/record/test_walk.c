@@ -48,19 +48,19 @@ static int end(void **state)
 static void assert_all_bps_are_known(void)
 {
   uint32_t known = 0;
-  for (uint32_t i = 1; i < lane.kept.frame_count; i++) {
-    if (lane.kept.frames[i].bp_slot == HWI_NO_BP_SLOT)
+  for (uint32_t i = 1; i < lane.cached.frame_count; i++) {
+    if (lane.cached.frames[i].bp_slot == HWI_NO_BP_SLOT)
       continue;
-    assert_in_range(lane.kept.bps.count, known + 1, UINT32_MAX);
-    assert_int_equal(lane.kept.bps.items[known++], i);
+    assert_in_range(lane.cached.bps.count, known + 1, UINT32_MAX);
+    assert_int_equal(lane.cached.bps.items[known++], i);
   }
-  assert_int_equal(lane.kept.bps.count, known);
+  assert_int_equal(lane.cached.bps.count, known);
 }
 
 static void settle(void)
 {
-  uint32_t unchanged = HWI_AT_LEAST;
-  hwi_stack_cache_settle(&lane, &unchanged);
+  struct hwi_unchanged unchanged = {0};
+  hwi_stack_cache_copy_end(&lane, &unchanged);
 }
 
 struct walked { /* the result of one walk */
@@ -82,13 +82,13 @@ static SEPARATE struct walked probe(void)
   if (!hwi_range_enter(&lane.range, caller.sp))
     hwi_walk_forget(&lane);
   settle();
-  walk.met = lane.kept.frame_count;
+  walk.met = lane.cached.frame_count;
   enum hwi_walk_end how = hwi_walk_outward(&lane, &caller, &walk);
   struct walked walked = {walk.fresh_count, hwi_walk(&lane, &caller, HW_ENTRY_MALLOC)};
   uint32_t depth = depth_of_full_walk(&caller);
   settle();
   assert_int_equal(walk.fresh_count + (how == HWI_WALK_MET ? walk.met : 0), depth);
-  assert_int_equal(lane.kept.frame_count, depth);
+  assert_int_equal(lane.cached.frame_count, depth);
   assert_all_bps_are_known();
   return walked;
 }
@@ -136,12 +136,13 @@ static void test_another_line_of_the_same_caller(void **state)
 
 /* --- stacks that alternate --- */
 
-/* Returns whether the stack came from a tip. It must equal a walk that reuses nothing. The stack is recorded in any
- * case. */
-static SEPARATE bool is_taken_from_a_tip(void)
+/* Returns whether the stack came from a stack end. It must equal a walk that reuses nothing. The stack is recorded in
+ * any case. */
+static SEPARATE bool is_taken_from_a_stack_end(void)
 {
   struct hwi_caller caller = HWI_CALLER();
-  uint32_t unchanged = HWI_AT_LEAST, taken = hwi_stack_cache_take(&lane, caller, HW_ENTRY_MALLOC, &unchanged);
+  struct hwi_unchanged unchanged = {0};
+  uint32_t taken = hwi_stack_cache_take(&lane, caller, HW_ENTRY_MALLOC, &unchanged);
   if (!taken)
     taken = hwi_stack_cache_take_other(&lane, caller, HW_ENTRY_MALLOC, &unchanged);
   if (!taken) {
@@ -152,12 +153,12 @@ static SEPARATE bool is_taken_from_a_tip(void)
   }
   settle();
   assert_all_bps_are_known();
-  uint32_t count = lane.kept.frame_count, node = lane.kept.frames[count - 1].node;
+  uint32_t count = lane.cached.frame_count, node = lane.cached.frames[count - 1].node;
   assert_int_equal(node, taken);
   assert_int_equal(depth_of_full_walk(&caller), count);
   for (uint32_t i = 0; i < count; i++) {
-    assert_int_equal(lane.kept.frames[i].pc, lane.fresh[count - 1 - i].pc);
-    assert_int_equal(lane.kept.frames[i].sp, lane.fresh[count - 1 - i].sp);
+    assert_int_equal(lane.cached.frames[i].pc, lane.fresh[count - 1 - i].pc);
+    assert_int_equal(lane.cached.frames[i].sp, lane.fresh[count - 1 - i].sp);
   }
   hwi_walk_forget(&lane);
   assert_int_equal(hwi_walk(&lane, &caller, HW_ENTRY_MALLOC), node);
@@ -166,7 +167,7 @@ static SEPARATE bool is_taken_from_a_tip(void)
 
 static SEPARATE bool on_level(int levels)
 {
-  bool is_taken = levels ? on_level(levels - 1) : is_taken_from_a_tip();
+  bool is_taken = levels ? on_level(levels - 1) : is_taken_from_a_stack_end();
   __asm__ volatile("" : : : "memory");
   return is_taken;
 }
@@ -174,7 +175,7 @@ static SEPARATE bool on_level(int levels)
 /* Its frames are found by their frame pointers, which therefore matter. */
 static SEPARATE bool on_framed_level(int levels)
 {
-  bool is_taken = levels ? on_framed_level(levels - 1) : is_taken_from_a_tip();
+  bool is_taken = levels ? on_framed_level(levels - 1) : is_taken_from_a_stack_end();
   __asm__ volatile("" : : "r"(__builtin_frame_address(0)) : "memory");
   return is_taken;
 }
@@ -220,11 +221,11 @@ static void test_stacks_that_take_turns(void **state)
 
 static SEPARATE void take_a_turn(void)
 {
-  turns.taken += is_taken_from_a_tip();
+  turns.taken += is_taken_from_a_stack_end();
   turns.all++;
 }
 
-/* Both tips begin at the same place: one must not evict the other. */
+/* Both stack ends begin at the same place: one must not evict the other. */
 static SEPARATE void take_turns_from_two_lines(void)
 {
   volatile int count = TURNS;
@@ -236,7 +237,7 @@ static SEPARATE void take_turns_from_two_lines(void)
   }
 }
 
-static void test_two_tips_that_begin_alike(void **state)
+static void test_two_stack_ends_that_begin_alike(void **state)
 {
   (void)state;
   turns.taken = turns.all = 0;
@@ -250,11 +251,11 @@ static SEPARATE void take_turns_with_framed_ones(void)
   for (int i = 0; i < count; i++) {
     on_level(FEW_LEVELS);
     turns.taken += on_framed_level(MORE_LEVELS) && i > 0;
-    assert_int_not_equal(lane.kept.bps.count, 0);
+    assert_int_not_equal(lane.cached.bps.count, 0);
   }
 }
 
-static void test_tips_whose_frame_pointers_matter(void **state)
+static void test_stack_ends_whose_frame_pointers_matter(void **state)
 {
   (void)state;
   turns.taken = 0;
@@ -265,21 +266,21 @@ static void test_tips_whose_frame_pointers_matter(void **state)
 static SEPARATE void assert_each_bp_is_verified(void)
 {
   struct hwi_caller caller = HWI_CALLER();
-  struct hwi_cached_stack *kept = &lane.kept;
+  struct hwi_cached_stack *cached = &lane.cached;
   hwi_walk_forget(&lane);
   hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
-  uint32_t count = kept->frame_count;
-  assert_in_range(kept->bps.count, 2, UINT32_MAX);
-  for (uint32_t i = 0; i < kept->bps.count; i++) {
-    uint32_t at = kept->bps.items[i];
-    kept->frames[at - 1].bp ^= sizeof(uintptr_t);
-    assert_int_equal(hwi_cached_stack_unchanged(kept, 0, count), at);
-    assert_int_equal(hwi_cached_stack_unchanged(kept, at, count), at);
-    assert_int_equal(hwi_cached_stack_unchanged(kept, at + 1, count), count);
-    assert_int_equal(hwi_cached_stack_unchanged(kept, 0, at), at);
-    kept->frames[at - 1].bp ^= sizeof(uintptr_t);
+  uint32_t count = cached->frame_count;
+  assert_in_range(cached->bps.count, 2, UINT32_MAX);
+  for (uint32_t i = 0; i < cached->bps.count; i++) {
+    uint32_t at = cached->bps.items[i];
+    cached->frames[at - 1].bp ^= sizeof(uintptr_t);
+    assert_int_equal(hwi_cached_stack_unchanged(cached, 0, count), at);
+    assert_int_equal(hwi_cached_stack_unchanged(cached, at, count), at);
+    assert_int_equal(hwi_cached_stack_unchanged(cached, at + 1, count), count);
+    assert_int_equal(hwi_cached_stack_unchanged(cached, 0, at), at);
+    cached->frames[at - 1].bp ^= sizeof(uintptr_t);
   }
-  assert_int_equal(hwi_cached_stack_unchanged(kept, 0, count), count);
+  assert_int_equal(hwi_cached_stack_unchanged(cached, 0, count), count);
 }
 
 static SEPARATE void descend_framed(int levels)
@@ -291,7 +292,7 @@ static SEPARATE void descend_framed(int levels)
   __asm__ volatile("" : : "r"(__builtin_frame_address(0)) : "memory");
 }
 
-static void test_kept_frame_pointers_that_changed(void **state)
+static void test_cached_frame_pointers_that_changed(void **state)
 {
   (void)state;
   descend_framed(MORE_LEVELS);
@@ -303,22 +304,22 @@ static SEPARATE void some_turns(void)
   __asm__ volatile("" : : : "memory");
 }
 
-/* The frames outward of the tips' stems change. */
+/* The frames outward of the stack ends' stems change. */
 static SEPARATE void turns_on_two_lines(void)
 {
   some_turns();
   __asm__ volatile("" : : : "memory");
-  some_turns(); /* each stack from a tip is compared with a walk */
+  some_turns(); /* each stack from a stack end is compared with a walk */
   __asm__ volatile("" : : : "memory");
 }
 
-static void test_no_tip_on_another_stem(void **state)
+static void test_no_stack_end_on_another_stem(void **state)
 {
   (void)state;
   descend(LEVELS, turns_on_two_lines);
 }
 
-static void forget_tips(void)
+static void forget_stack_ends(void)
 {
   on_level(FEW_LEVELS);
   on_level(MORE_LEVELS);
@@ -326,20 +327,20 @@ static void forget_tips(void)
   assert_false(on_level(FEW_LEVELS));
 }
 
-static void test_no_tip_that_was_dropped(void **state)
+static void test_no_stack_end_that_was_dropped(void **state)
 {
   (void)state;
-  descend(LEVELS, forget_tips);
+  descend(LEVELS, forget_stack_ends);
 }
 
 static void lines_take_turns(void)
 {
   volatile int count = TURNS;
   for (int i = 0; i < count; i++)
-    on_another_line(FEW_LEVELS | 1); /* each stack from a tip is compared with a walk */
+    on_another_line(FEW_LEVELS | 1); /* each stack from a stack end is compared with a walk */
 }
 
-static void test_tips_with_another_line(void **state)
+static void test_stack_ends_with_another_line(void **state)
 {
   (void)state;
   descend(LEVELS, lines_take_turns);
@@ -364,10 +365,10 @@ static SEPARATE void compare_with_a_full_walk(void)
 {
   static struct hwi_lane other;
   struct hwi_caller caller = HWI_CALLER();
-  bool was_on_tip = lane.kept.tip != NULL;
+  bool had_inner_end = lane.cached.inner_end != NULL;
   uint32_t node = hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
-  wander.takes += lane.kept.tip != NULL;
-  wander.settled += was_on_tip && !lane.kept.tip;
+  wander.takes += lane.cached.inner_end != NULL;
+  wander.settled += had_inner_end && !lane.cached.inner_end;
   hwi_walk_forget(&other);
   hwi_stack_cache_drop(&other);
   assert_int_equal(hwi_walk(&other, &caller, HW_ENTRY_MALLOC), node);
@@ -460,7 +461,7 @@ static SEPARATE void record_in_recursion(void)
   struct hwi_walk walk = {.met = 0};
   if (!hwi_range_enter(&lane.range, caller.sp))
     hwi_walk_forget(&lane);
-  walk.met = lane.kept.frame_count;
+  walk.met = lane.cached.frame_count;
   hwi_walk_outward(&lane, &caller, &walk);
   recursion.node = hwi_walk(&lane, &caller, HW_ENTRY_MALLOC);
   assert_true(recursion.node && recursion.node != HWI_NODE_UNKNOWN);
@@ -514,12 +515,12 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_another_line_of_the_same_caller),
       cmocka_unit_test(test_stacks_that_take_turns),
-      cmocka_unit_test(test_two_tips_that_begin_alike),
-      cmocka_unit_test(test_tips_whose_frame_pointers_matter),
-      cmocka_unit_test(test_kept_frame_pointers_that_changed),
-      cmocka_unit_test(test_no_tip_on_another_stem),
-      cmocka_unit_test(test_no_tip_that_was_dropped),
-      cmocka_unit_test(test_tips_with_another_line),
+      cmocka_unit_test(test_two_stack_ends_that_begin_alike),
+      cmocka_unit_test(test_stack_ends_whose_frame_pointers_matter),
+      cmocka_unit_test(test_cached_frame_pointers_that_changed),
+      cmocka_unit_test(test_no_stack_end_on_another_stem),
+      cmocka_unit_test(test_no_stack_end_that_was_dropped),
+      cmocka_unit_test(test_stack_ends_with_another_line),
       cmocka_unit_test(test_stacks_at_random),
       cmocka_unit_test(test_rows_without_memory),
       cmocka_unit_test(test_recursion_down),

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "report/names/named_frames.h"
-#include "report/selection.h"
+#include "report/selection/selection.h"
 #include "sample_profile.h"
 
 static struct sample sample;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "report/findings.h"
+#include "report/content/findings.h"
 
 enum { MB = 1000000, MS = 1000000 };
 
@@ -25,15 +25,18 @@ static struct hwi_findings findings_of_rss(struct hwi_rss_point *points, uint32_
   static struct hwi_trace_info info;
   info =
       (struct hwi_trace_info){.rss = points, .rss_count = count, .duration_ns = 900 * MS, .silent_from_ns = UINT64_MAX};
+  static const struct hwi_stack unknown;
   const struct hwi_image image = {.info = &info, .counted = true};
   const struct hwi_profile profile = {.totals = {.peak_bytes = 100 * MB, .peak_time_ns = 100 * MS},
                                       .duration_ns = 900 * MS,
                                       .timeline = timeline,
                                       .timeline_count = sizeof timeline / sizeof *timeline,
+                                      .stacks = &unknown,
+                                      .stack_count = 1,
                                       .images = &image,
                                       .image_count = 1};
-  struct hwi_findings findings = {.count = 0};
-  hwi_findings_look_at_memory(&findings, &profile);
+  struct hwi_findings findings;
+  hwi_findings_find(&findings, &profile);
   return findings;
 }
 
@@ -83,15 +86,14 @@ static void what_grows_wants_no_inline_buffer(void **state)
                                       .stack_count = 3,
                                       .resizes = resizes,
                                       .resize_count = 1};
-  struct hwi_findings findings = {.count = 0};
-  hwi_findings_advise(&findings, &profile);
+  struct hwi_findings findings;
+  hwi_findings_find(&findings, &profile);
   assert_int_equal(findings.count, 2);
   assert_int_equal(findings.items[0].kind, HWI_FINDING_RESERVE);
   assert_int_equal(findings.items[1].kind, HWI_FINDING_INLINE_BUFFER);
   assert_int_equal(findings.items[1].stack, 2);
   resizes[0].steps.grown = 400; /* sometimes */
-  findings.count = 0;
-  hwi_findings_advise(&findings, &profile);
+  hwi_findings_find(&findings, &profile);
   assert_int_equal(findings.count, 1);
   assert_int_equal(findings.items[0].stack, 1);
 }

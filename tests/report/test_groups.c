@@ -1,5 +1,5 @@
 /* test_groups.c - self and total of groups: a recursion counted twice makes a function larger than the program */
-#include "report/groups.h"
+#include "report/content/groups.h"
 #include "sample_selection.h"
 
 static struct hwi_groups groups;

@@ -1,5 +1,5 @@
 /* test_line.c - widths and escapes: a wrong width misaligns every later column, a missed escape controls the
- * terminal */
+ * terminal, and a shell reads a proposed word that is not quoted as several words or as a command */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,10 +7,12 @@
 
 #include <cmocka.h>
 #include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "report/text/line.h"
-#include "report/text/number.h"
+#include "report/words/line.h"
+#include "report/words/number.h"
 
 static struct hwi_line line;
 
@@ -160,6 +162,54 @@ static void times_suit_their_length(void **state)
   assert_string_equal(hwi_time_text(11520000000000).text, "3 h 12 min");
 }
 
+/* --- words of a shell: it reads a proposed word as exactly these bytes --- */
+
+static const char *quoted(struct hwi_line *to, const char *word)
+{
+  hwi_line_clear(to);
+  hwi_line_shell_word(to, word);
+  return hwi_line_text(to);
+}
+
+static void words_look_as_people_write_them(void **state)
+{
+  (void)state;
+  struct hwi_line word = {0};
+  assert_string_equal(quoted(&word, "runs/app-1.2_x.hwt"), "runs/app-1.2_x.hwt");
+  assert_string_equal(quoted(&word, "a b"), "'a b'");
+  assert_string_equal(quoted(&word, "it's"), "'it'\\''s'");
+  assert_string_equal(quoted(&word, ""), "''");
+  assert_string_equal(quoted(&word, "~"), "'~'");
+  assert_string_equal(quoted(&word, "a\n1"), "$'a\\0121'");
+  hwi_line_release(&word);
+}
+
+/* bash reads them all: printf prints the same bytes, and one word is one argument. */
+static void a_shell_reads_the_same_bytes(void **state)
+{
+  static const char *const words[] = {
+      "plain",          "two words", "$HOME `id` $(id)",          "it's",  "''", "back\\slash",
+      "\033[31mred\n7", "\xff\xfe",  "\xe6\x84\x9f \xe7\x9f\xa5", "*?[a]", "-n", "tab\there'"};
+  (void)state;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    struct hwi_line word = {0};
+    char *command = NULL, read[64] = "";
+    for (const char *byte = quoted(&word, words[i]); *byte != '\0'; byte++)
+      assert_true((unsigned char)*byte >= ' ' && *byte != 0x7f);
+    assert_true(asprintf(&command, "exec bash -c 'printf \"%%s|\" \"$@\"' x %s", hwi_line_text(&word)) > 0);
+    setenv("WORD_COMMAND", command, 1);
+    FILE *shell = popen("exec bash -c \"$WORD_COMMAND\"", "r");
+    assert_non_null(shell);
+    size_t bytes = fread(read, 1, sizeof read - 1, shell);
+    assert_int_equal(pclose(shell), 0);
+    assert_int_equal(bytes, strlen(words[i]) + 1);
+    assert_memory_equal(read, words[i], bytes - 1);
+    assert_int_equal(read[bytes - 1], '|');
+    free(command);
+    hwi_line_release(&word);
+  }
+}
+
 static int begin(void **state)
 {
   (void)state;
@@ -176,11 +226,18 @@ static int end(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(cells_are_not_bytes),        cmocka_unit_test(what_could_drive_the_terminal_is_escaped),
-      cmocka_unit_test(what_is_no_utf8_is_escaped), cmocka_unit_test(shortening_never_splits_a_character),
-      cmocka_unit_test(fields_align_by_cells),      cmocka_unit_test(paths_keep_their_end),
-      cmocka_unit_test(counts_have_separators),     cmocka_unit_test(bytes_have_decimal_units),
-      cmocka_unit_test(shares_and_rates),           cmocka_unit_test(times_suit_their_length),
+      cmocka_unit_test(cells_are_not_bytes),
+      cmocka_unit_test(what_could_drive_the_terminal_is_escaped),
+      cmocka_unit_test(what_is_no_utf8_is_escaped),
+      cmocka_unit_test(shortening_never_splits_a_character),
+      cmocka_unit_test(fields_align_by_cells),
+      cmocka_unit_test(paths_keep_their_end),
+      cmocka_unit_test(counts_have_separators),
+      cmocka_unit_test(bytes_have_decimal_units),
+      cmocka_unit_test(words_look_as_people_write_them),
+      cmocka_unit_test(a_shell_reads_the_same_bytes),
+      cmocka_unit_test(shares_and_rates),
+      cmocka_unit_test(times_suit_their_length),
   };
   return cmocka_run_group_tests(tests, begin, end);
 }

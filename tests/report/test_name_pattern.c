@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "report/input/name_pattern.h"
+#include "report/selection/name_pattern.h"
 #include "sample_profile.h"
 
 static void functions_go_by_every_name_they_have(void **state)

@@ -14,6 +14,7 @@
 
 #include "../trace/failing_malloc.h"
 #include "report/report.h"
+#include "report/words/style.h"
 #include "small_run.h"
 
 enum { CALLS_MOST = 3000, TEXT_MOST = 1 << 16, COLUMNS = 100 };

@@ -19,7 +19,7 @@ __attribute__((noinline)) char *in_place(void)
 {
   char *text = NULL;
   for (size_t bytes = 1000; bytes <= 16000; bytes *= 2)
-    text = realloc(text, bytes);  /* nothing lies behind it: it grows where it is */
+    text = realloc(text, bytes);  /* nothing comes after it: it grows in place */
   return text;
 }
 

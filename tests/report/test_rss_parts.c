@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "platform/os_tools.h"
-#include "report/rss_parts.h"
+#include "report/content/rss_parts.h"
 
 static struct hwi_rss_parts parts_at_peak(uint64_t peak_bytes, uint64_t peak_usable_bytes)
 {

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "../trace/failing_malloc.h"
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 #include "report/json/saved.h"
 #include "report/names/named_frames.h"
 #include "saved_sample.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/stack_sizes.h"
+#include "report/content/stack_sizes.h"
 
 static const struct hwi_size sizes[] = {{.size = 16}, {.size = 24}, {.size = 100}, {.size = 5000}};
 static const struct hwi_profile_cell cells[] = {

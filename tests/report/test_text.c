@@ -12,7 +12,8 @@
 #include <locale.h>
 #include <stdlib.h>
 
-#include "report/text/line.h"
+#include "report/words/line.h"
+#include "report/words/style.h"
 #include "sample_profile.h"
 
 static struct sample sample;

@@ -1,6 +1,6 @@
 /* test_tree.c - the tree of the stacks: a stack counted twice, or in the wrong branch, makes every figure above it
  * wrong */
-#include "report/tree.h"
+#include "report/content/tree.h"
 #include "sample_selection.h"
 
 enum { NODES_MAX = 256 };

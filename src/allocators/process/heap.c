@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "allocators/process/aside.h"
-#include "allocators/process/say.h"
+#include "allocators/process/fork_heap.h"
+#include "allocators/process/message.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
@@ -49,56 +49,56 @@ static uintptr_t page_up(uintptr_t at)
 
 /* --- messages --- */
 
-static void say_with_bytes(const char *before, uint64_t bytes, const char *after, int error)
+static void print_with_bytes(const char *before, uint64_t bytes, const char *after, int error)
 {
-  struct hwi_saying line;
-  hwi_say_begin(&line);
-  hwi_say_text(&line, before);
-  hwi_say_number(&line, bytes);
-  hwi_say_text(&line, after);
+  struct hwi_message line;
+  hwi_message_begin(&line);
+  hwi_message_text(&line, before);
+  hwi_message_number(&line, bytes);
+  hwi_message_text(&line, after);
   if (error) {
-    hwi_say_text(&line, " (error ");
-    hwi_say_number(&line, (uint64_t)-error);
-    hwi_say_text(&line, ")");
+    hwi_message_text(&line, " (error ");
+    hwi_message_number(&line, (uint64_t)-error);
+    hwi_message_text(&line, ")");
   }
-  hwi_say_print(&line);
+  hwi_message_print(&line);
 }
 
 /* Reports only once: a program that tries how much memory it can get would fill its log. */
-static void say_refusal(uint64_t bytes, const char *why, int error)
+static void print_refusal(uint64_t bytes, const char *why, int error)
 {
   if (!is_refusal_said)
-    say_with_bytes("TLSF memory pool exhausted: it cannot grow by ", bytes, why, error);
+    print_with_bytes("TLSF memory pool exhausted: it cannot grow by ", bytes, why, error);
   is_refusal_said = true;
 }
 
 void hwi_heap_report(enum hw_pool_fault fault, void *address)
 {
-  struct hwi_saying line;
-  hwi_say_begin(&line);
-  hwi_say_text(&line, "block ");
-  hwi_say_address(&line, (uintptr_t)address);
-  hwi_say_text(&line, ": ");
-  hwi_say_text(&line, hw_pool_fault_text(fault));
-  hwi_say_text(&line, settings.abort_on_fault ? "; the process ends here" : "; it stays as it is");
-  hwi_say_print(&line);
-  hwi_say_stack();
+  struct hwi_message line;
+  hwi_message_begin(&line);
+  hwi_message_text(&line, "block ");
+  hwi_message_address(&line, (uintptr_t)address);
+  hwi_message_text(&line, ": ");
+  hwi_message_text(&line, hw_pool_fault_text(fault));
+  hwi_message_text(&line, settings.abort_on_fault ? "; the process ends here" : "; it stays as it is");
+  hwi_message_print(&line);
+  hwi_message_stack();
   if (settings.abort_on_fault)
     hwi_os_abort();
 }
 
-void hwi_heap_say_foreign(const char *function, const void *address)
+void hwi_heap_report_foreign(const char *function, const void *address)
 {
   if (!settings.abort_on_fault)
     return;
-  struct hwi_saying line;
-  hwi_say_begin(&line);
-  hwi_say_text(&line, function);
-  hwi_say_text(&line, " of ");
-  hwi_say_address(&line, (uintptr_t)address);
-  hwi_say_text(&line, ": not a block of the pool; it goes to the next malloc");
-  hwi_say_print(&line);
-  hwi_say_stack();
+  struct hwi_message line;
+  hwi_message_begin(&line);
+  hwi_message_text(&line, function);
+  hwi_message_text(&line, " of ");
+  hwi_message_address(&line, (uintptr_t)address);
+  hwi_message_text(&line, ": not a block of the pool; it goes to the next malloc");
+  hwi_message_print(&line);
+  hwi_message_stack();
 }
 
 static void keep_fault(void *context, struct hw_pool *pool, enum hw_pool_fault fault, void *address)
@@ -110,48 +110,48 @@ static void keep_fault(void *context, struct hw_pool *pool, enum hw_pool_fault f
 
 static void report_found(void)
 {
-  enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
+  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_heap.lock);
   enum hw_pool_fault fault = found.fault;
   void *address = found.address;
   found.fault = HW_POOL_OK;
-  hwi_lock_leave(&hwi_heap.lock, entry);
+  hwi_lock_leave(&hwi_heap.lock, result);
   if (fault == HW_POOL_WRITTEN_AFTER_FREE)
     hwi_heap_report(fault, address);
 }
 
-static void say_permille(struct hwi_saying *line, unsigned permille)
+static void put_permille(struct hwi_message *line, unsigned permille)
 {
-  hwi_say_number(line, permille / 10);
-  hwi_say_text(line, ".");
-  hwi_say_number(line, permille % 10);
-  hwi_say_text(line, " %");
+  hwi_message_number(line, permille / 10);
+  hwi_message_text(line, ".");
+  hwi_message_number(line, permille % 10);
+  hwi_message_text(line, " %");
 }
 
-void hwi_heap_say_stats(void)
+void hwi_heap_print_stats(void)
 {
   if (!settings.stats)
     return;
   struct hw_pool_stats stats;
-  struct hwi_saying line;
-  enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
+  struct hwi_message line;
+  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_heap.lock);
   hw_pool_get_stats(hwi_heap.pool, &stats);
-  hwi_lock_leave(&hwi_heap.lock, entry);
-  hwi_say_begin(&line);
-  hwi_say_text(&line, "pool: used ");
-  hwi_say_number(&line, stats.used_bytes);
-  hwi_say_text(&line, " bytes, peak ");
-  hwi_say_number(&line, stats.peak_bytes);
-  hwi_say_text(&line, ", of ");
-  hwi_say_number(&line, stats.capacity_bytes);
-  hwi_say_text(&line, "; grown ");
-  hwi_say_number(&line, growth_count);
-  hwi_say_text(&line, " times by ");
-  hwi_say_number(&line, growth_bytes);
-  hwi_say_text(&line, "; fragmentation ");
-  say_permille(&line, stats.fragmentation_permille);
-  hwi_say_text(&line, "; largest free block ");
-  hwi_say_number(&line, stats.largest_free_bytes);
-  hwi_say_print(&line);
+  hwi_lock_leave(&hwi_heap.lock, result);
+  hwi_message_begin(&line);
+  hwi_message_text(&line, "pool: used ");
+  hwi_message_number(&line, stats.used_bytes);
+  hwi_message_text(&line, " bytes, peak ");
+  hwi_message_number(&line, stats.peak_bytes);
+  hwi_message_text(&line, ", of ");
+  hwi_message_number(&line, stats.capacity_bytes);
+  hwi_message_text(&line, "; grown ");
+  hwi_message_number(&line, growth_count);
+  hwi_message_text(&line, " times by ");
+  hwi_message_number(&line, growth_bytes);
+  hwi_message_text(&line, "; fragmentation ");
+  put_permille(&line, stats.fragmentation_permille);
+  hwi_message_text(&line, "; largest free block ");
+  hwi_message_number(&line, stats.largest_free_bytes);
+  hwi_message_print(&line);
 }
 
 /* --- the beginning --- */
@@ -163,9 +163,9 @@ static void use_huge_pages(uintptr_t start, size_t bytes)
   if (!error)
     return;
   settings.huge_pages = false;
-  say_with_bytes("no huge pages for ", bytes,
-                 " bytes of the pool; see /sys/kernel/mm/transparent_hugepage/enabled. The program goes on without",
-                 error);
+  print_with_bytes("no huge pages for ", bytes,
+                   " bytes of the pool; see /sys/kernel/mm/transparent_hugepage/enabled. The program goes on without",
+                   error);
 }
 
 /* Makes pages present and locks them, or leaves both to the program. Returns 0, or a negative error if there is no
@@ -183,8 +183,8 @@ static int make_present(uintptr_t start, uintptr_t end, bool is_touched)
     return error;
   error = hwi_os_lock_memory((void *)start, end - start);
   if (error && settings.locking == HWI_LOCKING_ON)
-    say_with_bytes("cannot lock ", end - start, " bytes of the pool; see ulimit -l. The program goes on without",
-                   error);
+    print_with_bytes("cannot lock ", end - start, " bytes of the pool; see ulimit -l. The program goes on without",
+                     error);
   return 0;
 }
 
@@ -203,7 +203,7 @@ static bool map_pool(void)
     }
     hwi_os_unmap(start, page_up(settings.pool_bytes));
   }
-  say_with_bytes("cannot map ", settings.pool_bytes, " bytes for the pool; it begins with 64 KiB only", error);
+  print_with_bytes("cannot map ", settings.pool_bytes, " bytes for the pool; it begins with 64 KiB only", error);
   return false;
 }
 
@@ -224,7 +224,7 @@ void hwi_heap_begin(const struct hwi_settings *given)
   if (!map_pool())
     use_fallback();
   hw_pool_on_fault(hwi_heap.pool, keep_fault, NULL);
-  hwi_aside_begin(hwi_heap.start);
+  hwi_fork_heap_begin(hwi_heap.start);
 }
 
 static void *(*next_malloc)(size_t bytes);
@@ -241,7 +241,7 @@ void hwi_heap_begin_passing_on(void)
   for (hw_pool_get_stats(hwi_heap.pool, &left); left.largest_free_bytes; hw_pool_get_stats(hwi_heap.pool, &left))
     if (!hw_pool_alloc(hwi_heap.pool, left.largest_free_bytes))
       break;
-  hwi_aside_begin(hwi_heap.start);
+  hwi_fork_heap_begin(hwi_heap.start);
 }
 
 static void *pass_on(size_t bytes, size_t align)
@@ -268,7 +268,7 @@ static size_t sum_of_pieces(size_t bytes)
 static uintptr_t map_more(size_t bytes)
 {
   if (settings.touches_growth && bytes > hwi_os_available_bytes()) {
-    say_refusal(bytes, " bytes, which is more than the system has available", 0);
+    print_refusal(bytes, " bytes, which is more than the system has available", 0);
     return 0;
   }
   uintptr_t end = page_up(newest_end + bytes);
@@ -277,7 +277,7 @@ static uintptr_t map_more(size_t bytes)
   void *start;
   int error = hwi_os_map_with_room(bytes, &start);
   if (error) {
-    say_refusal(bytes, " bytes", error);
+    print_refusal(bytes, " bytes", error);
     return 0;
   }
   newest_end = touched_end = (uintptr_t)start;
@@ -289,40 +289,41 @@ static uintptr_t map_more(size_t bytes)
 static void note_piece(uintptr_t start, uintptr_t end)
 {
   size_t count = hwi_heap.distant_count;
-  struct hwi_range *last = count && count <= HWI_MOST_DISTANT ? &hwi_heap.distant[count - 1] : NULL;
+  struct hwi_heap_part *last = count && count <= HWI_MOST_DISTANT ? &hwi_heap.distant[count - 1] : NULL;
   if (start == hwi_heap.linked_end) {
     __atomic_store_n(&hwi_heap.linked_end, end, __ATOMIC_RELAXED);
   } else if (last && start == last->end) {
     __atomic_store_n(&last->end, end, __ATOMIC_RELAXED);
   } else {
     if (count < HWI_MOST_DISTANT)
-      hwi_heap.distant[count] = (struct hwi_range){start, end};
+      hwi_heap.distant[count] = (struct hwi_heap_part){start, end};
     __atomic_store_n(&hwi_heap.distant_count, count + 1, __ATOMIC_RELEASE);
   }
 }
 
-/* This line is known to heaphook's users. The first one also says that touching may take long, and how to avoid it. */
-static void say_growth(size_t piece)
+/* This line is known to heaphook's users. The first one also states that touching may take long, and how to avoid
+ * it. */
+static void print_growth(size_t piece)
 {
   bool is_touched = settings.touches_growth && !growth_count;
-  say_with_bytes("TLSF memory pool exhausted: ", piece,
-                 is_touched
-                     ? " bytes additionally mmaped. All of it is touched; HEAPWRIGHT_POOL_TOUCH=start avoids that"
-                     : " bytes additionally mmaped.",
-                 0);
+  print_with_bytes("TLSF memory pool exhausted: ", piece,
+                   is_touched
+                       ? " bytes additionally mmaped. All of it is touched; HEAPWRIGHT_POOL_TOUCH=start avoids that"
+                       : " bytes additionally mmaped.",
+                   0);
 }
 
 /* Adds one piece to the pool and tries again. */
 static void *link_piece(size_t piece, size_t bytes, size_t align)
 {
   uintptr_t start = newest_end, end = start + piece;
-  enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
+  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_heap.lock);
   if (hw_pool_add_region(hwi_heap.pool, (void *)start, piece))
     note_piece(start, end);
   newest_end = end;
   void *block = hw_pool_alloc_aligned(hwi_heap.pool, align, bytes);
-  hwi_lock_leave(&hwi_heap.lock, entry);
-  say_growth(piece);
+  hwi_lock_leave(&hwi_heap.lock, result);
+  print_growth(piece);
   growth_count++;
   growth_bytes += piece;
   return block;
@@ -342,7 +343,7 @@ static void *grow(size_t bytes, size_t align)
     uintptr_t pages_end = page_up(newest_end + piece);
     int error = make_present(touched_end, pages_end, settings.touches_growth);
     if (error) {
-      say_refusal(piece, " bytes", error);
+      print_refusal(piece, " bytes", error);
       break;
     }
     touched_end = pages_end;
@@ -355,24 +356,24 @@ static void *grow(size_t bytes, size_t align)
 
 static _Noreturn void end_exhausted(size_t bytes)
 {
-  say_with_bytes("TLSF memory pool exhausted: there is no room for ", bytes, " bytes; the process ends here", 0);
-  hwi_say_stack();
+  print_with_bytes("TLSF memory pool exhausted: there is no room for ", bytes, " bytes; the process ends here", 0);
+  hwi_message_stack();
   hwi_os_abort();
 }
 
 /* Returns a block, or NULL. */
 static void *alloc_from_pool(size_t bytes, size_t align)
 {
-  enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
+  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_heap.lock);
   void *block = hw_pool_alloc_aligned(hwi_heap.pool, align, bytes);
-  hwi_lock_leave(&hwi_heap.lock, entry);
+  hwi_lock_leave(&hwi_heap.lock, result);
   return block;
 }
 
 /* Used during a fork: returns a block from the kernel. If there is none, waits for the end of the fork. */
-static HWI_COLD void *alloc_aside(size_t bytes, size_t align)
+static HWI_COLD void *alloc_in_fork(size_t bytes, size_t align)
 {
-  void *block = hwi_aside_alloc(bytes, align);
+  void *block = hwi_fork_heap_alloc(bytes, align);
   return block ? block : alloc_from_pool(bytes, align);
 }
 
@@ -386,13 +387,13 @@ static void *alloc_otherwise(size_t bytes, size_t align)
     end_exhausted(bytes);
   if (settings.exhausted == HWI_EXHAUSTED_FAIL)
     return NULL;
-  enum hwi_entry entry = hwi_lock_enter(&growth_lock);
-  if (entry == HWI_ENTRY_CLOSED)
-    return alloc_aside(bytes, align);
+  enum hwi_lock_result result = hwi_lock_enter(&growth_lock);
+  if (result == HWI_LOCK_CLOSED)
+    return alloc_in_fork(bytes, align);
   void *block = alloc_from_pool(bytes, align); /* another thread may have grown the pool meanwhile */
   if (!block)
     block = grow(bytes, align);
-  hwi_lock_leave(&growth_lock, entry);
+  hwi_lock_leave(&growth_lock, result);
   return block;
 }
 
@@ -400,33 +401,33 @@ static void *alloc_otherwise(size_t bytes, size_t align)
 
 void *hwi_heap_alloc_plain(size_t bytes)
 {
-  enum hwi_entry entry = hwi_lock_enter(&hwi_heap.lock);
-  if (UNLIKELY(entry == HWI_ENTRY_CLOSED))
-    return alloc_aside(bytes, HW_POOL_ALIGN);
+  enum hwi_lock_result result = hwi_lock_enter(&hwi_heap.lock);
+  if (UNLIKELY(result == HWI_LOCK_CLOSED))
+    return alloc_in_fork(bytes, HW_POOL_ALIGN);
   void *block = hw_pool_alloc(hwi_heap.pool, bytes);
-  hwi_lock_leave(&hwi_heap.lock, entry);
+  hwi_lock_leave(&hwi_heap.lock, result);
   return LIKELY(block) ? block : alloc_otherwise(bytes, HW_POOL_ALIGN);
 }
 
 void *hwi_heap_alloc_aligned(size_t bytes, size_t align)
 {
-  enum hwi_entry entry = hwi_lock_enter(&hwi_heap.lock);
-  if (UNLIKELY(entry == HWI_ENTRY_CLOSED))
-    return alloc_aside(bytes, align);
+  enum hwi_lock_result result = hwi_lock_enter(&hwi_heap.lock);
+  if (UNLIKELY(result == HWI_LOCK_CLOSED))
+    return alloc_in_fork(bytes, align);
   void *block = pool_try_alloc_aligned(hwi_heap.pool, align, bytes);
   if (UNLIKELY(!block))
     block = hw_pool_alloc_aligned(hwi_heap.pool, align, bytes); /* with the full search */
-  hwi_lock_leave(&hwi_heap.lock, entry);
+  hwi_lock_leave(&hwi_heap.lock, result);
   return LIKELY(block) ? block : alloc_otherwise(bytes, align);
 }
 
 bool hwi_heap_free(void *block, enum hw_pool_fault *fault)
 {
-  enum hwi_entry entry = hwi_lock_enter(&hwi_heap.lock);
-  if (UNLIKELY(entry == HWI_ENTRY_CLOSED))
+  enum hwi_lock_result result = hwi_lock_enter(&hwi_heap.lock);
+  if (UNLIKELY(result == HWI_LOCK_CLOSED))
     return false;
   *fault = hw_pool_free(hwi_heap.pool, block);
-  hwi_lock_leave(&hwi_heap.lock, entry);
+  hwi_lock_leave(&hwi_heap.lock, result);
   return true;
 }
 
@@ -455,16 +456,16 @@ bool hwi_heap_owns_distant(const void *address)
 {
   size_t count = __atomic_load_n(&hwi_heap.distant_count, __ATOMIC_ACQUIRE);
   for (size_t i = 0; i < count && i < HWI_MOST_DISTANT; i++) {
-    const struct hwi_range *range = &hwi_heap.distant[i];
-    uintptr_t end = __atomic_load_n(&range->end, __ATOMIC_RELAXED);
-    if ((uintptr_t)address - range->start < end - range->start)
+    const struct hwi_heap_part *part = &hwi_heap.distant[i];
+    uintptr_t end = __atomic_load_n(&part->end, __ATOMIC_RELAXED);
+    if ((uintptr_t)address - part->start < end - part->start)
       return true;
   }
   if (count <= HWI_MOST_DISTANT)
     return false;
-  enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
+  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_heap.lock);
   bool owns = hw_pool_owns(hwi_heap.pool, address);
-  hwi_lock_leave(&hwi_heap.lock, entry);
+  hwi_lock_leave(&hwi_heap.lock, result);
   return owns;
 }
 

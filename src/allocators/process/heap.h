@@ -15,7 +15,7 @@
 #include "allocators/tlsf/hot.h"
 #include "heapwright/pool.h"
 
-struct hwi_range {
+struct hwi_heap_part {
   uintptr_t start, end;
 };
 
@@ -27,7 +27,7 @@ struct hwi_heap {
   uintptr_t start, linked_end; /* the pool's part of the main mapping */
   /* The pool's other parts, added when the main mapping could not grow. The first ones are read without the lock. */
   size_t distant_count;
-  struct hwi_range distant[HWI_MOST_DISTANT];
+  struct hwi_heap_part distant[HWI_MOST_DISTANT];
 };
 
 extern struct hwi_heap hwi_heap __attribute__((visibility("hidden")));
@@ -45,7 +45,7 @@ void hwi_heap_report(enum hw_pool_fault fault, void *address);
 
 /* Under HEAPWRIGHT_CHECK: reports an address that is passed to another malloc, which may crash on it. It may also be a
  * valid block of that malloc. */
-void hwi_heap_say_foreign(const char *function, const void *address);
+void hwi_heap_report_foreign(const char *function, const void *address);
 
 /* Makes the first `bytes` of the caller's block zero. */
 void hwi_heap_clear(void *block, size_t bytes);
@@ -58,11 +58,11 @@ size_t hwi_heap_own_bytes(const void *block);
 
 void hwi_heap_before_fork(void);
 
-/* Returns true if the pool is open again; the caller must then free the noted blocks (aside.h). */
+/* Returns true if the pool is open again; the caller must then free the noted blocks (fork_heap.h). */
 bool hwi_heap_after_fork(bool is_child);
 
 /* Prints the statistics of HEAPWRIGHT_POOL_STATS. */
-void hwi_heap_say_stats(void);
+void hwi_heap_print_stats(void);
 
 #define HWI_COLD __attribute__((noinline, cold))
 

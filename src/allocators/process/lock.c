@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "allocators/process/say.h"
+#include "allocators/process/message.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
@@ -26,11 +26,11 @@ void hwi_lock_never(void)
 
 static _Noreturn void give_up(const char *why)
 {
-  struct hwi_saying line;
-  hwi_say_begin(&line);
-  hwi_say_text(&line, why);
-  hwi_say_print(&line);
-  hwi_say_stack();
+  struct hwi_message line;
+  hwi_message_begin(&line);
+  hwi_message_text(&line, why);
+  hwi_message_print(&line);
+  hwi_message_stack();
   hwi_os_abort();
 }
 

@@ -9,7 +9,7 @@
  * thread may wait for them. The reason is libc's fork, which takes locks of its own after that. It would wait for a
  * thread that holds one of these and waits for ours: for example, a getline holds a stream's lock and makes room for a
  * longer line, while fflush(NULL) holds the lock of the list of streams. So no thread waits for a closed lock: a thread
- * that wants it learns that it is closed, and works without it (aside.h).
+ * that wants it learns that it is closed, and works without it (fork_heap.h).
  *
  * A thread normally cannot end while it holds the lock: code inside the lock cannot throw or be cancelled, and a signal
  * handler that leaves it by longjmp breaks malloc's own rules. If it happens nevertheless, or if a signal handler
@@ -56,7 +56,8 @@ __attribute__((noinline, cold)) bool hwi_lock_wait(struct hwi_lock *lock);
 __attribute__((noinline, cold)) void hwi_lock_wait_always(struct hwi_lock *lock);
 __attribute__((noinline, cold)) void hwi_lock_hand_on(struct hwi_lock *lock);
 
-/* Returns false, and does nothing, if the lock has to be waited for, or if the thread does not know its tid yet. */
+/* Takes the lock if it is free. Returns false, and does nothing, if the thread would have to wait, or does not know its
+ * tid yet. */
 static inline bool hwi_lock_try_take(struct hwi_lock *lock)
 {
   uint32_t free = hwi_lock_words.free, mine = hwi_lock_words.mine;
@@ -64,7 +65,7 @@ static inline bool hwi_lock_try_take(struct hwi_lock *lock)
       __atomic_compare_exchange_n(&lock->word, &free, mine, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED), 1);
 }
 
-/* Returns false, and does nothing, if other threads wait for the lock. */
+/* Releases the lock. Returns false, and does nothing, if other threads wait for it. */
 static inline bool hwi_lock_try_give(struct hwi_lock *lock)
 {
   uint32_t mine = hwi_lock_words.mine;
@@ -91,31 +92,31 @@ static inline bool hwi_lock_is_alone(void)
 }
 
 /* The result of entering a lock, for hwi_lock_leave. */
-enum hwi_entry {
-  HWI_ENTRY_ALONE,  /* there are no other threads: the lock was not needed */
-  HWI_ENTRY_TAKEN,  /* the thread has the lock */
-  HWI_ENTRY_CLOSED, /* a fork has closed the lock: the thread does not have it */
+enum hwi_lock_result {
+  HWI_LOCK_NOT_NEEDED, /* there are no other threads: the lock was not needed */
+  HWI_LOCK_TAKEN,      /* the thread has the lock */
+  HWI_LOCK_CLOSED,     /* a fork has closed the lock: the thread does not have it */
 };
 
-static inline enum hwi_entry hwi_lock_enter(struct hwi_lock *lock)
+static inline enum hwi_lock_result hwi_lock_enter(struct hwi_lock *lock)
 {
   if (hwi_lock_is_alone())
-    return HWI_ENTRY_ALONE;
-  return hwi_lock_try_take(lock) || hwi_lock_wait(lock) ? HWI_ENTRY_TAKEN : HWI_ENTRY_CLOSED;
+    return HWI_LOCK_NOT_NEEDED;
+  return hwi_lock_try_take(lock) || hwi_lock_wait(lock) ? HWI_LOCK_TAKEN : HWI_LOCK_CLOSED;
 }
 
-/* The same, but never returns HWI_ENTRY_CLOSED: waits for the end of the fork. */
-static inline enum hwi_entry hwi_lock_enter_always(struct hwi_lock *lock)
+/* Enters the lock; if a fork has closed it, waits for the end of the fork. Never returns HWI_LOCK_CLOSED. */
+static inline enum hwi_lock_result hwi_lock_enter_always(struct hwi_lock *lock)
 {
   if (hwi_lock_is_alone())
-    return HWI_ENTRY_ALONE;
+    return HWI_LOCK_NOT_NEEDED;
   hwi_lock_take_always(lock);
-  return HWI_ENTRY_TAKEN;
+  return HWI_LOCK_TAKEN;
 }
 
-static inline void hwi_lock_leave(struct hwi_lock *lock, enum hwi_entry entry)
+static inline void hwi_lock_leave(struct hwi_lock *lock, enum hwi_lock_result result)
 {
-  if (entry == HWI_ENTRY_TAKEN)
+  if (result == HWI_LOCK_TAKEN)
     hwi_lock_give(lock);
 }
 
@@ -133,7 +134,7 @@ void hwi_lock_close(struct hwi_lock *outer, struct hwi_lock *inner);
 /* To be called after the fork, in the parent and in the child. */
 void hwi_lock_open(struct hwi_lock *outer, struct hwi_lock *inner);
 
-/* If it returns false, threads that come to a lock can take it. */
+/* Returns whether the locks are closed: threads that need one then work without it. */
 bool hwi_lock_is_closed(void);
 
 /* To be called in the child of a fork, whose only thread has a new tid. Locks that the thread had are changed to the

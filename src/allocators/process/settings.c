@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "allocators/process/say.h"
+#include "allocators/process/message.h"
 #include "base/size_text.h"
 
 enum { DEFAULT_BYTES = 100 * 1000 * 1000, LEAST_GROWTH_BYTES = 64 };
@@ -21,20 +21,20 @@ static const char *value_of_either(value_fn *value_of, const char **name, const 
   return value_of(alias);
 }
 
-static void say_bad(const char *name, const char *value, const char *what, size_t default_bytes)
+static void print_bad(const char *name, const char *value, const char *what, size_t default_bytes)
 {
-  struct hwi_saying line;
-  hwi_say_begin(&line);
-  hwi_say_text(&line, name);
-  hwi_say_text(&line, "=");
-  hwi_say_text(&line, value);
-  hwi_say_text(&line, what);
+  struct hwi_message line;
+  hwi_message_begin(&line);
+  hwi_message_text(&line, name);
+  hwi_message_text(&line, "=");
+  hwi_message_text(&line, value);
+  hwi_message_text(&line, what);
   if (default_bytes) {
-    hwi_say_text(&line, "; ");
-    hwi_say_number(&line, default_bytes);
-    hwi_say_text(&line, " bytes are used");
+    hwi_message_text(&line, "; ");
+    hwi_message_number(&line, default_bytes);
+    hwi_message_text(&line, " bytes are used");
   }
-  hwi_say_print(&line);
+  hwi_message_print(&line);
 }
 
 static size_t read_size(value_fn *value_of, const char *name, const char *alias, size_t least)
@@ -44,17 +44,17 @@ static size_t read_size(value_fn *value_of, const char *name, const char *alias,
   if (!value)
     return DEFAULT_BYTES;
   if (!hwi_size_parse(value, &bytes))
-    say_bad(name, value, " is not a size (try 64M or 100MB)", DEFAULT_BYTES);
+    print_bad(name, value, " is not a size (try 64M or 100MB)", DEFAULT_BYTES);
   else if (bytes < least)
-    say_bad(name, value, " is too small", DEFAULT_BYTES);
+    print_bad(name, value, " is too small", DEFAULT_BYTES);
   else if (bytes > HWI_HEAP_LARGEST_BYTES)
-    say_bad(name, value, " is too large", DEFAULT_BYTES);
+    print_bad(name, value, " is too large", DEFAULT_BYTES);
   else
     return (size_t)bytes;
   return DEFAULT_BYTES;
 }
 
-/* Returns 1 or 0 as the variable says, or `otherwise` if it is not set or has another value. */
+/* Returns 1 or 0 according to the variable, or `otherwise` if it is not set or has another value. */
 static int read_flag(value_fn *value_of, const char *name, int otherwise)
 {
   const char *value = value_of(name);
@@ -62,7 +62,7 @@ static int read_flag(value_fn *value_of, const char *name, int otherwise)
     return otherwise;
   if ((*value == '0' || *value == '1') && !value[1])
     return *value - '0';
-  say_bad(name, value, " is neither 0 nor 1", 0);
+  print_bad(name, value, " is neither 0 nor 1", 0);
   return otherwise;
 }
 
@@ -75,7 +75,7 @@ static enum hwi_exhausted read_policy(value_fn *value_of, const char *name)
     return HWI_EXHAUSTED_FAIL;
   if (!strcmp(value, "abort"))
     return HWI_EXHAUSTED_ABORT;
-  say_bad(name, value, " is not one of grow, fail and abort; grow is used", 0);
+  print_bad(name, value, " is not one of grow, fail and abort; grow is used", 0);
   return HWI_EXHAUSTED_GROW;
 }
 
@@ -85,7 +85,7 @@ static bool read_touch(value_fn *value_of, const char *name)
   if (value && !strcmp(value, "start"))
     return false;
   if (value && strcmp(value, "all"))
-    say_bad(name, value, " is neither all nor start; all is used", 0);
+    print_bad(name, value, " is neither all nor start; all is used", 0);
   return true;
 }
 

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "allocators/process/aside.h"
+#include "allocators/process/fork_heap.h"
 #include "allocators/process/heap.h"
 #include "heapwright/allocator.h"
 #include "platform/os.h"
@@ -145,9 +145,9 @@ static void tlsf_free(void *block);
  * here. */
 static HWI_COLD void free_later(void *block)
 {
-  if (hwi_aside_defer(block)) {
+  if (hwi_fork_heap_defer(block)) {
     if (!hwi_lock_is_closed())
-      hwi_aside_settle(tlsf_free);
+      hwi_fork_heap_settle(tlsf_free);
     return;
   }
   hwi_lock_leave(&hwi_heap.lock, hwi_lock_enter_always(&hwi_heap.lock)); /* no memory: waits for the fork's end */
@@ -157,12 +157,12 @@ static HWI_COLD void free_later(void *block)
 static void tlsf_free(void *block)
 {
   enum hw_pool_fault fault;
-  if (hwi_aside_owns(block) && hwi_aside_free(block))
+  if (hwi_fork_heap_owns(block) && hwi_fork_heap_free(block))
     return;
   if (!hwi_heap_free(block, &fault)) {
     free_later(block);
   } else if (fault == HW_POOL_FOREIGN && !hwi_heap_owns(block)) {
-    hwi_heap_say_foreign("free", block);
+    hwi_heap_report_foreign("free", block);
     hw_next_free(block);
   } else if (fault != HW_POOL_OK) {
     hwi_heap_report(fault, block);
@@ -171,25 +171,25 @@ static void tlsf_free(void *block)
 
 /* Works without the pool's lock, for a block that the thread owns. Returns 0 if it is not a block of the pool, or if
  * this cannot be decided without the lock. */
-static HWI_COLD size_t usable_size_aside(void *block)
+static HWI_COLD size_t usable_size_in_fork(void *block)
 {
-  return hwi_aside_owns(block) ? hwi_aside_usable_bytes(block) : hwi_heap_own_bytes(block);
+  return hwi_fork_heap_owns(block) ? hwi_fork_heap_usable_bytes(block) : hwi_heap_own_bytes(block);
 }
 
 static size_t tlsf_usable_size(void *block)
 {
   size_t bytes;
-  enum hwi_entry entry = hwi_lock_enter(&hwi_heap.lock);
-  if (UNLIKELY(entry == HWI_ENTRY_CLOSED)) {
-    if ((bytes = usable_size_aside(block)))
+  enum hwi_lock_result result = hwi_lock_enter(&hwi_heap.lock);
+  if (UNLIKELY(result == HWI_LOCK_CLOSED)) {
+    if ((bytes = usable_size_in_fork(block)))
       return bytes;
-    entry = hwi_lock_enter_always(&hwi_heap.lock);
+    result = hwi_lock_enter_always(&hwi_heap.lock);
   }
-  bytes = hwi_aside_owns(block) ? 0 : hw_pool_usable_bytes(hwi_heap.pool, block);
-  hwi_lock_leave(&hwi_heap.lock, entry);
-  if (bytes || hwi_heap_owns(block) || (bytes = usable_size_aside(block)))
+  bytes = hwi_fork_heap_owns(block) ? 0 : hw_pool_usable_bytes(hwi_heap.pool, block);
+  hwi_lock_leave(&hwi_heap.lock, result);
+  if (bytes || hwi_heap_owns(block) || (bytes = usable_size_in_fork(block)))
     return bytes;
-  hwi_heap_say_foreign("malloc_usable_size", block);
+  hwi_heap_report_foreign("malloc_usable_size", block);
   return hw_next_usable_size(block);
 }
 
@@ -197,7 +197,7 @@ static size_t tlsf_usable_size(void *block)
 static HWI_COLD void *tlsf_realloc_otherwise(void *block, size_t bytes)
 {
   if (!hwi_heap_owns(block)) {
-    hwi_heap_say_foreign("realloc", block);
+    hwi_heap_report_foreign("realloc", block);
     return hw_next_realloc(block, bytes);
   }
   tlsf_free(block);
@@ -218,16 +218,16 @@ static void *move(void *block, size_t usable, size_t bytes)
 static void *tlsf_realloc(void *block, size_t bytes)
 {
   size_t usable;
-  enum hwi_entry entry = hwi_lock_enter(&hwi_heap.lock);
-  if (UNLIKELY(entry == HWI_ENTRY_CLOSED || hwi_aside_owns(block))) {
-    hwi_lock_leave(&hwi_heap.lock, entry);
-    if ((usable = usable_size_aside(block)))
+  enum hwi_lock_result result = hwi_lock_enter(&hwi_heap.lock);
+  if (UNLIKELY(result == HWI_LOCK_CLOSED || hwi_fork_heap_owns(block))) {
+    hwi_lock_leave(&hwi_heap.lock, result);
+    if ((usable = usable_size_in_fork(block)))
       return bytes <= usable ? block : move(block, usable, bytes);
-    entry = hwi_lock_enter_always(&hwi_heap.lock);
+    result = hwi_lock_enter_always(&hwi_heap.lock);
   }
   bool is_resized = hw_pool_resize(hwi_heap.pool, block, bytes);
   usable = is_resized ? 0 : hw_pool_usable_bytes(hwi_heap.pool, block);
-  hwi_lock_leave(&hwi_heap.lock, entry);
+  hwi_lock_leave(&hwi_heap.lock, result);
   if (is_resized)
     return block;
   return usable ? move(block, usable, bytes) : tlsf_realloc_otherwise(block, bytes);
@@ -239,13 +239,13 @@ static void *tlsf_realloc(void *block, size_t bytes)
 static void after_fork_in_parent(void)
 {
   if (hwi_heap_after_fork(false))
-    hwi_aside_settle(tlsf_free);
+    hwi_fork_heap_settle(tlsf_free);
 }
 
 static void after_fork_in_child(void)
 {
   if (hwi_heap_after_fork(true))
-    hwi_aside_settle(tlsf_free);
+    hwi_fork_heap_settle(tlsf_free);
 }
 
 /* The handlers are the pool's own, and not those of allocator.h, which first take a lock of libc's; only an allocator
@@ -274,16 +274,16 @@ static void *tlsf_alloc_zeroed(size_t bytes, size_t align)
 static void tlsf_stats(struct hw_allocator_stats *stats)
 {
   struct hw_pool_stats pool;
-  enum hwi_entry entry = hwi_lock_enter_always(&hwi_heap.lock);
+  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_heap.lock);
   hw_pool_get_stats(hwi_heap.pool, &pool);
-  hwi_lock_leave(&hwi_heap.lock, entry);
+  hwi_lock_leave(&hwi_heap.lock, result);
   stats->used_bytes = pool.used_bytes;
   stats->system_bytes = stats->system_peak_bytes = pool.capacity_bytes;
 }
 
 static __attribute__((destructor)) void tlsf_ends(void)
 {
-  hwi_heap_say_stats();
+  hwi_heap_print_stats();
 }
 
 HEAPWRIGHT_ALLOCATOR(.alloc = hwi_heap_alloc, .free = tlsf_free, .usable_size = tlsf_usable_size,

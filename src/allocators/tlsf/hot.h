@@ -8,7 +8,6 @@
 #define HWI_ALLOCATORS_TLSF_HOT_H
 
 #include "allocators/tlsf/bins.h"
-#include "allocators/tlsf/internal.h"
 #include "allocators/tlsf/layout.h"
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
@@ -89,7 +88,8 @@ HWI_HOT void put_free_head(struct hw_pool *pool, struct block *block, size_t siz
   bin_insert(pool, block, bin_of(size));
 }
 
-/* The same; `word` is the size with BLOCK_FREE. */
+/* Makes the memory from `block` on a free block of the size in `word`, which has BLOCK_FREE. The preceding block must
+ * be used, and the next block must have AFTER_FREE already. */
 HWI_HOT void put_free(struct hw_pool *pool, struct block *block, size_t word)
 {
   block_set_word(pool, block, word);
@@ -168,7 +168,7 @@ HWI_HOT void *pool_try_alloc_same(struct hw_pool *pool, size_t size)
   return LIKELY(from->to) ? take_whole(pool, from, size) : NULL;
 }
 
-/* As hw_pool_alloc, but faults are not reported: then it returns NULL, too. */
+/* Does the same as hw_pool_alloc, but does not report faults: it returns NULL for them, too. */
 HWI_HOT void *pool_try_alloc(struct hw_pool *pool, size_t bytes)
 {
   size_t size = block_size_for(bytes);
@@ -242,8 +242,8 @@ static inline size_t unaligned_size(size_t align, size_t size)
   return size + ALIGN + align;
 }
 
-/* As hw_pool_alloc_aligned for more than ALIGN, but faults are not reported: then it returns NULL, too. The size's own
- * bin is tried first, since it may have a block that was aligned before. */
+/* Does the same as hw_pool_alloc_aligned for alignments above ALIGN, but does not report faults: it returns NULL for
+ * them, too. The size's own bin is tried first, since it may have a block that was aligned before. */
 HWI_HOT void *pool_try_alloc_aligned(struct hw_pool *pool, size_t align, size_t bytes)
 {
   size_t both;
@@ -268,8 +268,9 @@ HWI_HOT bool join_free(struct hw_pool *pool, struct block *block, size_t size, s
   return true;
 }
 
-/* The same if the next block may be used. */
-HWI_HOT bool join_behind(struct hw_pool *pool, struct block *block, size_t size)
+/* Frees `size` bytes from `block` on, and merges them with the next block if that is free. Returns false, and changes
+ * nothing, if that block was overwritten. */
+HWI_HOT bool join_next(struct hw_pool *pool, struct block *block, size_t size)
 {
   struct block *following = block_at(block, size);
   size_t head = following->head;
@@ -280,7 +281,8 @@ HWI_HOT bool join_behind(struct hw_pool *pool, struct block *block, size_t size)
   return true;
 }
 
-/* The same for a block with AFTER_FREE: it is also merged with the free block before it. */
+/* Frees a block with AFTER_FREE, and merges it with the free block before it, and with the next one if that is free.
+ * Returns false, and changes nothing, if one of them was overwritten. */
 HWI_HOT bool join_both(struct hw_pool *pool, struct block *block, size_t size)
 {
   struct block *front = block_in_front(block);
@@ -289,14 +291,14 @@ HWI_HOT bool join_both(struct hw_pool *pool, struct block *block, size_t size)
     return false;
   size_t head = block->head;
   block->head = FREED_MARK;
-  if (LIKELY(join_behind(pool, front, front_size + size)))
+  if (LIKELY(join_next(pool, front, front_size + size)))
     return true;
   block->head = head;
   bin_insert(pool, front, bin_of(front_size));
   return false;
 }
 
-/* As join_behind, for a whole block whose seal product is known. */
+/* Does the same as join_next for a whole block whose seal product is known. */
 HWI_HOT bool join_whole(struct hw_pool *pool, struct block *block, size_t size, size_t product)
 {
   struct block *following = block_at(block, size);
@@ -312,11 +314,11 @@ HWI_HOT bool join_whole(struct hw_pool *pool, struct block *block, size_t size, 
  * changes nothing, if one of them was overwritten. */
 HWI_HOT bool give_back(struct hw_pool *pool, struct block *block, size_t size)
 {
-  return block_is_after_free(block) ? join_both(pool, block, size) : join_behind(pool, block, size);
+  return block_is_after_free(block) ? join_both(pool, block, size) : join_next(pool, block, size);
 }
 
-/* As hw_pool_free, for any address. Returns false for a fault and for NULL. Branches once, at the start, on whether the
- * block before it is free. */
+/* Does the same as hw_pool_free, for any address. Returns false for a fault and for NULL. It branches once, at the
+ * start, on whether the block before it is free. */
 HWI_HOT bool pool_try_free(struct hw_pool *pool, void *payload)
 {
   if (UNLIKELY(!is_payload(pool, payload)))
@@ -385,8 +387,8 @@ HWI_HOT bool resize(struct hw_pool *pool, struct block *block, size_t have, size
   return true;
 }
 
-/* As hw_pool_resize, for any address. Returns false if there is no room, or if there is a fault, which is not
- * reported. */
+/* Does the same as hw_pool_resize, for any address. Returns false if there is no room, or if there is a fault, which is
+ * not reported. */
 HWI_HOT bool pool_try_resize(struct hw_pool *pool, void *payload, size_t bytes)
 {
   if (UNLIKELY(!is_payload(pool, payload)) || UNLIKELY(bytes > pool->largest_request))

@@ -257,4 +257,8 @@ static inline bool pool_has_near(const struct hw_pool *pool, const void *at, uns
   return (off >> log2 | off << (WORD_BITS - log2)) < pool->main_units << (ALIGN_LOG2 - log2);
 }
 
+/* Frees new memory and adds it to the capacity (pool.c). `block` must already have the header of a used block, and its
+ * neighbours must have theirs. If a free neighbour was overwritten, the new block stays used. */
+__attribute__((visibility("hidden"))) void hwi_pool_give(struct hw_pool *pool, struct block *block);
+
 #endif

@@ -1,10 +1,10 @@
 /* pool.c - allocating and freeing blocks
  *
  * Two-level segregated fit. A request is met from the first bin whose blocks are all large enough (bins.h), and the
- * rest becomes a free block again. A freed block is merged with its free neighbours at once: its header says whether
- * the block before it is free, whose last word then says where that one begins, and the next block begins where this
- * one ends. There is no search, so each operation takes the same few dozen instructions in any state of the pool. Since
- * free neighbours are always merged, the pool is about as little fragmented as with best fit.
+ * rest becomes a free block again. A freed block is merged with its free neighbours at once. Its header has a flag if
+ * the block before it is free; the last word of that block then points to its beginning. The next block begins where
+ * this one ends. There is no search, so each operation takes the same few dozen instructions in any state of the pool.
+ * Since free neighbours are always merged, the pool is about as little fragmented as with best fit.
  *
  * The common paths of malloc and free are in hot.h; the others are here.
  */

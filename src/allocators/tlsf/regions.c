@@ -8,7 +8,6 @@
  * tables are below it.
  */
 #include "allocators/tlsf/bins.h"
-#include "allocators/tlsf/internal.h"
 #include "heapwright/pool.h"
 
 /* Bytes that a region needs in addition to its blocks, in whole ALIGNs. */

@@ -49,7 +49,7 @@ void hwi_monitor_release(struct hwi_monitor *monitor)
   for (size_t i = 0; i < monitor->count; i++)
     close_trace(&monitor->traces[i]);
   free(monitor->traces);
-  hwi_name_set_release(&monitor->names);
+  hwi_store_release(&monitor->names);
   free(monitor->folder);
   hwi_packer_destroy(monitor->packer);
   hwi_unseen_release(&monitor->unseen);
@@ -112,13 +112,14 @@ static void find_children(struct hwi_monitor *monitor)
   bool all_taken = true;
   for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
     size_t bytes = strlen(entry->d_name);
-    if (bytes < 4 || strcmp(entry->d_name + bytes - 4, ".hwt") != 0 || hwi_name_set_has(&monitor->names, entry->d_name))
+    if (bytes < 4 || strcmp(entry->d_name + bytes - 4, ".hwt") != 0 ||
+        hwi_store_find_text(&monitor->names, entry->d_name))
       continue;
     char *path = NULL;
     if (asprintf(&path, "%s/%s", monitor->folder, entry->d_name) < 0)
       path = NULL;
     if (take(monitor, path))
-      hwi_name_set_add(&monitor->names, entry->d_name);
+      hwi_store_intern_text(&monitor->names, entry->d_name);
     else
       all_taken = false; /* its header is not written yet, or too many are open */
   }

@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 #include "launch/follow/drain.h"
-#include "launch/follow/name_set.h"
 #include "launch/follow/samples.h"
 #include "launch/follow/unseen.h"
+#include "trace/store.h"
 
 struct hwi_monitor_options {
   const char *name; /* NAME, absolute */
@@ -60,7 +60,7 @@ struct hwi_monitor {
   struct hwi_packer *packer;  /* NULL: nothing is packed */
   struct hwi_watched *traces; /* open traces */
   size_t count, capacity;
-  struct hwi_name_set names; /* names of the files in NAME.children that were taken */
+  struct hwi_store names;    /* names of the files in NAME.children that were taken */
   char *folder;              /* NAME.children */
   int64_t folder_changed_ns; /* modification time of the folder when it was last read */
   struct hwi_unseen unseen;

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/fnv.h"
+#include "base/hash.h"
 #include "launch/target/preload.h"
 #include "platform/os_tools.h"
 #include "trace/grow.h"

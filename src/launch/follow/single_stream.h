@@ -6,7 +6,7 @@
 #ifndef HWI_LAUNCH_FOLLOW_SINGLE_STREAM_H
 #define HWI_LAUNCH_FOLLOW_SINGLE_STREAM_H
 
-#include "profile/run/count.h"
+#include "profile/replay/totals.h"
 #include "trace/pack/pack.h"
 #include "trace/pack/recode.h"
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fnv.h"
+#include "base/hash.h"
 #include "platform/os_tools.h"
 
 static bool can_be_preloaded(const char *path)

@@ -37,15 +37,15 @@ static void describe_block(const struct hwi_block_events *events, uint32_t numbe
   reported->owner = block->owner;
 }
 
-static bool tell(const struct hwi_block_events *events, const struct hwi_block_event *reported)
+static bool report(const struct hwi_block_events *events, const struct hwi_block_event *reported)
 {
   return events->sink->take(events->sink->context, reported);
 }
 
 /* --- events --- */
 
-static bool tell_free(const struct hwi_block_events *events, const struct hwi_resolved *event,
-                      struct hwi_block_event *reported)
+static bool report_free(const struct hwi_block_events *events, const struct hwi_resolved *event,
+                        struct hwi_block_event *reported)
 {
   const bool has_block = event->what == HWI_RESOLVED_FREE;
   reported->kind = has_block ? HWI_BLOCK_FREE : HWI_BLOCK_FREE_UNKNOWN;
@@ -54,24 +54,24 @@ static bool tell_free(const struct hwi_block_events *events, const struct hwi_re
     reported->born_ns = events->blocks[event->block].born_ns;
     reported->temporary = events->last_addresses[reported->owner] == reported->address;
   }
-  return tell(events, reported);
+  return report(events, reported);
 }
 
 /* An allocation at the address of a live block: the free of that block was missed. */
-static bool tell_missed_free(const struct hwi_block_events *events, const struct hwi_resolved *event,
-                             struct hwi_block_event reported)
+static bool report_missed_free(const struct hwi_block_events *events, const struct hwi_resolved *event,
+                               struct hwi_block_event reported)
 {
   reported.timed = false;
   reported.took_ns = 0;
   reported.kind = HWI_BLOCK_FREE_MISSED;
   describe_block(events, event->block, &reported);
-  return tell(events, &reported);
+  return report(events, &reported);
 }
 
-static bool tell_alloc(const struct hwi_block_events *events, const struct hwi_resolved *event,
-                       struct hwi_block_event *reported)
+static bool report_alloc(const struct hwi_block_events *events, const struct hwi_resolved *event,
+                         struct hwi_block_event *reported)
 {
-  if (event->replaces && !tell_missed_free(events, event, *reported))
+  if (event->replaces && !report_missed_free(events, event, *reported))
     return false;
   events->blocks[event->block] =
       (struct hwi_reported_block){event->size, event->usable, reported->ns, event->stack, event->thread};
@@ -79,22 +79,22 @@ static bool tell_alloc(const struct hwi_block_events *events, const struct hwi_r
   reported->kind = HWI_BLOCK_ALLOC;
   describe_block(events, event->block, reported);
   reported->entry = events->entries[event->stack];
-  return tell(events, reported);
+  return report(events, reported);
 }
 
-static bool tell_failed(const struct hwi_block_events *events, const struct hwi_resolved *event,
-                        struct hwi_block_event *reported)
+static bool report_failed(const struct hwi_block_events *events, const struct hwi_resolved *event,
+                          struct hwi_block_event *reported)
 {
   reported->kind = HWI_BLOCK_FAILED;
   reported->size = event->size;
   reported->owner = event->thread;
   reported->stack = event->stack;
   reported->entry = events->entries[event->stack];
-  return tell(events, reported);
+  return report(events, reported);
 }
 
-static bool tell_event(struct hwi_block_events *events, const struct hwi_event *event,
-                       const struct hwi_resolved *resolved)
+static bool report_event(struct hwi_block_events *events, const struct hwi_event *event,
+                         const struct hwi_resolved *resolved)
 {
   const struct hwi_replay_image *image = events->batch->image;
   uint64_t ns = hwi_replay_image_ns(image, event->tick);
@@ -113,10 +113,10 @@ static bool tell_event(struct hwi_block_events *events, const struct hwi_event *
       .took_ns = event->took ? hwi_trace_units_ns(image->trace, event->took - 1) : 0,
   };
   if (resolved->what == HWI_RESOLVED_ALLOC)
-    return tell_alloc(events, resolved, &reported);
+    return report_alloc(events, resolved, &reported);
   if (resolved->what == HWI_RESOLVED_FAILED)
-    return tell_failed(events, resolved, &reported);
-  return tell_free(events, resolved, &reported);
+    return report_failed(events, resolved, &reported);
+  return report_free(events, resolved, &reported);
 }
 
 /* Makes room for the stacks, threads and blocks that the batch is the first to name. Returns false if there is no
@@ -144,7 +144,7 @@ enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct 
   if (!hwi_resolve(events->resolver, batch, read, count) || !learn(events))
     return HWI_APPLIED_NO_MEMORY;
   for (int i = 0; i < count; i++)
-    if (!tell_event(events, &read[i], &batch->events[i]))
+    if (!report_event(events, &read[i], &batch->events[i]))
       return HWI_APPLIED_STOP;
   return HWI_APPLIED;
 }
@@ -159,7 +159,7 @@ bool hwi_block_events_leave(const struct hwi_block_events *events, const struct 
       continue;
     describe_block(events, slot->number, &reported);
     reported.thread = reported.owner;
-    if (!tell(events, &reported))
+    if (!report(events, &reported))
       return false;
   }
   return true;

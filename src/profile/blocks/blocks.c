@@ -1,12 +1,15 @@
 /* blocks.c - the live blocks of an image
  *
- * Regions and kinds are found by open addressing with linear probing. They are never removed.
+ * Regions and kinds are found by open addressing with linear probing. They are never removed. Their tables are half
+ * full, since a region is searched for almost every event: with trace/hash_table.h, counting takes up to 6 % more
+ * instructions.
  */
 #include "profile/blocks/blocks.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "trace/grow.h"
 
 enum { FIRST_SLOTS = 64, SLAB_PAGES = 256, GRANULE_MASK = (1 << HWI_GRANULE_BITS) - 1 };
@@ -14,18 +17,13 @@ enum { FIRST_SLOTS = 64, SLAB_PAGES = 256, GRANULE_MASK = (1 << HWI_GRANULE_BITS
 static_assert(HWI_PAGE_GRANULES << HWI_GRANULE_BITS == 1 << HWI_PAGE_BITS, "a page is its granules");
 static_assert(HWI_REGION_PAGES << HWI_PAGE_BITS == 1 << HWI_REGION_BITS, "a region is its pages");
 
-static size_t mix(uint64_t key)
-{
-  key = (key ^ key >> 31) * UINT64_C(0x9E3779B97F4A7C15);
-  return (size_t)(key ^ key >> 32);
-}
-
 /* --- regions --- */
 
 /* Finds any region except the one used last. */
 static struct hwi_region *find_other_region(struct hwi_blocks *blocks, uint64_t number)
 {
-  for (size_t at = mix(number) & blocks->region_mask; blocks->region_slots[at]; at = (at + 1) & blocks->region_mask) {
+  for (size_t at = hwi_hash_number(number) & blocks->region_mask; blocks->region_slots[at];
+       at = (at + 1) & blocks->region_mask) {
     size_t index = blocks->region_slots[at] - 1;
     if (blocks->regions[index].number == number) {
       blocks->last_region = index;
@@ -51,7 +49,7 @@ static bool grow_region_slots(struct hwi_blocks *blocks)
   if (!slots)
     return false;
   for (size_t i = 0; i < blocks->region_count; i++) {
-    size_t at = mix(blocks->regions[i].number) & (slot_count - 1);
+    size_t at = hwi_hash_number(blocks->regions[i].number) & (slot_count - 1);
     while (slots[at])
       at = (at + 1) & (slot_count - 1);
     slots[at] = (uint32_t)i + 1;
@@ -69,7 +67,7 @@ static struct hwi_region *add_region(struct hwi_blocks *blocks, uint64_t number)
   if (blocks->region_count == UINT32_MAX || (is_full && !grow_region_slots(blocks)) ||
       !hwi_grow((void **)&blocks->regions, &blocks->region_capacity, blocks->region_count + 1, sizeof *blocks->regions))
     return NULL;
-  size_t at = mix(number) & blocks->region_mask;
+  size_t at = hwi_hash_number(number) & blocks->region_mask;
   while (blocks->region_slots[at])
     at = (at + 1) & blocks->region_mask;
   blocks->last_region = blocks->region_count++;
@@ -126,7 +124,7 @@ static void give_page_back(struct hwi_blocks *blocks, union hwi_block_page *page
 
 static size_t hash_kind(const struct hwi_block *kind)
 {
-  return mix(kind->size ^ (uint64_t)kind->thread << 42);
+  return hwi_hash_number(kind->size ^ (uint64_t)kind->thread << 42);
 }
 
 static bool grow_kind_slots(struct hwi_blocks *blocks)

@@ -7,8 +7,8 @@
 #ifndef HWI_PROFILE_BLOCKS_FRAMES_H
 #define HWI_PROFILE_BLOCKS_FRAMES_H
 
-#include "profile/blocks/tagged.h"
 #include "profile/profile.h"
+#include "trace/hash_table.h"
 
 /* The stack and the first callee of a frame; 0: none yet. */
 struct hwi_frame_links {
@@ -21,7 +21,7 @@ struct hwi_frames {
   struct hwi_frame *frames; /* [1, count) */
   struct hwi_frame_links *links;
   size_t count, capacity, links_capacity;
-  struct hwi_tagged numbers;
+  struct hwi_hash_table numbers;
   struct hwi_profile_module *modules; /* [1, module_count) */
   size_t module_count, module_capacity;
 };
@@ -41,5 +41,10 @@ void hwi_frames_drop_modules(struct hwi_frames *frames, size_t first);
 /* Returns the number of the module. Returns 0 if there is no memory, or if there are HWI_FRAME_MODULES_MOST already, 0
  * included. */
 uint32_t hwi_frames_intern_module(struct hwi_frames *frames, const struct hwi_module *module);
+
+/* Sets `run_as` of the modules that are the programs of counted images: if redis-server is a link to redis-check-rdb,
+ * it becomes redis-server. A file that was run under several names, like busybox, keeps its own name. Returns false if
+ * there is no memory. */
+bool hwi_frames_name_programs(struct hwi_frames *frames, const struct hwi_image *images, size_t count);
 
 #endif

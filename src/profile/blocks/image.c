@@ -1,7 +1,7 @@
 /* image.c - one trace during its replay: maps its numbers to those of the profile
  *
- * A node gets its place in the profile's tree of frames once: its callers first, then the node itself. Nothing is
- * assumed about the numbers, so a forged cycle of nodes is detected: a node whose placing is in progress counts as
+ * A node gets its frame in the profile's tree once: its callers first, then the node itself. Nothing is
+ * assumed about the numbers, so a forged cycle of nodes is detected: a node whose frame is being added counts as
  * unknown to the nodes that name it as caller.
  */
 #include "profile/blocks/resolve.h"
@@ -12,7 +12,7 @@
 #include "trace/grow.h"
 #include "trace/table.h"
 
-static const uint32_t BEING_PLACED = UINT32_MAX;
+static const uint32_t BEING_ADDED = UINT32_MAX;
 
 /* The first moment after which there may be blocks that were not recorded. */
 static uint64_t first_pause(const struct hwi_trace_info *info)
@@ -37,32 +37,39 @@ bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *tra
       .forked = info->header.origin == HW_ORIGIN_FORK,
       .silent_since_ns = first_pause(info),
   };
-  image->places.first_own = image->forked && info->header.inherited_nodes ? info->header.inherited_nodes : 1;
+  image->nodes.first_own = image->forked && info->header.inherited_nodes ? info->header.inherited_nodes : 1;
   return hwi_live_init(&image->live) && hwi_live_init(&image->freed_inherited);
 }
 
 void hwi_replay_image_release(struct hwi_replay_image *image)
 {
   hwi_trace_close(image->trace);
-  hwi_table_release(image->places.own, image->places.own_capacity * sizeof *image->places.own);
-  hwi_table_release(image->places.inherited, image->places.inherited_capacity * sizeof *image->places.inherited);
+  hwi_table_release(image->nodes.own, image->nodes.own_capacity * sizeof *image->nodes.own);
+  hwi_table_release(image->nodes.inherited, image->nodes.inherited_capacity * sizeof *image->nodes.inherited);
   free(image->path);
-  hwi_numbers_release(&image->modules);
-  hwi_numbers_release(&image->threads);
+  hwi_hash_table_release(&image->modules);
+  hwi_hash_table_release(&image->threads);
   hwi_live_release(&image->live);
   hwi_live_release(&image->freed_inherited);
   *image = (struct hwi_replay_image){0};
 }
 
+/* Returns 0, for an item that a complete resolver does not know. */
+static uint32_t unknown(struct hwi_replay_image *image, const char *item)
+{
+  hwi_error_set(&image->error, HW_ERR_DAMAGED, "the summary does not have %s of the recording", item);
+  return 0;
+}
+
 /* --- nodes --- */
 
 /* NULL: no memory. */
-static struct hwi_node_place *place_of(struct hwi_places *places, uint32_t node)
+static struct hwi_mapped_node *mapped(struct hwi_node_map *nodes, uint32_t node)
 {
-  bool own = node >= places->first_own;
-  struct hwi_node_place **list = own ? &places->own : &places->inherited;
-  size_t *capacity = own ? &places->own_capacity : &places->inherited_capacity;
-  size_t index = own ? node - places->first_own : node;
+  bool own = node >= nodes->first_own;
+  struct hwi_mapped_node **list = own ? &nodes->own : &nodes->inherited;
+  size_t *capacity = own ? &nodes->own_capacity : &nodes->inherited_capacity;
+  size_t index = own ? node - nodes->first_own : node;
   if (index >= *capacity && !hwi_table_grow((void **)list, capacity, index + 1, sizeof **list))
     return NULL;
   return &(*list)[index];
@@ -87,7 +94,7 @@ static bool find_node(struct hwi_replay_image *image, uint32_t number, struct hw
  * if there is no memory (*failed). */
 static uint32_t module_of(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames, bool *failed)
 {
-  uint32_t index = hwi_numbers_find(&image->modules, number);
+  uint32_t index = hwi_hash_table_first(&image->modules, number)->number;
   if (index)
     return index;
   const struct hwi_module *module = hwi_trace_module(image->trace, number);
@@ -99,13 +106,13 @@ static uint32_t module_of(struct hwi_replay_image *image, uint32_t number, struc
   index = hwi_frames_intern_module(frames, module);
   if (!index && frames->module_count >= HWI_FRAME_MODULES_MOST)
     return 0;
-  *failed = !index || !hwi_numbers_add(&image->modules, number, index);
+  *failed = !index || !hwi_hash_table_add(&image->modules, number, index);
   return index;
 }
 
 /* Returns the frame's number, or 0 if there is no memory. */
-static uint32_t place(struct hwi_replay_image *image, const struct hwi_node *node, uint32_t caller,
-                      struct hwi_frames *frames)
+static uint32_t add_frame(struct hwi_replay_image *image, const struct hwi_node *node, uint32_t caller,
+                          struct hwi_frames *frames)
 {
   /* Of such a stack only the entry point is known. */
   bool cut = node->cut || (!node->module && !node->address);
@@ -125,7 +132,7 @@ static uint32_t lost_callers(struct hwi_frames *frames)
   return hwi_frames_intern(frames, &(struct hwi_frame){.cut = true});
 }
 
-/* Collects the nodes from `number` outward that have no place yet. *caller becomes the frame that called the last of
+/* Collects the nodes from `number` outward that have no frame yet. *caller becomes the frame that called the last of
  * them. Returns their number, or -1 if hwi_replay_image_find_stack is to return 0. */
 static long collect(struct hwi_replay_image *image, uint32_t number, struct hwi_frames *frames, uint32_t *caller)
 {
@@ -137,10 +144,10 @@ static long collect(struct hwi_replay_image *image, uint32_t number, struct hwi_
       *caller = image->error.status ? 0 : lost_callers(frames);
       return *caller ? count : -1;
     }
-    struct hwi_node_place *at = place_of(&image->places, number);
+    struct hwi_mapped_node *at = mapped(&image->nodes, number);
     if (!at || !hwi_grow((void **)&image->path, &image->path_capacity, (size_t)count + 1, sizeof *image->path))
       return -1;
-    if (at->frame == BEING_PLACED) {
+    if (at->frame == BEING_ADDED) {
       *caller = lost_callers(frames);
       return *caller ? count : -1;
     }
@@ -148,7 +155,7 @@ static long collect(struct hwi_replay_image *image, uint32_t number, struct hwi_
       *caller = at->frame;
       return count;
     }
-    at->frame = BEING_PLACED;
+    at->frame = BEING_ADDED;
     image->path[count++] = number;
     number = node.parent;
   }
@@ -163,14 +170,16 @@ static uint32_t add_stack(struct hwi_resolver *resolver)
 
 uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t number, struct hwi_resolver *resolver)
 {
-  const struct hwi_places *places = &image->places;
+  const struct hwi_node_map *nodes = &image->nodes;
   struct hwi_frames *frames = &resolver->frames;
-  if (number < places->first_own && number < places->inherited_capacity && places->inherited[number].stack)
-    return places->inherited[number].stack;
+  if (number < nodes->first_own && number < nodes->inherited_capacity && nodes->inherited[number].stack)
+    return nodes->inherited[number].stack;
 
   struct hwi_node node;
-  if (resolver->complete) /* an undefined node has the stack of node 0 */
-    return places->inherited_capacity ? places->inherited[0].stack : 0;
+  if (resolver->complete) { /* an undefined node has the stack of node 0 */
+    const uint32_t stack = nodes->inherited_capacity ? nodes->inherited[0].stack : 0;
+    return stack ? stack : unknown(image, "a stack");
+  }
   if (!find_node(image, number, &node)) {
     if (image->error.status)
       return 0;
@@ -184,42 +193,42 @@ uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t nu
     return 0;
   while (count-- > 0) {
     node = hwi_trace_node(image->trace, image->path[count]);
-    caller = place(image, &node, caller, frames);
+    caller = add_frame(image, &node, caller, frames);
     if (!caller)
       return 0;
-    place_of(&image->places, image->path[count])->frame = caller;
+    mapped(&image->nodes, image->path[count])->frame = caller;
   }
   if (!frames->links[caller].stack)
     frames->links[caller].stack = add_stack(resolver);
-  place_of(&image->places, number)->stack = frames->links[caller].stack;
+  mapped(&image->nodes, number)->stack = frames->links[caller].stack;
   return frames->links[caller].stack;
 }
 
 uint32_t hwi_replay_image_frame(const struct hwi_replay_image *image, uint32_t node)
 {
-  const struct hwi_places *places = &image->places;
-  if (node < places->first_own)
-    return node < places->inherited_capacity ? places->inherited[node].frame : 0;
-  return node - places->first_own < places->own_capacity ? places->own[node - places->first_own].frame : 0;
+  const struct hwi_node_map *nodes = &image->nodes;
+  if (node < nodes->first_own)
+    return node < nodes->inherited_capacity ? nodes->inherited[node].frame : 0;
+  return node - nodes->first_own < nodes->own_capacity ? nodes->own[node - nodes->first_own].frame : 0;
 }
 
 bool hwi_replay_image_know_node(struct hwi_replay_image *image, uint32_t number, uint32_t stack)
 {
-  struct hwi_node_place *place = place_of(&image->places, number);
-  if (place)
-    place->stack = stack;
-  return place;
+  struct hwi_mapped_node *at = mapped(&image->nodes, number);
+  if (at)
+    at->stack = stack;
+  return at;
 }
 
 bool hwi_replay_image_each_node(const struct hwi_replay_image *image,
                                 bool (*take)(void *context, uint32_t node, uint32_t stack), void *context)
 {
-  const struct hwi_places *places = &image->places;
-  for (size_t i = 0; i < places->inherited_capacity; i++)
-    if (places->inherited[i].stack && !take(context, (uint32_t)i, places->inherited[i].stack))
+  const struct hwi_node_map *nodes = &image->nodes;
+  for (size_t i = 0; i < nodes->inherited_capacity; i++)
+    if (nodes->inherited[i].stack && !take(context, (uint32_t)i, nodes->inherited[i].stack))
       return false;
-  for (size_t i = 0; i < places->own_capacity; i++)
-    if (places->own[i].stack && !take(context, places->first_own + (uint32_t)i, places->own[i].stack))
+  for (size_t i = 0; i < nodes->own_capacity; i++)
+    if (nodes->own[i].stack && !take(context, nodes->first_own + (uint32_t)i, nodes->own[i].stack))
       return false;
   return true;
 }
@@ -228,20 +237,23 @@ bool hwi_replay_image_each_node(const struct hwi_replay_image *image,
 
 uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t number, struct hwi_resolver *resolver)
 {
-  uint32_t thread = hwi_numbers_find(&image->threads, number);
+  uint32_t thread = hwi_hash_table_first(&image->threads, number)->number;
   if (!thread) {
     thread = resolver->thread_count + 1;
-    if (resolver->complete || thread == UINT32_MAX || !hwi_numbers_add(&image->threads, number, thread))
+    if (resolver->complete)
+      return unknown(image, "a thread");
+    if (thread == UINT32_MAX || !hwi_hash_table_add(&image->threads, number, thread))
       return 0;
     resolver->thread_count = thread;
   }
-  image->latest_threads[number % HWI_LATEST_THREADS] = (struct hwi_number_slot){number, thread};
+  image->latest_threads[number % HWI_LATEST_THREADS] = (struct hwi_hash_slot){number, thread};
   return thread;
 }
 
 bool hwi_replay_image_know_thread(struct hwi_replay_image *image, uint32_t number, uint32_t thread)
 {
-  return hwi_numbers_find(&image->threads, number) || hwi_numbers_add(&image->threads, number, thread + 1);
+  return hwi_hash_table_first(&image->threads, number)->number ||
+         hwi_hash_table_add(&image->threads, number, thread + 1);
 }
 
 /* --- frees without a block --- */

@@ -6,19 +6,19 @@
 #include "profile/blocks/live.h"
 #include "profile/profile.h"
 #include "trace/clock.h"
-#include "trace/numbers.h"
+#include "trace/hash_table.h"
 
 /* The frame and the stack of a node. */
-struct hwi_node_place {
+struct hwi_mapped_node {
   uint32_t frame; /* 0: not looked at yet */
   uint32_t stack; /* 0: no event names it so far */
 };
 
-/* Node numbers of an image, in two ranges: inherited ones, and its own. Both are lists of table.h. Only known nodes get
- * places, so that the definitions in the traces limit the memory. */
-struct hwi_places {
+/* Node numbers of an image, in two ranges: inherited ones, and its own. Both are lists of table.h. Only known nodes are
+ * added, so that the definitions in the traces limit the memory. */
+struct hwi_node_map {
   uint32_t first_own;
-  struct hwi_node_place *own, *inherited;
+  struct hwi_mapped_node *own, *inherited;
   size_t own_capacity, inherited_capacity;
 };
 
@@ -31,14 +31,14 @@ struct hwi_replay_image {
   uint32_t number;               /* in the run */
   const struct hwi_clock *clock; /* the trace's */
   uint64_t offset_ns;            /* of its start, from the run's start */
-  struct hwi_places places;
-  uint32_t *path; /* nodes on the way from a new one to one that has a place */
+  struct hwi_node_map nodes;
+  uint32_t *path; /* nodes on the way from a new one to one that has a frame */
   size_t path_capacity;
-  struct hwi_numbers modules; /* of the trace -> of the profile */
-  struct hwi_numbers threads; /* of the trace -> of the profile, plus 1 */
+  struct hwi_hash_table modules; /* of the trace -> of the profile */
+  struct hwi_hash_table threads; /* of the trace -> of the profile, plus 1 */
   /* The latest threads, by number modulo HWI_LATEST_THREADS: found without a search. */
-  struct hwi_number_slot latest_threads[HWI_LATEST_THREADS];
-  struct hwi_error error;          /* why the trace could not be read ahead; status 0: no error */
+  struct hwi_hash_slot latest_threads[HWI_LATEST_THREADS];
+  struct hwi_error error;          /* why an event could not be resolved or counted; status 0: for lack of memory */
   struct hwi_live live;            /* the numbers are the resolver's */
   struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
   bool forked, has_usable;
@@ -60,10 +60,10 @@ uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t no
 static inline uint32_t hwi_replay_image_stack(struct hwi_replay_image *image, uint32_t node,
                                               struct hwi_resolver *resolver)
 {
-  const struct hwi_places *places = &image->places;
-  const size_t index = (size_t)node - places->first_own; /* too large if the node is another image's */
-  if (index < places->own_capacity && places->own[index].stack)
-    return places->own[index].stack;
+  const struct hwi_node_map *nodes = &image->nodes;
+  const size_t index = (size_t)node - nodes->first_own; /* too large if the node is another image's */
+  if (index < nodes->own_capacity && nodes->own[index].stack)
+    return nodes->own[index].stack;
   return hwi_replay_image_find_stack(image, node, resolver);
 }
 
@@ -78,9 +78,9 @@ uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t n
 static inline uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, uint32_t number,
                                                struct hwi_resolver *resolver)
 {
-  const struct hwi_number_slot *latest = &image->latest_threads[number % HWI_LATEST_THREADS];
-  if (latest->index && latest->number == number)
-    return latest->index;
+  const struct hwi_hash_slot *latest = &image->latest_threads[number % HWI_LATEST_THREADS];
+  if (latest->number && latest->tag == number)
+    return latest->number;
   return hwi_replay_image_find_thread(image, number, resolver);
 }
 

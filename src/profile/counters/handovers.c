@@ -5,8 +5,6 @@
 
 #include "trace/grow.h"
 
-enum { OWNER_SHIFT = 32 };
-
 void hwi_handovers_release(struct hwi_handover_tally *tally)
 {
   hwi_numbering_release(&tally->pairs);
@@ -16,11 +14,10 @@ void hwi_handovers_release(struct hwi_handover_tally *tally)
 
 bool hwi_handovers_add_all(struct hwi_handover_tally *tally, const struct hwi_handover *counted)
 {
-  uint32_t number = hwi_numbering_of(&tally->pairs, (uint64_t)counted->owner << OWNER_SHIFT | counted->freer);
-  if (number == UINT32_MAX ||
-      !hwi_grow((void **)&tally->items, &tally->capacity, (size_t)number + 1, sizeof *tally->items))
+  uint32_t number = hwi_numbering_of(&tally->pairs, counted->owner, counted->freer);
+  if (!number || !hwi_grow((void **)&tally->items, &tally->capacity, number, sizeof *tally->items))
     return false;
-  struct hwi_handover *item = &tally->items[number];
+  struct hwi_handover *item = &tally->items[number - 1];
   item->owner = counted->owner;
   item->freer = counted->freer;
   item->blocks += counted->blocks;

@@ -2,8 +2,8 @@
 #ifndef HWI_PROFILE_COUNTERS_HANDOVERS_H
 #define HWI_PROFILE_COUNTERS_HANDOVERS_H
 
-#include "profile/blocks/numbering.h"
 #include "profile/profile.h"
+#include "trace/numbering.h"
 
 /* All zero: empty. */
 struct hwi_handover_tally {

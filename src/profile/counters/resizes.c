@@ -7,18 +7,22 @@
 
 void hwi_resizes_release(struct hwi_resize_tally *tally)
 {
-  hwi_numbering_release(&tally->cells);
+  hwi_hash_table_release(&tally->indices);
   free(tally->items);
   *tally = (struct hwi_resize_tally){0};
 }
 
 static struct hwi_cell_resizes *item_of(struct hwi_resize_tally *tally, uint32_t cell)
 {
-  uint32_t number = hwi_numbering_of(&tally->cells, cell);
-  if (number == UINT32_MAX ||
-      !hwi_grow((void **)&tally->items, &tally->capacity, (size_t)number + 1, sizeof *tally->items))
+  uint32_t number = hwi_hash_table_first(&tally->indices, cell)->number;
+  if (number)
+    return &tally->items[number - 1].counts;
+  const size_t index = tally->indices.count; /* there are not more than cells */
+  if (!hwi_grow((void **)&tally->items, &tally->capacity, index + 1, sizeof *tally->items) ||
+      !hwi_hash_table_add(&tally->indices, cell, (uint32_t)index + 1))
     return NULL;
-  return &tally->items[number];
+  tally->items[index].cell = cell;
+  return &tally->items[index].counts;
 }
 
 bool hwi_resizes_end_block(struct hwi_resize_tally *tally, uint32_t from_cell)
@@ -60,6 +64,6 @@ bool hwi_resizes_add_all(struct hwi_resize_tally *tally, uint32_t cell, const st
 
 void hwi_resizes_restart(struct hwi_resize_tally *tally)
 {
-  for (size_t i = 0; i < tally->cells.count; i++)
-    tally->items[i] = (struct hwi_cell_resizes){0};
+  for (size_t i = 0; i < tally->indices.count; i++)
+    tally->items[i].counts = (struct hwi_cell_resizes){0};
 }

@@ -12,8 +12,8 @@
 #ifndef HWI_PROFILE_COUNTERS_RESIZES_H
 #define HWI_PROFILE_COUNTERS_RESIZES_H
 
-#include "profile/blocks/numbering.h"
 #include "profile/profile.h"
+#include "trace/hash_table.h"
 
 static inline bool hwi_entry_is_new(uint8_t entry)
 {
@@ -30,10 +30,15 @@ struct hwi_cell_resizes {
   uint64_t ended;           /* blocks of the cell that steps ended */
 };
 
+struct hwi_resized_cell {
+  uint32_t cell;
+  struct hwi_cell_resizes counts;
+};
+
 /* All zero: empty. */
 struct hwi_resize_tally {
-  struct hwi_numbering cells; /* by cell number */
-  struct hwi_cell_resizes *items;
+  struct hwi_hash_table indices;  /* plus 1, of the items; the cell is the tag */
+  struct hwi_resized_cell *items; /* [0, indices.count) */
   size_t capacity;
 };
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "trace/grow.h"
 #include "trace/table.h"
 
@@ -13,8 +14,7 @@ _Static_assert(sizeof(struct hwi_cell) == CACHE_LINE_BYTES, "a cell");
 bool hwi_tally_init(struct hwi_tally *tally)
 {
   *tally = (struct hwi_tally){.cell_count = 1, .stack_count = 1, .size_count = 1, .generation = 1};
-  return hwi_tagged_init(&tally->cell_numbers) && hwi_tagged_init(&tally->size_numbers) &&
-         hwi_table_grow((void **)&tally->cells, &tally->cell_capacity, 1, sizeof *tally->cells) &&
+  return hwi_table_grow((void **)&tally->cells, &tally->cell_capacity, 1, sizeof *tally->cells) &&
          hwi_table_grow((void **)&tally->stacks, &tally->stack_capacity, 1, sizeof *tally->stacks) &&
          hwi_grow((void **)&tally->sizes, &tally->size_capacity, 1, sizeof *tally->sizes);
 }
@@ -38,10 +38,10 @@ void hwi_tally_release(struct hwi_tally *tally)
   hwi_tally_drop_cells(tally);
   free(tally->ended);
   free(tally->before);
-  hwi_tagged_release(&tally->cell_numbers);
+  hwi_hash_table_release(&tally->cell_numbers);
   hwi_tally_drop_stacks(tally);
   free(tally->sizes);
-  hwi_tagged_release(&tally->size_numbers);
+  hwi_hash_table_release(&tally->size_numbers);
   free(tally->threads);
   hwi_resizes_release(&tally->resizes);
   hwi_handovers_release(&tally->handovers);
@@ -52,37 +52,32 @@ void hwi_tally_release(struct hwi_tally *tally)
 
 void hwi_tally_freeze(struct hwi_tally *tally)
 {
-  hwi_tagged_release(&tally->cell_numbers);
-  hwi_tagged_release(&tally->size_numbers);
-}
-
-static uint32_t mix(uint64_t key)
-{
-  key = (key ^ key >> 31) * UINT64_C(0x9E3779B97F4A7C15);
-  return (uint32_t)(key ^ key >> 32);
+  hwi_hash_table_release(&tally->cell_numbers);
+  hwi_hash_table_release(&tally->size_numbers);
 }
 
 static uint32_t cell_hash(uint32_t thread, uint32_t stack, uint64_t size, uint64_t usable)
 {
-  return mix(((uint64_t)stack << 32 | thread) + size * UINT64_C(0xBF58476D1CE4E5B9) +
-             usable * UINT64_C(0x94D049BB133111EB));
+  return hwi_hash_number(((uint64_t)stack << 32 | thread) + size * UINT64_C(0xBF58476D1CE4E5B9) +
+                         usable * UINT64_C(0x94D049BB133111EB));
 }
 
 /* --- sizes --- */
 
 static uint32_t find_size(struct hwi_tally *tally, uint64_t size)
 {
-  const struct hwi_tagged *numbers = &tally->size_numbers;
-  uint32_t tag = mix(size);
-  for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number; at = hwi_tagged_next(numbers, at))
-    if (at->tag == tag && tally->sizes[at->number].size == size)
+  const struct hwi_hash_table *numbers = &tally->size_numbers;
+  uint32_t tag = hwi_hash_number(size);
+  for (const struct hwi_hash_slot *at = hwi_hash_table_first(numbers, tag); at->number;
+       at = hwi_hash_table_next(numbers, at))
+    if (tally->sizes[at->number].size == size)
       return at->number;
   if (tally->size_count >= UINT32_MAX ||
       !hwi_grow((void **)&tally->sizes, &tally->size_capacity, tally->size_count + 1, sizeof *tally->sizes))
     return 0;
   uint32_t number = (uint32_t)tally->size_count++;
   tally->sizes[number].size = size;
-  return hwi_tagged_add(&tally->size_numbers, tag, number) ? number : 0;
+  return hwi_hash_table_add(&tally->size_numbers, tag, number) ? number : 0;
 }
 
 /* --- cells --- */
@@ -139,7 +134,7 @@ static __attribute__((noinline)) uint32_t make_cell(struct hwi_tally *tally, uin
     return 0;
   uint32_t number =
       add_cell(tally, (struct hwi_cell){.size = size, .usable = usable, .thread = thread, .stack = stack});
-  if (!number || !hwi_tagged_add(&tally->cell_numbers, cell_hash(thread, stack, size, usable), number))
+  if (!number || !hwi_hash_table_add(&tally->cell_numbers, cell_hash(thread, stack, size, usable), number))
     return 0;
   return tally->stacks[stack].last_cell = number;
 }
@@ -148,12 +143,10 @@ static __attribute__((noinline)) uint32_t make_cell(struct hwi_tally *tally, uin
 uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
                                  uint64_t usable)
 {
-  const struct hwi_tagged *numbers = &tally->cell_numbers;
+  const struct hwi_hash_table *numbers = &tally->cell_numbers;
   const uint32_t tag = cell_hash(thread, stack, size, usable);
-  for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number;
-       at = hwi_tagged_next(numbers, at)) {
-    if (at->tag != tag)
-      continue;
+  for (const struct hwi_hash_slot *at = hwi_hash_table_first(numbers, tag); at->number;
+       at = hwi_hash_table_next(numbers, at)) {
     const struct hwi_cell *cell = hwi_tally_cell(tally, at->number);
     if (cell->size != size || cell->thread != thread || cell->stack != stack || cell->usable != usable)
       continue;
@@ -166,7 +159,8 @@ uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t thread, uint3
 bool hwi_tally_know_cell(struct hwi_tally *tally, uint32_t number)
 {
   const struct hwi_cell *cell = hwi_tally_cell(tally, number);
-  return hwi_tagged_add(&tally->cell_numbers, cell_hash(cell->thread, cell->stack, cell->size, cell->usable), number);
+  return hwi_hash_table_add(&tally->cell_numbers, cell_hash(cell->thread, cell->stack, cell->size, cell->usable),
+                            number);
 }
 
 bool hwi_tally_add_stack(struct hwi_tally *tally, uint32_t number, const struct hwi_new_stack *stack)

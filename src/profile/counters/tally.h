@@ -14,12 +14,57 @@
 #define HWI_PROFILE_COUNTERS_TALLY_H
 
 #include "profile/blocks/resolve.h"
-#include "profile/blocks/tagged.h"
 #include "profile/counters/growth.h"
 #include "profile/counters/handovers.h"
 #include "profile/counters/resizes.h"
 #include "profile/counters/sweeps.h"
-#include "profile/counters/touched.h"
+#include "trace/grow.h"
+#include "trace/hash_table.h"
+
+/* --- which counters have changed --- */
+
+enum { HWI_TOUCHED_WORD_BITS = 64 };
+
+/* All zero: changes are not recorded. */
+struct hwi_touched {
+  uint64_t *words;
+  size_t capacity;
+};
+
+static inline void hwi_touched_release(struct hwi_touched *touched)
+{
+  free(touched->words);
+  *touched = (struct hwi_touched){0};
+}
+
+/* From now on, changes of numbers below `count` are recorded. Returns false if there is no memory. */
+static inline bool hwi_touched_cover(struct hwi_touched *touched, size_t count)
+{
+  return hwi_grow((void **)&touched->words, &touched->capacity, count / HWI_TOUCHED_WORD_BITS + 1,
+                  sizeof *touched->words);
+}
+
+static inline void hwi_touch(struct hwi_touched *touched, uint32_t number)
+{
+  if (touched->words)
+    touched->words[number / HWI_TOUCHED_WORD_BITS] |= UINT64_C(1) << number % HWI_TOUCHED_WORD_BITS;
+}
+
+/* Clears the bit of the next changed number from *at on and returns the number; *at moves on, so that the search can
+ * continue. Returns 0 if there is none; 0 is not a valid number. */
+static inline uint32_t hwi_touched_take(struct hwi_touched *touched, size_t *at)
+{
+  for (; *at < touched->capacity; ++*at) {
+    uint64_t word = touched->words[*at];
+    if (!word)
+      continue;
+    touched->words[*at] = word & (word - 1);
+    return (uint32_t)(*at * HWI_TOUCHED_WORD_BITS) + (uint32_t)__builtin_ctzll(word);
+  }
+  return 0;
+}
+
+/* --- counters --- */
 
 struct hwi_cell {
   uint64_t size, usable; /* of each block; usable: 0 if not recorded */
@@ -70,14 +115,14 @@ struct hwi_tally {
   size_t ended_capacity;
   uint64_t *before; /* of each cell: blocks that were live when counting restarted */
   size_t before_capacity;
-  struct hwi_tagged cell_numbers;
+  struct hwi_hash_table cell_numbers;
   /* all cells, stacks and threads that are still to come are known, and have numbers after those that count */
   bool complete;
   struct hwi_stack_tally *stacks;
   size_t stack_count, stack_capacity;
   struct hwi_size_tally *sizes;
   size_t size_count, size_capacity;
-  struct hwi_tagged size_numbers;
+  struct hwi_hash_table size_numbers;
   struct hwi_thread_tally *threads;
   size_t thread_count, thread_capacity;
   uint32_t generation; /* grows with every new peak of the run */

@@ -1,11 +1,14 @@
-/* epoch.c - how one epoch changed a run's counters: writes and reads its bytes
+/* epoch.c - how one epoch changed a run's counters: writes and reads its bytes, and the file of all epochs
  *
  * As in summary_result.c, the fields of each list are named once, for both directions.
  */
 #include "profile/epochs/epoch.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/error.h"
-#include "profile/store/summary_timelines.h"
+#include "profile/columns/timeline_columns.h"
 
 #define U64 sizeof(uint64_t)
 
@@ -102,7 +105,7 @@ size_t hwi_epoch_item_bytes(enum hwi_epoch_list list)
 void hwi_epoch_release(struct hwi_epoch *epoch)
 {
   for (int list = 0; list < HWI_EPOCH_LISTS; list++)
-    hwi_rows_release(&epoch->lists[list]);
+    hwi_list_release(&epoch->lists[list]);
 }
 
 static void pass_totals(struct hwi_pass *pass, struct hwi_totals *totals)
@@ -117,11 +120,79 @@ static void pass_totals(struct hwi_pass *pass, struct hwi_totals *totals)
 void hwi_epoch_pass(struct hwi_pass *pass, struct hwi_epoch *epoch)
 {
   for (int list = 0; list < HWI_EPOCH_LISTS; list++) {
-    struct hwi_rows *rows = &epoch->lists[list];
+    struct hwi_list *rows = &epoch->lists[list];
     hwi_pass_list(pass, &fields_of[list], &rows->items, &rows->count, 0);
     if (!pass->writes)
       rows->capacity = rows->count;
   }
   pass_totals(pass, &epoch->totals);
-  hwi_summary_pass_timelines(pass, &epoch->timeline, &epoch->classes);
+  hwi_pass_timelines(pass, &epoch->timeline, &epoch->classes);
+}
+
+/* --- in a file --- */
+
+static bool write_length(int fd, uint64_t off, uint64_t bytes)
+{
+  return pwrite(fd, &bytes, sizeof bytes, (off_t)off) == (ssize_t)sizeof bytes;
+}
+
+static bool read_length(int fd, uint64_t off, uint64_t *bytes)
+{
+  return pread(fd, bytes, sizeof *bytes, (off_t)off) == (ssize_t)sizeof *bytes;
+}
+
+int hwi_epoch_file_add(int fd, uint64_t *end, struct hwi_epoch *epoch)
+{
+  struct hwi_pass pass;
+  if (lseek(fd, (off_t)(*end + sizeof(uint64_t)), SEEK_SET) < 0)
+    return HW_ERR_IO;
+  hwi_pass_begin_write(&pass, fd);
+  hwi_epoch_pass(&pass, epoch);
+  int status = hwi_pass_end(&pass);
+  if (status == 0 && !write_length(fd, *end, pass.packed_bytes))
+    status = HW_ERR_IO;
+  if (status == 0)
+    *end += sizeof(uint64_t) + pass.packed_bytes;
+  return status;
+}
+
+bool hwi_epoch_file_open(struct hwi_epoch_file *file, int fd, uint64_t off, uint64_t end, size_t count)
+{
+  *file = (struct hwi_epoch_file){.fd = fd, .offs = calloc(count + 1, sizeof *file->offs), .count = count};
+  bool done = file->offs;
+  for (size_t i = 0; i < count && done; i++) {
+    uint64_t bytes = 0;
+    file->offs[i] = off;
+    done = off < end && read_length(fd, off, &bytes) && bytes < end - off;
+    off += sizeof bytes + bytes;
+  }
+  done = done && off == end;
+  if (done) {
+    file->offs[count] = end;
+    return true;
+  }
+  free(file->offs);
+  *file = (struct hwi_epoch_file){0};
+  return false;
+}
+
+void hwi_epoch_file_release(struct hwi_epoch_file *file)
+{
+  if (file->offs)
+    close(file->fd);
+  free(file->offs);
+  *file = (struct hwi_epoch_file){0};
+}
+
+int hwi_epoch_file_read(const struct hwi_epoch_file *file, size_t number, uint64_t most_items, struct hwi_epoch *epoch)
+{
+  struct hwi_pass pass;
+  uint64_t off = file->offs[number] + sizeof(uint64_t);
+  if (off > file->offs[number + 1] || lseek(file->fd, (off_t)off, SEEK_SET) < 0)
+    return HW_ERR_DAMAGED;
+  hwi_pass_begin_read(&pass, file->fd, file->offs[number + 1] - off);
+  if (pass.most_items < most_items) /* a series of adjacent blocks takes almost no bytes */
+    pass.most_items = most_items < UINT32_MAX ? most_items : UINT32_MAX;
+  hwi_epoch_pass(&pass, epoch);
+  return hwi_pass_end(&pass);
 }

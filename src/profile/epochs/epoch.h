@@ -12,10 +12,29 @@
 #ifndef HWI_PROFILE_EPOCHS_EPOCH_H
 #define HWI_PROFILE_EPOCHS_EPOCH_H
 
-#include "profile/counters/class_timeline.h"
-#include "profile/counters/rows.h"
-#include "profile/counters/timeline.h"
-#include "profile/store/summary_pass.h"
+#include "profile/columns/pass.h"
+#include "profile/counters/count_events.h"
+#include "trace/grow.h"
+
+/* A growing list of equal items. All zero: empty. */
+struct hwi_list {
+  void *items;
+  size_t count, capacity;
+};
+
+static inline void hwi_list_release(struct hwi_list *list)
+{
+  free(list->items);
+  *list = (struct hwi_list){0};
+}
+
+/* Adds an item and returns its address, or NULL if there is no memory. */
+static inline void *hwi_list_add(struct hwi_list *list, size_t item_bytes)
+{
+  if (!hwi_grow(&list->items, &list->capacity, list->count + 1, item_bytes))
+    return NULL;
+  return (char *)list->items + list->count++ * item_bytes;
+}
 
 struct hwi_epoch_row {
   uint64_t first_tick, first_ns, last_ns; /* of its events */
@@ -87,7 +106,7 @@ enum { HWI_EPOCH_SLICES = 256, HWI_EPOCH_CLASS_POINTS = 32 };
 
 /* All zero: empty. */
 struct hwi_epoch {
-  struct hwi_rows lists[HWI_EPOCH_LISTS];
+  struct hwi_list lists[HWI_EPOCH_LISTS];
   struct hwi_totals totals; /* changes of the figures that can be added */
   struct hwi_timeline timeline;
   struct hwi_class_timeline classes; /* no moment at or before its first event */
@@ -102,5 +121,38 @@ size_t hwi_epoch_item_bytes(enum hwi_epoch_list list);
 void hwi_epoch_pass(struct hwi_pass *pass, struct hwi_epoch *epoch);
 
 extern const struct hwi_fields hwi_epoch_row_fields;
+
+/* --- epochs in a file, one after the other: the length of each in bytes (u64), and these bytes --- */
+
+/* Writes the epoch at offset *end of the file, and moves *end past it. Returns 0, or a negative hw_error. */
+int hwi_epoch_file_add(int fd, uint64_t *end, struct hwi_epoch *epoch);
+
+/* All zero: none. */
+struct hwi_epoch_file {
+  int fd;
+  uint64_t *offs;
+  size_t count;
+};
+
+/* Finds the `count` epochs that are from `off` to `end` of the file, and takes ownership of `fd`. Returns false if there
+ * are more or fewer epochs, or if there is no memory; then `fd` is still the caller's. */
+bool hwi_epoch_file_open(struct hwi_epoch_file *file, int fd, uint64_t off, uint64_t end, size_t count);
+void hwi_epoch_file_release(struct hwi_epoch_file *file);
+
+/* Reads the epoch into one that is all zero or was released. None of its lists may be longer than `most_items`, or than
+ * its bytes can plausibly hold. Returns 0, or a negative hw_error. */
+int hwi_epoch_file_read(const struct hwi_epoch_file *file, size_t number, uint64_t most_items, struct hwi_epoch *epoch);
+
+/* --- adding an epoch to the counters of a replay that has reached its start; in epoch_sum.c --- */
+
+/* Returns whether every number in the epoch belongs to a run that has as many cells, stacks, sizes and threads as the
+ * row says. */
+bool hwi_epoch_is_sound(const struct hwi_epoch *epoch, const struct hwi_epoch_row *row);
+
+/* Goes on from the start of the epoch to its end, as if its events had been applied, except for the peak and the table
+ * of live blocks. `counts`: the epoch is within the span; else only live blocks and the state that later events need
+ * are updated. The epoch must be sound. Returns false if there is no memory. */
+bool hwi_epoch_add(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_epoch *epoch,
+                   const struct hwi_epoch_row *row, bool counts);
 
 #endif

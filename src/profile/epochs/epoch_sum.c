@@ -7,7 +7,7 @@
  * one per thread: if the thread has not allocated within the span so far, the block is older than the span, too, and is
  * not temporary.
  */
-#include "profile/epochs/epoch_sum.h"
+#include "profile/epochs/epoch.h"
 
 /* --- whether it is sound --- */
 
@@ -71,7 +71,7 @@ static void raise(uint64_t *maximum, uint64_t level)
 
 static void add_stacks(struct hwi_tally *tally, const struct hwi_epoch *epoch)
 {
-  const struct hwi_rows *list = &epoch->lists[HWI_EPOCH_STACKS];
+  const struct hwi_list *list = &epoch->lists[HWI_EPOCH_STACKS];
   const struct hwi_epoch_stack *items = list->items;
   for (size_t i = 0; i < list->count; i++) {
     const struct hwi_epoch_stack *item = &items[i];
@@ -92,7 +92,7 @@ static void add_stacks(struct hwi_tally *tally, const struct hwi_epoch *epoch)
 
 static void add_sizes(struct hwi_tally *tally, const struct hwi_epoch *epoch)
 {
-  const struct hwi_rows *list = &epoch->lists[HWI_EPOCH_SIZES];
+  const struct hwi_list *list = &epoch->lists[HWI_EPOCH_SIZES];
   const struct hwi_epoch_size *items = list->items;
   for (size_t i = 0; i < list->count; i++) {
     struct hwi_size_tally *size = &tally->sizes[items[i].number];
@@ -103,7 +103,7 @@ static void add_sizes(struct hwi_tally *tally, const struct hwi_epoch *epoch)
 /* To be called before the threads' latest blocks become those at the end of the epoch. */
 static void add_temporaries(struct hwi_tally *tally, struct hwi_totals *totals, const struct hwi_epoch *epoch)
 {
-  const struct hwi_rows *list = &epoch->lists[HWI_EPOCH_TEMPORARIES];
+  const struct hwi_list *list = &epoch->lists[HWI_EPOCH_TEMPORARIES];
   const struct hwi_epoch_temporary *items = list->items;
   for (size_t i = 0; i < list->count; i++) {
     struct hwi_cell *cell = hwi_tally_cell(tally, items[i].cell);
@@ -129,7 +129,7 @@ static void add_timelines(struct hwi_replay *replay, const struct hwi_epoch *epo
 
 static void add_cells(struct hwi_replay *replay, const struct hwi_epoch *epoch, bool counts)
 {
-  const struct hwi_rows *list = &epoch->lists[HWI_EPOCH_CELLS];
+  const struct hwi_list *list = &epoch->lists[HWI_EPOCH_CELLS];
   const struct hwi_epoch_cell *items = list->items;
   struct hwi_tally *tally = &replay->tally;
   for (size_t i = 0; i < list->count; i++) {
@@ -152,7 +152,7 @@ static void add_cells(struct hwi_replay *replay, const struct hwi_epoch *epoch, 
 
 static void add_threads(struct hwi_tally *tally, const struct hwi_epoch *epoch, bool counts)
 {
-  const struct hwi_rows *list = &epoch->lists[HWI_EPOCH_THREADS];
+  const struct hwi_list *list = &epoch->lists[HWI_EPOCH_THREADS];
   const struct hwi_epoch_thread *items = list->items;
   for (size_t i = 0; i < list->count; i++) {
     const struct hwi_epoch_thread *item = &items[i];

@@ -12,7 +12,7 @@ enum {
 
 static void *add(struct hwi_epoch_writer *writer, enum hwi_epoch_list list)
 {
-  return hwi_rows_add(&writer->epoch.lists[list], hwi_epoch_item_bytes(list));
+  return hwi_list_add(&writer->epoch.lists[list], hwi_epoch_item_bytes(list));
 }
 
 /* --- epochs --- */
@@ -72,7 +72,7 @@ static bool end_epoch(struct hwi_epoch_writer *writer)
   writer->row.threads = (uint32_t)tally->thread_count;
   take_timelines(writer);
   writer->events_before += writer->row.event_count;
-  struct hwi_epoch_row *row = hwi_rows_add(&writer->rows, sizeof *row);
+  struct hwi_epoch_row *row = hwi_list_add(&writer->rows, sizeof *row);
   if (!row)
     return false;
   *row = writer->row;
@@ -125,7 +125,7 @@ void hwi_epoch_writer_destroy(struct hwi_epoch_writer *writer)
 {
   if (!writer)
     return;
-  hwi_rows_release(&writer->rows);
+  hwi_list_release(&writer->rows);
   hwi_epoch_release(&writer->epoch);
   hwi_changes_release(&writer->changes);
   free(writer);

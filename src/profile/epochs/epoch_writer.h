@@ -7,8 +7,8 @@
 #ifndef HWI_PROFILE_EPOCHS_EPOCH_WRITER_H
 #define HWI_PROFILE_EPOCHS_EPOCH_WRITER_H
 
-#include "profile/counters/replay.h"
-#include "profile/epochs/changes.h"
+#include "profile/counters/count_events.h"
+#include "profile/epochs/epoch_changes.h"
 
 /* Takes an epoch that ended. Returns false if it wants no more of them. */
 struct hwi_epoch_sink {
@@ -30,7 +30,7 @@ struct hwi_epoch_writer {
   struct hwi_epoch_writer_plan plan;
   struct hwi_epoch_sink sink;
   bool gave_up;         /* the epochs cannot be used: the sink refused one, or one was too large */
-  struct hwi_rows rows; /* struct hwi_epoch_row, one for each epoch that ended */
+  struct hwi_list rows; /* struct hwi_epoch_row, one for each epoch that ended */
   struct hwi_epoch_row row;
   struct hwi_epoch epoch;
   uint64_t wanted_events, events_before;

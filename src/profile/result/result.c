@@ -1,11 +1,16 @@
-/* result.c - the result of a replay, in the form of the profile; for sums over cells see result_sums.c */
+/* result.c - the result of a replay, in the form of the profile
+ *
+ * Cells are sorted by their stacks with a counting sort, so that one pass over them is also one pass over the stacks;
+ * sizes are sorted by comparison. The result also stores the numbers of cells and sizes in the tally, for a summary
+ * whose epochs use these numbers.
+ */
 #include "profile/result/result.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/counters/large.h"
 #include "trace/grow.h"
+#include "trace/table.h"
 
 /* --- stacks --- */
 
@@ -24,7 +29,7 @@ static bool fill_stacks(struct hwi_result *result)
 {
   const struct hwi_tally *tally = &result->replay.tally;
   const struct hwi_frame *frames = result->replay.resolver.frames.frames;
-  struct hwi_stack *stacks = hwi_large_calloc(tally->stack_count, sizeof *stacks);
+  struct hwi_stack *stacks = hwi_table_calloc(tally->stack_count, sizeof *stacks);
   result->profile.stacks = stacks;
   if (!stacks)
     return false;
@@ -135,6 +140,96 @@ static void fill_timeline(struct hwi_result *result)
   profile->class_point_count = hwi_class_timeline_finish(&replay->class_timeline, end_ns, &replay->tally);
 }
 
+/* --- sizes --- */
+
+static int compare_sizes(const void *left, const void *right, void *context)
+{
+  const struct hwi_size_tally *sizes = context;
+  uint64_t a = sizes[*(const uint32_t *)left].size, b = sizes[*(const uint32_t *)right].size;
+  return a < b ? -1 : a > b;
+}
+
+static bool fill_sizes(struct hwi_result *result)
+{
+  const struct hwi_tally *tally = &result->replay.tally;
+  uint32_t count = (uint32_t)tally->size_count - 1;
+  struct hwi_size *sizes = calloc(tally->size_count, sizeof *sizes);
+  uint32_t *numbers = calloc(tally->size_count, sizeof *numbers);
+  result->profile.sizes = sizes;
+  result->size_numbers = numbers;
+  if (!sizes || !numbers)
+    return false;
+  for (uint32_t i = 0; i < count; i++)
+    numbers[i] = i + 1;
+  qsort_r(numbers, count, sizeof *numbers, compare_sizes, tally->sizes);
+  for (uint32_t i = 0; i < count; i++) {
+    sizes[i].size = tally->sizes[numbers[i]].size;
+    sizes[i].own_peak_blocks = tally->sizes[numbers[i]].own_peak;
+  }
+  result->profile.size_count = count;
+  return true;
+}
+
+/* --- cells --- */
+
+/* Returns the cells' numbers, sorted by stack. */
+static bool order_by_stack(struct hwi_result *result)
+{
+  const struct hwi_tally *tally = &result->replay.tally;
+  uint32_t *numbers = calloc(tally->cell_count, sizeof *numbers);
+  uint32_t *next = calloc(tally->stack_count + 1, sizeof *next); /* index for the next cell of the stack */
+  result->cell_numbers = numbers;
+  for (uint32_t i = 1; i < tally->cell_count && numbers && next; i++)
+    next[hwi_tally_cell(tally, i)->stack + 1]++;
+  for (size_t s = 1; s <= tally->stack_count && next; s++)
+    next[s] += next[s - 1];
+  for (uint32_t i = 1; i < tally->cell_count && numbers && next; i++)
+    numbers[next[hwi_tally_cell(tally, i)->stack]++] = i;
+  bool done = numbers && next;
+  free(next);
+  return done;
+}
+
+/* Returns, for each size number, its index among the sizes. Returns NULL if there is no memory. */
+static uint32_t *index_sizes(const struct hwi_result *result)
+{
+  uint32_t *indices = calloc(result->replay.tally.size_count, sizeof *indices);
+  for (uint32_t i = 0; indices && i < result->profile.size_count; i++)
+    indices[result->size_numbers[i]] = i;
+  return indices;
+}
+
+static bool fill_cells(struct hwi_result *result)
+{
+  const struct hwi_tally *tally = &result->replay.tally;
+  uint32_t *sizes = index_sizes(result);
+  struct hwi_profile_cell *cells = hwi_table_calloc(tally->cell_count, sizeof *cells);
+  bool done = sizes && cells;
+  for (uint32_t i = 0; done && i + 1 < tally->cell_count; i++) {
+    const uint32_t number = result->cell_numbers[i];
+    const struct hwi_cell *cell = hwi_tally_cell(tally, number);
+    cells[i] = (struct hwi_profile_cell){.thread = cell->thread,
+                                         .stack = cell->stack,
+                                         .size = sizes[cell->size_number],
+                                         .usable = cell->usable,
+                                         .calls = cell->calls,
+                                         .temporary_calls = cell->temporary_calls,
+                                         .peak_blocks = cell->peak_live,
+                                         .live_blocks = hwi_tally_live_at_end(tally, number)};
+  }
+  result->profile.cells = cells;
+  result->profile.cell_count = done ? tally->cell_count - 1 : 0;
+  free(sizes);
+  return done;
+}
+
+static bool fill_cells_and_sizes(struct hwi_result *result)
+{
+  return fill_sizes(result) && order_by_stack(result) && fill_cells(result);
+}
+
+/* --- all lists --- */
+
 bool hwi_result_fill(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
@@ -145,7 +240,7 @@ bool hwi_result_fill(struct hwi_result *result)
   if (!fill_stacks(result) || !fill_growing(result) || !hwi_result_fill_lists(result))
     return false;
   hwi_tally_drop_stacks(&replay->tally);
-  bool done = hwi_result_fill_cells(result) && fill_threads(result);
+  bool done = fill_cells_and_sizes(result) && fill_threads(result);
   hwi_tally_drop_cells(&replay->tally);
   return done;
 }
@@ -158,6 +253,66 @@ void hwi_result_publish_frames(struct hwi_result *result)
   profile->frame_count = (uint32_t)frames->count;
   profile->modules = frames->modules;
   profile->module_count = (uint32_t)frames->module_count;
+}
+
+/* --- sums over cells, by stack, by size and by thread --- */
+
+static void add_to_stack(struct hwi_stack *stack, const struct hwi_profile_cell *cell, uint64_t size)
+{
+  if (cell->calls) {
+    if (!stack->calls || size < stack->smallest)
+      stack->smallest = size;
+    if (size > stack->largest)
+      stack->largest = size;
+  }
+  stack->calls += cell->calls;
+  stack->bytes += cell->calls * size;
+  stack->usable += cell->calls * cell->usable;
+  stack->temporary_calls += cell->temporary_calls;
+  stack->live_blocks += cell->live_blocks;
+  stack->live_bytes += cell->live_blocks * size;
+  stack->peak_blocks += cell->peak_blocks;
+  stack->peak_bytes += cell->peak_blocks * size;
+  stack->peak_usable += cell->peak_blocks * cell->usable;
+}
+
+static void add_to_size(struct hwi_size *size, const struct hwi_profile_cell *cell)
+{
+  size->calls += cell->calls;
+  size->live_blocks += cell->live_blocks;
+  size->peak_blocks += cell->peak_blocks;
+  size->temporary_calls += cell->temporary_calls;
+  size->peak_usable += cell->peak_blocks * cell->usable;
+}
+
+static void add_to_thread(struct hwi_profile_thread *thread, const struct hwi_profile_cell *cell, uint64_t size)
+{
+  thread->allocation_calls += cell->calls;
+  thread->allocated_bytes += cell->calls * size;
+  thread->temporary_calls += cell->temporary_calls;
+  thread->live_blocks += cell->live_blocks;
+  thread->live_bytes += cell->live_blocks * size;
+  thread->peak_bytes += cell->peak_blocks * size;
+}
+
+void hwi_result_sum_up(struct hwi_result *result)
+{
+  const struct hwi_profile *profile = &result->profile;
+  struct hwi_stack *stacks = (struct hwi_stack *)profile->stacks; /* owned by the result; so are the next ones */
+  struct hwi_size *sizes = (struct hwi_size *)profile->sizes;
+  struct hwi_profile_thread *threads = (struct hwi_profile_thread *)profile->threads;
+  for (uint32_t i = 0; i < profile->cell_count; i++) {
+    const struct hwi_profile_cell *cell = &profile->cells[i];
+    const uint64_t size = sizes[cell->size].size;
+    add_to_stack(&stacks[cell->stack], cell, size);
+    add_to_size(&sizes[cell->size], cell);
+    add_to_thread(&threads[cell->thread], cell, size);
+  }
+  for (uint32_t s = 1; s < profile->stack_count; s++) {
+    struct hwi_stack *stack = &stacks[s];
+    stack->free_calls = stack->start_blocks + stack->calls - stack->live_blocks - stack->missed_frees;
+    stack->lifetimes[HWI_LIFETIME_UNTIL_END] = stack->live_blocks;
+  }
 }
 
 /* --- the end --- */
@@ -190,8 +345,8 @@ void hwi_result_release(struct hwi_result *result)
   free(result->described);
   free(result->cell_numbers);
   free(result->size_numbers);
-  hwi_rows_release(&result->epoch_rows);
-  hwi_rows_release(&result->nodes);
-  hwi_summary_images_release(&result->kept);
+  hwi_list_release(&result->epoch_rows);
+  hwi_list_release(&result->nodes);
+  hwi_restored_images_release(&result->restored);
   hwi_replay_release(&result->replay);
 }

@@ -2,9 +2,9 @@
 #ifndef HWI_PROFILE_RESULT_RESULT_H
 #define HWI_PROFILE_RESULT_RESULT_H
 
-#include "profile/counters/replay.h"
+#include "profile/columns/image_columns.h"
+#include "profile/counters/count_events.h"
 #include "profile/epochs/epoch.h"
-#include "profile/store/summary_images.h"
 
 /* The stack of a node of the counted image. */
 struct hwi_stack_node {
@@ -19,11 +19,11 @@ struct hwi_result {
   uint32_t trace_count;
   struct hwi_thread *described; /* for each thread of the tally: its description from the trace */
   size_t described_count;
-  struct hwi_summary_images kept; /* if it was restored from a summary */
-  uint32_t *cell_numbers;         /* for each cell of the profile: its number in the tally */
-  uint32_t *size_numbers;         /* for each size: likewise */
-  struct hwi_rows epoch_rows;     /* struct hwi_epoch_row; none if no epochs are stored */
-  struct hwi_rows nodes;          /* struct hwi_stack_node, likewise */
+  struct hwi_restored_images restored; /* if it was restored from a summary */
+  uint32_t *cell_numbers;              /* for each cell of the profile: its number in the tally */
+  uint32_t *size_numbers;              /* for each size: likewise */
+  struct hwi_list epoch_rows;          /* struct hwi_epoch_row; none if no epochs are stored */
+  struct hwi_list nodes;               /* struct hwi_stack_node, likewise */
 };
 
 /* Reads the descriptions of the threads from the traces. Returns false if there is no memory. */

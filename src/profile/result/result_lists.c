@@ -95,18 +95,19 @@ static bool add_cell_steps(struct growth_lists *lists, const struct hwi_replay *
 static bool sum_steps(struct growth_lists *lists, const struct hwi_replay *replay)
 {
   const struct hwi_resize_tally *tally = &replay->tally.resizes;
-  for (size_t i = 0; i < tally->cells.count; i++)
-    if (tally->items[i].steps.steps &&
-        !add_cell_steps(lists, replay, (uint32_t)tally->cells.keys[i], &tally->items[i].steps))
+  for (size_t i = 0; i < tally->indices.count; i++) {
+    const struct hwi_resized_cell *item = &tally->items[i];
+    if (item->counts.steps.steps && !add_cell_steps(lists, replay, item->cell, &item->counts.steps))
       return false;
+  }
   return true;
 }
 
 /* Returns the number of blocks of the cell that no step ended. */
 static uint64_t final_blocks(const struct hwi_tally *tally, uint32_t cell)
 {
-  uint32_t number = hwi_numbering_find(&tally->resizes.cells, cell);
-  uint64_t ended = number == UINT32_MAX ? 0 : tally->resizes.items[number].ended;
+  uint32_t number = hwi_hash_table_first(&tally->resizes.indices, cell)->number;
+  uint64_t ended = number ? tally->resizes.items[number - 1].counts.ended : 0;
   uint64_t all = hwi_tally_live_at_start(tally, cell) + hwi_tally_cell(tally, cell)->calls;
   return all > ended ? all - ended : 0;
 }

@@ -12,9 +12,7 @@
 
 #include "base/error.h"
 #include "base/version.h"
-#include "profile/counters/lifetimes.h"
-#include "profile/summary/span_replay.h"
-#include "profile/summary/summary_parts.h"
+#include "profile/summary/summary_epochs.h"
 #include "profile/summary/summary_result.h"
 #include "trace/read/run.h"
 
@@ -94,7 +92,7 @@ static void pass_all(struct hwi_pass *pass, const struct hwi_run *run, struct hw
                      struct hwi_image *images)
 {
   hwi_pass_number(pass, &result->profile.duration_ns);
-  hwi_summary_pass_images(pass, &result->kept, run, images);
+  hwi_pass_images(pass, &result->restored, run, images);
   hwi_summary_pass_result(pass, result);
 }
 
@@ -117,21 +115,21 @@ static bool header_fits(int fd, const struct hwi_summary *summary, struct header
          lseek(fd, (off_t)header->result_off, SEEK_SET) >= 0;
 }
 
-static void forget(struct hwi_result *result, struct hwi_image *images)
+void hwi_summary_forget(struct hwi_result *result, struct hwi_image *images)
 {
   struct hwi_profile *profile = &result->profile;
   hwi_result_release_lists(result);
   hwi_replay_release(&result->replay);
   memset(&result->replay, 0, sizeof result->replay);
-  hwi_summary_images_release(&result->kept);
+  hwi_restored_images_release(&result->restored);
   free(result->described);
   result->described = NULL;
   result->described_count = 0;
   free(result->cell_numbers);
   free(result->size_numbers);
   result->cell_numbers = result->size_numbers = NULL;
-  hwi_rows_release(&result->epoch_rows);
-  hwi_rows_release(&result->nodes);
+  hwi_list_release(&result->epoch_rows);
+  hwi_list_release(&result->nodes);
   *profile = (struct hwi_profile){.images = profile->images, .image_count = profile->image_count};
   memset(images, 0, profile->image_count * sizeof *images);
 }
@@ -170,7 +168,7 @@ static bool load_parts(int fd, const struct header *header, struct hwi_result *r
     return false;
   hwi_pass_begin_read(&pass, fd, header->parts_bytes);
   pass.most_items += header->result_bytes; /* nodes take almost no bytes, but each has a stack, and stacks take bytes */
-  hwi_summary_pass_parts(&pass, result);
+  hwi_summary_pass_epochs(&pass, result);
   return hwi_pass_end(&pass) == 0;
 }
 
@@ -182,53 +180,26 @@ bool hwi_summary_load(const struct hwi_summary *summary, struct hwi_result *resu
     return false;
   bool fits = header_fits(fd, summary, &header), done = fits && load_result(summary, fd, &header, result, images);
   if (fits && !done)
-    forget(result, images);
+    hwi_summary_forget(result, images);
   close(fd);
   return done;
 }
 
-/* Finds the only counted image, whose events are in the epochs. */
-static bool find_counted(const struct hwi_summary *summary, const struct hwi_image *images, uint32_t *number)
-{
-  size_t counted = 0;
-  for (uint32_t i = 0; i < summary->run->count; i++) {
-    if (!images[i].counted)
-      continue;
-    *number = i;
-    counted++;
-  }
-  return counted == 1;
-}
-
-static bool replay_part(const struct hwi_summary *summary, const struct hwi_epoch_file *file, struct hwi_result *result,
-                        const struct hwi_part *part)
-{
-  struct hwi_span_request request = {.span = *part->span, .file = file};
-  struct hwi_trace *trace;
-  if (!find_counted(summary, part->images, &request.image))
-    return false;
-  request.expected_ns = part->expected_ns(part->context);
-  if (hwi_run_open((struct hwi_run *)summary->run, request.image, &trace, NULL) < 0)
-    return false;
-  return hwi_span_replay(result, &request, trace, &part->images[request.image].totals) == 0;
-}
-
-bool hwi_summary_load_part(const struct hwi_summary *summary, struct hwi_result *result, const struct hwi_part *part)
+bool hwi_summary_load_epochs(const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images,
+                             struct hwi_epoch_file *epochs)
 {
   struct header header;
-  struct hwi_epoch_file file = {0};
   int fd = open_summary(summary);
   if (fd < 0)
     return false;
   bool fits = header_fits(fd, summary, &header) && header.parts_bytes; /* 0 parts_bytes: there are no epochs */
-  bool done = fits && load_result(summary, fd, &header, result, part->images) && load_parts(fd, &header, result) &&
+  bool done = fits && load_result(summary, fd, &header, result, images) && load_parts(fd, &header, result) &&
               result->epoch_rows.count &&
-              hwi_epoch_file_open(&file, fd, sizeof header, header.result_off, result->epoch_rows.count) &&
-              replay_part(summary, &file, result, part);
+              hwi_epoch_file_open(epochs, fd, sizeof header, header.result_off, result->epoch_rows.count);
   if (fits && !done)
-    forget(result, part->images);
-  hwi_epoch_file_release(&file);
-  close(fd);
+    hwi_summary_forget(result, images);
+  if (!done)
+    close(fd);
   return done;
 }
 
@@ -263,7 +234,7 @@ static bool write_parts(const struct hwi_summary *summary, struct hwi_result *re
   if (result->epoch_rows.count == 0)
     return true;
   hwi_pass_begin_write(&pass, summary->file.fd);
-  hwi_summary_pass_parts(&pass, result);
+  hwi_summary_pass_epochs(&pass, result);
   bool done = hwi_pass_end(&pass) == 0;
   header->parts_bytes = pass.packed_bytes;
   return done;

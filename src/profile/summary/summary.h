@@ -7,8 +7,8 @@
 #ifndef HWI_PROFILE_SUMMARY_SUMMARY_H
 #define HWI_PROFILE_SUMMARY_SUMMARY_H
 
+#include "profile/columns/image_columns.h"
 #include "profile/result/result.h"
-#include "profile/store/summary_images.h"
 #include "trace/read/cache_file.h"
 #include "trace/read/run.h"
 
@@ -40,17 +40,14 @@ void hwi_summary_drop_epochs(struct hwi_summary *summary);
  * result->profile. */
 bool hwi_summary_load(const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images);
 
-/* Further input of hwi_summary_load_part. */
-struct hwi_part {
-  const struct hwi_span *span;
-  struct hwi_image *images;
-  uint64_t (*expected_ns)(void *context); /* of the run; called when the images have been restored */
-  void *context;
-};
+/* For a part of the run: restores the images, and a result without lists, whose replay knows all cells, stacks, sizes
+ * and threads of the run by the numbers that the epochs use, with nothing counted; and opens the epochs. Returns false
+ * as hwi_summary_load does. */
+bool hwi_summary_load_epochs(const struct hwi_summary *summary, struct hwi_result *result, struct hwi_image *images,
+                             struct hwi_epoch_file *epochs);
 
-/* For a part of the run: restores from its epochs the state that a replay of the part would have, for hwi_result_fill,
- * and the images. Returns false as hwi_summary_load does. */
-bool hwi_summary_load_part(const struct hwi_summary *summary, struct hwi_result *result, const struct hwi_part *part);
+/* Empties what was restored, if it cannot be used after all. */
+void hwi_summary_forget(struct hwi_result *result, struct hwi_image *images);
 
 /* Stores the result of a replay of the whole run, with the epochs that were added, if more than `least_ns` of CPU time
  * passed since hwi_summary_init. To be called after hwi_result_fill and before hwi_result_sum_up. The file appears

@@ -1,4 +1,4 @@
-/* summary_epochs.h - the data that a summary stores about a run's epochs, in addition to the epochs */
+/* summary_epochs.h - a summary's data from which a part of the run can be computed, with its epochs */
 #ifndef HWI_PROFILE_SUMMARY_SUMMARY_EPOCHS_H
 #define HWI_PROFILE_SUMMARY_SUMMARY_EPOCHS_H
 
@@ -14,9 +14,8 @@ bool hwi_summary_begin_epochs(struct hwi_summary *summary, struct hwi_epoch_writ
 bool hwi_summary_end_epochs(struct hwi_epoch_writer **writer, struct hwi_result *result,
                             const struct hwi_replay_image *image);
 
-/* The first writes or reads the data in the result. The second returns whether the data that were read are consistent
- * with each other and with the replay's lists. */
+/* Writes these data, or reads them after the result. Reading releases the result's lists and makes its replay know all
+ * cells, stacks, sizes and threads of the run by the numbers that the epochs use, with nothing counted. */
 void hwi_summary_pass_epochs(struct hwi_pass *pass, struct hwi_result *result);
-bool hwi_summary_epochs_are_sound(const struct hwi_result *result);
 
 #endif

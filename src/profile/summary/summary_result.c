@@ -7,8 +7,8 @@
 #include "profile/summary/summary_result.h"
 
 #include "base/error.h"
-#include "profile/store/summary_frames.h"
-#include "profile/store/summary_timelines.h"
+#include "profile/columns/frame_columns.h"
+#include "profile/columns/timeline_columns.h"
 
 #define U64 sizeof(uint64_t)
 
@@ -190,8 +190,8 @@ void hwi_summary_pass_result(struct hwi_pass *pass, struct hwi_result *result)
 {
   struct hwi_profile *profile = &result->profile;
   pass_level(pass, &result->replay.level);
-  hwi_summary_pass_points(pass, &result->profile, &result->replay.timeline, &result->replay.class_timeline);
-  hwi_summary_pass_frames(pass, &result->replay.resolver.frames);
+  hwi_pass_points(pass, &result->profile, &result->replay.timeline, &result->replay.class_timeline);
+  hwi_pass_frames(pass, &result->replay.resolver.frames);
   hwi_result_publish_frames(result);
   pass_list(pass, &of_stack, (const void **)&profile->stacks, &profile->stack_count);
   pass_list(pass, &of_size, (const void **)&profile->sizes, &profile->size_count);

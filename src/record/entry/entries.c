@@ -30,7 +30,7 @@ struct request {
   size_t size, align;
 };
 
-static __attribute__((noinline)) void *given_unusually(struct hwi_caller caller, struct request request, void *block)
+static __attribute__((noinline)) void *allocated_slowly(struct hwi_caller caller, struct request request, void *block)
 {
   if (hwi_operators_hold && hwi_operator_holds_alloc(&caller, request.entry, request.size, block))
     return block;
@@ -42,20 +42,20 @@ static __attribute__((noinline)) void *given_unusually(struct hwi_caller caller,
 }
 
 /* Reports the result of an allocation. */
-HW_OPERATION void *given(enum hw_entry entry, size_t size, size_t align, void *block)
+HW_OPERATION void *allocated(enum hw_entry entry, size_t size, size_t align, void *block)
 {
-  return given_unusually(HWI_CALLER(), (struct request){entry, size, align}, block);
+  return allocated_slowly(HWI_CALLER(), (struct request){entry, size, align}, block);
 }
 
 /* The same for the entry points that programs call most often. */
-HW_OPERATION void *given_often(enum hw_entry entry, size_t size, void *block)
+HW_OPERATION void *allocated_fast(enum hw_entry entry, size_t size, void *block)
 {
   if (LIKELY(block) && LIKELY(hwi_event_alloc(HWI_CALLER(), entry, size, block)))
     return block;
-  return given(entry, size, 0, block);
+  return allocated(entry, size, 0, block);
 }
 
-static __attribute__((noinline)) bool taken_unusually(uintptr_t pc, enum hw_entry entry, void *block)
+static __attribute__((noinline)) bool freed_slowly(uintptr_t pc, enum hw_entry entry, void *block)
 {
   if (!is_found(HW_ENTRY_FREE))
     return false;
@@ -65,12 +65,12 @@ static __attribute__((noinline)) bool taken_unusually(uintptr_t pc, enum hw_entr
 }
 
 /* Reports a free. Returns false if the block must not be passed to the real allocator. */
-HW_OPERATION bool taken(enum hw_entry entry, void *block)
+HW_OPERATION bool freed(enum hw_entry entry, void *block)
 {
   if (UNLIKELY(!block || hwi_boot_owns(block)))
     return false;
   uintptr_t pc = HWI_CALLER().pc;
-  return LIKELY(hwi_event_free(pc, entry, block)) || taken_unusually(pc, entry, block);
+  return LIKELY(hwi_event_free(pc, entry, block)) || freed_slowly(pc, entry, block);
 }
 
 /* --- before the real functions are found --- */
@@ -130,12 +130,12 @@ HW_OPERATION void *hw_do_malloc(size_t size)
 {
   if (!is_found(HW_ENTRY_MALLOC))
     return boot_malloc(size);
-  return given_often(HW_ENTRY_MALLOC, size, HWI_REAL(MALLOC, hwi_malloc_fn)(size));
+  return allocated_fast(HW_ENTRY_MALLOC, size, HWI_REAL(MALLOC, hwi_malloc_fn)(size));
 }
 
 HW_OPERATION void hw_do_free(void *block)
 {
-  if (taken(HW_ENTRY_FREE, block))
+  if (freed(HW_ENTRY_FREE, block))
     HWI_REAL(FREE, hwi_free_fn)(block);
 }
 
@@ -145,25 +145,25 @@ HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
     return boot_calloc(count, size);
   void *block = HWI_REAL(CALLOC, hwi_calloc_fn)(count, size);
   size_t bytes;
-  return given_often(HW_ENTRY_CALLOC, __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes, block);
+  return allocated_fast(HW_ENTRY_CALLOC, __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes, block);
 }
 
 /* realloc and reallocarray: `call` calls the real one, `size` is the total requested size. */
 #define REALLOCATE(entry, old, size, call)                                                                   \
   do {                                                                                                       \
     if (UNLIKELY(!(old)))                                                                                    \
-      return given(entry, size, 0, call);                                                                    \
+      return allocated(entry, size, 0, call);                                                                \
     if (UNLIKELY(!(size))) {                                                                                 \
       /* Nearly every allocator now frees the block, and another thread may get it: it is reported first. */ \
       hwi_record_free(HWI_CALLER().pc, entry, old);                                                          \
       void *empty = call;                                                                                    \
-      return empty ? given(entry, 0, 0, empty) : NULL;                                                       \
+      return empty ? allocated(entry, 0, 0, empty) : NULL;                                                   \
     }                                                                                                        \
     uintptr_t old_address = (uintptr_t)(old);                                                                \
     uint64_t began = hwi_record_realloc_begin();                                                             \
     void *block = call;                                                                                      \
     if (UNLIKELY(!block))                                                                                    \
-      return given(entry, size, 0, NULL);                                                                    \
+      return allocated(entry, size, 0, NULL);                                                                \
     struct hwi_caller caller = HWI_CALLER();                                                                 \
     struct hwi_realloc reallocated = {entry, began, old_address, block, size};                               \
     hwi_record_realloc(&caller, &reallocated);                                                               \
@@ -174,7 +174,7 @@ HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
 HW_OPERATION void *leave_boot(enum hw_entry entry, void *old, size_t size)
 {
   void *block = boot_realloc(old, size, HWI_REAL(MALLOC, hwi_malloc_fn));
-  return block || size ? given(entry, size, 0, block) : NULL;
+  return block || size ? allocated(entry, size, 0, block) : NULL;
 }
 
 HW_OPERATION void *hw_do_realloc(void *old, size_t size)
@@ -196,7 +196,7 @@ HW_OPERATION void *hw_do_reallocarray(void *old, size_t count, size_t size)
 {
   size_t bytes;
   if (UNLIKELY(__builtin_mul_overflow(count, size, &bytes)))
-    return given(HW_ENTRY_REALLOCARRAY, SIZE_MAX, 0, no_memory());
+    return allocated(HW_ENTRY_REALLOCARRAY, SIZE_MAX, 0, no_memory());
   if (!is_found(HW_ENTRY_REALLOC))
     return boot_realloc(old, bytes, boot_malloc);
   if (UNLIKELY(hwi_boot_owns(old)))
@@ -209,7 +209,7 @@ HW_OPERATION int hw_do_posix_memalign(void **to, size_t align, size_t size)
   if (!is_found(HW_ENTRY_POSIX_MEMALIGN))
     return boot_posix_memalign(to, align, size);
   int error = HWI_REAL(POSIX_MEMALIGN, hwi_posix_memalign_fn)(to, align, size);
-  given(HW_ENTRY_POSIX_MEMALIGN, size, align, error ? NULL : *to);
+  allocated(HW_ENTRY_POSIX_MEMALIGN, size, align, error ? NULL : *to);
   return error;
 }
 
@@ -217,28 +217,28 @@ HW_OPERATION void *hw_do_aligned_alloc(size_t align, size_t size)
 {
   if (!is_found(HW_ENTRY_ALIGNED_ALLOC))
     return boot_aligned(align, size);
-  return given(HW_ENTRY_ALIGNED_ALLOC, size, align, HWI_REAL(ALIGNED_ALLOC, hwi_aligned_alloc_fn)(align, size));
+  return allocated(HW_ENTRY_ALIGNED_ALLOC, size, align, HWI_REAL(ALIGNED_ALLOC, hwi_aligned_alloc_fn)(align, size));
 }
 
 HW_OPERATION void *hw_do_memalign(size_t align, size_t size)
 {
   if (!is_found(HW_ENTRY_MEMALIGN))
     return boot_aligned(align, size);
-  return given(HW_ENTRY_MEMALIGN, size, align, HWI_REAL(MEMALIGN, hwi_aligned_alloc_fn)(align, size));
+  return allocated(HW_ENTRY_MEMALIGN, size, align, HWI_REAL(MEMALIGN, hwi_aligned_alloc_fn)(align, size));
 }
 
 HW_OPERATION void *hw_do_valloc(size_t size)
 {
   if (!is_found(HW_ENTRY_VALLOC))
     return boot_aligned(HWI_OS_PAGE_BYTES, size);
-  return given(HW_ENTRY_VALLOC, size, 0, HWI_REAL(VALLOC, hwi_malloc_fn)(size));
+  return allocated(HW_ENTRY_VALLOC, size, 0, HWI_REAL(VALLOC, hwi_malloc_fn)(size));
 }
 
 HW_OPERATION void *hw_do_pvalloc(size_t size)
 {
   if (!is_found(HW_ENTRY_PVALLOC))
     return boot_aligned(HWI_OS_PAGE_BYTES, size);
-  return given(HW_ENTRY_PVALLOC, size, 0, HWI_REAL(PVALLOC, hwi_malloc_fn)(size));
+  return allocated(HW_ENTRY_PVALLOC, size, 0, HWI_REAL(PVALLOC, hwi_malloc_fn)(size));
 }
 
 HW_OPERATION size_t hw_do_malloc_usable_size(void *block)
@@ -251,14 +251,14 @@ HW_OPERATION size_t hw_do_malloc_usable_size(void *block)
 HW_OPERATION void hw_do_free_sized(void *block, size_t size)
 {
   (void)size;
-  if (taken(HW_ENTRY_FREE_SIZED, block))
+  if (freed(HW_ENTRY_FREE_SIZED, block))
     HWI_REAL(FREE, hwi_free_fn)(block);
 }
 
 HW_OPERATION void hw_do_free_aligned_sized(void *block, size_t align, size_t size)
 {
   (void)align, (void)size;
-  if (taken(HW_ENTRY_FREE_ALIGNED_SIZED, block))
+  if (freed(HW_ENTRY_FREE_ALIGNED_SIZED, block))
     HWI_REAL(FREE, hwi_free_fn)(block);
 }
 
@@ -314,7 +314,7 @@ HW_OPERATION void delete_of(enum hw_entry entry, void *block, size_t size, size_
   if (UNLIKELY(hwi_operator_modes[entry] != HWI_OPERATOR_OWN) && block && !hwi_boot_owns(block)) {
     struct hwi_delete_call call = {HWI_CALLER().pc, entry, block, size, align, tag};
     hwi_operator_delete(&call);
-  } else if (taken(entry, block)) {
+  } else if (freed(entry, block)) {
     HWI_REAL(FREE, hwi_free_fn)(block);
   }
 }

@@ -1,27 +1,25 @@
 /* interposed.c - functions that allocate nothing, but are interposed because their calls matter to the recorder
  *
- * A module may be unloaded, or a thread has set its name. Each function calls its real counterpart and then reports. It
- * reports before if the call takes from the thread what the recorder needs, the clock or system calls. libc has no
- * function for seccomp, only `syscall`.
+ * After dlclose a module may be unloaded; a thread may set its name; prctl and seccomp may take from a thread the clock
+ * or the system calls that the recorder needs. Each function calls its real counterpart and then reports the call, or
+ * reports it before if the call takes something away. libc has no function for seccomp, only `syscall`.
  */
 #include <errno.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 
-#include "platform/arch.h"
+#include "platform/os.h"
+#include "platform/os_inline.h"
 #include "record/record.h"
 #include "record/runtime/real.h"
 
-#define NOTICED __attribute__((visibility("default")))
+#define EXPORTED __attribute__((visibility("default")))
 
-NOTICED int dlclose(void *handle);
-NOTICED int pthread_setname_np(pthread_t thread, const char *name);
-NOTICED int prctl(int option, ...);
-NOTICED void syscall(void); /* its arguments are unknown here */
+EXPORTED int dlclose(void *handle);
+EXPORTED int pthread_setname_np(pthread_t thread, const char *name);
+EXPORTED int prctl(int option, ...);
+EXPORTED void syscall(void); /* its arguments are unknown here */
 
 /* dlopen is not interposed: it uses the RUNPATH and the namespace of its caller. */
 int dlclose(void *handle)
@@ -47,26 +45,17 @@ int pthread_setname_np(pthread_t thread, const char *name)
 
 /* --- a program's restrictions of itself: strict seccomp also forbids the TSC --- */
 
-enum forbidden { NOTHING, TSC, TSC_AND_CALLS };
-
-static enum forbidden forbidden_by_prctl(long option, unsigned long word)
+static void before(enum hwi_os_restriction loss)
 {
-  if (option == PR_SET_SECCOMP && word == SECCOMP_MODE_STRICT)
-    return TSC_AND_CALLS;
-  return option == PR_SET_TSC && word == PR_TSC_SIGSEGV ? TSC : NOTHING;
-}
-
-static void before(enum forbidden what)
-{
-  if (what == TSC)
+  if (loss == HWI_OS_LOSES_TSC)
     hwi_record_before_tsc_is_forbidden();
-  if (what == TSC_AND_CALLS)
+  if (loss == HWI_OS_LOSES_TSC_AND_CALLS)
     hwi_record_before_seal();
 }
 
-static void after(enum forbidden what, bool is_done)
+static void after(enum hwi_os_restriction loss, bool is_done)
 {
-  if (what == TSC_AND_CALLS)
+  if (loss == HWI_OS_LOSES_TSC_AND_CALLS)
     hwi_record_after_seal(is_done);
 }
 
@@ -85,54 +74,42 @@ int prctl(int option, ...)
     errno = ENOSYS;
     return -1;
   }
-  enum forbidden what = forbidden_by_prctl(option, words[0]);
-  before(what);
+  enum hwi_os_restriction loss = hwi_os_prctl_restriction(option, words[0]);
+  before(loss);
   int result = hwi_real_prctl(option, words[0], words[1], words[2], words[3]);
-  after(what, result == 0);
-  if (option == PR_SET_NAME && result == 0)
+  after(loss, result == 0);
+  if (hwi_os_prctl_sets_name(option) && result == 0)
     hwi_record_thread_name((const char *)words[0]);
   return result;
 }
 
-static enum forbidden forbidden_by(long number, long a, long b)
+/* The implementation of `syscall` for the calls that matter to the recorder. */
+static long interposed_syscall(long number, ...)
 {
-  if (number == SYS_seccomp)
-    return a == SECCOMP_SET_MODE_STRICT ? TSC_AND_CALLS : NOTHING;
-  return number == SYS_prctl ? forbidden_by_prctl(a, (unsigned long)b) : NOTHING;
-}
-
-enum { ARGUMENTS = 6, LARGEST_ERRNO = 4095 };
-
-static long call_kernel(long number, const long words[ARGUMENTS])
-{
-  long result = hwi_arch_syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
-  if (result >= 0 || result < -LARGEST_ERRNO)
-    return result;
-  errno = (int)-result;
-  return -1;
-}
-
-/* The implementation of `syscall` for the calls that are noticed. */
-static long noticed_syscall(long number, ...)
-{
-  long words[ARGUMENTS];
+  long words[HWI_OS_SYSCALL_ARGUMENTS];
   va_list list;
   va_start(list, number);
-  for (int i = 0; i < ARGUMENTS; i++)
+  for (int i = 0; i < HWI_OS_SYSCALL_ARGUMENTS; i++)
     words[i] = va_arg(list, long);
   va_end(list);
   if (!hwi_real_syscall)
     hwi_real_find_interposed();
-  if (!hwi_real_syscall) /* too early: code of other libraries may run before they are relocated */
-    return call_kernel(number, words);
-  enum forbidden what = forbidden_by(number, words[0], words[1]);
-  before(what);
+  if (!hwi_real_syscall) { /* too early: code of other libraries may run before they are relocated */
+    long result;
+    int error = hwi_os_program_syscall(number, words, &result);
+    if (!error)
+      return result;
+    errno = -error;
+    return -1;
+  }
+  enum hwi_os_restriction loss = hwi_os_syscall_restriction(number, words[0], words[1]);
+  before(loss);
   long result = hwi_real_syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
-  after(what, result == 0);
+  after(loss, result == 0);
   return result;
 }
 
 __attribute__((naked)) void syscall(void)
 {
-  HWI_ARCH_PASS_ON(hwi_real_syscall, noticed_syscall, SYS_seccomp, SYS_prctl);
+  HWI_OS_PASS_SYSCALL_ON(hwi_real_syscall, interposed_syscall);
 }

@@ -4,7 +4,6 @@
  */
 #include "platform/os.h"
 #include "record/events/describe.h"
-#include "record/events/notes.h"
 #include "record/events/stream.h"
 #include "record/runtime/real.h"
 #include "record/session.h"

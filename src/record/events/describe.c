@@ -3,12 +3,59 @@
 
 #include <string.h>
 
+#include "base/decimal.h"
 #include "platform/os.h"
-#include "record/events/notes.h"
 #include "record/options.h"
+#include "record/runtime/boot.h"
+#include "record/runtime/foreign.h"
 #include "record/session.h"
 
-enum { LONGEST_TEXT = 16 << 10, RSS_INTERVAL_NS = 100000000 };
+enum { LONGEST_TEXT = 16 << 10, RSS_INTERVAL_NS = 100000000, MOST_NOTES = 8, LONGEST_PATH = 512 };
+
+/* --- notes --- */
+
+static struct {
+  uint8_t kind; /* enum hw_note */
+  uint16_t bytes;
+  char path[LONGEST_PATH];
+} notes[MOST_NOTES];
+static uint32_t note_count;
+
+/* The notes are searched for only once, because the search calls the loader, which a forked child of a threaded program
+ * must not do. They are stored for such children. */
+static void remember(enum hw_note kind, const char *module)
+{
+  if (note_count == MOST_NOTES)
+    return;
+  notes[note_count].kind = (uint8_t)kind;
+  long bytes = (long)strnlen(module, LONGEST_PATH);
+  if (bytes)
+    memcpy(notes[note_count].path, module, (size_t)bytes);
+  else
+    bytes = hwi_os_executable_path(notes[note_count].path, LONGEST_PATH);
+  notes[note_count++].bytes = bytes > 0 ? (uint16_t)bytes : 0;
+}
+
+void hwi_notes_find(void)
+{
+  hwi_foreign_find(remember);
+}
+
+void hwi_notes_put(struct hwi_lane *lane)
+{
+  for (uint32_t i = 0; i < note_count; i++)
+    hwi_lane_put_record(lane, HW_RECORD_NOTE, (struct hwi_bytes){&notes[i].kind, 1},
+                        (struct hwi_bytes){notes[i].path, notes[i].bytes});
+  if (hwi_boot_block_count()) {
+    uint8_t kind = HW_NOTE_BOOT_BLOCKS;
+    char digits[HWI_DECIMAL_DIGITS];
+    const char *first = hwi_decimal(digits, hwi_boot_block_count());
+    hwi_lane_put_record(lane, HW_RECORD_NOTE, (struct hwi_bytes){&kind, 1},
+                        (struct hwi_bytes){first, (uint32_t)(digits + sizeof digits - first)});
+  }
+}
+
+/* --- the image --- */
 
 static void put_text(struct hwi_lane *lane, enum hw_record_type type, const char *text, long bytes)
 {
@@ -45,6 +92,8 @@ void hwi_describe_image(struct hwi_lane *lane)
   hwi_os_unmap(text, LONGEST_TEXT);
   hwi_notes_put(lane);
 }
+
+/* --- resident memory --- */
 
 void hwi_describe_rss(struct hwi_lane *lane, bool at_end)
 {

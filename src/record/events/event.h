@@ -72,7 +72,8 @@ HWI_EVENT_INLINE uint8_t *hwi_event_put_size(uint8_t fields, uint8_t *at, uint64
   return odd ? hwi_put_varint(at, hwi_zigzag((int64_t)(usable - hw_usual_usable(size)))) : at;
 }
 
-/* Writes how long the call took that returned `block`, if durations are recorded. */
+/* Writes the duration of the call that returned `block`, if durations are recorded. Returns the end of what was
+ * written. */
 HWI_EVENT_INLINE uint8_t *hwi_event_put_took(uint8_t fields, uint8_t *at, const void *block)
 {
   return fields & HW_FIELD_DURATION ? hwi_put_varint(at, hwi_timed_took(block)) : at;
@@ -123,7 +124,7 @@ void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_pending_free whole)
 HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry entry, size_t size, void *block)
 {
   struct hwi_lane *lane = hwi_stream_usual_lane();
-  if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.alloc_detour, caller.pc), 0))
+  if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.slow_alloc_callers, caller.pc), 0))
     return false;
   hwi_stream_take(lane, HWI_EVENT_FRAME());
   if (__builtin_expect(hwi_event_is_paused(), 0)) {
@@ -144,7 +145,7 @@ HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry en
 HWI_EVENT_INLINE bool hwi_event_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
 {
   struct hwi_lane *lane = hwi_stream_usual_lane();
-  if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.free_detour, caller_pc), 0))
+  if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.slow_free_callers, caller_pc), 0))
     return false;
   hwi_stream_take(lane, HWI_EVENT_FRAME());
   const struct hwi_pending_free whole = {hwi_event_tick_of_tsc(), block, (uint8_t)entry};

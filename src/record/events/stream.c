@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "record/events/describe.h"
-#include "record/events/pending_free.h"
 #include "record/session.h"
 #include "record/unwind/row_cache.h"
 #include "record/unwind/stack_cache.h"
@@ -34,7 +33,7 @@ static void reset_lane(struct hwi_lane *lane, uint32_t thread)
 {
   lane->at = lane->end = NULL;
   lane->chunk = NULL;
-  lane->made.chunk = NULL;
+  lane->new_chunk.chunk = NULL;
   lane->chunk_bytes = 0;
   lane->sequence = 0;
   lane->stream = atomic_fetch_add(&hwi_session.stream_count, 1);
@@ -42,7 +41,7 @@ static void reset_lane(struct hwi_lane *lane, uint32_t thread)
   lane->thread = thread;
   lane->range = (struct hwi_range){0};
   lane->attention = 0;
-  lane->pass = HWI_NO_PASS;
+  lane->fast_epoch = HWI_NO_EPOCH;
   hwi_walk_forget(lane);
   hwi_row_cache_drop(&lane->rows);
   hwi_stack_cache_drop(lane);
@@ -244,7 +243,7 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
     hwi_describe_rss(lane, false);
     lane->attention &= HWI_LANE_SEALED;
   }
-  lane->pass = lane->attention ? HWI_NO_PASS : lane->module_epoch;
+  lane->fast_epoch = lane->attention ? HWI_NO_EPOCH : lane->module_epoch;
   return lane;
 }
 
@@ -263,13 +262,13 @@ void hwi_stream_seal(uintptr_t frame)
 {
   struct hwi_lane *lane = hwi_stream_enter(frame);
   if (lane) {
-    hwi_lane_stock(lane);
+    hwi_lane_begin_last_chunk(lane);
     lane->attention &= (uint8_t)~HWI_LANE_NEW_CHUNK; /* its thread was checked just now */
     hwi_stream_leave(lane);
   }
   struct hwi_thread_stream *self = hwi_stream_self;
   for (int i = 0; i < 2 && self; i++)
-    hwi_lane_call(&self->lanes[i], HWI_LANE_SEALED);
+    hwi_lane_request_attention(&self->lanes[i], HWI_LANE_SEALED);
 }
 
 void hwi_stream_note_seal(uintptr_t frame)
@@ -322,8 +321,8 @@ static void divert(struct hwi_thread_stream *stream)
     struct hwi_lane *lane = &stream->lanes[i];
     if (lane->chunk)
       hwi_os_replace_by_private(lane->chunk, lane->chunk_bytes);
-    if (lane->made.chunk)
-      hwi_os_replace_by_private(lane->made.chunk, lane->made.bytes);
+    if (lane->new_chunk.chunk)
+      hwi_os_replace_by_private(lane->new_chunk.chunk, lane->new_chunk.bytes);
   }
 }
 

@@ -21,16 +21,18 @@ struct hwi_thread_stream {
 
 extern __thread struct hwi_thread_stream *hwi_stream_self; /* NULL: this thread has none yet */
 
-/* Returns the lane for an event whose recorder frame is at `frame`, marked busy. Returns NULL if the event cannot be
- * recorded; it is counted as lost if it should have been. Handles every case that the fast path does not. */
+/* Returns the lane for an event, and marks it busy with `frame`, the address of the recorder's frame. Returns NULL if
+ * the event cannot be recorded, and counts it as lost if it should have been. Handles every case that the fast path
+ * does not. */
 struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame);
 
-/* Returns the lane of an event that needs no slow path, not yet entered. Returns NULL if it needs the slow path. */
+/* Returns the lane of a usual event, which is not entered yet. Returns NULL if the event needs the slow path. */
 static inline __attribute__((always_inline)) struct hwi_lane *hwi_stream_usual_lane(void)
 {
   struct hwi_thread_stream *self = hwi_stream_self;
   uint32_t live = atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed);
-  return __builtin_expect(!self || self->lanes[0].pass != live || self->lanes[0].busy, 0) ? NULL : &self->lanes[0];
+  return __builtin_expect(!self || self->lanes[0].fast_epoch != live || self->lanes[0].busy, 0) ? NULL
+                                                                                                : &self->lanes[0];
 }
 
 /* Marks the lane busy. */
@@ -62,8 +64,9 @@ void hwi_stream_rename(struct hwi_lane *lane, const char *name);
  * launcher records them. Events may still follow. */
 void hwi_stream_thread_ends(void *stream);
 
-/* The calling thread is about to be sealed (hwi_os_seal): gives it a large chunk, and makes each of its events take the
- * slow path. The other two note that it was sealed, or undo this because it could not be sealed. */
+/* hwi_stream_seal is called before the calling thread is sealed (hwi_os_seal): it begins a large chunk, and makes each
+ * event of the thread take the slow path. Afterwards hwi_stream_note_seal writes a note that the thread was sealed, or
+ * hwi_stream_unseal restores the fast path because it could not be sealed. */
 void hwi_stream_seal(uintptr_t frame);
 void hwi_stream_note_seal(uintptr_t frame);
 void hwi_stream_unseal(void);

@@ -33,7 +33,7 @@ static bool is_valgrind_malloc(const char *path)
 
 void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
 {
-  const void *own_malloc = hwi_os_symbol_ahead(HW_SYMBOL_MALLOC), *own_new = hwi_os_symbol_ahead(HW_SYMBOL_NEW);
+  const void *own_malloc = hwi_os_symbol_before(HW_SYMBOL_MALLOC), *own_new = hwi_os_symbol_before(HW_SYMBOL_NEW);
   if (own_malloc)
     found(HW_NOTE_OWN_MALLOC, module_path(own_malloc));
   if (own_new)
@@ -41,7 +41,7 @@ void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
   const char *path = hwi_os_module_path(is_valgrind_malloc);
   if (path)
     found(HW_NOTE_OWN_MALLOC, path);
-  const char *behind = module_path(hwi_os_symbol_behind(HW_SYMBOL_MALLOC));
-  if (*behind && !is_libc(behind))
-    found(HW_NOTE_ALLOCATOR, behind);
+  const char *next = module_path(hwi_os_symbol_after(HW_SYMBOL_MALLOC));
+  if (*next && !is_libc(next))
+    found(HW_NOTE_ALLOCATOR, next);
 }

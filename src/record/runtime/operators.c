@@ -9,10 +9,19 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "platform/os.h"
-#include "record/runtime/cxx_runtime.h"
 #include "record/runtime/timed.h"
+
+/* Does not use dlopen and dlsym, which allocate: this is called when there is no memory left. */
+static void *seen_from(uintptr_t address, const char *symbol)
+{
+  return (void *)hwi_os_symbol_seen_from(address, symbol);
+}
+
+#define HW_CXX_SEEN_FROM seen_from
+#include "heapwright/detail/cxx_runtime.h"
 
 /* Values of _Unwind_Reason_Code and _Unwind_Action in the Itanium C++ ABI. */
 enum { CONTINUE_UNWIND = 8, ACTION_CLEANUP_PHASE = 2 };
@@ -47,6 +56,96 @@ struct operator_frame {
 };
 
 static __thread struct running running;
+
+/* --- the modes --- */
+
+uint8_t hwi_operator_modes[HW_ENTRY_COUNT];
+bool hwi_operators_hold;
+
+static enum hw_entry base_of(enum hw_entry entry)
+{
+  switch (entry) {
+  case HW_ENTRY_NEW:
+  case HW_ENTRY_NEW_ARRAY:
+  case HW_ENTRY_NEW_NOTHROW:
+  case HW_ENTRY_NEW_ARRAY_NOTHROW:
+    return HW_ENTRY_NEW;
+  case HW_ENTRY_NEW_ALIGNED:
+  case HW_ENTRY_NEW_ARRAY_ALIGNED:
+  case HW_ENTRY_NEW_ALIGNED_NOTHROW:
+  case HW_ENTRY_NEW_ARRAY_ALIGNED_NOTHROW:
+    return HW_ENTRY_NEW_ALIGNED;
+  case HW_ENTRY_DELETE:
+  case HW_ENTRY_DELETE_ARRAY:
+  case HW_ENTRY_DELETE_NOTHROW:
+  case HW_ENTRY_DELETE_ARRAY_NOTHROW:
+  case HW_ENTRY_DELETE_SIZED:
+  case HW_ENTRY_DELETE_ARRAY_SIZED:
+    return HW_ENTRY_DELETE;
+  default:
+    return HW_ENTRY_DELETE_ALIGNED;
+  }
+}
+
+/* Which module defines a function, as far as it matters here. */
+enum definer { DEFINED_NOWHERE, DEFINED_BY_RUNTIME, DEFINED_WITH_MALLOC, DEFINED_ELSEWHERE };
+
+static bool is_runtime(const char *path)
+{
+  static const char names[][16] = {"libstdc++.so", "libc++.so", "libc++abi.so", "libcxxrt.so"};
+  const char *base = path;
+  for (; *path; path++)
+    if (*path == '/')
+      base = path + 1;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strncmp(base, names[i], strlen(names[i])))
+      return true;
+  return false;
+}
+
+static enum definer definer_of(hwi_function *const next[], enum hw_entry entry)
+{
+  struct hwi_os_module module, malloc_module;
+  if (!next[entry] || !hwi_os_find_module((uintptr_t)next[entry], &module))
+    return DEFINED_NOWHERE;
+  if (hwi_os_find_module((uintptr_t)next[HW_ENTRY_MALLOC], &malloc_module) && malloc_module.start == module.start)
+    return DEFINED_WITH_MALLOC;
+  return is_runtime(module.path) ? DEFINED_BY_RUNTIME : DEFINED_ELSEWHERE;
+}
+
+static enum hwi_operator_mode mode_of(hwi_function *const next[], enum hw_entry entry, bool operators_before,
+                                      bool malloc_before)
+{
+  enum definer definer = definer_of(next, entry);
+  if (definer == DEFINED_NOWHERE)
+    return HWI_OPERATOR_OWN;
+  if (operators_before)
+    return HWI_OPERATOR_ASIDE;
+  if (definer == DEFINED_ELSEWHERE)
+    return HWI_OPERATOR_FOREIGN;
+  if (definer == DEFINED_WITH_MALLOC)
+    return HWI_OPERATOR_OWN;
+  if (malloc_before) /* the runtime's operator calls the program's malloc, which we do not see */
+    return entry == base_of(entry) ? HWI_OPERATOR_FOREIGN : HWI_OPERATOR_ASIDE;
+  return definer_of(next, base_of(entry)) == DEFINED_ELSEWHERE ? HWI_OPERATOR_ASIDE : HWI_OPERATOR_OWN;
+}
+
+static bool is_defined_before(enum hw_entry entry)
+{
+  return hwi_os_symbol_before(hwi_real_symbol(entry));
+}
+
+void hwi_operators_plan(hwi_function *const next[])
+{
+  bool malloc_before = is_defined_before(HW_ENTRY_MALLOC), operators_before = false, some_hold = false;
+  for (int entry = HW_ENTRY_NEW; entry < HW_ENTRY_COUNT; entry++)
+    operators_before |= next[entry] && is_defined_before(entry);
+  for (int entry = HW_ENTRY_NEW; entry < HW_ENTRY_COUNT; entry++) {
+    hwi_operator_modes[entry] = mode_of(next, entry, operators_before, malloc_before);
+    some_hold |= hwi_operator_modes[entry] == HWI_OPERATOR_FOREIGN;
+  }
+  hwi_operators_hold = some_hold;
+}
 
 /* --- failing --- */
 
@@ -88,7 +187,7 @@ __attribute__((used)) int hwi_exception_passes(int version, int actions, uint64_
 /* To be put after the call that may throw: a tail call would leave no frame to detect the exception with. */
 #define KEEP_FRAME() __asm__ volatile("")
 
-static __attribute__((noinline, noclone)) void call_new_handler(hwi_new_handler *handler)
+static __attribute__((noinline, noclone)) void call_new_handler(hw_new_handler *handler)
 {
   NOTICE_EXCEPTIONS();
   handler();
@@ -140,10 +239,10 @@ static inline __attribute__((always_inline)) void *call_new(hwi_function *new, c
   return call->align ? ((aligned_fn *)new)(call->size, call->align) : ((new_fn *)new)(call->size);
 }
 
-static hwi_new_handler *new_handler_for(const struct hwi_new_call *call)
+static hw_new_handler *new_handler_for(const struct hwi_new_call *call)
 {
   bool may_be_helped = !call->align || is_power_of_two(call->align);
-  return may_be_helped ? hwi_cxx_new_handler(call->caller.pc) : NULL;
+  return may_be_helped ? hw_cxx_new_handler(call->caller.pc) : NULL;
 }
 
 /* A handler may throw, and only the runtime's own operator can catch that. It calls our throwing operator, which
@@ -152,7 +251,7 @@ static void *own_new_nothrow(const struct hwi_new_call *call)
 {
   hwi_function *catching = NULL;
   if (new_handler_for(call))
-    catching = (hwi_function *)hwi_cxx_operator(call->caller.pc, hwi_real_symbol(call->entry));
+    catching = (hwi_function *)hw_cxx_operator(call->caller.pc, hwi_real_symbol(call->entry));
   if (catching)
     return call_new(catching, call);
   hwi_record_failed(&call->caller, call->entry, call->size, call->align);
@@ -162,7 +261,7 @@ static void *own_new_nothrow(const struct hwi_new_call *call)
 /* The standard's loop, after the real allocator has failed. */
 static void *own_new(const struct hwi_new_call *call)
 {
-  hwi_new_handler *handler;
+  hw_new_handler *handler;
   while ((handler = new_handler_for(call))) {
     struct operator_frame frame;
     begin(&frame, call, HANDLING);
@@ -175,7 +274,7 @@ static void *own_new(const struct hwi_new_call *call)
     }
   }
   hwi_record_failed(&call->caller, call->entry, call->size, call->align);
-  hwi_cxx_throw_bad_alloc(call->caller.pc);
+  hw_cxx_throw_bad_alloc(call->caller.pc);
   return NULL;
 }
 

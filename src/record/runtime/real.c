@@ -106,7 +106,7 @@ static const char *volatile is_relocated = entry_symbols[0];
 static bool find_all(hwi_function *next[])
 {
   for (int entry = HW_ENTRY_MALLOC; entry < HW_ENTRY_COUNT; entry++)
-    next[entry] = (hwi_function *)hwi_os_symbol_behind(entry_symbols[entry]);
+    next[entry] = (hwi_function *)hwi_os_symbol_after(entry_symbols[entry]);
   fill_gaps(next);
   return next[HW_ENTRY_MALLOC] && next[HW_ENTRY_FREE] && next[HW_ENTRY_CALLOC] && next[HW_ENTRY_REALLOC];
 }
@@ -115,17 +115,17 @@ void hwi_real_find_interposed(void)
 {
   if (!is_relocated)
     return;
-  hwi_real_dlclose = (hwi_dlclose_fn *)hwi_os_symbol_behind("dlclose");
-  hwi_real_setname = (hwi_setname_fn *)hwi_os_symbol_behind("pthread_setname_np");
-  hwi_real_prctl = (hwi_prctl_fn *)hwi_os_symbol_behind("prctl");
-  hwi_real_syscall = (hwi_syscall_fn *)hwi_os_symbol_behind("syscall");
-  hwi_real_execv = (hwi_execv_fn *)hwi_os_symbol_behind("execv");
-  hwi_real_execvp = (hwi_execv_fn *)hwi_os_symbol_behind("execvp");
-  hwi_real_execve = (hwi_execve_fn *)hwi_os_symbol_behind("execve");
-  hwi_real_execvpe = (hwi_execve_fn *)hwi_os_symbol_behind("execvpe");
-  hwi_real_fexecve = (hwi_fexecve_fn *)hwi_os_symbol_behind("fexecve");
-  hwi_real_spawn = (hwi_spawn_fn *)hwi_os_symbol_behind("posix_spawn");
-  hwi_real_spawnp = (hwi_spawn_fn *)hwi_os_symbol_behind("posix_spawnp");
+  hwi_real_dlclose = (hwi_dlclose_fn *)hwi_os_symbol_after("dlclose");
+  hwi_real_setname = (hwi_setname_fn *)hwi_os_symbol_after("pthread_setname_np");
+  hwi_real_prctl = (hwi_prctl_fn *)hwi_os_symbol_after("prctl");
+  hwi_real_syscall = (hwi_syscall_fn *)hwi_os_symbol_after("syscall");
+  hwi_real_execv = (hwi_execv_fn *)hwi_os_symbol_after("execv");
+  hwi_real_execvp = (hwi_execv_fn *)hwi_os_symbol_after("execvp");
+  hwi_real_execve = (hwi_execve_fn *)hwi_os_symbol_after("execve");
+  hwi_real_execvpe = (hwi_execve_fn *)hwi_os_symbol_after("execvpe");
+  hwi_real_fexecve = (hwi_fexecve_fn *)hwi_os_symbol_after("fexecve");
+  hwi_real_spawn = (hwi_spawn_fn *)hwi_os_symbol_after("posix_spawn");
+  hwi_real_spawnp = (hwi_spawn_fn *)hwi_os_symbol_after("posix_spawnp");
 }
 
 bool hwi_real_find(void)

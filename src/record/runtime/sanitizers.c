@@ -101,27 +101,14 @@ static bool take_out_of_preload(char **variables)
   return is_there;
 }
 
-/* Returns the path by which the program was executed; for a script, its interpreter. */
-static const char *program_path(void)
-{
-  static const char elf[] = "\177ELF";
-  static char interpreter[HWI_OS_PATH_BYTES];
-  char magic[sizeof elf - 1];
-  const char *path = hwi_os_executed_path();
-  if (*path && hwi_os_read_file(path, magic, sizeof magic) == sizeof magic && memcmp(magic, elf, sizeof magic) == 0)
-    return path;
-  long bytes = hwi_os_executable_path(interpreter, sizeof interpreter - 1);
-  return bytes > 0 ? interpreter : "/proc/self/exe";
-}
-
 bool hwi_sanitizers_leave(void)
 {
   struct texts arguments = {0}, variables = {0};
-  if (!hwi_os_symbol_behind(runtime_mark) && !hwi_os_symbol_ahead(runtime_mark))
+  if (!hwi_os_symbol_after(runtime_mark) && !hwi_os_symbol_before(runtime_mark))
     return false;
   if (read_texts(&arguments, hwi_os_command_line) && read_texts(&variables, hwi_os_environment) &&
       take_out_of_preload(variables.list))
-    hwi_os_execute(program_path(), arguments.list, variables.list);
+    hwi_os_execute(hwi_os_program_path(), arguments.list, variables.list);
   release(&arguments);
   release(&variables);
   return true;

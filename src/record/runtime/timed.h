@@ -23,8 +23,9 @@ void hwi_timed_replace(hwi_function *next[]);
  * duration is returned once. */
 uint64_t hwi_timed_took(const void *block);
 
-/* For calls of other libraries' operators, which are not real functions of this file: the first reads the clock; the
- * others end the call that began then, and that returned or freed `block`. They do nothing if calls are not timed. */
+/* For calls of other libraries' operators, which this file does not replace. hwi_timed_begin returns the clock at the
+ * beginning of such a call. The other functions end the call, which has returned or freed `block`. They do nothing if
+ * calls are not timed. */
 uint64_t hwi_timed_begin(void);
 void hwi_timed_gave(const void *block, uint64_t began);
 void hwi_timed_freed(const void *block, uint64_t began);

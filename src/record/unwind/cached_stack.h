@@ -1,10 +1,10 @@
-/* cached_stack.h - the stack that a lane keeps from one event to the next, and whether it is unchanged
+/* cached_stack.h - the previous stack of a lane, and which of its frames are unchanged
  *
- * gap        the position where frames of a too deep stack were left out of the kept frames: between its outer part and
- *            the rest (or outward of all frames, if the outer part is not known). Do not confuse it with a node's cut,
- *            which reports show.
- * outer part the frames of a too deep stack that its node names above the cut, and the next frame inward, whose step
- *            outward gives the pc of the last of them.
+ * gap        the position where frames of a too deep stack were left out of the cached stack: after its outer part, or
+ *            outward of all frames if the outer part is not known. Do not confuse it with the cut in a node, which
+ *            reports show.
+ * outer part the outermost frames of a too deep stack: those that its node names above the cut, and the next frame
+ *            inward, whose step outward gives the pc of the last of them.
  */
 #ifndef HWI_RECORD_UNWIND_CACHED_STACK_H
 #define HWI_RECORD_UNWIND_CACHED_STACK_H
@@ -15,60 +15,74 @@
 #include "record/lane.h"
 #include "record/unwind/step.h"
 
-enum { HWI_INNER = HWI_CACHED_STACK_INNER }; /* frames at the inner end of a too deep stack that its node names */
+enum { HWI_INNER = HWI_CACHED_STACK_INNER }; /* the node of a too deep stack names this many innermost frames */
 
-/* "unchanged" is how many of the kept frames, from the outermost one on, are known to have unchanged steps. With this
- * bit, nothing is known of the next frame; without it, the next frame's step has changed, or there is no next frame. */
-#define HWI_AT_LEAST (UINT32_C(1) << 31)
+/* What is known of the cached frames. All zeros: nothing. */
+struct hwi_unchanged {
+  uint32_t count; /* the first `count` frames, from the outermost one on, have unchanged steps */
+  bool is_exact;  /* the next frame's step has changed, or there is no next frame; false: it was not looked at */
+};
 
-/* Forgets the kept stack. */
-void hwi_cached_stack_forget(struct hwi_cached_stack *kept);
+/* Forgets the cached stack. */
+void hwi_cached_stack_forget(struct hwi_cached_stack *cached);
 
-/* The walk is at the kept frame walk->met - 1. Returns whether every word that the kept walk loaded from there on is
- * unchanged. If not, walk->met becomes the number of frames whose words are unchanged; only those can be met. Counts
- * the verified frames. */
-static inline bool hwi_cached_stack_is_met(const struct hwi_cached_stack *kept, struct hwi_walk *walk);
+/* Called when a walk has reached the cached frame walk->met - 1. Returns whether all words that the earlier walk loaded
+ * from this frame outward are unchanged. If not, walk->met becomes the number of frames whose words are unchanged; only
+ * those frames can be met later. Counts the verified frames. */
+static inline bool hwi_cached_stack_is_met(const struct hwi_cached_stack *cached, struct hwi_walk *walk);
 
-/* Notes that the kept frame `index` has a bp_slot. `index` is above all noted ones. There is room for as many as for
- * frames. */
-static inline void hwi_cached_stack_add_bp(struct hwi_cached_stack *kept, uint32_t index)
+/* Adds `index` to the list of cached frames that have a bp_slot. It is larger than all others in the list, which has
+ * room for all frames. */
+static inline void hwi_cached_stack_add_bp(struct hwi_cached_stack *cached, uint32_t index)
 {
-  if (index) /* the caller of frame 0 is not kept, if there is one */
-    kept->bps.items[kept->bps.count++] = index;
+  if (index) /* the caller of frame 0 is not cached, if there is one */
+    cached->bps.items[cached->bps.count++] = index;
 }
 
-/* To be called when the kept frames from `first` on are dropped or replaced. */
-static inline void hwi_cached_stack_drop_bps(struct hwi_cached_stack *kept, uint32_t first)
+/* Removes the frames from `first` on from that list. To be called when they are dropped or replaced. */
+static inline void hwi_cached_stack_drop_bps(struct hwi_cached_stack *cached, uint32_t first)
 {
-  while (kept->bps.count && kept->bps.items[kept->bps.count - 1] >= first)
-    kept->bps.count--;
+  while (cached->bps.count && cached->bps.items[cached->bps.count - 1] >= first)
+    cached->bps.count--;
 }
 
 /* Returns the number of frames in the outer part of a too deep stack. */
 uint32_t hwi_cached_stack_outer_count(void);
 
-/* A stack is known only from its inner end up to `sp`. Returns how many frames of the kept stack's outer part are also
- * part of it: all or none. */
-uint32_t hwi_cached_stack_outer_of(const struct hwi_cached_stack *kept, uintptr_t sp);
+/* Only the frames of a stack from the innermost one to `sp` are known. Returns how many frames of the cached stack's
+ * outer part are also part of this stack: all or 0. */
+uint32_t hwi_cached_stack_outer_of(const struct hwi_cached_stack *cached, uintptr_t sp);
 
-/* Makes the first `base` kept frames and the fresh ones the kept stack. Returns false and leaves it unchanged if there
- * is no memory. */
+/* Replaces the cached stack by its first `base` frames and the `fresh_count` fresh frames of the walk. Looks up the
+ * nodes of the new frames, except the innermost one, if `with_nodes`. Returns false if there is no memory; then the
+ * cached stack is unchanged. */
 bool hwi_cached_stack_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bool with_nodes);
 
-/* The same for a too deep stack: bounded, with a gap if necessary. `is_cut`: outward of the fresh frames, only the
- * first `base` frames are known. */
+/* Does the same for a too deep stack, of which frames are left out if there are too many. If there is no memory, the
+ * cached stack is forgotten. `is_cut`: of the frames outward of the fresh ones, only the first `base` are known. */
 void hwi_cached_stack_add_deep(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bool is_cut);
 
-/* Notes that the kept stack has no gap any more. */
-void hwi_cached_stack_close_gap(struct hwi_cached_stack *kept);
+/* A too deep stack: the first `base` frames of the cached stack, then perhaps a gap, then the fresh frames. */
+struct hwi_deep {
+  uint32_t base, fresh_count;
+  bool has_gap;      /* among the cached frames, or between them and the fresh ones */
+  uint32_t left_out; /* frames in the gap; 0: unknown */
+};
+
+/* Returns the node of a too deep stack. It consists of the outermost frames (if they are known), a cut, and the
+ * innermost frames, with `entry` called from the last one. */
+uint32_t hwi_deep_node(struct hwi_lane *lane, const struct hwi_deep *deep, uint8_t entry);
+
+/* Records that the cached stack has no gap any more. */
+void hwi_cached_stack_close_gap(struct hwi_cached_stack *cached);
 
 /* --- the comparison, in full: it is on the hot path --- */
 
-/* The words are in the target's frames, where AddressSanitizer allows no reading between variables. */
+/* For functions that load words from the target's frames: AddressSanitizer forbids loads between its variables. */
 #define HWI_CACHED_STACK_READS_FRAMES __attribute__((no_sanitize("address")))
 
-/* Returns 0 if the word from which the step outward from `frame` loaded its caller's pc is unchanged. The frame before
- * it in the list is its caller. */
+/* Returns 0 if the word is unchanged from which the step outward from `frame` loaded its caller's pc. The caller is the
+ * frame before it in the list. */
 HWI_CACHED_STACK_READS_FRAMES static inline uintptr_t hwi_cached_stack_pc_difference(
     const struct hwi_walked_frame *frame)
 {
@@ -76,7 +90,7 @@ HWI_CACHED_STACK_READS_FRAMES static inline uintptr_t hwi_cached_stack_pc_differ
   return ((const volatile uintptr_t *)caller->sp)[HWI_NO_BP_SLOT] ^ caller->pc;
 }
 
-/* The same for the word from which it loaded its caller's bp; the frame has a bp_slot. */
+/* Returns 0 if the word is unchanged from which that step loaded the caller's bp. The frame has a bp_slot. */
 HWI_CACHED_STACK_READS_FRAMES static inline uintptr_t hwi_cached_stack_bp_difference(
     const struct hwi_walked_frame *frame)
 {
@@ -84,21 +98,23 @@ HWI_CACHED_STACK_READS_FRAMES static inline uintptr_t hwi_cached_stack_bp_differ
   return ((const volatile uintptr_t *)caller->sp)[frame->bp_slot] ^ caller->bp;
 }
 
-/* Compares four frames, so that the loads need not wait for one another's comparisons. */
+/* Returns whether the pc of one of four callers has changed. The four loads need not wait for each other's
+ * comparisons. */
 static inline bool hwi_cached_stack_do_four_differ(const struct hwi_walked_frame *frame)
 {
   return (hwi_cached_stack_pc_difference(&frame[0]) | hwi_cached_stack_pc_difference(&frame[1]) |
           hwi_cached_stack_pc_difference(&frame[2]) | hwi_cached_stack_pc_difference(&frame[3])) != 0;
 }
 
-/* Returns whether a walk would continue from the kept frame as from this place. */
-static inline bool hwi_cached_stack_is_at(const struct hwi_walked_frame *kept, uintptr_t pc, uintptr_t sp, uintptr_t bp)
+/* Returns whether a walk would take the same steps from the cached frame as from these registers. */
+static inline bool hwi_cached_stack_is_at(const struct hwi_walked_frame *cached, uintptr_t pc, uintptr_t sp,
+                                          uintptr_t bp)
 {
-  return kept->sp == sp && kept->pc == pc && (kept->bp == bp || kept->bp_is_free);
+  return cached->sp == sp && cached->pc == pc && (cached->bp == bp || cached->bp_is_free);
 }
 
-/* Returns the first of the kept frames [first, end) that has a changed odd word, or `end`. */
-uint32_t hwi_cached_stack_odd_unchanged(const struct hwi_cached_stack *kept, uint32_t first, uint32_t end);
+/* Returns the first of the cached frames [first, end) that has a changed odd word, or `end`. */
+uint32_t hwi_cached_stack_odd_unchanged(const struct hwi_cached_stack *cached, uint32_t first, uint32_t end);
 
 /* Returns the first of the frames [first, end) whose step outward would lead to another pc, or `end`. `first` is above
  * 0. */
@@ -112,30 +128,31 @@ static inline uint32_t hwi_frames_pcs_unchanged(const struct hwi_walked_frame *f
   return frame < stop ? (uint32_t)(frame - frames) : end;
 }
 
-/* Returns the first of the kept frames [first, end) whose step outward would load another bp that matters, or `end`. */
-uint32_t hwi_cached_stack_bps_unchanged(const struct hwi_cached_stack *kept, uint32_t first, uint32_t end);
+/* Returns the first of the cached frames [first, end) whose step outward would load another bp that matters, or
+ * `end`. */
+uint32_t hwi_cached_stack_bps_unchanged(const struct hwi_cached_stack *cached, uint32_t first, uint32_t end);
 
-/* Returns the first of the kept frames [first, end) whose step outward has changed, or `end`. */
-static inline uint32_t hwi_cached_stack_unchanged(const struct hwi_cached_stack *kept, uint32_t first, uint32_t end)
+/* Returns the first of the cached frames [first, end) whose step outward has changed, or `end`. */
+static inline uint32_t hwi_cached_stack_unchanged(const struct hwi_cached_stack *cached, uint32_t first, uint32_t end)
 {
-  uint32_t unchanged = hwi_frames_pcs_unchanged(kept->frames, first ? first : 1, end);
-  if (kept->bps.count)
-    unchanged = hwi_cached_stack_bps_unchanged(kept, first, unchanged);
-  return __builtin_expect(!kept->odd.count, 1) ? unchanged : hwi_cached_stack_odd_unchanged(kept, first, unchanged);
+  uint32_t unchanged = hwi_frames_pcs_unchanged(cached->frames, first ? first : 1, end);
+  if (cached->bps.count)
+    unchanged = hwi_cached_stack_bps_unchanged(cached, first, unchanged);
+  return __builtin_expect(!cached->odd.count, 1) ? unchanged : hwi_cached_stack_odd_unchanged(cached, first, unchanged);
 }
 
-/* hwi_cached_stack_is_met for a walk->met beyond the frames that are verified completely; cached_stack.c describes
- * which words are verified then. */
-bool hwi_cached_stack_is_met_deep(const struct hwi_cached_stack *kept, struct hwi_walk *walk);
+/* Does the same as hwi_cached_stack_is_met if walk->met is larger than exact_count. cached_stack.c describes which
+ * words are verified then. */
+bool hwi_cached_stack_is_met_deep(const struct hwi_cached_stack *cached, struct hwi_walk *walk);
 
-static inline bool hwi_cached_stack_is_met(const struct hwi_cached_stack *kept, struct hwi_walk *walk)
+static inline bool hwi_cached_stack_is_met(const struct hwi_cached_stack *cached, struct hwi_walk *walk)
 {
-  if (__builtin_expect(walk->met > kept->exact_count, 0))
-    return hwi_cached_stack_is_met_deep(kept, walk);
+  if (__builtin_expect(walk->met > cached->exact_count, 0))
+    return hwi_cached_stack_is_met_deep(cached, walk);
   walk->verify_count += walk->met;
   if (walk->is_checked)
     return true;
-  uint32_t unchanged = hwi_cached_stack_unchanged(kept, 0, walk->met);
+  uint32_t unchanged = hwi_cached_stack_unchanged(cached, 0, walk->met);
   bool is_met = unchanged == walk->met;
   walk->is_checked = true;
   walk->met = unchanged;

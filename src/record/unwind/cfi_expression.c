@@ -314,12 +314,12 @@ static bool run_operation(struct state *state, uint8_t operation)
 struct hwi_cfi_cursor hwi_expression_at(struct hwi_cfi_span span, int32_t place)
 {
   struct hwi_cfi_cursor cursor = {.at = (const uint8_t *)span.low + place, .end = (const uint8_t *)span.high};
-  struct hwi_cfi_cursor behind = cursor;
-  uint64_t bytes = hwi_cfi_cursor_uleb(&behind);
-  cursor = behind;
-  hwi_cfi_cursor_skip(&behind, bytes);
-  cursor.end = behind.at;
-  cursor.bad = behind.bad;
+  struct hwi_cfi_cursor after = cursor;
+  uint64_t bytes = hwi_cfi_cursor_uleb(&after);
+  cursor = after;
+  hwi_cfi_cursor_skip(&after, bytes);
+  cursor.end = after.at;
+  cursor.bad = after.bad;
   return cursor;
 }
 

@@ -49,7 +49,8 @@ static bool try_out(const struct hwi_fde *fde, int32_t place, uint32_t which, ui
   return first - FIRST_TRIAL == second - SECOND_TRIAL && first - FIRST_TRIAL == (uintptr_t)(intptr_t)*offset;
 }
 
-static bool is_word_behind(struct hwi_cfi_cursor code, uint32_t which, int32_t *offset)
+/* Returns whether the expression is "the word at register + offset", for the register `which`. */
+static bool is_word_at(struct hwi_cfi_cursor code, uint32_t which, int32_t *offset)
 {
   if (hwi_cfi_cursor_bytes(&code, 1) != OP_BREG0 + which)
     return false;
@@ -63,9 +64,9 @@ static bool squeeze_expression(const struct hwi_fde *fde, const struct hwi_rules
 {
   struct hwi_cfi_cursor code = hwi_expression_at(fde->span, rules->cfa_value);
   int32_t place = rules->cfa_value;
-  if (is_word_behind(code, HWI_REG_BP, &row->offset))
+  if (is_word_at(code, HWI_REG_BP, &row->offset))
     row->kind = HWI_ROW_BP_DEREF;
-  else if (is_word_behind(code, HWI_REG_SP, &row->offset))
+  else if (is_word_at(code, HWI_REG_SP, &row->offset))
     row->kind = HWI_ROW_SP_DEREF;
   else if (try_out(fde, place, HWI_REG_SP, pc, &row->offset))
     row->kind = HWI_ROW_SP;

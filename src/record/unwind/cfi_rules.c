@@ -52,7 +52,7 @@ struct run {
   struct hwi_rules initial;
   bool is_cie; /* there are no initial rules yet */
   uint32_t depth;
-  struct hwi_rules kept[MOST_REMEMBERED];
+  struct hwi_rules remembered[MOST_REMEMBERED];
 };
 
 static bool set_rule(struct run *run, uint64_t which, enum hwi_rule rule, int64_t value)
@@ -111,7 +111,7 @@ static bool remember(struct run *run)
 {
   if (run->depth == MOST_REMEMBERED)
     return false;
-  run->kept[run->depth++] = *run->now;
+  run->remembered[run->depth++] = *run->now;
   return true;
 }
 
@@ -119,7 +119,7 @@ static bool restore(struct run *run)
 {
   if (run->depth == 0)
     return false;
-  *run->now = run->kept[--run->depth];
+  *run->now = run->remembered[--run->depth];
   return true;
 }
 

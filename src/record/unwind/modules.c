@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/fnv.h"
+#include "base/hash.h"
 #include "record/session.h"
 
 enum {

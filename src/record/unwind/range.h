@@ -13,8 +13,8 @@
 
 #include "record/lane.h"
 
-/* Makes the range contain `sp`. Returns false if the range had to start again, so that everything kept of the old stack
- * is invalid. */
+/* Makes the range contain `sp`. Returns false if the range had to start again, so that everything cached of the old
+ * stack is invalid. */
 bool hwi_range_enter_slow(struct hwi_range *range, uintptr_t sp);
 
 static inline bool hwi_range_enter(struct hwi_range *range, uintptr_t sp)

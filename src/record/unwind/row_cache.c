@@ -17,12 +17,12 @@
 #include "platform/os.h"
 #include "record/unwind/modules.h"
 
-static_assert(sizeof(struct hwi_row_slot) == 16 && sizeof(struct hwi_memo) == 16, "four a cache line");
+static_assert(sizeof(struct hwi_row_slot) == 16 && sizeof(struct hwi_node_slot) == 16, "four a cache line");
 
 enum {
-  MOST_SLOTS = 1 << 16,
-  FIRST_MEMOS = HWI_OS_PAGE_BYTES / sizeof(struct hwi_memo),
-  MOST_MEMOS = 1 << 14,
+  MOST_ROW_SLOTS = 1 << 16,
+  FIRST_NODE_SLOTS = HWI_OS_PAGE_BYTES / sizeof(struct hwi_node_slot),
+  MOST_NODE_SLOTS = 1 << 14,
   CACHE_FROM = 32, /* misses: with fewer, a program does not need the page of the CFI cache */
 };
 
@@ -32,11 +32,11 @@ void hwi_row_cache_drop(struct hwi_row_cache *rows)
     memset(rows->first, 0, sizeof rows->first);
   else if (rows->slots)
     hwi_os_map_reset(rows->slots, rows->count * sizeof *rows->slots);
-  if (rows->memos)
-    hwi_os_map_reset(rows->memos, rows->memo_count * sizeof *rows->memos);
+  if (rows->node_slots)
+    hwi_os_map_reset(rows->node_slots, rows->node_slot_count * sizeof *rows->node_slots);
   if (rows->cfi_cache)
     hwi_cfi_cache_clear(rows->cfi_cache);
-  rows->misses = rows->memo_misses = 0;
+  rows->misses = rows->node_misses = 0;
   rows->has_uncovered = false;
 }
 
@@ -82,9 +82,9 @@ static void grow(struct hwi_row_cache *rows)
 
 /* Converts a row to the form that walks use. Implausible CFI is left to the interpreter: a bp saved where the return
  * address is, or above the CFA. */
-static struct hwi_row_of row_of(struct hwi_frame_row row, uint32_t module)
+static struct hwi_cached_row row_of(struct hwi_frame_row row, uint32_t module)
 {
-  struct hwi_row_of of = {row.kind, row.bp_words, (uint16_t)module, row.offset};
+  struct hwi_cached_row of = {row.kind, row.bp_words, (uint16_t)module, row.offset};
   if (row.kind != HWI_ROW_SP && row.kind != HWI_ROW_BP && row.kind != HWI_ROW_SP_DEREF)
     return of;
   if (row.bp_words > 0 || row.bp_words == HWI_NO_BP_SLOT)
@@ -101,14 +101,14 @@ static void make_room(struct hwi_row_cache *rows)
     rows->count = HWI_ROW_CACHE_FIRST;
     atomic_signal_fence(memory_order_seq_cst);
     rows->slots = rows->first;
-  } else if (++rows->misses > rows->count && rows->count < MOST_SLOTS) {
+  } else if (++rows->misses > rows->count && rows->count < MOST_ROW_SLOTS) {
     grow(rows);
   }
   if (!rows->cfi_cache && rows->misses == CACHE_FROM)
     rows->cfi_cache = hwi_os_map(HWI_CFI_CACHE_BYTES);
 }
 
-struct hwi_row_of hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, bool exact)
+struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, bool exact)
 {
   struct hwi_row_cache *rows = &lane->rows;
   uint64_t key = hwi_row_cache_key(pc, exact);
@@ -123,21 +123,21 @@ struct hwi_row_of hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, b
     struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
     row = hwi_cfi_row(&cfi, exact ? pc : pc - 1, rows->cfi_cache);
   }
-  struct hwi_row_of of = row_of(row, number);
+  struct hwi_cached_row of = row_of(row, number);
   put(rows->slots, rows->count, (struct hwi_row_slot){key, of});
   return of;
 }
 
-static void grow_memos(struct hwi_row_cache *rows)
+static void grow_node_slots(struct hwi_row_cache *rows)
 {
-  uint32_t old_count = rows->memo_count, count = old_count ? 2 * old_count : FIRST_MEMOS;
-  struct hwi_memo *old = rows->memos, *memos = hwi_os_map(count * sizeof *memos);
-  rows->memo_misses = 0;
-  if (!memos)
+  uint32_t old_count = rows->node_slot_count, count = old_count ? 2 * old_count : FIRST_NODE_SLOTS;
+  struct hwi_node_slot *old = rows->node_slots, *node_slots = hwi_os_map(count * sizeof *node_slots);
+  rows->node_misses = 0;
+  if (!node_slots)
     return;
-  rows->memos = memos; /* in this order: if abandoned in between, the mask is only too small */
+  rows->node_slots = node_slots; /* in this order: if abandoned in between, the mask is only too small */
   atomic_signal_fence(memory_order_seq_cst);
-  rows->memo_count = count;
+  rows->node_slot_count = count;
   atomic_signal_fence(memory_order_seq_cst);
   if (old)
     hwi_os_unmap(old, old_count * sizeof *old);
@@ -147,10 +147,10 @@ uint32_t hwi_row_cache_node_slow(struct hwi_lane *lane, uint32_t parent, uintptr
 {
   struct hwi_row_cache *rows = &lane->rows;
   uint32_t node = hwi_nodes_find(lane, parent, pc, hwi_row_cache_find(lane, pc, false).module, entry);
-  if (!rows->memos || (++rows->memo_misses > rows->memo_count && rows->memo_count < MOST_MEMOS))
-    grow_memos(rows);
-  uint64_t key = hwi_row_cache_memo_key(pc, entry);
-  if (rows->memos && node != HWI_NODE_UNKNOWN)
-    *hwi_row_cache_memo(rows, key, parent) = (struct hwi_memo){key, parent, node};
+  if (!rows->node_slots || (++rows->node_misses > rows->node_slot_count && rows->node_slot_count < MOST_NODE_SLOTS))
+    grow_node_slots(rows);
+  uint64_t key = hwi_row_cache_node_key(pc, entry);
+  if (rows->node_slots && node != HWI_NODE_UNKNOWN)
+    *hwi_row_cache_node_slot(rows, key, parent) = (struct hwi_node_slot){key, parent, node};
   return node;
 }

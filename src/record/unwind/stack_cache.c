@@ -5,19 +5,19 @@
  * addresses. So the frames that a walk found are cached under the place where the walk began, and verified when a walk
  * would begin there again.
  *
- * Why this is correct: as with the kept stack (see walk.c), the course of a walk is a function of the first frame's pc,
- * sp and bp and of the words that it loads. If all of these are unchanged, it goes through the tip to its stem. If the
- * stem is a kept frame (pc, sp and bp) with the same outer frames (compared by the node of its caller), and all frames
- * outward of it are unchanged, then the whole stack and its node are known.
+ * Why this is correct: as with the cached stack (see walk.c), the course of a walk is a function of the first frame's
+ * pc, sp and bp and of the words that it loads. If all of these are unchanged, it goes through the stack end to its
+ * stem. If the stem is a cached frame (pc, sp and bp) with the same outer frames (compared by the node of its caller),
+ * and all frames outward of it are unchanged, then the whole stack and its node are known.
  *
- * Most often the next stack also has a tip, on the same stem or on one further out. So a tip that was taken stays in
- * its place, and the kept stack ends at the stem with a pointer to the tip. The tip's frames are copied after the stem
- * only when a walk, or a tip whose stem is further in, needs them.
+ * Most often the next stack also has a stack end, on the same stem or on one further out. So a stack end that was taken
+ * stays in its place, and the cached stack ends at the stem with a pointer to the stack end. The stack end's frames are
+ * copied after the stem only when a walk, or a stack end whose stem is further in, needs them.
  *
  * Cost: a frame needs one or two loads and as many comparisons; walking it and finding its node costs about five times
- * as much. The latest tips replace older ones in a table of pairs, which is as large as the second-level cache of a CPU
- * allows. Two stacks may begin with the same frame and continue from different lines of the same caller: that is why
- * each place has a pair.
+ * as much. The latest stack ends replace older ones in a table of pairs, which is as large as the second-level cache of
+ * a CPU allows. Two stacks may begin with the same frame and continue from different lines of the same caller: that is
+ * why each place has a pair.
  */
 #include "record/unwind/stack_cache.h"
 
@@ -25,84 +25,84 @@
 #include "record/unwind/nodes.h"
 
 enum {
-  TIPS_BYTES = (HWI_STACK_END_PAIRS * sizeof(struct hwi_stack_end_pair) + HWI_OS_PAGE_BYTES - 1) / HWI_OS_PAGE_BYTES *
-               HWI_OS_PAGE_BYTES
+  CACHE_BYTES = (HWI_STACK_END_PAIRS * sizeof(struct hwi_stack_end_pair) + HWI_OS_PAGE_BYTES - 1) / HWI_OS_PAGE_BYTES *
+                HWI_OS_PAGE_BYTES
 };
 
-/* Copies the tip's frames to the kept ones. */
-static void settle(struct hwi_cached_stack *kept)
+/* Copies the stack end's frames to the cached ones. */
+static void settle(struct hwi_cached_stack *cached)
 {
-  const struct hwi_stack_end *tip = kept->tip;
-  kept->tip = NULL;
-  for (uint32_t i = 1; i < tip->count; i++)
-    kept->frames[tip->base - 1 + i] = tip->frames[i];
-  for (uint32_t i = tip->bps_from; i < tip->count; i++)
-    if (tip->frames[i].bp_slot != HWI_NO_BP_SLOT)
-      hwi_cached_stack_add_bp(kept, tip->base - 1 + i);
-  kept->frame_count = tip->base - 1 + tip->count;
-  kept->leaf = kept->frame_count - 1;
-  kept->leaf_entry = tip->entry;
+  const struct hwi_stack_end *end = cached->inner_end;
+  cached->inner_end = NULL;
+  for (uint32_t i = 1; i < end->count; i++)
+    cached->frames[end->base - 1 + i] = end->frames[i];
+  for (uint32_t i = end->bps_from; i < end->count; i++)
+    if (end->frames[i].bp_slot != HWI_NO_BP_SLOT)
+      hwi_cached_stack_add_bp(cached, end->base - 1 + i);
+  cached->frame_count = end->base - 1 + end->count;
+  cached->leaf = cached->frame_count - 1;
+  cached->leaf_entry = end->entry;
 }
 
-bool hwi_stack_cache_find_out(const struct hwi_cached_stack *kept, uint32_t base, uint32_t *unchanged)
+bool hwi_stack_cache_verify_stem(const struct hwi_cached_stack *cached, uint32_t base, struct hwi_unchanged *unchanged)
 {
-  uint32_t known = *unchanged & ~HWI_AT_LEAST;
-  if (known < base && known != *unchanged) {
-    known = hwi_cached_stack_unchanged(kept, known, base);
-    *unchanged = known == base ? known | HWI_AT_LEAST : known;
+  if (unchanged->count < base && !unchanged->is_exact) {
+    uint32_t known = hwi_cached_stack_unchanged(cached, unchanged->count, base);
+    *unchanged = (struct hwi_unchanged){known, known != base};
   }
-  return known >= base;
+  return unchanged->count >= base;
 }
 
-uint32_t hwi_stack_cache_take_other(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t *unchanged)
+uint32_t hwi_stack_cache_take_other(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry,
+                                    struct hwi_unchanged *unchanged)
 {
-  if (!lane->tips || lane->kept.gap_at != HWI_NO_GAP)
+  if (!lane->stack_cache || lane->cached.gap_at != HWI_NO_GAP)
     return 0;
-  struct hwi_stack_end_pair *pair = hwi_stack_cache_pair(lane->tips, caller.pc, caller.sp);
+  struct hwi_stack_end_pair *pair = hwi_stack_cache_pair(lane->stack_cache, caller.pc, caller.sp);
   uint32_t other = pair->latest ^ 1,
-           node = hwi_stack_cache_take_this(lane, &pair->tips[other], caller, entry, unchanged);
+           node = hwi_stack_cache_take_this(lane, &pair->ends[other], caller, entry, unchanged);
   if (node)
     pair->latest = other;
   return node;
 }
 
-void hwi_stack_cache_settle(struct hwi_lane *lane, uint32_t *unchanged)
+void hwi_stack_cache_copy_end(struct hwi_lane *lane, struct hwi_unchanged *unchanged)
 {
-  struct hwi_cached_stack *kept = &lane->kept;
-  uint32_t base = kept->frame_count;
-  if (!kept->tip)
+  struct hwi_cached_stack *cached = &lane->cached;
+  uint32_t base = cached->frame_count;
+  if (!cached->inner_end)
     return;
-  settle(kept);
-  if (*unchanged == base)
-    *unchanged = hwi_cached_stack_unchanged(kept, base, kept->frame_count);
+  settle(cached);
+  if (unchanged->is_exact && unchanged->count == base)
+    unchanged->count = hwi_cached_stack_unchanged(cached, base, cached->frame_count);
 }
 
 void hwi_stack_cache_add(struct hwi_lane *lane, uint32_t base)
 {
-  const struct hwi_cached_stack *kept = &lane->kept;
-  uint32_t count = kept->frame_count - base + 1;
-  const struct hwi_walked_frame *stem = &kept->frames[base - 1], *innermost = stem + count - 1;
+  const struct hwi_cached_stack *cached = &lane->cached;
+  uint32_t count = cached->frame_count - base + 1;
+  const struct hwi_walked_frame *stem = &cached->frames[base - 1], *innermost = stem + count - 1;
   if (count > HWI_STACK_END_FRAMES || innermost->node == HWI_NODE_UNKNOWN)
     return;
-  if (!lane->tips && !(lane->tips = hwi_os_map(TIPS_BYTES)))
+  if (!lane->stack_cache && !(lane->stack_cache = hwi_os_map(CACHE_BYTES)))
     return;
-  struct hwi_stack_end_pair *pair = hwi_stack_cache_pair(lane->tips, innermost->pc, innermost->sp);
-  struct hwi_stack_end *tip = &pair->tips[pair->latest ^= 1];
-  tip->pc = innermost->pc;
-  tip->sp = innermost->sp;
-  tip->base = base;
-  tip->outer_node = hwi_stack_cache_outer_node(kept, base);
-  tip->count = count;
-  tip->entry = kept->leaf_entry;
-  for (struct hwi_walked_frame *to = tip->frames; to < tip->frames + count; to++)
+  struct hwi_stack_end_pair *pair = hwi_stack_cache_pair(lane->stack_cache, innermost->pc, innermost->sp);
+  struct hwi_stack_end *end = &pair->ends[pair->latest ^= 1];
+  end->pc = innermost->pc;
+  end->sp = innermost->sp;
+  end->base = base;
+  end->outer_node = hwi_stack_cache_outer_node(cached, base);
+  end->count = count;
+  end->entry = cached->leaf_entry;
+  for (struct hwi_walked_frame *to = end->frames; to < end->frames + count; to++)
     *to = *stem++;
-  tip->bps_from = count;
-  for (uint32_t i = kept->bps.count; i-- > 0 && kept->bps.items[i] >= base;)
-    tip->bps_from = kept->bps.items[i] - (base - 1);
+  end->bps_from = count;
+  for (uint32_t i = cached->bps.count; i-- > 0 && cached->bps.items[i] >= base;)
+    end->bps_from = cached->bps.items[i] - (base - 1);
 }
 
 void hwi_stack_cache_drop(struct hwi_lane *lane)
 {
-  for (uint32_t i = 0; lane->tips && i < HWI_STACK_END_PAIRS; i++)
-    lane->tips[i].tips[0].sp = lane->tips[i].tips[1].sp = 0;
+  for (uint32_t i = 0; lane->stack_cache && i < HWI_STACK_END_PAIRS; i++)
+    lane->stack_cache[i].ends[0].sp = lane->stack_cache[i].ends[1].sp = 0;
 }

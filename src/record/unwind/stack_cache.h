@@ -1,7 +1,11 @@
-/* stack_cache.h - cached inner ends of stacks that a lane has walked, which can be found again without a walk
+/* stack_cache.h - the inner ends of many earlier stacks of a lane, so that such a stack is found again without a walk
  *
- * tip        the frames of a stack that its walk did not find among the kept frames, and the kept frame where they
- *            begin, its stem. Do not confuse: the kept stack is the previous stack; tips are from many earlier stacks.
+ * stack end  the frames of a stack that its walk did not find in the cached stack, and the frame where they were joined
+ *            to the cached stack, which is the stem.
+ * stem       the frame of the cached stack at which a stack end begins.
+ *
+ * Do not confuse: the cached stack (cached_stack.h) is one complete stack, the previous one. The stack cache has only
+ * the inner ends, of many earlier stacks.
  */
 #ifndef HWI_RECORD_UNWIND_STACK_CACHE_H
 #define HWI_RECORD_UNWIND_STACK_CACHE_H
@@ -15,44 +19,46 @@
 
 enum { HWI_STACK_END_FRAMES = 12, HWI_STACK_END_PAIRS = 128 };
 
-/* Invariant: the kept frames have room for its frames, as room never shrinks. */
+/* Invariant: the cached stack has room for the frames of a stack end, because its room never shrinks. */
 struct hwi_stack_end {
-  uintptr_t pc, sp;    /* of the last frame, where a walk would begin; sp 0: no tip */
-  uint32_t base;       /* number of kept frames that it continues; the stem is the last of them */
+  uintptr_t pc, sp;    /* of the last frame, where a walk would begin; sp 0: empty */
+  uint32_t base;       /* number of frames of the cached stack that it continues; the last of these is the stem */
   uint32_t outer_node; /* of the stem's caller; 0: the stem is the outermost frame */
-  uint32_t count;      /* frames, stem included */
+  uint32_t count;      /* of its frames, including the stem */
   uint32_t bps_from;   /* no frame before this one has a bp_slot, except the stem; `count`: none has */
   uint8_t entry;       /* the entry of the last frame's node */
   struct hwi_walked_frame frames[HWI_STACK_END_FRAMES];
 };
 
 struct hwi_stack_end_pair {
-  struct hwi_stack_end tips[2];
-  uint32_t latest; /* which of the two was taken or added last */
+  struct hwi_stack_end ends[2];
+  uint32_t latest; /* index of the one that was taken or added last */
 };
 
-/* If the stack's tip is cached, and its stem is kept and unchanged, makes the stack the kept one and returns its node
- * for `entry`; else returns 0. Updates *unchanged (see cached_stack.h). A tip is in one of two places: this function
- * looks at the one used last, the next function at the other. */
+/* If the caller's stack has a stack end in the cache, and the stem of that is in the cached stack and unchanged, then
+ * the caller's stack becomes the cached stack, and its node for `entry` is returned. Otherwise returns 0. Updates
+ * *unchanged (see cached_stack.h). A stack end is in one of two places: the first function looks at the place that was
+ * used last, the second function at the other one. */
 static inline __attribute__((always_inline)) uint32_t hwi_stack_cache_take(struct hwi_lane *lane,
                                                                            struct hwi_caller caller, uint8_t entry,
-                                                                           uint32_t *unchanged);
+                                                                           struct hwi_unchanged *unchanged);
 uint32_t hwi_stack_cache_take_other(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry,
-                                    uint32_t *unchanged);
+                                    struct hwi_unchanged *unchanged);
 
-/* If the kept stack continues with a tip, that tip's frames become kept frames, and *unchanged is updated. */
-void hwi_stack_cache_settle(struct hwi_lane *lane, uint32_t *unchanged);
+/* If the cached stack continues with a stack end, copies that end's frames into the cached stack, and updates
+ * *unchanged. */
+void hwi_stack_cache_copy_end(struct hwi_lane *lane, struct hwi_unchanged *unchanged);
 
-/* Caches the inner end of the kept stack: all but its `base` outermost frames. The stack is within the limit and has
- * all its nodes. `base` is not 0. */
+/* Adds a stack end: all frames of the cached stack except its `base` outermost ones. That stack is within the limit and
+ * has all its nodes. `base` is not 0. */
 void hwi_stack_cache_add(struct hwi_lane *lane, uint32_t base);
 
-/* Forgets all tips. */
+/* Forgets all stack ends. */
 void hwi_stack_cache_drop(struct hwi_lane *lane);
 
-/* --- how a tip is taken, in full: it is on the hot path --- */
+/* --- how a stack end is taken, in full: it is on the hot path --- */
 
-/* Returns the pair of places where a tip may be. */
+/* Returns the two places where the stack end of a caller may be. */
 static inline struct hwi_stack_end_pair *hwi_stack_cache_pair(struct hwi_stack_end_pair *pairs, uintptr_t pc,
                                                               uintptr_t sp)
 {
@@ -61,86 +67,87 @@ static inline struct hwi_stack_end_pair *hwi_stack_cache_pair(struct hwi_stack_e
   return &pairs[(key >> 40) % HWI_STACK_END_PAIRS];
 }
 
-static inline uint32_t hwi_stack_cache_outer_node(const struct hwi_cached_stack *kept, uint32_t base)
+static inline uint32_t hwi_stack_cache_outer_node(const struct hwi_cached_stack *cached, uint32_t base)
 {
-  return base > 1 ? kept->frames[base - 2].node : 0;
+  return base > 1 ? cached->frames[base - 2].node : 0;
 }
 
-static inline bool hwi_stack_cache_is_on_stem(const struct hwi_cached_stack *kept, const struct hwi_stack_end *tip)
+static inline bool hwi_stack_cache_is_on_stem(const struct hwi_cached_stack *cached, const struct hwi_stack_end *end)
 {
-  const struct hwi_walked_frame *stem = &tip->frames[0];
-  return hwi_cached_stack_is_at(&kept->frames[tip->base - 1], stem->pc, stem->sp, stem->bp) &&
-         hwi_stack_cache_outer_node(kept, tip->base) == tip->outer_node;
+  const struct hwi_walked_frame *stem = &end->frames[0];
+  return hwi_cached_stack_is_at(&cached->frames[end->base - 1], stem->pc, stem->sp, stem->bp) &&
+         hwi_stack_cache_outer_node(cached, end->base) == end->outer_node;
 }
 
-/* Returns whether the kept frames up to the stem are unchanged. Some of them may already be known to be. */
-bool hwi_stack_cache_find_out(const struct hwi_cached_stack *kept, uint32_t base, uint32_t *unchanged);
+/* Returns whether the frames of the cached stack up to the stem, which is frame base - 1, are unchanged. Frames that
+ * *unchanged reports are not compared again. */
+bool hwi_stack_cache_verify_stem(const struct hwi_cached_stack *cached, uint32_t base, struct hwi_unchanged *unchanged);
 
-static inline __attribute__((always_inline)) bool hwi_stack_cache_is_stem_unchanged(const struct hwi_cached_stack *kept,
-                                                                                    uint32_t base, uint32_t *unchanged)
+static inline __attribute__((always_inline)) bool hwi_stack_cache_is_stem_unchanged(
+    const struct hwi_cached_stack *cached, uint32_t base, struct hwi_unchanged *unchanged)
 {
-  if (__builtin_expect(*unchanged != HWI_AT_LEAST, 0))
-    return hwi_stack_cache_find_out(kept, base, unchanged);
-  uint32_t known = hwi_cached_stack_unchanged(kept, 0, base);
-  *unchanged = known == base ? known | HWI_AT_LEAST : known;
+  if (__builtin_expect(unchanged->count != 0, 0))
+    return hwi_stack_cache_verify_stem(cached, base, unchanged);
+  uint32_t known = hwi_cached_stack_unchanged(cached, 0, base);
+  *unchanged = (struct hwi_unchanged){known, known != base};
   return known == base;
 }
 
-static inline bool hwi_stack_cache_is_unchanged(const struct hwi_stack_end *tip)
+static inline bool hwi_stack_cache_is_unchanged(const struct hwi_stack_end *end)
 {
   uintptr_t other = 0;
-  for (uint32_t i = tip->bps_from; i < tip->count; i++)
-    if (tip->frames[i].bp_slot != HWI_NO_BP_SLOT)
-      other |= hwi_cached_stack_bp_difference(&tip->frames[i]);
-  return !other && hwi_frames_pcs_unchanged(tip->frames, 1, tip->count) == tip->count;
+  for (uint32_t i = end->bps_from; i < end->count; i++)
+    if (end->frames[i].bp_slot != HWI_NO_BP_SLOT)
+      other |= hwi_cached_stack_bp_difference(&end->frames[i]);
+  return !other && hwi_frames_pcs_unchanged(end->frames, 1, end->count) == end->count;
 }
 
-/* Makes the kept stack continue with the tip. */
-static inline void hwi_stack_cache_put_on(struct hwi_cached_stack *kept, struct hwi_stack_end *tip)
+/* Makes the cached stack end at the stem and continue with the stack end. */
+static inline void hwi_stack_cache_attach(struct hwi_cached_stack *cached, struct hwi_stack_end *end)
 {
-  while (__builtin_expect(kept->odd.count && kept->odd.items[kept->odd.count - 1].frame >= tip->base, 0))
-    kept->odd.count--;
-  hwi_cached_stack_drop_bps(kept, tip->base);
-  kept->frames[tip->base - 1].node = tip->frames[0].node; /* it may have been a node for an entry */
-  kept->frame_count = tip->base;
-  kept->leaf = HWI_NO_LEAF;
-  kept->tip = tip;
+  while (__builtin_expect(cached->odd.count && cached->odd.items[cached->odd.count - 1].frame >= end->base, 0))
+    cached->odd.count--;
+  hwi_cached_stack_drop_bps(cached, end->base);
+  cached->frames[end->base - 1].node = end->frames[0].node; /* it may have been a node for an entry */
+  cached->frame_count = end->base;
+  cached->leaf = HWI_NO_LEAF;
+  cached->inner_end = end;
 }
 
-/* The same for one tip. */
+/* Does the work of hwi_stack_cache_take for one stack end. */
 static inline __attribute__((always_inline)) uint32_t hwi_stack_cache_take_this(struct hwi_lane *lane,
-                                                                                struct hwi_stack_end *tip,
+                                                                                struct hwi_stack_end *end,
                                                                                 struct hwi_caller caller, uint8_t entry,
-                                                                                uint32_t *unchanged)
+                                                                                struct hwi_unchanged *unchanged)
 {
-  struct hwi_cached_stack *kept = &lane->kept;
-  if (tip->sp != caller.sp || tip->pc != caller.pc || tip->entry != entry)
+  struct hwi_cached_stack *cached = &lane->cached;
+  if (end->sp != caller.sp || end->pc != caller.pc || end->entry != entry)
     return 0;
-  struct hwi_walked_frame *last = &tip->frames[tip->count - 1];
+  struct hwi_walked_frame *last = &end->frames[end->count - 1];
   if (last->bp != caller.bp && !last->bp_is_free)
     return 0;
-  if (tip->base > kept->frame_count) {
-    hwi_stack_cache_settle(lane, unchanged);
-    if (tip->base > kept->frame_count)
+  if (end->base > cached->frame_count) {
+    hwi_stack_cache_copy_end(lane, unchanged);
+    if (end->base > cached->frame_count)
       return 0;
   }
-  if (!hwi_stack_cache_is_on_stem(kept, tip) || !hwi_stack_cache_is_stem_unchanged(kept, tip->base, unchanged) ||
-      !hwi_stack_cache_is_unchanged(tip))
+  if (!hwi_stack_cache_is_on_stem(cached, end) || !hwi_stack_cache_is_stem_unchanged(cached, end->base, unchanged) ||
+      !hwi_stack_cache_is_unchanged(end))
     return 0;
-  hwi_stack_cache_put_on(kept, tip);
+  hwi_stack_cache_attach(cached, end);
   last->bp = caller.bp;
-  *unchanged = tip->base;
+  *unchanged = (struct hwi_unchanged){end->base, true};
   return last->node;
 }
 
 static inline __attribute__((always_inline)) uint32_t hwi_stack_cache_take(struct hwi_lane *lane,
                                                                            struct hwi_caller caller, uint8_t entry,
-                                                                           uint32_t *unchanged)
+                                                                           struct hwi_unchanged *unchanged)
 {
-  if (__builtin_expect(!lane->tips || lane->kept.gap_at != HWI_NO_GAP, 0))
+  if (__builtin_expect(!lane->stack_cache || lane->cached.gap_at != HWI_NO_GAP, 0))
     return 0;
-  struct hwi_stack_end_pair *pair = hwi_stack_cache_pair(lane->tips, caller.pc, caller.sp);
-  return hwi_stack_cache_take_this(lane, &pair->tips[pair->latest], caller, entry, unchanged);
+  struct hwi_stack_end_pair *pair = hwi_stack_cache_pair(lane->stack_cache, caller.pc, caller.sp);
+  return hwi_stack_cache_take_this(lane, &pair->ends[pair->latest], caller, entry, unchanged);
 }
 
 #endif

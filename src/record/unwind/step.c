@@ -22,7 +22,7 @@ static inline bool load(struct hwi_walk *walk, uintptr_t address, uintptr_t *wor
 /* The interrupted code may have run on another stack. */
 static void cross_to(struct hwi_walk *walk, uintptr_t sp)
 {
-  walk->keepable = false;
+  walk->is_cacheable = false;
   if (sp >= walk->range->low && sp < walk->range->high)
     return;
   uintptr_t page = sp & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1), above = page + HWI_OS_PAGE_BYTES;
@@ -32,21 +32,21 @@ static void cross_to(struct hwi_walk *walk, uintptr_t sp)
     hwi_range_enter(walk->range, sp);
 }
 
-static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers, struct hwi_place *at)
+static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers, struct hwi_position *at)
 {
   uintptr_t pc, sp, bp;
   if (!load(walk, registers + HWI_ARCH_SIGNAL_PC, &pc) || !load(walk, registers + HWI_ARCH_SIGNAL_SP, &sp) ||
       !load(walk, registers + HWI_ARCH_SIGNAL_BP, &bp) || !hwi_step_is_code(pc))
     return HWI_WALK_LOST;
   cross_to(walk, sp);
-  *at = (struct hwi_place){pc, sp, bp, true};
+  *at = (struct hwi_position){pc, sp, bp, true};
   return HWI_WALK_GOES_ON;
 }
 
 /* Code without CFI (mostly JIT) may have a chain of frame pointers. A link of it is followed only if it is
  * plausible. */
 static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi_walked_frame *frame,
-                                               struct hwi_place *at)
+                                               struct hwi_position *at)
 {
   uintptr_t pc, bp;
   if (hwi_callers_have(&hwi_session.loader, at->pc)) /* the loader's entry, which runs constructors, has no caller */
@@ -58,7 +58,7 @@ static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi
     return HWI_WALK_LOST; /* the caller's bp may be anything: if it has CFI, it need not keep a frame pointer */
   frame->bp_slot = HWI_NO_BP_SLOT - 1; /* plain */
   walk->odd_count = 0;
-  *at = (struct hwi_place){pc, at->bp + 2 * WORD, bp, false};
+  *at = (struct hwi_position){pc, at->bp + 2 * WORD, bp, false};
   return HWI_WALK_GOES_ON;
 }
 
@@ -81,12 +81,12 @@ enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *reg
  * are known. */
 static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk *walk,
                                                                 const struct hwi_walked_frame *frame,
-                                                                struct hwi_place *at)
+                                                                struct hwi_position *at)
 {
   struct hwi_registers registers = {.known = 0};
   hwi_arch_capture(registers.value, &registers.known);
   bool exact = true;
-  walk->keepable = false;
+  walk->is_cacheable = false;
   struct hwi_range range = *walk->range;
   if (!hwi_range_enter(&range, registers.value[HWI_REG_SP]) || walk->range == &walk->other)
     return HWI_WALK_LOST; /* the registers are not tracked beyond a change of stacks */
@@ -99,8 +99,8 @@ static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk 
       return HWI_WALK_LOST;
     if (!reached)
       continue;
-    *at = (struct hwi_place){registers.value[HWI_REG_RA], registers.value[HWI_REG_SP], registers.value[HWI_REG_BP],
-                             exact};
+    *at = (struct hwi_position){registers.value[HWI_REG_RA], registers.value[HWI_REG_SP], registers.value[HWI_REG_BP],
+                                exact};
     return HWI_WALK_GOES_ON;
   }
   return HWI_WALK_LOST;
@@ -125,8 +125,8 @@ __attribute__((noinline)) bool hwi_step_is_uninterrupted(uintptr_t *outermost)
 }
 
 /* Takes a step whose CFA is known. */
-static enum hwi_walk_end step_to(struct hwi_walk *walk, struct hwi_row_of row, struct hwi_walked_frame *frame,
-                                 uintptr_t cfa, struct hwi_place *at)
+static enum hwi_walk_end step_to(struct hwi_walk *walk, struct hwi_cached_row row, struct hwi_walked_frame *frame,
+                                 uintptr_t cfa, struct hwi_position *at)
 {
   uintptr_t pc, bp = at->bp;
   /* On one stack CFAs only rise; any other CFA is invalid. A signal frame may interrupt at any alignment. */
@@ -146,12 +146,12 @@ static enum hwi_walk_end step_to(struct hwi_walk *walk, struct hwi_row_of row, s
     frame->bp_slot = row.bp_slot;
     walk->odd_count = 0; /* plain */
   }
-  *at = (struct hwi_place){pc, cfa, bp, false};
+  *at = (struct hwi_position){pc, cfa, bp, false};
   return HWI_WALK_GOES_ON;
 }
 
-enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row_of row, struct hwi_walked_frame *frame,
-                                   struct hwi_place *at)
+enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_cached_row row, struct hwi_walked_frame *frame,
+                                   struct hwi_position *at)
 {
   uintptr_t cfa, base = row.kind == HWI_ROW_BP || row.kind == HWI_ROW_BP_DEREF ? at->bp : at->sp;
   base += (uintptr_t)(intptr_t)row.offset;

@@ -1,6 +1,6 @@
 /* step.h - one step of a walk, from a frame to its caller
  *
- * place      the position of a walk: pc, sp and bp of a frame.
+ * position   of a walk: pc, sp and bp of the frame that it has reached.
  * plain      a step is plain if the caller's frame contains all words that it loaded (see struct hwi_walked_frame).
  */
 #ifndef HWI_RECORD_UNWIND_STEP_H
@@ -17,14 +17,14 @@
 
 enum { HWI_STEP_MOST_WORDS = 3, HWI_LOWEST_CODE = 4096 };
 
-struct hwi_place {
+struct hwi_position {
   uintptr_t pc, sp, bp;
   bool exact; /* pc was interrupted by a signal: it is not a return address */
 };
 
 enum hwi_walk_end {
   HWI_WALK_GOES_ON,
-  HWI_WALK_MET,       /* reached a kept frame, and all kept steps outward of it are unchanged */
+  HWI_WALK_MET,       /* reached a cached frame, and all cached steps outward of it are unchanged */
   HWI_WALK_OUTERMOST, /* the stack ends here */
   HWI_WALK_LOST,      /* cannot continue: no CFI, or an impossible place */
   HWI_WALK_TOO_DEEP,
@@ -36,26 +36,26 @@ struct hwi_walk {
   enum hwi_walk_end end;
   struct hwi_range *range; /* of the stack that the walk is on */
   struct hwi_range other;  /* of a second stack, if the walk has crossed to one */
-  bool keepable;
+  bool is_cacheable;
   bool is_audited;       /* the splice is compared with full walks */
-  bool is_checked;       /* all steps of the kept frames below `met` are known to be unchanged */
-  uint32_t met;          /* kept frames that may be part of the stack; after MET, those that are */
-  uint32_t verify_count; /* kept steps that were verified */
+  bool is_checked;       /* all steps of the cached frames below `met` are known to be unchanged */
+  uint32_t met;          /* cached frames that may be part of the stack; after MET, those that are */
+  uint32_t verify_count; /* cached steps that were verified */
   uint32_t fresh_count;  /* frames walked: lane->fresh, innermost first */
   uint32_t odd_count;    /* odd words of the last step */
   uint32_t guessed_at;   /* first fresh frame without CFI, whose caller is from a frame pointer; HWI_NO_GUESS: none */
   struct hwi_word odd[HWI_STEP_MOST_WORDS];
 };
 
-/* Replaces *at, the place of `frame`, by its caller's place; sets the frame's fields about bp, and the walk's odd
- * words. */
-enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_row_of row, struct hwi_walked_frame *frame,
-                                   struct hwi_place *at);
+/* Replaces *at, the position of `frame`, by its caller's; sets the frame's fields about bp, and the walk's odd words.
+ * Returns HWI_WALK_GOES_ON if there is a caller. */
+enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_cached_row row, struct hwi_walked_frame *frame,
+                                   struct hwi_position *at);
 
-/* The same for the two kinds of step that nearly all code needs. In any unusual case it does nothing and returns false.
+/* Takes the step if it is one of the two kinds that nearly all code needs; otherwise does nothing and returns false.
  * `high` is the end of the range, whose start is below at->sp. */
-static inline bool hwi_step_plainly(uintptr_t high, struct hwi_row_of row, struct hwi_walked_frame *frame,
-                                    struct hwi_place *at);
+static inline bool hwi_step_plainly(uintptr_t high, struct hwi_cached_row row, struct hwi_walked_frame *frame,
+                                    struct hwi_position *at);
 
 /* Replaces the registers of a frame by its caller's with the CFI interpreter. *exact: the pc is not a return address;
  * it is set for the caller's pc. Returns HWI_STEP_NO_CFI if no module or no CFI covers the pc. */
@@ -66,8 +66,8 @@ enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *reg
  * lane. */
 bool hwi_step_is_uninterrupted(uintptr_t *outermost);
 
-/* The walk itself (walk.c), without any effect on the kept stack. The caller sets walk->met and walk->is_checked: how
- * many kept frames may be met (0: none), and whether these are known to be unchanged. The result is also in
+/* Walks from the caller outward (walk.c), without any effect on the cached stack. Before, walk->met must be how many
+ * cached frames may be met (0: none), and walk->is_checked whether these are known to be unchanged. Returns
  * walk->end. */
 enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk);
 
@@ -78,8 +78,8 @@ static inline bool hwi_step_is_code(uintptr_t pc)
   return pc - HWI_LOWEST_CODE < (UINT64_C(1) << HWI_ARCH_ADDRESS_BITS) - HWI_LOWEST_CODE;
 }
 
-static inline bool hwi_step_plainly(uintptr_t high, struct hwi_row_of row, struct hwi_walked_frame *frame,
-                                    struct hwi_place *at)
+static inline bool hwi_step_plainly(uintptr_t high, struct hwi_cached_row row, struct hwi_walked_frame *frame,
+                                    struct hwi_position *at)
 {
   bool by_sp = row.kind == HWI_ROW_SP;
   if (__builtin_expect(!by_sp && row.kind != HWI_ROW_BP, 0))
@@ -95,7 +95,7 @@ static inline bool hwi_step_plainly(uintptr_t high, struct hwi_row_of row, struc
   frame->bp_slot = row.bp_slot;
   frame->bp_is_free = by_sp & (row.bp_slot != HWI_NO_BP_SLOT);
   frame->bp_passes = by_sp & (row.bp_slot == HWI_NO_BP_SLOT);
-  *at = (struct hwi_place){pc, cfa, row.bp_slot == HWI_NO_BP_SLOT ? at->bp : saved, false};
+  *at = (struct hwi_position){pc, cfa, row.bp_slot == HWI_NO_BP_SLOT ? at->bp : saved, false};
   return true;
 }
 

@@ -1,33 +1,36 @@
 /* walk.c - from the frame that called an entry point to the node of its whole stack
  *
- * Idea: two stacks in a row share most of their outer frames. The lane keeps the previous one, and with it every word
- * that its walk loaded: most follow from two adjacent frames (see struct hwi_walked_frame). A new walk goes outward
- * from the caller only until it meets a kept frame (same pc, sp and bp); the rest is verified instead of walked again.
+ * Idea: consecutive stacks share most of their outer frames. The lane caches the previous stack and every word that its
+ * walk loaded. Most of these words follow from two adjacent frames (see struct hwi_walked_frame). A new walk goes
+ * outward from the caller only until it meets a cached frame, which has the same pc, sp and bp. The frames outward of
+ * it are verified instead of walked again: their words are compared with those on the stack.
  *
- * Often a function is called again from another line: its own frames are equal to kept ones, and the word with the
- * return address into its caller is not. Then the frames inward of that word are walked, and those outward of it are
- * met. And often a few stacks alternate: stack_cache.c handles those.
+ * Often one function calls another a second time, from another line. The frame of the first one is then equal to its
+ * cached frame, but the word with the return address into it has changed. Then the frames inward of that word are
+ * walked, and the frames outward of it are met. Often, too, a few stacks alternate: stack_cache.c is for these.
  *
- * Why this is correct: the CFI of loaded code is constant, so the step from a frame to its caller is a function of (pc,
- * sp, bp) and of the words that it loads. If a frame computes its CFA from sp and its caller's bp is in memory, the
- * step does not even depend on bp, which such code may use for anything. A bp also does not matter if no step further
- * out uses it before another step loads a new one: the word that was loaded for it need not be verified. So if the
- * frames are equal, and every word that matters and that the kept walk loaded from there on is unchanged, a walk would
- * take the same steps, to the last frame. The lane drops the kept stack when anything else could matter: modules were
- * loaded or unloaded, or the stack pointer left the range. A walk that crossed a signal frame, changed to another
- * stack, or needed the interpreter (whose steps depend on more registers) is not kept at all.
+ * Why this is correct: the CFI of loaded code is constant. So the step from a frame to its caller depends only on (pc,
+ * sp, bp) and on the words that the step loads. Two exceptions make fewer comparisons necessary. A step does not depend
+ * on bp if it computes the CFA from sp and the caller's bp was saved in memory; such code may use bp for anything. And
+ * a bp does not matter if no step further outward uses it before another step loads a new one; so the word that was
+ * loaded for it need not be verified. Therefore, if the frames are equal, and if every word that matters and that the
+ * earlier walk loaded from there outward is unchanged, then a new walk would take the same steps to the outermost
+ * frame.
  *
- * Cost: walking a frame takes a row look-up and two loads; verifying it takes one load and one comparison, or two if
- * its bp matters.
+ * The lane drops the cached stack when anything else could matter: modules were loaded or unloaded, or the stack
+ * pointer left the known range of the stack. A walk is not cached at all if it crossed a signal frame, changed to
+ * another stack, or needed the CFI interpreter, whose steps depend on more registers.
  *
- * Depth: up to the limit a stack is a plain chain of nodes. deep.c makes the node of a deeper one, and cached_stack.c
- * describes which part of it is verified. A walk that meets no kept frame within FRESH_FACTOR * limit frames gives up.
+ * Cost: walking a frame takes a look-up of a row and two loads. Verifying a frame takes one load and one comparison, or
+ * two if its bp matters.
+ *
+ * Depth: up to the limit a stack is a plain chain of nodes. cached_stack.c makes the node of a deeper one and describes
+ * which part of it is verified. A walk that meets no cached frame within FRESH_FACTOR * limit frames gives up.
  */
 #include "record/unwind/walk.h"
 
-#include "record/unwind/audit.h"
+#include "record/session.h"
 #include "record/unwind/cached_stack.h"
-#include "record/unwind/deep.h"
 #include "record/unwind/nodes.h"
 #include "record/unwind/row_cache.h"
 #include "record/unwind/stack_cache.h"
@@ -41,7 +44,7 @@ enum {
 
 void hwi_walk_forget(struct hwi_lane *lane)
 {
-  hwi_cached_stack_forget(&lane->kept);
+  hwi_cached_stack_forget(&lane->cached);
 }
 
 /* --- the walk --- */
@@ -54,7 +57,7 @@ static __attribute__((noinline, cold)) bool make_room_fresh(struct hwi_lane *lan
   return hwi_lane_grow((void **)&lane->fresh, &lane->fresh_room, count ? 2 * count : FIRST_FRAMES, sizeof *lane->fresh);
 }
 
-/* Adds the odd words of the last step, so that they can be kept. */
+/* Adds the odd words of the last step to those of the walk, so that they can be cached. */
 static bool add_fresh_odd(struct hwi_lane *lane, const struct hwi_walk *walk)
 {
   struct hwi_words *odd = &lane->fresh_odd;
@@ -68,52 +71,53 @@ static bool add_fresh_odd(struct hwi_lane *lane, const struct hwi_walk *walk)
 
 /* Takes a step that is not plain, or whose row must be found first, from the frame that was just begun. */
 static __attribute__((noinline)) enum hwi_walk_end step_specially(struct hwi_lane *lane, struct hwi_walk *walk,
-                                                                  struct hwi_place *at)
+                                                                  struct hwi_position *at)
 {
   struct hwi_walked_frame *frame = &lane->fresh[walk->fresh_count - 1];
-  struct hwi_row_of row = hwi_row_cache_find(lane, at->pc, at->exact);
+  struct hwi_cached_row row = hwi_row_cache_find(lane, at->pc, at->exact);
   frame->node = row.module;
   frame->pc = at->pc + at->exact; /* so that the byte before it is in the instruction, as with return addresses */
   enum hwi_walk_end end = hwi_step_outward(walk, row, frame, at);
   if (walk->odd_count && !add_fresh_odd(lane, walk))
-    walk->keepable = false;
+    walk->is_cacheable = false;
   return end;
 }
 
-/* The kept frame met - 1 has the place's sp. Returns whether it is at this place, and all kept frames outward of it are
- * unchanged. */
-static inline bool is_met(struct hwi_lane *lane, struct hwi_walk *walk, uint32_t met, const struct hwi_place *at)
+/* The cached frame met - 1 has the place's sp. Returns whether it is at this place, and all cached frames outward of it
+ * are unchanged. */
+static inline bool is_met(struct hwi_lane *lane, struct hwi_walk *walk, uint32_t met, const struct hwi_position *at)
 {
-  struct hwi_walked_frame *frame = &lane->kept.frames[met - 1];
+  struct hwi_walked_frame *frame = &lane->cached.frames[met - 1];
   walk->met = met;
-  if (!hwi_cached_stack_is_at(frame, at->pc, at->sp, at->bp) || !walk->keepable ||
-      !hwi_cached_stack_is_met(&lane->kept, walk))
+  if (!hwi_cached_stack_is_at(frame, at->pc, at->sp, at->bp) || !walk->is_cacheable ||
+      !hwi_cached_stack_is_met(&lane->cached, walk))
     return false;
   frame->bp = at->bp;
   return true;
 }
 
-/* Takes plain steps, as long as their rows are cached and no kept frame is met. The frame of the last step is begun,
+/* Takes plain steps, as long as their rows are cached and no cached frame is met. The frame of the last step is begun,
  * but not completed. Most of the time is spent here: all values that change from frame to frame are in registers. */
-static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_walk *walk, struct hwi_place *to)
+static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_walk *walk, struct hwi_position *to)
 {
   static const struct hwi_row_slot no_slot; /* used if there is no table yet */
   const struct hwi_row_slot *slots = lane->rows.slots ? lane->rows.slots : &no_slot;
   uint32_t slot_count = lane->rows.slots ? lane->rows.count : 1;
   uintptr_t high = walk->range == &lane->range && !to->exact ? lane->range.high : 0; /* 0: no step is plain */
-  const struct hwi_walked_frame *kept = lane->kept.frames, *next = kept + walk->met; /* after the one that may be met */
+  const struct hwi_walked_frame *cached = lane->cached.frames,
+                                *next = cached + walk->met; /* after the one that may be met */
   struct hwi_walked_frame *frame = lane->fresh + walk->fresh_count, *stop = lane->fresh + lane->fresh_room;
   enum hwi_walk_end end = HWI_WALK_GOES_ON;
-  struct hwi_place at = *to;
+  struct hwi_position at = *to;
   for (;; frame++) {
-    while (next > kept && next[-1].sp < at.sp)
+    while (next > cached && next[-1].sp < at.sp)
       next--;
-    if (next > kept && next[-1].sp == at.sp) {
-      if (is_met(lane, walk, (uint32_t)(next - kept), &at)) {
+    if (next > cached && next[-1].sp == at.sp) {
+      if (is_met(lane, walk, (uint32_t)(next - cached), &at)) {
         end = HWI_WALK_MET;
         break;
       }
-      next = kept + walk->met;
+      next = cached + walk->met;
     }
     if (__builtin_expect(frame == stop, 0)) {
       uint32_t count = lane->fresh_room;
@@ -134,7 +138,7 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
       break;
     }
   }
-  walk->met = (uint32_t)(next - kept);
+  walk->met = (uint32_t)(next - cached);
   walk->fresh_count = (uint32_t)(frame - lane->fresh);
   *to = at;
   return end;
@@ -142,7 +146,7 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
 
 /* The memory between the stack pointer and a frame that CFI led to is in use as long as that frame is. The memory that
  * a guess or an invalid step has read may not belong to the stack: another thread may unmap it at any moment. So it is
- * not considered readable from here on, and no words of it are kept, because kept words are read later without a
+ * not considered readable from here on, and no words of it are cached, because cached words are read later without a
  * check. */
 static void trust_only_the_stack(struct hwi_lane *lane, struct hwi_walk *walk, uintptr_t high_before)
 {
@@ -156,16 +160,16 @@ static void trust_only_the_stack(struct hwi_lane *lane, struct hwi_walk *walk, u
     high = high_before;
   if (lane->range.high > high) {
     lane->range.high = high;
-    walk->keepable = false;
+    walk->is_cacheable = false;
   }
 }
 
 enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk)
 {
-  struct hwi_place at = {caller->pc, caller->sp, caller->bp, false};
+  struct hwi_position at = {caller->pc, caller->sp, caller->bp, false};
   uintptr_t high_before = lane->range.high;
   walk->range = &lane->range;
-  walk->keepable = true;
+  walk->is_cacheable = true;
   walk->guessed_at = HWI_NO_GUESS;
   walk->verify_count = walk->fresh_count = walk->odd_count = 0;
   lane->fresh_odd.count = 0;
@@ -178,6 +182,80 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
   return walk->end;
 }
 
+/* --- the audit: a spliced stack is compared with full walks --- */
+
+/* Returns whether a frame of the spliced stack is at this place. */
+static bool is_at(const struct hwi_walked_frame *frame, uintptr_t pc, uintptr_t sp)
+{
+  return frame->pc == pc && frame->sp == sp;
+}
+
+/* A full walk also finds the frames of the gap, which the spliced stack lacks. Returns whether their number differs
+ * from the known one, which is 0 without a gap. */
+static bool is_count_wrong(const struct hwi_cached_stack *cached, bool has_gap, uint32_t left_out)
+{
+  return has_gap ? cached->left_out && cached->left_out != left_out : left_out != 0;
+}
+
+/* Makes the full walk, without splicing. Its fresh frames replace the lane's; their inner part is the same if the
+ * splice is right. */
+static bool is_same_by_rows(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_walk *spliced)
+{
+  struct hwi_walk full;
+  const struct hwi_cached_stack *cached = &lane->cached;
+  full.met = 0;
+  enum hwi_walk_end end = hwi_walk_outward(lane, caller, &full);
+  uint32_t depth = spliced->met + spliced->fresh_count, left_out = full.fresh_count - depth;
+  if (end == HWI_WALK_TOO_DEEP)
+    return true; /* nothing to compare with */
+  bool has_gap = spliced->met > cached->gap_at;
+  if (full.fresh_count < depth || is_count_wrong(cached, has_gap, left_out))
+    return false;
+  for (uint32_t i = 0; i < spliced->met; i++) {
+    uint32_t from_outermost = i < cached->gap_at ? i : i + left_out;
+    const struct hwi_walked_frame *walked = &lane->fresh[full.fresh_count - 1 - from_outermost];
+    if (!is_at(&cached->frames[i], walked->pc, walked->sp) ||
+        (walked->bp != cached->frames[i].bp && !cached->frames[i].bp_is_free))
+      return false;
+  }
+  return true;
+}
+
+/* Walks with the CFI interpreter from the caller on, as far as possible with the three known registers. */
+static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_walk *spliced)
+{
+  struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << HWI_REG_SP | 1u << HWI_REG_BP};
+  registers.value[HWI_REG_RA] = caller->pc;
+  registers.value[HWI_REG_SP] = caller->sp;
+  registers.value[HWI_REG_BP] = caller->bp;
+  uint32_t depth = spliced->met + spliced->fresh_count;
+  uint32_t outermost = spliced->met > lane->cached.gap_at ? lane->cached.gap_at : 0; /* to be compared */
+  struct hwi_range range = lane->range; /* a copy: pages added because of wrong CFI must not stay in the lane's range */
+  for (uint32_t i = depth; i-- > outermost;) {
+    uintptr_t pc = registers.value[HWI_REG_RA], sp = registers.value[HWI_REG_SP];
+    if (!is_at(i < spliced->met ? &lane->cached.frames[i] : &lane->fresh[depth - 1 - i], pc, sp))
+      return false;
+    bool exact = false;                                             /* a spliced stack never crosses a signal frame */
+    if (hwi_step_by_cfi(&range, &registers, &exact) != HWI_STEP_OK) /* if the walk continued, it was without CFI */
+      return true;
+  }
+  return true;
+}
+
+/* Called when `walk` ended as HWI_WALK_MET. Walks the stack again without the cached stack, and under HEAPWRIGHT_CHECK
+ * a third time with the CFI interpreter instead of rows. Counts the audit and any difference. Returns false if the
+ * walks differ. Does not change `walk` and the fresh frames. */
+static bool is_splice_right(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk)
+{
+  if (!walk->met)
+    return true;
+  hwi_session_count(&hwi_session.audited, &hwi_session.header->audited_stacks);
+  bool same = is_same_by_rows(lane, caller, walk) && (!hwi_session.options.check || is_same_by_cfi(lane, caller, walk));
+  if (!same)
+    hwi_session_count(&hwi_session.differences, &hwi_session.header->audit_differences);
+  return same;
+}
+
 /* --- from frames to nodes --- */
 
 /* Finds the nodes of the first `count` fresh frames, outermost first, below `parent`. Returns the innermost one. */
@@ -188,39 +266,39 @@ static uint32_t nodes_of_fresh(struct hwi_lane *lane, uint32_t parent, uint32_t 
   return parent;
 }
 
-/* --- the kept stack --- */
+/* --- the cached stack --- */
 
-/* Returns the node of the kept stack, which is within the limit, for `entry` called from its innermost frame. */
-static uint32_t node_of_kept(struct hwi_lane *lane, uint32_t fresh_count, uint8_t entry)
+/* Returns the node of the cached stack, which is within the limit, for `entry` called from its innermost frame. */
+static uint32_t node_of_cached(struct hwi_lane *lane, uint32_t fresh_count, uint8_t entry)
 {
-  struct hwi_cached_stack *kept = &lane->kept;
-  uint32_t last = kept->frame_count - 1;
-  if (kept->leaf == last && kept->leaf_entry == entry)
-    return kept->frames[last].node;
-  uint32_t parent = last ? kept->frames[last - 1].node : 0;
-  kept->frames[last].node =
-      fresh_count > 1 ? hwi_row_cache_node_inward(lane, parent, kept->frames[last].pc, lane->fresh[0].node, entry)
-                      : hwi_row_cache_node(lane, parent, kept->frames[last].pc, entry);
-  kept->leaf_entry = entry;
-  kept->leaf = last;
-  return kept->frames[last].node;
+  struct hwi_cached_stack *cached = &lane->cached;
+  uint32_t last = cached->frame_count - 1;
+  if (cached->leaf == last && cached->leaf_entry == entry)
+    return cached->frames[last].node;
+  uint32_t parent = last ? cached->frames[last - 1].node : 0;
+  cached->frames[last].node =
+      fresh_count > 1 ? hwi_row_cache_node_inward(lane, parent, cached->frames[last].pc, lane->fresh[0].node, entry)
+                      : hwi_row_cache_node(lane, parent, cached->frames[last].pc, entry);
+  cached->leaf_entry = entry;
+  cached->leaf = last;
+  return cached->frames[last].node;
 }
 
-/* The stack will be the first `base` kept frames and some fresh ones: a node that was for an entry is not the node of a
- * frame. */
-static void drop_leaf(struct hwi_cached_stack *kept, uint32_t base, uint32_t fresh_count)
+/* The stack will be the first `base` cached frames and some fresh ones: a node that was for an entry is not the node of
+ * a frame. */
+static void drop_leaf(struct hwi_cached_stack *cached, uint32_t base, uint32_t fresh_count)
 {
-  if (kept->leaf == HWI_NO_LEAF || (!fresh_count && kept->leaf + 1 == base))
+  if (cached->leaf == HWI_NO_LEAF || (!fresh_count && cached->leaf + 1 == base))
     return;
-  if (kept->leaf < base)
-    kept->frames[kept->leaf].node = 0;
-  kept->leaf = HWI_NO_LEAF;
+  if (cached->leaf < base)
+    cached->frames[cached->leaf].node = 0;
+  cached->leaf = HWI_NO_LEAF;
 }
 
-/* Finds the missing nodes of frames that were kept while the stack was too deep, or whose node was for an entry. */
+/* Finds the missing nodes of frames that were cached while the stack was too deep, or whose node was for an entry. */
 static void complete_nodes(struct hwi_lane *lane, uint32_t base)
 {
-  struct hwi_walked_frame *frames = lane->kept.frames;
+  struct hwi_walked_frame *frames = lane->cached.frames;
   uint32_t first = base;
   while (first > 0 && !frames[first - 1].node)
     first--;
@@ -228,34 +306,34 @@ static void complete_nodes(struct hwi_lane *lane, uint32_t base)
     frames[i].node = hwi_row_cache_node(lane, i ? frames[i - 1].node : 0, frames[i].pc, HW_ENTRY_NONE);
 }
 
-/* Handles rare stacks: too deep, not to be kept, or without memory to keep them. `base` kept frames are part of the
- * stack. */
+/* Returns the node of a stack that is too deep, must not be cached, or could not be cached for lack of memory. `base`
+ * cached frames are part of the stack. */
 static uint32_t walk_unusual(struct hwi_lane *lane, const struct hwi_walk *walk, uint32_t base, uint8_t entry)
 {
-  const struct hwi_cached_stack *kept = &lane->kept;
+  const struct hwi_cached_stack *cached = &lane->cached;
   struct hwi_deep deep = {.base = base, .fresh_count = walk->fresh_count};
   bool is_cut = walk->end == HWI_WALK_TOO_DEEP;
-  deep.has_gap = is_cut || base > kept->gap_at;
-  deep.left_out = deep.has_gap && !is_cut ? kept->left_out : 0;
+  deep.has_gap = is_cut || base > cached->gap_at;
+  deep.left_out = deep.has_gap && !is_cut ? cached->left_out : 0;
   if (!deep.has_gap && base + walk->fresh_count <= hwi_session.options.depth) {
     if (base)
       complete_nodes(lane, base);
-    return nodes_of_fresh(lane, base ? kept->frames[base - 1].node : 0, walk->fresh_count, entry);
+    return nodes_of_fresh(lane, base ? cached->frames[base - 1].node : 0, walk->fresh_count, entry);
   }
   uint32_t node = hwi_deep_node(lane, &deep, entry);
-  if (walk->keepable)
+  if (walk->is_cacheable)
     hwi_cached_stack_add_deep(lane, base, walk->fresh_count, is_cut);
   return node;
 }
 
-/* Returns how many kept frames, from the outermost one on, are part of the stack. */
+/* Returns how many cached frames, from the outermost one on, are part of the stack. */
 static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
 {
   switch (walk->end) {
   case HWI_WALK_MET:
     return walk->met;
   case HWI_WALK_TOO_DEEP:
-    return walk->keepable ? hwi_cached_stack_outer_of(&lane->kept, lane->fresh[walk->fresh_count - 1].sp) : 0;
+    return walk->is_cacheable ? hwi_cached_stack_outer_of(&lane->cached, lane->fresh[walk->fresh_count - 1].sp) : 0;
   case HWI_WALK_LOST:
     hwi_session_count(&hwi_session.unfinished, &hwi_session.header->unfinished_stacks);
     return 0;
@@ -264,51 +342,51 @@ static uint32_t base_of(struct hwi_lane *lane, const struct hwi_walk *walk)
   }
 }
 
-/* Walks a stack that may share frames with the kept one. `unchanged`: see cached_stack.h. */
-static void walk_to_kept(struct hwi_lane *lane, const struct hwi_caller *caller, uint32_t unchanged,
-                         struct hwi_walk *walk)
+/* Walks a stack that may share frames with the cached one. `unchanged`: see cached_stack.h. */
+static void walk_to_cached(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_unchanged unchanged,
+                           struct hwi_walk *walk)
 {
-  const struct hwi_cached_stack *kept = &lane->kept;
-  hwi_stack_cache_settle(lane, &unchanged);
-  if (unchanged > HWI_AT_LEAST) /* some frames are verified: verify the others as well */
-    unchanged = hwi_cached_stack_unchanged(kept, unchanged - HWI_AT_LEAST, kept->frame_count);
-  walk->is_checked = unchanged != HWI_AT_LEAST;
-  walk->met = walk->is_checked ? unchanged : kept->frame_count;
+  const struct hwi_cached_stack *cached = &lane->cached;
+  hwi_stack_cache_copy_end(lane, &unchanged);
+  if (unchanged.count && !unchanged.is_exact) /* some frames are verified: verify the others as well */
+    unchanged.count = hwi_cached_stack_unchanged(cached, unchanged.count, cached->frame_count);
+  walk->is_checked = unchanged.count || unchanged.is_exact;
+  walk->met = walk->is_checked ? unchanged.count : cached->frame_count;
   bool is_audited = walk->is_audited;
   hwi_walk_outward(lane, caller, walk);
-  if (walk->end == HWI_WALK_MET && is_audited && !hwi_audit_is_same(lane, caller, walk)) {
+  if (walk->end == HWI_WALK_MET && is_audited && !is_splice_right(lane, caller, walk)) {
     hwi_walk_forget(lane); /* and use the full walk */
     walk->met = 0;
     hwi_walk_outward(lane, caller, walk);
   }
 }
 
-/* Returns the node of the stack that was walked, which becomes the kept stack. */
+/* Returns the node of the stack that was walked, which becomes the cached stack. */
 static uint32_t node_of_walked(struct hwi_lane *lane, const struct hwi_walk *walk, uint8_t entry)
 {
-  struct hwi_cached_stack *kept = &lane->kept;
+  struct hwi_cached_stack *cached = &lane->cached;
   if (walk->end == HWI_WALK_TOO_DEEP && walk->fresh_count < HWI_INNER)
     return HWI_NODE_UNKNOWN; /* there was no memory for its frames */
   uint32_t base = base_of(lane, walk);
-  drop_leaf(kept, base, walk->fresh_count);
-  if (__builtin_expect(!walk->keepable || base > kept->gap_at || walk->end == HWI_WALK_TOO_DEEP ||
+  drop_leaf(cached, base, walk->fresh_count);
+  if (__builtin_expect(!walk->is_cacheable || base > cached->gap_at || walk->end == HWI_WALK_TOO_DEEP ||
                            base + walk->fresh_count > hwi_session.options.depth,
                        0))
     return walk_unusual(lane, walk, base, entry);
-  if (__builtin_expect(kept->gap_at != HWI_NO_GAP, 0))
-    hwi_cached_stack_close_gap(kept);
+  if (__builtin_expect(cached->gap_at != HWI_NO_GAP, 0))
+    hwi_cached_stack_close_gap(cached);
   if (base)
     complete_nodes(lane, walk->fresh_count ? base : base - 1);
-  kept->frame_count = base;
+  cached->frame_count = base;
   if (walk->fresh_count && !hwi_cached_stack_add(lane, base, walk->fresh_count, true))
     return walk_unusual(lane, walk, base, entry);
-  uint32_t node = node_of_kept(lane, walk->fresh_count, entry);
+  uint32_t node = node_of_cached(lane, walk->fresh_count, entry);
   if (base && walk->fresh_count && !lane->fresh_odd.count)
     hwi_stack_cache_add(lane, base);
   return node;
 }
 
-uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t unchanged)
+uint32_t hwi_walk_slow(struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, struct hwi_unchanged unchanged)
 {
   struct hwi_walk walk;
   walk.is_audited = false;
@@ -317,11 +395,11 @@ uint32_t hwi_walk_anew(struct hwi_lane *lane, struct hwi_caller caller, uint8_t 
     node = hwi_stack_cache_take_other(lane, caller, entry, &unchanged);
   } else {
     hwi_walk_forget(lane);
-    unchanged = HWI_AT_LEAST;
+    unchanged = (struct hwi_unchanged){0};
   }
   if (node)
     return node;
-  walk_to_kept(lane, &caller, unchanged, &walk);
+  walk_to_cached(lane, &caller, unchanged, &walk);
   return node_of_walked(lane, &walk, entry);
 }
 
@@ -329,13 +407,13 @@ uint32_t hwi_walk_audited(struct hwi_lane *lane, struct hwi_caller caller, uint8
 {
   struct hwi_walk walk;
   walk.is_audited = true;
-  uint32_t unchanged = HWI_AT_LEAST;
-  lane->until_audit = hwi_session.options.check ? 0 : AUDIT_EVERY - 1;
+  struct hwi_unchanged unchanged = {0};
+  lane->walks_until_audit = hwi_session.options.check ? 0 : AUDIT_EVERY - 1;
   if (!hwi_range_enter(&lane->range, caller.sp))
     hwi_walk_forget(lane);
-  else if (!hwi_walk_again(lane, caller, entry, &unchanged))
+  else if (!hwi_walk_known(lane, caller, entry, &unchanged))
     hwi_stack_cache_take_other(lane, caller, entry, &unchanged); /* any result is compared */
-  walk_to_kept(lane, &caller, unchanged, &walk);
+  walk_to_cached(lane, &caller, unchanged, &walk);
   return node_of_walked(lane, &walk, entry);
 }
 

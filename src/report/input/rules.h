@@ -1,7 +1,25 @@
-/* rules.h - the built-in lists: frames of no interest, and the runtime's own blocks; see pattern.h for the syntax */
+/* rules.h - lists of rules in LeakSanitizer's suppression syntax: matching, and the built-in lists
+ *
+ * Each line is one rule, "leak:PATTERN"; blank lines and lines that begin with '#' are ignored. A pattern matches
+ * anywhere in the text; '*' matches any characters, '^' at its beginning and '$' at its end anchor it to the text's
+ * ends.
+ */
 #ifndef HWI_REPORT_INPUT_RULES_H
 #define HWI_REPORT_INPUT_RULES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether the first `pattern_bytes` of `pattern` match `text`. */
+bool hwi_pattern_matches(const char *pattern, size_t pattern_bytes, const char *text);
+
+/* Returns the pattern within a rule; NULL if it is not a rule. */
+const char *hwi_pattern_of_rule(const char *rule, size_t rule_bytes, size_t *pattern_bytes);
+
+/* Whether any of the rules matches. */
+bool hwi_patterns_match(const char *rules, const char *text);
+
+/* The built-in lists: frames of no interest, and the runtime's own blocks. */
 extern const char hwi_rules_wrappers[];        /* functions that only pass an allocation on */
 extern const char hwi_rules_libraries[];       /* functions of libraries, which work for the program's own functions */
 extern const char hwi_rules_library_modules[]; /* modules whose unnamed functions belong to libraries */

@@ -1,15 +1,7 @@
 /* durations.c - how long calls took, as members of the report's JSON object */
-#include "report/json/durations.h"
 
-#include <stdio.h>
-
-#include "report/entries.h"
-
-const struct hwi_json_quantile hwi_json_quantiles[] = {{"p50_ns", HWI_DURATION_P50},
-                                                       {"p90_ns", HWI_DURATION_P90},
-                                                       {"p99_ns", HWI_DURATION_P99},
-                                                       {"p99_9_ns", HWI_DURATION_P99_9},
-                                                       {"p99_99_ns", HWI_DURATION_P99_99}};
+#include "report/json/members.h"
+#include "report/selection/entries.h"
 
 /* Writes the buckets that are not empty, as [from_ns, to_ns, calls]; `step` buckets are merged into one. */
 static void write_histogram(struct hwi_json *json, const struct hwi_duration_tally *tally, uint32_t step)
@@ -33,17 +25,10 @@ static void write_histogram(struct hwi_json *json, const struct hwi_duration_tal
 /* Writes the members of a tally's object. */
 static void write_tally(struct hwi_json *json, const struct hwi_duration_tally *tally, uint32_t step)
 {
-  hwi_json_number(json, "calls", tally->calls);
-  hwi_json_number(json, "untimed_calls", tally->untimed);
+  hwi_json_figures(json, hwi_duration_call_figures, tally);
   if (tally->calls == 0)
     return;
-  char mean[64];
-  snprintf(mean, sizeof mean, "\"mean_ns\":%.1f", (double)tally->sum_ns / (double)tally->calls);
-  hwi_json_number(json, "total_ns", tally->sum_ns);
-  hwi_json_raw(json, mean);
-  for (int i = 0; i < HWI_JSON_QUANTILES; i++)
-    hwi_json_number(json, hwi_json_quantiles[i].key, hwi_duration_quantile(tally, hwi_json_quantiles[i].part));
-  hwi_json_number(json, "max_ns", tally->max_ns);
+  hwi_json_figures(json, hwi_duration_figures, tally);
   write_histogram(json, tally, step);
 }
 
@@ -81,7 +66,7 @@ static void write_call(struct hwi_json *json, const struct hwi_profile *profile,
   hwi_json_text(json, "thread", thread->name);
   hwi_json_number(json, "tid", thread->tid);
   hwi_json_text(json, "stack_of", call->is_free ? "block" : "call");
-  stacks->tell(stacks->context, json, call->stack);
+  stacks->write(stacks->context, json, call->stack);
   hwi_json_end_object(json);
   fputc('\n', json->out);
 }

@@ -1,52 +1,28 @@
 /* figures.c - totals and amounts as members of a JSON object */
-#include "report/json/figures.h"
+#include "report/json/members.h"
 
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 
-const char *const hwi_cost_names[] = {"peak", "live", "calls", "bytes", "temporary", NULL};
-const char *const hwi_by_names[] = {"stack", "function", "file", "line", "module", "thread", "size", "entry", NULL};
-
-const struct hwi_json_field hwi_json_totals_fields[] = {
-    {"allocation_calls", offsetof(struct hwi_totals, allocation_calls)},
-    {"free_calls", offsetof(struct hwi_totals, free_calls)},
-    {"failed_calls", offsetof(struct hwi_totals, failed_calls)},
-    {"temporary_calls", offsetof(struct hwi_totals, temporary_calls)},
-    {"allocated_bytes", offsetof(struct hwi_totals, allocated_bytes)},
-    {"usable_bytes", offsetof(struct hwi_totals, usable_bytes)},
-    {"peak_bytes", offsetof(struct hwi_totals, peak_bytes)},
-    {"peak_blocks", offsetof(struct hwi_totals, peak_blocks)},
-    {"peak_time_ns", offsetof(struct hwi_totals, peak_time_ns)},
-    {"peak_usable_bytes", offsetof(struct hwi_totals, peak_usable_bytes)},
-    {"live_blocks_at_end", offsetof(struct hwi_totals, live_blocks_at_end)},
-    {"live_bytes_at_end", offsetof(struct hwi_totals, live_bytes_at_end)},
-    {"unmatched_frees", offsetof(struct hwi_totals, unmatched_frees)},
-    {"frees_of_silent_blocks", offsetof(struct hwi_totals, frees_of_silent_blocks)},
-    {"missed_frees", offsetof(struct hwi_totals, missed_frees)},
-    {"inherited_frees", offsetof(struct hwi_totals, inherited_frees)},
-    {NULL, 0},
-};
-
-const struct hwi_json_field hwi_json_amount_fields[] = {
-    {"calls", offsetof(struct hwi_amount, calls)},
-    {"bytes", offsetof(struct hwi_amount, bytes)},
-    {"temporary_calls", offsetof(struct hwi_amount, temporary_calls)},
-    {"peak_bytes", offsetof(struct hwi_amount, peak_bytes)},
-    {"peak_blocks", offsetof(struct hwi_amount, peak_blocks)},
-    {"peak_usable_bytes", offsetof(struct hwi_amount, peak_usable)},
-    {"live_bytes", offsetof(struct hwi_amount, live_bytes)},
-    {"live_blocks", offsetof(struct hwi_amount, live_blocks)},
-    {NULL, 0},
-};
-
-static void write_fields(struct hwi_json *json, const struct hwi_json_field *fields, const void *of)
+void hwi_json_figures(struct hwi_json *json, const struct hwi_figure *figures, const void *of)
 {
-  for (; fields->key; fields++)
-    hwi_json_number(json, fields->key, *(const uint64_t *)((const char *)of + fields->off));
+  for (; figures->key; figures++) {
+    if (figures->ratio)
+      hwi_json_decimal(json, figures->key, figures->ratio(of));
+    else
+      hwi_json_number(json, figures->key, hwi_figure_value(figures, of));
+  }
 }
 
-void hwi_json_totals(struct hwi_json *json, const struct hwi_totals *totals)
+void hwi_json_changes(struct hwi_json *json, const struct hwi_figure *figures, const void *old, const void *new)
 {
-  write_fields(json, hwi_json_totals_fields, totals);
+  for (; figures->key; figures++) {
+    if (figures->not_in_changes)
+      continue;
+    if (figures->ratio)
+      hwi_json_decimal(json, figures->key, figures->ratio(new) - figures->ratio(old));
+    else
+      hwi_json_signed(json, figures->key, (int64_t)(hwi_figure_value(figures, new) - hwi_figure_value(figures, old)));
+  }
 }
 
 void hwi_json_run(struct hwi_json *json, const struct hwi_profile *profile)
@@ -59,12 +35,12 @@ void hwi_json_run(struct hwi_json *json, const struct hwi_profile *profile)
   }
   hwi_json_number(json, "duration_ns", profile->duration_ns);
   hwi_json_number(json, "threads", profile->thread_count);
-  hwi_json_totals(json, &profile->totals);
+  hwi_json_figures(json, hwi_totals_figures, &profile->totals);
 }
 
 void hwi_json_amount(struct hwi_json *json, const struct hwi_amount *amount)
 {
-  write_fields(json, hwi_json_amount_fields, amount);
+  hwi_json_figures(json, hwi_amount_figures, amount);
 }
 
 void hwi_json_amount_of(struct hwi_json *json, const char *key, const struct hwi_amount *amount)
@@ -88,4 +64,12 @@ void hwi_json_suppressions(struct hwi_json *json, const struct hwi_suppressions 
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
+}
+
+void hwi_json_lifetimes(struct hwi_json *json, const uint64_t lifetimes[HWI_LIFETIMES])
+{
+  hwi_json_begin_object(json, "lifetimes");
+  for (int step = 0; step < HWI_LIFETIMES; step++)
+    hwi_json_number(json, hwi_lifetime_keys[step], lifetimes[step]);
+  hwi_json_end_object(json);
 }

@@ -4,35 +4,25 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/text/line.h"
-
-enum { SLOTS_MIN = 4096 };
-
-struct hwi_json_frame_slot {
-  uint64_t address;
-  uint32_t module;
-  char *text; /* NULL: the slot is free */
-};
+#include "report/words/line.h"
+#include "trace/grow.h"
 
 int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_named_frames *frames, struct hwi_error *error)
 {
   *cache = (struct hwi_json_frames){.frames = frames};
   cache->rendered = calloc((size_t)frames->profile->frame_count + 1, sizeof *cache->rendered);
-  cache->slots = calloc(SLOTS_MIN, sizeof *cache->slots);
-  cache->slot_count = SLOTS_MIN;
-  if (cache->rendered && cache->slots)
+  if (cache->rendered)
     return HW_OK;
-  hwi_json_frames_release(cache);
   return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u frames", frames->profile->frame_count);
 }
 
 void hwi_json_frames_release(struct hwi_json_frames *cache)
 {
-  for (size_t i = 0; i < cache->text_count; i++)
+  for (size_t i = 0; i < cache->text_capacity; i++)
     free(cache->texts[i]);
   free(cache->texts);
   free(cache->rendered);
-  free(cache->slots);
+  hwi_numbering_release(&cache->numbers);
   *cache = (struct hwi_json_frames){0};
 }
 
@@ -96,65 +86,17 @@ static char *render(const struct hwi_named_frames *frames, uint32_t at)
 
 /* --- the cache --- */
 
-static size_t slot_of(const struct hwi_json_frames *cache, uint64_t address, uint32_t module)
-{
-  uint64_t hash = (address ^ ((uint64_t)module << 48)) * UINT64_C(0x9e3779b97f4a7c15);
-  size_t at = (size_t)(hash ^ hash >> 32) & (cache->slot_count - 1);
-  while (cache->slots[at].text && (cache->slots[at].address != address || cache->slots[at].module != module))
-    at = (at + 1) & (cache->slot_count - 1);
-  return at;
-}
-
-static bool grow_slots(struct hwi_json_frames *cache)
-{
-  if (cache->text_count * 2 < cache->slot_count)
-    return true;
-  struct hwi_json_frame_slot *old = cache->slots;
-  size_t old_count = cache->slot_count;
-  cache->slots = calloc(old_count * 2, sizeof *cache->slots);
-  if (!cache->slots) {
-    cache->slots = old;
-    return false;
-  }
-  cache->slot_count = old_count * 2;
-  for (size_t i = 0; i < old_count; i++) {
-    if (old[i].text)
-      cache->slots[slot_of(cache, old[i].address, old[i].module)] = old[i];
-  }
-  free(old);
-  return true;
-}
-
-static bool keep_text(struct hwi_json_frames *cache, char *text)
-{
-  if (cache->text_count == cache->text_room) {
-    size_t room = cache->text_room > 0 ? cache->text_room * 2 : SLOTS_MIN;
-    char **texts = realloc(cache->texts, room * sizeof *texts);
-    if (!texts)
-      return false;
-    cache->texts = texts;
-    cache->text_room = room;
-  }
-  cache->texts[cache->text_count++] = text;
-  return true;
-}
-
+/* Returns NULL if there is no memory. */
 static char *find_text(struct hwi_json_frames *cache, uint32_t at)
 {
   const struct hwi_frame *frame = &cache->frames->profile->frames[at];
-  if (!grow_slots(cache))
+  /* the address of frames left out is a count */
+  uint32_t number = hwi_numbering_of(&cache->numbers, frame->address, frame->cut ? UINT64_MAX : frame->module);
+  if (!number || !hwi_grow((void **)&cache->texts, &cache->text_capacity, (size_t)number + 1, sizeof *cache->texts))
     return NULL;
-  uint32_t module = frame->cut ? UINT32_MAX : frame->module; /* the address of frames left out is a count */
-  size_t slot = slot_of(cache, frame->address, module);
-  if (cache->slots[slot].text)
-    return cache->slots[slot].text;
-  char *text = render(cache->frames, at);
-  if (!text || !keep_text(cache, text)) {
-    free(text);
-    return NULL;
-  }
-  cache->slots[slot] = (struct hwi_json_frame_slot){frame->address, module, text};
-  return text;
+  if (!cache->texts[number])
+    cache->texts[number] = render(cache->frames, at);
+  return cache->texts[number];
 }
 
 void hwi_json_frames_write(struct hwi_json_frames *cache, struct hwi_json *json, uint32_t stack)
@@ -170,7 +112,7 @@ void hwi_json_frames_write(struct hwi_json_frames *cache, struct hwi_json *json,
   }
 }
 
-static void tell_frames(void *context, struct hwi_json *json, uint32_t stack)
+static void write_stack(void *context, struct hwi_json *json, uint32_t stack)
 {
   hwi_json_begin_array(json, "stack");
   hwi_json_frames_write(context, json, stack);
@@ -179,5 +121,5 @@ static void tell_frames(void *context, struct hwi_json *json, uint32_t stack)
 
 struct hwi_json_stacks hwi_json_stacks_by_frames(struct hwi_json_frames *cache)
 {
-  return (struct hwi_json_stacks){tell_frames, cache};
+  return (struct hwi_json_stacks){write_stack, cache};
 }

@@ -4,24 +4,24 @@
 
 #include "report/json/json.h"
 #include "report/names/named_frames.h"
+#include "trace/numbering.h"
 
 struct hwi_json_frames {
   const struct hwi_named_frames *frames;
-  char **rendered; /* by frame of the profile; several refer to the same text */
-  char **texts;    /* all texts, for freeing */
-  size_t text_count, text_room;
-  struct hwi_json_frame_slot *slots; /* by module and address */
-  size_t slot_count;
+  char **rendered;              /* by frame of the profile; several refer to the same text */
+  struct hwi_numbering numbers; /* of texts, by address and module */
+  char **texts;                 /* [1, numbers.count]: all texts */
+  size_t text_capacity;
 };
 
 /* `frames` must outlive the cache. Returns 0 or HW_ERR_MEMORY; after a failure there is nothing to release. */
 int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_json_frames_release(struct hwi_json_frames *cache);
 
-/* Lists that are the same in several documents name their stacks with this: `tell` adds members for `stack` to the
+/* Lists that are the same in several documents name their stacks with this: `write` adds members for `stack` to the
  * object begun last. */
 struct hwi_json_stacks {
-  void (*tell)(void *context, struct hwi_json *json, uint32_t stack);
+  void (*write)(void *context, struct hwi_json *json, uint32_t stack);
   void *context;
 };
 

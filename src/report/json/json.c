@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/text/line.h"
+#include "report/words/line.h"
 
 static void separate(struct hwi_json *json, const char *key)
 {
@@ -53,6 +53,12 @@ void hwi_json_signed(struct hwi_json *json, const char *key, int64_t value)
 {
   separate(json, key);
   fprintf(json->out, "%" PRId64, value);
+}
+
+void hwi_json_decimal(struct hwi_json *json, const char *key, double value)
+{
+  separate(json, key);
+  fprintf(json->out, "%.1f", value);
 }
 
 void hwi_json_bool(struct hwi_json *json, const char *key, bool value)

@@ -1,25 +1,15 @@
 /* report.c - the report for programs: everything in the model, nothing folded, times in nanoseconds */
 #include <stdlib.h>
 
-#include "report/entries.h"
-#include "report/findings.h"
-#include "report/handover_matrix.h"
-#include "report/json/durations.h"
-#include "report/json/figures.h"
+#include "report/content/linked_in.h"
 #include "report/json/frames.h"
-#include "report/json/groups.h"
-#include "report/json/growing.h"
-#include "report/json/image.h"
 #include "report/json/json.h"
-#include "report/json/processes.h"
-#include "report/json/steps.h"
-#include "report/json/tree.h"
-#include "report/lifetimes.h"
-#include "report/linked_in.h"
+#include "report/json/members.h"
 #include "report/report.h"
-#include "report/runtime_blocks.h"
-#include "report/selection.h"
-#include "report/size_classes.h"
+#include "report/selection/entries.h"
+#include "report/selection/figures.h"
+#include "report/selection/leaks.h"
+#include "report/selection/selection.h"
 
 struct writer {
   struct hwi_json json;
@@ -86,99 +76,71 @@ static void write_modules(struct hwi_json *json, const struct hwi_profile *profi
   hwi_json_end_array(json);
 }
 
-/* With a filter: the amounts that are kept, and no maximum, which is not known for a part. */
-static void write_sizes(struct writer *writer)
-{
-  struct hwi_json *json = &writer->json;
-  const struct hwi_profile *profile = writer->profile;
-  const struct hwi_narrowing *filter = &writer->selection.narrowing;
-  struct hwi_amount *amounts = hwi_amounts_by_size(profile, filter);
-  json->failed |= !amounts;
-  hwi_json_begin_array(json, "sizes");
-  for (uint32_t i = 0; i < profile->size_count && amounts; i++) {
-    if (filter->rule_count > 0 && hwi_amount_is_nothing(&amounts[i]))
-      continue;
-    hwi_json_begin_object(json, NULL);
-    hwi_json_number(json, "size", profile->sizes[i].size);
-    hwi_json_amount(json, &amounts[i]);
-    if (!hwi_narrowing_splits_sizes(filter))
-      hwi_json_number(json, "own_peak_blocks", profile->sizes[i].own_peak_blocks);
-    hwi_json_end_object(json);
-  }
-  hwi_json_end_array(json);
-  free(amounts);
-}
-
 static void write_timeline(struct hwi_json *json, const struct hwi_profile *profile)
 {
   hwi_json_begin_array(json, "timeline");
   for (uint32_t i = 0; i < profile->timeline_count; i++) {
-    const struct hwi_time_point *slice = &profile->timeline[i];
     hwi_json_begin_object(json, NULL);
-    hwi_json_number(json, "time_ns", slice->ns);
-    hwi_json_number(json, "live_bytes", slice->live_bytes);
-    hwi_json_number(json, "live_blocks", slice->live_blocks);
-    hwi_json_number(json, "max_bytes", slice->max_bytes);
-    hwi_json_number(json, "allocation_calls", slice->allocation_calls);
-    hwi_json_number(json, "free_calls", slice->free_calls);
-    hwi_json_number(json, "allocated_bytes", slice->allocated_bytes);
+    hwi_json_figures(json, hwi_time_figures, &profile->timeline[i]);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
 }
 
-/* Writes the figures that are known only for a whole thread. */
-static void write_whole_thread(struct hwi_json *json, const struct hwi_profile_thread *thread)
+/* --- stacks --- */
+
+static int compare_resizes(const void *key, const void *item)
 {
-  hwi_json_number(json, "free_calls", thread->free_calls);
-  hwi_json_number(json, "failed_calls", thread->failed_calls);
-  hwi_json_number(json, "own_peak_bytes", thread->own_peak_bytes);
-  hwi_json_number(json, "foreign_frees", thread->foreign_frees);
-  hwi_json_number(json, "late_allocation_calls", thread->late_allocation_calls);
-  hwi_json_number(json, "late_free_calls", thread->late_free_calls);
+  uint32_t stack = *(const uint32_t *)key, other = ((const struct hwi_stack_resizes *)item)->stack;
+  return stack < other ? -1 : stack > other;
 }
 
-static void write_thread(struct writer *writer, const struct hwi_profile_thread *thread,
-                         const struct hwi_amount *amount)
+static int compare_together(const void *key, const void *item)
 {
-  struct hwi_json *json = &writer->json;
-  const struct hwi_profile *profile = writer->profile;
-  hwi_json_begin_object(json, NULL);
-  hwi_json_text(json, "name", thread->name);
-  hwi_json_number(json, "tid", thread->tid);
-  if (thread->image < profile->image_count)
-    hwi_json_number(json, "pid", profile->images[thread->image].info->header.pid);
-  hwi_json_number(json, "policy", thread->policy);
-  hwi_json_number(json, "priority", thread->priority);
-  hwi_json_number(json, "allocation_calls", amount->calls);
-  hwi_json_number(json, "temporary_calls", amount->temporary_calls);
-  hwi_json_number(json, "allocated_bytes", amount->bytes);
-  hwi_json_number(json, "live_bytes", amount->live_bytes);
-  hwi_json_number(json, "live_blocks", amount->live_blocks);
-  hwi_json_number(json, "peak_bytes", amount->peak_bytes);
-  hwi_json_number(json, "peak_blocks", amount->peak_blocks);
-  if (!hwi_narrowing_splits_threads(&writer->selection.narrowing))
-    write_whole_thread(json, thread);
-  hwi_json_end_object(json);
+  uint32_t stack = *(const uint32_t *)key, other = ((const struct hwi_together *)item)->stack;
+  return stack < other ? -1 : stack > other;
 }
 
-static void write_threads(struct writer *writer)
+static const struct hwi_stack_resizes *resizes_of(const struct hwi_profile *profile, uint32_t stack)
 {
-  struct hwi_json *json = &writer->json;
-  const struct hwi_profile *profile = writer->profile;
-  const struct hwi_narrowing *filter = &writer->selection.narrowing;
-  struct hwi_amount *amounts = hwi_amounts_by_thread(profile, filter);
-  json->failed |= !amounts;
-  hwi_json_begin_array(json, "by_thread");
-  for (uint32_t i = 0; i < profile->thread_count && amounts; i++) {
-    if (hwi_narrowing_keeps_thread(filter, i))
-      write_thread(writer, &profile->threads[i], &amounts[i]);
+  if (profile->resize_count == 0)
+    return NULL;
+  return bsearch(&stack, profile->resizes, profile->resize_count, sizeof *profile->resizes, compare_resizes);
+}
+
+static const struct hwi_together *together_of(const struct hwi_profile *profile, uint32_t stack)
+{
+  if (profile->together_count == 0)
+    return NULL;
+  return bsearch(&stack, profile->together, profile->together_count, sizeof *profile->together, compare_together);
+}
+
+/* Writes how the blocks grow (realloc) and are freed together, if they do. */
+static void write_steps(struct hwi_json *json, const struct hwi_profile *profile, uint32_t stack)
+{
+  const struct hwi_stack_resizes *resizes = resizes_of(profile, stack);
+  if (resizes) {
+    hwi_json_begin_object(json, "resizes");
+    hwi_json_bool(json, "estimated", resizes->estimated);
+    hwi_json_number(json, "steps", resizes->steps.steps);
+    hwi_json_number(json, "moved", resizes->steps.moved);
+    hwi_json_number(json, "copied_bytes", resizes->steps.copied_bytes);
+    hwi_json_number(json, "grown", resizes->steps.grown);
+    hwi_json_number(json, "grown_copied_bytes", resizes->steps.grown_copied_bytes);
+    hwi_json_number(json, "final_blocks", resizes->final_blocks);
+    hwi_json_number(json, "final_median", resizes->final_median);
+    hwi_json_number(json, "final_largest", resizes->final_largest);
+    hwi_json_end_object(json);
   }
-  hwi_json_end_array(json);
-  free(amounts);
+  const struct hwi_together *together = together_of(profile, stack);
+  if (together) {
+    hwi_json_begin_object(json, "together");
+    hwi_json_number(json, "blocks", together->blocks);
+    hwi_json_number(json, "generations", together->generations);
+    hwi_json_number(json, "largest_bytes", together->largest_bytes);
+    hwi_json_end_object(json);
+  }
 }
-
-/* --- rankings --- */
 
 /* Writes the figures that are known only for all of a stack's blocks. */
 static void write_whole_stack(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_stack *stack)
@@ -187,14 +149,7 @@ static void write_whole_stack(struct hwi_json *json, const struct hwi_profile *p
     hwi_json_number(json, "live_blocks_at_start", stack->start_blocks);
     hwi_json_number(json, "live_bytes_at_start", stack->start_bytes);
   }
-  hwi_json_number(json, "own_peak_bytes", stack->own_peak_bytes);
-  hwi_json_number(json, "free_calls", stack->free_calls);
-  hwi_json_number(json, "failed_calls", stack->failed_calls);
-  hwi_json_number(json, "usable_bytes", stack->usable);
-  hwi_json_number(json, "smallest", stack->smallest);
-  hwi_json_number(json, "largest", stack->largest);
-  hwi_json_number(json, "first_ns", stack->first_ns);
-  hwi_json_number(json, "last_ns", stack->last_ns);
+  hwi_json_figures(json, hwi_whole_stack_figures, stack);
   hwi_json_lifetimes(json, stack->lifetimes);
 }
 
@@ -206,7 +161,7 @@ static void write_stack(struct writer *writer, struct hwi_json_frames *frames, u
   hwi_json_amount(json, &writer->selection.amounts[number]);
   if (!hwi_narrowing_splits_stacks(&writer->selection.narrowing)) {
     write_whole_stack(json, writer->profile, stack);
-    hwi_json_steps(json, writer->profile, number);
+    write_steps(json, writer->profile, number);
   }
   hwi_json_text(json, "entry", hwi_entry_name(stack->entry));
   hwi_json_begin_array(json, "stack");
@@ -287,9 +242,9 @@ static int write_report(struct writer *writer, struct hwi_error *error)
   hwi_json_begin_object(json, NULL);
   write_run(writer);
   write_question(writer);
-  write_sizes(writer);
+  hwi_json_sizes(json, writer->profile, &writer->selection.narrowing);
   write_timeline(json, writer->profile);
-  write_threads(writer);
+  hwi_json_threads(json, writer->profile, &writer->selection.narrowing);
   hwi_json_entries(json, writer->profile, &writer->selection);
   if (writer->selection.narrowing.rule_count == 0) { /* these are known only for the whole */
     hwi_json_size_classes(json, writer->profile);

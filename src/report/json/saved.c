@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "report/evidence.h"
-#include "report/json/figures.h"
+#include "report/content/evidence.h"
 #include "report/json/saved_tables.h"
+#include "report/selection/figures.h"
 
 enum { BYTES_MAX = 256 << 20 }; /* in memory, its values take five times as much */
 
@@ -75,7 +75,7 @@ static bool read_image(struct hwi_saved_tables *tables, struct hwi_image *image,
   info->header.start.monotonic_ns =
       hwi_saved_number(item, "start_realtime_ns"); /* only the difference between two of them counts */
   *image = (struct hwi_image){.info = info, .counted = json_is_true(json_object_get(item, "counted"))};
-  hwi_saved_fields(&image->totals, hwi_json_totals_fields, item);
+  hwi_saved_fields(&image->totals, hwi_totals_figures, item);
   return info->path && info->command && info->exe && info->cwd &&
          read_silences(tables, info, json_object_get(item, "silences"));
 }
@@ -187,7 +187,7 @@ static int read_profile(struct hwi_saved *saved, const json_t *report, struct hw
   struct hwi_profile *profile = &saved->profile;
   struct hwi_saved_tables *tables = saved->tables;
   const json_t *stacks = json_object_get(report, "top");
-  hwi_saved_fields(&profile->totals, hwi_json_totals_fields, report);
+  hwi_saved_fields(&profile->totals, hwi_totals_figures, report);
   profile->duration_ns = hwi_saved_number(report, "duration_ns");
   int status = read_images(tables, profile, report, error);
   if (status == HW_OK)
@@ -198,8 +198,8 @@ static int read_profile(struct hwi_saved *saved, const json_t *report, struct hw
     status = hwi_saved_stacks(tables, stacks, error);
   if (status == HW_OK)
     status = hwi_saved_rest(tables, &profile->totals, error);
-  uint64_t told = hwi_saved_number(report, "stacks"), count = json_array_size(stacks);
-  saved->stacks_left_out = told > count ? told - count : 0;
+  uint64_t all = hwi_saved_number(report, "stacks"), count = json_array_size(stacks);
+  saved->stacks_left_out = all > count ? all - count : 0;
   saved->rest = (uint32_t)(tables->stack_count - 1);
   profile->stacks = tables->stacks;
   profile->stack_count = (uint32_t)tables->stack_count;
@@ -223,7 +223,7 @@ int hwi_saved_create(struct hwi_saved **saved, const char *path, struct hwi_erro
   if (status == HW_OK) {
     made->tables->place_count = made->tables->stack_count = 1; /* 0 means none */
     made->names = (struct hwi_names){hwi_saved_find, made->tables, no_allocator};
-    bool begun = hwi_frames_init(&made->tables->frames) && hwi_tagged_init(&made->tables->numbers);
+    bool begun = hwi_frames_init(&made->tables->frames);
     status = begun ? read_profile(made, report, error) : hwi_saved_no_memory(error);
   }
   json_decref(report);
@@ -240,7 +240,7 @@ void hwi_saved_destroy(struct hwi_saved *saved)
     return;
   if (saved->tables) {
     hwi_frames_release(&saved->tables->frames);
-    hwi_tagged_release(&saved->tables->numbers);
+    hwi_numbering_release(&saved->tables->numbers);
     hwi_store_release(&saved->tables->store);
     free(saved->tables->places);
     free(saved->tables->stacks);

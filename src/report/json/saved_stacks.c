@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/entries.h"
-#include "report/json/figures.h"
 #include "report/json/saved_tables.h"
+#include "report/selection/entries.h"
+#include "report/selection/figures.h"
 #include "trace/grow.h"
 
 int hwi_saved_no_memory(struct hwi_error *error)
@@ -24,7 +24,7 @@ uint64_t hwi_saved_number(const json_t *object, const char *key)
   return value <= 0 ? 0 : value >= 0x1p63 ? UINT64_C(1) << 63 : (uint64_t)value;
 }
 
-void hwi_saved_fields(void *to, const struct hwi_json_field *fields, const json_t *from)
+void hwi_saved_fields(void *to, const struct hwi_figure *fields, const json_t *from)
 {
   for (; fields->key; fields++)
     *(uint64_t *)((char *)to + fields->off) = hwi_saved_number(from, fields->key);
@@ -82,24 +82,6 @@ static uint32_t module_of(struct hwi_saved_tables *tables, const json_t *frame)
 
 /* --- the names of addresses --- */
 
-static uint32_t hash_of(const char *module, uint64_t address)
-{
-  return (uint32_t)hwi_hash(&address, sizeof address, (uint64_t)(uintptr_t)module);
-}
-
-/* Returns 0 if the place is not known yet. */
-static uint32_t find_place(const struct hwi_saved_tables *tables, const char *module, uint64_t address)
-{
-  uint32_t tag = hash_of(module, address);
-  const struct hwi_tagged_slot *at = hwi_tagged_first(&tables->numbers, tag);
-  for (; at->number != 0; at = hwi_tagged_next(&tables->numbers, at)) {
-    const struct hwi_saved_place *place = &tables->places[at->number];
-    if (at->tag == tag && place->address == address && place->module == module)
-      break;
-  }
-  return at->number;
-}
-
 static enum hwi_symbol_reason reason_of(const char *text)
 {
   for (int reason = HWI_SYMBOL_OK; text && reason <= HWI_SYMBOL_NO_MEMORY; reason++) {
@@ -127,19 +109,18 @@ static bool read_symbol(struct hwi_saved_tables *tables, struct hwi_symbol *symb
 }
 
 /* Adds the functions at the address that items [first, last] of a stack share. Returns false if there is no memory. */
-static bool add_place(struct hwi_saved_tables *tables, struct hwi_saved_place place, const json_t *stack, size_t first)
+static bool add_place(struct hwi_saved_tables *tables, const json_t *stack, size_t first, size_t last)
 {
-  if (tables->place_count >= UINT32_MAX ||
-      !hwi_grow((void **)&tables->places, &tables->place_room, tables->place_count + 1, sizeof *tables->places))
+  const uint32_t count = (uint32_t)(last + 1 - first);
+  if (!hwi_grow((void **)&tables->places, &tables->place_room, tables->place_count + 1, sizeof *tables->places))
     return false;
-  struct hwi_symbol *symbols = hwi_store_take(&tables->store, place.count * sizeof *symbols);
-  for (uint32_t i = 0; i < place.count; i++) {
+  struct hwi_symbol *symbols = hwi_store_take(&tables->store, count * sizeof *symbols);
+  for (uint32_t i = 0; i < count; i++) {
     if (!symbols || !read_symbol(tables, &symbols[i], json_array_get(stack, first + i)))
       return false;
   }
-  place.symbols = symbols;
-  tables->places[tables->place_count] = place;
-  return hwi_tagged_add(&tables->numbers, hash_of(place.module, place.address), (uint32_t)tables->place_count++);
+  tables->places[tables->place_count++] = (struct hwi_saved_place){symbols, count};
+  return true;
 }
 
 uint32_t hwi_saved_find(void *context, const struct hwi_symbol_module *module, uint64_t address, bool is_return_address,
@@ -148,7 +129,7 @@ uint32_t hwi_saved_find(void *context, const struct hwi_symbol_module *module, u
   static const struct hwi_symbol unknown = {.reason = HWI_SYMBOL_NO_MODULE};
   const struct hwi_saved_tables *tables = context;
   (void)is_return_address; /* the names in the report are already those of return addresses */
-  uint32_t place = find_place(tables, module ? module->path : NULL, address);
+  uint32_t place = hwi_numbering_find(&tables->numbers, address, (uintptr_t)(module ? module->path : NULL));
   *frames = place != 0 ? tables->places[place].symbols : &unknown;
   return place != 0 ? tables->places[place].count : 1;
 }
@@ -171,9 +152,8 @@ static uint32_t read_frame(struct hwi_saved_tables *tables, const json_t *stack,
     --*first;
   frame.module = module_of(tables, item);
   const char *module = frame.module != 0 ? tables->frames.modules[frame.module].path : NULL;
-  const struct hwi_saved_place place = {
-      .module = module, .address = frame.address, .count = (uint32_t)(last + 1 - *first)};
-  if (find_place(tables, module, frame.address) == 0 && !add_place(tables, place, stack, *first))
+  uint32_t place = hwi_numbering_of(&tables->numbers, frame.address, (uintptr_t)module);
+  if (place == 0 || (place == tables->place_count && !add_place(tables, stack, *first, last)))
     return 0;
   frame.address -= tables->frames.modules[frame.module].bias; /* hwi_frames_intern expects it without the bias */
   return hwi_frames_intern(&tables->frames, &frame);
@@ -220,7 +200,7 @@ int hwi_saved_stacks(struct hwi_saved_tables *tables, const json_t *stacks, stru
   json_array_foreach(stacks, i, item)
   {
     struct hwi_amount amount;
-    hwi_saved_fields(&amount, hwi_json_amount_fields, item);
+    hwi_saved_fields(&amount, hwi_amount_figures, item);
     struct hwi_stack stack = stack_of(&amount, hwi_saved_number(item, "failed_calls"));
     stack.entry = hwi_entry_of_name(json_string_value(json_object_get(item, "entry")));
     status = read_frames(tables, &stack, json_object_get(item, "stack"), error);
@@ -241,7 +221,7 @@ int hwi_saved_rest(struct hwi_saved_tables *tables, const struct hwi_totals *tot
     hwi_amount_subtract(&rest, &amount);
     failed_calls -= tables->stacks[i].failed_calls;
   }
-  for (const struct hwi_json_field *field = hwi_json_amount_fields; field->key; field++) {
+  for (const struct hwi_figure *field = hwi_amount_figures; field->key; field++) {
     uint64_t *figure = (uint64_t *)((char *)&rest + field->off);
     *figure = *figure > INT64_MAX ? 0 : *figure; /* a forged list may have more than its run */
   }

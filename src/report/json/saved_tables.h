@@ -5,14 +5,13 @@
 #include <jansson.h>
 
 #include "profile/blocks/frames.h"
-#include "report/json/figures.h"
 #include "report/json/saved.h"
-#include "symbols/store.h"
+#include "report/selection/figures.h"
+#include "trace/numbering.h"
+#include "trace/store.h"
 
 /* The functions at one address of a module. */
 struct hwi_saved_place {
-  const char *module; /* the string of the profile's module; NULL: none */
-  uint64_t address;
   const struct hwi_symbol *symbols;
   uint32_t count;
 };
@@ -20,7 +19,7 @@ struct hwi_saved_place {
 struct hwi_saved_tables {
   struct hwi_store store; /* owns all strings, images and threads */
   struct hwi_frames frames;
-  struct hwi_tagged numbers; /* of places */
+  struct hwi_numbering numbers; /* of places, by address and the string of the profile's module; NULL: none */
   struct hwi_saved_place *places;
   size_t place_count, place_room; /* [1, place_count) */
   struct hwi_stack *stacks;
@@ -31,7 +30,7 @@ struct hwi_saved_tables {
 /* Returns an unsigned member of an object; 0 if there is none. */
 uint64_t hwi_saved_number(const json_t *object, const char *key);
 /* Copies the members that `fields` names into the struct `to`. */
-void hwi_saved_fields(void *to, const struct hwi_json_field *fields, const json_t *from);
+void hwi_saved_fields(void *to, const struct hwi_figure *fields, const json_t *from);
 int hwi_saved_no_memory(struct hwi_error *error); /* sets the message, returns the status */
 
 /* These return 0 or a negative status. */

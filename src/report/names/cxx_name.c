@@ -29,7 +29,7 @@ static size_t operator_bytes(const char *text, const char *at)
 /* --- step 1: parameters and return type --- */
 
 /* Returns the end of the bracketed part that begins at `at`, or the end of the text. */
-static const char *behind_bracket(const char *at, char open, char close)
+static const char *after_bracket(const char *at, char open, char close)
 {
   int depth = 0;
   for (; *at != '\0'; at++) {
@@ -42,13 +42,13 @@ static const char *behind_bracket(const char *at, char open, char close)
 }
 
 /* Skips the qualifiers after a parameter list, which are of no interest in a stack. */
-static const char *behind_qualifiers(const char *at)
+static const char *after_qualifiers(const char *at)
 {
   static const char *const qualifiers[] = {" const", " volatile", " &&", " &", "[abi:cxx11]"};
   for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++) {
     size_t bytes = strlen(qualifiers[i]);
     if (strncmp(at, qualifiers[i], bytes) == 0)
-      return behind_qualifiers(at + bytes);
+      return after_qualifiers(at + bytes);
   }
   return at;
 }
@@ -65,7 +65,7 @@ static void drop_parameters(struct hwi_line *to, const char *name)
       hwi_line_add(to, at, bytes);
       at += bytes;
     } else if (*at == '(' && angles == 0) {
-      at = behind_qualifiers(behind_bracket(at, '(', ')'));
+      at = after_qualifiers(after_bracket(at, '(', ')'));
     } else {
       angles += *at == '<';
       angles -= *at == '>' && angles > 0;
@@ -75,7 +75,7 @@ static void drop_parameters(struct hwi_line *to, const char *name)
 }
 
 /* Returns where the name itself begins: after the last blank outside brackets, which ends a return type. */
-static const char *behind_return_type(const char *name)
+static const char *after_return_type(const char *name)
 {
   const char *begin = name;
   int depth = 0;
@@ -121,7 +121,7 @@ static size_t noise_bytes(const char *at, const char **instead)
   for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
     size_t bytes = strlen(arguments[i]);
     if (strncmp(at, arguments[i], bytes) == 0)
-      return (size_t)(behind_bracket(at + bytes - 1, '<', '>') - at);
+      return (size_t)(after_bracket(at + bytes - 1, '<', '>') - at);
   }
   return 0;
 }
@@ -181,7 +181,7 @@ static void collapse(struct hwi_line *to, const char *name, int limit, const cha
 }
 
 /* Returns the next place after a "::" outside brackets, or NULL. */
-static const char *behind_scope(const char *name)
+static const char *after_scope(const char *name)
 {
   int depth = 0;
   for (const char *at = name; *at != '\0'; at++) {
@@ -204,7 +204,7 @@ static void drop_scopes(struct hwi_line *line, const char *name, size_t cells, c
     return;
   }
   const char *rest = name;
-  for (const char *next; hwi_cells(rest) + mark > cells && (next = behind_scope(rest));)
+  for (const char *next; hwi_cells(rest) + mark > cells && (next = after_scope(rest));)
     rest = next;
   if (rest == name || hwi_cells(rest) + mark > cells) {
     hwi_line_shorten(line, rest == name ? name : rest, cells, ellipsis);
@@ -219,7 +219,7 @@ void hwi_cxx_name_add(struct hwi_line *line, const char *name, size_t cells, con
   struct hwi_line clean = {0}, bare = {0}, plain = {0}, shorter = {0};
   hwi_line_clean(&clean, name);
   drop_parameters(&bare, hwi_line_text(&clean));
-  drop_noise(&plain, behind_return_type(hwi_line_text(&bare)));
+  drop_noise(&plain, after_return_type(hwi_line_text(&bare)));
   const char *best = plain.bytes > 0 ? hwi_line_text(&plain) : hwi_line_text(&clean);
   for (int limit = deepest(best) - 1; limit >= 0 && hwi_cells(best) > cells; limit--) {
     hwi_line_clear(&shorter);

@@ -2,7 +2,7 @@
 #ifndef HWI_REPORT_NAMES_CXX_NAME_H
 #define HWI_REPORT_NAMES_CXX_NAME_H
 
-#include "report/text/line.h"
+#include "report/words/line.h"
 
 /* Adds `name` without parameter lists, return type, and default arguments of the standard library. If it is still
  * wider than `cells`, template arguments are replaced by <…> from the innermost outwards; then leading scopes are

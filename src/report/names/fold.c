@@ -72,16 +72,16 @@ static void fold_before(struct hwi_folded *folded, uint32_t own, uint32_t lines_
   uint32_t at = 0;
   while (at < folded->count && folded->lines[at].first + folded->lines[at].count <= own)
     at++;
-  uint32_t behind = folded->count - at;
-  uint32_t kept = lines_max > behind + 2 ? lines_max - 1 - behind : 1;
+  uint32_t after = folded->count - at;
+  uint32_t kept = lines_max > after + 2 ? lines_max - 1 - after : 1;
   if (folded->count <= lines_max || at < kept + 2)
     return;
   if (folded->lines[kept - 1].folded) /* two folds in a row are one */
     kept--;
   struct hwi_fold_line *fold = &folded->lines[kept];
   *fold = (struct hwi_fold_line){fold->first, folded->lines[at].first - fold->first, true};
-  memmove(fold + 1, &folded->lines[at], behind * sizeof *fold);
-  folded->count = kept + 1 + behind;
+  memmove(fold + 1, &folded->lines[at], after * sizeof *fold);
+  folded->count = kept + 1 + after;
 }
 
 /* Keeps the innermost lines and the outermost one. */

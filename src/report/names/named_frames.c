@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/base_name.h"
-#include "report/input/pattern.h"
 #include "report/input/rules.h"
 
 int hwi_named_frames_init(struct hwi_named_frames *frames, const struct hwi_report *report, struct hwi_error *error)
@@ -121,7 +120,7 @@ static bool is_wrapper(const struct hwi_shown_frame *frame)
 
 /* If `first` is a wrapper, or the helper of one in a stripped module, where helpers have no names, returns the frame
  * after the wrapper; else `first`. At least one frame is left. */
-static uint32_t behind_wrapper(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
+static uint32_t after_wrapper(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
 {
   for (uint32_t i = first; i + 1 < last && i - first <= HWI_HIDDEN_HELPERS_MAX; i++) {
     const struct hwi_shown_frame *frame = &frames->items[i];
@@ -159,7 +158,7 @@ void hwi_named_frames_trim(const struct hwi_named_frames *frames, uint32_t *firs
   *last = frames->count;
   while (*last > 1 && (is_start(frames, &frames->items[*last - 1]) || calls_start(frames, *last - 1)))
     --*last;
-  for (uint32_t end; (end = behind_wrapper(frames, *first, *last)) > *first;)
+  for (uint32_t end; (end = after_wrapper(frames, *first, *last)) > *first;)
     *first = end;
 }
 

@@ -63,8 +63,8 @@ struct hwi_build_id {
 };
 struct hwi_build_id hwi_build_id_text(const struct hwi_profile_module *module);
 
-const char *hwi_module_path(const struct hwi_profile *profile, uint32_t module); /* "" for none */
-const char *hwi_module_name(const struct hwi_profile *profile,
-                            uint32_t module); /* the name it was run as, else its file's; "" for none */
+/* Return a module's path, and the name that it was run as, else that of its file; "" for none. */
+const char *hwi_module_path(const struct hwi_profile *profile, uint32_t module);
+const char *hwi_module_name(const struct hwi_profile *profile, uint32_t module);
 
 #endif

@@ -193,7 +193,7 @@ static bool deepen(const struct hwi_who_words *words_of, struct words *words, ui
   return any;
 }
 
-bool hwi_whos_tell_apart(const struct hwi_who_words *words_of, struct hwi_who *whos, uint32_t count)
+bool hwi_whos_distinguish(const struct hwi_who_words *words_of, struct hwi_who *whos, uint32_t count)
 {
   struct words *words = calloc((size_t)count + 1, sizeof *words);
   if (!words)

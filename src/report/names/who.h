@@ -5,7 +5,7 @@
 #define HWI_REPORT_NAMES_WHO_H
 
 #include "report/names/named_frames.h"
-#include "report/text/line.h"
+#include "report/words/line.h"
 
 /* Shows the frame that requested the stack's memory, and `callers` of its callers; of more than three only the last.
  * If it requested the memory through a container or the like, `via` adds its name: "Index::add (index.cpp:60) via
@@ -27,6 +27,6 @@ void hwi_who_add(struct hwi_line *line, const struct hwi_who_words *words, const
 
 /* Makes the words of `whos` distinct: those with the same words get `via`, and up to three callers, or the caller
  * further out in which they differ ("f < … < main"). Returns false if there is no memory. */
-bool hwi_whos_tell_apart(const struct hwi_who_words *words, struct hwi_who *whos, uint32_t count);
+bool hwi_whos_distinguish(const struct hwi_who_words *words, struct hwi_who *whos, uint32_t count);
 
 #endif

@@ -1,7 +1,7 @@
 /* chart.c - the live bytes along the run, in eighths of a character's height (or ASCII) */
 #include <string.h>
 
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 #include "report/text/text.h"
 
 enum { CHART_ROWS = 3, CHART_COLUMNS_MAX = 160, CHART_COLUMNS_MIN = 16 };

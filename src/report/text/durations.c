@@ -1,25 +1,35 @@
 /* durations.c - how long calls took: a row for each entry point, then the slowest calls with their stacks */
 #include <inttypes.h>
 
-#include "report/durations.h"
-#include "report/entries.h"
+#include "report/content/durations.h"
+#include "report/selection/entries.h"
 #include "report/text/frames.h"
 
 enum { CALLS_CELLS = 12, TIME_CELLS = 8, GAP_CELLS = 3, NAME_MIN = 14, TOTAL_CELLS = 10, MEASURED_ROWS = 100 };
-enum { FIGURE_CELLS = CALLS_CELLS + HWI_DURATION_FIGURES * TIME_CELLS };
 
 /* --- the table --- */
 
+/* Returns how many cells the calls and the figures with a title take. */
+static size_t figure_cells(void)
+{
+  size_t cells = CALLS_CELLS;
+  for (const struct hwi_figure *figure = hwi_duration_figures; figure->key; figure++)
+    cells += figure->title ? TIME_CELLS : 0;
+  return cells;
+}
+
 static bool has_total(const struct hwi_text *text)
 {
-  return text->style->columns >= FIGURE_CELLS + TOTAL_CELLS + GAP_CELLS + 2 * NAME_MIN;
+  return text->style->columns >= figure_cells() + TOTAL_CELLS + GAP_CELLS + 2 * NAME_MIN;
 }
 
 static void print_titles(struct hwi_text *text)
 {
   hwi_line_right(&text->line, "calls", CALLS_CELLS);
-  for (int i = 0; i < HWI_DURATION_FIGURES; i++)
-    hwi_line_right(&text->line, hwi_duration_titles[i], TIME_CELLS);
+  for (const struct hwi_figure *figure = hwi_duration_figures; figure->key; figure++) {
+    if (figure->title)
+      hwi_line_right(&text->line, figure->title, TIME_CELLS);
+  }
   if (has_total(text))
     hwi_line_right(&text->line, "in all", TOTAL_CELLS);
   hwi_text_end(text, HWI_DIM);
@@ -32,14 +42,14 @@ static void add_time(struct hwi_text *text, uint64_t ns, size_t cells)
 
 static void print_tally(struct hwi_text *text, const struct hwi_duration_tally *tally, const char *name)
 {
-  uint64_t ns[HWI_DURATION_FIGURES];
-  hwi_duration_figures(tally, ns);
   hwi_line_right(&text->line, hwi_count_text(tally->calls).text, CALLS_CELLS);
-  for (int i = 0; i < HWI_DURATION_FIGURES; i++)
-    add_time(text, ns[i], TIME_CELLS);
+  for (const struct hwi_figure *figure = hwi_duration_figures; figure->key; figure++) {
+    if (figure->title)
+      add_time(text, hwi_figure_value(figure, tally), TIME_CELLS);
+  }
   if (has_total(text))
     add_time(text, tally->sum_ns, TOTAL_CELLS);
-  size_t used = FIGURE_CELLS + GAP_CELLS + (has_total(text) ? TOTAL_CELLS : 0);
+  size_t used = figure_cells() + GAP_CELLS + (has_total(text) ? TOTAL_CELLS : 0);
   if (text->style->columns < used + hwi_cells(name)) { /* the name goes below its figures */
     hwi_text_end(text, HWI_PLAIN);
     hwi_line_pad(&text->line, GAP_CELLS);

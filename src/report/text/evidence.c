@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 #include "report/text/text.h"
 
 /* --- notes: for all processes together, since a run may have thousands --- */
@@ -198,15 +198,17 @@ static const char *meaning_of(const struct hwi_note *note)
 }
 
 /* A note about a whole malloc that is hidden is printed also for images that are not shown: it may be the reason. */
-static const char *told_of(const struct hwi_image *image, const struct hwi_note *note)
+static const char *meaning_if_printed(const struct hwi_image *image, const struct hwi_note *note)
 {
   bool hides_all = note->kind == HW_NOTE_OWN_MALLOC || note->kind == HW_NOTE_STATIC_ALLOCATOR;
   return image->counted || hides_all ? meaning_of(note) : NULL;
 }
 
-static bool is_told(const struct hwi_image *image, const struct hwi_note *note)
+static bool is_printed(const struct hwi_image *image, const struct hwi_note *note)
 {
-  return note->kind == HW_NOTE_ALLOCATOR ? image->counted : told_of(image, note);
+  if (note->kind == HW_NOTE_ALLOCATOR)
+    return image->counted;
+  return meaning_if_printed(image, note);
 }
 
 /* Whether an earlier image has the same note. */
@@ -214,7 +216,7 @@ static bool is_known(const struct hwi_profile *profile, uint32_t image, const st
 {
   for (uint32_t i = 0; i < image; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
-    for (uint32_t k = 0; info && k < info->note_count && is_told(&profile->images[i], note); k++) {
+    for (uint32_t k = 0; info && k < info->note_count && is_printed(&profile->images[i], note); k++) {
       if (info->notes[k].kind == note->kind && strcmp(info->notes[k].text, note->text) == 0)
         return true;
     }
@@ -230,7 +232,7 @@ static void note_all_unseen(struct hwi_text *text)
     const struct hwi_image *image = &text->profile->images[i];
     for (uint32_t k = 0; image->info && k < image->info->note_count && shown < SHOWN_MAX; k++) {
       const struct hwi_note *note = &image->info->notes[k];
-      const char *meaning = told_of(image, note);
+      const char *meaning = meaning_if_printed(image, note);
       if (!meaning || is_known(text->profile, i, note))
         continue;
       hwi_line_puts(&text->line, "Not seen: ");

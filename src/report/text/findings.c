@@ -1,8 +1,8 @@
 /* findings.c - "What stands out": the findings in words; nothing is printed without findings */
 #include <string.h>
 
-#include "report/findings.h"
-#include "report/rss_parts.h"
+#include "report/content/findings.h"
+#include "report/content/rss_parts.h"
 #include "report/text/text.h"
 
 enum { LABEL_CELLS = 13, WHO_CELLS = 83 };
@@ -175,7 +175,7 @@ static void find_whos(struct context *context, const struct hwi_findings *findin
 {
   for (uint32_t i = 0; i < findings->count; i++)
     whos[i] = (struct hwi_who){.stack = findings->items[i].stack, .cells = WHO_CELLS, .is_named = true};
-  hwi_text_tell_apart(context->text, context->frames, whos, findings->count);
+  hwi_text_distinguish(context->text, context->frames, whos, findings->count);
 }
 
 const char *hwi_finding_label(enum hwi_finding_kind kind)

@@ -100,7 +100,7 @@ static void add_module(struct hwi_line *line, const struct hwi_text_frames *prin
   struct hwi_line name = {0};
   const struct hwi_profile_module *module = &printer->frames->profile->modules[frame->module];
   bool is_named = frame->symbol->function;
-  if (!is_named && (!printer->told || printer->told[frame->module]))
+  if (!is_named && (!printer->id_is_printed || printer->id_is_printed[frame->module]))
     return; /* the module is already before the address */
   if (!is_named && module->build_id_bytes >= ID_BYTES_SHOWN) {
     hwi_line_puts(&name, "build-id ");
@@ -141,8 +141,8 @@ static void print_frame(struct hwi_text_frames *printer, const struct hwi_fold_l
     hwi_line_pad(line, at - 1);
     hwi_line_puts(line, " ");
     add_module(line, printer, frame, columns->module);
-    if (printer->told && !frame->symbol->function)
-      printer->told[frame->module] = true;
+    if (printer->id_is_printed && !frame->symbol->function)
+      printer->id_is_printed[frame->module] = true;
     if (frame->symbol->inlined && hwi_cells(hwi_line_text(line)) + sizeof inlined - 1 <= printer->text->style->columns)
       hwi_line_puts(line, inlined);
   }
@@ -206,14 +206,14 @@ void hwi_text_frames_init(struct hwi_text_frames *printer, struct hwi_text *text
 {
   bool needs_hint = !text->report->options.all_frames && !text->style->paper;
   *printer = (struct hwi_text_frames){.text = text, .frames = frames, .hint_given = !needs_hint};
-  printer->told = calloc((size_t)frames->profile->module_count + 1, sizeof *printer->told);
-  text->line.failed |= !printer->told;
+  printer->id_is_printed = calloc((size_t)frames->profile->module_count + 1, sizeof *printer->id_is_printed);
+  text->line.failed |= !printer->id_is_printed;
 }
 
 void hwi_text_frames_release(struct hwi_text_frames *printer)
 {
   hwi_folded_release(&printer->folded);
-  free(printer->told);
+  free(printer->id_is_printed);
 }
 
 static int load(struct hwi_text_frames *printer, uint32_t stack, struct hwi_error *error)

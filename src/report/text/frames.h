@@ -22,7 +22,7 @@ struct hwi_text_frames {
   struct hwi_frame_columns columns;
   bool hint_given;            /* the hint how to unfold was printed */
   uint32_t printed, stripped; /* frames; of these, those without a name since their file is stripped */
-  bool *told;                 /* by module: its build ID was printed. NULL: no memory, the text fails */
+  bool *id_is_printed;        /* by module: its build ID was printed. NULL: no memory, the text fails */
 };
 
 /* Both are borrowed until the release. */

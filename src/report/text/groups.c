@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/groups.h"
+#include "report/content/groups.h"
 #include "report/names/cxx_name.h"
 #include "report/text/text.h"
 

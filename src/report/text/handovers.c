@@ -1,7 +1,7 @@
 /* handovers.c - the matrix below the ranking by thread: which threads free whose blocks, in blocks */
 #include <inttypes.h>
 
-#include "report/handover_matrix.h"
+#include "report/content/handover_matrix.h"
 #include "report/text/text.h"
 
 enum { MARGIN_CELLS = 3, NAME_CELLS = 24, COLUMN_CELLS = 13, TOTAL_CELLS = 2 * HWI_AMOUNT_CELLS };

@@ -5,7 +5,7 @@
 
 #include "base/base_name.h"
 #include "base/command_name.h"
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 #include "report/text/text.h"
 
 /* --- which run --- */

@@ -1,8 +1,8 @@
 /* lifetimes.c - how long blocks live, stack by stack: shares of each stack's blocks */
 #include <stdlib.h>
 
-#include "report/duplicate_stacks.h"
-#include "report/lifetimes.h"
+#include "report/content/duplicate_stacks.h"
+#include "report/selection/figures.h"
 #include "report/text/text.h"
 
 enum { SHARE_CELLS = 9, GAP_CELLS = 3, END = HWI_LIFETIME_UNTIL_END };
@@ -11,7 +11,7 @@ struct table {
   struct hwi_text *text;
   struct hwi_named_frames *frames;
   int spans;      /* the columns before the end's: up to the longest lifetime of any block */
-  bool is_beside; /* names are next to their figures, else below them */
+  bool is_in_row; /* names are next to their figures, else below them */
 };
 
 static bool has_column(const struct table *table, int step)
@@ -55,17 +55,6 @@ static void add_figures(const struct table *table, uint64_t rank, const uint64_t
                      SHARE_CELLS + (step == END ? GAP_CELLS : 0));
 }
 
-/* Moves to the place of a row's name. */
-static void go_to_name(const struct table *table)
-{
-  if (table->is_beside) {
-    hwi_line_repeat(&table->text->line, " ", GAP_CELLS);
-    return;
-  }
-  hwi_text_end(table->text, HWI_PLAIN);
-  hwi_line_pad(&table->text->line, HWI_RANK_CELLS + GAP_CELLS);
-}
-
 static void add_lifetimes(uint64_t to[HWI_LIFETIMES], const struct hwi_stack *stack)
 {
   for (int step = 0; step < HWI_LIFETIMES; step++)
@@ -79,7 +68,7 @@ static void print_row(const struct table *table, const struct hwi_duplicates_gro
   for (uint32_t i = 0; i < group->count; i++)
     add_lifetimes(lifetimes, &table->text->profile->stacks[group->stacks[i]]);
   add_figures(table, rank, lifetimes);
-  go_to_name(table);
+  hwi_text_go_to_name(table->text, table->is_in_row, GAP_CELLS);
   hwi_text_who(table->text, table->frames, who);
   hwi_text_end(table->text, HWI_PLAIN);
 }
@@ -98,7 +87,7 @@ static void print_rest(const struct table *table, const struct hwi_selection *se
       rest[step] -= stacks[duplicates->stacks[i]].lifetimes[step];
   }
   add_figures(table, 0, rest);
-  go_to_name(table);
+  hwi_text_go_to_name(table->text, table->is_in_row, GAP_CELLS);
   hwi_text_rest(table->text, selection->stack_count - duplicates->stack_count, "stack");
   hwi_text_end(table->text, HWI_PLAIN);
 }
@@ -106,7 +95,7 @@ static void print_rest(const struct table *table, const struct hwi_selection *se
 static void print_all(const struct table *table, bool is_narrowed, const uint64_t all[HWI_LIFETIMES])
 {
   add_figures(table, 0, all);
-  go_to_name(table);
+  hwi_text_go_to_name(table->text, table->is_in_row, GAP_CELLS);
   hwi_line_puts(&table->text->line, is_narrowed ? "the selected part" : "the run");
   hwi_text_end(table->text, HWI_PLAIN);
 }
@@ -124,7 +113,7 @@ static struct hwi_who *name_rows(struct table *table, const struct hwi_duplicate
   if (!whos)
     table->text->line.failed = true;
   else
-    table->is_beside = hwi_text_place_names(table->text, table->frames, &names);
+    table->is_in_row = hwi_text_place_names(table->text, table->frames, &names);
   return whos;
 }
 

@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/findings.h"
-#include "report/text/shell_word.h"
+#include "report/content/findings.h"
 #include "report/text/text.h"
+#include "report/words/line.h"
 
 /* Returns the options that show more about a finding; NULL if there is no such view. */
 static const char *view_of(const struct hwi_finding *finding)

@@ -2,9 +2,9 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "profile/counters/large.h"
-#include "report/duplicate_stacks.h"
+#include "report/content/duplicate_stacks.h"
 #include "report/text/text.h"
+#include "trace/table.h"
 
 enum { COUNT_CELLS = 11, BECAME_CELLS = 13, GAP_CELLS = 3 };
 
@@ -37,7 +37,7 @@ static int choose(struct rows *rows, const struct hwi_text *text, const struct h
 {
   const struct hwi_profile *profile = text->profile;
   *rows = (struct rows){.stacks = calloc((size_t)profile->resize_count + 1, sizeof *rows->stacks),
-                        .items = hwi_large_calloc((size_t)profile->stack_count + 1, sizeof *rows->items)};
+                        .items = hwi_table_calloc((size_t)profile->stack_count + 1, sizeof *rows->items)};
   if (!rows->stacks || !rows->items)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u stacks", profile->stack_count);
   for (uint32_t i = 0; i < profile->resize_count; i++) {
@@ -107,18 +107,6 @@ static void add_figures(struct hwi_text *text, const struct hwi_stack_resizes *r
   hwi_line_right(&text->line, has_final ? hwi_bytes_text(row->final_largest).text : "", COUNT_CELLS);
 }
 
-static void print_name(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_who *who,
-                       bool is_beside)
-{
-  if (is_beside) {
-    hwi_line_repeat(&text->line, " ", GAP_CELLS);
-  } else {
-    hwi_text_end(text, HWI_PLAIN);
-    hwi_line_pad(&text->line, HWI_RANK_CELLS + GAP_CELLS);
-  }
-  hwi_text_who(text, frames, who);
-}
-
 static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, const struct rows *rows)
 {
   const size_t count = rows->duplicates.count;
@@ -135,12 +123,13 @@ static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, 
     is_any_estimated |= row.estimated;
   }
   if (is_any_estimated)
-    names.used_beside += sizeof estimated_mark - 1, names.used_below += sizeof estimated_mark - 1;
-  bool is_beside = hwi_text_place_names(text, frames, &names);
+    names.used_in_row += sizeof estimated_mark - 1, names.used_below += sizeof estimated_mark - 1;
+  bool is_in_row = hwi_text_place_names(text, frames, &names);
   for (size_t number = 0; number < count; number++) {
     const struct hwi_stack_resizes row = row_of(rows, number);
     add_figures(text, &row, number + 1);
-    print_name(text, frames, &names.whos[number], is_beside);
+    hwi_text_go_to_name(text, is_in_row, GAP_CELLS);
+    hwi_text_who(text, frames, &names.whos[number]);
     hwi_line_puts(&text->line, row.estimated ? estimated_mark : "");
     hwi_text_end(text, HWI_PLAIN);
   }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/rss_parts.h"
+#include "report/content/rss_parts.h"
 #include "report/text/text.h"
 
 /* Smaller parts are only in the JSON. */
@@ -149,8 +149,8 @@ static uint64_t largest_mapped(const struct moment *moments, uint32_t count)
  * columns "asked for", "never touched" and "free" always stay. */
 static void fit(const struct hwi_text *text, struct moment *moments, uint32_t count, bool shown[PARTS])
 {
-  size_t beside = WHEN_CELLS + PART_CELLS + (text->counted > 1 ? PROCESSES_CELLS : 0), used = 0;
-  size_t room = text->style->columns > beside ? (text->style->columns - beside) / PART_CELLS : 0;
+  size_t used_cells = WHEN_CELLS + PART_CELLS + (text->counted > 1 ? PROCESSES_CELLS : 0), used = 0;
+  size_t room = text->style->columns > used_cells ? (text->style->columns - used_cells) / PART_CELLS : 0;
   for (int part = 0; part < PARTS; part++) {
     shown[part] = is_worth(largest(moments, count, part), largest_mapped(moments, count));
     used += shown[part];

@@ -1,7 +1,7 @@
 /* stacks.c - the ranking by stack: figures, then the significant frames */
 #include <stdlib.h>
 
-#include "report/stack_sizes.h"
+#include "report/content/stack_sizes.h"
 #include "report/text/frames.h"
 
 enum { MEASURED_ROWS = 100 };
@@ -150,8 +150,8 @@ static uint64_t count_rows(const struct hwi_text *text, const struct hwi_selecti
 }
 
 /* Prints what the rows do not show: `costly` stacks, and those whose cost is 0. */
-static void print_behind(struct hwi_text *text, const struct hwi_selection *selection,
-                         const struct hwi_duplicates *duplicates, uint64_t rows)
+static void print_left_out(struct hwi_text *text, const struct hwi_selection *selection,
+                           const struct hwi_duplicates *duplicates, uint64_t rows)
 {
   struct hwi_amount rest = selection->selected;
   uint32_t costly = 0;
@@ -187,7 +187,7 @@ int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection
     status = measure(&printer, &duplicates, rows, error);
   for (uint64_t row = 0; row < rows && status == HW_OK; row++)
     status = print_stack(&printer, selection, &duplicates.groups[row], row + 1, error);
-  print_behind(text, selection, &duplicates, rows);
+  print_left_out(text, selection, &duplicates, rows);
   hwi_text_frames_hint(&printer);
   if (rows == 0)
     hwi_text_none(text);

@@ -1,7 +1,7 @@
 /* text.c - the text report: its parts in order, and how a line is printed */
 #include <string.h>
 
-#include "report/evidence.h"
+#include "report/content/evidence.h"
 #include "report/text/text.h"
 
 /* Crumbs are rows after the fifth that have less than half a percent. */
@@ -35,8 +35,8 @@ static size_t break_at(const char *line, size_t cells, size_t indent)
   if (line[fits] == '\0')
     return fits;
   for (size_t at = fits; at > indent; at--) {
-    bool behind_digit = line[at - 1] >= '0' && line[at - 1] <= '9';
-    if (line[at] == ' ' && !behind_digit)
+    bool after_digit = line[at - 1] >= '0' && line[at - 1] <= '9';
+    if (line[at] == ' ' && !after_digit)
       return at;
   }
   return fits;
@@ -147,8 +147,6 @@ void hwi_text_cost(struct hwi_text *text, uint64_t rank, uint64_t cost, uint64_t
   hwi_line_right(&text->line, hwi_share_text(cost, all).text, HWI_SHARE_CELLS);
 }
 
-enum amount_column { CALLS, PEAK, LIVE, BYTES, TEMPORARY, COLUMNS };
-
 /* Adds a column's title, by enum hwi_cost. */
 static void add_title(struct hwi_text *text, enum hwi_cost cost, size_t cells)
 {
@@ -161,39 +159,40 @@ static void add_title(struct hwi_text *text, enum hwi_cost cost, size_t cells)
   hwi_line_right(&text->line, cost == HWI_COST_LIVE || cost == HWI_COST_PEAK ? when : titles[cost], cells);
 }
 
-static const enum hwi_cost column_costs[] = {HWI_COST_CALLS, HWI_COST_PEAK, HWI_COST_LIVE, HWI_COST_BYTES,
-                                             HWI_COST_TEMPORARY};
+static const enum hwi_cost columns[] = {HWI_COST_CALLS, HWI_COST_PEAK, HWI_COST_LIVE, HWI_COST_BYTES,
+                                        HWI_COST_TEMPORARY};
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
 /* Whether a figure has a column. The cost has none, since it is in front already; the others depend on the width. A
  * moment has only one figure. */
-static bool has_column(const struct hwi_text *text, enum amount_column column)
+static bool has_column(const struct hwi_text *text, enum hwi_cost column)
 {
-  if (column_costs[column] == text->cost || text->profile->span.kind == HWI_SPAN_MOMENT)
+  if (column == text->cost || text->profile->span.kind == HWI_SPAN_MOMENT)
     return false;
-  if (text->style->columns >= HWI_WIDE_COLUMNS || column == CALLS)
+  if (text->style->columns >= HWI_WIDE_COLUMNS || column == HWI_COST_CALLS)
     return true;
   bool holds = text->cost == HWI_COST_PEAK || text->cost == HWI_COST_LIVE;
-  return holds ? column == PEAK || column == LIVE : column == (text->cost == HWI_COST_BYTES ? TEMPORARY : BYTES);
+  if (holds)
+    return column == HWI_COST_PEAK || column == HWI_COST_LIVE;
+  return column == (text->cost == HWI_COST_BYTES ? HWI_COST_TEMPORARY : HWI_COST_BYTES);
 }
 
 void hwi_text_amount_titles(struct hwi_text *text)
 {
   add_title(text, text->cost, HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS);
   hwi_line_repeat(&text->line, " ", HWI_SHARE_CELLS);
-  for (enum amount_column column = 0; column < COLUMNS; column++) {
-    if (has_column(text, column))
-      add_title(text, column_costs[column], HWI_AMOUNT_CELLS);
+  for (int i = 0; i < COLUMNS; i++) {
+    if (has_column(text, columns[i]))
+      add_title(text, columns[i], HWI_AMOUNT_CELLS);
   }
 }
 
 void hwi_text_amounts(struct hwi_text *text, const struct hwi_amount *amount)
 {
-  const struct hwi_number numbers[] = {hwi_count_text(amount->calls), hwi_bytes_text(amount->peak_bytes),
-                                       hwi_bytes_text(amount->live_bytes), hwi_bytes_text(amount->bytes),
-                                       hwi_count_text(amount->temporary_calls)};
-  for (enum amount_column column = 0; column < COLUMNS; column++) {
-    if (has_column(text, column))
-      hwi_line_right(&text->line, numbers[column].text, HWI_AMOUNT_CELLS);
+  for (int i = 0; i < COLUMNS; i++) {
+    struct hwi_number number = hwi_cost_text(hwi_amount_cost(amount, columns[i]), columns[i]);
+    if (has_column(text, columns[i]))
+      hwi_line_right(&text->line, number.text, HWI_AMOUNT_CELLS);
   }
 }
 
@@ -229,6 +228,29 @@ bool hwi_text_is_crumb(const struct hwi_text *text, uint64_t row, uint64_t cost,
 
 /* --- the report --- */
 
+/* Whether no stack of the recording is known, as in logs of tools that record only calls: then it has one stack for
+ * each entry point, whose single frame represents the unknown stack. Nothing can be ranked. */
+static bool is_stackless(const struct hwi_text *text)
+{
+  const struct hwi_profile *profile = text->profile;
+  if (profile->totals.allocation_calls == 0)
+    return false;
+  for (uint32_t i = 0; i < profile->stack_count; i++) {
+    if (hwi_profile_depth(profile, i) > 0)
+      return false;
+  }
+  return true;
+}
+
+static void print_stackless(struct hwi_text *text, const struct hwi_selection *selection)
+{
+  hwi_line_puts(&text->line, "The recording has no stacks");
+  hwi_line_puts(&text->line, hwi_style_hint(text->style, "; --by entry and --by thread show more"));
+  hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+  hwi_text_blank(text);
+  hwi_text_sizes(text, selection);
+}
+
 static int print_by(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
                     struct hwi_error *error)
 {
@@ -239,8 +261,8 @@ static int print_by(struct hwi_text *text, const struct hwi_selection *selection
   if (text->report->options.durations)
     return hwi_text_durations(text, selection, frames, error);
   enum hwi_by by = (enum hwi_by)text->report->options.by;
-  if (hwi_text_is_stackless(text) && by != HWI_BY_THREAD && by != HWI_BY_SIZE && by != HWI_BY_ENTRY) {
-    hwi_text_stackless(text, selection);
+  if (is_stackless(text) && by != HWI_BY_THREAD && by != HWI_BY_SIZE && by != HWI_BY_ENTRY) {
+    print_stackless(text, selection);
     return HW_OK;
   }
   if (text->report->options.tree != HWI_TREE_NONE)

@@ -5,15 +5,17 @@
 #ifndef HWI_REPORT_TEXT_TEXT_H
 #define HWI_REPORT_TEXT_TEXT_H
 
-#include "report/groups.h"
-#include "report/linked_in.h"
+#include "report/content/findings.h"
+#include "report/content/groups.h"
+#include "report/content/linked_in.h"
 #include "report/names/named_frames.h"
 #include "report/names/who.h"
 #include "report/report.h"
-#include "report/runtime_blocks.h"
-#include "report/selection.h"
-#include "report/text/line.h"
-#include "report/text/number.h"
+#include "report/selection/leaks.h"
+#include "report/selection/selection.h"
+#include "report/words/line.h"
+#include "report/words/number.h"
+#include "report/words/style.h"
 
 enum { HWI_WIDE_COLUMNS = 140, HWI_NARROW_COLUMNS = 90 };
 
@@ -56,11 +58,6 @@ void hwi_text_group_name(struct hwi_line *line, const struct hwi_text *text, con
 void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, const struct hwi_group *group,
                            size_t cells);
 
-/* Whether no stack of the recording is known, so that nothing can be ranked. The second prints an explanation
- * instead. */
-bool hwi_text_is_stackless(const struct hwi_text *text);
-void hwi_text_stackless(struct hwi_text *text, const struct hwi_selection *selection);
-
 /* Prints what each line of the user's list matched. */
 void hwi_text_suppressions(struct hwi_text *text, const struct hwi_suppressions *suppressions);
 int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
@@ -72,7 +69,6 @@ int hwi_text_durations(struct hwi_text *text, const struct hwi_selection *select
 void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_handovers(struct hwi_text *text); /* below the threads: which threads free blocks of which */
 void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection);
-void hwi_text_size_classes(struct hwi_text *text); /* below the sizes */
 void hwi_text_entries(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_images(struct hwi_text *text);
 void hwi_text_evidence(struct hwi_text *text);
@@ -84,20 +80,23 @@ bool hwi_text_is_first_screen(const struct hwi_text *text);
 /* Adds a stack in a few words. */
 void hwi_text_who(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_who *who);
 
-/* hwi_whos_tell_apart */
-void hwi_text_tell_apart(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_who *whos, uint32_t count);
+/* Makes the words of several stacks distinct: see hwi_whos_distinguish. */
+void hwi_text_distinguish(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_who *whos, uint32_t count);
 
 /* The names of a table's rows, and how many cells of a line are used by other text: next to the figures, and on a
  * separate line below them. */
 struct hwi_row_names {
   struct hwi_who *whos; /* with their stacks set */
   uint32_t count;
-  size_t used_beside, used_below;
+  size_t used_in_row, used_below;
 };
 
 /* Chooses one place for all names, and makes them distinct. Returns true for "next to the figures", if no name is
  * cut more there than below or if there is much room; false for "below". */
 bool hwi_text_place_names(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_row_names *names);
+
+/* After a row's figures: moves to the place of its name, `gap_cells` further or on the next line. */
+void hwi_text_go_to_name(struct hwi_text *text, bool is_in_row, size_t gap_cells);
 
 /* Names for the time of the peak and of the end: "the peak", "the end", or "5.0 s" if the report is about a moment
  * or an interval. */
@@ -147,5 +146,13 @@ bool hwi_text_is_crumb(const struct hwi_text *text, uint64_t row, uint64_t cost,
 
 /* Returns how many of `count` rows are shown at most. */
 uint64_t hwi_text_rows(const struct hwi_text *text, uint64_t count);
+
+/* --- findings, for documents --- */
+
+/* Words each finding as in the text report, always in UTF-8. The caller releases the lines, also after a failure.
+ * The label is a word or two to print before the line. */
+int hwi_findings_word(const struct hwi_findings *findings, const struct hwi_report *report,
+                      struct hwi_line lines[HWI_FINDINGS_MAX], struct hwi_error *error);
+const char *hwi_finding_label(enum hwi_finding_kind kind);
 
 #endif

@@ -6,10 +6,10 @@
  */
 #include <stdlib.h>
 
+#include "report/content/tree.h"
 #include "report/names/cxx_name.h"
 #include "report/names/fold.h"
 #include "report/text/frames.h"
-#include "report/tree.h"
 #include "trace/grow.h"
 
 enum {

@@ -14,10 +14,10 @@ void hwi_text_who(struct hwi_text *text, struct hwi_named_frames *frames, const 
   hwi_who_add(&text->line, &words, who);
 }
 
-void hwi_text_tell_apart(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_who *whos, uint32_t count)
+void hwi_text_distinguish(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_who *whos, uint32_t count)
 {
   const struct hwi_who_words words = words_of(text, frames);
-  if (!hwi_whos_tell_apart(&words, whos, count))
+  if (!hwi_whos_distinguish(&words, whos, count))
     text->line.failed = true;
 }
 
@@ -27,7 +27,7 @@ static void name_in(struct hwi_text *text, struct hwi_named_frames *frames, cons
   const size_t columns = text->style->columns;
   for (uint32_t i = 0; i < names->count; i++)
     names->whos[i] = (struct hwi_who){.stack = names->whos[i].stack, .cells = columns > used ? columns - used : 0};
-  hwi_text_tell_apart(text, frames, names->whos, names->count);
+  hwi_text_distinguish(text, frames, names->whos, names->count);
 }
 
 /* Whether `who` loses more than its place in the source in its own cells, and would lose less in `cells`. */
@@ -60,12 +60,22 @@ bool hwi_text_place_names(struct hwi_text *text, struct hwi_named_frames *frames
     LEAST = 20,
     MUCH = 40
   }; /* cells: fewer than LEAST are not enough for any name, MUCH are enough for most names */
-  const size_t columns = text->style->columns, room = columns > names->used_beside ? columns - names->used_beside : 0;
+  const size_t columns = text->style->columns, room = columns > names->used_in_row ? columns - names->used_in_row : 0;
   if (room >= LEAST) {
-    name_in(text, frames, names, names->used_beside);
+    name_in(text, frames, names, names->used_in_row);
     if (room >= MUCH || !is_any_cut(text, frames, names))
       return true;
   }
   name_in(text, frames, names, names->used_below);
   return false;
+}
+
+void hwi_text_go_to_name(struct hwi_text *text, bool is_in_row, size_t gap_cells)
+{
+  if (is_in_row) {
+    hwi_line_repeat(&text->line, " ", gap_cells);
+    return;
+  }
+  hwi_text_end(text, HWI_PLAIN);
+  hwi_line_pad(&text->line, HWI_RANK_CELLS + gap_cells);
 }

@@ -41,7 +41,7 @@ static void release(struct hwi_definitions *d)
   for (size_t i = 0; i < d->module_count; i++)
     free((char *)d->modules[i].path);
   free(d->modules);
-  hwi_numbers_release(&d->thread_indices);
+  hwi_hash_table_release(&d->thread_indices);
   free(d->threads);
   for (size_t i = 0; i < d->note_count; i++)
     free((char *)d->notes[i].text);
@@ -111,7 +111,7 @@ const struct hwi_module *hwi_definitions_module(const struct hwi_definitions *d,
 const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *d, uint32_t number)
 {
   static const struct hwi_thread unknown = {.policy = UINT8_MAX};
-  uint32_t index = hwi_numbers_find(&d->thread_indices, number);
+  uint32_t index = hwi_hash_table_first(&d->thread_indices, number)->number;
   return index ? &d->threads[index - 1] : &unknown;
 }
 
@@ -177,7 +177,7 @@ static uint32_t new_thread(struct hwi_definitions *d, uint32_t number)
 {
   if (d->thread_count >= UINT32_MAX - 1 ||
       !hwi_grow((void **)&d->threads, &d->thread_capacity, d->thread_count + 1, sizeof *d->threads) ||
-      !hwi_numbers_add(&d->thread_indices, number, (uint32_t)d->thread_count + 1))
+      !hwi_hash_table_add(&d->thread_indices, number, (uint32_t)d->thread_count + 1))
     return 0;
   return (uint32_t)++d->thread_count;
 }
@@ -189,7 +189,7 @@ static bool add_thread(struct hwi_definitions *d, const uint8_t *payload, size_t
   if (!hwi_payload_thread(payload, bytes, &number, &made))
     return false;
   *thread = number;
-  uint32_t index = hwi_numbers_find(&d->thread_indices, number);
+  uint32_t index = hwi_hash_table_first(&d->thread_indices, number)->number;
   if (index) {
     const struct hwi_thread *before = &d->threads[index - 1];
     made.renamed = before->renamed || strncmp(before->name, made.name, sizeof made.name) != 0;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "trace/decode.h"
-#include "trace/numbers.h"
+#include "trace/hash_table.h"
 
 struct hwi_tool_area;
 
@@ -29,7 +29,7 @@ struct hwi_definitions {
   size_t node_count, node_capacity;
   struct hwi_module *modules;
   size_t module_count, module_capacity;
-  struct hwi_numbers thread_indices; /* plus 1 */
+  struct hwi_hash_table thread_indices; /* plus 1 */
   struct hwi_thread *threads;
   size_t thread_count, thread_capacity;
   uint32_t thread_end;              /* one more than the largest number */

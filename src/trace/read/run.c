@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fnv.h"
+#include "base/hash.h"
 #include "base/suffix.h"
 #include "trace/grow.h"
 #include "trace/read/alive.h"

@@ -56,12 +56,16 @@ __thread struct hwi_thread_stream *hwi_stream_self;
   {                                   \
     _exit(98);                        \
   }
-NOT_CALLED(uint32_t, hwi_walk_anew, struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry, uint32_t unchanged)
+NOT_CALLED(uint32_t, hwi_walk_slow, struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry,
+           struct hwi_unchanged unchanged)
 NOT_CALLED(uint32_t, hwi_walk_audited, struct hwi_lane *lane, struct hwi_caller caller, uint8_t entry)
-NOT_CALLED(void, hwi_stack_cache_settle, struct hwi_lane *lane, uint32_t *unchanged)
-NOT_CALLED(bool, hwi_stack_cache_find_out, const struct hwi_cached_stack *kept, uint32_t base, uint32_t *unchanged)
-NOT_CALLED(uint32_t, hwi_cached_stack_bps_unchanged, const struct hwi_cached_stack *kept, uint32_t first, uint32_t end)
-NOT_CALLED(uint32_t, hwi_cached_stack_odd_unchanged, const struct hwi_cached_stack *kept, uint32_t first, uint32_t end)
+NOT_CALLED(void, hwi_stack_cache_copy_end, struct hwi_lane *lane, struct hwi_unchanged *unchanged)
+NOT_CALLED(bool, hwi_stack_cache_verify_stem, const struct hwi_cached_stack *cached, uint32_t base,
+           struct hwi_unchanged *unchanged)
+NOT_CALLED(uint32_t, hwi_cached_stack_bps_unchanged, const struct hwi_cached_stack *cached, uint32_t first,
+           uint32_t end)
+NOT_CALLED(uint32_t, hwi_cached_stack_odd_unchanged, const struct hwi_cached_stack *cached, uint32_t first,
+           uint32_t end)
 NOT_CALLED(void, hwi_event_finish_alloc, struct hwi_lane *lane, struct hwi_allocation made)
 NOT_CALLED(void, hwi_event_finish_free, struct hwi_lane *lane, struct hwi_pending_free whole)
 #pragma GCC diagnostic pop

@@ -1,0 +1,117 @@
+/* message.c - messages of the heap of a process on stderr: lines and stacks, without malloc or stdio */
+#include "allocators/process/message.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "platform/os.h"
+#include "platform/os_heap.h"
+
+enum { MOST_FRAMES = 64, DECIMAL = 10, HEXADECIMAL = 16, MOST_DIGITS = 20 };
+
+static void add(struct hwi_message *line, const char *text, size_t bytes)
+{
+  size_t room = sizeof line->text - 1 - line->bytes; /* reserves one for the newline */
+  if (bytes > room)
+    bytes = room;
+  memcpy(line->text + line->bytes, text, bytes);
+  line->bytes += bytes;
+}
+
+void hwi_message_text(struct hwi_message *line, const char *text)
+{
+  add(line, text, strlen(text));
+}
+
+void hwi_message_begin(struct hwi_message *line)
+{
+  line->bytes = 0;
+  hwi_message_text(line, "heapwright: ");
+}
+
+static void add_number(struct hwi_message *line, uint64_t number, unsigned base)
+{
+  char digits[MOST_DIGITS];
+  size_t at = MOST_DIGITS;
+  do
+    digits[--at] = "0123456789abcdef"[number % base];
+  while (number /= base);
+  add(line, digits + at, MOST_DIGITS - at);
+}
+
+void hwi_message_number(struct hwi_message *line, uint64_t number)
+{
+  add_number(line, number, DECIMAL);
+}
+
+void hwi_message_address(struct hwi_message *line, uintptr_t address)
+{
+  hwi_message_text(line, "0x");
+  add_number(line, address, HEXADECIMAL);
+}
+
+void hwi_message_print(struct hwi_message *line)
+{
+  line->text[line->bytes++] = '\n';
+  hwi_os_print_error(line->text, line->bytes);
+}
+
+/* The loader has no name for the program itself. */
+static void add_path(struct hwi_message *line, const struct hwi_os_module *module)
+{
+  char path[HWI_OS_PATH_BYTES];
+  long bytes = 0;
+  if (module->path && *module->path)
+    hwi_message_text(line, module->path);
+  else if ((bytes = hwi_os_executable_path(path, sizeof path)) > 0)
+    add(line, path, (size_t)bytes);
+}
+
+static void add_place(struct hwi_message *line, uintptr_t pc, const struct hwi_os_module *module)
+{
+  uintptr_t start;
+  const char *function = hwi_os_function_name(pc, &start);
+  hwi_message_text(line, function ? function : "?");
+  if (function) {
+    hwi_message_text(line, "+");
+    hwi_message_address(line, pc - start);
+  }
+  hwi_message_text(line, " (");
+  add_path(line, module);
+  hwi_message_text(line, "+");
+  hwi_message_address(line, pc - module->bias);
+  hwi_message_text(line, ")");
+}
+
+struct stack {
+  uintptr_t own_start; /* of this library, whose innermost frames are not shown */
+  unsigned count;
+};
+
+static bool print_frame(void *context, uintptr_t pc)
+{
+  struct stack *stack = context;
+  struct hwi_os_module module = {0};
+  struct hwi_message line;
+  bool is_known = hwi_os_find_module(pc - 1, &module);
+  if (is_known && module.start == stack->own_start && !stack->count)
+    return true;
+  hwi_message_begin(&line);
+  hwi_message_text(&line, "  #");
+  hwi_message_number(&line, stack->count);
+  hwi_message_text(&line, " ");
+  hwi_message_address(&line, pc);
+  hwi_message_text(&line, " ");
+  if (is_known)
+    add_place(&line, pc - 1, &module); /* a return address may be the start of the next function */
+  hwi_message_print(&line);
+  return ++stack->count < MOST_FRAMES;
+}
+
+void hwi_message_stack(void)
+{
+  struct hwi_os_module own = {0};
+  hwi_os_find_module((uintptr_t)&hwi_message_stack, &own);
+  struct stack stack = {own.start, 0};
+  hwi_os_each_frame(print_frame, &stack);
+}

@@ -1,0 +1,26 @@
+/* message.h - messages of the heap of a process on stderr: lines and stacks, without malloc or stdio */
+#ifndef HWI_ALLOCATORS_PROCESS_MESSAGE_H
+#define HWI_ALLOCATORS_PROCESS_MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A line that is built and then written at once, so that lines of several threads do not mix. A line that is too long
+ * is truncated. */
+struct hwi_message {
+  size_t bytes;
+  char text[4608]; /* enough for a path */
+};
+
+/* These functions begin a line with "heapwright: ", add to it, and write it to stderr. */
+void hwi_message_begin(struct hwi_message *line);
+void hwi_message_text(struct hwi_message *line, const char *text);
+void hwi_message_number(struct hwi_message *line, uint64_t number);
+void hwi_message_address(struct hwi_message *line, uintptr_t address);
+void hwi_message_print(struct hwi_message *line);
+
+/* Prints the stack of the calling thread, from the caller of this library on, one line per frame: function, module, and
+ * the offset in it that addr2line takes. Must be called without the heap's locks: it takes the loader's lock. */
+void hwi_message_stack(void);
+
+#endif

@@ -1,0 +1,439 @@
+/* count_events.c - counts the events of a replay
+ *
+ * This is the hot path of every report. The cost of an event is its cache misses: the cell, and the cell's stack.
+ */
+#include "profile/counters/count_events.h"
+
+#include <string.h>
+
+#include "trace/grow.h"
+#include "trace/table.h"
+
+bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uint64_t expected_ns)
+{
+  memset(replay, 0, sizeof *replay);
+  replay->span = *span;
+  replay->phase = span->kind == HWI_SPAN_RUN ? HWI_PHASE_WITHIN : HWI_PHASE_BEFORE;
+  replay->expected_ns = expected_ns;
+  hwi_timeline_init(&replay->timeline, 0, expected_ns, 0);
+  hwi_class_timeline_init(&replay->class_timeline, 0, expected_ns);
+  /* Growth is reported only for a whole run. */
+  hwi_tenths_init(&replay->tenths, span->kind == HWI_SPAN_RUN ? expected_ns : 0);
+  return hwi_resolver_init(&replay->resolver) && hwi_tally_init(&replay->tally);
+}
+
+void hwi_replay_freeze(struct hwi_replay *replay)
+{
+  hwi_resolver_freeze(&replay->resolver);
+  hwi_table_release(replay->blocks, replay->block_capacity * sizeof *replay->blocks);
+  replay->blocks = NULL;
+  replay->block_capacity = 0;
+  hwi_tally_freeze(&replay->tally);
+}
+
+void hwi_replay_release(struct hwi_replay *replay)
+{
+  hwi_replay_freeze(replay);
+  hwi_resolver_release(&replay->resolver);
+  hwi_tally_release(&replay->tally);
+}
+
+/* Allocations in a thread's first second may belong to its start-up. */
+static bool is_late(const struct hwi_replay *replay, uint32_t thread)
+{
+  return replay->now_ns - replay->tally.threads[thread].first_ns > HWI_NS_A_SECOND;
+}
+
+/* --- the end of a block --- */
+
+/* Stops counting a block of the cell as live; the block stays in the table. Forced inline: a free has already loaded
+ * most of these data. */
+static inline __attribute__((always_inline)) void uncount_block(struct hwi_replay *replay,
+                                                                struct hwi_replay_image *image, uint32_t cell_number)
+{
+  struct hwi_tally *tally = &replay->tally;
+  struct hwi_cell *cell = hwi_tally_cell(tally, cell_number);
+  hwi_touch(&tally->touched_cells, cell_number);
+  hwi_tally_settle(tally, cell);
+  cell->live--;
+  struct hwi_stack_tally *stack = &tally->stacks[cell->stack];
+  hwi_growth_touch(&stack->growth, &replay->tenths, stack->live_bytes);
+  stack->live_bytes -= cell->size;
+  hwi_growth_fall(&stack->growth, stack->live_bytes);
+  tally->sizes[cell->size_number].live--;
+  tally->threads[cell->thread].live_bytes -= cell->size;
+  image->live_bytes -= cell->size;
+  image->live_usable -= cell->usable;
+  image->live_blocks--;
+  replay->level.bytes -= cell->size;
+  replay->level.usable -= cell->usable;
+  replay->level.blocks--;
+}
+
+/* Returns whether a container probably moved from the old block into the larger block that the thread just
+ * allocated. */
+static bool seems_outgrown(const struct hwi_replay *replay, const struct hwi_cell *newest, const struct hwi_cell *old)
+{
+  const struct hwi_stack_tally *stacks = replay->tally.stacks;
+  const struct hwi_frame *to = &stacks[newest->stack].innermost, *from = &stacks[old->stack].innermost;
+  return newest->size > old->size && hwi_entry_is_new(to->entry) && to->address == from->address &&
+         to->module == from->module;
+}
+
+/* Counts a block that a realloc or a container replaced. `newest`: the cell of the block that the thread's latest call
+ * allocated, or 0. Returns false if there is no memory. */
+static bool note_end_of_contents(struct hwi_replay *replay, struct hwi_thread_tally *thread, uint32_t newest,
+                                 const struct hwi_resolved *event, uint32_t cell)
+{
+  struct hwi_resize_tally *resizes = &replay->tally.resizes;
+  if (event->moved) {
+    thread->moving_cell = cell;
+    thread->moving_address = event->address;
+    return hwi_resizes_end_block(resizes, cell);
+  }
+  if (!newest || !hwi_entry_is_delete(event->entry))
+    return true;
+  const struct hwi_cell *to = hwi_tally_cell(&replay->tally, newest), *from = hwi_tally_cell(&replay->tally, cell);
+  const struct hwi_step step = {newest, from->size, to->size, true};
+  return !seems_outgrown(replay, to, from) || (hwi_resizes_end_block(resizes, cell) && hwi_resizes_add(resizes, &step));
+}
+
+/* Counts a realloc that is complete. Returns false if there is no memory. */
+static bool note_realloc(struct hwi_tally *tally, struct hwi_thread_tally *thread, uint32_t cell, uint64_t address)
+{
+  const struct hwi_step step = {.to_cell = cell,
+                                .from_bytes = hwi_tally_cell(tally, thread->moving_cell)->size,
+                                .to_bytes = hwi_tally_cell(tally, cell)->size,
+                                .moved = thread->moving_address != address};
+  thread->moving_cell = 0;
+  return hwi_resizes_add(&tally->resizes, &step);
+}
+
+/* Notes the end of a block of an earlier epoch. Returns false if there is no memory. */
+static bool note_outlived(struct hwi_replay *replay, uint64_t address, const struct hwi_live_block *block,
+                          bool is_temporary)
+{
+  const enum hwi_lifetime lifetime = hwi_lifetime_of(false, replay->now_ns - block->born_ns);
+  return replay->outlived.take(replay->outlived.context,
+                               &(struct hwi_outlived){address, block->cell, lifetime, is_temporary});
+}
+
+/* Counts the call, but not the end of the block. */
+static void count_free_call(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
+{
+  struct hwi_tally *tally = &replay->tally;
+  struct hwi_thread_tally *freer = &tally->threads[event->thread];
+  image->totals.free_calls++;
+  freer->free_calls++;
+  freer->late_free_calls += is_late(replay, event->thread);
+  freer->newest_cell = freer->moving_cell = 0;
+  if (!freer->sweep)
+    freer->sweep = hwi_tally_next_sweep(tally);
+  replay->timeline.points[replay->timeline.current].free_calls++;
+}
+
+static bool count_free(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
+{
+  struct hwi_tally *tally = &replay->tally;
+  struct hwi_thread_tally *freer = &tally->threads[event->thread];
+  const uint32_t newest = freer->newest_cell;
+  count_free_call(replay, image, event);
+  const struct hwi_live_block *block = &replay->blocks[event->block];
+  struct hwi_cell *cell = hwi_tally_cell(tally, block->cell);
+  const struct hwi_thread_tally *owner = &tally->threads[cell->thread];
+  const bool is_temporary = owner->last_address == event->address; /* the owner's latest block */
+  cell->temporary_calls += is_temporary;
+  image->totals.temporary_calls += is_temporary;
+  struct hwi_stack_tally *stack = &tally->stacks[cell->stack];
+  if (block->age)
+    stack->ended[hwi_lifetime_of_age(is_temporary, block->age)]++;
+  else
+    stack->ended[hwi_lifetime_of(is_temporary, replay->now_ns - block->born_ns)]++;
+  if (block->born_ns < replay->epoch_ns && !note_outlived(replay, event->address, block, is_temporary))
+    return false;
+  hwi_sweeps_death(&stack->sweeps, freer->sweep, cell->size);
+  if (cell->thread != event->thread) {
+    freer->foreign_frees++;
+    if (!hwi_handovers_add(&tally->handovers, cell->thread, event->thread, cell->size))
+      return false;
+  }
+  if ((newest || event->moved) && !note_end_of_contents(replay, freer, newest, event, block->cell))
+    return false;
+  uncount_block(replay, image, block->cell);
+  return true;
+}
+
+static void count_free_without_block(struct hwi_replay *replay, struct hwi_replay_image *image,
+                                     const struct hwi_resolved *event)
+{
+  struct hwi_totals *totals = &image->totals;
+  count_free_call(replay, image, event);
+  if (event->what == HWI_RESOLVED_FREE_INHERITED)
+    totals->inherited_frees++;
+  else if (replay->now_ns - image->offset_ns >= image->silent_since_ns)
+    totals->frees_of_silent_blocks++;
+  else
+    totals->unmatched_frees++;
+}
+
+/* --- the birth of a block --- */
+
+static void note_peaks(struct hwi_replay *replay, struct hwi_replay_image *image)
+{
+  struct hwi_totals *totals = &image->totals;
+  if (image->live_bytes > totals->peak_bytes) {
+    totals->peak_bytes = image->live_bytes;
+    totals->peak_blocks = image->live_blocks;
+    totals->peak_usable_bytes = image->live_usable;
+    totals->peak_time_ns = replay->now_ns - image->offset_ns;
+  }
+  struct hwi_time_point *point = &replay->timeline.points[replay->timeline.current];
+  struct hwi_level *level = &replay->level;
+  if (level->bytes > point->max_bytes)
+    point->max_bytes = level->bytes;
+  if (level->bytes > level->peak_bytes) {
+    level->peak_bytes = level->bytes;
+    level->peak_blocks = level->blocks;
+    level->peak_usable = level->usable;
+    level->peak_ns = replay->now_ns;
+    hwi_tally_new_peak(&replay->tally);
+  }
+}
+
+/* Ends the block that was live at the event's address, but counts no free call. */
+static bool end_replaced(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
+{
+  const struct hwi_live_block *block = &replay->blocks[event->block];
+  if (block->born_ns < replay->epoch_ns && !note_outlived(replay, event->address, block, false))
+    return false;
+  image->totals.missed_frees++;
+  replay->tally.stacks[hwi_tally_cell(&replay->tally, block->cell)->stack].missed_frees++;
+  uncount_block(replay, image, block->cell);
+  return true;
+}
+
+/* Returns false, for a block whose cell is not known. */
+static __attribute__((noinline)) bool has_no_cell(const struct hwi_tally *tally, struct hwi_replay_image *image)
+{
+  if (tally->complete)
+    hwi_error_set(&image->error, HW_ERR_DAMAGED, "the epochs of the summary do not have a cell of the recording");
+  return false;
+}
+
+static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
+{
+  struct hwi_tally *tally = &replay->tally;
+  const uint32_t thread = event->thread;
+  const uint64_t size = event->size, usable = event->usable;
+  const uint32_t cell_number = hwi_tally_find_cell(tally, thread, event->stack, size, usable);
+  if (!cell_number)
+    return has_no_cell(tally, image);
+  if (!hwi_table_grow((void **)&replay->blocks, &replay->block_capacity, (size_t)event->block + 1,
+                      sizeof *replay->blocks))
+    return false;
+  if (event->replaces && !end_replaced(replay, image, event))
+    return false;
+  replay->blocks[event->block] = (struct hwi_live_block){.born_ns = replay->now_ns, .cell = cell_number};
+
+  struct hwi_cell *cell = hwi_tally_cell(tally, cell_number);
+  hwi_tally_settle(tally, cell);
+  hwi_touch(&tally->touched_cells, cell_number);
+  cell->calls++;
+  cell->live++;
+  struct hwi_stack_tally *stack = &tally->stacks[event->stack];
+  if (!stack->called) {
+    stack->called = true;
+    stack->first_ns = replay->now_ns;
+  }
+  stack->last_ns = replay->now_ns;
+  hwi_growth_touch(&stack->growth, &replay->tenths, stack->live_bytes);
+  stack->live_bytes += size;
+  if (stack->live_bytes > stack->own_peak_bytes)
+    stack->own_peak_bytes = stack->live_bytes;
+  hwi_sweeps_birth(&stack->sweeps);
+  struct hwi_size_tally *of_size = &tally->sizes[cell->size_number];
+  if (++of_size->live > of_size->own_peak)
+    of_size->own_peak = of_size->live;
+  struct hwi_thread_tally *owner = &tally->threads[thread];
+  owner->last_address = event->address;
+  owner->newest_cell = cell_number;
+  owner->sweep = 0;
+  if (owner->moving_cell && event->moved && !note_realloc(tally, owner, cell_number, event->address))
+    return false;
+  owner->late_allocation_calls += is_late(replay, thread);
+  owner->live_bytes += size;
+  if (owner->live_bytes > owner->own_peak_bytes)
+    owner->own_peak_bytes = owner->live_bytes;
+
+  image->totals.allocation_calls++;
+  image->totals.allocated_bytes += size;
+  image->totals.usable_bytes += usable;
+  image->live_bytes += size;
+  image->live_usable += usable;
+  image->live_blocks++;
+  replay->level.bytes += size;
+  replay->level.blocks++;
+  replay->level.usable += usable;
+  struct hwi_time_point *point = &replay->timeline.points[replay->timeline.current];
+  point->allocation_calls++;
+  point->allocated_bytes += size;
+  note_peaks(replay, image);
+  return true;
+}
+
+static void count_failed(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
+{
+  struct hwi_tally *tally = &replay->tally;
+  image->totals.failed_calls++;
+  tally->stacks[event->stack].failed_calls++;
+  hwi_touch(&tally->touched_stacks, event->stack);
+  tally->threads[event->thread].failed_calls++;
+  tally->threads[event->thread].newest_cell = 0;
+}
+
+/* --- a batch --- */
+
+static uint64_t min(uint64_t a, uint64_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Returns the earliest end of the current slice, moment and tenth. */
+static uint64_t next_due_ns(const struct hwi_replay *replay)
+{
+  return min(min(replay->timeline.slice_end_ns, replay->class_timeline.next_ns), replay->tenths.end_ns);
+}
+
+/* Ends the slices, moments and tenths that are over at `ns`. Returns the time at which the next one ends. */
+static __attribute__((noinline)) uint64_t end_due(struct hwi_replay *replay, uint64_t ns)
+{
+  if (ns >= replay->timeline.slice_end_ns)
+    hwi_timeline_advance(&replay->timeline, ns, replay->level.bytes, replay->level.blocks);
+  if (ns >= replay->class_timeline.next_ns)
+    hwi_class_timeline_advance(&replay->class_timeline, ns, &replay->tally);
+  if (ns >= replay->tenths.end_ns)
+    hwi_tenths_advance(&replay->tenths, ns);
+  return next_due_ns(replay);
+}
+
+static inline void pass_time(struct hwi_replay *replay, uint64_t ns, uint64_t *due_ns)
+{
+  ns = min(ns, HWI_TRACE_LATEST_NS);
+  if (ns <= replay->now_ns)
+    return;
+  replay->now_ns = ns;
+  if (ns >= *due_ns)
+    *due_ns = end_due(replay, ns);
+}
+
+/* Returns whether the event names a thread or a stack that has no counters yet; `stack` is 0 if it names none. */
+static inline bool names_new(const struct hwi_tally *tally, const struct hwi_resolved *event)
+{
+  return event->thread >= tally->thread_count || event->stack >= tally->stack_count;
+}
+
+/* Adds counters for the thread and the stack that the event is the first to name. Returns false if there is no
+ * memory. */
+static __attribute__((noinline)) bool add_counters(struct hwi_replay *replay, struct hwi_batch *batch,
+                                                   const struct hwi_resolved *event)
+{
+  struct hwi_tally *tally = &replay->tally;
+  if (event->thread >= tally->thread_count) {
+    if (!hwi_tally_add_thread(tally, event->thread, &batch->threads[batch->counted_threads++]))
+      return false;
+    tally->threads[event->thread].first_ns = replay->now_ns;
+  }
+  return event->stack < tally->stack_count ||
+         hwi_tally_add_stack(tally, event->stack, &batch->stacks[batch->counted_stacks++]);
+}
+
+bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int first, int count)
+{
+  struct hwi_replay_image *image = batch->image;
+  uint64_t due_ns = next_due_ns(replay);
+  bool done = true;
+  for (const struct hwi_resolved *event = batch->events + first, *end = event + count; done && event < end; event++) {
+    pass_time(replay, hwi_replay_image_ns(image, event->tick), &due_ns);
+    if (names_new(&replay->tally, event) && !add_counters(replay, batch, event))
+      return false;
+    if (event->what == HWI_RESOLVED_ALLOC)
+      done = count_alloc(replay, image, event);
+    else if (event->what == HWI_RESOLVED_FREE)
+      done = count_free(replay, image, event);
+    else if (event->what == HWI_RESOLVED_FAILED)
+      count_failed(replay, image, event);
+    else
+      count_free_without_block(replay, image, event);
+  }
+  return done;
+}
+
+/* --- the span --- */
+
+bool hwi_replay_phase_is_over(const struct hwi_replay *replay, uint64_t ns)
+{
+  const struct hwi_span *span = &replay->span;
+  if (span->bytes && replay->phase == HWI_PHASE_BEFORE && replay->now_ns >= span->from_ns &&
+      replay->level.bytes == span->bytes)
+    return true;
+  return ns >= hwi_span_phase_end_ns(span, replay->phase);
+}
+
+int hwi_replay_count_in_phase(const struct hwi_replay *replay, const struct hwi_replay_image *image,
+                              const struct hwi_event *events, int count)
+{
+  if (replay->span.kind == HWI_SPAN_RUN)
+    return count;
+  for (int i = 0; i < count; i++) {
+    uint64_t ns = hwi_replay_image_ns(image, events[i].tick);
+    ns = ns > replay->now_ns ? ns : replay->now_ns;
+    if (hwi_replay_phase_is_over(replay, ns))
+      return i;
+    if (replay->span.bytes && ns >= replay->span.from_ns)
+      return i + 1; /* the phase of the next event depends on the bytes that are live then */
+  }
+  return count;
+}
+
+bool hwi_replay_next_phase(struct hwi_replay *replay)
+{
+  const struct hwi_span *span = &replay->span;
+  struct hwi_level *level = &replay->level;
+  if (++replay->phase != HWI_PHASE_WITHIN)
+    return true;
+  level->peak_bytes = level->bytes;
+  level->peak_blocks = level->blocks;
+  level->peak_usable = level->usable;
+  level->peak_ns = span->from_ns;
+  uint64_t end_ns = span->to_ns < replay->expected_ns ? span->to_ns : replay->expected_ns;
+  uint64_t expected_ns = end_ns > span->from_ns ? end_ns - span->from_ns : 0;
+  hwi_timeline_init(&replay->timeline, span->from_ns, expected_ns, level->bytes);
+  hwi_class_timeline_init(&replay->class_timeline, span->from_ns, expected_ns);
+  return hwi_tally_restart(&replay->tally);
+}
+
+/* --- the end of an image --- */
+
+bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool leaves)
+{
+  struct hwi_tally *tally = &replay->tally;
+  image->totals.live_blocks_at_end = image->live_blocks;
+  image->totals.live_bytes_at_end = image->live_bytes;
+  if (replay->phase == HWI_PHASE_AFTER) /* it ends after the span */
+    return true;
+  uint64_t due_ns = next_due_ns(replay);
+  pass_time(replay, ns, &due_ns);
+  if (!leaves)
+    return true;
+  if (!hwi_grow((void **)&tally->ended, &tally->ended_capacity, tally->cell_count, sizeof *tally->ended))
+    return false;
+  for (size_t i = 0; i <= image->live.mask; i++) {
+    const struct hwi_live_slot *slot = &image->live.slots[i];
+    if (!slot->address)
+      continue;
+    const uint32_t cell = replay->blocks[slot->number].cell;
+    uncount_block(replay, image, cell);
+    tally->ended[cell]++;
+  }
+  return true;
+}

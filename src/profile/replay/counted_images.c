@@ -1,0 +1,91 @@
+/* counted_images.c - decides which images of a run are counted
+ *
+ * The largest image is found by a first reading that only adds up totals; a run of one image needs none.
+ */
+#include <stdlib.h>
+
+#include "profile/replay/run_replay.h"
+
+/* Adds up an image's events without matching frees with blocks. */
+static int scan_image(struct hwi_run_replay *r, uint32_t number, struct hwi_event *events)
+{
+  struct hwi_trace **trace = &r->result->traces[number];
+  struct hwi_totals *totals = &r->images[number].totals;
+  int count = hwi_run_open(&r->run, number, trace, r->error);
+  if (count < 0)
+    return count;
+  while ((count = hwi_trace_next(*trace, events, HWI_BATCH_EVENTS, r->error)) > 0) {
+    for (int i = 0; i < count; i++) {
+      totals->allocation_calls += events[i].kind == HWI_EVENT_ALLOC;
+      totals->free_calls += events[i].kind == HWI_EVENT_FREE;
+      totals->failed_calls += events[i].kind == HWI_EVENT_FAILED;
+      totals->allocated_bytes += events[i].kind == HWI_EVENT_ALLOC ? events[i].size : 0;
+    }
+    hwi_run_replay_show_progress(r, *trace);
+  }
+  hwi_trace_finish(*trace);
+  return count;
+}
+
+static int choose_largest(struct hwi_run_replay *r)
+{
+  if (r->run.count == 1) {
+    r->images[0].counted = true;
+    return 0;
+  }
+  struct hwi_event *events = calloc(HWI_BATCH_EVENTS, sizeof *events);
+  if (!events)
+    return hwi_run_replay_no_memory(r);
+  int status = 0;
+  uint32_t largest = 0;
+  for (uint32_t i = 0; i < r->run.count && status == 0; i++) {
+    status = scan_image(r, i, events);
+    if (status < 0 && status != HW_ERR_MEMORY && r->run.count > 1) { /* one damaged file does not hide the others */
+      r->images[i].unreadable = true;
+      status = 0;
+    }
+    if (r->images[i].totals.allocated_bytes > r->images[largest].totals.allocated_bytes)
+      largest = i;
+  }
+  free(events);
+  if (status < 0)
+    return status;
+  if (r->images[largest].unreadable)
+    return hwi_error_set(r->error, HW_ERR_DAMAGED, "no image of the run can be read; the first one is %s",
+                         r->run.images[0].path);
+  r->images[largest].counted = true;
+  r->images[largest].totals = (struct hwi_totals){0};
+  hwi_trace_close(r->result->traces[largest]);
+  r->result->traces[largest] = NULL;
+  return 0;
+}
+
+int hwi_run_replay_choose(struct hwi_run_replay *r)
+{
+  if (r->options->images == HWI_IMAGES_LARGEST)
+    return choose_largest(r);
+  bool any = false;
+  for (size_t i = 0; i < r->run.count; i++) {
+    r->images[i].counted = r->options->images == HWI_IMAGES_ALL || r->run.images[i].header.pid == r->options->pid;
+    any = any || r->images[i].counted;
+  }
+  if (!any)
+    return hwi_error_set(r->error, HW_ERR_USAGE, "no process %u belongs to this run; its first one is %u",
+                         r->options->pid, r->run.images[0].header.pid);
+  return 0;
+}
+
+int hwi_run_replay_describe_others(struct hwi_run_replay *r)
+{
+  for (size_t i = 0; i < r->run.count; i++) {
+    if (r->images[i].counted || r->images[i].unreadable || r->result->traces[i])
+      continue;
+    int status = hwi_run_open(&r->run, i, &r->result->traces[i], r->error);
+    if (status == HW_ERR_MEMORY)
+      return status;
+    r->images[i].unreadable = status < 0;
+    if (status == 0)
+      hwi_trace_finish(r->result->traces[i]);
+  }
+  return 0;
+}

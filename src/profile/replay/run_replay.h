@@ -1,0 +1,84 @@
+/* run_replay.h - replays the images of a run, merged by time
+ *
+ * counted    an image whose events are replayed. The other images are only described.
+ * hwi_run_replay_end also releases a replay that failed or was stopped. All functions that return an int return 0, or a
+ * negative hw_error that is described in `error`, unless their comment says otherwise.
+ */
+#ifndef HWI_PROFILE_REPLAY_RUN_REPLAY_H
+#define HWI_PROFILE_REPLAY_RUN_REPLAY_H
+
+#include "profile/blocks/block_events.h"
+#include "profile/epochs/epoch_writer.h"
+#include "profile/replay/pipe.h"
+#include "profile/result/result.h"
+#include "profile/summary/summary.h"
+#include "trace/read/run.h"
+
+/* A counted image from its first to its last moment. */
+struct hwi_active {
+  struct hwi_replay_image image;
+  uint64_t head_ns; /* of its next event, or of its end if there is none left */
+  struct hwi_event *events;
+  int count, at;
+};
+
+/* The caller sets the options, error, and summary or events. */
+struct hwi_run_replay {
+  struct hwi_result *result;
+  struct hwi_run run;
+  struct hwi_image *images;
+  uint64_t base_ns; /* monotonic time of the run's start */
+  struct hwi_active **active;
+  size_t active_count, active_capacity;
+  const struct hwi_profile_options *options;
+  struct hwi_summary *summary;
+  struct hwi_epoch_writer *epoch_writer; /* NULL: no epochs are stored */
+  struct hwi_pipe *pipe;                 /* passes events to the code that counts them */
+  struct hwi_block_events *events;       /* NULL: a profile is made; else only the events are reported */
+  uint64_t batches;                      /* so far, for reporting the progress */
+  struct hwi_error *error;
+};
+
+/* Sets `error` to a lack of memory. Returns HW_ERR_MEMORY. */
+int hwi_run_replay_no_memory(struct hwi_run_replay *replay);
+
+/* Finds the run at `path`, and makes an empty result. The caller must release the run and the result, even after a
+ * failure. */
+int hwi_run_replay_begin(struct hwi_run_replay *replay, const char *path);
+
+/* Reports from time to time how far `trace` has been read, if the options ask for progress. */
+void hwi_run_replay_show_progress(struct hwi_run_replay *replay, const struct hwi_trace *trace);
+
+/* Decides which images are counted, according to the options. It is in counted_images.c, like
+ * hwi_run_replay_describe_others. */
+int hwi_run_replay_choose(struct hwi_run_replay *replay);
+
+/* Sets `base_ns` to the start of the first counted image. Returns how long the counted images ran, according to
+ * their headers. */
+uint64_t hwi_run_replay_time_span(struct hwi_run_replay *replay);
+
+/* Makes the image active, whose trace is open. *active stays valid until the image ends. */
+int hwi_run_replay_add_image(struct hwi_run_replay *replay, uint32_t number, struct hwi_active **active);
+
+/* Applies the next `count` events of the image, from active->at on, up to the end of the span. */
+int hwi_run_replay_apply(struct hwi_run_replay *replay, struct hwi_active *active, int count);
+
+/* Ends the image at its head_ns. If `leaves`, other images of the run go on. */
+int hwi_run_replay_end_image(struct hwi_run_replay *replay, struct hwi_active *active, bool leaves);
+
+/* Replays all counted images into the result's replay, which must be initialized. */
+int hwi_run_replay_all(struct hwi_run_replay *replay);
+
+/* Ends the span's phases that are over at `ns`. */
+int hwi_run_replay_pass_phases(struct hwi_run_replay *replay, uint64_t ns);
+
+/* Drops all active images and closes the traces, so that the run can be replayed from its start. No thread counts. */
+void hwi_run_replay_abandon(struct hwi_run_replay *replay);
+
+/* Opens the traces of the other images to read their descriptions. */
+int hwi_run_replay_describe_others(struct hwi_run_replay *replay);
+
+/* Releases what is still in progress. The run and the result stay. */
+void hwi_run_replay_end(struct hwi_run_replay *replay);
+
+#endif
