@@ -39,6 +39,7 @@ int hwi_output_check(const struct hwi_output *output, struct hwi_error *error);
  * of hwi_trace_writer. `advice` tells the user what to do if the writer is known. */
 int hwi_output_is_written(const char *path, uint32_t writer, const char *advice, struct hwi_error *error);
 
+/* Renames an earlier trace before the command starts, deletes it, or renames it back. */
 int hwi_output_set_aside(struct hwi_output *output, struct hwi_error *error);
 void hwi_output_discard_earlier(struct hwi_output *output);
 void hwi_output_restore_earlier(struct hwi_output *output);

@@ -129,14 +129,14 @@ static void mix_file(uint64_t *mark, const struct hwi_elf_file *file)
   struct stat about = {0};
   if (!file->elf || fstat(file->fd, &about) != 0)
     about.st_size = -1;
-  const uint64_t told[] = {about.st_dev,
-                           about.st_ino,
-                           (uint64_t)about.st_size,
-                           (uint64_t)about.st_mtim.tv_sec,
-                           (uint64_t)about.st_mtim.tv_nsec,
-                           (uint64_t)about.st_ctim.tv_sec,
-                           (uint64_t)about.st_ctim.tv_nsec};
-  *mark = hwi_fnv(*mark, told, sizeof told);
+  const uint64_t facts[] = {about.st_dev,
+                            about.st_ino,
+                            (uint64_t)about.st_size,
+                            (uint64_t)about.st_mtim.tv_sec,
+                            (uint64_t)about.st_mtim.tv_nsec,
+                            (uint64_t)about.st_ctim.tv_sec,
+                            (uint64_t)about.st_ctim.tv_nsec};
+  *mark = hwi_fnv(*mark, facts, sizeof facts);
   if (file->path) /* relative paths of split units and of sources start there */
     *mark = hwi_fnv(*mark, file->path, strlen(file->path));
 }

@@ -428,9 +428,9 @@ static void write_file(const char *path, const uint8_t *bytes, size_t count)
   for (size_t done = 0; done < count && written >= 0; done += (size_t)written)
     written = write(file.fd, bytes + done, count - done);
   if (written >= 0)
-    hwi_cache_file_keep(&file, path);
+    hwi_cache_file_commit(&file, path);
   else
-    hwi_cache_file_drop(&file);
+    hwi_cache_file_discard(&file);
 }
 
 void hwi_name_cache_write(const char *path, struct hwi_names_answers *answers)

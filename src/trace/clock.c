@@ -69,7 +69,7 @@ uint64_t hwi_clock_unit_ns(const struct hwi_clock *clock, uint64_t units)
   return scale(clock, units);
 }
 
-uint64_t hwi_clock_odd_tick_ns(const struct hwi_clock *clock, uint64_t tick)
+uint64_t hwi_clock_any_tick_ns(const struct hwi_clock *clock, uint64_t tick)
 {
   return scale(clock, (unsigned __int128)tick << clock->tick_shift);
 }

@@ -20,7 +20,7 @@ void hwi_clock_init(struct hwi_clock *clock, const struct hw_trace_header *heade
 
 /* Return nanoseconds since the start of the image, clamped to 0 before the start and to about 146 years. */
 uint64_t hwi_clock_unit_ns(const struct hwi_clock *clock, uint64_t units);
-uint64_t hwi_clock_odd_tick_ns(const struct hwi_clock *clock, uint64_t tick); /* any tick */
+uint64_t hwi_clock_any_tick_ns(const struct hwi_clock *clock, uint64_t tick);
 
 /* The fast form, called for every event of a recording: one multiplication if the time is plausible. */
 static inline uint64_t hwi_clock_tick_ns(const struct hwi_clock *clock, uint64_t tick)
@@ -31,7 +31,7 @@ static inline uint64_t hwi_clock_tick_ns(const struct hwi_clock *clock, uint64_t
                         (uint64_t)(product >> 64) < HWI_TRACE_LATEST_NS >> HWI_CLOCK_POINT_BITS;
   if (__builtin_expect(is_plain, 1))
     return (uint64_t)(product >> HWI_CLOCK_POINT_BITS);
-  return hwi_clock_odd_tick_ns(clock, tick);
+  return hwi_clock_any_tick_ns(clock, tick);
 }
 
 /* Returns the duration of `units` clock units, rounded to the nearest nanosecond. */

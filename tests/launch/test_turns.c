@@ -106,7 +106,7 @@ static void drain_in_turns(int streams, bool is_counted)
   assert_int_equal(sections, streams * SECTIONS);
   assert_true(turns > sections);
   if (is_counted)
-    assert_true(hwi_follow_event_count(drain.follow) >= events);
+    assert_true(hwi_follower_event_count(drain.follower) >= events);
   hwi_drain_close(&drain);
   hwi_packer_destroy(packer);
   unlink(path);

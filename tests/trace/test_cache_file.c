@@ -123,7 +123,7 @@ static void keep(const char *text)
   struct hwi_cache_file file;
   assert_true(hwi_cache_file_begin(&file, path, magic));
   put(&file, text);
-  assert_true(hwi_cache_file_keep(&file, path));
+  assert_true(hwi_cache_file_commit(&file, path));
 }
 
 static void assert_text(const char *expected)
@@ -146,9 +146,9 @@ static void the_last_of_two_at_once_stays_whole(void **state)
   put(&one, "on");
   put(&two, "tw");
   assert_int_equal(write(one.fd, "e", 1), 1);
-  assert_true(hwi_cache_file_keep(&one, path));
+  assert_true(hwi_cache_file_commit(&one, path));
   assert_int_equal(write(two.fd, "o", 1), 1);
-  assert_true(hwi_cache_file_keep(&two, path));
+  assert_true(hwi_cache_file_commit(&two, path));
   assert_text("two");
   assert_int_equal(file_count(), 1);
 }
@@ -160,8 +160,8 @@ static void one_that_is_dropped_leaves_what_was(void **state)
   keep("before");
   assert_true(hwi_cache_file_begin(&file, path, magic));
   put(&file, "half");
-  hwi_cache_file_drop(&file);
-  hwi_cache_file_drop(&file); /* does nothing */
+  hwi_cache_file_discard(&file);
+  hwi_cache_file_discard(&file); /* does nothing */
   assert_text("before");
   assert_int_equal(file_count(), 1);
 }

@@ -18,7 +18,7 @@
 
 enum { UNREAD_MAX_BYTES = 64 << 20 };
 static const uint64_t BUSY_NS = 2000000;     /* the first chunk of a new thread may take this long to be visible */
-static const uint64_t SILENT_NS = 200000000; /* a thread may be kept from running this long in the middle of an event */
+static const uint64_t SILENT_NS = 200000000; /* a thread may have to wait this long in the middle of an event */
 
 int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES])
 {
@@ -51,7 +51,7 @@ void hwi_drain_close(struct hwi_drain *drain)
   free(drain->path);
   hwi_backlog_release(&drain->backlog);
   free(drain->plain);
-  hwi_follow_destroy(drain->follow);
+  hwi_follower_destroy(drain->follower);
   *drain = (struct hwi_drain){.fd = -1};
 }
 
@@ -60,38 +60,38 @@ void hwi_drain_close(struct hwi_drain *drain)
 void hwi_drain_count(struct hwi_drain *drain)
 {
   if (!drain->is_begun)
-    drain->follow = hwi_follow_create(drain->fd, &drain->header, hwi_section_target(1));
+    drain->follower = hwi_follower_create(drain->fd, &drain->header, hwi_section_target(1));
 }
 
-static void tell_of_chunks(const struct hwi_drain *drain)
+static void pass_chunks(const struct hwi_drain *drain)
 {
   for (size_t i = 0; i < drain->backlog.count; i++) {
     const struct hwi_backlog_chunk *chunk = &drain->backlog.chunks[i];
-    hwi_follow_chunk(drain->follow, &(struct hwi_seen_chunk){chunk->off, chunk->stream, chunk->sequence});
+    hwi_follower_chunk(drain->follower, &(struct hwi_seen_chunk){chunk->off, chunk->stream, chunk->sequence});
   }
 }
 
 /* Counts events of the known chunks. Returns false if there are no more for now. */
 static bool count_on(const struct hwi_drain *drain)
 {
-  if (!drain->follow)
+  if (!drain->follower)
     return false;
-  tell_of_chunks(drain);
-  return hwi_follow_work(drain->follow);
+  pass_chunks(drain);
+  return hwi_follower_work(drain->follower);
 }
 
-static bool is_sole(const struct hwi_drain *drain)
+static bool is_single(const struct hwi_drain *drain)
 {
-  return drain->follow && hwi_follow_is_sole(drain->follow);
+  return drain->follower && hwi_follower_is_single(drain->follower);
 }
 
 static bool is_counted(const struct hwi_drain *drain, const struct hwi_backlog_chunk *chunk)
 {
-  return !drain->follow || hwi_follow_failed(drain->follow) ||
-         hwi_follow_has_read(drain->follow, chunk->stream, chunk->sequence);
+  return !drain->follower || hwi_follower_failed(drain->follower) ||
+         hwi_follower_has_read(drain->follower, chunk->stream, chunk->sequence);
 }
 
-/* Gives up counting if it waits for something for too long: packing must go on. */
+/* Gives up counting if too many chunks wait to be counted: packing must go on. */
 static void check_unread(const struct hwi_drain *drain)
 {
   uint64_t bytes = 0;
@@ -100,7 +100,7 @@ static void check_unread(const struct hwi_drain *drain)
                  ? drain->backlog.chunks[i].bytes
                  : 0;
   if (bytes > UNREAD_MAX_BYTES)
-    hwi_follow_give_up(drain->follow);
+    hwi_follower_give_up(drain->follower);
 }
 
 /* --- packing --- */
@@ -165,7 +165,7 @@ static int pack_section(struct hwi_drain *drain, struct hwi_packer *packer, size
   uint64_t start = drain->append_off;
   struct hwi_section_file file = {.packer = packer, .fd = drain->fd, .off = start};
   if (!read_chunks(drain, &drain->backlog.chunks[first], count, bytes))
-    return 0; /* the compaction of the file will find out what happened to them */
+    return 0; /* they are packed when the file is compacted, as far as they are valid */
   int status = hwi_section_pack(&file, drain->plain, bytes);
   if (status == HW_ERR_IO) {
     stop(drain);
@@ -185,7 +185,7 @@ static int pack_counted(struct hwi_drain *drain, struct hwi_packer *packer)
   struct hwi_section_file file = {.packer = packer, .fd = drain->fd, .off = start};
   struct hw_section_header section;
   const uint8_t *packed;
-  int status = hwi_follow_pack(drain->follow, packer, &section, &packed);
+  int status = hwi_follower_pack(drain->follower, packer, &section, &packed);
   if (status == 0)
     status = hwi_section_write(&file, &section, packed);
   if (status == HW_ERR_IO) {
@@ -228,29 +228,29 @@ static void read_header(struct hwi_drain *drain)
 
 static bool look_for_chunks(struct hwi_drain *drain, bool is_over)
 {
-  if (drain->follow && is_over)
-    hwi_follow_begin(drain->follow, UINT64_MAX, UINT64_MAX);
-  else if (drain->follow)
-    hwi_follow_begin(drain->follow, tick_before(&drain->header, BUSY_NS), tick_before(&drain->header, SILENT_NS));
+  if (drain->follower && is_over)
+    hwi_follower_begin(drain->follower, UINT64_MAX, UINT64_MAX);
+  else if (drain->follower)
+    hwi_follower_begin(drain->follower, tick_before(&drain->header, BUSY_NS), tick_before(&drain->header, SILENT_NS));
   read_header(drain);
   return hwi_backlog_look(&drain->backlog, drain->fd, &drain->header);
 }
 
 void hwi_drain_count_rest(struct hwi_drain *drain, struct hwi_packer *packer)
 {
-  if (!drain->follow)
+  if (!drain->follower)
     return;
   if (!look_for_chunks(drain, true))
-    hwi_follow_give_up(drain->follow);
+    hwi_follower_give_up(drain->follower);
   int status = 0;
   for (bool more = true; more && status == 0 && !drain->stopped;) {
     more = count_on(drain);
-    if (!more && hwi_follow_has_section(drain->follow)) {
+    if (!more && hwi_follower_has_section(drain->follower)) {
       status = pack_counted(drain, packer);
       more = true;
     }
   }
-  if (status == 0 && !drain->stopped && hwi_follow_end(drain->follow))
+  if (status == 0 && !drain->stopped && hwi_follower_end(drain->follower))
     (void)!pack_counted(drain, packer); /* on failure the rest is packed when the file is compacted */
 }
 
@@ -259,8 +259,8 @@ static bool is_turn_over(const struct hwi_turn *turn)
   return hwi_monotonic_ns() >= turn->end_ns || turn->interrupted();
 }
 
-/* Packs chunks that fill sections: at least one section if there is one, even in a short turn. Sets *packed if it
- * packed any. */
+/* Packs chunks that fill sections. Packs at least one section, if there is one, even if the turn is over. Sets *packed
+ * if it packed any. */
 static int pack_streams(struct hwi_drain *drain, struct hwi_packer *packer, const struct hwi_turn *turn, bool *packed)
 {
   int status = 0;
@@ -282,9 +282,9 @@ static int pack_streams(struct hwi_drain *drain, struct hwi_packer *packer, cons
 }
 
 /* The same for a trace with only one stream. */
-static int pack_sole(struct hwi_drain *drain, struct hwi_packer *packer, bool *packed)
+static int pack_single(struct hwi_drain *drain, struct hwi_packer *packer, bool *packed)
 {
-  *packed = hwi_follow_has_section(drain->follow);
+  *packed = hwi_follower_has_section(drain->follower);
   return *packed ? pack_counted(drain, packer) : 0;
 }
 
@@ -303,7 +303,7 @@ int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, const str
     counted = count_on(drain);
     if (!counted)
       check_unread(drain);
-    int status = is_sole(drain) ? pack_sole(drain, packer, &packed) : pack_streams(drain, packer, turn, &packed);
+    int status = is_single(drain) ? pack_single(drain, packer, &packed) : pack_streams(drain, packer, turn, &packed);
     if (status < 0)
       return status;
     *more = !drain->stopped && (counted || packed);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "launch/follow/backlog.h"
-#include "launch/follow/follow.h"
+#include "launch/follow/follower.h"
 #include "launch/tool_log.h"
 #include "trace/format.h"
 #include "trace/pack/pack.h"
@@ -26,8 +26,8 @@ struct hwi_drain {
   struct hwi_tool_log log;
   uint64_t append_off; /* where the next section goes */
   struct hwi_backlog backlog;
-  struct hwi_follow *follow; /* NULL: counts are not wanted */
-  uint8_t *plain;            /* buffer for the chunks of a section */
+  struct hwi_follower *follower; /* NULL: counts are not wanted */
+  uint8_t *plain;                /* buffer for the chunks of a section */
   size_t plain_capacity;
   bool is_begun; /* another packer packed a part: the rest is packed and counted when the file is compacted */
   bool stopped;  /* no more is packed here: see `os_error` */

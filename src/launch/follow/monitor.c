@@ -174,7 +174,8 @@ static bool is_image_there(struct hwi_watched *trace)
   return !trace->is_over;
 }
 
-/* If several images allocated the same, largest amount, a report shows the first one. */
+/* Keeps the counts of the image that allocated most; of several such images, that of the first one, as a report
+ * does. */
 static void take_counts(struct hwi_monitor *monitor, const struct hwi_drain *drain, const struct hwi_counts *counts)
 {
   uint64_t began_ns = drain->header.start.monotonic_ns;
@@ -187,14 +188,14 @@ static void take_counts(struct hwi_monitor *monitor, const struct hwi_drain *dra
   monitor->counted_began_ns = began_ns;
 }
 
-/* `event_count` is the number of packed events; if the follow counted another number, its counts are invalid. */
+/* `event_count` is the number of packed events; if the follower counted another number, its counts are invalid. */
 static void end_counts(struct hwi_monitor *monitor, const struct hwi_drain *drain, bool is_packed, uint64_t event_count)
 {
   struct hwi_counts counts;
   struct hwi_error ignored;
-  if (is_packed && drain->follow && !hwi_follow_failed(drain->follow) &&
-      hwi_follow_event_count(drain->follow) == event_count)
-    take_counts(monitor, drain, hwi_follow_counts(drain->follow));
+  if (is_packed && drain->follower && !hwi_follower_failed(drain->follower) &&
+      hwi_follower_event_count(drain->follower) == event_count)
+    take_counts(monitor, drain, hwi_follower_counts(drain->follower));
   else if (monitor->options.count && hwi_count_trace(&counts, drain->path, &ignored) == 0)
     take_counts(monitor, drain, &counts);
 }
@@ -392,7 +393,7 @@ struct unrecorded {
   struct hwi_monitor_outcome *outcome;
   uint32_t *pids; /* of those programs */
   size_t count, capacity;
-  uint32_t told; /* processes that headers record, including those programs */
+  uint32_t in_headers; /* processes that headers record, including those programs */
 };
 
 static void name_unseen(struct hwi_monitor_outcome *outcome, const char name[HW_EXEC_NAME_BYTES])
@@ -412,7 +413,7 @@ static void take_unrecorded(void *context, const struct hwi_unrecorded *unrecord
   if (!hwi_grow((void **)&all->pids, &all->capacity, all->count + 1, sizeof *all->pids))
     return;
   all->pids[all->count++] = unrecorded->pid;
-  all->told += !unrecorded->is_counted;
+  all->in_headers += !unrecorded->is_counted;
   name_unseen(all->outcome, unrecorded->exec->name);
 }
 
@@ -425,14 +426,14 @@ static void count_unseen(struct hwi_monitor *monitor)
   struct unrecorded all = {.outcome = &monitor->outcome};
   if (monitor->count && hwi_run_find(&run, monitor->options.name, false, &ignored) == 0)
     for (size_t i = 0; i < run.count; i++) {
-      all.told += run.images[i].header.children_unseen;
+      all.in_headers += run.images[i].header.children_unseen;
       hwi_unrecorded_each(&run.images[i].header, &run.images[i].missing, take_unrecorded, &all);
     }
   uint32_t others = hwi_unseen_besides(&monitor->unseen, all.pids, all.count);
   if (others != monitor->unseen.unseen)
     (void)!hwi_tool_log_append(&monitor->traces[0].drain.log, HW_TOOL_UNSEEN, hwi_monotonic_ns(), &others,
                                sizeof others);
-  monitor->outcome.children_unseen = others + all.told;
+  monitor->outcome.children_unseen = others + all.in_headers;
   free(all.pids);
   hwi_run_release(&run);
 }

@@ -4,8 +4,8 @@
  * environment does not ask for the recorder, or its executable cannot load it. Second, if it has a recorder and has
  * allocated, and there is no trace: it cannot write next to the run's first trace, since it became another user or sees
  * other files. One look is not enough, because a process has neither environment nor libraries while it execs or ends.
- * A process that ends sooner is not noticed here. The headers of the traces say what recorded processes executed; that
- * is added when the run is over.
+ * A process that ends sooner is not counted here. The headers of the traces record which programs the recorded
+ * processes executed; those that left no trace are added when the run is over.
  */
 #ifndef HWI_LAUNCH_FOLLOW_UNSEEN_H
 #define HWI_LAUNCH_FOLLOW_UNSEEN_H

@@ -15,8 +15,8 @@
  * Returns 0, or a negative hw_error. *preload is malloc'd, or NULL on failure. */
 int hwi_allocator_find(char **preload, const char *name, struct hwi_error *error);
 
-/* Returns true if malloc is no longer libc's when `preload` is preloaded, and also if the program crashes with it: the
- * user will see that. Returns false otherwise, and if this cannot be tried: then *error says why. */
+/* Returns whether `preload` replaces libc's malloc. Returns true also if the program crashes with it, since the user
+ * will see the crash. Returns false, with the reason in *error, if this cannot be tried. */
 bool hwi_allocator_is_loaded(const char *preload, struct hwi_error *error);
 
 /* Finds the library that defines malloc when `preload` (NULL: nothing) is preloaded. *library is malloc'd. It is NULL,

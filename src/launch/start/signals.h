@@ -19,6 +19,7 @@ struct hwi_signals {
   struct sigaction child, file_size, pipe; /* dispositions for the command */
 };
 
+/* Blocks the signals, and stores the state that the command gets. */
 void hwi_signals_take(struct hwi_signals *signals);
 
 /* Restores mask and dispositions. To be called in the command's process, before exec. */

@@ -26,7 +26,8 @@ struct hwi_program {
 void hwi_program_find(struct hwi_program *program, const char *command);
 void hwi_program_release(struct hwi_program *program);
 
-/* `path` is an executable and not a script. Returns HWI_OBSTACLE_NONE if it cannot be read, too. */
+/* Returns why the executable at `path`, which is not a script, cannot be recorded. Returns HWI_OBSTACLE_NONE also if it
+ * cannot be read. */
 enum hwi_obstacle hwi_program_obstacle(const char *path);
 
 /* Returns a phrase such as "is statically linked". Never NULL. */

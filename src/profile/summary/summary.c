@@ -71,7 +71,7 @@ void hwi_summary_init(struct hwi_summary *summary, const char *path, const struc
 
 void hwi_summary_release(struct hwi_summary *summary)
 {
-  hwi_cache_file_drop(&summary->file);
+  hwi_cache_file_discard(&summary->file);
   free(summary->path);
   summary->path = NULL;
 }
@@ -262,9 +262,9 @@ void hwi_summary_keep(struct hwi_summary *summary, uint64_t least_ns, struct hwi
 {
   if (clock_ns() - summary->began_ns >= least_ns && (summary->file.fd >= 0 || hwi_summary_begin(summary)) &&
       write_result(summary, result, images))
-    result->profile.has_summary = hwi_cache_file_keep(&summary->file, summary->path);
+    result->profile.has_summary = hwi_cache_file_commit(&summary->file, summary->path);
   else
-    hwi_cache_file_drop(&summary->file);
+    hwi_cache_file_discard(&summary->file);
 }
 
 static void remove_one(const char *path, const char *suffix)

@@ -54,10 +54,10 @@ const uint64_t *hwi_recoder_births(const struct hwi_recoder *recoder);
 /* Completes the columns, and fills *section's last tick and count of events. Returns 0 or HW_ERR_MEMORY. */
 int hwi_recoder_end(struct hwi_recoder *recoder, struct hw_section_header *section);
 
-/* Does all these steps: fills *out with the columns of `plain` (chunk headers and events, as in hwi_pack_chunks,
- * followed by HWI_DECODE_PADDING readable bytes), and *section's ticks and count of events. Returns 0, HW_ERR_DAMAGED
- * if there is damage, which columns cannot represent, HW_ERR_LIMIT if the section is too large or its chunks have
- * different fields, or HW_ERR_MEMORY. */
+/* Does all steps from begin to end: fills *out with the columns of `plain` (chunk headers and events, as in
+ * hwi_pack_chunks, followed by HWI_DECODE_PADDING readable bytes), and *section's ticks and count of events. Returns 0,
+ * HW_ERR_DAMAGED if there is damage, which columns cannot represent, HW_ERR_LIMIT if the section is too large or its
+ * chunks have different fields, or HW_ERR_MEMORY. */
 int hwi_recode(struct hwi_recoder *recoder, const uint8_t *plain, size_t bytes, struct hwi_columns_out *out,
                struct hw_section_header *section);
 

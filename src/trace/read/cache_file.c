@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,10 +52,9 @@ static int open_nameless(const char *path)
 /* Returns an unused path in the folder of `path`, or NULL if there is no memory. */
 static char *choose_temporary(const char *path)
 {
-  uint64_t number = 0;
+  uint64_t number;
   char *temporary;
-  if (getrandom(&number, sizeof number, GRND_NONBLOCK) < 0)
-    number = (uint64_t)getpid(); /* if the name is taken, creating the file fails */
+  hwi_os_random(&number, sizeof number); /* if the name is taken, creating the file fails */
   return asprintf(&temporary, "%s.%016" PRIx64, path, number) < 0 ? NULL : temporary;
 }
 
@@ -80,7 +78,7 @@ bool hwi_cache_file_begin(struct hwi_cache_file *file, const char *path, const u
     file->is_named = file->fd >= 0;
   }
   if (file->fd < 0)
-    hwi_cache_file_drop(file);
+    hwi_cache_file_discard(file);
   return file->fd >= 0;
 }
 
@@ -107,18 +105,18 @@ static bool name_it(struct hwi_cache_file *file)
   return file->is_named || copy_it(file);
 }
 
-bool hwi_cache_file_keep(struct hwi_cache_file *file, const char *path)
+bool hwi_cache_file_commit(struct hwi_cache_file *file, const char *path)
 {
   bool done = name_it(file);
   done = close(file->fd) == 0 && done; /* a remote file system may report a full disk only here */
   file->fd = -1;
   done = done && rename(file->temporary, path) == 0;
   file->is_named = file->is_named && !done;
-  hwi_cache_file_drop(file);
+  hwi_cache_file_discard(file);
   return done;
 }
 
-void hwi_cache_file_drop(struct hwi_cache_file *file)
+void hwi_cache_file_discard(struct hwi_cache_file *file)
 {
   if (file->fd >= 0)
     close(file->fd);

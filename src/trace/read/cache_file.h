@@ -1,7 +1,7 @@
 /* cache_file.h - a cache file next to a trace: it appears whole or not at all, and only its owner can access it
  *
- * A cache file is replaced or removed only if it begins with its magic, or is empty as a full disk or a crash leaves
- * it; any other file of this name is the user's and stays. A cache file may be deleted at any time. If it cannot be
+ * A cache file is replaced or removed only if it begins with its magic, or is empty, as after a full disk or a
+ * crash. Any other file of this name is the user's and stays. A cache file may be deleted at any time. If it cannot be
  * written, there is none.
  */
 #ifndef HWI_TRACE_READ_CACHE_FILE_H
@@ -13,7 +13,7 @@
 enum { HWI_CACHE_MAGIC_BYTES = 8 };
 
 struct hwi_cache_file {
-  char *temporary; /* the file's name until hwi_cache_file_keep */
+  char *temporary; /* the file's name until hwi_cache_file_commit */
   int fd;          /* -1: not begun */
   bool is_named;   /* the file has the temporary name already */
 };
@@ -25,10 +25,10 @@ int hwi_cache_file_open(const char *path);
 bool hwi_cache_file_begin(struct hwi_cache_file *file, const char *path, const uint8_t magic[HWI_CACHE_MAGIC_BYTES]);
 
 /* Moves the written file to `path`. Returns false if that failed; the file is then removed. */
-bool hwi_cache_file_keep(struct hwi_cache_file *file, const char *path);
+bool hwi_cache_file_commit(struct hwi_cache_file *file, const char *path);
 
 /* Discards the written file. A `file` that was never begun is allowed. */
-void hwi_cache_file_drop(struct hwi_cache_file *file);
+void hwi_cache_file_discard(struct hwi_cache_file *file);
 
 /* Removes the cache file at `path`. */
 void hwi_cache_file_remove(const char *path, const uint8_t magic[HWI_CACHE_MAGIC_BYTES]);

@@ -46,7 +46,7 @@ struct hwi_definitions *hwi_definitions_create(uint32_t first_node, uint32_t fir
 struct hwi_definitions *hwi_definitions_share(struct hwi_definitions *definitions);
 void hwi_definitions_destroy(struct hwi_definitions *definitions); /* drops one reference; NULL is fine */
 
-/* This holder needs no nodes any more; their memory is released if no other holder needs them. */
+/* To be called by a holder that needs no nodes any more. Their memory is released when no holder needs them. */
 void hwi_definitions_forget(struct hwi_definitions *definitions);
 
 /* Returns a sink through which a decoder adds definitions. The first definition of a number stays: a later one is

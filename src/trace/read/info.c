@@ -66,10 +66,10 @@ static uint64_t max(uint64_t a, uint64_t b)
 static uint64_t duration(const struct hwi_trace *trace)
 {
   const struct hw_trace_header *header = &trace->header;
-  uint64_t told_ns = trace->info.being_written ? trace->tool.last_ns : trace->tool.last_sign_ns;
-  if (told_ns > trace->replaced_ns)
-    told_ns = trace->replaced_ns;
-  uint64_t ns = max(told_ns, trace->last_tick ? hwi_clock_tick_ns(&trace->clock, trace->last_tick) : 0);
+  uint64_t tool_ns = trace->info.being_written ? trace->tool.last_ns : trace->tool.last_sign_ns;
+  if (tool_ns > trace->replaced_ns)
+    tool_ns = trace->replaced_ns;
+  uint64_t ns = max(tool_ns, trace->last_tick ? hwi_clock_tick_ns(&trace->clock, trace->last_tick) : 0);
   if (header->last.monotonic_ns > header->start.monotonic_ns)
     ns = max(ns, header->last.monotonic_ns - header->start.monotonic_ns);
   return ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;

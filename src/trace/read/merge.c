@@ -242,7 +242,7 @@ static int emit_runs(struct hwi_merge *merge, int group_count, struct hwi_event 
   return total;
 }
 
-/* How to return the events at one tick, or that they must wait. */
+/* How the events at one tick are returned. */
 enum tie_way { TIE_ANY_ORDER, TIE_PART_OF_ONE, TIE_SEARCH, TIE_ONE_BY_ONE, TIE_LATER };
 
 static enum tie_way choose_way(const struct hwi_merge *merge, int group_count, int event_count,
@@ -259,7 +259,7 @@ static enum tie_way choose_way(const struct hwi_merge *merge, int group_count, i
   return small ? TIE_SEARCH : TIE_ONE_BY_ONE;
 }
 
-/* Returns the events at `tick` or the first ones of them, or leaves them to the next call. */
+/* Returns the events at `tick`, or the first of them, to the caller, or leaves them to the next call. */
 static void emit_tie(struct hwi_merge *merge, struct hwi_source *source, uint64_t tick, struct output *out)
 {
   int group_count = gather(merge, source, tick);
@@ -299,7 +299,7 @@ static void emit_tie(struct hwi_merge *merge, struct hwi_source *source, uint64_
 
 /* --- runs --- */
 
-/* Returns the events of the first stream that are older than `limit`. */
+/* Returns events of the first stream to the caller, those that are older than `limit`. */
 static void emit_run(struct hwi_merge *merge, uint64_t limit, struct output *out)
 {
   struct hwi_stream *stream = merge->heap[0].stream;
@@ -313,7 +313,7 @@ static void emit_run(struct hwi_merge *merge, uint64_t limit, struct output *out
   update_first(merge);
 }
 
-/* For the only stream that is left. */
+/* Returns events of the only stream that is left to the caller. */
 static void emit_last(struct hwi_merge *merge, struct hwi_source *source, struct output *out)
 {
   struct hwi_stream *stream = merge->heap[0].stream;
@@ -327,8 +327,9 @@ static void emit_last(struct hwi_merge *merge, struct hwi_source *source, struct
     drop(pop(merge));
 }
 
-/* More events may come at the tick of the last ready events, and it is not known yet whether all of those are certain.
- * So all events at that tick are held back together. Returns the tick from which events of the stream are held back. */
+/* Returns the tick from which ready events of the stream are held back, or UINT64_MAX. These are the events at the tick
+ * of the last ready event: others at that tick may not be decoded yet, and the order of the events at one tick is
+ * chosen for all of them together. */
 static uint64_t ready_limit(struct hwi_merge *merge, struct hwi_source *source, struct hwi_stream *stream)
 {
   if (!stream->followed || stream->cursor.at == stream->cursor.end)

@@ -33,7 +33,7 @@ void hwi_stream_release(struct hwi_stream *stream)
 }
 
 /* Returns the next piece that begins after the end of this one, or NULL. */
-static const struct hwi_piece *piece_behind(const struct hwi_stream *stream, const struct hwi_piece *piece)
+static const struct hwi_piece *piece_after(const struct hwi_stream *stream, const struct hwi_piece *piece)
 {
   const struct hwi_piece *end = stream->pieces + stream->piece_count;
   for (const struct hwi_piece *next = piece + 1; next < end; next++)
@@ -48,8 +48,8 @@ void hwi_stream_skip(struct hwi_stream *stream, uint64_t tick)
   stream->from_tick = tick;
   for (; stream->next_piece < stream->piece_count; stream->next_piece++) {
     const struct hwi_piece *piece = &stream->pieces[stream->next_piece];
-    const struct hwi_piece *behind = piece_behind(stream, piece);
-    if (!behind || behind->first_tick >= tick)
+    const struct hwi_piece *after = piece_after(stream, piece);
+    if (!after || after->first_tick >= tick)
       return;
     if (piece->last_sequence >= stream->next_sequence)
       stream->next_sequence = (uint64_t)piece->last_sequence + 1;

@@ -1,11 +1,11 @@
-/* test_follow.c - the counts that are made while a trace is written equal the final contents of its file
+/* test_follower.c - the counts that are made while a trace is written equal the final contents of its file
  *
  * Breaks if events are counted before earlier ones that arrive late; if ties between streams are cut; if chunks are
  * marked as read before they are; if a thread that was stopped in the middle of an event makes the counts wrong
  * unnoticed; if a section of the only stream lacks some of its events; or if the moment at which a second stream begins
  * is handled wrongly.
  */
-#include "launch/follow/follow.h"
+#include "launch/follow/follower.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -27,7 +27,7 @@ enum { STREAMS = 4, SLOT_BYTES = 16 << 10, FULL_BYTES = 3000, ADDRESSES = 60, ST
 static struct enc enc;
 static char path[64];
 static int fd;
-static struct hwi_follow *follow;
+static struct hwi_follower *follower;
 static struct hwi_packer *packer;
 static uint64_t packed_events; /* in sections */
 static uint32_t packed_chunks;
@@ -85,7 +85,7 @@ static bool pack(void)
 {
   struct hw_section_header section;
   const uint8_t *packed;
-  assert_int_equal(hwi_follow_pack(follow, packer, &section, &packed), 0);
+  assert_int_equal(hwi_follower_pack(follower, packer, &section, &packed), 0);
   assert_int_equal(section.first_sequence, packed_chunks);
   packed_chunks = section.last_sequence + 1;
   packed_events += section.event_count;
@@ -95,14 +95,14 @@ static bool pack(void)
 /* Looks for chunks and counts, as the launcher's draining does. */
 static void look(uint64_t busy_tick, uint64_t silent_tick)
 {
-  hwi_follow_begin(follow, busy_tick, silent_tick);
+  hwi_follower_begin(follower, busy_tick, silent_tick);
   do {
     for (int i = 0; i < enc.chunk_count; i++) {
       const struct hw_chunk_header *header = &enc.chunks[i].header;
       if (!is_skipped(i))
-        hwi_follow_chunk(follow, &(struct hwi_seen_chunk){off_of(i), header->stream, header->sequence});
+        hwi_follower_chunk(follower, &(struct hwi_seen_chunk){off_of(i), header->stream, header->sequence});
     }
-  } while (hwi_follow_work(follow) || (hwi_follow_has_section(follow) && pack()));
+  } while (hwi_follower_work(follower) || (hwi_follower_has_section(follower) && pack()));
 }
 
 static void open_chunk(int stream)
@@ -148,7 +148,7 @@ static int set_up(void **state)
   snprintf(path, sizeof path, "/tmp/heapwright-test-follow-%d.hwt", (int)getpid());
   fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   enc.header.window_bytes = enc.header.used_bytes = off_of(ENC_MAX_CHUNKS);
-  follow = hwi_follow_create(fd, &enc.header, SECTION_BYTES);
+  follower = hwi_follower_create(fd, &enc.header, SECTION_BYTES);
   packer = hwi_packer_create();
   packed_events = packed_chunks = 0;
   for (int s = 0; s < STREAMS; s++)
@@ -156,7 +156,7 @@ static int set_up(void **state)
   memset(is_live, 0, sizeof is_live);
   holds = skips = false;
   now = START;
-  return fd < 0 || !follow || !packer || pwrite(fd, &enc.header, sizeof enc.header, 0) < 0 ||
+  return fd < 0 || !follower || !packer || pwrite(fd, &enc.header, sizeof enc.header, 0) < 0 ||
                  ftruncate(fd, (off_t)enc.header.window_bytes) < 0
              ? -1
              : 0;
@@ -165,7 +165,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
   (void)state;
-  hwi_follow_destroy(follow);
+  hwi_follower_destroy(follower);
   hwi_packer_destroy(packer);
   enc_release(&enc);
   close(fd);
@@ -179,10 +179,11 @@ static void assert_counted_as_the_file(void)
   publish();
   look(UINT64_MAX, UINT64_MAX);
   assert_int_equal(hwi_count_trace(&wanted, path, &error), 0);
-  assert_false(hwi_follow_failed(follow));
-  assert_memory_equal(hwi_follow_counts(follow), &wanted, sizeof wanted);
+  assert_false(hwi_follower_failed(follower));
+  assert_memory_equal(hwi_follower_counts(follower), &wanted, sizeof wanted);
   for (int i = 0; i < enc.chunk_count; i++)
-    assert_true(hwi_follow_has_read(follow, enc.chunks[i].header.stream, enc.chunks[i].header.sequence) || is_open(i));
+    assert_true(hwi_follower_has_read(follower, enc.chunks[i].header.stream, enc.chunks[i].header.sequence) ||
+                is_open(i));
 }
 
 /* --- tests --- */
@@ -218,14 +219,14 @@ static void one_stream_is_counted(void **state)
   run(1, 1000);
   assert_true(packed_chunks > 10);
   assert_counted_as_the_file();
-  assert_true(hwi_follow_is_sole(follow));
+  assert_true(hwi_follower_is_single(follower));
   while (unpacked_bytes() < HWI_RECODE_MIN_BYTES) /* so that there is enough for a last section */
     step(1);
   assert_counted_as_the_file();
-  assert_true(hwi_follow_end(follow));
+  assert_true(hwi_follower_end(follower));
   pack();
   assert_int_equal(packed_chunks, enc.chunk_count);
-  assert_int_equal(packed_events, hwi_follow_event_count(follow));
+  assert_int_equal(packed_events, hwi_follower_event_count(follower));
 }
 
 /* Chunks that the first one was working on are neither lost nor counted twice. */
@@ -235,9 +236,9 @@ static void a_second_stream_may_come(void **state)
   for (uint64_t seed = 70; seed < 90; seed++) {
     random_state = seed;
     run_steps(below(12000), 1, 1000);
-    assert_true(!enc.chunk_count || hwi_follow_is_sole(follow));
+    assert_true(!enc.chunk_count || hwi_follower_is_single(follower));
     run_steps(12000, STREAMS, START);
-    assert_false(hwi_follow_is_sole(follow) || hwi_follow_has_section(follow) || hwi_follow_end(follow));
+    assert_false(hwi_follower_is_single(follower) || hwi_follower_has_section(follower) || hwi_follower_end(follower));
     assert_counted_as_the_file();
     tear_down(state);
     set_up(state);
@@ -250,7 +251,7 @@ static void streams_are_counted_in_one_order(void **state)
   for (uint64_t seed = 2; seed < 12; seed++) {
     random_state = seed;
     run(STREAMS, START);
-    uint64_t before = hwi_follow_event_count(follow);
+    uint64_t before = hwi_follower_event_count(follower);
     assert_true(before > 10000);
     assert_counted_as_the_file();
     tear_down(state);
@@ -266,7 +267,7 @@ static void silence_is_passed_over(void **state)
   open_chunk(STREAMS - 1);
   enc_alloc(&enc, chunk_of[STREAMS - 1], now, 0, 5, 0x5000000);
   run(STREAMS - 1, 500);
-  uint64_t counted = hwi_follow_event_count(follow);
+  uint64_t counted = hwi_follower_event_count(follower);
   assert_true(counted > 10000);
   now += 1000;
   enc_free(&enc, chunk_of[STREAMS - 1], now, 0x5000000);
@@ -288,12 +289,12 @@ static void an_event_that_comes_too_late_is_noticed(void **state)
     step(STREAMS);
   publish();
   look(now, now - 100);
-  assert_false(hwi_follow_failed(follow));
+  assert_false(hwi_follower_failed(follower));
   holds = false;
   publish();
   look(UINT64_MAX, UINT64_MAX);
-  assert_true(hwi_follow_failed(follow));
-  assert_int_equal(hwi_follow_event_count(follow), 0);
+  assert_true(hwi_follower_failed(follower));
+  assert_int_equal(hwi_follower_event_count(follower), 0);
 }
 
 /* Nothing after a gap is counted, so the sum differs from the packed events. */
@@ -309,7 +310,7 @@ static void a_missing_chunk_shows_in_the_count(void **state)
   look(UINT64_MAX, UINT64_MAX);
   assert_int_equal(hwi_count_trace(&wanted, path, &error), 0);
   uint64_t packed = wanted.allocation_calls + wanted.free_calls + wanted.failed_calls - wanted.realloc_calls;
-  assert_true(hwi_follow_event_count(follow) < packed);
+  assert_true(hwi_follower_event_count(follower) < packed);
 }
 
 static void damage_is_noticed(void **state)
@@ -323,7 +324,7 @@ static void damage_is_noticed(void **state)
   chunk->bytes[chunk->count - 1] |= 0x80;
   publish();
   look(UINT64_MAX, UINT64_MAX);
-  assert_true(hwi_follow_failed(follow));
+  assert_true(hwi_follower_failed(follower));
 }
 
 int main(void)
