@@ -125,7 +125,7 @@ static void name_rows(struct drawing *drawing)
   enum { NAME_CELLS = 54 };
   const struct hwi_style style = {.utf8 = true};
   for (uint32_t row = 0; row < drawing->rows; row++)
-    hwi_row_name(&drawing->names[row], drawing->comparison, &drawing->comparison->rows[row], NAME_CELLS, &style);
+    hwi_diff_row_name(&drawing->names[row], drawing->comparison, &drawing->comparison->rows[row], NAME_CELLS, &style);
 }
 
 /* Returns the part of the width for the names. */
