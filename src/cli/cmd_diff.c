@@ -11,7 +11,7 @@
 #include "cli/ranking.h"
 #include "cli/reading.h"
 #include "compare/compare.h"
-#include "report/input/units.h"
+#include "report/input/quantities.h"
 #include "report/selection/narrowing.h"
 #include "report/words/style.h"
 #include "symbols/symbols.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/content/durations.h"
-#include "report/input/units.h"
+#include "report/input/quantities.h"
 #include "report/selection/narrowing.h"
 
 enum { FRAMES_FOLDED = 0, FRAMES_ALL = 1 };

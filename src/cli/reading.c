@@ -81,7 +81,7 @@ int hwi_reading_find(const char *path, char *found, size_t found_bytes)
   struct hwi_error error = {0};
   if (!is_folder_of_traces(path))
     snprintf(found, found_bytes, "%s", path);
-  else if (hwi_profile_newest(path, found, found_bytes, &error) < 0)
+  else if (hwi_trace_newest(path, found, found_bytes, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   return 0;
 }

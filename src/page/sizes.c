@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "page/share.h"
-#include "report/selection/radix_sort.h"
+#include "trace/radix_sort.h"
 
 enum { ROWS_MAX = 1000, FOLLOWED_MAX = 120 };
 

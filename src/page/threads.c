@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "page/share.h"
-#include "report/selection/radix_sort.h"
 #include "report/selection/selection.h"
+#include "trace/radix_sort.h"
 
 enum { ROWS_MAX = 64 };
 enum { ROW_SHIFT = 32 }; /* the key of a pair has the row in the upper half, the thread in the lower half */

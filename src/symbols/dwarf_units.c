@@ -1,11 +1,11 @@
-/* units.c - finds the compilation unit and the function that contain an address
+/* dwarf_units.c - finds the compilation unit and the function that contain an address
  *
  * A debug file may have a gigabyte, but look-ups only concern a few of its units. So the first look-up reads the head
  * of each unit, which has its address ranges (.debug_aranges has them too, but clang writes none and dwz drops some).
  * The functions of a unit are listed at the first look-up in it: first those at the top level, and only if these do not
  * cover the address also the nested ones, for which every DIE of the unit must be read.
  */
-#include "symbols/units.h"
+#include "symbols/dwarf_units.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ static void map_release(struct hwi_code_map *map)
 
 enum { DEEPEST_DIE = 256 }; /* of nested DIEs; only a forged file has more */
 
-static void list_units(struct hwi_units *units)
+static void list_units(struct hwi_dwarf_units *units)
 {
   Dwarf_CU *unit = NULL;
   uint8_t type;
@@ -114,7 +114,7 @@ static void list_units(struct hwi_units *units)
   map_finish(&units->map);
 }
 
-struct hwi_dwarf_unit *hwi_units_find(struct hwi_units *units, uint64_t address)
+struct hwi_dwarf_unit *hwi_dwarf_units_find(struct hwi_dwarf_units *units, uint64_t address)
 {
   if (!units->listed)
     list_units(units);
@@ -200,7 +200,7 @@ static bool list_functions(struct hwi_dwarf_unit *unit, struct hwi_code_map *map
   }
 }
 
-Dwarf_Die *hwi_units_function(const struct hwi_units *units, struct hwi_dwarf_unit *unit, uint64_t address)
+Dwarf_Die *hwi_dwarf_units_function(const struct hwi_dwarf_units *units, struct hwi_dwarf_unit *unit, uint64_t address)
 {
   if (!unit->outer_done) {
     unit->outer_done = true;
@@ -219,7 +219,7 @@ Dwarf_Die *hwi_units_function(const struct hwi_units *units, struct hwi_dwarf_un
   return range ? &unit->functions[range->item] : NULL;
 }
 
-void hwi_units_release(struct hwi_units *units)
+void hwi_dwarf_units_release(struct hwi_dwarf_units *units)
 {
   for (size_t i = 0; i < units->count; i++) {
     free(units->units[i].functions);
@@ -228,5 +228,5 @@ void hwi_units_release(struct hwi_units *units)
   }
   free(units->units);
   map_release(&units->map);
-  *units = (struct hwi_units){0};
+  *units = (struct hwi_dwarf_units){0};
 }

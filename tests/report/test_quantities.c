@@ -1,4 +1,4 @@
-/* test_units.c - durations, percentages, ranges: a misread suffix would set a limit a thousand times too large or
+/* test_quantities.c - durations, percentages, ranges: a misread suffix would set a limit a thousand times too large or
  * small */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "report/input/units.h"
+#include "report/input/quantities.h"
 
 static void assert_duration(const char *text, uint64_t expected)
 {

@@ -1,6 +1,6 @@
-/* run.c - replaces the calling process by a command that runs on another allocator, so exit status, signals and
- * terminal are the command's */
-#include "launch/start/run.h"
+/* exec_command.c - replaces the calling process by a command that runs on another allocator, so exit status, signals
+ * and terminal are the command's */
+#include "launch/start/exec_command.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,11 +40,11 @@ static int set_preload(const char *allocator, bool children, struct hwi_error *e
   return status;
 }
 
-static int set_variables(const struct hwi_run_options *options, struct hwi_error *error)
+static int set_variables(const struct hwi_exec_options *options, struct hwi_error *error)
 {
   char size[32];
   snprintf(size, sizeof size, "%llu", (unsigned long long)options->pool_bytes);
-  if ((options->pool_bytes != HWI_RUN_POOL_DEFAULT && setenv("HEAPWRIGHT_POOL_SIZE", size, 1) != 0) ||
+  if ((options->pool_bytes != HWI_EXEC_POOL_DEFAULT && setenv("HEAPWRIGHT_POOL_SIZE", size, 1) != 0) ||
       (options->pool_stats && setenv("HEAPWRIGHT_POOL_STATS", "1", 1) != 0))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   for (size_t i = 0; i < options->variable_count; i++) {
@@ -72,20 +72,20 @@ static int become(const char *path, char **command, struct hwi_error *error)
 }
 
 /* Warns if options of the pool are set and the allocator is another one. */
-static void check_pool_options(const struct hwi_run_options *options, const char *allocator)
+static void check_pool_options(const struct hwi_exec_options *options, const char *allocator)
 {
   bool is_pool = hwi_has_suffix(allocator, strlen(allocator), "libheapwright-tlsf.so"); /* or a link */
-  if (!is_pool && (options->pool_stats || options->pool_bytes != HWI_RUN_POOL_DEFAULT))
+  if (!is_pool && (options->pool_stats || options->pool_bytes != HWI_EXEC_POOL_DEFAULT))
     options->warn("--pool-size and --stats are for tlsf; %s ignores them", options->allocator);
 }
 
 /* If nothing can be preloaded into the command, the allocator may still serve the programs that it starts. */
-static bool is_served(const struct hwi_program *program, const struct hwi_run_options *options)
+static bool is_served(const struct hwi_program *program, const struct hwi_exec_options *options)
 {
   return program->obstacle == HWI_OBSTACLE_NONE || (program->obstacle == HWI_OBSTACLE_STATIC && options->children);
 }
 
-int hwi_run(const struct hwi_run_options *options, char **command, struct hwi_error *error)
+int hwi_exec_command(const struct hwi_exec_options *options, char **command, struct hwi_error *error)
 {
   struct hwi_program program;
   char *allocator = NULL;

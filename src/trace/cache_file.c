@@ -1,6 +1,6 @@
 /* cache_file.c - a cache file next to a trace */
 #define _GNU_SOURCE
-#include "trace/read/cache_file.h"
+#include "trace/cache_file.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,10 +1,10 @@
-/* unrecorded.c - programs that processes of a run executed, but that have no trace in the run
+/* unseen_programs.c - programs that processes of a run executed, but that have no trace in the run
  *
  * Before an exec, a process notes the program in its header, and a child without a trace notes it in its parent's
  * header. A program that is recorded begins a new image of that process. So a noted program without a later image was
  * not recorded.
  */
-#include "trace/read/unrecorded.h"
+#include "trace/read/unseen_programs.h"
 
 #include <stdlib.h>
 
@@ -54,7 +54,7 @@ static struct hwi_missing_execs missing_of(const struct hw_trace_header *header,
   return missing;
 }
 
-int hwi_unrecorded_find(struct hwi_run *run)
+int hwi_unseen_programs_find(struct hwi_run *run)
 {
   struct begun *begun = calloc(run->count + 1, sizeof *begun);
   if (!begun)
@@ -68,20 +68,20 @@ int hwi_unrecorded_find(struct hwi_run *run)
   return 0;
 }
 
-static struct hwi_unrecorded unrecorded(const struct hw_exec *exec, bool is_child)
+static struct hwi_unseen_exec unseen(const struct hw_exec *exec, bool is_child)
 {
-  return (struct hwi_unrecorded){exec, pid_of(exec), is_child, exec->pid & HW_EXEC_IS_COUNTED};
+  return (struct hwi_unseen_exec){exec, pid_of(exec), is_child, exec->pid & HW_EXEC_IS_COUNTED};
 }
 
-void hwi_unrecorded_each(const struct hw_trace_header *header, const struct hwi_missing_execs *missing,
-                         void (*each)(void *context, const struct hwi_unrecorded *unrecorded), void *context)
+void hwi_unseen_programs_each(const struct hw_trace_header *header, const struct hwi_missing_execs *missing,
+                              void (*each)(void *context, const struct hwi_unseen_exec *unseen), void *context)
 {
   if (missing->own) {
-    struct hwi_unrecorded own = unrecorded(&header->exec, false);
+    struct hwi_unseen_exec own = unseen(&header->exec, false);
     each(context, &own);
   }
   for (unsigned i = 0; i < HW_CHILD_EXECS; i++) {
-    struct hwi_unrecorded child = unrecorded(&header->child_execs[i], true);
+    struct hwi_unseen_exec child = unseen(&header->child_execs[i], true);
     if (missing->children >> i & 1)
       each(context, &child);
   }

@@ -1,4 +1,4 @@
-/* unseen.h - counts processes that run without being recorded (env -i, sudo, static programs, another user's)
+/* unseen_processes.h - counts processes that run without being recorded (env -i, sudo, static programs, another user's)
  *
  * A process is counted in two cases. First, if it has no recorder and will not get one at two looks in a row: its
  * environment does not ask for the recorder, or its executable cannot load it. Second, if it has a recorder and has
@@ -7,8 +7,8 @@
  * A process that ends sooner is not counted here. The headers of the traces record which programs the recorded
  * processes executed; those that left no trace are added when the run is over.
  */
-#ifndef HWI_LAUNCH_FOLLOW_UNSEEN_H
-#define HWI_LAUNCH_FOLLOW_UNSEEN_H
+#ifndef HWI_LAUNCH_FOLLOW_UNSEEN_PROCESSES_H
+#define HWI_LAUNCH_FOLLOW_UNSEEN_PROCESSES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ struct hwi_unseen_run {
 void hwi_unseen_look(struct hwi_unseen *unseen, const struct hwi_unseen_run *run);
 
 /* Returns how many counted processes are not among the `count` in `pids`. */
-uint32_t hwi_unseen_besides(const struct hwi_unseen *unseen, const uint32_t *pids, size_t count);
+uint32_t hwi_unseen_count_except(const struct hwi_unseen *unseen, const uint32_t *pids, size_t count);
 void hwi_unseen_release(struct hwi_unseen *unseen);
 
 #endif

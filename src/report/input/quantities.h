@@ -1,6 +1,6 @@
-/* units.h - durations, percentages and ranges of sizes as users write them */
-#ifndef HWI_REPORT_INPUT_UNITS_H
-#define HWI_REPORT_INPUT_UNITS_H
+/* quantities.h - durations, percentages and ranges of sizes as users write them */
+#ifndef HWI_REPORT_INPUT_QUANTITIES_H
+#define HWI_REPORT_INPUT_QUANTITIES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* radix_sort.h - sorts items by a key */
-#ifndef HWI_REPORT_SELECTION_RADIX_SORT_H
-#define HWI_REPORT_SELECTION_RADIX_SORT_H
+#ifndef HWI_TRACE_RADIX_SORT_H
+#define HWI_TRACE_RADIX_SORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

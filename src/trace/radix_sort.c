@@ -4,7 +4,7 @@
  * order of items with the same digit, which the lower digits gave them. The highest digit comes last and so counts
  * most. Most keys are small: a digit that all keys have in common is skipped.
  */
-#include "report/selection/radix_sort.h"
+#include "trace/radix_sort.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* units.c - durations, percentages and ranges of sizes as users write them */
-#include "report/input/units.h"
+/* quantities.c - durations, percentages and ranges of sizes as users write them */
+#include "report/input/quantities.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "report/selection/radix_sort.h"
+#include "trace/radix_sort.h"
 
 enum { MOST = 3000, ROUNDS = 200 };
 

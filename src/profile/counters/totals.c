@@ -1,5 +1,5 @@
 /* totals.c - counts the totals of one image, event by event */
-#include "profile/replay/totals.h"
+#include "profile/counters/totals.h"
 
 #include <stdlib.h>
 

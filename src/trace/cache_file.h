@@ -4,8 +4,8 @@
  * crash. Any other file of this name is the user's and stays. A cache file may be deleted at any time. If it cannot be
  * written, there is none.
  */
-#ifndef HWI_TRACE_READ_CACHE_FILE_H
-#define HWI_TRACE_READ_CACHE_FILE_H
+#ifndef HWI_TRACE_CACHE_FILE_H
+#define HWI_TRACE_CACHE_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

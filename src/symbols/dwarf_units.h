@@ -1,11 +1,11 @@
-/* units.h - finds the compilation unit and the function that contain an address
+/* dwarf_units.h - finds the compilation unit and the function that contain an address
  *
  * unit       the debug information from one run of the compiler, in .debug_info. With -gsplit-dwarf, the file has a
  *            skeleton of it, and a .dwo file has the rest.
  * function   a DIE (an entry of .debug_info) with its own code; not one that exists only inlined.
  */
-#ifndef HWI_SYMBOLS_UNITS_H
-#define HWI_SYMBOLS_UNITS_H
+#ifndef HWI_SYMBOLS_DWARF_UNITS_H
+#define HWI_SYMBOLS_DWARF_UNITS_H
 
 #include <elfutils/libdw.h>
 #include <stdbool.h>
@@ -35,7 +35,7 @@ struct hwi_dwarf_unit {
 };
 
 /* The caller only sets `dwarf` and `dir`: the units are listed at the first look-up. */
-struct hwi_units {
+struct hwi_dwarf_units {
   Dwarf *dwarf;
   const char *dir; /* of the file with the debug information; owned by the caller. NULL: none */
   struct hwi_dwarf_unit *units;
@@ -46,11 +46,11 @@ struct hwi_units {
 };
 
 /* Returns the unit around `address`, or NULL. */
-struct hwi_dwarf_unit *hwi_units_find(struct hwi_units *units, uint64_t address);
+struct hwi_dwarf_unit *hwi_dwarf_units_find(struct hwi_dwarf_units *units, uint64_t address);
 
 /* Returns the function around `address` in `unit`, which is one of `units`, or NULL. */
-Dwarf_Die *hwi_units_function(const struct hwi_units *units, struct hwi_dwarf_unit *unit, uint64_t address);
+Dwarf_Die *hwi_dwarf_units_function(const struct hwi_dwarf_units *units, struct hwi_dwarf_unit *unit, uint64_t address);
 
-void hwi_units_release(struct hwi_units *units);
+void hwi_dwarf_units_release(struct hwi_dwarf_units *units);
 
 #endif

@@ -3,8 +3,8 @@
  * These are the figures of a recording's summary, with as little time and memory as possible: no stacks, no sizes, only
  * which blocks are live. Each figure is the one of the same name in struct hwi_totals.
  */
-#ifndef HWI_PROFILE_REPLAY_TOTALS_H
-#define HWI_PROFILE_REPLAY_TOTALS_H
+#ifndef HWI_PROFILE_COUNTERS_TOTALS_H
+#define HWI_PROFILE_COUNTERS_TOTALS_H
 
 #include "profile/blocks/blocks.h"
 #include "profile/blocks/live.h"

@@ -1,5 +1,5 @@
-/* unseen.c - counts processes that run without being recorded */
-#include "launch/follow/unseen.h"
+/* unseen_processes.c - counts processes that run without being recorded */
+#include "launch/follow/unseen_processes.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ void hwi_unseen_look(struct hwi_unseen *unseen, const struct hwi_unseen_run *run
   forget_ended(unseen);
 }
 
-uint32_t hwi_unseen_besides(const struct hwi_unseen *unseen, const uint32_t *pids, size_t count)
+uint32_t hwi_unseen_count_except(const struct hwi_unseen *unseen, const uint32_t *pids, size_t count)
 {
   uint32_t besides = 0;
   for (uint32_t i = 0; i < unseen->unseen; i++) {

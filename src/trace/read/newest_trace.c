@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "profile/profile.h"
 #include "trace/read/trace.h"
+#include "trace/reader.h"
 
 struct candidate {
   char path[4096];
@@ -46,7 +46,7 @@ static void consider(struct candidate *best, const char *dir, const char *name)
   best->time = about.st_mtim;
 }
 
-int hwi_profile_newest(const char *dir, char *to, size_t to_bytes, struct hwi_error *error)
+int hwi_trace_newest(const char *dir, char *to, size_t to_bytes, struct hwi_error *error)
 {
   DIR *open_dir = opendir(dir);
   if (!open_dir)

@@ -1,8 +1,8 @@
-/* test_unseen.c - a process counts as unseen if it stays without the recorder, not if one look finds it loading
+/* test_unseen_processes.c - a process counts as unseen if it stays without the recorder, not if one look finds it loading
  *
  * Breaks if a child that has just called exec, or that loads slowly, is taken for one that cannot be recorded.
  */
-#include "launch/follow/unseen.h"
+#include "launch/follow/unseen_processes.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
