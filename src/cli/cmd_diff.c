@@ -7,9 +7,9 @@
 
 #include "base/size_text.h"
 #include "cli/answer.h"
-#include "cli/pictures.h"
-#include "cli/ranking.h"
-#include "cli/reading.h"
+#include "cli/page_and_charts.h"
+#include "cli/ranking_options.h"
+#include "cli/read_recording.h"
 #include "compare/compare.h"
 #include "report/input/quantities.h"
 #include "report/selection/narrowing.h"

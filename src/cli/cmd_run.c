@@ -1,5 +1,5 @@
 /* cmd_run.c - heapwright run: runs a command on another allocator */
-#include "cli/starting.h"
+#include "cli/start_options.h"
 #include "launch/start/exec_command.h"
 
 struct values {
@@ -12,7 +12,7 @@ struct values {
 static const struct values defaults = {.allocator = "tlsf", .pool_bytes = HWI_EXEC_POOL_DEFAULT};
 
 static const struct hwi_option options[] = {
-    HWI_STARTING_OPTIONS(allocator, variables, "run the command on this allocator (default: tlsf)"),
+    HWI_START_OPTIONS(allocator, variables, "run the command on this allocator (default: tlsf)"),
     {.name = "pool-size",
      .letter = 'S',
      HWI_VALUE(SIZE, pool_bytes),

@@ -344,7 +344,7 @@ static int init_text(struct printer *printer, int side, struct hwi_error *error)
       .report = &of->report, .profile = of->report.profile, .style = printer->style, .cost = printer->comparison->cost};
   text->image = hwi_head_image(text->profile, &text->counted);
   hwi_text_frames_init(&printer->frames[side], text, &of->frames);
-  return hwi_linked_in_init(&text->linked_in, &of->report, error);
+  return hwi_static_allocators_init(&text->static_allocators, &of->report, error);
 }
 
 int hwi_compare_text(struct hwi_comparison *comparison, const struct hwi_style *style, struct hwi_error *error)
@@ -371,7 +371,7 @@ int hwi_compare_text(struct hwi_comparison *comparison, const struct hwi_style *
     hwi_text_suppressions(&printer.texts[HWI_NEW], comparison->options->suppressions);
   for (int side = 0; side < HWI_SIDES; side++) {
     hwi_text_frames_release(&printer.frames[side]);
-    hwi_linked_in_release(&printer.texts[side].linked_in);
+    hwi_static_allocators_release(&printer.texts[side].static_allocators);
     hwi_line_release(&printer.texts[side].line);
   }
   return status;

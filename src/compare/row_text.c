@@ -51,8 +51,8 @@ void hwi_diff_row_name(struct hwi_line *line, struct hwi_comparison *comparison,
   if (hwi_comparison_is_grouped(comparison))
     hwi_text_group_name(&name, &text, &side->groups.items[item], cells);
   else if (comparison->options->report.by == HWI_BY_STACK)
-    hwi_who_add(&name, &(struct hwi_who_words){&side->frames, ellipsis},
-                &(struct hwi_who){.stack = item, .cells = cells, .via = true});
+    hwi_stack_label_add(&name, &(struct hwi_stack_label_words){&side->frames, ellipsis},
+                        &(struct hwi_stack_label){.stack = item, .cells = cells, .via = true});
   else if (comparison->options->report.by == HWI_BY_ENTRY)
     hwi_line_puts(&name, hwi_entry_shown(item));
   else if (comparison->options->report.by == HWI_BY_SIZE)

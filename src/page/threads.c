@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/share.h"
+#include "page/largest_share.h"
 #include "report/selection/selection.h"
 #include "trace/radix_sort.h"
 

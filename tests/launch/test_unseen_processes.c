@@ -1,4 +1,5 @@
-/* test_unseen_processes.c - a process counts as unseen if it stays without the recorder, not if one look finds it loading
+/* test_unseen_processes.c - a process counts as unseen if it stays without the recorder, not if one look finds it
+ * loading
  *
  * Breaks if a child that has just called exec, or that loads slowly, is taken for one that cannot be recorded.
  */

@@ -1,10 +1,10 @@
-/* linked_in.c - allocators that programs of the run have linked in, whose calls the recorder cannot see
+/* static_allocators.c - allocators that programs of the run have linked in, whose calls the recorder cannot see
  *
  * The file at an executable's path may have been replaced. It is the one that ran if it has the recorded build ID.
  * The recording may have no build ID (the linker made none, or no stack has a frame in the executable, as when none
  * of its allocations were seen): then the file must not have changed since the process began.
  */
-#include "report/content/linked_in.h"
+#include "report/content/static_allocators.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,39 +46,41 @@ static const char *look_up(const struct hwi_report *report, const struct hwi_tra
 }
 
 /* A build may run one program a thousand times: its file is read once. */
-static const char *known_of(const struct hwi_linked_in *linked_in, const struct hwi_profile *profile, uint32_t image)
+static const char *known_of(const struct hwi_static_allocators *allocators, const struct hwi_profile *profile,
+                            uint32_t image)
 {
   for (uint32_t i = 0; i < image; i++) {
-    if (linked_in->texts[i] && strcmp(profile->images[i].info->exe, profile->images[image].info->exe) == 0)
-      return linked_in->texts[i];
+    if (allocators->texts[i] && strcmp(profile->images[i].info->exe, profile->images[image].info->exe) == 0)
+      return allocators->texts[i];
   }
   return NULL;
 }
 
-int hwi_linked_in_init(struct hwi_linked_in *linked_in, const struct hwi_report *report, struct hwi_error *error)
+int hwi_static_allocators_init(struct hwi_static_allocators *allocators, const struct hwi_report *report,
+                               struct hwi_error *error)
 {
   static const char nothing[] = "";
   const struct hwi_profile *profile = report->profile;
-  linked_in->texts = calloc(profile->image_count + 1, sizeof *linked_in->texts);
-  if (!linked_in->texts)
+  allocators->texts = calloc(profile->image_count + 1, sizeof *allocators->texts);
+  if (!allocators->texts)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to look into the programs of the run");
   for (uint32_t i = 0; i < profile->image_count; i++) {
     if (!profile->images[i].counted)
       continue;
-    const char *text = known_of(linked_in, profile, i);
+    const char *text = known_of(allocators, profile, i);
     if (!text)
       text = look_up(report, profile->images[i].info);
-    linked_in->texts[i] = text ? text : nothing;
+    allocators->texts[i] = text ? text : nothing;
   }
   for (uint32_t i = 0; i < profile->image_count; i++) {
-    if (linked_in->texts[i] == nothing)
-      linked_in->texts[i] = NULL;
+    if (allocators->texts[i] == nothing)
+      allocators->texts[i] = NULL;
   }
   return HW_OK;
 }
 
-void hwi_linked_in_release(struct hwi_linked_in *linked_in)
+void hwi_static_allocators_release(struct hwi_static_allocators *allocators)
 {
-  free(linked_in->texts);
-  *linked_in = (struct hwi_linked_in){0};
+  free(allocators->texts);
+  *allocators = (struct hwi_static_allocators){0};
 }

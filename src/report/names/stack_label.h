@@ -1,8 +1,8 @@
-/* who.h - a stack in a few words: "TrackStore::add (tracks.cpp:88)"; with callers, "TrackStore::add (tracks.cpp:88)
- * < main (main.cpp:12)"
+/* stack_label.h - a stack in a few words: "TrackStore::add (tracks.cpp:88)"; with callers, "TrackStore::add
+ * (tracks.cpp:88) < main (main.cpp:12)"
  */
-#ifndef HWI_REPORT_NAMES_WHO_H
-#define HWI_REPORT_NAMES_WHO_H
+#ifndef HWI_REPORT_NAMES_STACK_LABEL_H
+#define HWI_REPORT_NAMES_STACK_LABEL_H
 
 #include "report/names/named_frames.h"
 #include "report/words/line.h"
@@ -10,7 +10,7 @@
 /* Shows the frame that requested the stack's memory, and `callers` of its callers; of more than three only the last.
  * If it requested the memory through a container or the like, `via` adds its name: "Index::add (index.cpp:60) via
  * std::vector<…>::push_back". */
-struct hwi_who {
+struct hwi_stack_label {
   uint32_t stack, callers;
   size_t cells; /* at most */
   bool via;
@@ -18,15 +18,17 @@ struct hwi_who {
 };
 
 /* What the functions need to make the words. */
-struct hwi_who_words {
+struct hwi_stack_label_words {
   struct hwi_named_frames *frames;
   const char *ellipsis; /* "…" or "..." */
 };
 
-void hwi_who_add(struct hwi_line *line, const struct hwi_who_words *words, const struct hwi_who *who);
+void hwi_stack_label_add(struct hwi_line *line, const struct hwi_stack_label_words *words,
+                         const struct hwi_stack_label *label);
 
-/* Makes the words of `whos` distinct: those with the same words get `via`, and up to three callers, or the caller
+/* Makes the words of `labels` distinct: those with the same words get `via`, and up to three callers, or the caller
  * further out in which they differ ("f < … < main"). Returns false if there is no memory. */
-bool hwi_whos_distinguish(const struct hwi_who_words *words, struct hwi_who *whos, uint32_t count);
+bool hwi_stack_labels_distinguish(const struct hwi_stack_label_words *words, struct hwi_stack_label *labels,
+                                  uint32_t count);
 
 #endif

@@ -1,5 +1,5 @@
-/* written.c - a text in memory, written through a stream */
-#include "report/words/written.h"
+/* memory_stream.c - a text in memory, written through a stream */
+#include "report/words/memory_stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 static ssize_t append(void *cookie, const char *bytes, size_t count)
 {
-  struct hwi_written *written = cookie;
+  struct hwi_memory_stream *written = cookie;
   if (!hwi_grow((void **)&written->text, &written->room, written->bytes + count + 1, 1))
     return 0; /* an error, which the stream records */
   memcpy(written->text + written->bytes, bytes, count);
@@ -17,21 +17,21 @@ static ssize_t append(void *cookie, const char *bytes, size_t count)
   return (ssize_t)count;
 }
 
-FILE *hwi_written_begin(struct hwi_written *written)
+FILE *hwi_memory_stream_begin(struct hwi_memory_stream *written)
 {
   written->bytes = 0;
   return fopencookie(written, "w", (cookie_io_functions_t){.write = append});
 }
 
-bool hwi_written_end(struct hwi_written *written, FILE *stream)
+bool hwi_memory_stream_end(struct hwi_memory_stream *written, FILE *stream)
 {
   bool failed = ferror(stream) != 0;
   failed |= fclose(stream) != 0;
   return !failed && (written->bytes > 0 || append(written, "", 0) == 0) && written->text;
 }
 
-void hwi_written_release(struct hwi_written *written)
+void hwi_memory_stream_release(struct hwi_memory_stream *written)
 {
   free(written->text);
-  *written = (struct hwi_written){0};
+  *written = (struct hwi_memory_stream){0};
 }

@@ -1,5 +1,5 @@
-/* ranking.c - the options of commands that rank stacks, or groups of them */
-#include "cli/ranking.h"
+/* ranking_options.c - the options of commands that rank stacks, or groups of them */
+#include "cli/ranking_options.h"
 
 #include <string.h>
 

@@ -1,23 +1,24 @@
-/* who.c - stacks in a few words, as parts of a line */
+/* stack_labels.c - stacks in a few words, as parts of a line */
 #include <string.h>
 
 #include "report/text/text.h"
 
-static struct hwi_who_words words_of(const struct hwi_text *text, struct hwi_named_frames *frames)
+static struct hwi_stack_label_words words_of(const struct hwi_text *text, struct hwi_named_frames *frames)
 {
-  return (struct hwi_who_words){frames, hwi_style_ellipsis(text->style)};
+  return (struct hwi_stack_label_words){frames, hwi_style_ellipsis(text->style)};
 }
 
-void hwi_text_who(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_who *who)
+void hwi_text_stack_label(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_stack_label *label)
 {
-  const struct hwi_who_words words = words_of(text, frames);
-  hwi_who_add(&text->line, &words, who);
+  const struct hwi_stack_label_words words = words_of(text, frames);
+  hwi_stack_label_add(&text->line, &words, label);
 }
 
-void hwi_text_distinguish(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_who *whos, uint32_t count)
+void hwi_text_distinguish(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_stack_label *labels,
+                          uint32_t count)
 {
-  const struct hwi_who_words words = words_of(text, frames);
-  if (!hwi_whos_distinguish(&words, whos, count))
+  const struct hwi_stack_label_words words = words_of(text, frames);
+  if (!hwi_stack_labels_distinguish(&words, labels, count))
     text->line.failed = true;
 }
 
@@ -26,17 +27,18 @@ static void name_in(struct hwi_text *text, struct hwi_named_frames *frames, cons
 {
   const size_t columns = text->style->columns;
   for (uint32_t i = 0; i < names->count; i++)
-    names->whos[i] = (struct hwi_who){.stack = names->whos[i].stack, .cells = columns > used ? columns - used : 0};
-  hwi_text_distinguish(text, frames, names->whos, names->count);
+    names->labels[i] =
+        (struct hwi_stack_label){.stack = names->labels[i].stack, .cells = columns > used ? columns - used : 0};
+  hwi_text_distinguish(text, frames, names->labels, names->count);
 }
 
-/* Whether `who` loses more than its place in the source in its own cells, and would lose less in `cells`. */
-static bool is_cut(const struct hwi_who_words *words, struct hwi_who who, size_t cells)
+/* Whether `label` loses more than its place in the source in its own cells, and would lose less in `cells`. */
+static bool is_cut(const struct hwi_stack_label_words *words, struct hwi_stack_label label, size_t cells)
 {
   struct hwi_line name = {0}, whole = {0};
-  hwi_who_add(&name, words, &who);
-  who.cells = cells;
-  hwi_who_add(&whole, words, &who);
+  hwi_stack_label_add(&name, words, &label);
+  label.cells = cells;
+  hwi_stack_label_add(&whole, words, &label);
   bool cut = strstr(hwi_line_text(&name), words->ellipsis) &&
              hwi_cells(hwi_line_text(&name)) < hwi_cells(hwi_line_text(&whole));
   hwi_line_release(&name);
@@ -46,9 +48,9 @@ static bool is_cut(const struct hwi_who_words *words, struct hwi_who who, size_t
 
 static bool is_any_cut(const struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_row_names *names)
 {
-  const struct hwi_who_words words = words_of(text, frames);
+  const struct hwi_stack_label_words words = words_of(text, frames);
   for (uint32_t i = 0; i < names->count; i++) {
-    if (is_cut(&words, names->whos[i], text->style->columns - names->used_below))
+    if (is_cut(&words, names->labels[i], text->style->columns - names->used_below))
       return true;
   }
   return false;

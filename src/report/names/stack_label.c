@@ -1,5 +1,6 @@
-/* who.c - a stack in a few words: the frame that requested the memory, and its callers if they distinguish rows */
-#include "report/names/who.h"
+/* stack_label.c - a stack in a few words: the frame that requested the memory, and its callers if they distinguish
+ * rows */
+#include "report/names/stack_label.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,8 +19,8 @@ enum {
 };
 
 /* A function without a name. */
-static void add_start(struct hwi_line *line, const struct hwi_who_words *words_of, const struct hwi_shown_frame *frame,
-                      size_t cells)
+static void add_start(struct hwi_line *line, const struct hwi_stack_label_words *words_of,
+                      const struct hwi_shown_frame *frame, size_t cells)
 {
   struct hwi_line name = {0};
   hwi_line_puts(&name, "?? ");
@@ -29,7 +30,7 @@ static void add_start(struct hwi_line *line, const struct hwi_who_words *words_o
   hwi_line_release_part(line, &name);
 }
 
-static void add_function(struct hwi_line *line, const struct hwi_who_words *words_of,
+static void add_function(struct hwi_line *line, const struct hwi_stack_label_words *words_of,
                          const struct hwi_shown_frame *frame, size_t cells)
 {
   if (frame->symbol->start != 0)
@@ -40,7 +41,7 @@ static void add_function(struct hwi_line *line, const struct hwi_who_words *word
 }
 
 /* Returns the cells that a function's name needs before anything is put next to it. */
-static size_t least_cells(const struct hwi_who_words *words_of, const struct hwi_shown_frame *frame)
+static size_t least_cells(const struct hwi_stack_label_words *words_of, const struct hwi_shown_frame *frame)
 {
   struct hwi_line name = {0};
   add_function(&name, words_of, frame, NAME_CELLS_MIN);
@@ -49,8 +50,8 @@ static size_t least_cells(const struct hwi_who_words *words_of, const struct hwi
   return cells;
 }
 
-static void add_frame(struct hwi_line *line, const struct hwi_who_words *words_of, const struct hwi_shown_frame *frame,
-                      size_t cells)
+static void add_frame(struct hwi_line *line, const struct hwi_stack_label_words *words_of,
+                      const struct hwi_shown_frame *frame, size_t cells)
 {
   const char *ellipsis = words_of->ellipsis;
   if (frame->symbol->start != 0) {
@@ -80,10 +81,10 @@ struct chain {
 };
 
 /* Adds "list_resize (listobject.c:70) < app1 (listobject.c:340)"; without the places if there is no room for them. */
-static void add_chain(struct hwi_line *line, const struct hwi_who_words *words_of, const struct chain *chain,
+static void add_chain(struct hwi_line *line, const struct hwi_stack_label_words *words_of, const struct chain *chain,
                       size_t cells)
 {
-  static void (*const adds[])(struct hwi_line * line, const struct hwi_who_words *words_of,
+  static void (*const adds[])(struct hwi_line * line, const struct hwi_stack_label_words *words_of,
                               const struct hwi_shown_frame *frame, size_t cells) = {add_frame, add_function};
   struct hwi_line words = {0};
   for (size_t way = 0; way < sizeof adds / sizeof *adds; way++) {
@@ -115,35 +116,36 @@ static struct chain chain_of(const struct hwi_shown_frame *frames, uint32_t coun
 }
 
 /* Returns the line " via std::vector<…>::push_back"; an empty one if the frame requested its memory itself. */
-static struct hwi_line via_of(const struct hwi_who_words *words_of, const struct hwi_shown_frame *inner,
-                              const struct hwi_who *who)
+static struct hwi_line via_of(const struct hwi_stack_label_words *words_of, const struct hwi_shown_frame *inner,
+                              const struct hwi_stack_label *label)
 {
   struct hwi_line via = {0};
-  if (inner && who->via && who->cells >= VIA_CELLS_MIN) {
+  if (inner && label->via && label->cells >= VIA_CELLS_MIN) {
     hwi_line_puts(&via, " via ");
-    add_function(&via, words_of, inner, who->cells / 2);
+    add_function(&via, words_of, inner, label->cells / 2);
   }
   return via;
 }
 
-void hwi_who_add(struct hwi_line *line, const struct hwi_who_words *words_of, const struct hwi_who *who)
+void hwi_stack_label_add(struct hwi_line *line, const struct hwi_stack_label_words *words_of,
+                         const struct hwi_stack_label *label)
 {
   struct hwi_named_frames *frames = words_of->frames;
   uint32_t first = 0, last = 0, own, end;
-  int status = hwi_named_frames_load(frames, who->stack, NULL);
+  int status = hwi_named_frames_load(frames, label->stack, NULL);
   line->failed |= status == HW_ERR_MEMORY;
   if (status == HW_OK)
     hwi_named_frames_trim(frames, &first, &last);
   if (first == last || !frames->items[first].symbol) {
-    hwi_line_shorten(line, "a stack that is not known", who->cells, words_of->ellipsis);
+    hwi_line_shorten(line, "a stack that is not known", label->cells, words_of->ellipsis);
     return;
   }
-  own = who->is_named ? hwi_named_frames_nearest(frames, first, last) : hwi_named_frames_own(frames, first, last);
-  for (end = own + 1; end < last && end - own <= who->callers && frames->items[end].symbol;)
+  own = label->is_named ? hwi_named_frames_nearest(frames, first, last) : hwi_named_frames_own(frames, first, last);
+  for (end = own + 1; end < last && end - own <= label->callers && frames->items[end].symbol;)
     end++;
   const struct chain chain = chain_of(&frames->items[own], end - own);
-  struct hwi_line via = via_of(words_of, own > first ? &frames->items[first] : NULL, who);
-  size_t cells = who->cells - hwi_cells(hwi_line_text(&via));
+  struct hwi_line via = via_of(words_of, own > first ? &frames->items[first] : NULL, label);
+  size_t cells = label->cells - hwi_cells(hwi_line_text(&via));
   if (chain.count > 1)
     add_chain(line, words_of, &chain, cells);
   else
@@ -156,7 +158,7 @@ void hwi_who_add(struct hwi_line *line, const struct hwi_who_words *words_of, co
 
 struct words {
   struct hwi_line line;
-  struct hwi_who *who;
+  struct hwi_stack_label *label;
 };
 
 static int compare_words(const void *left, const void *right)
@@ -165,47 +167,48 @@ static int compare_words(const void *left, const void *right)
   return strcmp(hwi_line_text(&a->line), hwi_line_text(&b->line));
 }
 
-static void add_word(struct hwi_who *who)
+static void add_word(struct hwi_stack_label *label)
 {
-  if (who->via)
-    who->callers++;
+  if (label->via)
+    label->callers++;
   else
-    who->via = true;
+    label->via = true;
 }
 
 /* Stacks whose words are not distinct get `via`, and after that one more caller. Returns whether any words changed. */
-static bool deepen(const struct hwi_who_words *words_of, struct words *words, uint32_t count)
+static bool deepen(const struct hwi_stack_label_words *words_of, struct words *words, uint32_t count)
 {
   bool any = false;
   for (uint32_t i = 0; i < count; i++) {
     hwi_line_clear(&words[i].line);
-    hwi_who_add(&words[i].line, words_of, words[i].who);
+    hwi_stack_label_add(&words[i].line, words_of, words[i].label);
   }
   qsort(words, count, sizeof *words, compare_words);
   for (uint32_t begin = 0, end; begin < count; begin = end) {
     bool are_alike = false; /* two different stacks, not one stack twice */
     for (end = begin + 1; end < count && compare_words(&words[begin], &words[end]) == 0; end++)
-      are_alike |= words[end].who->stack != words[begin].who->stack;
+      are_alike |= words[end].label->stack != words[begin].label->stack;
     for (uint32_t i = begin; i < end && are_alike; i++)
-      add_word(words[i].who);
+      add_word(words[i].label);
     any |= are_alike;
   }
   return any;
 }
 
-bool hwi_whos_distinguish(const struct hwi_who_words *words_of, struct hwi_who *whos, uint32_t count)
+bool hwi_stack_labels_distinguish(const struct hwi_stack_label_words *words_of, struct hwi_stack_label *labels,
+                                  uint32_t count)
 {
   struct words *words = calloc((size_t)count + 1, sizeof *words);
   if (!words)
     return false;
   for (uint32_t i = 0; i < count; i++)
-    words[i].who = &whos[i];
+    words[i].label = &labels[i];
   for (uint32_t round = 0; round <= CALLERS_DEEPEST && deepen(words_of, words, count);)
     round++;
   bool failed = false;
   for (uint32_t i = 0; i < count; i++) {
-    if (whos[i].callers == CALLERS_DEEPEST)
-      whos[i].callers = CALLERS_MAX; /* no caller differs: show the nearest callers */
+    if (labels[i].callers == CALLERS_DEEPEST)
+      labels[i].callers = CALLERS_MAX; /* no caller differs: show the nearest callers */
     failed |= words[i].line.failed;
     hwi_line_release(&words[i].line);
   }

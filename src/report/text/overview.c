@@ -1,4 +1,4 @@
-/* head.c - the first lines of a text report: which run this is, and its figures */
+/* overview.c - the first lines of a text report: which run this is, and its figures */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,7 +239,7 @@ static void print_span(struct hwi_text *text)
   hwi_text_end_wrapped(text, 2, HWI_BOLD);
 }
 
-void hwi_text_head(struct hwi_text *text)
+void hwi_text_overview(struct hwi_text *text)
 {
   enum hwi_span_kind kind = text->profile->span.kind;
   if (text->image) {

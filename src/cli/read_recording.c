@@ -1,5 +1,5 @@
-/* reading.c - the options by which a command finds and reads a recording, and the reading itself */
-#include "cli/reading.h"
+/* read_recording.c - the options by which a command finds and reads a recording, and the reading itself */
+#include "cli/read_recording.h"
 
 #include <stdlib.h>
 #include <string.h>

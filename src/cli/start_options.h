@@ -1,6 +1,6 @@
-/* starting.h - the options of commands that start a program: its allocator and its environment variables */
-#ifndef HWI_CLI_STARTING_H
-#define HWI_CLI_STARTING_H
+/* start_options.h - the options of commands that start a program: its allocator and its environment variables */
+#ifndef HWI_CLI_START_OPTIONS_H
+#define HWI_CLI_START_OPTIONS_H
 
 #include <string.h>
 
@@ -10,7 +10,7 @@
 /* Rows of the command's table of options, for `const char *allocator; struct hwi_texts variables` in its `struct
  * values`. `what` is the help text: what the allocator is used for, and the default. */
 /* clang-format off */
-#define HWI_STARTING_OPTIONS(allocator, variables, what)                                                               \
+#define HWI_START_OPTIONS(allocator, variables, what)                                                               \
   {.name = "allocator",                                                                                                \
    .letter = 'a',                                                                                                      \
    HWI_VALUE(TEXT, allocator),                                                                                         \

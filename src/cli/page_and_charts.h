@@ -1,10 +1,10 @@
-/* pictures.h - the HTML page and the charts as answers of report and diff */
-#ifndef HWI_CLI_PICTURES_H
-#define HWI_CLI_PICTURES_H
+/* page_and_charts.h - the HTML page and the charts as answers of report and diff */
+#ifndef HWI_CLI_PAGE_AND_CHARTS_H
+#define HWI_CLI_PAGE_AND_CHARTS_H
 
 #include "cli/answer.h"
-#include "cli/ranking.h"
-#include "cli/reading.h"
+#include "cli/ranking_options.h"
+#include "cli/read_recording.h"
 #include "page/page.h"
 #include "plot/plot.h"
 

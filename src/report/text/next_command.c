@@ -1,4 +1,5 @@
-/* next.c - the last line of the first screen: the command that most likely answers the reader's next question */
+/* next_command.c - the last line of the first screen: the command that most likely answers the reader's next
+ * question */
 #include <inttypes.h>
 #include <string.h>
 
@@ -65,7 +66,7 @@ static void add_view(struct hwi_text *text, const struct hwi_findings *findings)
   hwi_line_puts(&text->line, totals->live_bytes_at_end > totals->peak_bytes / TENTH ? "--leaks" : "--tree");
 }
 
-void hwi_text_next(struct hwi_text *text)
+void hwi_text_next_command(struct hwi_text *text)
 {
   const struct hwi_report *report = text->report;
   struct hwi_findings findings;

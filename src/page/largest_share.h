@@ -1,6 +1,6 @@
-/* share.h - ranks items by the largest share that each has of any figure */
-#ifndef HWI_PAGE_SHARE_H
-#define HWI_PAGE_SHARE_H
+/* largest_share.h - ranks items by the largest share that each has of any figure */
+#ifndef HWI_PAGE_LARGEST_SHARE_H
+#define HWI_PAGE_LARGEST_SHARE_H
 
 #include <stdint.h>
 #include <string.h>

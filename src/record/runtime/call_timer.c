@@ -1,5 +1,5 @@
-/* timed.c - how long the real allocator's functions take */
-#include "record/runtime/timed.h"
+/* call_timer.c - how long the real allocator's functions take */
+#include "record/runtime/call_timer.h"
 
 #include <stdbool.h>
 
@@ -17,7 +17,7 @@ static __thread struct {
   uint64_t passes_over : 1;
 } latest __attribute__((tls_model("initial-exec")));
 
-uint32_t hwi_timed_clock_cost(void)
+uint32_t hwi_call_timer_clock_cost(void)
 {
   enum { READINGS = 256 };
   uint64_t least = UINT32_MAX;
@@ -53,31 +53,31 @@ static void freed(const void *block, uint64_t began)
   latest.passes_over = false;
 }
 
-uint64_t hwi_timed_took(const void *block)
+uint64_t hwi_call_timer_took(const void *block)
 {
   uint64_t took = latest.block == block ? latest.took : 0;
   latest.took = 0;
   return took;
 }
 
-uint64_t hwi_timed_begin(void)
+uint64_t hwi_call_timer_begin(void)
 {
   return is_timed ? hwi_record_clock_in_order() : 0;
 }
 
-void hwi_timed_gave(const void *block, uint64_t began)
+void hwi_call_timer_gave(const void *block, uint64_t began)
 {
   if (is_timed)
     gave(block, began);
 }
 
-void hwi_timed_freed(const void *block, uint64_t began)
+void hwi_call_timer_freed(const void *block, uint64_t began)
 {
   if (is_timed)
     freed(block, began);
 }
 
-void hwi_timed_pass_over(void)
+void hwi_call_timer_pass_over(void)
 {
   latest.passes_over = is_timed;
 }
@@ -171,7 +171,7 @@ static hwi_function *const timed[HW_ENTRY_COUNT] = {
     [HW_ENTRY_PVALLOC] = (hwi_function *)timed_pvalloc,
 };
 
-void hwi_timed_replace(hwi_function *next[])
+void hwi_call_timer_replace(hwi_function *next[])
 {
   for (int entry = 0; entry < HW_ENTRY_COUNT && is_timed; entry++) {
     if (!timed[entry] || !next[entry])
@@ -181,13 +181,13 @@ void hwi_timed_replace(hwi_function *next[])
   }
 }
 
-void hwi_timed_start(void)
+void hwi_call_timer_start(void)
 {
   hwi_function *next[HW_ENTRY_COUNT];
   is_timed = true;
   for (int entry = 0; entry < HW_ENTRY_COUNT; entry++)
     next[entry] = hwi_real_function[entry];
-  hwi_timed_replace(next);
+  hwi_call_timer_replace(next);
   for (int entry = 0; entry < HW_ENTRY_COUNT; entry++)
     __atomic_store_n(&hwi_real_function[entry], next[entry], __ATOMIC_RELEASE);
 }

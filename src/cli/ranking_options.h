@@ -1,6 +1,6 @@
-/* ranking.h - the options of commands that rank stacks, or groups of them */
-#ifndef HWI_CLI_RANKING_H
-#define HWI_CLI_RANKING_H
+/* ranking_options.h - the options of commands that rank stacks, or groups of them */
+#ifndef HWI_CLI_RANKING_OPTIONS_H
+#define HWI_CLI_RANKING_OPTIONS_H
 
 #include "cli/command.h"
 #include "report/content/tree.h"

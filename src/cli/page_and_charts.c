@@ -1,5 +1,5 @@
-/* pictures.c - the HTML page and the charts as answers of report and diff */
-#include "cli/pictures.h"
+/* page_and_charts.c - the HTML page and the charts as answers of report and diff */
+#include "cli/page_and_charts.h"
 
 #include <string.h>
 

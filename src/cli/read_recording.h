@@ -1,10 +1,10 @@
-/* reading.h - the options by which a command finds and reads a recording, and the reading itself
+/* read_recording.h - the options by which a command finds and reads a recording, and the reading itself
  *
  * Shared by the commands that explain recordings (report, diff, check, ...). The functions report errors on stderr and
  * return 0 or an exit status.
  */
-#ifndef HWI_CLI_READING_H
-#define HWI_CLI_READING_H
+#ifndef HWI_CLI_READ_RECORDING_H
+#define HWI_CLI_READ_RECORDING_H
 
 #include "cli/command.h"
 #include "profile/profile.h"
