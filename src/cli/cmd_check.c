@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "cli/answer.h"
-#include "cli/ranking.h"
-#include "cli/reading.h"
+#include "cli/ranking_options.h"
+#include "cli/read_recording.h"
 #include "compare/check.h"
 #include "report/words/style.h"
 #include "symbols/symbols.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/answer.h"
-#include "cli/ranking.h"
+#include "cli/ranking_options.h"
 #include "cli/span.h"
 #include "export/compression.h"
 #include "export/export.h"

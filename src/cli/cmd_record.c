@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/starting.h"
+#include "cli/start_options.h"
 #include "launch/start/launch.h"
 #include "profile/profile.h"
 #include "report/words/line.h"
@@ -61,7 +61,7 @@ static const struct hwi_option options[] = {
      HWI_VALUE(ON, paused),
      .help = "begin without recording; 'heapwright control' switches recording on"},
     {.name = "duration", HWI_VALUE(DURATION, duration_ns), .value = "T", .help = "record for this time, then pause"},
-    HWI_STARTING_OPTIONS(allocator, variables, "record the command on this allocator"),
+    HWI_START_OPTIONS(allocator, variables, "record the command on this allocator"),
     {.name = "no-pack",
      HWI_VALUE(OFF, pack),
      .help = "leave the trace as the program writes it: larger, at no cost;\n'heapwright import' packs it later"},

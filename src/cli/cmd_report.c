@@ -1,7 +1,7 @@
 /* cmd_report.c - heapwright report: explains a recording */
 #include "cli/answer.h"
-#include "cli/pictures.h"
-#include "cli/ranking.h"
+#include "cli/page_and_charts.h"
+#include "cli/ranking_options.h"
 #include "cli/span.h"
 #include "export/export.h"
 #include "report/words/line.h"

@@ -1,6 +1,6 @@
 /* cmd_run.c - heapwright run: runs a command on another allocator */
-#include "cli/starting.h"
-#include "launch/start/run.h"
+#include "cli/start_options.h"
+#include "launch/start/exec_command.h"
 
 struct values {
   const char *allocator;
@@ -9,10 +9,10 @@ struct values {
   struct hwi_texts variables;
 };
 
-static const struct values defaults = {.allocator = "tlsf", .pool_bytes = HWI_RUN_POOL_DEFAULT};
+static const struct values defaults = {.allocator = "tlsf", .pool_bytes = HWI_EXEC_POOL_DEFAULT};
 
 static const struct hwi_option options[] = {
-    HWI_STARTING_OPTIONS(allocator, variables, "run the command on this allocator (default: tlsf)"),
+    HWI_START_OPTIONS(allocator, variables, "run the command on this allocator (default: tlsf)"),
     {.name = "pool-size",
      .letter = 'S',
      HWI_VALUE(SIZE, pool_bytes),
@@ -30,7 +30,7 @@ static int run(const void *given, int word_count, char **words)
     return hwi_fail(HWI_EXIT_LAUNCHER, "%s", HWI_VARIABLES_WRONG);
   if (word_count == 0)
     return hwi_fail(HWI_EXIT_LAUNCHER, "which command? heapwright run [options] [--] COMMAND [ARG...]");
-  struct hwi_run_options wanted = {
+  struct hwi_exec_options wanted = {
       .allocator = values->allocator,
       .children = values->children,
       .pool_bytes = values->pool_bytes,
@@ -40,7 +40,7 @@ static int run(const void *given, int word_count, char **words)
       .warn = hwi_warn,
   };
   struct hwi_error error = {0};
-  int status = hwi_run(&wanted, words, &error);
+  int status = hwi_exec_command(&wanted, words, &error);
   return hwi_fail(status, "%s", error.text);
 }
 

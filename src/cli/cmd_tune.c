@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/answer.h"
-#include "cli/reading.h"
+#include "cli/read_recording.h"
 #include "report/words/style.h"
 #include "tune/tune.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/size_text.h"
 #include "cli/command.h"
+#include "report/input/quantities.h"
 #include "report/input/suggest.h"
-#include "report/input/units.h"
 #include "report/words/line.h"
 
 struct parser {

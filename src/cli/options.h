@@ -22,7 +22,7 @@ enum hwi_option_kind {                          /* type of the field in the valu
                        HWI_OPTION_TEXTS = 5,    /* struct hwi_texts; into argv */
                        HWI_OPTION_COUNT = 6,    /* uint64_t, decimal */
                        HWI_OPTION_SIZE = 7,     /* uint64_t, bytes; see base/size_text.h */
-                       HWI_OPTION_DURATION = 8, /* uint64_t, nanoseconds; see report/input/units.h */
+                       HWI_OPTION_DURATION = 8, /* uint64_t, nanoseconds; see report/input/quantities.h */
                        HWI_OPTION_CHOICE = 9,   /* int, the index in `choices` */
                        HWI_OPTION_MAYBE = 10,   /* the same, or `preset` if no value is given */
 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/input/moment.h"
-#include "report/input/units.h"
+#include "report/input/quantities.h"
 #include "report/words/number.h"
 
 static bool is_given(const struct hwi_span_words *words)

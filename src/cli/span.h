@@ -5,7 +5,7 @@
 #ifndef HWI_CLI_SPAN_H
 #define HWI_CLI_SPAN_H
 
-#include "cli/reading.h"
+#include "cli/read_recording.h"
 
 /* Part of a command's values. */
 struct hwi_span_words {

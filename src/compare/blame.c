@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "report/content/duplicate_stacks.h"
-#include "report/selection/radix_sort.h"
 #include "trace/grow.h"
+#include "trace/radix_sort.h"
 #include "trace/store.h"
 #include "trace/table.h"
 

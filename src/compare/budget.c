@@ -9,9 +9,9 @@
 
 #include "base/size_text.h"
 #include "report/content/durations.h"
+#include "report/input/quantities.h"
 #include "report/input/suggest.h"
 #include "report/input/text_file.h"
-#include "report/input/units.h"
 #include "report/selection/entries.h"
 #include "report/selection/name_pattern.h"
 #include "trace/grow.h"

@@ -29,7 +29,7 @@ static uint64_t larger_cost(const struct hwi_amount amounts[HWI_SIDES], enum hwi
 static int compare_rows(const void *left, const void *right, void *context)
 {
   enum hwi_cost cost = *(const enum hwi_cost *)context;
-  const struct hwi_row *a = left, *b = right;
+  const struct hwi_diff_row *a = left, *b = right;
   const uint64_t ranks[][2] = {
       {magnitude(hwi_change(a->amounts, cost)), magnitude(hwi_change(b->amounts, cost))},
       {magnitude(hwi_change(a->totals, cost)), magnitude(hwi_change(b->totals, cost))},
@@ -55,13 +55,13 @@ static double threshold_of(const struct hwi_comparison *comparison)
   return options->percent ? all * options->threshold / 100 : options->threshold;
 }
 
-static bool has_few_calls(const struct hwi_comparison *comparison, const struct hwi_row *row)
+static bool has_few_calls(const struct hwi_comparison *comparison, const struct hwi_diff_row *row)
 {
   uint64_t self = larger_cost(row->amounts, HWI_COST_CALLS), total = larger_cost(row->totals, HWI_COST_CALLS);
   return (self > total ? self : total) < comparison->options->report.min_calls;
 }
 
-static bool is_below(const struct hwi_comparison *comparison, const struct hwi_row *row)
+static bool is_below(const struct hwi_comparison *comparison, const struct hwi_diff_row *row)
 {
   double threshold = threshold_of(comparison);
   return comparison->options->has_threshold &&
@@ -69,7 +69,7 @@ static bool is_below(const struct hwi_comparison *comparison, const struct hwi_r
          (double)magnitude(hwi_change(row->totals, comparison->cost)) <= threshold;
 }
 
-static bool has_changed(const struct hwi_row *row, enum hwi_cost cost)
+static bool has_changed(const struct hwi_diff_row *row, enum hwi_cost cost)
 {
   return hwi_change(row->amounts, cost) != 0 || hwi_change(row->totals, cost) != 0;
 }
@@ -79,7 +79,7 @@ static void keep_changed(struct hwi_comparison *comparison)
 {
   size_t kept = 0;
   for (size_t i = 0; i < comparison->row_count; i++) {
-    struct hwi_row row = comparison->rows[i];
+    struct hwi_diff_row row = comparison->rows[i];
     if (!has_changed(&row, comparison->cost))
       continue;
     bool few = has_few_calls(comparison, &row), below = is_below(comparison, &row);

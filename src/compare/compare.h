@@ -34,7 +34,7 @@ struct hwi_compare_side {
 
 enum { HWI_NO_ITEM = UINT32_MAX };
 
-struct hwi_row {
+struct hwi_diff_row {
   uint32_t items
       [HWI_SIDES]; /* the row's largest item: the number of a stack, or an index into groups, threads, sizes or entries;
                     * HWI_NO_ITEM: the side has none */
@@ -49,7 +49,7 @@ struct hwi_comparison {
   enum hwi_cost cost;
   struct hwi_compare_side sides[HWI_SIDES];
   struct hwi_identities identities;
-  struct hwi_row *rows; /* changed rows, the largest change first; then unchanged ones */
+  struct hwi_diff_row *rows; /* changed rows, the largest change first; then unchanged ones */
   size_t row_count, row_room;
   size_t changed_count;                /* of rows */
   size_t few_calls_count, below_count; /* changed, but left out: by min_calls, and by the threshold */

@@ -50,7 +50,7 @@ static void write_amounts(struct hwi_json *json, const char *key, const struct h
     hwi_json_end_object(json);
 }
 
-static void write_group(struct writer *writer, const struct hwi_row *row, int side)
+static void write_group(struct writer *writer, const struct hwi_diff_row *row, int side)
 {
   struct hwi_json *json = &writer->json;
   const struct hwi_compare_side *of = &writer->comparison->sides[side];
@@ -64,10 +64,10 @@ static void write_group(struct writer *writer, const struct hwi_row *row, int si
 }
 
 /* Writes what the row is, with the names of NEW, or of OLD if only OLD has it. */
-static void write_item(struct writer *writer, const struct hwi_row *row)
+static void write_item(struct writer *writer, const struct hwi_diff_row *row)
 {
   struct hwi_json *json = &writer->json;
-  int side = hwi_row_side(row);
+  int side = hwi_diff_row_side(row);
   const struct hwi_profile *profile = writer->comparison->sides[side].report.profile;
   switch ((enum hwi_by)writer->comparison->options->report.by) {
   case HWI_BY_STACK:
@@ -89,12 +89,12 @@ static void write_item(struct writer *writer, const struct hwi_row *row)
   }
 }
 
-static void write_row(struct writer *writer, const struct hwi_row *row)
+static void write_row(struct writer *writer, const struct hwi_diff_row *row)
 {
   static const char *const count_keys[HWI_SIDES] = {"old_items", "new_items"};
   struct hwi_json *json = &writer->json;
   hwi_json_begin_object(json, NULL);
-  hwi_json_text(json, "match", hwi_row_state(row, "both"));
+  hwi_json_text(json, "match", hwi_diff_row_state(row, "both"));
   for (int side = 0; side < HWI_SIDES; side++)
     hwi_json_number(json, count_keys[side], row->item_counts[side]);
   write_amounts(json, NULL, row->amounts);

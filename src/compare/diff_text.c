@@ -210,7 +210,7 @@ static void add_change(struct printer *printer, uint64_t rank, const struct hwi_
   hwi_line_right(printer->line, share.text, PERCENT_CELLS);
 }
 
-static void add_figures(struct printer *printer, uint64_t rank, const struct hwi_row *row)
+static void add_figures(struct printer *printer, uint64_t rank, const struct hwi_diff_row *row)
 {
   enum hwi_cost cost = printer->comparison->cost, second = second_cost(printer);
   add_change(printer, rank, row->amounts);
@@ -223,23 +223,24 @@ static void add_figures(struct printer *printer, uint64_t rank, const struct hwi
   hwi_line_repeat(printer->line, " ", GAP_CELLS);
 }
 
-static int print_stack_row(struct printer *printer, uint64_t rank, const struct hwi_row *row, struct hwi_error *error)
+static int print_stack_row(struct printer *printer, uint64_t rank, const struct hwi_diff_row *row,
+                           struct hwi_error *error)
 {
-  int side = hwi_row_side(row);
+  int side = hwi_diff_row_side(row);
   add_figures(printer, rank, row);
-  hwi_line_puts(printer->line, hwi_row_state(row, ""));
+  hwi_line_puts(printer->line, hwi_diff_row_state(row, ""));
   end(printer, HWI_BOLD);
   return hwi_text_frames_print(&printer->frames[side], row->items[side], error);
 }
 
-static void print_item_row(struct printer *printer, uint64_t rank, const struct hwi_row *row)
+static void print_item_row(struct printer *printer, uint64_t rank, const struct hwi_diff_row *row)
 {
-  const char *state = hwi_row_state(row, "");
+  const char *state = hwi_diff_row_state(row, "");
   add_figures(printer, rank, row);
   if (*state != '\0')
     hwi_line_printf(printer->line, "%s: ", state);
   size_t used = hwi_cells(hwi_line_text(printer->line)), columns = printer->style->columns;
-  hwi_row_name(printer->line, printer->comparison, row, columns > used ? columns - used : 0, printer->style);
+  hwi_diff_row_name(printer->line, printer->comparison, row, columns > used ? columns - used : 0, printer->style);
   end(printer, HWI_PLAIN);
 }
 
@@ -249,8 +250,8 @@ static int measure(struct printer *printer, size_t rows, struct hwi_error *error
   enum { MEASURED_ROWS = 100 };
   int status = HW_OK;
   for (size_t i = 0; i < rows && i < MEASURED_ROWS && status == HW_OK; i++) {
-    const struct hwi_row *row = &printer->comparison->rows[i];
-    int side = hwi_row_side(row);
+    const struct hwi_diff_row *row = &printer->comparison->rows[i];
+    int side = hwi_diff_row_side(row);
     status = hwi_text_frames_measure(&printer->frames[side], row->items[side], error);
     printer->frames[1 - side].columns = printer->frames[side].columns;
   }
@@ -343,7 +344,7 @@ static int init_text(struct printer *printer, int side, struct hwi_error *error)
       .report = &of->report, .profile = of->report.profile, .style = printer->style, .cost = printer->comparison->cost};
   text->image = hwi_head_image(text->profile, &text->counted);
   hwi_text_frames_init(&printer->frames[side], text, &of->frames);
-  return hwi_linked_in_init(&text->linked_in, &of->report, error);
+  return hwi_static_allocators_init(&text->static_allocators, &of->report, error);
 }
 
 int hwi_compare_text(struct hwi_comparison *comparison, const struct hwi_style *style, struct hwi_error *error)
@@ -370,7 +371,7 @@ int hwi_compare_text(struct hwi_comparison *comparison, const struct hwi_style *
     hwi_text_suppressions(&printer.texts[HWI_NEW], comparison->options->suppressions);
   for (int side = 0; side < HWI_SIDES; side++) {
     hwi_text_frames_release(&printer.frames[side]);
-    hwi_linked_in_release(&printer.texts[side].linked_in);
+    hwi_static_allocators_release(&printer.texts[side].static_allocators);
     hwi_line_release(&printer.texts[side].line);
   }
   return status;

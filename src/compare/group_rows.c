@@ -71,27 +71,27 @@ static uint32_t number_of(struct hwi_comparison *comparison, int side, const str
   return hwi_identities_text(identities, "module", module);
 }
 
-static void add_group(struct hwi_row *row, int side, uint32_t item, const struct hwi_group *group)
+static void add_group(struct hwi_diff_row *row, int side, uint32_t item, const struct hwi_group *group)
 {
-  hwi_row_add(row, side, item, &group->self);
+  hwi_diff_row_add(row, side, item, &group->self);
   hwi_amount_add(&row->totals[side], &group->total);
 }
 
 static bool add_groups(struct hwi_comparison *comparison)
 {
-  struct hwi_row_table table = {.comparison = comparison};
+  struct hwi_diff_row_table table = {.comparison = comparison};
   bool added = true;
   for (int side = 0; side < HWI_SIDES; side++) {
     const struct hwi_groups *groups = &comparison->sides[side].groups;
     for (uint32_t i = 0; i < groups->count && added; i++) {
       uint32_t number = number_of(comparison, side, &groups->items[i]);
-      struct hwi_row *row = number != 0 ? hwi_row_table_find(&table, number) : NULL;
+      struct hwi_diff_row *row = number != 0 ? hwi_diff_row_table_find(&table, number) : NULL;
       added = row;
       if (added)
         add_group(row, side, i, &groups->items[i]);
     }
   }
-  hwi_row_table_release(&table);
+  hwi_diff_row_table_release(&table);
   return added;
 }
 
@@ -101,7 +101,7 @@ struct loose_function {
   uint32_t number;
 };
 
-static bool find_loose_function(void *context, int side, const struct hwi_row *row, const uint32_t **numbers,
+static bool find_loose_function(void *context, int side, const struct hwi_diff_row *row, const uint32_t **numbers,
                                 size_t *count)
 {
   struct loose_function *found = context;
@@ -223,18 +223,18 @@ static int64_t best_shift(const struct hwi_comparison *comparison, const struct 
   return best;
 }
 
-static bool add_source_line(struct hwi_comparison *comparison, struct hwi_row_table *table, int side, uint32_t number,
-                            const struct source_line *line)
+static bool add_source_line(struct hwi_comparison *comparison, struct hwi_diff_row_table *table, int side,
+                            uint32_t number, const struct source_line *line)
 {
-  struct hwi_row *row = hwi_row_table_find(table, number);
+  struct hwi_diff_row *row = hwi_diff_row_table_find(table, number);
   if (row)
     add_group(row, side, line->item, &comparison->sides[side].groups.items[line->item]);
   return row;
 }
 
 /* Adds the lines of one place. Numbers below `*next` are in use. */
-static bool add_place(struct hwi_comparison *comparison, struct hwi_row_table *table, const struct source_lines *old,
-                      const struct source_lines *new, uint32_t *next)
+static bool add_place(struct hwi_comparison *comparison, struct hwi_diff_row_table *table,
+                      const struct source_lines *old, const struct source_lines *new, uint32_t *next)
 {
   enum { SHIFTED_MAX = 64 };
   bool in_order = old->count == new->count, tried = old->count <= SHIFTED_MAX &&new->count <= SHIFTED_MAX;
@@ -268,7 +268,7 @@ static struct source_lines take_place(struct source_lines *lines, uint32_t place
 static bool add_source_lines(struct hwi_comparison *comparison)
 {
   struct source_lines lines[HWI_SIDES] = {{0}};
-  struct hwi_row_table table = {.comparison = comparison};
+  struct hwi_diff_row_table table = {.comparison = comparison};
   bool added = find_source_lines(comparison, HWI_OLD, &lines[HWI_OLD]) &&
                find_source_lines(comparison, HWI_NEW, &lines[HWI_NEW]);
   struct source_lines old = lines[HWI_OLD], new = lines[HWI_NEW];
@@ -281,7 +281,7 @@ static bool add_source_lines(struct hwi_comparison *comparison)
   }
   free(lines[HWI_OLD].items);
   free(lines[HWI_NEW].items);
-  hwi_row_table_release(&table);
+  hwi_diff_row_table_release(&table);
   return added;
 }
 

@@ -9,12 +9,12 @@
 
 /* --- names of rows --- */
 
-int hwi_row_side(const struct hwi_row *row)
+int hwi_diff_row_side(const struct hwi_diff_row *row)
 {
   return row->items[HWI_NEW] != HWI_NO_ITEM ? HWI_NEW : HWI_OLD;
 }
 
-const char *hwi_row_state(const struct hwi_row *row, const char *both)
+const char *hwi_diff_row_state(const struct hwi_diff_row *row, const char *both)
 {
   if (row->items[HWI_OLD] == HWI_NO_ITEM)
     return "new";
@@ -29,7 +29,7 @@ bool hwi_comparison_is_grouped(const struct hwi_comparison *comparison)
   return by == HWI_BY_FUNCTION || by == HWI_BY_FILE || by == HWI_BY_LINE || by == HWI_BY_MODULE;
 }
 
-static void add_threads(struct hwi_line *line, const struct hwi_profile_thread *thread, const struct hwi_row *row)
+static void add_threads(struct hwi_line *line, const struct hwi_profile_thread *thread, const struct hwi_diff_row *row)
 {
   hwi_line_clean(line, thread->name);
   uint32_t old = row->item_counts[HWI_OLD], new = row->item_counts[HWI_NEW];
@@ -39,20 +39,20 @@ static void add_threads(struct hwi_line *line, const struct hwi_profile_thread *
     hwi_line_printf(line, " (%" PRIu32 " threads, were %" PRIu32 ")", new, old);
 }
 
-void hwi_row_name(struct hwi_line *line, struct hwi_comparison *comparison, const struct hwi_row *row, size_t cells,
-                  const struct hwi_style *style)
+void hwi_diff_row_name(struct hwi_line *line, struct hwi_comparison *comparison, const struct hwi_diff_row *row,
+                       size_t cells, const struct hwi_style *style)
 {
-  struct hwi_compare_side *side = &comparison->sides[hwi_row_side(row)];
+  struct hwi_compare_side *side = &comparison->sides[hwi_diff_row_side(row)];
   const struct hwi_profile *profile = side->report.profile;
   const struct hwi_text text = {.report = &side->report, .profile = profile, .style = style};
   const char *ellipsis = hwi_style_ellipsis(style);
-  uint32_t item = row->items[hwi_row_side(row)];
+  uint32_t item = row->items[hwi_diff_row_side(row)];
   struct hwi_line name = {0};
   if (hwi_comparison_is_grouped(comparison))
     hwi_text_group_name(&name, &text, &side->groups.items[item], cells);
   else if (comparison->options->report.by == HWI_BY_STACK)
-    hwi_who_add(&name, &(struct hwi_who_words){&side->frames, ellipsis},
-                &(struct hwi_who){.stack = item, .cells = cells, .via = true});
+    hwi_stack_label_add(&name, &(struct hwi_stack_label_words){&side->frames, ellipsis},
+                        &(struct hwi_stack_label){.stack = item, .cells = cells, .via = true});
   else if (comparison->options->report.by == HWI_BY_ENTRY)
     hwi_line_puts(&name, hwi_entry_shown(item));
   else if (comparison->options->report.by == HWI_BY_SIZE)

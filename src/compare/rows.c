@@ -15,7 +15,7 @@
 
 /* --- a table of rows --- */
 
-struct hwi_row *hwi_row_table_find(struct hwi_row_table *table, uint32_t number)
+struct hwi_diff_row *hwi_diff_row_table_find(struct hwi_diff_row_table *table, uint32_t number)
 {
   struct hwi_comparison *comparison = table->comparison;
   if (!hwi_grow((void **)&table->rows, &table->room, (size_t)number + 1, sizeof *table->rows))
@@ -24,19 +24,19 @@ struct hwi_row *hwi_row_table_find(struct hwi_row_table *table, uint32_t number)
     if (!hwi_grow((void **)&comparison->rows, &comparison->row_room, comparison->row_count + 1,
                   sizeof *comparison->rows))
       return NULL;
-    comparison->rows[comparison->row_count++] = (struct hwi_row){.items = {HWI_NO_ITEM, HWI_NO_ITEM}};
+    comparison->rows[comparison->row_count++] = (struct hwi_diff_row){.items = {HWI_NO_ITEM, HWI_NO_ITEM}};
     table->rows[number] = (uint32_t)comparison->row_count;
   }
   return &comparison->rows[table->rows[number] - 1];
 }
 
-void hwi_row_table_release(struct hwi_row_table *table)
+void hwi_diff_row_table_release(struct hwi_diff_row_table *table)
 {
   free(table->rows);
 }
 
 /* The largest item of a side comes first and represents the row. */
-void hwi_row_add(struct hwi_row *row, int side, uint32_t item, const struct hwi_amount *amount)
+void hwi_diff_row_add(struct hwi_diff_row *row, int side, uint32_t item, const struct hwi_amount *amount)
 {
   if (row->items[side] == HWI_NO_ITEM)
     row->items[side] = item;
@@ -51,23 +51,23 @@ struct matcher {
   struct hwi_stack_paths paths;
 };
 
-static bool add_stack(struct matcher *matcher, struct hwi_row_table *table, struct hwi_store *paths, int side,
+static bool add_stack(struct matcher *matcher, struct hwi_diff_row_table *table, struct hwi_store *paths, int side,
                       uint32_t stack)
 {
   if (!hwi_stack_path_make(&matcher->paths, side, stack, false))
     return false;
   uint32_t number =
       hwi_store_intern(paths, matcher->paths.numbers, matcher->paths.count * sizeof *matcher->paths.numbers);
-  struct hwi_row *row = number != 0 ? hwi_row_table_find(table, number) : NULL;
+  struct hwi_diff_row *row = number != 0 ? hwi_diff_row_table_find(table, number) : NULL;
   if (row)
-    hwi_row_add(row, side, stack, &matcher->comparison->sides[side].selection.amounts[stack]);
+    hwi_diff_row_add(row, side, stack, &matcher->comparison->sides[side].selection.amounts[stack]);
   return row;
 }
 
 static bool add_stacks(struct matcher *matcher)
 {
   struct hwi_comparison *comparison = matcher->comparison;
-  struct hwi_row_table table = {.comparison = comparison};
+  struct hwi_diff_row_table table = {.comparison = comparison};
   struct hwi_store paths = {0};
   bool added = true;
   for (int side = 0; side < HWI_SIDES; side++) {
@@ -76,11 +76,12 @@ static bool add_stacks(struct matcher *matcher)
       added = add_stack(matcher, &table, &paths, side, selection->stacks[i]);
   }
   hwi_store_release(&paths);
-  hwi_row_table_release(&table);
+  hwi_diff_row_table_release(&table);
   return added;
 }
 
-static bool make_loose_path(void *context, int side, const struct hwi_row *row, const uint32_t **numbers, size_t *count)
+static bool make_loose_path(void *context, int side, const struct hwi_diff_row *row, const uint32_t **numbers,
+                            size_t *count)
 {
   struct matcher *matcher = context;
   if (!hwi_stack_path_make(&matcher->paths, side, row->items[side], true))
@@ -106,20 +107,20 @@ int hwi_stack_rows(struct hwi_comparison *comparison, struct hwi_error *error)
 
 /* --- threads, sizes and entry points --- */
 
-static int finish(struct hwi_row_table *table, bool added, struct hwi_error *error)
+static int finish(struct hwi_diff_row_table *table, bool added, struct hwi_error *error)
 {
-  hwi_row_table_release(table);
+  hwi_diff_row_table_release(table);
   return added ? HW_OK
                : hwi_error_set(error, HW_ERR_MEMORY, "no memory for comparing %zu rows", table->comparison->row_count);
 }
 
-static bool add_item(struct hwi_row_table *table, const char *key, int side, uint32_t item,
+static bool add_item(struct hwi_diff_row_table *table, const char *key, int side, uint32_t item,
                      const struct hwi_amount *amount)
 {
   uint32_t number = hwi_identities_text(&table->comparison->identities, "item", key);
-  struct hwi_row *row = number != 0 ? hwi_row_table_find(table, number) : NULL;
+  struct hwi_diff_row *row = number != 0 ? hwi_diff_row_table_find(table, number) : NULL;
   if (row)
-    hwi_row_add(row, side, item, amount);
+    hwi_diff_row_add(row, side, item, amount);
   return row;
 }
 
@@ -139,7 +140,7 @@ static bool has_program_name(const struct hwi_profile *profile, const struct hwi
 /* Thread IDs differ from run to run, names rarely: threads with the same name are one row. */
 int hwi_thread_rows(struct hwi_comparison *comparison, struct hwi_error *error)
 {
-  struct hwi_row_table table = {.comparison = comparison};
+  struct hwi_diff_row_table table = {.comparison = comparison};
   bool added = true;
   for (int side = 0; side < HWI_SIDES; side++) {
     const struct hwi_profile *profile = comparison->sides[side].report.profile;
@@ -158,7 +159,7 @@ int hwi_thread_rows(struct hwi_comparison *comparison, struct hwi_error *error)
   return finish(&table, added, error);
 }
 
-static bool add_sizes(struct hwi_row_table *table, int side, const struct hwi_profile *profile,
+static bool add_sizes(struct hwi_diff_row_table *table, int side, const struct hwi_profile *profile,
                       const struct hwi_amount *amounts)
 {
   bool added = true;
@@ -172,7 +173,7 @@ static bool add_sizes(struct hwi_row_table *table, int side, const struct hwi_pr
 
 int hwi_size_rows(struct hwi_comparison *comparison, struct hwi_error *error)
 {
-  struct hwi_row_table table = {.comparison = comparison};
+  struct hwi_diff_row_table table = {.comparison = comparison};
   bool added = true;
   for (int side = 0; side < HWI_SIDES && added; side++) {
     const struct hwi_profile *profile = comparison->sides[side].report.profile;
@@ -185,7 +186,7 @@ int hwi_size_rows(struct hwi_comparison *comparison, struct hwi_error *error)
 
 int hwi_entry_rows(struct hwi_comparison *comparison, struct hwi_error *error)
 {
-  struct hwi_row_table table = {.comparison = comparison};
+  struct hwi_diff_row_table table = {.comparison = comparison};
   bool added = true;
   for (int side = 0; side < HWI_SIDES; side++) {
     struct hwi_entries entries;

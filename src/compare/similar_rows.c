@@ -31,7 +31,7 @@ struct candidates {
 
 static bool add_candidate(struct candidates *candidates, const struct hwi_comparison *comparison, size_t row)
 {
-  const struct hwi_row *alone = &comparison->rows[row];
+  const struct hwi_diff_row *alone = &comparison->rows[row];
   int side = alone->items[HWI_NEW] == HWI_NO_ITEM ? HWI_OLD : HWI_NEW;
   const uint32_t *path;
   size_t count;
@@ -76,13 +76,13 @@ static bool is_part(const struct candidate *a, const struct candidate *b)
 
 static void join(struct hwi_comparison *comparison, struct candidate *old, struct candidate *new)
 {
-  struct hwi_row *row = &comparison->rows[new->row], *other = &comparison->rows[old->row];
+  struct hwi_diff_row *row = &comparison->rows[new->row], *other = &comparison->rows[old->row];
   row->items[HWI_OLD] = other->items[HWI_OLD];
   row->item_counts[HWI_OLD] = other->item_counts[HWI_OLD];
   row->amounts[HWI_OLD] = other->amounts[HWI_OLD];
   row->totals[HWI_OLD] = other->totals[HWI_OLD];
   row->similar = true;
-  *other = (struct hwi_row){.items = {HWI_NO_ITEM, HWI_NO_ITEM}}; /* now empty, so unchanged */
+  *other = (struct hwi_diff_row){.items = {HWI_NO_ITEM, HWI_NO_ITEM}}; /* now empty, so unchanged */
   old->count = new->count = 0;
 }
 
@@ -127,7 +127,7 @@ bool hwi_join_similar(struct hwi_comparison *comparison, hwi_loose_path *path_of
   struct candidates candidates = {.path_of = path_of, .context = context};
   bool done = true;
   for (size_t i = 0; i < comparison->row_count && done; i++) {
-    const struct hwi_row *row = &comparison->rows[i];
+    const struct hwi_diff_row *row = &comparison->rows[i];
     if (row->items[HWI_OLD] == HWI_NO_ITEM || row->items[HWI_NEW] == HWI_NO_ITEM)
       done = add_candidate(&candidates, comparison, i);
   }

@@ -14,7 +14,7 @@
 #include "conform/rule_list.h"
 
 /* The exit status of the process. If the malloc causes it, the process is killed by a signal or hangs. */
-enum hwi_verdict {
+enum hwi_rule_result {
   HWI_RULE_KEPT = 0,
   HWI_RULE_BROKEN = 1,
   HWI_RULE_UNTRIED = 3, /* something that the test needs is missing */

@@ -1,7 +1,7 @@
 /* main.c - heapwright-conform RULE SECONDS: tests one rule with the malloc that the program was started with
  *
  * `heapwright test` runs it once for each rule, with the library preloaded, so that a crash or a hang can be assigned
- * to a rule. Messages go to stdout; the exit status is an enum hwi_verdict. `heapwright-conform --where` prints the
+ * to a rule. Messages go to stdout; the exit status is an enum hwi_rule_result. `heapwright-conform --where` prints the
  * library that malloc is in.
  */
 #define _GNU_SOURCE
@@ -47,12 +47,12 @@ static void say(const char *text, size_t bytes)
     return; /* the tool has ended */
 }
 
-static _Noreturn void end_with(enum hwi_verdict verdict, const char *format, va_list arguments)
+static _Noreturn void end_with(enum hwi_rule_result result, const char *format, va_list arguments)
 {
   char text[512];
   int bytes = vsnprintf(text, sizeof text, format, arguments);
   say(text, bytes < (int)sizeof text ? (size_t)bytes : sizeof text - 1);
-  _exit(verdict);
+  _exit(result);
 }
 
 void hwi_conform_broken(const char *format, ...)

@@ -46,7 +46,7 @@ struct pprof {
   FILE *out;
   struct hwi_store strings;       /* a string's index is its number - 1; "" is the first */
   struct hwi_numbering functions; /* name and file */
-  struct hwi_message whole, part, inner;
+  struct hwi_protobuf_message whole, part, inner;
   uint32_t unknown_location; /* for stacks without frames */
   bool failed;               /* no memory */
 };
@@ -64,9 +64,9 @@ static uint64_t string(struct pprof *to, const char *text)
 
 static void put_type(struct pprof *to, uint32_t field, const char *type, const char *unit)
 {
-  hwi_message_number(&to->part, VALUE_TYPE, string(to, type));
-  hwi_message_number(&to->part, VALUE_UNIT, string(to, unit));
-  hwi_message_message(&to->whole, field, &to->part);
+  hwi_protobuf_number(&to->part, VALUE_TYPE, string(to, type));
+  hwi_protobuf_number(&to->part, VALUE_UNIT, string(to, unit));
+  hwi_protobuf_nested(&to->whole, field, &to->part);
 }
 
 static const char *default_type(enum hwi_cost cost)
@@ -98,7 +98,7 @@ static void put_in_use(struct pprof *to)
                     span->kind == HWI_SPAN_INTERVAL ? "interval" : "run");
   if (span->kind == HWI_SPAN_INTERVAL)
     hwi_line_printf(&text, " from %s to %s", hwi_time_text(span->from_ns).text, hwi_time_text(span->to_ns).text);
-  hwi_message_number(&to->whole, PROFILE_COMMENT, string(to, hwi_line_text(&text)));
+  hwi_protobuf_number(&to->whole, PROFILE_COMMENT, string(to, hwi_line_text(&text)));
   to->failed |= text.failed;
   hwi_line_release(&text);
 }
@@ -111,30 +111,30 @@ static void put_run(struct pprof *to)
   put_type(to, PROFILE_SAMPLE_TYPE, "inuse_objects", "count");
   put_type(to, PROFILE_SAMPLE_TYPE, "inuse_space", "bytes");
   put_type(to, PROFILE_PERIOD_TYPE, "space", "bytes");
-  hwi_message_number(&to->whole, PROFILE_PERIOD, 1);
-  hwi_message_number(&to->whole, PROFILE_DEFAULT_TYPE, string(to, default_type(to->export->cost)));
+  hwi_protobuf_number(&to->whole, PROFILE_PERIOD, 1);
+  hwi_protobuf_number(&to->whole, PROFILE_DEFAULT_TYPE, string(to, default_type(to->export->cost)));
   uint64_t from_ns = hwi_export_from_ns(to->export);
   if (image)
-    hwi_message_number(&to->whole, PROFILE_TIME_NS, image->info->header.start_realtime_ns + from_ns);
-  hwi_message_number(&to->whole, PROFILE_DURATION_NS, hwi_export_end_ns(to->export) - from_ns);
+    hwi_protobuf_number(&to->whole, PROFILE_TIME_NS, image->info->header.start_realtime_ns + from_ns);
+  hwi_protobuf_number(&to->whole, PROFILE_DURATION_NS, hwi_export_end_ns(to->export) - from_ns);
   put_in_use(to);
-  hwi_message_number(&to->whole, PROFILE_COMMENT, string(to, "made by heapwright " HWI_VERSION));
-  hwi_message_number(&to->whole, PROFILE_COMMENT, string(to, hwi_export_command(to->export)));
-  hwi_message_flush(&to->whole, to->out);
+  hwi_protobuf_number(&to->whole, PROFILE_COMMENT, string(to, "made by heapwright " HWI_VERSION));
+  hwi_protobuf_number(&to->whole, PROFILE_COMMENT, string(to, hwi_export_command(to->export)));
+  hwi_protobuf_flush(&to->whole, to->out);
 }
 
 static void put_mapping(struct pprof *to, uint32_t number)
 {
   const struct hwi_profile_module *module = &to->export->profile->modules[number];
-  hwi_message_number(&to->part, MAPPING_ID, number);
-  hwi_message_number(&to->part, MAPPING_START, module->start);
-  hwi_message_number(&to->part, MAPPING_LIMIT, module->end);
-  hwi_message_number(&to->part, MAPPING_FILE, string(to, module->path));
-  hwi_message_number(&to->part, MAPPING_BUILD_ID, string(to, hwi_build_id_text(module).text));
+  hwi_protobuf_number(&to->part, MAPPING_ID, number);
+  hwi_protobuf_number(&to->part, MAPPING_START, module->start);
+  hwi_protobuf_number(&to->part, MAPPING_LIMIT, module->end);
+  hwi_protobuf_number(&to->part, MAPPING_FILE, string(to, module->path));
+  hwi_protobuf_number(&to->part, MAPPING_BUILD_ID, string(to, hwi_build_id_text(module).text));
   for (uint32_t has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++) /* all names are known */
-    hwi_message_number(&to->part, has, 1);
-  hwi_message_message(&to->whole, PROFILE_MAPPING, &to->part);
-  hwi_message_flush(&to->whole, to->out);
+    hwi_protobuf_number(&to->part, has, 1);
+  hwi_protobuf_nested(&to->whole, PROFILE_MAPPING, &to->part);
+  hwi_protobuf_flush(&to->whole, to->out);
 }
 
 /* pprof takes the first mapping for the program. */
@@ -155,9 +155,9 @@ static void put_line(struct pprof *to, const char *name, const char *file, uint3
 {
   uint32_t function = hwi_numbering_of(&to->functions, string(to, name), string(to, file));
   to->failed |= function == 0;
-  hwi_message_number(&to->inner, LINE_FUNCTION, function);
-  hwi_message_number(&to->inner, LINE_NUMBER, line);
-  hwi_message_message(&to->part, LOCATION_LINE, &to->inner);
+  hwi_protobuf_number(&to->inner, LINE_FUNCTION, function);
+  hwi_protobuf_number(&to->inner, LINE_NUMBER, line);
+  hwi_protobuf_nested(&to->part, LOCATION_LINE, &to->inner);
 }
 
 static void put_locations(struct pprof *to)
@@ -165,21 +165,21 @@ static void put_locations(struct pprof *to)
   struct hwi_line name = {0};
   for (uint32_t i = 1; i <= to->export->sites.count; i++) {
     const struct hwi_site *site = &to->export->sites.items[i];
-    hwi_message_number(&to->part, LOCATION_ID, i);
-    hwi_message_number(&to->part, LOCATION_MAPPING, site->module);
+    hwi_protobuf_number(&to->part, LOCATION_ID, i);
+    hwi_protobuf_number(&to->part, LOCATION_MAPPING, site->module);
     if (!site->cut)
-      hwi_message_number(&to->part, LOCATION_ADDRESS, site->address - 1); /* within the call */
+      hwi_protobuf_number(&to->part, LOCATION_ADDRESS, site->address - 1); /* within the call */
     for (uint32_t k = 0; k < site->symbol_count; k++)
       put_line(to, hwi_site_function(&to->export->sites, site, k, &name), hwi_site_file(site, k),
                hwi_site_line(site, k));
-    hwi_message_message(&to->whole, PROFILE_LOCATION, &to->part);
-    hwi_message_flush(&to->whole, to->out);
+    hwi_protobuf_nested(&to->whole, PROFILE_LOCATION, &to->part);
+    hwi_protobuf_flush(&to->whole, to->out);
   }
   to->unknown_location = to->export->sites.count + 1;
-  hwi_message_number(&to->part, LOCATION_ID, to->unknown_location);
+  hwi_protobuf_number(&to->part, LOCATION_ID, to->unknown_location);
   put_line(to, "[unknown]", "", 0);
-  hwi_message_message(&to->whole, PROFILE_LOCATION, &to->part);
-  hwi_message_flush(&to->whole, to->out);
+  hwi_protobuf_nested(&to->whole, PROFILE_LOCATION, &to->part);
+  hwi_protobuf_flush(&to->whole, to->out);
   hwi_line_release(&name);
 }
 
@@ -189,17 +189,17 @@ static int put_sample(struct pprof *to, uint32_t stack, struct hwi_error *error)
   bool at_end = to->export->cost == HWI_COST_LIVE;
   int status = hwi_sites_load(&to->export->sites, stack, error);
   for (uint32_t i = 0; i < to->export->sites.path_count; i++)
-    hwi_message_packed(&to->inner, to->export->sites.of_frame[to->export->sites.path[i]]);
+    hwi_protobuf_packed(&to->inner, to->export->sites.of_frame[to->export->sites.path[i]]);
   if (to->export->sites.path_count == 0)
-    hwi_message_packed(&to->inner, to->unknown_location);
-  hwi_message_message(&to->part, SAMPLE_LOCATIONS, &to->inner);
-  hwi_message_packed(&to->inner, amount->calls);
-  hwi_message_packed(&to->inner, amount->bytes);
-  hwi_message_packed(&to->inner, at_end ? amount->live_blocks : amount->peak_blocks);
-  hwi_message_packed(&to->inner, at_end ? amount->live_bytes : amount->peak_bytes);
-  hwi_message_message(&to->part, SAMPLE_VALUES, &to->inner);
-  hwi_message_message(&to->whole, PROFILE_SAMPLE, &to->part);
-  hwi_message_flush(&to->whole, to->out);
+    hwi_protobuf_packed(&to->inner, to->unknown_location);
+  hwi_protobuf_nested(&to->part, SAMPLE_LOCATIONS, &to->inner);
+  hwi_protobuf_packed(&to->inner, amount->calls);
+  hwi_protobuf_packed(&to->inner, amount->bytes);
+  hwi_protobuf_packed(&to->inner, at_end ? amount->live_blocks : amount->peak_blocks);
+  hwi_protobuf_packed(&to->inner, at_end ? amount->live_bytes : amount->peak_bytes);
+  hwi_protobuf_nested(&to->part, SAMPLE_VALUES, &to->inner);
+  hwi_protobuf_nested(&to->whole, PROFILE_SAMPLE, &to->part);
+  hwi_protobuf_flush(&to->whole, to->out);
   return status;
 }
 
@@ -207,12 +207,12 @@ static void put_functions(struct pprof *to)
 {
   for (uint32_t i = 1; i <= to->functions.count; i++) {
     const struct hwi_pair *function = &to->functions.pairs[i];
-    hwi_message_number(&to->part, FUNCTION_ID, i);
-    hwi_message_number(&to->part, FUNCTION_NAME, function->a);
-    hwi_message_number(&to->part, FUNCTION_SYSTEM_NAME, function->a);
-    hwi_message_number(&to->part, FUNCTION_FILE, function->b);
-    hwi_message_message(&to->whole, PROFILE_FUNCTION, &to->part);
-    hwi_message_flush(&to->whole, to->out);
+    hwi_protobuf_number(&to->part, FUNCTION_ID, i);
+    hwi_protobuf_number(&to->part, FUNCTION_NAME, function->a);
+    hwi_protobuf_number(&to->part, FUNCTION_SYSTEM_NAME, function->a);
+    hwi_protobuf_number(&to->part, FUNCTION_FILE, function->b);
+    hwi_protobuf_nested(&to->whole, PROFILE_FUNCTION, &to->part);
+    hwi_protobuf_flush(&to->whole, to->out);
   }
 }
 
@@ -228,8 +228,8 @@ static int put_profile(struct pprof *to, struct hwi_error *error)
     status = put_sample(to, selection->stacks[i], error);
   put_functions(to);
   for (uint32_t i = 1; i <= to->strings.string_count; i++) {
-    hwi_message_item(&to->whole, PROFILE_STRING, to->strings.strings[i].text);
-    hwi_message_flush(&to->whole, to->out);
+    hwi_protobuf_item(&to->whole, PROFILE_STRING, to->strings.strings[i].text);
+    hwi_protobuf_flush(&to->whole, to->out);
   }
   bool failed = to->failed || to->whole.failed || to->part.failed || to->inner.failed;
   return status == HW_OK && failed ? hwi_export_no_memory(error) : status;
@@ -245,9 +245,9 @@ static int write_pprof(struct hwi_export *export, struct hwi_error *error)
   status = status == HW_OK ? closed : status;
   hwi_store_release(&to.strings);
   hwi_numbering_release(&to.functions);
-  hwi_message_release(&to.whole);
-  hwi_message_release(&to.part);
-  hwi_message_release(&to.inner);
+  hwi_protobuf_release(&to.whole);
+  hwi_protobuf_release(&to.part);
+  hwi_protobuf_release(&to.inner);
   return status;
 }
 

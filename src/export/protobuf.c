@@ -9,66 +9,66 @@
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2, WIRE_BITS = 3, VARINT_MAX_BYTES = 10 };
 
-void hwi_message_release(struct hwi_message *message)
+void hwi_protobuf_release(struct hwi_protobuf_message *message)
 {
   free(message->bytes);
-  *message = (struct hwi_message){0};
+  *message = (struct hwi_protobuf_message){0};
 }
 
-static void clear(struct hwi_message *message)
+static void clear(struct hwi_protobuf_message *message)
 {
   message->count = 0;
 }
 
-static bool make_room(struct hwi_message *message, size_t more)
+static bool make_room(struct hwi_protobuf_message *message, size_t more)
 {
   if (!hwi_grow((void **)&message->bytes, &message->capacity, message->count + more, 1))
     message->failed = true;
   return !message->failed;
 }
 
-void hwi_message_packed(struct hwi_message *message, uint64_t value)
+void hwi_protobuf_packed(struct hwi_protobuf_message *message, uint64_t value)
 {
   if (make_room(message, VARINT_MAX_BYTES))
     message->count = (size_t)(hwi_put_varint(message->bytes + message->count, value) - message->bytes);
 }
 
-static void put_key(struct hwi_message *message, uint32_t field, uint32_t wire)
+static void put_key(struct hwi_protobuf_message *message, uint32_t field, uint32_t wire)
 {
-  hwi_message_packed(message, field << WIRE_BITS | wire);
+  hwi_protobuf_packed(message, field << WIRE_BITS | wire);
 }
 
-void hwi_message_number(struct hwi_message *message, uint32_t field, uint64_t value)
+void hwi_protobuf_number(struct hwi_protobuf_message *message, uint32_t field, uint64_t value)
 {
   if (value == 0)
     return;
   put_key(message, field, WIRE_VARINT);
-  hwi_message_packed(message, value);
+  hwi_protobuf_packed(message, value);
 }
 
-static void put_bytes(struct hwi_message *message, uint32_t field, const void *bytes, size_t count)
+static void put_bytes(struct hwi_protobuf_message *message, uint32_t field, const void *bytes, size_t count)
 {
   put_key(message, field, WIRE_BYTES);
-  hwi_message_packed(message, count);
+  hwi_protobuf_packed(message, count);
   if (count == 0 || !make_room(message, count))
     return;
   memcpy(message->bytes + message->count, bytes, count);
   message->count += count;
 }
 
-void hwi_message_item(struct hwi_message *message, uint32_t field, const char *text)
+void hwi_protobuf_item(struct hwi_protobuf_message *message, uint32_t field, const char *text)
 {
   put_bytes(message, field, text, strlen(text));
 }
 
-void hwi_message_message(struct hwi_message *message, uint32_t field, struct hwi_message *part)
+void hwi_protobuf_nested(struct hwi_protobuf_message *message, uint32_t field, struct hwi_protobuf_message *part)
 {
   put_bytes(message, field, part->bytes, part->count);
   message->failed |= part->failed;
   clear(part);
 }
 
-void hwi_message_flush(struct hwi_message *message, FILE *out)
+void hwi_protobuf_flush(struct hwi_protobuf_message *message, FILE *out)
 {
   fwrite(message->bytes, 1, message->count, out);
   clear(message);

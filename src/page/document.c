@@ -8,7 +8,7 @@
 #include "page/rss.h"
 #include "report/content/evidence.h"
 #include "report/content/findings.h"
-#include "report/content/linked_in.h"
+#include "report/content/static_allocators.h"
 #include "report/input/moment.h"
 #include "report/json/members.h"
 #include "report/selection/entries.h"
@@ -44,7 +44,8 @@ static const struct hwi_trace_info *first_of_several(const struct hwi_profile *p
   return counted > 1 ? first : NULL;
 }
 
-static void write_process(struct hwi_json *json, const struct hwi_page *page, const struct hwi_linked_in *linked_in)
+static void write_process(struct hwi_json *json, const struct hwi_page *page,
+                          const struct hwi_static_allocators *static_allocators)
 {
   const struct hwi_profile *profile = page->report->profile;
   const struct hwi_image *image = hwi_largest_image(profile, NULL);
@@ -57,7 +58,7 @@ static void write_process(struct hwi_json *json, const struct hwi_page *page, co
   if (first)
     hwi_json_text(json, "run_command", first->command);
   hwi_json_silences(json, image->info);
-  hwi_json_notes(json, image->info, linked_in->texts[image - profile->images]);
+  hwi_json_notes(json, image->info, static_allocators->texts[image - profile->images]);
   hwi_json_end_object(json);
 }
 
@@ -207,7 +208,7 @@ static void write_row_number(void *context, struct hwi_json *json, uint32_t stac
 }
 
 static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_page_sites *sites,
-                      const struct hwi_linked_in *linked_in)
+                      const struct hwi_static_allocators *static_allocators)
 {
   const struct hwi_profile *profile = page->report->profile;
   const struct hwi_json_stacks rows = {write_row_number, page};
@@ -215,7 +216,7 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   hwi_json_text(json, "schema", SCHEMA);
   hwi_json_text(json, "version", HWI_VERSION);
   write_run(json, profile);
-  write_process(json, page, linked_in);
+  write_process(json, page, static_allocators);
   write_marks(json, profile);
   hwi_json_processes(json, profile, &(struct hwi_json_process_list){PROCESSES_MAX, COMMAND_CELLS, page->is_other});
   hwi_json_growing(json, profile, &rows);
@@ -243,13 +244,13 @@ int hwi_page_document(struct hwi_page *page, FILE *out, struct hwi_error *error)
 {
   struct hwi_json json = {.out = out, .first = true};
   struct hwi_page_sites sites;
-  struct hwi_linked_in linked_in;
+  struct hwi_static_allocators static_allocators;
   int status = hwi_page_sites_init(&sites, &page->tree, &page->names, &page->matching, error);
   if (status == HW_OK) {
-    status = hwi_linked_in_init(&linked_in, page->report, error);
+    status = hwi_static_allocators_init(&static_allocators, page->report, error);
     if (status == HW_OK)
-      write_all(&json, page, &sites, &linked_in);
-    hwi_linked_in_release(&linked_in);
+      write_all(&json, page, &sites, &static_allocators);
+    hwi_static_allocators_release(&static_allocators);
   }
   hwi_page_sites_release(&sites);
   return status == HW_OK && json.failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory to write the page") : status;

@@ -4,7 +4,7 @@
 
 #include "page/sites.h"
 #include "page/slicer.h"
-#include "report/words/written.h"
+#include "report/words/memory_stream.h"
 
 /* Parts that a document leaves out if it is too large, in this order. */
 enum hwi_page_extra {
@@ -24,7 +24,7 @@ struct hwi_page {
   struct hwi_page_handovers handovers;
   struct hwi_page_slicer slicer;
   struct hwi_page_matching matching;
-  const struct hwi_written *others; /* documents of other processes of the run, `other_count` */
+  const struct hwi_memory_stream *others; /* documents of other processes of the run, `other_count` */
   uint32_t other_count;
   int extras_left_out; /* number of extras left out, from the first */
   bool is_other;       /* its document is an element of another document's `others` */

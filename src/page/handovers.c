@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/selection/radix_sort.h"
+#include "trace/radix_sort.h"
 
 enum { FOLLOWED_MAX = 256 };
 

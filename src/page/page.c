@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "page/document.h"
-#include "report/words/written.h"
+#include "report/words/memory_stream.h"
 
 enum { NODES_MAX = 65536, NODES_ENOUGH = 8192, NODES_FEW = 1024, NODES_LEAST = 64 };
 enum { SLICES_ENOUGH = 32, DOCUMENT_BYTES_MAX = 2500000 };
@@ -100,13 +100,13 @@ static void end(struct hwi_page *page)
 /* --- the document --- */
 
 /* Replaces the content of `text`. */
-static int write_document(struct hwi_page *page, struct hwi_written *text, struct hwi_error *error)
+static int write_document(struct hwi_page *page, struct hwi_memory_stream *text, struct hwi_error *error)
 {
-  FILE *out = hwi_written_begin(text);
+  FILE *out = hwi_memory_stream_begin(text);
   if (!out)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the page");
   int status = hwi_page_document(page, out, error);
-  if (!hwi_written_end(text, out) && status == HW_OK)
+  if (!hwi_memory_stream_end(text, out) && status == HW_OK)
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the page");
   return status;
 }
@@ -142,7 +142,7 @@ static size_t bytes_of_others(const struct hwi_page *page)
 }
 
 /* Reduces the document until it fits or cannot be reduced further. */
-static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_written *text, bool *fits,
+static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_memory_stream *text, bool *fits,
                         struct hwi_error *error)
 {
   const double margin = 0.95;
@@ -167,7 +167,7 @@ static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_writ
 enum { OTHERS_BYTES_MAX = DOCUMENT_BYTES_MAX / 2 };
 
 struct others {
-  struct hwi_written texts[HWI_PAGE_OTHERS_MAX];
+  struct hwi_memory_stream texts[HWI_PAGE_OTHERS_MAX];
   uint32_t count;
 };
 
@@ -190,7 +190,7 @@ static int add_other(struct others *others, const struct hwi_page_others *source
   if (status == HW_OK && fits)
     others->count++;
   else
-    hwi_written_release(&others->texts[others->count]);
+    hwi_memory_stream_release(&others->texts[others->count]);
   return status == HW_ERR_MEMORY ? status : HW_OK;
 }
 
@@ -209,9 +209,9 @@ enum { RUNS_MAX = 2 };
 struct pages {
   struct hwi_page items[RUNS_MAX];
   int count;
-  struct hwi_identities identities;   /* of two runs */
-  struct hwi_written texts[RUNS_MAX]; /* their documents */
-  struct others others;               /* of one run */
+  struct hwi_identities identities;         /* of two runs */
+  struct hwi_memory_stream texts[RUNS_MAX]; /* their documents */
+  struct others others;                     /* of one run */
 };
 
 /* Gives equal frames of both runs the same numbers. */
@@ -245,10 +245,10 @@ static void release(struct pages *pages)
     hwi_identities_release(&pages->identities);
   for (int i = 0; i < pages->count; i++) {
     end(&pages->items[i]);
-    hwi_written_release(&pages->texts[i]);
+    hwi_memory_stream_release(&pages->texts[i]);
   }
   for (uint32_t i = 0; i < HWI_PAGE_OTHERS_MAX; i++)
-    hwi_written_release(&pages->others.texts[i]);
+    hwi_memory_stream_release(&pages->others.texts[i]);
 }
 
 static void write_part(const char *bytes, size_t count, enum hwi_page_form form, FILE *out)

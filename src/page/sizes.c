@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/share.h"
-#include "report/selection/radix_sort.h"
+#include "page/largest_share.h"
+#include "trace/radix_sort.h"
 
 enum { ROWS_MAX = 1000, FOLLOWED_MAX = 120 };
 

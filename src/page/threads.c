@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/share.h"
-#include "report/selection/radix_sort.h"
+#include "page/largest_share.h"
 #include "report/selection/selection.h"
+#include "trace/radix_sort.h"
 
 enum { ROWS_MAX = 64 };
 enum { ROW_SHIFT = 32 }; /* the key of a pair has the row in the upper half, the thread in the lower half */

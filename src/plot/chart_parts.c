@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "plot/chart.h"
-#include "report/names/who.h"
+#include "report/names/stack_label.h"
 #include "report/selection/selection.h"
 
 static const struct {
@@ -23,14 +23,14 @@ struct names {
 static void name_stacks(struct hwi_plot *plot, const struct hwi_parts *parts, struct names *names)
 {
   enum { NAME_CELLS = 92 };
-  const struct hwi_who_words words = {&plot->frames, "…"};
-  struct hwi_who whos[HWI_PARTS_MAX];
+  const struct hwi_stack_label_words words = {&plot->frames, "…"};
+  struct hwi_stack_label labels[HWI_PARTS_MAX];
   for (uint32_t i = 0; i < parts->count; i++)
-    whos[i] = (struct hwi_who){.stack = parts->items[i], .cells = NAME_CELLS};
-  if (!hwi_whos_distinguish(&words, whos, parts->count))
+    labels[i] = (struct hwi_stack_label){.stack = parts->items[i], .cells = NAME_CELLS};
+  if (!hwi_stack_labels_distinguish(&words, labels, parts->count))
     plot->status = hwi_error_set(&plot->error, HW_ERR_MEMORY, "no memory for the charts");
   for (uint32_t i = 0; i < parts->count; i++)
-    hwi_who_add(&names->lines[i], &words, &whos[i]);
+    hwi_stack_label_add(&names->lines[i], &words, &labels[i]);
 }
 
 static void name_class(struct hwi_line *line, uint32_t class)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "plot/chart.h"
+#include "report/words/memory_stream.h"
 #include "report/words/style.h"
-#include "report/words/written.h"
 
 enum { TEXT_COLUMNS = 104 };
 #define MARGIN_CM 1.8
@@ -163,21 +163,21 @@ static void write_part(struct pages *pages, int (*part)(const struct hwi_report 
                                                         struct hwi_error *error))
 {
   struct hwi_plot *plot = pages->plot;
-  struct hwi_written text = {0};
+  struct hwi_memory_stream text = {0};
   const struct hwi_style style = {
-      .out = hwi_written_begin(&text), .columns = TEXT_COLUMNS, .utf8 = true, .colour = true, .paper = true};
+      .out = hwi_memory_stream_begin(&text), .columns = TEXT_COLUMNS, .utf8 = true, .colour = true, .paper = true};
   if (!style.out) {
     plot->status = hwi_error_set(&plot->error, HW_ERR_MEMORY, "no memory for the report");
     return;
   }
   int status = part(&plot->report, &style, &plot->error);
-  if (!hwi_written_end(&text, style.out) && status == HW_OK)
+  if (!hwi_memory_stream_end(&text, style.out) && status == HW_OK)
     status = hwi_error_set(&plot->error, HW_ERR_MEMORY, "no memory for the report");
   if (status == HW_OK)
     write_lines(pages, &style, text.text);
   else
     plot->status = status;
-  hwi_written_release(&text);
+  hwi_memory_stream_release(&text);
 }
 
 /* --- charts --- */

@@ -7,7 +7,7 @@
 #include "plot/chart.h"
 #include "plot/gnuplot.h"
 #include "report/content/evidence.h"
-#include "report/words/written.h"
+#include "report/words/memory_stream.h"
 
 static void begin_script(const struct hwi_plot *plot, double width_cm, double height_cm)
 {
@@ -129,13 +129,13 @@ static int begin(struct hwi_plot *plot, const struct hwi_plot_request *request, 
   return status == HW_OK ? gather_durations(plot, error) : status;
 }
 
-static int write_script(struct hwi_plot *plot, struct hwi_written *script, struct hwi_error *error)
+static int write_script(struct hwi_plot *plot, struct hwi_memory_stream *script, struct hwi_error *error)
 {
-  plot->script = hwi_written_begin(script);
+  plot->script = hwi_memory_stream_begin(script);
   if (!plot->script)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
   draw(plot);
-  bool is_whole = hwi_written_end(script, plot->script);
+  bool is_whole = hwi_memory_stream_end(script, plot->script);
   if (plot->status < 0) {
     if (error)
       *error = plot->error;
@@ -149,7 +149,7 @@ int hwi_plot_write(struct hwi_plot_request *request, FILE *out, struct hwi_error
   struct hwi_plot *plot = calloc(1, sizeof *plot);
   if (!plot)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
-  struct hwi_written script = {0};
+  struct hwi_memory_stream script = {0};
   int status = begin(plot, request, error);
   if (status == HW_OK)
     hwi_selection_remark(&request->remarks, &plot->selection);
@@ -157,7 +157,7 @@ int hwi_plot_write(struct hwi_plot_request *request, FILE *out, struct hwi_error
     status = write_script(plot, &script, error);
   if (status == HW_OK)
     status = hwi_gnuplot_draw(request->form, script.text, script.bytes, out, error);
-  hwi_written_release(&script);
+  hwi_memory_stream_release(&script);
   hwi_report_durations_release(&plot->durations);
   hwi_series_release(&plot->series);
   hwi_selection_release(&plot->selection);

@@ -4,8 +4,8 @@
 #include "compare/row_text.h"
 #include "plot/chart.h"
 #include "plot/gnuplot.h"
+#include "report/words/memory_stream.h"
 #include "report/words/style.h"
-#include "report/words/written.h"
 
 enum { ROWS_DEFAULT = 15, ROWS_MAX = 60 };
 #define LIVE_CM 7.5
@@ -125,7 +125,7 @@ static void name_rows(struct drawing *drawing)
   enum { NAME_CELLS = 54 };
   const struct hwi_style style = {.utf8 = true};
   for (uint32_t row = 0; row < drawing->rows; row++)
-    hwi_row_name(&drawing->names[row], drawing->comparison, &drawing->comparison->rows[row], NAME_CELLS, &style);
+    hwi_diff_row_name(&drawing->names[row], drawing->comparison, &drawing->comparison->rows[row], NAME_CELLS, &style);
 }
 
 /* Returns the part of the width for the names. */
@@ -226,9 +226,9 @@ static uint32_t row_count(const struct hwi_comparison *comparison)
 int hwi_plot_write_diff(struct hwi_comparison *comparison, enum hwi_plot_form form, const char *script_path, FILE *out,
                         struct hwi_error *error)
 {
-  struct hwi_written script = {0};
+  struct hwi_memory_stream script = {0};
   struct drawing drawing = {
-      .comparison = comparison, .script = hwi_written_begin(&script), .rows = row_count(comparison)};
+      .comparison = comparison, .script = hwi_memory_stream_begin(&script), .rows = row_count(comparison)};
   if (!drawing.script)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
   drawing.has_timelines = !hwi_comparison_is_narrowed(comparison) &&
@@ -238,11 +238,11 @@ int hwi_plot_write_diff(struct hwi_comparison *comparison, enum hwi_plot_form fo
                                     (drawing.has_timelines ? LIVE_CM : 0) + AXES_CM + ROW_CM * (drawing.rows + 1)};
   name_rows(&drawing);
   draw(&drawing, &canvas);
-  int status = hwi_written_end(&script, drawing.script)
+  int status = hwi_memory_stream_end(&script, drawing.script)
                    ? hwi_gnuplot_draw(form, script.text, script.bytes, out, error)
                    : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the charts");
   for (uint32_t row = 0; row < drawing.rows; row++)
     hwi_line_release(&drawing.names[row]);
-  hwi_written_release(&script);
+  hwi_memory_stream_release(&script);
   return status;
 }

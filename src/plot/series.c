@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "report/selection/radix_sort.h"
 #include "report/selection/selection.h"
+#include "trace/radix_sort.h"
 
 /* --- the parts --- */
 

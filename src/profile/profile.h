@@ -331,7 +331,4 @@ void hwi_profile_destroy(struct hwi_profile *profile);
 int hwi_profile_events(const char *path, const struct hwi_profile_options *options, const struct hwi_block_sink *sink,
                        struct hwi_error *error);
 
-/* Finds the newest trace in `dir` (by modification time) that the user owns. `to` gets its path. */
-int hwi_profile_newest(const char *dir, char *to, size_t to_bytes, struct hwi_error *error);
-
 #endif

@@ -6,8 +6,8 @@
 #include "record/events/event.h"
 #include "record/events/stream.h"
 #include "record/lane.h"
+#include "record/runtime/call_timer.h"
 #include "record/runtime/operators.h"
-#include "record/runtime/timed.h"
 #include "record/session.h"
 #include "record/unwind/nodes.h"
 #include "record/unwind/walk.h"
@@ -166,7 +166,7 @@ static void put_realloc(struct hwi_lane *lane, const struct hwi_allocation *made
 static void put_paused_realloc(struct hwi_lane *lane, const struct hwi_realloc *call)
 {
   const struct hwi_pending_free old = {call->began, (void *)call->old, (uint8_t)call->entry};
-  hwi_lane_put_free(lane, &old, hwi_timed_took(call->block));
+  hwi_lane_put_free(lane, &old, hwi_call_timer_took(call->block));
 }
 
 void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_realloc *call)

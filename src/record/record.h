@@ -52,7 +52,7 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
 /* To be called after the real allocator returned NULL because it had no memory, or rejected the arguments. */
 void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align);
 
-/* For timed calls (timed.h): returns the event clock, in its units, read after all earlier and before all later
+/* For timed calls (call_timer.h): returns the event clock, in its units, read after all earlier and before all later
  * instructions. */
 uint64_t hwi_record_clock_in_order(void);
 

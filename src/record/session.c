@@ -7,9 +7,9 @@
 #include "platform/os.h"
 #include "platform/os_inline.h"
 #include "record/events/stream.h"
+#include "record/runtime/call_timer.h"
 #include "record/runtime/operators.h"
 #include "record/runtime/real.h"
-#include "record/runtime/timed.h"
 #include "record/trace_path.h"
 #include "record/unwind/modules.h"
 #include "record/unwind/nodes.h"
@@ -195,7 +195,7 @@ static bool start_image(void)
   hwi_session.has_odd_clock = hwi_session.clock != HW_CLOCK_TSC;
   hwi_session.fields =
       (hwi_session.options.usable ? HW_FIELD_USABLE : 0) | (hwi_session.options.durations ? HW_FIELD_DURATION : 0);
-  hwi_session.clock_cost = hwi_session.options.durations ? hwi_timed_clock_cost() : 0;
+  hwi_session.clock_cost = hwi_session.options.durations ? hwi_call_timer_clock_cost() : 0;
   hwi_nodes_init();
   if (!hwi_modules_init())
     return false;
@@ -210,7 +210,7 @@ static bool start_image(void)
   adopt(&header);
   hwi_trace_path_followers(&hwi_session.is_next_expected, &hwi_session.are_children_expected);
   if (hwi_session.options.durations)
-    hwi_timed_start();
+    hwi_call_timer_start();
   return true;
 }
 

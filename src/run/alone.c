@@ -2,8 +2,8 @@
  * for
  *
  * It is preloaded together with the allocator. Before main it restores LD_PRELOAD as the caller had it, so that
- * programs which this process starts use the malloc that they would use without heapwright. launch/start/run.c knows
- * its names.
+ * programs which this process starts use the malloc that they would use without heapwright.
+ * launch/start/exec_command.c uses its names.
  *
  * The allocator is never meant for env, with which scripts begin ("#!/usr/bin/env python3"), but for the program that
  * env executes in the same process. So in env it changes nothing.

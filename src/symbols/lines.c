@@ -300,13 +300,14 @@ static void append(struct hwi_frame_list *frames, const char *function, struct p
       .function = function, .file = place.file, .line = place.line, .inlined = inlined, .reason = reason};
 }
 
-void hwi_lines_find(struct hwi_frame_list *frames, struct hwi_units *units, uint64_t address, struct hwi_store *store)
+void hwi_lines_find(struct hwi_frame_list *frames, struct hwi_dwarf_units *units, uint64_t address,
+                    struct hwi_store *store)
 {
-  struct hwi_dwarf_unit *unit = hwi_units_find(units, address);
+  struct hwi_dwarf_unit *unit = hwi_dwarf_units_find(units, address);
   if (!unit)
     return;
   struct lookup lookup = {.unit = unit, .store = store, .address = address};
-  Dwarf_Die *function = hwi_units_function(units, unit, address);
+  Dwarf_Die *function = hwi_dwarf_units_function(units, unit, address);
   struct place place = place_of_address(&lookup);
   if (function)
     collect_inlined(&lookup, function, 0);

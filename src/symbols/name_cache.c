@@ -19,9 +19,9 @@
 
 #include "base/version.h"
 #include "symbols/symbol_files.h"
+#include "trace/cache_file.h"
 #include "trace/grow.h"
 #include "trace/pack/pack.h"
-#include "trace/read/cache_file.h"
 
 static const uint8_t MAGIC[HWI_CACHE_MAGIC_BYTES] = {0x89, 'H', 'W', 'N', '\r', '\n', 0x1a, '\n'};
 enum {

@@ -81,7 +81,7 @@ bool hwi_name_cache_add_to(const struct hwi_name_cache *names, const struct hwi_
 const struct hwi_cached_module *hwi_name_cache_at(const struct hwi_name_cache *names, size_t at,
                                                   struct hwi_names_key *key);
 
-/* Sorts the answers and writes all of them to the file at `path` (see trace/read/cache_file.h). */
+/* Sorts the answers and writes all of them to the file at `path` (see trace/cache_file.h). */
 void hwi_name_cache_write(const char *path, struct hwi_names_answers *answers);
 
 /* Returns the file NAME.names of the recording at `path` (NAME, NAME.children or a file in it). The caller frees it.

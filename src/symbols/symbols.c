@@ -25,7 +25,7 @@ struct module {
   bool is_open;
   struct hwi_module_file file;
   char *debug_dir; /* of the file with the debug information */
-  struct hwi_units units;
+  struct hwi_dwarf_units units;
 };
 
 /* The answer for an address of a module. */
@@ -80,7 +80,7 @@ int hwi_symbols_add_debug_dir(struct hwi_symbols *symbols, const char *dir, stru
 
 static void destroy_module(struct module *module)
 {
-  hwi_units_release(&module->units);
+  hwi_dwarf_units_release(&module->units);
   if (module->is_open)
     hwi_module_file_close(&module->file);
   free(module->debug_dir);
@@ -136,7 +136,7 @@ static void open_files(struct hwi_symbols *symbols, struct module *module)
   hwi_module_file_open(&module->file, &named, &symbols->dirs);
   const struct hwi_elf_file *with_dwarf = hwi_module_file_with_dwarf(&module->file);
   module->debug_dir = with_dwarf && with_dwarf->path ? hwi_path_parent(with_dwarf->path) : NULL;
-  module->units = (struct hwi_units){.dwarf = module->file.dwarf, .dir = module->debug_dir};
+  module->units = (struct hwi_dwarf_units){.dwarf = module->file.dwarf, .dir = module->debug_dir};
   if (module->mark != module->file.mark) /* the mark was not computed before, or the files have just changed */
     module->kept = NULL;
   module->mark = module->file.mark;

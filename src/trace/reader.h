@@ -184,4 +184,7 @@ uint64_t hwi_trace_tick_ns(const struct hwi_trace *trace, uint64_t tick);
 /* Returns the duration of `units` clock units in nanoseconds. */
 uint64_t hwi_trace_units_ns(const struct hwi_trace *trace, uint64_t units);
 
+/* Finds the newest trace in `dir` (by modification time) that the user owns. `to` gets its path. */
+int hwi_trace_newest(const char *dir, char *to, size_t to_bytes, struct hwi_error *error);
+
 #endif

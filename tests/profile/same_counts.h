@@ -2,8 +2,8 @@
 #ifndef HWI_TESTS_PROFILE_SAME_COUNTS_H
 #define HWI_TESTS_PROFILE_SAME_COUNTS_H
 
+#include "profile/counters/totals.h"
 #include "profile/profile.h"
-#include "profile/replay/totals.h"
 
 void assert_counts_are(const struct hwi_counts *counts, const struct hwi_totals *totals);
 

@@ -27,8 +27,8 @@ static uint32_t below(uint32_t limit)
 static size_t count_page(const struct hwi_region *region, size_t page)
 {
   size_t count = 0;
-  for (size_t i = 0; region->pages[page] && i < HWI_PAGE_GRANULES; i++) {
-    uint64_t address = region->number << HWI_REGION_BITS | page << HWI_PAGE_BITS | i << HWI_GRANULE_BITS;
+  for (size_t i = 0; region->pages[page] && i < HWI_BLOCK_PAGE_GRANULES; i++) {
+    uint64_t address = region->number << HWI_REGION_BITS | page << HWI_BLOCK_PAGE_BITS | i << HWI_GRANULE_BITS;
     if (!region->pages[page]->kinds[i])
       continue;
     count++;
@@ -50,7 +50,7 @@ static bool is_valid(void)
     }
   }
   for (const union hwi_block_page *page = blocks.free_pages; page; page = page->next)
-    for (size_t i = sizeof page->next / sizeof *page->kinds; i < HWI_PAGE_GRANULES; i++)
+    for (size_t i = sizeof page->next / sizeof *page->kinds; i < HWI_BLOCK_PAGE_GRANULES; i++)
       if (page->kinds[i])
         return false;
   return total == blocks.count;
@@ -65,7 +65,7 @@ static uint64_t choose_address(uint32_t i)
   case 0:
     return UINT64_C(0x7fff00000000) + i / 4 * 16;
   case 1:
-    return UINT64_C(0x555500000000) + ((i / 4) << HWI_PAGE_BITS) % region + i / 64 * 16;
+    return UINT64_C(0x555500000000) + ((i / 4) << HWI_BLOCK_PAGE_BITS) % region + i / 64 * 16;
   case 2:
     return UINT64_C(0x10000) + i / 4;
   default:

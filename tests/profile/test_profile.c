@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utime.h>
 
 #include <cmocka.h>
 
@@ -390,28 +389,6 @@ static void test_files_that_do_not_belong(void **state)
   remove_run("r");
 }
 
-static void test_the_newest_trace(void **state)
-{
-  (void)state;
-  char found[300];
-  struct hwi_error error;
-  remove_run("t");
-  remove_run("r");
-  assert_int_equal(hwi_profile_newest(dir, found, sizeof found, &error), HW_ERR_NOT_A_TRACE);
-  begin_trace(1);
-  enc_write(&enc, in_dir("old.hwt"));
-  enc_write(&enc, in_dir("new"));
-  FILE *other = fopen(in_dir("newer.txt"), "w");
-  assert_non_null(other);
-  fclose(other);
-  utime(in_dir("old.hwt"), &(struct utimbuf){1000, 1000});
-  utime(in_dir("new"), &(struct utimbuf){2000, 2000});
-  assert_int_equal(hwi_profile_newest(dir, found, sizeof found, &error), 0);
-  assert_string_equal(found, in_dir("new"));
-  assert_int_equal(hwi_profile_newest(dir, found, 5, &error), HW_ERR_LIMIT);
-  assert_int_equal(hwi_profile_newest("/no/such/folder", found, sizeof found, &error), HW_ERR_IO);
-}
-
 static int clean(void **state)
 {
   (void)state;
@@ -440,7 +417,6 @@ int main(void)
       cmocka_unit_test(test_a_parent_that_is_gone),
       cmocka_unit_test(test_parents_in_a_ring),
       cmocka_unit_test(test_files_that_do_not_belong),
-      cmocka_unit_test(test_the_newest_trace),
   };
   return cmocka_run_group_tests(tests, NULL, clean);
 }

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "trace/read/cache_file.h"
+#include "trace/cache_file.h"
 
 enum { TEXT_BYTES = 16 };
 static const uint8_t magic[HWI_CACHE_MAGIC_BYTES] = {'m', 'a', 'g', 'i', 'c', '1', '2', '3'};

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include <cmocka.h>
 
@@ -586,6 +587,41 @@ static void test_being_written(void **state)
   munmap(window, 4096);
 }
 
+static char dir[] = "/tmp/hw-test-newest-XXXXXX";
+
+static const char *in_dir(const char *name)
+{
+  static char at[sizeof dir + 16];
+  snprintf(at, sizeof at, "%s/%s", dir, name);
+  return at;
+}
+
+static void test_the_newest_trace(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"old.hwt", "new", "newer.txt"};
+  char found[300];
+  struct hwi_error error;
+  assert_non_null(mkdtemp(dir));
+  assert_int_equal(hwi_trace_newest(dir, found, sizeof found, &error), HW_ERR_NOT_A_TRACE);
+  enc_init(&enc, 1);
+  enc_chunk(&enc, 0, 0, 0, 1000000);
+  enc_write(&enc, in_dir("old.hwt"));
+  enc_write(&enc, in_dir("new"));
+  FILE *other = fopen(in_dir("newer.txt"), "w");
+  assert_non_null(other);
+  fclose(other);
+  utime(in_dir("old.hwt"), &(struct utimbuf){1000, 1000});
+  utime(in_dir("new"), &(struct utimbuf){2000, 2000});
+  assert_int_equal(hwi_trace_newest(dir, found, sizeof found, &error), 0);
+  assert_string_equal(found, in_dir("new"));
+  assert_int_equal(hwi_trace_newest(dir, found, 5, &error), HW_ERR_LIMIT);
+  assert_int_equal(hwi_trace_newest("/no/such/folder", found, sizeof found, &error), HW_ERR_IO);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    unlink(in_dir(names[i]));
+  rmdir(dir);
+}
+
 int main(void)
 {
   int fd = mkstemp(path);
@@ -614,6 +650,7 @@ int main(void)
       TEST(test_info),
       TEST(test_the_clock),
       TEST(test_being_written),
+      TEST(test_the_newest_trace),
   };
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   unlink(path);

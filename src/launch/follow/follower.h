@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/replay/totals.h"
+#include "profile/counters/totals.h"
 #include "trace/format.h"
 #include "trace/pack/pack.h"
 

@@ -20,7 +20,7 @@
 #include "trace/anchor.h"
 #include "trace/grow.h"
 #include "trace/read/alive.h"
-#include "trace/read/unrecorded.h"
+#include "trace/read/unseen_programs.h"
 
 static const uint64_t second_ns = 1000000000u;
 enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
@@ -389,7 +389,7 @@ static void put_end(struct hwi_monitor *monitor, const struct hwi_monitor_end *e
 
 /* --- programs that left no trace --- */
 
-struct unrecorded {
+struct unseen {
   struct hwi_monitor_outcome *outcome;
   uint32_t *pids; /* of those programs */
   size_t count, capacity;
@@ -407,14 +407,14 @@ static void name_unseen(struct hwi_monitor_outcome *outcome, const char name[HW_
     memcpy(outcome->unseen_names[outcome->unseen_named++], whole, sizeof whole);
 }
 
-static void take_unrecorded(void *context, const struct hwi_unrecorded *unrecorded)
+static void take_unseen(void *context, const struct hwi_unseen_exec *unseen)
 {
-  struct unrecorded *all = context;
+  struct unseen *all = context;
   if (!hwi_grow((void **)&all->pids, &all->capacity, all->count + 1, sizeof *all->pids))
     return;
-  all->pids[all->count++] = unrecorded->pid;
-  all->in_headers += !unrecorded->is_counted;
-  name_unseen(all->outcome, unrecorded->exec->name);
+  all->pids[all->count++] = unseen->pid;
+  all->in_headers += !unseen->is_counted;
+  name_unseen(all->outcome, unseen->exec->name);
 }
 
 /* All processes that can end have ended. Processes that the headers record are counted from there, and no longer among
@@ -423,13 +423,13 @@ static void count_unseen(struct hwi_monitor *monitor)
 {
   struct hwi_run run = {0};
   struct hwi_error ignored;
-  struct unrecorded all = {.outcome = &monitor->outcome};
+  struct unseen all = {.outcome = &monitor->outcome};
   if (monitor->count && hwi_run_find(&run, monitor->options.name, false, &ignored) == 0)
     for (size_t i = 0; i < run.count; i++) {
       all.in_headers += run.images[i].header.children_unseen;
-      hwi_unrecorded_each(&run.images[i].header, &run.images[i].missing, take_unrecorded, &all);
+      hwi_unseen_programs_each(&run.images[i].header, &run.images[i].missing, take_unseen, &all);
     }
-  uint32_t others = hwi_unseen_besides(&monitor->unseen, all.pids, all.count);
+  uint32_t others = hwi_unseen_count_except(&monitor->unseen, all.pids, all.count);
   if (others != monitor->unseen.unseen)
     (void)!hwi_tool_log_append(&monitor->traces[0].drain.log, HW_TOOL_UNSEEN, hwi_monotonic_ns(), &others,
                                sizeof others);

@@ -11,7 +11,7 @@
 
 #include "launch/follow/drain.h"
 #include "launch/follow/samples.h"
-#include "launch/follow/unseen.h"
+#include "launch/follow/unseen_processes.h"
 #include "trace/store.h"
 
 struct hwi_monitor_options {

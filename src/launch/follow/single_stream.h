@@ -6,7 +6,7 @@
 #ifndef HWI_LAUNCH_FOLLOW_SINGLE_STREAM_H
 #define HWI_LAUNCH_FOLLOW_SINGLE_STREAM_H
 
-#include "profile/replay/totals.h"
+#include "profile/counters/totals.h"
 #include "trace/pack/pack.h"
 #include "trace/pack/recode.h"
 

@@ -14,8 +14,8 @@
 
 enum { FIRST_SLOTS = 64, SLAB_PAGES = 256, GRANULE_MASK = (1 << HWI_GRANULE_BITS) - 1 };
 
-static_assert(HWI_PAGE_GRANULES << HWI_GRANULE_BITS == 1 << HWI_PAGE_BITS, "a page is its granules");
-static_assert(HWI_REGION_PAGES << HWI_PAGE_BITS == 1 << HWI_REGION_BITS, "a region is its pages");
+static_assert(HWI_BLOCK_PAGE_GRANULES << HWI_GRANULE_BITS == 1 << HWI_BLOCK_PAGE_BITS, "a page is its granules");
+static_assert(HWI_REGION_PAGES << HWI_BLOCK_PAGE_BITS == 1 << HWI_REGION_BITS, "a region is its pages");
 
 /* --- regions --- */
 
@@ -80,12 +80,12 @@ static struct hwi_region *add_region(struct hwi_blocks *blocks, uint64_t number)
 
 static unsigned page_of(uint64_t address)
 {
-  return (unsigned)(address >> HWI_PAGE_BITS) % HWI_REGION_PAGES;
+  return (unsigned)(address >> HWI_BLOCK_PAGE_BITS) % HWI_REGION_PAGES;
 }
 
 static uint32_t *slot_of(union hwi_block_page *page, uint64_t address)
 {
-  return &page->kinds[(address >> HWI_GRANULE_BITS) % HWI_PAGE_GRANULES];
+  return &page->kinds[(address >> HWI_GRANULE_BITS) % HWI_BLOCK_PAGE_GRANULES];
 }
 
 static bool add_slab(struct hwi_blocks *blocks)

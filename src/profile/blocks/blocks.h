@@ -29,15 +29,15 @@ struct hwi_block {
 
 enum {
   HWI_GRANULE_BITS = 4,
-  HWI_PAGE_GRANULES = 64,
-  HWI_PAGE_BITS = 10,
+  HWI_BLOCK_PAGE_GRANULES = 64,
+  HWI_BLOCK_PAGE_BITS = 10,
   HWI_REGION_PAGES = 16,
   HWI_REGION_BITS = 14,
 };
 
 union hwi_block_page {
-  uint32_t kinds[HWI_PAGE_GRANULES]; /* 0: no block */
-  union hwi_block_page *next;        /* of an unused page; its other kinds are 0 */
+  uint32_t kinds[HWI_BLOCK_PAGE_GRANULES]; /* 0: no block */
+  union hwi_block_page *next;              /* of an unused page; its other kinds are 0 */
 };
 
 /* Invariant: counts[i] of the kinds of pages[i] are not 0; if counts[i] is 0, pages[i] is NULL. */

@@ -13,7 +13,7 @@ bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uin
 {
   memset(replay, 0, sizeof *replay);
   replay->span = *span;
-  replay->phase = span->kind == HWI_SPAN_RUN ? HWI_PHASE_WITHIN : HWI_PHASE_BEFORE;
+  replay->phase = span->kind == HWI_SPAN_RUN ? HWI_WITHIN_SPAN : HWI_BEFORE_SPAN;
   replay->expected_ns = expected_ns;
   hwi_timeline_init(&replay->timeline, 0, expected_ns, 0);
   hwi_class_timeline_init(&replay->class_timeline, 0, expected_ns);
@@ -94,17 +94,17 @@ static bool note_end_of_contents(struct hwi_replay *replay, struct hwi_thread_ta
   if (!newest || !hwi_entry_is_delete(event->entry))
     return true;
   const struct hwi_cell *to = hwi_tally_cell(&replay->tally, newest), *from = hwi_tally_cell(&replay->tally, cell);
-  const struct hwi_step step = {newest, from->size, to->size, true};
+  const struct hwi_resize step = {newest, from->size, to->size, true};
   return !seems_outgrown(replay, to, from) || (hwi_resizes_end_block(resizes, cell) && hwi_resizes_add(resizes, &step));
 }
 
 /* Counts a realloc that is complete. Returns false if there is no memory. */
 static bool note_realloc(struct hwi_tally *tally, struct hwi_thread_tally *thread, uint32_t cell, uint64_t address)
 {
-  const struct hwi_step step = {.to_cell = cell,
-                                .from_bytes = hwi_tally_cell(tally, thread->moving_cell)->size,
-                                .to_bytes = hwi_tally_cell(tally, cell)->size,
-                                .moved = thread->moving_address != address};
+  const struct hwi_resize step = {.to_cell = cell,
+                                  .from_bytes = hwi_tally_cell(tally, thread->moving_cell)->size,
+                                  .to_bytes = hwi_tally_cell(tally, cell)->size,
+                                  .moved = thread->moving_address != address};
   thread->moving_cell = 0;
   return hwi_resizes_add(&tally->resizes, &step);
 }
@@ -373,7 +373,7 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
 bool hwi_replay_phase_is_over(const struct hwi_replay *replay, uint64_t ns)
 {
   const struct hwi_span *span = &replay->span;
-  if (span->bytes && replay->phase == HWI_PHASE_BEFORE && replay->now_ns >= span->from_ns &&
+  if (span->bytes && replay->phase == HWI_BEFORE_SPAN && replay->now_ns >= span->from_ns &&
       replay->level.bytes == span->bytes)
     return true;
   return ns >= hwi_span_phase_end_ns(span, replay->phase);
@@ -399,7 +399,7 @@ bool hwi_replay_next_phase(struct hwi_replay *replay)
 {
   const struct hwi_span *span = &replay->span;
   struct hwi_level *level = &replay->level;
-  if (++replay->phase != HWI_PHASE_WITHIN)
+  if (++replay->phase != HWI_WITHIN_SPAN)
     return true;
   level->peak_bytes = level->bytes;
   level->peak_blocks = level->blocks;
@@ -419,7 +419,7 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
   struct hwi_tally *tally = &replay->tally;
   image->totals.live_blocks_at_end = image->live_blocks;
   image->totals.live_bytes_at_end = image->live_bytes;
-  if (replay->phase == HWI_PHASE_AFTER) /* it ends after the span */
+  if (replay->phase == HWI_AFTER_SPAN) /* it ends after the span */
     return true;
   uint64_t due_ns = next_due_ns(replay);
   pass_time(replay, ns, &due_ns);

@@ -20,18 +20,18 @@
  * within     events are counted.
  * after      the span is over: no event is applied any more, so that the live blocks are those at its end. */
 enum hwi_span_phase {
-  HWI_PHASE_BEFORE = 0,
-  HWI_PHASE_WITHIN,
-  HWI_PHASE_AFTER,
+  HWI_BEFORE_SPAN = 0,
+  HWI_WITHIN_SPAN,
+  HWI_AFTER_SPAN,
 };
 
 /* Returns the time at which a later phase begins: an event at that time belongs to it. UINT64_MAX: there is no later
  * phase. */
 static inline uint64_t hwi_span_phase_end_ns(const struct hwi_span *span, enum hwi_span_phase phase)
 {
-  if (span->kind == HWI_SPAN_RUN || phase == HWI_PHASE_AFTER)
+  if (span->kind == HWI_SPAN_RUN || phase == HWI_AFTER_SPAN)
     return UINT64_MAX;
-  if (phase == HWI_PHASE_WITHIN)
+  if (phase == HWI_WITHIN_SPAN)
     return span->kind == HWI_SPAN_MOMENT ? 0 : span->to_ns;
   return span->kind == HWI_SPAN_MOMENT ? span->from_ns + 1 : span->from_ns;
 }

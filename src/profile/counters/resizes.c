@@ -33,7 +33,7 @@ bool hwi_resizes_end_block(struct hwi_resize_tally *tally, uint32_t from_cell)
   return from;
 }
 
-bool hwi_resizes_add(struct hwi_resize_tally *tally, const struct hwi_step *step)
+bool hwi_resizes_add(struct hwi_resize_tally *tally, const struct hwi_resize *step)
 {
   struct hwi_cell_resizes *to = item_of(tally, step->to_cell);
   if (!to)

@@ -42,7 +42,7 @@ struct hwi_resize_tally {
   size_t capacity;
 };
 
-struct hwi_step {
+struct hwi_resize { /* a step */
   uint32_t to_cell;
   uint64_t from_bytes, to_bytes;
   bool moved; /* to another address */
@@ -53,7 +53,7 @@ void hwi_resizes_release(struct hwi_resize_tally *tally);
 /* The first counts a block of the cell that a step ended, the second the step itself when its new block is known, which
  * may be later. They return false if there is no memory. */
 bool hwi_resizes_end_block(struct hwi_resize_tally *tally, uint32_t from_cell);
-bool hwi_resizes_add(struct hwi_resize_tally *tally, const struct hwi_step *step);
+bool hwi_resizes_add(struct hwi_resize_tally *tally, const struct hwi_resize *step);
 
 /* Adds the figures of a cell that were counted elsewhere. Returns false if there is no memory. */
 bool hwi_resizes_add_all(struct hwi_resize_tally *tally, uint32_t cell, const struct hwi_cell_resizes *counted);

@@ -223,9 +223,8 @@ int hwi_run_replay_pass_phases(struct hwi_run_replay *r, uint64_t ns)
 {
   struct hwi_replay *replay = &r->result->replay;
   ns = ns > replay->now_ns ? ns : replay->now_ns;
-  while (replay->span.kind != HWI_SPAN_RUN && replay->phase != HWI_PHASE_AFTER &&
-         hwi_replay_phase_is_over(replay, ns)) {
-    if (replay->phase == HWI_PHASE_BEFORE)
+  while (replay->span.kind != HWI_SPAN_RUN && replay->phase != HWI_AFTER_SPAN && hwi_replay_phase_is_over(replay, ns)) {
+    if (replay->phase == HWI_BEFORE_SPAN)
       restart_images(r);
     if (!hwi_replay_next_phase(replay))
       return hwi_run_replay_no_memory(r);
@@ -300,7 +299,7 @@ int hwi_run_replay_apply(struct hwi_run_replay *r, struct hwi_active *a, int cou
   struct hwi_replay *replay = &r->result->replay;
   const struct hwi_event *events = a->events + a->at;
   int status = 0;
-  while (count > 0 && status == 0 && replay->phase != HWI_PHASE_AFTER) {
+  while (count > 0 && status == 0 && replay->phase != HWI_AFTER_SPAN) {
     const int now = hwi_replay_count_in_phase(replay, &a->image, events, count);
     status = apply_within_phase(r, a, events, now);
     events += now;

@@ -151,7 +151,7 @@ static int prepare(struct work *w)
   tally->complete = w->replay->resolver.complete = true;
   w->replay->resolver.thread_count = (uint32_t)w->known.threads;
   w->replay->span = w->run->options->span;
-  w->replay->phase = HWI_PHASE_BEFORE;
+  w->replay->phase = HWI_BEFORE_SPAN;
   w->replay->expected_ns = expected_ns(w, hwi_run_replay_time_span(w->run));
   hwi_tenths_init(&w->replay->tenths, 0);
   w->epoch = calloc(1, sizeof *w->epoch);
@@ -237,7 +237,7 @@ static int replay_epoch(struct work *w, size_t number)
     status = fill_cells(w);
   if (status == 0)
     status = hwi_trace_seek(w->image->trace, row->first_tick, NULL);
-  while (status == 0 && left && w->replay->phase != HWI_PHASE_AFTER) {
+  while (status == 0 && left && w->replay->phase != HWI_AFTER_SPAN) {
     int count = hwi_trace_next(w->image->trace, w->active->events, HWI_BATCH_EVENTS, NULL);
     if (count <= 0)
       return count < 0 ? count : HW_ERR_DAMAGED;
@@ -246,7 +246,7 @@ static int replay_epoch(struct work *w, size_t number)
     status = hwi_run_replay_apply(w->run, w->active, count);
     left -= (uint64_t)count;
   }
-  bool is_whole = status == 0 && w->replay->phase != HWI_PHASE_AFTER;
+  bool is_whole = status == 0 && w->replay->phase != HWI_AFTER_SPAN;
   if (is_whole && (w->replay->tally.cell_count != row->cells || w->replay->now_ns != row->last_ns))
     return HW_ERR_DAMAGED;
   if (is_whole && is_within(w, row) && w->replay->level.peak_bytes < row->max_bytes)
@@ -277,7 +277,7 @@ static bool can_be_added(const struct work *w, size_t number)
   const struct hwi_epoch_row *row = &w->rows[number];
   const struct hwi_replay *replay = w->replay;
   const bool has_peak = number == w->highest && row->max_bytes > replay->level.peak_bytes;
-  return replay->phase == HWI_PHASE_WITHIN && is_within(w, row) && !has_peak &&
+  return replay->phase == HWI_WITHIN_SPAN && is_within(w, row) && !has_peak &&
          row->slice_width_ns <= replay->timeline.width_ns && row->class_width_ns <= replay->class_timeline.width_ns;
 }
 
@@ -299,7 +299,7 @@ static int run_span(struct work *w)
   int status = go_to(w, number);
   for (; number < w->row_count && status == 0; number++) {
     status = hwi_run_replay_pass_phases(w->run, w->rows[number].first_ns);
-    if (w->replay->phase == HWI_PHASE_AFTER)
+    if (w->replay->phase == HWI_AFTER_SPAN)
       break;
     if (status == 0)
       status = read_epoch(w, number);
@@ -324,7 +324,7 @@ static int end_span(struct work *w)
 {
   w->active->head_ns = w->result->profile.duration_ns;
   int status = hwi_run_replay_pass_phases(w->run, w->active->head_ns);
-  if (w->replay->phase != HWI_PHASE_BEFORE) /* a span that begins after the image's end has no peak */
+  if (w->replay->phase != HWI_BEFORE_SPAN) /* a span that begins after the image's end has no peak */
     set_peak(w);
   if (status == 0)
     status = hwi_run_replay_end_image(w->run, w->active, false);

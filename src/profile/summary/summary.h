@@ -9,7 +9,7 @@
 
 #include "profile/columns/image_columns.h"
 #include "profile/result/result.h"
-#include "trace/read/cache_file.h"
+#include "trace/cache_file.h"
 #include "trace/read/run.h"
 
 struct hwi_summary {

@@ -13,8 +13,8 @@
 #include "record/events/stream.h"
 #include "record/lane.h"
 #include "record/record.h"
+#include "record/runtime/call_timer.h"
 #include "record/runtime/real.h"
-#include "record/runtime/timed.h"
 #include "record/session.h"
 #include "record/unwind/nodes.h"
 #include "record/unwind/walk.h"
@@ -76,7 +76,7 @@ HWI_EVENT_INLINE uint8_t *hwi_event_put_size(uint8_t fields, uint8_t *at, uint64
  * written. */
 HWI_EVENT_INLINE uint8_t *hwi_event_put_took(uint8_t fields, uint8_t *at, const void *block)
 {
-  return fields & HW_FIELD_DURATION ? hwi_put_varint(at, hwi_timed_took(block)) : at;
+  return fields & HW_FIELD_DURATION ? hwi_put_varint(at, hwi_call_timer_took(block)) : at;
 }
 
 /* Slots save most of an allocation's bytes: at a time, a program allocates in few places, and each place mostly

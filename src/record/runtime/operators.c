@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "platform/os.h"
-#include "record/runtime/timed.h"
+#include "record/runtime/call_timer.h"
 
 /* Does not use dlopen and dlsym, which allocate: this is called when there is no memory left. */
 static void *seen_from(uintptr_t address, const char *symbol)
@@ -297,9 +297,9 @@ static void *foreign_new(const struct hwi_new_call *call)
 {
   struct operator_frame frame;
   begin(&frame, call, NEW_RUNS);
-  uint64_t began = hwi_timed_begin();
+  uint64_t began = hwi_call_timer_begin();
   void *block = call_foreign_new(call);
-  hwi_timed_gave(block, began);
+  hwi_call_timer_gave(block, began);
   if (!is_in_held(block))
     release_held();
   running = frame.outer;
@@ -335,7 +335,7 @@ bool hwi_operator_holds_alloc(const struct hwi_caller *caller, enum hw_entry ent
 bool hwi_operator_holds_free(uintptr_t caller_pc, void *block)
 {
   if (running.state == NEW_HOLDS && block == running.block) {
-    hwi_timed_pass_over();
+    hwi_call_timer_pass_over();
     running.state = NEW_RUNS; /* freed already: neither its allocation nor its free is reported */
     return true;
   }
@@ -344,7 +344,7 @@ bool hwi_operator_holds_free(uintptr_t caller_pc, void *block)
   if (running.state != DELETE_RUNS || (uintptr_t)running.block - (uintptr_t)block > HEADER_MAX_BYTES ||
       !is_foreign_code(caller_pc))
     return false;
-  hwi_timed_pass_over();
+  hwi_call_timer_pass_over();
   running.state = IDLE;
   return true;
 }
@@ -405,8 +405,8 @@ void hwi_operator_delete(const struct hwi_delete_call *call)
   hwi_record_free(call->caller_pc, call->entry, call->block);
   struct running before = running;
   running = (struct running){.block = call->block, .state = DELETE_RUNS, .entry = (uint8_t)call->entry};
-  uint64_t began = hwi_timed_begin();
+  uint64_t began = hwi_call_timer_begin();
   call_next_delete(call);
-  hwi_timed_freed(call->block, began);
+  hwi_call_timer_freed(call->block, began);
   running = before;
 }

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "platform/os.h"
+#include "record/runtime/call_timer.h"
 #include "record/runtime/operators.h"
 #include "record/runtime/sanitizers.h"
-#include "record/runtime/timed.h"
 
 hwi_function *hwi_real_function[HW_ENTRY_COUNT];
 hwi_dlclose_fn *hwi_real_dlclose;
@@ -135,7 +135,7 @@ bool hwi_real_find(void)
     return false;
   hwi_real_is_left_alone = hwi_sanitizers_leave();
   hwi_operators_plan(next);
-  hwi_timed_replace(next);
+  hwi_call_timer_replace(next);
   for (int entry = HW_ENTRY_COUNT; entry-- > 0;)
     __atomic_store_n(&hwi_real_function[entry], next[entry], __ATOMIC_RELEASE);
   return true;

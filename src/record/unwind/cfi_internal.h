@@ -36,25 +36,25 @@ struct hwi_fde {
   bool signal; /* signal frame, made by the kernel: its caller's pc was interrupted, and is not a return address */
 };
 
-enum hwi_rule {
-  HWI_RULE_UNSET = 0, /* the ABI's default: see hwi_rules_apply */
-  HWI_RULE_UNDEFINED,
-  HWI_RULE_SAME,
-  HWI_RULE_OFFSET,           /* saved at CFA + value */
-  HWI_RULE_VALUE_OFFSET,     /* is CFA + value */
-  HWI_RULE_REGISTER,         /* is in register `value` */
-  HWI_RULE_EXPRESSION,       /* saved at the expression's value */
-  HWI_RULE_VALUE_EXPRESSION, /* is the expression's value */
+enum hwi_cfi_rule {
+  HWI_CFI_UNSET = 0, /* the ABI's default: see hwi_cfi_rules_apply */
+  HWI_CFI_UNDEFINED,
+  HWI_CFI_SAME,
+  HWI_CFI_OFFSET,           /* saved at CFA + value */
+  HWI_CFI_VALUE_OFFSET,     /* is CFA + value */
+  HWI_CFI_REGISTER,         /* is in register `value` */
+  HWI_CFI_EXPRESSION,       /* saved at the expression's value */
+  HWI_CFI_VALUE_EXPRESSION, /* is the expression's value */
 };
 
 enum hwi_cfa { HWI_CFA_UNSET = 0, HWI_CFA_REGISTER, HWI_CFA_EXPRESSION };
 
 /* 4 bytes per value keep the stack of remembered rules small. The place of an expression is the offset of its length
  * field from span.low, in bytes. */
-struct hwi_rules {
+struct hwi_cfi_rules {
   int32_t value[HWI_REG_COUNT];
   int32_t cfa_value;           /* offset, or place of an expression */
-  uint8_t rule[HWI_REG_COUNT]; /* enum hwi_rule */
+  uint8_t rule[HWI_REG_COUNT]; /* enum hwi_cfi_rule */
   uint8_t cfa;                 /* enum hwi_cfa */
   uint8_t cfa_register;        /* below HWI_REG_RA */
 };
@@ -113,7 +113,8 @@ bool hwi_fde_find(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_
 
 /* Computes the rules at pc, which the FDE covers. Returns false if its instructions are damaged, or nested too deeply.
  * `cache`: see hwi_cfi_row. */
-bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_cfi_cache *cache, struct hwi_rules *rules);
+bool hwi_cfi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_cfi_cache *cache,
+                      struct hwi_cfi_rules *rules);
 
 /* Computes the expression at `place`, with *initial on the stack unless `initial` is NULL. Returns false if it is
  * damaged or endless, needs an unknown register, or a load was refused. */
@@ -124,7 +125,7 @@ bool hwi_expression_value(const struct hwi_machine *machine, struct hwi_cfi_span
 struct hwi_cfi_cursor hwi_expression_at(struct hwi_cfi_span span, int32_t place);
 
 /* Replaces *registers by the caller's, as hwi_cfi_step does. */
-enum hwi_step hwi_rules_apply(const struct hwi_rules *rules, struct hwi_cfi_span span, struct hwi_registers *registers,
-                              const struct hwi_cfi_memory *memory);
+enum hwi_step hwi_cfi_rules_apply(const struct hwi_cfi_rules *rules, struct hwi_cfi_span span,
+                                  struct hwi_registers *registers, const struct hwi_cfi_memory *memory);
 
 #endif

@@ -59,7 +59,7 @@ static bool is_word_at(struct hwi_cfi_cursor code, uint32_t which, int32_t *offs
   return wide == *offset && hwi_cfi_cursor_bytes(&code, 1) == OP_DEREF && !code.bad && code.at == code.end;
 }
 
-static bool squeeze_expression(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc,
+static bool squeeze_expression(const struct hwi_fde *fde, const struct hwi_cfi_rules *rules, uintptr_t pc,
                                struct hwi_frame_row *row)
 {
   struct hwi_cfi_cursor code = hwi_expression_at(fde->span, rules->cfa_value);
@@ -77,7 +77,7 @@ static bool squeeze_expression(const struct hwi_fde *fde, const struct hwi_rules
   return true;
 }
 
-static bool squeeze_cfa(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc,
+static bool squeeze_cfa(const struct hwi_fde *fde, const struct hwi_cfi_rules *rules, uintptr_t pc,
                         struct hwi_frame_row *row)
 {
   if (rules->cfa == HWI_CFA_EXPRESSION)
@@ -90,9 +90,10 @@ static bool squeeze_cfa(const struct hwi_fde *fde, const struct hwi_rules *rules
 }
 
 /* In a realigned frame, the caller's bp was pushed where bp points to now, wherever the CFA is. */
-static bool squeeze_bp_realigned(const struct hwi_fde *fde, const struct hwi_rules *rules, struct hwi_frame_row *row)
+static bool squeeze_bp_realigned(const struct hwi_fde *fde, const struct hwi_cfi_rules *rules,
+                                 struct hwi_frame_row *row)
 {
-  if (rules->rule[HWI_REG_BP] != HWI_RULE_EXPRESSION)
+  if (rules->rule[HWI_REG_BP] != HWI_CFI_EXPRESSION)
     return false;
   struct hwi_cfi_cursor code = hwi_expression_at(fde->span, rules->value[HWI_REG_BP]);
   if (hwi_cfi_cursor_bytes(&code, 1) != OP_BREG0 + HWI_REG_BP)
@@ -102,34 +103,34 @@ static bool squeeze_bp_realigned(const struct hwi_fde *fde, const struct hwi_rul
   return offset == row->bp_words * WORD && !code.bad && code.at == code.end;
 }
 
-static bool squeeze_bp(const struct hwi_fde *fde, const struct hwi_rules *rules, struct hwi_frame_row *row)
+static bool squeeze_bp(const struct hwi_fde *fde, const struct hwi_cfi_rules *rules, struct hwi_frame_row *row)
 {
   if (row->kind == HWI_ROW_BP_DEREF)
     return squeeze_bp_realigned(fde, rules, row);
   uint8_t rule = rules->rule[HWI_REG_BP];
   int32_t words = rules->value[HWI_REG_BP] / WORD;
   row->bp_words = 0;
-  if (rule == HWI_RULE_UNSET || rule == HWI_RULE_SAME)
+  if (rule == HWI_CFI_UNSET || rule == HWI_CFI_SAME)
     return true;
   row->bp_words = (int8_t)words;
-  return rule == HWI_RULE_OFFSET && words != 0 && words == row->bp_words && rules->value[HWI_REG_BP] % WORD == 0;
+  return rule == HWI_CFI_OFFSET && words != 0 && words == row->bp_words && rules->value[HWI_REG_BP] % WORD == 0;
 }
 
 /* Returns whether the caller's sp is the CFA, and its pc is in the word below. */
-static bool is_ordinary_call(const struct hwi_rules *rules)
+static bool is_ordinary_call(const struct hwi_cfi_rules *rules)
 {
   uint8_t sp = rules->rule[HWI_REG_SP];
-  return rules->rule[HWI_REG_RA] == HWI_RULE_OFFSET && rules->value[HWI_REG_RA] == -WORD &&
-         (sp == HWI_RULE_UNSET || (sp == HWI_RULE_VALUE_OFFSET && rules->value[HWI_REG_SP] == 0));
+  return rules->rule[HWI_REG_RA] == HWI_CFI_OFFSET && rules->value[HWI_REG_RA] == -WORD &&
+         (sp == HWI_CFI_UNSET || (sp == HWI_CFI_VALUE_OFFSET && rules->value[HWI_REG_SP] == 0));
 }
 
 /* Makes the row of a signal frame. It is one if each register is loaded from its place in the ucontext. */
-static struct hwi_frame_row squeeze_signal(const struct hwi_fde *fde, const struct hwi_rules *rules, uintptr_t pc)
+static struct hwi_frame_row squeeze_signal(const struct hwi_fde *fde, const struct hwi_cfi_rules *rules, uintptr_t pc)
 {
   struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << HWI_REG_SP};
   registers.value[HWI_REG_RA] = pc;
   registers.value[HWI_REG_SP] = FIRST_TRIAL;
-  if (hwi_rules_apply(rules, fde->span, &registers, &(struct hwi_cfi_memory){load_tagged, NULL}) != HWI_STEP_OK ||
+  if (hwi_cfi_rules_apply(rules, fde->span, &registers, &(struct hwi_cfi_memory){load_tagged, NULL}) != HWI_STEP_OK ||
       !(registers.known >> HWI_REG_BP & 1))
     return full;
   uintptr_t gregs = registers.value[HWI_REG_RA] - WORD_TAG - HWI_ARCH_SIGNAL_PC;
@@ -144,11 +145,11 @@ static struct hwi_frame_row squeeze_signal(const struct hwi_fde *fde, const stru
 struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_cfi_cache *cache)
 {
   struct hwi_fde fde;
-  struct hwi_rules rules;
+  struct hwi_cfi_rules rules;
   struct hwi_frame_row row = {.kind = HWI_ROW_NONE};
-  if (!hwi_fde_find(module, pc, &fde) || !hwi_rules_at(&fde, pc, cache, &rules))
+  if (!hwi_fde_find(module, pc, &fde) || !hwi_cfi_rules_at(&fde, pc, cache, &rules))
     return none;
-  if (rules.rule[HWI_REG_RA] == HWI_RULE_UNDEFINED)
+  if (rules.rule[HWI_REG_RA] == HWI_CFI_UNDEFINED)
     return (struct hwi_frame_row){.kind = HWI_ROW_OUTERMOST};
   if (fde.signal)
     return squeeze_signal(&fde, &rules, pc);

@@ -48,14 +48,14 @@ struct run {
   const struct hwi_fde *fde;
   struct hwi_cfi_cursor code;
   uintptr_t location;
-  struct hwi_rules *now;
-  struct hwi_rules initial;
+  struct hwi_cfi_rules *now;
+  struct hwi_cfi_rules initial;
   bool is_cie; /* there are no initial rules yet */
   uint32_t depth;
-  struct hwi_rules remembered[MOST_REMEMBERED];
+  struct hwi_cfi_rules remembered[MOST_REMEMBERED];
 };
 
-static bool set_rule(struct run *run, uint64_t which, enum hwi_rule rule, int64_t value)
+static bool set_rule(struct run *run, uint64_t which, enum hwi_cfi_rule rule, int64_t value)
 {
   if (which >= HWI_REG_COUNT)
     return true; /* vector registers and the like are not needed */
@@ -66,13 +66,13 @@ static bool set_rule(struct run *run, uint64_t which, enum hwi_rule rule, int64_
   return true;
 }
 
-static bool set_factored(struct run *run, uint64_t which, enum hwi_rule rule, int64_t value)
+static bool set_factored(struct run *run, uint64_t which, enum hwi_cfi_rule rule, int64_t value)
 {
   return !__builtin_mul_overflow(value, run->fde->data_align, &value) && set_rule(run, which, rule, value);
 }
 
 /* Stores the place of the expression, and skips it. */
-static bool set_expression(struct run *run, uint64_t which, enum hwi_rule rule)
+static bool set_expression(struct run *run, uint64_t which, enum hwi_cfi_rule rule)
 {
   int64_t place = (int64_t)((uintptr_t)run->code.at - run->fde->span.low);
   hwi_cfi_cursor_skip(&run->code, hwi_cfi_cursor_uleb(&run->code));
@@ -171,29 +171,29 @@ static bool run_register(struct run *run, uint8_t instruction)
   int64_t value;
   switch (instruction) {
   case CFA_OFFSET_EXTENDED:
-    return set_factored(run, which, HWI_RULE_OFFSET, (int64_t)hwi_cfi_cursor_uleb(code));
+    return set_factored(run, which, HWI_CFI_OFFSET, (int64_t)hwi_cfi_cursor_uleb(code));
   case CFA_OFFSET_EXTENDED_SF:
-    return set_factored(run, which, HWI_RULE_OFFSET, hwi_cfi_cursor_sleb(code));
+    return set_factored(run, which, HWI_CFI_OFFSET, hwi_cfi_cursor_sleb(code));
   case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
     return !__builtin_sub_overflow(0, (int64_t)hwi_cfi_cursor_uleb(code), &value) &&
-           set_factored(run, which, HWI_RULE_OFFSET, value);
+           set_factored(run, which, HWI_CFI_OFFSET, value);
   case CFA_VAL_OFFSET:
-    return set_factored(run, which, HWI_RULE_VALUE_OFFSET, (int64_t)hwi_cfi_cursor_uleb(code));
+    return set_factored(run, which, HWI_CFI_VALUE_OFFSET, (int64_t)hwi_cfi_cursor_uleb(code));
   case CFA_VAL_OFFSET_SF:
-    return set_factored(run, which, HWI_RULE_VALUE_OFFSET, hwi_cfi_cursor_sleb(code));
+    return set_factored(run, which, HWI_CFI_VALUE_OFFSET, hwi_cfi_cursor_sleb(code));
   case CFA_RESTORE_EXTENDED:
     return restore_rule(run, which);
   case CFA_UNDEFINED:
-    return set_rule(run, which, HWI_RULE_UNDEFINED, 0);
+    return set_rule(run, which, HWI_CFI_UNDEFINED, 0);
   case CFA_SAME_VALUE:
-    return set_rule(run, which, HWI_RULE_SAME, 0);
+    return set_rule(run, which, HWI_CFI_SAME, 0);
   case CFA_REGISTER:
     value = (int64_t)hwi_cfi_cursor_uleb(code);
-    return set_rule(run, which, value >= 0 && value < HWI_REG_COUNT ? HWI_RULE_REGISTER : HWI_RULE_UNDEFINED, value);
+    return set_rule(run, which, value >= 0 && value < HWI_REG_COUNT ? HWI_CFI_REGISTER : HWI_CFI_UNDEFINED, value);
   case CFA_EXPRESSION:
-    return set_expression(run, which, HWI_RULE_EXPRESSION);
+    return set_expression(run, which, HWI_CFI_EXPRESSION);
   case CFA_VAL_EXPRESSION:
-    return set_expression(run, which, HWI_RULE_VALUE_EXPRESSION);
+    return set_expression(run, which, HWI_CFI_VALUE_EXPRESSION);
   default:
     return false; /* unknown: its operands cannot be skipped */
   }
@@ -208,7 +208,7 @@ static bool run_instruction(struct run *run)
   case CFA_ADVANCE_LOC:
     return advance(run, operand);
   case CFA_OFFSET:
-    return set_factored(run, operand, HWI_RULE_OFFSET, (int64_t)hwi_cfi_cursor_uleb(code));
+    return set_factored(run, operand, HWI_CFI_OFFSET, (int64_t)hwi_cfi_cursor_uleb(code));
   case CFA_RESTORE:
     return restore_rule(run, operand);
   }
@@ -283,7 +283,7 @@ struct cached_run {
   const uint8_t *code; /* NULL: empty */
   const uint8_t *at;
   uintptr_t location, pc;
-  struct hwi_rules now;
+  struct hwi_cfi_rules now;
 };
 
 enum { CACHED_RUNS = HWI_CFI_CACHE_BYTES / sizeof(struct cached_run), LONG_CODE_BYTES = 48 };
@@ -333,8 +333,8 @@ static void save_to(const struct run *run, uintptr_t pc, struct cached_run *slot
 }
 
 /* Not inlined, so that the remembered rules have left the stack when an expression needs its own stack. */
-__attribute__((noinline)) bool hwi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_cfi_cache *cache,
-                                            struct hwi_rules *rules)
+__attribute__((noinline)) bool hwi_cfi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_cfi_cache *cache,
+                                                struct hwi_cfi_rules *rules)
 {
   struct run run;
   memset(rules, 0, sizeof *rules);

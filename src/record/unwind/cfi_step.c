@@ -16,7 +16,7 @@ static bool watch(void *context, uintptr_t address, uintptr_t *word)
   return false;
 }
 
-static bool find_cfa(const struct hwi_rules *rules, struct hwi_cfi_span span, const struct hwi_machine *machine,
+static bool find_cfa(const struct hwi_cfi_rules *rules, struct hwi_cfi_span span, const struct hwi_machine *machine,
                      uintptr_t *cfa)
 {
   if (rules->cfa == HWI_CFA_EXPRESSION)
@@ -26,48 +26,48 @@ static bool find_cfa(const struct hwi_rules *rules, struct hwi_cfi_span span, co
 }
 
 /* Returns false if the caller's register is not known. */
-static bool find_register(const struct hwi_rules *rules, struct hwi_cfi_span span, const struct hwi_machine *machine,
-                          uint32_t which, uintptr_t *value)
+static bool find_register(const struct hwi_cfi_rules *rules, struct hwi_cfi_span span,
+                          const struct hwi_machine *machine, uint32_t which, uintptr_t *value)
 {
   uintptr_t cfa = *value; /* passed in place of the result; the initial value of expressions */
   int32_t operand = rules->value[which];
-  switch ((enum hwi_rule)rules->rule[which]) {
-  case HWI_RULE_UNDEFINED:
+  switch ((enum hwi_cfi_rule)rules->rule[which]) {
+  case HWI_CFI_UNDEFINED:
     return false;
-  case HWI_RULE_UNSET:
+  case HWI_CFI_UNSET:
     if (which == HWI_REG_SP)
       return true; /* the CFA */
     if (which == HWI_REG_RA)
       return false;
     operand = (int32_t)which; /* if a CFA depends on a scratch register, the callee preserves it */
     break;
-  case HWI_RULE_SAME:
+  case HWI_CFI_SAME:
     operand = (int32_t)which;
     break;
-  case HWI_RULE_REGISTER:
+  case HWI_CFI_REGISTER:
     break;
-  case HWI_RULE_OFFSET:
+  case HWI_CFI_OFFSET:
     return machine->load(machine->context, cfa + (uintptr_t)(intptr_t)operand, value);
-  case HWI_RULE_VALUE_OFFSET:
+  case HWI_CFI_VALUE_OFFSET:
     *value = cfa + (uintptr_t)(intptr_t)operand;
     return true;
-  case HWI_RULE_EXPRESSION:
+  case HWI_CFI_EXPRESSION:
     return hwi_expression_value(machine, span, operand, &cfa, value) && machine->load(machine->context, *value, value);
-  case HWI_RULE_VALUE_EXPRESSION:
+  case HWI_CFI_VALUE_EXPRESSION:
     return hwi_expression_value(machine, span, operand, &cfa, value);
   }
   *value = machine->registers->value[operand];
   return machine->registers->known >> operand & 1;
 }
 
-enum hwi_step hwi_rules_apply(const struct hwi_rules *rules, struct hwi_cfi_span span, struct hwi_registers *registers,
-                              const struct hwi_cfi_memory *memory)
+enum hwi_step hwi_cfi_rules_apply(const struct hwi_cfi_rules *rules, struct hwi_cfi_span span,
+                                  struct hwi_registers *registers, const struct hwi_cfi_memory *memory)
 {
   struct watched_load watched = {memory, false};
   struct hwi_machine machine = {registers, watch, &watched};
   struct hwi_registers caller = {.known = 0};
   uintptr_t cfa;
-  if (rules->rule[HWI_REG_RA] == HWI_RULE_UNDEFINED)
+  if (rules->rule[HWI_REG_RA] == HWI_CFI_UNDEFINED)
     return HWI_STEP_OUTERMOST;
   if (!find_cfa(rules, span, &machine, &cfa))
     return HWI_STEP_BAD;
@@ -89,11 +89,11 @@ enum hwi_step hwi_cfi_step(const struct hwi_cfi_module *module, uintptr_t pc, st
                            const struct hwi_cfi_memory *memory, bool *signal_frame)
 {
   struct hwi_fde fde;
-  struct hwi_rules rules;
+  struct hwi_cfi_rules rules;
   if (!hwi_fde_find(module, pc, &fde))
     return HWI_STEP_NO_CFI;
-  if (!hwi_rules_at(&fde, pc, NULL, &rules))
+  if (!hwi_cfi_rules_at(&fde, pc, NULL, &rules))
     return HWI_STEP_BAD;
   *signal_frame = fde.signal;
-  return hwi_rules_apply(&rules, fde.span, registers, memory);
+  return hwi_cfi_rules_apply(&rules, fde.span, registers, memory);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "report/input/moment.h"
-#include "trace/read/unrecorded.h"
+#include "trace/read/unseen_programs.h"
 
 /* --- programs that left no trace --- */
 
@@ -15,16 +15,16 @@ struct listing {
   void *context;
 };
 
-static void take_program(void *context, const struct hwi_unrecorded *unrecorded)
+static void take_program(void *context, const struct hwi_unseen_exec *unseen)
 {
   const struct listing *listing = context;
   struct hwi_unseen_program program = {
       .by = listing->by,
-      .pid = unrecorded->pid,
-      .is_child = unrecorded->is_child,
-      .is_counted = unrecorded->is_counted,
+      .pid = unseen->pid,
+      .is_child = unseen->is_child,
+      .is_counted = unseen->is_counted,
   };
-  memcpy(program.name, unrecorded->exec->name, HW_EXEC_NAME_BYTES);
+  memcpy(program.name, unseen->exec->name, HW_EXEC_NAME_BYTES);
   listing->take(listing->context, &program);
 }
 
@@ -38,7 +38,7 @@ void hwi_evidence_unseen_programs(const struct hwi_profile *profile,
       continue;
     struct hwi_missing_execs missing = info->missing;
     missing.own = missing.own && !info->being_written; /* else the trace may still appear */
-    hwi_unrecorded_each(&info->header, &missing, take_program, &listing);
+    hwi_unseen_programs_each(&info->header, &missing, take_program, &listing);
   }
 }
 

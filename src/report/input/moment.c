@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/input/quantities.h"
 #include "report/input/suggest.h"
-#include "report/input/units.h"
 
 uint64_t hwi_image_offset_ns(const struct hwi_profile *profile, const struct hwi_image *image)
 {

@@ -44,7 +44,7 @@ static void write_note(struct hwi_json *json, const char *kind, const char *text
   hwi_json_end_object(json);
 }
 
-void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, const char *linked_in)
+void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, const char *static_allocator)
 {
   static const char *const kinds[] = {
       "",         "own malloc", "own operator new", "blocks before libc was ready", "static allocator",
@@ -54,8 +54,8 @@ void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, co
     if (info->notes[i].kind < sizeof kinds / sizeof *kinds)
       write_note(json, kinds[info->notes[i].kind], info->notes[i].text);
   }
-  if (linked_in)
-    write_note(json, kinds[HW_NOTE_STATIC_ALLOCATOR], linked_in);
+  if (static_allocator)
+    write_note(json, kinds[HW_NOTE_STATIC_ALLOCATOR], static_allocator);
   hwi_json_end_array(json);
 }
 
@@ -114,7 +114,7 @@ void hwi_json_process(struct hwi_json *json, const struct hwi_trace_info *info)
 }
 
 void hwi_json_image(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_image *image,
-                    const char *linked_in)
+                    const char *static_allocator)
 {
   const struct hwi_trace_info *info = image->info;
   hwi_json_begin_object(json, NULL);
@@ -124,7 +124,7 @@ void hwi_json_image(struct hwi_json *json, const struct hwi_profile *profile, co
   hwi_json_figures(json, hwi_totals_figures, &image->totals);
   hwi_json_silences(json, info);
   write_marks(json, info);
-  hwi_json_notes(json, info, linked_in);
+  hwi_json_notes(json, info, static_allocator);
   uint32_t counted;
   hwi_largest_image(profile, &counted);
   bool is_alone = counted == 1 && image->counted && profile->span.kind == HWI_SPAN_RUN;

@@ -70,14 +70,14 @@ void hwi_json_growing(struct hwi_json *json, const struct hwi_profile *profile, 
 
 /* --- process images: images.c --- */
 
-/* Writes an object. `linked_in` is the allocator that the program has linked in, or NULL. */
+/* Writes an object. `static_allocator` is the allocator that the program has linked in, or NULL. */
 void hwi_json_image(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_image *image,
-                    const char *linked_in);
+                    const char *static_allocator);
 
 /* The parts of an image. */
 void hwi_json_process(struct hwi_json *json, const struct hwi_trace_info *info); /* which process it is */
 void hwi_json_silences(struct hwi_json *json, const struct hwi_trace_info *info);
-void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, const char *linked_in);
+void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, const char *static_allocator);
 
 /* Writes the sums over all images that are counted. */
 void hwi_json_evidence(struct hwi_json *json, const struct hwi_profile *profile);

@@ -1,7 +1,7 @@
 /* report.c - the report for programs: everything in the model, nothing folded, times in nanoseconds */
 #include <stdlib.h>
 
-#include "report/content/linked_in.h"
+#include "report/content/static_allocators.h"
 #include "report/json/frames.h"
 #include "report/json/json.h"
 #include "report/json/members.h"
@@ -18,7 +18,7 @@ struct writer {
   struct hwi_named_frames frames;
   struct hwi_selection selection;
   struct hwi_runtime_blocks runtime;
-  struct hwi_linked_in linked_in;
+  struct hwi_static_allocators static_allocators;
 };
 
 /* --- the run --- */
@@ -52,7 +52,7 @@ static void write_run(struct writer *writer)
   hwi_json_lifetimes(json, lifetimes);
   hwi_json_begin_array(json, "images");
   for (uint32_t i = 0; i < profile->image_count; i++)
-    hwi_json_image(json, profile, &profile->images[i], writer->linked_in.texts[i]);
+    hwi_json_image(json, profile, &profile->images[i], writer->static_allocators.texts[i]);
   hwi_json_end_array(json);
   const struct hwi_json_process_list all = {.most = UINT32_MAX, .command_most = SIZE_MAX};
   hwi_json_processes(json, profile, &all);
@@ -266,11 +266,11 @@ static int write_report(struct writer *writer, struct hwi_error *error)
 int hwi_report_json(const struct hwi_report *report, FILE *out, struct hwi_error *error)
 {
   struct writer writer = {.json = {.out = out, .first = true}, .report = report, .profile = report->profile};
-  int status = hwi_linked_in_init(&writer.linked_in, report, error);
+  int status = hwi_static_allocators_init(&writer.static_allocators, report, error);
   if (status == HW_OK)
     status = hwi_named_frames_init(&writer.frames, report, error);
   if (status < 0) {
-    hwi_linked_in_release(&writer.linked_in);
+    hwi_static_allocators_release(&writer.static_allocators);
     return status;
   }
   writer.runtime.frames = &writer.frames;
@@ -281,6 +281,6 @@ int hwi_report_json(const struct hwi_report *report, FILE *out, struct hwi_error
     status = write_report(&writer, error);
   hwi_selection_release(&writer.selection);
   hwi_named_frames_release(&writer.frames);
-  hwi_linked_in_release(&writer.linked_in);
+  hwi_static_allocators_release(&writer.static_allocators);
   return status;
 }

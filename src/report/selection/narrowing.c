@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/input/quantities.h"
 #include "report/input/suggest.h"
-#include "report/input/units.h"
 
 enum { IGNORED = 1 << HWI_NARROW_KINDS };
 static_assert(IGNORED <= UINT8_MAX, "the bits of a cell fit into a byte");

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/selection/radix_sort.h"
+#include "trace/radix_sort.h"
 #include "trace/table.h"
 
 /* For filters that do not split stacks: each stack is kept as a whole, or not. */

@@ -254,7 +254,7 @@ static bool is_named(const struct hwi_text *text, uint32_t image)
 {
   const struct hwi_image *images = text->profile->images;
   for (uint32_t i = 0; i < image; i++) {
-    if (text->linked_in.texts[i] && strcmp(images[i].info->exe, images[image].info->exe) == 0)
+    if (text->static_allocators.texts[i] && strcmp(images[i].info->exe, images[image].info->exe) == 0)
       return true;
   }
   return false;
@@ -265,11 +265,12 @@ static void note_linked_in(struct hwi_text *text)
   enum { SHOWN_MAX = 4 };
   uint32_t shown = 0;
   for (uint32_t i = 0; i < text->profile->image_count && shown < SHOWN_MAX; i++) {
-    if (!text->linked_in.texts[i] || is_named(text, i))
+    if (!text->static_allocators.texts[i] || is_named(text, i))
       continue;
     hwi_line_puts(&text->line, "Not seen: ");
     hwi_line_clean(&text->line, hwi_base_name(text->profile->images[i].info->exe));
-    hwi_line_printf(&text->line, " has %s linked in, whose calls do not reach the recorder.", text->linked_in.texts[i]);
+    hwi_line_printf(&text->line, " has %s linked in, whose calls do not reach the recorder.",
+                    text->static_allocators.texts[i]);
     end_note(text, HWI_PLAIN);
     shown++;
   }

@@ -5,17 +5,17 @@
 #include "report/content/rss_parts.h"
 #include "report/text/text.h"
 
-enum { LABEL_CELLS = 13, WHO_CELLS = 83 };
+enum { LABEL_CELLS = 13, STACK_CELLS = 83 };
 
 struct context {
   struct hwi_text *text;
   struct hwi_named_frames *frames;
-  struct hwi_who who; /* of the current finding */
+  struct hwi_stack_label stack_label; /* of the current finding */
 };
 
 static void add_who(struct context *context)
 {
-  hwi_text_who(context->text, context->frames, &context->who);
+  hwi_text_stack_label(context->text, context->frames, &context->stack_label);
 }
 
 static void add_thread(struct context *context, const struct hwi_finding *finding)
@@ -171,11 +171,13 @@ static const struct {
 };
 
 /* Finds the words for each finding's stack; different stacks with the same function also get its caller. */
-static void find_whos(struct context *context, const struct hwi_findings *findings, struct hwi_who *whos)
+static void find_stack_labels(struct context *context, const struct hwi_findings *findings,
+                              struct hwi_stack_label *stack_labels)
 {
   for (uint32_t i = 0; i < findings->count; i++)
-    whos[i] = (struct hwi_who){.stack = findings->items[i].stack, .cells = WHO_CELLS, .is_named = true};
-  hwi_text_distinguish(context->text, context->frames, whos, findings->count);
+    stack_labels[i] =
+        (struct hwi_stack_label){.stack = findings->items[i].stack, .cells = STACK_CELLS, .is_named = true};
+  hwi_text_distinguish(context->text, context->frames, stack_labels, findings->count);
 }
 
 const char *hwi_finding_label(enum hwi_finding_kind kind)
@@ -190,14 +192,14 @@ int hwi_findings_word(const struct hwi_findings *findings, const struct hwi_repo
   struct hwi_text text = {.report = report, .profile = report->profile, .style = &style};
   struct hwi_named_frames frames;
   struct context context = {.text = &text, .frames = &frames};
-  struct hwi_who whos[HWI_FINDINGS_MAX];
+  struct hwi_stack_label stack_labels[HWI_FINDINGS_MAX];
   memset(lines, 0, HWI_FINDINGS_MAX * sizeof *lines);
   int status = hwi_named_frames_init(&frames, report, error);
   if (status < 0)
     return status;
-  find_whos(&context, findings, whos);
+  find_stack_labels(&context, findings, stack_labels);
   for (uint32_t i = 0; i < findings->count; i++) {
-    context.who = whos[i];
+    context.stack_label = stack_labels[i];
     kinds[findings->items[i].kind].word(&context, &findings->items[i]);
     lines[i] = text.line;
     text.line = (struct hwi_line){0};
@@ -209,15 +211,15 @@ int hwi_findings_word(const struct hwi_findings *findings, const struct hwi_repo
 static void print(struct context *context, const struct hwi_findings *findings)
 {
   struct hwi_text *text = context->text;
-  struct hwi_who whos[HWI_FINDINGS_MAX];
-  find_whos(context, findings, whos);
+  struct hwi_stack_label stack_labels[HWI_FINDINGS_MAX];
+  find_stack_labels(context, findings, stack_labels);
   hwi_line_puts(&text->line, "What stands out");
   hwi_text_end(text, HWI_BOLD);
   for (uint32_t i = 0; i < findings->count; i++) {
     const struct hwi_finding *finding = &findings->items[i];
     hwi_line_puts(&text->line, "  ");
     hwi_line_left(&text->line, kinds[finding->kind].label, LABEL_CELLS - 2);
-    context->who = whos[i];
+    context->stack_label = stack_labels[i];
     kinds[finding->kind].word(context, finding);
     hwi_text_end_wrapped(text, LABEL_CELLS, HWI_PLAIN);
   }

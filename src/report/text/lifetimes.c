@@ -61,15 +61,15 @@ static void add_lifetimes(uint64_t to[HWI_LIFETIMES], const struct hwi_stack *st
     to[step] += stack->lifetimes[step];
 }
 
-static void print_row(const struct table *table, const struct hwi_duplicates_group *group, const struct hwi_who *who,
-                      uint64_t rank)
+static void print_row(const struct table *table, const struct hwi_duplicates_group *group,
+                      const struct hwi_stack_label *label, uint64_t rank)
 {
   uint64_t lifetimes[HWI_LIFETIMES] = {0};
   for (uint32_t i = 0; i < group->count; i++)
     add_lifetimes(lifetimes, &table->text->profile->stacks[group->stacks[i]]);
   add_figures(table, rank, lifetimes);
   hwi_text_go_to_name(table->text, table->is_in_row, GAP_CELLS);
-  hwi_text_who(table->text, table->frames, who);
+  hwi_text_stack_label(table->text, table->frames, label);
   hwi_text_end(table->text, HWI_PLAIN);
 }
 
@@ -101,20 +101,20 @@ static void print_all(const struct table *table, bool is_narrowed, const uint64_
 }
 
 /* Returns the rows' names, and chooses their place. The caller frees them. Returns NULL if there is no memory. */
-static struct hwi_who *name_rows(struct table *table, const struct hwi_duplicates *duplicates)
+static struct hwi_stack_label *name_rows(struct table *table, const struct hwi_duplicates *duplicates)
 {
-  struct hwi_who *whos = calloc(duplicates->count + 1, sizeof *whos);
-  const struct hwi_row_names names = {whos, (uint32_t)duplicates->count,
+  struct hwi_stack_label *labels = calloc(duplicates->count + 1, sizeof *labels);
+  const struct hwi_row_names names = {labels, (uint32_t)duplicates->count,
                                       HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS + SHARE_CELLS * ((size_t)table->spans + 1) +
                                           2 * GAP_CELLS,
                                       HWI_RANK_CELLS + GAP_CELLS};
-  for (size_t row = 0; whos && row < duplicates->count; row++)
-    whos[row].stack = duplicates->groups[row].stacks[0];
-  if (!whos)
+  for (size_t row = 0; labels && row < duplicates->count; row++)
+    labels[row].stack = duplicates->groups[row].stacks[0];
+  if (!labels)
     table->text->line.failed = true;
   else
     table->is_in_row = hwi_text_place_names(table->text, table->frames, &names);
-  return whos;
+  return labels;
 }
 
 int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
@@ -130,16 +130,16 @@ int hwi_text_lifetimes(struct hwi_text *text, const struct hwi_selection *select
   for (uint32_t i = 0; i < selection->stack_count && is_narrowed; i++)
     add_lifetimes(all, &text->profile->stacks[selection->stacks[i]]);
   struct table table = {.text = text, .frames = frames, .spans = spans_of(all)};
-  struct hwi_who *whos = status == HW_OK ? name_rows(&table, &duplicates) : NULL;
+  struct hwi_stack_label *labels = status == HW_OK ? name_rows(&table, &duplicates) : NULL;
   hwi_text_heading(text, "How long blocks live", "[--cost peak|live|calls|bytes|temporary]");
   hwi_text_filter(text, selection);
   print_titles(&table);
   print_all(&table, is_narrowed, all);
-  for (size_t row = 0; whos && row < duplicates.count; row++)
-    print_row(&table, &duplicates.groups[row], &whos[row], row + 1);
-  if (whos)
+  for (size_t row = 0; labels && row < duplicates.count; row++)
+    print_row(&table, &duplicates.groups[row], &labels[row], row + 1);
+  if (labels)
     print_rest(&table, selection, &duplicates);
-  free(whos);
+  free(labels);
   hwi_duplicates_release(&duplicates);
   return status;
 }

@@ -110,16 +110,16 @@ static void add_figures(struct hwi_text *text, const struct hwi_stack_resizes *r
 static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, const struct rows *rows)
 {
   const size_t count = rows->duplicates.count;
-  struct hwi_row_names names = {calloc(count + 1, sizeof *names.whos), (uint32_t)count, FIGURE_CELLS + GAP_CELLS,
+  struct hwi_row_names names = {calloc(count + 1, sizeof *names.labels), (uint32_t)count, FIGURE_CELLS + GAP_CELLS,
                                 HWI_RANK_CELLS + GAP_CELLS};
   bool is_any_estimated = false;
-  if (!names.whos) {
+  if (!names.labels) {
     text->line.failed = true;
     return;
   }
   for (size_t number = 0; number < count; number++) {
     const struct hwi_stack_resizes row = row_of(rows, number);
-    names.whos[number].stack = row.stack;
+    names.labels[number].stack = row.stack;
     is_any_estimated |= row.estimated;
   }
   if (is_any_estimated)
@@ -129,11 +129,11 @@ static void print_shown(struct hwi_text *text, struct hwi_named_frames *frames, 
     const struct hwi_stack_resizes row = row_of(rows, number);
     add_figures(text, &row, number + 1);
     hwi_text_go_to_name(text, is_in_row, GAP_CELLS);
-    hwi_text_who(text, frames, &names.whos[number]);
+    hwi_text_stack_label(text, frames, &names.labels[number]);
     hwi_line_puts(&text->line, row.estimated ? estimated_mark : "");
     hwi_text_end(text, HWI_PLAIN);
   }
-  free(names.whos);
+  free(names.labels);
 }
 
 static void print_rest(struct hwi_text *text, const struct rows *rows)

@@ -327,7 +327,7 @@ static int begin(struct hwi_text *text, const struct hwi_report *report, const s
                             .style = style,
                             .cost = hwi_report_cost(&report->options, report->profile)};
   text->image = hwi_head_image(report->profile, &text->counted);
-  return hwi_linked_in_init(&text->linked_in, report, error);
+  return hwi_static_allocators_init(&text->static_allocators, report, error);
 }
 
 /* If there was no memory for a line, it is incomplete, and so the report fails. */
@@ -336,14 +336,14 @@ static int end(struct hwi_text *text, int status, struct hwi_error *error)
   if (status == HW_OK && text->line.failed)
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the report");
   hwi_line_release(&text->line);
-  hwi_linked_in_release(&text->linked_in);
+  hwi_static_allocators_release(&text->static_allocators);
   return status;
 }
 
 static int print_summary(struct hwi_text *text, bool with_chart, struct hwi_error *error)
 {
   int status = HW_OK;
-  hwi_text_head(text);
+  hwi_text_overview(text);
   hwi_text_notes(text);
   if (with_chart)
     hwi_text_chart(text);
@@ -376,7 +376,7 @@ int hwi_report_text(const struct hwi_report *report, const struct hwi_style *sty
   if (status == HW_OK)
     status = print_tables(&text, error);
   if (status == HW_OK)
-    hwi_text_next(&text);
+    hwi_text_next_command(&text);
   return end(&text, status, error);
 }
 

@@ -7,9 +7,9 @@
 
 #include "report/content/findings.h"
 #include "report/content/groups.h"
-#include "report/content/linked_in.h"
+#include "report/content/static_allocators.h"
 #include "report/names/named_frames.h"
-#include "report/names/who.h"
+#include "report/names/stack_label.h"
 #include "report/report.h"
 #include "report/selection/leaks.h"
 #include "report/selection/selection.h"
@@ -27,7 +27,7 @@ struct hwi_text {
   const struct hwi_image *image;            /* the image that the head names; may be NULL */
   uint32_t counted;                         /* images in this profile */
   const struct hwi_runtime_blocks *runtime; /* with --leaks: the blocks that are left out; else NULL */
-  struct hwi_linked_in linked_in;
+  struct hwi_static_allocators static_allocators;
   struct hwi_line line;
   uint64_t printed; /* lines so far */
 };
@@ -40,7 +40,7 @@ void hwi_text_blank(struct hwi_text *text);
 void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasis emphasis);
 
 /* The parts, in their order. */
-void hwi_text_head(struct hwi_text *text);
+void hwi_text_overview(struct hwi_text *text);
 void hwi_text_notes(struct hwi_text *text); /* what the reader must know to interpret the figures */
 void hwi_text_chart(struct hwi_text *text);
 int hwi_text_findings(struct hwi_text *text, struct hwi_error *error);
@@ -72,21 +72,22 @@ void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection
 void hwi_text_entries(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_images(struct hwi_text *text);
 void hwi_text_evidence(struct hwi_text *text);
-void hwi_text_next(struct hwi_text *text); /* only on a terminal */
+void hwi_text_next_command(struct hwi_text *text); /* only on a terminal */
 
 /* Whether the report is of the whole run by stack, without other options. */
 bool hwi_text_is_first_screen(const struct hwi_text *text);
 
 /* Adds a stack in a few words. */
-void hwi_text_who(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_who *who);
+void hwi_text_stack_label(struct hwi_text *text, struct hwi_named_frames *frames, const struct hwi_stack_label *label);
 
-/* Makes the words of several stacks distinct: see hwi_whos_distinguish. */
-void hwi_text_distinguish(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_who *whos, uint32_t count);
+/* Makes the words of several stacks distinct: see hwi_stack_labels_distinguish. */
+void hwi_text_distinguish(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_stack_label *labels,
+                          uint32_t count);
 
 /* The names of a table's rows, and how many cells of a line are used by other text: next to the figures, and on a
  * separate line below them. */
 struct hwi_row_names {
-  struct hwi_who *whos; /* with their stacks set */
+  struct hwi_stack_label *labels; /* with their stacks set */
   uint32_t count;
   size_t used_in_row, used_below;
 };

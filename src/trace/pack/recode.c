@@ -13,7 +13,7 @@
 #include "trace/grow.h"
 #include "trace/pack/recode_common.h"
 #include "trace/pack/recode_definitions.h"
-#include "trace/pack/recode_slots.h"
+#include "trace/pack/recode_table.h"
 
 enum { BATCH_EVENTS = 256 };
 
@@ -34,12 +34,12 @@ struct hwi_recoder {
   uint64_t *addresses; /* of the blocks, by birth: [1, block_count) */
   uint8_t *classes;
   size_t block_count, block_room, class_room;
-  struct hwi_slots at_address;
+  struct hwi_recode_table at_address;
   size_t last_ended;
   uint64_t last_far;
   struct hwi_section_node *nodes; /* [1, node_count) */
   size_t node_count, node_room;
-  struct hwi_slots of_node;
+  struct hwi_recode_table of_node;
   uint32_t last_node;
   struct hwi_definitions_out definitions;
 };
@@ -55,9 +55,9 @@ void hwi_recoder_destroy(struct hwi_recoder *r)
     return;
   free(r->addresses);
   free(r->classes);
-  hwi_slots_release(&r->at_address);
+  hwi_recode_table_release(&r->at_address);
   free(r->nodes);
-  hwi_slots_release(&r->of_node);
+  hwi_recode_table_release(&r->of_node);
   hwi_definitions_out_release(&r->definitions);
   free(r);
 }
@@ -140,8 +140,8 @@ static void put_threads(struct hwi_recoder *r, int count, uint64_t ops)
 
 static inline uint32_t *find_node(const struct hwi_recoder *r, uint32_t node)
 {
-  const struct hwi_slots *table = &r->of_node;
-  uint32_t at = hwi_slots_mix(node) & table->mask;
+  const struct hwi_recode_table *table = &r->of_node;
+  uint32_t at = hwi_recode_table_mix(node) & table->mask;
   while (table->slots[at] && r->nodes[table->slots[at]].number != node)
     at = (at + 1) & table->mask;
   return &table->slots[at];
@@ -152,9 +152,9 @@ static bool grow_nodes(struct hwi_recoder *r)
 {
   if (!hwi_grow((void **)&r->nodes, &r->node_room, r->node_count + BATCH_EVENTS, sizeof *r->nodes))
     return false;
-  if (!hwi_slots_are_full(&r->of_node, BATCH_EVENTS))
+  if (!hwi_recode_table_is_full(&r->of_node, BATCH_EVENTS))
     return true;
-  if (!hwi_slots_reset(&r->of_node, r->node_count * 2 + BATCH_EVENTS))
+  if (!hwi_recode_table_reset(&r->of_node, r->node_count * 2 + BATCH_EVENTS))
     return false;
   for (uint32_t number = 1; number < r->node_count; number++)
     *find_node(r, r->nodes[number].number) = number;
@@ -212,10 +212,11 @@ static void put_nodes(struct hwi_recoder *r, int count)
 /* --- blocks --- */
 
 /* Blocks that are neighbours in the heap have neighbouring slots, since programs mostly use them together. */
-static inline uint32_t home_of_address(const struct hwi_slots *table, uint64_t address)
+static inline uint32_t home_of_address(const struct hwi_recode_table *table, uint64_t address)
 {
   enum { LINE_LOG2 = 4, GRAIN_LOG2 = 4, LINE_MASK = (1 << LINE_LOG2) - 1 };
-  uint32_t at = hwi_slots_mix(address >> (GRAIN_LOG2 + LINE_LOG2)) << LINE_LOG2 | (address >> GRAIN_LOG2 & LINE_MASK);
+  uint32_t at =
+      hwi_recode_table_mix(address >> (GRAIN_LOG2 + LINE_LOG2)) << LINE_LOG2 | (address >> GRAIN_LOG2 & LINE_MASK);
   return at & table->mask;
 }
 
@@ -230,7 +231,7 @@ static void find_homes(struct hwi_recoder *r, int count)
 
 static inline uint32_t *find_address(const struct hwi_recoder *r, uint64_t address, uint32_t at)
 {
-  const struct hwi_slots *table = &r->at_address;
+  const struct hwi_recode_table *table = &r->at_address;
   while (table->slots[at] && r->addresses[table->slots[at]] != address)
     at = (at + 1) & table->mask;
   return &table->slots[at];
@@ -242,9 +243,9 @@ static bool grow_blocks(struct hwi_recoder *r)
   if (!hwi_grow((void **)&r->addresses, &r->block_room, r->block_count + BATCH_EVENTS, sizeof *r->addresses) ||
       !hwi_grow((void **)&r->classes, &r->class_room, r->block_count + BATCH_EVENTS, 1))
     return false;
-  if (!hwi_slots_are_full(&r->at_address, BATCH_EVENTS))
+  if (!hwi_recode_table_is_full(&r->at_address, BATCH_EVENTS))
     return true;
-  if (!hwi_slots_reset(&r->at_address, (size_t)r->at_address.count * 2 + BATCH_EVENTS))
+  if (!hwi_recode_table_reset(&r->at_address, (size_t)r->at_address.count * 2 + BATCH_EVENTS))
     return false;
   for (uint32_t block = 1; block < r->block_count; block++) {
     uint64_t address = r->addresses[block];
@@ -423,8 +424,8 @@ bool hwi_recoder_begin(struct hwi_recoder *r, struct hwi_columns_out *out, const
   r->block_count = r->node_count = 1;
   r->last_ended = r->last_far = 0;
   r->last_node = 0;
-  return hwi_slots_reset(&r->at_address, r->at_address.count + BATCH_EVENTS) &&
-         hwi_slots_reset(&r->of_node, r->of_node.count + BATCH_EVENTS) &&
+  return hwi_recode_table_reset(&r->at_address, r->at_address.count + BATCH_EVENTS) &&
+         hwi_recode_table_reset(&r->of_node, r->of_node.count + BATCH_EVENTS) &&
          hwi_definitions_out_begin(&r->definitions, out);
 }
 

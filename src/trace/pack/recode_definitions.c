@@ -13,7 +13,7 @@
 
 bool hwi_definitions_out_begin(struct hwi_definitions_out *definitions, struct hwi_columns_out *out)
 {
-  if (!hwi_slots_reset(&definitions->of_pc, definitions->of_pc.count) ||
+  if (!hwi_recode_table_reset(&definitions->of_pc, definitions->of_pc.count) ||
       !hwi_grow((void **)&definitions->pcs, &definitions->pc_room, HWI_PC_FIRST, sizeof *definitions->pcs))
     return false;
   memset(definitions->pcs, 0, HWI_PC_FIRST * sizeof *definitions->pcs);
@@ -27,7 +27,7 @@ bool hwi_definitions_out_begin(struct hwi_definitions_out *definitions, struct h
 void hwi_definitions_out_release(struct hwi_definitions_out *definitions)
 {
   free(definitions->pcs);
-  hwi_slots_release(&definitions->of_pc);
+  hwi_recode_table_release(&definitions->of_pc);
 }
 
 /* --- pcs --- */
@@ -39,8 +39,8 @@ static bool is_pc(const struct hwi_pc *known, const struct hwi_pc *pc)
 
 static uint32_t *find_pc(const struct hwi_definitions_out *definitions, const struct hwi_pc *pc)
 {
-  const struct hwi_slots *table = &definitions->of_pc;
-  uint32_t at = hwi_slots_mix(pc->address * 4 + pc->module + pc->entry) & table->mask;
+  const struct hwi_recode_table *table = &definitions->of_pc;
+  uint32_t at = hwi_recode_table_mix(pc->address * 4 + pc->module + pc->entry) & table->mask;
   while (table->slots[at] && !is_pc(&definitions->pcs[table->slots[at]], pc))
     at = (at + 1) & table->mask;
   return &table->slots[at];
@@ -48,7 +48,7 @@ static uint32_t *find_pc(const struct hwi_definitions_out *definitions, const st
 
 static bool grow_pcs(struct hwi_definitions_out *definitions)
 {
-  if (!hwi_slots_reset(&definitions->of_pc, definitions->pc_count * 2))
+  if (!hwi_recode_table_reset(&definitions->of_pc, definitions->pc_count * 2))
     return false;
   for (uint32_t number = HWI_PC_FIRST; number < definitions->pc_count; number++)
     *find_pc(definitions, &definitions->pcs[number]) = number;
@@ -71,7 +71,7 @@ static uint32_t add_pc(struct hwi_definitions_out *definitions, const struct hwi
   uint32_t number = *slot = (uint32_t)definitions->pc_count++;
   definitions->pcs[number] = *pc;
   definitions->of_pc.count++;
-  return hwi_slots_are_full(&definitions->of_pc, 1) && !grow_pcs(definitions) ? 0 : number;
+  return hwi_recode_table_is_full(&definitions->of_pc, 1) && !grow_pcs(definitions) ? 0 : number;
 }
 
 /* Writes a pc, which is added if it is new. Returns its number, or 0 if there is no memory. */

@@ -5,7 +5,7 @@
 #include "trace/decode.h"
 #include "trace/pack/recode_columns.h"
 #include "trace/pack/recode_common.h"
-#include "trace/pack/recode_slots.h"
+#include "trace/pack/recode_table.h"
 
 /* All zero: nothing is allocated yet. */
 struct hwi_definitions_out {
@@ -14,7 +14,7 @@ struct hwi_definitions_out {
   uint32_t last_number; /* of a definition */
   struct hwi_pc *pcs;   /* [HWI_PC_FIRST, pc_count) */
   size_t pc_count, pc_room;
-  struct hwi_slots of_pc;
+  struct hwi_recode_table of_pc;
   uint32_t last_pc;
 };
 

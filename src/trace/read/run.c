@@ -18,7 +18,7 @@
 #include "trace/grow.h"
 #include "trace/read/alive.h"
 #include "trace/read/trace.h"
-#include "trace/read/unrecorded.h"
+#include "trace/read/unseen_programs.h"
 
 static const char FOLDER_SUFFIX[] = ".children";
 
@@ -187,7 +187,7 @@ int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct h
   bool is_whole = !bytes || folder || relatives;
   if (status == 0) {
     qsort(run->images, run->count, sizeof *run->images, compare_images);
-    if (find_replaced(run) < 0 || (is_whole && hwi_unrecorded_find(run) < 0))
+    if (find_replaced(run) < 0 || (is_whole && hwi_unseen_programs_find(run) < 0))
       status = hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up the images of %s", path);
   }
   if (status < 0)

@@ -18,8 +18,8 @@
 #include "record/events/event.h"
 #include "record/record.h"
 #include "record/runtime/boot.h"
+#include "record/runtime/call_timer.h"
 #include "record/runtime/foreign.h"
-#include "record/runtime/timed.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -125,7 +125,7 @@ static void put_caller(const struct hwi_caller *caller)
 /* Duration of the call that returned `block`, if it is known. */
 static void put_took(const void *block)
 {
-  uint64_t took = hwi_timed_took(block);
+  uint64_t took = hwi_call_timer_took(block);
   if (!took)
     return;
   put_text("took");
@@ -218,7 +218,7 @@ void entries_begin(void)
 {
   if (!is_timed && getenv("ENTRIES_TIMED")) {
     is_timed = true;
-    hwi_timed_start();
+    hwi_call_timer_start();
   }
   is_on = true;
 }

@@ -1,0 +1,244 @@
+/* read_recording.c - the options by which a command finds and reads a recording, and the reading itself */
+#include "cli/read_recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "export/import_foreign.h"
+#include "symbols/program_allocator.h"
+#include "symbols/symbol_files.h"
+#include "symbols/symbols.h"
+
+static bool is_folder(const char *path)
+{
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+int hwi_reading_check(const struct hwi_reading *reading)
+{
+  if (reading->children && reading->pid != 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--children shows all processes, --pid one: leave one of them out");
+  if (reading->pid > UINT32_MAX)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--pid: no process has such a number");
+  for (size_t i = 0; i < reading->debug_dirs.count; i++) {
+    const char *dir = reading->debug_dirs.items[i]; /* a misspelled folder would silently leave names out */
+    if (!is_folder(dir))
+      return hwi_fail(HWI_EXIT_TROUBLE, "--debug-dir: there is no folder '%s'", dir);
+  }
+  return 0;
+}
+
+/* --- progress, for work longer than a second --- */
+
+enum { NO_PERCENT = -1, SUMMARY_LEAST_NS = 300000000 };
+
+struct progress {
+  struct timespec began;
+  int percent; /* the value shown on the terminal */
+};
+
+static void show_progress(void *context, uint64_t done, uint64_t all)
+{
+  struct progress *progress = context;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  double seconds =
+      (double)(now.tv_sec - progress->began.tv_sec) + (double)(now.tv_nsec - progress->began.tv_nsec) / 1e9;
+  if (seconds < 1 || all == 0)
+    return;
+  int percent = (int)(100.0 * (double)done / (double)all);
+  if (percent == progress->percent)
+    return;
+  progress->percent = percent;
+  fprintf(stderr, "\rreading the recording: %3d %%", percent);
+}
+
+static void end_progress(const struct progress *progress)
+{
+  if (progress->percent != NO_PERCENT)
+    fputs("\r                                \r", stderr);
+}
+
+/* --- the recording --- */
+
+static bool is_folder_of_traces(const char *path)
+{
+  static const char suffix[] = ".children";
+  size_t bytes = strlen(path);
+  while (bytes > 0 && path[bytes - 1] == '/')
+    bytes--;
+  bool children =
+      bytes >= sizeof suffix - 1 && memcmp(path + bytes - (sizeof suffix - 1), suffix, sizeof suffix - 1) == 0;
+  return !children && is_folder(path);
+}
+
+int hwi_reading_find(const char *path, char *found, size_t found_bytes)
+{
+  struct hwi_error error = {0};
+  if (!is_folder_of_traces(path))
+    snprintf(found, found_bytes, "%s", path);
+  else if (hwi_trace_newest(path, found, found_bytes, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  return 0;
+}
+
+static struct hwi_profile_options begin_reading(const struct hwi_reading *reading, struct progress *progress)
+{
+  *progress = (struct progress){.percent = NO_PERCENT};
+  clock_gettime(CLOCK_MONOTONIC, &progress->began);
+  return (struct hwi_profile_options){
+      .images = reading->children   ? HWI_IMAGES_ALL
+                : reading->pid != 0 ? HWI_IMAGES_PID
+                                    : HWI_IMAGES_LARGEST,
+      .pid = (uint32_t)reading->pid,
+      .span = reading->span,
+      .summaries = true,
+      .summary_least_ns = SUMMARY_LEAST_NS,
+      .progress = isatty(STDERR_FILENO) == 1 ? show_progress : NULL,
+      .progress_context = progress,
+  };
+}
+
+/* Another tool's recording must be imported first. */
+static int fail_to_read(const char *path, const struct hwi_error *error)
+{
+  const struct hwi_foreign_format *foreign = error->status == HW_ERR_NOT_A_TRACE ? hwi_foreign_format_of(path) : NULL;
+  if (foreign)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s is a recording of %s; make a trace of it with: heapwright import %s -o FILE",
+                    path, foreign->tool, path);
+  return hwi_fail(HWI_EXIT_TROUBLE, "%s", error->text);
+}
+
+int hwi_reading_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile)
+{
+  char found[HWI_READING_PATH_BYTES];
+  struct hwi_error error = {0};
+  int status = hwi_reading_find(path, found, sizeof found);
+  if (status != 0)
+    return status;
+  struct progress progress;
+  const struct hwi_profile_options wanted = begin_reading(reading, &progress);
+  status = hwi_profile_create(profile, found, &wanted, &error);
+  end_progress(&progress);
+  return status < 0 ? fail_to_read(found, &error) : 0;
+}
+
+int hwi_reading_try_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile)
+{
+  struct progress progress;
+  const struct hwi_profile_options wanted = begin_reading(reading, &progress);
+  int status = hwi_profile_create(profile, path, &wanted, NULL);
+  end_progress(&progress);
+  return status;
+}
+
+static int replay(void *context, const struct hwi_block_sink *sink, struct hwi_error *error)
+{
+  const struct hwi_reading_source *source = context;
+  struct progress progress;
+  const struct hwi_profile_options wanted = begin_reading(source->reading, &progress);
+  int status = hwi_profile_events(source->path, &wanted, sink, error);
+  end_progress(&progress);
+  return status;
+}
+
+struct hwi_replayer hwi_reading_replayer(struct hwi_reading_source *source)
+{
+  return (struct hwi_replayer){replay, source};
+}
+
+/* --- names --- */
+
+/* Adds the files that `record --keep-files` copied next to the recording. */
+static int add_kept_files(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
+{
+  char found[HWI_READING_PATH_BYTES];
+  if (hwi_reading_find(path, found, sizeof found) != 0)
+    return HW_OK;
+  char *folder = hwi_symbol_files_folder(found);
+  int status =
+      folder ? hwi_symbols_add_debug_dir(symbols, folder, error) : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  free(folder);
+  return status;
+}
+
+int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *paths, struct hwi_symbols **symbols)
+{
+  struct hwi_error error = {0};
+  int status = hwi_symbols_create(symbols, &error);
+  for (; *paths && status == HW_OK; paths++) {
+    status = add_kept_files(*symbols, *paths, &error);
+    if (status < 0)
+      hwi_symbols_destroy(*symbols);
+  }
+  for (size_t i = reading->debug_dirs.count; i > 0 && status == HW_OK; i--) { /* the last one added is searched first */
+    status = hwi_symbols_add_debug_dir(*symbols, reading->debug_dirs.items[i - 1], &error);
+    if (status < 0)
+      hwi_symbols_destroy(*symbols);
+  }
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
+}
+
+int hwi_reading_symbols_of(const struct hwi_reading *reading, const char *path, struct hwi_symbols **symbols)
+{
+  struct hwi_error error = {0};
+  int status = hwi_reading_symbols(reading, (const char *const[]){path, NULL}, symbols);
+  if (status == 0 && hwi_symbols_use_cache(*symbols, path, &error) < 0) {
+    hwi_symbols_destroy(*symbols);
+    status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  }
+  return status;
+}
+
+static uint32_t find_symbols(void *context, const struct hwi_symbol_module *module, uint64_t address,
+                             bool is_return_address, const struct hwi_symbol **frames)
+{
+  return hwi_symbols_find(context, module, address, is_return_address, frames);
+}
+
+struct hwi_names hwi_reading_names(struct hwi_symbols *symbols)
+{
+  return (struct hwi_names){find_symbols, symbols, hwi_static_allocator};
+}
+
+/* --- runs that are compared --- */
+
+int hwi_compared_open(struct hwi_compared *run, const struct hwi_reading *reading, const char *path)
+{
+  *run = (struct hwi_compared){.source = {reading, run->path}};
+  int status = hwi_reading_find(path, run->path, sizeof run->path);
+  if (status != 0)
+    return status;
+  if (hwi_saved_is(run->path)) {
+    struct hwi_error error = {0};
+    if (hwi_saved_create(&run->saved, run->path, &error) < 0)
+      return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+    run->profile = &run->saved->profile;
+    return 0;
+  }
+  status = hwi_reading_profile(reading, run->path, &run->recorded);
+  run->profile = run->recorded;
+  return status;
+}
+
+void hwi_compared_close(struct hwi_compared *run)
+{
+  if (run->recorded)
+    hwi_profile_destroy(run->recorded);
+  hwi_saved_destroy(run->saved);
+  *run = (struct hwi_compared){0};
+}
+
+struct hwi_names hwi_compared_names(const struct hwi_compared *run, struct hwi_symbols *symbols)
+{
+  return run->saved ? run->saved->names : hwi_reading_names(symbols);
+}
+
+const char *hwi_compared_trace(const struct hwi_compared *run)
+{
+  return run->recorded ? run->path : NULL;
+}

@@ -1,0 +1,98 @@
+/* read_recording.h - the options by which a command finds and reads a recording, and the reading itself
+ *
+ * Shared by the commands that explain recordings (report, diff, check, ...). The functions report errors on stderr and
+ * return 0 or an exit status.
+ */
+#ifndef HWI_CLI_READ_RECORDING_H
+#define HWI_CLI_READ_RECORDING_H
+
+#include "cli/command.h"
+#include "profile/profile.h"
+#include "report/json/saved.h"
+#include "report/report.h"
+
+enum { HWI_READING_PATH_BYTES = 4096 };
+
+/* Part of a command's values. */
+struct hwi_reading {
+  bool children;
+  uint64_t pid; /* 0: the largest */
+  struct hwi_texts debug_dirs;
+  struct hwi_span span; /* the part of the run that hwi_reading_profile covers; see cli/span.h */
+};
+
+/* Rows of the command's table of options, for `struct hwi_reading field` in its `struct values`: which processes to
+ * read and, for commands that name functions, where debug files are. */
+/* clang-format off */
+#define HWI_READING_PROCESSES(field)                                                                                   \
+  {.name = "children",                                                                                                 \
+   HWI_VALUE(ON, field.children),                                                                                      \
+   .help = "all processes of the run together"},                                                                       \
+  {.name = "pid",                                                                                                      \
+   HWI_VALUE(COUNT, field.pid),                                                                                        \
+   .value = "PID",                                                                                                     \
+   .help = "this process of the run (default: the one that allocated most)"}
+
+#define HWI_READING_OPTIONS(field)                                                                                     \
+  HWI_READING_PROCESSES(field),                                                                                        \
+  {.name = "debug-dir",                                                                                                \
+   HWI_VALUE(TEXTS, field.debug_dirs),                                                                                 \
+   .value = "DIR",                                                                                                     \
+   .help = "look for debug files below DIR, too; may be given again"}
+/* clang-format on */
+
+/* Returns an exit status if the options are invalid or contradict each other. */
+int hwi_reading_check(const struct hwi_reading *reading);
+
+/* Reads the recording at `path`: a trace, its folder NAME.children, or a folder, of which the newest recording is read.
+ * Progress is shown on a terminal. The caller owns *profile and frees it with hwi_profile_destroy. */
+int hwi_reading_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile);
+
+/* The same, but nothing is reported on stderr. Returns a negative value if the recording cannot be read. */
+int hwi_reading_try_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile);
+
+/* Finds the newest recording if `path` is a folder of recordings, else `path` itself. */
+int hwi_reading_find(const char *path, char *found, size_t found_bytes);
+
+/* A recording that can be read again for its events; `path` comes from hwi_reading_find. */
+struct hwi_reading_source {
+  const struct hwi_reading *reading;
+  const char *path;
+};
+
+/* The source must outlive the replayer. */
+struct hwi_replayer hwi_reading_replayer(struct hwi_reading_source *source);
+
+/* Loads the names of the executed files, including files that were copied next to the recordings at `paths` (ended by
+ * NULL). Several profiles may share them. */
+struct hwi_symbols;
+int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *paths, struct hwi_symbols **symbols);
+
+/* The same for one recording, whose path comes from hwi_reading_find, with the names that earlier reports stored next
+ * to it. */
+int hwi_reading_symbols_of(const struct hwi_reading *reading, const char *path, struct hwi_symbols **symbols);
+struct hwi_names hwi_reading_names(struct hwi_symbols *symbols);
+
+/* --- runs that are compared: recordings, or reports saved as JSON --- */
+
+struct hwi_compared {
+  char path[HWI_READING_PATH_BYTES];
+  struct hwi_reading_source source;  /* for a recording, which may be read again */
+  const struct hwi_profile *profile; /* NULL: not opened */
+  struct hwi_profile *recorded;      /* set for a recording ... */
+  struct hwi_saved *saved;           /* ... or this is set, for a saved report; the other is NULL */
+};
+
+/* Reads the recording or saved report at `path`. Call hwi_compared_close even after a failure; it does nothing if `run`
+ * is all zero. */
+int hwi_compared_open(struct hwi_compared *run, const struct hwi_reading *reading, const char *path);
+void hwi_compared_close(struct hwi_compared *run);
+
+/* `symbols` has the names for recordings; a saved report contains its own names. */
+struct hwi_names hwi_compared_names(const struct hwi_compared *run, struct hwi_symbols *symbols);
+
+/* Returns the path near which its debug files may be, for hwi_reading_symbols, or NULL for a report, which needs
+ * none. */
+const char *hwi_compared_trace(const struct hwi_compared *run);
+
+#endif

@@ -1,0 +1,114 @@
+/* exec_command.c - replaces the calling process by a command that runs on another allocator, so exit status, signals
+ * and terminal are the command's */
+#include "launch/start/exec_command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/suffix.h"
+#include "launch/start/allocator.h"
+#include "launch/start/launch.h"
+#include "launch/target/preload.h"
+#include "launch/target/program.h"
+#include "run/alone.h"
+
+/* Order: the allocator, the library that keeps it to this process, then the libraries that would be preloaded
+ * anyway. */
+static int set_preload(const char *allocator, bool children, struct hwi_error *error)
+{
+  const char *others = getenv("LD_PRELOAD");
+  char *alone = NULL, *all = NULL;
+  int status = 0;
+  if (!others)
+    others = "";
+  if (!children) {
+    status = hwi_installed_find(&alone, HWI_ALONE_NAME, error);
+    if (status == 0)
+      status = hwi_preload_name(&alone, HWI_ALONE_NAME, error);
+    if (status == 0 && setenv(HWI_ALONE_VARIABLE, others, 1) != 0)
+      status = hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  }
+  if (status == 0 &&
+      (asprintf(&all, "%s%s%s%s%s", allocator, alone ? ":" : "", alone ? alone : "", *others ? ":" : "", others) < 0 ||
+       setenv("LD_PRELOAD", all, 1) != 0))
+    status = hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  free(alone);
+  free(all);
+  return status;
+}
+
+static int set_variables(const struct hwi_exec_options *options, struct hwi_error *error)
+{
+  char size[32];
+  snprintf(size, sizeof size, "%llu", (unsigned long long)options->pool_bytes);
+  if ((options->pool_bytes != HWI_EXEC_POOL_DEFAULT && setenv("HEAPWRIGHT_POOL_SIZE", size, 1) != 0) ||
+      (options->pool_stats && setenv("HEAPWRIGHT_POOL_STATS", "1", 1) != 0))
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  for (size_t i = 0; i < options->variable_count; i++) {
+    char *copy = strdup(options->variables[i]); /* becomes part of the environment */
+    if (!copy || putenv(copy) != 0)
+      return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+  }
+  return 0;
+}
+
+static int missing_or_not_executable(int os_error)
+{
+  return os_error == ENOENT || os_error == ENOTDIR ? HWI_LAUNCH_NOT_FOUND : HWI_LAUNCH_NOT_EXECUTABLE;
+}
+
+static int become(const char *path, char **command, struct hwi_error *error)
+{
+  fflush(NULL);
+  execv(path, command);
+  if (errno == ENOEXEC) /* the shell runs a script without "#!", as execvp does */
+    execvp(command[0], command);
+  int os_error = errno;
+  hwi_error_set(error, HW_ERR_IO, "cannot run '%s': %s", command[0], strerror(os_error));
+  return missing_or_not_executable(os_error);
+}
+
+/* Warns if options of the pool are set and the allocator is another one. */
+static void check_pool_options(const struct hwi_exec_options *options, const char *allocator)
+{
+  bool is_pool = hwi_has_suffix(allocator, strlen(allocator), "libheapwright-tlsf.so"); /* or a link */
+  if (!is_pool && (options->pool_stats || options->pool_bytes != HWI_EXEC_POOL_DEFAULT))
+    options->warn("--pool-size and --stats are for tlsf; %s ignores them", options->allocator);
+}
+
+/* If nothing can be preloaded into the command, the allocator may still serve the programs that it starts. */
+static bool is_served(const struct hwi_program *program, const struct hwi_exec_options *options)
+{
+  return program->obstacle == HWI_OBSTACLE_NONE || (program->obstacle == HWI_OBSTACLE_STATIC && options->children);
+}
+
+int hwi_exec_command(const struct hwi_exec_options *options, char **command, struct hwi_error *error)
+{
+  struct hwi_program program;
+  char *allocator = NULL;
+  hwi_program_find(&program, command[0]);
+  int status = HWI_LAUNCH_FAILED;
+  if (program.os_error != 0) {
+    hwi_error_set(error, HW_ERR_USAGE, "cannot run '%s': %s", command[0],
+                  program.path ? strerror(program.os_error) : "no such command");
+    status = missing_or_not_executable(program.os_error);
+    goto out;
+  }
+  if (program.obstacle != HWI_OBSTACLE_NONE)
+    options->warn("'%s' %s: it runs on its own malloc", command[0], hwi_obstacle_text(program.obstacle));
+  else if (program.allocator)
+    options->warn("'%s' has %s linked in, and uses that", command[0], program.allocator);
+  if (hwi_allocator_find(&allocator, options->allocator, error) != 0)
+    goto out;
+  check_pool_options(options, allocator);
+  if (set_variables(options, error) == 0 &&
+      (!is_served(&program, options) || set_preload(allocator, options->children, error) == 0))
+    status = become(program.path, command, error);
+out:
+  hwi_program_release(&program);
+  free(allocator);
+  return status;
+}
