@@ -321,7 +321,7 @@ struct hwi_profile_options {
 uint32_t hwi_profile_depth(const struct hwi_profile *profile, uint32_t stack);
 
 /* Replays the run named by `path` (a trace, or a NAME.children folder). The caller owns *profile. This function and the
- * next two return 0, or a negative hw_error that is described in `error`. */
+ * next two return 0, or a negative status that is described in `error`. */
 int hwi_profile_create(struct hwi_profile **profile, const char *path, const struct hwi_profile_options *options,
                        struct hwi_error *error);
 void hwi_profile_destroy(struct hwi_profile *profile);
