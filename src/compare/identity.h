@@ -1,4 +1,4 @@
-/* identity.h - what makes frames of two runs the same frame, and stacks the same stack
+/* identity.h - finds the frames and stacks of two runs that are the same
  *
  * Addresses differ from run to run, lines from commit to commit, folders from build to build, and a library's file name
  * from version to version. The same in both runs are the function's name, the last component of its source file, and

@@ -28,7 +28,8 @@ struct hwi_measured_run {
   bool is_baseline;             /* then only rules about changes need its figures */
 };
 
-/* Measures all rules of one run. `measures` has an item for each rule. Release each, even after a failure. */
+/* Measures all rules of one run. `measures` has an item for each rule. Returns 0 or a negative status. Release each
+ * item, even after a failure. */
 int hwi_measure_all(struct hwi_measure *measures, const struct hwi_budgets *budgets, struct hwi_measured_run *run,
                     struct hwi_error *error);
 void hwi_measure_release(struct hwi_measure *measure);

@@ -145,8 +145,8 @@ struct hwi_size {
   uint64_t peak_usable; /* usable sizes of the blocks at the peak; 0 if not recorded */
 };
 
-/* What one thread allocated from one stack in one size, requested and usable: the finest counter. All figures that can
- * be added are sums over cells, so that a report can be restricted in any way. */
+/* The blocks that one thread allocated from one stack in one size, requested and usable: the finest counter. All
+ * figures that can be added are sums over cells, so that a report can be restricted in any way. */
 struct hwi_profile_cell {
   uint32_t thread, stack, size; /* size: an index into the profile's sizes */
   uint64_t usable;              /* of each block; 0 if not recorded */

@@ -10,7 +10,8 @@ struct hwi_linked_in {
   const char **texts;
 };
 
-/* Looks into the executables, if they still are the files that ran. The caller releases it, also after a failure. */
+/* Looks into the executables, if they still are the files that ran. Returns 0 or a negative status. Release `linked_in`
+ * even after a failure. */
 int hwi_linked_in_init(struct hwi_linked_in *linked_in, const struct hwi_report *report, struct hwi_error *error);
 void hwi_linked_in_release(struct hwi_linked_in *linked_in);
 
