@@ -10,9 +10,9 @@
  * vague      the frame has no name. It is identified by its module and offset if both runs had the same build of the
  *            module (by build-id), else by the module alone: then many frames share the ID.
  *
- * A stack becomes a path of IDs, without frames that are not informative (hwi_named_frames_trim), and without loops: from
- * the outermost frame inwards, a frame that occurred before cuts the path back to its first occurrence. So a recursion
- * of any depth, and through any number of functions, gives the same path.
+ * A stack becomes a path of IDs, without frames that are not informative (hwi_named_frames_trim), and without loops:
+ * from the outermost frame inwards, a frame that occurred before cuts the path back to its first occurrence. So a
+ * recursion of any depth, and through any number of functions, gives the same path.
  */
 #ifndef HWI_COMPARE_IDENTITY_H
 #define HWI_COMPARE_IDENTITY_H

@@ -1,7 +1,7 @@
 /* measure.h - the figure that a rule is about, in one run
  *
- * Totals, and sums of stacks chosen by their frames, are taken from the profile. If a filter selects threads, sizes or a
- * part of the run, the events are read a second time and counted (rule_counter.h).
+ * Totals, and sums of stacks chosen by their frames, are taken from the profile. If a filter selects threads, sizes or
+ * a part of the run, the events are read a second time and counted (rule_counter.h).
  */
 #ifndef HWI_COMPARE_MEASURE_H
 #define HWI_COMPARE_MEASURE_H

@@ -37,7 +37,8 @@ void hwi_selection_remark(struct hwi_line *remarks, const struct hwi_selection *
 struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 
-/* Block sizes by classes: a class has the sizes up to a power of two and above the previous power, see hwi_size_class. */
+/* Block sizes by classes: a class has the sizes up to a power of two and above the previous power, see
+ * hwi_size_class. */
 struct hwi_size_classes {
   struct hwi_amount items[HWI_SIZE_CLASSES]; /* of the whole run */
 };

@@ -37,9 +37,9 @@ function runCurves(recording: Recording): RunCurves {
       const at = nearest(timesNs, time);
       values[at] = Math.max(values[at] ?? 0, rss.rss_bytes[i]!);
     });
-    const isApart = Math.max(...rss.rss_bytes) > RSS_BESIDE * run.peak_bytes;
-    const label = isApart ? "RSS (axis on the right)" : "RSS";
-    curves.push({ label, values, colour: 3, sampled: "joined", isApart, dashed: isApart });
+    const hasOwnAxis = Math.max(...rss.rss_bytes) > RSS_BESIDE * run.peak_bytes;
+    const label = hasOwnAxis ? "RSS (axis on the right)" : "RSS";
+    curves.push({ label, values, colour: 3, sampled: "joined", hasOwnAxis, dashed: hasOwnAxis });
   }
   return { timesNs, curves };
 }
