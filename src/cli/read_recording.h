@@ -41,17 +41,18 @@ struct hwi_reading {
    .help = "look for debug files below DIR, too; may be given again"}
 /* clang-format on */
 
-/* Returns an exit status if the options are invalid or contradict each other. */
+/* Returns 0, or an exit status after a message if the options are invalid or contradict each other. So do the functions
+ * below that return an int, unless their comment says otherwise. */
 int hwi_reading_check(const struct hwi_reading *reading);
 
 /* Reads the recording at `path`: a trace, its folder NAME.children, or a folder, of which the newest recording is read.
  * Progress is shown on a terminal. The caller owns *profile and frees it with hwi_profile_destroy. */
 int hwi_reading_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile);
 
-/* The same, but nothing is reported on stderr. Returns a negative value if the recording cannot be read. */
+/* The same, but nothing is reported on stderr. Returns 0, or a negative value if the recording cannot be read. */
 int hwi_reading_try_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile);
 
-/* Finds the newest recording if `path` is a folder of recordings, else `path` itself. */
+/* Sets `found` to the newest recording if `path` is a folder of recordings, else to `path` itself. */
 int hwi_reading_find(const char *path, char *found, size_t found_bytes);
 
 /* A recording that can be read again for its events; `path` comes from hwi_reading_find. */
@@ -60,7 +61,7 @@ struct hwi_reading_source {
   const char *path;
 };
 
-/* The source must outlive the replayer. */
+/* Returns a replayer for the source, which must outlive it. */
 struct hwi_replayer hwi_reading_replayer(struct hwi_reading_source *source);
 
 /* Loads the names of the executed files, including files that were copied next to the recordings at `paths` (ended by
@@ -88,7 +89,7 @@ struct hwi_compared {
 int hwi_compared_open(struct hwi_compared *run, const struct hwi_reading *reading, const char *path);
 void hwi_compared_close(struct hwi_compared *run);
 
-/* `symbols` has the names for recordings; a saved report contains its own names. */
+/* Returns the names of a run. `symbols` has those of recordings; a saved report contains its own names. */
 struct hwi_names hwi_compared_names(const struct hwi_compared *run, struct hwi_symbols *symbols);
 
 /* Returns the path near which its debug files may be, for hwi_reading_symbols, or NULL for a report, which needs

@@ -29,10 +29,12 @@ struct hwi_span_words {
    .help = "show what was live at T, instead of at the peak"}
 /* clang-format on */
 
-/* Returns an exit status if the options contradict each other or the ranked cost (enum hwi_cost). */
+/* Returns 0, or an exit status after a message if the options contradict each other or the ranked cost (enum
+ * hwi_cost). */
 int hwi_span_check(const struct hwi_span_words *words, int cost);
 
-/* Calls hwi_reading_profile for the part of the run that `words` selects. */
+/* Calls hwi_reading_profile for the part of the run that `words` selects. Returns 0, or an exit status after a
+ * message. */
 int hwi_span_profile(const struct hwi_span_words *words, const struct hwi_reading *reading, const char *path,
                      struct hwi_profile **profile);
 

@@ -52,7 +52,7 @@ struct hwi_check_question {
   bool all_frames;
 };
 
-/* The arguments are borrowed. Returns 0, or a negative hw_error; HW_ERR_USAGE if a rule cannot be applied to the run.
+/* The arguments are borrowed. Returns 0, or a negative status; HW_ERR_USAGE if a rule cannot be applied to the run.
  * Release `check` even after a failure. */
 int hwi_check_init(struct hwi_check *check, const struct hwi_check_question *question, struct hwi_error *error);
 void hwi_check_release(struct hwi_check *check);

@@ -1,4 +1,4 @@
-/* compare.h - what changed between two runs
+/* compare.h - the changes between two runs
  *
  * side       one of the two runs: OLD or NEW.
  * item       a stack of a side, or a group of stacks, a thread or a size.
@@ -56,13 +56,14 @@ struct hwi_comparison {
   struct hwi_amount all[HWI_SIDES];    /* of the whole runs, as far as the report's filter keeps them */
 };
 
-/* Compares two runs. Durations of calls have no rows here (see duration_rows.h). The arguments are borrowed. Release
- * `comparison` even after a failure. */
+/* Compares two runs. Durations of calls have no rows here (see duration_rows.h). The arguments are borrowed. Returns 0
+ * or a negative status. Release `comparison` even after a failure. */
 int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *const profiles[HWI_SIDES],
                 const struct hwi_names names[HWI_SIDES], const struct hwi_compare_options *options,
                 struct hwi_error *error);
 void hwi_comparison_release(struct hwi_comparison *comparison);
 
+/* Returns whether the report's options have a filter. */
 bool hwi_comparison_is_narrowed(const struct hwi_comparison *comparison);
 
 /* Returns NEW's figure minus OLD's. */

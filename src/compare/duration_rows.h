@@ -18,15 +18,17 @@ struct hwi_duration_rows {
   uint32_t entry_count;            /* number of rows; the row after them is the sum of all */
 };
 
-/* Replays both recordings, which the comparison's options name. Release `rows` even after a failure. */
+/* Replays both recordings, which the comparison's options name. Returns 0 or a negative status. Release `rows` even
+ * after a failure. */
 int hwi_duration_rows_init(struct hwi_duration_rows *rows, const struct hwi_comparison *comparison,
                            struct hwi_error *error);
 void hwi_duration_rows_release(struct hwi_duration_rows *rows);
 
-/* `row` may be entry_count, for the sum. */
+/* Returns the durations of a row on one side. `row` may be entry_count, for the sum. */
 const struct hwi_duration_tally *hwi_duration_row_tally(const struct hwi_duration_rows *rows, int side, uint32_t row);
 
-/* Write the durations into the comparison's text, instead of its rows, and into its JSON object. */
+/* Write the durations into the comparison's text, instead of its rows, and into its JSON object. Return 0 or a negative
+ * status. */
 int hwi_diff_text_durations(struct hwi_text *text, const struct hwi_comparison *comparison, struct hwi_error *error);
 int hwi_diff_json_durations(struct hwi_json *json, const struct hwi_comparison *comparison, struct hwi_error *error);
 

@@ -26,7 +26,7 @@ static size_t count_tails(const struct hwi_groups *groups, const char *tail, int
   size_t count = 0;
   for (uint32_t i = 0; i < groups->count; i++) {
     const struct hwi_symbol *symbol = groups->items[i].symbol;
-    count += symbol != NULL && symbol->file && strcmp(tail_of(symbol->file, components), tail) == 0;
+    count += symbol && symbol->file && strcmp(tail_of(symbol->file, components), tail) == 0;
   }
   return count;
 }

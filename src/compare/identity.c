@@ -1,4 +1,4 @@
-/* identity.c - what makes frames of two runs the same frame, and stacks the same stack */
+/* identity.c - finds the frames and stacks of two runs that are the same */
 #include "compare/identity.h"
 
 #include <inttypes.h>

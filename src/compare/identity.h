@@ -1,4 +1,4 @@
-/* identity.h - what makes frames of two runs the same frame, and stacks the same stack
+/* identity.h - finds the frames and stacks of two runs that are the same
  *
  * Addresses differ from run to run, lines from commit to commit, folders from build to build, and a library's file name
  * from version to version. The same in both runs are the function's name, the last component of its source file, and
@@ -10,9 +10,9 @@
  * vague      the frame has no name. It is identified by its module and offset if both runs had the same build of the
  *            module (by build-id), else by the module alone: then many frames share the ID.
  *
- * A stack becomes a path of IDs, without frames that are not informative (hwi_named_frames_trim), and without loops: from
- * the outermost frame inwards, a frame that occurred before cuts the path back to its first occurrence. So a recursion
- * of any depth, and through any number of functions, gives the same path.
+ * A stack becomes a path of IDs, without frames that are not informative (hwi_named_frames_trim), and without loops:
+ * from the outermost frame inwards, a frame that occurred before cuts the path back to its first occurrence. So a
+ * recursion of any depth, and through any number of functions, gives the same path.
  */
 #ifndef HWI_COMPARE_IDENTITY_H
 #define HWI_COMPARE_IDENTITY_H

@@ -1,7 +1,7 @@
 /* measure.h - the figure that a rule is about, in one run
  *
- * Totals, and sums of stacks chosen by their frames, are taken from the profile. If a filter selects threads, sizes or a
- * part of the run, the events are read a second time and counted (rule_counter.h).
+ * Totals, and sums of stacks chosen by their frames, are taken from the profile. If a filter selects threads, sizes or
+ * a part of the run, the events are read a second time and counted (rule_counter.h).
  */
 #ifndef HWI_COMPARE_MEASURE_H
 #define HWI_COMPARE_MEASURE_H
@@ -28,7 +28,8 @@ struct hwi_measured_run {
   bool is_baseline;             /* then only rules about changes need its figures */
 };
 
-/* Measures all rules of one run. `measures` has an item for each rule. Release each, even after a failure. */
+/* Measures all rules of one run. `measures` has an item for each rule. Returns 0 or a negative status. Release each
+ * item, even after a failure. */
 int hwi_measure_all(struct hwi_measure *measures, const struct hwi_budgets *budgets, struct hwi_measured_run *run,
                     struct hwi_error *error);
 void hwi_measure_release(struct hwi_measure *measure);

@@ -1,5 +1,5 @@
-/* rows.c - which stacks, threads, block sizes and entry points of two runs are one row: stacks of equal paths (identity.h),
- * the others by their names or sizes */
+/* rows.c - joins stacks, threads, block sizes and entry points of two runs into rows: stacks of equal paths
+ * (identity.h), the others by their names or sizes */
 #include "compare/rows.h"
 
 #include <inttypes.h>

@@ -28,7 +28,7 @@ typedef bool hwi_loose_path(void *context, int side, const struct hwi_diff_row *
  * Returns false if there is no memory. */
 bool hwi_join_similar(struct hwi_comparison *comparison, hwi_loose_path *path_of, void *context);
 
-/* Fill comparison->rows, in any order. */
+/* Fill comparison->rows, in any order. Return 0 or a negative status. */
 int hwi_stack_rows(struct hwi_comparison *comparison, struct hwi_error *error);
 int hwi_group_rows(struct hwi_comparison *comparison, struct hwi_error *error);
 int hwi_thread_rows(struct hwi_comparison *comparison, struct hwi_error *error);

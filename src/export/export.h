@@ -67,6 +67,7 @@ const struct hwi_export_format *hwi_export_format_named(const char *name);
 /* Returns the format by the suffix of `path`, ignoring a suffix of compression, or NULL if there is none. */
 const struct hwi_export_format *hwi_export_format_of(const char *path);
 
+/* Writes the recording in a format. Returns 0 or a negative status. */
 int hwi_export_write(const struct hwi_export_format *format, struct hwi_export_request *request,
                      struct hwi_error *error);
 
@@ -74,8 +75,8 @@ int hwi_export_write(const struct hwi_export_format *format, struct hwi_export_r
 
 /* Passes the events of the chosen stacks and threads to the sink, and also all other events if the choice leaves
  * nothing out. The events are those from the run's beginning to the span's end; those before hwi_export_from_ns are
- * only needed to know what is live then. If the recording has grown, it ends where the profile ended. Not for
- * moments. */
+ * only needed to know what is live then. If the recording has grown, it ends where the profile ended. Not for moments.
+ * Returns 0 or a negative status. */
 int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *sink, struct hwi_error *error);
 
 /* Return the begin and the end of the span since the run's start. Both are equal for a moment. */

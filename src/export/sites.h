@@ -32,7 +32,8 @@ struct hwi_sites {
   struct hwi_numbering keys;
 };
 
-/* Finds the sites of the stacks of `selection`. Release `sites` even after a failure. */
+/* Finds the sites of the stacks of `selection`. Returns 0 or a negative status. Release `sites` even after a
+ * failure. */
 int hwi_sites_init(struct hwi_sites *sites, const struct hwi_named_frames *frames,
                    const struct hwi_selection *selection, struct hwi_error *error);
 void hwi_sites_release(struct hwi_sites *sites);
@@ -41,7 +42,7 @@ void hwi_sites_release(struct hwi_sites *sites);
  * memory. A caller that needs no stacks may begin with only `frames` set, instead of hwi_sites_init. */
 uint32_t hwi_sites_find(struct hwi_sites *sites, uint32_t at);
 
-/* Fills `path` with the frames of a stack. */
+/* Fills `path` with the frames of a stack. Returns 0 or a negative status. */
 int hwi_sites_load(struct hwi_sites *sites, uint32_t stack, struct hwi_error *error);
 
 /* Returns the site of a frame of a chosen stack. */

@@ -13,7 +13,7 @@ struct hwi_imported {
 };
 
 /* Packs the run at `from`, with its children, into `to` and `to`.children. `to` may be `from`: then each trace is
- * replaced. An earlier trace at `to` is replaced; any other file there is an error. */
+ * replaced. An earlier trace at `to` is replaced; any other file there is an error. Returns 0 or a negative status. */
 int hwi_import(const char *from, const char *to, struct hwi_imported *imported, struct hwi_error *error);
 
 #endif

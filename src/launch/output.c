@@ -118,7 +118,7 @@ int hwi_output_is_written(const char *path, uint32_t writer, const char *advice,
   return hwi_error_set(error, HW_ERR_BUSY, "%s is still being written by process %u; %s", path, writer, advice);
 }
 
-/* Returns 1 if there is an earlier trace that may be replaced, 0 if nothing is there, or a negative hw_error. */
+/* Returns 1 if there is an earlier trace that may be replaced, 0 if nothing is there, or a negative status. */
 static int judge(const char *path, struct hwi_error *error)
 {
   struct stat about;

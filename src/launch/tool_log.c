@@ -1,4 +1,4 @@
-/* tool_log.c - what tools write into a raw trace while its program runs: records of the tool area, the control word */
+/* tool_log.c - writes into a raw trace while its program runs: records of the tool area, the control word */
 #include "launch/tool_log.h"
 
 #include <errno.h>

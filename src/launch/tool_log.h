@@ -1,5 +1,5 @@
-/* tool_log.h - what tools write into a raw trace while its program runs: records of the tool area (marks, pauses, RSS,
- * the exit status), and the control word, which pauses and resumes its recording */
+/* tool_log.h - writes into a raw trace while its program runs: records of the tool area (marks, pauses, RSS, the exit
+ * status), and the control word, which pauses and resumes its recording */
 #ifndef HWI_LAUNCH_TOOL_LOG_H
 #define HWI_LAUNCH_TOOL_LOG_H
 

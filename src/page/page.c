@@ -2,9 +2,9 @@
  *
  * The size of a document is known only after it is written. It is written into memory and, if it is too large, the
  * tree is reduced and it is written again. The events need not be read again, since the rows of a smaller tree are sums
- * of rows of a larger one. If thousands of stacks were active all the time, their series over time take most space: then the slices
- * of time become fewer before the nodes become too few. If many threads take most space, the figures by thread are left
- * out before the last nodes.
+ * of rows of a larger one. If thousands of stacks were active all the time, their series over time take most space:
+ * then the slices of time become fewer before the nodes become too few. If many threads take most space, the figures by
+ * thread are left out before the last nodes.
  */
 #include "page/page.h"
 

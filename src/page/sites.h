@@ -35,7 +35,8 @@ struct hwi_page_sites {
   bool failed;       /* there was no memory for a string or an identity */
 };
 
-/* Finds the sites of the tree's nodes and their names. Release `sites` even after a failure. */
+/* Finds the sites of the tree's nodes and their names. Returns 0 or a negative status. Release `sites` even after a
+ * failure. */
 int hwi_page_sites_init(struct hwi_page_sites *sites, const struct hwi_page_tree *tree,
                         const struct hwi_named_frames *names, const struct hwi_page_matching *matching,
                         struct hwi_error *error);

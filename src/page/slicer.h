@@ -43,9 +43,11 @@ struct hwi_page_slicer {
   bool changed;        /* the recording is not the one that the profile was made from */
 };
 
-/* Release `slicer` even after a failure. */
+/* Follows the events a second time through `replayer`, and adds them to slices. Returns 0 or a negative status. Release
+ * `slicer` even after a failure. */
 int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replayer *replayer, struct hwi_error *error);
-/* Lowers the tree, as hwi_page_tree_reduce does, and merges the followed rows. Call it between two slices. */
+/* Lowers the tree, as hwi_page_tree_reduce does, and merges the followed rows. Call it between two slices. Returns 0 or
+ * a negative status. */
 int hwi_page_slicer_reduce(struct hwi_page_slicer *slicer, uint32_t nodes_max, struct hwi_error *error);
 /* Halves the number of slices, see hwi_page_slices_join. Call it at the end of the pass. */
 void hwi_page_slicer_coarsen(struct hwi_page_slicer *slicer);

@@ -13,8 +13,8 @@ static int no_memory(struct hwi_error *error)
 
 /* --- shares --- */
 
-/* Raises each frame's share to its share of one figure: the uint64_t at `figure_off` of each stack. `sums` is a buffer with a number per frame. A share is a part
- * of UINT32_MAX. */
+/* Raises each frame's share to its share of one figure: the uint64_t at `figure_off` of each stack. `sums` is a buffer
+ * with a number per frame. A share is a part of UINT32_MAX. */
 static void raise_shares(uint32_t *shares, uint64_t *sums, const struct hwi_profile *profile, size_t figure_off)
 {
   memset(sums, 0, (size_t)profile->frame_count * sizeof *sums);

@@ -37,14 +37,14 @@ struct hwi_page_tree {
   uint32_t row_count, kept_count; /* kept_count: stacks with a row of their own */
 };
 
-/* Makes a tree with at most `nodes_max` nodes. `frames` is used to find the runtime's own blocks. Release `tree` even
- * after a failure. */
+/* Makes a tree with at most `nodes_max` nodes. `frames` is used to find the runtime's own blocks. Returns 0 or a
+ * negative status. Release `tree` even after a failure. */
 int hwi_page_tree_init(struct hwi_page_tree *tree, struct hwi_named_frames *frames, uint32_t nodes_max,
                        struct hwi_error *error);
 void hwi_page_tree_release(struct hwi_page_tree *tree);
 
 /* Reduces the tree to at most `nodes_max` nodes, not more than before. All stacks of an old row are in the same new
- * row. */
+ * row. Returns 0 or a negative status. */
 int hwi_page_tree_reduce(struct hwi_page_tree *tree, uint32_t nodes_max, struct hwi_error *error);
 
 #endif

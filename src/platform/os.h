@@ -21,10 +21,11 @@ void hwi_os_unmap(void *start, size_t bytes);
 /* Makes [start, start + bytes), which was mapped by hwi_os_map, zero-filled memory again. */
 void hwi_os_map_reset(void *start, size_t bytes);
 
-/* Makes the page at `page` read as zeros in every new address space (fork, _Fork, clone without CLONE_VM). */
+/* Makes the page at `page` read as zeros in every new address space (fork, _Fork, clone without CLONE_VM). Returns 0 or
+ * a negative value. */
 int hwi_os_wipe_on_fork(void *page);
 
-/* Makes [start, start + bytes) of a mapping without access readable and writable. */
+/* Makes [start, start + bytes) of a mapping without access readable and writable. Returns 0 or a negative value. */
 int hwi_os_allow_access(void *start, size_t bytes);
 
 /* A part of a new file that is to be mapped: `bytes` from `off` on. */

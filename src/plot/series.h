@@ -41,7 +41,7 @@ struct hwi_series {
   bool is_within;         /* whether the first slice has begun */
 };
 
-/* Reads the recording again. Release `series` even after a failure. */
+/* Reads the recording again. Returns 0 or a negative status. Release `series` even after a failure. */
 int hwi_series_init(struct hwi_series *series, const struct hwi_plot_request *request,
                     const struct hwi_selection *selection, struct hwi_error *error);
 void hwi_series_release(struct hwi_series *series);

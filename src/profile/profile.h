@@ -145,8 +145,8 @@ struct hwi_size {
   uint64_t peak_usable; /* usable sizes of the blocks at the peak; 0 if not recorded */
 };
 
-/* What one thread allocated from one stack in one size, requested and usable: the finest counter. All figures that can
- * be added are sums over cells, so that a report can be restricted in any way. */
+/* The blocks that one thread allocated from one stack in one size, requested and usable: the finest counter. All
+ * figures that can be added are sums over cells, so that a report can be restricted in any way. */
 struct hwi_profile_cell {
   uint32_t thread, stack, size; /* size: an index into the profile's sizes */
   uint64_t usable;              /* of each block; 0 if not recorded */
@@ -321,7 +321,7 @@ struct hwi_profile_options {
 uint32_t hwi_profile_depth(const struct hwi_profile *profile, uint32_t stack);
 
 /* Replays the run named by `path` (a trace, or a NAME.children folder). The caller owns *profile. This function and the
- * next two return 0, or a negative hw_error that is described in `error`. */
+ * next two return 0, or a negative status that is described in `error`. */
 int hwi_profile_create(struct hwi_profile **profile, const char *path, const struct hwi_profile_options *options,
                        struct hwi_error *error);
 void hwi_profile_destroy(struct hwi_profile *profile);

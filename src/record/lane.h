@@ -212,7 +212,7 @@ static inline uint8_t *hwi_lane_begin(struct hwi_lane *lane, enum hw_op op, uint
     *at++ = (uint8_t)(op | dt << HW_OP_BITS);
     return at;
   }
-  if ((int64_t)dt < 0) { /* the previous event was a realloc, which ended later, or one clock is behind another */
+  if ((int64_t)dt < 0) { /* the previous event was a realloc, which ended later, or the clocks of two CPUs differ */
     *at++ = (uint8_t)op;
     return at;
   }

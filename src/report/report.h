@@ -68,7 +68,7 @@ struct hwi_names {
   const char *(*static_allocator)(const struct hwi_symbol_module *program);
 };
 
-/* What a report is made from. All pointers are borrowed. */
+/* The sources of a report. All pointers are borrowed. */
 struct hwi_report {
   const struct hwi_profile *profile;
   struct hwi_names names;

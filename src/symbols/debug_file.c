@@ -113,9 +113,9 @@ bool hwi_debug_file_by_link(struct hwi_elf_file *file, const struct hwi_debug_di
   char *dir = hwi_path_parent(of->path);
   if (!dir)
     return false;
-  char *beside = hwi_path_concat(dir, "/", name, NULL);
-  bool found = beside && strcmp(beside, of->path) != 0 && open_linked(file, strdup(beside), of, checksum);
-  free(beside);
+  char *path = hwi_path_concat(dir, "/", name, NULL);
+  bool found = path && strcmp(path, of->path) != 0 && open_linked(file, strdup(path), of, checksum);
+  free(path);
   found = found || open_linked(file, hwi_path_concat(dir, "/.debug/", name, NULL), of, checksum);
   for (size_t i = 0; !found && i < dirs->count; i++)
     found = open_linked(file, hwi_path_concat(dirs->dirs[i], dir, "/", name, NULL), of, checksum);

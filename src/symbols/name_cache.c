@@ -455,7 +455,7 @@ void hwi_name_cache_write(const char *path, struct hwi_names_answers *answers)
 
 char *hwi_name_cache_path(const char *path)
 {
-  return hwi_path_beside_recording(path, ".names");
+  return hwi_path_next_to_recording(path, ".names");
 }
 
 void hwi_name_cache_remove(const char *path)

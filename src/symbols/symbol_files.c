@@ -17,7 +17,7 @@
 
 enum { MODE_DIR = 0777, MODE_FILE = 0444 };
 
-char *hwi_path_beside_recording(const char *path, const char *suffix)
+char *hwi_path_next_to_recording(const char *path, const char *suffix)
 {
   static const char children[] = ".children";
   size_t bytes = strlen(path);
@@ -26,13 +26,13 @@ char *hwi_path_beside_recording(const char *path, const char *suffix)
     if (*end == '/' || *end == '\0')
       bytes = (size_t)(at - path);
   }
-  char *beside;
-  return asprintf(&beside, "%.*s%s", (int)bytes, path, suffix) >= 0 ? beside : NULL;
+  char *joined;
+  return asprintf(&joined, "%.*s%s", (int)bytes, path, suffix) >= 0 ? joined : NULL;
 }
 
 char *hwi_symbol_files_folder(const char *path)
 {
-  return hwi_path_beside_recording(path, ".files");
+  return hwi_path_next_to_recording(path, ".files");
 }
 
 /* Makes "DIR", "DIR/.build-id" and "DIR/.build-id/12" for a path "DIR/.build-id/12/3456.debug". */

@@ -9,7 +9,7 @@
 
 /* Returns NAME and the suffix, for a file next to the recording at `path` (NAME, NAME.children or a file in it). The
  * caller frees it. Returns NULL if there is no memory. */
-char *hwi_path_beside_recording(const char *path, const char *suffix);
+char *hwi_path_next_to_recording(const char *path, const char *suffix);
 
 /* Returns the folder NAME.files of the recording at `path` (as above). The caller frees it. Returns NULL if there is no
  * memory. */

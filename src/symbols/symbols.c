@@ -20,8 +20,8 @@ struct module {
   char *path;    /* "": none */
   uint8_t *build_id;
   uint32_t build_id_bytes;
-  const struct hwi_cached_module *kept; /* its cached names; NULL: none */
-  uint64_t mark;                        /* of its files, if names are cached */
+  const struct hwi_cached_module *cached; /* its cached names; NULL: none */
+  uint64_t mark;                          /* of its files, if names are cached */
   bool is_open;
   struct hwi_module_file file;
   char *debug_dir; /* of the file with the debug information */
@@ -34,7 +34,7 @@ struct answer {
   uint64_t address; /* in the file */
   const struct hwi_symbol *frames;
   uint32_t count; /* 0: there was no memory */
-  bool kept;      /* it is from the cache file */
+  bool is_cached; /* it is from the cache file */
 };
 
 struct hwi_symbols {
@@ -46,7 +46,7 @@ struct hwi_symbols {
   struct answer *answers;       /* [1, numbers.count] */
   size_t answer_capacity;
   char *cache_path; /* of the cache file; NULL: names are not cached */
-  struct hwi_name_cache kept;
+  struct hwi_name_cache cache;
   clock_t began;
 };
 
@@ -102,7 +102,7 @@ void hwi_symbols_destroy(struct hwi_symbols *symbols)
   free(symbols->answers);
   hwi_numbering_release(&symbols->numbers);
   free(symbols->cache_path);
-  hwi_name_cache_release(&symbols->kept);
+  hwi_name_cache_release(&symbols->cache);
   hwi_store_release(&symbols->store);
   free(symbols);
 }
@@ -120,14 +120,14 @@ static struct hwi_symbol_module named_again(const struct module *module)
 }
 
 /* Finds the cached names of a module. Names from files that have changed are not used. */
-static void find_kept(struct hwi_symbols *symbols, struct module *module)
+static void find_cached(struct hwi_symbols *symbols, struct module *module)
 {
   const struct hwi_symbol_module named = named_again(module);
-  if (symbols->kept.module_count == 0)
+  if (symbols->cache.module_count == 0)
     return;
   module->mark = hwi_module_file_mark(&named, &symbols->dirs);
   if (module->mark)
-    module->kept = hwi_name_cache_module(&symbols->kept, (struct hwi_names_key){module->hash, module->mark});
+    module->cached = hwi_name_cache_module(&symbols->cache, (struct hwi_names_key){module->hash, module->mark});
 }
 
 static void open_files(struct hwi_symbols *symbols, struct module *module)
@@ -138,7 +138,7 @@ static void open_files(struct hwi_symbols *symbols, struct module *module)
   module->debug_dir = with_dwarf && with_dwarf->path ? hwi_path_parent(with_dwarf->path) : NULL;
   module->units = (struct hwi_dwarf_units){.dwarf = module->file.dwarf, .dir = module->debug_dir};
   if (module->mark != module->file.mark) /* the mark was not computed before, or the files have just changed */
-    module->kept = NULL;
+    module->cached = NULL;
   module->mark = module->file.mark;
   module->is_open = true;
 }
@@ -158,7 +158,7 @@ static struct module *create_module(struct hwi_symbols *symbols, const struct hw
   if (named->build_id_bytes)
     memcpy(module->build_id, named->build_id, named->build_id_bytes);
   module->build_id_bytes = named->build_id_bytes;
-  find_kept(symbols, module);
+  find_cached(symbols, module);
   return module;
 }
 
@@ -251,13 +251,13 @@ static void look_up(struct hwi_symbols *symbols, struct module *module, uint64_t
 }
 
 /* Copies the frames to the store. Returns false if there is no memory. */
-static bool keep(struct hwi_symbols *symbols, struct answer *answer, const struct hwi_frame_list *frames)
+static bool store(struct hwi_symbols *symbols, struct answer *answer, const struct hwi_frame_list *frames)
 {
-  struct hwi_symbol *kept = hwi_store_take(&symbols->store, frames->count * sizeof *kept);
-  if (frames->count == 0 || !kept)
+  struct hwi_symbol *copy = hwi_store_take(&symbols->store, frames->count * sizeof *copy);
+  if (frames->count == 0 || !copy)
     return false;
-  memcpy(kept, frames->list, frames->count * sizeof *kept);
-  answer->frames = kept;
+  memcpy(copy, frames->list, frames->count * sizeof *copy);
+  answer->frames = copy;
   answer->count = (uint32_t)frames->count;
   return true;
 }
@@ -274,12 +274,12 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
     return 1;
   if (answer->count == 0) {
     struct hwi_frame_list list = {0};
-    answer->kept = found->kept && hwi_name_cache_find(&symbols->kept, found->kept, answer->address, &list);
-    if (!answer->kept)
+    answer->is_cached = found->cached && hwi_name_cache_find(&symbols->cache, found->cached, answer->address, &list);
+    if (!answer->is_cached)
       look_up(symbols, found, answer->address, &list);
-    bool kept = keep(symbols, answer, &list);
+    bool stored = store(symbols, answer, &list);
     free(list.list);
-    if (!kept)
+    if (!stored)
       return 1;
   }
   *frames = answer->frames;
@@ -294,12 +294,12 @@ int hwi_symbols_use_cache(struct hwi_symbols *symbols, const char *path, struct 
   symbols->began = clock();
   if (!symbols->cache_path)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up symbols");
-  hwi_name_cache_load(&symbols->kept, symbols->cache_path, &symbols->store);
+  hwi_name_cache_load(&symbols->cache, symbols->cache_path, &symbols->store);
   return 0;
 }
 
 /* Names from .dwo files are not cached: they depend on files that the mark does not include. */
-static bool can_keep(const struct module *module)
+static bool can_cache(const struct module *module)
 {
   return module->is_open && module->mark && !module->units.has_split;
 }
@@ -308,7 +308,7 @@ static bool add_new(const struct hwi_symbols *symbols, struct hwi_names_answers 
 {
   for (size_t i = 1; i < symbols->answer_capacity; i++) {
     const struct answer *answer = &symbols->answers[i];
-    if (answer->count == 0 || answer->kept || !can_keep(answer->module))
+    if (answer->count == 0 || answer->is_cached || !can_cache(answer->module))
       continue;
     if (!hwi_grow((void **)&answers->list, &answers->capacity, answers->count + 1, sizeof *answers->list))
       return false;
@@ -319,20 +319,20 @@ static bool add_new(const struct hwi_symbols *symbols, struct hwi_names_answers 
 }
 
 /* Returns whether cached names are outdated: the module was looked up, and its files have changed. */
-static bool is_outdated(const struct hwi_symbols *symbols, const struct hwi_cached_module *kept, uint64_t name)
+static bool is_outdated(const struct hwi_symbols *symbols, const struct hwi_cached_module *cached, uint64_t name)
 {
   for (size_t i = 0; i < symbols->module_count; i++)
     if (symbols->modules[i]->hash == name)
-      return symbols->modules[i]->kept != kept;
+      return symbols->modules[i]->cached != cached;
   return false;
 }
 
-static bool add_kept(struct hwi_symbols *symbols, struct hwi_names_answers *answers)
+static bool add_cached(struct hwi_symbols *symbols, struct hwi_names_answers *answers)
 {
   struct hwi_names_key key;
   const struct hwi_cached_module *module;
-  for (size_t i = 0; (module = hwi_name_cache_at(&symbols->kept, i, &key)); i++)
-    if (!is_outdated(symbols, module, key.name) && !hwi_name_cache_add_to(&symbols->kept, module, answers))
+  for (size_t i = 0; (module = hwi_name_cache_at(&symbols->cache, i, &key)); i++)
+    if (!is_outdated(symbols, module, key.name) && !hwi_name_cache_add_to(&symbols->cache, module, answers))
       return false;
   return true;
 }
@@ -342,7 +342,7 @@ void hwi_symbols_save_names(struct hwi_symbols *symbols, bool worth)
   enum { MS_A_SECOND = 1000, LEAST_MS = 300 };
   struct hwi_names_answers answers = {0};
   worth = worth || (clock() - symbols->began) / (CLOCKS_PER_SEC / MS_A_SECOND) > LEAST_MS;
-  if (symbols->cache_path && worth && add_new(symbols, &answers) && answers.count && add_kept(symbols, &answers))
+  if (symbols->cache_path && worth && add_new(symbols, &answers) && answers.count && add_cached(symbols, &answers))
     hwi_name_cache_write(symbols->cache_path, &answers);
   free(answers.list);
 }

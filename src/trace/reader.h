@@ -126,7 +126,7 @@ enum { HWI_TRACE_MIN_BATCH = 64 };
  * overflow. */
 #define HWI_TRACE_LATEST_NS (UINT64_C(1) << 62)
 
-/* Opens a trace and reads its index and the tools' records. Returns 0 or a negative hw_error; on failure *trace is NULL
+/* Opens a trace and reads its index and the tools' records. Returns 0 or a negative status; on failure *trace is NULL
  * and *error has the reason. For an image begun by a fork, the parent's trace is looked up by image ID among the
  * other traces of the run, and its definitions are read too. A trace is used by one thread at a time. */
 int hwi_trace_open(struct hwi_trace **trace, const char *path, struct hwi_error *error);
@@ -139,13 +139,13 @@ void hwi_trace_finish(struct hwi_trace *trace);
 const struct hwi_trace_info *hwi_trace_info(const struct hwi_trace *trace);
 
 /* Copies up to `max` (at least HWI_TRACE_MIN_BATCH) next events in order. Returns their number, 0 at the end, or a
- * negative hw_error. */
+ * negative status. */
 int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, struct hwi_error *error);
 
 /* Makes hwi_trace_next continue with the first event that is not older than `tick`; the position may move forwards or
  * backwards. Earlier events in the same part of the file are read and dropped. Definitions in skipped parts may be
  * unknown, see hwi_trace_complete; the damage counters of the info are not meaningful for such a trace. Returns 0 or a
- * negative hw_error; on failure there are no further events. */
+ * negative status; on failure there are no further events. */
 int hwi_trace_seek(struct hwi_trace *trace, uint64_t tick, struct hwi_error *error);
 
 /* Sets a callback for events of different streams at equal ticks whose order depends on which blocks are live.
@@ -170,7 +170,7 @@ struct hwi_node hwi_trace_node(const struct hwi_trace *trace, uint32_t number);
 const struct hwi_module *hwi_trace_module(const struct hwi_trace *trace, uint32_t number);
 struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number);
 
-/* Reads ahead for the definitions of the whole file; later calls do nothing. Returns 0 or a negative hw_error. */
+/* Reads ahead for the definitions of the whole file; later calls do nothing. Returns 0 or a negative status. */
 int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error);
 
 /* Returns the clock that converts ticks to nanoseconds since the start of the image, for callers that convert every

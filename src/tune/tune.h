@@ -53,11 +53,11 @@ struct hwi_tune_question {
   struct hwi_replayer replayer; /* of the same run; it is run several times */
 };
 
-/* Returns 0, or a negative hw_error that is described in `error`; then there is nothing to release. */
+/* Returns 0, or a negative status that is described in `error`; then there is nothing to release. */
 int hwi_tune_init(struct hwi_tune *tune, const struct hwi_tune_question *question, struct hwi_error *error);
 void hwi_tune_release(struct hwi_tune *tune);
 
-/* Print the result. Return 0, or a negative hw_error if there is no memory; a failed write must be checked on the
+/* Print the result. Return 0, or a negative status if there is no memory; a failed write must be checked on the
  * stream. */
 int hwi_tune_text(const struct hwi_tune *tune, const struct hwi_style *style, struct hwi_error *error);
 int hwi_tune_json(const struct hwi_tune *tune, FILE *out, struct hwi_error *error);

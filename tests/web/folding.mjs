@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { moduleOf } from "./module.mjs";
 
-const { cutApart, foldedName } = await moduleOf("text/names.ts");
+const { cutDistinct, foldedName } = await moduleOf("text/names.ts");
 
 const FOLDED = {
   "std::vector<int, std::allocator<int> >::push_back(int&&)": "std::vector<…>::push_back",
@@ -33,7 +33,7 @@ const long = (middle, end) => `${"begin ".repeat(10)}${middle}${" end".repeat(10
 const MOST = 40;
 const [ends, beginnings] = [[long("", "1"), long("", "2")], [long("alpha", ""), long("omega", ""), "short"]];
 for (const texts of [ends, beginnings, [long("a", ""), long("a", "")]]) {
-  const cut = cutApart(texts, MOST);
+  const cut = cutDistinct(texts, MOST);
   assert.ok(cut.every((text) => text.length <= MOST), cut.join("; "));
   assert.equal(new Set(cut).size, new Set(texts).size, cut.join("; "));
 }

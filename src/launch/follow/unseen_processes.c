@@ -127,14 +127,14 @@ void hwi_unseen_look(struct hwi_unseen *unseen, const struct hwi_unseen_run *run
 
 uint32_t hwi_unseen_count_except(const struct hwi_unseen *unseen, const uint32_t *pids, size_t count)
 {
-  uint32_t besides = 0;
+  uint32_t others = 0;
   for (uint32_t i = 0; i < unseen->unseen; i++) {
     bool is_there = false;
     for (size_t k = 0; k < count && !is_there; k++)
       is_there = pids[k] == unseen->pids[i];
-    besides += !is_there;
+    others += !is_there;
   }
-  return besides;
+  return others;
 }
 
 void hwi_unseen_release(struct hwi_unseen *unseen)

@@ -23,7 +23,8 @@ struct hwi_compaction {
 
 /* Packs a trace. No process may be writing it. The packed file is written under a temporary name in the folder of `to`
  * (a file that a killed process left under that name is replaced) and renamed when it is complete. So `to` is always
- * either the old file or the complete new one. On failure `from` and `to` are unchanged. */
+ * either the old file or the complete new one. Returns 0 or a negative status. On failure `from` and `to` are
+ * unchanged. */
 int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *result, struct hwi_error *error);
 
 #endif

@@ -12,7 +12,7 @@
 /* Finds the library for `name` and its path for LD_PRELOAD. `name` is one of: a path (anything with a slash, or a file
  * in the current folder); one of heapwright's own allocators, `tlsf` for libheapwright-tlsf.so; `jemalloc`, `tcmalloc`,
  * `mimalloc` or `tbb`, found under the names that Linux distributions use; a file name that the dynamic loader finds.
- * Returns 0, or a negative hw_error. *preload is malloc'd, or NULL on failure. */
+ * Returns 0, or a negative status. *preload is malloc'd, or NULL on failure. */
 int hwi_allocator_find(char **preload, const char *name, struct hwi_error *error);
 
 /* Returns whether `preload` replaces libc's malloc. Returns true also if the program crashes with it, since the user

@@ -26,7 +26,7 @@ struct hwi_conform_end {
   char errors[512]; /* on stderr */
 };
 
-/* Returns 0, or a negative hw_error if it could not be started. */
+/* Returns 0, or a negative status if it could not be started. */
 int hwi_conform_run(const struct hwi_conform_run *run, struct hwi_conform_end *end, struct hwi_error *error);
 
 /* --- the rules --- */
@@ -54,7 +54,7 @@ struct hwi_conform_outcome {
 };
 
 /* Tests a rule with `preload` (from hwi_allocator_find; NULL: libc's malloc) for at most `seconds`. Returns 0, or a
- * negative hw_error if no process could be started. */
+ * negative status if no process could be started. */
 int hwi_conform_try(const struct hwi_conform_rule *rule, const char *preload, unsigned seconds,
                     struct hwi_conform_outcome *outcome, struct hwi_error *error);
 

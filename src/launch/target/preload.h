@@ -9,7 +9,8 @@
 #define HWI_RECORDER_NAME "libheapwright-record.so"
 
 /* Finds the absolute path of one of our libraries or programs by its file name, relative to the folder of this
- * executable, both in the build tree and in an installation. *path is malloc'd, or NULL on failure. */
+ * executable, both in the build tree and in an installation. Like the next functions, returns 0 or a negative status.
+ * *path is malloc'd, or NULL on failure. */
 int hwi_installed_find(char **path, const char *name, struct hwi_error *error);
 
 /* Makes *path, the malloc'd absolute path of a library, usable in LD_PRELOAD. The dynamic loader would split a path at

@@ -65,7 +65,8 @@ struct hwi_resolver {
   bool complete; /* all stacks and threads are known: an unknown one means damage */
 };
 
-bool hwi_resolver_init(struct hwi_resolver *resolver); /* false: no memory */
+/* Returns false if there is no memory. */
+bool hwi_resolver_init(struct hwi_resolver *resolver);
 void hwi_resolver_release(struct hwi_resolver *resolver);
 
 /* Releases what only the search for numbers needs: no event follows. The frames stay. */

@@ -101,8 +101,8 @@ struct hwi_replay {
   uint64_t expected_ns;              /* how long the run probably took; 0: unknown */
 };
 
-bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span,
-                     uint64_t expected_ns); /* false: no memory */
+/* Returns false if there is no memory. */
+bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uint64_t expected_ns);
 void hwi_replay_release(struct hwi_replay *replay);
 
 /* Releases what only resolving and counting need: no event follows. */

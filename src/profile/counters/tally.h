@@ -132,7 +132,8 @@ struct hwi_tally {
   struct hwi_touched touched_cells, touched_stacks; /* of stacks: for changes that their cells do not show */
 };
 
-bool hwi_tally_init(struct hwi_tally *tally); /* false: no memory, here and below */
+/* Returns false if there is no memory, as do the other functions below that return a bool. */
+bool hwi_tally_init(struct hwi_tally *tally);
 void hwi_tally_release(struct hwi_tally *tally);
 
 /* Releases what only searches need: nothing is searched for any more. */

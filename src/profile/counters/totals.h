@@ -55,7 +55,7 @@ bool hwi_counter_end_section(struct hwi_counter *counter, const uint64_t *addres
 /* For hwi_trace_set_liveness, between sections; `counter` is a struct hwi_counter. */
 bool hwi_counter_is_live(void *counter, uint64_t address);
 
-/* Counts a trace from its file. Returns 0, or a negative hw_error that is described in `error`. */
+/* Counts a trace from its file. Returns 0, or a negative status that is described in `error`. */
 int hwi_count_trace(struct hwi_counts *counts, const char *path, struct hwi_error *error);
 
 #endif

@@ -124,7 +124,7 @@ extern const struct hwi_fields hwi_epoch_row_fields;
 
 /* --- epochs in a file, one after the other: the length of each in bytes (u64), and these bytes --- */
 
-/* Writes the epoch at offset *end of the file, and moves *end past it. Returns 0, or a negative hw_error. */
+/* Writes the epoch at offset *end of the file, and moves *end past it. Returns 0, or a negative status. */
 int hwi_epoch_file_add(int fd, uint64_t *end, struct hwi_epoch *epoch);
 
 /* All zero: none. */
@@ -140,7 +140,7 @@ bool hwi_epoch_file_open(struct hwi_epoch_file *file, int fd, uint64_t off, uint
 void hwi_epoch_file_release(struct hwi_epoch_file *file);
 
 /* Reads the epoch into one that is all zero or was released. None of its lists may be longer than `most_items`, or than
- * its bytes can plausibly hold. Returns 0, or a negative hw_error. */
+ * its bytes can plausibly hold. Returns 0, or a negative status. */
 int hwi_epoch_file_read(const struct hwi_epoch_file *file, size_t number, uint64_t most_items, struct hwi_epoch *epoch);
 
 /* --- adding an epoch to the counters of a replay that has reached its start; in epoch_sum.c --- */

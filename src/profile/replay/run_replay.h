@@ -2,7 +2,7 @@
  *
  * counted    an image whose events are replayed. The other images are only described.
  * hwi_run_replay_end also releases a replay that failed or was stopped. All functions that return an int return 0, or a
- * negative hw_error that is described in `error`, unless their comment says otherwise.
+ * negative status that is described in `error`, unless their comment says otherwise.
  */
 #ifndef HWI_PROFILE_REPLAY_RUN_REPLAY_H
 #define HWI_PROFILE_REPLAY_RUN_REPLAY_H

@@ -6,7 +6,7 @@
 #include "profile/replay/run_replay.h"
 
 /* For a result that hwi_summary_load_epochs restored: makes its replay exactly that of the span in the options, and the
- * totals in run->images those of the span. Returns 0, or a negative hw_error (the summary is damaged, or memory or the
+ * totals in run->images those of the span. Returns 0, or a negative status (the summary is damaged, or memory or the
  * file failed): then the result and the images are empty again, and the caller can still replay the run. */
 int hwi_span_replay(struct hwi_run_replay *run, const struct hwi_epoch_file *file);
 

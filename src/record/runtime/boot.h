@@ -23,7 +23,8 @@ size_t hwi_boot_size(const void *block);
 uint64_t hwi_boot_block_count(void);
 
 extern __attribute__((visibility("hidden"))) _Alignas(HWI_BOOT_ALIGN) uint8_t hwi_boot_buffer[HWI_BOOT_BUFFER_BYTES];
-extern __attribute__((visibility("hidden"))) bool hwi_boot_is_extended; /* there are regions besides the buffer */
+/* There are regions in addition to the buffer. */
+extern __attribute__((visibility("hidden"))) bool hwi_boot_is_extended;
 
 /* Returns whether `block` is from a region; only for hwi_boot_owns. */
 bool hwi_boot_region_owns(const void *block);

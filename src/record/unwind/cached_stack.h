@@ -17,7 +17,7 @@
 
 enum { HWI_INNER = HWI_CACHED_STACK_INNER }; /* the node of a too deep stack names this many innermost frames */
 
-/* What is known of the cached frames. All zeros: nothing. */
+/* The frames of the cached stack that are known to be unchanged. All zeros: none. */
 struct hwi_unchanged {
   uint32_t count; /* the first `count` frames, from the outermost one on, have unchanged steps */
   bool is_exact;  /* the next frame's step has changed, or there is no next frame; false: it was not looked at */

@@ -32,7 +32,7 @@ static bool load_tagged(void *context, uintptr_t address, uintptr_t *word)
   return true;
 }
 
-/* Computes the expression's value minus that of the register `which`, the only one besides the pc that it may use. */
+/* Computes the expression's value minus that of the register `which`, which may be used in addition to the pc. */
 static bool try_out(const struct hwi_fde *fde, int32_t place, uint32_t which, uintptr_t pc, int32_t *offset)
 {
   struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << which};

@@ -1,4 +1,4 @@
-/* group_table.c - which functions, source files, source lines or modules are one group
+/* group_table.c - the groups of equal functions, source files, source lines or modules
  *
  * A symbol is first looked up by the address of its structure, which does not move: most frames share theirs with
  * others. Only a symbol that is not found there is compared by its content.

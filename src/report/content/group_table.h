@@ -1,4 +1,4 @@
-/* group_table.h - which functions, source files, source lines or modules are one group
+/* group_table.h - the groups of equal functions, source files, source lines or modules
  *
  * group      a number for symbols that have the same content. A function that is inlined in many places, or
  *            described in the debug information of several files, is one group. A function without a name is

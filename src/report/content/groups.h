@@ -22,7 +22,8 @@ struct hwi_groups {
   uint32_t count;
 };
 
-/* The report's `by` is HWI_BY_FUNCTION, HWI_BY_FILE, HWI_BY_LINE or HWI_BY_MODULE. */
+/* The report's `by` is HWI_BY_FUNCTION, HWI_BY_FILE, HWI_BY_LINE or HWI_BY_MODULE. Returns 0 or a negative status. On
+ * failure there is nothing to release. */
 int hwi_groups_init(struct hwi_groups *groups, const struct hwi_report *report, const struct hwi_selection *selection,
                     const struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_groups_release(struct hwi_groups *groups);

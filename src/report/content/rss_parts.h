@@ -15,16 +15,16 @@ struct hwi_rss_parts {
   uint64_t stacks, recorder, other;
 };
 
-/* Whether the profile knows which blocks were live at the sample's time. It does not if the recording was silent
- * before, or is damaged. A profile of an interval or a moment knows it only there. */
+/* Returns whether the profile knows which blocks were live at the sample's time. It does not if the recording was
+ * silent before, or is damaged. A profile of an interval or a moment knows it only there. */
 bool hwi_rss_has_live(const struct hwi_profile *profile, const struct hwi_rss_point *point);
 
 /* The profile must be of one process, the sample's `mapped` must not be 0, and hwi_rss_has_live must hold for it. */
 struct hwi_rss_parts hwi_rss_parts_of(const struct hwi_profile *profile, const struct hwi_rss_point *point);
 
-/* Whether so many bytes can be free in the allocator. They cannot if they are more than twice the peak of the blocks
- * plus an allocator's usual reserve. Then the program itself has mapped most of them, such as the heap of a virtual
- * machine. */
+/* Returns whether so many bytes can be free in the allocator. They cannot if they are more than twice the peak of the
+ * blocks plus an allocator's usual reserve. Then the program itself has mapped most of them, such as the heap of a
+ * virtual machine. */
 bool hwi_rss_can_be_free(const struct hwi_profile *profile, uint64_t free_bytes);
 
 /* All processes that a profile counts. Pages that several processes share are counted for each of them. */
@@ -39,8 +39,8 @@ struct hwi_rss_sum hwi_rss_sum_at(const struct hwi_profile *profile, uint64_t mo
 enum { HWI_RSS_MOMENTS = 10 };
 uint32_t hwi_rss_moments(const struct hwi_profile *profile, uint64_t moments_ns[HWI_RSS_MOMENTS]);
 
-/* Whether a sample can represent the peak: about as much was live at its time or, if that is not known, its time is
- * near the peak. */
+/* Returns whether a sample can represent the peak: about as much was live at its time or, if that is not known, its
+ * time is near the peak. */
 bool hwi_rss_is_of_peak(const struct hwi_profile *profile, const struct hwi_rss_point *point);
 
 /* Considers the samples that have mappings. Returns the largest of those that can represent the peak, since blocks

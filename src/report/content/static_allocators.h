@@ -10,7 +10,8 @@ struct hwi_static_allocators {
   const char **texts;
 };
 
-/* Looks into the executables, if they still are the files that ran. The caller releases it, also after a failure. */
+/* Looks into the executables, if they still are the files that ran. Returns 0 or a negative
+ * status. The caller releases it, also after a failure. */
 int hwi_static_allocators_init(struct hwi_static_allocators *allocators, const struct hwi_report *report,
                                struct hwi_error *error);
 void hwi_static_allocators_release(struct hwi_static_allocators *allocators);

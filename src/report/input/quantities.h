@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The functions return whether `text` is valid. */
+
 /* A duration: a number, which may have a fraction, then ns, us, ms, s, m, min, h or nothing (seconds). */
 bool hwi_duration_parse(const char *text, uint64_t *ns);
 

@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the first `pattern_bytes` of `pattern` match `text`. */
+/* Returns whether the first `pattern_bytes` of `pattern` match `text`. */
 bool hwi_pattern_matches(const char *pattern, size_t pattern_bytes, const char *text);
 
 /* Returns the pattern within a rule; NULL if it is not a rule. */
 const char *hwi_pattern_of_rule(const char *rule, size_t rule_bytes, size_t *pattern_bytes);
 
-/* Whether any of the rules matches. */
+/* Returns whether any of the rules matches. */
 bool hwi_patterns_match(const char *rules, const char *text);
 
 /* The built-in lists: frames of no interest, and the runtime's own blocks. */

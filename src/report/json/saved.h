@@ -1,8 +1,8 @@
 /* saved.h - reads a report that was saved as JSON: a run can be compared with it when the recording is no longer there
  *
- * It has the figures of the run and of each stack, with the names that were known when it was written. Of threads, it has
- * only the names. It has no figures of a stack by size, thread or moment, and no events. The file is not
- * trusted, as a trace is not.
+ * It has the figures of the run and of each stack, with the names that were known when it was written. Of threads, it
+ * has only the names. It has no figures of a stack by size, thread or moment, and no events. The file is not trusted,
+ * as a trace is not.
  */
 #ifndef HWI_REPORT_JSON_SAVED_H
 #define HWI_REPORT_JSON_SAVED_H

@@ -17,7 +17,7 @@ struct hwi_stack_label {
   bool is_named; /* if the frame has no name, show its nearest caller that has one instead */
 };
 
-/* What the functions need to make the words. */
+/* The data that the functions need to make the words. */
 struct hwi_stack_label_words {
   struct hwi_named_frames *frames;
   const char *ellipsis; /* "…" or "..." */

@@ -44,19 +44,20 @@ extern const struct hwi_figure hwi_whole_stack_figures[];
 /* The words of --cost and --by, in the order of enum hwi_cost and enum hwi_by; ended by NULL. */
 extern const char *const hwi_cost_names[], *const hwi_by_names[];
 
-/* The figure that a cost ranks by: bytes if hwi_cost_is_bytes, else calls. */
+/* Returns the figure that a cost ranks by: bytes if hwi_cost_is_bytes, else calls. */
 uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost);
 bool hwi_amount_is_nothing(const struct hwi_amount *amount); /* neither calls nor live blocks, now or at the peak */
 void hwi_amount_add(struct hwi_amount *to, const struct hwi_amount *amount);
 void hwi_amount_subtract(struct hwi_amount *from, const struct hwi_amount *amount);
 struct hwi_amount hwi_amount_of_run(const struct hwi_totals *totals);
 
-/* The cost of the options, with the default resolved. For an interval, that is what was allocated in it: its peak
- * consists mostly of blocks from before. */
+/* Returns the cost of the options, with the default resolved. For an interval, that is what was allocated in it: its
+ * peak consists mostly of blocks from before. */
 enum hwi_cost hwi_report_cost(const struct hwi_report_options *options, const struct hwi_profile *profile);
 bool hwi_cost_is_bytes(enum hwi_cost cost); /* else calls */
 struct hwi_number hwi_cost_text(uint64_t value, enum hwi_cost cost);
 
+/* Return the amount of one stack, or of one cell. */
 struct hwi_amount hwi_amount_of_stack(const struct hwi_stack *stack);
 struct hwi_amount hwi_amount_of_cell(const struct hwi_profile *profile, const struct hwi_profile_cell *cell);
 

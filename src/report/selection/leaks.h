@@ -32,7 +32,7 @@ void hwi_suppressions_release(struct hwi_suppressions *suppressions);
 struct hwi_suppression *hwi_suppressions_find(const struct hwi_suppressions *suppressions,
                                               const struct hwi_named_frames *frames);
 
-/* Whether a line suppresses that stack. Adds to the line's counts. */
+/* Returns whether a line suppresses that stack. Adds to the line's counts. */
 bool hwi_suppressions_apply(const struct hwi_suppressions *suppressions, const struct hwi_named_frames *frames,
                             uint64_t blocks, uint64_t bytes);
 

@@ -29,13 +29,13 @@ struct hwi_name_pattern {
   struct hwi_line nearest;
 };
 
-/* Whether a pattern matches one name: a function's as the symbolizer returns it, a path as in the debug information
- * or the loader's list. */
+/* Return whether a pattern matches one name: a function's as the symbolizer returns it, a path as in the debug
+ * information or the loader's list. */
 bool hwi_function_matches(const char *pattern, const char *function);
 bool hwi_path_matches(const char *pattern, const char *path);
 bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pattern);
 
-/* What several patterns match in a recording: each item has the `bit`s of the patterns that match it. */
+/* The items of a recording that several patterns match: each item has the `bit`s of the patterns that match it. */
 struct hwi_name_matches {
   /* By frame: the patterns that match it or a frame outward of it; NULL if no pattern is about frames. */
   uint8_t *frames;

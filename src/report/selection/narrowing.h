@@ -38,22 +38,27 @@ struct hwi_narrowing {
   uint8_t *stacks; /* by number: which rules match them, see narrowing.c; NULL if there is no rule */
 };
 
-bool hwi_report_is_narrowed(const struct hwi_report_options *options); /* whether there is a rule */
+/* Returns whether there is a rule. */
+bool hwi_report_is_narrowed(const struct hwi_report_options *options);
 
-/* Whether there is a rule about threads or sizes. */
+/* Returns whether there is a rule about threads or sizes. */
 bool hwi_report_splits_stacks(const struct hwi_report_options *options);
 
 /* Returns 0 if the rules in `options` are valid, else a negative status with a message. */
 int hwi_narrowing_check(const struct hwi_report_options *options, struct hwi_error *error);
 
-/* Matches the rules of the report's options with its profile. */
+/* Matches the rules of the report's options with its profile. Returns 0 or a negative status. Release `filter` even
+ * after a failure. */
 int hwi_narrowing_init(struct hwi_narrowing *filter, const struct hwi_report *report, struct hwi_error *error);
 void hwi_narrowing_release(struct hwi_narrowing *filter);
 
+/* Return whether the filter keeps these blocks. hwi_narrowing_keeps_stack must only be called if all rules are about
+ * frames. */
 bool hwi_narrowing_keeps(const struct hwi_narrowing *filter, uint32_t thread, uint32_t stack, uint64_t size_bytes);
 bool hwi_narrowing_keeps_cell(const struct hwi_narrowing *filter, const struct hwi_profile_cell *cell);
-bool hwi_narrowing_keeps_stack(const struct hwi_narrowing *filter, uint32_t stack); /* if all rules are about frames */
-/* Considers only the rules about threads. */
+bool hwi_narrowing_keeps_stack(const struct hwi_narrowing *filter, uint32_t stack);
+
+/* Returns whether the filter keeps the thread. Considers only the rules about threads. */
 bool hwi_narrowing_keeps_thread(const struct hwi_narrowing *filter, uint32_t thread);
 
 /* Adds the rule as the user wrote it: "func=main". */
@@ -63,8 +68,8 @@ void hwi_narrowing_rule_add(struct hwi_line *line, const struct hwi_narrowing_ru
  * would match. */
 void hwi_narrowing_explain(struct hwi_line *line, const struct hwi_narrowing_rule *rule, const char *where);
 
-/* Whether only a part of a stack (a thread, a size) may be kept. Figures that do not add up are then not known for
- * it. */
+/* Return whether the filter may keep only a part of a stack, thread or size. Figures that do not add up are then not
+ * known for it. */
 bool hwi_narrowing_splits_stacks(const struct hwi_narrowing *filter);
 bool hwi_narrowing_splits_threads(const struct hwi_narrowing *filter);
 bool hwi_narrowing_splits_sizes(const struct hwi_narrowing *filter);

@@ -22,6 +22,8 @@ struct hwi_stack_filter {
   void *context;
 };
 
+/* Selects the stacks that the report's options and `filter` keep, and ranks them. Returns 0 or a negative status.
+ * Release `selection` even after a failure. */
 int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report *report,
                        const struct hwi_stack_filter *filter /* NULL: all */, struct hwi_error *error);
 void hwi_selection_release(struct hwi_selection *selection);
@@ -30,12 +32,13 @@ void hwi_selection_release(struct hwi_selection *selection);
  * left. */
 void hwi_selection_remark(struct hwi_line *remarks, const struct hwi_selection *selection);
 
-/* The amounts that the filter keeps, by the index of each size or thread in the profile. The caller frees the array.
- * Return NULL if there is no memory. */
+/* Return the amounts that the filter keeps, by the index of each size or thread in the profile, or NULL if there is no
+ * memory. The caller frees the array. */
 struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 
-/* Block sizes by classes: a class has the sizes up to a power of two and above the previous power, see hwi_size_class. */
+/* Block sizes by classes: a class has the sizes up to a power of two and above the previous power, see
+ * hwi_size_class. */
 struct hwi_size_classes {
   struct hwi_amount items[HWI_SIZE_CLASSES]; /* of the whole run */
 };

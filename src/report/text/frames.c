@@ -128,7 +128,7 @@ static void print_frame(struct hwi_text_frames *printer, const struct hwi_fold_l
     return;
   }
   printer->printed++;
-  printer->stripped += frame->symbol->function == NULL && frame->symbol->reason == HWI_SYMBOL_STRIPPED;
+  printer->stripped += !frame->symbol->function && frame->symbol->reason == HWI_SYMBOL_STRIPPED;
   add_function(line, printer, shown, columns->function);
   at += columns->function + GAP_CELLS;
   if (columns->place > 0) {

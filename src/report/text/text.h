@@ -1,4 +1,4 @@
-/* text.h - what the parts of the text report share; other texts in the same style use it too
+/* text.h - functions that the parts of the text report share; other texts in the same style use them too
  *
  * Each part builds a line in `line` and prints it with hwi_text_end; nothing else writes to the stream.
  */
@@ -74,7 +74,7 @@ void hwi_text_images(struct hwi_text *text);
 void hwi_text_evidence(struct hwi_text *text);
 void hwi_text_next_command(struct hwi_text *text); /* only on a terminal */
 
-/* Whether the report is of the whole run by stack, without other options. */
+/* Returns whether the report is of the whole run by stack, without other options. */
 bool hwi_text_is_first_screen(const struct hwi_text *text);
 
 /* Adds a stack in a few words. */
@@ -136,13 +136,13 @@ void hwi_text_cost(struct hwi_text *text, uint64_t rank, uint64_t cost, uint64_t
 void hwi_text_amount_titles(struct hwi_text *text);
 void hwi_text_amounts(struct hwi_text *text, const struct hwi_amount *amount);
 
-/* Adds what the sum below a ranking is of: "in 15 more stacks (--top 0)". */
+/* Adds a description of the sum below a ranking: "in 15 more stacks (--top 0)". */
 void hwi_text_rest(struct hwi_text *text, uint64_t count, const char *noun);
 
 /* Prints the line for a table without rows. */
 void hwi_text_none(struct hwi_text *text);
 
-/* Whether a row is so small that it is left out by default. */
+/* Returns whether a row is so small that it is left out by default. */
 bool hwi_text_is_crumb(const struct hwi_text *text, uint64_t row, uint64_t cost, uint64_t all);
 
 /* Returns how many of `count` rows are shown at most. */

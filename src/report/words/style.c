@@ -1,4 +1,4 @@
-/* style.c - what the output of a text can show */
+/* style.c - the abilities of a text's output */
 #include "report/words/style.h"
 
 #include <langinfo.h>

@@ -1,4 +1,4 @@
-/* style.h - what the output of a text can show: width, UTF-8, colour */
+/* style.h - the abilities of a text's output: width, UTF-8, colour */
 #ifndef HWI_REPORT_WORDS_STYLE_H
 #define HWI_REPORT_WORDS_STYLE_H
 

@@ -1,4 +1,4 @@
-/* recode_common.h - what packer and unpacker must do in the same way: codes of ops, predictions of addresses
+/* recode_common.h - the parts that packer and unpacker share: codes of ops, predictions of addresses
  *
  * An op is one byte for each event of a raw chunk, except NODE and RECORD. Ops below HWI_OP_FREE are births: the low
  * bits are the block's place, one bit is set if the size differs from that of the node's last block, and the other bits

@@ -42,7 +42,10 @@ struct hwi_definitions {
   bool no_memory; /* something could not be stored */
 };
 
+/* Returns definitions without contents, or NULL if there is no memory. `first_node` and `first_module` are the smallest
+ * numbers that they define; `limit` is the most nodes that they may hold. */
 struct hwi_definitions *hwi_definitions_create(uint32_t first_node, uint32_t first_module, uint64_t limit);
+/* Adds one reference and returns `definitions`. */
 struct hwi_definitions *hwi_definitions_share(struct hwi_definitions *definitions);
 void hwi_definitions_destroy(struct hwi_definitions *definitions); /* drops one reference; NULL is fine */
 
@@ -53,6 +56,7 @@ void hwi_definitions_forget(struct hwi_definitions *definitions);
  * damage or a second reading. Unknown records are skipped. */
 struct hwi_definition_sink hwi_definitions_sink(struct hwi_definitions *definitions);
 
+/* Return the definition of a number. It has known = false if it is undefined. */
 struct hwi_node hwi_definitions_node(const struct hwi_definitions *definitions, uint32_t number);
 const struct hwi_module *hwi_definitions_module(const struct hwi_definitions *definitions, uint32_t number);
 const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *definitions, uint32_t number);

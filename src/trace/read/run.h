@@ -23,12 +23,12 @@ struct hwi_run {
 
 /* Finds the images that belong to `path`: a NAME with its children, or a NAME.children folder. If `path` is a trace
  * inside such a folder, the run is that trace alone, or all traces of NAME if `relatives` is set. Returns 0 or a
- * negative hw_error. */
+ * negative status. */
 int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct hwi_error *error);
 void hwi_run_release(struct hwi_run *run);
 
 /* Opens image `number` of the run. Definitions that forked images inherit are read once and cached in the run. Returns
- * 0 or a negative hw_error. */
+ * 0 or a negative status. */
 int hwi_run_open(struct hwi_run *run, size_t number, struct hwi_trace **trace, struct hwi_error *error);
 
 /* Computes a number that changes when an image of the run changes, or when the set of its files changes. It is made of

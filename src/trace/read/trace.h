@@ -27,7 +27,7 @@ struct hwi_trace {
 };
 
 /* Opens `path` and checks that it begins like a trace that this version reads. Returns the descriptor, or a negative
- * hw_error. */
+ * status. */
 int hwi_trace_file_open(const char *path, struct hw_trace_header *header, struct hwi_error *error);
 
 /* Returns whether `path` is a symbolic link that was left instead of a trace that could not be begun; `why` then gets
@@ -42,7 +42,7 @@ void hwi_trace_info_release(struct hwi_trace *trace);
  * the process are not about this image. */
 void hwi_trace_set_replaced(struct hwi_trace *trace, uint64_t ns);
 
-/* Opens a trace without its parent's definitions. Returns 0 or a negative hw_error. */
+/* Opens a trace without its parent's definitions. Returns 0 or a negative status. */
 int hwi_trace_open_alone(struct hwi_trace **trace, const char *path, struct hwi_error *error);
 
 #endif

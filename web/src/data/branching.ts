@@ -1,5 +1,5 @@
 // branching.ts - trees as columns, and a growing tree of functions in which each function occurs once below a node
-import { keptFor } from "./kept";
+import { cachedFor } from "./cached";
 
 // A document has far fewer. Keys are numbers, not texts, since every frame of every stack is looked up.
 const FUNCTIONS_MAX = 2 ** 22;
@@ -10,7 +10,7 @@ export interface Branches {
 }
 
 /** The children of each node, in their order. */
-export const childrenOf = keptFor(({ parent }: Branches): number[][] => {
+export const childrenOf = cachedFor(({ parent }: Branches): number[][] => {
   const children: number[][] = Array.from(parent, () => []);
   for (let node = 1; node < parent.length; node++) children[parent[node]!]!.push(node);
   return children;

@@ -1,7 +1,7 @@
 // durations.ts - durations of calls within an interval, from the document's figures for each slice of time
 import type { DurationFields, PageDocument } from "./document";
 import { unpack } from "./packed";
-import { keptFor } from "./kept";
+import { cachedFor } from "./cached";
 import type { Edges, Recording } from "./recording";
 import type { Span } from "../state";
 
@@ -108,7 +108,7 @@ class DurationSeries {
 
 const NOTHING: DurationFields = { calls: 0, untimed_calls: 0 };
 
-const seriesOf = keptFor((document: PageDocument) => new DurationSeries(document));
+const seriesOf = cachedFor((document: PageDocument) => new DurationSeries(document));
 
 /**
  * The durations of the whole run, or of a part of it if known. They are unknown for a part of one thread, and if the

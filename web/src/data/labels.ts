@@ -1,6 +1,6 @@
 // labels.ts - short names of functions for tables and graphs, and texts that distinguish functions with the same short name
 import { commonLength, foldedName, middleCut } from "../text/names";
-import { finish } from "./kept";
+import { finish } from "./cached";
 import { baseName } from "./tree";
 
 const APART_MOST = 60; // characters
@@ -54,7 +54,7 @@ export class Labels {
   readonly #bearers: number[][] = []; // by label's number: functions
   readonly #numberOf: Int32Array; // by function; -1: not computed yet
   #numbered = 0; // number of functions so far
-  readonly #apart = new Map<number, string>(); // by function
+  readonly #distinction = new Map<number, string>(); // by function
 
   constructor(functions: readonly Named[], moduleOf: (func: number) => string) {
     this.#functions = functions;
@@ -90,23 +90,23 @@ export class Labels {
    * The text that distinguishes a function from others with its label: a part of its full name, its file or its module.
    * "": there are no others, or there is no difference.
    */
-  apart(func: number): string {
+  distinction(func: number): string {
     if (this.#functions[func] === undefined) return "";
     finish(this.numbered());
     const bearers = this.#bearers[this.number(func)]!;
-    if (bearers.length > 1 && !this.#apart.has(func)) this.#tellApart(bearers);
-    return this.#apart.get(func) ?? "";
+    if (bearers.length > 1 && !this.#distinction.has(func)) this.#distinguish(bearers);
+    return this.#distinction.get(func) ?? "";
   }
 
   /** Computes the distinguishing text of each of some functions with the same label. */
-  #tellApart(funcs: readonly number[]): void {
+  #distinguish(funcs: readonly number[]): void {
     const named = funcs.map((func) => this.#functions[func]!);
     const [ofName, ofPlace] = [countsOf(named.map(({ name }) => name)), countsOf(named.map(placeOf))];
     const parts = ofName.size > 1 ? ownParts([...ofName.keys()]) : new Map<string, string>();
     named.forEach((own, i) => {
       const file = ofPlace.get(placeOf(own)) === 1 ? baseName(own.file) : this.#moduleOf(funcs[i]!);
       const place = ofName.get(own.name) === 1 ? "" : file;
-      this.#apart.set(funcs[i]!, [parts.get(own.name) ?? "", place].filter((words) => words !== "").join(" · "));
+      this.#distinction.set(funcs[i]!, [parts.get(own.name) ?? "", place].filter((words) => words !== "").join(" · "));
     });
   }
 }

@@ -89,14 +89,14 @@ export class Recording {
     return this.#ignored?.[row] === 1;
   }
 
-  #kept(column: Float64Array): Float64Array {
+  #withoutIgnored(column: Float64Array): Float64Array {
     return this.#ignored === null ? column : column.map((amount, row) => (this.isIgnored(row) ? 0 : amount));
   }
 
   column(figure: RowFigure): Float64Array {
     let column = this.#columns.get(figure);
     if (column === undefined)
-      this.#columns.set(figure, (column = this.#kept(this.#whole?.column(figure) ?? unpack(this.document.stacks[figure]))));
+      this.#columns.set(figure, (column = this.#withoutIgnored(this.#whole?.column(figure) ?? unpack(this.document.stacks[figure]))));
     return column;
   }
 
@@ -122,7 +122,7 @@ export class Recording {
    */
   lifetimes(span: Span | null): Record<Lifetime, Float64Array> {
     if (span === null)
-      return (this.#lifetimes ??= byLifetime((lifetime) => this.#kept(unpack(this.document.stacks.lifetimes[lifetime]))));
+      return (this.#lifetimes ??= byLifetime((lifetime) => this.#withoutIgnored(unpack(this.document.stacks.lifetimes[lifetime]))));
     const { series } = this;
     const { since, to } = this.edgesOf(span);
     const [start, firsts, lasts] = [0, since, to].map((edge) => series.lastsBefore(edge)) as [Int32Array, Int32Array, Int32Array];

@@ -2,7 +2,7 @@
 //
 // An occurrence of the function inside another one (recursion) is a part of the outer one, so that nothing counts twice.
 import { Branching, childrenOf } from "./branching";
-import { keptFor } from "./kept";
+import { cachedFor } from "./cached";
 import { CUT, type Tree } from "./tree";
 
 /** Paths to or from the function, merged by function. Node 0 is the function itself. */
@@ -27,7 +27,7 @@ class Merger extends Branching {
 }
 
 /** For each node, whether no frame of the same function is further out. */
-export const outermost = keptFor((tree: Pick<Tree, "parent" | "func">): Uint8Array => {
+export const outermost = cachedFor((tree: Pick<Tree, "parent" | "func">): Uint8Array => {
   const [children, outer] = [childrenOf(tree), new Uint8Array(tree.func.length)];
   const around = new Int32Array(tree.func.reduce((most, func) => Math.max(most, func), 0) - CUT + 1); // by function, from CUT on
   const left = [0];

@@ -1,6 +1,6 @@
 // series.ts - rows over time: sparse changes, summed up so that any interval takes two look-ups
 import type { PackedSeries, PageDocument } from "./document";
-import { keptFor } from "./kept";
+import { cachedFor } from "./cached";
 import { unpack, unzigzag } from "./packed";
 
 /** Blocks that were freed, by their lifetime. */
@@ -166,6 +166,6 @@ export class Series {
 }
 
 /** The series of a document, unpacked once. */
-export const sizeSeries = keptFor(({ size_series: rows }: PageDocument) => Series.of(rows.series, rows.from.length));
-export const threadSeries = keptFor(({ threads }: PageDocument) => Series.of(threads.series, threads.tid.length));
-export const handoverSeries = keptFor(({ handovers }: PageDocument) => Series.of(handovers!.series ?? "", handovers!.owner.length));
+export const sizeSeries = cachedFor(({ size_series: rows }: PageDocument) => Series.of(rows.series, rows.from.length));
+export const threadSeries = cachedFor(({ threads }: PageDocument) => Series.of(threads.series, threads.tid.length));
+export const handoverSeries = cachedFor(({ handovers }: PageDocument) => Series.of(handovers!.series ?? "", handovers!.owner.length));

@@ -5,7 +5,7 @@
 // the most similar stacks are neighbours. A fork is a frame where a stack differs from a neighbour. The caller after
 // its last fork distinguishes it from the most similar stacks, the callers after earlier forks from the others. If no
 // caller differs, a place in the code does.
-import { finish } from "./kept";
+import { finish } from "./cached";
 import { countsOf, Labels } from "./labels";
 import type { Recording } from "./recording";
 import { baseName, CUT, type Place, type Tree } from "./tree";
@@ -49,14 +49,14 @@ export interface StackLine {
   /** " ← middle ← outer" */
   readonly chain: string;
   /** " ← … ← main"; "": no caller distinguishes it from stacks with the same line */
-  readonly apart: string;
+  readonly distinction: string;
   /** " (main.c:12)"; "": not needed */
   readonly place: string;
 }
 
-type Apart = Pick<StackLine, "apart" | "place">;
+type Distinction = Pick<StackLine, "distinction" | "place">;
 
-const ALONE: Apart = { apart: "", place: "" };
+const ALONE: Distinction = { distinction: "", place: "" };
 
 export class StackWords {
   readonly #recording: Recording;
@@ -65,9 +65,9 @@ export class StackWords {
   readonly #passes: Int8Array; // by function: 1 if it passes requests on; -1: not computed yet
   readonly #starts: Int32Array; // by row: the node of the allocating function; -1: not computed yet
   readonly #rows: readonly number[];
-  readonly #alike = new Map<string, number[]>(); // rows by their line
+  readonly #rowsByLine = new Map<string, number[]>(); // rows by their line
   #grouped = 0; // number of rows so far
-  readonly #apart = new Map<number, Apart>(); // by row
+  readonly #distinction = new Map<number, Distinction>(); // by row
   readonly #codes: string[] = []; // by site: where its innermost frame is, and its address
 
   /** `rows` are the stacks to distinguish. */
@@ -87,13 +87,13 @@ export class StackWords {
     return {
       asks: names[0] ?? "no frames",
       chain: names.slice(1).map((name) => ` ← ${name}`).join(""),
-      ...this.#apartOf(row),
+      ...this.#distinctionOf(row),
     };
   }
 
   text(row: number): string {
-    const { asks, chain, apart, place } = this.line(row);
-    return asks + chain + apart + place;
+    const { asks, chain, distinction, place } = this.line(row);
+    return asks + chain + distinction + place;
   }
 
   /** Groups rows with the same line, some with each step; finished steps are not repeated. */
@@ -106,11 +106,11 @@ export class StackWords {
   }
 
   /** Computes the distinguishing texts, one group with each step; finished steps are not repeated. */
-  *toldApart(): Generator<void> {
+  *distinguished(): Generator<void> {
     yield* this.grouped();
-    for (const rows of this.#alike.values()) {
-      if (rows.length === 1 || this.#apart.has(rows[0]!)) continue;
-      this.#tellApart(rows);
+    for (const rows of this.#rowsByLine.values()) {
+      if (rows.length === 1 || this.#distinction.has(rows[0]!)) continue;
+      this.#distinguish(rows);
       yield;
     }
   }
@@ -121,8 +121,8 @@ export class StackWords {
 
   #group(row: number): void {
     const key = this.#keyOf(row);
-    const rows = this.#alike.get(key);
-    if (rows === undefined) this.#alike.set(key, [row]);
+    const rows = this.#rowsByLine.get(key);
+    if (rows === undefined) this.#rowsByLine.set(key, [row]);
     else rows.push(row);
   }
 
@@ -174,16 +174,16 @@ export class StackWords {
     return node > 0 ? this.#labels.label(this.#tree.func[node]!) : "nothing further out";
   }
 
-  #apartOf(row: number): Apart {
+  #distinctionOf(row: number): Distinction {
     finish(this.grouped());
-    const known = this.#apart.get(row);
+    const known = this.#distinction.get(row);
     if (known !== undefined) return known;
-    this.#tellApart(this.#alike.get(this.#keyOf(row))!);
-    return this.#apart.get(row) ?? ALONE;
+    this.#distinguish(this.#rowsByLine.get(this.#keyOf(row))!);
+    return this.#distinction.get(row) ?? ALONE;
   }
 
   /** Computes the distinguishing texts of rows with the same line. */
-  #tellApart(rows: readonly number[]): void {
+  #distinguish(rows: readonly number[]): void {
     const sorted = [...rows].sort((a, b) => this.#compare(a, b).order);
     const common = sorted.slice(1).map((row, i) => this.#compare(sorted[i]!, row).common); // of each with the next one
     const forks = sorted.map((_row, i) => forksOf(common, i));
@@ -192,15 +192,15 @@ export class StackWords {
     sorted.forEach((row, i) => {
       if (counts.get(byCallers[i]!)! > 1) byCallers[i] = this.#callers(row, forks[i]!);
     });
-    const alike = new Map<string, number[]>();
+    const groups = new Map<string, number[]>();
     sorted.forEach((row, i) => {
-      const twins = alike.get(byCallers[i]!);
-      if (twins === undefined) alike.set(byCallers[i]!, [row]);
+      const twins = groups.get(byCallers[i]!);
+      if (twins === undefined) groups.set(byCallers[i]!, [row]);
       else twins.push(row);
     });
-    for (const [apart, twins] of alike) {
-      if (twins.length === 1) this.#apart.set(twins[0]!, { apart, place: "" });
-      else this.#tellPlaces(apart, twins);
+    for (const [distinction, twins] of groups) {
+      if (twins.length === 1) this.#distinction.set(twins[0]!, { distinction, place: "" });
+      else this.#distinguishByPlace(distinction, twins);
     }
   }
 
@@ -229,19 +229,19 @@ export class StackWords {
    * For stacks with the same function names: the place where each differs from the most similar ones, or all such
    * places.
    */
-  #tellPlaces(apart: string, rows: readonly number[]): void {
+  #distinguishByPlace(distinction: string, rows: readonly number[]): void {
     const stacks = rows.map((row) => ({ row, sites: this.#recording.sites(row) }));
     stacks.sort((a, b) => this.#siteOrder(a.sites, b.sites));
     const common = stacks.slice(1).map(({ sites }, i) => commonSites(stacks[i]!.sites, sites)); // of each with the next one
     const forks = stacks.map(({ sites }, i) => forksOf(common, i).filter((depth) => depth < sites.length));
-    const codes = this.#codesApart(stacks.flatMap(({ sites }, i) => forks[i]!.map((depth) => [depth, sites[depth]!] as const)));
+    const codes = this.#distinctCodes(stacks.flatMap(({ sites }, i) => forks[i]!.map((depth) => [depth, sites[depth]!] as const)));
     const words = ({ row, sites }: { row: number; sites: readonly number[] }, depths: readonly number[]): string =>
       depths.length > 0 ? joined(depths.map((depth) => codes.get(keyOf(depth, sites[depth]!))!)) : this.#recording.entryOf(row);
     const nearest = stacks.map((stack, i) => words(stack, forks[i]!.slice(-1)));
     const counts = countsOf(nearest);
     stacks.forEach((stack, i) => {
       const place = counts.get(nearest[i]!) === 1 ? nearest[i]! : words(stack, forks[i]!);
-      this.#apart.set(stack.row, { apart, place: ` (${place})` });
+      this.#distinction.set(stack.row, { distinction, place: ` (${place})` });
     });
   }
 
@@ -249,7 +249,7 @@ export class StackWords {
    * For places where stacks differ, given as depths and sites: the text that distinguishes each from the others of its
    * depth. It is the innermost of its lines that no other has, or else its address.
    */
-  #codesApart(forks: readonly (readonly [number, number])[]): ReadonlyMap<string, Code> {
+  #distinctCodes(forks: readonly (readonly [number, number])[]): ReadonlyMap<string, Code> {
     const places = new Map(forks.map(([depth, site]) => [keyOf(depth, site), { depth, at: this.#recording.places(site) }]));
     const lineOf = (depth: number, at: Place): string => `${depth} ${codeOf(at)}`;
     const counts = countsOf([...places.values()].flatMap(({ depth, at }) => [...new Set(at.map((each) => lineOf(depth, each)))]));

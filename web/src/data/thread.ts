@@ -4,7 +4,7 @@
 //            thread, the row's series is the thread's; otherwise the document has a series for each pair.
 import { LIFETIMES, ROW_FIGURES } from "./document";
 import type { Lifetime, PageDocument, PairFields, RowFigure, SizeFigure } from "./document";
-import { keptFor } from "./kept";
+import { cachedFor } from "./cached";
 import { unpack } from "./packed";
 import { Recording } from "./recording";
 import { ENDED, handoverSeries, Series, sizeSeries, threadSeries, type Amount } from "./series";
@@ -32,8 +32,8 @@ function seriesOf({ of, alone }: Pairs, whole: Series, shared: Series): Series {
   return Series.joined(of.length, (row) => (of[row]! < 0 ? null : alone[row] === 1 ? [whole, row] : [shared, of[row]!]));
 }
 
-const sharedStacks = keptFor((document: PageDocument) => new Series(document.stack_threads!.series, document.stack_threads!.count));
-const sharedSizes = keptFor((document: PageDocument) => new Series(document.size_threads!.series, document.size_threads!.count));
+const sharedStacks = cachedFor((document: PageDocument) => new Series(document.stack_threads!.series, document.stack_threads!.count));
+const sharedSizes = cachedFor((document: PageDocument) => new Series(document.size_threads!.series, document.size_threads!.count));
 
 /**
  * The columns of `stacks`. Values that are not known for a part of a stack (its start, its own maximum) are the

@@ -54,7 +54,7 @@ export function Changes(props: Props): JSX.Element {
   });
   const shown = (row: Row): JSX.Element => (
     <span class="stack-line" title={row.name.slice(0, 2000)}>
-      <FunctionLabel label={difference.labels.label(row.id)} apart={difference.labels.apart(row.id)} />
+      <FunctionLabel label={difference.labels.label(row.id)} distinction={difference.labels.distinction(row.id)} />
     </span>
   );
   const columns: Column<Row>[] = [

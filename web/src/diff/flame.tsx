@@ -58,7 +58,7 @@ function wordsOf(difference: Difference, label: (func: number) => string): NodeW
   return {
     name: (node) => difference.functionName(difference.func[node]!),
     label: (node) => label(difference.func[node]!),
-    apart: (node) => difference.labels.apart(difference.func[node]!),
+    distinction: (node) => difference.labels.distinction(difference.func[node]!),
     where: (node) => {
       const func = difference.functions[difference.func[node]!];
       return func === undefined ? "" : func.file === "" ? func.reason : func.file;

@@ -5,7 +5,7 @@ import { Difference } from "../data/difference";
 import type { DiffDocument } from "../data/document";
 import { Recording } from "../data/recording";
 import { COSTS, type View } from "../state";
-import { cutApart } from "../text/names";
+import { cutDistinct } from "../text/names";
 import { COST_NAMES } from "../text/words";
 import { Choices } from "../ui/choices";
 import { KeyList, useKeys } from "../ui/keys";
@@ -30,8 +30,8 @@ const COMMAND_MOST = 56; // characters; two commands are next to each other
 /** Both commands; with their traces if the commands are equal. */
 function Commands({ difference: { old, now } }: { difference: Difference }): JSX.Element {
   const runs = [old.document.run, now.document.run];
-  const commands = cutApart(runs.map(({ command }) => command), COMMAND_MOST);
-  const traces = cutApart(runs.map(({ trace }) => trace), COMMAND_MOST);
+  const commands = cutDistinct(runs.map(({ command }) => command), COMMAND_MOST);
+  const traces = cutDistinct(runs.map(({ trace }) => trace), COMMAND_MOST);
   const isSame = commands[0] === commands[1];
   return (
     <>

@@ -8,7 +8,7 @@
 // cannot follow frames that change places while an interval is dragged.
 import { hierarchy, treemapDice, type HierarchyRectangularNode } from "d3-hierarchy";
 import { childrenOf, type Branches } from "../data/branching";
-import { keptFor } from "../data/kept";
+import { cachedFor } from "../data/cached";
 import type { Painter } from "./painter";
 
 export const ROW_PX = 20;
@@ -89,7 +89,7 @@ export class Layout {
 }
 
 /** The layout of a tree. */
-export const layoutOf = keptFor((tree: Branches) => new Layout(tree));
+export const layoutOf = cachedFor((tree: Branches) => new Layout(tree));
 
 export interface Look {
   readonly label: (node: number) => string;

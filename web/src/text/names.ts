@@ -65,7 +65,7 @@ export function commonLength(a: string, b: string): number {
  * Texts cut to `most` characters: without their middle or, if two would then be equal, with the part where they
  * differ.
  */
-export function cutApart(texts: readonly string[], most: number): string[] {
+export function cutDistinct(texts: readonly string[], most: number): string[] {
   const cut = texts.map((text) => middleCut(text, most));
   return texts.map((text, i) => {
     const twins = texts.filter((other, k) => cut[k] === cut[i] && other !== text);
@@ -74,7 +74,7 @@ export function cutApart(texts: readonly string[], most: number): string[] {
 }
 
 /** A function of a number with cached results: each name is folded only once, however often it is drawn. */
-export function kept(make: (key: number) => string): (key: number) => string {
+export function cached(make: (key: number) => string): (key: number) => string {
   const made = new Map<number, string>();
   return (key) => {
     let text = made.get(key);

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Span } from "../state";
 import { momentText, ticksText, timeText } from "../text/format";
-import { cutApart } from "../text/names";
+import { cutDistinct } from "../text/names";
 import { Brush } from "./brush";
 import { curveColour, mix, type Palette } from "./palette";
 import { savePng } from "./save";
@@ -20,7 +20,7 @@ export interface Curve {
   /** the values are samples: joined by lines, or held until the next sample */
   readonly sampled?: "joined" | "held";
   /** has its own axis on the right, since on a common axis it would flatten the others */
-  readonly isApart?: boolean;
+  readonly hasOwnAxis?: boolean;
 }
 
 export interface Mark {
@@ -105,7 +105,7 @@ function timePx(plot: uPlot, untilNs: number): number {
 }
 
 /** An axis of figures: on the left, or on the right for curves with their own axis. */
-function figuresAxis(look: uPlot.Axis, height: number, isApart: boolean, format: (value: number) => string): uPlot.Axis {
+function figuresAxis(look: uPlot.Axis, height: number, hasOwnAxis: boolean, format: (value: number) => string): uPlot.Axis {
   return {
     ...look,
     size: (plot, labels: readonly string[] | null) => Math.max(FIGURES_PX, ...(labels ?? []).map((label) => widthPx(plot, label) + FIGURES_GAP_PX + 2)),
@@ -115,7 +115,7 @@ function figuresAxis(look: uPlot.Axis, height: number, isApart: boolean, format:
       return ticks.map((tick) => (tick === 0 ? "0" : isNamed(tick) ? format(tick) : ""));
     },
     ...(height < SMALL_PX && { splits: (_plot, _axis, _min, max) => [0, max / SCALE_OVER] }),
-    ...(isApart && { scale: APART, side: 1, grid: { show: false } }),
+    ...(hasOwnAxis && { scale: OWN_AXIS, side: 1, grid: { show: false } }),
   };
 }
 
@@ -136,17 +136,17 @@ function axesOf({ palette, height, curves }: Props, format: (value: number) => s
       values: (_plot, ticks) => ticksText(ticks),
     },
     figuresAxis(look, height, false, format),
-    ...(curves.some(({ isApart }) => isApart) ? [figuresAxis(look, height, true, format)] : []),
+    ...(curves.some(({ hasOwnAxis }) => hasOwnAxis) ? [figuresAxis(look, height, true, format)] : []),
   ];
 }
 
 /** How the curves look, without their values. */
 function looksOf({ curves, stacked }: Props): string {
-  const looks = curves.map(({ colour, filled, dashed, sampled, isApart }) => [colour, filled, dashed, sampled, isApart]);
+  const looks = curves.map(({ colour, filled, dashed, sampled, hasOwnAxis }) => [colour, filled, dashed, sampled, hasOwnAxis]);
   return JSON.stringify([stacked, ...looks]);
 }
 
-const APART = "apart"; // the scale of curves with their own axis
+const OWN_AXIS = "own"; // the scale of curves with their own axis
 
 function fromZero(_plot: uPlot, _min: number | null, max: number | null): [number, number] {
   return [0, max !== null && max > 0 ? max * SCALE_OVER : 0.5];
@@ -168,7 +168,7 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
       points: { show: () => curve.sampled !== undefined && knownCount(now().curves[i]!) === 1 }, // a single sample has no line
       spanGaps: curve.sampled !== undefined,
       ...(curve.sampled === "held" && { paths: uPlot.paths.stepped!({ align: 1 }) }),
-      ...(curve.isApart && { scale: APART }),
+      ...(curve.hasOwnAxis && { scale: OWN_AXIS }),
       ...(curve.dashed && { dash: [5, 4] }),
       ...(curve.filled && { fill: mix(colour, palette.panel, palette.dark ? 0.3 : 0.2) }),
       ...(stacked && { fill: mix(colour, palette.panel, 0.75) }),
@@ -179,7 +179,7 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
     height: props.height,
     padding: [
       18,
-      (plot) => (curves.some(({ isApart }) => isApart) ? 0 : Math.max(HALF_TIME_PX, timePx(plot, now().edgesNs.at(-1)!) / 2)),
+      (plot) => (curves.some(({ hasOwnAxis }) => hasOwnAxis) ? 0 : Math.max(HALF_TIME_PX, timePx(plot, now().edgesNs.at(-1)!) / 2)),
       0,
       0,
     ],
@@ -188,7 +188,7 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
     scales: {
       x: { time: false, range: () => [now().edgesNs[0]!, now().edgesNs.at(-1)!] },
       y: { range: fromZero },
-      [APART]: { range: fromZero },
+      [OWN_AXIS]: { range: fromZero },
     },
     series: [{}, ...series],
     ...(stacked && {
@@ -234,7 +234,7 @@ interface LegendProps {
 }
 
 function Legend({ curves, at, format, palette, room, onCurve }: LegendProps): JSX.Element {
-  const names = useMemo(() => cutApart(curves.map(({ label }) => label), room), [curves, room]);
+  const names = useMemo(() => cutDistinct(curves.map(({ label }) => label), room), [curves, room]);
   const columnPx = Math.max(...names.map((name) => name.length)) * LEGEND_CHAR_PX + LEGEND_BESIDE_PX;
   return (
     <ul class="legend in-columns" style={{ gridTemplateColumns: `repeat(auto-fill, minmax(0, ${columnPx}px))` }}>

@@ -12,7 +12,7 @@ export interface NodeWords {
   readonly name: (node: number) => string;
   readonly label: (node: number) => string;
   /** distinguishes it from functions with the same label; "": not needed */
-  readonly apart: (node: number) => string;
+  readonly distinction: (node: number) => string;
   readonly where: (node: number) => string;
 }
 
@@ -115,7 +115,7 @@ export function CallTree(props: Props): JSX.Element {
           {row.leaf ? "" : open.has(row.node) ? "▾" : "▸"}
         </i>
         <i class="dot" style={{ background: colour(row.node) }} />
-        <FunctionLabel label={words.label(row.node)} apart={words.apart(row.node)} />
+        <FunctionLabel label={words.label(row.node)} distinction={words.distinction(row.node)} />
       </span>
     ),
   };

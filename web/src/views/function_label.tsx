@@ -3,11 +3,11 @@ import type { JSX } from "preact";
 
 const LABEL_MOST = 500; // characters: no cell is wider
 
-export function FunctionLabel({ label, apart }: { label: string; apart: string }): JSX.Element {
+export function FunctionLabel({ label, distinction }: { label: string; distinction: string }): JSX.Element {
   return (
     <>
       <span class="asks">{label.slice(0, LABEL_MOST)}</span>
-      <span class="apart">{apart === "" ? "" : ` ${apart}`}</span>
+      <span class="distinction">{distinction === "" ? "" : ` ${distinction}`}</span>
     </>
   );
 }

@@ -1,7 +1,7 @@
 // narrowed.ts - the processes and threads that can be chosen, and the recording of the chosen ones
 import { useMemo } from "preact/hooks";
 import type { PageDocument } from "../data/document";
-import { keptFor } from "../data/kept";
+import { cachedFor } from "../data/cached";
 import { rowsMatching } from "../data/matching";
 import { Recording } from "../data/recording";
 import { ofThread } from "../data/thread";
@@ -39,7 +39,7 @@ export function threadChoices(whole: Recording): readonly Choice[] {
   return [[-1, "all"], ...rows.map((row): Choice => [row, distinctName(whole, row)])];
 }
 
-const recordingOf = keptFor((document: PageDocument) => new Recording(document));
+const recordingOf = cachedFor((document: PageDocument) => new Recording(document));
 
 export interface Narrowed {
   /** the whole recording of the process */

@@ -1,11 +1,11 @@
 // node_names.ts - names and colours of the frames of a flame graph, independent of their cost
-import { keptFor } from "../data/kept";
+import { cachedFor } from "../data/cached";
 import type { Recording } from "../data/recording";
 import { labelsOf } from "../data/stack_words";
 import { CUT } from "../data/tree";
 import type { Cost } from "../state";
 import { bytesText, countText } from "../text/format";
-import { kept } from "../text/names";
+import { cached } from "../text/names";
 import { isBytes } from "../text/words";
 import { HUE_COUNT, SHADES, tint, type Palette } from "../ui/palette";
 
@@ -52,8 +52,8 @@ export class NodeNames {
   }
 
   /** The text that distinguishes it from functions with the same label. */
-  functionApart(func: number): string {
-    return labelsOf(this.#recording).apart(func);
+  functionDistinction(func: number): string {
+    return labelsOf(this.#recording).distinction(func);
   }
 
   functionColour(func: number): number {
@@ -63,7 +63,7 @@ export class NodeNames {
 
   /** The colours of a graph's nodes: the module's hue, in a shade of the function's. */
   fill(palette: Palette, functionOf: (node: number) => number): (node: number) => string {
-    const ofFunction = kept((func) => tint(this.functionColour(func), palette, Math.max(0, func) % SHADES));
+    const ofFunction = cached((func) => tint(this.functionColour(func), palette, Math.max(0, func) % SHADES));
     return (node) => ofFunction(functionOf(node));
   }
 
@@ -86,8 +86,8 @@ export class NodeNames {
     return this.functionLabel(this.#recording.tree.func[node]!);
   }
 
-  apart(node: number): string {
-    return this.functionApart(this.#recording.tree.func[node]!);
+  distinction(node: number): string {
+    return this.functionDistinction(this.#recording.tree.func[node]!);
   }
 
   colour(node: number): number {
@@ -107,4 +107,4 @@ export class NodeNames {
   }
 }
 
-export const namesOf = keptFor((recording: Recording) => new NodeNames(recording));
+export const namesOf = cachedFor((recording: Recording) => new NodeNames(recording));

@@ -39,7 +39,7 @@ function* pieces(recording: Recording): Generator<void> {
   outermost(recording.tree);
   yield;
   yield* labelsOf(recording).numbered();
-  yield* stackWordsOf(recording).toldApart();
+  yield* stackWordsOf(recording).distinguished();
   recording.lifetimes(null);
 }
 

@@ -15,7 +15,7 @@ export function summed(steps: Float64Array): Float64Array {
 
 const SLACK_SHOWN = 1.03; // if usable and requested bytes are nearly equal, two curves would only blur
 
-const RSS_BESIDE = 3; // a resident set larger than this many times the heap's peak would flatten the heap's curve
+const RSS_OWN_AXIS = 3; // a resident set larger than this many times the heap's peak would flatten the heap's curve
 
 interface RunCurves {
   readonly timesNs: Float64Array;
@@ -37,9 +37,9 @@ function runCurves(recording: Recording): RunCurves {
       const at = nearest(timesNs, time);
       values[at] = Math.max(values[at] ?? 0, rss.rss_bytes[i]!);
     });
-    const isApart = Math.max(...rss.rss_bytes) > RSS_BESIDE * run.peak_bytes;
-    const label = isApart ? "RSS (axis on the right)" : "RSS";
-    curves.push({ label, values, colour: 3, sampled: "joined", isApart, dashed: isApart });
+    const hasOwnAxis = Math.max(...rss.rss_bytes) > RSS_OWN_AXIS * run.peak_bytes;
+    const label = hasOwnAxis ? "RSS (axis on the right)" : "RSS";
+    curves.push({ label, values, colour: 3, sampled: "joined", hasOwnAxis, dashed: hasOwnAxis });
   }
   return { timesNs, curves };
 }

@@ -58,7 +58,7 @@ function columnsOf({ names, palette, amounts, state }: Props, sums: FunctionAmou
       show: (func) => (
         <span class="stack-line" title={names.functionName(func).slice(0, 2000)}>
           <i class="dot" style={{ background: tint(names.functionColour(func), palette) }} />
-          <FunctionLabel label={names.functionLabel(func)} apart={names.functionApart(func)} />
+          <FunctionLabel label={names.functionLabel(func)} distinction={names.functionDistinction(func)} />
         </span>
       ),
     },

@@ -11,16 +11,16 @@ const TITLE_MOST = 2000; // characters
  * last the allocating function.
  */
 export function StackText({ line, before = "" }: { line: StackLine; before?: string }): JSX.Element {
-  const { asks, chain, apart, place } = line;
+  const { asks, chain, distinction, place } = line;
   return (
-    <span class="stack-line" title={`${before}${asks}${chain}${apart}${place}`.slice(0, TITLE_MOST)}>
+    <span class="stack-line" title={`${before}${asks}${chain}${distinction}${place}`.slice(0, TITLE_MOST)}>
       <span class="asks">
         {before}
         {asks}
       </span>
       <span class="chain">{chain}</span>
-      <span class="apart">
-        <bdi>{apart}</bdi>
+      <span class="distinction">
+        <bdi>{distinction}</bdi>
       </span>
       <span class="place">
         <bdi>{place}</bdi>

@@ -1,6 +1,6 @@
-// kept.ts - caches values computed from an object, as long as the object lives, so that views can be opened again quickly
+// cached.ts - caches values computed from an object, as long as the object lives, so that views can be opened again quickly
 
-export function keptFor<K extends object, V>(make: (key: K) => V): (key: K) => V {
+export function cachedFor<K extends object, V>(make: (key: K) => V): (key: K) => V {
   const made = new WeakMap<K, V>();
   return (key) => {
     let value = made.get(key);
