@@ -1,7 +1,7 @@
 /* command.h - the definition of a subcommand, and the list of all subcommands
  *
  * A subcommand is one file, cmd_NAME.c, that defines one `struct hwi_command`: its options as data, and one function
- * that runs it. The common code (main.c, options.c, help.c) parses the command line, prints help and reports usage
+ * that runs it. The common code (main.c, options.c) parses the command line, prints help and reports usage
  * errors from the data alone, so a subcommand never reads argv.
  */
 #ifndef HWI_CLI_COMMAND_H

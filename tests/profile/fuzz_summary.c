@@ -19,6 +19,7 @@
 #include "export/import_foreign.h"
 #include "profile/result/result.h"
 #include "report/report.h"
+#include "report/words/style.h"
 
 int LLVMFuzzerInitialize(int *count, char ***words);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
