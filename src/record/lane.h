@@ -5,7 +5,7 @@
  * busy       the address of the frame (of an entry point or of hwi_record_*) that works in a lane; 0: none. A longjmp
  *            out of a handler leaves it set; stream.c detects that.
  * cached     the previous stack of the lane, outermost frame first, with the words that its walk loaded (see walk.c).
- * odd word   a loaded word that does not follow from two adjacent frames (see struct hwi_walked_frame).
+ * extra word a loaded word that is not a pc or bp of the caller's frame (see struct hwi_walked_frame).
  *
  * Invariant: at any instruction, the bytes below chunk->valid_bytes are complete events, and abandoning a lane's work
  * at that instruction costs at most the current event, because the event that finds a stale `busy` begins a new chunk.
@@ -23,12 +23,15 @@
 
 /* The step outward from a frame loaded its caller's pc from the word below the caller's sp, and the caller's bp from
  * the word that bp_slot denotes. So the caller's frame contains these words and their addresses. Every other loaded
- * word is an odd word. */
+ * word is an extra word. */
 struct hwi_walked_frame {
-  uintptr_t pc;  /* where the frame continues: a return address, or one byte after an interrupted instruction's start */
-  uintptr_t sp;  /* its stack pointer at that moment */
-  uintptr_t bp;  /* its frame pointer register */
-  uint32_t node; /* the node of the stack from the outermost frame to this one; 0: not looked up */
+  uintptr_t pc; /* where the frame continues: a return address, or one byte after an interrupted instruction's start */
+  uintptr_t sp; /* its stack pointer at that moment */
+  uintptr_t bp; /* its frame pointer register */
+  union {
+    uint32_t node;   /* of a cached frame: of the stack from the outermost frame to this one; 0: not looked up */
+    uint32_t module; /* of a fresh frame: the ID of the module of pc */
+  };
   int8_t bp_slot;  /* words from the caller's sp to its saved bp; HWI_NO_BP_SLOT: not loaded, or not needed */
   bool bp_is_free; /* no step from here on depends on bp: the frame saved its caller's bp, and uses bp for other data */
   bool bp_passes;  /* this step does not depend on bp either, but the caller's bp is the same one */
@@ -54,7 +57,7 @@ struct hwi_cached_stack { /* see cached_stack.h */
   struct hwi_walked_frame *frames;
   uint32_t frame_count, frame_room;
   struct hwi_stack_end *inner_end; /* continues the stack, inward of the last frame; NULL: none. See stack_cache.c */
-  struct hwi_words odd;            /* in the order of the frames */
+  struct hwi_words extra;          /* in the order of the frames */
   struct {
     uint32_t *items;
     uint32_t count, room;
@@ -154,11 +157,11 @@ struct hwi_lane {
   struct hwi_range range;
   struct hwi_row_cache rows;
   struct hwi_stack_end_pair *stack_cache; /* see stack_cache.c; NULL: none yet */
-  struct hwi_walked_frame *fresh;         /* frames of the current walk, innermost first; `node` is the module's ID */
+  struct hwi_walked_frame *fresh;         /* frames of the current walk, innermost first */
   uint32_t fresh_room;
-  struct hwi_words fresh_odd; /* and their odd words */
-  uint32_t module_epoch;      /* the last one seen */
-  uint32_t unload_epoch;      /* the one that the cached stack and the rows belong to */
+  struct hwi_words fresh_extra; /* and their extra words */
+  uint32_t module_epoch;        /* the last one seen */
+  uint32_t unload_epoch;        /* the one that the cached stack and the rows belong to */
   uint32_t stream, sequence;
   uint32_t chunk_bytes;                            /* of the open chunk; the size of the next depends on it */
   uint64_t chunk_began;                            /* in clock units */

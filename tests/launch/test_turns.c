@@ -94,7 +94,7 @@ static void drain_in_turns(int streams, bool is_counted)
   int sections = 0, turns = 0;
   assert_int_equal(hwi_drain_open(&drain, strdup(path), run_id), 0);
   if (is_counted)
-    hwi_drain_count(&drain);
+    hwi_drain_begin_counting(&drain);
   for (bool more = true; more; turns++) {
     uint64_t before = drain.append_off;
     assert_int_equal(hwi_drain_work(&drain, packer, &turn, &more), 0);

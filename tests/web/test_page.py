@@ -182,6 +182,19 @@ int main(void)
 }
 """
 
+# Containers that grow step by step, in more than the 10,000 calls that a finding needs.
+GROWING = r"""
+#include <vector>
+__attribute__((noinline)) static void grow(std::vector<int> &numbers) { for (int i = 0; i < 100; i++) numbers.push_back(i); }
+int main()
+{
+  for (int i = 0; i < 3000; i++) {
+    std::vector<int> numbers;
+    grow(numbers);
+  }
+}
+"""
+
 # The assembler accepts any name in quotes.
 EVIL = r"""
 #include <stdlib.h>
@@ -273,6 +286,10 @@ def test_thread(hw, record, compile_c, tmp_path):
 
 def test_labels(hw, record, compile_c, tmp_path):
     run_check("labels", hw, record([compile_c(TWINS, "-g", "-fno-optimize-sibling-calls", "-fno-inline")]), tmp_path)
+
+
+def test_findings(hw, record, compile_cxx, tmp_path):
+    run_check("findings", hw, record([compile_cxx(GROWING)]), tmp_path)
 
 
 def test_sizes(hw, record, compile_c, tmp_path):

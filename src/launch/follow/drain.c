@@ -17,8 +17,8 @@
 #include "trace/read/alive.h"
 
 enum { UNREAD_MAX_BYTES = 64 << 20 };
-static const uint64_t BUSY_NS = 2000000;     /* the first chunk of a new thread may take this long to be visible */
-static const uint64_t SILENT_NS = 200000000; /* a thread may have to wait this long in the middle of an event */
+static const uint64_t CHUNK_DELAY_MAX_NS = 2000000;   /* until the first chunk of a new thread is visible */
+static const uint64_t EVENT_DELAY_MAX_NS = 200000000; /* that a thread may wait in the middle of an event */
 
 int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES])
 {
@@ -41,7 +41,7 @@ int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_
   drain->pid = hwi_trace_process(drain->fd, header);
   drain->log.fd = drain->fd;
   drain->append_off = (header->window_bytes + 7) & ~UINT64_C(7);
-  drain->is_begun = (uint64_t)about.st_size > drain->append_off;
+  drain->is_packed_by_other = (uint64_t)about.st_size > drain->append_off;
   return 0;
 }
 
@@ -57,9 +57,9 @@ void hwi_drain_close(struct hwi_drain *drain)
 
 /* --- counting --- */
 
-void hwi_drain_count(struct hwi_drain *drain)
+void hwi_drain_begin_counting(struct hwi_drain *drain)
 {
-  if (!drain->is_begun)
+  if (!drain->is_packed_by_other)
     drain->follower = hwi_follower_create(drain->fd, &drain->header, hwi_section_target(1));
 }
 
@@ -72,7 +72,7 @@ static void pass_chunks(const struct hwi_drain *drain)
 }
 
 /* Counts events of the known chunks. Returns false if there are no more for now. */
-static bool count_on(const struct hwi_drain *drain)
+static bool count_more(const struct hwi_drain *drain)
 {
   if (!drain->follower)
     return false;
@@ -92,7 +92,7 @@ static bool is_counted(const struct hwi_drain *drain, const struct hwi_backlog_c
 }
 
 /* Gives up counting if too many chunks wait to be counted: packing must go on. */
-static void check_unread(const struct hwi_drain *drain)
+static void give_up_if_behind(const struct hwi_drain *drain)
 {
   uint64_t bytes = 0;
   for (size_t i = 0; i < drain->backlog.count; i++)
@@ -147,9 +147,9 @@ static void stop(struct hwi_drain *drain)
   drain->os_error = errno;
 }
 
-/* Gives the chunks' blocks back once the sections in [start, append_off) cannot be lost. If the file system does not
- * support holes, the chunks stay; readers drop duplicates. */
-static void give_back(struct hwi_drain *drain, uint64_t start, size_t first, size_t count)
+/* Writes the sections in [start, append_off) to the disk, then frees the disk space of their chunks. If the file system
+ * does not support holes, the chunks stay; readers drop duplicates. */
+static void free_disk_space(struct hwi_drain *drain, uint64_t start, size_t first, size_t count)
 {
   if (!hwi_os_write_out(drain->fd, start, drain->append_off - start)) {
     stop(drain);
@@ -174,7 +174,7 @@ static int pack_section(struct hwi_drain *drain, struct hwi_packer *packer, size
   }
   drain->append_off = file.off;
   if (status == 0)
-    give_back(drain, start, first, count);
+    free_disk_space(drain, start, first, count);
   return status == HW_ERR_DAMAGED ? 0 : status;
 }
 
@@ -199,13 +199,13 @@ static int pack_counted(struct hwi_drain *drain, struct hwi_packer *packer)
   while (count < drain->backlog.count && drain->backlog.chunks[count].sequence <= section.last_sequence)
     count++;
   drain->append_off = file.off;
-  give_back(drain, start, 0, count);
+  free_disk_space(drain, start, 0, count);
   hwi_backlog_drop_first(&drain->backlog, count);
   return 0;
 }
 
 /* Returns the time `ns` ago in ticks, or 0 if it is unknown. */
-static uint64_t tick_before(const struct hw_trace_header *header, uint64_t ns)
+static uint64_t tick_ago(const struct hw_trace_header *header, uint64_t ns)
 {
   uint64_t now_ns = hwi_monotonic_ns();
   uint64_t now = header->clock == HW_CLOCK_TSC ? hwi_arch_clock() : now_ns;
@@ -221,7 +221,7 @@ static void read_header(struct hwi_drain *drain)
   struct hw_trace_header header;
   if (pread(drain->fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
     return;
-  header.window_bytes = drain->header.window_bytes; /* was checked on opening; the program could change it since */
+  header.window_bytes = drain->header.window_bytes; /* was checked on opening; the program may have changed it since */
   memcpy(header.image_id, drain->header.image_id, HW_ID_BYTES);
   drain->header = header;
 }
@@ -231,7 +231,8 @@ static bool look_for_chunks(struct hwi_drain *drain, bool is_over)
   if (drain->follower && is_over)
     hwi_follower_begin(drain->follower, UINT64_MAX, UINT64_MAX);
   else if (drain->follower)
-    hwi_follower_begin(drain->follower, tick_before(&drain->header, BUSY_NS), tick_before(&drain->header, SILENT_NS));
+    hwi_follower_begin(drain->follower, tick_ago(&drain->header, CHUNK_DELAY_MAX_NS),
+                       tick_ago(&drain->header, EVENT_DELAY_MAX_NS));
   read_header(drain);
   return hwi_backlog_look(&drain->backlog, drain->fd, &drain->header);
 }
@@ -244,7 +245,7 @@ void hwi_drain_count_rest(struct hwi_drain *drain, struct hwi_packer *packer)
     hwi_follower_give_up(drain->follower);
   int status = 0;
   for (bool more = true; more && status == 0 && !drain->stopped;) {
-    more = count_on(drain);
+    more = count_more(drain);
     if (!more && hwi_follower_has_section(drain->follower)) {
       status = pack_counted(drain, packer);
       more = true;
@@ -293,16 +294,16 @@ int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, const str
 {
   bool counted, packed;
   *more = false;
-  if (drain->stopped || drain->is_begun)
+  if (drain->stopped || drain->is_packed_by_other)
     return 0;
   if (!look_for_chunks(drain, false))
     return HW_ERR_MEMORY;
   hwi_packer_set_effort(packer, hwi_effort_for(hwi_backlog_waiting_bytes(&drain->backlog)));
   do {
     packed = false;
-    counted = count_on(drain);
+    counted = count_more(drain);
     if (!counted)
-      check_unread(drain);
+      give_up_if_behind(drain);
     int status = is_single(drain) ? pack_single(drain, packer, &packed) : pack_streams(drain, packer, turn, &packed);
     if (status < 0)
       return status;

@@ -29,8 +29,9 @@ struct hwi_drain {
   struct hwi_follower *follower; /* NULL: counts are not wanted */
   uint8_t *plain;                /* buffer for the chunks of a section */
   size_t plain_capacity;
-  bool is_begun; /* another packer packed a part: the rest is packed and counted when the file is compacted */
-  bool stopped;  /* no more is packed here: see `os_error` */
+  /* Another packer packed a part: the rest is packed and counted when the file is compacted. */
+  bool is_packed_by_other;
+  bool stopped; /* no more is packed here: see `os_error` */
   int os_error;
 };
 
@@ -52,7 +53,7 @@ struct hwi_turn {
 int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, const struct hwi_turn *turn, bool *more);
 
 /* From now on the trace is also counted. */
-void hwi_drain_count(struct hwi_drain *drain);
+void hwi_drain_begin_counting(struct hwi_drain *drain);
 
 /* To be called when no process writes the trace any more. Counts the rest, and also packs it, with the packer's effort,
  * if both can be done in one reading. */

@@ -84,7 +84,7 @@ static bool take(struct hwi_monitor *monitor, char *path)
     trace.samples.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
   monitor->traces[monitor->count++] = trace;
   if (monitor->options.count && monitor->packer)
-    hwi_drain_count(&monitor->traces[monitor->count - 1].drain);
+    hwi_drain_begin_counting(&monitor->traces[monitor->count - 1].drain);
   monitor->outcome.trace_count++;
   follow_switch(monitor, &monitor->traces[monitor->count - 1]);
   return true;

@@ -35,7 +35,7 @@ bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *tra
       .clock = hwi_trace_clock(trace),
       .has_usable = info->header.fields & HW_FIELD_USABLE,
       .forked = info->header.origin == HW_ORIGIN_FORK,
-      .silent_since_ns = first_pause(info),
+      .first_pause_ns = first_pause(info),
   };
   image->nodes.first_own = image->forked && info->header.inherited_nodes ? info->header.inherited_nodes : 1;
   return hwi_live_init(&image->live) && hwi_live_init(&image->freed_inherited);

@@ -42,7 +42,7 @@ struct hwi_replay_image {
   struct hwi_live live;            /* the numbers are the resolver's */
   struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
   bool forked, has_usable;
-  uint64_t silent_since_ns; /* recording was paused for the first time; UINT64_MAX: never */
+  uint64_t first_pause_ns; /* when recording was paused for the first time; UINT64_MAX: never */
   /* From here on: used by the thread that counts, which may differ from the thread that resolves. */
   struct hwi_totals totals;
   uint64_t live_blocks, live_bytes, live_usable;

@@ -82,8 +82,8 @@ static bool seems_outgrown(const struct hwi_replay *replay, const struct hwi_cel
 
 /* Counts a block that a realloc or a container replaced. `newest`: the cell of the block that the thread's latest call
  * allocated, or 0. Returns false if there is no memory. */
-static bool note_end_of_contents(struct hwi_replay *replay, struct hwi_thread_tally *thread, uint32_t newest,
-                                 const struct hwi_resolved *event, uint32_t cell)
+static bool note_replaced_block(struct hwi_replay *replay, struct hwi_thread_tally *thread, uint32_t newest,
+                                const struct hwi_resolved *event, uint32_t cell)
 {
   struct hwi_resize_tally *resizes = &replay->tally.resizes;
   if (event->moved) {
@@ -109,13 +109,13 @@ static bool note_realloc(struct hwi_tally *tally, struct hwi_thread_tally *threa
   return hwi_resizes_add(&tally->resizes, &step);
 }
 
-/* Notes the end of a block of an earlier epoch. Returns false if there is no memory. */
-static bool note_outlived(struct hwi_replay *replay, uint64_t address, const struct hwi_live_block *block,
-                          bool is_temporary)
+/* Notes the end of a block that was born in an earlier epoch. Returns false if there is no memory. */
+static bool note_older_block(struct hwi_replay *replay, uint64_t address, const struct hwi_live_block *block,
+                             bool is_temporary)
 {
   const enum hwi_lifetime lifetime = hwi_lifetime_of(false, replay->now_ns - block->born_ns);
-  return replay->outlived.take(replay->outlived.context,
-                               &(struct hwi_outlived){address, block->cell, lifetime, is_temporary});
+  return replay->older_blocks.take(replay->older_blocks.context,
+                                   &(struct hwi_older_block){address, block->cell, lifetime, is_temporary});
 }
 
 /* Counts the call, but not the end of the block. */
@@ -149,7 +149,7 @@ static bool count_free(struct hwi_replay *replay, struct hwi_replay_image *image
     stack->ended[hwi_lifetime_of_age(is_temporary, block->age)]++;
   else
     stack->ended[hwi_lifetime_of(is_temporary, replay->now_ns - block->born_ns)]++;
-  if (block->born_ns < replay->epoch_ns && !note_outlived(replay, event->address, block, is_temporary))
+  if (block->born_ns < replay->epoch_ns && !note_older_block(replay, event->address, block, is_temporary))
     return false;
   hwi_sweeps_death(&stack->sweeps, freer->sweep, cell->size);
   if (cell->thread != event->thread) {
@@ -157,7 +157,7 @@ static bool count_free(struct hwi_replay *replay, struct hwi_replay_image *image
     if (!hwi_handovers_add(&tally->handovers, cell->thread, event->thread, cell->size))
       return false;
   }
-  if ((newest || event->moved) && !note_end_of_contents(replay, freer, newest, event, block->cell))
+  if ((newest || event->moved) && !note_replaced_block(replay, freer, newest, event, block->cell))
     return false;
   uncount_block(replay, image, block->cell);
   return true;
@@ -170,7 +170,7 @@ static void count_free_without_block(struct hwi_replay *replay, struct hwi_repla
   count_free_call(replay, image, event);
   if (event->what == HWI_RESOLVED_FREE_INHERITED)
     totals->inherited_frees++;
-  else if (replay->now_ns - image->offset_ns >= image->silent_since_ns)
+  else if (replay->now_ns - image->offset_ns >= image->first_pause_ns)
     totals->frees_of_silent_blocks++;
   else
     totals->unmatched_frees++;
@@ -204,7 +204,7 @@ static void note_peaks(struct hwi_replay *replay, struct hwi_replay_image *image
 static bool end_replaced(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
 {
   const struct hwi_live_block *block = &replay->blocks[event->block];
-  if (block->born_ns < replay->epoch_ns && !note_outlived(replay, event->address, block, false))
+  if (block->born_ns < replay->epoch_ns && !note_older_block(replay, event->address, block, false))
     return false;
   image->totals.missed_frees++;
   replay->tally.stacks[hwi_tally_cell(&replay->tally, block->cell)->stack].missed_frees++;
@@ -212,8 +212,8 @@ static bool end_replaced(struct hwi_replay *replay, struct hwi_replay_image *ima
   return true;
 }
 
-/* Returns false, for a block whose cell is not known. */
-static __attribute__((noinline)) bool has_no_cell(const struct hwi_tally *tally, struct hwi_replay_image *image)
+/* To be called if the cell of a block is not known. Returns false. */
+static __attribute__((noinline)) bool fail_without_cell(const struct hwi_tally *tally, struct hwi_replay_image *image)
 {
   if (tally->complete)
     hwi_error_set(&image->error, HW_ERR_DAMAGED, "the epochs of the summary do not have a cell of the recording");
@@ -227,7 +227,7 @@ static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   const uint64_t size = event->size, usable = event->usable;
   const uint32_t cell_number = hwi_tally_find_cell(tally, thread, event->stack, size, usable);
   if (!cell_number)
-    return has_no_cell(tally, image);
+    return fail_without_cell(tally, image);
   if (!hwi_table_grow((void **)&replay->blocks, &replay->block_capacity, (size_t)event->block + 1,
                       sizeof *replay->blocks))
     return false;
@@ -298,13 +298,13 @@ static uint64_t min(uint64_t a, uint64_t b)
   return a < b ? a : b;
 }
 
-/* Returns the earliest end of the current slice, moment and tenth. */
+/* Returns the next end of a slice of the timeline, a point of the class timeline, or a tenth of the run. */
 static uint64_t next_due_ns(const struct hwi_replay *replay)
 {
   return min(min(replay->timeline.slice_end_ns, replay->class_timeline.next_ns), replay->tenths.end_ns);
 }
 
-/* Ends the slices, moments and tenths that are over at `ns`. Returns the time at which the next one ends. */
+/* Ends the slices, points and tenths that are over at `ns`. Returns the time at which the next one ends. */
 static __attribute__((noinline)) uint64_t end_due(struct hwi_replay *replay, uint64_t ns)
 {
   if (ns >= replay->timeline.slice_end_ns)
@@ -379,8 +379,8 @@ bool hwi_replay_phase_is_over(const struct hwi_replay *replay, uint64_t ns)
   return ns >= hwi_span_phase_end_ns(span, replay->phase);
 }
 
-int hwi_replay_count_in_phase(const struct hwi_replay *replay, const struct hwi_replay_image *image,
-                              const struct hwi_event *events, int count)
+int hwi_replay_events_in_phase(const struct hwi_replay *replay, const struct hwi_replay_image *image,
+                               const struct hwi_event *events, int count)
 {
   if (replay->span.kind == HWI_SPAN_RUN)
     return count;
@@ -414,7 +414,7 @@ bool hwi_replay_next_phase(struct hwi_replay *replay)
 
 /* --- the end of an image --- */
 
-bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool leaves)
+bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool others_go_on)
 {
   struct hwi_tally *tally = &replay->tally;
   image->totals.live_blocks_at_end = image->live_blocks;
@@ -423,7 +423,7 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
     return true;
   uint64_t due_ns = next_due_ns(replay);
   pass_time(replay, ns, &due_ns);
-  if (!leaves)
+  if (!others_go_on)
     return true;
   if (!hwi_grow((void **)&tally->ended, &tally->ended_capacity, tally->cell_count, sizeof *tally->ended))
     return false;

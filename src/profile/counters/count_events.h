@@ -70,8 +70,8 @@ static inline enum hwi_lifetime hwi_lifetime_of_age(bool is_temporary, uint32_t 
   return is_temporary ? HWI_LIFETIME_TEMPORARY : (enum hwi_lifetime)(age - 1);
 }
 
-/* A block that ended, and was born before the epoch. */
-struct hwi_outlived {
+/* A block that ended in the epoch, and was born before it. */
+struct hwi_older_block {
   uint64_t address;
   uint32_t cell;
   enum hwi_lifetime lifetime; /* if it is not temporary */
@@ -79,8 +79,8 @@ struct hwi_outlived {
 };
 
 /* Takes such blocks. Returns false if there is no memory. */
-struct hwi_outlived_sink {
-  bool (*take)(void *context, const struct hwi_outlived *block);
+struct hwi_older_block_sink {
+  bool (*take)(void *context, const struct hwi_older_block *block);
   void *context;
 };
 
@@ -95,10 +95,10 @@ struct hwi_replay {
   struct hwi_class_timeline class_timeline;
   struct hwi_tenths tenths;
   struct hwi_level level;
-  uint64_t epoch_ns;                 /* when the epoch began; 0: the run is not cut into epochs */
-  struct hwi_outlived_sink outlived; /* for blocks that were born before epoch_ns */
-  uint64_t now_ns;                   /* since the start of the run; never decreases */
-  uint64_t expected_ns;              /* how long the run probably took; 0: unknown */
+  uint64_t epoch_ns;                        /* when the epoch began; 0: the run is not cut into epochs */
+  struct hwi_older_block_sink older_blocks; /* for blocks that were born before epoch_ns */
+  uint64_t now_ns;                          /* since the start of the run; never decreases */
+  uint64_t expected_ns;                     /* how long the run probably took; 0: unknown */
 };
 
 /* Returns false if there is no memory. */
@@ -114,17 +114,17 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
 
 /* The first returns how many of the image's events, from the first one on, belong to the current phase of the replay.
  * The second returns whether that phase is over at `ns`. */
-int hwi_replay_count_in_phase(const struct hwi_replay *replay, const struct hwi_replay_image *image,
-                              const struct hwi_event *events, int count);
+int hwi_replay_events_in_phase(const struct hwi_replay *replay, const struct hwi_replay_image *image,
+                               const struct hwi_event *events, int count);
 bool hwi_replay_phase_is_over(const struct hwi_replay *replay, uint64_t ns);
 
 /* Goes on to the next phase. At the start of the span, counting restarts; the caller does that for images, see
  * hwi_totals_restart. Returns false if there is no memory. */
 bool hwi_replay_next_phase(struct hwi_replay *replay);
 
-/* Ends the image: its last event was applied, and its process ended at `ns` of the run. If `leaves`, other images of
- * the run go on, so that the image's blocks are no longer live; they still count as live at the end. Returns false if
- * there is no memory. */
-bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool leaves);
+/* Ends the image: its last event was applied, and its process ended at `ns` of the run. If `others_go_on`, the run has
+ * images that end later, so that this image's blocks are no longer live; they still count as live at its end. Returns
+ * false if there is no memory. */
+bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool others_go_on);
 
 #endif

@@ -5,9 +5,9 @@
  * row        what is known of an epoch without reading it.
  * change     of a counter: its value at the end of the epoch minus its value at the start, modulo 2^64.
  * rise       of a level: its highest value within the epoch minus its value at the start.
- * outlived   a block that was born before the epoch and ends in it. The epoch's events need no other block from before
- *            the epoch, so that any epoch can be replayed on its own. A block that is born in the epoch, or lives
- *            through all of it, is in no list.
+ * older      an older block was born before the epoch and ends in it. The epoch's events need no other block from
+ *            before the epoch, so that any epoch can be replayed on its own. A block that is born in the epoch, or
+ *            lives through all of it, is in no list.
  */
 #ifndef HWI_PROFILE_EPOCHS_EPOCH_H
 #define HWI_PROFILE_EPOCHS_EPOCH_H
@@ -77,14 +77,14 @@ struct hwi_epoch_steps {
   uint32_t cell;
 };
 
-/* An outlived block. */
+/* An older block. */
 struct hwi_epoch_block {
   uint64_t address;
   uint32_t cell;
   uint8_t lifetime; /* if it is not temporary */
 };
 
-/* An outlived block that was its thread's latest one. It counts as temporary only in a span that includes its birth. */
+/* An older block that was its thread's latest one. It counts as temporary only in a span that includes its birth. */
 struct hwi_epoch_temporary {
   uint32_t cell;
   uint8_t lifetime; /* if it does not count as temporary */

@@ -6,7 +6,7 @@
 #include "profile/epochs/epoch_writer.h"
 
 enum {
-  OUTLIVED_MOST = 1 << 21,
+  OLDER_BLOCKS_MOST = 1 << 21,
   LONGEST = 4, /* times as many events as planned: the report of a span has to replay the epochs at both of its ends */
 };
 
@@ -83,11 +83,11 @@ static bool end_epoch(struct hwi_epoch_writer *writer)
   return true;
 }
 
-/* As struct hwi_outlived_sink has it: the epoch gets the block. */
-static bool take_outlived(void *context, const struct hwi_outlived *block)
+/* As struct hwi_older_block_sink has it: the epoch gets the block. */
+static bool take_older_block(void *context, const struct hwi_older_block *block)
 {
   struct hwi_epoch_writer *writer = context;
-  if (writer->epoch.lists[HWI_EPOCH_BLOCKS].count == OUTLIVED_MOST) /* limits the memory */
+  if (writer->epoch.lists[HWI_EPOCH_BLOCKS].count == OLDER_BLOCKS_MOST) /* limits the memory */
     writer->gave_up = true;
   if (writer->gave_up)
     return true;
@@ -117,7 +117,7 @@ struct hwi_epoch_writer *hwi_epoch_writer_create(struct hwi_replay *replay, cons
   writer->sink = *sink;
   writer->timeline = replay->timeline;
   writer->classes = replay->class_timeline;
-  replay->outlived = (struct hwi_outlived_sink){take_outlived, writer};
+  replay->older_blocks = (struct hwi_older_block_sink){take_older_block, writer};
   return writer;
 }
 

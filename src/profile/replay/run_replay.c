@@ -232,18 +232,18 @@ int hwi_run_replay_pass_phases(struct hwi_run_replay *r, uint64_t ns)
   return 0;
 }
 
-int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, bool leaves)
+int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, bool others_go_on)
 {
   int status = wait_for_counters(r);
   if (status < 0)
     return status;
   if (hwi_run_replay_pass_phases(r, a->head_ns) < 0 || (r->epoch_writer && !end_epochs(r, &a->image)))
     return hwi_run_replay_no_memory(r);
-  if (leaves && r->events && !hwi_block_events_leave(r->events, &a->image, a->head_ns))
+  if (others_go_on && r->events && !hwi_block_events_leave(r->events, &a->image, a->head_ns))
     return stopped(r);
-  if (!r->events && !hwi_replay_end_image(&r->result->replay, &a->image, a->head_ns, leaves))
+  if (!r->events && !hwi_replay_end_image(&r->result->replay, &a->image, a->head_ns, others_go_on))
     return hwi_run_replay_no_memory(r);
-  if (leaves && !hwi_resolver_end_image(&r->result->replay.resolver, &a->image))
+  if (others_go_on && !hwi_resolver_end_image(&r->result->replay.resolver, &a->image))
     return hwi_run_replay_no_memory(r);
   r->images[a->image.number].totals = a->image.totals;
   uint64_t end_ns = a->head_ns < HWI_TRACE_LATEST_NS ? a->head_ns : HWI_TRACE_LATEST_NS;
@@ -300,7 +300,7 @@ int hwi_run_replay_apply(struct hwi_run_replay *r, struct hwi_active *a, int cou
   const struct hwi_event *events = a->events + a->at;
   int status = 0;
   while (count > 0 && status == 0 && replay->phase != HWI_AFTER_SPAN) {
-    const int now = hwi_replay_count_in_phase(replay, &a->image, events, count);
+    const int now = hwi_replay_events_in_phase(replay, &a->image, events, count);
     status = apply_within_phase(r, a, events, now);
     events += now;
     count -= now;

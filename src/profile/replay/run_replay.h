@@ -63,8 +63,8 @@ int hwi_run_replay_add_image(struct hwi_run_replay *replay, uint32_t number, str
 /* Applies the next `count` events of the image, from active->at on, up to the end of the span. */
 int hwi_run_replay_apply(struct hwi_run_replay *replay, struct hwi_active *active, int count);
 
-/* Ends the image at its head_ns. If `leaves`, other images of the run go on. */
-int hwi_run_replay_end_image(struct hwi_run_replay *replay, struct hwi_active *active, bool leaves);
+/* Ends the image at its head_ns. If `others_go_on`, other images of the run go on. */
+int hwi_run_replay_end_image(struct hwi_run_replay *replay, struct hwi_active *active, bool others_go_on);
 
 /* Replays all counted images into the result's replay, which must be initialized. */
 int hwi_run_replay_all(struct hwi_run_replay *replay);

@@ -1,10 +1,10 @@
 /* span_replay.c - computes a part of a run from its epochs, by adding some epochs and replaying others
  *
  * The idea: when the counters are those of the start of an epoch, there are two ways to its end. Either its events are
- * replayed, with a table of live blocks that has only the blocks that the epoch outlives (see epoch.h); or its changes
- * are added, see epoch_sum.c. A span begins and ends somewhere within an epoch: these two epochs are replayed, those
- * before and between are added. An epoch between is also replayed if its slices are too wide for the span's, which
- * happens only if it is most of the span's time.
+ * replayed, with a table of live blocks that has only the epoch's older blocks (see epoch.h); or its changes are added,
+ * see epoch_sum.c. A span begins and ends somewhere within an epoch: these two epochs are replayed, those before and
+ * between are added. An epoch between is also replayed if its slices are too wide for the span's, which happens only if
+ * it is most of the span's time.
  *
  * The peak: an epoch records how high the level was in it, but not which blocks were live then. So the highest epoch
  * among those between is also replayed, unless the level was higher in the epoch at the span's start: all others stay
@@ -189,7 +189,7 @@ static int read_epoch(struct work *w, size_t number)
   return status == 0 && !hwi_epoch_is_sound(w->epoch, &w->rows[number]) ? HW_ERR_DAMAGED : status;
 }
 
-/* Fills the live table with the blocks that the epoch outlives, and nothing else. */
+/* Fills the live table with the epoch's older blocks, and nothing else. */
 static int fill_table(struct work *w)
 {
   struct hwi_replay *replay = w->replay;

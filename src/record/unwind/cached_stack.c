@@ -31,7 +31,7 @@ void hwi_cached_stack_forget(struct hwi_cached_stack *cached)
 {
   cached->frame_count = 0;
   cached->inner_end = NULL;
-  cached->odd.count = 0;
+  cached->extra.count = 0;
   cached->bps.count = 0;
   cached->leaf = HWI_NO_LEAF;
   cached->gap_at = HWI_NO_GAP;
@@ -79,11 +79,11 @@ static bool is_step_unchanged(const struct hwi_walked_frame *frame)
          (frame->bp_slot == HWI_NO_BP_SLOT || !hwi_cached_stack_bp_difference(frame));
 }
 
-uint32_t hwi_cached_stack_odd_unchanged(const struct hwi_cached_stack *cached, uint32_t first, uint32_t end)
+uint32_t hwi_cached_stack_extra_unchanged(const struct hwi_cached_stack *cached, uint32_t first, uint32_t end)
 {
-  for (uint32_t i = 0; i < cached->odd.count && cached->odd.items[i].frame < end; i++)
-    if (cached->odd.items[i].frame >= first && !is_same_word(&cached->odd.items[i]))
-      return cached->odd.items[i].frame;
+  for (uint32_t i = 0; i < cached->extra.count && cached->extra.items[i].frame < end; i++)
+    if (cached->extra.items[i].frame >= first && !is_same_word(&cached->extra.items[i]))
+      return cached->extra.items[i].frame;
   return end;
 }
 
@@ -94,9 +94,9 @@ static void check_with_gap(const struct hwi_cached_stack *cached, struct hwi_wal
   uint32_t unchanged = 1;
   while (unchanged < walk->met && (unchanged == cached->gap_at || is_step_unchanged(&cached->frames[unchanged])))
     unchanged++;
-  for (uint32_t i = 0; i < cached->odd.count; i++)
-    if (cached->odd.items[i].frame < unchanged && !is_same_word(&cached->odd.items[i]))
-      unchanged = cached->odd.items[i].frame;
+  for (uint32_t i = 0; i < cached->extra.count; i++)
+    if (cached->extra.items[i].frame < unchanged && !is_same_word(&cached->extra.items[i]))
+      unchanged = cached->extra.items[i].frame;
   walk->verify_count += unchanged;
   walk->is_checked = true;
   walk->met = unchanged < walk->met ? unchanged : walk->met;
@@ -141,32 +141,32 @@ static bool make_frame_room(struct hwi_cached_stack *cached, uint32_t frames)
 static bool make_room(struct hwi_cached_stack *cached, uint32_t frames, uint32_t words)
 {
   return (frames <= cached->frame_room || make_frame_room(cached, frames)) &&
-         (words <= cached->odd.room ||
-          hwi_lane_grow((void **)&cached->odd.items, &cached->odd.room, 2 * words, sizeof *cached->odd.items));
+         (words <= cached->extra.room ||
+          hwi_lane_grow((void **)&cached->extra.items, &cached->extra.room, 2 * words, sizeof *cached->extra.items));
 }
 
-/* Keeps the odd words of the first `base` frames and adds those of the fresh ones; there is room. */
-static void add_odd(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count)
+/* Keeps the extra words of the first `base` frames and adds those of the fresh ones; there is room. */
+static void add_extra(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count)
 {
-  struct hwi_words *odd = &lane->cached.odd;
-  while (odd->count && odd->items[odd->count - 1].frame >= base)
-    odd->count--;
-  for (uint32_t i = lane->fresh_odd.count; i-- > 0;) {
-    struct hwi_word word = lane->fresh_odd.items[i];
+  struct hwi_words *extra = &lane->cached.extra;
+  while (extra->count && extra->items[extra->count - 1].frame >= base)
+    extra->count--;
+  for (uint32_t i = lane->fresh_extra.count; i-- > 0;) {
+    struct hwi_word word = lane->fresh_extra.items[i];
     if (word.frame >= fresh_count)
       continue; /* it is from a full walk that audited this one */
     word.frame = base + fresh_count - 1 - word.frame;
-    odd->items[odd->count++] = word;
+    extra->items[extra->count++] = word;
   }
 }
 
 bool hwi_cached_stack_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_count, bool with_nodes)
 {
   struct hwi_cached_stack *cached = &lane->cached;
-  if (__builtin_expect(base + fresh_count > cached->frame_room || lane->fresh_odd.count || cached->odd.count, 0)) {
-    if (!make_room(cached, base + fresh_count, cached->odd.count + lane->fresh_odd.count))
+  if (__builtin_expect(base + fresh_count > cached->frame_room || lane->fresh_extra.count || cached->extra.count, 0)) {
+    if (!make_room(cached, base + fresh_count, cached->extra.count + lane->fresh_extra.count))
       return false;
-    add_odd(lane, base, fresh_count);
+    add_extra(lane, base, fresh_count);
   }
   uint32_t parent = base ? cached->frames[base - 1].node : 0;
   bool is_bp_free = base ? cached->frames[base - 1].bp_is_free : true; /* whether it is free in the caller */
@@ -176,7 +176,7 @@ bool hwi_cached_stack_add(struct hwi_lane *lane, uint32_t base, uint32_t fresh_c
   struct hwi_walked_frame *to = cached->frames + base;
   for (uint32_t i = fresh_count; i-- > 0; to++) {
     *to = lane->fresh[i];
-    uint32_t module = to->node;
+    uint32_t module = to->module;
     to->node = 0;
     if (is_bp_free)
       to->bp_slot = HWI_NO_BP_SLOT;
@@ -214,14 +214,14 @@ static uint32_t leave_out(struct hwi_cached_stack *cached, uint32_t base)
   for (uint32_t i = outer; i < outer + stay; i++)
     cached->frames[i] = cached->frames[i + dropped];
   uint32_t words = 0;
-  for (uint32_t i = 0; i < cached->odd.count; i++) {
-    struct hwi_word word = cached->odd.items[i];
+  for (uint32_t i = 0; i < cached->extra.count; i++) {
+    struct hwi_word word = cached->extra.items[i];
     if (word.frame >= outer && word.frame < outer + dropped)
       continue;
     word.frame -= word.frame >= outer ? dropped : 0;
-    cached->odd.items[words++] = word;
+    cached->extra.items[words++] = word;
   }
-  cached->odd.count = words;
+  cached->extra.count = words;
   hwi_cached_stack_drop_bps(cached, outer);
   for (uint32_t i = outer; i < outer + stay; i++)
     if (cached->frames[i].bp_slot != HWI_NO_BP_SLOT)

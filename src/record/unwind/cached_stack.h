@@ -113,8 +113,8 @@ static inline bool hwi_cached_stack_is_at(const struct hwi_walked_frame *cached,
   return cached->sp == sp && cached->pc == pc && (cached->bp == bp || cached->bp_is_free);
 }
 
-/* Returns the first of the cached frames [first, end) that has a changed odd word, or `end`. */
-uint32_t hwi_cached_stack_odd_unchanged(const struct hwi_cached_stack *cached, uint32_t first, uint32_t end);
+/* Returns the first of the cached frames [first, end) that has a changed extra word, or `end`. */
+uint32_t hwi_cached_stack_extra_unchanged(const struct hwi_cached_stack *cached, uint32_t first, uint32_t end);
 
 /* Returns the first of the frames [first, end) whose step outward would lead to another pc, or `end`. `first` is above
  * 0. */
@@ -138,7 +138,8 @@ static inline uint32_t hwi_cached_stack_unchanged(const struct hwi_cached_stack 
   uint32_t unchanged = hwi_frames_pcs_unchanged(cached->frames, first ? first : 1, end);
   if (cached->bps.count)
     unchanged = hwi_cached_stack_bps_unchanged(cached, first, unchanged);
-  return __builtin_expect(!cached->odd.count, 1) ? unchanged : hwi_cached_stack_odd_unchanged(cached, first, unchanged);
+  return __builtin_expect(!cached->extra.count, 1) ? unchanged
+                                                   : hwi_cached_stack_extra_unchanged(cached, first, unchanged);
 }
 
 /* Does the same as hwi_cached_stack_is_met if walk->met is larger than exact_count. cached_stack.c describes which

@@ -108,20 +108,20 @@ static void make_room(struct hwi_row_cache *rows)
     rows->cfi_cache = hwi_os_map(HWI_CFI_CACHE_BYTES);
 }
 
-struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, bool exact)
+struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, bool is_interrupted)
 {
   struct hwi_row_cache *rows = &lane->rows;
-  uint64_t key = hwi_row_cache_key(pc, exact);
+  uint64_t key = hwi_row_cache_key(pc, is_interrupted);
   make_room(rows);
   if (fetch_from_other_slot(rows, key))
     return rows->slots[hwi_row_cache_place(key, rows->count)].row;
   struct hwi_frame_row row = {.kind = HWI_ROW_NONE};
   struct hwi_os_module module;
-  uint32_t number = hwi_modules_find(lane, exact ? pc : pc - 1, &module);
+  uint32_t number = hwi_modules_find(lane, is_interrupted ? pc : pc - 1, &module);
   rows->has_uncovered |= !module.end;
   if (module.eh_frame_hdr) {
     struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
-    row = hwi_cfi_row(&cfi, exact ? pc : pc - 1, rows->cfi_cache);
+    row = hwi_cfi_row(&cfi, is_interrupted ? pc : pc - 1, rows->cfi_cache);
   }
   struct hwi_cached_row of = row_of(row, number);
   put(rows->slots, rows->count, (struct hwi_row_slot){key, of});

@@ -13,9 +13,9 @@
 #include "record/unwind/cfi.h"
 #include "record/unwind/nodes.h"
 
-/* Returns the row for the frame that continues at `pc`. If `exact`, a signal interrupted the instruction at pc;
- * otherwise pc is a return address, which may be after the end of its function. */
-static inline struct hwi_cached_row hwi_row_cache_find(struct hwi_lane *lane, uintptr_t pc, bool exact);
+/* Returns the row for the frame that continues at `pc`. If `is_interrupted`, a signal interrupted the instruction at
+ * pc; otherwise pc is a return address, which may be after the end of its function. */
+static inline struct hwi_cached_row hwi_row_cache_find(struct hwi_lane *lane, uintptr_t pc, bool is_interrupted);
 
 /* Returns the node of the frame that continues at the return address `pc`, below `parent`, with `entry` called from
  * it. */
@@ -31,11 +31,11 @@ void hwi_row_cache_drop(struct hwi_row_cache *rows);
 
 /* --- the look-ups, in full: they are on the hot path --- */
 
-enum { HWI_ROW_CACHE_EXACT_SHIFT = 55 }; /* of the key: above the pc */
+enum { HWI_ROW_CACHE_INTERRUPTED_SHIFT = 55 }; /* of the key: above the pc */
 
-static inline uint64_t hwi_row_cache_key(uintptr_t pc, bool exact)
+static inline uint64_t hwi_row_cache_key(uintptr_t pc, bool is_interrupted)
 {
-  return pc | (uint64_t)exact << HWI_ROW_CACHE_EXACT_SHIFT;
+  return pc | (uint64_t)is_interrupted << HWI_ROW_CACHE_INTERRUPTED_SHIFT;
 }
 
 static inline uint32_t hwi_row_cache_place(uint64_t key, uint32_t count)
@@ -44,17 +44,17 @@ static inline uint32_t hwi_row_cache_place(uint64_t key, uint32_t count)
 }
 
 /* Returns the row that the CFI of the module gives, and caches it. Takes no lock with glibc 2.35 and later. */
-struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, bool exact);
+struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, bool is_interrupted);
 
-static inline struct hwi_cached_row hwi_row_cache_find(struct hwi_lane *lane, uintptr_t pc, bool exact)
+static inline struct hwi_cached_row hwi_row_cache_find(struct hwi_lane *lane, uintptr_t pc, bool is_interrupted)
 {
-  uint64_t key = hwi_row_cache_key(pc, exact);
+  uint64_t key = hwi_row_cache_key(pc, is_interrupted);
   if (__builtin_expect(lane->rows.slots != NULL, 1)) {
     const struct hwi_row_slot *slot = &lane->rows.slots[hwi_row_cache_place(key, lane->rows.count)];
     if (__builtin_expect(slot->key == key, 1))
       return slot->row;
   }
-  return hwi_row_cache_find_slow(lane, pc, exact);
+  return hwi_row_cache_find_slow(lane, pc, is_interrupted);
 }
 
 /* Finds the node in the tree (nodes.h), caches it and returns it. It may be HWI_NODE_UNKNOWN. */

@@ -105,8 +105,8 @@ static inline bool hwi_stack_cache_is_unchanged(const struct hwi_stack_end *end)
 /* Makes the cached stack end at the stem and continue with the stack end. */
 static inline void hwi_stack_cache_attach(struct hwi_cached_stack *cached, struct hwi_stack_end *end)
 {
-  while (__builtin_expect(cached->odd.count && cached->odd.items[cached->odd.count - 1].frame >= end->base, 0))
-    cached->odd.count--;
+  while (__builtin_expect(cached->extra.count && cached->extra.items[cached->extra.count - 1].frame >= end->base, 0))
+    cached->extra.count--;
   hwi_cached_stack_drop_bps(cached, end->base);
   cached->frames[end->base - 1].node = end->frames[0].node; /* it may have been a node for an entry */
   cached->frame_count = end->base;

@@ -10,12 +10,12 @@ enum {
   MOST_OWN_STEPS = 16, /* steps through the recorder's own frames, to the target's */
 };
 
-/* Loads a word and adds it to the odd words. */
+/* Loads a word and adds it to the extra words. */
 static inline bool load(struct hwi_walk *walk, uintptr_t address, uintptr_t *word)
 {
   if (!hwi_range_load(walk->range, address, word))
     return false;
-  walk->odd[walk->odd_count++] = (struct hwi_word){address, *word, walk->fresh_count - 1};
+  walk->extra[walk->extra_count++] = (struct hwi_word){address, *word, walk->fresh_count - 1};
   return true;
 }
 
@@ -57,7 +57,7 @@ static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi
       !load(walk, at->bp, &bp) || !hwi_step_is_code(pc))
     return HWI_WALK_LOST; /* the caller's bp may be anything: if it has CFI, it need not keep a frame pointer */
   frame->bp_slot = HWI_NO_BP_SLOT - 1; /* plain */
-  walk->odd_count = 0;
+  walk->extra_count = 0;
   *at = (struct hwi_position){pc, at->bp + 2 * WORD, bp, false};
   return HWI_WALK_GOES_ON;
 }
@@ -67,14 +67,14 @@ static bool load_for_cfi(void *context, uintptr_t address, uintptr_t *word)
   return hwi_range_load(context, address, word);
 }
 
-enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *registers, bool *exact)
+enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *registers, bool *is_interrupted)
 {
   struct hwi_os_module module;
-  uintptr_t pc = registers->value[HWI_REG_RA] - !*exact;
+  uintptr_t pc = registers->value[HWI_REG_RA] - !*is_interrupted;
   if (!hwi_os_find_module(pc, &module) || !module.eh_frame_hdr)
     return HWI_STEP_NO_CFI;
   struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
-  return hwi_cfi_step(&cfi, pc, registers, &(struct hwi_cfi_memory){load_for_cfi, range}, exact);
+  return hwi_cfi_step(&cfi, pc, registers, &(struct hwi_cfi_memory){load_for_cfi, range}, is_interrupted);
 }
 
 /* For a frame whose CFA depends on a register that rows do not track. It begins at our own frame, where all registers
@@ -85,14 +85,14 @@ static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk 
 {
   struct hwi_registers registers = {.known = 0};
   hwi_arch_capture(registers.value, &registers.known);
-  bool exact = true;
+  bool is_interrupted = true; /* so that the captured pc is used unchanged */
   walk->is_cacheable = false;
   struct hwi_range range = *walk->range;
   if (!hwi_range_enter(&range, registers.value[HWI_REG_SP]) || walk->range == &walk->other)
     return HWI_WALK_LOST; /* the registers are not tracked beyond a change of stacks */
   for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
     bool reached = registers.value[HWI_REG_SP] == frame->sp && registers.value[HWI_REG_RA] == frame->pc;
-    enum hwi_step result = hwi_step_by_cfi(&range, &registers, &exact);
+    enum hwi_step result = hwi_step_by_cfi(&range, &registers, &is_interrupted);
     if (result == HWI_STEP_OUTERMOST && reached)
       return HWI_WALK_OUTERMOST;
     if (result != HWI_STEP_OK || !hwi_step_is_code(registers.value[HWI_REG_RA]))
@@ -100,7 +100,7 @@ static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk 
     if (!reached)
       continue;
     *at = (struct hwi_position){registers.value[HWI_REG_RA], registers.value[HWI_REG_SP], registers.value[HWI_REG_BP],
-                                exact};
+                                is_interrupted};
     return HWI_WALK_GOES_ON;
   }
   return HWI_WALK_LOST;
@@ -144,7 +144,7 @@ static enum hwi_walk_end step_to(struct hwi_walk *walk, struct hwi_cached_row ro
   frame->bp_passes = by_sp && row.bp_slot == HWI_NO_BP_SLOT;
   if (row.kind == HWI_ROW_SP || row.kind == HWI_ROW_BP) {
     frame->bp_slot = row.bp_slot;
-    walk->odd_count = 0; /* plain */
+    walk->extra_count = 0; /* plain */
   }
   *at = (struct hwi_position){pc, cfa, bp, false};
   return HWI_WALK_GOES_ON;
@@ -155,7 +155,7 @@ enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_cached_row 
 {
   uintptr_t cfa, base = row.kind == HWI_ROW_BP || row.kind == HWI_ROW_BP_DEREF ? at->bp : at->sp;
   base += (uintptr_t)(intptr_t)row.offset;
-  walk->odd_count = 0;
+  walk->extra_count = 0;
   frame->bp_slot = HWI_NO_BP_SLOT;
   frame->bp_is_free = frame->bp_passes = false;
   switch (row.kind) {

@@ -19,7 +19,7 @@ enum { HWI_STEP_MOST_WORDS = 3, HWI_LOWEST_CODE = 4096 };
 
 struct hwi_position {
   uintptr_t pc, sp, bp;
-  bool exact; /* pc was interrupted by a signal: it is not a return address */
+  bool is_interrupted; /* a signal interrupted the instruction at pc: it is not a return address */
 };
 
 enum hwi_walk_end {
@@ -42,12 +42,12 @@ struct hwi_walk {
   uint32_t met;          /* cached frames that may be part of the stack; after MET, those that are */
   uint32_t verify_count; /* cached steps that were verified */
   uint32_t fresh_count;  /* frames walked: lane->fresh, innermost first */
-  uint32_t odd_count;    /* odd words of the last step */
+  uint32_t extra_count;  /* extra words of the last step */
   uint32_t guessed_at;   /* first fresh frame without CFI, whose caller is from a frame pointer; HWI_NO_GUESS: none */
-  struct hwi_word odd[HWI_STEP_MOST_WORDS];
+  struct hwi_word extra[HWI_STEP_MOST_WORDS];
 };
 
-/* Replaces *at, the position of `frame`, by its caller's; sets the frame's fields about bp, and the walk's odd words.
+/* Replaces *at, the position of `frame`, by its caller's; sets the frame's fields about bp, and the walk's extra words.
  * Returns HWI_WALK_GOES_ON if there is a caller. */
 enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_cached_row row, struct hwi_walked_frame *frame,
                                    struct hwi_position *at);
@@ -57,9 +57,9 @@ enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_cached_row 
 static inline bool hwi_step_plainly(uintptr_t high, struct hwi_cached_row row, struct hwi_walked_frame *frame,
                                     struct hwi_position *at);
 
-/* Replaces the registers of a frame by its caller's with the CFI interpreter. *exact: the pc is not a return address;
- * it is set for the caller's pc. Returns HWI_STEP_NO_CFI if no module or no CFI covers the pc. */
-enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *registers, bool *exact);
+/* Replaces the registers of a frame by its caller's with the CFI interpreter. *is_interrupted: the pc is not a return
+ * address; it is set for the caller's pc. Returns HWI_STEP_NO_CFI if no module or no CFI covers the pc. */
+enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *registers, bool *is_interrupted);
 
 /* Returns whether the calling thread's stack can be unwound from here to its outermost frame, without a signal frame on
  * it. *outermost gets the outermost frame's sp. Slow: it takes every step with the CFI interpreter, and needs no

@@ -1,21 +1,21 @@
 /* walk.c - from the frame that called an entry point to the node of its whole stack
  *
  * Idea: consecutive stacks share most of their outer frames. The lane caches the previous stack and every word that its
- * walk loaded. Most of these words follow from two adjacent frames (see struct hwi_walked_frame). A new walk goes
- * outward from the caller only until it meets a cached frame, which has the same pc, sp and bp. The frames outward of
- * it are verified instead of walked again: their words are compared with those on the stack.
+ * walk loaded. Most of these words are the pc or bp of the caller's frame, so they are not stored a second time (see
+ * struct hwi_walked_frame). A new walk goes outward from the caller only until it meets a cached frame, which has the
+ * same pc, sp and bp. The frames outward of it are verified instead of walked again: their words are compared with
+ * those on the stack.
  *
  * Often one function calls another a second time, from another line. The frame of the first one is then equal to its
  * cached frame, but the word with the return address into it has changed. Then the frames inward of that word are
  * walked, and the frames outward of it are met. Often, too, a few stacks alternate: stack_cache.c is for these.
  *
  * Why this is correct: the CFI of loaded code is constant. So the step from a frame to its caller depends only on (pc,
- * sp, bp) and on the words that the step loads. Two exceptions make fewer comparisons necessary. A step does not depend
- * on bp if it computes the CFA from sp and the caller's bp was saved in memory; such code may use bp for anything. And
- * a bp does not matter if no step further outward uses it before another step loads a new one; so the word that was
- * loaded for it need not be verified. Therefore, if the frames are equal, and if every word that matters and that the
- * earlier walk loaded from there outward is unchanged, then a new walk would take the same steps to the outermost
- * frame.
+ * sp, bp) and on the words that the step loads. In two cases bp is not compared. (1) The step computes the CFA from sp,
+ * and the caller's bp was saved in memory: such code may use bp for anything. (2) No step further outward uses this bp
+ * before another step loads a new one: so the word that it was loaded from is not compared either. Therefore, if the
+ * frames are equal, and if every word that matters and that the earlier walk loaded from there outward is unchanged,
+ * then a new walk would take the same steps to the outermost frame.
  *
  * The lane drops the cached stack when anything else could matter: modules were loaded or unloaded, or the stack
  * pointer left the known range of the stack. A walk is not cached at all if it crossed a signal frame, changed to
@@ -57,34 +57,35 @@ static __attribute__((noinline, cold)) bool make_room_fresh(struct hwi_lane *lan
   return hwi_lane_grow((void **)&lane->fresh, &lane->fresh_room, count ? 2 * count : FIRST_FRAMES, sizeof *lane->fresh);
 }
 
-/* Adds the odd words of the last step to those of the walk, so that they can be cached. */
-static bool add_fresh_odd(struct hwi_lane *lane, const struct hwi_walk *walk)
+/* Adds the extra words of the last step to those of the walk, so that they can be cached. */
+static bool add_fresh_extra(struct hwi_lane *lane, const struct hwi_walk *walk)
 {
-  struct hwi_words *odd = &lane->fresh_odd;
-  if (odd->count + walk->odd_count > odd->room &&
-      !hwi_lane_grow((void **)&odd->items, &odd->room, 2 * odd->count + FIRST_FRAMES, sizeof *odd->items))
+  struct hwi_words *extra = &lane->fresh_extra;
+  if (extra->count + walk->extra_count > extra->room &&
+      !hwi_lane_grow((void **)&extra->items, &extra->room, 2 * extra->count + FIRST_FRAMES, sizeof *extra->items))
     return false;
-  for (uint32_t i = 0; i < walk->odd_count; i++)
-    odd->items[odd->count++] = walk->odd[i];
+  for (uint32_t i = 0; i < walk->extra_count; i++)
+    extra->items[extra->count++] = walk->extra[i];
   return true;
 }
 
-/* Takes a step that is not plain, or whose row must be found first, from the frame that was just begun. */
+/* Takes one step in the general way, from the last fresh frame: its row is not in the cache yet, or the step is not
+ * plain. */
 static __attribute__((noinline)) enum hwi_walk_end step_specially(struct hwi_lane *lane, struct hwi_walk *walk,
                                                                   struct hwi_position *at)
 {
   struct hwi_walked_frame *frame = &lane->fresh[walk->fresh_count - 1];
-  struct hwi_cached_row row = hwi_row_cache_find(lane, at->pc, at->exact);
-  frame->node = row.module;
-  frame->pc = at->pc + at->exact; /* so that the byte before it is in the instruction, as with return addresses */
+  struct hwi_cached_row row = hwi_row_cache_find(lane, at->pc, at->is_interrupted);
+  frame->module = row.module;
+  frame->pc = at->pc + at->is_interrupted; /* so that pc - 1 is in the instruction, as for a return address */
   enum hwi_walk_end end = hwi_step_outward(walk, row, frame, at);
-  if (walk->odd_count && !add_fresh_odd(lane, walk))
+  if (walk->extra_count && !add_fresh_extra(lane, walk))
     walk->is_cacheable = false;
   return end;
 }
 
-/* The cached frame met - 1 has the place's sp. Returns whether it is at this place, and all cached frames outward of it
- * are unchanged. */
+/* The cached frame with the index met - 1 has the same sp as `at`. Returns whether pc and bp are the same, too, and all
+ * cached frames outward of it are unchanged. */
 static inline bool is_met(struct hwi_lane *lane, struct hwi_walk *walk, uint32_t met, const struct hwi_position *at)
 {
   struct hwi_walked_frame *frame = &lane->cached.frames[met - 1];
@@ -103,21 +104,21 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
   static const struct hwi_row_slot no_slot; /* used if there is no table yet */
   const struct hwi_row_slot *slots = lane->rows.slots ? lane->rows.slots : &no_slot;
   uint32_t slot_count = lane->rows.slots ? lane->rows.count : 1;
-  uintptr_t high = walk->range == &lane->range && !to->exact ? lane->range.high : 0; /* 0: no step is plain */
-  const struct hwi_walked_frame *cached = lane->cached.frames,
-                                *next = cached + walk->met; /* after the one that may be met */
+  uintptr_t high = walk->range == &lane->range && !to->is_interrupted ? lane->range.high : 0; /* 0: no step is plain */
+  const struct hwi_walked_frame *cached = lane->cached.frames;
+  const struct hwi_walked_frame *candidates_end = cached + walk->met; /* after the innermost one that can be met */
   struct hwi_walked_frame *frame = lane->fresh + walk->fresh_count, *stop = lane->fresh + lane->fresh_room;
   enum hwi_walk_end end = HWI_WALK_GOES_ON;
   struct hwi_position at = *to;
   for (;; frame++) {
-    while (next > cached && next[-1].sp < at.sp)
-      next--;
-    if (next > cached && next[-1].sp == at.sp) {
-      if (is_met(lane, walk, (uint32_t)(next - cached), &at)) {
+    while (candidates_end > cached && candidates_end[-1].sp < at.sp)
+      candidates_end--;
+    if (candidates_end > cached && candidates_end[-1].sp == at.sp) {
+      if (is_met(lane, walk, (uint32_t)(candidates_end - cached), &at)) {
         end = HWI_WALK_MET;
         break;
       }
-      next = cached + walk->met;
+      candidates_end = cached + walk->met;
     }
     if (__builtin_expect(frame == stop, 0)) {
       uint32_t count = lane->fresh_room;
@@ -132,13 +133,13 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
     frame->pc = at.pc;
     frame->sp = at.sp;
     frame->bp = at.bp;
-    frame->node = slot->row.module;
+    frame->module = slot->row.module;
     if (__builtin_expect(slot->key != at.pc || !hwi_step_plainly(high, slot->row, frame, &at), 0)) {
       frame++;
       break;
     }
   }
-  walk->met = (uint32_t)(next - cached);
+  walk->met = (uint32_t)(candidates_end - cached);
   walk->fresh_count = (uint32_t)(frame - lane->fresh);
   *to = at;
   return end;
@@ -171,8 +172,8 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
   walk->range = &lane->range;
   walk->is_cacheable = true;
   walk->guessed_at = HWI_NO_GUESS;
-  walk->verify_count = walk->fresh_count = walk->odd_count = 0;
-  lane->fresh_odd.count = 0;
+  walk->verify_count = walk->fresh_count = walk->extra_count = 0;
+  lane->fresh_extra.count = 0;
   do {
     walk->end = walk_plainly(lane, walk, &at);
     if (walk->end == HWI_WALK_GOES_ON)
@@ -197,8 +198,8 @@ static bool is_count_wrong(const struct hwi_cached_stack *cached, bool has_gap, 
   return has_gap ? cached->left_out && cached->left_out != left_out : left_out != 0;
 }
 
-/* Makes the full walk, without splicing. Its fresh frames replace the lane's; their inner part is the same if the
- * splice is right. */
+/* Makes the full walk, without splicing, and compares. Its fresh frames replace those of `spliced`, which are the same
+ * if the splice is right. */
 static bool is_same_by_rows(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_walk *spliced)
 {
   struct hwi_walk full;
@@ -235,16 +236,16 @@ static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *calle
     uintptr_t pc = registers.value[HWI_REG_RA], sp = registers.value[HWI_REG_SP];
     if (!is_at(i < spliced->met ? &lane->cached.frames[i] : &lane->fresh[depth - 1 - i], pc, sp))
       return false;
-    bool exact = false;                                             /* a spliced stack never crosses a signal frame */
-    if (hwi_step_by_cfi(&range, &registers, &exact) != HWI_STEP_OK) /* if the walk continued, it was without CFI */
-      return true;
+    bool is_interrupted = false; /* a spliced stack never crosses a signal frame */
+    if (hwi_step_by_cfi(&range, &registers, &is_interrupted) != HWI_STEP_OK)
+      return true; /* if the walk continued, it was without CFI */
   }
   return true;
 }
 
 /* Called when `walk` ended as HWI_WALK_MET. Walks the stack again without the cached stack, and under HEAPWRIGHT_CHECK
  * a third time with the CFI interpreter instead of rows. Counts the audit and any difference. Returns false if the
- * walks differ. Does not change `walk` and the fresh frames. */
+ * walks differ; if it returns true, the first walk->fresh_count fresh frames are as before. */
 static bool is_splice_right(struct hwi_lane *lane, const struct hwi_caller *caller, struct hwi_walk *walk)
 {
   if (!walk->met)
@@ -277,15 +278,15 @@ static uint32_t node_of_cached(struct hwi_lane *lane, uint32_t fresh_count, uint
     return cached->frames[last].node;
   uint32_t parent = last ? cached->frames[last - 1].node : 0;
   cached->frames[last].node =
-      fresh_count > 1 ? hwi_row_cache_node_inward(lane, parent, cached->frames[last].pc, lane->fresh[0].node, entry)
+      fresh_count > 1 ? hwi_row_cache_node_inward(lane, parent, cached->frames[last].pc, lane->fresh[0].module, entry)
                       : hwi_row_cache_node(lane, parent, cached->frames[last].pc, entry);
   cached->leaf_entry = entry;
   cached->leaf = last;
   return cached->frames[last].node;
 }
 
-/* The stack will be the first `base` cached frames and some fresh ones: a node that was for an entry is not the node of
- * a frame. */
+/* The leaf's node includes the entry. Forgets it if that frame is not the innermost one of the new stack, which is the
+ * first `base` cached frames and the fresh ones. */
 static void drop_leaf(struct hwi_cached_stack *cached, uint32_t base, uint32_t fresh_count)
 {
   if (cached->leaf == HWI_NO_LEAF || (!fresh_count && cached->leaf + 1 == base))
@@ -381,7 +382,7 @@ static uint32_t node_of_walked(struct hwi_lane *lane, const struct hwi_walk *wal
   if (walk->fresh_count && !hwi_cached_stack_add(lane, base, walk->fresh_count, true))
     return walk_unusual(lane, walk, base, entry);
   uint32_t node = node_of_cached(lane, walk->fresh_count, entry);
-  if (base && walk->fresh_count && !lane->fresh_odd.count)
+  if (base && walk->fresh_count && !lane->fresh_extra.count)
     hwi_stack_cache_add(lane, base);
   return node;
 }

@@ -1,6 +1,7 @@
 /* findings.c - what stands out in a profile: what an engineer would point at
  *
- * growth         a stack whose minimum kept rising through the last seven tenths of the run: see growth.h.
+ * growth         a stack whose lowest live bytes rose from each tenth of the run to the next, over the last seven
+ *                tenths: see growth.h.
  * real time      a thread under a real-time policy that allocated or freed after its first second.
  * failed         calls for which there was no memory.
  * giant          one block is a fifth of the peak.
@@ -20,7 +21,8 @@
  *
  * reserve        blocks grow by realloc, step by step, to sizes that could have been allocated at once.
  * container      the same for what seems to be the growth of containers: see resizes.h.
- * arena          blocks of one stack are freed together: see sweeps.h. One chunk for each generation would be enough.
+ * arena          blocks of one stack are freed together: see sweeps.h. One large block for each group of them would be
+ *                enough.
  * inline buffer  a stack's many small blocks have very short lives: the object that owns them could contain their
  *                memory.
  *
@@ -35,7 +37,7 @@
 
 enum {
   GROWTH_CALLS_MIN = 20,
-  GROWTH_PEAK_SHARE = 1000, /* the growth is at least this part of the peak */
+  GROWTH_PEAK_DIVISOR = 1000, /* the growth is at least 1/1000 of the peak */
   GROWTH_MAX = 2,
   REAL_TIME_MAX = 3,
   GIANT_PEAK_PERCENT = 20,
@@ -52,9 +54,9 @@ enum {
 
   CALLS_PERCENT = 10, /* of the run's calls: below it, no advice is given */
   INLINE_BYTES_MAX = 64,
-  INLINE_SHORT_PERCENT = 95, /* of the blocks live less than a millisecond */
+  INLINE_SHORT_PERCENT = 95, /* of the blocks must live for less than a millisecond */
   INLINE_LIVE_MAX = 100,     /* blocks of the largest size at once */
-  GROWN_PERCENT = 10,        /* of the blocks replaced a smaller one: it is a buffer that grows */
+  GROWN_PERCENT = 10,        /* of the blocks replaced a smaller one: then the block is a growing buffer */
   COPIED_BYTES_MIN = 1000000,
   COPIED_PERCENT = 5, /* of all bytes allocated */
   ARENA_PERCENT = 90, /* of the stack's blocks */
@@ -94,7 +96,7 @@ static void find_growth(struct hwi_findings *findings, const struct hwi_profile 
     const struct hwi_growing *growing = &profile->growing[i];
     const struct hwi_stack *stack = &profile->stacks[growing->stack];
     if (stack->calls < GROWTH_CALLS_MIN ||
-        growing->to_bytes - growing->from_bytes < profile->totals.peak_bytes / GROWTH_PEAK_SHARE)
+        growing->to_bytes - growing->from_bytes < profile->totals.peak_bytes / GROWTH_PEAK_DIVISOR)
       continue;
     uint64_t from_ns = growing->from_ns > stack->first_ns ? growing->from_ns : stack->first_ns;
     add(findings, (struct hwi_finding){.kind = HWI_FINDING_GROWTH,
@@ -301,10 +303,11 @@ static void find_slack(struct hwi_findings *findings, const struct hwi_profile *
 
 static bool is_worth_reserving(const struct hwi_profile *profile, const struct hwi_resizes *steps)
 {
-  bool copies = steps->grown_copied_bytes >= COPIED_BYTES_MIN &&
-                is_share(steps->grown_copied_bytes, profile->totals.allocated_bytes, COPIED_PERCENT);
-  bool calls = steps->grown >= MANY_CALLS && is_share(steps->grown, profile->totals.allocation_calls, CALLS_PERCENT);
-  return copies || calls;
+  bool is_much_copied = steps->grown_copied_bytes >= COPIED_BYTES_MIN &&
+                        is_share(steps->grown_copied_bytes, profile->totals.allocated_bytes, COPIED_PERCENT);
+  bool is_often_called =
+      steps->grown >= MANY_CALLS && is_share(steps->grown, profile->totals.allocation_calls, CALLS_PERCENT);
+  return is_much_copied || is_often_called;
 }
 
 static void find_reserve(struct hwi_findings *findings, const struct hwi_profile *profile, bool estimated)
@@ -347,9 +350,9 @@ static void find_arena(struct hwi_findings *findings, const struct hwi_profile *
 
 /* --- advice: inline buffers --- */
 
-/* Returns the calls that an inline buffer would save. If hundreds of blocks are live at once, no object has room for
- * them. */
-static uint64_t inline_of(const struct hwi_stack *stack)
+/* Returns the calls that an inline buffer would save. If INLINE_LIVE_MAX blocks or more are live at once, no object has
+ * room for them. */
+static uint64_t calls_saved_inline(const struct hwi_stack *stack)
 {
   uint64_t short_lived = stack->lifetimes[HWI_LIFETIME_TEMPORARY] + stack->lifetimes[HWI_LIFETIME_BELOW_1MS];
   bool fits = stack->largest <= INLINE_BYTES_MAX && stack->own_peak_bytes < INLINE_LIVE_MAX * stack->largest &&
@@ -357,23 +360,23 @@ static uint64_t inline_of(const struct hwi_stack *stack)
   return fits ? stack->calls : 0;
 }
 
-/* Whether the stack's blocks grow into larger ones: room for one of them would not be enough. `resizes` are by
- * stack; *resizes is where to continue the search. */
-static bool grows(const struct hwi_profile *profile, uint32_t stack, uint32_t *resizes)
+/* Whether the stack's blocks grow into larger ones: room for one of them would not be enough. profile->resizes is by
+ * stack; the search continues at *next_resize. */
+static bool grows(const struct hwi_profile *profile, uint32_t stack, uint32_t *next_resize)
 {
-  while (*resizes < profile->resize_count && profile->resizes[*resizes].stack < stack)
-    ++*resizes;
-  return *resizes < profile->resize_count && profile->resizes[*resizes].stack == stack &&
-         is_share(profile->resizes[*resizes].steps.grown, profile->stacks[stack].calls, GROWN_PERCENT);
+  while (*next_resize < profile->resize_count && profile->resizes[*next_resize].stack < stack)
+    ++*next_resize;
+  return *next_resize < profile->resize_count && profile->resizes[*next_resize].stack == stack &&
+         is_share(profile->resizes[*next_resize].steps.grown, profile->stacks[stack].calls, GROWN_PERCENT);
 }
 
 static void find_inline_buffer(struct hwi_findings *findings, const struct hwi_profile *profile)
 {
-  uint32_t number = 0, resizes = 0;
+  uint32_t number = 0, next_resize = 0;
   uint64_t most = 0;
   for (uint32_t i = 1; i < profile->stack_count; i++) {
-    uint64_t saved = inline_of(&profile->stacks[i]);
-    if (saved <= most || grows(profile, i, &resizes))
+    uint64_t saved = calls_saved_inline(&profile->stacks[i]);
+    if (saved <= most || grows(profile, i, &next_resize))
       continue;
     number = i;
     most = saved;

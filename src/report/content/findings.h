@@ -13,7 +13,7 @@ enum hwi_finding_kind {
   HWI_FINDING_REAL_TIME,  /* allocations and frees of the thread after its first second */
   HWI_FINDING_FAILED,     /* calls of the run */
   HWI_FINDING_GIANT,      /* bytes of the block */
-  HWI_FINDING_RSS_GAP,    /* resident bytes beyond the requested bytes, all resident bytes, bytes of the largest part */
+  HWI_FINDING_RSS_GAP,    /* resident bytes: beyond the requested bytes, all, of the largest part; time (ns) */
   HWI_FINDING_SLACK,      /* bytes of rounding at the peak; of the size with most rounding: size, usable size, blocks */
   HWI_FINDING_CHURN,      /* temporary calls of the run, and of the stack */
   HWI_FINDING_FOREIGN_FREES, /* frees by the thread of other threads' blocks, all such frees in the run */

@@ -1,10 +1,10 @@
 /* merge.c - merges the events of all streams into one order
  *
- * A binary heap holds the streams by the tick of their next event. Events are taken from the first stream up to the
- * tick of the second one, so that the heap is updated once per run of events and not once per event; the last stream
- * left (or the only one) is decoded directly into the caller's array. A stream that is not decoded yet is in the heap
- * with a lower bound, so that a thousand idle threads cost no memory. If the next events of several streams have the
- * same tick, tick_order.c orders them. It gets the streams in the order of their numbers, so that every reading of
+ * A binary heap holds the streams by the tick of their next event. A stretch of events is taken from the first stream,
+ * up to the tick of the second one, so that the heap is updated once per stretch and not once per event; the last
+ * stream left (or the only one) is decoded directly into the caller's array. A stream that is not decoded yet is in the
+ * heap with a lower bound, so that a thousand idle threads cost no memory. If the next events of several streams have
+ * the same tick, tick_order.c orders them. It gets the streams in the order of their numbers, so that every reading of
  * the trace gives the same order.
  *
  * A stream that is followed while it is written has only a preliminary end: more events may come from it, and those may
@@ -40,7 +40,7 @@ static void sift_down(struct hwi_merge *merge, size_t at)
 /* Called for a stream that was removed from the heap because it has no more events, or none for now. */
 static void drop(struct hwi_stream *stream)
 {
-  stream->waits = false;
+  stream->is_in_heap = false;
   if (!stream->followed) {
     hwi_stream_release(stream);
     return;
@@ -56,7 +56,7 @@ static void push(struct hwi_merge *merge, struct hwi_stream *stream)
     drop(stream);
     return;
   }
-  stream->waits = true;
+  stream->is_in_heap = true;
   struct hwi_merge_entry entry = {hwi_stream_bound(stream), stream};
   size_t at = merge->heap_count++;
   while (at > 0 && merge->heap[(at - 1) / 2].key > entry.key) {
@@ -87,8 +87,8 @@ static void update_first(struct hwi_merge *merge)
   sift_down(merge, 0);
 }
 
-/* To be called when more of the stream was decoded. */
-static void note_horizon(struct hwi_merge *merge, const struct hwi_stream *stream)
+/* Lowers merge->until to the stream's horizon. To be called when more of the stream was decoded. */
+static void lower_until(struct hwi_merge *merge, const struct hwi_stream *stream)
 {
   uint64_t horizon = hwi_stream_horizon(stream);
   if (horizon < merge->until)
@@ -96,7 +96,7 @@ static void note_horizon(struct hwi_merge *merge, const struct hwi_stream *strea
 }
 
 /* Returns the tick before which events of the first stream may be returned. */
-static uint64_t run_limit(const struct hwi_merge *merge)
+static uint64_t stretch_limit(const struct hwi_merge *merge)
 {
   uint64_t key = merge->until;
   if (merge->heap_count > 1 && merge->heap[1].key < key)
@@ -130,7 +130,7 @@ int hwi_merge_make_room(struct hwi_merge *merge, size_t stream_count)
     return 0;
   if (!resize((void **)&merge->heap, room, sizeof *merge->heap) ||
       !resize((void **)&merge->group, room, sizeof *merge->group) ||
-      !resize((void **)&merge->runs, room, sizeof *merge->runs))
+      !resize((void **)&merge->stretches, room, sizeof *merge->stretches))
     return HW_ERR_MEMORY;
   merge->room = room;
   return 0;
@@ -158,7 +158,7 @@ int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index, uint6
 
 void hwi_merge_resume(struct hwi_merge *merge, struct hwi_stream *stream)
 {
-  if (!stream->waits)
+  if (!stream->is_in_heap)
     push(merge, stream);
 }
 
@@ -169,15 +169,15 @@ void hwi_merge_release(struct hwi_merge *merge)
   free(merge->streams);
   free(merge->heap);
   free(merge->group);
-  free(merge->runs);
+  free(merge->stretches);
   *merge = (struct hwi_merge){0};
 }
 
-/* The events that a call returns. `full`: the other events must wait for the next call. */
+/* The events that a call returns. `must_return`: the call returns these now, even if there is room for more. */
 struct output {
   struct hwi_event *events;
   int count, max;
-  bool full;
+  bool must_return;
 };
 
 /* --- ties --- */
@@ -189,7 +189,7 @@ static int gather(struct hwi_merge *merge, struct hwi_source *source, uint64_t t
   while (merge->heap_count && merge->heap[0].key <= tick) {
     struct hwi_stream *stream = merge->heap[0].stream;
     bool has_event = hwi_stream_fill(stream, source);
-    note_horizon(merge, stream);
+    lower_until(merge, stream);
     if (!has_event) {
       drop(pop(merge));
       continue;
@@ -206,7 +206,7 @@ static int gather(struct hwi_merge *merge, struct hwi_source *source, uint64_t t
   return count;
 }
 
-static int run_length(struct hwi_stream *stream, uint64_t tick)
+static int stretch_length(struct hwi_stream *stream, uint64_t tick)
 {
   int end = stream->ready_at;
   while (end < stream->ready_count && stream->ready[end].tick <= tick)
@@ -214,30 +214,30 @@ static int run_length(struct hwi_stream *stream, uint64_t tick)
   return end - stream->ready_at;
 }
 
-/* Returns the number of events in all runs. */
-static int describe_runs(struct hwi_merge *merge, struct hwi_source *source, int group_count, uint64_t tick)
+/* Sets merge->stretches to the events of each gathered stream at `tick`. Returns their number. */
+static int describe_stretches(struct hwi_merge *merge, struct hwi_source *source, int group_count, uint64_t tick)
 {
   int total = 0;
   for (int i = 0; i < group_count; i++) {
     struct hwi_stream *stream = merge->group[i].stream;
-    int count = run_length(stream, tick);
+    int count = stretch_length(stream, tick);
     if (stream->ready_at + count == stream->ready_count) {
       hwi_stream_top_up(stream, source);
-      note_horizon(merge, stream);
-      count = run_length(stream, tick);
+      lower_until(merge, stream);
+      count = stretch_length(stream, tick);
     }
-    merge->runs[i] = (struct hwi_tick_order_run){&stream->ready[stream->ready_at], count};
+    merge->stretches[i] = (struct hwi_tick_order_stretch){&stream->ready[stream->ready_at], count};
     total += count;
   }
   return total;
 }
 
-static int emit_runs(struct hwi_merge *merge, int group_count, struct hwi_event *events)
+static int emit_stretches(struct hwi_merge *merge, int group_count, struct hwi_event *events)
 {
   int total = 0;
   for (int i = 0; i < group_count; i++) {
-    memcpy(events + total, merge->runs[i].events, (size_t)merge->runs[i].count * sizeof *events);
-    total += merge->runs[i].count;
+    memcpy(events + total, merge->stretches[i].events, (size_t)merge->stretches[i].count * sizeof *events);
+    total += merge->stretches[i].count;
   }
   return total;
 }
@@ -252,7 +252,7 @@ static enum tie_way choose_way(const struct hwi_merge *merge, int group_count, i
   int room = out->max - out->count;
   if (group_count == 1)
     return event_count <= room ? TIE_ANY_ORDER : TIE_PART_OF_ONE;
-  if (small && !hwi_tick_order_matters(merge->runs, group_count))
+  if (small && !hwi_tick_order_matters(merge->stretches, group_count))
     return event_count <= room ? TIE_ANY_ORDER : TIE_LATER;
   if (out->count > 0) /* the order depends on the live blocks, and the caller has not applied these events yet */
     return TIE_LATER;
@@ -263,44 +263,44 @@ static enum tie_way choose_way(const struct hwi_merge *merge, int group_count, i
 static void emit_tie(struct hwi_merge *merge, struct hwi_source *source, uint64_t tick, struct output *out)
 {
   int group_count = gather(merge, source, tick);
-  int event_count = describe_runs(merge, source, group_count, tick);
+  int event_count = describe_stretches(merge, source, group_count, tick);
   struct hwi_event *to = out->events + out->count;
   int picked = 0;
   bool is_certain = tick < merge->until; /* otherwise more events may come at this tick */
   switch (!is_certain ? TIE_LATER : group_count ? choose_way(merge, group_count, event_count, out) : TIE_ANY_ORDER) {
   case TIE_PART_OF_ONE:
-    merge->runs[0].count = out->max - out->count;
+    merge->stretches[0].count = out->max - out->count;
     __attribute__((fallthrough));
   case TIE_ANY_ORDER:
-    out->count += emit_runs(merge, group_count, to);
+    out->count += emit_stretches(merge, group_count, to);
     break;
   case TIE_SEARCH:
-    out->count += hwi_tick_order_order(merge->runs, group_count, &merge->liveness, to);
+    out->count += hwi_tick_order_sort(merge->stretches, group_count, &merge->liveness, to);
     break;
   case TIE_ONE_BY_ONE:
-    picked = hwi_tick_order_pick(merge->runs, group_count, &merge->liveness);
-    *to = merge->runs[picked].events[0];
+    picked = hwi_tick_order_pick(merge->stretches, group_count, &merge->liveness);
+    *to = merge->stretches[picked].events[0];
     out->count++;
-    out->full = true;
+    out->must_return = true;
     for (int i = 0; i < group_count; i++)
-      merge->runs[i].count = i == picked;
+      merge->stretches[i].count = i == picked;
     break;
   case TIE_LATER:
-    out->full = true;
+    out->must_return = true;
     for (int i = 0; i < group_count; i++)
-      merge->runs[i].count = 0;
+      merge->stretches[i].count = 0;
     break;
   }
   for (int i = 0; i < group_count; i++) {
-    merge->group[i].stream->ready_at += merge->runs[i].count;
+    merge->group[i].stream->ready_at += merge->stretches[i].count;
     push(merge, merge->group[i].stream);
   }
 }
 
-/* --- runs --- */
+/* --- stretches --- */
 
 /* Returns events of the first stream to the caller, those that are older than `limit`. */
-static void emit_run(struct hwi_merge *merge, uint64_t limit, struct output *out)
+static void emit_stretch(struct hwi_merge *merge, uint64_t limit, struct output *out)
 {
   struct hwi_stream *stream = merge->heap[0].stream;
   int count = 0, left = stream->ready_count - stream->ready_at, room = out->max - out->count;
@@ -313,12 +313,12 @@ static void emit_run(struct hwi_merge *merge, uint64_t limit, struct output *out
   update_first(merge);
 }
 
-/* Returns events of the only stream that is left to the caller. */
+/* Returns events of the last stream in the heap to the caller. */
 static void emit_last(struct hwi_merge *merge, struct hwi_source *source, struct output *out)
 {
   struct hwi_stream *stream = merge->heap[0].stream;
   if (stream->ready_at < stream->ready_count) {
-    emit_run(merge, UINT64_MAX, out);
+    emit_stretch(merge, UINT64_MAX, out);
     return;
   }
   int count = hwi_stream_next(stream, source, out->events + out->count, out->max - out->count);
@@ -336,7 +336,7 @@ static uint64_t ready_limit(struct hwi_merge *merge, struct hwi_source *source, 
     return UINT64_MAX;
   if (stream->ready[stream->ready_at].tick == stream->ready[stream->ready_count - 1].tick) {
     hwi_stream_top_up(stream, source);
-    note_horizon(merge, stream);
+    lower_until(merge, stream);
   }
   uint64_t first = stream->ready[stream->ready_at].tick, last = stream->ready[stream->ready_count - 1].tick;
   return stream->cursor.at == stream->cursor.end || first == last ? UINT64_MAX : last;
@@ -346,17 +346,17 @@ static void emit_first(struct hwi_merge *merge, struct hwi_source *source, struc
 {
   struct hwi_stream *first = merge->heap[0].stream;
   bool has_event = hwi_stream_fill(first, source);
-  note_horizon(merge, first);
+  lower_until(merge, first);
   if (!has_event) {
     drop(pop(merge));
     return;
   }
-  uint64_t own_limit = ready_limit(merge, source, first), limit = run_limit(merge);
+  uint64_t own_limit = ready_limit(merge, source, first), limit = stretch_limit(merge);
   uint64_t tick = first->ready[first->ready_at].tick;
   if (own_limit < limit)
     limit = own_limit;
   if (tick < limit)
-    emit_run(merge, limit, out);
+    emit_stretch(merge, limit, out);
   else if (tick > merge->heap[0].key) /* the key was only a lower bound */
     update_first(merge);
   else if (tick < merge->until)
@@ -366,7 +366,7 @@ static void emit_first(struct hwi_merge *merge, struct hwi_source *source, struc
 int hwi_merge_next(struct hwi_merge *merge, struct hwi_source *source, struct hwi_event *events, int max)
 {
   struct output out = {.events = events, .max = max};
-  while (merge->heap_count && merge->heap[0].key < merge->until && !source->status && !out.full &&
+  while (merge->heap_count && merge->heap[0].key < merge->until && !source->status && !out.must_return &&
          max - out.count >= HWI_DECODE_MIN_ROOM) {
     if (merge->heap_count == 1 && !merge->heap[0].stream->followed)
       emit_last(merge, source, &out);

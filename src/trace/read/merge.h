@@ -16,10 +16,10 @@ struct hwi_merge {
   size_t stream_count;
   struct hwi_merge_entry *heap; /* by key, the smallest first */
   size_t heap_count;
-  size_t room;    /* of heap, group and runs */
+  size_t room;    /* of heap, group and stretches */
   uint64_t until; /* events from this tick on are held back: older ones may still come from a followed stream */
   struct hwi_merge_entry *group; /* room for the streams with an event at the same tick */
-  struct hwi_tick_order_run *runs;
+  struct hwi_tick_order_stretch *stretches;
   struct hwi_liveness liveness;
 };
 

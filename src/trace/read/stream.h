@@ -35,7 +35,7 @@ struct hwi_stream {
 
   /* Of a stream that is still being written: its follower makes new events readable at the cursor. */
   bool followed;
-  bool waits;          /* the stream is in a merge */
+  bool is_in_heap;     /* of the merge */
   uint64_t not_before; /* later events are not older than this, nor than the last event */
 };
 

@@ -26,7 +26,7 @@ const SHOWN_IN: Readonly<Record<string, Partial<State> & { view: View }>> = {
   churn: { view: "flame", cost: "temporary" },
   foreign_frees: { view: "threads" },
   reserve: { view: "flame", cost: "calls" },
-  container: { view: "flame", cost: "calls" },
+  container_growth: { view: "flame", cost: "calls" },
   arena: { view: "lifetimes" },
   inline_buffer: { view: "flame", cost: "calls" },
 };
