@@ -12,13 +12,6 @@
 #include "record/unwind/nodes.h"
 #include "record/unwind/walk.h"
 
-static inline uint64_t tick_now(void)
-{
-  if (__builtin_expect(hwi_session.has_odd_clock, 0))
-    return hwi_session_odd_tick();
-  return hwi_event_tick_of_tsc();
-}
-
 static inline uint8_t log2_of(size_t align)
 {
   return align ? (uint8_t)__builtin_ctzl(align) : 0;
@@ -84,7 +77,7 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return;
-  uint64_t tick = tick_now();
+  uint64_t tick = hwi_event_tick();
   if (hwi_callers_have(&hwi_session.loader, caller->pc))
     hwi_session_loader_calls();
   if (!hwi_event_is_paused()) {
@@ -102,7 +95,7 @@ void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
     return;
   if (hwi_callers_have(&hwi_session.loader, caller_pc))
     hwi_session_loader_calls();
-  const struct hwi_pending_free pending_free = {tick_now(), block, (uint8_t)entry};
+  const struct hwi_pending_free pending_free = {hwi_event_tick(), block, (uint8_t)entry};
   if (hwi_session.fields & HW_FIELD_DURATION)
     hwi_pending_free_begin(lane, &pending_free);
   else
@@ -137,7 +130,7 @@ void hwi_record_freed(const void *block, uint64_t took)
 uint64_t hwi_record_realloc_begin(void)
 {
   /* before the first event there is no clock yet, and no earlier event that must be ordered */
-  return __builtin_expect(hwi_session.clock != 0, 1) ? tick_now() : 0;
+  return __builtin_expect(hwi_session.clock != 0, 1) ? hwi_event_tick() : 0;
 }
 
 HWI_EVENT_INLINE void put_realloc_with(uint8_t fields, struct hwi_lane *lane, const struct hwi_allocation *made,
@@ -174,7 +167,7 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (__builtin_expect(!lane, 0))
     return;
-  uint64_t ended = tick_now();
+  uint64_t ended = hwi_event_tick();
   if (__builtin_expect(hwi_event_is_paused(), 0)) {
     put_paused_realloc(lane, call);
   } else {
@@ -194,7 +187,7 @@ void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, siz
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return;
-  uint64_t tick = tick_now();
+  uint64_t tick = hwi_event_tick();
   if (!hwi_event_is_paused()) {
     uint32_t node = known_node(lane, hwi_walk(lane, caller, (uint8_t)entry));
     if (hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES)) {

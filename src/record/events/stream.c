@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "record/events/describe.h"
+#include "record/events/scopes.h"
 #include "record/session.h"
 #include "record/unwind/row_cache.h"
 #include "record/unwind/stack_cache.h"
@@ -195,6 +196,7 @@ static struct hwi_thread_stream *attach(uintptr_t frame)
   struct hwi_thread_stream *stream = take_stream(&tid);
   if (!stream)
     return NULL;
+  bool is_forked = stream == before_fork;
   bool is_fresh = !stream->tid;
   stream->tid = tid;
   stream->thread = atomic_fetch_add(&hwi_session.thread_count, 1);
@@ -212,6 +214,7 @@ static struct hwi_thread_stream *attach(uintptr_t frame)
   hwi_stream_self = stream;
   atomic_signal_fence(memory_order_seq_cst);
   introduce_thread(stream);
+  hwi_scopes_continue(&stream->lanes[0], &stream->open, is_forked);
   if (stream->thread == 0)
     hwi_describe_image(&stream->lanes[0]);
   stream->lanes[0].attention &= (uint8_t)~HWI_LANE_NEW_CHUNK;
