@@ -1,0 +1,290 @@
+/* scopes.c - what threads did in the scopes that the program marked
+ *
+ * Each thread has a stack of open instances. An event only changes the innermost one; when an instance ends, its
+ * figures are added to its path and to the instance around it. So an event costs the same at any depth.
+ */
+#include "profile/counters/scopes.h"
+
+#include <stdlib.h>
+
+#include "profile/blocks/tagged.h"
+#include "trace/grow.h"
+
+struct open_instance {
+  struct hwi_instance all; /* its duration_ns counts the ended scopes inside it, until it ends */
+  uint32_t path, context;
+  int64_t most_net;
+};
+
+struct thread_scopes {
+  struct open_instance *open; /* the outermost first */
+  size_t count, capacity;
+  uint64_t beyond;  /* scopes that were begun within the last open one, but have no path */
+  uint32_t context; /* outside of all scopes */
+};
+
+struct hwi_scopes {
+  struct hwi_path_tally *paths; /* [1, path_count) */
+  size_t path_count, path_capacity;
+  struct hwi_tagged path_numbers;
+  struct hwi_context *contexts; /* [0, context_count) */
+  size_t context_count, context_capacity;
+  struct hwi_tagged context_numbers; /* plus 1 */
+  struct thread_scopes *threads;
+  size_t thread_count, thread_capacity;
+};
+
+struct hwi_scopes *hwi_scopes_create(void)
+{
+  struct hwi_scopes *scopes = calloc(1, sizeof *scopes);
+  if (!scopes)
+    return NULL;
+  scopes->path_count = 1;
+  if (!hwi_tagged_init(&scopes->path_numbers) || !hwi_tagged_init(&scopes->context_numbers) ||
+      !hwi_grow((void **)&scopes->paths, &scopes->path_capacity, 1, sizeof *scopes->paths)) {
+    hwi_scopes_destroy(scopes);
+    return NULL;
+  }
+  return scopes;
+}
+
+void hwi_scopes_destroy(struct hwi_scopes *scopes)
+{
+  if (!scopes)
+    return;
+  for (size_t i = 0; i < scopes->path_count && scopes->paths; i++)
+    free(scopes->paths[i].worst);
+  free(scopes->paths);
+  hwi_tagged_release(&scopes->path_numbers);
+  free(scopes->contexts);
+  hwi_tagged_release(&scopes->context_numbers);
+  for (size_t i = 0; i < scopes->thread_count; i++)
+    free(scopes->threads[i].open);
+  free(scopes->threads);
+  free(scopes);
+}
+
+/* --- paths and contexts --- */
+
+static uint32_t mix(uint32_t a, uint32_t b)
+{
+  uint64_t key = ((uint64_t)a << 32 | b) * UINT64_C(0x9E3779B97F4A7C15);
+  return (uint32_t)(key ^ key >> 32);
+}
+
+/* Returns 0 if there is no memory, or if there are too many paths. */
+static uint32_t find_path(struct hwi_scopes *scopes, uint32_t outer, uint32_t name)
+{
+  const struct hwi_tagged *numbers = &scopes->path_numbers;
+  uint32_t tag = mix(outer, name);
+  for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number; at = hwi_tagged_next(numbers, at))
+    if (at->tag == tag && scopes->paths[at->number].outer == outer && scopes->paths[at->number].name == name)
+      return at->number;
+  if (scopes->path_count >= HWI_PATHS_MAX ||
+      !hwi_grow((void **)&scopes->paths, &scopes->path_capacity, scopes->path_count + 1, sizeof *scopes->paths) ||
+      !hwi_tagged_add(&scopes->path_numbers, tag, (uint32_t)scopes->path_count))
+    return 0;
+  scopes->paths[scopes->path_count] =
+      (struct hwi_path_tally){.outer = outer, .name = name, .depth = scopes->paths[outer].depth + 1};
+  return (uint32_t)scopes->path_count++;
+}
+
+static uint32_t find_context(struct hwi_scopes *scopes, uint32_t thread, uint32_t path)
+{
+  const struct hwi_tagged *numbers = &scopes->context_numbers;
+  uint32_t tag = mix(thread, path);
+  for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number;
+       at = hwi_tagged_next(numbers, at)) {
+    const struct hwi_context *context = &scopes->contexts[at->number - 1];
+    if (at->tag == tag && context->thread == thread && context->path == path)
+      return at->number - 1;
+  }
+  if (scopes->context_count >= UINT32_MAX - 1 ||
+      !hwi_grow((void **)&scopes->contexts, &scopes->context_capacity, scopes->context_count + 1,
+                sizeof *scopes->contexts) ||
+      !hwi_tagged_add(&scopes->context_numbers, tag, (uint32_t)scopes->context_count + 1))
+    return UINT32_MAX;
+  scopes->contexts[scopes->context_count] = (struct hwi_context){thread, path};
+  return (uint32_t)scopes->context_count++;
+}
+
+uint32_t hwi_scopes_add_thread(struct hwi_scopes *scopes, uint32_t thread)
+{
+  if (!hwi_grow((void **)&scopes->threads, &scopes->thread_capacity, (size_t)thread + 1, sizeof *scopes->threads))
+    return UINT32_MAX;
+  if (thread >= scopes->thread_count)
+    scopes->thread_count = (size_t)thread + 1;
+  return scopes->threads[thread].context = find_context(scopes, thread, 0);
+}
+
+/* --- instances --- */
+
+static uint64_t value_of(const struct hwi_instance *instance, enum hwi_instance_measure measure)
+{
+  switch (measure) {
+  case HWI_INSTANCE_DURATION:
+    return instance->duration_ns;
+  case HWI_INSTANCE_PEAK:
+    return instance->peak_bytes;
+  case HWI_INSTANCE_NET:
+    return instance->net_bytes > 0 ? (uint64_t)instance->net_bytes : 0;
+  case HWI_INSTANCE_CALLS:
+    return instance->calls;
+  default:
+    return instance->bytes;
+  }
+}
+
+/* Whether `a` is a less bad instance than `b`; of equal ones, the later. */
+static bool is_less(const struct hwi_instance *a, const struct hwi_instance *b, enum hwi_instance_measure measure)
+{
+  uint64_t left = value_of(a, measure), right = value_of(b, measure);
+  return left != right ? left < right : a->sequence > b->sequence;
+}
+
+static void rank(struct hwi_worst *worst, const struct hwi_instance *instance, enum hwi_instance_measure measure)
+{
+  struct hwi_instance *items = worst->items;
+  if (worst->count < HWI_WORST_INSTANCES) { /* sift up */
+    uint32_t at = worst->count++;
+    for (; at > 0 && is_less(instance, &items[(at - 1) / 2], measure); at = (at - 1) / 2)
+      items[at] = items[(at - 1) / 2];
+    items[at] = *instance;
+    return;
+  }
+  if (!is_less(&items[0], instance, measure))
+    return;
+  uint32_t at = 0, child; /* sift down */
+  while ((child = 2 * at + 1) < HWI_WORST_INSTANCES) {
+    child += child + 1 < HWI_WORST_INSTANCES && is_less(&items[child + 1], &items[child], measure);
+    if (!is_less(&items[child], instance, measure))
+      break;
+    items[at] = items[child];
+    at = child;
+  }
+  items[at] = *instance;
+}
+
+static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const struct hwi_scope_event *event)
+{
+  uint32_t outer = thread->count ? thread->open[thread->count - 1].path : 0;
+  uint32_t path = thread->beyond ? 0 : find_path(scopes, outer, event->name);
+  if (!path) {
+    thread->beyond++;
+    return thread->beyond > 1 || scopes->path_count >= HWI_PATHS_MAX;
+  }
+  uint32_t context = find_context(scopes, event->thread, path);
+  if (context == UINT32_MAX || !hwi_grow((void **)&thread->open, &thread->capacity, thread->count + 1,
+                                         sizeof *thread->open))
+    return false;
+  thread->open[thread->count++] = (struct open_instance){
+      .path = path,
+      .context = context,
+      .all = {.begin_ns = event->ns,
+              .value = event->value,
+              .op = event->op,
+              .thread = event->thread,
+              .sequence = ++scopes->paths[path].instances},
+  };
+  return true;
+}
+
+/* Ends the thread's innermost instance. */
+static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_t ns, bool was_left)
+{
+  struct open_instance *ended = &thread->open[--thread->count];
+  struct hwi_path_tally *path = &scopes->paths[ended->path];
+  struct hwi_instance *all = &ended->all;
+  uint64_t duration_ns = ns > all->begin_ns ? ns - all->begin_ns : 0, inside_ns = all->duration_ns;
+  all->duration_ns = duration_ns;
+  all->peak_bytes = (uint64_t)ended->most_net;
+  path->left_open += was_left;
+  path->duration_ns += duration_ns;
+  path->self_ns += duration_ns > inside_ns ? duration_ns - inside_ns : 0;
+  path->max_ns = duration_ns > path->max_ns ? duration_ns : path->max_ns;
+  path->peak_bytes = all->peak_bytes > path->peak_bytes ? all->peak_bytes : path->peak_bytes;
+  path->allocating += all->calls > 0;
+  if (all->calls > 0 && all->sequence > path->last_allocating)
+    path->last_allocating = all->sequence;
+  if (!path->worst && !(path->worst = calloc(HWI_INSTANCE_MEASURES, sizeof *path->worst)))
+    return false;
+  for (int measure = 0; measure < HWI_INSTANCE_MEASURES; measure++)
+    rank(&path->worst[measure], all, (enum hwi_instance_measure)measure);
+  if (thread->count == 0)
+    return true;
+  struct open_instance *around = &thread->open[thread->count - 1];
+  around->all.duration_ns += duration_ns;
+  around->all.calls += all->calls;
+  around->all.bytes += all->bytes;
+  if (around->all.net_bytes + ended->most_net > around->most_net)
+    around->most_net = around->all.net_bytes + ended->most_net;
+  around->all.net_bytes += all->net_bytes;
+  return true;
+}
+
+static bool end_several(struct hwi_scopes *scopes, struct thread_scopes *thread, const struct hwi_scope_event *event)
+{
+  uint64_t count = event->count;
+  bool done = true;
+  for (; count > 0 && thread->beyond > 0; count--)
+    thread->beyond--;
+  for (; done && count > 0 && thread->count > 0; count--)
+    done = end(scopes, thread, event->ns, count > 1);
+  return done;
+}
+
+bool hwi_scopes_take(struct hwi_scopes *scopes, const struct hwi_scope_event *event, uint32_t *context)
+{
+  struct thread_scopes *thread = &scopes->threads[event->thread];
+  bool done = event->op == HW_SCOPE_END ? end_several(scopes, thread, event) : begin(scopes, thread, event);
+  *context = thread->count ? thread->open[thread->count - 1].context : thread->context;
+  return done;
+}
+
+/* --- calls --- */
+
+static struct open_instance *innermost(struct hwi_scopes *scopes, uint32_t thread)
+{
+  struct thread_scopes *of_thread = &scopes->threads[thread];
+  return of_thread->count ? &of_thread->open[of_thread->count - 1] : NULL;
+}
+
+void hwi_scopes_alloc(struct hwi_scopes *scopes, uint32_t thread, uint64_t bytes)
+{
+  struct open_instance *open = innermost(scopes, thread);
+  if (!open)
+    return;
+  open->all.calls++;
+  open->all.bytes += bytes;
+  open->all.net_bytes += (int64_t)bytes;
+  if (open->all.net_bytes > open->most_net)
+    open->most_net = open->all.net_bytes;
+}
+
+void hwi_scopes_free(struct hwi_scopes *scopes, uint32_t thread, bool is_known, uint64_t bytes)
+{
+  struct open_instance *open = innermost(scopes, thread);
+  if (!open)
+    return;
+  struct hwi_path_tally *path = &scopes->paths[open->path];
+  path->free_calls++;
+  path->freed_blocks += is_known;
+  path->freed_bytes += bytes;
+  open->all.net_bytes -= (int64_t)bytes;
+}
+
+void hwi_scopes_failed(struct hwi_scopes *scopes, uint32_t thread)
+{
+  const struct open_instance *open = innermost(scopes, thread);
+  if (open)
+    scopes->paths[open->path].failed_calls++;
+}
+
+bool hwi_scopes_end(struct hwi_scopes *scopes, uint64_t ns)
+{
+  bool done = true;
+  for (size_t i = 0; i < scopes->thread_count; i++)
+    while (done && scopes->threads[i].count > 0)
+      done = end(scopes, &scopes->threads[i], ns, true);
+  return done;
+}
