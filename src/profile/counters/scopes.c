@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include "profile/blocks/tagged.h"
 #include "trace/grow.h"
+#include "trace/numbering.h"
 
 struct open_instance {
   struct hwi_instance all; /* its duration_ns counts the ended scopes inside it, until it ends */
@@ -24,40 +24,28 @@ struct thread_scopes {
 };
 
 struct hwi_scopes {
-  struct hwi_path_tally *paths; /* [1, path_count) */
-  size_t path_count, path_capacity;
-  struct hwi_tagged path_numbers;
-  struct hwi_context *contexts; /* [0, context_count) */
-  size_t context_count, context_capacity;
-  struct hwi_tagged context_numbers; /* plus 1 */
+  struct hwi_numbering path_numbers; /* of (outer path, name) */
+  struct hwi_path_tally *paths;      /* [1, path_numbers.count] */
+  size_t path_capacity;
+  struct hwi_numbering contexts; /* of (thread, path), plus 1 */
   struct thread_scopes *threads;
   size_t thread_count, thread_capacity;
 };
 
 struct hwi_scopes *hwi_scopes_create(void)
 {
-  struct hwi_scopes *scopes = calloc(1, sizeof *scopes);
-  if (!scopes)
-    return NULL;
-  scopes->path_count = 1;
-  if (!hwi_tagged_init(&scopes->path_numbers) || !hwi_tagged_init(&scopes->context_numbers) ||
-      !hwi_grow((void **)&scopes->paths, &scopes->path_capacity, 1, sizeof *scopes->paths)) {
-    hwi_scopes_destroy(scopes);
-    return NULL;
-  }
-  return scopes;
+  return calloc(1, sizeof(struct hwi_scopes));
 }
 
 void hwi_scopes_destroy(struct hwi_scopes *scopes)
 {
   if (!scopes)
     return;
-  for (size_t i = 0; i < scopes->path_count && scopes->paths; i++)
+  for (size_t i = 1; i <= scopes->path_numbers.count; i++)
     free(scopes->paths[i].worst);
   free(scopes->paths);
-  hwi_tagged_release(&scopes->path_numbers);
-  free(scopes->contexts);
-  hwi_tagged_release(&scopes->context_numbers);
+  hwi_numbering_release(&scopes->path_numbers);
+  hwi_numbering_release(&scopes->contexts);
   for (size_t i = 0; i < scopes->thread_count; i++)
     free(scopes->threads[i].open);
   free(scopes->threads);
@@ -66,46 +54,30 @@ void hwi_scopes_destroy(struct hwi_scopes *scopes)
 
 /* --- paths and contexts --- */
 
-static uint32_t mix(uint32_t a, uint32_t b)
+static bool is_full(const struct hwi_scopes *scopes)
 {
-  uint64_t key = ((uint64_t)a << 32 | b) * UINT64_C(0x9E3779B97F4A7C15);
-  return (uint32_t)(key ^ key >> 32);
+  return scopes->path_numbers.count >= HWI_PATHS_MAX;
 }
 
 /* Returns 0 if there is no memory, or if there are too many paths. */
 static uint32_t find_path(struct hwi_scopes *scopes, uint32_t outer, uint32_t name)
 {
-  const struct hwi_tagged *numbers = &scopes->path_numbers;
-  uint32_t tag = mix(outer, name);
-  for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number; at = hwi_tagged_next(numbers, at))
-    if (at->tag == tag && scopes->paths[at->number].outer == outer && scopes->paths[at->number].name == name)
-      return at->number;
-  if (scopes->path_count >= HWI_PATHS_MAX ||
-      !hwi_grow((void **)&scopes->paths, &scopes->path_capacity, scopes->path_count + 1, sizeof *scopes->paths) ||
-      !hwi_tagged_add(&scopes->path_numbers, tag, (uint32_t)scopes->path_count))
+  if (is_full(scopes))
+    return hwi_numbering_find(&scopes->path_numbers, outer, name);
+  if (!hwi_grow((void **)&scopes->paths, &scopes->path_capacity, (size_t)scopes->path_numbers.count + 2,
+                sizeof *scopes->paths))
     return 0;
-  scopes->paths[scopes->path_count] =
-      (struct hwi_path_tally){.outer = outer, .name = name, .depth = scopes->paths[outer].depth + 1};
-  return (uint32_t)scopes->path_count++;
+  uint32_t known = scopes->path_numbers.count, path = hwi_numbering_of(&scopes->path_numbers, outer, name);
+  if (path > known)
+    scopes->paths[path] =
+        (struct hwi_path_tally){.outer = outer, .name = name, .depth = outer ? scopes->paths[outer].depth + 1 : 1};
+  return path;
 }
 
+/* Returns UINT32_MAX if there is no memory. */
 static uint32_t find_context(struct hwi_scopes *scopes, uint32_t thread, uint32_t path)
 {
-  const struct hwi_tagged *numbers = &scopes->context_numbers;
-  uint32_t tag = mix(thread, path);
-  for (const struct hwi_tagged_slot *at = hwi_tagged_first(numbers, tag); at->number;
-       at = hwi_tagged_next(numbers, at)) {
-    const struct hwi_context *context = &scopes->contexts[at->number - 1];
-    if (at->tag == tag && context->thread == thread && context->path == path)
-      return at->number - 1;
-  }
-  if (scopes->context_count >= UINT32_MAX - 1 ||
-      !hwi_grow((void **)&scopes->contexts, &scopes->context_capacity, scopes->context_count + 1,
-                sizeof *scopes->contexts) ||
-      !hwi_tagged_add(&scopes->context_numbers, tag, (uint32_t)scopes->context_count + 1))
-    return UINT32_MAX;
-  scopes->contexts[scopes->context_count] = (struct hwi_context){thread, path};
-  return (uint32_t)scopes->context_count++;
+  return hwi_numbering_of(&scopes->contexts, thread, path) - 1;
 }
 
 uint32_t hwi_scopes_add_thread(struct hwi_scopes *scopes, uint32_t thread)
@@ -171,7 +143,7 @@ static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const
   uint32_t path = thread->beyond ? 0 : find_path(scopes, outer, event->name);
   if (!path) {
     thread->beyond++;
-    return thread->beyond > 1 || scopes->path_count >= HWI_PATHS_MAX;
+    return thread->beyond > 1 || is_full(scopes);
   }
   uint32_t context = find_context(scopes, event->thread, path);
   if (context == UINT32_MAX || !hwi_grow((void **)&thread->open, &thread->capacity, thread->count + 1,

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/fnv.h"
+#include "base/hash.h"
 #include "platform/os.h"
 #include "record/session.h"
 

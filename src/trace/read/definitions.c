@@ -40,7 +40,7 @@ static void release_texts(struct hwi_definition_texts *texts)
   for (size_t i = 0; i < texts->count; i++)
     free(texts->list[i]);
   free(texts->list);
-  hwi_numbers_release(&texts->indices);
+  hwi_hash_table_release(&texts->indices);
 }
 
 static void release(struct hwi_definitions *d)
@@ -127,7 +127,7 @@ const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *d,
 
 static const char *find_text(const struct hwi_definition_texts *texts, uint32_t number)
 {
-  uint32_t index = hwi_numbers_find(&texts->indices, number);
+  uint32_t index = hwi_hash_table_first(&texts->indices, number)->number;
   return index ? texts->list[index - 1] : NULL;
 }
 
@@ -260,13 +260,13 @@ static bool add_text(struct hwi_definitions *d, struct hwi_definition_texts *tex
   size_t bytes = (size_t)(p->end - p->at);
   if (p->bad || number > UINT32_MAX)
     return false;
-  if (bytes > TEXTS_MAX_BYTES - texts->bytes || hwi_numbers_find(&texts->indices, (uint32_t)number))
+  if (bytes > TEXTS_MAX_BYTES - texts->bytes || hwi_hash_table_first(&texts->indices, (uint32_t)number)->number)
     return true;
   char *text = copy_text(d, p->at, bytes);
   if (!text)
     return true;
   if (!hwi_grow((void **)&texts->list, &texts->capacity, texts->count + 1, sizeof *texts->list) ||
-      !hwi_numbers_add(&texts->indices, (uint32_t)number, (uint32_t)texts->count + 1)) {
+      !hwi_hash_table_add(&texts->indices, (uint32_t)number, (uint32_t)texts->count + 1)) {
     free(text);
     d->no_memory = true;
     return true;

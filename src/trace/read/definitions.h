@@ -21,7 +21,7 @@ struct hwi_definition_text {
 
 /* Texts by number. */
 struct hwi_definition_texts {
-  struct hwi_numbers indices; /* plus 1 */
+  struct hwi_hash_table indices; /* plus 1 */
   char **list;
   size_t count, capacity;
   size_t bytes; /* of all */
