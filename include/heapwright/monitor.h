@@ -134,8 +134,8 @@ static inline struct hw_scope hw_scope_begin_text_at(struct hw_scope_site *site,
 
 #define HW_MONITOR_JOIN2(a, b) a##b
 #define HW_MONITOR_JOIN(a, b) HW_MONITOR_JOIN2(a, b)
-#define HW_SCOPE_OF(begin, name_text, ...)                                                         \
-  static struct hw_scope_site HW_MONITOR_JOIN(hw_scope_site_, __LINE__) = {name_text, 0};          \
+#define HW_SCOPE_OF(begin, name_text, ...)                                                                \
+  static struct hw_scope_site HW_MONITOR_JOIN(hw_scope_site_, __LINE__) = {name_text, 0};                 \
   __attribute__((cleanup(hw_scope_leave), unused)) struct hw_scope HW_MONITOR_JOIN(hw_scope_, __LINE__) = \
       begin(&HW_MONITOR_JOIN(hw_scope_site_, __LINE__) __VA_ARGS__)
 

@@ -21,7 +21,7 @@ enum hwi_event_kind {
   HWI_EVENT_ALLOC = 1,
   HWI_EVENT_FREE = 2,
   HWI_EVENT_FAILED = 3, /* address is 0 */
-  HWI_EVENT_SCOPE = 4,  /* a scope begins or ends: entry is enum hw_scope_op, size its name or count, usable its value */
+  HWI_EVENT_SCOPE = 4, /* a scope begins or ends: entry is enum hw_scope_op, size its name or count, usable its value */
 };
 
 struct hwi_event {

@@ -144,7 +144,7 @@ enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct 
   if (!hwi_resolve(events->resolver, batch, read, count) || !learn(events))
     return HWI_APPLIED_NO_MEMORY;
   for (int i = 0; i < count; i++)
-    if (!report_event(events, &read[i], &batch->events[i]))
+    if (batch->events[i].what != HWI_RESOLVED_SCOPE && !report_event(events, &read[i], &batch->events[i]))
       return HWI_APPLIED_STOP;
   return HWI_APPLIED;
 }

@@ -21,11 +21,12 @@ struct thread_scopes {
   size_t count, capacity;
   uint64_t beyond;  /* scopes that were begun within the last open one, but have no path */
   uint32_t context; /* outside of all scopes */
+  uint64_t last_ns; /* of its latest event */
 };
 
 struct hwi_scopes {
   struct hwi_numbering path_numbers; /* of (outer path, name) */
-  struct hwi_path_tally *paths;      /* [1, path_numbers.count] */
+  struct hwi_scope *paths;           /* [1, path_numbers.count] */
   size_t path_capacity;
   struct hwi_numbering contexts; /* of (thread, path), plus 1 */
   struct thread_scopes *threads;
@@ -42,7 +43,7 @@ void hwi_scopes_destroy(struct hwi_scopes *scopes)
   if (!scopes)
     return;
   for (size_t i = 1; i <= scopes->path_numbers.count; i++)
-    free(scopes->paths[i].worst);
+    free((void *)scopes->paths[i].worst); /* allocated here */
   free(scopes->paths);
   hwi_numbering_release(&scopes->path_numbers);
   hwi_numbering_release(&scopes->contexts);
@@ -69,8 +70,7 @@ static uint32_t find_path(struct hwi_scopes *scopes, uint32_t outer, uint32_t na
     return 0;
   uint32_t known = scopes->path_numbers.count, path = hwi_numbering_of(&scopes->path_numbers, outer, name);
   if (path > known)
-    scopes->paths[path] =
-        (struct hwi_path_tally){.outer = outer, .name = name, .depth = outer ? scopes->paths[outer].depth + 1 : 1};
+    scopes->paths[path] = (struct hwi_scope){.outer = outer, .depth = outer ? scopes->paths[outer].depth + 1 : 1};
   return path;
 }
 
@@ -80,13 +80,16 @@ static uint32_t find_context(struct hwi_scopes *scopes, uint32_t thread, uint32_
   return hwi_numbering_of(&scopes->contexts, thread, path) - 1;
 }
 
-uint32_t hwi_scopes_add_thread(struct hwi_scopes *scopes, uint32_t thread)
+bool hwi_scopes_add_thread(struct hwi_scopes *scopes)
 {
-  if (!hwi_grow((void **)&scopes->threads, &scopes->thread_capacity, (size_t)thread + 1, sizeof *scopes->threads))
-    return UINT32_MAX;
-  if (thread >= scopes->thread_count)
-    scopes->thread_count = (size_t)thread + 1;
-  return scopes->threads[thread].context = find_context(scopes, thread, 0);
+  if (!hwi_grow((void **)&scopes->threads, &scopes->thread_capacity, scopes->thread_count + 1, sizeof *scopes->threads))
+    return false;
+  struct thread_scopes *thread = &scopes->threads[scopes->thread_count];
+  thread->context = find_context(scopes, (uint32_t)scopes->thread_count, 0);
+  if (thread->context == UINT32_MAX)
+    return false;
+  scopes->thread_count++;
+  return true;
 }
 
 /* --- instances --- */
@@ -140,14 +143,14 @@ static void rank(struct hwi_worst *worst, const struct hwi_instance *instance, e
 static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const struct hwi_scope_event *event)
 {
   uint32_t outer = thread->count ? thread->open[thread->count - 1].path : 0;
-  uint32_t path = thread->beyond ? 0 : find_path(scopes, outer, event->name);
+  uint32_t path = thread->beyond ? 0 : find_path(scopes, outer, (uint32_t)event->name_or_count);
   if (!path) {
     thread->beyond++;
     return thread->beyond > 1 || is_full(scopes);
   }
   uint32_t context = find_context(scopes, event->thread, path);
-  if (context == UINT32_MAX || !hwi_grow((void **)&thread->open, &thread->capacity, thread->count + 1,
-                                         sizeof *thread->open))
+  if (context == UINT32_MAX ||
+      !hwi_grow((void **)&thread->open, &thread->capacity, thread->count + 1, sizeof *thread->open))
     return false;
   thread->open[thread->count++] = (struct open_instance){
       .path = path,
@@ -165,7 +168,7 @@ static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const
 static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_t ns, bool was_left)
 {
   struct open_instance *ended = &thread->open[--thread->count];
-  struct hwi_path_tally *path = &scopes->paths[ended->path];
+  struct hwi_scope *path = &scopes->paths[ended->path];
   struct hwi_instance *all = &ended->all;
   uint64_t duration_ns = ns > all->begin_ns ? ns - all->begin_ns : 0, inside_ns = all->duration_ns;
   all->duration_ns = duration_ns;
@@ -178,10 +181,13 @@ static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_
   path->allocating += all->calls > 0;
   if (all->calls > 0 && all->sequence > path->last_allocating)
     path->last_allocating = all->sequence;
-  if (!path->worst && !(path->worst = calloc(HWI_INSTANCE_MEASURES, sizeof *path->worst)))
+  struct hwi_worst *worst = (struct hwi_worst *)path->worst; /* allocated here */
+  if (!worst)
+    path->worst = worst = calloc(HWI_INSTANCE_MEASURES, sizeof *worst);
+  for (int measure = 0; worst && measure < HWI_INSTANCE_MEASURES; measure++)
+    rank(&worst[measure], all, (enum hwi_instance_measure)measure);
+  if (!worst)
     return false;
-  for (int measure = 0; measure < HWI_INSTANCE_MEASURES; measure++)
-    rank(&path->worst[measure], all, (enum hwi_instance_measure)measure);
   if (thread->count == 0)
     return true;
   struct open_instance *around = &thread->open[thread->count - 1];
@@ -196,7 +202,7 @@ static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_
 
 static bool end_several(struct hwi_scopes *scopes, struct thread_scopes *thread, const struct hwi_scope_event *event)
 {
-  uint64_t count = event->count;
+  uint64_t count = event->name_or_count;
   bool done = true;
   for (; count > 0 && thread->beyond > 0; count--)
     thread->beyond--;
@@ -205,25 +211,46 @@ static bool end_several(struct hwi_scopes *scopes, struct thread_scopes *thread,
   return done;
 }
 
-bool hwi_scopes_take(struct hwi_scopes *scopes, const struct hwi_scope_event *event, uint32_t *context)
+bool hwi_scopes_take(struct hwi_scopes *scopes, const struct hwi_scope_event *event)
 {
   struct thread_scopes *thread = &scopes->threads[event->thread];
-  bool done = event->op == HW_SCOPE_END ? end_several(scopes, thread, event) : begin(scopes, thread, event);
-  *context = thread->count ? thread->open[thread->count - 1].context : thread->context;
+  thread->last_ns = event->ns;
+  return event->op == HW_SCOPE_END ? end_several(scopes, thread, event) : begin(scopes, thread, event);
+}
+
+bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t number)
+{
+  struct thread_scopes *thread = &scopes->threads[number];
+  bool done = true;
+  while (done && thread->count > 0)
+    done = end(scopes, thread, thread->last_ns, true);
   return done;
+}
+
+uint32_t hwi_scopes_context(const struct hwi_scopes *scopes, uint32_t number)
+{
+  const struct thread_scopes *thread = &scopes->threads[number];
+  return thread->count ? thread->open[thread->count - 1].context : thread->context;
+}
+
+struct hwi_context hwi_scopes_context_at(const struct hwi_scopes *scopes, uint32_t context)
+{
+  const struct hwi_pair *pair = &scopes->contexts.pairs[context + 1];
+  return (struct hwi_context){(uint32_t)pair->a, (uint32_t)pair->b};
 }
 
 /* --- calls --- */
 
-static struct open_instance *innermost(struct hwi_scopes *scopes, uint32_t thread)
+static struct open_instance *innermost(struct hwi_scopes *scopes, uint32_t number, uint64_t ns)
 {
-  struct thread_scopes *of_thread = &scopes->threads[thread];
-  return of_thread->count ? &of_thread->open[of_thread->count - 1] : NULL;
+  struct thread_scopes *thread = &scopes->threads[number];
+  thread->last_ns = ns;
+  return thread->count ? &thread->open[thread->count - 1] : NULL;
 }
 
-void hwi_scopes_alloc(struct hwi_scopes *scopes, uint32_t thread, uint64_t bytes)
+void hwi_scopes_alloc(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns, uint64_t bytes)
 {
-  struct open_instance *open = innermost(scopes, thread);
+  struct open_instance *open = innermost(scopes, thread, ns);
   if (!open)
     return;
   open->all.calls++;
@@ -233,30 +260,74 @@ void hwi_scopes_alloc(struct hwi_scopes *scopes, uint32_t thread, uint64_t bytes
     open->most_net = open->all.net_bytes;
 }
 
-void hwi_scopes_free(struct hwi_scopes *scopes, uint32_t thread, bool is_known, uint64_t bytes)
+void hwi_scopes_free(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns, bool is_known, uint64_t bytes)
 {
-  struct open_instance *open = innermost(scopes, thread);
+  struct open_instance *open = innermost(scopes, thread, ns);
   if (!open)
     return;
-  struct hwi_path_tally *path = &scopes->paths[open->path];
+  struct hwi_scope *path = &scopes->paths[open->path];
   path->free_calls++;
   path->freed_blocks += is_known;
   path->freed_bytes += bytes;
   open->all.net_bytes -= (int64_t)bytes;
 }
 
-void hwi_scopes_failed(struct hwi_scopes *scopes, uint32_t thread)
+void hwi_scopes_failed(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns)
 {
-  const struct open_instance *open = innermost(scopes, thread);
+  const struct open_instance *open = innermost(scopes, thread, ns);
   if (open)
     scopes->paths[open->path].failed_calls++;
 }
 
-bool hwi_scopes_end(struct hwi_scopes *scopes, uint64_t ns)
+/* --- spans and results --- */
+
+void hwi_scopes_restart(struct hwi_scopes *scopes)
 {
-  bool done = true;
-  for (size_t i = 0; i < scopes->thread_count; i++)
-    while (done && scopes->threads[i].count > 0)
-      done = end(scopes, &scopes->threads[i], ns, true);
-  return done;
+  for (size_t i = 1; i <= scopes->path_numbers.count; i++) {
+    struct hwi_scope *path = &scopes->paths[i];
+    free((void *)path->worst);
+    *path = (struct hwi_scope){.outer = path->outer, .depth = path->depth};
+  }
+  for (size_t i = 0; i < scopes->thread_count; i++) {
+    for (size_t k = 0; k < scopes->threads[i].count; k++) {
+      struct open_instance *open = &scopes->threads[i].open[k];
+      open->most_net = 0;
+      open->all.calls = open->all.bytes = 0;
+      open->all.net_bytes = 0;
+      open->all.sequence = ++scopes->paths[open->path].instances;
+    }
+  }
+}
+
+static int compare_sequences(const void *left, const void *right)
+{
+  const struct hwi_instance *a = left, *b = right;
+  return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+}
+
+/* Sorts the worst instances, the worst first. */
+static void order_worst(struct hwi_worst *worst, enum hwi_instance_measure measure)
+{
+  qsort(worst->items, worst->count, sizeof *worst->items, compare_sequences);
+  for (uint32_t i = 1; i < worst->count; i++) {
+    struct hwi_instance item = worst->items[i];
+    uint32_t at = i;
+    for (; at > 0 && is_less(&worst->items[at - 1], &item, measure); at--)
+      worst->items[at] = worst->items[at - 1];
+    worst->items[at] = item;
+  }
+}
+
+struct hwi_scope *hwi_scopes_paths(struct hwi_scopes *scopes, uint32_t *count)
+{
+  *count = scopes->path_numbers.count + 1;
+  for (size_t i = 1; i < *count; i++)
+    for (int measure = 0; scopes->paths[i].worst && measure < HWI_INSTANCE_MEASURES; measure++)
+      order_worst((struct hwi_worst *)&scopes->paths[i].worst[measure], (enum hwi_instance_measure)measure);
+  return scopes->paths;
+}
+
+uint32_t hwi_scopes_name(const struct hwi_scopes *scopes, uint32_t path)
+{
+  return (uint32_t)scopes->path_numbers.pairs[path].b;
 }

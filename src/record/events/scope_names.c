@@ -23,7 +23,7 @@ enum {
 };
 
 struct name {
-  uint32_t off, bytes; /* of its text in the area */
+  uint32_t off, bytes;    /* of its text in the area */
   _Atomic uint32_t image; /* the one whose trace defined it last: image_count of the session */
 };
 

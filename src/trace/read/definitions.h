@@ -40,8 +40,8 @@ struct hwi_definitions {
   struct hwi_hash_table thread_indices; /* plus 1 */
   struct hwi_thread *threads;
   size_t thread_count, thread_capacity;
-  uint32_t thread_end;              /* one more than the largest number */
-  const struct hwi_tool_area *tool; /* what tools recorded about the program from outside; NULL: nothing */
+  uint32_t thread_end;                      /* one more than the largest number */
+  const struct hwi_tool_area *tool;         /* what tools recorded about the program from outside; NULL: nothing */
   struct hwi_definition_texts names, texts; /* of scopes, and of their instances */
   struct hwi_note *notes;
   size_t note_count, note_capacity;

@@ -190,7 +190,7 @@ int hwi_tick_order_pick(const struct hwi_tick_order_run *runs, int run_count, co
     const struct hwi_event *event = &runs[r].events[0];
     bool is_free = event->kind == HWI_EVENT_FREE;
     bool live = liveness->is_live && event->address ? liveness->is_live(liveness->context, event->address) : is_free;
-    if (event->kind == HWI_EVENT_FAILED || live == is_free)
+    if (!event->address || live == is_free)
       return r;
     if (is_free && free_run < 0)
       free_run = r;
