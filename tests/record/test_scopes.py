@@ -5,6 +5,7 @@ differently.
 """
 
 import json
+import re
 import signal
 import subprocess
 
@@ -181,3 +182,19 @@ def test_a_recording_without_scopes_has_none(record, program, hw):
     recording = record([program, "none"])
     assert "scopes" not in recording.report
     assert "marked no scopes" in text_of(hw, recording)
+
+
+def test_the_example_of_the_document(build, tmp_path):
+    """docs/scopes.md shows what its program prints, but for the times."""
+    page = (ROOT / "docs/scopes.md").read_text()
+    (tmp_path / "frames.c").write_text(re.search(r"```c\n(.*?)```", page, re.S)[1])
+    session = re.search(r"```\n(\$ gcc.*?)```", page, re.S)[1]
+    commands = [line[2:].replace("$(pkg-config --cflags heapwright)", f"-I{ROOT}/include") for line in session.splitlines() if line.startswith("$ ")]
+    shown = session.split("frames.hwt\n")[-1]
+    environment = {"PATH": f"{build}/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "COLUMNS": "100"}
+    done = subprocess.run(" && ".join(commands), shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+
+    def plain(text):
+        return " ".join(re.sub(r"(mean|longest) [\d.]+ \w+", r"\1 TIME", " ".join(text.split())).split())
+
+    assert plain(shown) in plain(done.stdout)

@@ -215,7 +215,9 @@ bool hwi_scopes_take(struct hwi_scopes *scopes, const struct hwi_scope_event *ev
 {
   struct thread_scopes *thread = &scopes->threads[event->thread];
   thread->last_ns = event->ns;
-  return event->op == HW_SCOPE_END ? end_several(scopes, thread, event) : begin(scopes, thread, event);
+  if (event->op == HW_SCOPE_END)
+    return end_several(scopes, thread, event);
+  return event->op > HW_SCOPE_END || begin(scopes, thread, event); /* later kinds are skipped */
 }
 
 bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t number)
