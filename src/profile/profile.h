@@ -313,6 +313,7 @@ struct hwi_block_event {
   uint64_t born_ns; /* of a FREE: when its block was allocated */
   uint32_t stack;   /* the stack that allocated the block */
   uint32_t owner;   /* the thread that allocated it */
+  uint32_t scope;   /* the path of scopes in which it was allocated; of a FAILED: that of the call. 0: none */
   uint32_t thread;  /* the thread of this event */
   uint32_t image;
   uint8_t kind;           /* enum hwi_block_event_kind */

@@ -52,14 +52,16 @@ static void begin(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns)
     made->path[i] = open[thread][depth - 1]->path[i];
   made->path[depth] = name;
   open[thread][open_count[thread]++] = made;
-  const struct hwi_scope_event event = {.ns = ns, .name_or_count = (uint64_t)name, .thread = thread, .op = HW_SCOPE_BEGIN};
+  const struct hwi_scope_event event = {
+      .ns = ns, .name_or_count = (uint64_t)name, .thread = thread, .op = HW_SCOPE_BEGIN};
   assert_true(hwi_scopes_take(scopes, &event));
 }
 
 static void end(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns)
 {
   int count = 1 + (int)below((uint32_t)open_count[thread]);
-  const struct hwi_scope_event event = {.ns = ns, .name_or_count = (uint64_t)count, .thread = thread, .op = HW_SCOPE_END};
+  const struct hwi_scope_event event = {
+      .ns = ns, .name_or_count = (uint64_t)count, .thread = thread, .op = HW_SCOPE_END};
   assert_true(hwi_scopes_take(scopes, &event));
   while (count-- > 0)
     open[thread][--open_count[thread]]->end_ns = ns;

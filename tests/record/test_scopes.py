@@ -198,3 +198,27 @@ def test_the_example_of_the_document(build, tmp_path):
         return " ".join(re.sub(r"(mean|longest) [\d.]+ \w+", r"\1 TIME", " ".join(text.split())).split())
 
     assert plain(shown) in plain(done.stdout)
+
+
+def test_a_report_of_one_scope(record, program):
+    recording = record([program, "attribute"])
+    whole, inside = recording.report_with("--only", "scope=region"), recording.report_with("--only", "scope=ins*")
+    assert whole["selected"]["bytes"] == 1176 and inside["selected"]["bytes"] == 1144
+    assert recording.report_with("--ignore", "scope=region", "--only", "size=1144")["selected"]["bytes"] == 0
+    assert recording.report_with("--only", "scope=regio")["filters"][0]["nearest"] == "region"
+
+
+@pytest.mark.parametrize("rule, status", [("calls(scope=region)=3", 0), ("calls(scope=region)=2", 1), ("bytes(scope=inside)=1144", 0),
+                                          ("live(scope=region)=1175", 1), ("calls(scope=cycle)=0", 0), ("own_peak(scope=inside)=1143", 1)])
+def test_a_budget_of_one_scope(record, program, hw, rule, status):
+    recording = record([program, "attribute"])
+    assert hw("check", recording.trace, "--max", rule).returncode == status
+
+
+def test_events_of_one_scope(record, program, hw, tmp_path):
+    """Formats that follow the events know the scope of each."""
+    recording = record([program, "threads"])
+    assert hw("export", recording.trace, "--only", "scope=work", "-o", tmp_path / "a.massif").returncode == 0
+    heaps = [int(line.split("=")[1]) for line in (tmp_path / "a.massif").read_text().splitlines() if line.startswith("mem_heap_B=")]
+    assert max(heaps) >= recording.report_with("--only", "scope=work")["selected"]["live_bytes"] > 0
+    assert heaps[-1] == recording.report_with("--only", "scope=work")["selected"]["live_bytes"]
