@@ -145,8 +145,30 @@ static inline struct hw_scope hw_scope_begin_text_at(struct hw_scope_site *site,
 #define HW_SCOPE_NUMBER(name_text, number) HW_SCOPE_OF(hw_scope_begin_number_at, name_text, , number)
 #define HW_SCOPE_TEXT(name_text, text) HW_SCOPE_OF(hw_scope_begin_text_at, name_text, , text)
 
+/* Returns what the calling thread has allocated and freed since its first call of this function, which starts the
+ * counting: until then, threads pay nothing for it. So a test can assert that a function allocates nothing:
+ *
+ *     struct hw_counts before = hw_thread_counts();
+ *     control_cycle();
+ *     assert(hw_thread_counts().allocation_calls == before.allocation_calls);
+ *
+ * Without a recorder, or when it has stopped, is_counted is 0: let the test fail then, or skip it. Calls in signal
+ * handlers count for the thread that they interrupt. */
+static inline struct hw_counts hw_thread_counts(void)
+{
+  struct hw_counts counts = {0, 0, 0, 0, 0, 0};
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    hw_monitor_found->counts(&counts);
+  return counts;
+}
+
 #else
 
+static inline struct hw_counts hw_thread_counts(void)
+{
+  struct hw_counts none = {0, 0, 0, 0, 0, 0};
+  return none;
+}
 static inline struct hw_scope hw_scope_begin(const char *name)
 {
   struct hw_scope none = {0};

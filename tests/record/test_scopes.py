@@ -222,3 +222,14 @@ def test_events_of_one_scope(record, program, hw, tmp_path):
     heaps = [int(line.split("=")[1]) for line in (tmp_path / "a.massif").read_text().splitlines() if line.startswith("mem_heap_B=")]
     assert max(heaps) >= recording.report_with("--only", "scope=work")["selected"]["live_bytes"] > 0
     assert heaps[-1] == recording.report_with("--only", "scope=work")["selected"]["live_bytes"]
+
+
+@pytest.mark.parametrize("options", [[], ["--durations"], ["--no-usable"], ["--paused"]])
+def test_what_a_thread_has_done(record, folder, options):
+    """The program asserts the counts itself. Recording it does not change."""
+    counts = folder / "counts"
+    subprocess.run(["g++", *FLAGS, "-O1", "-UNDEBUG", str(PROGRAMS / "counts.cc"), "-o", str(counts)], check=True)
+    assert subprocess.run([counts], capture_output=True, check=True).stdout == b"done\n"
+    recording = record([counts], *options)
+    assert (recording.process.returncode, recording.process.stdout) == (0, "counted\ndone\n"), recording.process.stderr
+    assert recording.report["lost_events"] == 0

@@ -8,6 +8,7 @@
 
 #include "platform/os.h"
 #include "record/lane.h"
+#include "record/record.h"
 
 /* The scopes that the thread has begun and not ended, the outermost first. */
 enum { HWI_OPEN_SCOPES = 64 };
@@ -24,6 +25,7 @@ struct hwi_thread_stream {
   uint8_t policy, priority;
   char name[HWI_OS_NAME_BYTES];
   struct hwi_open_scopes open;
+  struct hwi_thread_counts counts;
   struct hwi_thread_stream *next; /* in the list of all streams; never removed */
 };
 
