@@ -85,7 +85,8 @@ int main()
   if (hw_thread_counts().is_counted) {
     check_threads();
     pthread_t id;
-    pthread_create(&id, nullptr, [](void *) -> void * { return check_calls(), nullptr; }, nullptr);
+    pthread_create(
+        &id, nullptr, [](void *) -> void * { return check_calls(), nullptr; }, nullptr);
     pthread_join(id, nullptr);
     check_fork();
     puts("counted");
