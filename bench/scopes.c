@@ -42,13 +42,12 @@ int main(int argc, char **argv)
 {
   if (argc != 3)
     return 2;
+  void (*const round)(void) = strcmp(argv[2], "empty") == 0    ? scope_alone
+                              : strcmp(argv[2], "scopes") == 0 ? call_in_scope
+                                                               : call;
   long count = atol(argv[1]);
   double start = now_ns();
-  for (long i = 0; i < count && strcmp(argv[2], "empty") == 0; i++)
-    scope_alone();
-  for (long i = 0; i < count && strcmp(argv[2], "scopes") == 0; i++)
-    call_in_scope();
-  for (long i = 0; i < count && strcmp(argv[2], "calls") == 0; i++)
-    call();
+  for (long i = 0; i < count; i++)
+    round();
   fprintf(stderr, "%.2f\n", (now_ns() - start) / (double)count);
 }

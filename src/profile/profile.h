@@ -270,6 +270,7 @@ struct hwi_instance {
 /* Instances with the largest values. */
 struct hwi_worst {
   uint32_t count;
+  uint64_t least; /* value of the least bad of them */
   struct hwi_instance items[HWI_WORST_INSTANCES];
 };
 

@@ -94,7 +94,7 @@ bool hwi_scopes_add_thread(struct hwi_scopes *scopes)
 
 /* --- instances --- */
 
-static uint64_t value_of(const struct hwi_instance *instance, enum hwi_instance_measure measure)
+static inline uint64_t value_of(const struct hwi_instance *instance, enum hwi_instance_measure measure)
 {
   switch (measure) {
   case HWI_INSTANCE_DURATION:
@@ -117,27 +117,35 @@ static bool is_less(const struct hwi_instance *a, const struct hwi_instance *b, 
   return left != right ? left < right : a->sequence > b->sequence;
 }
 
-static void rank(struct hwi_worst *worst, const struct hwi_instance *instance, enum hwi_instance_measure measure)
+/* Most instances are none of the worst: they only cost the first comparison. */
+static inline void rank(struct hwi_worst *worst, const struct hwi_instance *instance, enum hwi_instance_measure measure)
 {
   struct hwi_instance *items = worst->items;
+  uint32_t at, child;
+  if (worst->count == HWI_WORST_INSTANCES && value_of(instance, measure) <= worst->least)
+    return;
   if (worst->count < HWI_WORST_INSTANCES) { /* sift up */
-    uint32_t at = worst->count++;
-    for (; at > 0 && is_less(instance, &items[(at - 1) / 2], measure); at = (at - 1) / 2)
+    for (at = worst->count++; at > 0 && is_less(instance, &items[(at - 1) / 2], measure); at = (at - 1) / 2)
       items[at] = items[(at - 1) / 2];
-    items[at] = *instance;
-    return;
-  }
-  if (!is_less(&items[0], instance, measure))
-    return;
-  uint32_t at = 0, child; /* sift down */
-  while ((child = 2 * at + 1) < HWI_WORST_INSTANCES) {
-    child += child + 1 < HWI_WORST_INSTANCES && is_less(&items[child + 1], &items[child], measure);
-    if (!is_less(&items[child], instance, measure))
-      break;
-    items[at] = items[child];
-    at = child;
+  } else { /* sift down */
+    for (at = 0; (child = 2 * at + 1) < HWI_WORST_INSTANCES; at = child) {
+      child += child + 1 < HWI_WORST_INSTANCES && is_less(&items[child + 1], &items[child], measure);
+      if (!is_less(&items[child], instance, measure))
+        break;
+      items[at] = items[child];
+    }
   }
   items[at] = *instance;
+  worst->least = value_of(&items[0], measure);
+}
+
+static void rank_all(struct hwi_worst *worst, const struct hwi_instance *instance)
+{
+  rank(&worst[HWI_INSTANCE_DURATION], instance, HWI_INSTANCE_DURATION);
+  rank(&worst[HWI_INSTANCE_PEAK], instance, HWI_INSTANCE_PEAK);
+  rank(&worst[HWI_INSTANCE_NET], instance, HWI_INSTANCE_NET);
+  rank(&worst[HWI_INSTANCE_CALLS], instance, HWI_INSTANCE_CALLS);
+  rank(&worst[HWI_INSTANCE_BYTES], instance, HWI_INSTANCE_BYTES);
 }
 
 static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const struct hwi_scope_event *event)
@@ -184,10 +192,9 @@ static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_
   struct hwi_worst *worst = (struct hwi_worst *)path->worst; /* allocated here */
   if (!worst)
     path->worst = worst = calloc(HWI_INSTANCE_MEASURES, sizeof *worst);
-  for (int measure = 0; worst && measure < HWI_INSTANCE_MEASURES; measure++)
-    rank(&worst[measure], all, (enum hwi_instance_measure)measure);
   if (!worst)
     return false;
+  rank_all(worst, all);
   if (thread->count == 0)
     return true;
   struct open_instance *around = &thread->open[thread->count - 1];
