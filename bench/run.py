@@ -23,6 +23,7 @@ import latency
 import measure
 import page
 import recorders
+import scopes
 import short
 import suite
 import tables
@@ -30,7 +31,7 @@ import workloads
 
 ROOT = os.path.dirname(workloads.HERE)
 QUICK_SCALE, QUICK_ROUNDS = 0.2, 2
-APART = ("instructions", "latency", "page", "short", "large", "debug-info")  # names for --only that are no workloads
+APART = ("instructions", "latency", "scopes", "page", "short", "large", "debug-info")  # names for --only that are no workloads
 ON_THEIR_OWN = ("short", "large", "debug-info")  # stay in results.json with the conditions of their measurement; the last two run only on request
 ROUNDS, LATENCY_ROUNDS, LATENCY_CALLS = 5, 3, 10_000_000
 
@@ -43,7 +44,7 @@ def options():
                         help="also heaptrack's interpreter on cc1plus and with --debug-info, which needs minutes and 20 GB")
     parser.add_argument("--scale", type=float, help="size of sqlite3, python3 and the loops, relative to the full size (1)")
     parser.add_argument("--rounds", type=int, help=f"rounds of each workload ({ROUNDS})")
-    parser.add_argument("--only", default="", help="workloads, comma-separated, instructions, latency, page, short, large or debug-info")
+    parser.add_argument("--only", default="", help="workloads, comma-separated, instructions, latency, scopes, page, short, large or debug-info")
     parser.add_argument("--recorders", default="", help="comma-separated; default: all, heaptrack's if it is installed")
     parser.add_argument("--folder", help="folder for inputs and traces during the run (the build tree)")
     parser.add_argument("--large", type=int, metavar="EVENTS", default=0,
@@ -132,6 +133,8 @@ def run_all(given, settings, results, work):
     if "latency" in only or (not only and not given.quick):
         program = workloads.compile_c("latency.c", work)
         results["latency"] = latency.measure_latency(tools, names, program, settings, work)
+    if "scopes" in only or (not only and not given.quick):
+        results["scopes"] = scopes.measure_scopes(tools, settings, work)
     if "page" in only or (not only and not given.quick):
         results["page"] = page.measure_page(tools, settings, work)
     if "short" in only or (not only and not given.quick):

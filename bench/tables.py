@@ -218,6 +218,18 @@ def latencies(results):
     return Table("Latency", text, head, rows)
 
 
+def scopes(results):
+    found = results["scopes"]
+    reports, traces, count = found["reports"], found["traces"], found["count"]
+    rows = [["a scope without a recorder", f"{found['plain_ns']:.1f} ns"],
+            ["a scope that is recorded, with two readings of the clock", f"{found['recorded_ns']:.1f} ns"],
+            ["its bytes in the packed trace", f"{(traces['scopes'] - traces['calls']) / count:.2f}"],
+            ["a report on a malloc and a free in each, CPU", f"{reports['scopes']:.2f} s"],
+            ["the same without scopes", f"{reports['calls']:.2f} s"]]
+    text = f"{count:,} scopes (heapwright/monitor.h), each begun and ended; the fastest of five runs. {found['goals']}"
+    return Table("Scopes", text, ["", ""], rows)
+
+
 def _longest(times):
     """Of times by view: the longest, and where that is; "-": all are 0."""
     view = max(times, key=times.get)
@@ -278,6 +290,8 @@ def _all(results):
         yield instructions(results)
     if results.get("latency"):
         yield latencies(results)
+    if results.get("scopes"):
+        yield scopes(results)
     if results.get("page"):
         yield pages(results)
     if results.get("short"):

@@ -221,8 +221,8 @@ const struct hwi_command hwi_command_check = {
     .details =
         "A rule is FIGURE=LIMIT, or FIGURE(FILTER,...)=LIMIT. Figures: peak, own_peak, live, live_blocks, unfreed,\n"
         "unfreed_blocks, calls, bytes, temporary, failed, lost, and of recordings with --durations duration_mean, _p50,\n"
-        "_p99, _p99_9, _p99_99, _max. Filters: func=, file=, module=, thread= (with * and ?), size= (N, N..M), entry=,\n"
-        "from= and to= (5s, 90%, peak, end, a mark). Limits: 200MB, 1e6, 2us, and with --baseline +5%, +1MB.\n"
+        "_p99, _p99_9, _p99_99, _max. Filters: func=, file=, module=, thread=, scope= (with * and ?), size= (N, N..M),\n"
+        "entry=, from= and to= (5s, 90%, peak, end, a mark). Limits: 200MB, 1e6, 2us, and with --baseline +5%, +1MB.\n"
         "Exit status: 0 if all hold, 1 if one failed, 2 if one could not be decided.\n"
         "\n"
         "examples:\n"

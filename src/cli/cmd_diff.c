@@ -226,6 +226,8 @@ static int run(const void *given, int word_count, char **words)
   struct values chosen = *(const struct values *)given;
   const struct values *values = &chosen;
   int status = hwi_ranking_check(&values->ranking);
+  if (status == 0 && values->ranking.report.by == HWI_BY_SCOPE)
+    return hwi_fail(HWI_EXIT_TROUBLE, "two recordings cannot be compared by scope; use report --by scope for each");
   if (status == 0)
     status = hwi_suppressing_check(values->suppressions, values->ranking.report.leaks);
   if (status == 0)

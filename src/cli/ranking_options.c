@@ -19,7 +19,8 @@ int hwi_choosing_check(const struct hwi_report_options *options)
 int hwi_ranking_check(const struct hwi_ranking *ranking)
 {
   const struct hwi_report_options *report = &ranking->report;
-  bool by_stack = report->by != HWI_BY_THREAD && report->by != HWI_BY_SIZE && report->by != HWI_BY_ENTRY;
+  bool by_stack = report->by != HWI_BY_THREAD && report->by != HWI_BY_SIZE && report->by != HWI_BY_ENTRY &&
+                  report->by != HWI_BY_SCOPE;
   if (report->leaks && report->cost != HWI_COST_DEFAULT && report->cost != HWI_COST_LIVE)
     return hwi_fail(HWI_EXIT_TROUBLE, "--leaks ranks what is live at the end: leave --cost out");
   if (report->leaks && !by_stack)

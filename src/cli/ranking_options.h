@@ -37,9 +37,9 @@ bool hwi_frames_are_all(int frames);         /* whether the choice is "all" */
   {.name = "only",                                                                                                     \
    HWI_VALUE(TEXTS, field.only),                                                                                       \
    .value = "KIND=PATTERN",                                                                                            \
-   .help = "only allocations below a func, file or module, by a thread, or of a size:\n"                               \
-           "func=parse_*, file=*.cpp, module=libc.so*, thread=worker?, size=1K..4K; of several\n"                      \
-           "of one kind, one must match; of different kinds, all"},                                                    \
+   .help = "only allocations below a func, file or module, by a thread, in a scope, or of a size:\n"                   \
+           "func=parse_*, file=*.cpp, module=libc.so*, thread=worker?, scope=frame,\n"                                 \
+           "size=1K..4K; of several of one kind, one must match; of different kinds, all"},                            \
   {.name = "ignore",                                                                                                   \
    HWI_VALUE(TEXTS, field.ignore),                                                                                     \
    .value = "KIND=PATTERN",                                                                                            \

@@ -16,7 +16,7 @@
 #include "report/selection/name_pattern.h"
 #include "trace/grow.h"
 
-const char *const hwi_filter_names[HWI_FILTER_KINDS] = {"func", "file", "module", "thread",
+const char *const hwi_filter_names[HWI_FILTER_KINDS] = {"func", "file", "module", "thread", "scope",
                                                         "size", "from", "to",     "entry"};
 
 #define OF_STACK(field) offsetof(struct hwi_stack, field)

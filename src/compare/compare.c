@@ -143,6 +143,7 @@ static int make_rows(struct hwi_comparison *comparison, struct hwi_error *error)
   case HWI_BY_FILE:
   case HWI_BY_LINE:
   case HWI_BY_MODULE:
+  case HWI_BY_SCOPE:
     break;
   }
   return hwi_group_rows(comparison, error);

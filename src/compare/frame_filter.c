@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 static_assert((int)HWI_FILTER_FUNC == HWI_NAME_FUNCTION && (int)HWI_FILTER_FILE == HWI_NAME_FILE &&
-                  (int)HWI_FILTER_MODULE == HWI_NAME_MODULE && (int)HWI_FILTER_THREAD == HWI_NAME_THREAD,
+                  (int)HWI_FILTER_MODULE == HWI_NAME_MODULE && (int)HWI_FILTER_THREAD == HWI_NAME_THREAD &&
+                  (int)HWI_FILTER_SCOPE == HWI_NAME_SCOPE,
               "filters of names are name patterns");
 
 static bool is_about_frames(const struct hwi_filter *filter)

@@ -15,8 +15,9 @@
 static bool is_in_profile(const struct hwi_budget *budget)
 {
   return budget->metric != HWI_METRIC_OWN_PEAK && hwi_metric_unit(budget->metric) != HWI_UNIT_NS &&
-         !hwi_budget_has(budget, HWI_FILTER_THREAD) && !hwi_budget_has(budget, HWI_FILTER_SIZE) &&
-         !hwi_budget_has(budget, HWI_FILTER_FROM) && !hwi_budget_has(budget, HWI_FILTER_TO);
+         !hwi_budget_has(budget, HWI_FILTER_THREAD) && !hwi_budget_has(budget, HWI_FILTER_SCOPE) &&
+         !hwi_budget_has(budget, HWI_FILTER_SIZE) && !hwi_budget_has(budget, HWI_FILTER_FROM) &&
+         !hwi_budget_has(budget, HWI_FILTER_TO);
 }
 
 /* `rest`, if not 0, may contain any frames: only a rule about all stacks includes it. */

@@ -16,6 +16,20 @@ static bool thread_is_chosen(const struct hwi_budget *budget, const struct hwi_p
   return !hwi_budget_has(budget, HWI_FILTER_THREAD);
 }
 
+/* A path is chosen with every scope in it. Paths outward of it have smaller numbers. */
+static bool scope_is_chosen(const struct hwi_rule_counter *counter, const struct hwi_profile *profile, uint32_t path)
+{
+  const struct hwi_budget *budget = counter->budget;
+  if (!hwi_budget_has(budget, HWI_FILTER_SCOPE))
+    return true;
+  for (size_t i = 0; path && i < budget->filter_count; i++) {
+    const struct hwi_filter *filter = &budget->filters[i];
+    if (filter->kind == HWI_FILTER_SCOPE && hwi_scope_matches(filter->pattern, profile->scopes[path].name))
+      return true;
+  }
+  return path && counter->scopes[profile->scopes[path].outer];
+}
+
 static bool entry_is_chosen(const struct hwi_budget *budget, uint8_t entry)
 {
   for (size_t i = 0; i < budget->filter_count; i++) {
@@ -32,6 +46,8 @@ int hwi_rule_counter_init(struct hwi_rule_counter *counter, const struct hwi_bud
   *counter = (struct hwi_rule_counter){.budget = budget,
                                        .stacks = stacks,
                                        .threads = calloc((size_t)profile->thread_count + 1, sizeof *counter->threads),
+                                       .scopes = calloc((size_t)profile->scope_count + 1, sizeof *counter->scopes),
+                                       .scope_count = profile->scope_count ? profile->scope_count : 1,
                                        .shares = calloc((size_t)profile->stack_count + 1, sizeof *counter->shares),
                                        .stack_count = profile->stack_count,
                                        .thread_count = profile->thread_count,
@@ -39,10 +55,12 @@ int hwi_rule_counter_init(struct hwi_rule_counter *counter, const struct hwi_bud
                                        .all_stacks = !hwi_budget_has(budget, HWI_FILTER_FUNC) &&
                                                      !hwi_budget_has(budget, HWI_FILTER_FILE) &&
                                                      !hwi_budget_has(budget, HWI_FILTER_MODULE)};
-  if (!counter->threads || !counter->shares)
+  if (!counter->threads || !counter->scopes || !counter->shares)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a rule about %u stacks", profile->stack_count);
   for (uint32_t i = 0; i < profile->thread_count; i++)
     counter->threads[i] = thread_is_chosen(budget, &profile->threads[i]);
+  for (uint32_t i = 0; i < counter->scope_count; i++)
+    counter->scopes[i] = scope_is_chosen(counter, profile, i);
   for (int entry = 0; entry < HW_ENTRY_COUNT; entry++)
     counter->entries[entry] = entry_is_chosen(budget, (uint8_t)entry);
   return HW_OK;
@@ -51,6 +69,7 @@ int hwi_rule_counter_init(struct hwi_rule_counter *counter, const struct hwi_bud
 void hwi_rule_counter_release(struct hwi_rule_counter *counter)
 {
   free(counter->threads);
+  free(counter->scopes);
   free(counter->shares);
   hwi_durations_release(&counter->durations);
   *counter = (struct hwi_rule_counter){0};
@@ -73,7 +92,8 @@ static bool size_is_chosen(const struct hwi_budget *budget, uint64_t size)
 static bool is_chosen(const struct hwi_rule_counter *counter, const struct hwi_block_event *event)
 {
   return event->stack < counter->stack_count && event->owner < counter->thread_count && counter->stacks[event->stack] &&
-         counter->threads[event->owner] && size_is_chosen(counter->budget, event->size);
+         counter->threads[event->owner] && event->scope < counter->scope_count && counter->scopes[event->scope] &&
+         size_is_chosen(counter->budget, event->size);
 }
 
 /* --- levels --- */

@@ -25,9 +25,10 @@ struct hwi_rule_counter {
   const struct hwi_budget *budget;
   const bool *stacks; /* chosen, by stack */
   bool *threads;      /* chosen, by thread */
+  bool *scopes;       /* chosen, by path of scopes */
   uint64_t from_ns, to_ns;
   struct hwi_rule_counter_share *shares; /* by stack */
-  uint32_t stack_count, thread_count;
+  uint32_t stack_count, thread_count, scope_count;
   bool all_stacks;                /* all chosen, including events without a stack */
   bool entries[HW_ENTRY_COUNT];   /* chosen, of durations */
   struct hwi_durations durations; /* of the calls, if the rule is about durations */

@@ -74,7 +74,8 @@ static bool is_chosen(const struct hwi_export *export, const struct hwi_block_ev
       event->owner >= export->profile->thread_count)
     return false;
   return export->is_chosen[event->stack] &&
-         hwi_narrowing_keeps(&export->selection.narrowing, event->owner, event->stack, event->size);
+         hwi_narrowing_keeps(&export->selection.narrowing,
+                             &(struct hwi_narrowing_block){event->owner, event->stack, event->scope, event->size});
 }
 
 static bool take(void *context, const struct hwi_block_event *event)

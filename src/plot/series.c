@@ -171,7 +171,8 @@ static void note_usable(struct hwi_series *series)
 static void count(struct hwi_series *series, const struct hwi_block_event *event)
 {
   hwi_live_sum_count(&series->all, event);
-  if (!hwi_narrowing_keeps(series->filter, event->owner, event->stack, event->size))
+  if (!hwi_narrowing_keeps(series->filter,
+                           &(struct hwi_narrowing_block){event->owner, event->stack, event->scope, event->size}))
     return;
   hwi_live_sum_count(&series->kept, event);
   const uint32_t items[HWI_DIVISIONS] = {event->stack, hwi_size_class(event->size), event->owner};

@@ -145,10 +145,11 @@ struct hwi_size {
   uint64_t peak_usable; /* usable sizes of the blocks at the peak; 0 if not recorded */
 };
 
-/* The blocks that one thread allocated from one stack in one size, requested and usable: the finest counter. All
- * figures that can be added are sums over cells, so that a report can be restricted in any way. */
+/* The blocks that one thread allocated from one stack, in one path of scopes and one size, requested and usable: the
+ * finest counter. All figures that can be added are sums over cells, so that a report can be restricted in any way. */
 struct hwi_profile_cell {
   uint32_t thread, stack, size; /* size: an index into the profile's sizes */
+  uint32_t scope;               /* path of the scopes that the thread was in; 0: none */
   uint64_t usable;              /* of each block; 0 if not recorded */
   uint64_t calls, temporary_calls, peak_blocks, live_blocks;
 };
@@ -227,6 +228,8 @@ struct hwi_profile {
   uint32_t thread_count;
   const struct hwi_profile_cell *cells;
   uint32_t cell_count; /* by stack */
+  const struct hwi_scope *scopes;
+  uint32_t scope_count; /* paths [1, scope_count); 0 or 1: the program marked no scopes */
   const struct hwi_growing *growing;
   uint32_t growing_count; /* ordered by gain, the largest first; none if the profile is of a part of the run */
   const struct hwi_stack_resizes *resizes;
@@ -239,6 +242,52 @@ struct hwi_profile {
   uint32_t timeline_count; /* at most 2,000; none if the span is a moment */
   const struct hwi_class_point *class_points;
   uint32_t class_point_count; /* at most HWI_CLASS_POINTS; none if the span is a moment */
+};
+
+/* By which instances of scopes are ranked. */
+enum hwi_instance_measure {
+  HWI_INSTANCE_DURATION = 0,
+  HWI_INSTANCE_PEAK,  /* most net bytes at a time */
+  HWI_INSTANCE_NET,   /* net bytes at its end */
+  HWI_INSTANCE_CALLS, /* allocation calls */
+  HWI_INSTANCE_BYTES, /* allocated */
+  HWI_INSTANCE_MEASURES
+};
+enum { HWI_WORST_INSTANCES = 10 }; /* of each path and measure */
+
+/* One stretch of a thread's time in a scope, with the scopes inside it. Net: what the thread allocated less what it
+ * freed, whosever blocks those were. */
+struct hwi_instance {
+  uint64_t begin_ns, duration_ns;
+  uint64_t value;    /* of the BEGIN event */
+  uint64_t sequence; /* of the path's instances, from 1 in the order of their begins */
+  uint64_t calls, bytes, peak_bytes;
+  int64_t net_bytes;
+  uint32_t thread;
+  uint8_t op; /* enum hw_scope_op: what `value` is */
+};
+
+/* Instances with the largest values. */
+struct hwi_worst {
+  uint32_t count;
+  uint64_t least; /* value of the least bad of them */
+  struct hwi_instance items[HWI_WORST_INSTANCES];
+};
+
+/* A path: a scope that the program marked (heapwright/monitor.h) and the scopes around it. The figures are those of the
+ * scope itself, without the scopes inside it, which are paths of their own. What it allocated is in the cells. */
+struct hwi_scope {
+  const char *name; /* of its innermost scope */
+  uint32_t outer;   /* the path of the next outer scope, a smaller number; 0: none */
+  uint32_t depth;   /* scopes in the path */
+  uint64_t instances;
+  uint64_t left_open;                    /* instances that were left without an end: they ended with an outer one */
+  uint64_t duration_ns, self_ns, max_ns; /* self: without the scopes inside */
+  uint64_t free_calls, freed_blocks, freed_bytes, failed_calls;
+  uint64_t peak_bytes;           /* most net bytes of an instance, with the scopes inside it */
+  uint64_t allocating;           /* instances that allocated, also in scopes inside */
+  uint64_t last_allocating;      /* sequence of the last of them */
+  const struct hwi_worst *worst; /* by measure, the worst first; NULL: no instance */
 };
 
 enum hwi_image_choice {
@@ -265,6 +314,7 @@ struct hwi_block_event {
   uint64_t born_ns; /* of a FREE: when its block was allocated */
   uint32_t stack;   /* the stack that allocated the block */
   uint32_t owner;   /* the thread that allocated it */
+  uint32_t scope;   /* the path of scopes in which it was allocated; of a FAILED: that of the call. 0: none */
   uint32_t thread;  /* the thread of this event */
   uint32_t image;
   uint8_t kind;           /* enum hwi_block_event_kind */

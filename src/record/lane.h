@@ -142,6 +142,7 @@ enum hwi_attention {
   HWI_LANE_NEW_CHUNK = 1,        /* it has begun a chunk since stream.c last looked */
   HWI_LANE_HAS_PENDING_FREE = 2, /* the pending free `pending_free` must be written first */
   HWI_LANE_SEALED = 4,           /* its thread cannot read the clock; stays set after the event */
+  HWI_LANE_COUNTS = 8,           /* its thread's calls are counted for the program; stays set after the event */
 };
 
 struct hwi_lane {

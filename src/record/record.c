@@ -12,13 +12,6 @@
 #include "record/unwind/nodes.h"
 #include "record/unwind/walk.h"
 
-static inline uint64_t tick_now(void)
-{
-  if (__builtin_expect(hwi_session.has_odd_clock, 0))
-    return hwi_session_odd_tick();
-  return hwi_event_tick_of_tsc();
-}
-
 static inline uint8_t log2_of(size_t align)
 {
   return align ? (uint8_t)__builtin_ctzl(align) : 0;
@@ -79,12 +72,61 @@ __attribute__((cold)) void hwi_event_finish_free(struct hwi_lane *lane, struct h
   hwi_lane_put_free(lane, &whole, 0);
 }
 
+/* --- counts for the program --- */
+
+static inline bool is_counted(const struct hwi_lane *lane)
+{
+  return __builtin_expect(lane->attention & HWI_LANE_COUNTS, 0);
+}
+
+static __attribute__((cold, noinline)) void count_alloc(const struct hwi_lane *lane, enum hw_entry entry, size_t size,
+                                                        void *block)
+{
+  struct hwi_thread_counts *counts = &hwi_stream_self->counts;
+  counts->allocation_calls++;
+  counts->allocated_bytes += size;
+  counts->net_bytes +=
+      (int64_t)(assumes_usable(lane, entry) ? hw_usual_usable(size) : hwi_event_usable(HW_FIELD_USABLE, block));
+}
+
+static __attribute__((cold, noinline)) void count_free(const struct hwi_lane *lane, enum hw_entry entry, void *block)
+{
+  struct hwi_thread_counts *counts = &hwi_stream_self->counts;
+  counts->free_calls++;
+  if (!assumes_usable(lane, entry))
+    counts->net_bytes -= (int64_t)hwi_event_usable(HW_FIELD_USABLE, block);
+}
+
+static __attribute__((cold, noinline)) void count_realloc(const struct hwi_lane *lane, const struct hwi_realloc *call)
+{
+  struct hwi_thread_counts *counts = &hwi_stream_self->counts;
+  count_alloc(lane, call->entry, call->size, call->block);
+  counts->free_calls++;
+  counts->net_bytes -= (int64_t)counts->moved_bytes;
+}
+
+struct hwi_thread_counts hwi_record_counts(void)
+{
+  struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
+  if (!lane)
+    return (struct hwi_thread_counts){0};
+  struct hwi_thread_stream *self = hwi_stream_self;
+  for (int i = 0; i < 2 && !self->counts.is_on; i++)
+    hwi_lane_request_attention(&self->lanes[i], HWI_LANE_COUNTS);
+  self->counts.is_on = true;
+  struct hwi_thread_counts counts = self->counts;
+  hwi_stream_leave(lane);
+  return counts;
+}
+
+/* --- events --- */
+
 void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block)
 {
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return;
-  uint64_t tick = tick_now();
+  uint64_t tick = hwi_event_tick();
   if (hwi_callers_have(&hwi_session.loader, caller->pc))
     hwi_session_loader_calls();
   if (!hwi_event_is_paused()) {
@@ -92,6 +134,8 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
     const struct hwi_allocation made = {tick, size, block, node, assumes_usable(lane, entry)};
     put_alloc(lane, &made, align);
   }
+  if (is_counted(lane))
+    count_alloc(lane, entry, size, block);
   hwi_stream_leave(lane);
 }
 
@@ -102,11 +146,13 @@ void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
     return;
   if (hwi_callers_have(&hwi_session.loader, caller_pc))
     hwi_session_loader_calls();
-  const struct hwi_pending_free pending_free = {tick_now(), block, (uint8_t)entry};
+  const struct hwi_pending_free pending_free = {hwi_event_tick(), block, (uint8_t)entry};
   if (hwi_session.fields & HW_FIELD_DURATION)
     hwi_pending_free_begin(lane, &pending_free);
   else
     hwi_lane_put_free(lane, &pending_free, 0);
+  if (is_counted(lane))
+    count_free(lane, entry, block);
   hwi_stream_leave(lane);
 }
 
@@ -134,10 +180,13 @@ void hwi_record_freed(const void *block, uint64_t took)
   }
 }
 
-uint64_t hwi_record_realloc_begin(void)
+uint64_t hwi_record_realloc_begin(void *old)
 {
+  struct hwi_thread_stream *self = hwi_stream_self;
+  if (__builtin_expect(self && self->counts.is_on, 0))
+    self->counts.moved_bytes = hwi_event_usable(HW_FIELD_USABLE, old);
   /* before the first event there is no clock yet, and no earlier event that must be ordered */
-  return __builtin_expect(hwi_session.clock != 0, 1) ? tick_now() : 0;
+  return __builtin_expect(hwi_session.clock != 0, 1) ? hwi_event_tick() : 0;
 }
 
 HWI_EVENT_INLINE void put_realloc_with(uint8_t fields, struct hwi_lane *lane, const struct hwi_allocation *made,
@@ -174,7 +223,7 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (__builtin_expect(!lane, 0))
     return;
-  uint64_t ended = tick_now();
+  uint64_t ended = hwi_event_tick();
   if (__builtin_expect(hwi_event_is_paused(), 0)) {
     put_paused_realloc(lane, call);
   } else {
@@ -186,6 +235,8 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
     else
       hwi_session_lose(HW_LOSS_FULL);
   }
+  if (is_counted(lane))
+    count_realloc(lane, call);
   hwi_stream_leave(lane);
 }
 
@@ -194,7 +245,7 @@ void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, siz
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return;
-  uint64_t tick = tick_now();
+  uint64_t tick = hwi_event_tick();
   if (!hwi_event_is_paused()) {
     uint32_t node = known_node(lane, hwi_walk(lane, caller, (uint8_t)entry));
     if (hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES)) {
@@ -207,6 +258,8 @@ void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, siz
       hwi_session_lose(HW_LOSS_FULL);
     }
   }
+  if (is_counted(lane))
+    hwi_stream_self->counts.failed_calls++;
   hwi_stream_leave(lane);
 }
 

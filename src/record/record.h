@@ -35,7 +35,7 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
 void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block);
 
 /* To be called before a real realloc. Returns its tick, for hwi_record_realloc. */
-uint64_t hwi_record_realloc_begin(void);
+uint64_t hwi_record_realloc_begin(void *old);
 
 /* A realloc that returned a block instead of another one, or the same block. */
 struct hwi_realloc {
@@ -74,5 +74,17 @@ void hwi_record_after_seal(bool is_sealed);
 
 /* dlclose has returned: a library may be unloaded. */
 void hwi_record_unloaded(void);
+
+/* What the thread has done since the program first asked (hw_thread_counts). */
+struct hwi_thread_counts {
+  bool is_on;
+  uint64_t allocation_calls, free_calls, failed_calls, allocated_bytes;
+  int64_t net_bytes;    /* usable sizes of blocks allocated, less those of blocks freed */
+  uint64_t moved_bytes; /* usable size of the old block of the realloc that is under way */
+};
+
+/* Returns what the calling thread has done since its first call of this function, which starts the counting. is_on is
+ * false if nothing is recorded. */
+struct hwi_thread_counts hwi_record_counts(void);
 
 #endif

@@ -149,6 +149,7 @@ static struct hw_trace_header describe_process(void)
 static void adopt(const struct hw_trace_header *header)
 {
   hwi_session.header = hwi_session.writer.header;
+  atomic_fetch_add(&hwi_session.image_count, 1);
   memcpy(hwi_session.image_id, header->image_id, HW_ID_BYTES);
   hwi_session.has_launcher = is_launcher_alive() && is_seen_by_its_numbers(header);
   hwi_session.options.has_run_id = true;

@@ -61,6 +61,7 @@ struct hwi_session {
   struct hwi_options options;
   uint8_t image_id[HW_ID_BYTES];
   char name[HWI_OS_PATH_BYTES];  /* NAME of the run: the trace of its first image */
+  _Atomic uint32_t image_count;  /* images with a trace: this one, and its ancestors by fork */
   _Atomic uint32_t thread_count; /* IDs assigned to threads */
   _Atomic uint32_t stream_count; /* IDs assigned to streams */
   _Atomic uint64_t lost, truncated, unfinished, audited, differences, node_limit_hits;

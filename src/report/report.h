@@ -32,6 +32,7 @@ enum hwi_by {
   HWI_BY_THREAD,
   HWI_BY_SIZE,
   HWI_BY_ENTRY, /* entry points of malloc and new */
+  HWI_BY_SCOPE, /* that the program marked */
 };
 
 /* How the stacks are shown as a tree. */

@@ -226,6 +226,17 @@ static inline const uint8_t *failed_call(struct hwi_event *event, const uint8_t 
   return size.end;
 }
 
+static const uint8_t *scope(struct hwi_event *event, const uint8_t *at)
+{
+  event->kind = HWI_EVENT_SCOPE;
+  event->entry = *at;
+  struct number name = varint(at + 1);
+  struct number value = name.end ? varint(name.end) : name;
+  event->size = name.value;
+  event->usable = value.value;
+  return value.end;
+}
+
 static inline const uint8_t *release(struct hwi_event *event, uint8_t entry, uint64_t last, const uint8_t *at)
 {
   event->kind = HWI_EVENT_FREE;
@@ -266,6 +277,8 @@ static inline const uint8_t *decode_op(struct hwi_cursor *cursor, unsigned op, s
     return reallocation(cursor, event, last, at);
   case HW_OP_FAILED:
     return failed_call(event, at);
+  case HW_OP_SCOPE:
+    return scope(event, at);
   default:
     return NULL;
   }
@@ -276,7 +289,7 @@ static inline const uint8_t *decode_event(struct hwi_cursor *cursor, unsigned op
                                           uint64_t last, const uint8_t *at)
 {
   at = decode_op(cursor, op, event, last, at);
-  if (!cursor->timed)
+  if (!cursor->timed || op == HW_OP_SCOPE)
     return at;
   return at ? duration_of(op == HW_OP_REALLOC ? &event[1] : event, at) : NULL;
 }

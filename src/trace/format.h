@@ -17,6 +17,7 @@
  * module     one *load* of a shared object: a library that is unloaded and loaded elsewhere has two numbers. Module 0
  *            is "no module" (JIT code, garbage).
  * tick       the unit of times in events: 2^tick_shift units of the header's clock.
+ * scope      a named stretch of a thread's time that the program marked (heapwright/monitor.h). Scopes nest.
  * section    a piece of a packed file, or of the data that a packer appended to a raw file after its window.
  *
  * All integers are little-endian. A `varint` is LEB128 (7 bits per byte, least significant first, at most 10 bytes); a
@@ -205,7 +206,7 @@ static_assert(sizeof(struct hw_chunk_header) == 64, "a cache line");
  * size: with HW_FIELD_USABLE: varint of (size << 1 | odd); odd = 1: a zigzag of usable - hw_usual_usable(size) follows.
  *           Without: varint of size.
  * node, module, thread: varint numbers.
- * duration: with HW_FIELD_DURATION, after all other fields of every op but NODE and RECORD: varint of the clock units
+ * duration: with HW_FIELD_DURATION, after all other fields of every op but NODE, RECORD and SCOPE: varint of the clock units
  *           that the real allocator's function took, plus 1; 0: unknown. It is the difference of two readings of the
  *           clock, so that it includes clock_cost.
  *
@@ -230,6 +231,15 @@ enum hw_op {
   HW_OP_ALLOC_RECENT = 10, /* slot (byte), size, address as a delta to the slot's: an ALLOC whose node is the slot's */
   HW_OP_ALLOC_AGAIN = 11,  /* slot (byte), address as a delta to the slot's: size and usable size are also the slot's */
   HW_OP_NODE_CHILD = 12,   /* the fields of NODE from module on: the next number; the parent is the chunk's last NODE */
+  HW_OP_SCOPE = 13,        /* enum hw_scope_op (byte), varint name or count, varint value: see there */
+};
+/* The name and the value of a SCOPE event. */
+enum hw_scope_op {
+  HW_SCOPE_BEGIN = 1,        /* the scope `name` begins within the thread's current one; value: 0 */
+  HW_SCOPE_BEGIN_NUMBER = 2, /* the same; value: the number that the program gave this instance */
+  HW_SCOPE_BEGIN_TEXT = 3,   /* the same; value: the number of the instance's text, which a TEXT record defines */
+  HW_SCOPE_CONTINUE = 4,     /* as BEGIN, for a scope that was open at the fork that made this image */
+  HW_SCOPE_END = 5,          /* count: scopes that end, at least 1. All but the last were left without an end */
 };
 /* The entry byte of a NODE that is no frame: at least `address` frames (0: an unknown number) were left out between its
  * parent and its children, because the stack was deeper than the limit. */
@@ -258,6 +268,8 @@ enum hw_record_type {
   HW_RECORD_RSS = 7,     /* varint bytes: peak resident set so far */
   HW_RECORD_NOTE = 8,    /* byte enum hw_note, text: the subject of the note */
   HW_RECORD_EXIT = 9,    /* empty: the image's destructors ran */
+  HW_RECORD_NAME = 10,   /* varint number, text: the name of scopes */
+  HW_RECORD_TEXT = 11,   /* varint number, text: what the program said about an instance of a scope */
 };
 
 enum hw_note {

@@ -218,6 +218,23 @@ void enc_failed(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64
   end(c);
 }
 
+void enc_scope(struct enc *enc, int chunk, uint64_t tick, enum hw_scope_op op, uint64_t name, uint64_t value)
+{
+  struct enc_chunk *c = begin(enc, chunk, HW_OP_SCOPE, tick);
+  byte(c, (uint8_t)op);
+  varint(c, name);
+  varint(c, value);
+}
+
+void enc_name(struct enc *enc, int chunk, uint8_t number, const char *name)
+{
+  char payload[64];
+  payload[0] = (char)number;
+  size_t bytes = strlen(name);
+  memcpy(payload + 1, name, bytes);
+  enc_record(enc, chunk, HW_RECORD_NAME, payload, bytes + 1);
+}
+
 void enc_node(struct enc *enc, int chunk, uint32_t number, uint32_t parent, uint32_t module, uint8_t entry, uint64_t at)
 {
   bool is_child = number == enc->chunks[chunk].node + 1 && parent == enc->chunks[chunk].node;

@@ -58,6 +58,8 @@ void enc_delete(struct enc *enc, int chunk, uint64_t tick, uint64_t address);
 void enc_realloc(struct enc *enc, int chunk, uint64_t tick, uint64_t ticks, uint32_t node, uint64_t old, uint64_t size,
                  uint64_t address);
 void enc_failed(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint8_t align_log2);
+void enc_scope(struct enc *enc, int chunk, uint64_t tick, enum hw_scope_op op, uint64_t name, uint64_t value);
+void enc_name(struct enc *enc, int chunk, uint8_t number, const char *name); /* of scopes; number below 128 */
 void enc_node(struct enc *enc, int chunk, uint32_t number, uint32_t parent, uint32_t module, uint8_t entry,
               uint64_t address);
 void enc_record(struct enc *enc, int chunk, uint8_t type, const void *payload, size_t bytes);

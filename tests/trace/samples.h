@@ -4,10 +4,10 @@
 
 #include "encoder.h"
 
-enum { SAMPLE_COUNT = 4, SAMPLE_EVENTS = 22 };
+enum { SAMPLE_COUNT = 4, SAMPLE_EVENTS = 28 };
 
 /* Sample 0 is raw with one stream, 1 is raw with three streams and ties, 2 is sample 1 packed, and 3 is raw with packed
- * copies and reports a fork. Each has SAMPLE_EVENTS events of whole blocks. */
+ * copies and reports a fork. Each has SAMPLE_EVENTS events of whole blocks and of scopes. */
 static inline void sample_make(struct enc *enc, int which)
 {
   enc_init(enc, (uint8_t)(which + 1));
@@ -33,6 +33,7 @@ static inline void sample_make(struct enc *enc, int which)
   enc_node(enc, chunk[0], 2, 1, 0, HW_NODE_CUT, 12);
   enc_node(enc, chunk[0], 3, 2, 2, HW_ENTRY_MALLOC, 0x7f0000000123);
   enc_node(enc, chunk[0], 4, 1, 1, HW_ENTRY_NEW, 0x400200);
+  enc_name(enc, chunk[0], 1, "a scope");
   uint64_t tick = 1000000;
   for (int i = 0; i < 3; i++) {
     int c = chunk[(uint32_t)i % streams];
@@ -42,6 +43,8 @@ static inline void sample_make(struct enc *enc, int which)
     enc_realloc(enc, c, tick + 30, 400, 3, 0x20000 + (uint64_t)i * 0x1000, 77, 0x30008);
     enc_free_via(enc, c, tick + 1000, HW_ENTRY_FREE_SIZED, 0x30008);
     enc_failed(enc, c, tick + 1000, 4, UINT64_MAX / 4, 4);
+    enc_scope(enc, c, tick + 1000, (enum hw_scope_op)(1 + i), i == 2 ? 3 : 1, 7);
+    enc_scope(enc, c, tick + 1001, HW_SCOPE_END, 1, 0);
     tick += streams == 1 ? 2000 : 0;
   }
   enc_delete(enc, chunk[0], 1009000, 0x77777); /* unmatched */

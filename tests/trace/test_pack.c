@@ -257,7 +257,10 @@ static void do_realloc(struct program *p, int chunk)
 static void do_odd(struct program *p, int chunk)
 {
   static const char text[] = "a record of some length, which nobody knows";
-  switch (below(4)) {
+  switch (below(5)) {
+  case 4:
+    enc_scope(&enc, chunk, p->tick, (enum hw_scope_op)(1 + below(6)), below(2) ? below(300) : UINT64_MAX, below(1000));
+    break;
   case 0:
     enc_record(&enc, chunk, (uint8_t)(HW_RECORD_COMMAND + below(40)), text, below(sizeof text)); /* without a thread */
     break;

@@ -49,6 +49,7 @@ void hwi_replay_image_release(struct hwi_replay_image *image)
   free(image->path);
   hwi_hash_table_release(&image->modules);
   hwi_hash_table_release(&image->threads);
+  hwi_hash_table_release(&image->scope_names);
   hwi_live_release(&image->live);
   hwi_live_release(&image->freed_inherited);
   *image = (struct hwi_replay_image){0};
@@ -249,6 +250,25 @@ uint32_t hwi_replay_image_find_thread(struct hwi_replay_image *image, uint32_t n
   image->latest_threads[number % HWI_LATEST_THREADS] = (struct hwi_hash_slot){number, thread};
   return thread;
 }
+
+/* --- scopes --- */
+
+uint32_t hwi_replay_image_scope_name(struct hwi_replay_image *image, uint64_t number, struct hwi_resolver *resolver)
+{
+  const uint32_t key = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+  uint32_t known = hwi_hash_table_first(&image->scope_names, key)->number;
+  if (known)
+    return known;
+  const char *name = hwi_trace_name(image->trace, key);
+  if (!name && read_ahead(image))
+    name = hwi_trace_name(image->trace, key);
+  if (image->error.status)
+    return 0;
+  known = hwi_store_intern_text(&resolver->scope_names, name ? name : "?");
+  return known && hwi_hash_table_add(&image->scope_names, key, known) ? known : 0;
+}
+
+/* --- what is known before --- */
 
 bool hwi_replay_image_know_thread(struct hwi_replay_image *image, uint32_t number, uint32_t thread)
 {

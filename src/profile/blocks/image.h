@@ -34,8 +34,9 @@ struct hwi_replay_image {
   struct hwi_node_map nodes;
   uint32_t *path; /* nodes on the way from a new one to one that has a frame */
   size_t path_capacity;
-  struct hwi_hash_table modules; /* of the trace -> of the profile */
-  struct hwi_hash_table threads; /* of the trace -> of the profile, plus 1 */
+  struct hwi_hash_table modules;     /* of the trace -> of the profile */
+  struct hwi_hash_table threads;     /* of the trace -> of the profile, plus 1 */
+  struct hwi_hash_table scope_names; /* of the trace -> of the resolver */
   /* The latest threads, by number modulo HWI_LATEST_THREADS: found without a search. */
   struct hwi_hash_slot latest_threads[HWI_LATEST_THREADS];
   struct hwi_error error;          /* why an event could not be resolved or counted; status 0: for lack of memory */
@@ -83,6 +84,10 @@ static inline uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, u
     return latest->number;
   return hwi_replay_image_find_thread(image, number, resolver);
 }
+
+/* Returns the resolver's number for the name of scopes that an event names. Returns 0 if there is no memory, or if
+ * image->error says why the name cannot be known. */
+uint32_t hwi_replay_image_scope_name(struct hwi_replay_image *image, uint64_t number, struct hwi_resolver *resolver);
 
 /* Add a node or a thread that the image is known to have, before any of its events is read. Return false if there is no
  * memory; so do the next functions. */

@@ -26,6 +26,7 @@ void hwi_resolver_release(struct hwi_resolver *resolver)
 {
   hwi_resolver_freeze(resolver);
   hwi_frames_release(&resolver->frames);
+  hwi_store_release(&resolver->scope_names);
 }
 
 bool hwi_resolver_is_live(void *context, uint64_t address)
@@ -107,6 +108,17 @@ static bool resolve_free(struct hwi_resolver *resolver, struct hwi_batch *batch,
   return end_block(resolver, resolved->block);
 }
 
+static bool resolve_scope(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *event,
+                          struct hwi_resolved *resolved)
+{
+  resolved->what = HWI_RESOLVED_SCOPE;
+  resolved->size = event->size;
+  resolved->usable = event->usable;
+  if (event->entry != HW_SCOPE_END)
+    resolved->size = hwi_replay_image_scope_name(batch->image, event->size, resolver);
+  return resolved->size;
+}
+
 static bool resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *event,
                     struct hwi_resolved *resolved)
 {
@@ -122,6 +134,8 @@ static bool resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, cons
     return resolve_alloc(resolver, batch, event, resolved);
   if (event->kind == HWI_EVENT_FREE)
     return resolve_free(resolver, batch, event, resolved);
+  if (event->kind == HWI_EVENT_SCOPE)
+    return resolve_scope(resolver, batch, event, resolved);
   resolved->what = HWI_RESOLVED_FAILED;
   resolved->size = event->size;
   resolved->stack = find_stack(resolver, batch, event->node);

@@ -10,6 +10,7 @@
 
 #include "profile/blocks/frames.h"
 #include "profile/blocks/image.h"
+#include "trace/store.h"
 
 enum { HWI_BATCH_EVENTS = 512 };
 
@@ -19,6 +20,7 @@ enum hwi_resolved_what {
   HWI_RESOLVED_FREE_INHERITED, /* of a block that came with a fork */
   HWI_RESOLVED_FREE_UNKNOWN,   /* no live block has this address */
   HWI_RESOLVED_FAILED,
+  HWI_RESOLVED_SCOPE, /* entry: enum hw_scope_op; size: the resolver's number of the name, or the count; usable: value */
 };
 
 struct hwi_resolved {
@@ -57,6 +59,7 @@ struct hwi_batch {
 
 struct hwi_resolver {
   struct hwi_frames frames;
+  struct hwi_store scope_names;
   uint32_t stack_count;  /* one more than the largest number */
   uint32_t thread_count; /* numbers are from 0 */
   uint32_t block_count;  /* numbers given out so far, from 1 */

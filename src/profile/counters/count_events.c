@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) void uncount_block(struct hwi_repla
   stack->live_bytes -= cell->size;
   hwi_growth_fall(&stack->growth, stack->live_bytes);
   tally->sizes[cell->size_number].live--;
-  tally->threads[cell->thread].live_bytes -= cell->size;
+  tally->threads[hwi_tally_thread_of(tally, cell)].live_bytes -= cell->size;
   image->live_bytes -= cell->size;
   image->live_usable -= cell->usable;
   image->live_blocks--;
@@ -140,7 +140,8 @@ static bool count_free(struct hwi_replay *replay, struct hwi_replay_image *image
   count_free_call(replay, image, event);
   const struct hwi_live_block *block = &replay->blocks[event->block];
   struct hwi_cell *cell = hwi_tally_cell(tally, block->cell);
-  const struct hwi_thread_tally *owner = &tally->threads[cell->thread];
+  const uint32_t owner_thread = hwi_tally_thread_of(tally, cell);
+  const struct hwi_thread_tally *owner = &tally->threads[owner_thread];
   const bool is_temporary = owner->last_address == event->address; /* the owner's latest block */
   cell->temporary_calls += is_temporary;
   image->totals.temporary_calls += is_temporary;
@@ -152,11 +153,13 @@ static bool count_free(struct hwi_replay *replay, struct hwi_replay_image *image
   if (block->born_ns < replay->epoch_ns && !note_older_block(replay, event->address, block, is_temporary))
     return false;
   hwi_sweeps_death(&stack->sweeps, freer->sweep, cell->size);
-  if (cell->thread != event->thread) {
+  if (owner_thread != event->thread) {
     freer->foreign_frees++;
-    if (!hwi_handovers_add(&tally->handovers, cell->thread, event->thread, cell->size))
+    if (!hwi_handovers_add(&tally->handovers, owner_thread, event->thread, cell->size))
       return false;
   }
+  if (tally->scopes)
+    hwi_scopes_free(tally->scopes, event->thread, replay->now_ns, true, cell->size);
   if ((newest || event->moved) && !note_replaced_block(replay, freer, newest, event, block->cell))
     return false;
   uncount_block(replay, image, block->cell);
@@ -168,6 +171,8 @@ static void count_free_without_block(struct hwi_replay *replay, struct hwi_repla
 {
   struct hwi_totals *totals = &image->totals;
   count_free_call(replay, image, event);
+  if (replay->tally.scopes)
+    hwi_scopes_free(replay->tally.scopes, event->thread, replay->now_ns, false, 0);
   if (event->what == HWI_RESOLVED_FREE_INHERITED)
     totals->inherited_frees++;
   else if (replay->now_ns - image->offset_ns >= image->first_pause_ns)
@@ -225,7 +230,7 @@ static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   struct hwi_tally *tally = &replay->tally;
   const uint32_t thread = event->thread;
   const uint64_t size = event->size, usable = event->usable;
-  const uint32_t cell_number = hwi_tally_find_cell(tally, thread, event->stack, size, usable);
+  const uint32_t cell_number = hwi_tally_find_cell(tally, hwi_tally_context(tally, thread), event->stack, size, usable);
   if (!cell_number)
     return fail_without_cell(tally, image);
   if (!hwi_table_grow((void **)&replay->blocks, &replay->block_capacity, (size_t)event->block + 1,
@@ -260,6 +265,8 @@ static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   owner->sweep = 0;
   if (owner->moving_cell && event->moved && !note_realloc(tally, owner, cell_number, event->address))
     return false;
+  if (tally->scopes)
+    hwi_scopes_alloc(tally->scopes, thread, replay->now_ns, size);
   owner->late_allocation_calls += is_late(replay, thread);
   owner->live_bytes += size;
   if (owner->live_bytes > owner->own_peak_bytes)
@@ -287,8 +294,20 @@ static void count_failed(struct hwi_replay *replay, struct hwi_replay_image *ima
   image->totals.failed_calls++;
   tally->stacks[event->stack].failed_calls++;
   hwi_touch(&tally->touched_stacks, event->stack);
+  if (tally->scopes)
+    hwi_scopes_failed(tally->scopes, event->thread, replay->now_ns);
   tally->threads[event->thread].failed_calls++;
   tally->threads[event->thread].newest_cell = 0;
+}
+
+static bool count_scope(struct hwi_replay *replay, const struct hwi_resolved *event)
+{
+  const struct hwi_scope_event scope = {.ns = replay->now_ns,
+                                        .value = event->usable,
+                                        .name_or_count = event->size,
+                                        .thread = event->thread,
+                                        .op = event->entry};
+  return hwi_tally_take_scope(&replay->tally, &scope);
 }
 
 /* --- a batch --- */
@@ -362,6 +381,8 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
       done = count_free(replay, image, event);
     else if (event->what == HWI_RESOLVED_FAILED)
       count_failed(replay, image, event);
+    else if (event->what == HWI_RESOLVED_SCOPE)
+      done = count_scope(replay, event);
     else
       count_free_without_block(replay, image, event);
   }
@@ -421,6 +442,9 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
   image->totals.live_bytes_at_end = image->live_bytes;
   if (replay->phase == HWI_AFTER_SPAN) /* it ends after the span */
     return true;
+  for (uint32_t i = 0; tally->scopes && i < tally->thread_count; i++)
+    if (tally->threads[i].image == image->number && !hwi_scopes_end_thread(tally->scopes, i))
+      return false;
   uint64_t due_ns = next_due_ns(replay);
   pass_time(replay, ns, &due_ns);
   if (!others_go_on)

@@ -43,6 +43,7 @@ void hwi_tally_release(struct hwi_tally *tally)
   free(tally->sizes);
   hwi_hash_table_release(&tally->size_numbers);
   free(tally->threads);
+  hwi_scopes_destroy(tally->scopes);
   hwi_resizes_release(&tally->resizes);
   hwi_handovers_release(&tally->handovers);
   hwi_touched_release(&tally->touched_cells);
@@ -56,9 +57,9 @@ void hwi_tally_freeze(struct hwi_tally *tally)
   hwi_hash_table_release(&tally->size_numbers);
 }
 
-static uint32_t cell_hash(uint32_t thread, uint32_t stack, uint64_t size, uint64_t usable)
+static uint32_t cell_hash(uint32_t context, uint32_t stack, uint64_t size, uint64_t usable)
 {
-  return hwi_hash_number(((uint64_t)stack << 32 | thread) + size * UINT64_C(0xBF58476D1CE4E5B9) +
+  return hwi_hash_number(((uint64_t)stack << 32 | context) + size * UINT64_C(0xBF58476D1CE4E5B9) +
                          usable * UINT64_C(0x94D049BB133111EB));
 }
 
@@ -127,39 +128,39 @@ static __attribute__((noinline)) uint32_t see_cell(struct hwi_tally *tally, uint
 }
 
 /* Makes a cell. Returns its number, or 0 if there is no memory or the tally is complete. */
-static __attribute__((noinline)) uint32_t make_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack,
+static __attribute__((noinline)) uint32_t make_cell(struct hwi_tally *tally, uint32_t context, uint32_t stack,
                                                     uint64_t size, uint64_t usable)
 {
   if (tally->complete)
     return 0;
   uint32_t number =
-      add_cell(tally, (struct hwi_cell){.size = size, .usable = usable, .thread = thread, .stack = stack});
-  if (!number || !hwi_hash_table_add(&tally->cell_numbers, cell_hash(thread, stack, size, usable), number))
+      add_cell(tally, (struct hwi_cell){.size = size, .usable = usable, .context = context, .stack = stack});
+  if (!number || !hwi_hash_table_add(&tally->cell_numbers, cell_hash(context, stack, size, usable), number))
     return 0;
   return tally->stacks[stack].last_cell = number;
 }
 
 /* This is on the hot path, so the rare case of a new cell is in another function. */
-uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
+uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t context, uint32_t stack, uint64_t size,
                                  uint64_t usable)
 {
   const struct hwi_hash_table *numbers = &tally->cell_numbers;
-  const uint32_t tag = cell_hash(thread, stack, size, usable);
+  const uint32_t tag = cell_hash(context, stack, size, usable);
   for (const struct hwi_hash_slot *at = hwi_hash_table_first(numbers, tag); at->number;
        at = hwi_hash_table_next(numbers, at)) {
     const struct hwi_cell *cell = hwi_tally_cell(tally, at->number);
-    if (cell->size != size || cell->thread != thread || cell->stack != stack || cell->usable != usable)
+    if (cell->size != size || cell->context != context || cell->stack != stack || cell->usable != usable)
       continue;
     tally->stacks[stack].last_cell = at->number;
     return tally->complete ? see_cell(tally, at->number) : at->number;
   }
-  return make_cell(tally, thread, stack, size, usable);
+  return make_cell(tally, context, stack, size, usable);
 }
 
 bool hwi_tally_know_cell(struct hwi_tally *tally, uint32_t number)
 {
   const struct hwi_cell *cell = hwi_tally_cell(tally, number);
-  return hwi_hash_table_add(&tally->cell_numbers, cell_hash(cell->thread, cell->stack, cell->size, cell->usable),
+  return hwi_hash_table_add(&tally->cell_numbers, cell_hash(cell->context, cell->stack, cell->size, cell->usable),
                             number);
 }
 
@@ -185,9 +186,26 @@ bool hwi_tally_add_thread(struct hwi_tally *tally, uint32_t number, const struct
     if (!hwi_grow((void **)&tally->threads, &tally->thread_capacity, count, sizeof *tally->threads))
       return false;
     tally->threads[number] = (struct hwi_thread_tally){.image = thread->image, .number = thread->number};
+    if (tally->scopes && !hwi_scopes_add_thread(tally->scopes))
+      return false;
   }
   tally->thread_count = count;
   return true;
+}
+
+/* The threads so far get the contexts that their cells have already. */
+static bool begin_scopes(struct hwi_tally *tally)
+{
+  tally->scopes = hwi_scopes_create();
+  bool done = tally->scopes;
+  for (size_t i = 0; done && i < tally->thread_count; i++)
+    done = hwi_scopes_add_thread(tally->scopes);
+  return done;
+}
+
+bool hwi_tally_take_scope(struct hwi_tally *tally, const struct hwi_scope_event *event)
+{
+  return (tally->scopes || begin_scopes(tally)) && hwi_scopes_take(tally->scopes, event);
 }
 
 /* --- the peak --- */
@@ -247,6 +265,8 @@ bool hwi_tally_restart(struct hwi_tally *tally)
                                         .moving_cell = thread->moving_cell,
                                         .moving_address = thread->moving_address};
   }
+  if (tally->scopes)
+    hwi_scopes_restart(tally->scopes);
   hwi_resizes_restart(&tally->resizes);
   hwi_handovers_restart(&tally->handovers);
   hwi_tally_new_peak(tally);

@@ -1,6 +1,7 @@
 /* tally.h - the counters of a replay
  *
- * cell    what one thread allocated from one stack in one size, requested and usable: the finest counter. All figures
+ * cell    what one thread in one path of scopes allocated from one stack in one size, requested and usable: the finest
+ *         counter. All figures
  *         that can be added (calls, bytes, live, at the peak) are counted here only, and are summed at the end by
  *         stack, by size, by thread, or by pairs of these.
  * tally   counters of a stack, size or thread that cannot be added: its own maximum, and figures that depend on the
@@ -17,6 +18,7 @@
 #include "profile/counters/growth.h"
 #include "profile/counters/handovers.h"
 #include "profile/counters/resizes.h"
+#include "profile/counters/scopes.h"
 #include "profile/counters/sweeps.h"
 #include "trace/grow.h"
 #include "trace/hash_table.h"
@@ -67,8 +69,8 @@ static inline uint32_t hwi_touched_take(struct hwi_touched *touched, size_t *at)
 /* --- counters --- */
 
 struct hwi_cell {
-  uint64_t size, usable; /* of each block; usable: 0 if not recorded */
-  uint32_t thread, stack;
+  uint64_t size, usable;   /* of each block; usable: 0 if not recorded */
+  uint32_t context, stack; /* context: of scopes.h; without scopes, the thread */
   uint64_t calls, temporary_calls;
   uint64_t live, peak_live; /* blocks. peak_live is valid if generation is the tally's */
   uint32_t generation;
@@ -125,7 +127,8 @@ struct hwi_tally {
   struct hwi_hash_table size_numbers;
   struct hwi_thread_tally *threads;
   size_t thread_count, thread_capacity;
-  uint32_t generation; /* grows with every new peak of the run */
+  struct hwi_scopes *scopes; /* NULL: no thread has been in a scope so far */
+  uint32_t generation;       /* grows with every new peak of the run */
   uint32_t last_sweep;
   struct hwi_resize_tally resizes;
   struct hwi_handover_tally handovers;
@@ -149,20 +152,36 @@ static inline struct hwi_cell *hwi_tally_cell(const struct hwi_tally *tally, uin
   return &tally->cells[number];
 }
 
+/* Returns the context that the thread is in. */
+static inline uint32_t hwi_tally_context(const struct hwi_tally *tally, uint32_t thread)
+{
+  return __builtin_expect(tally->scopes != NULL, 0) ? hwi_scopes_context(tally->scopes, thread) : thread;
+}
+
+/* Returns the thread of a cell. */
+static inline uint32_t hwi_tally_thread_of(const struct hwi_tally *tally, const struct hwi_cell *cell)
+{
+  return __builtin_expect(tally->scopes != NULL, 0) ? hwi_scopes_context_at(tally->scopes, cell->context).thread
+                                                    : cell->context;
+}
+
+/* Counts a scope that begins or ends. Returns false if there is no memory. */
+bool hwi_tally_take_scope(struct hwi_tally *tally, const struct hwi_scope_event *event);
+
 /* Returns the cell's number; a new cell is made if there is none. Returns 0 if there is no memory, or if a complete
  * tally has no such cell. */
-uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
+uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t context, uint32_t stack, uint64_t size,
                                  uint64_t usable);
 
 /* The same; usually it is the cell of the stack's latest allocation. */
-static inline uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t thread, uint32_t stack, uint64_t size,
+static inline uint32_t hwi_tally_find_cell(struct hwi_tally *tally, uint32_t context, uint32_t stack, uint64_t size,
                                            uint64_t usable)
 {
   const uint32_t last = tally->stacks[stack].last_cell;
   const struct hwi_cell *cell = last ? hwi_tally_cell(tally, last) : NULL;
-  if (cell && cell->size == size && cell->thread == thread && cell->usable == usable)
+  if (cell && cell->size == size && cell->context == context && cell->usable == usable)
     return last;
-  return hwi_tally_look_for_cell(tally, thread, stack, size, usable);
+  return hwi_tally_look_for_cell(tally, context, stack, size, usable);
 }
 
 /* In a tally without cells: makes the cells [1, count), all zero; and likewise for stacks. Returns false if there is no

@@ -131,7 +131,7 @@ bool hwi_counter_add(struct hwi_counter *c, const struct hwi_event *events, int 
     else if (events[i].kind == HWI_EVENT_ALLOC)
       done = add_alloc(c, &events[i]);
     else
-      c->counts.failed_calls++;
+      c->counts.failed_calls += events[i].kind == HWI_EVENT_FAILED;
   }
   c->counts.live_blocks = c->blocks.count;
   return done;
@@ -197,7 +197,7 @@ bool hwi_counter_add_paired(struct hwi_counter *c, const struct hwi_event *event
     else if (events[i].kind == HWI_EVENT_ALLOC)
       done = add_paired_alloc(c, &events[i], births[i]);
     else
-      c->counts.failed_calls++;
+      c->counts.failed_calls += events[i].kind == HWI_EVENT_FAILED;
   }
   c->counts.live_blocks = c->blocks.count + c->live_births;
   return done;

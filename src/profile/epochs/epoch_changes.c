@@ -74,7 +74,8 @@ static bool take_cells(struct work *w)
                                     .calls = cell->calls - before->calls,
                                     .temporary_calls = cell->temporary_calls - before->temporary_calls,
                                     .live = cell->live - before->live};
-    w->allocated[cell->thread] = w->allocated[cell->thread] || item->calls;
+    const uint32_t thread = hwi_tally_thread_of(tally, cell);
+    w->allocated[thread] = w->allocated[thread] || item->calls;
     hwi_touch(&tally->touched_stacks, cell->stack);
     *before = (struct cell_before){cell->calls, cell->temporary_calls, cell->live};
   }

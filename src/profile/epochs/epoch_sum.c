@@ -108,7 +108,7 @@ static void add_temporaries(struct hwi_tally *tally, struct hwi_totals *totals, 
   for (size_t i = 0; i < list->count; i++) {
     struct hwi_cell *cell = hwi_tally_cell(tally, items[i].cell);
     struct hwi_stack_tally *stack = &tally->stacks[cell->stack];
-    if (tally->threads[cell->thread].last_address)
+    if (tally->threads[cell->context].last_address)
       continue;
     cell->temporary_calls--;
     totals->temporary_calls--;
@@ -143,7 +143,7 @@ static void add_cells(struct hwi_replay *replay, const struct hwi_epoch *epoch, 
     cell->live += item->live;
     tally->stacks[cell->stack].live_bytes += item->live * cell->size;
     tally->sizes[cell->size_number].live += item->live;
-    tally->threads[cell->thread].live_bytes += item->live * cell->size;
+    tally->threads[cell->context].live_bytes += item->live * cell->size;
     replay->level.blocks += item->live;
     replay->level.bytes += item->live * cell->size;
     replay->level.usable += item->live * cell->usable;

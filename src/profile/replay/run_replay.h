@@ -7,8 +7,8 @@
 #ifndef HWI_PROFILE_REPLAY_RUN_REPLAY_H
 #define HWI_PROFILE_REPLAY_RUN_REPLAY_H
 
-#include "profile/blocks/block_events.h"
 #include "profile/epochs/epoch_writer.h"
+#include "profile/replay/block_events.h"
 #include "profile/replay/pipe.h"
 #include "profile/result/result.h"
 #include "profile/summary/summary.h"

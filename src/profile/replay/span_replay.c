@@ -356,7 +356,7 @@ static bool cut_lists(struct work *w)
   size_t frame_count = 1, module_count = 1;
   for (uint32_t i = 1; i < tally->cell_count; i++) {
     const struct hwi_cell *cell = hwi_tally_cell(tally, i);
-    if (cell->thread >= tally->thread_count || cell->stack >= tally->stack_count ||
+    if (cell->context >= tally->thread_count || cell->stack >= tally->stack_count ||
         cell->size_number >= tally->size_count)
       return false;
   }

@@ -208,7 +208,9 @@ static bool fill_cells(struct hwi_result *result)
   for (uint32_t i = 0; done && i + 1 < tally->cell_count; i++) {
     const uint32_t number = result->cell_numbers[i];
     const struct hwi_cell *cell = hwi_tally_cell(tally, number);
-    cells[i] = (struct hwi_profile_cell){.thread = cell->thread,
+    const struct hwi_scopes *scopes = tally->scopes;
+    cells[i] = (struct hwi_profile_cell){.thread = hwi_tally_thread_of(tally, cell),
+                                         .scope = scopes ? hwi_scopes_context_at(scopes, cell->context).path : 0,
                                          .stack = cell->stack,
                                          .size = sizes[cell->size_number],
                                          .usable = cell->usable,
@@ -230,6 +232,17 @@ static bool fill_cells_and_sizes(struct hwi_result *result)
 
 /* --- all lists --- */
 
+static void fill_scopes(struct hwi_result *result)
+{
+  struct hwi_replay *replay = &result->replay;
+  if (!replay->tally.scopes)
+    return;
+  struct hwi_scope *scopes = hwi_scopes_paths(replay->tally.scopes, &result->profile.scope_count);
+  for (uint32_t i = 1; i < result->profile.scope_count; i++)
+    scopes[i].name = replay->resolver.scope_names.strings[hwi_scopes_name(replay->tally.scopes, i)].text;
+  result->profile.scopes = scopes;
+}
+
 bool hwi_result_fill(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
@@ -237,6 +250,7 @@ bool hwi_result_fill(struct hwi_result *result)
   hwi_tally_settle_all(&replay->tally);
   hwi_result_publish_frames(result);
   fill_timeline(result);
+  fill_scopes(result);
   if (!fill_stacks(result) || !fill_growing(result) || !hwi_result_fill_lists(result))
     return false;
   hwi_tally_drop_stacks(&replay->tally);

@@ -260,8 +260,8 @@ static bool write_result(const struct hwi_summary *summary, struct hwi_result *r
 void hwi_summary_keep(struct hwi_summary *summary, uint64_t least_ns, struct hwi_result *result,
                       struct hwi_image *images)
 {
-  if (clock_ns() - summary->began_ns >= least_ns && (summary->file.fd >= 0 || hwi_summary_begin(summary)) &&
-      write_result(summary, result, images))
+  if (!result->replay.tally.scopes && clock_ns() - summary->began_ns >= least_ns &&
+      (summary->file.fd >= 0 || hwi_summary_begin(summary)) && write_result(summary, result, images))
     result->profile.has_summary = hwi_cache_file_commit(&summary->file, summary->path);
   else
     hwi_cache_file_discard(&summary->file);

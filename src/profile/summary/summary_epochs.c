@@ -64,7 +64,7 @@ bool hwi_summary_end_epochs(struct hwi_epoch_writer **writer, struct hwi_result 
   struct hwi_epoch_writer *ended = *writer;
   uint32_t unknown = result->replay.resolver.frames.links[0].stack;
   bool done = hwi_epoch_writer_end(ended);
-  if (done && ended->gave_up) {
+  if (done && (ended->gave_up || result->replay.tally.scopes)) { /* an epoch does not know which scopes are open */
     hwi_summary_drop_epochs(ended->sink.context);
   } else if (done) {
     result->epoch_rows = ended->rows;
@@ -172,7 +172,7 @@ static bool restore_cells(struct hwi_result *result)
       return false;
     *hwi_tally_cell(tally, number) = (struct hwi_cell){.size = result->profile.sizes[from->size].size,
                                                        .usable = from->usable,
-                                                       .thread = from->thread,
+                                                       .context = from->thread,
                                                        .stack = from->stack,
                                                        .size_number = result->size_numbers[from->size]};
   }

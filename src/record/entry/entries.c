@@ -160,7 +160,7 @@ HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
       return empty ? allocated(entry, 0, 0, empty) : NULL;                                                   \
     }                                                                                                        \
     uintptr_t old_address = (uintptr_t)(old);                                                                \
-    uint64_t began = hwi_record_realloc_begin();                                                             \
+    uint64_t began = hwi_record_realloc_begin(old);                                                          \
     void *block = call;                                                                                      \
     if (UNLIKELY(!block))                                                                                    \
       return allocated(entry, size, 0, NULL);                                                                \

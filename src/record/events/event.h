@@ -40,6 +40,12 @@ static inline uint64_t hwi_event_tick_of_tsc(void)
   return (*hwi_session.is_single_threaded ? hwi_arch_clock() : hwi_arch_clock_after_loads()) >> HWI_TICK_SHIFT_TSC;
 }
 
+/* The same for any clock. */
+static inline uint64_t hwi_event_tick(void)
+{
+  return __builtin_expect(hwi_session.has_odd_clock, 0) ? hwi_session_odd_tick() : hwi_event_tick_of_tsc();
+}
+
 /* --- an allocation's bytes: put together for the usual fields, known to the compiler, and for any --- */
 
 struct hwi_allocation {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "record/events/describe.h"
+#include "record/events/scopes.h"
 #include "record/session.h"
 #include "record/unwind/row_cache.h"
 #include "record/unwind/stack_cache.h"
@@ -195,6 +196,7 @@ static struct hwi_thread_stream *attach(uintptr_t frame)
   struct hwi_thread_stream *stream = take_stream(&tid);
   if (!stream)
     return NULL;
+  bool is_forked = stream == before_fork;
   bool is_fresh = !stream->tid;
   stream->tid = tid;
   stream->thread = atomic_fetch_add(&hwi_session.thread_count, 1);
@@ -206,12 +208,17 @@ static struct hwi_thread_stream *attach(uintptr_t frame)
     hwi_walk_forget(&stream->lanes[i]);
     stream->lanes[i].range = (struct hwi_range){0};
     stream->lanes[i].thread = stream->thread;
-    stream->lanes[i].attention &= (uint8_t)~HWI_LANE_SEALED; /* the previous thread was sealed */
+    stream->lanes[i].attention &= (uint8_t) ~(HWI_LANE_SEALED | HWI_LANE_COUNTS); /* the previous thread's */
+    if (is_forked && stream->counts.is_on)
+      hwi_lane_request_attention(&stream->lanes[i], HWI_LANE_COUNTS);
   }
+  if (!is_forked)
+    stream->counts = (struct hwi_thread_counts){0};
   stream->lanes[0].busy = frame;
   hwi_stream_self = stream;
   atomic_signal_fence(memory_order_seq_cst);
   introduce_thread(stream);
+  hwi_scopes_continue(&stream->lanes[0], &stream->open, is_forked);
   if (stream->thread == 0)
     hwi_describe_image(&stream->lanes[0]);
   stream->lanes[0].attention &= (uint8_t)~HWI_LANE_NEW_CHUNK;
@@ -238,10 +245,10 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
   if (lane->attention & HWI_LANE_HAS_PENDING_FREE)
     hwi_pending_free_write(lane, 0);
   if (lane->attention & HWI_LANE_NEW_CHUNK) {
-    lane->attention &= HWI_LANE_SEALED;
+    lane->attention &= HWI_LANE_SEALED | HWI_LANE_COUNTS;
     refresh_thread(self, lane);
     hwi_describe_rss(lane, false);
-    lane->attention &= HWI_LANE_SEALED;
+    lane->attention &= HWI_LANE_SEALED | HWI_LANE_COUNTS;
   }
   lane->fast_epoch = lane->attention ? HWI_NO_EPOCH : lane->module_epoch;
   return lane;

@@ -8,6 +8,14 @@
 
 #include "platform/os.h"
 #include "record/lane.h"
+#include "record/record.h"
+
+/* The scopes that the thread has begun and not ended, the outermost first. */
+enum { HWI_OPEN_SCOPES = 64 };
+struct hwi_open_scopes {
+  uint32_t depth;                  /* how many */
+  uint32_t names[HWI_OPEN_SCOPES]; /* of the outermost ones: a forked child continues in them */
+};
 
 struct hwi_thread_stream {
   struct hwi_lane lanes[2];
@@ -16,6 +24,8 @@ struct hwi_thread_stream {
   uint32_t thread;           /* ID */
   uint8_t policy, priority;
   char name[HWI_OS_NAME_BYTES];
+  struct hwi_open_scopes open;
+  struct hwi_thread_counts counts;
   struct hwi_thread_stream *next; /* in the list of all streams; never removed */
 };
 

@@ -63,7 +63,8 @@ static bool take(void *context, const struct hwi_block_event *event)
   const struct hwi_profile *profile = gathering->profile;
   if (event->ns < gathering->from_ns || event->stack >= profile->stack_count ||
       event->thread >= profile->thread_count ||
-      !hwi_narrowing_keeps(gathering->narrowing, event->thread, event->stack, event->size))
+      !hwi_narrowing_keeps(gathering->narrowing,
+                           &(struct hwi_narrowing_block){event->thread, event->stack, event->scope, event->size}))
     return true;
   gathering->no_memory = !hwi_durations_add(gathering->durations, event);
   return !gathering->no_memory;

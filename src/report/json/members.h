@@ -36,6 +36,9 @@ void hwi_json_lifetimes(struct hwi_json *json, const uint64_t lifetimes[HWI_LIFE
 void hwi_json_sizes(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 void hwi_json_threads(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 
+/* Writes the array `scopes`, if the program marked any: scopes.c. */
+void hwi_json_scopes(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_narrowing *filter);
+
 /* Writes the array `by_entry`: the entry points that were called. */
 void hwi_json_entries(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_selection *selection);
 

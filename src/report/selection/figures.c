@@ -5,7 +5,8 @@
 #include <string.h>
 
 const char *const hwi_cost_names[] = {"peak", "live", "calls", "bytes", "temporary", NULL};
-const char *const hwi_by_names[] = {"stack", "function", "file", "line", "module", "thread", "size", "entry", NULL};
+const char *const hwi_by_names[] = {"stack",  "function", "file",  "line",  "module",
+                                    "thread", "size",     "entry", "scope", NULL};
 
 const struct hwi_figure hwi_totals_figures[] = {
     {"allocation_calls", .off = offsetof(struct hwi_totals, allocation_calls)},

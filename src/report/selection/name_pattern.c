@@ -57,6 +57,11 @@ bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pat
   return matches(pattern, thread->name) || strcmp(pattern, id) == 0;
 }
 
+bool hwi_scope_matches(const char *pattern, const char *name)
+{
+  return matches(pattern, name);
+}
+
 /* --- the names of frames --- */
 
 /* A cache: the symbols at an address are compared once. They do not move. */
@@ -214,6 +219,8 @@ static void find_nearest(const struct matcher *matcher, struct hwi_name_pattern 
   plain_word(pattern->text, search.word, sizeof search.word);
   for (uint32_t i = 0; pattern->kind == HWI_NAME_THREAD && i < profile->thread_count; i++)
     offer(&search, "", profile->threads[i].name);
+  for (uint32_t i = 1; pattern->kind == HWI_NAME_SCOPE && i < profile->scope_count; i++)
+    offer(&search, "", profile->scopes[i].name);
   for (uint32_t i = 1; pattern->kind < HWI_NAME_FRAME_KINDS && i <= known->count; i++) {
     const struct known_symbols *symbols = &known->list[i];
     for (uint32_t k = 0; k < symbols->count; k++)
@@ -239,6 +246,24 @@ static bool match_threads(const struct matcher *matcher, struct hwi_name_matches
   return matches->threads;
 }
 
+/* A path has the matches of its own scope and of all outward of it, which have smaller numbers. */
+static bool match_scopes(const struct matcher *matcher, struct hwi_name_matches *matches)
+{
+  const struct hwi_profile *profile = matcher->names->profile;
+  matches->scopes = calloc((size_t)profile->scope_count + 1, sizeof *matches->scopes);
+  for (uint32_t path = 1; path < profile->scope_count && matches->scopes; path++) {
+    matches->scopes[path] = matches->scopes[profile->scopes[path].outer];
+    for (uint32_t i = 0; i < matcher->count; i++) {
+      struct hwi_name_pattern *pattern = matcher->patterns[i];
+      if (pattern->kind != HWI_NAME_SCOPE || !hwi_scope_matches(pattern->text, profile->scopes[path].name))
+        continue;
+      pattern->matched = true;
+      matches->scopes[path] |= pattern->bit;
+    }
+  }
+  return matches->scopes;
+}
+
 bool hwi_name_patterns_match(struct hwi_name_pattern *const *patterns, uint32_t count,
                              const struct hwi_named_frames *names, struct hwi_name_matches *matches)
 {
@@ -247,7 +272,8 @@ bool hwi_name_patterns_match(struct hwi_name_pattern *const *patterns, uint32_t 
   for (uint32_t i = 0; i < count; i++)
     of_frames |= patterns[i]->kind < HWI_NAME_FRAME_KINDS;
   *matches = (struct hwi_name_matches){0};
-  bool matched = match_threads(&matcher, matches) && (!of_frames || match_frames(&matcher, matches));
+  bool matched = match_threads(&matcher, matches) && match_scopes(&matcher, matches) &&
+                 (!of_frames || match_frames(&matcher, matches));
   for (uint32_t i = 0; i < count && matched; i++) {
     if (!patterns[i]->matched)
       find_nearest(&matcher, patterns[i]);
@@ -261,5 +287,6 @@ void hwi_name_matches_release(struct hwi_name_matches *matches)
 {
   free(matches->frames);
   free(matches->threads);
+  free(matches->scopes);
   *matches = (struct hwi_name_matches){0};
 }

@@ -3,7 +3,7 @@
  * pattern    a shell pattern (*, ?, [...]) for a whole name, or the name as it is: "operator new[]" looks like a
  *            pattern. It is compared with a function's full name, its name without the parameters, and its name as a
  *            report shows it (cxx_name.h); with a file's or module's path, or as many of its last components as the
- *            pattern has; with a thread's name or ID.
+ *            pattern has; with a thread's name or ID; with a scope's name.
  */
 #ifndef HWI_REPORT_SELECTION_NAME_PATTERN_H
 #define HWI_REPORT_SELECTION_NAME_PATTERN_H
@@ -16,6 +16,7 @@ enum hwi_name_kind {
   HWI_NAME_FILE,
   HWI_NAME_MODULE,
   HWI_NAME_THREAD,
+  HWI_NAME_SCOPE, /* of a scope that the program marked */
   HWI_NAME_KINDS,
 };
 enum { HWI_NAME_FRAME_KINDS = HWI_NAME_THREAD }; /* kinds below are names of frames */
@@ -33,6 +34,7 @@ struct hwi_name_pattern {
  * information or the loader's list. */
 bool hwi_function_matches(const char *pattern, const char *function);
 bool hwi_path_matches(const char *pattern, const char *path);
+bool hwi_scope_matches(const char *pattern, const char *name);
 bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pattern);
 
 /* The items of a recording that several patterns match: each item has the `bit`s of the patterns that match it. */
@@ -40,6 +42,7 @@ struct hwi_name_matches {
   /* By frame: the patterns that match it or a frame outward of it; NULL if no pattern is about frames. */
   uint8_t *frames;
   uint8_t *threads; /* by thread */
+  uint8_t *scopes;  /* by path of scopes: the patterns that match one of its scopes; [0]: none */
 };
 
 /* Fills *matches, and `matched` and `nearest` of the patterns. Returns false if there is no memory. The caller

@@ -1,7 +1,7 @@
 /* narrowing.c - narrows a report to a part of its run
  *
- * Each stack, thread and size has a byte: one bit for each kind of which an --only matched, and one bit if an
- * --ignore matched. The bytes of a cell's stack, thread and size are or-ed. The cell is kept if the bits of all
+ * Each stack, thread, path of scopes and size has a byte: one bit for each kind of which an --only matched, and one bit if an
+ * --ignore matched. The bytes of a cell's stack, thread, path and size are or-ed. The cell is kept if the bits of all
  * kinds with an --only are set, and the bit for --ignore is not. A stack has the byte of its innermost frame, which
  * includes the matches of all frames outward of it (name_pattern.h).
  */
@@ -16,7 +16,7 @@
 enum { IGNORED = 1 << HWI_NARROW_KINDS };
 static_assert(IGNORED <= UINT8_MAX, "the bits of a cell fit into a byte");
 
-const char *const hwi_narrowing_kind_names[] = {"func", "file", "module", "thread", "size"};
+const char *const hwi_narrowing_kind_names[] = {"func", "file", "module", "thread", "scope", "size"};
 
 /* --- rules --- */
 
@@ -27,7 +27,7 @@ static int wrong_kind(const char *text, size_t bytes, const char *option, struct
   for (int kind = 0; kind < HWI_NARROW_KINDS; kind++)
     hwi_suggestion_offer(&suggestion, hwi_narrowing_kind_names[kind]);
   return hwi_error_set(error, HW_ERR_USAGE,
-                       "%s takes KIND=PATTERN, where KIND is func, file, module, thread or size, not '%s'%s%s%s",
+                       "%s takes KIND=PATTERN, where KIND is func, file, module, thread, scope or size, not '%s'%s%s%s",
                        option, text, suggestion.best ? "; did you mean '" : "", suggestion.best ? suggestion.best : "",
                        suggestion.best ? "=...'?" : "");
 }
@@ -87,7 +87,8 @@ bool hwi_report_splits_stacks(const struct hwi_report_options *options)
   const struct hwi_texts *lists[] = {&options->only, &options->ignore};
   for (size_t list = 0; list < sizeof lists / sizeof *lists; list++) {
     for (size_t i = 0; i < lists[list]->count; i++) {
-      if (begins(lists[list]->items[i], HWI_NARROW_THREAD) || begins(lists[list]->items[i], HWI_NARROW_SIZE))
+      if (begins(lists[list]->items[i], HWI_NARROW_THREAD) || begins(lists[list]->items[i], HWI_NARROW_SCOPE) ||
+          begins(lists[list]->items[i], HWI_NARROW_SIZE))
         return true;
     }
   }
@@ -185,17 +186,23 @@ static bool is_kept(const struct hwi_narrowing *filter, uint8_t bits)
   return bits == (bits | filter->asked) && (bits & IGNORED) == 0;
 }
 
-bool hwi_narrowing_keeps(const struct hwi_narrowing *filter, uint32_t thread, uint32_t stack, uint64_t size_bytes)
+bool hwi_narrowing_keeps(const struct hwi_narrowing *filter, const struct hwi_narrowing_block *block)
 {
   if (filter->rule_count == 0)
     return true;
-  return is_kept(filter, filter->stacks[stack] | filter->names.threads[thread] | bits_of_size(filter, size_bytes));
+  return is_kept(filter, filter->stacks[block->stack] | filter->names.threads[block->thread] |
+                             filter->names.scopes[block->scope] | bits_of_size(filter, block->size_bytes));
 }
 
 bool hwi_narrowing_keeps_cell(const struct hwi_narrowing *filter, const struct hwi_profile_cell *cell)
 {
-  return filter->rule_count == 0 ||
-         hwi_narrowing_keeps(filter, cell->thread, cell->stack, filter->profile->sizes[cell->size].size);
+  if (filter->rule_count == 0)
+    return true;
+  const struct hwi_narrowing_block block = {.thread = cell->thread,
+                                            .stack = cell->stack,
+                                            .scope = cell->scope,
+                                            .size_bytes = filter->profile->sizes[cell->size].size};
+  return hwi_narrowing_keeps(filter, &block);
 }
 
 bool hwi_narrowing_keeps_stack(const struct hwi_narrowing *filter, uint32_t stack)
@@ -229,7 +236,7 @@ void hwi_narrowing_explain(struct hwi_line *line, const struct hwi_narrowing_rul
 
 bool hwi_narrowing_splits_stacks(const struct hwi_narrowing *filter)
 {
-  return (filter->used & (1U << HWI_NARROW_THREAD | 1U << HWI_NARROW_SIZE)) != 0;
+  return (filter->used & (1U << HWI_NARROW_THREAD | 1U << HWI_NARROW_SCOPE | 1U << HWI_NARROW_SIZE)) != 0;
 }
 
 bool hwi_narrowing_splits_threads(const struct hwi_narrowing *filter)

@@ -2,8 +2,8 @@
  *
  * rule       one --only or --ignore (or --thread P, which is --only thread=P).
  * kind       what its pattern is compared with: the functions, source files or modules of a stack's frames (any of
- *            them, also inlined ones), the thread that allocated, or the block's size.
- * cell       a thread's blocks of one size from one stack. A cell is kept as a whole, or not. Of several --only of
+ *            them, also inlined ones), the thread that allocated, the scopes that it was in, or the block's size.
+ * cell       a thread's blocks of one size from one stack and path of scopes. A cell is kept as a whole, or not. Of several --only of
  *            one kind at least one must match; every kind that has an --only must match. A cell that an --ignore
  *            matches is not kept.
  */
@@ -18,6 +18,7 @@ enum hwi_narrowing_kind {
   HWI_NARROW_FILE = HWI_NAME_FILE,
   HWI_NARROW_MODULE = HWI_NAME_MODULE,
   HWI_NARROW_THREAD = HWI_NAME_THREAD,
+  HWI_NARROW_SCOPE = HWI_NAME_SCOPE,
   HWI_NARROW_SIZE = HWI_NAME_KINDS,
   HWI_NARROW_KINDS,
 };
@@ -52,9 +53,15 @@ int hwi_narrowing_check(const struct hwi_report_options *options, struct hwi_err
 int hwi_narrowing_init(struct hwi_narrowing *filter, const struct hwi_report *report, struct hwi_error *error);
 void hwi_narrowing_release(struct hwi_narrowing *filter);
 
+/* A block that the thread allocated in this path of scopes. */
+struct hwi_narrowing_block {
+  uint32_t thread, stack, scope;
+  uint64_t size_bytes;
+};
+
 /* Return whether the filter keeps these blocks. hwi_narrowing_keeps_stack must only be called if all rules are about
  * frames. */
-bool hwi_narrowing_keeps(const struct hwi_narrowing *filter, uint32_t thread, uint32_t stack, uint64_t size_bytes);
+bool hwi_narrowing_keeps(const struct hwi_narrowing *filter, const struct hwi_narrowing_block *block);
 bool hwi_narrowing_keeps_cell(const struct hwi_narrowing *filter, const struct hwi_profile_cell *cell);
 bool hwi_narrowing_keeps_stack(const struct hwi_narrowing *filter, uint32_t stack);
 

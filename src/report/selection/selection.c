@@ -16,9 +16,24 @@ static void amounts_of_whole_stacks(struct hwi_selection *selection, const struc
   }
 }
 
-enum grain { BY_STACK, BY_THREAD, BY_SIZE };
+enum grain { BY_STACK, BY_THREAD, BY_SIZE, BY_SCOPE };
 
-/* Adds each cell that is kept to the amount of its stack, thread or size. */
+static uint32_t index_of(const struct hwi_profile_cell *cell, enum grain grain)
+{
+  switch (grain) {
+  case BY_THREAD:
+    return cell->thread;
+  case BY_SIZE:
+    return cell->size;
+  case BY_SCOPE:
+    return cell->scope;
+  case BY_STACK:
+    break;
+  }
+  return cell->stack;
+}
+
+/* Adds each cell that is kept to the amount of its stack, thread, size or scope. */
 static void sum_cells(struct hwi_amount *amounts, const struct hwi_profile *profile, const struct hwi_narrowing *filter,
                       enum grain grain)
 {
@@ -27,8 +42,7 @@ static void sum_cells(struct hwi_amount *amounts, const struct hwi_profile *prof
     if (!hwi_narrowing_keeps_cell(filter, cell))
       continue;
     struct hwi_amount amount = hwi_amount_of_cell(profile, cell);
-    uint32_t index = grain == BY_STACK ? cell->stack : grain == BY_THREAD ? cell->thread : cell->size;
-    hwi_amount_add(&amounts[index], &amount);
+    hwi_amount_add(&amounts[index_of(cell, grain)], &amount);
   }
 }
 
@@ -45,6 +59,14 @@ struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, cons
   struct hwi_amount *amounts = calloc((size_t)profile->thread_count + 1, sizeof *amounts);
   if (amounts)
     sum_cells(amounts, profile, filter, BY_THREAD);
+  return amounts;
+}
+
+struct hwi_amount *hwi_amounts_by_scope(const struct hwi_profile *profile, const struct hwi_narrowing *filter)
+{
+  struct hwi_amount *amounts = calloc((size_t)profile->scope_count + 1, sizeof *amounts);
+  if (amounts)
+    sum_cells(amounts, profile, filter, BY_SCOPE);
   return amounts;
 }
 

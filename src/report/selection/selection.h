@@ -36,6 +36,8 @@ void hwi_selection_remark(struct hwi_line *remarks, const struct hwi_selection *
  * memory. The caller frees the array. */
 struct hwi_amount *hwi_amounts_by_size(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 struct hwi_amount *hwi_amounts_by_thread(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
+/* The same by path of scopes; [0] is what was allocated in no scope. */
+struct hwi_amount *hwi_amounts_by_scope(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 
 /* Block sizes by classes: a class has the sizes up to a power of two and above the previous power, see
  * hwi_size_class. */

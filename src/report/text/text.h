@@ -70,6 +70,7 @@ void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selecti
 void hwi_text_handovers(struct hwi_text *text); /* below the threads: which threads free blocks of which */
 void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_entries(struct hwi_text *text, const struct hwi_selection *selection);
+void hwi_text_scopes(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_images(struct hwi_text *text);
 void hwi_text_evidence(struct hwi_text *text);
 void hwi_text_next_command(struct hwi_text *text); /* only on a terminal */
@@ -107,7 +108,7 @@ struct hwi_number hwi_text_cost_name(const struct hwi_text *text); /* the one th
 
 /* --- tables of figures, used by several parts --- */
 
-#define HWI_TEXT_BY "[--by stack|function|file|line|module|thread|size|entry]"
+#define HWI_TEXT_BY "[--by stack|function|file|line|module|thread|size|entry|scope]"
 
 /* Prints the heading of a ranking; on the right the option that changes it, if there is room. */
 void hwi_text_heading(struct hwi_text *text, const char *heading, const char *option);

@@ -324,6 +324,26 @@ static void put_failed(struct hwi_recoder *r, const struct hwi_event *event)
   hwi_columns_put(r->out, HWI_COLUMN_RARE, event->size);
 }
 
+static void put_scope(struct hwi_recoder *r, const struct hwi_event *event)
+{
+  hwi_columns_put_byte(r->out, HWI_COLUMN_RARE, event->entry);
+  hwi_columns_put(r->out, HWI_COLUMN_RARE, event->size);
+  hwi_columns_put(r->out, HWI_COLUMN_RARE, event->usable);
+}
+
+/* Writes an event without a block and returns its op. */
+static uint8_t put_blockless(struct hwi_recoder *r, int i)
+{
+  const struct hwi_event *event = &r->events[i];
+  r->births[i] = 0;
+  if (event->kind == HWI_EVENT_SCOPE) {
+    put_scope(r, event);
+    return HWI_OP_SCOPE;
+  }
+  put_failed(r, event);
+  return HWI_OP_FAILED;
+}
+
 /* Writes an allocation that is not part of a realloc and returns its op. */
 static inline uint8_t put_alloc(struct hwi_recoder *r, int i)
 {
@@ -345,10 +365,8 @@ static void put_blocks(struct hwi_recoder *r, int count)
     const struct hwi_event *event = &r->events[i];
     if (event->kind == HWI_EVENT_ALLOC) {
       *ops++ = r->sized[i] | put_alloc(r, i);
-    } else if (event->kind == HWI_EVENT_FAILED) {
-      put_failed(r, event);
-      r->births[i] = 0;
-      *ops++ = HWI_OP_FAILED;
+    } else if (event->kind != HWI_EVENT_FREE) {
+      *ops++ = put_blockless(r, i);
     } else if (!event->moved) {
       *ops++ = put_end(r, i, true);
       *entries++ = event->entry;

@@ -116,8 +116,9 @@ enum {
   HWI_OP_SIZED = 1 << 4, /* sizes follow in SIZES */
   HWI_OP_ALLOC = 0 << 5,
   HWI_OP_ALIGNED = 1 << 5,
-  HWI_OP_REALLOC = 2 << 5, /* the op of the old block's free is next */
-  HWI_OP_FAILED = 3 << 5,  /* no block; all fields are in RARE */
+  HWI_OP_REALLOC = 2 << 5,          /* the op of the old block's free is next */
+  HWI_OP_FAILED = 3 << 5,           /* no block; all fields are in RARE */
+  HWI_OP_SCOPE = HWI_OP_FAILED | 1, /* the same */
   HWI_OP_BIRTH_MASK = 3 << 5,
   HWI_OP_FREE = 1 << 7,
   HWI_OP_NEWEST = HWI_OP_FREE, /* + n: the block with n younger ones */

@@ -293,6 +293,15 @@ static bool restore_failed(struct hwi_restorer *r, struct hwi_event *event)
   return true;
 }
 
+static bool restore_scope(struct hwi_restorer *r, struct hwi_event *event)
+{
+  event->kind = HWI_EVENT_SCOPE;
+  event->entry = hwi_columns_get_byte(&r->in, HWI_COLUMN_RARE);
+  event->size = hwi_columns_get(&r->in, HWI_COLUMN_RARE);
+  event->usable = hwi_columns_get(&r->in, HWI_COLUMN_RARE);
+  return true;
+}
+
 /* Returns the number of events of the op, or 0 if it is invalid. */
 static inline int restore_op(struct hwi_restorer *r, uint8_t op, struct hwi_event *event)
 {
@@ -310,7 +319,7 @@ static inline int restore_op(struct hwi_restorer *r, uint8_t op, struct hwi_even
   case HWI_OP_REALLOC:
     return restore_realloc(r, op, event) ? 2 : 0;
   default:
-    return restore_failed(r, event);
+    return op == HWI_OP_SCOPE ? restore_scope(r, event) : restore_failed(r, event);
   }
 }
 

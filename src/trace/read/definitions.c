@@ -35,6 +35,14 @@ static void release_nodes(struct hwi_definitions *d)
   d->node_count = d->node_capacity = 0;
 }
 
+static void release_texts(struct hwi_definition_texts *texts)
+{
+  for (size_t i = 0; i < texts->count; i++)
+    free(texts->list[i]);
+  free(texts->list);
+  hwi_hash_table_release(&texts->indices);
+}
+
 static void release(struct hwi_definitions *d)
 {
   release_nodes(d);
@@ -46,6 +54,8 @@ static void release(struct hwi_definitions *d)
   for (size_t i = 0; i < d->note_count; i++)
     free((char *)d->notes[i].text);
   free(d->notes);
+  release_texts(&d->names);
+  release_texts(&d->texts);
   free(d->command.bytes);
   free(d->exe.bytes);
   free(d->cwd.bytes);
@@ -113,6 +123,22 @@ const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *d,
   static const struct hwi_thread unknown = {.policy = UINT8_MAX};
   uint32_t index = hwi_hash_table_first(&d->thread_indices, number)->number;
   return index ? &d->threads[index - 1] : &unknown;
+}
+
+static const char *find_text(const struct hwi_definition_texts *texts, uint32_t number)
+{
+  uint32_t index = hwi_hash_table_first(&texts->indices, number)->number;
+  return index ? texts->list[index - 1] : NULL;
+}
+
+const char *hwi_definitions_name(const struct hwi_definitions *d, uint32_t number)
+{
+  return find_text(&d->names, number);
+}
+
+const char *hwi_definitions_text(const struct hwi_definitions *d, uint32_t number)
+{
+  return find_text(&d->texts, number);
 }
 
 /* --- records --- */
@@ -226,6 +252,30 @@ static bool add_note(struct hwi_definitions *d, struct hwi_payload *p)
   return true;
 }
 
+/* Adds a text under the number that comes before it. Texts after the first TEXTS_MAX_BYTES bytes are dropped. */
+static bool add_text(struct hwi_definitions *d, struct hwi_definition_texts *texts, struct hwi_payload *p)
+{
+  enum { TEXTS_MAX_BYTES = 64 << 20 };
+  uint64_t number = hwi_payload_varint(p);
+  size_t bytes = (size_t)(p->end - p->at);
+  if (p->bad || number > UINT32_MAX)
+    return false;
+  if (bytes > TEXTS_MAX_BYTES - texts->bytes || hwi_hash_table_first(&texts->indices, (uint32_t)number)->number)
+    return true;
+  char *text = copy_text(d, p->at, bytes);
+  if (!text)
+    return true;
+  if (!hwi_grow((void **)&texts->list, &texts->capacity, texts->count + 1, sizeof *texts->list) ||
+      !hwi_hash_table_add(&texts->indices, (uint32_t)number, (uint32_t)texts->count + 1)) {
+    free(text);
+    d->no_memory = true;
+    return true;
+  }
+  texts->list[texts->count++] = text;
+  texts->bytes += bytes;
+  return true;
+}
+
 /* The first text of a kind stays. */
 static void set_text(struct hwi_definitions *d, struct hwi_definition_text *text, const struct hwi_payload *p)
 {
@@ -267,6 +317,10 @@ static bool add_record(void *context, uint8_t type, const uint8_t *payload, size
   case HW_RECORD_EXIT:
     d->exited = true;
     return true;
+  case HW_RECORD_NAME:
+    return add_text(d, &d->names, &p);
+  case HW_RECORD_TEXT:
+    return add_text(d, &d->texts, &p);
   default: /* of a later version */
     return true;
   }

@@ -192,7 +192,7 @@ int hwi_tick_order_pick(const struct hwi_tick_order_stretch *stretches, int stre
     const struct hwi_event *event = &stretches[r].events[0];
     bool is_free = event->kind == HWI_EVENT_FREE;
     bool live = liveness->is_live && event->address ? liveness->is_live(liveness->context, event->address) : is_free;
-    if (event->kind == HWI_EVENT_FAILED || live == is_free)
+    if (!event->address || live == is_free)
       return r;
     if (is_free && free_stretch < 0)
       free_stretch = r;

@@ -305,6 +305,16 @@ const struct hwi_module *hwi_trace_module(const struct hwi_trace *trace, uint32_
   return hwi_definitions_module(trace->definitions, number);
 }
 
+const char *hwi_trace_name(const struct hwi_trace *trace, uint32_t number)
+{
+  return hwi_definitions_name(trace->definitions, number);
+}
+
+const char *hwi_trace_text(const struct hwi_trace *trace, uint32_t number)
+{
+  return hwi_definitions_text(trace->definitions, number);
+}
+
 struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number)
 {
   struct hwi_thread thread = *hwi_definitions_thread(trace->definitions, number);

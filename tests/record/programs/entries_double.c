@@ -168,8 +168,9 @@ void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
   put_text(!caller_function ? " -\n" : is_right ? " 1\n" : " 0\n");
 }
 
-uint64_t hwi_record_realloc_begin(void)
+uint64_t hwi_record_realloc_begin(void *old)
 {
+  (void)old;
   return 77;
 }
 

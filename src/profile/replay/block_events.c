@@ -1,5 +1,5 @@
 /* block_events.c - reports the events of a run, each with its block */
-#include "profile/blocks/block_events.h"
+#include "profile/replay/block_events.h"
 
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 /* A live block. */
 struct hwi_reported_block {
   uint64_t size, usable, born_ns;
-  uint32_t stack, owner;
+  uint32_t stack, owner, scope;
 };
 
 bool hwi_block_events_init(struct hwi_block_events *events, struct hwi_resolver *resolver,
@@ -25,6 +25,7 @@ void hwi_block_events_release(struct hwi_block_events *events)
   hwi_table_release(events->blocks, events->block_capacity * sizeof *events->blocks);
   free(events->entries);
   free(events->last_addresses);
+  hwi_scopes_destroy(events->scopes);
   *events = (struct hwi_block_events){0};
 }
 
@@ -35,11 +36,42 @@ static void describe_block(const struct hwi_block_events *events, uint32_t numbe
   reported->usable = block->usable;
   reported->stack = block->stack;
   reported->owner = block->owner;
+  reported->scope = block->scope;
 }
 
 static bool report(const struct hwi_block_events *events, const struct hwi_block_event *reported)
 {
   return events->sink->take(events->sink->context, reported);
+}
+
+/* --- scopes --- */
+
+/* Returns the path that the thread is in. */
+static uint32_t path_of(const struct hwi_block_events *events, uint32_t thread)
+{
+  return events->scopes ? hwi_scopes_context_at(events->scopes, hwi_scopes_context(events->scopes, thread)).path : 0;
+}
+
+/* Returns false if there is no memory; so does the next function. */
+static bool know_threads(struct hwi_block_events *events)
+{
+  for (; events->thread_count < events->resolver->thread_count; events->thread_count++)
+    if (!hwi_scopes_add_thread(events->scopes))
+      return false;
+  return true;
+}
+
+/* Follows the batch's event, so that a path has the same number as in the profile. */
+static bool take_scope(struct hwi_block_events *events, const struct hwi_resolved *event)
+{
+  if (!events->scopes && !(events->scopes = hwi_scopes_create()))
+    return false;
+  const struct hwi_scope_event scope = {.ns = events->now_ns,
+                                        .value = event->usable,
+                                        .name_or_count = event->size,
+                                        .thread = event->thread,
+                                        .op = event->entry};
+  return know_threads(events) && hwi_scopes_take(events->scopes, &scope);
 }
 
 /* --- events --- */
@@ -73,8 +105,8 @@ static bool report_alloc(const struct hwi_block_events *events, const struct hwi
 {
   if (event->replaces && !report_missed_free(events, event, *reported))
     return false;
-  events->blocks[event->block] =
-      (struct hwi_reported_block){event->size, event->usable, reported->ns, event->stack, event->thread};
+  events->blocks[event->block] = (struct hwi_reported_block){
+      event->size, event->usable, reported->ns, event->stack, event->thread, path_of(events, event->thread)};
   events->last_addresses[event->thread] = event->address;
   reported->kind = HWI_BLOCK_ALLOC;
   describe_block(events, event->block, reported);
@@ -88,6 +120,7 @@ static bool report_failed(const struct hwi_block_events *events, const struct hw
   reported->kind = HWI_BLOCK_FAILED;
   reported->size = event->size;
   reported->owner = event->thread;
+  reported->scope = path_of(events, event->thread);
   reported->stack = event->stack;
   reported->entry = events->entries[event->stack];
   return report(events, reported);
@@ -133,7 +166,7 @@ static bool learn(struct hwi_block_events *events)
     return false;
   for (int i = 0; i < batch->stack_count; i++)
     events->entries[first + (uint32_t)i] = (uint8_t)batch->stacks[i].frame.entry;
-  return true;
+  return !events->scopes || know_threads(events);
 }
 
 enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
@@ -143,9 +176,15 @@ enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct 
   hwi_batch_begin(batch, image);
   if (!hwi_resolve(events->resolver, batch, read, count) || !learn(events))
     return HWI_APPLIED_NO_MEMORY;
-  for (int i = 0; i < count; i++)
-    if (!report_event(events, &read[i], &batch->events[i]))
+  for (int i = 0; i < count; i++) {
+    const struct hwi_resolved *event = &batch->events[i];
+    if (event->what == HWI_RESOLVED_SCOPE) {
+      if (!take_scope(events, event))
+        return HWI_APPLIED_NO_MEMORY;
+    } else if (!report_event(events, &read[i], event)) {
       return HWI_APPLIED_STOP;
+    }
+  }
   return HWI_APPLIED;
 }
 

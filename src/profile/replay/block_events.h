@@ -2,10 +2,11 @@
  *
  * Nothing is counted here, so this takes a fraction of the memory and time of a profile.
  */
-#ifndef HWI_PROFILE_BLOCKS_BLOCK_EVENTS_H
-#define HWI_PROFILE_BLOCKS_BLOCK_EVENTS_H
+#ifndef HWI_PROFILE_REPLAY_BLOCK_EVENTS_H
+#define HWI_PROFILE_REPLAY_BLOCK_EVENTS_H
 
 #include "profile/blocks/resolve.h"
+#include "profile/counters/scopes.h"
 
 struct hwi_block_events {
   const struct hwi_block_sink *sink;
@@ -18,6 +19,8 @@ struct hwi_block_events {
   size_t entries_capacity;
   uint64_t *last_addresses; /* by thread: of its latest allocation */
   size_t thread_capacity;
+  uint32_t thread_count;
+  struct hwi_scopes *scopes; /* NULL: no thread has been in a scope so far */
 };
 
 enum hwi_applied {

@@ -1,0 +1,27 @@
+/* monitor_table.h - the functions of the recorder that heapwright/monitor.h calls: its symbol heapwright_monitor
+ *
+ * Private, but for struct hw_counts: programs use heapwright/monitor.h.
+ */
+#ifndef HEAPWRIGHT_DETAIL_MONITOR_TABLE_H
+#define HEAPWRIGHT_DETAIL_MONITOR_TABLE_H
+
+#include <stdint.h>
+
+struct hw_counts {
+  uint64_t allocation_calls, free_calls, failed_calls;
+  uint64_t allocated_bytes; /* requested */
+  int64_t net_bytes;        /* usable sizes of the blocks that were allocated, less those of the blocks freed */
+  uint32_t is_counted;      /* 1: a recorder counts; 0: all is 0 */
+};
+
+struct hw_monitor {
+  uint32_t bytes; /* of the structure: a later recorder has more functions at its end */
+  uint32_t (*name)(const char *text);
+  uint32_t (*begin)(uint32_t name);
+  uint32_t (*begin_number)(uint32_t name, uint64_t number);
+  uint32_t (*begin_text)(uint32_t name, const char *text);
+  void (*end)(uint32_t depth);
+  void (*counts)(struct hw_counts *counts);
+};
+
+#endif

@@ -1,0 +1,202 @@
+/* monitor.h - a program says what it is doing, so that heapwright attributes its memory to scopes
+ *
+ * scope      a named stretch of one thread's time: a frame, a request, a control cycle. Scopes nest and form a path.
+ * instance   one such stretch. The program may give it a number or a text (frame 1812, a URL).
+ *
+ * This header is all that a program needs; there is nothing to link. If the program is recorded (`heapwright record`, or
+ * the library preloaded or linked), the calls reach the recorder. Otherwise each call tests one pointer. With
+ * HW_MONITOR_OFF defined before the header is included, the calls compile to nothing.
+ *
+ *     void decode(const struct frame *frame)
+ *     {
+ *       HW_SCOPE_NUMBER("decode", frame->number);
+ *       ...
+ *     }
+ *
+ * `heapwright report --by scope` then shows what was allocated within "decode", and within scopes inside it.
+ *
+ * Thread safety: all functions may be called by any thread, also in signal handlers, and do not change errno. A scope
+ * belongs to the thread that began it and must be ended by the same thread. None of them calls malloc.
+ * Names and texts are copied when they are first used. Names are meant to be few: the recorder keeps 65,535 different
+ * ones, and gives all others the name "(other scopes)".
+ * Source: the interface is heapwright's own; the shape of scoped zones is that of most tracing profilers.
+ */
+#ifndef HEAPWRIGHT_MONITOR_H
+#define HEAPWRIGHT_MONITOR_H
+
+#include <stdint.h>
+
+#include "heapwright/detail/monitor_table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A scope that was begun. Private; all zero: none. */
+struct hw_scope {
+  uint32_t depth;
+};
+
+#ifndef HW_MONITOR_OFF
+
+/* One for each library or program: NULL if there is no recorder. */
+__attribute__((weak, visibility("hidden"))) const struct hw_monitor *hw_monitor_found = 0;
+
+/* NULL in a static program. */
+extern void *hw_monitor_dlsym(void *handle, const char *symbol) __asm__("dlsym") __attribute__((weak));
+
+/* Scopes in constructors that run before this one are not recorded. */
+__attribute__((constructor(101), used)) static void hw_monitor_find(void)
+{
+  if (!hw_monitor_found && hw_monitor_dlsym)
+    hw_monitor_found = (const struct hw_monitor *)hw_monitor_dlsym(0, "heapwright_monitor");
+}
+
+/* A place in the source that begins a scope, with the recorder's number of its name. Private. */
+struct hw_scope_site {
+  const char *name;
+  uint32_t number; /* 0: not known yet */
+};
+
+static inline uint32_t hw_scope_number_of(struct hw_scope_site *site)
+{
+  uint32_t number = __atomic_load_n(&site->number, __ATOMIC_RELAXED);
+  if (__builtin_expect(!number, 0)) {
+    number = hw_monitor_found->name(site->name);
+    __atomic_store_n(&site->number, number, __ATOMIC_RELAXED);
+  }
+  return number;
+}
+
+/* Each begins a scope of the calling thread, within its current scope, and returns it for hw_scope_end. `name` and `text`
+ * end in NUL. A text is cut after 4,096 bytes. The first calls look the name up by its contents; the macros below do
+ * that once for each place. */
+static inline struct hw_scope hw_scope_begin(const char *name)
+{
+  struct hw_scope scope = {0};
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    scope.depth = hw_monitor_found->begin(hw_monitor_found->name(name));
+  return scope;
+}
+
+static inline struct hw_scope hw_scope_begin_number(const char *name, uint64_t number)
+{
+  struct hw_scope scope = {0};
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    scope.depth = hw_monitor_found->begin_number(hw_monitor_found->name(name), number);
+  return scope;
+}
+
+static inline struct hw_scope hw_scope_begin_text(const char *name, const char *text)
+{
+  struct hw_scope scope = {0};
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    scope.depth = hw_monitor_found->begin_text(hw_monitor_found->name(name), text);
+  return scope;
+}
+
+/* Ends the scope, and all scopes within it that were left without an end (by longjmp, or forgotten); the report counts
+ * those. The outermost scopes of a thread also end with the thread. */
+static inline void hw_scope_end(struct hw_scope scope)
+{
+  if (__builtin_expect(scope.depth != 0, 0))
+    hw_monitor_found->end(scope.depth);
+}
+
+static inline void hw_scope_leave(struct hw_scope *scope)
+{
+  hw_scope_end(*scope);
+}
+
+static inline struct hw_scope hw_scope_begin_at(struct hw_scope_site *site)
+{
+  struct hw_scope scope = {0};
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    scope.depth = hw_monitor_found->begin(hw_scope_number_of(site));
+  return scope;
+}
+
+static inline struct hw_scope hw_scope_begin_number_at(struct hw_scope_site *site, uint64_t number)
+{
+  struct hw_scope scope = {0};
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    scope.depth = hw_monitor_found->begin_number(hw_scope_number_of(site), number);
+  return scope;
+}
+
+static inline struct hw_scope hw_scope_begin_text_at(struct hw_scope_site *site, const char *text)
+{
+  struct hw_scope scope = {0};
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    scope.depth = hw_monitor_found->begin_text(hw_scope_number_of(site), text);
+  return scope;
+}
+
+#define HW_MONITOR_JOIN2(a, b) a##b
+#define HW_MONITOR_JOIN(a, b) HW_MONITOR_JOIN2(a, b)
+#define HW_SCOPE_OF(begin, name_text, ...)                                                                \
+  static struct hw_scope_site HW_MONITOR_JOIN(hw_scope_site_, __LINE__) = {name_text, 0};                 \
+  __attribute__((cleanup(hw_scope_leave), unused)) struct hw_scope HW_MONITOR_JOIN(hw_scope_, __LINE__) = \
+      begin(&HW_MONITOR_JOIN(hw_scope_site_, __LINE__) __VA_ARGS__)
+
+/* A scope from here to the end of the enclosing block, however it is left: also by return, and in C++ (or C with
+ * -fexceptions) by an exception. `name_text` must be a constant. */
+#define HW_SCOPE(name_text) HW_SCOPE_OF(hw_scope_begin_at, name_text, )
+#define HW_SCOPE_NUMBER(name_text, number) HW_SCOPE_OF(hw_scope_begin_number_at, name_text, , number)
+#define HW_SCOPE_TEXT(name_text, text) HW_SCOPE_OF(hw_scope_begin_text_at, name_text, , text)
+
+/* Returns what the calling thread has allocated and freed since its first call of this function, which starts the
+ * counting: until then, threads pay nothing for it. So a test can assert that a function allocates nothing:
+ *
+ *     struct hw_counts before = hw_thread_counts();
+ *     control_cycle();
+ *     assert(hw_thread_counts().allocation_calls == before.allocation_calls);
+ *
+ * Without a recorder, or when it has stopped, is_counted is 0: let the test fail then, or skip it. Calls in signal
+ * handlers count for the thread that they interrupt. */
+static inline struct hw_counts hw_thread_counts(void)
+{
+  struct hw_counts counts = {0, 0, 0, 0, 0, 0};
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    hw_monitor_found->counts(&counts);
+  return counts;
+}
+
+#else
+
+static inline struct hw_counts hw_thread_counts(void)
+{
+  struct hw_counts none = {0, 0, 0, 0, 0, 0};
+  return none;
+}
+static inline struct hw_scope hw_scope_begin(const char *name)
+{
+  struct hw_scope none = {0};
+  (void)name;
+  return none;
+}
+static inline struct hw_scope hw_scope_begin_number(const char *name, uint64_t number)
+{
+  (void)number;
+  return hw_scope_begin(name);
+}
+static inline struct hw_scope hw_scope_begin_text(const char *name, const char *text)
+{
+  (void)text;
+  return hw_scope_begin(name);
+}
+static inline void hw_scope_end(struct hw_scope scope)
+{
+  (void)scope;
+}
+#define HW_SCOPE(name_text) ((void)0)
+#define HW_SCOPE_NUMBER(name_text, number) ((void)0)
+#define HW_SCOPE_TEXT(name_text, text) ((void)0)
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

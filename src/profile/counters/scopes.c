@@ -1,0 +1,342 @@
+/* scopes.c - what threads did in the scopes that the program marked
+ *
+ * Each thread has a stack of open instances. An event only changes the innermost one; when an instance ends, its
+ * figures are added to its path and to the instance around it. So an event costs the same at any depth.
+ */
+#include "profile/counters/scopes.h"
+
+#include <stdlib.h>
+
+#include "trace/grow.h"
+#include "trace/numbering.h"
+
+struct open_instance {
+  struct hwi_instance all; /* its duration_ns counts the ended scopes inside it, until it ends */
+  uint32_t path, context;
+  int64_t most_net;
+};
+
+struct thread_scopes {
+  struct open_instance *open; /* the outermost first */
+  size_t count, capacity;
+  uint64_t beyond;  /* scopes that were begun within the last open one, but have no path */
+  uint32_t context; /* outside of all scopes */
+  uint64_t last_ns; /* of its latest event */
+};
+
+struct hwi_scopes {
+  struct hwi_numbering path_numbers; /* of (outer path, name) */
+  struct hwi_scope *paths;           /* [1, path_numbers.count] */
+  size_t path_capacity;
+  struct hwi_numbering contexts; /* of (thread, path), plus 1 */
+  struct thread_scopes *threads;
+  size_t thread_count, thread_capacity;
+};
+
+struct hwi_scopes *hwi_scopes_create(void)
+{
+  return calloc(1, sizeof(struct hwi_scopes));
+}
+
+void hwi_scopes_destroy(struct hwi_scopes *scopes)
+{
+  if (!scopes)
+    return;
+  for (size_t i = 1; i <= scopes->path_numbers.count; i++)
+    free((void *)scopes->paths[i].worst); /* allocated here */
+  free(scopes->paths);
+  hwi_numbering_release(&scopes->path_numbers);
+  hwi_numbering_release(&scopes->contexts);
+  for (size_t i = 0; i < scopes->thread_count; i++)
+    free(scopes->threads[i].open);
+  free(scopes->threads);
+  free(scopes);
+}
+
+/* --- paths and contexts --- */
+
+static bool is_full(const struct hwi_scopes *scopes)
+{
+  return scopes->path_numbers.count >= HWI_PATHS_MAX;
+}
+
+/* Returns 0 if there is no memory, or if there are too many paths. */
+static uint32_t find_path(struct hwi_scopes *scopes, uint32_t outer, uint32_t name)
+{
+  if (is_full(scopes))
+    return hwi_numbering_find(&scopes->path_numbers, outer, name);
+  if (!hwi_grow((void **)&scopes->paths, &scopes->path_capacity, (size_t)scopes->path_numbers.count + 2,
+                sizeof *scopes->paths))
+    return 0;
+  uint32_t known = scopes->path_numbers.count, path = hwi_numbering_of(&scopes->path_numbers, outer, name);
+  if (path > known)
+    scopes->paths[path] = (struct hwi_scope){.outer = outer, .depth = outer ? scopes->paths[outer].depth + 1 : 1};
+  return path;
+}
+
+/* Returns UINT32_MAX if there is no memory. */
+static uint32_t find_context(struct hwi_scopes *scopes, uint32_t thread, uint32_t path)
+{
+  return hwi_numbering_of(&scopes->contexts, thread, path) - 1;
+}
+
+bool hwi_scopes_add_thread(struct hwi_scopes *scopes)
+{
+  if (!hwi_grow((void **)&scopes->threads, &scopes->thread_capacity, scopes->thread_count + 1, sizeof *scopes->threads))
+    return false;
+  struct thread_scopes *thread = &scopes->threads[scopes->thread_count];
+  thread->context = find_context(scopes, (uint32_t)scopes->thread_count, 0);
+  if (thread->context == UINT32_MAX)
+    return false;
+  scopes->thread_count++;
+  return true;
+}
+
+/* --- instances --- */
+
+static inline uint64_t value_of(const struct hwi_instance *instance, enum hwi_instance_measure measure)
+{
+  switch (measure) {
+  case HWI_INSTANCE_DURATION:
+    return instance->duration_ns;
+  case HWI_INSTANCE_PEAK:
+    return instance->peak_bytes;
+  case HWI_INSTANCE_NET:
+    return instance->net_bytes > 0 ? (uint64_t)instance->net_bytes : 0;
+  case HWI_INSTANCE_CALLS:
+    return instance->calls;
+  default:
+    return instance->bytes;
+  }
+}
+
+/* Whether `a` is a less bad instance than `b`; of equal ones, the later. */
+static bool is_less(const struct hwi_instance *a, const struct hwi_instance *b, enum hwi_instance_measure measure)
+{
+  uint64_t left = value_of(a, measure), right = value_of(b, measure);
+  return left != right ? left < right : a->sequence > b->sequence;
+}
+
+/* Most instances are none of the worst: they only cost the first comparison. */
+static inline void rank(struct hwi_worst *worst, const struct hwi_instance *instance, enum hwi_instance_measure measure)
+{
+  struct hwi_instance *items = worst->items;
+  uint32_t at, child;
+  if (worst->count == HWI_WORST_INSTANCES && value_of(instance, measure) <= worst->least)
+    return;
+  if (worst->count < HWI_WORST_INSTANCES) { /* sift up */
+    for (at = worst->count++; at > 0 && is_less(instance, &items[(at - 1) / 2], measure); at = (at - 1) / 2)
+      items[at] = items[(at - 1) / 2];
+  } else { /* sift down */
+    for (at = 0; (child = 2 * at + 1) < HWI_WORST_INSTANCES; at = child) {
+      child += child + 1 < HWI_WORST_INSTANCES && is_less(&items[child + 1], &items[child], measure);
+      if (!is_less(&items[child], instance, measure))
+        break;
+      items[at] = items[child];
+    }
+  }
+  items[at] = *instance;
+  worst->least = value_of(&items[0], measure);
+}
+
+static void rank_all(struct hwi_worst *worst, const struct hwi_instance *instance)
+{
+  rank(&worst[HWI_INSTANCE_DURATION], instance, HWI_INSTANCE_DURATION);
+  rank(&worst[HWI_INSTANCE_PEAK], instance, HWI_INSTANCE_PEAK);
+  rank(&worst[HWI_INSTANCE_NET], instance, HWI_INSTANCE_NET);
+  rank(&worst[HWI_INSTANCE_CALLS], instance, HWI_INSTANCE_CALLS);
+  rank(&worst[HWI_INSTANCE_BYTES], instance, HWI_INSTANCE_BYTES);
+}
+
+static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const struct hwi_scope_event *event)
+{
+  uint32_t outer = thread->count ? thread->open[thread->count - 1].path : 0;
+  uint32_t path = thread->beyond ? 0 : find_path(scopes, outer, (uint32_t)event->name_or_count);
+  if (!path) {
+    thread->beyond++;
+    return thread->beyond > 1 || is_full(scopes);
+  }
+  uint32_t context = find_context(scopes, event->thread, path);
+  if (context == UINT32_MAX ||
+      !hwi_grow((void **)&thread->open, &thread->capacity, thread->count + 1, sizeof *thread->open))
+    return false;
+  thread->open[thread->count++] = (struct open_instance){
+      .path = path,
+      .context = context,
+      .all = {.begin_ns = event->ns,
+              .value = event->value,
+              .op = event->op,
+              .thread = event->thread,
+              .sequence = ++scopes->paths[path].instances},
+  };
+  return true;
+}
+
+/* Ends the thread's innermost instance. */
+static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_t ns, bool was_left)
+{
+  struct open_instance *ended = &thread->open[--thread->count];
+  struct hwi_scope *path = &scopes->paths[ended->path];
+  struct hwi_instance *all = &ended->all;
+  uint64_t duration_ns = ns > all->begin_ns ? ns - all->begin_ns : 0, inside_ns = all->duration_ns;
+  all->duration_ns = duration_ns;
+  all->peak_bytes = (uint64_t)ended->most_net;
+  path->left_open += was_left;
+  path->duration_ns += duration_ns;
+  path->self_ns += duration_ns > inside_ns ? duration_ns - inside_ns : 0;
+  path->max_ns = duration_ns > path->max_ns ? duration_ns : path->max_ns;
+  path->peak_bytes = all->peak_bytes > path->peak_bytes ? all->peak_bytes : path->peak_bytes;
+  path->allocating += all->calls > 0;
+  if (all->calls > 0 && all->sequence > path->last_allocating)
+    path->last_allocating = all->sequence;
+  struct hwi_worst *worst = (struct hwi_worst *)path->worst; /* allocated here */
+  if (!worst)
+    path->worst = worst = calloc(HWI_INSTANCE_MEASURES, sizeof *worst);
+  if (!worst)
+    return false;
+  rank_all(worst, all);
+  if (thread->count == 0)
+    return true;
+  struct open_instance *around = &thread->open[thread->count - 1];
+  around->all.duration_ns += duration_ns;
+  around->all.calls += all->calls;
+  around->all.bytes += all->bytes;
+  if (around->all.net_bytes + ended->most_net > around->most_net)
+    around->most_net = around->all.net_bytes + ended->most_net;
+  around->all.net_bytes += all->net_bytes;
+  return true;
+}
+
+static bool end_several(struct hwi_scopes *scopes, struct thread_scopes *thread, const struct hwi_scope_event *event)
+{
+  uint64_t count = event->name_or_count;
+  bool done = true;
+  for (; count > 0 && thread->beyond > 0; count--)
+    thread->beyond--;
+  for (; done && count > 0 && thread->count > 0; count--)
+    done = end(scopes, thread, event->ns, count > 1);
+  return done;
+}
+
+bool hwi_scopes_take(struct hwi_scopes *scopes, const struct hwi_scope_event *event)
+{
+  struct thread_scopes *thread = &scopes->threads[event->thread];
+  thread->last_ns = event->ns;
+  if (event->op == HW_SCOPE_END)
+    return end_several(scopes, thread, event);
+  return event->op > HW_SCOPE_END || begin(scopes, thread, event); /* later kinds are skipped */
+}
+
+bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t number)
+{
+  struct thread_scopes *thread = &scopes->threads[number];
+  bool done = true;
+  while (done && thread->count > 0)
+    done = end(scopes, thread, thread->last_ns, true);
+  return done;
+}
+
+uint32_t hwi_scopes_context(const struct hwi_scopes *scopes, uint32_t number)
+{
+  const struct thread_scopes *thread = &scopes->threads[number];
+  return thread->count ? thread->open[thread->count - 1].context : thread->context;
+}
+
+struct hwi_context hwi_scopes_context_at(const struct hwi_scopes *scopes, uint32_t context)
+{
+  const struct hwi_pair *pair = &scopes->contexts.pairs[context + 1];
+  return (struct hwi_context){(uint32_t)pair->a, (uint32_t)pair->b};
+}
+
+/* --- calls --- */
+
+static struct open_instance *innermost(struct hwi_scopes *scopes, uint32_t number, uint64_t ns)
+{
+  struct thread_scopes *thread = &scopes->threads[number];
+  thread->last_ns = ns;
+  return thread->count ? &thread->open[thread->count - 1] : NULL;
+}
+
+void hwi_scopes_alloc(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns, uint64_t bytes)
+{
+  struct open_instance *open = innermost(scopes, thread, ns);
+  if (!open)
+    return;
+  open->all.calls++;
+  open->all.bytes += bytes;
+  open->all.net_bytes += (int64_t)bytes;
+  if (open->all.net_bytes > open->most_net)
+    open->most_net = open->all.net_bytes;
+}
+
+void hwi_scopes_free(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns, bool is_known, uint64_t bytes)
+{
+  struct open_instance *open = innermost(scopes, thread, ns);
+  if (!open)
+    return;
+  struct hwi_scope *path = &scopes->paths[open->path];
+  path->free_calls++;
+  path->freed_blocks += is_known;
+  path->freed_bytes += bytes;
+  open->all.net_bytes -= (int64_t)bytes;
+}
+
+void hwi_scopes_failed(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns)
+{
+  const struct open_instance *open = innermost(scopes, thread, ns);
+  if (open)
+    scopes->paths[open->path].failed_calls++;
+}
+
+/* --- spans and results --- */
+
+void hwi_scopes_restart(struct hwi_scopes *scopes)
+{
+  for (size_t i = 1; i <= scopes->path_numbers.count; i++) {
+    struct hwi_scope *path = &scopes->paths[i];
+    free((void *)path->worst);
+    *path = (struct hwi_scope){.outer = path->outer, .depth = path->depth};
+  }
+  for (size_t i = 0; i < scopes->thread_count; i++) {
+    for (size_t k = 0; k < scopes->threads[i].count; k++) {
+      struct open_instance *open = &scopes->threads[i].open[k];
+      open->most_net = 0;
+      open->all.calls = open->all.bytes = 0;
+      open->all.net_bytes = 0;
+      open->all.sequence = ++scopes->paths[open->path].instances;
+    }
+  }
+}
+
+static int compare_sequences(const void *left, const void *right)
+{
+  const struct hwi_instance *a = left, *b = right;
+  return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+}
+
+/* Sorts the worst instances, the worst first. */
+static void order_worst(struct hwi_worst *worst, enum hwi_instance_measure measure)
+{
+  qsort(worst->items, worst->count, sizeof *worst->items, compare_sequences);
+  for (uint32_t i = 1; i < worst->count; i++) {
+    struct hwi_instance item = worst->items[i];
+    uint32_t at = i;
+    for (; at > 0 && is_less(&worst->items[at - 1], &item, measure); at--)
+      worst->items[at] = worst->items[at - 1];
+    worst->items[at] = item;
+  }
+}
+
+struct hwi_scope *hwi_scopes_paths(struct hwi_scopes *scopes, uint32_t *count)
+{
+  *count = scopes->path_numbers.count + 1;
+  for (size_t i = 1; i < *count; i++)
+    for (int measure = 0; scopes->paths[i].worst && measure < HWI_INSTANCE_MEASURES; measure++)
+      order_worst((struct hwi_worst *)&scopes->paths[i].worst[measure], (enum hwi_instance_measure)measure);
+  return scopes->paths;
+}
+
+uint32_t hwi_scopes_name(const struct hwi_scopes *scopes, uint32_t path)
+{
+  return (uint32_t)scopes->path_numbers.pairs[path].b;
+}

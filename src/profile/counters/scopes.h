@@ -1,0 +1,65 @@
+/* scopes.h - what threads did in the scopes that the program marked
+ *
+ * path       a scope and the scopes around it, numbered from 1: (path of the next outer scope, name). 0: no scope.
+ * instance   one stretch of one thread's time in a path, from the begin to the end of its innermost scope.
+ * context    a thread in a path, numbered from 0: the cells of a tally belong to contexts, so that all figures of a path
+ *            that can be added are sums over cells. Without scopes, the context of a thread is the thread.
+ * net        what a thread allocated less what it freed, whosever blocks those were.
+ *
+ * A scope that was left without an end ends with the next outer one that has an end, or with its thread.
+ */
+#ifndef HWI_PROFILE_COUNTERS_SCOPES_H
+#define HWI_PROFILE_COUNTERS_SCOPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+enum { HWI_PATHS_MAX = 1 << 20 }; /* scopes in further paths count for the next outer path */
+
+struct hwi_context {
+  uint32_t thread, path;
+};
+
+struct hwi_scopes; /* of one replay */
+
+/* Returns NULL if there is no memory. */
+struct hwi_scopes *hwi_scopes_create(void);
+void hwi_scopes_destroy(struct hwi_scopes *scopes); /* NULL is fine */
+
+/* The next thread, numbered as in the tally, gets its context. Returns false if there is no memory. */
+bool hwi_scopes_add_thread(struct hwi_scopes *scopes);
+
+/* A SCOPE event of a thread. `name` is the resolver's number; its text must outlive the scopes. Returns false if there
+ * is no memory. */
+struct hwi_scope_event {
+  uint64_t ns, value;
+  uint64_t name_or_count; /* of an END: the count */
+  uint32_t thread;
+  uint8_t op; /* enum hw_scope_op */
+};
+bool hwi_scopes_take(struct hwi_scopes *scopes, const struct hwi_scope_event *event);
+
+/* Returns the context that the thread is in. */
+uint32_t hwi_scopes_context(const struct hwi_scopes *scopes, uint32_t thread);
+struct hwi_context hwi_scopes_context_at(const struct hwi_scopes *scopes, uint32_t context);
+
+/* Count calls. */
+void hwi_scopes_alloc(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns, uint64_t bytes);
+void hwi_scopes_free(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns, bool is_known, uint64_t bytes);
+void hwi_scopes_failed(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns);
+
+/* The thread has ended: its open scopes end with its latest event. Returns false if there is no memory. */
+bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t thread);
+
+/* Restarts counting, at the start of a span. Scopes that are open stay open. */
+void hwi_scopes_restart(struct hwi_scopes *scopes);
+
+/* Returns the paths, without their names, and sets *count to one more than the largest number. They are valid until the
+ * scopes are destroyed. `name_of` gets the resolver's number of a path's name. */
+struct hwi_scope *hwi_scopes_paths(struct hwi_scopes *scopes, uint32_t *count);
+uint32_t hwi_scopes_name(const struct hwi_scopes *scopes, uint32_t path);
+
+#endif

@@ -1,0 +1,40 @@
+/* monitor.c - the recorder's functions for programs that use heapwright/monitor.h */
+#include "heapwright/detail/monitor_table.h"
+
+#include "record/events/scope_names.h"
+#include "record/events/scopes.h"
+#include "record/record.h"
+
+static uint32_t begin(uint32_t name)
+{
+  return hwi_scope_begin(name, HW_SCOPE_BEGIN, 0);
+}
+
+static uint32_t begin_number(uint32_t name, uint64_t number)
+{
+  return hwi_scope_begin(name, HW_SCOPE_BEGIN_NUMBER, number);
+}
+
+static void counts(struct hw_counts *counts)
+{
+  struct hwi_thread_counts found = hwi_record_counts();
+  *counts = (struct hw_counts){
+      .allocation_calls = found.allocation_calls,
+      .free_calls = found.free_calls,
+      .failed_calls = found.failed_calls,
+      .allocated_bytes = found.allocated_bytes,
+      .net_bytes = found.net_bytes,
+      .is_counted = found.is_on,
+  };
+}
+
+extern const struct hw_monitor heapwright_monitor;
+__attribute__((visibility("default"))) const struct hw_monitor heapwright_monitor = {
+    .bytes = sizeof heapwright_monitor,
+    .name = hwi_names_number,
+    .begin = begin,
+    .begin_number = begin_number,
+    .begin_text = hwi_scope_begin_text,
+    .end = hwi_scope_end,
+    .counts = counts,
+};

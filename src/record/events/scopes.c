@@ -1,0 +1,86 @@
+/* scopes.c - the beginning and the end of scopes as events of their thread's stream */
+#include "record/events/scopes.h"
+
+#include <string.h>
+
+#include "record/events/event.h"
+#include "record/events/scope_names.h"
+
+enum { LONGEST_TEXT = 4096 };
+
+static _Atomic uint32_t text_count;
+
+/* Writes one event. Returns false if it is lost. */
+static bool put(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, uint64_t name, uint64_t value)
+{
+  if (!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES)) {
+    hwi_session_lose(hwi_lane_loss());
+    return false;
+  }
+  uint8_t *at = hwi_lane_begin(lane, HW_OP_SCOPE, tick);
+  *at++ = (uint8_t)op;
+  at = hwi_put_varint(at, name);
+  hwi_lane_commit(lane, hwi_put_varint(at, value));
+  return true;
+}
+
+static uint32_t begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value)
+{
+  struct hwi_open_scopes *open = &hwi_stream_self->open;
+  if (!hwi_names_define(lane, name) || !put(lane, tick, op, name, value))
+    return 0;
+  if (open->depth < HWI_OPEN_SCOPES)
+    open->names[open->depth] = name;
+  return ++open->depth;
+}
+
+uint32_t hwi_scope_begin(uint32_t name, enum hw_scope_op op, uint64_t value)
+{
+  struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
+  if (!lane)
+    return 0;
+  uint32_t depth = begin(lane, hwi_event_tick(), name, op, value);
+  hwi_stream_leave(lane);
+  return depth;
+}
+
+uint32_t hwi_scope_begin_text(uint32_t name, const char *text)
+{
+  struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
+  if (!lane)
+    return 0;
+  uint64_t tick = hwi_event_tick();
+  uint32_t number = atomic_fetch_add_explicit(&text_count, 1, memory_order_relaxed), depth = 0;
+  uint8_t head[HWI_VARINT_MAX_BYTES], *end = hwi_put_varint(head, number);
+  if (hwi_lane_put_record(lane, HW_RECORD_TEXT, (struct hwi_bytes){head, (uint32_t)(end - head)},
+                          (struct hwi_bytes){text, (uint32_t)strnlen(text, LONGEST_TEXT)}))
+    depth = begin(lane, tick, name, HW_SCOPE_BEGIN_TEXT, number);
+  else
+    hwi_session_lose(hwi_lane_loss());
+  hwi_stream_leave(lane);
+  return depth;
+}
+
+void hwi_scope_end(uint32_t depth)
+{
+  struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
+  if (!lane)
+    return;
+  struct hwi_open_scopes *open = &hwi_stream_self->open;
+  if (depth && depth <= open->depth) {
+    put(lane, hwi_event_tick(), HW_SCOPE_END, open->depth - depth + 1, 0);
+    open->depth = depth - 1;
+  }
+  hwi_stream_leave(lane);
+}
+
+void hwi_scopes_continue(struct hwi_lane *lane, struct hwi_open_scopes *open, bool is_forked)
+{
+  uint32_t depth = is_forked ? open->depth : 0;
+  for (uint32_t i = 0; i < depth; i++) {
+    uint32_t name = i < HWI_OPEN_SCOPES ? open->names[i] : HWI_NAME_OTHER;
+    if (hwi_names_define(lane, name))
+      put(lane, lane->last_tick, HW_SCOPE_CONTINUE, name, 0);
+  }
+  open->depth = depth;
+}

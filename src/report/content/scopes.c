@@ -1,0 +1,46 @@
+/* scopes.c - what was allocated and freed in the scopes that the program marked */
+#include "report/content/scopes.h"
+
+#include <stdlib.h>
+
+static void add_sum(struct hwi_scope_sum *to, const struct hwi_scope_sum *sum)
+{
+  hwi_amount_add(&to->amount, &sum->amount);
+  to->free_calls += sum->free_calls;
+  to->freed_blocks += sum->freed_blocks;
+  to->freed_bytes += sum->freed_bytes;
+  to->failed_calls += sum->failed_calls;
+}
+
+struct hwi_scope_row *hwi_scope_rows(const struct hwi_profile *profile, const struct hwi_narrowing *filter)
+{
+  struct hwi_scope_row *rows = calloc((size_t)profile->scope_count + 1, sizeof *rows);
+  struct hwi_amount *amounts = hwi_amounts_by_scope(profile, filter);
+  for (uint32_t i = 1; rows && amounts && i < profile->scope_count; i++) {
+    const struct hwi_scope *scope = &profile->scopes[i];
+    rows[i].self = (struct hwi_scope_sum){.amount = amounts[i],
+                                          .free_calls = scope->free_calls,
+                                          .freed_blocks = scope->freed_blocks,
+                                          .freed_bytes = scope->freed_bytes,
+                                          .failed_calls = scope->failed_calls,
+                                          .duration_ns = scope->self_ns};
+    rows[i].all.duration_ns = scope->duration_ns;
+  }
+  for (uint32_t i = profile->scope_count; rows && amounts && i-- > 1;) { /* an outer path has a smaller number */
+    add_sum(&rows[i].all, &rows[i].self);
+    if (profile->scopes[i].outer)
+      add_sum(&rows[profile->scopes[i].outer].all, &rows[i].all);
+  }
+  if (!amounts) {
+    free(rows);
+    rows = NULL;
+  }
+  free(amounts);
+  return rows;
+}
+
+void hwi_scope_path(const struct hwi_profile *profile, uint32_t path, const char **names)
+{
+  for (; path; path = profile->scopes[path].outer)
+    names[profile->scopes[path].depth - 1] = profile->scopes[path].name;
+}

@@ -1,0 +1,40 @@
+/* scopes.h - what was allocated and freed in the scopes that the program marked (heapwright/monitor.h)
+ *
+ * path    a scope and the scopes around it; see profile.h.
+ * self    in the path's own scope, without the scopes inside it.
+ * all     with the scopes inside it.
+ * net     what was allocated in the scope less what was freed in it, whosever blocks those were.
+ */
+#ifndef HWI_REPORT_CONTENT_SCOPES_H
+#define HWI_REPORT_CONTENT_SCOPES_H
+
+#include "report/selection/selection.h"
+
+struct hwi_scope_sum {
+  struct hwi_amount amount; /* of the blocks that were allocated there */
+  uint64_t free_calls, freed_blocks, freed_bytes, failed_calls;
+  uint64_t duration_ns;
+};
+
+struct hwi_scope_row {
+  struct hwi_scope_sum self, all;
+};
+
+/* Returns the figures by path: [1, scope_count) of the profile. With a filter, the amounts are those that it keeps. The
+ * caller frees them. Returns NULL if there is no memory. */
+struct hwi_scope_row *hwi_scope_rows(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
+
+static inline int64_t hwi_scope_net_bytes(const struct hwi_scope_sum *sum)
+{
+  return (int64_t)(sum->amount.bytes - sum->freed_bytes);
+}
+
+static inline int64_t hwi_scope_net_blocks(const struct hwi_scope_sum *sum)
+{
+  return (int64_t)(sum->amount.calls - sum->freed_blocks);
+}
+
+/* Sets names[0, depth) to the names of the path's scopes, the outermost first. */
+void hwi_scope_path(const struct hwi_profile *profile, uint32_t path, const char **names);
+
+#endif

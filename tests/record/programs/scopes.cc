@@ -1,0 +1,227 @@
+// scopes.cc - a program that marks its scopes; what it does in them is its first argument
+#include <heapwright/monitor.h>
+
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdexcept>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *volatile kept;
+
+// The four calls: one block of 8 bytes is freed, two of 16 and one of 1,144 stay.
+static void attribute()
+{
+  void *old = malloc(8);
+  kept = old;
+  HW_SCOPE("region");
+  free(old);
+  kept = malloc(16);
+  kept = malloc(16);
+  {
+    HW_SCOPE("inside");
+    kept = malloc(1144);
+  }
+}
+
+static void recurse(int depth)
+{
+  HW_SCOPE_NUMBER("level", depth);
+  kept = malloc(10);
+  if (depth > 1)
+    recurse(depth - 1);
+}
+
+// Every thread allocates (N + 1) * 7 bytes in 100 instances of "work", and frees every second block there.
+static void *work(void *argument)
+{
+  long number = (long)argument;
+  HW_SCOPE_NUMBER("thread", number);
+  for (int i = 0; i < 100; i++) {
+    HW_SCOPE("work");
+    void *block = malloc((size_t)(number + 1) * 7);
+    kept = block;
+    if (i % 2)
+      free(block);
+  }
+  return nullptr;
+}
+
+static void threads()
+{
+  pthread_t ids[16];
+  for (long i = 0; i < 16; i++)
+    pthread_create(&ids[i], nullptr, work, (void *)i);
+  for (pthread_t id : ids)
+    pthread_join(id, nullptr);
+}
+
+static void fork_inside()
+{
+  HW_SCOPE("outer");
+  HW_SCOPE("inner");
+  kept = malloc(100);
+  pid_t child = fork();
+  if (child == 0) {
+    kept = malloc(200);
+    {
+      HW_SCOPE("of the child");
+      kept = malloc(300);
+    }
+    kept = malloc(400);
+    exit(0);
+  }
+  waitpid(child, nullptr, 0);
+}
+
+static jmp_buf back;
+
+static void leave_by_longjmp()
+{
+  hw_scope_begin("one");
+  hw_scope_begin("two");
+  hw_scope_begin("three");
+  kept = malloc(30);
+  longjmp(back, 1);
+}
+
+static void leave()
+{
+  HW_SCOPE("around");
+  if (setjmp(back) == 0)
+    leave_by_longjmp();
+  kept = malloc(1);
+}
+
+static void throw_out()
+{
+  HW_SCOPE("one");
+  HW_SCOPE("two");
+  HW_SCOPE("three");
+  kept = malloc(30);
+  throw std::runtime_error("out");
+}
+
+static void exceptions()
+{
+  HW_SCOPE("around");
+  try {
+    throw_out();
+  } catch (const std::runtime_error &) {
+    kept = malloc(1);
+  }
+}
+
+static void *exit_within(void *)
+{
+  hw_scope_begin("never ended");
+  kept = malloc(5);
+  pthread_exit(nullptr);
+}
+
+static void thread_exits()
+{
+  pthread_t id;
+  pthread_create(&id, nullptr, exit_within, nullptr);
+  pthread_join(id, nullptr);
+}
+
+static void names()
+{
+  std::string longest(10000, 'x');
+  for (const char *name : {"\"quoted\" \\ and <b>", "\xf0\x9f\x90\x98 emoji", longest.c_str(), ""}) {
+    struct hw_scope scope = hw_scope_begin(name);
+    kept = malloc(1);
+    hw_scope_end(scope);
+  }
+}
+
+static void many_names(int count)
+{
+  char name[32];
+  for (int i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "name %d", i);
+    struct hw_scope scope = hw_scope_begin(name);
+    kept = malloc(3);
+    hw_scope_end(scope);
+  }
+}
+
+// A library with a scope is opened, used and closed, twice.
+static void library(const char *path)
+{
+  for (int i = 0; i < 2; i++) {
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    ((void (*)(void))dlsym(handle, "use_scope"))();
+    dlclose(handle);
+  }
+}
+
+static void warm_up()
+{
+  for (int i = 0; i < 50; i++) {
+    HW_SCOPE("cycle");
+    if (i < 3)
+      kept = malloc(64);
+  }
+}
+
+static void die()
+{
+  HW_SCOPE("before");
+  HW_SCOPE("at the end");
+  kept = malloc(77);
+  raise(SIGKILL);
+}
+
+static void on_signal(int)
+{
+  HW_SCOPE("handler");
+  kept = malloc(9);
+}
+
+static void signals()
+{
+  signal(SIGUSR1, on_signal);
+  HW_SCOPE("interrupted");
+  raise(SIGUSR1);
+  kept = malloc(4);
+}
+
+int main(int count, char **words)
+{
+  std::string what = count > 1 ? words[1] : "";
+  if (what == "attribute")
+    attribute();
+  else if (what == "recurse")
+    recurse(5);
+  else if (what == "threads")
+    threads();
+  else if (what == "fork")
+    fork_inside();
+  else if (what == "longjmp")
+    leave();
+  else if (what == "exceptions")
+    exceptions();
+  else if (what == "thread exits")
+    thread_exits();
+  else if (what == "names")
+    names();
+  else if (what == "many names")
+    many_names(70000);
+  else if (what == "library")
+    library(words[2]);
+  else if (what == "warm up")
+    warm_up();
+  else if (what == "die")
+    die();
+  else if (what == "signals")
+    signals();
+  puts("done");
+}

@@ -1,0 +1,235 @@
+"""Scopes that a program marks with heapwright/monitor.h: each call must count for the scopes that its thread was in.
+
+If this fails, a report by scope blames the wrong part of the program, or a program that marks scopes behaves
+differently.
+"""
+
+import json
+import re
+import signal
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+
+PROGRAMS = ROOT / "tests/record/programs"
+VARIANTS = {"O0": ["-O0"], "O2": ["-O2"], "lto": ["-O2", "-flto", "-fvisibility=hidden"], "no-pie": ["-O1", "-no-pie", "-fno-pie"]}
+FLAGS = ["-std=c++17", "-g", "-pthread", "-fno-builtin", f"-I{ROOT}/include", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+MONITOR_OFF = "-DHW_MONITOR_OFF"
+
+
+def build_program(folder, name, *flags):
+    program = folder / name.replace(" ", "-")
+    subprocess.run(["g++", *FLAGS, *flags, str(PROGRAMS / "scopes.cc"), "-o", str(program)], check=True)
+    return program
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("scopes")
+
+
+@pytest.fixture(scope="module")
+def program(folder):
+    return build_program(folder, "program", "-O1")
+
+
+@pytest.fixture
+def scopes_of(record, program):
+    """scopes_of("threads"): the scopes that the program marked in this case, by path ("a > b")."""
+
+    def run(*words, options=(), binary=None):
+        recording = record([binary or program, *words])
+        assert recording.process.returncode == 0 and "done" in recording.process.stdout
+        return by_path(recording.report_with(*options))
+
+    return run
+
+
+def by_path(report):
+    return {" > ".join(scope["path"]): scope for scope in report["scopes"]}
+
+
+def text_of(hw, recording):
+    return " ".join(hw("report", "--by", "scope", recording.trace).stdout.split())
+
+
+def figures(scope, *keys):
+    return tuple(scope[key] for key in keys)
+
+
+def test_calls_count_for_their_scope(scopes_of):
+    scopes = scopes_of("attribute")
+    region, inside = scopes["region"], scopes["region > inside"]
+    assert figures(region, "allocation_calls", "free_calls", "allocated_bytes", "net_bytes", "net_blocks") == (3, 1, 1176, 1168, 2)
+    assert figures(region["self"], "allocation_calls", "free_calls", "allocated_bytes", "net_bytes") == (2, 1, 32, 24)
+    assert figures(inside, "allocation_calls", "free_calls", "net_bytes", "live_bytes_at_end") == (1, 0, 1144, 1144)
+    assert region["max_net_bytes"] == 1168
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_however_the_program_is_compiled(scopes_of, folder, variant):
+    scopes = scopes_of("attribute", binary=build_program(folder, variant, *VARIANTS[variant]))
+    assert scopes["region"]["net_bytes"] == 1168
+
+
+def test_recursion_is_a_path(scopes_of):
+    scopes = scopes_of("recurse")
+    paths = [" > ".join(["level"] * depth) for depth in range(1, 6)]
+    assert list(scopes) == paths
+    assert [scopes[path]["allocated_bytes"] for path in paths] == [50, 40, 30, 20, 10]
+    assert all(scopes[path]["self"]["allocated_bytes"] == 10 for path in paths)
+
+
+def test_sixteen_threads(scopes_of):
+    work = scopes_of("threads")["thread > work"]
+    assert figures(work, "instances", "allocation_calls", "free_calls") == (1600, 1600, 800)
+    assert work["allocated_bytes"] == sum(100 * 7 * (number + 1) for number in range(16))
+    assert work["net_bytes"] == work["live_bytes_at_end"] == work["allocated_bytes"] // 2
+
+
+def test_a_forked_child_continues_in_the_scopes(record, program):
+    recording = record([program, "fork"])
+    scopes = by_path(recording.report_with("--children"))
+    assert scopes["outer > inner"]["allocated_bytes"] == 100 + 200 + 300 + 400
+    assert scopes["outer > inner > of the child"]["allocated_bytes"] == 300
+    assert scopes["outer > inner"]["instances"] == 2
+
+
+def test_longjmp_leaves_scopes_open(scopes_of):
+    scopes = scopes_of("longjmp")
+    assert scopes["around > one > two > three"]["instances_left_open"] == 1
+    assert scopes["around > one > two > three"]["allocated_bytes"] == 31
+    assert scopes["around"]["instances_left_open"] == 0
+
+
+def test_an_exception_ends_scopes(scopes_of):
+    scopes = scopes_of("exceptions")
+    assert all(scope["instances_left_open"] == 0 for scope in scopes.values())
+    assert scopes["around > one > two > three"]["allocated_bytes"] >= 30
+    assert scopes["around"]["self"]["allocated_bytes"] >= 1
+
+
+def test_a_thread_that_exits_within(scopes_of):
+    scope = scopes_of("thread exits")["never ended"]
+    assert figures(scope, "instances", "instances_left_open") == (1, 1)
+    assert scope["allocated_bytes"] >= 5  # pthread_exit may allocate, too
+
+
+def test_unusual_names(scopes_of):
+    scopes = scopes_of("names")
+    assert set(scopes) == {'"quoted" \\ and <b>', "\U0001f418 emoji", "x" * 10000, ""}
+
+
+def test_too_many_names_are_one(scopes_of):
+    scopes = scopes_of("many names")
+    assert len(scopes) == 65535
+    others = scopes["(other scopes)"]
+    assert others["instances"] == 70000 - 65534
+    assert sum(scope["allocated_bytes"] for scope in scopes.values()) == 3 * 70000
+
+
+def test_a_library_that_is_closed(scopes_of, folder):
+    source = folder / "library.c"
+    source.write_text(
+        "#include <heapwright/monitor.h>\n#include <stdlib.h>\nvoid *volatile kept;\n"
+        'void use_scope(void) { HW_SCOPE("in a library"); kept = malloc(50); }\n'
+    )
+    library = folder / "library.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", f"-I{ROOT}/include", str(source), "-o", str(library)], check=True)
+    scopes = scopes_of("library", library)
+    assert figures(scopes["in a library"], "instances", "allocated_bytes") == (2, 100)
+
+
+def test_only_the_first_instances_allocate(record, program, hw):
+    recording = record([program, "warm up"])
+    scope = by_path(recording.report)["cycle"]
+    assert figures(scope, "instances", "allocating_instances", "last_allocating_instance") == (50, 3, 3)
+    text = text_of(hw, recording)
+    assert "50 instances" in text and "only the first 3 allocate" in text
+
+
+def test_a_handler_is_within_the_interrupted_scope(scopes_of):
+    scopes = scopes_of("signals")
+    assert scopes["interrupted > handler"]["allocated_bytes"] == 9
+    assert scopes["interrupted"]["self"]["allocated_bytes"] == 4
+
+
+def test_scopes_survive_a_kill(record, program):
+    recording = record([program, "die"])
+    assert recording.process.returncode == 128 + signal.SIGKILL
+    scope = by_path(recording.report)["before > at the end"]
+    assert figures(scope, "instances", "instances_left_open", "allocated_bytes") == (1, 1, 77)
+
+
+def test_raw_and_packed_are_the_same(record, program, hw, tmp_path):
+    raw = record([program, "threads"], "--no-pack")
+    packed = tmp_path / "packed.hwt"
+    assert hw("import", raw.trace, "-o", packed).returncode == 0
+    assert raw.report["scopes"] == json.loads(hw("report", "--json", packed).stdout)["scopes"]
+
+
+def test_without_a_recorder(program, folder):
+    for words in ["attribute"], ["threads"], ["exceptions"], ["fork"]:
+        assert subprocess.run([program, *words], capture_output=True, check=True).stdout.endswith(b"done\n")
+    for name, flags in ("off", [MONITOR_OFF]), ("static", ["-static"]):
+        other = build_program(folder, name, "-O1", "-Wno-unused", *flags)
+        assert subprocess.run([other, "attribute"], capture_output=True, check=True).stdout == b"done\n"
+
+
+def test_a_recording_without_scopes_has_none(record, program, hw):
+    recording = record([program, "none"])
+    assert "scopes" not in recording.report
+    assert "marked no scopes" in text_of(hw, recording)
+
+
+def test_the_example_of_the_document(build, tmp_path):
+    """docs/scopes.md shows what its program prints, but for the times."""
+    page = (ROOT / "docs/scopes.md").read_text()
+    (tmp_path / "frames.c").write_text(re.search(r"```c\n(.*?)```", page, re.S)[1])
+    session = re.search(r"```\n(\$ gcc.*?)```", page, re.S)[1]
+    commands = [line[2:].replace("$(pkg-config --cflags heapwright)", f"-I{ROOT}/include") for line in session.splitlines() if line.startswith("$ ")]
+    shown = session.split("frames.hwt\n")[-1]
+    environment = {"PATH": f"{build}/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "COLUMNS": "100"}
+    done = subprocess.run(" && ".join(commands), shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+
+    def plain(text):
+        return " ".join(re.sub(r"(mean|longest) [\d.]+ \w+", r"\1 TIME", " ".join(text.split())).split())
+
+    assert plain(shown) in plain(done.stdout)
+
+
+def test_a_report_of_one_scope(record, program):
+    recording = record([program, "attribute"])
+    whole, inside = recording.report_with("--only", "scope=region"), recording.report_with("--only", "scope=ins*")
+    assert whole["selected"]["bytes"] == 1176 and inside["selected"]["bytes"] == 1144
+    assert recording.report_with("--ignore", "scope=region", "--only", "size=1144")["selected"]["bytes"] == 0
+    assert recording.report_with("--only", "scope=regio")["filters"][0]["nearest"] == "region"
+
+
+@pytest.mark.parametrize("rule, status", [("calls(scope=region)=3", 0), ("calls(scope=region)=2", 1), ("bytes(scope=inside)=1144", 0),
+                                          ("live(scope=region)=1175", 1), ("calls(scope=cycle)=0", 0), ("own_peak(scope=inside)=1143", 1)])
+def test_a_budget_of_one_scope(record, program, hw, rule, status):
+    recording = record([program, "attribute"])
+    assert hw("check", recording.trace, "--max", rule).returncode == status
+
+
+def test_events_of_one_scope(record, program, hw, tmp_path):
+    """Formats that follow the events know the scope of each."""
+    recording = record([program, "threads"])
+    assert hw("export", recording.trace, "--only", "scope=work", "-o", tmp_path / "a.massif").returncode == 0
+    heaps = [int(line.split("=")[1]) for line in (tmp_path / "a.massif").read_text().splitlines() if line.startswith("mem_heap_B=")]
+    assert max(heaps) >= recording.report_with("--only", "scope=work")["selected"]["live_bytes"] > 0
+    assert heaps[-1] == recording.report_with("--only", "scope=work")["selected"]["live_bytes"]
+
+
+@pytest.mark.parametrize("options", [[], ["--durations"], ["--no-usable"], ["--paused"]])
+def test_what_a_thread_has_done(record, folder, options):
+    """The program asserts the counts itself. Recording it does not change."""
+    counts = folder / "counts"
+    subprocess.run(["g++", *FLAGS, "-O1", "-UNDEBUG", str(PROGRAMS / "counts.cc"), "-o", str(counts)], check=True)
+    assert subprocess.run([counts], capture_output=True, check=True).stdout == b"done\n"
+    recording = record([counts], *options)
+    assert (recording.process.returncode, recording.process.stdout) == (0, "counted\ndone\n"), recording.process.stderr
+    assert recording.report["lost_events"] == 0
