@@ -64,7 +64,7 @@ NOT_CALLED(bool, hwi_stack_cache_verify_stem, const struct hwi_cached_stack *cac
            struct hwi_unchanged *unchanged)
 NOT_CALLED(uint32_t, hwi_cached_stack_bps_unchanged, const struct hwi_cached_stack *cached, uint32_t first,
            uint32_t end)
-NOT_CALLED(uint32_t, hwi_cached_stack_odd_unchanged, const struct hwi_cached_stack *cached, uint32_t first,
+NOT_CALLED(uint32_t, hwi_cached_stack_extra_unchanged, const struct hwi_cached_stack *cached, uint32_t first,
            uint32_t end)
 NOT_CALLED(void, hwi_event_finish_alloc, struct hwi_lane *lane, struct hwi_allocation made)
 NOT_CALLED(void, hwi_event_finish_free, struct hwi_lane *lane, struct hwi_pending_free whole)
