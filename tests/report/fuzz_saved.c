@@ -13,6 +13,7 @@
 #include "../fuzz_file.h"
 #include "compare/compare.h"
 #include "report/json/saved.h"
+#include "report/words/style.h"
 #include "saved_sample.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
