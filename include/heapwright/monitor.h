@@ -68,46 +68,6 @@ static inline uint32_t hw_scope_number_of(struct hw_scope_site *site)
   return number;
 }
 
-/* Each begins a scope of the calling thread, within its current scope, and returns it for hw_scope_end. `name` and `text`
- * end in NUL. A text is cut after 4,096 bytes. The first calls look the name up by its contents; the macros below do
- * that once for each place. */
-static inline struct hw_scope hw_scope_begin(const char *name)
-{
-  struct hw_scope scope = {0};
-  if (__builtin_expect(hw_monitor_found != 0, 0))
-    scope.depth = hw_monitor_found->begin(hw_monitor_found->name(name));
-  return scope;
-}
-
-static inline struct hw_scope hw_scope_begin_number(const char *name, uint64_t number)
-{
-  struct hw_scope scope = {0};
-  if (__builtin_expect(hw_monitor_found != 0, 0))
-    scope.depth = hw_monitor_found->begin_number(hw_monitor_found->name(name), number);
-  return scope;
-}
-
-static inline struct hw_scope hw_scope_begin_text(const char *name, const char *text)
-{
-  struct hw_scope scope = {0};
-  if (__builtin_expect(hw_monitor_found != 0, 0))
-    scope.depth = hw_monitor_found->begin_text(hw_monitor_found->name(name), text);
-  return scope;
-}
-
-/* Ends the scope, and all scopes within it that were left without an end (by longjmp, or forgotten); the report counts
- * those. The outermost scopes of a thread also end with the thread. */
-static inline void hw_scope_end(struct hw_scope scope)
-{
-  if (__builtin_expect(scope.depth != 0, 0))
-    hw_monitor_found->end(scope.depth);
-}
-
-static inline void hw_scope_leave(struct hw_scope *scope)
-{
-  hw_scope_end(*scope);
-}
-
 static inline struct hw_scope hw_scope_begin_at(struct hw_scope_site *site)
 {
   struct hw_scope scope = {0};
@@ -130,6 +90,40 @@ static inline struct hw_scope hw_scope_begin_text_at(struct hw_scope_site *site,
   if (__builtin_expect(hw_monitor_found != 0, 0))
     scope.depth = hw_monitor_found->begin_text(hw_scope_number_of(site), text);
   return scope;
+}
+
+/* Each begins a scope of the calling thread, within its current scope, and returns it for hw_scope_end. `name` and `text`
+ * end in NUL. A text is cut after 4,096 bytes. Each call looks the name up by its contents; the macros below do that once
+ * for each place. */
+static inline struct hw_scope hw_scope_begin(const char *name)
+{
+  struct hw_scope_site site = {name, 0};
+  return hw_scope_begin_at(&site);
+}
+
+static inline struct hw_scope hw_scope_begin_number(const char *name, uint64_t number)
+{
+  struct hw_scope_site site = {name, 0};
+  return hw_scope_begin_number_at(&site, number);
+}
+
+static inline struct hw_scope hw_scope_begin_text(const char *name, const char *text)
+{
+  struct hw_scope_site site = {name, 0};
+  return hw_scope_begin_text_at(&site, text);
+}
+
+/* Ends the scope, and all scopes within it that were left without an end (by longjmp, or forgotten); the report counts
+ * those. The outermost scopes of a thread also end with the thread. */
+static inline void hw_scope_end(struct hw_scope scope)
+{
+  if (__builtin_expect(scope.depth != 0, 0))
+    hw_monitor_found->end(scope.depth);
+}
+
+static inline void hw_scope_leave(struct hw_scope *scope)
+{
+  hw_scope_end(*scope);
 }
 
 #define HW_MONITOR_JOIN2(a, b) a##b

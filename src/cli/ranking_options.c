@@ -19,14 +19,12 @@ int hwi_choosing_check(const struct hwi_report_options *options)
 int hwi_ranking_check(const struct hwi_ranking *ranking)
 {
   const struct hwi_report_options *report = &ranking->report;
-  bool by_stack = report->by != HWI_BY_THREAD && report->by != HWI_BY_SIZE && report->by != HWI_BY_ENTRY &&
-                  report->by != HWI_BY_SCOPE;
   if (report->leaks && report->cost != HWI_COST_DEFAULT && report->cost != HWI_COST_LIVE)
     return hwi_fail(HWI_EXIT_TROUBLE, "--leaks ranks what is live at the end: leave --cost out");
-  if (report->leaks && !by_stack)
+  if (report->leaks && !hwi_by_is_of_frames(report->by))
     return hwi_fail(HWI_EXIT_TROUBLE, "--leaks needs stacks: group by stack, function, file, line or module; or use "
                                       "--cost live");
-  if (report->tree != HWI_TREE_NONE && !by_stack)
+  if (report->tree != HWI_TREE_NONE && !hwi_by_is_of_frames(report->by))
     return hwi_fail(HWI_EXIT_TROUBLE, "--tree needs stacks: its nodes are functions, files, lines or modules (--by)");
   const char *of_stacks = report->lifetimes ? "--lifetimes" : report->resizes ? "--resizes" : NULL;
   if (report->lifetimes && report->resizes)

@@ -35,6 +35,12 @@ enum hwi_by {
   HWI_BY_SCOPE, /* that the program marked */
 };
 
+/* Returns whether the rows are stacks or groups of frames; the others are lists of their own. */
+static inline bool hwi_by_is_of_frames(int by)
+{
+  return by <= HWI_BY_MODULE;
+}
+
 /* How the stacks are shown as a tree. */
 enum hwi_tree_order {
   HWI_TREE_NONE = 0,

@@ -169,9 +169,8 @@ uint64_t hwi_trace_most_nodes(uint64_t bytes);
  * hwi_trace_complete. For an undefined number, the node, module or thread has known = false. */
 struct hwi_node hwi_trace_node(const struct hwi_trace *trace, uint32_t number);
 const struct hwi_module *hwi_trace_module(const struct hwi_trace *trace, uint32_t number);
-/* The name of scopes with this number, and the text of an instance; NULL: not defined. Owned by the reader. */
+/* Returns the name of scopes with this number, or NULL if it is not defined. Owned by the reader. */
 const char *hwi_trace_name(const struct hwi_trace *trace, uint32_t number);
-const char *hwi_trace_text(const struct hwi_trace *trace, uint32_t number);
 struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number);
 
 /* Reads ahead for the definitions of the whole file; later calls do nothing. Returns 0 or a negative status. */

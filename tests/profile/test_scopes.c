@@ -52,17 +52,15 @@ static void begin(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns)
     made->path[i] = open[thread][depth - 1]->path[i];
   made->path[depth] = name;
   open[thread][open_count[thread]++] = made;
-  const struct hwi_scope_event event = {
-      .ns = ns, .name_or_count = (uint64_t)name, .thread = thread, .op = HW_SCOPE_BEGIN};
-  assert_true(hwi_scopes_take(scopes, &event));
+  const struct hwi_resolved event = {.size = (uint64_t)name, .thread = thread, .entry = HW_SCOPE_BEGIN};
+  assert_true(hwi_scopes_take(&scopes, THREADS, &event, ns));
 }
 
 static void end(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns)
 {
   int count = 1 + (int)below((uint32_t)open_count[thread]);
-  const struct hwi_scope_event event = {
-      .ns = ns, .name_or_count = (uint64_t)count, .thread = thread, .op = HW_SCOPE_END};
-  assert_true(hwi_scopes_take(scopes, &event));
+  const struct hwi_resolved event = {.size = (uint64_t)count, .thread = thread, .entry = HW_SCOPE_END};
+  assert_true(hwi_scopes_take(&scopes, THREADS, &event, ns));
   while (count-- > 0)
     open[thread][--open_count[thread]]->end_ns = ns;
 }
@@ -177,8 +175,7 @@ static void random_scopes_are_those_of_the_model(void **state)
   (void)state;
   struct hwi_scopes *scopes = hwi_scopes_create();
   assert_non_null(scopes);
-  for (int i = 0; i < THREADS; i++)
-    assert_true(hwi_scopes_add_thread(scopes));
+  assert_true(hwi_scopes_know_threads(scopes, THREADS));
   run(scopes);
   uint32_t count;
   const struct hwi_scope *paths = hwi_scopes_paths(scopes, &count);
@@ -193,11 +190,11 @@ static void contexts_of_threads_without_scopes_are_the_threads(void **state)
   (void)state;
   struct hwi_scopes *scopes = hwi_scopes_create();
   for (uint32_t i = 0; i < THREADS; i++) {
-    assert_true(hwi_scopes_add_thread(scopes));
+    assert_true(hwi_scopes_know_threads(scopes, i + 1));
     assert_int_equal(hwi_scopes_context(scopes, i), i);
   }
-  const struct hwi_scope_event event = {.ns = 1, .name_or_count = 1, .thread = 1, .op = HW_SCOPE_BEGIN};
-  assert_true(hwi_scopes_take(scopes, &event));
+  const struct hwi_resolved event = {.size = 1, .thread = 1, .entry = HW_SCOPE_BEGIN};
+  assert_true(hwi_scopes_take(&scopes, THREADS, &event, 1));
   struct hwi_context context = hwi_scopes_context_at(scopes, hwi_scopes_context(scopes, 1));
   assert_int_equal(context.thread, 1);
   assert_int_equal(context.path, 1);
@@ -210,11 +207,10 @@ static void too_many_ends_are_ignored(void **state)
 {
   (void)state;
   struct hwi_scopes *scopes = hwi_scopes_create();
-  assert_true(hwi_scopes_add_thread(scopes));
-  struct hwi_scope_event event = {.ns = 1, .name_or_count = UINT64_MAX, .op = HW_SCOPE_END};
-  assert_true(hwi_scopes_take(scopes, &event));
-  event.op = UINT8_MAX; /* of a later version */
-  assert_true(hwi_scopes_take(scopes, &event));
+  struct hwi_resolved event = {.size = UINT64_MAX, .entry = HW_SCOPE_END};
+  assert_true(hwi_scopes_take(&scopes, 1, &event, 1));
+  event.entry = UINT8_MAX; /* of a later version */
+  assert_true(hwi_scopes_take(&scopes, 1, &event, 1));
   uint32_t count;
   hwi_scopes_paths(scopes, &count);
   assert_int_equal(count, 1);

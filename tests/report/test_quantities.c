@@ -61,7 +61,6 @@ static void what_is_no_duration_is_refused(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-
       cmocka_unit_test(durations_have_units_and_fractions),
       cmocka_unit_test(what_is_no_duration_is_refused),
   };

@@ -300,16 +300,6 @@ static void count_failed(struct hwi_replay *replay, struct hwi_replay_image *ima
   tally->threads[event->thread].newest_cell = 0;
 }
 
-static bool count_scope(struct hwi_replay *replay, const struct hwi_resolved *event)
-{
-  const struct hwi_scope_event scope = {.ns = replay->now_ns,
-                                        .value = event->usable,
-                                        .name_or_count = event->size,
-                                        .thread = event->thread,
-                                        .op = event->entry};
-  return hwi_tally_take_scope(&replay->tally, &scope);
-}
-
 /* --- a batch --- */
 
 static uint64_t min(uint64_t a, uint64_t b)
@@ -382,7 +372,7 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
     else if (event->what == HWI_RESOLVED_FAILED)
       count_failed(replay, image, event);
     else if (event->what == HWI_RESOLVED_SCOPE)
-      done = count_scope(replay, event);
+      done = hwi_scopes_take(&replay->tally.scopes, replay->tally.thread_count, event, replay->now_ns);
     else
       count_free_without_block(replay, image, event);
   }

@@ -80,15 +80,16 @@ static uint32_t find_context(struct hwi_scopes *scopes, uint32_t thread, uint32_
   return hwi_numbering_of(&scopes->contexts, thread, path) - 1;
 }
 
-bool hwi_scopes_add_thread(struct hwi_scopes *scopes)
+bool hwi_scopes_know_threads(struct hwi_scopes *scopes, size_t count)
 {
-  if (!hwi_grow((void **)&scopes->threads, &scopes->thread_capacity, scopes->thread_count + 1, sizeof *scopes->threads))
+  if (!hwi_grow((void **)&scopes->threads, &scopes->thread_capacity, count, sizeof *scopes->threads))
     return false;
-  struct thread_scopes *thread = &scopes->threads[scopes->thread_count];
-  thread->context = find_context(scopes, (uint32_t)scopes->thread_count, 0);
-  if (thread->context == UINT32_MAX)
-    return false;
-  scopes->thread_count++;
+  for (; scopes->thread_count < count; scopes->thread_count++) {
+    struct thread_scopes *thread = &scopes->threads[scopes->thread_count];
+    thread->context = find_context(scopes, (uint32_t)scopes->thread_count, 0);
+    if (thread->context == UINT32_MAX)
+      return false;
+  }
   return true;
 }
 
@@ -110,7 +111,7 @@ static inline uint64_t value_of(const struct hwi_instance *instance, enum hwi_in
   }
 }
 
-/* Whether `a` is a less bad instance than `b`; of equal ones, the later. */
+/* Returns whether `a` is a less bad instance than `b`; of equal ones, the later. */
 static bool is_less(const struct hwi_instance *a, const struct hwi_instance *b, enum hwi_instance_measure measure)
 {
   uint64_t left = value_of(a, measure), right = value_of(b, measure);
@@ -148,10 +149,11 @@ static void rank_all(struct hwi_worst *worst, const struct hwi_instance *instanc
   rank(&worst[HWI_INSTANCE_BYTES], instance, HWI_INSTANCE_BYTES);
 }
 
-static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const struct hwi_scope_event *event)
+static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const struct hwi_resolved *event,
+                  uint64_t ns)
 {
   uint32_t outer = thread->count ? thread->open[thread->count - 1].path : 0;
-  uint32_t path = thread->beyond ? 0 : find_path(scopes, outer, (uint32_t)event->name_or_count);
+  uint32_t path = thread->beyond ? 0 : find_path(scopes, outer, (uint32_t)event->size);
   if (!path) {
     thread->beyond++;
     return thread->beyond > 1 || is_full(scopes);
@@ -163,9 +165,9 @@ static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const
   thread->open[thread->count++] = (struct open_instance){
       .path = path,
       .context = context,
-      .all = {.begin_ns = event->ns,
-              .value = event->value,
-              .op = event->op,
+      .all = {.begin_ns = ns,
+              .value = event->usable,
+              .op = event->entry,
               .thread = event->thread,
               .sequence = ++scopes->paths[path].instances},
   };
@@ -207,24 +209,27 @@ static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_
   return true;
 }
 
-static bool end_several(struct hwi_scopes *scopes, struct thread_scopes *thread, const struct hwi_scope_event *event)
+static bool end_several(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_t count, uint64_t ns)
 {
-  uint64_t count = event->name_or_count;
   bool done = true;
   for (; count > 0 && thread->beyond > 0; count--)
     thread->beyond--;
   for (; done && count > 0 && thread->count > 0; count--)
-    done = end(scopes, thread, event->ns, count > 1);
+    done = end(scopes, thread, ns, count > 1);
   return done;
 }
 
-bool hwi_scopes_take(struct hwi_scopes *scopes, const struct hwi_scope_event *event)
+bool hwi_scopes_take(struct hwi_scopes **scopes, size_t thread_count, const struct hwi_resolved *event, uint64_t ns)
 {
-  struct thread_scopes *thread = &scopes->threads[event->thread];
-  thread->last_ns = event->ns;
-  if (event->op == HW_SCOPE_END)
-    return end_several(scopes, thread, event);
-  return event->op > HW_SCOPE_END || begin(scopes, thread, event); /* later kinds are skipped */
+  if (!*scopes && !(*scopes = hwi_scopes_create()))
+    return false;
+  if (!hwi_scopes_know_threads(*scopes, thread_count))
+    return false;
+  struct thread_scopes *thread = &(*scopes)->threads[event->thread];
+  thread->last_ns = ns;
+  if (event->entry == HW_SCOPE_END)
+    return end_several(*scopes, thread, event->size, ns);
+  return event->entry > HW_SCOPE_END || begin(*scopes, thread, event, ns); /* later kinds are skipped */
 }
 
 bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t number)
@@ -246,6 +251,12 @@ struct hwi_context hwi_scopes_context_at(const struct hwi_scopes *scopes, uint32
 {
   const struct hwi_pair *pair = &scopes->contexts.pairs[context + 1];
   return (struct hwi_context){(uint32_t)pair->a, (uint32_t)pair->b};
+}
+
+uint32_t hwi_scopes_path(const struct hwi_scopes *scopes, uint32_t number)
+{
+  const struct thread_scopes *thread = &scopes->threads[number];
+  return thread->count ? thread->open[thread->count - 1].path : 0;
 }
 
 /* --- calls --- */

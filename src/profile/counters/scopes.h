@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/profile.h"
+#include "profile/blocks/resolve.h"
 
 enum { HWI_PATHS_MAX = 1 << 20 }; /* scopes in further paths count for the next outer path */
 
@@ -29,21 +29,16 @@ struct hwi_scopes; /* of one replay */
 struct hwi_scopes *hwi_scopes_create(void);
 void hwi_scopes_destroy(struct hwi_scopes *scopes); /* NULL is fine */
 
-/* The next thread, numbered as in the tally, gets its context. Returns false if there is no memory. */
-bool hwi_scopes_add_thread(struct hwi_scopes *scopes);
+/* Gives contexts to the threads below `count` that have none yet. Returns false if there is no memory. */
+bool hwi_scopes_know_threads(struct hwi_scopes *scopes, size_t count);
 
-/* A SCOPE event of a thread. `name` is the resolver's number; its text must outlive the scopes. Returns false if there
- * is no memory. */
-struct hwi_scope_event {
-  uint64_t ns, value;
-  uint64_t name_or_count; /* of an END: the count */
-  uint32_t thread;
-  uint8_t op; /* enum hw_scope_op */
-};
-bool hwi_scopes_take(struct hwi_scopes *scopes, const struct hwi_scope_event *event);
+/* Follows a resolved SCOPE event at `ns` of the run; *scopes is made at the first one. `thread_count`: threads so far.
+ * Returns false if there is no memory. */
+bool hwi_scopes_take(struct hwi_scopes **scopes, size_t thread_count, const struct hwi_resolved *event, uint64_t ns);
 
-/* Returns the context that the thread is in. */
+/* Return the context and the path that the thread is in, and the parts of a context. */
 uint32_t hwi_scopes_context(const struct hwi_scopes *scopes, uint32_t thread);
+uint32_t hwi_scopes_path(const struct hwi_scopes *scopes, uint32_t thread);
 struct hwi_context hwi_scopes_context_at(const struct hwi_scopes *scopes, uint32_t context);
 
 /* Count calls. */
@@ -58,8 +53,10 @@ bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t thread);
 void hwi_scopes_restart(struct hwi_scopes *scopes);
 
 /* Returns the paths, without their names, and sets *count to one more than the largest number. They are valid until the
- * scopes are destroyed. `name_of` gets the resolver's number of a path's name. */
+ * scopes are destroyed. */
 struct hwi_scope *hwi_scopes_paths(struct hwi_scopes *scopes, uint32_t *count);
+
+/* Returns the resolver's number of the name of the path's innermost scope. */
 uint32_t hwi_scopes_name(const struct hwi_scopes *scopes, uint32_t path);
 
 #endif

@@ -186,26 +186,11 @@ bool hwi_tally_add_thread(struct hwi_tally *tally, uint32_t number, const struct
     if (!hwi_grow((void **)&tally->threads, &tally->thread_capacity, count, sizeof *tally->threads))
       return false;
     tally->threads[number] = (struct hwi_thread_tally){.image = thread->image, .number = thread->number};
-    if (tally->scopes && !hwi_scopes_add_thread(tally->scopes))
+    if (tally->scopes && !hwi_scopes_know_threads(tally->scopes, count))
       return false;
   }
   tally->thread_count = count;
   return true;
-}
-
-/* The threads so far get the contexts that their cells have already. */
-static bool begin_scopes(struct hwi_tally *tally)
-{
-  tally->scopes = hwi_scopes_create();
-  bool done = tally->scopes;
-  for (size_t i = 0; done && i < tally->thread_count; i++)
-    done = hwi_scopes_add_thread(tally->scopes);
-  return done;
-}
-
-bool hwi_tally_take_scope(struct hwi_tally *tally, const struct hwi_scope_event *event)
-{
-  return (tally->scopes || begin_scopes(tally)) && hwi_scopes_take(tally->scopes, event);
 }
 
 /* --- the peak --- */

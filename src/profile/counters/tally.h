@@ -165,9 +165,6 @@ static inline uint32_t hwi_tally_thread_of(const struct hwi_tally *tally, const 
                                                     : cell->context;
 }
 
-/* Counts a scope that begins or ends. Returns false if there is no memory. */
-bool hwi_tally_take_scope(struct hwi_tally *tally, const struct hwi_scope_event *event);
-
 /* Returns the cell's number; a new cell is made if there is none. Returns 0 if there is no memory, or if a complete
  * tally has no such cell. */
 uint32_t hwi_tally_look_for_cell(struct hwi_tally *tally, uint32_t context, uint32_t stack, uint64_t size,

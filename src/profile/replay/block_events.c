@@ -44,34 +44,11 @@ static bool report(const struct hwi_block_events *events, const struct hwi_block
   return events->sink->take(events->sink->context, reported);
 }
 
-/* --- scopes --- */
-
-/* Returns the path that the thread is in. */
+/* Returns the path of scopes that the thread is in. Scopes are followed as for the profile, so that a path has the same
+ * number there. */
 static uint32_t path_of(const struct hwi_block_events *events, uint32_t thread)
 {
-  return events->scopes ? hwi_scopes_context_at(events->scopes, hwi_scopes_context(events->scopes, thread)).path : 0;
-}
-
-/* Returns false if there is no memory; so does the next function. */
-static bool know_threads(struct hwi_block_events *events)
-{
-  for (; events->thread_count < events->resolver->thread_count; events->thread_count++)
-    if (!hwi_scopes_add_thread(events->scopes))
-      return false;
-  return true;
-}
-
-/* Follows the batch's event, so that a path has the same number as in the profile. */
-static bool take_scope(struct hwi_block_events *events, const struct hwi_resolved *event)
-{
-  if (!events->scopes && !(events->scopes = hwi_scopes_create()))
-    return false;
-  const struct hwi_scope_event scope = {.ns = events->now_ns,
-                                        .value = event->usable,
-                                        .name_or_count = event->size,
-                                        .thread = event->thread,
-                                        .op = event->entry};
-  return know_threads(events) && hwi_scopes_take(events->scopes, &scope);
+  return events->scopes ? hwi_scopes_path(events->scopes, thread) : 0;
 }
 
 /* --- events --- */
@@ -166,7 +143,7 @@ static bool learn(struct hwi_block_events *events)
     return false;
   for (int i = 0; i < batch->stack_count; i++)
     events->entries[first + (uint32_t)i] = (uint8_t)batch->stacks[i].frame.entry;
-  return !events->scopes || know_threads(events);
+  return !events->scopes || hwi_scopes_know_threads(events->scopes, events->resolver->thread_count);
 }
 
 enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
@@ -179,7 +156,7 @@ enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct 
   for (int i = 0; i < count; i++) {
     const struct hwi_resolved *event = &batch->events[i];
     if (event->what == HWI_RESOLVED_SCOPE) {
-      if (!take_scope(events, event))
+      if (!hwi_scopes_take(&events->scopes, events->resolver->thread_count, event, events->now_ns))
         return HWI_APPLIED_NO_MEMORY;
     } else if (!report_event(events, &read[i], event)) {
       return HWI_APPLIED_STOP;

@@ -19,7 +19,6 @@ struct hwi_block_events {
   size_t entries_capacity;
   uint64_t *last_addresses; /* by thread: of its latest allocation */
   size_t thread_capacity;
-  uint32_t thread_count;
   struct hwi_scopes *scopes; /* NULL: no thread has been in a scope so far */
 };
 

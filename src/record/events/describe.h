@@ -18,8 +18,8 @@ void hwi_notes_put(struct hwi_lane *lane);
  * so it is only called when an image begins. Unknown facts are omitted. */
 void hwi_describe_image(struct hwi_lane *lane);
 
-/* Writes the peak RSS so far, at most once every 100 ms, and at the end. Does nothing if the launcher takes samples of
- * the RSS. */
+/* Writes the peak RSS so far. If not `at_end`, this is done at most once every 100 ms. If the launcher samples the RSS,
+ * nothing is written. */
 void hwi_describe_rss(struct hwi_lane *lane, bool at_end);
 
 #endif

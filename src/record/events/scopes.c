@@ -10,13 +10,18 @@ enum { LONGEST_TEXT = 4096 };
 
 static _Atomic uint32_t text_count;
 
+/* Returns false, after counting the event as lost. */
+static bool lose(void)
+{
+  hwi_session_lose(hwi_lane_loss());
+  return false;
+}
+
 /* Writes one event. Returns false if it is lost. */
 static bool put(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, uint64_t name, uint64_t value)
 {
-  if (!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES)) {
-    hwi_session_lose(hwi_lane_loss());
-    return false;
-  }
+  if (!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
+    return lose();
   uint8_t *at = hwi_lane_begin(lane, HW_OP_SCOPE, tick);
   *at++ = (uint8_t)op;
   at = hwi_put_varint(at, name);
@@ -24,10 +29,16 @@ static bool put(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, uint6
   return true;
 }
 
+/* The same for an event that names a scope. */
+static bool put_named(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, uint32_t name, uint64_t value)
+{
+  return hwi_names_define(lane, name) ? put(lane, tick, op, name, value) : lose();
+}
+
 static uint32_t begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value)
 {
   struct hwi_open_scopes *open = &hwi_stream_self->open;
-  if (!hwi_names_define(lane, name) || !put(lane, tick, op, name, value))
+  if (!put_named(lane, tick, op, name, value))
     return 0;
   if (open->depth < HWI_OPEN_SCOPES)
     open->names[open->depth] = name;
@@ -56,7 +67,7 @@ uint32_t hwi_scope_begin_text(uint32_t name, const char *text)
                           (struct hwi_bytes){text, (uint32_t)strnlen(text, LONGEST_TEXT)}))
     depth = begin(lane, tick, name, HW_SCOPE_BEGIN_TEXT, number);
   else
-    hwi_session_lose(hwi_lane_loss());
+    lose();
   hwi_stream_leave(lane);
   return depth;
 }
@@ -79,8 +90,7 @@ void hwi_scopes_continue(struct hwi_lane *lane, struct hwi_open_scopes *open, bo
   uint32_t depth = is_forked ? open->depth : 0;
   for (uint32_t i = 0; i < depth; i++) {
     uint32_t name = i < HWI_OPEN_SCOPES ? open->names[i] : HWI_NAME_OTHER;
-    if (hwi_names_define(lane, name))
-      put(lane, lane->last_tick, HW_SCOPE_CONTINUE, name, 0);
+    put_named(lane, lane->last_tick, HW_SCOPE_CONTINUE, name, 0);
   }
   open->depth = depth;
 }

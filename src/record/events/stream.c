@@ -208,7 +208,7 @@ static struct hwi_thread_stream *attach(uintptr_t frame)
     hwi_walk_forget(&stream->lanes[i]);
     stream->lanes[i].range = (struct hwi_range){0};
     stream->lanes[i].thread = stream->thread;
-    stream->lanes[i].attention &= (uint8_t) ~(HWI_LANE_SEALED | HWI_LANE_COUNTS); /* the previous thread's */
+    stream->lanes[i].attention &= (uint8_t)~HWI_LANE_OF_THREAD; /* the previous thread's */
     if (is_forked && stream->counts.is_on)
       hwi_lane_request_attention(&stream->lanes[i], HWI_LANE_COUNTS);
   }
@@ -245,10 +245,10 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
   if (lane->attention & HWI_LANE_HAS_PENDING_FREE)
     hwi_pending_free_write(lane, 0);
   if (lane->attention & HWI_LANE_NEW_CHUNK) {
-    lane->attention &= HWI_LANE_SEALED | HWI_LANE_COUNTS;
+    lane->attention &= HWI_LANE_OF_THREAD;
     refresh_thread(self, lane);
     hwi_describe_rss(lane, false);
-    lane->attention &= HWI_LANE_SEALED | HWI_LANE_COUNTS;
+    lane->attention &= HWI_LANE_OF_THREAD;
   }
   lane->fast_epoch = lane->attention ? HWI_NO_EPOCH : lane->module_epoch;
   return lane;

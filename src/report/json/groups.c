@@ -48,7 +48,7 @@ int hwi_json_groups(struct hwi_json *json, const struct hwi_report *report, cons
 {
   static const char *const keys[] = {"", "by_function", "by_file", "by_line", "by_module"};
   enum hwi_by by = (enum hwi_by)report->options.by;
-  if (by == HWI_BY_STACK || by == HWI_BY_THREAD || by == HWI_BY_SIZE || by == HWI_BY_ENTRY || by == HWI_BY_SCOPE)
+  if (by == HWI_BY_STACK || !hwi_by_is_of_frames(by))
     return HW_OK; /* these lists are in every report */
   struct hwi_groups groups;
   int status = hwi_groups_init(&groups, report, selection, frames, error);

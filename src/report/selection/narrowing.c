@@ -77,9 +77,14 @@ bool hwi_report_is_narrowed(const struct hwi_report_options *options)
   return options->thread || options->only.count > 0 || options->ignore.count > 0;
 }
 
-static bool begins(const char *text, enum hwi_narrowing_kind kind)
+/* Returns whether the text of a rule begins with a kind that is not about frames. */
+static bool is_about_blocks(const char *text)
 {
-  return strncmp(text, hwi_narrowing_kind_names[kind], strlen(hwi_narrowing_kind_names[kind])) == 0;
+  for (int kind = HWI_NAME_FRAME_KINDS; kind < HWI_NARROW_KINDS; kind++) {
+    if (strncmp(text, hwi_narrowing_kind_names[kind], strlen(hwi_narrowing_kind_names[kind])) == 0)
+      return true;
+  }
+  return false;
 }
 
 bool hwi_report_splits_stacks(const struct hwi_report_options *options)
@@ -87,8 +92,7 @@ bool hwi_report_splits_stacks(const struct hwi_report_options *options)
   const struct hwi_texts *lists[] = {&options->only, &options->ignore};
   for (size_t list = 0; list < sizeof lists / sizeof *lists; list++) {
     for (size_t i = 0; i < lists[list]->count; i++) {
-      if (begins(lists[list]->items[i], HWI_NARROW_THREAD) || begins(lists[list]->items[i], HWI_NARROW_SCOPE) ||
-          begins(lists[list]->items[i], HWI_NARROW_SIZE))
+      if (is_about_blocks(lists[list]->items[i]))
         return true;
     }
   }
@@ -236,7 +240,7 @@ void hwi_narrowing_explain(struct hwi_line *line, const struct hwi_narrowing_rul
 
 bool hwi_narrowing_splits_stacks(const struct hwi_narrowing *filter)
 {
-  return (filter->used & (1U << HWI_NARROW_THREAD | 1U << HWI_NARROW_SCOPE | 1U << HWI_NARROW_SIZE)) != 0;
+  return filter->used >> HWI_NAME_FRAME_KINDS != 0;
 }
 
 bool hwi_narrowing_splits_threads(const struct hwi_narrowing *filter)

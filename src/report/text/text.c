@@ -261,7 +261,7 @@ static int print_by(struct hwi_text *text, const struct hwi_selection *selection
   if (text->report->options.durations)
     return hwi_text_durations(text, selection, frames, error);
   enum hwi_by by = (enum hwi_by)text->report->options.by;
-  if (is_stackless(text) && by != HWI_BY_THREAD && by != HWI_BY_SIZE && by != HWI_BY_ENTRY && by != HWI_BY_SCOPE) {
+  if (is_stackless(text) && hwi_by_is_of_frames(by)) {
     print_stackless(text, selection);
     return HW_OK;
   }

@@ -35,14 +35,6 @@ static void release_nodes(struct hwi_definitions *d)
   d->node_count = d->node_capacity = 0;
 }
 
-static void release_texts(struct hwi_definition_texts *texts)
-{
-  for (size_t i = 0; i < texts->count; i++)
-    free(texts->list[i]);
-  free(texts->list);
-  hwi_hash_table_release(&texts->indices);
-}
-
 static void release(struct hwi_definitions *d)
 {
   release_nodes(d);
@@ -54,8 +46,10 @@ static void release(struct hwi_definitions *d)
   for (size_t i = 0; i < d->note_count; i++)
     free((char *)d->notes[i].text);
   free(d->notes);
-  release_texts(&d->names);
-  release_texts(&d->texts);
+  for (size_t i = 0; i < d->name_count; i++)
+    free(d->names[i]);
+  free(d->names);
+  hwi_hash_table_release(&d->name_indices);
   free(d->command.bytes);
   free(d->exe.bytes);
   free(d->cwd.bytes);
@@ -125,20 +119,10 @@ const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *d,
   return index ? &d->threads[index - 1] : &unknown;
 }
 
-static const char *find_text(const struct hwi_definition_texts *texts, uint32_t number)
-{
-  uint32_t index = hwi_hash_table_first(&texts->indices, number)->number;
-  return index ? texts->list[index - 1] : NULL;
-}
-
 const char *hwi_definitions_name(const struct hwi_definitions *d, uint32_t number)
 {
-  return find_text(&d->names, number);
-}
-
-const char *hwi_definitions_text(const struct hwi_definitions *d, uint32_t number)
-{
-  return find_text(&d->texts, number);
+  uint32_t index = hwi_hash_table_first(&d->name_indices, number)->number;
+  return index ? d->names[index - 1] : NULL;
 }
 
 /* --- records --- */
@@ -252,27 +236,27 @@ static bool add_note(struct hwi_definitions *d, struct hwi_payload *p)
   return true;
 }
 
-/* Adds a text under the number that comes before it. Texts after the first TEXTS_MAX_BYTES bytes are dropped. */
-static bool add_text(struct hwi_definitions *d, struct hwi_definition_texts *texts, struct hwi_payload *p)
+/* Names after the first NAMES_MAX_BYTES bytes are dropped. */
+static bool add_name(struct hwi_definitions *d, struct hwi_payload *p)
 {
-  enum { TEXTS_MAX_BYTES = 64 << 20 };
+  enum { NAMES_MAX_BYTES = 64 << 20 };
   uint64_t number = hwi_payload_varint(p);
   size_t bytes = (size_t)(p->end - p->at);
   if (p->bad || number > UINT32_MAX)
     return false;
-  if (bytes > TEXTS_MAX_BYTES - texts->bytes || hwi_hash_table_first(&texts->indices, (uint32_t)number)->number)
+  if (bytes > NAMES_MAX_BYTES - d->name_bytes || hwi_definitions_name(d, (uint32_t)number))
     return true;
-  char *text = copy_text(d, p->at, bytes);
-  if (!text)
+  char *name = copy_text(d, p->at, bytes);
+  if (!name)
     return true;
-  if (!hwi_grow((void **)&texts->list, &texts->capacity, texts->count + 1, sizeof *texts->list) ||
-      !hwi_hash_table_add(&texts->indices, (uint32_t)number, (uint32_t)texts->count + 1)) {
-    free(text);
+  if (!hwi_grow((void **)&d->names, &d->name_capacity, d->name_count + 1, sizeof *d->names) ||
+      !hwi_hash_table_add(&d->name_indices, (uint32_t)number, (uint32_t)d->name_count + 1)) {
+    free(name);
     d->no_memory = true;
     return true;
   }
-  texts->list[texts->count++] = text;
-  texts->bytes += bytes;
+  d->names[d->name_count++] = name;
+  d->name_bytes += bytes;
   return true;
 }
 
@@ -318,9 +302,7 @@ static bool add_record(void *context, uint8_t type, const uint8_t *payload, size
     d->exited = true;
     return true;
   case HW_RECORD_NAME:
-    return add_text(d, &d->names, &p);
-  case HW_RECORD_TEXT:
-    return add_text(d, &d->texts, &p);
+    return add_name(d, &p);
   default: /* of a later version */
     return true;
   }

@@ -19,14 +19,6 @@ struct hwi_definition_text {
   size_t count; /* without the last NUL */
 };
 
-/* Texts by number. */
-struct hwi_definition_texts {
-  struct hwi_hash_table indices; /* plus 1 */
-  char **list;
-  size_t count, capacity;
-  size_t bytes; /* of all */
-};
-
 struct hwi_definitions {
   uint32_t references;
   struct hwi_definitions *parent; /* NULL: none, or not found */
@@ -40,9 +32,12 @@ struct hwi_definitions {
   struct hwi_hash_table thread_indices; /* plus 1 */
   struct hwi_thread *threads;
   size_t thread_count, thread_capacity;
-  uint32_t thread_end;                      /* one more than the largest number */
-  const struct hwi_tool_area *tool;         /* what tools recorded about the program from outside; NULL: nothing */
-  struct hwi_definition_texts names, texts; /* of scopes, and of their instances */
+  uint32_t thread_end;                /* one more than the largest number */
+  const struct hwi_tool_area *tool;   /* what tools recorded about the program from outside; NULL: nothing */
+  struct hwi_hash_table name_indices; /* plus 1 */
+  char **names;                       /* of scopes */
+  size_t name_count, name_capacity;
+  size_t name_bytes; /* of all names */
   struct hwi_note *notes;
   size_t note_count, note_capacity;
   struct hwi_definition_text command, exe, cwd, environment;
@@ -68,9 +63,8 @@ struct hwi_definition_sink hwi_definitions_sink(struct hwi_definitions *definiti
 /* Return the definition of a number. It has known = false if it is undefined. */
 struct hwi_node hwi_definitions_node(const struct hwi_definitions *definitions, uint32_t number);
 const struct hwi_module *hwi_definitions_module(const struct hwi_definitions *definitions, uint32_t number);
-/* Return NULL if the number is not defined. */
+/* Returns NULL if the number is not defined. */
 const char *hwi_definitions_name(const struct hwi_definitions *definitions, uint32_t number);
-const char *hwi_definitions_text(const struct hwi_definitions *definitions, uint32_t number);
 const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *definitions, uint32_t number);
 
 #endif
