@@ -4,6 +4,7 @@
 #include "cli/ranking_options.h"
 #include "cli/span.h"
 #include "export/export.h"
+#include "report/content/scopes.h"
 #include "report/words/line.h"
 #include "report/words/style.h"
 #include "symbols/symbols.h"
@@ -39,6 +40,12 @@ static const struct hwi_option options[] = {
      HWI_VALUE(ON, ranking.report.durations),
      .help = "how long calls took, by function, and the slowest calls with their stacks; for a\n"
              "recording made with 'heapwright record --durations'"},
+    {.name = "instances",
+     HWI_VALUE(MAYBE, ranking.report.instances),
+     .preset = HWI_INSTANCES_COST,
+     .choices = hwi_instances_names,
+     .help = "the worst ten instances of each scope, by --cost or the longest: when each began,\n"
+             "how long it took, and what it did by block size"},
     HWI_SPAN_OPTIONS(span),
     HWI_READING_OPTIONS(reading),
     HWI_PAGE_ANSWER_OPTIONS(answer),
@@ -195,6 +202,7 @@ static int run(const void *given, int word_count, char **words)
   int status = hwi_ranking_share(&values.ranking, values.min_share);
   if (status == 0)
     status = hwi_ranking_check(&values.ranking);
+  values.reading.instance_details = values.ranking.report.instances != HWI_INSTANCES_NONE;
   if (status == 0)
     status = hwi_suppressing_check(values.suppressions, values.ranking.report.leaks);
   if (status == 0)

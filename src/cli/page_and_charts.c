@@ -108,6 +108,7 @@ const char *hwi_ranking_not_in_picture(const struct hwi_ranking *ranking, bool i
       {"--resizes", report->resizes, false},
       {"--rss", report->rss, false},
       {"--durations", report->durations, false},
+      {"--instances", report->instances != usual->instances, false},
       {"--frames", ranking->frames != defaults.frames, true},
   };
   for (size_t i = 0; i < sizeof options / sizeof *options; i++) {

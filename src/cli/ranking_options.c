@@ -16,6 +16,26 @@ int hwi_choosing_check(const struct hwi_report_options *options)
   return hwi_narrowing_check(options, &error) < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
 }
 
+/* Scopes are not stacks: options about stacks do not apply to a tree of scopes, or to instances. */
+static int check_scopes(const struct hwi_report_options *report)
+{
+  const char *wanted = report->tree == HWI_TREE_SCOPES           ? "--tree=scopes"
+                       : report->instances != HWI_INSTANCES_NONE ? "--instances"
+                                                                 : NULL;
+  if (!wanted)
+    return 0;
+  const char *other = report->by != HWI_BY_STACK && report->by != HWI_BY_SCOPE           ? "--by"
+                      : report->tree != HWI_TREE_SCOPES && report->tree != HWI_TREE_NONE ? "--tree"
+                      : report->tree == HWI_TREE_SCOPES && report->min_share >= 0        ? "--min-share"
+                      : report->leaks                                                    ? "--leaks"
+                      : report->lifetimes                                                ? "--lifetimes"
+                      : report->resizes                                                  ? "--resizes"
+                      : report->rss                                                      ? "--rss"
+                      : report->durations                                                ? "--durations"
+                                                                                         : NULL;
+  return other ? hwi_fail(HWI_EXIT_TROUBLE, "%s is about scopes: leave %s out", wanted, other) : 0;
+}
+
 int hwi_ranking_check(const struct hwi_ranking *ranking)
 {
   const struct hwi_report_options *report = &ranking->report;
@@ -24,7 +44,10 @@ int hwi_ranking_check(const struct hwi_ranking *ranking)
   if (report->leaks && !hwi_by_is_of_frames(report->by))
     return hwi_fail(HWI_EXIT_TROUBLE, "--leaks needs stacks: group by stack, function, file, line or module; or use "
                                       "--cost live");
-  if (report->tree != HWI_TREE_NONE && !hwi_by_is_of_frames(report->by))
+  int status = check_scopes(report);
+  if (status != 0)
+    return status;
+  if (report->tree != HWI_TREE_NONE && report->tree != HWI_TREE_SCOPES && !hwi_by_is_of_frames(report->by))
     return hwi_fail(HWI_EXIT_TROUBLE, "--tree needs stacks: its nodes are functions, files, lines or modules (--by)");
   const char *of_stacks = report->lifetimes ? "--lifetimes" : report->resizes ? "--resizes" : NULL;
   if (report->lifetimes && report->resizes)
@@ -33,7 +56,7 @@ int hwi_ranking_check(const struct hwi_ranking *ranking)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s shows stacks: leave --by out", of_stacks);
   if (of_stacks && report->tree != HWI_TREE_NONE)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s lists stacks: leave --tree out", of_stacks);
-  int status = hwi_choosing_check(report);
+  status = hwi_choosing_check(report);
   if (status == 0 && of_stacks && hwi_report_splits_stacks(report))
     return hwi_fail(HWI_EXIT_TROUBLE,
                     "%s is known only for whole stacks, not by thread or size: leave --thread "
@@ -96,6 +119,11 @@ struct hwi_report_options hwi_ranking_options(const struct hwi_ranking *ranking)
 {
   struct hwi_report_options options = ranking->report;
   options.all_frames = hwi_frames_are_all(ranking->frames);
+  options.scopes_as_tree = options.tree == HWI_TREE_SCOPES;
+  if (options.scopes_as_tree)
+    options.tree = HWI_TREE_NONE;
+  if (options.scopes_as_tree || options.instances != HWI_INSTANCES_NONE)
+    options.by = HWI_BY_SCOPE;
   if (options.tree != HWI_TREE_NONE && options.by == HWI_BY_STACK)
     options.by = HWI_BY_FUNCTION;
   return options;

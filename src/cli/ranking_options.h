@@ -94,7 +94,8 @@ int hwi_ranking_require_durations(const struct hwi_profile *profile, const char 
    .preset = HWI_TREE_CALLERS,                                                                                         \
    .choices = hwi_tree_names,                                                                                          \
    .help = "as a tree: callers first, from main inwards (the default), or callees first,\n"                            \
-           "from the allocation outwards; --by selects its nodes (default: function)"},                                \
+           "from the allocation outwards; --by selects its nodes (default: function);\n"                               \
+           "or the scopes that the program marked"},                                                                   \
   {.name = "min-share",                                                                                                \
    HWI_VALUE(TEXT, share),                                                                                             \
    .value = "PERCENT",                                                                                                 \

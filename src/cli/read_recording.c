@@ -96,6 +96,7 @@ static struct hwi_profile_options begin_reading(const struct hwi_reading *readin
                                     : HWI_IMAGES_LARGEST,
       .pid = (uint32_t)reading->pid,
       .span = reading->span,
+      .instance_details = reading->instance_details,
       .summaries = true,
       .summary_least_ns = SUMMARY_LEAST_NS,
       .progress = isatty(STDERR_FILENO) == 1 ? show_progress : NULL,

@@ -18,7 +18,8 @@ struct hwi_reading {
   bool children;
   uint64_t pid; /* 0: the largest */
   struct hwi_texts debug_dirs;
-  struct hwi_span span; /* the part of the run that hwi_reading_profile covers; see cli/span.h */
+  struct hwi_span span;  /* the part of the run that hwi_reading_profile covers; see cli/span.h */
+  bool instance_details; /* see struct hwi_profile_options */
 };
 
 /* Rows of the command's table of options, for `struct hwi_reading field` in its `struct values`: which processes to

@@ -261,6 +261,23 @@ enum hwi_instance_measure {
 };
 enum { HWI_WORST_INSTANCES = 10 }; /* of each path and measure */
 
+enum { HWI_INSTANCE_SIZES_MAX = 256 };
+
+struct hwi_instance_size {
+  uint64_t size;
+  int64_t blocks; /* allocated less freed */
+};
+
+/* What an instance did by block size, requested, without the scopes inside it. */
+struct hwi_instance_detail {
+  const struct hwi_instance_size *sizes; /* ascending; `blocks` is not 0 */
+  uint32_t size_count;                   /* at most HWI_INSTANCE_SIZES_MAX */
+  bool has_others;                       /* it used further sizes, which are only added up */
+  int64_t other_blocks, other_bytes;
+  int64_t self_bytes; /* of all sizes */
+  const char *text;   /* of an instance with a text; NULL: not kept */
+};
+
 /* One stretch of a thread's time in a scope, with the scopes inside it. Net: what the thread allocated less what it
  * freed, whosever blocks those were. */
 struct hwi_instance {
@@ -270,7 +287,8 @@ struct hwi_instance {
   uint64_t calls, bytes, peak_bytes;
   int64_t net_bytes;
   uint32_t thread;
-  uint8_t op; /* enum hw_scope_op: what `value` is */
+  uint8_t op;                               /* enum hw_scope_op: what `value` is */
+  const struct hwi_instance_detail *detail; /* NULL: the options did not ask for it */
 };
 
 /* Instances with the largest values. */
@@ -293,6 +311,7 @@ struct hwi_scope {
   uint64_t peak_bytes;           /* most net bytes of an instance, with the scopes inside it */
   uint64_t allocating;           /* instances that allocated, also in scopes inside */
   uint64_t last_allocating;      /* sequence of the last of them */
+  uint64_t first_quiet;          /* sequence of the first one that does not allocate; 0: each allocates */
   const struct hwi_worst *worst; /* by measure, the worst first; NULL: no instance */
 };
 
@@ -399,6 +418,7 @@ struct hwi_profile_options {
   bool summaries;            /* see summary.h: use a summary if that helps, and store one */
   uint64_t summary_least_ns; /* ... of a replay that took more CPU time than this */
   uint64_t epoch_events;     /* in each epoch; 0: chosen automatically */
+  bool instance_details;     /* of the worst instances of scopes: see hwi_instance_detail */
   void (*progress)(void *context, uint64_t done, uint64_t all); /* may be NULL; called from time to time */
   void *progress_context;
 };

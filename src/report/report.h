@@ -46,6 +46,14 @@ enum hwi_tree_order {
   HWI_TREE_NONE = 0,
   HWI_TREE_CALLERS, /* from the outermost frames inwards */
   HWI_TREE_CALLEES, /* from the innermost frames outwards */
+  HWI_TREE_SCOPES,  /* scopes in the scopes around them. The commands turn it into `scopes_as_tree` */
+};
+
+/* Which instances of each scope are listed. */
+enum hwi_instance_order {
+  HWI_INSTANCES_NONE = 0,
+  HWI_INSTANCES_COST,    /* the worst by the cost */
+  HWI_INSTANCES_LONGEST, /* those that took longest */
 };
 
 #define HWI_TOP_DEFAULT UINT64_MAX /* ten in text, all in JSON; all branches of a tree */
@@ -64,6 +72,8 @@ struct hwi_report_options {
   bool resizes;                  /* show how blocks grow, instead */
   bool rss;                      /* in text: show resident memory along time, instead */
   bool durations;                /* show how long calls took, instead. Needs the report's replayer */
+  int instances;                 /* enum hwi_instance_order. Needs instance_details of the profile */
+  bool scopes_as_tree;           /* with HWI_BY_SCOPE: not a ranking */
   bool all_frames;               /* do not fold */
 };
 

@@ -173,6 +173,12 @@ const struct hwi_module *hwi_trace_module(const struct hwi_trace *trace, uint32_
 const char *hwi_trace_name(const struct hwi_trace *trace, uint32_t number);
 struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number);
 
+/* The texts of instances of scopes may be many, so that only those are read that were wanted before their part of the
+ * file is read, and 16 MB at most. The first returns false if there is no memory; the second returns NULL if the text is
+ * not known, and else a string that is owned by the reader. */
+bool hwi_trace_want_text(struct hwi_trace *trace, uint32_t number);
+const char *hwi_trace_text(const struct hwi_trace *trace, uint32_t number);
+
 /* Reads ahead for the definitions of the whole file; later calls do nothing. Returns 0 or a negative status. */
 int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error);
 

@@ -265,12 +265,139 @@ static void too_many_ends_are_ignored(void **state)
   hwi_scopes_destroy(scopes);
 }
 
+static const struct hwi_scope *paths_of(struct hwi_scopes *scopes)
+{
+  uint32_t count;
+  return hwi_scopes_paths(scopes, &count);
+}
+
+static struct hwi_scopes *begin_with_details(void)
+{
+  struct hwi_scopes *scopes = hwi_scopes_create();
+  assert_non_null(scopes);
+  hwi_scopes_want_details(scopes);
+  return scopes;
+}
+
+static void take(struct hwi_scopes *scopes, uint8_t op, uint64_t ns)
+{
+  const struct hwi_resolved event = {.size = 1, .entry = op};
+  assert_true(hwi_scopes_take(&scopes, 1, &event, ns));
+}
+
+static void allocate(struct hwi_scopes *scopes, uint64_t ns, uint64_t bytes)
+{
+  assert_true(hwi_scopes_alloc(scopes, &(struct hwi_scope_call){.ns = ns, .bytes = bytes, .stack = 1}));
+}
+
+static void release(struct hwi_scopes *scopes, uint64_t ns, bool is_known, uint64_t bytes)
+{
+  assert_true(hwi_scopes_free(scopes, &(struct hwi_scope_call){.ns = ns, .bytes = bytes, .stack = is_known}));
+}
+
+static void details_have_the_net_blocks_of_each_size(void **state)
+{
+  (void)state;
+  struct hwi_scopes *scopes = begin_with_details();
+  take(scopes, HW_SCOPE_BEGIN, 1);
+  allocate(scopes, 2, 16);
+  release(scopes, 3, true, 8);
+  release(scopes, 3, false, 0); /* of a block that is not known */
+  allocate(scopes, 4, 5);
+  release(scopes, 5, true, 5);
+  allocate(scopes, 6, 16);
+  take(scopes, HW_SCOPE_BEGIN, 7);
+  allocate(scopes, 8, 1144);
+  take(scopes, HW_SCOPE_END, 9);
+  take(scopes, HW_SCOPE_END, 10);
+  const struct hwi_worst *worst = paths_of(scopes)[1].worst;
+  for (int measure = 0; measure < HWI_INSTANCE_MEASURES; measure++) {
+    const struct hwi_instance *instance = &worst[measure].items[0];
+    assert_int_equal(instance->detail->size_count, 2);
+    assert_int_equal(instance->detail->sizes[0].size, 8);
+    assert_int_equal(instance->detail->sizes[0].blocks, -1);
+    assert_int_equal(instance->detail->sizes[1].size, 16);
+    assert_int_equal(instance->detail->sizes[1].blocks, 2);
+    assert_int_equal(instance->detail->self_bytes, 24);
+    assert_int_equal(instance->net_bytes, 1168);
+    assert_false(instance->detail->has_others);
+  }
+  hwi_scopes_destroy(scopes);
+}
+
+static void too_many_sizes_are_added_up(void **state)
+{
+  (void)state;
+  enum { SIZES = 10000 };
+  struct hwi_scopes *scopes = begin_with_details();
+  take(scopes, HW_SCOPE_BEGIN, 1);
+  for (uint64_t size = 1; size <= SIZES; size++)
+    allocate(scopes, 2, size * 7919 % (SIZES + 1)); /* each size once, in no order */
+  take(scopes, HW_SCOPE_END, 3);
+  const struct hwi_instance_detail *detail = paths_of(scopes)[1].worst[HWI_INSTANCE_PEAK].items[0].detail;
+  int64_t blocks = detail->other_blocks, bytes = detail->other_bytes;
+  assert_int_equal(detail->size_count, HWI_INSTANCE_SIZES_MAX);
+  assert_true(detail->has_others);
+  for (uint32_t i = 0; i < detail->size_count; i++) {
+    assert_true(i == 0 || detail->sizes[i].size > detail->sizes[i - 1].size);
+    blocks += detail->sizes[i].blocks;
+    bytes += (int64_t)detail->sizes[i].size * detail->sizes[i].blocks;
+  }
+  assert_int_equal(blocks, SIZES);
+  assert_int_equal(bytes, SIZES * (SIZES + 1) / 2);
+  assert_int_equal(detail->self_bytes, bytes);
+  hwi_scopes_destroy(scopes);
+}
+
+/* Breaks under the address sanitizer if an instance that leaves a list of the worst takes its detail with it while
+ * another list still has it, or nobody frees it. */
+static void details_live_as_long_as_their_instances_are_listed(void **state)
+{
+  (void)state;
+  struct hwi_scopes *scopes = begin_with_details();
+  for (uint64_t i = 0, ns = 0; i < 5000; i++) {
+    take(scopes, HW_SCOPE_BEGIN, ns);
+    for (uint32_t calls = below(20); calls > 0; calls--)
+      allocate(scopes, ns, 1 + below(3000 / (calls + 1)));
+    if (i == 2500)
+      hwi_scopes_restart(scopes);
+    take(scopes, HW_SCOPE_END, ns += below(100));
+  }
+  take(scopes, HW_SCOPE_BEGIN, 1000000); /* stays open */
+  const struct hwi_worst *worst = paths_of(scopes)[1].worst;
+  for (int measure = 0; measure < HWI_INSTANCE_MEASURES; measure++)
+    for (uint32_t i = 0; i < worst[measure].count; i++)
+      assert_int_equal(worst[measure].items[i].detail->self_bytes, worst[measure].items[i].net_bytes);
+  hwi_scopes_destroy(scopes);
+}
+
+static void the_first_quiet_instance_is_known(void **state)
+{
+  (void)state;
+  struct hwi_scopes *scopes = hwi_scopes_create();
+  for (uint64_t i = 0; i < 10; i++) {
+    take(scopes, HW_SCOPE_BEGIN, i);
+    if (i < 3 || i == 7)
+      allocate(scopes, i, 1);
+    take(scopes, HW_SCOPE_END, i);
+  }
+  const struct hwi_scope *path = &paths_of(scopes)[1];
+  assert_int_equal(path->first_quiet, 4);
+  assert_int_equal(path->last_allocating, 8);
+  assert_null(path->worst[HWI_INSTANCE_CALLS].items[0].detail); /* was not asked for */
+  hwi_scopes_destroy(scopes);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_scopes_are_those_of_the_model),
       cmocka_unit_test(contexts_of_threads_without_scopes_are_the_threads),
       cmocka_unit_test(too_many_ends_are_ignored),
+      cmocka_unit_test(details_have_the_net_blocks_of_each_size),
+      cmocka_unit_test(too_many_sizes_are_added_up),
+      cmocka_unit_test(details_live_as_long_as_their_instances_are_listed),
+      cmocka_unit_test(the_first_quiet_instance_is_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

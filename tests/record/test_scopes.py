@@ -5,6 +5,7 @@ differently.
 """
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -264,6 +265,81 @@ def test_the_example_of_the_document(build, tmp_path):
         return " ".join(re.sub(r"(mean|longest) [\d.]+ \w+", r"\1 TIME", " ".join(text.split())).split())
 
     assert plain(shown) in plain(done.stdout)
+
+
+def test_an_instance_by_block_size(record, program, hw):
+    recording = record([program, "attribute"])
+    region, inside = (by_path(recording.report_with("--instances"))[path]["worst"] for path in ("region", "region > inside"))
+    assert [worst["sizes"] for worst in region + inside] == [{"8": -1, "16": 2}, {"1144": 1}]
+    assert figures(region[0], "number", "total_bytes", "children_bytes", "allocation_calls", "thread") == (1, 24, 1144, 3, "program")
+    assert figures(inside[0], "total_bytes", "children_bytes") == (1144, 0)
+    assert "value" not in region[0] and "text" not in region[0] and "other_sizes" not in region[0]
+    assert "worst" not in by_path(recording.report)["region"]
+    text = " ".join(hw("report", "--instances", recording.trace).stdout.split())
+    assert "8 B -1, 16 B +2, total +24 B, inside +1,144 B" in text
+
+
+@pytest.mark.parametrize("options", [[], ["--no-pack"]])
+def test_instances_have_their_numbers_and_texts(record, program, hw, options):
+    recording = record([program, "instances"], *options)
+    scopes = by_path(recording.report_with("--instances", "--cost", "calls"))
+    frame, request = (scopes[path]["worst"] for path in ("frame", "frame > request"))
+    assert len(frame) == len(request) == 10
+    assert figures(frame[0], "number", "value", "sizes") == (7, 1006, {})
+    assert figures(frame[1], "number", "value", "sizes") == (8, 1007, {"1007": 1})
+    assert figures(request[0], "number", "text", "allocated_bytes", "sizes") == (7, '/6?"\x1b[31m<b>\n\ufffd', 6000, {})
+    shown = hw("report", "--instances", "--cost", "bytes", recording.trace).stdout
+    assert "\x1b" not in shown and r'request "/6?"\x1b[31m<b>\n\xff"' in " ".join(shown.split()) and "frame 1007" in shown
+
+
+def test_what_instances_are_ranked_by(record, program, hw):
+    recording = record([program, "instances"])
+    for cost, number in ("peak", 7), ("live", 8), ("calls", 7), ("bytes", 7), ("temporary", 7):
+        assert by_path(recording.report_with("--instances", "--cost", cost))["frame"]["worst"][0]["number"] == number, cost
+    longest = by_path(recording.report_with("--instances=longest"))["frame"]
+    assert longest["worst"][0]["duration_ns"] == longest["max_duration_ns"]
+
+
+def test_a_million_instances_are_bounded(record, program, build, tmp_path):
+    """Only the worst instances have sizes, and only their texts are read again."""
+    recording = record([program, "instances", "1000000"])
+    peaks = []
+    for options in [], ["--instances"]:
+        with open(tmp_path / "report.json", "w+") as out:
+            report = subprocess.Popen([build / "bin/heapwright", "report", "--json", *options, recording.trace], stdout=out)
+            _, status, usage = os.wait4(report.pid, 0)
+            report.returncode = os.waitstatus_to_exitcode(status)
+            assert report.returncode == 0
+            out.seek(0)
+            scope = by_path(json.load(out))["frame > request"]
+        peaks.append(usage.ru_maxrss)
+        assert scope["instances"] == 1000000
+    assert len(scope["worst"]) == 10 and all(worst["text"].startswith("/") for worst in scope["worst"])
+    assert peaks[1] < peaks[0] + 32 * 1024
+
+
+def test_instances_of_several_images(record, program):
+    """A text is looked up in the trace of its image."""
+    recording = record(["sh", "-c", f"'{program}' instances 5; '{program}' instances 30; true"])
+    worst = by_path(recording.report_with("--children", "--instances", "--cost", "bytes"))["frame > request"]["worst"]
+    assert worst[0]["text"].startswith("/6?") and worst[0]["number"] == 12
+
+
+def test_a_tree_of_scopes(record, program, hw):
+    recording = record([program, "recurse"])
+    shown = hw("report", "--tree=scopes", "--cost", "calls", recording.trace).stdout.splitlines()
+    rows = [line for line in shown if line.endswith("level")]
+    assert [line.split()[0] for line in rows] == ["5", "4", "3", "2", "1"]
+    assert [len(line) - len(rows[0]) for line in rows] == [0, 2, 4, 6, 8]
+    threads = record([program, "threads"])
+    assert hw("report", "--tree=scopes", "--by", "function", threads.trace).returncode == 2
+    assert "thread" in text_of(hw, threads)
+
+
+@pytest.mark.parametrize("other", [["--by", "size"], ["--leaks"], ["--tree"], ["--rss"], ["--durations"], ["--lifetimes"]])
+def test_instances_are_about_scopes(record, program, hw, other):
+    done = hw("report", "--instances", *other, record([program, "attribute"]).trace)
+    assert done.returncode == 2 and "--instances is about scopes" in done.stderr and other[0] in done.stderr
 
 
 def test_a_report_of_one_scope(record, program):

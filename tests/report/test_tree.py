@@ -198,7 +198,7 @@ def test_a_deep_recursion_needs_no_stack_of_ours(record, compile_c, hw):
     (["--tree", "--min-share", "5%%"], "--min-share takes a percentage such as 5% or 0.1, not '5%%'"),
     (["--tree", "--min-share", ""], "--min-share takes a percentage such as 5% or 0.1, not ''"),
     (["--tree", "--min-share", "101%"], "--min-share takes a percentage such as 5% or 0.1, not '101%'"),
-    (["--tree=callres"], "--tree takes one of none, callers, callees, not 'callres'; did you mean 'callers'?"),
+    (["--tree=callres"], "--tree takes one of none, callers, callees, scopes, not 'callres'; did you mean 'callers'?"),
 ])
 def test_what_makes_no_sense_is_refused(hw, trace, options, complaint):
     done = hw("report", *options, trace)

@@ -17,6 +17,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
+static uint64_t read_instances(const struct hwi_profile *p, const struct hwi_worst *worst)
+{
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < worst->count; i++) {
+    const struct hwi_instance_detail *detail = worst->items[i].detail;
+    if (!detail || detail->size_count > HWI_INSTANCE_SIZES_MAX || worst->items[i].thread >= p->thread_count)
+      abort();
+    for (uint32_t k = 0; k < detail->size_count; k++)
+      if (detail->sizes[k].blocks == 0 || (k > 0 && detail->sizes[k].size <= detail->sizes[k - 1].size))
+        abort();
+    sum += detail->text ? strlen(detail->text) : 0;
+  }
+  return sum;
+}
+
 /* Reads everything that a report would read: any value may be invalid, but no index may leave its array. */
 static uint64_t read_everything(const struct hwi_profile *p)
 {
@@ -46,6 +61,9 @@ static uint64_t read_everything(const struct hwi_profile *p)
     sum += strlen(info->marks[i].text);
   for (uint32_t i = 0; i < info->note_count; i++)
     sum += strlen(info->notes[i].text);
+  for (uint32_t i = 1; i < p->scope_count; i++)
+    for (int measure = 0; p->scopes[i].worst && measure < HWI_INSTANCE_MEASURES; measure++)
+      sum += read_instances(p, &p->scopes[i].worst[measure]);
   return sum;
 }
 
@@ -55,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
   struct fuzz_file file = fuzz_file_open();
   fuzz_write_trace(file.fd, bytes, count);
   struct hwi_profile *profile;
-  struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST};
+  struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST, .instance_details = true};
   struct hwi_error error = {.text = ""};
   if (hwi_profile_create(&profile, file.path, &options, &error) == 0) {
     sink += read_everything(profile);

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "profile/counters/instance_details.h"
 #include "trace/grow.h"
 #include "trace/numbering.h"
 
@@ -36,6 +37,8 @@ struct hwi_scopes {
   size_t breach_capacity;
   struct thread_scopes *threads;
   size_t thread_count, thread_capacity;
+  struct hwi_instance_details details;
+  bool has_details;
 };
 
 struct hwi_scopes *hwi_scopes_create(void)
@@ -43,20 +46,41 @@ struct hwi_scopes *hwi_scopes_create(void)
   return calloc(1, sizeof(struct hwi_scopes));
 }
 
+void hwi_scopes_want_details(struct hwi_scopes *scopes)
+{
+  scopes->has_details = true;
+}
+
+static void release_worst(struct hwi_scope *path)
+{
+  for (int measure = 0; path->worst && measure < HWI_INSTANCE_MEASURES; measure++)
+    for (uint32_t i = 0; i < path->worst[measure].count; i++)
+      hwi_detail_drop(path->worst[measure].items[i].detail);
+  free((void *)path->worst); /* allocated here */
+}
+
+static void release_thread(struct thread_scopes *thread)
+{
+  for (size_t i = 0; i < thread->count; i++)
+    hwi_detail_drop(thread->open[i].all.detail);
+  free(thread->open);
+}
+
 void hwi_scopes_destroy(struct hwi_scopes *scopes)
 {
   if (!scopes)
     return;
   for (size_t i = 1; i <= scopes->path_numbers.count; i++)
-    free((void *)scopes->paths[i].worst); /* allocated here */
+    release_worst(&scopes->paths[i]);
   free(scopes->paths);
   hwi_numbering_release(&scopes->path_numbers);
   hwi_numbering_release(&scopes->contexts);
   hwi_numbering_release(&scopes->breach_numbers);
   free(scopes->breaches);
   for (size_t i = 0; i < scopes->thread_count; i++)
-    free(scopes->threads[i].open);
+    release_thread(&scopes->threads[i]);
   free(scopes->threads);
+  hwi_details_release(&scopes->details);
   free(scopes);
 }
 
@@ -132,10 +156,12 @@ static inline void rank(struct hwi_worst *worst, const struct hwi_instance *inst
   uint32_t at, child;
   if (worst->count == HWI_WORST_INSTANCES && value_of(instance, measure) <= worst->least)
     return;
+  hwi_detail_share(instance->detail);
   if (worst->count < HWI_WORST_INSTANCES) { /* sift up */
     for (at = worst->count++; at > 0 && is_less(instance, &items[(at - 1) / 2], measure); at = (at - 1) / 2)
       items[at] = items[(at - 1) / 2];
   } else { /* sift down */
+    hwi_detail_drop(items[0].detail);
     for (at = 0; (child = 2 * at + 1) < HWI_WORST_INSTANCES; at = child) {
       child += child + 1 < HWI_WORST_INSTANCES && is_less(&items[child + 1], &items[child], measure);
       if (!is_less(&items[child], instance, measure))
@@ -172,6 +198,9 @@ static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const
   uint32_t zone = thread->count ? thread->open[thread->count - 1].zone : 0;
   if (event->entry == HW_SCOPE_BEGIN_FORBIDDEN)
     zone = (uint32_t)thread->count + 1;
+  const struct hwi_instance_detail *detail = scopes->has_details ? hwi_detail_take(&scopes->details) : NULL;
+  if (scopes->has_details && !detail)
+    return false;
   thread->open[thread->count++] = (struct open_instance){
       .path = path,
       .context = context,
@@ -180,7 +209,8 @@ static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const
               .value = event->usable,
               .op = event->entry,
               .thread = event->thread,
-              .sequence = ++scopes->paths[path].instances},
+              .sequence = ++scopes->paths[path].instances,
+              .detail = detail},
   };
   return true;
 }
@@ -202,12 +232,16 @@ static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_
   path->allocating += all->calls > 0;
   if (all->calls > 0 && all->sequence > path->last_allocating)
     path->last_allocating = all->sequence;
+  if (all->calls == 0 && (path->first_quiet == 0 || all->sequence < path->first_quiet))
+    path->first_quiet = all->sequence;
   struct hwi_worst *worst = (struct hwi_worst *)path->worst; /* allocated here */
   if (!worst)
     path->worst = worst = calloc(HWI_INSTANCE_MEASURES, sizeof *worst);
+  if (worst)
+    rank_all(worst, all);
+  hwi_detail_drop(all->detail);
   if (!worst)
     return false;
-  rank_all(worst, all);
   if (thread->count == 0)
     return true;
   struct open_instance *around = &thread->open[thread->count - 1];
@@ -320,6 +354,8 @@ bool hwi_scopes_alloc(struct hwi_scopes *scopes, const struct hwi_scope_call *ca
   open->all.net_bytes += (int64_t)call->bytes;
   if (open->all.net_bytes > open->most_net)
     open->most_net = open->all.net_bytes;
+  if (open->all.detail)
+    hwi_detail_count(open->all.detail, call->bytes, 1);
   return check_zone(scopes, thread, call, false);
 }
 
@@ -334,6 +370,8 @@ bool hwi_scopes_free(struct hwi_scopes *scopes, const struct hwi_scope_call *cal
   path->freed_blocks += call->stack != 0;
   path->freed_bytes += call->bytes;
   open->all.net_bytes -= (int64_t)call->bytes;
+  if (open->all.detail && call->stack)
+    hwi_detail_count(open->all.detail, call->bytes, -1);
   return check_zone(scopes, thread, call, true);
 }
 
@@ -352,7 +390,7 @@ void hwi_scopes_restart(struct hwi_scopes *scopes)
 {
   for (size_t i = 1; i <= scopes->path_numbers.count; i++) {
     struct hwi_scope *path = &scopes->paths[i];
-    free((void *)path->worst);
+    release_worst(path);
     *path = (struct hwi_scope){.outer = path->outer, .depth = path->depth};
   }
   hwi_numbering_release(&scopes->breach_numbers);
@@ -363,6 +401,8 @@ void hwi_scopes_restart(struct hwi_scopes *scopes)
       open->all.calls = open->all.bytes = 0;
       open->all.net_bytes = 0;
       open->all.sequence = ++scopes->paths[open->path].instances;
+      if (open->all.detail)
+        hwi_detail_clear(open->all.detail);
     }
   }
 }
@@ -390,6 +430,9 @@ static void order_worst(struct hwi_worst *worst, enum hwi_instance_measure measu
       worst->items[at] = worst->items[at - 1];
     worst->items[at] = item;
   }
+  for (uint32_t i = 0; i < worst->count; i++)
+    if (worst->items[i].detail)
+      hwi_detail_finish(worst->items[i].detail);
 }
 
 struct hwi_scope *hwi_scopes_paths(struct hwi_scopes *scopes, uint32_t *count)

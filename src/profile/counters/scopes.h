@@ -30,6 +30,10 @@ struct hwi_scopes; /* of one replay */
 struct hwi_scopes *hwi_scopes_create(void);
 void hwi_scopes_destroy(struct hwi_scopes *scopes); /* NULL is fine */
 
+/* The worst instances are to have details (struct hwi_instance_detail), without their texts. To be called before the
+ * first scope. */
+void hwi_scopes_want_details(struct hwi_scopes *scopes);
+
 /* Gives contexts to the threads below `count` that have none yet. Returns false if there is no memory. */
 bool hwi_scopes_know_threads(struct hwi_scopes *scopes, size_t count);
 

@@ -78,6 +78,9 @@ void hwi_run_replay_abandon(struct hwi_run_replay *replay);
 /* Opens the traces of the other images to read their descriptions. */
 int hwi_run_replay_describe_others(struct hwi_run_replay *replay);
 
+/* Reads the texts of the worst instances of scopes into their details. It is in instance_texts.c. */
+int hwi_run_replay_read_texts(struct hwi_run_replay *replay);
+
 /* Releases what is still in progress. The run and the result stay. */
 void hwi_run_replay_end(struct hwi_run_replay *replay);
 

@@ -364,6 +364,7 @@ void hwi_result_release(struct hwi_result *result)
   free(result->size_numbers);
   hwi_list_release(&result->epoch_rows);
   hwi_list_release(&result->nodes);
+  hwi_store_release(&result->instance_texts);
   hwi_restored_images_release(&result->restored);
   hwi_replay_release(&result->replay);
 }

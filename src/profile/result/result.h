@@ -5,6 +5,7 @@
 #include "profile/columns/image_columns.h"
 #include "profile/counters/count_events.h"
 #include "profile/epochs/epoch.h"
+#include "trace/store.h"
 
 /* The stack of a node of the counted image. */
 struct hwi_stack_node {
@@ -24,6 +25,7 @@ struct hwi_result {
   uint32_t *size_numbers;              /* for each size: likewise */
   struct hwi_list epoch_rows;          /* struct hwi_epoch_row; none if no epochs are stored */
   struct hwi_list nodes;               /* struct hwi_stack_node, likewise */
+  struct hwi_store instance_texts;     /* of the worst instances of scopes */
 };
 
 /* Reads the descriptions of the threads from the traces. Returns false if there is no memory. */

@@ -44,3 +44,24 @@ void hwi_scope_path(const struct hwi_profile *profile, uint32_t path, const char
   for (; path; path = profile->scopes[path].outer)
     names[profile->scopes[path].depth - 1] = profile->scopes[path].name;
 }
+
+const char *const hwi_instances_names[] = {"none", "cost", "longest", NULL};
+
+enum hwi_instance_measure hwi_scope_measure(const struct hwi_report_options *options, enum hwi_cost cost)
+{
+  if (options->instances == HWI_INSTANCES_LONGEST)
+    return HWI_INSTANCE_DURATION;
+  switch (cost) {
+  case HWI_COST_PEAK:
+    return HWI_INSTANCE_PEAK;
+  case HWI_COST_LIVE:
+    return HWI_INSTANCE_NET;
+  case HWI_COST_BYTES:
+    return HWI_INSTANCE_BYTES;
+  case HWI_COST_CALLS:
+  case HWI_COST_TEMPORARY:
+  case HWI_COST_DEFAULT:
+    break;
+  }
+  return HWI_INSTANCE_CALLS;
+}

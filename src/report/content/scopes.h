@@ -34,6 +34,17 @@ static inline int64_t hwi_scope_net_blocks(const struct hwi_scope_sum *sum)
   return (int64_t)(sum->amount.calls - sum->freed_blocks);
 }
 
+extern const char *const hwi_instances_names[]; /* by enum hwi_instance_order; ended by NULL */
+
+/* Returns the measure by which the options rank instances; a figure that instances do not have is their calls. */
+enum hwi_instance_measure hwi_scope_measure(const struct hwi_report_options *options, enum hwi_cost cost);
+
+/* Returns what the scopes inside the instance allocated less what they freed. The instance has details. */
+static inline int64_t hwi_instance_inside_bytes(const struct hwi_instance *instance)
+{
+  return (int64_t)((uint64_t)instance->net_bytes - (uint64_t)instance->detail->self_bytes);
+}
+
 /* Sets names[0, depth) to the names of the path's scopes, the outermost first. */
 void hwi_scope_path(const struct hwi_profile *profile, uint32_t path, const char **names);
 

@@ -26,7 +26,7 @@ struct hwi_tree_row {
   uint64_t run_cost; /* of all rows with this key */
 };
 
-const char *const hwi_tree_names[] = {"none", "callers", "callees", NULL};
+const char *const hwi_tree_names[] = {"none", "callers", "callees", "scopes", NULL};
 
 struct hwi_tree_cut hwi_tree_cut_of(const struct hwi_report_options *options, const struct hwi_selection *selection,
                                     double share)

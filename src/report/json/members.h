@@ -37,7 +37,7 @@ void hwi_json_sizes(struct hwi_json *json, const struct hwi_profile *profile, co
 void hwi_json_threads(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 
 /* Writes the array `scopes`, if the program marked any: scopes.c. */
-void hwi_json_scopes(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_narrowing *filter);
+void hwi_json_scopes(struct hwi_json *json, const struct hwi_report *report, const struct hwi_narrowing *filter);
 
 /* Writes "forbidden": [...], the calls in forbidden zones, if there are any: scopes.c. */
 void hwi_json_breaches(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_json_stacks *stacks);

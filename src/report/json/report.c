@@ -247,7 +247,7 @@ static int write_report(struct writer *writer, struct hwi_error *error)
   write_timeline(json, writer->profile);
   hwi_json_threads(json, writer->profile, &writer->selection.narrowing);
   hwi_json_entries(json, writer->profile, &writer->selection);
-  hwi_json_scopes(json, writer->profile, &writer->selection.narrowing);
+  hwi_json_scopes(json, writer->report, &writer->selection.narrowing);
   hwi_json_marks(json, writer->profile);
   hwi_json_counters(json, writer->profile);
   if (writer->selection.narrowing.rule_count == 0) { /* these are known only for the whole */

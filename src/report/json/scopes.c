@@ -1,9 +1,11 @@
 /* scopes.c - the scopes that the program marked, as a member of a JSON object */
 #include "report/content/scopes.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "report/json/members.h"
+#include "report/selection/figures.h"
 
 static void write_sum(struct hwi_json *json, const struct hwi_scope_sum *sum)
 {
@@ -29,9 +31,66 @@ static void write_path(struct hwi_json *json, const struct hwi_profile *profile,
   hwi_json_end_array(json);
 }
 
-static void write_scope(struct hwi_json *json, const struct hwi_profile *profile, uint32_t path, const char **names,
+/* --- instances --- */
+
+static void write_detail(struct hwi_json *json, const struct hwi_instance *instance)
+{
+  const struct hwi_instance_detail *detail = instance->detail;
+  hwi_json_begin_object(json, "sizes");
+  for (uint32_t i = 0; i < detail->size_count; i++) {
+    char size[24];
+    snprintf(size, sizeof size, "%" PRIu64, detail->sizes[i].size);
+    hwi_json_signed(json, size, detail->sizes[i].blocks);
+  }
+  hwi_json_end_object(json);
+  if (detail->has_others) {
+    hwi_json_begin_object(json, "other_sizes");
+    hwi_json_signed(json, "blocks", detail->other_blocks);
+    hwi_json_signed(json, "bytes", detail->other_bytes);
+    hwi_json_end_object(json);
+  }
+  hwi_json_signed(json, "total_bytes", detail->self_bytes);
+  hwi_json_signed(json, "children_bytes", hwi_instance_inside_bytes(instance));
+}
+
+static void write_instance(struct hwi_json *json, const struct hwi_profile *profile,
+                           const struct hwi_instance *instance)
+{
+  const struct hwi_profile_thread *thread = &profile->threads[instance->thread];
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "thread", thread->name);
+  hwi_json_number(json, "tid", thread->tid);
+  hwi_json_number(json, "number", instance->sequence);
+  if (instance->op == HW_SCOPE_BEGIN_NUMBER)
+    hwi_json_number(json, "value", instance->value);
+  else if (instance->op == HW_SCOPE_BEGIN_TEXT)
+    hwi_json_text(json, "text", instance->detail->text);
+  hwi_json_number(json, "begin_ns", instance->begin_ns);
+  hwi_json_number(json, "duration_ns", instance->duration_ns);
+  hwi_json_number(json, "allocation_calls", instance->calls);
+  hwi_json_number(json, "allocated_bytes", instance->bytes);
+  hwi_json_number(json, "max_net_bytes", instance->peak_bytes);
+  write_detail(json, instance);
+  hwi_json_end_object(json);
+}
+
+static void write_worst(struct hwi_json *json, const struct hwi_report *report, const struct hwi_scope *scope)
+{
+  enum hwi_cost cost = hwi_report_cost(&report->options, report->profile);
+  const struct hwi_worst *worst = scope->worst ? &scope->worst[hwi_scope_measure(&report->options, cost)] : NULL;
+  hwi_json_begin_array(json, "worst");
+  for (uint32_t i = 0; worst && i < worst->count; i++)
+    if (worst->items[i].detail)
+      write_instance(json, report->profile, &worst->items[i]);
+  hwi_json_end_array(json);
+}
+
+/* --- paths --- */
+
+static void write_scope(struct hwi_json *json, const struct hwi_report *report, uint32_t path, const char **names,
                         const struct hwi_scope_row *row)
 {
+  const struct hwi_profile *profile = report->profile;
   const struct hwi_scope *scope = &profile->scopes[path];
   hwi_json_begin_object(json, NULL);
   write_path(json, profile, path, names);
@@ -45,6 +104,8 @@ static void write_scope(struct hwi_json *json, const struct hwi_profile *profile
   hwi_json_begin_object(json, "self");
   write_sum(json, &row->self);
   hwi_json_end_object(json);
+  if (report->options.instances != HWI_INSTANCES_NONE)
+    write_worst(json, report, scope);
   hwi_json_end_object(json);
 }
 
@@ -57,8 +118,9 @@ static const char **make_names(const struct hwi_profile *profile)
   return calloc((size_t)deepest + 1, sizeof(const char *));
 }
 
-void hwi_json_scopes(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_narrowing *filter)
+void hwi_json_scopes(struct hwi_json *json, const struct hwi_report *report, const struct hwi_narrowing *filter)
 {
+  const struct hwi_profile *profile = report->profile;
   if (profile->scope_count <= 1)
     return;
   struct hwi_scope_row *rows = hwi_scope_rows(profile, filter);
@@ -66,7 +128,7 @@ void hwi_json_scopes(struct hwi_json *json, const struct hwi_profile *profile, c
   json->failed |= !rows || !names;
   hwi_json_begin_array(json, "scopes");
   for (uint32_t i = 1; rows && names && i < profile->scope_count; i++)
-    write_scope(json, profile, i, names, &rows[i]);
+    write_scope(json, report, i, names, &rows[i]);
   hwi_json_end_array(json);
   free(rows);
   free(names);

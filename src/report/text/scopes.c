@@ -1,4 +1,4 @@
-/* scopes.c - the ranking by the scopes that the program marked: two lines each */
+/* scopes.c - the scopes that the program marked, as a ranking of paths or as a tree: two lines each */
 #include "report/content/scopes.h"
 
 #include <inttypes.h>
@@ -79,25 +79,100 @@ static struct hwi_sort_item *rank(const struct hwi_text *text, const struct hwi_
   return items;
 }
 
-static void print_rows(struct hwi_text *text, const struct hwi_scope_row *rows, const struct hwi_sort_item *items,
-                       const struct hwi_selection *selection)
+/* --- rows --- */
+
+struct table {
+  const struct hwi_scope_row *rows;
+  const struct hwi_sort_item *items; /* paths, the largest cost first */
+  uint64_t all;                      /* cost */
+};
+
+static void print_row(struct hwi_text *text, uint64_t rank, uint32_t path, const struct table *table)
+{
+  enum { INDENT = 2, DEPTH_MAX = 20 };
+  const struct hwi_scope *scope = &text->profile->scopes[path];
+  const struct hwi_scope_row *row = &table->rows[path];
+  hwi_text_cost(text, rank, hwi_amount_cost(&row->all.amount, text->cost), table->all);
+  hwi_text_amounts(text, &row->all.amount);
+  hwi_line_puts(&text->line, "   ");
+  if (text->report->options.scopes_as_tree) {
+    hwi_line_repeat(&text->line, " ", INDENT * (scope->depth < DEPTH_MAX ? scope->depth - 1 : DEPTH_MAX));
+    hwi_line_clean(&text->line, scope->name);
+  } else {
+    hwi_text_scope_path(text, path);
+  }
+  hwi_text_end(text, HWI_PLAIN);
+  print_instances(text, scope, row);
+  if (text->report->options.instances != HWI_INSTANCES_NONE)
+    hwi_text_instances(text, scope);
+}
+
+static void print_rest(struct hwi_text *text, uint64_t count)
+{
+  hwi_line_repeat(&text->line, " ", HWI_RANK_CELLS);
+  hwi_text_rest(text, count, "scope");
+  hwi_text_end(text, HWI_PLAIN);
+}
+
+static void print_rows(struct hwi_text *text, const struct table *table)
 {
   uint32_t count = text->profile->scope_count - 1;
-  uint64_t shown = hwi_text_rows(text, count), all = hwi_amount_cost(&selection->all, text->cost);
-  for (uint64_t i = 0; i < shown && i < count; i++) {
-    const struct hwi_scope_row *row = &rows[items[i].item];
-    hwi_text_cost(text, i + 1, items[i].key, all);
-    hwi_text_amounts(text, &row->all.amount);
-    hwi_line_puts(&text->line, "   ");
-    hwi_text_scope_path(text, items[i].item);
-    hwi_text_end(text, HWI_PLAIN);
-    print_instances(text, &text->profile->scopes[items[i].item], row);
+  uint64_t shown = hwi_text_rows(text, count);
+  for (uint64_t i = 0; i < shown && i < count; i++)
+    print_row(text, i + 1, table->items[i].item, table);
+  if (shown < count)
+    print_rest(text, count - shown);
+}
+
+/* --- the tree --- */
+
+/* Where a path is among the paths inside the next outer one, the largest cost first. By path; 0: outside of all. */
+struct place {
+  uint32_t first, next;      /* inside it; with the same outer path. 0: none */
+  uint32_t position, inside; /* among those with the same outer path, from 0; how many are inside it */
+};
+
+static struct place *find_places(const struct hwi_profile *profile, const struct table *table)
+{
+  struct place *places = calloc((size_t)profile->scope_count + 1, sizeof *places);
+  for (uint32_t i = 0; places && i + 1 < profile->scope_count; i++) {
+    uint32_t path = table->items[i].item;
+    places[path].position = places[profile->scopes[path].outer].inside++;
   }
-  if (shown < count) {
-    hwi_line_repeat(&text->line, " ", HWI_RANK_CELLS);
-    hwi_text_rest(text, count - shown, "scope");
-    hwi_text_end(text, HWI_PLAIN);
+  for (uint32_t i = profile->scope_count - 1; places && i-- > 0;) {
+    uint32_t path = table->items[i].item;
+    struct place *outer = &places[profile->scopes[path].outer];
+    places[path].next = outer->first;
+    outer->first = path;
   }
+  return places;
+}
+
+/* Paths can be too deep for a recursion. */
+static void print_tree(struct hwi_text *text, const struct table *table)
+{
+  const struct hwi_scope *scopes = text->profile->scopes;
+  struct place *places = find_places(text->profile, table);
+  text->line.failed |= !places;
+  for (uint32_t path = places ? places[0].first : 0; path;) {
+    const struct place *outer = &places[scopes[path].outer];
+    uint64_t shown = hwi_text_rows(text, outer->inside);
+    bool is_shown = places[path].position < shown;
+    if (is_shown)
+      print_row(text, 0, path, table);
+    else
+      print_rest(text, outer->inside - shown);
+    if (is_shown && places[path].first) {
+      path = places[path].first;
+      continue;
+    }
+    if (!is_shown)
+      path = scopes[path].outer;
+    while (path && !places[path].next)
+      path = scopes[path].outer;
+    path = path ? places[path].next : 0;
+  }
+  free(places);
 }
 
 void hwi_text_scopes(struct hwi_text *text, const struct hwi_selection *selection)
@@ -115,8 +190,11 @@ void hwi_text_scopes(struct hwi_text *text, const struct hwi_selection *selectio
   hwi_text_amount_titles(text);
   hwi_line_puts(&text->line, "   scope");
   hwi_text_end(text, HWI_DIM);
-  if (items)
-    print_rows(text, rows, items, selection);
+  const struct table table = {rows, items, hwi_amount_cost(&selection->all, text->cost)};
+  if (items && text->report->options.scopes_as_tree)
+    print_tree(text, &table);
+  else if (items)
+    print_rows(text, &table);
   free(items);
   free(rows);
 }

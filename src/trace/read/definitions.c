@@ -50,6 +50,10 @@ static void release(struct hwi_definitions *d)
     free(d->names[i]);
   free(d->names);
   hwi_hash_table_release(&d->name_indices);
+  for (size_t i = 0; i < d->text_count; i++)
+    free(d->texts[i]);
+  free(d->texts);
+  hwi_hash_table_release(&d->text_indices);
   free(d->command.bytes);
   free(d->exe.bytes);
   free(d->cwd.bytes);
@@ -123,6 +127,23 @@ const char *hwi_definitions_name(const struct hwi_definitions *d, uint32_t numbe
 {
   uint32_t index = hwi_hash_table_first(&d->name_indices, number)->number;
   return index ? d->names[index - 1] : NULL;
+}
+
+bool hwi_definitions_want_text(struct hwi_definitions *d, uint32_t number)
+{
+  if (hwi_hash_table_first(&d->text_indices, number)->number)
+    return true;
+  if (!hwi_grow((void **)&d->texts, &d->text_capacity, d->text_count + 1, sizeof *d->texts) ||
+      !hwi_hash_table_add(&d->text_indices, number, (uint32_t)d->text_count + 1))
+    return false;
+  d->texts[d->text_count++] = NULL;
+  return true;
+}
+
+const char *hwi_definitions_text(const struct hwi_definitions *d, uint32_t number)
+{
+  uint32_t index = hwi_hash_table_first(&d->text_indices, number)->number;
+  return index ? d->texts[index - 1] : NULL;
 }
 
 /* --- records --- */
@@ -260,6 +281,22 @@ static bool add_name(struct hwi_definitions *d, struct hwi_payload *p)
   return true;
 }
 
+/* A text after the first TEXTS_MAX_BYTES bytes of wanted texts is dropped. */
+static bool add_instance_text(struct hwi_definitions *d, struct hwi_payload *p)
+{
+  enum { TEXTS_MAX_BYTES = 16 << 20 };
+  uint64_t number = hwi_payload_varint(p);
+  size_t bytes = (size_t)(p->end - p->at);
+  if (p->bad)
+    return false;
+  uint32_t index = number <= UINT32_MAX ? hwi_hash_table_first(&d->text_indices, (uint32_t)number)->number : 0;
+  if (!index || d->texts[index - 1] || bytes > TEXTS_MAX_BYTES - d->text_bytes)
+    return true;
+  d->texts[index - 1] = copy_text(d, p->at, bytes);
+  d->text_bytes += bytes;
+  return true;
+}
+
 /* The first text of a kind stays. */
 static void set_text(struct hwi_definitions *d, struct hwi_definition_text *text, const struct hwi_payload *p)
 {
@@ -303,6 +340,8 @@ static bool add_record(void *context, uint8_t type, const uint8_t *payload, size
     return true;
   case HW_RECORD_NAME:
     return add_name(d, &p);
+  case HW_RECORD_TEXT:
+    return add_instance_text(d, &p);
   default: /* of a later version */
     return true;
   }

@@ -310,6 +310,16 @@ const char *hwi_trace_name(const struct hwi_trace *trace, uint32_t number)
   return hwi_definitions_name(trace->definitions, number);
 }
 
+bool hwi_trace_want_text(struct hwi_trace *trace, uint32_t number)
+{
+  return hwi_definitions_want_text(trace->definitions, number);
+}
+
+const char *hwi_trace_text(const struct hwi_trace *trace, uint32_t number)
+{
+  return hwi_definitions_text(trace->definitions, number);
+}
+
 struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number)
 {
   struct hwi_thread thread = *hwi_definitions_thread(trace->definitions, number);

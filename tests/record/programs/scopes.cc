@@ -230,6 +230,32 @@ static void notes()
   hw_mark("\xf0\x9f\x90\x98 <ends>");
 }
 
+// After a warm-up of three, one cycle still allocates.
+static void late()
+{
+  for (int i = 0; i < 1000; i++) {
+    HW_SCOPE("control");
+    HW_SCOPE("cycle");
+    if (i < 3 || i == 811)
+      kept = malloc(64);
+  }
+}
+
+// Instances with numbers and texts; number 7 of each allocates most.
+static void named_instances(int count)
+{
+  for (int i = 0; i < count; i++) {
+    HW_SCOPE_NUMBER("frame", 1000 + (uint64_t)i);
+    if (i % 1000 == 7)
+      kept = malloc(1000 + (size_t)i % 1000);
+    char text[64];
+    snprintf(text, sizeof text, "/%d?\"\x1b[31m<b>\n\xff", i);
+    HW_SCOPE_TEXT("request", text);
+    if (i == 6)
+      free(kept = malloc(6000));
+  }
+}
+
 static void die()
 {
   HW_SCOPE("before");
@@ -283,6 +309,10 @@ int main(int count, char **words)
     trap();
   else if (what == "notes")
     notes();
+  else if (what == "instances")
+    named_instances(count > 2 ? atoi(words[2]) : 20);
+  else if (what == "late")
+    late();
   else if (what == "die")
     die();
   else if (what == "signals")
