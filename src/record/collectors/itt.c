@@ -5,7 +5,7 @@
  * they are without a collector.
  *
  * A task belongs to one thread, and tasks nest. Frames, regions, events and overlapped tasks may end in other threads
- * and in any order: they are single scopes (HWI_SCOPE_IS_SINGLE).
+ * and in any order: their keys are loose (keyed_scopes.h).
  */
 #include <stddef.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 #include "platform/os.h"
 #include "record/collectors/itt_abi.h"
 #include "record/collectors/itt_objects.h"
+#include "record/collectors/keyed_scopes.h"
 #include "record/events/scope_names.h"
-#include "record/events/scopes.h"
 #include "record/record.h"
 #include "record/runtime/real.h"
 
@@ -23,15 +23,15 @@ enum kind { REGION = 1, OVERLAPPED, FRAME };
 
 /* --- keys of scopes --- */
 
-static uint64_t single_key(enum kind kind, const struct hwi_itt_id *id)
+static uint64_t loose_key(enum kind kind, const struct hwi_itt_id *id)
 {
-  return hwi_hash_bytes(id, sizeof *id, (uint64_t)kind) | HWI_SCOPE_IS_SINGLE;
+  return hwi_hash_bytes(id, sizeof *id, (uint64_t)kind) | HWI_KEY_IS_LOOSE;
 }
 
 /* A frame without an ID is the only one of its domain. */
 static uint64_t frame_key(const struct hwi_itt_domain *domain, const struct hwi_itt_id *id)
 {
-  return id ? single_key(FRAME, id) : (uintptr_t)domain | HWI_SCOPE_IS_SINGLE;
+  return id ? loose_key(FRAME, id) : (uintptr_t)domain | HWI_KEY_IS_LOOSE;
 }
 
 static bool is_on(struct hwi_itt_domain *domain)
@@ -52,7 +52,7 @@ static void task_begin(struct hwi_itt_domain *domain, struct hwi_itt_id id, stru
   (void)id;
   (void)parent;
   if (is_on(domain))
-    hwi_scope_begin_with_key(name_of(domain, name), (uintptr_t)domain);
+    hwi_keyed_scope_begin(name_of(domain, name), (uintptr_t)domain);
 }
 
 static void task_begin_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock *clock, unsigned long long time,
@@ -96,7 +96,7 @@ static void task_begin_fn(struct hwi_itt_domain *domain, struct hwi_itt_id id, s
   (void)id;
   (void)parent;
   if (is_on(domain))
-    hwi_scope_begin_with_key(function_name((uintptr_t)function), (uintptr_t)domain);
+    hwi_keyed_scope_begin(function_name((uintptr_t)function), (uintptr_t)domain);
 }
 
 static void task_begin_fn_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock *clock, unsigned long long time,
@@ -110,7 +110,7 @@ static void task_begin_fn_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock
 static void task_end(struct hwi_itt_domain *domain)
 {
   if (is_on(domain))
-    hwi_scope_end_with_key((uintptr_t)domain);
+    hwi_keyed_scope_end((uintptr_t)domain);
 }
 
 static void task_end_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock *clock, unsigned long long time)
@@ -127,7 +127,7 @@ static void task_begin_overlapped(struct hwi_itt_domain *domain, struct hwi_itt_
 {
   (void)parent;
   if (is_on(domain))
-    hwi_scope_begin_with_key(name_of(domain, name), single_key(OVERLAPPED, &id));
+    hwi_keyed_scope_begin(name_of(domain, name), loose_key(OVERLAPPED, &id));
 }
 
 static void task_begin_overlapped_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock *clock,
@@ -142,7 +142,7 @@ static void task_begin_overlapped_ex(struct hwi_itt_domain *domain, struct hwi_i
 static void task_end_overlapped(struct hwi_itt_domain *domain, struct hwi_itt_id id)
 {
   if (is_on(domain))
-    hwi_scope_end_with_key(single_key(OVERLAPPED, &id));
+    hwi_keyed_scope_end(loose_key(OVERLAPPED, &id));
 }
 
 static void task_end_overlapped_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock *clock, unsigned long long time,
@@ -158,25 +158,25 @@ static void region_begin(struct hwi_itt_domain *domain, struct hwi_itt_id id, st
 {
   (void)parent;
   if (is_on(domain))
-    hwi_scope_begin_with_key(name_of(domain, name), single_key(REGION, &id));
+    hwi_keyed_scope_begin(name_of(domain, name), loose_key(REGION, &id));
 }
 
 static void region_end(struct hwi_itt_domain *domain, struct hwi_itt_id id)
 {
   if (is_on(domain))
-    hwi_scope_end_with_key(single_key(REGION, &id));
+    hwi_keyed_scope_end(loose_key(REGION, &id));
 }
 
 static void frame_begin_v3(struct hwi_itt_domain *domain, struct hwi_itt_id *id)
 {
   if (is_on(domain))
-    hwi_scope_begin_with_key(hwi_itt_domain_name(domain), frame_key(domain, id));
+    hwi_keyed_scope_begin(hwi_itt_domain_name(domain), frame_key(domain, id));
 }
 
 static void frame_end_v3(struct hwi_itt_domain *domain, struct hwi_itt_id *id)
 {
   if (is_on(domain))
-    hwi_scope_end_with_key(frame_key(domain, id));
+    hwi_keyed_scope_end(frame_key(domain, id));
 }
 
 /* The older functions for frames: a frame is made once, for a domain that has only its name. */
@@ -197,20 +197,20 @@ static int event_create(const char *name, int bytes)
 
 static uint64_t event_key(int event)
 {
-  return (uint64_t)event << 8 | HWI_SCOPE_IS_SINGLE;
+  return (uint64_t)event << 8 | HWI_KEY_IS_LOOSE;
 }
 
 static int event_start(int event)
 {
   if (event > 0)
-    hwi_scope_begin_with_key((uint32_t)event, event_key(event));
+    hwi_keyed_scope_begin((uint32_t)event, event_key(event));
   return 0;
 }
 
 static int event_end(int event)
 {
   if (event > 0)
-    hwi_scope_end_with_key(event_key(event));
+    hwi_keyed_scope_end(event_key(event));
   return 0;
 }
 

@@ -13,9 +13,9 @@
 /* An entry of the list of functions that the program may call. A name of NULL ends the list. */
 struct hwi_itt_function {
   const char *name;
-  void **called;     /* what the program calls */
-  void *first;       /* calls that come before the collector */
-  void *without;     /* calls without a collector; NULL: none */
+  void **called; /* what the program calls */
+  void *first;   /* calls that come before the collector */
+  void *without; /* calls without a collector; NULL: none */
   unsigned int group;
 };
 

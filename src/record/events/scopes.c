@@ -35,7 +35,7 @@ static bool put_named(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op,
   return hwi_names_define(lane, name) ? put(lane, tick, op, name, value) : lose();
 }
 
-static uint32_t begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value)
+uint32_t hwi_scope_put_begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value)
 {
   struct hwi_open_scopes *open = &hwi_stream_self->open;
   if (!put_named(lane, tick, op, name, value))
@@ -52,7 +52,7 @@ uint32_t hwi_scope_begin(uint32_t name, enum hw_scope_op op, uint64_t value)
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return 0;
-  uint32_t depth = begin(lane, hwi_event_tick(), name, op, value);
+  uint32_t depth = hwi_scope_put_begin(lane, hwi_event_tick(), name, op, value);
   hwi_stream_leave(lane);
   return depth;
 }
@@ -67,19 +67,23 @@ uint32_t hwi_scope_begin_text(uint32_t name, const char *text)
   uint8_t head[HWI_VARINT_MAX_BYTES], *end = hwi_put_varint(head, number);
   if (hwi_lane_put_record(lane, HW_RECORD_TEXT, (struct hwi_bytes){head, (uint32_t)(end - head)},
                           (struct hwi_bytes){text, (uint32_t)strnlen(text, LONGEST_TEXT)}))
-    depth = begin(lane, tick, name, HW_SCOPE_BEGIN_TEXT, number);
+    depth = hwi_scope_put_begin(lane, tick, name, HW_SCOPE_BEGIN_TEXT, number);
   else
     lose();
   hwi_stream_leave(lane);
   return depth;
 }
 
-static void end(struct hwi_lane *lane, uint64_t tick, uint32_t depth)
+void hwi_scope_put_end(struct hwi_lane *lane, uint64_t tick, uint32_t depth)
 {
   struct hwi_open_scopes *open = &hwi_stream_self->open;
-  if (depth && depth <= open->depth) {
-    put(lane, tick, HW_SCOPE_END, open->depth - depth + 1, 0);
-    open->depth = depth - 1;
+  if (!depth || depth > open->depth)
+    return;
+  put(lane, tick, HW_SCOPE_END, open->depth - depth + 1, 0);
+  open->depth = depth - 1;
+  while (open->depth && open->depth <= HWI_OPEN_SCOPES && open->keys[open->depth - 1] == HWI_SCOPE_HAS_ENDED) {
+    put(lane, tick, HW_SCOPE_END, 1, 0);
+    open->depth--;
   }
 }
 
@@ -88,55 +92,7 @@ void hwi_scope_end(uint32_t depth)
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return;
-  end(lane, hwi_event_tick(), depth);
-  hwi_stream_leave(lane);
-}
-
-/* --- scopes with keys --- */
-
-/* Returns the depth of the thread's innermost scope with this key, or 0. The keys of scopes that are too deep are not
- * known: then it is the innermost scope. */
-static uint32_t depth_of_key(const struct hwi_open_scopes *open, uint64_t key)
-{
-  uint32_t depth = open->depth;
-  if (depth > HWI_OPEN_SCOPES)
-    return depth;
-  while (depth && open->keys[depth - 1] != key)
-    depth--;
-  return depth;
-}
-
-/* Returns the depth of the thread's outermost scope with this name and such a key, or 0. */
-static uint32_t depth_of_single(const struct hwi_open_scopes *open, uint32_t name)
-{
-  uint32_t known = open->depth < HWI_OPEN_SCOPES ? open->depth : HWI_OPEN_SCOPES;
-  for (uint32_t i = 0; i < known; i++)
-    if (open->names[i] == name && open->keys[i] & HWI_SCOPE_IS_SINGLE)
-      return i + 1;
-  return 0;
-}
-
-void hwi_scope_begin_with_key(uint32_t name, uint64_t key)
-{
-  struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
-  if (!lane)
-    return;
-  struct hwi_open_scopes *open = &hwi_stream_self->open;
-  uint64_t tick = hwi_event_tick();
-  if (key & HWI_SCOPE_IS_SINGLE)
-    end(lane, tick, depth_of_single(open, name));
-  uint32_t depth = begin(lane, tick, name, HW_SCOPE_BEGIN, 0);
-  if (depth && depth <= HWI_OPEN_SCOPES)
-    open->keys[depth - 1] = key;
-  hwi_stream_leave(lane);
-}
-
-void hwi_scope_end_with_key(uint64_t key)
-{
-  struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
-  if (!lane)
-    return;
-  end(lane, hwi_event_tick(), depth_of_key(&hwi_stream_self->open, key));
+  hwi_scope_put_end(lane, hwi_event_tick(), depth);
   hwi_stream_leave(lane);
 }
 

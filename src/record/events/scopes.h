@@ -20,14 +20,12 @@ uint32_t hwi_scope_begin_text(uint32_t name, const char *text);
 /* Ends the calling thread's scopes from the `depth`th on, which hwi_scope_begin returned; later calls do nothing. */
 void hwi_scope_end(uint32_t depth);
 
-/* The same for interfaces whose ends do not say how deep the scope is. They find it by its key, which is not 0. A key
- * that has this bit is of a scope that may end in another thread, where its end has no effect; so that such scopes do
- * not pile up, one ends when the thread begins another one of the same name. */
-enum { HWI_SCOPE_IS_SINGLE = 1 };
-void hwi_scope_begin_with_key(uint32_t name, uint64_t key);
+/* The same for a caller that has entered the calling thread's lane. */
+uint32_t hwi_scope_put_begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value);
+void hwi_scope_put_end(struct hwi_lane *lane, uint64_t tick, uint32_t depth);
 
-/* Ends the calling thread's innermost scope with this key, and the scopes in it; does nothing if there is none. */
-void hwi_scope_end_with_key(uint64_t key);
+/* A key (struct hwi_open_scopes) of a scope that has ended, and waits for the end of the scopes inside. */
+enum { HWI_SCOPE_HAS_ENDED = 1 };
 
 /* A thread begins in this image. After a fork, its open scopes are written again; else it has none. */
 void hwi_scopes_continue(struct hwi_lane *lane, struct hwi_open_scopes *open, bool is_forked);

@@ -34,82 +34,82 @@ typedef struct string {
 typedef unsigned long long u64;
 
 /* X(what it returns, name, parameters): every function that programs on Linux use */
-#define FUNCTIONS(X)                                                      \
-  X(domain *, domain_create, (const char *))                              \
-  X(string *, string_handle_create, (const char *))                       \
-  X(void, thread_set_name, (const char *))                                \
-  X(int, thr_name_set, (const char *, int))                               \
-  X(void, thread_ignore, (void))                                          \
-  X(void, task_begin, (domain *, id, id, string *))                       \
-  X(void, task_begin_fn, (domain *, id, id, void *))                      \
-  X(void, task_end, (domain *))                                           \
-  X(void, task_begin_ex, (domain *, void *, u64, id, id, string *))       \
-  X(void, task_begin_fn_ex, (domain *, void *, u64, id, id, void *))      \
-  X(void, task_end_ex, (domain *, void *, u64))                           \
-  X(void, task_begin_overlapped, (domain *, id, id, string *))            \
+#define FUNCTIONS(X)                                                           \
+  X(domain *, domain_create, (const char *))                                   \
+  X(string *, string_handle_create, (const char *))                            \
+  X(void, thread_set_name, (const char *))                                     \
+  X(int, thr_name_set, (const char *, int))                                    \
+  X(void, thread_ignore, (void))                                               \
+  X(void, task_begin, (domain *, id, id, string *))                            \
+  X(void, task_begin_fn, (domain *, id, id, void *))                           \
+  X(void, task_end, (domain *))                                                \
+  X(void, task_begin_ex, (domain *, void *, u64, id, id, string *))            \
+  X(void, task_begin_fn_ex, (domain *, void *, u64, id, id, void *))           \
+  X(void, task_end_ex, (domain *, void *, u64))                                \
+  X(void, task_begin_overlapped, (domain *, id, id, string *))                 \
   X(void, task_begin_overlapped_ex, (domain *, void *, u64, id, id, string *)) \
-  X(void, task_end_overlapped, (domain *, id))                            \
-  X(void, task_end_overlapped_ex, (domain *, void *, u64, id))            \
-  X(void, metadata_add, (domain *, id, string *, int, size_t, void *))    \
-  X(void, metadata_str_add, (domain *, id, string *, const char *, size_t)) \
-  X(void, marker, (domain *, id, string *, int))                          \
-  X(void, marker_ex, (domain *, void *, u64, id, string *, int))          \
-  X(void *, counter_create, (const char *, const char *))                 \
-  X(void *, counter_create_typed, (const char *, const char *, int))      \
-  X(void, counter_set_value, (void *, void *))                            \
-  X(void, counter_set_value_ex, (void *, void *, u64, void *))            \
-  X(void, counter_inc, (void *))                                          \
-  X(void, counter_inc_delta, (void *, u64))                               \
-  X(void, counter_dec, (void *))                                          \
-  X(void, counter_dec_delta, (void *, u64))                               \
-  X(void, counter_inc_v3, (domain *, string *))                           \
-  X(void, counter_inc_delta_v3, (domain *, string *, u64))                \
-  X(void, counter_destroy, (void *))                                      \
-  X(void *, clock_domain_create, (void *, void *))                        \
-  X(void, clock_domain_reset, (void))                                     \
-  X(void, id_create, (domain *, id))                                      \
-  X(void, id_destroy, (domain *, id))                                     \
-  X(void *, track_group_create, (string *, int))                          \
-  X(void *, track_create, (void *, string *, int))                        \
-  X(void, set_track, (void *))                                            \
-  X(domain *, frame_create, (const char *))                               \
-  X(void, frame_begin, (domain *))                                        \
-  X(void, frame_end, (domain *))                                          \
-  X(void, frame_begin_v3, (domain *, id *))                               \
-  X(void, frame_end_v3, (domain *, id *))                                 \
-  X(void, frame_submit_v3, (domain *, id *, u64, u64))                    \
-  X(void, region_begin, (domain *, id, id, string *))                     \
-  X(void, region_end, (domain *, id))                                     \
-  X(void, pause, (void))                                                  \
-  X(void, resume, (void))                                                 \
-  X(u64, get_timestamp, (void))                                           \
-  X(void, sync_create, (void *, const char *, const char *, int))         \
-  X(void, sync_destroy, (void *))                                         \
-  X(void, sync_acquired, (void *))                                        \
-  X(void, sync_releasing, (void *))                                       \
-  X(void, sync_rename, (void *, const char *))                            \
-  X(void, sync_prepare, (void *))                                         \
-  X(void, sync_cancel, (void *))                                          \
-  X(void, relation_add, (domain *, id, int, id))                          \
-  X(void, relation_add_ex, (domain *, void *, u64, id, int, id))          \
-  X(void, relation_add_to_current, (domain *, int, id))                   \
-  X(void, relation_add_to_current_ex, (domain *, void *, u64, int, id))   \
-  X(void *, heap_function_create, (const char *, const char *))           \
-  X(void, heap_allocate_begin, (void *, size_t, int))                     \
-  X(void, heap_allocate_end, (void *, void **, size_t, int))              \
-  X(void, heap_free_begin, (void *, void *))                              \
-  X(void, heap_free_end, (void *, void *))                                \
-  X(void, heap_reallocate_begin, (void *, void *, size_t, int))           \
-  X(void, heap_reallocate_end, (void *, void *, void **, size_t, int))    \
-  X(void, heap_internal_access_begin, (void))                             \
-  X(void, heap_internal_access_end, (void))                               \
-  X(void, heap_record_memory_growth_begin, (void))                        \
-  X(void, heap_record_memory_growth_end, (void))                          \
-  X(void, heap_reset_detection, (unsigned))                               \
-  X(int, event_create, (const char *, int))                               \
-  X(int, event_start, (int))                                              \
-  X(int, event_end, (int))                                                \
-  X(const char *, api_version, (void))                                    \
+  X(void, task_end_overlapped, (domain *, id))                                 \
+  X(void, task_end_overlapped_ex, (domain *, void *, u64, id))                 \
+  X(void, metadata_add, (domain *, id, string *, int, size_t, void *))         \
+  X(void, metadata_str_add, (domain *, id, string *, const char *, size_t))    \
+  X(void, marker, (domain *, id, string *, int))                               \
+  X(void, marker_ex, (domain *, void *, u64, id, string *, int))               \
+  X(void *, counter_create, (const char *, const char *))                      \
+  X(void *, counter_create_typed, (const char *, const char *, int))           \
+  X(void, counter_set_value, (void *, void *))                                 \
+  X(void, counter_set_value_ex, (void *, void *, u64, void *))                 \
+  X(void, counter_inc, (void *))                                               \
+  X(void, counter_inc_delta, (void *, u64))                                    \
+  X(void, counter_dec, (void *))                                               \
+  X(void, counter_dec_delta, (void *, u64))                                    \
+  X(void, counter_inc_v3, (domain *, string *))                                \
+  X(void, counter_inc_delta_v3, (domain *, string *, u64))                     \
+  X(void, counter_destroy, (void *))                                           \
+  X(void *, clock_domain_create, (void *, void *))                             \
+  X(void, clock_domain_reset, (void))                                          \
+  X(void, id_create, (domain *, id))                                           \
+  X(void, id_destroy, (domain *, id))                                          \
+  X(void *, track_group_create, (string *, int))                               \
+  X(void *, track_create, (void *, string *, int))                             \
+  X(void, set_track, (void *))                                                 \
+  X(domain *, frame_create, (const char *))                                    \
+  X(void, frame_begin, (domain *))                                             \
+  X(void, frame_end, (domain *))                                               \
+  X(void, frame_begin_v3, (domain *, id *))                                    \
+  X(void, frame_end_v3, (domain *, id *))                                      \
+  X(void, frame_submit_v3, (domain *, id *, u64, u64))                         \
+  X(void, region_begin, (domain *, id, id, string *))                          \
+  X(void, region_end, (domain *, id))                                          \
+  X(void, pause, (void))                                                       \
+  X(void, resume, (void))                                                      \
+  X(u64, get_timestamp, (void))                                                \
+  X(void, sync_create, (void *, const char *, const char *, int))              \
+  X(void, sync_destroy, (void *))                                              \
+  X(void, sync_acquired, (void *))                                             \
+  X(void, sync_releasing, (void *))                                            \
+  X(void, sync_rename, (void *, const char *))                                 \
+  X(void, sync_prepare, (void *))                                              \
+  X(void, sync_cancel, (void *))                                               \
+  X(void, relation_add, (domain *, id, int, id))                               \
+  X(void, relation_add_ex, (domain *, void *, u64, id, int, id))               \
+  X(void, relation_add_to_current, (domain *, int, id))                        \
+  X(void, relation_add_to_current_ex, (domain *, void *, u64, int, id))        \
+  X(void *, heap_function_create, (const char *, const char *))                \
+  X(void, heap_allocate_begin, (void *, size_t, int))                          \
+  X(void, heap_allocate_end, (void *, void **, size_t, int))                   \
+  X(void, heap_free_begin, (void *, void *))                                   \
+  X(void, heap_free_end, (void *, void *))                                     \
+  X(void, heap_reallocate_begin, (void *, void *, size_t, int))                \
+  X(void, heap_reallocate_end, (void *, void *, void **, size_t, int))         \
+  X(void, heap_internal_access_begin, (void))                                  \
+  X(void, heap_internal_access_end, (void))                                    \
+  X(void, heap_record_memory_growth_begin, (void))                             \
+  X(void, heap_record_memory_growth_end, (void))                               \
+  X(void, heap_reset_detection, (unsigned))                                    \
+  X(int, event_create, (const char *, int))                                    \
+  X(int, event_start, (int))                                                   \
+  X(int, event_end, (int))                                                     \
+  X(const char *, api_version, (void))                                         \
   X(void, of_the_future, (void))
 
 #define POINTER(type, name, parameters) static type(*itt_##name) parameters;
@@ -145,7 +145,12 @@ static struct {
   string *strings;
   int state;
   void *counters;
-} program = {.magic = {0xED, 0xAB, 0xAB, 0xEC, 0x0D, 0xEE, 0xDA, 0x30}, .major = 3, .minor = 22, .build = 20180723, .mutex = PTHREAD_MUTEX_INITIALIZER, .functions = functions};
+} program = {.magic = {0xED, 0xAB, 0xAB, 0xEC, 0x0D, 0xEE, 0xDA, 0x30},
+             .major = 3,
+             .minor = 22,
+             .build = 20180723,
+             .mutex = PTHREAD_MUTEX_INITIALIZER,
+             .functions = functions};
 
 static void find_collector(void)
 {
@@ -265,18 +270,64 @@ static void odd(void)
   DO(task_begin, other, none, none, text("switched off"));
   allocate(5);
   DO(task_end, other);
-  if (mine && (CALL(domain_create, "mine") != mine || text("left") != text("left") || strcmp(text("left")->text, "left")))
+  if (mine &&
+      (CALL(domain_create, "mine") != mine || text("left") != text("left") || strcmp(text("left")->text, "left")))
     abort();
 }
 
-/* Tasks that end in another thread do not pile up. */
+static void begin_overlapped(unsigned long long number, const char *name)
+{
+  DO(task_begin_overlapped, mine, ((id){number, 0, 0}), none, text(name));
+}
+
+static void end_overlapped(unsigned long long number)
+{
+  DO(task_end_overlapped, mine, ((id){number, 0, 0}));
+}
+
+/* The first one to begin is the first one to end. */
+static void overlap(void)
+{
+  begin_overlapped(1, "first");
+  allocate(1);
+  begin_overlapped(2, "second");
+  allocate(2);
+  begin("task");
+  end_overlapped(1);
+  allocate(3);
+  end();
+  allocate(4);
+  end_overlapped(2);
+  allocate(5);
+}
+
+static void *end_request(void *number)
+{
+  end_overlapped((uintptr_t)number);
+  return NULL;
+}
+
+/* Each request begins in this thread and ends in another one. */
 static void elsewhere(void)
 {
-  for (unsigned i = 0; i < 100; i++) {
-    DO(task_begin_overlapped, mine, ((id){i, 0, 0}), none, text("request"));
-    begin("part");
+  for (uintptr_t i = 1; i <= 100; i++) {
+    pthread_t other;
+    begin_overlapped(i, "request");
     allocate(10);
+    pthread_create(&other, NULL, end_request, (void *)i);
+    pthread_join(other, NULL);
+    begin("after");
+    allocate(20);
     end();
+  }
+}
+
+/* Requests that never end do not pile up. */
+static void endless(void)
+{
+  for (unsigned i = 1; i <= 100; i++) {
+    begin_overlapped(i, "request");
+    allocate(10);
   }
 }
 
@@ -424,8 +475,11 @@ static void keep_errno(void)
 static const struct {
   const char *name;
   void (*run)(void);
-} cases[] = {{"attribute", attribute}, {"each kind", each_kind}, {"odd", odd},     {"elsewhere", elsewhere}, {"deep", deep}, {"threads", threads},
-             {"die", die},             {"names", names},         {"every", every}, {"list", list},           {"errno", keep_errno}};
+} cases[] = {{"attribute", attribute}, {"each kind", each_kind}, {"odd", odd},
+             {"overlap", overlap},     {"elsewhere", elsewhere}, {"endless", endless},
+             {"deep", deep},           {"threads", threads},     {"die", die},
+             {"names", names},         {"every", every},         {"list", list},
+             {"errno", keep_errno}};
 
 int main(int argc, char **argv)
 {
