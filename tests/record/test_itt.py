@@ -111,7 +111,7 @@ def test_sixteen_threads(record, program):
     assert figures(work, "instances", "allocation_calls", "free_calls") == (1600, 1600, 800)
     assert work["allocated_bytes"] == sum(100 * 7 * (number + 1) for number in range(16))
     assert work["net_bytes"] == work["allocated_bytes"] // 2
-    names = {thread["name"] for thread in recording.report_with("--by", "thread")["threads"]}
+    names = {thread["name"] for thread in recording.report["by_thread"]}
     assert {f"worker {number}" for number in range(16)} <= names
 
 

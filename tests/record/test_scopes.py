@@ -150,6 +150,44 @@ def test_only_the_first_instances_allocate(record, program, hw):
     assert "50 instances" in text and "only the first 3 allocate" in text
 
 
+def test_calls_in_a_forbidden_zone(record, program, hw):
+    recording = record([program, "forbidden"])
+    breaches = recording.report["forbidden"]
+    found = [(breach["path"], breach["call"], breach["calls"], breach["bytes"], breach["first_instance"]) for breach in breaches]
+    zone = ["around", "control"]
+    assert found == [(zone, "allocation", 1, 40, 4), (zone, "free", 2, 80, 4), (zone, "allocation", 1, 100, 4)]
+    assert "cycle" in breaches[0]["stack"][0]["function"] and breaches[0]["first_thread"] == "program"
+    finding = next(finding for finding in recording.report["findings"] if finding["kind"] == "forbidden")
+    assert (finding["allocation_calls"], finding["free_calls"], finding["first_instance"]) == (2, 2, 4)
+    first_screen = " ".join(hw("report", recording.trace).stdout.split())
+    assert "around > control: 2 allocations and 2 frees in a forbidden zone, first in instance 4 at" in first_screen
+    text = text_of(hw, recording)
+    assert "1 allocation (40 B) in around > control, first in instance 4" in text
+    assert "2 frees (80 B) in around > control, first in instance 4" in text
+
+
+def test_a_zone_that_keeps_its_promise_is_not_mentioned(record, program, hw):
+    recording = record([program, "attribute"])
+    assert "forbidden" not in recording.report
+    assert "forbidden" not in hw("report", recording.trace).stdout + text_of(hw, recording)
+
+
+@pytest.mark.parametrize("case, rule, status", [("forbidden", "forbidden=0", 1), ("forbidden", "forbidden=4", 0), ("forbidden", "forbidden=3", 1),
+                                                ("forbidden", "forbidden(scope=around)=3", 1), ("forbidden", "forbidden(scope=inside)=0", 0),
+                                                ("forbidden", "forbidden(func=main)=3", 1), ("forbidden", "forbidden(func=no_such)=0", 0),
+                                                ("attribute", "forbidden=0", 0), ("forbidden", "forbidden(size=40)=0", 2)])
+def test_a_budget_of_forbidden_zones(record, program, hw, case, rule, status):
+    done = hw("check", record([program, case]).trace, "--max", rule)
+    assert done.returncode == status, done.stdout + done.stderr
+
+
+def test_a_trap_at_each_call_in_a_zone(record, program):
+    recording = record([program, "trap"], "--trap")
+    assert recording.process.stdout == "2 traps\ndone\n"
+    assert record([program, "trap"]).process.stdout == "0 traps\ndone\n"
+    assert record([program, "forbidden"], "--trap").process.returncode == 128 + signal.SIGTRAP
+
+
 def test_a_handler_is_within_the_interrupted_scope(scopes_of):
     scopes = scopes_of("signals")
     assert scopes["interrupted > handler"]["allocated_bytes"] == 9
@@ -171,7 +209,7 @@ def test_raw_and_packed_are_the_same(record, program, hw, tmp_path):
 
 
 def test_without_a_recorder(program, folder):
-    for words in ["attribute"], ["threads"], ["exceptions"], ["fork"]:
+    for words in ["attribute"], ["threads"], ["exceptions"], ["fork"], ["forbidden"]:
         assert subprocess.run([program, *words], capture_output=True, check=True).stdout.endswith(b"done\n")
     for name, flags in ("off", [MONITOR_OFF]), ("static", ["-static"]):
         other = build_program(folder, name, "-O1", "-Wno-unused", *flags)

@@ -22,6 +22,7 @@ struct hw_monitor {
   uint32_t (*begin_text)(uint32_t name, const char *text);
   void (*end)(uint32_t depth);
   void (*counts)(struct hw_counts *counts);
+  uint32_t (*begin_forbidden)(uint32_t name);
 };
 
 #endif

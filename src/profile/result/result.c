@@ -241,6 +241,7 @@ static void fill_scopes(struct hwi_result *result)
   for (uint32_t i = 1; i < result->profile.scope_count; i++)
     scopes[i].name = replay->resolver.scope_names.strings[hwi_scopes_name(replay->tally.scopes, i)].text;
   result->profile.scopes = scopes;
+  result->profile.breaches = hwi_scopes_breaches(replay->tally.scopes, &result->profile.breach_count);
 }
 
 bool hwi_result_fill(struct hwi_result *result)

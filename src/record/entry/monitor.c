@@ -15,6 +15,11 @@ static uint32_t begin_number(uint32_t name, uint64_t number)
   return hwi_scope_begin(name, HW_SCOPE_BEGIN_NUMBER, number);
 }
 
+static uint32_t begin_forbidden(uint32_t name)
+{
+  return hwi_scope_begin(name, HW_SCOPE_BEGIN_FORBIDDEN, 0);
+}
+
 static void counts(struct hw_counts *counts)
 {
   struct hwi_thread_counts found = hwi_record_counts();
@@ -37,4 +42,5 @@ __attribute__((visibility("default"))) const struct hw_monitor heapwright_monito
     .begin_text = hwi_scope_begin_text,
     .end = hwi_scope_end,
     .counts = counts,
+    .begin_forbidden = begin_forbidden,
 };

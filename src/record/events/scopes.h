@@ -10,8 +10,8 @@
 #include "record/events/stream.h"
 #include "trace/format.h"
 
-/* Begins a scope of the calling thread. `op`: HW_SCOPE_BEGIN or HW_SCOPE_BEGIN_NUMBER, with its value. Returns how many
- * scopes of the thread are now open, or 0 if the scope is not recorded. */
+/* Begins a scope of the calling thread. `op`: HW_SCOPE_BEGIN, HW_SCOPE_BEGIN_NUMBER or HW_SCOPE_BEGIN_FORBIDDEN, with
+ * its value. Returns how many scopes of the thread are now open, or 0 if the scope is not recorded. */
 uint32_t hwi_scope_begin(uint32_t name, enum hw_scope_op op, uint64_t value);
 
 /* The same for an instance with a text. */

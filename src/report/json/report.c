@@ -182,6 +182,7 @@ static int write_stacks(struct writer *writer, struct hwi_error *error)
   hwi_json_growing(json, writer->profile, &stacks);
   if (writer->profile->span.kind == HWI_SPAN_RUN) /* findings are about a whole run */
     hwi_json_findings(json, writer->report, &stacks);
+  hwi_json_breaches(json, writer->profile, &stacks);
   hwi_json_number(json, "stacks", writer->selection.stack_count);
   hwi_json_begin_array(json, "top");
   uint64_t rows = hwi_json_rows(&writer->report->options, writer->selection.stack_count);

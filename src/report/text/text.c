@@ -281,7 +281,7 @@ static int print_by(struct hwi_text *text, const struct hwi_selection *selection
     return HW_OK;
   case HWI_BY_SCOPE:
     hwi_text_scopes(text, selection);
-    return HW_OK;
+    return hwi_text_breaches(text, frames, error);
   case HWI_BY_FUNCTION:
   case HWI_BY_FILE:
   case HWI_BY_LINE:

@@ -71,6 +71,9 @@ void hwi_text_handovers(struct hwi_text *text); /* below the threads: which thre
 void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_entries(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_scopes(struct hwi_text *text, const struct hwi_selection *selection);
+void hwi_text_scope_path(struct hwi_text *text, uint32_t path); /* adds "frame > decode" */
+/* Below the scopes: the calls in forbidden zones; nothing if there are none. */
+int hwi_text_breaches(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_text_images(struct hwi_text *text);
 void hwi_text_evidence(struct hwi_text *text);
 void hwi_text_next_command(struct hwi_text *text); /* only on a terminal */
