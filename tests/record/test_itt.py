@@ -19,7 +19,7 @@ IMPLEMENTED = """domain_create string_handle_create thread_set_name thr_name_set
 task_begin_fn_ex task_end_ex task_begin_overlapped task_begin_overlapped_ex task_end_overlapped task_end_overlapped_ex
 clock_domain_create frame_create frame_begin frame_end frame_begin_v3 frame_end_v3 region_begin region_end get_timestamp
 event_create event_start event_end api_version""".split()
-CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "endless", "deep", "threads", "names", "every", "errno"]
+CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "endless", "deep", "threads", "names", "every", "errno", "early"]
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +140,20 @@ def test_functions_that_are_ignored_stay_as_without_a_collector(record, program)
     said = record([program, "list"]).process.stdout.splitlines()
     assert sorted(said[:-2]) == sorted(f"__itt_{name}" for name in IMPLEMENTED)
     assert said[-2:] == ["version heapwright, clock runs", "done"]
+
+
+@pytest.mark.parametrize("list, paths", [("other", ["left", "left > left inside"]), ("m?ne", ["other"]), ("x,o*,m*", []), ("min", None), (",", None)])
+def test_domains_that_are_switched_off(record, program, list, paths):
+    recording = record([program, "odd"], "--itt-ignore", list)
+    assert recording.process.stdout == "done\n"
+    everything = ["left", "left > left inside", "left > left inside > other"]
+    assert sorted(by_path(recording.report)) == (everything if paths is None else paths)
+
+
+def test_a_domain_from_before_the_collector(record, program):
+    recording = record([program, "early"], "--itt-ignore", "early too")
+    assert recording.process.stdout == "done\n"
+    assert bytes_of(by_path(recording.report)) == {"early": 7}
 
 
 # --- which collector ---

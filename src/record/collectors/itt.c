@@ -305,6 +305,15 @@ static bool is_known(const struct hwi_itt_program *program)
   return memcmp(program->magic, HWI_ITT_MAGIC, HWI_ITT_MAGIC_BYTES) == 0 && program->build > OLD_BUILD;
 }
 
+static void switch_off_ignored(struct hwi_itt_domain *domain)
+{
+  for (; domain; domain = domain->next) {
+    const char *name = atomic_load_explicit(&domain->name, memory_order_relaxed);
+    if (name && hwi_itt_is_ignored(name))
+      atomic_store_explicit(&domain->flags, 0, memory_order_relaxed);
+  }
+}
+
 /* The static part calls this once, with a lock that makes other threads wait. `groups`: the functions that the program
  * wants. Nothing is collected if the program's calls of malloc do not come to this library: scopes alone say nothing
  * about memory. */
@@ -313,7 +322,9 @@ __attribute__((visibility("default"))) void __itt_api_init(struct hwi_itt_progra
 {
   if (!program || !is_known(program))
     return;
-  bool is_recorder = !hwi_real_is_loaded_late;
+  bool is_recorder = !hwi_real_is_loaded_late && !hwi_real_is_left_alone;
+  if (is_recorder)
+    switch_off_ignored(program->domains);
   for (struct hwi_itt_function *at = program->functions; at->name; at++) {
     any_function *function = is_recorder && at->group & groups ? find(at->name) : NULL;
     __atomic_store_n(at->called, function ? (void *)(uintptr_t)function : at->without, __ATOMIC_RELEASE);

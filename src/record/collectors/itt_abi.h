@@ -22,6 +22,8 @@ struct hwi_itt_function {
 enum { HWI_ITT_MAGIC_BYTES = 8, HWI_ITT_MUTEX_BYTES = 40 };
 #define HWI_ITT_MAGIC "\xed\xab\xab\xec\x0d\xee\xda\x30"
 
+struct hwi_itt_domain;
+
 /* The first parts of the static part's descriptor; those that follow differ between versions. */
 struct hwi_itt_program {
   unsigned char magic[HWI_ITT_MAGIC_BYTES];
@@ -31,9 +33,12 @@ struct hwi_itt_program {
   void *library, *error_handler;
   const char **library_path;
   struct hwi_itt_function *functions;
+  void *next, *threads;
+  struct hwi_itt_domain *domains; /* those that the program made before it had a collector */
 };
 _Static_assert(offsetof(struct hwi_itt_program, library) == 96, "the interface's layout");
 _Static_assert(offsetof(struct hwi_itt_program, functions) == 120, "the interface's layout");
+_Static_assert(offsetof(struct hwi_itt_program, domains) == 144, "the interface's layout");
 
 /* Programs read the flags of a domain before each call, and call nothing if they are 0. They may set them. */
 struct hwi_itt_domain {

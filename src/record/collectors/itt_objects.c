@@ -13,6 +13,7 @@
 
 #include "platform/os.h"
 #include "record/events/scope_names.h"
+#include "record/session.h"
 
 struct objects {
   struct hwi_itt_domain domains[HWI_NAME_LIMIT]; /* by the numbers of names */
@@ -36,6 +37,11 @@ static struct objects *objects_of_process(void)
   return objects ? objects : make();
 }
 
+bool hwi_itt_is_ignored(const char *domain)
+{
+  return hwi_options_list_matches(hwi_session.options.itt_ignore, domain);
+}
+
 struct hwi_itt_domain *hwi_itt_domain_of(const char *name)
 {
   struct objects *objects = name ? objects_of_process() : NULL;
@@ -44,7 +50,7 @@ struct hwi_itt_domain *hwi_itt_domain_of(const char *name)
   uint32_t number = hwi_names_number(name);
   struct hwi_itt_domain *domain = &objects->domains[number];
   if (!atomic_load_explicit(&domain->name, memory_order_acquire)) {
-    atomic_store_explicit(&domain->flags, 1, memory_order_relaxed);
+    atomic_store_explicit(&domain->flags, !hwi_itt_is_ignored(name), memory_order_relaxed);
     atomic_store_explicit(&domain->number, (int)number, memory_order_relaxed);
     atomic_store_explicit(&domain->name, hwi_names_text(number), memory_order_release);
   }

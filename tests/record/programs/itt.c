@@ -472,6 +472,20 @@ static void keep_errno(void)
     abort();
 }
 
+/* Objects that the static part made itself, before there was a collector. */
+static domain second = {.flags = 1, .name = "early too"}, first = {.flags = 1, .name = "early", .next = &second};
+static string early_name = {.text = "early"};
+
+static void early(void)
+{
+  DO(task_begin, &first, none, none, &early_name);
+  allocate(7);
+  DO(task_end, &first);
+  DO(task_begin, &second, none, none, &early_name);
+  allocate(8);
+  DO(task_end, &second);
+}
+
 static const struct {
   const char *name;
   void (*run)(void);
@@ -479,10 +493,11 @@ static const struct {
              {"overlap", overlap},     {"elsewhere", elsewhere}, {"endless", endless},
              {"deep", deep},           {"threads", threads},     {"die", die},
              {"names", names},         {"every", every},         {"list", list},
-             {"errno", keep_errno}};
+             {"errno", keep_errno},    {"early", early}};
 
 int main(int argc, char **argv)
 {
+  program.domains = &first;
   find_collector();
   mine = CALL(domain_create, "mine");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
