@@ -169,6 +169,41 @@ static inline void hw_scope_leave(struct hw_scope *scope)
 #define HW_NO_ALLOC(name_text) HW_NO_ALLOC_AFTER(name_text, 0)
 #define HW_NO_ALLOC_AFTER(name_text, warm_up) HW_SCOPE_OF(hw_no_alloc_begin_at, name_text, , warm_up)
 
+/* Names this moment of the run, as `heapwright control PID mark` does from outside. */
+static inline void hw_mark(const char *name)
+{
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    hw_monitor_found->mark(hw_monitor_found->name(name));
+}
+
+static inline void hw_counter_at(struct hw_scope_site *site, double value)
+{
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    hw_monitor_found->counter(hw_scope_number_of(site), value);
+}
+
+/* Sets the counter `name` of the process, a value along time such as the length of a queue. The macro looks the name up
+ * once; `name_text` must be a constant. */
+static inline void hw_counter(const char *name, double value)
+{
+  struct hw_scope_site site = {name, 0, 0};
+  hw_counter_at(&site, value);
+}
+
+#define HW_COUNTER(name_text, value)                                 \
+  do {                                                               \
+    static struct hw_scope_site hw_counter_site = {name_text, 0, 0}; \
+    hw_counter_at(&hw_counter_site, value);                          \
+  } while (0)
+
+/* Names the calling thread in reports. The kernel's name for it (pthread_setname_np) does not change. Cut after 15
+ * bytes. */
+static inline void hw_thread_name(const char *name)
+{
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    hw_monitor_found->thread_name(name);
+}
+
 /* Returns what the calling thread has allocated and freed since its first call of this function, which starts the
  * counting: until then, threads pay nothing for it. So a test can assert that a function allocates nothing:
  *
@@ -222,6 +257,20 @@ static inline void hw_scope_end(struct hw_scope scope)
 #define HW_SCOPE_TEXT(name_text, text) ((void)0)
 #define HW_NO_ALLOC(name_text) ((void)0)
 #define HW_NO_ALLOC_AFTER(name_text, warm_up) ((void)0)
+static inline void hw_mark(const char *name)
+{
+  (void)name;
+}
+static inline void hw_counter(const char *name, double value)
+{
+  (void)name;
+  (void)value;
+}
+#define HW_COUNTER(name_text, value) ((void)0)
+static inline void hw_thread_name(const char *name)
+{
+  (void)name;
+}
 
 #endif
 

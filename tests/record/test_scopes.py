@@ -181,6 +181,34 @@ def test_a_budget_of_forbidden_zones(record, program, hw, case, rule, status):
     assert done.returncode == status, done.stdout + done.stderr
 
 
+def test_marks_counters_and_a_thread_name(record, program, hw, tmp_path):
+    recording = record([program, "notes"])
+    report = recording.report
+    assert [mark["text"] for mark in report["marks"]] == ["begins", "\U0001f418 <ends>"]
+    assert report["marks"][0]["time_ns"] <= report["marks"][1]["time_ns"] <= report["duration_ns"]
+    counters = {counter["name"]: counter for counter in report["counters"]}
+    queue, temperature = counters["queue"], counters["temperature"]
+    assert figures(queue, "sets", "min", "max", "last") == (100001, 0, 999, 0)
+    assert 256 <= len(queue["points"]) <= 512 and queue["points"][-1]["value"] == 0
+    times = [point["time_ns"] for point in queue["points"]]
+    assert times == sorted(times)
+    assert figures(temperature, "sets", "min", "max", "last") == (3, -0.1, 1e300, 0.25)
+    assert set(counters) == {"queue", "temperature"}
+    assert report["by_thread"][0]["name"] == "main of notes"
+    assert "scopes" not in report
+    text = " ".join(hw("report", recording.trace).stdout.split())
+    assert "queue: 0 to 999, last 0 (100,001 values)" in text and "temperature: -0.1 to 1e+300, last 0.25 (3 values)" in text
+    assert hw("report", recording.trace, "-o", tmp_path / "page.html").returncode == 0
+
+
+def test_marks_and_counters_survive_packing(record, program, hw, tmp_path):
+    raw = record([program, "notes"], "--no-pack")
+    packed = tmp_path / "packed.hwt"
+    assert hw("import", raw.trace, "-o", packed).returncode == 0
+    again = json.loads(hw("report", "--json", packed).stdout)
+    assert (raw.report["marks"], raw.report["counters"]) == (again["marks"], again["counters"])
+
+
 def test_a_trap_at_each_call_in_a_zone(record, program):
     recording = record([program, "trap"], "--trap")
     assert recording.process.stdout == "2 traps\ndone\n"
@@ -209,7 +237,7 @@ def test_raw_and_packed_are_the_same(record, program, hw, tmp_path):
 
 
 def test_without_a_recorder(program, folder):
-    for words in ["attribute"], ["threads"], ["exceptions"], ["fork"], ["forbidden"]:
+    for words in ["attribute"], ["threads"], ["exceptions"], ["fork"], ["forbidden"], ["notes"]:
         assert subprocess.run([program, *words], capture_output=True, check=True).stdout.endswith(b"done\n")
     for name, flags in ("off", [MONITOR_OFF]), ("static", ["-static"]):
         other = build_program(folder, name, "-O1", "-Wno-unused", *flags)

@@ -373,6 +373,8 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
       done = count_free(replay, image, event);
     else if (event->what == HWI_RESOLVED_FAILED)
       done = count_failed(replay, image, event);
+    else if (event->what == HWI_RESOLVED_SCOPE && hwi_is_annotation(event))
+      done = hwi_annotations_take(&replay->tally.annotations, event, replay->now_ns);
     else if (event->what == HWI_RESOLVED_SCOPE)
       done = hwi_scopes_take(&replay->tally.scopes, replay->tally.thread_count, event, replay->now_ns);
     else

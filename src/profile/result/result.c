@@ -235,6 +235,8 @@ static bool fill_cells_and_sizes(struct hwi_result *result)
 static void fill_scopes(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
+  if (replay->tally.annotations)
+    hwi_annotations_publish(replay->tally.annotations, &replay->resolver.scope_names, &result->profile);
   if (!replay->tally.scopes)
     return;
   struct hwi_scope *scopes = hwi_scopes_paths(replay->tally.scopes, &result->profile.scope_count);

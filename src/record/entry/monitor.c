@@ -20,6 +20,16 @@ static uint32_t begin_forbidden(uint32_t name)
   return hwi_scope_begin(name, HW_SCOPE_BEGIN_FORBIDDEN, 0);
 }
 
+static void mark(uint32_t name)
+{
+  hwi_scope_note(name, HW_SCOPE_MARK, 0);
+}
+
+static void counter(uint32_t name, double value)
+{
+  hwi_scope_note(name, HW_SCOPE_COUNTER, hw_counter_encode(value));
+}
+
 static void counts(struct hw_counts *counts)
 {
   struct hwi_thread_counts found = hwi_record_counts();
@@ -43,4 +53,7 @@ __attribute__((visibility("default"))) const struct hw_monitor heapwright_monito
     .end = hwi_scope_end,
     .counts = counts,
     .begin_forbidden = begin_forbidden,
+    .mark = mark,
+    .counter = counter,
+    .thread_name = hwi_record_thread_name,
 };

@@ -114,6 +114,15 @@ void hwi_scope_end(uint32_t depth)
   hwi_stream_leave(lane);
 }
 
+void hwi_scope_note(uint32_t name, enum hw_scope_op op, uint64_t value)
+{
+  struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
+  if (!lane)
+    return;
+  put_named(lane, hwi_event_tick(), op, name, value);
+  hwi_stream_leave(lane);
+}
+
 void hwi_scopes_continue(struct hwi_lane *lane, struct hwi_open_scopes *open, bool is_forked)
 {
   uint32_t depth = is_forked ? open->depth : 0;

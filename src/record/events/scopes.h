@@ -27,6 +27,9 @@ void hwi_scope_put_end(struct hwi_lane *lane, uint64_t tick, uint32_t depth);
 /* A key (struct hwi_open_scopes) of a scope that has ended, and waits for the end of the scopes inside. */
 enum { HWI_SCOPE_HAS_ENDED = 1 };
 
+/* Notes what is no scope: `op` is HW_SCOPE_MARK or HW_SCOPE_COUNTER, with its value. */
+void hwi_scope_note(uint32_t name, enum hw_scope_op op, uint64_t value);
+
 /* A thread begins in this image. After a fork, its open scopes are written again; else it has none. */
 void hwi_scopes_continue(struct hwi_lane *lane, struct hwi_open_scopes *open, bool is_forked);
 

@@ -216,6 +216,20 @@ static void trap()
   printf("%d traps\n", (int)traps);
 }
 
+static void notes()
+{
+  hw_thread_name("main of notes");
+  hw_mark("begins");
+  for (int i = 0; i <= 100000; i++)
+    HW_COUNTER("queue", i % 1000);
+  hw_counter("temperature", -0.1);
+  hw_counter("temperature", 1e300);
+  hw_counter("temperature", 0.25);
+  hw_counter("not a number", __builtin_nan(""));
+  kept = malloc(1);
+  hw_mark("\xf0\x9f\x90\x98 <ends>");
+}
+
 static void die()
 {
   HW_SCOPE("before");
@@ -267,6 +281,8 @@ int main(int count, char **words)
     forbidden();
   else if (what == "trap")
     trap();
+  else if (what == "notes")
+    notes();
   else if (what == "die")
     die();
   else if (what == "signals")
