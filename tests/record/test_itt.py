@@ -18,8 +18,10 @@ VARIABLE = "INTEL_LIBITTNOTIFY64"
 IMPLEMENTED = """domain_create string_handle_create thread_set_name thr_name_set task_begin task_begin_fn task_end task_begin_ex
 task_begin_fn_ex task_end_ex task_begin_overlapped task_begin_overlapped_ex task_end_overlapped task_end_overlapped_ex
 clock_domain_create frame_create frame_begin frame_end frame_begin_v3 frame_end_v3 region_begin region_end get_timestamp
-event_create event_start event_end api_version""".split()
-CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "endless", "deep", "threads", "names", "every", "errno", "early"]
+event_create event_start event_end api_version marker marker_ex counter_create counter_create_typed counter_set_value
+counter_set_value_ex counter_inc counter_inc_delta counter_dec counter_dec_delta counter_inc_v3 counter_inc_delta_v3 counter_dec_v3
+counter_dec_delta_v3""".split()
+CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "endless", "deep", "threads", "names", "every", "errno", "early", "count"]
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +126,15 @@ def test_scopes_survive_a_kill(record, program):
 
 def test_unusual_names(scopes_of):
     assert set(scopes_of("names")) == {'"quoted" \\ and <b>', "\U0001f418 emoji", "x" * 10000, ""}
+
+
+def test_counters_and_markers(record, program):
+    report = record([program, "count"]).report
+    counters = {counter["name"]: figures(counter, "sets", "min", "max", "last") for counter in report["counters"]}
+    of_types = [2**40, -5, 4000000000, -7, 60000, -9, 0.5, -1e300]
+    assert counters == {**{f"type {i + 1}": (1, value, value, value) for i, value in enumerate(of_types)},
+                        "requests": (4, 6, 10, 6), "by string": (2, 2, 3, 2)}
+    assert [mark["text"] for mark in report["marks"]] == ["loaded", "ready"]
 
 
 def test_every_function_can_be_called(scopes_of):

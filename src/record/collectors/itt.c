@@ -1,4 +1,4 @@
-/* itt.c - the recorder as a collector of ITT: the tasks, regions, frames and events of programs become scopes
+/* itt.c - the recorder as a collector of ITT: tasks, regions, frames and events of programs become scopes
  *
  * A program with ITT contains its static part, which loads the library that INTEL_LIBITTNOTIFY64 names and calls
  * __itt_api_init. That puts our functions where the program calls them. Those that are not in the list below stay as
@@ -13,9 +13,11 @@
 #include "base/hash.h"
 #include "platform/os.h"
 #include "record/collectors/itt_abi.h"
+#include "record/collectors/itt_counters.h"
 #include "record/collectors/itt_objects.h"
 #include "record/collectors/keyed_scopes.h"
 #include "record/events/scope_names.h"
+#include "record/events/scopes.h"
 #include "record/record.h"
 #include "record/runtime/real.h"
 
@@ -216,6 +218,22 @@ static int event_end(int event)
 
 /* --- the rest --- */
 
+static void marker(struct hwi_itt_domain *domain, struct hwi_itt_id id, struct hwi_itt_string *name, int scope)
+{
+  (void)id;
+  (void)scope;
+  if (is_on(domain))
+    hwi_scope_note(name_of(domain, name), HW_SCOPE_MARK, 0);
+}
+
+static void marker_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock *clock, unsigned long long time,
+                      struct hwi_itt_id id, struct hwi_itt_string *name, int scope)
+{
+  (void)clock;
+  (void)time;
+  marker(domain, id, name, scope);
+}
+
 static void thread_set_name(const char *name)
 {
   if (name)
@@ -280,6 +298,20 @@ static const struct {
     {"event_create", (any_function *)event_create},
     {"event_start", (any_function *)event_start},
     {"event_end", (any_function *)event_end},
+    {"marker", (any_function *)marker},
+    {"marker_ex", (any_function *)marker_ex},
+    {"counter_create", (any_function *)hwi_itt_counter_of},
+    {"counter_create_typed", (any_function *)hwi_itt_counter_of_type},
+    {"counter_set_value", (any_function *)hwi_itt_counter_set},
+    {"counter_set_value_ex", (any_function *)hwi_itt_counter_set_at},
+    {"counter_inc", (any_function *)hwi_itt_counter_increase},
+    {"counter_dec", (any_function *)hwi_itt_counter_decrease},
+    {"counter_inc_delta", (any_function *)hwi_itt_counter_increase_by},
+    {"counter_dec_delta", (any_function *)hwi_itt_counter_decrease_by},
+    {"counter_inc_v3", (any_function *)hwi_itt_named_increase},
+    {"counter_dec_v3", (any_function *)hwi_itt_named_decrease},
+    {"counter_inc_delta_v3", (any_function *)hwi_itt_named_increase_by},
+    {"counter_dec_delta_v3", (any_function *)hwi_itt_named_decrease_by},
     {"thread_set_name", (any_function *)thread_set_name},
     {"thr_name_set", (any_function *)thr_name_set},
     {"get_timestamp", (any_function *)get_timestamp},

@@ -64,6 +64,8 @@ typedef unsigned long long u64;
   X(void, counter_dec_delta, (void *, u64))                                    \
   X(void, counter_inc_v3, (domain *, string *))                                \
   X(void, counter_inc_delta_v3, (domain *, string *, u64))                     \
+  X(void, counter_dec_v3, (domain *, string *))                                \
+  X(void, counter_dec_delta_v3, (domain *, string *, u64))                     \
   X(void, counter_destroy, (void *))                                           \
   X(void *, clock_domain_create, (void *, void *))                             \
   X(void, clock_domain_reset, (void))                                          \
@@ -408,6 +410,8 @@ static void call_structures(void)
   DO(counter_dec_delta, counter, 2);
   DO(counter_inc_v3, mine, text("counter"));
   DO(counter_inc_delta_v3, mine, text("counter"), 2);
+  DO(counter_dec_v3, mine, text("counter"));
+  DO(counter_dec_delta_v3, mine, text("counter"), 2);
   DO(counter_destroy, counter);
   DO(frame_submit_v3, mine, NULL, CALL(get_timestamp), CALL(get_timestamp));
   DO(set_track, CALL(track_create, CALL(track_group_create, text("group"), 0), text("track"), 0));
@@ -443,6 +447,39 @@ static void call_rest(void)
   DO(heap_record_memory_growth_end);
   DO(heap_reset_detection, 1);
   DO(of_the_future);
+}
+
+/* The static part's own counter, and one of each type of values. */
+static void count(void)
+{
+  int own[32] = {0};
+  uint64_t u64 = UINT64_C(1) << 40;
+  int64_t s64 = -5;
+  uint32_t u32 = 4000000000;
+  int32_t s32 = -7;
+  uint16_t u16 = 60000;
+  int16_t s16 = -9;
+  float single = 0.5f;
+  double whole = -1e300;
+  void *values[] = {&u64, &s64, &u32, &s32, &u16, &s16, &single, &whole};
+  for (int type = 1; type <= 8; type++) {
+    char name[] = "type 0";
+    name[5] = (char)('0' + type);
+    DO(counter_set_value, CALL(counter_create_typed, name, "mine", type), values[type - 1]);
+  }
+  void *counter = CALL(counter_create, "requests", "mine");
+  DO(counter_inc_delta, counter, 10);
+  DO(counter_dec, counter);
+  DO(counter_inc, counter);
+  DO(counter_dec_delta, counter, 4);
+  DO(counter_inc_delta_v3, mine, text("by string"), 3);
+  DO(counter_dec_v3, mine, text("by string"));
+  DO(counter_inc, (void *)own);
+  DO(counter_set_value, (void *)own, &whole);
+  DO(counter_set_value, CALL(counter_create_typed, "wrong", "mine", 99), &whole);
+  DO(marker, mine, none, text("loaded"), 1);
+  DO(marker_ex, mine, NULL, 1, none, text("ready"), 1);
+  allocate(1);
 }
 
 static void every(void)
@@ -493,7 +530,7 @@ static const struct {
              {"overlap", overlap},     {"elsewhere", elsewhere}, {"endless", endless},
              {"deep", deep},           {"threads", threads},     {"die", die},
              {"names", names},         {"every", every},         {"list", list},
-             {"errno", keep_errno},    {"early", early}};
+             {"errno", keep_errno},    {"early", early},         {"count", count}};
 
 int main(int argc, char **argv)
 {
