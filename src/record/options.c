@@ -38,7 +38,8 @@ bool hwi_options_list_matches(const char *list, const char *text)
 {
   char pattern[HWI_ITT_IGNORE_BYTES];
   for (size_t bytes; *list; list += bytes + (list[bytes] == ',')) {
-    bytes = strcspn(list, ",");
+    const char *comma = strchr(list, ',');
+    bytes = comma ? (size_t)(comma - list) : strlen(list);
     size_t kept = bytes < sizeof pattern ? bytes : sizeof pattern - 1;
     memcpy(pattern, list, kept);
     pattern[kept] = 0;

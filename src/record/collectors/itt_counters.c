@@ -69,13 +69,15 @@ static int type_of(const struct hwi_itt_counter *counter)
 
 static void note(struct hwi_itt_counter *counter, double value)
 {
-  hwi_scope_note(atomic_load_explicit(&counter->name, memory_order_relaxed), HW_SCOPE_COUNTER, hw_counter_encode(value));
+  hwi_scope_note(atomic_load_explicit(&counter->name, memory_order_relaxed), HW_SCOPE_COUNTER,
+                 hw_counter_encode(value));
 }
 
 static void add(struct hwi_itt_counter *counter, uint64_t by)
 {
   if (type_of(counter))
-    note(counter, (double)((int64_t)by + atomic_fetch_add_explicit(&counter->total, (int64_t)by, memory_order_relaxed)));
+    note(counter,
+         (double)((int64_t)by + atomic_fetch_add_explicit(&counter->total, (int64_t)by, memory_order_relaxed)));
 }
 
 /* --- values --- */
