@@ -298,8 +298,8 @@ static bool end_durations(struct hwi_page_slicer *slicer)
 int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replayer *replayer, struct hwi_error *error)
 {
   const struct hwi_totals *totals = &slicer->tree->profile->totals;
-  hwi_page_slices_init(&slicer->slices, slicer->tree->profile);
-  if (!begin_series(slicer) || !begin_durations(slicer))
+  if (!hwi_page_slices_init(&slicer->slices, slicer->tree->profile) || !begin_series(slicer) ||
+      !begin_durations(slicer))
     return no_memory(error);
   slicer->calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls;
   const struct hwi_block_sink sink = {take, slicer};

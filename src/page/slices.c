@@ -22,23 +22,27 @@ static void add_edge(struct hwi_page_slices *slices, const struct hwi_profile *p
     slices->items[slices->count++] = (struct hwi_page_slice){.from_ns = ns, .pinned = pinned};
 }
 
-static void add_marks(struct hwi_page_slices *slices, const struct hwi_profile *profile)
+/* Returns false if there is no memory. */
+static bool add_marks(struct hwi_page_slices *slices, const struct hwi_profile *profile)
 {
   uint32_t count;
-  struct hwi_program_mark *marks = hwi_marks_of(profile, &count); /* without memory, slices begin at no mark */
+  struct hwi_program_mark *marks = hwi_marks_of(profile, &count);
   for (uint32_t i = 0; i < count && i < HWI_PAGE_MARK_EDGES; i++)
     add_edge(slices, profile, marks[i].ns, true);
+  const bool done = marks;
   free(marks);
+  return done;
 }
 
-void hwi_page_slices_init(struct hwi_page_slices *slices, const struct hwi_profile *profile)
+bool hwi_page_slices_init(struct hwi_page_slices *slices, const struct hwi_profile *profile)
 {
   memset(slices, 0, sizeof *slices);
   uint64_t width_ns = profile->duration_ns / HWI_PAGE_SLICES + 1;
   for (uint32_t i = 0; i < HWI_PAGE_SLICES; i++)
     add_edge(slices, profile, i * width_ns, false);
   add_edge(slices, profile, profile->totals.peak_time_ns + 1, true);
-  add_marks(slices, profile);
+  if (!add_marks(slices, profile))
+    return false;
   qsort(slices->items, slices->count, sizeof *slices->items, compare_slices);
   uint32_t kept = 1;
   for (uint32_t i = 1; i < slices->count; i++) {
@@ -49,6 +53,7 @@ void hwi_page_slices_init(struct hwi_page_slices *slices, const struct hwi_profi
   slices->count = kept;
   while (slices->peak + 1 < kept && slices->items[slices->peak + 1].from_ns <= profile->totals.peak_time_ns)
     slices->peak++;
+  return true;
 }
 
 /* --- fewer --- */

@@ -31,8 +31,8 @@ struct hwi_page_slices {
   uint32_t peak; /* the peak is at the end of this slice */
 };
 
-/* Makes empty slices for the profile of a whole run. */
-void hwi_page_slices_init(struct hwi_page_slices *slices, const struct hwi_profile *profile);
+/* Makes empty slices for the profile of a whole run. Returns false if there is no memory. */
+bool hwi_page_slices_init(struct hwi_page_slices *slices, const struct hwi_profile *profile);
 
 /* Joins adjacent slices in pairs, unless the second one is pinned. to[i] gets the new index of slice i. */
 void hwi_page_slices_join(struct hwi_page_slices *slices, uint32_t to[HWI_PAGE_SLICES_MAX]);
