@@ -21,7 +21,7 @@ clock_domain_create frame_create frame_begin frame_end frame_begin_v3 frame_end_
 event_create event_start event_end api_version marker marker_ex counter_create counter_create_typed counter_set_value
 counter_set_value_ex counter_inc counter_inc_delta counter_dec counter_dec_delta counter_inc_v3 counter_inc_delta_v3 counter_dec_v3
 counter_dec_delta_v3""".split()
-CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "endless", "deep", "threads", "names", "every", "errno", "early", "count"]
+CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "endless", "deep", "threads", "names", "every", "errno", "early", "count", "fork"]
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +115,12 @@ def test_sixteen_threads(record, program):
     assert work["net_bytes"] == work["allocated_bytes"] // 2
     names = {thread["name"] for thread in recording.report["by_thread"]}
     assert {f"worker {number}" for number in range(16)} <= names
+
+
+def test_a_forked_child_continues_in_the_tasks(record, program):
+    scopes = by_path(record([program, "fork"]).report_with("--children"))
+    assert bytes_of(scopes) == {"outer": 10 + 20, "outer > inner": 100 + 200}
+    assert all(figures(scope, "instances", "instances_left_open") == (2, 0) for scope in scopes.values())
 
 
 def test_scopes_survive_a_kill(record, program):

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct {
   unsigned long long d1, d2, d3;
@@ -378,6 +380,21 @@ static void die(void)
   raise(SIGKILL);
 }
 
+/* The child continues in the tasks of its parent. */
+static void split(void)
+{
+  begin("outer");
+  begin_overlapped(1, "inner");
+  pid_t child = fork();
+  allocate(child ? 100 : 200);
+  end_overlapped(1);
+  allocate(child ? 10 : 20);
+  end();
+  if (child == 0)
+    _exit(0);
+  waitpid(child, NULL, 0);
+}
+
 static void names(void)
 {
   char *name = malloc(10001);
@@ -530,7 +547,8 @@ static const struct {
              {"overlap", overlap},     {"elsewhere", elsewhere}, {"endless", endless},
              {"deep", deep},           {"threads", threads},     {"die", die},
              {"names", names},         {"every", every},         {"list", list},
-             {"errno", keep_errno},    {"early", early},         {"count", count}};
+             {"errno", keep_errno},    {"early", early},         {"count", count},
+             {"fork", split}};
 
 int main(int argc, char **argv)
 {
