@@ -12,7 +12,7 @@
 #include "symbols/symbol_files.h"
 
 struct values {
-  const char *output, *only_process, *allocator;
+  const char *output, *only_process, *allocator, *itt_ignore;
   bool children, durations, paused, trap, pack, quiet, keep_files;
   uint64_t depth, max_size, duration_ns;
   int usable;
@@ -64,6 +64,10 @@ static const struct hwi_option options[] = {
     {.name = "trap",
      HWI_VALUE(ON, trap),
      .help = "stop the command with SIGTRAP where it allocates or frees in a forbidden zone (HW_NO_ALLOC)"},
+    {.name = "itt-ignore",
+     HWI_VALUE(TEXT, itt_ignore),
+     .value = "LIST",
+     .help = "leave out the tasks of these domains of ITT (oneTBB and others; with * and ?)"},
     HWI_START_OPTIONS(allocator, variables, "record the command on this allocator"),
     {.name = "no-pack",
      HWI_VALUE(OFF, pack),
@@ -190,7 +194,7 @@ static uint64_t or_default(uint64_t value)
 /* Returns what is wrong with the values, or NULL if they are valid. */
 static const char *wrong_value(const struct values *values)
 {
-  enum { DEPTH_MIN = 64, DEPTH_MAX = 65536, SIZE_MIN = 4 << 20 };
+  enum { DEPTH_MIN = 64, DEPTH_MAX = 65536, SIZE_MIN = 4 << 20, LIST_MAX = 255 };
   if (values->depth != NOT_GIVEN && (values->depth < DEPTH_MIN || values->depth > DEPTH_MAX))
     return "--depth takes a number from 64 to 65536";
   if (values->max_size < SIZE_MIN)
@@ -199,6 +203,8 @@ static const char *wrong_value(const struct values *values)
     return "--duration must be more than 0; --paused begins without recording";
   if (values->only_process && values->only_process[0] == '\0')
     return "--only-process takes the name of a program, with * and ?";
+  if (values->itt_ignore && strlen(values->itt_ignore) > LIST_MAX)
+    return "--itt-ignore takes at most 255 characters";
   if (values->output[0] == '\0')
     return "-o takes the name of a file";
   return hwi_variables_are_right(&values->variables) ? NULL : HWI_VARIABLES_WRONG;
@@ -279,6 +285,7 @@ static int run(const void *given, int word_count, char **words)
       .usable = values->usable,
       .durations = values->durations,
       .paused = values->paused,
+      .itt_ignore = values->itt_ignore,
       .trap = values->trap,
       .duration_ns = or_default(values->duration_ns),
       .allocator = values->allocator,

@@ -34,6 +34,21 @@ bool hwi_options_match(const char *pattern, const char *text)
   return !*pattern;
 }
 
+bool hwi_options_list_matches(const char *list, const char *text)
+{
+  char pattern[HWI_ITT_IGNORE_BYTES];
+  for (size_t bytes; *list; list += bytes + (list[bytes] == ',')) {
+    const char *comma = strchr(list, ',');
+    bytes = comma ? (size_t)(comma - list) : strlen(list);
+    size_t kept = bytes < sizeof pattern ? bytes : sizeof pattern - 1;
+    memcpy(pattern, list, kept);
+    pattern[kept] = 0;
+    if (kept && hwi_options_match(pattern, text))
+      return true;
+  }
+  return false;
+}
+
 static const char *value_of(const char *text, const char *name)
 {
   size_t n = strlen(name);
@@ -133,6 +148,8 @@ static void take(void *context, const char *text)
     options->check = is_flag(value, options->check);
   else if ((value = value_of(text, "HEAPWRIGHT_TRAP")))
     options->trap = is_flag(value, options->trap);
+  else if ((value = value_of(text, "HEAPWRIGHT_ITT_IGNORE")))
+    copy_text(options->itt_ignore, sizeof options->itt_ignore, value);
   else if ((value = value_of(text, "HEAPWRIGHT_DEPTH")))
     take_depth(options, value);
   else if ((value = value_of(text, "HEAPWRIGHT_MAX_SIZE")))

@@ -24,8 +24,22 @@ static void test_patterns(void **state)
   assert_false(hwi_options_match("*x", "bash"));
 }
 
+static void test_lists(void **state)
+{
+  (void)state;
+  assert_true(hwi_options_list_matches("tbb", "tbb"));
+  assert_true(hwi_options_list_matches("a,tbb.*,b", "tbb.flow"));
+  assert_true(hwi_options_list_matches(",b", "b"));
+  assert_false(hwi_options_list_matches("", ""));
+  assert_false(hwi_options_list_matches(",,", ""));
+  assert_false(hwi_options_list_matches("tbb,", "tbb.flow"));
+  char longest[2 * HWI_ITT_IGNORE_BYTES] = {0};
+  memset(longest, 'x', sizeof longest - 1);
+  assert_false(hwi_options_list_matches(longest, "x"));
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_patterns)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_patterns), cmocka_unit_test(test_lists)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,15 +144,31 @@ static void __attribute__((format(printf, 2, 3))) add_variable(struct variables 
   variables->texts[variables->count] = NULL;
 }
 
-/* Returns LD_PRELOAD as the user's own variables set it, otherwise as it is in our environment. */
-static const char *preloaded(const struct hwi_launch_options *options)
+/* Returns a variable as the user's own variables set it, otherwise as it is in our environment; NULL if it is empty. */
+static const char *value_of(const char *name, const struct hwi_launch_options *options)
 {
-  static const char prefix[] = "LD_PRELOAD=";
-  const char *found = getenv("LD_PRELOAD");
+  const char *found = getenv(name);
+  size_t bytes = strlen(name);
   for (size_t i = 0; i < options->variable_count; i++)
-    if (strncmp(options->variables[i], prefix, sizeof prefix - 1) == 0)
-      found = options->variables[i] + sizeof prefix - 1;
+    if (strncmp(options->variables[i], name, bytes) == 0 && options->variables[i][bytes] == '=')
+      found = options->variables[i] + bytes + 1;
   return found && *found ? found : NULL;
+}
+
+/* Programs with ITT load the recorder as their collector, unless the user has another one. */
+static void add_collector(struct variables *variables, const struct hwi_launch_options *options)
+{
+  static const char name[] = "INTEL_LIBITTNOTIFY64";
+  const char *other = value_of(name, options);
+  char *recorder = NULL;
+  struct hwi_error error = {0};
+  if (hwi_installed_find(&recorder, HWI_RECORDER_NAME, &error) == 0) {
+    if (!other)
+      add_variable(variables, "%s=%s", name, recorder);
+    else if (strcmp(other, recorder) != 0 && !options->quiet)
+      options->warn("%s is set to '%s' and was not changed: ITT tasks are not recorded", name, other);
+  }
+  free(recorder);
 }
 
 static void add_options(struct variables *variables, const struct hwi_launch_options *options)
@@ -171,6 +187,8 @@ static void add_options(struct variables *variables, const struct hwi_launch_opt
     add_variable(variables, "HEAPWRIGHT_TRAP=1");
   if (!options->children)
     add_variable(variables, "HEAPWRIGHT_CHILDREN=0");
+  if (options->itt_ignore)
+    add_variable(variables, "HEAPWRIGHT_ITT_IGNORE=%s", options->itt_ignore);
   if (options->only_process)
     add_variable(variables, "HEAPWRIGHT_ONLY_PROCESS=%s", options->only_process);
 }
@@ -187,7 +205,7 @@ static void set_variables(struct variables *variables, const struct hwi_launch_o
     variables->failed |= !hwi_grow((void **)&variables->texts, &variables->capacity, 1, sizeof *variables->texts);
     return;
   }
-  const char *others = preloaded(options);
+  const char *others = value_of("LD_PRELOAD", options);
   char *pattern = hwi_output_pattern(name);
   char id[2 * HW_ID_BYTES + 1];
   for (int i = 0; i < HW_ID_BYTES; i++)
@@ -200,6 +218,7 @@ static void set_variables(struct variables *variables, const struct hwi_launch_o
   if (pattern)
     add_variable(variables, "HEAPWRIGHT_OUTPUT=%s", pattern);
   add_options(variables, options);
+  add_collector(variables, options);
   free(pattern);
 }
 

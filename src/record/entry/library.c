@@ -13,6 +13,8 @@
 static __attribute__((constructor)) void library_begins(void)
 {
   hwi_real_find();
+  if (hwi_real_is_loaded_late) /* as a collector (itt.c) of a program that is not recorded */
+    return;
   hwi_real_find_interposed(); /* a child of vfork that executes a program must not find them */
   hwi_notes_find();
   bool has_begun = hwi_stream_self;

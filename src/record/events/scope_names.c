@@ -16,21 +16,20 @@
 #include "record/session.h"
 
 enum {
-  NAME_LIMIT = 1 << 16, /* numbers are below it */
-  SLOT_COUNT = 2 * NAME_LIMIT,
+  SLOT_COUNT = 2 * HWI_NAME_LIMIT,
   AREA_BYTES = 4 << 20,
   LONGEST_NAME = 16 << 10, /* a longer one is cut */
 };
 
 struct name {
-  uint32_t off, bytes;    /* of its text in the area */
+  uint32_t off, bytes;    /* of its text in the area; a NUL follows */
   _Atomic uint32_t image; /* the one whose trace defined it last: image_count of the session */
 };
 
 struct names {
   _Atomic uint32_t next_number, used_bytes;
   _Atomic uint32_t slots[SLOT_COUNT]; /* 0: empty */
-  struct name names[NAME_LIMIT];
+  struct name names[HWI_NAME_LIMIT];
   char area[AREA_BYTES];
 };
 
@@ -45,7 +44,7 @@ static struct names *make(void)
     return NULL;
   memcpy(made->area, other, sizeof other - 1);
   made->names[HWI_NAME_OTHER] = (struct name){.off = 0, .bytes = sizeof other - 1};
-  made->used_bytes = sizeof other - 1;
+  made->used_bytes = sizeof other;
   made->next_number = HWI_NAME_OTHER + 1;
   if (atomic_compare_exchange_strong(&all, &none, made))
     return made;
@@ -68,12 +67,12 @@ static bool is_name(const struct names *names, uint32_t number, const char *text
 /* Writes a new name to its place. Returns its number, or HWI_NAME_OTHER if there is no room for it. */
 static uint32_t add(struct names *names, const char *text, size_t bytes)
 {
-  if (atomic_load_explicit(&names->next_number, memory_order_relaxed) >= NAME_LIMIT ||
-      atomic_load_explicit(&names->used_bytes, memory_order_relaxed) + bytes > AREA_BYTES)
+  if (atomic_load_explicit(&names->next_number, memory_order_relaxed) >= HWI_NAME_LIMIT ||
+      atomic_load_explicit(&names->used_bytes, memory_order_relaxed) + bytes >= AREA_BYTES)
     return HWI_NAME_OTHER;
   uint32_t number = atomic_fetch_add(&names->next_number, 1);
-  uint32_t off = atomic_fetch_add(&names->used_bytes, (uint32_t)bytes);
-  if (number >= NAME_LIMIT || off > AREA_BYTES - bytes)
+  uint32_t off = atomic_fetch_add(&names->used_bytes, (uint32_t)bytes + 1);
+  if (number >= HWI_NAME_LIMIT || off >= AREA_BYTES - bytes)
     return HWI_NAME_OTHER;
   memcpy(names->area + off, text, bytes);
   names->names[number].off = off;
@@ -81,12 +80,12 @@ static uint32_t add(struct names *names, const char *text, size_t bytes)
   return number;
 }
 
-uint32_t hwi_names_number(const char *text)
+uint32_t hwi_names_number_of(const char *text, size_t max_bytes)
 {
   struct names *names = names_of_process();
   if (!names)
     return HWI_NAME_OTHER;
-  size_t bytes = strnlen(text, LONGEST_NAME);
+  size_t bytes = strnlen(text, max_bytes < LONGEST_NAME ? max_bytes : LONGEST_NAME);
   uint32_t at = (uint32_t)hwi_fnv(HWI_FNV_BASIS, text, bytes), number = 0;
   for (uint32_t tries = 0; tries < SLOT_COUNT; tries++, at++) {
     _Atomic uint32_t *slot = &names->slots[at % SLOT_COUNT];
@@ -102,10 +101,21 @@ uint32_t hwi_names_number(const char *text)
   return HWI_NAME_OTHER;
 }
 
+uint32_t hwi_names_number(const char *text)
+{
+  return hwi_names_number_of(text, LONGEST_NAME);
+}
+
+const char *hwi_names_text(uint32_t number)
+{
+  struct names *names = atomic_load_explicit(&all, memory_order_acquire);
+  return names && number < HWI_NAME_LIMIT ? names->area + names->names[number].off : other;
+}
+
 bool hwi_names_define(struct hwi_lane *lane, uint32_t number)
 {
   struct names *names = atomic_load_explicit(&all, memory_order_acquire);
-  if (!names || number >= NAME_LIMIT)
+  if (!names || number >= HWI_NAME_LIMIT)
     return false;
   struct name *name = &names->names[number];
   uint32_t image = atomic_load_explicit(&hwi_session.image_count, memory_order_relaxed);

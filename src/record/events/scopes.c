@@ -48,13 +48,15 @@ static void set_trap(uint32_t depth)
   }
 }
 
-static uint32_t begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value)
+uint32_t hwi_scope_put_begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value)
 {
   struct hwi_open_scopes *open = &hwi_stream_self->open;
   if (!put_named(lane, tick, op, name, value))
     return 0;
-  if (open->depth < HWI_OPEN_SCOPES)
+  if (open->depth < HWI_OPEN_SCOPES) {
     open->names[open->depth] = name;
+    open->keys[open->depth] = 0;
+  }
   open->depth++;
   if (op == HW_SCOPE_BEGIN_FORBIDDEN && hwi_session.options.trap && !open->trap_depth)
     set_trap(open->depth);
@@ -66,7 +68,7 @@ uint32_t hwi_scope_begin(uint32_t name, enum hw_scope_op op, uint64_t value)
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return 0;
-  uint32_t depth = begin(lane, hwi_event_tick(), name, op, value);
+  uint32_t depth = hwi_scope_put_begin(lane, hwi_event_tick(), name, op, value);
   hwi_stream_leave(lane);
   return depth;
 }
@@ -81,11 +83,26 @@ uint32_t hwi_scope_begin_text(uint32_t name, const char *text)
   uint8_t head[HWI_VARINT_MAX_BYTES], *end = hwi_put_varint(head, number);
   if (hwi_lane_put_record(lane, HW_RECORD_TEXT, (struct hwi_bytes){head, (uint32_t)(end - head)},
                           (struct hwi_bytes){text, (uint32_t)strnlen(text, LONGEST_TEXT)}))
-    depth = begin(lane, tick, name, HW_SCOPE_BEGIN_TEXT, number);
+    depth = hwi_scope_put_begin(lane, tick, name, HW_SCOPE_BEGIN_TEXT, number);
   else
     lose();
   hwi_stream_leave(lane);
   return depth;
+}
+
+void hwi_scope_put_end(struct hwi_lane *lane, uint64_t tick, uint32_t depth)
+{
+  struct hwi_open_scopes *open = &hwi_stream_self->open;
+  if (!depth || depth > open->depth)
+    return;
+  put(lane, tick, HW_SCOPE_END, open->depth - depth + 1, 0);
+  open->depth = depth - 1;
+  while (open->depth && open->depth <= HWI_OPEN_SCOPES && open->keys[open->depth - 1] == HWI_SCOPE_HAS_ENDED) {
+    put(lane, tick, HW_SCOPE_END, 1, 0);
+    open->depth--;
+  }
+  if (open->depth < open->trap_depth)
+    set_trap(0);
 }
 
 void hwi_scope_end(uint32_t depth)
@@ -93,13 +110,7 @@ void hwi_scope_end(uint32_t depth)
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return;
-  struct hwi_open_scopes *open = &hwi_stream_self->open;
-  if (depth && depth <= open->depth) {
-    put(lane, hwi_event_tick(), HW_SCOPE_END, open->depth - depth + 1, 0);
-    open->depth = depth - 1;
-    if (open->depth < open->trap_depth)
-      set_trap(0);
-  }
+  hwi_scope_put_end(lane, hwi_event_tick(), depth);
   hwi_stream_leave(lane);
 }
 

@@ -20,6 +20,13 @@ uint32_t hwi_scope_begin_text(uint32_t name, const char *text);
 /* Ends the calling thread's scopes from the `depth`th on, which hwi_scope_begin returned; later calls do nothing. */
 void hwi_scope_end(uint32_t depth);
 
+/* The same for a caller that has entered the calling thread's lane. */
+uint32_t hwi_scope_put_begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value);
+void hwi_scope_put_end(struct hwi_lane *lane, uint64_t tick, uint32_t depth);
+
+/* A key (struct hwi_open_scopes) of a scope that has ended, and waits for the end of the scopes inside. */
+enum { HWI_SCOPE_HAS_ENDED = 1 };
+
 /* Notes what is no scope: `op` is HW_SCOPE_MARK or HW_SCOPE_COUNTER, with its value. */
 void hwi_scope_note(uint32_t name, enum hw_scope_op op, uint64_t value);
 

@@ -20,7 +20,7 @@ hwi_dlclose_fn *hwi_real_dlclose;
 hwi_setname_fn *hwi_real_setname;
 hwi_prctl_fn *hwi_real_prctl;
 hwi_syscall_fn *hwi_real_syscall;
-bool hwi_real_is_left_alone;
+bool hwi_real_is_left_alone, hwi_real_is_loaded_late;
 hwi_execv_fn *hwi_real_execv, *hwi_real_execvp;
 hwi_execve_fn *hwi_real_execve, *hwi_real_execvpe;
 hwi_fexecve_fn *hwi_real_fexecve;
@@ -128,10 +128,19 @@ void hwi_real_find_interposed(void)
   hwi_real_spawnp = (hwi_spawn_fn *)hwi_os_symbol_after("posix_spawnp");
 }
 
+/* A library that is preloaded or linked comes before libc in the search order. */
+static bool is_after_libc(void)
+{
+  return hwi_os_symbol_before("gnu_get_libc_version");
+}
+
 bool hwi_real_find(void)
 {
   hwi_function *next[HW_ENTRY_COUNT] = {0};
-  if (!is_relocated || !find_all(next))
+  if (!is_relocated)
+    return false;
+  hwi_real_is_loaded_late = is_after_libc();
+  if (!find_all(next))
     return false;
   hwi_real_is_left_alone = hwi_sanitizers_leave();
   hwi_operators_plan(next);

@@ -49,6 +49,9 @@ extern __attribute__((visibility("hidden"))) hwi_spawn_fn *hwi_real_spawn, *hwi_
 /* The program has a malloc that must not be recorded: see sanitizers.h. Set when the functions are found. */
 extern __attribute__((visibility("hidden"))) bool hwi_real_is_left_alone;
 
+/* This library was loaded by dlopen, so that the program's calls do not come here. Set when the functions are sought. */
+extern __attribute__((visibility("hidden"))) bool hwi_real_is_loaded_late;
+
 /* The real function of an entry point, as a function of `type`. */
 #define HWI_REAL(id, type) ((type *)hwi_real_function[HW_ENTRY_##id])
 

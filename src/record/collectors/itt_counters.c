@@ -1,0 +1,182 @@
+/* itt_counters.c - the counters of programs with ITT, whose values are noted along time
+ *
+ * As for other objects (itt_objects.c), a counter is the one at its name's place of a table.
+ */
+#include "record/collectors/itt_counters.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "platform/os.h"
+#include "record/collectors/itt_objects.h"
+#include "record/events/scope_names.h"
+#include "record/events/scopes.h"
+
+/* The types of values, as programs pass them. */
+enum type { U64 = 1, S64, U32, S32, U16, S16, FLOAT, DOUBLE, TYPE_COUNT };
+
+struct hwi_itt_counter {
+  _Atomic uint32_t name; /* 0: not made yet */
+  _Atomic int64_t total; /* of what was added and subtracted */
+};
+
+struct counters {
+  struct hwi_itt_counter all[TYPE_COUNT][HWI_NAME_LIMIT];
+};
+
+static _Atomic(struct counters *) of_process;
+
+static struct counters *make(void)
+{
+  struct counters *made = hwi_os_map(sizeof *made), *none = NULL;
+  if (!made || atomic_compare_exchange_strong(&of_process, &none, made))
+    return made;
+  hwi_os_unmap(made, sizeof *made);
+  return none;
+}
+
+static struct hwi_itt_counter *counter_at(uint32_t name, int type)
+{
+  struct counters *counters = atomic_load_explicit(&of_process, memory_order_acquire);
+  if (!counters)
+    counters = make();
+  if (!counters || type < U64 || type >= TYPE_COUNT || name >= HWI_NAME_LIMIT)
+    return NULL;
+  atomic_store_explicit(&counters->all[type][name].name, name, memory_order_relaxed);
+  return &counters->all[type][name];
+}
+
+struct hwi_itt_counter *hwi_itt_counter_of_type(const char *name, const char *domain, int type)
+{
+  if (!name || (domain && hwi_itt_is_ignored(domain)))
+    return NULL;
+  return counter_at(hwi_names_number(name), type);
+}
+
+struct hwi_itt_counter *hwi_itt_counter_of(const char *name, const char *domain)
+{
+  return hwi_itt_counter_of_type(name, domain, U64);
+}
+
+/* Returns the type of a counter's values, or 0 if it is none of ours. */
+static int type_of(const struct hwi_itt_counter *counter)
+{
+  const struct counters *counters = atomic_load_explicit(&of_process, memory_order_acquire);
+  size_t off = (uintptr_t)counter - (uintptr_t)counters;
+  return counters && off < sizeof *counters ? (int)(off / sizeof counters->all[0]) : 0;
+}
+
+static void note(struct hwi_itt_counter *counter, double value)
+{
+  hwi_scope_note(atomic_load_explicit(&counter->name, memory_order_relaxed), HW_SCOPE_COUNTER,
+                 hw_counter_encode(value));
+}
+
+static void add(struct hwi_itt_counter *counter, uint64_t by)
+{
+  if (type_of(counter))
+    note(counter,
+         (double)((int64_t)by + atomic_fetch_add_explicit(&counter->total, (int64_t)by, memory_order_relaxed)));
+}
+
+/* --- values --- */
+
+union value {
+  uint64_t u64;
+  int64_t s64;
+  uint32_t u32;
+  int32_t s32;
+  uint16_t u16;
+  int16_t s16;
+  float single;
+  double whole;
+};
+
+static double value_of(int type, const void *at)
+{
+  static const uint8_t bytes[TYPE_COUNT] = {0, 8, 8, 4, 4, 2, 2, 4, 8};
+  union value value = {0};
+  memcpy(&value, at, bytes[type]);
+  switch (type) {
+  case U64:
+    return (double)value.u64;
+  case S64:
+    return (double)value.s64;
+  case U32:
+    return value.u32;
+  case S32:
+    return value.s32;
+  case U16:
+    return value.u16;
+  case S16:
+    return value.s16;
+  case FLOAT:
+    return (double)value.single;
+  default:
+    return value.whole;
+  }
+}
+
+void hwi_itt_counter_set(struct hwi_itt_counter *counter, const void *value)
+{
+  static const double limit = 0x1p62;
+  int type = type_of(counter);
+  if (!type || !value)
+    return;
+  double set = value_of(type, value);
+  bool is_whole = set > -limit && set < limit;
+  atomic_store_explicit(&counter->total, is_whole ? (int64_t)set : 0, memory_order_relaxed);
+  note(counter, set);
+}
+
+void hwi_itt_counter_set_at(struct hwi_itt_counter *counter, struct hwi_itt_clock *clock, unsigned long long time,
+                            const void *value)
+{
+  (void)clock;
+  (void)time;
+  hwi_itt_counter_set(counter, value);
+}
+
+void hwi_itt_counter_increase(struct hwi_itt_counter *counter)
+{
+  add(counter, 1);
+}
+
+void hwi_itt_counter_decrease(struct hwi_itt_counter *counter)
+{
+  add(counter, -UINT64_C(1));
+}
+
+void hwi_itt_counter_increase_by(struct hwi_itt_counter *counter, unsigned long long by)
+{
+  add(counter, by);
+}
+
+void hwi_itt_counter_decrease_by(struct hwi_itt_counter *counter, unsigned long long by)
+{
+  add(counter, -(uint64_t)by);
+}
+
+/* --- counters named by a string --- */
+
+void hwi_itt_named_increase_by(struct hwi_itt_domain *domain, struct hwi_itt_string *name, unsigned long long by)
+{
+  if (domain && atomic_load_explicit(&domain->flags, memory_order_relaxed) && name)
+    add(counter_at(hwi_itt_string_name(name), U64), by);
+}
+
+void hwi_itt_named_decrease_by(struct hwi_itt_domain *domain, struct hwi_itt_string *name, unsigned long long by)
+{
+  hwi_itt_named_increase_by(domain, name, -(uint64_t)by);
+}
+
+void hwi_itt_named_increase(struct hwi_itt_domain *domain, struct hwi_itt_string *name)
+{
+  hwi_itt_named_increase_by(domain, name, 1);
+}
+
+void hwi_itt_named_decrease(struct hwi_itt_domain *domain, struct hwi_itt_string *name)
+{
+  hwi_itt_named_decrease_by(domain, name, 1);
+}

@@ -1,0 +1,113 @@
+/* keyed_scopes.c - scopes whose ends do not say how deep they are: they find them by a key
+ *
+ * A thread that ends a loose scope of another thread leaves the key in a small table, where the other thread finds it. An
+ * entry may be lost to another one. So that scopes whose ends are lost do not pile up, a thread has few loose scopes of
+ * one name.
+ */
+#include "record/collectors/keyed_scopes.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/hash.h"
+#include "record/events/event.h"
+#include "record/events/scopes.h"
+
+enum { ENDED_ELSEWHERE = 256, MOST_OF_A_NAME = 8 };
+
+static _Atomic uint64_t ended_elsewhere[ENDED_ELSEWHERE]; /* keys by their hash; 0: none */
+
+static _Atomic uint64_t *elsewhere(uint64_t key)
+{
+  return &ended_elsewhere[hwi_hash_number(key) % ENDED_ELSEWHERE];
+}
+
+/* Returns whether another thread has ended a scope with this key, once for each such end. */
+static bool take_end(uint64_t key)
+{
+  _Atomic uint64_t *at = elsewhere(key);
+  return atomic_load_explicit(at, memory_order_relaxed) == key && atomic_compare_exchange_strong(at, &key, 0);
+}
+
+static uint32_t known_depth(const struct hwi_open_scopes *open)
+{
+  return open->depth < HWI_OPEN_SCOPES ? open->depth : HWI_OPEN_SCOPES;
+}
+
+/* Ends the loose scope at this depth, now or when the scopes inside have ended. */
+static void end_loose(struct hwi_lane *lane, uint64_t tick, uint32_t depth)
+{
+  struct hwi_open_scopes *open = &hwi_stream_self->open;
+  if (depth == open->depth)
+    hwi_scope_put_end(lane, tick, depth);
+  else
+    open->keys[depth - 1] = HWI_SCOPE_HAS_ENDED;
+}
+
+/* Ends the scopes of the calling thread that other threads have ended. */
+static void settle(struct hwi_lane *lane, uint64_t tick)
+{
+  struct hwi_open_scopes *open = &hwi_stream_self->open;
+  for (uint32_t depth = known_depth(open); depth; depth--) {
+    uint64_t key = open->keys[depth - 1];
+    if (key & HWI_KEY_IS_LOOSE && key != HWI_SCOPE_HAS_ENDED && take_end(key)) {
+      end_loose(lane, tick, depth);
+      depth = depth <= open->depth ? depth : open->depth + 1; /* scopes outside may have ended, too */
+    }
+  }
+}
+
+static bool may_begin_loose(const struct hwi_open_scopes *open, uint32_t name)
+{
+  uint32_t count = 0;
+  for (uint32_t i = known_depth(open); i--;)
+    count += open->names[i] == name && open->keys[i] & HWI_KEY_IS_LOOSE;
+  return count < MOST_OF_A_NAME && open->depth < HWI_OPEN_SCOPES;
+}
+
+void hwi_keyed_scope_begin(uint32_t name, uint64_t key)
+{
+  struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
+  if (!lane)
+    return;
+  struct hwi_open_scopes *open = &hwi_stream_self->open;
+  uint64_t tick = hwi_event_tick();
+  settle(lane, tick);
+  if (key & HWI_KEY_IS_LOOSE)
+    take_end(key); /* it is about an earlier scope */
+  if (!(key & HWI_KEY_IS_LOOSE) || may_begin_loose(open, name)) {
+    uint32_t depth = hwi_scope_put_begin(lane, tick, name, HW_SCOPE_BEGIN, 0);
+    if (depth && depth <= HWI_OPEN_SCOPES)
+      open->keys[depth - 1] = key;
+  }
+  hwi_stream_leave(lane);
+}
+
+/* Returns the depth of the calling thread's innermost scope with this key, or 0. The keys of the deepest scopes are not
+ * known: none of them is loose, and they end from the innermost one on. */
+static uint32_t depth_of(const struct hwi_open_scopes *open, uint64_t key)
+{
+  if (open->depth > HWI_OPEN_SCOPES && !(key & HWI_KEY_IS_LOOSE))
+    return open->depth;
+  uint32_t depth = known_depth(open);
+  while (depth && open->keys[depth - 1] != key)
+    depth--;
+  return depth;
+}
+
+void hwi_keyed_scope_end(uint64_t key)
+{
+  struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
+  if (!lane)
+    return;
+  uint64_t tick = hwi_event_tick();
+  settle(lane, tick);
+  uint32_t depth = depth_of(&hwi_stream_self->open, key);
+  if (!(key & HWI_KEY_IS_LOOSE))
+    hwi_scope_put_end(lane, tick, depth);
+  else if (depth)
+    end_loose(lane, tick, depth);
+  else
+    atomic_store_explicit(elsewhere(key), key, memory_order_relaxed);
+  hwi_stream_leave(lane);
+}
