@@ -41,6 +41,13 @@ uint32_t hwi_scopes_context(const struct hwi_scopes *scopes, uint32_t thread);
 uint32_t hwi_scopes_path(const struct hwi_scopes *scopes, uint32_t thread);
 struct hwi_context hwi_scopes_context_at(const struct hwi_scopes *scopes, uint32_t context);
 
+/* Return how many scopes of the thread are open, and the time of its latest event. */
+uint32_t hwi_scopes_depth(const struct hwi_scopes *scopes, uint32_t thread);
+uint64_t hwi_scopes_latest_ns(const struct hwi_scopes *scopes, uint32_t thread);
+
+/* The thread has an event at `ns` that is not counted. */
+void hwi_scopes_pass_time(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns);
+
 /* Count calls. */
 void hwi_scopes_alloc(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns, uint64_t bytes);
 void hwi_scopes_free(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns, bool is_known, uint64_t bytes);
