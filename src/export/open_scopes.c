@@ -15,8 +15,7 @@ static struct hwi_open_thread *thread_of(struct hwi_open_scopes *scopes, uint32_
   return &scopes->threads[number];
 }
 
-const struct hwi_open_scope *hwi_open_scopes_begin(struct hwi_open_scopes *scopes,
-                                                   const struct hwi_scope_event *event)
+const struct hwi_open_scope *hwi_open_scopes_begin(struct hwi_open_scopes *scopes, const struct hwi_scope_event *event)
 {
   struct hwi_open_thread *thread = thread_of(scopes, event->thread);
   if (!thread || !hwi_grow((void **)&thread->items, &thread->capacity, thread->count + 1, sizeof *thread->items))
@@ -44,8 +43,7 @@ void hwi_open_scope_release(struct hwi_open_scope *scope)
 
 bool hwi_open_scopes_count(struct hwi_open_scopes *scopes, const struct hwi_block_event *event)
 {
-  const struct hwi_open_thread *thread =
-      event->thread < scopes->thread_count ? &scopes->threads[event->thread] : NULL;
+  const struct hwi_open_thread *thread = event->thread < scopes->thread_count ? &scopes->threads[event->thread] : NULL;
   const int64_t change = event->kind == HWI_BLOCK_ALLOC ? 1 : event->kind == HWI_BLOCK_FREE ? -1 : 0;
   if (!thread || thread->count == 0 || change == 0)
     return true;

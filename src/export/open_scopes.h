@@ -23,13 +23,12 @@ struct hwi_open_scopes {
   struct hwi_open_thread {
     struct hwi_open_scope *items; /* the outermost first */
     size_t count, capacity;
-  } *threads;
+  } * threads;
   size_t thread_count, thread_capacity;
 };
 
 /* Returns the scope that the event begins, or NULL if there is no memory. */
-const struct hwi_open_scope *hwi_open_scopes_begin(struct hwi_open_scopes *scopes,
-                                                   const struct hwi_scope_event *event);
+const struct hwi_open_scope *hwi_open_scopes_begin(struct hwi_open_scopes *scopes, const struct hwi_scope_event *event);
 
 /* Ends the thread's innermost scope, which the caller releases. Returns false if it has none. */
 bool hwi_open_scopes_end(struct hwi_open_scopes *scopes, uint32_t thread, struct hwi_open_scope *ended);

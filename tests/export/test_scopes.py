@@ -138,3 +138,139 @@ def test_slices_of_chosen_threads(export, report, marked):
     tid = report(marked("threads"))["by_thread"][-1]["tid"]
     found = slices_of(export(marked("threads"), "x.trace.json", "--thread", str(tid)))
     assert found and {s["tid"] for s in found} == {tid}
+
+
+# --- pprof ---
+
+
+def samples_by_scope(path, name):
+    """The sums of one sample type by label; None: no label."""
+    found = Pprof(path)
+    sums = Counter()
+    for (_, values), labels in zip(found.samples, found.labels):
+        assert set(labels) <= {"scope"}
+        sums[labels.get("scope")] += values[found.types.index(name)]
+    return sums
+
+
+def test_pprof_has_scopes_as_labels(export, report, marked):
+    sums = samples_by_scope(export(marked("attribute"), "x.pb.gz"), "alloc_space")
+    rest = report(marked("attribute"))["allocated_bytes"] - 32 - 1144
+    assert sums == {"region": 32, "region > inside": 1144, None: rest}
+
+
+def test_one_stack_has_a_sample_for_each_scope(export, report, marked):
+    for case in ALL_CASES:
+        shown = report(marked(case))
+        path = export(marked(case), "x.pb.gz")
+        for name, key in ("alloc_objects", "allocation_calls"), ("alloc_space", "allocated_bytes"), ("inuse_space", "peak_bytes"):
+            sums = samples_by_scope(path, name)
+            expected = {" > ".join(scope["path"]) or None: scope["self"][key] for scope in shown.get("scopes", [])}
+            expected[None] = shown[key] - sum(amount for text, amount in expected.items() if text)
+            assert +sums == +Counter(expected)
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="go is not installed (golang-go)")
+def test_go_splits_by_scope(export, marked, tmp_path):
+    path = export(marked("attribute"), "x.pb.gz")
+    command = ["go", "tool", "pprof", "-tags", "-unit", "B", "-sample_index", "alloc_space", path]
+    done = subprocess.run(command, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}, timeout=60)
+    assert done.returncode == 0, done.stderr
+    amounts = dict(map(reversed, re.findall(r"([\d.]+)B \(.*?%\): (.+)", done.stdout)))
+    assert amounts == {"region > inside": "1144.0", "region": "32.0"}, done.stdout
+
+
+# --- tables ---
+
+
+@pytest.fixture
+def database(export, marked):
+    def run(case, *options):
+        connection = sqlite3.connect(export(marked(case), "x.sqlite", *options))
+        connection.row_factory = sqlite3.Row
+        return connection
+
+    return run
+
+
+SUMS = ["duration_ns", "allocation_calls", "free_calls", "failed_calls", "temporary_calls", "allocated_bytes", "net_bytes", "net_blocks",
+        "peak_bytes", "live_bytes_at_end", "live_blocks_at_end"]
+OF_A_PATH = ["instances", "instances_left_open", "allocating_instances", "last_allocating_instance", "max_duration_ns", "max_net_bytes"]
+
+
+def test_the_table_of_scopes_is_the_report_s(database, report, marked, export):
+    for case in ALL_CASES:
+        shown = report(marked(case)).get("scopes", [])
+        found = database(case)
+        assert list(found.execute("PRAGMA foreign_key_check")) == []
+        rows = list(found.execute("SELECT * FROM scopes ORDER BY id"))
+        assert [row["path"] for row in rows] == [" > ".join(scope["path"]) or None for scope in shown]
+        assert [row["name"] for row in rows] == [scope["path"][-1] or None for scope in shown]
+        for row, scope in zip(rows, shown):
+            assert {key: row[key] for key in OF_A_PATH + SUMS} == {key: scope[key] for key in OF_A_PATH + SUMS}
+            assert {key: row[f"self_{key}"] for key in SUMS} == {key: scope["self"][key] for key in SUMS}
+        with open(export(marked(case), "x.csv", "--table", "scopes"), newline="", encoding="utf-8") as file:
+            assert [list(line) for line in csv.reader(file)][1:] == [["" if value is None else str(value) for value in row] for row in rows]
+
+
+def test_what_is_freed_makes_the_net_negative(database, export, build, marked, compile_c, record):
+    program = compile_c("""
+#include <heapwright/monitor.h>
+#include <stdlib.h>
+int main(void) { void *volatile block = malloc(100); { HW_SCOPE("frees"); free(block); } return 0; }
+""", f"-I{ROOT}/include", "-fno-builtin")
+    trace = record([program]).trace
+    with open(export(trace, "x.csv", "--table", "scopes"), newline="", encoding="utf-8") as file:
+        row, = csv.DictReader(file)
+    assert (row["net_bytes"], row["self_net_blocks"], row["allocation_calls"], row["free_calls"]) == ("-100", "-1", "0", "1")
+
+
+def test_scopes_of_stacks(database):
+    found = database("recurse")
+    rows = list(found.execute("SELECT depth, calls, bytes FROM scope_stacks JOIN scopes ON id = scope_id ORDER BY depth"))
+    assert [tuple(row) for row in rows] == [(depth, 1, 10) for depth in range(1, 6)]
+    found = database("attribute", "--only", "size=16")
+    assert [tuple(row) for row in found.execute("SELECT path, sum(bytes) FROM scope_stacks JOIN scopes ON id = scope_id GROUP BY path")] == [("region", 32)]
+
+
+def test_the_query_of_the_docs(database):
+    query, = [text for text in re.findall(r"```sql\n(.*?)```", (ROOT / "docs/formats.md").read_text(encoding="utf-8"), re.S) if "scope_stacks" in text]
+    rows = [tuple(row) for row in database("attribute").execute(query)]
+    assert rows[0][:3] == ("region > inside", 1, 1144) and rows[0][3].startswith("attribute < main")
+    assert [row[2] for row in rows] == [1144, 16, 16]
+
+
+# --- folded ---
+
+
+def test_folded_with_scopes_in_front(export, report, marked):
+    lines = export(marked("attribute"), "x.folded", "--scopes", "--cost", "bytes").read_text().splitlines()
+    costs = [line.rpartition(" ") for line in lines]
+    assert sum(int(cost) for _, _, cost in costs) == report(marked("attribute"))["allocated_bytes"]
+    inside = [(stack, int(cost)) for stack, _, cost in costs if stack.startswith("region;")]
+    assert sorted(cost for _, cost in inside) == [16, 16, 1144] or sorted(cost for _, cost in inside) == [32, 1144]
+    assert [stack.split(";")[:2] for stack, cost in inside if cost == 1144] == [["region", "inside"]]
+    assert all(stack.endswith(";main;attribute") for stack, _ in inside)
+
+
+def test_folded_scopes_of_one_stack(export, marked):
+    lines = export(marked("threads"), "x.folded", "--scopes", "--cost", "calls").read_text().splitlines()
+    work = [line for line in lines if line.startswith("thread;work;")]
+    assert len(work) == 1 and work[0].endswith("work 1600")
+
+
+def test_folded_scopes_with_strange_names(export, marked):
+    lines = export(marked("names"), "x.folded", "--scopes", "--cost", "calls").read_text(encoding="utf-8").splitlines()
+    outermost = {line.split(";")[0] for line in lines}
+    assert {'"quoted" \\ and <b>', "\U0001f418 emoji", LONGEST, "[no name]"} <= outermost
+
+
+def test_folded_without_the_option_has_no_scopes(export, marked):
+    plain = export(marked("attribute"), "x.folded").read_text()
+    assert "region" not in plain
+    assert export(marked("none"), "y.folded", "--scopes").read_text() == export(marked("none"), "z.folded").read_text()
+
+
+def test_scopes_in_front_are_for_folded(hw, marked, tmp_path):
+    done = hw("export", marked("attribute"), "-o", tmp_path / "x.pb.gz", "--scopes")
+    assert done.returncode == 2 and "--scopes is for folded; pprof" in done.stderr

@@ -34,6 +34,9 @@ static inline int64_t hwi_scope_net_blocks(const struct hwi_scope_sum *sum)
   return (int64_t)(sum->amount.calls - sum->freed_blocks);
 }
 
+/* Adds "frame > decode", with the names as the program gave them. */
+void hwi_scope_path_add(struct hwi_line *line, const struct hwi_profile *profile, uint32_t path);
+
 /* Sets names[0, depth) to the names of the path's scopes, the outermost first. */
 void hwi_scope_path(const struct hwi_profile *profile, uint32_t path, const char **names);
 
