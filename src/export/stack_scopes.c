@@ -6,9 +6,8 @@
 int hwi_stack_scopes_init(struct hwi_stack_scopes *scopes, const struct hwi_export *export, struct hwi_error *error)
 {
   const size_t count = (size_t) export->profile->scope_count + 1;
-  *scopes = (struct hwi_stack_scopes){.export = export,
-                                      .sums = calloc(count, sizeof *scopes->sums),
-                                      .paths = calloc(count, sizeof *scopes->paths)};
+  *scopes = (struct hwi_stack_scopes){
+      .export = export, .sums = calloc(count, sizeof *scopes->sums), .paths = calloc(count, sizeof *scopes->paths)};
   return scopes->sums && scopes->paths ? HW_OK : hwi_export_no_memory(error);
 }
 

@@ -7,11 +7,14 @@
 #define COUNT "INTEGER NOT NULL"
 
 /* The columns of a struct hwi_scope_sum: with the scopes inside, or only of the scope itself. */
-#define SUM_COLUMNS(prefix)                                                                             \
-  {prefix "duration_ns", COUNT}, {prefix "allocation_calls", COUNT}, {prefix "free_calls", COUNT},      \
+#define SUM_COLUMNS(prefix)                                                                                 \
+  {prefix "duration_ns", COUNT}, {prefix "allocation_calls", COUNT}, {prefix "free_calls", COUNT},          \
       {prefix "failed_calls", COUNT}, {prefix "temporary_calls", COUNT}, {prefix "allocated_bytes", COUNT}, \
-      {prefix "net_bytes", COUNT}, {prefix "net_blocks", COUNT}, {prefix "peak_bytes", COUNT},          \
-      {prefix "live_bytes_at_end", COUNT}, {prefix "live_blocks_at_end", COUNT}
+      {prefix "net_bytes", COUNT}, {prefix "net_blocks", COUNT}, {prefix "peak_bytes", COUNT},              \
+      {prefix "live_bytes_at_end", COUNT},                                                                  \
+  {                                                                                                         \
+    prefix "live_blocks_at_end", COUNT                                                                      \
+  }
 
 /* Returns where the next value belongs. */
 static struct hwi_value *put_sum(struct hwi_value *values, const struct hwi_scope_sum *sum)
