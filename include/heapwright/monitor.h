@@ -48,14 +48,18 @@ extern void *hw_monitor_dlsym(void *handle, const char *symbol) __asm__("dlsym")
 /* Scopes in constructors that run before this one are not recorded. */
 __attribute__((constructor(101), used)) static void hw_monitor_find(void)
 {
-  if (!hw_monitor_found && hw_monitor_dlsym)
-    hw_monitor_found = (const struct hw_monitor *)hw_monitor_dlsym(0, "heapwright_monitor");
+  if (hw_monitor_found || !hw_monitor_dlsym)
+    return;
+  const struct hw_monitor *found = (const struct hw_monitor *)hw_monitor_dlsym(0, "heapwright_monitor");
+  if (found && found->bytes >= sizeof *found) /* an older recorder lacks functions of this header */
+    hw_monitor_found = found;
 }
 
 /* A place in the source that begins a scope, with the recorder's number of its name. Private. */
 struct hw_scope_site {
   const char *name;
   uint32_t number; /* 0: not known yet */
+  uint32_t begun;  /* of a forbidden zone: instances so far, as long as they are its warm-up */
 };
 
 static inline uint32_t hw_scope_number_of(struct hw_scope_site *site)
@@ -92,25 +96,46 @@ static inline struct hw_scope hw_scope_begin_text_at(struct hw_scope_site *site,
   return scope;
 }
 
+static inline struct hw_scope hw_no_alloc_begin_at(struct hw_scope_site *site, uint32_t warm_up)
+{
+  struct hw_scope scope = {0};
+  if (__builtin_expect(hw_monitor_found != 0, 0)) {
+    uint32_t number = hw_scope_number_of(site);
+    int is_warm = __atomic_load_n(&site->begun, __ATOMIC_RELAXED) >= warm_up ||
+                  __atomic_fetch_add(&site->begun, 1, __ATOMIC_RELAXED) >= warm_up;
+    scope.depth = is_warm ? hw_monitor_found->begin_forbidden(number) : hw_monitor_found->begin(number);
+  }
+  return scope;
+}
+
 /* Each begins a scope of the calling thread, within its current scope, and returns it for hw_scope_end. `name` and `text`
  * end in NUL. A text is cut after 4,096 bytes. Each call looks the name up by its contents; the macros below do that once
  * for each place. */
 static inline struct hw_scope hw_scope_begin(const char *name)
 {
-  struct hw_scope_site site = {name, 0};
+  struct hw_scope_site site = {name, 0, 0};
   return hw_scope_begin_at(&site);
 }
 
 static inline struct hw_scope hw_scope_begin_number(const char *name, uint64_t number)
 {
-  struct hw_scope_site site = {name, 0};
+  struct hw_scope_site site = {name, 0, 0};
   return hw_scope_begin_number_at(&site, number);
 }
 
 static inline struct hw_scope hw_scope_begin_text(const char *name, const char *text)
 {
-  struct hw_scope_site site = {name, 0};
+  struct hw_scope_site site = {name, 0, 0};
   return hw_scope_begin_text_at(&site, text);
+}
+
+/* The same for a forbidden zone: a scope in which the thread must not allocate or free. If it does, nothing changes for
+ * the program; the report names the place, `heapwright check --max forbidden=0` fails, and with `heapwright record
+ * --trap` the program gets SIGTRAP there. */
+static inline struct hw_scope hw_no_alloc_begin(const char *name)
+{
+  struct hw_scope_site site = {name, 0, 0};
+  return hw_no_alloc_begin_at(&site, 0);
 }
 
 /* Ends the scope, and all scopes within it that were left without an end (by longjmp, or forgotten); the report counts
@@ -129,7 +154,7 @@ static inline void hw_scope_leave(struct hw_scope *scope)
 #define HW_MONITOR_JOIN2(a, b) a##b
 #define HW_MONITOR_JOIN(a, b) HW_MONITOR_JOIN2(a, b)
 #define HW_SCOPE_OF(begin, name_text, ...)                                                                \
-  static struct hw_scope_site HW_MONITOR_JOIN(hw_scope_site_, __LINE__) = {name_text, 0};                 \
+  static struct hw_scope_site HW_MONITOR_JOIN(hw_scope_site_, __LINE__) = {name_text, 0, 0};              \
   __attribute__((cleanup(hw_scope_leave), unused)) struct hw_scope HW_MONITOR_JOIN(hw_scope_, __LINE__) = \
       begin(&HW_MONITOR_JOIN(hw_scope_site_, __LINE__) __VA_ARGS__)
 
@@ -138,6 +163,46 @@ static inline void hw_scope_leave(struct hw_scope *scope)
 #define HW_SCOPE(name_text) HW_SCOPE_OF(hw_scope_begin_at, name_text, )
 #define HW_SCOPE_NUMBER(name_text, number) HW_SCOPE_OF(hw_scope_begin_number_at, name_text, , number)
 #define HW_SCOPE_TEXT(name_text, text) HW_SCOPE_OF(hw_scope_begin_text_at, name_text, , text)
+
+/* A forbidden zone (hw_no_alloc_begin) from here to the end of the enclosing block. The first `warm_up` passes of this
+ * place, by any thread, may still allocate and free: they are usual scopes. */
+#define HW_NO_ALLOC(name_text) HW_NO_ALLOC_AFTER(name_text, 0)
+#define HW_NO_ALLOC_AFTER(name_text, warm_up) HW_SCOPE_OF(hw_no_alloc_begin_at, name_text, , warm_up)
+
+/* Names this moment of the run, as `heapwright control PID mark` does from outside. */
+static inline void hw_mark(const char *name)
+{
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    hw_monitor_found->mark(hw_monitor_found->name(name));
+}
+
+static inline void hw_counter_at(struct hw_scope_site *site, double value)
+{
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    hw_monitor_found->counter(hw_scope_number_of(site), value);
+}
+
+/* Sets the counter `name` of the process, a value along time such as the length of a queue. The macro looks the name up
+ * once; `name_text` must be a constant. */
+static inline void hw_counter(const char *name, double value)
+{
+  struct hw_scope_site site = {name, 0, 0};
+  hw_counter_at(&site, value);
+}
+
+#define HW_COUNTER(name_text, value)                                 \
+  do {                                                               \
+    static struct hw_scope_site hw_counter_site = {name_text, 0, 0}; \
+    hw_counter_at(&hw_counter_site, value);                          \
+  } while (0)
+
+/* Names the calling thread in reports. The kernel's name for it (pthread_setname_np) does not change. Cut after 15
+ * bytes. */
+static inline void hw_thread_name(const char *name)
+{
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    hw_monitor_found->thread_name(name);
+}
 
 /* Returns what the calling thread has allocated and freed since its first call of this function, which starts the
  * counting: until then, threads pay nothing for it. So a test can assert that a function allocates nothing:
@@ -179,6 +244,10 @@ static inline struct hw_scope hw_scope_begin_text(const char *name, const char *
   (void)text;
   return hw_scope_begin(name);
 }
+static inline struct hw_scope hw_no_alloc_begin(const char *name)
+{
+  return hw_scope_begin(name);
+}
 static inline void hw_scope_end(struct hw_scope scope)
 {
   (void)scope;
@@ -186,6 +255,22 @@ static inline void hw_scope_end(struct hw_scope scope)
 #define HW_SCOPE(name_text) ((void)0)
 #define HW_SCOPE_NUMBER(name_text, number) ((void)0)
 #define HW_SCOPE_TEXT(name_text, text) ((void)0)
+#define HW_NO_ALLOC(name_text) ((void)0)
+#define HW_NO_ALLOC_AFTER(name_text, warm_up) ((void)0)
+static inline void hw_mark(const char *name)
+{
+  (void)name;
+}
+static inline void hw_counter(const char *name, double value)
+{
+  (void)name;
+  (void)value;
+}
+#define HW_COUNTER(name_text, value) ((void)0)
+static inline void hw_thread_name(const char *name)
+{
+  (void)name;
+}
 
 #endif
 

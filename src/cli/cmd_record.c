@@ -13,7 +13,7 @@
 
 struct values {
   const char *output, *only_process, *allocator;
-  bool children, durations, paused, pack, quiet, keep_files;
+  bool children, durations, paused, trap, pack, quiet, keep_files;
   uint64_t depth, max_size, duration_ns;
   int usable;
   struct hwi_texts variables;
@@ -61,6 +61,9 @@ static const struct hwi_option options[] = {
      HWI_VALUE(ON, paused),
      .help = "begin without recording; 'heapwright control' switches recording on"},
     {.name = "duration", HWI_VALUE(DURATION, duration_ns), .value = "T", .help = "record for this time, then pause"},
+    {.name = "trap",
+     HWI_VALUE(ON, trap),
+     .help = "stop the command with SIGTRAP where it allocates or frees in a forbidden zone (HW_NO_ALLOC)"},
     HWI_START_OPTIONS(allocator, variables, "record the command on this allocator"),
     {.name = "no-pack",
      HWI_VALUE(OFF, pack),
@@ -276,6 +279,7 @@ static int run(const void *given, int word_count, char **words)
       .usable = values->usable,
       .durations = values->durations,
       .paused = values->paused,
+      .trap = values->trap,
       .duration_ns = or_default(values->duration_ns),
       .allocator = values->allocator,
       .variables = values->variables.items,

@@ -37,6 +37,7 @@ static const struct {
     [HWI_METRIC_BYTES] = {"bytes", HWI_UNIT_BYTES, true, OF_STACK(bytes)},
     [HWI_METRIC_TEMPORARY] = {"temporary", HWI_UNIT_COUNT, true, OF_STACK(temporary_calls)},
     [HWI_METRIC_FAILED] = {"failed", HWI_UNIT_COUNT, true, OF_STACK(failed_calls)},
+    [HWI_METRIC_FORBIDDEN] = {"forbidden", HWI_UNIT_COUNT, true},
     [HWI_METRIC_LOST] = {"lost", HWI_UNIT_COUNT, false},
     [HWI_METRIC_DURATION] = {NULL, HWI_UNIT_NS, true},
 };
@@ -71,6 +72,20 @@ bool hwi_budget_has(const struct hwi_budget *budget, enum hwi_filter_kind kind)
   for (size_t i = 0; i < budget->filter_count; i++) {
     if (budget->filters[i].kind == kind)
       return true;
+  }
+  return false;
+}
+
+bool hwi_budget_is_about(const struct hwi_budget *budget, const struct hwi_profile *profile, uint32_t path)
+{
+  if (!hwi_budget_has(budget, HWI_FILTER_SCOPE))
+    return true;
+  for (; path; path = profile->scopes[path].outer) {
+    for (size_t i = 0; i < budget->filter_count; i++) {
+      const struct hwi_filter *filter = &budget->filters[i];
+      if (filter->kind == HWI_FILTER_SCOPE && hwi_scope_matches(filter->pattern, profile->scopes[path].name))
+        return true;
+    }
   }
   return false;
 }
@@ -181,7 +196,7 @@ static int parse_filter(struct hwi_budget *budget, char *text, struct hwi_error 
     budget->filter_count++;
     return HW_OK;
   }
-  return unknown(budget, "filter", &suggestion, "func, file, module, thread, size, from, to, entry", error);
+  return unknown(budget, "filter", &suggestion, "func, file, module, thread, scope, size, from, to, entry", error);
 }
 
 static int parse_filters(struct hwi_budget *budget, char *text, struct hwi_error *error)
@@ -246,6 +261,13 @@ static char *find_limit(char *text)
   return found;
 }
 
+/* Whether it has other filters than those for breaches of forbidden zones. */
+static bool is_narrowed_otherwise(const struct hwi_budget *budget)
+{
+  return hwi_budget_has(budget, HWI_FILTER_THREAD) || hwi_budget_has(budget, HWI_FILTER_SIZE) ||
+         hwi_budget_has(budget, HWI_FILTER_FROM) || hwi_budget_has(budget, HWI_FILTER_TO);
+}
+
 static int parse(struct hwi_budget *budget, struct hwi_error *error)
 {
   char *equals = find_limit(budget->copy);
@@ -265,6 +287,9 @@ static int parse(struct hwi_budget *budget, struct hwi_error *error)
   if (status == HW_OK && hwi_budget_has(budget, HWI_FILTER_ENTRY) && metrics[budget->metric].unit != HWI_UNIT_NS)
     status =
         wrong(budget, "only how long calls took can be narrowed by entry=, not", hwi_budget_figure_name(budget), error);
+  if (status == HW_OK && budget->metric == HWI_METRIC_FORBIDDEN && is_narrowed_otherwise(budget))
+    status =
+        wrong(budget, "can only be narrowed by func, file, module and scope:", hwi_budget_figure_name(budget), error);
   return status == HW_OK ? parse_limit(budget, equals + 1, error) : status;
 }
 

@@ -27,6 +27,7 @@ enum hwi_metric {
   HWI_METRIC_BYTES,          /* total bytes allocated */
   HWI_METRIC_TEMPORARY,      /* blocks freed before the same thread's next allocation */
   HWI_METRIC_FAILED,         /* calls that returned NULL */
+  HWI_METRIC_FORBIDDEN,      /* allocations and frees in forbidden zones */
   HWI_METRIC_LOST,           /* events that could not be recorded */
   HWI_METRIC_DURATION,       /* one of hwi_duration_figures, in nanoseconds */
 };
@@ -90,6 +91,8 @@ int hwi_budgets_read(struct hwi_budgets *budgets, const char *path, struct hwi_e
 void hwi_budgets_release(struct hwi_budgets *budgets);
 
 bool hwi_budget_has(const struct hwi_budget *budget, enum hwi_filter_kind kind);
+bool hwi_budget_is_about(const struct hwi_budget *budget, const struct hwi_profile *profile,
+                         uint32_t path);               /* scopes */
 enum hwi_unit hwi_metric_unit(enum hwi_metric metric); /* COUNT: of calls or blocks */
 bool hwi_metric_is_unfreed(enum hwi_metric metric);    /* without the runtime's own blocks and known leaks */
 uint64_t hwi_metric_of_stack(enum hwi_metric metric, const struct hwi_stack *stack); /* if a profile has it by stack */

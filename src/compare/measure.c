@@ -14,10 +14,10 @@
 
 static bool is_in_profile(const struct hwi_budget *budget)
 {
-  return budget->metric != HWI_METRIC_OWN_PEAK && hwi_metric_unit(budget->metric) != HWI_UNIT_NS &&
-         !hwi_budget_has(budget, HWI_FILTER_THREAD) && !hwi_budget_has(budget, HWI_FILTER_SCOPE) &&
-         !hwi_budget_has(budget, HWI_FILTER_SIZE) && !hwi_budget_has(budget, HWI_FILTER_FROM) &&
-         !hwi_budget_has(budget, HWI_FILTER_TO);
+  return budget->metric != HWI_METRIC_OWN_PEAK && budget->metric != HWI_METRIC_FORBIDDEN &&
+         hwi_metric_unit(budget->metric) != HWI_UNIT_NS && !hwi_budget_has(budget, HWI_FILTER_THREAD) &&
+         !hwi_budget_has(budget, HWI_FILTER_SCOPE) && !hwi_budget_has(budget, HWI_FILTER_SIZE) &&
+         !hwi_budget_has(budget, HWI_FILTER_FROM) && !hwi_budget_has(budget, HWI_FILTER_TO);
 }
 
 /* `rest`, if not 0, may contain any frames: only a rule about all stacks includes it. */
@@ -35,6 +35,23 @@ static void measure_stacks(struct hwi_measure *measure, const struct hwi_budget 
     measure->by_stack[i] = measure->filter.chosen[i] ? part : 0;
     measure->figure += measure->by_stack[i];
     measure->doubtful += measure->filter.doubtful[i] ? part : 0;
+  }
+}
+
+/* A free of an unknown block has no stack: only a rule about all stacks includes it. */
+static void measure_breaches(struct hwi_measure *measure, const struct hwi_budget *budget,
+                             const struct hwi_profile *profile)
+{
+  bool all_stacks = !hwi_budget_has(budget, HWI_FILTER_FUNC) && !hwi_budget_has(budget, HWI_FILTER_FILE) &&
+                    !hwi_budget_has(budget, HWI_FILTER_MODULE);
+  for (uint32_t i = 0; i < profile->breach_count; i++) {
+    const struct hwi_breach *breach = &profile->breaches[i];
+    if (!hwi_budget_is_about(budget, profile, breach->scope))
+      continue;
+    uint64_t part = all_stacks || measure->filter.chosen[breach->stack] ? breach->calls : 0;
+    measure->by_stack[breach->stack] += part;
+    measure->figure += part;
+    measure->doubtful += !part && measure->filter.doubtful[breach->stack] ? breach->calls : 0;
   }
 }
 
@@ -174,7 +191,8 @@ static void find_doubt(struct hwi_measure *measure, const struct hwi_budget *bud
   if (budget->metric == HWI_METRIC_LOST || doubt_ns >= measure->to_ns)
     return;
   bool held = budget->metric != HWI_METRIC_CALLS && budget->metric != HWI_METRIC_BYTES &&
-              budget->metric != HWI_METRIC_TEMPORARY && budget->metric != HWI_METRIC_FAILED;
+              budget->metric != HWI_METRIC_TEMPORARY && budget->metric != HWI_METRIC_FAILED &&
+              budget->metric != HWI_METRIC_FORBIDDEN;
   measure->doubt = why;
   if (is_time) {
     measure->at_least = hwi_budget_is_of_longest(budget);
@@ -220,6 +238,8 @@ int hwi_measure_all(struct hwi_measure *measures, const struct hwi_budgets *budg
       status = hwi_error_set(error, HW_ERR_USAGE,
                              "rule '%.150s' is about more than a saved report knows: give the baseline's recording",
                              budget->text);
+    else if (budget->metric == HWI_METRIC_FORBIDDEN)
+      measure_breaches(&measures[i], budget, profile);
     else
       status = begin_counter(&counters, i, &measures[i], profile, error);
   }

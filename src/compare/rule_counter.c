@@ -16,20 +16,6 @@ static bool thread_is_chosen(const struct hwi_budget *budget, const struct hwi_p
   return !hwi_budget_has(budget, HWI_FILTER_THREAD);
 }
 
-/* A path is chosen with every scope in it. Paths outward of it have smaller numbers. */
-static bool scope_is_chosen(const struct hwi_rule_counter *counter, const struct hwi_profile *profile, uint32_t path)
-{
-  const struct hwi_budget *budget = counter->budget;
-  if (!hwi_budget_has(budget, HWI_FILTER_SCOPE))
-    return true;
-  for (size_t i = 0; path && i < budget->filter_count; i++) {
-    const struct hwi_filter *filter = &budget->filters[i];
-    if (filter->kind == HWI_FILTER_SCOPE && hwi_scope_matches(filter->pattern, profile->scopes[path].name))
-      return true;
-  }
-  return path && counter->scopes[profile->scopes[path].outer];
-}
-
 static bool entry_is_chosen(const struct hwi_budget *budget, uint8_t entry)
 {
   for (size_t i = 0; i < budget->filter_count; i++) {
@@ -60,7 +46,7 @@ int hwi_rule_counter_init(struct hwi_rule_counter *counter, const struct hwi_bud
   for (uint32_t i = 0; i < profile->thread_count; i++)
     counter->threads[i] = thread_is_chosen(budget, &profile->threads[i]);
   for (uint32_t i = 0; i < counter->scope_count; i++)
-    counter->scopes[i] = scope_is_chosen(counter, profile, i);
+    counter->scopes[i] = hwi_budget_is_about(budget, profile, i);
   for (int entry = 0; entry < HW_ENTRY_COUNT; entry++)
     counter->entries[entry] = entry_is_chosen(budget, (uint8_t)entry);
   return HW_OK;

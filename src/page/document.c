@@ -8,6 +8,7 @@
 #include "page/rss.h"
 #include "report/content/evidence.h"
 #include "report/content/findings.h"
+#include "report/content/marks.h"
 #include "report/content/static_allocators.h"
 #include "report/input/moment.h"
 #include "report/json/members.h"
@@ -64,23 +65,20 @@ static void write_process(struct hwi_json *json, const struct hwi_page *page,
 
 static void write_marks(struct hwi_json *json, const struct hwi_profile *profile)
 {
-  uint64_t count = 0;
+  uint32_t count;
+  struct hwi_program_mark *marks = hwi_marks_of(profile, &count);
+  json->failed |= !marks;
   hwi_json_begin_array(json, "marks");
-  for (uint32_t i = 0; i < profile->image_count; i++) {
-    const struct hwi_image *image = &profile->images[i];
-    for (uint32_t k = 0; image->counted && k < image->info->mark_count; k++) {
-      const struct hwi_mark *mark = &image->info->marks[k];
-      if (mark->type != HW_TOOL_MARK || ++count > MARKS_MAX)
-        continue;
-      hwi_json_begin_object(json, NULL);
-      hwi_json_number(json, "time_ns", hwi_image_offset_ns(profile, image) + mark->ns);
-      hwi_json_short_text(json, "text", mark->text, MARK_CELLS);
-      hwi_json_end_object(json);
-    }
+  for (uint32_t i = 0; i < count && i < MARKS_MAX; i++) {
+    hwi_json_begin_object(json, NULL);
+    hwi_json_number(json, "time_ns", marks[i].ns);
+    hwi_json_short_text(json, "text", marks[i].text, MARK_CELLS);
+    hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
   if (count > MARKS_MAX)
     hwi_json_number(json, "marks_left_out", count - MARKS_MAX);
+  free(marks);
 }
 
 /* --- the stacks --- */

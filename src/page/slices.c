@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/content/marks.h"
 #include "report/input/moment.h"
 
 /* --- edges --- */
@@ -23,16 +24,11 @@ static void add_edge(struct hwi_page_slices *slices, const struct hwi_profile *p
 
 static void add_marks(struct hwi_page_slices *slices, const struct hwi_profile *profile)
 {
-  uint32_t added = 0;
-  for (uint32_t i = 0; i < profile->image_count; i++) {
-    const struct hwi_image *image = &profile->images[i];
-    for (uint32_t k = 0; image->counted && k < image->info->mark_count && added < HWI_PAGE_MARK_EDGES; k++) {
-      if (image->info->marks[k].type != HW_TOOL_MARK)
-        continue;
-      add_edge(slices, profile, hwi_image_offset_ns(profile, image) + image->info->marks[k].ns, true);
-      added++;
-    }
-  }
+  uint32_t count;
+  struct hwi_program_mark *marks = hwi_marks_of(profile, &count); /* without memory, slices begin at no mark */
+  for (uint32_t i = 0; i < count && i < HWI_PAGE_MARK_EDGES; i++)
+    add_edge(slices, profile, marks[i].ns, true);
+  free(marks);
 }
 
 void hwi_page_slices_init(struct hwi_page_slices *slices, const struct hwi_profile *profile)

@@ -48,6 +48,12 @@ static inline uint64_t hwi_arch_clock_in_order(void)
   return now;
 }
 
+/* Stops the thread at this place: it gets SIGTRAP, and may continue. */
+static inline void hwi_arch_trap(void)
+{
+  __asm__ volatile("int3");
+}
+
 /* Makes a system call of Linux. Returns its result, or a negative errno value. errno is not changed. */
 static inline long hwi_arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {

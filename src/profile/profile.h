@@ -230,6 +230,12 @@ struct hwi_profile {
   uint32_t cell_count; /* by stack */
   const struct hwi_scope *scopes;
   uint32_t scope_count; /* paths [1, scope_count); 0 or 1: the program marked no scopes */
+  const struct hwi_breach *breaches;
+  uint32_t breach_count; /* in the order of their first calls */
+  const struct hwi_program_mark *marks;
+  uint32_t mark_count; /* by time, at most HWI_PROGRAM_MARKS_MAX; those of `heapwright control` are in the images */
+  const struct hwi_program_counter *counters;
+  uint32_t counter_count; /* in the order of their first values, at most HWI_COUNTERS_MAX */
   const struct hwi_growing *growing;
   uint32_t growing_count; /* ordered by gain, the largest first; none if the profile is of a part of the run */
   const struct hwi_stack_resizes *resizes;
@@ -288,6 +294,36 @@ struct hwi_scope {
   uint64_t allocating;           /* instances that allocated, also in scopes inside */
   uint64_t last_allocating;      /* sequence of the last of them */
   const struct hwi_worst *worst; /* by measure, the worst first; NULL: no instance */
+};
+
+/* Calls in forbidden zones (HW_NO_ALLOC) of one path that are about blocks of one stack. */
+struct hwi_breach {
+  uint32_t scope; /* the path of the innermost forbidden zone */
+  uint32_t stack; /* of a call that allocated: where it did. Of a free: where its block was allocated; 0: unknown */
+  bool is_free;
+  uint64_t calls, bytes;             /* a failed call counts, without bytes */
+  uint64_t first_ns, first_instance; /* of the first call: when, and the zone's instance, from 1 */
+  uint32_t first_thread;
+};
+
+/* A moment that the program named (hw_mark). */
+struct hwi_program_mark {
+  uint64_t ns; /* since the run's start */
+  const char *text;
+};
+
+/* A value along time that the program set (hw_counter). */
+struct hwi_counter_point {
+  uint64_t ns; /* since the run's start */
+  double value;
+};
+enum { HWI_COUNTER_POINTS = 512, HWI_COUNTERS_MAX = 4096, HWI_PROGRAM_MARKS_MAX = 100000 };
+struct hwi_program_counter {
+  const char *name;
+  uint64_t sets;
+  double least, most, last;
+  const struct hwi_counter_point *points;
+  uint32_t point_count; /* at most HWI_COUNTER_POINTS: the last value of each part of the run that has one */
 };
 
 enum hwi_image_choice {

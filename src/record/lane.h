@@ -143,7 +143,8 @@ enum hwi_attention {
   HWI_LANE_HAS_PENDING_FREE = 2, /* the pending free `pending_free` must be written first */
   HWI_LANE_SEALED = 4,           /* its thread cannot read the clock; stays set after the event */
   HWI_LANE_COUNTS = 8,           /* its thread's calls are counted for the program; stays set after the event */
-  HWI_LANE_OF_THREAD = HWI_LANE_SEALED | HWI_LANE_COUNTS,
+  HWI_LANE_TRAPS = 16,           /* its thread gets SIGTRAP for each call; stays set after the event */
+  HWI_LANE_OF_THREAD = HWI_LANE_SEALED | HWI_LANE_COUNTS | HWI_LANE_TRAPS,
 };
 
 struct hwi_lane {

@@ -131,6 +131,8 @@ static void take(void *context, const char *text)
     options->children = is_flag(value, options->children);
   else if ((value = value_of(text, "HEAPWRIGHT_CHECK")))
     options->check = is_flag(value, options->check);
+  else if ((value = value_of(text, "HEAPWRIGHT_TRAP")))
+    options->trap = is_flag(value, options->trap);
   else if ((value = value_of(text, "HEAPWRIGHT_DEPTH")))
     take_depth(options, value);
   else if ((value = value_of(text, "HEAPWRIGHT_MAX_SIZE")))

@@ -20,6 +20,7 @@ struct hwi_options {
   bool paused;                        /* HEAPWRIGHT_PAUSED */
   bool children;                      /* HEAPWRIGHT_CHILDREN */
   bool check;                         /* HEAPWRIGHT_CHECK */
+  bool trap;                          /* HEAPWRIGHT_TRAP */
   uint32_t depth;                     /* HEAPWRIGHT_DEPTH */
   uint64_t max_size;                  /* HEAPWRIGHT_MAX_SIZE; 0: the default */
   char state_home[HWI_OS_PATH_BYTES]; /* XDG_STATE_HOME, else HOME/.local/state; empty: neither */

@@ -119,6 +119,17 @@ struct hwi_thread_counts hwi_record_counts(void)
   return counts;
 }
 
+/* --- forbidden zones --- */
+
+/* Leaves the lane of a call. */
+static inline void leave_call(struct hwi_lane *lane)
+{
+  bool traps = lane->attention & HWI_LANE_TRAPS;
+  hwi_stream_leave(lane);
+  if (__builtin_expect(traps, 0))
+    hwi_arch_trap();
+}
+
 /* --- events --- */
 
 void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block)
@@ -136,7 +147,7 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
   }
   if (is_counted(lane))
     count_alloc(lane, entry, size, block);
-  hwi_stream_leave(lane);
+  leave_call(lane);
 }
 
 void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
@@ -153,7 +164,7 @@ void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
     hwi_lane_put_free(lane, &pending_free, 0);
   if (is_counted(lane))
     count_free(lane, entry, block);
-  hwi_stream_leave(lane);
+  leave_call(lane);
 }
 
 uint64_t hwi_record_clock_in_order(void)
@@ -237,7 +248,7 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
   }
   if (is_counted(lane))
     count_realloc(lane, call);
-  hwi_stream_leave(lane);
+  leave_call(lane);
 }
 
 void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align)
@@ -260,7 +271,7 @@ void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, siz
   }
   if (is_counted(lane))
     hwi_stream_self->counts.failed_calls++;
-  hwi_stream_leave(lane);
+  leave_call(lane);
 }
 
 void hwi_record_unloaded(void)

@@ -235,12 +235,33 @@ enum hw_op {
 };
 /* The name and the value of a SCOPE event. */
 enum hw_scope_op {
-  HW_SCOPE_BEGIN = 1,        /* the scope `name` begins within the thread's current one; value: 0 */
-  HW_SCOPE_BEGIN_NUMBER = 2, /* the same; value: the number that the program gave this instance */
-  HW_SCOPE_BEGIN_TEXT = 3,   /* the same; value: the number of the instance's text, which a TEXT record defines */
-  HW_SCOPE_CONTINUE = 4,     /* as BEGIN, for a scope that was open at the fork that made this image */
-  HW_SCOPE_END = 5,          /* count: scopes that end, at least 1. All but the last were left without an end */
+  HW_SCOPE_BEGIN = 1,           /* the scope `name` begins within the thread's current one; value: 0 */
+  HW_SCOPE_BEGIN_NUMBER = 2,    /* the same; value: the number that the program gave this instance */
+  HW_SCOPE_BEGIN_TEXT = 3,      /* the same; value: the number of the instance's text, which a TEXT record defines */
+  HW_SCOPE_CONTINUE = 4,        /* as BEGIN, for a scope that was open at the fork that made this image */
+  HW_SCOPE_END = 5,             /* count: scopes that end, at least 1. All but the last were left without an end */
+  HW_SCOPE_BEGIN_FORBIDDEN = 6, /* as BEGIN; the thread must not allocate or free until the scope ends */
+  HW_SCOPE_MARK = 7,            /* no scope: the program named this moment; value: 0 */
+  HW_SCOPE_COUNTER = 8,         /* no scope: the counter `name` has a new value; value: see hw_counter_encode */
 };
+/* The value of a counter in a SCOPE event: the bytes of the double in reverse order, so that usual values are short
+ * varints. */
+static inline uint64_t hw_counter_encode(double value)
+{
+  union {
+    double value;
+    uint64_t bits;
+  } of = {value};
+  return __builtin_bswap64(of.bits);
+}
+static inline double hw_counter_decode(uint64_t encoded)
+{
+  union {
+    uint64_t bits;
+    double value;
+  } of = {__builtin_bswap64(encoded)};
+  return of.value;
+}
 /* The entry byte of a NODE that is no frame: at least `address` frames (0: an unknown number) were left out between its
  * parent and its children, because the stack was deeper than the limit. */
 enum { HW_NODE_CUT = 255 };

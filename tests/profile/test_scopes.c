@@ -1,18 +1,20 @@
 /* test_scopes.c - scopes on several threads, compared with a model that adds every call to every scope around it
  *
  * Breaks if a call counts for a scope that its thread is not in, or for one of several threads only; if the net bytes of
- * an instance or their maximum are lost when a scope inside it ends; or if the worst instances are not the worst.
+ * an instance or their maximum are lost when a scope inside it ends; if the worst instances are not the worst; or if a
+ * call in a forbidden zone is missed, or counts for another zone.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "profile/counters/scopes.h"
 
-enum { THREADS = 3, NAMES = 3, DEEPEST = 4, STEPS = 20000, INSTANCES_MAX = STEPS };
+enum { STACKS = 2, THREADS = 3, NAMES = 3, DEEPEST = 4, STEPS = 20000, INSTANCES_MAX = STEPS };
 
 static uint64_t random_state = 7;
 
@@ -26,7 +28,9 @@ static uint32_t below(uint32_t limit)
 struct model {
   int path[DEEPEST + 1]; /* names, the outermost first */
   int depth;
+  bool is_zone;
   uint64_t begin_ns, end_ns, calls, bytes, free_calls, freed_bytes;
+  uint64_t breaches[STACKS + 1][2]; /* calls while it is the innermost zone: allocations, frees */
   int64_t net, most;
 };
 
@@ -47,12 +51,13 @@ static void begin(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns)
 {
   struct model *made = &instances[instance_count++];
   int name = 1 + (int)below(NAMES), depth = open_count[thread];
-  *made = (struct model){.depth = depth + 1, .begin_ns = ns};
+  *made = (struct model){.depth = depth + 1, .begin_ns = ns, .is_zone = instance_count % 5 == 0};
   for (int i = 0; i < depth; i++)
     made->path[i] = open[thread][depth - 1]->path[i];
   made->path[depth] = name;
   open[thread][open_count[thread]++] = made;
-  const struct hwi_resolved event = {.size = (uint64_t)name, .thread = thread, .entry = HW_SCOPE_BEGIN};
+  const struct hwi_resolved event = {
+      .size = (uint64_t)name, .thread = thread, .entry = made->is_zone ? HW_SCOPE_BEGIN_FORBIDDEN : HW_SCOPE_BEGIN};
   assert_true(hwi_scopes_take(&scopes, THREADS, &event, ns));
 }
 
@@ -65,14 +70,23 @@ static void end(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns)
     open[thread][--open_count[thread]]->end_ns = ns;
 }
 
+static void note_breach(uint32_t thread, const struct hwi_scope_call *made, bool is_alloc)
+{
+  for (int i = open_count[thread]; i-- > 0;) {
+    if (!open[thread][i]->is_zone)
+      continue;
+    open[thread][i]->breaches[made->stack][!is_alloc]++;
+    return;
+  }
+}
+
 static void call(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns)
 {
   uint64_t bytes = 1 + below(100);
   bool is_alloc = below(5) < 3;
-  if (is_alloc)
-    hwi_scopes_alloc(scopes, thread, ns, bytes);
-  else
-    hwi_scopes_free(scopes, thread, ns, true, bytes);
+  const struct hwi_scope_call made = {ns, bytes, thread, 1 + (uint32_t)ns % STACKS};
+  assert_true(is_alloc ? hwi_scopes_alloc(scopes, &made) : hwi_scopes_free(scopes, &made));
+  note_breach(thread, &made, is_alloc);
   for (int i = 0; i < open_count[thread]; i++) {
     struct model *instance = open[thread][i];
     instance->calls += is_alloc;
@@ -170,6 +184,39 @@ static void assert_path(const struct hwi_scopes *scopes, const struct hwi_scope 
   assert_worst(&path->worst[HWI_INSTANCE_BYTES], HWI_INSTANCE_BYTES, bytes, count);
 }
 
+/* Returns the breaches of zones in this path. */
+static void sum_breaches(const int *names, int depth, uint64_t sums[STACKS + 1][2])
+{
+  memset(sums, 0, (STACKS + 1) * sizeof *sums);
+  for (int i = 0; i < instance_count; i++) {
+    for (int stack = 1; stack <= STACKS && has_path(&instances[i], names, depth); stack++) {
+      sums[stack][0] += instances[i].breaches[stack][0];
+      sums[stack][1] += instances[i].breaches[stack][1];
+    }
+  }
+}
+
+static void assert_breaches(const struct hwi_scopes *scopes, const struct hwi_scope *paths, uint32_t path_count)
+{
+  uint32_t count, found = 0;
+  uint64_t sums[STACKS + 1][2];
+  const struct hwi_breach *breaches = hwi_scopes_breaches(scopes, &count);
+  for (uint32_t path = 1; path < path_count; path++) {
+    int names[DEEPEST + 1], depth = path_of(scopes, paths, path, names);
+    sum_breaches(names, depth, sums);
+    for (uint32_t i = 0; i < count; i++) {
+      if (breaches[i].scope != path)
+        continue;
+      assert_int_equal(breaches[i].calls, sums[breaches[i].stack][breaches[i].is_free]);
+      found++;
+    }
+  }
+  assert_true(count > 0);
+  assert_int_equal(found, count);
+  for (uint32_t i = 1; i < count; i++)
+    assert_true(breaches[i].first_ns >= breaches[i - 1].first_ns);
+}
+
 static void random_scopes_are_those_of_the_model(void **state)
 {
   (void)state;
@@ -182,6 +229,7 @@ static void random_scopes_are_those_of_the_model(void **state)
   assert_int_equal(count, 1 + 3 + 9 + 27 + 81);
   for (uint32_t i = 1; i < count; i++)
     assert_path(scopes, paths, i);
+  assert_breaches(scopes, paths, count);
   hwi_scopes_destroy(scopes);
 }
 

@@ -150,6 +150,72 @@ def test_only_the_first_instances_allocate(record, program, hw):
     assert "50 instances" in text and "only the first 3 allocate" in text
 
 
+def test_calls_in_a_forbidden_zone(record, program, hw):
+    recording = record([program, "forbidden"])
+    breaches = recording.report["forbidden"]
+    found = [(breach["path"], breach["call"], breach["calls"], breach["bytes"], breach["first_instance"]) for breach in breaches]
+    zone = ["around", "control"]
+    assert found == [(zone, "allocation", 1, 40, 4), (zone, "free", 2, 80, 4), (zone, "allocation", 1, 100, 4)]
+    assert "cycle" in breaches[0]["stack"][0]["function"] and breaches[0]["first_thread"] == "program"
+    finding = next(finding for finding in recording.report["findings"] if finding["kind"] == "forbidden")
+    assert (finding["allocation_calls"], finding["free_calls"], finding["first_instance"]) == (2, 2, 4)
+    first_screen = " ".join(hw("report", recording.trace).stdout.split())
+    assert "around > control: 2 allocations and 2 frees in a forbidden zone, first in instance 4 at" in first_screen
+    text = text_of(hw, recording)
+    assert "1 allocation (40 B) in around > control, first in instance 4" in text
+    assert "2 frees (80 B) in around > control, first in instance 4" in text
+
+
+def test_a_zone_that_keeps_its_promise_is_not_mentioned(record, program, hw):
+    recording = record([program, "attribute"])
+    assert "forbidden" not in recording.report
+    assert "forbidden" not in hw("report", recording.trace).stdout + text_of(hw, recording)
+
+
+@pytest.mark.parametrize("case, rule, status", [("forbidden", "forbidden=0", 1), ("forbidden", "forbidden=4", 0), ("forbidden", "forbidden=3", 1),
+                                                ("forbidden", "forbidden(scope=around)=3", 1), ("forbidden", "forbidden(scope=inside)=0", 0),
+                                                ("forbidden", "forbidden(func=main)=3", 1), ("forbidden", "forbidden(func=no_such)=0", 0),
+                                                ("attribute", "forbidden=0", 0), ("forbidden", "forbidden(size=40)=0", 2)])
+def test_a_budget_of_forbidden_zones(record, program, hw, case, rule, status):
+    done = hw("check", record([program, case]).trace, "--max", rule)
+    assert done.returncode == status, done.stdout + done.stderr
+
+
+def test_marks_counters_and_a_thread_name(record, program, hw, tmp_path):
+    recording = record([program, "notes"])
+    report = recording.report
+    assert [mark["text"] for mark in report["marks"]] == ["begins", "\U0001f418 <ends>"]
+    assert report["marks"][0]["time_ns"] <= report["marks"][1]["time_ns"] <= report["duration_ns"]
+    counters = {counter["name"]: counter for counter in report["counters"]}
+    queue, temperature = counters["queue"], counters["temperature"]
+    assert figures(queue, "sets", "min", "max", "last") == (100001, 0, 999, 0)
+    assert 256 <= len(queue["points"]) <= 512 and queue["points"][-1]["value"] == 0
+    times = [point["time_ns"] for point in queue["points"]]
+    assert times == sorted(times)
+    assert figures(temperature, "sets", "min", "max", "last") == (3, -0.1, 1e300, 0.25)
+    assert set(counters) == {"queue", "temperature"}
+    assert report["by_thread"][0]["name"] == "main of notes"
+    assert "scopes" not in report
+    text = " ".join(hw("report", recording.trace).stdout.split())
+    assert "queue: 0 to 999, last 0 (100,001 values)" in text and "temperature: -0.1 to 1e+300, last 0.25 (3 values)" in text
+    assert hw("report", recording.trace, "-o", tmp_path / "page.html").returncode == 0
+
+
+def test_marks_and_counters_survive_packing(record, program, hw, tmp_path):
+    raw = record([program, "notes"], "--no-pack")
+    packed = tmp_path / "packed.hwt"
+    assert hw("import", raw.trace, "-o", packed).returncode == 0
+    again = json.loads(hw("report", "--json", packed).stdout)
+    assert (raw.report["marks"], raw.report["counters"]) == (again["marks"], again["counters"])
+
+
+def test_a_trap_at_each_call_in_a_zone(record, program):
+    recording = record([program, "trap"], "--trap")
+    assert recording.process.stdout == "2 traps\ndone\n"
+    assert record([program, "trap"]).process.stdout == "0 traps\ndone\n"
+    assert record([program, "forbidden"], "--trap").process.returncode == 128 + signal.SIGTRAP
+
+
 def test_a_handler_is_within_the_interrupted_scope(scopes_of):
     scopes = scopes_of("signals")
     assert scopes["interrupted > handler"]["allocated_bytes"] == 9
@@ -171,7 +237,7 @@ def test_raw_and_packed_are_the_same(record, program, hw, tmp_path):
 
 
 def test_without_a_recorder(program, folder):
-    for words in ["attribute"], ["threads"], ["exceptions"], ["fork"]:
+    for words in ["attribute"], ["threads"], ["exceptions"], ["fork"], ["forbidden"], ["notes"]:
         assert subprocess.run([program, *words], capture_output=True, check=True).stdout.endswith(b"done\n")
     for name, flags in ("off", [MONITOR_OFF]), ("static", ["-static"]):
         other = build_program(folder, name, "-O1", "-Wno-unused", *flags)

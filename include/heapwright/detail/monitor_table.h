@@ -22,6 +22,10 @@ struct hw_monitor {
   uint32_t (*begin_text)(uint32_t name, const char *text);
   void (*end)(uint32_t depth);
   void (*counts)(struct hw_counts *counts);
+  uint32_t (*begin_forbidden)(uint32_t name);
+  void (*mark)(uint32_t name);
+  void (*counter)(uint32_t name, double value);
+  void (*thread_name)(const char *name);
 };
 
 #endif

@@ -167,6 +167,8 @@ static void add_options(struct variables *variables, const struct hwi_launch_opt
     add_variable(variables, "HEAPWRIGHT_DURATIONS=1");
   if (options->paused)
     add_variable(variables, "HEAPWRIGHT_PAUSED=1");
+  if (options->trap)
+    add_variable(variables, "HEAPWRIGHT_TRAP=1");
   if (!options->children)
     add_variable(variables, "HEAPWRIGHT_CHILDREN=0");
   if (options->only_process)

@@ -158,27 +158,28 @@ static bool count_free(struct hwi_replay *replay, struct hwi_replay_image *image
     if (!hwi_handovers_add(&tally->handovers, owner_thread, event->thread, cell->size))
       return false;
   }
-  if (tally->scopes)
-    hwi_scopes_free(tally->scopes, event->thread, replay->now_ns, true, cell->size);
+  const struct hwi_scope_call call = {replay->now_ns, cell->size, event->thread, cell->stack};
+  if (tally->scopes && !hwi_scopes_free(tally->scopes, &call))
+    return false;
   if ((newest || event->moved) && !note_replaced_block(replay, freer, newest, event, block->cell))
     return false;
   uncount_block(replay, image, block->cell);
   return true;
 }
 
-static void count_free_without_block(struct hwi_replay *replay, struct hwi_replay_image *image,
+static bool count_free_without_block(struct hwi_replay *replay, struct hwi_replay_image *image,
                                      const struct hwi_resolved *event)
 {
   struct hwi_totals *totals = &image->totals;
   count_free_call(replay, image, event);
-  if (replay->tally.scopes)
-    hwi_scopes_free(replay->tally.scopes, event->thread, replay->now_ns, false, 0);
   if (event->what == HWI_RESOLVED_FREE_INHERITED)
     totals->inherited_frees++;
   else if (replay->now_ns - image->offset_ns >= image->first_pause_ns)
     totals->frees_of_silent_blocks++;
   else
     totals->unmatched_frees++;
+  const struct hwi_scope_call call = {.ns = replay->now_ns, .thread = event->thread};
+  return !replay->tally.scopes || hwi_scopes_free(replay->tally.scopes, &call);
 }
 
 /* --- the birth of a block --- */
@@ -265,8 +266,9 @@ static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   owner->sweep = 0;
   if (owner->moving_cell && event->moved && !note_realloc(tally, owner, cell_number, event->address))
     return false;
-  if (tally->scopes)
-    hwi_scopes_alloc(tally->scopes, thread, replay->now_ns, size);
+  const struct hwi_scope_call call = {replay->now_ns, size, thread, event->stack};
+  if (tally->scopes && !hwi_scopes_alloc(tally->scopes, &call))
+    return false;
   owner->late_allocation_calls += is_late(replay, thread);
   owner->live_bytes += size;
   if (owner->live_bytes > owner->own_peak_bytes)
@@ -288,16 +290,16 @@ static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   return true;
 }
 
-static void count_failed(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
+static bool count_failed(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
 {
   struct hwi_tally *tally = &replay->tally;
   image->totals.failed_calls++;
   tally->stacks[event->stack].failed_calls++;
   hwi_touch(&tally->touched_stacks, event->stack);
-  if (tally->scopes)
-    hwi_scopes_failed(tally->scopes, event->thread, replay->now_ns);
   tally->threads[event->thread].failed_calls++;
   tally->threads[event->thread].newest_cell = 0;
+  const struct hwi_scope_call call = {.ns = replay->now_ns, .thread = event->thread, .stack = event->stack};
+  return !tally->scopes || hwi_scopes_failed(tally->scopes, &call);
 }
 
 /* --- a batch --- */
@@ -370,11 +372,13 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
     else if (event->what == HWI_RESOLVED_FREE)
       done = count_free(replay, image, event);
     else if (event->what == HWI_RESOLVED_FAILED)
-      count_failed(replay, image, event);
+      done = count_failed(replay, image, event);
+    else if (event->what == HWI_RESOLVED_SCOPE && hwi_is_annotation(event))
+      done = hwi_annotations_take(&replay->tally.annotations, event, replay->now_ns);
     else if (event->what == HWI_RESOLVED_SCOPE)
       done = hwi_scopes_take(&replay->tally.scopes, replay->tally.thread_count, event, replay->now_ns);
     else
-      count_free_without_block(replay, image, event);
+      done = count_free_without_block(replay, image, event);
   }
   return done;
 }

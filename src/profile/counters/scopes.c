@@ -13,6 +13,8 @@
 struct open_instance {
   struct hwi_instance all; /* its duration_ns counts the ended scopes inside it, until it ends */
   uint32_t path, context;
+  uint32_t
+      zone; /* the innermost forbidden zone, this instance or one around it: an index into `open`, plus 1; 0: none */
   int64_t most_net;
 };
 
@@ -28,7 +30,10 @@ struct hwi_scopes {
   struct hwi_numbering path_numbers; /* of (outer path, name) */
   struct hwi_scope *paths;           /* [1, path_numbers.count] */
   size_t path_capacity;
-  struct hwi_numbering contexts; /* of (thread, path), plus 1 */
+  struct hwi_numbering contexts;       /* of (thread, path), plus 1 */
+  struct hwi_numbering breach_numbers; /* of (path of the zone, stack and whether it is a free), plus 1 */
+  struct hwi_breach *breaches;
+  size_t breach_capacity;
   struct thread_scopes *threads;
   size_t thread_count, thread_capacity;
 };
@@ -47,6 +52,8 @@ void hwi_scopes_destroy(struct hwi_scopes *scopes)
   free(scopes->paths);
   hwi_numbering_release(&scopes->path_numbers);
   hwi_numbering_release(&scopes->contexts);
+  hwi_numbering_release(&scopes->breach_numbers);
+  free(scopes->breaches);
   for (size_t i = 0; i < scopes->thread_count; i++)
     free(scopes->threads[i].open);
   free(scopes->threads);
@@ -162,9 +169,13 @@ static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const
   if (context == UINT32_MAX ||
       !hwi_grow((void **)&thread->open, &thread->capacity, thread->count + 1, sizeof *thread->open))
     return false;
+  uint32_t zone = thread->count ? thread->open[thread->count - 1].zone : 0;
+  if (event->entry == HW_SCOPE_BEGIN_FORBIDDEN)
+    zone = (uint32_t)thread->count + 1;
   thread->open[thread->count++] = (struct open_instance){
       .path = path,
       .context = context,
+      .zone = zone,
       .all = {.begin_ns = ns,
               .value = event->usable,
               .op = event->entry,
@@ -229,7 +240,7 @@ bool hwi_scopes_take(struct hwi_scopes **scopes, size_t thread_count, const stru
   thread->last_ns = ns;
   if (event->entry == HW_SCOPE_END)
     return end_several(*scopes, thread, event->size, ns);
-  return event->entry > HW_SCOPE_END || begin(*scopes, thread, event, ns); /* later kinds are skipped */
+  return event->entry > HW_SCOPE_BEGIN_FORBIDDEN || begin(*scopes, thread, event, ns); /* later kinds are skipped */
 }
 
 bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t number)
@@ -276,42 +287,78 @@ void hwi_scopes_pass_time(struct hwi_scopes *scopes, uint32_t number, uint64_t n
 
 /* --- calls --- */
 
-static struct open_instance *innermost(struct hwi_scopes *scopes, uint32_t number, uint64_t ns)
+static struct thread_scopes *thread_of(struct hwi_scopes *scopes, const struct hwi_scope_call *call)
 {
-  struct thread_scopes *thread = &scopes->threads[number];
-  thread->last_ns = ns;
-  return thread->count ? &thread->open[thread->count - 1] : NULL;
+  struct thread_scopes *thread = &scopes->threads[call->thread];
+  thread->last_ns = call->ns;
+  return thread;
 }
 
-void hwi_scopes_alloc(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns, uint64_t bytes)
+static __attribute__((noinline)) bool add_breach(struct hwi_scopes *scopes, const struct open_instance *zone,
+                                                 const struct hwi_scope_call *call, bool is_free)
 {
-  struct open_instance *open = innermost(scopes, thread, ns);
-  if (!open)
-    return;
+  const uint32_t known = scopes->breach_numbers.count;
+  if (!hwi_grow((void **)&scopes->breaches, &scopes->breach_capacity, (size_t)known + 1, sizeof *scopes->breaches))
+    return false;
+  const uint32_t number = hwi_numbering_of(&scopes->breach_numbers, zone->path, (uint64_t)call->stack << 1 | is_free);
+  if (!number)
+    return false;
+  struct hwi_breach *breach = &scopes->breaches[number - 1];
+  if (number > known)
+    *breach = (struct hwi_breach){.scope = zone->path,
+                                  .stack = call->stack,
+                                  .is_free = is_free,
+                                  .first_ns = call->ns,
+                                  .first_instance = zone->all.sequence,
+                                  .first_thread = call->thread};
+  breach->calls++;
+  breach->bytes += call->bytes;
+  return true;
+}
+
+/* Notes the call if it is in a forbidden zone. Returns false if there is no memory. */
+static inline bool check_zone(struct hwi_scopes *scopes, const struct thread_scopes *thread,
+                              const struct hwi_scope_call *call, bool is_free)
+{
+  const uint32_t zone = thread->count ? thread->open[thread->count - 1].zone : 0;
+  return __builtin_expect(!zone, 1) || add_breach(scopes, &thread->open[zone - 1], call, is_free);
+}
+
+bool hwi_scopes_alloc(struct hwi_scopes *scopes, const struct hwi_scope_call *call)
+{
+  struct thread_scopes *thread = thread_of(scopes, call);
+  if (thread->count == 0)
+    return true;
+  struct open_instance *open = &thread->open[thread->count - 1];
   open->all.calls++;
-  open->all.bytes += bytes;
-  open->all.net_bytes += (int64_t)bytes;
+  open->all.bytes += call->bytes;
+  open->all.net_bytes += (int64_t)call->bytes;
   if (open->all.net_bytes > open->most_net)
     open->most_net = open->all.net_bytes;
+  return check_zone(scopes, thread, call, false);
 }
 
-void hwi_scopes_free(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns, bool is_known, uint64_t bytes)
+bool hwi_scopes_free(struct hwi_scopes *scopes, const struct hwi_scope_call *call)
 {
-  struct open_instance *open = innermost(scopes, thread, ns);
-  if (!open)
-    return;
+  struct thread_scopes *thread = thread_of(scopes, call);
+  if (thread->count == 0)
+    return true;
+  struct open_instance *open = &thread->open[thread->count - 1];
   struct hwi_scope *path = &scopes->paths[open->path];
   path->free_calls++;
-  path->freed_blocks += is_known;
-  path->freed_bytes += bytes;
-  open->all.net_bytes -= (int64_t)bytes;
+  path->freed_blocks += call->stack != 0;
+  path->freed_bytes += call->bytes;
+  open->all.net_bytes -= (int64_t)call->bytes;
+  return check_zone(scopes, thread, call, true);
 }
 
-void hwi_scopes_failed(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns)
+bool hwi_scopes_failed(struct hwi_scopes *scopes, const struct hwi_scope_call *call)
 {
-  const struct open_instance *open = innermost(scopes, thread, ns);
-  if (open)
-    scopes->paths[open->path].failed_calls++;
+  const struct thread_scopes *thread = thread_of(scopes, call);
+  if (thread->count == 0)
+    return true;
+  scopes->paths[thread->open[thread->count - 1].path].failed_calls++;
+  return check_zone(scopes, thread, call, false);
 }
 
 /* --- spans and results --- */
@@ -323,6 +370,7 @@ void hwi_scopes_restart(struct hwi_scopes *scopes)
     free((void *)path->worst);
     *path = (struct hwi_scope){.outer = path->outer, .depth = path->depth};
   }
+  hwi_numbering_release(&scopes->breach_numbers);
   for (size_t i = 0; i < scopes->thread_count; i++) {
     for (size_t k = 0; k < scopes->threads[i].count; k++) {
       struct open_instance *open = &scopes->threads[i].open[k];
@@ -332,6 +380,12 @@ void hwi_scopes_restart(struct hwi_scopes *scopes)
       open->all.sequence = ++scopes->paths[open->path].instances;
     }
   }
+}
+
+const struct hwi_breach *hwi_scopes_breaches(const struct hwi_scopes *scopes, uint32_t *count)
+{
+  *count = scopes->breach_numbers.count;
+  return scopes->breaches;
 }
 
 static int compare_sequences(const void *left, const void *right)

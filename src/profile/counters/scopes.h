@@ -4,6 +4,7 @@
  * instance   one stretch of one thread's time in a path, from the begin to the end of its innermost scope.
  * context    a thread in a path, numbered from 0: the cells of a tally belong to contexts, so that all figures of a path
  *            that can be added are sums over cells. Without scopes, the context of a thread is the thread.
+ * zone       a forbidden zone: an instance in which the thread must neither allocate nor free. What it does is a breach.
  * net        what a thread allocated less what it freed, whosever blocks those were.
  *
  * A scope that was left without an end ends with the next outer one that has an end, or with its thread.
@@ -48,10 +49,17 @@ uint64_t hwi_scopes_latest_ns(const struct hwi_scopes *scopes, uint32_t thread);
 /* The thread has an event at `ns` that is not counted. */
 void hwi_scopes_pass_time(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns);
 
-/* Count calls. */
-void hwi_scopes_alloc(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns, uint64_t bytes);
-void hwi_scopes_free(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns, bool is_known, uint64_t bytes);
-void hwi_scopes_failed(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns);
+/* A call of a thread. */
+struct hwi_scope_call {
+  uint64_t ns, bytes; /* bytes: of the block; 0 if it is unknown, or the call failed */
+  uint32_t thread;
+  uint32_t stack; /* that allocated the block, or failed to; 0: unknown */
+};
+
+/* Count calls. Return false if there is no memory. */
+bool hwi_scopes_alloc(struct hwi_scopes *scopes, const struct hwi_scope_call *call);
+bool hwi_scopes_free(struct hwi_scopes *scopes, const struct hwi_scope_call *call);
+bool hwi_scopes_failed(struct hwi_scopes *scopes, const struct hwi_scope_call *call);
 
 /* The thread has ended: its open scopes end with its latest event. Returns false if there is no memory. */
 bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t thread);
@@ -62,6 +70,9 @@ void hwi_scopes_restart(struct hwi_scopes *scopes);
 /* Returns the paths, without their names, and sets *count to one more than the largest number. They are valid until the
  * scopes are destroyed. */
 struct hwi_scope *hwi_scopes_paths(struct hwi_scopes *scopes, uint32_t *count);
+
+/* Returns the breaches, and sets *count to how many there are. They are valid until the scopes are destroyed. */
+const struct hwi_breach *hwi_scopes_breaches(const struct hwi_scopes *scopes, uint32_t *count);
 
 /* Returns the resolver's number of the name of the path's innermost scope. */
 uint32_t hwi_scopes_name(const struct hwi_scopes *scopes, uint32_t path);

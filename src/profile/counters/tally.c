@@ -44,6 +44,7 @@ void hwi_tally_release(struct hwi_tally *tally)
   hwi_hash_table_release(&tally->size_numbers);
   free(tally->threads);
   hwi_scopes_destroy(tally->scopes);
+  hwi_annotations_destroy(tally->annotations);
   hwi_resizes_release(&tally->resizes);
   hwi_handovers_release(&tally->handovers);
   hwi_touched_release(&tally->touched_cells);
@@ -252,6 +253,8 @@ bool hwi_tally_restart(struct hwi_tally *tally)
   }
   if (tally->scopes)
     hwi_scopes_restart(tally->scopes);
+  if (tally->annotations)
+    hwi_annotations_restart(tally->annotations);
   hwi_resizes_restart(&tally->resizes);
   hwi_handovers_restart(&tally->handovers);
   hwi_tally_new_peak(tally);

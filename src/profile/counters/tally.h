@@ -15,6 +15,7 @@
 #define HWI_PROFILE_COUNTERS_TALLY_H
 
 #include "profile/blocks/resolve.h"
+#include "profile/counters/annotations.h"
 #include "profile/counters/growth.h"
 #include "profile/counters/handovers.h"
 #include "profile/counters/resizes.h"
@@ -127,8 +128,9 @@ struct hwi_tally {
   struct hwi_hash_table size_numbers;
   struct hwi_thread_tally *threads;
   size_t thread_count, thread_capacity;
-  struct hwi_scopes *scopes; /* NULL: no thread has been in a scope so far */
-  uint32_t generation;       /* grows with every new peak of the run */
+  struct hwi_scopes *scopes;           /* NULL: no thread has been in a scope so far */
+  struct hwi_annotations *annotations; /* NULL: no mark and no counter so far */
+  uint32_t generation;                 /* grows with every new peak of the run */
   uint32_t last_sweep;
   struct hwi_resize_tally resizes;
   struct hwi_handover_tally handovers;

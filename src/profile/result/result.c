@@ -235,12 +235,15 @@ static bool fill_cells_and_sizes(struct hwi_result *result)
 static void fill_scopes(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
+  if (replay->tally.annotations)
+    hwi_annotations_publish(replay->tally.annotations, &replay->resolver.scope_names, &result->profile);
   if (!replay->tally.scopes)
     return;
   struct hwi_scope *scopes = hwi_scopes_paths(replay->tally.scopes, &result->profile.scope_count);
   for (uint32_t i = 1; i < result->profile.scope_count; i++)
     scopes[i].name = replay->resolver.scope_names.strings[hwi_scopes_name(replay->tally.scopes, i)].text;
   result->profile.scopes = scopes;
+  result->profile.breaches = hwi_scopes_breaches(replay->tally.scopes, &result->profile.breach_count);
 }
 
 bool hwi_result_fill(struct hwi_result *result)

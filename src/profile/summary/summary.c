@@ -260,7 +260,9 @@ static bool write_result(const struct hwi_summary *summary, struct hwi_result *r
 void hwi_summary_keep(struct hwi_summary *summary, uint64_t least_ns, struct hwi_result *result,
                       struct hwi_image *images)
 {
-  if (!result->replay.tally.scopes && clock_ns() - summary->began_ns >= least_ns &&
+  const struct hwi_tally *tally = &result->replay.tally;
+  const bool has_said = tally->scopes || tally->annotations; /* a summary does not have what the program said */
+  if (!has_said && clock_ns() - summary->began_ns >= least_ns &&
       (summary->file.fd >= 0 || hwi_summary_begin(summary)) && write_result(summary, result, images))
     result->profile.has_summary = hwi_cache_file_commit(&summary->file, summary->path);
   else

@@ -15,6 +15,21 @@ static uint32_t begin_number(uint32_t name, uint64_t number)
   return hwi_scope_begin(name, HW_SCOPE_BEGIN_NUMBER, number);
 }
 
+static uint32_t begin_forbidden(uint32_t name)
+{
+  return hwi_scope_begin(name, HW_SCOPE_BEGIN_FORBIDDEN, 0);
+}
+
+static void mark(uint32_t name)
+{
+  hwi_scope_note(name, HW_SCOPE_MARK, 0);
+}
+
+static void counter(uint32_t name, double value)
+{
+  hwi_scope_note(name, HW_SCOPE_COUNTER, hw_counter_encode(value));
+}
+
 static void counts(struct hw_counts *counts)
 {
   struct hwi_thread_counts found = hwi_record_counts();
@@ -37,4 +52,8 @@ __attribute__((visibility("default"))) const struct hw_monitor heapwright_monito
     .begin_text = hwi_scope_begin_text,
     .end = hwi_scope_end,
     .counts = counts,
+    .begin_forbidden = begin_forbidden,
+    .mark = mark,
+    .counter = counter,
+    .thread_name = hwi_record_thread_name,
 };

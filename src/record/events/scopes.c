@@ -35,6 +35,19 @@ static bool put_named(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op,
   return hwi_names_define(lane, name) ? put(lane, tick, op, name, value) : lose();
 }
 
+/* While at least `depth` scopes are open, each call of the thread traps; 0: none does. */
+static void set_trap(uint32_t depth)
+{
+  struct hwi_thread_stream *self = hwi_stream_self;
+  self->open.trap_depth = depth;
+  for (int i = 0; i < 2; i++) {
+    if (depth)
+      hwi_lane_request_attention(&self->lanes[i], HWI_LANE_TRAPS);
+    else
+      self->lanes[i].attention &= (uint8_t)~HWI_LANE_TRAPS;
+  }
+}
+
 static uint32_t begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value)
 {
   struct hwi_open_scopes *open = &hwi_stream_self->open;
@@ -42,7 +55,10 @@ static uint32_t begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum 
     return 0;
   if (open->depth < HWI_OPEN_SCOPES)
     open->names[open->depth] = name;
-  return ++open->depth;
+  open->depth++;
+  if (op == HW_SCOPE_BEGIN_FORBIDDEN && hwi_session.options.trap && !open->trap_depth)
+    set_trap(open->depth);
+  return open->depth;
 }
 
 uint32_t hwi_scope_begin(uint32_t name, enum hw_scope_op op, uint64_t value)
@@ -81,7 +97,18 @@ void hwi_scope_end(uint32_t depth)
   if (depth && depth <= open->depth) {
     put(lane, hwi_event_tick(), HW_SCOPE_END, open->depth - depth + 1, 0);
     open->depth = depth - 1;
+    if (open->depth < open->trap_depth)
+      set_trap(0);
   }
+  hwi_stream_leave(lane);
+}
+
+void hwi_scope_note(uint32_t name, enum hw_scope_op op, uint64_t value)
+{
+  struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
+  if (!lane)
+    return;
+  put_named(lane, hwi_event_tick(), op, name, value);
   hwi_stream_leave(lane);
 }
 
@@ -93,4 +120,5 @@ void hwi_scopes_continue(struct hwi_lane *lane, struct hwi_open_scopes *open, bo
     put_named(lane, lane->last_tick, HW_SCOPE_CONTINUE, name, 0);
   }
   open->depth = depth;
+  open->trap_depth = 0; /* a forked child is not part of the forbidden zone */
 }

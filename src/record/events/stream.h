@@ -15,6 +15,7 @@ enum { HWI_OPEN_SCOPES = 64 };
 struct hwi_open_scopes {
   uint32_t depth;                  /* how many */
   uint32_t names[HWI_OPEN_SCOPES]; /* of the outermost ones: a forked child continues in them */
+  uint32_t trap_depth;             /* calls trap while at least so many are open; 0: they do not */
 };
 
 struct hwi_thread_stream {

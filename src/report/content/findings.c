@@ -1,5 +1,6 @@
 /* findings.c - what stands out in a profile: what an engineer would point at
  *
+ * forbidden      a thread allocated or freed in a forbidden zone (HW_NO_ALLOC).
  * growth         a stack whose lowest live bytes rose from each tenth of the run to the next, over the last seven
  *                tenths: see growth.h.
  * real time      a thread under a real-time policy that allocated or freed after its first second.
@@ -36,6 +37,7 @@
 #include "report/content/rss_parts.h"
 
 enum {
+  FORBIDDEN_MAX = 3,
   GROWTH_CALLS_MIN = 20,
   GROWTH_PEAK_DIVISOR = 1000, /* the growth is at least 1/1000 of the peak */
   GROWTH_MAX = 2,
@@ -74,6 +76,38 @@ static void add(struct hwi_findings *findings, struct hwi_finding finding)
 static bool is_share(uint64_t part, uint64_t whole, unsigned percent)
 {
   return (double)part * 100 >= (double)whole * percent;
+}
+
+/* --- forbidden zones --- */
+
+/* Returns the finding about the zone, or NULL. */
+static struct hwi_finding *finding_of_zone(struct hwi_findings *findings, uint32_t scope)
+{
+  for (uint32_t i = 0; i < findings->count; i++) {
+    if (findings->items[i].scope == scope)
+      return &findings->items[i];
+  }
+  return NULL;
+}
+
+/* One finding for each zone, with the first call in it. */
+static void find_forbidden(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  for (uint32_t i = 0; i < profile->breach_count; i++) {
+    const struct hwi_breach *breach = &profile->breaches[i];
+    struct hwi_finding *finding = finding_of_zone(findings, breach->scope);
+    if (!finding && findings->count == FORBIDDEN_MAX)
+      continue;
+    if (!finding) {
+      finding = &findings->items[findings->count];
+      add(findings, (struct hwi_finding){.kind = HWI_FINDING_FORBIDDEN,
+                                         .stack = breach->stack,
+                                         .thread = breach->first_thread,
+                                         .scope = breach->scope,
+                                         .figures = {0, 0, breach->first_instance, breach->first_ns}});
+    }
+    finding->figures[breach->is_free] += breach->calls;
+  }
 }
 
 /* --- growth --- */
@@ -394,6 +428,7 @@ void hwi_findings_find(struct hwi_findings *findings, const struct hwi_profile *
   *findings = (struct hwi_findings){.count = 0};
   if (profile->stack_count == 0)
     return;
+  find_forbidden(findings, profile);
   find_growth(findings, profile);
   find_real_time(findings, profile);
   find_failed(findings, profile);

@@ -9,13 +9,14 @@
 #include "report/report.h"
 
 enum hwi_finding_kind {
-  HWI_FINDING_GROWTH = 0, /* bytes per hour, since when (ns), bytes never freed */
-  HWI_FINDING_REAL_TIME,  /* allocations and frees of the thread after its first second */
-  HWI_FINDING_FAILED,     /* calls of the run */
-  HWI_FINDING_GIANT,      /* bytes of the block */
-  HWI_FINDING_RSS_GAP,    /* resident bytes: beyond the requested bytes, all, of the largest part; time (ns) */
-  HWI_FINDING_SLACK,      /* bytes of rounding at the peak; of the size with most rounding: size, usable size, blocks */
-  HWI_FINDING_CHURN,      /* temporary calls of the run, and of the stack */
+  HWI_FINDING_FORBIDDEN = 0, /* allocations and frees in a forbidden zone; the first: instance, time (ns) */
+  HWI_FINDING_GROWTH,        /* bytes per hour, since when (ns), bytes never freed */
+  HWI_FINDING_REAL_TIME,     /* allocations and frees of the thread after its first second */
+  HWI_FINDING_FAILED,        /* calls of the run */
+  HWI_FINDING_GIANT,         /* bytes of the block */
+  HWI_FINDING_RSS_GAP,       /* resident bytes: beyond the requested bytes, all, of the largest part; time (ns) */
+  HWI_FINDING_SLACK, /* bytes of rounding at the peak; of the size with most rounding: size, usable size, blocks */
+  HWI_FINDING_CHURN, /* temporary calls of the run, and of the stack */
   HWI_FINDING_FOREIGN_FREES, /* frees by the thread of other threads' blocks, all such frees in the run */
   HWI_FINDING_RESERVE,       /* advice: reallocs and copied bytes saved; final sizes: median, largest */
   HWI_FINDING_CONTAINER,     /* the same for containers; an estimate */
@@ -30,6 +31,7 @@ struct hwi_finding {
   enum hwi_finding_kind kind;
   uint32_t stack;  /* of the profile; 0: none */
   uint32_t thread; /* of the profile, if the kind is about one */
+  uint32_t scope;  /* of the profile, if the kind is about one */
   uint64_t figures[HWI_FINDING_FIGURES];
   const char *part; /* of an RSS gap: the name of its largest part in JSON (free_bytes, ...); else NULL */
 };

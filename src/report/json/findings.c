@@ -10,6 +10,7 @@ static const struct {
   const char *figures[HWI_FINDING_FIGURES]; /* NULL: no more figures */
   bool of_thread;
 } names[HWI_FINDING_KINDS] = {
+    [HWI_FINDING_FORBIDDEN] = {"forbidden", {"allocation_calls", "free_calls", "first_instance", "first_ns"}, true},
     [HWI_FINDING_GROWTH] = {"growth", {"bytes_per_hour", "from_ns", "live_bytes"}, false},
     [HWI_FINDING_REAL_TIME] = {"real_time", {"late_allocation_calls", "late_free_calls"}, true},
     [HWI_FINDING_FAILED] = {"failed", {"failed_calls"}, false},

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,17 @@ void hwi_json_signed(struct hwi_json *json, const char *key, int64_t value)
 {
   separate(json, key);
   fprintf(json->out, "%" PRId64, value);
+}
+
+void hwi_json_real(struct hwi_json *json, const char *key, double value)
+{
+  enum { BYTES = 40 };
+  char text[BYTES];
+  separate(json, key);
+  snprintf(text, sizeof text, "%.15g", value);
+  if (strtod(text, NULL) != value)
+    snprintf(text, sizeof text, "%.17g", value);
+  fputs(isfinite(value) ? text : "null", json->out);
 }
 
 void hwi_json_decimal(struct hwi_json *json, const char *key, double value)

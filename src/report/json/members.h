@@ -39,6 +39,13 @@ void hwi_json_threads(struct hwi_json *json, const struct hwi_profile *profile, 
 /* Writes the array `scopes`, if the program marked any: scopes.c. */
 void hwi_json_scopes(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 
+/* Writes "forbidden": [...], the calls in forbidden zones, if there are any: scopes.c. */
+void hwi_json_breaches(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_json_stacks *stacks);
+
+/* Write the arrays `marks` and `counters`, if there are any: annotations.c. */
+void hwi_json_marks(struct hwi_json *json, const struct hwi_profile *profile);
+void hwi_json_counters(struct hwi_json *json, const struct hwi_profile *profile);
+
 /* Writes the array `by_entry`: the entry points that were called. */
 void hwi_json_entries(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_selection *selection);
 

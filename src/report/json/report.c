@@ -182,6 +182,7 @@ static int write_stacks(struct writer *writer, struct hwi_error *error)
   hwi_json_growing(json, writer->profile, &stacks);
   if (writer->profile->span.kind == HWI_SPAN_RUN) /* findings are about a whole run */
     hwi_json_findings(json, writer->report, &stacks);
+  hwi_json_breaches(json, writer->profile, &stacks);
   hwi_json_number(json, "stacks", writer->selection.stack_count);
   hwi_json_begin_array(json, "top");
   uint64_t rows = hwi_json_rows(&writer->report->options, writer->selection.stack_count);
@@ -247,6 +248,8 @@ static int write_report(struct writer *writer, struct hwi_error *error)
   hwi_json_threads(json, writer->profile, &writer->selection.narrowing);
   hwi_json_entries(json, writer->profile, &writer->selection);
   hwi_json_scopes(json, writer->profile, &writer->selection.narrowing);
+  hwi_json_marks(json, writer->profile);
+  hwi_json_counters(json, writer->profile);
   if (writer->selection.narrowing.rule_count == 0) { /* these are known only for the whole */
     hwi_json_size_classes(json, writer->profile);
     hwi_json_handovers(json, writer->profile);

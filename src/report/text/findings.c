@@ -26,6 +26,25 @@ static void add_thread(struct context *context, const struct hwi_finding *findin
   hwi_line_puts(&context->text->line, "\"");
 }
 
+static void word_forbidden(struct context *context, const struct hwi_finding *finding)
+{
+  struct hwi_text *text = context->text;
+  hwi_text_scope_path(text, finding->scope);
+  hwi_line_puts(&text->line, ": ");
+  if (finding->figures[0] > 0)
+    hwi_line_counted(&text->line, finding->figures[0], "allocation");
+  hwi_line_puts(&text->line, finding->figures[0] > 0 && finding->figures[1] > 0 ? " and " : "");
+  if (finding->figures[1] > 0)
+    hwi_line_counted(&text->line, finding->figures[1], "free");
+  hwi_line_printf(&text->line, " in a forbidden zone, first in instance %s at %s",
+                  hwi_count_text(finding->figures[2]).text, hwi_time_text(finding->figures[3]).text);
+  if (finding->stack != 0) {
+    hwi_line_puts(&text->line, finding->figures[0] > 0 ? ", in " : ", of a block from ");
+    add_who(context);
+  }
+  hwi_line_puts(&text->line, " (--by scope)");
+}
+
 static void word_growth(struct context *context, const struct hwi_finding *finding)
 {
   const uint64_t ns_an_hour = UINT64_C(3600000000000);
@@ -162,12 +181,19 @@ static const struct {
   const char *label;
   void (*word)(struct context *context, const struct hwi_finding *finding);
 } kinds[HWI_FINDING_KINDS] = {
-    [HWI_FINDING_GROWTH] = {"grows", word_growth},     [HWI_FINDING_REAL_TIME] = {"real time", word_real_time},
-    [HWI_FINDING_FAILED] = {"failed", word_failed},    [HWI_FINDING_GIANT] = {"giant", word_giant},
-    [HWI_FINDING_RSS_GAP] = {"RSS gap", word_rss_gap}, [HWI_FINDING_SLACK] = {"slack", word_slack},
-    [HWI_FINDING_CHURN] = {"churn", word_churn},       [HWI_FINDING_FOREIGN_FREES] = {"handed on", word_foreign_frees},
-    [HWI_FINDING_RESERVE] = {"advice", word_reserve},  [HWI_FINDING_CONTAINER] = {"advice", word_container},
-    [HWI_FINDING_ARENA] = {"advice", word_arena},      [HWI_FINDING_INLINE_BUFFER] = {"advice", word_inline_buffer},
+    [HWI_FINDING_FORBIDDEN] = {"forbidden", word_forbidden},
+    [HWI_FINDING_GROWTH] = {"grows", word_growth},
+    [HWI_FINDING_REAL_TIME] = {"real time", word_real_time},
+    [HWI_FINDING_FAILED] = {"failed", word_failed},
+    [HWI_FINDING_GIANT] = {"giant", word_giant},
+    [HWI_FINDING_RSS_GAP] = {"RSS gap", word_rss_gap},
+    [HWI_FINDING_SLACK] = {"slack", word_slack},
+    [HWI_FINDING_CHURN] = {"churn", word_churn},
+    [HWI_FINDING_FOREIGN_FREES] = {"handed on", word_foreign_frees},
+    [HWI_FINDING_RESERVE] = {"advice", word_reserve},
+    [HWI_FINDING_CONTAINER] = {"advice", word_container},
+    [HWI_FINDING_ARENA] = {"advice", word_arena},
+    [HWI_FINDING_INLINE_BUFFER] = {"advice", word_inline_buffer},
 };
 
 /* Finds the words for each finding's stack; different stacks with the same function also get its caller. */

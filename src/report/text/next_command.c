@@ -11,6 +11,8 @@
 static const char *view_of(const struct hwi_finding *finding)
 {
   switch (finding->kind) {
+  case HWI_FINDING_FORBIDDEN:
+    return "--by scope";
   case HWI_FINDING_GROWTH:
     return "--leaks";
   case HWI_FINDING_RSS_GAP:

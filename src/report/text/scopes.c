@@ -7,8 +7,7 @@
 #include "report/text/text.h"
 #include "trace/radix_sort.h"
 
-/* Adds "frame > decode". */
-static void add_path(struct hwi_text *text, uint32_t path)
+void hwi_text_scope_path(struct hwi_text *text, uint32_t path)
 {
   const struct hwi_scope *scope = &text->profile->scopes[path];
   const char **names = calloc((size_t)scope->depth + 1, sizeof *names);
@@ -90,7 +89,7 @@ static void print_rows(struct hwi_text *text, const struct hwi_scope_row *rows, 
     hwi_text_cost(text, i + 1, items[i].key, all);
     hwi_text_amounts(text, &row->all.amount);
     hwi_line_puts(&text->line, "   ");
-    add_path(text, items[i].item);
+    hwi_text_scope_path(text, items[i].item);
     hwi_text_end(text, HWI_PLAIN);
     print_instances(text, &text->profile->scopes[items[i].item], row);
   }

@@ -281,7 +281,7 @@ static int print_by(struct hwi_text *text, const struct hwi_selection *selection
     return HW_OK;
   case HWI_BY_SCOPE:
     hwi_text_scopes(text, selection);
-    return HW_OK;
+    return hwi_text_breaches(text, frames, error);
   case HWI_BY_FUNCTION:
   case HWI_BY_FILE:
   case HWI_BY_LINE:
@@ -352,6 +352,7 @@ static int print_summary(struct hwi_text *text, bool with_chart, struct hwi_erro
     hwi_text_chart(text);
   if (hwi_text_is_first_screen(text)) /* findings are about a whole run */
     status = hwi_text_findings(text, error);
+  hwi_text_counters(text);
   hwi_text_rss(text);
   return status;
 }

@@ -44,6 +44,7 @@ void hwi_text_overview(struct hwi_text *text);
 void hwi_text_notes(struct hwi_text *text); /* what the reader must know to interpret the figures */
 void hwi_text_chart(struct hwi_text *text);
 int hwi_text_findings(struct hwi_text *text, struct hwi_error *error);
+void hwi_text_counters(struct hwi_text *text);
 void hwi_text_rss(struct hwi_text *text);
 void hwi_text_rss_along(struct hwi_text *text); /* instead of a ranking */
 int hwi_text_stacks(struct hwi_text *text, const struct hwi_selection *selection, struct hwi_named_frames *frames,
@@ -71,6 +72,9 @@ void hwi_text_handovers(struct hwi_text *text); /* below the threads: which thre
 void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_entries(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_scopes(struct hwi_text *text, const struct hwi_selection *selection);
+void hwi_text_scope_path(struct hwi_text *text, uint32_t path); /* adds "frame > decode" */
+/* Below the scopes: the calls in forbidden zones; nothing if there are none. */
+int hwi_text_breaches(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_text_images(struct hwi_text *text);
 void hwi_text_evidence(struct hwi_text *text);
 void hwi_text_next_command(struct hwi_text *text); /* only on a terminal */

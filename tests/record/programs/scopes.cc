@@ -172,6 +172,64 @@ static void warm_up()
   }
 }
 
+// A zone whose first two passes may allocate; the fourth one allocates and frees, also in a scope inside.
+static void cycle(int pass)
+{
+  HW_NO_ALLOC_AFTER("control", 2);
+  void *old = kept;
+  if (pass < 2 || pass == 3)
+    kept = malloc(40);
+  if (pass == 3) {
+    HW_SCOPE("inside");
+    free(old);
+    kept = realloc(kept, 100);
+  }
+}
+
+static void forbidden()
+{
+  for (int pass = 0; pass < 6; pass++) {
+    HW_SCOPE("around");
+    cycle(pass);
+    free(malloc(1));
+  }
+}
+
+// What a handler of SIGTRAP sees of a zone: one trap for each call in it.
+static volatile sig_atomic_t traps;
+
+static void on_trap(int)
+{
+  traps = traps + 1;
+}
+
+static void trap()
+{
+  signal(SIGTRAP, on_trap);
+  kept = malloc(1);
+  struct hw_scope zone = hw_no_alloc_begin("zone");
+  void *block = malloc(10);
+  kept = block;
+  free(block);
+  hw_scope_end(zone);
+  free(malloc(1));
+  printf("%d traps\n", (int)traps);
+}
+
+static void notes()
+{
+  hw_thread_name("main of notes");
+  hw_mark("begins");
+  for (int i = 0; i <= 100000; i++)
+    HW_COUNTER("queue", i % 1000);
+  hw_counter("temperature", -0.1);
+  hw_counter("temperature", 1e300);
+  hw_counter("temperature", 0.25);
+  hw_counter("not a number", __builtin_nan(""));
+  kept = malloc(1);
+  hw_mark("\xf0\x9f\x90\x98 <ends>");
+}
+
 static void die()
 {
   HW_SCOPE("before");
@@ -219,6 +277,12 @@ int main(int count, char **words)
     library(words[2]);
   else if (what == "warm up")
     warm_up();
+  else if (what == "forbidden")
+    forbidden();
+  else if (what == "trap")
+    trap();
+  else if (what == "notes")
+    notes();
   else if (what == "die")
     die();
   else if (what == "signals")
