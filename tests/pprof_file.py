@@ -55,7 +55,9 @@ class Pprof:
                 parts = list(fields(value))
                 head = dict(part for part in parts if part[0] != 4)
                 self.locations[head[1]] = (head, [dict(fields(line)) for number, line in parts if number == 4])
-        self.samples = [(packed(s[1]), packed(s[2])) for s in (dict(fields(value)) for field, value in whole if field == 2)]
+        samples = [list(fields(value)) for field, value in whole if field == 2]
+        self.samples = [(packed(s[1]), packed(s[2])) for s in map(dict, samples)]
+        self.labels = [{self.strings[label[1]]: self.strings[label[2]] for label in (dict(fields(part)) for field, part in sample if field == 3)} for sample in samples]
         self.default = self.strings[next(value for field, value in whole if field == 14)]
         self.comments = [self.strings[value] for field, value in whole if field == 13]
 

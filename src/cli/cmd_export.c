@@ -19,6 +19,7 @@ struct values {
   struct hwi_report_options report;
   const char *output, *format, *table;
   uint64_t event_stacks;
+  bool with_scopes;
   struct hwi_reading reading;
   struct hwi_span_words span;
 };
@@ -42,6 +43,9 @@ static const struct hwi_option options[] = {
      HWI_VALUE(COUNT, event_stacks),
      .value = "N",
      .help = "chrome: also every allocation of the N costliest stacks (default: 0)"},
+    {.name = "scopes",
+     HWI_VALUE(ON, with_scopes),
+     .help = "folded: the scopes that the program marked, in front of the stacks"},
     HWI_CHOOSING_OPTIONS(report),
     HWI_SPAN_OPTIONS(span),
     HWI_READING_OPTIONS(reading),
@@ -86,6 +90,8 @@ static int check_options(const struct values *values, const struct hwi_export_fo
 {
   if (values->event_stacks != 0 && format != &hwi_export_chrome)
     return hwi_fail(HWI_EXIT_TROUBLE, "--events is for chrome; %s does not use it", format->name);
+  if (values->with_scopes && format != &hwi_export_folded)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--scopes is for folded; %s does not use it", format->name);
   if (!values->table)
     return 0;
   if (format != &hwi_export_csv)
@@ -196,6 +202,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
                    .replayer = hwi_reading_replayer(&source)},
         .table = values->table,
         .event_stacks = values->event_stacks,
+        .with_scopes = values->with_scopes,
     };
     status = write_file(values, format, &request, to);
     warn_of_what_is_missing(profile);

@@ -3,7 +3,7 @@
  * Counters: the live bytes, the live blocks of each of the sizes that hold most at their own peak, those of all other
  * sizes together, and the RSS. They are written at the ends of the slices of the profile's timeline, the live bytes
  * also at the maximum of each slice. Instants: marks, and a leak marker at the end with the count of live blocks by
- * size. If requested, each allocation of the costliest stacks is an instant of its thread, with its stack, or a slice
+ * size. Slices: the scopes that threads were in, with what was allocated and freed in each by size. If requested, each allocation of the costliest stacks is an instant of its thread, with its stack, or a slice
  * if its duration is known.
  */
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "export/export.h"
+#include "export/open_scopes.h"
 #include "report/content/evidence.h"
 #include "report/json/json.h"
 #include "trace/grow.h"
@@ -32,6 +33,7 @@ struct chrome {
   struct hwi_live_sum live;
   uint64_t most_bytes, most_ns; /* the maximum since the last slice ended */
   uint64_t written_bytes;
+  struct hwi_open_scopes open;
   bool *is_shown; /* by stack: whether its allocations are written */
   struct hwi_line name;
 };
@@ -125,21 +127,91 @@ static void put_marks(struct chrome *to)
   }
 }
 
-/* Writes the live blocks at the end by size, as counted here, so that the choice of stacks applies to it, too. */
-static void put_leak_marker(struct chrome *to, const struct hwi_numbering *sizes, const uint64_t *blocks)
+static void put_size_counts(struct chrome *to, const struct hwi_size_counts *counts)
 {
   char text[32];
+  for (uint32_t i = 1; i <= counts->sizes.count; i++) {
+    snprintf(text, sizeof text, "%" PRIu64, counts->sizes.pairs[i].a);
+    if (counts->blocks[i] != 0)
+      hwi_json_signed(&to->json, text, counts->blocks[i]);
+  }
+}
+
+/* Writes the live blocks at the end by size, as counted here, so that the choice of stacks applies to it, too. */
+static void put_leak_marker(struct chrome *to, const struct hwi_size_counts *live)
+{
   begin(to, "i", "Memory Leaks (block size, count)", hwi_export_end_ns(to->export));
   hwi_json_text(&to->json, "s", "p");
   hwi_json_number(&to->json, "pid", hwi_export_pid(to->export));
   hwi_json_begin_object(&to->json, "args");
-  for (uint32_t i = 1; i <= sizes->count; i++) {
-    snprintf(text, sizeof text, "%" PRIu64, sizes->pairs[i].a);
-    if (blocks[i] > 0)
-      hwi_json_number(&to->json, text, blocks[i]);
-  }
+  put_size_counts(to, live);
   hwi_json_end_object(&to->json);
   end(to);
+}
+
+/* --- scopes --- */
+
+/* A slice is a begin and an end, because they may be written one by one, in the order of time. */
+static void begin_scope_event(struct chrome *to, const char *phase, uint32_t thread_number, uint32_t path, uint64_t ns)
+{
+  const struct hwi_profile *profile = to->export->profile;
+  const struct hwi_profile_thread *thread = &profile->threads[thread_number];
+  begin(to, phase, path < profile->scope_count ? profile->scopes[path].name : "?", ns);
+  hwi_json_text(&to->json, "cat", "scope");
+  hwi_json_number(&to->json, "pid", pid_of(to, thread->image));
+  hwi_json_number(&to->json, "tid", thread->tid);
+}
+
+static void put_scope_begin(struct chrome *to, uint32_t thread, const struct hwi_open_scope *scope, uint64_t ns)
+{
+  begin_scope_event(to, "B", thread, scope->path, ns);
+  if (scope->op == HW_SCOPE_BEGIN_NUMBER) {
+    hwi_json_begin_object(&to->json, "args");
+    hwi_json_number(&to->json, "number", scope->value);
+    hwi_json_end_object(&to->json);
+  }
+  end(to);
+}
+
+/* Ends the thread's innermost scope. Returns false if it has none. */
+static bool end_scope(struct chrome *to, uint32_t thread, uint64_t ns, bool was_left)
+{
+  struct hwi_open_scope scope;
+  if (!hwi_open_scopes_end(&to->open, thread, &scope))
+    return false;
+  if (to->begun) {
+    const uint64_t from_ns = hwi_export_from_ns(to->export);
+    begin_scope_event(to, "E", thread, scope.path, ns > from_ns ? ns : from_ns);
+    hwi_json_begin_object(&to->json, "args");
+    hwi_json_begin_object(&to->json, "Memory(size,count)");
+    put_size_counts(to, &scope.sizes);
+    hwi_json_signed(&to->json, "TOTAL", scope.self_bytes);
+    hwi_json_signed(&to->json, "CHILDREN", scope.inside_bytes);
+    hwi_json_end_object(&to->json);
+    if (was_left)
+      hwi_json_bool(&to->json, "left_open", true);
+    hwi_json_end_object(&to->json);
+    end(to);
+  }
+  hwi_open_scope_release(&scope);
+  return true;
+}
+
+/* Begins the scopes that are open at the span's begin. */
+static void begin_open_scopes(struct chrome *to, uint64_t ns)
+{
+  hwi_open_scopes_restart(&to->open);
+  for (uint32_t thread = 0; thread < to->open.thread_count; thread++)
+    for (size_t i = 0; i < to->open.threads[thread].count; i++)
+      put_scope_begin(to, thread, &to->open.threads[thread].items[i], ns);
+}
+
+/* Ends the scopes that are open at the span's end. */
+static void end_open_scopes(struct chrome *to, uint64_t ns)
+{
+  for (uint32_t thread = 0; thread < to->open.thread_count; thread++)
+    while (end_scope(to, thread, ns, false))
+      ;
 }
 
 /* --- counters --- */
@@ -206,6 +278,7 @@ static void begin_span(struct chrome *to)
   put_bytes(to, from_ns, to->live.bytes);
   for (uint32_t i = 0; i <= to->size_count; i++)
     put_size(to, &to->sizes[i], from_ns);
+  begin_open_scopes(to, from_ns);
   to->most_bytes = to->live.bytes;
   to->most_ns = from_ns;
   to->begun = true;
@@ -302,20 +375,9 @@ static int choose_stacks(struct chrome *to, struct hwi_error *error)
 
 struct counting {
   struct chrome *to;
-  struct hwi_numbering sizes; /* all sizes, and their live blocks */
-  uint64_t *blocks;
-  size_t capacity;
+  struct hwi_size_counts live; /* blocks, of all sizes */
   bool failed;
 };
-
-static bool count_size(struct counting *counting, uint64_t size, int change)
-{
-  uint32_t number = hwi_numbering_of(&counting->sizes, size, 0);
-  if (number == 0 || !hwi_grow((void **)&counting->blocks, &counting->capacity, (size_t)number + 1, sizeof(uint64_t)))
-    return false;
-  counting->blocks[number] += (uint64_t)(int64_t)change;
-  return true;
-}
 
 static bool take(void *context, const struct hwi_block_event *event)
 {
@@ -329,12 +391,31 @@ static bool take(void *context, const struct hwi_block_event *event)
       to->most_bytes = to->live.bytes;
       to->most_ns = event->ns;
     }
-    counting->failed |= !count_size(counting, event->size, 1);
+    counting->failed |= !hwi_size_counts_add(&counting->live, event->size, 1);
     if (to->is_shown[event->stack] && to->begun)
       put_allocation(to, event);
   } else if (hwi_block_is_end(event) && event->kind != HWI_BLOCK_LEFT) {
-    counting->failed |=
-        !count_size(counting, event->size, -1); /* a block that its process did not free stays counted */
+    /* a block that its process did not free stays counted */
+    counting->failed |= !hwi_size_counts_add(&counting->live, event->size, -1);
+  }
+  counting->failed |= !hwi_open_scopes_count(&to->open, event);
+  return !counting->failed && !ferror(to->json.out);
+}
+
+static bool take_scope(void *context, const struct hwi_scope_event *event)
+{
+  struct counting *counting = context;
+  struct chrome *to = counting->to;
+  if (event->thread >= to->export->profile->thread_count)
+    return true;
+  pass_time(to, event->ns);
+  for (uint32_t i = 0; i < event->ended; i++)
+    end_scope(to, event->thread, event->ns, i < event->left);
+  if (event->ended == 0) {
+    const struct hwi_open_scope *begun = hwi_open_scopes_begin(&to->open, event);
+    counting->failed |= !begun;
+    if (begun && to->begun)
+      put_scope_begin(to, event->thread, begun, event->ns);
   }
   return !counting->failed && !ferror(to->json.out);
 }
@@ -342,16 +423,16 @@ static bool take(void *context, const struct hwi_block_event *event)
 static int write_events(struct chrome *to, struct hwi_error *error)
 {
   struct counting counting = {.to = to};
-  struct hwi_block_sink sink = {take, &counting};
+  struct hwi_block_sink sink = {take, &counting, take_scope};
   hwi_json_begin_array(&to->json, "traceEvents");
   put_names(to);
   put_marks(to);
   int status = hwi_export_events(to->export, &sink, error);
   pass_time(to, UINT64_MAX);
-  put_leak_marker(to, &counting.sizes, counting.blocks);
+  end_open_scopes(to, hwi_export_end_ns(to->export));
+  put_leak_marker(to, &counting.live);
   hwi_json_end_array(&to->json);
-  hwi_numbering_release(&counting.sizes);
-  free(counting.blocks);
+  hwi_size_counts_release(&counting.live);
   return status == HW_OK && counting.failed ? hwi_export_no_memory(error) : status;
 }
 
@@ -377,6 +458,7 @@ static int write_chrome(struct hwi_export *export, struct hwi_error *error)
   struct chrome to = {.json = {.out = export->out, .first = true}, .export = export};
   int status = write_document(&to, error);
   free(to.is_shown);
+  hwi_open_scopes_release(&to.open);
   hwi_line_release(&to.name);
   return status;
 }

@@ -35,6 +35,8 @@ static bool take(void *context, const struct hwi_value *values)
       fputc(',', to->out);
     if (values[i].kind == HWI_VALUE_NUMBER)
       fprintf(to->out, "%" PRIu64, values[i].number);
+    else if (values[i].kind == HWI_VALUE_SIGNED)
+      fprintf(to->out, "%" PRId64, (int64_t)values[i].number);
     else if (values[i].kind == HWI_VALUE_TEXT)
       put_text(to, values[i].text);
   }

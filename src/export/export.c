@@ -84,11 +84,19 @@ static bool take(void *context, const struct hwi_block_event *event)
   return !is_chosen(events->export, event) || events->sink->take(events->sink->context, event);
 }
 
+static bool take_scope(void *context, const struct hwi_scope_event *event)
+{
+  const struct events *events = context;
+  return event->thread >= events->export->profile->thread_count ||
+         !hwi_narrowing_keeps_thread(&events->export->selection.narrowing, event->thread) ||
+         events->sink->take_scope(events->sink->context, event);
+}
+
 int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *sink, struct hwi_error *error)
 {
   const struct hwi_report_options *options = &export->request->report.options;
   struct events events = {export, sink};
-  const struct hwi_block_sink choosing = {take, &events};
+  const struct hwi_block_sink choosing = {take, &events, sink->take_scope ? take_scope : NULL};
   bool filtered = export->selection.narrowing.rule_count > 0 || options->leaks || options->min_calls > 1;
   return hwi_replayer_run(&export->request->report.replayer, export->profile, filtered ? &choosing : sink, error);
 }

@@ -20,6 +20,7 @@ struct hwi_export_request {
   struct hwi_report report; /* options used: cost, min_calls, thread, leaks */
   const char *table;        /* csv: name of the table; NULL: stacks */
   uint64_t event_stacks;    /* chrome: number of the costliest stacks whose allocations are written one by one */
+  bool with_scopes;         /* folded: the scopes of each stack's blocks are written in front of it */
   const char *name;         /* the file as the user named it */
   const char *path;         /* the file that `out` writes to, which is empty so far */
   FILE *out;
@@ -74,7 +75,7 @@ int hwi_export_write(const struct hwi_export_format *format, struct hwi_export_r
 /* --- for the formats --- */
 
 /* Passes the events of the chosen stacks and threads to the sink, and also all other events if the choice leaves
- * nothing out. The events are those from the run's beginning to the span's end; those before hwi_export_from_ns are
+ * nothing out. Scopes are those of the chosen threads. The events are those from the run's beginning to the span's end; those before hwi_export_from_ns are
  * only needed to know what is live then. If the recording has grown, it ends where the profile ended. Not for moments.
  * Returns 0 or a negative status. */
 int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *sink, struct hwi_error *error);

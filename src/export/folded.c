@@ -1,7 +1,9 @@
 /* folded.c - folded stacks: one line "outermost;...;innermost COST" per stack, for flame graphs */
 #include <inttypes.h>
+#include <stdlib.h>
 
-#include "export/export.h"
+#include "export/stack_scopes.h"
+#include "report/content/scopes.h"
 
 /* Writes a name; characters that would end the frame or the line are replaced. */
 static void put_name(FILE *out, struct hwi_line *clean, const char *name)
@@ -10,6 +12,24 @@ static void put_name(FILE *out, struct hwi_line *clean, const char *name)
   hwi_line_clean(clean, name);
   for (const char *at = hwi_line_text(clean); *at != '\0'; at++)
     fputc(*at == ';' ? ':' : *at, out);
+}
+
+/* Writes the scopes of a path as if they were functions around the stack. */
+static bool put_scopes(const struct hwi_profile *profile, uint32_t path, FILE *out)
+{
+  const uint32_t depth = path ? profile->scopes[path].depth : 0;
+  const char **names = calloc((size_t)depth + 1, sizeof *names);
+  struct hwi_line clean = {0};
+  if (!names)
+    return false;
+  hwi_scope_path(profile, path, names);
+  for (uint32_t i = 0; i < depth; i++) {
+    put_name(out, &clean, names[i][0] != '\0' ? names[i] : "[no name]");
+    fputc(';', out);
+  }
+  free(names);
+  hwi_line_release(&clean);
+  return true;
 }
 
 static void put_stack(const struct hwi_sites *sites, FILE *out)
@@ -29,19 +49,44 @@ static void put_stack(const struct hwi_sites *sites, FILE *out)
   hwi_line_release(&clean);
 }
 
-static int write_folded(struct hwi_export *export, struct hwi_error *error)
+static int write_stack(struct hwi_export *export, uint32_t stack, struct hwi_error *error)
 {
-  const struct hwi_selection *selection = &export->selection;
-  int status = HW_OK;
-  for (uint32_t i = 0; i < selection->stack_count && status == HW_OK; i++) {
-    uint32_t stack = selection->stacks[i];
-    uint64_t cost = hwi_amount_cost(&selection->amounts[stack], export->cost);
+  uint64_t cost = hwi_amount_cost(&export->selection.amounts[stack], export->cost);
+  if (cost == 0)
+    return HW_OK;
+  int status = hwi_sites_load(&export->sites, stack, error);
+  put_stack(&export->sites, export->out);
+  fprintf(export->out, " %" PRIu64 "\n", cost);
+  return status;
+}
+
+/* Writes a line for each path of scopes in which the stack allocated. */
+static int write_scopes_of(struct hwi_export *export, struct hwi_stack_scopes *scopes, uint32_t stack,
+                           struct hwi_error *error)
+{
+  int status = hwi_sites_load(&export->sites, stack, error);
+  hwi_stack_scopes_load(scopes, stack);
+  for (uint32_t i = 0; i < scopes->count && status == HW_OK; i++) {
+    uint64_t cost = hwi_amount_cost(&scopes->sums[scopes->paths[i]], export->cost);
     if (cost == 0)
       continue;
-    status = hwi_sites_load(&export->sites, stack, error);
+    if (!put_scopes(export->profile, scopes->paths[i], export->out))
+      status = hwi_export_no_memory(error);
     put_stack(&export->sites, export->out);
     fprintf(export->out, " %" PRIu64 "\n", cost);
   }
+  return status;
+}
+
+static int write_folded(struct hwi_export *export, struct hwi_error *error)
+{
+  const struct hwi_selection *selection = &export->selection;
+  struct hwi_stack_scopes scopes;
+  int status = hwi_stack_scopes_init(&scopes, export, error);
+  for (uint32_t i = 0; i < selection->stack_count && status == HW_OK; i++)
+    status = export->request->with_scopes ? write_scopes_of(export, &scopes, selection->stacks[i], error)
+                                          : write_stack(export, selection->stacks[i], error);
+  hwi_stack_scopes_release(&scopes);
   return status;
 }
 

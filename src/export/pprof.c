@@ -1,15 +1,19 @@
 /* pprof.c - pprof's profile.proto, as `go tool pprof` reads it
  *
  * The sample types are those of Go's heap profiles. "In use" are the live blocks at the run's peak or, with --cost
- * live, at the end. https://github.com/google/pprof/blob/main/proto/profile.proto has the numbers of the fields.
+ * live, at the end. Where the program marked scopes, a stack has a sample for each path of scopes, with the path as its
+ * label "scope". https://github.com/google/pprof/blob/main/proto/profile.proto has the numbers of the fields.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/version.h"
 #include "export/compression.h"
 #include "export/export.h"
 #include "export/protobuf.h"
+#include "export/stack_scopes.h"
 #include "report/content/evidence.h"
+#include "report/content/scopes.h"
 #include "trace/store.h"
 
 enum profile_field {
@@ -27,7 +31,8 @@ enum profile_field {
   PROFILE_DEFAULT_TYPE = 14,
 };
 enum value_type_field { VALUE_TYPE = 1, VALUE_UNIT = 2 };
-enum sample_field { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2 };
+enum sample_field { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2, SAMPLE_LABEL = 3 };
+enum label_field { LABEL_KEY = 1, LABEL_TEXT = 2 };
 enum mapping_field {
   MAPPING_ID = 1,
   MAPPING_START = 2,
@@ -47,6 +52,8 @@ struct pprof {
   struct hwi_store strings;       /* a string's index is its number - 1; "" is the first */
   struct hwi_numbering functions; /* name and file */
   struct hwi_protobuf_message whole, part, inner;
+  struct hwi_stack_scopes scopes;
+  uint64_t *path_texts;      /* by path of scopes: the index of its text; 0: not written so far */
   uint32_t unknown_location; /* for stacks without frames */
   bool failed;               /* no memory */
 };
@@ -183,11 +190,30 @@ static void put_locations(struct pprof *to)
   hwi_line_release(&name);
 }
 
-static int put_sample(struct pprof *to, uint32_t stack, struct hwi_error *error)
+/* Adds the label of a path of scopes. A path whose text is empty has none. */
+static void put_scope(struct pprof *to, uint32_t path)
 {
-  const struct hwi_amount *amount = &to->export->selection.amounts[stack];
+  struct hwi_line text = {0};
+  if (!path)
+    return;
+  if (!to->path_texts[path]) {
+    hwi_scope_path_add(&text, to->export->profile, path);
+    to->path_texts[path] = string(to, hwi_line_text(&text));
+    to->failed |= text.failed;
+    hwi_line_release(&text);
+  }
+  if (!to->path_texts[path])
+    return;
+  hwi_protobuf_number(&to->inner, LABEL_KEY, string(to, "scope"));
+  hwi_protobuf_number(&to->inner, LABEL_TEXT, to->path_texts[path]);
+  hwi_protobuf_nested(&to->part, SAMPLE_LABEL, &to->inner);
+}
+
+/* Writes what the loaded stack allocated in a path of scopes. */
+static void put_sample(struct pprof *to, uint32_t path)
+{
+  const struct hwi_amount *amount = &to->scopes.sums[path];
   bool at_end = to->export->cost == HWI_COST_LIVE;
-  int status = hwi_sites_load(&to->export->sites, stack, error);
   for (uint32_t i = 0; i < to->export->sites.path_count; i++)
     hwi_protobuf_packed(&to->inner, to->export->sites.of_frame[to->export->sites.path[i]]);
   if (to->export->sites.path_count == 0)
@@ -198,8 +224,17 @@ static int put_sample(struct pprof *to, uint32_t stack, struct hwi_error *error)
   hwi_protobuf_packed(&to->inner, at_end ? amount->live_blocks : amount->peak_blocks);
   hwi_protobuf_packed(&to->inner, at_end ? amount->live_bytes : amount->peak_bytes);
   hwi_protobuf_nested(&to->part, SAMPLE_VALUES, &to->inner);
+  put_scope(to, path);
   hwi_protobuf_nested(&to->whole, PROFILE_SAMPLE, &to->part);
   hwi_protobuf_flush(&to->whole, to->out);
+}
+
+static int put_samples(struct pprof *to, uint32_t stack, struct hwi_error *error)
+{
+  int status = hwi_sites_load(&to->export->sites, stack, error);
+  hwi_stack_scopes_load(&to->scopes, stack);
+  for (uint32_t i = 0; i < to->scopes.count; i++)
+    put_sample(to, to->scopes.paths[i]);
   return status;
 }
 
@@ -219,13 +254,16 @@ static void put_functions(struct pprof *to)
 static int put_profile(struct pprof *to, struct hwi_error *error)
 {
   const struct hwi_selection *selection = &to->export->selection;
-  int status = HW_OK;
+  int status = hwi_stack_scopes_init(&to->scopes, to->export, error);
+  to->path_texts = calloc((size_t)to->export->profile->scope_count + 1, sizeof *to->path_texts);
+  if (status < 0 || !to->path_texts)
+    return hwi_export_no_memory(error);
   string(to, "");
   put_run(to);
   put_mappings(to);
   put_locations(to);
   for (uint32_t i = 0; i < selection->stack_count && status == HW_OK; i++)
-    status = put_sample(to, selection->stacks[i], error);
+    status = put_samples(to, selection->stacks[i], error);
   put_functions(to);
   for (uint32_t i = 1; i <= to->strings.string_count; i++) {
     hwi_protobuf_item(&to->whole, PROFILE_STRING, to->strings.strings[i].text);
@@ -245,6 +283,8 @@ static int write_pprof(struct hwi_export *export, struct hwi_error *error)
   status = status == HW_OK ? closed : status;
   hwi_store_release(&to.strings);
   hwi_numbering_release(&to.functions);
+  hwi_stack_scopes_release(&to.scopes);
+  free(to.path_texts);
   hwi_protobuf_release(&to.whole);
   hwi_protobuf_release(&to.part);
   hwi_protobuf_release(&to.inner);

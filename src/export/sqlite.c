@@ -43,7 +43,7 @@ static void execute(struct database *to, const char *statements)
 
 static void bind(struct database *to, int column, const struct hwi_value *value)
 {
-  if (value->kind == HWI_VALUE_NUMBER) {
+  if (value->kind == HWI_VALUE_NUMBER || value->kind == HWI_VALUE_SIGNED) {
     sqlite3_bind_int64(to->insert, column, (sqlite3_int64)value->number);
   } else if (value->kind == HWI_VALUE_TEXT) {
     hwi_line_clear(&to->text);

@@ -8,10 +8,15 @@
 #include "export/export.h"
 #include "report/content/durations.h"
 
-enum { HWI_TABLE_COLUMNS_MAX = 24 };
+enum { HWI_TABLE_COLUMNS_MAX = 40 };
 
 struct hwi_value {
-  enum { HWI_VALUE_NULL = 0, HWI_VALUE_NUMBER, HWI_VALUE_TEXT } kind;
+  enum {
+    HWI_VALUE_NULL = 0,
+    HWI_VALUE_NUMBER,
+    HWI_VALUE_SIGNED,
+    HWI_VALUE_TEXT
+  } kind; /* SIGNED: number is an int64_t */
   uint64_t number;
   const char *text; /* any bytes, ended by NUL */
 };
@@ -19,6 +24,11 @@ struct hwi_value {
 static inline struct hwi_value hwi_value_number(uint64_t number)
 {
   return (struct hwi_value){.kind = HWI_VALUE_NUMBER, .number = number};
+}
+
+static inline struct hwi_value hwi_value_signed(int64_t number)
+{
+  return (struct hwi_value){.kind = HWI_VALUE_SIGNED, .number = (uint64_t)number};
 }
 
 static inline struct hwi_value hwi_value_if(bool known, uint64_t number)
@@ -69,8 +79,8 @@ extern const struct hwi_table *const hwi_tables[]; /* a table comes after those 
 extern const struct hwi_table hwi_table_run, hwi_table_images, hwi_table_modules, hwi_table_sizes, hwi_table_threads,
     hwi_table_timeline, hwi_table_marks, hwi_table_rss;
 extern const struct hwi_table hwi_table_frames, hwi_table_stacks, hwi_table_stack_frames, hwi_table_stack_sizes,
-    hwi_table_thread_stacks;
-extern const struct hwi_table hwi_table_durations, hwi_table_slow_calls;
+    hwi_table_thread_stacks, hwi_table_scope_stacks;
+extern const struct hwi_table hwi_table_durations, hwi_table_slow_calls, hwi_table_scopes;
 
 /* Release `tables` even after a failure. */
 int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct hwi_error *error);

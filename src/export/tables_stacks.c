@@ -128,21 +128,21 @@ const struct hwi_table hwi_table_stack_frames = {
     .fill = fill_stack_frames,
 };
 
-/* --- a stack's parts: by size, by thread --- */
+/* --- a stack's parts: by size, by thread, by path of scopes --- */
 
-enum part { BY_SIZE, BY_THREAD };
+enum part { BY_SIZE, BY_THREAD, BY_SCOPE };
 
-/* Writes a row for each size, or each thread, in which a chosen stack has an amount. */
+/* Writes a row for each size, thread or path in which a chosen stack has an amount. */
 struct parts {
   const struct hwi_tables *tables;
   enum part part;
-  struct hwi_amount *sums; /* by size or thread: of the current stack */
+  struct hwi_amount *sums; /* by size, thread or path: of the current stack */
   const struct hwi_row_sink *sink;
 };
 
 static uint32_t part_of(const struct parts *parts, const struct hwi_profile_cell *cell)
 {
-  return parts->part == BY_SIZE ? cell->size : cell->thread;
+  return parts->part == BY_SIZE ? cell->size : parts->part == BY_THREAD ? cell->thread : cell->scope;
 }
 
 static bool put_part(const struct parts *parts, uint32_t stack, uint32_t index, const struct hwi_amount *sum)
@@ -153,6 +153,8 @@ static bool put_part(const struct parts *parts, uint32_t stack, uint32_t index, 
                              (struct hwi_value[]){hwi_value_number(stack), hwi_value_number(sizes[index].size),
                                                   hwi_value_number(sum->calls), hwi_value_number(sum->peak_blocks),
                                                   hwi_value_number(sum->live_blocks)});
+  if (parts->part == BY_SCOPE && index == 0) /* in no scope */
+    return true;
   struct hwi_value values[HWI_TABLE_COLUMNS_MAX] = {hwi_value_number(index), hwi_value_number(stack)};
   hwi_values_put(values + 2, hwi_amount_figures, sum, true);
   return parts->sink->take(parts->sink->context, values);
@@ -182,7 +184,9 @@ static bool put_parts_of(struct parts *parts, uint32_t first, uint32_t end)
 static bool fill_parts(const struct hwi_tables *tables, const struct hwi_row_sink *sink, enum part part)
 {
   const struct hwi_profile *profile = tables->export->profile;
-  size_t count = part == BY_SIZE ? profile->size_count : profile->thread_count;
+  size_t count = part == BY_SIZE     ? profile->size_count
+                 : part == BY_THREAD ? profile->thread_count
+                                     : profile->scope_count;
   struct parts parts = {.tables = tables, .part = part, .sink = sink};
   parts.sums = calloc(count + 1, sizeof *parts.sums);
   bool wanted = parts.sums;
@@ -229,4 +233,20 @@ const struct hwi_table hwi_table_thread_stacks = {
     .ending = ", PRIMARY KEY (thread_id, stack_id)) WITHOUT ROWID",
     .indexes = "CREATE INDEX thread_stacks_by_stack ON thread_stacks(stack_id)",
     .fill = fill_thread_stacks,
+};
+
+static bool fill_scope_stacks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  return tables->export->profile->scope_count <= 1 || fill_parts(tables, sink, BY_SCOPE);
+}
+
+const struct hwi_table hwi_table_scope_stacks = {
+    .name = "scope_stacks",
+    .columns = (const struct hwi_table_column[]){{"scope_id", "INTEGER NOT NULL REFERENCES scopes(id)"},
+                                                 {"stack_id", STACK},
+                                                 {0}},
+    .figures = (const struct hwi_figure_columns[]){{hwi_amount_figures, COUNT}, {0}},
+    .ending = ", PRIMARY KEY (scope_id, stack_id)) WITHOUT ROWID",
+    .indexes = "CREATE INDEX scope_stacks_by_stack ON scope_stacks(stack_id)",
+    .fill = fill_scope_stacks,
 };

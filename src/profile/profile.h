@@ -405,10 +405,24 @@ static inline void hwi_live_sum_count(struct hwi_live_sum *sum, const struct hwi
   sum->usable += sign * event->usable;
 }
 
-/* Takes events in order. Returns false if it wants no more events: the replay then ends with HW_ERR_LIMIT. */
+/* A scope of a thread begins, or some end. Each begin is followed by its end, unless the replay ends early. */
+struct hwi_scope_event {
+  uint64_t ns;    /* since the run's start; of scopes that end with their image: of the thread's latest event */
+  uint64_t value; /* of a begin */
+  uint32_t path;  /* the path that the thread is in from now on; 0: none */
+  uint32_t ended; /* so many scopes end, the innermost first; 0: the innermost scope of `path` begins */
+  uint32_t left;  /* of those: the first so many were left without an end of their own */
+  uint32_t thread;
+  uint32_t image;
+  uint8_t op; /* enum hw_scope_op of a begin: what `value` is */
+};
+
+/* Takes events in order. Each function returns false if it wants no more events: the replay then ends with
+ * HW_ERR_LIMIT. */
 struct hwi_block_sink {
   bool (*take)(void *context, const struct hwi_block_event *event);
   void *context;
+  bool (*take_scope)(void *context, const struct hwi_scope_event *event); /* NULL: scopes are not wanted */
 };
 
 struct hwi_profile_options {

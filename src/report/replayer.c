@@ -19,6 +19,12 @@ static bool take(void *context, const struct hwi_block_event *event)
   return events->sink->take(events->sink->context, event);
 }
 
+static bool take_scope(void *context, const struct hwi_scope_event *event)
+{
+  const struct events *events = context;
+  return event->ns < events->to_ns && events->sink->take_scope(events->sink->context, event);
+}
+
 int hwi_replayer_run(const struct hwi_replayer *replayer, const struct hwi_profile *profile,
                      const struct hwi_block_sink *sink, struct hwi_error *error)
 {
@@ -30,7 +36,7 @@ int hwi_replayer_run(const struct hwi_replayer *replayer, const struct hwi_profi
       .to_ns = end_ns < profile->duration_ns ? end_ns : UINT64_MAX,
       .calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls,
   };
-  const struct hwi_block_sink counting = {take, &events};
+  const struct hwi_block_sink counting = {take, &events, sink->take_scope ? take_scope : NULL};
   int status = replayer->run(replayer->context, &counting, error);
   return status == HW_ERR_LIMIT ? HW_OK : status;
 }

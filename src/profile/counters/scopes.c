@@ -304,6 +304,21 @@ uint32_t hwi_scopes_path(const struct hwi_scopes *scopes, uint32_t number)
   return thread->count ? thread->open[thread->count - 1].path : 0;
 }
 
+uint32_t hwi_scopes_depth(const struct hwi_scopes *scopes, uint32_t number)
+{
+  return (uint32_t)scopes->threads[number].count;
+}
+
+uint64_t hwi_scopes_latest_ns(const struct hwi_scopes *scopes, uint32_t number)
+{
+  return scopes->threads[number].last_ns;
+}
+
+void hwi_scopes_pass_time(struct hwi_scopes *scopes, uint32_t number, uint64_t ns)
+{
+  scopes->threads[number].last_ns = ns;
+}
+
 /* --- calls --- */
 
 static struct thread_scopes *thread_of(struct hwi_scopes *scopes, const struct hwi_scope_call *call)

@@ -46,6 +46,13 @@ uint32_t hwi_scopes_context(const struct hwi_scopes *scopes, uint32_t thread);
 uint32_t hwi_scopes_path(const struct hwi_scopes *scopes, uint32_t thread);
 struct hwi_context hwi_scopes_context_at(const struct hwi_scopes *scopes, uint32_t context);
 
+/* Return how many scopes of the thread are open, and the time of its latest event. */
+uint32_t hwi_scopes_depth(const struct hwi_scopes *scopes, uint32_t thread);
+uint64_t hwi_scopes_latest_ns(const struct hwi_scopes *scopes, uint32_t thread);
+
+/* The thread has an event at `ns` that is not counted. */
+void hwi_scopes_pass_time(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns);
+
 /* A call of a thread. */
 struct hwi_scope_call {
   uint64_t ns, bytes; /* bytes: of the block; 0 if it is unknown, or the call failed */

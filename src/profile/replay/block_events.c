@@ -103,14 +103,21 @@ static bool report_failed(const struct hwi_block_events *events, const struct hw
   return report(events, reported);
 }
 
+static void pass_time(struct hwi_block_events *events, uint64_t tick)
+{
+  uint64_t ns = hwi_replay_image_ns(events->batch->image, tick);
+  ns = ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
+  if (ns > events->now_ns)
+    events->now_ns = ns;
+}
+
 static bool report_event(struct hwi_block_events *events, const struct hwi_event *event,
                          const struct hwi_resolved *resolved)
 {
   const struct hwi_replay_image *image = events->batch->image;
-  uint64_t ns = hwi_replay_image_ns(image, event->tick);
-  ns = ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
-  if (ns > events->now_ns)
-    events->now_ns = ns;
+  pass_time(events, event->tick);
+  if (events->scopes && events->sink->take_scope)
+    hwi_scopes_pass_time(events->scopes, resolved->thread, events->now_ns);
   struct hwi_block_event reported = {
       .ns = events->now_ns,
       .address = event->address,
@@ -128,6 +135,50 @@ static bool report_event(struct hwi_block_events *events, const struct hwi_event
     return report_failed(events, resolved, &reported);
   return report_free(events, resolved, &reported);
 }
+
+/* --- scopes --- */
+
+static enum hwi_applied take_scope(struct hwi_block_events *events, const struct hwi_resolved *event)
+{
+  const uint32_t before = events->scopes ? hwi_scopes_depth(events->scopes, event->thread) : 0;
+  pass_time(events, event->tick);
+  if (!hwi_scopes_take(&events->scopes, events->resolver->thread_count, event, events->now_ns))
+    return HWI_APPLIED_NO_MEMORY;
+  const uint32_t after = hwi_scopes_depth(events->scopes, event->thread);
+  if (!events->sink->take_scope || after == before)
+    return HWI_APPLIED;
+  const struct hwi_scope_event reported = {.ns = events->now_ns,
+                                           .value = event->usable,
+                                           .path = hwi_scopes_path(events->scopes, event->thread),
+                                           .ended = before > after ? before - after : 0,
+                                           .left = before > after ? before - after - 1 : 0,
+                                           .thread = event->thread,
+                                           .image = events->batch->image->number,
+                                           .op = event->entry};
+  return events->sink->take_scope(events->sink->context, &reported) ? HWI_APPLIED : HWI_APPLIED_STOP;
+}
+
+bool hwi_block_events_end_scopes(const struct hwi_block_events *events, const struct hwi_replay_image *image)
+{
+  const struct hwi_hash_table *threads = &image->threads;
+  if (!events->scopes || !events->sink->take_scope || !threads->slots)
+    return true;
+  for (size_t i = 0; i <= threads->mask; i++) {
+    const uint32_t thread = threads->slots[i].number - 1;
+    const uint32_t open = threads->slots[i].number ? hwi_scopes_depth(events->scopes, thread) : 0;
+    const struct hwi_scope_event ends = {.ns = open ? hwi_scopes_latest_ns(events->scopes, thread) : 0,
+                                         .thread = thread,
+                                         .image = image->number,
+                                         .ended = open,
+                                         .left = open,
+                                         .op = HW_SCOPE_END};
+    if (open && !events->sink->take_scope(events->sink->context, &ends))
+      return false;
+  }
+  return true;
+}
+
+/* --- batches --- */
 
 /* Makes room for the stacks, threads and blocks that the batch is the first to name. Returns false if there is no
  * memory. */
@@ -156,8 +207,9 @@ enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct 
   for (int i = 0; i < count; i++) {
     const struct hwi_resolved *event = &batch->events[i];
     if (event->what == HWI_RESOLVED_SCOPE) {
-      if (!hwi_scopes_take(&events->scopes, events->resolver->thread_count, event, events->now_ns))
-        return HWI_APPLIED_NO_MEMORY;
+      const enum hwi_applied applied = take_scope(events, event);
+      if (applied != HWI_APPLIED)
+        return applied;
     } else if (!report_event(events, &read[i], event)) {
       return HWI_APPLIED_STOP;
     }

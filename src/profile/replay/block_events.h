@@ -38,6 +38,9 @@ void hwi_block_events_release(struct hwi_block_events *events);
 enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct hwi_replay_image *image,
                                         const struct hwi_event *read, int count);
 
+/* The image ends: reports that its scopes end. Returns false if the sink wants no more. */
+bool hwi_block_events_end_scopes(const struct hwi_block_events *events, const struct hwi_replay_image *image);
+
 /* The image ends at `ns` of the run, while others go on: reports each of its blocks. Returns false if the sink wants no
  * more. */
 bool hwi_block_events_leave(const struct hwi_block_events *events, const struct hwi_replay_image *image, uint64_t ns);

@@ -239,6 +239,8 @@ int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, boo
     return status;
   if (hwi_run_replay_pass_phases(r, a->head_ns) < 0 || (r->epoch_writer && !end_epochs(r, &a->image)))
     return hwi_run_replay_no_memory(r);
+  if (r->events && !hwi_block_events_end_scopes(r->events, &a->image))
+    return stopped(r);
   if (others_go_on && r->events && !hwi_block_events_leave(r->events, &a->image, a->head_ns))
     return stopped(r);
   if (!r->events && !hwi_replay_end_image(&r->result->replay, &a->image, a->head_ns, others_go_on))

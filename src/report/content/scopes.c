@@ -65,3 +65,17 @@ enum hwi_instance_measure hwi_scope_measure(const struct hwi_report_options *opt
   }
   return HWI_INSTANCE_CALLS;
 }
+
+void hwi_scope_path_add(struct hwi_line *line, const struct hwi_profile *profile, uint32_t path)
+{
+  const uint32_t depth = profile->scopes[path].depth;
+  const char **names = calloc((size_t)depth + 1, sizeof *names);
+  line->failed |= !names;
+  if (names)
+    hwi_scope_path(profile, path, names);
+  for (uint32_t i = 0; names && i < depth; i++) {
+    hwi_line_puts(line, i > 0 ? " > " : "");
+    hwi_line_puts(line, names[i]);
+  }
+  free(names);
+}

@@ -45,6 +45,9 @@ static inline int64_t hwi_instance_inside_bytes(const struct hwi_instance *insta
   return (int64_t)((uint64_t)instance->net_bytes - (uint64_t)instance->detail->self_bytes);
 }
 
+/* Adds "frame > decode", with the names as the program gave them. */
+void hwi_scope_path_add(struct hwi_line *line, const struct hwi_profile *profile, uint32_t path);
+
 /* Sets names[0, depth) to the names of the path's scopes, the outermost first. */
 void hwi_scope_path(const struct hwi_profile *profile, uint32_t path, const char **names);
 

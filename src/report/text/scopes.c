@@ -9,16 +9,11 @@
 
 void hwi_text_scope_path(struct hwi_text *text, uint32_t path)
 {
-  const struct hwi_scope *scope = &text->profile->scopes[path];
-  const char **names = calloc((size_t)scope->depth + 1, sizeof *names);
-  text->line.failed |= !names;
-  if (names)
-    hwi_scope_path(text->profile, path, names);
-  for (uint32_t i = 0; names && i < scope->depth; i++) {
-    hwi_line_puts(&text->line, i > 0 ? " > " : "");
-    hwi_line_clean(&text->line, names[i]);
-  }
-  free(names);
+  struct hwi_line names = {0};
+  hwi_scope_path_add(&names, text->profile, path);
+  hwi_line_clean(&text->line, hwi_line_text(&names));
+  text->line.failed |= names.failed;
+  hwi_line_release(&names);
 }
 
 static void add_net(struct hwi_line *line, int64_t bytes)

@@ -1,0 +1,276 @@
+"""test_scopes.py - the scopes that a program marked, in each format that can hold them"""
+
+import csv
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+from collections import Counter
+
+import pytest
+from pprof_file import Pprof
+
+from conftest import ROOT
+
+ALL_CASES = ["attribute", "recurse", "threads", "fork", "longjmp", "thread exits", "names", "die", "none"]
+LONGEST = "x" * 10000
+
+
+@pytest.fixture(scope="module")
+def marked(build, tmp_path_factory):
+    """marked("attribute"): the recording of this case of tests/record/programs/scopes.cc."""
+    folder = tmp_path_factory.mktemp("marked")
+    program = folder / "program"
+    source = ROOT / "tests/record/programs/scopes.cc"
+    subprocess.run(["g++", "-std=c++17", "-g", "-O1", "-fno-builtin", "-pthread", f"-I{ROOT}/include", source, "-o", program], check=True)
+    traces = {}
+
+    def recording(case):
+        if case not in traces:
+            traces[case] = folder / f"{case.replace(' ', '-')}.hwt"
+            command = [build / "bin/heapwright", "record", "-q", "-o", traces[case], program, case]
+            assert subprocess.run(command, capture_output=True, timeout=60).returncode in (0, 137)
+        return traces[case]
+
+    return recording
+
+
+# --- chrome ---
+
+
+def slices_of(path):
+    """The slices of scopes, each with the names around it; they must nest in each thread."""
+    found, open_of_thread = [], {}
+    for event in json.loads(path.read_bytes().decode("utf-8"))["traceEvents"]:
+        stack = open_of_thread.setdefault((event["pid"], event.get("tid")), [])
+        if event["ph"] == "B":
+            assert event["cat"] == "scope" and event["ts"] >= (stack[-1]["ts"] if stack else 0)
+            stack.append(event)
+        elif event["ph"] == "E":
+            begun = stack.pop()
+            assert begun["name"] == event["name"] and begun["ts"] <= event["ts"]
+            path = tuple(outer["name"] for outer in [*stack, begun])
+            found.append({"path": path, "tid": event["tid"], "ts": begun["ts"], "end": event["ts"], "begin_args": begun.get("args", {}), **event["args"]})
+    assert not any(open_of_thread.values())
+    return found
+
+
+def memory_of(path):
+    return {found["path"]: found["Memory(size,count)"] for found in slices_of(path)}
+
+
+def test_a_slice_has_what_its_scope_did_by_size(export, marked):
+    assert memory_of(export(marked("attribute"), "x.trace.json")) == {
+        ("region", "inside"): {"1144": 1, "TOTAL": 1144, "CHILDREN": 0},
+        ("region",): {"8": -1, "16": 2, "TOTAL": 24, "CHILDREN": 1144},
+    }
+
+
+def test_slices_are_the_instances_of_the_report(export, report, marked):
+    for case in ALL_CASES:
+        shown = report(marked(case)).get("scopes", [])
+        found = slices_of(export(marked(case), "x.trace.json"))
+        assert Counter(s["path"] for s in found) == {tuple(scope["path"]): scope["instances"] for scope in shown}
+        for scope in shown:
+            same = [s for s in found if s["path"] == tuple(scope["path"])]
+            assert sum(s["Memory(size,count)"]["TOTAL"] for s in same) == scope["self"]["net_bytes"]
+            assert sum(s["Memory(size,count)"]["TOTAL"] + s["Memory(size,count)"]["CHILDREN"] for s in same) == scope["net_bytes"]
+            assert sum("left_open" in s for s in same) == scope["instances_left_open"]
+            assert abs(sum(s["end"] - s["ts"] for s in same) * 1000 - scope["duration_ns"]) < 1 + len(same)
+
+
+def test_slices_of_sixteen_threads(export, report, marked):
+    found = slices_of(export(marked("threads"), "x.trace.json"))
+    threads = {s["begin_args"]["number"]: s for s in found if s["path"] == ("thread",)}
+    assert sorted(threads) == list(range(16)) and len({s["tid"] for s in threads.values()}) == 16
+    for number, thread in threads.items():
+        work = [s["Memory(size,count)"] for s in found if s["tid"] == thread["tid"] and s["path"] == ("thread", "work")]
+        size = (number + 1) * 7
+        kept, freed = {str(size): 1, "TOTAL": size, "CHILDREN": 0}, {"TOTAL": 0, "CHILDREN": 0}
+        assert work == [kept, freed] * 50
+        assert thread["Memory(size,count)"] == {"TOTAL": 0, "CHILDREN": 50 * size}
+
+
+def test_recursive_slices_have_their_numbers(export, marked):
+    found = slices_of(export(marked("recurse"), "x.trace.json"))
+    assert {len(s["path"]): s["begin_args"] for s in found} == {depth: {"number": 6 - depth} for depth in range(1, 6)}
+    assert {len(s["path"]): s["Memory(size,count)"] for s in found} == {
+        depth: {"10": 1, "TOTAL": 10, "CHILDREN": 50 - 10 * depth} for depth in range(1, 6)
+    }
+
+
+def test_slices_left_open_end_with_the_last_event(export, marked):
+    found = {s["path"][-1]: s for s in slices_of(export(marked("die"), "x.trace.json"))}
+    assert found["at the end"]["Memory(size,count)"] == {"77": 1, "TOTAL": 77, "CHILDREN": 0}
+    assert found["at the end"]["end"] == found["before"]["end"] > found["at the end"]["ts"]
+    assert all(s["left_open"] for s in found.values())
+
+
+def test_slices_with_strange_names(export, marked):
+    assert {s["path"] for s in slices_of(export(marked("names"), "x.trace.json"))} == {
+        ('"quoted" \\ and <b>',), ("\U0001f418 emoji",), (LONGEST,), ("",)
+    }
+
+
+def test_slices_of_all_processes(export, marked):
+    found = slices_of(export(marked("fork"), "x.trace.json", "--children"))
+    child = next(s for s in found if s["path"] == ("outer", "inner", "of the child"))
+    assert child["Memory(size,count)"] == {"300": 1, "TOTAL": 300, "CHILDREN": 0}
+    inner = [s["Memory(size,count)"] for s in found if s["path"] == ("outer", "inner")]
+    assert [sizes["CHILDREN"] for sizes in inner].count(300) == 1 and any(sizes.get("400") == 1 for sizes in inner)
+
+
+def test_slices_of_an_interval(export, marked):
+    """The slices that are open when the interval begins are begun there, and those that are open at its end are ended there."""
+    whole = {s["path"]: s for s in slices_of(export(marked("recurse"), "x.trace.json"))}
+    innermost = max(whole.values(), key=lambda s: len(s["path"]))
+    outer = whole[innermost["path"][:-1]]
+    from_ns = round(outer["ts"] * 1000) + 1
+    to_ns = round(innermost["end"] * 1000) + 1
+    part = {s["path"]: s for s in slices_of(export(marked("recurse"), "y.trace.json", "--from", f"{from_ns}ns", "--to", f"{to_ns}ns"))}
+    assert set(part) == set(whole)
+    assert all(from_ns - 1 <= round(s["ts"] * 1000) and round(s["end"] * 1000) <= to_ns for s in part.values())
+    assert part[("level",)]["Memory(size,count)"]["TOTAL"] == 0 < part[innermost["path"]]["Memory(size,count)"]["TOTAL"]
+
+
+def test_slices_of_chosen_threads(export, report, marked):
+    tid = report(marked("threads"))["by_thread"][-1]["tid"]
+    found = slices_of(export(marked("threads"), "x.trace.json", "--thread", str(tid)))
+    assert found and {s["tid"] for s in found} == {tid}
+
+
+# --- pprof ---
+
+
+def samples_by_scope(path, name):
+    """The sums of one sample type by label; None: no label."""
+    found = Pprof(path)
+    sums = Counter()
+    for (_, values), labels in zip(found.samples, found.labels):
+        assert set(labels) <= {"scope"}
+        sums[labels.get("scope")] += values[found.types.index(name)]
+    return sums
+
+
+def test_pprof_has_scopes_as_labels(export, report, marked):
+    sums = samples_by_scope(export(marked("attribute"), "x.pb.gz"), "alloc_space")
+    rest = report(marked("attribute"))["allocated_bytes"] - 32 - 1144
+    assert sums == {"region": 32, "region > inside": 1144, None: rest}
+
+
+def test_one_stack_has_a_sample_for_each_scope(export, report, marked):
+    for case in ALL_CASES:
+        shown = report(marked(case))
+        path = export(marked(case), "x.pb.gz")
+        for name, key in ("alloc_objects", "allocation_calls"), ("alloc_space", "allocated_bytes"), ("inuse_space", "peak_bytes"):
+            sums = samples_by_scope(path, name)
+            expected = {" > ".join(scope["path"]) or None: scope["self"][key] for scope in shown.get("scopes", [])}
+            expected[None] = shown[key] - sum(amount for text, amount in expected.items() if text)
+            assert +sums == +Counter(expected)
+
+
+@pytest.mark.skipif(not shutil.which("go"), reason="go is not installed (golang-go)")
+def test_go_splits_by_scope(export, marked, tmp_path):
+    path = export(marked("attribute"), "x.pb.gz")
+    command = ["go", "tool", "pprof", "-tags", "-unit", "B", "-sample_index", "alloc_space", path]
+    done = subprocess.run(command, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}, timeout=60)
+    assert done.returncode == 0, done.stderr
+    amounts = dict(map(reversed, re.findall(r"([\d.]+)B \(.*?%\): (.+)", done.stdout)))
+    assert amounts == {"region > inside": "1144.0", "region": "32.0"}, done.stdout
+
+
+# --- tables ---
+
+
+@pytest.fixture
+def database(export, marked):
+    def run(case, *options):
+        connection = sqlite3.connect(export(marked(case), "x.sqlite", *options))
+        connection.row_factory = sqlite3.Row
+        return connection
+
+    return run
+
+
+SUMS = ["duration_ns", "allocation_calls", "free_calls", "failed_calls", "temporary_calls", "allocated_bytes", "net_bytes", "net_blocks",
+        "peak_bytes", "live_bytes_at_end", "live_blocks_at_end"]
+OF_A_PATH = ["instances", "instances_left_open", "allocating_instances", "last_allocating_instance", "max_duration_ns", "max_net_bytes"]
+
+
+def test_the_table_of_scopes_is_the_report_s(database, report, marked, export):
+    for case in ALL_CASES:
+        shown = report(marked(case)).get("scopes", [])
+        found = database(case)
+        assert list(found.execute("PRAGMA foreign_key_check")) == []
+        rows = list(found.execute("SELECT * FROM scopes ORDER BY id"))
+        assert [row["path"] for row in rows] == [" > ".join(scope["path"]) or None for scope in shown]
+        assert [row["name"] for row in rows] == [scope["path"][-1] or None for scope in shown]
+        for row, scope in zip(rows, shown):
+            assert {key: row[key] for key in OF_A_PATH + SUMS} == {key: scope[key] for key in OF_A_PATH + SUMS}
+            assert {key: row[f"self_{key}"] for key in SUMS} == {key: scope["self"][key] for key in SUMS}
+        with open(export(marked(case), "x.csv", "--table", "scopes"), newline="", encoding="utf-8") as file:
+            assert [list(line) for line in csv.reader(file)][1:] == [["" if value is None else str(value) for value in row] for row in rows]
+
+
+def test_what_is_freed_makes_the_net_negative(database, export, build, marked, compile_c, record):
+    program = compile_c("""
+#include <heapwright/monitor.h>
+#include <stdlib.h>
+int main(void) { void *volatile block = malloc(100); { HW_SCOPE("frees"); free(block); } return 0; }
+""", f"-I{ROOT}/include", "-fno-builtin")
+    trace = record([program]).trace
+    with open(export(trace, "x.csv", "--table", "scopes"), newline="", encoding="utf-8") as file:
+        row, = csv.DictReader(file)
+    assert (row["net_bytes"], row["self_net_blocks"], row["allocation_calls"], row["free_calls"]) == ("-100", "-1", "0", "1")
+
+
+def test_scopes_of_stacks(database):
+    found = database("recurse")
+    rows = list(found.execute("SELECT depth, calls, bytes FROM scope_stacks JOIN scopes ON id = scope_id ORDER BY depth"))
+    assert [tuple(row) for row in rows] == [(depth, 1, 10) for depth in range(1, 6)]
+    found = database("attribute", "--only", "size=16")
+    assert [tuple(row) for row in found.execute("SELECT path, sum(bytes) FROM scope_stacks JOIN scopes ON id = scope_id GROUP BY path")] == [("region", 32)]
+
+
+def test_the_query_of_the_docs(database):
+    query, = [text for text in re.findall(r"```sql\n(.*?)```", (ROOT / "docs/formats.md").read_text(encoding="utf-8"), re.S) if "scope_stacks" in text]
+    rows = [tuple(row) for row in database("attribute").execute(query)]
+    assert rows[0][:3] == ("region > inside", 1, 1144) and rows[0][3].startswith("attribute < main")
+    assert [row[2] for row in rows] == [1144, 16, 16]
+
+
+# --- folded ---
+
+
+def test_folded_with_scopes_in_front(export, report, marked):
+    lines = export(marked("attribute"), "x.folded", "--scopes", "--cost", "bytes").read_text().splitlines()
+    costs = [line.rpartition(" ") for line in lines]
+    assert sum(int(cost) for _, _, cost in costs) == report(marked("attribute"))["allocated_bytes"]
+    inside = [(stack, int(cost)) for stack, _, cost in costs if stack.startswith("region;")]
+    assert sorted(cost for _, cost in inside) == [16, 16, 1144] or sorted(cost for _, cost in inside) == [32, 1144]
+    assert [stack.split(";")[:2] for stack, cost in inside if cost == 1144] == [["region", "inside"]]
+    assert all(stack.endswith(";main;attribute") for stack, _ in inside)
+
+
+def test_folded_scopes_of_one_stack(export, marked):
+    lines = export(marked("threads"), "x.folded", "--scopes", "--cost", "calls").read_text().splitlines()
+    work = [line for line in lines if line.startswith("thread;work;")]
+    assert len(work) == 1 and work[0].endswith("work 1600")
+
+
+def test_folded_scopes_with_strange_names(export, marked):
+    lines = export(marked("names"), "x.folded", "--scopes", "--cost", "calls").read_text(encoding="utf-8").splitlines()
+    outermost = {line.split(";")[0] for line in lines}
+    assert {'"quoted" \\ and <b>', "\U0001f418 emoji", LONGEST, "[no name]"} <= outermost
+
+
+def test_folded_without_the_option_has_no_scopes(export, marked):
+    plain = export(marked("attribute"), "x.folded").read_text()
+    assert "region" not in plain
+    assert export(marked("none"), "y.folded", "--scopes").read_text() == export(marked("none"), "z.folded").read_text()
+
+
+def test_scopes_in_front_are_for_folded(hw, marked, tmp_path):
+    done = hw("export", marked("attribute"), "-o", tmp_path / "x.pb.gz", "--scopes")
+    assert done.returncode == 2 and "--scopes is for folded; pprof" in done.stderr
