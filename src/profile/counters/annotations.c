@@ -49,8 +49,7 @@ static struct counter *find_counter(struct hwi_annotations *a, uint32_t name, bo
 {
   const uint32_t known = a->numbers.count;
   *is_full = known >= HWI_COUNTERS_MAX && !hwi_numbering_find(&a->numbers, name, 0);
-  if (*is_full ||
-      !hwi_grow((void **)&a->counters, &a->counter_capacity, (size_t)known + 2, sizeof *a->counters))
+  if (*is_full || !hwi_grow((void **)&a->counters, &a->counter_capacity, (size_t)known + 2, sizeof *a->counters))
     return NULL;
   const uint32_t number = hwi_numbering_of(&a->numbers, name, 0);
   struct counter *counter = number ? &a->counters[number] : NULL;
