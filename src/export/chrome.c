@@ -2,21 +2,23 @@
  *
  * Counters: the live bytes, the live blocks of each of the sizes that hold most at their own peak, those of all other
  * sizes together, and the RSS. They are written at the ends of the slices of the profile's timeline, the live bytes
- * also at the maximum of each slice. Instants: marks, and a leak marker at the end with the count of live blocks by
+ * also at the maximum of each slice; and those that the program set. Instants: marks, and a leak marker at the end with the count of live blocks by
  * size. Slices: the scopes that threads were in, with what was allocated and freed in each by size. If requested, each allocation of the costliest stacks is an instant of its thread, with its stack, or a slice
  * if its duration is known.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/export.h"
-#include "export/open_scopes.h"
+#include "export/scope_slices.h"
+#include "export/trace_events.h"
 #include "report/content/evidence.h"
 #include "report/json/json.h"
 #include "trace/grow.h"
 
-enum { SIZES_MAX = 20, NS_PER_US = 1000, NS_DIGITS = 3 };
+enum { SIZES_MAX = 20 };
 
 struct counted_size {
   uint64_t size, most_bytes;
@@ -33,59 +35,32 @@ struct chrome {
   struct hwi_live_sum live;
   uint64_t most_bytes, most_ns; /* the maximum since the last slice ended */
   uint64_t written_bytes;
-  struct hwi_open_scopes open;
+  struct hwi_scope_slices slices;
   bool *is_shown; /* by stack: whether its allocations are written */
   struct hwi_line name;
 };
 
 /* --- the parts of events --- */
 
-static void put_time(struct chrome *to, const char *key, uint64_t ns)
-{
-  char time[64];
-  snprintf(time, sizeof time, "\"%s\":%" PRIu64 ".%0*" PRIu64, key, ns / NS_PER_US, NS_DIGITS, ns % NS_PER_US);
-  hwi_json_raw(&to->json, time);
-}
-
-static void begin(struct chrome *to, const char *phase, const char *name, uint64_t ns)
-{
-  hwi_json_begin_object(&to->json, NULL);
-  hwi_json_text(&to->json, "ph", phase);
-  hwi_json_text(&to->json, "name", name);
-  put_time(to, "ts", ns);
-}
-
-static void end(struct chrome *to)
-{
-  hwi_json_end_object(&to->json);
-  fputc('\n', to->json.out);
-}
-
 static void put_counter(struct chrome *to, const char *name, const char *unit, uint64_t ns, uint64_t value)
 {
-  begin(to, "C", name, ns);
+  hwi_trace_event_begin(&to->json, "C", name, ns);
   hwi_json_number(&to->json, "pid", hwi_export_pid(to->export));
   hwi_json_begin_object(&to->json, "args");
   hwi_json_number(&to->json, unit, value);
   hwi_json_end_object(&to->json);
-  end(to);
+  hwi_trace_event_end(&to->json);
 }
 
 static void put_name(struct chrome *to, const char *kind, uint32_t pid, uint32_t tid, const char *name)
 {
-  begin(to, "M", kind, 0);
+  hwi_trace_event_begin(&to->json, "M", kind, 0);
   hwi_json_number(&to->json, "pid", pid);
   hwi_json_number(&to->json, "tid", tid);
   hwi_json_begin_object(&to->json, "args");
   hwi_json_text(&to->json, "name", name);
   hwi_json_end_object(&to->json);
-  end(to);
-}
-
-static uint32_t pid_of(const struct chrome *to, uint32_t image)
-{
-  const struct hwi_profile *profile = to->export->profile;
-  return image < profile->image_count && profile->images[image].info ? profile->images[image].info->header.pid : 0;
+  hwi_trace_event_end(&to->json);
 }
 
 /* --- names and marks --- */
@@ -95,10 +70,10 @@ static void put_names(struct chrome *to)
   const struct hwi_profile *profile = to->export->profile;
   for (uint32_t i = 0; i < profile->image_count; i++)
     if (profile->images[i].counted)
-      put_name(to, "process_name", pid_of(to, i), 0, profile->images[i].info->command);
+      put_name(to, "process_name", hwi_trace_event_pid(to->export->profile, i), 0, profile->images[i].info->command);
   for (uint32_t i = 0; i < profile->thread_count; i++) {
     const struct hwi_profile_thread *thread = &profile->threads[i];
-    put_name(to, "thread_name", pid_of(to, thread->image), thread->tid, thread->name);
+    put_name(to, "thread_name", hwi_trace_event_pid(to->export->profile, thread->image), thread->tid, thread->name);
   }
 }
 
@@ -120,98 +95,48 @@ static void put_marks(struct chrome *to)
     if (!is_within(to, mark->ns))
       continue;
     const char *kind = mark->type == HW_TOOL_PAUSED ? "recording paused" : "recording resumed";
-    begin(to, "i", mark->type == HW_TOOL_MARK ? mark->text : kind, mark->ns);
+    hwi_trace_event_begin(&to->json, "i", mark->type == HW_TOOL_MARK ? mark->text : kind, mark->ns);
     hwi_json_text(&to->json, "s", "p");
     hwi_json_number(&to->json, "pid", info->header.pid);
-    end(to);
+    hwi_trace_event_end(&to->json);
   }
 }
 
-static void put_size_counts(struct chrome *to, const struct hwi_size_counts *counts)
+/* Writes the moments that the program named, and the values of its counters. */
+static void put_annotations(struct chrome *to)
 {
-  char text[32];
-  for (uint32_t i = 1; i <= counts->sizes.count; i++) {
-    snprintf(text, sizeof text, "%" PRIu64, counts->sizes.pairs[i].a);
-    if (counts->blocks[i] != 0)
-      hwi_json_signed(&to->json, text, counts->blocks[i]);
+  const struct hwi_profile *profile = to->export->profile;
+  for (uint32_t i = 0; i < profile->mark_count; i++) {
+    hwi_trace_event_begin(&to->json, "i", profile->marks[i].text, profile->marks[i].ns);
+    hwi_json_text(&to->json, "s", "p");
+    hwi_json_number(&to->json, "pid", hwi_export_pid(to->export));
+    hwi_trace_event_end(&to->json);
+  }
+  for (uint32_t i = 0; i < profile->counter_count; i++) {
+    const struct hwi_program_counter *counter = &profile->counters[i];
+    for (uint32_t k = 0; k < counter->point_count; k++) {
+      if (!isfinite(counter->points[k].value))
+        continue;
+      hwi_trace_event_begin(&to->json, "C", counter->name, counter->points[k].ns);
+      hwi_json_number(&to->json, "pid", hwi_export_pid(to->export));
+      hwi_json_begin_object(&to->json, "args");
+      hwi_json_real(&to->json, "value", counter->points[k].value);
+      hwi_json_end_object(&to->json);
+      hwi_trace_event_end(&to->json);
+    }
   }
 }
 
 /* Writes the live blocks at the end by size, as counted here, so that the choice of stacks applies to it, too. */
 static void put_leak_marker(struct chrome *to, const struct hwi_size_counts *live)
 {
-  begin(to, "i", "Memory Leaks (block size, count)", hwi_export_end_ns(to->export));
+  hwi_trace_event_begin(&to->json, "i", "Memory Leaks (block size, count)", hwi_export_end_ns(to->export));
   hwi_json_text(&to->json, "s", "p");
   hwi_json_number(&to->json, "pid", hwi_export_pid(to->export));
   hwi_json_begin_object(&to->json, "args");
-  put_size_counts(to, live);
+  hwi_trace_event_sizes(&to->json, live);
   hwi_json_end_object(&to->json);
-  end(to);
-}
-
-/* --- scopes --- */
-
-/* A slice is a begin and an end, because they may be written one by one, in the order of time. */
-static void begin_scope_event(struct chrome *to, const char *phase, uint32_t thread_number, uint32_t path, uint64_t ns)
-{
-  const struct hwi_profile *profile = to->export->profile;
-  const struct hwi_profile_thread *thread = &profile->threads[thread_number];
-  begin(to, phase, path < profile->scope_count ? profile->scopes[path].name : "?", ns);
-  hwi_json_text(&to->json, "cat", "scope");
-  hwi_json_number(&to->json, "pid", pid_of(to, thread->image));
-  hwi_json_number(&to->json, "tid", thread->tid);
-}
-
-static void put_scope_begin(struct chrome *to, uint32_t thread, const struct hwi_open_scope *scope, uint64_t ns)
-{
-  begin_scope_event(to, "B", thread, scope->path, ns);
-  if (scope->op == HW_SCOPE_BEGIN_NUMBER) {
-    hwi_json_begin_object(&to->json, "args");
-    hwi_json_number(&to->json, "number", scope->value);
-    hwi_json_end_object(&to->json);
-  }
-  end(to);
-}
-
-/* Ends the thread's innermost scope. Returns false if it has none. */
-static bool end_scope(struct chrome *to, uint32_t thread, uint64_t ns, bool was_left)
-{
-  struct hwi_open_scope scope;
-  if (!hwi_open_scopes_end(&to->open, thread, &scope))
-    return false;
-  if (to->begun) {
-    const uint64_t from_ns = hwi_export_from_ns(to->export);
-    begin_scope_event(to, "E", thread, scope.path, ns > from_ns ? ns : from_ns);
-    hwi_json_begin_object(&to->json, "args");
-    hwi_json_begin_object(&to->json, "Memory(size,count)");
-    put_size_counts(to, &scope.sizes);
-    hwi_json_signed(&to->json, "TOTAL", scope.self_bytes);
-    hwi_json_signed(&to->json, "CHILDREN", scope.inside_bytes);
-    hwi_json_end_object(&to->json);
-    if (was_left)
-      hwi_json_bool(&to->json, "left_open", true);
-    hwi_json_end_object(&to->json);
-    end(to);
-  }
-  hwi_open_scope_release(&scope);
-  return true;
-}
-
-/* Begins the scopes that are open at the span's begin. */
-static void begin_open_scopes(struct chrome *to, uint64_t ns)
-{
-  hwi_open_scopes_restart(&to->open);
-  for (uint32_t thread = 0; thread < to->open.thread_count; thread++)
-    for (size_t i = 0; i < to->open.threads[thread].count; i++)
-      put_scope_begin(to, thread, &to->open.threads[thread].items[i], ns);
-}
-
-/* Ends the scopes that are open at the span's end. */
-static void end_open_scopes(struct chrome *to, uint64_t ns)
-{
-  for (uint32_t thread = 0; thread < to->open.thread_count; thread++)
-    while (end_scope(to, thread, ns, false))
-      ;
+  hwi_trace_event_end(&to->json);
 }
 
 /* --- counters --- */
@@ -278,7 +203,7 @@ static void begin_span(struct chrome *to)
   put_bytes(to, from_ns, to->live.bytes);
   for (uint32_t i = 0; i <= to->size_count; i++)
     put_size(to, &to->sizes[i], from_ns);
-  begin_open_scopes(to, from_ns);
+  hwi_scope_slices_begin_span(&to->slices, from_ns);
   to->most_bytes = to->live.bytes;
   to->most_ns = from_ns;
   to->begun = true;
@@ -339,14 +264,14 @@ static void put_allocation(struct chrome *to, const struct hwi_block_event *even
                          ? hwi_site_function(&to->export->sites, hwi_site_of(&to->export->sites, frame), 0, &to->name)
                          : "[unknown]";
   if (event->timed) {
-    begin(to, "X", name, event->ns > event->took_ns ? event->ns - event->took_ns : 0);
-    put_time(to, "dur", event->took_ns);
+    hwi_trace_event_begin(&to->json, "X", name, event->ns > event->took_ns ? event->ns - event->took_ns : 0);
+    hwi_trace_event_time(&to->json, "dur", event->took_ns);
   } else {
-    begin(to, "i", name, event->ns);
+    hwi_trace_event_begin(&to->json, "i", name, event->ns);
     hwi_json_text(&to->json, "s", "t");
   }
   hwi_json_text(&to->json, "cat", "allocation");
-  hwi_json_number(&to->json, "pid", pid_of(to, event->image));
+  hwi_json_number(&to->json, "pid", hwi_trace_event_pid(to->export->profile, event->image));
   hwi_json_number(&to->json, "tid", profile->threads[event->thread].tid);
   snprintf(text, sizeof text, "%" PRIu32 ".0", frame);
   if (frame != 0)
@@ -356,7 +281,7 @@ static void put_allocation(struct chrome *to, const struct hwi_block_event *even
   snprintf(text, sizeof text, "0x%" PRIx64, event->address);
   hwi_json_text(&to->json, "address", text);
   hwi_json_end_object(&to->json);
-  end(to);
+  hwi_trace_event_end(&to->json);
 }
 
 static int choose_stacks(struct chrome *to, struct hwi_error *error)
@@ -398,26 +323,16 @@ static bool take(void *context, const struct hwi_block_event *event)
     /* a block that its process did not free stays counted */
     counting->failed |= !hwi_size_counts_add(&counting->live, event->size, -1);
   }
-  counting->failed |= !hwi_open_scopes_count(&to->open, event);
+  counting->failed |= !hwi_open_scopes_count(&to->slices.open, event);
   return !counting->failed && !ferror(to->json.out);
 }
 
 static bool take_scope(void *context, const struct hwi_scope_event *event)
 {
   struct counting *counting = context;
-  struct chrome *to = counting->to;
-  if (event->thread >= to->export->profile->thread_count)
-    return true;
-  pass_time(to, event->ns);
-  for (uint32_t i = 0; i < event->ended; i++)
-    end_scope(to, event->thread, event->ns, i < event->left);
-  if (event->ended == 0) {
-    const struct hwi_open_scope *begun = hwi_open_scopes_begin(&to->open, event);
-    counting->failed |= !begun;
-    if (begun && to->begun)
-      put_scope_begin(to, event->thread, begun, event->ns);
-  }
-  return !counting->failed && !ferror(to->json.out);
+  pass_time(counting->to, event->ns);
+  counting->failed |= !hwi_scope_slices_take(&counting->to->slices, event);
+  return !counting->failed && !ferror(counting->to->json.out);
 }
 
 static int write_events(struct chrome *to, struct hwi_error *error)
@@ -427,9 +342,10 @@ static int write_events(struct chrome *to, struct hwi_error *error)
   hwi_json_begin_array(&to->json, "traceEvents");
   put_names(to);
   put_marks(to);
+  put_annotations(to);
   int status = hwi_export_events(to->export, &sink, error);
   pass_time(to, UINT64_MAX);
-  end_open_scopes(to, hwi_export_end_ns(to->export));
+  hwi_scope_slices_end_span(&to->slices, hwi_export_end_ns(to->export));
   put_leak_marker(to, &counting.live);
   hwi_json_end_array(&to->json);
   hwi_size_counts_release(&counting.live);
@@ -456,9 +372,10 @@ static int write_document(struct chrome *to, struct hwi_error *error)
 static int write_chrome(struct hwi_export *export, struct hwi_error *error)
 {
   struct chrome to = {.json = {.out = export->out, .first = true}, .export = export};
+  to.slices = (struct hwi_scope_slices){.json = &to.json, .profile = export->profile};
   int status = write_document(&to, error);
   free(to.is_shown);
-  hwi_open_scopes_release(&to.open);
+  hwi_open_scopes_release(&to.slices.open);
   hwi_line_release(&to.name);
   return status;
 }

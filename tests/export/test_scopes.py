@@ -13,7 +13,7 @@ from pprof_file import Pprof
 
 from conftest import ROOT
 
-ALL_CASES = ["attribute", "recurse", "threads", "fork", "longjmp", "thread exits", "names", "die", "none"]
+ALL_CASES = ["attribute", "recurse", "threads", "fork", "longjmp", "thread exits", "names", "die", "forbidden", "notes", "none"]
 LONGEST = "x" * 10000
 
 
@@ -138,6 +138,25 @@ def test_slices_of_chosen_threads(export, report, marked):
     tid = report(marked("threads"))["by_thread"][-1]["tid"]
     found = slices_of(export(marked("threads"), "x.trace.json", "--thread", str(tid)))
     assert found and {s["tid"] for s in found} == {tid}
+
+
+def test_forbidden_zones_are_slices_that_say_so(export, marked):
+    found = slices_of(export(marked("forbidden"), "x.trace.json"))
+    zones = [s for s in found if s["path"] == ("around", "control")]
+    assert len(zones) == 6 and [s["begin_args"] for s in zones] == [{}] * 2 + [{"forbidden": True}] * 4
+    assert [s["Memory(size,count)"]["TOTAL"] for s in zones] == [40, 40, 0, 40, 0, 0]
+
+
+def test_marks_and_counters_of_the_program(export, report, marked):
+    shown = report(marked("notes"))
+    events = json.loads(export(marked("notes"), "x.trace.json").read_bytes().decode("utf-8"))["traceEvents"]
+    marks = [event for event in events if event["ph"] == "i" and not event["name"].startswith("Memory Leaks")]
+    assert [event["name"] for event in marks] == [mark["text"] for mark in shown["marks"]]
+    assert [round(event["ts"] * 1000) for event in marks] == [mark["time_ns"] for mark in shown["marks"]]
+    for counter in shown["counters"]:
+        values = [event["args"] for event in events if event["ph"] == "C" and event["name"] == counter["name"]]
+        assert values == [{"value": point["value"]} for point in counter["points"] if point["value"] is not None]
+        assert values or counter["name"] == "not a number"
 
 
 # --- pprof ---

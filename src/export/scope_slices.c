@@ -1,0 +1,92 @@
+/* scope_slices.c - scopes as slices in Chrome's trace events, each with what was done in it by size */
+#include "export/scope_slices.h"
+
+#include "export/trace_events.h"
+
+static void begin_event(const struct hwi_scope_slices *slices, const char *phase, uint32_t thread_number, uint32_t path,
+                        uint64_t ns)
+{
+  const struct hwi_profile *profile = slices->profile;
+  const struct hwi_profile_thread *thread = &profile->threads[thread_number];
+  const char *name = path < profile->scope_count ? profile->scopes[path].name : "?";
+  hwi_trace_event_begin(slices->json, phase, name, ns);
+  hwi_json_text(slices->json, "cat", "scope");
+  hwi_json_number(slices->json, "pid", hwi_trace_event_pid(profile, thread->image));
+  hwi_json_number(slices->json, "tid", thread->tid);
+}
+
+static void put_begin(const struct hwi_scope_slices *slices, uint32_t thread, const struct hwi_open_scope *scope,
+                      uint64_t ns)
+{
+  const bool has_number = scope->op == HW_SCOPE_BEGIN_NUMBER, is_forbidden = scope->op == HW_SCOPE_BEGIN_FORBIDDEN;
+  begin_event(slices, "B", thread, scope->path, ns);
+  if (has_number || is_forbidden) {
+    hwi_json_begin_object(slices->json, "args");
+    if (has_number)
+      hwi_json_number(slices->json, "number", scope->value);
+    else
+      hwi_json_bool(slices->json, "forbidden", true);
+    hwi_json_end_object(slices->json);
+  }
+  hwi_trace_event_end(slices->json);
+}
+
+static void put_end(const struct hwi_scope_slices *slices, uint32_t thread, const struct hwi_open_scope *scope,
+                    uint64_t ns, bool was_left)
+{
+  struct hwi_json *json = slices->json;
+  begin_event(slices, "E", thread, scope->path, ns > slices->from_ns ? ns : slices->from_ns);
+  hwi_json_begin_object(json, "args");
+  hwi_json_begin_object(json, "Memory(size,count)");
+  hwi_trace_event_sizes(json, &scope->sizes);
+  hwi_json_signed(json, "TOTAL", scope->self_bytes);
+  hwi_json_signed(json, "CHILDREN", scope->inside_bytes);
+  hwi_json_end_object(json);
+  if (was_left)
+    hwi_json_bool(json, "left_open", true);
+  hwi_json_end_object(json);
+  hwi_trace_event_end(json);
+}
+
+/* Ends the thread's innermost scope. Returns false if it has none. */
+static bool end(struct hwi_scope_slices *slices, uint32_t thread, uint64_t ns, bool was_left)
+{
+  struct hwi_open_scope scope;
+  if (!hwi_open_scopes_end(&slices->open, thread, &scope))
+    return false;
+  if (slices->begun)
+    put_end(slices, thread, &scope, ns, was_left);
+  hwi_open_scope_release(&scope);
+  return true;
+}
+
+bool hwi_scope_slices_take(struct hwi_scope_slices *slices, const struct hwi_scope_event *event)
+{
+  if (event->thread >= slices->profile->thread_count)
+    return true;
+  for (uint32_t i = 0; i < event->ended; i++)
+    end(slices, event->thread, event->ns, i < event->left);
+  if (event->ended > 0)
+    return true;
+  const struct hwi_open_scope *begun = hwi_open_scopes_begin(&slices->open, event);
+  if (begun && slices->begun)
+    put_begin(slices, event->thread, begun, event->ns);
+  return begun;
+}
+
+void hwi_scope_slices_begin_span(struct hwi_scope_slices *slices, uint64_t ns)
+{
+  slices->begun = true;
+  slices->from_ns = ns;
+  hwi_open_scopes_restart(&slices->open);
+  for (uint32_t thread = 0; thread < slices->open.thread_count; thread++)
+    for (size_t i = 0; i < slices->open.threads[thread].count; i++)
+      put_begin(slices, thread, &slices->open.threads[thread].items[i], ns);
+}
+
+void hwi_scope_slices_end_span(struct hwi_scope_slices *slices, uint64_t ns)
+{
+  for (uint32_t thread = 0; thread < slices->open.thread_count; thread++)
+    while (end(slices, thread, ns, false))
+      ;
+}
