@@ -13,8 +13,8 @@
 
 /* All zero: no details. */
 struct hwi_instance_details {
-  size_t bytes;               /* of the sizes of all details */
-  struct hwi_detail *spare;   /* one that is not used; most instances are none of the worst */
+  size_t bytes;             /* of the sizes of all details */
+  struct hwi_detail *spare; /* one that is not used; most instances are none of the worst */
 };
 
 void hwi_details_release(struct hwi_instance_details *details);

@@ -78,17 +78,31 @@ static void write_worst(struct hwi_json *json, const struct hwi_report *report, 
 
 /* --- paths --- */
 
+static void write_path(struct hwi_json *json, const struct hwi_profile *profile, uint32_t path, const char **names)
+{
+  hwi_json_begin_array(json, "path");
+  hwi_scope_path(profile, path, names);
+  for (uint32_t i = 0; i < profile->scopes[path].depth; i++)
+    hwi_json_text(json, NULL, names[i]);
+  hwi_json_end_array(json);
+}
+
+void hwi_json_scope_path(struct hwi_json *json, const struct hwi_profile *profile, uint32_t path)
+{
+  const char **names = calloc((size_t)profile->scopes[path].depth + 1, sizeof *names);
+  json->failed |= !names;
+  if (names)
+    write_path(json, profile, path, names);
+  free(names);
+}
+
 static void write_scope(struct hwi_json *json, const struct hwi_report *report, uint32_t path, const char **names,
                         const struct hwi_scope_row *row)
 {
   const struct hwi_profile *profile = report->profile;
   const struct hwi_scope *scope = &profile->scopes[path];
   hwi_json_begin_object(json, NULL);
-  hwi_json_begin_array(json, "path");
-  hwi_scope_path(profile, path, names);
-  for (uint32_t i = 0; i < scope->depth; i++)
-    hwi_json_text(json, NULL, names[i]);
-  hwi_json_end_array(json);
+  write_path(json, profile, path, names);
   hwi_json_number(json, "instances", scope->instances);
   hwi_json_number(json, "instances_left_open", scope->left_open);
   hwi_json_number(json, "allocating_instances", scope->allocating);
