@@ -217,6 +217,24 @@ def test_a_trap_at_each_call_in_a_zone(record, program):
     assert record([program, "forbidden"], "--trap").process.returncode == 128 + signal.SIGTRAP
 
 
+@pytest.mark.parametrize("case, text, path, numbers", [
+    ("warm up", "only the first 3 of 50 instances of cycle allocate", ["cycle"], (50, 3, 3, 3)),
+    ("late", "1 of 1,000 instances of control > cycle allocates after the first 3: number 812", ["control", "cycle"], (1000, 4, 3, 812)),
+])
+def test_a_warm_up_stands_out(record, program, hw, case, text, path, numbers):
+    recording = record([program, case])
+    found = [finding for finding in recording.report["findings"] if finding["kind"] == "warm_up"]
+    assert [finding["text"] for finding in found] == [text] and found[0]["path"] == path
+    keys = "instances", "allocating_instances", "warm_up_instances", "last_allocating_instance"
+    assert figures(found[0], *keys) == numbers
+    assert f"warm-up {text}" in " ".join(hw("report", recording.trace).stdout.split())
+
+
+def test_nothing_stands_out_where_each_instance_allocates(record, program):
+    for case in "threads", "attribute", "names", "none":
+        assert "warm_up" not in {finding["kind"] for finding in record([program, case]).report["findings"]}
+
+
 def test_a_handler_is_within_the_interrupted_scope(scopes_of):
     scopes = scopes_of("signals")
     assert scopes["interrupted > handler"]["allocated_bytes"] == 9

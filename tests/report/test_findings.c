@@ -98,12 +98,63 @@ static void what_grows_wants_no_inline_buffer(void **state)
   assert_int_equal(findings.items[0].stack, 1);
 }
 
+/* --- scopes --- */
+
+static struct hwi_findings findings_of_scopes(const struct hwi_scope *scopes, uint32_t count)
+{
+  static const struct hwi_stack unknown;
+  const struct hwi_profile profile = {
+      .stacks = &unknown, .stack_count = 1, .scopes = scopes, .scope_count = count, .duration_ns = MS};
+  struct hwi_findings findings;
+  hwi_findings_find(&findings, &profile);
+  return findings;
+}
+
+static void an_instance_after_the_warm_up_matters_most(void **state)
+{
+  (void)state;
+  const struct hwi_scope scopes[] = {
+      {0},
+      {.depth = 1, .instances = 5000, .allocating = 3, .last_allocating = 3, .first_quiet = 4},
+      {.depth = 1, .instances = 1000, .allocating = 4, .last_allocating = 812, .first_quiet = 4},
+      {.outer = 2, .depth = 2, .instances = 1000, .allocating = 4, .last_allocating = 812, .first_quiet = 4},
+      {.depth = 1, .instances = 9000, .allocating = 4000, .last_allocating = 8999, .first_quiet = 2}, /* as usual */
+      {.depth = 1, .instances = 9000, .allocating = 9000, .last_allocating = 9000},
+      {.depth = 1, .instances = 9000, .first_quiet = 1},
+      {.depth = 1, .instances = 9, .allocating = 1, .last_allocating = 1, .first_quiet = 2}, /* too few */
+  };
+  struct hwi_findings findings = findings_of_scopes(scopes, sizeof scopes / sizeof *scopes);
+  assert_int_equal(findings.count, 1);
+  assert_int_equal(findings.items[0].kind, HWI_FINDING_WARM_UP);
+  assert_int_equal(findings.items[0].scope, 3);
+  assert_int_equal(findings.items[0].figures[2], 3);
+  assert_int_equal(findings.items[0].figures[3], 812);
+  findings = findings_of_scopes(scopes, 2);
+  assert_int_equal(findings.items[0].scope, 1);
+  assert_int_equal(findings.items[0].figures[1], 3);
+}
+
+static void scopes_that_always_or_never_allocate_do_not_stand_out(void **state)
+{
+  (void)state;
+  const struct hwi_scope scopes[] = {
+      {0},
+      {.depth = 1, .instances = 9000, .allocating = 9000, .last_allocating = 9000},
+      {.depth = 1, .instances = 9000, .first_quiet = 1},
+      {.depth = 1, .instances = 9000, .allocating = 4000, .last_allocating = 8999, .first_quiet = 2},
+      {.depth = 1, .instances = 9, .allocating = 1, .last_allocating = 1, .first_quiet = 2},
+  };
+  assert_int_equal(findings_of_scopes(scopes, sizeof scopes / sizeof *scopes).count, 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_largest_gap_is_told),
       cmocka_unit_test(pages_of_files_are_no_gap),
       cmocka_unit_test(what_grows_wants_no_inline_buffer),
+      cmocka_unit_test(an_instance_after_the_warm_up_matters_most),
+      cmocka_unit_test(scopes_that_always_or_never_allocate_do_not_stand_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

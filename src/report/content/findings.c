@@ -4,6 +4,7 @@
  * growth         a stack whose lowest live bytes rose from each tenth of the run to the next, over the last seven
  *                tenths: see growth.h.
  * real time      a thread under a real-time policy that allocated or freed after its first second.
+ * warm-up        only the first instances of a scope that the program marked allocate, or hardly any of the later ones.
  * failed         calls for which there was no memory.
  * giant          one block is a fifth of the peak.
  * churn          most allocations are freed at once, and they are many.
@@ -42,6 +43,8 @@ enum {
   GROWTH_PEAK_DIVISOR = 1000, /* the growth is at least 1/1000 of the peak */
   GROWTH_MAX = 2,
   REAL_TIME_MAX = 3,
+  SCOPE_INSTANCES_MIN = 20,
+  WARM_UP_DIVISOR = 10, /* at most a tenth of the instances are the warm-up, and at most a tenth allocate later */
   GIANT_PEAK_PERCENT = 20,
   GIANT_BYTES_MIN = 1000000,
   CHURN_PERCENT = 50,
@@ -167,6 +170,52 @@ static void find_real_time(struct hwi_findings *findings, const struct hwi_profi
                                        .figures = {thread->late_allocation_calls, thread->late_free_calls}});
     added++;
   }
+}
+
+/* --- warm-up --- */
+
+/* Returns how many instances allocate before the first one that does not. */
+static uint64_t warm_up_of(const struct hwi_scope *scope)
+{
+  const uint64_t before = scope->first_quiet ? scope->first_quiet - 1 : scope->instances;
+  return before < scope->allocating ? before : scope->allocating; /* an earlier one may not have ended */
+}
+
+static uint64_t late_of(const struct hwi_scope *scope)
+{
+  return scope->allocating - warm_up_of(scope);
+}
+
+static bool has_warm_up(const struct hwi_scope *scope)
+{
+  const uint64_t most = scope->instances / WARM_UP_DIVISOR;
+  return scope->instances >= SCOPE_INSTANCES_MIN && scope->allocating > 0 && warm_up_of(scope) <= most &&
+         late_of(scope) <= most;
+}
+
+/* Whether `a` is the more important path: one that still allocates, with the most instances. Of equal ones, the inner
+ * path says more exactly where. */
+static bool is_more_important(const struct hwi_scope *a, const struct hwi_scope *b)
+{
+  const bool a_is_late = late_of(a) > 0, b_is_late = late_of(b) > 0;
+  if (a_is_late != b_is_late)
+    return a_is_late;
+  return a->instances != b->instances ? a->instances > b->instances : a->depth > b->depth;
+}
+
+static void find_warm_up(struct hwi_findings *findings, const struct hwi_profile *profile)
+{
+  const struct hwi_scope *best = NULL;
+  for (uint32_t i = 1; i < profile->scope_count; i++) {
+    const struct hwi_scope *scope = &profile->scopes[i];
+    if (has_warm_up(scope) && (!best || is_more_important(scope, best)))
+      best = scope;
+  }
+  if (best)
+    add(findings,
+        (struct hwi_finding){.kind = HWI_FINDING_WARM_UP,
+                             .scope = (uint32_t)(best - profile->scopes),
+                             .figures = {best->instances, best->allocating, warm_up_of(best), best->last_allocating}});
 }
 
 /* --- a stack with the most of something --- */
@@ -431,6 +480,7 @@ void hwi_findings_find(struct hwi_findings *findings, const struct hwi_profile *
   find_forbidden(findings, profile);
   find_growth(findings, profile);
   find_real_time(findings, profile);
+  find_warm_up(findings, profile);
   find_failed(findings, profile);
   find_giant(findings, profile);
   find_rss_gap(findings, profile);

@@ -12,6 +12,7 @@ enum hwi_finding_kind {
   HWI_FINDING_FORBIDDEN = 0, /* allocations and frees in a forbidden zone; the first: instance, time (ns) */
   HWI_FINDING_GROWTH,        /* bytes per hour, since when (ns), bytes never freed */
   HWI_FINDING_REAL_TIME,     /* allocations and frees of the thread after its first second */
+  HWI_FINDING_WARM_UP,       /* instances of the scope: all, that allocate, before the first that does not, the last */
   HWI_FINDING_FAILED,        /* calls of the run */
   HWI_FINDING_GIANT,         /* bytes of the block */
   HWI_FINDING_RSS_GAP,       /* resident bytes: beyond the requested bytes, all, of the largest part; time (ns) */
@@ -31,7 +32,7 @@ struct hwi_finding {
   enum hwi_finding_kind kind;
   uint32_t stack;  /* of the profile; 0: none */
   uint32_t thread; /* of the profile, if the kind is about one */
-  uint32_t scope;  /* of the profile, if the kind is about one */
+  uint32_t scope;  /* path of the profile; 0: none */
   uint64_t figures[HWI_FINDING_FIGURES];
   const char *part; /* of an RSS gap: the name of its largest part in JSON (free_bytes, ...); else NULL */
 };

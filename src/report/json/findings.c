@@ -13,6 +13,9 @@ static const struct {
     [HWI_FINDING_FORBIDDEN] = {"forbidden", {"allocation_calls", "free_calls", "first_instance", "first_ns"}, true},
     [HWI_FINDING_GROWTH] = {"growth", {"bytes_per_hour", "from_ns", "live_bytes"}, false},
     [HWI_FINDING_REAL_TIME] = {"real_time", {"late_allocation_calls", "late_free_calls"}, true},
+    [HWI_FINDING_WARM_UP] = {"warm_up",
+                             {"instances", "allocating_instances", "warm_up_instances", "last_allocating_instance"},
+                             false},
     [HWI_FINDING_FAILED] = {"failed", {"failed_calls"}, false},
     [HWI_FINDING_GIANT] = {"giant", {"bytes"}, false},
     [HWI_FINDING_RSS_GAP] = {"rss_gap", {"gap_bytes", "rss_bytes", "part_bytes", "time_ns"}, false},
@@ -40,6 +43,8 @@ static void write_finding(struct hwi_json *json, const struct hwi_profile *profi
     hwi_json_text(json, "thread", thread->name);
     hwi_json_number(json, "tid", thread->tid);
   }
+  if (finding->scope != 0)
+    hwi_json_scope_path(json, profile, finding->scope);
   if (finding->stack != 0)
     stacks->write(stacks->context, json, finding->stack);
 }

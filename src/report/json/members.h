@@ -36,6 +36,9 @@ void hwi_json_lifetimes(struct hwi_json *json, const uint64_t lifetimes[HWI_LIFE
 void hwi_json_sizes(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 void hwi_json_threads(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_narrowing *filter);
 
+/* Writes the array `path`, the names of a path's scopes: scopes.c. */
+void hwi_json_scope_path(struct hwi_json *json, const struct hwi_profile *profile, uint32_t path);
+
 /* Writes the array `scopes`, if the program marked any: scopes.c. */
 void hwi_json_scopes(struct hwi_json *json, const struct hwi_report *report, const struct hwi_narrowing *filter);
 

@@ -22,15 +22,6 @@ static void write_sum(struct hwi_json *json, const struct hwi_scope_sum *sum)
   hwi_json_number(json, "live_blocks_at_end", sum->amount.live_blocks);
 }
 
-static void write_path(struct hwi_json *json, const struct hwi_profile *profile, uint32_t path, const char **names)
-{
-  hwi_json_begin_array(json, "path");
-  hwi_scope_path(profile, path, names);
-  for (uint32_t i = 0; i < profile->scopes[path].depth; i++)
-    hwi_json_text(json, NULL, names[i]);
-  hwi_json_end_array(json);
-}
-
 /* --- instances --- */
 
 static void write_detail(struct hwi_json *json, const struct hwi_instance *instance)
@@ -87,13 +78,27 @@ static void write_worst(struct hwi_json *json, const struct hwi_report *report, 
 
 /* --- paths --- */
 
-static void write_scope(struct hwi_json *json, const struct hwi_report *report, uint32_t path, const char **names,
+void hwi_json_scope_path(struct hwi_json *json, const struct hwi_profile *profile, uint32_t path)
+{
+  const uint32_t depth = profile->scopes[path].depth;
+  const char **names = calloc((size_t)depth + 1, sizeof *names);
+  json->failed |= !names;
+  if (names)
+    hwi_scope_path(profile, path, names);
+  hwi_json_begin_array(json, "path");
+  for (uint32_t i = 0; names && i < depth; i++)
+    hwi_json_text(json, NULL, names[i]);
+  hwi_json_end_array(json);
+  free(names);
+}
+
+static void write_scope(struct hwi_json *json, const struct hwi_report *report, uint32_t path,
                         const struct hwi_scope_row *row)
 {
   const struct hwi_profile *profile = report->profile;
   const struct hwi_scope *scope = &profile->scopes[path];
   hwi_json_begin_object(json, NULL);
-  write_path(json, profile, path, names);
+  hwi_json_scope_path(json, profile, path);
   hwi_json_number(json, "instances", scope->instances);
   hwi_json_number(json, "instances_left_open", scope->left_open);
   hwi_json_number(json, "allocating_instances", scope->allocating);
@@ -109,29 +114,18 @@ static void write_scope(struct hwi_json *json, const struct hwi_report *report, 
   hwi_json_end_object(json);
 }
 
-/* Returns room for the names of any path, or NULL if there is no memory. */
-static const char **make_names(const struct hwi_profile *profile)
-{
-  uint32_t deepest = 0;
-  for (uint32_t i = 1; i < profile->scope_count; i++)
-    deepest = profile->scopes[i].depth > deepest ? profile->scopes[i].depth : deepest;
-  return calloc((size_t)deepest + 1, sizeof(const char *));
-}
-
 void hwi_json_scopes(struct hwi_json *json, const struct hwi_report *report, const struct hwi_narrowing *filter)
 {
   const struct hwi_profile *profile = report->profile;
   if (profile->scope_count <= 1)
     return;
   struct hwi_scope_row *rows = hwi_scope_rows(profile, filter);
-  const char **names = make_names(profile);
-  json->failed |= !rows || !names;
+  json->failed |= !rows;
   hwi_json_begin_array(json, "scopes");
-  for (uint32_t i = 1; rows && names && i < profile->scope_count; i++)
-    write_scope(json, report, i, names, &rows[i]);
+  for (uint32_t i = 1; rows && i < profile->scope_count; i++)
+    write_scope(json, report, i, &rows[i]);
   hwi_json_end_array(json);
   free(rows);
-  free(names);
 }
 
 static void write_breach(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_breach *breach)
@@ -148,17 +142,14 @@ void hwi_json_breaches(struct hwi_json *json, const struct hwi_profile *profile,
 {
   if (profile->breach_count == 0)
     return;
-  const char **names = make_names(profile);
-  json->failed |= !names;
   hwi_json_begin_array(json, "forbidden");
-  for (uint32_t i = 0; names && i < profile->breach_count; i++) {
+  for (uint32_t i = 0; i < profile->breach_count; i++) {
     hwi_json_begin_object(json, NULL);
-    write_path(json, profile, profile->breaches[i].scope, names);
+    hwi_json_scope_path(json, profile, profile->breaches[i].scope);
     write_breach(json, profile, &profile->breaches[i]);
     if (profile->breaches[i].stack)
       stacks->write(stacks->context, json, profile->breaches[i].stack);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
-  free(names);
 }

@@ -63,6 +63,36 @@ static void word_real_time(struct context *context, const struct hwi_finding *fi
                   hwi_count_text(finding->figures[1]).text);
 }
 
+static void add_scope(struct context *context, const struct hwi_finding *finding)
+{
+  struct hwi_text *text = context->text;
+  struct hwi_line line = text->line;
+  text->line = (struct hwi_line){0};
+  hwi_text_scope_path(text, finding->scope);
+  hwi_line_shorten(&line, hwi_line_text(&text->line), STACK_CELLS, hwi_style_ellipsis(text->style));
+  hwi_line_release_part(&line, &text->line);
+  text->line = line;
+}
+
+static void word_warm_up(struct context *context, const struct hwi_finding *finding)
+{
+  struct hwi_line *line = &context->text->line;
+  const uint64_t warm_up = finding->figures[2], late = finding->figures[1] - warm_up;
+  if (late == 0) {
+    hwi_line_printf(line, warm_up > 1 ? "only the first %s" : "only the first", hwi_count_text(warm_up).text);
+    hwi_line_printf(line, " of %s instances of ", hwi_count_text(finding->figures[0]).text);
+    add_scope(context, finding);
+    hwi_line_puts(line, warm_up > 1 ? " allocate" : " allocates");
+    return;
+  }
+  hwi_line_printf(line, "%s of %s instances of ", hwi_count_text(late).text, hwi_count_text(finding->figures[0]).text);
+  add_scope(context, finding);
+  hwi_line_puts(line, late > 1 ? " allocate" : " allocates");
+  if (warm_up > 0)
+    hwi_line_printf(line, warm_up > 1 ? " after the first %s" : " after the first", hwi_count_text(warm_up).text);
+  hwi_line_printf(line, "%s number %s", late > 1 ? "; the last is" : ":", hwi_count_text(finding->figures[3]).text);
+}
+
 static void word_failed(struct context *context, const struct hwi_finding *finding)
 {
   hwi_line_counted(&context->text->line, finding->figures[0], "call");
@@ -184,6 +214,7 @@ static const struct {
     [HWI_FINDING_FORBIDDEN] = {"forbidden", word_forbidden},
     [HWI_FINDING_GROWTH] = {"grows", word_growth},
     [HWI_FINDING_REAL_TIME] = {"real time", word_real_time},
+    [HWI_FINDING_WARM_UP] = {"warm-up", word_warm_up},
     [HWI_FINDING_FAILED] = {"failed", word_failed},
     [HWI_FINDING_GIANT] = {"giant", word_giant},
     [HWI_FINDING_RSS_GAP] = {"RSS gap", word_rss_gap},

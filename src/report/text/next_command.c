@@ -24,6 +24,8 @@ static const char *view_of(const struct hwi_finding *finding)
     return "--cost temporary";
   case HWI_FINDING_FOREIGN_FREES:
     return "--by thread";
+  case HWI_FINDING_WARM_UP:
+    return "--instances --cost calls";
   case HWI_FINDING_RESERVE:
   case HWI_FINDING_CONTAINER:
     return "--resizes";
