@@ -169,6 +169,60 @@ static inline void hw_scope_leave(struct hw_scope *scope)
 #define HW_NO_ALLOC(name_text) HW_NO_ALLOC_AFTER(name_text, 0)
 #define HW_NO_ALLOC_AFTER(name_text, warm_up) HW_SCOPE_OF(hw_no_alloc_begin_at, name_text, , warm_up)
 
+/* A task is work that moves between threads: a coroutine, a job of a thread pool, a chain of callbacks. While a thread is
+ * inside, what it allocates belongs to the task, and not to the scopes around. Scopes that begin inside belong to the
+ * task: they stay open when the thread leaves it, and may end when another thread is inside.
+ *
+ *     struct hw_task task = hw_task_create("request");
+ *     hw_task_enter(&task);   on any thread, as often as needed; it leaves on the same thread
+ *     hw_task_leave(&task);
+ *     hw_task_finish(&task);  on any thread
+ *
+ * One thread is inside at a time; the program synchronizes, as it must for the work itself. `task` must not be copied
+ * while a thread is inside. A child that is forked inside is in no scope. */
+static inline struct hw_task hw_task_create(const char *name)
+{
+  struct hw_task task = {0, 0, 0, 0, 0};
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    hw_monitor_found->task_create(&task, hw_monitor_found->name(name));
+  return task;
+}
+
+static inline void hw_task_enter(struct hw_task *task)
+{
+  if (__builtin_expect(task->number != 0, 0))
+    hw_monitor_found->task_enter(task);
+}
+
+static inline void hw_task_leave(struct hw_task *task)
+{
+  if (__builtin_expect(task->number != 0, 0))
+    hw_monitor_found->task_leave(task);
+}
+
+/* Ends the task, with its scopes. If the calling thread is inside, it leaves. */
+static inline void hw_task_finish(struct hw_task *task)
+{
+  if (__builtin_expect(task->number != 0, 0))
+    hw_monitor_found->task_finish(task);
+}
+
+static inline void hw_task_leave_block(struct hw_task **task)
+{
+  hw_task_leave(*task);
+}
+
+static inline struct hw_task *hw_task_enter_block(struct hw_task *task)
+{
+  hw_task_enter(task);
+  return task;
+}
+
+/* The thread is inside the task from here to the end of the enclosing block. */
+#define HW_TASK(task)                                                                                         \
+  __attribute__((cleanup(hw_task_leave_block), unused)) struct hw_task *HW_MONITOR_JOIN(hw_task_, __LINE__) = \
+      hw_task_enter_block(task)
+
 /* Names this moment of the run, as `heapwright control PID mark` does from outside. */
 static inline void hw_mark(const char *name)
 {
@@ -257,6 +311,25 @@ static inline void hw_scope_end(struct hw_scope scope)
 #define HW_SCOPE_TEXT(name_text, text) ((void)0)
 #define HW_NO_ALLOC(name_text) ((void)0)
 #define HW_NO_ALLOC_AFTER(name_text, warm_up) ((void)0)
+static inline struct hw_task hw_task_create(const char *name)
+{
+  struct hw_task none = {0, 0, 0, 0, 0};
+  (void)name;
+  return none;
+}
+static inline void hw_task_enter(struct hw_task *task)
+{
+  (void)task;
+}
+static inline void hw_task_leave(struct hw_task *task)
+{
+  (void)task;
+}
+static inline void hw_task_finish(struct hw_task *task)
+{
+  (void)task;
+}
+#define HW_TASK(task) ((void)(task))
 static inline void hw_mark(const char *name)
 {
   (void)name;

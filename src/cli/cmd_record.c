@@ -63,7 +63,8 @@ static const struct hwi_option options[] = {
     {.name = "duration", HWI_VALUE(DURATION, duration_ns), .value = "T", .help = "record for this time, then pause"},
     {.name = "trap",
      HWI_VALUE(ON, trap),
-     .help = "stop the command with SIGTRAP where it allocates or frees in a forbidden zone (HW_NO_ALLOC)"},
+     .help =
+         "send SIGTRAP to threads that allocate or free in a forbidden zone\n(HW_NO_ALLOC of heapwright/monitor.h)"},
     {.name = "itt-ignore",
      HWI_VALUE(TEXT, itt_ignore),
      .value = "LIST",

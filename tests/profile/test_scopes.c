@@ -388,12 +388,70 @@ static void the_first_quiet_instance_is_known(void **state)
   hwi_scopes_destroy(scopes);
 }
 
+static void note(struct hwi_scopes *scopes, uint32_t thread, enum hw_scope_op op, uint64_t size, uint64_t value)
+{
+  const struct hwi_resolved event = {.size = size, .usable = value, .thread = thread, .entry = (uint8_t)op};
+  assert_true(hwi_scopes_take(&scopes, THREADS, &event, 1));
+}
+
+/* A zone that is open in a task is one in every thread that is inside, and in no other. */
+static void a_zone_moves_with_its_task(void **state)
+{
+  (void)state;
+  struct hwi_scopes *scopes = hwi_scopes_create();
+  const struct hwi_scope_call in_first = {2, 10, 0, 1}, in_second = {3, 20, 1, 2};
+  uint32_t count;
+  assert_true(hwi_scopes_know_threads(scopes, THREADS));
+  note(scopes, 0, HW_SCOPE_TASK, 1, 77);
+  note(scopes, 0, HW_SCOPE_BEGIN, 2, 0);
+  note(scopes, 0, HW_SCOPE_ENTER, 77, 0);
+  note(scopes, 0, HW_SCOPE_BEGIN_FORBIDDEN, 3, 0);
+  note(scopes, 0, HW_SCOPE_LEAVE, 77, 0);
+  assert_true(hwi_scopes_alloc(scopes, &in_first));
+  hwi_scopes_breaches(scopes, &count);
+  assert_int_equal(count, 0);
+  note(scopes, 1, HW_SCOPE_BEGIN, 2, 0);
+  note(scopes, 1, HW_SCOPE_BEGIN, 2, 0);
+  note(scopes, 1, HW_SCOPE_ENTER, 77, 0);
+  assert_true(hwi_scopes_alloc(scopes, &in_second));
+  const struct hwi_breach *breaches = hwi_scopes_breaches(scopes, &count);
+  assert_int_equal(count, 1);
+  assert_int_equal(breaches[0].stack, 2);
+  hwi_scopes_destroy(scopes);
+}
+
+/* As in a forged trace. Nothing is lost or counted twice, and sanitizers find nothing. */
+static void tasks_in_no_order_are_harmless(void **state)
+{
+  (void)state;
+  enum { ROUNDS = 100000, MOST_TASKS = 5, IMAGE = 0 };
+  struct hwi_scopes *scopes = hwi_scopes_create();
+  assert_true(hwi_scopes_know_threads(scopes, THREADS));
+  static const enum hw_scope_op ops[] = {HW_SCOPE_TASK,  HW_SCOPE_ENTER,           HW_SCOPE_LEAVE, HW_SCOPE_FINISH,
+                                         HW_SCOPE_BEGIN, HW_SCOPE_BEGIN_FORBIDDEN, HW_SCOPE_END};
+  for (int i = 0; i < ROUNDS; i++) {
+    enum hw_scope_op op = ops[below(sizeof ops / sizeof *ops)];
+    uint64_t task = 1 + below(MOST_TASKS);
+    bool names_task = op == HW_SCOPE_ENTER || op == HW_SCOPE_LEAVE || op == HW_SCOPE_FINISH;
+    note(scopes, below(THREADS), op, names_task ? task : 1, task);
+    allocate(scopes, 1, 8);
+  }
+  for (uint32_t thread = 0; thread < THREADS; thread++)
+    assert_true(hwi_scopes_end_thread(scopes, thread));
+  assert_true(hwi_scopes_end_tasks(scopes, IMAGE));
+  for (uint32_t thread = 0; thread < THREADS; thread++)
+    assert_int_equal(hwi_scopes_depth(scopes, thread), 0);
+  hwi_scopes_destroy(scopes);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_scopes_are_those_of_the_model),
       cmocka_unit_test(contexts_of_threads_without_scopes_are_the_threads),
       cmocka_unit_test(too_many_ends_are_ignored),
+      cmocka_unit_test(a_zone_moves_with_its_task),
+      cmocka_unit_test(tasks_in_no_order_are_harmless),
       cmocka_unit_test(details_have_the_net_blocks_of_each_size),
       cmocka_unit_test(too_many_sizes_are_added_up),
       cmocka_unit_test(details_live_as_long_as_their_instances_are_listed),

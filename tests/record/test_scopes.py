@@ -182,6 +182,47 @@ def test_a_budget_of_forbidden_zones(record, program, hw, case, rule, status):
     assert done.returncode == status, done.stdout + done.stderr
 
 
+def test_a_task_moves_between_threads(scopes_of):
+    scopes = scopes_of("tasks")
+    assert figures(scopes["request"], "instances", "instances_left_open", "allocation_calls", "allocated_bytes") == (1, 0, 3, 307)
+    assert figures(scopes["request > parse"], "instances", "instances_left_open", "allocated_bytes") == (1, 0, 300)
+    assert scopes["around"]["self"]["allocated_bytes"] >= 6 and "around > request" not in scopes
+    assert scopes["of the other thread"]["allocated_bytes"] == 11
+    assert scopes["request"]["duration_ns"] >= scopes["of the other thread"]["duration_ns"] > 0
+
+
+def test_tasks_that_are_left_without_an_end(record, program):
+    recording = record([program, "lost tasks"])
+    scopes = by_path(recording.report_with("--children"))
+    assert figures(scopes["inner"], "allocated_bytes", "instances_left_open") == (10, 0)
+    assert figures(scopes["outer"], "allocated_bytes", "instances_left_open") == (0, 1)
+    assert figures(scopes["of a child"], "allocated_bytes", "instances_left_open") == (0, 0)
+    assert scopes["after"]["allocated_bytes"] == 60  # of the child, which is in no scope
+    assert scopes["around"]["allocated_bytes"] == 70
+    assert recording.report["lost_events"] == 0
+
+
+def test_many_tasks_in_many_threads(scopes_of):
+    scopes = scopes_of("many tasks")
+    assert figures(scopes["passed"], "instances", "allocation_calls", "free_calls", "instances_left_open") == (1000, 16000, 16000, 0)
+    assert scopes["passed"]["allocated_bytes"] == 16 * 1000 * 1001 // 2
+    assert figures(scopes["passed > inside"], "instances", "free_calls") == (16000, 16000)
+    assert scopes["passed"]["net_bytes"] == 0
+
+
+def test_a_coroutine_moves_between_threads(record, folder):
+    coroutine = folder / "coroutine"
+    subprocess.run(["g++", "-std=c++20", "-O1", "-g", "-pthread", "-fno-builtin", f"-I{ROOT}/include", "-Wall", "-Wextra", "-Werror",
+                    str(PROGRAMS / "coroutine.cc"), "-o", str(coroutine)], check=True)
+    plain = subprocess.run([coroutine], capture_output=True, text=True, check=True)
+    recording = record([coroutine])
+    assert (recording.process.returncode, recording.process.stdout) == (0, plain.stdout)
+    scopes = by_path(recording.report)
+    assert figures(scopes["job"], "instances", "instances_left_open") == (8, 0)
+    assert scopes["job > step"]["instances"] == 8
+    assert scopes["job > step"]["allocated_bytes"] == 8 * (10 + 20 + 30)  # before, between and after two moves
+
+
 def test_marks_counters_and_a_thread_name(record, program, hw, tmp_path):
     recording = record([program, "notes"])
     report = recording.report
@@ -256,7 +297,7 @@ def test_raw_and_packed_are_the_same(record, program, hw, tmp_path):
 
 
 def test_without_a_recorder(program, folder):
-    for words in ["attribute"], ["threads"], ["exceptions"], ["fork"], ["forbidden"], ["notes"]:
+    for words in ["attribute"], ["threads"], ["exceptions"], ["fork"], ["forbidden"], ["notes"], ["tasks"]:
         assert subprocess.run([program, *words], capture_output=True, check=True).stdout.endswith(b"done\n")
     for name, flags in ("off", [MONITOR_OFF]), ("static", ["-static"]):
         other = build_program(folder, name, "-O1", "-Wno-unused", *flags)

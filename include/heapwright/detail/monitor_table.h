@@ -14,6 +14,15 @@ struct hw_counts {
   uint32_t is_counted;      /* 1: a recorder counts; 0: all is 0 */
 };
 
+/* Work that moves between threads. Private; all zero: none. */
+struct hw_task {
+  uint64_t number;
+  uint32_t depth;     /* open scopes in it, while no thread is inside */
+  uint32_t base;      /* while a thread is inside: its open scopes around the task */
+  uint32_t outer;     /* and the `base` of the task that it was in before */
+  uint32_t is_inside; /* whether a thread is inside */
+};
+
 struct hw_monitor {
   uint32_t bytes; /* of the structure: a later recorder has more functions at its end */
   uint32_t (*name)(const char *text);
@@ -26,6 +35,10 @@ struct hw_monitor {
   void (*mark)(uint32_t name);
   void (*counter)(uint32_t name, double value);
   void (*thread_name)(const char *name);
+  void (*task_create)(struct hw_task *task, uint32_t name);
+  void (*task_enter)(struct hw_task *task);
+  void (*task_leave)(struct hw_task *task);
+  void (*task_finish)(struct hw_task *task);
 };
 
 #endif

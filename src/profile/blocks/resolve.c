@@ -108,13 +108,21 @@ static bool resolve_free(struct hwi_resolver *resolver, struct hwi_batch *batch,
   return end_block(resolver, resolved->block);
 }
 
+/* Returns a number of the task that is no other's in the run. It is not 0, also in a forged trace. */
+static uint64_t task_of(const struct hwi_replay_image *image, uint64_t number)
+{
+  return ((uint64_t)image->number << HWI_TASK_IMAGE_SHIFT) + (number & ((UINT64_C(1) << HWI_TASK_IMAGE_SHIFT) - 1)) + 1;
+}
+
 static bool resolve_scope(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *event,
                           struct hwi_resolved *resolved)
 {
   resolved->what = HWI_RESOLVED_SCOPE;
   resolved->size = event->size;
-  resolved->usable = event->usable;
-  if (event->entry != HW_SCOPE_END)
+  resolved->usable = event->entry == HW_SCOPE_TASK ? task_of(batch->image, event->usable) : event->usable;
+  if (event->entry == HW_SCOPE_ENTER || event->entry == HW_SCOPE_LEAVE || event->entry == HW_SCOPE_FINISH)
+    resolved->size = task_of(batch->image, event->size);
+  else if (event->entry != HW_SCOPE_END)
     resolved->size = hwi_replay_image_scope_name(batch->image, event->size, resolver);
   return resolved->size;
 }

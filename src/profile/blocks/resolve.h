@@ -20,7 +20,9 @@ enum hwi_resolved_what {
   HWI_RESOLVED_FREE_INHERITED, /* of a block that came with a fork */
   HWI_RESOLVED_FREE_UNKNOWN,   /* no live block has this address */
   HWI_RESOLVED_FAILED,
-  HWI_RESOLVED_SCOPE, /* entry: enum hw_scope_op; size: the resolver's number of the name, or the count; usable: value */
+  /* entry: enum hw_scope_op; size: the resolver's number of the name, the count, or the task; usable: value, or the task
+   * that begins */
+  HWI_RESOLVED_SCOPE,
 };
 
 struct hwi_resolved {
@@ -37,6 +39,8 @@ struct hwi_resolved {
   bool replaces;    /* ALLOC: a block was live at the address; its free was missed. It had the same block number */
 };
 static_assert(sizeof(struct hwi_resolved) == 48, "a resolved event");
+
+enum { HWI_TASK_IMAGE_SHIFT = 40 }; /* a task's number has that of its image above this bit */
 
 struct hwi_new_stack {
   uint32_t number; /* of its innermost frame; 0: unknown */

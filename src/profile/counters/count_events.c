@@ -439,6 +439,8 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
   for (uint32_t i = 0; tally->scopes && i < tally->thread_count; i++)
     if (tally->threads[i].image == image->number && !hwi_scopes_end_thread(tally->scopes, i))
       return false;
+  if (tally->scopes && !hwi_scopes_end_tasks(tally->scopes, image->number))
+    return false;
   uint64_t due_ns = next_due_ns(replay);
   pass_time(replay, ns, &due_ns);
   if (!others_go_on)

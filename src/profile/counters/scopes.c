@@ -8,20 +8,23 @@
 #include <stdlib.h>
 
 #include "profile/counters/instance_details.h"
+#include "profile/counters/tasks.h"
 #include "trace/grow.h"
 #include "trace/numbering.h"
 
-struct open_instance {
-  struct hwi_instance all; /* its duration_ns counts the ended scopes inside it, until it ends */
-  uint32_t path, context;
-  uint32_t
-      zone; /* the innermost forbidden zone, this instance or one around it: an index into `open`, plus 1; 0: none */
-  int64_t most_net;
+/* A task that a thread is inside. */
+struct entered {
+  uint64_t task;
+  size_t base;     /* index of its first instance */
+  uint64_t beyond; /* of the thread around it */
 };
 
 struct thread_scopes {
-  struct open_instance *open; /* the outermost first */
+  struct hwi_open_instance *open; /* the outermost first */
   size_t count, capacity;
+  size_t floor;            /* so many do not end by an END event: those up to the one of the task that it is inside */
+  struct entered *entered; /* the outermost first */
+  size_t entered_count, entered_capacity;
   uint64_t beyond;  /* scopes that were begun within the last open one, but have no path */
   uint32_t context; /* outside of all scopes */
   uint64_t last_ns; /* of its latest event */
@@ -37,6 +40,7 @@ struct hwi_scopes {
   size_t breach_capacity;
   struct thread_scopes *threads;
   size_t thread_count, thread_capacity;
+  struct hwi_tasks tasks;
   struct hwi_instance_details details;
   bool has_details;
 };
@@ -59,11 +63,17 @@ static void release_worst(struct hwi_scope *path)
   free((void *)path->worst); /* allocated here */
 }
 
+static void drop_details(const struct hwi_open_instance *open, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    hwi_detail_drop(open[i].all.detail);
+}
+
 static void release_thread(struct thread_scopes *thread)
 {
-  for (size_t i = 0; i < thread->count; i++)
-    hwi_detail_drop(thread->open[i].all.detail);
+  drop_details(thread->open, thread->count);
   free(thread->open);
+  free(thread->entered);
 }
 
 void hwi_scopes_destroy(struct hwi_scopes *scopes)
@@ -80,6 +90,9 @@ void hwi_scopes_destroy(struct hwi_scopes *scopes)
   for (size_t i = 0; i < scopes->thread_count; i++)
     release_thread(&scopes->threads[i]);
   free(scopes->threads);
+  for (size_t i = 0; i < scopes->tasks.count; i++)
+    drop_details(scopes->tasks.items[i].open, scopes->tasks.items[i].count);
+  hwi_tasks_release(&scopes->tasks);
   hwi_details_release(&scopes->details);
   free(scopes);
 }
@@ -201,7 +214,7 @@ static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const
   const struct hwi_instance_detail *detail = scopes->has_details ? hwi_detail_take(&scopes->details) : NULL;
   if (scopes->has_details && !detail)
     return false;
-  thread->open[thread->count++] = (struct open_instance){
+  thread->open[thread->count++] = (struct hwi_open_instance){
       .path = path,
       .context = context,
       .zone = zone,
@@ -218,7 +231,7 @@ static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const
 /* Ends the thread's innermost instance. */
 static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_t ns, bool was_left)
 {
-  struct open_instance *ended = &thread->open[--thread->count];
+  struct hwi_open_instance *ended = &thread->open[--thread->count];
   struct hwi_scope *path = &scopes->paths[ended->path];
   struct hwi_instance *all = &ended->all;
   uint64_t duration_ns = ns > all->begin_ns ? ns - all->begin_ns : 0, inside_ns = all->duration_ns;
@@ -244,7 +257,7 @@ static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_
     return false;
   if (thread->count == 0)
     return true;
-  struct open_instance *around = &thread->open[thread->count - 1];
+  struct hwi_open_instance *around = &thread->open[thread->count - 1];
   around->all.duration_ns += duration_ns;
   around->all.calls += all->calls;
   around->all.bytes += all->bytes;
@@ -259,9 +272,125 @@ static bool end_several(struct hwi_scopes *scopes, struct thread_scopes *thread,
   bool done = true;
   for (; count > 0 && thread->beyond > 0; count--)
     thread->beyond--;
-  for (; done && count > 0 && thread->count > 0; count--)
+  for (; done && count > 0 && thread->count > thread->floor; count--)
     done = end(scopes, thread, ns, count > 1);
   return done;
+}
+
+/* --- tasks --- */
+
+/* Ends the instances of a task that no thread is inside, and the task. */
+static bool end_task(struct hwi_scopes *scopes, struct hwi_task *task, uint64_t ns, bool was_left)
+{
+  struct thread_scopes instances = {.open = task->open, .count = task->count};
+  bool done = true;
+  while (done && instances.count > 0)
+    done = end(scopes, &instances, ns, was_left || instances.count > 1);
+  task->count = instances.count;
+  return done && hwi_tasks_remove(&scopes->tasks, task);
+}
+
+/* The instance of a task is that of a thread that is nowhere else. */
+static bool begin_task(struct hwi_scopes *scopes, const struct hwi_resolved *event, uint64_t ns)
+{
+  bool is_known;
+  struct hwi_task *task = hwi_tasks_add(&scopes->tasks, event->usable, &is_known);
+  if (!task)
+    return is_known; /* two tasks of one number are in forged traces only */
+  struct thread_scopes instances = {.open = task->open, .capacity = task->capacity};
+  struct hwi_resolved begins = *event;
+  begins.entry = HW_SCOPE_BEGIN;
+  begins.usable = 0;
+  bool done = begin(scopes, &instances, &begins, ns);
+  task->open = instances.open;
+  task->count = instances.count;
+  task->capacity = instances.capacity;
+  task->beyond = instances.beyond;
+  task->last_ns = ns;
+  return done;
+}
+
+/* Makes the task's instances those of the thread, within the scopes that it is in. */
+static bool enter(struct hwi_scopes *scopes, const struct hwi_resolved *event)
+{
+  struct thread_scopes *thread = &scopes->threads[event->thread];
+  struct hwi_task *task = hwi_tasks_find(&scopes->tasks, event->size);
+  if (!task || task->is_inside) /* its begin is not in the trace, or it is a forked child's */
+    return true;
+  if (!hwi_grow((void **)&thread->open, &thread->capacity, thread->count + task->count, sizeof *thread->open) ||
+      !hwi_grow((void **)&thread->entered, &thread->entered_capacity, thread->entered_count + 1,
+                sizeof *thread->entered))
+    return false;
+  thread->entered[thread->entered_count++] = (struct entered){task->number, thread->count, thread->beyond};
+  const uint32_t base = (uint32_t)thread->count;
+  for (size_t i = 0; i < task->count; i++) {
+    struct hwi_open_instance *open = &thread->open[thread->count++];
+    *open = task->open[i];
+    open->zone += open->zone ? base : 0;
+    open->all.thread = event->thread;
+    open->context = find_context(scopes, event->thread, open->path);
+    if (open->context == UINT32_MAX)
+      return false;
+  }
+  thread->floor = thread->count > base ? base + 1 : base;
+  thread->beyond = task->beyond;
+  task->count = 0;
+  task->is_inside = true;
+  return true;
+}
+
+/* Gives the instances of the innermost task that the thread is inside back to it. */
+static bool leave_innermost(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_t ns)
+{
+  const struct entered entered = thread->entered[--thread->entered_count];
+  struct hwi_task *task = hwi_tasks_find(&scopes->tasks, entered.task); /* it cannot have ended */
+  const size_t count = thread->count - entered.base;
+  if (!hwi_grow((void **)&task->open, &task->capacity, count, sizeof *task->open))
+    return false;
+  for (size_t i = 0; i < count; i++) {
+    task->open[i] = thread->open[entered.base + i];
+    task->open[i].zone -= task->open[i].zone ? (uint32_t)entered.base : 0;
+  }
+  task->count = count;
+  task->beyond = thread->beyond;
+  task->last_ns = ns;
+  task->is_inside = false;
+  thread->count = entered.base;
+  thread->beyond = entered.beyond;
+  const struct entered *around = thread->entered_count ? &thread->entered[thread->entered_count - 1] : NULL;
+  thread->floor = around ? around->base + 1 : 0;
+  return !task->is_finished || end_task(scopes, task, ns, false);
+}
+
+static bool is_inside(const struct thread_scopes *thread, uint64_t task)
+{
+  for (size_t i = 0; i < thread->entered_count; i++)
+    if (thread->entered[i].task == task)
+      return true;
+  return false;
+}
+
+/* Also leaves the tasks that the thread entered inside it. */
+static bool leave(struct hwi_scopes *scopes, const struct hwi_resolved *event, uint64_t ns)
+{
+  struct thread_scopes *thread = &scopes->threads[event->thread];
+  bool done = true, is_last = !is_inside(thread, event->size);
+  while (done && !is_last) {
+    is_last = thread->entered[thread->entered_count - 1].task == event->size;
+    done = leave_innermost(scopes, thread, ns);
+  }
+  return done;
+}
+
+static bool finish(struct hwi_scopes *scopes, const struct hwi_resolved *event, uint64_t ns)
+{
+  struct hwi_task *task = hwi_tasks_find(&scopes->tasks, event->size);
+  if (!task)
+    return true;
+  if (!task->is_inside)
+    return end_task(scopes, task, ns, false);
+  task->is_finished = true;
+  return true;
 }
 
 bool hwi_scopes_take(struct hwi_scopes **scopes, size_t thread_count, const struct hwi_resolved *event, uint64_t ns)
@@ -272,17 +401,41 @@ bool hwi_scopes_take(struct hwi_scopes **scopes, size_t thread_count, const stru
     return false;
   struct thread_scopes *thread = &(*scopes)->threads[event->thread];
   thread->last_ns = ns;
-  if (event->entry == HW_SCOPE_END)
+  switch (event->entry) {
+  case HW_SCOPE_END:
     return end_several(*scopes, thread, event->size, ns);
-  return event->entry > HW_SCOPE_BEGIN_FORBIDDEN || begin(*scopes, thread, event, ns); /* later kinds are skipped */
+  case HW_SCOPE_TASK:
+    return begin_task(*scopes, event, ns);
+  case HW_SCOPE_ENTER:
+    return enter(*scopes, event);
+  case HW_SCOPE_LEAVE:
+    return leave(*scopes, event, ns);
+  case HW_SCOPE_FINISH:
+    return finish(*scopes, event, ns);
+  default:
+    return event->entry > HW_SCOPE_BEGIN_FORBIDDEN || begin(*scopes, thread, event, ns); /* later kinds are skipped */
+  }
 }
 
 bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t number)
 {
   struct thread_scopes *thread = &scopes->threads[number];
   bool done = true;
+  while (done && thread->entered_count > 0)
+    done = leave_innermost(scopes, thread, thread->last_ns);
   while (done && thread->count > 0)
     done = end(scopes, thread, thread->last_ns, true);
+  return done;
+}
+
+bool hwi_scopes_end_tasks(struct hwi_scopes *scopes, uint32_t image)
+{
+  bool done = true;
+  for (size_t i = 0; done && i < scopes->tasks.count; i++) {
+    struct hwi_task *task = &scopes->tasks.items[i];
+    if (task->number && (task->number - 1) >> HWI_TASK_IMAGE_SHIFT == image && !task->is_inside)
+      done = end_task(scopes, task, task->last_ns, true);
+  }
   return done;
 }
 
@@ -302,6 +455,11 @@ uint32_t hwi_scopes_path(const struct hwi_scopes *scopes, uint32_t number)
 {
   const struct thread_scopes *thread = &scopes->threads[number];
   return thread->count ? thread->open[thread->count - 1].path : 0;
+}
+
+uint32_t hwi_scopes_path_at(const struct hwi_scopes *scopes, uint32_t number, uint32_t depth)
+{
+  return scopes->threads[number].open[depth].path;
 }
 
 uint32_t hwi_scopes_depth(const struct hwi_scopes *scopes, uint32_t number)
@@ -328,7 +486,7 @@ static struct thread_scopes *thread_of(struct hwi_scopes *scopes, const struct h
   return thread;
 }
 
-static __attribute__((noinline)) bool add_breach(struct hwi_scopes *scopes, const struct open_instance *zone,
+static __attribute__((noinline)) bool add_breach(struct hwi_scopes *scopes, const struct hwi_open_instance *zone,
                                                  const struct hwi_scope_call *call, bool is_free)
 {
   const uint32_t known = scopes->breach_numbers.count;
@@ -363,7 +521,7 @@ bool hwi_scopes_alloc(struct hwi_scopes *scopes, const struct hwi_scope_call *ca
   struct thread_scopes *thread = thread_of(scopes, call);
   if (thread->count == 0)
     return true;
-  struct open_instance *open = &thread->open[thread->count - 1];
+  struct hwi_open_instance *open = &thread->open[thread->count - 1];
   open->all.calls++;
   open->all.bytes += call->bytes;
   open->all.net_bytes += (int64_t)call->bytes;
@@ -379,7 +537,7 @@ bool hwi_scopes_free(struct hwi_scopes *scopes, const struct hwi_scope_call *cal
   struct thread_scopes *thread = thread_of(scopes, call);
   if (thread->count == 0)
     return true;
-  struct open_instance *open = &thread->open[thread->count - 1];
+  struct hwi_open_instance *open = &thread->open[thread->count - 1];
   struct hwi_scope *path = &scopes->paths[open->path];
   path->free_calls++;
   path->freed_blocks += call->stack != 0;
@@ -401,6 +559,18 @@ bool hwi_scopes_failed(struct hwi_scopes *scopes, const struct hwi_scope_call *c
 
 /* --- spans and results --- */
 
+static void restart_open(struct hwi_scopes *scopes, struct hwi_open_instance *open, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    open[i].most_net = 0;
+    open[i].all.calls = open[i].all.bytes = 0;
+    open[i].all.net_bytes = 0;
+    open[i].all.sequence = ++scopes->paths[open[i].path].instances;
+    if (open[i].all.detail)
+      hwi_detail_clear(open[i].all.detail);
+  }
+}
+
 void hwi_scopes_restart(struct hwi_scopes *scopes)
 {
   for (size_t i = 1; i <= scopes->path_numbers.count; i++) {
@@ -409,17 +579,10 @@ void hwi_scopes_restart(struct hwi_scopes *scopes)
     *path = (struct hwi_scope){.outer = path->outer, .depth = path->depth};
   }
   hwi_numbering_release(&scopes->breach_numbers);
-  for (size_t i = 0; i < scopes->thread_count; i++) {
-    for (size_t k = 0; k < scopes->threads[i].count; k++) {
-      struct open_instance *open = &scopes->threads[i].open[k];
-      open->most_net = 0;
-      open->all.calls = open->all.bytes = 0;
-      open->all.net_bytes = 0;
-      open->all.sequence = ++scopes->paths[open->path].instances;
-      if (open->all.detail)
-        hwi_detail_clear(open->all.detail);
-    }
-  }
+  for (size_t i = 0; i < scopes->thread_count; i++)
+    restart_open(scopes, scopes->threads[i].open, scopes->threads[i].count);
+  for (size_t i = 0; i < scopes->tasks.count; i++)
+    restart_open(scopes, scopes->tasks.items[i].open, scopes->tasks.items[i].count);
 }
 
 const struct hwi_breach *hwi_scopes_breaches(const struct hwi_scopes *scopes, uint32_t *count)

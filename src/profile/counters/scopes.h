@@ -46,6 +46,9 @@ uint32_t hwi_scopes_context(const struct hwi_scopes *scopes, uint32_t thread);
 uint32_t hwi_scopes_path(const struct hwi_scopes *scopes, uint32_t thread);
 struct hwi_context hwi_scopes_context_at(const struct hwi_scopes *scopes, uint32_t context);
 
+/* Returns the path of the thread's open scope at this depth, from 0. */
+uint32_t hwi_scopes_path_at(const struct hwi_scopes *scopes, uint32_t thread, uint32_t depth);
+
 /* Return how many scopes of the thread are open, and the time of its latest event. */
 uint32_t hwi_scopes_depth(const struct hwi_scopes *scopes, uint32_t thread);
 uint64_t hwi_scopes_latest_ns(const struct hwi_scopes *scopes, uint32_t thread);
@@ -67,6 +70,9 @@ bool hwi_scopes_failed(struct hwi_scopes *scopes, const struct hwi_scope_call *c
 
 /* The thread has ended: its open scopes end with its latest event. Returns false if there is no memory. */
 bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t thread);
+
+/* The image has ended: its tasks that are not finished end with their latest event. The same. */
+bool hwi_scopes_end_tasks(struct hwi_scopes *scopes, uint32_t image);
 
 /* Restarts counting, at the start of a span. Scopes that are open stay open. */
 void hwi_scopes_restart(struct hwi_scopes *scopes);

@@ -138,6 +138,20 @@ static bool report_event(struct hwi_block_events *events, const struct hwi_event
 
 /* --- scopes --- */
 
+/* The thread is in the scopes of a task again: each begins here, for this stretch. */
+static enum hwi_applied report_entered(const struct hwi_block_events *events, struct hwi_scope_event *reported,
+                                       uint32_t before, uint32_t after)
+{
+  reported->op = HW_SCOPE_BEGIN;
+  reported->value = 0;
+  for (uint32_t depth = before; depth < after; depth++) {
+    reported->path = hwi_scopes_path_at(events->scopes, reported->thread, depth);
+    if (!events->sink->take_scope(events->sink->context, reported))
+      return HWI_APPLIED_STOP;
+  }
+  return HWI_APPLIED;
+}
+
 static enum hwi_applied take_scope(struct hwi_block_events *events, const struct hwi_resolved *event)
 {
   const uint32_t before = events->scopes ? hwi_scopes_depth(events->scopes, event->thread) : 0;
@@ -147,14 +161,16 @@ static enum hwi_applied take_scope(struct hwi_block_events *events, const struct
   const uint32_t after = hwi_scopes_depth(events->scopes, event->thread);
   if (!events->sink->take_scope || after == before)
     return HWI_APPLIED;
-  const struct hwi_scope_event reported = {.ns = events->now_ns,
-                                           .value = event->usable,
-                                           .path = hwi_scopes_path(events->scopes, event->thread),
-                                           .ended = before > after ? before - after : 0,
-                                           .left = before > after ? before - after - 1 : 0,
-                                           .thread = event->thread,
-                                           .image = events->batch->image->number,
-                                           .op = event->entry};
+  struct hwi_scope_event reported = {.ns = events->now_ns,
+                                     .value = event->usable,
+                                     .path = hwi_scopes_path(events->scopes, event->thread),
+                                     .ended = before > after ? before - after : 0,
+                                     .left = before > after && event->entry == HW_SCOPE_END ? before - after - 1 : 0,
+                                     .thread = event->thread,
+                                     .image = events->batch->image->number,
+                                     .op = event->entry};
+  if (event->entry == HW_SCOPE_ENTER)
+    return report_entered(events, &reported, before, after);
   return events->sink->take_scope(events->sink->context, &reported) ? HWI_APPLIED : HWI_APPLIED_STOP;
 }
 

@@ -48,7 +48,7 @@ static void end_loose(struct hwi_lane *lane, uint64_t tick, uint32_t depth)
 static void settle(struct hwi_lane *lane, uint64_t tick)
 {
   struct hwi_open_scopes *open = &hwi_stream_self->open;
-  for (uint32_t depth = known_depth(open); depth; depth--) {
+  for (uint32_t depth = known_depth(open); depth > open->base; depth--) {
     uint64_t key = open->keys[depth - 1];
     if (key & HWI_KEY_IS_LOOSE && key != HWI_SCOPE_HAS_ENDED && take_end(key)) {
       end_loose(lane, tick, depth);
@@ -60,7 +60,7 @@ static void settle(struct hwi_lane *lane, uint64_t tick)
 static bool may_begin_loose(const struct hwi_open_scopes *open, uint32_t name)
 {
   uint32_t count = 0;
-  for (uint32_t i = known_depth(open); i--;)
+  for (uint32_t i = known_depth(open); i-- > open->base;)
     count += open->names[i] == name && open->keys[i] & HWI_KEY_IS_LOOSE;
   return count < MOST_OF_A_NAME && open->depth < HWI_OPEN_SCOPES;
 }
@@ -90,9 +90,9 @@ static uint32_t depth_of(const struct hwi_open_scopes *open, uint64_t key)
   if (open->depth > HWI_OPEN_SCOPES && !(key & HWI_KEY_IS_LOOSE))
     return open->depth;
   uint32_t depth = known_depth(open);
-  while (depth && open->keys[depth - 1] != key)
+  while (depth > open->base && open->keys[depth - 1] != key)
     depth--;
-  return depth;
+  return depth > open->base ? depth : 0;
 }
 
 void hwi_keyed_scope_end(uint64_t key)

@@ -3,6 +3,7 @@
 
 #include "record/events/scope_names.h"
 #include "record/events/scopes.h"
+#include "record/events/tasks.h"
 #include "record/record.h"
 
 static uint32_t begin(uint32_t name)
@@ -56,4 +57,8 @@ __attribute__((visibility("default"))) const struct hw_monitor heapwright_monito
     .mark = mark,
     .counter = counter,
     .thread_name = hwi_record_thread_name,
+    .task_create = hwi_task_create,
+    .task_enter = hwi_task_enter,
+    .task_leave = hwi_task_leave,
+    .task_finish = hwi_task_finish,
 };

@@ -17,8 +17,7 @@ static bool lose(void)
   return false;
 }
 
-/* Writes one event. Returns false if it is lost. */
-static bool put(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, uint64_t name, uint64_t value)
+bool hwi_scope_put(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, uint64_t name, uint64_t value)
 {
   if (!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
     return lose();
@@ -29,10 +28,9 @@ static bool put(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, uint6
   return true;
 }
 
-/* The same for an event that names a scope. */
-static bool put_named(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, uint32_t name, uint64_t value)
+bool hwi_scope_put_named(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, uint32_t name, uint64_t value)
 {
-  return hwi_names_define(lane, name) ? put(lane, tick, op, name, value) : lose();
+  return hwi_names_define(lane, name) ? hwi_scope_put(lane, tick, op, name, value) : lose();
 }
 
 /* While at least `depth` scopes are open, each call of the thread traps; 0: none does. */
@@ -48,10 +46,16 @@ static void set_trap(uint32_t depth)
   }
 }
 
+void hwi_scope_check_trap(void)
+{
+  if (hwi_stream_self->open.depth < hwi_stream_self->open.trap_depth)
+    set_trap(0);
+}
+
 uint32_t hwi_scope_put_begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value)
 {
   struct hwi_open_scopes *open = &hwi_stream_self->open;
-  if (!put_named(lane, tick, op, name, value))
+  if (!hwi_scope_put_named(lane, tick, op, name, value))
     return 0;
   if (open->depth < HWI_OPEN_SCOPES) {
     open->names[open->depth] = name;
@@ -69,8 +73,9 @@ uint32_t hwi_scope_begin(uint32_t name, enum hw_scope_op op, uint64_t value)
   if (!lane)
     return 0;
   uint32_t depth = hwi_scope_put_begin(lane, hwi_event_tick(), name, op, value);
+  uint32_t base = hwi_stream_self->open.base;
   hwi_stream_leave(lane);
-  return depth;
+  return depth ? depth - base : 0;
 }
 
 uint32_t hwi_scope_begin_text(uint32_t name, const char *text)
@@ -86,23 +91,24 @@ uint32_t hwi_scope_begin_text(uint32_t name, const char *text)
     depth = hwi_scope_put_begin(lane, tick, name, HW_SCOPE_BEGIN_TEXT, number);
   else
     lose();
+  uint32_t base = hwi_stream_self->open.base;
   hwi_stream_leave(lane);
-  return depth;
+  return depth ? depth - base : 0;
 }
 
 void hwi_scope_put_end(struct hwi_lane *lane, uint64_t tick, uint32_t depth)
 {
   struct hwi_open_scopes *open = &hwi_stream_self->open;
-  if (!depth || depth > open->depth)
+  if (depth <= open->base || depth > open->depth)
     return;
-  put(lane, tick, HW_SCOPE_END, open->depth - depth + 1, 0);
+  hwi_scope_put(lane, tick, HW_SCOPE_END, open->depth - depth + 1, 0);
   open->depth = depth - 1;
-  while (open->depth && open->depth <= HWI_OPEN_SCOPES && open->keys[open->depth - 1] == HWI_SCOPE_HAS_ENDED) {
-    put(lane, tick, HW_SCOPE_END, 1, 0);
+  while (open->depth > open->base && open->depth <= HWI_OPEN_SCOPES &&
+         open->keys[open->depth - 1] == HWI_SCOPE_HAS_ENDED) {
+    hwi_scope_put(lane, tick, HW_SCOPE_END, 1, 0);
     open->depth--;
   }
-  if (open->depth < open->trap_depth)
-    set_trap(0);
+  hwi_scope_check_trap();
 }
 
 void hwi_scope_end(uint32_t depth)
@@ -110,7 +116,8 @@ void hwi_scope_end(uint32_t depth)
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return;
-  hwi_scope_put_end(lane, hwi_event_tick(), depth);
+  if (depth)
+    hwi_scope_put_end(lane, hwi_event_tick(), hwi_stream_self->open.base + depth);
   hwi_stream_leave(lane);
 }
 
@@ -119,17 +126,18 @@ void hwi_scope_note(uint32_t name, enum hw_scope_op op, uint64_t value)
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return;
-  put_named(lane, hwi_event_tick(), op, name, value);
+  hwi_scope_put_named(lane, hwi_event_tick(), op, name, value);
   hwi_stream_leave(lane);
 }
 
 void hwi_scopes_continue(struct hwi_lane *lane, struct hwi_open_scopes *open, bool is_forked)
 {
-  uint32_t depth = is_forked ? open->depth : 0;
+  uint32_t depth = is_forked && !open->task_count ? open->depth : 0; /* see monitor.h about a fork inside a task */
   for (uint32_t i = 0; i < depth; i++) {
     uint32_t name = i < HWI_OPEN_SCOPES ? open->names[i] : HWI_NAME_OTHER;
-    put_named(lane, lane->last_tick, HW_SCOPE_CONTINUE, name, 0);
+    hwi_scope_put_named(lane, lane->last_tick, HW_SCOPE_CONTINUE, name, 0);
   }
   open->depth = depth;
+  open->base = open->task_count = 0;
   open->trap_depth = 0; /* a forked child is not part of the forbidden zone */
 }

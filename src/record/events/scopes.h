@@ -11,7 +11,8 @@
 #include "trace/format.h"
 
 /* Begins a scope of the calling thread. `op`: HW_SCOPE_BEGIN, HW_SCOPE_BEGIN_NUMBER or HW_SCOPE_BEGIN_FORBIDDEN, with
- * its value. Returns how many scopes of the thread are now open, or 0 if the scope is not recorded. */
+ * its value. Returns how many scopes of the thread are now open within the task that it is in (tasks.h), or 0 if the
+ * scope is not recorded. */
 uint32_t hwi_scope_begin(uint32_t name, enum hw_scope_op op, uint64_t value);
 
 /* The same for an instance with a text. */
@@ -20,9 +21,18 @@ uint32_t hwi_scope_begin_text(uint32_t name, const char *text);
 /* Ends the calling thread's scopes from the `depth`th on, which hwi_scope_begin returned; later calls do nothing. */
 void hwi_scope_end(uint32_t depth);
 
-/* The same for a caller that has entered the calling thread's lane. */
+/* The same for a caller that has entered the calling thread's lane; the depth includes the scopes around the task. */
 uint32_t hwi_scope_put_begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value);
 void hwi_scope_put_end(struct hwi_lane *lane, uint64_t tick, uint32_t depth);
+
+/* Writes one SCOPE event for such a caller. Returns false if it is lost. */
+bool hwi_scope_put(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, uint64_t name, uint64_t value);
+
+/* The same for an event that names a scope or a task. */
+bool hwi_scope_put_named(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, uint32_t name, uint64_t value);
+
+/* To be called when the thread's depth has become smaller: a forbidden zone that traps may have ended. */
+void hwi_scope_check_trap(void);
 
 /* A key (struct hwi_open_scopes) of a scope that has ended, and waits for the end of the scopes inside. */
 enum { HWI_SCOPE_HAS_ENDED = 1 };

@@ -16,6 +16,8 @@ struct hwi_open_scopes {
   uint32_t depth;                  /* how many */
   uint32_t names[HWI_OPEN_SCOPES]; /* of the outermost ones: a forked child continues in them */
   uint64_t keys[HWI_OPEN_SCOPES];  /* of the same ones, see keyed_scopes.h; 0: none */
+  uint32_t base;                   /* of the task that the thread is in: how many are open around it; see tasks.c */
+  uint32_t task_count;             /* tasks that the thread is in */
   uint32_t trap_depth;             /* calls trap while at least so many are open; 0: they do not */
 };
 

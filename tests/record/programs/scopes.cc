@@ -216,6 +216,108 @@ static void trap()
   printf("%d traps\n", (int)traps);
 }
 
+// A task that two threads take turns in; the scope "parse" begins in one and ends in the other.
+struct shared_task {
+  struct hw_task task;
+  struct hw_scope parse;
+};
+
+static void *continue_task(void *argument)
+{
+  auto *shared = static_cast<shared_task *>(argument);
+  HW_SCOPE("of the other thread");
+  kept = malloc(5);
+  hw_task_enter(&shared->task);
+  kept = malloc(200);
+  hw_scope_end(shared->parse);
+  kept = malloc(7);
+  hw_task_leave(&shared->task);
+  kept = malloc(6);
+  return nullptr;
+}
+
+static void tasks()
+{
+  HW_SCOPE("around");
+  struct shared_task shared = {hw_task_create("request"), {0}};
+  kept = malloc(1);
+  {
+    HW_TASK(&shared.task);
+    shared.parse = hw_scope_begin("parse");
+    kept = malloc(100);
+  }
+  kept = malloc(2);
+  pthread_t id;
+  pthread_create(&id, nullptr, continue_task, &shared);
+  pthread_join(id, nullptr);
+  hw_task_finish(&shared.task);
+  hw_task_enter(&shared.task); // finished: nothing happens
+  kept = malloc(3);
+}
+
+// Left without an end: an outer task is left while an inner one is entered, and one is never finished.
+static void lost_tasks()
+{
+  struct hw_task outer = hw_task_create("outer"), inner = hw_task_create("inner"), child = hw_task_create("of a child");
+  hw_task_enter(&outer);
+  hw_scope_begin("open");
+  hw_task_enter(&inner);
+  kept = malloc(10);
+  hw_task_leave(&outer);
+  kept = malloc(1000);
+  hw_task_leave(&inner);
+  hw_task_finish(&inner);
+  HW_SCOPE("around");
+  hw_task_enter(&child);
+  if (fork() == 0) {
+    kept = malloc(50);
+    hw_task_leave(&child);
+    HW_SCOPE("after");
+    kept = malloc(60);
+    exit(0);
+  }
+  wait(nullptr);
+  hw_task_finish(&child);
+  kept = malloc(70);
+}
+
+// 16 threads pass 1,000 tasks around; each allocates once for each thread that it is in.
+enum { TASKS = 1000, TASK_THREADS = 16 };
+static struct hw_task passed[TASKS];
+static pthread_mutex_t passed_locks[TASKS];
+
+static void *pass_tasks(void *)
+{
+  for (int i = 0; i < TASKS; i++) {
+    pthread_mutex_lock(&passed_locks[i]);
+    hw_task_enter(&passed[i]);
+    void *block = malloc((size_t)i + 1);
+    kept = block;
+    {
+      HW_SCOPE("inside");
+      free(block);
+    }
+    hw_task_leave(&passed[i]);
+    pthread_mutex_unlock(&passed_locks[i]);
+  }
+  return nullptr;
+}
+
+static void many_tasks()
+{
+  pthread_t ids[TASK_THREADS];
+  for (int i = 0; i < TASKS; i++) {
+    pthread_mutex_init(&passed_locks[i], nullptr);
+    passed[i] = hw_task_create("passed");
+  }
+  for (pthread_t &id : ids)
+    pthread_create(&id, nullptr, pass_tasks, nullptr);
+  for (pthread_t id : ids)
+    pthread_join(id, nullptr);
+  for (hw_task &task : passed)
+    hw_task_finish(&task);
+}
+
 static void notes()
 {
   hw_thread_name("main of notes");
@@ -307,6 +409,12 @@ int main(int count, char **words)
     forbidden();
   else if (what == "trap")
     trap();
+  else if (what == "tasks")
+    tasks();
+  else if (what == "lost tasks")
+    lost_tasks();
+  else if (what == "many tasks")
+    many_tasks();
   else if (what == "notes")
     notes();
   else if (what == "instances")
