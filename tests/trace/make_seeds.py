@@ -4,8 +4,10 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from trace_header import read_header  # noqa: E402
 
@@ -45,6 +47,11 @@ def main():
         make_raw(build, folder, name, command)
         make_packed(build, folder, name, command)
     make_raw(build, folder, "timed", COMMANDS["sort"], HEAPWRIGHT_DURATIONS="1")
+    with tempfile.TemporaryDirectory() as place:
+        program = Path(place) / "scopes"
+        subprocess.run(["g++", "-std=c++17", "-pthread", f"-I{ROOT}/include", ROOT / "tests/record/programs/scopes.cc", "-o", program], check=True)
+        make_raw(build, folder, "scopes", [program, "instances"])
+        make_packed(build, folder, "scopes", [program, "instances"])
 
 
 main()
