@@ -13,18 +13,9 @@ static void *volatile kept;
 struct job {
   struct promise_type {
     struct hw_task task = hw_task_create("job");
-    job get_return_object()
-    {
-      return {std::coroutine_handle<promise_type>::from_promise(*this)};
-    }
-    std::suspend_always initial_suspend()
-    {
-      return {};
-    }
-    std::suspend_always final_suspend() noexcept
-    {
-      return {};
-    }
+    job get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_always initial_suspend() { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
     void return_void() {}
     void unhandled_exception() {}
   };
