@@ -76,18 +76,26 @@ bool hwi_budget_has(const struct hwi_budget *budget, enum hwi_filter_kind kind)
   return false;
 }
 
-bool hwi_budget_is_about(const struct hwi_budget *budget, const struct hwi_profile *profile, uint32_t path)
+static bool names_scope(const struct hwi_budget *budget, const char *name)
 {
-  if (!hwi_budget_has(budget, HWI_FILTER_SCOPE))
-    return true;
-  for (; path; path = profile->scopes[path].outer) {
-    for (size_t i = 0; i < budget->filter_count; i++) {
-      const struct hwi_filter *filter = &budget->filters[i];
-      if (filter->kind == HWI_FILTER_SCOPE && hwi_scope_matches(filter->pattern, profile->scopes[path].name))
-        return true;
-    }
+  for (size_t i = 0; i < budget->filter_count; i++) {
+    const struct hwi_filter *filter = &budget->filters[i];
+    if (filter->kind == HWI_FILTER_SCOPE && hwi_scope_matches(filter->pattern, name))
+      return true;
   }
   return false;
+}
+
+/* A path is chosen with every scope in it. Paths outward of it have smaller numbers. */
+bool *hwi_budget_choose_scopes(const struct hwi_budget *budget, const struct hwi_profile *profile)
+{
+  bool *chosen = calloc((size_t)profile->scope_count + 1, sizeof *chosen);
+  if (!chosen)
+    return NULL;
+  chosen[0] = !hwi_budget_has(budget, HWI_FILTER_SCOPE);
+  for (uint32_t i = 1; i < profile->scope_count; i++)
+    chosen[i] = chosen[profile->scopes[i].outer] || names_scope(budget, profile->scopes[i].name);
+  return chosen;
 }
 
 /* --- errors --- */

@@ -91,8 +91,10 @@ int hwi_budgets_read(struct hwi_budgets *budgets, const char *path, struct hwi_e
 void hwi_budgets_release(struct hwi_budgets *budgets);
 
 bool hwi_budget_has(const struct hwi_budget *budget, enum hwi_filter_kind kind);
-bool hwi_budget_is_about(const struct hwi_budget *budget, const struct hwi_profile *profile,
-                         uint32_t path);               /* scopes */
+
+/* Returns which paths of scopes the rule is about, by path; 0 is outside of all. The caller frees it. Returns NULL if
+ * there is no memory. */
+bool *hwi_budget_choose_scopes(const struct hwi_budget *budget, const struct hwi_profile *profile);
 enum hwi_unit hwi_metric_unit(enum hwi_metric metric); /* COUNT: of calls or blocks */
 bool hwi_metric_is_unfreed(enum hwi_metric metric);    /* without the runtime's own blocks and known leaks */
 uint64_t hwi_metric_of_stack(enum hwi_metric metric, const struct hwi_stack *stack); /* if a profile has it by stack */

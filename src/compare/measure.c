@@ -39,20 +39,25 @@ static void measure_stacks(struct hwi_measure *measure, const struct hwi_budget 
 }
 
 /* A free of an unknown block has no stack: only a rule about all stacks includes it. */
-static void measure_breaches(struct hwi_measure *measure, const struct hwi_budget *budget,
-                             const struct hwi_profile *profile)
+static int measure_breaches(struct hwi_measure *measure, const struct hwi_budget *budget,
+                            const struct hwi_profile *profile, struct hwi_error *error)
 {
+  bool *scopes = hwi_budget_choose_scopes(budget, profile);
+  if (!scopes)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a rule about %u scopes", profile->scope_count);
   bool all_stacks = !hwi_budget_has(budget, HWI_FILTER_FUNC) && !hwi_budget_has(budget, HWI_FILTER_FILE) &&
                     !hwi_budget_has(budget, HWI_FILTER_MODULE);
   for (uint32_t i = 0; i < profile->breach_count; i++) {
     const struct hwi_breach *breach = &profile->breaches[i];
-    if (!hwi_budget_is_about(budget, profile, breach->scope))
+    if (!scopes[breach->scope])
       continue;
     uint64_t part = all_stacks || measure->filter.chosen[breach->stack] ? breach->calls : 0;
     measure->by_stack[breach->stack] += part;
     measure->figure += part;
     measure->doubtful += !part && measure->filter.doubtful[breach->stack] ? breach->calls : 0;
   }
+  free(scopes);
+  return HW_OK;
 }
 
 /* --- from a replay --- */
@@ -239,7 +244,7 @@ int hwi_measure_all(struct hwi_measure *measures, const struct hwi_budgets *budg
                              "rule '%.150s' is about more than a saved report knows: give the baseline's recording",
                              budget->text);
     else if (budget->metric == HWI_METRIC_FORBIDDEN)
-      measure_breaches(&measures[i], budget, profile);
+      status = measure_breaches(&measures[i], budget, profile, error);
     else
       status = begin_counter(&counters, i, &measures[i], profile, error);
   }

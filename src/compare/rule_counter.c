@@ -32,7 +32,7 @@ int hwi_rule_counter_init(struct hwi_rule_counter *counter, const struct hwi_bud
   *counter = (struct hwi_rule_counter){.budget = budget,
                                        .stacks = stacks,
                                        .threads = calloc((size_t)profile->thread_count + 1, sizeof *counter->threads),
-                                       .scopes = calloc((size_t)profile->scope_count + 1, sizeof *counter->scopes),
+                                       .scopes = hwi_budget_choose_scopes(budget, profile),
                                        .scope_count = profile->scope_count ? profile->scope_count : 1,
                                        .shares = calloc((size_t)profile->stack_count + 1, sizeof *counter->shares),
                                        .stack_count = profile->stack_count,
@@ -45,8 +45,6 @@ int hwi_rule_counter_init(struct hwi_rule_counter *counter, const struct hwi_bud
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a rule about %u stacks", profile->stack_count);
   for (uint32_t i = 0; i < profile->thread_count; i++)
     counter->threads[i] = thread_is_chosen(budget, &profile->threads[i]);
-  for (uint32_t i = 0; i < counter->scope_count; i++)
-    counter->scopes[i] = hwi_budget_is_about(budget, profile, i);
   for (int entry = 0; entry < HW_ENTRY_COUNT; entry++)
     counter->entries[entry] = entry_is_chosen(budget, (uint8_t)entry);
   return HW_OK;
