@@ -18,20 +18,6 @@ void hwi_stack_scopes_release(struct hwi_stack_scopes *scopes)
   *scopes = (struct hwi_stack_scopes){0};
 }
 
-/* Returns the first cell of a stack or of a later one: cells are ordered by stack. */
-static uint32_t first_cell(const struct hwi_profile *profile, uint32_t stack)
-{
-  uint32_t low = 0, high = profile->cell_count;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (profile->cells[middle].stack < stack)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 static void add(struct hwi_stack_scopes *scopes, uint32_t path, const struct hwi_amount *amount)
 {
   struct hwi_amount *sum = &scopes->sums[path];
@@ -48,7 +34,7 @@ void hwi_stack_scopes_load(struct hwi_stack_scopes *scopes, uint32_t stack)
   const struct hwi_selection *selection = &scopes->export->selection;
   while (scopes->count > 0)
     scopes->sums[scopes->paths[--scopes->count]] = (struct hwi_amount){0};
-  uint32_t at = profile->scope_count > 1 ? first_cell(profile, stack) : profile->cell_count;
+  uint32_t at = profile->scope_count > 1 ? hwi_profile_first_cell(profile, stack) : profile->cell_count;
   for (; at < profile->cell_count && profile->cells[at].stack == stack; at++) {
     const struct hwi_profile_cell *cell = &profile->cells[at];
     const struct hwi_amount amount = hwi_amount_of_cell(profile, cell);

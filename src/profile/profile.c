@@ -177,6 +177,19 @@ uint32_t hwi_profile_depth(const struct hwi_profile *profile, uint32_t stack)
   return depth;
 }
 
+uint32_t hwi_profile_first_cell(const struct hwi_profile *profile, uint32_t stack)
+{
+  uint32_t low = 0, high = profile->cell_count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (profile->cells[middle].stack < stack)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 void hwi_profile_destroy(struct hwi_profile *profile)
 {
   if (!profile)

@@ -440,6 +440,9 @@ struct hwi_profile_options {
 /* Returns the number of the stack's frames, not counting cut ones. */
 uint32_t hwi_profile_depth(const struct hwi_profile *profile, uint32_t stack);
 
+/* Returns the index of the stack's first cell, or of the first cell after it. */
+uint32_t hwi_profile_first_cell(const struct hwi_profile *profile, uint32_t stack);
+
 /* Replays the run named by `path` (a trace, or a NAME.children folder). The caller owns *profile. This function and the
  * next two return 0, or a negative status that is described in `error`. */
 int hwi_profile_create(struct hwi_profile **profile, const char *path, const struct hwi_profile_options *options,

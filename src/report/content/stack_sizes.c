@@ -31,20 +31,6 @@ static int compare_shown(const void *left, const void *right)
   return compare_sizes(left, right);
 }
 
-/* Returns the index of the stack's first cell, or of the first cell after it. Cells are in the order of stacks. */
-static uint32_t first_cell(const struct hwi_profile *profile, uint32_t stack)
-{
-  uint32_t low = 0, high = profile->cell_count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (profile->cells[middle].stack < stack)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 /* Merges adjacent items of one size. Returns how many are left. */
 static uint32_t join(struct hwi_stack_size *list, uint32_t count)
 {
@@ -64,7 +50,8 @@ static uint32_t join(struct hwi_stack_size *list, uint32_t count)
 /* Adds the cells of one stack; if `sizes->items` is NULL, only counts them. */
 static void add_cells(struct hwi_stack_sizes *sizes, const struct hwi_profile *profile, uint32_t stack)
 {
-  for (uint32_t i = first_cell(profile, stack); i < profile->cell_count && profile->cells[i].stack == stack; i++) {
+  for (uint32_t i = hwi_profile_first_cell(profile, stack); i < profile->cell_count && profile->cells[i].stack == stack;
+       i++) {
     const struct hwi_profile_cell *cell = &profile->cells[i];
     if (sizes->items)
       sizes->items[sizes->count] = (struct hwi_stack_size){.size = profile->sizes[cell->size].size,
