@@ -41,8 +41,12 @@ int hwi_table_columns(const struct hwi_table *table, struct hwi_table_column col
 struct hwi_value *hwi_values_put(struct hwi_value *values, const struct hwi_figure *figures, const void *of, bool known)
 {
   for (; figures->key; figures++) {
-    if (!figures->not_in_tables)
-      *values++ = hwi_value_if(known, hwi_figure_value(figures, of));
+    if (figures->not_in_tables)
+      continue;
+    *values = hwi_value_if(known, hwi_figure_value(figures, of));
+    if (figures->is_signed && known)
+      values->kind = HWI_VALUE_SIGNED;
+    values++;
   }
   return values;
 }

@@ -26,11 +26,6 @@ static inline struct hwi_value hwi_value_number(uint64_t number)
   return (struct hwi_value){.kind = HWI_VALUE_NUMBER, .number = number};
 }
 
-static inline struct hwi_value hwi_value_signed(int64_t number)
-{
-  return (struct hwi_value){.kind = HWI_VALUE_SIGNED, .number = (uint64_t)number};
-}
-
 static inline struct hwi_value hwi_value_if(bool known, uint64_t number)
 {
   return known ? hwi_value_number(number) : (struct hwi_value){.kind = HWI_VALUE_NULL};

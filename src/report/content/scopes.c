@@ -3,6 +3,49 @@
 
 #include <stdlib.h>
 
+#define SCOPE(field) .off = offsetof(struct hwi_scope, field)
+#define SUM(field) .off = offsetof(struct hwi_scope_sum, field)
+
+const struct hwi_figure hwi_scope_figures[] = {
+    {"instances", SCOPE(instances)},
+    {"instances_left_open", SCOPE(left_open)},
+    {"allocating_instances", SCOPE(allocating)},
+    {"last_allocating_instance", SCOPE(last_allocating)},
+    {"max_duration_ns", SCOPE(max_ns)},
+    {"max_net_bytes", SCOPE(peak_bytes)},
+    {0},
+};
+
+static uint64_t net_bytes_of(const struct hwi_figure *figure, const void *of)
+{
+  (void)figure;
+  return (uint64_t)hwi_scope_net_bytes(of);
+}
+
+static uint64_t net_blocks_of(const struct hwi_figure *figure, const void *of)
+{
+  (void)figure;
+  return (uint64_t)hwi_scope_net_blocks(of);
+}
+
+/* clang-format off */
+#define SUM_FIGURES(prefix)                                                \
+  {prefix "duration_ns", SUM(duration_ns)},                                \
+  {prefix "allocation_calls", SUM(amount.calls)},                          \
+  {prefix "free_calls", SUM(free_calls)},                                  \
+  {prefix "failed_calls", SUM(failed_calls)},                              \
+  {prefix "temporary_calls", SUM(amount.temporary_calls)},                 \
+  {prefix "allocated_bytes", SUM(amount.bytes)},                           \
+  {prefix "net_bytes", .value = net_bytes_of, .is_signed = true},          \
+  {prefix "net_blocks", .value = net_blocks_of, .is_signed = true},        \
+  {prefix "peak_bytes", SUM(amount.peak_bytes)},                           \
+  {prefix "live_bytes_at_end", SUM(amount.live_bytes)},                    \
+  {prefix "live_blocks_at_end", SUM(amount.live_blocks)}
+/* clang-format on */
+
+const struct hwi_figure hwi_scope_sum_figures[] = {SUM_FIGURES(""), {0}};
+const struct hwi_figure hwi_scope_self_figures[] = {SUM_FIGURES("self_"), {0}};
+
 static void add_sum(struct hwi_scope_sum *to, const struct hwi_scope_sum *sum)
 {
   hwi_amount_add(&to->amount, &sum->amount);

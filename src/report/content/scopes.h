@@ -20,6 +20,9 @@ struct hwi_scope_row {
   struct hwi_scope_sum self, all;
 };
 
+/* Of struct hwi_scope; of struct hwi_scope_sum; the same with keys that say that they are of `self`. */
+extern const struct hwi_figure hwi_scope_figures[], hwi_scope_sum_figures[], hwi_scope_self_figures[];
+
 /* Returns the figures by path: [1, scope_count) of the profile. With a filter, the amounts are those that it keeps. The
  * caller frees them. Returns NULL if there is no memory. */
 struct hwi_scope_row *hwi_scope_rows(const struct hwi_profile *profile, const struct hwi_narrowing *filter);

@@ -8,6 +8,8 @@ void hwi_json_figures(struct hwi_json *json, const struct hwi_figure *figures, c
   for (; figures->key; figures++) {
     if (figures->ratio)
       hwi_json_decimal(json, figures->key, figures->ratio(of));
+    else if (figures->is_signed)
+      hwi_json_signed(json, figures->key, (int64_t)hwi_figure_value(figures, of));
     else
       hwi_json_number(json, figures->key, hwi_figure_value(figures, of));
   }

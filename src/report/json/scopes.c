@@ -7,21 +7,6 @@
 #include "report/json/members.h"
 #include "report/selection/figures.h"
 
-static void write_sum(struct hwi_json *json, const struct hwi_scope_sum *sum)
-{
-  hwi_json_number(json, "duration_ns", sum->duration_ns);
-  hwi_json_number(json, "allocation_calls", sum->amount.calls);
-  hwi_json_number(json, "free_calls", sum->free_calls);
-  hwi_json_number(json, "failed_calls", sum->failed_calls);
-  hwi_json_number(json, "temporary_calls", sum->amount.temporary_calls);
-  hwi_json_number(json, "allocated_bytes", sum->amount.bytes);
-  hwi_json_signed(json, "net_bytes", hwi_scope_net_bytes(sum));
-  hwi_json_signed(json, "net_blocks", hwi_scope_net_blocks(sum));
-  hwi_json_number(json, "peak_bytes", sum->amount.peak_bytes);
-  hwi_json_number(json, "live_bytes_at_end", sum->amount.live_bytes);
-  hwi_json_number(json, "live_blocks_at_end", sum->amount.live_blocks);
-}
-
 /* --- instances --- */
 
 static void write_detail(struct hwi_json *json, const struct hwi_instance *instance)
@@ -99,15 +84,10 @@ static void write_scope(struct hwi_json *json, const struct hwi_report *report, 
   const struct hwi_scope *scope = &profile->scopes[path];
   hwi_json_begin_object(json, NULL);
   hwi_json_scope_path(json, profile, path);
-  hwi_json_number(json, "instances", scope->instances);
-  hwi_json_number(json, "instances_left_open", scope->left_open);
-  hwi_json_number(json, "allocating_instances", scope->allocating);
-  hwi_json_number(json, "last_allocating_instance", scope->last_allocating);
-  hwi_json_number(json, "max_duration_ns", scope->max_ns);
-  hwi_json_number(json, "max_net_bytes", scope->peak_bytes);
-  write_sum(json, &row->all);
+  hwi_json_figures(json, hwi_scope_figures, scope);
+  hwi_json_figures(json, hwi_scope_sum_figures, &row->all);
   hwi_json_begin_object(json, "self");
-  write_sum(json, &row->self);
+  hwi_json_figures(json, hwi_scope_sum_figures, &row->self);
   hwi_json_end_object(json);
   if (report->options.instances != HWI_INSTANCES_NONE)
     write_worst(json, report, scope);

@@ -14,6 +14,7 @@ struct hwi_figure {
   const char *key;     /* in JSON, CSV and SQLite */
   const char *title;   /* of its column in a text; NULL: it has none */
   const char *metric;  /* in a rule of heapwright check; NULL: it has no rule */
+  bool is_signed;      /* the value is an int64_t */
   bool not_in_tables;  /* CSV and SQLite do not have it */
   bool not_in_changes; /* the changes in a comparison's JSON do not have it */
   uint64_t (*value)(const struct hwi_figure *figure, const void *of); /* NULL: the uint64_t at offset `off` */
