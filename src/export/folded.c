@@ -14,16 +14,15 @@ static void put_name(FILE *out, struct hwi_line *clean, const char *name)
     fputc(*at == ';' ? ':' : *at, out);
 }
 
-/* Writes the scopes of a path as if they were functions around the stack. */
+/* Writes the scopes of a path as if they were functions around the stack; 0 has none. Returns false if there is no
+ * memory. */
 static bool put_scopes(const struct hwi_profile *profile, uint32_t path, FILE *out)
 {
-  const uint32_t depth = path ? profile->scopes[path].depth : 0;
-  const char **names = calloc((size_t)depth + 1, sizeof *names);
+  const char **names = path ? hwi_scope_names(profile, path) : NULL;
   struct hwi_line clean = {0};
   if (!names)
-    return false;
-  hwi_scope_path(profile, path, names);
-  for (uint32_t i = 0; i < depth; i++) {
+    return !path;
+  for (uint32_t i = 0; i < profile->scopes[path].depth; i++) {
     put_name(out, &clean, names[i][0] != '\0' ? names[i] : "[no name]");
     fputc(';', out);
   }

@@ -82,10 +82,12 @@ struct hwi_scope_row *hwi_scope_rows(const struct hwi_profile *profile, const st
   return rows;
 }
 
-void hwi_scope_path(const struct hwi_profile *profile, uint32_t path, const char **names)
+const char **hwi_scope_names(const struct hwi_profile *profile, uint32_t path)
 {
-  for (; path; path = profile->scopes[path].outer)
+  const char **names = calloc((size_t)profile->scopes[path].depth + 1, sizeof *names);
+  for (; names && path; path = profile->scopes[path].outer)
     names[profile->scopes[path].depth - 1] = profile->scopes[path].name;
+  return names;
 }
 
 const char *const hwi_instances_names[] = {"none", "cost", "longest", NULL};
@@ -111,12 +113,9 @@ enum hwi_instance_measure hwi_scope_measure(const struct hwi_report_options *opt
 
 void hwi_scope_path_add(struct hwi_line *line, const struct hwi_profile *profile, uint32_t path)
 {
-  const uint32_t depth = profile->scopes[path].depth;
-  const char **names = calloc((size_t)depth + 1, sizeof *names);
+  const char **names = hwi_scope_names(profile, path);
   line->failed |= !names;
-  if (names)
-    hwi_scope_path(profile, path, names);
-  for (uint32_t i = 0; names && i < depth; i++) {
+  for (uint32_t i = 0; names && i < profile->scopes[path].depth; i++) {
     hwi_line_puts(line, i > 0 ? " > " : "");
     hwi_line_puts(line, names[i]);
   }

@@ -51,7 +51,8 @@ static inline int64_t hwi_instance_inside_bytes(const struct hwi_instance *insta
 /* Adds "frame > decode", with the names as the program gave them. */
 void hwi_scope_path_add(struct hwi_line *line, const struct hwi_profile *profile, uint32_t path);
 
-/* Sets names[0, depth) to the names of the path's scopes, the outermost first. */
-void hwi_scope_path(const struct hwi_profile *profile, uint32_t path, const char **names);
+/* Returns the names of the path's scopes, as many as its depth, the outermost first. The caller frees the list. Returns
+ * NULL if there is no memory. */
+const char **hwi_scope_names(const struct hwi_profile *profile, uint32_t path);
 
 #endif

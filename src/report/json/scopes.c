@@ -65,13 +65,10 @@ static void write_worst(struct hwi_json *json, const struct hwi_report *report, 
 
 void hwi_json_scope_path(struct hwi_json *json, const struct hwi_profile *profile, uint32_t path)
 {
-  const uint32_t depth = profile->scopes[path].depth;
-  const char **names = calloc((size_t)depth + 1, sizeof *names);
+  const char **names = hwi_scope_names(profile, path);
   json->failed |= !names;
-  if (names)
-    hwi_scope_path(profile, path, names);
   hwi_json_begin_array(json, "path");
-  for (uint32_t i = 0; names && i < depth; i++)
+  for (uint32_t i = 0; names && i < profile->scopes[path].depth; i++)
     hwi_json_text(json, NULL, names[i]);
   hwi_json_end_array(json);
   free(names);

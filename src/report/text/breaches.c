@@ -7,7 +7,7 @@ static void print_breach(struct hwi_text *text, const struct hwi_breach *breach)
   hwi_line_puts(&text->line, "  ");
   hwi_line_counted(&text->line, breach->calls, breach->is_free ? "free" : "allocation");
   hwi_line_printf(&text->line, " (%s) in ", hwi_bytes_text(breach->bytes).text);
-  hwi_text_scope_path(text, breach->scope);
+  hwi_text_scope_path(&text->line, text, breach->scope);
   hwi_line_printf(&text->line, ", first in instance %s at %s, thread \"", hwi_count_text(breach->first_instance).text,
                   hwi_time_text(breach->first_ns).text);
   hwi_line_clean(&text->line, text->profile->threads[breach->first_thread].name);

@@ -29,7 +29,7 @@ static void add_thread(struct context *context, const struct hwi_finding *findin
 static void word_forbidden(struct context *context, const struct hwi_finding *finding)
 {
   struct hwi_text *text = context->text;
-  hwi_text_scope_path(text, finding->scope);
+  hwi_text_scope_path(&text->line, text, finding->scope);
   hwi_line_puts(&text->line, ": ");
   if (finding->figures[0] > 0)
     hwi_line_counted(&text->line, finding->figures[0], "allocation");
@@ -66,12 +66,10 @@ static void word_real_time(struct context *context, const struct hwi_finding *fi
 static void add_scope(struct context *context, const struct hwi_finding *finding)
 {
   struct hwi_text *text = context->text;
-  struct hwi_line line = text->line;
-  text->line = (struct hwi_line){0};
-  hwi_text_scope_path(text, finding->scope);
-  hwi_line_shorten(&line, hwi_line_text(&text->line), STACK_CELLS, hwi_style_ellipsis(text->style));
-  hwi_line_release_part(&line, &text->line);
-  text->line = line;
+  struct hwi_line path = {0};
+  hwi_text_scope_path(&path, text, finding->scope);
+  hwi_line_shorten(&text->line, hwi_line_text(&path), STACK_CELLS, hwi_style_ellipsis(text->style));
+  hwi_line_release_part(&text->line, &path);
 }
 
 static void word_warm_up(struct context *context, const struct hwi_finding *finding)

@@ -7,13 +7,12 @@
 #include "report/text/text.h"
 #include "trace/radix_sort.h"
 
-void hwi_text_scope_path(struct hwi_text *text, uint32_t path)
+void hwi_text_scope_path(struct hwi_line *line, const struct hwi_text *text, uint32_t path)
 {
   struct hwi_line names = {0};
   hwi_scope_path_add(&names, text->profile, path);
-  hwi_line_clean(&text->line, hwi_line_text(&names));
-  text->line.failed |= names.failed;
-  hwi_line_release(&names);
+  hwi_line_clean(line, hwi_line_text(&names));
+  hwi_line_release_part(line, &names);
 }
 
 static void add_net(struct hwi_line *line, int64_t bytes)
@@ -94,7 +93,7 @@ static void print_row(struct hwi_text *text, uint64_t rank, uint32_t path, const
     hwi_line_repeat(&text->line, " ", INDENT * (scope->depth < DEPTH_MAX ? scope->depth - 1 : DEPTH_MAX));
     hwi_line_clean(&text->line, scope->name);
   } else {
-    hwi_text_scope_path(text, path);
+    hwi_text_scope_path(&text->line, text, path);
   }
   hwi_text_end(text, HWI_PLAIN);
   print_instances(text, scope, row);

@@ -72,8 +72,8 @@ void hwi_text_handovers(struct hwi_text *text); /* below the threads: which thre
 void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_entries(struct hwi_text *text, const struct hwi_selection *selection);
 void hwi_text_scopes(struct hwi_text *text, const struct hwi_selection *selection);
-void hwi_text_scope_path(struct hwi_text *text, uint32_t path);                /* adds "frame > decode" to the line */
-void hwi_text_instances(struct hwi_text *text, const struct hwi_scope *scope); /* below the scope's row */
+void hwi_text_scope_path(struct hwi_line *line, const struct hwi_text *text, uint32_t path); /* adds "frame > decode" */
+void hwi_text_instances(struct hwi_text *text, const struct hwi_scope *scope);               /* below the scope's row */
 /* Below the scopes: the calls in forbidden zones; nothing if there are none. */
 int hwi_text_breaches(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_text_images(struct hwi_text *text);
