@@ -20,12 +20,10 @@ struct entered {
 };
 
 struct thread_scopes {
-  struct hwi_open_instance *open; /* the outermost first */
-  size_t count, capacity;
+  struct hwi_instance_stack open;
   size_t floor;            /* so many do not end by an END event: those up to the one of the task that it is inside */
   struct entered *entered; /* the outermost first */
   size_t entered_count, entered_capacity;
-  uint64_t beyond;  /* scopes that were begun within the last open one, but have no path */
   uint32_t context; /* outside of all scopes */
   uint64_t last_ns; /* of its latest event */
 };
@@ -63,16 +61,16 @@ static void release_worst(struct hwi_scope *path)
   free((void *)path->worst); /* allocated here */
 }
 
-static void drop_details(const struct hwi_open_instance *open, size_t count)
+static void drop_details(const struct hwi_instance_stack *open)
 {
-  for (size_t i = 0; i < count; i++)
-    hwi_detail_drop(open[i].all.detail);
+  for (size_t i = 0; i < open->count; i++)
+    hwi_detail_drop(open->items[i].all.detail);
 }
 
 static void release_thread(struct thread_scopes *thread)
 {
-  drop_details(thread->open, thread->count);
-  free(thread->open);
+  drop_details(&thread->open);
+  free(thread->open.items);
   free(thread->entered);
 }
 
@@ -91,7 +89,7 @@ void hwi_scopes_destroy(struct hwi_scopes *scopes)
     release_thread(&scopes->threads[i]);
   free(scopes->threads);
   for (size_t i = 0; i < scopes->tasks.count; i++)
-    drop_details(scopes->tasks.items[i].open, scopes->tasks.items[i].count);
+    drop_details(&scopes->tasks.items[i].open);
   hwi_tasks_release(&scopes->tasks);
   hwi_details_release(&scopes->details);
   free(scopes);
@@ -195,26 +193,25 @@ static void rank_all(struct hwi_worst *worst, const struct hwi_instance *instanc
   rank(&worst[HWI_INSTANCE_BYTES], instance, HWI_INSTANCE_BYTES);
 }
 
-static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const struct hwi_resolved *event,
+static bool begin(struct hwi_scopes *scopes, struct hwi_instance_stack *open, const struct hwi_resolved *event,
                   uint64_t ns)
 {
-  uint32_t outer = thread->count ? thread->open[thread->count - 1].path : 0;
-  uint32_t path = thread->beyond ? 0 : find_path(scopes, outer, (uint32_t)event->size);
+  uint32_t outer = open->count ? open->items[open->count - 1].path : 0;
+  uint32_t path = open->beyond ? 0 : find_path(scopes, outer, (uint32_t)event->size);
   if (!path) {
-    thread->beyond++;
-    return thread->beyond > 1 || is_full(scopes);
+    open->beyond++;
+    return open->beyond > 1 || is_full(scopes);
   }
   uint32_t context = find_context(scopes, event->thread, path);
-  if (context == UINT32_MAX ||
-      !hwi_grow((void **)&thread->open, &thread->capacity, thread->count + 1, sizeof *thread->open))
+  if (context == UINT32_MAX || !hwi_grow((void **)&open->items, &open->capacity, open->count + 1, sizeof *open->items))
     return false;
-  uint32_t zone = thread->count ? thread->open[thread->count - 1].zone : 0;
+  uint32_t zone = open->count ? open->items[open->count - 1].zone : 0;
   if (event->entry == HW_SCOPE_BEGIN_FORBIDDEN)
-    zone = (uint32_t)thread->count + 1;
+    zone = (uint32_t)open->count + 1;
   const struct hwi_instance_detail *detail = scopes->has_details ? hwi_detail_take(&scopes->details) : NULL;
   if (scopes->has_details && !detail)
     return false;
-  thread->open[thread->count++] = (struct hwi_open_instance){
+  open->items[open->count++] = (struct hwi_open_instance){
       .path = path,
       .context = context,
       .zone = zone,
@@ -228,10 +225,10 @@ static bool begin(struct hwi_scopes *scopes, struct thread_scopes *thread, const
   return true;
 }
 
-/* Ends the thread's innermost instance. */
-static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_t ns, bool was_left)
+/* Ends the innermost instance. */
+static bool end(struct hwi_scopes *scopes, struct hwi_instance_stack *open, uint64_t ns, bool was_left)
 {
-  struct hwi_open_instance *ended = &thread->open[--thread->count];
+  struct hwi_open_instance *ended = &open->items[--open->count];
   struct hwi_scope *path = &scopes->paths[ended->path];
   struct hwi_instance *all = &ended->all;
   uint64_t duration_ns = ns > all->begin_ns ? ns - all->begin_ns : 0, inside_ns = all->duration_ns;
@@ -255,9 +252,9 @@ static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_
   hwi_detail_drop(all->detail);
   if (!worst)
     return false;
-  if (thread->count == 0)
+  if (open->count == 0)
     return true;
-  struct hwi_open_instance *around = &thread->open[thread->count - 1];
+  struct hwi_open_instance *around = &open->items[open->count - 1];
   around->all.duration_ns += duration_ns;
   around->all.calls += all->calls;
   around->all.bytes += all->bytes;
@@ -270,10 +267,10 @@ static bool end(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_
 static bool end_several(struct hwi_scopes *scopes, struct thread_scopes *thread, uint64_t count, uint64_t ns)
 {
   bool done = true;
-  for (; count > 0 && thread->beyond > 0; count--)
-    thread->beyond--;
-  for (; done && count > 0 && thread->count > thread->floor; count--)
-    done = end(scopes, thread, ns, count > 1);
+  for (; count > 0 && thread->open.beyond > 0; count--)
+    thread->open.beyond--;
+  for (; done && count > 0 && thread->open.count > thread->floor; count--)
+    done = end(scopes, &thread->open, ns, count > 1);
   return done;
 }
 
@@ -282,59 +279,52 @@ static bool end_several(struct hwi_scopes *scopes, struct thread_scopes *thread,
 /* Ends the instances of a task that no thread is inside, and the task. */
 static bool end_task(struct hwi_scopes *scopes, struct hwi_task *task, uint64_t ns, bool was_left)
 {
-  struct thread_scopes instances = {.open = task->open, .count = task->count};
   bool done = true;
-  while (done && instances.count > 0)
-    done = end(scopes, &instances, ns, was_left || instances.count > 1);
-  task->count = instances.count;
+  while (done && task->open.count > 0)
+    done = end(scopes, &task->open, ns, was_left || task->open.count > 1);
   return done && hwi_tasks_remove(&scopes->tasks, task);
 }
 
-/* The instance of a task is that of a thread that is nowhere else. */
+/* The instance of a task begins outside of all scopes. */
 static bool begin_task(struct hwi_scopes *scopes, const struct hwi_resolved *event, uint64_t ns)
 {
   bool is_known;
   struct hwi_task *task = hwi_tasks_add(&scopes->tasks, event->usable, &is_known);
   if (!task)
     return is_known; /* two tasks of one number are in forged traces only */
-  struct thread_scopes instances = {.open = task->open, .capacity = task->capacity};
   struct hwi_resolved begins = *event;
   begins.entry = HW_SCOPE_BEGIN;
   begins.usable = 0;
-  bool done = begin(scopes, &instances, &begins, ns);
-  task->open = instances.open;
-  task->count = instances.count;
-  task->capacity = instances.capacity;
-  task->beyond = instances.beyond;
   task->last_ns = ns;
-  return done;
+  return begin(scopes, &task->open, &begins, ns);
 }
 
 /* Makes the task's instances those of the thread, within the scopes that it is in. */
 static bool enter(struct hwi_scopes *scopes, const struct hwi_resolved *event)
 {
   struct thread_scopes *thread = &scopes->threads[event->thread];
+  struct hwi_instance_stack *open = &thread->open;
   struct hwi_task *task = hwi_tasks_find(&scopes->tasks, event->size);
   if (!task || task->is_inside) /* its begin is not in the trace, or it is a forked child's */
     return true;
-  if (!hwi_grow((void **)&thread->open, &thread->capacity, thread->count + task->count, sizeof *thread->open) ||
+  if (!hwi_grow((void **)&open->items, &open->capacity, open->count + task->open.count, sizeof *open->items) ||
       !hwi_grow((void **)&thread->entered, &thread->entered_capacity, thread->entered_count + 1,
                 sizeof *thread->entered))
     return false;
-  thread->entered[thread->entered_count++] = (struct entered){task->number, thread->count, thread->beyond};
-  const uint32_t base = (uint32_t)thread->count;
-  for (size_t i = 0; i < task->count; i++) {
-    struct hwi_open_instance *open = &thread->open[thread->count++];
-    *open = task->open[i];
-    open->zone += open->zone ? base : 0;
-    open->all.thread = event->thread;
-    open->context = find_context(scopes, event->thread, open->path);
-    if (open->context == UINT32_MAX)
+  thread->entered[thread->entered_count++] = (struct entered){task->number, open->count, open->beyond};
+  const uint32_t base = (uint32_t)open->count;
+  for (size_t i = 0; i < task->open.count; i++) {
+    struct hwi_open_instance *item = &open->items[open->count++];
+    *item = task->open.items[i];
+    item->zone += item->zone ? base : 0;
+    item->all.thread = event->thread;
+    item->context = find_context(scopes, event->thread, item->path);
+    if (item->context == UINT32_MAX)
       return false;
   }
-  thread->floor = thread->count > base ? base + 1 : base;
-  thread->beyond = task->beyond;
-  task->count = 0;
+  thread->floor = open->count > base ? base + 1 : base;
+  open->beyond = task->open.beyond;
+  task->open.count = 0;
   task->is_inside = true;
   return true;
 }
@@ -344,19 +334,20 @@ static bool leave_innermost(struct hwi_scopes *scopes, struct thread_scopes *thr
 {
   const struct entered entered = thread->entered[--thread->entered_count];
   struct hwi_task *task = hwi_tasks_find(&scopes->tasks, entered.task); /* it cannot have ended */
-  const size_t count = thread->count - entered.base;
-  if (!hwi_grow((void **)&task->open, &task->capacity, count, sizeof *task->open))
+  struct hwi_instance_stack *from = &thread->open, *to = &task->open;
+  const size_t count = from->count - entered.base;
+  if (!hwi_grow((void **)&to->items, &to->capacity, count, sizeof *to->items))
     return false;
   for (size_t i = 0; i < count; i++) {
-    task->open[i] = thread->open[entered.base + i];
-    task->open[i].zone -= task->open[i].zone ? (uint32_t)entered.base : 0;
+    to->items[i] = from->items[entered.base + i];
+    to->items[i].zone -= to->items[i].zone ? (uint32_t)entered.base : 0;
   }
-  task->count = count;
-  task->beyond = thread->beyond;
+  to->count = count;
+  to->beyond = from->beyond;
   task->last_ns = ns;
   task->is_inside = false;
-  thread->count = entered.base;
-  thread->beyond = entered.beyond;
+  from->count = entered.base;
+  from->beyond = entered.beyond;
   const struct entered *around = thread->entered_count ? &thread->entered[thread->entered_count - 1] : NULL;
   thread->floor = around ? around->base + 1 : 0;
   return !task->is_finished || end_task(scopes, task, ns, false);
@@ -413,7 +404,8 @@ bool hwi_scopes_take(struct hwi_scopes **scopes, size_t thread_count, const stru
   case HW_SCOPE_FINISH:
     return finish(*scopes, event, ns);
   default:
-    return event->entry > HW_SCOPE_BEGIN_FORBIDDEN || begin(*scopes, thread, event, ns); /* later kinds are skipped */
+    return event->entry > HW_SCOPE_BEGIN_FORBIDDEN ||
+           begin(*scopes, &thread->open, event, ns); /* later kinds are skipped */
   }
 }
 
@@ -423,8 +415,8 @@ bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t number)
   bool done = true;
   while (done && thread->entered_count > 0)
     done = leave_innermost(scopes, thread, thread->last_ns);
-  while (done && thread->count > 0)
-    done = end(scopes, thread, thread->last_ns, true);
+  while (done && thread->open.count > 0)
+    done = end(scopes, &thread->open, thread->last_ns, true);
   return done;
 }
 
@@ -442,7 +434,7 @@ bool hwi_scopes_end_tasks(struct hwi_scopes *scopes, uint32_t image)
 uint32_t hwi_scopes_context(const struct hwi_scopes *scopes, uint32_t number)
 {
   const struct thread_scopes *thread = &scopes->threads[number];
-  return thread->count ? thread->open[thread->count - 1].context : thread->context;
+  return thread->open.count ? thread->open.items[thread->open.count - 1].context : thread->context;
 }
 
 struct hwi_context hwi_scopes_context_at(const struct hwi_scopes *scopes, uint32_t context)
@@ -454,17 +446,17 @@ struct hwi_context hwi_scopes_context_at(const struct hwi_scopes *scopes, uint32
 uint32_t hwi_scopes_path(const struct hwi_scopes *scopes, uint32_t number)
 {
   const struct thread_scopes *thread = &scopes->threads[number];
-  return thread->count ? thread->open[thread->count - 1].path : 0;
+  return thread->open.count ? thread->open.items[thread->open.count - 1].path : 0;
 }
 
 uint32_t hwi_scopes_path_at(const struct hwi_scopes *scopes, uint32_t number, uint32_t depth)
 {
-  return scopes->threads[number].open[depth].path;
+  return scopes->threads[number].open.items[depth].path;
 }
 
 uint32_t hwi_scopes_depth(const struct hwi_scopes *scopes, uint32_t number)
 {
-  return (uint32_t)scopes->threads[number].count;
+  return (uint32_t)scopes->threads[number].open.count;
 }
 
 uint64_t hwi_scopes_latest_ns(const struct hwi_scopes *scopes, uint32_t number)
@@ -512,16 +504,16 @@ static __attribute__((noinline)) bool add_breach(struct hwi_scopes *scopes, cons
 static inline bool check_zone(struct hwi_scopes *scopes, const struct thread_scopes *thread,
                               const struct hwi_scope_call *call, bool is_free)
 {
-  const uint32_t zone = thread->count ? thread->open[thread->count - 1].zone : 0;
-  return __builtin_expect(!zone, 1) || add_breach(scopes, &thread->open[zone - 1], call, is_free);
+  const uint32_t zone = thread->open.count ? thread->open.items[thread->open.count - 1].zone : 0;
+  return __builtin_expect(!zone, 1) || add_breach(scopes, &thread->open.items[zone - 1], call, is_free);
 }
 
 bool hwi_scopes_alloc(struct hwi_scopes *scopes, const struct hwi_scope_call *call)
 {
   struct thread_scopes *thread = thread_of(scopes, call);
-  if (thread->count == 0)
+  if (thread->open.count == 0)
     return true;
-  struct hwi_open_instance *open = &thread->open[thread->count - 1];
+  struct hwi_open_instance *open = &thread->open.items[thread->open.count - 1];
   open->all.calls++;
   open->all.bytes += call->bytes;
   open->all.net_bytes += (int64_t)call->bytes;
@@ -535,9 +527,9 @@ bool hwi_scopes_alloc(struct hwi_scopes *scopes, const struct hwi_scope_call *ca
 bool hwi_scopes_free(struct hwi_scopes *scopes, const struct hwi_scope_call *call)
 {
   struct thread_scopes *thread = thread_of(scopes, call);
-  if (thread->count == 0)
+  if (thread->open.count == 0)
     return true;
-  struct hwi_open_instance *open = &thread->open[thread->count - 1];
+  struct hwi_open_instance *open = &thread->open.items[thread->open.count - 1];
   struct hwi_scope *path = &scopes->paths[open->path];
   path->free_calls++;
   path->freed_blocks += call->stack != 0;
@@ -551,23 +543,24 @@ bool hwi_scopes_free(struct hwi_scopes *scopes, const struct hwi_scope_call *cal
 bool hwi_scopes_failed(struct hwi_scopes *scopes, const struct hwi_scope_call *call)
 {
   const struct thread_scopes *thread = thread_of(scopes, call);
-  if (thread->count == 0)
+  if (thread->open.count == 0)
     return true;
-  scopes->paths[thread->open[thread->count - 1].path].failed_calls++;
+  scopes->paths[thread->open.items[thread->open.count - 1].path].failed_calls++;
   return check_zone(scopes, thread, call, false);
 }
 
 /* --- spans and results --- */
 
-static void restart_open(struct hwi_scopes *scopes, struct hwi_open_instance *open, size_t count)
+static void restart_open(struct hwi_scopes *scopes, const struct hwi_instance_stack *open)
 {
-  for (size_t i = 0; i < count; i++) {
-    open[i].most_net = 0;
-    open[i].all.calls = open[i].all.bytes = 0;
-    open[i].all.net_bytes = 0;
-    open[i].all.sequence = ++scopes->paths[open[i].path].instances;
-    if (open[i].all.detail)
-      hwi_detail_clear(open[i].all.detail);
+  for (size_t i = 0; i < open->count; i++) {
+    struct hwi_open_instance *item = &open->items[i];
+    item->most_net = 0;
+    item->all.calls = item->all.bytes = 0;
+    item->all.net_bytes = 0;
+    item->all.sequence = ++scopes->paths[item->path].instances;
+    if (item->all.detail)
+      hwi_detail_clear(item->all.detail);
   }
 }
 
@@ -580,9 +573,9 @@ void hwi_scopes_restart(struct hwi_scopes *scopes)
   }
   hwi_numbering_release(&scopes->breach_numbers);
   for (size_t i = 0; i < scopes->thread_count; i++)
-    restart_open(scopes, scopes->threads[i].open, scopes->threads[i].count);
+    restart_open(scopes, &scopes->threads[i].open);
   for (size_t i = 0; i < scopes->tasks.count; i++)
-    restart_open(scopes, scopes->tasks.items[i].open, scopes->tasks.items[i].count);
+    restart_open(scopes, &scopes->tasks.items[i].open);
 }
 
 const struct hwi_breach *hwi_scopes_breaches(const struct hwi_scopes *scopes, uint32_t *count)

@@ -8,7 +8,7 @@
 void hwi_tasks_release(struct hwi_tasks *tasks)
 {
   for (size_t i = 0; i < tasks->count; i++)
-    free(tasks->items[i].open);
+    free(tasks->items[i].open.items);
   free(tasks->items);
   free(tasks->unused);
   if (tasks->numbers.slots)
@@ -32,7 +32,7 @@ struct hwi_task *hwi_tasks_add(struct hwi_tasks *tasks, uint64_t number, bool *i
     return NULL;
   const uint32_t index = is_reused ? tasks->unused[--tasks->unused_count] : (uint32_t)tasks->count++;
   struct hwi_task *task = &tasks->items[index];
-  *task = (struct hwi_task){.number = number, .open = task->open, .capacity = task->capacity};
+  *task = (struct hwi_task){.number = number, .open = {.items = task->open.items, .capacity = task->open.capacity}};
   *hwi_live_slot(&tasks->numbers, number) = (struct hwi_live_slot){number, index};
   tasks->numbers.count++;
   return task;

@@ -20,14 +20,19 @@ struct hwi_open_instance {
   int64_t most_net;
 };
 
+/* Instances that are open in a thread or a task, the outermost first. */
+struct hwi_instance_stack {
+  struct hwi_open_instance *items;
+  size_t count, capacity;
+  uint64_t beyond; /* scopes that were begun within the last item, but have no path */
+};
+
 struct hwi_task {
-  uint64_t number; /* of the resolved event; 0: unused */
-  struct hwi_open_instance *open;
-  size_t count, capacity; /* 0 while a thread is inside */
-  uint64_t beyond;        /* as in a thread */
-  uint64_t last_ns;       /* of its latest event */
-  bool is_inside;         /* a thread is inside */
-  bool is_finished;       /* it ends when the thread leaves */
+  uint64_t number;                /* of the resolved event; 0: unused */
+  struct hwi_instance_stack open; /* empty while a thread is inside */
+  uint64_t last_ns;               /* of its latest event */
+  bool is_inside;                 /* a thread is inside */
+  bool is_finished;               /* it ends when the thread leaves */
 };
 
 /* All zero: no tasks. Items move when a task is added. */
