@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "platform/os.h"
 #include "record/collectors/itt_objects.h"
 #include "record/events/scope_names.h"
 #include "record/events/scopes.h"
@@ -25,22 +24,11 @@ struct counters {
   struct hwi_itt_counter all[TYPE_COUNT][HWI_NAME_LIMIT];
 };
 
-static _Atomic(struct counters *) of_process;
-
-static struct counters *make(void)
-{
-  struct counters *made = hwi_os_map(sizeof *made), *none = NULL;
-  if (!made || atomic_compare_exchange_strong(&of_process, &none, made))
-    return made;
-  hwi_os_unmap(made, sizeof *made);
-  return none;
-}
+static _Atomic(void *) counters_of_process; /* a struct counters */
 
 static struct hwi_itt_counter *counter_at(uint32_t name, int type)
 {
-  struct counters *counters = atomic_load_explicit(&of_process, memory_order_acquire);
-  if (!counters)
-    counters = make();
+  struct counters *counters = hwi_itt_table(&counters_of_process, sizeof *counters);
   if (!counters || type < U64 || type >= TYPE_COUNT || name >= HWI_NAME_LIMIT)
     return NULL;
   atomic_store_explicit(&counters->all[type][name].name, name, memory_order_relaxed);
@@ -62,7 +50,7 @@ struct hwi_itt_counter *hwi_itt_counter_of(const char *name, const char *domain)
 /* Returns the type of a counter's values, or 0 if it is none of ours. */
 static int type_of(const struct hwi_itt_counter *counter)
 {
-  const struct counters *counters = atomic_load_explicit(&of_process, memory_order_acquire);
+  const struct counters *counters = atomic_load_explicit(&counters_of_process, memory_order_acquire);
   size_t off = (uintptr_t)counter - (uintptr_t)counters;
   return counters && off < sizeof *counters ? (int)(off / sizeof counters->all[0]) : 0;
 }

@@ -20,21 +20,21 @@ struct objects {
   struct hwi_itt_string strings[HWI_NAME_LIMIT];
 };
 
-static _Atomic(struct objects *) all;
+static _Atomic(void *) objects_of_process; /* a struct objects */
 
-static struct objects *make(void)
+static __attribute__((cold, noinline)) void *make_table(_Atomic(void *) *table, size_t bytes)
 {
-  struct objects *made = hwi_os_map(sizeof *made), *none = NULL;
-  if (!made || atomic_compare_exchange_strong(&all, &none, made))
+  void *made = hwi_os_map(bytes), *none = NULL;
+  if (!made || atomic_compare_exchange_strong(table, &none, made))
     return made;
-  hwi_os_unmap(made, sizeof *made);
+  hwi_os_unmap(made, bytes);
   return none;
 }
 
-static struct objects *objects_of_process(void)
+void *hwi_itt_table(_Atomic(void *) *table, size_t bytes)
 {
-  struct objects *objects = atomic_load_explicit(&all, memory_order_acquire);
-  return objects ? objects : make();
+  void *made = atomic_load_explicit(table, memory_order_acquire);
+  return made ? made : make_table(table, bytes);
 }
 
 bool hwi_itt_is_ignored(const char *domain)
@@ -44,7 +44,7 @@ bool hwi_itt_is_ignored(const char *domain)
 
 struct hwi_itt_domain *hwi_itt_domain_of(const char *name)
 {
-  struct objects *objects = name ? objects_of_process() : NULL;
+  struct objects *objects = name ? hwi_itt_table(&objects_of_process, sizeof *objects) : NULL;
   if (!objects)
     return NULL;
   uint32_t number = hwi_names_number(name);
@@ -59,7 +59,7 @@ struct hwi_itt_domain *hwi_itt_domain_of(const char *name)
 
 struct hwi_itt_string *hwi_itt_string_of(const char *text)
 {
-  struct objects *objects = text ? objects_of_process() : NULL;
+  struct objects *objects = text ? hwi_itt_table(&objects_of_process, sizeof *objects) : NULL;
   if (!objects)
     return NULL;
   uint32_t number = hwi_names_number(text);

@@ -9,6 +9,9 @@
 
 #include "record/collectors/itt_abi.h"
 
+/* Returns the table that *table points to, of `bytes` zeros, which the first call makes; NULL if there is no memory. */
+void *hwi_itt_table(_Atomic(void *) *table, size_t bytes);
+
 /* Return the object with this name, or NULL if there is no memory. Equal names have the same object. */
 struct hwi_itt_domain *hwi_itt_domain_of(const char *name);
 struct hwi_itt_string *hwi_itt_string_of(const char *text);
