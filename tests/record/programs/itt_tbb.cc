@@ -2,6 +2,7 @@
 #define TBB_USE_PROFILING_TOOLS 1
 #include <tbb/flow_graph.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <atomic>
 #include <cstdio>
@@ -26,7 +27,8 @@ int main()
   for (int i = 0; i < 100; i++)
     doubled.try_put(i);
   graph.wait_for_all();
-  tbb::parallel_for(0, 1000, [&](int i) { sum += i; });
+  tbb::task_arena alone(1); // each thread that works on the loop begins a task of its own
+  alone.execute([&] { tbb::parallel_for(0, 1000, [&](int i) { sum += i; }); });
   std::printf("%ld\n", sum.load());
   return 3;
 }
