@@ -1,10 +1,11 @@
 /* chrome.c - Chrome's trace events in JSON, which Perfetto and chrome://tracing show on a time axis
  *
- * Counters: the live bytes, the live blocks of each of the sizes that hold most at their own peak, those of all other
- * sizes together, and the RSS. They are written at the ends of the slices of the profile's timeline, the live bytes
- * also at the maximum of each slice; and those that the program set. Instants: marks, and a leak marker at the end with the count of live blocks by
- * size. Slices: the scopes that threads were in, with what was allocated and freed in each by size. If requested, each allocation of the costliest stacks is an instant of its thread, with its stack, or a slice
- * if its duration is known.
+ * Counters: the live bytes, the live blocks of each of the sizes that hold most at their own peak, those of all
+ * other sizes together, and the RSS. They are written at the ends of the slices of the profile's timeline, the live
+ * bytes also at the maximum of each slice; and those that the program set. Instants: marks, and a leak marker at the
+ * end with the count of live blocks by size. Slices: the scopes that threads were in, with what was allocated and
+ * freed in each by size. If requested, each allocation of the costliest stacks is an instant of its thread, with its
+ * stack, or a slice if its duration is known.
  */
 #include <inttypes.h>
 #include <math.h>

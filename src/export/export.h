@@ -75,9 +75,9 @@ int hwi_export_write(const struct hwi_export_format *format, struct hwi_export_r
 /* --- for the formats --- */
 
 /* Passes the events of the chosen stacks and threads to the sink, and also all other events if the choice leaves
- * nothing out. Scopes are those of the chosen threads. The events are those from the run's beginning to the span's end; those before hwi_export_from_ns are
- * only needed to know what is live then. If the recording has grown, it ends where the profile ended. Not for moments.
- * Returns 0 or a negative status. */
+ * nothing out. Scopes are those of the chosen threads. The events are those from the run's beginning to the span's
+ * end; those before hwi_export_from_ns are only needed to know what is live then. If the recording has grown, it
+ * ends where the profile ended. Not for moments. Returns 0 or a negative status. */
 int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *sink, struct hwi_error *error);
 
 /* Return the begin and the end of the span since the run's start. Both are equal for a moment. */
