@@ -223,6 +223,54 @@ static inline struct hw_task *hw_task_enter_block(struct hw_task *task)
   __attribute__((cleanup(hw_task_leave_block), unused)) struct hw_task *HW_MONITOR_JOIN(hw_task_, __LINE__) = \
       hw_task_enter_block(task)
 
+/* A heap that the program gives out itself: an arena, a slab, a memory pool, memory of a GPU or shared memory. It appears
+ * in reports beside malloc, with stacks, peak and leaks of its own. What it takes from malloc for its blocks also counts
+ * there, as what malloc gave out: the two are never added.
+ *
+ *     struct hw_custom_heap frames = hw_custom_heap_create("frame arena");
+ *     hw_custom_heap_alloc(&frames, block, size);   after the heap gave out `block`; NULL: it had no room
+ *     hw_custom_heap_free(&frames, block);          before the heap gets it back
+ *     hw_custom_heap_reset(&frames);                all blocks end at once, and the heap goes on
+ *     hw_custom_heap_destroy(&frames);              all blocks end, and so does the heap
+ *
+ * `block` is any address or offset that is not 0 and that no other live block of this heap has. Several heaps may have
+ * one name, and then appear as one. Calls about one heap may come from any thread; those about one block must be in
+ * order. The stack of a block is that of the call of hw_custom_heap_alloc. In a forked child the heap goes on; blocks
+ * from before the fork belong to the parent. */
+static inline struct hw_custom_heap hw_custom_heap_create(const char *name)
+{
+  struct hw_custom_heap heap = {0, 0};
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    hw_monitor_found->heap_create(&heap, hw_monitor_found->name(name));
+  return heap;
+}
+
+/* Always inline, so that the calling function is the first one of the stack. */
+static inline __attribute__((always_inline)) void hw_custom_heap_alloc(const struct hw_custom_heap *heap,
+                                                                       const void *block, uint64_t size)
+{
+  if (__builtin_expect(heap->number != 0, 0) && hw_monitor_found)
+    hw_monitor_found->heap_alloc(heap, block, size);
+}
+
+static inline void hw_custom_heap_free(const struct hw_custom_heap *heap, const void *block)
+{
+  if (__builtin_expect(heap->number != 0, 0) && hw_monitor_found)
+    hw_monitor_found->heap_free(heap, block);
+}
+
+static inline void hw_custom_heap_reset(const struct hw_custom_heap *heap)
+{
+  if (__builtin_expect(heap->number != 0, 0) && hw_monitor_found)
+    hw_monitor_found->heap_reset(heap);
+}
+
+static inline void hw_custom_heap_destroy(struct hw_custom_heap *heap)
+{
+  if (__builtin_expect(heap->number != 0, 0) && hw_monitor_found)
+    hw_monitor_found->heap_destroy(heap);
+}
+
 /* Names this moment of the run, as `heapwright control PID mark` does from outside. */
 static inline void hw_mark(const char *name)
 {
@@ -330,6 +378,31 @@ static inline void hw_task_finish(struct hw_task *task)
   (void)task;
 }
 #define HW_TASK(task) ((void)(task))
+static inline struct hw_custom_heap hw_custom_heap_create(const char *name)
+{
+  struct hw_custom_heap none = {0, 0};
+  (void)name;
+  return none;
+}
+static inline void hw_custom_heap_alloc(const struct hw_custom_heap *heap, const void *block, uint64_t size)
+{
+  (void)heap;
+  (void)block;
+  (void)size;
+}
+static inline void hw_custom_heap_free(const struct hw_custom_heap *heap, const void *block)
+{
+  (void)heap;
+  (void)block;
+}
+static inline void hw_custom_heap_reset(const struct hw_custom_heap *heap)
+{
+  (void)heap;
+}
+static inline void hw_custom_heap_destroy(struct hw_custom_heap *heap)
+{
+  (void)heap;
+}
 static inline void hw_mark(const char *name)
 {
   (void)name;

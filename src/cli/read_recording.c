@@ -95,6 +95,7 @@ static struct hwi_profile_options begin_reading(const struct hwi_reading *readin
                 : reading->pid != 0 ? HWI_IMAGES_PID
                                     : HWI_IMAGES_LARGEST,
       .pid = (uint32_t)reading->pid,
+      .heap = reading->heap,
       .span = reading->span,
       .instance_details = reading->instance_details,
       .summaries = true,

@@ -16,7 +16,8 @@ enum { HWI_READING_PATH_BYTES = 4096 };
 /* Part of a command's values. */
 struct hwi_reading {
   bool children;
-  uint64_t pid; /* 0: the largest */
+  uint64_t pid;     /* 0: the largest */
+  const char *heap; /* see struct hwi_profile_options */
   struct hwi_texts debug_dirs;
   struct hwi_span span;  /* the part of the run that hwi_reading_profile covers; see cli/span.h */
   bool instance_details; /* see struct hwi_profile_options */
@@ -32,7 +33,11 @@ struct hwi_reading {
   {.name = "pid",                                                                                                      \
    HWI_VALUE(COUNT, field.pid),                                                                                        \
    .value = "PID",                                                                                                     \
-   .help = "this process of the run (default: the one that allocated most)"}
+   .help = "this process of the run (default: the one that allocated most)"},                                          \
+  {.name = "heap",                                                                                                     \
+   HWI_VALUE(TEXT, field.heap),                                                                                        \
+   .value = "NAME",                                                                                                    \
+   .help = "the heaps with this name (with * and ?) that the program gives out itself, instead of malloc"}
 
 #define HWI_READING_OPTIONS(field)                                                                                     \
   HWI_READING_PROCESSES(field),                                                                                        \

@@ -236,6 +236,8 @@ struct hwi_profile {
   uint32_t mark_count; /* by time, at most HWI_PROGRAM_MARKS_MAX; those of `heapwright control` are in the images */
   const struct hwi_program_counter *counters;
   uint32_t counter_count; /* in the order of their first values, at most HWI_COUNTERS_MAX */
+  const struct hwi_heap *heaps;
+  uint32_t heap_count; /* in the order of their first events; none if the option `heap` is set */
   const struct hwi_growing *growing;
   uint32_t growing_count; /* ordered by gain, the largest first; none if the profile is of a part of the run */
   const struct hwi_stack_resizes *resizes;
@@ -345,6 +347,19 @@ struct hwi_program_counter {
   uint32_t point_count; /* at most HWI_COUNTER_POINTS: the last value of each part of the run that has one */
 };
 
+/* The heaps of one name that the program gives out itself (monitor.h), beside malloc. */
+struct hwi_heap {
+  const char *name;
+  uint64_t created, destroyed;
+  uint64_t allocation_calls, allocated_bytes, failed_calls;
+  uint64_t free_calls;           /* of single blocks */
+  uint64_t resets, reset_blocks; /* blocks that ended with a reset, or with their heap */
+  uint64_t unmatched_frees;      /* of addresses at which no block of the heap was live */
+  uint64_t missed_frees;         /* allocations at an address at which one was */
+  uint64_t peak_bytes, peak_blocks, peak_ns;
+  uint64_t live_blocks, live_bytes; /* at the end */
+};
+
 enum hwi_image_choice {
   HWI_IMAGES_LARGEST = 0, /* the image with the most allocated bytes */
   HWI_IMAGES_ALL = 1,
@@ -433,6 +448,9 @@ struct hwi_profile_options {
   uint64_t summary_least_ns; /* ... of a replay that took more CPU time than this */
   uint64_t epoch_events;     /* in each epoch; 0: chosen automatically */
   bool instance_details;     /* of the worst instances of scopes: see hwi_instance_detail */
+  /* The profile is of the program's own heaps with this name instead of malloc; a name as in base/shell_pattern.h. It is
+   * an error if there is none. NULL: malloc */
+  const char *heap;
   void (*progress)(void *context, uint64_t done, uint64_t all); /* may be NULL; called from time to time */
   void *progress_context;
 };

@@ -23,6 +23,12 @@ struct hw_task {
   uint32_t is_inside; /* whether a thread is inside */
 };
 
+/* A heap that the program gives out itself. Private; all zero: none. */
+struct hw_custom_heap {
+  uint32_t number;
+  uint32_t name;
+};
+
 struct hw_monitor {
   uint32_t bytes; /* of the structure: a later recorder has more functions at its end */
   uint32_t (*name)(const char *text);
@@ -39,6 +45,11 @@ struct hw_monitor {
   void (*task_enter)(struct hw_task *task);
   void (*task_leave)(struct hw_task *task);
   void (*task_finish)(struct hw_task *task);
+  void (*heap_create)(struct hw_custom_heap *heap, uint32_t name);
+  void (*heap_alloc)(const struct hw_custom_heap *heap, const void *address, uint64_t size);
+  void (*heap_free)(const struct hw_custom_heap *heap, const void *address);
+  void (*heap_reset)(const struct hw_custom_heap *heap);
+  void (*heap_destroy)(struct hw_custom_heap *heap);
 };
 
 #endif

@@ -375,6 +375,8 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
       done = count_failed(replay, image, event);
     else if (event->what == HWI_RESOLVED_SCOPE && hwi_is_annotation(event))
       done = hwi_annotations_take(&replay->tally.annotations, event, replay->now_ns);
+    else if (event->what == HWI_RESOLVED_HEAP)
+      done = hwi_heap_tally_take(&replay->tally.heaps, event, replay->now_ns);
     else if (event->what == HWI_RESOLVED_SCOPE)
       done = hwi_scopes_take(&replay->tally.scopes, replay->tally.thread_count, event, replay->now_ns);
     else
@@ -420,6 +422,8 @@ bool hwi_replay_next_phase(struct hwi_replay *replay)
   level->peak_blocks = level->blocks;
   level->peak_usable = level->usable;
   level->peak_ns = span->from_ns;
+  if (replay->tally.heaps)
+    hwi_heap_tally_restart(replay->tally.heaps, span->from_ns);
   uint64_t end_ns = span->to_ns < replay->expected_ns ? span->to_ns : replay->expected_ns;
   uint64_t expected_ns = end_ns > span->from_ns ? end_ns - span->from_ns : 0;
   hwi_timeline_init(&replay->timeline, span->from_ns, expected_ns, level->bytes);
@@ -441,6 +445,8 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
       return false;
   if (tally->scopes && !hwi_scopes_end_tasks(tally->scopes, image->number))
     return false;
+  if (tally->heaps && others_go_on)
+    hwi_heap_tally_end_image(tally->heaps, image);
   uint64_t due_ns = next_due_ns(replay);
   pass_time(replay, ns, &due_ns);
   if (!others_go_on)

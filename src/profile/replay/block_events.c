@@ -226,7 +226,7 @@ enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct 
       const enum hwi_applied applied = take_scope(events, event);
       if (applied != HWI_APPLIED)
         return applied;
-    } else if (!report_event(events, &read[i], event)) {
+    } else if (event->what != HWI_RESOLVED_HEAP && !report_event(events, &read[i], event)) {
       return HWI_APPLIED_STOP;
     }
   }

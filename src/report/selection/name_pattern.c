@@ -6,11 +6,11 @@
 #define _GNU_SOURCE
 #include "report/selection/name_pattern.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shell_pattern.h"
 #include "report/input/suggest.h"
 #include "report/names/cxx_name.h"
 #include "trace/grow.h"
@@ -18,17 +18,12 @@
 
 /* --- one name --- */
 
-static bool matches(const char *pattern, const char *name)
-{
-  return strcmp(pattern, name) == 0 || fnmatch(pattern, name, 0) == 0;
-}
-
 bool hwi_path_matches(const char *pattern, const char *path)
 {
-  if (matches(pattern, path))
+  if (hwi_shell_pattern_matches(pattern, path))
     return true;
   for (const char *slash = path; (slash = strchr(slash, '/'));) {
-    if (matches(pattern, ++slash))
+    if (hwi_shell_pattern_matches(pattern, ++slash))
       return true;
   }
   return false;
@@ -36,16 +31,16 @@ bool hwi_path_matches(const char *pattern, const char *path)
 
 bool hwi_function_matches(const char *pattern, const char *function)
 {
-  if (matches(pattern, function))
+  if (hwi_shell_pattern_matches(pattern, function))
     return true;
   if (!strpbrk(function, "(< ")) /* it has no part that would be left out */
     return false;
   struct hwi_line name = {0};
   hwi_line_add(&name, function, strcspn(function, "("));
-  bool found = matches(pattern, hwi_line_text(&name));
+  bool found = hwi_shell_pattern_matches(pattern, hwi_line_text(&name));
   hwi_line_clear(&name);
   hwi_cxx_name_add(&name, function, SIZE_MAX, "");
-  found = found || matches(pattern, hwi_line_text(&name));
+  found = found || hwi_shell_pattern_matches(pattern, hwi_line_text(&name));
   hwi_line_release(&name);
   return found;
 }
@@ -54,12 +49,12 @@ bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pat
 {
   char id[16];
   snprintf(id, sizeof id, "%" PRIu32, thread->tid);
-  return matches(pattern, thread->name) || strcmp(pattern, id) == 0;
+  return hwi_shell_pattern_matches(pattern, thread->name) || strcmp(pattern, id) == 0;
 }
 
 bool hwi_scope_matches(const char *pattern, const char *name)
 {
-  return matches(pattern, name);
+  return hwi_shell_pattern_matches(pattern, name);
 }
 
 /* --- the names of frames --- */
