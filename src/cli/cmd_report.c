@@ -179,6 +179,8 @@ static int check_rss(const struct values *values)
       report->by != HWI_BY_STACK || hwi_report_is_narrowed(report))
     return hwi_fail(HWI_EXIT_TROUBLE, "--rss is a table of the process's memory, not of stacks: leave --by, --tree, "
                                       "--leaks, --lifetimes, --resizes and filters out");
+  if (values->reading.heap)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--rss is a table of the process's memory, not of a heap: leave --heap out");
   if (span->from || span->to || span->at)
     return hwi_fail(HWI_EXIT_TROUBLE, "--rss is of the whole run: leave --from, --to and --at out");
   return 0;

@@ -38,6 +38,7 @@ static void fill_totals(struct hwi_run_replay *r)
       add_totals(&profile->totals, &r->images[i].totals);
   }
   profile->unreadable_images += (uint32_t)r->run.unreadable;
+  profile->heap = r->options->heap;
   profile->span = r->options->span;
   if (profile->span.to_ns > profile->duration_ns)
     profile->span.to_ns = profile->duration_ns;

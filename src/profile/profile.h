@@ -236,6 +236,7 @@ struct hwi_profile {
   uint32_t mark_count; /* by time, at most HWI_PROGRAM_MARKS_MAX; those of `heapwright control` are in the images */
   const struct hwi_program_counter *counters;
   uint32_t counter_count; /* in the order of their first values, at most HWI_COUNTERS_MAX */
+  const char *heap;       /* of the options, whose text it is; NULL: the profile is of malloc */
   const struct hwi_heap *heaps;
   uint32_t heap_count; /* in the order of their first events; none if the option `heap` is set */
   const struct hwi_growing *growing;

@@ -136,6 +136,8 @@ static void show_free(struct hwi_heap_view *view, uint32_t heap, struct hwi_even
   event->usable = 0;
   if (block)
     show_end(view, block, event);
+  else /* not that of another heap's block */
+    event->address = free_address(view, event->address);
 }
 
 /* Turns an event of a chosen heap into what the view shows. Returns how many events that is, 0 or 1, or a negative

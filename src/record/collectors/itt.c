@@ -14,6 +14,7 @@
 #include "platform/os.h"
 #include "record/collectors/itt_abi.h"
 #include "record/collectors/itt_counters.h"
+#include "record/collectors/itt_heaps.h"
 #include "record/collectors/itt_objects.h"
 #include "record/collectors/keyed_scopes.h"
 #include "record/events/scope_names.h"
@@ -312,6 +313,11 @@ static const struct {
     {"counter_dec_v3", (any_function *)hwi_itt_named_decrease},
     {"counter_inc_delta_v3", (any_function *)hwi_itt_named_increase_by},
     {"counter_dec_delta_v3", (any_function *)hwi_itt_named_decrease_by},
+    {"heap_function_create", (any_function *)hwi_itt_heap_of},
+    {"heap_allocate_end", (any_function *)hwi_itt_heap_allocated},
+    {"heap_free_begin", (any_function *)hwi_itt_heap_freeing},
+    {"heap_reallocate_begin", (any_function *)hwi_itt_heap_reallocating},
+    {"heap_reallocate_end", (any_function *)hwi_itt_heap_reallocated},
     {"thread_set_name", (any_function *)thread_set_name},
     {"thr_name_set", (any_function *)thr_name_set},
     {"get_timestamp", (any_function *)get_timestamp},

@@ -1,8 +1,9 @@
 /* heaps.cc - a program that gives out memory itself, and reports it with heapwright/monitor.h */
+#include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -80,7 +81,7 @@ static void offsets()
   for (uintptr_t i = 1; i <= 40; i++)
     hw_custom_heap_free(&first, at(i));
   hw_custom_heap_destroy(&other);
-  hw_custom_heap_free(&second, at(12345)); /* no block of it */
+  hw_custom_heap_free(&second, at(12345));    /* no block of it */
   hw_custom_heap_alloc(&second, at(100), 25); /* whose free was not reported */
 }
 
@@ -96,6 +97,44 @@ static void threads(int count, int rounds)
         hw_custom_heap_alloc(&heap, at(address), (uint64_t)(i % 100 + 1));
         if (i % 10)
           hw_custom_heap_free(&heap, at(address));
+      }
+    });
+  for (std::thread &thread : list)
+    thread.join();
+}
+
+/* Threads that take the block that another one has just given back. */
+static void exchange(int count, int rounds)
+{
+  hw_custom_heap heap = hw_custom_heap_create("free list");
+  std::vector<uintptr_t> free_blocks = {16, 32, 48}; /* with room for them all */
+  std::atomic_flag lock = ATOMIC_FLAG_INIT;
+  std::vector<std::thread> list;
+  const auto take = [&]() {
+    while (lock.test_and_set(std::memory_order_acquire))
+      continue;
+    const uintptr_t block = free_blocks.empty() ? 0 : free_blocks.back();
+    if (block)
+      free_blocks.pop_back();
+    lock.clear(std::memory_order_release);
+    return block;
+  };
+  const auto give = [&](uintptr_t block) {
+    while (lock.test_and_set(std::memory_order_acquire))
+      continue;
+    free_blocks.push_back(block);
+    lock.clear(std::memory_order_release);
+  };
+  for (int t = 0; t < count; t++)
+    list.emplace_back([&] {
+      for (int i = 0; i < rounds;) {
+        const uintptr_t block = take();
+        if (!block)
+          continue;
+        hw_custom_heap_alloc(&heap, at(block), 8);
+        hw_custom_heap_free(&heap, at(block));
+        give(block);
+        i++;
       }
     });
   for (std::thread &thread : list)
@@ -156,6 +195,8 @@ int main(int argc, char **argv)
     offsets();
   else if (what == "threads")
     threads(count, rounds);
+  else if (what == "exchange")
+    exchange(count, rounds);
   else if (what == "fork")
     forked();
   else if (what == "many")
