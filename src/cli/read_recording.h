@@ -37,7 +37,7 @@ struct hwi_reading {
   {.name = "heap",                                                                                                     \
    HWI_VALUE(TEXT, field.heap),                                                                                        \
    .value = "NAME",                                                                                                    \
-   .help = "the heaps with this name (with * and ?) that the program gives out itself, instead of malloc"}
+   .help = "the program's own heaps with this name, instead of malloc"}
 
 #define HWI_READING_OPTIONS(field)                                                                                     \
   HWI_READING_PROCESSES(field),                                                                                        \

@@ -169,8 +169,11 @@ static int show(struct hwi_heap_view *view, uint32_t heap, struct hwi_event *eve
 static int take(struct hwi_heap_view *view, struct hwi_trace *trace, struct hwi_event *event, struct hwi_error *error)
 {
   *event = view->events[view->at++];
-  if (event->kind == HWI_EVENT_SCOPE)
+  if (event->kind == HWI_EVENT_SCOPE) {
+    if (event->entry == HW_SCOPE_BEGIN_FORBIDDEN) /* it forbids calls of malloc */
+      event->entry = HW_SCOPE_BEGIN;
     return 1;
+  }
   if (event->kind != HWI_EVENT_HEAP)
     return 0;
   uint32_t heap = 0;
