@@ -124,7 +124,7 @@ static bool resolve_scope(struct hwi_resolver *resolver, struct hwi_batch *batch
     resolved->size = task_of(batch->image, event->size);
   else if (event->entry != HW_SCOPE_END)
     resolved->size = hwi_replay_image_scope_name(batch->image, event->size, resolver);
-  return resolved->size;
+  return resolved->size || event->entry == HW_SCOPE_END; /* a forged END may be of no scope */
 }
 
 /* --- heaps of the program's own --- */
