@@ -15,12 +15,6 @@ void hwi_text_scope_path(struct hwi_line *line, const struct hwi_text *text, uin
   hwi_line_release_part(line, &names);
 }
 
-static void add_net(struct hwi_line *line, int64_t bytes)
-{
-  hwi_line_puts(line, bytes < 0 ? "-" : "+");
-  hwi_line_puts(line, hwi_bytes_text(bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes).text);
-}
-
 /* Adds how many instances allocated, and whether only the first ones did. */
 static void add_allocating(struct hwi_text *text, const struct hwi_scope *scope)
 {
@@ -49,8 +43,7 @@ static void print_instances(struct hwi_text *text, const struct hwi_scope *scope
                     hwi_short_time_text(scope->max_ns).text);
   else
     hwi_line_printf(&text->line, " of %s", hwi_short_time_text(scope->duration_ns).text);
-  hwi_line_puts(&text->line, "; net ");
-  add_net(&text->line, hwi_scope_net_bytes(&row->all));
+  hwi_line_printf(&text->line, "; net %s", hwi_signed_bytes_text(hwi_scope_net_bytes(&row->all)).text);
   if (scope->instances > 1)
     hwi_line_printf(&text->line, ", at most %s in one", hwi_bytes_text(scope->peak_bytes).text);
   add_allocating(text, scope);
