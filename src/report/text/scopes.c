@@ -162,15 +162,33 @@ static void print_tree(struct hwi_text *text, const struct table *table)
   free(places);
 }
 
+/* Prints what the scopes of rules are. */
+static void print_rules(struct hwi_text *text)
+{
+  const struct hwi_scope_chains *chains = text->profile->chains;
+  if (!chains)
+    return;
+  hwi_line_puts(&text->line, "  Scopes of rules (");
+  for (uint32_t i = 0; i < chains->rule_count; i++) {
+    hwi_line_puts(&text->line, i > 0 ? ", " : "");
+    hwi_line_clean(&text->line, chains->names[i]);
+  }
+  hwi_line_puts(&text->line, ") begin and end as stacks tell: two calls of a function are one instance if the thread "
+                             "allocates nothing elsewhere between them.");
+  hwi_text_end_wrapped(text, 2, HWI_DIM);
+}
+
 void hwi_text_scopes(struct hwi_text *text, const struct hwi_selection *selection)
 {
   hwi_text_heading(text, "Scopes, by what was allocated in them and in the scopes inside", HWI_TEXT_BY);
   hwi_text_filter(text, selection);
   if (text->profile->scope_count <= 1) {
-    hwi_line_puts(&text->line, "  The program marked no scopes (heapwright/monitor.h).");
+    hwi_line_puts(&text->line, text->profile->chains ? "  No call is in a scope."
+                                                     : "  The program marked no scopes (heapwright/monitor.h).");
     hwi_text_end(text, HWI_PLAIN);
     return;
   }
+  print_rules(text);
   struct hwi_scope_row *rows = hwi_scope_rows(text->profile, &selection->narrowing);
   struct hwi_sort_item *items = rows ? rank(text, rows) : NULL;
   text->line.failed |= !items;
