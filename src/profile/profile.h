@@ -229,7 +229,8 @@ struct hwi_profile {
   const struct hwi_profile_cell *cells;
   uint32_t cell_count; /* by stack */
   const struct hwi_scope *scopes;
-  uint32_t scope_count; /* paths [1, scope_count); 0 or 1: the program marked no scopes */
+  uint32_t scope_count;                  /* paths [1, scope_count); 0 or 1: there are no scopes */
+  const struct hwi_scope_chains *chains; /* of the options */
   const struct hwi_breach *breaches;
   uint32_t breach_count; /* in the order of their first calls */
   const struct hwi_program_mark *marks;
@@ -316,6 +317,23 @@ struct hwi_scope {
   uint64_t last_allocating;      /* sequence of the last of them */
   uint64_t first_quiet;          /* sequence of the first one that does not allocate; 0: each allocates */
   const struct hwi_worst *worst; /* by measure, the worst first; NULL: no instance */
+};
+
+/* Rules make scopes of stacks: a user names functions, source files or modules (report --scope). The chain of a stack is
+ * the rules that its frames match, from the outermost frame inwards, each rule once. Chains form a tree. */
+struct hwi_scope_chain {
+  uint32_t outer; /* the chain without its innermost rule, a smaller number; 0: no rule */
+  uint32_t rule;  /* the innermost one */
+};
+#define HWI_CHAIN_UNKNOWN UINT32_MAX /* the frames of the stack are not known */
+
+struct hwi_scope_chains {
+  const char *const *names; /* by rule, of its scope */
+  uint32_t rule_count;
+  const struct hwi_scope_chain *items; /* [1, count) */
+  uint32_t count;
+  const uint32_t *by_stack; /* the chains of the stacks of a profile of the whole run; later stacks are not known */
+  uint32_t stack_count;
 };
 
 /* Calls in forbidden zones (HW_NO_ALLOC) of one path that are about blocks of one stack. */
@@ -445,10 +463,11 @@ struct hwi_profile_options {
   enum hwi_image_choice images;
   uint32_t pid;
   struct hwi_span span;
-  bool summaries;            /* see summary.h: use a summary if that helps, and store one */
-  uint64_t summary_least_ns; /* ... of a replay that took more CPU time than this */
-  uint64_t epoch_events;     /* in each epoch; 0: chosen automatically */
-  bool instance_details;     /* of the worst instances of scopes: see hwi_instance_detail */
+  bool summaries;                        /* see summary.h: use a summary if that helps, and store one */
+  uint64_t summary_least_ns;             /* ... of a replay that took more CPU time than this */
+  uint64_t epoch_events;                 /* in each epoch; 0: chosen automatically */
+  bool instance_details;                 /* of the worst instances of scopes: see hwi_instance_detail */
+  const struct hwi_scope_chains *chains; /* of rules for scopes; NULL: there are none */
   /* The profile is of the program's own heaps with this name instead of malloc; a name as in base/shell_pattern.h. It is
    * an error if there is none. NULL: malloc */
   const char *heap;

@@ -51,7 +51,7 @@ static char *path_of(const char *path, const struct hwi_run *run, const struct h
   bool single = options->images == HWI_IMAGES_LARGEST || run->count == 1;
   size_t bytes = strlen(path), folder_bytes = sizeof FOLDER_SUFFIX - 1;
   char *made = NULL;
-  if (!options->summaries || options->heap || (options->images == HWI_IMAGES_PID && !single))
+  if (!options->summaries || options->chains || options->heap || (options->images == HWI_IMAGES_PID && !single))
     return NULL;
   while (bytes > 1 && path[bytes - 1] == '/')
     bytes--;

@@ -80,13 +80,8 @@ struct matcher {
   struct known known; /* empty if no pattern is about frames */
 };
 
-/* The names of a module. */
-struct module_names {
-  const char *path, *name;
-};
-
-static bool matches_symbol(const struct hwi_name_pattern *pattern, const struct hwi_symbol *symbol,
-                           const struct module_names *module)
+bool hwi_symbol_matches(const struct hwi_name_pattern *pattern, const struct hwi_symbol *symbol,
+                        const struct hwi_module_names *module)
 {
   switch (pattern->kind) {
   case HWI_NAME_FUNCTION:
@@ -102,12 +97,12 @@ static bool matches_symbol(const struct hwi_name_pattern *pattern, const struct 
 }
 
 static uint8_t bits_of_symbol(const struct matcher *matcher, const struct hwi_symbol *symbol,
-                              const struct module_names *module)
+                              const struct hwi_module_names *module)
 {
   uint8_t bits = 0;
   for (uint32_t i = 0; i < matcher->count; i++) {
     struct hwi_name_pattern *pattern = matcher->patterns[i];
-    if (!matches_symbol(pattern, symbol, module))
+    if (!hwi_symbol_matches(pattern, symbol, module))
       continue;
     pattern->matched = true;
     bits |= pattern->bit;
@@ -131,7 +126,7 @@ static bool add_bits_of_frame(struct matcher *matcher, uint32_t frame, uint8_t *
   if (number > known->count) {
     known->count = number;
     *of_frame = (struct known_symbols){.symbols = symbols, .module = module, .count = count};
-    const struct module_names names = {hwi_module_path(profile, module), hwi_module_name(profile, module)};
+    const struct hwi_module_names names = {hwi_module_path(profile, module), hwi_module_name(profile, module)};
     for (uint32_t i = 0; i < count; i++)
       of_frame->bits |= bits_of_symbol(matcher, &symbols[i], &names);
   }
