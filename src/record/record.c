@@ -126,13 +126,24 @@ struct hwi_thread_counts hwi_record_counts(void)
 
 /* --- forbidden zones --- */
 
+/* If a handler of SIGTRAP allocates, a trap would end the program: the signal is blocked meanwhile. */
+static __attribute__((cold, noinline)) void trap(void)
+{
+  struct hwi_open_scopes *open = &hwi_stream_self->open;
+  if (open->is_trapping)
+    return;
+  open->is_trapping = true;
+  hwi_arch_trap();
+  open->is_trapping = false;
+}
+
 /* Leaves the lane of a call. */
 static inline void leave_call(struct hwi_lane *lane)
 {
   bool traps = lane->attention & HWI_LANE_TRAPS;
   hwi_stream_leave(lane);
   if (__builtin_expect(traps, 0))
-    hwi_arch_trap();
+    trap();
 }
 
 /* --- events --- */

@@ -256,9 +256,9 @@ enum hw_scope_op {
   HW_SCOPE_MARK = 7,            /* no scope: the program named this moment; value: 0 */
   HW_SCOPE_COUNTER = 8,         /* no scope: the counter `name` has a new value; value: see hw_counter_encode */
   HW_SCOPE_TASK = 9,            /* a task `name` begins, in no thread yet; value: its number, from 1 */
-  HW_SCOPE_ENTER = 10,          /* the thread enters a task; instead of a name: the task's number */
-  HW_SCOPE_LEAVE = 11,          /* the thread leaves a task, and tasks that it entered inside; the same */
-  HW_SCOPE_FINISH = 12,         /* a task ends, with its open scopes; the same */
+  HW_SCOPE_ENTER = 10,  /* the thread enters a task that no thread is in; instead of a name: the task's number */
+  HW_SCOPE_LEAVE = 11,  /* the thread leaves a task, and tasks that it entered inside; the same */
+  HW_SCOPE_FINISH = 12, /* a task ends with its open scopes, when no thread is in it; the same */
 };
 /* The value of a counter in a SCOPE event: the bytes of the double in reverse order, so that usual values are short
  * varints. */

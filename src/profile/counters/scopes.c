@@ -312,7 +312,8 @@ static bool begin_task(struct hwi_scopes *scopes, const struct hwi_resolved *eve
   return begin(scopes, &task->open, &begins, ns);
 }
 
-/* Makes the task's instances those of the thread, within the scopes that it is in. */
+/* Makes the task's instances those of the thread, within the scopes that it is in. A forbidden zone around is about the
+ * thread, so it also applies in the task. */
 static bool enter(struct hwi_scopes *scopes, const struct hwi_resolved *event)
 {
   struct thread_scopes *thread = &scopes->threads[event->thread];
@@ -325,11 +326,11 @@ static bool enter(struct hwi_scopes *scopes, const struct hwi_resolved *event)
                 sizeof *thread->entered))
     return false;
   thread->entered[thread->entered_count++] = (struct entered){task->number, open->count, open->beyond};
-  const uint32_t base = (uint32_t)open->count;
+  const uint32_t base = (uint32_t)open->count, zone_around = base ? open->items[base - 1].zone : 0;
   for (size_t i = 0; i < task->open.count; i++) {
     struct hwi_open_instance *item = &open->items[open->count++];
     *item = task->open.items[i];
-    item->zone += item->zone ? base : 0;
+    item->zone = item->zone ? item->zone + base : zone_around;
     item->all.thread = event->thread;
     item->context = find_context(scopes, event->thread, item->path);
     if (item->context == UINT32_MAX)
@@ -352,8 +353,9 @@ static bool leave_innermost(struct hwi_scopes *scopes, struct thread_scopes *thr
   if (!hwi_grow((void **)&to->items, &to->capacity, count, sizeof *to->items))
     return false;
   for (size_t i = 0; i < count; i++) {
-    to->items[i] = from->items[entered.base + i];
-    to->items[i].zone -= to->items[i].zone ? (uint32_t)entered.base : 0;
+    struct hwi_open_instance *item = &to->items[i];
+    *item = from->items[entered.base + i];
+    item->zone = item->zone > entered.base ? item->zone - (uint32_t)entered.base : 0;
   }
   to->count = count;
   to->beyond = from->beyond;

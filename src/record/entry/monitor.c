@@ -7,17 +7,17 @@
 #include "record/events/tasks.h"
 #include "record/record.h"
 
-static uint32_t begin(uint32_t name)
+static uint64_t begin(uint32_t name)
 {
   return hwi_scope_begin(name, HW_SCOPE_BEGIN, 0);
 }
 
-static uint32_t begin_number(uint32_t name, uint64_t number)
+static uint64_t begin_number(uint32_t name, uint64_t number)
 {
   return hwi_scope_begin(name, HW_SCOPE_BEGIN_NUMBER, number);
 }
 
-static uint32_t begin_forbidden(uint32_t name)
+static uint64_t begin_forbidden(uint32_t name)
 {
   return hwi_scope_begin(name, HW_SCOPE_BEGIN_FORBIDDEN, 0);
 }
