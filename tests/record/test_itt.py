@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
+from scopes import by_path, bytes_of, figures
 
 PROGRAMS = ROOT / "tests/record/programs"
 VARIABLE = "INTEL_LIBITTNOTIFY64"
@@ -42,18 +43,6 @@ def scopes_of(record, program):
         return by_path(recording.report)
 
     return run
-
-
-def by_path(report):
-    return {" > ".join(scope["path"]): scope for scope in report.get("scopes", [])}
-
-
-def figures(scope, *keys):
-    return tuple(scope[key] for key in keys)
-
-
-def bytes_of(scopes):
-    return {path: scope["self"]["allocated_bytes"] for path, scope in scopes.items()}
 
 
 def test_nested_tasks(scopes_of):

@@ -14,6 +14,7 @@ import subprocess
 import pytest
 
 from conftest import ROOT
+from scopes import by_path, figures
 
 PROGRAMS = ROOT / "tests/record/programs"
 VARIANTS = {"O0": ["-O0"], "O2": ["-O2"], "lto": ["-O2", "-flto", "-fvisibility=hidden"], "no-pie": ["-O1", "-no-pie", "-fno-pie"]}
@@ -49,16 +50,8 @@ def scopes_of(record, program):
     return run
 
 
-def by_path(report):
-    return {" > ".join(scope["path"]): scope for scope in report["scopes"]}
-
-
 def text_of(hw, recording):
     return " ".join(hw("report", "--by", "scope", recording.trace).stdout.split())
-
-
-def figures(scope, *keys):
-    return tuple(scope[key] for key in keys)
 
 
 def test_calls_count_for_their_scope(scopes_of):

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "platform/os.h"
+#include "record/collectors/domains.h"
 #include "record/collectors/itt_abi.h"
 #include "record/collectors/itt_counters.h"
 #include "record/collectors/itt_heaps.h"
@@ -347,7 +348,7 @@ static void switch_off_ignored(struct hwi_itt_domain *domain)
 {
   for (; domain; domain = domain->next) {
     const char *name = atomic_load_explicit(&domain->name, memory_order_relaxed);
-    if (name && hwi_itt_is_ignored(name))
+    if (name && hwi_domain_is_ignored(name))
       atomic_store_explicit(&domain->flags, 0, memory_order_relaxed);
   }
 }
