@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "record/collectors/domains.h"
 #include "record/collectors/itt_objects.h"
 #include "record/events/heaps.h"
 #include "record/events/scope_names.h"
@@ -36,7 +37,7 @@ static uint32_t name_of(const char *name, const char *domain)
 void *hwi_itt_heap_of(const char *name, const char *domain)
 {
   struct heaps *heaps = hwi_itt_table(&heaps_of_process, sizeof *heaps);
-  if (!heaps || !name || (domain && hwi_itt_is_ignored(domain)))
+  if (!heaps || !name || (domain && hwi_domain_is_ignored(domain)))
     return NULL;
   uint32_t number = name_of(name, domain);
   struct hw_custom_heap *heap = &heaps->all[number], made;
