@@ -11,9 +11,10 @@ static int compare_peaks(const void *left, const void *right)
   return a < b ? -1 : a > b;
 }
 
-/* Adds "2 heaps, 3 resets": what the figures do not say. */
-static void add_note(struct hwi_text *text, const struct hwi_heap *heap, bool *is_first)
+/* Adds " (2 heaps, 3 resets)": what the figures do not say. */
+static void add_note(struct hwi_text *text, const struct hwi_heap *heap)
 {
+  bool is_first = true;
   const struct {
     uint64_t count;
     const char *noun;
@@ -21,20 +22,17 @@ static void add_note(struct hwi_text *text, const struct hwi_heap *heap, bool *i
       {heap->created > 1 ? heap->created : 0, "heap"},
       {heap->resets, "reset"},
       {heap->failed_calls, "failed call"},
-      {heap->unmatched_frees, "free of no block"},
+      {heap->unmatched_frees, "unknown free"},
       {heap->missed_frees, "missed free"},
   };
   for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
     if (notes[i].count == 0)
       continue;
-    hwi_line_puts(&text->line, *is_first ? " (" : ", ");
-    *is_first = false;
-    if (i == 3) /* its plural is not at the end */
-      hwi_line_printf(&text->line, "%s free%s of no block", hwi_count_text(notes[i].count).text,
-                      notes[i].count == 1 ? "" : "s");
-    else
-      hwi_line_counted(&text->line, notes[i].count, notes[i].noun);
+    hwi_line_puts(&text->line, is_first ? " (" : ", ");
+    is_first = false;
+    hwi_line_counted(&text->line, notes[i].count, notes[i].noun);
   }
+  hwi_line_puts(&text->line, is_first ? "" : ")");
 }
 
 static void add_figures(struct hwi_text *text, const struct hwi_heap *heap)
@@ -48,12 +46,9 @@ static void add_figures(struct hwi_text *text, const struct hwi_heap *heap)
 
 static void print_heap(struct hwi_text *text, const struct hwi_heap *heap)
 {
-  bool is_first = true;
   add_figures(text, heap);
   hwi_line_clean(&text->line, heap->name);
-  add_note(text, heap, &is_first);
-  if (!is_first)
-    hwi_line_puts(&text->line, ")");
+  add_note(text, heap);
   hwi_text_end(text, HWI_PLAIN);
 }
 
