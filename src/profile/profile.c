@@ -52,25 +52,14 @@ static int fill_lists(struct hwi_run_replay *r)
   return hwi_result_fill(r->result) ? 0 : hwi_run_replay_no_memory(r);
 }
 
-/* The worst instances of scopes get details only if the options ask for them. */
-static bool want_details(struct hwi_run_replay *r)
-{
-  struct hwi_tally *tally = &r->result->replay.tally;
-  if (!r->options->instance_details)
-    return true;
-  tally->scopes = hwi_scopes_create();
-  if (tally->scopes)
-    hwi_scopes_want_details(tally->scopes);
-  return tally->scopes;
-}
-
 static int replay_run(struct hwi_run_replay *r)
 {
   int status = hwi_run_replay_choose(r);
   if (status < 0)
     return status;
-  if (!hwi_replay_init(&r->result->replay, &r->options->span, hwi_run_replay_time_span(r)) || !want_details(r))
+  if (!hwi_replay_init(&r->result->replay, &r->options->span, hwi_run_replay_time_span(r)))
     return hwi_run_replay_no_memory(r);
+  r->result->replay.tally.wants_instance_details = r->options->instance_details;
   status = hwi_run_replay_all(r);
   if (status == 0)
     status = hwi_run_replay_pass_phases(r, UINT64_MAX);

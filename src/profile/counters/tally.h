@@ -129,6 +129,7 @@ struct hwi_tally {
   struct hwi_thread_tally *threads;
   size_t thread_count, thread_capacity;
   struct hwi_scopes *scopes;           /* NULL: no thread has been in a scope so far */
+  bool wants_instance_details;         /* see hwi_scopes_want_details */
   struct hwi_annotations *annotations; /* NULL: no mark and no counter so far */
   uint32_t generation;                 /* grows with every new peak of the run */
   uint32_t last_sweep;
