@@ -1,9 +1,9 @@
 /* scopes.c - what a scope costs its program
  *
- * usage: scopes COUNT empty|calls|scopes    prints the nanoseconds of a round on stderr
+ * usage: scopes COUNT empty|heap|calls|scopes    prints the nanoseconds of a round on stderr
  *
- * A round begins and ends a scope (empty), allocates and frees a block (calls), or does both (scopes): reports on the last
- * two can be compared.
+ * A round begins and ends a scope (empty), reports a block of a heap of the program's own and its free (heap), allocates and
+ * frees a block (calls), or begins and ends a scope around that (scopes): reports on the last two can be compared.
  */
 #include <heapwright/monitor.h>
 #include <stdio.h>
@@ -32,6 +32,14 @@ static __attribute__((noinline)) void scope_alone(void)
   __asm__ volatile("" ::: "memory");
 }
 
+static struct hw_custom_heap heap;
+
+static __attribute__((noinline)) void heap_alone(void)
+{
+  hw_custom_heap_alloc(&heap, &heap, 40);
+  hw_custom_heap_free(&heap, &heap);
+}
+
 static __attribute__((noinline)) void call_in_scope(void)
 {
   HW_SCOPE("round");
@@ -43,9 +51,11 @@ int main(int argc, char **argv)
   if (argc != 3)
     return 2;
   void (*const round)(void) = strcmp(argv[2], "empty") == 0    ? scope_alone
+                              : strcmp(argv[2], "heap") == 0   ? heap_alone
                               : strcmp(argv[2], "scopes") == 0 ? call_in_scope
                                                                : call;
   long count = atol(argv[1]);
+  heap = hw_custom_heap_create("bench");
   double start = now_ns();
   for (long i = 0; i < count; i++)
     round();

@@ -34,7 +34,7 @@ extern "C" {
 
 /* A scope that was begun. Private; all zero: none. */
 struct hw_scope {
-  uint32_t depth;
+  uint64_t handle;
 };
 
 #ifndef HW_MONITOR_OFF
@@ -76,7 +76,7 @@ static inline struct hw_scope hw_scope_begin_at(struct hw_scope_site *site)
 {
   struct hw_scope scope = {0};
   if (__builtin_expect(hw_monitor_found != 0, 0))
-    scope.depth = hw_monitor_found->begin(hw_scope_number_of(site));
+    scope.handle = hw_monitor_found->begin(hw_scope_number_of(site));
   return scope;
 }
 
@@ -84,7 +84,7 @@ static inline struct hw_scope hw_scope_begin_number_at(struct hw_scope_site *sit
 {
   struct hw_scope scope = {0};
   if (__builtin_expect(hw_monitor_found != 0, 0))
-    scope.depth = hw_monitor_found->begin_number(hw_scope_number_of(site), number);
+    scope.handle = hw_monitor_found->begin_number(hw_scope_number_of(site), number);
   return scope;
 }
 
@@ -92,7 +92,7 @@ static inline struct hw_scope hw_scope_begin_text_at(struct hw_scope_site *site,
 {
   struct hw_scope scope = {0};
   if (__builtin_expect(hw_monitor_found != 0, 0))
-    scope.depth = hw_monitor_found->begin_text(hw_scope_number_of(site), text);
+    scope.handle = hw_monitor_found->begin_text(hw_scope_number_of(site), text);
   return scope;
 }
 
@@ -103,7 +103,7 @@ static inline struct hw_scope hw_no_alloc_begin_at(struct hw_scope_site *site, u
     uint32_t number = hw_scope_number_of(site);
     int is_warm = __atomic_load_n(&site->begun, __ATOMIC_RELAXED) >= warm_up ||
                   __atomic_fetch_add(&site->begun, 1, __ATOMIC_RELAXED) >= warm_up;
-    scope.depth = is_warm ? hw_monitor_found->begin_forbidden(number) : hw_monitor_found->begin(number);
+    scope.handle = is_warm ? hw_monitor_found->begin_forbidden(number) : hw_monitor_found->begin(number);
   }
   return scope;
 }
@@ -139,11 +139,12 @@ static inline struct hw_scope hw_no_alloc_begin(const char *name)
 }
 
 /* Ends the scope, and all scopes within it that were left without an end (by longjmp, or forgotten); the report counts
- * those. The outermost scopes of a thread also end with the thread. */
+ * those. The outermost scopes of a thread also end with the thread. Does nothing if the calling thread is not the one that
+ * began the scope, or not in the task (see below) in which it began. */
 static inline void hw_scope_end(struct hw_scope scope)
 {
-  if (__builtin_expect(scope.depth != 0, 0))
-    hw_monitor_found->end(scope.depth);
+  if (__builtin_expect(scope.handle != 0 && hw_monitor_found != 0, 0))
+    hw_monitor_found->end(scope.handle);
 }
 
 static inline void hw_scope_leave(struct hw_scope *scope)
@@ -171,7 +172,8 @@ static inline void hw_scope_leave(struct hw_scope *scope)
 
 /* A task is work that moves between threads: a coroutine, a job of a thread pool, a chain of callbacks. While a thread is
  * inside, what it allocates belongs to the task, and not to the scopes around. Scopes that begin inside belong to the
- * task: they stay open when the thread leaves it, and may end when another thread is inside.
+ * task: they stay open when the thread leaves it, and may end when another thread is inside. Only forbidden zones also
+ * apply from around: they are about the thread.
  *
  *     struct hw_task task = hw_task_create("request");
  *     hw_task_enter(&task);   on any thread, as often as needed; it leaves on the same thread
@@ -179,10 +181,20 @@ static inline void hw_scope_leave(struct hw_scope *scope)
  *     hw_task_finish(&task);  on any thread
  *
  * One thread is inside at a time; the program synchronizes, as it must for the work itself. `task` must not be copied
- * while a thread is inside. A child that is forked inside is in no scope. */
+ * while a thread is inside.
+ *
+ * hw_task_enter   does nothing if another thread is inside, or if the calling thread is in 64 tasks. A thread that is
+ *                 inside already must leave once more.
+ * hw_task_leave   does nothing if the calling thread is not inside. It also leaves the tasks that the thread entered
+ *                 inside this one and has not left.
+ * hw_task_finish  ends the task, with its scopes. If the calling thread is inside, it leaves. If another thread is
+ *                 inside, the task ends when that thread leaves.
+ *
+ * If a task was not left on its own (but with an outer task, or its thread has ended), or was made before a fork, the next
+ * thread to enter it begins a new instance without open scopes. A child that is forked inside is in no scope. */
 static inline struct hw_task hw_task_create(const char *name)
 {
-  struct hw_task task = {0, 0, 0, 0, 0};
+  struct hw_task task = HW_NO_TASK;
   if (__builtin_expect(hw_monitor_found != 0, 0))
     hw_monitor_found->task_create(&task, hw_monitor_found->name(name));
   return task;
@@ -190,20 +202,19 @@ static inline struct hw_task hw_task_create(const char *name)
 
 static inline void hw_task_enter(struct hw_task *task)
 {
-  if (__builtin_expect(task->number != 0, 0))
+  if (__builtin_expect(task->number != 0 && hw_monitor_found != 0, 0))
     hw_monitor_found->task_enter(task);
 }
 
 static inline void hw_task_leave(struct hw_task *task)
 {
-  if (__builtin_expect(task->number != 0, 0))
+  if (__builtin_expect(task->number != 0 && hw_monitor_found != 0, 0))
     hw_monitor_found->task_leave(task);
 }
 
-/* Ends the task, with its scopes. If the calling thread is inside, it leaves. */
 static inline void hw_task_finish(struct hw_task *task)
 {
-  if (__builtin_expect(task->number != 0, 0))
+  if (__builtin_expect(task->number != 0 && hw_monitor_found != 0, 0))
     hw_monitor_found->task_finish(task);
 }
 
@@ -222,6 +233,54 @@ static inline struct hw_task *hw_task_enter_block(struct hw_task *task)
 #define HW_TASK(task)                                                                                         \
   __attribute__((cleanup(hw_task_leave_block), unused)) struct hw_task *HW_MONITOR_JOIN(hw_task_, __LINE__) = \
       hw_task_enter_block(task)
+
+/* A heap that the program gives out itself: an arena, a slab, a memory pool, memory of a GPU or shared memory. It appears
+ * in reports beside malloc, with stacks, peak and leaks of its own. What it takes from malloc for its blocks also counts
+ * there, as what malloc gave out: the two are never added.
+ *
+ *     struct hw_custom_heap frames = hw_custom_heap_create("frame arena");
+ *     hw_custom_heap_alloc(&frames, block, size);   after the heap gave out `block`; NULL: it had no room
+ *     hw_custom_heap_free(&frames, block);          before the heap gets it back
+ *     hw_custom_heap_reset(&frames);                all blocks end at once, and the heap goes on
+ *     hw_custom_heap_destroy(&frames);              all blocks end, and so does the heap
+ *
+ * `block` is any address or offset that is not 0 and that no other live block of this heap has. Several heaps may have
+ * one name, and then appear as one. Calls about one heap may come from any thread; those about one block must be in
+ * order. The stack of a block is that of the call of hw_custom_heap_alloc. In a forked child the heap goes on; blocks
+ * from before the fork belong to the parent. */
+static inline struct hw_custom_heap hw_custom_heap_create(const char *name)
+{
+  struct hw_custom_heap heap = {0, 0};
+  if (__builtin_expect(hw_monitor_found != 0, 0))
+    hw_monitor_found->heap_create(&heap, hw_monitor_found->name(name));
+  return heap;
+}
+
+/* Always inline, so that the calling function is the first one of the stack. */
+static inline __attribute__((always_inline)) void hw_custom_heap_alloc(const struct hw_custom_heap *heap,
+                                                                       const void *block, uint64_t size)
+{
+  if (__builtin_expect(heap->number != 0, 0) && hw_monitor_found)
+    hw_monitor_found->heap_alloc(heap, block, size);
+}
+
+static inline void hw_custom_heap_free(const struct hw_custom_heap *heap, const void *block)
+{
+  if (__builtin_expect(heap->number != 0, 0) && hw_monitor_found)
+    hw_monitor_found->heap_free(heap, block);
+}
+
+static inline void hw_custom_heap_reset(const struct hw_custom_heap *heap)
+{
+  if (__builtin_expect(heap->number != 0, 0) && hw_monitor_found)
+    hw_monitor_found->heap_reset(heap);
+}
+
+static inline void hw_custom_heap_destroy(struct hw_custom_heap *heap)
+{
+  if (__builtin_expect(heap->number != 0, 0) && hw_monitor_found)
+    hw_monitor_found->heap_destroy(heap);
+}
 
 /* Names this moment of the run, as `heapwright control PID mark` does from outside. */
 static inline void hw_mark(const char *name)
@@ -313,7 +372,7 @@ static inline void hw_scope_end(struct hw_scope scope)
 #define HW_NO_ALLOC_AFTER(name_text, warm_up) ((void)0)
 static inline struct hw_task hw_task_create(const char *name)
 {
-  struct hw_task none = {0, 0, 0, 0, 0};
+  struct hw_task none = HW_NO_TASK;
   (void)name;
   return none;
 }
@@ -330,6 +389,31 @@ static inline void hw_task_finish(struct hw_task *task)
   (void)task;
 }
 #define HW_TASK(task) ((void)(task))
+static inline struct hw_custom_heap hw_custom_heap_create(const char *name)
+{
+  struct hw_custom_heap none = {0, 0};
+  (void)name;
+  return none;
+}
+static inline void hw_custom_heap_alloc(const struct hw_custom_heap *heap, const void *block, uint64_t size)
+{
+  (void)heap;
+  (void)block;
+  (void)size;
+}
+static inline void hw_custom_heap_free(const struct hw_custom_heap *heap, const void *block)
+{
+  (void)heap;
+  (void)block;
+}
+static inline void hw_custom_heap_reset(const struct hw_custom_heap *heap)
+{
+  (void)heap;
+}
+static inline void hw_custom_heap_destroy(struct hw_custom_heap *heap)
+{
+  (void)heap;
+}
 static inline void hw_mark(const char *name)
 {
   (void)name;

@@ -191,9 +191,9 @@ static int check_saved(const struct hwi_compare_options *wanted, const struct hw
     return hwi_fail(HWI_EXIT_TROUBLE, "%s: is a saved report; for the durations of both runs give the recording itself",
                     run->path);
   int by = wanted->report.by;
-  if (by == HWI_BY_THREAD || by == HWI_BY_SIZE || hwi_report_splits_stacks(&wanted->report))
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s: is a saved report; for single threads and sizes give the recording itself",
-                    run->path);
+  if (by == HWI_BY_THREAD || by == HWI_BY_SIZE || by == HWI_BY_SCOPE || hwi_report_splits_stacks(&wanted->report))
+    return hwi_fail(HWI_EXIT_TROUBLE,
+                    "%s: is a saved report; for single threads, sizes and scopes give the recording itself", run->path);
   return 0;
 }
 
@@ -226,8 +226,6 @@ static int run(const void *given, int word_count, char **words)
   struct values chosen = *(const struct values *)given;
   const struct values *values = &chosen;
   int status = hwi_ranking_check(&values->ranking);
-  if (status == 0 && values->ranking.report.by == HWI_BY_SCOPE)
-    return hwi_fail(HWI_EXIT_TROUBLE, "two recordings cannot be compared by scope; use report --by scope for each");
   if (status == 0)
     status = hwi_suppressing_check(values->suppressions, values->ranking.report.leaks);
   if (status == 0)

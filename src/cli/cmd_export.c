@@ -214,6 +214,19 @@ static int export_from(const struct values *values, const struct hwi_export_form
   return status;
 }
 
+/* Scopes by rules are found before the export. */
+static int find_and_export(const struct values *given, const struct hwi_export_format *format, const char *path,
+                           const struct hwi_answer_file *to)
+{
+  struct values values = *given;
+  struct hwi_scope_rules rules = {0};
+  int status = hwi_reading_find_scopes(&values.reading, path, &rules);
+  if (status == 0)
+    status = export_from(&values, format, path, to);
+  hwi_scope_rules_release(&rules);
+  return status;
+}
+
 static int run(const void *given, int word_count, char **words)
 {
   const struct values *values = given;
@@ -239,7 +252,7 @@ static int run(const void *given, int word_count, char **words)
   struct hwi_answer_file to;
   if (status == 0)
     status = hwi_answer_open(&to, values->output);
-  return status == 0 ? hwi_answer_close(&to, export_from(values, format, path, &to)) : status;
+  return status == 0 ? hwi_answer_close(&to, find_and_export(values, format, path, &to)) : status;
 }
 
 static void print_formats(void)

@@ -68,7 +68,7 @@ static const struct hwi_option options[] = {
     {.name = "itt-ignore",
      HWI_VALUE(TEXT, itt_ignore),
      .value = "LIST",
-     .help = "leave out the tasks of these domains of ITT (oneTBB and others; with * and ?)"},
+     .help = "leave out the tasks and ranges of these domains of ITT and NVTX (with * and ?)"},
     HWI_START_OPTIONS(allocator, variables, "record the command on this allocator"),
     {.name = "no-pack",
      HWI_VALUE(OFF, pack),

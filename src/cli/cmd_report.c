@@ -109,15 +109,13 @@ static int print_report(const struct values *values, const struct hwi_report *re
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-/* `path` is the recording as the user named it, or NULL. */
-static int report_on(const struct values *values, const char *path, struct hwi_suppressions *suppressions, FILE *out)
+/* `path` is the recording as the user named it, or NULL; `found` is its file. */
+static int report_on(const struct values *values, const char *path, const char *found,
+                     struct hwi_suppressions *suppressions, FILE *out)
 {
   struct hwi_profile *profile;
   struct hwi_symbols *symbols;
-  char found[HWI_READING_PATH_BYTES];
-  int status = hwi_reading_find(path ? path : ".", found, sizeof found);
-  if (status == 0)
-    status = hwi_span_profile(&values->span, &values->reading, found, &profile);
+  int status = hwi_span_profile(&values->span, &values->reading, found, &profile);
   if (status != 0)
     return status;
   struct hwi_reading_source source = {&values->reading, found};
@@ -143,6 +141,20 @@ static int report_on(const struct values *values, const char *path, struct hwi_s
     hwi_symbols_destroy(symbols);
   }
   hwi_profile_destroy(profile);
+  return status;
+}
+
+/* Scopes by rules are found before the report. */
+static int find_and_report(struct values *values, const char *path, struct hwi_suppressions *suppressions, FILE *out)
+{
+  char found[HWI_READING_PATH_BYTES];
+  struct hwi_scope_rules rules = {0};
+  int status = hwi_reading_find(path ? path : ".", found, sizeof found);
+  if (status == 0)
+    status = hwi_reading_find_scopes(&values->reading, found, &rules);
+  if (status == 0)
+    status = report_on(values, path, found, suppressions, out);
+  hwi_scope_rules_release(&rules);
   return status;
 }
 
@@ -179,6 +191,8 @@ static int check_rss(const struct values *values)
       report->by != HWI_BY_STACK || hwi_report_is_narrowed(report))
     return hwi_fail(HWI_EXIT_TROUBLE, "--rss is a table of the process's memory, not of stacks: leave --by, --tree, "
                                       "--leaks, --lifetimes, --resizes and filters out");
+  if (values->reading.heap)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--rss is a table of the process's memory, not of a heap: leave --heap out");
   if (span->from || span->to || span->at)
     return hwi_fail(HWI_EXIT_TROUBLE, "--rss is of the whole run: leave --from, --to and --at out");
   return 0;
@@ -230,7 +244,7 @@ static int run(const void *given, int word_count, char **words)
   if (status == 0)
     status = hwi_answer_open(&to, values.answer.path);
   if (status == 0) {
-    status = report_on(&values, word_count == 1 ? words[0] : NULL, &suppressions, to.out);
+    status = find_and_report(&values, word_count == 1 ? words[0] : NULL, &suppressions, to.out);
     status = hwi_answer_close(&to, status);
   }
   hwi_suppressing_end(&suppressions, status == 0);

@@ -180,6 +180,7 @@ static int open_process(void *context, uint32_t index, struct hwi_report *report
   others->reading = *others->source.reading;
   others->reading.children = false;
   others->reading.pid = others->pids[index];
+  others->reading.chains = NULL; /* they are of the stacks of the report's own process */
   int status = hwi_reading_try_profile(&others->reading, others->source.path, &profile);
   if (status < 0)
     return status;

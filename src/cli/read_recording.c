@@ -95,8 +95,10 @@ static struct hwi_profile_options begin_reading(const struct hwi_reading *readin
                 : reading->pid != 0 ? HWI_IMAGES_PID
                                     : HWI_IMAGES_LARGEST,
       .pid = (uint32_t)reading->pid,
+      .heap = reading->heap,
       .span = reading->span,
       .instance_details = reading->instance_details,
+      .chains = reading->chains,
       .summaries = true,
       .summary_least_ns = SUMMARY_LEAST_NS,
       .progress = isatty(STDERR_FILENO) == 1 ? show_progress : NULL,
@@ -206,11 +208,59 @@ struct hwi_names hwi_reading_names(struct hwi_symbols *symbols)
   return (struct hwi_names){find_symbols, symbols, hwi_static_allocator};
 }
 
+/* --- rules for scopes --- */
+
+static int read_scope_rules(const struct hwi_reading *reading, struct hwi_scope_rules *rules)
+{
+  struct hwi_error error = {0};
+  int status = reading->scope_rules ? hwi_scope_rules_read(rules, reading->scope_rules, &error) : HW_OK;
+  for (size_t i = 0; i < reading->scopes.count && status == HW_OK; i++)
+    status = hwi_scope_rules_add(rules, reading->scopes.items[i], &error);
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
+}
+
+static int match_scope_rules(struct hwi_scope_rules *rules, const struct hwi_profile *profile,
+                             struct hwi_symbols *symbols)
+{
+  const struct hwi_report report = {.profile = profile, .names = hwi_reading_names(symbols)};
+  struct hwi_error error = {0};
+  struct hwi_line remarks = {0};
+  if (hwi_scope_rules_match(rules, &report, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  hwi_scope_rules_remark(&remarks, rules);
+  hwi_warn_of(&remarks);
+  return 0;
+}
+
+int hwi_reading_find_scopes(struct hwi_reading *reading, const char *path, struct hwi_scope_rules *rules)
+{
+  struct hwi_profile *profile = NULL;
+  struct hwi_symbols *symbols;
+  *rules = (struct hwi_scope_rules){0};
+  int status = read_scope_rules(reading, rules);
+  if (status != 0 || rules->count == 0)
+    return status;
+  struct hwi_reading whole = *reading;
+  whole.span = (struct hwi_span){.kind = HWI_SPAN_RUN};
+  whole.instance_details = false;
+  status = hwi_reading_profile(&whole, path, &profile);
+  if (status == 0)
+    status = hwi_reading_symbols_of(&whole, path, &symbols);
+  if (status == 0) {
+    status = match_scope_rules(rules, profile, symbols);
+    hwi_symbols_save_names(symbols, profile->has_summary);
+    hwi_symbols_destroy(symbols);
+    reading->chains = &rules->chains;
+  }
+  hwi_profile_destroy(profile);
+  return status;
+}
+
 /* --- runs that are compared --- */
 
 int hwi_compared_open(struct hwi_compared *run, const struct hwi_reading *reading, const char *path)
 {
-  *run = (struct hwi_compared){.source = {reading, run->path}};
+  *run = (struct hwi_compared){.reading = *reading, .source = {&run->reading, run->path}};
   int status = hwi_reading_find(path, run->path, sizeof run->path);
   if (status != 0)
     return status;
@@ -221,7 +271,9 @@ int hwi_compared_open(struct hwi_compared *run, const struct hwi_reading *readin
     run->profile = &run->saved->profile;
     return 0;
   }
-  status = hwi_reading_profile(reading, run->path, &run->recorded);
+  status = hwi_reading_find_scopes(&run->reading, run->path, &run->scope_rules);
+  if (status == 0)
+    status = hwi_reading_profile(&run->reading, run->path, &run->recorded);
   run->profile = run->recorded;
   return status;
 }
@@ -230,6 +282,7 @@ void hwi_compared_close(struct hwi_compared *run)
 {
   if (run->recorded)
     hwi_profile_destroy(run->recorded);
+  hwi_scope_rules_release(&run->scope_rules);
   hwi_saved_destroy(run->saved);
   *run = (struct hwi_compared){0};
 }

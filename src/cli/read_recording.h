@@ -10,16 +10,21 @@
 #include "profile/profile.h"
 #include "report/json/saved.h"
 #include "report/report.h"
+#include "report/selection/scope_rules.h"
 
 enum { HWI_READING_PATH_BYTES = 4096 };
 
 /* Part of a command's values. */
 struct hwi_reading {
   bool children;
-  uint64_t pid; /* 0: the largest */
+  uint64_t pid;     /* 0: the largest */
+  const char *heap; /* see struct hwi_profile_options */
   struct hwi_texts debug_dirs;
-  struct hwi_span span;  /* the part of the run that hwi_reading_profile covers; see cli/span.h */
-  bool instance_details; /* see struct hwi_profile_options */
+  struct hwi_span span;                  /* the part of the run that hwi_reading_profile covers; see cli/span.h */
+  bool instance_details;                 /* see struct hwi_profile_options */
+  struct hwi_texts scopes;               /* rules for scopes */
+  const char *scope_rules;               /* a file of them, or NULL */
+  const struct hwi_scope_chains *chains; /* set by hwi_reading_find_scopes */
 };
 
 /* Rows of the command's table of options, for `struct hwi_reading field` in its `struct values`: which processes to
@@ -32,10 +37,22 @@ struct hwi_reading {
   {.name = "pid",                                                                                                      \
    HWI_VALUE(COUNT, field.pid),                                                                                        \
    .value = "PID",                                                                                                     \
-   .help = "this process of the run (default: the one that allocated most)"}
+   .help = "this process of the run (default: the one that allocated most)"},                                          \
+  {.name = "heap",                                                                                                     \
+   HWI_VALUE(TEXT, field.heap),                                                                                        \
+   .value = "NAME",                                                                                                    \
+   .help = "the program's own heaps with this name, instead of malloc"}
 
 #define HWI_READING_OPTIONS(field)                                                                                     \
   HWI_READING_PROCESSES(field),                                                                                        \
+  {.name = "scope",                                                                                                    \
+   HWI_VALUE(TEXTS, field.scopes),                                                                                     \
+   .value = "KIND=PATTERN",                                                                                            \
+   .help = "regard each stretch of a thread in func=, file= or module= as a scope; may be given again"},               \
+  {.name = "scope-rules",                                                                                              \
+   HWI_VALUE(TEXT, field.scope_rules),                                                                                 \
+   .value = "FILE",                                                                                                    \
+   .help = "a file of such scopes, one KIND=PATTERN per line; lines that begin with # are comments"},                  \
   {.name = "debug-dir",                                                                                                \
    HWI_VALUE(TEXTS, field.debug_dirs),                                                                                 \
    .value = "DIR",                                                                                                     \
@@ -52,6 +69,11 @@ int hwi_reading_profile(const struct hwi_reading *reading, const char *path, str
 
 /* The same, but nothing is reported on stderr. Returns 0, or a negative value if the recording cannot be read. */
 int hwi_reading_try_profile(const struct hwi_reading *reading, const char *path, struct hwi_profile **profile);
+
+/* If the options have rules for scopes: reads the recording at `path`, which comes from hwi_reading_find, and sets
+ * reading->chains to what its stacks match. A rule that matches nothing causes a warning. The caller releases `rules`, after
+ * the last use of reading->chains, also after a failure. */
+int hwi_reading_find_scopes(struct hwi_reading *reading, const char *path, struct hwi_scope_rules *rules);
 
 /* Sets `found` to the newest recording if `path` is a folder of recordings, else to `path` itself. */
 int hwi_reading_find(const char *path, char *found, size_t found_bytes);
@@ -79,6 +101,8 @@ struct hwi_names hwi_reading_names(struct hwi_symbols *symbols);
 
 struct hwi_compared {
   char path[HWI_READING_PATH_BYTES];
+  struct hwi_reading reading; /* with the chains of this run */
+  struct hwi_scope_rules scope_rules;
   struct hwi_reading_source source;  /* for a recording, which may be read again */
   const struct hwi_profile *profile; /* NULL: not opened */
   struct hwi_profile *recorded;      /* set for a recording ... */

@@ -139,11 +139,12 @@ static int make_rows(struct hwi_comparison *comparison, struct hwi_error *error)
     return hwi_size_rows(comparison, error);
   case HWI_BY_ENTRY:
     return hwi_entry_rows(comparison, error);
+  case HWI_BY_SCOPE:
+    return hwi_scope_path_rows(comparison, error);
   case HWI_BY_FUNCTION:
   case HWI_BY_FILE:
   case HWI_BY_LINE:
   case HWI_BY_MODULE:
-  case HWI_BY_SCOPE:
     break;
   }
   return hwi_group_rows(comparison, error);
@@ -180,6 +181,7 @@ void hwi_comparison_release(struct hwi_comparison *comparison)
     hwi_identities_release(&comparison->identities);
   for (int i = 0; i < HWI_SIDES; i++) {
     hwi_groups_release(&comparison->sides[i].groups);
+    free(comparison->sides[i].scopes);
     hwi_selection_release(&comparison->sides[i].selection);
     hwi_named_frames_release(&comparison->sides[i].frames);
   }

@@ -11,6 +11,7 @@
 
 #include "compare/identity.h"
 #include "report/content/groups.h"
+#include "report/content/scopes.h"
 #include "report/selection/leaks.h"
 
 enum { HWI_OLD = 0, HWI_NEW = 1, HWI_SIDES = 2 };
@@ -30,17 +31,18 @@ struct hwi_compare_side {
   struct hwi_selection selection;
   struct hwi_runtime_blocks runtime; /* with `leaks` */
   struct hwi_groups groups;          /* grouped by function, file, line or module */
+  struct hwi_scope_row *scopes;      /* by path; NULL: rows are not scopes */
 };
 
 enum { HWI_NO_ITEM = UINT32_MAX };
 
 struct hwi_diff_row {
   uint32_t items
-      [HWI_SIDES]; /* the row's largest item: the number of a stack, or an index into groups, threads, sizes or entries;
-                    * HWI_NO_ITEM: the side has none */
+      [HWI_SIDES]; /* the row's largest item: the number of a stack or of a path of scopes, or an index into groups, threads, sizes
+                    * or entries; HWI_NO_ITEM: the side has none */
   uint32_t item_counts[HWI_SIDES];
-  struct hwi_amount amounts[HWI_SIDES]; /* for groups: their own (self) */
-  struct hwi_amount totals[HWI_SIDES];  /* groups only */
+  struct hwi_amount amounts[HWI_SIDES]; /* for groups and scopes: their own (self) */
+  struct hwi_amount totals[HWI_SIDES];  /* groups and scopes only */
   bool similar;
 };
 

@@ -2,6 +2,7 @@
 #include "compare/compare.h"
 #include "compare/duration_rows.h"
 #include "compare/row_text.h"
+#include "compare/scope_rows.h"
 #include "report/content/evidence.h"
 #include "report/json/frames.h"
 #include "report/json/members.h"
@@ -84,6 +85,9 @@ static void write_item(struct writer *writer, const struct hwi_diff_row *row)
   case HWI_BY_SIZE:
     hwi_json_number(json, "size", profile->sizes[row->items[side]].size);
     break;
+  case HWI_BY_SCOPE:
+    hwi_diff_json_scope(json, writer->comparison, row);
+    break;
   default:
     write_group(writer, row, side);
   }
@@ -98,7 +102,7 @@ static void write_row(struct writer *writer, const struct hwi_diff_row *row)
   for (int side = 0; side < HWI_SIDES; side++)
     hwi_json_number(json, count_keys[side], row->item_counts[side]);
   write_amounts(json, NULL, row->amounts);
-  if (hwi_comparison_is_grouped(writer->comparison))
+  if (hwi_comparison_has_totals(writer->comparison))
     write_amounts(json, "total", row->totals);
   write_item(writer, row);
   hwi_json_end_object(json);

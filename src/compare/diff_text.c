@@ -7,6 +7,7 @@
 #include "compare/duration_rows.h"
 #include "compare/missing_names.h"
 #include "compare/row_text.h"
+#include "compare/scope_rows.h"
 #include "report/content/evidence.h"
 #include "report/text/frames.h"
 
@@ -191,7 +192,7 @@ static void print_titles(struct printer *printer)
   hwi_line_right(printer->line, "old", CHANGE_CELLS);
   hwi_line_right(printer->line, "new", CHANGE_CELLS);
   const char *second = second_cost(printer) == HWI_COST_CALLS ? "calls" : "allocated";
-  hwi_line_right(printer->line, hwi_comparison_is_grouped(printer->comparison) ? "total" : second, CHANGE_CELLS);
+  hwi_line_right(printer->line, hwi_comparison_has_totals(printer->comparison) ? "total" : second, CHANGE_CELLS);
   end(printer, HWI_DIM);
 }
 
@@ -216,7 +217,7 @@ static void add_figures(struct printer *printer, uint64_t rank, const struct hwi
   add_change(printer, rank, row->amounts);
   for (int side = 0; side < HWI_SIDES; side++)
     hwi_line_right(printer->line, hwi_cost_text(hwi_amount_cost(&row->amounts[side], cost), cost).text, CHANGE_CELLS);
-  struct hwi_number last = hwi_comparison_is_grouped(printer->comparison)
+  struct hwi_number last = hwi_comparison_has_totals(printer->comparison)
                                ? hwi_change_text(hwi_change(row->totals, cost), cost)
                                : hwi_change_text(hwi_change(row->amounts, second), second);
   hwi_line_right(printer->line, last.text, CHANGE_CELLS);
@@ -242,6 +243,8 @@ static void print_item_row(struct printer *printer, uint64_t rank, const struct 
   size_t used = hwi_cells(hwi_line_text(printer->line)), columns = printer->style->columns;
   hwi_diff_row_name(printer->line, printer->comparison, row, columns > used ? columns - used : 0, printer->style);
   end(printer, HWI_PLAIN);
+  if (printer->comparison->options->report.by == HWI_BY_SCOPE)
+    hwi_diff_text_scope(&printer->texts[HWI_NEW], printer->comparison, row);
 }
 
 /* Measures the columns, which the frames of both sides share. */
@@ -263,10 +266,10 @@ static int measure(struct printer *printer, size_t rows, struct hwi_error *error
 static void print_rest(struct printer *printer, size_t rows)
 {
   const struct hwi_comparison *comparison = printer->comparison;
-  static const char *const nouns[][2] = {{"more stack", "stack"},   {"more function", "function"},
-                                         {"more file", "file"},     {"more line", "line"},
-                                         {"more module", "module"}, {"more thread", "thread"},
-                                         {"more size", "size"},     {"more entry point", "entry point"}};
+  static const char *const nouns[][2] = {
+      {"more stack", "stack"}, {"more function", "function"},       {"more file", "file"},
+      {"more line", "line"},   {"more module", "module"},           {"more thread", "thread"},
+      {"more size", "size"},   {"more entry point", "entry point"}, {"more scope", "scope"}};
   struct hwi_amount rest[HWI_SIDES] = {{0}};
   for (size_t i = rows; i < comparison->changed_count; i++) {
     for (int side = 0; side < HWI_SIDES; side++)
@@ -289,7 +292,8 @@ static void print_rest(struct printer *printer, size_t rows)
     end(printer, HWI_PLAIN);
   }
   if (comparison->changed_count == 0) {
-    hwi_line_puts(printer->line, "      nothing");
+    const bool no_scopes = comparison->options->report.by == HWI_BY_SCOPE && comparison->row_count == 0;
+    hwi_line_puts(printer->line, no_scopes ? "      nothing: neither program marked scopes" : "      nothing");
     end(printer, HWI_PLAIN);
   }
 }
@@ -304,8 +308,8 @@ static size_t rows_of(const struct hwi_comparison *comparison)
 
 static void print_heading(struct printer *printer)
 {
-  static const char *const whats[] = {"Stacks",  "Functions", "Source files", "Source lines",
-                                      "Modules", "Threads",   "Block sizes",  "Entry points"};
+  static const char *const whats[] = {"Stacks",  "Functions",   "Source files", "Source lines", "Modules",
+                                      "Threads", "Block sizes", "Entry points", "Scopes"};
   static const char *const costs[] = {"at the peak", "at the end", "by allocations", "by bytes allocated",
                                       "by temporary allocations"};
   struct hwi_line heading = {0};

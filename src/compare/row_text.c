@@ -29,6 +29,11 @@ bool hwi_comparison_is_grouped(const struct hwi_comparison *comparison)
   return by == HWI_BY_FUNCTION || by == HWI_BY_FILE || by == HWI_BY_LINE || by == HWI_BY_MODULE;
 }
 
+bool hwi_comparison_has_totals(const struct hwi_comparison *comparison)
+{
+  return hwi_comparison_is_grouped(comparison) || comparison->options->report.by == HWI_BY_SCOPE;
+}
+
 static void add_threads(struct hwi_line *line, const struct hwi_profile_thread *thread, const struct hwi_diff_row *row)
 {
   hwi_line_clean(line, thread->name);
@@ -57,6 +62,8 @@ void hwi_diff_row_name(struct hwi_line *line, struct hwi_comparison *comparison,
     hwi_line_puts(&name, hwi_entry_shown(item));
   else if (comparison->options->report.by == HWI_BY_SIZE)
     hwi_line_puts(&name, hwi_bytes_text(profile->sizes[item].size).text);
+  else if (comparison->options->report.by == HWI_BY_SCOPE)
+    hwi_text_scope_path(&name, &text, item);
   else
     add_threads(&name, &profile->threads[item], row);
   hwi_line_shorten(line, hwi_line_text(&name), cells, ellipsis);

@@ -15,7 +15,10 @@ const char *hwi_diff_row_state(const struct hwi_diff_row *row, const char *both)
 /* Returns whether rows are functions, source files, source lines or modules. */
 bool hwi_comparison_is_grouped(const struct hwi_comparison *comparison);
 
-/* Adds the name of a group, thread, size or entry point; for a stack, the function that requested the memory. */
+/* Returns whether rows have totals next to their own amounts: groups and scopes. */
+bool hwi_comparison_has_totals(const struct hwi_comparison *comparison);
+
+/* Adds the name of a group, thread, size, entry point or path of scopes; for a stack, the function that requested the memory. */
 void hwi_diff_row_name(struct hwi_line *line, struct hwi_comparison *comparison, const struct hwi_diff_row *row,
                        size_t cells, const struct hwi_style *style);
 

@@ -34,5 +34,6 @@ int hwi_group_rows(struct hwi_comparison *comparison, struct hwi_error *error);
 int hwi_thread_rows(struct hwi_comparison *comparison, struct hwi_error *error);
 int hwi_size_rows(struct hwi_comparison *comparison, struct hwi_error *error);
 int hwi_entry_rows(struct hwi_comparison *comparison, struct hwi_error *error);
+int hwi_scope_path_rows(struct hwi_comparison *comparison, struct hwi_error *error);
 
 #endif

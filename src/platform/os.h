@@ -217,6 +217,9 @@ void hwi_os_claim_init(struct hwi_os_claim *claim);
  * taken for the thread that made it. */
 uint32_t hwi_os_claim_take(struct hwi_os_claim *claim);
 
+/* Returns whether a running thread holds the claim. */
+bool hwi_os_claim_is_held(const struct hwi_os_claim *claim);
+
 /* Prepares hwi_os_at_thread_end. Call it once, before that function, when libc is ready. Fails if libc could store the
  * argument only in memory from malloc. */
 int hwi_os_prepare_thread_end(void (*ended)(void *));

@@ -216,12 +216,17 @@ void hwi_os_claim_init(struct hwi_os_claim *claim)
   pthread_mutexattr_destroy(&attributes);
 }
 
+bool hwi_os_claim_is_held(const struct hwi_os_claim *claim)
+{
+  const pthread_mutex_t *mutex = (const pthread_mutex_t *)claim->words;
+  uint32_t word = (uint32_t)__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED);
+  return word && !(word & FUTEX_OWNER_DIED);
+}
+
 uint32_t hwi_os_claim_take(struct hwi_os_claim *claim)
 {
   pthread_mutex_t *mutex = mutex_of(claim);
-  uint32_t word = (uint32_t)__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED);
-  if (word &&
-      !(word & FUTEX_OWNER_DIED)) /* most claims are held, and an attempt would write to another thread's cache line */
+  if (hwi_os_claim_is_held(claim)) /* as most are; an attempt would write to another thread's cache line */
     return 0;
   int result = pthread_mutex_trylock(mutex);
   if (result == EOWNERDEAD)

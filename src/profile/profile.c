@@ -38,6 +38,7 @@ static void fill_totals(struct hwi_run_replay *r)
       add_totals(&profile->totals, &r->images[i].totals);
   }
   profile->unreadable_images += (uint32_t)r->run.unreadable;
+  profile->heap = r->options->heap;
   profile->span = r->options->span;
   if (profile->span.to_ns > profile->duration_ns)
     profile->span.to_ns = profile->duration_ns;
@@ -52,12 +53,27 @@ static int fill_lists(struct hwi_run_replay *r)
   return hwi_result_fill(r->result) ? 0 : hwi_run_replay_no_memory(r);
 }
 
+/* Prepares the scopes of rules; those that the program marked are made when the first one begins. */
+static bool prepare_scopes(const struct hwi_profile_options *options, struct hwi_resolver *resolver,
+                           struct hwi_scopes **scopes)
+{
+  if (!options->chains)
+    return true;
+  *scopes = hwi_scopes_create();
+  if (*scopes && options->instance_details)
+    hwi_scopes_want_details(*scopes);
+  return *scopes && (!options->chains || hwi_scopes_use_chains(*scopes, options->chains, &resolver->scope_names));
+}
+
 static int replay_run(struct hwi_run_replay *r)
 {
   int status = hwi_run_replay_choose(r);
   if (status < 0)
     return status;
-  if (!hwi_replay_init(&r->result->replay, &r->options->span, hwi_run_replay_time_span(r)))
+  struct hwi_replay *replay = &r->result->replay;
+  r->result->profile.chains = r->options->chains;
+  if (!hwi_replay_init(replay, &r->options->span, hwi_run_replay_time_span(r)) ||
+      !prepare_scopes(r->options, &replay->resolver, &replay->tally.scopes))
     return hwi_run_replay_no_memory(r);
   r->result->replay.tally.wants_instance_details = r->options->instance_details;
   status = hwi_run_replay_all(r);
@@ -140,13 +156,15 @@ int hwi_profile_events(const char *path, const struct hwi_profile_options *optio
 {
   struct hwi_profile_options wanted = *options;
   wanted.span = (struct hwi_span){.kind = HWI_SPAN_RUN};
+  wanted.instance_details = false;
   struct hwi_block_events events = {0};
   struct hwi_run_replay r = {.options = &wanted, .events = &events, .error = error};
   int status = hwi_run_replay_begin(&r, path);
   if (status == 0)
     status = hwi_run_replay_choose(&r);
   if (status == 0 && (!hwi_replay_init(&r.result->replay, &wanted.span, hwi_run_replay_time_span(&r)) ||
-                      !hwi_block_events_init(&events, &r.result->replay.resolver, sink)))
+                      !hwi_block_events_init(&events, &r.result->replay.resolver, sink) ||
+                      !prepare_scopes(&wanted, &r.result->replay.resolver, &events.scopes)))
     status = hwi_run_replay_no_memory(&r);
   if (status == 0)
     status = hwi_run_replay_all(&r);

@@ -229,13 +229,17 @@ struct hwi_profile {
   const struct hwi_profile_cell *cells;
   uint32_t cell_count; /* by stack */
   const struct hwi_scope *scopes;
-  uint32_t scope_count; /* paths [1, scope_count); 0 or 1: the program marked no scopes */
+  uint32_t scope_count;                  /* paths [1, scope_count); 0 or 1: there are no scopes */
+  const struct hwi_scope_chains *chains; /* of the options */
   const struct hwi_breach *breaches;
   uint32_t breach_count; /* in the order of their first calls */
   const struct hwi_program_mark *marks;
   uint32_t mark_count; /* by time, at most HWI_PROGRAM_MARKS_MAX; those of `heapwright control` are in the images */
   const struct hwi_program_counter *counters;
   uint32_t counter_count; /* in the order of their first values, at most HWI_COUNTERS_MAX */
+  const char *heap;       /* of the options, whose text it is; NULL: the profile is of malloc */
+  const struct hwi_heap *heaps;
+  uint32_t heap_count; /* in the order of their first events; none if the option `heap` is set */
   const struct hwi_growing *growing;
   uint32_t growing_count; /* ordered by gain, the largest first; none if the profile is of a part of the run */
   const struct hwi_stack_resizes *resizes;
@@ -315,6 +319,23 @@ struct hwi_scope {
   const struct hwi_worst *worst; /* by measure, the worst first; NULL: no instance */
 };
 
+/* Rules make scopes of stacks: a user names functions, source files or modules (report --scope). The chain of a stack is
+ * the rules that its frames match, from the outermost frame inwards, each rule once. Chains form a tree. */
+struct hwi_scope_chain {
+  uint32_t outer; /* the chain without its innermost rule, a smaller number; 0: no rule */
+  uint32_t rule;  /* the innermost one */
+};
+#define HWI_CHAIN_UNKNOWN UINT32_MAX /* the frames of the stack are not known */
+
+struct hwi_scope_chains {
+  const char *const *names; /* by rule, of its scope */
+  uint32_t rule_count;
+  const struct hwi_scope_chain *items; /* [1, count) */
+  uint32_t count;
+  const uint32_t *by_stack; /* the chains of the stacks of a profile of the whole run; later stacks are not known */
+  uint32_t stack_count;
+};
+
 /* Calls in forbidden zones (HW_NO_ALLOC) of one path that are about blocks of one stack. */
 struct hwi_breach {
   uint32_t scope; /* the path of the innermost forbidden zone */
@@ -343,6 +364,19 @@ struct hwi_program_counter {
   double least, most, last;
   const struct hwi_counter_point *points;
   uint32_t point_count; /* at most HWI_COUNTER_POINTS: the last value of each part of the run that has one */
+};
+
+/* The heaps of one name that the program gives out itself (monitor.h), beside malloc. */
+struct hwi_heap {
+  const char *name;
+  uint64_t created, destroyed;
+  uint64_t allocation_calls, allocated_bytes, failed_calls;
+  uint64_t free_calls;           /* of single blocks */
+  uint64_t resets, reset_blocks; /* blocks that ended with a reset, or with their heap */
+  uint64_t unmatched_frees;      /* of addresses at which no block of the heap was live */
+  uint64_t missed_frees;         /* allocations at an address at which one was */
+  uint64_t peak_bytes, peak_blocks, peak_ns;
+  uint64_t live_blocks, live_bytes; /* at the end */
 };
 
 enum hwi_image_choice {
@@ -429,10 +463,14 @@ struct hwi_profile_options {
   enum hwi_image_choice images;
   uint32_t pid;
   struct hwi_span span;
-  bool summaries;            /* see summary.h: use a summary if that helps, and store one */
-  uint64_t summary_least_ns; /* ... of a replay that took more CPU time than this */
-  uint64_t epoch_events;     /* in each epoch; 0: chosen automatically */
-  bool instance_details;     /* of the worst instances of scopes: see hwi_instance_detail */
+  bool summaries;                        /* see summary.h: use a summary if that helps, and store one */
+  uint64_t summary_least_ns;             /* ... of a replay that took more CPU time than this */
+  uint64_t epoch_events;                 /* in each epoch; 0: chosen automatically */
+  bool instance_details;                 /* of the worst instances of scopes: see hwi_instance_detail */
+  const struct hwi_scope_chains *chains; /* of rules for scopes; NULL: there are none */
+  /* The profile is of the program's own heaps with this name instead of malloc; a name as in base/shell_pattern.h. It is
+   * an error if there is none. NULL: malloc */
+  const char *heap;
   void (*progress)(void *context, uint64_t done, uint64_t all); /* may be NULL; called from time to time */
   void *progress_context;
 };

@@ -31,6 +31,11 @@ static inline uint32_t known_node(const struct hwi_lane *lane, uint32_t node)
   return __builtin_expect(node == HWI_NODE_UNKNOWN, 0) ? no_node(lane) : node;
 }
 
+uint32_t hwi_event_node(struct hwi_lane *lane, const struct hwi_caller *caller, enum hw_entry entry)
+{
+  return known_node(lane, hwi_walk(lane, caller, (uint8_t)entry));
+}
+
 /* Returns whether malloc_usable_size must not be called. The block of a foreign operator may not be a block of malloc.
  * And an allocator may allocate during malloc_usable_size (tcmalloc does so in the first call): that event is nested,
  * and another call for it would nest without end. */
@@ -121,13 +126,24 @@ struct hwi_thread_counts hwi_record_counts(void)
 
 /* --- forbidden zones --- */
 
+/* If a handler of SIGTRAP allocates, a trap would end the program: the signal is blocked meanwhile. */
+static __attribute__((cold, noinline)) void trap(void)
+{
+  struct hwi_open_scopes *open = &hwi_stream_self->open;
+  if (open->is_trapping)
+    return;
+  open->is_trapping = true;
+  hwi_arch_trap();
+  open->is_trapping = false;
+}
+
 /* Leaves the lane of a call. */
 static inline void leave_call(struct hwi_lane *lane)
 {
   bool traps = lane->attention & HWI_LANE_TRAPS;
   hwi_stream_leave(lane);
   if (__builtin_expect(traps, 0))
-    hwi_arch_trap();
+    trap();
 }
 
 /* --- events --- */
@@ -141,7 +157,7 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
   if (hwi_callers_have(&hwi_session.loader, caller->pc))
     hwi_session_loader_calls();
   if (!hwi_event_is_paused()) {
-    uint32_t node = known_node(lane, hwi_walk(lane, caller, (uint8_t)entry));
+    uint32_t node = hwi_event_node(lane, caller, entry);
     const struct hwi_allocation made = {tick, size, block, node, assumes_usable(lane, entry)};
     put_alloc(lane, &made, align);
   }
@@ -238,7 +254,7 @@ void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_reallo
   if (__builtin_expect(hwi_event_is_paused(), 0)) {
     put_paused_realloc(lane, call);
   } else {
-    uint32_t node = known_node(lane, hwi_walk(lane, caller, (uint8_t)call->entry));
+    uint32_t node = hwi_event_node(lane, caller, call->entry);
     if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1))
       put_realloc(lane,
                   &(struct hwi_allocation){ended, call->size, call->block, node, assumes_usable(lane, call->entry)},
@@ -258,7 +274,7 @@ void hwi_record_failed(const struct hwi_caller *caller, enum hw_entry entry, siz
     return;
   uint64_t tick = hwi_event_tick();
   if (!hwi_event_is_paused()) {
-    uint32_t node = known_node(lane, hwi_walk(lane, caller, (uint8_t)entry));
+    uint32_t node = hwi_event_node(lane, caller, entry);
     if (hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES)) {
       uint8_t *at = hwi_lane_begin(lane, HW_OP_FAILED, tick);
       *at++ = log2_of(align);

@@ -237,6 +237,32 @@ static const uint8_t *scope(struct hwi_event *event, const uint8_t *at)
   return value.end;
 }
 
+/* The heap's number and name, without what follows. */
+static const uint8_t *heap_head(struct hwi_event *event, const uint8_t *at)
+{
+  event->kind = HWI_EVENT_HEAP;
+  event->entry = *at;
+  struct number heap = varint(at + 1);
+  struct number name = heap.end ? varint(heap.end) : heap;
+  event->heap = (uint32_t)heap.value;
+  event->usable = name.value;
+  return heap.value > UINT32_MAX ? NULL : name.end;
+}
+
+static const uint8_t *heap(struct hwi_event *event, uint64_t last, const uint8_t *at)
+{
+  at = heap_head(event, at);
+  if (!at || event->entry < HW_HEAP_CREATE || event->entry > HW_HEAP_FAILED)
+    return NULL;
+  if (event->entry == HW_HEAP_ALLOC || event->entry == HW_HEAP_FAILED) {
+    at = node_of(event, at);
+    at = at ? sizes_of(event, false, at) : NULL;
+  }
+  if (at && (event->entry == HW_HEAP_ALLOC || event->entry == HW_HEAP_FREE))
+    at = address_of(event, last, at);
+  return at;
+}
+
 static inline const uint8_t *release(struct hwi_event *event, uint8_t entry, uint64_t last, const uint8_t *at)
 {
   event->kind = HWI_EVENT_FREE;
@@ -279,6 +305,8 @@ static inline const uint8_t *decode_op(struct hwi_cursor *cursor, unsigned op, s
     return failed_call(event, at);
   case HW_OP_SCOPE:
     return scope(event, at);
+  case HW_OP_HEAP:
+    return heap(event, last, at);
   default:
     return NULL;
   }
@@ -289,7 +317,7 @@ static inline const uint8_t *decode_event(struct hwi_cursor *cursor, unsigned op
                                           uint64_t last, const uint8_t *at)
 {
   at = decode_op(cursor, op, event, last, at);
-  if (!cursor->timed || op == HW_OP_SCOPE)
+  if (!cursor->timed || op == HW_OP_SCOPE || op == HW_OP_HEAP)
     return at;
   return at ? duration_of(op == HW_OP_REALLOC ? &event[1] : event, at) : NULL;
 }

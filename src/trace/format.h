@@ -18,6 +18,8 @@
  *            is "no module" (JIT code, garbage).
  * tick       the unit of times in events: 2^tick_shift units of the header's clock.
  * scope      a named stretch of a thread's time that the program marked (heapwright/monitor.h). Scopes nest.
+ * heap       memory that the program gives out itself, from an allocator of its own, and reports with its name (the same
+ *            header). Several heaps may have one name; each has a number. Events of malloc belong to no heap.
  * section    a piece of a packed file, or of the data that a packer appended to a raw file after its window.
  *
  * All integers are little-endian. A `varint` is LEB128 (7 bits per byte, least significant first, at most 10 bytes); a
@@ -206,7 +208,7 @@ static_assert(sizeof(struct hw_chunk_header) == 64, "a cache line");
  * size: with HW_FIELD_USABLE: varint of (size << 1 | odd); odd = 1: a zigzag of usable - hw_usual_usable(size) follows.
  *           Without: varint of size.
  * node, module, thread: varint numbers.
- * duration: with HW_FIELD_DURATION, after all other fields of every op but NODE, RECORD and SCOPE: varint of the clock units
+ * duration: with HW_FIELD_DURATION, after all other fields of every op but NODE, RECORD, SCOPE and HEAP: varint of the clock units
  *           that the real allocator's function took, plus 1; 0: unknown. It is the difference of two readings of the
  *           clock, so that it includes clock_cost.
  *
@@ -232,6 +234,16 @@ enum hw_op {
   HW_OP_ALLOC_AGAIN = 11,  /* slot (byte), address as a delta to the slot's: size and usable size are also the slot's */
   HW_OP_NODE_CHILD = 12,   /* the fields of NODE from module on: the next number; the parent is the chunk's last NODE */
   HW_OP_SCOPE = 13,        /* enum hw_scope_op (byte), varint name or count, varint value: see there */
+  HW_OP_HEAP = 14,         /* enum hw_heap_op (byte), varint number of the heap, varint name, and: see there */
+};
+/* What follows in a HEAP event. Sizes have no usable size with them. */
+enum hw_heap_op {
+  HW_HEAP_CREATE = 1,  /* nothing */
+  HW_HEAP_ALLOC = 2,   /* node, varint size, address */
+  HW_HEAP_FREE = 3,    /* address */
+  HW_HEAP_RESET = 4,   /* nothing: all blocks of the heap end, and it goes on */
+  HW_HEAP_DESTROY = 5, /* nothing: they end, and so does the heap */
+  HW_HEAP_FAILED = 6,  /* node, varint size: the heap had no room */
 };
 /* The name and the value of a SCOPE event. */
 enum hw_scope_op {
@@ -244,9 +256,9 @@ enum hw_scope_op {
   HW_SCOPE_MARK = 7,            /* no scope: the program named this moment; value: 0 */
   HW_SCOPE_COUNTER = 8,         /* no scope: the counter `name` has a new value; value: see hw_counter_encode */
   HW_SCOPE_TASK = 9,            /* a task `name` begins, in no thread yet; value: its number, from 1 */
-  HW_SCOPE_ENTER = 10,          /* the thread enters a task; instead of a name: the task's number */
-  HW_SCOPE_LEAVE = 11,          /* the thread leaves a task, and tasks that it entered inside; the same */
-  HW_SCOPE_FINISH = 12,         /* a task ends, with its open scopes; the same */
+  HW_SCOPE_ENTER = 10,  /* the thread enters a task that no thread is in; instead of a name: the task's number */
+  HW_SCOPE_LEAVE = 11,  /* the thread leaves a task, and tasks that it entered inside; the same */
+  HW_SCOPE_FINISH = 12, /* a task ends with its open scopes, when no thread is in it; the same */
 };
 /* The value of a counter in a SCOPE event: the bytes of the double in reverse order, so that usual values are short
  * varints. */

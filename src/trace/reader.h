@@ -22,6 +22,8 @@ enum hwi_event_kind {
   HWI_EVENT_FREE = 2,
   HWI_EVENT_FAILED = 3, /* address is 0 */
   HWI_EVENT_SCOPE = 4, /* a scope begins or ends: entry is enum hw_scope_op, size its name or count, usable its value */
+  HWI_EVENT_HEAP = 5, /* of a heap of the program's: entry is enum hw_heap_op, usable the heap's name; address, size and
+                         node as far as the op has them */
 };
 
 struct hwi_event {
@@ -32,6 +34,7 @@ struct hwi_event {
   uint64_t took;   /* clock units of the call, plus 1; 0: not recorded. Of a realloc, only the ALLOC event has it */
   uint32_t node;   /* of allocations and failed calls; 0: unknown */
   uint32_t thread; /* number */
+  uint32_t heap;   /* number of the HEAP event's heap */
   uint8_t kind;    /* enum hwi_event_kind */
   uint8_t entry;   /* of a free: enum hw_entry. An allocation's is in its node */
   uint8_t alignment_log2; /* 0: none requested */

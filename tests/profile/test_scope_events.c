@@ -65,6 +65,7 @@ static void write_trace(void)
   enc_scope(&enc, first, T + 50, HW_SCOPE_END, 2, 0);
   enc_free(&enc, second, T + 60, 0x10000);
   enc_scope(&enc, first, T + 70, HW_SCOPE_END, 1, 0); /* of none */
+  enc_scope(&enc, first, T + 75, HW_SCOPE_END, 0, 0); /* forged */
   enc_alloc(&enc, first, T + 80, 2, 10, 0x10000);
   enc_write(&enc, path);
   enc_release(&enc);

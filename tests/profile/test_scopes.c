@@ -394,6 +394,32 @@ static void note(struct hwi_scopes *scopes, uint32_t thread, enum hw_scope_op op
   assert_true(hwi_scopes_take(&scopes, THREADS, &event, 1));
 }
 
+/* A zone around a task is one of the thread: what it does in the task is a breach, what another thread does there is
+ * none. */
+static void a_zone_of_a_thread_applies_in_its_tasks(void **state)
+{
+  (void)state;
+  struct hwi_scopes *scopes = hwi_scopes_create();
+  const struct hwi_scope_call in_first = {2, 10, 0, 1}, in_second = {3, 20, 1, 2};
+  uint32_t count;
+  assert_true(hwi_scopes_know_threads(scopes, THREADS));
+  note(scopes, 0, HW_SCOPE_TASK, 1, 77);
+  note(scopes, 0, HW_SCOPE_BEGIN, 2, 0);
+  note(scopes, 0, HW_SCOPE_BEGIN_FORBIDDEN, 3, 0);
+  note(scopes, 0, HW_SCOPE_ENTER, 77, 0);
+  assert_true(hwi_scopes_alloc(scopes, &in_first));
+  note(scopes, 0, HW_SCOPE_BEGIN, 4, 0);
+  assert_true(hwi_scopes_alloc(scopes, &in_first));
+  note(scopes, 0, HW_SCOPE_LEAVE, 77, 0);
+  note(scopes, 1, HW_SCOPE_ENTER, 77, 0);
+  assert_true(hwi_scopes_alloc(scopes, &in_second));
+  const struct hwi_breach *breaches = hwi_scopes_breaches(scopes, &count);
+  assert_int_equal(count, 1);
+  assert_int_equal(breaches[0].calls, 2);
+  assert_int_equal(hwi_scopes_name(scopes, breaches[0].scope), 3);
+  hwi_scopes_destroy(scopes);
+}
+
 /* A zone that is open in a task is one in every thread that is inside, and in no other. */
 static void a_zone_moves_with_its_task(void **state)
 {
@@ -451,6 +477,7 @@ int main(void)
       cmocka_unit_test(contexts_of_threads_without_scopes_are_the_threads),
       cmocka_unit_test(too_many_ends_are_ignored),
       cmocka_unit_test(a_zone_moves_with_its_task),
+      cmocka_unit_test(a_zone_of_a_thread_applies_in_its_tasks),
       cmocka_unit_test(tasks_in_no_order_are_harmless),
       cmocka_unit_test(details_have_the_net_blocks_of_each_size),
       cmocka_unit_test(too_many_sizes_are_added_up),

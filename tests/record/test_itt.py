@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
+from scopes import by_path, bytes_of, figures
 
 PROGRAMS = ROOT / "tests/record/programs"
 VARIABLE = "INTEL_LIBITTNOTIFY64"
@@ -20,7 +21,7 @@ task_begin_fn_ex task_end_ex task_begin_overlapped task_begin_overlapped_ex task
 clock_domain_create frame_create frame_begin frame_end frame_begin_v3 frame_end_v3 region_begin region_end get_timestamp
 event_create event_start event_end api_version marker marker_ex counter_create counter_create_typed counter_set_value
 counter_set_value_ex counter_inc counter_inc_delta counter_dec counter_dec_delta counter_inc_v3 counter_inc_delta_v3 counter_dec_v3
-counter_dec_delta_v3""".split()
+counter_dec_delta_v3 heap_function_create heap_allocate_end heap_free_begin heap_reallocate_begin heap_reallocate_end""".split()
 CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "endless", "deep", "threads", "names", "every", "errno", "early", "count", "fork"]
 
 
@@ -42,18 +43,6 @@ def scopes_of(record, program):
         return by_path(recording.report)
 
     return run
-
-
-def by_path(report):
-    return {" > ".join(scope["path"]): scope for scope in report.get("scopes", [])}
-
-
-def figures(scope, *keys):
-    return tuple(scope[key] for key in keys)
-
-
-def bytes_of(scopes):
-    return {path: scope["self"]["allocated_bytes"] for path, scope in scopes.items()}
 
 
 def test_nested_tasks(scopes_of):
@@ -147,6 +136,15 @@ def test_every_function_can_be_called(scopes_of):
     scopes = scopes_of("every")
     assert scopes["around all"]["instances_left_open"] == 0
     assert bytes_of(scopes)["around all"] >= 1000 and "around all > a region" in scopes
+
+
+@pytest.mark.parametrize("options, calls", [((), (1, 2, 2, 30, 20, 0)), (("--itt-ignore", "domain"), None)])
+def test_heap_functions(record, program, options, calls):
+    report = record([program, "every"], *options).report
+    heaps = {heap["name"]: heap for heap in report.get("heaps", [])}
+    assert list(heaps) == (["domain/heap"] if calls else [])
+    keys = ("created", "allocation_calls", "free_calls", "allocated_bytes", "peak_bytes", "live_blocks_at_end")
+    assert all(figures(heap, *keys) == calls for heap in heaps.values())
 
 
 def test_errno_is_kept(scopes_of):

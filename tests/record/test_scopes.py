@@ -8,11 +8,13 @@ import json
 import os
 import re
 import signal
+import shutil
 import subprocess
 
 import pytest
 
 from conftest import ROOT
+from scopes import by_path, figures
 
 PROGRAMS = ROOT / "tests/record/programs"
 VARIANTS = {"O0": ["-O0"], "O2": ["-O2"], "lto": ["-O2", "-flto", "-fvisibility=hidden"], "no-pie": ["-O1", "-no-pie", "-fno-pie"]}
@@ -48,16 +50,8 @@ def scopes_of(record, program):
     return run
 
 
-def by_path(report):
-    return {" > ".join(scope["path"]): scope for scope in report["scopes"]}
-
-
 def text_of(hw, recording):
     return " ".join(hw("report", "--by", "scope", recording.trace).stdout.split())
-
-
-def figures(scope, *keys):
-    return tuple(scope[key] for key in keys)
 
 
 def test_calls_count_for_their_scope(scopes_of):
@@ -131,6 +125,15 @@ def test_too_many_names_are_one(scopes_of):
     assert sum(scope["allocated_bytes"] for scope in scopes.values()) == 3 * 70000
 
 
+def test_ends_of_other_scopes(scopes_of):
+    """As when a coroutine is destroyed by a thread that is not inside."""
+    scopes = scopes_of("wrong ends")
+    assert {path: scope["self"]["allocated_bytes"] for path, scope in scopes.items() if path != "first"} == {
+        "of the other thread": 1, "task": 0, "task > inside": 0, "second": 4}
+    assert scopes["first"]["allocated_bytes"] >= 2
+    assert [path for path, scope in scopes.items() if scope["instances_left_open"]] == ["task > inside"]
+
+
 def test_a_library_that_is_closed(scopes_of, folder):
     source = folder / "library.c"
     source.write_text(
@@ -202,6 +205,88 @@ def test_tasks_that_are_left_without_an_end(record, program):
     assert recording.report["lost_events"] == 0
 
 
+def own_bytes(scopes):
+    return {path: scope["self"]["allocated_bytes"] for path, scope in scopes.items()}
+
+
+def test_a_task_that_is_left_with_an_outer_one(record, program):
+    recording = record([program, "left with the outer"])
+    scopes = by_path(recording.report_with("--children"))
+    assert own_bytes(scopes) == {"outer": 0, "inner": 4, "inner > open": 1, "of the thread": 2 + 8 + 16}
+    assert figures(scopes["inner"], "instances", "instances_left_open") == (2, 0)
+    assert figures(scopes["inner > open"], "instances", "instances_left_open") == (1, 1)
+    assert figures(scopes["of the thread"], "instances", "instances_left_open") == (2, 1)  # the child exits within
+
+
+def test_a_task_that_another_thread_finishes(scopes_of):
+    scopes = scopes_of("finished elsewhere")
+    assert own_bytes(scopes) == {"first": 16, "second": 1 + 2, "around": 32}
+    assert all(figures(scope, "instances", "instances_left_open") == (1, 0) for scope in scopes.values())
+
+
+def test_a_task_that_is_entered_twice(scopes_of):
+    scopes = scopes_of("entered twice")
+    assert own_bytes(scopes) == {"task": 1 + 4, "inner": 2}
+    assert all(scope["instances"] == 1 for scope in scopes.values())
+
+
+def test_a_thread_that_ends_in_a_task(scopes_of):
+    scopes = scopes_of("thread ends in a task")
+    assert figures(scopes["task"], "instances", "allocated_bytes", "instances_left_open") == (2, 100, 0)
+    assert scopes["task > never ended"]["instances_left_open"] == 1
+
+
+def test_a_forked_child_goes_on_with_tasks(record, program):
+    recording = record([program, "fork with tasks"])
+    scopes = by_path(recording.report_with("--children"))
+    assert own_bytes(scopes) == {"first": 1, "first > inside": 8, "second": 4, "around": 2 + 16}
+    assert figures(scopes["first > inside"], "instances", "instances_left_open") == (1, 0)
+
+
+def test_scopes_while_the_recording_is_off(build, hw, program, tmp_path):
+    trace = tmp_path / "switched.hwt"
+    words = [build / "bin/heapwright", "record", "-q", "--trap", "-o", trace, "--", program, "off and on"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        for switch in "off", "on":
+            assert process.stdout.read(1) == b"x"
+            assert hw("control", trace, switch).returncode == 0
+            process.stdin.write(b"\n")
+        assert process.wait(60) == 0
+    report = json.loads(hw("report", "--json", trace).stdout)
+    scopes = by_path(report)
+    assert own_bytes(scopes) == {"task": 4, "task > zone": 0, "begun meanwhile": 2}
+    assert all(figures(scope, "instances", "instances_left_open") == (1, 0) for scope in scopes.values())
+    assert "forbidden" not in report
+
+
+def test_more_tasks_than_a_thread_can_be_in(scopes_of):
+    scopes = scopes_of("deep tasks")
+    assert figures(scopes["deep"], "instances", "instances_left_open", "allocated_bytes") == (70, 0, 70)
+
+
+def test_a_task_that_threads_hand_over_quickly(scopes_of):
+    scopes = scopes_of("quick turns")
+    assert figures(scopes["handed"], "instances", "allocation_calls", "free_calls") == (1, 40000, 40000)
+
+
+def test_a_library_with_a_later_header(scopes_of, folder):
+    """It finds no recorder, and must not call it for the tasks and scopes of others."""
+    include = folder / "later"
+    shutil.copytree(ROOT / "include", include)
+    table = include / "heapwright/detail/monitor_table.h"
+    text = table.read_text()
+    assert "void (*task_finish)" in text
+    table.write_text(text.replace("  void (*task_finish)", "  void (*later)(void);\n  void (*task_finish)"))
+    source = folder / "later.c"
+    source.write_text(
+        "#include <heapwright/monitor.h>\nvoid use_all(struct hw_task *task, struct hw_scope scope)\n"
+        "{ hw_task_enter(task); hw_task_leave(task); hw_task_finish(task); hw_scope_end(scope); }\n"
+    )
+    library = folder / "later.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", f"-I{include}", str(source), "-o", str(library)], check=True)
+    assert set(scopes_of("newer library", library)) == {"task", "scope"}
+
+
 def test_many_tasks_in_many_threads(scopes_of):
     scopes = scopes_of("many tasks")
     assert figures(scopes["passed"], "instances", "allocation_calls", "free_calls", "instances_left_open") == (1000, 16000, 16000, 0)
@@ -256,6 +341,23 @@ def test_a_trap_at_each_call_in_a_zone(record, program):
     assert recording.process.stdout == "2 traps\ndone\n"
     assert record([program, "trap"]).process.stdout == "0 traps\ndone\n"
     assert record([program, "forbidden"], "--trap").process.returncode == 128 + signal.SIGTRAP
+
+
+def test_traps_in_tasks(record, program):
+    recording = record([program, "traps in tasks"], "--trap")
+    assert recording.process.stdout.splitlines() == [
+        "2 inside, 2 in a task within, 0 after", "2 in the other thread, 0 after", "0 after the zone", "2, then 0", "done"]
+    calls = {}
+    for breach in recording.report["forbidden"]:
+        calls[breach["path"][-1]] = calls.get(breach["path"][-1], 0) + breach["calls"]
+    assert calls == {"zone of the task": 6, "zone of the thread": 2}  # one for each trap
+
+
+@pytest.mark.parametrize("case, count", [("trap handler", 2), ("trap longjmp", 3)])
+def test_a_handler_of_traps(record, program, case, count):
+    """The first one allocates; the second one leaves the zone by longjmp."""
+    recording = record([program, case], "--trap")
+    assert (recording.process.returncode, recording.process.stdout) == (0, f"{count} traps\ndone\n")
 
 
 @pytest.mark.parametrize("case, text, path, numbers", [

@@ -226,6 +226,20 @@ void enc_scope(struct enc *enc, int chunk, uint64_t tick, enum hw_scope_op op, u
   varint(c, value);
 }
 
+void enc_heap(struct enc *enc, int chunk, uint64_t tick, const struct enc_heap_event *event)
+{
+  struct enc_chunk *c = begin(enc, chunk, HW_OP_HEAP, tick);
+  byte(c, (uint8_t)event->op);
+  varint(c, event->heap);
+  varint(c, event->name);
+  if (event->op == HW_HEAP_ALLOC || event->op == HW_HEAP_FAILED) {
+    varint(c, event->node);
+    varint(c, event->size);
+  }
+  if (event->op == HW_HEAP_ALLOC || event->op == HW_HEAP_FREE)
+    address(c, event->address);
+}
+
 void enc_name(struct enc *enc, int chunk, uint8_t number, const char *name)
 {
   char payload[64];

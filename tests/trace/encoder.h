@@ -18,6 +18,12 @@ struct enc_slot { /* an allocation */
   uint64_t size, usable, address;
 };
 
+struct enc_heap_event { /* of a heap of the program's own; what its op does not have is not written */
+  enum hw_heap_op op;
+  uint32_t heap, name, node;
+  uint64_t size, address;
+};
+
 struct enc_chunk {
   struct hw_chunk_header header;
   uint8_t *bytes;
@@ -59,7 +65,8 @@ void enc_realloc(struct enc *enc, int chunk, uint64_t tick, uint64_t ticks, uint
                  uint64_t address);
 void enc_failed(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint8_t align_log2);
 void enc_scope(struct enc *enc, int chunk, uint64_t tick, enum hw_scope_op op, uint64_t name, uint64_t value);
-void enc_name(struct enc *enc, int chunk, uint8_t number, const char *name); /* of scopes; number below 128 */
+void enc_heap(struct enc *enc, int chunk, uint64_t tick, const struct enc_heap_event *event);
+void enc_name(struct enc *enc, int chunk, uint8_t number, const char *name); /* of scopes and heaps; number below 128 */
 void enc_node(struct enc *enc, int chunk, uint32_t number, uint32_t parent, uint32_t module, uint8_t entry,
               uint64_t address);
 void enc_record(struct enc *enc, int chunk, uint8_t type, const void *payload, size_t bytes);

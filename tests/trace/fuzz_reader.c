@@ -64,6 +64,8 @@ static uint64_t read_everything(const struct hwi_profile *p)
   for (uint32_t i = 1; i < p->scope_count; i++)
     for (int measure = 0; p->scopes[i].worst && measure < HWI_INSTANCE_MEASURES; measure++)
       sum += read_instances(p, &p->scopes[i].worst[measure]);
+  for (uint32_t i = 0; i < p->heap_count; i++)
+    sum += strlen(p->heaps[i].name) + p->heaps[i].live_bytes;
   return sum;
 }
 
@@ -72,14 +74,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
   static volatile uint64_t sink;
   struct fuzz_file file = fuzz_file_open();
   fuzz_write_trace(file.fd, bytes, count);
-  struct hwi_profile *profile;
-  struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST, .instance_details = true};
-  struct hwi_error error = {.text = ""};
-  if (hwi_profile_create(&profile, file.path, &options, &error) == 0) {
-    sink += read_everything(profile);
-    hwi_profile_destroy(profile);
-  } else if (!error.text[0] || error.status == HW_ERR_MEMORY) {
-    abort(); /* an error without a text, or memory for more than the bytes can hold */
+  static const char *const heaps[] = {NULL, "*"}; /* malloc, and the program's own heaps */
+  for (size_t i = 0; i < sizeof heaps / sizeof *heaps; i++) {
+    struct hwi_profile *profile;
+    struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST, .instance_details = true, .heap = heaps[i]};
+    struct hwi_error error = {.text = ""};
+    if (hwi_profile_create(&profile, file.path, &options, &error) == 0) {
+      sink += read_everything(profile);
+      hwi_profile_destroy(profile);
+    } else if (!error.text[0] || error.status == HW_ERR_MEMORY) {
+      abort(); /* an error without a text, or memory for more than the bytes can hold */
+    }
   }
   close(file.fd);
   return 0;

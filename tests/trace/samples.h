@@ -4,10 +4,10 @@
 
 #include "encoder.h"
 
-enum { SAMPLE_COUNT = 4, SAMPLE_EVENTS = 28 };
+enum { SAMPLE_COUNT = 4, SAMPLE_EVENTS = 34 };
 
 /* Sample 0 is raw with one stream, 1 is raw with three streams and ties, 2 is sample 1 packed, and 3 is raw with packed
- * copies and reports a fork. Each has SAMPLE_EVENTS events of whole blocks and of scopes. */
+ * copies and reports a fork. Each has SAMPLE_EVENTS events of whole blocks, of scopes and of heaps. */
 static inline void sample_make(struct enc *enc, int which)
 {
   enc_init(enc, (uint8_t)(which + 1));
@@ -45,6 +45,8 @@ static inline void sample_make(struct enc *enc, int which)
     enc_failed(enc, c, tick + 1000, 4, UINT64_MAX / 4, 4);
     enc_scope(enc, c, tick + 1000, (enum hw_scope_op)(1 + i), i == 2 ? 3 : 1, 7);
     enc_scope(enc, c, tick + 1001, HW_SCOPE_END, 1, 0);
+    enc_heap(enc, c, tick + 1002, &(struct enc_heap_event){HW_HEAP_ALLOC, 1, 1, 3, 50, 0x30018});
+    enc_heap(enc, c, tick + 1003, &(struct enc_heap_event){(enum hw_heap_op)(HW_HEAP_FREE + i), 1, 1, 0, 0, 0x30018});
     tick += streams == 1 ? 2000 : 0;
   }
   enc_delete(enc, chunk[0], 1009000, 0x77777); /* unmatched */

@@ -86,7 +86,7 @@ static void test_damage_stays_where_it_is(void **state)
   while ((n = hwi_trace_next(trace, events, HWI_TRACE_MIN_BATCH, &error)) > 0)
     got += n;
   assert_int_equal(n, 0);
-  assert_int_equal(got, 18); /* of three streams' 9 each, and one more in the first */
+  assert_int_equal(got, 22); /* of three streams' 11 each, and one more in the first */
   assert_int_equal(hwi_trace_info(trace)->damaged_chunks, 1);
   assert_int_equal(hwi_trace_info(trace)->first_damage_off, off);
   hwi_trace_close(trace);

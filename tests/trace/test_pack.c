@@ -257,7 +257,13 @@ static void do_realloc(struct program *p, int chunk)
 static void do_odd(struct program *p, int chunk)
 {
   static const char text[] = "a record of some length, which nobody knows";
-  switch (below(5)) {
+  switch (below(6)) {
+  case 5:
+    enc_heap(&enc, chunk, p->tick,
+             &(struct enc_heap_event){(enum hw_heap_op)(1 + below(6)), below(2) ? below(5) : UINT32_MAX, below(300),
+                                      1 + below(p->nodes), below(2) ? below(1000) : UINT64_MAX,
+                                      below(2) ? 1 + below(1000) : UINT64_C(0x7f0000000000) + below(1000) * 16});
+    break;
   case 4:
     enc_scope(&enc, chunk, p->tick, (enum hw_scope_op)(1 + below(6)), below(2) ? below(300) : UINT64_MAX, below(1000));
     break;

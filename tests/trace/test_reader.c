@@ -228,6 +228,41 @@ static void test_ties_are_searched(void **state)
   }
 }
 
+static void put_heap_event(int chunk, enum hw_heap_op op, uint32_t heap)
+{
+  enc_heap(&enc, chunk, 1000010, &(struct enc_heap_event){op, heap, 1, 1, 8, 0x10000});
+}
+
+/* The same for a heap of the program's own, while malloc and another heap have blocks at the same address. */
+static void test_ties_in_a_heap_are_searched(void **state)
+{
+  (void)state;
+  for (uint32_t first = 0; first < 2; first++) {
+    enc_init(&enc, 1);
+    int chunk[3] = {enc_chunk(&enc, 0, 0, 0, 1000000), enc_chunk(&enc, 1, 0, 1, 1000000),
+                    enc_chunk(&enc, 2, 0, 2, 1000000)};
+    put_heap_event(chunk[!first], HW_HEAP_FREE, 1);
+    put_heap_event(chunk[first], HW_HEAP_FREE, 1);
+    put_heap_event(chunk[first], HW_HEAP_ALLOC, 1);
+    put_heap_event(chunk[2], HW_HEAP_ALLOC, 2);
+    enc_alloc(&enc, chunk[2], 1000010, 1, 8, 0x10000);
+    open_trace();
+    live_answer = false; /* in malloc */
+    hwi_trace_set_liveness(trace, is_live, NULL);
+    assert_int_equal(read_events(), 5);
+    uint32_t order[3];
+    int count = 0;
+    for (int i = 0; i < 5; i++)
+      if (events[i].kind == HWI_EVENT_HEAP && events[i].heap == 1)
+        order[count++] = events[i].thread;
+    assert_int_equal(count, 3);
+    assert_int_equal(order[0], first);
+    assert_int_equal(order[1], first);
+    assert_int_equal(order[2], !first);
+    close_trace(NULL);
+  }
+}
+
 /* More events at one tick than are searched: picked one by one, none lost, in each stream's order. */
 static void test_a_tick_with_many_events(void **state)
 {
@@ -634,6 +669,7 @@ int main(void)
       TEST(test_durations_are_in_clock_units),
       TEST(test_only_the_live_blocks_can_tell),
       TEST(test_ties_are_searched),
+      TEST(test_ties_in_a_heap_are_searched),
       TEST(test_a_tick_with_many_events),
       TEST(test_others_come_between_the_halves_of_a_realloc),
       TEST(test_many_streams_keep_time),

@@ -1,7 +1,8 @@
 /* entry_list.h - the one list of the entry points that heapwright interposes
  *
  * X(id, name): `id` names the constant HW_ENTRY_<id>, `name` is what a report prints. The numbers are stored in traces:
- * append only. entries.h declares and describes each one.
+ * append only. entries.h declares and describes each one, but for HEAP_ALLOC: that is a program's report about a heap of
+ * its own (monitor.h), and has no symbol.
  */
 #ifndef HEAPWRIGHT_DETAIL_ENTRY_LIST_H
 #define HEAPWRIGHT_DETAIL_ENTRY_LIST_H
@@ -40,7 +41,8 @@
   X(DELETE_ALIGNED_NOTHROW, "operator delete(align, nothrow)")         \
   X(DELETE_ARRAY_ALIGNED_NOTHROW, "operator delete[](align, nothrow)") \
   X(DELETE_SIZED_ALIGNED, "operator delete(size, align)")              \
-  X(DELETE_ARRAY_SIZED_ALIGNED, "operator delete[](size, align)")
+  X(DELETE_ARRAY_SIZED_ALIGNED, "operator delete[](size, align)")      \
+  X(HEAP_ALLOC, "allocation of a heap")
 
 enum hw_entry {
 #define HW_ENTRY_CONSTANT(id, name) HW_ENTRY_##id,
@@ -84,5 +86,6 @@ enum hw_entry {
 #define HW_SYMBOL_DELETE_ARRAY_ALIGNED_NOTHROW "_ZdaPvSt11align_val_tRKSt9nothrow_t"
 #define HW_SYMBOL_DELETE_SIZED_ALIGNED "_ZdlPvmSt11align_val_t"
 #define HW_SYMBOL_DELETE_ARRAY_SIZED_ALIGNED "_ZdaPvmSt11align_val_t"
+#define HW_SYMBOL_HEAP_ALLOC ""
 
 #endif

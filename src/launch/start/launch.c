@@ -155,18 +155,25 @@ static const char *value_of(const char *name, const struct hwi_launch_options *o
   return found && *found ? found : NULL;
 }
 
-/* Programs with ITT load the recorder as their collector, unless the user has another one. */
-static void add_collector(struct variables *variables, const struct hwi_launch_options *options)
+/* By these variables programs find a collector of what they state. */
+static const struct collector {
+  const char *variable, *collected;
+} collectors[] = {{"INTEL_LIBITTNOTIFY64", "ITT tasks"}, {"NVTX_INJECTION64_PATH", "NVTX ranges"}};
+
+/* The recorder is the collector, unless the user has another one. */
+static void add_collectors(struct variables *variables, const struct hwi_launch_options *options)
 {
-  static const char name[] = "INTEL_LIBITTNOTIFY64";
-  const char *other = value_of(name, options);
   char *recorder = NULL;
   struct hwi_error error = {0};
-  if (hwi_installed_find(&recorder, HWI_RECORDER_NAME, &error) == 0) {
+  int status = hwi_installed_find(&recorder, HWI_RECORDER_NAME, &error);
+  for (size_t i = 0; status == 0 && i < sizeof collectors / sizeof *collectors; i++) {
+    const struct collector *collector = &collectors[i];
+    const char *other = value_of(collector->variable, options);
     if (!other)
-      add_variable(variables, "%s=%s", name, recorder);
+      add_variable(variables, "%s=%s", collector->variable, recorder);
     else if (strcmp(other, recorder) != 0 && !options->quiet)
-      options->warn("%s is set to '%s' and was not changed: ITT tasks are not recorded", name, other);
+      options->warn("%s is set to '%s' and was not changed: %s are not recorded", collector->variable, other,
+                    collector->collected);
   }
   free(recorder);
 }
@@ -218,7 +225,7 @@ static void set_variables(struct variables *variables, const struct hwi_launch_o
   if (pattern)
     add_variable(variables, "HEAPWRIGHT_OUTPUT=%s", pattern);
   add_options(variables, options);
-  add_collector(variables, options);
+  add_collectors(variables, options);
   free(pattern);
 }
 

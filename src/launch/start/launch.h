@@ -19,7 +19,7 @@ struct hwi_launch_options {
   int usable;        /* 1, 0, or -1: the recorder's default */
   bool durations;    /* record how long calls take */
   bool paused;
-  const char *itt_ignore;       /* domains of ITT that are not recorded; NULL: none */
+  const char *itt_ignore;       /* domains of ITT and NVTX that are not recorded; NULL: none */
   bool trap;                    /* SIGTRAP for calls in forbidden zones */
   uint64_t duration_ns;         /* 0: to the end */
   const char *allocator;        /* preloaded after the recorder, from hwi_allocator_find; NULL: none */

@@ -52,6 +52,7 @@ void hwi_replay_image_release(struct hwi_replay_image *image)
   hwi_hash_table_release(&image->scope_names);
   hwi_live_release(&image->live);
   hwi_live_release(&image->freed_inherited);
+  hwi_heap_blocks_release(&image->heap_blocks);
   *image = (struct hwi_replay_image){0};
 }
 

@@ -3,6 +3,7 @@
 #define HWI_PROFILE_BLOCKS_IMAGE_H
 
 #include "profile/blocks/frames.h"
+#include "profile/blocks/heap_blocks.h"
 #include "profile/blocks/live.h"
 #include "profile/profile.h"
 #include "trace/clock.h"
@@ -39,9 +40,10 @@ struct hwi_replay_image {
   struct hwi_hash_table scope_names; /* of the trace -> of the resolver */
   /* The latest threads, by number modulo HWI_LATEST_THREADS: found without a search. */
   struct hwi_hash_slot latest_threads[HWI_LATEST_THREADS];
-  struct hwi_error error;          /* why an event could not be resolved or counted; status 0: for lack of memory */
-  struct hwi_live live;            /* the numbers are the resolver's */
-  struct hwi_live freed_inherited; /* addresses of blocks that came with a fork and were freed here */
+  struct hwi_error error;             /* why an event could not be resolved or counted; status 0: for lack of memory */
+  struct hwi_live live;               /* the numbers are the resolver's */
+  struct hwi_live freed_inherited;    /* addresses of blocks that came with a fork and were freed here */
+  struct hwi_heap_blocks heap_blocks; /* of the program's own heaps; their names are the resolver's */
   bool forked, has_usable;
   uint64_t first_pause_ns; /* when recording was paused for the first time; UINT64_MAX: never */
   /* From here on: used by the thread that counts, which may differ from the thread that resolves. */
@@ -85,7 +87,7 @@ static inline uint32_t hwi_replay_image_thread(struct hwi_replay_image *image, u
   return hwi_replay_image_find_thread(image, number, resolver);
 }
 
-/* Returns the resolver's number for the name of scopes that an event names. Returns 0 if there is no memory, or if
+/* Returns the resolver's number for the name of scopes, or of a heap, that an event names. Returns 0 if there is no memory, or if
  * image->error says why the name cannot be known. */
 uint32_t hwi_replay_image_scope_name(struct hwi_replay_image *image, uint64_t number, struct hwi_resolver *resolver);
 

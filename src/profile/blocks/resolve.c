@@ -124,7 +124,41 @@ static bool resolve_scope(struct hwi_resolver *resolver, struct hwi_batch *batch
     resolved->size = task_of(batch->image, event->size);
   else if (event->entry != HW_SCOPE_END)
     resolved->size = hwi_replay_image_scope_name(batch->image, event->size, resolver);
-  return resolved->size;
+  return resolved->size || event->entry == HW_SCOPE_END; /* a forged END may be of no scope */
+}
+
+/* --- heaps of the program's own --- */
+
+static void end_heap_block(struct hwi_heap_blocks *blocks, uint32_t block, struct hwi_resolved *resolved)
+{
+  if (!block)
+    return;
+  resolved->block++;
+  resolved->usable += blocks->blocks[block].size;
+  hwi_heap_blocks_remove(blocks, block);
+}
+
+static bool resolve_heap(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *event,
+                         struct hwi_resolved *resolved)
+{
+  struct hwi_heap_blocks *blocks = &batch->image->heap_blocks;
+  const uint32_t heap = hwi_heap_blocks_heap(blocks, event->heap);
+  struct hwi_block_heap *of = heap ? &blocks->heaps[heap] : NULL;
+  if (of && !of->name)
+    of->name = hwi_replay_image_scope_name(batch->image, event->usable, resolver);
+  if (!of || !of->name)
+    return false;
+  resolved->what = HWI_RESOLVED_HEAP;
+  resolved->address = of->name;
+  resolved->moved = batch->image->forked;
+  if (event->entry == HW_HEAP_ALLOC || event->entry == HW_HEAP_FREE)
+    end_heap_block(blocks, hwi_heap_blocks_find(blocks, heap, event->address), resolved);
+  while ((event->entry == HW_HEAP_RESET || event->entry == HW_HEAP_DESTROY) && of->first)
+    end_heap_block(blocks, of->first, resolved);
+  if (event->entry != HW_HEAP_ALLOC)
+    return true;
+  resolved->size = event->size;
+  return hwi_heap_blocks_add(blocks, heap, event->address, event->size);
 }
 
 static bool resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *event,
@@ -144,6 +178,8 @@ static bool resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, cons
     return resolve_free(resolver, batch, event, resolved);
   if (event->kind == HWI_EVENT_SCOPE)
     return resolve_scope(resolver, batch, event, resolved);
+  if (event->kind == HWI_EVENT_HEAP)
+    return resolve_heap(resolver, batch, event, resolved);
   resolved->what = HWI_RESOLVED_FAILED;
   resolved->size = event->size;
   resolved->stack = find_stack(resolver, batch, event->node);

@@ -23,6 +23,9 @@ enum hwi_resolved_what {
   /* entry: enum hw_scope_op; size: the resolver's number of the name, the count, or the task; usable: value, or the task
    * that begins */
   HWI_RESOLVED_SCOPE,
+  /* of a heap of the program's own. entry: enum hw_heap_op; address: the resolver's number of its name; size: bytes that
+   * begin; block, usable: blocks and their bytes that end; moved: they came with a fork */
+  HWI_RESOLVED_HEAP,
 };
 
 struct hwi_resolved {

@@ -218,6 +218,14 @@ static bool end_replaced(struct hwi_replay *replay, struct hwi_replay_image *ima
   return true;
 }
 
+/* Enters the scopes of rules that the event's stack matches. Returns false if there is no memory. */
+static inline bool see_stack(const struct hwi_replay *replay, const struct hwi_resolved *event)
+{
+  struct hwi_scopes *scopes = replay->tally.scopes;
+  return __builtin_expect(!scopes, 1) || (hwi_scopes_leave_rules(scopes, event->thread, event->stack) &&
+                                          hwi_scopes_enter_rules(scopes, event->thread, event->stack, replay->now_ns));
+}
+
 /* To be called if the cell of a block is not known. Returns false. */
 static __attribute__((noinline)) bool fail_without_cell(const struct hwi_tally *tally, struct hwi_replay_image *image)
 {
@@ -231,6 +239,8 @@ static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   struct hwi_tally *tally = &replay->tally;
   const uint32_t thread = event->thread;
   const uint64_t size = event->size, usable = event->usable;
+  if (!see_stack(replay, event))
+    return false;
   const uint32_t cell_number = hwi_tally_find_cell(tally, hwi_tally_context(tally, thread), event->stack, size, usable);
   if (!cell_number)
     return fail_without_cell(tally, image);
@@ -293,6 +303,8 @@ static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
 static bool count_failed(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
 {
   struct hwi_tally *tally = &replay->tally;
+  if (!see_stack(replay, event))
+    return false;
   image->totals.failed_calls++;
   tally->stacks[event->stack].failed_calls++;
   hwi_touch(&tally->touched_stacks, event->stack);
@@ -300,6 +312,14 @@ static bool count_failed(struct hwi_replay *replay, struct hwi_replay_image *ima
   tally->threads[event->thread].newest_cell = 0;
   const struct hwi_scope_call call = {.ns = replay->now_ns, .thread = event->thread, .stack = event->stack};
   return !tally->scopes || hwi_scopes_failed(tally->scopes, &call);
+}
+
+/* A mark or a counter's value: also an event of its thread, which may be the last one in a scope. */
+static bool take_annotation(struct hwi_replay *replay, const struct hwi_resolved *event)
+{
+  if (replay->tally.scopes)
+    hwi_scopes_pass_time(replay->tally.scopes, event->thread, replay->now_ns);
+  return hwi_annotations_take(&replay->tally.annotations, event, replay->now_ns);
 }
 
 /* --- a batch --- */
@@ -386,7 +406,9 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
     else if (event->what == HWI_RESOLVED_FAILED)
       done = count_failed(replay, image, event);
     else if (event->what == HWI_RESOLVED_SCOPE && hwi_is_annotation(event))
-      done = hwi_annotations_take(&replay->tally.annotations, event, replay->now_ns);
+      done = take_annotation(replay, event);
+    else if (event->what == HWI_RESOLVED_HEAP)
+      done = hwi_heap_tally_take(&replay->tally.heaps, event, replay->now_ns);
     else if (event->what == HWI_RESOLVED_SCOPE)
       done = take_scope(replay, event);
     else
@@ -432,6 +454,8 @@ bool hwi_replay_next_phase(struct hwi_replay *replay)
   level->peak_blocks = level->blocks;
   level->peak_usable = level->usable;
   level->peak_ns = span->from_ns;
+  if (replay->tally.heaps)
+    hwi_heap_tally_restart(replay->tally.heaps, span->from_ns);
   uint64_t end_ns = span->to_ns < replay->expected_ns ? span->to_ns : replay->expected_ns;
   uint64_t expected_ns = end_ns > span->from_ns ? end_ns - span->from_ns : 0;
   hwi_timeline_init(&replay->timeline, span->from_ns, expected_ns, level->bytes);
@@ -453,6 +477,8 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
       return false;
   if (tally->scopes && !hwi_scopes_end_tasks(tally->scopes, image->number))
     return false;
+  if (tally->heaps && others_go_on)
+    hwi_heap_tally_end_image(tally->heaps, image);
   uint64_t due_ns = next_due_ns(replay);
   pass_time(replay, ns, &due_ns);
   if (!others_go_on)

@@ -9,6 +9,7 @@
 
 #include "profile/counters/instance_details.h"
 #include "profile/counters/tasks.h"
+#include "profile/counters/worst_instances.h"
 #include "trace/grow.h"
 #include "trace/numbering.h"
 
@@ -24,6 +25,7 @@ struct thread_scopes {
   size_t floor;            /* so many do not end by an END event: those up to the one of the task that it is inside */
   struct entered *entered; /* the outermost first */
   size_t entered_count, entered_capacity;
+  uint32_t chain;   /* of rules: its scopes are the innermost open ones; 0: none */
   uint32_t context; /* outside of all scopes */
   uint64_t last_ns; /* of its latest event */
 };
@@ -41,6 +43,8 @@ struct hwi_scopes {
   struct hwi_tasks tasks;
   struct hwi_instance_details details;
   bool has_details;
+  const struct hwi_scope_chains *chains; /* NULL: there are no rules */
+  uint32_t *rule_names;                  /* by rule: the resolver's number of its name */
 };
 
 struct hwi_scopes *hwi_scopes_create(void)
@@ -51,6 +55,16 @@ struct hwi_scopes *hwi_scopes_create(void)
 void hwi_scopes_want_details(struct hwi_scopes *scopes)
 {
   scopes->has_details = true;
+}
+
+bool hwi_scopes_use_chains(struct hwi_scopes *scopes, const struct hwi_scope_chains *chains, struct hwi_store *names)
+{
+  bool done = true;
+  scopes->chains = chains;
+  scopes->rule_names = calloc((size_t)chains->rule_count + 1, sizeof *scopes->rule_names);
+  for (uint32_t i = 0; done && scopes->rule_names && i < chains->rule_count; i++)
+    done = (scopes->rule_names[i] = hwi_store_intern_text(names, chains->names[i])) != 0;
+  return done && scopes->rule_names;
 }
 
 static void release_worst(struct hwi_scope *path)
@@ -92,6 +106,7 @@ void hwi_scopes_destroy(struct hwi_scopes *scopes)
     drop_details(&scopes->tasks.items[i].open);
   hwi_tasks_release(&scopes->tasks);
   hwi_details_release(&scopes->details);
+  free(scopes->rule_names);
   free(scopes);
 }
 
@@ -136,62 +151,6 @@ bool hwi_scopes_know_threads(struct hwi_scopes *scopes, size_t count)
 }
 
 /* --- instances --- */
-
-static inline uint64_t value_of(const struct hwi_instance *instance, enum hwi_instance_measure measure)
-{
-  switch (measure) {
-  case HWI_INSTANCE_DURATION:
-    return instance->duration_ns;
-  case HWI_INSTANCE_PEAK:
-    return instance->peak_bytes;
-  case HWI_INSTANCE_NET:
-    return instance->net_bytes > 0 ? (uint64_t)instance->net_bytes : 0;
-  case HWI_INSTANCE_CALLS:
-    return instance->calls;
-  default:
-    return instance->bytes;
-  }
-}
-
-/* Returns whether `a` is a less bad instance than `b`; of equal ones, the later. */
-static bool is_less(const struct hwi_instance *a, const struct hwi_instance *b, enum hwi_instance_measure measure)
-{
-  uint64_t left = value_of(a, measure), right = value_of(b, measure);
-  return left != right ? left < right : a->sequence > b->sequence;
-}
-
-/* Most instances are none of the worst: they only cost the first comparison. */
-static inline void rank(struct hwi_worst *worst, const struct hwi_instance *instance, enum hwi_instance_measure measure)
-{
-  struct hwi_instance *items = worst->items;
-  uint32_t at, child;
-  if (worst->count == HWI_WORST_INSTANCES && value_of(instance, measure) <= worst->least)
-    return;
-  hwi_detail_share(instance->detail);
-  if (worst->count < HWI_WORST_INSTANCES) { /* sift up */
-    for (at = worst->count++; at > 0 && is_less(instance, &items[(at - 1) / 2], measure); at = (at - 1) / 2)
-      items[at] = items[(at - 1) / 2];
-  } else { /* sift down */
-    hwi_detail_drop(items[0].detail);
-    for (at = 0; (child = 2 * at + 1) < HWI_WORST_INSTANCES; at = child) {
-      child += child + 1 < HWI_WORST_INSTANCES && is_less(&items[child + 1], &items[child], measure);
-      if (!is_less(&items[child], instance, measure))
-        break;
-      items[at] = items[child];
-    }
-  }
-  items[at] = *instance;
-  worst->least = value_of(&items[0], measure);
-}
-
-static void rank_all(struct hwi_worst *worst, const struct hwi_instance *instance)
-{
-  rank(&worst[HWI_INSTANCE_DURATION], instance, HWI_INSTANCE_DURATION);
-  rank(&worst[HWI_INSTANCE_PEAK], instance, HWI_INSTANCE_PEAK);
-  rank(&worst[HWI_INSTANCE_NET], instance, HWI_INSTANCE_NET);
-  rank(&worst[HWI_INSTANCE_CALLS], instance, HWI_INSTANCE_CALLS);
-  rank(&worst[HWI_INSTANCE_BYTES], instance, HWI_INSTANCE_BYTES);
-}
 
 static bool begin(struct hwi_scopes *scopes, struct hwi_instance_stack *open, const struct hwi_resolved *event,
                   uint64_t ns)
@@ -248,7 +207,7 @@ static bool end(struct hwi_scopes *scopes, struct hwi_instance_stack *open, uint
   if (!worst)
     path->worst = worst = calloc(HWI_INSTANCE_MEASURES, sizeof *worst);
   if (worst)
-    rank_all(worst, all);
+    hwi_worst_rank(worst, all);
   hwi_detail_drop(all->detail);
   if (!worst)
     return false;
@@ -272,6 +231,60 @@ static bool end_several(struct hwi_scopes *scopes, struct thread_scopes *thread,
   for (; done && count > 0 && thread->open.count > thread->floor; count--)
     done = end(scopes, &thread->open, ns, count > 1);
   return done;
+}
+
+/* --- rules --- */
+
+/* Ends the innermost scopes of rules until the chain is left. */
+static bool end_rules(struct hwi_scopes *scopes, struct thread_scopes *thread, uint32_t chain)
+{
+  bool done = true;
+  for (; done && thread->chain != chain; thread->chain = scopes->chains->items[thread->chain].outer)
+    done = end_several(scopes, thread, 1, thread->last_ns);
+  return done;
+}
+
+/* Returns the chain of the stack; of one that is not known, `usual`. */
+static uint32_t chain_of(const struct hwi_scopes *scopes, uint32_t stack, uint32_t usual)
+{
+  const struct hwi_scope_chains *chains = scopes->chains;
+  const bool is_known = chains && stack < chains->stack_count && chains->by_stack[stack] != HWI_CHAIN_UNKNOWN;
+  return is_known ? chains->by_stack[stack] : usual;
+}
+
+bool hwi_scopes_leave_rules(struct hwi_scopes *scopes, uint32_t number, uint32_t stack)
+{
+  struct thread_scopes *thread = &scopes->threads[number];
+  uint32_t common = thread->chain, chain = chain_of(scopes, stack, common);
+  while (common != chain) {
+    if (common > chain)
+      common = scopes->chains->items[common].outer;
+    else
+      chain = scopes->chains->items[chain].outer;
+  }
+  return end_rules(scopes, thread, common);
+}
+
+bool hwi_scopes_enter_rules(struct hwi_scopes *scopes, uint32_t number, uint32_t stack, uint64_t ns)
+{
+  struct thread_scopes *thread = &scopes->threads[number];
+  const uint32_t chain = chain_of(scopes, stack, thread->chain);
+  bool done = true;
+  while (done && thread->chain != chain) {
+    uint32_t next = chain;
+    while (scopes->chains->items[next].outer != thread->chain)
+      next = scopes->chains->items[next].outer;
+    const struct hwi_resolved begins = {
+        .entry = HW_SCOPE_BEGIN, .size = scopes->rule_names[scopes->chains->items[next].rule], .thread = number};
+    done = begin(scopes, &thread->open, &begins, ns);
+    thread->chain = next;
+  }
+  return done;
+}
+
+bool hwi_scopes_leave_all_rules(struct hwi_scopes *scopes, uint32_t number)
+{
+  return end_rules(scopes, &scopes->threads[number], 0);
 }
 
 /* --- tasks --- */
@@ -299,7 +312,8 @@ static bool begin_task(struct hwi_scopes *scopes, const struct hwi_resolved *eve
   return begin(scopes, &task->open, &begins, ns);
 }
 
-/* Makes the task's instances those of the thread, within the scopes that it is in. */
+/* Makes the task's instances those of the thread, within the scopes that it is in. A forbidden zone around is about the
+ * thread, so it also applies in the task. */
 static bool enter(struct hwi_scopes *scopes, const struct hwi_resolved *event)
 {
   struct thread_scopes *thread = &scopes->threads[event->thread];
@@ -312,11 +326,11 @@ static bool enter(struct hwi_scopes *scopes, const struct hwi_resolved *event)
                 sizeof *thread->entered))
     return false;
   thread->entered[thread->entered_count++] = (struct entered){task->number, open->count, open->beyond};
-  const uint32_t base = (uint32_t)open->count;
+  const uint32_t base = (uint32_t)open->count, zone_around = base ? open->items[base - 1].zone : 0;
   for (size_t i = 0; i < task->open.count; i++) {
     struct hwi_open_instance *item = &open->items[open->count++];
     *item = task->open.items[i];
-    item->zone += item->zone ? base : 0;
+    item->zone = item->zone ? item->zone + base : zone_around;
     item->all.thread = event->thread;
     item->context = find_context(scopes, event->thread, item->path);
     if (item->context == UINT32_MAX)
@@ -339,8 +353,9 @@ static bool leave_innermost(struct hwi_scopes *scopes, struct thread_scopes *thr
   if (!hwi_grow((void **)&to->items, &to->capacity, count, sizeof *to->items))
     return false;
   for (size_t i = 0; i < count; i++) {
-    to->items[i] = from->items[entered.base + i];
-    to->items[i].zone -= to->items[i].zone ? (uint32_t)entered.base : 0;
+    struct hwi_open_instance *item = &to->items[i];
+    *item = from->items[entered.base + i];
+    item->zone = item->zone > entered.base ? item->zone - (uint32_t)entered.base : 0;
   }
   to->count = count;
   to->beyond = from->beyond;
@@ -391,6 +406,8 @@ bool hwi_scopes_take(struct hwi_scopes **scopes, size_t thread_count, const stru
   if (!hwi_scopes_know_threads(*scopes, thread_count))
     return false;
   struct thread_scopes *thread = &(*scopes)->threads[event->thread];
+  if (!end_rules(*scopes, thread, 0))
+    return false;
   thread->last_ns = ns;
   switch (event->entry) {
   case HW_SCOPE_END:
@@ -412,7 +429,7 @@ bool hwi_scopes_take(struct hwi_scopes **scopes, size_t thread_count, const stru
 bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t number)
 {
   struct thread_scopes *thread = &scopes->threads[number];
-  bool done = true;
+  bool done = end_rules(scopes, thread, 0);
   while (done && thread->entered_count > 0)
     done = leave_innermost(scopes, thread, thread->last_ns);
   while (done && thread->open.count > 0)
@@ -584,34 +601,12 @@ const struct hwi_breach *hwi_scopes_breaches(const struct hwi_scopes *scopes, ui
   return scopes->breaches;
 }
 
-static int compare_sequences(const void *left, const void *right)
-{
-  const struct hwi_instance *a = left, *b = right;
-  return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
-}
-
-/* Sorts the worst instances, the worst first. */
-static void order_worst(struct hwi_worst *worst, enum hwi_instance_measure measure)
-{
-  qsort(worst->items, worst->count, sizeof *worst->items, compare_sequences);
-  for (uint32_t i = 1; i < worst->count; i++) {
-    struct hwi_instance item = worst->items[i];
-    uint32_t at = i;
-    for (; at > 0 && is_less(&worst->items[at - 1], &item, measure); at--)
-      worst->items[at] = worst->items[at - 1];
-    worst->items[at] = item;
-  }
-  for (uint32_t i = 0; i < worst->count; i++)
-    if (worst->items[i].detail)
-      hwi_detail_finish(worst->items[i].detail);
-}
-
 struct hwi_scope *hwi_scopes_paths(struct hwi_scopes *scopes, uint32_t *count)
 {
   *count = scopes->path_numbers.count + 1;
   for (size_t i = 1; i < *count; i++)
     for (int measure = 0; scopes->paths[i].worst && measure < HWI_INSTANCE_MEASURES; measure++)
-      order_worst((struct hwi_worst *)&scopes->paths[i].worst[measure], (enum hwi_instance_measure)measure);
+      hwi_worst_order((struct hwi_worst *)&scopes->paths[i].worst[measure], (enum hwi_instance_measure)measure);
   return scopes->paths;
 }
 

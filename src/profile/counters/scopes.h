@@ -4,6 +4,9 @@
  * instance   one stretch of one thread's time in a path, from the begin to the end of its innermost scope.
  * context    a thread in a path, numbered from 0: the cells of a tally belong to contexts, so that all figures of a path
  *            that can be added are sums over cells. Without scopes, the context of a thread is the thread.
+ * rule       makes a scope of each uninterrupted stretch of a thread's events whose stacks match it (profile.h). These
+ *            scopes are inside those that the program marked: they end when one of these begins or ends. An event
+ *            without a known stack, such as a free, neither begins nor ends them.
  * zone       a forbidden zone: an instance in which the thread must neither allocate nor free. What it does is a breach.
  * net        what a thread allocated less what it freed, whosever blocks those were.
  *
@@ -34,12 +37,24 @@ void hwi_scopes_destroy(struct hwi_scopes *scopes); /* NULL is fine */
  * first scope. */
 void hwi_scopes_want_details(struct hwi_scopes *scopes);
 
+/* Makes scopes of rules, with their names in `names`. The chains must outlive the scopes. To be called before the first
+ * scope. Returns false if there is no memory. */
+bool hwi_scopes_use_chains(struct hwi_scopes *scopes, const struct hwi_scope_chains *chains, struct hwi_store *names);
+
 /* Gives contexts to the threads below `count` that have none yet. Returns false if there is no memory. */
 bool hwi_scopes_know_threads(struct hwi_scopes *scopes, size_t count);
 
 /* Follows a resolved SCOPE event at `ns` of the run; *scopes is made at the first one. `thread_count`: threads so far.
  * Returns false if there is no memory. */
 bool hwi_scopes_take(struct hwi_scopes **scopes, size_t thread_count, const struct hwi_resolved *event, uint64_t ns);
+
+/* The thread has an event with this stack at `ns`: end the scopes of rules that the stack does not match, with the latest
+ * event before, and begin those that it matches. Return false if there is no memory. */
+bool hwi_scopes_leave_rules(struct hwi_scopes *scopes, uint32_t thread, uint32_t stack);
+bool hwi_scopes_enter_rules(struct hwi_scopes *scopes, uint32_t thread, uint32_t stack, uint64_t ns);
+
+/* Ends all scopes of rules that the thread is in, with its latest event. Returns false if there is no memory. */
+bool hwi_scopes_leave_all_rules(struct hwi_scopes *scopes, uint32_t thread);
 
 /* Return the context and the path that the thread is in, and the parts of a context. */
 uint32_t hwi_scopes_context(const struct hwi_scopes *scopes, uint32_t thread);

@@ -45,6 +45,7 @@ void hwi_tally_release(struct hwi_tally *tally)
   free(tally->threads);
   hwi_scopes_destroy(tally->scopes);
   hwi_annotations_destroy(tally->annotations);
+  hwi_heap_tally_destroy(tally->heaps);
   hwi_resizes_release(&tally->resizes);
   hwi_handovers_release(&tally->handovers);
   hwi_touched_release(&tally->touched_cells);

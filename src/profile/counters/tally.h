@@ -18,6 +18,7 @@
 #include "profile/counters/annotations.h"
 #include "profile/counters/growth.h"
 #include "profile/counters/handovers.h"
+#include "profile/counters/heaps.h"
 #include "profile/counters/resizes.h"
 #include "profile/counters/scopes.h"
 #include "profile/counters/sweeps.h"
@@ -131,6 +132,7 @@ struct hwi_tally {
   struct hwi_scopes *scopes;           /* NULL: no thread has been in a scope so far */
   bool wants_instance_details;         /* see hwi_scopes_want_details */
   struct hwi_annotations *annotations; /* NULL: no mark and no counter so far */
+  struct hwi_heap_tally *heaps;        /* NULL: no heap of the program's own so far */
   uint32_t generation;                 /* grows with every new peak of the run */
   uint32_t last_sweep;
   struct hwi_resize_tally resizes;

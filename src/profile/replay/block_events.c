@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "profile/counters/annotations.h"
 #include "trace/grow.h"
 #include "trace/table.h"
 
@@ -103,21 +104,10 @@ static bool report_failed(const struct hwi_block_events *events, const struct hw
   return report(events, reported);
 }
 
-static void pass_time(struct hwi_block_events *events, uint64_t tick)
-{
-  uint64_t ns = hwi_replay_image_ns(events->batch->image, tick);
-  ns = ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
-  if (ns > events->now_ns)
-    events->now_ns = ns;
-}
-
-static bool report_event(struct hwi_block_events *events, const struct hwi_event *event,
-                         const struct hwi_resolved *resolved)
+static enum hwi_applied report_event(struct hwi_block_events *events, const struct hwi_event *event,
+                                     const struct hwi_resolved *resolved)
 {
   const struct hwi_replay_image *image = events->batch->image;
-  pass_time(events, event->tick);
-  if (events->scopes && events->sink->take_scope)
-    hwi_scopes_pass_time(events->scopes, resolved->thread, events->now_ns);
   struct hwi_block_event reported = {
       .ns = events->now_ns,
       .address = event->address,
@@ -129,16 +119,15 @@ static bool report_event(struct hwi_block_events *events, const struct hwi_event
       .timed = event->took,
       .took_ns = event->took ? hwi_trace_units_ns(image->trace, event->took - 1) : 0,
   };
-  if (resolved->what == HWI_RESOLVED_ALLOC)
-    return report_alloc(events, resolved, &reported);
-  if (resolved->what == HWI_RESOLVED_FAILED)
-    return report_failed(events, resolved, &reported);
-  return report_free(events, resolved, &reported);
+  const bool goes_on = resolved->what == HWI_RESOLVED_ALLOC    ? report_alloc(events, resolved, &reported)
+                       : resolved->what == HWI_RESOLVED_FAILED ? report_failed(events, resolved, &reported)
+                                                               : report_free(events, resolved, &reported);
+  return goes_on ? HWI_APPLIED : HWI_APPLIED_STOP;
 }
 
 /* --- scopes --- */
 
-/* The thread is in the scopes of a task again: each begins here, for this stretch. */
+/* Reports that the thread is inside scopes from depth `before` on: each begins here, in a task for this stretch. */
 static enum hwi_applied report_entered(const struct hwi_block_events *events, struct hwi_scope_event *reported,
                                        uint32_t before, uint32_t after)
 {
@@ -151,10 +140,72 @@ static enum hwi_applied report_entered(const struct hwi_block_events *events, st
   return HWI_APPLIED;
 }
 
+/* Reports the scopes of rules that have ended since the thread was at depth `before`, with its latest event. */
+static enum hwi_applied report_left_rules(const struct hwi_block_events *events, uint32_t image, uint32_t thread,
+                                          uint32_t before)
+{
+  const uint32_t after = hwi_scopes_depth(events->scopes, thread);
+  const struct hwi_scope_event ends = {.ns = hwi_scopes_latest_ns(events->scopes, thread),
+                                       .path = hwi_scopes_path(events->scopes, thread),
+                                       .ended = before - after,
+                                       .thread = thread,
+                                       .image = image,
+                                       .op = HW_SCOPE_END};
+  return after == before || events->sink->take_scope(events->sink->context, &ends) ? HWI_APPLIED : HWI_APPLIED_STOP;
+}
+
+/* Enters the scopes of rules that the event's stack matches, and leaves the others. */
+static enum hwi_applied see_stack(const struct hwi_block_events *events, const struct hwi_resolved *event)
+{
+  struct hwi_scopes *scopes = events->scopes;
+  const uint32_t thread = event->thread, before = hwi_scopes_depth(scopes, thread);
+  if (!hwi_scopes_leave_rules(scopes, thread, event->stack))
+    return HWI_APPLIED_NO_MEMORY;
+  const uint32_t between = hwi_scopes_depth(scopes, thread);
+  struct hwi_scope_event begins = {.ns = events->now_ns, .thread = thread, .image = events->batch->image->number};
+  enum hwi_applied applied = HWI_APPLIED;
+  if (events->sink->take_scope)
+    applied = report_left_rules(events, begins.image, thread, before);
+  if (applied == HWI_APPLIED && !hwi_scopes_enter_rules(scopes, thread, event->stack, events->now_ns))
+    applied = HWI_APPLIED_NO_MEMORY;
+  if (applied == HWI_APPLIED && events->sink->take_scope)
+    applied = report_entered(events, &begins, between, hwi_scopes_depth(scopes, thread));
+  return applied;
+}
+
+static enum hwi_applied take_call(struct hwi_block_events *events, const struct hwi_event *event,
+                                  const struct hwi_resolved *resolved)
+{
+  const bool has_stack = resolved->what == HWI_RESOLVED_ALLOC || resolved->what == HWI_RESOLVED_FAILED;
+  const enum hwi_applied applied = events->scopes && has_stack ? see_stack(events, resolved) : HWI_APPLIED;
+  if (events->scopes && events->sink->take_scope)
+    hwi_scopes_pass_time(events->scopes, resolved->thread, events->now_ns);
+  return applied == HWI_APPLIED ? report_event(events, event, resolved) : applied;
+}
+
+/* Leaves the scopes of rules, which are inside those that the program marked. */
+static enum hwi_applied leave_rules(const struct hwi_block_events *events, uint32_t image, uint32_t thread)
+{
+  const uint32_t before = hwi_scopes_depth(events->scopes, thread);
+  if (!hwi_scopes_leave_all_rules(events->scopes, thread))
+    return HWI_APPLIED_NO_MEMORY;
+  return events->sink->take_scope ? report_left_rules(events, image, thread, before) : HWI_APPLIED;
+}
+
+/* A mark or a counter's value is no scope, only an event of its thread. */
+static void take_annotation(const struct hwi_block_events *events, const struct hwi_resolved *event)
+{
+  if (events->scopes)
+    hwi_scopes_pass_time(events->scopes, event->thread, events->now_ns);
+}
+
 static enum hwi_applied take_scope(struct hwi_block_events *events, const struct hwi_resolved *event)
 {
+  const enum hwi_applied left =
+      events->scopes ? leave_rules(events, events->batch->image->number, event->thread) : HWI_APPLIED;
+  if (left != HWI_APPLIED)
+    return left;
   const uint32_t before = events->scopes ? hwi_scopes_depth(events->scopes, event->thread) : 0;
-  pass_time(events, event->tick);
   if (!hwi_scopes_take(&events->scopes, events->resolver->thread_count, event, events->now_ns))
     return HWI_APPLIED_NO_MEMORY;
   const uint32_t after = hwi_scopes_depth(events->scopes, event->thread);
@@ -180,6 +231,8 @@ bool hwi_block_events_end_scopes(const struct hwi_block_events *events, const st
     return true;
   for (size_t i = 0; i <= threads->mask; i++) {
     const uint32_t thread = threads->slots[i].number - 1;
+    if (threads->slots[i].number && leave_rules(events, image->number, thread) != HWI_APPLIED)
+      return false;
     const uint32_t open = threads->slots[i].number ? hwi_scopes_depth(events->scopes, thread) : 0;
     const struct hwi_scope_event ends = {.ns = open ? hwi_scopes_latest_ns(events->scopes, thread) : 0,
                                          .thread = thread,
@@ -194,6 +247,14 @@ bool hwi_block_events_end_scopes(const struct hwi_block_events *events, const st
 }
 
 /* --- batches --- */
+
+static void pass_time(struct hwi_block_events *events, uint64_t tick)
+{
+  uint64_t ns = hwi_replay_image_ns(events->batch->image, tick);
+  ns = ns < HWI_TRACE_LATEST_NS ? ns : HWI_TRACE_LATEST_NS;
+  if (ns > events->now_ns)
+    events->now_ns = ns;
+}
 
 /* Makes room for the stacks, threads and blocks that the batch is the first to name. Returns false if there is no
  * memory. */
@@ -221,13 +282,18 @@ enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct 
     return HWI_APPLIED_NO_MEMORY;
   for (int i = 0; i < count; i++) {
     const struct hwi_resolved *event = &batch->events[i];
-    if (event->what == HWI_RESOLVED_SCOPE) {
-      const enum hwi_applied applied = take_scope(events, event);
-      if (applied != HWI_APPLIED)
-        return applied;
-    } else if (!report_event(events, &read[i], event)) {
-      return HWI_APPLIED_STOP;
-    }
+    enum hwi_applied applied = HWI_APPLIED;
+    if (event->what == HWI_RESOLVED_HEAP)
+      continue;
+    pass_time(events, event->tick);
+    if (event->what != HWI_RESOLVED_SCOPE)
+      applied = take_call(events, &read[i], event);
+    else if (hwi_is_annotation(event))
+      take_annotation(events, event);
+    else
+      applied = take_scope(events, event);
+    if (applied != HWI_APPLIED)
+      return applied;
   }
   return HWI_APPLIED;
 }

@@ -6,15 +6,22 @@
 
 #include "profile/replay/run_replay.h"
 
-/* Adds up an image's events without matching frees with blocks. */
-static int scan_image(struct hwi_run_replay *r, uint32_t number, struct hwi_event *events)
+static int next_events(struct hwi_run_replay *r, struct hwi_heap_view *view, struct hwi_trace *trace,
+                       struct hwi_event *events)
+{
+  return view ? hwi_heap_view_next(view, trace, events, HWI_BATCH_EVENTS, r->error)
+              : hwi_trace_next(trace, events, HWI_BATCH_EVENTS, r->error);
+}
+
+/* Adds up an image's events without matching frees with blocks. `view`: NULL for malloc. */
+static int scan_image(struct hwi_run_replay *r, uint32_t number, struct hwi_heap_view *view, struct hwi_event *events)
 {
   struct hwi_trace **trace = &r->result->traces[number];
   struct hwi_totals *totals = &r->images[number].totals;
   int count = hwi_run_open(&r->run, number, trace, r->error);
   if (count < 0)
     return count;
-  while ((count = hwi_trace_next(*trace, events, HWI_BATCH_EVENTS, r->error)) > 0) {
+  while ((count = next_events(r, view, *trace, events)) > 0) {
     for (int i = 0; i < count; i++) {
       totals->allocation_calls += events[i].kind == HWI_EVENT_ALLOC;
       totals->free_calls += events[i].kind == HWI_EVENT_FREE;
@@ -39,7 +46,9 @@ static int choose_largest(struct hwi_run_replay *r)
   int status = 0;
   uint32_t largest = 0;
   for (uint32_t i = 0; i < r->run.count && status == 0; i++) {
-    status = scan_image(r, i, events);
+    struct hwi_heap_view *view = r->options->heap ? hwi_heap_view_create(r->options->heap) : NULL;
+    status = view || !r->options->heap ? scan_image(r, i, view, events) : hwi_run_replay_no_memory(r);
+    hwi_heap_view_destroy(view);
     if (status < 0 && status != HW_ERR_MEMORY && r->run.count > 1) { /* one damaged file does not hide the others */
       r->images[i].unreadable = true;
       status = 0;

@@ -5,8 +5,10 @@
  */
 #include "profile/replay/run_replay.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/shell_pattern.h"
 #include "profile/summary/summary_epochs.h"
 #include "trace/grow.h"
 
@@ -95,7 +97,8 @@ void hwi_run_replay_show_progress(struct hwi_run_replay *r, const struct hwi_tra
 static int next_batch(struct hwi_run_replay *r, struct hwi_active *a)
 {
   a->at = 0;
-  a->count = hwi_trace_next(a->image.trace, a->events, HWI_BATCH_EVENTS, r->error);
+  a->count = a->heap_view ? hwi_heap_view_next(a->heap_view, a->image.trace, a->events, HWI_BATCH_EVENTS, r->error)
+                          : hwi_trace_next(a->image.trace, a->events, HWI_BATCH_EVENTS, r->error);
   if (a->count < 0)
     return a->count;
   uint64_t ns =
@@ -108,6 +111,7 @@ static int next_batch(struct hwi_run_replay *r, struct hwi_active *a)
 
 static void drop_active(struct hwi_run_replay *r, struct hwi_active *a)
 {
+  hwi_heap_view_destroy(a->heap_view);
   a->image.trace = NULL; /* the result keeps the trace, for its info */
   hwi_replay_image_release(&a->image);
   free(a->events);
@@ -168,6 +172,8 @@ int hwi_run_replay_add_image(struct hwi_run_replay *r, uint32_t number, struct h
   *active = r->active[r->active_count++] = a;
   a->events = calloc(HWI_BATCH_EVENTS, sizeof *a->events);
   if (!hwi_replay_image_init(&a->image, r->result->traces[number], number) || !a->events)
+    return hwi_run_replay_no_memory(r);
+  if (r->options->heap && !(a->heap_view = hwi_heap_view_create(r->options->heap)))
     return hwi_run_replay_no_memory(r);
   a->image.offset_ns = start_ns(r, number);
   hwi_trace_set_liveness(a->image.trace, hwi_resolver_is_live, &a->image);
@@ -232,6 +238,30 @@ int hwi_run_replay_pass_phases(struct hwi_run_replay *r, uint64_t ns)
   return 0;
 }
 
+static void note_heap(void *context, const char *name)
+{
+  struct hwi_run_replay *r = context;
+  r->has_heap |= hwi_shell_pattern_matches(r->options->heap, name);
+  hwi_store_intern_text(&r->heap_names, name);
+}
+
+/* Reports that no heap has the wanted name, with the names that there are. */
+static int no_heap(struct hwi_run_replay *r)
+{
+  enum { MOST_NAMES = 8 };
+  char names[512] = "";
+  size_t used = 0;
+  for (uint32_t i = 1; i <= r->heap_names.string_count && i <= MOST_NAMES; i++)
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.48s'", i > 1 ? ", " : "",
+                             r->heap_names.strings[i].text);
+  if (!r->heap_names.string_count)
+    return hwi_error_set(r->error, HW_ERR_USAGE,
+                         "no heap is named '%s': the program reported no heaps of its own (hw_custom_heap_create)",
+                         r->options->heap);
+  return hwi_error_set(r->error, HW_ERR_USAGE, "no heap is named '%s'; the recording has %s%s", r->options->heap, names,
+                       r->heap_names.string_count > MOST_NAMES ? " and others" : "");
+}
+
 int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, bool others_go_on)
 {
   int status = wait_for_counters(r);
@@ -251,6 +281,8 @@ int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, boo
   uint64_t end_ns = a->head_ns < HWI_TRACE_LATEST_NS ? a->head_ns : HWI_TRACE_LATEST_NS;
   if (end_ns > r->result->profile.duration_ns)
     r->result->profile.duration_ns = end_ns;
+  if (a->heap_view)
+    hwi_heap_view_each_name(a->heap_view, note_heap, r);
   hwi_trace_finish(a->image.trace);
   drop_active(r, a);
   return 0;
@@ -372,6 +404,8 @@ int hwi_run_replay_all(struct hwi_run_replay *r)
       status = hwi_run_replay_end_image(r, a, r->active_count > 1 || next < r->run.count);
     }
   }
+  if (status == 0 && r->options->heap && !r->has_heap)
+    return no_heap(r);
   return status;
 }
 
@@ -396,5 +430,6 @@ void hwi_run_replay_end(struct hwi_run_replay *r)
   hwi_pipe_destroy(r->pipe); /* before the data that its thread uses are released */
   drop_all_active(r);
   free(r->active);
+  hwi_store_release(&r->heap_names);
   hwi_epoch_writer_destroy(r->epoch_writer);
 }

@@ -9,6 +9,7 @@
 
 #include "profile/epochs/epoch_writer.h"
 #include "profile/replay/block_events.h"
+#include "profile/replay/heap_view.h"
 #include "profile/replay/pipe.h"
 #include "profile/result/result.h"
 #include "profile/summary/summary.h"
@@ -20,6 +21,7 @@ struct hwi_active {
   uint64_t head_ns; /* of its next event, or of its end if there is none left */
   struct hwi_event *events;
   int count, at;
+  struct hwi_heap_view *heap_view; /* NULL: of malloc */
 };
 
 /* The caller sets the options, error, and summary or events. */
@@ -36,6 +38,8 @@ struct hwi_run_replay {
   struct hwi_pipe *pipe;                 /* passes events to the code that counts them */
   struct hwi_block_events *events;       /* NULL: a profile is made; else only the events are reported */
   uint64_t batches;                      /* so far, for reporting the progress */
+  struct hwi_store heap_names;           /* with the option `heap`: of all heaps in images that have ended */
+  bool has_heap;                         /* one of them is the one that is wanted */
   struct hwi_error *error;
 };
 

@@ -237,6 +237,8 @@ static void fill_scopes(struct hwi_result *result)
   struct hwi_replay *replay = &result->replay;
   if (replay->tally.annotations)
     hwi_annotations_publish(replay->tally.annotations, &replay->resolver.scope_names, &result->profile);
+  if (replay->tally.heaps)
+    hwi_heap_tally_publish(replay->tally.heaps, &replay->resolver.scope_names, &result->profile);
   if (!replay->tally.scopes)
     return;
   struct hwi_scope *scopes = hwi_scopes_paths(replay->tally.scopes, &result->profile.scope_count);

@@ -51,7 +51,7 @@ static char *path_of(const char *path, const struct hwi_run *run, const struct h
   bool single = options->images == HWI_IMAGES_LARGEST || run->count == 1;
   size_t bytes = strlen(path), folder_bytes = sizeof FOLDER_SUFFIX - 1;
   char *made = NULL;
-  if (!options->summaries || (options->images == HWI_IMAGES_PID && !single))
+  if (!options->summaries || options->chains || options->heap || (options->images == HWI_IMAGES_PID && !single))
     return NULL;
   while (bytes > 1 && path[bytes - 1] == '/')
     bytes--;
@@ -261,7 +261,8 @@ void hwi_summary_keep(struct hwi_summary *summary, uint64_t least_ns, struct hwi
                       struct hwi_image *images)
 {
   const struct hwi_tally *tally = &result->replay.tally;
-  const bool has_said = tally->scopes || tally->annotations; /* a summary does not have what the program said */
+  const bool has_said =
+      tally->scopes || tally->annotations || tally->heaps; /* a summary does not have what the program said */
   if (!has_said && clock_ns() - summary->began_ns >= least_ns &&
       (summary->file.fd >= 0 || hwi_summary_begin(summary)) && write_result(summary, result, images))
     result->profile.has_summary = hwi_cache_file_commit(&summary->file, summary->path);

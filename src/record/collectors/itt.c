@@ -12,8 +12,10 @@
 
 #include "base/hash.h"
 #include "platform/os.h"
+#include "record/collectors/domains.h"
 #include "record/collectors/itt_abi.h"
 #include "record/collectors/itt_counters.h"
+#include "record/collectors/itt_heaps.h"
 #include "record/collectors/itt_objects.h"
 #include "record/collectors/keyed_scopes.h"
 #include "record/events/scope_names.h"
@@ -312,6 +314,11 @@ static const struct {
     {"counter_dec_v3", (any_function *)hwi_itt_named_decrease},
     {"counter_inc_delta_v3", (any_function *)hwi_itt_named_increase_by},
     {"counter_dec_delta_v3", (any_function *)hwi_itt_named_decrease_by},
+    {"heap_function_create", (any_function *)hwi_itt_heap_of},
+    {"heap_allocate_end", (any_function *)hwi_itt_heap_allocated},
+    {"heap_free_begin", (any_function *)hwi_itt_heap_freeing},
+    {"heap_reallocate_begin", (any_function *)hwi_itt_heap_reallocating},
+    {"heap_reallocate_end", (any_function *)hwi_itt_heap_reallocated},
     {"thread_set_name", (any_function *)thread_set_name},
     {"thr_name_set", (any_function *)thr_name_set},
     {"get_timestamp", (any_function *)get_timestamp},
@@ -341,7 +348,7 @@ static void switch_off_ignored(struct hwi_itt_domain *domain)
 {
   for (; domain; domain = domain->next) {
     const char *name = atomic_load_explicit(&domain->name, memory_order_relaxed);
-    if (name && hwi_itt_is_ignored(name))
+    if (name && hwi_domain_is_ignored(name))
       atomic_store_explicit(&domain->flags, 0, memory_order_relaxed);
   }
 }

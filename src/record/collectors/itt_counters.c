@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "record/collectors/domains.h"
 #include "record/collectors/itt_objects.h"
 #include "record/events/scope_names.h"
 #include "record/events/scopes.h"
@@ -37,7 +38,7 @@ static struct hwi_itt_counter *counter_at(uint32_t name, int type)
 
 struct hwi_itt_counter *hwi_itt_counter_of_type(const char *name, const char *domain, int type)
 {
-  if (!name || (domain && hwi_itt_is_ignored(domain)))
+  if (!name || (domain && hwi_domain_is_ignored(domain)))
     return NULL;
   return counter_at(hwi_names_number(name), type);
 }

@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 #include "platform/os.h"
+#include "record/collectors/domains.h"
 #include "record/events/scope_names.h"
-#include "record/session.h"
 
 struct objects {
   struct hwi_itt_domain domains[HWI_NAME_LIMIT]; /* by the numbers of names */
@@ -37,11 +37,6 @@ void *hwi_itt_table(_Atomic(void *) *table, size_t bytes)
   return made ? made : make_table(table, bytes);
 }
 
-bool hwi_itt_is_ignored(const char *domain)
-{
-  return hwi_options_list_matches(hwi_session.options.itt_ignore, domain);
-}
-
 struct hwi_itt_domain *hwi_itt_domain_of(const char *name)
 {
   struct objects *objects = name ? hwi_itt_table(&objects_of_process, sizeof *objects) : NULL;
@@ -50,7 +45,7 @@ struct hwi_itt_domain *hwi_itt_domain_of(const char *name)
   uint32_t number = hwi_names_number(name);
   struct hwi_itt_domain *domain = &objects->domains[number];
   if (!atomic_load_explicit(&domain->name, memory_order_acquire)) {
-    atomic_store_explicit(&domain->flags, !hwi_itt_is_ignored(name), memory_order_relaxed);
+    atomic_store_explicit(&domain->flags, !hwi_domain_is_ignored(name), memory_order_relaxed);
     atomic_store_explicit(&domain->number, (int)number, memory_order_relaxed);
     atomic_store_explicit(&domain->name, hwi_names_text(number), memory_order_release);
   }

@@ -5,8 +5,6 @@
 #ifndef HWI_RECORD_COLLECTORS_ITT_OBJECTS_H
 #define HWI_RECORD_COLLECTORS_ITT_OBJECTS_H
 
-#include <stdbool.h>
-
 #include "record/collectors/itt_abi.h"
 
 /* Returns the table that *table points to, of `bytes` zeros, which the first call makes; NULL if there is no memory. */
@@ -15,9 +13,6 @@ void *hwi_itt_table(_Atomic(void *) *table, size_t bytes);
 /* Return the object with this name, or NULL if there is no memory. Equal names have the same object. */
 struct hwi_itt_domain *hwi_itt_domain_of(const char *name);
 struct hwi_itt_string *hwi_itt_string_of(const char *text);
-
-/* Returns whether the user switched the domain off (HEAPWRIGHT_ITT_IGNORE). */
-bool hwi_itt_is_ignored(const char *domain);
 
 /* Return the number of the name (scope_names.h) of an object that these functions or the static part made. */
 uint32_t hwi_itt_domain_name(struct hwi_itt_domain *domain);

@@ -65,22 +65,39 @@ static bool may_begin_loose(const struct hwi_open_scopes *open, uint32_t name)
   return count < MOST_OF_A_NAME && open->depth < HWI_OPEN_SCOPES;
 }
 
-void hwi_keyed_scope_begin(uint32_t name, uint64_t key)
+/* Returns how many of the calling thread's scopes around the one at `depth` have this key. The keys of the deepest scopes
+ * are not known: they count as having it. */
+static int level_of(const struct hwi_open_scopes *open, uint32_t depth, uint64_t key)
+{
+  uint32_t around = depth - 1, known = around < HWI_OPEN_SCOPES ? around : HWI_OPEN_SCOPES, level = around - known;
+  for (uint32_t i = open->base; i < known; i++)
+    level += open->keys[i] == key;
+  return (int)level;
+}
+
+int hwi_keyed_scope_begin_with(uint32_t name, uint64_t key, enum hw_scope_op op, uint64_t value)
 {
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
-    return;
+    return HWI_LEVEL_UNKNOWN;
   struct hwi_open_scopes *open = &hwi_stream_self->open;
   uint64_t tick = hwi_event_tick();
+  uint32_t depth = 0;
   settle(lane, tick);
   if (key & HWI_KEY_IS_LOOSE)
     take_end(key); /* it is about an earlier scope */
-  if (!(key & HWI_KEY_IS_LOOSE) || may_begin_loose(open, name)) {
-    uint32_t depth = hwi_scope_put_begin(lane, tick, name, HW_SCOPE_BEGIN, 0);
-    if (depth && depth <= HWI_OPEN_SCOPES)
-      open->keys[depth - 1] = key;
-  }
+  if (!(key & HWI_KEY_IS_LOOSE) || may_begin_loose(open, name))
+    depth = hwi_scope_put_begin(lane, tick, name, op, value);
+  if (depth && depth <= HWI_OPEN_SCOPES)
+    open->keys[depth - 1] = key;
+  int level = depth ? level_of(open, depth, key) : HWI_LEVEL_UNKNOWN;
   hwi_stream_leave(lane);
+  return level;
+}
+
+int hwi_keyed_scope_begin(uint32_t name, uint64_t key)
+{
+  return hwi_keyed_scope_begin_with(name, key, HW_SCOPE_BEGIN, 0);
 }
 
 /* Returns the depth of the calling thread's innermost scope with this key, or 0. The keys of the deepest scopes are not
@@ -95,14 +112,16 @@ static uint32_t depth_of(const struct hwi_open_scopes *open, uint64_t key)
   return depth > open->base ? depth : 0;
 }
 
-void hwi_keyed_scope_end(uint64_t key)
+int hwi_keyed_scope_end(uint64_t key)
 {
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
-    return;
+    return HWI_LEVEL_UNKNOWN;
+  struct hwi_open_scopes *open = &hwi_stream_self->open;
   uint64_t tick = hwi_event_tick();
   settle(lane, tick);
-  uint32_t depth = depth_of(&hwi_stream_self->open, key);
+  uint32_t depth = depth_of(open, key);
+  int level = depth ? level_of(open, depth, key) : HWI_LEVEL_NONE;
   if (!(key & HWI_KEY_IS_LOOSE))
     hwi_scope_put_end(lane, tick, depth);
   else if (depth)
@@ -110,4 +129,5 @@ void hwi_keyed_scope_end(uint64_t key)
   else
     atomic_store_explicit(elsewhere(key), key, memory_order_relaxed);
   hwi_stream_leave(lane);
+  return level;
 }

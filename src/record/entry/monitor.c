@@ -1,22 +1,23 @@
 /* monitor.c - the recorder's functions for programs that use heapwright/monitor.h */
 #include "heapwright/detail/monitor_table.h"
 
+#include "record/events/heaps.h"
 #include "record/events/scope_names.h"
 #include "record/events/scopes.h"
 #include "record/events/tasks.h"
 #include "record/record.h"
 
-static uint32_t begin(uint32_t name)
+static uint64_t begin(uint32_t name)
 {
   return hwi_scope_begin(name, HW_SCOPE_BEGIN, 0);
 }
 
-static uint32_t begin_number(uint32_t name, uint64_t number)
+static uint64_t begin_number(uint32_t name, uint64_t number)
 {
   return hwi_scope_begin(name, HW_SCOPE_BEGIN_NUMBER, number);
 }
 
-static uint32_t begin_forbidden(uint32_t name)
+static uint64_t begin_forbidden(uint32_t name)
 {
   return hwi_scope_begin(name, HW_SCOPE_BEGIN_FORBIDDEN, 0);
 }
@@ -44,6 +45,12 @@ static void counts(struct hw_counts *counts)
   };
 }
 
+static void heap_alloc(const struct hw_custom_heap *heap, const void *block, uint64_t size)
+{
+  const struct hwi_caller caller = HWI_CALLER();
+  hwi_heap_alloc(heap, &caller, block, size);
+}
+
 extern const struct hw_monitor heapwright_monitor;
 __attribute__((visibility("default"))) const struct hw_monitor heapwright_monitor = {
     .bytes = sizeof heapwright_monitor,
@@ -61,4 +68,9 @@ __attribute__((visibility("default"))) const struct hw_monitor heapwright_monito
     .task_enter = hwi_task_enter,
     .task_leave = hwi_task_leave,
     .task_finish = hwi_task_finish,
+    .heap_create = hwi_heap_create,
+    .heap_alloc = heap_alloc,
+    .heap_free = hwi_heap_free,
+    .heap_reset = hwi_heap_reset,
+    .heap_destroy = hwi_heap_destroy,
 };

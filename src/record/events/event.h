@@ -120,6 +120,9 @@ static inline bool hwi_event_is_paused(void)
   return __atomic_load_n(&hwi_session.header->control, __ATOMIC_RELAXED) == HW_CONTROL_PAUSE;
 }
 
+/* Returns the node of the stack in which `caller` called the entry; 0 if it has none, which is counted. */
+uint32_t hwi_event_node(struct hwi_lane *lane, const struct hwi_caller *caller, enum hw_entry entry);
+
 /* The rest of an event whose stack has no node, or whose chunk has no room; called after the walk. */
 void hwi_event_finish_alloc(struct hwi_lane *lane, struct hwi_allocation made);
 void hwi_event_finish_free(struct hwi_lane *lane, struct hwi_pending_free whole);

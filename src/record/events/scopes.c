@@ -33,23 +33,25 @@ bool hwi_scope_put_named(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op 
   return hwi_names_define(lane, name) ? hwi_scope_put(lane, tick, op, name, value) : lose();
 }
 
-/* While at least `depth` scopes are open, each call of the thread traps; 0: none does. */
-static void set_trap(uint32_t depth)
+void hwi_scope_update_trap(void)
 {
   struct hwi_thread_stream *self = hwi_stream_self;
-  self->open.trap_depth = depth;
+  bool traps = self->open.trap_depth;
+  for (uint32_t i = 0; i < self->open.task_count; i++)
+    traps |= self->open.tasks[i].trap_around != 0;
   for (int i = 0; i < 2; i++) {
-    if (depth)
+    if (traps)
       hwi_lane_request_attention(&self->lanes[i], HWI_LANE_TRAPS);
     else
       self->lanes[i].attention &= (uint8_t)~HWI_LANE_TRAPS;
   }
+  self->open.is_trapping &= traps; /* the handler may have been left by longjmp */
 }
 
-void hwi_scope_check_trap(void)
+static void set_trap(struct hwi_open_scopes *open, uint32_t depth)
 {
-  if (hwi_stream_self->open.depth < hwi_stream_self->open.trap_depth)
-    set_trap(0);
+  open->trap_depth = depth;
+  hwi_scope_update_trap();
 }
 
 uint32_t hwi_scope_put_begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value)
@@ -63,22 +65,39 @@ uint32_t hwi_scope_put_begin(struct hwi_lane *lane, uint64_t tick, uint32_t name
   }
   open->depth++;
   if (op == HW_SCOPE_BEGIN_FORBIDDEN && hwi_session.options.trap && !open->trap_depth)
-    set_trap(open->depth);
+    set_trap(open, open->depth);
   return open->depth;
 }
 
-uint32_t hwi_scope_begin(uint32_t name, enum hw_scope_op op, uint64_t value)
+/* --- what the program holds of a scope --- */
+
+enum { HANDLE_OWNER_SHIFT = 32 };
+
+/* Returns a number of the task that the thread is in, or of the thread. */
+static uint32_t owner_of(const struct hwi_open_scopes *open)
+{
+  static const uint32_t is_task = UINT32_C(1) << 31;
+  return open->task_count ? (uint32_t)open->tasks[open->task_count - 1].number | is_task : open->owner;
+}
+
+/* Returns the handle of the scope at this depth, or 0 if it was not recorded. In a task, scopes are counted from its
+ * first one, since another thread may end them. */
+static uint64_t handle_of(const struct hwi_open_scopes *open, uint32_t depth)
+{
+  return depth ? (uint64_t)owner_of(open) << HANDLE_OWNER_SHIFT | (depth - open->base) : 0;
+}
+
+uint64_t hwi_scope_begin(uint32_t name, enum hw_scope_op op, uint64_t value)
 {
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return 0;
-  uint32_t depth = hwi_scope_put_begin(lane, hwi_event_tick(), name, op, value);
-  uint32_t base = hwi_stream_self->open.base;
+  uint64_t scope = handle_of(&hwi_stream_self->open, hwi_scope_put_begin(lane, hwi_event_tick(), name, op, value));
   hwi_stream_leave(lane);
-  return depth ? depth - base : 0;
+  return scope;
 }
 
-uint32_t hwi_scope_begin_text(uint32_t name, const char *text)
+uint64_t hwi_scope_begin_text(uint32_t name, const char *text)
 {
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
@@ -91,9 +110,9 @@ uint32_t hwi_scope_begin_text(uint32_t name, const char *text)
     depth = hwi_scope_put_begin(lane, tick, name, HW_SCOPE_BEGIN_TEXT, number);
   else
     lose();
-  uint32_t base = hwi_stream_self->open.base;
+  uint64_t scope = handle_of(&hwi_stream_self->open, depth);
   hwi_stream_leave(lane);
-  return depth ? depth - base : 0;
+  return scope;
 }
 
 void hwi_scope_put_end(struct hwi_lane *lane, uint64_t tick, uint32_t depth)
@@ -108,16 +127,18 @@ void hwi_scope_put_end(struct hwi_lane *lane, uint64_t tick, uint32_t depth)
     hwi_scope_put(lane, tick, HW_SCOPE_END, 1, 0);
     open->depth--;
   }
-  hwi_scope_check_trap();
+  if (open->depth < open->trap_depth)
+    set_trap(open, 0);
 }
 
-void hwi_scope_end(uint32_t depth)
+void hwi_scope_end(uint64_t scope)
 {
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return;
-  if (depth)
-    hwi_scope_put_end(lane, hwi_event_tick(), hwi_stream_self->open.base + depth);
+  const struct hwi_open_scopes *open = &hwi_stream_self->open;
+  if (scope >> HANDLE_OWNER_SHIFT == owner_of(open))
+    hwi_scope_put_end(lane, hwi_event_tick(), open->base + (uint32_t)scope);
   hwi_stream_leave(lane);
 }
 
@@ -140,4 +161,7 @@ void hwi_scopes_continue(struct hwi_lane *lane, struct hwi_open_scopes *open, bo
   open->depth = depth;
   open->base = open->task_count = 0;
   open->trap_depth = 0; /* a forked child is not part of the forbidden zone */
+  open->is_trapping = false;
+  if (!is_forked) /* the program ends inherited scopes by the handles that it has */
+    open->owner = hwi_stream_self->thread + 1;
 }

@@ -11,15 +11,15 @@
 #include "trace/format.h"
 
 /* Begins a scope of the calling thread. `op`: HW_SCOPE_BEGIN, HW_SCOPE_BEGIN_NUMBER or HW_SCOPE_BEGIN_FORBIDDEN, with
- * its value. Returns how many scopes of the thread are now open within the task that it is in (tasks.h), or 0 if the
- * scope is not recorded. */
-uint32_t hwi_scope_begin(uint32_t name, enum hw_scope_op op, uint64_t value);
+ * its value. Returns a handle of the scope, or 0 if it is not recorded. */
+uint64_t hwi_scope_begin(uint32_t name, enum hw_scope_op op, uint64_t value);
 
 /* The same for an instance with a text. */
-uint32_t hwi_scope_begin_text(uint32_t name, const char *text);
+uint64_t hwi_scope_begin_text(uint32_t name, const char *text);
 
-/* Ends the calling thread's scopes from the `depth`th on, which hwi_scope_begin returned; later calls do nothing. */
-void hwi_scope_end(uint32_t depth);
+/* Ends the scope that one of these functions returned, with the scopes inside. Does nothing if it has ended, or if it is
+ * of another thread or of a task that the thread is not in. */
+void hwi_scope_end(uint64_t scope);
 
 /* The same for a caller that has entered the calling thread's lane; the depth includes the scopes around the task. */
 uint32_t hwi_scope_put_begin(struct hwi_lane *lane, uint64_t tick, uint32_t name, enum hw_scope_op op, uint64_t value);
@@ -31,8 +31,8 @@ bool hwi_scope_put(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, ui
 /* The same for an event that names a scope or a task. */
 bool hwi_scope_put_named(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op op, uint32_t name, uint64_t value);
 
-/* To be called when the thread's depth has become smaller: a forbidden zone that traps may have ended. */
-void hwi_scope_check_trap(void);
+/* To be called when a trap_depth of the thread has changed: makes its calls trap if there is one, here or around. */
+void hwi_scope_update_trap(void);
 
 /* A key (struct hwi_open_scopes) of a scope that has ended, and waits for the end of the scopes inside. */
 enum { HWI_SCOPE_HAS_ENDED = 1 };

@@ -308,6 +308,22 @@ uint64_t hwi_stream_latest_tick(void)
   return latest;
 }
 
+static bool is_in(const struct hwi_open_scopes *open, uint64_t task)
+{
+  for (uint32_t i = __atomic_load_n(&open->task_count, __ATOMIC_RELAXED); i-- > 0;)
+    if (__atomic_load_n(&open->tasks[i].number, __ATOMIC_RELAXED) == task)
+      return true;
+  return false;
+}
+
+bool hwi_stream_another_is_in(uint64_t task)
+{
+  for (struct hwi_thread_stream *stream = atomic_load(&all_streams); stream; stream = stream->next)
+    if (stream != hwi_stream_self && hwi_os_claim_is_held(&stream->claim) && is_in(&stream->open, task))
+      return true;
+  return false;
+}
+
 void hwi_stream_thread_ends(void *argument)
 {
   struct hwi_thread_stream *stream = argument;

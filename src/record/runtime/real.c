@@ -106,7 +106,8 @@ static const char *volatile is_relocated = entry_symbols[0];
 static bool find_all(hwi_function *next[])
 {
   for (int entry = HW_ENTRY_MALLOC; entry < HW_ENTRY_COUNT; entry++)
-    next[entry] = (hwi_function *)hwi_os_symbol_after(entry_symbols[entry]);
+    if (*entry_symbols[entry])
+      next[entry] = (hwi_function *)hwi_os_symbol_after(entry_symbols[entry]);
   fill_gaps(next);
   return next[HW_ENTRY_MALLOC] && next[HW_ENTRY_FREE] && next[HW_ENTRY_CALLOC] && next[HW_ENTRY_REALLOC];
 }

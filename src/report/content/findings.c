@@ -483,6 +483,8 @@ void hwi_findings_find(struct hwi_findings *findings, const struct hwi_profile *
   find_warm_up(findings, profile);
   find_failed(findings, profile);
   find_giant(findings, profile);
+  if (profile->heap) /* the others are about the memory of malloc, and what its calls cost */
+    return;
   find_rss_gap(findings, profile);
   find_slack(findings, profile);
   find_churn(findings, profile);

@@ -10,7 +10,7 @@ const struct hwi_figure hwi_scope_figures[] = {
     {"instances", SCOPE(instances)},
     {"instances_left_open", SCOPE(left_open)},
     {"allocating_instances", SCOPE(allocating)},
-    {"last_allocating_instance", SCOPE(last_allocating)},
+    {"last_allocating_instance", SCOPE(last_allocating), .not_in_changes = true},
     {"max_duration_ns", SCOPE(max_ns)},
     {"max_net_bytes", SCOPE(peak_bytes)},
     {0},

@@ -82,6 +82,7 @@ const char hwi_rules_library_modules[] = "leak:/libstdc++.so.\n"
  * memory. */
 const char hwi_rules_wrappers[] =
     /* C++: allocators, and the containers' private helpers between them and the operation that the user wrote */
+    "leak:^hw_custom_heap_alloc\n"
     "leak:^operator new\n"
     "leak:^std::allocator<\n"
     "leak:^std::allocator_traits<\n"

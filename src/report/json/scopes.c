@@ -91,9 +91,20 @@ static void write_scope(struct hwi_json *json, const struct hwi_report *report, 
   hwi_json_end_object(json);
 }
 
+/* Writes the names of the scopes that begin and end as stacks tell. */
+static void write_rules(struct hwi_json *json, const struct hwi_scope_chains *chains)
+{
+  hwi_json_begin_array(json, "scope_rules");
+  for (uint32_t i = 0; i < chains->rule_count; i++)
+    hwi_json_text(json, NULL, chains->names[i]);
+  hwi_json_end_array(json);
+}
+
 void hwi_json_scopes(struct hwi_json *json, const struct hwi_report *report, const struct hwi_narrowing *filter)
 {
   const struct hwi_profile *profile = report->profile;
+  if (profile->chains)
+    write_rules(json, profile->chains);
   if (profile->scope_count <= 1)
     return;
   struct hwi_scope_row *rows = hwi_scope_rows(profile, filter);

@@ -28,6 +28,25 @@ const struct hwi_figure hwi_totals_figures[] = {
     {0},
 };
 
+const struct hwi_figure hwi_heap_figures[] = {
+    {"created", .off = offsetof(struct hwi_heap, created)},
+    {"destroyed", .off = offsetof(struct hwi_heap, destroyed)},
+    {"allocation_calls", .off = offsetof(struct hwi_heap, allocation_calls)},
+    {"free_calls", .off = offsetof(struct hwi_heap, free_calls)},
+    {"failed_calls", .off = offsetof(struct hwi_heap, failed_calls)},
+    {"resets", .off = offsetof(struct hwi_heap, resets)},
+    {"reset_blocks", .off = offsetof(struct hwi_heap, reset_blocks)},
+    {"unmatched_frees", .off = offsetof(struct hwi_heap, unmatched_frees)},
+    {"missed_frees", .off = offsetof(struct hwi_heap, missed_frees)},
+    {"allocated_bytes", .off = offsetof(struct hwi_heap, allocated_bytes)},
+    {"peak_bytes", .off = offsetof(struct hwi_heap, peak_bytes)},
+    {"peak_blocks", .off = offsetof(struct hwi_heap, peak_blocks)},
+    {"peak_time_ns", .off = offsetof(struct hwi_heap, peak_ns)},
+    {"live_blocks_at_end", .off = offsetof(struct hwi_heap, live_blocks)},
+    {"live_bytes_at_end", .off = offsetof(struct hwi_heap, live_bytes)},
+    {0},
+};
+
 const struct hwi_figure hwi_amount_figures[] = {
     {"calls", .off = offsetof(struct hwi_amount, calls)},
     {"bytes", .off = offsetof(struct hwi_amount, bytes)},

@@ -39,6 +39,7 @@ struct hwi_amount {
 
 /* Of struct hwi_totals, hwi_amount and hwi_time_point. The last item of a list has no key. */
 extern const struct hwi_figure hwi_totals_figures[], hwi_amount_figures[], hwi_time_figures[];
+extern const struct hwi_figure hwi_heap_figures[]; /* of struct hwi_heap */
 /* Of struct hwi_stack: those that are known only for all of a stack's blocks. */
 extern const struct hwi_figure hwi_whole_stack_figures[];
 

@@ -6,11 +6,11 @@
 #define _GNU_SOURCE
 #include "report/selection/name_pattern.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shell_pattern.h"
 #include "report/input/suggest.h"
 #include "report/names/cxx_name.h"
 #include "trace/grow.h"
@@ -18,17 +18,12 @@
 
 /* --- one name --- */
 
-static bool matches(const char *pattern, const char *name)
-{
-  return strcmp(pattern, name) == 0 || fnmatch(pattern, name, 0) == 0;
-}
-
 bool hwi_path_matches(const char *pattern, const char *path)
 {
-  if (matches(pattern, path))
+  if (hwi_shell_pattern_matches(pattern, path))
     return true;
   for (const char *slash = path; (slash = strchr(slash, '/'));) {
-    if (matches(pattern, ++slash))
+    if (hwi_shell_pattern_matches(pattern, ++slash))
       return true;
   }
   return false;
@@ -36,16 +31,16 @@ bool hwi_path_matches(const char *pattern, const char *path)
 
 bool hwi_function_matches(const char *pattern, const char *function)
 {
-  if (matches(pattern, function))
+  if (hwi_shell_pattern_matches(pattern, function))
     return true;
   if (!strpbrk(function, "(< ")) /* it has no part that would be left out */
     return false;
   struct hwi_line name = {0};
   hwi_line_add(&name, function, strcspn(function, "("));
-  bool found = matches(pattern, hwi_line_text(&name));
+  bool found = hwi_shell_pattern_matches(pattern, hwi_line_text(&name));
   hwi_line_clear(&name);
   hwi_cxx_name_add(&name, function, SIZE_MAX, "");
-  found = found || matches(pattern, hwi_line_text(&name));
+  found = found || hwi_shell_pattern_matches(pattern, hwi_line_text(&name));
   hwi_line_release(&name);
   return found;
 }
@@ -54,12 +49,12 @@ bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pat
 {
   char id[16];
   snprintf(id, sizeof id, "%" PRIu32, thread->tid);
-  return matches(pattern, thread->name) || strcmp(pattern, id) == 0;
+  return hwi_shell_pattern_matches(pattern, thread->name) || strcmp(pattern, id) == 0;
 }
 
 bool hwi_scope_matches(const char *pattern, const char *name)
 {
-  return matches(pattern, name);
+  return hwi_shell_pattern_matches(pattern, name);
 }
 
 /* --- the names of frames --- */
@@ -85,13 +80,8 @@ struct matcher {
   struct known known; /* empty if no pattern is about frames */
 };
 
-/* The names of a module. */
-struct module_names {
-  const char *path, *name;
-};
-
-static bool matches_symbol(const struct hwi_name_pattern *pattern, const struct hwi_symbol *symbol,
-                           const struct module_names *module)
+bool hwi_symbol_matches(const struct hwi_name_pattern *pattern, const struct hwi_symbol *symbol,
+                        const struct hwi_module_names *module)
 {
   switch (pattern->kind) {
   case HWI_NAME_FUNCTION:
@@ -107,12 +97,12 @@ static bool matches_symbol(const struct hwi_name_pattern *pattern, const struct 
 }
 
 static uint8_t bits_of_symbol(const struct matcher *matcher, const struct hwi_symbol *symbol,
-                              const struct module_names *module)
+                              const struct hwi_module_names *module)
 {
   uint8_t bits = 0;
   for (uint32_t i = 0; i < matcher->count; i++) {
     struct hwi_name_pattern *pattern = matcher->patterns[i];
-    if (!matches_symbol(pattern, symbol, module))
+    if (!hwi_symbol_matches(pattern, symbol, module))
       continue;
     pattern->matched = true;
     bits |= pattern->bit;
@@ -136,7 +126,7 @@ static bool add_bits_of_frame(struct matcher *matcher, uint32_t frame, uint8_t *
   if (number > known->count) {
     known->count = number;
     *of_frame = (struct known_symbols){.symbols = symbols, .module = module, .count = count};
-    const struct module_names names = {hwi_module_path(profile, module), hwi_module_name(profile, module)};
+    const struct hwi_module_names names = {hwi_module_path(profile, module), hwi_module_name(profile, module)};
     for (uint32_t i = 0; i < count; i++)
       of_frame->bits |= bits_of_symbol(matcher, &symbols[i], &names);
   }

@@ -37,6 +37,15 @@ bool hwi_path_matches(const char *pattern, const char *path);
 bool hwi_scope_matches(const char *pattern, const char *name);
 bool hwi_thread_matches(const struct hwi_profile_thread *thread, const char *pattern);
 
+/* The path of a module, and the name that it was run as. */
+struct hwi_module_names {
+  const char *path, *name;
+};
+
+/* Returns whether a pattern about frames matches a function at a frame of this module. */
+bool hwi_symbol_matches(const struct hwi_name_pattern *pattern, const struct hwi_symbol *symbol,
+                        const struct hwi_module_names *module);
+
 /* The items of a recording that several patterns match: each item has the `bit`s of the patterns that match it. */
 struct hwi_name_matches {
   /* By frame: the patterns that match it or a frame outward of it; NULL if no pattern is about frames. */

@@ -84,6 +84,10 @@ void hwi_text_next_command(struct hwi_text *text)
     hwi_line_puts(&text->line, " --children");
   else if (report->pid != 0)
     hwi_line_printf(&text->line, " --pid %" PRIu32, report->pid);
+  if (text->profile->heap) {
+    hwi_line_puts(&text->line, " --heap ");
+    hwi_line_shell_word(&text->line, text->profile->heap);
+  }
   if (report->trace) {
     hwi_line_puts(&text->line, *report->trace == '-' ? " ./" : " "); /* so that a name is never read as an option */
     hwi_line_shell_word(&text->line, report->trace);

@@ -246,6 +246,12 @@ void hwi_text_overview(struct hwi_text *text)
     print_name(text);
     print_run(text);
   }
+  if (text->profile->heap) {
+    hwi_line_puts(&text->line, "The program's own heap '");
+    hwi_line_clean(&text->line, text->profile->heap);
+    hwi_line_puts(&text->line, "', without malloc");
+    hwi_text_end_wrapped(text, 2, HWI_BOLD);
+  }
   if (kind != HWI_SPAN_RUN)
     print_span(text);
   if (kind != HWI_SPAN_MOMENT)

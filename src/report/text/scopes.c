@@ -15,12 +15,6 @@ void hwi_text_scope_path(struct hwi_line *line, const struct hwi_text *text, uin
   hwi_line_release_part(line, &names);
 }
 
-static void add_net(struct hwi_line *line, int64_t bytes)
-{
-  hwi_line_puts(line, bytes < 0 ? "-" : "+");
-  hwi_line_puts(line, hwi_bytes_text(bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes).text);
-}
-
 /* Adds how many instances allocated, and whether only the first ones did. */
 static void add_allocating(struct hwi_text *text, const struct hwi_scope *scope)
 {
@@ -49,8 +43,7 @@ static void print_instances(struct hwi_text *text, const struct hwi_scope *scope
                     hwi_short_time_text(scope->max_ns).text);
   else
     hwi_line_printf(&text->line, " of %s", hwi_short_time_text(scope->duration_ns).text);
-  hwi_line_puts(&text->line, "; net ");
-  add_net(&text->line, hwi_scope_net_bytes(&row->all));
+  hwi_line_printf(&text->line, "; net %s", hwi_signed_bytes_text(hwi_scope_net_bytes(&row->all)).text);
   if (scope->instances > 1)
     hwi_line_printf(&text->line, ", at most %s in one", hwi_bytes_text(scope->peak_bytes).text);
   add_allocating(text, scope);
@@ -169,15 +162,33 @@ static void print_tree(struct hwi_text *text, const struct table *table)
   free(places);
 }
 
+/* Prints what the scopes of rules are. */
+static void print_rules(struct hwi_text *text)
+{
+  const struct hwi_scope_chains *chains = text->profile->chains;
+  if (!chains)
+    return;
+  hwi_line_puts(&text->line, "  Scopes of rules (");
+  for (uint32_t i = 0; i < chains->rule_count; i++) {
+    hwi_line_puts(&text->line, i > 0 ? ", " : "");
+    hwi_line_clean(&text->line, chains->names[i]);
+  }
+  hwi_line_puts(&text->line, ") begin and end as stacks tell: two calls of a function are one instance if the thread "
+                             "allocates nothing elsewhere between them.");
+  hwi_text_end_wrapped(text, 2, HWI_DIM);
+}
+
 void hwi_text_scopes(struct hwi_text *text, const struct hwi_selection *selection)
 {
   hwi_text_heading(text, "Scopes, by what was allocated in them and in the scopes inside", HWI_TEXT_BY);
   hwi_text_filter(text, selection);
   if (text->profile->scope_count <= 1) {
-    hwi_line_puts(&text->line, "  The program marked no scopes (heapwright/monitor.h).");
+    hwi_line_puts(&text->line, text->profile->chains ? "  No call is in a scope."
+                                                     : "  The program marked no scopes (heapwright/monitor.h).");
     hwi_text_end(text, HWI_PLAIN);
     return;
   }
+  print_rules(text);
   struct hwi_scope_row *rows = hwi_scope_rows(text->profile, &selection->narrowing);
   struct hwi_sort_item *items = rows ? rank(text, rows) : NULL;
   text->line.failed |= !items;

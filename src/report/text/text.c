@@ -352,8 +352,10 @@ static int print_summary(struct hwi_text *text, bool with_chart, struct hwi_erro
     hwi_text_chart(text);
   if (hwi_text_is_first_screen(text)) /* findings are about a whole run */
     status = hwi_text_findings(text, error);
+  hwi_text_heaps(text);
   hwi_text_counters(text);
-  hwi_text_rss(text);
+  if (!text->profile->heap)
+    hwi_text_rss(text);
   return status;
 }
 

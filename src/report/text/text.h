@@ -44,6 +44,7 @@ void hwi_text_overview(struct hwi_text *text);
 void hwi_text_notes(struct hwi_text *text); /* what the reader must know to interpret the figures */
 void hwi_text_chart(struct hwi_text *text);
 int hwi_text_findings(struct hwi_text *text, struct hwi_error *error);
+void hwi_text_heaps(struct hwi_text *text);
 void hwi_text_counters(struct hwi_text *text);
 void hwi_text_rss(struct hwi_text *text);
 void hwi_text_rss_along(struct hwi_text *text); /* instead of a ranking */

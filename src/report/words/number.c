@@ -49,6 +49,13 @@ struct hwi_number hwi_bytes_text(uint64_t bytes)
   }
 }
 
+struct hwi_number hwi_signed_bytes_text(int64_t bytes)
+{
+  struct hwi_number number, value = hwi_bytes_text(bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
+  snprintf(number.text, sizeof number.text, "%s%.30s", bytes < 0 ? "-" : "+", value.text);
+  return number;
+}
+
 /* part * by / whole, rounded; exact as long as the result fits. */
 static uint64_t scaled(uint64_t part, uint64_t by, uint64_t whole)
 {

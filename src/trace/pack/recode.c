@@ -37,6 +37,7 @@ struct hwi_recoder {
   struct hwi_recode_table at_address;
   size_t last_ended;
   uint64_t last_far;
+  uint64_t last_in_heap;          /* address of the last HEAP event */
   struct hwi_section_node *nodes; /* [1, node_count) */
   size_t node_count, node_room;
   struct hwi_recode_table of_node;
@@ -331,6 +332,20 @@ static void put_scope(struct hwi_recoder *r, const struct hwi_event *event)
   hwi_columns_put(r->out, HWI_COLUMN_RARE, event->usable);
 }
 
+/* A heap of the program's own gives out what it likes: its blocks are not among those of the section. */
+static void put_heap(struct hwi_recoder *r, const struct hwi_event *event)
+{
+  hwi_columns_put_byte(r->out, HWI_COLUMN_RARE, event->entry);
+  hwi_columns_put(r->out, HWI_COLUMN_RARE, event->heap);
+  hwi_columns_put(r->out, HWI_COLUMN_RARE, event->usable);
+  if (event->entry == HW_HEAP_ALLOC || event->entry == HW_HEAP_FAILED) {
+    hwi_columns_put(r->out, HWI_COLUMN_RARE, event->node);
+    hwi_columns_put(r->out, HWI_COLUMN_RARE, event->size);
+  }
+  if (event->entry == HW_HEAP_ALLOC || event->entry == HW_HEAP_FREE)
+    put_address(r, HWI_COLUMN_RARE, event->address, &r->last_in_heap);
+}
+
 /* Writes an event without a block and returns its op. */
 static uint8_t put_blockless(struct hwi_recoder *r, int i)
 {
@@ -339,6 +354,10 @@ static uint8_t put_blockless(struct hwi_recoder *r, int i)
   if (event->kind == HWI_EVENT_SCOPE) {
     put_scope(r, event);
     return HWI_OP_SCOPE;
+  }
+  if (event->kind == HWI_EVENT_HEAP) {
+    put_heap(r, event);
+    return HWI_OP_HEAP;
   }
   put_failed(r, event);
   return HWI_OP_FAILED;
@@ -440,7 +459,7 @@ bool hwi_recoder_begin(struct hwi_recoder *r, struct hwi_columns_out *out, const
   r->op_count = r->chunk_op = r->thread_op_count = 0;
   r->placement = (struct hwi_placement){0};
   r->block_count = r->node_count = 1;
-  r->last_ended = r->last_far = 0;
+  r->last_ended = r->last_far = r->last_in_heap = 0;
   r->last_node = 0;
   return hwi_recode_table_reset(&r->at_address, r->at_address.count + BATCH_EVENTS) &&
          hwi_recode_table_reset(&r->of_node, r->of_node.count + BATCH_EVENTS) &&

@@ -119,6 +119,7 @@ enum {
   HWI_OP_REALLOC = 2 << 5,          /* the op of the old block's free is next */
   HWI_OP_FAILED = 3 << 5,           /* no block; all fields are in RARE */
   HWI_OP_SCOPE = HWI_OP_FAILED | 1, /* the same */
+  HWI_OP_HEAP = HWI_OP_FAILED | 2,  /* the same */
   HWI_OP_BIRTH_MASK = 3 << 5,
   HWI_OP_FREE = 1 << 7,
   HWI_OP_NEWEST = HWI_OP_FREE, /* + n: the block with n younger ones */

@@ -25,6 +25,7 @@ struct hwi_restorer {
   uint32_t block_count, block_room;
   uint32_t last_ended; /* a block */
   uint64_t last_far;
+  uint64_t last_in_heap;          /* address of the last HEAP event */
   struct hwi_section_node *nodes; /* by number in the section */
   uint32_t node_count, node_room;
   uint32_t last_node;
@@ -302,6 +303,23 @@ static bool restore_scope(struct hwi_restorer *r, struct hwi_event *event)
   return true;
 }
 
+static bool restore_heap(struct hwi_restorer *r, struct hwi_event *event)
+{
+  event->kind = HWI_EVENT_HEAP;
+  event->entry = hwi_columns_get_byte(&r->in, HWI_COLUMN_RARE);
+  event->heap = (uint32_t)hwi_columns_get(&r->in, HWI_COLUMN_RARE);
+  event->usable = hwi_columns_get(&r->in, HWI_COLUMN_RARE);
+  if (event->entry == HW_HEAP_ALLOC || event->entry == HW_HEAP_FAILED) {
+    event->node = (uint32_t)hwi_columns_get(&r->in, HWI_COLUMN_RARE);
+    event->size = hwi_columns_get(&r->in, HWI_COLUMN_RARE);
+  }
+  if (event->entry == HW_HEAP_ALLOC || event->entry == HW_HEAP_FREE) {
+    event->address = r->last_in_heap = hwi_address_of(hwi_columns_get(&r->in, HWI_COLUMN_RARE), r->last_in_heap);
+    return event->address;
+  }
+  return event->entry >= HW_HEAP_CREATE && event->entry <= HW_HEAP_FAILED;
+}
+
 /* Returns the number of events of the op, or 0 if it is invalid. */
 static inline int restore_op(struct hwi_restorer *r, uint8_t op, struct hwi_event *event)
 {
@@ -319,7 +337,9 @@ static inline int restore_op(struct hwi_restorer *r, uint8_t op, struct hwi_even
   case HWI_OP_REALLOC:
     return restore_realloc(r, op, event) ? 2 : 0;
   default:
-    return op == HWI_OP_SCOPE ? restore_scope(r, event) : restore_failed(r, event);
+    return op == HWI_OP_SCOPE  ? restore_scope(r, event)
+           : op == HWI_OP_HEAP ? restore_heap(r, event)
+                               : restore_failed(r, event);
   }
 }
 

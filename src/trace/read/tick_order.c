@@ -13,6 +13,18 @@
 
 #include <string.h>
 
+/* A heap of the program's own has blocks of its own, at any address. Other events have heap 0. */
+static inline bool is_same_block(const struct hwi_event *a, const struct hwi_event *b)
+{
+  return a->address == b->address && a->address && a->heap == b->heap &&
+         (a->kind == HWI_EVENT_HEAP) == (b->kind == HWI_EVENT_HEAP);
+}
+
+static inline bool is_end(const struct hwi_event *event)
+{
+  return event->kind == HWI_EVENT_FREE || (event->kind == HWI_EVENT_HEAP && event->entry == HW_HEAP_FREE);
+}
+
 enum { STEPS_MAX = 1 << 14, NO_BLOCK = 255, TAKE_NO_OTHER = HWI_TICK_ORDER_MAX_EVENTS };
 
 bool hwi_tick_order_matters(const struct hwi_tick_order_stretch *stretches, int stretch_count)
@@ -21,7 +33,7 @@ bool hwi_tick_order_matters(const struct hwi_tick_order_stretch *stretches, int 
     for (int b = a + 1; b < stretch_count; b++)
       for (int i = 0; i < stretches[a].count; i++)
         for (int j = 0; j < stretches[b].count; j++)
-          if (stretches[a].events[i].address == stretches[b].events[j].address && stretches[a].events[i].address)
+          if (is_same_block(&stretches[a].events[i], &stretches[b].events[j]))
             return true;
   return false;
 }
@@ -37,45 +49,46 @@ struct search {
   uint64_t live;
 };
 
-/* Guesses from the counts of events, if there is no callback: with at least as many ends as births, the block was
- * live. */
-static bool guess_live(const struct search *s, uint64_t address)
+/* Guesses from the counts of events, if there is no callback, and for a heap of the program's own: with at least as
+ * many ends as births, the block was live. */
+static bool guess_live(const struct search *s, const struct hwi_event *of)
 {
   int balance = 0;
   for (int r = 0; r < s->stretch_count; r++)
     for (int i = 0; i < s->stretches[r].count; i++)
-      if (s->stretches[r].events[i].address == address)
-        balance += s->stretches[r].events[i].kind == HWI_EVENT_FREE ? 1 : -1;
+      if (is_same_block(&s->stretches[r].events[i], of))
+        balance += is_end(&s->stretches[r].events[i]) ? 1 : -1;
   return balance >= 0;
 }
 
-static bool is_shared(const struct search *s, int stretch, uint64_t address)
+static bool is_shared(const struct search *s, int stretch, const struct hwi_event *event)
 {
   for (int r = 0; r < s->stretch_count; r++)
     for (int i = 0; r != stretch && i < s->stretches[r].count; i++)
-      if (s->stretches[r].events[i].address == address && address)
+      if (is_same_block(&s->stretches[r].events[i], event))
         return true;
   return false;
 }
 
 static void number_blocks(struct search *s, const struct hwi_liveness *liveness)
 {
-  uint64_t addresses[HWI_TICK_ORDER_MAX_EVENTS];
+  const struct hwi_event *firsts[HWI_TICK_ORDER_MAX_EVENTS]; /* of each block */
   int count = 0;
   for (int r = 0; r < s->stretch_count; r++) {
     for (int i = 0; i < s->stretches[r].count; i++) {
-      uint64_t address = s->stretches[r].events[i].address;
+      const struct hwi_event *event = &s->stretches[r].events[i];
       s->block[r][i] = NO_BLOCK;
-      if (!is_shared(s, r, address))
+      if (!is_shared(s, r, event))
         continue;
       int known = 0;
-      while (known < count && addresses[known] != address)
+      while (known < count && !is_same_block(firsts[known], event))
         known++;
       s->block[r][i] = (uint8_t)known;
       if (known < count)
         continue;
-      addresses[count++] = address;
-      bool live = liveness->is_live ? liveness->is_live(liveness->context, address) : guess_live(s, address);
+      firsts[count++] = event;
+      bool is_known = liveness->is_live && event->kind != HWI_EVENT_HEAP;
+      bool live = is_known ? liveness->is_live(liveness->context, event->address) : guess_live(s, event);
       s->live |= (uint64_t)live << known;
     }
   }
@@ -91,7 +104,7 @@ static bool can_happen(const struct search *s, int stretch)
   if (is_own(s, stretch))
     return true;
   bool live = s->live >> s->block[stretch][s->taken_of[stretch]] & 1;
-  return live == (s->stretches[stretch].events[s->taken_of[stretch]].kind == HWI_EVENT_FREE);
+  return live == is_end(&s->stretches[stretch].events[s->taken_of[stretch]]);
 }
 
 static void take(struct search *s, int stretch, int depth)
@@ -150,7 +163,7 @@ static int any_stretch(const struct search *s)
   for (int r = 0; r < s->stretch_count; r++) {
     if (s->taken_of[r] == s->stretches[r].count)
       continue;
-    if (s->stretches[r].events[s->taken_of[r]].kind == HWI_EVENT_FREE)
+    if (is_end(&s->stretches[r].events[s->taken_of[r]]))
       return r;
     any = any < 0 ? r : any;
   }
@@ -190,9 +203,9 @@ int hwi_tick_order_pick(const struct hwi_tick_order_stretch *stretches, int stre
   int free_stretch = -1;
   for (int r = 0; r < stretch_count; r++) {
     const struct hwi_event *event = &stretches[r].events[0];
-    bool is_free = event->kind == HWI_EVENT_FREE;
-    bool live = liveness->is_live && event->address ? liveness->is_live(liveness->context, event->address) : is_free;
-    if (!event->address || live == is_free)
+    bool is_free = is_end(event), has_block = event->address && event->kind != HWI_EVENT_HEAP;
+    bool live = liveness->is_live && has_block ? liveness->is_live(liveness->context, event->address) : is_free;
+    if (!has_block || live == is_free)
       return r;
     if (is_free && free_stretch < 0)
       free_stretch = r;

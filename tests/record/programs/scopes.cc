@@ -153,6 +153,38 @@ static void many_names(int count)
   }
 }
 
+// Scopes are ended by the wrong thread, out of the task that they are in, twice, or with a handle that was never made.
+static void *end_of_another(void *scope)
+{
+  HW_SCOPE("of the other thread");
+  hw_scope_end(*static_cast<hw_scope *>(scope));
+  kept = malloc(1);
+  return nullptr;
+}
+
+static void wrong_ends()
+{
+  struct hw_scope first = hw_scope_begin("first");
+  pthread_t id;
+  pthread_create(&id, nullptr, end_of_another, &first);
+  pthread_join(id, nullptr);
+  kept = malloc(2);
+  hw_scope_end(first);
+  hw_scope_end(first);
+  struct hw_task task = hw_task_create("task");
+  hw_task_enter(&task);
+  struct hw_scope inside = hw_scope_begin("inside");
+  hw_task_leave(&task);
+  {
+    HW_SCOPE("second");
+    hw_scope_end(inside);
+    hw_scope_end({1});
+    hw_scope_end({UINT64_MAX});
+    kept = malloc(4);
+  }
+  hw_task_finish(&task);
+}
+
 // A library with a scope is opened, used and closed, twice.
 static void library(const char *path)
 {
@@ -216,6 +248,98 @@ static void trap()
   printf("%d traps\n", (int)traps);
 }
 
+// What a zone does to a thread in tasks: returns how often the block's allocation and its end trapped.
+static int traps_of_a_block()
+{
+  const int before = traps;
+  void *block = malloc(10);
+  kept = block;
+  free(block);
+  return (int)traps - before;
+}
+
+static void *trap_in_task(void *task)
+{
+  hw_task_enter(static_cast<hw_task *>(task));
+  const int inside = traps_of_a_block();
+  hw_task_leave(static_cast<hw_task *>(task));
+  printf("%d in the other thread, %d after\n", inside, traps_of_a_block());
+  return nullptr;
+}
+
+// A zone of a task traps in each thread that is inside; one of a thread also traps in the tasks that it enters.
+static void traps_in_tasks()
+{
+  signal(SIGTRAP, on_trap);
+  struct hw_task task = hw_task_create("with a zone"), other = hw_task_create("without");
+  HW_SCOPE("around");
+  hw_task_enter(&task);
+  struct hw_scope zone = hw_no_alloc_begin("zone of the task");
+  const int inside = traps_of_a_block();
+  hw_task_enter(&other);
+  const int within = traps_of_a_block();
+  hw_task_leave(&other);
+  hw_task_leave(&task);
+  printf("%d inside, %d in a task within, %d after\n", inside, within, traps_of_a_block());
+  pthread_t id;
+  pthread_create(&id, nullptr, trap_in_task, &task);
+  pthread_join(id, nullptr);
+  hw_task_enter(&task);
+  hw_scope_end(zone);
+  printf("%d after the zone\n", traps_of_a_block());
+  hw_task_finish(&task);
+  struct hw_scope around = hw_no_alloc_begin("zone of the thread");
+  hw_task_enter(&other);
+  const int in_task = traps_of_a_block();
+  hw_task_leave(&other);
+  hw_scope_end(around);
+  hw_task_enter(&other);
+  printf("%d, then %d\n", in_task, traps_of_a_block());
+  hw_task_finish(&other);
+}
+
+// A handler of SIGTRAP may allocate, as those do that print a stack.
+static void on_trap_that_allocates(int)
+{
+  traps = traps + 1;
+  free(malloc(20));
+}
+
+static void trap_handler()
+{
+  signal(SIGTRAP, on_trap_that_allocates);
+  struct hw_scope zone = hw_no_alloc_begin("zone");
+  kept = malloc(10);
+  kept = malloc(10);
+  hw_scope_end(zone);
+  kept = malloc(10);
+  printf("%d traps\n", (int)traps);
+}
+
+static sigjmp_buf after_trap;
+
+static void on_trap_that_jumps(int)
+{
+  traps = traps + 1;
+  siglongjmp(after_trap, 1);
+}
+
+// The scope around ends the zone that the handler left; a later zone traps again.
+static void trap_longjmp()
+{
+  signal(SIGTRAP, on_trap_that_jumps);
+  for (int i = 0; i < 3; i++) {
+    HW_SCOPE("around");
+    if (sigsetjmp(after_trap, 1) == 0) {
+      hw_no_alloc_begin("zone");
+      kept = malloc(10);
+      abort();
+    }
+  }
+  kept = malloc(10);
+  printf("%d traps\n", (int)traps);
+}
+
 // A task that two threads take turns in; the scope "parse" begins in one and ends in the other.
 struct shared_task {
   struct hw_task task;
@@ -255,6 +379,35 @@ static void tasks()
   kept = malloc(3);
 }
 
+// The reader of this program's output switches the recording meanwhile.
+static void step()
+{
+  char c = 'x';
+  if (write(STDOUT_FILENO, &c, 1) != 1 || read(STDIN_FILENO, &c, 1) != 1)
+    abort();
+}
+
+// A task, a scope in it and a zone end, and another scope begins, while the recording is off.
+static void off_and_on()
+{
+  signal(SIGTRAP, on_trap);
+  struct hw_task task = hw_task_create("task");
+  hw_task_enter(&task);
+  struct hw_scope zone = hw_no_alloc_begin("zone");
+  step();
+  hw_scope_end(zone);
+  kept = malloc(1);
+  hw_task_leave(&task);
+  HW_SCOPE("begun meanwhile");
+  step();
+  kept = malloc(2);
+  hw_task_enter(&task);
+  kept = malloc(4);
+  hw_task_finish(&task);
+  if (traps)
+    abort();
+}
+
 // Left without an end: an outer task is left while an inner one is entered, and one is never finished.
 static void lost_tasks()
 {
@@ -279,6 +432,222 @@ static void lost_tasks()
   wait(nullptr);
   hw_task_finish(&child);
   kept = malloc(70);
+}
+
+// The inner task is left with the outer one. Then neither its own leave nor a second enter disturbs the thread's scopes.
+static void left_with_the_outer()
+{
+  struct hw_task outer = hw_task_create("outer"), inner = hw_task_create("inner");
+  hw_task_enter(&outer);
+  hw_task_enter(&inner);
+  struct hw_scope open = hw_scope_begin("open");
+  kept = malloc(1);
+  hw_task_leave(&outer);
+  {
+    HW_SCOPE("of the thread");
+    hw_task_leave(&inner);
+    hw_scope_end(open); // of a task that the thread is not in
+    kept = malloc(2);
+    hw_task_enter(&inner);
+    hw_scope_end(open); // it ended with the task's first instance
+    kept = malloc(4);
+    hw_task_leave(&inner);
+    kept = malloc(8);
+    if (fork() == 0) {
+      kept = malloc(16); // the thread is in no task, so the child continues in its scope
+      exit(0);
+    }
+    wait(nullptr);
+  }
+  kept = malloc(32);
+  hw_task_finish(&inner);
+  hw_task_finish(&outer);
+}
+
+// Two threads are each in a task of their own, and in the middle of it one finishes the task of the other.
+struct crossed_tasks {
+  struct hw_task first, second;
+  pthread_barrier_t meet;
+};
+
+static void *second_of_two(void *argument)
+{
+  auto *two = static_cast<crossed_tasks *>(argument);
+  hw_task_enter(&two->second);
+  pthread_barrier_wait(&two->meet);
+  hw_task_enter(&two->first); // the other thread is inside: nothing happens
+  hw_task_leave(&two->first);
+  kept = malloc(1);
+  hw_task_finish(&two->first);
+  hw_task_finish(&two->first);
+  pthread_barrier_wait(&two->meet);
+  kept = malloc(2);
+  hw_task_finish(&two->second);
+  kept = malloc(4);
+  return nullptr;
+}
+
+static void finished_elsewhere()
+{
+  struct crossed_tasks two = {hw_task_create("first"), hw_task_create("second"), {}};
+  pthread_barrier_init(&two.meet, nullptr, 2);
+  pthread_t id;
+  pthread_create(&id, nullptr, second_of_two, &two);
+  {
+    HW_SCOPE("around");
+    hw_task_enter(&two.first);
+    pthread_barrier_wait(&two.meet);
+    pthread_barrier_wait(&two.meet);
+    kept = malloc(16);
+    hw_task_leave(&two.first);
+    hw_task_enter(&two.first); // finished: nothing happens
+    kept = malloc(32);
+  }
+  pthread_join(id, nullptr);
+  kept = malloc(64);
+}
+
+// The thread enters a task that it is in already.
+static void entered_twice()
+{
+  struct hw_task task = hw_task_create("task"), inner = hw_task_create("inner");
+  HW_TASK(&task);
+  {
+    HW_TASK(&task);
+    kept = malloc(1);
+    HW_TASK(&inner);
+    HW_TASK(&task); // inside the inner one: the calls still belong to that
+    kept = malloc(2);
+  }
+  kept = malloc(4);
+  hw_task_finish(&task);
+  kept = malloc(8);
+}
+
+static void *end_inside(void *task)
+{
+  hw_task_enter(static_cast<hw_task *>(task));
+  hw_scope_begin("never ended");
+  return nullptr;
+}
+
+// A thread ends inside a task, which another thread enters later.
+static void thread_ends_in_a_task()
+{
+  struct hw_task task = hw_task_create("task");
+  pthread_t id;
+  pthread_create(&id, nullptr, end_inside, &task);
+  pthread_join(id, nullptr);
+  hw_task_enter(&task);
+  kept = malloc(100);
+  hw_task_finish(&task);
+  kept = malloc(1000);
+}
+
+static void *wait_inside(void *argument)
+{
+  auto *two = static_cast<crossed_tasks *>(argument);
+  HW_TASK(&two->second);
+  pthread_barrier_wait(&two->meet);
+  pthread_barrier_wait(&two->meet);
+  return nullptr;
+}
+
+// A child is forked while another thread is in a task, and goes on with the tasks of its parent.
+static void fork_with_tasks()
+{
+  struct crossed_tasks two = {hw_task_create("first"), hw_task_create("second"), {}};
+  pthread_barrier_init(&two.meet, nullptr, 2);
+  pthread_t id;
+  pthread_create(&id, nullptr, wait_inside, &two);
+  pthread_barrier_wait(&two.meet);
+  {
+    HW_SCOPE("around");
+    if (fork() == 0) {
+      hw_task_enter(&two.first);
+      kept = malloc(1);
+      struct hw_scope open = hw_scope_begin("inside");
+      hw_task_leave(&two.first);
+      kept = malloc(2);
+      {
+        HW_TASK(&two.second);
+        kept = malloc(4);
+      }
+      hw_task_enter(&two.first);
+      kept = malloc(8);
+      hw_scope_end(open);
+      hw_task_finish(&two.first);
+      kept = malloc(16);
+      exit(0);
+    }
+    wait(nullptr);
+  }
+  pthread_barrier_wait(&two.meet);
+  pthread_join(id, nullptr);
+}
+
+// More tasks than a thread can be in: the calls in those inside belong to the innermost one that it could enter.
+static void deep_tasks()
+{
+  enum { DEEP = 70 };
+  struct hw_task deep[DEEP];
+  for (hw_task &task : deep) {
+    task = hw_task_create("deep");
+    hw_task_enter(&task);
+    kept = malloc(1);
+  }
+  for (int i = DEEP; i-- > 0;)
+    hw_task_leave(&deep[i]);
+  kept = malloc(1000);
+  for (hw_task &task : deep)
+    hw_task_finish(&task);
+}
+
+// Two threads hand a task to each other as fast as they can.
+struct handed_task {
+  struct hw_task task;
+  volatile int turn;
+};
+
+static void take_turns(handed_task *handed, int me)
+{
+  for (int i = 0; i < 20000; i++) {
+    while (__atomic_load_n(&handed->turn, __ATOMIC_ACQUIRE) != me)
+      continue;
+    hw_task_enter(&handed->task);
+    free(kept);
+    kept = malloc(10);
+    hw_task_leave(&handed->task);
+    __atomic_store_n(&handed->turn, !me, __ATOMIC_RELEASE);
+  }
+}
+
+static void *take_other_turns(void *handed)
+{
+  take_turns(static_cast<handed_task *>(handed), 1);
+  return nullptr;
+}
+
+static void quick_turns()
+{
+  struct handed_task handed = {hw_task_create("handed"), 0};
+  pthread_t id;
+  kept = malloc(10);
+  pthread_create(&id, nullptr, take_other_turns, &handed);
+  take_turns(&handed, 0);
+  pthread_join(id, nullptr);
+  hw_task_finish(&handed.task);
+}
+
+// The library's header is that of a later version, which finds no recorder of this one. It gets a task and a scope of ours.
+static void newer_library(const char *path)
+{
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  struct hw_task task = hw_task_create("task");
+  struct hw_scope scope = hw_scope_begin("scope");
+  ((void (*)(struct hw_task *, struct hw_scope))dlsym(handle, "use_all"))(&task, scope);
+  hw_task_finish(&task);
+  hw_scope_end(scope);
 }
 
 // 16 threads pass 1,000 tasks around; each allocates once for each thread that it is in.
@@ -401,6 +770,8 @@ int main(int count, char **words)
     names();
   else if (what == "many names")
     many_names(70000);
+  else if (what == "wrong ends")
+    wrong_ends();
   else if (what == "library")
     library(words[2]);
   else if (what == "warm up")
@@ -413,6 +784,30 @@ int main(int count, char **words)
     tasks();
   else if (what == "lost tasks")
     lost_tasks();
+  else if (what == "traps in tasks")
+    traps_in_tasks();
+  else if (what == "trap handler")
+    trap_handler();
+  else if (what == "trap longjmp")
+    trap_longjmp();
+  else if (what == "left with the outer")
+    left_with_the_outer();
+  else if (what == "finished elsewhere")
+    finished_elsewhere();
+  else if (what == "entered twice")
+    entered_twice();
+  else if (what == "thread ends in a task")
+    thread_ends_in_a_task();
+  else if (what == "fork with tasks")
+    fork_with_tasks();
+  else if (what == "off and on")
+    off_and_on();
+  else if (what == "deep tasks")
+    deep_tasks();
+  else if (what == "quick turns")
+    quick_turns();
+  else if (what == "newer library")
+    newer_library(words[2]);
   else if (what == "many tasks")
     many_tasks();
   else if (what == "notes")

@@ -1,0 +1,102 @@
+/* heap_blocks.c - the live blocks of the heaps that a program gives out itself */
+#include "profile/blocks/heap_blocks.h"
+
+#include <stdlib.h>
+
+#include "trace/grow.h"
+
+void hwi_heap_blocks_release(struct hwi_heap_blocks *heaps)
+{
+  hwi_hash_table_release(&heaps->numbers);
+  free(heaps->heaps);
+  free(heaps->blocks);
+  hwi_live_release(&heaps->live);
+  *heaps = (struct hwi_heap_blocks){0};
+}
+
+uint32_t hwi_heap_blocks_heap(struct hwi_heap_blocks *heaps, uint32_t number)
+{
+  uint32_t heap = hwi_hash_table_first(&heaps->numbers, number)->number;
+  if (heap)
+    return heap;
+  if (!heaps->live.slots && !hwi_live_init(&heaps->live))
+    return 0;
+  heap = heaps->heap_count + 1;
+  if (heap == UINT32_MAX ||
+      !hwi_grow((void **)&heaps->heaps, &heaps->heap_capacity, (size_t)heap + 1, sizeof *heaps->heaps) ||
+      !hwi_hash_table_add(&heaps->numbers, number, heap))
+    return 0;
+  heaps->heaps[heap] = (struct hwi_block_heap){.number = number};
+  heaps->heap_count = heap;
+  return heap;
+}
+
+/* Returns what the table of live blocks takes for the block's address: neighbours in a heap stay neighbours. Two blocks
+ * can have the same key only by a coincidence of 64-bit numbers. */
+static uint64_t key_of(uint32_t heap, uint64_t address)
+{
+  const uint64_t key = address + (heap * UINT64_C(0x9E3779B97F4A7C15) & ~UINT64_C(0xffff));
+  return key ? key : 1;
+}
+
+static void unlink_block(struct hwi_heap_blocks *heaps, uint32_t number)
+{
+  const struct hwi_heap_block *block = &heaps->blocks[number];
+  if (block->before)
+    heaps->blocks[block->before].after = block->after;
+  else
+    heaps->heaps[block->heap].first = block->after;
+  if (block->after)
+    heaps->blocks[block->after].before = block->before;
+}
+
+/* Returns a free place for a block, or 0 if there is no memory. */
+static uint32_t take_place(struct hwi_heap_blocks *heaps)
+{
+  const uint32_t free_place = heaps->free_block;
+  if (free_place) {
+    heaps->free_block = heaps->blocks[free_place].after;
+    return free_place;
+  }
+  const uint32_t place = heaps->block_count + 1;
+  if (place == UINT32_MAX ||
+      !hwi_grow((void **)&heaps->blocks, &heaps->block_capacity, (size_t)place + 1, sizeof *heaps->blocks))
+    return 0;
+  return heaps->block_count = place;
+}
+
+uint32_t hwi_heap_blocks_find(const struct hwi_heap_blocks *heaps, uint32_t heap, uint64_t address)
+{
+  const struct hwi_live_slot *slot = hwi_live_slot(&heaps->live, key_of(heap, address));
+  return slot->address ? slot->number : 0;
+}
+
+uint32_t hwi_heap_blocks_add(struct hwi_heap_blocks *heaps, uint32_t heap, uint64_t address, uint64_t size)
+{
+  const uint32_t number = hwi_live_grow(&heaps->live) ? take_place(heaps) : 0;
+  struct hwi_block_heap *of = &heaps->heaps[heap];
+  if (!number)
+    return 0;
+  heaps->blocks[number] = (struct hwi_heap_block){.address = address, .size = size, .heap = heap, .after = of->first};
+  if (of->first)
+    heaps->blocks[of->first].before = number;
+  of->first = number;
+  of->live_blocks++;
+  of->live_bytes += size;
+  const uint64_t key = key_of(heap, address);
+  *hwi_live_slot(&heaps->live, key) = (struct hwi_live_slot){key, number};
+  heaps->live.count++;
+  return number;
+}
+
+void hwi_heap_blocks_remove(struct hwi_heap_blocks *heaps, uint32_t number)
+{
+  struct hwi_heap_block *block = &heaps->blocks[number];
+  struct hwi_block_heap *of = &heaps->heaps[block->heap];
+  hwi_live_remove(&heaps->live, hwi_live_slot(&heaps->live, key_of(block->heap, block->address)));
+  unlink_block(heaps, number);
+  of->live_blocks--;
+  of->live_bytes -= block->size;
+  *block = (struct hwi_heap_block){.after = heaps->free_block};
+  heaps->free_block = number;
+}

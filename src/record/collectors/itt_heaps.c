@@ -1,0 +1,93 @@
+/* itt_heaps.c - the heaps of programs with ITT, as heaps of the program's own (events/heaps.h)
+ *
+ * As for other objects (itt_objects.c), a heap is the one at its name's place of a table.
+ */
+#include "record/collectors/itt_heaps.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "record/collectors/domains.h"
+#include "record/collectors/itt_objects.h"
+#include "record/events/heaps.h"
+#include "record/events/scope_names.h"
+
+struct heaps {
+  struct hw_custom_heap all[HWI_NAME_LIMIT];
+};
+
+static _Atomic(void *) heaps_of_process; /* a struct heaps */
+
+/* "domain/name"; a name that is too long is cut. */
+static uint32_t name_of(const char *name, const char *domain)
+{
+  enum { LONGEST = 500 };
+  char text[2 * LONGEST + 1];
+  size_t domain_bytes = domain ? strnlen(domain, LONGEST) : 0, bytes = 0;
+  if (domain_bytes) {
+    memcpy(text, domain, domain_bytes);
+    text[domain_bytes] = '/';
+    bytes = domain_bytes + 1;
+  }
+  size_t name_bytes = strnlen(name, LONGEST);
+  memcpy(text + bytes, name, name_bytes);
+  return hwi_names_number_of(text, bytes + name_bytes);
+}
+
+void *hwi_itt_heap_of(const char *name, const char *domain)
+{
+  struct heaps *heaps = hwi_itt_table(&heaps_of_process, sizeof *heaps);
+  if (!heaps || !name || (domain && hwi_domain_is_ignored(domain)))
+    return NULL;
+  uint32_t number = name_of(name, domain);
+  struct hw_custom_heap *heap = &heaps->all[number], made;
+  if (__atomic_load_n(&heap->number, __ATOMIC_ACQUIRE))
+    return heap;
+  /* If two threads create it at once, the second one's event is of a heap that stays empty. */
+  hwi_heap_create(&made, number);
+  __atomic_store_n(&heap->name, made.name, __ATOMIC_RELAXED);
+  uint32_t none = 0;
+  __atomic_compare_exchange_n(&heap->number, &none, made.number, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+  return heap;
+}
+
+static const struct hw_custom_heap *known(const void *heap)
+{
+  const struct heaps *heaps = atomic_load_explicit(&heaps_of_process, memory_order_acquire);
+  size_t off = (uintptr_t)heap - (uintptr_t)heaps;
+  bool is_ours = heaps && heap && off < sizeof *heaps && off % sizeof *heaps->all == 0;
+  return is_ours ? &heaps->all[off / sizeof *heaps->all] : NULL;
+}
+
+void hwi_itt_heap_allocated(void *heap, void **address, size_t size, int is_zeroed)
+{
+  const struct hwi_caller caller = HWI_CALLER();
+  const struct hw_custom_heap *of = known(heap);
+  (void)is_zeroed;
+  if (of && address)
+    hwi_heap_alloc(of, &caller, *address, size);
+}
+
+void hwi_itt_heap_freeing(void *heap, void *address)
+{
+  const struct hw_custom_heap *of = known(heap);
+  if (of)
+    hwi_heap_free(of, address);
+}
+
+void hwi_itt_heap_reallocating(void *heap, void *address, size_t size, int is_zeroed)
+{
+  (void)size;
+  (void)is_zeroed;
+  hwi_itt_heap_freeing(heap, address);
+}
+
+void hwi_itt_heap_reallocated(void *heap, void *old, void **address, size_t size, int is_zeroed)
+{
+  const struct hwi_caller caller = HWI_CALLER();
+  const struct hw_custom_heap *of = known(heap);
+  (void)old;
+  (void)is_zeroed;
+  if (of && address)
+    hwi_heap_alloc(of, &caller, *address, size);
+}

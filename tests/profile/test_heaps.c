@@ -1,0 +1,290 @@
+/* test_heaps.c - heaps that a program gives out itself, on random recordings, compared with a model
+ *
+ * Breaks if a block of one heap counts for another one, or for malloc; if a reset or the end of a heap leaves a block
+ * behind; if blocks of several heaps at one address are confused; or if the figures of a part of the run are wrong.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../trace/encoder.c"
+#include "profile/profile.h"
+
+enum { NAMES = 3, HEAPS = 7, ADDRESSES = 40, STEPS = 6000 };
+
+static char path[] = "/tmp/hw-test-heaps-XXXXXX";
+static const uint64_t T = 1000000;
+static const char *const names[NAMES] = {"arena", "gpu memory", "slab [4]"};
+static uint64_t random_state;
+
+static uint32_t below(uint32_t limit)
+{
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (uint32_t)(random_state >> 33) % limit;
+}
+
+/* --- the model: sizes of live blocks, plus 1; and the sums of each name --- */
+
+static uint64_t live[HEAPS][ADDRESSES];
+static struct hwi_heap sums[NAMES];
+static uint64_t malloc_calls;
+
+static void end_block(struct hwi_heap *sum, uint64_t *block)
+{
+  sum->live_bytes -= *block - 1;
+  sum->live_blocks--;
+  *block = 0;
+}
+
+static void count(const struct enc_heap_event *event, uint64_t ns)
+{
+  struct hwi_heap *sum = &sums[event->name - 1];
+  uint64_t *blocks = live[event->heap - 1], *block = &blocks[event->address / 16 % ADDRESSES];
+  switch (event->op) {
+  case HW_HEAP_CREATE:
+    sum->created++;
+    return;
+  case HW_HEAP_ALLOC:
+    sum->missed_frees += *block != 0;
+    if (*block)
+      end_block(sum, block);
+    *block = event->size + 1;
+    sum->allocation_calls++;
+    sum->allocated_bytes += event->size;
+    sum->live_blocks++;
+    sum->live_bytes += event->size;
+    if (sum->live_bytes <= sum->peak_bytes)
+      return;
+    sum->peak_bytes = sum->live_bytes;
+    sum->peak_blocks = sum->live_blocks;
+    sum->peak_ns = ns;
+    return;
+  case HW_HEAP_FREE:
+    sum->free_calls++;
+    sum->unmatched_frees += *block == 0;
+    if (*block)
+      end_block(sum, block);
+    return;
+  case HW_HEAP_FAILED:
+    sum->failed_calls++;
+    return;
+  case HW_HEAP_RESET:
+  case HW_HEAP_DESTROY:
+    break;
+  }
+  sum->resets += event->op == HW_HEAP_RESET;
+  sum->destroyed += event->op == HW_HEAP_DESTROY;
+  for (int i = 0; i < ADDRESSES; i++) {
+    if (!blocks[i])
+      continue;
+    sum->reset_blocks++;
+    end_block(sum, &blocks[i]);
+  }
+}
+
+/* The live blocks stay, and are the first peak. */
+static void restart_model(uint64_t ns)
+{
+  for (int i = 0; i < NAMES; i++) {
+    const struct hwi_heap before = sums[i];
+    sums[i] = (struct hwi_heap){.live_blocks = before.live_blocks, .live_bytes = before.live_bytes};
+    if (!before.live_bytes)
+      continue;
+    sums[i].peak_bytes = before.live_bytes;
+    sums[i].peak_blocks = before.live_blocks;
+    sums[i].peak_ns = ns;
+  }
+  malloc_calls = 0;
+}
+
+/* --- a recording --- */
+
+static struct enc_heap_event random_event(void)
+{
+  static const enum hw_heap_op ops[] = {HW_HEAP_CREATE, HW_HEAP_ALLOC,  HW_HEAP_ALLOC, HW_HEAP_ALLOC,  HW_HEAP_ALLOC,
+                                        HW_HEAP_ALLOC,  HW_HEAP_FREE,   HW_HEAP_FREE,  HW_HEAP_FREE,   HW_HEAP_FREE,
+                                        HW_HEAP_FAILED, HW_HEAP_FAILED, HW_HEAP_RESET, HW_HEAP_DESTROY};
+  struct enc_heap_event event = {.op = ops[below(sizeof ops / sizeof *ops)], .node = 2, .size = below(1000)};
+  const bool is_rare = event.op == HW_HEAP_RESET || event.op == HW_HEAP_DESTROY;
+  if (is_rare && below(5))
+    event.op = HW_HEAP_ALLOC;
+  event.heap = 1 + below(HEAPS);
+  event.name = 1 + (event.heap - 1) % NAMES;
+  event.address = 0x10000 + 16 * (uint64_t)below(ADDRESSES);
+  return event;
+}
+
+/* Writes a recording, whose model is of the part [from_ns, to_ns). */
+static void write_trace(uint64_t from_ns, uint64_t to_ns)
+{
+  struct enc enc = {0};
+  enc_init(&enc, 1);
+  memset(live, 0, sizeof live);
+  memset(sums, 0, sizeof sums);
+  malloc_calls = 0;
+  bool has_begun = from_ns == 0;
+  int chunk = enc_chunk(&enc, 0, 0, 0, T);
+  enc_main(&enc, chunk);
+  for (uint8_t i = 0; i < NAMES; i++)
+    enc_name(&enc, chunk, (uint8_t)(i + 1), names[i]);
+  for (int i = 1; i <= STEPS; i++) {
+    const uint64_t ns = 10 * (uint64_t)i;
+    const struct enc_heap_event event = random_event();
+    if (!has_begun && ns >= from_ns) {
+      restart_model(from_ns);
+      has_begun = true;
+    }
+    if (below(4)) {
+      enc_heap(&enc, chunk, T + ns, &event);
+      if (ns < to_ns)
+        count(&event, ns);
+    } else { /* malloc uses the same addresses */
+      enc_alloc(&enc, chunk, T + ns, 2, 1 << 20, event.address);
+      enc_free(&enc, chunk, T + ns, event.address);
+      malloc_calls += ns < to_ns;
+    }
+  }
+  enc_write(&enc, path);
+  enc_release(&enc);
+}
+
+static struct hwi_profile *profile_of(const char *heap, const struct hwi_span *span)
+{
+  struct hwi_profile *profile;
+  struct hwi_error error = {0};
+  const struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST, .heap = heap, .span = *span};
+  assert_int_equal(hwi_profile_create(&profile, path, &options, &error), 0);
+  return profile;
+}
+
+static void assert_heap(const struct hwi_heap *heap, const struct hwi_heap *model)
+{
+  struct hwi_heap wanted = *model;
+  wanted.name = heap->name;
+  assert_memory_equal(heap, &wanted, sizeof wanted);
+}
+
+/* --- tests --- */
+
+static void check_heaps(const struct hwi_span *span)
+{
+  struct hwi_profile *profile = profile_of(NULL, span);
+  assert_int_equal(profile->totals.allocation_calls, malloc_calls);
+  assert_int_equal(profile->totals.free_calls, malloc_calls);
+  assert_int_equal(profile->totals.live_blocks_at_end, 0);
+  assert_int_equal(profile->heap_count, NAMES);
+  for (uint32_t i = 0; i < NAMES; i++)
+    for (int k = 0; k < NAMES; k++)
+      if (strcmp(profile->heaps[i].name, names[k]) == 0)
+        assert_heap(&profile->heaps[i], &sums[k]);
+  hwi_profile_destroy(profile);
+}
+
+/* The heap in the form of malloc. */
+static void check_view(const char *heap, const struct hwi_heap *model, const struct hwi_span *span)
+{
+  struct hwi_profile *profile = profile_of(heap, span);
+  const struct hwi_totals *totals = &profile->totals;
+  assert_int_equal(profile->heap_count, 0);
+  assert_int_equal(totals->allocation_calls, model->allocation_calls);
+  assert_int_equal(totals->allocated_bytes, model->allocated_bytes);
+  assert_int_equal(totals->free_calls, model->free_calls + model->reset_blocks);
+  assert_int_equal(totals->failed_calls, model->failed_calls);
+  assert_int_equal(totals->unmatched_frees, model->unmatched_frees);
+  assert_int_equal(totals->missed_frees, model->missed_frees);
+  assert_int_equal(totals->live_blocks_at_end, model->live_blocks);
+  assert_int_equal(totals->live_bytes_at_end, model->live_bytes);
+  assert_int_equal(totals->peak_bytes, model->peak_bytes);
+  hwi_profile_destroy(profile);
+}
+
+static void test_whole_runs(void **state)
+{
+  (void)state;
+  const struct hwi_span run = {0};
+  for (random_state = 1; random_state < 9; random_state++) {
+    const uint64_t seed = random_state;
+    write_trace(0, UINT64_MAX);
+    check_heaps(&run);
+    for (int i = 0; i < NAMES; i++)
+      check_view(names[i], &sums[i], &run);
+    random_state = seed;
+  }
+}
+
+static void test_parts_of_runs(void **state)
+{
+  (void)state;
+  const struct hwi_span part = {HWI_SPAN_INTERVAL, 20000, 45000, 0};
+  random_state = 77;
+  write_trace(part.from_ns, part.to_ns);
+  check_heaps(&part);
+  for (int i = 0; i < NAMES; i++)
+    check_view(names[i], &sums[i], &part);
+}
+
+/* All heaps together: only figures that are sums over heaps. */
+static void test_a_pattern(void **state)
+{
+  (void)state;
+  const struct hwi_span run = {0};
+  random_state = 5;
+  write_trace(0, UINT64_MAX);
+  struct hwi_profile *profile = profile_of("*", &run);
+  uint64_t calls = 0, bytes = 0, blocks = 0;
+  for (int i = 0; i < NAMES; i++) {
+    calls += sums[i].allocation_calls;
+    bytes += sums[i].live_bytes;
+    blocks += sums[i].live_blocks;
+  }
+  assert_int_equal(profile->totals.allocation_calls, calls);
+  assert_int_equal(profile->totals.live_bytes_at_end, bytes);
+  assert_int_equal(profile->totals.live_blocks_at_end, blocks);
+  hwi_profile_destroy(profile);
+}
+
+static void test_a_heap_that_is_not_there(void **state)
+{
+  (void)state;
+  struct hwi_profile *profile;
+  struct hwi_error error = {0};
+  const struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST, .heap = "aren"};
+  random_state = 3;
+  write_trace(0, UINT64_MAX);
+  assert_int_equal(hwi_profile_create(&profile, path, &options, &error), HW_ERR_USAGE);
+  assert_non_null(strstr(error.text, "no heap is named 'aren'; the recording has "));
+  for (int i = 0; i < NAMES; i++)
+    assert_non_null(strstr(error.text, names[i]));
+}
+
+static int set_up(void **state)
+{
+  (void)state;
+  int fd = mkstemp(path);
+  if (fd >= 0)
+    close(fd);
+  return fd < 0;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  return unlink(path);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_whole_runs),
+      cmocka_unit_test(test_parts_of_runs),
+      cmocka_unit_test(test_a_pattern),
+      cmocka_unit_test(test_a_heap_that_is_not_there),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,155 @@
+"""Heaps that a program gives out itself, and reports with heapwright/monitor.h.
+
+If this fails, what an arena or a pool of the program holds is wrong in reports, or is added to what malloc gave out.
+"""
+
+import json
+import signal
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+
+PROGRAM = ROOT / "tests/record/programs/heaps.cc"
+FLAGS = ["-std=c++17", "-g", "-pthread", f"-I{ROOT}/include", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+
+@pytest.fixture(scope="module", params=["-O0", "-O2"])
+def program(request, tmp_path_factory):
+    program = tmp_path_factory.mktemp("heaps") / "heaps"
+    subprocess.run(["g++", *FLAGS, request.param, str(PROGRAM), "-o", str(program)], check=True)
+    return program
+
+
+@pytest.fixture
+def recorded(record, program):
+    def run(*words, status=0):
+        recording = record([program, *words])
+        assert recording.process.returncode == status
+        return recording
+
+    return run
+
+
+def heaps_of(report):
+    return {heap["name"]: heap for heap in report.get("heaps", [])}
+
+
+def figures(of, *keys):
+    return tuple(of[key] for key in keys)
+
+
+def failing(hw, status, *words):
+    process = hw(*words)
+    assert process.returncode == status
+    return process
+
+
+def report_of(hw, recording, *options):
+    return json.loads(hw("report", "--json", *options, recording.trace).stdout)
+
+
+def names_of(stack):
+    return [frame["function"] for frame in stack["stack"] if not frame["function"].startswith("hw_custom_heap")]
+
+
+def test_an_arena_has_stacks_and_a_peak_of_its_own(hw, recorded):
+    recording = recorded("frames")
+    heap = heaps_of(recording.report)["frame arena"]
+    assert figures(heap, "created", "allocation_calls", "free_calls", "failed_calls") == (1, 30, 0, 1)
+    assert figures(heap, "resets", "reset_blocks", "destroyed") == (1, 15, 0)
+    assert figures(heap, "allocated_bytes", "peak_bytes", "peak_blocks", "live_blocks_at_end", "live_bytes_at_end") == (12000, 6000, 15, 15, 6000)
+    report = report_of(hw, recording, "--heap", "frame arena")
+    assert report["heap"] == "frame arena" and "heaps" not in report
+    assert figures(report, "allocation_calls", "free_calls", "failed_calls", "live_bytes_at_end") == (30, 15, 1, 6000)
+    stacks = sorted((names_of(stack)[1].split("(")[0], *figures(stack, "calls", "bytes", "live_bytes")) for stack in report["top"])
+    assert stacks == [("parse", 10, 1000, 0), ("parse", 10, 1000, 1000), ("render", 5, 5000, 0), ("render", 5, 5000, 5000)]
+
+
+def test_what_the_arena_takes_from_malloc_counts_there_alone(hw, recorded):
+    recording = recorded("frames")
+    (block,) = [size for size in recording.report["sizes"] if size["size"] == 1 << 16]
+    assert block["calls"] == 1
+    assert all(size["size"] not in (100, 1000) for size in recording.report["sizes"])
+
+
+def test_heaps_with_one_name_and_one_range_of_addresses(hw, recorded):
+    recording = recorded("offsets")
+    heaps = heaps_of(recording.report)
+    assert figures(heaps["gpu"], "created", "allocation_calls", "allocated_bytes") == (2, 201, 100 * 30 + 25)
+    assert figures(heaps["gpu"], "free_calls", "unmatched_frees", "missed_frees") == (41, 1, 1)
+    assert figures(heaps["gpu"], "live_blocks_at_end", "live_bytes_at_end") == (160, 60 * 10 + 99 * 20 + 25)
+    assert figures(heaps["shared"], "destroyed", "reset_blocks", "live_bytes_at_end", "peak_bytes") == (1, 100, 0, 3000)
+    totals = report_of(hw, recording, "--heap", "gpu")
+    assert figures(totals, "allocation_calls", "free_calls", "unmatched_frees", "missed_frees") == (201, 41, 1, 1)
+    assert figures(totals, "live_blocks_at_end", "live_bytes_at_end") == (160, 60 * 10 + 99 * 20 + 25)
+    assert report_of(hw, recording, "--heap", "[gs]*")["allocation_calls"] == 301
+
+
+def test_sixteen_threads_share_a_heap(hw, recorded):
+    recording = recorded("threads", "16", "2000")
+    heap = heaps_of(recording.report)["shared pool"]
+    assert figures(heap, "allocation_calls", "free_calls", "unmatched_frees", "missed_frees") == (32000, 28800, 0, 0)
+    left = 16 * sum(i % 100 + 1 for i in range(0, 2000, 10))
+    assert figures(heap, "live_blocks_at_end", "live_bytes_at_end") == (3200, left)
+    threads = report_of(hw, recording, "--heap", "shared pool")["by_thread"]
+    assert sorted(thread["allocation_calls"] for thread in threads) == [2000] * 16
+
+
+def test_a_block_that_goes_from_thread_to_thread(hw, recorded):
+    recording = recorded("exchange", "4", "20000")
+    heap = heaps_of(recording.report)["free list"]
+    assert figures(heap, "allocation_calls", "free_calls", "unmatched_frees", "missed_frees") == (80000, 80000, 0, 0)
+    assert heap["live_blocks_at_end"] == 0 and heap["peak_blocks"] <= 3
+
+
+def test_a_forked_child_has_blocks_of_its_own(hw, recorded):
+    recording = recorded("fork")
+    parent = heaps_of(recording.report)["forked"]
+    assert figures(parent, "created", "allocation_calls", "free_calls", "live_bytes_at_end") == (1, 10, 0, 1000)
+    both = heaps_of(report_of(hw, recording, "--children"))["forked"]
+    assert figures(both, "created", "allocation_calls", "free_calls", "unmatched_frees") == (1, 17, 3, 0)
+    assert figures(both, "live_blocks_at_end", "live_bytes_at_end") == (17, 1007)
+    totals = report_of(hw, recording, "--children", "--heap", "forked")
+    assert figures(totals, "allocation_calls", "free_calls", "live_bytes_at_end", "inherited_frees", "unmatched_frees") == (17, 3, 1007, 3, 0)
+
+
+def test_many_heaps(hw, recorded):
+    recording = recorded("many", "3000")
+    assert len(recording.report["heaps"]) == 3000
+    text = hw("report", recording.trace).stdout
+    assert "in 2,990 more heaps (--top 0)" in text
+
+
+def test_heaps_survive_a_kill(hw, recorded):
+    recording = recorded("killed", status=128 + signal.SIGKILL)
+    assert figures(heaps_of(recording.report)["killed"], "live_blocks_at_end", "live_bytes_at_end") == (1, 48)
+
+
+def test_a_heap_that_is_none(recorded):
+    heaps = heaps_of(recorded("none").report)
+    assert list(heaps) == ["empty"] and heaps["empty"]["created"] == 1 and heaps["empty"]["free_calls"] == 0
+
+
+def test_every_command_takes_a_heap(hw, recorded, tmp_path):
+    recording = recorded("offsets")
+    trace = recording.trace
+    assert failing(hw, 1, "check", "--heap", "gpu", "--max", "live=1", trace).stdout
+    assert hw("check", "--heap", "gpu", "--max", "live=1MB", trace).stdout
+    assert "nothing" in hw("diff", "--heap", "gpu", trace, trace).stdout
+    folded = hw("export", "--heap", "shared", "--format", "folded", "-o", "-", trace).stdout
+    assert folded.split()[-1] == "3000"
+    assert "HEAPWRIGHT_POOL_SIZE=" in hw("tune", "--heap", "gpu", trace).stdout
+
+
+def test_errors(hw, recorded):
+    recording = recorded("offsets")
+    said = failing(hw, 2, "report", "--heap", "gpus", recording.trace).stderr
+    assert "no heap is named 'gpus'; the recording has 'gpu', 'shared'" in said
+    assert "leave --heap out" in failing(hw, 2, "report", "--rss", "--heap", "gpu", recording.trace).stderr
+
+
+def test_without_a_recorder(program):
+    for case in (["frames"], ["offsets"], ["threads", "4", "100"], ["none"]):
+        assert subprocess.run([str(program), *case], capture_output=True, check=True).stdout == b""
