@@ -216,7 +216,6 @@ static int run(const void *given, int word_count, char **words)
   int status = hwi_ranking_share(&values.ranking, values.min_share);
   if (status == 0)
     status = hwi_ranking_check(&values.ranking);
-  values.reading.instance_details = values.ranking.report.instances != HWI_INSTANCES_NONE;
   if (status == 0)
     status = hwi_suppressing_check(values.suppressions, values.ranking.report.leaks);
   if (status == 0)
@@ -229,6 +228,8 @@ static int run(const void *given, int word_count, char **words)
     status = check_durations(&values);
   if (status == 0)
     status = check_answer(&values.answer, word_count == 1 ? words[0] : NULL);
+  values.reading.instance_details =
+      values.ranking.report.instances != HWI_INSTANCES_NONE || hwi_answer_is_page(&values.answer);
   if (status == 0)
     status = check_pictures(&values);
   if (status == 0)

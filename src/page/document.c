@@ -17,7 +17,7 @@
 
 #define SCHEMA "heapwright-page/1"
 
-enum { MARKS_MAX = 1000, PROCESSES_MAX = 200, COMMAND_CELLS = 1000, MARK_CELLS = 200 };
+enum { MARKS_MAX = 1000, COUNTERS_MAX = 32, PROCESSES_MAX = 200, COMMAND_CELLS = 1000, MARK_CELLS = 200 };
 
 /* --- the run --- */
 
@@ -79,6 +79,13 @@ static void write_marks(struct hwi_json *json, const struct hwi_profile *profile
   if (count > MARKS_MAX)
     hwi_json_number(json, "marks_left_out", count - MARKS_MAX);
   free(marks);
+}
+
+static void write_counters(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  hwi_json_counters(json, profile, COUNTERS_MAX);
+  if (profile->counter_count > COUNTERS_MAX)
+    hwi_json_number(json, "counters_left_out", profile->counter_count - COUNTERS_MAX);
 }
 
 /* --- the stacks --- */
@@ -216,9 +223,13 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   write_run(json, profile);
   write_process(json, page, static_allocators);
   write_marks(json, profile);
+  write_counters(json, profile);
   hwi_json_processes(json, profile, &(struct hwi_json_process_list){PROCESSES_MAX, COMMAND_CELLS, page->is_other});
   hwi_json_growing(json, profile, &rows);
   hwi_json_findings(json, page->report, &rows);
+  hwi_json_page_scopes(json, &page->scopes);
+  if (page->instances_text.text)
+    hwi_json_raw(json, page->instances_text.text);
   write_durations(json, page, &rows);
   write_slices(json, page);
   write_timeline(json, profile);

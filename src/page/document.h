@@ -22,12 +22,16 @@ struct hwi_page {
   struct hwi_page_sizes sizes;
   struct hwi_page_threads threads;
   struct hwi_page_handovers handovers;
+  struct hwi_page_scopes scopes;
+  struct hwi_page_instances instances;
+  struct hwi_memory_stream instances_text; /* the member "instances"; empty: none */
   struct hwi_page_slicer slicer;
   struct hwi_page_matching matching;
   const struct hwi_memory_stream *others; /* documents of other processes of the run, `other_count` */
   uint32_t other_count;
-  int extras_left_out; /* number of extras left out, from the first */
-  bool is_other;       /* its document is an element of another document's `others` */
+  size_t instance_bytes_of_others; /* part of them */
+  int extras_left_out;             /* number of extras left out, from the first */
+  bool is_other;                   /* its document is an element of another document's `others` */
 };
 
 /* Returns 0, or a negative status if there is no memory. */

@@ -69,7 +69,30 @@ static size_t escaped_bytes(const char *text, size_t bytes)
 
 /* --- the choice --- */
 
-static int begin(struct hwi_page *page, const struct hwi_report *report, struct hwi_error *error)
+/* Chooses the scopes, unless no instances are wanted. Returns false if there is no memory. */
+static bool begin_scopes(struct hwi_page *page, uint32_t instances_most)
+{
+  page->slicer.instances = &page->instances;
+  return instances_most == 0 || (hwi_page_scopes_init(&page->scopes, page->report->profile) &&
+                                 hwi_page_instances_init(&page->instances, &page->scopes, instances_most));
+}
+
+/* The instances are written once, since a smaller document has the same. */
+static bool write_instances(struct hwi_page *page)
+{
+  if (!page->instances.scopes)
+    return true;
+  FILE *out = hwi_memory_stream_begin(&page->instances_text);
+  struct hwi_json json = {.out = out, .first = true};
+  if (!out)
+    return false;
+  hwi_json_page_instances(&json, &page->instances, page->threads.row_of);
+  hwi_page_instances_release(&page->instances);
+  return hwi_memory_stream_end(&page->instances_text, out) && !json.failed;
+}
+
+static int begin(struct hwi_page *page, const struct hwi_report *report, uint32_t instances_most,
+                 struct hwi_error *error)
 {
   page->report = report;
   int status = hwi_named_frames_init(&page->names, report, error);
@@ -78,18 +101,24 @@ static int begin(struct hwi_page *page, const struct hwi_report *report, struct 
   if (status < 0)
     return status;
   if (!hwi_page_sizes_init(&page->sizes, report->profile) || !hwi_page_threads_init(&page->threads, report->profile) ||
-      !hwi_page_handovers_init(&page->handovers, &page->threads))
+      !hwi_page_handovers_init(&page->handovers, &page->threads) || !begin_scopes(page, instances_most))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to choose what the page shows");
   page->slicer.tree = &page->tree;
   page->slicer.sizes = &page->sizes;
   page->slicer.threads = &page->threads;
   page->slicer.handovers = &page->handovers;
-  return hwi_page_slicer_run(&page->slicer, &report->replayer, error);
+  status = hwi_page_slicer_run(&page->slicer, &report->replayer, error);
+  if (status == HW_OK && !write_instances(page))
+    status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the instances of scopes");
+  return status;
 }
 
 static void end(struct hwi_page *page)
 {
   hwi_page_slicer_release(&page->slicer);
+  hwi_memory_stream_release(&page->instances_text);
+  hwi_page_instances_release(&page->instances);
+  hwi_page_scopes_release(&page->scopes);
   hwi_page_handovers_release(&page->handovers);
   hwi_page_threads_release(&page->threads);
   hwi_page_sizes_release(&page->sizes);
@@ -132,7 +161,7 @@ static int make_smaller(struct hwi_page *page, double share, bool *done, struct 
   return HW_OK;
 }
 
-/* Returns the bytes of the contained documents of other processes, which cannot be reduced. */
+/* Returns the bytes of the contained documents of other processes. */
 static size_t bytes_of_others(const struct hwi_page *page)
 {
   size_t sum = 0;
@@ -141,12 +170,19 @@ static size_t bytes_of_others(const struct hwi_page *page)
   return sum;
 }
 
+static size_t bytes_of_instances(const struct hwi_page *page)
+{
+  return escaped_bytes(page->instances_text.text, page->instances_text.bytes);
+}
+
 /* Reduces the document until it fits or cannot be reduced further. */
 static int fit_document(struct hwi_page *page, size_t bytes_max, struct hwi_memory_stream *text, bool *fits,
                         struct hwi_error *error)
 {
   const double margin = 0.95;
-  const size_t fixed = bytes_of_others(page);
+  const size_t own_instances = bytes_of_instances(page),
+               fixed = bytes_of_others(page) + own_instances;  /* they cannot be reduced */
+  bytes_max += own_instances + page->instance_bytes_of_others; /* instances have a limit of their own */
   for (bool done = true; done;) {
     int status = write_document(page, text, error);
     if (status < 0)
@@ -169,6 +205,7 @@ enum { OTHERS_BYTES_MAX = DOCUMENT_BYTES_MAX / 2 };
 struct others {
   struct hwi_memory_stream texts[HWI_PAGE_OTHERS_MAX];
   uint32_t count;
+  size_t instance_bytes; /* part of the texts */
 };
 
 /* A process that cannot be read, or does not fit into its share of the space, is left out. Only missing memory is an
@@ -181,10 +218,11 @@ static int add_other(struct others *others, const struct hwi_page_others *source
     return HW_OK;
   struct hwi_page page = {.is_other = true};
   uint32_t all = source->count < HWI_PAGE_OTHERS_MAX ? source->count : HWI_PAGE_OTHERS_MAX;
-  int status = begin(&page, &report, error);
+  int status = begin(&page, &report, HWI_PAGE_INSTANCES_OF_OTHERS_MAX, error);
   bool fits = false;
   if (status == HW_OK)
     status = fit_document(&page, OTHERS_BYTES_MAX / all, &others->texts[others->count], &fits, error);
+  others->instance_bytes += status == HW_OK && fits ? bytes_of_instances(&page) : 0;
   end(&page);
   source->close(source->context, &report);
   if (status == HW_OK && fits)
@@ -225,11 +263,13 @@ static int match(struct pages *pages, struct hwi_error *error)
 
 static int make_documents(struct pages *pages, const struct hwi_page_request *request, struct hwi_error *error)
 {
+  const uint32_t instances_most = pages->count > 1 ? 0 : HWI_PAGE_INSTANCES_MAX; /* a difference has no scopes */
   int status = add_others(&pages->others, request->others, error);
   for (int i = 0; i < pages->count && status == HW_OK; i++)
-    status = begin(&pages->items[i], &request->runs[i], error);
+    status = begin(&pages->items[i], &request->runs[i], instances_most, error);
   pages->items[0].others = pages->others.texts;
   pages->items[0].other_count = pages->others.count;
+  pages->items[0].instance_bytes_of_others = pages->others.instance_bytes;
   if (status == HW_OK && pages->count > 1)
     status = match(pages, error);
   for (int i = 0; i < pages->count && status == HW_OK; i++) {

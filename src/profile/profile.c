@@ -53,11 +53,11 @@ static int fill_lists(struct hwi_run_replay *r)
   return hwi_result_fill(r->result) ? 0 : hwi_run_replay_no_memory(r);
 }
 
-/* Prepares what the options ask for about scopes. */
+/* Prepares the scopes of rules; those that the program marked are made when the first one begins. */
 static bool prepare_scopes(const struct hwi_profile_options *options, struct hwi_resolver *resolver,
                            struct hwi_scopes **scopes)
 {
-  if (!options->instance_details && !options->chains)
+  if (!options->chains)
     return true;
   *scopes = hwi_scopes_create();
   if (*scopes && options->instance_details)
@@ -75,6 +75,7 @@ static int replay_run(struct hwi_run_replay *r)
   if (!hwi_replay_init(replay, &r->options->span, hwi_run_replay_time_span(r)) ||
       !prepare_scopes(r->options, &replay->resolver, &replay->tally.scopes))
     return hwi_run_replay_no_memory(r);
+  r->result->replay.tally.wants_instance_details = r->options->instance_details;
   status = hwi_run_replay_all(r);
   if (status == 0)
     status = hwi_run_replay_pass_phases(r, UINT64_MAX);

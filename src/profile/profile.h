@@ -448,7 +448,7 @@ struct hwi_scope_event {
   uint32_t left;  /* of those: the first so many were left without an end of their own */
   uint32_t thread;
   uint32_t image;
-  uint8_t op; /* enum hw_scope_op of a begin: what `value` is */
+  uint8_t op; /* enum hw_scope_op of a begin: what `value` is; ENTER: a scope of a task that the thread entered */
 };
 
 /* Takes events in order. Each function returns false if it wants no more events: the replay then ends with

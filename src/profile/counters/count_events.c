@@ -378,6 +378,18 @@ static __attribute__((noinline)) bool add_counters(struct hwi_replay *replay, st
          hwi_tally_add_stack(tally, event->stack, &batch->stacks[batch->counted_stacks++]);
 }
 
+static bool take_scope(struct hwi_replay *replay, const struct hwi_resolved *event)
+{
+  struct hwi_tally *tally = &replay->tally;
+  if (!tally->scopes && tally->wants_instance_details) {
+    tally->scopes = hwi_scopes_create();
+    if (!tally->scopes)
+      return false;
+    hwi_scopes_want_details(tally->scopes);
+  }
+  return hwi_scopes_take(&tally->scopes, tally->thread_count, event, replay->now_ns);
+}
+
 bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int first, int count)
 {
   struct hwi_replay_image *image = batch->image;
@@ -398,7 +410,7 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
     else if (event->what == HWI_RESOLVED_HEAP)
       done = hwi_heap_tally_take(&replay->tally.heaps, event, replay->now_ns);
     else if (event->what == HWI_RESOLVED_SCOPE)
-      done = hwi_scopes_take(&replay->tally.scopes, replay->tally.thread_count, event, replay->now_ns);
+      done = take_scope(replay, event);
     else
       done = count_free_without_block(replay, image, event);
   }

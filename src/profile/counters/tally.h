@@ -130,6 +130,7 @@ struct hwi_tally {
   struct hwi_thread_tally *threads;
   size_t thread_count, thread_capacity;
   struct hwi_scopes *scopes;           /* NULL: no thread has been in a scope so far */
+  bool wants_instance_details;         /* see hwi_scopes_want_details */
   struct hwi_annotations *annotations; /* NULL: no mark and no counter so far */
   struct hwi_heap_tally *heaps;        /* NULL: no heap of the program's own so far */
   uint32_t generation;                 /* grows with every new peak of the run */

@@ -131,7 +131,6 @@ static enum hwi_applied report_event(struct hwi_block_events *events, const stru
 static enum hwi_applied report_entered(const struct hwi_block_events *events, struct hwi_scope_event *reported,
                                        uint32_t before, uint32_t after)
 {
-  reported->op = HW_SCOPE_BEGIN;
   reported->value = 0;
   for (uint32_t depth = before; depth < after; depth++) {
     reported->path = hwi_scopes_path_at(events->scopes, reported->thread, depth);

@@ -34,12 +34,12 @@ static void write_points(struct hwi_json *json, const struct hwi_program_counter
   hwi_json_end_array(json);
 }
 
-void hwi_json_counters(struct hwi_json *json, const struct hwi_profile *profile)
+void hwi_json_counters(struct hwi_json *json, const struct hwi_profile *profile, uint32_t most)
 {
   if (profile->counter_count == 0)
     return;
   hwi_json_begin_array(json, "counters");
-  for (uint32_t i = 0; i < profile->counter_count; i++) {
+  for (uint32_t i = 0; i < profile->counter_count && i < most; i++) {
     const struct hwi_program_counter *counter = &profile->counters[i];
     hwi_json_begin_object(json, NULL);
     hwi_json_text(json, "name", counter->name);

@@ -45,9 +45,9 @@ void hwi_json_scopes(struct hwi_json *json, const struct hwi_report *report, con
 /* Writes "forbidden": [...], the calls in forbidden zones, if there are any: scopes.c. */
 void hwi_json_breaches(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_json_stacks *stacks);
 
-/* Write the arrays `marks` and `counters`, if there are any: annotations.c. */
+/* Write the arrays `marks` and `counters`, of these at most the first `most`, if there are any: annotations.c. */
 void hwi_json_marks(struct hwi_json *json, const struct hwi_profile *profile);
-void hwi_json_counters(struct hwi_json *json, const struct hwi_profile *profile);
+void hwi_json_counters(struct hwi_json *json, const struct hwi_profile *profile, uint32_t most);
 
 /* Writes the array `heaps`, if the program has heaps of its own; and `heap`, if the profile is about one: heaps.c. */
 void hwi_json_heaps(struct hwi_json *json, const struct hwi_profile *profile);

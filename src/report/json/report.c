@@ -250,7 +250,7 @@ static int write_report(struct writer *writer, struct hwi_error *error)
   hwi_json_entries(json, writer->profile, &writer->selection);
   hwi_json_scopes(json, writer->report, &writer->selection.narrowing);
   hwi_json_marks(json, writer->profile);
-  hwi_json_counters(json, writer->profile);
+  hwi_json_counters(json, writer->profile, UINT32_MAX);
   if (writer->selection.narrowing.rule_count == 0) { /* these are known only for the whole */
     hwi_json_size_classes(json, writer->profile);
     hwi_json_handovers(json, writer->profile);

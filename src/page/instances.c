@@ -1,0 +1,266 @@
+/* instances.c - the instances of scopes that a document lists, found while the events are followed */
+#include "page/instances.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/grow.h"
+#include "trace/radix_sort.h"
+
+enum { LISTED_SIZES_MAX = 1 << 22 }; /* of all instances; further sizes are not listed */
+
+struct open_instance {
+  struct hwi_page_instance item;
+  struct hwi_page_size_count sizes[HWI_PAGE_INSTANCE_SIZES];
+};
+
+struct hwi_page_open_thread {
+  struct open_instance *items; /* the outermost first */
+  size_t count, capacity;
+};
+
+bool hwi_page_instances_init(struct hwi_page_instances *instances, const struct hwi_page_scopes *scopes, uint32_t most)
+{
+  if (!scopes->profile)
+    return true;
+  instances->scopes = scopes;
+  instances->most = most;
+  instances->sequences = calloc(scopes->profile->scope_count, sizeof *instances->sequences);
+  return instances->sequences;
+}
+
+void hwi_page_instances_release(struct hwi_page_instances *instances)
+{
+  for (size_t i = 0; i < instances->thread_count; i++)
+    free(instances->threads[i].items);
+  free(instances->threads);
+  free(instances->sequences);
+  free(instances->items);
+  free(instances->sizes);
+  *instances = (struct hwi_page_instances){0};
+}
+
+/* --- the choice --- */
+
+/* Sets chosen[i] for the first of the ranked instances that are not chosen yet, up to `left` of them. */
+static void choose(const struct hwi_sort_item *ranked, size_t count, bool *chosen, size_t left)
+{
+  for (size_t i = 0; i < count && left > 0; i++) {
+    left -= !chosen[ranked[i].item];
+    chosen[ranked[i].item] = true;
+  }
+}
+
+static bool choose_all(const struct hwi_page_instances *instances, struct hwi_sort_item *ranked, bool *chosen)
+{
+  const size_t count = instances->count, half = instances->most / 2;
+  for (size_t i = 0; i < count; i++)
+    ranked[i] = (struct hwi_sort_item){instances->items[i].duration_ns, (uint32_t)i};
+  if (!hwi_radix_sort(ranked, count))
+    return false;
+  choose(ranked, count, chosen, half);
+  for (size_t i = 0; i < count; i++)
+    ranked[i].key = instances->items[ranked[i].item].bytes;
+  if (!hwi_radix_sort(ranked, count))
+    return false;
+  choose(ranked, count, chosen, instances->most - half);
+  return true;
+}
+
+/* Removes the instances that are not chosen, and their sizes. */
+static void compact(struct hwi_page_instances *instances, const bool *chosen)
+{
+  size_t kept = 0, sizes = 0;
+  for (size_t i = 0; i < instances->count; i++) {
+    if (!chosen[i])
+      continue;
+    struct hwi_page_instance *item = &instances->items[kept++];
+    *item = instances->items[i];
+    memmove(instances->sizes + sizes, instances->sizes + item->first_size, item->size_count * sizeof *instances->sizes);
+    item->first_size = sizes;
+    sizes += item->size_count;
+  }
+  instances->count = kept;
+  instances->size_count = sizes;
+}
+
+/* Reduces the list to `most` instances. Returns false if there is no memory. */
+static bool reduce(struct hwi_page_instances *instances)
+{
+  if (instances->count <= instances->most)
+    return true;
+  struct hwi_sort_item *ranked = malloc(instances->count * sizeof *ranked);
+  bool *chosen = calloc(instances->count, sizeof *chosen);
+  const bool done = ranked && chosen && choose_all(instances, ranked, chosen);
+  if (done)
+    compact(instances, chosen);
+  free(ranked);
+  free(chosen);
+  return done;
+}
+
+/* --- ends --- */
+
+static int compare_sizes(const void *left, const void *right)
+{
+  const struct hwi_page_size_count *a = left, *b = right;
+  return a->size < b->size ? -1 : a->size > b->size;
+}
+
+/* Adds the sizes that changed, in ascending order. */
+static bool list_sizes(struct hwi_page_instances *instances, struct open_instance *open)
+{
+  struct hwi_page_instance *item = &open->item;
+  const uint8_t used = item->size_count;
+  item->size_count = 0;
+  item->first_size = instances->size_count;
+  if (instances->size_count + used > LISTED_SIZES_MAX) {
+    item->has_other_sizes = used > 0;
+    return true;
+  }
+  if (!hwi_grow((void **)&instances->sizes, &instances->size_capacity, instances->size_count + used,
+                sizeof *instances->sizes))
+    return false;
+  if (used > 1)
+    qsort(open->sizes, used, sizeof *open->sizes, compare_sizes);
+  for (uint8_t i = 0; i < used; i++)
+    if (open->sizes[i].blocks != 0)
+      instances->sizes[item->first_size + item->size_count++] = open->sizes[i];
+  instances->size_count += item->size_count;
+  return true;
+}
+
+static bool list(struct hwi_page_instances *instances, struct open_instance *open)
+{
+  const size_t full = (size_t)instances->most + instances->most / 2;
+  instances->recorded++;
+  if (!instances->scopes->row_of[open->item.path])
+    return true;
+  if (!list_sizes(instances, open) ||
+      !hwi_grow((void **)&instances->items, &instances->capacity, instances->count + 1, sizeof *instances->items))
+    return false;
+  instances->items[instances->count++] = open->item;
+  return instances->count < full || reduce(instances);
+}
+
+/* Adds an instance that has ended to the one around it. */
+static void add_inside(struct hwi_page_instance *around, const struct hwi_page_instance *ended)
+{
+  if (around->net_bytes + ended->most_net_bytes > around->most_net_bytes)
+    around->most_net_bytes = around->net_bytes + ended->most_net_bytes;
+  around->calls += ended->calls;
+  around->free_calls += ended->free_calls;
+  around->bytes += ended->bytes;
+  around->net_bytes += ended->net_bytes;
+  around->inside_bytes += ended->net_bytes;
+}
+
+/* Ends the thread's innermost instance. */
+static bool end_innermost(struct hwi_page_instances *instances, struct hwi_page_open_thread *thread, uint64_t ns)
+{
+  struct open_instance *ended = &thread->items[--thread->count];
+  ended->item.duration_ns = ns > ended->item.begin_ns ? ns - ended->item.begin_ns : 0;
+  if (thread->count > 0)
+    add_inside(&thread->items[thread->count - 1].item, &ended->item);
+  return list(instances, ended);
+}
+
+/* --- events --- */
+
+static bool begin(struct hwi_page_instances *instances, struct hwi_page_open_thread *thread,
+                  const struct hwi_scope_event *event)
+{
+  if (!hwi_grow((void **)&thread->items, &thread->capacity, thread->count + 1, sizeof *thread->items))
+    return false;
+  struct open_instance *begun = &thread->items[thread->count++];
+  begun->item = (struct hwi_page_instance){
+      .order = instances->begun++,
+      .begin_ns = event->ns,
+      .value = event->value,
+      .sequence = event->op == HW_SCOPE_ENTER ? 0 : ++instances->sequences[event->path],
+      .path = event->path,
+      .thread = event->thread,
+      .op = event->op,
+  };
+  return true;
+}
+
+bool hwi_page_instances_take(struct hwi_page_instances *instances, const struct hwi_scope_event *event)
+{
+  const struct hwi_profile *profile = instances->scopes->profile;
+  if (event->thread >= profile->thread_count || event->path >= profile->scope_count)
+    return true; /* the recording has grown since the first pass */
+  if (!hwi_grow((void **)&instances->threads, &instances->thread_capacity, (size_t)event->thread + 1,
+                sizeof *instances->threads))
+    return false;
+  if (instances->thread_count <= event->thread)
+    instances->thread_count = (size_t)event->thread + 1;
+  struct hwi_page_open_thread *thread = &instances->threads[event->thread];
+  if (event->ended == 0)
+    return begin(instances, thread, event);
+  bool done = true;
+  for (uint32_t i = 0; done && i < event->ended && thread->count > 0; i++)
+    done = end_innermost(instances, thread, event->ns);
+  return done;
+}
+
+static void count_size(struct open_instance *open, uint64_t size, int64_t blocks)
+{
+  struct hwi_page_instance *item = &open->item;
+  uint8_t at = 0;
+  while (at < item->size_count && open->sizes[at].size != size)
+    at++;
+  if (at == HWI_PAGE_INSTANCE_SIZES) {
+    item->has_other_sizes = true;
+    return;
+  }
+  if (at == item->size_count)
+    open->sizes[item->size_count++] = (struct hwi_page_size_count){size, 0};
+  open->sizes[at].blocks += blocks;
+}
+
+void hwi_page_instances_count(struct hwi_page_instances *instances, const struct hwi_block_event *event)
+{
+  const struct hwi_page_open_thread *thread =
+      event->thread < instances->thread_count ? &instances->threads[event->thread] : NULL;
+  if (!thread || thread->count == 0)
+    return;
+  struct open_instance *open = &thread->items[thread->count - 1];
+  struct hwi_page_instance *item = &open->item;
+  if (event->kind == HWI_BLOCK_ALLOC) {
+    item->calls++;
+    item->bytes += event->size;
+    item->net_bytes += (int64_t)event->size;
+    if (item->net_bytes > item->most_net_bytes)
+      item->most_net_bytes = item->net_bytes;
+    count_size(open, event->size, 1);
+  } else if (event->kind == HWI_BLOCK_FREE) {
+    item->free_calls++;
+    item->net_bytes -= (int64_t)event->size;
+    count_size(open, event->size, -1);
+  } else if (event->kind == HWI_BLOCK_FREE_UNKNOWN) {
+    item->free_calls++;
+  }
+}
+
+/* --- the end --- */
+
+static int compare_instances(const void *left, const void *right)
+{
+  const struct hwi_page_instance *a = left, *b = right;
+  if (a->thread != b->thread)
+    return a->thread < b->thread ? -1 : 1;
+  return a->order < b->order ? -1 : a->order > b->order;
+}
+
+bool hwi_page_instances_end(struct hwi_page_instances *instances, uint64_t ns)
+{
+  bool done = true;
+  for (size_t i = 0; i < instances->thread_count; i++)
+    while (done && instances->threads[i].count > 0)
+      done = end_innermost(instances, &instances->threads[i], ns);
+  done = done && reduce(instances);
+  if (done && instances->count > 0)
+    qsort(instances->items, instances->count, sizeof *instances->items, compare_instances);
+  return done;
+}
