@@ -224,6 +224,57 @@ int main(void) { keep(KEPT); same(7); keep_more(MORE); return 0; }
 """
 
 
+# Frames with steps, of which one allocates much and only the first ones and one later check; a thread with requests.
+SCOPES = r"""
+#include <heapwright/monitor.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept[3];
+static void step(int i)
+{
+  HW_SCOPE("step");
+  free(kept[0] = malloc(i == 7 ? 20 : 24));
+  if (i == 50)
+    kept[0] = malloc(5000);
+}
+static void check(int i)
+{
+  HW_SCOPE("check");
+  if (i < 3 || i == 80)
+    free(kept[1] = malloc(32));
+}
+static void *work(void *name)
+{
+  hw_thread_name(name);
+  for (int i = 0; i < 50; i++) {
+    char text[32];
+    snprintf(text, sizeof text, "/item <%d>", i);
+    HW_SCOPE_TEXT("request", text);
+    HW_COUNTER("queue", i - 10);
+    HW_SCOPE("parse");
+    kept[2] = malloc(1000 + (size_t)i);
+    usleep(100);
+  }
+  return NULL;
+}
+int main(void)
+{
+  pthread_t worker;
+  pthread_create(&worker, NULL, work, "worker");
+  for (int i = 0; i < 100; i++) {
+    HW_SCOPE_NUMBER("frame", 1000 + i);
+    step(i);
+    check(i);
+    usleep(200);
+  }
+  pthread_join(worker, NULL);
+  return 0;
+}
+"""
+
+
 def check_page(name, page, report):
     """Runs NAME.mjs on a page."""
     environment = {**os.environ, "HW_CHROMIUM": CHROMIUM, "HOME": str(page.parent)}
@@ -312,6 +363,15 @@ def test_processes(options, hw, record, tmp_path):
 
 def test_a_program_that_allocates_nothing(hw, record, compile_c, tmp_path):
     run_check("empty", hw, record([compile_c("int main(void) { return 0; }\n")]), tmp_path)
+
+
+def test_scopes(hw, record, compile_c, tmp_path):
+    program = compile_c(SCOPES, "-pthread", "-fno-builtin", f"-I{HERE.parents[1] / 'include'}")
+    run_check("scopes", hw, record([program]), tmp_path, "--instances", "--cost", "bytes")
+
+
+def test_no_figure_of_scopes_is_cut(hw, record, compile_c, tmp_path):
+    run_check("cut", hw, record([compile_c(SCOPES, "-pthread", "-fno-builtin", f"-I{HERE.parents[1] / 'include'}")]), tmp_path)
 
 
 def test_names_are_text(hw, record, compile_c, tmp_path):

@@ -15,6 +15,7 @@ import { Picker } from "./ui/picker";
 import { useTheme } from "./ui/theme";
 import { DurationsView } from "./views/durations";
 import { FlameView } from "./views/flame";
+import { brushText } from "./views/instance_brush";
 import { Leaks } from "./views/leaks";
 import { Lifetimes } from "./views/lifetimes";
 import { processChoices, threadChoices, useNarrowed, type Choice } from "./views/narrowed";
@@ -24,6 +25,7 @@ import { Overview } from "./views/overview";
 import { IgnoreChip } from "./views/ignore_chip";
 import { commandOf, togetherCount } from "./views/processes";
 import { RunChart } from "./views/run_chart";
+import { ScopesView } from "./views/scopes";
 import { Sizes } from "./views/sizes";
 import { SpanChip } from "./views/span_chip";
 import { threadName, Threads } from "./views/threads";
@@ -34,6 +36,7 @@ const COMPONENTS: Readonly<Record<View, (props: ViewProps) => JSX.Element>> = {
   overview: Overview,
   timeline: Timeline,
   flame: FlameView,
+  scopes: ScopesView,
   leaks: Leaks,
   sizes: Sizes,
   threads: Threads,
@@ -41,7 +44,7 @@ const COMPONENTS: Readonly<Record<View, (props: ViewProps) => JSX.Element>> = {
   durations: DurationsView,
 };
 const WITH_OWN_CHART: readonly View[] = ["overview", "timeline"];
-const OF_NOTHING: readonly View[] = ["overview", "durations"]; // these views also show a run without allocations
+const OF_NOTHING: readonly View[] = ["overview", "scopes", "durations"]; // these views also show a run without allocations
 const WITH_COST: readonly View[] = ["flame"];
 
 export function Failure({ what }: { what: string }): JSX.Element {
@@ -140,7 +143,7 @@ function Head({ recording, processes, threads, views, state, change, dark, onThe
             onChoose={(thread) => change({ thread })}
           />
         )}
-        <SpanChip recording={recording} span={state.span} onWhole={() => change({ span: null })} />
+        <SpanChip recording={recording} span={state.span} instance={brushText(recording, state)} onWhole={() => change({ span: null })} />
         <IgnoreChip state={state} change={change} />
       </div>
     </header>
@@ -153,6 +156,12 @@ export function App({ source }: { source: DataSource }): JSX.Element {
   return content.schema === "heapwright-page/1" ? <Page content={content} /> : <DiffPage document={content} />;
 }
 
+/** Some views need data that a recording may not have. */
+function hasView({ durations, scopes }: PageDocument, view: View): boolean {
+  if (view === "durations") return durations !== undefined;
+  return view !== "scopes" || scopes !== undefined;
+}
+
 function Page({ content }: { content: PageDocument }): JSX.Element {
   const [state, change] = useLocationState();
   const { whole, recording } = useNarrowed(content, state);
@@ -161,13 +170,13 @@ function Page({ content }: { content: PageDocument }): JSX.Element {
   const threads = useMemo(() => threadChoices(whole), [whole]);
   const [palette, turnTheme] = useTheme();
   const [keysShown, showKeys] = useState(false);
-  const views = VIEWS.filter((view) => view !== "durations" || whole.document.durations !== undefined);
+  const views = VIEWS.filter((view) => hasView(whole.document, view));
   useKeys({ change, turnTheme, showKeys, views, processes, threads });
   useEffect(() => {
     document.title = `${commandOf(recording.document)} – heapwright`;
   }, [recording]);
 
-  const { view } = state;
+  const view = hasView(whole.document, state.view) ? state.view : "overview";
   const { run } = recording.document;
   const isEmpty = run.allocation_calls === 0;
   const isShown = !isEmpty || OF_NOTHING.includes(view) || (view === "threads" && run.free_calls > 0); // frees of other threads' blocks

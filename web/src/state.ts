@@ -1,6 +1,6 @@
 // state.ts - the state of the page, stored in the URL's fragment so that a view can be sent as a link
 
-export const VIEWS = ["overview", "timeline", "flame", "leaks", "sizes", "threads", "lifetimes", "durations"] as const;
+export const VIEWS = ["overview", "timeline", "flame", "scopes", "leaks", "sizes", "threads", "lifetimes", "durations"] as const;
 export type View = (typeof VIEWS)[number];
 
 export const COSTS = ["peak", "live", "calls", "bytes", "temporary"] as const;
@@ -8,6 +8,13 @@ export type Cost = (typeof COSTS)[number];
 
 export const FLAME_MODES = ["icicle", "sandwich"] as const;
 export type FlameMode = (typeof FLAME_MODES)[number];
+
+export const SCOPE_SHAPES = ["table", "tree"] as const;
+export type ScopeShape = (typeof SCOPE_SHAPES)[number];
+
+export const SCOPE_PARTS = ["all", "self"] as const;
+/** with the scopes inside, or without them */
+export type ScopePart = (typeof SCOPE_PARTS)[number];
 
 export const CURVES = ["stacks", "sizes", "threads"] as const;
 export type Curves = (typeof CURVES)[number];
@@ -33,6 +40,12 @@ export interface State {
   readonly span: Span | null;
   readonly mode: FlameMode;
   readonly curves: Curves;
+  readonly shape: ScopeShape;
+  readonly part: ScopePart;
+  /** the chosen instance of a scope; -1: none */
+  readonly instance: number;
+  /** the part of the run that the timeline shows; null: all of it */
+  readonly window: Span | null;
   /** a pattern for names; "": none */
   readonly find: string;
   /** a pattern: stacks that pass through its matches are left out everywhere; "": none */
@@ -55,6 +68,10 @@ const FRESH: State = {
   span: null,
   mode: "icicle",
   curves: "stacks",
+  shape: "table",
+  part: "all",
+  instance: -1,
+  window: null,
   find: "",
   ignore: "",
   zoom: 0,
@@ -79,6 +96,11 @@ function spanOf(values: URLSearchParams): Span | null {
   return fromNs >= 0 && toNs > fromNs ? { fromNs, toNs } : null;
 }
 
+function windowOf(text: string | null): Span | null {
+  const [fromNs = -1, toNs = -1] = (text ?? "").split("-").map((part) => wholeNumber(part, -1));
+  return fromNs >= 0 && toNs > fromNs ? { fromNs, toNs } : null;
+}
+
 /** The state of a fragment; invalid parts are ignored. */
 export function parseFragment(fragment: string): State {
   const [view, rest] = fragment.replace(/^#/, "").split("?", 2);
@@ -91,6 +113,10 @@ export function parseFragment(fragment: string): State {
     span: spanOf(values),
     mode: oneOf(FLAME_MODES, values.get("mode"), FRESH.mode),
     curves: oneOf(CURVES, values.get("curves"), FRESH.curves),
+    shape: oneOf(SCOPE_SHAPES, values.get("shape"), FRESH.shape),
+    part: oneOf(SCOPE_PARTS, values.get("part"), FRESH.part),
+    instance: wholeNumber(values.get("instance"), FRESH.instance),
+    window: windowOf(values.get("window")),
     find: values.get("find") ?? FRESH.find,
     ignore: values.get("ignore") ?? FRESH.ignore,
     zoom: wholeNumber(values.get("zoom"), FRESH.zoom),
@@ -109,11 +135,28 @@ export function spanValues(span: Span): [string, string][] {
   ];
 }
 
+const KEYS = [
+  "process",
+  "thread",
+  "cost",
+  "mode",
+  "curves",
+  "shape",
+  "part",
+  "instance",
+  "find",
+  "ignore",
+  "zoom",
+  "of",
+  "row",
+  "sort",
+] as const;
+
 /** The fragment of a state: only differences from a fresh page, so that links stay short. */
 export function formatFragment(state: State): string {
   const values = new URLSearchParams(state.span === null ? [] : spanValues(state.span));
-  for (const key of ["process", "thread", "cost", "mode", "curves", "find", "ignore", "zoom", "of", "row", "sort"] as const)
-    if (state[key] !== FRESH[key]) values.set(key, String(state[key]));
+  for (const key of KEYS) if (state[key] !== FRESH[key]) values.set(key, String(state[key]));
+  if (state.window !== null) values.set("window", `${state.window.fromNs}-${state.window.toNs}`);
   const rest = values.toString();
   return `#${state.view}${rest === "" ? "" : `?${rest}`}`;
 }

@@ -70,6 +70,8 @@ export interface FindingFields {
   readonly text: string;
   readonly row?: number | null;
   readonly thread?: string | null;
+  /** names of scopes, the outermost first */
+  readonly path?: readonly string[];
 }
 
 /** Durations of calls; without times if none is known. */
@@ -184,6 +186,76 @@ export type PairFields = Readonly<
   readonly series: string;
 };
 
+/** Of a path, with the scopes inside it. */
+export const SCOPE_SUMS = [
+  "duration_ns",
+  "allocation_calls",
+  "free_calls",
+  "failed_calls",
+  "temporary_calls",
+  "allocated_bytes",
+  "net_bytes",
+  "net_blocks",
+  "peak_bytes",
+  "live_bytes_at_end",
+  "live_blocks_at_end",
+] as const;
+export type ScopeSum = (typeof SCOPE_SUMS)[number];
+
+export type ScopeFigure =
+  | "instances"
+  | "instances_left_open"
+  | "allocating_instances"
+  | "last_allocating_instance"
+  | "max_duration_ns"
+  | "max_net_bytes"
+  | ScopeSum
+  | `self_${ScopeSum}`;
+
+export type ScopeFields = Readonly<Record<ScopeFigure, string>> & {
+  readonly count: number;
+  readonly recorded: number;
+  readonly name: readonly string[];
+  readonly outer: readonly number[];
+};
+
+export type InstanceColumn =
+  | "begin_ns"
+  | "duration_ns"
+  | "scope"
+  | "sequence"
+  | "number"
+  | "allocation_calls"
+  | "free_calls"
+  | "allocated_bytes"
+  | "net_bytes"
+  | "max_net_bytes"
+  | "inside_bytes"
+  | "sizes";
+
+export interface LaneFields {
+  readonly name: string;
+  readonly tid: number;
+  readonly thread: number;
+  readonly count: number;
+}
+
+export type InstanceFields = Readonly<Record<InstanceColumn, string>> & {
+  readonly count: number;
+  readonly recorded: number;
+  readonly lanes: readonly LaneFields[];
+  readonly texts: readonly { readonly instance: number; readonly text: string }[];
+};
+
+export interface CounterFields {
+  readonly name: string;
+  readonly sets: number;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly last: number | null;
+  readonly points: readonly { readonly time_ns: number; readonly value: number | null }[];
+}
+
 export interface PageDocument {
   readonly schema: "heapwright-page/1";
   readonly version: string;
@@ -191,6 +263,10 @@ export interface PageDocument {
   /** set by the page itself: the row of the chosen thread, if one is chosen */
   readonly thread?: number;
   readonly marks?: readonly { readonly text: string; readonly time_ns: number }[];
+  readonly counters?: readonly CounterFields[];
+  readonly counters_left_out?: number;
+  readonly scopes?: ScopeFields;
+  readonly instances?: InstanceFields;
   readonly process: ImageFields;
   readonly processes: readonly ProcessFields[];
   readonly processes_left_out?: number;

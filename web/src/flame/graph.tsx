@@ -2,10 +2,12 @@
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Branches } from "../data/branching";
+import { fitCanvas, measuredCharPx } from "../ui/canvas";
+import { HoverCard, type Pointed } from "../ui/hover_card";
 import { faded, mix, type Palette } from "../ui/palette";
 import { saveSvg } from "../ui/save";
 import { boxAt, draw, layoutOf, ROW_PX, type Box, type Layout, type Look, type Viewport } from "./layout";
-import { canvasPainter, FONT, svgPainter } from "./painter";
+import { canvasPainter, svgPainter } from "./painter";
 
 export interface GraphSource {
   readonly tree: Branches;
@@ -33,17 +35,6 @@ interface Props {
   readonly describe: (node: number) => JSX.Element;
 }
 
-let charPx = 0;
-
-/** The width of a character: the font is monospaced, so that fitting a name needs no measuring. */
-function measuredCharPx(context: CanvasRenderingContext2D): number {
-  if (charPx === 0) {
-    context.font = FONT;
-    charPx = context.measureText("m".repeat(100)).width / 100;
-  }
-  return charPx;
-}
-
 function lookOf({ source, palette, chosen, upwards }: Props, width: number): Look {
   const fadedFills = new Map<string, string>();
   const fillOf = (node: number): string => {
@@ -69,13 +60,6 @@ function lookOf({ source, palette, chosen, upwards }: Props, width: number): Loo
   };
 }
 
-/** Sets the size of a canvas, unless it has it already: each setting would allocate new memory. */
-function fitCanvas(canvas: HTMLCanvasElement, widthPx: number, heightPx: number): void {
-  const [width, height] = [Math.round(widthPx * devicePixelRatio), Math.round(heightPx * devicePixelRatio)];
-  if (canvas.width !== width) canvas.width = width;
-  if (canvas.height !== height) canvas.height = height;
-}
-
 /** The neighbour of a frame in the direction of an arrow key. */
 function neighbour(layout: Layout, box: Box, key: string, upwards: boolean): Box | null | undefined {
   const inwards = upwards ? "ArrowUp" : "ArrowDown";
@@ -91,33 +75,13 @@ function neighbour(layout: Layout, box: Box, key: string, upwards: boolean): Box
   return null;
 }
 
-interface Hover {
-  readonly node: number;
-  readonly x: number;
-  readonly y: number;
-}
-
-function HoverCard({ hover, describe }: { hover: Hover; describe: Props["describe"] }): JSX.Element {
-  const rightHalf = hover.x > innerWidth / 2;
-  const lowerHalf = hover.y > innerHeight / 2;
-  const style = {
-    ...(rightHalf ? { right: `${innerWidth - hover.x + 12}px` } : { left: `${hover.x + 12}px` }),
-    ...(lowerHalf ? { bottom: `${innerHeight - hover.y + 12}px` } : { top: `${hover.y + 16}px` }),
-  };
-  return (
-    <div class="hover" style={style}>
-      {describe(hover.node)}
-    </div>
-  );
-}
-
 export function FlameGraph(props: Props): JSX.Element {
   const { source, palette, zoom, chosen, upwards = false } = props;
   const scroll = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
   const [top, setTop] = useState(0);
-  const [hover, setHover] = useState<Hover | null>(null);
+  const [hover, setHover] = useState<(Pointed & { readonly node: number }) | null>(null);
   const layout = layoutOf(source.tree);
   useMemo(() => layout.resize(source.totals, source.order), [layout, source.totals, source.order]);
 
@@ -207,7 +171,7 @@ export function FlameGraph(props: Props): JSX.Element {
       <button type="button" class="plain-button save-picture" onClick={save}>
         SVG
       </button>
-      {hover && <HoverCard hover={hover} describe={props.describe} />}
+      {hover && <HoverCard at={hover}>{props.describe(hover.node)}</HoverCard>}
     </>
   );
 }

@@ -7,6 +7,7 @@ export const VIEW_NAMES: Readonly<Record<View, string>> = {
   overview: "Overview",
   timeline: "Timeline",
   flame: "Flame graph",
+  scopes: "Scopes",
   leaks: "Leaks",
   sizes: "Sizes",
   threads: "Threads",
@@ -24,6 +25,11 @@ export const COST_NAMES: Readonly<Record<Cost, string>> = {
 
 export function isBytes(cost: Cost): boolean {
   return cost === "peak" || cost === "live" || cost === "bytes";
+}
+
+/** A moment, to the microsecond or, where it is short enough, nearer: 135.814 ms */
+export function momentIn(ns: number): string {
+  return momentText(ns, ns < 1e6 ? 1 : ns < 1e10 ? 1e3 : 1e6);
 }
 
 /** A moment of a recording, with the precision of its slices. */

@@ -21,6 +21,16 @@ export interface Curve {
   readonly sampled?: "joined" | "held";
   /** has its own axis on the right, since on a common axis it would flatten the others */
   readonly hasOwnAxis?: boolean;
+  /** has its own scale, without an axis: from the least to the most */
+  readonly range?: readonly [least: number, most: number];
+  /** how its values are shown, if not as those of the chart */
+  readonly format?: (value: number) => string;
+}
+
+/** Where a chart has its times, in pixels from its left. */
+export interface PlotPlace {
+  readonly left: number;
+  readonly width: number;
 }
 
 export interface Mark {
@@ -43,6 +53,9 @@ interface Props {
   readonly palette: Palette;
   readonly height: number;
   readonly span: Span | null;
+  /** the part of the run that is drawn; null or absent: all of it */
+  readonly window?: Span | null;
+  readonly onPlace?: (place: PlotPlace) => void;
   /** absent: the chart has no brush */
   readonly onSpan?: (span: Span | null) => void;
   /** called when a curve is chosen in the legend */
@@ -70,6 +83,7 @@ function drawMarks(plot: uPlot, marks: readonly Mark[], palette: Palette): void 
   let freeFrom = -Infinity; // labels that would overlap are left out, but not their lines
   for (const { timeNs, label } of marks) {
     const x = Math.round(plot.valToPos(timeNs, "x", true));
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
@@ -104,6 +118,13 @@ function timePx(plot: uPlot, untilNs: number): number {
   return widthPx(plot, `${Math.floor(untilNs / 1e9)} s`);
 }
 
+/** The same in a part of the run, whose labels need more decimals. */
+function partPx(plot: uPlot, min: number, max: number): number {
+  const step = 10 ** Math.floor(Math.log10((max - min) / 8));
+  const last = Math.round(max / step) * step;
+  return widthPx(plot, ticksText([last - step, last])[1]!);
+}
+
 /** An axis of figures: on the left, or on the right for curves with their own axis. */
 function figuresAxis(look: uPlot.Axis, height: number, hasOwnAxis: boolean, format: (value: number) => string): uPlot.Axis {
   return {
@@ -132,17 +153,17 @@ function axesOf({ palette, height, curves }: Props, format: (value: number) => s
       size: 24,
       gap: 4,
       grid: { show: false },
-      space: (plot, _axis, _min, max) => Math.max(TIMES_PX, timePx(plot, max) + TIMES_GAP_PX),
+      space: (plot, _axis, min, max) => Math.max(TIMES_PX, (min > 0 ? partPx(plot, min, max) : timePx(plot, max)) + TIMES_GAP_PX),
       values: (_plot, ticks) => ticksText(ticks),
     },
-    figuresAxis(look, height, false, format),
+    { ...figuresAxis(look, height, false, format), ...(curves.every(({ range }) => range) && { values: () => [] }) },
     ...(curves.some(({ hasOwnAxis }) => hasOwnAxis) ? [figuresAxis(look, height, true, format)] : []),
   ];
 }
 
 /** How the curves look, without their values. */
 function looksOf({ curves, stacked }: Props): string {
-  const looks = curves.map(({ colour, filled, dashed, sampled, hasOwnAxis }) => [colour, filled, dashed, sampled, hasOwnAxis]);
+  const looks = curves.map(({ colour, filled, dashed, sampled, hasOwnAxis, range }) => [colour, filled, dashed, sampled, hasOwnAxis, range]);
   return JSON.stringify([stacked, ...looks]);
 }
 
@@ -150,6 +171,18 @@ const OWN_AXIS = "own"; // the scale of curves with their own axis
 
 function fromZero(_plot: uPlot, _min: number | null, max: number | null): [number, number] {
   return [0, max !== null && max > 0 ? max * SCALE_OVER : 0.5];
+}
+
+/** Own scales of curves without an axis. */
+function ownScales(curves: readonly Curve[]): Record<string, uPlot.Scale> {
+  const scales: Record<string, uPlot.Scale> = {};
+  curves.forEach(({ range }, i) => {
+    if (range === undefined) return;
+    const [least, most] = range;
+    const margin = most > least ? ((most - least) * (SCALE_OVER - 1)) / 2 : 1;
+    scales[`curve ${i}`] = { range: [least - margin, most + margin] };
+  });
+  return scales;
 }
 
 function knownCount({ values }: Curve): number {
@@ -169,6 +202,7 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
       spanGaps: curve.sampled !== undefined,
       ...(curve.sampled === "held" && { paths: uPlot.paths.stepped!({ align: 1 }) }),
       ...(curve.hasOwnAxis && { scale: OWN_AXIS }),
+      ...(curve.range && { scale: `curve ${i}` }),
       ...(curve.dashed && { dash: [5, 4] }),
       ...(curve.filled && { fill: mix(colour, palette.panel, palette.dark ? 0.3 : 0.2) }),
       ...(stacked && { fill: mix(colour, palette.panel, 0.75) }),
@@ -186,9 +220,10 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
     scales: {
-      x: { time: false, range: () => [now().edgesNs[0]!, now().edgesNs.at(-1)!] },
+      x: { time: false, range: () => [now().window?.fromNs ?? now().edgesNs[0]!, now().window?.toNs ?? now().edgesNs.at(-1)!] },
       y: { range: fromZero },
       [OWN_AXIS]: { range: fromZero },
+      ...ownScales(curves),
     },
     series: [{}, ...series],
     ...(stacked && {
@@ -250,7 +285,7 @@ function Legend({ curves, at, format, palette, room, onCurve }: LegendProps): JS
             ) : (
               <span class="label">{names[i]}</span>
             )}
-            <span class="figure">{value === null || value === undefined ? "" : format(value)}</span>
+            <span class="figure">{value === null || value === undefined ? "" : (curve.format ?? format)(value)}</span>
           </li>
         );
       })}
@@ -271,6 +306,10 @@ function atText(props: Props, at: number): string {
   return !hasLegend(props) && typeof value === "number" ? `${time}: ${format(value)}` : time;
 }
 
+function placeOf({ bbox }: uPlot): PlotPlace {
+  return { left: bbox.left / devicePixelRatio, width: bbox.width / devicePixelRatio };
+}
+
 function isNothing(curves: readonly Curve[]): boolean {
   return curves.every(({ values }) => (values as readonly (number | null)[]).every((value) => value === null || value === 0));
 }
@@ -288,9 +327,10 @@ export function Chart(props: Props): JSX.Element {
     () => [timesNs, ...(stacked ? stackedSums(curves, timesNs.length) : curves.map((curve) => curve.values))],
     [timesNs, curves, stacked],
   );
+  const [, setScaled] = useState(0); // the brush is drawn again after the scale of times has changed
   useEffect(() => {
     drawn.current?.setData(data as uPlot.AlignedData);
-  }, [data]);
+  }, [data, props.window?.fromNs, props.window?.toNs]);
   useEffect(() => {
     if (width === 0 || target.current === null) return;
     const options = optionsOf(props, width, () => latest.current);
@@ -298,6 +338,8 @@ export function Chart(props: Props): JSX.Element {
       ...options.hooks,
       setCursor: [(self) => setAt(self.cursor.idx ?? null)],
       ready: [(self) => drawn.current === self && setPlot(self)], // before that it has no positions
+      setScale: [(_self, key) => key === "x" && setScaled((times) => times + 1)],
+      draw: [...options.hooks!.draw!, (self) => latest.current.onPlace?.(placeOf(self))],
     };
     const made = new uPlot(options, data as uPlot.AlignedData, target.current);
     drawn.current = made;

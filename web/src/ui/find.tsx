@@ -40,9 +40,11 @@ export function useSearch(pattern: string): Search {
 
 const FIELDS = {
   find: { label: "Find names", placeholder: "Find na*me or file=*.c", what: "" },
+  scope: { label: "Find scopes", placeholder: "Find sc*pe", what: "" },
   ignore: { label: "Ignore names", placeholder: "Ignore", what: "Leaves out stacks that pass through: " },
 };
 
+const SCOPE_PATTERNS = "a scope or a path, or a part of it, with * and ?, or /a regular expression/";
 const PATTERNS = "a function's name or a part of it, with * and ?, or /a regular expression/; module= or file= before it for these";
 
 interface Props {
@@ -56,12 +58,12 @@ export function Find({ kind = "find", pattern, onPattern, result }: Props): JSX.
   const { wrong } = useSearch(pattern);
   const { label, placeholder, what } = FIELDS[kind];
   return (
-    <label class={kind}>
+    <label class={kind === "ignore" ? "ignore" : "find"}>
       <input
         type="search"
         value={pattern}
         placeholder={placeholder}
-        title={`${what}${PATTERNS}`}
+        title={kind === "scope" ? SCOPE_PATTERNS : `${what}${PATTERNS}`}
         aria-label={label}
         spellcheck={false}
         onInput={(event) => onPattern(event.currentTarget.value)}

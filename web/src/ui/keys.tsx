@@ -30,6 +30,7 @@ const LIST: readonly (readonly [string, string])[] = [
   ["← →", "in the tree: close and open; from a closed row to its caller, from an open row to its first callee"],
   ["Enter", "in a flame graph: zoom in; Backspace: zoom out, Escape: show all; in a table: the same as a double click"],
   ["Tab", "to the next chart, list or table; on the heading of a column, Enter or Space sorts by it"],
+  ["+ −", "over the lanes of scopes: zoom; Shift ← →: move, Escape: all; arrows: the neighbour, Enter: show it in every view"],
   ["s", "in the tree: show the function with its callers and callees (or a double click)"],
   ["Alt ← →", "back and forward through earlier views"],
   ["t", "switch between light and dark"],
@@ -53,7 +54,7 @@ export function useKeys({ change, turnTheme, showKeys, views, processes = [], th
       else if (event.key === "c") change(({ cost }) => ({ cost: COSTS[(COSTS.indexOf(cost) + 1) % COSTS.length]! }));
       else if (key === "h" && threads.length > 0) change(({ thread }) => ({ thread: nextChoice(threads, thread, step) }));
       else if (key === "p" && processes.length > 0) change(({ process }) => ({ process: nextChoice(processes, process, step) }));
-      else if (event.key === "x") change({ span: null });
+      else if (event.key === "x") change({ span: null, window: null });
       else if (event.key === "t") turnTheme();
       else if (event.key === "?") showKeys(true);
       else if (event.key === "/") document.querySelector<HTMLInputElement>(".find input")?.focus();

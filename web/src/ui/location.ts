@@ -3,7 +3,7 @@ import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatFragment, parseFragment, type State } from "../state";
 
 /** A change of one of these is a new entry of the browser's history; any other change replaces the current entry. */
-const STEPS: readonly (keyof State)[] = ["view", "process", "thread", "cost", "mode", "zoom", "of", "curves"];
+const STEPS: readonly (keyof State)[] = ["view", "process", "thread", "cost", "mode", "zoom", "of", "curves", "shape"];
 const QUIET_MS = 200; // without a change, before the URL is written: browsers refuse to do so for every pixel of a drag
 
 /**
@@ -16,8 +16,8 @@ export type Change = (part: Partial<State> | ((state: State) => Partial<State>))
 function merged(state: State, part: Partial<State>): State {
   const isNew = (key: keyof State): boolean => part[key] !== undefined && part[key] !== state[key];
   const ofView = isNew("view") ? { row: -1, sort: "" } : {};
-  const ofThread = isNew("thread") ? { row: -1 } : {};
-  const ofProcess = isNew("process") ? { thread: -1, row: -1, zoom: 0, of: -1, span: null } : {};
+  const ofThread = isNew("thread") && (part.view ?? state.view) !== "scopes" ? { row: -1 } : {}; // its rows are the same for each thread
+  const ofProcess = isNew("process") ? { thread: -1, row: -1, zoom: 0, of: -1, span: null, window: null, instance: -1 } : {};
   return { ...state, ...ofView, ...ofThread, ...ofProcess, ...part };
 }
 

@@ -18,6 +18,8 @@ export interface NodeWords {
 
 interface Props {
   readonly tree: Branches;
+  /** of the column of names */
+  readonly title?: string;
   readonly words: NodeWords;
   readonly colour: (node: number) => string;
   /** the tree opens along these, and is ordered by them if `sort` names no column; nodes with 0 are left out */
@@ -27,7 +29,8 @@ interface Props {
   readonly onChoose: (node: number) => void;
   readonly sort: string;
   readonly onSort: (sort: string) => void;
-  readonly onSandwich: (node: number) => void;
+  /** absent: there is no such view of a node */
+  readonly onSandwich?: (node: number) => void;
 }
 
 const [FORK_PX, CHAIN_PX] = [12, 3]; // an only child is indented less, since chains of calls are long
@@ -96,7 +99,7 @@ export function CallTree(props: Props): JSX.Element {
   const turn = (node: number, isOpen: boolean): void => setTurned(new Map(turned).set(node, isOpen));
   const name: Column<TreeRow> = {
     key: "name",
-    title: "Function",
+    title: props.title ?? "Function",
     kind: "text",
     value: (row) => "  ".repeat(row.depth) + words.name(row.node),
     show: (row) => (
@@ -130,14 +133,14 @@ export function CallTree(props: Props): JSX.Element {
       sorts={false}
       chosen={chosen}
       onChoose={(row) => onChoose(row.node)}
-      onOpen={(row) => props.onSandwich(row.node)}
+      {...(props.onSandwich && { onOpen: (row: TreeRow) => props.onSandwich?.(row.node) })}
       onKey={(event, row) => {
         const isOpen = open.has(row.node);
         if (event.key === "ArrowRight" && !isOpen) turn(row.node, true);
         else if (event.key === "ArrowRight" && !row.leaf) onChoose(rows[rows.indexOf(row) + 1]!.node);
         else if (event.key === "ArrowLeft" && isOpen && !row.leaf) turn(row.node, false);
         else if (event.key === "ArrowLeft" && row.node > 0) onChoose(tree.parent[row.node]!);
-        else if (event.key === "s") props.onSandwich(row.node);
+        else if (event.key === "s" && props.onSandwich) props.onSandwich(row.node);
         else return;
         event.preventDefault();
       }}

@@ -1,8 +1,9 @@
 // overview.tsx - the figures of the run, its curve, findings, and facts about the recording
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { ImageFields, RunFields } from "../data/document";
+import type { FindingFields, ImageFields, RunFields } from "../data/document";
 import type { Recording } from "../data/recording";
+import { scopesOf } from "../data/scopes";
 import { wordsAmong } from "../data/stack_words";
 import type { Span, State, View } from "../state";
 import { bytesText, countText, shareText } from "../text/format";
@@ -29,7 +30,15 @@ const SHOWN_IN: Readonly<Record<string, Partial<State> & { view: View }>> = {
   container_growth: { view: "flame", cost: "calls" },
   arena: { view: "lifetimes" },
   inline_buffer: { view: "flame", cost: "calls" },
+  warm_up: { view: "scopes" },
+  forbidden: { view: "scopes" },
 };
+
+/** The row that a view chooses for a finding; -1: its usual one. */
+function rowOf({ document }: Recording, finding: FindingFields, view: View): number {
+  if (view === "leaks") return finding.row ?? -1;
+  return view === "scopes" ? (scopesOf(document)?.rowOf(finding.path ?? []) ?? -1) : -1;
+}
 
 function Findings({ recording, state, change }: ViewProps): JSX.Element | null {
   const { findings } = recording.document;
@@ -40,7 +49,7 @@ function Findings({ recording, state, change }: ViewProps): JSX.Element | null {
       <ul class="findings">
         {findings.map((finding, i) => {
           const shown = SHOWN_IN[finding.kind] ?? { view: "flame" as const };
-          const row = shown.view === "leaks" ? (finding.row ?? -1) : -1;
+          const row = rowOf(recording, finding, shown.view);
           const zoom = shown.view === "flame" && typeof finding.row === "number" ? recording.tree.nodeOfRow[finding.row]! : 0;
           return (
             <li key={i}>

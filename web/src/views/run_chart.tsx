@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { unpack } from "../data/packed";
 import { nearest, type Recording } from "../data/recording";
+import type { Span } from "../state";
 import { bytesText } from "../text/format";
 import { Chart, type Curve, type Mark } from "../ui/chart";
 import type { ViewProps } from "./view";
@@ -51,7 +52,13 @@ export function marksOf(recording: Recording): Mark[] {
   return all.sort((a, b) => a.timeNs - b.timeNs);
 }
 
-export function RunChart({ recording, state, change, palette, small }: ViewProps & { small?: boolean }): JSX.Element {
+interface Props extends ViewProps {
+  readonly small?: boolean;
+  /** the part of the run that is drawn; absent: all of it */
+  readonly window?: Span | null;
+}
+
+export function RunChart({ recording, state, change, palette, small, window = null }: Props): JSX.Element {
   const { timesNs, curves } = useMemo(() => {
     const made = runCurves(recording);
     return small ? { ...made, curves: made.curves.slice(0, 1) } : made;
@@ -69,6 +76,7 @@ export function RunChart({ recording, state, change, palette, small }: ViewProps
       palette={palette}
       height={small ? 72 : 260}
       span={state.span}
+      window={window}
       onSpan={(span) => change({ span })}
     />
   );

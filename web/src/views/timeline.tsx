@@ -1,6 +1,6 @@
 // timeline.tsx - live bytes over time by stack, size or thread, and calls per second
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { sizeSeries, threadSeries, type Series } from "../data/series";
 import { rowsMatching } from "../data/matching";
 import type { Recording } from "../data/recording";
@@ -8,13 +8,15 @@ import { wordsAmong } from "../data/stack_words";
 import { CURVES, type Curves } from "../state";
 import { bytesText, countText, shortCountText, stacksText } from "../text/format";
 import { spanText } from "../text/words";
-import { Chart, type Curve } from "../ui/chart";
+import { Chart, type Curve, type PlotPlace } from "../ui/chart";
 import { Choices } from "../ui/choices";
 import { useSearch } from "../ui/find";
 import { Later } from "../ui/later";
 import { HUE_COUNT } from "../ui/palette";
+import { Counters } from "./counters";
 import { Finding } from "./finding";
 import { marksOf, RunChart, summed } from "./run_chart";
+import { ThreadLanes } from "./thread_lanes";
 import { threadName } from "./threads";
 import type { ViewProps } from "./view";
 
@@ -123,6 +125,7 @@ function Rates({ recording, state, change, palette }: ViewProps): JSX.Element {
       palette={palette}
       height={150}
       span={state.span}
+      window={state.window}
       onSpan={(span) => change({ span })}
     />
   );
@@ -144,6 +147,7 @@ export function Timeline(props: ViewProps): JSX.Element {
     [shown],
   );
   const marks = useMemo(() => marksOf(recording), [recording]);
+  const [place, setPlace] = useState<PlotPlace>({ left: 0, width: 0 });
   const open = (index: number): void => {
     const row = shown[index]?.row ?? -1;
     if (row < 0) return;
@@ -178,12 +182,16 @@ export function Timeline(props: ViewProps): JSX.Element {
         palette={palette}
         height={300}
         span={state.span}
+        window={state.window}
+        onPlace={(now) => (now.left === place.left && now.width === place.width ? undefined : setPlace(now))}
         onSpan={(span) => change({ span })}
         onCurve={open}
       />
+      <Counters {...props} />
       <Later room={<div class="tall" />}>
+        <ThreadLanes {...props} place={place} />
         <Rates {...props} />
-        <RunChart {...props} />
+        <RunChart {...props} window={state.window} />
       </Later>
     </div>
   );
