@@ -20,6 +20,16 @@ if(HW_RECORD_SOURCES)
   install(TARGETS heapwright-record LIBRARY DESTINATION lib)
 endif()
 
+# libheapwright-ros.so: what `heapwright record --ros` preloads next to it. It needs libc alone and exports the functions of
+# libtracetools that it replaces.
+hw_sources(HW_ROS_SOURCES ros/*.c)
+add_library(heapwright-ros SHARED ${HW_ROS_SOURCES} ${HW_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
+target_link_libraries(heapwright-ros PRIVATE hw-flags hw-banned)
+target_compile_options(heapwright-ros PRIVATE -fPIC -fvisibility=hidden -flto=auto -ftls-model=initial-exec)
+target_link_options(heapwright-ros PRIVATE
+  -flto=auto -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
+install(TARGETS heapwright-ros LIBRARY DESTINATION lib)
+
 # The same objects for unit tests. Without the entry points and the library's start: a test must not record itself.
 set(HW_TARGET_TEST_SOURCES ${HW_WRITER_SOURCES} ${HW_RECORD_SOURCES})
 hw_sources(HW_ENTRY_SOURCES record/entry/*.c)

@@ -13,7 +13,7 @@
 
 struct values {
   const char *output, *only_process, *allocator, *itt_ignore;
-  bool children, durations, paused, trap, pack, quiet, keep_files;
+  bool children, durations, paused, trap, ros, pack, quiet, keep_files;
   uint64_t depth, max_size, duration_ns;
   int usable;
   struct hwi_texts variables;
@@ -69,6 +69,7 @@ static const struct hwi_option options[] = {
      HWI_VALUE(TEXT, itt_ignore),
      .value = "LIST",
      .help = "leave out the tasks and ranges of these domains of ITT and NVTX (with * and ?)"},
+    {.name = "ros", HWI_VALUE(ON, ros), .help = "record callbacks of ROS 2 programs as scopes"},
     HWI_START_OPTIONS(allocator, variables, "record the command on this allocator"),
     {.name = "no-pack",
      HWI_VALUE(OFF, pack),
@@ -287,6 +288,7 @@ static int run(const void *given, int word_count, char **words)
       .durations = values->durations,
       .paused = values->paused,
       .itt_ignore = values->itt_ignore,
+      .ros = values->ros,
       .trap = values->trap,
       .duration_ns = or_default(values->duration_ns),
       .allocator = values->allocator,

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/base_name.h"
-#include "base/decimal.h"
 #include "base/name_part.h"
+#include "base/text.h"
 #include "platform/os.h"
 #include "record/session.h"
 
@@ -18,35 +18,6 @@ enum { LARGEST_NAME = 64, MOST_TRIES = 1000 };
 static const uint64_t default_window = UINT64_C(8) << 30;
 
 /* --- names --- */
-
-struct text { /* a path under construction; `full` if something did not fit */
-  char *to;
-  size_t bytes, room;
-  bool full;
-};
-
-static void add_bytes(struct text *text, const char *from, size_t bytes)
-{
-  if (bytes >= text->room - text->bytes) {
-    text->full = true;
-    return;
-  }
-  memcpy(text->to + text->bytes, from, bytes);
-  text->bytes += bytes;
-  text->to[text->bytes] = 0;
-}
-
-static void add(struct text *text, const char *from)
-{
-  add_bytes(text, from, strlen(from));
-}
-
-static void add_number(struct text *text, uint32_t number)
-{
-  char digits[HWI_DECIMAL_DIGITS];
-  const char *first = hwi_decimal(digits, number);
-  add_bytes(text, first, (size_t)(digits + sizeof digits - first));
-}
 
 static void copy_name(char name[LARGEST_NAME], const char *path)
 {
@@ -78,15 +49,15 @@ static const char *command_name(void)
   return name[0] ? name : "unknown";
 }
 
-static void expand(struct text *text, const char *pattern)
+static void expand(struct hwi_text *text, const char *pattern)
 {
   for (enum hwi_name_part part; (part = hwi_name_next(&pattern)) != HWI_NAME_END;) {
     if (part == HWI_NAME_PROCESS) {
-      add_number(text, hwi_os_pid());
+      hwi_text_add_number(text, hwi_os_pid());
     } else if (part == HWI_NAME_COMMAND) {
-      add(text, command_name());
+      hwi_text_add(text, command_name());
     } else {
-      add_bytes(text, pattern - 1, 1);
+      hwi_text_add_bytes(text, pattern - 1, 1);
     }
   }
 }
@@ -115,9 +86,9 @@ void hwi_trace_path_followers(bool *next, bool *children)
 static uint64_t window_bytes(const char *path)
 {
   static char dir[HWI_OS_PATH_BYTES];
-  struct text text = {dir, 0, sizeof dir, false};
+  struct hwi_text text = hwi_text_begin(dir, sizeof dir);
   const char *slash = strrchr(path, '/');
-  add_bytes(&text, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
+  hwi_text_add_bytes(&text, slash ? path : ".", slash ? (size_t)(slash - path) + 1 : 1);
   uint64_t bytes = hwi_session.options.max_size;
   if (!bytes) {
     uint64_t half_free = hwi_os_free_disk_bytes(dir) / 2;
@@ -163,24 +134,24 @@ static enum owner owner_of(const char *path, struct hw_trace_header *found)
 bool hwi_trace_path_open_child(struct hwi_writer *writer, struct hw_trace_header *header)
 {
   static char path[HWI_OS_PATH_BYTES];
-  struct text text = {path, 0, sizeof path, false};
-  add(&text, hwi_session.name);
-  add(&text, ".children");
+  struct hwi_text text = hwi_text_begin(path, sizeof path);
+  hwi_text_add(&text, hwi_session.name);
+  hwi_text_add(&text, ".children");
   if (text.full || hwi_os_make_dir(path))
     return false;
-  add(&text, "/");
-  add(&text, command_name());
-  add(&text, ".");
-  add_number(&text, hwi_os_pid());
+  hwi_text_add(&text, "/");
+  hwi_text_add(&text, command_name());
+  hwi_text_add(&text, ".");
+  hwi_text_add_number(&text, hwi_os_pid());
   size_t stem = text.bytes;
   int result = -EEXIST;
   for (uint32_t i = 1; result == -EEXIST && i < MOST_TRIES; i++) {
     text.bytes = stem;
     if (i > 1) {
-      add(&text, ".");
-      add_number(&text, i);
+      hwi_text_add(&text, ".");
+      hwi_text_add_number(&text, i);
     }
-    add(&text, ".hwt");
+    hwi_text_add(&text, ".hwt");
     result = text.full ? -ENAMETOOLONG : open_at(writer, path, header);
   }
   return result == 0;
@@ -234,19 +205,19 @@ static void make_folders(char *path, size_t there)
 enum place { AS_ASKED, HERE, STATE, TEMPORARY, PLACES };
 
 /* Writes the directory, up to its last slash. Returns false if there is no such place. */
-static bool put_folder(struct text *text, enum place place)
+static bool put_folder(struct hwi_text *text, enum place place)
 {
   const struct hwi_options *options = &hwi_session.options;
   if (place == AS_ASKED || place == HERE) { /* absolute, since the program may change its directory */
     bool is_absolute = place == AS_ASKED && options->output[0] == '/';
     long n = is_absolute ? 0 : hwi_os_folder_path(text->to, text->room - 1);
     text->bytes = n > 0 ? (size_t)n : 0;
-    add(text, text->bytes ? "/" : "");
+    hwi_text_add(text, text->bytes ? "/" : "");
     return true;
   }
   const char *folder = place == STATE ? options->state_home : options->temporary;
-  add(text, folder);
-  add(text, place == STATE ? "/heapwright/" : "/");
+  hwi_text_add(text, folder);
+  hwi_text_add(text, place == STATE ? "/heapwright/" : "/");
   if (place == STATE && folder[0] && !text->full)
     make_folders(text->to, options->home_bytes);
   return folder[0];
@@ -256,7 +227,7 @@ static bool put_folder(struct text *text, enum place place)
 static bool put_name(enum place place)
 {
   static const char default_name[] = "heapwright.%c.%p.hwt";
-  struct text text = {hwi_session.name, 0, sizeof hwi_session.name, false};
+  struct hwi_text text = hwi_text_begin(hwi_session.name, sizeof hwi_session.name);
   if (!put_folder(&text, place))
     return false;
   expand(&text, place == AS_ASKED ? hwi_session.options.output : default_name);

@@ -18,6 +18,7 @@
 #include "launch/start/spawn.h"
 #include "launch/target/preload.h"
 #include "platform/os.h"
+#include "ros/adapter.h"
 #include "trace/grow.h"
 
 static const uint64_t POLL_NS = 25000000, SLEEP_NS = UINT64_C(3600000000000);
@@ -30,7 +31,7 @@ struct launch {
   struct hwi_signals signals;
   struct hwi_spawned spawned;
   struct hwi_output output;
-  char *library; /* for LD_PRELOAD: the recorder, then the allocator. NULL: the command is not recorded */
+  char *libraries; /* for LD_PRELOAD, the recorder first. NULL: the command is not recorded */
   uint8_t run_id[HW_ID_BYTES];
 };
 
@@ -56,21 +57,32 @@ static int find_program(struct launch *launch, const char *command)
   return fail(launch, is_missing ? HWI_LAUNCH_NOT_FOUND : HWI_LAUNCH_NOT_EXECUTABLE);
 }
 
-/* The recorder must come before the allocator to record it. */
-static int add_allocator(struct launch *launch)
+/* Adds a library, whose malloc'd path it frees. */
+static int add_library(struct launch *launch, char *path)
 {
-  char *recorder = launch->library, *allocator = NULL;
-  if (!launch->options->allocator)
-    return 0;
-  if (hwi_allocator_find(&allocator, launch->options->allocator, &launch->result->error) < 0)
-    return -1;
-  if (asprintf(&launch->library, "%s:%s", recorder, allocator) < 0) {
-    launch->library = NULL;
+  char *before = launch->libraries;
+  if (asprintf(&launch->libraries, "%s:%s", before, path) < 0) {
+    launch->libraries = NULL;
     hwi_error_set(&launch->result->error, HW_ERR_MEMORY, "no memory");
   }
-  free(recorder);
-  free(allocator);
-  return launch->library ? 0 : -1;
+  free(before);
+  free(path);
+  return launch->libraries ? 0 : -1;
+}
+
+/* The recorder comes before the allocator, so that it records it. */
+static int find_libraries(struct launch *launch)
+{
+  const struct hwi_launch_options *options = launch->options;
+  struct hwi_error *error = &launch->result->error;
+  char *path = NULL;
+  if (hwi_preload_find_recorder(&launch->libraries, error) < 0)
+    return -1;
+  if (options->allocator && (hwi_allocator_find(&path, options->allocator, error) < 0 || add_library(launch, path) < 0))
+    return -1;
+  if (options->ros && (hwi_preload_find(&path, HWI_ROS_NAME, error) < 0 || add_library(launch, path) < 0))
+    return -1;
+  return 0;
 }
 
 /* A static program is recorded in case it starts others that can be recorded. With all other obstacles the loader would
@@ -86,7 +98,7 @@ static int find_recorder(struct launch *launch, const char *command)
   if (launch->program.allocator && !launch->options->quiet)
     launch->options->warn("'%s' has %s linked in: its calls do not reach the recorder", command,
                           launch->program.allocator);
-  if (hwi_preload_find_recorder(&launch->library, &launch->result->error) < 0 || add_allocator(launch) < 0)
+  if (find_libraries(launch) < 0)
     return fail(launch, HWI_LAUNCH_FAILED);
   if (getrandom(launch->run_id, sizeof launch->run_id, 0) != (ssize_t)sizeof launch->run_id) {
     hwi_error_set(&launch->result->error, HW_ERR_IO, "cannot make an ID for the run: %s", strerror(errno));
@@ -200,15 +212,15 @@ static void add_options(struct variables *variables, const struct hwi_launch_opt
     add_variable(variables, "HEAPWRIGHT_ONLY_PROCESS=%s", options->only_process);
 }
 
-/* Adds the user's own variables. If `library` is not NULL, also adds those that the recorder needs, and LD_PRELOAD with
- * `library` before the libraries that are preloaded anyway. */
-static void set_variables(struct variables *variables, const struct hwi_launch_options *options, const char *library,
+/* Adds the user's own variables. If `libraries` is not NULL, also adds those that the recorder needs, and LD_PRELOAD with
+ * `libraries` before those that are preloaded anyway. */
+static void set_variables(struct variables *variables, const struct hwi_launch_options *options, const char *libraries,
                           const char *name, const uint8_t run_id[HW_ID_BYTES])
 {
   *variables = (struct variables){0};
   for (size_t i = 0; i < options->variable_count; i++)
     add_variable(variables, "%s", options->variables[i]);
-  if (!library) {
+  if (!libraries) {
     variables->failed |= !hwi_grow((void **)&variables->texts, &variables->capacity, 1, sizeof *variables->texts);
     return;
   }
@@ -217,7 +229,7 @@ static void set_variables(struct variables *variables, const struct hwi_launch_o
   char id[2 * HW_ID_BYTES + 1];
   for (int i = 0; i < HW_ID_BYTES; i++)
     snprintf(id + 2 * (size_t)i, 3, "%02x", run_id[i]);
-  add_variable(variables, "LD_PRELOAD=%s%s%s", library, others ? ":" : "", others ? others : "");
+  add_variable(variables, "LD_PRELOAD=%s%s%s", libraries, others ? ":" : "", others ? others : "");
   add_variable(variables, "HEAPWRIGHT_RUN=%s", id);
   add_variable(variables, "HEAPWRIGHT_LAUNCHER=%ld.%llu", (long)getpid(),
                (unsigned long long)hwi_os_process_start((uint32_t)getpid()));
@@ -248,11 +260,11 @@ static int start(struct launch *launch, char **command)
     return fail(launch, HWI_LAUNCH_FAILED);
   }
   struct variables variables = {0};
-  if (launch->library && prepare_output(launch, command[0]) < 0) {
+  if (launch->libraries && prepare_output(launch, command[0]) < 0) {
     hwi_spawn_cancel(&launch->spawned);
     return fail(launch, HWI_LAUNCH_FAILED);
   }
-  set_variables(&variables, launch->options, launch->library, launch->output.name, launch->run_id);
+  set_variables(&variables, launch->options, launch->libraries, launch->output.name, launch->run_id);
   if (variables.failed) {
     release_variables(&variables);
     hwi_spawn_cancel(&launch->spawned);
@@ -325,8 +337,8 @@ static void run(struct launch *launch)
   };
   struct hwi_monitor_process monitor_process;
   memcpy(options.run_id, launch->run_id, HW_ID_BYTES);
-  bool is_watched = launch->library && hwi_monitor_process_start(&monitor_process, &options, &launch->signals) == 0;
-  if (launch->library && !is_watched)
+  bool is_watched = launch->libraries && hwi_monitor_process_start(&monitor_process, &options, &launch->signals) == 0;
+  if (launch->libraries && !is_watched)
     launch->options->warn("no memory to follow the recording: the trace stays raw");
   struct hwi_monitor_end end = wait_for_end(launch, is_watched ? &monitor_process : NULL);
   launch->result->exit_status =
@@ -345,7 +357,7 @@ void hwi_launch(const struct hwi_launch_options *options, char **command, struct
   hwi_output_restore_earlier(&launch.output);
   hwi_output_release(&launch.output);
   hwi_program_release(&launch.program);
-  free(launch.library);
+  free(launch.libraries);
 }
 
 void hwi_launched_release(struct hwi_launched *launched)
