@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "export/tables.h"
+#include "report/json/json.h"
 
 struct csv {
   FILE *out;
@@ -37,6 +38,8 @@ static bool take(void *context, const struct hwi_value *values)
       fprintf(to->out, "%" PRIu64, values[i].number);
     else if (values[i].kind == HWI_VALUE_SIGNED)
       fprintf(to->out, "%" PRId64, (int64_t)values[i].number);
+    else if (values[i].kind == HWI_VALUE_REAL)
+      hwi_json_print_real(to->out, values[i].real);
     else if (values[i].kind == HWI_VALUE_TEXT)
       put_text(to, values[i].text);
   }

@@ -45,6 +45,8 @@ static void bind(struct database *to, int column, const struct hwi_value *value)
 {
   if (value->kind == HWI_VALUE_NUMBER || value->kind == HWI_VALUE_SIGNED) {
     sqlite3_bind_int64(to->insert, column, (sqlite3_int64)value->number);
+  } else if (value->kind == HWI_VALUE_REAL) {
+    sqlite3_bind_double(to->insert, column, value->real);
   } else if (value->kind == HWI_VALUE_TEXT) {
     hwi_line_clear(&to->text);
     hwi_line_replace_invalid(&to->text, value->text);

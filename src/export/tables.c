@@ -5,12 +5,17 @@
 #include <string.h>
 
 const struct hwi_table *const hwi_tables[] = {
-    &hwi_table_stacks,        &hwi_table_run,          &hwi_table_images,
-    &hwi_table_modules,       &hwi_table_frames,       &hwi_table_stack_frames,
-    &hwi_table_sizes,         &hwi_table_stack_sizes,  &hwi_table_threads,
-    &hwi_table_thread_stacks, &hwi_table_timeline,     &hwi_table_marks,
-    &hwi_table_rss,           &hwi_table_durations,    &hwi_table_slow_calls,
-    &hwi_table_scopes,        &hwi_table_scope_stacks, NULL,
+    &hwi_table_stacks,       &hwi_table_run,
+    &hwi_table_images,       &hwi_table_modules,
+    &hwi_table_frames,       &hwi_table_stack_frames,
+    &hwi_table_sizes,        &hwi_table_stack_sizes,
+    &hwi_table_threads,      &hwi_table_thread_stacks,
+    &hwi_table_timeline,     &hwi_table_marks,
+    &hwi_table_rss,          &hwi_table_durations,
+    &hwi_table_slow_calls,   &hwi_table_scopes,
+    &hwi_table_scope_stacks, &hwi_table_program_marks,
+    &hwi_table_counters,     &hwi_table_counter_points,
+    &hwi_table_heaps,        NULL,
 };
 
 const struct hwi_table *hwi_table_named(const char *name)

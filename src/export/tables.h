@@ -5,6 +5,8 @@
 #ifndef HWI_EXPORT_TABLES_H
 #define HWI_EXPORT_TABLES_H
 
+#include <math.h>
+
 #include "export/export.h"
 #include "report/content/durations.h"
 
@@ -15,9 +17,11 @@ struct hwi_value {
     HWI_VALUE_NULL = 0,
     HWI_VALUE_NUMBER,
     HWI_VALUE_SIGNED,
+    HWI_VALUE_REAL,
     HWI_VALUE_TEXT
   } kind; /* SIGNED: number is an int64_t */
   uint64_t number;
+  double real;
   const char *text; /* any bytes, ended by NUL */
 };
 
@@ -29,6 +33,11 @@ static inline struct hwi_value hwi_value_number(uint64_t number)
 static inline struct hwi_value hwi_value_if(bool known, uint64_t number)
 {
   return known ? hwi_value_number(number) : (struct hwi_value){.kind = HWI_VALUE_NULL};
+}
+
+static inline struct hwi_value hwi_value_real(double real) /* not finite: the value is unknown */
+{
+  return (struct hwi_value){.kind = isfinite(real) ? HWI_VALUE_REAL : HWI_VALUE_NULL, .real = real};
 }
 
 static inline struct hwi_value hwi_value_text(const char *text) /* NULL and "": the value is unknown */
@@ -76,6 +85,7 @@ extern const struct hwi_table hwi_table_run, hwi_table_images, hwi_table_modules
 extern const struct hwi_table hwi_table_frames, hwi_table_stacks, hwi_table_stack_frames, hwi_table_stack_sizes,
     hwi_table_thread_stacks, hwi_table_scope_stacks;
 extern const struct hwi_table hwi_table_durations, hwi_table_slow_calls, hwi_table_scopes;
+extern const struct hwi_table hwi_table_program_marks, hwi_table_counters, hwi_table_counter_points, hwi_table_heaps;
 
 /* Release `tables` even after a failure. */
 int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct hwi_error *error);

@@ -259,6 +259,19 @@ def test_the_query_of_the_docs(database):
     assert [row[2] for row in rows] == [1144, 16, 16]
 
 
+def test_tables_of_marks_and_counters(database, report, marked, export):
+    shown, found = report(marked("notes")), database("notes")
+    assert list(found.execute("PRAGMA foreign_key_check")) == []
+    assert [dict(row) for row in found.execute("SELECT * FROM program_marks")] == shown["marks"]
+    counters = [dict(row) for row in found.execute("SELECT name, sets, min, max, last FROM counters ORDER BY id")]
+    assert counters == [{key: counter[key] for key in ["name", "sets", "min", "max", "last"]} for counter in shown["counters"]]
+    points = [tuple(row) for row in found.execute("SELECT name, time_ns, value FROM counter_points JOIN counters ON id = counter_id ORDER BY id, time_ns")]
+    assert points == [(counter["name"], point["time_ns"], point["value"]) for counter in shown["counters"] for point in counter["points"]]
+    assert {value for name, _, value in points if name == "temperature"} >= {0.25}
+    with open(export(marked("notes"), "x.csv", "--table", "counter_points"), newline="", encoding="utf-8") as file:
+        assert [float(row["value"]) for row in csv.DictReader(file)] == [value for _, _, value in points]
+
+
 # --- folded ---
 
 

@@ -13,7 +13,8 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs/formats.md"
 QUERIES = re.findall(r"```sql\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.S)
 TABLES = ["stacks", "run", "images", "modules", "frames", "stack_frames", "sizes", "stack_sizes", "threads", "thread_stacks",
-          "timeline", "marks", "rss", "durations", "slow_calls", "scopes", "scope_stacks"]
+          "timeline", "marks", "rss", "durations", "slow_calls", "scopes", "scope_stacks", "program_marks", "counters",
+          "counter_points", "heaps"]
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 /* test_summary.c - the summary that a report writes next to a trace: when it is used, and that it never does harm
  *
  * Breaks if a summary is used although the trace, or the list of the run's files, has changed; if one is accepted that
- * is damaged, cut short, or of another version; if others may read one; if a user's file of that name is touched; if a
+ * is damaged, cut short, or of another version; if one lacks what the program noted; if others may read one; if a user's file of that name is touched; if a
  * profile of a part of the run, or for a sink, uses it for the whole; or if files are left. test_random.c checks that
  * the restored profile equals that of a replay.
  */
@@ -24,6 +24,7 @@
 #include "../trace/encoder.c"
 #include "profile/summary/summary.h"
 #include "same_restored.c"
+#include "words_of_program.c"
 
 static const uint64_t T = 1000000;
 enum { EPOCH_EVENTS = 40 };
@@ -43,6 +44,14 @@ static void write_trace(const char *to, uint8_t image, uint64_t size)
   for (uint64_t i = 0; i < 90; i++)
     enc_free(&enc, 0, T + 200 + i, 0x10000 + 64 * i);
   enc_write(&enc, to);
+}
+
+/* The same with what the program noted; only such a trace has no epochs. */
+static void write_trace_with_words(void)
+{
+  write_trace(trace, 1, 100);
+  enc_words(&enc, 0, T + 300);
+  enc_write(&enc, trace);
 }
 
 static struct hwi_profile *make(struct hwi_profile_options options)
@@ -123,6 +132,38 @@ static void test_second_report_is_restored(void **state)
   assert_int_equal(about.st_mode & 0777, 0600);
   assert_true(restores());
   assert_int_equal(files_in_dir(), 2);
+}
+
+/* Before, such a recording had no summary. */
+static void test_words_of_the_program_are_restored(void **state)
+{
+  (void)state;
+  struct hwi_error error;
+  struct hwi_profile *profile;
+  write_trace_with_words();
+  assert_int_equal(hwi_profile_create(&profile, trace, &(struct hwi_profile_options){0}, &error), 0);
+  assert_true(profile->scope_count == 3 && profile->breach_count == 2 && profile->mark_count == 2);
+  assert_true(profile->counter_count == 1 && profile->counters[0].point_count > 1 && profile->heap_count == 1);
+  assert_same_restored(profile, trace, (struct hwi_profile_options){0});
+  hwi_profile_destroy(profile);
+}
+
+/* They replay the run, because the summary does not have what they need. */
+static void test_details_and_parts_of_words_are_replayed(void **state)
+{
+  (void)state;
+  const struct hwi_span span = {.kind = HWI_SPAN_INTERVAL, .from_ns = 320, .to_ns = 500};
+  const struct hwi_profile_options asked[] = {{.instance_details = true}, {.span = span}, {.heap = "arena"}};
+  write_trace_with_words();
+  hwi_profile_destroy(make((struct hwi_profile_options){.epoch_events = EPOCH_EVENTS}));
+  assert_true(restores());
+  for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+    struct hwi_profile *profile = make(asked[i]);
+    assert_false(is_restored(profile));
+    assert_true(i > 0 || profile->scopes[1].worst[HWI_INSTANCE_DURATION].items[0].detail);
+    hwi_profile_destroy(profile);
+  }
+  assert_true(restores());
 }
 
 static void test_quick_replay_keeps_none(void **state)
@@ -320,6 +361,8 @@ static void test_every_byte(void **state)
 {
   (void)state;
   check_every_byte((struct hwi_span){0});
+  write_trace_with_words();
+  check_every_byte((struct hwi_span){0});
 }
 
 static void test_every_byte_of_epochs(void **state)
@@ -353,6 +396,27 @@ static size_t write_forged(const uint8_t *own, size_t own_bytes, size_t at, uint
   memcpy(packed + result[0] + result[1], behind, (size_t)(end - behind));
   write_summary(packed, result[0] + result[1] + (size_t)(end - behind));
   return bytes;
+}
+
+/* Whatever a byte says, a report does not leave the lists. */
+static void test_forged_words_of_the_program(void **state)
+{
+  (void)state;
+  static const uint8_t values[] = {1, 0xff};
+  size_t own_bytes, refused = 0;
+  write_trace_with_words();
+  hwi_profile_destroy(make((struct hwi_profile_options){0}));
+  uint8_t *own = read_summary(&own_bytes);
+  for (size_t v = 0; v < sizeof values; v++)
+    for (size_t at = 0; write_forged(own, own_bytes, at, values[v]) > 0; at++) {
+      struct hwi_profile *profile = make((struct hwi_profile_options){.summary_least_ns = UINT64_MAX});
+      refused += !is_restored(profile);
+      free(report_of(profile, true));
+      free(report_of(profile, false));
+      hwi_profile_destroy(profile);
+    }
+  assert_true(refused > 0);
+  free(own);
 }
 
 /* An export of marks uses their kinds as indices. */
@@ -507,6 +571,8 @@ int main(void)
   snprintf(child, sizeof child, "%s/b.hwt", children);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(test_second_report_is_restored, begin_test),
+      cmocka_unit_test_setup(test_words_of_the_program_are_restored, begin_test),
+      cmocka_unit_test_setup(test_details_and_parts_of_words_are_replayed, begin_test),
       cmocka_unit_test_setup(test_quick_replay_keeps_none, begin_test),
       cmocka_unit_test_setup(test_events_and_parts_are_replayed, begin_test),
       cmocka_unit_test_setup(test_deep_recursion, begin_test),
@@ -519,6 +585,7 @@ int main(void)
       cmocka_unit_test_setup(test_every_byte, begin_test),
       cmocka_unit_test_setup(test_every_byte_of_epochs, begin_test),
       cmocka_unit_test_setup(test_forged_kinds_of_marks, begin_test),
+      cmocka_unit_test_setup(test_forged_words_of_the_program, begin_test),
       cmocka_unit_test_setup(test_stale_epochs, begin_test),
       cmocka_unit_test_setup(test_every_length, begin_test),
       cmocka_unit_test_setup(test_other_files_stay, begin_test),

@@ -18,6 +18,7 @@
 #include "../trace/failing_malloc.h"
 #include "profile/replay/span_replay.h"
 #include "same_restored.c"
+#include "words_of_program.c"
 
 enum { CALLS_MOST = 3000 };
 static const uint64_t T = 1000000;
@@ -163,9 +164,8 @@ static char *report_on(struct hwi_span span)
   return text;
 }
 
-static int make_trace(void **state)
+static void write_trace(bool with_words)
 {
-  (void)state;
   enc_init(&enc, 1);
   enc_chunk(&enc, 0, 0, 0, T);
   enc_thread(&enc, 0, 0, 500, "main");
@@ -175,8 +175,29 @@ static int make_trace(void **state)
     enc_alloc(&enc, 0, T + i, 2, 100 + i % 3, 0x10000 + 64 * i);
   for (uint64_t i = 0; i < 90; i++)
     enc_free(&enc, 0, T + 200 + i, 0x10000 + 64 * i);
+  if (with_words)
+    enc_words(&enc, 0, T + 300);
   enc_write(&enc, trace);
   enc_release(&enc);
+}
+
+/* Scopes, breaches, marks, counters and heaps have lists of their own. */
+static void test_with_words_of_the_program(void **state)
+{
+  char *plain = expected;
+  write_trace(true);
+  expected = report_on(whole.span);
+  assert_non_null(expected);
+  test_while_it_is_kept(state);
+  test_while_it_is_read(state);
+  free(expected);
+  expected = plain;
+}
+
+static int make_trace(void **state)
+{
+  (void)state;
+  write_trace(false);
   expected = report_on(whole.span);
   expected_part = report_on(part.span);
   return expected && expected_part ? 0 : -1;
@@ -187,10 +208,9 @@ int main(void)
   if (!mkdtemp(dir) || chdir(dir) < 0)
     return 1;
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_while_it_is_kept),
-      cmocka_unit_test(test_while_it_is_read),
-      cmocka_unit_test(test_while_a_part_is_read),
-      cmocka_unit_test(test_the_cause_is_kept),
+      cmocka_unit_test(test_while_it_is_kept),          cmocka_unit_test(test_while_it_is_read),
+      cmocka_unit_test(test_while_a_part_is_read),      cmocka_unit_test(test_the_cause_is_kept),
+      cmocka_unit_test(test_with_words_of_the_program), /* the last one: it changes the trace */
   };
   int failed = cmocka_run_group_tests(tests, make_trace, NULL);
   free(expected);

@@ -3,6 +3,8 @@
 If this fails, what an arena or a pool of the program holds is wrong in reports, or is added to what malloc gave out.
 """
 
+import csv
+import io
 import json
 import signal
 import subprocess
@@ -141,6 +143,13 @@ def test_every_command_takes_a_heap(hw, recorded, tmp_path):
     folded = hw("export", "--heap", "shared", "--format", "folded", "-o", "-", trace).stdout
     assert folded.split()[-1] == "3000"
     assert "HEAPWRIGHT_POOL_SIZE=" in hw("tune", "--heap", "gpu", trace).stdout
+
+
+def test_the_table_of_heaps_is_the_report_s(hw, recorded):
+    recording = recorded("frames")
+    shown = [{key: str(value) for key, value in heap.items()} for heap in recording.report["heaps"]]
+    table = hw("export", "--format", "csv", "--table", "heaps", "-o", "-", recording.trace).stdout
+    assert shown and list(csv.DictReader(io.StringIO(table))) == shown
 
 
 def test_errors(hw, recorded):

@@ -129,7 +129,7 @@ void hwi_annotations_destroy(struct hwi_annotations *a)
   free(a);
 }
 
-void hwi_annotations_publish(struct hwi_annotations *a, const struct hwi_store *names, struct hwi_profile *profile)
+bool hwi_annotations_publish(struct hwi_annotations *a, const struct hwi_store *names, struct hwi_profile *profile)
 {
   for (size_t i = 0; i < a->mark_count; i++)
     a->marks[i].text = names->strings[a->mark_names[i]].text;
@@ -144,4 +144,5 @@ void hwi_annotations_publish(struct hwi_annotations *a, const struct hwi_store *
   }
   profile->counters = a->published;
   profile->counter_count = a->published ? a->numbers.count : 0;
+  return a->published;
 }

@@ -23,8 +23,9 @@ bool hwi_annotations_take(struct hwi_annotations **annotations, const struct hwi
 void hwi_annotations_restart(struct hwi_annotations *annotations);
 void hwi_annotations_destroy(struct hwi_annotations *annotations); /* NULL is fine */
 
-/* Sets the profile's marks and counters, with names from `names`, which must be kept as long as the profile. */
-void hwi_annotations_publish(struct hwi_annotations *annotations, const struct hwi_store *names,
+/* Sets the profile's marks and counters, with names from `names`, which must be kept as long as the profile. Returns
+ * false if there is no memory. */
+bool hwi_annotations_publish(struct hwi_annotations *annotations, const struct hwi_store *names,
                              struct hwi_profile *profile);
 
 #endif

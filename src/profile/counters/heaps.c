@@ -118,7 +118,7 @@ void hwi_heap_tally_destroy(struct hwi_heap_tally *tally)
   free(tally);
 }
 
-void hwi_heap_tally_publish(struct hwi_heap_tally *tally, const struct hwi_store *names, struct hwi_profile *profile)
+bool hwi_heap_tally_publish(struct hwi_heap_tally *tally, const struct hwi_store *names, struct hwi_profile *profile)
 {
   tally->published = calloc((size_t)tally->numbers.count + 1, sizeof *tally->published);
   for (uint32_t i = 0; tally->published && i < tally->numbers.count; i++) {
@@ -131,4 +131,5 @@ void hwi_heap_tally_publish(struct hwi_heap_tally *tally, const struct hwi_store
   }
   profile->heaps = tally->published;
   profile->heap_count = tally->published ? tally->numbers.count : 0;
+  return tally->published;
 }

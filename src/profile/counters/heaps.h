@@ -21,7 +21,8 @@ void hwi_heap_tally_end_image(struct hwi_heap_tally *heaps, const struct hwi_rep
 void hwi_heap_tally_restart(struct hwi_heap_tally *heaps, uint64_t ns);
 void hwi_heap_tally_destroy(struct hwi_heap_tally *heaps); /* NULL is fine */
 
-/* Sets the profile's heaps, with names from `names`, which must be kept as long as the profile. */
-void hwi_heap_tally_publish(struct hwi_heap_tally *heaps, const struct hwi_store *names, struct hwi_profile *profile);
+/* Sets the profile's heaps, with names from `names`, which must be kept as long as the profile. Returns
+ * false if there is no memory. */
+bool hwi_heap_tally_publish(struct hwi_heap_tally *heaps, const struct hwi_store *names, struct hwi_profile *profile);
 
 #endif

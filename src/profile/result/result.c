@@ -235,10 +235,6 @@ static bool fill_cells_and_sizes(struct hwi_result *result)
 static void fill_scopes(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
-  if (replay->tally.annotations)
-    hwi_annotations_publish(replay->tally.annotations, &replay->resolver.scope_names, &result->profile);
-  if (replay->tally.heaps)
-    hwi_heap_tally_publish(replay->tally.heaps, &replay->resolver.scope_names, &result->profile);
   if (!replay->tally.scopes)
     return;
   struct hwi_scope *scopes = hwi_scopes_paths(replay->tally.scopes, &result->profile.scope_count);
@@ -248,6 +244,15 @@ static void fill_scopes(struct hwi_result *result)
   result->profile.breaches = hwi_scopes_breaches(replay->tally.scopes, &result->profile.breach_count);
 }
 
+static bool fill_notes(struct hwi_result *result)
+{
+  const struct hwi_tally *tally = &result->replay.tally;
+  const struct hwi_store *names = &result->replay.resolver.scope_names;
+  fill_scopes(result);
+  return (!tally->annotations || hwi_annotations_publish(tally->annotations, names, &result->profile)) &&
+         (!tally->heaps || hwi_heap_tally_publish(tally->heaps, names, &result->profile));
+}
+
 bool hwi_result_fill(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
@@ -255,8 +260,7 @@ bool hwi_result_fill(struct hwi_result *result)
   hwi_tally_settle_all(&replay->tally);
   hwi_result_publish_frames(result);
   fill_timeline(result);
-  fill_scopes(result);
-  if (!fill_stacks(result) || !fill_growing(result) || !hwi_result_fill_lists(result))
+  if (!fill_notes(result) || !fill_stacks(result) || !fill_growing(result) || !hwi_result_fill_lists(result))
     return false;
   hwi_tally_drop_stacks(&replay->tally);
   bool done = fill_cells_and_sizes(result) && fill_threads(result);
@@ -368,5 +372,6 @@ void hwi_result_release(struct hwi_result *result)
   hwi_list_release(&result->nodes);
   hwi_store_release(&result->instance_texts);
   hwi_restored_images_release(&result->restored);
+  hwi_restored_scopes_release(&result->restored_scopes);
   hwi_replay_release(&result->replay);
 }

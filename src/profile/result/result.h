@@ -3,6 +3,7 @@
 #define HWI_PROFILE_RESULT_RESULT_H
 
 #include "profile/columns/image_columns.h"
+#include "profile/columns/scope_columns.h"
 #include "profile/counters/count_events.h"
 #include "profile/epochs/epoch.h"
 #include "trace/store.h"
@@ -20,12 +21,13 @@ struct hwi_result {
   uint32_t trace_count;
   struct hwi_thread *described; /* for each thread of the tally: its description from the trace */
   size_t described_count;
-  struct hwi_restored_images restored; /* if it was restored from a summary */
-  uint32_t *cell_numbers;              /* for each cell of the profile: its number in the tally */
-  uint32_t *size_numbers;              /* for each size: likewise */
-  struct hwi_list epoch_rows;          /* struct hwi_epoch_row; none if no epochs are stored */
-  struct hwi_list nodes;               /* struct hwi_stack_node, likewise */
-  struct hwi_store instance_texts;     /* of the worst instances of scopes */
+  struct hwi_restored_images restored; /* if it was restored from a summary; so are the next ones */
+  struct hwi_restored_scopes restored_scopes;
+  uint32_t *cell_numbers;          /* for each cell of the profile: its number in the tally */
+  uint32_t *size_numbers;          /* for each size: likewise */
+  struct hwi_list epoch_rows;      /* struct hwi_epoch_row; none if no epochs are stored */
+  struct hwi_list nodes;           /* struct hwi_stack_node, likewise */
+  struct hwi_store instance_texts; /* of the worst instances of scopes */
 };
 
 /* Reads the descriptions of the threads from the traces. Returns false if there is no memory. */

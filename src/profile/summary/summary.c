@@ -18,7 +18,7 @@
 
 static const uint8_t MAGIC[HWI_CACHE_MAGIC_BYTES] = {0x89, 'H', 'W', 'S', '\r', '\n', 0x1a, '\n'};
 enum {
-  VERSION = 6, /* increased also if a figure changes its meaning within one program version */
+  VERSION = 7, /* increased also if a figure changes its meaning within one program version */
   PROGRAM_BYTES = 24,
 };
 
@@ -45,13 +45,15 @@ static uint64_t clock_ns(void)
   return (uint64_t)now.tv_sec * HWI_NS_A_SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* Returns NULL if a profile with these options has no summary, or if there is no memory. */
+/* Returns NULL if a profile with these options has no summary, or if there is no memory. A summary does not have the worst
+ * instances of scopes with their details, which would be most of it, and no scopes of the user's rules. */
 static char *path_of(const char *path, const struct hwi_run *run, const struct hwi_profile_options *options)
 {
   bool single = options->images == HWI_IMAGES_LARGEST || run->count == 1;
   size_t bytes = strlen(path), folder_bytes = sizeof FOLDER_SUFFIX - 1;
   char *made = NULL;
-  if (!options->summaries || options->chains || options->heap || (options->images == HWI_IMAGES_PID && !single))
+  if (!options->summaries || options->instance_details || options->chains || options->heap ||
+      (options->images == HWI_IMAGES_PID && !single))
     return NULL;
   while (bytes > 1 && path[bytes - 1] == '/')
     bytes--;
@@ -122,6 +124,7 @@ void hwi_summary_forget(struct hwi_result *result, struct hwi_image *images)
   hwi_replay_release(&result->replay);
   memset(&result->replay, 0, sizeof result->replay);
   hwi_restored_images_release(&result->restored);
+  hwi_restored_scopes_release(&result->restored_scopes);
   free(result->described);
   result->described = NULL;
   result->described_count = 0;
@@ -260,11 +263,8 @@ static bool write_result(const struct hwi_summary *summary, struct hwi_result *r
 void hwi_summary_keep(struct hwi_summary *summary, uint64_t least_ns, struct hwi_result *result,
                       struct hwi_image *images)
 {
-  const struct hwi_tally *tally = &result->replay.tally;
-  const bool has_said =
-      tally->scopes || tally->annotations || tally->heaps; /* a summary does not have what the program said */
-  if (!has_said && clock_ns() - summary->began_ns >= least_ns &&
-      (summary->file.fd >= 0 || hwi_summary_begin(summary)) && write_result(summary, result, images))
+  if (clock_ns() - summary->began_ns >= least_ns && (summary->file.fd >= 0 || hwi_summary_begin(summary)) &&
+      write_result(summary, result, images))
     result->profile.has_summary = hwi_cache_file_commit(&summary->file, summary->path);
   else
     hwi_cache_file_discard(&summary->file);

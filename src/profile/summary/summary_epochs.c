@@ -64,7 +64,9 @@ bool hwi_summary_end_epochs(struct hwi_epoch_writer **writer, struct hwi_result 
   struct hwi_epoch_writer *ended = *writer;
   uint32_t unknown = result->replay.resolver.frames.links[0].stack;
   bool done = hwi_epoch_writer_end(ended);
-  if (done && (ended->gave_up || result->replay.tally.scopes)) { /* an epoch does not know which scopes are open */
+  const struct hwi_tally *tally = &result->replay.tally;
+  const bool has_said = tally->scopes || tally->annotations || tally->heaps; /* an epoch does not have it */
+  if (done && (ended->gave_up || has_said)) {
     hwi_summary_drop_epochs(ended->sink.context);
   } else if (done) {
     result->epoch_rows = ended->rows;

@@ -19,6 +19,7 @@ static const struct hwi_field cell_fields[] = {
     HWI_FIELD(struct hwi_profile_cell, size),        HWI_FIELD(struct hwi_profile_cell, usable),
     HWI_FIELD(struct hwi_profile_cell, calls),       HWI_FIELD(struct hwi_profile_cell, temporary_calls),
     HWI_FIELD(struct hwi_profile_cell, peak_blocks), HWI_FIELD(struct hwi_profile_cell, live_blocks),
+    HWI_FIELD(struct hwi_profile_cell, scope),
 };
 _Static_assert(sizeof(struct hwi_profile_cell) == 7 * U64, "each field is above");
 static const struct hwi_fields of_cell = HWI_FIELDS_OF(struct hwi_profile_cell, cell_fields);
@@ -170,7 +171,8 @@ static bool cells_are_sound(const struct hwi_profile *profile, const struct hwi_
   for (uint32_t i = 0; i < profile->cell_count; i++) {
     const struct hwi_profile_cell *cell = &profile->cells[i];
     if (cell->thread >= profile->thread_count || cell->stack == 0 || cell->stack >= profile->stack_count ||
-        cell->size >= profile->size_count || (i > 0 && cell->stack < cell[-1].stack))
+        cell->size >= profile->size_count || (cell->scope > 0 && cell->scope >= profile->scope_count) ||
+        (i > 0 && cell->stack < cell[-1].stack))
       return false;
     sum.peak_blocks += cell->peak_blocks;
     sum.peak_bytes += cell->peak_blocks * profile->sizes[cell->size].size;
@@ -201,6 +203,7 @@ void hwi_summary_pass_result(struct hwi_pass *pass, struct hwi_result *result)
   pass_list(pass, &of_resizes, (const void **)&profile->resizes, &profile->resize_count);
   pass_list(pass, &of_together, (const void **)&profile->together, &profile->together_count);
   pass_handovers(pass, result);
+  hwi_pass_scopes(pass, profile, &result->restored_scopes);
   if (!pass->writes && pass->status == 0 && !is_sound(result))
     hwi_pass_fail(pass, HW_ERR_DAMAGED);
 }

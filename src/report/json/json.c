@@ -56,15 +56,23 @@ void hwi_json_signed(struct hwi_json *json, const char *key, int64_t value)
   fprintf(json->out, "%" PRId64, value);
 }
 
-void hwi_json_real(struct hwi_json *json, const char *key, double value)
+void hwi_json_print_real(FILE *out, double value)
 {
   enum { BYTES = 40 };
   char text[BYTES];
-  separate(json, key);
   snprintf(text, sizeof text, "%.15g", value);
   if (strtod(text, NULL) != value)
     snprintf(text, sizeof text, "%.17g", value);
-  fputs(isfinite(value) ? text : "null", json->out);
+  fputs(text, out);
+}
+
+void hwi_json_real(struct hwi_json *json, const char *key, double value)
+{
+  separate(json, key);
+  if (isfinite(value))
+    hwi_json_print_real(json->out, value);
+  else
+    fputs("null", json->out);
 }
 
 void hwi_json_decimal(struct hwi_json *json, const char *key, double value)

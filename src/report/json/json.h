@@ -25,6 +25,7 @@ void hwi_json_end_array(struct hwi_json *json);
 
 void hwi_json_number(struct hwi_json *json, const char *key, uint64_t value);
 void hwi_json_signed(struct hwi_json *json, const char *key, int64_t value);
+void hwi_json_print_real(FILE *out, double value);                        /* the number alone; it must be finite */
 void hwi_json_real(struct hwi_json *json, const char *key, double value); /* finite, else null; as exact as a double */
 void hwi_json_decimal(struct hwi_json *json, const char *key, double value); /* one decimal place */
 void hwi_json_bool(struct hwi_json *json, const char *key, bool value);
