@@ -7,9 +7,10 @@ from pathlib import Path
 
 def main():
     folder = Path(sys.argv[2])
-    (folder / "none").write_bytes(b"")
-    for off in range(0, 2000, 7):
-        (folder / f"edit-{off}").write_bytes(bytes([off & 255, off >> 8, 0x7F]))
+    for recording in range(2):
+        (folder / f"none-{recording}").write_bytes(bytes([recording]))
+        for off in range(0, 2000, 7):
+            (folder / f"edit-{recording}-{off}").write_bytes(bytes([recording, off & 255, off >> 8, 0x7F]))
 
 
 main()

@@ -4,7 +4,7 @@
 enum { FRAME = 1, ZONE, WARM, LEVEL, ARENA, NODE = 2, INSTANCES = 6, INSTANCE_TICKS = 60 };
 
 /* One instance of a scope; every other one has a forbidden zone, in which it allocates and frees. */
-static void add_frame(struct enc *enc, int chunk, uint64_t tick, uint64_t number)
+static void add_instance(struct enc *enc, int chunk, uint64_t tick, uint64_t number)
 {
   const uint64_t at = 0x900000 + number * 64;
   enc_scope(enc, chunk, tick, HW_SCOPE_BEGIN_NUMBER, FRAME, number);
@@ -39,7 +39,7 @@ void enc_words(struct enc *enc, int chunk, uint64_t tick)
   for (uint8_t i = 0; i < sizeof names / sizeof *names; i++)
     enc_name(enc, chunk, (uint8_t)(i + 1), names[i]);
   for (uint64_t i = 0; i < INSTANCES; i++)
-    add_frame(enc, chunk, tick + i * INSTANCE_TICKS, i);
+    add_instance(enc, chunk, tick + i * INSTANCE_TICKS, i);
   enc_scope(enc, chunk, tick + INSTANCES * INSTANCE_TICKS, HW_SCOPE_MARK, WARM, 0);
   enc_scope(enc, chunk, tick + INSTANCES * INSTANCE_TICKS + 1, HW_SCOPE_MARK, FRAME,
             0); /* a name that is also a scope's */
