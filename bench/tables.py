@@ -241,18 +241,19 @@ def _longest(times):
 def pages(results):
     rows = []
     for found in results["page"].values():
-        steps, openings = found["steps_ms"], found["opening_ms"]
+        steps, openings, lanes = found["steps_ms"], found["opening_ms"], found.get("lanes_ms")
         rows.append([found["text"], f"{found['bytes'] / MEGA:.2f}", f"{found['written_cpu_s']:.1f}", f"{found['max_rss_bytes'] / MEGA:,.0f}",
                      f"{found['paint_ms']['best']:.0f}", _longest({view: step["median"] for view, step in steps.items()}),
                      _longest({view: step["most"] for view, step in steps.items()}), _longest(found["first_ms"]),
-                     _longest({view: opening["median"] for view, opening in openings.items()})])
+                     _longest({view: opening["median"] for view, opening in openings.items()}),
+                     _longest({f"1/{part} of the run": step["median"] for part, step in lanes.items()}) if lanes else ""])
     text = ("`report -o run.html`: the cost of writing the page, and the page in Chromium at 1920 by 1080. First paint: the "
             "best of five loads, wall time; goal: 1,000 ms. Steps: the main thread's CPU time while an interval is dragged "
             "over the chart, in the slowest view; goal: 50 ms. First step: the first step of a drag that begins as soon as "
             "the page is shown, while its views are being prepared. Opening: the longest task of changing to a view, wall "
-            "time; `-`: none takes 50 ms.")
+            "time; `-`: none takes 50 ms. Lanes: a step of dragging the lanes of scopes, CPU time; goal: 50 ms.")
     return Table("The page", text, ["recording", "page MB", "CPU s", "peak MB", "first paint ms", "step ms, median", "step ms, max",
-                                    "first step ms", "opening ms"], rows)
+                                    "first step ms", "opening ms", "lanes ms"], rows)
 
 
 def short_processes(results):

@@ -175,7 +175,8 @@ export class Instances {
       const end = first + lane.count;
       let levels = 0;
       for (let i = first; i < end; i++) {
-        while (open.length > 0 && ends[open.at(-1)!]! <= begins[i]!) open.pop();
+        const from = ends[i]! > begins[i]! ? begins[i]! : begins[i]! - 0.5; // one that takes no time, at the end of another, is inside it
+        while (open.length > 0 && ends[open.at(-1)!]! <= from) open.pop();
         this.levels[i] = open.length;
         open.push(i);
         levels = Math.max(levels, open.length);

@@ -2,10 +2,12 @@
 // and not while the user drags, types or scrolls
 import { useEffect } from "preact/hooks";
 import { childrenOf } from "../data/branching";
+import { instancesOf } from "../data/instances";
 import type { Recording } from "../data/recording";
 import { outermost } from "../data/sandwich";
 import { labelsOf, stackWordsOf } from "../data/stack_words";
 import { layoutOf } from "../flame/layout";
+import { rowsOf } from "../lanes/layout";
 import { namesOf } from "./node_names";
 
 const COLUMNS = [
@@ -41,6 +43,11 @@ function* pieces(recording: Recording): Generator<void> {
   yield* labelsOf(recording).numbered();
   yield* stackWordsOf(recording).distinguished();
   recording.lifetimes(null);
+  const instances = instancesOf(recording.document);
+  if (instances === null) return;
+  yield* instances.prepared();
+  yield;
+  rowsOf(instances);
 }
 
 export function usePrepared(recording: Recording): void {
