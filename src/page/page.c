@@ -60,6 +60,8 @@ static void write_escaped(const char *text, size_t bytes, FILE *out)
 /* Returns how many bytes write_escaped writes. */
 static size_t escaped_bytes(const char *text, size_t bytes)
 {
+  if (bytes == 0) /* without memory there may be no text */
+    return 0;
   const char *end = text + bytes;
   size_t sum = bytes;
   for (const char *at = text; (at = memchr(at, '<', (size_t)(end - at))); at++)
