@@ -49,5 +49,5 @@ def has_ended(pid):
     """Returns whether the process has ended, even if its parent has not waited for it yet."""
     try:
         return ") Z" in Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError): # it ended before, or while, its state was read
+    except (FileNotFoundError, ProcessLookupError):  # it ended before, or while, its state was read
         return True

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from scopes import by_path, bytes_of, figures
+from report_scopes import by_path, bytes_of, figures
 
 PROGRAMS = ROOT / "tests/record/programs"
 VARIABLE = "INTEL_LIBITTNOTIFY64"

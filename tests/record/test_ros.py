@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from conftest import ROOT
-from scopes import by_path, bytes_of, figures
+from report_scopes import by_path, bytes_of, figures
 
 PROGRAMS = ROOT / "tests/record/programs/ros"
 CASES = ["nodes", "intra", "old", "periods", "unknown", "odd", "exceptions", "answers later", "nested", "threads", "again", "many", "fork", "errno"]

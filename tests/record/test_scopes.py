@@ -14,7 +14,7 @@ import subprocess
 import pytest
 
 from conftest import ROOT
-from scopes import by_path, figures
+from report_scopes import by_path, figures
 
 PROGRAMS = ROOT / "tests/record/programs"
 VARIANTS = {"O0": ["-O0"], "O2": ["-O2"], "lto": ["-O2", "-flto", "-fvisibility=hidden"], "no-pie": ["-O1", "-no-pie", "-fno-pie"]}
