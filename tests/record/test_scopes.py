@@ -328,6 +328,14 @@ def test_marks_counters_and_a_thread_name(record, program, hw, tmp_path):
     assert hw("report", recording.trace, "-o", tmp_path / "page.html").returncode == 0
 
 
+def test_names_that_are_null(record, program):
+    recording = record([program, "no names"])
+    assert recording.process.returncode == 0 and recording.process.stdout == "done\n"
+    report = recording.report
+    assert figures(by_path(report)[" > text"], "instances", "allocation_calls") == (1, 1)
+    assert [heap["name"] for heap in report["heaps"]] == [""] and [thread["name"] for thread in report["by_thread"]] == ["before"]
+
+
 def test_marks_and_counters_survive_packing(record, program, hw, tmp_path):
     raw = record([program, "notes"], "--no-pack")
     packed = tmp_path / "packed.hwt"

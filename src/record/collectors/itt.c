@@ -204,16 +204,17 @@ static uint64_t event_key(int event)
   return (uint64_t)event << 8 | HWI_KEY_IS_LOOSE;
 }
 
+/* An ID that was not created must not define a name that may be created later. */
 static int event_start(int event)
 {
-  if (event > 0)
+  if (hwi_names_have((uint32_t)event))
     hwi_keyed_scope_begin((uint32_t)event, event_key(event));
   return 0;
 }
 
 static int event_end(int event)
 {
-  if (event > 0)
+  if (hwi_names_have((uint32_t)event))
     hwi_keyed_scope_end(event_key(event));
   return 0;
 }

@@ -64,9 +64,10 @@ static void note(struct hwi_itt_counter *counter, double value)
 
 static void add(struct hwi_itt_counter *counter, uint64_t by)
 {
-  if (type_of(counter))
-    note(counter,
-         (double)((int64_t)by + atomic_fetch_add_explicit(&counter->total, (int64_t)by, memory_order_relaxed)));
+  if (!type_of(counter))
+    return;
+  uint64_t before = (uint64_t)atomic_fetch_add_explicit(&counter->total, (int64_t)by, memory_order_relaxed);
+  note(counter, (double)(int64_t)(before + by)); /* modulo 2^64 */
 }
 
 /* --- values --- */

@@ -7,6 +7,17 @@
 #include "record/events/tasks.h"
 #include "record/record.h"
 
+/* A program may pass NULL: without a recorder it runs on, so it must do so with one. */
+static const char *text_or_empty(const char *text)
+{
+  return text ? text : "";
+}
+
+static uint32_t number_of(const char *name)
+{
+  return hwi_names_number(text_or_empty(name));
+}
+
 static uint64_t begin(uint32_t name)
 {
   return hwi_scope_begin(name, HW_SCOPE_BEGIN, 0);
@@ -15,6 +26,11 @@ static uint64_t begin(uint32_t name)
 static uint64_t begin_number(uint32_t name, uint64_t number)
 {
   return hwi_scope_begin(name, HW_SCOPE_BEGIN_NUMBER, number);
+}
+
+static uint64_t begin_text(uint32_t name, const char *text)
+{
+  return hwi_scope_begin_text(name, text_or_empty(text));
 }
 
 static uint64_t begin_forbidden(uint32_t name)
@@ -30,6 +46,12 @@ static void mark(uint32_t name)
 static void counter(uint32_t name, double value)
 {
   hwi_scope_note(name, HW_SCOPE_COUNTER, hw_counter_encode(value));
+}
+
+static void thread_name(const char *name)
+{
+  if (name)
+    hwi_record_thread_name(name);
 }
 
 static void counts(struct hw_counts *counts)
@@ -54,16 +76,16 @@ static void heap_alloc(const struct hw_custom_heap *heap, const void *block, uin
 extern const struct hw_monitor heapwright_monitor;
 __attribute__((visibility("default"))) const struct hw_monitor heapwright_monitor = {
     .bytes = sizeof heapwright_monitor,
-    .name = hwi_names_number,
+    .name = number_of,
     .begin = begin,
     .begin_number = begin_number,
-    .begin_text = hwi_scope_begin_text,
+    .begin_text = begin_text,
     .end = hwi_scope_end,
     .counts = counts,
     .begin_forbidden = begin_forbidden,
     .mark = mark,
     .counter = counter,
-    .thread_name = hwi_record_thread_name,
+    .thread_name = thread_name,
     .task_create = hwi_task_create,
     .task_enter = hwi_task_enter,
     .task_leave = hwi_task_leave,

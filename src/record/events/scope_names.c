@@ -106,6 +106,13 @@ uint32_t hwi_names_number(const char *text)
   return hwi_names_number_of(text, LONGEST_NAME);
 }
 
+bool hwi_names_have(uint32_t number)
+{
+  struct names *names = atomic_load_explicit(&all, memory_order_acquire);
+  return names && number > 0 && number < HWI_NAME_LIMIT &&
+         number < atomic_load_explicit(&names->next_number, memory_order_relaxed);
+}
+
 const char *hwi_names_text(uint32_t number)
 {
   struct names *names = atomic_load_explicit(&all, memory_order_acquire);

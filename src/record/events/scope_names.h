@@ -22,6 +22,9 @@ uint32_t hwi_names_number(const char *text);
 /* The same for a text that has at most `max_bytes`, and ends there or at a NUL. */
 uint32_t hwi_names_number_of(const char *text, size_t max_bytes);
 
+/* Returns whether one of these functions may have returned this number. */
+bool hwi_names_have(uint32_t number);
+
 /* Returns the text of a name that one of these functions returned: the process's own copy, which stays valid. */
 const char *hwi_names_text(uint32_t number);
 

@@ -253,6 +253,8 @@ static void each_kind(void)
 /* Ends that come first, twice, in another domain, or not at all. */
 static void odd(void)
 {
+  DO(event_start, 60000); /* which was not created */
+  DO(event_end, 60000);
   domain *other = CALL(domain_create, "other");
   DO(task_end, mine);
   begin("left");

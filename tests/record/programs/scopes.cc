@@ -701,6 +701,23 @@ static void notes()
   hw_mark("\xf0\x9f\x90\x98 <ends>");
 }
 
+// A program that passes NULL runs on, as it does without a recorder.
+static void no_names()
+{
+  hw_thread_name("before");
+  hw_thread_name(nullptr);
+  hw_mark(nullptr);
+  hw_counter(nullptr, 1);
+  struct hw_task task = hw_task_create(nullptr);
+  hw_task_finish(&task);
+  struct hw_custom_heap heap = hw_custom_heap_create(nullptr);
+  hw_custom_heap_alloc(&heap, &heap, 8);
+  struct hw_scope outer = hw_scope_begin(nullptr), inner = hw_scope_begin_text("text", nullptr);
+  kept = malloc(1);
+  hw_scope_end(inner);
+  hw_scope_end(outer);
+}
+
 // After a warm-up of three, one cycle still allocates.
 static void late()
 {
@@ -812,6 +829,8 @@ int main(int count, char **words)
     many_tasks();
   else if (what == "notes")
     notes();
+  else if (what == "no names")
+    no_names();
   else if (what == "instances")
     named_instances(count > 2 ? atoi(words[2]) : 20);
   else if (what == "late")
