@@ -223,6 +223,7 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   write_run(json, profile);
   write_process(json, page, static_allocators);
   write_marks(json, profile);
+  hwi_json_heaps(json, profile);
   write_counters(json, profile);
   hwi_json_processes(json, profile, &(struct hwi_json_process_list){PROCESSES_MAX, COMMAND_CELLS, page->is_other});
   hwi_json_growing(json, profile, &rows);

@@ -12,6 +12,7 @@ import subprocess
 import pytest
 
 from conftest import ROOT
+from page_document import PLACE
 
 PROGRAM = ROOT / "tests/record/programs/heaps.cc"
 FLAGS = ["-std=c++17", "-g", "-pthread", f"-I{ROOT}/include", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -50,6 +51,10 @@ def failing(hw, status, *words):
 
 def report_of(hw, recording, *options):
     return json.loads(hw("report", "--json", *options, recording.trace).stdout)
+
+
+def document_of(page):
+    return json.loads(PLACE.search(page.read_text()).group(1))
 
 
 def names_of(stack):
@@ -150,6 +155,14 @@ def test_the_table_of_heaps_is_the_report_s(hw, recorded):
     shown = [{key: str(value) for key, value in heap.items()} for heap in recording.report["heaps"]]
     table = hw("export", "--format", "csv", "--table", "heaps", "-o", "-", recording.trace).stdout
     assert shown and list(csv.DictReader(io.StringIO(table))) == shown
+
+
+def test_the_page_has_the_heaps(hw, recorded, tmp_path):
+    trace = recorded("offsets").trace
+    of_run, of_heap = tmp_path / "run.html", tmp_path / "heap.html"
+    assert hw("report", "-o", of_run, trace).returncode == 0 and hw("report", "--heap", "gpu", "-o", of_heap, trace).returncode == 0
+    assert [heap["name"] for heap in document_of(of_run)["heaps"]] == ["gpu", "shared"]
+    assert document_of(of_heap)["heap"] == "gpu" and document_of(of_heap)["run"]["allocation_calls"] == 201
 
 
 def test_errors(hw, recorded):

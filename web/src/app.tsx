@@ -57,12 +57,12 @@ export function Failure({ what }: { what: string }): JSX.Element {
 }
 
 function Run({ recording }: { recording: Recording }): JSX.Element {
-  const { run, thread } = recording.document;
+  const { run, thread, heap: ownHeap } = recording.document;
   const count = `${run.threads} thread${run.threads === 1 ? "" : "s"}`;
   const threads = thread === undefined ? count : `thread ${threadName(recording, thread)}`;
   const together = togetherCount(recording.document);
   const heap = run.allocation_calls === 0 ? ["nothing allocated"] : [threads, `peak ${bytesText(run.peak_bytes)}`];
-  const facts = [together > 1 ? `${together} processes` : `pid ${run.pid}`, timeText(run.duration_ns), ...heap];
+  const facts = [...(ownHeap === undefined ? [] : [`heap ${ownHeap}, without malloc`]), together > 1 ? `${together} processes` : `pid ${run.pid}`, timeText(run.duration_ns), ...heap];
   const command = commandOf(recording.document);
   return (
     <>

@@ -256,6 +256,14 @@ export interface CounterFields {
   readonly points: readonly { readonly time_ns: number; readonly value: number | null }[];
 }
 
+/** The heaps of one name that the program gives out itself. */
+export interface HeapFields {
+  readonly name: string;
+  readonly allocation_calls: number;
+  readonly peak_bytes: number;
+  readonly live_bytes_at_end: number;
+}
+
 export interface PageDocument {
   readonly schema: "heapwright-page/1";
   readonly version: string;
@@ -265,6 +273,10 @@ export interface PageDocument {
   readonly marks?: readonly { readonly text: string; readonly time_ns: number }[];
   readonly counters?: readonly CounterFields[];
   readonly counters_left_out?: number;
+  /** the name of the heap of the program's own that everything is about, instead of malloc */
+  readonly heap?: string;
+  /** those of the program's own, beside malloc */
+  readonly heaps?: readonly HeapFields[];
   readonly scopes?: ScopeFields;
   readonly instances?: InstanceFields;
   readonly process: ImageFields;

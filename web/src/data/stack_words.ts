@@ -16,6 +16,7 @@ const PASSES_ON = new RegExp(
     /^operator (new|delete)/,
     /^(void\* )?std::(_|allocator)/,
     /^__gnu_cxx::/,
+    /^hw_custom_heap_alloc$/,
     /^g_(malloc|try_malloc|slice_alloc)/,
     /^x?(malloc|calloc|realloc)$/,
     /^\?\? /,

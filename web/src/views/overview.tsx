@@ -9,6 +9,7 @@ import type { Span, State, View } from "../state";
 import { bytesText, countText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
 import { Figures } from "./figures";
+import { Heaps } from "./heaps";
 import { Nothing } from "./nothing";
 import { folderOfRun, Processes, togetherCount } from "./processes";
 import { RunChart } from "./run_chart";
@@ -195,6 +196,7 @@ export function Overview(props: ViewProps): JSX.Element {
         <div class="stack-v">
           <Findings {...props} />
           {!isEmpty && <TopStacks {...props} />}
+          <Heaps recording={recording} />
         </div>
         <Evidence {...props} />
       </div>
