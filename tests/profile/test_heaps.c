@@ -249,6 +249,30 @@ static void test_a_pattern(void **state)
   hwi_profile_destroy(profile);
 }
 
+/* More heaps than an address has unused bits. */
+static void test_many_heaps_at_one_address(void **state)
+{
+  enum { MANY = 1000, FREED = 300 };
+  (void)state;
+  const struct hwi_span run = {0};
+  struct enc enc = {0};
+  enc_init(&enc, 1);
+  int chunk = enc_chunk(&enc, 0, 0, 0, T);
+  enc_main(&enc, chunk);
+  enc_name(&enc, chunk, 1, names[0]);
+  for (uint32_t i = 1; i <= MANY; i++)
+    enc_heap(&enc, chunk, T + i, &(struct enc_heap_event){HW_HEAP_ALLOC, i, 1, 2, i, 0x10000});
+  for (uint32_t i = 1; i <= FREED; i++)
+    enc_heap(&enc, chunk, T + MANY + i, &(struct enc_heap_event){HW_HEAP_FREE, i, 1, 0, 0, 0x10000});
+  enc_write(&enc, path);
+  enc_release(&enc);
+  struct hwi_profile *profile = profile_of(names[0], &run);
+  assert_int_equal(profile->totals.live_blocks_at_end, MANY - FREED);
+  assert_int_equal(profile->totals.live_bytes_at_end, MANY * (MANY + 1) / 2 - FREED * (FREED + 1) / 2);
+  assert_int_equal(profile->totals.unmatched_frees + profile->totals.missed_frees, 0);
+  hwi_profile_destroy(profile);
+}
+
 static void test_a_heap_that_is_not_there(void **state)
 {
   (void)state;
@@ -284,6 +308,7 @@ int main(void)
       cmocka_unit_test(test_whole_runs),
       cmocka_unit_test(test_parts_of_runs),
       cmocka_unit_test(test_a_pattern),
+      cmocka_unit_test(test_many_heaps_at_one_address),
       cmocka_unit_test(test_a_heap_that_is_not_there),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

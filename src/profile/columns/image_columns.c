@@ -328,7 +328,7 @@ static bool lists_are_sound(const struct lists *lists, size_t image_count)
     const struct row *row = &lists->rows[i];
     if (!take(&lines, row->environment_count))
       return false;
-    const struct line *marks = lists->lines + (lists->line_count - lines);
+    const struct line *marks = lists->lines ? lists->lines + (lists->line_count - lines) : NULL;
     if (!take(&lines, row->mark_count) || !marks_are_sound(marks, row->mark_count) || !take(&lines, row->note_count) ||
         !take(&points, row->rss_count) || !(row->known || row->unreadable) || (row->counted && !row->known))
       return false;

@@ -1,8 +1,8 @@
 /* heap_view.c - the events of some heaps of the program's own, in the form of those of malloc
  *
  * Blocks of several heaps may have the same address, for example offsets into the memory of a GPU. What comes after this
- * view knows blocks by their addresses alone. So while a block of another heap is live at an address, the address of a
- * further block is changed in its upper bits.
+ * view knows blocks by their addresses alone. So while a block of another heap is live at an address, a further block gets
+ * an address that no program has.
  */
 #include "profile/replay/heap_view.h"
 
@@ -11,15 +11,17 @@
 #include "base/shell_pattern.h"
 #include "trace/grow.h"
 
-enum { BATCH_EVENTS = 512, CHANGED_SHIFT = 56, CHANGES = 1 << (64 - CHANGED_SHIFT) };
+enum { BATCH_EVENTS = 512, STEP = 16 };
+#define FIRST_OTHER_ADDRESS (UINT64_C(1) << 63)
 
 struct hwi_heap_view {
   const char *pattern;
   struct hwi_heap_blocks blocks; /* of the chosen heaps; the name of a heap is 1 if it is chosen, else 2 */
   uint64_t *shown;               /* by block: its address in the view */
   size_t shown_capacity;
-  struct hwi_live taken; /* addresses in the view */
-  const char **names;    /* of heaps seen, by index; owned by the trace */
+  struct hwi_live taken;  /* addresses in the view */
+  uint64_t other_address; /* the last one that was given instead of a block's own; 0: none */
+  const char **names;     /* of heaps seen, by index; owned by the trace */
   size_t name_capacity;
   struct hwi_event events[BATCH_EVENTS]; /* of the trace: [at, count) are still to come */
   int at, count;
@@ -85,14 +87,13 @@ void hwi_heap_view_each_name(const struct hwi_heap_view *view, void (*take)(void
 /* --- one event --- */
 
 /* Returns an address at which no block of the view is live: the block's own, if possible. */
-static uint64_t free_address(const struct hwi_heap_view *view, uint64_t address)
+static uint64_t free_address(struct hwi_heap_view *view, uint64_t address)
 {
-  for (uint64_t change = 0; change < CHANGES; change++) {
-    const uint64_t shown = address ^ change << CHANGED_SHIFT;
-    if (shown && !hwi_live_slot(&view->taken, shown)->address)
-      return shown;
+  while (hwi_live_slot(&view->taken, address)->address) {
+    const uint64_t last = view->other_address;
+    address = view->other_address = last >= FIRST_OTHER_ADDRESS ? last + STEP : FIRST_OTHER_ADDRESS;
   }
-  return address; /* it counts as a block whose free was missed */
+  return address;
 }
 
 static int show_alloc(struct hwi_heap_view *view, uint32_t heap, struct hwi_event *event)
