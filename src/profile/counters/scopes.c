@@ -20,6 +20,14 @@ struct entered {
   uint64_t beyond; /* of the thread around it */
 };
 
+/* A scope that the thread was in lately. */
+struct recent_path {
+  uint32_t outer, name;
+  uint32_t path; /* 0: unused */
+  uint32_t context;
+};
+enum { RECENT_PATHS = 16 };
+
 struct thread_scopes {
   struct hwi_instance_stack open;
   size_t floor;            /* so many do not end by an END event: those up to the one of the task that it is inside */
@@ -28,6 +36,7 @@ struct thread_scopes {
   uint32_t chain;   /* of rules: its scopes are the innermost open ones; 0: none */
   uint32_t context; /* outside of all scopes */
   uint64_t last_ns; /* of its latest event */
+  struct recent_path recent[RECENT_PATHS];
 };
 
 struct hwi_scopes {
@@ -137,6 +146,21 @@ static uint32_t find_context(struct hwi_scopes *scopes, uint32_t thread, uint32_
   return hwi_numbering_of(&scopes->contexts, thread, path) - 1;
 }
 
+/* Finds the path of `name` within `outer`, and its context in the thread; most scopes are begun again soon. The path is 0
+ * if it has none. */
+static struct recent_path find_recent(struct hwi_scopes *scopes, uint32_t thread, uint32_t outer, uint32_t name)
+{
+  struct recent_path *recent = &scopes->threads[thread].recent[(outer + name) % RECENT_PATHS];
+  if (recent->path && recent->outer == outer && recent->name == name)
+    return *recent;
+  struct recent_path found = {outer, name, find_path(scopes, outer, name), UINT32_MAX};
+  if (found.path)
+    found.context = find_context(scopes, thread, found.path);
+  if (found.context != UINT32_MAX)
+    *recent = found;
+  return found;
+}
+
 bool hwi_scopes_know_threads(struct hwi_scopes *scopes, size_t count)
 {
   if (!hwi_grow((void **)&scopes->threads, &scopes->thread_capacity, count, sizeof *scopes->threads))
@@ -152,35 +176,45 @@ bool hwi_scopes_know_threads(struct hwi_scopes *scopes, size_t count)
 
 /* --- instances --- */
 
+static void clear_counts(struct hwi_open_instance *open)
+{
+  open->most_net = 0;
+  open->all.calls = open->all.bytes = 0;
+  open->all.net_bytes = 0;
+}
+
 static bool begin(struct hwi_scopes *scopes, struct hwi_instance_stack *open, const struct hwi_resolved *event,
                   uint64_t ns)
 {
-  uint32_t outer = open->count ? open->items[open->count - 1].path : 0;
-  uint32_t path = open->beyond ? 0 : find_path(scopes, outer, (uint32_t)event->size);
-  if (!path) {
+  const struct hwi_open_instance *around = open->count ? &open->items[open->count - 1] : NULL;
+  struct recent_path found = {0};
+  if (!open->beyond)
+    found = find_recent(scopes, event->thread, around ? around->path : 0, (uint32_t)event->size);
+  if (!found.path) {
     open->beyond++;
     return open->beyond > 1 || is_full(scopes);
   }
-  uint32_t context = find_context(scopes, event->thread, path);
-  if (context == UINT32_MAX || !hwi_grow((void **)&open->items, &open->capacity, open->count + 1, sizeof *open->items))
-    return false;
-  uint32_t zone = open->count ? open->items[open->count - 1].zone : 0;
+  uint32_t zone = around ? around->zone : 0;
   if (event->entry == HW_SCOPE_BEGIN_FORBIDDEN)
     zone = (uint32_t)open->count + 1;
+  if (found.context == UINT32_MAX ||
+      !hwi_grow((void **)&open->items, &open->capacity, open->count + 1, sizeof *open->items))
+    return false;
   const struct hwi_instance_detail *detail = scopes->has_details ? hwi_detail_take(&scopes->details) : NULL;
   if (scopes->has_details && !detail)
     return false;
-  open->items[open->count++] = (struct hwi_open_instance){
-      .path = path,
-      .context = context,
-      .zone = zone,
-      .all = {.begin_ns = ns,
-              .value = event->usable,
-              .op = event->entry,
-              .thread = event->thread,
-              .sequence = ++scopes->paths[path].instances,
-              .detail = detail},
-  };
+  struct hwi_open_instance *begun = &open->items[open->count++];
+  begun->path = found.path;
+  begun->context = found.context;
+  begun->zone = zone;
+  begun->all.begin_ns = ns;
+  begun->all.value = event->usable;
+  begun->all.op = event->entry;
+  begun->all.thread = event->thread;
+  begun->all.sequence = ++scopes->paths[found.path].instances;
+  begun->all.detail = detail;
+  clear_counts(begun);
+  begun->all.duration_ns = begun->all.peak_bytes = 0;
   return true;
 }
 
@@ -248,12 +282,14 @@ static bool end_rules(struct hwi_scopes *scopes, struct thread_scopes *thread, u
 static uint32_t chain_of(const struct hwi_scopes *scopes, uint32_t stack, uint32_t usual)
 {
   const struct hwi_scope_chains *chains = scopes->chains;
-  const bool is_known = chains && stack < chains->stack_count && chains->by_stack[stack] != HWI_CHAIN_UNKNOWN;
+  const bool is_known = stack < chains->stack_count && chains->by_stack[stack] != HWI_CHAIN_UNKNOWN;
   return is_known ? chains->by_stack[stack] : usual;
 }
 
 bool hwi_scopes_leave_rules(struct hwi_scopes *scopes, uint32_t number, uint32_t stack)
 {
+  if (!scopes->chains)
+    return true;
   struct thread_scopes *thread = &scopes->threads[number];
   uint32_t common = thread->chain, chain = chain_of(scopes, stack, common);
   while (common != chain) {
@@ -267,6 +303,8 @@ bool hwi_scopes_leave_rules(struct hwi_scopes *scopes, uint32_t number, uint32_t
 
 bool hwi_scopes_enter_rules(struct hwi_scopes *scopes, uint32_t number, uint32_t stack, uint64_t ns)
 {
+  if (!scopes->chains)
+    return true;
   struct thread_scopes *thread = &scopes->threads[number];
   const uint32_t chain = chain_of(scopes, stack, thread->chain);
   bool done = true;
@@ -399,31 +437,39 @@ static bool finish(struct hwi_scopes *scopes, const struct hwi_resolved *event, 
   return true;
 }
 
-bool hwi_scopes_take(struct hwi_scopes **scopes, size_t thread_count, const struct hwi_resolved *event, uint64_t ns)
+static __attribute__((noinline)) bool take_task(struct hwi_scopes *scopes, const struct hwi_resolved *event,
+                                                uint64_t ns)
 {
-  if (!*scopes && !(*scopes = hwi_scopes_create()))
+  switch (event->entry) {
+  case HW_SCOPE_TASK:
+    return begin_task(scopes, event, ns);
+  case HW_SCOPE_ENTER:
+    return enter(scopes, event);
+  case HW_SCOPE_LEAVE:
+    return leave(scopes, event, ns);
+  case HW_SCOPE_FINISH:
+    return finish(scopes, event, ns);
+  default:
+    return true; /* later kinds are skipped */
+  }
+}
+
+bool hwi_scopes_take(struct hwi_scopes **of, size_t thread_count, const struct hwi_resolved *event, uint64_t ns)
+{
+  if (!*of && !(*of = hwi_scopes_create()))
     return false;
-  if (!hwi_scopes_know_threads(*scopes, thread_count))
+  struct hwi_scopes *scopes = *of;
+  if (thread_count > scopes->thread_count && !hwi_scopes_know_threads(scopes, thread_count))
     return false;
-  struct thread_scopes *thread = &(*scopes)->threads[event->thread];
-  if (!end_rules(*scopes, thread, 0))
+  struct thread_scopes *thread = &scopes->threads[event->thread];
+  if (thread->chain && !end_rules(scopes, thread, 0))
     return false;
   thread->last_ns = ns;
-  switch (event->entry) {
-  case HW_SCOPE_END:
-    return end_several(*scopes, thread, event->size, ns);
-  case HW_SCOPE_TASK:
-    return begin_task(*scopes, event, ns);
-  case HW_SCOPE_ENTER:
-    return enter(*scopes, event);
-  case HW_SCOPE_LEAVE:
-    return leave(*scopes, event, ns);
-  case HW_SCOPE_FINISH:
-    return finish(*scopes, event, ns);
-  default:
-    return event->entry > HW_SCOPE_BEGIN_FORBIDDEN ||
-           begin(*scopes, &thread->open, event, ns); /* later kinds are skipped */
-  }
+  if (event->entry == HW_SCOPE_END)
+    return end_several(scopes, thread, event->size, ns);
+  if (event->entry <= HW_SCOPE_BEGIN_FORBIDDEN)
+    return begin(scopes, &thread->open, event, ns);
+  return take_task(scopes, event, ns);
 }
 
 bool hwi_scopes_end_thread(struct hwi_scopes *scopes, uint32_t number)
@@ -572,9 +618,7 @@ static void restart_open(struct hwi_scopes *scopes, const struct hwi_instance_st
 {
   for (size_t i = 0; i < open->count; i++) {
     struct hwi_open_instance *item = &open->items[i];
-    item->most_net = 0;
-    item->all.calls = item->all.bytes = 0;
-    item->all.net_bytes = 0;
+    clear_counts(item);
     item->all.sequence = ++scopes->paths[item->path].instances;
     if (item->all.detail)
       hwi_detail_clear(item->all.detail);

@@ -28,13 +28,11 @@ static bool is_less(const struct hwi_instance *a, const struct hwi_instance *b, 
   return left != right ? left < right : a->sequence > b->sequence;
 }
 
-/* Most instances are none of the worst: they only cost the first comparison. */
-static inline void rank(struct hwi_worst *worst, const struct hwi_instance *instance, enum hwi_instance_measure measure)
+static __attribute__((noinline)) void place(struct hwi_worst *worst, const struct hwi_instance *instance,
+                                            enum hwi_instance_measure measure)
 {
   struct hwi_instance *items = worst->items;
   uint32_t at, child;
-  if (worst->count == HWI_WORST_INSTANCES && value_of(instance, measure) <= worst->least)
-    return;
   hwi_detail_share(instance->detail);
   if (worst->count < HWI_WORST_INSTANCES) { /* sift up */
     for (at = worst->count++; at > 0 && is_less(instance, &items[(at - 1) / 2], measure); at = (at - 1) / 2)
@@ -50,6 +48,13 @@ static inline void rank(struct hwi_worst *worst, const struct hwi_instance *inst
   }
   items[at] = *instance;
   worst->least = value_of(&items[0], measure);
+}
+
+/* Most instances are none of the worst: they only cost one comparison. */
+static inline void rank(struct hwi_worst *worst, const struct hwi_instance *instance, enum hwi_instance_measure measure)
+{
+  if (worst->count < HWI_WORST_INSTANCES || value_of(instance, measure) > worst->least)
+    place(worst, instance, measure);
 }
 
 void hwi_worst_rank(struct hwi_worst *worst, const struct hwi_instance *instance)
