@@ -6,6 +6,9 @@
  */
 #include "trace/clock.h"
 
+#include "platform/arch.h"
+#include "platform/os.h"
+
 static const uint64_t TRUSTED_SPAN_NS = 10000000;
 static const double NS_PER_SECOND = 1e9, LOWEST_HZ = 1e3, HIGHEST_HZ = 1e12;
 
@@ -42,6 +45,17 @@ void hwi_clock_init(struct hwi_clock *clock, const struct hw_trace_header *heade
   clock->start = header->start.clock;
   clock->ns_per_unit = (uint64_t)(NS_PER_SECOND / hz * (double)(UINT64_C(1) << HWI_CLOCK_POINT_BITS) + 0.5);
   clock->tick_shift = header->tick_shift;
+}
+
+uint64_t hwi_clock_tick_ago(const struct hw_trace_header *header, uint64_t ns)
+{
+  uint64_t now_ns = hwi_os_monotonic_ns();
+  uint64_t now = header->clock == HW_CLOCK_TSC ? hwi_arch_clock() : now_ns;
+  if (now <= header->start.clock || now_ns <= header->start.monotonic_ns + ns)
+    return 0;
+  double units_a_ns = (double)(now - header->start.clock) / (double)(now_ns - header->start.monotonic_ns);
+  double back = units_a_ns * (double)ns;
+  return back < (double)now ? (now - (uint64_t)back) >> header->tick_shift : 0;
 }
 
 uint64_t hwi_clock_span_ns(const struct hwi_clock *clock, uint64_t units)

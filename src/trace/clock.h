@@ -34,6 +34,9 @@ static inline uint64_t hwi_clock_tick_ns(const struct hwi_clock *clock, uint64_t
   return hwi_clock_any_tick_ns(clock, tick);
 }
 
+/* Returns the tick of the moment `ns` ago, or 0 if it is unknown. */
+uint64_t hwi_clock_tick_ago(const struct hw_trace_header *header, uint64_t ns);
+
 /* Returns the duration of `units` clock units, rounded to the nearest nanosecond. */
 uint64_t hwi_clock_span_ns(const struct hwi_clock *clock, uint64_t units);
 

@@ -146,6 +146,16 @@ const struct hwi_trace_info *hwi_trace_info(const struct hwi_trace *trace);
  * negative status. */
 int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, struct hwi_error *error);
 
+/* Follows a trace while a process writes it. Before the first call, no event must have been read. From then on
+ * hwi_trace_next returns the events that were certain when this was called: those of the last moments are not, because a
+ * thread may be in the middle of an earlier one. *is_over: no process writes the trace any more, and all its events can be
+ * read now. Also brings the info up to date, and the clock, whose rate becomes more exact. Returns 0 or a negative
+ * status. */
+int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *error);
+
+/* Returns the time, since the start of the image, up to which all events can be read since the last look. */
+uint64_t hwi_trace_seen_ns(const struct hwi_trace *trace);
+
 /* Makes hwi_trace_next continue with the first event that is not older than `tick`; the position may move forwards or
  * backwards. Earlier events in the same part of the file are read and dropped. Definitions in skipped parts may be
  * unknown, see hwi_trace_complete; the damage counters of the info are not meaningful for such a trace. Returns 0 or a
@@ -186,7 +196,7 @@ const char *hwi_trace_text(const struct hwi_trace *trace, uint32_t number);
 int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error);
 
 /* Returns the clock that converts ticks to nanoseconds since the start of the image, for callers that convert every
- * event (trace/clock.h). It does not change while the trace is open. */
+ * event (trace/clock.h). Only hwi_trace_look changes it. */
 struct hwi_clock;
 const struct hwi_clock *hwi_trace_clock(const struct hwi_trace *trace);
 

@@ -1,8 +1,6 @@
 /* backlog.h - the chunks of a raw trace that are not packed yet, found while its program writes it
  *
  * backlog    known chunks that are not packed yet: open ones, and retired ones that wait until they fill a section.
- * gap        a range of the window that was allocated but has no valid chunk header yet: a thread is preparing its
- *            chunk.
  */
 #ifndef HWI_LAUNCH_FOLLOW_BACKLOG_H
 #define HWI_LAUNCH_FOLLOW_BACKLOG_H
@@ -11,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/format.h"
+#include "trace/read/new_chunks.h"
 
 struct hwi_backlog_chunk {
   uint64_t off;
@@ -20,21 +18,14 @@ struct hwi_backlog_chunk {
   bool retired;
 };
 
-struct hwi_gap {
-  uint64_t start, end;
-};
-
+/* All zero: the trace has not been looked at. */
 struct hwi_backlog {
   struct hwi_backlog_chunk *chunks; /* sorted by stream and sequence */
   size_t count, capacity;
-  struct hwi_gap *gaps;
-  size_t gap_count, gap_capacity;
-  uint64_t walked_off; /* chunks below are known or in a gap */
-  uint32_t streams;    /* the largest stream number seen, plus one */
+  struct hwi_new_chunks begun;
+  uint32_t streams; /* the largest stream number seen, plus one */
 };
 
-/* Starts with an empty backlog, for a trace that has not been looked at. */
-void hwi_backlog_init(struct hwi_backlog *backlog);
 void hwi_backlog_release(struct hwi_backlog *backlog);
 
 /* Finds the chunks that the program began or retired since the last call. `fd` is the trace, and `header` its current

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "launch/pack/section_file.h"
-#include "platform/arch.h"
 #include "platform/os_tools.h"
+#include "trace/clock.h"
 #include "trace/decode.h"
 #include "trace/grow.h"
 #include "trace/read/alive.h"
@@ -23,7 +23,6 @@ static const uint64_t EVENT_DELAY_MAX_NS = 200000000; /* that a thread may wait 
 int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES])
 {
   *drain = (struct hwi_drain){.path = path};
-  hwi_backlog_init(&drain->backlog);
   drain->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (drain->fd < 0)
     return HW_ERR_IO;
@@ -204,18 +203,6 @@ static int pack_counted(struct hwi_drain *drain, struct hwi_packer *packer)
   return 0;
 }
 
-/* Returns the time `ns` ago in ticks, or 0 if it is unknown. */
-static uint64_t tick_ago(const struct hw_trace_header *header, uint64_t ns)
-{
-  uint64_t now_ns = hwi_monotonic_ns();
-  uint64_t now = header->clock == HW_CLOCK_TSC ? hwi_arch_clock() : now_ns;
-  if (now <= header->start.clock || now_ns <= header->start.monotonic_ns + ns)
-    return 0;
-  double units_a_ns = (double)(now - header->start.clock) / (double)(now_ns - header->start.monotonic_ns);
-  double back = units_a_ns * (double)ns;
-  return back < (double)now ? (now - (uint64_t)back) >> header->tick_shift : 0;
-}
-
 static void read_header(struct hwi_drain *drain)
 {
   struct hw_trace_header header;
@@ -231,8 +218,8 @@ static bool look_for_chunks(struct hwi_drain *drain, bool is_over)
   if (drain->follower && is_over)
     hwi_follower_begin(drain->follower, UINT64_MAX, UINT64_MAX);
   else if (drain->follower)
-    hwi_follower_begin(drain->follower, tick_ago(&drain->header, CHUNK_DELAY_MAX_NS),
-                       tick_ago(&drain->header, EVENT_DELAY_MAX_NS));
+    hwi_follower_begin(drain->follower, hwi_clock_tick_ago(&drain->header, CHUNK_DELAY_MAX_NS),
+                       hwi_clock_tick_ago(&drain->header, EVENT_DELAY_MAX_NS));
   read_header(drain);
   return hwi_backlog_look(&drain->backlog, drain->fd, &drain->header);
 }

@@ -21,6 +21,12 @@ struct hwi_definitions *hwi_definitions_create(uint32_t first_node, uint32_t fir
   return made;
 }
 
+void hwi_definitions_expect(struct hwi_definitions *definitions, uint64_t nodes)
+{
+  const uint64_t room = UINT32_MAX - definitions->limit;
+  definitions->limit += nodes < room ? nodes : room;
+}
+
 struct hwi_definitions *hwi_definitions_share(struct hwi_definitions *definitions)
 {
   if (definitions)

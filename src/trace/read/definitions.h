@@ -57,6 +57,9 @@ struct hwi_definitions *hwi_definitions_create(uint32_t first_node, uint32_t fir
 struct hwi_definitions *hwi_definitions_share(struct hwi_definitions *definitions);
 void hwi_definitions_destroy(struct hwi_definitions *definitions); /* drops one reference; NULL is fine */
 
+/* The trace has grown: the limit becomes larger by `nodes`. */
+void hwi_definitions_expect(struct hwi_definitions *definitions, uint64_t nodes);
+
 /* To be called by a holder that needs no nodes any more. Their memory is released when no holder needs them. */
 void hwi_definitions_forget(struct hwi_definitions *definitions);
 

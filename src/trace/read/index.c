@@ -56,8 +56,7 @@ bool hwi_index_read_chunk(int fd, const struct hw_trace_header *trace, uint64_t 
   return pread(fd, chunk, sizeof *chunk, (off_t)off) == (ssize_t)sizeof *chunk && chunk_is_plausible(trace, off, chunk);
 }
 
-/* Returns the first page at or after `off` that has data; on file systems without holes, that is `off`. */
-static uint64_t next_data(int fd, uint64_t off, uint64_t end)
+uint64_t hwi_index_next_data(int fd, uint64_t off, uint64_t end)
 {
   off_t data = lseek(fd, (off_t)off, SEEK_DATA);
   if (data < 0)
@@ -89,7 +88,7 @@ static int walk_chunks(struct hwi_index *index, int fd, const struct hw_trace_he
       index->event_count += chunk.valid_bytes / USUAL_EVENT_BYTES;
       off += chunk.bytes;
     } else if (!chunk.magic) { /* a hole, or a chunk that was never finished: its magic is written last */
-      uint64_t data = next_data(fd, off, end);
+      uint64_t data = hwi_index_next_data(fd, off, end);
       if (data <= off && off >= trace->used_bytes)
         return 0;
       off = data > off ? data : off + HW_CHUNK_MIN_BYTES;
@@ -189,6 +188,18 @@ static int walk_sections(struct hwi_index *index, int fd, uint64_t off, uint64_t
   return 0;
 }
 
+int hwi_index_add_sections(struct hwi_index *index, int fd)
+{
+  const off_t file_bytes = lseek(fd, 0, SEEK_END);
+  struct hw_section_header section;
+  int status = 0;
+  while (file_bytes > 0 && status == 0 && read_section(fd, index->sections_end, (uint64_t)file_bytes, &section)) {
+    status = add_section(index, index->sections_end, &section);
+    index->sections_end = section_end(index->sections_end, &section);
+  }
+  return status;
+}
+
 bool hwi_index_find_late(struct hwi_index *index, int fd, uint32_t stream, uint32_t sequence, struct hwi_piece *piece)
 {
   off_t file_bytes = lseek(fd, 0, SEEK_END);
@@ -212,7 +223,7 @@ bool hwi_index_find_late(struct hwi_index *index, int fd, uint32_t stream, uint3
 
 /* --- building the index --- */
 
-static int compare_pieces(const void *left, const void *right)
+int hwi_piece_compare(const void *left, const void *right)
 {
   const struct hwi_piece *a = left, *b = right;
   if (a->stream != b->stream)
@@ -239,7 +250,7 @@ int hwi_index_build(struct hwi_index *index, int fd, const struct hw_trace_heade
   if (status == 0 && header->kind == HW_TRACE_PACKED && !index->ended)
     hwi_index_damage(index, file_bytes); /* truncated */
   if (status == 0 && index->count)
-    qsort(index->pieces, index->count, sizeof *index->pieces, compare_pieces);
+    qsort(index->pieces, index->count, sizeof *index->pieces, hwi_piece_compare);
   return status;
 }
 
@@ -277,20 +288,19 @@ static ssize_t read_all(int fd, void *to, size_t bytes, uint64_t off)
   return (ssize_t)done;
 }
 
-static int load_chunk(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
-                      const struct hwi_piece *piece)
+/* Reads events of the chunk from byte `from` on into newly allocated memory, after `before` bytes for the caller. */
+static int read_events(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
+                       const struct hwi_piece *piece, size_t before, uint32_t from, struct hw_chunk_header *chunk)
 {
-  struct hw_chunk_header chunk;
-  if (!hwi_index_read_chunk(fd, trace, piece->off, &chunk) || chunk.stream != piece->stream ||
-      chunk.sequence != piece->first_sequence)
+  if (!hwi_index_read_chunk(fd, trace, piece->off, chunk) || chunk->stream != piece->stream ||
+      chunk->sequence != piece->first_sequence || chunk->valid_bytes < from)
     return HW_ERR_BUSY;
-  if (chunk.valid_bytes > piece->bytes) /* events that were written after the index was built are ignored */
-    chunk.valid_bytes = (uint32_t)piece->bytes;
-  size_t bytes = sizeof chunk + chunk.valid_bytes;
-  uint8_t *made = malloc(bytes + HWI_DECODE_PADDING);
+  if (chunk->valid_bytes > piece->bytes && piece->bytes >= from) /* later events are ignored */
+    chunk->valid_bytes = (uint32_t)piece->bytes;
+  uint8_t *made = malloc(before + chunk->valid_bytes - from + HWI_DECODE_PADDING);
   if (!made)
     return HW_ERR_MEMORY;
-  ssize_t got = read_all(fd, made + sizeof chunk, chunk.valid_bytes, piece->off + sizeof chunk);
+  ssize_t got = read_all(fd, made + before, chunk->valid_bytes - from, piece->off + sizeof *chunk + from);
   if (got < 0) {
     free(made);
     return HW_ERR_IO;
@@ -301,11 +311,27 @@ static int load_chunk(struct hwi_unpacked *loaded, int fd, const struct hw_trace
     free(made);
     return HW_ERR_BUSY;
   }
-  chunk.valid_bytes = (uint32_t)got;
-  memcpy(made, &chunk, sizeof chunk);
-  memset(made + sizeof chunk + got, 0, HWI_DECODE_PADDING);
-  *loaded = (struct hwi_unpacked){.bytes = made, .count = sizeof chunk + (size_t)got};
+  chunk->valid_bytes = from + (uint32_t)got;
+  memset(made + before + got, 0, HWI_DECODE_PADDING);
+  *loaded = (struct hwi_unpacked){.bytes = made, .count = before + (size_t)got};
   return 0;
+}
+
+static int load_chunk(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
+                      const struct hwi_piece *piece)
+{
+  struct hw_chunk_header chunk;
+  int status = read_events(loaded, fd, trace, piece, sizeof chunk, 0, &chunk);
+  if (status == 0)
+    memcpy(loaded->bytes, &chunk, sizeof chunk);
+  return status;
+}
+
+int hwi_chunk_load_rest(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
+                        const struct hwi_piece *piece, uint32_t from, struct hw_chunk_header *chunk)
+{
+  *loaded = (struct hwi_unpacked){0};
+  return read_events(loaded, fd, trace, piece, 0, from, chunk);
 }
 
 static int load_section(struct hwi_unpacked *loaded, int fd, const struct hwi_piece *piece)

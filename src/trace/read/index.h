@@ -41,12 +41,22 @@ struct hwi_index {
 int hwi_index_build(struct hwi_index *index, int fd, const struct hw_trace_header *header, uint64_t file_bytes);
 void hwi_index_release(struct hwi_index *index);
 
+/* Adds the sections that were appended since the index was built or this was called last; their pieces are at the end of
+ * the list. Returns 0 or HW_ERR_MEMORY. */
+int hwi_index_add_sections(struct hwi_index *index, int fd);
+
+/* Sorts the pieces by this order. */
+int hwi_piece_compare(const void *left, const void *right);
+
 /* Looks among sections that were appended since the index was built for the one with this chunk, which was packed
  * meanwhile. Returns whether it was found. */
 bool hwi_index_find_late(struct hwi_index *index, int fd, uint32_t stream, uint32_t sequence, struct hwi_piece *piece);
 
 /* Reads the header of the chunk at `off`. Returns whether it is the valid header of a chunk of this trace. */
 bool hwi_index_read_chunk(int fd, const struct hw_trace_header *trace, uint64_t off, struct hw_chunk_header *chunk);
+
+/* Returns the first page at or after `off` that has data; on file systems without holes, that is `off`. */
+uint64_t hwi_index_next_data(int fd, uint64_t off, uint64_t end);
 
 /* Notes damage at `off`. */
 void hwi_index_damage(struct hwi_index *index, uint64_t off);
@@ -59,5 +69,10 @@ bool hwi_section_is_plausible(const struct hw_section_header *section);
  * was built. */
 int hwi_piece_load(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
                    const struct hwi_piece *piece);
+
+/* Loads the events of a raw chunk from byte `from` on. `loaded` gets these bytes alone, `chunk` the chunk's header of
+ * before they were read. Returns the same as hwi_piece_load. */
+int hwi_chunk_load_rest(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
+                        const struct hwi_piece *piece, uint32_t from, struct hw_chunk_header *chunk);
 
 #endif

@@ -41,7 +41,7 @@ static void sift_down(struct hwi_merge *merge, size_t at)
 static void drop(struct hwi_stream *stream)
 {
   stream->is_in_heap = false;
-  if (!stream->followed) {
+  if (!stream->followed && !stream->open.is_open) {
     hwi_stream_release(stream);
     return;
   }
@@ -368,7 +368,7 @@ int hwi_merge_next(struct hwi_merge *merge, struct hwi_source *source, struct hw
   struct output out = {.events = events, .max = max};
   while (merge->heap_count && merge->heap[0].key < merge->until && !source->status && !out.must_return &&
          max - out.count >= HWI_DECODE_MIN_ROOM) {
-    if (merge->heap_count == 1 && !merge->heap[0].stream->followed)
+    if (merge->heap_count == 1 && !merge->heap[0].stream->followed && !merge->heap[0].stream->grows)
       emit_last(merge, source, &out);
     else
       emit_first(merge, source, &out);

@@ -67,35 +67,80 @@ static const struct hwi_piece *take_piece(struct hwi_stream *stream)
   return NULL;
 }
 
+static bool contains(const struct hwi_piece *piece, uint32_t sequence)
+{
+  return piece->first_sequence <= sequence && sequence <= piece->last_sequence;
+}
+
+/* Finds the section with the chunk of a piece. */
+static bool find_section(const struct hwi_stream *stream, const struct hwi_source *source,
+                         const struct hwi_piece *piece, struct hwi_piece *section)
+{
+  for (size_t i = stream->next_piece; i < stream->piece_count; i++)
+    if (stream->pieces[i].section && contains(&stream->pieces[i], piece->first_sequence)) {
+      *section = stream->pieces[i];
+      return true;
+    }
+  return hwi_index_find_late(source->index, source->fd, piece->stream, piece->first_sequence, section);
+}
+
+/* Loads a piece. A raw chunk that was packed and given back since it was found is in a section now, which then becomes
+ * *piece. */
+static int load_piece(struct hwi_stream *stream, const struct hwi_source *source, struct hwi_piece *piece)
+{
+  struct hwi_piece section;
+  int status = hwi_piece_load(&stream->loaded, source->fd, source->header, piece);
+  if (status == HW_ERR_BUSY && find_section(stream, source, piece, &section)) {
+    *piece = section;
+    status = hwi_piece_load(&stream->loaded, source->fd, source->header, piece);
+  }
+  return status;
+}
+
+/* Notes that the loaded piece is a raw chunk that may get more events. */
+static void begin_open(struct hwi_stream *stream, const struct hwi_piece *piece)
+{
+  struct hw_chunk_header chunk;
+  stream->open = (struct hwi_open_chunk){.piece = *piece, .floor = stream->last_tick};
+  if (!stream->loaded.bytes || stream->loaded.count < sizeof chunk || piece->section)
+    return;
+  memcpy(&chunk, stream->loaded.bytes, sizeof chunk);
+  stream->open.is_open = chunk.state != HW_CHUNK_RETIRED;
+  stream->open.read_bytes = chunk.valid_bytes;
+}
+
+/* Loads a piece and reads its definitions. Returns false if it is damaged, or on failure (source->status). */
+static bool load(struct hwi_stream *stream, struct hwi_source *source, struct hwi_piece piece)
+{
+  unload(stream);
+  int status = load_piece(stream, source, &piece), definitions = 0;
+  source->read_bytes += piece.bytes;
+  stream->loaded_off = piece.off;
+  stream->loaded_sequence = piece.first_sequence;
+  if (status == 0 && stream->loaded.events)
+    definitions = hwi_restore_definitions(stream->loaded.events, &source->definitions);
+  if (definitions == HW_ERR_DAMAGED) /* the events are still valid */
+    hwi_index_damage(source->index, piece.off);
+  else if (definitions < 0)
+    status = definitions;
+  if (status == 0 && stream->grows)
+    begin_open(stream, &piece);
+  if (status == HW_ERR_IO || status == HW_ERR_MEMORY) {
+    source->status = status;
+    source->os_error = errno;
+  } else if (status < 0) {
+    hwi_index_damage(source->index, piece.off);
+  }
+  return status == 0;
+}
+
 /* Returns false if no piece is left, or on failure (source->status). */
 static bool load_next_piece(struct hwi_stream *stream, struct hwi_source *source)
 {
   unload(stream);
-  for (const struct hwi_piece *piece = take_piece(stream); piece; piece = take_piece(stream)) {
-    struct hwi_piece late;
-    int status = hwi_piece_load(&stream->loaded, source->fd, source->header, piece);
-    if (status == HW_ERR_BUSY &&
-        hwi_index_find_late(source->index, source->fd, piece->stream, piece->first_sequence, &late))
-      status = hwi_piece_load(&stream->loaded, source->fd, source->header, &late);
-    source->read_bytes += piece->bytes;
-    stream->loaded_off = piece->off;
-    stream->loaded_sequence = piece->first_sequence;
-    int definitions = 0;
-    if (status == 0 && stream->loaded.events)
-      definitions = hwi_restore_definitions(stream->loaded.events, &source->definitions);
-    if (definitions == HW_ERR_DAMAGED) /* the events are still valid */
-      hwi_index_damage(source->index, piece->off);
-    else if (definitions < 0)
-      status = definitions;
-    if (status == 0)
+  for (const struct hwi_piece *piece = take_piece(stream); piece && !source->status; piece = take_piece(stream))
+    if (load(stream, source, *piece))
       return true;
-    if (status == HW_ERR_IO || status == HW_ERR_MEMORY) {
-      source->status = status;
-      source->os_error = errno;
-      return false;
-    }
-    hwi_index_damage(source->index, piece->off);
-  }
   return false;
 }
 
@@ -179,16 +224,94 @@ static int next_restored(struct hwi_stream *stream, struct hwi_source *source, s
   return count;
 }
 
-/* Removes events before from_tick; returns how many are left. */
-static int drop_older(const struct hwi_stream *stream, struct hwi_event *events, int count)
+/* Removes events before from_tick, and the first ones at that tick; returns how many are left. */
+static int drop_older(struct hwi_stream *stream, struct hwi_event *events, int count)
 {
   int older = 0;
   while (older < count && events[older].tick < stream->from_tick)
+    older++;
+  for (; older < count && stream->skipped && events[older].tick == stream->from_tick; stream->skipped--)
     older++;
   if (older)
     memmove(events, events + older, (size_t)(count - older) * sizeof *events);
   return count - older;
 }
+
+/* --- a stream that grows --- */
+
+/* The open chunk was packed and given back: it is read again, from its section, without the events that were decoded.
+ * Returns false on failure. */
+static bool read_from_section(struct hwi_stream *stream, struct hwi_source *source)
+{
+  stream->next_sequence = stream->open.piece.first_sequence;
+  stream->last_tick = stream->open.floor;
+  stream->from_tick = stream->tail.tick;
+  stream->skipped = stream->tail.count;
+  stream->open.is_open = false;
+  return load(stream, source, stream->open.piece);
+}
+
+/* Reads the events that the open chunk got since it was read. Returns whether there are any. */
+static bool read_on(struct hwi_stream *stream, struct hwi_source *source)
+{
+  struct hwi_open_chunk *open = &stream->open;
+  struct hw_chunk_header chunk;
+  struct hwi_unpacked rest;
+  if (!open->is_open)
+    return false;
+  int status = hwi_chunk_load_rest(&rest, source->fd, source->header, &open->piece, open->read_bytes, &chunk);
+  if (status == HW_ERR_BUSY)
+    return read_from_section(stream, source);
+  if (status < 0) {
+    source->status = status;
+    source->os_error = errno;
+    return false;
+  }
+  open->is_open = chunk.state != HW_CHUNK_RETIRED;
+  if (!rest.count) {
+    open->may_have_grown = false;
+    hwi_unpacked_release(&rest);
+    return false;
+  }
+  free(stream->loaded.bytes);
+  stream->loaded = rest;
+  stream->chunk_at = rest.count;
+  stream->cursor.at = rest.bytes;
+  stream->cursor.end = rest.bytes + rest.count;
+  open->read_bytes += (uint32_t)rest.count;
+  source->read_bytes += rest.count;
+  source->event_bytes += rest.count;
+  return true;
+}
+
+/* Goes on with what was loaded last, or with the next piece. Returns false if there is nothing for now, or on failure
+ * (source->status). Only the last piece of a stream can be open. */
+static bool load_more(struct hwi_stream *stream, struct hwi_source *source)
+{
+  const bool is_last = stream->next_piece == stream->piece_count;
+  if (read_on(stream, source))
+    return true;
+  return !source->status && !(is_last && stream->open.is_open) && load_next_piece(stream, source);
+}
+
+static void note_tail(struct hwi_stream *stream, const struct hwi_event *events, int count)
+{
+  const uint64_t tick = events[count - 1].tick;
+  int same = 1;
+  while (same < count && events[count - 1 - same].tick == tick)
+    same++;
+  const bool goes_on = same == count && tick == stream->tail.tick;
+  stream->tail = (struct hwi_stream_tail){tick, (uint64_t)same + (goes_on ? stream->tail.count : 0)};
+}
+
+bool hwi_stream_look(struct hwi_stream *stream, struct hwi_source *source)
+{
+  const bool has_more = !hwi_stream_is_done(stream);
+  stream->open.may_have_grown = stream->open.is_open;
+  return has_more || read_on(stream, source);
+}
+
+/* --- events --- */
 
 int hwi_stream_next(struct hwi_stream *stream, struct hwi_source *source, struct hwi_event *events, int max)
 {
@@ -200,9 +323,11 @@ int hwi_stream_next(struct hwi_stream *stream, struct hwi_source *source, struct
       count = drop_older(stream, events, count);
       more = true;
     }
+    if (count && stream->grows)
+      note_tail(stream, events, count);
     if (count)
       return count;
-    if (!more && (stream->followed || !load_next_piece(stream, source)))
+    if (!more && (stream->followed || !load_more(stream, source)))
       return 0;
   }
 }
@@ -246,6 +371,8 @@ void hwi_stream_top_up(struct hwi_stream *stream, struct hwi_source *source)
 /* Returns whether an event may be left in the loaded piece. */
 static bool is_loaded(const struct hwi_stream *stream)
 {
+  if (stream->open.is_open && stream->open.may_have_grown)
+    return true;
   if (stream->loaded.events)
     return !hwi_restore_is_done(stream->loaded.events);
   return stream->cursor.at != stream->cursor.end || stream->chunk_at < stream->loaded.count;

@@ -17,6 +17,20 @@ struct hwi_source {
   int os_error;
 };
 
+/* A raw chunk that a growing stream loaded last: it may get more events. */
+struct hwi_open_chunk {
+  bool is_open;
+  bool may_have_grown; /* it was not read to its end since the last look */
+  struct hwi_piece piece;
+  uint32_t read_bytes; /* of its events */
+  uint64_t floor;      /* last tick of the chunks before */
+};
+
+/* The latest event that was decoded, and how many have the same tick. */
+struct hwi_stream_tail {
+  uint64_t tick, count;
+};
+
 /* Invariant: `ready_at <= ready_count`; events [ready_at, ready_count) are decoded and pending, in order. */
 struct hwi_stream {
   uint32_t number;
@@ -25,6 +39,7 @@ struct hwi_stream {
   uint64_t next_sequence;
   uint64_t last_tick; /* of the last event decoded */
   uint64_t from_tick; /* older events are dropped */
+  uint64_t skipped;   /* ... and so many at that tick */
   struct hwi_unpacked loaded;
   uint64_t loaded_off;      /* of the piece, in the file */
   uint64_t loaded_sequence; /* of the next chunk, where `loaded` has events */
@@ -33,10 +48,16 @@ struct hwi_stream {
   struct hwi_event *ready;
   int ready_count, ready_at;
 
+  bool is_in_heap; /* of the merge */
+
   /* Of a stream that is still being written: its follower makes new events readable at the cursor. */
   bool followed;
-  bool is_in_heap;     /* of the merge */
   uint64_t not_before; /* later events are not older than this, nor than the last event */
+
+  /* Of a stream that is still being written, in pieces that are added meanwhile (growing.h). */
+  bool grows;
+  struct hwi_open_chunk open;
+  struct hwi_stream_tail tail;
 };
 
 enum { HWI_STREAM_BATCH = 256 };
@@ -71,6 +92,9 @@ static inline uint64_t hwi_stream_horizon(const struct hwi_stream *stream)
     return UINT64_MAX;
   return stream->not_before > stream->last_tick ? stream->not_before : stream->last_tick;
 }
+
+/* Looks whether a growing stream has new events. Returns false if there are none, or on failure (source->status). */
+bool hwi_stream_look(struct hwi_stream *stream, struct hwi_source *source);
 
 /* Returns whether no event is left. Does not read the file, so the result may be false although there is no further
  * event. */

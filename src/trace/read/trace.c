@@ -215,6 +215,7 @@ void hwi_trace_finish(struct hwi_trace *trace)
 {
   hwi_trace_info_update(trace);
   hwi_merge_release(&trace->merge);
+  hwi_growing_release(&trace->growing);
   hwi_index_release(&trace->index);
   hwi_definitions_forget(trace->definitions);
   if (trace->source.fd >= 0)
@@ -227,6 +228,7 @@ void hwi_trace_close(struct hwi_trace *trace)
   if (!trace)
     return;
   hwi_merge_release(&trace->merge);
+  hwi_growing_release(&trace->growing);
   if (trace->definitions)
     trace->definitions->tool = NULL; /* other images may share the definitions, but add none */
   hwi_definitions_destroy(trace->definitions);
@@ -265,8 +267,82 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
     trace->source.status = HW_ERR_MEMORY;
   if (trace->source.status)
     return failure(trace, trace->source.status, trace->source.os_error, error);
-  trace->complete = true;
+  trace->complete = !trace->follows || trace->merge.until == UINT64_MAX;
   return 0;
+}
+
+/* --- a trace that is still being written --- */
+
+/* A thread may be stopped in the middle of an event for so long. */
+static const uint64_t EVENT_DELAY_MAX_NS = 200000000;
+
+/* The header was checked when the trace was opened; the program may have changed it since. */
+static void read_header_again(struct hwi_trace *trace)
+{
+  struct hw_trace_header now;
+  if (pread(trace->source.fd, &now, sizeof now, 0) != (ssize_t)sizeof now)
+    return;
+  const struct hw_trace_header *before = &trace->header;
+  memcpy(&now, before, offsetof(struct hw_trace_header, control));
+  trace->header = now;
+}
+
+/* Reads what tools have written by now. */
+static int read_tools_again(struct hwi_trace *trace)
+{
+  struct hwi_tool_area now = {0};
+  int status = hwi_tool_area_read(&now, trace->source.fd, &trace->header, &trace->index);
+  if (status < 0) {
+    hwi_tool_area_release(&now);
+    return status;
+  }
+  hwi_tool_area_release(&trace->tool);
+  trace->tool = now;
+  hwi_clock_init(&trace->clock, &trace->header, trace->tool.anchors, (uint32_t)trace->tool.anchor_count);
+  return 0;
+}
+
+static int begin_to_follow(struct hwi_trace *trace)
+{
+  const struct hwi_liveness liveness = trace->merge.liveness;
+  trace->follows = true;
+  hwi_merge_release(&trace->merge);
+  trace->merge = (struct hwi_merge){.liveness = liveness};
+  return hwi_growing_begin(&trace->growing, &trace->index) ? 0 : HW_ERR_MEMORY;
+}
+
+static int look(struct hwi_trace *trace)
+{
+  const uint64_t until =
+      trace->info.being_written ? hwi_clock_tick_ago(&trace->header, EVENT_DELAY_MAX_NS) : UINT64_MAX;
+  const uint64_t before = trace->index.event_bytes;
+  read_header_again(trace);
+  int status = hwi_growing_look(&trace->growing, &trace->source, &trace->merge);
+  if (status == 0)
+    status = read_tools_again(trace);
+  trace->merge.until = until;
+  hwi_definitions_expect(trace->definitions, (trace->index.event_bytes - before) * NODES_A_PACKED_BYTE);
+  return status;
+}
+
+int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *error)
+{
+  int status = 0;
+  if (!trace->follows && trace->header.kind == HW_TRACE_RAW)
+    status = begin_to_follow(trace);
+  trace->info.being_written = hwi_trace_writer(trace->source.fd, &trace->header) != 0; /* before anything is read */
+  if (status == 0 && trace->follows)
+    status = look(trace);
+  const int os_error = errno;
+  hwi_trace_info_update(trace);
+  *is_over = !trace->info.being_written;
+  return status < 0 ? failure(trace, status, os_error, error) : 0;
+}
+
+uint64_t hwi_trace_seen_ns(const struct hwi_trace *trace)
+{
+  return trace->merge.until == UINT64_MAX ? trace->info.duration_ns
+                                          : hwi_clock_tick_ns(&trace->clock, trace->merge.until);
 }
 
 int hwi_trace_seek(struct hwi_trace *trace, uint64_t tick, struct hwi_error *error)

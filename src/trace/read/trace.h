@@ -4,6 +4,7 @@
 
 #include "trace/clock.h"
 #include "trace/read/definitions.h"
+#include "trace/read/growing.h"
 #include "trace/read/index.h"
 #include "trace/read/merge.h"
 #include "trace/read/tool_area.h"
@@ -18,6 +19,8 @@ struct hwi_trace {
   struct hwi_definitions *definitions;
   struct hwi_source source;
   struct hwi_merge merge;
+  struct hwi_growing_streams growing;
+  bool follows;  /* it is read by hwi_trace_look */
   bool complete; /* all definitions are read */
   uint64_t last_tick;
   uint64_t replaced_ns; /* see hwi_trace_set_replaced; UINT64_MAX: never */

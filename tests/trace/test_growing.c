@@ -1,0 +1,245 @@
+/* test_growing.c - what is read of a trace while it grows equals what is read of the file afterwards
+ *
+ * Breaks if an event is lost, comes twice or in another order when chunks get more events, when streams begin, or when
+ * chunks are packed and given back before they are read, while they are read, or after that.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "running_program.c"
+
+#include "launch/pack/section_file.h"
+#include "trace/read/trace.h"
+
+enum { EVENTS_MAX = 1 << 17, BATCH = 512 };
+
+static struct hwi_trace
+    *trace; /* only opened: it is read through its parts, with other times than those of the clock */
+static struct hwi_section_file sections;
+static struct hwi_event *found, *wanted;
+static int found_count;
+static int packed_of[STREAMS]; /* chunks of each stream that are packed */
+
+static int set_up(void **state)
+{
+  (void)state;
+  program_begin();
+  for (int s = 0; s < STREAMS; s++)
+    packed_of[s] = 0;
+  found_count = 0;
+  found = calloc(EVENTS_MAX, sizeof *found);
+  wanted = calloc(EVENTS_MAX, sizeof *wanted);
+  sections = (struct hwi_section_file){.packer = hwi_packer_create(), .fd = fd, .off = enc.header.window_bytes};
+  trace = NULL;
+  return found && wanted && sections.packer ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+  (void)state;
+  hwi_trace_close(trace);
+  hwi_packer_destroy(sections.packer);
+  free(found);
+  free(wanted);
+  program_end();
+  return 0;
+}
+
+static void open_trace(void)
+{
+  struct hwi_error error;
+  publish();
+  assert_int_equal(hwi_trace_open(&trace, path, &error), 0);
+  hwi_merge_release(&trace->merge);
+  assert_true(hwi_growing_begin(&trace->growing, &trace->index));
+}
+
+static void read_certain(int most)
+{
+  int count, all = 0;
+  while (all < most && (count = hwi_merge_next(&trace->merge, &trace->source, found + found_count, BATCH)) > 0) {
+    found_count += count;
+    all += count;
+    assert_true(found_count < EVENTS_MAX - BATCH);
+  }
+}
+
+/* Reads the events before `until`, or about `most` of them. */
+static void look(uint64_t until, int most)
+{
+  assert_int_equal(hwi_growing_look(&trace->growing, &trace->source, &trace->merge), 0);
+  trace->merge.until = until;
+  read_certain(most);
+}
+
+/* Packs the next chunks of a stream that are full, and gives them back. */
+static void pack(int stream, int most)
+{
+  uint8_t *plain = calloc((size_t)most + 1, SLOT_BYTES);
+  size_t bytes = 0;
+  const int first = packed_of[stream];
+  assert_non_null(plain);
+  for (int i = 0; i < enc.chunk_count && most > 0; i++) {
+    const struct enc_chunk *chunk = &enc.chunks[i];
+    struct hw_chunk_header header;
+    if ((int)chunk->header.stream != stream || (int)chunk->header.sequence != packed_of[stream] || is_open(i))
+      continue;
+    assert_int_equal(pread(fd, &header, sizeof header, (off_t)off_of(i)), sizeof header);
+    memcpy(plain + bytes, &header, sizeof header);
+    memcpy(plain + bytes + sizeof header, chunk->bytes, header.valid_bytes);
+    bytes += sizeof header + header.valid_bytes;
+    packed_of[stream]++;
+    most--;
+  }
+  if (packed_of[stream] > first)
+    assert_int_equal(hwi_section_pack(&sections, plain, bytes), 0);
+  for (int i = 0; i < enc.chunk_count; i++)
+    if ((int)enc.chunks[i].header.stream == stream && (int)enc.chunks[i].header.sequence < packed_of[stream]) {
+      static const uint8_t zeros[SLOT_BYTES];
+      is_given_back[i] = true;
+      assert_int_equal(pwrite(fd, zeros, sizeof zeros, (off_t)off_of(i)), sizeof zeros);
+    }
+  free(plain);
+}
+
+static void assert_found_what_is_in_the_file(void)
+{
+  struct hwi_error error;
+  struct hwi_trace *whole;
+  assert_int_equal(hwi_trace_open(&whole, path, &error), 0);
+  int count, all = 0;
+  while ((count = hwi_trace_next(whole, wanted + all, BATCH, &error)) > 0)
+    all += count;
+  assert_int_equal(hwi_trace_info(whole)->damaged_chunks, 0);
+  hwi_trace_close(whole);
+  for (int i = 0; i < all && i < found_count; i++)
+    if (memcmp(&found[i], &wanted[i], sizeof *found) != 0)
+      fail_msg("event %d of %d differs: tick %llu, not %llu", i, all, (unsigned long long)found[i].tick,
+               (unsigned long long)wanted[i].tick);
+  assert_int_equal(found_count, all);
+}
+
+static void assert_read_as_the_file(void)
+{
+  publish();
+  look(UINT64_MAX, EVENTS_MAX);
+  assert_int_equal(trace->index.damaged, 0);
+  assert_int_equal(trace->source.missing_chunks, 0);
+  assert_found_what_is_in_the_file();
+}
+
+/* --- tests --- */
+
+static void run(uint32_t steps, uint32_t pack_every)
+{
+  for (uint32_t i = 0; i < steps && enc.chunk_count < ENC_MAX_CHUNKS - STREAMS; i++) {
+    step(STREAMS);
+    if (below(50) == 0)
+      publish();
+    if (pack_every && below(pack_every) == 0) {
+      publish();
+      pack((int)below(STREAMS), 1 + (int)below(3));
+    }
+    if (trace && below(200) == 0) {
+      publish();
+      look(below(2) ? now : now - below(500), below(3) ? EVENTS_MAX : (int)below(400));
+    }
+  }
+}
+
+static void chunks_that_grow_are_read(void **state)
+{
+  for (uint64_t seed = 1; seed < 11; seed++) {
+    random_state = seed;
+    run(below(3000), 0);
+    open_trace();
+    run(20000, 0);
+    assert_true(found_count > 5000);
+    assert_read_as_the_file();
+    tear_down(state);
+    set_up(state);
+  }
+}
+
+static void chunks_that_are_packed_are_read(void **state)
+{
+  for (uint64_t seed = 20; seed < 50; seed++) {
+    random_state = seed;
+    run(below(10000), below(2) * 100);
+    open_trace();
+    run(20000, 50 + below(1000));
+    assert_read_as_the_file();
+    tear_down(state);
+    set_up(state);
+  }
+}
+
+/* The reader saw a part of a chunk; then the program filled it, and it was packed with the next ones. */
+static void a_chunk_that_is_read_in_part_may_be_packed(void **state)
+{
+  (void)state;
+  random_state = 60;
+  for (int i = 0; i < 100; i++)
+    step(1);
+  open_trace();
+  look(now, EVENTS_MAX);
+  const int before = found_count;
+  assert_true(before > 50);
+  while (enc.chunk_count < 5)
+    step(1);
+  publish();
+  pack(0, 4);
+  look(now, EVENTS_MAX);
+  assert_true(found_count > before);
+  assert_read_as_the_file();
+}
+
+/* The chunks that were found when the trace was opened are gone when they are to be read. */
+static void chunks_may_be_gone_before_they_are_read(void **state)
+{
+  (void)state;
+  random_state = 70;
+  while (enc.chunk_count < 12)
+    step(2);
+  open_trace();
+  look(START, 0);
+  for (int s = 0; s < 2; s++)
+    pack(s, 3);
+  assert_read_as_the_file();
+}
+
+/* The same without following: the section has more chunks than the one that is looked for. */
+static void an_open_trace_finds_chunks_that_were_packed(void **state)
+{
+  struct hwi_error error;
+  int count;
+  (void)state;
+  random_state = 80;
+  while (enc.chunk_count < 12)
+    step(2);
+  publish();
+  assert_int_equal(hwi_trace_open(&trace, path, &error), 0);
+  for (int s = 0; s < 2; s++)
+    pack(s, 4);
+  while ((count = hwi_trace_next(trace, found + found_count, BATCH, &error)) > 0)
+    found_count += count;
+  assert_int_equal(hwi_trace_info(trace)->damaged_chunks, 0);
+  assert_int_equal(hwi_trace_info(trace)->missing_chunks, 0);
+  assert_found_what_is_in_the_file();
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(chunks_that_grow_are_read, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(chunks_that_are_packed_are_read, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_chunk_that_is_read_in_part_may_be_packed, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(chunks_may_be_gone_before_they_are_read, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(an_open_trace_finds_chunks_that_were_packed, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
