@@ -3,88 +3,12 @@
 
 #include "profile/replay/span_replay.h"
 
-static void add_totals(struct hwi_totals *sum, const struct hwi_totals *part)
-{
-  sum->allocation_calls += part->allocation_calls;
-  sum->free_calls += part->free_calls;
-  sum->failed_calls += part->failed_calls;
-  sum->temporary_calls += part->temporary_calls;
-  sum->allocated_bytes += part->allocated_bytes;
-  sum->usable_bytes += part->usable_bytes;
-  sum->live_blocks_at_start += part->live_blocks_at_start;
-  sum->live_bytes_at_start += part->live_bytes_at_start;
-  sum->live_blocks_at_end += part->live_blocks_at_end;
-  sum->live_bytes_at_end += part->live_bytes_at_end;
-  sum->unmatched_frees += part->unmatched_frees;
-  sum->frees_of_silent_blocks += part->frees_of_silent_blocks;
-  sum->missed_frees += part->missed_frees;
-  sum->inherited_frees += part->inherited_frees;
-}
-
-static void collect_infos(struct hwi_run_replay *r)
-{
-  for (size_t i = 0; i < r->run.count; i++)
-    r->images[i].info = r->result->traces[i] ? hwi_trace_info(r->result->traces[i]) : NULL;
-}
-
-/* The figures that are in no list. The images have their infos. */
-static void fill_totals(struct hwi_run_replay *r)
-{
-  struct hwi_profile *profile = &r->result->profile;
-  const struct hwi_level *level = &r->result->replay.level;
-  for (size_t i = 0; i < r->run.count; i++) {
-    profile->unreadable_images += r->images[i].unreadable;
-    if (r->images[i].counted)
-      add_totals(&profile->totals, &r->images[i].totals);
-  }
-  profile->unreadable_images += (uint32_t)r->run.unreadable;
-  profile->heap = r->options->heap;
-  profile->span = r->options->span;
-  if (profile->span.to_ns > profile->duration_ns)
-    profile->span.to_ns = profile->duration_ns;
-  profile->totals.peak_bytes = level->peak_bytes;
-  profile->totals.peak_blocks = level->peak_blocks;
-  profile->totals.peak_usable_bytes = level->peak_usable;
-  profile->totals.peak_time_ns = level->peak_ns;
-}
-
-static int fill_lists(struct hwi_run_replay *r)
-{
-  return hwi_result_fill(r->result) ? 0 : hwi_run_replay_no_memory(r);
-}
-
-/* Prepares the scopes of rules; those that the program marked are made when the first one begins. */
-static bool prepare_scopes(const struct hwi_profile_options *options, struct hwi_resolver *resolver,
-                           struct hwi_scopes **scopes)
-{
-  if (!options->chains)
-    return true;
-  *scopes = hwi_scopes_create();
-  if (*scopes && options->instance_details)
-    hwi_scopes_want_details(*scopes);
-  return *scopes && (!options->chains || hwi_scopes_use_chains(*scopes, options->chains, &resolver->scope_names));
-}
-
 static int replay_run(struct hwi_run_replay *r)
 {
-  int status = hwi_run_replay_choose(r);
-  if (status < 0)
-    return status;
-  struct hwi_replay *replay = &r->result->replay;
-  r->result->profile.chains = r->options->chains;
-  if (!hwi_replay_init(replay, &r->options->span, hwi_run_replay_time_span(r)) ||
-      !prepare_scopes(r->options, &replay->resolver, &replay->tally.scopes))
-    return hwi_run_replay_no_memory(r);
-  r->result->replay.tally.wants_instance_details = r->options->instance_details;
-  status = hwi_run_replay_all(r);
+  int status = hwi_run_replay_prepare(r);
   if (status == 0)
-    status = hwi_run_replay_pass_phases(r, UINT64_MAX);
-  if (status == 0)
-    status = hwi_run_replay_describe_others(r);
-  if (status < 0)
-    return status;
-  collect_infos(r);
-  return hwi_result_describe_threads(r->result) ? 0 : hwi_run_replay_no_memory(r);
+    status = hwi_run_replay_all(r);
+  return status < 0 ? status : hwi_run_replay_describe(r);
 }
 
 static int make_whole(struct hwi_run_replay *r)
@@ -96,9 +20,9 @@ static int make_whole(struct hwi_run_replay *r)
   if (status < 0)
     return status;
   r->result->profile.has_summary = restored;
-  fill_totals(r);
+  hwi_run_replay_sum_up(r);
   if (!restored)
-    status = fill_lists(r);
+    status = hwi_run_replay_fill_lists(r);
   if (!restored && status == 0)
     hwi_summary_keep(r->summary, r->options->summary_least_ns, r->result, r->images);
   return status;
@@ -114,20 +38,14 @@ static int make_part(struct hwi_run_replay *r)
   if (status < 0)
     return status;
   r->result->profile.has_summary = restored;
-  fill_totals(r);
-  return fill_lists(r);
+  hwi_run_replay_sum_up(r);
+  return hwi_run_replay_fill_lists(r);
 }
 
 static int make_profile(struct hwi_run_replay *r)
 {
   int status = r->options->span.kind == HWI_SPAN_RUN ? make_whole(r) : make_part(r);
-  if (status == 0 && !hwi_frames_name_programs(&r->result->replay.resolver.frames, r->images, r->run.count))
-    status = hwi_run_replay_no_memory(r);
-  if (status == 0 && r->options->instance_details)
-    status = hwi_run_replay_read_texts(r);
-  if (status == 0)
-    hwi_result_sum_up(r->result);
-  return status;
+  return status < 0 ? status : hwi_run_replay_complete(r);
 }
 
 int hwi_profile_create(struct hwi_profile **profile, const char *path, const struct hwi_profile_options *options,
@@ -164,7 +82,7 @@ int hwi_profile_events(const char *path, const struct hwi_profile_options *optio
     status = hwi_run_replay_choose(&r);
   if (status == 0 && (!hwi_replay_init(&r.result->replay, &wanted.span, hwi_run_replay_time_span(&r)) ||
                       !hwi_block_events_init(&events, &r.result->replay.resolver, sink) ||
-                      !prepare_scopes(&wanted, &r.result->replay.resolver, &events.scopes)))
+                      !hwi_scopes_prepare(&wanted, &r.result->replay.resolver, &events.scopes)))
     status = hwi_run_replay_no_memory(&r);
   if (status == 0)
     status = hwi_run_replay_all(&r);

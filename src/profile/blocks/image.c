@@ -41,6 +41,11 @@ bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *tra
   return hwi_live_init(&image->live) && hwi_live_init(&image->freed_inherited);
 }
 
+void hwi_replay_image_update(struct hwi_replay_image *image)
+{
+  image->first_pause_ns = first_pause(hwi_trace_info(image->trace));
+}
+
 void hwi_replay_image_release(struct hwi_replay_image *image)
 {
   hwi_trace_close(image->trace);

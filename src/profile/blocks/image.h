@@ -55,6 +55,9 @@ struct hwi_replay_image {
 bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *trace, uint32_t number);
 void hwi_replay_image_release(struct hwi_replay_image *image);
 
+/* To be called when the trace was looked at again. */
+void hwi_replay_image_update(struct hwi_replay_image *image);
+
 /* Returns the profile's stack for an event's node. Returns 0 if there is no memory, or if image->error says why the
  * stack cannot be known. */
 uint32_t hwi_replay_image_find_stack(struct hwi_replay_image *image, uint32_t node, struct hwi_resolver *resolver);

@@ -94,15 +94,16 @@ void hwi_run_replay_show_progress(struct hwi_run_replay *r, const struct hwi_tra
   r->options->progress(r->options->progress_context, done, all);
 }
 
-static int next_batch(struct hwi_run_replay *r, struct hwi_active *a)
+int hwi_run_replay_next_batch(struct hwi_run_replay *r, struct hwi_active *a)
 {
   a->at = 0;
   a->count = a->heap_view ? hwi_heap_view_next(a->heap_view, a->image.trace, a->events, HWI_BATCH_EVENTS, r->error)
                           : hwi_trace_next(a->image.trace, a->events, HWI_BATCH_EVENTS, r->error);
   if (a->count < 0)
     return a->count;
-  uint64_t ns =
-      a->count ? hwi_clock_tick_ns(a->image.clock, a->events[0].tick) : hwi_trace_info(a->image.trace)->duration_ns;
+  uint64_t ns = a->count     ? hwi_clock_tick_ns(a->image.clock, a->events[0].tick)
+                : a->follows ? hwi_trace_seen_ns(a->image.trace)
+                             : hwi_trace_info(a->image.trace)->duration_ns;
   if (a->image.offset_ns + ns > a->head_ns)
     a->head_ns = a->image.offset_ns + ns;
   hwi_run_replay_show_progress(r, a->image.trace);
@@ -193,12 +194,14 @@ static int start_image(struct hwi_run_replay *r, uint32_t number)
   status = hwi_run_replay_add_image(r, number, &a);
   if (status < 0)
     return status;
+  if (r->is_live)
+    return hwi_run_replay_follow(r, a);
   if (!begin_epochs(r, &a->image))
     return hwi_run_replay_no_memory(r);
   /* With several images, only a few events at a time would be passed on, which costs more than it gains. */
   if (counts_one_image(r) && hwi_trace_expected_events(*trace) >= EVENTS_FOR_A_THREAD)
     hwi_pipe_start_thread(r->pipe);
-  return next_batch(r, a);
+  return hwi_run_replay_next_batch(r, a);
 }
 
 static int stopped(struct hwi_run_replay *r)
@@ -355,9 +358,10 @@ static int run_image(struct hwi_run_replay *r, struct hwi_active *a, uint64_t li
   int status = hwi_run_replay_apply(r, a, end - a->at);
   if (status < 0)
     return status;
+  r->reads -= (uint64_t)(end - a->at) < r->reads ? (uint64_t)(end - a->at) : r->reads;
   a->at = end;
   if (end == a->count)
-    return next_batch(r, a);
+    return hwi_run_replay_next_batch(r, a);
   uint64_t ns = hwi_replay_image_ns(&a->image, a->events[end].tick);
   a->head_ns = ns > a->head_ns ? ns : a->head_ns;
   return 0;
@@ -388,20 +392,30 @@ static struct hwi_active *earliest(const struct hwi_run_replay *r, uint64_t *sec
   return first;
 }
 
+/* Returns whether the replay of a run that is followed must stop at the image's head, because nothing later is known. The
+ * last image does not end, since another one may begin. */
+static bool must_wait(const struct hwi_run_replay *r, const struct hwi_active *a)
+{
+  const bool is_last = r->active_count == 1 && r->next >= r->run.count;
+  return r->is_live && (r->reads == 0 || (a->count == 0 && (a->follows || is_last)));
+}
+
 int hwi_run_replay_all(struct hwi_run_replay *r)
 {
-  size_t next = next_counted(r, 0);
   int status = 0;
-  while (status == 0 && (r->active_count || next < r->run.count)) {
-    uint64_t limit_ns = start_ns(r, next);
+  r->next = next_counted(r, r->next);
+  while (status == 0 && (r->active_count || r->next < r->run.count)) {
+    uint64_t limit_ns = start_ns(r, r->next);
     struct hwi_active *a = earliest(r, &limit_ns);
-    if (!a || start_ns(r, next) < a->head_ns) {
-      status = start_image(r, (uint32_t)next);
-      next = next_counted(r, next + 1);
+    if (!a || start_ns(r, r->next) < a->head_ns) {
+      status = start_image(r, (uint32_t)r->next);
+      r->next = next_counted(r, r->next + 1);
+    } else if (must_wait(r, a)) {
+      return 0;
     } else if (a->count) {
       status = run_image(r, a, limit_ns);
     } else {
-      status = hwi_run_replay_end_image(r, a, r->active_count > 1 || next < r->run.count);
+      status = hwi_run_replay_end_image(r, a, r->active_count > 1 || r->next < r->run.count);
     }
   }
   if (status == 0 && r->options->heap && !r->has_heap)
@@ -419,6 +433,7 @@ void hwi_run_replay_abandon(struct hwi_run_replay *r)
 {
   hwi_pipe_restart(r->pipe);
   drop_all_active(r);
+  r->next = 0;
   for (size_t i = 0; i < r->run.count; i++) {
     hwi_trace_close(r->result->traces[i]);
     r->result->traces[i] = NULL;

@@ -22,6 +22,7 @@ struct hwi_active {
   struct hwi_event *events;
   int count, at;
   struct hwi_heap_view *heap_view; /* NULL: of malloc */
+  bool follows;                    /* its process still writes: head_ns is the time up to which all is known */
 };
 
 /* The caller sets the options, error, and summary or events. */
@@ -32,6 +33,9 @@ struct hwi_run_replay {
   uint64_t base_ns; /* monotonic time of the run's start */
   struct hwi_active **active;
   size_t active_count, active_capacity;
+  size_t next;    /* image that was not active yet */
+  bool is_live;   /* the run is followed while it is recorded */
+  uint64_t reads; /* with is_live: about so many events may be read now */
   const struct hwi_profile_options *options;
   struct hwi_summary *summary;
   struct hwi_epoch_writer *epoch_writer; /* NULL: no epochs are stored */
@@ -70,8 +74,37 @@ int hwi_run_replay_apply(struct hwi_run_replay *replay, struct hwi_active *activ
 /* Ends the image at its head_ns. If `others_go_on`, other images of the run go on. */
 int hwi_run_replay_end_image(struct hwi_run_replay *replay, struct hwi_active *active, bool others_go_on);
 
-/* Replays all counted images into the result's replay, which must be initialized. */
+/* Replays all counted images into the result's replay, which must be initialized. A run that is followed is replayed as
+ * far as it is known: it can be called again. */
 int hwi_run_replay_all(struct hwi_run_replay *replay);
+
+/* Looks what the processes of a run that is followed have written since, and which ones began. Sets *is_over if none of
+ * them goes on. It is in live_run.c, like the next two. */
+int hwi_run_replay_look(struct hwi_run_replay *replay, bool *is_over);
+
+/* Begins to follow an image that was just made active. */
+int hwi_run_replay_follow(struct hwi_run_replay *replay, struct hwi_active *active);
+
+/* Ends all images that are active, as they are now. */
+int hwi_run_replay_stop(struct hwi_run_replay *replay);
+
+/* Reads the next events of an image, all of whose events were applied. */
+int hwi_run_replay_next_batch(struct hwi_run_replay *replay, struct hwi_active *active);
+
+/* Before the first event: chooses the images that are counted, and initializes the result's replay. It is in finish.c,
+ * like the next four. */
+int hwi_run_replay_prepare(struct hwi_run_replay *replay);
+
+/* Makes the scopes of rules, if there are rules; those that the program marked are made when the first one begins.
+ * Returns false if there is no memory. */
+bool hwi_scopes_prepare(const struct hwi_profile_options *options, struct hwi_resolver *resolver,
+                        struct hwi_scopes **scopes);
+
+/* After the last event: describe images and threads, then the figures of the whole run, its lists, and its texts. */
+int hwi_run_replay_describe(struct hwi_run_replay *replay);
+void hwi_run_replay_sum_up(struct hwi_run_replay *replay);
+int hwi_run_replay_fill_lists(struct hwi_run_replay *replay);
+int hwi_run_replay_complete(struct hwi_run_replay *replay);
 
 /* Ends the span's phases that are over at `ns`. */
 int hwi_run_replay_pass_phases(struct hwi_run_replay *replay, uint64_t ns);

@@ -56,21 +56,27 @@ static int add_child(struct hwi_run *run, char *path)
   return add_image(run, path, &header);
 }
 
-static int add_folder(struct hwi_run *run, const char *folder)
+/* Adds the traces in the folder that are not known yet. */
+static int add_folder(struct hwi_run *run)
 {
-  DIR *dir = opendir(folder);
+  DIR *dir = opendir(run->folder);
   if (!dir && errno == ENOMEM)
     return HW_ERR_MEMORY;
   if (!dir)
     return errno == ENOENT || errno == ENOTDIR ? 0 : HW_ERR_IO;
   int status = 0;
+  run->unreadable = 0; /* those that were just begun are readable later */
   for (struct dirent *entry = readdir(dir); entry && status == 0; entry = readdir(dir)) {
-    if (!hwi_has_suffix(entry->d_name, strlen(entry->d_name), ".hwt"))
+    const size_t count = run->count;
+    if (!hwi_has_suffix(entry->d_name, strlen(entry->d_name), ".hwt") ||
+        hwi_store_find_text(&run->known, entry->d_name))
       continue;
     char *path = NULL;
-    if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
+    if (asprintf(&path, "%s/%s", run->folder, entry->d_name) < 0)
       path = NULL;
     status = add_child(run, path);
+    if (run->count > count && !hwi_store_intern_text(&run->known, entry->d_name))
+      status = HW_ERR_MEMORY;
   }
   closedir(dir);
   return status;
@@ -98,12 +104,10 @@ static int add_family(struct hwi_run *run, const char *name, bool must, struct h
   } else {
     status = 0;
   }
-  char *folder = NULL;
-  if (asprintf(&folder, "%s%s", name, FOLDER_SUFFIX) < 0)
-    folder = NULL;
+  if (asprintf(&run->folder, "%s%s", name, FOLDER_SUFFIX) < 0)
+    run->folder = NULL;
   if (status == 0)
-    status = folder ? add_folder(run, folder) : HW_ERR_MEMORY;
-  free(folder);
+    status = run->folder ? add_folder(run) : HW_ERR_MEMORY;
   if (status == HW_ERR_IO)
     return hwi_error_set(error, status, "cannot read the folder %s%s: %s", name, FOLDER_SUFFIX, strerror(errno));
   return status < 0 ? hwi_error_set(error, status, "no memory to look up the images of %s", name) : 0;
@@ -202,10 +206,25 @@ void hwi_run_release(struct hwi_run *run)
     hwi_definitions_destroy(run->images[i].definitions);
   }
   free(run->images);
+  free(run->folder);
+  hwi_store_release(&run->known);
   if (run->relatives)
     hwi_run_release(run->relatives);
   free(run->relatives);
   *run = (struct hwi_run){0};
+}
+
+int hwi_run_look(struct hwi_run *run, struct hwi_error *error)
+{
+  const size_t known = run->count;
+  int status = run->folder ? add_folder(run) : 0;
+  if (status == HW_ERR_IO)
+    return hwi_error_set(error, status, "cannot read the folder %s: %s", run->folder, strerror(errno));
+  if (run->count > known)
+    qsort(run->images + known, run->count - known, sizeof *run->images, compare_images);
+  if (status == 0 && run->count > known)
+    status = find_replaced(run);
+  return status < 0 ? hwi_error_set(error, status, "no memory to look up the images of a run") : 0;
 }
 
 /* --- inherited definitions of forked images --- */
@@ -235,6 +254,12 @@ static int read_definitions(struct hwi_run_image *image, struct hwi_error *error
     image->definitions = hwi_definitions_share(trace->definitions);
   hwi_trace_close(trace);
   return status;
+}
+
+void hwi_run_set_definitions(struct hwi_run *run, size_t number, struct hwi_trace *trace)
+{
+  hwi_definitions_destroy(run->images[number].definitions);
+  run->images[number].definitions = hwi_definitions_share(trace->definitions);
 }
 
 static bool leads_to(const struct hwi_definitions *from, const struct hwi_definitions *to)
@@ -282,13 +307,17 @@ static struct hwi_run *family_of(struct hwi_run *run)
   return run->relatives;
 }
 
+void hwi_run_update_info(const struct hwi_run *run, size_t number, struct hwi_trace *trace)
+{
+  trace->info.missing = run->images[number].missing;
+  hwi_trace_set_replaced(trace, run->images[number].replaced_ns);
+}
+
 int hwi_run_open(struct hwi_run *run, size_t number, struct hwi_trace **trace, struct hwi_error *error)
 {
   int status = hwi_trace_open_alone(trace, run->images[number].path, error);
-  if (status == 0) {
-    (*trace)->info.missing = run->images[number].missing;
-    hwi_trace_set_replaced(*trace, run->images[number].replaced_ns);
-  }
+  if (status == 0)
+    hwi_run_update_info(run, number, *trace);
   if (status < 0 || !inherits(&(*trace)->header))
     return status;
   struct hwi_run *family = family_of(run);

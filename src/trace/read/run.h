@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "trace/reader.h"
+#include "trace/store.h"
 
 struct hwi_run_image {
   char *path;
@@ -19,6 +20,8 @@ struct hwi_run {
   size_t count, capacity;
   struct hwi_run *relatives; /* of a single trace of a folder: the run of all traces there. NULL: not looked up */
   size_t unreadable;         /* files in NAME.children that are not traces of this run */
+  char *folder;              /* NAME.children; NULL: the run is one trace of it */
+  struct hwi_store known;    /* the names of its traces there */
 };
 
 /* Finds the images that belong to `path`: a NAME with its children, or a NAME.children folder. If `path` is a trace
@@ -26,6 +29,16 @@ struct hwi_run {
  * negative status. */
 int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct hwi_error *error);
 void hwi_run_release(struct hwi_run *run);
+
+/* Looks for images that began since the run was found. They come after the known ones, in the order of their starts.
+ * Returns 0 or a negative status. */
+int hwi_run_look(struct hwi_run *run, struct hwi_error *error);
+
+/* Brings the info of image `number`, whose trace is open, up to date with what is known of the other images. */
+void hwi_run_update_info(const struct hwi_run *run, size_t number, struct hwi_trace *trace);
+
+/* Forked children of image `number` inherit from `definitions`, which may still grow. */
+void hwi_run_set_definitions(struct hwi_run *run, size_t number, struct hwi_trace *trace);
 
 /* Opens image `number` of the run. Definitions that forked images inherit are read once and cached in the run. Returns
  * 0 or a negative status. */

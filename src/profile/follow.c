@@ -1,0 +1,72 @@
+/* follow.c - the profile of a run that is still being recorded */
+#include "profile/follow.h"
+
+#include <stdlib.h>
+
+#include "profile/replay/run_replay.h"
+
+struct hwi_follow {
+  struct hwi_profile_options options;
+  struct hwi_run_replay replay;
+};
+
+int hwi_follow_create(struct hwi_follow **made, const char *path, const struct hwi_profile_options *options,
+                      struct hwi_error *error)
+{
+  struct hwi_follow *follow = *made = calloc(1, sizeof *follow);
+  if (!follow)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory to follow %s", path);
+  follow->options = *options;
+  follow->options.span = (struct hwi_span){.kind = HWI_SPAN_RUN};
+  follow->options.progress = NULL;
+  follow->replay = (struct hwi_run_replay){.options = &follow->options, .is_live = true, .error = error};
+  int status = hwi_run_replay_begin(&follow->replay, path);
+  if (status == 0)
+    status = hwi_run_replay_prepare(&follow->replay);
+  if (status < 0) {
+    hwi_follow_destroy(follow);
+    *made = NULL;
+  }
+  return status;
+}
+
+int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error)
+{
+  struct hwi_run_replay *replay = &follow->replay;
+  bool is_over;
+  replay->error = error;
+  replay->reads = most_events;
+  int status = hwi_run_replay_look(replay, &is_over);
+  if (status == 0)
+    status = hwi_run_replay_all(replay);
+  return status < 0 ? status : replay->reads == 0 ? HWI_FOLLOW_MORE : is_over ? HWI_FOLLOW_OVER : HWI_FOLLOW_WAITS;
+}
+
+int hwi_follow_profile(struct hwi_follow *follow, const struct hwi_profile **profile, struct hwi_error *error)
+{
+  struct hwi_run_replay *replay = &follow->replay;
+  replay->error = error;
+  int status = hwi_run_replay_stop(replay);
+  if (status == 0)
+    status = hwi_run_replay_describe(replay);
+  if (status == 0) {
+    hwi_run_replay_sum_up(replay);
+    status = hwi_run_replay_fill_lists(replay);
+  }
+  if (status == 0)
+    status = hwi_run_replay_complete(replay);
+  *profile = status == 0 ? &replay->result->profile : NULL;
+  return status;
+}
+
+void hwi_follow_destroy(struct hwi_follow *follow)
+{
+  if (!follow)
+    return;
+  struct hwi_run_replay *replay = &follow->replay;
+  hwi_run_replay_end(replay);
+  hwi_run_release(&replay->run);
+  if (replay->result)
+    hwi_profile_destroy(&replay->result->profile);
+  free(follow);
+}

@@ -1,0 +1,32 @@
+/* follow.h - the profile of a run that is still being recorded
+ *
+ * The run is read while its processes write it, from outside: they do not notice. Its images come and go. Only events
+ * that are certain are counted (hwi_trace_look), so that the profile is a fraction of a second behind.
+ */
+#ifndef HWI_PROFILE_FOLLOW_H
+#define HWI_PROFILE_FOLLOW_H
+
+#include "profile/profile.h"
+
+struct hwi_follow;
+
+enum hwi_follow_state {
+  HWI_FOLLOW_MORE,  /* more can be read at once */
+  HWI_FOLLOW_WAITS, /* all that is certain was read */
+  HWI_FOLLOW_OVER,  /* no process of the run goes on, and all was read */
+};
+
+/* Begins to follow the run at `path`. Of the options, those about summaries, spans and progress are ignored, and the
+ * largest image cannot be chosen. Returns 0 or a negative status. A follow is used by one thread at a time. */
+int hwi_follow_create(struct hwi_follow **follow, const char *path, const struct hwi_profile_options *options,
+                      struct hwi_error *error);
+void hwi_follow_destroy(struct hwi_follow *follow); /* NULL is fine */
+
+/* Reads what was written since, but not much more than `most_events` events. Returns a state, or a negative status. */
+int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error);
+
+/* Makes the profile of all that was read. The follow cannot go on then: to look again later, call this in a forked
+ * child. *profile is released with the follow. Returns 0 or a negative status. */
+int hwi_follow_profile(struct hwi_follow *follow, const struct hwi_profile **profile, struct hwi_error *error);
+
+#endif

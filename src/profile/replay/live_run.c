@@ -1,0 +1,84 @@
+/* live_run.c - replays a run while its processes write it */
+#include <stdlib.h>
+
+#include "profile/replay/run_replay.h"
+
+/* Makes room for images that began. */
+static int add_images(struct hwi_run_replay *r, size_t known)
+{
+  struct hwi_result *result = r->result;
+  const size_t count = r->run.count;
+  struct hwi_trace **traces = realloc(result->traces, count * sizeof *traces);
+  result->traces = traces ? traces : result->traces;
+  struct hwi_image *images = realloc(r->images, count * sizeof *images);
+  r->images = images ? images : r->images;
+  result->profile.images = r->images;
+  if (!traces || !images)
+    return hwi_run_replay_no_memory(r);
+  for (size_t i = known; i < count; i++) {
+    traces[i] = NULL;
+    images[i] = (struct hwi_image){.counted = r->options->images == HWI_IMAGES_ALL ||
+                                              r->run.images[i].header.pid == r->options->pid};
+  }
+  result->trace_count = result->profile.image_count = (uint32_t)count;
+  return 0;
+}
+
+int hwi_run_replay_follow(struct hwi_run_replay *r, struct hwi_active *a)
+{
+  bool is_over;
+  int status = hwi_trace_look(a->image.trace, &is_over, r->error);
+  if (status < 0)
+    return status;
+  hwi_run_set_definitions(&r->run, a->image.number, a->image.trace);
+  a->follows = !is_over;
+  return hwi_run_replay_next_batch(r, a);
+}
+
+static int look_at(struct hwi_run_replay *r, struct hwi_active *a)
+{
+  bool is_over;
+  hwi_run_update_info(&r->run, a->image.number, a->image.trace);
+  int status = hwi_trace_look(a->image.trace, &is_over, r->error);
+  if (status < 0)
+    return status;
+  a->follows = !is_over;
+  hwi_replay_image_update(&a->image);
+  return a->count ? 0 : hwi_run_replay_next_batch(r, a);
+}
+
+int hwi_run_replay_look(struct hwi_run_replay *r, bool *is_over)
+{
+  const size_t known = r->run.count;
+  int status = hwi_run_look(&r->run, r->error);
+  if (r->run.count > known && status == 0)
+    status = add_images(r, known);
+  *is_over = r->next >= r->run.count;
+  for (size_t i = 0; i < r->active_count && status == 0; i++) {
+    status = look_at(r, r->active[i]);
+    *is_over = *is_over && !r->active[i]->follows;
+  }
+  return status;
+}
+
+/* Returns the image that ends first: those whose processes go on end last, together. */
+static struct hwi_active *first_to_end(const struct hwi_run_replay *r)
+{
+  struct hwi_active *first = r->active[0];
+  for (size_t i = 1; i < r->active_count; i++) {
+    struct hwi_active *a = r->active[i];
+    if (a->follows != first->follows ? first->follows : a->head_ns < first->head_ns)
+      first = a;
+  }
+  return first;
+}
+
+int hwi_run_replay_stop(struct hwi_run_replay *r)
+{
+  int status = 0;
+  while (r->active_count && status == 0) {
+    struct hwi_active *a = first_to_end(r);
+    status = hwi_run_replay_end_image(r, a, !a->follows && r->active_count > 1);
+  }
+  return status;
+}
