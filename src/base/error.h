@@ -21,11 +21,13 @@ enum hw_status {
   HW_ERR_BUSY = -9,        /* a trace that is still being written */
 };
 
+enum { HWI_ERROR_TEXT_BYTES = 512 };
+
 struct hwi_error {
-  int status;      /* enum hw_status */
-  int os_error;    /* errno of the failed call, or 0 */
-  uint64_t offset; /* in the file, if `status` is HW_ERR_DAMAGED */
-  char text[512];  /* a whole sentence for the user: what, where, and what to do. No newline */
+  int status;                      /* enum hw_status */
+  int os_error;                    /* errno of the failed call, or 0 */
+  uint64_t offset;                 /* in the file, if `status` is HW_ERR_DAMAGED */
+  char text[HWI_ERROR_TEXT_BYTES]; /* a whole sentence for the user: what, where, and what to do. No newline */
 };
 
 /* Fills *error (`error` may be NULL) and returns status. If status is HW_ERR_IO, errno is stored as `os_error`.

@@ -84,7 +84,7 @@ static bool exists(const char *path)
 }
 
 /* A number is a process ID, unless a file has that name. */
-static int find_trace(const char *target, char **path, struct hwi_error *error)
+int hwi_control_find(const char *target, char **path, struct hwi_error *error)
 {
   uint32_t pid;
   if (!exists(target) && is_number(target, &pid))
@@ -132,7 +132,7 @@ int hwi_control(const struct hwi_control_request *request, struct hwi_controlled
   struct hwi_run run = {0};
   char *path = NULL;
   *controlled = (struct hwi_controlled){0};
-  int status = find_trace(request->target, &path, error);
+  int status = hwi_control_find(request->target, &path, error);
   if (status == 0 && request->only_this)
     status = act_on(request, path, controlled, error);
   else if (status == 0 && (status = hwi_run_find(&run, path, true, error)) == 0)

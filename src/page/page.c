@@ -45,6 +45,17 @@ static void end_html(FILE *out)
   fputs(find_place() + sizeof place - 1, out);
 }
 
+void hwi_page_write_live(const char *token, FILE *out)
+{
+  static const char policy[] = "default-src 'none';", connects[] = " connect-src 'self';";
+  const char *data = find_place(), *allowed = strstr(hwi_page_template, policy) + sizeof policy - 1;
+  fwrite(hwi_page_template, 1, (size_t)(allowed - hwi_page_template), out);
+  fputs(connects, out);
+  fwrite(allowed, 1, (size_t)(data - allowed), out);
+  fprintf(out, "<script type=\"application/json\" id=\"heapwright-live\">{\"token\":\"%s\"}</script>", token);
+  fputs(data + sizeof place - 1, out);
+}
+
 /* Writes a part of the document, each '<' as \u003c, so that no name can end the element. */
 static void write_escaped(const char *text, size_t bytes, FILE *out)
 {

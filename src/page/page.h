@@ -41,4 +41,7 @@ struct hwi_page_request {
  * errors. */
 int hwi_page_write(const struct hwi_page_request *request, FILE *out, struct hwi_error *error);
 
+/* Writes the page of a running program, which asks its server for documents, with the token that the server wants. */
+void hwi_page_write_live(const char *token, FILE *out);
+
 #endif

@@ -42,6 +42,12 @@ int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_
   return status < 0 ? status : replay->reads == 0 ? HWI_FOLLOW_MORE : is_over ? HWI_FOLLOW_OVER : HWI_FOLLOW_WAITS;
 }
 
+const struct hwi_profile *hwi_follow_frames(struct hwi_follow *follow)
+{
+  hwi_result_publish_frames(follow->replay.result);
+  return &follow->replay.result->profile;
+}
+
 int hwi_follow_profile(struct hwi_follow *follow, const struct hwi_profile **profile, struct hwi_error *error)
 {
   struct hwi_run_replay *replay = &follow->replay;

@@ -25,6 +25,10 @@ void hwi_follow_destroy(struct hwi_follow *follow); /* NULL is fine */
 /* Reads what was written since, but not much more than `most_events` events. Returns a state, or a negative status. */
 int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error);
 
+/* Returns a profile that has only the frames and modules so far, so that their names can be looked up in time. It is
+ * valid until the next look. */
+const struct hwi_profile *hwi_follow_frames(struct hwi_follow *follow);
+
 /* Makes the profile of all that was read. The follow cannot go on then: to look again later, call this in a forked
  * child. *profile is released with the follow. Returns 0 or a negative status. */
 int hwi_follow_profile(struct hwi_follow *follow, const struct hwi_profile **profile, struct hwi_error *error);

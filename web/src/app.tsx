@@ -1,8 +1,9 @@
 // app.tsx - the frame around the views: the recorded command, and the choice of view, cost and interval
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { PageDocument } from "./data/document";
 import type { Recording } from "./data/recording";
+import type { LiveDocuments } from "./data/live";
 import type { DataSource } from "./data/source";
 import { DiffPage } from "./diff/page";
 import { COSTS, VIEWS, type State, type View } from "./state";
@@ -17,6 +18,7 @@ import { DurationsView } from "./views/durations";
 import { FlameView } from "./views/flame";
 import { brushText } from "./views/instance_brush";
 import { Leaks } from "./views/leaks";
+import { LiveBar } from "./views/live_bar";
 import { Lifetimes } from "./views/lifetimes";
 import { processChoices, threadChoices, useNarrowed, type Choice } from "./views/narrowed";
 import { usePrepared } from "./views/prepare";
@@ -83,15 +85,17 @@ interface HeadProps {
   readonly state: State;
   readonly change: Change;
   readonly dark: boolean;
+  readonly bar: JSX.Element | null;
   readonly onTheme: () => void;
   readonly onKeys: () => void;
 }
 
-function Head({ recording, processes, threads, views, state, change, dark, onTheme, onKeys }: HeadProps): JSX.Element {
+function Head({ recording, processes, threads, views, state, change, dark, bar, onTheme, onKeys }: HeadProps): JSX.Element {
   return (
     <header class="head">
       <div class="run">
         <Run recording={recording} />
+        {bar}
         <span class="tools">
           <button type="button" onClick={onTheme} title="Light or dark (t)" aria-label={dark ? "Light" : "Dark"}>
             {dark ? "☀" : "☾"}
@@ -150,10 +154,13 @@ function Head({ recording, processes, threads, views, state, change, dark, onThe
   );
 }
 
-export function App({ source }: { source: DataSource }): JSX.Element {
-  const [content, setContent] = useState(() => source.document());
-  useEffect(() => source.onChange(() => setContent(source.document())), [source]);
-  return content.schema === "heapwright-page/1" ? <Page content={content} /> : <DiffPage document={content} />;
+/** `live`: the source, if it is a running program. */
+export function App({ source, live }: { source: DataSource; live: LiveDocuments | null }): JSX.Element {
+  const [, update] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => source.onChange(() => update(0)), [source]);
+  const content = source.document();
+  const bar = live === null ? null : <LiveBar live={live} onChange={() => update(0)} />;
+  return content.schema === "heapwright-page/1" ? <Page content={content} bar={bar} /> : <DiffPage document={content} />;
 }
 
 /** Some views need data that a recording may not have. */
@@ -162,7 +169,8 @@ function hasView({ durations, scopes }: PageDocument, view: View): boolean {
   return view !== "scopes" || scopes !== undefined;
 }
 
-function Page({ content }: { content: PageDocument }): JSX.Element {
+/** `bar`: of a running program. */
+function Page({ content, bar }: { content: PageDocument; bar: JSX.Element | null }): JSX.Element {
   const [state, change] = useLocationState();
   const { whole, recording } = useNarrowed(content, state);
   usePrepared(recording);
@@ -185,7 +193,7 @@ function Page({ content }: { content: PageDocument }): JSX.Element {
   return (
     <>
       <Head
-        {...{ recording, processes, threads, views, state, change }}
+        {...{ recording, processes, threads, views, state, change, bar }}
         dark={palette.dark}
         onTheme={turnTheme}
         onKeys={() => showKeys(true)}

@@ -4,7 +4,7 @@
 /* --- before --- */
 
 bool hwi_scopes_prepare(const struct hwi_profile_options *options, struct hwi_resolver *resolver,
-                           struct hwi_scopes **scopes)
+                        struct hwi_scopes **scopes)
 {
   if (!options->chains)
     return true;

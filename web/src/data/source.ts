@@ -1,4 +1,4 @@
-// source.ts - where documents come from: the page embeds one; a stream of documents would be another DataSource
+// source.ts - where documents come from: the page embeds one, or a server sends them (live.ts)
 import type { DiffDocument, PageDocument } from "./document";
 
 export type Content = PageDocument | DiffDocument;
@@ -13,6 +13,14 @@ export interface DataSource {
 const ELEMENT = "heapwright-data";
 const SCHEMAS: readonly unknown[] = ["heapwright-page/1", "heapwright-page-diff/1"];
 
+/** Returns what was read as a document, or throws an error that names its schema. */
+export function checked(read: unknown): Content {
+  const { schema } = read as { schema?: unknown };
+  if (!SCHEMAS.includes(schema))
+    throw new Error(`The data in this page have the schema ${String(schema)}; the page reads ${SCHEMAS.join(" and ")}.`);
+  return read as Content;
+}
+
 /** The document inside the page: there is one, which never changes. */
 export class EmbeddedDocument implements DataSource {
   readonly #document: Content;
@@ -21,10 +29,7 @@ export class EmbeddedDocument implements DataSource {
     const element = page.getElementById(ELEMENT);
     if (element === null)
       throw new Error("This page has no recording in it. Write one with: heapwright report -o run.html TRACE");
-    const read = JSON.parse(element.textContent) as { schema?: unknown };
-    if (!SCHEMAS.includes(read.schema))
-      throw new Error(`The data in this page have the schema ${String(read.schema)}; the page reads ${SCHEMAS.join(" and ")}.`);
-    this.#document = read as Content;
+    this.#document = checked(JSON.parse(element.textContent));
   }
 
   document(): Content {

@@ -1,0 +1,272 @@
+/* analyst.c - a process that follows a run, and writes documents of what the run holds now */
+#include "live/analyst.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "page/page.h"
+#include "report/names/named_frames.h"
+
+enum {
+  EVENTS_A_LOOK = 1 << 20, /* so many can be read while a question waits */
+  LOOK_EVERY_MS = 50,
+  LOOKS_BEFORE_ANSWER = 8, /* of an analyst that lags behind */
+};
+
+/* --- messages --- */
+
+struct question {
+  uint32_t form; /* enum hwi_live_form */
+  uint32_t complete;
+};
+
+struct reply {
+  uint32_t form, state;
+  uint64_t bytes;
+  uint32_t has_document; /* its descriptor comes with the reply */
+  char error[HWI_ERROR_TEXT_BYTES];
+};
+
+static bool send_reply(int to, const struct reply *reply, int document)
+{
+  union {
+    char bytes[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr align;
+  } control = {.bytes = {0}};
+  struct iovec part = {(void *)reply, sizeof *reply};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  if (document >= 0) {
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof document);
+    memcpy(CMSG_DATA(header), &document, sizeof document);
+  }
+  return sendmsg(to, &message, MSG_NOSIGNAL) == (ssize_t)sizeof *reply;
+}
+
+static bool take_reply(int from, struct reply *reply, int *document)
+{
+  union {
+    char bytes[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr align;
+  } control;
+  struct iovec part = {reply, sizeof *reply};
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+  ssize_t got;
+  do
+    got = recvmsg(from, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
+  while (got < 0 && errno == EINTR);
+  *document = -1;
+  if (got != (ssize_t)sizeof *reply)
+    return false;
+  const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+    memcpy(document, CMSG_DATA(header), sizeof *document);
+  return true;
+}
+
+/* --- the process that writes a document --- */
+
+/* Returns 0 or a negative status. */
+static int write_document(const struct hwi_live_run *run, const struct hwi_profile *profile, enum hwi_live_form form,
+                          FILE *out, struct hwi_error *error)
+{
+  const struct hwi_report report = {
+      .profile = profile,
+      .names = run->names,
+      .options = run->report,
+      .replayer = run->replayer,
+      .trace = run->path};
+  if (form == HWI_LIVE_JSON)
+    return hwi_report_json(&report, out, error);
+  const struct hwi_page_request request = {
+      .runs = &report, .run_count = 1, .form = form == HWI_LIVE_HTML ? HWI_PAGE_HTML : HWI_PAGE_DATA};
+  return hwi_page_write(&request, out, error);
+}
+
+/* In a child: writes the document to `fd`, or the reason why it cannot be written, and exits. */
+static _Noreturn void write_and_exit(struct hwi_follow *follow, const struct hwi_live_run *run, enum hwi_live_form form,
+                                     int fd)
+{
+  struct hwi_error error = {.text = "no memory"};
+  const struct hwi_profile *profile;
+  FILE *out = fdopen(fd, "w");
+  int status = out ? hwi_follow_profile(follow, &profile, &error) : HW_ERR_MEMORY;
+  if (status == 0)
+    status = write_document(run, profile, form, out, &error);
+  if (status < 0 && ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+    (void)!write(fd, error.text, strlen(error.text));
+  else if (fflush(out) != 0)
+    status = HW_ERR_IO;
+  _exit(status < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* --- the analyst --- */
+
+struct work {
+  const struct hwi_live_run *run;
+  int socket;
+  struct hwi_follow *follow;
+  int state; /* of the last look: enum hwi_follow_state, or a negative status */
+  struct hwi_error error;
+  struct question question; /* form 0: none */
+  pid_t writer;             /* of the answer; 0: none */
+  int document;
+  uint32_t named; /* frames whose names were looked up */
+};
+
+/* Looks up the names of new frames, so that the writers of documents find them in the symbols' memory. */
+static void name_frames(struct work *work)
+{
+  const struct hwi_symbol *symbols;
+  const struct hwi_profile *profile = hwi_follow_frames(work->follow);
+  const struct hwi_report report = {.profile = profile, .names = work->run->names};
+  struct hwi_named_frames frames;
+  if (work->named < profile->frame_count && hwi_named_frames_init(&frames, &report, NULL) == HW_OK) {
+    for (; work->named < profile->frame_count; work->named++)
+      (void)!hwi_named_frames_find(&frames, work->named, &symbols);
+    hwi_named_frames_release(&frames);
+  }
+}
+
+static void look(struct work *work)
+{
+  if (work->state < 0 || work->state == HWI_FOLLOW_OVER)
+    return;
+  work->state = hwi_follow_look(work->follow, EVENTS_A_LOOK, &work->error);
+  if (work->state >= 0)
+    name_frames(work);
+}
+
+/* Returns false if the reply cannot be sent. */
+static bool reply(struct work *work, bool is_written)
+{
+  struct reply reply = {.form = work->question.form, .state = (uint32_t)work->state, .has_document = is_written};
+  const off_t end = work->document >= 0 ? lseek(work->document, 0, SEEK_END) : 0;
+  if (is_written)
+    reply.bytes = (uint64_t)end;
+  else if (work->state < 0)
+    memcpy(reply.error, work->error.text, sizeof reply.error);
+  else if (end <= 0 || pread(work->document, reply.error, sizeof reply.error - 1, 0) <= 0)
+    snprintf(reply.error, sizeof reply.error, "the process that writes the document ended");
+  const bool sent = send_reply(work->socket, &reply, is_written ? work->document : -1);
+  if (work->document >= 0)
+    close(work->document);
+  work->document = -1;
+  work->question.form = 0;
+  return sent;
+}
+
+static bool begin_answer(struct work *work)
+{
+  look(work);
+  for (int i = 1; (i < LOOKS_BEFORE_ANSWER || work->question.complete) && work->state == HWI_FOLLOW_MORE; i++)
+    look(work);
+  if (work->state < 0)
+    return reply(work, false);
+  work->document = memfd_create("document", MFD_CLOEXEC);
+  work->writer = work->document < 0 ? -1 : fork();
+  if (work->writer == 0)
+    write_and_exit(work->follow, work->run, (enum hwi_live_form)work->question.form, work->document);
+  if (work->writer > 0)
+    return true;
+  work->writer = 0;
+  return reply(work, false);
+}
+
+/* Answers when the writer has ended. */
+static bool end_answer(struct work *work)
+{
+  int status;
+  if (work->writer == 0 || waitpid(work->writer, &status, WNOHANG) != work->writer)
+    return true;
+  work->writer = 0;
+  return reply(work, WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
+}
+
+static void serve(struct work *work)
+{
+  for (bool goes_on = true; goes_on;) {
+    const bool is_busy = work->state == HWI_FOLLOW_MORE;
+    struct pollfd wait = {.fd = work->socket, .events = POLLIN};
+    const int ready = poll(&wait, 1, is_busy ? 0 : work->writer ? 5 : LOOK_EVERY_MS);
+    if (ready > 0 && recv(work->socket, &work->question, sizeof work->question, 0) != sizeof work->question)
+      return;
+    if (ready > 0)
+      goes_on = begin_answer(work);
+    else
+      look(work);
+    goes_on = goes_on && end_answer(work);
+  }
+}
+
+static _Noreturn void be_analyst(const struct hwi_live_run *run, int socket)
+{
+  struct work work = {.run = run, .socket = socket, .document = -1, .named = 1, .state = HWI_FOLLOW_MORE};
+  const int status = hwi_follow_create(&work.follow, run->path, &run->options, &work.error);
+  if (status < 0)
+    work.state = status;
+  serve(&work);
+  if (work.writer > 0)
+    kill(work.writer, SIGKILL);
+  _exit(EXIT_SUCCESS);
+}
+
+/* --- from outside --- */
+
+int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *run, struct hwi_error *error)
+{
+  int sockets[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+    return hwi_error_set(error, HW_ERR_IO, "cannot connect to a process that follows the run: %s", strerror(errno));
+  analyst->pid = fork();
+  if (analyst->pid == 0) {
+    close(sockets[0]);
+    be_analyst(run, sockets[1]);
+  }
+  const int os_error = errno;
+  close(sockets[1]);
+  analyst->socket = sockets[0];
+  if (analyst->pid > 0)
+    return 0;
+  close(sockets[0]);
+  errno = os_error;
+  return hwi_error_set(error, HW_ERR_IO, "cannot start a process that follows the run: %s", strerror(os_error));
+}
+
+bool hwi_analyst_ask(const struct hwi_analyst *analyst, enum hwi_live_form form, bool complete)
+{
+  const struct question question = {form, complete};
+  return send(analyst->socket, &question, sizeof question, MSG_NOSIGNAL) == (ssize_t)sizeof question;
+}
+
+bool hwi_analyst_take(const struct hwi_analyst *analyst, struct hwi_live_answer *answer)
+{
+  struct reply reply;
+  int fd;
+  if (!take_reply(analyst->socket, &reply, &fd))
+    return false;
+  *answer = (struct hwi_live_answer){.form = (enum hwi_live_form)reply.form,
+                                     .fd = fd,
+                                     .bytes = reply.bytes,
+                                     .state = (enum hwi_follow_state)reply.state};
+  memcpy(answer->error, reply.error, sizeof answer->error);
+  return true;
+}
+
+void hwi_analyst_stop(struct hwi_analyst *analyst)
+{
+  close(analyst->socket);
+  while (waitpid(analyst->pid, NULL, 0) < 0 && errno == EINTR)
+    ;
+}

@@ -1,0 +1,58 @@
+/* analyst.h - a process that follows a run, and writes documents of what the run holds now
+ *
+ * The analyst forks for each document: the child turns the counters into a profile and the profile into the document,
+ * which ends it, while the analyst goes on counting. So every output of the tools is available at any moment, and costs
+ * the analyst a fork.
+ */
+#ifndef HWI_LIVE_ANALYST_H
+#define HWI_LIVE_ANALYST_H
+
+#include <sys/types.h>
+
+#include "profile/follow.h"
+#include "report/report.h"
+
+enum hwi_live_form {
+  HWI_LIVE_NONE = 0,
+  HWI_LIVE_DATA, /* the page's document */
+  HWI_LIVE_HTML, /* the report as one self-contained page */
+  HWI_LIVE_JSON, /* as report --json */
+  HWI_LIVE_FORMS
+};
+
+/* What is followed. All pointers must outlive the analyst's start. */
+struct hwi_live_run {
+  const char *path;
+  struct hwi_profile_options options;
+  struct hwi_report_options report;
+  struct hwi_names names;
+  struct hwi_replayer replayer;
+};
+
+struct hwi_analyst {
+  pid_t pid;
+  int socket; /* readable when there is an answer */
+};
+
+struct hwi_live_answer {
+  enum hwi_live_form form;
+  int fd; /* the document, of `bytes`; the caller closes it. -1: there is none, see `error` */
+  uint64_t bytes;
+  enum hwi_follow_state state; /* when it was made */
+  char error[HWI_ERROR_TEXT_BYTES];
+};
+
+/* Starts following. Returns 0 or a negative status. */
+int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *run, struct hwi_error *error);
+
+/* Asks for a document; its answer comes later. One question at a time. `complete`: it is to have all that is certain by
+ * now, however long that takes; otherwise an analyst that lags behind answers with what it has. Returns false if the
+ * analyst is gone. */
+bool hwi_analyst_ask(const struct hwi_analyst *analyst, enum hwi_live_form form, bool complete);
+
+/* Takes an answer; waits for it. Returns false if the analyst is gone. */
+bool hwi_analyst_take(const struct hwi_analyst *analyst, struct hwi_live_answer *answer);
+
+void hwi_analyst_stop(struct hwi_analyst *analyst);
+
+#endif

@@ -1,0 +1,32 @@
+/* server.h - serves the page of a running program, and what it shows, on this machine
+ *
+ * The page asks for the next document when it has shown one, so that its viewer chooses the interval, and a page that is
+ * not shown costs nothing. Everybody on the machine can connect, so each request needs the token that is in the page's
+ * address, and names this server as its host, so that no other page can make a browser ask.
+ */
+#ifndef HWI_LIVE_SERVER_H
+#define HWI_LIVE_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "live/analyst.h"
+
+enum { HWI_LIVE_URL_BYTES = 128 };
+
+struct hwi_live_server;
+
+/* Begins to listen on 127.0.0.1. `port` 0: any that is free. The analyst is borrowed. Returns 0 or a negative status. */
+int hwi_live_server_start(struct hwi_live_server **server, uint16_t port, const struct hwi_analyst *analyst,
+                          struct hwi_error *error);
+
+/* Writes the page's address. */
+void hwi_live_server_url(const struct hwi_live_server *server, char url[HWI_LIVE_URL_BYTES]);
+
+/* Serves until `stop_fd` becomes readable, or the analyst is gone. Returns 0 or a negative status. */
+int hwi_live_server_run(struct hwi_live_server *server, int stop_fd, struct hwi_error *error);
+
+void hwi_live_server_stop(struct hwi_live_server *server);
+
+#endif

@@ -1,0 +1,97 @@
+// live.ts - documents of a running program, which its server sends one after another
+import { checked, type Content, type DataSource } from "./source";
+
+const ELEMENT = "heapwright-live";
+
+/** How the connection to the server is: "over" if the program has ended, "lost" if the server does not answer. */
+export type LiveState = "running" | "over" | "lost";
+
+const RETRY_MS = 1000;
+
+/** The intervals to choose from, in ms. */
+export const INTERVALS = [100, 200, 500, 1000, 2000, 5000, 10000] as const;
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Asks for the next document when the last one was shown for the interval, so that the viewer sets the pace. */
+export class LiveDocuments implements DataSource {
+  readonly #token: string;
+  #document: Content | undefined;
+  #number = 0;
+  #changed: () => void = () => undefined;
+  #resume: () => void = () => undefined;
+  #state: LiveState = "running";
+  #isPaused = false;
+  intervalMs = 1000;
+
+  constructor(token: string) {
+    this.#token = token;
+  }
+
+  get state(): LiveState {
+    return this.#state;
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
+  /** The page of a server has its token in an element; other pages have none. */
+  static of(page: Document): LiveDocuments | null {
+    const element = page.getElementById(ELEMENT);
+    return element === null ? null : new LiveDocuments((JSON.parse(element.textContent) as { token: string }).token);
+  }
+
+  /** The address at which the server has the present state as a file. */
+  address(path: string): string {
+    return `${path}?token=${this.#token}`;
+  }
+
+  pause(isPaused: boolean): void {
+    this.#isPaused = isPaused;
+    if (!isPaused) this.#resume();
+    this.#changed();
+  }
+
+  document(): Content {
+    if (this.#document === undefined) throw new Error("The first document has not come yet.");
+    return this.#document;
+  }
+
+  onChange(changed: () => void): () => void {
+    this.#changed = changed;
+    return () => {
+      this.#changed = () => undefined;
+    };
+  }
+
+  /** Takes the first document, and from then on all others. */
+  async begin(): Promise<void> {
+    await this.#take();
+    void this.#follow();
+  }
+
+  async #take(): Promise<void> {
+    const answer = await fetch(`${this.address("/document")}&after=${this.#number}`);
+    if (!answer.ok) throw new Error(await answer.text());
+    this.#document = checked(await answer.json());
+    this.#number = Number(answer.headers.get("Heapwright-Number"));
+    this.#state = answer.headers.get("Heapwright-State") === "over" ? "over" : "running";
+  }
+
+  async #follow(): Promise<void> {
+    for (;;) {
+      await wait(this.#state === "lost" ? RETRY_MS : this.intervalMs);
+      if (this.#isPaused || this.#state === "over") await new Promise<void>((resolve) => (this.#resume = resolve));
+      const before = this.#state;
+      try {
+        await this.#take();
+      } catch {
+        this.#state = "lost";
+      }
+      if (this.#state !== "lost" || before !== "lost") this.#changed();
+    }
+  }
+}

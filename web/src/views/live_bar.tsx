@@ -1,0 +1,45 @@
+// live_bar.tsx - what the viewer of a running program can do: pause, choose the interval, save
+import type { JSX } from "preact";
+import { INTERVALS, type LiveDocuments, type LiveState } from "../data/live";
+import { Picker } from "../ui/picker";
+
+const STATE_NAMES: Readonly<Record<LiveState, string>> = {
+  running: "live",
+  over: "the program has ended",
+  lost: "no answer: is heapwright live still running?",
+};
+
+function intervalName(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${ms / 1000} s`;
+}
+
+export function LiveBar({ live, onChange }: { live: LiveDocuments; onChange: () => void }): JSX.Element {
+  const { state, isPaused } = live;
+  return (
+    <span class="live">
+      <span class={`lamp ${isPaused ? "paused" : state}`} role="status">
+        {isPaused ? "paused" : STATE_NAMES[state]}
+      </span>
+      {state !== "over" && (
+        <>
+          <button type="button" onClick={() => live.pause(!isPaused)}>
+            {isPaused ? "Go on" : "Pause"}
+          </button>
+          <Picker
+            label="Every"
+            title="How often the figures change"
+            choices={INTERVALS.map((ms) => [ms, intervalName(ms)])}
+            chosen={live.intervalMs}
+            onChoose={(ms) => {
+              live.intervalMs = ms;
+              onChange();
+            }}
+          />
+        </>
+      )}
+      <a href={live.address("/report.html")} download="heapwright.html" title="The report of this moment as one file">
+        Save
+      </a>
+    </span>
+  );
+}
