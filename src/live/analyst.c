@@ -82,11 +82,7 @@ static int write_document(const struct hwi_live_run *run, const struct hwi_profi
                           FILE *out, struct hwi_error *error)
 {
   const struct hwi_report report = {
-      .profile = profile,
-      .names = run->names,
-      .options = run->report,
-      .replayer = run->replayer,
-      .trace = run->path};
+      .profile = profile, .names = run->names, .options = run->report, .replayer = run->replayer, .trace = run->path};
   if (form == HWI_LIVE_JSON)
     return hwi_report_json(&report, out, error);
   const struct hwi_page_request request = {

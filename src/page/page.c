@@ -85,9 +85,11 @@ static size_t escaped_bytes(const char *text, size_t bytes)
 /* Chooses the scopes, unless no instances are wanted. Returns false if there is no memory. */
 static bool begin_scopes(struct hwi_page *page, uint32_t instances_most)
 {
+  const struct hwi_profile *profile = page->report->profile;
   page->slicer.instances = &page->instances;
-  return instances_most == 0 || (hwi_page_scopes_init(&page->scopes, page->report->profile) &&
-                                 hwi_page_instances_init(&page->instances, &page->scopes, instances_most));
+  return instances_most == 0 ||
+         (hwi_page_scopes_init(&page->scopes, profile) &&
+          (profile->history || hwi_page_instances_init(&page->instances, &page->scopes, instances_most)));
 }
 
 /* The instances are written once, since a smaller document has the same. */
@@ -116,6 +118,7 @@ static int begin(struct hwi_page *page, const struct hwi_report *report, uint32_
   if (!hwi_page_sizes_init(&page->sizes, report->profile) || !hwi_page_threads_init(&page->threads, report->profile) ||
       !hwi_page_handovers_init(&page->handovers, &page->threads) || !begin_scopes(page, instances_most))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to choose what the page shows");
+  page->extras_left_out = report->profile->history ? HWI_PAGE_THREADS_ALONE : 0; /* those along time need events */
   page->slicer.tree = &page->tree;
   page->slicer.sizes = &page->sizes;
   page->slicer.threads = &page->threads;

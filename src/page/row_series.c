@@ -65,7 +65,7 @@ void hwi_page_series_merge(struct hwi_page_series *series, const uint32_t *to_ro
       struct hwi_page_entry *sum = hwi_page_series_now(series, target(to_row, entry->row));
       sum->calls += entry->calls;
       sum->bytes += entry->bytes;
-      for (int ending = 0; ending < HWI_PAGE_ENDINGS; ending++)
+      for (int ending = 0; ending < HWI_ENDINGS; ending++)
         sum->ended[ending] += entry->ended[ending];
       sum->live_bytes += entry->live_bytes;
     }
@@ -105,10 +105,10 @@ static bool order_by_row(struct by_row *by, const struct hwi_page_series *series
 static void pack_ended(struct hwi_packed *packed, const struct hwi_page_entry *entry)
 {
   uint64_t which = 0;
-  for (int ending = 0; ending < HWI_PAGE_ENDINGS; ending++)
+  for (int ending = 0; ending < HWI_ENDINGS; ending++)
     which |= (uint64_t)(entry->ended[ending] > 0) << ending;
   hwi_packed_add(packed, which);
-  for (int ending = 0; ending < HWI_PAGE_ENDINGS; ending++)
+  for (int ending = 0; ending < HWI_ENDINGS; ending++)
     if (entry->ended[ending] > 0)
       hwi_packed_add(packed, entry->ended[ending]);
 }

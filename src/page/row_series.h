@@ -9,14 +9,11 @@
 #include "page/packed.h"
 #include "profile/profile.h"
 
-/* How a block ends: freed after an enum hwi_lifetime, with its process while others of the run continue, or unseen. */
-enum { HWI_PAGE_LEFT = HWI_LIFETIME_UNTIL_END, HWI_PAGE_UNSEEN = HWI_LIFETIMES, HWI_PAGE_ENDINGS };
-
 struct hwi_page_entry {
   uint32_t row, slice;
   uint64_t calls, bytes;
-  uint64_t ended[HWI_PAGE_ENDINGS]; /* ended blocks, also those allocated in earlier slices */
-  int64_t live_bytes;               /* the change of live bytes */
+  uint64_t ended[HWI_ENDINGS]; /* ended blocks, also those allocated in earlier slices */
+  int64_t live_bytes;          /* the change of live bytes */
 };
 
 /* Invariant: entries are in the order of slices; `now` of a row that is not open is all zero. */

@@ -103,17 +103,22 @@ static bool has_too_many_entries(const struct hwi_page_slicer *slicer)
          slicer->tree->node_count > 1;
 }
 
+static void end_series(struct hwi_page_slicer *slicer)
+{
+  for (int table = 0; table < HWI_PAGE_TABLES; table++)
+    slicer->failed |= !hwi_page_series_end_slice(&slicer->series[table], slicer->slice);
+  slicer->failed |= !hwi_page_durations_end_slice(&slicer->durations_along, slicer->slice);
+  while (!slicer->failed && has_too_many_entries(slicer))
+    slicer->failed = hwi_page_slicer_reduce(slicer, slicer->tree->node_count / 2, NULL) < 0;
+}
+
 static void end_slice(struct hwi_page_slicer *slicer)
 {
   struct hwi_page_slice *slice = &slicer->slices.items[slicer->slice];
   slice->live_bytes = slicer->live.bytes;
   slice->live_blocks = slicer->live.blocks;
   slice->usable_bytes = slicer->live.usable;
-  for (int table = 0; table < HWI_PAGE_TABLES; table++)
-    slicer->failed |= !hwi_page_series_end_slice(&slicer->series[table], slicer->slice);
-  slicer->failed |= !hwi_page_durations_end_slice(&slicer->durations_along, slicer->slice);
-  while (!slicer->failed && has_too_many_entries(slicer))
-    slicer->failed = hwi_page_slicer_reduce(slicer, slicer->tree->node_count / 2, NULL) < 0;
+  end_series(slicer);
 }
 
 static void begin_slice(struct hwi_page_slicer *slicer)
@@ -137,7 +142,7 @@ static int ending_of(const struct hwi_block_event *event)
 {
   if (event->kind == HWI_BLOCK_FREE)
     return (int)hwi_lifetime_of(event->temporary, event->ns - event->born_ns);
-  return event->kind == HWI_BLOCK_LEFT ? HWI_PAGE_LEFT : HWI_PAGE_UNSEEN;
+  return event->kind == HWI_BLOCK_LEFT ? HWI_ENDING_LEFT : HWI_ENDING_UNSEEN;
 }
 
 /* The rows that a block belongs to, by table. The first `count` tables have one. */
@@ -146,10 +151,10 @@ struct rows {
   int count;
 };
 
-static struct rows find_rows(const struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
+static struct rows find_rows(const struct hwi_page_slicer *slicer, uint32_t of_stack, uint64_t of_size, uint32_t owner)
 {
-  uint32_t stack = slicer->tree->row_of[event->stack], size = hwi_page_sizes_row(slicer->sizes, event->size),
-           thread = slicer->threads->row_of[event->owner];
+  uint32_t stack = slicer->tree->row_of[of_stack], size = hwi_page_sizes_row(slicer->sizes, of_size),
+           thread = slicer->threads->row_of[owner];
   struct rows rows = {.numbers = {stack, size, thread}, .count = HWI_PAGE_OF_STACK_THREADS};
   if (!has_threads(slicer))
     return rows;
@@ -165,7 +170,7 @@ static void take_birth(struct hwi_page_slicer *slicer, const struct hwi_block_ev
   slice->allocation_calls++;
   slice->allocated_bytes += event->size;
   slice->max_bytes = slicer->live.bytes > slice->max_bytes ? slicer->live.bytes : slice->max_bytes;
-  const struct rows rows = find_rows(slicer, event);
+  const struct rows rows = find_rows(slicer, event->stack, event->size, event->owner);
   for (int table = 0; table < rows.count; table++) {
     struct hwi_page_entry *entry = hwi_page_series_now(&slicer->series[table], rows.numbers[table]);
     entry->calls++;
@@ -194,7 +199,7 @@ static void take_death(struct hwi_page_slicer *slicer, const struct hwi_block_ev
   slice->free_calls += event->kind == HWI_BLOCK_FREE;
   slice->temporary_calls += event->temporary;
   slice->min_bytes = slicer->live.bytes < slice->min_bytes ? slicer->live.bytes : slice->min_bytes;
-  const struct rows rows = find_rows(slicer, event);
+  const struct rows rows = find_rows(slicer, event->stack, event->size, event->owner);
   for (int table = 0; table < rows.count; table++) {
     struct hwi_page_entry *entry = hwi_page_series_now(&slicer->series[table], rows.numbers[table]);
     entry->ended[ending]++;
@@ -262,6 +267,42 @@ static bool take(void *context, const struct hwi_block_event *event)
   return !slicer->failed;
 }
 
+/* --- of a run that is followed --- */
+
+static void take_change(struct hwi_page_slicer *slicer, const struct hwi_cell_change *change)
+{
+  const struct hwi_profile *profile = slicer->tree->profile;
+  const struct hwi_profile_cell *cell = &profile->cells[change->cell];
+  const uint64_t size = profile->sizes[cell->size].size;
+  const struct rows rows = find_rows(slicer, cell->stack, size, cell->thread);
+  for (int table = 0; table < rows.count; table++) {
+    struct hwi_page_entry *entry = hwi_page_series_now(&slicer->series[table], rows.numbers[table]);
+    uint64_t ended = 0;
+    for (int ending = 0; ending < HWI_ENDINGS; ending++) {
+      entry->ended[ending] += change->ended[ending];
+      ended += change->ended[ending];
+    }
+    entry->calls += change->calls;
+    entry->bytes += change->calls * size;
+    entry->live_bytes += (int64_t)(change->calls * size) - (int64_t)(ended * size);
+  }
+}
+
+/* Takes the slices that were counted while the run was followed. */
+static void take_history(struct hwi_page_slicer *slicer)
+{
+  const struct hwi_profile *profile = slicer->tree->profile;
+  struct hwi_page_slices *slices = &slicer->slices;
+  hwi_page_slices_take(slices, profile);
+  size_t at = 0;
+  for (uint32_t i = 0; i < slices->count && !slicer->failed; i++) {
+    for (; at < profile->history[i].changes_end; at++)
+      take_change(slicer, &profile->changes[at]);
+    slicer->slice = i;
+    end_series(slicer);
+  }
+}
+
 static bool take_scope(void *context, const struct hwi_scope_event *event)
 {
   struct hwi_page_slicer *slicer = context;
@@ -306,6 +347,13 @@ static bool end_durations(struct hwi_page_slicer *slicer)
 int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replayer *replayer, struct hwi_error *error)
 {
   const struct hwi_totals *totals = &slicer->tree->profile->totals;
+  if (slicer->tree->profile->history) {
+    if (begin_series(slicer))
+      take_history(slicer);
+    else
+      slicer->failed = true;
+    return slicer->failed ? no_memory(error) : HW_OK;
+  }
   if (!hwi_page_slices_init(&slicer->slices, slicer->tree->profile) || !begin_series(slicer) ||
       !begin_durations(slicer))
     return no_memory(error);

@@ -1,6 +1,7 @@
 /* slices.c - the run in slices of time */
 #include "page/slices.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,29 @@ bool hwi_page_slices_init(struct hwi_page_slices *slices, const struct hwi_profi
   while (slices->peak + 1 < kept && slices->items[slices->peak + 1].from_ns <= profile->totals.peak_time_ns)
     slices->peak++;
   return true;
+}
+
+void hwi_page_slices_take(struct hwi_page_slices *slices, const struct hwi_profile *profile)
+{
+  static_assert((int)HWI_HISTORY_SLICES <= (int)HWI_PAGE_SLICES_MAX, "there is room for all slices");
+  memset(slices, 0, sizeof *slices);
+  slices->count = profile->history_count;
+  for (uint32_t i = 0; i < slices->count; i++) {
+    const struct hwi_history_slice *from = &profile->history[i];
+    slices->items[i] = (struct hwi_page_slice){.from_ns = from->from_ns,
+                                               .allocation_calls = from->allocation_calls,
+                                               .free_calls = from->free_calls,
+                                               .failed_calls = from->failed_calls,
+                                               .temporary_calls = from->temporary_calls,
+                                               .allocated_bytes = from->allocated_bytes,
+                                               .live_bytes = from->live_bytes,
+                                               .live_blocks = from->live_blocks,
+                                               .usable_bytes = from->usable_bytes,
+                                               .min_bytes = from->min_bytes,
+                                               .max_bytes = from->max_bytes};
+  }
+  while (slices->peak + 1 < slices->count && slices->items[slices->peak + 1].from_ns <= profile->totals.peak_time_ns)
+    slices->peak++;
 }
 
 /* --- fewer --- */

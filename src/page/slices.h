@@ -34,6 +34,9 @@ struct hwi_page_slices {
 /* Makes empty slices for the profile of a whole run. Returns false if there is no memory. */
 bool hwi_page_slices_init(struct hwi_page_slices *slices, const struct hwi_profile *profile);
 
+/* Takes the slices that were counted while the run was followed. */
+void hwi_page_slices_take(struct hwi_page_slices *slices, const struct hwi_profile *profile);
+
 /* Joins adjacent slices in pairs, unless the second one is pinned. to[i] gets the new index of slice i. */
 void hwi_page_slices_join(struct hwi_page_slices *slices, uint32_t to[HWI_PAGE_SLICES_MAX]);
 

@@ -26,8 +26,11 @@ int hwi_follow_create(struct hwi_follow **made, const char *path, const struct h
   if (status < 0) {
     hwi_follow_destroy(follow);
     *made = NULL;
+    return status;
   }
-  return status;
+  struct hwi_replay *replay = &follow->replay.result->replay;
+  hwi_history_begin(&replay->history, replay->expected_ns);
+  return 0;
 }
 
 int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error)

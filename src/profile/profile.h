@@ -85,6 +85,9 @@ enum hwi_lifetime {
   HWI_LIFETIME_UNTIL_END, /* never freed */
   HWI_LIFETIMES
 };
+/* How a block ends: freed after an enum hwi_lifetime, with its process while others of the run continue, or unseen. */
+enum { HWI_ENDING_LEFT = HWI_LIFETIME_UNTIL_END, HWI_ENDING_UNSEEN = HWI_LIFETIMES, HWI_ENDINGS };
+
 enum { HWI_LIFETIMES_ENDED = HWI_LIFETIME_UNTIL_END }; /* the classes before this one are of blocks that were freed */
 
 /* Returns the lifetime of a block that was freed after `ns`. This is on the hot path, so it has no branch. */
@@ -179,6 +182,24 @@ struct hwi_time_point {             /* a slice of the run; slices are equally lo
   uint64_t allocation_calls, free_calls, allocated_bytes;
 };
 
+/* Of a run that is followed: a slice of it, up to the next one's begin. */
+struct hwi_history_slice {
+  uint64_t from_ns;
+  uint64_t allocation_calls, free_calls, failed_calls, temporary_calls, allocated_bytes; /* within */
+  uint64_t live_bytes, live_blocks, usable_bytes;                                        /* at its end */
+  uint64_t min_bytes, max_bytes;                                                         /* live within */
+  size_t changes_end; /* its changes end before this index; they begin where those of the slice before end */
+};
+enum { HWI_HISTORY_SLICES = 128 };
+
+/* What changed in a cell within a slice. A slice may have several changes of one cell, which add up. */
+struct hwi_cell_change {
+  uint32_t cell;
+  bool is_open; /* of the one who counts */
+  uint64_t calls;
+  uint64_t ended[HWI_ENDINGS]; /* blocks, also those allocated in earlier slices */
+};
+
 /* Classes of block sizes: up to 16 bytes, up to 32, up to 64, ... */
 enum { HWI_SIZE_CLASSES = 61, HWI_SMALLEST_CLASS_BITS = 4, HWI_CLASS_POINTS = 200 };
 
@@ -251,7 +272,10 @@ struct hwi_profile {
   const struct hwi_time_point *timeline;
   uint32_t timeline_count; /* at most 2,000; none if the span is a moment */
   const struct hwi_class_point *class_points;
-  uint32_t class_point_count; /* at most HWI_CLASS_POINTS; none if the span is a moment */
+  uint32_t class_point_count;              /* at most HWI_CLASS_POINTS; none if the span is a moment */
+  const struct hwi_history_slice *history; /* of a run that is followed; NULL: not kept */
+  uint32_t history_count;
+  const struct hwi_cell_change *changes;
 };
 
 /* By which instances of scopes are ranked. */

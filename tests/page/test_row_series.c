@@ -78,7 +78,7 @@ static void act(struct hwi_page_series *series, uint32_t row, int number)
   struct hwi_page_entry *entry = hwi_page_series_now(series, row);
   entry->calls += (uint64_t)number;
   entry->bytes += (uint64_t)number * row;
-  entry->ended[number % HWI_PAGE_ENDINGS]++;
+  entry->ended[number % HWI_ENDINGS]++;
   entry->live_bytes -= number;
 }
 

@@ -36,12 +36,51 @@ void hwi_replay_release(struct hwi_replay *replay)
   hwi_replay_freeze(replay);
   hwi_resolver_release(&replay->resolver);
   hwi_tally_release(&replay->tally);
+  hwi_history_release(&replay->history);
 }
 
 /* Allocations in a thread's first second may belong to its start-up. */
 static bool is_late(const struct hwi_replay *replay, uint32_t thread)
 {
   return replay->now_ns - replay->tally.threads[thread].first_ns > HWI_NS_A_SECOND;
+}
+
+/* --- the history --- */
+
+static inline struct hwi_history_level history_level(const struct hwi_level *level)
+{
+  return (struct hwi_history_level){level->bytes, level->blocks, level->usable};
+}
+
+static bool note_birth(struct hwi_replay *replay, uint32_t cell, uint64_t size)
+{
+  struct hwi_cell_change *change = hwi_history_change(&replay->history, cell);
+  struct hwi_history_slice *slice = hwi_history_now(&replay->history);
+  if (!change)
+    return false;
+  change->calls++;
+  slice->allocation_calls++;
+  slice->allocated_bytes += size;
+  slice->max_bytes = replay->level.bytes > slice->max_bytes ? replay->level.bytes : slice->max_bytes;
+  return true;
+}
+
+static bool note_death(struct hwi_replay *replay, uint32_t cell, int ending)
+{
+  struct hwi_cell_change *change = hwi_history_change(&replay->history, cell);
+  struct hwi_history_slice *slice = hwi_history_now(&replay->history);
+  if (!change)
+    return false;
+  change->ended[ending]++;
+  slice->temporary_calls += ending == HWI_LIFETIME_TEMPORARY;
+  slice->min_bytes = replay->level.bytes < slice->min_bytes ? replay->level.bytes : slice->min_bytes;
+  return true;
+}
+
+bool hwi_replay_end_history(struct hwi_replay *replay)
+{
+  const struct hwi_history_level level = history_level(&replay->level);
+  return !replay->history.is_kept || hwi_history_finish(&replay->history, &level);
 }
 
 /* --- the end of a block --- */
@@ -124,6 +163,8 @@ static void count_free_call(struct hwi_replay *replay, struct hwi_replay_image *
   struct hwi_tally *tally = &replay->tally;
   struct hwi_thread_tally *freer = &tally->threads[event->thread];
   image->totals.free_calls++;
+  if (replay->history.is_kept)
+    hwi_history_now(&replay->history)->free_calls++;
   freer->free_calls++;
   freer->late_free_calls += is_late(replay, event->thread);
   freer->newest_cell = freer->moving_cell = 0;
@@ -146,10 +187,9 @@ static bool count_free(struct hwi_replay *replay, struct hwi_replay_image *image
   cell->temporary_calls += is_temporary;
   image->totals.temporary_calls += is_temporary;
   struct hwi_stack_tally *stack = &tally->stacks[cell->stack];
-  if (block->age)
-    stack->ended[hwi_lifetime_of_age(is_temporary, block->age)]++;
-  else
-    stack->ended[hwi_lifetime_of(is_temporary, replay->now_ns - block->born_ns)]++;
+  const enum hwi_lifetime lifetime = block->age ? hwi_lifetime_of_age(is_temporary, block->age)
+                                                : hwi_lifetime_of(is_temporary, replay->now_ns - block->born_ns);
+  stack->ended[lifetime]++;
   if (block->born_ns < replay->epoch_ns && !note_older_block(replay, event->address, block, is_temporary))
     return false;
   hwi_sweeps_death(&stack->sweeps, freer->sweep, cell->size);
@@ -164,7 +204,7 @@ static bool count_free(struct hwi_replay *replay, struct hwi_replay_image *image
   if ((newest || event->moved) && !note_replaced_block(replay, freer, newest, event, block->cell))
     return false;
   uncount_block(replay, image, block->cell);
-  return true;
+  return !replay->history.is_kept || note_death(replay, block->cell, (int)lifetime);
 }
 
 static bool count_free_without_block(struct hwi_replay *replay, struct hwi_replay_image *image,
@@ -215,7 +255,7 @@ static bool end_replaced(struct hwi_replay *replay, struct hwi_replay_image *ima
   image->totals.missed_frees++;
   replay->tally.stacks[hwi_tally_cell(&replay->tally, block->cell)->stack].missed_frees++;
   uncount_block(replay, image, block->cell);
-  return true;
+  return !replay->history.is_kept || note_death(replay, block->cell, HWI_ENDING_UNSEEN);
 }
 
 /* Enters the scopes of rules that the event's stack matches. Returns false if there is no memory. */
@@ -297,7 +337,7 @@ static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   point->allocation_calls++;
   point->allocated_bytes += size;
   note_peaks(replay, image);
-  return true;
+  return !replay->history.is_kept || note_birth(replay, cell_number, size);
 }
 
 static bool count_failed(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
@@ -306,6 +346,8 @@ static bool count_failed(struct hwi_replay *replay, struct hwi_replay_image *ima
   if (!see_stack(replay, event))
     return false;
   image->totals.failed_calls++;
+  if (replay->history.is_kept)
+    hwi_history_now(&replay->history)->failed_calls++;
   tally->stacks[event->stack].failed_calls++;
   hwi_touch(&tally->touched_stacks, event->stack);
   tally->threads[event->thread].failed_calls++;
@@ -332,12 +374,19 @@ static uint64_t min(uint64_t a, uint64_t b)
 /* Returns the next end of a slice of the timeline, a point of the class timeline, or a tenth of the run. */
 static uint64_t next_due_ns(const struct hwi_replay *replay)
 {
-  return min(min(replay->timeline.slice_end_ns, replay->class_timeline.next_ns), replay->tenths.end_ns);
+  const uint64_t of_history = replay->history.is_kept ? replay->history.slice_end_ns : UINT64_MAX;
+  return min(min(min(replay->timeline.slice_end_ns, replay->class_timeline.next_ns), replay->tenths.end_ns),
+             of_history);
 }
 
-/* Ends the slices, points and tenths that are over at `ns`. Returns the time at which the next one ends. */
+/* Ends the slices, points and tenths that are over at `ns`. Returns the time at which the next one ends, or 0 if there is
+ * no memory. */
 static __attribute__((noinline)) uint64_t end_due(struct hwi_replay *replay, uint64_t ns)
 {
+  const struct hwi_history_level level = history_level(&replay->level);
+  if (replay->history.is_kept && ns >= replay->history.slice_end_ns &&
+      !hwi_history_advance(&replay->history, ns, &level))
+    return 0;
   if (ns >= replay->timeline.slice_end_ns)
     hwi_timeline_advance(&replay->timeline, ns, replay->level.bytes, replay->level.blocks);
   if (ns >= replay->class_timeline.next_ns)
@@ -347,14 +396,16 @@ static __attribute__((noinline)) uint64_t end_due(struct hwi_replay *replay, uin
   return next_due_ns(replay);
 }
 
-static inline void pass_time(struct hwi_replay *replay, uint64_t ns, uint64_t *due_ns)
+/* Returns false if there is no memory. */
+static inline bool pass_time(struct hwi_replay *replay, uint64_t ns, uint64_t *due_ns)
 {
   ns = min(ns, HWI_TRACE_LATEST_NS);
   if (ns <= replay->now_ns)
-    return;
+    return true;
   replay->now_ns = ns;
   if (ns >= *due_ns)
     *due_ns = end_due(replay, ns);
+  return *due_ns != 0;
 }
 
 /* Returns whether the event names a thread or a stack that has no counters yet; `stack` is 0 if it names none. */
@@ -396,7 +447,8 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
   uint64_t due_ns = next_due_ns(replay);
   bool done = true;
   for (const struct hwi_resolved *event = batch->events + first, *end = event + count; done && event < end; event++) {
-    pass_time(replay, hwi_replay_image_ns(image, event->tick), &due_ns);
+    if (!pass_time(replay, hwi_replay_image_ns(image, event->tick), &due_ns))
+      return false;
     if (names_new(&replay->tally, event) && !add_counters(replay, batch, event))
       return false;
     if (event->what == HWI_RESOLVED_ALLOC)
@@ -480,7 +532,8 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
   if (tally->heaps && others_go_on)
     hwi_heap_tally_end_image(tally->heaps, image);
   uint64_t due_ns = next_due_ns(replay);
-  pass_time(replay, ns, &due_ns);
+  if (!pass_time(replay, ns, &due_ns))
+    return false;
   if (!others_go_on)
     return true;
   if (!hwi_grow((void **)&tally->ended, &tally->ended_capacity, tally->cell_count, sizeof *tally->ended))
@@ -492,6 +545,8 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
     const uint32_t cell = replay->blocks[slot->number].cell;
     uncount_block(replay, image, cell);
     tally->ended[cell]++;
+    if (replay->history.is_kept && !note_death(replay, cell, HWI_ENDING_LEFT))
+      return false;
   }
   return true;
 }

@@ -9,6 +9,7 @@
 
 #include "profile/blocks/resolve.h"
 #include "profile/counters/class_timeline.h"
+#include "profile/counters/history.h"
 #include "profile/counters/tally.h"
 #include "profile/counters/timeline.h"
 #include "profile/profile.h"
@@ -95,11 +96,15 @@ struct hwi_replay {
   struct hwi_class_timeline class_timeline;
   struct hwi_tenths tenths;
   struct hwi_level level;
+  struct hwi_history history;
   uint64_t epoch_ns;                        /* when the epoch began; 0: the run is not cut into epochs */
   struct hwi_older_block_sink older_blocks; /* for blocks that were born before epoch_ns */
   uint64_t now_ns;                          /* since the start of the run; never decreases */
   uint64_t expected_ns;                     /* how long the run probably took; 0: unknown */
 };
+
+/* Ends the history, if one is kept. Returns false if there is no memory. */
+bool hwi_replay_end_history(struct hwi_replay *replay);
 
 /* Returns false if there is no memory. */
 bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uint64_t expected_ns);

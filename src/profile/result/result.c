@@ -225,9 +225,24 @@ static bool fill_cells(struct hwi_result *result)
   return done;
 }
 
+/* Gives the changes along time the numbers of the profile's cells. */
+static bool fill_history(struct hwi_result *result)
+{
+  struct hwi_history *history = &result->replay.history;
+  if (!history->is_kept)
+    return true;
+  uint32_t *index_of = hwi_table_calloc(result->replay.tally.cell_count, sizeof *index_of);
+  for (uint32_t i = 0; index_of && i < result->profile.cell_count; i++)
+    index_of[result->cell_numbers[i]] = i;
+  if (index_of)
+    hwi_history_publish(history, index_of, &result->profile);
+  free(index_of);
+  return index_of;
+}
+
 static bool fill_cells_and_sizes(struct hwi_result *result)
 {
-  return fill_sizes(result) && order_by_stack(result) && fill_cells(result);
+  return fill_sizes(result) && order_by_stack(result) && fill_cells(result) && fill_history(result);
 }
 
 /* --- all lists --- */
@@ -256,6 +271,8 @@ static bool fill_notes(struct hwi_result *result)
 bool hwi_result_fill(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
+  if (!hwi_replay_end_history(replay))
+    return false;
   hwi_replay_freeze(replay); /* memory use is highest here, so tables of the replay are released as soon as possible */
   hwi_tally_settle_all(&replay->tally);
   hwi_result_publish_frames(result);

@@ -1,0 +1,176 @@
+/* history.c - what happened to each cell, along time */
+#include "profile/counters/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/grow.h"
+#include "trace/table.h"
+
+enum {
+  CHANGES_MAX = 1 << 20,       /* with more, slices are joined */
+  SLICES_LEAST = 4,            /* ... until there are only so many */
+  SHORTEST_SLICE_NS = 1 << 20, /* about 1 ms */
+};
+
+void hwi_history_begin(struct hwi_history *history, uint64_t expected_ns)
+{
+  history->is_kept = true;
+  history->width_ns = SHORTEST_SLICE_NS;
+  while (history->width_ns * HWI_HISTORY_SLICES < expected_ns)
+    history->width_ns *= 2;
+  history->slice_end_ns = history->width_ns;
+  history->slice_count = 1;
+}
+
+void hwi_history_release(struct hwi_history *history)
+{
+  hwi_table_release(history->now, history->now_capacity * sizeof *history->now);
+  hwi_table_release(history->changes, history->change_capacity * sizeof *history->changes);
+  free(history->open);
+  *history = (struct hwi_history){0};
+}
+
+struct hwi_cell_change *hwi_history_open(struct hwi_history *history, uint32_t cell)
+{
+  if (!hwi_table_grow((void **)&history->now, &history->now_capacity, (size_t)cell + 1, sizeof *history->now) ||
+      !hwi_grow((void **)&history->open, &history->open_capacity, history->open_count + 1, sizeof *history->open))
+    return NULL;
+  history->open[history->open_count++] = cell;
+  history->now[cell] = (struct hwi_cell_change){.cell = cell, .is_open = true};
+  return &history->now[cell];
+}
+
+/* --- fewer slices --- */
+
+static void add_change(struct hwi_cell_change *sum, const struct hwi_cell_change *next)
+{
+  sum->calls += next->calls;
+  for (int ending = 0; ending < HWI_ENDINGS; ending++)
+    sum->ended[ending] += next->ended[ending];
+}
+
+static void add_slice(struct hwi_history_slice *sum, const struct hwi_history_slice *next)
+{
+  sum->allocation_calls += next->allocation_calls;
+  sum->free_calls += next->free_calls;
+  sum->failed_calls += next->failed_calls;
+  sum->temporary_calls += next->temporary_calls;
+  sum->allocated_bytes += next->allocated_bytes;
+  sum->live_bytes = next->live_bytes;
+  sum->live_blocks = next->live_blocks;
+  sum->usable_bytes = next->usable_bytes;
+  sum->min_bytes = next->min_bytes < sum->min_bytes ? next->min_bytes : sum->min_bytes;
+  sum->max_bytes = next->max_bytes > sum->max_bytes ? next->max_bytes : sum->max_bytes;
+}
+
+/* Joins the changes of two slices, which begin at `first` and `second` and end at `end`, to those at `to`. `place_of`
+ * is all zero before and after. Returns the end of the joined ones. */
+static size_t join_changes(struct hwi_history *history, const size_t bounds[3], size_t to, uint32_t *place_of)
+{
+  struct hwi_cell_change *changes = history->changes;
+  const size_t begin = to;
+  for (size_t i = bounds[0]; i < bounds[2]; i++) {
+    const struct hwi_cell_change change = changes[i];
+    uint32_t *place = &place_of[change.cell];
+    if (*place) {
+      add_change(&changes[begin + *place - 1], &change);
+    } else {
+      changes[to++] = change;
+      *place = (uint32_t)(to - begin);
+    }
+  }
+  for (size_t i = begin; i < to; i++)
+    place_of[changes[i].cell] = 0;
+  return to;
+}
+
+/* Halves the number of slices that have ended. Returns false if there is no memory. */
+static bool join_slices(struct hwi_history *history)
+{
+  uint32_t *place_of = hwi_table_calloc(history->now_capacity + 1, sizeof *place_of), joined = 0;
+  size_t at = 0;
+  if (!place_of)
+    return false;
+  for (uint32_t i = 0; i < history->slice_count; i += 2) {
+    const bool is_pair = i + 1 < history->slice_count;
+    struct hwi_history_slice slice = history->slices[i];
+    const size_t bounds[3] = {at, slice.changes_end, is_pair ? history->slices[i + 1].changes_end : slice.changes_end};
+    const size_t from = bounds[2];
+    if (is_pair)
+      add_slice(&slice, &history->slices[i + 1]);
+    const size_t begin = joined ? history->slices[joined - 1].changes_end : 0;
+    slice.changes_end = join_changes(history, bounds, begin, place_of);
+    history->slices[joined++] = slice;
+    at = from;
+  }
+  history->slice_count = joined;
+  history->change_count = history->slices[joined - 1].changes_end;
+  history->width_ns *= 2;
+  free(place_of);
+  return true;
+}
+
+/* --- the end of a slice --- */
+
+static bool end_slice(struct hwi_history *history, const struct hwi_history_level *level)
+{
+  struct hwi_history_slice *slice = hwi_history_now(history);
+  slice->live_bytes = level->bytes;
+  slice->live_blocks = level->blocks;
+  slice->usable_bytes = level->usable;
+  if (!hwi_table_grow((void **)&history->changes, &history->change_capacity,
+                      history->change_count + history->open_count, sizeof *history->changes))
+    return false;
+  for (size_t i = 0; i < history->open_count; i++) {
+    struct hwi_cell_change *change = &history->now[history->open[i]];
+    history->changes[history->change_count++] = *change;
+    change->is_open = false;
+  }
+  history->open_count = 0;
+  slice->changes_end = history->change_count;
+  return true;
+}
+
+/* Begins the slice that contains `ns`, after the last one, which has ended. */
+static void begin_slice(struct hwi_history *history, uint64_t ns, const struct hwi_history_level *level)
+{
+  const uint64_t from_ns = ns / history->width_ns * history->width_ns;
+  history->slice_end_ns = from_ns + history->width_ns;
+  const struct hwi_history_slice *last = hwi_history_now(history);
+  if (from_ns <= last->from_ns) /* it was joined with its next one, and is not over */
+    return;
+  const size_t changes_end = last->changes_end;
+  history->slices[history->slice_count++] = (struct hwi_history_slice){
+      .from_ns = from_ns, .min_bytes = level->bytes, .max_bytes = level->bytes, .changes_end = changes_end};
+}
+
+static bool has_too_much(const struct hwi_history *history)
+{
+  return history->slice_count == HWI_HISTORY_SLICES ||
+         (history->change_count > CHANGES_MAX && history->slice_count > SLICES_LEAST);
+}
+
+bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct hwi_history_level *level)
+{
+  bool done = end_slice(history, level);
+  while (done && has_too_much(history))
+    done = join_slices(history);
+  if (done)
+    begin_slice(history, ns, level);
+  return done;
+}
+
+bool hwi_history_finish(struct hwi_history *history, const struct hwi_history_level *level)
+{
+  return end_slice(history, level);
+}
+
+void hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile)
+{
+  for (size_t i = 0; i < history->change_count; i++)
+    history->changes[i].cell = index_of[history->changes[i].cell];
+  profile->history = history->slices;
+  profile->history_count = history->slice_count;
+  profile->changes = history->changes;
+}

@@ -1,0 +1,59 @@
+/* history.h - what happened to each cell, along time
+ *
+ * For a run that is followed: its events are not read a second time, so that what a page shows along time is counted with
+ * the rest. Slices are equally long; when there are too many, or too many changes in them, pairs of slices are joined.
+ */
+#ifndef HWI_PROFILE_COUNTERS_HISTORY_H
+#define HWI_PROFILE_COUNTERS_HISTORY_H
+
+#include "profile/profile.h"
+
+/* All zero: no history is kept. */
+struct hwi_history {
+  bool is_kept;
+  uint64_t width_ns, slice_end_ns; /* of the current slice, which is the last one */
+  struct hwi_history_slice slices[HWI_HISTORY_SLICES];
+  uint32_t slice_count;
+  struct hwi_cell_change *now; /* by cell: the current slice. A list of table.h */
+  size_t now_capacity;
+  uint32_t *open; /* cells that changed in it */
+  size_t open_count, open_capacity;
+  struct hwi_cell_change *changes; /* of the slices before, in their order: a list of table.h */
+  size_t change_count, change_capacity;
+};
+
+/* `expected_ns`: how long the run has taken so far; 0: unknown. */
+void hwi_history_begin(struct hwi_history *history, uint64_t expected_ns);
+void hwi_history_release(struct hwi_history *history);
+
+/* The slow part of hwi_history_change. */
+struct hwi_cell_change *hwi_history_open(struct hwi_history *history, uint32_t cell);
+
+/* Returns the cell's change in the current slice, or NULL if there is no memory. */
+static inline struct hwi_cell_change *hwi_history_change(struct hwi_history *history, uint32_t cell)
+{
+  struct hwi_cell_change *change = cell < history->now_capacity ? &history->now[cell] : NULL;
+  return change && change->is_open ? change : hwi_history_open(history, cell);
+}
+
+static inline struct hwi_history_slice *hwi_history_now(struct hwi_history *history)
+{
+  return &history->slices[history->slice_count - 1];
+}
+
+/* What is live at a moment. */
+struct hwi_history_level {
+  uint64_t bytes, blocks, usable;
+};
+
+/* Advances the time to `ns`, which is not before slice_end_ns; until now `level` was live. Returns false if there is no
+ * memory; so does the next function. */
+bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct hwi_history_level *level);
+
+/* Ends the last slice. No event follows. */
+bool hwi_history_finish(struct hwi_history *history, const struct hwi_history_level *level);
+
+/* Writes the lists into the profile; `index_of` gives a cell's index in the profile. */
+void hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile);
+
+#endif
