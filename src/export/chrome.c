@@ -339,7 +339,7 @@ static bool take_scope(void *context, const struct hwi_scope_event *event)
 static int write_events(struct chrome *to, struct hwi_error *error)
 {
   struct counting counting = {.to = to};
-  struct hwi_block_sink sink = {take, &counting, take_scope};
+  struct hwi_block_sink sink = {take, &counting, take_scope, .wants_texts = true};
   hwi_json_begin_array(&to->json, "traceEvents");
   put_names(to);
   put_marks(to);

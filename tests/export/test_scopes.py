@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -26,12 +27,13 @@ def marked(build, tmp_path_factory):
     subprocess.run(["g++", "-std=c++17", "-g", "-O1", "-fno-builtin", "-pthread", f"-I{ROOT}/include", source, "-o", program], check=True)
     traces = {}
 
-    def recording(case):
-        if case not in traces:
-            traces[case] = folder / f"{case.replace(' ', '-')}.hwt"
-            command = [build / "bin/heapwright", "record", "-q", "-o", traces[case], program, case]
+    def recording(case, *options):
+        key = "".join([case.replace(" ", "-"), *options])
+        if key not in traces:
+            traces[key] = folder / f"{key}.hwt"
+            command = [build / "bin/heapwright", "record", "-q", "-o", traces[key], *options, program, case]
             assert subprocess.run(command, capture_output=True, timeout=60).returncode in (0, 137)
-        return traces[case]
+        return traces[key]
 
     return recording
 
@@ -145,6 +147,86 @@ def test_forbidden_zones_are_slices_that_say_so(export, marked):
     zones = [s for s in found if s["path"] == ("around", "control")]
     assert len(zones) == 6 and [s["begin_args"] for s in zones] == [{}] * 2 + [{"forbidden": True}] * 4
     assert [s["Memory(size,count)"]["TOTAL"] for s in zones] == [40, 40, 0, 40, 0, 0]
+
+
+@pytest.mark.parametrize("options", [[], ["--no-pack"]])
+def test_slices_have_the_texts_of_their_instances(export, marked, options):
+    found = slices_of(export(marked("instances", *options), "x.trace.json"))
+    requests = [s for s in found if s["path"] == ("frame", "request")]
+    assert [s["begin_args"] for s in requests] == [{"text": f'/{i}?"\x1b[31m<b>\n\ufffd'} for i in range(20)]
+    assert [s["begin_args"] for s in found if s["path"] == ("frame",)] == [{"number": 1000 + i} for i in range(20)]
+
+
+def test_slices_that_are_open_when_an_interval_begins_have_their_texts(export, marked):
+    whole = [s for s in slices_of(export(marked("instances"), "x.trace.json")) if s["path"] == ("frame", "request")]
+    from_ns = round(max(whole, key=lambda s: s["end"] - s["ts"])["ts"] * 1000) + 1
+    part = [s for s in slices_of(export(marked("instances"), "y.trace.json", "--from", f"{from_ns}ns")) if s["path"] == ("frame", "request")]
+    assert part[0]["begin_args"]["text"] in [s["begin_args"]["text"] for s in whole if s["ts"] * 1000 <= from_ns <= s["end"] * 1000]
+    assert [s["begin_args"] for s in part] == [s["begin_args"] for s in whole][-len(part):]
+
+
+def test_texts_of_threads_and_processes(export, record, compile_c):
+    """Each thread of each process has its own texts; they are read in other orders than their events."""
+    program = compile_c("""
+#include <heapwright/monitor.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *work(void *number)
+{
+  char text[64];
+  for (int i = 0; i < 3000; i++) {
+    snprintf(text, sizeof text, "%d %ld %d", (int)getpid(), (long)number, i);
+    HW_SCOPE_TEXT("job", text);
+    free(malloc(1000 + (size_t)(long)number));
+  }
+  return NULL;
+}
+int main(void)
+{
+  const pid_t child = fork();
+  pthread_t ids[4];
+  for (long i = 0; i < 4; i++)
+    pthread_create(&ids[i], NULL, work, (void *)i);
+  for (int i = 0; i < 4; i++)
+    pthread_join(ids[i], NULL);
+  if (child)
+    waitpid(child, NULL, 0);
+  return 0;
+}
+""", f"-I{ROOT}/include", "-fno-builtin", "-pthread")
+    path = export(record([program]).trace, "x.trace.json", "--children")
+    texts = {}
+    for event in json.loads(path.read_bytes())["traceEvents"]:
+        if event["ph"] == "B":
+            texts.setdefault((event["pid"], event["tid"]), []).append(event["args"]["text"].split())
+    assert len(texts) == 8
+    for (pid, _), words in texts.items():
+        assert words == [[str(pid), words[0][1], str(i)] for i in range(3000)]
+
+
+def test_the_memory_does_not_grow_with_the_texts(build, record, compile_c, tmp_path):
+    """All texts together have 160 MB."""
+    program = compile_c("""
+#include <heapwright/monitor.h>
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+  static char text[4001];
+  for (int i = 0; i < 40000; i++) {
+    memset(text, 'a' + i % 26, 4000);
+    HW_SCOPE_TEXT("job", text);
+  }
+  return 0;
+}
+""", f"-I{ROOT}/include")
+    command = [build / "bin/heapwright", "export", record([program]).trace, "-o", tmp_path / "x.trace.json"]
+    _, status, usage = os.wait4(os.spawnv(os.P_NOWAIT, command[0], command), 0)
+    assert status == 0 and usage.ru_maxrss < 64 << 10
+    assert (tmp_path / "x.trace.json").read_bytes().count(b'"text":"') == 40000
 
 
 def test_marks_and_counters_of_the_program(export, report, marked):

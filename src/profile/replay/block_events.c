@@ -199,7 +199,8 @@ static void take_annotation(const struct hwi_block_events *events, const struct 
     hwi_scopes_pass_time(events->scopes, event->thread, events->now_ns);
 }
 
-static enum hwi_applied take_scope(struct hwi_block_events *events, const struct hwi_resolved *event)
+static enum hwi_applied take_known_scope(struct hwi_block_events *events, const struct hwi_resolved *event,
+                                         const char *text)
 {
   const enum hwi_applied left =
       events->scopes ? leave_rules(events, events->batch->image->number, event->thread) : HWI_APPLIED;
@@ -218,10 +219,21 @@ static enum hwi_applied take_scope(struct hwi_block_events *events, const struct
                                      .left = before > after && event->entry == HW_SCOPE_END ? before - after - 1 : 0,
                                      .thread = event->thread,
                                      .image = events->batch->image->number,
-                                     .op = event->entry};
+                                     .op = event->entry,
+                                     .text = text};
   if (event->entry == HW_SCOPE_ENTER)
     return report_entered(events, &reported, before, after);
   return events->sink->take_scope(events->sink->context, &reported) ? HWI_APPLIED : HWI_APPLIED_STOP;
+}
+
+/* Takes the text of an instance that begins, even if it is too deep to be reported. */
+static enum hwi_applied take_scope(struct hwi_block_events *events, const struct hwi_resolved *event)
+{
+  const bool has_text = events->sink->wants_texts && event->entry == HW_SCOPE_BEGIN_TEXT && event->usable <= UINT32_MAX;
+  char *text = has_text ? hwi_trace_take_text(events->batch->image->trace, (uint32_t)event->usable) : NULL;
+  const enum hwi_applied applied = take_known_scope(events, event, text);
+  free(text);
+  return applied;
 }
 
 bool hwi_block_events_end_scopes(const struct hwi_block_events *events, const struct hwi_replay_image *image)
