@@ -385,6 +385,35 @@ def test_folded_without_the_option_has_no_scopes(export, marked):
     assert export(marked("none"), "y.folded", "--scopes").read_text() == export(marked("none"), "z.folded").read_text()
 
 
-def test_scopes_in_front_are_for_folded(hw, marked, tmp_path):
+def stacks_of_speedscope(path, name):
+    """The sums of one profile by names, the outermost first."""
+    found = json.loads(path.read_bytes().decode("utf-8"))
+    profile, = [profile for profile in found["profiles"] if profile["name"] == name]
+    assert sum(profile["weights"]) == profile["endValue"]
+    sums = Counter()
+    for sample, weight in zip(profile["samples"], profile["weights"], strict=True):
+        sums[tuple(found["shared"]["frames"][frame]["name"] for frame in sample)] += weight
+    return sums
+
+
+@pytest.mark.parametrize("case", ["attribute", "recurse", "threads", "none"])
+def test_speedscope_has_the_stacks_of_folded(export, marked, case):
+    for options in [], ["--scopes"]:
+        folded = Counter()
+        for line in export(marked(case), "x.folded", "--cost", "bytes", *options).read_text().splitlines():
+            stack, _, cost = line.rpartition(" ")
+            folded[tuple(stack.split(";"))] += int(cost)
+        assert stacks_of_speedscope(export(marked(case), "x.speedscope", *options), "bytes allocated in all") == folded
+
+
+def test_speedscope_has_a_frame_for_each_name_of_scopes(export, marked):
+    def names(case, *options):
+        return [frame["name"] for frame in json.loads(export(marked(case), "x.speedscope", *options).read_bytes())["shared"]["frames"]]
+
+    assert names("recurse", "--scopes") == [*names("recurse"), "level"]
+    assert names("names", "--scopes") == [*names("names"), '"quoted" \\ and <b>', "\U0001f418 emoji", LONGEST, "[no name]"]
+
+
+def test_scopes_in_front_are_for_folded_and_speedscope(hw, marked, tmp_path):
     done = hw("export", marked("attribute"), "-o", tmp_path / "x.pb.gz", "--scopes")
-    assert done.returncode == 2 and "--scopes is for folded; pprof" in done.stderr
+    assert done.returncode == 2 and "--scopes is for folded and speedscope; pprof" in done.stderr
