@@ -142,6 +142,14 @@ def test_slices_of_chosen_threads(export, report, marked):
     assert found and {s["tid"] for s in found} == {tid}
 
 
+def test_filters_do_not_narrow_the_net_of_scopes(report, marked, export):
+    whole, part = report(marked("attribute"))["scopes"], report(marked("attribute"), "--only", "size=16")["scopes"]
+    assert [scope["allocated_bytes"] for scope in part] == [32, 0] and [scope["allocated_bytes"] for scope in whole] == [1176, 1144]
+    assert [(scope["net_bytes"], scope["net_blocks"]) for scope in part] == [(scope["net_bytes"], scope["net_blocks"]) for scope in whole]
+    with open(export(marked("attribute"), "x.csv", "--table", "scopes", "--only", "size=16"), newline="", encoding="utf-8") as file:
+        assert [row["net_bytes"] for row in csv.DictReader(file)] == [str(scope["net_bytes"]) for scope in whole]
+
+
 def test_forbidden_zones_are_slices_that_say_so(export, marked):
     found = slices_of(export(marked("forbidden"), "x.trace.json"))
     zones = [s for s in found if s["path"] == ("around", "control")]
