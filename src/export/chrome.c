@@ -373,7 +373,8 @@ static int write_document(struct chrome *to, struct hwi_error *error)
 static int write_chrome(struct hwi_export *export, struct hwi_error *error)
 {
   struct chrome to = {.json = {.out = export->out, .first = true}, .export = export};
-  to.slices = (struct hwi_scope_slices){.json = &to.json, .profile = export->profile};
+  to.slices = (struct hwi_scope_slices){
+      .json = &to.json, .profile = export->profile, .narrowing = &export->selection.narrowing};
   int status = write_document(&to, error);
   free(to.is_shown);
   hwi_open_scopes_release(&to.slices.open);

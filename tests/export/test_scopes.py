@@ -142,6 +142,26 @@ def test_slices_of_chosen_threads(export, report, marked):
     assert found and {s["tid"] for s in found} == {tid}
 
 
+def test_slices_of_chosen_scopes(export, marked):
+    """A slice is written if its scope, or one around it, is chosen; only the chosen blocks are counted."""
+    def chosen(*options):
+        return memory_of(export(marked("attribute"), "x.trace.json", *options))
+
+    region, inside = {"8": -1, "16": 2, "TOTAL": 24, "CHILDREN": 1144}, {"1144": 1, "TOTAL": 1144, "CHILDREN": 0}
+    assert chosen("--only", "scope=inside") == {("inside",): inside}
+    assert chosen("--only", "scope=region") == {("region", "inside"): inside, ("region",): {"16": 2, "TOTAL": 32, "CHILDREN": 1144}}
+    assert chosen("--ignore", "scope=region") == {}
+    assert chosen("--ignore", "scope=inside") == {("region",): {**region, "CHILDREN": 0}}
+    assert chosen("--only", "size=8") == {("region",): {"8": -1, "TOTAL": -8, "CHILDREN": 0}, ("region", "inside"): {"TOTAL": 0, "CHILDREN": 0}}
+
+
+def test_chosen_scopes_of_an_interval(export, marked):
+    whole = {s["path"]: s for s in slices_of(export(marked("attribute"), "x.trace.json"))}
+    from_ns = round(whole["region", "inside"]["ts"] * 1000) + 1
+    part = slices_of(export(marked("attribute"), "y.trace.json", "--from", f"{from_ns}ns", "--only", "scope=inside"))
+    assert [s["path"] for s in part] == [("inside",)]
+
+
 def test_filters_do_not_narrow_the_net_of_scopes(report, marked, export):
     whole, part = report(marked("attribute"))["scopes"], report(marked("attribute"), "--only", "size=16")["scopes"]
     assert [scope["allocated_bytes"] for scope in part] == [32, 0] and [scope["allocated_bytes"] for scope in whole] == [1176, 1144]
