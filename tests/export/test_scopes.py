@@ -362,17 +362,40 @@ def test_scopes_of_stacks(database):
     assert [tuple(row) for row in found.execute("SELECT path, sum(bytes) FROM scope_stacks JOIN scopes ON id = scope_id GROUP BY path")] == [("region", 32)]
 
 
-def test_the_query_of_the_docs(database):
-    query, = [text for text in re.findall(r"```sql\n(.*?)```", (ROOT / "docs/formats.md").read_text(encoding="utf-8"), re.S) if "scope_stacks" in text]
-    rows = [tuple(row) for row in database("attribute").execute(query)]
+def query_of_the_docs(words):
+    query, = [text for text in re.findall(r"```sql\n(.*?)```", (ROOT / "docs/formats.md").read_text(encoding="utf-8"), re.S) if words in text]
+    return query
+
+
+def test_the_query_of_stacks_in_the_docs(database):
+    rows = [tuple(row) for row in database("attribute").execute(query_of_the_docs("scope_stacks"))]
     assert rows[0][:3] == ("region > inside", 1, 1144) and rows[0][3].startswith("attribute < main")
     assert [row[2] for row in rows] == [1144, 16, 16]
+
+
+def test_the_query_of_threads_in_the_docs(database):
+    rows = [tuple(row) for row in database("threads").execute(query_of_the_docs("scope_threads"))]
+    assert rows == [("thread > work", "program", 100, (number + 1) * 700) for number in range(15, 5, -1)]
+
+
+def test_the_query_of_warm_ups_in_the_docs(database):
+    query = query_of_the_docs("last_allocating_instance")
+    assert list(database("warm up").execute(query)) == []
+    assert [tuple(row) for row in database("threads").execute(query)] == [("thread > work", 1600, 1600, 1600), ("thread", 16, 16, 16)]
+
+
+def test_the_query_of_marks_in_the_docs(database, report, marked):
+    rows = [tuple(row) for row in database("notes").execute(query_of_the_docs("FROM marks"))]
+    shown = report(marked("notes"))
+    assert [row[:2] for row in rows] == [(mark["time_ns"], mark["text"]) for mark in shown["marks"] if mark["time_ns"] <= 10**9]
+    assert {row[2] for row in rows} <= {point["live_bytes"] for point in shown["timeline"]}
 
 
 def test_tables_of_marks_and_counters(database, report, marked, export):
     shown, found = report(marked("notes")), database("notes")
     assert list(found.execute("PRAGMA foreign_key_check")) == []
-    assert [dict(row) for row in found.execute("SELECT * FROM program_marks")] == shown["marks"]
+    marks = found.execute("SELECT time_ns, text FROM marks WHERE kind = 'mark' AND image_id IS NULL ORDER BY time_ns")
+    assert [dict(row) for row in marks] == shown["marks"]
     counters = [dict(row) for row in found.execute("SELECT name, sets, min, max, last FROM counters ORDER BY id")]
     assert counters == [{key: counter[key] for key in ["name", "sets", "min", "max", "last"]} for counter in shown["counters"]]
     points = [tuple(row) for row in found.execute("SELECT name, time_ns, value FROM counter_points JOIN counters ON id = counter_id ORDER BY id, time_ns")]
@@ -380,6 +403,57 @@ def test_tables_of_marks_and_counters(database, report, marked, export):
     assert {value for name, _, value in points if name == "temperature"} >= {0.25}
     with open(export(marked("notes"), "x.csv", "--table", "counter_points"), newline="", encoding="utf-8") as file:
         assert [float(row["value"]) for row in csv.DictReader(file)] == [value for _, _, value in points]
+
+
+def test_moments_of_several_images_are_times_of_the_run(record_with_marks, compile_c, export, tmp_path):
+    """Marks of both kinds, and samples of resident memory. The largest image begins later than the run."""
+    program = compile_c("""
+#include <heapwright/monitor.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept;
+int main(int count, char **words)
+{
+  if (count == 1) {
+    hw_mark("begins");
+    usleep(50000);
+    execl(words[0], words[0], "second", NULL);
+  }
+  hw_mark("second");
+  kept = malloc(1 << 20);
+  (void)!write(STDOUT_FILENO, ".", 1);
+  char c;
+  (void)!read(STDIN_FILENO, &c, 1);
+  hw_mark("ends");
+  return 0;
+}
+""", f"-I{ROOT}/include", "-fno-builtin")
+    recording = record_with_marks(program, tmp_path / "two.hwt", "from outside")
+    shown = recording.report_with("--children")
+    texts = ["begins", "second", "from outside", "ends"]
+    assert [mark["text"] for mark in shown["marks"]] == texts
+    found = sqlite3.connect(export(recording.trace, "x.sqlite", "--children"))
+    second_ns, end_ns = shown["marks"][1]["time_ns"], shown["duration_ns"]
+    assert found.execute("SELECT text, time_ns FROM marks ORDER BY time_ns").fetchall() == [(mark["text"], mark["time_ns"]) for mark in shown["marks"]]
+    assert found.execute("SELECT text FROM marks WHERE image_id IS NOT NULL").fetchall() == [("from outside",)]
+    late = found.execute("SELECT min(time_ns), max(time_ns) FROM rss JOIN images ON id = image_id WHERE command LIKE '% second'").fetchone()
+    assert late == (None, None) or 50000000 < late[0] <= late[1] <= end_ns
+    events = json.loads(export(recording.trace, "x.trace.json", "--children").read_bytes())["traceEvents"]
+    marks = [(event["name"], round(event["ts"] * 1000)) for event in events if event["ph"] == "i" and event["name"] in texts]
+    assert marks == [(mark["text"], mark["time_ns"]) for mark in shown["marks"]]
+    assert all(event["ts"] > 50000 for event in events if event["name"] == "RSS(bytes)")
+    only = json.loads(export(recording.trace, "y.trace.json", "--children", "--from", f"{second_ns + 1}ns").read_bytes())["traceEvents"]
+    assert [event["name"] for event in only if event["ph"] == "i" and event["name"] in texts] == texts[2:]
+
+
+@pytest.mark.parametrize("options", [[], ["--only", "size=7..14"], ["--only", "scope=work"]])
+def test_the_threads_of_scopes(database, options):
+    found = database("threads", *options)
+    assert list(found.execute("PRAGMA foreign_key_check")) == []
+    sums = "sum(calls), sum(bytes), sum(temporary_calls), sum(peak_bytes), sum(live_bytes), sum(live_blocks)"
+    by_threads, by_stacks = ([tuple(row) for row in found.execute(f"SELECT scope_id, {sums} FROM {table} GROUP BY 1")] for table in ("scope_threads", "scope_stacks"))
+    assert by_threads and by_threads == by_stacks
 
 
 # --- folded ---
