@@ -235,6 +235,50 @@ int main(void)
         assert words == [[str(pid), words[0][1], str(i)] for i in range(3000)]
 
 
+STAYS = """
+#include <heapwright/monitor.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept;
+int main(void)
+{
+  struct hw_task task = hw_task_create("task");
+  hw_task_enter(&task);
+  const struct hw_scope number = hw_scope_begin_number("number", 7), text = hw_scope_begin_text("text", "/index");
+  kept = malloc(10);
+  hw_task_leave(&task);
+  {
+    HW_SCOPE_TEXT("other", "/other");
+    kept = malloc(30);
+    usleep(20000);
+    kept = malloc(30);
+  }
+  hw_task_enter(&task);
+  kept = malloc(20);
+  hw_scope_end(text);
+  hw_scope_end(number);
+  hw_task_leave(&task);
+  hw_task_finish(&task);
+  return 0;
+}
+"""
+
+
+def test_slices_of_a_task_have_the_texts_of_their_instances(export, record, compile_c):
+    found = slices_of(export(record([compile_c(STAYS, f"-I{ROOT}/include", "-fno-builtin")]).trace, "x.trace.json"))
+    stays = [(s["path"][-1], s["begin_args"]) for s in found if s["path"][0] == "task"]
+    assert stays == 2 * [("text", {"text": "/index"}), ("number", {"number": 7}), ("task", {})]
+    assert [s["Memory(size,count)"]["TOTAL"] for s in found if s["path"][-1] == "text"] == [10, 20]
+
+
+def test_a_slice_has_its_text_in_an_interval_without_events(export, record, compile_c):
+    trace = record([compile_c(STAYS, f"-I{ROOT}/include", "-fno-builtin")]).trace
+    other, = [s for s in slices_of(export(trace, "x.trace.json")) if s["path"] == ("other",)]
+    begin_ns = round(other["ts"] * 1000) + 5000000
+    part = slices_of(export(trace, "y.trace.json", "--from", f"{begin_ns}ns", "--to", f"{begin_ns + 10000000}ns"))
+    assert [(s["path"], s["begin_args"], round((s["end"] - s["ts"]) * 1000)) for s in part] == [(("other",), {"text": "/other"}, 10000000)]
+
+
 def test_the_memory_does_not_grow_with_the_texts(build, record, compile_c, tmp_path):
     """All texts together have 160 MB."""
     program = compile_c("""
