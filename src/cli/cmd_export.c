@@ -45,7 +45,7 @@ static const struct hwi_option options[] = {
      .help = "chrome: also every allocation of the N costliest stacks (default: 0)"},
     {.name = "scopes",
      HWI_VALUE(ON, with_scopes),
-     .help = "folded: the scopes that the program marked, in front of the stacks"},
+     .help = "folded, speedscope: the scopes that the program marked, in front of the\nstacks"},
     HWI_CHOOSING_OPTIONS(report),
     HWI_SPAN_OPTIONS(span),
     HWI_READING_OPTIONS(reading),
@@ -90,8 +90,8 @@ static int check_options(const struct values *values, const struct hwi_export_fo
 {
   if (values->event_stacks != 0 && format != &hwi_export_chrome)
     return hwi_fail(HWI_EXIT_TROUBLE, "--events is for chrome; %s does not use it", format->name);
-  if (values->with_scopes && format != &hwi_export_folded)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--scopes is for folded; %s does not use it", format->name);
+  if (values->with_scopes && format != &hwi_export_folded && format != &hwi_export_speedscope)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--scopes is for folded and speedscope; %s does not use it", format->name);
   if (!values->table)
     return 0;
   if (format != &hwi_export_csv)

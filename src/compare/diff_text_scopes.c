@@ -34,8 +34,8 @@ void hwi_diff_text_scope(struct hwi_text *text, const struct hwi_comparison *com
       {"; allocating ", hwi_count_text(old->scope.allocating), hwi_count_text(new->scope.allocating)},
       {"; mean ", mean_text(old), mean_text(new)},
       {"; longest ", hwi_short_time_text(old->scope.max_ns), hwi_short_time_text(new->scope.max_ns)},
-      {"; net ", hwi_signed_bytes_text(hwi_scope_net_bytes(&old->sum)),
-       hwi_signed_bytes_text(hwi_scope_net_bytes(&new->sum))},
+      {"; net ", hwi_signed_bytes_text((int64_t)old->sum.net_bytes),
+       hwi_signed_bytes_text((int64_t) new->sum.net_bytes)},
       {"; most net in one ", hwi_bytes_text(old->scope.peak_bytes), hwi_bytes_text(new->scope.peak_bytes)},
   };
   hwi_line_pad(&text->line, INDENT);

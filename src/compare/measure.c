@@ -249,7 +249,7 @@ int hwi_measure_all(struct hwi_measure *measures, const struct hwi_budgets *budg
       status = begin_counter(&counters, i, &measures[i], profile, error);
   }
   if (status == HW_OK && counters.any) {
-    const struct hwi_block_sink sink = {take, &counters, NULL};
+    const struct hwi_block_sink sink = {.take = take, .context = &counters};
     status = run->replayer.run(run->replayer.context, &sink, error);
     if (status == HW_OK)
       status = end_counters(&counters, measures, profile, error);

@@ -16,6 +16,8 @@
 #include "export/scope_slices.h"
 #include "export/trace_events.h"
 #include "report/content/evidence.h"
+#include "report/content/marks.h"
+#include "report/input/moment.h"
 #include "report/json/json.h"
 #include "trace/grow.h"
 
@@ -83,36 +85,49 @@ static bool is_within(const struct chrome *to, uint64_t ns)
   return ns >= hwi_export_from_ns(to->export) && ns <= hwi_export_end_ns(to->export);
 }
 
-static void put_marks(struct chrome *to)
+static void put_mark(struct chrome *to, uint64_t ns, const char *name)
 {
-  const struct hwi_image *image = hwi_largest_image(to->export->profile, NULL);
+  if (!is_within(to, ns))
+    return;
+  hwi_trace_event_begin(&to->json, "i", name, ns);
+  hwi_json_text(&to->json, "s", "p");
+  hwi_json_number(&to->json, "pid", hwi_export_pid(to->export));
+  hwi_trace_event_end(&to->json);
+}
+
+/* Writes the resident memory of the largest image, and when its recording was paused. */
+static void put_image(struct chrome *to)
+{
+  const struct hwi_profile *profile = to->export->profile;
+  const struct hwi_image *image = hwi_largest_image(profile, NULL);
   const struct hwi_trace_info *info = image ? image->info : NULL;
+  const uint64_t offset_ns = image ? hwi_image_offset_ns(profile, image) : 0;
   for (uint32_t i = 0; info && i < info->rss_count; i++) {
-    if (is_within(to, info->rss[i].ns))
-      put_counter(to, "RSS(bytes)", "bytes", info->rss[i].ns, info->rss[i].sample.rss);
+    if (is_within(to, offset_ns + info->rss[i].ns))
+      put_counter(to, "RSS(bytes)", "bytes", offset_ns + info->rss[i].ns, info->rss[i].sample.rss);
   }
   for (uint32_t i = 0; info && i < info->mark_count; i++) {
     const struct hwi_mark *mark = &info->marks[i];
-    if (!is_within(to, mark->ns))
-      continue;
-    const char *kind = mark->type == HW_TOOL_PAUSED ? "recording paused" : "recording resumed";
-    hwi_trace_event_begin(&to->json, "i", mark->type == HW_TOOL_MARK ? mark->text : kind, mark->ns);
-    hwi_json_text(&to->json, "s", "p");
-    hwi_json_number(&to->json, "pid", info->header.pid);
-    hwi_trace_event_end(&to->json);
+    if (mark->type != HW_TOOL_MARK)
+      put_mark(to, offset_ns + mark->ns, mark->type == HW_TOOL_PAUSED ? "recording paused" : "recording resumed");
   }
 }
 
-/* Writes the moments that the program named, and the values of its counters. */
-static void put_annotations(struct chrome *to)
+/* Writes the moments with names. Returns false if there is no memory. */
+static bool put_marks(struct chrome *to)
+{
+  uint32_t count;
+  struct hwi_program_mark *marks = hwi_marks_of(to->export->profile, &count);
+  for (uint32_t i = 0; i < count; i++)
+    put_mark(to, marks[i].ns, marks[i].text);
+  free(marks);
+  return marks != NULL;
+}
+
+/* Writes the values of the program's counters. */
+static void put_program_counters(struct chrome *to)
 {
   const struct hwi_profile *profile = to->export->profile;
-  for (uint32_t i = 0; i < profile->mark_count; i++) {
-    hwi_trace_event_begin(&to->json, "i", profile->marks[i].text, profile->marks[i].ns);
-    hwi_json_text(&to->json, "s", "p");
-    hwi_json_number(&to->json, "pid", hwi_export_pid(to->export));
-    hwi_trace_event_end(&to->json);
-  }
   for (uint32_t i = 0; i < profile->counter_count; i++) {
     const struct hwi_program_counter *counter = &profile->counters[i];
     for (uint32_t k = 0; k < counter->point_count; k++) {
@@ -339,11 +354,12 @@ static bool take_scope(void *context, const struct hwi_scope_event *event)
 static int write_events(struct chrome *to, struct hwi_error *error)
 {
   struct counting counting = {.to = to};
-  struct hwi_block_sink sink = {take, &counting, take_scope};
+  struct hwi_block_sink sink = {take, &counting, take_scope, .wants_texts = true};
   hwi_json_begin_array(&to->json, "traceEvents");
   put_names(to);
-  put_marks(to);
-  put_annotations(to);
+  put_image(to);
+  counting.failed = !put_marks(to);
+  put_program_counters(to);
   int status = hwi_export_events(to->export, &sink, error);
   pass_time(to, UINT64_MAX);
   hwi_scope_slices_end_span(&to->slices, hwi_export_end_ns(to->export));
@@ -373,7 +389,8 @@ static int write_document(struct chrome *to, struct hwi_error *error)
 static int write_chrome(struct hwi_export *export, struct hwi_error *error)
 {
   struct chrome to = {.json = {.out = export->out, .first = true}, .export = export};
-  to.slices = (struct hwi_scope_slices){.json = &to.json, .profile = export->profile};
+  to.slices = (struct hwi_scope_slices){
+      .json = &to.json, .profile = export->profile, .narrowing = &export->selection.narrowing};
   int status = write_document(&to, error);
   free(to.is_shown);
   hwi_open_scopes_release(&to.slices.open);

@@ -167,7 +167,7 @@ static void take_moment(struct dhat *to)
 
 static int count_events(struct dhat *to, struct hwi_error *error)
 {
-  struct hwi_block_sink sink = {take, to, NULL};
+  struct hwi_block_sink sink = {.take = take, .context = to};
   to->points = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->points);
   if (!to->points)
     return hwi_export_no_memory(error);

@@ -96,7 +96,7 @@ int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *si
 {
   const struct hwi_report_options *options = &export->request->report.options;
   struct events events = {export, sink};
-  const struct hwi_block_sink choosing = {take, &events, sink->take_scope ? take_scope : NULL};
+  const struct hwi_block_sink choosing = {take, &events, sink->take_scope ? take_scope : NULL, sink->wants_texts};
   bool filtered = export->selection.narrowing.rule_count > 0 || options->leaks || options->min_calls > 1;
   return hwi_replayer_run(&export->request->report.replayer, export->profile, filtered ? &choosing : sink, error);
 }

@@ -20,7 +20,7 @@ struct hwi_export_request {
   struct hwi_report report; /* options used: cost, min_calls, thread, leaks */
   const char *table;        /* csv: name of the table; NULL: stacks */
   uint64_t event_stacks;    /* chrome: number of the costliest stacks whose allocations are written one by one */
-  bool with_scopes;         /* folded: the scopes of each stack's blocks are written in front of it */
+  bool with_scopes;         /* folded, speedscope: the scopes of each stack's blocks are written in front of it */
   const char *name;         /* the file as the user named it */
   const char *path;         /* the file that `out` writes to, which is empty so far */
   FILE *out;

@@ -48,20 +48,9 @@ static void put_stack(const struct hwi_sites *sites, FILE *out)
   hwi_line_release(&clean);
 }
 
-static int write_stack(struct hwi_export *export, uint32_t stack, struct hwi_error *error)
-{
-  uint64_t cost = hwi_amount_cost(&export->selection.amounts[stack], export->cost);
-  if (cost == 0)
-    return HW_OK;
-  int status = hwi_sites_load(&export->sites, stack, error);
-  put_stack(&export->sites, export->out);
-  fprintf(export->out, " %" PRIu64 "\n", cost);
-  return status;
-}
-
-/* Writes a line for each path of scopes in which the stack allocated. */
-static int write_scopes_of(struct hwi_export *export, struct hwi_stack_scopes *scopes, uint32_t stack,
-                           struct hwi_error *error)
+/* Writes a line for each path of scopes in which the stack allocated, or one for the stack if they are not wanted. */
+static int write_stack(struct hwi_export *export, struct hwi_stack_scopes *scopes, uint32_t stack,
+                       struct hwi_error *error)
 {
   int status = hwi_sites_load(&export->sites, stack, error);
   hwi_stack_scopes_load(scopes, stack);
@@ -81,10 +70,9 @@ static int write_folded(struct hwi_export *export, struct hwi_error *error)
 {
   const struct hwi_selection *selection = &export->selection;
   struct hwi_stack_scopes scopes;
-  int status = hwi_stack_scopes_init(&scopes, export, error);
+  int status = hwi_stack_scopes_init(&scopes, export, export->request->with_scopes, error);
   for (uint32_t i = 0; i < selection->stack_count && status == HW_OK; i++)
-    status = export->request->with_scopes ? write_scopes_of(export, &scopes, selection->stacks[i], error)
-                                          : write_stack(export, selection->stacks[i], error);
+    status = write_stack(export, &scopes, selection->stacks[i], error);
   hwi_stack_scopes_release(&scopes);
   return status;
 }

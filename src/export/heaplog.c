@@ -84,7 +84,7 @@ static int write_heaplog(struct hwi_export *export, struct hwi_error *error)
   to.moving = calloc((size_t)to.thread_count + 1, sizeof *to.moving);
   if (!to.moving)
     return hwi_export_no_memory(error);
-  struct hwi_block_sink sink = {take, &to, NULL};
+  struct hwi_block_sink sink = {.take = take, .context = &to};
   int status = hwi_export_events(export, &sink, error);
   for (uint32_t i = 0; i < to.thread_count; i++)
     if (to.moving[i] != 0)

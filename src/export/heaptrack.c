@@ -145,7 +145,7 @@ static int write_all(struct heaptrack *to, struct hwi_error *error)
     to->rss = image->info->rss;
     to->rss_end = image->info->rss + image->info->rss_count;
   }
-  struct hwi_block_sink sink = {take, to, NULL};
+  struct hwi_block_sink sink = {.take = take, .context = to};
   put_head(to);
   int status = put_stacks(to, error);
   if (status == HW_OK)

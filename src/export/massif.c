@@ -266,7 +266,7 @@ static int write_all(struct massif *to, struct hwi_error *error)
   fputs("desc: recorded by heapwright\ncmd: ", to->out);
   put_name(to, hwi_export_command(to->export));
   fputs("\ntime_unit: ms\n", to->out);
-  struct hwi_block_sink sink = {take, to, NULL};
+  struct hwi_block_sink sink = {.take = take, .context = to};
   int status = hwi_export_events(to->export, &sink, error);
   put_snapshots_before(to, UINT64_MAX);
   return status == HW_OK && (to->name.failed || to->clean.failed) ? hwi_export_no_memory(error) : status;

@@ -2,6 +2,7 @@
 #include "export/open_scopes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/grow.h"
 
@@ -15,14 +16,16 @@ static struct hwi_open_thread *thread_of(struct hwi_open_scopes *scopes, uint32_
   return &scopes->threads[number];
 }
 
-const struct hwi_open_scope *hwi_open_scopes_begin(struct hwi_open_scopes *scopes, const struct hwi_scope_event *event)
+bool hwi_open_scopes_begin(struct hwi_open_scopes *scopes, const struct hwi_scope_event *event, bool keep_text)
 {
   struct hwi_open_thread *thread = thread_of(scopes, event->thread);
   if (!thread || !hwi_grow((void **)&thread->items, &thread->capacity, thread->count + 1, sizeof *thread->items))
-    return NULL;
+    return false;
+  keep_text = keep_text && event->text;
   struct hwi_open_scope *begun = &thread->items[thread->count++];
-  *begun = (struct hwi_open_scope){.value = event->value, .path = event->path, .op = event->op};
-  return begun;
+  *begun = (struct hwi_open_scope){
+      .value = event->value, .text = keep_text ? strdup(event->text) : NULL, .path = event->path, .op = event->op};
+  return begun->text || !keep_text;
 }
 
 bool hwi_open_scopes_end(struct hwi_open_scopes *scopes, uint32_t number, struct hwi_open_scope *ended)
@@ -39,6 +42,7 @@ bool hwi_open_scopes_end(struct hwi_open_scopes *scopes, uint32_t number, struct
 void hwi_open_scope_release(struct hwi_open_scope *scope)
 {
   hwi_size_counts_release(&scope->sizes);
+  free(scope->text);
 }
 
 bool hwi_open_scopes_count(struct hwi_open_scopes *scopes, const struct hwi_block_event *event)

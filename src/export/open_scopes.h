@@ -14,6 +14,7 @@ struct hwi_open_scope {
   struct hwi_size_counts sizes;     /* self, net; a size may have the count 0 */
   int64_t self_bytes, inside_bytes; /* net; inside: of the scopes inside that have ended */
   uint64_t value;                   /* of its begin */
+  char *text;                       /* of its begin; NULL: none, or not kept */
   uint32_t path;
   uint8_t op; /* enum hw_scope_op of its begin: what `value` is */
 };
@@ -27,8 +28,8 @@ struct hwi_open_scopes {
   size_t thread_count, thread_capacity;
 };
 
-/* Returns the scope that the event begins, or NULL if there is no memory. */
-const struct hwi_open_scope *hwi_open_scopes_begin(struct hwi_open_scopes *scopes, const struct hwi_scope_event *event);
+/* Begins a scope, with a copy of its text if that is to be kept. Returns false if there is no memory. */
+bool hwi_open_scopes_begin(struct hwi_open_scopes *scopes, const struct hwi_scope_event *event, bool keep_text);
 
 /* Ends the thread's innermost scope, which the caller releases. Returns false if it has none. */
 bool hwi_open_scopes_end(struct hwi_open_scopes *scopes, uint32_t thread, struct hwi_open_scope *ended);

@@ -254,7 +254,7 @@ static void put_functions(struct pprof *to)
 static int put_profile(struct pprof *to, struct hwi_error *error)
 {
   const struct hwi_selection *selection = &to->export->selection;
-  int status = hwi_stack_scopes_init(&to->scopes, to->export, error);
+  int status = hwi_stack_scopes_init(&to->scopes, to->export, true, error);
   to->path_texts = calloc((size_t)to->export->profile->scope_count + 1, sizeof *to->path_texts);
   if (status < 0 || !to->path_texts)
     return hwi_export_no_memory(error);

@@ -8,13 +8,15 @@
 
 #include "export/open_scopes.h"
 #include "report/json/json.h"
+#include "report/selection/narrowing.h"
 
 struct hwi_scope_slices {
   struct hwi_json *json;
   const struct hwi_profile *profile;
-  struct hwi_open_scopes open; /* the owner counts blocks in them, and releases them */
-  bool begun;                  /* whether the span has begun: before, nothing is written */
-  uint64_t from_ns;            /* when it did */
+  const struct hwi_narrowing *narrowing; /* slices of paths that it does not keep are not written */
+  struct hwi_open_scopes open;           /* the owner counts blocks in them, and releases them */
+  bool begun;                            /* whether the span has begun: before, nothing is written */
+  uint64_t from_ns;                      /* when it did */
 };
 
 /* Writes the begin or the ends of a scope event. Returns false if there is no memory. */

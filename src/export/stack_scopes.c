@@ -3,11 +3,14 @@
 
 #include <stdlib.h>
 
-int hwi_stack_scopes_init(struct hwi_stack_scopes *scopes, const struct hwi_export *export, struct hwi_error *error)
+int hwi_stack_scopes_init(struct hwi_stack_scopes *scopes, const struct hwi_export *export, bool wanted,
+                          struct hwi_error *error)
 {
   const size_t count = (size_t) export->profile->scope_count + 1;
-  *scopes = (struct hwi_stack_scopes){
-      .export = export, .sums = calloc(count, sizeof *scopes->sums), .paths = calloc(count, sizeof *scopes->paths)};
+  *scopes = (struct hwi_stack_scopes){.export = export,
+                                      .wanted = wanted && export->profile->scope_count > 1,
+                                      .sums = calloc(count, sizeof *scopes->sums),
+                                      .paths = calloc(count, sizeof *scopes->paths)};
   return scopes->sums && scopes->paths ? HW_OK : hwi_export_no_memory(error);
 }
 
@@ -34,7 +37,7 @@ void hwi_stack_scopes_load(struct hwi_stack_scopes *scopes, uint32_t stack)
   const struct hwi_selection *selection = &scopes->export->selection;
   while (scopes->count > 0)
     scopes->sums[scopes->paths[--scopes->count]] = (struct hwi_amount){0};
-  uint32_t at = profile->scope_count > 1 ? hwi_profile_first_cell(profile, stack) : profile->cell_count;
+  uint32_t at = scopes->wanted ? hwi_profile_first_cell(profile, stack) : profile->cell_count;
   for (; at < profile->cell_count && profile->cells[at].stack == stack; at++) {
     const struct hwi_profile_cell *cell = &profile->cells[at];
     const struct hwi_amount amount = hwi_amount_of_cell(profile, cell);

@@ -13,7 +13,7 @@ const struct hwi_table *const hwi_tables[] = {
     &hwi_table_timeline,     &hwi_table_marks,
     &hwi_table_rss,          &hwi_table_durations,
     &hwi_table_slow_calls,   &hwi_table_scopes,
-    &hwi_table_scope_stacks, &hwi_table_program_marks,
+    &hwi_table_scope_stacks, &hwi_table_scope_threads,
     &hwi_table_counters,     &hwi_table_counter_points,
     &hwi_table_heaps,        NULL,
 };

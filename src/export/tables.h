@@ -84,8 +84,8 @@ extern const struct hwi_table hwi_table_run, hwi_table_images, hwi_table_modules
     hwi_table_timeline, hwi_table_marks, hwi_table_rss;
 extern const struct hwi_table hwi_table_frames, hwi_table_stacks, hwi_table_stack_frames, hwi_table_stack_sizes,
     hwi_table_thread_stacks, hwi_table_scope_stacks;
-extern const struct hwi_table hwi_table_durations, hwi_table_slow_calls, hwi_table_scopes;
-extern const struct hwi_table hwi_table_program_marks, hwi_table_counters, hwi_table_counter_points, hwi_table_heaps;
+extern const struct hwi_table hwi_table_durations, hwi_table_slow_calls, hwi_table_scopes, hwi_table_scope_threads;
+extern const struct hwi_table hwi_table_counters, hwi_table_counter_points, hwi_table_heaps;
 
 /* Release `tables` even after a failure. */
 int hwi_tables_init(struct hwi_tables *tables, struct hwi_export *export, struct hwi_error *error);

@@ -1,28 +1,10 @@
-/* tables_notes.c - the tables of what the program noted: moments, counters, and heaps of its own. Empty if it noted
- * none
+/* tables_notes.c - the tables of what the program noted: counters, and heaps of its own. Empty if it noted none
  *
  * A counter's value that is not finite is NULL, as in `report --json`.
  */
 #include "export/tables.h"
 
 #define COUNT "INTEGER NOT NULL"
-
-static bool fill_program_marks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
-{
-  const struct hwi_profile *profile = tables->export->profile;
-  for (uint32_t i = 0; i < profile->mark_count; i++) {
-    const struct hwi_value values[] = {hwi_value_number(profile->marks[i].ns), hwi_value_text(profile->marks[i].text)};
-    if (!sink->take(sink->context, values))
-      return true;
-  }
-  return true;
-}
-
-const struct hwi_table hwi_table_program_marks = {
-    .name = "program_marks",
-    .columns = (const struct hwi_table_column[]){{"time_ns", COUNT}, {"text", "TEXT"}, {0}},
-    .fill = fill_program_marks,
-};
 
 static bool fill_counters(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "export/tables.h"
+#include "report/input/moment.h"
 
 #define COUNT "INTEGER NOT NULL"
 #define PART "INTEGER" /* unknown (NULL) for a part of a size or thread */
@@ -214,33 +215,52 @@ const struct hwi_table hwi_table_timeline = {
     .fill = fill_timeline,
 };
 
-static bool fill_marks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+/* Returns a moment of an image since the run's start: negative for one that began before the run's counted images. */
+static struct hwi_value run_time(const struct hwi_profile *profile, uint32_t image, uint64_t ns)
+{
+  return (struct hwi_value){.kind = HWI_VALUE_SIGNED,
+                            .number = hwi_image_offset_ns(profile, &profile->images[image]) + ns};
+}
+
+static bool put_marks_of(const struct hwi_row_sink *sink, const struct hwi_profile *profile, uint32_t image)
 {
   static const char *const kinds[] = {
       [HW_TOOL_MARK] = "mark", [HW_TOOL_PAUSED] = "paused", [HW_TOOL_RESUMED] = "resumed"};
+  const struct hwi_trace_info *info = profile->images[image].info;
+  for (uint32_t k = 0; info && k < info->mark_count; k++) {
+    const struct hwi_mark *mark = &info->marks[k];
+    const struct hwi_value values[] = {
+        run_time(profile, image, mark->ns),
+        hwi_value_text(kinds[mark->type]),
+        hwi_value_text(mark->text),
+        hwi_value_number(image),
+    };
+    if (!sink->take(sink->context, values))
+      return false;
+  }
+  return true;
+}
+
+static bool fill_marks(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
   const struct hwi_profile *profile = tables->export->profile;
-  for (uint32_t i = 0; i < profile->image_count; i++) {
-    const struct hwi_trace_info *info = profile->images[i].info;
-    for (uint32_t k = 0; info && k < info->mark_count; k++) {
-      struct hwi_value values[] = {
-          hwi_value_number(i),
-          hwi_value_number(info->marks[k].ns),
-          hwi_value_text(kinds[info->marks[k].type]),
-          hwi_value_text(info->marks[k].text),
-      };
-      if (!sink->take(sink->context, values))
-        return true;
-    }
+  bool wanted = true;
+  for (uint32_t i = 0; i < profile->image_count && wanted; i++)
+    wanted = put_marks_of(sink, profile, i);
+  for (uint32_t i = 0; i < profile->mark_count && wanted; i++) {
+    const struct hwi_value values[] = {
+        hwi_value_number(profile->marks[i].ns), hwi_value_text("mark"), hwi_value_text(profile->marks[i].text), {0}};
+    wanted = sink->take(sink->context, values);
   }
   return true;
 }
 
 const struct hwi_table hwi_table_marks = {
     .name = "marks",
-    .columns = (const struct hwi_table_column[]){{"image_id", "INTEGER NOT NULL REFERENCES images(id)"},
-                                                 {"time_ns", COUNT}, /* since the image began, as in rss */
+    .columns = (const struct hwi_table_column[]){{"time_ns", COUNT},
                                                  {"kind", "TEXT NOT NULL"},
                                                  {"text", "TEXT"},
+                                                 {"image_id", "INTEGER REFERENCES images(id)"}, /* NULL: from hw_mark */
                                                  {0}},
     .fill = fill_marks,
 };
@@ -254,7 +274,7 @@ static bool fill_rss(const struct hwi_tables *tables, const struct hwi_row_sink 
       const struct hw_rss_sample *sample = &info->rss[k].sample;
       struct hwi_value values[] = {
           hwi_value_number(i),
-          hwi_value_number(info->rss[k].ns),
+          run_time(profile, i, info->rss[k].ns),
           hwi_value_number(sample->rss),
           hwi_value_number(sample->anonymous),
           hwi_value_number(sample->file),

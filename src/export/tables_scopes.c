@@ -1,8 +1,9 @@
-/* tables_scopes.c - the table of the scopes that the program marked. Empty if it marked none */
+/* tables_scopes.c - the tables of the scopes that the program marked. Empty if it marked none */
 #include <stdlib.h>
 
 #include "export/tables.h"
 #include "report/content/scopes.h"
+#include "trace/grow.h"
 
 #define COUNT "INTEGER NOT NULL"
 
@@ -52,4 +53,58 @@ const struct hwi_table hwi_table_scopes = {
             {hwi_scope_figures, COUNT}, {hwi_scope_sum_figures, COUNT}, {hwi_scope_self_figures, COUNT}, {0}},
     .indexes = "CREATE INDEX scopes_by_name ON scopes(name)",
     .fill = fill_scopes,
+};
+
+/* --- what threads allocated in them --- */
+
+struct thread_sums {
+  struct hwi_numbering pairs; /* (path, thread) */
+  struct hwi_amount *amounts; /* by number */
+  size_t capacity;
+};
+
+/* Returns false if there is no memory. */
+static bool add_cell(struct thread_sums *sums, const struct hwi_profile *profile, const struct hwi_profile_cell *cell)
+{
+  const uint32_t known = sums->pairs.count, number = hwi_numbering_of(&sums->pairs, cell->scope, cell->thread);
+  const struct hwi_amount amount = hwi_amount_of_cell(profile, cell);
+  if (number == 0 || !hwi_grow((void **)&sums->amounts, &sums->capacity, (size_t)number + 1, sizeof *sums->amounts))
+    return false;
+  if (number > known)
+    sums->amounts[number] = (struct hwi_amount){0};
+  hwi_amount_add(&sums->amounts[number], &amount);
+  return true;
+}
+
+static bool fill_scope_threads(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
+{
+  const struct hwi_export *export = tables->export;
+  struct thread_sums sums = {0};
+  bool done = true, wanted = true;
+  for (uint32_t i = 0; i < export->profile->cell_count && done; i++) {
+    const struct hwi_profile_cell *cell = &export->profile->cells[i];
+    if (cell->scope != 0 && export->is_chosen[cell->stack] &&
+        hwi_narrowing_keeps_cell(&export->selection.narrowing, cell))
+      done = add_cell(&sums, export->profile, cell);
+  }
+  for (uint32_t i = 1; i <= sums.pairs.count && done && wanted; i++) {
+    struct hwi_value values[HWI_TABLE_COLUMNS_MAX] = {hwi_value_number(sums.pairs.pairs[i].a),
+                                                      hwi_value_number(sums.pairs.pairs[i].b)};
+    hwi_values_put(values + 2, hwi_amount_figures, &sums.amounts[i], true);
+    wanted = sink->take(sink->context, values);
+  }
+  hwi_numbering_release(&sums.pairs);
+  free(sums.amounts);
+  return done;
+}
+
+const struct hwi_table hwi_table_scope_threads = {
+    .name = "scope_threads",
+    .columns = (const struct hwi_table_column[]){{"scope_id", "INTEGER NOT NULL REFERENCES scopes(id)"},
+                                                 {"thread_id", "INTEGER NOT NULL REFERENCES threads(id)"},
+                                                 {0}},
+    .figures = (const struct hwi_figure_columns[]){{hwi_amount_figures, COUNT}, {0}},
+    .ending = ", PRIMARY KEY (scope_id, thread_id)) WITHOUT ROWID",
+    .indexes = "CREATE INDEX scope_threads_by_thread ON scope_threads(thread_id)",
+    .fill = fill_scope_threads,
 };

@@ -177,7 +177,7 @@ static bool begin(struct hwi_page_instances *instances, struct hwi_page_open_thr
       .order = instances->begun++,
       .begin_ns = event->ns,
       .value = event->value,
-      .sequence = event->op == HW_SCOPE_ENTER ? 0 : ++instances->sequences[event->path],
+      .sequence = event->is_stay ? 0 : ++instances->sequences[event->path],
       .path = event->path,
       .thread = event->thread,
       .op = event->op,

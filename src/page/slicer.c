@@ -358,7 +358,8 @@ int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replaye
       !begin_durations(slicer))
     return no_memory(error);
   slicer->calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls;
-  const struct hwi_block_sink sink = {take, slicer, slicer->instances->scopes ? take_scope : NULL};
+  const struct hwi_block_sink sink = {
+      .take = take, .context = slicer, .take_scope = slicer->instances->scopes ? take_scope : NULL};
   begin_slice(slicer);
   int status = replayer->run(replayer->context, &sink, error);
   pass_time(slicer, UINT64_MAX);

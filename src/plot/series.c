@@ -220,7 +220,7 @@ int hwi_series_init(struct hwi_series *series, const struct hwi_plot_request *re
 {
   const struct hwi_profile *profile = request->report.profile;
   const struct hwi_narrowing *filter = &selection->narrowing;
-  const struct hwi_block_sink sink = {take, series, NULL};
+  const struct hwi_block_sink sink = {.take = take, .context = series};
   const struct hwi_span *span = &profile->span;
   *series = (struct hwi_series){.profile = profile, .filter = filter, .from_ns = span->from_ns};
   series->to_ns = span->kind == HWI_SPAN_RUN ? profile->duration_ns : span->to_ns;

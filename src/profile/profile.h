@@ -472,7 +472,9 @@ struct hwi_scope_event {
   uint32_t left;  /* of those: the first so many were left without an end of their own */
   uint32_t thread;
   uint32_t image;
-  uint8_t op; /* enum hw_scope_op of a begin: what `value` is; ENTER: a scope of a task that the thread entered */
+  uint8_t op;       /* enum hw_scope_op of a begin: what `value` is */
+  bool is_stay;     /* of a begin: the thread entered the instance's task, and the end is when it leaves */
+  const char *text; /* of a begin: the instance's, valid during the call; NULL: none, or not wanted */
 };
 
 /* Takes events in order. Each function returns false if it wants no more events: the replay then ends with
@@ -481,6 +483,7 @@ struct hwi_block_sink {
   bool (*take)(void *context, const struct hwi_block_event *event);
   void *context;
   bool (*take_scope)(void *context, const struct hwi_scope_event *event); /* NULL: scopes are not wanted */
+  bool wants_texts;                                                       /* of instances of scopes */
 };
 
 struct hwi_profile_options {

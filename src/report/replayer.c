@@ -36,7 +36,7 @@ int hwi_replayer_run(const struct hwi_replayer *replayer, const struct hwi_profi
       .to_ns = end_ns < profile->duration_ns ? end_ns : UINT64_MAX,
       .calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls,
   };
-  const struct hwi_block_sink counting = {take, &events, sink->take_scope ? take_scope : NULL};
+  const struct hwi_block_sink counting = {take, &events, sink->take_scope ? take_scope : NULL, sink->wants_texts};
   int status = replayer->run(replayer->context, &counting, error);
   return status == HW_ERR_LIMIT ? HW_OK : status;
 }

@@ -192,6 +192,11 @@ struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t numbe
 bool hwi_trace_want_text(struct hwi_trace *trace, uint32_t number);
 const char *hwi_trace_text(const struct hwi_trace *trace, uint32_t number);
 
+/* From now on, holds the text of each instance from when its event is read until it is taken; up to 128 MB of them. The
+ * second returns the text, which the caller frees, or NULL if it is not known. */
+void hwi_trace_hold_texts(struct hwi_trace *trace);
+char *hwi_trace_take_text(struct hwi_trace *trace, uint32_t number);
+
 /* Reads ahead for the definitions of the whole file; later calls do nothing. Returns 0 or a negative status. */
 int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error);
 

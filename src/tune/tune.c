@@ -185,7 +185,7 @@ static int run_pass(struct hwi_tune *tune, const struct hwi_tune_question *quest
                     struct hwi_error *error)
 {
   struct pass pass = {.is_limited = is_limited};
-  const struct hwi_block_sink sink = {take, &pass, NULL};
+  const struct hwi_block_sink sink = {.take = take, .context = &pass};
   int status =
       init_pass(&pass, tune) ? question->replayer.run(question->replayer.context, &sink, error) : no_memory(error);
   if (pass.error.status) {

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import shutil
 import sqlite3
@@ -26,12 +27,13 @@ def marked(build, tmp_path_factory):
     subprocess.run(["g++", "-std=c++17", "-g", "-O1", "-fno-builtin", "-pthread", f"-I{ROOT}/include", source, "-o", program], check=True)
     traces = {}
 
-    def recording(case):
-        if case not in traces:
-            traces[case] = folder / f"{case.replace(' ', '-')}.hwt"
-            command = [build / "bin/heapwright", "record", "-q", "-o", traces[case], program, case]
+    def recording(case, *options):
+        key = "".join([case.replace(" ", "-"), *options])
+        if key not in traces:
+            traces[key] = folder / f"{key}.hwt"
+            command = [build / "bin/heapwright", "record", "-q", "-o", traces[key], *options, program, case]
             assert subprocess.run(command, capture_output=True, timeout=60).returncode in (0, 137)
-        return traces[case]
+        return traces[key]
 
     return recording
 
@@ -140,11 +142,163 @@ def test_slices_of_chosen_threads(export, report, marked):
     assert found and {s["tid"] for s in found} == {tid}
 
 
+def test_slices_of_chosen_scopes(export, marked):
+    """A slice is written if its scope, or one around it, is chosen; only the chosen blocks are counted."""
+    def chosen(*options):
+        return memory_of(export(marked("attribute"), "x.trace.json", *options))
+
+    region, inside = {"8": -1, "16": 2, "TOTAL": 24, "CHILDREN": 1144}, {"1144": 1, "TOTAL": 1144, "CHILDREN": 0}
+    assert chosen("--only", "scope=inside") == {("inside",): inside}
+    assert chosen("--only", "scope=region") == {("region", "inside"): inside, ("region",): {"16": 2, "TOTAL": 32, "CHILDREN": 1144}}
+    assert chosen("--ignore", "scope=region") == {}
+    assert chosen("--ignore", "scope=inside") == {("region",): {**region, "CHILDREN": 0}}
+    assert chosen("--only", "size=8") == {("region",): {"8": -1, "TOTAL": -8, "CHILDREN": 0}, ("region", "inside"): {"TOTAL": 0, "CHILDREN": 0}}
+
+
+def test_chosen_scopes_of_an_interval(export, marked):
+    whole = {s["path"]: s for s in slices_of(export(marked("attribute"), "x.trace.json"))}
+    from_ns = round(whole["region", "inside"]["ts"] * 1000) + 1
+    part = slices_of(export(marked("attribute"), "y.trace.json", "--from", f"{from_ns}ns", "--only", "scope=inside"))
+    assert [s["path"] for s in part] == [("inside",)]
+
+
+def test_filters_do_not_narrow_the_net_of_scopes(report, marked, export):
+    whole, part = report(marked("attribute"))["scopes"], report(marked("attribute"), "--only", "size=16")["scopes"]
+    assert [scope["allocated_bytes"] for scope in part] == [32, 0] and [scope["allocated_bytes"] for scope in whole] == [1176, 1144]
+    assert [(scope["net_bytes"], scope["net_blocks"]) for scope in part] == [(scope["net_bytes"], scope["net_blocks"]) for scope in whole]
+    with open(export(marked("attribute"), "x.csv", "--table", "scopes", "--only", "size=16"), newline="", encoding="utf-8") as file:
+        assert [row["net_bytes"] for row in csv.DictReader(file)] == [str(scope["net_bytes"]) for scope in whole]
+
+
 def test_forbidden_zones_are_slices_that_say_so(export, marked):
     found = slices_of(export(marked("forbidden"), "x.trace.json"))
     zones = [s for s in found if s["path"] == ("around", "control")]
     assert len(zones) == 6 and [s["begin_args"] for s in zones] == [{}] * 2 + [{"forbidden": True}] * 4
     assert [s["Memory(size,count)"]["TOTAL"] for s in zones] == [40, 40, 0, 40, 0, 0]
+
+
+@pytest.mark.parametrize("options", [[], ["--no-pack"]])
+def test_slices_have_the_texts_of_their_instances(export, marked, options):
+    found = slices_of(export(marked("instances", *options), "x.trace.json"))
+    requests = [s for s in found if s["path"] == ("frame", "request")]
+    assert [s["begin_args"] for s in requests] == [{"text": f'/{i}?"\x1b[31m<b>\n\ufffd'} for i in range(20)]
+    assert [s["begin_args"] for s in found if s["path"] == ("frame",)] == [{"number": 1000 + i} for i in range(20)]
+
+
+def test_slices_that_are_open_when_an_interval_begins_have_their_texts(export, marked):
+    whole = [s for s in slices_of(export(marked("instances"), "x.trace.json")) if s["path"] == ("frame", "request")]
+    from_ns = round(max(whole, key=lambda s: s["end"] - s["ts"])["ts"] * 1000) + 1
+    part = [s for s in slices_of(export(marked("instances"), "y.trace.json", "--from", f"{from_ns}ns")) if s["path"] == ("frame", "request")]
+    assert part[0]["begin_args"]["text"] in [s["begin_args"]["text"] for s in whole if s["ts"] * 1000 <= from_ns <= s["end"] * 1000]
+    assert [s["begin_args"] for s in part] == [s["begin_args"] for s in whole][-len(part):]
+
+
+def test_texts_of_threads_and_processes(export, record, compile_c):
+    """Each thread of each process has its own texts; they are read in other orders than their events."""
+    program = compile_c("""
+#include <heapwright/monitor.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *work(void *number)
+{
+  char text[64];
+  for (int i = 0; i < 3000; i++) {
+    snprintf(text, sizeof text, "%d %ld %d", (int)getpid(), (long)number, i);
+    HW_SCOPE_TEXT("job", text);
+    free(malloc(1000 + (size_t)(long)number));
+  }
+  return NULL;
+}
+int main(void)
+{
+  const pid_t child = fork();
+  pthread_t ids[4];
+  for (long i = 0; i < 4; i++)
+    pthread_create(&ids[i], NULL, work, (void *)i);
+  for (int i = 0; i < 4; i++)
+    pthread_join(ids[i], NULL);
+  if (child)
+    waitpid(child, NULL, 0);
+  return 0;
+}
+""", f"-I{ROOT}/include", "-fno-builtin", "-pthread")
+    path = export(record([program]).trace, "x.trace.json", "--children")
+    texts = {}
+    for event in json.loads(path.read_bytes())["traceEvents"]:
+        if event["ph"] == "B":
+            texts.setdefault((event["pid"], event["tid"]), []).append(event["args"]["text"].split())
+    assert len(texts) == 8
+    for (pid, _), words in texts.items():
+        assert words == [[str(pid), words[0][1], str(i)] for i in range(3000)]
+
+
+STAYS = """
+#include <heapwright/monitor.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept;
+int main(void)
+{
+  struct hw_task task = hw_task_create("task");
+  hw_task_enter(&task);
+  const struct hw_scope number = hw_scope_begin_number("number", 7), text = hw_scope_begin_text("text", "/index");
+  kept = malloc(10);
+  hw_task_leave(&task);
+  {
+    HW_SCOPE_TEXT("other", "/other");
+    kept = malloc(30);
+    usleep(20000);
+    kept = malloc(30);
+  }
+  hw_task_enter(&task);
+  kept = malloc(20);
+  hw_scope_end(text);
+  hw_scope_end(number);
+  hw_task_leave(&task);
+  hw_task_finish(&task);
+  return 0;
+}
+"""
+
+
+def test_slices_of_a_task_have_the_texts_of_their_instances(export, record, compile_c):
+    found = slices_of(export(record([compile_c(STAYS, f"-I{ROOT}/include", "-fno-builtin")]).trace, "x.trace.json"))
+    stays = [(s["path"][-1], s["begin_args"]) for s in found if s["path"][0] == "task"]
+    assert stays == 2 * [("text", {"text": "/index"}), ("number", {"number": 7}), ("task", {})]
+    assert [s["Memory(size,count)"]["TOTAL"] for s in found if s["path"][-1] == "text"] == [10, 20]
+
+
+def test_a_slice_has_its_text_in_an_interval_without_events(export, record, compile_c):
+    trace = record([compile_c(STAYS, f"-I{ROOT}/include", "-fno-builtin")]).trace
+    other, = [s for s in slices_of(export(trace, "x.trace.json")) if s["path"] == ("other",)]
+    begin_ns = round(other["ts"] * 1000) + 5000000
+    part = slices_of(export(trace, "y.trace.json", "--from", f"{begin_ns}ns", "--to", f"{begin_ns + 10000000}ns"))
+    assert [(s["path"], s["begin_args"], round((s["end"] - s["ts"]) * 1000)) for s in part] == [(("other",), {"text": "/other"}, 10000000)]
+
+
+def test_the_memory_does_not_grow_with_the_texts(build, record, compile_c, tmp_path):
+    """All texts together have 160 MB."""
+    program = compile_c("""
+#include <heapwright/monitor.h>
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+  static char text[4001];
+  for (int i = 0; i < 40000; i++) {
+    memset(text, 'a' + i % 26, 4000);
+    HW_SCOPE_TEXT("job", text);
+  }
+  return 0;
+}
+""", f"-I{ROOT}/include")
+    command = [build / "bin/heapwright", "export", record([program]).trace, "-o", tmp_path / "x.trace.json"]
+    _, status, usage = os.wait4(os.spawnv(os.P_NOWAIT, command[0], command), 0)
+    assert status == 0 and usage.ru_maxrss < 64 << 10
+    assert (tmp_path / "x.trace.json").read_bytes().count(b'"text":"') == 40000
 
 
 def test_marks_and_counters_of_the_program(export, report, marked):
@@ -252,17 +406,40 @@ def test_scopes_of_stacks(database):
     assert [tuple(row) for row in found.execute("SELECT path, sum(bytes) FROM scope_stacks JOIN scopes ON id = scope_id GROUP BY path")] == [("region", 32)]
 
 
-def test_the_query_of_the_docs(database):
-    query, = [text for text in re.findall(r"```sql\n(.*?)```", (ROOT / "docs/formats.md").read_text(encoding="utf-8"), re.S) if "scope_stacks" in text]
-    rows = [tuple(row) for row in database("attribute").execute(query)]
+def query_of_the_docs(words):
+    query, = [text for text in re.findall(r"```sql\n(.*?)```", (ROOT / "docs/formats.md").read_text(encoding="utf-8"), re.S) if words in text]
+    return query
+
+
+def test_the_query_of_stacks_in_the_docs(database):
+    rows = [tuple(row) for row in database("attribute").execute(query_of_the_docs("scope_stacks"))]
     assert rows[0][:3] == ("region > inside", 1, 1144) and rows[0][3].startswith("attribute < main")
     assert [row[2] for row in rows] == [1144, 16, 16]
+
+
+def test_the_query_of_threads_in_the_docs(database):
+    rows = [tuple(row) for row in database("threads").execute(query_of_the_docs("scope_threads"))]
+    assert rows == [("thread > work", "program", 100, (number + 1) * 700) for number in range(15, 5, -1)]
+
+
+def test_the_query_of_warm_ups_in_the_docs(database):
+    query = query_of_the_docs("last_allocating_instance")
+    assert list(database("warm up").execute(query)) == []
+    assert [tuple(row) for row in database("threads").execute(query)] == [("thread > work", 1600, 1600, 1600), ("thread", 16, 16, 16)]
+
+
+def test_the_query_of_marks_in_the_docs(database, report, marked):
+    rows = [tuple(row) for row in database("notes").execute(query_of_the_docs("FROM marks"))]
+    shown = report(marked("notes"))
+    assert [row[:2] for row in rows] == [(mark["time_ns"], mark["text"]) for mark in shown["marks"] if mark["time_ns"] <= 10**9]
+    assert {row[2] for row in rows} <= {point["live_bytes"] for point in shown["timeline"]}
 
 
 def test_tables_of_marks_and_counters(database, report, marked, export):
     shown, found = report(marked("notes")), database("notes")
     assert list(found.execute("PRAGMA foreign_key_check")) == []
-    assert [dict(row) for row in found.execute("SELECT * FROM program_marks")] == shown["marks"]
+    marks = found.execute("SELECT time_ns, text FROM marks WHERE kind = 'mark' AND image_id IS NULL ORDER BY time_ns")
+    assert [dict(row) for row in marks] == shown["marks"]
     counters = [dict(row) for row in found.execute("SELECT name, sets, min, max, last FROM counters ORDER BY id")]
     assert counters == [{key: counter[key] for key in ["name", "sets", "min", "max", "last"]} for counter in shown["counters"]]
     points = [tuple(row) for row in found.execute("SELECT name, time_ns, value FROM counter_points JOIN counters ON id = counter_id ORDER BY id, time_ns")]
@@ -270,6 +447,57 @@ def test_tables_of_marks_and_counters(database, report, marked, export):
     assert {value for name, _, value in points if name == "temperature"} >= {0.25}
     with open(export(marked("notes"), "x.csv", "--table", "counter_points"), newline="", encoding="utf-8") as file:
         assert [float(row["value"]) for row in csv.DictReader(file)] == [value for _, _, value in points]
+
+
+def test_moments_of_several_images_are_times_of_the_run(record_with_marks, compile_c, export, tmp_path):
+    """Marks of both kinds, and samples of resident memory. The largest image begins later than the run."""
+    program = compile_c("""
+#include <heapwright/monitor.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept;
+int main(int count, char **words)
+{
+  if (count == 1) {
+    hw_mark("begins");
+    usleep(50000);
+    execl(words[0], words[0], "second", NULL);
+  }
+  hw_mark("second");
+  kept = malloc(1 << 20);
+  (void)!write(STDOUT_FILENO, ".", 1);
+  char c;
+  (void)!read(STDIN_FILENO, &c, 1);
+  hw_mark("ends");
+  return 0;
+}
+""", f"-I{ROOT}/include", "-fno-builtin")
+    recording = record_with_marks(program, tmp_path / "two.hwt", "from outside")
+    shown = recording.report_with("--children")
+    texts = ["begins", "second", "from outside", "ends"]
+    assert [mark["text"] for mark in shown["marks"]] == texts
+    found = sqlite3.connect(export(recording.trace, "x.sqlite", "--children"))
+    second_ns, end_ns = shown["marks"][1]["time_ns"], shown["duration_ns"]
+    assert found.execute("SELECT text, time_ns FROM marks ORDER BY time_ns").fetchall() == [(mark["text"], mark["time_ns"]) for mark in shown["marks"]]
+    assert found.execute("SELECT text FROM marks WHERE image_id IS NOT NULL").fetchall() == [("from outside",)]
+    late = found.execute("SELECT min(time_ns), max(time_ns) FROM rss JOIN images ON id = image_id WHERE command LIKE '% second'").fetchone()
+    assert late == (None, None) or 50000000 < late[0] <= late[1] <= end_ns
+    events = json.loads(export(recording.trace, "x.trace.json", "--children").read_bytes())["traceEvents"]
+    marks = [(event["name"], round(event["ts"] * 1000)) for event in events if event["ph"] == "i" and event["name"] in texts]
+    assert marks == [(mark["text"], mark["time_ns"]) for mark in shown["marks"]]
+    assert all(event["ts"] > 50000 for event in events if event["name"] == "RSS(bytes)")
+    only = json.loads(export(recording.trace, "y.trace.json", "--children", "--from", f"{second_ns + 1}ns").read_bytes())["traceEvents"]
+    assert [event["name"] for event in only if event["ph"] == "i" and event["name"] in texts] == texts[2:]
+
+
+@pytest.mark.parametrize("options", [[], ["--only", "size=7..14"], ["--only", "scope=work"]])
+def test_the_threads_of_scopes(database, options):
+    found = database("threads", *options)
+    assert list(found.execute("PRAGMA foreign_key_check")) == []
+    sums = "sum(calls), sum(bytes), sum(temporary_calls), sum(peak_bytes), sum(live_bytes), sum(live_blocks)"
+    by_threads, by_stacks = ([tuple(row) for row in found.execute(f"SELECT scope_id, {sums} FROM {table} GROUP BY 1")] for table in ("scope_threads", "scope_stacks"))
+    assert by_threads and by_threads == by_stacks
 
 
 # --- folded ---
@@ -303,6 +531,35 @@ def test_folded_without_the_option_has_no_scopes(export, marked):
     assert export(marked("none"), "y.folded", "--scopes").read_text() == export(marked("none"), "z.folded").read_text()
 
 
-def test_scopes_in_front_are_for_folded(hw, marked, tmp_path):
+def stacks_of_speedscope(path, name):
+    """The sums of one profile by names, the outermost first."""
+    found = json.loads(path.read_bytes().decode("utf-8"))
+    profile, = [profile for profile in found["profiles"] if profile["name"] == name]
+    assert sum(profile["weights"]) == profile["endValue"]
+    sums = Counter()
+    for sample, weight in zip(profile["samples"], profile["weights"], strict=True):
+        sums[tuple(found["shared"]["frames"][frame]["name"] for frame in sample)] += weight
+    return sums
+
+
+@pytest.mark.parametrize("case", ["attribute", "recurse", "threads", "none"])
+def test_speedscope_has_the_stacks_of_folded(export, marked, case):
+    for options in [], ["--scopes"]:
+        folded = Counter()
+        for line in export(marked(case), "x.folded", "--cost", "bytes", *options).read_text().splitlines():
+            stack, _, cost = line.rpartition(" ")
+            folded[tuple(stack.split(";"))] += int(cost)
+        assert stacks_of_speedscope(export(marked(case), "x.speedscope", *options), "bytes allocated in all") == folded
+
+
+def test_speedscope_has_a_frame_for_each_name_of_scopes(export, marked):
+    def names(case, *options):
+        return [frame["name"] for frame in json.loads(export(marked(case), "x.speedscope", *options).read_bytes())["shared"]["frames"]]
+
+    assert names("recurse", "--scopes") == [*names("recurse"), "level"]
+    assert names("names", "--scopes") == [*names("names"), '"quoted" \\ and <b>', "\U0001f418 emoji", LONGEST, "[no name]"]
+
+
+def test_scopes_in_front_are_for_folded_and_speedscope(hw, marked, tmp_path):
     done = hw("export", marked("attribute"), "-o", tmp_path / "x.pb.gz", "--scopes")
-    assert done.returncode == 2 and "--scopes is for folded; pprof" in done.stderr
+    assert done.returncode == 2 and "--scopes is for folded and speedscope; pprof" in done.stderr

@@ -161,7 +161,7 @@ static void test_parts_of_a_task_have_no_number(void **state)
   struct followed followed;
   begin_following(&followed, MOST);
   for (uint32_t i = 0; i < 3; i++) {
-    const struct hwi_scope_event event = {.ns = i, .path = OUTER, .op = i == 2 ? HW_SCOPE_BEGIN : HW_SCOPE_ENTER};
+    const struct hwi_scope_event event = {.ns = i, .path = OUTER, .op = HW_SCOPE_BEGIN, .is_stay = i < 2};
     assert_true(hwi_page_instances_take(&followed.instances, &event));
     end(&followed, 0, 1, i);
   }

@@ -116,7 +116,7 @@ void assert_same_events(const struct hwi_profile *full, const char *path, struct
   assert_non_null(sums);
   sums->wanted = UINT64_MAX;
   sums->span = options.span;
-  const struct hwi_block_sink sink = {take, sums, NULL};
+  const struct hwi_block_sink sink = {.take = take, .context = sums};
   struct hwi_error error = {0};
   assert_int_equal(hwi_profile_events(path, &options, &sink, &error), 0);
   if (sums->span.kind == HWI_SPAN_INTERVAL && !sums->begun)

@@ -43,7 +43,7 @@ static bool take_scope(void *context, const struct hwi_scope_event *event)
 
 static int replay(struct taken *taken)
 {
-  const struct hwi_block_sink sink = {take, taken, take_scope};
+  const struct hwi_block_sink sink = {.take = take, .context = taken, .take_scope = take_scope};
   const struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST};
   struct hwi_error error = {0};
   return hwi_profile_events(path, &options, &sink, &error);

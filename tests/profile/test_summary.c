@@ -190,7 +190,7 @@ static void test_events_and_parts_are_replayed(void **state)
 {
   (void)state;
   int events = 0;
-  const struct hwi_block_sink sink = {take_all, &events, NULL};
+  const struct hwi_block_sink sink = {.take = take_all, .context = &events};
   const struct hwi_span span = {.kind = HWI_SPAN_INTERVAL, .from_ns = 50, .to_ns = 210};
   struct hwi_profile *profile = make((struct hwi_profile_options){.span = span});
   assert_int_equal(profile->totals.allocation_calls, 50);

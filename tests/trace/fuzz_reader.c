@@ -69,6 +69,19 @@ static uint64_t read_everything(const struct hwi_profile *p)
   return sum;
 }
 
+static bool take(void *context, const struct hwi_block_event *event)
+{
+  (void)context;
+  (void)event;
+  return true;
+}
+
+static bool take_scope(void *context, const struct hwi_scope_event *event)
+{
+  *(uint64_t *)context += event->text ? strlen(event->text) : 0;
+  return true;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
   static volatile uint64_t sink;
@@ -82,6 +95,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     if (hwi_profile_create(&profile, file.path, &options, &error) == 0) {
       sink += read_everything(profile);
       hwi_profile_destroy(profile);
+      uint64_t text_bytes = 0;
+      const struct hwi_block_sink events = {take, &text_bytes, take_scope, .wants_texts = true};
+      if (hwi_profile_events(file.path, &options, &events, &error) == HW_ERR_MEMORY)
+        abort();
+      sink += text_bytes;
     } else if (!error.text[0] || error.status == HW_ERR_MEMORY) {
       abort(); /* an error without a text, or memory for more than the bytes can hold */
     }

@@ -84,15 +84,21 @@ static void release_worst(struct hwi_scope *path)
   free((void *)path->worst); /* allocated here */
 }
 
-static void drop_details(const struct hwi_instance_stack *open)
+static void drop(struct hwi_open_instance *instance)
+{
+  hwi_detail_drop(instance->all.detail);
+  free(instance->text);
+}
+
+static void drop_open(const struct hwi_instance_stack *open)
 {
   for (size_t i = 0; i < open->count; i++)
-    hwi_detail_drop(open->items[i].all.detail);
+    drop(&open->items[i]);
 }
 
 static void release_thread(struct thread_scopes *thread)
 {
-  drop_details(&thread->open);
+  drop_open(&thread->open);
   free(thread->open.items);
   free(thread->entered);
 }
@@ -112,7 +118,7 @@ void hwi_scopes_destroy(struct hwi_scopes *scopes)
     release_thread(&scopes->threads[i]);
   free(scopes->threads);
   for (size_t i = 0; i < scopes->tasks.count; i++)
-    drop_details(&scopes->tasks.items[i].open);
+    drop_open(&scopes->tasks.items[i].open);
   hwi_tasks_release(&scopes->tasks);
   hwi_details_release(&scopes->details);
   free(scopes->rule_names);
@@ -242,7 +248,7 @@ static bool end(struct hwi_scopes *scopes, struct hwi_instance_stack *open, uint
     path->worst = worst = calloc(HWI_INSTANCE_MEASURES, sizeof *worst);
   if (worst)
     hwi_worst_rank(worst, all);
-  hwi_detail_drop(all->detail);
+  drop(ended);
   if (!worst)
     return false;
   if (open->count == 0)
@@ -512,9 +518,15 @@ uint32_t hwi_scopes_path(const struct hwi_scopes *scopes, uint32_t number)
   return thread->open.count ? thread->open.items[thread->open.count - 1].path : 0;
 }
 
-uint32_t hwi_scopes_path_at(const struct hwi_scopes *scopes, uint32_t number, uint32_t depth)
+const struct hwi_open_instance *hwi_scopes_open_at(const struct hwi_scopes *scopes, uint32_t number, uint32_t depth)
 {
-  return scopes->threads[number].open.items[depth].path;
+  return &scopes->threads[number].open.items[depth];
+}
+
+void hwi_scopes_give_text(struct hwi_scopes *scopes, uint32_t number, char *text)
+{
+  const struct hwi_instance_stack *open = &scopes->threads[number].open;
+  open->items[open->count - 1].text = text;
 }
 
 uint32_t hwi_scopes_depth(const struct hwi_scopes *scopes, uint32_t number)

@@ -61,8 +61,11 @@ uint32_t hwi_scopes_context(const struct hwi_scopes *scopes, uint32_t thread);
 uint32_t hwi_scopes_path(const struct hwi_scopes *scopes, uint32_t thread);
 struct hwi_context hwi_scopes_context_at(const struct hwi_scopes *scopes, uint32_t context);
 
-/* Returns the path of the thread's open scope at this depth, from 0. */
-uint32_t hwi_scopes_path_at(const struct hwi_scopes *scopes, uint32_t thread, uint32_t depth);
+/* Returns the thread's open instance at this depth, from 0 (tasks.h). */
+const struct hwi_open_instance *hwi_scopes_open_at(const struct hwi_scopes *scopes, uint32_t thread, uint32_t depth);
+
+/* Gives a text, which is freed when the instance ends, to the thread's innermost one. */
+void hwi_scopes_give_text(struct hwi_scopes *scopes, uint32_t thread, char *text);
 
 /* Return how many scopes of the thread are open, and the time of its latest event. */
 uint32_t hwi_scopes_depth(const struct hwi_scopes *scopes, uint32_t thread);

@@ -18,6 +18,7 @@ struct hwi_open_instance {
   uint32_t path, context;
   uint32_t zone; /* the innermost forbidden zone, this instance or one around it: its index + 1. 0: none */
   int64_t most_net;
+  char *text; /* that the program gave it; NULL: none, or not wanted */
 };
 
 /* Instances that are open in a thread or a task, the outermost first. */
@@ -44,7 +45,7 @@ struct hwi_tasks {
   size_t unused_count, unused_capacity;
 };
 
-void hwi_tasks_release(struct hwi_tasks *tasks); /* the details of open instances are the caller's */
+void hwi_tasks_release(struct hwi_tasks *tasks); /* the details and texts of open instances are the caller's */
 
 /* Adds a task without instances. Returns NULL if there is no memory; *is_known: there is one with this number. */
 struct hwi_task *hwi_tasks_add(struct hwi_tasks *tasks, uint64_t number, bool *is_known);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "profile/counters/annotations.h"
+#include "profile/counters/tasks.h"
 #include "trace/grow.h"
 #include "trace/table.h"
 
@@ -127,13 +128,16 @@ static enum hwi_applied report_event(struct hwi_block_events *events, const stru
 
 /* --- scopes --- */
 
-/* Reports that the thread is inside scopes from depth `before` on: each begins here, in a task for this stretch. */
-static enum hwi_applied report_entered(const struct hwi_block_events *events, struct hwi_scope_event *reported,
-                                       uint32_t before, uint32_t after)
+/* Reports that the thread is inside scopes from depth `before` on: each begins here, in a task for this stay. */
+static enum hwi_applied report_begun(const struct hwi_block_events *events, struct hwi_scope_event *reported,
+                                     uint32_t before, uint32_t after)
 {
-  reported->value = 0;
   for (uint32_t depth = before; depth < after; depth++) {
-    reported->path = hwi_scopes_path_at(events->scopes, reported->thread, depth);
+    const struct hwi_open_instance *open = hwi_scopes_open_at(events->scopes, reported->thread, depth);
+    reported->path = open->path;
+    reported->value = open->all.value;
+    reported->op = open->all.op;
+    reported->text = open->text;
     if (!events->sink->take_scope(events->sink->context, reported))
       return HWI_APPLIED_STOP;
   }
@@ -169,7 +173,7 @@ static enum hwi_applied see_stack(const struct hwi_block_events *events, const s
   if (applied == HWI_APPLIED && !hwi_scopes_enter_rules(scopes, thread, event->stack, events->now_ns))
     applied = HWI_APPLIED_NO_MEMORY;
   if (applied == HWI_APPLIED && events->sink->take_scope)
-    applied = report_entered(events, &begins, between, hwi_scopes_depth(scopes, thread));
+    applied = report_begun(events, &begins, between, hwi_scopes_depth(scopes, thread));
   return applied;
 }
 
@@ -199,6 +203,17 @@ static void take_annotation(const struct hwi_block_events *events, const struct 
     hwi_scopes_pass_time(events->scopes, event->thread, events->now_ns);
 }
 
+/* Gives its text to an instance that has begun. It is taken also if the instance is too deep to be followed. */
+static void find_text(const struct hwi_block_events *events, const struct hwi_resolved *event, bool has_begun)
+{
+  const bool has_text = events->sink->wants_texts && event->entry == HW_SCOPE_BEGIN_TEXT && event->usable <= UINT32_MAX;
+  char *text = has_text ? hwi_trace_take_text(events->batch->image->trace, (uint32_t)event->usable) : NULL;
+  if (text && has_begun)
+    hwi_scopes_give_text(events->scopes, event->thread, text);
+  else
+    free(text);
+}
+
 static enum hwi_applied take_scope(struct hwi_block_events *events, const struct hwi_resolved *event)
 {
   const enum hwi_applied left =
@@ -209,18 +224,18 @@ static enum hwi_applied take_scope(struct hwi_block_events *events, const struct
   if (!hwi_scopes_take(&events->scopes, events->resolver->thread_count, event, events->now_ns))
     return HWI_APPLIED_NO_MEMORY;
   const uint32_t after = hwi_scopes_depth(events->scopes, event->thread);
+  find_text(events, event, after > before);
   if (!events->sink->take_scope || after == before)
     return HWI_APPLIED;
-  struct hwi_scope_event reported = {.ns = events->now_ns,
-                                     .value = event->usable,
-                                     .path = hwi_scopes_path(events->scopes, event->thread),
-                                     .ended = before > after ? before - after : 0,
-                                     .left = before > after && event->entry == HW_SCOPE_END ? before - after - 1 : 0,
-                                     .thread = event->thread,
-                                     .image = events->batch->image->number,
-                                     .op = event->entry};
-  if (event->entry == HW_SCOPE_ENTER)
-    return report_entered(events, &reported, before, after);
+  struct hwi_scope_event reported = {
+      .ns = events->now_ns, .thread = event->thread, .image = events->batch->image->number, .op = event->entry};
+  if (after > before) {
+    reported.is_stay = event->entry == HW_SCOPE_ENTER;
+    return report_begun(events, &reported, before, after);
+  }
+  reported.path = hwi_scopes_path(events->scopes, event->thread);
+  reported.ended = before - after;
+  reported.left = event->entry == HW_SCOPE_END ? before - after - 1 : 0;
   return events->sink->take_scope(events->sink->context, &reported) ? HWI_APPLIED : HWI_APPLIED_STOP;
 }
 

@@ -190,6 +190,8 @@ static int start_image(struct hwi_run_replay *r, uint32_t number)
     r->images[number].counted = false;
     return status == HW_ERR_MEMORY || r->options->images != HWI_IMAGES_ALL ? status : 0;
   }
+  if (r->events && r->events->sink->wants_texts)
+    hwi_trace_hold_texts(*trace);
   struct hwi_active *a;
   status = hwi_run_replay_add_image(r, number, &a);
   if (status < 0)

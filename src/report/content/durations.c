@@ -112,7 +112,7 @@ int hwi_report_durations_init(struct hwi_report_durations *found, const struct h
   hwi_durations_along_init(&found->along, hwi_profile_from_ns(profile), hwi_profile_end_ns(profile));
   found->durations.along = wanted.along ? &found->along : NULL;
   struct gathering gathering = {profile, &found->durations, narrowing, hwi_profile_from_ns(profile), false};
-  const struct hwi_block_sink sink = {take, &gathering, NULL};
+  const struct hwi_block_sink sink = {.take = take, .context = &gathering};
   int status = hwi_replayer_run(&report->replayer, profile, &sink, error);
   if (gathering.no_memory || (status == HW_OK && !hwi_report_durations_end(found)))
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the durations of calls");

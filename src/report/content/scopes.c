@@ -16,18 +16,6 @@ const struct hwi_figure hwi_scope_figures[] = {
     {0},
 };
 
-static uint64_t net_bytes_of(const struct hwi_figure *figure, const void *of)
-{
-  (void)figure;
-  return (uint64_t)hwi_scope_net_bytes(of);
-}
-
-static uint64_t net_blocks_of(const struct hwi_figure *figure, const void *of)
-{
-  (void)figure;
-  return (uint64_t)hwi_scope_net_blocks(of);
-}
-
 /* clang-format off */
 #define SUM_FIGURES(prefix)                                                \
   {prefix "duration_ns", SUM(duration_ns)},                                \
@@ -36,8 +24,8 @@ static uint64_t net_blocks_of(const struct hwi_figure *figure, const void *of)
   {prefix "failed_calls", SUM(failed_calls)},                              \
   {prefix "temporary_calls", SUM(amount.temporary_calls)},                 \
   {prefix "allocated_bytes", SUM(amount.bytes)},                           \
-  {prefix "net_bytes", .value = net_bytes_of, .is_signed = true},          \
-  {prefix "net_blocks", .value = net_blocks_of, .is_signed = true},        \
+  {prefix "net_bytes", SUM(net_bytes), .is_signed = true},                 \
+  {prefix "net_blocks", SUM(net_blocks), .is_signed = true},               \
   {prefix "peak_bytes", SUM(amount.peak_bytes)},                           \
   {prefix "live_bytes_at_end", SUM(amount.live_bytes)},                    \
   {prefix "live_blocks_at_end", SUM(amount.live_blocks)}
@@ -50,8 +38,8 @@ static void add_sum(struct hwi_scope_sum *to, const struct hwi_scope_sum *sum)
 {
   hwi_amount_add(&to->amount, &sum->amount);
   to->free_calls += sum->free_calls;
-  to->freed_blocks += sum->freed_blocks;
-  to->freed_bytes += sum->freed_bytes;
+  to->net_blocks += sum->net_blocks;
+  to->net_bytes += sum->net_bytes;
   to->failed_calls += sum->failed_calls;
 }
 
@@ -59,26 +47,29 @@ struct hwi_scope_row *hwi_scope_rows(const struct hwi_profile *profile, const st
 {
   struct hwi_scope_row *rows = calloc((size_t)profile->scope_count + 1, sizeof *rows);
   struct hwi_amount *amounts = hwi_amounts_by_scope(profile, filter);
-  for (uint32_t i = 1; rows && amounts && i < profile->scope_count; i++) {
+  struct hwi_amount *whole = hwi_amounts_by_scope(profile, &(struct hwi_narrowing){0});
+  const bool done = rows && amounts && whole;
+  for (uint32_t i = 1; done && i < profile->scope_count; i++) {
     const struct hwi_scope *scope = &profile->scopes[i];
     rows[i].self = (struct hwi_scope_sum){.amount = amounts[i],
                                           .free_calls = scope->free_calls,
-                                          .freed_blocks = scope->freed_blocks,
-                                          .freed_bytes = scope->freed_bytes,
+                                          .net_blocks = whole[i].calls - scope->freed_blocks,
+                                          .net_bytes = whole[i].bytes - scope->freed_bytes,
                                           .failed_calls = scope->failed_calls,
                                           .duration_ns = scope->self_ns};
     rows[i].all.duration_ns = scope->duration_ns;
   }
-  for (uint32_t i = profile->scope_count; rows && amounts && i-- > 1;) { /* an outer path has a smaller number */
+  for (uint32_t i = profile->scope_count; done && i-- > 1;) { /* an outer path has a smaller number */
     add_sum(&rows[i].all, &rows[i].self);
     if (profile->scopes[i].outer)
       add_sum(&rows[profile->scopes[i].outer].all, &rows[i].all);
   }
-  if (!amounts) {
+  if (!done) {
     free(rows);
     rows = NULL;
   }
   free(amounts);
+  free(whole);
   return rows;
 }
 

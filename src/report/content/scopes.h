@@ -11,9 +11,9 @@
 #include "report/selection/selection.h"
 
 struct hwi_scope_sum {
-  struct hwi_amount amount; /* of the blocks that were allocated there */
-  uint64_t free_calls, freed_blocks, freed_bytes, failed_calls;
-  uint64_t duration_ns;
+  struct hwi_amount amount; /* of the blocks that were allocated there, and that a filter keeps */
+  uint64_t free_calls, failed_calls, duration_ns;
+  uint64_t net_blocks, net_bytes; /* modulo 2^64 */
 };
 
 struct hwi_scope_row {
@@ -23,19 +23,9 @@ struct hwi_scope_row {
 /* Of struct hwi_scope; of struct hwi_scope_sum; the same with keys that say that they are of `self`. */
 extern const struct hwi_figure hwi_scope_figures[], hwi_scope_sum_figures[], hwi_scope_self_figures[];
 
-/* Returns the figures by path: [1, scope_count) of the profile. With a filter, the amounts are those that it keeps. The
- * caller frees them. Returns NULL if there is no memory. */
+/* Returns the figures by path: [1, scope_count) of the profile. With a filter, the amounts are those that it keeps; frees
+ * and net are of all blocks. The caller frees them. Returns NULL if there is no memory. */
 struct hwi_scope_row *hwi_scope_rows(const struct hwi_profile *profile, const struct hwi_narrowing *filter);
-
-static inline int64_t hwi_scope_net_bytes(const struct hwi_scope_sum *sum)
-{
-  return (int64_t)(sum->amount.bytes - sum->freed_bytes);
-}
-
-static inline int64_t hwi_scope_net_blocks(const struct hwi_scope_sum *sum)
-{
-  return (int64_t)(sum->amount.calls - sum->freed_blocks);
-}
 
 extern const char *const hwi_instances_names[]; /* by enum hwi_instance_order; ended by NULL */
 

@@ -214,11 +214,20 @@ bool hwi_narrowing_keeps_stack(const struct hwi_narrowing *filter, uint32_t stac
   return filter->rule_count == 0 || is_kept(filter, filter->stacks[stack]);
 }
 
+static bool is_kept_by(const struct hwi_narrowing *filter, enum hwi_narrowing_kind kind, uint8_t bits)
+{
+  const uint8_t asked = filter->asked & 1U << kind;
+  return (bits & asked) == asked && (bits & IGNORED) == 0;
+}
+
 bool hwi_narrowing_keeps_thread(const struct hwi_narrowing *filter, uint32_t thread)
 {
-  uint8_t asked = filter->asked & 1U << HWI_NARROW_THREAD;
-  return filter->rule_count == 0 ||
-         ((filter->names.threads[thread] & asked) == asked && (filter->names.threads[thread] & IGNORED) == 0);
+  return filter->rule_count == 0 || is_kept_by(filter, HWI_NARROW_THREAD, filter->names.threads[thread]);
+}
+
+bool hwi_narrowing_keeps_path(const struct hwi_narrowing *filter, uint32_t path)
+{
+  return filter->rule_count == 0 || is_kept_by(filter, HWI_NARROW_SCOPE, filter->names.scopes[path]);
 }
 
 void hwi_narrowing_rule_add(struct hwi_line *line, const struct hwi_narrowing_rule *rule)

@@ -65,8 +65,10 @@ bool hwi_narrowing_keeps(const struct hwi_narrowing *filter, const struct hwi_na
 bool hwi_narrowing_keeps_cell(const struct hwi_narrowing *filter, const struct hwi_profile_cell *cell);
 bool hwi_narrowing_keeps_stack(const struct hwi_narrowing *filter, uint32_t stack);
 
-/* Returns whether the filter keeps the thread. Considers only the rules about threads. */
+/* Return whether the filter keeps the thread, or the path of scopes. Only the rules about threads, or scopes, are
+ * considered. */
 bool hwi_narrowing_keeps_thread(const struct hwi_narrowing *filter, uint32_t thread);
+bool hwi_narrowing_keeps_path(const struct hwi_narrowing *filter, uint32_t path);
 
 /* Adds the rule as the user wrote it: "func=main". */
 void hwi_narrowing_rule_add(struct hwi_line *line, const struct hwi_narrowing_rule *rule);

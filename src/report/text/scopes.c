@@ -43,7 +43,7 @@ static void print_instances(struct hwi_text *text, const struct hwi_scope *scope
                     hwi_short_time_text(scope->max_ns).text);
   else
     hwi_line_printf(&text->line, " of %s", hwi_short_time_text(scope->duration_ns).text);
-  hwi_line_printf(&text->line, "; net %s", hwi_signed_bytes_text(hwi_scope_net_bytes(&row->all)).text);
+  hwi_line_printf(&text->line, "; net %s", hwi_signed_bytes_text((int64_t)row->all.net_bytes).text);
   if (scope->instances > 1)
     hwi_line_printf(&text->line, ", at most %s in one", hwi_bytes_text(scope->peak_bytes).text);
   add_allocating(text, scope);

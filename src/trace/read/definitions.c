@@ -56,10 +56,7 @@ static void release(struct hwi_definitions *d)
     free(d->names[i]);
   free(d->names);
   hwi_hash_table_release(&d->name_indices);
-  for (size_t i = 0; i < d->text_count; i++)
-    free(d->texts[i]);
-  free(d->texts);
-  hwi_hash_table_release(&d->text_indices);
+  hwi_instance_texts_release(&d->texts);
   free(d->command.bytes);
   free(d->exe.bytes);
   free(d->cwd.bytes);
@@ -133,23 +130,6 @@ const char *hwi_definitions_name(const struct hwi_definitions *d, uint32_t numbe
 {
   uint32_t index = hwi_hash_table_first(&d->name_indices, number)->number;
   return index ? d->names[index - 1] : NULL;
-}
-
-bool hwi_definitions_want_text(struct hwi_definitions *d, uint32_t number)
-{
-  if (hwi_hash_table_first(&d->text_indices, number)->number)
-    return true;
-  if (!hwi_grow((void **)&d->texts, &d->text_capacity, d->text_count + 1, sizeof *d->texts) ||
-      !hwi_hash_table_add(&d->text_indices, number, (uint32_t)d->text_count + 1))
-    return false;
-  d->texts[d->text_count++] = NULL;
-  return true;
-}
-
-const char *hwi_definitions_text(const struct hwi_definitions *d, uint32_t number)
-{
-  uint32_t index = hwi_hash_table_first(&d->text_indices, number)->number;
-  return index ? d->texts[index - 1] : NULL;
 }
 
 /* --- records --- */
@@ -287,20 +267,12 @@ static bool add_name(struct hwi_definitions *d, struct hwi_payload *p)
   return true;
 }
 
-/* A text after the first TEXTS_MAX_BYTES bytes of wanted texts is dropped. */
 static bool add_instance_text(struct hwi_definitions *d, struct hwi_payload *p)
 {
-  enum { TEXTS_MAX_BYTES = 16 << 20 };
   uint64_t number = hwi_payload_varint(p);
-  size_t bytes = (size_t)(p->end - p->at);
-  if (p->bad)
-    return false;
-  uint32_t index = number <= UINT32_MAX ? hwi_hash_table_first(&d->text_indices, (uint32_t)number)->number : 0;
-  if (!index || d->texts[index - 1] || bytes > TEXTS_MAX_BYTES - d->text_bytes)
-    return true;
-  d->texts[index - 1] = copy_text(d, p->at, bytes);
-  d->text_bytes += bytes;
-  return true;
+  if (!p->bad && number <= UINT32_MAX)
+    d->no_memory |= !hwi_instance_texts_add(&d->texts, (uint32_t)number, p->at, (size_t)(p->end - p->at));
+  return !p->bad;
 }
 
 /* The first text of a kind stays. */

@@ -10,6 +10,7 @@
 
 #include "trace/decode.h"
 #include "trace/hash_table.h"
+#include "trace/read/instance_texts.h"
 
 struct hwi_tool_area;
 
@@ -37,11 +38,8 @@ struct hwi_definitions {
   struct hwi_hash_table name_indices; /* plus 1 */
   char **names;                       /* of scopes */
   size_t name_count, name_capacity;
-  size_t name_bytes;                  /* of all names */
-  struct hwi_hash_table text_indices; /* plus 1, of the texts that are wanted */
-  char **texts;                       /* of instances of scopes; NULL: not read */
-  size_t text_count, text_capacity;
-  size_t text_bytes; /* of all texts that were read */
+  size_t name_bytes; /* of all names */
+  struct hwi_instance_texts texts;
   struct hwi_note *notes;
   size_t note_count, note_capacity;
   struct hwi_definition_text command, exe, cwd, environment;
@@ -72,10 +70,6 @@ struct hwi_node hwi_definitions_node(const struct hwi_definitions *definitions, 
 const struct hwi_module *hwi_definitions_module(const struct hwi_definitions *definitions, uint32_t number);
 /* Returns NULL if the number is not defined. */
 const char *hwi_definitions_name(const struct hwi_definitions *definitions, uint32_t number);
-/* The texts of instances are read only if they are wanted, and up to 16 MB of them. The first returns false if there is
- * no memory; the second returns NULL if the text is not known. */
-bool hwi_definitions_want_text(struct hwi_definitions *definitions, uint32_t number);
-const char *hwi_definitions_text(const struct hwi_definitions *definitions, uint32_t number);
 const struct hwi_thread *hwi_definitions_thread(const struct hwi_definitions *definitions, uint32_t number);
 
 #endif

@@ -128,7 +128,8 @@ static uint64_t definition_limit(const struct hwi_index *index)
 }
 
 /* Reads only definitions: those of all chunks, or those of the first chunk of the first stream, which has the command,
- * modules and so on. Damage is counted when the events are read, so that here a copy of the index takes the counts. */
+ * modules and so on. Damage is counted when the events are read, so that here a copy of the index takes the counts; and
+ * texts pass with the events, so that here they are skipped. */
 static int scan_definitions(struct hwi_trace *trace, bool all)
 {
   struct hwi_index scratch = trace->index;
@@ -136,6 +137,9 @@ static int scan_definitions(struct hwi_trace *trace, bool all)
                               .header = &trace->header,
                               .index = &scratch,
                               .definitions = hwi_definitions_sink(trace->definitions)};
+  const struct hwi_instance_texts passing = trace->definitions->texts;
+  if (passing.holds_all)
+    trace->definitions->texts = (struct hwi_instance_texts){0};
   for (size_t first = 0, end; first < scratch.count && !source.status; first = end) {
     for (end = first + 1; end < scratch.count && scratch.pieces[end].stream == scratch.pieces[first].stream;)
       end++;
@@ -146,6 +150,8 @@ static int scan_definitions(struct hwi_trace *trace, bool all)
     if (!all)
       break;
   }
+  if (passing.holds_all)
+    trace->definitions->texts = passing;
   return source.status;
 }
 
@@ -218,6 +224,7 @@ void hwi_trace_finish(struct hwi_trace *trace)
   hwi_growing_release(&trace->growing);
   hwi_index_release(&trace->index);
   hwi_definitions_forget(trace->definitions);
+  hwi_instance_texts_release(&trace->definitions->texts);
   if (trace->source.fd >= 0)
     close(trace->source.fd);
   trace->source.fd = -1;
@@ -388,12 +395,22 @@ const char *hwi_trace_name(const struct hwi_trace *trace, uint32_t number)
 
 bool hwi_trace_want_text(struct hwi_trace *trace, uint32_t number)
 {
-  return hwi_definitions_want_text(trace->definitions, number);
+  return hwi_instance_texts_want(&trace->definitions->texts, number);
 }
 
 const char *hwi_trace_text(const struct hwi_trace *trace, uint32_t number)
 {
-  return hwi_definitions_text(trace->definitions, number);
+  return hwi_instance_texts_find(&trace->definitions->texts, number);
+}
+
+void hwi_trace_hold_texts(struct hwi_trace *trace)
+{
+  trace->definitions->texts.holds_all = true;
+}
+
+char *hwi_trace_take_text(struct hwi_trace *trace, uint32_t number)
+{
+  return hwi_instance_texts_take(&trace->definitions->texts, number);
 }
 
 struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number)
