@@ -1,21 +1,25 @@
 /* cmd_live.c - heapwright live: the heap of a running program */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "cli/answer.h"
+#include "cli/command.h"
 #include "cli/ranking_options.h"
 #include "cli/read_recording.h"
 #include "launch/control.h"
+#include "live/recording.h"
 #include "live/server.h"
 #include "symbols/symbols.h"
+#include "trace/read/run.h"
 
 struct values {
   struct hwi_reading reading;
   uint64_t port;
   bool once;
-  struct hwi_answer answer;
+  const char *output;
 };
 
 static const struct values defaults = {0};
@@ -29,6 +33,11 @@ static const struct hwi_option options[] = {
      HWI_VALUE(ON, once),
      .help = "print the present state as 'heapwright report --json' would, and end"},
     HWI_READING_PROCESSES(reading),
+    {.name = "output",
+     .letter = 'o',
+     HWI_VALUE(TEXT, output),
+     .value = "FILE",
+     .help = "the recording of COMMAND (default: heapwright.live.PID.hwt)"},
     {.name = NULL},
 };
 
@@ -61,26 +70,38 @@ static int catch_end(void)
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGHUP);
   sigprocmask(SIG_BLOCK, &ends, NULL);
-  return signalfd(-1, &ends, SFD_CLOEXEC);
+  return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int serve(const struct values *values, const struct hwi_analyst *analyst, int stop)
+/* Returns whether the user pressed Ctrl-C, which reaches the command, too; any second signal ends this process. */
+static bool is_interrupted(int stop)
 {
-  struct hwi_live_server *server;
+  struct signalfd_siginfo signal;
+  sigset_t none;
+  const bool has_signal = read(stop, &signal, sizeof signal) == (ssize_t)sizeof signal;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  return !has_signal || signal.ssi_signo == SIGINT;
+}
+
+static int start_server(const struct values *values, struct hwi_live_server **server)
+{
   struct hwi_error error = {0};
   char url[HWI_LIVE_URL_BYTES];
-  if (hwi_live_server_start(&server, (uint16_t)values->port, analyst, &error) < 0)
+  if (hwi_live_server_start(server, (uint16_t)values->port, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  hwi_live_server_url(server, url);
+  hwi_live_server_url(*server, url);
   printf("%s\n", url);
   fflush(stdout);
-  int status = hwi_live_server_run(server, stop, &error);
-  hwi_live_server_stop(server);
-  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
+  return HWI_EXIT_OK;
 }
 
-static int follow(const struct values *values, const char *path)
+/* --- the run --- */
+
+/* `server`: NULL to print the present state once. */
+static int follow(const struct values *values, const char *path, struct hwi_live_server *server, int stop)
 {
+  static const struct hwi_ranking usual = HWI_RANKING_DEFAULTS;
   struct hwi_symbols *symbols;
   struct hwi_analyst analyst;
   struct hwi_error error = {0};
@@ -90,7 +111,6 @@ static int follow(const struct values *values, const char *path)
   int status = hwi_reading_symbols_of(&values->reading, path, &symbols);
   if (status != 0)
     return status;
-  static const struct hwi_ranking usual = HWI_RANKING_DEFAULTS;
   const struct hwi_live_run run = {
       .path = path,
       .options = {.images = reading.pid ? HWI_IMAGES_PID : HWI_IMAGES_ALL,
@@ -101,53 +121,110 @@ static int follow(const struct values *values, const char *path)
       .names = hwi_reading_names(symbols),
       .replayer = hwi_reading_replayer(&source),
   };
-  const int stop = catch_end();
   if (hwi_analyst_start(&analyst, &run, &error) < 0) {
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   } else {
-    status = values->once ? print_once(&analyst) : serve(values, &analyst, stop);
+    if (!server)
+      status = print_once(&analyst);
+    else if (hwi_live_server_run(server, &analyst, stop, &error) < 0)
+      status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
     hwi_analyst_stop(&analyst);
   }
-  close(stop);
   hwi_symbols_destroy(symbols);
   return status;
+}
+
+/* Returns the exit status of the command, unless it cannot be followed. */
+static int follow_command(const struct values *values, char *const *command, struct hwi_live_server *server, int stop)
+{
+  struct hwi_recording recording;
+  struct hwi_error error = {0};
+  char name[64];
+  snprintf(name, sizeof name, "heapwright.live.%d.hwt", (int)getpid());
+  if (hwi_recording_start(&recording, values->output ? values->output : name, command, &error) < 0)
+    return hwi_fail(HWI_EXIT_LAUNCHER, "%s", error.text);
+  int status = hwi_recording_begins(&recording) ? follow(values, recording.path, server, stop) : HWI_EXIT_OK;
+  if (status != HWI_EXIT_OK || !is_interrupted(stop)) /* the recording goes on without the viewer */
+    return status;
+  return hwi_recording_end(&recording);
+}
+
+/* `target`: NULL for the newest recording that goes on. */
+static int find_target(const char *target, char *found, size_t found_bytes)
+{
+  struct hwi_error error = {0};
+  struct hwi_run run;
+  char *path;
+  if ((target ? hwi_control_find(target, &path, &error) : hwi_control_newest(&path, &error)) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  int status = hwi_reading_find(path, found, found_bytes);
+  free(path);
+  if (status != 0)
+    return status;
+  if (hwi_run_find(&run, found, false, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  hwi_run_release(&run);
+  return HWI_EXIT_OK;
+}
+
+/* Returns 0, or an exit status if the options or words are wrong. */
+static int check(const struct values *values, bool has_command, int word_count, char **words)
+{
+  int status = hwi_reading_check(&values->reading);
+  if (status != 0)
+    return status;
+  if (has_command && word_count == 1)
+    return hwi_fail(HWI_EXIT_TROUBLE, "which command? heapwright live [options] -- COMMAND [ARG...]");
+  if (!has_command && word_count > 1)
+    return hwi_fail(HWI_EXIT_TROUBLE, "live follows one run, not %d; '%s' is one too many", word_count, words[1]);
+  if (!has_command && values->output)
+    return hwi_fail(HWI_EXIT_TROUBLE, "-o names the recording of a COMMAND: heapwright live -o FILE -- COMMAND");
+  if (values->port > UINT16_MAX)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--port: ports are numbers up to %d", UINT16_MAX);
+  if (values->once && has_command)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--json shows a run that is there already, not a COMMAND that begins");
+  return 0;
 }
 
 static int run(const void *given, int word_count, char **words)
 {
   const struct values *values = given;
-  struct hwi_error error = {0};
-  char *path;
-  int status = hwi_reading_check(&values->reading);
+  struct hwi_live_server *server = NULL;
+  const bool has_command = word_count > 0 && strcmp(words[0], "--") == 0;
+  char path[HWI_READING_PATH_BYTES];
+  int status = check(values, has_command, word_count, words);
+  if (status == 0 && !has_command)
+    status = find_target(word_count == 1 ? words[0] : NULL, path, sizeof path);
   if (status != 0)
     return status;
-  if (word_count > 1)
-    return hwi_fail(HWI_EXIT_TROUBLE, "live follows one run, not %d; '%s' is one too many", word_count, words[1]);
-  if (values->port > UINT16_MAX)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--port: ports are numbers up to %d", UINT16_MAX);
-  if (hwi_control_find(word_count == 1 ? words[0] : ".", &path, &error) < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  char found[HWI_READING_PATH_BYTES];
-  status = hwi_reading_find(path, found, sizeof found);
-  free(path);
-  return status == 0 ? follow(values, found) : status;
+  const int stop = catch_end();
+  if (!values->once)
+    status = start_server(values, &server);
+  if (status == 0)
+    status = has_command ? follow_command(values, words + 1, server, stop) : follow(values, path, server, stop);
+  if (server)
+    hwi_live_server_stop(server);
+  close(stop);
+  return status;
 }
 
 const struct hwi_command hwi_command_live = {
     .name = "live",
     .summary = "the heap of a running program, in the browser",
-    .usage = "[options] [PID|TRACE]",
+    .usage = "[options] [PID|TRACE|-- COMMAND [ARG...]]",
     .details =
-        "Follows a recording while it is written, from outside: the program does not notice. Prints the address of a page\n"
-        "on this machine, which shows all that a report has, and moves. Without PID or TRACE: the newest recording here.\n"
+        "Follows a recording while it is written, from outside: the program does not notice, and goes on whatever\n"
+        "happens to the viewer. The first line is the address of a page on this machine, which shows all that a report has.\n"
+        "Without PID, TRACE and COMMAND: the newest recording of yours that goes on.\n"
         "\n"
         "examples:\n"
-        "  heapwright record ./server & heapwright live\n"
+        "  heapwright live -- ./server --port 8080    record a program and look at it meanwhile\n"
         "  heapwright live 4711                       the recording that process 4711 is part of\n"
         "  heapwright live --json app.hwt             the present state, for scripts\n",
     .options = options,
     .defaults = &defaults,
     .values_bytes = sizeof(struct values),
+    .command_after_dashes = true,
     .usage_status = HWI_EXIT_TROUBLE,
     .run = run,
 };

@@ -31,6 +31,7 @@ struct hwi_command {
   const void *defaults;             /* the values that the options change; copied before each parse */
   size_t values_bytes;              /* of *defaults */
   bool words_end_options;           /* the first word is a COMMAND: words after it are its arguments */
+  bool command_after_dashes;        /* the words after "--" are a COMMAND: "--" is the first of the words then */
   int usage_status;                 /* exit status for wrong usage */
 
   /* `values` are the defaults with the options applied. `words` are the other arguments, ended by NULL. Returns the

@@ -223,6 +223,8 @@ int hwi_options_parse(const struct hwi_command *command, char **argv, struct hwi
       only_words |= command->words_end_options;
     } else if (strcmp(text, "--") == 0) {
       only_words = true;
+      if (command->command_after_dashes)
+        parsed->words[parsed->word_count++] = text;
     } else if (text[1] == '-') {
       status = parse_long(&parser, text + 2);
     } else {

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/suffix.h"
 #include "launch/tool_log.h"
 #include "platform/os_tools.h"
 #include "trace/read/alive.h"
@@ -63,6 +64,54 @@ static int find_by_pid(uint32_t pid, char **path, struct hwi_error *error)
     return hwi_error_set(error, HW_ERR_USAGE,
                          "process %u is not being recorded; 'heapwright record' starts a program that is", pid);
   *path = search.path;
+  return 0;
+}
+
+struct newest {
+  char *path; /* malloc'd */
+  uint64_t start_ns;
+};
+
+/* Returns false, so that all processes are looked at. */
+static bool look_for_newest(const void *context, uint32_t pid)
+{
+  struct newest *newest = (struct newest *)(uintptr_t)context; /* the search passes it on */
+  struct search search = {.pid = pid};
+  struct hw_trace_header header;
+  struct stat about;
+  int fd = hwi_os_each_mapping(pid, look_at, &search) && search.path ? open(search.path, O_RDONLY | O_CLOEXEC) : -1;
+  const bool is_newer = fd >= 0 && read_header(fd, &header) && fstat(fd, &about) == 0 && about.st_uid == geteuid() &&
+                        header.start.monotonic_ns > newest->start_ns && hwi_trace_process(fd, &header) == pid;
+  if (fd >= 0)
+    close(fd);
+  if (is_newer) {
+    free(newest->path);
+    *newest = (struct newest){search.path, header.start.monotonic_ns};
+  } else {
+    free(search.path);
+  }
+  return false;
+}
+
+/* Returns the NAME of a trace in NAME.children, which is cut off in place. */
+static void cut_children(char *path)
+{
+  static const char suffix[] = ".children";
+  char *slash = strrchr(path, '/');
+  const size_t bytes = slash ? (size_t)(slash - path) : 0;
+  if (hwi_has_suffix(path, bytes, suffix))
+    path[bytes - (sizeof suffix - 1)] = 0;
+}
+
+int hwi_control_newest(char **path, struct hwi_error *error)
+{
+  struct newest newest = {0};
+  hwi_os_find_process(look_for_newest, &newest);
+  if (!newest.path)
+    return hwi_error_set(error, HW_ERR_USAGE,
+                         "no program of yours is being recorded; start one: heapwright live -- COMMAND");
+  cut_children(newest.path);
+  *path = newest.path;
   return 0;
 }
 

@@ -24,6 +24,9 @@ struct hwi_controlled {
 /* Finds the trace of a target: *path is malloc'd. Returns the same as the next function. */
 int hwi_control_find(const char *target, char **path, struct hwi_error *error);
 
+/* Finds the recording that began last of those of this user that are being written. The same. */
+int hwi_control_newest(char **path, struct hwi_error *error);
+
 /* Returns 0; HW_ERR_USAGE if the target is not being recorded, or not any more; HW_ERR_IO or another error, as *error
  * says. */
 int hwi_control(const struct hwi_control_request *request, struct hwi_controlled *controlled, struct hwi_error *error);

@@ -287,8 +287,7 @@ static int fail_to_listen(uint16_t port, struct hwi_error *error)
                        port, strerror(errno));
 }
 
-int hwi_live_server_start(struct hwi_live_server **made, uint16_t port, const struct hwi_analyst *analyst,
-                          struct hwi_error *error)
+int hwi_live_server_start(struct hwi_live_server **made, uint16_t port, struct hwi_error *error)
 {
   struct hwi_live_server *server = *made = calloc(1, sizeof *server);
   struct sockaddr_in address = {
@@ -297,7 +296,6 @@ int hwi_live_server_start(struct hwi_live_server **made, uint16_t port, const st
     free(server);
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a server");
   }
-  server->analyst = analyst;
   for (int form = 0; form < HWI_LIVE_FORMS; form++)
     server->documents[form].fd = -1;
   server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL, handle, server,
@@ -328,12 +326,14 @@ static int patience(const struct hwi_live_server *server)
   return ms < INT32_MAX ? (int)ms : INT32_MAX;
 }
 
-int hwi_live_server_run(struct hwi_live_server *server, int stop_fd, struct hwi_error *error)
+int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst *analyst, int stop_fd,
+                        struct hwi_error *error)
 {
+  server->analyst = analyst;
   enum { CONNECTIONS, ANALYST, STOP, FDS };
   struct pollfd fds[FDS] = {
       [CONNECTIONS] = {.fd = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, .events = POLLIN},
-      [ANALYST] = {.fd = server->analyst->socket, .events = POLLIN},
+      [ANALYST] = {.fd = analyst->socket, .events = POLLIN},
       [STOP] = {.fd = stop_fd, .events = POLLIN},
   };
   bool goes_on = true;

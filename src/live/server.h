@@ -17,15 +17,16 @@ enum { HWI_LIVE_URL_BYTES = 128 };
 
 struct hwi_live_server;
 
-/* Begins to listen on 127.0.0.1. `port` 0: any that is free. The analyst is borrowed. Returns 0 or a negative status. */
-int hwi_live_server_start(struct hwi_live_server **server, uint16_t port, const struct hwi_analyst *analyst,
-                          struct hwi_error *error);
+/* Begins to listen on 127.0.0.1. `port` 0: any that is free. Returns 0 or a negative status. */
+int hwi_live_server_start(struct hwi_live_server **server, uint16_t port, struct hwi_error *error);
 
 /* Writes the page's address. */
 void hwi_live_server_url(const struct hwi_live_server *server, char url[HWI_LIVE_URL_BYTES]);
 
-/* Serves until `stop_fd` becomes readable, or the analyst is gone. Returns 0 or a negative status. */
-int hwi_live_server_run(struct hwi_live_server *server, int stop_fd, struct hwi_error *error);
+/* Serves what the analyst knows until `stop_fd` becomes readable, or the analyst is gone. Returns 0 or a negative
+ * status. */
+int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst *analyst, int stop_fd,
+                        struct hwi_error *error);
 
 void hwi_live_server_stop(struct hwi_live_server *server);
 

@@ -1,0 +1,82 @@
+/* recording.c - a recording that `heapwright live -- COMMAND` starts: a process of `heapwright record` */
+#include "live/recording.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "trace/read/run.h"
+
+static _Noreturn void execute(const char *path, char *const *command)
+{
+  static const char self[] = "/proc/self/exe";
+  static const char *const before[] = {"heapwright", "record", "-q", "-o"};
+  enum { BEFORE = sizeof before / sizeof *before };
+  size_t count = 0;
+  sigset_t none;
+  while (command[count])
+    count++;
+  const char **words = calloc(BEFORE + count + 3, sizeof *words);
+  if (words) {
+    memcpy(words, before, sizeof before);
+    words[BEFORE] = path;
+    words[BEFORE + 1] = "--";
+    memcpy(words + BEFORE + 2, command, count * sizeof *words);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execv(self, (char *const *)(uintptr_t)words); /* exec does not change them */
+  }
+  fprintf(stderr, "heapwright: cannot start the recording: %s\n", strerror(errno));
+  _exit(125);
+}
+
+int hwi_recording_start(struct hwi_recording *recording, const char *path, char *const *command,
+                        struct hwi_error *error)
+{
+  fflush(NULL);
+  *recording = (struct hwi_recording){.pid = fork(), .path = path};
+  if (recording->pid == 0)
+    execute(path, command);
+  return recording->pid > 0 ? 0 : hwi_error_set(error, HW_ERR_IO, "cannot start the recording: %s", strerror(errno));
+}
+
+static bool look_for_end(struct hwi_recording *recording, int how)
+{
+  int status;
+  pid_t got;
+  do
+    got = waitpid(recording->pid, &status, how);
+  while (got < 0 && errno == EINTR);
+  if (got == 0)
+    return false;
+  recording->has_ended = true;
+  recording->exit_status = got < 0 ? 125 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return true;
+}
+
+bool hwi_recording_begins(struct hwi_recording *recording)
+{
+  const struct timespec moment = {.tv_nsec = 5000000};
+  struct hwi_run run;
+  for (;;) {
+    const bool is_over = look_for_end(recording, WNOHANG);
+    if (hwi_run_find(&run, recording->path, false, NULL) == 0) {
+      hwi_run_release(&run);
+      return true;
+    }
+    if (is_over)
+      return false;
+    nanosleep(&moment, NULL);
+  }
+}
+
+int hwi_recording_end(struct hwi_recording *recording)
+{
+  if (!recording->has_ended)
+    look_for_end(recording, 0);
+  return recording->exit_status;
+}

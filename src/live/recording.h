@@ -1,0 +1,30 @@
+/* recording.h - a recording that `heapwright live -- COMMAND` starts: a process of `heapwright record`
+ *
+ * The recording does not depend on the viewer: it goes on if the viewer is killed.
+ */
+#ifndef HWI_LIVE_RECORDING_H
+#define HWI_LIVE_RECORDING_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct hwi_recording {
+  pid_t pid;
+  const char *path;
+  bool has_ended;
+  int exit_status; /* if it has ended: as a shell has it */
+};
+
+/* Starts recording `command`, ended by NULL, into `path`, which must outlive it. Returns 0 or a negative status. */
+int hwi_recording_start(struct hwi_recording *recording, const char *path, char *const *command,
+                        struct hwi_error *error);
+
+/* Waits until the trace has begun. Returns false if the recording ended before. */
+bool hwi_recording_begins(struct hwi_recording *recording);
+
+/* Waits for the recording's end. Returns its exit status. */
+int hwi_recording_end(struct hwi_recording *recording);
+
+#endif

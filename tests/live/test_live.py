@@ -1,0 +1,187 @@
+"""test_live.py - heapwright live shows what a run holds while it is recorded, and does not touch it"""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+from waiting import wait_until
+
+
+def allocations_of(viewer):
+    return viewer.report()["allocation_calls"]
+
+
+def settled(viewer):
+    """The report when nothing changes any more: events of the last moments are not certain yet."""
+    def unchanged():
+        report = viewer.report()
+        time.sleep(0.5)
+        return report if viewer.report()["events"] == report["events"] > 0 else None
+
+    return wait_until(unchanged)
+
+
+def test_figures_follow_the_program(program, view):
+    viewer = view(program.trace)
+    before = settled(viewer)
+    program.tell("1000")
+    wait_until(lambda: allocations_of(viewer) == before["allocation_calls"] + 1000)
+    report = viewer.report()
+    assert report["live_bytes_at_end"] == before["live_bytes_at_end"] + 100 * 1000
+    program.tell("f")
+    wait_until(lambda: viewer.report()["live_blocks_at_end"] == before["live_blocks_at_end"] - 1)
+    assert viewer.report()["peak_bytes"] == report["live_bytes_at_end"]
+
+
+def test_in_the_end_it_is_the_report(program, view, hw):
+    viewer = view(program.trace)
+    for count in range(1, 100):
+        program.tell(str(count))
+    assert program.end() == 0
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    report = json.loads(hw("report", "--json", "--children", program.trace).stdout)
+    live = viewer.report()
+    for found in report, live:  # times follow a clock whose rate becomes more exact
+        del found["timeline"]
+    assert live == report
+    once = hw("live", "--json", program.trace)
+    assert once.returncode == 0
+    assert once.stdout == hw("report", "--json", "--children", program.trace).stdout
+
+
+def test_the_document_has_the_same_figures_along_time(program, view, hw):
+    viewer = view(program.trace)
+    for _ in range(20):
+        program.tell("50")
+        time.sleep(0.02)
+    program.tell("f")
+    assert program.end() == 0
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    document = viewer.json("/document")
+    report = json.loads(hw("report", "--json", "--children", program.trace).stdout)
+    slices = document["timeline"]
+    assert sum(slices["allocation_calls"]) == report["allocation_calls"]
+    assert sum(slices["free_calls"]) == report["free_calls"]
+    assert sum(slices["allocated_bytes"]) == report["allocated_bytes"]
+    assert slices["live_bytes"][-1] == report["live_bytes_at_end"]
+    assert max(slices["max_bytes"]) == report["peak_bytes"]
+
+
+def test_a_killed_program_shows_its_last_state(program, view):
+    viewer = view(program.trace)
+    program.tell("500")
+    pid = settled(viewer)["pid"]
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    report = viewer.report()
+    assert report["live_bytes_at_end"] >= 500 * 100
+    program.process.wait(60)
+    assert viewer.report()["live_bytes_at_end"] == report["live_bytes_at_end"]
+
+
+def test_a_killed_viewer_leaves_the_program_alone(program, view):
+    viewer = view(program.trace)
+    viewer.report()
+    viewer.process.kill()
+    viewer.process.wait()
+    program.tell("10")
+    again = view(program.trace)
+    before = settled(again)["allocation_calls"]
+    program.tell("10")
+    wait_until(lambda: allocations_of(again) == before + 10)
+    assert program.end() == 0
+
+
+def test_processes_come_and_go(program, view):
+    viewer = view(program.trace)
+    base = settled(viewer)["allocation_calls"]
+    for _ in range(50):
+        program.tell("p 20")
+    wait_until(lambda: allocations_of(viewer) >= base + 50 * 20)
+    children = {image["pid"] for image in viewer.report()["images"]} - {viewer.report()["pid"]}
+    assert len(children) >= 50
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: viewer.report()["live_bytes_at_end"] < 50 * 20 * 100)
+    program.tell("30")
+    wait_until(lambda: allocations_of(viewer) >= base + 50 * 20 + 30)
+
+
+def test_by_process_and_without_a_name(program, view, hw):
+    pid = view(program.trace).report()["pid"]
+    assert view(pid).report()["pid"] == pid
+    assert view().report()["pid"] == pid  # the newest
+    refused = hw("live", "1")
+    assert refused.returncode == 2
+    assert "process 1" in refused.stderr
+
+
+def test_it_starts_a_command(tool, compile_c, tmp_path, view):
+    (tmp_path / "three.c").write_text("#include <stdlib.h>\n#include <unistd.h>\nvoid *keep[3];\n"
+                                      "int main(void) { for (int i = 0; i < 3; i++) keep[i] = malloc(1000); sleep(2); return 7; }\n")
+    program = compile_c(tmp_path / "three.c", name="three")
+    viewer = view("-o", tmp_path / "three.hwt", "--", program)
+    wait_until(lambda: viewer.report()["live_bytes_at_end"] >= 3000)
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    viewer.process.send_signal(signal.SIGINT)
+    assert viewer.process.wait(60) == 7
+    assert (tmp_path / "three.hwt").exists()
+
+
+def test_a_recording_that_is_packed_meanwhile_is_followed(tool, compile_c, tmp_path, view, hw):
+    """Chunks are packed and given back while they are read; every event counts once."""
+    (tmp_path / "churn.c").write_text("""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *work(void *seed)
+{
+  static _Thread_local void *kept[100];
+  unsigned long r = (unsigned long)seed;
+  for (long i = 0; i < 700000; i++) {
+    r = r * 6364136223846793005u + 1442695040888963407u;
+    free(kept[(r >> 33) % 100]);
+    kept[(r >> 33) % 100] = malloc(16 + (r >> 40) % 1000);
+    if (i % 2000 == 0)
+      usleep(1000);
+  }
+  return NULL;
+}
+int main(void)
+{
+  pthread_t threads[4];
+  for (long i = 0; i < 4; i++)
+    pthread_create(&threads[i], NULL, work, (void *)(i + 1));
+  for (int i = 0; i < 4; i++)
+    pthread_join(threads[i], NULL);
+  return 0;
+}
+""")
+    trace = tmp_path / "churn.hwt"
+    process = subprocess.Popen([tool, "record", "-q", "-o", str(trace), "--", str(compile_c(tmp_path / "churn.c", "-pthread", name="churn"))])
+    wait_until(trace.exists)
+    viewer = view(trace)
+    seen = []
+    while process.poll() is None:
+        status, _, body = viewer.ask("/document")
+        assert status == 200, body
+        seen.append(json.loads(body)["run"]["allocation_calls"])
+        time.sleep(0.1)
+    assert len(seen) > 3
+    assert seen == sorted(seen)
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    live, report = viewer.report(), json.loads(hw("report", "--json", trace).stdout)
+    for figure in ("allocation_calls", "free_calls", "allocated_bytes", "peak_bytes", "live_bytes_at_end", "temporary_calls", "top", "sizes",
+                   "unmatched_frees", "damaged_chunks", "missing_chunks"):
+        assert live[figure] == report[figure], figure
+
+
+def test_wrong_usage(hw, program):
+    for words, reason in ((("--port", "70000", program.trace), "up to 65535"), (("a", "b"), "one too many"), (("--",), "which command"),
+                          (("-o", "x.hwt", program.trace), "-o names the recording of a COMMAND"), (("nothing.hwt",), "nothing.hwt"),
+                          (("--json", "--", "true"), "--json")):
+        done = hw("live", *words)
+        assert done.returncode == 2, words
+        assert reason in done.stderr

@@ -1,0 +1,98 @@
+"""test_security.py - the live server answers only to those who have the address that it printed, and stays within its limits"""
+
+import socket
+
+import pytest
+
+
+@pytest.fixture
+def viewer(program, view):
+    return view(program.trace)
+
+
+PATHS = ("/", "/document", "/report.json", "/report.html")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_token_is_needed(viewer, path):
+    assert viewer.ask(path)[0] == 200
+    for token in ("", "0" * len(viewer.token), viewer.token[:-1], viewer.token + "0", viewer.token.upper() + "%20"):
+        assert viewer.ask(path, token=token)[0] == 403
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_another_name_of_this_host_is_refused(viewer, path):
+    """A page of another site whose name is made to mean this machine (DNS rebinding) has that name as its host."""
+    port = viewer.host.rpartition(":")[2]
+    assert viewer.ask(path, host=f"localhost:{port}")[0] == 200
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port}0", f"127.0.0.1:{port}@evil.example"):
+        assert viewer.ask(path, host=host)[0] == 403
+
+
+def test_pages_of_other_origins_are_refused(viewer):
+    assert viewer.ask("/document", headers={"Origin": f"http://{viewer.host}"})[0] == 200
+    for origin in ("http://evil.example", f"https://{viewer.host}", "null", "http://127.0.0.1"):
+        assert viewer.ask("/document", headers={"Origin": origin})[0] == 403
+
+
+def test_answers_are_for_this_page_alone(viewer):
+    for path in PATHS:
+        _, headers, _ = viewer.ask(path)
+        assert headers["Cache-Control"] == "no-store"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert "Access-Control-Allow-Origin" not in headers
+    page = viewer.ask("/")[2].decode()
+    assert "default-src 'none'; connect-src 'self';" in page
+
+
+@pytest.mark.parametrize("path", ["/../../etc/passwd", "/etc/passwd", "//etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/document/..", "/Document"])
+def test_no_file_can_be_read(viewer, path):
+    status, _, body = viewer.ask(path)
+    assert status == 404
+    assert b"root:" not in body
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "TRACE", "NONSENSE"])
+def test_other_methods_are_refused(viewer, method):
+    assert viewer.ask("/document", method=method)[0] in (400, 405, 501)
+
+
+def connect(viewer):
+    host, _, port = viewer.host.partition(":")
+    return socket.create_connection((host, int(port)), timeout=30)
+
+
+def test_half_requests_and_slow_clients_stop_nobody(viewer):
+    held = []
+    for bytes_sent in (b"", b"GET", b"GET /document?token=", b"GET / HTTP/1.1\r\nHost: ", b"\x00\xff" * 100, b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 100):
+        held.append(connect(viewer))
+        held[-1].sendall(bytes_sent)
+    assert viewer.ask("/document")[0] == 200
+    for connection in held:
+        connection.close()
+    assert viewer.ask("/document")[0] == 200
+
+
+def test_a_long_header_is_refused(viewer):
+    with connect(viewer) as connection:
+        try:
+            connection.sendall(b"GET / HTTP/1.1\r\nX: " + b"y" * (1 << 20) + b"\r\n\r\n")
+            assert b" 200 " not in connection.recv(1000)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+    assert viewer.ask("/document")[0] == 200
+
+
+def test_many_connections(viewer):
+    """More than the server takes at once: the others wait or are closed, and it goes on."""
+    for _ in range(20):
+        held = []
+        for _ in range(500):
+            try:
+                held.append(connect(viewer))
+            except OSError:
+                break
+        for connection in held:
+            connection.close()
+    assert viewer.ask("/document")[0] == 200
