@@ -113,6 +113,11 @@ export class Instances {
     return outer;
   }
 
+  /** The first instance inside one; -1: none. */
+  innerOf(instance: number): number {
+    return this.levels[instance + 1] === this.levels[instance]! + 1 ? instance + 1 : -1;
+  }
+
   #hasCalls(instance: number): boolean {
     return this.#columns.get("allocation_calls")![instance]! + this.#columns.get("free_calls")![instance]! > 0;
   }

@@ -2,6 +2,15 @@
 import type { Span } from "../state";
 
 const LEAST_NS = 100;
+const ZOOM_STEP = 1.5;
+
+/** The times that are shown, and how others are shown. */
+export interface Times {
+  readonly run: Span;
+  readonly window: Span;
+  /** null: the whole run */
+  readonly onWindow: (window: Span | null) => void;
+}
 
 /** null: it would be the whole run. */
 function within(fromNs: number, lengthNs: number, run: Span): Span | null {
@@ -15,6 +24,14 @@ function within(fromNs: number, lengthNs: number, run: Span): Span | null {
 export function zoomed({ fromNs, toNs }: Span, run: Span, factor: number, share: number): Span | null {
   const length = Math.max(Math.min(LEAST_NS, run.toNs - run.fromNs), (toNs - fromNs) / factor);
   return within(fromNs + share * (toNs - fromNs - length), length, run);
+}
+
+export function zoomedIn(window: Span, run: Span): Span | null {
+  return zoomed(window, run, ZOOM_STEP, 0.5);
+}
+
+export function zoomedOut(window: Span, run: Span): Span | null {
+  return zoomed(window, run, 1 / ZOOM_STEP, 0.5);
 }
 
 /** Moved by a share of its length. */

@@ -147,7 +147,7 @@ export function Timeline(props: ViewProps): JSX.Element {
     [shown],
   );
   const marks = useMemo(() => marksOf(recording), [recording]);
-  const [place, setPlace] = useState<PlotPlace>({ left: 0, width: 0 });
+  const [plot, setPlot] = useState<PlotPlace>({ left: 0, width: 0 });
   const open = (index: number): void => {
     const row = shown[index]?.row ?? -1;
     if (row < 0) return;
@@ -183,13 +183,13 @@ export function Timeline(props: ViewProps): JSX.Element {
         height={300}
         span={state.span}
         window={state.window}
-        onPlace={(now) => (now.left === place.left && now.width === place.width ? undefined : setPlace(now))}
+        onPlace={(now) => (now.left === plot.left && now.width === plot.width ? undefined : setPlot(now))}
         onSpan={(span) => change({ span })}
         onCurve={open}
       />
       <Counters {...props} />
       <Later room={<div class="tall" />}>
-        <ThreadLanes {...props} place={place} />
+        <ThreadLanes {...props} plot={plot} />
         <Rates {...props} />
         <RunChart {...props} window={state.window} />
       </Later>
