@@ -94,6 +94,19 @@ await check(async ({ page, report, open }) => {
   // Counters are curves with their range.
   const legend = await page.locator('.chart:has-text("Counters of the program") .legend').textContent();
   assert.ok(legend.includes("queue (-10 to 39)"), legend);
+  assert.ok(legend.includes("limit (40)"), legend);
+
+  // They have the times at which they were set, also for a thread, whose live bytes are known at few times.
+  const { points } = report.counters.find(({ name }) => name === "queue");
+  for (let at = 20; at < 26; at++) {
+    const [set, next] = [points[at], points[at + 1]];
+    await open(`#timeline?thread=1&window=${set.time_ns}-${next.time_ns}`);
+    const over = await page.locator('.chart:has-text("Counters of the program") .u-over').boundingBox();
+    await page.mouse.move(over.x + over.width * 0.1, over.y + over.height / 2);
+    const queue = page.locator('.chart:has-text("Counters of the program") .legend li', { hasText: "queue" });
+    await page.waitForFunction((li) => li.querySelector(".figure").textContent !== "", await queue.elementHandle());
+    assert.equal(await queue.locator(".figure").textContent(), count(set.value));
+  }
 
   // A finding about a scope shows it there.
   await open("#overview");

@@ -253,6 +253,7 @@ static void *work(void *name)
     snprintf(text, sizeof text, "/item <%d>", i);
     HW_SCOPE_TEXT("request", text);
     HW_COUNTER("queue", i - 10);
+    HW_COUNTER("limit", 40);
     HW_SCOPE("parse");
     kept[2] = malloc(1000 + (size_t)i);
     usleep(100);
