@@ -91,6 +91,28 @@ await check(async ({ page, report, open }) => {
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => !location.hash.includes("window="));
 
+  // Keys alone: an arrow chooses the first instance; further ones go to other lanes; what is chosen stays visible.
+  const chosen = (name) => page.locator(".instance h2", { hasText: new RegExp(`^${name}`) }).waitFor();
+  await open("#timeline");
+  await page.locator("[data-lanes]").focus();
+  await page.keyboard.press("ArrowRight");
+  await chosen("frame 1000");
+  for (let i = 0; i < 12; i++) await page.keyboard.press("+");
+  for (const name of ["step", "request", "parse"]) {
+    await page.keyboard.press("ArrowDown");
+    await chosen(name);
+  }
+  await page.waitForFunction(() => {
+    const [begin, length] = [...document.querySelector(".instance").textContent.matchAll(/([\d.]+) ([mµ])s/g)].map(
+      ([, number, unit]) => Number(number) * (unit === "m" ? 1e6 : 1e3),
+    );
+    const [, from, to] = (/window=(\d+)-(\d+)/.exec(location.hash) ?? []).map(Number);
+    return from - 1000 <= begin + length && begin <= to + 1000;
+  });
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowUp");
+  await chosen("frame");
+
   // Counters are curves with their range.
   const legend = await page.locator('.chart:has-text("Counters of the program") .legend').textContent();
   assert.ok(legend.includes("queue (-10 to 39)"), legend);

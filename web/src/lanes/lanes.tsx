@@ -1,7 +1,6 @@
 // lanes.tsx - a lane of scopes for each thread, along the times of the charts above
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Lane } from "../data/instances";
 import { canvasPainter } from "../flame/painter";
 import type { Span } from "../state";
 import { fittedContext, measuredCharPx, useSize } from "../ui/canvas";
@@ -21,7 +20,6 @@ const HEIGHT_MOST_PX = 420;
 interface Props extends Times, Choice {
   readonly words: LaneWords;
   readonly describe: (instance: number) => JSX.Element;
-  readonly isShown: (lane: Lane) => boolean;
   readonly palette: Palette;
   /** where the charts above have their times */
   readonly plot: PlotPlace;

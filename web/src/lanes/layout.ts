@@ -127,6 +127,12 @@ export class Rows {
     return found;
   }
 
+  /** The first instance of a lane that ends after a time, without those inside others; or the last one. */
+  outermostAfter(lane: Lane, ns: number): number {
+    const { first, end } = this.rows.find((row) => row.lane === lane)!;
+    return this.order[Math.min(this.#after(this.#ends, ns, first, end), end - 1)]!;
+  }
+
   /** The next (1) or previous (-1) instance of the same row; -1: none. */
   neighbour(instance: number, step: 1 | -1): number {
     const level = this.#levels[instance]!;

@@ -26,15 +26,20 @@ export function zoomed({ fromNs, toNs }: Span, run: Span, factor: number, share:
   return within(fromNs + share * (toNs - fromNs - length), length, run);
 }
 
-export function zoomedIn(window: Span, run: Span): Span | null {
-  return zoomed(window, run, ZOOM_STEP, 0.5);
+export function zoomedIn(window: Span, run: Span, share = 0.5): Span | null {
+  return zoomed(window, run, ZOOM_STEP, share);
 }
 
-export function zoomedOut(window: Span, run: Span): Span | null {
-  return zoomed(window, run, 1 / ZOOM_STEP, 0.5);
+export function zoomedOut(window: Span, run: Span, share = 0.5): Span | null {
+  return zoomed(window, run, 1 / ZOOM_STEP, share);
 }
 
 /** Moved by a share of its length. */
 export function moved({ fromNs, toNs }: Span, run: Span, share: number): Span | null {
   return within(fromNs + share * (toNs - fromNs), toNs - fromNs, run);
+}
+
+/** Moved so that a time is in the middle, as far as possible. */
+export function movedTo({ fromNs, toNs }: Span, run: Span, ns: number): Span | null {
+  return within(ns - (toNs - fromNs) / 2, toNs - fromNs, run);
 }
