@@ -34,6 +34,15 @@ await check(async ({ page, report, open }) => {
   assert.deepEqual(tree.slice(0, 2), ["all scopes", "request"]);
   assert.equal(tree.length, report.scopes.length + 1);
 
+  // A long name leaves room for the buttons.
+  await open("#scopes");
+  await page.locator('[data-table="scopes"] tbody tr', { hasText: "a_name_so_long" }).first().click();
+  await page.locator('[data-table="instances"] tbody tr:not(.spacer)').first().click();
+  const about = await page.locator(".scope-head").textContent();
+  assert.ok(about.includes("its only instance does not allocate; 1 free"), about);
+  const [panel, button] = await Promise.all([page.locator(".instance").boundingBox(), page.locator(".instance .buttons").boundingBox()]);
+  assert.ok(button.x + button.width <= panel.x + panel.width, JSON.stringify([panel, button]));
+
   // An instance: its detail is that of `report --instances`.
   await open("#scopes");
   await page.locator('[data-table="scopes"] tbody tr', { hasText: "frame > step" }).first().click();

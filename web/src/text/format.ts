@@ -71,22 +71,8 @@ export function ticksText(ticks: readonly number[]): string[] {
 }
 
 /** 1 call, 2 calls */
-export function callsText(count: number): string {
-  return `${countText(count)} call${count === 1 ? "" : "s"}`;
-}
-
-export function blocksText(count: number): string {
-  return `${countText(count)} block${count === 1 ? "" : "s"}`;
-}
-
-/** 1 allocation, 2 allocations */
-export function allocationsText(count: number): string {
-  return `${countText(count)} allocation${count === 1 ? "" : "s"}`;
-}
-
-/** 1 stack, 2 stacks */
-export function stacksText(count: number): string {
-  return `${countText(count)} stack${count === 1 ? "" : "s"}`;
+export function countedText(count: number, noun: string): string {
+  return `${countText(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** 950, 12.5 k, 1.2 M: for the labels of an axis */

@@ -7,7 +7,7 @@ import { scopesOf, type Scopes } from "../data/scopes";
 import type { LaneWords } from "../lanes/draw";
 import { Lanes } from "../lanes/lanes";
 import type { Span } from "../state";
-import { countText } from "../text/format";
+import { countedText, countText } from "../text/format";
 import { cached } from "../text/names";
 import { instanceName } from "../text/scopes";
 import type { PlotPlace } from "../ui/chart";
@@ -36,7 +36,7 @@ function wordsOf({ document }: Recording, scopes: Scopes, instances: Instances, 
   const { name } = document.threads;
   return {
     head: (lane) => {
-      const count = `${countText(lane.count)} instance${lane.count === 1 ? "" : "s"}`;
+      const count = countedText(lane.count, "instance");
       return `${name.filter((other) => other === lane.name).length > 1 ? `${lane.name} ${lane.tid}` : lane.name}, ${count}`;
     },
     label,

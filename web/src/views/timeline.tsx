@@ -6,7 +6,7 @@ import { rowsMatching } from "../data/matching";
 import type { Recording } from "../data/recording";
 import { wordsAmong } from "../data/stack_words";
 import { CURVES, type Curves } from "../state";
-import { bytesText, countText, shortCountText, stacksText } from "../text/format";
+import { bytesText, countText, countedText, shortCountText } from "../text/format";
 import { spanText } from "../text/words";
 import { Chart, type Curve, type PlotPlace } from "../ui/chart";
 import { Choices } from "../ui/choices";
@@ -133,7 +133,7 @@ function Rates({ recording, state, change, palette }: ViewProps): JSX.Element {
 
 function foundText(kept: Uint8Array): string {
   const count = kept.reduce((sum, hit) => sum + hit, 0);
-  return count === 0 ? "no match" : stacksText(count);
+  return count === 0 ? "no match" : countedText(count, "stack");
 }
 
 export function Timeline(props: ViewProps): JSX.Element {
