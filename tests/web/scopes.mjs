@@ -1,6 +1,6 @@
 // scopes.mjs - the scopes that a program marked: their figures are the report's; an instance has a detail and a place on the
 // timeline, and turns every view to its time and thread; counters are curves; findings lead to their scope
-import { assert, assertBytes, check, count, rows, settled } from "./browser.mjs";
+import { assert, assertBytes, check, count, rows, scrollFrom, settled } from "./browser.mjs";
 
 const fragment = (page) => page.evaluate(() => location.hash);
 const paths = (report) => report.scopes.map((scope) => scope.path.join(" > "));
@@ -91,6 +91,11 @@ await check(async ({ page, report, open }) => {
   assert.equal(right - left, frame.duration_ns);
   const wanted = Math.min(frame.begin_ns + frame.duration_ns / 4, report.duration_ns - frame.duration_ns); // not beyond the run
   assert.ok(Math.abs(left - wanted) < frame.duration_ns / 50, `${left}, not ${wanted}`);
+  const drawing = () => lanes.evaluate((canvas) => canvas.toDataURL());
+  await page.mouse.move(0, 0);
+  const picture = await drawing();
+  await scrollFrom(page, lanes);
+  assert.ok((await drawing()) === picture, "scrolling with a finger moved the times");
   await page.locator("[data-lanes]").focus();
   await page.keyboard.press("ArrowDown");
   await page.waitForFunction(() => document.querySelector(".instance h2").textContent === "step");

@@ -69,9 +69,12 @@ export function usePointer(props: Wheeled & Choice, at: (event: MouseEvent) => n
     if (drag.current?.isClick === true) onChoose(at(event));
     drag.current = null;
   };
+  const onPointerCancel = (): void => {
+    drag.current = null; // the browser scrolls the page instead
+  };
   const onDblClick = (event: MouseEvent): void => {
     const instance = at(event);
     if (instance >= 0) onOpen(instance);
   };
-  return { hovered, handlers: { onPointerDown, onPointerMove, onPointerUp, onPointerLeave: () => setHovered(null), onDblClick } };
+  return { hovered, handlers: { onPointerDown, onPointerMove, onPointerUp, onPointerCancel, onPointerLeave: () => setHovered(null), onDblClick } };
 }
