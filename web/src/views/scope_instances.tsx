@@ -116,7 +116,7 @@ export function ScopeInstances(props: Props): JSX.Element {
         {aboutText(recording, scopes, scope).map((text) => (
           <span key={text}>{text}</span>
         ))}
-        {items.length === LISTED && scopes.column("instances")[scope]! > LISTED && <span class="faint">the first {countText(LISTED)} in this order are listed</span>}
+        {items.length === LISTED && <span class="faint">the first {countText(LISTED)} in this order are listed</span>}
       </div>
       <div class={state.instance >= 0 ? "with-detail" : "alone"}>
         <Table
