@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,9 @@ typedef unsigned long long u64;
   X(void, marker_ex, (domain *, void *, u64, id, string *, int))               \
   X(void *, counter_create, (const char *, const char *))                      \
   X(void *, counter_create_typed, (const char *, const char *, int))           \
+  X(void *, counter_create_v3, (domain *, const char *, int))                  \
   X(void, counter_set_value, (void *, void *))                                 \
+  X(void, counter_set_value_v3, (void *, void *))                              \
   X(void, counter_set_value_ex, (void *, void *, u64, void *))                 \
   X(void, counter_inc, (void *))                                               \
   X(void, counter_inc_delta, (void *, u64))                                    \
@@ -291,6 +294,29 @@ static void end_overlapped(unsigned long long number)
   DO(task_end_overlapped, mine, ((id){number, 0, 0}));
 }
 
+/* Each domain has IDs of its own: what began first ends first. */
+static void same_ids(void)
+{
+  id one = {1, 0, 0};
+  domain *other = CALL(domain_create, "other");
+  DO(region_begin, mine, one, none, text("region"));
+  DO(region_begin, other, one, none, text("inner region"));
+  DO(region_end, mine, one);
+  allocate(1);
+  DO(region_end, other, one);
+  DO(task_begin_overlapped, mine, one, none, text("task"));
+  DO(task_begin_overlapped, other, one, none, text("inner task"));
+  DO(task_end_overlapped, mine, one);
+  allocate(2);
+  DO(task_end_overlapped, other, one);
+  DO(frame_begin_v3, mine, &one);
+  DO(frame_begin_v3, other, &one);
+  DO(frame_end_v3, mine, &one);
+  allocate(3);
+  DO(frame_end_v3, other, &one);
+  allocate(100);
+}
+
 /* The first one to begin is the first one to end. */
 static void overlap(void)
 {
@@ -468,7 +494,7 @@ static void call_rest(void)
   DO(of_the_future);
 }
 
-/* The static part's own counter, and one of each type of values. */
+/* A counter that the collector does not know, and one of each type of values. */
 static void count(void)
 {
   int own[32] = {0};
@@ -491,6 +517,8 @@ static void count(void)
   DO(counter_dec, counter);
   DO(counter_inc, counter);
   DO(counter_dec_delta, counter, 4);
+  DO(counter_set_value_v3, CALL(counter_create_v3, mine, "of a domain", 7), &single);
+  DO(counter_set_value_v3, CALL(counter_create_v3, NULL, "of none", 7), &single);
   DO(counter_inc_delta_v3, mine, text("by string"), 3);
   DO(counter_dec_v3, mine, text("by string"));
   DO(counter_inc, (void *)own);
@@ -532,28 +560,98 @@ static void keep_errno(void)
 static domain second = {.flags = 1, .name = "early too"}, first = {.flags = 1, .name = "early", .next = &second};
 static string early_name = {.text = "early"};
 
+static struct counter {
+  const char *name;
+  void *wide;
+  const char *domain;
+  void *wide_domain;
+  int type;
+  long index;
+  int extra1;
+  void *extra2; /* the static part does not initialize it */
+  struct counter *next;
+} early_ratio = {.name = "ratio", .domain = "early too", .type = 8, .extra2 = "nothing"},
+  early_counter = {.name = "counter", .domain = "early", .type = 1, .extra2 = "nothing", .next = &early_ratio};
+
 static void early(void)
 {
-  DO(task_begin, &first, none, none, &early_name);
+  double ratio = 0.5;
+  if (first.flags)
+    DO(task_begin, &first, none, none, &early_name);
   allocate(7);
-  DO(task_end, &first);
-  DO(task_begin, &second, none, none, &early_name);
+  if (first.flags)
+    DO(task_end, &first);
+  if (second.flags)
+    DO(task_begin, &second, none, none, &early_name);
   allocate(8);
-  DO(task_end, &second);
+  if (second.flags)
+    DO(task_end, &second);
+  DO(counter_inc_delta, (void *)&early_counter, 3);
+  DO(counter_inc, (void *)&early_counter);
+  DO(counter_set_value, (void *)&early_ratio, &ratio);
+}
+
+/* The same domain by two objects. */
+static void early_and_late(void)
+{
+  domain *late = CALL(domain_create, "early");
+  DO(task_begin, &first, none, none, text("task"));
+  allocate(1);
+  DO(task_end, late);
+  DO(frame_begin_v3, late, NULL);
+  allocate(2);
+  DO(frame_end_v3, &first, NULL);
+  allocate(100);
+}
+
+static void *make_early_counter(void)
+{
+  return NULL;
+}
+
+/* Its domains were off at first, and its counters had no static part. */
+static void become_old(void)
+{
+  program.build = 20111111;
+  first.flags = second.flags = 0;
+  program.counters = (void *)&first;
+}
+
+static void become_new(void)
+{
+  program.counters = &early_counter;
+  for (struct function *at = functions; at->name; at++)
+    if (strcmp(at->name, "__itt_counter_create") == 0)
+      at->without = (void *)(uintptr_t)make_early_counter;
 }
 
 static const struct {
   const char *name;
   void (*run)(void);
-} cases[] = {{"attribute", attribute}, {"each kind", each_kind}, {"odd", odd},
-             {"overlap", overlap},     {"elsewhere", elsewhere}, {"endless", endless},
-             {"deep", deep},           {"threads", threads},     {"die", die},
-             {"names", names},         {"every", every},         {"list", list},
-             {"errno", keep_errno},    {"early", early},         {"count", count},
-             {"fork", split}};
+} cases[] = {{"attribute", attribute},
+             {"each kind", each_kind},
+             {"odd", odd},
+             {"overlap", overlap},
+             {"elsewhere", elsewhere},
+             {"endless", endless},
+             {"deep", deep},
+             {"threads", threads},
+             {"die", die},
+             {"names", names},
+             {"every", every},
+             {"list", list},
+             {"errno", keep_errno},
+             {"early", early},
+             {"count", count},
+             {"fork", split},
+             {"same ids", same_ids},
+             {"early and late", early_and_late},
+             {"old", early}};
 
 int main(int argc, char **argv)
 {
+  bool is_old = argc > 1 && strcmp(argv[1], "old") == 0;
+  (is_old ? become_old : become_new)();
   program.domains = &first;
   find_collector();
   mine = CALL(domain_create, "mine");
