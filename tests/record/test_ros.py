@@ -112,6 +112,7 @@ def test_callbacks_that_wait_for_others(scopes_of):
     deep = "/waiter service /deep"
     assert instances_of(scopes) == {"/waiter service /wait": 1, "/waiter service /wait > /waiter timer 1 ms": 1, "/waiter timer 1 ms": 1,
                                     **{" > ".join([deep] * depth): 1 for depth in range(1, 33)}}
+    assert [bytes_of(scopes)[" > ".join([deep] * depth)] for depth in range(1, 33)] == [315] * 31 + [315 * 69 - 8]
 
 
 def test_one_callback_on_several_threads(scopes_of):

@@ -165,6 +165,7 @@ static void nested()
     kept = malloc(300);
     if (++depth < 100)
       spin({deep.get()});
+    kept = malloc(7);
   });
   spin({deep.get()});
   spin({timer.get()});
