@@ -145,6 +145,10 @@ def test_every_function_can_be_called(scopes_of):
     assert bytes_of(scopes)["around all"] >= 1000 and "around all > a region" in scopes
 
 
+def test_a_thread_is_named_by_a_name_and_its_length(record, program):
+    assert [thread["name"] for thread in record([program, "every"]).report["by_thread"]] == ["by its"]
+
+
 @pytest.mark.parametrize("options, calls", [((), (1, 2, 2, 30, 20, 0)), (("--itt-ignore", "domain"), None)])
 def test_heap_functions(record, program, options, calls):
     report = record([program, "every"], *options).report

@@ -255,8 +255,9 @@ static void thread_set_name(const char *name)
 static int thr_name_set(const char *name, int bytes)
 {
   char text[HWI_OS_NAME_BYTES] = {0};
-  if (name && bytes > 0)
-    memcpy(text, name, strnlen(name, (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1));
+  if (!name || bytes <= 0)
+    return 0;
+  memcpy(text, name, strnlen(name, (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1));
   thread_set_name(text);
   return 0;
 }

@@ -471,6 +471,7 @@ static void call_rest(void)
   void *heap = CALL(heap_function_create, "heap", "domain"), *block = &heap;
   DO(thread_ignore);
   DO(thr_name_set, "by its length", 6);
+  DO(thr_name_set, "nothing", 0);
   DO(pause);
   DO(resume);
   DO(sync_create, &heap, "type", "name", 1);
