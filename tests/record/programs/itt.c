@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -354,6 +355,42 @@ static void elsewhere(void)
   }
 }
 
+enum { PRODUCERS = 16, REQUESTS = 250 };
+static _Atomic uintptr_t to_end[PRODUCERS]; /* a request of each; 0: none */
+
+static void *produce(void *number)
+{
+  _Atomic uintptr_t *mine_to_end = &to_end[(uintptr_t)number];
+  for (uintptr_t i = 1; i <= REQUESTS; i++) {
+    uintptr_t request = (uintptr_t)number * REQUESTS + i;
+    begin_overlapped(request, "request");
+    allocate(10);
+    *mine_to_end = request;
+    while (*mine_to_end)
+      sched_yield();
+  }
+  begin("last"); /* which ends the last request */
+  end();
+  return NULL;
+}
+
+/* Many threads' requests end in this thread, in any order. */
+static void crowd(void)
+{
+  pthread_t all[PRODUCERS];
+  for (uintptr_t i = 0; i < PRODUCERS; i++)
+    pthread_create(&all[i], NULL, produce, (void *)i);
+  for (int left = PRODUCERS * REQUESTS; left > 0; sched_yield())
+    for (int i = 0; i < PRODUCERS; i++)
+      if (to_end[i]) {
+        end_overlapped(to_end[i]);
+        to_end[i] = 0;
+        left--;
+      }
+  for (int i = 0; i < PRODUCERS; i++)
+    pthread_join(all[i], NULL);
+}
+
 /* Requests that never end do not pile up. */
 static void endless(void)
 {
@@ -629,25 +666,13 @@ static void become_new(void)
 static const struct {
   const char *name;
   void (*run)(void);
-} cases[] = {{"attribute", attribute},
-             {"each kind", each_kind},
-             {"odd", odd},
-             {"overlap", overlap},
-             {"elsewhere", elsewhere},
-             {"endless", endless},
-             {"deep", deep},
-             {"threads", threads},
-             {"die", die},
-             {"names", names},
-             {"every", every},
-             {"list", list},
-             {"errno", keep_errno},
-             {"early", early},
-             {"count", count},
-             {"fork", split},
-             {"same ids", same_ids},
-             {"early and late", early_and_late},
-             {"old", early}};
+} cases[] = {{"attribute", attribute}, {"each kind", each_kind}, {"odd", odd},
+             {"overlap", overlap},     {"elsewhere", elsewhere}, {"endless", endless},
+             {"deep", deep},           {"threads", threads},     {"die", die},
+             {"names", names},         {"every", every},         {"list", list},
+             {"errno", keep_errno},    {"early", early},         {"count", count},
+             {"fork", split},          {"same ids", same_ids},   {"early and late", early_and_late},
+             {"old", early},           {"crowd", crowd}};
 
 int main(int argc, char **argv)
 {
