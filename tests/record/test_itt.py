@@ -22,7 +22,7 @@ clock_domain_create frame_create frame_begin frame_end frame_begin_v3 frame_end_
 event_create event_start event_end api_version marker marker_ex counter_create counter_create_typed counter_set_value
 counter_create_v3 counter_set_value_v3 counter_set_value_ex counter_inc counter_inc_delta counter_dec counter_dec_delta counter_inc_v3 counter_inc_delta_v3 counter_dec_v3
 counter_dec_delta_v3 heap_function_create heap_allocate_end heap_free_begin heap_reallocate_begin heap_reallocate_end""".split()
-CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "crowd", "endless", "deep", "threads", "names", "every", "errno", "early", "early and late", "old", "count", "fork",
+CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "crowd", "endless", "deep", "threads", "names", "every", "errno", "early", "early and late", "old", "count", "locked", "fork",
          "same ids"]
 
 
@@ -162,6 +162,11 @@ def test_heap_functions(record, program, options, calls):
     assert list(heaps) == (["domain/heap"] if calls else [])
     keys = ("created", "allocation_calls", "free_calls", "allocated_bytes", "peak_bytes", "live_blocks_at_end")
     assert all(figures(heap, *keys) == calls for heap in heaps.values())
+
+
+def test_locked_memory(scopes_of):
+    """mlockall, which real-time programs call, must not make the tables resident."""
+    assert "around all > a region" in scopes_of("locked")
 
 
 def test_errno_is_kept(scopes_of):

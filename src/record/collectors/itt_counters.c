@@ -21,19 +21,17 @@ struct hwi_itt_counter {
   _Atomic int64_t total; /* of what was added and subtracted */
 };
 
-struct counters {
-  struct hwi_itt_counter all[TYPE_COUNT][HWI_NAME_LIMIT];
-};
-
-static _Atomic(void *) counters_of_process; /* a struct counters */
+static struct hwi_growing_table all; /* for each name, TYPE_COUNT counters */
 
 static struct hwi_itt_counter *counter_at(uint32_t name, int type)
 {
-  struct counters *counters = hwi_itt_table(&counters_of_process, sizeof *counters);
-  if (!counters || type < U64 || type >= TYPE_COUNT || name >= HWI_NAME_LIMIT)
+  if (type < U64 || type >= TYPE_COUNT)
     return NULL;
-  atomic_store_explicit(&counters->all[type][name].name, name, memory_order_relaxed);
-  return &counters->all[type][name];
+  struct hwi_itt_counter *of_types = hwi_itt_item(&all, name, TYPE_COUNT * sizeof *of_types);
+  if (!of_types)
+    return NULL;
+  atomic_store_explicit(&of_types[type].name, name, memory_order_relaxed);
+  return &of_types[type];
 }
 
 struct hwi_itt_counter *hwi_itt_counter_of_type(const char *name, const char *domain, int type)
@@ -65,9 +63,8 @@ void hwi_itt_counters_adopt(struct hwi_itt_early_counter *early)
 /* Returns the type of a counter's values, or 0 if it is none of ours. */
 static int type_of(const struct hwi_itt_counter *counter)
 {
-  const struct counters *counters = atomic_load_explicit(&counters_of_process, memory_order_acquire);
-  size_t off = (uintptr_t)counter - (uintptr_t)counters;
-  return counters && off < sizeof *counters ? (int)(off / sizeof counters->all[0]) : 0;
+  size_t index = 0;
+  return hwi_growing_table_find(&all, counter, sizeof *counter, &index) ? (int)(index % TYPE_COUNT) : 0;
 }
 
 /* Returns our counter for one that may be the static part's, or NULL if there is none. */

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -586,6 +588,29 @@ static void list(void)
   printf("version %s, clock %s\n", CALL(api_version), CALL(get_timestamp) ? "runs" : "stands");
 }
 
+static long resident_kib(void)
+{
+  char line[200];
+  long kib = 0;
+  FILE *file = fopen("/proc/self/status", "r");
+  while (file && !kib && fgets(line, sizeof line, file))
+    sscanf(line, "VmRSS: %ld", &kib);
+  fclose(file);
+  return kib;
+}
+
+/* Locked memory is resident as soon as it can be used. */
+static void locked(void)
+{
+  enum { MOST_KIB = 2048 };
+  long before = mlockall(MCL_CURRENT | MCL_FUTURE) == 0 ? resident_kib() : LONG_MAX - MOST_KIB;
+  mine = CALL(domain_create, "mine");
+  every();
+  count();
+  if (resident_kib() > before + MOST_KIB)
+    puts("too much is resident");
+}
+
 static void keep_errno(void)
 {
   errno = 4321;
@@ -672,7 +697,7 @@ static const struct {
              {"names", names},         {"every", every},         {"list", list},
              {"errno", keep_errno},    {"early", early},         {"count", count},
              {"fork", split},          {"same ids", same_ids},   {"early and late", early_and_late},
-             {"old", early},           {"crowd", crowd}};
+             {"old", early},           {"crowd", crowd},         {"locked", locked}};
 
 int main(int argc, char **argv)
 {
@@ -680,7 +705,8 @@ int main(int argc, char **argv)
   (is_old ? become_old : become_new)();
   program.domains = &first;
   find_collector();
-  mine = CALL(domain_create, "mine");
+  if (argc < 2 || strcmp(argv[1], "locked") != 0)
+    mine = CALL(domain_create, "mine");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     if (argc > 1 && strcmp(argv[1], cases[i].name) == 0)
       cases[i].run();
