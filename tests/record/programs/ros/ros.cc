@@ -237,6 +237,14 @@ static void split()
     _exit(0);
 }
 
+static void tracing()
+{
+  node talker("talker", "/");
+  auto timer = create_timer(talker, 1000000, allocate(1));
+  begin_to_allocate();
+  spin({timer.get()});
+}
+
 static void keep_errno()
 {
   errno = 4321;
@@ -262,6 +270,7 @@ int main(int argc, char **argv)
       {"again", again},
       {"many", many},
       {"fork", split},
+      {"tracing", tracing},
       {"errno", keep_errno},
   };
   ros_trace_rcl_init(argv);
