@@ -56,7 +56,7 @@ uint32_t hwi_nvtx_message(const struct hwi_nvtx_event *event, uint32_t otherwise
   case HWI_NVTX_MESSAGE_WIDE:
     return hwi_nvtx_wide_name(event->message.wide, otherwise);
   case HWI_NVTX_MESSAGE_REGISTERED: /* the handle is the number itself */
-    if (event->message.registered && event->message.registered < HWI_NAME_LIMIT)
+    if (event->message.registered < HWI_NAME_LIMIT && hwi_names_have((uint32_t)event->message.registered))
       return (uint32_t)event->message.registered;
     return otherwise;
   default:

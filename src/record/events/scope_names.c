@@ -139,11 +139,11 @@ uint32_t hwi_names_number(const char *text)
   return hwi_names_number_of(text, LONGEST_NAME);
 }
 
+/* Only the text of HWI_NAME_OTHER is at the start of the area. */
 bool hwi_names_have(uint32_t number)
 {
-  struct names *names = atomic_load_explicit(&all, memory_order_acquire);
-  return names && number > 0 && number < HWI_NAME_LIMIT &&
-         number < atomic_load_explicit(&names->next_number, memory_order_relaxed);
+  const struct name *name = name_at(number);
+  return name && number && (name->off || number == HWI_NAME_OTHER);
 }
 
 const char *hwi_names_text(uint32_t number)
@@ -154,9 +154,9 @@ const char *hwi_names_text(uint32_t number)
 
 bool hwi_names_define(struct hwi_lane *lane, uint32_t number)
 {
-  struct name *name = name_at(number);
-  if (!name || number >= HWI_NAME_LIMIT)
+  if (!hwi_names_have(number))
     return false;
+  struct name *name = name_at(number);
   uint32_t image = atomic_load_explicit(&hwi_session.image_count, memory_order_relaxed);
   if (atomic_load_explicit(&name->image, memory_order_relaxed) == image)
     return true;
