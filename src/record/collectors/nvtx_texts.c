@@ -67,16 +67,18 @@ uint32_t hwi_nvtx_message(const struct hwi_nvtx_event *event, uint32_t otherwise
 static bool is_whole(double value, uint64_t *number)
 {
   static const double limit = 0x1p64;
-  if (!(value >= 0 && value < limit))
+  if (!(value >= 0 && value < limit) || (double)(uint64_t)value != value)
     return false;
   *number = (uint64_t)value;
-  return (double)*number == value;
+  return true;
 }
 
 static bool is_natural(int64_t value, uint64_t *number)
 {
+  if (value < 0)
+    return false;
   *number = (uint64_t)value;
-  return value >= 0;
+  return true;
 }
 
 bool hwi_nvtx_payload(const struct hwi_nvtx_event *event, uint64_t *number)
