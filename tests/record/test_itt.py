@@ -22,7 +22,7 @@ clock_domain_create frame_create frame_begin frame_end frame_begin_v3 frame_end_
 event_create event_start event_end api_version marker marker_ex counter_create counter_create_typed counter_set_value
 counter_create_v3 counter_set_value_v3 counter_set_value_ex counter_inc counter_inc_delta counter_dec counter_dec_delta counter_inc_v3 counter_inc_delta_v3 counter_dec_v3
 counter_dec_delta_v3 heap_function_create heap_allocate_end heap_free_begin heap_reallocate_begin heap_reallocate_end""".split()
-CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "crowd", "endless", "deep", "threads", "names", "every", "errno", "early", "early and late", "old", "count", "locked", "fork",
+CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "events", "crowd", "endless", "deep", "threads", "names", "every", "errno", "early", "early and late", "old", "count", "locked", "fork",
          "same ids"]
 
 
@@ -88,6 +88,13 @@ def test_a_task_that_ends_in_another_thread(scopes_of):
     assert list(scopes) == ["request", "after"] or list(scopes) == ["after", "request"]
     assert figures(scopes["request"], "instances", "instances_left_open") == (100, 0)
     assert figures(scopes["after"], "instances", "allocation_calls", "allocated_bytes") == (100, 100, 2000)
+
+
+def test_events_belong_to_a_thread_and_need_no_end(scopes_of):
+    scopes = scopes_of("events")
+    assert bytes_of(scopes)["event > inside"] == 1
+    assert figures(scopes["tick"], "instances", "instances_left_open", "allocated_bytes") == (20, 0, 40)
+    assert not [path for path in scopes if "tick > " in path]
 
 
 def test_no_end_in_another_thread_is_lost(scopes_of):

@@ -4,8 +4,8 @@
  * __itt_api_init. That puts our functions where the program calls them. Those that are not in the list below stay as
  * they are without a collector.
  *
- * A task belongs to one thread, and tasks nest. Frames, regions, events and overlapped tasks may end in other threads
- * and in any order: their keys are loose (keyed_scopes.h).
+ * A task belongs to one thread, and tasks nest. Frames, regions and overlapped tasks may end in other threads and in
+ * any order: their keys are loose (keyed_scopes.h). So are those of events, which belong to one thread.
  */
 #include <stddef.h>
 #include <string.h>
@@ -213,18 +213,32 @@ static uint64_t event_key(int event)
   return (uint64_t)event << KEY_SHIFT | HWI_KEY_IS_LOOSE;
 }
 
+/* Programs need not end events without a duration. So an event that no thread has ended yet lasts until it starts again. */
+static _Atomic uint8_t events_with_ends[HWI_NAME_LIMIT / 8];
+
+static bool has_ends(int event)
+{
+  return atomic_load_explicit(&events_with_ends[event / 8], memory_order_relaxed) >> event % 8 & 1;
+}
+
 /* An ID that was not created must not define a name that may be created later. */
 static int event_start(int event)
 {
-  if (hwi_names_have((uint32_t)event))
-    hwi_keyed_scope_begin((uint32_t)event, event_key(event));
+  if (!hwi_names_have((uint32_t)event))
+    return 0;
+  if (!has_ends(event))
+    hwi_keyed_scope_end_here(event_key(event));
+  hwi_keyed_scope_begin((uint32_t)event, event_key(event));
   return 0;
 }
 
 static int event_end(int event)
 {
-  if (hwi_names_have((uint32_t)event))
-    hwi_keyed_scope_end(event_key(event));
+  if (!hwi_names_have((uint32_t)event))
+    return 0;
+  if (!has_ends(event))
+    atomic_fetch_or_explicit(&events_with_ends[event / 8], (uint8_t)(1 << event % 8), memory_order_relaxed);
+  hwi_keyed_scope_end_here(event_key(event));
   return 0;
 }
 

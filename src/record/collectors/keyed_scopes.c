@@ -99,7 +99,7 @@ static uint32_t depth_of(const struct hwi_open_scopes *open, uint64_t key)
   return depth > open->base ? depth : 0;
 }
 
-int hwi_keyed_scope_end(uint64_t key)
+static int end(uint64_t key, bool also_elsewhere)
 {
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
@@ -113,8 +113,18 @@ int hwi_keyed_scope_end(uint64_t key)
     hwi_scope_put_end(lane, tick, depth);
   else if (depth)
     end_loose(lane, tick, depth);
-  else
+  else if (also_elsewhere)
     hwi_stream_end_in_another(key);
   hwi_stream_leave(lane);
   return level;
+}
+
+int hwi_keyed_scope_end(uint64_t key)
+{
+  return end(key, true);
+}
+
+void hwi_keyed_scope_end_here(uint64_t key)
+{
+  end(key, false);
 }

@@ -297,6 +297,35 @@ static void end_overlapped(unsigned long long number)
   DO(task_end_overlapped, mine, ((id){number, 0, 0}));
 }
 
+static void *recurse(void *levels)
+{
+  int event = CALL(event_create, "event", 5);
+  DO(event_start, event);
+  if (levels)
+    recurse((char *)levels - 1);
+  DO(event_end, event);
+  return NULL;
+}
+
+/* Events without ends follow each other. One that ends stays in its thread, also if another has too many levels. */
+static void events(void)
+{
+  int tick = CALL(event_create, "tick", 4), event = CALL(event_create, "event", 5);
+  DO(event_start, event);
+  pthread_t other;
+  pthread_create(&other, NULL, recurse, (void *)(uintptr_t)20);
+  pthread_join(other, NULL);
+  begin("inside");
+  allocate(1);
+  end();
+  DO(event_end, event);
+  for (int i = 0; i < 20; i++) {
+    DO(event_start, tick);
+    allocate(2);
+  }
+  DO(event_end, tick);
+}
+
 /* Each domain has IDs of its own: what began first ends first. */
 static void same_ids(void)
 {
@@ -697,7 +726,8 @@ static const struct {
              {"names", names},         {"every", every},         {"list", list},
              {"errno", keep_errno},    {"early", early},         {"count", count},
              {"fork", split},          {"same ids", same_ids},   {"early and late", early_and_late},
-             {"old", early},           {"crowd", crowd},         {"locked", locked}};
+             {"old", early},           {"crowd", crowd},         {"events", events},
+             {"locked", locked}};
 
 int main(int argc, char **argv)
 {
