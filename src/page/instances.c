@@ -143,7 +143,7 @@ static bool list(struct hwi_page_instances *instances, struct open_instance *ope
   return instances->count < full || reduce(instances);
 }
 
-/* Adds an instance that has ended to the one around it. */
+/* Adds an instance that has ended to the one around it, whose path is around its own. */
 static void add_inside(struct hwi_page_instance *around, const struct hwi_page_instance *ended)
 {
   if (around->net_bytes + ended->most_net_bytes > around->most_net_bytes)
@@ -155,13 +155,14 @@ static void add_inside(struct hwi_page_instance *around, const struct hwi_page_i
   around->inside_bytes += ended->net_bytes;
 }
 
-/* Ends the thread's innermost instance. */
+/* Ends the thread's innermost instance. What is done in a task is not done in the scopes that the thread is in around. */
 static bool end_innermost(struct hwi_page_instances *instances, struct hwi_page_open_thread *thread, uint64_t ns)
 {
   struct open_instance *ended = &thread->items[--thread->count];
+  struct hwi_page_instance *around = thread->count > 0 ? &thread->items[thread->count - 1].item : NULL;
   ended->item.duration_ns = ns > ended->item.begin_ns ? ns - ended->item.begin_ns : 0;
-  if (thread->count > 0)
-    add_inside(&thread->items[thread->count - 1].item, &ended->item);
+  if (around && instances->scopes->profile->scopes[ended->item.path].outer == around->path)
+    add_inside(around, &ended->item);
   return list(instances, ended);
 }
 

@@ -3,7 +3,7 @@
  * instance   one stretch of a thread's time in a path, from a begin to its end. A task that is entered several times has
  *            one for each time, so that those of a thread nest.
  * net        what the thread allocated less what it freed, whosever blocks those were.
- * All figures include the instances inside, except those by size.
+ * All figures include the instances inside, except those by size. A task is not inside the scopes around it.
  *
  * The list is bounded: of more than `most`, half are the longest ones, and half those that allocated most. They are
  * chosen again whenever the list is full, so the memory does not depend on the recording.

@@ -18,6 +18,9 @@ enum { HWI_OS_PAGE_BYTES = 4096, HWI_OS_NAME_BYTES = 16, HWI_OS_PATH_BYTES = 409
 void *hwi_os_map(size_t bytes);
 void hwi_os_unmap(void *start, size_t bytes);
 
+/* Returns address space without access (hwi_os_allow_access), or NULL if there is none. */
+void *hwi_os_reserve(size_t bytes);
+
 /* Makes [start, start + bytes), which was mapped by hwi_os_map, zero-filled memory again. */
 void hwi_os_map_reset(void *start, size_t bytes);
 

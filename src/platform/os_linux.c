@@ -38,10 +38,20 @@ enum { KERNEL_SIGSET_BYTES = 8, IMPOSSIBLE_HOW = -1 };
 
 /* --- memory --- */
 
+static void *map_with(long access, size_t bytes)
+{
+  long at = CALL(SYS_mmap, NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return hwi_call_failed(at) ? NULL : (void *)at;
+}
+
 void *hwi_os_map(size_t bytes)
 {
-  long at = CALL(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return hwi_call_failed(at) ? NULL : (void *)at;
+  return map_with(PROT_READ | PROT_WRITE, bytes);
+}
+
+void *hwi_os_reserve(size_t bytes)
+{
+  return map_with(PROT_NONE, bytes);
 }
 
 void hwi_os_unmap(void *start, size_t bytes)

@@ -19,13 +19,13 @@ struct open_callback {
 
 static __thread struct {
   struct open_callback items[MOST_OPEN];
-  uint32_t count;
+  uint32_t count, deeper; /* deeper: those further inward that have not ended */
 } open;
 
 /* Ends the callbacks from the `index`th on. */
 static void end_from(uint32_t index)
 {
-  while (open.count > index)
+  for (; open.count > index; open.deeper = 0)
     hw_scope_end(open.items[--open.count].scope);
 }
 
@@ -40,14 +40,22 @@ void hwi_ros_callbacks_settle(uintptr_t frame)
 void hwi_ros_callback_begin(const void *callback, uintptr_t frame)
 {
   hwi_ros_callbacks_settle(frame);
-  if (!hw_monitor_found || open.count == MOST_OPEN)
+  if (!hw_monitor_found)
     return;
+  if (open.count == MOST_OPEN) {
+    open.deeper++;
+    return;
+  }
   struct hw_scope scope = {hw_monitor_found->begin(hwi_ros_name_of(callback))};
   open.items[open.count++] = (struct open_callback){callback, frame, scope};
 }
 
 void hwi_ros_callback_end(const void *callback)
 {
+  if (open.deeper) {
+    open.deeper--;
+    return;
+  }
   for (uint32_t i = open.count; i-- > 0;)
     if (open.items[i].callback == callback) {
       end_from(i);

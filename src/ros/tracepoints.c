@@ -147,16 +147,17 @@ void ros_trace_do_rclcpp_callback_register(const void *callback, const char *fun
 
 /* --- what happens --- */
 
+/* What tracing allocates is not the callback's. */
 void ros_trace_callback_start(const void *callback, bool is_intra_process)
 {
-  hwi_ros_callback_begin(callback, FRAME());
   CALL_NEXT(callback_start, callback, is_intra_process);
+  hwi_ros_callback_begin(callback, FRAME());
 }
 
 void ros_trace_callback_end(const void *callback)
 {
-  CALL_NEXT(callback_end, callback);
   hwi_ros_callback_end(callback);
+  CALL_NEXT(callback_end, callback);
 }
 
 /* An executor asks for work: a callback that threw an exception to it has ended. */

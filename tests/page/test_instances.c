@@ -13,9 +13,9 @@
 
 #include "page/instances.h"
 
-enum { OUTER = 1, INNER = 2, PATHS = 3, THREADS = 2, MANY = 1000, MOST = 20 };
+enum { OUTER = 1, INNER, TASK, PATHS, THREADS = 2, MANY = 1000, MOST = 20 };
 
-/* A profile with the paths "outer" and "outer > inner", and what follows its events. */
+/* A profile with the paths "outer", "outer > inner" and "task", and what follows its events. */
 struct followed {
   struct hwi_scope paths[PATHS];
   struct hwi_profile profile;
@@ -25,8 +25,9 @@ struct followed {
 
 static void begin_following(struct followed *followed, uint32_t most)
 {
-  *followed = (struct followed){
-      .paths = {[OUTER] = {.name = "outer", .depth = 1}, [INNER] = {.name = "inner", .depth = 2, .outer = OUTER}}};
+  *followed = (struct followed){.paths = {[OUTER] = {.name = "outer", .depth = 1},
+                                          [INNER] = {.name = "inner", .depth = 2, .outer = OUTER},
+                                          [TASK] = {.name = "task", .depth = 1}}};
   followed->profile = (struct hwi_profile){
       .scopes = followed->paths, .scope_count = PATHS, .thread_count = THREADS, .duration_ns = MANY};
   assert_true(hwi_page_scopes_init(&followed->scopes, &followed->profile));
@@ -172,6 +173,28 @@ static void test_parts_of_a_task_have_no_number(void **state)
   end_following(&followed);
 }
 
+/* A thread that is in a scope enters a task. */
+static void test_a_task_is_not_inside_the_scope_around(void **state)
+{
+  (void)state;
+  struct followed followed;
+  begin_following(&followed, MOST);
+  begin(&followed, 0, OUTER, 1);
+  const struct hwi_scope_event enters = {.ns = 2, .path = TASK, .op = HW_SCOPE_ENTER};
+  assert_true(hwi_page_instances_take(&followed.instances, &enters));
+  call(&followed, 0, HWI_BLOCK_ALLOC, 100);
+  end(&followed, 0, 1, 3);
+  call(&followed, 0, HWI_BLOCK_ALLOC, 7);
+  end(&followed, 0, 1, 4);
+  assert_true(hwi_page_instances_end(&followed.instances, 5));
+  const struct hwi_page_instance *outer = &followed.instances.items[0], *task = &followed.instances.items[1];
+  assert_int_equal(outer->calls, 1);
+  assert_int_equal(outer->most_net_bytes, 7);
+  assert_int_equal(outer->inside_bytes, 0);
+  assert_int_equal(task->bytes, 100);
+  end_following(&followed);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -179,6 +202,7 @@ int main(void)
       cmocka_unit_test(test_more_sizes_than_are_listed),
       cmocka_unit_test(test_the_longest_and_the_most_allocating_are_kept),
       cmocka_unit_test(test_parts_of_a_task_have_no_number),
+      cmocka_unit_test(test_a_task_is_not_inside_the_scope_around),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,7 +142,7 @@ static void test_words_of_the_program_are_restored(void **state)
   struct hwi_profile *profile;
   write_trace_with_words();
   assert_int_equal(hwi_profile_create(&profile, trace, &(struct hwi_profile_options){0}, &error), 0);
-  assert_true(profile->scope_count == 3 && profile->breach_count == 2 && profile->mark_count == 2);
+  assert_true(profile->scope_count == 5 && profile->breach_count == 2 && profile->mark_count == 2);
   assert_true(profile->counter_count == 1 && profile->counters[0].point_count > 1 && profile->heap_count == 1);
   assert_same_restored(profile, trace, (struct hwi_profile_options){0});
   hwi_profile_destroy(profile);

@@ -1,4 +1,4 @@
-/* words_of_program.h - what a program may note besides its calls: scopes, breaches, marks, counters, heaps */
+/* words_of_program.h - what a program may note besides its calls: scopes, tasks, breaches, marks, counters, heaps */
 #ifndef HWI_TESTS_PROFILE_WORDS_OF_PROGRAM_H
 #define HWI_TESTS_PROFILE_WORDS_OF_PROGRAM_H
 

@@ -20,9 +20,10 @@ IMPLEMENTED = """domain_create string_handle_create thread_set_name thr_name_set
 task_begin_fn_ex task_end_ex task_begin_overlapped task_begin_overlapped_ex task_end_overlapped task_end_overlapped_ex
 clock_domain_create frame_create frame_begin frame_end frame_begin_v3 frame_end_v3 region_begin region_end get_timestamp
 event_create event_start event_end api_version marker marker_ex counter_create counter_create_typed counter_set_value
-counter_set_value_ex counter_inc counter_inc_delta counter_dec counter_dec_delta counter_inc_v3 counter_inc_delta_v3 counter_dec_v3
+counter_create_v3 counter_set_value_v3 counter_set_value_ex counter_inc counter_inc_delta counter_dec counter_dec_delta counter_inc_v3 counter_inc_delta_v3 counter_dec_v3
 counter_dec_delta_v3 heap_function_create heap_allocate_end heap_free_begin heap_reallocate_begin heap_reallocate_end""".split()
-CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "endless", "deep", "threads", "names", "every", "errno", "early", "count", "fork"]
+CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "events", "crowd", "endless", "deep", "threads", "names", "every", "errno", "early", "early and late", "old", "count", "locked", "fork",
+         "same ids"]
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +77,30 @@ def test_overlapped_tasks_end_after_those_inside(scopes_of):
     assert all(scope["instances_left_open"] == 0 for scope in scopes.values())
 
 
+def test_ids_belong_to_a_domain(scopes_of):
+    scopes = scopes_of("same ids")
+    assert bytes_of(scopes) == {"region": 0, "region > inner region": 1, "task": 0, "task > inner task": 2, "mine": 0, "mine > other": 3}
+    assert all(scope["instances_left_open"] == 0 for scope in scopes.values())
+
+
 def test_a_task_that_ends_in_another_thread(scopes_of):
     scopes = scopes_of("elsewhere")
     assert list(scopes) == ["request", "after"] or list(scopes) == ["after", "request"]
     assert figures(scopes["request"], "instances", "instances_left_open") == (100, 0)
     assert figures(scopes["after"], "instances", "allocation_calls", "allocated_bytes") == (100, 100, 2000)
+
+
+def test_events_belong_to_a_thread_and_need_no_end(scopes_of):
+    scopes = scopes_of("events")
+    assert bytes_of(scopes)["event > inside"] == 1
+    assert figures(scopes["tick"], "instances", "instances_left_open", "allocated_bytes") == (20, 0, 40)
+    assert not [path for path in scopes if "tick > " in path]
+
+
+def test_no_end_in_another_thread_is_lost(scopes_of):
+    scopes = scopes_of("crowd")
+    assert set(scopes) == {"request", "last"}
+    assert figures(scopes["request"], "instances", "instances_left_open", "allocation_calls") == (4000, 0, 4000)
 
 
 def test_tasks_that_never_end_do_not_pile_up(scopes_of):
@@ -128,7 +148,7 @@ def test_counters_and_markers(record, program):
     counters = {counter["name"]: figures(counter, "sets", "min", "max", "last") for counter in report["counters"]}
     of_types = [2**40, -5, 4000000000, -7, 60000, -9, 0.5, -1e300]
     assert counters == {**{f"type {i + 1}": (1, value, value, value) for i, value in enumerate(of_types)},
-                        "requests": (4, 6, 10, 6), "by string": (2, 2, 3, 2)}
+                        "requests": (4, 6, 10, 6), "by string": (2, 2, 3, 2), "of a domain": (1, 0.5, 0.5, 0.5)}
     assert [mark["text"] for mark in report["marks"]] == ["loaded", "ready"]
 
 
@@ -138,6 +158,10 @@ def test_every_function_can_be_called(scopes_of):
     assert bytes_of(scopes)["around all"] >= 1000 and "around all > a region" in scopes
 
 
+def test_a_thread_is_named_by_a_name_and_its_length(record, program):
+    assert [thread["name"] for thread in record([program, "every"]).report["by_thread"]] == ["by its"]
+
+
 @pytest.mark.parametrize("options, calls", [((), (1, 2, 2, 30, 20, 0)), (("--itt-ignore", "domain"), None)])
 def test_heap_functions(record, program, options, calls):
     report = record([program, "every"], *options).report
@@ -145,6 +169,11 @@ def test_heap_functions(record, program, options, calls):
     assert list(heaps) == (["domain/heap"] if calls else [])
     keys = ("created", "allocation_calls", "free_calls", "allocated_bytes", "peak_bytes", "live_blocks_at_end")
     assert all(figures(heap, *keys) == calls for heap in heaps.values())
+
+
+def test_locked_memory(scopes_of):
+    """mlockall, which real-time programs call, must not make the tables resident."""
+    assert "around all > a region" in scopes_of("locked")
 
 
 def test_errno_is_kept(scopes_of):
@@ -165,10 +194,25 @@ def test_domains_that_are_switched_off(record, program, list, paths):
     assert sorted(by_path(recording.report)) == (everything if paths is None else paths)
 
 
-def test_a_domain_from_before_the_collector(record, program):
-    recording = record([program, "early"], "--itt-ignore", "early too")
+@pytest.mark.parametrize("case", ["early", "old"])
+def test_a_domain_from_before_the_collector(record, program, case):
+    """Older static parts make domains that the collector must switch on."""
+    recording = record([program, case], "--itt-ignore", "early too")
     assert recording.process.stdout == "done\n"
     assert bytes_of(by_path(recording.report)) == {"early": 7}
+
+
+def test_two_objects_of_a_domain(scopes_of):
+    scopes = scopes_of("early and late")
+    assert bytes_of(scopes) == {"task": 1, "early": 2}
+    assert all(scope["instances_left_open"] == 0 for scope in scopes.values())
+
+
+@pytest.mark.parametrize("options, expected", [((), {"counter": (2, 3, 4, 4), "ratio": (1, 0.5, 0.5, 0.5)}),
+                                               (("--itt-ignore", "early too"), {"counter": (2, 3, 4, 4)})])
+def test_counters_from_before_the_collector(record, program, options, expected):
+    counters = record([program, "early"], *options).report["counters"]
+    assert {counter["name"]: figures(counter, "sets", "min", "max", "last") for counter in counters} == expected
 
 
 # --- which collector ---

@@ -19,8 +19,8 @@ VARIABLE = "NVTX_INJECTION64_PATH"
 IMPLEMENTED = """MarkEx MarkA MarkW RangeStartEx RangeStartA RangeStartW RangeEnd RangePushEx RangePushA RangePushW RangePop NameOsThreadA
 NameOsThreadW DomainMarkEx DomainRangeStartEx DomainRangeEnd DomainRangePushEx DomainRangePop DomainRegisterStringA DomainRegisterStringW
 DomainCreateA DomainCreateW""".split()
-CASES = ["attribute", "each push", "each start", "nameless", "odd", "overlap", "elsewhere", "endless", "threads", "payloads", "marks", "names",
-         "many", "fork", "every", "errno", "twice"]
+CASES = ["attribute", "each push", "each start", "nameless", "odd", "wrong handles", "overlap", "elsewhere", "endless", "threads", "payloads", "marks",
+         "names", "many", "fork", "every", "errno", "twice"]
 HEADERS = [folder for folder in [Path("/usr/include"), Path("/usr/local/cuda/include"), *Path("/usr/local").glob("cuda-*/include")]
            if (folder / "nvtx3/nvtx3.hpp").exists()]
 
@@ -83,6 +83,10 @@ def test_ends_that_do_not_match(scopes_of):
     scopes = scopes_of("odd")
     assert bytes_of(scopes) == {"left": 3, "left > left inside": 1, "left > left inside > of another domain": 2}
     assert [scope["instances_left_open"] for scope in scopes.values()] == [0, 0, 1]
+
+
+def test_handles_that_were_not_made(scopes_of):
+    assert bytes_of(scopes_of("wrong handles")) == {"range": 0, **{f"later {number}": 1 for number in range(30)}}
 
 
 def test_started_ranges_end_after_those_inside(scopes_of):

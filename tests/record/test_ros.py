@@ -13,7 +13,7 @@ from conftest import ROOT
 from report_scopes import by_path, bytes_of, figures
 
 PROGRAMS = ROOT / "tests/record/programs/ros"
-CASES = ["nodes", "intra", "old", "periods", "unknown", "odd", "exceptions", "answers later", "nested", "threads", "again", "many", "fork", "errno"]
+CASES = ["nodes", "intra", "old", "periods", "unknown", "odd", "exceptions", "answers later", "nested", "threads", "again", "many", "fork", "tracing", "errno"]
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +112,7 @@ def test_callbacks_that_wait_for_others(scopes_of):
     deep = "/waiter service /deep"
     assert instances_of(scopes) == {"/waiter service /wait": 1, "/waiter service /wait > /waiter timer 1 ms": 1, "/waiter timer 1 ms": 1,
                                     **{" > ".join([deep] * depth): 1 for depth in range(1, 33)}}
+    assert [bytes_of(scopes)[" > ".join([deep] * depth)] for depth in range(1, 33)] == [315] * 31 + [315 * 69 - 8]
 
 
 def test_one_callback_on_several_threads(scopes_of):
@@ -134,6 +135,10 @@ def test_more_callbacks_than_there_is_room_for(scopes_of):
 def test_a_forked_child_continues_in_the_callback(scopes_of):
     scopes = scopes_of("fork")
     assert figures(scopes["/forker timer 1 ms"], "instances", "allocation_calls", "allocated_bytes") == (2, 2, 300)
+
+
+def test_what_tracing_allocates_is_not_the_callbacks(scopes_of):
+    assert bytes_of(scopes_of("tracing")) == {"/talker timer 1 ms": 1}
 
 
 def test_errno_is_kept(scopes_of):

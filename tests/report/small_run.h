@@ -1,11 +1,12 @@
-/* small_run.h - a small recording with everything that a page or a chart shows: threads, a mark, sizes, a block that is
- * not freed, and on request the durations of calls */
+/* small_run.h - a small recording with everything that a page or a chart shows: threads, marks, sizes, a block that is
+ * not freed, scopes, counters, a heap of the program's own, and on request the durations of calls */
 #ifndef HWI_TESTS_REPORT_SMALL_RUN_H
 #define HWI_TESTS_REPORT_SMALL_RUN_H
 
 #include <stdio.h>
 #include <unistd.h>
 
+#include "../profile/words_of_program.c"
 #include "../trace/encoder.c"
 #include "nameless.h"
 #include "report/report.h"
@@ -33,6 +34,7 @@ static inline void small_run_write(const char *path, uint8_t fields)
     enc_alloc(&enc, 0, start + i, 2, 100 + i % 3, 0x10000 + 64 * i);
   for (uint64_t i = 0; i < SMALL_RUN_BLOCKS - 1; i++)
     enc_free(&enc, 0, start + 200 + i, 0x10000 + 64 * i);
+  enc_words(&enc, 0, start + 400);
   enc_write(&enc, path);
   enc_release(&enc);
 }
@@ -44,7 +46,8 @@ static inline bool small_run_begin(struct small_run *run, const char *name, uint
   *run = (struct small_run){.profile = NULL};
   snprintf(run->path, sizeof run->path, "/tmp/hw-test-%s-%d.hwt", name, (int)getpid());
   small_run_write(run->path, fields);
-  return hwi_profile_create(&run->profile, run->path, &(struct hwi_profile_options){0}, NULL) >= 0;
+  return hwi_profile_create(&run->profile, run->path, &(struct hwi_profile_options){.instance_details = true}, NULL) >=
+         0;
 }
 
 static inline void small_run_end(struct small_run *run)

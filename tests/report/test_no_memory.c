@@ -91,7 +91,7 @@ static void test_groups(void **state)
 {
   (void)state;
   struct hwi_report_options options = defaults;
-  for (options.by = HWI_BY_FUNCTION; options.by <= HWI_BY_ENTRY; options.by++)
+  for (options.by = HWI_BY_FUNCTION; options.by <= HWI_BY_SCOPE; options.by++)
     check_each_call(options, "Evidence");
 }
 
@@ -101,6 +101,18 @@ static void test_trees(void **state)
   struct hwi_report_options options = defaults;
   for (options.tree = HWI_TREE_CALLERS; options.tree <= HWI_TREE_CALLEES; options.tree++)
     check_each_call(options, "program");
+}
+
+static void test_scopes(void **state)
+{
+  (void)state;
+  struct hwi_report_options options = defaults;
+  options.by = HWI_BY_SCOPE;
+  options.scopes_as_tree = true;
+  check_each_call(options, "zone");
+  options.scopes_as_tree = false;
+  options.instances = HWI_INSTANCES_LONGEST;
+  check_each_call(options, "frame \"/a\"");
 }
 
 static void test_other_tables(void **state)
@@ -119,7 +131,8 @@ int main(void)
   if (!small_run_begin(&run, "report-memory", 0))
     return 1;
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_first_screen), cmocka_unit_test(test_groups),
-                                     cmocka_unit_test(test_trees), cmocka_unit_test(test_other_tables)};
+                                     cmocka_unit_test(test_trees), cmocka_unit_test(test_scopes),
+                                     cmocka_unit_test(test_other_tables)};
   int failed = cmocka_run_group_tests(tests, NULL, NULL);
   small_run_end(&run);
   return failed;

@@ -81,6 +81,18 @@ export async function drag(page, chart, from, to) {
   await page.mouse.up();
 }
 
+/** Presses on an element until the browser takes that for scrolling, and moves the pointer on. */
+export async function scrollFrom(page, element) {
+  const box = await element.boundingBox();
+  const [x, y] = [box.x + box.width / 2, box.y + 20];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await element.dispatchEvent("pointercancel");
+  await page.mouse.move(x - box.width / 4, y);
+  await page.mouse.up();
+  await drawn(page);
+}
+
 /** Returns the URL's fragment after a change of the interval, when it contains the interval that is shown. */
 export async function settled(page, before) {
   await page.waitForFunction((old) => {

@@ -1,5 +1,5 @@
 // brush.mjs - every view shows the interval that is dragged over a chart; the link keeps it, and keys move it
-import { assert, check, count, drag, rows, settled } from "./browser.mjs";
+import { assert, check, count, drag, rows, scrollFrom, settled } from "./browser.mjs";
 
 const rootCalls = async (page) => Number((await rows(page, "tree"))[0][1].replaceAll(",", ""));
 const fragment = (page) => page.evaluate(() => location.hash);
@@ -32,6 +32,11 @@ await check(async ({ page, report, open }) => {
   await page.waitForSelector('[data-table="sizes"]');
   assert.equal(await page.textContent(".toolbar h2"), `${count(within)} allocations by size`);
   assert.ok(await page.locator("[data-span]").isVisible());
+
+  // Scrolling with a finger is no drag.
+  const brushed = await page.textContent("[data-span]");
+  await scrollFrom(page, page.locator(".strip .u-over"));
+  assert.equal(await page.textContent("[data-span]"), brushed);
 
   // A click selects a moment and shows its live bytes; x selects the whole run again.
   const box = await page.locator(".strip .u-over").boundingBox();

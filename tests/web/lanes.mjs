@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { moduleOf } from "./module.mjs";
 
 const { Rows } = await moduleOf("lanes/layout.ts");
-const { moved, zoomed } = await moduleOf("lanes/window.ts");
+const { moved, movedTo, zoomed } = await moduleOf("lanes/window.ts");
 
 /** Instances of one lane: [begin, end, level, calls]. */
 function rowsOf(list) {
@@ -38,6 +38,7 @@ assert.equal(few.at(few.rows[1], 45, 0), -1);
 assert.equal(few.at(few.rows[1], 45, 6), 2); // the longer of two that are near
 assert.equal(few.neighbour(0, 1), 3);
 assert.equal(few.neighbour(3, 1), -1);
+assert.deepEqual([0, 99, 100, 250, 400].map((ns) => few.outermostAfter(few.rows[0].lane, ns)), [0, 0, 3, 3, 3]);
 
 // Many instances of 1 ns, each 10 ns; one of them has calls, and one is long.
 const MANY = 100_000;
@@ -57,4 +58,6 @@ const run = { fromNs: 0, toNs: 1_000_000 };
 assert.deepEqual(zoomed(run, run, 2, 0.25), { fromNs: 125_000, toNs: 625_000 });
 assert.equal(zoomed({ fromNs: 0, toNs: 600_000 }, run, 0.5, 0.5), null);
 assert.deepEqual(moved({ fromNs: 800_000, toNs: 900_000 }, run, 5), { fromNs: 900_000, toNs: 1_000_000 });
+assert.deepEqual(movedTo({ fromNs: 800_000, toNs: 900_000 }, run, 500_000), { fromNs: 450_000, toNs: 550_000 });
+assert.deepEqual(movedTo({ fromNs: 800_000, toNs: 900_000 }, run, 10_000), { fromNs: 0, toNs: 100_000 });
 assert.deepEqual(moved({ fromNs: 50_000, toNs: 150_000 }, run, -1), { fromNs: 0, toNs: 100_000 });

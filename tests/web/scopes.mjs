@@ -1,6 +1,6 @@
 // scopes.mjs - the scopes that a program marked: their figures are the report's; an instance has a detail and a place on the
 // timeline, and turns every view to its time and thread; counters are curves; findings lead to their scope
-import { assert, assertBytes, check, count, rows, settled } from "./browser.mjs";
+import { assert, assertBytes, check, count, rows, scrollFrom, settled } from "./browser.mjs";
 
 const fragment = (page) => page.evaluate(() => location.hash);
 const paths = (report) => report.scopes.map((scope) => scope.path.join(" > "));
@@ -33,6 +33,15 @@ await check(async ({ page, report, open }) => {
   const tree = (await rows(page, "tree")).map(([name]) => name.replace(/[▾▸]/, ""));
   assert.deepEqual(tree.slice(0, 2), ["all scopes", "request"]);
   assert.equal(tree.length, report.scopes.length + 1);
+
+  // A long name leaves room for the buttons.
+  await open("#scopes");
+  await page.locator('[data-table="scopes"] tbody tr', { hasText: "a_name_so_long" }).first().click();
+  await page.locator('[data-table="instances"] tbody tr:not(.spacer)').first().click();
+  const about = await page.locator(".scope-head").textContent();
+  assert.ok(about.includes("its only instance does not allocate; 1 free"), about);
+  const [panel, button] = await Promise.all([page.locator(".instance").boundingBox(), page.locator(".instance .buttons").boundingBox()]);
+  assert.ok(button.x + button.width <= panel.x + panel.width, JSON.stringify([panel, button]));
 
   // An instance: its detail is that of `report --instances`.
   await open("#scopes");
@@ -82,6 +91,11 @@ await check(async ({ page, report, open }) => {
   assert.equal(right - left, frame.duration_ns);
   const wanted = Math.min(frame.begin_ns + frame.duration_ns / 4, report.duration_ns - frame.duration_ns); // not beyond the run
   assert.ok(Math.abs(left - wanted) < frame.duration_ns / 50, `${left}, not ${wanted}`);
+  const drawing = () => lanes.evaluate((canvas) => canvas.toDataURL());
+  await page.mouse.move(0, 0);
+  const picture = await drawing();
+  await scrollFrom(page, lanes);
+  assert.ok((await drawing()) === picture, "scrolling with a finger moved the times");
   await page.locator("[data-lanes]").focus();
   await page.keyboard.press("ArrowDown");
   await page.waitForFunction(() => document.querySelector(".instance h2").textContent === "step");
@@ -91,9 +105,44 @@ await check(async ({ page, report, open }) => {
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => !location.hash.includes("window="));
 
+  // Keys alone: an arrow chooses the first instance; further ones go to other lanes; what is chosen stays visible.
+  const chosen = (name) => page.locator(".instance h2", { hasText: new RegExp(`^${name}`) }).waitFor();
+  await open("#timeline");
+  await page.locator("[data-lanes]").focus();
+  await page.keyboard.press("ArrowRight");
+  await chosen("frame 1000");
+  for (let i = 0; i < 12; i++) await page.keyboard.press("+");
+  for (const name of ["step", "request", "parse"]) {
+    await page.keyboard.press("ArrowDown");
+    await chosen(name);
+  }
+  await page.waitForFunction(() => {
+    const [begin, length] = [...document.querySelector(".instance").textContent.matchAll(/([\d.]+) ([mµ])s/g)].map(
+      ([, number, unit]) => Number(number) * (unit === "m" ? 1e6 : 1e3),
+    );
+    const [, from, to] = (/window=(\d+)-(\d+)/.exec(location.hash) ?? []).map(Number);
+    return from - 1000 <= begin + length && begin <= to + 1000;
+  });
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowUp");
+  await chosen("frame");
+
   // Counters are curves with their range.
   const legend = await page.locator('.chart:has-text("Counters of the program") .legend').textContent();
   assert.ok(legend.includes("queue (-10 to 39)"), legend);
+  assert.ok(legend.includes("limit (40)"), legend);
+
+  // They have the times at which they were set, also for a thread, whose live bytes are known at few times.
+  const { points } = report.counters.find(({ name }) => name === "queue");
+  for (let at = 20; at < 26; at++) {
+    const [set, next] = [points[at], points[at + 1]];
+    await open(`#timeline?thread=1&window=${set.time_ns}-${next.time_ns}`);
+    const over = await page.locator('.chart:has-text("Counters of the program") .u-over').boundingBox();
+    await page.mouse.move(over.x + over.width * 0.1, over.y + over.height / 2);
+    const queue = page.locator('.chart:has-text("Counters of the program") .legend li', { hasText: "queue" });
+    await page.waitForFunction((li) => li.querySelector(".figure").textContent !== "", await queue.elementHandle());
+    assert.equal(await queue.locator(".figure").textContent(), count(set.value));
+  }
 
   // A finding about a scope shows it there.
   await open("#overview");

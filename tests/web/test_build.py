@@ -36,7 +36,7 @@ def test_the_lock_file_names_no_registry():
 
 
 @needs_npm
-@pytest.mark.parametrize("check", ["palette", "folding", "distinction", "layout", "lanes"])
+@pytest.mark.parametrize("check", ["palette", "folding", "distinction", "layout", "lanes", "instances", "format"])
 def test_modules(check):
     done = subprocess.run(["node", Path(__file__).with_name(f"{check}.mjs")], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -253,6 +253,7 @@ static void *work(void *name)
     snprintf(text, sizeof text, "/item <%d>", i);
     HW_SCOPE_TEXT("request", text);
     HW_COUNTER("queue", i - 10);
+    HW_COUNTER("limit", 40);
     HW_SCOPE("parse");
     kept[2] = malloc(1000 + (size_t)i);
     usleep(100);
@@ -270,6 +271,8 @@ int main(void)
     usleep(200);
   }
   pthread_join(worker, NULL);
+  HW_SCOPE("a_name_so_long_that_it_does_not_fit_into_the_heading_of_an_instance_which_is_between_the_list_and_the_edge");
+  free(kept[2]);
   return 0;
 }
 """

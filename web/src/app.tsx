@@ -7,7 +7,7 @@ import type { LiveDocuments } from "./data/live";
 import type { DataSource } from "./data/source";
 import { DiffPage } from "./diff/page";
 import { COSTS, VIEWS, type State, type View } from "./state";
-import { bytesText, timeText } from "./text/format";
+import { bytesText, countedText, timeText } from "./text/format";
 import { COST_NAMES, VIEW_NAMES } from "./text/words";
 import { Choices } from "./ui/choices";
 import { KeyList, useKeys } from "./ui/keys";
@@ -60,7 +60,7 @@ export function Failure({ what }: { what: string }): JSX.Element {
 
 function Run({ recording }: { recording: Recording }): JSX.Element {
   const { run, thread, heap: ownHeap } = recording.document;
-  const count = `${run.threads} thread${run.threads === 1 ? "" : "s"}`;
+  const count = countedText(run.threads, "thread");
   const threads = thread === undefined ? count : `thread ${threadName(recording, thread)}`;
   const together = togetherCount(recording.document);
   const heap = run.allocation_calls === 0 ? ["nothing allocated"] : [threads, `peak ${bytesText(run.peak_bytes)}`];

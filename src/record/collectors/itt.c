@@ -4,8 +4,8 @@
  * __itt_api_init. That puts our functions where the program calls them. Those that are not in the list below stay as
  * they are without a collector.
  *
- * A task belongs to one thread, and tasks nest. Frames, regions, events and overlapped tasks may end in other threads
- * and in any order: their keys are loose (keyed_scopes.h).
+ * A task belongs to one thread, and tasks nest. Frames, regions and overlapped tasks may end in other threads and in
+ * any order: their keys are loose (keyed_scopes.h). So are those of events, which belong to one thread.
  */
 #include <stddef.h>
 #include <string.h>
@@ -27,15 +27,24 @@ enum kind { REGION = 1, OVERLAPPED, FRAME };
 
 /* --- keys of scopes --- */
 
-static uint64_t loose_key(enum kind kind, const struct hwi_itt_id *id)
+/* The lowest bits distinguish these keys from those of other collectors and of events. */
+enum { DOMAIN_BIT = 4, KEY_SHIFT = 8 };
+
+/* The name identifies a domain: there may be several objects of one, by the static parts of libraries and by us. */
+static uint64_t domain_key(struct hwi_itt_domain *domain)
 {
-  return hwi_hash_bytes(id, sizeof *id, (uint64_t)kind) | HWI_KEY_IS_LOOSE;
+  return (uint64_t)hwi_itt_domain_name(domain) << KEY_SHIFT | DOMAIN_BIT;
+}
+
+static uint64_t loose_key(enum kind kind, struct hwi_itt_domain *domain, const struct hwi_itt_id *id)
+{
+  return hwi_hash_bytes(id, sizeof *id, domain_key(domain) | kind) | HWI_KEY_IS_LOOSE;
 }
 
 /* A frame without an ID is the only one of its domain. */
-static uint64_t frame_key(const struct hwi_itt_domain *domain, const struct hwi_itt_id *id)
+static uint64_t frame_key(struct hwi_itt_domain *domain, const struct hwi_itt_id *id)
 {
-  return id ? loose_key(FRAME, id) : (uintptr_t)domain | HWI_KEY_IS_LOOSE;
+  return id ? loose_key(FRAME, domain, id) : domain_key(domain) | HWI_KEY_IS_LOOSE;
 }
 
 static bool is_on(struct hwi_itt_domain *domain)
@@ -56,7 +65,7 @@ static void task_begin(struct hwi_itt_domain *domain, struct hwi_itt_id id, stru
   (void)id;
   (void)parent;
   if (is_on(domain))
-    hwi_keyed_scope_begin(name_of(domain, name), (uintptr_t)domain);
+    hwi_keyed_scope_begin(name_of(domain, name), domain_key(domain));
 }
 
 static void task_begin_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock *clock, unsigned long long time,
@@ -100,7 +109,7 @@ static void task_begin_fn(struct hwi_itt_domain *domain, struct hwi_itt_id id, s
   (void)id;
   (void)parent;
   if (is_on(domain))
-    hwi_keyed_scope_begin(function_name((uintptr_t)function), (uintptr_t)domain);
+    hwi_keyed_scope_begin(function_name((uintptr_t)function), domain_key(domain));
 }
 
 static void task_begin_fn_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock *clock, unsigned long long time,
@@ -114,7 +123,7 @@ static void task_begin_fn_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock
 static void task_end(struct hwi_itt_domain *domain)
 {
   if (is_on(domain))
-    hwi_keyed_scope_end((uintptr_t)domain);
+    hwi_keyed_scope_end(domain_key(domain));
 }
 
 static void task_end_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock *clock, unsigned long long time)
@@ -131,7 +140,7 @@ static void task_begin_overlapped(struct hwi_itt_domain *domain, struct hwi_itt_
 {
   (void)parent;
   if (is_on(domain))
-    hwi_keyed_scope_begin(name_of(domain, name), loose_key(OVERLAPPED, &id));
+    hwi_keyed_scope_begin(name_of(domain, name), loose_key(OVERLAPPED, domain, &id));
 }
 
 static void task_begin_overlapped_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock *clock,
@@ -146,7 +155,7 @@ static void task_begin_overlapped_ex(struct hwi_itt_domain *domain, struct hwi_i
 static void task_end_overlapped(struct hwi_itt_domain *domain, struct hwi_itt_id id)
 {
   if (is_on(domain))
-    hwi_keyed_scope_end(loose_key(OVERLAPPED, &id));
+    hwi_keyed_scope_end(loose_key(OVERLAPPED, domain, &id));
 }
 
 static void task_end_overlapped_ex(struct hwi_itt_domain *domain, struct hwi_itt_clock *clock, unsigned long long time,
@@ -162,13 +171,13 @@ static void region_begin(struct hwi_itt_domain *domain, struct hwi_itt_id id, st
 {
   (void)parent;
   if (is_on(domain))
-    hwi_keyed_scope_begin(name_of(domain, name), loose_key(REGION, &id));
+    hwi_keyed_scope_begin(name_of(domain, name), loose_key(REGION, domain, &id));
 }
 
 static void region_end(struct hwi_itt_domain *domain, struct hwi_itt_id id)
 {
   if (is_on(domain))
-    hwi_keyed_scope_end(loose_key(REGION, &id));
+    hwi_keyed_scope_end(loose_key(REGION, domain, &id));
 }
 
 static void frame_begin_v3(struct hwi_itt_domain *domain, struct hwi_itt_id *id)
@@ -201,21 +210,35 @@ static int event_create(const char *name, int bytes)
 
 static uint64_t event_key(int event)
 {
-  return (uint64_t)event << 8 | HWI_KEY_IS_LOOSE;
+  return (uint64_t)event << KEY_SHIFT | HWI_KEY_IS_LOOSE;
+}
+
+/* Programs need not end events without a duration. So an event that no thread has ended yet lasts until it starts again. */
+static _Atomic uint8_t events_with_ends[HWI_NAME_LIMIT / 8];
+
+static bool has_ends(int event)
+{
+  return atomic_load_explicit(&events_with_ends[event / 8], memory_order_relaxed) >> event % 8 & 1;
 }
 
 /* An ID that was not created must not define a name that may be created later. */
 static int event_start(int event)
 {
-  if (hwi_names_have((uint32_t)event))
-    hwi_keyed_scope_begin((uint32_t)event, event_key(event));
+  if (!hwi_names_have((uint32_t)event))
+    return 0;
+  if (!has_ends(event))
+    hwi_keyed_scope_end_here(event_key(event));
+  hwi_keyed_scope_begin((uint32_t)event, event_key(event));
   return 0;
 }
 
 static int event_end(int event)
 {
-  if (hwi_names_have((uint32_t)event))
-    hwi_keyed_scope_end(event_key(event));
+  if (!hwi_names_have((uint32_t)event))
+    return 0;
+  if (!has_ends(event))
+    atomic_fetch_or_explicit(&events_with_ends[event / 8], (uint8_t)(1 << event % 8), memory_order_relaxed);
+  hwi_keyed_scope_end_here(event_key(event));
   return 0;
 }
 
@@ -246,8 +269,9 @@ static void thread_set_name(const char *name)
 static int thr_name_set(const char *name, int bytes)
 {
   char text[HWI_OS_NAME_BYTES] = {0};
-  if (name && bytes > 0)
-    memcpy(text, name, strnlen(name, (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1));
+  if (!name || bytes <= 0)
+    return 0;
+  memcpy(text, name, strnlen(name, (size_t)bytes < sizeof text ? (size_t)bytes : sizeof text - 1));
   thread_set_name(text);
   return 0;
 }
@@ -305,7 +329,9 @@ static const struct {
     {"marker_ex", (any_function *)marker_ex},
     {"counter_create", (any_function *)hwi_itt_counter_of},
     {"counter_create_typed", (any_function *)hwi_itt_counter_of_type},
+    {"counter_create_v3", (any_function *)hwi_itt_counter_of_domain},
     {"counter_set_value", (any_function *)hwi_itt_counter_set},
+    {"counter_set_value_v3", (any_function *)hwi_itt_counter_set},
     {"counter_set_value_ex", (any_function *)hwi_itt_counter_set_at},
     {"counter_inc", (any_function *)hwi_itt_counter_increase},
     {"counter_dec", (any_function *)hwi_itt_counter_decrease},
@@ -345,13 +371,20 @@ static bool is_known(const struct hwi_itt_program *program)
   return memcmp(program->magic, HWI_ITT_MAGIC, HWI_ITT_MAGIC_BYTES) == 0 && program->build > OLD_BUILD;
 }
 
-static void switch_off_ignored(struct hwi_itt_domain *domain)
+/* What the program made before it had a collector. Domains of early versions are off until a collector switches them on;
+ * later, only the program switches them off. Versions whose counters have a static part have a list of them. */
+static void adopt(struct hwi_itt_program *program)
 {
-  for (; domain; domain = domain->next) {
+  enum { LAST_BUILD_WITH_DOMAINS_OFF = 20111111 };
+  for (struct hwi_itt_domain *domain = program->domains; domain; domain = domain->next) {
     const char *name = atomic_load_explicit(&domain->name, memory_order_relaxed);
-    if (name && hwi_domain_is_ignored(name))
-      atomic_store_explicit(&domain->flags, 0, memory_order_relaxed);
+    bool is_ignored = name && hwi_domain_is_ignored(name);
+    if (is_ignored || program->build <= LAST_BUILD_WITH_DOMAINS_OFF)
+      atomic_store_explicit(&domain->flags, !is_ignored, memory_order_relaxed);
   }
+  for (const struct hwi_itt_function *at = program->functions; at->name; at++)
+    if (at->without && strcmp(at->name, "__itt_counter_create") == 0)
+      hwi_itt_counters_adopt(program->counters);
 }
 
 /* The static part calls this once, with a lock that makes other threads wait. `groups`: the functions that the program
@@ -364,7 +397,7 @@ __attribute__((visibility("default"))) void __itt_api_init(struct hwi_itt_progra
     return;
   bool is_recorder = !hwi_real_is_loaded_late && !hwi_real_is_left_alone;
   if (is_recorder)
-    switch_off_ignored(program->domains);
+    adopt(program);
   for (struct hwi_itt_function *at = program->functions; at->name; at++) {
     any_function *function = is_recorder && at->group & groups ? find(at->name) : NULL;
     __atomic_store_n(at->called, function ? (void *)(uintptr_t)function : at->without, __ATOMIC_RELEASE);

@@ -23,6 +23,7 @@ enum { HWI_ITT_MAGIC_BYTES = 8, HWI_ITT_MUTEX_BYTES = 40 };
 #define HWI_ITT_MAGIC "\xed\xab\xab\xec\x0d\xee\xda\x30"
 
 struct hwi_itt_domain;
+struct hwi_itt_early_counter;
 
 /* The first parts of the static part's descriptor; those that follow differ between versions. */
 struct hwi_itt_program {
@@ -34,11 +35,16 @@ struct hwi_itt_program {
   const char **library_path;
   struct hwi_itt_function *functions;
   void *next, *threads;
-  struct hwi_itt_domain *domains; /* those that the program made before it had a collector */
+  /* What the program made before it had a collector. */
+  struct hwi_itt_domain *domains;
+  void *strings;
+  int state;
+  struct hwi_itt_early_counter *counters; /* not in every version */
 };
 _Static_assert(offsetof(struct hwi_itt_program, library) == 96, "the interface's layout");
 _Static_assert(offsetof(struct hwi_itt_program, functions) == 120, "the interface's layout");
 _Static_assert(offsetof(struct hwi_itt_program, domains) == 144, "the interface's layout");
+_Static_assert(offsetof(struct hwi_itt_program, counters) == 168, "the interface's layout");
 
 /* Programs read the flags of a domain before each call, and call nothing if they are 0. They may set them. */
 struct hwi_itt_domain {
@@ -57,6 +63,22 @@ struct hwi_itt_string {
   void *collector_data;
   struct hwi_itt_string *next;
 };
+
+struct hwi_itt_counter;
+
+/* What the static part returns as a counter. */
+struct hwi_itt_early_counter {
+  const char *name;
+  void *wide_name;
+  const char *domain;
+  void *wide_domain;
+  int type;
+  long index;
+  int number;
+  _Atomic(struct hwi_itt_counter *) counter; /* of the collector; undefined at first */
+  struct hwi_itt_early_counter *next;
+};
+_Static_assert(offsetof(struct hwi_itt_early_counter, counter) == 56, "the interface's layout");
 
 struct hwi_itt_id {
   uint64_t parts[3];

@@ -21,19 +21,17 @@ struct hwi_itt_counter {
   _Atomic int64_t total; /* of what was added and subtracted */
 };
 
-struct counters {
-  struct hwi_itt_counter all[TYPE_COUNT][HWI_NAME_LIMIT];
-};
-
-static _Atomic(void *) counters_of_process; /* a struct counters */
+static struct hwi_growing_table all; /* for each name, TYPE_COUNT counters */
 
 static struct hwi_itt_counter *counter_at(uint32_t name, int type)
 {
-  struct counters *counters = hwi_itt_table(&counters_of_process, sizeof *counters);
-  if (!counters || type < U64 || type >= TYPE_COUNT || name >= HWI_NAME_LIMIT)
+  if (type < U64 || type >= TYPE_COUNT)
     return NULL;
-  atomic_store_explicit(&counters->all[type][name].name, name, memory_order_relaxed);
-  return &counters->all[type][name];
+  struct hwi_itt_counter *of_types = hwi_itt_item(&all, name, TYPE_COUNT * sizeof *of_types);
+  if (!of_types)
+    return NULL;
+  atomic_store_explicit(&of_types[type].name, name, memory_order_relaxed);
+  return &of_types[type];
 }
 
 struct hwi_itt_counter *hwi_itt_counter_of_type(const char *name, const char *domain, int type)
@@ -48,12 +46,34 @@ struct hwi_itt_counter *hwi_itt_counter_of(const char *name, const char *domain)
   return hwi_itt_counter_of_type(name, domain, U64);
 }
 
+struct hwi_itt_counter *hwi_itt_counter_of_domain(struct hwi_itt_domain *domain, const char *name, int type)
+{
+  if (!domain)
+    return NULL;
+  return hwi_itt_counter_of_type(name, atomic_load_explicit(&domain->name, memory_order_relaxed), type);
+}
+
+void hwi_itt_counters_adopt(struct hwi_itt_early_counter *early)
+{
+  for (; early; early = early->next)
+    atomic_store_explicit(&early->counter, hwi_itt_counter_of_type(early->name, early->domain, early->type),
+                          memory_order_relaxed);
+}
+
 /* Returns the type of a counter's values, or 0 if it is none of ours. */
 static int type_of(const struct hwi_itt_counter *counter)
 {
-  const struct counters *counters = atomic_load_explicit(&counters_of_process, memory_order_acquire);
-  size_t off = (uintptr_t)counter - (uintptr_t)counters;
-  return counters && off < sizeof *counters ? (int)(off / sizeof counters->all[0]) : 0;
+  size_t index = 0;
+  return hwi_growing_table_find(&all, counter, sizeof *counter, &index) ? (int)(index % TYPE_COUNT) : 0;
+}
+
+/* Returns our counter for one that may be the static part's, or NULL if there is none. */
+static struct hwi_itt_counter *ours(struct hwi_itt_counter *counter)
+{
+  if (!counter || type_of(counter))
+    return counter;
+  counter = atomic_load_explicit(&((struct hwi_itt_early_counter *)counter)->counter, memory_order_relaxed);
+  return type_of(counter) ? counter : NULL;
 }
 
 static void note(struct hwi_itt_counter *counter, double value)
@@ -64,7 +84,8 @@ static void note(struct hwi_itt_counter *counter, double value)
 
 static void add(struct hwi_itt_counter *counter, uint64_t by)
 {
-  if (!type_of(counter))
+  counter = ours(counter);
+  if (!counter)
     return;
   uint64_t before = (uint64_t)atomic_fetch_add_explicit(&counter->total, (int64_t)by, memory_order_relaxed);
   note(counter, (double)(int64_t)(before + by)); /* modulo 2^64 */
@@ -111,9 +132,10 @@ static double value_of(int type, const void *at)
 void hwi_itt_counter_set(struct hwi_itt_counter *counter, const void *value)
 {
   static const double limit = 0x1p62;
-  int type = type_of(counter);
-  if (!type || !value)
+  counter = ours(counter);
+  if (!counter || !value)
     return;
+  int type = type_of(counter);
   double set = value_of(type, value);
   bool is_whole = set > -limit && set < limit;
   atomic_store_explicit(&counter->total, is_whole ? (int64_t)set : 0, memory_order_relaxed);

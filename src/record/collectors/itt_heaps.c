@@ -12,11 +12,7 @@
 #include "record/events/heaps.h"
 #include "record/events/scope_names.h"
 
-struct heaps {
-  struct hw_custom_heap all[HWI_NAME_LIMIT];
-};
-
-static _Atomic(void *) heaps_of_process; /* a struct heaps */
+static struct hwi_growing_table all; /* of struct hw_custom_heap */
 
 /* "domain/name"; a name that is too long is cut. */
 static uint32_t name_of(const char *name, const char *domain)
@@ -36,12 +32,11 @@ static uint32_t name_of(const char *name, const char *domain)
 
 void *hwi_itt_heap_of(const char *name, const char *domain)
 {
-  struct heaps *heaps = hwi_itt_table(&heaps_of_process, sizeof *heaps);
-  if (!heaps || !name || (domain && hwi_domain_is_ignored(domain)))
+  if (!name || (domain && hwi_domain_is_ignored(domain)))
     return NULL;
   uint32_t number = name_of(name, domain);
-  struct hw_custom_heap *heap = &heaps->all[number], made;
-  if (__atomic_load_n(&heap->number, __ATOMIC_ACQUIRE))
+  struct hw_custom_heap *heap = hwi_itt_item(&all, number, sizeof *heap), made;
+  if (!heap || __atomic_load_n(&heap->number, __ATOMIC_ACQUIRE))
     return heap;
   /* If two threads create it at once, the second one's event is of a heap that stays empty. */
   hwi_heap_create(&made, number);
@@ -53,10 +48,8 @@ void *hwi_itt_heap_of(const char *name, const char *domain)
 
 static const struct hw_custom_heap *known(const void *heap)
 {
-  const struct heaps *heaps = atomic_load_explicit(&heaps_of_process, memory_order_acquire);
-  size_t off = (uintptr_t)heap - (uintptr_t)heaps;
-  bool is_ours = heaps && heap && off < sizeof *heaps && off % sizeof *heaps->all == 0;
-  return is_ours ? &heaps->all[off / sizeof *heaps->all] : NULL;
+  size_t index = 0;
+  return hwi_growing_table_find(&all, heap, sizeof(struct hw_custom_heap), &index) ? heap : NULL;
 }
 
 void hwi_itt_heap_allocated(void *heap, void **address, size_t size, int is_zeroed)

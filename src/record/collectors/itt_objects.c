@@ -1,8 +1,7 @@
 /* itt_objects.c - the domains and strings that programs with ITT create: one for each name
  *
- * A name has a small number already (scope_names.h), so its object is the one at this place of a table. The tables have
- * their final size from the start: pages that are not used cost nothing. Threads that create the same object at the same
- * time write the same values.
+ * A name has a small number already (scope_names.h), so its object is the one at this place of a table. Threads that create
+ * the same object at the same time write the same values.
  *
  * The static part has lists of its objects, for the time without a collector. Ours are not added to them: its later
  * versions pass each object of the lists to free when the program releases them.
@@ -11,39 +10,25 @@
 
 #include <stddef.h>
 
-#include "platform/os.h"
 #include "record/collectors/domains.h"
 #include "record/events/scope_names.h"
+#include "record/growing_table.h"
 
-struct objects {
-  struct hwi_itt_domain domains[HWI_NAME_LIMIT]; /* by the numbers of names */
-  struct hwi_itt_string strings[HWI_NAME_LIMIT];
-};
+/* By the numbers of names. */
+static struct hwi_growing_table domains, strings;
 
-static _Atomic(void *) objects_of_process; /* a struct objects */
-
-static __attribute__((cold, noinline)) void *make_table(_Atomic(void *) *table, size_t bytes)
+void *hwi_itt_item(struct hwi_growing_table *table, uint32_t number, size_t bytes)
 {
-  void *made = hwi_os_map(bytes), *none = NULL;
-  if (!made || atomic_compare_exchange_strong(table, &none, made))
-    return made;
-  hwi_os_unmap(made, bytes);
-  return none;
-}
-
-void *hwi_itt_table(_Atomic(void *) *table, size_t bytes)
-{
-  void *made = atomic_load_explicit(table, memory_order_acquire);
-  return made ? made : make_table(table, bytes);
+  char *items = hwi_growing_table_use(table, (number + 1) * bytes, HWI_NAME_LIMIT * bytes);
+  return items ? items + number * bytes : NULL;
 }
 
 struct hwi_itt_domain *hwi_itt_domain_of(const char *name)
 {
-  struct objects *objects = name ? hwi_itt_table(&objects_of_process, sizeof *objects) : NULL;
-  if (!objects)
+  uint32_t number = name ? hwi_names_number(name) : 0;
+  struct hwi_itt_domain *domain = number ? hwi_itt_item(&domains, number, sizeof *domain) : NULL;
+  if (!domain)
     return NULL;
-  uint32_t number = hwi_names_number(name);
-  struct hwi_itt_domain *domain = &objects->domains[number];
   if (!atomic_load_explicit(&domain->name, memory_order_acquire)) {
     atomic_store_explicit(&domain->flags, !hwi_domain_is_ignored(name), memory_order_relaxed);
     atomic_store_explicit(&domain->number, (int)number, memory_order_relaxed);
@@ -54,11 +39,10 @@ struct hwi_itt_domain *hwi_itt_domain_of(const char *name)
 
 struct hwi_itt_string *hwi_itt_string_of(const char *text)
 {
-  struct objects *objects = text ? hwi_itt_table(&objects_of_process, sizeof *objects) : NULL;
-  if (!objects)
+  uint32_t number = text ? hwi_names_number(text) : 0;
+  struct hwi_itt_string *string = number ? hwi_itt_item(&strings, number, sizeof *string) : NULL;
+  if (!string)
     return NULL;
-  uint32_t number = hwi_names_number(text);
-  struct hwi_itt_string *string = &objects->strings[number];
   if (!atomic_load_explicit(&string->text, memory_order_acquire)) {
     atomic_store_explicit(&string->number, (int)number, memory_order_relaxed);
     atomic_store_explicit(&string->text, hwi_names_text(number), memory_order_release);

@@ -6,9 +6,10 @@
 #define HWI_RECORD_COLLECTORS_ITT_OBJECTS_H
 
 #include "record/collectors/itt_abi.h"
+#include "record/growing_table.h"
 
-/* Returns the table that *table points to, of `bytes` zeros, which the first call makes; NULL if there is no memory. */
-void *hwi_itt_table(_Atomic(void *) *table, size_t bytes);
+/* Returns the item of `bytes` (zeros at first) for the name with this number, or NULL if there is no memory. */
+void *hwi_itt_item(struct hwi_growing_table *table, uint32_t number, size_t bytes);
 
 /* Return the object with this name, or NULL if there is no memory. Equal names have the same object. */
 struct hwi_itt_domain *hwi_itt_domain_of(const char *name);

@@ -1,32 +1,26 @@
 /* keyed_scopes.c - scopes whose ends do not say how deep they are: they find them by a key
  *
- * A thread that ends a loose scope of another thread leaves the key in a small table, where the other thread finds it. An
- * entry may be lost to another one. So that scopes whose ends are lost do not pile up, a thread has few loose scopes of
- * one name.
+ * A thread that ends a loose scope of another thread marks it there, and the other thread ends it at its next call. So
+ * that scopes that never end do not pile up, a thread has few loose scopes of one name.
  */
 #include "record/collectors/keyed_scopes.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "base/hash.h"
 #include "record/events/event.h"
 #include "record/events/scopes.h"
 
-enum { ENDED_ELSEWHERE = 256, MOST_OF_A_NAME = 8 };
+enum { MOST_OF_A_NAME = 8 };
 
-static _Atomic uint64_t ended_elsewhere[ENDED_ELSEWHERE]; /* keys by their hash; 0: none */
-
-static _Atomic uint64_t *elsewhere(uint64_t key)
+static uint64_t key_at(const struct hwi_open_scopes *open, uint32_t index)
 {
-  return &ended_elsewhere[hwi_hash_number(key) % ENDED_ELSEWHERE];
+  return atomic_load_explicit(&open->keys[index], memory_order_relaxed);
 }
 
-/* Returns whether another thread has ended a scope with this key, once for each such end. */
-static bool take_end(uint64_t key)
+static void set_key(struct hwi_open_scopes *open, uint32_t index, uint64_t key)
 {
-  _Atomic uint64_t *at = elsewhere(key);
-  return atomic_load_explicit(at, memory_order_relaxed) == key && atomic_compare_exchange_strong(at, &key, 0);
+  atomic_store_explicit(&open->keys[index], key, memory_order_relaxed);
 }
 
 static uint32_t known_depth(const struct hwi_open_scopes *open)
@@ -41,27 +35,22 @@ static void end_loose(struct hwi_lane *lane, uint64_t tick, uint32_t depth)
   if (depth == open->depth)
     hwi_scope_put_end(lane, tick, depth);
   else
-    open->keys[depth - 1] = HWI_SCOPE_HAS_ENDED;
+    set_key(open, depth - 1, HWI_SCOPE_HAS_ENDED);
 }
 
-/* Ends the scopes of the calling thread that other threads have ended. */
+/* Ends the calling thread's innermost scopes if other threads have ended them. */
 static void settle(struct hwi_lane *lane, uint64_t tick)
 {
   struct hwi_open_scopes *open = &hwi_stream_self->open;
-  for (uint32_t depth = known_depth(open); depth > open->base; depth--) {
-    uint64_t key = open->keys[depth - 1];
-    if (key & HWI_KEY_IS_LOOSE && key != HWI_SCOPE_HAS_ENDED && take_end(key)) {
-      end_loose(lane, tick, depth);
-      depth = depth <= open->depth ? depth : open->depth + 1; /* scopes outside may have ended, too */
-    }
-  }
+  if (hwi_scope_has_ended(open))
+    hwi_scope_put_end(lane, tick, open->depth);
 }
 
 static bool may_begin_loose(const struct hwi_open_scopes *open, uint32_t name)
 {
   uint32_t count = 0;
   for (uint32_t i = known_depth(open); i-- > open->base;)
-    count += open->names[i] == name && open->keys[i] & HWI_KEY_IS_LOOSE;
+    count += open->names[i] == name && key_at(open, i) & HWI_KEY_IS_LOOSE;
   return count < MOST_OF_A_NAME && open->depth < HWI_OPEN_SCOPES;
 }
 
@@ -71,7 +60,7 @@ static int level_of(const struct hwi_open_scopes *open, uint32_t depth, uint64_t
 {
   uint32_t around = depth - 1, known = around < HWI_OPEN_SCOPES ? around : HWI_OPEN_SCOPES, level = around - known;
   for (uint32_t i = open->base; i < known; i++)
-    level += open->keys[i] == key;
+    level += key_at(open, i) == key;
   return (int)level;
 }
 
@@ -84,12 +73,10 @@ int hwi_keyed_scope_begin_with(uint32_t name, uint64_t key, enum hw_scope_op op,
   uint64_t tick = hwi_event_tick();
   uint32_t depth = 0;
   settle(lane, tick);
-  if (key & HWI_KEY_IS_LOOSE)
-    take_end(key); /* it is about an earlier scope */
   if (!(key & HWI_KEY_IS_LOOSE) || may_begin_loose(open, name))
     depth = hwi_scope_put_begin(lane, tick, name, op, value);
   if (depth && depth <= HWI_OPEN_SCOPES)
-    open->keys[depth - 1] = key;
+    set_key(open, depth - 1, key);
   int level = depth ? level_of(open, depth, key) : HWI_LEVEL_UNKNOWN;
   hwi_stream_leave(lane);
   return level;
@@ -107,12 +94,12 @@ static uint32_t depth_of(const struct hwi_open_scopes *open, uint64_t key)
   if (open->depth > HWI_OPEN_SCOPES && !(key & HWI_KEY_IS_LOOSE))
     return open->depth;
   uint32_t depth = known_depth(open);
-  while (depth > open->base && open->keys[depth - 1] != key)
+  while (depth > open->base && key_at(open, depth - 1) != key)
     depth--;
   return depth > open->base ? depth : 0;
 }
 
-int hwi_keyed_scope_end(uint64_t key)
+static int end(uint64_t key, bool also_elsewhere)
 {
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
@@ -126,8 +113,18 @@ int hwi_keyed_scope_end(uint64_t key)
     hwi_scope_put_end(lane, tick, depth);
   else if (depth)
     end_loose(lane, tick, depth);
-  else
-    atomic_store_explicit(elsewhere(key), key, memory_order_relaxed);
+  else if (also_elsewhere)
+    hwi_stream_end_in_another(key);
   hwi_stream_leave(lane);
   return level;
+}
+
+int hwi_keyed_scope_end(uint64_t key)
+{
+  return end(key, true);
+}
+
+void hwi_keyed_scope_end_here(uint64_t key)
+{
+  end(key, false);
 }

@@ -27,4 +27,7 @@ int hwi_keyed_scope_begin_with(uint32_t name, uint64_t key, enum hw_scope_op op,
  * thread, and the scopes inside end with it; without such a scope, this does nothing. */
 int hwi_keyed_scope_end(uint64_t key);
 
+/* The same for a loose key, but only a scope of the calling thread ends. */
+void hwi_keyed_scope_end_here(uint64_t key);
+
 #endif

@@ -66,7 +66,7 @@ static uintptr_t domain_register_string_w(uintptr_t domain, const wchar_t *text)
 /* The name of what has no message. */
 static uint32_t name_without_message(uintptr_t domain)
 {
-  return domain ? (uint32_t)domain : hwi_names_number("range");
+  return hwi_names_have((uint32_t)domain) ? (uint32_t)domain : hwi_names_number("range");
 }
 
 static uint32_t event_name(uintptr_t domain, const struct hwi_nvtx_event *event)

@@ -56,7 +56,7 @@ uint32_t hwi_nvtx_message(const struct hwi_nvtx_event *event, uint32_t otherwise
   case HWI_NVTX_MESSAGE_WIDE:
     return hwi_nvtx_wide_name(event->message.wide, otherwise);
   case HWI_NVTX_MESSAGE_REGISTERED: /* the handle is the number itself */
-    if (event->message.registered && event->message.registered < HWI_NAME_LIMIT)
+    if (event->message.registered < HWI_NAME_LIMIT && hwi_names_have((uint32_t)event->message.registered))
       return (uint32_t)event->message.registered;
     return otherwise;
   default:
@@ -67,16 +67,18 @@ uint32_t hwi_nvtx_message(const struct hwi_nvtx_event *event, uint32_t otherwise
 static bool is_whole(double value, uint64_t *number)
 {
   static const double limit = 0x1p64;
-  if (!(value >= 0 && value < limit))
+  if (!(value >= 0 && value < limit) || (double)(uint64_t)value != value)
     return false;
   *number = (uint64_t)value;
-  return (double)*number == value;
+  return true;
 }
 
 static bool is_natural(int64_t value, uint64_t *number)
 {
+  if (value < 0)
+    return false;
   *number = (uint64_t)value;
-  return value >= 0;
+  return true;
 }
 
 bool hwi_nvtx_payload(const struct hwi_nvtx_event *event, uint64_t *number)

@@ -22,7 +22,8 @@ uint32_t hwi_nvtx_wide_name(const wchar_t *text, uint32_t otherwise);
 /* Returns the number of the event's message. */
 uint32_t hwi_nvtx_message(const struct hwi_nvtx_event *event, uint32_t otherwise);
 
-/* Returns whether the event has a payload that is a whole number from 0 on, which is then in *number. */
+/* Returns whether the event has a payload that is a whole number from 0 on, which is then in *number. Otherwise
+ * *number stays. */
 bool hwi_nvtx_payload(const struct hwi_nvtx_event *event, uint64_t *number);
 
 #endif

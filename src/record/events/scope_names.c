@@ -1,7 +1,7 @@
 /* scope_names.c - the names of scopes: equal texts have equal numbers
  *
  * A hash table with open addressing whose slots hold the numbers of names; the names' texts follow each other in one
- * area. Both have their final size from the start, so that nothing moves: pages that are not used cost nothing. A thread
+ * area. Nothing moves: the slots have their final size from the start, the rest grows in place. A thread
  * first writes a new name into its place in the area, then publishes its number by one compare-and-swap of an empty
  * slot; so a fork, a signal or a kill at any instruction leaves the table consistent. If two threads add the same name,
  * one of the two numbers is never used.
@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "platform/os.h"
+#include "record/growing_table.h"
 #include "record/session.h"
 
 enum {
@@ -29,21 +30,49 @@ struct name {
 struct names {
   _Atomic uint32_t next_number, used_bytes;
   _Atomic uint32_t slots[SLOT_COUNT]; /* 0: empty */
-  struct name names[HWI_NAME_LIMIT];
-  char area[AREA_BYTES];
 };
 
 static _Atomic(struct names *) all;
+static struct hwi_growing_table name_table; /* of struct name, by number */
+static struct hwi_growing_table area_table; /* the area */
 
 static const char other[] = "(other scopes)";
 
+/* Return the name with this number, or the text at `off` of the area, and make place for it; NULL if there is no memory. */
+static struct name *make_name(uint32_t number)
+{
+  struct name *names = hwi_growing_table_use(&name_table, (number + 1) * sizeof *names, HWI_NAME_LIMIT * sizeof *names);
+  return names ? &names[number] : NULL;
+}
+
+static char *make_text(uint32_t off, size_t bytes)
+{
+  char *area = hwi_growing_table_use(&area_table, off + bytes + 1, AREA_BYTES);
+  return area ? area + off : NULL;
+}
+
+/* Returns the name with this number, or NULL if none was made near it. */
+static struct name *name_at(uint32_t number)
+{
+  bool has_place = hwi_growing_table_has(&name_table, ((size_t)number + 1) * sizeof(struct name));
+  return has_place ? (struct name *)atomic_load_explicit(&name_table.start, memory_order_relaxed) + number : NULL;
+}
+
+static const char *text_of(const struct name *name)
+{
+  return atomic_load_explicit(&area_table.start, memory_order_relaxed) + name->off;
+}
+
+/* Threads that do this at the same time write the same. */
 static struct names *make(void)
 {
-  struct names *made = hwi_os_map(sizeof *made), *none = NULL;
+  struct name *name = make_name(HWI_NAME_OTHER);
+  char *text = make_text(0, sizeof other - 1);
+  struct names *made = name && text ? hwi_os_map(sizeof *made) : NULL, *none = NULL;
   if (!made)
     return NULL;
-  memcpy(made->area, other, sizeof other - 1);
-  made->names[HWI_NAME_OTHER] = (struct name){.off = 0, .bytes = sizeof other - 1};
+  memcpy(text, other, sizeof other - 1);
+  name->bytes = sizeof other - 1;
   made->used_bytes = sizeof other;
   made->next_number = HWI_NAME_OTHER + 1;
   if (atomic_compare_exchange_strong(&all, &none, made))
@@ -58,10 +87,10 @@ static struct names *names_of_process(void)
   return names ? names : make();
 }
 
-static bool is_name(const struct names *names, uint32_t number, const char *text, size_t bytes)
+static bool is_name(uint32_t number, const char *text, size_t bytes)
 {
-  const struct name *name = &names->names[number];
-  return name->bytes == bytes && memcmp(names->area + name->off, text, bytes) == 0;
+  const struct name *name = name_at(number);
+  return name->bytes == bytes && memcmp(text_of(name), text, bytes) == 0;
 }
 
 /* Writes a new name to its place. Returns its number, or HWI_NAME_OTHER if there is no room for it. */
@@ -74,9 +103,13 @@ static uint32_t add(struct names *names, const char *text, size_t bytes)
   uint32_t off = atomic_fetch_add(&names->used_bytes, (uint32_t)bytes + 1);
   if (number >= HWI_NAME_LIMIT || off >= AREA_BYTES - bytes)
     return HWI_NAME_OTHER;
-  memcpy(names->area + off, text, bytes);
-  names->names[number].off = off;
-  names->names[number].bytes = (uint32_t)bytes;
+  struct name *name = make_name(number);
+  char *to = make_text(off, bytes);
+  if (!name || !to)
+    return HWI_NAME_OTHER;
+  memcpy(to, text, bytes);
+  name->off = off;
+  name->bytes = (uint32_t)bytes;
   return number;
 }
 
@@ -95,7 +128,7 @@ uint32_t hwi_names_number_of(const char *text, size_t max_bytes)
       if (number == HWI_NAME_OTHER || atomic_compare_exchange_strong(slot, &found, number))
         return number;
     }
-    if (is_name(names, found, text, bytes))
+    if (is_name(found, text, bytes))
       return found;
   }
   return HWI_NAME_OTHER;
@@ -106,31 +139,30 @@ uint32_t hwi_names_number(const char *text)
   return hwi_names_number_of(text, LONGEST_NAME);
 }
 
+/* Only the text of HWI_NAME_OTHER is at the start of the area. */
 bool hwi_names_have(uint32_t number)
 {
-  struct names *names = atomic_load_explicit(&all, memory_order_acquire);
-  return names && number > 0 && number < HWI_NAME_LIMIT &&
-         number < atomic_load_explicit(&names->next_number, memory_order_relaxed);
+  const struct name *name = name_at(number);
+  return name && number && (name->off || number == HWI_NAME_OTHER);
 }
 
 const char *hwi_names_text(uint32_t number)
 {
-  struct names *names = atomic_load_explicit(&all, memory_order_acquire);
-  return names && number < HWI_NAME_LIMIT ? names->area + names->names[number].off : other;
+  const struct name *name = name_at(number);
+  return name ? text_of(name) : other;
 }
 
 bool hwi_names_define(struct hwi_lane *lane, uint32_t number)
 {
-  struct names *names = atomic_load_explicit(&all, memory_order_acquire);
-  if (!names || number >= HWI_NAME_LIMIT)
+  if (!hwi_names_have(number))
     return false;
-  struct name *name = &names->names[number];
+  struct name *name = name_at(number);
   uint32_t image = atomic_load_explicit(&hwi_session.image_count, memory_order_relaxed);
   if (atomic_load_explicit(&name->image, memory_order_relaxed) == image)
     return true;
   uint8_t head[HWI_VARINT_MAX_BYTES], *end = hwi_put_varint(head, number);
   if (!hwi_lane_put_record(lane, HW_RECORD_NAME, (struct hwi_bytes){head, (uint32_t)(end - head)},
-                           (struct hwi_bytes){names->area + name->off, name->bytes}))
+                           (struct hwi_bytes){text_of(name), name->bytes}))
     return false;
   atomic_store_explicit(&name->image, image, memory_order_relaxed);
   return true;

@@ -22,13 +22,14 @@ uint32_t hwi_names_number(const char *text);
 /* The same for a text that has at most `max_bytes`, and ends there or at a NUL. */
 uint32_t hwi_names_number_of(const char *text, size_t max_bytes);
 
-/* Returns whether one of these functions may have returned this number. */
+/* Returns whether there is a name with this number. */
 bool hwi_names_have(uint32_t number);
 
 /* Returns the text of a name that one of these functions returned: the process's own copy, which stays valid. */
 const char *hwi_names_text(uint32_t number);
 
-/* Makes sure that the trace defines the name. The caller has entered the lane. Returns false if there is no room. */
+/* Makes sure that the trace defines the name. The caller has entered the lane. Returns false if there is no room, or no such
+ * name. */
 bool hwi_names_define(struct hwi_lane *lane, uint32_t number);
 
 #endif

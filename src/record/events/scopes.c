@@ -61,7 +61,7 @@ uint32_t hwi_scope_put_begin(struct hwi_lane *lane, uint64_t tick, uint32_t name
     return 0;
   if (open->depth < HWI_OPEN_SCOPES) {
     open->names[open->depth] = name;
-    open->keys[open->depth] = 0;
+    atomic_store_explicit(&open->keys[open->depth], 0, memory_order_relaxed);
   }
   open->depth++;
   if (op == HW_SCOPE_BEGIN_FORBIDDEN && hwi_session.options.trap && !open->trap_depth)
@@ -122,8 +122,7 @@ void hwi_scope_put_end(struct hwi_lane *lane, uint64_t tick, uint32_t depth)
     return;
   hwi_scope_put(lane, tick, HW_SCOPE_END, open->depth - depth + 1, 0);
   open->depth = depth - 1;
-  while (open->depth > open->base && open->depth <= HWI_OPEN_SCOPES &&
-         open->keys[open->depth - 1] == HWI_SCOPE_HAS_ENDED) {
+  while (hwi_scope_has_ended(open)) {
     hwi_scope_put(lane, tick, HW_SCOPE_END, 1, 0);
     open->depth--;
   }

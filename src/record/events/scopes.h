@@ -34,8 +34,16 @@ bool hwi_scope_put_named(struct hwi_lane *lane, uint64_t tick, enum hw_scope_op 
 /* To be called when a trap_depth of the thread has changed: makes its calls trap if there is one, here or around. */
 void hwi_scope_update_trap(void);
 
-/* A key (struct hwi_open_scopes) of a scope that has ended, and waits for the end of the scopes inside. */
+/* A key (struct hwi_open_scopes) of a scope that has ended, and waits for the end of the scopes inside, or for the next call
+ * of its thread. */
 enum { HWI_SCOPE_HAS_ENDED = 1 };
+
+/* Returns whether the innermost scope is such a one. */
+static inline bool hwi_scope_has_ended(const struct hwi_open_scopes *open)
+{
+  return open->depth > open->base && open->depth <= HWI_OPEN_SCOPES &&
+         atomic_load_explicit(&open->keys[open->depth - 1], memory_order_relaxed) == HWI_SCOPE_HAS_ENDED;
+}
 
 /* Notes what is no scope: `op` is HW_SCOPE_MARK or HW_SCOPE_COUNTER, with its value. */
 void hwi_scope_note(uint32_t name, enum hw_scope_op op, uint64_t value);

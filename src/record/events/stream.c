@@ -324,6 +324,25 @@ bool hwi_stream_another_is_in(uint64_t task)
   return false;
 }
 
+static bool end_in(struct hwi_open_scopes *open, uint64_t key)
+{
+  uint32_t depth = __atomic_load_n(&open->depth, __ATOMIC_RELAXED);
+  for (uint32_t i = depth < HWI_OPEN_SCOPES ? depth : HWI_OPEN_SCOPES; i-- > 0;) {
+    uint64_t expected = key;
+    if (atomic_load_explicit(&open->keys[i], memory_order_relaxed) == key &&
+        atomic_compare_exchange_strong(&open->keys[i], &expected, HWI_SCOPE_HAS_ENDED))
+      return true;
+  }
+  return false;
+}
+
+void hwi_stream_end_in_another(uint64_t key)
+{
+  for (struct hwi_thread_stream *stream = atomic_load(&all_streams); stream; stream = stream->next)
+    if (stream != hwi_stream_self && hwi_os_claim_is_held(&stream->claim) && end_in(&stream->open, key))
+      return;
+}
+
 void hwi_stream_thread_ends(void *argument)
 {
   struct hwi_thread_stream *stream = argument;

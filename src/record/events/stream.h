@@ -17,17 +17,18 @@ struct hwi_entered_task {
   uint32_t trap_around; /* the trap_depth around it */
 };
 
-/* The scopes that the thread has begun and not ended, the outermost first. */
+/* The scopes that the thread has begun and not ended, the outermost first. Other threads may end them by their keys. */
 enum { HWI_OPEN_SCOPES = 64, HWI_ENTERED_TASKS = 64 };
 struct hwi_open_scopes {
-  uint32_t depth;                  /* how many */
+  uint32_t depth;                  /* how many; other threads read this */
   uint32_t owner;                  /* in the handles of those outside of tasks; not 0 */
   uint32_t names[HWI_OPEN_SCOPES]; /* of the outermost ones: a forked child continues in them */
-  uint64_t keys[HWI_OPEN_SCOPES];  /* of the same ones, see keyed_scopes.h; 0: none */
-  uint32_t base;                   /* of the innermost task; 0: the thread is in none */
-  uint32_t task_count;             /* tasks that the thread is in; other threads read this and their numbers */
-  uint32_t trap_depth;             /* calls trap while at least so many are open; 0: only if they do around the task */
-  bool is_trapping;                /* a handler of SIGTRAP runs: its calls do not trap */
+  _Atomic uint64_t
+      keys[HWI_OPEN_SCOPES]; /* of the same ones, see keyed_scopes.h; 0: none. Other threads end scopes here */
+  uint32_t base;             /* of the innermost task; 0: the thread is in none */
+  uint32_t task_count;       /* tasks that the thread is in; other threads read this and their numbers */
+  uint32_t trap_depth;       /* calls trap while at least so many are open; 0: only if they do around the task */
+  bool is_trapping;          /* a handler of SIGTRAP runs: its calls do not trap */
   struct hwi_entered_task tasks[HWI_ENTERED_TASKS]; /* the outermost first */
 };
 
@@ -100,6 +101,10 @@ uint64_t hwi_stream_latest_tick(void);
 
 /* Returns whether another running thread is in the task with this number. Slow with many threads. */
 bool hwi_stream_another_is_in(uint64_t task);
+
+/* Ends a scope with this key in another running thread, if there is one: its key becomes HWI_SCOPE_HAS_ENDED. Slow with many
+ * threads. */
+void hwi_stream_end_in_another(uint64_t key);
 
 /* Called in a new address space: only the calling thread is left, and nothing was written yet. Returns true if the
  * calling thread was interrupted in the middle of an event, so that its old chunk must stay mapped. */

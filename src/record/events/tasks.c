@@ -98,7 +98,7 @@ static void reopen(struct hwi_open_scopes *open, uint32_t depth)
 {
   for (uint32_t i = open->depth; i < open->depth + depth && i < HWI_OPEN_SCOPES; i++) {
     open->names[i] = HWI_NAME_OTHER;
-    open->keys[i] = 0;
+    atomic_store_explicit(&open->keys[i], 0, memory_order_relaxed);
   }
   open->depth += depth;
 }

@@ -42,7 +42,6 @@ static void word_forbidden(struct context *context, const struct hwi_finding *fi
     hwi_line_puts(&text->line, finding->figures[0] > 0 ? ", in " : ", of a block from ");
     add_who(context);
   }
-  hwi_line_puts(&text->line, " (--by scope)");
 }
 
 static void word_growth(struct context *context, const struct hwi_finding *finding)

@@ -6,12 +6,16 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,7 +62,9 @@ typedef unsigned long long u64;
   X(void, marker_ex, (domain *, void *, u64, id, string *, int))               \
   X(void *, counter_create, (const char *, const char *))                      \
   X(void *, counter_create_typed, (const char *, const char *, int))           \
+  X(void *, counter_create_v3, (domain *, const char *, int))                  \
   X(void, counter_set_value, (void *, void *))                                 \
+  X(void, counter_set_value_v3, (void *, void *))                              \
   X(void, counter_set_value_ex, (void *, void *, u64, void *))                 \
   X(void, counter_inc, (void *))                                               \
   X(void, counter_inc_delta, (void *, u64))                                    \
@@ -291,6 +297,58 @@ static void end_overlapped(unsigned long long number)
   DO(task_end_overlapped, mine, ((id){number, 0, 0}));
 }
 
+static void *recurse(void *levels)
+{
+  int event = CALL(event_create, "event", 5);
+  DO(event_start, event);
+  if (levels)
+    recurse((char *)levels - 1);
+  DO(event_end, event);
+  return NULL;
+}
+
+/* Events without ends follow each other. One that ends stays in its thread, also if another has too many levels. */
+static void events(void)
+{
+  int tick = CALL(event_create, "tick", 4), event = CALL(event_create, "event", 5);
+  DO(event_start, event);
+  pthread_t other;
+  pthread_create(&other, NULL, recurse, (void *)(uintptr_t)20);
+  pthread_join(other, NULL);
+  begin("inside");
+  allocate(1);
+  end();
+  DO(event_end, event);
+  for (int i = 0; i < 20; i++) {
+    DO(event_start, tick);
+    allocate(2);
+  }
+  DO(event_end, tick);
+}
+
+/* Each domain has IDs of its own: what began first ends first. */
+static void same_ids(void)
+{
+  id one = {1, 0, 0};
+  domain *other = CALL(domain_create, "other");
+  DO(region_begin, mine, one, none, text("region"));
+  DO(region_begin, other, one, none, text("inner region"));
+  DO(region_end, mine, one);
+  allocate(1);
+  DO(region_end, other, one);
+  DO(task_begin_overlapped, mine, one, none, text("task"));
+  DO(task_begin_overlapped, other, one, none, text("inner task"));
+  DO(task_end_overlapped, mine, one);
+  allocate(2);
+  DO(task_end_overlapped, other, one);
+  DO(frame_begin_v3, mine, &one);
+  DO(frame_begin_v3, other, &one);
+  DO(frame_end_v3, mine, &one);
+  allocate(3);
+  DO(frame_end_v3, other, &one);
+  allocate(100);
+}
+
 /* The first one to begin is the first one to end. */
 static void overlap(void)
 {
@@ -326,6 +384,42 @@ static void elsewhere(void)
     allocate(20);
     end();
   }
+}
+
+enum { PRODUCERS = 16, REQUESTS = 250 };
+static _Atomic uintptr_t to_end[PRODUCERS]; /* a request of each; 0: none */
+
+static void *produce(void *number)
+{
+  _Atomic uintptr_t *mine_to_end = &to_end[(uintptr_t)number];
+  for (uintptr_t i = 1; i <= REQUESTS; i++) {
+    uintptr_t request = (uintptr_t)number * REQUESTS + i;
+    begin_overlapped(request, "request");
+    allocate(10);
+    *mine_to_end = request;
+    while (*mine_to_end)
+      sched_yield();
+  }
+  begin("last"); /* which ends the last request */
+  end();
+  return NULL;
+}
+
+/* Many threads' requests end in this thread, in any order. */
+static void crowd(void)
+{
+  pthread_t all[PRODUCERS];
+  for (uintptr_t i = 0; i < PRODUCERS; i++)
+    pthread_create(&all[i], NULL, produce, (void *)i);
+  for (int left = PRODUCERS * REQUESTS; left > 0; sched_yield())
+    for (int i = 0; i < PRODUCERS; i++)
+      if (to_end[i]) {
+        end_overlapped(to_end[i]);
+        to_end[i] = 0;
+        left--;
+      }
+  for (int i = 0; i < PRODUCERS; i++)
+    pthread_join(all[i], NULL);
 }
 
 /* Requests that never end do not pile up. */
@@ -445,6 +539,7 @@ static void call_rest(void)
   void *heap = CALL(heap_function_create, "heap", "domain"), *block = &heap;
   DO(thread_ignore);
   DO(thr_name_set, "by its length", 6);
+  DO(thr_name_set, "nothing", 0);
   DO(pause);
   DO(resume);
   DO(sync_create, &heap, "type", "name", 1);
@@ -468,7 +563,7 @@ static void call_rest(void)
   DO(of_the_future);
 }
 
-/* The static part's own counter, and one of each type of values. */
+/* A counter that the collector does not know, and one of each type of values. */
 static void count(void)
 {
   int own[32] = {0};
@@ -491,6 +586,8 @@ static void count(void)
   DO(counter_dec, counter);
   DO(counter_inc, counter);
   DO(counter_dec_delta, counter, 4);
+  DO(counter_set_value_v3, CALL(counter_create_v3, mine, "of a domain", 7), &single);
+  DO(counter_set_value_v3, CALL(counter_create_v3, NULL, "of none", 7), &single);
   DO(counter_inc_delta_v3, mine, text("by string"), 3);
   DO(counter_dec_v3, mine, text("by string"));
   DO(counter_inc, (void *)own);
@@ -520,6 +617,29 @@ static void list(void)
   printf("version %s, clock %s\n", CALL(api_version), CALL(get_timestamp) ? "runs" : "stands");
 }
 
+static long resident_kib(void)
+{
+  char line[200];
+  long kib = 0;
+  FILE *file = fopen("/proc/self/status", "r");
+  while (file && !kib && fgets(line, sizeof line, file))
+    sscanf(line, "VmRSS: %ld", &kib);
+  fclose(file);
+  return kib;
+}
+
+/* Locked memory is resident as soon as it can be used. */
+static void locked(void)
+{
+  enum { MOST_KIB = 2048 };
+  long before = mlockall(MCL_CURRENT | MCL_FUTURE) == 0 ? resident_kib() : LONG_MAX - MOST_KIB;
+  mine = CALL(domain_create, "mine");
+  every();
+  count();
+  if (resident_kib() > before + MOST_KIB)
+    puts("too much is resident");
+}
+
 static void keep_errno(void)
 {
   errno = 4321;
@@ -532,14 +652,69 @@ static void keep_errno(void)
 static domain second = {.flags = 1, .name = "early too"}, first = {.flags = 1, .name = "early", .next = &second};
 static string early_name = {.text = "early"};
 
+static struct counter {
+  const char *name;
+  void *wide;
+  const char *domain;
+  void *wide_domain;
+  int type;
+  long index;
+  int extra1;
+  void *extra2; /* the static part does not initialize it */
+  struct counter *next;
+} early_ratio = {.name = "ratio", .domain = "early too", .type = 8, .extra2 = "nothing"},
+  early_counter = {.name = "counter", .domain = "early", .type = 1, .extra2 = "nothing", .next = &early_ratio};
+
 static void early(void)
 {
-  DO(task_begin, &first, none, none, &early_name);
+  double ratio = 0.5;
+  if (first.flags)
+    DO(task_begin, &first, none, none, &early_name);
   allocate(7);
-  DO(task_end, &first);
-  DO(task_begin, &second, none, none, &early_name);
+  if (first.flags)
+    DO(task_end, &first);
+  if (second.flags)
+    DO(task_begin, &second, none, none, &early_name);
   allocate(8);
-  DO(task_end, &second);
+  if (second.flags)
+    DO(task_end, &second);
+  DO(counter_inc_delta, (void *)&early_counter, 3);
+  DO(counter_inc, (void *)&early_counter);
+  DO(counter_set_value, (void *)&early_ratio, &ratio);
+}
+
+/* The same domain by two objects. */
+static void early_and_late(void)
+{
+  domain *late = CALL(domain_create, "early");
+  DO(task_begin, &first, none, none, text("task"));
+  allocate(1);
+  DO(task_end, late);
+  DO(frame_begin_v3, late, NULL);
+  allocate(2);
+  DO(frame_end_v3, &first, NULL);
+  allocate(100);
+}
+
+static void *make_early_counter(void)
+{
+  return NULL;
+}
+
+/* Its domains were off at first, and its counters had no static part. */
+static void become_old(void)
+{
+  program.build = 20111111;
+  first.flags = second.flags = 0;
+  program.counters = (void *)&first;
+}
+
+static void become_new(void)
+{
+  program.counters = &early_counter;
+  for (struct function *at = functions; at->name; at++)
+    if (strcmp(at->name, "__itt_counter_create") == 0)
+      at->without = (void *)(uintptr_t)make_early_counter;
 }
 
 static const struct {
@@ -550,13 +725,18 @@ static const struct {
              {"deep", deep},           {"threads", threads},     {"die", die},
              {"names", names},         {"every", every},         {"list", list},
              {"errno", keep_errno},    {"early", early},         {"count", count},
-             {"fork", split}};
+             {"fork", split},          {"same ids", same_ids},   {"early and late", early_and_late},
+             {"old", early},           {"crowd", crowd},         {"events", events},
+             {"locked", locked}};
 
 int main(int argc, char **argv)
 {
+  bool is_old = argc > 1 && strcmp(argv[1], "old") == 0;
+  (is_old ? become_old : become_new)();
   program.domains = &first;
   find_collector();
-  mine = CALL(domain_create, "mine");
+  if (argc < 2 || strcmp(argv[1], "locked") != 0)
+    mine = CALL(domain_create, "mine");
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     if (argc > 1 && strcmp(argv[1], cases[i].name) == 0)
       cases[i].run();

@@ -298,6 +298,25 @@ static void odd(void)
     abort();
 }
 
+/* Handles that the collector did not make must not take the numbers of later names. */
+static void wrong_handles(void)
+{
+  enum { NUMBER = 20, NAMES = 30 };
+  domain no_domain = (domain)(uintptr_t)NUMBER;
+  event no_string = registered((string)(uintptr_t)(NUMBER + 1)), none = {.version = 3, .size = sizeof none};
+  CALL(RangePushEx, 0, &no_string);
+  end();
+  CALL(DomainRangePushEx, 0, no_domain, &none);
+  end_in(no_domain);
+  for (int i = 0; i < NAMES; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "later %d", i);
+    begin(name);
+    allocate(1);
+    end();
+  }
+}
+
 /* The first one to start is the first one to end. */
 static void overlap(void)
 {
@@ -549,13 +568,27 @@ static void twice(void)
 static const struct {
   const char *name;
   void (*run)(void);
-} cases[] = {{"attribute", attribute}, {"each push", each_push}, {"each start", each_start},
-             {"nameless", nameless},   {"levels", levels},       {"odd", odd},
-             {"overlap", overlap},     {"elsewhere", elsewhere}, {"endless", endless},
-             {"threads", threads},     {"payloads", payloads},   {"marks", marks},
-             {"names", names},         {"many", many},           {"die", die},
-             {"fork", split},          {"every", every},         {"list", list},
-             {"errno", keep_errno},    {"twice", twice}};
+} cases[] = {{"attribute", attribute},
+             {"each push", each_push},
+             {"each start", each_start},
+             {"nameless", nameless},
+             {"levels", levels},
+             {"odd", odd},
+             {"wrong handles", wrong_handles},
+             {"overlap", overlap},
+             {"elsewhere", elsewhere},
+             {"endless", endless},
+             {"threads", threads},
+             {"payloads", payloads},
+             {"marks", marks},
+             {"names", names},
+             {"many", many},
+             {"die", die},
+             {"fork", split},
+             {"every", every},
+             {"list", list},
+             {"errno", keep_errno},
+             {"twice", twice}};
 
 int main(int argc, char **argv)
 {

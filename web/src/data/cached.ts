@@ -1,10 +1,13 @@
 // cached.ts - caches values computed from an object, as long as the object lives, so that views can be opened again quickly
 
-export function cachedFor<K extends object, V>(make: (key: K) => V): (key: K) => V {
+/** What else `make` needs must be the same for the same key. */
+export function cachedFor<K extends object, V, Others extends unknown[]>(
+  make: (key: K, ...others: Others) => V,
+): (key: K, ...others: Others) => V {
   const made = new WeakMap<K, V>();
-  return (key) => {
+  return (key, ...others) => {
     let value = made.get(key);
-    if (value === undefined) made.set(key, (value = make(key)));
+    if (value === undefined) made.set(key, (value = make(key, ...others)));
     return value;
   };
 }

@@ -6,6 +6,7 @@
 import { cachedFor, finish } from "./cached";
 import type { InstanceFields, LaneFields, PageDocument } from "./document";
 import { unpack, unzigzag } from "./packed";
+import { scopesOf, type Scopes } from "./scopes";
 
 /** Of instances with calls only. */
 const FIGURES = ["allocated_bytes", "net_bytes", "max_net_bytes", "inside_bytes"] as const;
@@ -33,6 +34,7 @@ export class Instances {
   /** the level of each; filled by `prepared` */
   levels = new Uint16Array(0);
   readonly #fields: InstanceFields;
+  readonly #scopes: Scopes;
   readonly #columns = new Map<Column, Float64Array>();
   readonly #texts: ReadonlyMap<number, string>;
   #lanes: Lane[] = [];
@@ -41,8 +43,9 @@ export class Instances {
   #sizes: Float64Array = new Float64Array(0);
   #isReady = false;
 
-  constructor(fields: InstanceFields) {
+  constructor(fields: InstanceFields, scopes: Scopes) {
     this.#fields = fields;
+    this.#scopes = scopes;
     this.count = fields.count;
     this.recorded = fields.recorded;
     this.#texts = new Map(fields.texts.map(({ instance, text }) => [instance, text]));
@@ -113,6 +116,11 @@ export class Instances {
     return outer;
   }
 
+  /** The first instance inside one; -1: none. */
+  innerOf(instance: number): number {
+    return this.levels[instance + 1] === this.levels[instance]! + 1 ? instance + 1 : -1;
+  }
+
   #hasCalls(instance: number): boolean {
     return this.#columns.get("allocation_calls")![instance]! + this.#columns.get("free_calls")![instance]! > 0;
   }
@@ -165,9 +173,12 @@ export class Instances {
     }
   }
 
-  /** An instance is inside the previous ones of its lane that have not ended when it begins. */
+  /** An instance is inside the previous ones of its lane that have not ended when it begins; if it takes no time, maybe at their end. */
   #findLevels(): void {
     const [begins, ends] = [this.#columns.get("begin_ns")!, this.#columns.get("end_ns")!];
+    const scopes = this.#columns.get("scope")!;
+    const isOver = (outer: number, i: number): boolean =>
+      ends[outer]! <= begins[i]! && !(ends[outer] === ends[i] && this.#scopes.isInside(scopes[i]!, scopes[outer]!));
     this.levels = new Uint16Array(this.count);
     let first = 0;
     this.#lanes = this.#fields.lanes.map((lane) => {
@@ -175,8 +186,7 @@ export class Instances {
       const end = first + lane.count;
       let levels = 0;
       for (let i = first; i < end; i++) {
-        const from = ends[i]! > begins[i]! ? begins[i]! : begins[i]! - 0.5; // one that takes no time, at the end of another, is inside it
-        while (open.length > 0 && ends[open.at(-1)!]! <= from) open.pop();
+        while (open.length > 0 && isOver(open.at(-1)!, i)) open.pop();
         this.levels[i] = open.length;
         open.push(i);
         levels = Math.max(levels, open.length);
@@ -188,11 +198,12 @@ export class Instances {
   }
 }
 
-const instancesIn = cachedFor((fields: InstanceFields) => new Instances(fields));
+const instancesIn = cachedFor((fields: InstanceFields, scopes: Scopes) => new Instances(fields, scopes));
 
 /** null: the program marked no scopes. */
-export function instancesOf({ instances }: PageDocument): Instances | null {
-  return instances === undefined || instances.count === 0 ? null : instancesIn(instances);
+export function instancesOf(document: PageDocument): Instances | null {
+  const [{ instances }, scopes] = [document, scopesOf(document)];
+  return instances === undefined || scopes === null || instances.count === 0 ? null : instancesIn(instances, scopes);
 }
 
 /** The instances for which `isWanted` with the largest values, the largest first. */

@@ -60,7 +60,8 @@ function ofInstances(recording: Recording, scopes: Scopes, instances: Instances,
     if (!isWanted(i)) continue;
     const scope = scopeOf[i]!;
     const outer = part === "self" ? instances.outerOf(i) : -1;
-    const around = outer >= 0 && isWanted(outer) ? scopeOf[outer]! : -1;
+    const isInside = outer >= 0 && isWanted(outer) && scopes.isInside(scope, scopeOf[outer]!); // a task is not
+    const around = isInside ? scopeOf[outer]! : -1;
     figures.instances[scope]!++;
     for (const [sum, values] of sums) {
       sum[scope]! += values[i]!;

@@ -53,6 +53,13 @@ export class Scopes {
     return this.column(part === "self" ? `self_${figure}` : figure);
   }
 
+  /** Whether a path is inside another one. */
+  isInside(row: number, around: number): boolean {
+    let outer = this.outer[row]!;
+    while (outer > around) outer = this.outer[outer]!; // those around have smaller rows
+    return outer === around;
+  }
+
   /** The row of a path, given by its names; -1: it has none. */
   rowOf(names: readonly string[]): number {
     let row = -1;

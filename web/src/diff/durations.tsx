@@ -5,7 +5,7 @@ import type { Difference } from "../data/difference";
 import type { DurationFields } from "../data/document";
 import { durationsOf, type Durations } from "../data/durations";
 import type { Span } from "../state";
-import { callsText, countText, timeText } from "../text/format";
+import { countText, countedText, timeText } from "../text/format";
 import { sumText } from "../text/words";
 import { sorting, Table, type Column } from "../ui/table";
 import { changeText, type DiffProps } from "./view";
@@ -82,7 +82,7 @@ export function DiffDurations({ difference, state, change }: DiffProps): JSX.Ele
       <div class="toolbar">
         <h2>How long calls took</h2>
         <span class="faint">
-          {callsText(old.calls)} of the old run, {countText(now.calls)} of the new one
+          {countedText(old.calls, "call")} of the old run, {countText(now.calls)} of the new one
           {span !== null && found.old.isPart ? `, ${sumText(difference.longer, span)}` : "; in the whole runs"}
         </span>
       </div>

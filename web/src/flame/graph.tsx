@@ -1,8 +1,8 @@
 // graph.tsx - a flame graph on a canvas of the size of its visible part, with zoom, hover, keys and a copy as SVG
 import type { JSX } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Branches } from "../data/branching";
-import { fitCanvas, measuredCharPx } from "../ui/canvas";
+import { fittedContext, measuredCharPx, useSize } from "../ui/canvas";
 import { HoverCard, type Pointed } from "../ui/hover_card";
 import { faded, mix, type Palette } from "../ui/palette";
 import { saveSvg } from "../ui/save";
@@ -79,21 +79,12 @@ export function FlameGraph(props: Props): JSX.Element {
   const { source, palette, zoom, chosen, upwards = false } = props;
   const scroll = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [size, setSize] = useState({ width: 0, height: 0 });
+  const size = useSize(scroll);
   const [top, setTop] = useState(0);
   const [hover, setHover] = useState<(Pointed & { readonly node: number }) | null>(null);
   const layout = layoutOf(source.tree);
   useMemo(() => layout.resize(source.totals, source.order), [layout, source.totals, source.order]);
 
-  useLayoutEffect(() => {
-    const element = scroll.current;
-    if (element === null) return;
-    const measure = (): void => setSize({ width: element.clientWidth, height: element.clientHeight });
-    measure();
-    const watcher = new ResizeObserver(measure);
-    watcher.observe(element);
-    return () => watcher.disconnect();
-  }, []);
   useEffect(() => {
     if (upwards && scroll.current) scroll.current.scrollTop = layout.rows * ROW_PX; // the root is at the bottom
   }, [layout, upwards, size.height]);
@@ -102,11 +93,8 @@ export function FlameGraph(props: Props): JSX.Element {
   const rows = Math.max(layout.rows, Math.floor(size.height / ROW_PX));
   const view: Viewport = { ...size, top, rows, zoom: zoomed };
   useEffect(() => {
-    const element = canvas.current;
-    const context = element?.getContext("2d");
-    if (!element || !context || size.width === 0) return;
-    fitCanvas(element, size.width, size.height);
-    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    const context = size.width === 0 ? null : fittedContext(canvas.current, size);
+    if (context === null) return;
     draw(canvasPainter(context), layout, view, lookOf(props, measuredCharPx(context)));
   }, [source, layout, palette, size, top, zoom, chosen]);
 

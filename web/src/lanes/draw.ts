@@ -48,10 +48,14 @@ export interface View {
   readonly window: Span;
 }
 
-export interface Look {
+/** What a drawing shows of lanes and instances. */
+export interface LaneWords {
   readonly head: (lane: Lane) => string;
   readonly label: (instance: number) => string;
   readonly fill: (instance: number, hasCalls: boolean) => string;
+}
+
+export interface Look extends LaneWords {
   readonly ink: string;
   readonly faintInk: string;
   readonly ground: string;

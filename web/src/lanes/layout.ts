@@ -127,12 +127,18 @@ export class Rows {
     return found;
   }
 
-  /** The next or previous instance of the same row; -1: none. */
-  neighbour(instance: number, step: number): number {
-    const lane = this.rows.find(({ lane: { first, end } }) => first <= instance && instance < end)?.lane;
-    let at = instance + step;
-    while (lane !== undefined && at >= lane.first && at < lane.end && this.#levels[at] !== this.#levels[instance]) at += step;
-    return lane !== undefined && at >= lane.first && at < lane.end ? at : -1;
+  /** The first instance of a lane that ends after a time, without those inside others; or the last one. */
+  outermostAfter(lane: Lane, ns: number): number {
+    const { first, end } = this.rows.find((row) => row.lane === lane)!;
+    return this.order[Math.min(this.#after(this.#ends, ns, first, end), end - 1)]!;
+  }
+
+  /** The next (1) or previous (-1) instance of the same row; -1: none. */
+  neighbour(instance: number, step: 1 | -1): number {
+    const level = this.#levels[instance]!;
+    const { first, end } = this.rows.find(({ lane }) => lane.first <= instance && instance < lane.end)!.lane;
+    for (let at = instance + step; first <= at && at < end; at += step) if (this.#levels[at] === level) return at;
+    return -1;
   }
 }
 

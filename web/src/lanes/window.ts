@@ -2,6 +2,15 @@
 import type { Span } from "../state";
 
 const LEAST_NS = 100;
+const ZOOM_STEP = 1.5;
+
+/** The times that are shown, and how others are shown. */
+export interface Times {
+  readonly run: Span;
+  readonly window: Span;
+  /** null: the whole run */
+  readonly onWindow: (window: Span | null) => void;
+}
 
 /** null: it would be the whole run. */
 function within(fromNs: number, lengthNs: number, run: Span): Span | null {
@@ -17,7 +26,20 @@ export function zoomed({ fromNs, toNs }: Span, run: Span, factor: number, share:
   return within(fromNs + share * (toNs - fromNs - length), length, run);
 }
 
+export function zoomedIn(window: Span, run: Span, share = 0.5): Span | null {
+  return zoomed(window, run, ZOOM_STEP, share);
+}
+
+export function zoomedOut(window: Span, run: Span, share = 0.5): Span | null {
+  return zoomed(window, run, 1 / ZOOM_STEP, share);
+}
+
 /** Moved by a share of its length. */
 export function moved({ fromNs, toNs }: Span, run: Span, share: number): Span | null {
   return within(fromNs + share * (toNs - fromNs), toNs - fromNs, run);
+}
+
+/** Moved so that a time is in the middle, as far as possible. */
+export function movedTo({ fromNs, toNs }: Span, run: Span, ns: number): Span | null {
+  return within(ns - (toNs - fromNs) / 2, toNs - fromNs, run);
 }

@@ -50,9 +50,12 @@ export function timeText(ns: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** A moment, with enough decimals to distinguish it from its neighbour `stepNs` away: 2.4899 s */
+/**
+ * A moment, with enough decimals to distinguish it from its neighbour `stepNs` away: 2.490 s. If the step is the run's
+ * thousandth, the unit is that of the axes (ticksText).
+ */
 export function momentText(ns: number, stepNs: number): string {
-  const [unit, unitNs] = stepNs >= 1e5 || ns >= 1e10 ? ["s", 1e9] : ["ms", 1e6];
+  const [unit, unitNs] = stepNs >= 2e6 || ns >= 1e10 ? ["s", 1e9] : stepNs >= 1e3 || ns >= 1e6 ? ["ms", 1e6] : ["µs", 1e3];
   const decimals = Math.min(6, Math.max(0, Math.ceil(Math.log10(unitNs / Math.max(stepNs, 1)))));
   return `${(ns / unitNs).toFixed(decimals)} ${unit}`;
 }
@@ -68,22 +71,8 @@ export function ticksText(ticks: readonly number[]): string[] {
 }
 
 /** 1 call, 2 calls */
-export function callsText(count: number): string {
-  return `${countText(count)} call${count === 1 ? "" : "s"}`;
-}
-
-export function blocksText(count: number): string {
-  return `${countText(count)} block${count === 1 ? "" : "s"}`;
-}
-
-/** 1 allocation, 2 allocations */
-export function allocationsText(count: number): string {
-  return `${countText(count)} allocation${count === 1 ? "" : "s"}`;
-}
-
-/** 1 stack, 2 stacks */
-export function stacksText(count: number): string {
-  return `${countText(count)} stack${count === 1 ? "" : "s"}`;
+export function countedText(count: number, noun: string): string {
+  return `${countText(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /** 950, 12.5 k, 1.2 M: for the labels of an axis */

@@ -43,15 +43,20 @@ export function Brush({ plot, timesNs, span, onSpan }: Props): JSX.Element {
       if (from !== null && Math.abs(event.clientX - from.x) < CLICK_PX) select(from.index, from.index);
       start.current = null;
     };
+    const cancel = (): void => {
+      start.current = null; // the browser scrolls the page instead
+    };
     const clear = (): void => onSpan(null);
     over.addEventListener("pointerdown", down);
     over.addEventListener("pointermove", move);
     over.addEventListener("pointerup", up);
+    over.addEventListener("pointercancel", cancel);
     over.addEventListener("dblclick", clear);
     return () => {
       over.removeEventListener("pointerdown", down);
       over.removeEventListener("pointermove", move);
       over.removeEventListener("pointerup", up);
+      over.removeEventListener("pointercancel", cancel);
       over.removeEventListener("dblclick", clear);
     };
   }, [plot, timesNs, onSpan]);

@@ -30,7 +30,7 @@ const LIST: readonly (readonly [string, string])[] = [
   ["← →", "in the tree: close and open; from a closed row to its caller, from an open row to its first callee"],
   ["Enter", "in a flame graph: zoom in; Backspace: zoom out, Escape: show all; in a table: the same as a double click"],
   ["Tab", "to the next chart, list or table; on the heading of a column, Enter or Space sorts by it"],
-  ["+ −", "over the lanes of scopes: zoom; Shift ← →: move, Escape: all; arrows: the neighbour, Enter: show it in every view"],
+  ["+ −", "over the lanes of scopes: zoom; Shift ← →: move, Escape: all; arrows: the neighbour, also in the next lane; Enter: show it in every view"],
   ["s", "in the tree: show the function with its callers and callees (or a double click)"],
   ["Alt ← →", "back and forward through earlier views"],
   ["t", "switch between light and dark"],

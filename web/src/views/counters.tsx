@@ -17,32 +17,51 @@ function valueText(value: number): string {
   return Number.isInteger(value) ? countText(value) : String(Number(value.toPrecision(5)));
 }
 
-/** The value of a counter at each time: the last one that was set until then. */
-function heldValues({ points }: CounterFields, timesNs: Float64Array): (number | null)[] {
+/** 0 to 16; -5 if it never changed */
+function rangeText(least: number, most: number): string {
+  return least === most ? valueText(least) : `${valueText(least)} to ${valueText(most)}`;
+}
+
+/** The last value until each time. */
+function heldValues(sampleNs: Float64Array, values: readonly (number | null)[] | Float64Array, timesNs: Float64Array): (number | null)[] {
   let next = 0;
   let value: number | null = null;
   return Array.from(timesNs, (ns) => {
-    while (next < points.length && points[next]!.time_ns <= ns) value = points[next++]!.value;
+    while (next < sampleNs.length && sampleNs[next]! <= ns) value = values[next++]!;
     return value;
   });
 }
 
-function curvesOf(counters: readonly CounterFields[], timesNs: Float64Array, live: Float64Array): Curve[] {
+interface Drawn {
+  readonly timesNs: Float64Array;
+  readonly curves: readonly Curve[];
+}
+
+/** Along the times of live bytes and those at which a counter was set: these are closer together in a busy part of the run. */
+function drawnOf(counters: readonly CounterFields[], liveNs: Float64Array, live: Float64Array): Drawn {
+  const shown = counters.slice(0, SHOWN).map((counter) => ({ counter, setNs: Float64Array.from(counter.points, ({ time_ns }) => time_ns) }));
+  const timesNs = Float64Array.from(new Set([liveNs, ...shown.map(({ setNs }) => setNs)].flatMap((times) => Array.from(times)))).sort();
   const most = live.reduce((so, bytes) => Math.max(so, bytes), 0);
-  return [
-    { label: "Live bytes", values: live, colour: 0, filled: true, range: [0, Math.max(1, most)], format: bytesText },
-    ...counters.slice(0, SHOWN).map((counter, i): Curve => {
-      const [least, most] = [counter.min ?? 0, counter.max ?? 0];
-      return {
-        label: `${counter.name} (${valueText(least)} to ${valueText(most)})`,
-        values: heldValues(counter, timesNs),
-        colour: i + 1,
-        sampled: "held",
-        range: [Math.min(0, least), Math.max(0, most)],
-        format: valueText,
-      };
-    }),
-  ];
+  const ofLive: Curve = {
+    label: "Live bytes",
+    values: heldValues(liveNs, live, timesNs),
+    colour: 0,
+    filled: true,
+    range: [0, Math.max(1, most)],
+    format: bytesText,
+  };
+  const ofCounters = shown.map(({ counter, setNs }, i): Curve => {
+    const [least, most] = [counter.min ?? 0, counter.max ?? 0];
+    return {
+      label: `${counter.name} (${rangeText(least, most)})`,
+      values: heldValues(setNs, counter.points.map(({ value }) => value), timesNs),
+      colour: i + 1,
+      sampled: "held",
+      range: [Math.min(0, least), Math.max(0, most)],
+      format: valueText,
+    };
+  });
+  return { timesNs, curves: [ofLive, ...ofCounters] };
 }
 
 function titleOf({ document }: Recording, shown: number): string {
@@ -53,9 +72,8 @@ function titleOf({ document }: Recording, shown: number): string {
 /** null: the program has no counters. */
 export function Counters({ recording, state, change, palette }: ViewProps): JSX.Element | null {
   const { counters, timeline } = recording.document;
-  const timesNs = useMemo(() => summed(unpack(timeline.time_ns)), [timeline]);
-  const curves = useMemo(
-    () => (counters === undefined ? [] : curvesOf(counters, timesNs, unpack(timeline.max_bytes))),
+  const { timesNs, curves } = useMemo(
+    () => drawnOf(counters ?? [], summed(unpack(timeline.time_ns)), unpack(timeline.max_bytes)),
     [counters, timeline],
   );
   const marks = useMemo(() => marksOf(recording), [recording]);

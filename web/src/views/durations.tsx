@@ -7,7 +7,7 @@ import type { Recording } from "../data/recording";
 import { rowsMatching } from "../data/matching";
 import { stackWordsOf } from "../data/stack_words";
 import type { Span } from "../state";
-import { callsText, timeText } from "../text/format";
+import { countedText, timeText } from "../text/format";
 import { sumText, timeIn } from "../text/words";
 import { useSearch } from "../ui/find";
 import { sorting, Table, type Column } from "../ui/table";
@@ -223,7 +223,7 @@ export function DurationsView(props: ViewProps): JSX.Element {
   return (
     <>
       <div class="toolbar">
-        <h2>How long {callsText(found.all.calls)} took</h2>
+        <h2>How long {countedText(found.all.calls, "call")} took</h2>
         <span class="faint">
           {whenText(recording, span, found.isPart)}; of each up to {timeText(document.clock_cost_ns ?? 0)} is the reading of the clock
         </span>

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import type { PageDocument } from "../data/document";
 import type { Recording } from "../data/recording";
 import { isMoment, type Span } from "../state";
-import { blocksText, byteRateText, bytesText, countText, rateText, shareText } from "../text/format";
+import { byteRateText, bytesText, countText, countedText, rateText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
 import { FigureList, type Figure } from "../ui/figure_list";
 import { togetherCount } from "./processes";
@@ -81,8 +81,8 @@ function figuresWithin(recording: Recording, span: Span): Figure[] {
       ]
     : [
         { name: "Peak", value: bytesText(peak), note: "the highest in the interval" },
-        { name: "At the start", value: bytesText(start), note: blocksText(blocksAt(first)) },
-        { name: "At the end", value: bytesText(end), note: blocksText(blocksAt(to)) },
+        { name: "At the start", value: bytesText(start), note: countedText(blocksAt(first), "block") },
+        { name: "At the end", value: bytesText(end), note: countedText(blocksAt(to), "block") },
       ];
   const calls: Calls = {
     allocations: sum(slices.allocation_calls),
@@ -108,7 +108,7 @@ function figuresOf(recording: Recording, span: Span | null): Figure[] {
       note: run.peak_bytes === 0 ? "nothing was live" : `at ${timeIn(recording, run.peak_time_ns)}`,
     },
     blocksFigure("Blocks at peak", run.peak_blocks, run.peak_bytes),
-    { name: "At the end", value: bytesText(run.live_bytes_at_end), note: `${blocksText(run.live_blocks_at_end)} left` },
+    { name: "At the end", value: bytesText(run.live_bytes_at_end), note: `${countedText(run.live_blocks_at_end, "block")} left` },
     ...callFigures({
       allocations: run.allocation_calls,
       bytes: run.allocated_bytes,

@@ -4,7 +4,7 @@ import { instancesOf, type Column as InstanceColumn, type Instances } from "../d
 import { scopesOf, type Scopes } from "../data/scopes";
 import type { Recording } from "../data/recording";
 import type { State } from "../state";
-import { bytesText, countText, timeText } from "../text/format";
+import { bytesText, countedText, timeText } from "../text/format";
 import { changeText, instanceName, sequenceText, sizesText } from "../text/scopes";
 import { momentIn } from "../text/words";
 import { brushed, isBrushed } from "./instance_brush";
@@ -26,7 +26,7 @@ function factsOf({ scopes, instances, instance }: FactsProps): [string, string][
     ["Which", sequenceText(scopes, instances, instance)],
     ["Thread", `${lane.name} (${lane.tid})`],
     ["Began at", when],
-    ["Calls", calls + frees === 0 ? "none" : `${countText(calls)} allocation${calls === 1 ? "" : "s"}, ${countText(frees)} free${frees === 1 ? "" : "s"}`],
+    ["Calls", calls + frees === 0 ? "none" : `${countedText(calls, "allocation")}, ${countedText(frees, "free")}`],
   ];
   if (calls + frees === 0) return facts;
   return [

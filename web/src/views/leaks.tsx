@@ -5,7 +5,7 @@ import { rowsMatching } from "../data/matching";
 import { stackWordsOf } from "../data/stack_words";
 import type { Recording } from "../data/recording";
 import { isMoment, type Span, type State } from "../state";
-import { blocksText, bytesText, shareText, stacksText } from "../text/format";
+import { bytesText, countedText, shareText } from "../text/format";
 import { spanText } from "../text/words";
 import { useSearch } from "../ui/find";
 import { sorting, Table, type Column } from "../ui/table";
@@ -49,7 +49,7 @@ function nothingLeftText(recording: Recording, ignore: string): string {
 function heading(recording: Recording, { span, ignore }: State, leaks: readonly Leak[]): string {
   const bytes = leaks.reduce((sum, leak) => sum + leak.bytes, 0);
   const blocks = leaks.reduce((sum, leak) => sum + leak.blocks, 0);
-  const amount = `${bytesText(bytes)} in ${blocksText(blocks)}`;
+  const amount = `${bytesText(bytes)} in ${countedText(blocks, "block")}`;
   if (span === null) return blocks === 0 ? nothingLeftText(recording, ignore) : `${amount} not freed at the end`;
   const words = spanText(recording, span);
   return isMoment(span) ? `${amount} live ${words}` : `${amount} more live after ${words} than before, where it grew`;
@@ -57,7 +57,7 @@ function heading(recording: Recording, { span, ignore }: State, leaks: readonly 
 
 function foundText(found: readonly Leak[], all: number): string {
   const bytes = found.reduce((sum, leak) => sum + leak.bytes, 0);
-  return `${stacksText(found.length)}, ${bytesText(bytes)} ${shareText(bytes, all)}`;
+  return `${countedText(found.length, "stack")}, ${bytesText(bytes)} ${shareText(bytes, all)}`;
 }
 
 /** Shown in the table if it has no row. */
@@ -71,7 +71,7 @@ function runtimeText(recording: Recording): string {
   const bytes = sum(recording.column("runtime_live_bytes"));
   if (bytes === 0) return "";
   const blocks = sum(recording.column("runtime_live_blocks"));
-  return `Not listed: the runtime's own ${bytesText(bytes)} in ${blocksText(blocks)}, which are not leaks.`;
+  return `Not listed: the runtime's own ${bytesText(bytes)} in ${countedText(blocks, "block")}, which are not leaks.`;
 }
 
 export function Leaks(props: ViewProps): JSX.Element {

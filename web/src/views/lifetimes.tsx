@@ -5,7 +5,7 @@ import { LIFETIMES, type Lifetime, type RunFields } from "../data/document";
 import { rowsMatching } from "../data/matching";
 import { ENDED } from "../data/series";
 import { stackWordsOf } from "../data/stack_words";
-import { blocksText, countText, shareText, stacksText } from "../text/format";
+import { countText, countedText, shareText } from "../text/format";
 import { isMoment, type Span, type State } from "../state";
 import { useSearch } from "../ui/find";
 import { ramp } from "../ui/palette";
@@ -102,11 +102,11 @@ export function Lifetimes(props: ViewProps): JSX.Element {
         <div class="toolbar">
           <h2>How long blocks lived</h2>
           <span class="faint">
-            {blocksText(total)} {whichBlocks(span)}
+            {countedText(total, "block")} {whichBlocks(span)}
           </span>
           <Finding
             {...{ state, change }}
-            result={kept === null ? "" : `${countText(rows.length)} of ${stacksText(all.length)}`}
+            result={kept === null ? "" : `${countText(rows.length)} of ${countedText(all.length, "stack")}`}
           />
         </div>
         <div class="share-bar" aria-hidden="true">

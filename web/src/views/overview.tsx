@@ -90,12 +90,14 @@ function whenMost(recording: Recording, span: Span | null): string {
   return `at ${timeIn(recording, edgesNs[recording.highest(recording.edgesOf(span))]!)}`;
 }
 
-function TopStacks({ recording, state, change }: ViewProps): JSX.Element {
+/** null: nothing was live. */
+function TopStacks({ recording, state, change }: ViewProps): JSX.Element | null {
   const { span } = state;
   const live = useMemo(() => recording.costs("peak", span), [recording, span]);
   const all = span === null ? recording.document.run.peak_bytes : recording.liveAt(recording.highest(recording.edgesOf(span)));
   const top = useMemo(() => largest(live, TOP_STACKS, (row) => recording.cutStacks(row) === 0), [recording, live]);
   const words = useMemo(() => wordsAmong(recording, top), [recording, top]);
+  if (top.length === 0) return null;
   return (
     <section class="panel">
       <h2>Largest stacks {whenMost(recording, span)}</h2>

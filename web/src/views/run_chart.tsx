@@ -48,7 +48,7 @@ function runCurves(recording: Recording): RunCurves {
 export function marksOf(recording: Recording): Mark[] {
   const { run, marks = [] } = recording.document;
   const all = marks.map((mark) => ({ timeNs: mark.time_ns, label: mark.text }));
-  all.push({ timeNs: run.peak_time_ns, label: `peak ${bytesText(run.peak_bytes)}` });
+  if (run.peak_bytes > 0) all.push({ timeNs: run.peak_time_ns, label: `peak ${bytesText(run.peak_bytes)}` });
   return all.sort((a, b) => a.timeNs - b.timeNs);
 }
 

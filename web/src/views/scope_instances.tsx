@@ -6,7 +6,7 @@ import { instancesOf, worstOf, type Column as InstanceColumn, type Instances } f
 import { wantedIn } from "../data/scope_figures";
 import type { Scopes } from "../data/scopes";
 import type { Recording } from "../data/recording";
-import { countText, timeText } from "../text/format";
+import { countedText, countText, timeText } from "../text/format";
 import { changeText, instanceName } from "../text/scopes";
 import { momentIn } from "../text/words";
 import { Table, type Column } from "../ui/table";
@@ -25,25 +25,24 @@ interface Props extends ViewProps {
   readonly scope: number;
 }
 
-function plural(count: number): string {
-  return count === 1 ? "s" : "";
-}
-
 /** Which instances allocate, in the words of `report --by scope`. */
 function allocatingText(scopes: Scopes, scope: number): string {
   const of = (figure: ScopeFigure): number => scopes.column(figure)[scope]!;
   const [instances, allocating, last] = [of("instances"), of("allocating_instances"), of("last_allocating_instance")];
-  if (allocating === 0) return "none allocates";
-  if (allocating === instances) return "each allocates";
-  if (allocating === last) return `only the first ${countText(allocating)} allocate${plural(allocating)}`;
-  return `${countText(allocating)} allocate${plural(allocating)}, the last is number ${countText(last)}`;
+  if (instances === 1) return allocating === 0 ? "its only instance does not allocate" : "its only instance allocates";
+  const all = `of ${countText(instances)} instances`;
+  const verb = allocating === 1 ? "allocates" : "allocate";
+  if (allocating === 0) return `${all} none allocates`;
+  if (allocating === instances) return `${all} each allocates`;
+  if (allocating === last) return `${all} only the first ${countText(allocating)} ${verb}`;
+  return `${all} ${countText(allocating)} ${verb}, the last is number ${countText(last)}`;
 }
 
 function aboutText({ document }: Recording, scopes: Scopes, scope: number): string[] {
   const of = (figure: ScopeFigure): number => scopes.column(figure)[scope]!;
   const [left, failed] = [of("instances_left_open"), of("failed_calls")];
-  const parts = [`of ${countText(of("instances"))} instances ${allocatingText(scopes, scope)}`, `${countText(of("free_calls"))} frees`];
-  if (failed > 0) parts.push(`${countText(failed)} failed calls`);
+  const parts = [allocatingText(scopes, scope), countedText(of("free_calls"), "free")];
+  if (failed > 0) parts.push(countedText(failed, "failed call"));
   if (left > 0) parts.push(`${countText(left)} left without an end`);
   const names = scopes.paths[scope]!;
   const findings = document.findings.filter(({ path }) => path?.join(" > ") === names).map(({ label, text }) => `${label}: ${text}`);
@@ -117,7 +116,7 @@ export function ScopeInstances(props: Props): JSX.Element {
         {aboutText(recording, scopes, scope).map((text) => (
           <span key={text}>{text}</span>
         ))}
-        {items.length === LISTED && scopes.column("instances")[scope]! > LISTED && <span class="faint">the first {countText(LISTED)} in this order are listed</span>}
+        {items.length === LISTED && <span class="faint">the first {countText(LISTED)} in this order are listed</span>}
       </div>
       <div class={state.instance >= 0 ? "with-detail" : "alone"}>
         <Table

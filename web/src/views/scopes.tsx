@@ -1,9 +1,11 @@
 // scopes.tsx - what was allocated and freed in the scopes that the program marked: by path, and instance by instance
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
+import { instancesOf } from "../data/instances";
+import type { Recording } from "../data/recording";
 import { scopeFiguresOf, type ScopeFigures } from "../data/scope_figures";
 import { scopesOf, type Scopes } from "../data/scopes";
-import { SCOPE_PARTS, SCOPE_SHAPES, type ScopePart, type ScopeShape } from "../state";
+import { SCOPE_PARTS, SCOPE_SHAPES, type ScopePart, type ScopeShape, type Span } from "../state";
 import { countText, timeText } from "../text/format";
 import { changeText } from "../text/scopes";
 import { sumText } from "../text/words";
@@ -76,6 +78,13 @@ function columnsOf(scopes: Scopes, figures: ScopeFigures, part: ScopePart): Colu
 function heading({ count, recorded }: Scopes): string {
   if (count < recorded) return `The ${countText(count)} of ${countText(recorded)} paths of scopes that allocated most`;
   return count === 1 ? "1 path of scopes" : `${countText(count)} paths of scopes`;
+}
+
+/** Whose figures are shown. A page does not have all instances of a long run. */
+function partText(recording: Recording, span: Span | null): string {
+  const began = `instances that began ${span === null ? "in this thread" : sumText(recording, span)}`;
+  const { count, recorded } = instancesOf(recording.document)!;
+  return count === recorded ? began : `${began}; the page has ${countText(count)} of all ${countText(recorded)}`;
 }
 
 interface ShownProps extends ViewProps {
@@ -177,7 +186,7 @@ export function ScopesView(props: ViewProps): JSX.Element {
           onChoose={(choice) => change({ part: choice })}
         />
         <Find kind="scope" pattern={state.find} onPattern={(find) => change({ find })} result={search.matches === null ? "" : `${countText(found.length)} found`} />
-        {figures.ofRun === null && <span class="faint">instances that began {span === null ? "in this thread" : sumText(recording, span)}</span>}
+        {figures.ofRun === null && <span class="faint">{partText(recording, span)}</span>}
       </div>
       <div class="scopes-view">
         {state.shape === "table" ? <Paths {...shown} /> : <PathTree {...shown} />}

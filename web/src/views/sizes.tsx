@@ -6,7 +6,7 @@ import { unpack } from "../data/packed";
 import type { Recording } from "../data/recording";
 import { sizeSeries, type Series } from "../data/series";
 import type { Span } from "../state";
-import { allocationsText, bytesText } from "../text/format";
+import { bytesText, countedText } from "../text/format";
 import { sumText } from "../text/words";
 import { sorting, Table, type Column } from "../ui/table";
 import { LiveChart } from "./live_chart";
@@ -129,7 +129,7 @@ export function Sizes(props: ViewProps): JSX.Element {
   return (
     <>
       <div class="toolbar">
-        <h2>{allocationsText(calls)} by size</h2>
+        <h2>{countedText(calls, "allocation")} by size</h2>
         <span class="faint">{notes.join("; ")}</span>
       </div>
       <SizeChart {...props} series={series} row={chosen?.series_row ?? 0} />

@@ -3,14 +3,14 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Recording } from "../data/recording";
 import { isMoment, type Span } from "../state";
-import { blocksText, bytesText, countText } from "../text/format";
+import { bytesText, countText, countedText } from "../text/format";
 import { sumText, timeIn } from "../text/words";
 import { LiveChart } from "./live_chart";
 import { Frames } from "./stack";
 import type { ViewProps } from "./view";
 
 function inBlocks(bytes: number, blocks: number): string {
-  return blocks === 0 ? "0" : `${bytesText(bytes)} in ${blocksText(blocks)}`;
+  return blocks === 0 ? "0" : `${bytesText(bytes)} in ${countedText(blocks, "block")}`;
 }
 
 /** The figures within an interval, or until a moment. */

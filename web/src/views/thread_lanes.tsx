@@ -4,9 +4,10 @@ import { useMemo } from "preact/hooks";
 import { instancesOf, type Instances } from "../data/instances";
 import type { Recording } from "../data/recording";
 import { scopesOf, type Scopes } from "../data/scopes";
-import { Lanes, type LaneWords } from "../lanes/lanes";
+import type { LaneWords } from "../lanes/draw";
+import { Lanes } from "../lanes/lanes";
 import type { Span } from "../state";
-import { countText } from "../text/format";
+import { countedText, countText } from "../text/format";
 import { cached } from "../text/names";
 import { instanceName } from "../text/scopes";
 import type { PlotPlace } from "../ui/chart";
@@ -35,17 +36,11 @@ function wordsOf({ document }: Recording, scopes: Scopes, instances: Instances, 
   const { name } = document.threads;
   return {
     head: (lane) => {
-      const count = `${countText(lane.count)} instance${lane.count === 1 ? "" : "s"}`;
+      const count = countedText(lane.count, "instance");
       return `${name.filter((other) => other === lane.name).length > 1 ? `${lane.name} ${lane.tid}` : lane.name}, ${count}`;
     },
     label,
     fill: (instance, hasCalls) => (hasCalls ? full : pale)[scopeOf[instance]!]!,
-    describe: (instance) => (
-      <>
-        <div class="function">{label(instance)}</div>
-        <InstanceFacts {...{ scopes, instances, instance }} />
-      </>
-    ),
   };
 }
 
@@ -57,12 +52,12 @@ function noteOf({ count, recorded }: Instances): string {
 }
 
 interface Props extends ViewProps {
-  readonly place: PlotPlace;
+  readonly plot: PlotPlace;
 }
 
 /** null: the program marked no scopes. */
 export function ThreadLanes(props: Props): JSX.Element | null {
-  const { recording, state, change, palette, place } = props;
+  const { recording, state, change, palette, plot } = props;
   const { document } = recording;
   const [scopes, instances] = [scopesOf(document), instancesOf(document)];
   const words = useMemo(
@@ -76,17 +71,23 @@ export function ThreadLanes(props: Props): JSX.Element | null {
     [document.thread],
   );
   const run = useMemo<Span>(() => ({ fromNs: 0, toNs: Math.max(1, document.run.duration_ns) }), [document.run.duration_ns]);
-  if (instances === null || words === null) return null;
+  if (scopes === null || instances === null || words === null) return null;
   return (
     <>
       <Lanes
-        {...{ instances, words, isShown, palette, place, run }}
-        window={state.window}
+        {...{ instances, words, isShown, palette, plot, run }}
+        window={state.window ?? run}
         onWindow={(window) => change({ window })}
         span={state.span}
         chosen={state.instance < instances.count ? state.instance : -1}
         onChoose={(instance) => change({ instance })}
         onOpen={(instance) => change(brushed(recording, instance))}
+        describe={(instance) => (
+          <>
+            <div class="function">{words.label(instance)}</div>
+            <InstanceFacts {...{ scopes, instances, instance }} />
+          </>
+        )}
         note={noteOf(instances)}
       />
       <InstanceDetail {...props} />

@@ -5,7 +5,7 @@ import type { ThreadFigure } from "../data/document";
 import type { Recording } from "../data/recording";
 import { handoverSeries, threadSeries } from "../data/series";
 import { isMoment, type Span } from "../state";
-import { blocksText, bytesText, countText } from "../text/format";
+import { bytesText, countText, countedText } from "../text/format";
 import { spanText, sumText } from "../text/words";
 import { curveColour, mix } from "../ui/palette";
 import { saveCsv } from "../ui/save";
@@ -142,7 +142,7 @@ function Matrix({ recording, state, palette }: ViewProps): JSX.Element | null {
   const cell = (owner: number, freer: number): JSX.Element => {
     const [count, bytes] = blocks.get(`${owner} ${freer}`) ?? [0, 0];
     const ground = mix(curveColour(0, palette), palette.panel, count <= 0 ? 0.04 : 0.12 + (0.3 * count) / most);
-    const amount = count < 0 ? "an unknown number of blocks" : `${blocksText(count)} (${bytesText(bytes)})`;
+    const amount = count < 0 ? "an unknown number of blocks" : `${countedText(count, "block")} (${bytesText(bytes)})`;
     const title = `${distinctName(recording, freer)} freed ${amount} of ${distinctName(recording, owner)}`;
     return (
       <td key={freer} style={{ background: ground }} title={title}>

@@ -6,7 +6,7 @@ import { rowsMatching } from "../data/matching";
 import type { Recording } from "../data/recording";
 import { wordsAmong } from "../data/stack_words";
 import { CURVES, type Curves } from "../state";
-import { bytesText, countText, shortCountText, stacksText } from "../text/format";
+import { bytesText, countText, countedText, shortCountText } from "../text/format";
 import { spanText } from "../text/words";
 import { Chart, type Curve, type PlotPlace } from "../ui/chart";
 import { Choices } from "../ui/choices";
@@ -133,7 +133,7 @@ function Rates({ recording, state, change, palette }: ViewProps): JSX.Element {
 
 function foundText(kept: Uint8Array): string {
   const count = kept.reduce((sum, hit) => sum + hit, 0);
-  return count === 0 ? "no match" : stacksText(count);
+  return count === 0 ? "no match" : countedText(count, "stack");
 }
 
 export function Timeline(props: ViewProps): JSX.Element {
@@ -147,7 +147,7 @@ export function Timeline(props: ViewProps): JSX.Element {
     [shown],
   );
   const marks = useMemo(() => marksOf(recording), [recording]);
-  const [place, setPlace] = useState<PlotPlace>({ left: 0, width: 0 });
+  const [plot, setPlot] = useState<PlotPlace>({ left: 0, width: 0 });
   const open = (index: number): void => {
     const row = shown[index]?.row ?? -1;
     if (row < 0) return;
@@ -183,13 +183,13 @@ export function Timeline(props: ViewProps): JSX.Element {
         height={300}
         span={state.span}
         window={state.window}
-        onPlace={(now) => (now.left === place.left && now.width === place.width ? undefined : setPlace(now))}
+        onPlace={(now) => (now.left === plot.left && now.width === plot.width ? undefined : setPlot(now))}
         onSpan={(span) => change({ span })}
         onCurve={open}
       />
       <Counters {...props} />
       <Later room={<div class="tall" />}>
-        <ThreadLanes {...props} place={place} />
+        <ThreadLanes {...props} plot={plot} />
         <Rates {...props} />
         <RunChart {...props} window={state.window} />
       </Later>

@@ -26,6 +26,7 @@ void ros_trace_callback_end(const void *callback);
 void ros_trace_rclcpp_executor_get_next_ready(void);
 void ros_trace_rclcpp_executor_wait_for_work(int64_t timeout);
 void say_calls(void);
+void begin_to_allocate(void);
 }
 
 using function = std::function<void()>;

@@ -165,6 +165,7 @@ static void nested()
     kept = malloc(300);
     if (++depth < 100)
       spin({deep.get()});
+    kept = malloc(7);
   });
   spin({deep.get()});
   spin({timer.get()});
@@ -236,6 +237,14 @@ static void split()
     _exit(0);
 }
 
+static void tracing()
+{
+  node talker("talker", "/");
+  auto timer = create_timer(talker, 1000000, allocate(1));
+  begin_to_allocate();
+  spin({timer.get()});
+}
+
 static void keep_errno()
 {
   errno = 4321;
@@ -261,6 +270,7 @@ int main(int argc, char **argv)
       {"again", again},
       {"many", many},
       {"fork", split},
+      {"tracing", tracing},
       {"errno", keep_errno},
   };
   ros_trace_rcl_init(argv);

@@ -6,9 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static unsigned long calls, checksum;
+static bool allocates;
+static void *volatile kept;
+
+void begin_to_allocate(void);
+void begin_to_allocate(void)
+{
+  allocates = true;
+}
 
 static void count(unsigned long argument)
 {
@@ -26,6 +35,8 @@ static unsigned long text(const char *argument)
   {                                                  \
     __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED); \
     count(sum);                                      \
+    if (allocates)                                   \
+      kept = malloc(1000);                           \
   }
 #define ADDRESS(argument) ((argument) ? 1 : 0)
 
