@@ -96,15 +96,16 @@ def test_a_killed_viewer_leaves_the_program_alone(program, view):
 
 def test_processes_come_and_go(program, view):
     viewer = view(program.trace)
-    base = settled(viewer)["allocation_calls"]
+    first = settled(viewer)
+    base = first["allocation_calls"]
     for _ in range(50):
         program.tell("p 20")
     wait_until(lambda: allocations_of(viewer) >= base + 50 * 20)
-    children = {image["pid"] for image in viewer.report()["images"]} - {viewer.report()["pid"]}
+    children = {image["pid"] for image in viewer.report()["images"]} - {first["pid"]}
     assert len(children) >= 50
     for pid in children:
         os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: viewer.report()["live_bytes_at_end"] < 50 * 20 * 100)
+    wait_until(lambda: viewer.json("/document")["slices"]["live_bytes"][-1] < 50 * 20 * 100)
     program.tell("30")
     wait_until(lambda: allocations_of(viewer) >= base + 50 * 20 + 30)
 
@@ -169,7 +170,7 @@ int main(void)
         assert status == 200, body
         seen.append(json.loads(body)["run"]["allocation_calls"])
         time.sleep(0.1)
-    assert len(set(seen)) > 3
+    assert len(set(seen)) >= 3
     assert seen == sorted(seen)
     wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
     live, report = viewer.report(), json.loads(hw("report", "--json", trace).stdout)

@@ -76,6 +76,8 @@ static struct hwi_active *first_to_end(const struct hwi_run_replay *r)
 int hwi_run_replay_stop(struct hwi_run_replay *r)
 {
   int status = 0;
+  for (size_t i = r->next; i < r->run.count; i++) /* they have just begun, and no event of them is certain */
+    r->images[i].counted = false;
   while (r->active_count && status == 0) {
     struct hwi_active *a = first_to_end(r);
     status = hwi_run_replay_end_image(r, a, !a->follows && r->active_count > 1);

@@ -1,8 +1,10 @@
 /* steps.c - allocates step by step: each line on stdin is a number of blocks to allocate, `f` frees all, `p N` forks a child
- * that allocates N blocks and goes on until its own stdin ends; each line is answered by one on stdout */
+ * that allocates N blocks and goes on until its parent ends; each line is answered by one on stdout */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static void *blocks[1 << 20];
@@ -29,6 +31,7 @@ int main(void)
       while (count > 0)
         free(blocks[--count]);
     } else if (*line == 'p' && fork() == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
       allocate(strtol(line + 1, NULL, 10));
       pause();
     } else if (*line != 'p') {
