@@ -17,6 +17,7 @@ enum {
   TOKEN_BYTES = 16,
   CONNECTIONS_MAX = 64,
   IDLE_SECONDS = 30,
+  PATIENCE_MS = 250,
   FRESH_MS = 90, /* a document that is not older is given to all who ask */
 };
 
@@ -317,13 +318,12 @@ void hwi_live_server_url(const struct hwi_live_server *server, char url[HWI_LIVE
   snprintf(url, HWI_LIVE_URL_BYTES, "http://127.0.0.1:%u/?token=%s", server->port, server->token);
 }
 
-/* Returns how long to wait for the next event of a connection, in ms; -1: for ever. */
+/* Returns how long to wait for the next event of a connection, in ms. The library accepts no connections while there are
+ * too many, and notices only when it runs that some have gone. */
 static int patience(const struct hwi_live_server *server)
 {
   MHD_UNSIGNED_LONG_LONG ms;
-  if (MHD_get_timeout(server->daemon, &ms) != MHD_YES)
-    return -1;
-  return ms < INT32_MAX ? (int)ms : INT32_MAX;
+  return MHD_get_timeout(server->daemon, &ms) == MHD_YES && ms < PATIENCE_MS ? (int)ms : PATIENCE_MS;
 }
 
 int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst *analyst, int stop_fd,
