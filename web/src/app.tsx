@@ -1,6 +1,7 @@
 // app.tsx - the frame around the views: the recorded command, and the choice of view, cost and interval
 import type { JSX } from "preact";
-import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { carried } from "./data/carried";
 import type { PageDocument } from "./data/document";
 import type { Recording } from "./data/recording";
 import type { LiveDocuments } from "./data/live";
@@ -20,7 +21,7 @@ import { brushText } from "./views/instance_brush";
 import { Leaks } from "./views/leaks";
 import { LiveBar } from "./views/live_bar";
 import { Lifetimes } from "./views/lifetimes";
-import { processChoices, threadChoices, useNarrowed, type Choice } from "./views/narrowed";
+import { processChoices, recordingOf, threadChoices, useNarrowed, type Choice } from "./views/narrowed";
 import { usePrepared } from "./views/prepare";
 import { Nothing } from "./views/nothing";
 import { Overview } from "./views/overview";
@@ -169,9 +170,21 @@ function hasView({ durations, scopes }: PageDocument, view: View): boolean {
   return view !== "scopes" || scopes !== undefined;
 }
 
+/** The state in a newer document of a running program. */
+function useCarried(content: PageDocument, state: State, change: Change): State {
+  const shown = useRef(content);
+  const part = shown.current === content ? {} : carried(state, recordingOf(shown.current), recordingOf(content));
+  useLayoutEffect(() => {
+    shown.current = content;
+    change(part);
+  }, [content]);
+  return { ...state, ...part };
+}
+
 /** `bar`: of a running program. */
 function Page({ content, bar }: { content: PageDocument; bar: JSX.Element | null }): JSX.Element {
-  const [state, change] = useLocationState();
+  const [located, change] = useLocationState();
+  const state = useCarried(content, located, change);
   const { whole, recording } = useNarrowed(content, state);
   usePrepared(recording);
   const processes = useMemo(() => processChoices(content), [content]);

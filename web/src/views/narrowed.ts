@@ -39,7 +39,7 @@ export function threadChoices(whole: Recording): readonly Choice[] {
   return [[-1, "all"], ...rows.map((row): Choice => [row, distinctName(whole, row)])];
 }
 
-const recordingOf = cachedFor((document: PageDocument) => new Recording(document));
+export const recordingOf = cachedFor((document: PageDocument) => new Recording(document));
 
 export interface Narrowed {
   /** the whole recording of the process */
