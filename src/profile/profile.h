@@ -373,7 +373,7 @@ struct hwi_heap {
   uint64_t allocation_calls, allocated_bytes, failed_calls;
   uint64_t free_calls;           /* of single blocks */
   uint64_t resets, reset_blocks; /* blocks that ended with a reset, or with their heap */
-  uint64_t unmatched_frees;      /* of addresses at which no block of the heap was live */
+  uint64_t unmatched_frees;      /* of blocks that were never allocated, neither before a fork nor during a pause */
   uint64_t missed_frees;         /* allocations at an address at which one was */
   uint64_t peak_bytes, peak_blocks, peak_ns;
   uint64_t live_blocks, live_bytes; /* at the end */

@@ -249,17 +249,26 @@ static void test_a_pattern(void **state)
   hwi_profile_destroy(profile);
 }
 
+/* Begins a recording of one thread. Returns its chunk. */
+static int begin_small(struct enc *enc)
+{
+  *enc = (struct enc){0};
+  enc_init(enc, 1);
+  const int chunk = enc_chunk(enc, 0, 0, 0, T);
+  enc_main(enc, chunk);
+  enc_name(enc, chunk, 1, names[0]);
+  enc_name(enc, chunk, 2, names[1]);
+  return chunk;
+}
+
 /* More heaps than an address has unused bits. */
 static void test_many_heaps_at_one_address(void **state)
 {
   enum { MANY = 1000, FREED = 300 };
   (void)state;
   const struct hwi_span run = {0};
-  struct enc enc = {0};
-  enc_init(&enc, 1);
-  int chunk = enc_chunk(&enc, 0, 0, 0, T);
-  enc_main(&enc, chunk);
-  enc_name(&enc, chunk, 1, names[0]);
+  struct enc enc;
+  const int chunk = begin_small(&enc);
   for (uint32_t i = 1; i <= MANY; i++)
     enc_heap(&enc, chunk, T + i, &(struct enc_heap_event){HW_HEAP_ALLOC, i, 1, 2, i, 0x10000});
   for (uint32_t i = 1; i <= FREED; i++)
@@ -270,6 +279,43 @@ static void test_many_heaps_at_one_address(void **state)
   assert_int_equal(profile->totals.live_blocks_at_end, MANY - FREED);
   assert_int_equal(profile->totals.live_bytes_at_end, MANY * (MANY + 1) / 2 - FREED * (FREED + 1) / 2);
   assert_int_equal(profile->totals.unmatched_frees + profile->totals.missed_frees, 0);
+  hwi_profile_destroy(profile);
+}
+
+static struct hwi_profile *end_small(struct enc *enc)
+{
+  enc_write(enc, path);
+  enc_release(enc);
+  return profile_of(NULL, &(struct hwi_span){0});
+}
+
+/* Blocks that were allocated during a pause are freed later. */
+static void test_a_pause(void **state)
+{
+  (void)state;
+  struct enc enc;
+  const int chunk = begin_small(&enc);
+  for (uint64_t ns = 50; ns <= 500; ns += 150)
+    enc_heap(&enc, chunk, T + ns, &(struct enc_heap_event){HW_HEAP_FREE, 1, 1, 0, 0, 0x10000});
+  enc_tool(&enc, HW_TOOL_PAUSED, T + 100, "", 0);
+  enc_tool(&enc, HW_TOOL_RESUMED, T + 150, "", 0);
+  struct hwi_profile *profile = end_small(&enc);
+  assert_int_equal(profile->heaps[0].free_calls, 4);
+  assert_int_equal(profile->heaps[0].unmatched_frees, 1);
+  hwi_profile_destroy(profile);
+}
+
+/* A scope without an end ends with its thread's last event, which may be of a heap. */
+static void test_the_last_event_in_a_scope(void **state)
+{
+  (void)state;
+  struct enc enc;
+  const int chunk = begin_small(&enc);
+  enc_scope(&enc, chunk, T + 100, HW_SCOPE_BEGIN, 2, 0);
+  enc_heap(&enc, chunk, T + 900, &(struct enc_heap_event){HW_HEAP_ALLOC, 1, 1, 2, 8, 0x10000});
+  struct hwi_profile *profile = end_small(&enc);
+  assert_int_equal(profile->scopes[profile->scope_count - 1].left_open, 1);
+  assert_int_equal(profile->scopes[profile->scope_count - 1].duration_ns, 800);
   hwi_profile_destroy(profile);
 }
 
@@ -309,6 +355,8 @@ int main(void)
       cmocka_unit_test(test_parts_of_runs),
       cmocka_unit_test(test_a_pattern),
       cmocka_unit_test(test_many_heaps_at_one_address),
+      cmocka_unit_test(test_a_pause),
+      cmocka_unit_test(test_the_last_event_in_a_scope),
       cmocka_unit_test(test_a_heap_that_is_not_there),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

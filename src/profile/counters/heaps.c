@@ -51,7 +51,8 @@ static void begin_block(struct heap *heap, const struct hwi_resolved *event, uin
   note_peak(heap, ns);
 }
 
-bool hwi_heap_tally_take(struct hwi_heap_tally **heaps, const struct hwi_resolved *event, uint64_t ns)
+bool hwi_heap_tally_take(struct hwi_heap_tally **heaps, const struct hwi_replay_image *image,
+                         const struct hwi_resolved *event, uint64_t ns)
 {
   if (!*heaps && !(*heaps = calloc(1, sizeof **heaps)))
     return false;
@@ -70,7 +71,7 @@ bool hwi_heap_tally_take(struct hwi_heap_tally **heaps, const struct hwi_resolve
     break;
   case HW_HEAP_FREE:
     shown->free_calls++;
-    shown->unmatched_frees += !event->block && !event->moved;
+    shown->unmatched_frees += !event->block && !image->forked && !hwi_replay_image_was_paused(image, ns);
     break;
   case HW_HEAP_FAILED:
     shown->failed_calls++;
