@@ -172,6 +172,15 @@ def test_errors(hw, recorded):
     assert "leave --heap out" in failing(hw, 2, "report", "--rss", "--heap", "gpu", recording.trace).stderr
 
 
+def test_heaps_of_a_child(hw, record, program):
+    """Without --children and --pid, the process with the heap is shown, and a wrong name is answered with its heaps."""
+    trace = record(["sh", "-c", f"{program} none; true"]).trace
+    said = failing(hw, 2, "report", "--heap", "emtpy", trace).stderr
+    assert "no heap is named 'emtpy'; the recording has 'empty'" in said
+    report = json.loads(hw("report", "--json", "--heap", "empty", trace).stdout)
+    assert [image["command"].split()[-1] for image in report["images"] if image["counted"]] == ["none"]
+
+
 def test_without_a_recorder(program):
     for case in (["frames"], ["offsets"], ["threads", "4", "100"], ["none"]):
         assert subprocess.run([str(program), *case], capture_output=True, check=True).stdout == b""
