@@ -181,6 +181,31 @@ def test_heaps_of_a_child(hw, record, program):
     assert [image["command"].split()[-1] for image in report["images"] if image["counted"]] == ["none"]
 
 
+def test_no_durations(hw, record, program, tmp_path):
+    """Calls of malloc have durations here, those about a heap do not: a budget of them is not kept, but unknown."""
+    trace = record([program, "frames"], "--durations").trace
+    assert "leave --heap out" in failing(hw, 2, "report", "--durations", "--heap", "frame arena", trace).stderr
+    assert "leave --heap out" in failing(hw, 2, "report", "-o", tmp_path / "a.svg", "--chart", "durations", "--heap", "frame arena", trace).stderr
+    said = failing(hw, 2, "check", "--heap", "frame arena", "--max", "duration_max=1s", trace).stdout
+    assert "the program's own heaps have no durations" in said
+    assert hw("report", "--heap", "frame arena", trace).returncode == 0
+
+
+def test_a_saved_report_is_of_the_same_heap(hw, recorded, tmp_path):
+    trace, of_malloc, of_heap = recorded("offsets").trace, tmp_path / "malloc.json", tmp_path / "heap.json"
+    assert hw("report", "--json", "-o", of_malloc, trace).returncode == 0
+    assert hw("report", "--json", "--heap", "gpu", "-o", of_heap, trace).returncode == 0
+    assert "nothing" in hw("diff", "--heap", "gpu", of_heap, trace).stdout
+    assert "ok " in hw("check", "--heap", "gpu", "--baseline", of_heap, "--max", "peak=+0%", trace).stdout
+    for options, report, said in [
+        ([], of_heap, "is a report with --heap 'gpu', which is needed here, too"),
+        (["--heap", "shared"], of_heap, "is a report with --heap 'gpu', which is needed here, too"),
+        (["--heap", "gpu"], of_malloc, "is a report of malloc; save it with"),
+    ]:
+        assert said in failing(hw, 2, "diff", *options, report, trace).stderr
+        assert said in failing(hw, 2, "check", *options, "--baseline", report, "--max", "peak=+5%", trace).stderr
+
+
 def test_without_a_recorder(program):
     for case in (["frames"], ["offsets"], ["threads", "4", "100"], ["none"]):
         assert subprocess.run([str(program), *case], capture_output=True, check=True).stdout == b""
