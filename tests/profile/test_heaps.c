@@ -289,6 +289,28 @@ static struct hwi_profile *end_small(struct enc *enc)
   return profile_of(NULL, &(struct hwi_span){0});
 }
 
+/* A forged recording, whose blocks of two heaps are one in the table of live blocks (heap_blocks.c). */
+static void test_blocks_with_one_key(void **state)
+{
+  (void)state;
+  const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15), low = 0xffff;
+  const uint64_t one = UINT64_C(1) << 63, two = one + (golden & ~low) - (2 * golden & ~low);
+  struct enc enc;
+  const int chunk = begin_small(&enc);
+  enc_heap(&enc, chunk, T + 1, &(struct enc_heap_event){HW_HEAP_ALLOC, 1, 1, 2, 10, one});
+  enc_heap(&enc, chunk, T + 2, &(struct enc_heap_event){HW_HEAP_FREE, 2, 2, 2, 0, two});
+  enc_heap(&enc, chunk, T + 3, &(struct enc_heap_event){HW_HEAP_ALLOC, 2, 2, 2, 7, two});
+  enc_heap(&enc, chunk, T + 4, &(struct enc_heap_event){HW_HEAP_FREE, 1, 1, 2, 0, one});
+  enc_heap(&enc, chunk, T + 5, &(struct enc_heap_event){HW_HEAP_RESET, 2, 2, 0, 0, 0});
+  struct hwi_profile *profile = end_small(&enc);
+  assert_int_equal(profile->heaps[1].unmatched_frees, 1);
+  assert_int_equal(profile->heaps[1].missed_frees, 0);
+  assert_int_equal(profile->heaps[1].peak_bytes, 7);
+  assert_int_equal(profile->heaps[1].live_bytes, 0);
+  hwi_profile_destroy(profile);
+  hwi_profile_destroy(profile_of("*", &(struct hwi_span){0}));
+}
+
 /* Blocks that were allocated during a pause are freed later. */
 static void test_a_pause(void **state)
 {
@@ -355,6 +377,7 @@ int main(void)
       cmocka_unit_test(test_parts_of_runs),
       cmocka_unit_test(test_a_pattern),
       cmocka_unit_test(test_many_heaps_at_one_address),
+      cmocka_unit_test(test_blocks_with_one_key),
       cmocka_unit_test(test_a_pause),
       cmocka_unit_test(test_the_last_event_in_a_scope),
       cmocka_unit_test(test_a_heap_that_is_not_there),

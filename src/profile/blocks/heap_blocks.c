@@ -32,7 +32,7 @@ uint32_t hwi_heap_blocks_heap(struct hwi_heap_blocks *heaps, uint32_t number)
 }
 
 /* Returns what the table of live blocks takes for the block's address: neighbours in a heap stay neighbours. Two blocks
- * can have the same key only by a coincidence of 64-bit numbers. */
+ * have the same key only by a coincidence of 64-bit numbers, or in a forged trace: then the later one replaces the other. */
 static uint64_t key_of(uint32_t heap, uint64_t address)
 {
   const uint64_t key = address + (heap * UINT64_C(0x9E3779B97F4A7C15) & ~UINT64_C(0xffff));
@@ -68,12 +68,18 @@ static uint32_t take_place(struct hwi_heap_blocks *heaps)
 uint32_t hwi_heap_blocks_find(const struct hwi_heap_blocks *heaps, uint32_t heap, uint64_t address)
 {
   const struct hwi_live_slot *slot = hwi_live_slot(&heaps->live, key_of(heap, address));
-  return slot->address ? slot->number : 0;
+  return slot->address && heaps->blocks[slot->number].heap == heap ? slot->number : 0;
 }
 
 uint32_t hwi_heap_blocks_add(struct hwi_heap_blocks *heaps, uint32_t heap, uint64_t address, uint64_t size)
 {
-  const uint32_t number = hwi_live_grow(&heaps->live) ? take_place(heaps) : 0;
+  if (!hwi_live_grow(&heaps->live))
+    return 0;
+  const uint64_t key = key_of(heap, address);
+  const struct hwi_live_slot *other = hwi_live_slot(&heaps->live, key);
+  if (other->address)
+    hwi_heap_blocks_remove(heaps, other->number);
+  const uint32_t number = take_place(heaps);
   struct hwi_block_heap *of = &heaps->heaps[heap];
   if (!number)
     return 0;
@@ -83,7 +89,6 @@ uint32_t hwi_heap_blocks_add(struct hwi_heap_blocks *heaps, uint32_t heap, uint6
   of->first = number;
   of->live_blocks++;
   of->live_bytes += size;
-  const uint64_t key = key_of(heap, address);
   *hwi_live_slot(&heaps->live, key) = (struct hwi_live_slot){key, number};
   heaps->live.count++;
   return number;
