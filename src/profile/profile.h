@@ -239,7 +239,7 @@ struct hwi_profile {
   uint32_t counter_count; /* in the order of their first values, at most HWI_COUNTERS_MAX */
   const char *heap;       /* of the options, whose text it is; NULL: the profile is of malloc */
   const struct hwi_heap *heaps;
-  uint32_t heap_count; /* in the order of their first events; none if the option `heap` is set */
+  uint32_t heap_count; /* the largest peak first; none if the option `heap` is set */
   const struct hwi_growing *growing;
   uint32_t growing_count; /* ordered by gain, the largest first; none if the profile is of a part of the run */
   const struct hwi_stack_resizes *resizes;

@@ -122,11 +122,23 @@ def test_a_forked_child_has_blocks_of_its_own(hw, recorded):
     assert figures(totals, "allocation_calls", "free_calls", "live_bytes_at_end", "inherited_frees", "unmatched_frees") == (17, 3, 1007, 3, 0)
 
 
-def test_many_heaps(hw, recorded):
+def test_many_heaps(hw, recorded, tmp_path):
     recording = recorded("many", "3000")
     assert len(recording.report["heaps"]) == 3000
     text = hw("report", recording.trace).stdout
     assert "in 2,990 more heaps (--top 0)" in text
+    page = tmp_path / "many.html"
+    assert hw("report", "-o", page, recording.trace).returncode == 0
+    document = document_of(page)
+    assert len(document["heaps"]) == 32 and document["heaps_left_out"] == 3000 - 32
+
+
+def test_the_largest_peak_comes_first(hw, recorded, tmp_path):
+    recording = recorded("peaks")
+    names = ["large", "small, early", "small, late"]
+    assert [heap["name"] for heap in recording.report["heaps"]] == names
+    text = hw("report", recording.trace).stdout
+    assert sorted(names, key=text.index) == names
 
 
 def test_heaps_survive_a_kill(hw, recorded):

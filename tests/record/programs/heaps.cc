@@ -167,6 +167,17 @@ static void many(int count)
   }
 }
 
+static void peaks()
+{
+  hw_custom_heap late = hw_custom_heap_create("small, late"), early = hw_custom_heap_create("small, early"),
+                 large = hw_custom_heap_create("large");
+  hw_custom_heap_alloc(&early, at(16), 10);
+  for (volatile int i = 0; i < 100000; i++)
+    continue;
+  hw_custom_heap_alloc(&late, at(16), 10);
+  hw_custom_heap_alloc(&large, at(16), 20);
+}
+
 static void killed()
 {
   hw_custom_heap heap = hw_custom_heap_create("killed");
@@ -201,6 +212,8 @@ int main(int argc, char **argv)
     forked();
   else if (what == "many")
     many(count);
+  else if (what == "peaks")
+    peaks();
   else if (what == "killed")
     killed();
   else if (what == "none")
