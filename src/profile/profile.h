@@ -366,7 +366,7 @@ struct hwi_program_counter {
   uint32_t point_count; /* at most HWI_COUNTER_POINTS: the last value of each part of the run that has one */
 };
 
-/* The heaps of one name that the program gives out itself (monitor.h), beside malloc. */
+/* The heaps of one name that the program gives out itself (monitor.h), next to malloc. */
 struct hwi_heap {
   const char *name;
   uint64_t created, destroyed;

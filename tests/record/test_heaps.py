@@ -6,6 +6,8 @@ If this fails, what an arena or a pool of the program holds is wrong in reports,
 import csv
 import io
 import json
+import re
+import shlex
 import signal
 import subprocess
 
@@ -175,6 +177,18 @@ def test_the_page_has_the_heaps(hw, recorded, tmp_path):
     assert hw("report", "-o", of_run, trace).returncode == 0 and hw("report", "--heap", "gpu", "-o", of_heap, trace).returncode == 0
     assert [heap["name"] for heap in document_of(of_run)["heaps"]] == ["gpu", "shared"]
     assert document_of(of_heap)["heap"] == "gpu" and document_of(of_heap)["run"]["allocation_calls"] == 201
+
+
+def test_the_example_of_the_page(hw, record, tmp_path):
+    page, program = (ROOT / "docs/heaps.md").read_text(), tmp_path / "parse"
+    program.with_suffix(".c").write_text(re.search(r"```c\n(.*?)```", page, re.S)[1])
+    flags = re.search(r"^\$ gcc (.*?) parse.c", page, re.M)[1].split()
+    subprocess.run(["gcc", *flags, f"-I{ROOT}/include", "parse.c", "-o", program], check=True, cwd=tmp_path)
+    trace = record([program]).trace
+    examples = re.findall(r"^\$ heapwright report ([^\n]*)parse.hwt\n(.*?)^```", page, re.M | re.S)
+    assert len(examples) == 2
+    for options, shown in examples:
+        assert shown in hw("report", *shlex.split(options), trace).stdout
 
 
 def test_errors(hw, recorded):
