@@ -305,7 +305,7 @@ enum hw_record_type {
   HW_RECORD_RSS = 7,     /* varint bytes: peak resident set so far */
   HW_RECORD_NOTE = 8,    /* byte enum hw_note, text: the subject of the note */
   HW_RECORD_EXIT = 9,    /* empty: the image's destructors ran */
-  HW_RECORD_NAME = 10,   /* varint number, text: the name of scopes */
+  HW_RECORD_NAME = 10,   /* varint number, text: the name of scopes or heaps */
   HW_RECORD_TEXT = 11,   /* varint number, text: what the program said about an instance of a scope */
 };
 

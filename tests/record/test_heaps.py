@@ -217,6 +217,14 @@ def test_no_durations(hw, record, program, tmp_path):
     assert hw("report", "--heap", "frame arena", trace).returncode == 0
 
 
+def test_resident_memory_has_no_parts_of_a_heap(hw, record_until, program):
+    """A heap may be outside of what the process has in memory: its blocks are no part of that."""
+    recording = record_until(lambda report: any("asked_bytes" in point for point in report["images"][0]["rss"]), [program, "slow"])
+    report = report_of(hw, recording, "--heap", "gpu")
+    points = report["images"][0]["rss"] + report["rss_along_time"]
+    assert points and not any("asked_bytes" in point for point in points)
+
+
 def test_a_saved_report_is_of_the_same_heap(hw, recorded, tmp_path):
     trace, of_malloc, of_heap = recorded("offsets").trace, tmp_path / "malloc.json", tmp_path / "heap.json"
     assert hw("report", "--json", "-o", of_malloc, trace).returncode == 0

@@ -178,6 +178,14 @@ static void peaks()
   hw_custom_heap_alloc(&large, at(16), 20);
 }
 
+/* More than the process has in memory, for some time. */
+static void slow()
+{
+  hw_custom_heap heap = hw_custom_heap_create("gpu");
+  hw_custom_heap_alloc(&heap, at(16), 1000000000);
+  getchar();
+}
+
 static void killed()
 {
   hw_custom_heap heap = hw_custom_heap_create("killed");
@@ -214,6 +222,8 @@ int main(int argc, char **argv)
     many(count);
   else if (what == "peaks")
     peaks();
+  else if (what == "slow")
+    slow();
   else if (what == "killed")
     killed();
   else if (what == "none")
