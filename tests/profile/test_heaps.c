@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../trace/encoder.c"
+#include "profile/blocks/heap_blocks.h"
 #include "profile/profile.h"
 
 enum { NAMES = 3, HEAPS = 7, ADDRESSES = 40, STEPS = 6000 };
@@ -289,6 +290,26 @@ static struct hwi_profile *end_small(struct enc *enc)
   return profile_of(NULL, &(struct hwi_span){0});
 }
 
+static void test_ended_heaps_take_no_memory(void **state)
+{
+  (void)state;
+  struct hwi_heap_blocks heaps = {0};
+  const uint32_t first = hwi_heap_blocks_heap(&heaps, UINT32_MAX);
+  assert_int_not_equal(hwi_heap_blocks_add(&heaps, first, 16, 5), 0);
+  for (uint32_t number = 1; number <= 100000; number++) {
+    const uint32_t heap = hwi_heap_blocks_heap(&heaps, number);
+    assert_int_not_equal(heap, 0);
+    assert_int_equal(hwi_heap_blocks_find(&heaps, heap, 16), 0);
+    assert_int_not_equal(hwi_heap_blocks_add(&heaps, heap, 16, number), 0);
+    hwi_heap_blocks_end_heap(&heaps, heap);
+  }
+  assert_int_equal(heaps.heap_count, 2);
+  assert_int_equal(heaps.block_count, 2);
+  assert_int_equal(hwi_heap_blocks_heap(&heaps, UINT32_MAX), first);
+  assert_int_not_equal(hwi_heap_blocks_find(&heaps, first, 16), 0);
+  hwi_heap_blocks_release(&heaps);
+}
+
 /* A forged recording, whose blocks of two heaps are one in the table of live blocks (heap_blocks.c). */
 static void test_blocks_with_one_key(void **state)
 {
@@ -377,6 +398,7 @@ int main(void)
       cmocka_unit_test(test_parts_of_runs),
       cmocka_unit_test(test_a_pattern),
       cmocka_unit_test(test_many_heaps_at_one_address),
+      cmocka_unit_test(test_ended_heaps_take_no_memory),
       cmocka_unit_test(test_blocks_with_one_key),
       cmocka_unit_test(test_a_pause),
       cmocka_unit_test(test_the_last_event_in_a_scope),

@@ -7,28 +7,59 @@
 
 void hwi_heap_blocks_release(struct hwi_heap_blocks *heaps)
 {
-  hwi_hash_table_release(&heaps->numbers);
   free(heaps->heaps);
   free(heaps->blocks);
+  hwi_live_release(&heaps->numbers);
   hwi_live_release(&heaps->live);
   *heaps = (struct hwi_heap_blocks){0};
 }
 
+/* Returns what the table of numbers takes for the address: numbers that follow each other are neighbours. */
+static uint64_t key_of_number(uint32_t number)
+{
+  return ((uint64_t)number + 1) << HWI_LIVE_STEP_BITS;
+}
+
+/* Returns a free place for a heap, or 0 if there is no memory. */
+static uint32_t take_heap(struct hwi_heap_blocks *heaps)
+{
+  const uint32_t free_place = heaps->free_heap;
+  if (free_place) {
+    heaps->free_heap = heaps->heaps[free_place].first;
+    return free_place;
+  }
+  const uint32_t place = heaps->heap_count + 1;
+  if (place == UINT32_MAX ||
+      !hwi_grow((void **)&heaps->heaps, &heaps->heap_capacity, (size_t)place + 1, sizeof *heaps->heaps))
+    return 0;
+  return heaps->heap_count = place;
+}
+
 uint32_t hwi_heap_blocks_heap(struct hwi_heap_blocks *heaps, uint32_t number)
 {
-  uint32_t heap = hwi_hash_table_first(&heaps->numbers, number)->number;
-  if (heap)
-    return heap;
-  if (!heaps->live.slots && !hwi_live_init(&heaps->live))
+  const uint64_t key = key_of_number(number);
+  if (!heaps->numbers.slots && (!hwi_live_init(&heaps->numbers) || !hwi_live_init(&heaps->live)))
     return 0;
-  heap = heaps->heap_count + 1;
-  if (heap == UINT32_MAX ||
-      !hwi_grow((void **)&heaps->heaps, &heaps->heap_capacity, (size_t)heap + 1, sizeof *heaps->heaps) ||
-      !hwi_hash_table_add(&heaps->numbers, number, heap))
+  const struct hwi_live_slot *known = hwi_live_slot(&heaps->numbers, key);
+  if (known->address)
+    return known->number;
+  const uint32_t heap = hwi_live_grow(&heaps->numbers) ? take_heap(heaps) : 0;
+  if (!heap)
     return 0;
+  *hwi_live_slot(&heaps->numbers, key) = (struct hwi_live_slot){key, heap};
+  heaps->numbers.count++;
   heaps->heaps[heap] = (struct hwi_block_heap){.number = number};
-  heaps->heap_count = heap;
   return heap;
+}
+
+void hwi_heap_blocks_end_heap(struct hwi_heap_blocks *heaps, uint32_t heap)
+{
+  struct hwi_block_heap *of = &heaps->heaps[heap];
+  while (of->first)
+    hwi_heap_blocks_remove(heaps, of->first);
+  hwi_live_remove(&heaps->numbers, hwi_live_slot(&heaps->numbers, key_of_number(of->number)));
+  *of = (struct hwi_block_heap){.first = heaps->free_heap};
+  heaps->free_heap = heap;
 }
 
 /* Returns what the table of live blocks takes for the block's address: neighbours in a heap stay neighbours. Two blocks

@@ -154,6 +154,8 @@ static bool resolve_heap(struct hwi_resolver *resolver, struct hwi_batch *batch,
     end_heap_block(blocks, hwi_heap_blocks_find(blocks, heap, event->address), resolved);
   while ((event->entry == HW_HEAP_RESET || event->entry == HW_HEAP_DESTROY) && of->first)
     end_heap_block(blocks, of->first, resolved);
+  if (event->entry == HW_HEAP_DESTROY)
+    hwi_heap_blocks_end_heap(blocks, heap);
   if (event->entry != HW_HEAP_ALLOC)
     return true;
   resolved->size = event->size;
