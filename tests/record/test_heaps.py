@@ -113,6 +113,14 @@ def test_a_block_that_goes_from_thread_to_thread(hw, recorded):
     assert heap["live_blocks_at_end"] == 0 and heap["peak_blocks"] <= 3
 
 
+@pytest.mark.parametrize("what, ends", [("resets", ("resets", "reset_blocks")), ("handovers", ("free_calls",))])
+def test_two_threads_that_take_turns(recorded, what, ends):
+    """Their events mostly have equal ticks."""
+    heap = heaps_of(recorded(what, "50000").report)["turns"]
+    assert {heap[key] for key in ("allocation_calls", *ends)} == {50000}
+    assert figures(heap, "missed_frees", "unmatched_frees", "peak_blocks", "live_blocks_at_end") == (0, 0, 1, 0)
+
+
 def test_a_forked_child_has_blocks_of_its_own(hw, recorded):
     recording = recorded("fork")
     parent = heaps_of(recording.report)["forked"]

@@ -183,6 +183,7 @@ static int take(struct hwi_heap_view *view, struct hwi_trace *trace, struct hwi_
   const int status = find_heap(view, trace, event, &heap, error);
   if (status < 0)
     return status;
+  event->alignment_log2 = 0; /* was the part of the tick */
   if (view->blocks.heaps[heap].name == CHOSEN)
     return show(view, heap, event);
   if (event->entry == HW_HEAP_DESTROY)
@@ -201,6 +202,7 @@ static int empty(struct hwi_heap_view *view, struct hwi_event *event)
     return 0;
   }
   *event = view->events[view->at - 1]; /* the reset: its time and thread */
+  event->alignment_log2 = 0;
   show_end(view, block, event);
   return 1;
 }
