@@ -169,6 +169,8 @@ def test_every_command_takes_a_heap(hw, recorded, tmp_path):
     assert "nothing" in hw("diff", "--heap", "gpu", trace, trace).stdout
     folded = hw("export", "--heap", "shared", "--format", "folded", "-o", "-", trace).stdout
     assert folded.split()[-1] == "3000"
+    log = hw("export", "--heap", "gpu", "--format", "heaplog", "-o", "-", trace).stdout.splitlines()
+    assert {line.split(", ")[2] for line in log if line.startswith("alloc")} == {"1"}  # the alignment
     assert "HEAPWRIGHT_POOL_SIZE=" in hw("tune", "--heap", "gpu", trace).stdout
 
 
