@@ -46,19 +46,24 @@ def _start(argv, env, log, stdin, stdout):
 
 def _finish(process, argv, log, start):
     _, status, usage = os.wait4(process.pid, 0)
-    cpu = usage.ru_utime + usage.ru_stime
-    while True:  # orphans: processes that the command left running
-        try:
-            _, _, usage = os.wait4(-1, 0)
-        except ChildProcessError:
-            break
-        cpu += usage.ru_utime + usage.ru_stime
+    cpu = usage.ru_utime + usage.ru_stime + wait_for_orphans()
     wall = time.monotonic() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         with open(log, "rb") as errors:
             raise Failed(argv, process.returncode, errors.read().decode(errors="replace"))
     return Cost(wall, cpu)
+
+
+def wait_for_orphans():
+    """Waits for processes that an earlier command left running, so that they do not count for the next one. Returns their CPU time."""
+    cpu = 0
+    while True:
+        try:
+            _, _, usage = os.wait4(-1, 0)
+        except ChildProcessError:
+            return cpu
+        cpu += usage.ru_utime + usage.ru_stime
 
 
 def run(argv, env, log, stdin=None, stdout=None):

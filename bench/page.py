@@ -43,6 +43,7 @@ def _measure_one(tools, trace, text, say, work):
     say("page: opens it")
     command = ["node", os.path.join(workloads.HERE, "page.mjs"), "--json", page]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "HW_CHROMIUM": shutil.which("chromium")})
+    measure.wait_for_orphans()  # of the browser
     if done.returncode != 0:
         raise measure.Failed(command, done.returncode, done.stderr)
     return {"text": text, "bytes": os.path.getsize(page), "written_cpu_s": written.cpu_s, "max_rss_bytes": peak,

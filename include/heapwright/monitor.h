@@ -235,7 +235,7 @@ static inline struct hw_task *hw_task_enter_block(struct hw_task *task)
       hw_task_enter_block(task)
 
 /* A heap that the program gives out itself: an arena, a slab, a memory pool, memory of a GPU or shared memory. It appears
- * in reports beside malloc, with stacks, peak and leaks of its own. What it takes from malloc for its blocks also counts
+ * in reports next to malloc, with stacks, peak and leaks of its own. What it takes from malloc for its blocks also counts
  * there, as what malloc gave out: the two are never added.
  *
  *     struct hw_custom_heap frames = hw_custom_heap_create("frame arena");

@@ -106,6 +106,8 @@ int hwi_ranking_require_durations(const struct hwi_profile *profile, const char 
 {
   if (hwi_profile_is_timed(profile))
     return 0;
+  if (profile->heap)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--durations is a table of calls of malloc, not of a heap: leave --heap out");
   return hwi_fail(HWI_EXIT_TROUBLE,
                   "%s has no durations of calls; record them with: heapwright record --durations COMMAND", path);
 }

@@ -266,7 +266,7 @@ int hwi_compared_open(struct hwi_compared *run, const struct hwi_reading *readin
     return status;
   if (hwi_saved_is(run->path)) {
     struct hwi_error error = {0};
-    if (hwi_saved_create(&run->saved, run->path, &error) < 0)
+    if (hwi_saved_create(&run->saved, run->path, reading->heap, &error) < 0)
       return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
     run->profile = &run->saved->profile;
     return 0;

@@ -184,7 +184,8 @@ static void find_doubt(struct hwi_measure *measure, const struct hwi_budget *bud
     doubt_lost(measure, profile);
   bool is_time = hwi_metric_unit(budget->metric) == HWI_UNIT_NS;
   if (is_time && !hwi_profile_is_timed(profile)) {
-    measure->doubt = "the recording has no durations (record --durations)";
+    measure->doubt = profile->heap ? "the program's own heaps have no durations"
+                                   : "the recording has no durations (record --durations)";
     return;
   }
   bool is_over = measure->from_ns > profile->duration_ns && measure->from_ns != UINT64_MAX; /* UINT64_MAX is "end" */

@@ -17,7 +17,14 @@
 
 #define SCHEMA "heapwright-page/1"
 
-enum { MARKS_MAX = 1000, COUNTERS_MAX = 32, PROCESSES_MAX = 200, COMMAND_CELLS = 1000, MARK_CELLS = 200 };
+enum {
+  MARKS_MAX = 1000,
+  COUNTERS_MAX = 32,
+  HEAPS_MAX = 32,
+  PROCESSES_MAX = 200,
+  COMMAND_CELLS = 1000,
+  MARK_CELLS = 200
+};
 
 /* --- the run --- */
 
@@ -86,6 +93,13 @@ static void write_counters(struct hwi_json *json, const struct hwi_profile *prof
   hwi_json_counters(json, profile, COUNTERS_MAX);
   if (profile->counter_count > COUNTERS_MAX)
     hwi_json_number(json, "counters_left_out", profile->counter_count - COUNTERS_MAX);
+}
+
+static void write_heaps(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  hwi_json_heaps(json, profile, HEAPS_MAX);
+  if (profile->heap_count > HEAPS_MAX)
+    hwi_json_number(json, "heaps_left_out", profile->heap_count - HEAPS_MAX);
 }
 
 /* --- the stacks --- */
@@ -223,7 +237,7 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   write_run(json, profile);
   write_process(json, page, static_allocators);
   write_marks(json, profile);
-  hwi_json_heaps(json, profile);
+  write_heaps(json, profile);
   write_counters(json, profile);
   hwi_json_processes(json, profile, &(struct hwi_json_process_list){PROCESSES_MAX, COMMAND_CELLS, page->is_other});
   hwi_json_growing(json, profile, &rows);

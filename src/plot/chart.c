@@ -41,6 +41,9 @@ int hwi_chart_check(const struct hwi_plot *plot, enum hwi_chart chart, struct hw
         error, HW_ERR_USAGE,
         "--chart lifetimes: lifetimes are known only for whole stacks, not by thread or size: leave --thread "
         "out, and --only or --ignore of threads and sizes");
+  if (is_of_durations(chart) && plot->profile->heap)
+    return hwi_error_set(error, HW_ERR_USAGE, "--chart %s is of calls of malloc, not of a heap: leave --heap out",
+                         hwi_chart_names[chart]);
   if (is_of_durations(chart) && !hwi_profile_is_timed(plot->profile))
     return hwi_error_set(error, HW_ERR_USAGE,
                          "--chart %s: the recording has no durations of calls; record them with: heapwright "

@@ -260,7 +260,7 @@ struct hwi_profile {
   uint32_t counter_count; /* in the order of their first values, at most HWI_COUNTERS_MAX */
   const char *heap;       /* of the options, whose text it is; NULL: the profile is of malloc */
   const struct hwi_heap *heaps;
-  uint32_t heap_count; /* in the order of their first events; none if the option `heap` is set */
+  uint32_t heap_count; /* the largest peak first; none if the option `heap` is set */
   const struct hwi_growing *growing;
   uint32_t growing_count; /* ordered by gain, the largest first; none if the profile is of a part of the run */
   const struct hwi_stack_resizes *resizes;
@@ -390,14 +390,14 @@ struct hwi_program_counter {
   uint32_t point_count; /* at most HWI_COUNTER_POINTS: the last value of each part of the run that has one */
 };
 
-/* The heaps of one name that the program gives out itself (monitor.h), beside malloc. */
+/* The heaps of one name that the program gives out itself (monitor.h), next to malloc. */
 struct hwi_heap {
   const char *name;
   uint64_t created, destroyed;
   uint64_t allocation_calls, allocated_bytes, failed_calls;
   uint64_t free_calls;           /* of single blocks */
   uint64_t resets, reset_blocks; /* blocks that ended with a reset, or with their heap */
-  uint64_t unmatched_frees;      /* of addresses at which no block of the heap was live */
+  uint64_t unmatched_frees;      /* of blocks that were never allocated, neither before a fork nor during a pause */
   uint64_t missed_frees;         /* allocations at an address at which one was */
   uint64_t peak_bytes, peak_blocks, peak_ns;
   uint64_t live_blocks, live_bytes; /* at the end */

@@ -57,11 +57,17 @@ uint64_t hwi_session_odd_clock(void)
   return atomic_load(&tsc.is_left) ? clock_at(hwi_os_monotonic_ns()) : hwi_arch_clock_in_order();
 }
 
-uint64_t hwi_session_odd_tick(void)
+uint64_t hwi_session_odd_tick_parts(void)
 {
   if (hwi_os_is_sealed())
-    return hwi_stream_latest_tick();
-  return hwi_session_odd_clock() >> (hwi_session.clock == HW_CLOCK_TSC ? HWI_TICK_SHIFT_TSC : HWI_TICK_SHIFT_NS);
+    return hwi_stream_latest_tick() << HW_TICK_PART_BITS;
+  const int shift = hwi_session.clock == HW_CLOCK_TSC ? HWI_TICK_SHIFT_TSC : HWI_TICK_SHIFT_NS;
+  return hwi_session_odd_clock() >> (shift - HW_TICK_PART_BITS);
+}
+
+uint64_t hwi_session_odd_tick(void)
+{
+  return hwi_session_odd_tick_parts() >> HW_TICK_PART_BITS;
 }
 
 uint64_t hwi_session_clock(void)

@@ -93,9 +93,11 @@ void hwi_session_loader_returned(void);
 uint64_t hwi_session_clock(void);
 
 /* For a session with an odd clock. The first function returns the current time, in the clock's units, or 0 for a sealed
- * thread. The second one returns the current tick, or for a sealed thread the latest tick of all threads. */
+ * thread. The second one returns the current tick, or for a sealed thread the latest tick of all threads. The third one
+ * returns the same in parts of a tick (HW_TICK_PART_BITS). */
 uint64_t hwi_session_odd_clock(void);
 uint64_t hwi_session_odd_tick(void);
+uint64_t hwi_session_odd_tick_parts(void);
 
 /* The program is about to forbid the TSC: from now on the same clock is continued with the kernel's clock, for all
  * threads. */

@@ -241,7 +241,8 @@ static const uint8_t *scope(struct hwi_event *event, const uint8_t *at)
 static const uint8_t *heap_head(struct hwi_event *event, const uint8_t *at)
 {
   event->kind = HWI_EVENT_HEAP;
-  event->entry = *at;
+  event->entry = *at & ((1 << HW_HEAP_OP_BITS) - 1);
+  event->tick_part = *at >> HW_HEAP_OP_BITS;
   struct number heap = varint(at + 1);
   struct number name = heap.end ? varint(heap.end) : heap;
   event->heap = (uint32_t)heap.value;

@@ -234,9 +234,12 @@ enum hw_op {
   HW_OP_ALLOC_AGAIN = 11,  /* slot (byte), address as a delta to the slot's: size and usable size are also the slot's */
   HW_OP_NODE_CHILD = 12,   /* the fields of NODE from module on: the next number; the parent is the chunk's last NODE */
   HW_OP_SCOPE = 13,        /* enum hw_scope_op (byte), varint name or count, varint value: see there */
-  HW_OP_HEAP = 14,         /* enum hw_heap_op (byte), varint number of the heap, varint name, and: see there */
+  HW_OP_HEAP = 14,         /* op and part of the tick (byte), varint number of the heap, varint name, and: see there */
 };
-/* What follows in a HEAP event. Sizes have no usable size with them. */
+/* What follows in a HEAP event. Sizes have no usable size with them. The upper bits of the op's byte are the part of the
+ * tick: how many 32nds of it had passed. It orders events of different streams, where a reader does not know which blocks
+ * of a heap are live. */
+enum { HW_HEAP_OP_BITS = 3, HW_TICK_PART_BITS = 5 };
 enum hw_heap_op {
   HW_HEAP_CREATE = 1,  /* nothing */
   HW_HEAP_ALLOC = 2,   /* node, varint size, address */
@@ -305,7 +308,7 @@ enum hw_record_type {
   HW_RECORD_RSS = 7,     /* varint bytes: peak resident set so far */
   HW_RECORD_NOTE = 8,    /* byte enum hw_note, text: the subject of the note */
   HW_RECORD_EXIT = 9,    /* empty: the image's destructors ran */
-  HW_RECORD_NAME = 10,   /* varint number, text: the name of scopes */
+  HW_RECORD_NAME = 10,   /* varint number, text: the name of scopes or heaps */
   HW_RECORD_TEXT = 11,   /* varint number, text: what the program said about an instance of a scope */
 };
 

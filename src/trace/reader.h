@@ -37,8 +37,11 @@ struct hwi_event {
   uint32_t heap;   /* number of the HEAP event's heap */
   uint8_t kind;    /* enum hwi_event_kind */
   uint8_t entry;   /* of a free: enum hw_entry. An allocation's is in its node */
-  uint8_t alignment_log2; /* 0: none requested */
-  bool moved;             /* half of a realloc: the ALLOC and the FREE before it belong together */
+  union {
+    uint8_t alignment_log2; /* 0: none requested */
+    uint8_t tick_part;      /* of a HEAP event: see format.h */
+  };
+  bool moved; /* half of a realloc: the ALLOC and the FREE before it belong together */
 };
 
 struct hwi_node {

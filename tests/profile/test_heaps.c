@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../trace/encoder.c"
+#include "profile/blocks/heap_blocks.h"
 #include "profile/profile.h"
 
 enum { NAMES = 3, HEAPS = 7, ADDRESSES = 40, STEPS = 6000 };
@@ -249,17 +250,26 @@ static void test_a_pattern(void **state)
   hwi_profile_destroy(profile);
 }
 
+/* Begins a recording of one thread. Returns its chunk. */
+static int begin_small(struct enc *enc)
+{
+  *enc = (struct enc){0};
+  enc_init(enc, 1);
+  const int chunk = enc_chunk(enc, 0, 0, 0, T);
+  enc_main(enc, chunk);
+  enc_name(enc, chunk, 1, names[0]);
+  enc_name(enc, chunk, 2, names[1]);
+  return chunk;
+}
+
 /* More heaps than an address has unused bits. */
 static void test_many_heaps_at_one_address(void **state)
 {
   enum { MANY = 1000, FREED = 300 };
   (void)state;
   const struct hwi_span run = {0};
-  struct enc enc = {0};
-  enc_init(&enc, 1);
-  int chunk = enc_chunk(&enc, 0, 0, 0, T);
-  enc_main(&enc, chunk);
-  enc_name(&enc, chunk, 1, names[0]);
+  struct enc enc;
+  const int chunk = begin_small(&enc);
   for (uint32_t i = 1; i <= MANY; i++)
     enc_heap(&enc, chunk, T + i, &(struct enc_heap_event){HW_HEAP_ALLOC, i, 1, 2, i, 0x10000});
   for (uint32_t i = 1; i <= FREED; i++)
@@ -270,6 +280,85 @@ static void test_many_heaps_at_one_address(void **state)
   assert_int_equal(profile->totals.live_blocks_at_end, MANY - FREED);
   assert_int_equal(profile->totals.live_bytes_at_end, MANY * (MANY + 1) / 2 - FREED * (FREED + 1) / 2);
   assert_int_equal(profile->totals.unmatched_frees + profile->totals.missed_frees, 0);
+  hwi_profile_destroy(profile);
+}
+
+static struct hwi_profile *end_small(struct enc *enc)
+{
+  enc_write(enc, path);
+  enc_release(enc);
+  return profile_of(NULL, &(struct hwi_span){0});
+}
+
+static void test_ended_heaps_take_no_memory(void **state)
+{
+  (void)state;
+  struct hwi_heap_blocks heaps = {0};
+  const uint32_t first = hwi_heap_blocks_heap(&heaps, UINT32_MAX);
+  assert_int_not_equal(hwi_heap_blocks_add(&heaps, first, 16, 5), 0);
+  for (uint32_t number = 1; number <= 100000; number++) {
+    const uint32_t heap = hwi_heap_blocks_heap(&heaps, number);
+    assert_int_not_equal(heap, 0);
+    assert_int_equal(hwi_heap_blocks_find(&heaps, heap, 16), 0);
+    assert_int_not_equal(hwi_heap_blocks_add(&heaps, heap, 16, number), 0);
+    hwi_heap_blocks_end_heap(&heaps, heap);
+  }
+  assert_int_equal(heaps.heap_count, 2);
+  assert_int_equal(heaps.block_count, 2);
+  assert_int_equal(hwi_heap_blocks_heap(&heaps, UINT32_MAX), first);
+  assert_int_not_equal(hwi_heap_blocks_find(&heaps, first, 16), 0);
+  hwi_heap_blocks_release(&heaps);
+}
+
+/* A forged recording, whose blocks of two heaps are one in the table of live blocks (heap_blocks.c). */
+static void test_blocks_with_one_key(void **state)
+{
+  (void)state;
+  const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15), low = 0xffff;
+  const uint64_t one = UINT64_C(1) << 63, two = one + (golden & ~low) - (2 * golden & ~low);
+  struct enc enc;
+  const int chunk = begin_small(&enc);
+  enc_heap(&enc, chunk, T + 1, &(struct enc_heap_event){HW_HEAP_ALLOC, 1, 1, 2, 10, one});
+  enc_heap(&enc, chunk, T + 2, &(struct enc_heap_event){HW_HEAP_FREE, 2, 2, 2, 0, two});
+  enc_heap(&enc, chunk, T + 3, &(struct enc_heap_event){HW_HEAP_ALLOC, 2, 2, 2, 7, two});
+  enc_heap(&enc, chunk, T + 4, &(struct enc_heap_event){HW_HEAP_FREE, 1, 1, 2, 0, one});
+  enc_heap(&enc, chunk, T + 5, &(struct enc_heap_event){HW_HEAP_RESET, 2, 2, 0, 0, 0});
+  struct hwi_profile *profile = end_small(&enc);
+  assert_int_equal(profile->heaps[1].unmatched_frees, 1);
+  assert_int_equal(profile->heaps[1].missed_frees, 0);
+  assert_int_equal(profile->heaps[1].peak_bytes, 7);
+  assert_int_equal(profile->heaps[1].live_bytes, 0);
+  hwi_profile_destroy(profile);
+  hwi_profile_destroy(profile_of("*", &(struct hwi_span){0}));
+}
+
+/* Blocks that were allocated during a pause are freed later. */
+static void test_a_pause(void **state)
+{
+  (void)state;
+  struct enc enc;
+  const int chunk = begin_small(&enc);
+  for (uint64_t ns = 50; ns <= 500; ns += 150)
+    enc_heap(&enc, chunk, T + ns, &(struct enc_heap_event){HW_HEAP_FREE, 1, 1, 0, 0, 0x10000});
+  enc_tool(&enc, HW_TOOL_PAUSED, T + 100, "", 0);
+  enc_tool(&enc, HW_TOOL_RESUMED, T + 150, "", 0);
+  struct hwi_profile *profile = end_small(&enc);
+  assert_int_equal(profile->heaps[0].free_calls, 4);
+  assert_int_equal(profile->heaps[0].unmatched_frees, 1);
+  hwi_profile_destroy(profile);
+}
+
+/* A scope without an end ends with its thread's last event, which may be of a heap. */
+static void test_the_last_event_in_a_scope(void **state)
+{
+  (void)state;
+  struct enc enc;
+  const int chunk = begin_small(&enc);
+  enc_scope(&enc, chunk, T + 100, HW_SCOPE_BEGIN, 2, 0);
+  enc_heap(&enc, chunk, T + 900, &(struct enc_heap_event){HW_HEAP_ALLOC, 1, 1, 2, 8, 0x10000});
+  struct hwi_profile *profile = end_small(&enc);
+  assert_int_equal(profile->scopes[profile->scope_count - 1].left_open, 1);
+  assert_int_equal(profile->scopes[profile->scope_count - 1].duration_ns, 800);
   hwi_profile_destroy(profile);
 }
 
@@ -309,6 +398,10 @@ int main(void)
       cmocka_unit_test(test_parts_of_runs),
       cmocka_unit_test(test_a_pattern),
       cmocka_unit_test(test_many_heaps_at_one_address),
+      cmocka_unit_test(test_ended_heaps_take_no_memory),
+      cmocka_unit_test(test_blocks_with_one_key),
+      cmocka_unit_test(test_a_pause),
+      cmocka_unit_test(test_the_last_event_in_a_scope),
       cmocka_unit_test(test_a_heap_that_is_not_there),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);

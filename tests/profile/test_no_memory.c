@@ -19,26 +19,34 @@ enum { CALLS_MOST = 2000, MORE_THAN_A_BATCH = 1500 };
 
 static char path[64];
 
-/* Events of one stream name a node that another stream defines, so much later that a replay must read ahead. */
+/* Events of one stream name a node and a heap's name that another stream defines, so much later that a replay must read
+ * ahead. Two heaps have blocks at the same addresses. */
 static void make_trace(void)
 {
   static struct enc enc;
   const uint64_t start = 1000000;
   enc_init(&enc, 1);
   enc_chunk(&enc, 0, 0, 0, start);
-  for (uint64_t i = 0; i < MORE_THAN_A_BATCH; i++)
+  for (uint64_t i = 0; i < MORE_THAN_A_BATCH; i++) {
+    const uint32_t heap = 1 + i % 2;
     enc_alloc(&enc, 0, start + i, 2, 100, 0x10000 + 0x100 * i);
+    enc_heap(&enc, 0, start + i, &(struct enc_heap_event){HW_HEAP_ALLOC, heap, 1, 2, 10, 0x10000 + 0x100 * (i / 2)});
+  }
   enc_chunk(&enc, 1, 0, 1, start + MORE_THAN_A_BATCH);
   enc_alloc(&enc, 1, start + MORE_THAN_A_BATCH, 2, 10, 0x20);
+  enc_heap(&enc, 1, start + MORE_THAN_A_BATCH, &(struct enc_heap_event){HW_HEAP_RESET, 1, 1, 0, 0, 0});
   enc_main(&enc, 1);
+  enc_name(&enc, 1, 1, "arena");
   enc_write(&enc, path);
   enc_release(&enc);
 }
 
+static const char *heap; /* that the profile is about; NULL: malloc */
+
 /* Returns whether all calls succeeded. */
 static bool replay(uint64_t calls, uint64_t failures, bool *has_failed)
 {
-  const struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST};
+  const struct hwi_profile_options options = {.images = HWI_IMAGES_LARGEST, .heap = heap};
   struct hwi_profile *profile;
   struct hwi_error error = {0};
   failing_malloc_arm(calls, failures);
@@ -50,7 +58,8 @@ static bool replay(uint64_t calls, uint64_t failures, bool *has_failed)
     assert_non_null(strstr(error.text, "memory"));
     return false;
   }
-  assert_int_equal(profile->totals.allocation_calls, MORE_THAN_A_BATCH + 1);
+  assert_int_equal(profile->totals.allocation_calls, MORE_THAN_A_BATCH + !heap);
+  assert_int_equal(profile->heap_count, !heap);
   assert_int_equal(profile->stack_count, 1 + 1); /* and no unknown one */
   hwi_profile_destroy(profile);
   return true;
@@ -60,7 +69,7 @@ static void every_call_may_fail(void **state)
 {
   bool has_failed = true;
   uint64_t calls = 0;
-  (void)state;
+  heap = *state;
   snprintf(path, sizeof path, "/tmp/hw-test-replay-no-memory-%d.hwt", (int)getpid());
   make_trace();
   assert_true(replay(0, 0, &has_failed));
@@ -77,6 +86,7 @@ static void every_call_may_fail(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_may_fail)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_may_fail),
+                                     cmocka_unit_test_prestate(every_call_may_fail, "arena")};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

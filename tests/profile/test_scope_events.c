@@ -64,6 +64,7 @@ static void write_trace(void)
   enc_scope(&enc, second, T + 40, HW_SCOPE_BEGIN, 2, 0);
   enc_scope(&enc, first, T + 50, HW_SCOPE_END, 2, 0);
   enc_free(&enc, second, T + 60, 0x10000);
+  enc_heap(&enc, second, T + 65, &(struct enc_heap_event){HW_HEAP_ALLOC, 1, 1, 2, 8, 0x10000});
   enc_scope(&enc, first, T + 70, HW_SCOPE_END, 1, 0); /* of none */
   enc_scope(&enc, first, T + 75, HW_SCOPE_END, 0, 0); /* forged */
   enc_alloc(&enc, first, T + 80, 2, 10, 0x10000);
@@ -93,7 +94,7 @@ static void test_begins_and_ends(void **state)
   assert_event(&taken.events[1], 20, 0, 2, 0, 0);
   assert_event(&taken.events[2], 40, 1, 3, 0, 0);
   assert_event(&taken.events[3], 50, 0, 0, 2, 1);
-  assert_event(&taken.events[4], 60, 1, 0, 1, 1); /* the thread's last event */
+  assert_event(&taken.events[4], 65, 1, 0, 1, 1); /* the thread's last event */
 }
 
 static void test_a_sink_that_wants_no_more(void **state)

@@ -6,6 +6,8 @@ If this fails, what an arena or a pool of the program holds is wrong in reports,
 import csv
 import io
 import json
+import re
+import shlex
 import signal
 import subprocess
 
@@ -111,6 +113,14 @@ def test_a_block_that_goes_from_thread_to_thread(hw, recorded):
     assert heap["live_blocks_at_end"] == 0 and heap["peak_blocks"] <= 3
 
 
+@pytest.mark.parametrize("what, ends", [("resets", ("resets", "reset_blocks")), ("handovers", ("free_calls",))])
+def test_two_threads_that_take_turns(recorded, what, ends):
+    """Their events mostly have equal ticks."""
+    heap = heaps_of(recorded(what, "50000").report)["turns"]
+    assert {heap[key] for key in ("allocation_calls", *ends)} == {50000}
+    assert figures(heap, "missed_frees", "unmatched_frees", "peak_blocks", "live_blocks_at_end") == (0, 0, 1, 0)
+
+
 def test_a_forked_child_has_blocks_of_its_own(hw, recorded):
     recording = recorded("fork")
     parent = heaps_of(recording.report)["forked"]
@@ -122,11 +132,23 @@ def test_a_forked_child_has_blocks_of_its_own(hw, recorded):
     assert figures(totals, "allocation_calls", "free_calls", "live_bytes_at_end", "inherited_frees", "unmatched_frees") == (17, 3, 1007, 3, 0)
 
 
-def test_many_heaps(hw, recorded):
+def test_many_heaps(hw, recorded, tmp_path):
     recording = recorded("many", "3000")
     assert len(recording.report["heaps"]) == 3000
     text = hw("report", recording.trace).stdout
     assert "in 2,990 more heaps (--top 0)" in text
+    page = tmp_path / "many.html"
+    assert hw("report", "-o", page, recording.trace).returncode == 0
+    document = document_of(page)
+    assert len(document["heaps"]) == 32 and document["heaps_left_out"] == 3000 - 32
+
+
+def test_the_largest_peak_comes_first(hw, recorded, tmp_path):
+    recording = recorded("peaks")
+    names = ["large", "small, early", "small, late"]
+    assert [heap["name"] for heap in recording.report["heaps"]] == names
+    text = hw("report", recording.trace).stdout
+    assert sorted(names, key=text.index) == names
 
 
 def test_heaps_survive_a_kill(hw, recorded):
@@ -147,6 +169,8 @@ def test_every_command_takes_a_heap(hw, recorded, tmp_path):
     assert "nothing" in hw("diff", "--heap", "gpu", trace, trace).stdout
     folded = hw("export", "--heap", "shared", "--format", "folded", "-o", "-", trace).stdout
     assert folded.split()[-1] == "3000"
+    log = hw("export", "--heap", "gpu", "--format", "heaplog", "-o", "-", trace).stdout.splitlines()
+    assert {line.split(", ")[2] for line in log if line.startswith("alloc")} == {"1"}  # the alignment
     assert "HEAPWRIGHT_POOL_SIZE=" in hw("tune", "--heap", "gpu", trace).stdout
 
 
@@ -165,11 +189,65 @@ def test_the_page_has_the_heaps(hw, recorded, tmp_path):
     assert document_of(of_heap)["heap"] == "gpu" and document_of(of_heap)["run"]["allocation_calls"] == 201
 
 
+def test_the_example_of_the_page(hw, record, tmp_path):
+    page, program = (ROOT / "docs/heaps.md").read_text(), tmp_path / "parse"
+    program.with_suffix(".c").write_text(re.search(r"```c\n(.*?)```", page, re.S)[1])
+    flags = re.search(r"^\$ gcc (.*?) parse.c", page, re.M)[1].split()
+    subprocess.run(["gcc", *flags, f"-I{ROOT}/include", "parse.c", "-o", program], check=True, cwd=tmp_path)
+    trace = record([program]).trace
+    examples = re.findall(r"^\$ heapwright report ([^\n]*)parse.hwt\n(.*?)^```", page, re.M | re.S)
+    assert len(examples) == 2
+    for options, shown in examples:
+        assert shown in hw("report", *shlex.split(options), trace).stdout
+
+
 def test_errors(hw, recorded):
     recording = recorded("offsets")
     said = failing(hw, 2, "report", "--heap", "gpus", recording.trace).stderr
     assert "no heap is named 'gpus'; the recording has 'gpu', 'shared'" in said
     assert "leave --heap out" in failing(hw, 2, "report", "--rss", "--heap", "gpu", recording.trace).stderr
+
+
+def test_heaps_of_a_child(hw, record, program):
+    """Without --children and --pid, the process with the heap is shown, and a wrong name is answered with its heaps."""
+    trace = record(["sh", "-c", f"{program} none; true"]).trace
+    said = failing(hw, 2, "report", "--heap", "emtpy", trace).stderr
+    assert "no heap is named 'emtpy'; the recording has 'empty'" in said
+    report = json.loads(hw("report", "--json", "--heap", "empty", trace).stdout)
+    assert [image["command"].split()[-1] for image in report["images"] if image["counted"]] == ["none"]
+
+
+def test_no_durations(hw, record, program, tmp_path):
+    """Calls of malloc have durations here, those about a heap do not: a budget of them is not kept, but unknown."""
+    trace = record([program, "frames"], "--durations").trace
+    assert "leave --heap out" in failing(hw, 2, "report", "--durations", "--heap", "frame arena", trace).stderr
+    assert "leave --heap out" in failing(hw, 2, "report", "-o", tmp_path / "a.svg", "--chart", "durations", "--heap", "frame arena", trace).stderr
+    said = failing(hw, 2, "check", "--heap", "frame arena", "--max", "duration_max=1s", trace).stdout
+    assert "the program's own heaps have no durations" in said
+    assert hw("report", "--heap", "frame arena", trace).returncode == 0
+
+
+def test_resident_memory_has_no_parts_of_a_heap(hw, record_until, program):
+    """A heap may be outside of what the process has in memory: its blocks are no part of that."""
+    recording = record_until(lambda report: any("asked_bytes" in point for point in report["images"][0]["rss"]), [program, "slow"])
+    report = report_of(hw, recording, "--heap", "gpu")
+    points = report["images"][0]["rss"] + report["rss_along_time"]
+    assert points and not any("asked_bytes" in point for point in points)
+
+
+def test_a_saved_report_is_of_the_same_heap(hw, recorded, tmp_path):
+    trace, of_malloc, of_heap = recorded("offsets").trace, tmp_path / "malloc.json", tmp_path / "heap.json"
+    assert hw("report", "--json", "-o", of_malloc, trace).returncode == 0
+    assert hw("report", "--json", "--heap", "gpu", "-o", of_heap, trace).returncode == 0
+    assert "nothing" in hw("diff", "--heap", "gpu", of_heap, trace).stdout
+    assert "ok " in hw("check", "--heap", "gpu", "--baseline", of_heap, "--max", "peak=+0%", trace).stdout
+    for options, report, said in [
+        ([], of_heap, "is a report with --heap 'gpu', which is needed here, too"),
+        (["--heap", "shared"], of_heap, "is a report with --heap 'gpu', which is needed here, too"),
+        (["--heap", "gpu"], of_malloc, "is a report of malloc; save it with"),
+    ]:
+        assert said in failing(hw, 2, "diff", *options, report, trace).stderr
+        assert said in failing(hw, 2, "check", *options, "--baseline", report, "--max", "peak=+5%", trace).stderr
 
 
 def test_without_a_recorder(program):

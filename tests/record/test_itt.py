@@ -162,12 +162,12 @@ def test_a_thread_is_named_by_a_name_and_its_length(record, program):
     assert [thread["name"] for thread in record([program, "every"]).report["by_thread"]] == ["by its"]
 
 
-@pytest.mark.parametrize("options, calls", [((), (1, 2, 2, 30, 20, 0)), (("--itt-ignore", "domain"), None)])
+@pytest.mark.parametrize("options, calls", [((), (1, 3, 3, 0, 40, 20, 0)), (("--itt-ignore", "domain"), None)])
 def test_heap_functions(record, program, options, calls):
     report = record([program, "every"], *options).report
     heaps = {heap["name"]: heap for heap in report.get("heaps", [])}
     assert list(heaps) == (["domain/heap"] if calls else [])
-    keys = ("created", "allocation_calls", "free_calls", "allocated_bytes", "peak_bytes", "live_blocks_at_end")
+    keys = ("created", "allocation_calls", "free_calls", "failed_calls", "allocated_bytes", "peak_bytes", "live_blocks_at_end")
     assert all(figures(heap, *keys) == calls for heap in heaps.values())
 
 

@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
   write_edited(file.fd, bytes, count);
   struct hwi_saved *saved;
   struct hwi_error error = {.text = ""};
-  if (hwi_saved_create(&saved, file.path, &error) == 0)
+  if (hwi_saved_create(&saved, file.path, NULL, &error) == 0)
     compare(saved);
   else if (error.text[0] == '\0' || error.status == HW_ERR_MEMORY)
     abort(); /* an error without a text, or memory for more than the bytes can hold */

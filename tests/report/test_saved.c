@@ -85,7 +85,7 @@ static void test_sample(void **state)
   struct hwi_saved *saved;
   struct hwi_error error = {.text = ""};
   assert_true(hwi_saved_is(path));
-  assert_int_equal(hwi_saved_create(&saved, path, &error), 0);
+  assert_int_equal(hwi_saved_create(&saved, path, NULL, &error), 0);
   check_run(saved);
   check_frames(saved);
   hwi_saved_destroy(saved);
@@ -97,7 +97,7 @@ static bool check_failing(uint64_t calls, uint64_t failures)
   struct hwi_error error = {.text = ""};
   struct hwi_saved *saved = NULL;
   failing_malloc_arm(calls, failures);
-  int status = hwi_saved_create(&saved, path, &error);
+  int status = hwi_saved_create(&saved, path, NULL, &error);
   failing.failures = 0;
   bool has_failed = failing.failed;
   if (status == 0) {

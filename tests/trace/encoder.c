@@ -228,8 +228,13 @@ void enc_scope(struct enc *enc, int chunk, uint64_t tick, enum hw_scope_op op, u
 
 void enc_heap(struct enc *enc, int chunk, uint64_t tick, const struct enc_heap_event *event)
 {
+  enc_heap_in_part(enc, chunk, tick, 0, event);
+}
+
+void enc_heap_in_part(struct enc *enc, int chunk, uint64_t tick, uint8_t tick_part, const struct enc_heap_event *event)
+{
   struct enc_chunk *c = begin(enc, chunk, HW_OP_HEAP, tick);
-  byte(c, (uint8_t)event->op);
+  byte(c, (uint8_t)((unsigned)event->op | tick_part << HW_HEAP_OP_BITS));
   varint(c, event->heap);
   varint(c, event->name);
   if (event->op == HW_HEAP_ALLOC || event->op == HW_HEAP_FAILED) {

@@ -66,6 +66,7 @@ void enc_realloc(struct enc *enc, int chunk, uint64_t tick, uint64_t ticks, uint
 void enc_failed(struct enc *enc, int chunk, uint64_t tick, uint32_t node, uint64_t size, uint8_t align_log2);
 void enc_scope(struct enc *enc, int chunk, uint64_t tick, enum hw_scope_op op, uint64_t name, uint64_t value);
 void enc_heap(struct enc *enc, int chunk, uint64_t tick, const struct enc_heap_event *event);
+void enc_heap_in_part(struct enc *enc, int chunk, uint64_t tick, uint8_t tick_part, const struct enc_heap_event *event);
 void enc_name(struct enc *enc, int chunk, uint8_t number, const char *name); /* of scopes and heaps; number below 128 */
 void enc_node(struct enc *enc, int chunk, uint32_t number, uint32_t parent, uint32_t module, uint8_t entry,
               uint64_t address);

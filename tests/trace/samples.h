@@ -45,7 +45,7 @@ static inline void sample_make(struct enc *enc, int which)
     enc_failed(enc, c, tick + 1000, 4, UINT64_MAX / 4, 4);
     enc_scope(enc, c, tick + 1000, (enum hw_scope_op)(1 + i), i == 2 ? 3 : 1, 7);
     enc_scope(enc, c, tick + 1001, HW_SCOPE_END, 1, 0);
-    enc_heap(enc, c, tick + 1002, &(struct enc_heap_event){HW_HEAP_ALLOC, 1, 1, 3, 50, 0x30018});
+    enc_heap_in_part(enc, c, tick + 1002, 31, &(struct enc_heap_event){HW_HEAP_ALLOC, 1, 1, 3, 50, 0x30018});
     enc_heap(enc, c, tick + 1003, &(struct enc_heap_event){(enum hw_heap_op)(HW_HEAP_FREE + i), 1, 1, 0, 0, 0x30018});
     tick += streams == 1 ? 2000 : 0;
   }

@@ -228,39 +228,83 @@ static void test_ties_are_searched(void **state)
   }
 }
 
-static void put_heap_event(int chunk, enum hw_heap_op op, uint32_t heap)
+static void put_heap_event(int chunk, enum hw_heap_op op, uint32_t heap, uint8_t tick_part)
 {
-  enc_heap(&enc, chunk, 1000010, &(struct enc_heap_event){op, heap, 1, 1, 8, 0x10000});
+  enc_heap_in_part(&enc, chunk, 1000010, tick_part, &(struct enc_heap_event){op, heap, 1, 1, 8, 0x10000});
 }
 
-/* The same for a heap of the program's own, while malloc and another heap have blocks at the same address. */
-static void test_ties_in_a_heap_are_searched(void **state)
+/* The parts of the tick order the events of a heap, while malloc and another heap have blocks at the same address. */
+static void test_ties_in_a_heap(void **state)
 {
   (void)state;
   for (uint32_t first = 0; first < 2; first++) {
     enc_init(&enc, 1);
     int chunk[3] = {enc_chunk(&enc, 0, 0, 0, 1000000), enc_chunk(&enc, 1, 0, 1, 1000000),
                     enc_chunk(&enc, 2, 0, 2, 1000000)};
-    put_heap_event(chunk[!first], HW_HEAP_FREE, 1);
-    put_heap_event(chunk[first], HW_HEAP_FREE, 1);
-    put_heap_event(chunk[first], HW_HEAP_ALLOC, 1);
-    put_heap_event(chunk[2], HW_HEAP_ALLOC, 2);
+    put_heap_event(chunk[!first], HW_HEAP_FREE, 1, 9);
+    put_heap_event(chunk[first], HW_HEAP_ALLOC, 1, 3);
+    put_heap_event(chunk[first], HW_HEAP_FREE, 1, 4);
+    put_heap_event(chunk[first], HW_HEAP_ALLOC, 1, 8);
+    put_heap_event(chunk[2], HW_HEAP_ALLOC, 2, 7);
     enc_alloc(&enc, chunk[2], 1000010, 1, 8, 0x10000);
     open_trace();
     live_answer = false; /* in malloc */
     hwi_trace_set_liveness(trace, is_live, NULL);
-    assert_int_equal(read_events(), 5);
-    uint32_t order[3];
+    assert_int_equal(read_events(), 6);
+    uint32_t order[4];
     int count = 0;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
       if (events[i].kind == HWI_EVENT_HEAP && events[i].heap == 1)
         order[count++] = events[i].thread;
-    assert_int_equal(count, 3);
-    assert_int_equal(order[0], first);
-    assert_int_equal(order[1], first);
-    assert_int_equal(order[2], !first);
+    assert_int_equal(count, 4);
+    for (int i = 0; i < 3; i++)
+      assert_int_equal(order[i], first);
+    assert_int_equal(order[3], !first);
     close_trace(NULL);
   }
+}
+
+/* A reset is ordered with all events of its heap, also if there are more than are searched. */
+static void test_ties_with_a_reset(void **state)
+{
+  (void)state;
+  for (int test = 0; test < 4; test++) {
+    const uint32_t first = test % 2;
+    const int before = test < 2 ? 2 : 100;
+    enc_init(&enc, 1);
+    int chunk[2] = {enc_chunk(&enc, 0, 0, 0, 1000000), enc_chunk(&enc, 1, 0, 1, 1000000)};
+    put_heap_event(chunk[first], HW_HEAP_RESET, 1, 20);
+    for (int i = 0; i < before; i++)
+      put_heap_event(chunk[!first], i % 2 ? HW_HEAP_FREE : HW_HEAP_ALLOC, 1, 19);
+    put_heap_event(chunk[!first], HW_HEAP_ALLOC, 1, 21);
+    open_trace();
+    assert_int_equal(read_events(), before + 2);
+    assert_int_equal(events[before].entry, HW_HEAP_RESET);
+    assert_int_equal(events[before].tick_part, 20);
+    close_trace(NULL);
+  }
+}
+
+/* Forged: the parts of the tick contradict the streams. No event is lost. */
+static void test_ties_in_no_order(void **state)
+{
+  (void)state;
+  enc_init(&enc, 1);
+  for (uint32_t s = 0; s < 2; s++) {
+    const int chunk = enc_chunk(&enc, s, 0, s, 1000000);
+    put_heap_event(chunk, HW_HEAP_FREE, 1, (uint8_t)(9 - s));
+    put_heap_event(chunk, HW_HEAP_ALLOC, 1, (uint8_t)(1 + s));
+  }
+  open_trace();
+  assert_int_equal(read_events(), 4);
+  for (uint32_t s = 0; s < 2; s++) {
+    int of_stream = 0;
+    for (int i = 0; i < 4; i++)
+      if (events[i].thread == s)
+        assert_int_equal(events[i].entry, of_stream++ ? HW_HEAP_ALLOC : HW_HEAP_FREE);
+    assert_int_equal(of_stream, 2);
+  }
+  close_trace(NULL);
 }
 
 /* More events at one tick than are searched: picked one by one, none lost, in each stream's order. */
@@ -669,7 +713,9 @@ int main(void)
       TEST(test_durations_are_in_clock_units),
       TEST(test_only_the_live_blocks_can_tell),
       TEST(test_ties_are_searched),
-      TEST(test_ties_in_a_heap_are_searched),
+      TEST(test_ties_in_a_heap),
+      TEST(test_ties_with_a_reset),
+      TEST(test_ties_in_no_order),
       TEST(test_a_tick_with_many_events),
       TEST(test_others_come_between_the_halves_of_a_realloc),
       TEST(test_many_streams_keep_time),

@@ -7,32 +7,63 @@
 
 void hwi_heap_blocks_release(struct hwi_heap_blocks *heaps)
 {
-  hwi_hash_table_release(&heaps->numbers);
   free(heaps->heaps);
   free(heaps->blocks);
+  hwi_live_release(&heaps->numbers);
   hwi_live_release(&heaps->live);
   *heaps = (struct hwi_heap_blocks){0};
 }
 
+/* Returns what the table of numbers takes for the address: numbers that follow each other are neighbours. */
+static uint64_t key_of_number(uint32_t number)
+{
+  return ((uint64_t)number + 1) << HWI_LIVE_STEP_BITS;
+}
+
+/* Returns a free place for a heap, or 0 if there is no memory. */
+static uint32_t take_heap(struct hwi_heap_blocks *heaps)
+{
+  const uint32_t free_place = heaps->free_heap;
+  if (free_place) {
+    heaps->free_heap = heaps->heaps[free_place].first;
+    return free_place;
+  }
+  const uint32_t place = heaps->heap_count + 1;
+  if (place == UINT32_MAX ||
+      !hwi_grow((void **)&heaps->heaps, &heaps->heap_capacity, (size_t)place + 1, sizeof *heaps->heaps))
+    return 0;
+  return heaps->heap_count = place;
+}
+
 uint32_t hwi_heap_blocks_heap(struct hwi_heap_blocks *heaps, uint32_t number)
 {
-  uint32_t heap = hwi_hash_table_first(&heaps->numbers, number)->number;
-  if (heap)
-    return heap;
-  if (!heaps->live.slots && !hwi_live_init(&heaps->live))
+  const uint64_t key = key_of_number(number);
+  if (!heaps->numbers.slots && (!hwi_live_init(&heaps->numbers) || !hwi_live_init(&heaps->live)))
     return 0;
-  heap = heaps->heap_count + 1;
-  if (heap == UINT32_MAX ||
-      !hwi_grow((void **)&heaps->heaps, &heaps->heap_capacity, (size_t)heap + 1, sizeof *heaps->heaps) ||
-      !hwi_hash_table_add(&heaps->numbers, number, heap))
+  const struct hwi_live_slot *known = hwi_live_slot(&heaps->numbers, key);
+  if (known->address)
+    return known->number;
+  const uint32_t heap = hwi_live_grow(&heaps->numbers) ? take_heap(heaps) : 0;
+  if (!heap)
     return 0;
+  *hwi_live_slot(&heaps->numbers, key) = (struct hwi_live_slot){key, heap};
+  heaps->numbers.count++;
   heaps->heaps[heap] = (struct hwi_block_heap){.number = number};
-  heaps->heap_count = heap;
   return heap;
 }
 
+void hwi_heap_blocks_end_heap(struct hwi_heap_blocks *heaps, uint32_t heap)
+{
+  struct hwi_block_heap *of = &heaps->heaps[heap];
+  while (of->first)
+    hwi_heap_blocks_remove(heaps, of->first);
+  hwi_live_remove(&heaps->numbers, hwi_live_slot(&heaps->numbers, key_of_number(of->number)));
+  *of = (struct hwi_block_heap){.first = heaps->free_heap};
+  heaps->free_heap = heap;
+}
+
 /* Returns what the table of live blocks takes for the block's address: neighbours in a heap stay neighbours. Two blocks
- * can have the same key only by a coincidence of 64-bit numbers. */
+ * have the same key only by a coincidence of 64-bit numbers, or in a forged trace: then the later one replaces the other. */
 static uint64_t key_of(uint32_t heap, uint64_t address)
 {
   const uint64_t key = address + (heap * UINT64_C(0x9E3779B97F4A7C15) & ~UINT64_C(0xffff));
@@ -68,12 +99,18 @@ static uint32_t take_place(struct hwi_heap_blocks *heaps)
 uint32_t hwi_heap_blocks_find(const struct hwi_heap_blocks *heaps, uint32_t heap, uint64_t address)
 {
   const struct hwi_live_slot *slot = hwi_live_slot(&heaps->live, key_of(heap, address));
-  return slot->address ? slot->number : 0;
+  return slot->address && heaps->blocks[slot->number].heap == heap ? slot->number : 0;
 }
 
 uint32_t hwi_heap_blocks_add(struct hwi_heap_blocks *heaps, uint32_t heap, uint64_t address, uint64_t size)
 {
-  const uint32_t number = hwi_live_grow(&heaps->live) ? take_place(heaps) : 0;
+  if (!hwi_live_grow(&heaps->live))
+    return 0;
+  const uint64_t key = key_of(heap, address);
+  const struct hwi_live_slot *other = hwi_live_slot(&heaps->live, key);
+  if (other->address)
+    hwi_heap_blocks_remove(heaps, other->number);
+  const uint32_t number = take_place(heaps);
   struct hwi_block_heap *of = &heaps->heaps[heap];
   if (!number)
     return 0;
@@ -83,7 +120,6 @@ uint32_t hwi_heap_blocks_add(struct hwi_heap_blocks *heaps, uint32_t heap, uint6
   of->first = number;
   of->live_blocks++;
   of->live_bytes += size;
-  const uint64_t key = key_of(heap, address);
   *hwi_live_slot(&heaps->live, key) = (struct hwi_live_slot){key, number};
   heaps->live.count++;
   return number;

@@ -113,6 +113,12 @@ static inline uint64_t hwi_replay_image_ns(const struct hwi_replay_image *image,
   return image->offset_ns + hwi_clock_tick_ns(image->clock, tick);
 }
 
+/* Returns whether a block that is freed at `ns` of the run may have been allocated during a pause. */
+static inline bool hwi_replay_image_was_paused(const struct hwi_replay_image *image, uint64_t ns)
+{
+  return ns - image->offset_ns >= image->first_pause_ns;
+}
+
 /* Returns the usable size of a new block, or 0 if the image does not record it. */
 static inline uint64_t hwi_replay_usable(const struct hwi_replay_image *image, const struct hwi_event *event)
 {

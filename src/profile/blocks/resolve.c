@@ -150,11 +150,12 @@ static bool resolve_heap(struct hwi_resolver *resolver, struct hwi_batch *batch,
     return false;
   resolved->what = HWI_RESOLVED_HEAP;
   resolved->address = of->name;
-  resolved->moved = batch->image->forked;
   if (event->entry == HW_HEAP_ALLOC || event->entry == HW_HEAP_FREE)
     end_heap_block(blocks, hwi_heap_blocks_find(blocks, heap, event->address), resolved);
   while ((event->entry == HW_HEAP_RESET || event->entry == HW_HEAP_DESTROY) && of->first)
     end_heap_block(blocks, of->first, resolved);
+  if (event->entry == HW_HEAP_DESTROY)
+    hwi_heap_blocks_end_heap(blocks, heap);
   if (event->entry != HW_HEAP_ALLOC)
     return true;
   resolved->size = event->size;

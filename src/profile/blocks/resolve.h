@@ -24,7 +24,7 @@ enum hwi_resolved_what {
    * that begins */
   HWI_RESOLVED_SCOPE,
   /* of a heap of the program's own. entry: enum hw_heap_op; address: the resolver's number of its name; size: bytes that
-   * begin; block, usable: blocks and their bytes that end; moved: they came with a fork */
+   * begin; block, usable: blocks and their bytes that end */
   HWI_RESOLVED_HEAP,
 };
 

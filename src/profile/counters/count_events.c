@@ -214,7 +214,7 @@ static bool count_free_without_block(struct hwi_replay *replay, struct hwi_repla
   count_free_call(replay, image, event);
   if (event->what == HWI_RESOLVED_FREE_INHERITED)
     totals->inherited_frees++;
-  else if (replay->now_ns - image->offset_ns >= image->first_pause_ns)
+  else if (hwi_replay_image_was_paused(image, replay->now_ns))
     totals->frees_of_silent_blocks++;
   else
     totals->unmatched_frees++;
@@ -356,12 +356,24 @@ static bool count_failed(struct hwi_replay *replay, struct hwi_replay_image *ima
   return !tally->scopes || hwi_scopes_failed(tally->scopes, &call);
 }
 
-/* A mark or a counter's value: also an event of its thread, which may be the last one in a scope. */
-static bool take_annotation(struct hwi_replay *replay, const struct hwi_resolved *event)
+/* What counts for no scope is an event of its thread, too: it may be the last one in a scope. */
+static void pass_time_of_thread(const struct hwi_replay *replay, uint32_t thread)
 {
   if (replay->tally.scopes)
-    hwi_scopes_pass_time(replay->tally.scopes, event->thread, replay->now_ns);
+    hwi_scopes_pass_time(replay->tally.scopes, thread, replay->now_ns);
+}
+
+/* A mark or a counter's value. */
+static bool take_annotation(struct hwi_replay *replay, const struct hwi_resolved *event)
+{
+  pass_time_of_thread(replay, event->thread);
   return hwi_annotations_take(&replay->tally.annotations, event, replay->now_ns);
+}
+
+static bool take_heap(struct hwi_replay *replay, const struct hwi_replay_image *image, const struct hwi_resolved *event)
+{
+  pass_time_of_thread(replay, event->thread);
+  return hwi_heap_tally_take(&replay->tally.heaps, image, event, replay->now_ns);
 }
 
 /* --- a batch --- */
@@ -460,7 +472,7 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
     else if (event->what == HWI_RESOLVED_SCOPE && hwi_is_annotation(event))
       done = take_annotation(replay, event);
     else if (event->what == HWI_RESOLVED_HEAP)
-      done = hwi_heap_tally_take(&replay->tally.heaps, event, replay->now_ns);
+      done = take_heap(replay, image, event);
     else if (event->what == HWI_RESOLVED_SCOPE)
       done = take_scope(replay, event);
     else

@@ -2,6 +2,7 @@
 #include "profile/counters/heaps.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/grow.h"
 #include "trace/numbering.h"
@@ -51,7 +52,8 @@ static void begin_block(struct heap *heap, const struct hwi_resolved *event, uin
   note_peak(heap, ns);
 }
 
-bool hwi_heap_tally_take(struct hwi_heap_tally **heaps, const struct hwi_resolved *event, uint64_t ns)
+bool hwi_heap_tally_take(struct hwi_heap_tally **heaps, const struct hwi_replay_image *image,
+                         const struct hwi_resolved *event, uint64_t ns)
 {
   if (!*heaps && !(*heaps = calloc(1, sizeof **heaps)))
     return false;
@@ -70,7 +72,7 @@ bool hwi_heap_tally_take(struct hwi_heap_tally **heaps, const struct hwi_resolve
     break;
   case HW_HEAP_FREE:
     shown->free_calls++;
-    shown->unmatched_frees += !event->block && !event->moved;
+    shown->unmatched_frees += !event->block && !image->forked && !hwi_replay_image_was_paused(image, ns);
     break;
   case HW_HEAP_FAILED:
     shown->failed_calls++;
@@ -118,6 +120,17 @@ void hwi_heap_tally_destroy(struct hwi_heap_tally *tally)
   free(tally);
 }
 
+/* The largest peak first; of equal ones the earliest. */
+static int compare_peaks(const void *left, const void *right)
+{
+  const struct hwi_heap *a = left, *b = right;
+  if (a->peak_bytes != b->peak_bytes)
+    return a->peak_bytes > b->peak_bytes ? -1 : 1;
+  if (a->peak_ns != b->peak_ns)
+    return a->peak_ns < b->peak_ns ? -1 : 1;
+  return strcmp(a->name, b->name);
+}
+
 bool hwi_heap_tally_publish(struct hwi_heap_tally *tally, const struct hwi_store *names, struct hwi_profile *profile)
 {
   tally->published = calloc((size_t)tally->numbers.count + 1, sizeof *tally->published);
@@ -129,6 +142,8 @@ bool hwi_heap_tally_publish(struct hwi_heap_tally *tally, const struct hwi_store
     shown->live_blocks = heap->live_blocks + heap->ended_blocks;
     shown->live_bytes = heap->live_bytes + heap->ended_bytes;
   }
+  if (tally->published)
+    qsort(tally->published, tally->numbers.count, sizeof *tally->published, compare_peaks);
   profile->heaps = tally->published;
   profile->heap_count = tally->published ? tally->numbers.count : 0;
   return tally->published;

@@ -10,9 +10,10 @@
 
 struct hwi_heap_tally; /* of one replay */
 
-/* Counts a resolved HEAP event at `ns` of the run; *heaps is made at the first one. Returns false if there is no
- * memory. */
-bool hwi_heap_tally_take(struct hwi_heap_tally **heaps, const struct hwi_resolved *event, uint64_t ns);
+/* Counts a resolved HEAP event of the image at `ns` of the run; *heaps is made at the first one. Returns false if there is
+ * no memory. */
+bool hwi_heap_tally_take(struct hwi_heap_tally **heaps, const struct hwi_replay_image *image,
+                         const struct hwi_resolved *event, uint64_t ns);
 
 /* The blocks of the image count as live at the end, but no longer in the sum of the run. */
 void hwi_heap_tally_end_image(struct hwi_heap_tally *heaps, const struct hwi_replay_image *image);

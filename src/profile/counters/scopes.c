@@ -182,16 +182,10 @@ bool hwi_scopes_know_threads(struct hwi_scopes *scopes, size_t count)
 
 /* --- instances --- */
 
-static void clear_counts(struct hwi_open_instance *open)
-{
-  open->most_net = 0;
-  open->all.calls = open->all.bytes = 0;
-  open->all.net_bytes = 0;
-}
-
 static bool begin(struct hwi_scopes *scopes, struct hwi_instance_stack *open, const struct hwi_resolved *event,
                   uint64_t ns)
 {
+  static const struct hwi_open_instance none; /* copied, since gcc clears a struct of this size slowly */
   const struct hwi_open_instance *around = open->count ? &open->items[open->count - 1] : NULL;
   struct recent_path found = {0};
   if (!open->beyond)
@@ -210,6 +204,7 @@ static bool begin(struct hwi_scopes *scopes, struct hwi_instance_stack *open, co
   if (scopes->has_details && !detail)
     return false;
   struct hwi_open_instance *begun = &open->items[open->count++];
+  *begun = none;
   begun->path = found.path;
   begun->context = found.context;
   begun->zone = zone;
@@ -219,8 +214,6 @@ static bool begin(struct hwi_scopes *scopes, struct hwi_instance_stack *open, co
   begun->all.thread = event->thread;
   begun->all.sequence = ++scopes->paths[found.path].instances;
   begun->all.detail = detail;
-  clear_counts(begun);
-  begun->all.duration_ns = begun->all.peak_bytes = 0;
   return true;
 }
 
@@ -630,7 +623,9 @@ static void restart_open(struct hwi_scopes *scopes, const struct hwi_instance_st
 {
   for (size_t i = 0; i < open->count; i++) {
     struct hwi_open_instance *item = &open->items[i];
-    clear_counts(item);
+    item->most_net = 0;
+    item->all.calls = item->all.bytes = 0;
+    item->all.net_bytes = 0;
     item->all.sequence = ++scopes->paths[item->path].instances;
     if (item->all.detail)
       hwi_detail_clear(item->all.detail);

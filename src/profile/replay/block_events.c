@@ -196,8 +196,8 @@ static enum hwi_applied leave_rules(const struct hwi_block_events *events, uint3
   return events->sink->take_scope ? report_left_rules(events, image, thread, before) : HWI_APPLIED;
 }
 
-/* A mark or a counter's value is no scope, only an event of its thread. */
-static void take_annotation(const struct hwi_block_events *events, const struct hwi_resolved *event)
+/* A mark, a counter's value and what a heap of the program's own does are no scopes, only events of their threads. */
+static void pass_time_of_thread(const struct hwi_block_events *events, const struct hwi_resolved *event)
 {
   if (events->scopes)
     hwi_scopes_pass_time(events->scopes, event->thread, events->now_ns);
@@ -298,13 +298,11 @@ enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct 
   for (int i = 0; i < count; i++) {
     const struct hwi_resolved *event = &batch->events[i];
     enum hwi_applied applied = HWI_APPLIED;
-    if (event->what == HWI_RESOLVED_HEAP)
-      continue;
     pass_time(events, event->tick);
-    if (event->what != HWI_RESOLVED_SCOPE)
+    if (event->what == HWI_RESOLVED_HEAP || (event->what == HWI_RESOLVED_SCOPE && hwi_is_annotation(event)))
+      pass_time_of_thread(events, event);
+    else if (event->what != HWI_RESOLVED_SCOPE)
       applied = take_call(events, &read[i], event);
-    else if (hwi_is_annotation(event))
-      take_annotation(events, event);
     else
       applied = take_scope(events, event);
     if (applied != HWI_APPLIED)

@@ -1,6 +1,7 @@
 /* counted_images.c - decides which images of a run are counted
  *
- * The largest image is found by a first reading that only adds up totals; a run of one image needs none.
+ * The largest image is found by a first reading that only adds up totals; a run of one image needs none. With the option
+ * `heap`, an image that has the heap is larger than one that has not, even if the heap gave out nothing.
  */
 #include <stdlib.h>
 
@@ -30,6 +31,8 @@ static int scan_image(struct hwi_run_replay *r, uint32_t number, struct hwi_heap
     }
     hwi_run_replay_show_progress(r, *trace);
   }
+  if (count == 0)
+    hwi_run_replay_note_heaps(r, view);
   hwi_trace_finish(*trace);
   return count;
 }
@@ -47,13 +50,14 @@ static int choose_largest(struct hwi_run_replay *r)
   uint32_t largest = 0;
   for (uint32_t i = 0; i < r->run.count && status == 0; i++) {
     struct hwi_heap_view *view = r->options->heap ? hwi_heap_view_create(r->options->heap) : NULL;
+    const bool had_heap = r->has_heap;
     status = view || !r->options->heap ? scan_image(r, i, view, events) : hwi_run_replay_no_memory(r);
     hwi_heap_view_destroy(view);
     if (status < 0 && status != HW_ERR_MEMORY && r->run.count > 1) { /* one damaged file does not hide the others */
       r->images[i].unreadable = true;
       status = 0;
     }
-    if (r->images[i].totals.allocated_bytes > r->images[largest].totals.allocated_bytes)
+    if (r->images[i].totals.allocated_bytes > r->images[largest].totals.allocated_bytes || r->has_heap > had_heap)
       largest = i;
   }
   free(events);

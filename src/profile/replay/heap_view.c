@@ -10,6 +10,7 @@
 
 #include "base/shell_pattern.h"
 #include "trace/grow.h"
+#include "trace/store.h"
 
 enum { BATCH_EVENTS = 512, STEP = 16 };
 #define FIRST_OTHER_ADDRESS (UINT64_C(1) << 63)
@@ -19,10 +20,9 @@ struct hwi_heap_view {
   struct hwi_heap_blocks blocks; /* of the chosen heaps; the name of a heap is 1 if it is chosen, else 2 */
   uint64_t *shown;               /* by block: its address in the view */
   size_t shown_capacity;
-  struct hwi_live taken;  /* addresses in the view */
-  uint64_t other_address; /* the last one that was given instead of a block's own; 0: none */
-  const char **names;     /* of heaps seen, by index; owned by the trace */
-  size_t name_capacity;
+  struct hwi_live taken;                 /* addresses in the view */
+  uint64_t other_address;                /* the last one that was given instead of a block's own; 0: none */
+  struct hwi_store names;                /* of heaps seen */
   struct hwi_event events[BATCH_EVENTS]; /* of the trace: [at, count) are still to come */
   int at, count;
   uint32_t emptied; /* the heap that is being reset, by events.[at]; 0: none */
@@ -49,18 +49,18 @@ void hwi_heap_view_destroy(struct hwi_heap_view *view)
   hwi_heap_blocks_release(&view->blocks);
   hwi_live_release(&view->taken);
   free(view->shown);
-  free(view->names);
+  hwi_store_release(&view->names);
   free(view);
 }
 
 /* --- which heaps --- */
 
-/* Sets *heap to the event's heap if it is chosen, else to 0. Returns 0, or a negative status. */
+/* Sets *heap to the event's heap. Returns 0, or a negative status. */
 static int find_heap(struct hwi_heap_view *view, struct hwi_trace *trace, const struct hwi_event *event, uint32_t *heap,
                      struct hwi_error *error)
 {
   const uint32_t number = hwi_heap_blocks_heap(&view->blocks, event->heap);
-  if (!number || !hwi_grow((void **)&view->names, &view->name_capacity, (size_t)number + 1, sizeof *view->names))
+  if (!number)
     return HW_ERR_MEMORY;
   struct hwi_block_heap *of = &view->blocks.heaps[number];
   if (!of->name) {
@@ -70,18 +70,20 @@ static int find_heap(struct hwi_heap_view *view, struct hwi_trace *trace, const 
     if (status < 0)
       return status;
     text = text ? text : hwi_trace_name(trace, name);
-    view->names[number] = text ? text : "?";
-    of->name = hwi_shell_pattern_matches(view->pattern, view->names[number]) ? CHOSEN : NOT_CHOSEN;
+    text = text ? text : "?";
+    if (!hwi_store_intern_text(&view->names, text))
+      return HW_ERR_MEMORY;
+    of->name = hwi_shell_pattern_matches(view->pattern, text) ? CHOSEN : NOT_CHOSEN;
   }
-  *heap = of->name == CHOSEN ? number : 0;
+  *heap = number;
   return 0;
 }
 
 void hwi_heap_view_each_name(const struct hwi_heap_view *view, void (*take)(void *context, const char *name),
                              void *context)
 {
-  for (uint32_t i = 1; i <= view->blocks.heap_count; i++)
-    take(context, view->names[i]);
+  for (uint32_t i = 1; i <= view->names.string_count; i++)
+    take(context, view->names.strings[i].text);
 }
 
 /* --- one event --- */
@@ -181,18 +183,26 @@ static int take(struct hwi_heap_view *view, struct hwi_trace *trace, struct hwi_
   const int status = find_heap(view, trace, event, &heap, error);
   if (status < 0)
     return status;
-  return heap ? show(view, heap, event) : 0;
+  event->alignment_log2 = 0; /* was the part of the tick */
+  if (view->blocks.heaps[heap].name == CHOSEN)
+    return show(view, heap, event);
+  if (event->entry == HW_HEAP_DESTROY)
+    hwi_heap_blocks_end_heap(&view->blocks, heap);
+  return 0;
 }
 
-/* Frees a block of the heap that is being reset. */
+/* Frees a block of the heap that is being reset or destroyed. */
 static int empty(struct hwi_heap_view *view, struct hwi_event *event)
 {
   const uint32_t block = view->blocks.heaps[view->emptied].first;
   if (!block) {
+    if (view->events[view->at - 1].entry == HW_HEAP_DESTROY)
+      hwi_heap_blocks_end_heap(&view->blocks, view->emptied);
     view->emptied = 0;
     return 0;
   }
   *event = view->events[view->at - 1]; /* the reset: its time and thread */
+  event->alignment_log2 = 0;
   show_end(view, block, event);
   return 1;
 }

@@ -19,7 +19,7 @@ void hwi_heap_view_destroy(struct hwi_heap_view *view); /* NULL is fine */
 int hwi_heap_view_next(struct hwi_heap_view *view, struct hwi_trace *trace, struct hwi_event *events, int max,
                        struct hwi_error *error);
 
-/* Calls `take` with the name of each heap seen so far, chosen or not; names may come more than once. */
+/* Calls `take` with the name of each heap seen so far, chosen or not. */
 void hwi_heap_view_each_name(const struct hwi_heap_view *view, void (*take)(void *context, const char *name),
                              void *context);
 

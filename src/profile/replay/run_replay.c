@@ -250,6 +250,12 @@ static void note_heap(void *context, const char *name)
   hwi_store_intern_text(&r->heap_names, name);
 }
 
+void hwi_run_replay_note_heaps(struct hwi_run_replay *r, const struct hwi_heap_view *view)
+{
+  if (view)
+    hwi_heap_view_each_name(view, note_heap, r);
+}
+
 /* Reports that no heap has the wanted name, with the names that there are. */
 static int no_heap(struct hwi_run_replay *r)
 {
@@ -286,8 +292,7 @@ int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, boo
   uint64_t end_ns = a->head_ns < HWI_TRACE_LATEST_NS ? a->head_ns : HWI_TRACE_LATEST_NS;
   if (end_ns > r->result->profile.duration_ns)
     r->result->profile.duration_ns = end_ns;
-  if (a->heap_view)
-    hwi_heap_view_each_name(a->heap_view, note_heap, r);
+  hwi_run_replay_note_heaps(r, a->heap_view);
   hwi_trace_finish(a->image.trace);
   drop_active(r, a);
   return 0;

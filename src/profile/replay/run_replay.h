@@ -42,7 +42,7 @@ struct hwi_run_replay {
   struct hwi_pipe *pipe;                 /* passes events to the code that counts them */
   struct hwi_block_events *events;       /* NULL: a profile is made; else only the events are reported */
   uint64_t batches;                      /* so far, for reporting the progress */
-  struct hwi_store heap_names;           /* with the option `heap`: of all heaps in images that have ended */
+  struct hwi_store heap_names;           /* with the option `heap`: of all heaps that were noted */
   bool has_heap;                         /* one of them is the one that is wanted */
   struct hwi_error *error;
 };
@@ -73,6 +73,9 @@ int hwi_run_replay_apply(struct hwi_run_replay *replay, struct hwi_active *activ
 
 /* Ends the image at its head_ns. If `others_go_on`, other images of the run go on. */
 int hwi_run_replay_end_image(struct hwi_run_replay *replay, struct hwi_active *active, bool others_go_on);
+
+/* Notes the names of the image's heaps, before its trace is finished. `view`: NULL for malloc. */
+void hwi_run_replay_note_heaps(struct hwi_run_replay *replay, const struct hwi_heap_view *view);
 
 /* Replays all counted images into the result's replay, which must be initialized. A run that is followed is replayed as
  * far as it is known: it can be called again. */

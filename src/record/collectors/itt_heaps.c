@@ -52,13 +52,18 @@ static const struct hw_custom_heap *known(const void *heap)
   return hwi_growing_table_find(&all, heap, sizeof(struct hw_custom_heap), &index) ? heap : NULL;
 }
 
+static void give_out(const void *heap, const struct hwi_caller *caller, void *const *address, size_t size)
+{
+  const struct hw_custom_heap *of = known(heap);
+  if (of && address)
+    hwi_heap_alloc(of, caller, *address, size);
+}
+
 void hwi_itt_heap_allocated(void *heap, void **address, size_t size, int is_zeroed)
 {
   const struct hwi_caller caller = HWI_CALLER();
-  const struct hw_custom_heap *of = known(heap);
   (void)is_zeroed;
-  if (of && address)
-    hwi_heap_alloc(of, &caller, *address, size);
+  give_out(heap, &caller, address, size);
 }
 
 void hwi_itt_heap_freeing(void *heap, void *address)
@@ -78,9 +83,9 @@ void hwi_itt_heap_reallocating(void *heap, void *address, size_t size, int is_ze
 void hwi_itt_heap_reallocated(void *heap, void *old, void **address, size_t size, int is_zeroed)
 {
   const struct hwi_caller caller = HWI_CALLER();
-  const struct hw_custom_heap *of = known(heap);
   (void)old;
   (void)is_zeroed;
-  if (of && address)
-    hwi_heap_alloc(of, &caller, *address, size);
+  bool is_free = size == 0 && address && !*address; /* and no failed call */
+  if (!is_free)
+    give_out(heap, &caller, address, size);
 }

@@ -30,20 +30,33 @@ HWI_EVENT_INLINE bool hwi_event_free(uintptr_t caller_pc, enum hw_entry entry, v
 
 /* --- time --- */
 
-/* Returns a tick that is later than that of any event of another thread that the block depends on. For an allocation,
- * called after the real allocator returned, that is the free that made room for it; for a free, called before the real
- * free, it is the block's own allocation. In both cases earlier loads must be complete: otherwise a processor may read
- * its counter while the load of the pointer to be freed still waits for another processor's cache, before the block was
- * even allocated. */
+/* Returns a time of the TSC that is later than that of any event of another thread that the block depends on. For an
+ * allocation, called after the real allocator returned, that is the free that made room for it; for a free, called before
+ * the real free, it is the block's own allocation. In both cases earlier loads must be complete: otherwise a processor may
+ * read its counter while the load of the pointer to be freed still waits for another processor's cache, before the block
+ * was even allocated. */
+static inline uint64_t hwi_event_tsc(void)
+{
+  return *hwi_session.is_single_threaded ? hwi_arch_clock() : hwi_arch_clock_after_loads();
+}
+
+/* The same as a tick. */
 static inline uint64_t hwi_event_tick_of_tsc(void)
 {
-  return (*hwi_session.is_single_threaded ? hwi_arch_clock() : hwi_arch_clock_after_loads()) >> HWI_TICK_SHIFT_TSC;
+  return hwi_event_tsc() >> HWI_TICK_SHIFT_TSC;
 }
 
 /* The same for any clock. */
 static inline uint64_t hwi_event_tick(void)
 {
   return __builtin_expect(hwi_session.has_odd_clock, 0) ? hwi_session_odd_tick() : hwi_event_tick_of_tsc();
+}
+
+/* The same, in parts of a tick (HW_TICK_PART_BITS). */
+static inline uint64_t hwi_event_tick_parts(void)
+{
+  return __builtin_expect(hwi_session.has_odd_clock, 0) ? hwi_session_odd_tick_parts()
+                                                        : hwi_event_tsc() >> (HWI_TICK_SHIFT_TSC - HW_TICK_PART_BITS);
 }
 
 /* --- an allocation's bytes: put together for the usual fields, known to the compiler, and for any --- */

@@ -49,7 +49,7 @@ struct gathering {
 
 bool hwi_profile_is_timed(const struct hwi_profile *profile)
 {
-  for (uint32_t i = 0; i < profile->image_count; i++) {
+  for (uint32_t i = 0; i < profile->image_count && !profile->heap; i++) {
     const struct hwi_image *image = &profile->images[i];
     if (image->counted && image->info->header.fields & HW_FIELD_DURATION)
       return true;

@@ -26,7 +26,8 @@ struct hwi_report_durations {
   bool is_gathered;
 };
 
-/* Whether an image of the profile was recorded with the durations of its calls. */
+/* Whether an image of the profile was recorded with the durations of its calls. What the program's own heaps do has
+ * none. */
 bool hwi_profile_is_timed(const struct hwi_profile *profile);
 
 /* For callers that read the recording's events anyway: between begin and end they add the calls to `durations` with

@@ -73,7 +73,7 @@ bool hwi_rss_has_live(const struct hwi_profile *profile, const struct hwi_rss_po
 {
   const char *why;
   bool frees;
-  if (hwi_moment_of_doubt(profile, &why, &frees) < point->ns)
+  if (profile->heap || hwi_moment_of_doubt(profile, &why, &frees) < point->ns)
     return false;
   switch (profile->span.kind) {
   case HWI_SPAN_RUN:

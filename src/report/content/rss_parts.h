@@ -15,7 +15,7 @@ struct hwi_rss_parts {
   uint64_t stacks, recorder, other;
 };
 
-/* Returns whether the profile knows which blocks were live at the sample's time. It does not if the recording was
+/* Returns whether the profile knows which blocks of malloc were live at the sample's time. It does not if the recording was
  * silent before, or is damaged. A profile of an interval or a moment knows it only there. */
 bool hwi_rss_has_live(const struct hwi_profile *profile, const struct hwi_rss_point *point);
 

@@ -49,8 +49,9 @@ void hwi_json_breaches(struct hwi_json *json, const struct hwi_profile *profile,
 void hwi_json_marks(struct hwi_json *json, const struct hwi_profile *profile);
 void hwi_json_counters(struct hwi_json *json, const struct hwi_profile *profile, uint32_t most);
 
-/* Writes the array `heaps`, if the program has heaps of its own; and `heap`, if the profile is about one: heaps.c. */
-void hwi_json_heaps(struct hwi_json *json, const struct hwi_profile *profile);
+/* Writes the array `heaps`, of these at most the first `most`, if the program has heaps of its own; and `heap`, if the
+ * profile is about one: heaps.c. */
+void hwi_json_heaps(struct hwi_json *json, const struct hwi_profile *profile, uint32_t most);
 
 /* Writes the array `by_entry`: the entry points that were called. */
 void hwi_json_entries(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_selection *selection);

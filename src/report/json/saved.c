@@ -148,8 +148,21 @@ static const char *no_allocator(const struct hwi_symbol_module *program)
 
 /* --- the document --- */
 
+/* Figures of different heaps are not compared. */
+static int check_heap(const json_t *report, const char *path, const char *heap, struct hwi_error *error)
+{
+  const char *of = json_string_value(json_object_get(report, "heap"));
+  if (!of && heap)
+    return hwi_error_set(error, HW_ERR_USAGE,
+                         "%s: is a report of malloc; save it with 'heapwright report --json --heap'", path);
+  if (of && (!heap || strcmp(of, heap) != 0))
+    return hwi_error_set(error, HW_ERR_USAGE, "%s: is a report with --heap '%.100s', which is needed here, too", path,
+                         of);
+  return HW_OK;
+}
+
 /* A report of a part of the run is refused, since its figures would be read as those of the whole run. */
-static int check_document(const json_t *report, const char *path, struct hwi_error *error)
+static int check_document(const json_t *report, const char *path, const char *heap, struct hwi_error *error)
 {
   const char *schema = json_string_value(json_object_get(report, "schema"));
   if (!schema || strcmp(schema, HWI_REPORT_SCHEMA) != 0 || !json_is_array(json_object_get(report, "top")))
@@ -163,10 +176,10 @@ static int check_document(const json_t *report, const char *path, struct hwi_err
                          "%s: has only a part of its run; save the whole run with 'heapwright report --json' without "
                          "--from, --to, --at, --leaks, --min-calls and filters",
                          path);
-  return HW_OK;
+  return check_heap(report, path, heap, error);
 }
 
-static int parse(json_t **report, const char *path, struct hwi_error *error)
+static int parse(json_t **report, const char *path, const char *heap, struct hwi_error *error)
 {
   struct stat status;
   if (stat(path, &status) == 0 && status.st_size > BYTES_MAX)
@@ -175,7 +188,7 @@ static int parse(json_t **report, const char *path, struct hwi_error *error)
   json_error_t wrong;
   *report = json_load_file(path, JSON_DECODE_INT_AS_REAL, &wrong); /* an address may be larger than its integers */
   if (*report)
-    return check_document(*report, path, error);
+    return check_document(*report, path, heap, error);
   if (json_error_code(&wrong) == json_error_out_of_memory)
     return hwi_saved_no_memory(error);
   return hwi_error_set_at(error, HW_ERR_DAMAGED, (uint64_t)(wrong.position > 0 ? wrong.position : 0),
@@ -210,11 +223,11 @@ static int read_profile(struct hwi_saved *saved, const json_t *report, struct hw
   return status;
 }
 
-int hwi_saved_create(struct hwi_saved **saved, const char *path, struct hwi_error *error)
+int hwi_saved_create(struct hwi_saved **saved, const char *path, const char *heap, struct hwi_error *error)
 {
   json_t *report = NULL;
   *saved = NULL;
-  int status = parse(&report, path, error);
+  int status = parse(&report, path, heap, error);
   struct hwi_saved *made = status == HW_OK ? calloc(1, sizeof *made) : NULL;
   if (made)
     made->tables = calloc(1, sizeof *made->tables);

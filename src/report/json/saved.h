@@ -24,9 +24,10 @@ struct hwi_saved {
 /* Whether the file looks like a saved report, and not like a recording. */
 bool hwi_saved_is(const char *path);
 
-/* Reads a saved report. Returns 0 or a negative status: HW_ERR_USAGE if it is another document, of a part of its
- * run, or too large. On failure *saved is NULL. */
-int hwi_saved_create(struct hwi_saved **saved, const char *path, struct hwi_error *error);
+/* Reads a saved report of malloc or, if `heap` is not NULL, with this option --heap. Returns 0 or a negative status:
+ * HW_ERR_USAGE if it is another document, of another heap, of a part of its run, or too large. On failure *saved is
+ * NULL. */
+int hwi_saved_create(struct hwi_saved **saved, const char *path, const char *heap, struct hwi_error *error);
 void hwi_saved_destroy(struct hwi_saved *saved); /* NULL is fine */
 
 #endif

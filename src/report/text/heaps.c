@@ -1,15 +1,5 @@
-/* heaps.c - the heaps that the program gives out itself, beside malloc: one line each, the largest peak first */
-#include <stdlib.h>
-
+/* heaps.c - the heaps that the program gives out itself, next to malloc: one line each, the largest peak first */
 #include "report/text/text.h"
-
-static int compare_peaks(const void *left, const void *right)
-{
-  const struct hwi_heap *a = *(const struct hwi_heap *const *)left, *b = *(const struct hwi_heap *const *)right;
-  if (a->peak_bytes != b->peak_bytes)
-    return a->peak_bytes > b->peak_bytes ? -1 : 1;
-  return a < b ? -1 : a > b;
-}
 
 /* Adds " (2 heaps, 3 resets)": what the figures do not say. */
 static void add_note(struct hwi_text *text, const struct hwi_heap *heap)
@@ -66,12 +56,7 @@ void hwi_text_heaps(struct hwi_text *text)
   const struct hwi_profile *profile = text->profile;
   if (profile->heap_count == 0)
     return;
-  const struct hwi_heap **heaps = calloc(profile->heap_count, sizeof *heaps), usual = malloc_of(&profile->totals);
-  text->line.failed |= !heaps;
-  for (uint32_t i = 0; heaps && i < profile->heap_count; i++)
-    heaps[i] = &profile->heaps[i];
-  if (heaps)
-    qsort(heaps, profile->heap_count, sizeof *heaps, compare_peaks);
+  const struct hwi_heap usual = malloc_of(&profile->totals);
   hwi_text_heading(text, "Heaps that the program gives out itself", "[--heap NAME]");
   hwi_line_right(&text->line, "peak", HWI_RANK_CELLS + HWI_AMOUNT_CELLS);
   hwi_line_right(&text->line, "calls", HWI_AMOUNT_CELLS);
@@ -79,9 +64,9 @@ void hwi_text_heaps(struct hwi_text *text)
   hwi_line_right(&text->line, "at the end", HWI_AMOUNT_CELLS);
   hwi_line_puts(&text->line, "   heap");
   hwi_text_end(text, HWI_DIM);
-  const uint64_t rows = heaps ? hwi_text_rows(text, profile->heap_count) : 0;
+  const uint64_t rows = hwi_text_rows(text, profile->heap_count);
   for (uint64_t i = 0; i < rows; i++)
-    print_heap(text, heaps[i]);
+    print_heap(text, &profile->heaps[i]);
   if (rows < profile->heap_count) {
     hwi_line_repeat(&text->line, " ", HWI_RANK_CELLS + 4 * HWI_AMOUNT_CELLS + 3);
     hwi_text_rest(text, profile->heap_count - rows, "heap");
@@ -91,5 +76,4 @@ void hwi_text_heaps(struct hwi_text *text)
   hwi_line_puts(&text->line, "malloc, to compare with");
   hwi_text_end(text, HWI_DIM);
   hwi_text_blank(text);
-  free(heaps);
 }

@@ -335,7 +335,7 @@ static void put_scope(struct hwi_recoder *r, const struct hwi_event *event)
 /* A heap of the program's own gives out what it likes: its blocks are not among those of the section. */
 static void put_heap(struct hwi_recoder *r, const struct hwi_event *event)
 {
-  hwi_columns_put_byte(r->out, HWI_COLUMN_RARE, event->entry);
+  hwi_columns_put_byte(r->out, HWI_COLUMN_RARE, (uint8_t)(event->entry | event->tick_part << HW_HEAP_OP_BITS));
   hwi_columns_put(r->out, HWI_COLUMN_RARE, event->heap);
   hwi_columns_put(r->out, HWI_COLUMN_RARE, event->usable);
   if (event->entry == HW_HEAP_ALLOC || event->entry == HW_HEAP_FAILED) {

@@ -305,8 +305,10 @@ static bool restore_scope(struct hwi_restorer *r, struct hwi_event *event)
 
 static bool restore_heap(struct hwi_restorer *r, struct hwi_event *event)
 {
+  const uint8_t op = hwi_columns_get_byte(&r->in, HWI_COLUMN_RARE);
   event->kind = HWI_EVENT_HEAP;
-  event->entry = hwi_columns_get_byte(&r->in, HWI_COLUMN_RARE);
+  event->entry = op & ((1 << HW_HEAP_OP_BITS) - 1);
+  event->tick_part = op >> HW_HEAP_OP_BITS;
   event->heap = (uint32_t)hwi_columns_get(&r->in, HWI_COLUMN_RARE);
   event->usable = hwi_columns_get(&r->in, HWI_COLUMN_RARE);
   if (event->entry == HW_HEAP_ALLOC || event->entry == HW_HEAP_FAILED) {

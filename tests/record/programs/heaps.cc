@@ -141,6 +141,30 @@ static void exchange(int count, int rounds)
     thread.join();
 }
 
+/* A thread that allocates from a heap, and one that resets it or frees the block, each as soon as it may. */
+static void turns(const std::string &what, int rounds)
+{
+  hw_custom_heap heap = hw_custom_heap_create("turns");
+  std::atomic<int> turn = 0;
+  const auto take_turns = [&](int mine, auto act) {
+    for (int i = 0; i < rounds; i++) {
+      for (int tries = 0; turn.load(std::memory_order_acquire) != mine; tries++)
+        if (tries > 1000)
+          std::this_thread::yield();
+      act();
+      turn.store(!mine, std::memory_order_release);
+    }
+  };
+  std::thread giver([&] { take_turns(0, [&] { hw_custom_heap_alloc(&heap, at(16), 8); }); });
+  take_turns(1, [&] {
+    if (what == "resets")
+      hw_custom_heap_reset(&heap);
+    else
+      hw_custom_heap_free(&heap, at(16));
+  });
+  giver.join();
+}
+
 /* Blocks before a fork are the parent's; the child has heaps with the same numbers. */
 static void forked()
 {
@@ -165,6 +189,25 @@ static void many(int count)
     hw_custom_heap_alloc(&heap, at(16), 1);
     hw_custom_heap_destroy(&heap);
   }
+}
+
+static void peaks()
+{
+  hw_custom_heap late = hw_custom_heap_create("small, late"), early = hw_custom_heap_create("small, early"),
+                 large = hw_custom_heap_create("large");
+  hw_custom_heap_alloc(&early, at(16), 10);
+  for (volatile int i = 0; i < 100000; i++)
+    continue;
+  hw_custom_heap_alloc(&late, at(16), 10);
+  hw_custom_heap_alloc(&large, at(16), 20);
+}
+
+/* More than the process has in memory, for some time. */
+static void slow()
+{
+  hw_custom_heap heap = hw_custom_heap_create("gpu");
+  hw_custom_heap_alloc(&heap, at(16), 1000000000);
+  getchar();
 }
 
 static void killed()
@@ -197,10 +240,16 @@ int main(int argc, char **argv)
     threads(count, rounds);
   else if (what == "exchange")
     exchange(count, rounds);
+  else if (what == "resets" || what == "handovers")
+    turns(what, count);
   else if (what == "fork")
     forked();
   else if (what == "many")
     many(count);
+  else if (what == "peaks")
+    peaks();
+  else if (what == "slow")
+    slow();
   else if (what == "killed")
     killed();
   else if (what == "none")

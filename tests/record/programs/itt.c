@@ -536,7 +536,7 @@ static void call_structures(void)
 
 static void call_rest(void)
 {
-  void *heap = CALL(heap_function_create, "heap", "domain"), *block = &heap;
+  void *heap = CALL(heap_function_create, "heap", "domain"), *block = &heap, *none = NULL;
   DO(thread_ignore);
   DO(thr_name_set, "by its length", 6);
   DO(thr_name_set, "nothing", 0);
@@ -555,6 +555,9 @@ static void call_rest(void)
   DO(heap_reallocate_end, heap, block, &block, 20, 0);
   DO(heap_free_begin, heap, block);
   DO(heap_free_end, heap, block);
+  DO(heap_allocate_end, heap, &block, 10, 0);
+  DO(heap_reallocate_begin, heap, block, 0, 0); /* a free */
+  DO(heap_reallocate_end, heap, block, &none, 0, 0);
   DO(heap_internal_access_begin);
   DO(heap_internal_access_end);
   DO(heap_record_memory_growth_begin);

@@ -275,8 +275,9 @@ export interface PageDocument {
   readonly counters_left_out?: number;
   /** the name of the heap of the program's own that everything is about, instead of malloc */
   readonly heap?: string;
-  /** those of the program's own, beside malloc */
+  /** those of the program's own, next to malloc, the largest peak first */
   readonly heaps?: readonly HeapFields[];
+  readonly heaps_left_out?: number;
   readonly scopes?: ScopeFields;
   readonly instances?: InstanceFields;
   readonly process: ImageFields;

@@ -117,7 +117,7 @@ function figuresOf(recording: Recording, span: Span | null): Figure[] {
       failed: run.failed_calls,
       lengthNs: run.duration_ns,
     }),
-    rssFigure(document, rss, heapOfRss(run.peak_bytes, rss)),
+    rssFigure(document, rss, document.heap === undefined ? heapOfRss(run.peak_bytes, rss) : "of the whole process"),
   ];
 }
 

@@ -1,4 +1,4 @@
-// heaps.tsx - the heaps that the program gives out itself, beside malloc: those with the largest peaks
+// heaps.tsx - the heaps that the program gives out itself, next to malloc: those with the largest peaks
 import type { JSX } from "preact";
 import type { Recording } from "../data/recording";
 import { bytesText, countText } from "../text/format";
@@ -7,10 +7,10 @@ const SHOWN = 8;
 
 /** null: the program has no heaps of its own. */
 export function Heaps({ recording }: { recording: Recording }): JSX.Element | null {
-  const heaps = recording.document.heaps ?? [];
+  const { heaps = [], heaps_left_out = 0 } = recording.document;
   if (heaps.length === 0) return null;
-  const shown = [...heaps].sort((a, b) => b.peak_bytes - a.peak_bytes).slice(0, SHOWN);
-  const left = heaps.length - shown.length;
+  const shown = heaps.slice(0, SHOWN);
+  const left = heaps.length - shown.length + heaps_left_out;
   return (
     <section class="panel">
       <h2>Heaps that the program gives out itself</h2>
