@@ -12,7 +12,7 @@
 
 #include "../fuzz_file.h"
 #include "../fuzz_trace.h"
-#include "profile/profile.h"
+#include "profile/follow.h"
 #include "trace/format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
@@ -82,6 +82,33 @@ static bool take_scope(void *context, const struct hwi_scope_event *event)
   return true;
 }
 
+/* The same file, of which a half is there when it is begun to be followed. */
+static uint64_t follow(const struct fuzz_file *file, const uint8_t *bytes, size_t count)
+{
+  enum { LOOKS = 6, EVENTS_A_LOOK = 50 };
+  const struct hwi_profile_options options = {.images = HWI_IMAGES_ALL, .instance_details = true};
+  const struct hwi_profile *profile;
+  struct hwi_follow *followed;
+  struct hwi_error error = {.text = ""};
+  uint64_t sum = 0;
+  int state = HWI_FOLLOW_MORE;
+  if (ftruncate(file->fd, 0) < 0)
+    abort();
+  fuzz_write_trace(file->fd, bytes, count / 2);
+  const bool goes_on = hwi_follow_create(&followed, file->path, &options, &error) == 0;
+  for (int i = 0; i < LOOKS && goes_on && state >= 0; i++) {
+    state = hwi_follow_look(followed, EVENTS_A_LOOK, &error);
+    if (i == LOOKS / 2)
+      fuzz_write_trace(file->fd, bytes, count);
+  }
+  if (goes_on && state >= 0 && hwi_follow_profile(followed, &profile, &error) == 0)
+    sum = read_everything(profile);
+  else if (!error.text[0] || error.status == HW_ERR_MEMORY)
+    abort();
+  hwi_follow_destroy(followed);
+  return sum;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
   static volatile uint64_t sink;
@@ -104,6 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
       abort(); /* an error without a text, or memory for more than the bytes can hold */
     }
   }
+  sink += follow(&file, bytes, count);
   close(file.fd);
   return 0;
 }

@@ -17,7 +17,7 @@ void hwi_history_begin(struct hwi_history *history, uint64_t expected_ns)
 {
   history->is_kept = true;
   history->width_ns = SHORTEST_SLICE_NS;
-  while (history->width_ns * HWI_HISTORY_SLICES < expected_ns)
+  while (history->width_ns < expected_ns / HWI_HISTORY_SLICES)
     history->width_ns *= 2;
   history->slice_end_ns = history->width_ns;
   history->slice_count = 1;
