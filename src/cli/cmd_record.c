@@ -13,7 +13,7 @@
 
 struct values {
   const char *output, *only_process, *allocator, *itt_ignore;
-  bool children, durations, paused, trap, ros, pack, quiet, keep_files;
+  bool children, durations, paused, trap, itt_verbose, ros, pack, quiet, keep_files;
   uint64_t depth, max_size, duration_ns;
   int usable;
   struct hwi_texts variables;
@@ -69,6 +69,9 @@ static const struct hwi_option options[] = {
      HWI_VALUE(TEXT, itt_ignore),
      .value = "LIST",
      .help = "leave out the tasks and ranges of these domains of ITT and NVTX (with * and ?)"},
+    {.name = "itt-verbose",
+     HWI_VALUE(ON, itt_verbose),
+     .help = "note which functions of ITT the program calls that are ignored: the report lists them"},
     {.name = "ros", HWI_VALUE(ON, ros), .help = "record callbacks of ROS 2 programs as scopes"},
     HWI_START_OPTIONS(allocator, variables, "record the command on this allocator"),
     {.name = "no-pack",
@@ -288,6 +291,7 @@ static int run(const void *given, int word_count, char **words)
       .durations = values->durations,
       .paused = values->paused,
       .itt_ignore = values->itt_ignore,
+      .itt_verbose = values->itt_verbose,
       .ros = values->ros,
       .trap = values->trap,
       .duration_ns = or_default(values->duration_ns),

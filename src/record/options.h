@@ -22,6 +22,7 @@ struct hwi_options {
   bool paused;                           /* HEAPWRIGHT_PAUSED */
   bool children;                         /* HEAPWRIGHT_CHILDREN */
   bool check;                            /* HEAPWRIGHT_CHECK */
+  bool itt_verbose;                      /* HEAPWRIGHT_ITT_VERBOSE */
   bool trap;                             /* HEAPWRIGHT_TRAP */
   char itt_ignore[HWI_ITT_IGNORE_BYTES]; /* HEAPWRIGHT_ITT_IGNORE: shell patterns, separated by commas */
   uint32_t depth;                        /* HEAPWRIGHT_DEPTH */

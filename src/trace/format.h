@@ -325,6 +325,8 @@ enum hw_note {
   /* text: name of a thread that entered strict seccomp: from here on its events have the time of the latest event of
    * any thread, and events that do not fit its last chunk are lost */
   HW_NOTE_STRICT = 7,
+  HW_NOTE_LATE = 8,    /* text: what is not seen, since the recorder was loaded only as a collector of ITT or NVTX */
+  HW_NOTE_IGNORED = 9, /* text: a function of ITT that the program calls, and that is ignored */
 };
 
 /* Returns the usable size that glibc gives to most blocks of this size; events carry the difference to it. */

@@ -4,6 +4,7 @@ If this fails, a report by scope is wrong for programs on oneTBB, oneDNN, OpenCV
 differently when it is recorded.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -219,13 +220,38 @@ def test_counters_from_before_the_collector(record, program, options, expected):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_without_a_recorder(program, recorder, case, tmp_path):
-    """A library that was loaded for ITT alone does nothing: it sees no allocations. It leaves no trace either."""
-    for more in {}, {VARIABLE: str(recorder)}:
-        environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "HEAPWRIGHT_OUTPUT": str(tmp_path / "a.hwt"), **more}
-        done = subprocess.run([program, case], env=environment, capture_output=True, text=True)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+def test_without_a_recorder(program, case, tmp_path):
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "HEAPWRIGHT_OUTPUT": str(tmp_path / "a.hwt")}
+    done = subprocess.run([program, case], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_variable_alone(program, recorder, record, hw, case, tmp_path):
+    """A library that was loaded for ITT alone sees no allocations; scopes, heaps and counters are the same without them."""
+    trace = tmp_path / "a.hwt"
+    done = subprocess.run([program, case], env={**os.environ, "HEAPWRIGHT_OUTPUT": str(trace), VARIABLE: str(recorder)},
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    report = json.loads(hw("report", "--json", trace).stdout)
+    whole = record([program, case]).report
+    assert report["allocation_calls"] == 0
+    assert report["lost_events"] == report["damaged_chunks"] == 0
+    instances = [{path: scope["instances"] for path, scope in by_path(each).items() if ".so" not in path} for each in (report, whole)]
+    assert instances[0] == instances[1]
+    assert [heap["name"] for heap in report.get("heaps", [])] == [heap["name"] for heap in whole.get("heaps", [])]
+    text = hw("report", trace).stdout
+    assert "Not seen: calls of malloc (the recorder was loaded only for what the program states" in text
+    assert {"kind": "loaded late", "text": "calls of malloc"} in report["images"][0]["notes"]
+
+
+def test_ignored_functions_are_listed_on_request(record, program, hw):
+    ignored = [note["text"] for note in record([program, "every"], "--itt-verbose").report["images"][0]["notes"] if note["kind"] == "ignored"]
+    assert {"__itt_id_create", "__itt_metadata_add"} <= set(ignored)
+    assert len(set(ignored)) == len(ignored)
+    assert not {f"__itt_{name}" for name in IMPLEMENTED} & set(ignored)
+    assert all(note["kind"] != "ignored" for note in record([program, "every"]).report["images"][0]["notes"])
 
 
 def test_preloaded_without_record(preload, program, recorder):

@@ -4,6 +4,7 @@ If this fails, a report by scope is wrong for programs that are marked for NVIDI
 differently when it is recorded.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -186,13 +187,25 @@ def test_started_ranges_of_domains_that_are_switched_off(record, program, list, 
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_without_a_recorder(program, recorder, case, tmp_path):
-    """A library that was loaded for NVTX alone does nothing: it sees no allocations. It leaves no trace either."""
-    for more in {}, {VARIABLE: str(recorder)}:
-        environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "HEAPWRIGHT_OUTPUT": str(tmp_path / "a.hwt"), **more}
-        done = subprocess.run([program, case], env=environment, capture_output=True, text=True)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+def test_without_a_recorder(program, case, tmp_path):
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "HEAPWRIGHT_OUTPUT": str(tmp_path / "a.hwt")}
+    done = subprocess.run([program, case], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_variable_alone(program, recorder, record, hw, case, tmp_path):
+    """A library that was loaded for NVTX alone sees no allocations; scopes are the same without them."""
+    trace = tmp_path / "a.hwt"
+    done = subprocess.run([program, case], env={**os.environ, "HEAPWRIGHT_OUTPUT": str(trace), VARIABLE: str(recorder)},
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    report = json.loads(hw("report", "--json", trace).stdout)
+    assert report["allocation_calls"] == 0
+    instances = [{path: scope["instances"] for path, scope in by_path(each).items()} for each in (report, record([program, case]).report)]
+    assert instances[0] == instances[1]
+    assert {"kind": "loaded late", "text": "calls of malloc"} in report["images"][0]["notes"]
 
 
 def test_preloaded_without_record(preload, program, recorder):

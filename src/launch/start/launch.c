@@ -206,6 +206,8 @@ static void add_options(struct variables *variables, const struct hwi_launch_opt
     add_variable(variables, "HEAPWRIGHT_TRAP=1");
   if (!options->children)
     add_variable(variables, "HEAPWRIGHT_CHILDREN=0");
+  if (options->itt_verbose)
+    add_variable(variables, "HEAPWRIGHT_ITT_VERBOSE=1");
   if (options->itt_ignore)
     add_variable(variables, "HEAPWRIGHT_ITT_IGNORE=%s", options->itt_ignore);
   if (options->only_process)

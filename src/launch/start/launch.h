@@ -20,6 +20,7 @@ struct hwi_launch_options {
   bool durations;    /* record how long calls take */
   bool paused;
   const char *itt_ignore;       /* domains of ITT and NVTX that are not recorded; NULL: none */
+  bool itt_verbose;             /* note calls of ITT that are ignored */
   bool ros;                     /* preload the adapter for ROS 2 */
   bool trap;                    /* SIGTRAP for calls in forbidden zones */
   uint64_t duration_ns;         /* 0: to the end */

@@ -16,6 +16,7 @@
 #include "record/collectors/itt_abi.h"
 #include "record/collectors/itt_counters.h"
 #include "record/collectors/itt_heaps.h"
+#include "record/collectors/itt_ignored.h"
 #include "record/collectors/itt_objects.h"
 #include "record/collectors/keyed_scopes.h"
 #include "record/events/scope_names.h"
@@ -388,18 +389,21 @@ static void adopt(struct hwi_itt_program *program)
 }
 
 /* The static part calls this once, with a lock that makes other threads wait. `groups`: the functions that the program
- * wants. Nothing is collected if the program's calls of malloc do not come to this library: scopes alone say nothing
- * about memory. */
+ * wants. A library that was loaded for this alone records what the program states, without its calls of malloc. */
 void __itt_api_init(struct hwi_itt_program *program, unsigned int groups);
 __attribute__((visibility("default"))) void __itt_api_init(struct hwi_itt_program *program, unsigned int groups)
 {
   if (!program || !is_known(program))
     return;
-  bool is_recorder = !hwi_real_is_loaded_late && !hwi_real_is_left_alone;
+  const bool is_recorder = !hwi_real_is_left_alone;
+  if (is_recorder && hwi_real_is_loaded_late)
+    hwi_stream_begin();
   if (is_recorder)
     adopt(program);
   for (struct hwi_itt_function *at = program->functions; at->name; at++) {
     any_function *function = is_recorder && at->group & groups ? find(at->name) : NULL;
+    if (is_recorder && !function)
+      function = hwi_itt_ignored(at->name);
     __atomic_store_n(at->called, function ? (void *)(uintptr_t)function : at->without, __ATOMIC_RELEASE);
   }
 }

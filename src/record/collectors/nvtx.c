@@ -255,14 +255,16 @@ static void attach(const struct hwi_nvtx_callbacks *callbacks, int module, hwi_n
       *entries[i] = ours[i];
 }
 
-/* NVTX makes other threads wait meanwhile, and prints an error if this returns 0. Nothing is collected if the program's
- * calls of malloc do not come to this library: scopes alone say nothing about memory. */
+/* NVTX makes other threads wait meanwhile, and prints an error if this returns 0. A library that was loaded for this alone
+ * records what the program states, without its calls of malloc. */
 int InitializeInjectionNvtx2(hwi_nvtx_find_table_fn *find_table);
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(hwi_nvtx_find_table_fn *find_table)
 {
   const struct hwi_nvtx_callbacks *callbacks = find_table ? find_table(HWI_NVTX_TABLE_OF_CALLBACKS) : NULL;
-  if (!callbacks || callbacks->bytes < sizeof *callbacks || hwi_real_is_loaded_late || hwi_real_is_left_alone)
+  if (!callbacks || callbacks->bytes < sizeof *callbacks || hwi_real_is_left_alone)
     return 1;
+  if (hwi_real_is_loaded_late)
+    hwi_stream_begin();
   atomic_store_explicit(&default_domain_is_off, hwi_domain_is_ignored(""), memory_order_relaxed);
   attach(callbacks, HWI_NVTX_MODULE_CORE, core, COUNT_CORE);
   attach(callbacks, HWI_NVTX_MODULE_CORE2, core2, COUNT_CORE2);

@@ -13,19 +13,8 @@
 static __attribute__((constructor)) void library_begins(void)
 {
   hwi_real_find();
-  if (hwi_real_is_loaded_late) /* as a collector (itt.c) of a program that is not recorded */
-    return;
-  hwi_real_find_interposed(); /* a child of vfork that executes a program must not find them */
-  hwi_notes_find();
-  bool has_begun = hwi_stream_self;
-  struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
-  if (!lane)
-    return;
-  if (has_begun) /* otherwise the start wrote them */
-    hwi_notes_put(lane);
-  hwi_stream_leave(lane);
-  if (!hwi_session.has_launcher && hwi_os_prepare_thread_end(hwi_stream_thread_ends) == 0)
-    hwi_os_at_thread_end(hwi_stream_self);
+  if (!hwi_real_is_loaded_late) /* otherwise a collector begins it, if the program has something for it */
+    hwi_stream_begin();
 }
 
 static void put_exit(void)

@@ -33,6 +33,10 @@ static bool is_valgrind_malloc(const char *path)
 
 void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
 {
+  if (hwi_real_is_loaded_late) {
+    found(HW_NOTE_LATE, "calls of malloc");
+    return;
+  }
   const void *own_malloc = hwi_os_symbol_before(HW_SYMBOL_MALLOC), *own_new = hwi_os_symbol_before(HW_SYMBOL_NEW);
   if (own_malloc)
     found(HW_NOTE_OWN_MALLOC, module_path(own_malloc));

@@ -103,11 +103,18 @@ const char *hwi_real_symbol(enum hw_entry entry)
 /* NULL until the loader has relocated this library. Code of other libraries may run, and allocate, before that. */
 static const char *volatile is_relocated = entry_symbols[0];
 
+/* Returns the function that this library replaces. If it was loaded late it replaces none, and the others come first. */
+static const void *symbol_of(const char *name)
+{
+  const void *next = hwi_os_symbol_after(name);
+  return next || !hwi_real_is_loaded_late ? next : hwi_os_symbol_before(name);
+}
+
 static bool find_all(hwi_function *next[])
 {
   for (int entry = HW_ENTRY_MALLOC; entry < HW_ENTRY_COUNT; entry++)
     if (*entry_symbols[entry])
-      next[entry] = (hwi_function *)hwi_os_symbol_after(entry_symbols[entry]);
+      next[entry] = (hwi_function *)symbol_of(entry_symbols[entry]);
   fill_gaps(next);
   return next[HW_ENTRY_MALLOC] && next[HW_ENTRY_FREE] && next[HW_ENTRY_CALLOC] && next[HW_ENTRY_REALLOC];
 }
@@ -116,17 +123,17 @@ void hwi_real_find_interposed(void)
 {
   if (!is_relocated)
     return;
-  hwi_real_dlclose = (hwi_dlclose_fn *)hwi_os_symbol_after("dlclose");
-  hwi_real_setname = (hwi_setname_fn *)hwi_os_symbol_after("pthread_setname_np");
-  hwi_real_prctl = (hwi_prctl_fn *)hwi_os_symbol_after("prctl");
-  hwi_real_syscall = (hwi_syscall_fn *)hwi_os_symbol_after("syscall");
-  hwi_real_execv = (hwi_execv_fn *)hwi_os_symbol_after("execv");
-  hwi_real_execvp = (hwi_execv_fn *)hwi_os_symbol_after("execvp");
-  hwi_real_execve = (hwi_execve_fn *)hwi_os_symbol_after("execve");
-  hwi_real_execvpe = (hwi_execve_fn *)hwi_os_symbol_after("execvpe");
-  hwi_real_fexecve = (hwi_fexecve_fn *)hwi_os_symbol_after("fexecve");
-  hwi_real_spawn = (hwi_spawn_fn *)hwi_os_symbol_after("posix_spawn");
-  hwi_real_spawnp = (hwi_spawn_fn *)hwi_os_symbol_after("posix_spawnp");
+  hwi_real_dlclose = (hwi_dlclose_fn *)symbol_of("dlclose");
+  hwi_real_setname = (hwi_setname_fn *)symbol_of("pthread_setname_np");
+  hwi_real_prctl = (hwi_prctl_fn *)symbol_of("prctl");
+  hwi_real_syscall = (hwi_syscall_fn *)symbol_of("syscall");
+  hwi_real_execv = (hwi_execv_fn *)symbol_of("execv");
+  hwi_real_execvp = (hwi_execv_fn *)symbol_of("execvp");
+  hwi_real_execve = (hwi_execve_fn *)symbol_of("execve");
+  hwi_real_execvpe = (hwi_execve_fn *)symbol_of("execvpe");
+  hwi_real_fexecve = (hwi_fexecve_fn *)symbol_of("fexecve");
+  hwi_real_spawn = (hwi_spawn_fn *)symbol_of("posix_spawn");
+  hwi_real_spawnp = (hwi_spawn_fn *)symbol_of("posix_spawnp");
 }
 
 /* A library that is preloaded or linked comes before libc in the search order. */

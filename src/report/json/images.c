@@ -46,9 +46,16 @@ static void write_note(struct hwi_json *json, const char *kind, const char *text
 
 void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, const char *static_allocator)
 {
-  static const char *const kinds[] = {
-      "",         "own malloc", "own operator new", "blocks before libc was ready", "static allocator",
-      "imported", "allocator",  "strict seccomp"};
+  static const char *const kinds[] = {"",
+                                      "own malloc",
+                                      "own operator new",
+                                      "blocks before libc was ready",
+                                      "static allocator",
+                                      "imported",
+                                      "allocator",
+                                      "strict seccomp",
+                                      "loaded late",
+                                      "ignored"};
   hwi_json_begin_array(json, "notes");
   for (uint32_t i = 0; i < info->note_count; i++) {
     if (info->notes[i].kind < sizeof kinds / sizeof *kinds)

@@ -190,6 +190,10 @@ static const char *meaning_of(const struct hwi_note *note)
   case HW_NOTE_STRICT:
     return "(a thread) entered strict seccomp, which forbids the clocks: its later calls have the time of its last "
            "call before that, and are recorded until its last piece of the trace was full.";
+  case HW_NOTE_LATE:
+    return "(the recorder was loaded only for what the program states by ITT or NVTX; heapwright record sees all).";
+  case HW_NOTE_IGNORED:
+    return "(a function of ITT that the program calls, which is ignored).";
   case HW_NOTE_IMPORTED:
     return "(imported from a tool's recording that does not have them).";
   default:
@@ -200,7 +204,8 @@ static const char *meaning_of(const struct hwi_note *note)
 /* A note about a whole malloc that is hidden is printed also for images that are not shown: it may be the reason. */
 static const char *meaning_if_printed(const struct hwi_image *image, const struct hwi_note *note)
 {
-  bool hides_all = note->kind == HW_NOTE_OWN_MALLOC || note->kind == HW_NOTE_STATIC_ALLOCATOR;
+  bool hides_all =
+      note->kind == HW_NOTE_OWN_MALLOC || note->kind == HW_NOTE_STATIC_ALLOCATOR || note->kind == HW_NOTE_LATE;
   return image->counted || hides_all ? meaning_of(note) : NULL;
 }
 
