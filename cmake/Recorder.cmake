@@ -15,8 +15,9 @@ if(HW_RECORD_SOURCES)
   target_compile_options(heapwright-record PRIVATE
     -fPIC -fvisibility=hidden -fno-semantic-interposition -flto=auto ${HW_TARGET_FLAGS})
   # Bound at load time (-z now): a lazy resolver would need more stack than a small thread has.
+  # A program that loaded it as a collector may close it, while threads that it has seen go on: it stays (nodelete).
   target_link_options(heapwright-record PRIVATE
-    -flto=auto -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
+    -flto=auto -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
   install(TARGETS heapwright-record LIBRARY DESTINATION lib)
 endif()
 

@@ -24,7 +24,7 @@ event_create event_start event_end api_version marker marker_ex counter_create c
 counter_create_v3 counter_set_value_v3 counter_set_value_ex counter_inc counter_inc_delta counter_dec counter_dec_delta counter_inc_v3 counter_inc_delta_v3 counter_dec_v3
 counter_dec_delta_v3 heap_function_create heap_allocate_end heap_free_begin heap_reallocate_begin heap_reallocate_end""".split()
 CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "events", "crowd", "endless", "deep", "threads", "names", "every", "errno", "early", "early and late", "old", "count", "locked", "fork",
-         "same ids"]
+         "same ids", "closed"]
 
 
 @pytest.fixture(scope="module")

@@ -42,11 +42,11 @@ static __attribute__((noinline)) uintptr_t note(unsigned number)
   do                                                                                                            \
   (n##0) do(n##1) do(n##2) do(n##3) do(n##4) do(n##5) do(n##6) do(n##7) do(n##8) do(n##9) do(n##A) do(n##B) do( \
       n##C) do(n##D) do(n##E) do(n##F)
-#define ALL(do)                                                                                                \
-  SIXTEEN(do, 0)                                                                                               \
-  SIXTEEN(do, 1) SIXTEEN(do, 2) SIXTEEN(do, 3) SIXTEEN(do, 4) SIXTEEN(do, 5) SIXTEEN(do, 6) SIXTEEN(do, 7)     \
-      SIXTEEN(do, 8) SIXTEEN(do, 9) SIXTEEN(do, A) SIXTEEN(do, B) SIXTEEN(do, C) SIXTEEN(do, D) SIXTEEN(do, E) \
-          SIXTEEN(do, F)
+#define ALL(do)                                                                                            \
+  SIXTEEN(do, 0)                                                                                           \
+  SIXTEEN(do, 1)                                                                                           \
+  SIXTEEN(do, 2) SIXTEEN(do, 3) SIXTEEN(do, 4) SIXTEEN(do, 5) SIXTEEN(do, 6) SIXTEEN(do, 7) SIXTEEN(do, 8) \
+      SIXTEEN(do, 9) SIXTEEN(do, A) SIXTEEN(do, B) SIXTEEN(do, C) SIXTEEN(do, D) SIXTEEN(do, E) SIXTEEN(do, F)
 #define LISTED(n) ignored_##n,
 
 ALL(ONE)

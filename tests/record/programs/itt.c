@@ -167,6 +167,7 @@ static void find_collector(void)
   const char *path = getenv("INTEL_LIBITTNOTIFY64");
   void *library = path ? dlopen(path, RTLD_LAZY) : NULL;
   void (*init)(void *, unsigned) = NULL;
+  program.library = library;
   if (library)
     *(void **)&init = dlsym(library, "__itt_api_init");
   if (init)
@@ -720,6 +721,31 @@ static void become_new(void)
       at->without = (void *)(uintptr_t)make_early_counter;
 }
 
+/* A thread that the collector has seen ends after the program has closed the collector. */
+static pthread_barrier_t meeting;
+
+static void *end_after_the_collector(void *argument)
+{
+  begin("before the close");
+  allocate(5);
+  end();
+  pthread_barrier_wait(&meeting);
+  pthread_barrier_wait(&meeting);
+  return argument;
+}
+
+static void closed(void)
+{
+  pthread_t thread;
+  pthread_barrier_init(&meeting, NULL, 2);
+  pthread_create(&thread, NULL, end_after_the_collector, NULL);
+  pthread_barrier_wait(&meeting);
+  if (program.library)
+    dlclose(program.library);
+  pthread_barrier_wait(&meeting);
+  pthread_join(thread, NULL);
+}
+
 static const struct {
   const char *name;
   void (*run)(void);
@@ -730,7 +756,7 @@ static const struct {
              {"errno", keep_errno},    {"early", early},         {"count", count},
              {"fork", split},          {"same ids", same_ids},   {"early and late", early_and_late},
              {"old", early},           {"crowd", crowd},         {"events", events},
-             {"locked", locked}};
+             {"locked", locked},       {"closed", closed}};
 
 int main(int argc, char **argv)
 {
