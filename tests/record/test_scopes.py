@@ -544,3 +544,31 @@ def test_what_a_thread_has_done(record, folder, options):
     recording = record([counts], *options)
     assert (recording.process.returncode, recording.process.stdout) == (0, "counted\ndone\n"), recording.process.stderr
     assert recording.report["lost_events"] == 0
+
+
+def test_a_linked_recorder_counts_and_records(build, hw, tmp_path):
+    """-lheapwright-record instead of a preloaded one."""
+    (tmp_path / "linked.c").write_text("""
+#include <heapwright/monitor.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+  struct hw_counts before = hw_thread_counts();
+  {
+    HW_SCOPE("work");
+    void *volatile block = malloc(100);
+    free(block);
+  }
+  struct hw_counts after = hw_thread_counts();
+  printf("%llu %llu\\n", (unsigned long long)(after.allocation_calls - before.allocation_calls),
+         (unsigned long long)(after.allocated_bytes - before.allocated_bytes));
+}
+""")
+    subprocess.run(["gcc", "-O1", "-I", str(ROOT / "include"), "linked.c", "-o", "linked", f"-L{build / 'lib'}", "-lheapwright-record",
+                    f"-Wl,-rpath,{build / 'lib'}"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "linked"], env={**os.environ, "HEAPWRIGHT_OUTPUT": str(tmp_path / "linked.hwt")}, capture_output=True,
+                          text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 100\n", "")
+    (scope,) = json.loads(hw("report", "--json", tmp_path / "linked.hwt").stdout)["scopes"]
+    assert (scope["path"], scope["allocation_calls"], scope["free_calls"]) == (["work"], 1, 1)
