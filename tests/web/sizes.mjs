@@ -24,8 +24,8 @@ await check(async ({ page, report, open }) => {
   assert.equal(await title(), chosen);
 
   // Blocks that are held through most of an interval, and freed in it.
-  const end = report.duration_ns;
-  await open(`#sizes?from=${Math.round(end * 0.9)}&to=${end}`);
+  const last = report.top.find(({ bytes }) => bytes === 300 * 24).last_ns; // and then the program sleeps for 100 ms
+  await open(`#sizes?from=${last + 50e6}&to=${report.duration_ns}`);
   const held = (await rows(page, "sizes")).find(([size]) => size === "5,000 B");
   assert.ok(held !== undefined, JSON.stringify(await rows(page, "sizes")));
   assert.equal(held[1], "0");
