@@ -33,21 +33,17 @@ static __attribute__((noinline)) uintptr_t note(unsigned number)
   return 0;
 }
 
-#define ONE(n)                       \
-  static uintptr_t ignored_##n(void) \
-  {                                  \
-    return note(0x##n);              \
-  }
-#define SIXTEEN(do, n)                                                                                          \
-  do                                                                                                            \
-  (n##0) do(n##1) do(n##2) do(n##3) do(n##4) do(n##5) do(n##6) do(n##7) do(n##8) do(n##9) do(n##A) do(n##B) do( \
-      n##C) do(n##D) do(n##E) do(n##F)
-#define ALL(do)                                                                                            \
-  SIXTEEN(do, 0)                                                                                           \
-  SIXTEEN(do, 1)                                                                                           \
-  SIXTEEN(do, 2) SIXTEEN(do, 3) SIXTEEN(do, 4) SIXTEEN(do, 5) SIXTEEN(do, 6) SIXTEEN(do, 7) SIXTEEN(do, 8) \
-      SIXTEEN(do, 9) SIXTEEN(do, A) SIXTEEN(do, B) SIXTEEN(do, C) SIXTEEN(do, D) SIXTEEN(do, E) SIXTEEN(do, F)
+/* clang-format off */
+#define ONE(n) static uintptr_t ignored_##n(void) { return note(0x##n); }
 #define LISTED(n) ignored_##n,
+#define SIXTEEN(each, n) \
+  each(n##0) each(n##1) each(n##2) each(n##3) each(n##4) each(n##5) each(n##6) each(n##7) \
+  each(n##8) each(n##9) each(n##A) each(n##B) each(n##C) each(n##D) each(n##E) each(n##F)
+#define ALL(each) \
+  SIXTEEN(each, 0) SIXTEEN(each, 1) SIXTEEN(each, 2) SIXTEEN(each, 3) SIXTEEN(each, 4) SIXTEEN(each, 5) \
+  SIXTEEN(each, 6) SIXTEEN(each, 7) SIXTEEN(each, 8) SIXTEEN(each, 9) SIXTEEN(each, A) SIXTEEN(each, B) \
+  SIXTEEN(each, C) SIXTEEN(each, D) SIXTEEN(each, E) SIXTEEN(each, F)
+/* clang-format on */
 
 ALL(ONE)
 static uintptr_t (*const functions[IGNORED_MAX])(void) = {ALL(LISTED)};
