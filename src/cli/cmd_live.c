@@ -181,6 +181,9 @@ static int check(const struct values *values, bool has_command, int word_count, 
     return hwi_fail(HWI_EXIT_TROUBLE, "-o names the recording of a COMMAND: heapwright live -o FILE -- COMMAND");
   if (values->port > UINT16_MAX)
     return hwi_fail(HWI_EXIT_TROUBLE, "--port: ports are numbers up to %d", UINT16_MAX);
+  if (values->reading.pid && has_command)
+    return hwi_fail(HWI_EXIT_TROUBLE,
+                    "--pid chooses a process of a run that is there already, not of a COMMAND that begins");
   if (values->once && has_command)
     return hwi_fail(HWI_EXIT_TROUBLE, "--json shows a run that is there already, not a COMMAND that begins");
   return 0;
@@ -197,7 +200,7 @@ static int run(const void *given, int word_count, char **words)
     status = find_target(word_count == 1 ? words[0] : NULL, path, sizeof path);
   if (status != 0)
     return status;
-  const int stop = catch_end();
+  const int stop = values->once ? -1 : catch_end();
   if (!values->once)
     status = start_server(values, &server);
   if (status == 0)

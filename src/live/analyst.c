@@ -16,6 +16,7 @@
 enum {
   EVENTS_A_LOOK = 1 << 20, /* so many can be read while a question waits */
   LOOK_EVERY_MS = 50,
+  LOOK_AFTER_END_EVERY_MS = 1000,
   LOOKS_BEFORE_ANSWER = 8, /* of an analyst that lags behind */
 };
 
@@ -118,8 +119,16 @@ struct work {
   struct question question; /* form 0: none */
   pid_t writer;             /* of the answer; 0: none */
   int document;
-  uint32_t named; /* frames whose names were looked up */
+  uint64_t next_look_ms; /* after the end: a process of the run may still begin its trace */
+  uint32_t named;        /* frames whose names were looked up */
 };
+
+static uint64_t now_ms(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
 
 /* Looks up the names of new frames, so that the writers of documents find them in the symbols' memory. */
 static void name_frames(struct work *work)
@@ -137,8 +146,9 @@ static void name_frames(struct work *work)
 
 static void look(struct work *work)
 {
-  if (work->state < 0 || work->state == HWI_FOLLOW_OVER)
+  if (work->state < 0 || (work->state == HWI_FOLLOW_OVER && now_ms() < work->next_look_ms))
     return;
+  work->next_look_ms = now_ms() + LOOK_AFTER_END_EVERY_MS;
   work->state = hwi_follow_look(work->follow, EVENTS_A_LOOK, &work->error);
   if (work->state >= 0)
     name_frames(work);

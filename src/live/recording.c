@@ -34,11 +34,24 @@ static _Noreturn void execute(const char *path, char *const *command)
   _exit(125);
 }
 
+/* Sets `id` to that of the image at `path`. Returns false if there is no trace. */
+static bool read_id(const char *path, uint8_t id[HW_ID_BYTES])
+{
+  struct hwi_run run;
+  if (hwi_run_find(&run, path, false, NULL) < 0)
+    return false;
+  memcpy(id, run.images[0].header.image_id, HW_ID_BYTES);
+  hwi_run_release(&run);
+  return true;
+}
+
 int hwi_recording_start(struct hwi_recording *recording, const char *path, char *const *command,
                         struct hwi_error *error)
 {
   fflush(NULL);
-  *recording = (struct hwi_recording){.pid = fork(), .path = path};
+  *recording = (struct hwi_recording){.path = path};
+  (void)!read_id(path, recording->earlier);
+  recording->pid = fork();
   if (recording->pid == 0)
     execute(path, command);
   return recording->pid > 0 ? 0 : hwi_error_set(error, HW_ERR_IO, "cannot start the recording: %s", strerror(errno));
@@ -61,13 +74,11 @@ static bool look_for_end(struct hwi_recording *recording, int how)
 bool hwi_recording_begins(struct hwi_recording *recording)
 {
   const struct timespec moment = {.tv_nsec = 5000000};
-  struct hwi_run run;
+  uint8_t id[HW_ID_BYTES];
   for (;;) {
     const bool is_over = look_for_end(recording, WNOHANG);
-    if (hwi_run_find(&run, recording->path, false, NULL) == 0) {
-      hwi_run_release(&run);
+    if (read_id(recording->path, id) && memcmp(id, recording->earlier, sizeof id) != 0)
       return true;
-    }
     if (is_over)
       return false;
     nanosleep(&moment, NULL);

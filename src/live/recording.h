@@ -9,10 +9,12 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "trace/format.h"
 
 struct hwi_recording {
   pid_t pid;
   const char *path;
+  uint8_t earlier[HW_ID_BYTES]; /* of the recording that was at the path before; zeros: none */
   bool has_ended;
   int exit_status; /* if it has ended: as a shell has it */
 };

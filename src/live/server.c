@@ -227,7 +227,7 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
 
 /* --- documents --- */
 
-/* Asks for what the first request waits for, unless the analyst is at work. Returns false if the analyst is gone. */
+/* Asks for what the oldest request waits for (the list begins with the newest), unless the analyst is at work. Returns false if the analyst is gone. */
 static bool ask(struct hwi_live_server *server)
 {
   enum hwi_live_form form = HWI_LIVE_NONE;
@@ -237,7 +237,7 @@ static bool ask(struct hwi_live_server *server)
   if (server->is_asked || form == HWI_LIVE_NONE)
     return true;
   server->is_asked = true;
-  return hwi_analyst_ask(server->analyst, form, form != HWI_LIVE_DATA);
+  return hwi_analyst_ask(server->analyst, form, false);
 }
 
 static void resume_waiters(struct hwi_live_server *server, enum hwi_live_form form)

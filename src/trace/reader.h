@@ -152,7 +152,7 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
 /* Follows a trace while a process writes it. Before the first call, no event must have been read. From then on
  * hwi_trace_next returns the events that were certain when this was called: those of the last moments are not, because a
  * thread may be in the middle of an earlier one. *is_over: no process writes the trace any more, and all its events can be
- * read now. Also brings the info up to date, and the clock, whose rate becomes more exact. Returns 0 or a negative
+ * read now. It is not over between an exec and the begin of the next image's trace. Also brings the info up to date, and the clock, whose rate becomes more exact. Returns 0 or a negative
  * status. */
 int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *error);
 

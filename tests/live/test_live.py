@@ -186,3 +186,29 @@ def test_wrong_usage(hw, program):
         done = hw("live", *words)
         assert done.returncode == 2, words
         assert reason in done.stderr
+
+
+def test_a_wrapper_that_executes_the_program_is_not_the_end(tool, compile_c, tmp_path, view):
+    (tmp_path / "later.c").write_text("#include <stdlib.h>\n#include <unistd.h>\nvoid *keep[9];\nint main(void)\n"
+                                      "{ sleep(1); for (int i = 0; i < 9; i++) keep[i] = malloc(1000); sleep(2); return 0; }\n")
+    program = compile_c(tmp_path / "later.c", name="later")
+    viewer = view("-o", tmp_path / "later.hwt", "--", "sh", "-c", f"exec /usr/bin/env A=1 {program}")
+    wait_until(lambda: viewer.report()["live_bytes_at_end"] >= 9000)
+
+
+def test_an_earlier_recording_of_the_name_is_not_shown(compile_c, tmp_path, view):
+    (tmp_path / "two.c").write_text("#include <stdlib.h>\n#include <unistd.h>\nvoid *keep;\n"
+                                    "int main(int count, char **words) { keep = malloc(strtol(words[count - 1], 0, 10)); sleep(1); }\n")
+    program = compile_c(tmp_path / "two.c", name="two")
+    for size in "1000", "2000":
+        viewer = view("-o", tmp_path / "two.hwt", "--", program, size)
+        wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+        assert viewer.report()["command"].endswith(f" {size}")
+        viewer.end()
+
+
+def test_the_present_state_can_be_interrupted(tool, program):
+    process = subprocess.Popen([tool, "live", "--json", str(program.trace)], stdout=subprocess.PIPE)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) in (0, -signal.SIGTERM)
+    process.stdout.close()

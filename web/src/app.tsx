@@ -171,20 +171,20 @@ function hasView({ durations, scopes }: PageDocument, view: View): boolean {
 }
 
 /** The state in a newer document of a running program. */
-function useCarried(content: PageDocument, state: State, change: Change): State {
+function useCarried(content: PageDocument, state: State, carry: (part: Partial<State>) => void): State {
   const shown = useRef(content);
   const part = shown.current === content ? {} : carried(state, recordingOf(shown.current), recordingOf(content));
   useLayoutEffect(() => {
     shown.current = content;
-    change(part);
+    carry(part);
   }, [content]);
   return { ...state, ...part };
 }
 
 /** `bar`: of a running program. */
 function Page({ content, bar }: { content: PageDocument; bar: JSX.Element | null }): JSX.Element {
-  const [located, change] = useLocationState();
-  const state = useCarried(content, located, change);
+  const [located, change, carry] = useLocationState();
+  const state = useCarried(content, located, carry);
   const { whole, recording } = useNarrowed(content, state);
   usePrepared(recording);
   const processes = useMemo(() => processChoices(content), [content]);

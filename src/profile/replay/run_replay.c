@@ -293,6 +293,8 @@ int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, boo
   if (end_ns > r->result->profile.duration_ns)
     r->result->profile.duration_ns = end_ns;
   hwi_run_replay_note_heaps(r, a->heap_view);
+  if (r->is_live)
+    hwi_run_set_definitions(&r->run, a->image.number, NULL);
   hwi_trace_finish(a->image.trace);
   drop_active(r, a);
   return 0;

@@ -78,6 +78,13 @@ uint32_t hwi_trace_writer(int fd, const struct hw_trace_header *header)
   return hwi_trace_is_written_by(pid, fd, header) ? pid : 0;
 }
 
+bool hwi_trace_process_runs(int fd, const struct hw_trace_header *header)
+{
+  const uint32_t pid = hwi_trace_process(fd, header);
+  const uint64_t start = pid ? hwi_os_running_process_start(pid) : 0;
+  return start && (!header->process_start || start == header->process_start);
+}
+
 bool hwi_trace_is_being_written(int fd, const struct hw_trace_header *header)
 {
   uint32_t writer = hwi_trace_writer(fd, header);

@@ -16,6 +16,9 @@ uint32_t hwi_trace_process(int fd, const struct hw_trace_header *header);
 #define HWI_WRITER_UNSEEN UINT32_MAX
 uint32_t hwi_trace_writer(int fd, const struct hw_trace_header *header);
 
+/* Returns whether the trace's process runs, also if another program has replaced its image. */
+bool hwi_trace_process_runs(int fd, const struct hw_trace_header *header);
+
 /* Returns whether a visible process writes the trace. */
 bool hwi_trace_is_being_written(int fd, const struct hw_trace_header *header);
 

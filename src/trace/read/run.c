@@ -259,7 +259,7 @@ static int read_definitions(struct hwi_run_image *image, struct hwi_error *error
 void hwi_run_set_definitions(struct hwi_run *run, size_t number, struct hwi_trace *trace)
 {
   hwi_definitions_destroy(run->images[number].definitions);
-  run->images[number].definitions = hwi_definitions_share(trace->definitions);
+  run->images[number].definitions = trace ? hwi_definitions_share(trace->definitions) : NULL;
 }
 
 static bool leads_to(const struct hwi_definitions *from, const struct hwi_definitions *to)

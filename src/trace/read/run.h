@@ -37,7 +37,8 @@ int hwi_run_look(struct hwi_run *run, struct hwi_error *error);
 /* Brings the info of image `number`, whose trace is open, up to date with what is known of the other images. */
 void hwi_run_update_info(const struct hwi_run *run, size_t number, struct hwi_trace *trace);
 
-/* Forked children of image `number` inherit from `definitions`, which may still grow. */
+/* Forked children of image `number` inherit from the definitions of its open trace, which may still grow. NULL: it has
+ * ended; they are read again if a child that is found later needs them. */
 void hwi_run_set_definitions(struct hwi_run *run, size_t number, struct hwi_trace *trace);
 
 /* Opens image `number` of the run. Definitions that forked images inherit are read once and cached in the run. Returns

@@ -102,6 +102,7 @@ static void begin_open(struct hwi_stream *stream, const struct hwi_piece *piece)
 {
   struct hw_chunk_header chunk;
   stream->open = (struct hwi_open_chunk){.piece = *piece, .floor = stream->last_tick};
+  stream->tail = (struct hwi_stream_tail){0};
   if (!stream->loaded.bytes || stream->loaded.count < sizeof chunk || piece->section)
     return;
   memcpy(&chunk, stream->loaded.bytes, sizeof chunk);

@@ -338,11 +338,13 @@ int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *err
   if (!trace->follows && trace->header.kind == HW_TRACE_RAW)
     status = begin_to_follow(trace);
   trace->info.being_written = hwi_trace_writer(trace->source.fd, &trace->header) != 0; /* before anything is read */
+  const bool may_go_on = trace->replaced_ns == UINT64_MAX && trace->header.kind == HW_TRACE_RAW &&
+                         hwi_trace_process_runs(trace->source.fd, &trace->header);
   if (status == 0 && trace->follows)
     status = look(trace);
   const int os_error = errno;
   hwi_trace_info_update(trace);
-  *is_over = !trace->info.being_written;
+  *is_over = !trace->info.being_written && !may_go_on;
   return status < 0 ? failure(trace, status, os_error, error) : 0;
 }
 

@@ -3,16 +3,22 @@ import { checked, type Content, type DataSource } from "./source";
 
 const ELEMENT = "heapwright-live";
 
-/** How the connection to the server is: "over" if the program has ended, "lost" if the server does not answer. */
+/** How the connection to the server is: "over" if the program has ended, "lost" if there is no document: see `trouble`. */
 export type LiveState = "running" | "over" | "lost";
 
 const RETRY_MS = 1000;
+const AFTER_END_MS = 5000; // a process of the run may still begin
 
 /** The intervals to choose from, in ms. */
 export const INTERVALS = [100, 200, 500, 1000, 2000, 5000, 10000] as const;
 
 function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Waits until the page is in front again. */
+function shown(): Promise<void> {
+  return new Promise((resolve) => document.addEventListener("visibilitychange", () => resolve(), { once: true }));
 }
 
 /** Asks for the next document when the last one was shown for the interval, so that the viewer sets the pace. */
@@ -24,6 +30,8 @@ export class LiveDocuments implements DataSource {
   #resume: () => void = () => undefined;
   #state: LiveState = "running";
   #isPaused = false;
+  /** why there is no new document */
+  trouble = "";
   intervalMs = 1000;
 
   constructor(token: string) {
@@ -75,7 +83,7 @@ export class LiveDocuments implements DataSource {
 
   async #take(): Promise<void> {
     const answer = await fetch(`${this.address("/document")}&after=${this.#number}`);
-    if (!answer.ok) throw new Error(await answer.text());
+    if (!answer.ok) throw new Error((await answer.text()).trim());
     this.#document = checked(await answer.json());
     this.#number = Number(answer.headers.get("Heapwright-Number"));
     this.#state = answer.headers.get("Heapwright-State") === "over" ? "over" : "running";
@@ -83,13 +91,15 @@ export class LiveDocuments implements DataSource {
 
   async #follow(): Promise<void> {
     for (;;) {
-      await wait(this.#state === "lost" ? RETRY_MS : this.intervalMs);
-      if (this.#isPaused || this.#state === "over") await new Promise<void>((resolve) => (this.#resume = resolve));
+      await wait(this.#state === "lost" ? RETRY_MS : this.#state === "over" ? AFTER_END_MS : this.intervalMs);
+      if (document.hidden) await shown();
+      if (this.#isPaused) await new Promise<void>((resolve) => (this.#resume = resolve));
       const before = this.#state;
       try {
         await this.#take();
-      } catch {
+      } catch (error) {
         this.#state = "lost";
+        this.trouble = error instanceof TypeError ? "no answer: is heapwright live still running?" : (error as Error).message;
       }
       if (this.#state !== "lost" || before !== "lost") this.#changed();
     }

@@ -21,7 +21,8 @@ function merged(state: State, part: Partial<State>): State {
   return { ...state, ...ofView, ...ofThread, ...ofProcess, ...part };
 }
 
-export function useLocationState(): [State, Change] {
+/** The third function changes the state without a new entry of the history, and nothing else in it. */
+export function useLocationState(): [State, Change, (part: Partial<State>) => void] {
   const [state, setState] = useState(() => parseFragment(location.hash));
   const current = useRef(state);
   const pending = useRef(0);
@@ -50,5 +51,13 @@ export function useLocationState(): [State, Change] {
     addEventListener("popstate", follow);
     return () => removeEventListener("popstate", follow);
   }, []);
-  return [state, change];
+
+  const carry = useCallback((part: Partial<State>) => {
+    if (Object.keys(part).length === 0) return;
+    clearTimeout(pending.current);
+    current.current = { ...current.current, ...part };
+    pending.current = setTimeout(() => history.replaceState(null, "", formatFragment(current.current)), QUIET_MS);
+    setState(current.current);
+  }, []);
+  return [state, change, carry];
 }

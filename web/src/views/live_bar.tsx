@@ -1,13 +1,11 @@
 // live_bar.tsx - what the viewer of a running program can do: pause, choose the interval, save
 import type { JSX } from "preact";
-import { INTERVALS, type LiveDocuments, type LiveState } from "../data/live";
+import { INTERVALS, type LiveDocuments } from "../data/live";
 import { Picker } from "../ui/picker";
 
-const STATE_NAMES: Readonly<Record<LiveState, string>> = {
-  running: "live",
-  over: "the program has ended",
-  lost: "no answer: is heapwright live still running?",
-};
+function stateName({ state, trouble }: LiveDocuments): string {
+  return state === "running" ? "live" : state === "over" ? "the program has ended" : trouble;
+}
 
 function intervalName(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${ms / 1000} s`;
@@ -18,7 +16,7 @@ export function LiveBar({ live, onChange }: { live: LiveDocuments; onChange: () 
   return (
     <span class="live">
       <span class={`lamp ${isPaused ? "paused" : state}`} role="status">
-        {isPaused ? "paused" : STATE_NAMES[state]}
+        {isPaused ? "paused" : stateName(live)}
       </span>
       {state !== "over" && (
         <>
