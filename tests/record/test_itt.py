@@ -4,7 +4,6 @@ If this fails, a report by scope is wrong for programs on oneTBB, oneDNN, OpenCV
 differently when it is recorded.
 """
 
-import json
 import os
 import signal
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from collected import instances_of, report_of_collector, run_without_a_recorder
 from conftest import ROOT
 from report_scopes import by_path, bytes_of, figures
 
@@ -221,29 +221,17 @@ def test_counters_from_before_the_collector(record, program, options, expected):
 
 @pytest.mark.parametrize("case", CASES)
 def test_without_a_recorder(program, case, tmp_path):
-    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "HEAPWRIGHT_OUTPUT": str(tmp_path / "a.hwt")}
-    done = subprocess.run([program, case], env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
-    assert list(tmp_path.iterdir()) == []
+    run_without_a_recorder(program, case, tmp_path)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_variable_alone(program, recorder, record, hw, case, tmp_path):
-    """A library that was loaded for ITT alone sees no allocations; scopes, heaps and counters are the same without them."""
-    trace = tmp_path / "a.hwt"
-    done = subprocess.run([program, case], env={**os.environ, "HEAPWRIGHT_OUTPUT": str(trace), VARIABLE: str(recorder)},
-                          capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
-    report = json.loads(hw("report", "--json", trace).stdout)
+    """A library that was loaded for ITT alone sees no allocations; scopes and heaps are the same without them."""
+    report = report_of_collector(program, case, VARIABLE, recorder, tmp_path / "a.hwt", hw)
     whole = record([program, case]).report
-    assert report["allocation_calls"] == 0
-    assert report["lost_events"] == report["damaged_chunks"] == 0
-    instances = [{path: scope["instances"] for path, scope in by_path(each).items() if ".so" not in path} for each in (report, whole)]
-    assert instances[0] == instances[1]
+    assert instances_of(report) == instances_of(whole)
     assert [heap["name"] for heap in report.get("heaps", [])] == [heap["name"] for heap in whole.get("heaps", [])]
-    text = hw("report", trace).stdout
-    assert "Not seen: calls of malloc (the recorder was loaded only for what the program states" in text
-    assert {"kind": "loaded late", "text": "calls of malloc"} in report["images"][0]["notes"]
+    assert "Not seen: calls of malloc (the recorder was loaded only for what the program states" in hw("report", tmp_path / "a.hwt").stdout
 
 
 def test_ignored_functions_are_listed_on_request(record, program, hw):

@@ -4,14 +4,13 @@ If this fails, a report by scope is wrong for programs that are marked for NVIDI
 differently when it is recorded.
 """
 
-import json
-import os
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from collected import instances_of, report_of_collector, run_without_a_recorder
 from conftest import ROOT
 from report_scopes import by_path, bytes_of, figures
 
@@ -188,24 +187,15 @@ def test_started_ranges_of_domains_that_are_switched_off(record, program, list, 
 
 @pytest.mark.parametrize("case", CASES)
 def test_without_a_recorder(program, case, tmp_path):
-    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "HEAPWRIGHT_OUTPUT": str(tmp_path / "a.hwt")}
-    done = subprocess.run([program, case], env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
-    assert list(tmp_path.iterdir()) == []
+    run_without_a_recorder(program, case, tmp_path)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_variable_alone(program, recorder, record, hw, case, tmp_path):
     """A library that was loaded for NVTX alone sees no allocations; scopes are the same without them."""
-    trace = tmp_path / "a.hwt"
-    done = subprocess.run([program, case], env={**os.environ, "HEAPWRIGHT_OUTPUT": str(trace), VARIABLE: str(recorder)},
-                          capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
-    report = json.loads(hw("report", "--json", trace).stdout)
-    assert report["allocation_calls"] == 0
-    instances = [{path: scope["instances"] for path, scope in by_path(each).items()} for each in (report, record([program, case]).report)]
-    assert instances[0] == instances[1]
-    assert {"kind": "loaded late", "text": "calls of malloc"} in report["images"][0]["notes"]
+    report = report_of_collector(program, case, VARIABLE, recorder, tmp_path / "a.hwt", hw)
+    whole = record([program, case]).report
+    assert instances_of(report) == instances_of(whole)
 
 
 def test_preloaded_without_record(preload, program, recorder):
