@@ -21,8 +21,8 @@
 #include "record/collectors/keyed_scopes.h"
 #include "record/events/scope_names.h"
 #include "record/events/scopes.h"
+#include "record/events/stream.h"
 #include "record/record.h"
-#include "record/runtime/real.h"
 
 enum kind { REGION = 1, OVERLAPPED, FRAME };
 
@@ -395,9 +395,7 @@ __attribute__((visibility("default"))) void __itt_api_init(struct hwi_itt_progra
 {
   if (!program || !is_known(program))
     return;
-  const bool is_recorder = !hwi_real_is_left_alone;
-  if (is_recorder && hwi_real_is_loaded_late)
-    hwi_stream_begin();
+  const bool is_recorder = hwi_stream_begin_for_collector();
   if (is_recorder)
     adopt(program);
   for (struct hwi_itt_function *at = program->functions; at->name; at++) {

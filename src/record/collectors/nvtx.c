@@ -20,8 +20,8 @@
 #include "record/collectors/nvtx_texts.h"
 #include "record/events/scope_names.h"
 #include "record/events/scopes.h"
+#include "record/events/stream.h"
 #include "record/record.h"
-#include "record/runtime/real.h"
 
 /* --- domains --- */
 
@@ -261,10 +261,8 @@ int InitializeInjectionNvtx2(hwi_nvtx_find_table_fn *find_table);
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(hwi_nvtx_find_table_fn *find_table)
 {
   const struct hwi_nvtx_callbacks *callbacks = find_table ? find_table(HWI_NVTX_TABLE_OF_CALLBACKS) : NULL;
-  if (!callbacks || callbacks->bytes < sizeof *callbacks || hwi_real_is_left_alone)
+  if (!callbacks || callbacks->bytes < sizeof *callbacks || !hwi_stream_begin_for_collector())
     return 1;
-  if (hwi_real_is_loaded_late)
-    hwi_stream_begin();
   atomic_store_explicit(&default_domain_is_off, hwi_domain_is_ignored(""), memory_order_relaxed);
   attach(callbacks, HWI_NVTX_MODULE_CORE, core, COUNT_CORE);
   attach(callbacks, HWI_NVTX_MODULE_CORE2, core2, COUNT_CORE2);

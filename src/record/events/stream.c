@@ -406,3 +406,10 @@ void hwi_stream_begin(void)
   if (!hwi_session.has_launcher && hwi_os_prepare_thread_end(hwi_stream_thread_ends) == 0)
     hwi_os_at_thread_end(hwi_stream_self);
 }
+
+bool hwi_stream_begin_for_collector(void)
+{
+  if (hwi_real_is_loaded_late && !hwi_real_is_left_alone)
+    hwi_stream_begin();
+  return !hwi_real_is_left_alone;
+}

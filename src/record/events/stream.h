@@ -49,6 +49,10 @@ extern __thread struct hwi_thread_stream *hwi_stream_self; /* NULL: this thread 
 /* Begins the recording, if it has not begun: finds what the program's libraries replace, and notes it in the trace. */
 void hwi_stream_begin(void);
 
+/* Returns whether a collector (record/collectors/) has something to do. If the library was loaded for it alone, this begins
+ * the recording. */
+bool hwi_stream_begin_for_collector(void);
+
 /* Returns the lane for an event, and marks it busy with `frame`, the address of the recorder's frame. Returns NULL if
  * the event cannot be recorded, and counts it as lost if it should have been. Handles every case that the fast path
  * does not. */
