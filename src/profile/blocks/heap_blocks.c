@@ -20,6 +20,15 @@ static uint64_t key_of_number(uint32_t number)
   return ((uint64_t)number + 1) << HWI_LIVE_STEP_BITS;
 }
 
+/* Adds an item to a list in which numbers begin at 1. Returns its number, or 0 if there is no memory. */
+static uint32_t add_place(void **items, size_t *capacity, uint32_t *count, size_t item_bytes)
+{
+  const uint32_t place = *count + 1;
+  if (place == UINT32_MAX || !hwi_grow(items, capacity, (size_t)place + 1, item_bytes))
+    return 0;
+  return *count = place;
+}
+
 /* Returns a free place for a heap, or 0 if there is no memory. */
 static uint32_t take_heap(struct hwi_heap_blocks *heaps)
 {
@@ -28,11 +37,7 @@ static uint32_t take_heap(struct hwi_heap_blocks *heaps)
     heaps->free_heap = heaps->heaps[free_place].first;
     return free_place;
   }
-  const uint32_t place = heaps->heap_count + 1;
-  if (place == UINT32_MAX ||
-      !hwi_grow((void **)&heaps->heaps, &heaps->heap_capacity, (size_t)place + 1, sizeof *heaps->heaps))
-    return 0;
-  return heaps->heap_count = place;
+  return add_place((void **)&heaps->heaps, &heaps->heap_capacity, &heaps->heap_count, sizeof *heaps->heaps);
 }
 
 uint32_t hwi_heap_blocks_heap(struct hwi_heap_blocks *heaps, uint32_t number)
@@ -89,11 +94,7 @@ static uint32_t take_place(struct hwi_heap_blocks *heaps)
     heaps->free_block = heaps->blocks[free_place].after;
     return free_place;
   }
-  const uint32_t place = heaps->block_count + 1;
-  if (place == UINT32_MAX ||
-      !hwi_grow((void **)&heaps->blocks, &heaps->block_capacity, (size_t)place + 1, sizeof *heaps->blocks))
-    return 0;
-  return heaps->block_count = place;
+  return add_place((void **)&heaps->blocks, &heaps->block_capacity, &heaps->block_count, sizeof *heaps->blocks);
 }
 
 uint32_t hwi_heap_blocks_find(const struct hwi_heap_blocks *heaps, uint32_t heap, uint64_t address)
