@@ -156,7 +156,8 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
  * status. */
 int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *error);
 
-/* Returns the time, since the start of the image, up to which all events can be read since the last look. */
+/* Returns the time, since the start of the image, up to which all events can be read since the last look, of a trace that is
+ * not over. */
 uint64_t hwi_trace_seen_ns(const struct hwi_trace *trace);
 
 /* Makes hwi_trace_next continue with the first event that is not older than `tick`; the position may move forwards or

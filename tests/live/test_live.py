@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+from trace_header import is_begun
 from waiting import wait_until
 
 
@@ -212,3 +213,18 @@ def test_the_present_state_can_be_interrupted(tool, program):
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) in (0, -signal.SIGTERM)
     process.stdout.close()
+
+
+def test_a_process_that_goes_on_unrecorded_holds_up_nobody(recorder, compile_c, tmp_path, view):
+    """Its last program is not seen, and its trace gets no more events; those of its child are shown."""
+    (tmp_path / "child.c").write_text("#include <stdlib.h>\n#include <unistd.h>\nvoid *keep[9];\nint main(void)\n"
+                                      "{ for (int i = 0; i < 9; i++) { sleep(1); keep[i] = malloc(1000000); } sleep(9); return 0; }\n")
+    program, trace = compile_c(tmp_path / "child.c", name="child"), tmp_path / "run.hwt"
+    process = subprocess.Popen(["sh", "-c", f"'{program}' & exec env -i sleep 20"],
+                               env={**os.environ, "LD_PRELOAD": str(recorder), "HEAPWRIGHT_OUTPUT": str(trace)})
+    wait_until(lambda: is_begun(trace))
+    viewer = view(trace)
+    wait_until(lambda: viewer.report()["live_bytes_at_end"] >= 9000000)
+    assert viewer.ask("/document")[1]["Heapwright-State"] == "running"
+    process.kill()
+    process.wait()

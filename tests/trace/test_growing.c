@@ -55,7 +55,7 @@ static void open_trace(void)
   publish();
   assert_int_equal(hwi_trace_open(&trace, path, &error), 0);
   hwi_merge_release(&trace->merge);
-  assert_true(hwi_growing_begin(&trace->growing, &trace->index));
+  assert_true(hwi_growing_take_sections(&trace->growing, &trace->index));
 }
 
 static void read_certain(int most)

@@ -15,6 +15,7 @@
 #include "trace/decode.h"
 #include "trace/grow.h"
 #include "trace/read/alive.h"
+#include "trace/read/index.h"
 
 enum { UNREAD_MAX_BYTES = 64 << 20 };
 static const uint64_t CHUNK_DELAY_MAX_NS = 2000000;   /* until the first chunk of a new thread is visible */
@@ -203,16 +204,6 @@ static int pack_counted(struct hwi_drain *drain, struct hwi_packer *packer)
   return 0;
 }
 
-static void read_header(struct hwi_drain *drain)
-{
-  struct hw_trace_header header;
-  if (pread(drain->fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
-    return;
-  header.window_bytes = drain->header.window_bytes; /* was checked on opening; the program may have changed it since */
-  memcpy(header.image_id, drain->header.image_id, HW_ID_BYTES);
-  drain->header = header;
-}
-
 static bool look_for_chunks(struct hwi_drain *drain, bool is_over)
 {
   if (drain->follower && is_over)
@@ -220,7 +211,7 @@ static bool look_for_chunks(struct hwi_drain *drain, bool is_over)
   else if (drain->follower)
     hwi_follower_begin(drain->follower, hwi_clock_tick_ago(&drain->header, CHUNK_DELAY_MAX_NS),
                        hwi_clock_tick_ago(&drain->header, EVENT_DELAY_MAX_NS));
-  read_header(drain);
+  hwi_index_update_header(drain->fd, &drain->header);
   return hwi_backlog_look(&drain->backlog, drain->fd, &drain->header);
 }
 

@@ -57,10 +57,20 @@ uint32_t hwi_trace_process(int fd, const struct hw_trace_header *header)
   return hwi_os_find_process(is_process_of, &traced);
 }
 
+static bool is_running(uint32_t pid, const struct hw_trace_header *header)
+{
+  const uint64_t start = pid ? hwi_os_running_process_start(pid) : 0;
+  return start && (!header->process_start || start == header->process_start);
+}
+
+bool hwi_trace_process_runs(int fd, const struct hw_trace_header *header)
+{
+  return is_running(hwi_trace_process(fd, header), header);
+}
+
 bool hwi_trace_is_written_by(uint32_t pid, int fd, const struct hw_trace_header *header)
 {
-  uint64_t start = pid ? hwi_os_running_process_start(pid) : 0;
-  if (!start || (header->process_start && start != header->process_start))
+  if (!is_running(pid, header))
     return false;
   char path[HWI_OS_PATH_BYTES];
   struct hwi_os_file trace = hwi_os_file_of_fd(fd, path);
@@ -76,13 +86,6 @@ uint32_t hwi_trace_writer(int fd, const struct hw_trace_header *header)
   if (!pid && header->pid && header->state != HW_STATE_EXITED && !hwi_os_sees_all_processes())
     return HWI_WRITER_UNSEEN;
   return hwi_trace_is_written_by(pid, fd, header) ? pid : 0;
-}
-
-bool hwi_trace_process_runs(int fd, const struct hw_trace_header *header)
-{
-  const uint32_t pid = hwi_trace_process(fd, header);
-  const uint64_t start = pid ? hwi_os_running_process_start(pid) : 0;
-  return start && (!header->process_start || start == header->process_start);
 }
 
 bool hwi_trace_is_being_written(int fd, const struct hw_trace_header *header)

@@ -74,19 +74,13 @@ static bool add_piece(struct hwi_growing_streams *growing, const struct hwi_piec
   return true;
 }
 
-/* Moves the sections of events from the index to the streams. */
-static bool take_sections(struct hwi_growing_streams *growing, struct hwi_index *index)
+bool hwi_growing_take_sections(struct hwi_growing_streams *growing, struct hwi_index *index)
 {
   bool done = true;
   for (size_t i = 0; done && i < index->count; i++)
     done = !index->pieces[i].section || add_piece(growing, &index->pieces[i]);
   index->count = 0;
   return done;
-}
-
-bool hwi_growing_begin(struct hwi_growing_streams *growing, struct hwi_index *index)
-{
-  return take_sections(growing, index);
 }
 
 /* --- looking --- */
@@ -130,7 +124,7 @@ int hwi_growing_look(struct hwi_growing_streams *growing, struct hwi_source *sou
   const struct hwi_chunk_sink sink = {take_chunk, &look};
   /* Chunks first: a chunk that is packed and given back meanwhile is then found among the sections. */
   if (!hwi_new_chunks_find(&growing->chunks, source->fd, source->header, &sink) ||
-      hwi_index_add_sections(source->index, source->fd) < 0 || !take_sections(growing, source->index))
+      hwi_index_add_sections(source->index, source->fd) < 0 || !hwi_growing_take_sections(growing, source->index))
     return HW_ERR_MEMORY;
   return wake_streams(growing, source, merge);
 }

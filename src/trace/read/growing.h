@@ -22,9 +22,9 @@ struct hwi_growing_streams {
 
 void hwi_growing_release(struct hwi_growing_streams *growing);
 
-/* Adds pieces of the index, which was built when the trace was opened, and which keeps only what later looks need. To
- * be called once, before the first look. Returns false if there is no memory; so does the next function. */
-bool hwi_growing_begin(struct hwi_growing_streams *growing, struct hwi_index *index);
+/* Moves the sections of events from the index to the streams, and drops its raw chunks, which a look finds again. To be
+ * called before the first look, with the index that was built when the trace was opened. Returns false if there is no memory. */
+bool hwi_growing_take_sections(struct hwi_growing_streams *growing, struct hwi_index *index);
 
 /* Finds what was written since the last look, and puts streams with new events back into the merge. Events of the index
  * are counted, and sections of tools added to it. Returns 0 or a negative status. */

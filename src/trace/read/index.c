@@ -11,6 +11,7 @@
 #include "trace/read/index.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -54,6 +55,15 @@ static bool chunk_is_plausible(const struct hw_trace_header *trace, uint64_t off
 bool hwi_index_read_chunk(int fd, const struct hw_trace_header *trace, uint64_t off, struct hw_chunk_header *chunk)
 {
   return pread(fd, chunk, sizeof *chunk, (off_t)off) == (ssize_t)sizeof *chunk && chunk_is_plausible(trace, off, chunk);
+}
+
+void hwi_index_update_header(int fd, struct hw_trace_header *header)
+{
+  struct hw_trace_header now;
+  if (pread(fd, &now, sizeof now, 0) != (ssize_t)sizeof now)
+    return;
+  memcpy(&now, header, offsetof(struct hw_trace_header, control));
+  *header = now;
 }
 
 uint64_t hwi_index_next_data(int fd, uint64_t off, uint64_t end)
@@ -288,19 +298,20 @@ static ssize_t read_all(int fd, void *to, size_t bytes, uint64_t off)
   return (ssize_t)done;
 }
 
-/* Reads events of the chunk from byte `from` on into newly allocated memory, after `before` bytes for the caller. */
-static int read_events(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
-                       const struct hwi_piece *piece, size_t before, uint32_t from, struct hw_chunk_header *chunk)
+static int load_chunk(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
+                      const struct hwi_piece *piece)
 {
-  if (!hwi_index_read_chunk(fd, trace, piece->off, chunk) || chunk->stream != piece->stream ||
-      chunk->sequence != piece->first_sequence || chunk->valid_bytes < from)
+  struct hw_chunk_header chunk;
+  if (!hwi_index_read_chunk(fd, trace, piece->off, &chunk) || chunk.stream != piece->stream ||
+      chunk.sequence != piece->first_sequence || chunk.valid_bytes < piece->from)
     return HW_ERR_BUSY;
-  if (chunk->valid_bytes > piece->bytes && piece->bytes >= from) /* later events are ignored */
-    chunk->valid_bytes = (uint32_t)piece->bytes;
-  uint8_t *made = malloc(before + chunk->valid_bytes - from + HWI_DECODE_PADDING);
+  if (chunk.valid_bytes > piece->bytes && piece->bytes >= piece->from) /* later events are ignored */
+    chunk.valid_bytes = (uint32_t)piece->bytes;
+  const size_t wanted = chunk.valid_bytes - piece->from;
+  uint8_t *made = malloc(sizeof chunk + wanted + HWI_DECODE_PADDING);
   if (!made)
     return HW_ERR_MEMORY;
-  ssize_t got = read_all(fd, made + before, chunk->valid_bytes - from, piece->off + sizeof *chunk + from);
+  ssize_t got = read_all(fd, made + sizeof chunk, wanted, piece->off + sizeof chunk + piece->from);
   if (got < 0) {
     free(made);
     return HW_ERR_IO;
@@ -311,27 +322,11 @@ static int read_events(struct hwi_unpacked *loaded, int fd, const struct hw_trac
     free(made);
     return HW_ERR_BUSY;
   }
-  chunk->valid_bytes = from + (uint32_t)got;
-  memset(made + before + got, 0, HWI_DECODE_PADDING);
-  *loaded = (struct hwi_unpacked){.bytes = made, .count = before + (size_t)got};
+  chunk.valid_bytes = piece->from + (uint32_t)got;
+  memcpy(made, &chunk, sizeof chunk);
+  memset(made + sizeof chunk + got, 0, HWI_DECODE_PADDING);
+  *loaded = (struct hwi_unpacked){.bytes = made, .count = sizeof chunk + (size_t)got};
   return 0;
-}
-
-static int load_chunk(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
-                      const struct hwi_piece *piece)
-{
-  struct hw_chunk_header chunk;
-  int status = read_events(loaded, fd, trace, piece, sizeof chunk, 0, &chunk);
-  if (status == 0)
-    memcpy(loaded->bytes, &chunk, sizeof chunk);
-  return status;
-}
-
-int hwi_chunk_load_rest(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
-                        const struct hwi_piece *piece, uint32_t from, struct hw_chunk_header *chunk)
-{
-  *loaded = (struct hwi_unpacked){0};
-  return read_events(loaded, fd, trace, piece, 0, from, chunk);
 }
 
 static int load_section(struct hwi_unpacked *loaded, int fd, const struct hwi_piece *piece)

@@ -20,6 +20,7 @@ struct hwi_piece {
   uint64_t first_tick; /* no event is older, unless the file is forged */
   uint32_t stream;
   uint32_t first_sequence, last_sequence;
+  uint32_t from; /* raw: events before this byte were loaded already */
   bool section;
 };
 
@@ -58,21 +59,20 @@ bool hwi_index_read_chunk(int fd, const struct hw_trace_header *trace, uint64_t 
 /* Returns the first page at or after `off` that has data; on file systems without holes, that is `off`. */
 uint64_t hwi_index_next_data(int fd, uint64_t off, uint64_t end);
 
+/* Reads the trace's header again, without what is written once: that was checked, and the program may have changed it. */
+void hwi_index_update_header(int fd, struct hw_trace_header *header);
+
 /* Notes damage at `off`. */
 void hwi_index_damage(struct hwi_index *index, uint64_t off);
 
 /* Returns whether a section of these sizes can be read. */
 bool hwi_section_is_plausible(const struct hw_section_header *section);
 
-/* Loads a piece. A raw chunk has the form of a section of codec 0. Returns 0, HW_ERR_DAMAGED, HW_ERR_VERSION,
+/* Loads a piece. A raw chunk has the form of a section of codec 0; its header states all events, but those before
+ * piece->from are missing. Returns 0, HW_ERR_DAMAGED, HW_ERR_VERSION,
  * HW_ERR_MEMORY, HW_ERR_IO (errno is set), or HW_ERR_BUSY if the raw chunk was packed and given back since the index
  * was built. */
 int hwi_piece_load(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
                    const struct hwi_piece *piece);
-
-/* Loads the events of a raw chunk from byte `from` on. `loaded` gets these bytes alone, `chunk` the chunk's header of
- * before they were read. Returns the same as hwi_piece_load. */
-int hwi_chunk_load_rest(struct hwi_unpacked *loaded, int fd, const struct hw_trace_header *trace,
-                        const struct hwi_piece *piece, uint32_t from, struct hw_chunk_header *chunk);
 
 #endif

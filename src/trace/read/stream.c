@@ -107,7 +107,7 @@ static void begin_open(struct hwi_stream *stream, const struct hwi_piece *piece)
     return;
   memcpy(&chunk, stream->loaded.bytes, sizeof chunk);
   stream->open.is_open = chunk.state != HW_CHUNK_RETIRED;
-  stream->open.read_bytes = chunk.valid_bytes;
+  stream->open.piece.from = chunk.valid_bytes;
 }
 
 /* Loads a piece and reads its definitions. Returns false if it is damaged, or on failure (source->status). */
@@ -249,6 +249,7 @@ static bool read_from_section(struct hwi_stream *stream, struct hwi_source *sour
   stream->from_tick = stream->tail.tick;
   stream->skipped = stream->tail.count;
   stream->open.is_open = false;
+  stream->open.piece.from = 0;
   return load(stream, source, stream->open.piece);
 }
 
@@ -260,7 +261,7 @@ static bool read_on(struct hwi_stream *stream, struct hwi_source *source)
   struct hwi_unpacked rest;
   if (!open->is_open)
     return false;
-  int status = hwi_chunk_load_rest(&rest, source->fd, source->header, &open->piece, open->read_bytes, &chunk);
+  int status = hwi_piece_load(&rest, source->fd, source->header, &open->piece);
   if (status == HW_ERR_BUSY)
     return read_from_section(stream, source);
   if (status < 0) {
@@ -268,8 +269,10 @@ static bool read_on(struct hwi_stream *stream, struct hwi_source *source)
     source->os_error = errno;
     return false;
   }
+  memcpy(&chunk, rest.bytes, sizeof chunk);
+  const size_t count = rest.count - sizeof chunk;
   open->is_open = chunk.state != HW_CHUNK_RETIRED;
-  if (!rest.count) {
+  if (!count) {
     open->may_have_grown = false;
     hwi_unpacked_release(&rest);
     return false;
@@ -277,11 +280,11 @@ static bool read_on(struct hwi_stream *stream, struct hwi_source *source)
   free(stream->loaded.bytes);
   stream->loaded = rest;
   stream->chunk_at = rest.count;
-  stream->cursor.at = rest.bytes;
+  stream->cursor.at = rest.bytes + sizeof chunk;
   stream->cursor.end = rest.bytes + rest.count;
-  open->read_bytes += (uint32_t)rest.count;
-  source->read_bytes += rest.count;
-  source->event_bytes += rest.count;
+  open->piece.from += (uint32_t)count;
+  source->read_bytes += count;
+  source->event_bytes += count;
   return true;
 }
 

@@ -20,10 +20,9 @@ struct hwi_source {
 /* A raw chunk that a growing stream loaded last: it may get more events. */
 struct hwi_open_chunk {
   bool is_open;
-  bool may_have_grown; /* it was not read to its end since the last look */
-  struct hwi_piece piece;
-  uint32_t read_bytes; /* of its events */
-  uint64_t floor;      /* last tick of the chunks before */
+  bool may_have_grown;    /* it was not read to its end since the last look */
+  struct hwi_piece piece; /* from: what was not read yet */
+  uint64_t floor;         /* last tick of the chunks before */
 };
 
 /* The latest event that was decoded, and how many have the same tick. */

@@ -283,17 +283,6 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
 /* A thread may be stopped in the middle of an event for so long. */
 static const uint64_t EVENT_DELAY_MAX_NS = 200000000;
 
-/* The header was checked when the trace was opened; the program may have changed it since. */
-static void read_header_again(struct hwi_trace *trace)
-{
-  struct hw_trace_header now;
-  if (pread(trace->source.fd, &now, sizeof now, 0) != (ssize_t)sizeof now)
-    return;
-  const struct hw_trace_header *before = &trace->header;
-  memcpy(&now, before, offsetof(struct hw_trace_header, control));
-  trace->header = now;
-}
-
 /* Reads what tools have written by now. */
 static int read_tools_again(struct hwi_trace *trace)
 {
@@ -315,21 +304,26 @@ static int begin_to_follow(struct hwi_trace *trace)
   trace->follows = true;
   hwi_merge_release(&trace->merge);
   trace->merge = (struct hwi_merge){.liveness = liveness};
-  return hwi_growing_begin(&trace->growing, &trace->index) ? 0 : HW_ERR_MEMORY;
+  return hwi_growing_take_sections(&trace->growing, &trace->index) ? 0 : HW_ERR_MEMORY;
 }
 
 static int look(struct hwi_trace *trace)
 {
-  const uint64_t until =
-      trace->info.being_written ? hwi_clock_tick_ago(&trace->header, EVENT_DELAY_MAX_NS) : UINT64_MAX;
   const uint64_t before = trace->index.event_bytes;
-  read_header_again(trace);
+  hwi_index_update_header(trace->source.fd, &trace->header);
   int status = hwi_growing_look(&trace->growing, &trace->source, &trace->merge);
   if (status == 0)
     status = read_tools_again(trace);
-  trace->merge.until = until;
+  trace->merge.until = trace->info.being_written ? trace->seen_tick : UINT64_MAX;
   hwi_definitions_expect(trace->definitions, (trace->index.event_bytes - before) * NODES_A_PACKED_BYTE);
   return status;
+}
+
+/* Returns whether the process runs, and no later image of it is known. */
+static bool may_go_on(const struct hwi_trace *trace)
+{
+  return trace->replaced_ns == UINT64_MAX && trace->header.kind == HW_TRACE_RAW &&
+         hwi_trace_process_runs(trace->source.fd, &trace->header);
 }
 
 int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *error)
@@ -338,20 +332,18 @@ int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *err
   if (!trace->follows && trace->header.kind == HW_TRACE_RAW)
     status = begin_to_follow(trace);
   trace->info.being_written = hwi_trace_writer(trace->source.fd, &trace->header) != 0; /* before anything is read */
-  const bool may_go_on = trace->replaced_ns == UINT64_MAX && trace->header.kind == HW_TRACE_RAW &&
-                         hwi_trace_process_runs(trace->source.fd, &trace->header);
+  trace->seen_tick = hwi_clock_tick_ago(&trace->header, EVENT_DELAY_MAX_NS);
   if (status == 0 && trace->follows)
     status = look(trace);
   const int os_error = errno;
   hwi_trace_info_update(trace);
-  *is_over = !trace->info.being_written && !may_go_on;
+  *is_over = !trace->info.being_written && !may_go_on(trace);
   return status < 0 ? failure(trace, status, os_error, error) : 0;
 }
 
 uint64_t hwi_trace_seen_ns(const struct hwi_trace *trace)
 {
-  return trace->merge.until == UINT64_MAX ? trace->info.duration_ns
-                                          : hwi_clock_tick_ns(&trace->clock, trace->merge.until);
+  return hwi_clock_tick_ns(&trace->clock, trace->seen_tick);
 }
 
 int hwi_trace_seek(struct hwi_trace *trace, uint64_t tick, struct hwi_error *error)

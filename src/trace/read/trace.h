@@ -20,8 +20,9 @@ struct hwi_trace {
   struct hwi_source source;
   struct hwi_merge merge;
   struct hwi_growing_streams growing;
-  bool follows;  /* it is read by hwi_trace_look */
-  bool complete; /* all definitions are read */
+  bool follows;       /* it is read by hwi_trace_look */
+  uint64_t seen_tick; /* older events were visible at the last look */
+  bool complete;      /* all definitions are read */
   uint64_t last_tick;
   uint64_t replaced_ns; /* see hwi_trace_set_replaced; UINT64_MAX: never */
   struct hwi_trace_info info;
