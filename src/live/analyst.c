@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "page/page.h"
+#include "platform/os.h"
 #include "report/names/named_frames.h"
 
 enum {
@@ -125,9 +126,7 @@ struct work {
 
 static uint64_t now_ms(void)
 {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+  return hwi_os_monotonic_ns() / 1000000;
 }
 
 /* Looks up the names of new frames, so that the writers of documents find them in the symbols' memory. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "page/page.h"
+#include "platform/os.h"
 #include "report/words/memory_stream.h"
 
 enum {
@@ -50,9 +51,7 @@ struct hwi_live_server {
 
 static uint64_t now_ms(void)
 {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+  return hwi_os_monotonic_ns() / 1000000;
 }
 
 /* --- answers --- */

@@ -114,7 +114,7 @@ static void end_series(struct hwi_page_slicer *slicer)
 
 static void end_slice(struct hwi_page_slicer *slicer)
 {
-  struct hwi_page_slice *slice = &slicer->slices.items[slicer->slice];
+  struct hwi_slice *slice = &slicer->slices.items[slicer->slice];
   slice->live_bytes = slicer->live.bytes;
   slice->live_blocks = slicer->live.blocks;
   slice->usable_bytes = slicer->live.usable;
@@ -123,7 +123,7 @@ static void end_slice(struct hwi_page_slicer *slicer)
 
 static void begin_slice(struct hwi_page_slicer *slicer)
 {
-  struct hwi_page_slice *slice = &slicer->slices.items[slicer->slice];
+  struct hwi_slice *slice = &slicer->slices.items[slicer->slice];
   slice->min_bytes = slice->max_bytes = slicer->live.bytes;
 }
 
@@ -166,7 +166,7 @@ static struct rows find_rows(const struct hwi_page_slicer *slicer, uint32_t of_s
 
 static void take_birth(struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
 {
-  struct hwi_page_slice *slice = &slicer->slices.items[slicer->slice];
+  struct hwi_slice *slice = &slicer->slices.items[slicer->slice];
   slice->allocation_calls++;
   slice->allocated_bytes += event->size;
   slice->max_bytes = slicer->live.bytes > slice->max_bytes ? slicer->live.bytes : slice->max_bytes;
@@ -194,7 +194,7 @@ static void enter_handover(struct hwi_page_slicer *slicer, const struct hwi_bloc
 
 static void take_death(struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
 {
-  struct hwi_page_slice *slice = &slicer->slices.items[slicer->slice];
+  struct hwi_slice *slice = &slicer->slices.items[slicer->slice];
   const int ending = ending_of(event);
   slice->free_calls += event->kind == HWI_BLOCK_FREE;
   slice->temporary_calls += event->temporary;

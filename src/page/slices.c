@@ -13,14 +13,14 @@
 
 static int compare_slices(const void *left, const void *right)
 {
-  const struct hwi_page_slice *a = left, *b = right;
+  const struct hwi_slice *a = left, *b = right;
   return a->from_ns < b->from_ns ? -1 : a->from_ns > b->from_ns;
 }
 
 static void add_edge(struct hwi_page_slices *slices, const struct hwi_profile *profile, uint64_t ns, bool pinned)
 {
   if (ns <= profile->duration_ns && slices->count < HWI_PAGE_SLICES_MAX)
-    slices->items[slices->count++] = (struct hwi_page_slice){.from_ns = ns, .pinned = pinned};
+    slices->items[slices->count++] = (struct hwi_slice){.from_ns = ns, .pinned = pinned};
 }
 
 /* Returns false if there is no memory. */
@@ -33,6 +33,12 @@ static bool add_marks(struct hwi_page_slices *slices, const struct hwi_profile *
   const bool done = marks;
   free(marks);
   return done;
+}
+
+static void find_peak(struct hwi_page_slices *slices, const struct hwi_profile *profile)
+{
+  while (slices->peak + 1 < slices->count && slices->items[slices->peak + 1].from_ns <= profile->totals.peak_time_ns)
+    slices->peak++;
 }
 
 bool hwi_page_slices_init(struct hwi_page_slices *slices, const struct hwi_profile *profile)
@@ -52,8 +58,7 @@ bool hwi_page_slices_init(struct hwi_page_slices *slices, const struct hwi_profi
     slices->items[kept - 1].pinned |= slices->items[i].pinned;
   }
   slices->count = kept;
-  while (slices->peak + 1 < kept && slices->items[slices->peak + 1].from_ns <= profile->totals.peak_time_ns)
-    slices->peak++;
+  find_peak(slices, profile);
   return true;
 }
 
@@ -62,51 +67,24 @@ void hwi_page_slices_take(struct hwi_page_slices *slices, const struct hwi_profi
   static_assert((int)HWI_HISTORY_SLICES <= (int)HWI_PAGE_SLICES_MAX, "there is room for all slices");
   memset(slices, 0, sizeof *slices);
   slices->count = profile->history_count;
-  for (uint32_t i = 0; i < slices->count; i++) {
-    const struct hwi_history_slice *from = &profile->history[i];
-    slices->items[i] = (struct hwi_page_slice){.from_ns = from->from_ns,
-                                               .allocation_calls = from->allocation_calls,
-                                               .free_calls = from->free_calls,
-                                               .failed_calls = from->failed_calls,
-                                               .temporary_calls = from->temporary_calls,
-                                               .allocated_bytes = from->allocated_bytes,
-                                               .live_bytes = from->live_bytes,
-                                               .live_blocks = from->live_blocks,
-                                               .usable_bytes = from->usable_bytes,
-                                               .min_bytes = from->min_bytes,
-                                               .max_bytes = from->max_bytes};
-  }
-  while (slices->peak + 1 < slices->count && slices->items[slices->peak + 1].from_ns <= profile->totals.peak_time_ns)
-    slices->peak++;
+  for (uint32_t i = 0; i < slices->count; i++)
+    slices->items[i] = profile->history[i].slice;
+  find_peak(slices, profile);
 }
 
 /* --- fewer --- */
-
-static void add_slice(struct hwi_page_slice *sum, const struct hwi_page_slice *next)
-{
-  sum->allocation_calls += next->allocation_calls;
-  sum->free_calls += next->free_calls;
-  sum->failed_calls += next->failed_calls;
-  sum->temporary_calls += next->temporary_calls;
-  sum->allocated_bytes += next->allocated_bytes;
-  sum->live_bytes = next->live_bytes;
-  sum->live_blocks = next->live_blocks;
-  sum->usable_bytes = next->usable_bytes;
-  sum->min_bytes = next->min_bytes < sum->min_bytes ? next->min_bytes : sum->min_bytes;
-  sum->max_bytes = next->max_bytes > sum->max_bytes ? next->max_bytes : sum->max_bytes;
-}
 
 void hwi_page_slices_join(struct hwi_page_slices *slices, uint32_t to[HWI_PAGE_SLICES_MAX])
 {
   uint32_t kept = 0;
   bool is_full = true; /* whether the last kept slice cannot take another one */
   for (uint32_t i = 0; i < slices->count; i++) {
-    const struct hwi_page_slice next = slices->items[i];
+    const struct hwi_slice next = slices->items[i];
     bool is_kept = is_full || next.pinned;
     if (is_kept)
       slices->items[kept++] = next;
     else
-      add_slice(&slices->items[kept - 1], &next);
+      hwi_slice_join(&slices->items[kept - 1], &next);
     is_full = !is_kept;
     to[i] = kept - 1;
   }
@@ -119,12 +97,12 @@ void hwi_page_slices_join(struct hwi_page_slices *slices, uint32_t to[HWI_PAGE_S
 void hwi_json_page_slices(struct hwi_json *json, const struct hwi_page_slices *slices)
 {
   static const struct hwi_column columns[] = {
-      HWI_COLUMN(struct hwi_page_slice, from_ns),         HWI_COLUMN(struct hwi_page_slice, allocation_calls),
-      HWI_COLUMN(struct hwi_page_slice, free_calls),      HWI_COLUMN(struct hwi_page_slice, failed_calls),
-      HWI_COLUMN(struct hwi_page_slice, temporary_calls), HWI_COLUMN(struct hwi_page_slice, allocated_bytes),
-      HWI_COLUMN(struct hwi_page_slice, live_bytes),      HWI_COLUMN(struct hwi_page_slice, live_blocks),
-      HWI_COLUMN(struct hwi_page_slice, usable_bytes),    HWI_COLUMN(struct hwi_page_slice, min_bytes),
-      HWI_COLUMN(struct hwi_page_slice, max_bytes),       {NULL, 0},
+      HWI_COLUMN(struct hwi_slice, from_ns),         HWI_COLUMN(struct hwi_slice, allocation_calls),
+      HWI_COLUMN(struct hwi_slice, free_calls),      HWI_COLUMN(struct hwi_slice, failed_calls),
+      HWI_COLUMN(struct hwi_slice, temporary_calls), HWI_COLUMN(struct hwi_slice, allocated_bytes),
+      HWI_COLUMN(struct hwi_slice, live_bytes),      HWI_COLUMN(struct hwi_slice, live_blocks),
+      HWI_COLUMN(struct hwi_slice, usable_bytes),    HWI_COLUMN(struct hwi_slice, min_bytes),
+      HWI_COLUMN(struct hwi_slice, max_bytes),       {NULL, 0},
   };
   const struct hwi_table_rows rows = {slices->items, slices->count, sizeof *slices->items};
   hwi_json_number(json, "peak_slice", slices->peak);

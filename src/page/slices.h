@@ -16,17 +16,8 @@ enum {
   HWI_PAGE_SLICES_MAX = HWI_PAGE_SLICES + HWI_PAGE_MARK_EDGES + 1
 };
 
-/* All members are uint64_t, since they are columns of a table. */
-struct hwi_page_slice {
-  uint64_t from_ns;
-  uint64_t allocation_calls, free_calls, failed_calls, temporary_calls, allocated_bytes; /* within */
-  uint64_t live_bytes, live_blocks, usable_bytes;                                        /* at its end */
-  uint64_t min_bytes, max_bytes;                                                         /* live within */
-  uint64_t pinned; /* whether it begins right after the peak or at a mark */
-};
-
 struct hwi_page_slices {
-  struct hwi_page_slice items[HWI_PAGE_SLICES_MAX];
+  struct hwi_slice items[HWI_PAGE_SLICES_MAX];
   uint32_t count;
   uint32_t peak; /* the peak is at the end of this slice */
 };

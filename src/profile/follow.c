@@ -29,7 +29,8 @@ int hwi_follow_create(struct hwi_follow **made, const char *path, const struct h
     return status;
   }
   struct hwi_replay *replay = &follow->replay.result->replay;
-  hwi_history_begin(&replay->history, replay->expected_ns);
+  if (options->history)
+    hwi_history_begin(&replay->history, replay->expected_ns);
   return 0;
 }
 

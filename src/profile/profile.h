@@ -182,13 +182,34 @@ struct hwi_time_point {             /* a slice of the run; slices are equally lo
   uint64_t allocation_calls, free_calls, allocated_bytes;
 };
 
-/* Of a run that is followed: a slice of it, up to the next one's begin. */
-struct hwi_history_slice {
+/* A slice of a run, up to the next one's begin. All members are uint64_t, since the page writes them as columns. */
+struct hwi_slice {
   uint64_t from_ns;
   uint64_t allocation_calls, free_calls, failed_calls, temporary_calls, allocated_bytes; /* within */
   uint64_t live_bytes, live_blocks, usable_bytes;                                        /* at its end */
   uint64_t min_bytes, max_bytes;                                                         /* live within */
-  size_t changes_end; /* its changes end before this index; they begin where those of the slice before end */
+  uint64_t pinned; /* whether it stays apart from the slice before: it begins right after the peak or at a mark */
+};
+
+/* Adds a slice to the one before it. */
+static inline void hwi_slice_join(struct hwi_slice *sum, const struct hwi_slice *next)
+{
+  sum->allocation_calls += next->allocation_calls;
+  sum->free_calls += next->free_calls;
+  sum->failed_calls += next->failed_calls;
+  sum->temporary_calls += next->temporary_calls;
+  sum->allocated_bytes += next->allocated_bytes;
+  sum->live_bytes = next->live_bytes;
+  sum->live_blocks = next->live_blocks;
+  sum->usable_bytes = next->usable_bytes;
+  sum->min_bytes = next->min_bytes < sum->min_bytes ? next->min_bytes : sum->min_bytes;
+  sum->max_bytes = next->max_bytes > sum->max_bytes ? next->max_bytes : sum->max_bytes;
+}
+
+/* Of a run that is followed. The slice's changes begin where those of the slice before end. */
+struct hwi_history_slice {
+  struct hwi_slice slice;
+  size_t changes_end;
 };
 enum { HWI_HISTORY_SLICES = 128 };
 
@@ -498,6 +519,7 @@ struct hwi_profile_options {
   /* The profile is of the program's own heaps with this name instead of malloc; a name as in base/shell_pattern.h. It is
    * an error if there is none. NULL: malloc */
   const char *heap;
+  bool history; /* of a run that is followed: keep what changes along time, for a page */
   void (*progress)(void *context, uint64_t done, uint64_t all); /* may be NULL; called from time to time */
   void *progress_context;
 };

@@ -18,18 +18,18 @@ static struct hwi_page_slices make_slices(void)
 {
   struct hwi_page_slices slices = {.count = SLICES, .peak = PEAK};
   for (uint32_t i = 0; i < SLICES; i++)
-    slices.items[i] = (struct hwi_page_slice){.from_ns = i * 100,
-                                              .allocation_calls = 1 << i,
-                                              .free_calls = 2 << i,
-                                              .failed_calls = 3 << i,
-                                              .temporary_calls = 4 << i,
-                                              .allocated_bytes = 5 << i,
-                                              .live_bytes = i + 10,
-                                              .live_blocks = i + 20,
-                                              .usable_bytes = i + 30,
-                                              .min_bytes = 50 - i,
-                                              .max_bytes = i % 2 == 0 ? 70 : 60,
-                                              .pinned = i == PEAK + 1 || i == MARKED};
+    slices.items[i] = (struct hwi_slice){.from_ns = i * 100,
+                                         .allocation_calls = 1 << i,
+                                         .free_calls = 2 << i,
+                                         .failed_calls = 3 << i,
+                                         .temporary_calls = 4 << i,
+                                         .allocated_bytes = 5 << i,
+                                         .live_bytes = i + 10,
+                                         .live_blocks = i + 20,
+                                         .usable_bytes = i + 30,
+                                         .min_bytes = 50 - i,
+                                         .max_bytes = i % 2 == 0 ? 70 : 60,
+                                         .pinned = i == PEAK + 1 || i == MARKED};
   return slices;
 }
 
@@ -45,7 +45,7 @@ static void two_become_one_up_to_what_is_pinned(void **state)
   assert_int_equal(slices.count, kept);
   assert_int_equal(slices.peak, 1);
   for (uint32_t i = 0; i < kept; i++) {
-    const struct hwi_page_slice *slice = &slices.items[i];
+    const struct hwi_slice *slice = &slices.items[i];
     uint32_t last = i + 1 < kept ? first[i + 1] - 1 : SLICES - 1;
     uint64_t bits = (2U << last) - (1U << first[i]);
     assert_int_equal(slice->from_ns, first[i] * 100);

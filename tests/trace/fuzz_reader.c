@@ -86,7 +86,7 @@ static bool take_scope(void *context, const struct hwi_scope_event *event)
 static uint64_t follow(const struct fuzz_file *file, const uint8_t *bytes, size_t count)
 {
   enum { LOOKS = 6, EVENTS_A_LOOK = 50 };
-  const struct hwi_profile_options options = {.images = HWI_IMAGES_ALL, .instance_details = true};
+  const struct hwi_profile_options options = {.images = HWI_IMAGES_ALL, .instance_details = true, .history = true};
   const struct hwi_profile *profile;
   struct hwi_follow *followed;
   struct hwi_error error = {.text = ""};

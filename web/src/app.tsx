@@ -178,7 +178,7 @@ function useCarried(content: PageDocument, state: State, carry: (part: Partial<S
     shown.current = content;
     carry(part);
   }, [content]);
-  return { ...state, ...part };
+  return shown.current === content ? state : { ...state, ...part };
 }
 
 /** `bar`: of a running program. */

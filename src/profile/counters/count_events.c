@@ -47,15 +47,16 @@ static bool is_late(const struct hwi_replay *replay, uint32_t thread)
 
 /* --- the history --- */
 
-static inline struct hwi_history_level history_level(const struct hwi_level *level)
+static inline struct hwi_live_sum live_now(const struct hwi_replay *replay)
 {
-  return (struct hwi_history_level){level->bytes, level->blocks, level->usable};
+  const struct hwi_level *level = &replay->level;
+  return (struct hwi_live_sum){level->bytes, level->blocks, level->usable};
 }
 
 static bool note_birth(struct hwi_replay *replay, uint32_t cell, uint64_t size)
 {
   struct hwi_cell_change *change = hwi_history_change(&replay->history, cell);
-  struct hwi_history_slice *slice = hwi_history_now(&replay->history);
+  struct hwi_slice *slice = hwi_history_now(&replay->history);
   if (!change)
     return false;
   change->calls++;
@@ -68,7 +69,7 @@ static bool note_birth(struct hwi_replay *replay, uint32_t cell, uint64_t size)
 static bool note_death(struct hwi_replay *replay, uint32_t cell, int ending)
 {
   struct hwi_cell_change *change = hwi_history_change(&replay->history, cell);
-  struct hwi_history_slice *slice = hwi_history_now(&replay->history);
+  struct hwi_slice *slice = hwi_history_now(&replay->history);
   if (!change)
     return false;
   change->ended[ending]++;
@@ -79,8 +80,8 @@ static bool note_death(struct hwi_replay *replay, uint32_t cell, int ending)
 
 bool hwi_replay_end_history(struct hwi_replay *replay)
 {
-  const struct hwi_history_level level = history_level(&replay->level);
-  return !replay->history.is_kept || hwi_history_finish(&replay->history, &level);
+  const struct hwi_live_sum live = live_now(replay);
+  return !replay->history.is_kept || hwi_history_end_slice(&replay->history, &live);
 }
 
 /* --- the end of a block --- */
@@ -395,9 +396,9 @@ static uint64_t next_due_ns(const struct hwi_replay *replay)
  * no memory. */
 static __attribute__((noinline)) uint64_t end_due(struct hwi_replay *replay, uint64_t ns)
 {
-  const struct hwi_history_level level = history_level(&replay->level);
+  const struct hwi_live_sum live = live_now(replay);
   if (replay->history.is_kept && ns >= replay->history.slice_end_ns &&
-      !hwi_history_advance(&replay->history, ns, &level))
+      !hwi_history_advance(&replay->history, ns, &live))
     return 0;
   if (ns >= replay->timeline.slice_end_ns)
     hwi_timeline_advance(&replay->timeline, ns, replay->level.bytes, replay->level.blocks);

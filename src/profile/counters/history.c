@@ -2,7 +2,6 @@
 #include "profile/counters/history.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "trace/grow.h"
 #include "trace/table.h"
@@ -50,27 +49,13 @@ static void add_change(struct hwi_cell_change *sum, const struct hwi_cell_change
     sum->ended[ending] += next->ended[ending];
 }
 
-static void add_slice(struct hwi_history_slice *sum, const struct hwi_history_slice *next)
-{
-  sum->allocation_calls += next->allocation_calls;
-  sum->free_calls += next->free_calls;
-  sum->failed_calls += next->failed_calls;
-  sum->temporary_calls += next->temporary_calls;
-  sum->allocated_bytes += next->allocated_bytes;
-  sum->live_bytes = next->live_bytes;
-  sum->live_blocks = next->live_blocks;
-  sum->usable_bytes = next->usable_bytes;
-  sum->min_bytes = next->min_bytes < sum->min_bytes ? next->min_bytes : sum->min_bytes;
-  sum->max_bytes = next->max_bytes > sum->max_bytes ? next->max_bytes : sum->max_bytes;
-}
-
-/* Joins the changes of two slices, which begin at `first` and `second` and end at `end`, to those at `to`. `place_of`
- * is all zero before and after. Returns the end of the joined ones. */
-static size_t join_changes(struct hwi_history *history, const size_t bounds[3], size_t to, uint32_t *place_of)
+/* Moves the changes of one slice, or of two, from [from, end) to `to`, one for each cell. `place_of` is all zero before and
+ * after. Returns where they end. */
+static size_t join_changes(struct hwi_history *history, size_t from, size_t end, size_t to, uint32_t *place_of)
 {
   struct hwi_cell_change *changes = history->changes;
   const size_t begin = to;
-  for (size_t i = bounds[0]; i < bounds[2]; i++) {
+  for (size_t i = from; i < end; i++) {
     const struct hwi_cell_change change = changes[i];
     uint32_t *place = &place_of[change.cell];
     if (*place) {
@@ -89,23 +74,22 @@ static size_t join_changes(struct hwi_history *history, const size_t bounds[3], 
 static bool join_slices(struct hwi_history *history)
 {
   uint32_t *place_of = hwi_table_calloc(history->now_capacity + 1, sizeof *place_of), joined = 0;
-  size_t at = 0;
+  size_t from = 0, to = 0;
   if (!place_of)
     return false;
   for (uint32_t i = 0; i < history->slice_count; i += 2) {
-    const bool is_pair = i + 1 < history->slice_count;
-    struct hwi_history_slice slice = history->slices[i];
-    const size_t bounds[3] = {at, slice.changes_end, is_pair ? history->slices[i + 1].changes_end : slice.changes_end};
-    const size_t from = bounds[2];
-    if (is_pair)
-      add_slice(&slice, &history->slices[i + 1]);
-    const size_t begin = joined ? history->slices[joined - 1].changes_end : 0;
-    slice.changes_end = join_changes(history, bounds, begin, place_of);
-    history->slices[joined++] = slice;
-    at = from;
+    struct hwi_history_slice made = history->slices[i];
+    if (i + 1 < history->slice_count) {
+      hwi_slice_join(&made.slice, &history->slices[i + 1].slice);
+      made.changes_end = history->slices[i + 1].changes_end;
+    }
+    const size_t end = made.changes_end;
+    to = made.changes_end = join_changes(history, from, end, to, place_of);
+    from = end;
+    history->slices[joined++] = made;
   }
   history->slice_count = joined;
-  history->change_count = history->slices[joined - 1].changes_end;
+  history->change_count = to;
   history->width_ns *= 2;
   free(place_of);
   return true;
@@ -113,12 +97,12 @@ static bool join_slices(struct hwi_history *history)
 
 /* --- the end of a slice --- */
 
-static bool end_slice(struct hwi_history *history, const struct hwi_history_level *level)
+bool hwi_history_end_slice(struct hwi_history *history, const struct hwi_live_sum *live)
 {
-  struct hwi_history_slice *slice = hwi_history_now(history);
-  slice->live_bytes = level->bytes;
-  slice->live_blocks = level->blocks;
-  slice->usable_bytes = level->usable;
+  struct hwi_slice *slice = hwi_history_now(history);
+  slice->live_bytes = live->bytes;
+  slice->live_blocks = live->blocks;
+  slice->usable_bytes = live->usable;
   if (!hwi_table_grow((void **)&history->changes, &history->change_capacity,
                       history->change_count + history->open_count, sizeof *history->changes))
     return false;
@@ -128,21 +112,19 @@ static bool end_slice(struct hwi_history *history, const struct hwi_history_leve
     change->is_open = false;
   }
   history->open_count = 0;
-  slice->changes_end = history->change_count;
+  history->slices[history->slice_count - 1].changes_end = history->change_count;
   return true;
 }
 
 /* Begins the slice that contains `ns`, after the last one, which has ended. */
-static void begin_slice(struct hwi_history *history, uint64_t ns, const struct hwi_history_level *level)
+static void begin_slice(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live)
 {
   const uint64_t from_ns = ns / history->width_ns * history->width_ns;
   history->slice_end_ns = from_ns + history->width_ns;
-  const struct hwi_history_slice *last = hwi_history_now(history);
-  if (from_ns <= last->from_ns) /* it was joined with its next one, and is not over */
+  if (from_ns <= hwi_history_now(history)->from_ns) /* it was joined with its next one, and is not over */
     return;
-  const size_t changes_end = last->changes_end;
   history->slices[history->slice_count++] = (struct hwi_history_slice){
-      .from_ns = from_ns, .min_bytes = level->bytes, .max_bytes = level->bytes, .changes_end = changes_end};
+      {.from_ns = from_ns, .min_bytes = live->bytes, .max_bytes = live->bytes}, .changes_end = history->change_count};
 }
 
 static bool has_too_much(const struct hwi_history *history)
@@ -151,19 +133,14 @@ static bool has_too_much(const struct hwi_history *history)
          (history->change_count > CHANGES_MAX && history->slice_count > SLICES_LEAST);
 }
 
-bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct hwi_history_level *level)
+bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live)
 {
-  bool done = end_slice(history, level);
+  bool done = hwi_history_end_slice(history, live);
   while (done && has_too_much(history))
     done = join_slices(history);
   if (done)
-    begin_slice(history, ns, level);
+    begin_slice(history, ns, live);
   return done;
-}
-
-bool hwi_history_finish(struct hwi_history *history, const struct hwi_history_level *level)
-{
-  return end_slice(history, level);
 }
 
 void hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile)

@@ -36,22 +36,17 @@ static inline struct hwi_cell_change *hwi_history_change(struct hwi_history *his
   return change && change->is_open ? change : hwi_history_open(history, cell);
 }
 
-static inline struct hwi_history_slice *hwi_history_now(struct hwi_history *history)
+static inline struct hwi_slice *hwi_history_now(struct hwi_history *history)
 {
-  return &history->slices[history->slice_count - 1];
+  return &history->slices[history->slice_count - 1].slice;
 }
 
-/* What is live at a moment. */
-struct hwi_history_level {
-  uint64_t bytes, blocks, usable;
-};
-
-/* Advances the time to `ns`, which is not before slice_end_ns; until now `level` was live. Returns false if there is no
+/* Advances the time to `ns`, which is not before slice_end_ns; until now `live` was live. Returns false if there is no
  * memory; so does the next function. */
-bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct hwi_history_level *level);
+bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live);
 
-/* Ends the last slice. No event follows. */
-bool hwi_history_finish(struct hwi_history *history, const struct hwi_history_level *level);
+/* Ends the last slice. Before the next event, the time must be advanced. */
+bool hwi_history_end_slice(struct hwi_history *history, const struct hwi_live_sum *live);
 
 /* Writes the lists into the profile; `index_of` gives a cell's index in the profile. */
 void hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile);

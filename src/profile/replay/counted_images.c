@@ -73,13 +73,18 @@ static int choose_largest(struct hwi_run_replay *r)
   return 0;
 }
 
+bool hwi_run_replay_is_wanted(const struct hwi_run_replay *r, size_t number)
+{
+  return r->options->images == HWI_IMAGES_ALL || r->run.images[number].header.pid == r->options->pid;
+}
+
 int hwi_run_replay_choose(struct hwi_run_replay *r)
 {
   if (r->options->images == HWI_IMAGES_LARGEST)
     return choose_largest(r);
   bool any = false;
   for (size_t i = 0; i < r->run.count; i++) {
-    r->images[i].counted = r->options->images == HWI_IMAGES_ALL || r->run.images[i].header.pid == r->options->pid;
+    r->images[i].counted = hwi_run_replay_is_wanted(r, i);
     any = any || r->images[i].counted;
   }
   if (!any)

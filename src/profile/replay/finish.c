@@ -11,7 +11,7 @@ bool hwi_scopes_prepare(const struct hwi_profile_options *options, struct hwi_re
   *scopes = hwi_scopes_create();
   if (*scopes && options->instance_details)
     hwi_scopes_want_details(*scopes);
-  return *scopes && (!options->chains || hwi_scopes_use_chains(*scopes, options->chains, &resolver->scope_names));
+  return *scopes && hwi_scopes_use_chains(*scopes, options->chains, &resolver->scope_names);
 }
 
 int hwi_run_replay_prepare(struct hwi_run_replay *r)

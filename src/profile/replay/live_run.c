@@ -17,22 +17,10 @@ static int add_images(struct hwi_run_replay *r, size_t known)
     return hwi_run_replay_no_memory(r);
   for (size_t i = known; i < count; i++) {
     traces[i] = NULL;
-    images[i] = (struct hwi_image){.counted = r->options->images == HWI_IMAGES_ALL ||
-                                              r->run.images[i].header.pid == r->options->pid};
+    images[i] = (struct hwi_image){.counted = hwi_run_replay_is_wanted(r, i)};
   }
   result->trace_count = result->profile.image_count = (uint32_t)count;
   return 0;
-}
-
-int hwi_run_replay_follow(struct hwi_run_replay *r, struct hwi_active *a)
-{
-  bool is_over;
-  int status = hwi_trace_look(a->image.trace, &is_over, r->error);
-  if (status < 0)
-    return status;
-  hwi_run_set_definitions(&r->run, a->image.number, a->image.trace);
-  a->follows = !is_over;
-  return hwi_run_replay_next_batch(r, a);
 }
 
 static int look_at(struct hwi_run_replay *r, struct hwi_active *a)
@@ -45,6 +33,12 @@ static int look_at(struct hwi_run_replay *r, struct hwi_active *a)
   a->follows = !is_over;
   hwi_replay_image_update(&a->image);
   return a->count ? 0 : hwi_run_replay_next_batch(r, a);
+}
+
+int hwi_run_replay_follow(struct hwi_run_replay *r, struct hwi_active *a)
+{
+  hwi_run_set_definitions(&r->run, a->image.number, a->image.trace);
+  return look_at(r, a);
 }
 
 int hwi_run_replay_look(struct hwi_run_replay *r, bool *is_over)

@@ -61,6 +61,9 @@ void hwi_run_replay_show_progress(struct hwi_run_replay *replay, const struct hw
  * hwi_run_replay_describe_others. */
 int hwi_run_replay_choose(struct hwi_run_replay *replay);
 
+/* Returns whether the options want the image, if they do not want the largest one. */
+bool hwi_run_replay_is_wanted(const struct hwi_run_replay *replay, size_t number);
+
 /* Sets `base_ns` to the start of the first counted image. Returns how long the counted images ran, according to
  * their headers. */
 uint64_t hwi_run_replay_time_span(struct hwi_run_replay *replay);

@@ -5,10 +5,11 @@
 import type { State } from "../state";
 import type { PageDocument } from "./document";
 import type { Recording } from "./recording";
+import { scopesOf } from "./scopes";
 
 function functionKey(recording: Recording, func: number): string {
   const code = recording.tree.functions[func];
-  return code === undefined ? String(func) : `${recording.document.strings[recording.document.modules.path[code.module] ?? -1] ?? ""} ${code.name}`;
+  return code === undefined ? String(func) : `${recording.moduleAsRun(code.module)} ${code.name}`;
 }
 
 /** The functions from the root to a node. */
@@ -50,15 +51,10 @@ function threadIn(before: PageDocument, after: PageDocument, row: number): numbe
   return after.threads.tid.findIndex((other, candidate) => other === tid[row] && after.threads.pid[candidate] === pid[row]);
 }
 
-function scopePath({ scopes }: PageDocument, row: number): string {
-  const names: string[] = [];
-  for (let at = row; scopes !== undefined && at >= 0; at = scopes.outer[at]!) names.push(scopes.name[at]!);
-  return names.join("\n");
-}
-
 function scopeIn(before: PageDocument, after: PageDocument, row: number): number {
-  const path = scopePath(before, row);
-  return (after.scopes?.name ?? []).findIndex((_name, candidate) => scopePath(after, candidate) === path);
+  const names: string[] = [];
+  for (let at = row; at >= 0 && at < (before.scopes?.count ?? 0); at = before.scopes!.outer[at]!) names.unshift(before.scopes!.name[at]!);
+  return scopesOf(after)?.rowOf(names) ?? -1;
 }
 
 function rowIn(state: State, before: Recording, after: Recording): number {
