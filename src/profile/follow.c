@@ -46,6 +46,25 @@ int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_
   return status < 0 ? status : replay->reads == 0 ? HWI_FOLLOW_MORE : is_over ? HWI_FOLLOW_OVER : HWI_FOLLOW_WAITS;
 }
 
+/* All events before it were counted. */
+static uint64_t counted_ns(const struct hwi_run_replay *replay)
+{
+  uint64_t least = UINT64_MAX;
+  for (size_t i = 0; i < replay->active_count; i++)
+    if (replay->active[i]->head_ns < least)
+      least = replay->active[i]->head_ns;
+  const uint64_t after_last = replay->result->replay.now_ns + 1;
+  return least == UINT64_MAX || least < after_last ? after_last : least;
+}
+
+int hwi_follow_cut(struct hwi_follow *follow, uint64_t *ns, struct hwi_error *error)
+{
+  *ns = counted_ns(&follow->replay);
+  return hwi_replay_cut_history(&follow->replay.result->replay, *ns)
+             ? 0
+             : hwi_error_set(error, HW_ERR_MEMORY, "no memory for what happens along time");
+}
+
 const struct hwi_profile *hwi_follow_frames(struct hwi_follow *follow)
 {
   hwi_result_publish_frames(follow->replay.result);

@@ -25,6 +25,10 @@ void hwi_follow_destroy(struct hwi_follow *follow); /* NULL is fine */
 /* Reads what was written since, but not much more than `most_events` events. Returns a state, or a negative status. */
 int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error);
 
+/* Cuts the history, which is kept: a slice begins at the moment up to which all was counted. *ns: that moment, since the
+ * run's start. Returns 0 or a negative status. */
+int hwi_follow_cut(struct hwi_follow *follow, uint64_t *ns, struct hwi_error *error);
+
 /* Returns a profile that has only the frames and modules so far, so that their names can be looked up in time. It is
  * valid until the next look. */
 const struct hwi_profile *hwi_follow_frames(struct hwi_follow *follow);

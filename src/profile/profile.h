@@ -211,7 +211,7 @@ struct hwi_history_slice {
   struct hwi_slice slice;
   size_t changes_end;
 };
-enum { HWI_HISTORY_SLICES = 128 };
+enum { HWI_HISTORY_SLICES = 160 };
 
 /* What changed in a cell within a slice. A slice may have several changes of one cell, which add up. */
 struct hwi_cell_change {

@@ -78,10 +78,22 @@ static bool note_death(struct hwi_replay *replay, uint32_t cell, int ending)
   return true;
 }
 
-bool hwi_replay_end_history(struct hwi_replay *replay)
+static bool advance_history(struct hwi_replay *replay, uint64_t ns)
 {
   const struct hwi_live_sum live = live_now(replay);
-  return !replay->history.is_kept || hwi_history_end_slice(&replay->history, &live);
+  return ns < replay->history.slice_end_ns || hwi_history_advance(&replay->history, ns, &live);
+}
+
+bool hwi_replay_cut_history(struct hwi_replay *replay, uint64_t ns)
+{
+  const struct hwi_live_sum live = live_now(replay);
+  return advance_history(replay, ns) && hwi_history_cut(&replay->history, ns, &live);
+}
+
+bool hwi_replay_end_history(struct hwi_replay *replay, uint64_t ns)
+{
+  const struct hwi_live_sum live = live_now(replay);
+  return !replay->history.is_kept || (advance_history(replay, ns) && hwi_history_end_slice(&replay->history, &live));
 }
 
 /* --- the end of a block --- */
@@ -396,9 +408,7 @@ static uint64_t next_due_ns(const struct hwi_replay *replay)
  * no memory. */
 static __attribute__((noinline)) uint64_t end_due(struct hwi_replay *replay, uint64_t ns)
 {
-  const struct hwi_live_sum live = live_now(replay);
-  if (replay->history.is_kept && ns >= replay->history.slice_end_ns &&
-      !hwi_history_advance(&replay->history, ns, &live))
+  if (replay->history.is_kept && !advance_history(replay, ns))
     return 0;
   if (ns >= replay->timeline.slice_end_ns)
     hwi_timeline_advance(&replay->timeline, ns, replay->level.bytes, replay->level.blocks);

@@ -7,18 +7,23 @@
 #include "trace/table.h"
 
 enum {
-  CHANGES_MAX = 1 << 20,       /* with more, slices are joined */
-  SLICES_LEAST = 4,            /* ... until there are only so many */
-  SHORTEST_SLICE_NS = 1 << 20, /* about 1 ms */
+  CHANGES_MAX = 1 << 20, /* with more, slices are joined */
+  SLICES_LEAST = 4,      /* ... until there are only so many */
+  RECENT = 60,           /* fine slices that are kept */
+  ROOM = 16,             /* for new slices, after some were joined */
+  CUTS_MAX = 32,         /* of more, the oldest are forgotten */
+  SHORTEST_NS = 1 << 20, /* about 1 ms */
+  SECOND_NS = 1 << 30,   /* about 1 s: recent slices do not become longer, unless they have too many changes */
 };
 
 void hwi_history_begin(struct hwi_history *history, uint64_t expected_ns)
 {
   history->is_kept = true;
-  history->width_ns = SHORTEST_SLICE_NS;
-  while (history->width_ns < expected_ns / HWI_HISTORY_SLICES)
-    history->width_ns *= 2;
-  history->slice_end_ns = history->width_ns;
+  history->fine_ns = history->coarse_ns = SHORTEST_NS;
+  while (history->coarse_ns < expected_ns / (HWI_HISTORY_SLICES - RECENT - ROOM))
+    history->coarse_ns *= 2;
+  history->fine_ns = history->coarse_ns < SECOND_NS ? history->coarse_ns : SECOND_NS;
+  history->slice_end_ns = history->fine_ns;
   history->slice_count = 1;
 }
 
@@ -70,18 +75,29 @@ static size_t join_changes(struct hwi_history *history, size_t from, size_t end,
   return to;
 }
 
-/* Halves the number of slices that have ended. Returns false if there is no memory. */
+/* Returns whether a slice belongs to the one before it: both are in one stretch of the width that slices of their age
+ * have. */
+static bool is_same_stretch(const struct hwi_history *history, const struct hwi_slice *before,
+                            const struct hwi_slice *slice)
+{
+  const uint64_t newest_ns = history->slices[history->slice_count - 1].slice.from_ns;
+  const bool is_old = newest_ns - slice->from_ns > RECENT * history->fine_ns;
+  const uint64_t width_ns = is_old ? history->coarse_ns : history->fine_ns;
+  return !slice->pinned && before->from_ns / width_ns == slice->from_ns / width_ns;
+}
+
+/* Joins slices that have ended. Returns false if there is no memory. */
 static bool join_slices(struct hwi_history *history)
 {
   uint32_t *place_of = hwi_table_calloc(history->now_capacity + 1, sizeof *place_of), joined = 0;
   size_t from = 0, to = 0;
   if (!place_of)
     return false;
-  for (uint32_t i = 0; i < history->slice_count; i += 2) {
-    struct hwi_history_slice made = history->slices[i];
-    if (i + 1 < history->slice_count) {
-      hwi_slice_join(&made.slice, &history->slices[i + 1].slice);
-      made.changes_end = history->slices[i + 1].changes_end;
+  for (uint32_t i = 0; i < history->slice_count;) {
+    struct hwi_history_slice made = history->slices[i++];
+    for (; i < history->slice_count && is_same_stretch(history, &made.slice, &history->slices[i].slice); i++) {
+      hwi_slice_join(&made.slice, &history->slices[i].slice);
+      made.changes_end = history->slices[i].changes_end;
     }
     const size_t end = made.changes_end;
     to = made.changes_end = join_changes(history, from, end, to, place_of);
@@ -90,9 +106,46 @@ static bool join_slices(struct hwi_history *history)
   }
   history->slice_count = joined;
   history->change_count = to;
-  history->width_ns *= 2;
   free(place_of);
   return true;
+}
+
+/* Older slices become longer; and recent ones, until they last a second, or if all older ones are one already. */
+static void widen(struct hwi_history *history)
+{
+  const uint64_t newest_ns = hwi_history_now(history)->from_ns;
+  history->coarse_ns *= 2;
+  if (history->coarse_ns <= SECOND_NS)
+    history->fine_ns = history->coarse_ns;
+  else if (history->coarse_ns > 2 * newest_ns)
+    history->fine_ns *= 2;
+}
+
+static void forget_cuts(struct hwi_history *history)
+{
+  uint32_t cuts = 0;
+  for (uint32_t i = history->slice_count; i > 0; i--) {
+    struct hwi_slice *slice = &history->slices[i - 1].slice;
+    slice->pinned = slice->pinned && cuts++ < CUTS_MAX;
+  }
+}
+
+static bool has_room(const struct hwi_history *history)
+{
+  return history->slice_count + ROOM <= HWI_HISTORY_SLICES &&
+         (history->change_count <= CHANGES_MAX || history->slice_count <= SLICES_LEAST);
+}
+
+/* Joins slices until there is room for new ones. Returns false if there is no memory. */
+static bool make_room(struct hwi_history *history)
+{
+  forget_cuts(history);
+  bool done = join_slices(history);
+  while (done && !has_room(history)) {
+    widen(history);
+    done = join_slices(history);
+  }
+  return done;
 }
 
 /* --- the end of a slice --- */
@@ -116,31 +169,43 @@ bool hwi_history_end_slice(struct hwi_history *history, const struct hwi_live_su
   return true;
 }
 
-/* Begins the slice that contains `ns`, after the last one, which has ended. */
-static void begin_slice(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live)
+static void begin_slice(struct hwi_history *history, uint64_t from_ns, const struct hwi_live_sum *live)
 {
-  const uint64_t from_ns = ns / history->width_ns * history->width_ns;
-  history->slice_end_ns = from_ns + history->width_ns;
-  if (from_ns <= hwi_history_now(history)->from_ns) /* it was joined with its next one, and is not over */
-    return;
-  history->slices[history->slice_count++] = (struct hwi_history_slice){
-      {.from_ns = from_ns, .min_bytes = live->bytes, .max_bytes = live->bytes}, .changes_end = history->change_count};
+  struct hwi_history_slice *made = &history->slices[history->slice_count++];
+  *made = (struct hwi_history_slice){{.from_ns = from_ns, .min_bytes = live->bytes, .max_bytes = live->bytes},
+                                     .changes_end = history->change_count};
 }
 
-static bool has_too_much(const struct hwi_history *history)
+static bool is_full(const struct hwi_history *history)
 {
   return history->slice_count == HWI_HISTORY_SLICES ||
          (history->change_count > CHANGES_MAX && history->slice_count > SLICES_LEAST);
 }
 
+/* After an idle time, only the recent part of it is cut into slices. */
 bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live)
 {
-  bool done = hwi_history_end_slice(history, live);
-  while (done && has_too_much(history))
-    done = join_slices(history);
-  if (done)
-    begin_slice(history, ns, live);
+  bool done = true;
+  while (done && ns >= history->slice_end_ns) {
+    uint64_t from_ns = history->slice_end_ns;
+    done = hwi_history_end_slice(history, live) && (!is_full(history) || make_room(history));
+    begin_slice(history, from_ns, live);
+    if (ns - from_ns > RECENT * history->fine_ns)
+      from_ns = ns - RECENT * history->fine_ns;
+    history->slice_end_ns = (from_ns / history->fine_ns + 1) * history->fine_ns;
+  }
   return done;
+}
+
+bool hwi_history_cut(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live)
+{
+  if (ns > hwi_history_now(history)->from_ns) {
+    if (!hwi_history_end_slice(history, live) || (is_full(history) && !make_room(history)))
+      return false;
+    begin_slice(history, ns, live);
+  }
+  hwi_history_now(history)->pinned = true;
+  return true;
 }
 
 void hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile)

@@ -1,7 +1,8 @@
 /* history.h - what happened to each cell, along time
  *
  * For a run that is followed: its events are not read a second time, so that what a page shows along time is counted with
- * the rest. Slices are equally long; when there are too many, or too many changes in them, pairs of slices are joined.
+ * the rest. The last minute is kept second by second. Older slices are joined into longer ones when there are too many
+ * slices, or too many changes in them. A slice that begins at a cut is not joined with the one before.
  */
 #ifndef HWI_PROFILE_COUNTERS_HISTORY_H
 #define HWI_PROFILE_COUNTERS_HISTORY_H
@@ -11,7 +12,8 @@
 /* All zero: no history is kept. */
 struct hwi_history {
   bool is_kept;
-  uint64_t width_ns, slice_end_ns; /* of the current slice, which is the last one */
+  uint64_t fine_ns, coarse_ns; /* how long slices are: recent ones, and older ones. Powers of two, times 2^20 ns */
+  uint64_t slice_end_ns;       /* of the current slice, which is the last one */
   struct hwi_history_slice slices[HWI_HISTORY_SLICES];
   uint32_t slice_count;
   struct hwi_cell_change *now; /* by cell: the current slice. A list of table.h */
@@ -42,8 +44,11 @@ static inline struct hwi_slice *hwi_history_now(struct hwi_history *history)
 }
 
 /* Advances the time to `ns`, which is not before slice_end_ns; until now `live` was live. Returns false if there is no
- * memory; so does the next function. */
+ * memory; so do the next two functions. */
 bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live);
+
+/* A slice begins at `ns`, which is not before the current one and not after its end. */
+bool hwi_history_cut(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live);
 
 /* Ends the last slice. Before the next event, the time must be advanced. */
 bool hwi_history_end_slice(struct hwi_history *history, const struct hwi_live_sum *live);

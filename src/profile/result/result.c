@@ -271,7 +271,7 @@ static bool fill_notes(struct hwi_result *result)
 bool hwi_result_fill(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
-  if (!hwi_replay_end_history(replay))
+  if (!hwi_replay_end_history(replay, result->profile.duration_ns))
     return false;
   hwi_replay_freeze(replay); /* memory use is highest here, so tables of the replay are released as soon as possible */
   hwi_tally_settle_all(&replay->tally);

@@ -1,0 +1,242 @@
+/* test_history.c - what happened to each cell, along time
+ *
+ * Breaks if a change is lost or counted twice when slices are joined; if slices overlap, are not in order, or become too
+ * many; if the last minute of a long run is not known second by second; if a cut is forgotten while there are few; if an
+ * idle time is added to the slice before it; or if the changes need more memory than they may.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "profile/counters/history.h"
+
+enum { CELLS = 50, SECOND = 1 << 30, MS = 1 << 20 };
+
+static struct hwi_history history;
+static uint64_t begun[CELLS], freed[CELLS], now_ns;
+static struct hwi_live_sum live;
+
+static void begin(uint64_t expected_ns)
+{
+  memset(begun, 0, sizeof begun);
+  memset(freed, 0, sizeof freed);
+  live = (struct hwi_live_sum){0};
+  now_ns = 0;
+  hwi_history_release(&history);
+  hwi_history_begin(&history, expected_ns);
+}
+
+static void pass_time(uint64_t ns)
+{
+  now_ns = ns;
+  if (ns >= history.slice_end_ns)
+    assert_true(hwi_history_advance(&history, ns, &live));
+}
+
+/* Blocks have 8 bytes. */
+static void allocate(uint32_t cell)
+{
+  hwi_history_change(&history, cell)->calls++;
+  hwi_history_now(&history)->allocation_calls++;
+  begun[cell]++;
+  live.blocks++;
+  live.bytes += 8;
+}
+
+static void release(uint32_t cell)
+{
+  hwi_history_change(&history, cell)->ended[HWI_LIFETIME_LONGER]++;
+  freed[cell]++;
+  live.blocks--;
+  live.bytes -= 8;
+}
+
+static void some_events(unsigned count)
+{
+  for (unsigned i = 0; i < count; i++) {
+    const uint32_t cell = (uint32_t)rand() % CELLS;
+    if (rand() % 3 && begun[cell] > freed[cell])
+      release(cell);
+    else
+      allocate(cell);
+  }
+}
+
+static const struct hwi_history_slice *slice_at(uint64_t ns)
+{
+  uint32_t i = 0;
+  while (i + 1 < history.slice_count && history.slices[i + 1].slice.from_ns <= ns)
+    i++;
+  return &history.slices[i];
+}
+
+static uint64_t end_of(const struct hwi_history_slice *slice)
+{
+  return slice + 1 < history.slices + history.slice_count ? slice[1].slice.from_ns : now_ns;
+}
+
+/* Ends the history, and compares its sums with the counts of this test. */
+static void assert_complete(void)
+{
+  uint64_t calls[CELLS] = {0}, ended[CELLS] = {0}, blocks = 0;
+  size_t at = 0;
+  assert_true(hwi_history_end_slice(&history, &live));
+  assert_true(history.slice_count <= HWI_HISTORY_SLICES);
+  for (uint32_t i = 0; i < history.slice_count; i++) {
+    const struct hwi_history_slice *slice = &history.slices[i];
+    uint64_t begins = 0;
+    assert_true(i == 0 || slice->slice.from_ns > slice[-1].slice.from_ns);
+    for (; at < slice->changes_end; at++) {
+      const struct hwi_cell_change *change = &history.changes[at];
+      calls[change->cell] += change->calls;
+      begins += change->calls;
+      for (int ending = 0; ending < HWI_ENDINGS; ending++)
+        ended[change->cell] += change->ended[ending];
+      blocks += change->calls - change->ended[HWI_LIFETIME_LONGER];
+    }
+    assert_int_equal(slice->slice.allocation_calls, begins);
+    assert_int_equal(slice->slice.live_blocks, blocks);
+    assert_int_equal(slice->slice.live_bytes, 8 * blocks);
+  }
+  assert_int_equal(at, history.change_count);
+  assert_memory_equal(calls, begun, sizeof calls);
+  assert_memory_equal(ended, freed, sizeof ended);
+}
+
+static void nothing_is_lost(void **state)
+{
+  (void)state;
+  for (uint64_t step = 1; step < UINT64_C(100) * SECOND; step = 7 * step + 1) {
+    begin(0);
+    for (uint64_t i = 1; i < 2000; i++) {
+      pass_time(i * step);
+      some_events(5);
+    }
+    assert_complete();
+  }
+}
+
+static void the_last_minute_is_kept_by_second(void **state)
+{
+  (void)state;
+  for (uint64_t expected_ns = 0; expected_ns <= UINT64_C(10000) * SECOND; expected_ns += UINT64_C(5000) * SECOND) {
+    begin(expected_ns);
+    for (uint64_t i = 1; i <= 100000; i++) {
+      pass_time(i * (SECOND / 10));
+      some_events(1);
+    }
+    assert_complete();
+    for (uint64_t age = 2; age < 59; age++) {
+      const struct hwi_history_slice *slice = slice_at(now_ns - age * SECOND);
+      assert_true(end_of(slice) - slice->slice.from_ns <= SECOND);
+    }
+    for (uint32_t i = 0; i < history.slice_count; i++) /* older ones are a fiftieth of the run, or shorter */
+      assert_true(end_of(&history.slices[i]) - history.slices[i].slice.from_ns <= now_ns / 50);
+  }
+}
+
+static void short_runs_have_fine_slices(void **state)
+{
+  (void)state;
+  begin(0);
+  for (uint64_t i = 1; i <= 1000; i++) {
+    pass_time(i * MS);
+    some_events(2);
+  }
+  assert_complete();
+  assert_true(history.slice_count > 50);
+}
+
+static void a_cut_stays(void **state)
+{
+  (void)state;
+  enum { CUTS = 20, BETWEEN = 777 };
+  uint64_t cuts[CUTS];
+  begin(0);
+  for (uint64_t cut = 0; cut < CUTS; cut++) {
+    for (int i = 0; i < BETWEEN; i++) {
+      pass_time(now_ns + SECOND / 3);
+      some_events(1);
+    }
+    cuts[cut] = now_ns + 1;
+    assert_true(hwi_history_cut(&history, cuts[cut], &live));
+    assert_true(hwi_history_cut(&history, cuts[cut], &live)); /* there already */
+  }
+  assert_complete();
+  for (int cut = 0; cut < CUTS; cut++)
+    assert_int_equal(slice_at(cuts[cut])->slice.from_ns, cuts[cut]);
+}
+
+static void many_cuts_leave_room(void **state)
+{
+  (void)state;
+  begin(0);
+  for (int i = 0; i < 5000; i++) {
+    pass_time(now_ns + SECOND / 7);
+    some_events(3);
+    assert_true(hwi_history_cut(&history, now_ns + 1, &live));
+  }
+  assert_complete();
+}
+
+static void idle_times_are_apart(void **state)
+{
+  (void)state;
+  static const uint64_t idle[] = {3, 50, 1000, 100000};
+  for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+    begin(0);
+    for (int event = 0; event < 4000; event++) {
+      pass_time(now_ns + SECOND / 10);
+      some_events(1);
+    }
+    const uint64_t last_ns = now_ns;
+    pass_time(now_ns + idle[i] * SECOND);
+    assert_complete();
+    const struct hwi_history_slice *before = slice_at(last_ns);
+    assert_true(end_of(before) <= last_ns + SECOND || idle[i] > 1000); /* after that long, slices are longer */
+    assert_true(end_of(slice_at(now_ns - SECOND)) - slice_at(now_ns - SECOND)->slice.from_ns <= SECOND);
+  }
+}
+
+static void many_cells_stay_within_memory(void **state)
+{
+  (void)state;
+  enum { MANY = 300000, ROUNDS = 40 };
+  begin(0);
+  for (uint64_t round = 1; round <= ROUNDS; round++) {
+    pass_time(round * SECOND);
+    for (uint32_t cell = 0; cell < MANY; cell++)
+      hwi_history_change(&history, cell)->calls++;
+    assert_true(history.change_count <= (1 << 20) + MANY);
+  }
+  assert_true(hwi_history_end_slice(&history, &live));
+  uint64_t calls = 0;
+  for (size_t i = 0; i < history.change_count; i++)
+    calls += history.changes[i].calls;
+  assert_int_equal(calls, MANY * ROUNDS);
+}
+
+static int release_all(void **state)
+{
+  (void)state;
+  hwi_history_release(&history);
+  return 0;
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(nothing_is_lost),
+      cmocka_unit_test(the_last_minute_is_kept_by_second),
+      cmocka_unit_test(short_runs_have_fine_slices),
+      cmocka_unit_test(a_cut_stays),
+      cmocka_unit_test(many_cuts_leave_room),
+      cmocka_unit_test(idle_times_are_apart),
+      cmocka_unit_test(many_cells_stay_within_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, release_all);
+}
