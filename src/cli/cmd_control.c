@@ -19,7 +19,7 @@ static const struct hwi_option options[] = {
 static int run(const void *given, int word_count, char **words)
 {
   static const char *const actions[] = {"on", "off", "mark"};
-  enum { ACTIONS = sizeof actions / sizeof *actions, TEXT_MAX_BYTES = 1024 };
+  enum { ACTIONS = sizeof actions / sizeof *actions };
   const struct values *values = given;
   struct hwi_control_request request = {.text = "mark", .only_this = values->only_this};
   if (word_count < 2)
@@ -36,8 +36,8 @@ static int run(const void *given, int word_count, char **words)
     request.text = words[words_taken++];
   if (word_count > words_taken)
     return hwi_fail(HWI_EXIT_TROUBLE, "'%s' is one word too many; a TEXT with blanks needs quotes", words[words_taken]);
-  if (strlen(request.text) > TEXT_MAX_BYTES)
-    return hwi_fail(HWI_EXIT_TROUBLE, "the text of a mark has at most %d bytes", TEXT_MAX_BYTES);
+  if (strlen(request.text) > HWI_CONTROL_TEXT_BYTES)
+    return hwi_fail(HWI_EXIT_TROUBLE, "the text of a mark has at most %d bytes", HWI_CONTROL_TEXT_BYTES);
   struct hwi_controlled controlled;
   struct hwi_error error = {0};
   if (hwi_control(&request, &controlled, &error) < 0)

@@ -127,7 +127,7 @@ static int follow(const struct values *values, const char *path, struct hwi_live
   } else {
     if (!server)
       status = print_once(&analyst);
-    else if (hwi_live_server_run(server, &analyst, stop, &error) < 0)
+    else if (hwi_live_server_run(server, &analyst, path, stop, &error) < 0)
       status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
     hwi_analyst_stop(&analyst);
   }

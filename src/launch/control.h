@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 
+enum { HWI_CONTROL_TEXT_BYTES = 1024 }; /* of a mark, at most */
+
 enum hwi_control_action { HWI_CONTROL_ON, HWI_CONTROL_OFF, HWI_CONTROL_MARK };
 
 struct hwi_control_request {

@@ -2,6 +2,7 @@
 #include "live/analyst.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "export/export.h"
 #include "page/page.h"
 #include "platform/os.h"
 #include "report/names/named_frames.h"
@@ -87,6 +89,8 @@ static int write_document(const struct hwi_live_run *run, const struct hwi_profi
       .profile = profile, .names = run->names, .options = run->report, .replayer = run->replayer, .trace = run->path};
   if (form == HWI_LIVE_JSON)
     return hwi_report_json(&report, out, error);
+  if (form == HWI_LIVE_CSV)
+    return hwi_export_write(&hwi_export_csv, &(struct hwi_export_request){.report = report, .out = out}, error);
   const struct hwi_page_request request = {
       .runs = &report, .run_count = 1, .form = form == HWI_LIVE_HTML ? HWI_PAGE_HTML : HWI_PAGE_DATA};
   return hwi_page_write(&request, out, error);
@@ -172,6 +176,18 @@ static bool reply(struct work *work, bool is_written)
   return sent;
 }
 
+/* Writes the moment of a cut. */
+static bool answer_now(struct work *work)
+{
+  uint64_t ns;
+  work->document = memfd_create("moment", MFD_CLOEXEC);
+  if (work->document < 0)
+    snprintf(work->error.text, sizeof work->error.text, "no memory for an answer: %s", strerror(errno));
+  const bool is_written = work->document >= 0 && hwi_follow_cut(work->follow, &ns, &work->error) == 0 &&
+                          dprintf(work->document, "{\"ns\":%" PRIu64 "}\n", ns) > 0;
+  return reply(work, is_written);
+}
+
 static bool begin_answer(struct work *work)
 {
   look(work);
@@ -179,6 +195,8 @@ static bool begin_answer(struct work *work)
     look(work);
   if (work->state < 0)
     return reply(work, false);
+  if (work->question.form == HWI_LIVE_NOW)
+    return answer_now(work);
   work->document = memfd_create("document", MFD_CLOEXEC);
   work->writer = work->document < 0 ? -1 : fork();
   if (work->writer == 0)

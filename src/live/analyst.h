@@ -17,6 +17,8 @@ enum hwi_live_form {
   HWI_LIVE_DATA, /* the page's document */
   HWI_LIVE_HTML, /* the report as one self-contained page */
   HWI_LIVE_JSON, /* as report --json */
+  HWI_LIVE_CSV,  /* the table of stacks */
+  HWI_LIVE_NOW, /* {"ns":N}: the moment up to which all was counted; from now on, the documents know what is since then */
   HWI_LIVE_FORMS
 };
 

@@ -7,15 +7,15 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
+#include "launch/control.h"
+#include "live/token.h"
 #include "page/page.h"
 #include "platform/os.h"
 #include "report/words/memory_stream.h"
 
 enum {
-  TOKEN_BYTES = 16,
   CONNECTIONS_MAX = 64,
   IDLE_SECONDS = 30,
   PATIENCE_MS = 250,
@@ -41,8 +41,9 @@ struct document {
 struct hwi_live_server {
   struct MHD_Daemon *daemon;
   const struct hwi_analyst *analyst;
+  const char *path; /* of the run */
   uint16_t port;
-  char token[2 * TOKEN_BYTES + 1];
+  char token[HWI_LIVE_TOKEN_CHARS + 1];
   char hosts[2][32]; /* what a request may name as its host */
   struct document documents[HWI_LIVE_FORMS];
   struct waiter *waiters;
@@ -108,22 +109,12 @@ static enum MHD_Result answer_document(const struct document *document, struct M
     close(fd);
   }
   return answer(connection, MHD_HTTP_OK, response,
-                form == HWI_LIVE_HTML ? "text/html; charset=utf-8" : "application/json");
+                form == HWI_LIVE_HTML  ? "text/html; charset=utf-8"
+                : form == HWI_LIVE_CSV ? "text/csv; charset=utf-8"
+                                       : "application/json");
 }
 
 /* --- requests --- */
-
-/* Compares in a time that does not depend on where they differ. */
-static bool is_token(const struct hwi_live_server *server, const char *given)
-{
-  const size_t bytes = sizeof server->token - 1;
-  unsigned difference = 0;
-  if (!given || strlen(given) != bytes)
-    return false;
-  for (size_t i = 0; i < bytes; i++)
-    difference |= (unsigned char)(given[i] ^ server->token[i]);
-  return difference == 0;
-}
 
 static bool names_this_host(const struct hwi_live_server *server, const char *host)
 {
@@ -138,21 +129,63 @@ static bool comes_from_here(const struct hwi_live_server *server, const char *or
          (strncmp(origin, scheme, sizeof scheme - 1) == 0 && names_this_host(server, origin + sizeof scheme - 1));
 }
 
-static const struct {
-  const char *path;
-  enum hwi_live_form form;
-} served[] = {
-    {"/document", HWI_LIVE_DATA},
-    {"/report.html", HWI_LIVE_HTML},
-    {"/report.json", HWI_LIVE_JSON},
+/* Answers a request at once. */
+typedef enum MHD_Result (*act_function)(const struct hwi_live_server *server, struct MHD_Connection *connection);
+
+static enum MHD_Result control(const struct hwi_live_server *server, struct MHD_Connection *connection,
+                               enum hwi_control_action action, const char *text)
+{
+  const struct hwi_control_request request = {.target = server->path, .action = action, .text = text};
+  struct hwi_controlled controlled;
+  struct hwi_error error = {0};
+  if (hwi_control(&request, &controlled, &error) < 0)
+    return refuse(connection, MHD_HTTP_CONFLICT, error.text);
+  return refuse(connection, MHD_HTTP_OK, "");
+}
+
+static enum MHD_Result record_on(const struct hwi_live_server *server, struct MHD_Connection *connection)
+{
+  return control(server, connection, HWI_CONTROL_ON, NULL);
+}
+
+static enum MHD_Result record_off(const struct hwi_live_server *server, struct MHD_Connection *connection)
+{
+  return control(server, connection, HWI_CONTROL_OFF, NULL);
+}
+
+static enum MHD_Result mark(const struct hwi_live_server *server, struct MHD_Connection *connection)
+{
+  const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "text");
+  text = text && *text ? text : "mark";
+  if (strlen(text) > HWI_CONTROL_TEXT_BYTES)
+    return refuse(connection, MHD_HTTP_URI_TOO_LONG, "the text of a mark has at most 1,024 bytes\n");
+  return control(server, connection, HWI_CONTROL_MARK, text);
+}
+
+static const struct route {
+  const char *method, *path;
+  enum hwi_live_form form; /* what is answered when the analyst has it */
+  act_function act;        /* if there is no form */
+} routes[] = {
+    {MHD_HTTP_METHOD_GET, "/", HWI_LIVE_NONE, answer_page},
+    {MHD_HTTP_METHOD_GET, "/document", HWI_LIVE_DATA, NULL},
+    {MHD_HTTP_METHOD_GET, "/report.html", HWI_LIVE_HTML, NULL},
+    {MHD_HTTP_METHOD_GET, "/report.json", HWI_LIVE_JSON, NULL},
+    {MHD_HTTP_METHOD_GET, "/stacks.csv", HWI_LIVE_CSV, NULL},
+    {MHD_HTTP_METHOD_POST, "/now", HWI_LIVE_NOW, NULL},
+    {MHD_HTTP_METHOD_POST, "/on", HWI_LIVE_NONE, record_on},
+    {MHD_HTTP_METHOD_POST, "/off", HWI_LIVE_NONE, record_off},
+    {MHD_HTTP_METHOD_POST, "/mark", HWI_LIVE_NONE, mark},
 };
 
-static enum hwi_live_form form_of(const char *path)
+/* Returns the route with the path, if possible one with the method; or NULL. */
+static const struct route *find_route(const char *method, const char *path)
 {
-  for (size_t i = 0; i < sizeof served / sizeof *served; i++)
-    if (strcmp(served[i].path, path) == 0)
-      return served[i].form;
-  return HWI_LIVE_NONE;
+  const struct route *found = NULL;
+  for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+    if (strcmp(routes[i].path, path) == 0 && (!found || strcmp(routes[i].method, method) == 0))
+      found = &routes[i];
+  return found;
 }
 
 /* Returns the number of the last document that the client has, or 0. */
@@ -194,18 +227,18 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   const char *token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
   if (!names_this_host(server, host) || !comes_from_here(server, origin))
     return refuse(connection, MHD_HTTP_FORBIDDEN, "this server answers only to pages of its own\n");
-  if (!is_token(server, token))
+  if (!hwi_live_token_is(server->token, token))
     return refuse(connection, MHD_HTTP_FORBIDDEN, "the address lacks the token that heapwright live printed\n");
-  if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 || *upload_bytes)
-    return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
-  if (strcmp(path, "/") == 0)
-    return answer_page(server, connection);
-  const enum hwi_live_form form = form_of(path);
-  if (form == HWI_LIVE_NONE)
+  const struct route *route = find_route(method, path);
+  if (!route)
     return refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
-  if (is_fresh(&server->documents[form], last_number(connection)))
-    return answer_document(&server->documents[form], connection, form);
-  return wait_for(server, connection, form, (struct waiter **)place);
+  if (strcmp(method, route->method) != 0 || *upload_bytes)
+    return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "this address takes another method, and no body\n");
+  if (route->act)
+    return route->act(server, connection);
+  if (is_fresh(&server->documents[route->form], last_number(connection)))
+    return answer_document(&server->documents[route->form], connection, route->form);
+  return wait_for(server, connection, route->form, (struct waiter **)place);
 }
 
 static void end_request(void *context, struct MHD_Connection *connection, void **place,
@@ -271,16 +304,6 @@ static bool take(struct hwi_live_server *server)
 
 /* --- the whole --- */
 
-static bool make_token(char token[2 * TOKEN_BYTES + 1])
-{
-  uint8_t bytes[TOKEN_BYTES];
-  if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-    return false;
-  for (size_t i = 0; i < sizeof bytes; i++)
-    snprintf(token + 2 * i, 3, "%02x", bytes[i]);
-  return true;
-}
-
 static int fail_to_listen(uint16_t port, struct hwi_error *error)
 {
   return hwi_error_set(error, HW_ERR_IO, "cannot listen on 127.0.0.1, port %u: %s; choose another one with --port",
@@ -292,7 +315,7 @@ int hwi_live_server_start(struct hwi_live_server **made, uint16_t port, struct h
   struct hwi_live_server *server = *made = calloc(1, sizeof *server);
   struct sockaddr_in address = {
       .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-  if (!server || !make_token(server->token)) {
+  if (!server || !hwi_live_token_make(server->token, port)) {
     free(server);
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a server");
   }
@@ -325,10 +348,11 @@ static int patience(const struct hwi_live_server *server)
   return MHD_get_timeout(server->daemon, &ms) == MHD_YES && ms < PATIENCE_MS ? (int)ms : PATIENCE_MS;
 }
 
-int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst *analyst, int stop_fd,
-                        struct hwi_error *error)
+int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst *analyst, const char *path,
+                        int stop_fd, struct hwi_error *error)
 {
   server->analyst = analyst;
+  server->path = path;
   enum { CONNECTIONS, ANALYST, STOP, FDS };
   struct pollfd fds[FDS] = {
       [CONNECTIONS] = {.fd = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, .events = POLLIN},

@@ -23,10 +23,10 @@ int hwi_live_server_start(struct hwi_live_server **server, uint16_t port, struct
 /* Writes the page's address. */
 void hwi_live_server_url(const struct hwi_live_server *server, char url[HWI_LIVE_URL_BYTES]);
 
-/* Serves what the analyst knows until `stop_fd` becomes readable, or the analyst is gone. Returns 0 or a negative
- * status. */
-int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst *analyst, int stop_fd,
-                        struct hwi_error *error);
+/* Serves what the analyst knows of the run at `path` until `stop_fd` becomes readable, or the analyst is gone. Returns 0
+ * or a negative status. */
+int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst *analyst, const char *path,
+                        int stop_fd, struct hwi_error *error);
 
 void hwi_live_server_stop(struct hwi_live_server *server);
 

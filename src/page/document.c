@@ -6,6 +6,7 @@
 
 #include "base/version.h"
 #include "page/rss.h"
+#include "page/size_classes.h"
 #include "report/content/evidence.h"
 #include "report/content/findings.h"
 #include "report/content/marks.h"
@@ -249,6 +250,8 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   write_slices(json, page);
   write_timeline(json, profile);
   hwi_json_page_sizes(json, &page->sizes, &page->slicer.series[HWI_PAGE_OF_SIZES]);
+  hwi_json_page_size_classes(json, profile->class_peaks ? profile->class_peaks : &page->slicer.class_peaks,
+                             &page->threads);
   hwi_json_page_threads(json, &page->threads, &page->slicer.series[HWI_PAGE_OF_THREADS]);
   hwi_json_page_handovers(json, &page->handovers,
                           has(page, HWI_PAGE_HANDOVERS_ALONG) ? &page->slicer.series[HWI_PAGE_OF_HANDOVERS] : NULL);

@@ -170,6 +170,7 @@ static void take_birth(struct hwi_page_slicer *slicer, const struct hwi_block_ev
   slice->allocation_calls++;
   slice->allocated_bytes += event->size;
   slice->max_bytes = slicer->live.bytes > slice->max_bytes ? slicer->live.bytes : slice->max_bytes;
+  slicer->failed |= !hwi_class_peaks_begin(&slicer->class_peaks, event->owner, event->size);
   const struct rows rows = find_rows(slicer, event->stack, event->size, event->owner);
   for (int table = 0; table < rows.count; table++) {
     struct hwi_page_entry *entry = hwi_page_series_now(&slicer->series[table], rows.numbers[table]);
@@ -196,6 +197,7 @@ static void take_death(struct hwi_page_slicer *slicer, const struct hwi_block_ev
 {
   struct hwi_slice *slice = &slicer->slices.items[slicer->slice];
   const int ending = ending_of(event);
+  hwi_class_peaks_end(&slicer->class_peaks, event->owner, event->size);
   slice->free_calls += event->kind == HWI_BLOCK_FREE;
   slice->temporary_calls += event->temporary;
   slice->min_bytes = slicer->live.bytes < slice->min_bytes ? slicer->live.bytes : slice->min_bytes;
@@ -378,6 +380,7 @@ void hwi_page_slicer_release(struct hwi_page_slicer *slicer)
 {
   for (int table = 0; table < HWI_PAGE_TABLES; table++)
     hwi_page_series_release(&slicer->series[table]);
+  hwi_class_peaks_release(&slicer->class_peaks);
   hwi_page_pairs_release(&slicer->stack_threads);
   hwi_page_pairs_release(&slicer->size_threads);
   hwi_report_durations_release(&slicer->durations);

@@ -12,6 +12,7 @@
 #include "page/slices.h"
 #include "page/threads.h"
 #include "page/tree.h"
+#include "profile/counters/class_peaks.h"
 #include "report/replayer.h"
 
 /* The tables whose rows are followed. */
@@ -40,6 +41,7 @@ struct hwi_page_slicer {
   bool is_timed;
   uint32_t slice; /* the current slice */
   struct hwi_live_sum live;
+  struct hwi_class_peaks class_peaks;
   uint64_t calls_left; /* calls that the profile counted, too */
   bool failed;         /* no memory */
   bool changed;        /* the recording is not the one that the profile was made from */

@@ -59,10 +59,12 @@ static uint64_t counted_ns(const struct hwi_run_replay *replay)
 
 int hwi_follow_cut(struct hwi_follow *follow, uint64_t *ns, struct hwi_error *error)
 {
+  follow->replay.error = error;
+  int status = hwi_run_replay_wait(&follow->replay);
   *ns = counted_ns(&follow->replay);
-  return hwi_replay_cut_history(&follow->replay.result->replay, *ns)
-             ? 0
-             : hwi_error_set(error, HW_ERR_MEMORY, "no memory for what happens along time");
+  if (status == 0 && !hwi_replay_cut_history(&follow->replay.result->replay, *ns))
+    status = hwi_run_replay_no_memory(&follow->replay);
+  return status;
 }
 
 const struct hwi_profile *hwi_follow_frames(struct hwi_follow *follow)

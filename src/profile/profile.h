@@ -232,6 +232,11 @@ static inline unsigned hwi_size_class(uint64_t size)
   return SIZE_BITS - HWI_SMALLEST_CLASS_BITS - (unsigned)__builtin_clzll(size - 1);
 }
 
+/* Of the blocks of a class. */
+struct hwi_class_peak {
+  uint64_t live_bytes, peak_bytes; /* its own peak */
+};
+
 struct hwi_class_point {
   uint64_t ns;
   uint64_t live_bytes[HWI_SIZE_CLASSES]; /* right before this time; of the last point: at the end */
@@ -297,6 +302,7 @@ struct hwi_profile {
   const struct hwi_history_slice *history; /* of a run that is followed; NULL: not kept */
   uint32_t history_count;
   const struct hwi_cell_change *changes;
+  const struct hwi_class_peaks *class_peaks; /* the same: see class_peaks.h */
 };
 
 /* By which instances of scopes are ranked. */

@@ -1,5 +1,6 @@
 """test_security.py - the live server answers only to those who have the address that it printed, and stays within its limits"""
 
+import json
 import socket
 
 import pytest
@@ -10,7 +11,8 @@ def viewer(program, view):
     return view(program.trace)
 
 
-PATHS = ("/", "/document", "/report.json", "/report.html")
+PATHS = ("/", "/document", "/report.json", "/report.html", "/stacks.csv")
+ORDERS = ("/now", "/on", "/off", "/mark")
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -18,6 +20,24 @@ def test_the_token_is_needed(viewer, path):
     assert viewer.ask(path)[0] == 200
     for token in ("", "0" * len(viewer.token), viewer.token[:-1], viewer.token + "0", viewer.token.upper() + "%20"):
         assert viewer.ask(path, token=token)[0] == 403
+
+
+@pytest.mark.parametrize("path", ORDERS)
+def test_orders_need_the_token_and_this_page(viewer, path):
+    for method in ("GET", "PUT", "HEAD"):
+        assert viewer.ask(path, method=method)[0] == 405
+    assert viewer.ask(path, method="POST", token="0" * 32)[0] == 403
+    assert viewer.ask(path, method="POST", host="evil.example")[0] == 403
+    assert viewer.ask(path, method="POST", headers={"Origin": "http://evil.example"})[0] == 403
+    report = viewer.report()
+    assert "silences" not in json.dumps(report.get("marks", []))
+    assert not report.get("marks") and not report["images"][0]["silences"]
+    assert viewer.ask(path, method="POST")[0] == 200
+
+
+def test_a_mark_has_a_limit(viewer):
+    assert viewer.ask("/mark?text=" + 1024 * "x", method="POST")[0] == 200
+    assert viewer.ask("/mark?text=" + 1025 * "x", method="POST")[0] == 414
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -7,7 +7,7 @@ import type { Recording } from "./data/recording";
 import type { LiveDocuments } from "./data/live";
 import type { DataSource } from "./data/source";
 import { DiffPage } from "./diff/page";
-import { COSTS, VIEWS, type State, type View } from "./state";
+import { COSTS, NOW, VIEWS, type State, type View } from "./state";
 import { bytesText, countedText, timeText } from "./text/format";
 import { COST_NAMES, VIEW_NAMES } from "./text/words";
 import { Choices } from "./ui/choices";
@@ -87,16 +87,16 @@ interface HeadProps {
   readonly change: Change;
   readonly dark: boolean;
   readonly bar: JSX.Element | null;
+  readonly isMoving: boolean;
   readonly onTheme: () => void;
   readonly onKeys: () => void;
 }
 
-function Head({ recording, processes, threads, views, state, change, dark, bar, onTheme, onKeys }: HeadProps): JSX.Element {
+function Head({ recording, processes, threads, views, state, change, dark, bar, isMoving, onTheme, onKeys }: HeadProps): JSX.Element {
   return (
     <header class="head">
       <div class="run">
         <Run recording={recording} />
-        {bar}
         <span class="tools">
           <button type="button" onClick={onTheme} title="Light or dark (t)" aria-label={dark ? "Light" : "Dark"}>
             {dark ? "☀" : "☾"}
@@ -106,6 +106,7 @@ function Head({ recording, processes, threads, views, state, change, dark, bar, 
           </button>
         </span>
       </div>
+      {bar}
       <div class="bar">
         <nav aria-label="Views">
           {views.map((view) => (
@@ -148,7 +149,7 @@ function Head({ recording, processes, threads, views, state, change, dark, bar, 
             onChoose={(thread) => change({ thread })}
           />
         )}
-        <SpanChip recording={recording} span={state.span} instance={brushText(recording, state)} onWhole={() => change({ span: null })} />
+        <SpanChip recording={recording} span={state.span} isMoving={isMoving} instance={brushText(recording, state)} onWhole={() => change({ span: null })} />
         <IgnoreChip state={state} change={change} />
       </div>
     </header>
@@ -160,8 +161,8 @@ export function App({ source, live }: { source: DataSource; live: LiveDocuments 
   const [, update] = useReducer((count: number) => count + 1, 0);
   useEffect(() => source.onChange(() => update(0)), [source]);
   const content = source.document();
-  const bar = live === null ? null : <LiveBar live={live} onChange={() => update(0)} />;
-  return content.schema === "heapwright-page/1" ? <Page content={content} bar={bar} /> : <DiffPage document={content} />;
+  if (content.schema !== "heapwright-page/1") return <DiffPage document={content} />;
+  return <Page {...{ content, live }} onLive={() => update(0)} />;
 }
 
 /** Some views need data that a recording may not have. */
@@ -181,11 +182,18 @@ function useCarried(content: PageDocument, state: State, carry: (part: Partial<S
   return shown.current === content ? state : { ...state, ...part };
 }
 
-/** `bar`: of a running program. */
-function Page({ content, bar }: { content: PageDocument; bar: JSX.Element | null }): JSX.Element {
+interface PageProps {
+  readonly content: PageDocument;
+  readonly live: LiveDocuments | null;
+  readonly onLive: () => void;
+}
+
+function Page({ content, live, onLive }: PageProps): JSX.Element {
   const [located, change, carry] = useLocationState();
-  const state = useCarried(content, located, carry);
-  const { whole, recording } = useNarrowed(content, state);
+  const wanted = useCarried(content, located, carry);
+  const { whole, recording } = useNarrowed(content, wanted);
+  const span = useMemo(() => wanted.span && recording.spanNow(wanted.span), [wanted.span, recording]);
+  const state = useMemo(() => ({ ...wanted, span }), [wanted, span]);
   usePrepared(recording);
   const processes = useMemo(() => processChoices(content), [content]);
   const threads = useMemo(() => threadChoices(whole), [whole]);
@@ -202,11 +210,15 @@ function Page({ content, bar }: { content: PageDocument; bar: JSX.Element | null
   const isEmpty = run.allocation_calls === 0;
   const isShown = !isEmpty || OF_NOTHING.includes(view) || (view === "threads" && run.free_calls > 0); // frees of other threads' blocks
   const Shown = isShown ? COMPONENTS[view] : Nothing;
-  const props: ViewProps = { recording, opened: content, state, change, palette };
+  const props: ViewProps = { recording, opened: content, isLive: live !== null, state, change, palette };
+  const bar = live && (
+    <LiveBar {...{ live, content }} span={wanted.span} onSpan={(chosen) => change({ span: chosen })} onChange={onLive} />
+  );
   return (
     <>
       <Head
         {...{ recording, processes, threads, views, state, change, bar }}
+        isMoving={wanted.span?.toNs === NOW}
         dark={palette.dark}
         onTheme={turnTheme}
         onKeys={() => showKeys(true)}

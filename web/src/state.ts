@@ -19,7 +19,17 @@ export type ScopePart = (typeof SCOPE_PARTS)[number];
 export const CURVES = ["stacks", "sizes", "threads"] as const;
 export type Curves = (typeof CURVES)[number];
 
-/** An interval of the run; a moment where both ends are the same. */
+export const GRAINS = ["exact", "classes"] as const;
+/** whether each block size has a row, or sizes up to a power of two share one */
+export type Grain = (typeof GRAINS)[number];
+
+/** The end of the run, which goes on while the program does. */
+export const NOW = Infinity;
+
+/**
+ * An interval of the run; a moment where both ends are the same. An interval that ends NOW moves with the run: a negative
+ * `fromNs` is then so long before the end. Views get the interval that it is at present.
+ */
 export interface Span {
   readonly fromNs: number;
   readonly toNs: number;
@@ -41,6 +51,7 @@ export interface State {
   readonly mode: FlameMode;
   readonly curves: Curves;
   readonly shape: ScopeShape;
+  readonly grain: Grain;
   readonly part: ScopePart;
   /** the chosen instance of a scope; -1: none */
   readonly instance: number;
@@ -69,6 +80,7 @@ const FRESH: State = {
   mode: "icicle",
   curves: "stacks",
   shape: "table",
+  grain: "exact",
   part: "all",
   instance: -1,
   window: null,
@@ -91,6 +103,10 @@ function wholeNumber(text: string | null, otherwise: number): number {
 function spanOf(values: URLSearchParams): Span | null {
   const at = wholeNumber(values.get("at"), -1);
   if (at >= 0) return { fromNs: at, toNs: at };
+  const since = wholeNumber(values.get("since"), -1);
+  if (since >= 0) return { fromNs: since, toNs: NOW };
+  const last = wholeNumber(values.get("last"), 0);
+  if (last > 0) return { fromNs: -last, toNs: NOW };
   const fromNs = wholeNumber(values.get("from"), -1);
   const toNs = wholeNumber(values.get("to"), -1);
   return fromNs >= 0 && toNs > fromNs ? { fromNs, toNs } : null;
@@ -114,6 +130,7 @@ export function parseFragment(fragment: string): State {
     mode: oneOf(FLAME_MODES, values.get("mode"), FRESH.mode),
     curves: oneOf(CURVES, values.get("curves"), FRESH.curves),
     shape: oneOf(SCOPE_SHAPES, values.get("shape"), FRESH.shape),
+    grain: oneOf(GRAINS, values.get("grain"), FRESH.grain),
     part: oneOf(SCOPE_PARTS, values.get("part"), FRESH.part),
     instance: wholeNumber(values.get("instance"), FRESH.instance),
     window: windowOf(values.get("window")),
@@ -129,6 +146,7 @@ export function parseFragment(fragment: string): State {
 /** A span as values of the fragment. */
 export function spanValues(span: Span): [string, string][] {
   if (isMoment(span)) return [["at", String(span.toNs)]];
+  if (span.toNs === NOW) return [span.fromNs < 0 ? ["last", String(-span.fromNs)] : ["since", String(span.fromNs)]];
   return [
     ["from", String(span.fromNs)],
     ["to", String(span.toNs)],
@@ -142,6 +160,7 @@ const KEYS = [
   "mode",
   "curves",
   "shape",
+  "grain",
   "part",
   "instance",
   "find",

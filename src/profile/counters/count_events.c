@@ -59,19 +59,22 @@ static bool note_birth(struct hwi_replay *replay, uint32_t cell, uint64_t size)
   struct hwi_slice *slice = hwi_history_now(&replay->history);
   if (!change)
     return false;
+  const uint32_t owner = hwi_tally_thread_of(&replay->tally, hwi_tally_cell(&replay->tally, cell));
   change->calls++;
   slice->allocation_calls++;
   slice->allocated_bytes += size;
   slice->max_bytes = replay->level.bytes > slice->max_bytes ? replay->level.bytes : slice->max_bytes;
-  return true;
+  return hwi_class_peaks_begin(&replay->history.class_peaks, owner, size);
 }
 
-static bool note_death(struct hwi_replay *replay, uint32_t cell, int ending)
+static bool note_death(struct hwi_replay *replay, uint32_t cell_number, int ending)
 {
-  struct hwi_cell_change *change = hwi_history_change(&replay->history, cell);
+  struct hwi_cell_change *change = hwi_history_change(&replay->history, cell_number);
   struct hwi_slice *slice = hwi_history_now(&replay->history);
   if (!change)
     return false;
+  const struct hwi_cell *cell = hwi_tally_cell(&replay->tally, cell_number);
+  hwi_class_peaks_end(&replay->history.class_peaks, hwi_tally_thread_of(&replay->tally, cell), cell->size);
   change->ended[ending]++;
   slice->temporary_calls += ending == HWI_LIFETIME_TEMPORARY;
   slice->min_bytes = replay->level.bytes < slice->min_bytes ? replay->level.bytes : slice->min_bytes;

@@ -32,6 +32,7 @@ void hwi_history_release(struct hwi_history *history)
   hwi_table_release(history->now, history->now_capacity * sizeof *history->now);
   hwi_table_release(history->changes, history->change_capacity * sizeof *history->changes);
   free(history->open);
+  hwi_class_peaks_release(&history->class_peaks);
   *history = (struct hwi_history){0};
 }
 
@@ -215,4 +216,5 @@ void hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, 
   profile->history = history->slices;
   profile->history_count = history->slice_count;
   profile->changes = history->changes;
+  profile->class_peaks = &history->class_peaks;
 }

@@ -7,7 +7,7 @@
 #ifndef HWI_PROFILE_COUNTERS_HISTORY_H
 #define HWI_PROFILE_COUNTERS_HISTORY_H
 
-#include "profile/profile.h"
+#include "profile/counters/class_peaks.h"
 
 /* All zero: no history is kept. */
 struct hwi_history {
@@ -22,6 +22,7 @@ struct hwi_history {
   size_t open_count, open_capacity;
   struct hwi_cell_change *changes; /* of the slices before, in their order: a list of table.h */
   size_t change_count, change_capacity;
+  struct hwi_class_peaks class_peaks;
 };
 
 /* `expected_ns`: how long the run has taken so far; 0: unknown. */

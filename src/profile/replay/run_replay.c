@@ -154,8 +154,7 @@ static bool end_epochs(struct hwi_run_replay *r, const struct hwi_replay_image *
   return hwi_summary_end_epochs(&r->epoch_writer, r->result, image);
 }
 
-/* Waits until all events so far are counted. */
-static int wait_for_counters(struct hwi_run_replay *r)
+int hwi_run_replay_wait(struct hwi_run_replay *r)
 {
   if (r->events)
     return 0;
@@ -275,7 +274,7 @@ static int no_heap(struct hwi_run_replay *r)
 
 int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, bool others_go_on)
 {
-  int status = wait_for_counters(r);
+  int status = hwi_run_replay_wait(r);
   if (status < 0)
     return status;
   if (hwi_run_replay_pass_phases(r, a->head_ns) < 0 || (r->epoch_writer && !end_epochs(r, &a->image)))

@@ -47,7 +47,7 @@ export interface ImageFields {
   readonly from_ns?: number;
   /** of the process that started first, if several are shown together */
   readonly run_command?: string;
-  readonly silences?: readonly { readonly from_ns: number; readonly to_ns: number; readonly why: string }[];
+  readonly silences?: readonly { readonly from_ns: number; readonly to_ns?: number; readonly why: string }[];
 }
 
 export const LIFETIMES = ["temporary", "below_1ms", "below_1s", "below_1min", "1min_or_longer", "until_end"] as const;
@@ -320,6 +320,8 @@ export interface PageDocument {
   };
   readonly rss?: { readonly time_ns: readonly number[]; readonly rss_bytes: readonly number[] };
   readonly sizes: Readonly<Record<SizeFigure, Packed>>;
+  /** `thread`: 0 for all, else the row of threads, plus 1 */
+  readonly size_classes?: Readonly<Record<"thread" | "to" | "peak_bytes", Packed>>;
   readonly size_series: { readonly from: readonly number[]; readonly to: readonly number[]; readonly series: PackedSeries };
   readonly threads: Readonly<Record<ThreadFigure, readonly number[]>> & {
     readonly name: readonly string[];

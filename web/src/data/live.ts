@@ -11,10 +11,14 @@ const AFTER_END_MS = 5000; // a process of the run may still begin
 
 /** The intervals to choose from, in ms. */
 export const INTERVALS = [100, 200, 500, 1000, 2000, 5000, 10000] as const;
+export const USUAL_MS = 1000;
 
 function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
+
+/** What the viewer may tell the recording. */
+export type Order = "on" | "off" | "mark";
 
 /** Waits until the page is in front again. */
 function shown(): Promise<void> {
@@ -28,11 +32,12 @@ export class LiveDocuments implements DataSource {
   #number = 0;
   #changed: () => void = () => undefined;
   #resume: () => void = () => undefined;
+  #hurry: () => void = () => undefined; // ends the time until the next document
   #state: LiveState = "running";
   #isPaused = false;
   /** why there is no new document */
   trouble = "";
-  intervalMs = 1000;
+  intervalMs: number = USUAL_MS;
 
   constructor(token: string) {
     this.#token = token;
@@ -63,6 +68,24 @@ export class LiveDocuments implements DataSource {
     this.#changed();
   }
 
+  /** The figures can be counted from now on. Returns this moment, since the run's start. */
+  async cut(): Promise<number> {
+    const { ns } = (await (await this.#post("/now")).json()) as { ns: number };
+    this.#hurry();
+    return ns;
+  }
+
+  async order(order: Order, text = ""): Promise<void> {
+    await this.#post(`/${order}`, text === "" ? "" : `&text=${encodeURIComponent(text)}`);
+    this.#hurry();
+  }
+
+  async #post(path: string, more = ""): Promise<Response> {
+    const answer = await fetch(this.address(path) + more, { method: "POST" });
+    if (!answer.ok) throw new Error((await answer.text()).trim());
+    return answer;
+  }
+
   document(): Content {
     if (this.#document === undefined) throw new Error("The first document has not come yet.");
     return this.#document;
@@ -91,7 +114,8 @@ export class LiveDocuments implements DataSource {
 
   async #follow(): Promise<void> {
     for (;;) {
-      await wait(this.#state === "lost" ? RETRY_MS : this.#state === "over" ? AFTER_END_MS : this.intervalMs);
+      const ms = this.#state === "lost" ? RETRY_MS : this.#state === "over" ? AFTER_END_MS : this.intervalMs;
+      await Promise.race([wait(ms), new Promise<void>((resolve) => (this.#hurry = resolve))]);
       if (document.hidden) await shown();
       if (this.#isPaused) await new Promise<void>((resolve) => (this.#resume = resolve));
       const before = this.#state;

@@ -3,7 +3,7 @@
 // edge       a moment between two slices of time; edge 0 is the start, the last edge the end.
 // row        a row of the document's `stacks`: one call stack, or the sum of cut stacks.
 // ignored    rows that the user does not want to see: in a recording without them, all their amounts are 0.
-import { isMoment, type Cost, type Span } from "../state";
+import { isMoment, NOW, type Cost, type Span } from "../state";
 import { LIFETIMES, type Lifetime, type PageDocument, type RowFigure } from "./document";
 import { unpack } from "./packed";
 import { Series, type Amount } from "./series";
@@ -138,6 +138,15 @@ export class Recording {
   edgesOf(span: Span): Edges {
     const [from, to] = [nearest(this.edgesNs, span.fromNs), nearest(this.edgesNs, span.toNs)];
     return { from, to, since: isMoment(span) ? 0 : from };
+  }
+
+  /** The interval of whole slices that a span is at present. */
+  spanNow(span: Span): Span {
+    const { edgesNs } = this;
+    if (span.toNs !== NOW) return span;
+    const [last, toNs] = [edgesNs.length - 1, edgesNs[edgesNs.length - 1]!];
+    const from = nearest(edgesNs, span.fromNs < 0 ? Math.max(0, toNs + span.fromNs) : span.fromNs);
+    return { fromNs: edgesNs[Math.min(from, last - 1)]!, toNs };
   }
 
   /** The sum of a row's amount within an interval, or until a moment. */

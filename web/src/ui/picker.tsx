@@ -4,15 +4,17 @@ import type { JSX } from "preact";
 interface Props {
   readonly label: string;
   readonly title: string;
-  /** IDs and names; the first one is "all", or the default */
+  /** IDs and names */
   readonly choices: readonly (readonly [number, string])[];
   readonly chosen: number;
+  /** the choice that is no restriction; absent: the first one */
+  readonly usual?: number;
   readonly onChoose: (choice: number) => void;
 }
 
-export function Picker({ label, title, choices, chosen, onChoose }: Props): JSX.Element {
+export function Picker({ label, title, choices, chosen, usual = choices[0]?.[0], onChoose }: Props): JSX.Element {
   return (
-    <label class={chosen === choices[0]?.[0] ? "picker" : "picker narrowed"} title={title}>
+    <label class={chosen === usual ? "picker" : "picker narrowed"} title={title}>
       <span>{label}</span>
       <select aria-label={label} value={String(chosen)} onChange={(event) => onChoose(Number(event.currentTarget.value))}>
         {choices.map(([choice, name]) => (

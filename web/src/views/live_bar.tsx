@@ -1,7 +1,16 @@
-// live_bar.tsx - what the viewer of a running program can do: pause, choose the interval, save
+// live_bar.tsx - what the viewer of a running program can do: pause, count from now on, mark, save
 import type { JSX } from "preact";
-import { INTERVALS, type LiveDocuments } from "../data/live";
+import { useState } from "preact/hooks";
+import { INTERVALS, USUAL_MS, type LiveDocuments } from "../data/live";
+import type { PageDocument } from "../data/document";
+import { NOW, type Span } from "../state";
+import { timeText } from "../text/format";
+import { momentIn } from "../text/words";
 import { Picker } from "../ui/picker";
+
+const RUN = 0;
+const OTHER = 1;
+const LASTS_NS = [5e9, 10e9, 30e9, 60e9, 300e9, 900e9, 3600e9] as const;
 
 function stateName({ state, trouble }: LiveDocuments): string {
   return state === "running" ? "live" : state === "over" ? "the program has ended" : trouble;
@@ -11,12 +20,85 @@ function intervalName(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${ms / 1000} s`;
 }
 
-export function LiveBar({ live, onChange }: { live: LiveDocuments; onChange: () => void }): JSX.Element {
-  const { state, isPaused } = live;
+function lastName(ns: number): string {
+  return ns < 60e9 ? `the last ${ns / 1e9} s` : ns === 60e9 ? "the last minute" : `the last ${ns / 60e9} min`;
+}
+
+/** The name of a span that the list does not have; null: it has it. */
+function otherName(span: Span | null): string | null {
+  if (span === null || (span.toNs === NOW && span.fromNs < 0)) return null;
+  return span.toNs === NOW ? `since ${momentIn(span.fromNs)}` : "an interval";
+}
+
+/** Whether recording is switched off at present. */
+function isOff({ process }: PageDocument): boolean {
+  return (process.silences ?? []).some(({ to_ns }) => to_ns === undefined);
+}
+
+interface Props {
+  readonly live: LiveDocuments;
+  readonly content: PageDocument;
+  readonly span: Span | null;
+  readonly onSpan: (span: Span | null) => void;
+  readonly onChange: () => void;
+}
+
+function SpanPicker({ span, onSpan }: Props): JSX.Element {
+  const other = otherName(span);
+  const choices: [number, string][] = [[RUN, "the whole run"], ...LASTS_NS.map((ns): [number, string] => [-ns, lastName(ns)])];
+  if (other !== null) choices.push([OTHER, other]);
   return (
-    <span class="live">
+    <Picker
+      label="Show"
+      title="The time that every figure and picture is about"
+      choices={choices}
+      chosen={other !== null ? OTHER : (span?.fromNs ?? RUN)}
+      onChoose={(choice) => choice !== OTHER && onSpan(choice === RUN ? null : { fromNs: choice, toNs: NOW })}
+    />
+  );
+}
+
+/** Buttons for what the server does. */
+function Orders({ live, content, onSpan, onTrouble }: Props & { onTrouble: (trouble: string) => void }): JSX.Element {
+  const off = isOff(content);
+  const attempt = (order: () => Promise<void>): void => {
+    onTrouble("");
+    order().catch((error: unknown) => onTrouble((error as Error).message));
+  };
+  return (
+    <>
+      <button
+        type="button"
+        title="Every figure and picture counts from this moment; ✕ next to it undoes that"
+        onClick={() => attempt(async () => onSpan({ fromNs: await live.cut(), toNs: NOW }))}
+      >
+        From now on
+      </button>
+      <button type="button" title="Name this moment" onClick={() => {
+          const text = prompt("The name of this moment:", `at ${timeText(content.run.duration_ns)}`);
+          if (text !== null) attempt(() => live.order("mark", text));
+        }}>
+        Mark
+      </button>
+      <button
+        type="button"
+        title={off ? "Allocations are not recorded at present" : "Allocations are not recorded until you switch it on again"}
+        onClick={() => attempt(() => live.order(off ? "on" : "off"))}
+      >
+        {off ? "Record" : "Stop recording"}
+      </button>
+    </>
+  );
+}
+
+export function LiveBar(props: Props): JSX.Element {
+  const { live, onChange } = props;
+  const { state, isPaused } = live;
+  const [trouble, setTrouble] = useState("");
+  return (
+    <div class="live">
       <span class={`lamp ${isPaused ? "paused" : state}`} role="status">
-        {isPaused ? "paused" : stateName(live)}
+        {trouble !== "" ? trouble : isPaused ? "paused" : stateName(live)}
       </span>
       {state !== "over" && (
         <>
@@ -28,16 +110,25 @@ export function LiveBar({ live, onChange }: { live: LiveDocuments; onChange: () 
             title="How often the figures change"
             choices={INTERVALS.map((ms) => [ms, intervalName(ms)])}
             chosen={live.intervalMs}
+            usual={USUAL_MS}
             onChoose={(ms) => {
               live.intervalMs = ms;
               onChange();
             }}
           />
+          <Orders {...props} onTrouble={setTrouble} />
         </>
       )}
-      <a href={live.address("/report.html")} download="heapwright.html" title="The report of this moment as one file">
+      <SpanPicker {...props} />
+      <span class="save">
         Save
-      </a>
-    </span>
+        <a href={live.address("/report.html")} download="heapwright.html" title="The report of this moment as one file">
+          page
+        </a>
+        <a href={live.address("/stacks.csv")} download="heapwright.csv" title="The stacks of this moment, with all their figures">
+          CSV
+        </a>
+      </span>
+    </div>
   );
 }

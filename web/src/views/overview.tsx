@@ -9,7 +9,9 @@ import type { Span, State, View } from "../state";
 import { bytesText, countText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
 import { Figures } from "./figures";
+import { Growth } from "./growth";
 import { Heaps } from "./heaps";
+import { largest } from "./largest";
 import { Nothing } from "./nothing";
 import { folderOfRun, Processes, togetherCount } from "./processes";
 import { RunChart } from "./run_chart";
@@ -70,18 +72,6 @@ function Findings({ recording, state, change }: ViewProps): JSX.Element | null {
       </ul>
     </section>
   );
-}
-
-/** The rows with the largest amounts, the largest first, among the wanted ones. */
-function largest(amounts: Float64Array, count: number, isWanted: (row: number) => boolean): number[] {
-  const top: number[] = [];
-  amounts.forEach((amount, row) => {
-    if (amount <= (top.length < count ? 0 : amounts[top.at(-1)!]!) || !isWanted(row)) return;
-    const at = top.findIndex((other) => amounts[other]! < amount);
-    top.splice(at < 0 ? top.length : at, 0, row);
-    top.length = Math.min(top.length, count);
-  });
-  return top;
 }
 
 function whenMost(recording: Recording, span: Span | null): string {
@@ -152,7 +142,7 @@ function ofProcess(recording: Recording): [string, string][] {
   const begin = process.from_ns ?? 0;
   const lines: [string, string][] = [];
   for (const { from_ns, to_ns, why } of process.silences ?? [])
-    lines.push(["Gap", `${timeIn(recording, begin + from_ns)} – ${timeIn(recording, begin + to_ns)}: ${why}`]);
+    lines.push(["Gap", `${timeIn(recording, begin + from_ns)} – ${to_ns === undefined ? "end" : timeIn(recording, begin + to_ns)}: ${why}`]);
   if (exitText(process) !== "") lines.push(["Ended", exitText(process)]);
   if (process.executable) lines.push(["Program", process.executable]);
   if (process.directory) lines.push(["Directory", process.directory]);
@@ -192,6 +182,7 @@ export function Overview(props: ViewProps): JSX.Element {
   const isEmpty = recording.document.run.allocation_calls === 0;
   return (
     <div class="stack-v">
+      {!isEmpty && <Growth {...props} />}
       <Figures recording={recording} span={state.span} />
       {isEmpty ? <Nothing {...props} /> : <RunChart {...props} />}
       <div class="columns">

@@ -5,15 +5,16 @@ import { SIZE_FIGURES, type SizeFigure } from "../data/document";
 import { unpack } from "../data/packed";
 import type { Recording } from "../data/recording";
 import { sizeSeries, type Series } from "../data/series";
-import type { Span } from "../state";
+import { GRAINS, type Grain, type Span } from "../state";
 import { bytesText, countedText } from "../text/format";
 import { sumText } from "../text/words";
+import { Choices } from "../ui/choices";
 import { sorting, Table, type Column } from "../ui/table";
 import { LiveChart } from "./live_chart";
 import type { ViewProps } from "./view";
 
 /** The ID of a row is its `from`, the smallest size in it, which no other row has. */
-type SizeRow = Readonly<Record<SizeFigure, number>>;
+type SizeRow = Readonly<Record<SizeFigure | "frees" | "own_peak_bytes", number>>;
 
 function sizeText({ from, to }: { from: number; to: number }): string {
   return from === to ? bytesText(from) : `${bytesText(from)} – ${bytesText(to)}`;
@@ -25,7 +26,8 @@ function wholeRun(recording: Recording): SizeRow[] {
   return Array.from(columns[0]![1], (_, id) => {
     const row: Partial<Record<SizeFigure, number>> = {};
     for (const [figure, values] of columns) row[figure] = values[id]!;
-    return row as SizeRow;
+    const made = row as Record<SizeFigure, number>;
+    return { ...made, frees: made.calls - made.live_blocks, own_peak_bytes: made.own_peak_blocks * made.to };
   });
 }
 
@@ -38,52 +40,90 @@ function within(recording: Recording, series: Series, span: Span): SizeRow[] {
   const edges = recording.edgesOf(span);
   const costs = (cost: "calls" | "bytes" | "temporary" | "live" | "peak"): Float64Array => recording.costsOf(series, cost, edges);
   const [calls, bytes, temporary, live, peak] = [costs("calls"), costs("bytes"), costs("temporary"), costs("live"), costs("peak")];
+  const blocksAt = (row: number, edge: number): number => series.until(row, "live_blocks", edge);
   return rows.from.map((from, id) => ({
     from,
     to: rows.to[id]!,
     cut: 0,
     calls: calls[id]!,
+    frees: calls[id]! + blocksAt(id, edges.since) - blocksAt(id, edges.to),
     bytes: bytes[id]!,
     temporary_calls: temporary[id]!,
-    live_blocks: series.until(id, "live_blocks", edges.to),
+    live_blocks: blocksAt(id, edges.to),
     live_bytes: live[id]!,
-    peak_blocks: series.until(id, "live_blocks", recording.highest(edges)),
+    peak_blocks: blocksAt(id, recording.highest(edges)),
     peak_bytes: peak[id]!,
     peak_usable_bytes: peak[id]!,
     own_peak_blocks: 0,
+    own_peak_bytes: 0,
     series_row: id,
   }));
 }
 
-function columnsOf(rows: readonly SizeRow[], isWhole: boolean): Column<SizeRow>[] {
-  const sum = (figure: SizeFigure): number => rows.reduce((all, row) => all + row[figure], 0);
+const SUMMED = ["cut", "calls", "frees", "bytes", "temporary_calls", "live_blocks", "live_bytes", "peak_blocks", "peak_bytes", "peak_usable_bytes"] as const;
+
+/** The upper limit of a size's class: a power of two, at least 16. */
+function classOf(size: number): number {
+  return size <= 16 ? 16 : 2 ** Math.ceil(Math.log2(size));
+}
+
+/** The own peak of each class in the whole run, of the chosen thread; by the class's limit. */
+function classPeaks({ document: { size_classes: classes, thread } }: Recording): Map<number, number> {
+  const peaks = new Map<number, number>();
+  if (classes === undefined) return peaks;
+  const [threads, limits, bytes] = [unpack(classes.thread), unpack(classes.to), unpack(classes.peak_bytes)];
+  limits.forEach((limit, i) => threads[i] === (thread ?? -1) + 1 && peaks.set(limit, bytes[i]!));
+  return peaks;
+}
+
+/** The rows summed up by class. */
+function byClass(rows: readonly SizeRow[], peaks: ReadonlyMap<number, number>): SizeRow[] {
+  const classes = new Map<number, SizeRow>();
+  for (const row of rows) {
+    const limit = classOf(row.to);
+    const sum = { ...(classes.get(limit) ?? row) };
+    if (classes.has(limit)) for (const figure of SUMMED) sum[figure] += row[figure];
+    classes.set(limit, { ...sum, from: limit === 16 ? 0 : limit / 2 + 1, to: limit, own_peak_bytes: peaks.get(limit) ?? 0 });
+  }
+  return [...classes.values()];
+}
+
+interface Shown {
+  readonly grain: Grain;
+  /** the whole run */
+  readonly isWhole: boolean;
+  readonly isOneThread: boolean;
+}
+
+function columnsOf(rows: readonly SizeRow[], { grain, isWhole, isOneThread }: Shown): Column<SizeRow>[] {
+  const sum = (figure: keyof SizeRow): number => rows.reduce((all, row) => all + row[figure], 0);
   const [calls, peak] = [sum("calls"), sum("peak_bytes")];
-  const wholeOnly: Column<SizeRow>[] = [
-    {
-      key: "own",
-      title: "Most blocks",
-      kind: "count",
-      value: (row) => row.own_peak_blocks,
-      hint: "its own maximum, whenever that was",
-    },
-    {
-      key: "slack",
-      title: "Slack",
-      kind: "bytes",
-      value: (row) => row.peak_usable_bytes - row.peak_bytes,
-      hint: "rounding by the allocator, at the peak",
-    },
-  ];
+  const ownPeak: Column<SizeRow> = {
+    key: "own",
+    title: "Own peak",
+    kind: "bytes",
+    value: (row) => row.own_peak_bytes,
+    hint: "its own maximum, whenever that was",
+  };
+  const slack: Column<SizeRow> = {
+    key: "slack",
+    title: "Slack",
+    kind: "bytes",
+    value: (row) => row.peak_usable_bytes - row.peak_bytes,
+    hint: "rounding by the allocator, at the peak",
+  };
   return [
     { key: "size", title: "Size", kind: "bytes", value: (row) => row.from, show: sizeText, width: "160px" },
     { key: "calls", title: "Calls", kind: "count", value: (row) => row.calls, share: (row) => row.calls / calls },
+    { key: "frees", title: "Frees", kind: "count", value: (row) => row.frees, hint: "blocks that ended, by a free or with their process" },
     { key: "bytes", title: "Allocated", kind: "bytes", value: (row) => row.bytes },
     { key: "temporary", title: "Temporary", kind: "count", value: (row) => row.temporary_calls },
     { key: "peak", title: "At the peak", kind: "bytes", value: (row) => row.peak_bytes, share: (row) => row.peak_bytes / peak },
     { key: "peak_blocks", title: "Peak blocks", kind: "count", value: (row) => row.peak_blocks },
     { key: "live", title: "At the end", kind: "bytes", value: (row) => row.live_bytes },
     { key: "live_blocks", title: "Blocks left", kind: "count", value: (row) => row.live_blocks },
-    ...(isWhole ? wholeOnly : []),
+    ...(isWhole && (grain === "classes" || !isOneThread) ? [ownPeak] : []),
+    ...(isWhole && !isOneThread ? [slack] : []),
   ];
 }
 
@@ -96,43 +136,58 @@ function largestAtPeak(rows: readonly SizeRow[]): SizeRow | undefined {
   return rows.reduce<SizeRow | undefined>((best, row) => (row.peak_bytes > (best?.peak_bytes ?? -1) ? row : best), undefined);
 }
 
-function SizeChart({ series, row, ...props }: ViewProps & { readonly series: Series; readonly row: number }): JSX.Element {
-  const { recording } = props;
+/** The rows of the series that a row consists of. */
+function seriesRowsOf({ document: { size_series: sizes } }: Recording, row: SizeRow, grain: Grain): number[] {
+  if (grain === "exact") return [row.series_row];
+  return sizes.from.map((_from, each) => each).filter((each) => row.from <= sizes.from[each]! && sizes.to[each]! <= row.to);
+}
+
+function SizeChart({ series, row, ...props }: ViewProps & { readonly series: Series; readonly row: SizeRow }): JSX.Element {
+  const { recording, state } = props;
+  const { size_series: sizes } = recording.document;
+  const rows = useMemo(() => seriesRowsOf(recording, row, state.grain), [recording, row, state.grain]);
   const values = useMemo(() => {
     const live = new Float64Array(recording.edgesNs.length);
-    if (row < series.rows) series.addTo(live, row, "live_bytes");
+    for (const each of rows) series.addTo(live, each, "live_bytes");
     return live;
-  }, [recording, series, row]);
-  const { from, to } = recording.document.size_series;
-  const shown = { from: from[row] ?? 0, to: to[row] ?? 0 };
+  }, [recording, series, rows]);
+  const shown = { from: Math.min(...rows.map((each) => sizes.from[each]!)), to: Math.max(...rows.map((each) => sizes.to[each]!)) };
   return <LiveChart {...props} name="size" title={`Live bytes of blocks of ${sizeText(shown)}`} values={values} height={130} />;
 }
 
+const GRAIN_NAMES: Readonly<Record<Grain, string>> = { exact: "Each size", classes: "Powers of two" };
+
 export function Sizes(props: ViewProps): JSX.Element {
   const { recording, state, change } = props;
-  const { span } = state;
+  const { span, grain } = state;
   const series = sizeSeries(recording.document);
-  const all = useMemo(
-    () => (span === null ? wholeRun(recording) : within(recording, series, span)),
-    [recording, series, span],
-  );
+  const all = useMemo(() => {
+    const rows = span === null ? wholeRun(recording) : within(recording, series, span);
+    return grain === "exact" ? rows : byClass(rows, classPeaks(recording));
+  }, [recording, series, span, grain]);
   const rows = useMemo(
     () => all.filter((row) => row.calls > 0 || row.live_blocks > 0 || row.peak_blocks > 0),
     [all],
   );
-  const isOfAll = span === null && recording.document.thread === undefined;
-  const columns = useMemo(() => columnsOf(rows, isOfAll), [rows]);
+  const [isWhole, isOneThread] = [span === null, recording.document.thread !== undefined];
+  const columns = useMemo(() => columnsOf(rows, { grain, isWhole, isOneThread }), [rows]);
   const notes = span === null ? [] : [sumText(recording, span)];
-  if (!isOfAll) notes.push("small sums are shown as one row per size class");
+  if (grain === "exact" && (!isWhole || isOneThread)) notes.push("small sums are shown as one row per size class");
   const calls = rows.reduce((sum, row) => sum + row.calls, 0);
   const chosen = rowOf(all, state.row) ?? largestAtPeak(rows);
   return (
     <>
       <div class="toolbar">
         <h2>{countedText(calls, "allocation")} by size</h2>
+        <Choices
+          label="Rows"
+          choices={GRAINS.map((each) => [each, GRAIN_NAMES[each]])}
+          chosen={grain}
+          onChoose={(each) => change({ grain: each, row: -1 })}
+        />
         <span class="faint">{notes.join("; ")}</span>
       </div>
-      <SizeChart {...props} series={series} row={chosen?.series_row ?? 0} />
+      {chosen !== undefined && <SizeChart {...props} series={series} row={chosen} />}
       <Table
         name="sizes"
         columns={columns}

@@ -9,6 +9,8 @@ export interface ViewProps {
   readonly recording: Recording;
   /** the document that the page opens with, which contains the other processes that can be shown */
   readonly opened: PageDocument;
+  /** whether the program may still be running, and documents follow */
+  readonly isLive: boolean;
   readonly state: State;
   readonly change: Change;
   readonly palette: Palette;
