@@ -213,12 +213,13 @@ struct hwi_history_slice {
 };
 enum { HWI_HISTORY_SLICES = 160 };
 
-/* What changed in a cell within a slice. A slice may have several changes of one cell, which add up. */
+/* What changed in a cell within a slice. A slice may have several changes of one cell, which add up. There are millions of
+ * them, so that they are short. */
 struct hwi_cell_change {
   uint32_t cell;
-  bool is_open; /* of the one who counts */
-  uint64_t calls;
-  uint64_t ended[HWI_ENDINGS]; /* blocks, also those allocated in earlier slices */
+  uint32_t is_open : 1; /* of the one who counts */
+  uint32_t calls : 31;
+  uint32_t ended[HWI_ENDINGS]; /* blocks, also those allocated in earlier slices */
 };
 
 /* Classes of block sizes: up to 16 bytes, up to 32, up to 64, ... */

@@ -96,7 +96,7 @@ static void assert_complete(void)
       begins += change->calls;
       for (int ending = 0; ending < HWI_ENDINGS; ending++)
         ended[change->cell] += change->ended[ending];
-      blocks += change->calls - change->ended[HWI_LIFETIME_LONGER];
+      blocks += (uint64_t)change->calls - change->ended[HWI_LIFETIME_LONGER];
     }
     assert_int_equal(slice->slice.allocation_calls, begins);
     assert_int_equal(slice->slice.live_blocks, blocks);
@@ -211,13 +211,36 @@ static void many_cells_stay_within_memory(void **state)
     pass_time(round * SECOND);
     for (uint32_t cell = 0; cell < MANY; cell++)
       hwi_history_change(&history, cell)->calls++;
-    assert_true(history.change_count <= (1 << 20) + MANY);
+    assert_true(history.change_count <= (2 << 20) + MANY);
   }
   assert_true(hwi_history_end_slice(&history, &live));
   uint64_t calls = 0;
   for (size_t i = 0; i < history.change_count; i++)
     calls += history.changes[i].calls;
   assert_int_equal(calls, MANY * ROUNDS);
+}
+
+/* As after days: each of the joined changes has many calls. */
+static void counts_beyond_32_bits(void **state)
+{
+  (void)state;
+  enum { SLICES = 400 };
+  begin(0);
+  for (uint64_t i = 1; i <= SLICES; i++) {
+    pass_time(i * SECOND);
+    hwi_history_change(&history, 0)->calls = HWI_CHANGE_CALLS - 1;
+    hwi_history_change(&history, 0)->calls++;
+    hwi_history_change(&history, 0)->calls++;
+    hwi_history_change(&history, 0)->ended[0] = UINT32_MAX;
+  }
+  assert_true(hwi_history_end_slice(&history, &live));
+  uint64_t calls = 0, ended = 0;
+  for (size_t i = 0; i < history.change_count; i++) {
+    calls += history.changes[i].calls;
+    ended += history.changes[i].ended[0];
+  }
+  assert_int_equal(calls, SLICES * (HWI_CHANGE_CALLS + UINT64_C(1)));
+  assert_int_equal(ended, SLICES * (uint64_t)UINT32_MAX);
 }
 
 static int release_all(void **state)
@@ -237,6 +260,7 @@ int main(void)
       cmocka_unit_test(many_cuts_leave_room),
       cmocka_unit_test(idle_times_are_apart),
       cmocka_unit_test(many_cells_stay_within_memory),
+      cmocka_unit_test(counts_beyond_32_bits),
   };
   return cmocka_run_group_tests(tests, NULL, release_all);
 }

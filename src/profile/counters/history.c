@@ -7,7 +7,7 @@
 #include "trace/table.h"
 
 enum {
-  CHANGES_MAX = 1 << 20, /* with more, slices are joined */
+  CHANGES_MAX = 1 << 21, /* with more, slices are joined */
   SLICES_LEAST = 4,      /* ... until there are only so many */
   RECENT = 60,           /* fine slices that are kept */
   ROOM = 16,             /* for new slices, after some were joined */
@@ -36,8 +36,24 @@ void hwi_history_release(struct hwi_history *history)
   *history = (struct hwi_history){0};
 }
 
+static bool add_to_changes(struct hwi_history *history, const struct hwi_cell_change *change)
+{
+  if (!hwi_table_grow((void **)&history->changes, &history->change_capacity, history->change_count + 1,
+                      sizeof *history->changes))
+    return false;
+  history->changes[history->change_count++] = *change;
+  return true;
+}
+
 struct hwi_cell_change *hwi_history_open(struct hwi_history *history, uint32_t cell)
 {
+  if (cell < history->now_capacity && history->now[cell].is_open) { /* it is full */
+    struct hwi_cell_change *full = &history->now[cell];
+    if (!add_to_changes(history, full))
+      return NULL;
+    *full = (struct hwi_cell_change){.cell = cell, .is_open = true};
+    return full;
+  }
   if (!hwi_table_grow((void **)&history->now, &history->now_capacity, (size_t)cell + 1, sizeof *history->now) ||
       !hwi_grow((void **)&history->open, &history->open_capacity, history->open_count + 1, sizeof *history->open))
     return NULL;
@@ -48,9 +64,18 @@ struct hwi_cell_change *hwi_history_open(struct hwi_history *history, uint32_t c
 
 /* --- fewer slices --- */
 
+/* Returns whether both changes together are few enough for one. */
+static bool fits(const struct hwi_cell_change *sum, const struct hwi_cell_change *next)
+{
+  bool all = sum->calls + next->calls <= HWI_CHANGE_CALLS;
+  for (int ending = 0; ending < HWI_ENDINGS && all; ending++)
+    all = sum->ended[ending] <= UINT32_MAX - next->ended[ending];
+  return all;
+}
+
 static void add_change(struct hwi_cell_change *sum, const struct hwi_cell_change *next)
 {
-  sum->calls += next->calls;
+  sum->calls = (sum->calls + next->calls) & (2 * (uint32_t)HWI_CHANGE_CALLS - 1);
   for (int ending = 0; ending < HWI_ENDINGS; ending++)
     sum->ended[ending] += next->ended[ending];
 }
@@ -64,7 +89,7 @@ static size_t join_changes(struct hwi_history *history, size_t from, size_t end,
   for (size_t i = from; i < end; i++) {
     const struct hwi_cell_change change = changes[i];
     uint32_t *place = &place_of[change.cell];
-    if (*place) {
+    if (*place && fits(&changes[begin + *place - 1], &change)) {
       add_change(&changes[begin + *place - 1], &change);
     } else {
       changes[to++] = change;
@@ -157,12 +182,10 @@ bool hwi_history_end_slice(struct hwi_history *history, const struct hwi_live_su
   slice->live_bytes = live->bytes;
   slice->live_blocks = live->blocks;
   slice->usable_bytes = live->usable;
-  if (!hwi_table_grow((void **)&history->changes, &history->change_capacity,
-                      history->change_count + history->open_count, sizeof *history->changes))
-    return false;
   for (size_t i = 0; i < history->open_count; i++) {
     struct hwi_cell_change *change = &history->now[history->open[i]];
-    history->changes[history->change_count++] = *change;
+    if (!add_to_changes(history, change))
+      return false;
     change->is_open = false;
   }
   history->open_count = 0;

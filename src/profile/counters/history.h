@@ -9,6 +9,8 @@
 
 #include "profile/counters/class_peaks.h"
 
+enum { HWI_CHANGE_CALLS = 1 << 30 }; /* with so many calls, another change begins */
+
 /* All zero: no history is kept. */
 struct hwi_history {
   bool is_kept;
@@ -36,7 +38,7 @@ struct hwi_cell_change *hwi_history_open(struct hwi_history *history, uint32_t c
 static inline struct hwi_cell_change *hwi_history_change(struct hwi_history *history, uint32_t cell)
 {
   struct hwi_cell_change *change = cell < history->now_capacity ? &history->now[cell] : NULL;
-  return change && change->is_open ? change : hwi_history_open(history, cell);
+  return change && change->is_open && change->calls < HWI_CHANGE_CALLS ? change : hwi_history_open(history, cell);
 }
 
 static inline struct hwi_slice *hwi_history_now(struct hwi_history *history)
