@@ -10,6 +10,7 @@
 #include "cli/ranking_options.h"
 #include "cli/read_recording.h"
 #include "launch/control.h"
+#include "live/browser.h"
 #include "live/recording.h"
 #include "live/server.h"
 #include "symbols/symbols.h"
@@ -18,6 +19,7 @@
 struct values {
   struct hwi_reading reading;
   uint64_t port;
+  bool open;
   bool once;
   const char *output;
 };
@@ -28,7 +30,8 @@ static const struct hwi_option options[] = {
     {.name = "port",
      HWI_VALUE(COUNT, port),
      .value = "N",
-     .help = "serve the page on this port of 127.0.0.1 (default: any that is free)"},
+     .help = "serve the page on this port of 127.0.0.1, where an open page finds it again (default: any free one)"},
+    {.name = "open", HWI_VALUE(ON, open), .help = "open the page in your browser"},
     {.name = "json",
      HWI_VALUE(ON, once),
      .help = "print the present state as 'heapwright report --json' would, and end"},
@@ -93,6 +96,8 @@ static int start_server(const struct values *values, struct hwi_live_server **se
   hwi_live_server_url(*server, url);
   printf("%s\n", url);
   fflush(stdout);
+  if (values->open)
+    hwi_browser_open(url);
   return HWI_EXIT_OK;
 }
 

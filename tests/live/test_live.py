@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 
+from page_document import read_html, unpack
 from trace_header import is_begun
 from waiting import wait_until
 
@@ -228,3 +229,49 @@ def test_a_process_that_goes_on_unrecorded_holds_up_nobody(recorder, compile_c, 
     assert viewer.ask("/document")[1]["Heapwright-State"] == "running"
     process.kill()
     process.wait()
+
+
+def test_the_page_is_opened_in_the_browser(program, view, tmp_path):
+    asked = tmp_path / "asked"
+    (tmp_path / "xdg-open").write_text(f"#!/bin/sh\necho \"$1\" > {asked}.part && mv {asked}.part {asked}\n")
+    (tmp_path / "xdg-open").chmod(0o755)
+    viewer = view("--open", program.trace, env={**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin"})
+    wait_until(asked.exists)
+    assert asked.read_text().strip() == viewer.url
+    none = view("--open", program.trace, env={**os.environ, "PATH": ""})
+    assert none.report()["pid"] == viewer.report()["pid"]
+    none.process.terminate()
+    assert "cannot open a browser" in none.process.stderr.read()
+
+
+def test_figures_from_now_on(program, view):
+    """All that was counted before is before the cut, and all else after it."""
+    viewer = view(program.trace)
+    program.tell("1000")
+    before = settled(viewer)
+    status, _, body = viewer.ask("/now", method="POST")
+    assert status == 200
+    cut = json.loads(body)["ns"]
+    program.tell("77")
+    wait_until(lambda: allocations_of(viewer) == before["allocation_calls"] + 77)
+    document = viewer.json("/document")
+    slices = document["slices"]
+    assert cut in slices["from_ns"]
+    at = slices["from_ns"].index(cut)
+    assert sum(slices["allocation_calls"][:at]) == before["allocation_calls"]
+    assert sum(slices["allocation_calls"][at:]) == 77
+    assert slices["live_bytes"][at - 1] == before["live_bytes_at_end"]
+
+
+def test_size_classes_have_exact_peaks(program, view, tmp_path, hw):
+    viewer = view(program.trace)
+    program.tell("300")
+    program.tell("f")
+    program.tell("40")
+    program.end()
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    classes = viewer.json("/document")["size_classes"]
+    peaks = list(zip(unpack(classes["thread"]), unpack(classes["to"]), unpack(classes["peak_bytes"])))
+    assert (0, 128, 30100) in peaks and (1, 128, 30100) in peaks
+    assert hw("report", "-o", tmp_path / "page.html", program.trace).returncode == 0
+    assert read_html(tmp_path / "page.html").document["size_classes"] == classes

@@ -3,6 +3,8 @@ import { render } from "preact";
 import { App, Failure } from "./app";
 import { LiveDocuments } from "./data/live";
 import { EmbeddedDocument } from "./data/source";
+import { parseFragment } from "./state";
+import { prepareNext } from "./views/prepare";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
@@ -14,8 +16,12 @@ function fail(error: unknown): void {
 
 try {
   const live = LiveDocuments.of(document);
-  if (live === null) render(<App source={new EmbeddedDocument(document)} live={null} />, root);
-  else live.begin().then(() => render(<App source={live} live={live} />, root), fail);
+  if (live === null) {
+    render(<App source={new EmbeddedDocument(document)} live={null} />, root);
+  } else {
+    live.prepare = (content) => prepareNext(content, parseFragment(location.hash).view);
+    live.begin().then(() => render(<App source={live} live={live} />, root), fail);
+  }
 } catch (error) {
   fail(error);
 }

@@ -379,11 +379,13 @@ static void pass_time_of_thread(const struct hwi_replay *replay, uint32_t thread
     hwi_scopes_pass_time(replay->tally.scopes, thread, replay->now_ns);
 }
 
-/* A mark or a counter's value. */
+/* A mark or a counter's value. An interval of the history can begin exactly at a mark. */
 static bool take_annotation(struct hwi_replay *replay, const struct hwi_resolved *event)
 {
   pass_time_of_thread(replay, event->thread);
-  return hwi_annotations_take(&replay->tally.annotations, event, replay->now_ns);
+  return hwi_annotations_take(&replay->tally.annotations, event, replay->now_ns) &&
+         (event->entry != HW_SCOPE_MARK || !replay->history.is_kept ||
+          hwi_replay_cut_history(replay, replay->now_ns));
 }
 
 static bool take_heap(struct hwi_replay *replay, const struct hwi_replay_image *image, const struct hwi_resolved *event)

@@ -35,6 +35,8 @@ export class LiveDocuments implements DataSource {
   #hurry: () => void = () => undefined; // ends the time until the next document
   #state: LiveState = "running";
   #isPaused = false;
+  /** what is done with each document before it is shown */
+  prepare: (document: Content) => Promise<void> = () => Promise.resolve();
   /** why there is no new document */
   trouble = "";
   intervalMs: number = USUAL_MS;
@@ -107,7 +109,9 @@ export class LiveDocuments implements DataSource {
   async #take(): Promise<void> {
     const answer = await fetch(`${this.address("/document")}&after=${this.#number}`);
     if (!answer.ok) throw new Error((await answer.text()).trim());
-    this.#document = checked(await answer.json());
+    const next = checked(await answer.json());
+    await this.prepare(next);
+    this.#document = next;
     this.#number = Number(answer.headers.get("Heapwright-Number"));
     this.#state = answer.headers.get("Heapwright-State") === "over" ? "over" : "running";
   }

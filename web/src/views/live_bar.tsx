@@ -1,6 +1,6 @@
 // live_bar.tsx - what the viewer of a running program can do: pause, count from now on, mark, save
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { INTERVALS, USUAL_MS, type LiveDocuments } from "../data/live";
 import type { PageDocument } from "../data/document";
 import { NOW, type Span } from "../state";
@@ -33,6 +33,24 @@ function otherName(span: Span | null): string | null {
 /** Whether recording is switched off at present. */
 function isOff({ process }: PageDocument): boolean {
   return (process.silences ?? []).some(({ to_ns }) => to_ns === undefined);
+}
+
+const RESET = "heapwright: reset"; // a mark of hw_live_reset
+
+/** When the program last said that figures count from now on; -1: never. */
+function lastReset({ marks = [] }: PageDocument): number {
+  return Math.max(-1, ...marks.filter(({ text }) => text === RESET).map(({ time_ns }) => time_ns));
+}
+
+/** Follows the program when it resets the figures; at first, unless another time was chosen. */
+function useResets(content: PageDocument, span: Span | null, onSpan: (span: Span) => void): void {
+  const seen = useRef(span === null ? -1 : lastReset(content));
+  useEffect(() => {
+    const fromNs = lastReset(content);
+    if (fromNs <= seen.current) return;
+    seen.current = fromNs;
+    onSpan({ fromNs, toNs: NOW });
+  }, [content]);
 }
 
 interface Props {
@@ -92,7 +110,8 @@ function Orders({ live, content, onSpan, onTrouble }: Props & { onTrouble: (trou
 }
 
 export function LiveBar(props: Props): JSX.Element {
-  const { live, onChange } = props;
+  const { live, content, span, onSpan, onChange } = props;
+  useResets(content, span, onSpan);
   const { state, isPaused } = live;
   const [trouble, setTrouble] = useState("");
   return (
