@@ -193,7 +193,7 @@ static bool begin_answer(struct work *work)
   look(work);
   for (int i = 1; (i < LOOKS_BEFORE_ANSWER || work->question.complete) && work->state == HWI_FOLLOW_MORE; i++)
     look(work);
-  if (work->state < 0)
+  if (work->state < 0 || work->question.form == HWI_LIVE_NONE)
     return reply(work, false);
   if (work->question.form == HWI_LIVE_NOW)
     return answer_now(work);

@@ -148,6 +148,8 @@ static void take(void *context, const char *text)
     options->check = is_flag(value, options->check);
   else if ((value = value_of(text, "HEAPWRIGHT_TRAP")))
     options->trap = is_flag(value, options->trap);
+  else if ((value = value_of(text, "HEAPWRIGHT_QUIET")))
+    options->quiet = is_flag(value, options->quiet);
   else if ((value = value_of(text, "HEAPWRIGHT_ITT_VERBOSE")))
     options->itt_verbose = is_flag(value, options->itt_verbose);
   else if ((value = value_of(text, "HEAPWRIGHT_ITT_IGNORE")))
