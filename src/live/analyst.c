@@ -240,8 +240,8 @@ static _Noreturn void be_analyst(const struct hwi_live_run *run, int socket)
   if (status < 0)
     work.state = status;
   serve(&work);
-  if (work.writer > 0)
-    kill(work.writer, SIGKILL);
+  if (work.writer > 0 && kill(work.writer, SIGKILL) == 0)
+    waitpid(work.writer, NULL, 0);
   _exit(EXIT_SUCCESS);
 }
 

@@ -114,9 +114,9 @@ int hwi_os_start_apart(struct hwi_os_apart *apart);
 long hwi_os_read_until(int fd, void *to, size_t bytes, uint64_t until_ns);
 void hwi_os_close(int fd);
 
-/* Kills the process `pid` that began at `start`, and waits until it has ended, but not for long. Returns 0 or a negative
+/* Ends the process `pid` that began at `start`: asks it to, waits, but not for long, and kills it. Returns 0 or a negative
  * value, -ESRCH if there is no such process. */
-int hwi_os_kill_process(uint32_t pid, uint64_t start);
+int hwi_os_end_process(uint32_t pid, uint64_t start);
 
 /* Writes to this process's standard error. */
 void hwi_os_say(const char *text, size_t bytes);
@@ -273,6 +273,9 @@ long hwi_os_read_link(const char *path, char *to, size_t bytes);
 
 /* Removes a file. Returns 0, or a negative value. */
 int hwi_os_remove_file(const char *path);
+
+/* Returns the user to whom the file belongs, or the symbolic link itself, or a negative value. */
+long hwi_os_owner(const char *path);
 
 /* Returns whether `path` is a regular file that belongs to the effective user, and not a symbolic link. */
 bool hwi_os_file_is_mine(const char *path);

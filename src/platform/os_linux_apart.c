@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -32,8 +33,8 @@ enum {
   CPU_MASK_BYTES = 1024,
   FIRST_FD = 3, /* after those of the standard streams */
   MOST_FDS = 1 << 16,
-  KILL_PATIENCE_MS = 1000,
 };
+static const uint64_t END_PATIENCE_NS = UINT64_C(2000000000);
 
 struct kernel_action {
   void (*handler)(int);
@@ -61,14 +62,15 @@ static void reset_signals(void)
   CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, KERNEL_SIGSET_BYTES);
 }
 
-/* This thread may be one of a real-time program, on a CPU of its own. */
-static void reset_scheduling(void)
+/* This thread may be one of a real-time program, on a CPU of its own, or may not read the TSC. */
+static void reset_cpu(void)
 {
   struct sched_param none = {0};
   uint8_t all[CPU_MASK_BYTES];
   memset(all, UINT8_MAX, sizeof all);
   CALL3(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
   CALL3(SYS_sched_setaffinity, 0, sizeof all, all);
+  CALL2(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE);
 }
 
 static void close_others(void)
@@ -98,7 +100,7 @@ static void become_program(void *argument)
   const struct hwi_os_apart *apart = start->apart;
   CALL0(SYS_setsid);
   set_descriptors(start->output);
-  reset_scheduling();
+  reset_cpu();
   reset_signals();
   int failure = -ENOENT;
   for (const char *const *path = apart->paths; *path; path++) {
@@ -209,20 +211,26 @@ void hwi_os_say(const char *text, size_t bytes)
   CALL3(SYS_write, 2, text, bytes);
 }
 
-/* A process that is reaped ends here only if this process is the parent of its orphans (init, a subreaper). */
-int hwi_os_kill_process(uint32_t pid, uint64_t process_start)
+/* Sends the signal to the process, which `fd` refers to if it is not negative. */
+static long send(long fd, uint32_t pid, int signal)
 {
-  long fd = CALL2(SYS_pidfd_open, pid, 0), result; /* Linux 5.3; from here on the ID is that of no other process */
+  return fd < 0 ? CALL2(SYS_kill, pid, signal) : CALL4(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+}
+
+static bool has_ended(long fd)
+{
+  return wait_until(fd, hwi_os_monotonic_ns() + END_PATIENCE_NS) > 0;
+}
+
+/* A process whose parent this is, because it takes in orphans (init, a subreaper), is reaped. */
+int hwi_os_end_process(uint32_t pid, uint64_t process_start)
+{
+  long fd = CALL2(SYS_pidfd_open, pid, 0); /* Linux 5.3; from here on the ID is that of no other process */
   if (fd < 0 && fd != -ENOSYS)
     return (int)fd;
-  if (hwi_os_process_start(pid) != process_start)
-    result = -ESRCH;
-  else if (fd < 0)
-    result = CALL2(SYS_kill, pid, SIGKILL);
-  else
-    result = CALL4(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
-  if (fd >= 0 && result == 0)
-    wait_until(fd, hwi_os_monotonic_ns() + KILL_PATIENCE_MS * UINT64_C(1000000));
+  long result = hwi_os_process_start(pid) == process_start ? send(fd, pid, SIGTERM) : -ESRCH;
+  if (result == 0 && fd >= 0 && !has_ended(fd) && send(fd, pid, SIGKILL) == 0)
+    has_ended(fd);
   if (result == 0)
     CALL4(SYS_wait4, pid, NULL, WNOHANG, NULL);
   if (fd >= 0)

@@ -220,6 +220,13 @@ int hwi_os_make_dir(const char *path)
   return 0;
 }
 
+long hwi_os_owner(const char *path)
+{
+  struct statx info;
+  long result = CALL(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_UID, &info, 0);
+  return result < 0 ? result : (long)info.stx_uid;
+}
+
 bool hwi_os_file_is_mine(const char *path)
 {
   struct statx info;

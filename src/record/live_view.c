@@ -71,14 +71,19 @@ static void add_place(struct places *places, const char *folder, size_t bytes, c
   paths[places->count] = NULL;
 }
 
-/* bin/ is next to the folder of this library. */
+/* bin/ is next to the folder of this library. It must have the same owner: next to a copy in a folder of /tmp, any user can
+ * make it. */
 static void add_own_place(struct places *places)
 {
-  static char library[HWI_OS_PATH_BYTES];
+  static const char below[] = "/../bin";
+  static char library[HWI_OS_PATH_BYTES + sizeof below];
   struct hwi_os_module module;
   if (!hwi_os_find_module((uintptr_t)&hwi_live_view_start, &module) || hwi_os_real_path(module.path, library) < 0)
     return;
-  add_place(places, library, (size_t)(strrchr(library, '/') - library), "/../bin/");
+  const long owner = hwi_os_owner(library);
+  memcpy(strrchr(library, '/'), below, sizeof below);
+  if (hwi_os_owner(library) == owner)
+    add_place(places, library, strlen(library), "/");
 }
 
 static void find_places(char *const *variables)
@@ -212,7 +217,7 @@ static int start_server(const char *address, uint16_t port)
   result = take_answer(apart.output);
   hwi_os_close(apart.output);
   if (result) {
-    hwi_os_kill_process(apart.pid, apart.start);
+    hwi_os_end_process(apart.pid, apart.start);
     return result;
   }
   view.server_start = apart.start;
@@ -247,6 +252,6 @@ void hwi_live_view_stop(void)
   uint32_t server = atomic_load(&view.server);
   if (atomic_load(&view.owner) != hwi_os_pid() || !server || !atomic_compare_exchange_strong(&view.server, &server, 0))
     return;
-  hwi_os_kill_process(server, view.server_start);
+  hwi_os_end_process(server, view.server_start);
   atomic_store(&view.owner, 0);
 }
