@@ -26,6 +26,7 @@
 #define HEAPWRIGHT_LIVE_H
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "heapwright/monitor.h"

@@ -59,8 +59,11 @@ static void test_who_can_reach_it(void **state)
   static const struct {
     const char *address, *host;
     bool is_public;
-  } cases[] = {{"127.0.0.1", "127.0.0.1:", false}, {"127.1.2.3", "127.1.2.3:", false}, {"0.0.0.0", "127.0.0.1:", true},
-               {"::1", "[::1]:", false},           {"::", "[::1]:", true}};
+  } cases[] = {{"127.0.0.1", "127.0.0.1:", false},
+               {"127.1.2.3", "127.1.2.3:", false},
+               {"0.0.0.0", "127.0.0.1:", true},
+               {"::1", "[::1]:", false},
+               {"::", "[::1]:", true}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct hwi_live_listener listener;
