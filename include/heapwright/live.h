@@ -49,7 +49,7 @@ extern "C" {
  *   EADDRINUSE, EADDRNOTAVAIL, EACCES    the server cannot listen there
  *   ETIMEDOUT   it did not begin within 15 s
  *   EIO         it ended early
- * and those of fork and pipe. A program that enters a sandbox or changes its user should start the server before. */
+ * and those of fork and pipe; ENOSYS under valgrind. A program that enters a sandbox or changes its user should start the server before. */
 static inline int hw_live_start(const char *address, uint16_t port)
 {
   return hw_monitor_found ? hw_monitor_found->live_start(address, port) : ENOTSUP;

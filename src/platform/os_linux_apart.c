@@ -142,6 +142,8 @@ static long run_helper(struct start *start)
   if (helper > 0)
     CALL4(SYS_wait4, helper, NULL, __WCLONE, NULL);
   hwi_os_release_signals(held);
+  if (helper > 0 && start->failure == 0 && !start->apart->pid) /* memory was not shared (valgrind) */
+    return -ENOSYS;
   return helper < 0 ? helper : start->failure;
 }
 

@@ -16,14 +16,24 @@
 enum { MOST_PATHS = 32, PATHS_BYTES = 16384, SAID_BYTES = 4096, URL_BYTES = 256, ADDRESS_BYTES = 64 };
 static const uint64_t patience_ns = UINT64_C(15000000000); /* far more than a start takes */
 
-/* `owner` is the process whose server this is: it is another one's in a forked child. The rest belongs to the thread
- * that has set it, until `server` is not 0. */
+/* `holder` is the pid of the process whose server this is (another one in a forked child), and in the upper half that of
+ * the server: 0 while a thread starts or ends it. To that thread belongs the rest. All 0: there is no server. */
 static struct {
-  _Atomic uint32_t owner;  /* pid; 0: none */
-  _Atomic uint32_t server; /* pid; 0: it starts, or it ends */
+  _Atomic uint64_t holder;
   uint64_t server_start;
   char url[URL_BYTES];
 } view;
+
+static uint64_t holder_of(uint32_t owner, uint32_t server)
+{
+  return owner | (uint64_t)server << 32;
+}
+
+/* Returns the pid of this process's server, or 0. */
+static uint32_t own_server(uint64_t holder)
+{
+  return (uint32_t)holder == hwi_os_pid() ? (uint32_t)(holder >> 32) : 0;
+}
 
 static const char default_address[] = "127.0.0.1";
 
@@ -220,9 +230,9 @@ static int start_server(const char *address, uint16_t port)
     hwi_os_end_process(apart.pid, apart.start);
     return result;
   }
-  view.server_start = apart.start;
-  atomic_store(&view.server, apart.pid);
   say_text(TOOL ": live at ", view.url, "\n");
+  view.server_start = apart.start;
+  atomic_store(&view.holder, holder_of(hwi_os_pid(), apart.pid));
   return 0;
 }
 
@@ -230,28 +240,29 @@ static int start_server(const char *address, uint16_t port)
 
 int hwi_live_view_start(const char *address, uint16_t port)
 {
-  uint32_t owner = atomic_load(&view.owner), self = hwi_os_pid();
+  uint64_t before = atomic_load(&view.holder);
+  const uint32_t self = hwi_os_pid();
   if (!atomic_load(&hwi_session.liveness->live) && !hwi_session_start())
     return ENOTSUP;
-  if (owner == self || !atomic_compare_exchange_strong(&view.owner, &owner, self))
+  if ((uint32_t)before == self || !atomic_compare_exchange_strong(&view.holder, &before, holder_of(self, 0)))
     return EALREADY;
-  atomic_store(&view.server, 0);
   const int result = start_server(address ? address : default_address, port);
   if (result)
-    atomic_store(&view.owner, 0);
+    atomic_store(&view.holder, 0);
   return result;
 }
 
 const char *hwi_live_view_url(void)
 {
-  return atomic_load(&view.owner) == hwi_os_pid() && atomic_load(&view.server) ? view.url : NULL;
+  return own_server(atomic_load(&view.holder)) ? view.url : NULL;
 }
 
 void hwi_live_view_stop(void)
 {
-  uint32_t server = atomic_load(&view.server);
-  if (atomic_load(&view.owner) != hwi_os_pid() || !server || !atomic_compare_exchange_strong(&view.server, &server, 0))
+  uint64_t before = atomic_load(&view.holder);
+  const uint32_t server = own_server(before);
+  if (!server || !atomic_compare_exchange_strong(&view.holder, &before, holder_of(hwi_os_pid(), 0)))
     return;
   hwi_os_end_process(server, view.server_start);
-  atomic_store(&view.owner, 0);
+  atomic_store(&view.holder, 0);
 }
