@@ -34,7 +34,7 @@ enum {
   FIRST_FD = 3, /* after those of the standard streams */
   MOST_FDS = 1 << 16,
 };
-static const uint64_t END_PATIENCE_NS = UINT64_C(2000000000);
+static const uint64_t END_PATIENCE_NS = UINT64_C(5000000000);
 
 struct kernel_action {
   void (*handler)(int);
