@@ -1,4 +1,5 @@
 /* cmd_live.c - heapwright live: the heap of a running program */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,20 +19,32 @@
 
 struct values {
   struct hwi_reading reading;
+  const char *address;
   uint64_t port;
   bool open;
+  uint64_t within;
   bool once;
   const char *output;
 };
 
-static const struct values defaults = {0};
+static const struct values defaults = {.address = "127.0.0.1"};
 
 static const struct hwi_option options[] = {
+    {.name = "address",
+     HWI_VALUE(TEXT, address),
+     .value = "IP",
+     .help = "serve the page at this address (default: 127.0.0.1, which only this machine\n"
+             "can reach)"},
     {.name = "port",
      HWI_VALUE(COUNT, port),
      .value = "N",
-     .help = "serve the page on this port of 127.0.0.1, where an open page finds it again (default: any free one)"},
+     .help = "serve the page on this port, where an open page finds a new viewer again (default: any free one)"},
     {.name = "open", HWI_VALUE(ON, open), .help = "open the page in your browser"},
+    {.name = "within",
+     HWI_VALUE(DURATION, within),
+     .value = "TIME",
+     .help = "as hw_live_start of heapwright/live.h: end by itself when the run has ended and\n"
+             "no page has asked for this long"},
     {.name = "json",
      HWI_VALUE(ON, once),
      .help = "print the present state as 'heapwright report --json' would, and end"},
@@ -91,8 +104,18 @@ static int start_server(const struct values *values, struct hwi_live_server **se
 {
   struct hwi_error error = {0};
   char url[HWI_LIVE_URL_BYTES];
-  if (hwi_live_server_start(server, (uint16_t)values->port, &error) < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  if (hwi_live_server_start(server, values->address, (uint16_t)values->port, &error) < 0) {
+    hwi_warn("%s", error.text);
+    if (values->within) /* for the program that waits */
+      printf("%d\n", error.os_error ? error.os_error : ENOMEM);
+    return HWI_EXIT_TROUBLE;
+  }
+  if (values->within)
+    hwi_live_server_linger(*server, values->within);
+  if (hwi_live_server_is_public(*server))
+    hwi_warn(
+        "other machines can reach the page; without the token of its address they get nothing, but what is sent is "
+        "not encrypted");
   hwi_live_server_url(*server, url);
   printf("%s\n", url);
   fflush(stdout);

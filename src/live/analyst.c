@@ -193,7 +193,7 @@ static bool begin_answer(struct work *work)
   look(work);
   for (int i = 1; (i < LOOKS_BEFORE_ANSWER || work->question.complete) && work->state == HWI_FOLLOW_MORE; i++)
     look(work);
-  if (work->state < 0)
+  if (work->state < 0 || work->question.form == HWI_LIVE_NONE)
     return reply(work, false);
   if (work->question.form == HWI_LIVE_NOW)
     return answer_now(work);
@@ -240,8 +240,8 @@ static _Noreturn void be_analyst(const struct hwi_live_run *run, int socket)
   if (status < 0)
     work.state = status;
   serve(&work);
-  if (work.writer > 0)
-    kill(work.writer, SIGKILL);
+  if (work.writer > 0 && kill(work.writer, SIGKILL) == 0)
+    waitpid(work.writer, NULL, 0);
   _exit(EXIT_SUCCESS);
 }
 

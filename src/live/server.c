@@ -1,7 +1,6 @@
 /* server.c - serves the page of a running program, and what it shows, on this machine */
 #include "live/server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <poll.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "launch/control.h"
+#include "live/listen.h"
 #include "live/token.h"
 #include "page/page.h"
 #include "platform/os.h"
@@ -20,6 +20,7 @@ enum {
   IDLE_SECONDS = 30,
   PATIENCE_MS = 250,
   FRESH_MS = 90, /* a document that is not older is given to all who ask */
+  STATE_EVERY_MS = 1000,
 };
 
 /* A request that waits for a document. */
@@ -42,12 +43,14 @@ struct hwi_live_server {
   struct MHD_Daemon *daemon;
   const struct hwi_analyst *analyst;
   const char *path; /* of the run */
-  uint16_t port;
+  struct hwi_live_listener listener;
   char token[HWI_LIVE_TOKEN_CHARS + 1];
-  char hosts[2][32]; /* what a request may name as its host */
   struct document documents[HWI_LIVE_FORMS];
   struct waiter *waiters;
-  bool is_asked; /* the analyst works on a document */
+  bool is_asked;                      /* the analyst works on a document */
+  bool is_over;                       /* the run, when the analyst answered last */
+  uint64_t linger_ms;                 /* see hwi_live_server_linger; 0: for ever */
+  uint64_t requested_ms, answered_ms; /* the last request; the analyst's last answer; 0: none yet */
 };
 
 static uint64_t now_ms(void)
@@ -116,17 +119,11 @@ static enum MHD_Result answer_document(const struct document *document, struct M
 
 /* --- requests --- */
 
-static bool names_this_host(const struct hwi_live_server *server, const char *host)
-{
-  return host && (strcmp(host, server->hosts[0]) == 0 || strcmp(host, server->hosts[1]) == 0);
-}
-
 /* A browser sends the origin of the page that asks, if that is another one. */
-static bool comes_from_here(const struct hwi_live_server *server, const char *origin)
+static bool comes_from_here(const char *origin, const char *host)
 {
   static const char scheme[] = "http://";
-  return !origin ||
-         (strncmp(origin, scheme, sizeof scheme - 1) == 0 && names_this_host(server, origin + sizeof scheme - 1));
+  return !origin || (strncmp(origin, scheme, sizeof scheme - 1) == 0 && strcmp(origin + sizeof scheme - 1, host) == 0);
 }
 
 /* Answers a request at once. */
@@ -225,10 +222,11 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
   const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN);
   const char *token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
-  if (!names_this_host(server, host) || !comes_from_here(server, origin))
+  if (!host || !hwi_live_is_host(host, server->listener.port) || !comes_from_here(origin, host))
     return refuse(connection, MHD_HTTP_FORBIDDEN, "this server answers only to pages of its own\n");
   if (!hwi_live_token_is(server->token, token))
     return refuse(connection, MHD_HTTP_FORBIDDEN, "the address lacks the token that heapwright live printed\n");
+  server->requested_ms = now_ms();
   const struct route *route = find_route(method, path);
   if (!route)
     return refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
@@ -266,7 +264,8 @@ static bool ask(struct hwi_live_server *server)
   for (const struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
     if (!waiter->is_served)
       form = waiter->form;
-  if (server->is_asked || form == HWI_LIVE_NONE)
+  const bool wants_state = server->linger_ms && now_ms() - server->answered_ms >= STATE_EVERY_MS;
+  if (server->is_asked || (form == HWI_LIVE_NONE && !wants_state))
     return true;
   server->is_asked = true;
   return hwi_analyst_ask(server->analyst, form, false);
@@ -297,6 +296,8 @@ static bool take(struct hwi_live_server *server)
   document->made_ms = now_ms();
   document->state = answer.state;
   memcpy(document->error, answer.error, sizeof document->error);
+  server->is_over = answer.state != HWI_FOLLOW_MORE && answer.state != HWI_FOLLOW_WAITS; /* or it cannot be read */
+  server->answered_ms = document->made_ms;
   server->is_asked = false;
   resume_waiters(server, answer.form);
   return true;
@@ -304,40 +305,54 @@ static bool take(struct hwi_live_server *server)
 
 /* --- the whole --- */
 
-static int fail_to_listen(uint16_t port, struct hwi_error *error)
+static bool serve(struct hwi_live_server *server)
 {
-  return hwi_error_set(error, HW_ERR_IO, "cannot listen on 127.0.0.1, port %u: %s; choose another one with --port",
-                       port, strerror(errno));
+  server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
+                                    MHD_OPTION_LISTEN_SOCKET, server->listener.fd, MHD_OPTION_NOTIFY_COMPLETED,
+                                    end_request, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+                                    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+  return server->daemon;
 }
 
-int hwi_live_server_start(struct hwi_live_server **made, uint16_t port, struct hwi_error *error)
+int hwi_live_server_start(struct hwi_live_server **made, const char *address, uint16_t port, struct hwi_error *error)
 {
   struct hwi_live_server *server = *made = calloc(1, sizeof *server);
-  struct sockaddr_in address = {
-      .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   if (!server || !hwi_live_token_make(server->token, port)) {
     free(server);
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a server");
   }
   for (int form = 0; form < HWI_LIVE_FORMS; form++)
     server->documents[form].fd = -1;
-  server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL, handle, server,
-                                    MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_NOTIFY_COMPLETED,
-                                    end_request, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-                                    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
-  if (!server->daemon) {
-    free(server);
-    return fail_to_listen(port, error);
+  int status = hwi_live_listen(&server->listener, address, port, error);
+  if (status == 0 && !serve(server)) {
+    close(server->listener.fd);
+    status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for a server");
   }
-  server->port = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
-  snprintf(server->hosts[0], sizeof server->hosts[0], "127.0.0.1:%u", server->port);
-  snprintf(server->hosts[1], sizeof server->hosts[1], "localhost:%u", server->port);
-  return 0;
+  if (status < 0) {
+    free(server);
+    *made = NULL;
+  }
+  return status;
+}
+
+void hwi_live_server_linger(struct hwi_live_server *server, uint64_t ns)
+{
+  server->linger_ms = ns / 1000000;
+}
+
+bool hwi_live_server_is_public(const struct hwi_live_server *server)
+{
+  return server->listener.is_public;
 }
 
 void hwi_live_server_url(const struct hwi_live_server *server, char url[HWI_LIVE_URL_BYTES])
 {
-  snprintf(url, HWI_LIVE_URL_BYTES, "http://127.0.0.1:%u/?token=%s", server->port, server->token);
+  snprintf(url, HWI_LIVE_URL_BYTES, "http://%s/?token=%s", server->listener.host, server->token);
+}
+
+static bool has_lingered(const struct hwi_live_server *server)
+{
+  return server->linger_ms && server->is_over && now_ms() - server->requested_ms >= server->linger_ms;
 }
 
 /* Returns how long to wait for the next event of a connection, in ms. The library accepts no connections while there are
@@ -360,7 +375,7 @@ int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst
       [STOP] = {.fd = stop_fd, .events = POLLIN},
   };
   bool goes_on = true;
-  while (goes_on && !fds[STOP].revents) {
+  while (goes_on && !fds[STOP].revents && !has_lingered(server)) {
     if (poll(fds, FDS, patience(server)) < 0 && errno != EINTR)
       return hwi_error_set(error, HW_ERR_IO, "cannot wait for connections: %s", strerror(errno));
     if (fds[ANALYST].revents)

@@ -3,6 +3,7 @@
 #define HWI_PLATFORM_ARCH_X86_64_H
 
 #include <cpuid.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <x86intrin.h>
 
@@ -64,6 +65,29 @@ static inline long hwi_arch_syscall(long number, long a, long b, long c, long d,
   __asm__ volatile("syscall"
                    : "=a"(result)
                    : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  return result;
+}
+
+/* Makes a child that shares this address space, and runs function(argument) there on the stack that ends at `stack_end`,
+ * a multiple of 16. The function must not return. Returns as a system call. */
+static inline long hwi_arch_clone(long number, long flags, void *stack_end, void (*function)(void *), void *argument)
+{
+  register void *r10 __asm__("r10") = NULL;
+  register void *r8 __asm__("r8") = NULL;
+  register void (*r12)(void *) __asm__("r12") = function;
+  register void *r13 __asm__("r13") = argument;
+  long result;
+  __asm__ volatile("syscall\n\t"
+                   "testq %0, %0\n\t"
+                   "jne 1f\n\t"
+                   "xorl %%ebp, %%ebp\n\t"
+                   "movq %%r13, %%rdi\n\t"
+                   "callq *%%r12\n\t"
+                   "ud2\n"
+                   "1:"
+                   : "=a"(result)
+                   : "0"(number), "D"(flags), "S"(stack_end), "d"(NULL), "r"(r10), "r"(r8), "r"(r12), "r"(r13)
                    : "rcx", "r11", "memory");
   return result;
 }

@@ -76,6 +76,9 @@ long hwi_os_read_file(const char *path, void *to, size_t bytes);
 long hwi_os_executable_path(char *to, size_t bytes);
 long hwi_os_folder_path(char *to, size_t bytes);
 
+/* Writes the absolute path of an existing file, without symbolic links, ended by NUL. Returns 0 or a negative value. */
+int hwi_os_real_path(const char *path, char to[HWI_OS_PATH_BYTES]);
+
 /* Returns the path that was executed. It may be that of a symbolic link, or that of a script rather than its
  * interpreter. It is stored at the end of the stack. Never NULL, but empty if the kernel was given an open file. */
 const char *hwi_os_executed_path(void);
@@ -91,6 +94,32 @@ long hwi_os_environment(char *to, size_t bytes);
 
 /* Replaces this process's program, as execve does. Returns only if that fails, with a negative value. */
 int hwi_os_execute(const char *path, char *const *arguments, char *const *variables);
+
+/* A program to be started apart from this process. */
+struct hwi_os_apart {
+  const char *const *paths; /* the first one that can be executed; ended by NULL */
+  char *const *arguments, *const *variables;
+  int output;     /* result: what the program writes to its standard output and its standard error; to be closed */
+  uint32_t pid;   /* result */
+  uint64_t start; /* result: hwi_os_process_start of it */
+};
+
+/* Starts a program that is not a child of this process but an orphan, in a session of its own, with the usual signals,
+ * scheduling and CPUs, and without this process's descriptors. No SIGCHLD comes, and wait does not see it. Returns 0 or
+ * a negative value. */
+int hwi_os_start_apart(struct hwi_os_apart *apart);
+
+/* Reads what there is, at most `bytes`; waits for it until the moment `until_ns` (hwi_os_monotonic_ns). Returns the
+ * number of bytes, 0 at the end, or a negative value. */
+long hwi_os_read_until(int fd, void *to, size_t bytes, uint64_t until_ns);
+void hwi_os_close(int fd);
+
+/* Ends the process `pid` that began at `start`: asks it to, waits, but not for long, and kills it. Returns 0 or a negative
+ * value, -ESRCH if there is no such process. */
+int hwi_os_end_process(uint32_t pid, uint64_t start);
+
+/* Writes to this process's standard error. */
+void hwi_os_say(const char *text, size_t bytes);
 
 /* Makes a directory of mode 0700, whatever the umask is. Returns 0 also if the directory exists already, but -ENOTDIR
  * if the name is anything else, including a symbolic link to a directory. */
@@ -244,6 +273,9 @@ long hwi_os_read_link(const char *path, char *to, size_t bytes);
 
 /* Removes a file. Returns 0, or a negative value. */
 int hwi_os_remove_file(const char *path);
+
+/* Returns the user to whom the file belongs, or the symbolic link itself, or a negative value. */
+long hwi_os_owner(const char *path);
 
 /* Returns whether `path` is a regular file that belongs to the effective user, and not a symbolic link. */
 bool hwi_os_file_is_mine(const char *path);

@@ -170,12 +170,39 @@ long hwi_os_environment(char *to, size_t bytes)
   return hwi_os_read_file("/proc/self/environ", to, bytes);
 }
 
+enum { FD_PATH_BYTES = sizeof "/proc/self/fd/" + HWI_DECIMAL_DIGITS };
+
+static void put_fd_path(char path[FD_PATH_BYTES], long fd)
+{
+  static const char folder[] = "/proc/self/fd/";
+  char digits[HWI_DECIMAL_DIGITS];
+  const char *first = hwi_decimal(digits, (uint32_t)fd);
+  size_t count = (size_t)(digits + sizeof digits - first);
+  memcpy(path, folder, sizeof folder - 1);
+  memcpy(path + sizeof folder - 1, first, count);
+  path[sizeof folder - 1 + count] = 0;
+}
+
+int hwi_os_real_path(const char *path, char to[HWI_OS_PATH_BYTES])
+{
+  char link[FD_PATH_BYTES];
+  long fd = CALL4(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
+  if (fd < 0)
+    return (int)fd;
+  put_fd_path(link, fd);
+  long bytes = CALL4(SYS_readlinkat, AT_FDCWD, link, to, HWI_OS_PATH_BYTES - 1);
+  CALL1(SYS_close, fd);
+  if (bytes < 0)
+    return (int)bytes;
+  to[bytes] = 0;
+  return 0;
+}
+
 /* Sets the mode of the open directory, since its name may belong to another one by now. */
 static void make_private(long fd)
 {
-  char path[sizeof "/proc/self/fd/" + HWI_DECIMAL_DIGITS] = "/proc/self/fd/", digits[HWI_DECIMAL_DIGITS];
-  const char *first = hwi_decimal(digits, (uint32_t)fd);
-  memcpy(path + strlen(path), first, (size_t)(digits + sizeof digits - first));
+  char path[FD_PATH_BYTES];
+  put_fd_path(path, fd);
   CALL3(SYS_fchmodat, AT_FDCWD, path, 0700);
 }
 
@@ -191,6 +218,13 @@ int hwi_os_make_dir(const char *path)
     make_private(fd); /* whatever the umask is */
   CALL1(SYS_close, fd);
   return 0;
+}
+
+long hwi_os_owner(const char *path)
+{
+  struct statx info;
+  long result = CALL(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_UID, &info, 0);
+  return result < 0 ? result : (long)info.stx_uid;
 }
 
 bool hwi_os_file_is_mine(const char *path)

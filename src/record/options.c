@@ -1,7 +1,7 @@
 /* options.c - the recorder's options, from the environment
  *
- * The environment is read from /proc/self/environ, since the first malloc comes before libc has set `environ`, and in
- * pieces, since it can be megabytes long. An invalid value is ignored: nothing in the target may print errors.
+ * The environment is read from /proc/self/environ, since the first malloc comes before libc has set `environ`. An
+ * invalid value is ignored: nothing in the target may print errors.
  */
 #include "record/options.h"
 
@@ -9,8 +9,9 @@
 
 #include "base/size_text.h"
 #include "platform/os.h"
+#include "record/start_texts.h"
 
-enum { DEFAULT_DEPTH = 1024, SMALLEST_DEPTH = 64, LARGEST_DEPTH = 65536, LARGEST_ENVIRONMENT = 4 << 20 };
+enum { DEFAULT_DEPTH = 1024, SMALLEST_DEPTH = 64, LARGEST_DEPTH = 65536 };
 
 bool hwi_options_match(const char *pattern, const char *text)
 {
@@ -148,6 +149,8 @@ static void take(void *context, const char *text)
     options->check = is_flag(value, options->check);
   else if ((value = value_of(text, "HEAPWRIGHT_TRAP")))
     options->trap = is_flag(value, options->trap);
+  else if ((value = value_of(text, "HEAPWRIGHT_QUIET")))
+    options->quiet = is_flag(value, options->quiet);
   else if ((value = value_of(text, "HEAPWRIGHT_ITT_VERBOSE")))
     options->itt_verbose = is_flag(value, options->itt_verbose);
   else if ((value = value_of(text, "HEAPWRIGHT_ITT_IGNORE")))
@@ -167,24 +170,11 @@ static void take(void *context, const char *text)
 /* Calls `each` with every NAME=VALUE of the environment. */
 static void each_text(void (*each)(void *context, const char *text), void *context)
 {
-  size_t room = 64 << 10;
-  char *text = NULL;
-  long got = 0;
-  for (; room <= LARGEST_ENVIRONMENT; room *= 2) {
-    text = hwi_os_map(room);
-    if (!text)
-      return;
-    got = hwi_os_environment(text, room - 1);
-    if (got < (long)room - 1)
-      break;
-    hwi_os_unmap(text, room);
-    text = NULL;
-  }
-  if (!text)
-    return;
-  for (long at = 0; at < got; at += (long)strlen(text + at) + 1)
-    each(context, text + at);
-  hwi_os_unmap(text, room);
+  struct hwi_start_texts texts = {0};
+  if (hwi_start_texts_read(&texts, hwi_os_environment))
+    for (char **text = texts.list; *text; text++)
+      each(context, *text);
+  hwi_start_texts_release(&texts);
 }
 
 void hwi_options_read(struct hwi_options *options)

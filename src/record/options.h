@@ -24,6 +24,7 @@ struct hwi_options {
   bool check;                            /* HEAPWRIGHT_CHECK */
   bool itt_verbose;                      /* HEAPWRIGHT_ITT_VERBOSE */
   bool trap;                             /* HEAPWRIGHT_TRAP */
+  bool quiet;                            /* HEAPWRIGHT_QUIET */
   char itt_ignore[HWI_ITT_IGNORE_BYTES]; /* HEAPWRIGHT_ITT_IGNORE: shell patterns, separated by commas */
   uint32_t depth;                        /* HEAPWRIGHT_DEPTH */
   uint64_t max_size;                     /* HEAPWRIGHT_MAX_SIZE; 0: the default */

@@ -38,3 +38,15 @@ def test_installed_tool_records(installed, tmp_path):
     report = subprocess.run([moved / "bin/heapwright", "report", trace], capture_output=True, text=True)
     assert report.returncode == 0, report.stderr
     assert "/bin/ls" in report.stdout
+
+
+def test_an_installed_recorder_finds_the_tool(installed, tmp_path):
+    """For a program that starts the live view of itself, wherever heapwright is."""
+    moved = tmp_path / "moved elsewhere"
+    shutil.move(installed, moved)
+    (tmp_path / "live.c").write_text("#include <heapwright/live.h>\nint main(void) { return hw_live_start(NULL, 0); }\n")
+    subprocess.run(["gcc", "live.c", "-o", "live", f"-I{moved}/include", f"-L{moved}/lib", "-Wl,--no-as-needed", "-lheapwright-record", f"-Wl,-rpath,{moved}/lib"],
+                   cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "live"], cwd=tmp_path, capture_output=True, text=True, env={"PATH": "/nonexistent"})
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("heapwright: live at http://127.0.0.1:")

@@ -1,12 +1,10 @@
 """conftest.py - fixtures of the tests of heapwright live: a program that allocates on demand, and a viewer of it"""
 
-import http.client
-import json
 import subprocess
-import urllib.parse
 from pathlib import Path
 
 import pytest
+from live_page import Page
 from trace_header import is_begun
 from waiting import wait_until
 
@@ -35,39 +33,15 @@ class Program:
         return self.process.wait(60)
 
 
-class Viewer:
+class Viewer(Page):
     """heapwright live, and what its server answers."""
 
     def __init__(self, tool, *arguments, **more):
         self.process = subprocess.Popen([tool, "live", *map(str, arguments)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         **more)
-        self.url = self.process.stdout.readline().strip()
-        assert self.url, self.process.stderr.read()
-        parts = urllib.parse.urlsplit(self.url)
-        self.host, self.token = parts.netloc, urllib.parse.parse_qs(parts.query)["token"][0]
-
-    def ask(self, path, method="GET", token=None, host=None, headers=None):
-        """The answer to a request: status, headers and body."""
-        connection = http.client.HTTPConnection(self.host, timeout=60)
-        mark = "&" if "?" in path else "?"
-        given = self.token if token is None else token
-        connection.putrequest(method, f"{path}{mark}token={given}", skip_host=True)
-        connection.putheader("Host", host or self.host)
-        for name, value in (headers or {}).items():
-            connection.putheader(name, value)
-        connection.endheaders()
-        answer = connection.getresponse()
-        body = answer.read()
-        connection.close()
-        return answer.status, answer.headers, body
-
-    def json(self, path):
-        status, _, body = self.ask(path)
-        assert status == 200, body
-        return json.loads(body)
-
-    def report(self):
-        return self.json("/report.json")
+        url = self.process.stdout.readline().strip()
+        assert url, self.process.stderr.read()
+        super().__init__(url)
 
     def end(self):
         if self.process.poll() is None:

@@ -51,8 +51,31 @@ def test_another_name_of_this_host_is_refused(viewer, path):
 
 def test_pages_of_other_origins_are_refused(viewer):
     assert viewer.ask("/document", headers={"Origin": f"http://{viewer.host}"})[0] == 200
-    for origin in ("http://evil.example", f"https://{viewer.host}", "null", "http://127.0.0.1"):
+    for origin in ("http://evil.example", f"https://{viewer.host}", "null", "http://127.0.0.1", f"http://192.0.2.1:{viewer.host.rpartition(':')[2]}"):
         assert viewer.ask("/document", headers={"Origin": origin})[0] == 403
+
+
+@pytest.mark.parametrize("address, host", [("0.0.0.0", "127.0.0.1"), ("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("::", "[::1]")])
+def test_at_another_address(program, view, address, host):
+    if ":" in address and not socket.has_dualstack_ipv6():
+        pytest.skip("this machine has no IPv6")
+    viewer = view("--address", address, program.trace)
+    assert viewer.host.rpartition(":")[0] == host
+    assert viewer.ask("/document")[0] == 200
+    assert viewer.ask("/document", token="0" * len(viewer.token))[0] == 403
+    port = viewer.host.rpartition(":")[2]
+    assert viewer.ask("/document", host=f"192.0.2.7:{port}")[0] == 200  # the machine may have any address
+    assert viewer.ask("/document", host=f"evil.example:{port}")[0] == 403
+    viewer.process.terminate()
+    is_public = address in ("0.0.0.0", "::")
+    assert viewer.process.stderr.read().count("other machines can reach the page") == is_public
+
+
+def test_what_is_no_address(program, hw):
+    for address in ("localhost", "evil.example", "", "127.0.0.1:80", "1.2.3"):
+        done = hw("live", "--address", address, program.trace)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"'{address}' is no IP address" in done.stderr
 
 
 def test_answers_are_for_this_page_alone(viewer):

@@ -65,6 +65,9 @@ struct hw_monitor {
   void (*heap_free)(const struct hw_custom_heap *heap, const void *address);
   void (*heap_reset)(const struct hw_custom_heap *heap);
   void (*heap_destroy)(struct hw_custom_heap *heap);
+  int (*live_start)(const char *address, uint16_t port);
+  const char *(*live_url)(void);
+  void (*live_stop)(void);
 };
 
 #endif

@@ -5,6 +5,7 @@
 #include "record/events/scope_names.h"
 #include "record/events/scopes.h"
 #include "record/events/tasks.h"
+#include "record/live_view.h"
 #include "record/record.h"
 
 /* A program may pass NULL: without a recorder it runs on, so it must do so with one. */
@@ -95,4 +96,7 @@ __attribute__((visibility("default"))) const struct hw_monitor heapwright_monito
     .heap_free = hwi_heap_free,
     .heap_reset = hwi_heap_reset,
     .heap_destroy = hwi_heap_destroy,
+    .live_start = hwi_live_view_start,
+    .live_url = hwi_live_view_url,
+    .live_stop = hwi_live_view_stop,
 };

@@ -13,41 +13,11 @@
 #include <string.h>
 
 #include "platform/os.h"
-
-enum { LARGEST_TEXT = 8 << 20 }; /* the kernel accepts 6 MB of arguments and variables */
+#include "record/start_texts.h"
 
 static const char own_name[] = "libheapwright-record.so";
 static const char runtime_mark[] = "__sanitizer_get_allocated_size"; /* all runtimes with a malloc export it */
 static const char preload[] = "LD_PRELOAD=";
-
-/* Consecutive texts, each ended by NUL, and a list of their starts, ended by NULL. */
-struct texts {
-  char *bytes;
-  long length;
-  char **list;
-};
-
-static void release(struct texts *texts)
-{
-  if (texts->bytes)
-    hwi_os_unmap(texts->bytes, LARGEST_TEXT);
-  if (texts->list)
-    hwi_os_unmap(texts->list, LARGEST_TEXT);
-}
-
-static bool read_texts(struct texts *texts, long (*read)(char *to, size_t bytes))
-{
-  enum { MOST_TEXTS = LARGEST_TEXT / sizeof(char *) - 1 };
-  texts->bytes = hwi_os_map(LARGEST_TEXT);
-  texts->list = hwi_os_map(LARGEST_TEXT);
-  texts->length = texts->bytes && texts->list ? read(texts->bytes, LARGEST_TEXT) : -1;
-  if (texts->length < 0 || texts->length == LARGEST_TEXT)
-    return false;
-  size_t count = 0;
-  for (long at = 0; at < texts->length && count < MOST_TEXTS; at += (long)strlen(texts->bytes + at) + 1)
-    texts->list[count++] = texts->bytes + at;
-  return true;
-}
 
 static bool is_separator(char c)
 {
@@ -103,13 +73,13 @@ static bool take_out_of_preload(char **variables)
 
 bool hwi_sanitizers_leave(void)
 {
-  struct texts arguments = {0}, variables = {0};
+  struct hwi_start_texts arguments = {0}, variables = {0};
   if (!hwi_os_symbol_after(runtime_mark) && !hwi_os_symbol_before(runtime_mark))
     return false;
-  if (read_texts(&arguments, hwi_os_command_line) && read_texts(&variables, hwi_os_environment) &&
+  if (hwi_start_texts_read(&arguments, hwi_os_command_line) && hwi_start_texts_read(&variables, hwi_os_environment) &&
       take_out_of_preload(variables.list))
     hwi_os_execute(hwi_os_program_path(), arguments.list, variables.list);
-  release(&arguments);
-  release(&variables);
+  hwi_start_texts_release(&arguments);
+  hwi_start_texts_release(&variables);
   return true;
 }

@@ -1,0 +1,37 @@
+"""live_page.py - asks the server of a live page"""
+
+import http.client
+import json
+import urllib.parse
+
+
+class Page:
+    """What the server of a page answers."""
+
+    def __init__(self, url):
+        self.url = url
+        parts = urllib.parse.urlsplit(url)
+        self.host, self.token = parts.netloc, urllib.parse.parse_qs(parts.query)["token"][0]
+
+    def ask(self, path, method="GET", token=None, host=None, headers=None):
+        """The answer to a request: status, headers and body."""
+        connection = http.client.HTTPConnection(self.host, timeout=60)
+        mark = "&" if "?" in path else "?"
+        given = self.token if token is None else token
+        connection.putrequest(method, f"{path}{mark}token={given}", skip_host=True)
+        connection.putheader("Host", host or self.host)
+        for name, value in (headers or {}).items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer.status, answer.headers, body
+
+    def json(self, path):
+        status, _, body = self.ask(path)
+        assert status == 200, body
+        return json.loads(body)
+
+    def report(self):
+        return self.json("/report.json")
