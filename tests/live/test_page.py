@@ -2,42 +2,18 @@
 
 import csv
 import os
-import shutil
 import signal
 import socket
-import subprocess
-from pathlib import Path
 
-import pytest
+from live_browser import NEEDS_BROWSER, Browser
 from page_document import read_html
 
-HERE = Path(__file__).parent
-CHROMIUM = shutil.which("chromium")
-
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or shutil.which("node") is None or not (HERE.parents[1] / "web/node_modules/playwright-core").exists(),
-    reason="no chromium, no node, or web/node_modules is not installed (tools/setup.sh web; tools/build_page.sh --install)",
-)
+pytestmark = NEEDS_BROWSER
 
 
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as server:
         return server.getsockname()[1]
-
-
-class Browser:
-    """A script in a browser, whose orders this test obeys."""
-
-    def __init__(self, script, *arguments):
-        self.process = subprocess.Popen(["node", str(HERE / script), *map(str, arguments)], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env={**os.environ, "HW_CHROMIUM": CHROMIUM})
-
-    def obey(self, do):
-        for order in self.process.stdout:
-            do(order.rstrip("\n"))
-            self.process.stdin.write("done\n")
-            self.process.stdin.flush()
-        assert self.process.wait(60) == 0, self.process.stderr.read()
 
 
 def test_the_page_of_a_running_program(program, view, tmp_path):

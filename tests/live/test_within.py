@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from live_browser import NEEDS_BROWSER, Browser
 from live_page import Page
 from waiting import has_ended, wait_until
 
@@ -182,6 +183,13 @@ def test_reset_is_a_mark(within, linked):
     program.tell("reset")
     marks = wait_until(lambda: page.report().get("marks"))
     assert [mark["text"] for mark in marks] == ["heapwright: reset"]
+
+
+@NEEDS_BROWSER
+def test_pages_count_from_a_reset(within, linked):
+    program = within(linked)
+    page = program.start()[1]
+    Browser("reset.mjs", page.url).obey(program.tell)
 
 
 def test_heaps_of_the_program_are_shown(within, linked):
