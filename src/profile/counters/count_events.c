@@ -384,8 +384,7 @@ static bool take_annotation(struct hwi_replay *replay, const struct hwi_resolved
 {
   pass_time_of_thread(replay, event->thread);
   return hwi_annotations_take(&replay->tally.annotations, event, replay->now_ns) &&
-         (event->entry != HW_SCOPE_MARK || !replay->history.is_kept ||
-          hwi_replay_cut_history(replay, replay->now_ns));
+         (event->entry != HW_SCOPE_MARK || !replay->history.is_kept || hwi_replay_cut_history(replay, replay->now_ns));
 }
 
 static bool take_heap(struct hwi_replay *replay, const struct hwi_replay_image *image, const struct hwi_resolved *event)
