@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +19,8 @@ enum {
   EVENTS_A_LOOK = 1 << 20, /* so many can be read while a question waits */
   LOOK_EVERY_MS = 50,
   LOOK_AFTER_END_EVERY_MS = 1000,
-  LOOKS_BEFORE_ANSWER = 8, /* of an analyst that lags behind */
+  LOOK_BEFORE_ANSWER_MS = 200, /* of an analyst that lags behind */
+  NICENESS = 5,                /* the program comes first, as for the packer of its recording */
 };
 
 /* --- messages --- */
@@ -30,7 +32,7 @@ struct question {
 
 struct reply {
   uint32_t form, state;
-  uint64_t bytes;
+  uint64_t bytes, behind_ns;
   uint32_t has_document; /* its descriptor comes with the reply */
   char error[HWI_ERROR_TEXT_BYTES];
 };
@@ -119,7 +121,9 @@ struct work {
   struct hwi_error error;
   struct question question; /* form 0: none */
   pid_t writer;             /* of the answer; 0: none */
+  uint64_t behind_ns;       /* when it began */
   int document;
+  int os_error;          /* why there is no writer; 0: there was one */
   uint64_t next_look_ms; /* after the end: a process of the run may still begin its trace */
   uint32_t named;        /* frames whose names were looked up */
 };
@@ -156,12 +160,18 @@ static void look(struct work *work)
 /* Returns false if the reply cannot be sent. */
 static bool reply(struct work *work, bool is_written)
 {
-  struct reply reply = {.form = work->question.form, .state = (uint32_t)work->state, .has_document = is_written};
+  struct reply reply = {.form = work->question.form,
+                        .state = (uint32_t)work->state,
+                        .behind_ns = work->behind_ns,
+                        .has_document = is_written};
   const off_t end = work->document >= 0 ? lseek(work->document, 0, SEEK_END) : 0;
   if (is_written)
     reply.bytes = (uint64_t)end;
   else if (work->state < 0)
     memcpy(reply.error, work->error.text, sizeof reply.error);
+  else if (work->os_error)
+    snprintf(reply.error, sizeof reply.error, "cannot start a process that writes the document: %s",
+             strerror(work->os_error));
   else if (end <= 0 || pread(work->document, reply.error, sizeof reply.error - 1, 0) <= 0)
     snprintf(reply.error, sizeof reply.error, "the process that writes the document ended");
   const bool sent = send_reply(work->socket, &reply, is_written ? work->document : -1);
@@ -174,13 +184,16 @@ static bool reply(struct work *work, bool is_written)
 
 static bool begin_answer(struct work *work)
 {
-  look(work);
-  for (int i = 1; (i < LOOKS_BEFORE_ANSWER || work->question.complete) && work->state == HWI_FOLLOW_MORE; i++)
+  const uint64_t end_ms = now_ms() + LOOK_BEFORE_ANSWER_MS;
+  do
     look(work);
+  while (work->state == HWI_FOLLOW_MORE && (work->question.complete || now_ms() < end_ms));
   if (work->state < 0)
     return reply(work, false);
+  work->behind_ns = work->state == HWI_FOLLOW_OVER ? 0 : hwi_follow_behind_ns(work->follow);
   work->document = memfd_create("document", MFD_CLOEXEC);
   work->writer = work->document < 0 ? -1 : fork();
+  work->os_error = work->writer < 0 ? errno : 0;
   if (work->writer == 0)
     write_and_exit(work->follow, work->run, (enum hwi_live_form)work->question.form, work->document);
   if (work->writer > 0)
@@ -218,6 +231,7 @@ static void serve(struct work *work)
 static _Noreturn void be_analyst(const struct hwi_live_run *run, int socket)
 {
   struct work work = {.run = run, .socket = socket, .document = -1, .named = 1, .state = HWI_FOLLOW_MORE};
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICENESS);
   const int status = hwi_follow_create(&work.follow, run->path, &run->options, &work.error);
   if (status < 0)
     work.state = status;
@@ -264,7 +278,8 @@ bool hwi_analyst_take(const struct hwi_analyst *analyst, struct hwi_live_answer 
   *answer = (struct hwi_live_answer){.form = (enum hwi_live_form)reply.form,
                                      .fd = fd,
                                      .bytes = reply.bytes,
-                                     .state = (enum hwi_follow_state)reply.state};
+                                     .state = (enum hwi_follow_state)reply.state,
+                                     .behind_ns = reply.behind_ns};
   memcpy(answer->error, reply.error, sizeof answer->error);
   return true;
 }

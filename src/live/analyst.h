@@ -39,6 +39,7 @@ struct hwi_live_answer {
   int fd; /* the document, of `bytes`; the caller closes it. -1: there is none, see `error` */
   uint64_t bytes;
   enum hwi_follow_state state; /* when it was made */
+  uint64_t behind_ns;          /* what was counted then was this old */
   char error[HWI_ERROR_TEXT_BYTES];
 };
 

@@ -33,7 +33,7 @@ struct waiter {
 /* The newest document of a form. */
 struct document {
   int fd; /* -1: none */
-  uint64_t bytes, number, made_ms;
+  uint64_t bytes, number, made_ms, behind_ms;
   enum hwi_follow_state state;
   char error[HWI_ERROR_TEXT_BYTES];
 };
@@ -95,14 +95,16 @@ static enum MHD_Result answer_page(const struct hwi_live_server *server, struct 
 static enum MHD_Result answer_document(const struct document *document, struct MHD_Connection *connection,
                                        enum hwi_live_form form)
 {
-  char number[24];
+  char number[24], behind_ms[24];
   if (document->fd < 0)
     return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, document->error);
   const int fd = dup(document->fd); /* the response closes it */
   struct MHD_Response *response = fd < 0 ? NULL : MHD_create_response_from_fd64(document->bytes, fd);
   if (response) {
     snprintf(number, sizeof number, "%llu", (unsigned long long)document->number);
+    snprintf(behind_ms, sizeof behind_ms, "%llu", (unsigned long long)document->behind_ms);
     MHD_add_response_header(response, "Heapwright-Number", number);
+    MHD_add_response_header(response, "Heapwright-Behind-Ms", behind_ms);
     MHD_add_response_header(response, "Heapwright-State", document->state == HWI_FOLLOW_OVER ? "over" : "running");
   } else if (fd >= 0) {
     close(fd);
@@ -262,6 +264,7 @@ static bool take(struct hwi_live_server *server)
   document->bytes = answer.bytes;
   document->number++;
   document->made_ms = now_ms();
+  document->behind_ms = answer.behind_ns / 1000000;
   document->state = answer.state;
   memcpy(document->error, answer.error, sizeof document->error);
   server->is_asked = false;

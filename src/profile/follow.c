@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "platform/os.h"
 #include "profile/replay/run_replay.h"
 
 struct hwi_follow {
@@ -44,6 +45,17 @@ int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_
   if (status == 0)
     status = hwi_run_replay_all(replay);
   return status < 0 ? status : replay->reads == 0 ? HWI_FOLLOW_MORE : is_over ? HWI_FOLLOW_OVER : HWI_FOLLOW_WAITS;
+}
+
+uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow)
+{
+  const struct hwi_run_replay *replay = &follow->replay;
+  const uint64_t now_ns = hwi_os_monotonic_ns();
+  uint64_t counted_ns = now_ns;
+  for (size_t i = 0; i < replay->active_count; i++)
+    if (replay->base_ns + replay->active[i]->head_ns < counted_ns)
+      counted_ns = replay->base_ns + replay->active[i]->head_ns;
+  return now_ns - counted_ns;
 }
 
 const struct hwi_profile *hwi_follow_frames(struct hwi_follow *follow)

@@ -25,6 +25,9 @@ void hwi_follow_destroy(struct hwi_follow *follow); /* NULL is fine */
 /* Reads what was written since, but not much more than `most_events` events. Returns a state, or a negative status. */
 int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error);
 
+/* Returns how long before now the moment is up to which all events are counted, in ns. */
+uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow);
+
 /* Returns a profile that has only the frames and modules so far, so that their names can be looked up in time. It is
  * valid until the next look. */
 const struct hwi_profile *hwi_follow_frames(struct hwi_follow *follow);

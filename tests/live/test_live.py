@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -70,6 +71,22 @@ def test_the_document_has_the_same_figures_along_time(program, view, hw):
     assert max(slices["max_bytes"]) == report["peak_bytes"]
 
 
+def test_documents_say_how_old_their_figures_are(program, view):
+    viewer = view(program.trace)
+    assert int(viewer.ask("/document")[1]["Heapwright-Behind-Ms"]) > 0
+    program.end()
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    assert viewer.ask("/document")[1]["Heapwright-Behind-Ms"] == "0"
+
+
+def test_the_reason_is_reported_if_no_document_can_be_made(program, view):
+    viewer = view(program.trace)
+    resource.prlimit(viewer.analyst(), resource.RLIMIT_NOFILE, (3, 3))
+    status, _, body = viewer.ask("/report.json")
+    assert status == 503
+    assert b"cannot start a process that writes the document: Too many open files" in body
+
+
 def test_a_killed_program_shows_its_last_state(program, view):
     viewer = view(program.trace)
     program.tell("500")
@@ -109,6 +126,20 @@ def test_processes_come_and_go(program, view):
     wait_until(lambda: viewer.json("/document")["slices"]["live_bytes"][-1] < 50 * 20 * 100)
     program.tell("30")
     wait_until(lambda: allocations_of(viewer) >= base + 50 * 20 + 30)
+
+
+def test_programs_that_are_not_recorded_are_reported(tool, tmp_path, view):
+    trace = tmp_path / "unseen.hwt"
+    process = subprocess.Popen([tool, "record", "-q", "-o", str(trace), "--", "sh", "-c", "read line; env -i true; read line"], text=True,
+                               stdin=subprocess.PIPE)
+    wait_until(lambda: is_begun(trace))
+    viewer = view(trace)
+    assert viewer.report()["unseen_programs"] == []
+    process.stdin.write("go on\n")
+    process.stdin.flush()
+    wait_until(lambda: [program["program"] for program in viewer.report()["unseen_programs"]] == ["true"])
+    process.stdin.close()
+    process.wait(60)
 
 
 def test_by_process_and_without_a_name(program, view, hw):

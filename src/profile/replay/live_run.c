@@ -69,7 +69,9 @@ static struct hwi_active *first_to_end(const struct hwi_run_replay *r)
 
 int hwi_run_replay_stop(struct hwi_run_replay *r)
 {
-  int status = 0;
+  int status = hwi_run_find_unseen_programs(&r->run, r->result->traces);
+  if (status < 0)
+    return hwi_run_replay_no_memory(r);
   for (size_t i = r->next; i < r->run.count; i++) /* they have just begun, and no event of them is certain */
     r->images[i].counted = false;
   while (r->active_count && status == 0) {
