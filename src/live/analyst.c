@@ -121,7 +121,7 @@ struct work {
   struct hwi_error error;
   struct question question; /* form 0: none */
   pid_t writer;             /* of the answer; 0: none */
-  uint64_t behind_ns;       /* when it began */
+  struct reply reply;       /* what the answer says of the moment when its writer began */
   int document;
   int os_error;          /* why there is no writer; 0: there was one */
   uint64_t next_look_ms; /* after the end: a process of the run may still begin its trace */
@@ -160,11 +160,9 @@ static void look(struct work *work)
 /* Returns false if the reply cannot be sent. */
 static bool reply(struct work *work, bool is_written)
 {
-  struct reply reply = {.form = work->question.form,
-                        .state = (uint32_t)work->state,
-                        .behind_ns = work->behind_ns,
-                        .has_document = is_written};
+  struct reply reply = work->reply;
   const off_t end = work->document >= 0 ? lseek(work->document, 0, SEEK_END) : 0;
+  reply.has_document = is_written;
   if (is_written)
     reply.bytes = (uint64_t)end;
   else if (work->state < 0)
@@ -188,9 +186,11 @@ static bool begin_answer(struct work *work)
   do
     look(work);
   while (work->state == HWI_FOLLOW_MORE && (work->question.complete || now_ms() < end_ms));
+  work->reply = (struct reply){.form = work->question.form, .state = (uint32_t)work->state};
   if (work->state < 0)
     return reply(work, false);
-  work->behind_ns = work->state == HWI_FOLLOW_OVER ? 0 : hwi_follow_behind_ns(work->follow);
+  if (work->state != HWI_FOLLOW_OVER)
+    work->reply.behind_ns = hwi_follow_behind_ns(work->follow);
   work->document = memfd_create("document", MFD_CLOEXEC);
   work->writer = work->document < 0 ? -1 : fork();
   work->os_error = work->writer < 0 ? errno : 0;

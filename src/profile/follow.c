@@ -2,6 +2,7 @@
 #include "profile/follow.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "platform/os.h"
 #include "profile/replay/run_replay.h"
@@ -10,6 +11,19 @@ struct hwi_follow {
   struct hwi_profile_options options;
   struct hwi_run_replay replay;
 };
+
+/* Returns how many images can be open at once, after raising the limit on descriptors. */
+static size_t most_images(void)
+{
+  enum { OTHER_FILES = 24, UNKNOWN = 256 };
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+    return UNKNOWN;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) < 0 && getrlimit(RLIMIT_NOFILE, &limit) < 0)
+    return UNKNOWN;
+  return limit.rlim_cur > 2 * OTHER_FILES ? limit.rlim_cur - OTHER_FILES : OTHER_FILES;
+}
 
 int hwi_follow_create(struct hwi_follow **made, const char *path, const struct hwi_profile_options *options,
                       struct hwi_error *error)
@@ -21,6 +35,7 @@ int hwi_follow_create(struct hwi_follow **made, const char *path, const struct h
   follow->options.span = (struct hwi_span){.kind = HWI_SPAN_RUN};
   follow->options.progress = NULL;
   follow->replay = (struct hwi_run_replay){.options = &follow->options, .is_live = true, .error = error};
+  follow->replay.live.active_max = most_images();
   int status = hwi_run_replay_begin(&follow->replay, path);
   if (status == 0)
     status = hwi_run_replay_prepare(&follow->replay);
@@ -44,7 +59,11 @@ int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_
   int status = hwi_run_replay_look(replay, &is_over);
   if (status == 0)
     status = hwi_run_replay_all(replay);
-  return status < 0 ? status : replay->reads == 0 ? HWI_FOLLOW_MORE : is_over ? HWI_FOLLOW_OVER : HWI_FOLLOW_WAITS;
+  if (status < 0 || replay->reads == 0)
+    return status < 0 ? status : HWI_FOLLOW_MORE;
+  if (is_over) /* before, that would be done for each document */
+    status = hwi_run_replay_describe_others(replay);
+  return status < 0 ? status : is_over ? HWI_FOLLOW_OVER : HWI_FOLLOW_WAITS;
 }
 
 uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow)

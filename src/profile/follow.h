@@ -16,7 +16,8 @@ enum hwi_follow_state {
   HWI_FOLLOW_OVER,  /* no process of the run goes on, and all was read */
 };
 
-/* Begins to follow the run at `path`. Of the options, those about summaries, spans and progress are ignored, and the
+/* Begins to follow the run at `path`, and raises the process's limit on open files: each process of the run that goes on
+ * needs one. Of the options, those about summaries, spans and progress are ignored, and the
  * largest image cannot be chosen. Returns 0 or a negative status. A follow is used by one thread at a time. */
 int hwi_follow_create(struct hwi_follow **follow, const char *path, const struct hwi_profile_options *options,
                       struct hwi_error *error);

@@ -142,6 +142,32 @@ def test_programs_that_are_not_recorded_are_reported(tool, tmp_path, view):
     process.wait(60)
 
 
+def test_more_processes_than_descriptors(program, view, hw):
+    """Those that cannot be opened are read when others have ended."""
+    processes = 80
+    for _ in range(processes):
+        program.tell("p 20")
+    viewer = view(program.trace, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (30, 50)))
+    main, *children = [image["pid"] for image in settled(viewer)["images"]]
+    assert 5 < len(children) < processes
+    ended = set()
+
+    def all_are_read():
+        """Ends those that are read, so that others can be."""
+        read = {image["pid"] for image in viewer.report()["images"]} - {main}
+        for pid in read - ended:
+            os.kill(pid, signal.SIGKILL)
+        ended.update(read)
+        return len(ended) == processes
+
+    wait_until(all_are_read)
+    assert program.end() == 0
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    live, report = viewer.report(), json.loads(hw("report", "--json", "--children", program.trace).stdout)
+    for figure in ("allocation_calls", "free_calls", "allocated_bytes", "live_bytes_at_end", "unreadable_images", "events"):
+        assert live[figure] == report[figure], figure
+
+
 def test_by_process_and_without_a_name(program, view, hw):
     pid = view(program.trace).report()["pid"]
     assert view(pid).report()["pid"] == pid

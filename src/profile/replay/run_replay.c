@@ -181,9 +181,11 @@ int hwi_run_replay_add_image(struct hwi_run_replay *r, uint32_t number, struct h
   return 0;
 }
 
-static int start_image(struct hwi_run_replay *r, uint32_t number)
+int hwi_run_replay_start_image(struct hwi_run_replay *r, uint32_t number)
 {
   struct hwi_trace **trace = &r->result->traces[number];
+  if (r->is_live && r->active_count >= r->live.active_max)
+    return hwi_run_replay_open_later(r, number);
   int status = hwi_run_open(&r->run, number, trace, r->error);
   if (status < 0) {
     r->images[number].unreadable = true;
@@ -417,7 +419,7 @@ int hwi_run_replay_all(struct hwi_run_replay *r)
     uint64_t limit_ns = start_ns(r, r->next);
     struct hwi_active *a = earliest(r, &limit_ns);
     if (!a || start_ns(r, r->next) < a->head_ns) {
-      status = start_image(r, (uint32_t)r->next);
+      status = hwi_run_replay_start_image(r, (uint32_t)r->next);
       r->next = next_counted(r, r->next + 1);
     } else if (must_wait(r, a)) {
       return 0;
@@ -454,6 +456,7 @@ void hwi_run_replay_end(struct hwi_run_replay *r)
   hwi_pipe_destroy(r->pipe); /* before the data that its thread uses are released */
   drop_all_active(r);
   free(r->active);
+  free(r->live.unopened);
   hwi_store_release(&r->heap_names);
   hwi_epoch_writer_destroy(r->epoch_writer);
 }

@@ -224,10 +224,9 @@ int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace
       status = 0; /* this section is damaged; the others are still valid */
     hwi_unpacked_release(&loaded);
   }
-  const bool is_new = area->read_bytes > bytes_before || area->read_sections > sections_before;
-  if (is_new)
+  if (area->read_bytes > bytes_before || area->read_sections > sections_before)
     sort(area);
-  return status < 0 ? status : is_new;
+  return status;
 }
 
 const struct hw_thread_state *hwi_tool_area_thread(const struct hwi_tool_area *area, uint32_t number)

@@ -39,8 +39,7 @@ struct hwi_tool_area {
   uint64_t last_sign_ns; /* of the latest record about the process; anchors may also be written after the run's end */
 };
 
-/* Reads the records that were not read yet; they end at the first invalid one. Returns whether there were any, or
- * HW_ERR_IO or HW_ERR_MEMORY. */
+/* Reads the records that were not read yet; they end at the first invalid one. Returns 0, HW_ERR_IO or HW_ERR_MEMORY. */
 int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace_header *header,
                        const struct hwi_index *index);
 

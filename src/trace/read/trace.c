@@ -289,7 +289,7 @@ static const uint64_t EVENT_DELAY_MAX_NS = 200000000;
 static int read_tools(struct hwi_trace *trace)
 {
   int status = hwi_tool_area_read(&trace->tool, trace->source.fd, &trace->header, &trace->index);
-  if (status > 0)
+  if (status == 0)
     hwi_clock_init(&trace->clock, &trace->header, trace->tool.anchors, (uint32_t)trace->tool.anchor_count);
   return status;
 }
@@ -355,7 +355,7 @@ static int look(struct hwi_trace *trace)
   int status = hwi_growing_look(growing, &trace->source, &trace->merge);
   if (status == 0)
     status = read_tools(trace);
-  if (status >= 0 && !trace->may_go_on && !trace->found_damage) {
+  if (status == 0 && !trace->may_go_on && !trace->found_damage) {
     trace->found_damage = true;
     status = find_damage(trace);
   }
