@@ -18,7 +18,7 @@
 enum {
   EVENTS_A_LOOK = 1 << 20, /* so many can be read while a question waits */
   LOOK_EVERY_MS = 50,
-  LOOK_AFTER_END_EVERY_MS = 1000,
+  LOOK_RARELY_EVERY_MS = 1000,
   LOOK_BEFORE_ANSWER_MS = 200, /* of an analyst that lags behind */
   NICENESS = 5,                /* the program comes first, as for the packer of its recording */
 };
@@ -116,15 +116,15 @@ static _Noreturn void write_and_exit(struct hwi_follow *follow, const struct hwi
 struct work {
   const struct hwi_live_run *run;
   int socket;
-  struct hwi_follow *follow;
-  int state; /* of the last look: enum hwi_follow_state, or a negative status */
+  struct hwi_follow *follow; /* NULL: the process that is to be followed has not begun */
+  int state;                 /* of the last look: enum hwi_follow_state, or a negative status */
   struct hwi_error error;
   struct question question; /* form 0: none */
   pid_t writer;             /* of the answer; 0: none */
   struct reply reply;       /* what the answer says of the moment when its writer began */
   int document;
   int os_error;          /* why there is no writer; 0: there was one */
-  uint64_t next_look_ms; /* after the end: a process of the run may still begin its trace */
+  uint64_t next_look_ms; /* before the begin, and after the end: a process of the run may still begin its trace */
   uint32_t named;        /* frames whose names were looked up */
 };
 
@@ -147,11 +147,23 @@ static void name_frames(struct work *work)
   }
 }
 
+/* Returns whether there is something to follow. */
+static bool begin_to_follow(struct work *work)
+{
+  const int status = hwi_follow_create(&work->follow, work->run->path, &work->run->options, &work->error);
+  const bool may_begin = status == HW_ERR_USAGE && hwi_follow_run_goes_on(work->run->path);
+  work->state = may_begin ? HWI_FOLLOW_WAITS : status;
+  return status == 0;
+}
+
 static void look(struct work *work)
 {
-  if (work->state < 0 || (work->state == HWI_FOLLOW_OVER && now_ms() < work->next_look_ms))
+  const bool is_rare = !work->follow || work->state == HWI_FOLLOW_OVER;
+  if (work->state < 0 || (is_rare && now_ms() < work->next_look_ms))
     return;
-  work->next_look_ms = now_ms() + LOOK_AFTER_END_EVERY_MS;
+  work->next_look_ms = now_ms() + LOOK_RARELY_EVERY_MS;
+  if (!work->follow && !begin_to_follow(work))
+    return;
   work->state = hwi_follow_look(work->follow, EVENTS_A_LOOK, &work->error);
   if (work->state >= 0)
     name_frames(work);
@@ -165,7 +177,7 @@ static bool reply(struct work *work, bool is_written)
   reply.has_document = is_written;
   if (is_written)
     reply.bytes = (uint64_t)end;
-  else if (work->state < 0)
+  else if (work->state < 0 || !work->follow)
     memcpy(reply.error, work->error.text, sizeof reply.error);
   else if (work->os_error)
     snprintf(reply.error, sizeof reply.error, "cannot start a process that writes the document: %s",
@@ -180,14 +192,17 @@ static bool reply(struct work *work, bool is_written)
   return sent;
 }
 
+/* A question about a process that has not begun waits for it. */
 static bool begin_answer(struct work *work)
 {
   const uint64_t end_ms = now_ms() + LOOK_BEFORE_ANSWER_MS;
-  do
+  if (work->question.form == HWI_LIVE_NONE || work->writer > 0 ||
+      (!work->follow && work->state >= 0 && !work->question.complete))
+    return true;
+  while (work->state == HWI_FOLLOW_MORE && (work->question.complete || now_ms() < end_ms))
     look(work);
-  while (work->state == HWI_FOLLOW_MORE && (work->question.complete || now_ms() < end_ms));
   work->reply = (struct reply){.form = work->question.form, .state = (uint32_t)work->state};
-  if (work->state < 0)
+  if (work->state < 0 || !work->follow)
     return reply(work, false);
   if (work->state != HWI_FOLLOW_OVER)
     work->reply.behind_ns = hwi_follow_behind_ns(work->follow);
@@ -220,21 +235,15 @@ static void serve(struct work *work)
     const int ready = poll(&wait, 1, is_busy ? 0 : work->writer ? 5 : LOOK_EVERY_MS);
     if (ready > 0 && recv(work->socket, &work->question, sizeof work->question, 0) != sizeof work->question)
       return;
-    if (ready > 0)
-      goes_on = begin_answer(work);
-    else
-      look(work);
-    goes_on = goes_on && end_answer(work);
+    look(work);
+    goes_on = begin_answer(work) && end_answer(work);
   }
 }
 
 static _Noreturn void be_analyst(const struct hwi_live_run *run, int socket)
 {
-  struct work work = {.run = run, .socket = socket, .document = -1, .named = 1, .state = HWI_FOLLOW_MORE};
+  struct work work = {.run = run, .socket = socket, .document = -1, .named = 1, .state = HWI_FOLLOW_WAITS};
   setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICENESS);
-  const int status = hwi_follow_create(&work.follow, run->path, &run->options, &work.error);
-  if (status < 0)
-    work.state = status;
   serve(&work);
   if (work.writer > 0)
     kill(work.writer, SIGKILL);

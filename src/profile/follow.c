@@ -10,6 +10,7 @@
 struct hwi_follow {
   struct hwi_profile_options options;
   struct hwi_run_replay replay;
+  bool is_over;
 };
 
 /* Returns how many images can be open at once, after raising the limit on descriptors. */
@@ -50,20 +51,30 @@ int hwi_follow_create(struct hwi_follow **made, const char *path, const struct h
   return 0;
 }
 
+bool hwi_follow_run_goes_on(const char *path)
+{
+  struct hwi_run run;
+  uint64_t fingerprint;
+  if (hwi_run_find(&run, path, false, NULL) < 0)
+    return false;
+  const bool has_ended = hwi_run_fingerprint(&run, &fingerprint);
+  hwi_run_release(&run);
+  return !has_ended;
+}
+
 int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error)
 {
   struct hwi_run_replay *replay = &follow->replay;
-  bool is_over;
   replay->error = error;
   replay->reads = most_events;
-  int status = hwi_run_replay_look(replay, &is_over);
+  int status = hwi_run_replay_look(replay, &follow->is_over);
   if (status == 0)
     status = hwi_run_replay_all(replay);
   if (status < 0 || replay->reads == 0)
     return status < 0 ? status : HWI_FOLLOW_MORE;
-  if (is_over) /* before, that would be done for each document */
+  if (follow->is_over) /* before, that would be done for each document */
     status = hwi_run_replay_describe_others(replay);
-  return status < 0 ? status : is_over ? HWI_FOLLOW_OVER : HWI_FOLLOW_WAITS;
+  return status < 0 ? status : follow->is_over ? HWI_FOLLOW_OVER : HWI_FOLLOW_WAITS;
 }
 
 uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow)
@@ -88,6 +99,8 @@ int hwi_follow_profile(struct hwi_follow *follow, const struct hwi_profile **pro
   struct hwi_run_replay *replay = &follow->replay;
   replay->error = error;
   int status = hwi_run_replay_stop(replay);
+  if (status == 0)
+    status = hwi_run_replay_check_heap(replay, follow->is_over);
   if (status == 0)
     status = hwi_run_replay_describe(replay);
   if (status == 0) {

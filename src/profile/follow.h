@@ -18,10 +18,14 @@ enum hwi_follow_state {
 
 /* Begins to follow the run at `path`, and raises the process's limit on open files: each process of the run that goes on
  * needs one. Of the options, those about summaries, spans and progress are ignored, and the
- * largest image cannot be chosen. Returns 0 or a negative status. A follow is used by one thread at a time. */
+ * largest image cannot be chosen. Returns 0 or a negative status: HW_ERR_USAGE if a process is chosen that has not begun. A
+ * follow is used by one thread at a time. */
 int hwi_follow_create(struct hwi_follow **follow, const char *path, const struct hwi_profile_options *options,
                       struct hwi_error *error);
 void hwi_follow_destroy(struct hwi_follow *follow); /* NULL is fine */
+
+/* Returns whether processes of the run go on, so that others may begin. */
+bool hwi_follow_run_goes_on(const char *path);
 
 /* Reads what was written since, but not much more than `most_events` events. Returns a state, or a negative status. */
 int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error);

@@ -5,10 +5,16 @@ import os
 import resource
 import signal
 import subprocess
+import threading
 import time
+from pathlib import Path
 
-from trace_header import is_begun
+from conftest import ROOT
+from trace_header import is_begun, read_header
 from waiting import wait_until
+
+
+HERE = Path(__file__).parent
 
 
 def allocations_of(viewer):
@@ -175,6 +181,61 @@ def test_by_process_and_without_a_name(program, view, hw):
     refused = hw("live", "1")
     assert refused.returncode == 2
     assert "process 1" in refused.stderr
+
+
+def test_a_process_that_has_not_begun_is_waited_for(program, view, hw, compile_c):
+    environment = dict(word.split("=", 1) for word in Path(f"/proc/{read_header(program.trace).pid}/environ").read_text().split("\0") if word)
+    steps = str(compile_c(HERE / "programs/steps.c", name="steps"))
+    told, tell = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.read(told, 1)
+        os.dup2(told, 0)
+        os.execve(steps, [steps], environment)
+    viewer = view("--pid", pid, program.trace)
+    refused = hw("live", "--json", "--pid", pid, program.trace)
+    assert refused.returncode == 2
+    assert f"no process {pid} belongs to this run" in refused.stderr
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(viewer.report()))
+    asking.start()
+    os.write(tell, b"go on")
+    asking.join()
+    assert [image["pid"] for image in answers[0]["images"]] == [pid]
+    os.write(tell, b"\n30\n")
+    wait_until(lambda: allocations_of(viewer) >= 30)
+    os.close(tell)
+    os.close(told)
+    os.waitpid(pid, 0)
+
+
+def test_a_process_that_never_began_is_not_waited_for(program, view):
+    assert program.end() == 0
+    status, _, body = view("--pid", 1, program.trace).ask("/document")
+    assert status == 503
+    assert b"no process 1 belongs to this run" in body
+
+
+def test_a_heap_that_there_is_not(compile_c, tmp_path, view, hw):
+    (tmp_path / "gpu.c").write_text("#include <heapwright/monitor.h>\n#include <unistd.h>\nint main(void)\n"
+                                    "{ struct hw_custom_heap gpu; sleep(1); gpu = hw_custom_heap_create(\"gpu\");\n"
+                                    "  hw_custom_heap_alloc(&gpu, (void *)8, 100); sleep(2); return 0; }\n")
+    program = compile_c(tmp_path / "gpu.c", f"-I{ROOT}/include", name="gpu")
+    trace = tmp_path / "gpu.hwt"
+    assert view("--heap", "gpu", "-o", trace, "--", program).report()["live_bytes_at_end"] in (0, 100)
+    wrong = view("--heap", "cpu", trace)
+    wait_until(lambda: wrong.ask("/report.json")[0] == 503)
+    assert b"no heap is named 'cpu'; the recording has 'gpu'" in wrong.ask("/report.json")[2]
+    refused = hw("live", "--json", "--heap", "cpu", trace)
+    assert refused.returncode == 2
+    assert "no heap is named 'cpu'" in refused.stderr
+
+
+def test_no_heap_at_all(program, view):
+    viewer = view("--heap", "cpu", program.trace)
+    assert viewer.report()["live_bytes_at_end"] == 0
+    program.end()
+    wait_until(lambda: b"no heap is named 'cpu': the program reported no heaps" in viewer.ask("/report.json")[2])
 
 
 def test_it_starts_a_command(tool, compile_c, tmp_path, view):

@@ -258,12 +258,13 @@ void hwi_run_replay_note_heaps(struct hwi_run_replay *r, const struct hwi_heap_v
     hwi_heap_view_each_name(view, note_heap, r);
 }
 
-/* Reports that no heap has the wanted name, with the names that there are. */
-static int no_heap(struct hwi_run_replay *r)
+int hwi_run_replay_check_heap(struct hwi_run_replay *r, bool is_over)
 {
   enum { MOST_NAMES = 8 };
   char names[512] = "";
   size_t used = 0;
+  if (!r->options->heap || r->has_heap || (!is_over && !r->heap_names.string_count))
+    return 0;
   for (uint32_t i = 1; i <= r->heap_names.string_count && i <= MOST_NAMES; i++)
     used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.48s'", i > 1 ? ", " : "",
                              r->heap_names.strings[i].text);
@@ -429,9 +430,7 @@ int hwi_run_replay_all(struct hwi_run_replay *r)
       status = hwi_run_replay_end_image(r, a, r->active_count > 1 || r->next < r->run.count);
     }
   }
-  if (status == 0 && r->options->heap && !r->has_heap)
-    return no_heap(r);
-  return status;
+  return status == 0 && !r->is_live ? hwi_run_replay_check_heap(r, true) : status;
 }
 
 static void drop_all_active(struct hwi_run_replay *r)

@@ -88,6 +88,10 @@ int hwi_run_replay_end_image(struct hwi_run_replay *replay, struct hwi_active *a
 /* Notes the names of the image's heaps, before its trace is finished. `view`: NULL for malloc. */
 void hwi_run_replay_note_heaps(struct hwi_run_replay *replay, const struct hwi_heap_view *view);
 
+/* Reports that no heap has the wanted name, with the names that there are; while the run is not over, only once some are
+ * known. */
+int hwi_run_replay_check_heap(struct hwi_run_replay *replay, bool is_over);
+
 /* Replays all counted images into the result's replay, which must be initialized. A run that is followed is replayed as
  * far as it is known: it can be called again. */
 int hwi_run_replay_all(struct hwi_run_replay *replay);
