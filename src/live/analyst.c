@@ -19,6 +19,8 @@ enum {
   EVENTS_A_LOOK = 1 << 20, /* so many can be read while a question waits */
   LOOK_EVERY_MS = 50,
   LOOK_RARELY_EVERY_MS = 1000,
+  FRESH_AFTER_MS = 1000,
+  FRESH_SHARE = 5,             /* so much longer than counting again takes, it is not begun again */
   LOOK_BEFORE_ANSWER_MS = 200, /* of an analyst that lags behind */
   NICENESS = 5,                /* the program comes first, as for the packer of its recording */
 };
@@ -118,6 +120,9 @@ struct work {
   int socket;
   struct hwi_follow *follow; /* NULL: the process that is to be followed has not begun */
   int state;                 /* of the last look: enum hwi_follow_state, or a negative status */
+  struct hwi_follow
+      *fresh; /* follows from the begin again, and replaces the other when it has read as much. NULL: none */
+  uint64_t fresh_began_ms, next_fresh_ms;
   struct hwi_error error;
   struct question question; /* form 0: none */
   pid_t writer;             /* of the answer; 0: none */
@@ -156,15 +161,43 @@ static bool begin_to_follow(struct work *work)
   return status == 0;
 }
 
+/* If a thread was stopped in the middle of an event, its block may have been counted in the wrong order: then all is
+ * counted again meanwhile. */
+static void follow_afresh(struct work *work)
+{
+  struct hwi_error error;
+  const uint64_t ms = now_ms();
+  if (!work->fresh && hwi_follow_had_late_events(work->follow) && ms >= work->next_fresh_ms) {
+    work->fresh_began_ms = ms;
+    work->next_fresh_ms = ms + FRESH_AFTER_MS; /* if it fails */
+    (void)!hwi_follow_create(&work->fresh, work->run->path, &work->run->options, &error);
+  }
+  const int state = work->fresh ? hwi_follow_look(work->fresh, EVENTS_A_LOOK, &error) : HWI_FOLLOW_MORE;
+  if (state == HWI_FOLLOW_MORE)
+    return;
+  if (state >= 0) {
+    hwi_follow_destroy(work->follow);
+    work->follow = work->fresh;
+    work->state = state;
+    work->named = 1;
+    work->next_fresh_ms = now_ms() + FRESH_AFTER_MS + FRESH_SHARE * (now_ms() - work->fresh_began_ms);
+  } else {
+    hwi_follow_destroy(work->fresh);
+  }
+  work->fresh = NULL;
+}
+
 static void look(struct work *work)
 {
-  const bool is_rare = !work->follow || work->state == HWI_FOLLOW_OVER;
+  const bool is_rare = !work->follow || (work->state == HWI_FOLLOW_OVER && !work->fresh);
   if (work->state < 0 || (is_rare && now_ms() < work->next_look_ms))
     return;
   work->next_look_ms = now_ms() + LOOK_RARELY_EVERY_MS;
   if (!work->follow && !begin_to_follow(work))
     return;
   work->state = hwi_follow_look(work->follow, EVENTS_A_LOOK, &work->error);
+  if (work->state >= 0)
+    follow_afresh(work);
   if (work->state >= 0)
     name_frames(work);
 }
@@ -230,7 +263,7 @@ static bool end_answer(struct work *work)
 static void serve(struct work *work)
 {
   for (bool goes_on = true; goes_on;) {
-    const bool is_busy = work->state == HWI_FOLLOW_MORE;
+    const bool is_busy = work->state == HWI_FOLLOW_MORE || work->fresh;
     struct pollfd wait = {.fd = work->socket, .events = POLLIN};
     const int ready = poll(&wait, 1, is_busy ? 0 : work->writer ? 5 : LOOK_EVERY_MS);
     if (ready > 0 && recv(work->socket, &work->question, sizeof work->question, 0) != sizeof work->question)

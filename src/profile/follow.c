@@ -88,6 +88,11 @@ uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow)
   return now_ns - counted_ns;
 }
 
+bool hwi_follow_had_late_events(const struct hwi_follow *follow)
+{
+  return follow->replay.live.had_late_events;
+}
+
 const struct hwi_profile *hwi_follow_frames(struct hwi_follow *follow)
 {
   hwi_result_publish_frames(follow->replay.result);

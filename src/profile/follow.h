@@ -33,6 +33,9 @@ int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_
 /* Returns how long before now the moment is up to which all events are counted, in ns. */
 uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow);
 
+/* Returns whether an event was counted after later ones: a follow that begins now has figures that are more exact. */
+bool hwi_follow_had_late_events(const struct hwi_follow *follow);
+
 /* Returns a profile that has only the frames and modules so far, so that their names can be looked up in time. It is
  * valid until the next look. */
 const struct hwi_profile *hwi_follow_frames(struct hwi_follow *follow);

@@ -231,6 +231,26 @@ def test_a_heap_that_there_is_not(compile_c, tmp_path, view, hw):
     assert "no heap is named 'cpu'" in refused.stderr
 
 
+def test_an_event_that_comes_late_is_counted_in_its_place(compile_c, tool, tmp_path, view):
+    """The block that realloc gave back was allocated again before the event of realloc was written."""
+    source = HERE / "programs/late.c"
+    slow = compile_c(source, "-DSLOW", "-shared", "-fPIC", name="libslow.so")
+    program = compile_c(source, "-pthread", slow, f"-Wl,-rpath,{tmp_path}", name="late")
+    trace = tmp_path / "late.hwt"
+    process = subprocess.Popen([tool, "record", "-q", "-o", str(trace), "--", str(program)], text=True, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    wait_until(lambda: is_begun(trace))
+    viewer = view(trace)
+    assert process.stdout.readline() == "the same\n"
+    wait_until(lambda: [row["bytes"] for row in viewer.report()["top"] if row["bytes"] == 100000])
+    wait_until(lambda: viewer.report()["missed_frees"] == 0)
+    sizes = sorted(row["live_bytes"] for row in viewer.report()["top"])
+    assert sizes[-1] == 100000
+    assert sizes.count(2000) == 2 or 4000 in sizes
+    process.stdin.close()
+    process.wait(60)
+
+
 def test_no_heap_at_all(program, view):
     viewer = view("--heap", "cpu", program.trace)
     assert viewer.report()["live_bytes_at_end"] == 0

@@ -101,6 +101,7 @@ int hwi_run_replay_next_batch(struct hwi_run_replay *r, struct hwi_active *a)
                           : hwi_trace_next(a->image.trace, a->events, HWI_BATCH_EVENTS, r->error);
   if (a->count < 0)
     return a->count;
+  r->live.had_late_events |= hwi_trace_had_late_events(a->image.trace);
   uint64_t ns = a->count     ? hwi_clock_tick_ns(a->image.clock, a->events[0].tick)
                 : a->follows ? hwi_trace_seen_ns(a->image.trace)
                              : hwi_trace_info(a->image.trace)->duration_ns;

@@ -30,6 +30,7 @@ struct hwi_live_replay {
   size_t active_max;  /* each active image has a descriptor */
   uint32_t *unopened; /* images that wait until another one ends */
   size_t unopened_count, unopened_capacity;
+  bool had_late_events; /* so that its figures may differ from those of a replay that begins now */
 };
 
 /* The caller sets the options, error, and summary or events. */

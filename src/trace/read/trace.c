@@ -267,6 +267,7 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
 {
   int count = hwi_merge_next(&trace->merge, &trace->source, events, max);
   if (count) {
+    trace->had_late_events |= events[0].tick < trace->last_tick;
     if (events[count - 1].tick > trace->last_tick)
       trace->last_tick = events[count - 1].tick;
     return count;
@@ -378,6 +379,11 @@ int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *err
   hwi_trace_info_update(trace);
   *is_over = !trace->may_go_on;
   return status < 0 ? failure(trace, status, os_error, error) : 0;
+}
+
+bool hwi_trace_had_late_events(const struct hwi_trace *trace)
+{
+  return trace->had_late_events;
 }
 
 uint64_t hwi_trace_seen_ns(const struct hwi_trace *trace)
