@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "live/strangers.h"
 #include "page/page.h"
 #include "platform/os.h"
 #include "report/words/memory_stream.h"
@@ -47,6 +48,7 @@ struct hwi_live_server {
   struct document documents[HWI_LIVE_FORMS];
   struct waiter *waiters;
   bool is_asked; /* the analyst works on a document */
+  struct hwi_strangers strangers;
 };
 
 static uint64_t now_ms(void)
@@ -198,6 +200,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return refuse(connection, MHD_HTTP_FORBIDDEN, "this server answers only to pages of its own\n");
   if (!is_token(server, token))
     return refuse(connection, MHD_HTTP_FORBIDDEN, "the address lacks the token that heapwright live printed\n");
+  hwi_strangers_forget(&server->strangers, connection);
   if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 || *upload_bytes)
     return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
   if (strcmp(path, "/") == 0)
@@ -303,7 +306,8 @@ int hwi_live_server_start(struct hwi_live_server **made, uint16_t port, struct h
     server->documents[form].fd = -1;
   server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, port, NULL, NULL, handle, server,
                                     MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_NOTIFY_COMPLETED,
-                                    end_request, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+                                    end_request, server, MHD_OPTION_NOTIFY_CONNECTION, hwi_strangers_note,
+                                    &server->strangers, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
                                     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
   if (!server->daemon) {
     free(server);
@@ -344,6 +348,7 @@ int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst
       return hwi_error_set(error, HW_ERR_IO, "cannot wait for connections: %s", strerror(errno));
     if (fds[ANALYST].revents)
       goes_on = take(server);
+    hwi_strangers_end(&server->strangers);
     goes_on = MHD_run(server->daemon) == MHD_YES && goes_on && ask(server);
   }
   return goes_on ? 0 : hwi_error_set(error, HW_ERR_IO, "the process that followed the run has ended");
