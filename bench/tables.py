@@ -279,6 +279,21 @@ def many_processes(results):
     return Table("A run of many processes", text, ["step", "wall s", "MB"], rows)
 
 
+def followed_programs(results):
+    rows = []
+    for found in results["live"]["runs"]:
+        rate = found["events"] / found["followed_s"] / 1e6
+        rows.append([f"{found['stack']}, {found['threads']}", f"{rate:.1f}", f"{found['events_per_cpu_s'] / 1e6:.1f}",
+                     f"{found['document_cpu_s'] / max(found['documents'], 1):.3f}", f"{found['peak_rss_bytes'] / MEGA:,.0f}",
+                     f"{found['behind_ms'] / 1000:.1f}", f"{found['followed_s'] / found['alone_s']:.2f}"])
+    head = ["stacks, threads", "million events per s", "followed per CPU s", "CPU s a document", "MB", "behind s", "program's time"]
+    text = ("malloc and free in a loop (bench/loop.c) under `record -q`, followed by a page that asks each second. The process that "
+            "follows: million events that it counts per CPU second, its peak RSS, and how far the oldest document was behind (0.2 s is "
+            "usual); and the program's time with a viewer, relative to its time without. On few cores, the program, the packer of its "
+            f"recording and the viewer wait for each other. {_on_its_own(results['live'])}")
+    return Table("Following a program", text, head, rows)
+
+
 def _all(results):
     if results["workloads"]:
         yield time_added(results, "wall_s", "Wall time added")
@@ -300,6 +315,8 @@ def _all(results):
     if results.get("short"):
         yield short_processes(results)
         yield many_processes(results)
+    if results.get("live"):
+        yield followed_programs(results)
     if results.get("large"):
         yield large(results)
     if results.get("debug-info"):

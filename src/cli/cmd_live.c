@@ -144,7 +144,6 @@ static int follow(const struct values *values, const char *path, struct hwi_live
       .options = {.images = reading.pid ? HWI_IMAGES_PID : HWI_IMAGES_ALL,
                   .pid = (uint32_t)reading.pid,
                   .heap = reading.heap,
-                  .instance_details = true,
                   .history = server != NULL},
       .report = hwi_ranking_options(&usual),
       .names = hwi_reading_names(symbols),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +20,11 @@
 enum {
   EVENTS_A_LOOK = 1 << 20, /* so many can be read while a question waits */
   LOOK_EVERY_MS = 50,
-  LOOK_AFTER_END_EVERY_MS = 1000,
-  LOOKS_BEFORE_ANSWER = 8, /* of an analyst that lags behind */
+  LOOK_RARELY_EVERY_MS = 1000,
+  FRESH_AFTER_MS = 1000,
+  FRESH_SHARE = 5,             /* so much longer than counting again takes, it is not begun again */
+  LOOK_BEFORE_ANSWER_MS = 200, /* of an analyst that lags behind */
+  NICENESS = 5,                /* the program comes first, as for the packer of its recording */
 };
 
 /* --- messages --- */
@@ -32,7 +36,7 @@ struct question {
 
 struct reply {
   uint32_t form, state;
-  uint64_t bytes;
+  uint64_t bytes, behind_ns;
   uint32_t has_document; /* its descriptor comes with the reply */
   char error[HWI_ERROR_TEXT_BYTES];
 };
@@ -118,13 +122,17 @@ static _Noreturn void write_and_exit(struct hwi_follow *follow, const struct hwi
 struct work {
   const struct hwi_live_run *run;
   int socket;
-  struct hwi_follow *follow;
-  int state; /* of the last look: enum hwi_follow_state, or a negative status */
+  struct hwi_follow *follow; /* NULL: the process that is to be followed has not begun */
+  int state;                 /* of the last look: enum hwi_follow_state, or a negative status */
+  struct hwi_follow *fresh;  /* follows again from the begin, and then replaces the other. NULL: none */
+  uint64_t fresh_began_ms, next_fresh_ms;
   struct hwi_error error;
   struct question question; /* form 0: none */
   pid_t writer;             /* of the answer; 0: none */
+  struct reply reply;       /* what the answer says of the moment when its writer began */
   int document;
-  uint64_t next_look_ms; /* after the end: a process of the run may still begin its trace */
+  int os_error;          /* why there is no writer; 0: there was one */
+  uint64_t next_look_ms; /* before the begin, and after the end: a process of the run may still begin its trace */
   uint32_t named;        /* frames whose names were looked up */
 };
 
@@ -147,12 +155,53 @@ static void name_frames(struct work *work)
   }
 }
 
+/* Returns whether there is something to follow. */
+static bool begin_to_follow(struct work *work)
+{
+  const int status = hwi_follow_create(&work->follow, work->run->path, &work->run->options, &work->error);
+  const bool may_begin = status == HW_ERR_USAGE && hwi_follow_run_goes_on(work->run->path);
+  work->state = may_begin ? HWI_FOLLOW_WAITS : status;
+  return status == 0;
+}
+
+/* If a thread was stopped in the middle of an event, its block may have been counted in the wrong order: then all is
+ * counted again meanwhile. */
+static void follow_afresh(struct work *work)
+{
+  struct hwi_error error;
+  const uint64_t ms = now_ms();
+  if (!work->fresh && hwi_follow_had_late_events(work->follow) && ms >= work->next_fresh_ms) {
+    work->fresh_began_ms = ms;
+    work->next_fresh_ms = ms + FRESH_AFTER_MS; /* if it fails */
+    if (hwi_follow_create(&work->fresh, work->run->path, &work->run->options, &error) == 0)
+      hwi_follow_cut_alike(work->fresh, work->follow);
+  }
+  const int state = work->fresh ? hwi_follow_look(work->fresh, EVENTS_A_LOOK, &error) : HWI_FOLLOW_MORE;
+  if (state == HWI_FOLLOW_MORE)
+    return;
+  if (state >= 0) {
+    hwi_follow_destroy(work->follow);
+    work->follow = work->fresh;
+    work->state = state;
+    work->named = 1;
+    work->next_fresh_ms = now_ms() + FRESH_AFTER_MS + FRESH_SHARE * (now_ms() - work->fresh_began_ms);
+  } else {
+    hwi_follow_destroy(work->fresh);
+  }
+  work->fresh = NULL;
+}
+
 static void look(struct work *work)
 {
-  if (work->state < 0 || (work->state == HWI_FOLLOW_OVER && now_ms() < work->next_look_ms))
+  const bool is_rare = !work->follow || (work->state == HWI_FOLLOW_OVER && !work->fresh);
+  if (work->state < 0 || (is_rare && now_ms() < work->next_look_ms))
     return;
-  work->next_look_ms = now_ms() + LOOK_AFTER_END_EVERY_MS;
+  work->next_look_ms = now_ms() + LOOK_RARELY_EVERY_MS;
+  if (!work->follow && !begin_to_follow(work))
+    return;
   work->state = hwi_follow_look(work->follow, EVENTS_A_LOOK, &work->error);
+  if (work->state >= 0)
+    follow_afresh(work);
   if (work->state >= 0)
     name_frames(work);
 }
@@ -160,12 +209,16 @@ static void look(struct work *work)
 /* Returns false if the reply cannot be sent. */
 static bool reply(struct work *work, bool is_written)
 {
-  struct reply reply = {.form = work->question.form, .state = (uint32_t)work->state, .has_document = is_written};
+  struct reply reply = work->reply;
   const off_t end = work->document >= 0 ? lseek(work->document, 0, SEEK_END) : 0;
+  reply.has_document = is_written;
   if (is_written)
     reply.bytes = (uint64_t)end;
-  else if (work->state < 0)
+  else if (work->state < 0 || !work->follow)
     memcpy(reply.error, work->error.text, sizeof reply.error);
+  else if (work->os_error)
+    snprintf(reply.error, sizeof reply.error, "cannot start a process that writes the document: %s",
+             strerror(work->os_error));
   else if (end <= 0 || pread(work->document, reply.error, sizeof reply.error - 1, 0) <= 0)
     snprintf(reply.error, sizeof reply.error, "the process that writes the document ended");
   const bool sent = send_reply(work->socket, &reply, is_written ? work->document : -1);
@@ -188,17 +241,25 @@ static bool answer_now(struct work *work)
   return reply(work, is_written);
 }
 
+/* A question about a process that has not begun waits for it. */
 static bool begin_answer(struct work *work)
 {
-  look(work);
-  for (int i = 1; (i < LOOKS_BEFORE_ANSWER || work->question.complete) && work->state == HWI_FOLLOW_MORE; i++)
+  const uint64_t end_ms = now_ms() + LOOK_BEFORE_ANSWER_MS;
+  if (work->question.form == HWI_LIVE_NONE || work->writer > 0 ||
+      (!work->follow && work->state >= 0 && !work->question.complete))
+    return true;
+  while (work->state == HWI_FOLLOW_MORE && (work->question.complete || now_ms() < end_ms))
     look(work);
-  if (work->state < 0 || work->question.form == HWI_LIVE_NONE)
+  work->reply = (struct reply){.form = work->question.form, .state = (uint32_t)work->state};
+  if (work->state < 0 || !work->follow || work->question.form == HWI_LIVE_STATE)
     return reply(work, false);
   if (work->question.form == HWI_LIVE_NOW)
     return answer_now(work);
+  if (work->state != HWI_FOLLOW_OVER)
+    work->reply.behind_ns = hwi_follow_behind_ns(work->follow);
   work->document = memfd_create("document", MFD_CLOEXEC);
   work->writer = work->document < 0 ? -1 : fork();
+  work->os_error = work->writer < 0 ? errno : 0;
   if (work->writer == 0)
     write_and_exit(work->follow, work->run, (enum hwi_live_form)work->question.form, work->document);
   if (work->writer > 0)
@@ -220,25 +281,20 @@ static bool end_answer(struct work *work)
 static void serve(struct work *work)
 {
   for (bool goes_on = true; goes_on;) {
-    const bool is_busy = work->state == HWI_FOLLOW_MORE;
+    const bool is_busy = work->state == HWI_FOLLOW_MORE || work->fresh;
     struct pollfd wait = {.fd = work->socket, .events = POLLIN};
     const int ready = poll(&wait, 1, is_busy ? 0 : work->writer ? 5 : LOOK_EVERY_MS);
     if (ready > 0 && recv(work->socket, &work->question, sizeof work->question, 0) != sizeof work->question)
       return;
-    if (ready > 0)
-      goes_on = begin_answer(work);
-    else
-      look(work);
-    goes_on = goes_on && end_answer(work);
+    look(work);
+    goes_on = begin_answer(work) && end_answer(work);
   }
 }
 
 static _Noreturn void be_analyst(const struct hwi_live_run *run, int socket)
 {
-  struct work work = {.run = run, .socket = socket, .document = -1, .named = 1, .state = HWI_FOLLOW_MORE};
-  const int status = hwi_follow_create(&work.follow, run->path, &run->options, &work.error);
-  if (status < 0)
-    work.state = status;
+  struct work work = {.run = run, .socket = socket, .document = -1, .named = 1, .state = HWI_FOLLOW_WAITS};
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICENESS);
   serve(&work);
   if (work.writer > 0 && kill(work.writer, SIGKILL) == 0)
     waitpid(work.writer, NULL, 0);
@@ -282,7 +338,8 @@ bool hwi_analyst_take(const struct hwi_analyst *analyst, struct hwi_live_answer 
   *answer = (struct hwi_live_answer){.form = (enum hwi_live_form)reply.form,
                                      .fd = fd,
                                      .bytes = reply.bytes,
-                                     .state = (enum hwi_follow_state)reply.state};
+                                     .state = (enum hwi_follow_state)reply.state,
+                                     .behind_ns = reply.behind_ns};
   memcpy(answer->error, reply.error, sizeof answer->error);
   return true;
 }

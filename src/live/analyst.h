@@ -13,7 +13,8 @@
 #include "report/report.h"
 
 enum hwi_live_form {
-  HWI_LIVE_NONE = 0, /* the state alone */
+  HWI_LIVE_NONE = 0,
+  HWI_LIVE_STATE, /* no document: the state alone */
   HWI_LIVE_DATA,     /* the page's document */
   HWI_LIVE_HTML,     /* the report as one self-contained page */
   HWI_LIVE_JSON,     /* as report --json */
@@ -41,6 +42,7 @@ struct hwi_live_answer {
   int fd; /* the document, of `bytes`; the caller closes it. -1: there is none, see `error` */
   uint64_t bytes;
   enum hwi_follow_state state; /* when it was made */
+  uint64_t behind_ns;          /* what was counted then was this old */
   char error[HWI_ERROR_TEXT_BYTES];
 };
 

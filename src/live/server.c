@@ -10,6 +10,7 @@
 
 #include "launch/control.h"
 #include "live/listen.h"
+#include "live/strangers.h"
 #include "live/token.h"
 #include "page/page.h"
 #include "platform/os.h"
@@ -34,7 +35,7 @@ struct waiter {
 /* The newest document of a form. */
 struct document {
   int fd; /* -1: none */
-  uint64_t bytes, number, made_ms;
+  uint64_t bytes, number, made_ms, behind_ms;
   enum hwi_follow_state state;
   char error[HWI_ERROR_TEXT_BYTES];
 };
@@ -51,6 +52,7 @@ struct hwi_live_server {
   bool is_over;                       /* the run, when the analyst answered last */
   uint64_t linger_ms;                 /* see hwi_live_server_linger; 0: for ever */
   uint64_t requested_ms, answered_ms; /* the last request; the analyst's last answer; 0: none yet */
+  struct hwi_strangers strangers;
 };
 
 static uint64_t now_ms(void)
@@ -99,14 +101,16 @@ static enum MHD_Result answer_page(const struct hwi_live_server *server, struct 
 static enum MHD_Result answer_document(const struct document *document, struct MHD_Connection *connection,
                                        enum hwi_live_form form)
 {
-  char number[24];
+  char number[24], behind_ms[24];
   if (document->fd < 0)
     return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, document->error);
   const int fd = dup(document->fd); /* the response closes it */
   struct MHD_Response *response = fd < 0 ? NULL : MHD_create_response_from_fd64(document->bytes, fd);
   if (response) {
     snprintf(number, sizeof number, "%llu", (unsigned long long)document->number);
+    snprintf(behind_ms, sizeof behind_ms, "%llu", (unsigned long long)document->behind_ms);
     MHD_add_response_header(response, "Heapwright-Number", number);
+    MHD_add_response_header(response, "Heapwright-Behind-Ms", behind_ms);
     MHD_add_response_header(response, "Heapwright-State", document->state == HWI_FOLLOW_OVER ? "over" : "running");
   } else if (fd >= 0) {
     close(fd);
@@ -226,6 +230,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return refuse(connection, MHD_HTTP_FORBIDDEN, "this server answers only to pages of its own\n");
   if (!hwi_live_token_is(server->token, token))
     return refuse(connection, MHD_HTTP_FORBIDDEN, "the address lacks the token that heapwright live printed\n");
+  hwi_strangers_forget(&server->strangers, connection);
   server->requested_ms = now_ms();
   const struct route *route = find_route(method, path);
   if (!route)
@@ -264,8 +269,9 @@ static bool ask(struct hwi_live_server *server)
   for (const struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
     if (!waiter->is_served)
       form = waiter->form;
-  const bool wants_state = server->linger_ms && now_ms() - server->answered_ms >= STATE_EVERY_MS;
-  if (server->is_asked || (form == HWI_LIVE_NONE && !wants_state))
+  if (form == HWI_LIVE_NONE && server->linger_ms && now_ms() - server->answered_ms >= STATE_EVERY_MS)
+    form = HWI_LIVE_STATE;
+  if (server->is_asked || form == HWI_LIVE_NONE)
     return true;
   server->is_asked = true;
   return hwi_analyst_ask(server->analyst, form, false);
@@ -294,6 +300,7 @@ static bool take(struct hwi_live_server *server)
   document->bytes = answer.bytes;
   document->number++;
   document->made_ms = now_ms();
+  document->behind_ms = answer.behind_ns / 1000000;
   document->state = answer.state;
   memcpy(document->error, answer.error, sizeof document->error);
   server->is_over = answer.state != HWI_FOLLOW_MORE && answer.state != HWI_FOLLOW_WAITS; /* or it cannot be read */
@@ -309,7 +316,8 @@ static bool serve(struct hwi_live_server *server)
 {
   server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
                                     MHD_OPTION_LISTEN_SOCKET, server->listener.fd, MHD_OPTION_NOTIFY_COMPLETED,
-                                    end_request, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+                                    end_request, server, MHD_OPTION_NOTIFY_CONNECTION, hwi_strangers_note,
+                                    &server->strangers, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
                                     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
   return server->daemon;
 }
@@ -380,6 +388,7 @@ int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst
       return hwi_error_set(error, HW_ERR_IO, "cannot wait for connections: %s", strerror(errno));
     if (fds[ANALYST].revents)
       goes_on = take(server);
+    hwi_strangers_end(&server->strangers);
     goes_on = MHD_run(server->daemon) == MHD_YES && goes_on && ask(server);
   }
   return goes_on ? 0 : hwi_error_set(error, HW_ERR_IO, "the process that followed the run has ended");

@@ -2,13 +2,29 @@
 #include "profile/follow.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
+#include "platform/os.h"
 #include "profile/replay/run_replay.h"
 
 struct hwi_follow {
   struct hwi_profile_options options;
   struct hwi_run_replay replay;
+  bool is_over;
 };
+
+/* Returns how many images can be open at once, after raising the limit on descriptors. */
+static size_t most_images(void)
+{
+  enum { OTHER_FILES = 24, UNKNOWN = 256 };
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+    return UNKNOWN;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) < 0 && getrlimit(RLIMIT_NOFILE, &limit) < 0)
+    return UNKNOWN;
+  return limit.rlim_cur > 2 * OTHER_FILES ? limit.rlim_cur - OTHER_FILES : OTHER_FILES;
+}
 
 int hwi_follow_create(struct hwi_follow **made, const char *path, const struct hwi_profile_options *options,
                       struct hwi_error *error)
@@ -20,6 +36,7 @@ int hwi_follow_create(struct hwi_follow **made, const char *path, const struct h
   follow->options.span = (struct hwi_span){.kind = HWI_SPAN_RUN};
   follow->options.progress = NULL;
   follow->replay = (struct hwi_run_replay){.options = &follow->options, .is_live = true, .error = error};
+  follow->replay.live.active_max = most_images();
   int status = hwi_run_replay_begin(&follow->replay, path);
   if (status == 0)
     status = hwi_run_replay_prepare(&follow->replay);
@@ -34,16 +51,46 @@ int hwi_follow_create(struct hwi_follow **made, const char *path, const struct h
   return 0;
 }
 
+bool hwi_follow_run_goes_on(const char *path)
+{
+  struct hwi_run run;
+  uint64_t fingerprint;
+  if (hwi_run_find(&run, path, false, NULL) < 0)
+    return false;
+  const bool has_ended = hwi_run_fingerprint(&run, &fingerprint);
+  hwi_run_release(&run);
+  return !has_ended;
+}
+
 int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error)
 {
   struct hwi_run_replay *replay = &follow->replay;
-  bool is_over;
   replay->error = error;
   replay->reads = most_events;
-  int status = hwi_run_replay_look(replay, &is_over);
+  int status = hwi_run_replay_look(replay, &follow->is_over);
   if (status == 0)
     status = hwi_run_replay_all(replay);
-  return status < 0 ? status : replay->reads == 0 ? HWI_FOLLOW_MORE : is_over ? HWI_FOLLOW_OVER : HWI_FOLLOW_WAITS;
+  if (status < 0 || replay->reads == 0)
+    return status < 0 ? status : HWI_FOLLOW_MORE;
+  if (follow->is_over) /* before, that would be done for each document */
+    status = hwi_run_replay_describe_others(replay);
+  return status < 0 ? status : follow->is_over ? HWI_FOLLOW_OVER : HWI_FOLLOW_WAITS;
+}
+
+uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow)
+{
+  const struct hwi_run_replay *replay = &follow->replay;
+  const uint64_t now_ns = hwi_os_monotonic_ns();
+  uint64_t counted_ns = now_ns;
+  for (size_t i = 0; i < replay->active_count; i++)
+    if (replay->base_ns + replay->active[i]->head_ns < counted_ns)
+      counted_ns = replay->base_ns + replay->active[i]->head_ns;
+  return now_ns - counted_ns;
+}
+
+bool hwi_follow_had_late_events(const struct hwi_follow *follow)
+{
+  return follow->replay.live.had_late_events;
 }
 
 /* All events before it were counted. */
@@ -55,6 +102,11 @@ static uint64_t counted_ns(const struct hwi_run_replay *replay)
       least = replay->active[i]->head_ns;
   const uint64_t after_last = replay->result->replay.now_ns + 1;
   return least == UINT64_MAX || least < after_last ? after_last : least;
+}
+
+void hwi_follow_cut_alike(struct hwi_follow *follow, const struct hwi_follow *other)
+{
+  hwi_history_cut_alike(&follow->replay.result->replay.history, &other->replay.result->replay.history);
 }
 
 int hwi_follow_cut(struct hwi_follow *follow, uint64_t *ns, struct hwi_error *error)
@@ -78,6 +130,8 @@ int hwi_follow_profile(struct hwi_follow *follow, const struct hwi_profile **pro
   struct hwi_run_replay *replay = &follow->replay;
   replay->error = error;
   int status = hwi_run_replay_stop(replay);
+  if (status == 0)
+    status = hwi_run_replay_check_heap(replay, follow->is_over);
   if (status == 0)
     status = hwi_run_replay_describe(replay);
   if (status == 0) {

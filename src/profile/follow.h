@@ -16,11 +16,16 @@ enum hwi_follow_state {
   HWI_FOLLOW_OVER,  /* no process of the run goes on, and all was read */
 };
 
-/* Begins to follow the run at `path`. Of the options, those about summaries, spans and progress are ignored, and the
- * largest image cannot be chosen. Returns 0 or a negative status. A follow is used by one thread at a time. */
+/* Begins to follow the run at `path`, and raises the process's limit on open files: each process of the run that goes on
+ * needs one. Of the options, those about summaries, spans and progress are ignored, and the
+ * largest image cannot be chosen. Returns 0 or a negative status: HW_ERR_USAGE if a process is chosen that has not begun. A
+ * follow is used by one thread at a time. */
 int hwi_follow_create(struct hwi_follow **follow, const char *path, const struct hwi_profile_options *options,
                       struct hwi_error *error);
 void hwi_follow_destroy(struct hwi_follow *follow); /* NULL is fine */
+
+/* Returns whether processes of the run go on, so that others may begin. */
+bool hwi_follow_run_goes_on(const char *path);
 
 /* Reads what was written since, but not much more than `most_events` events. Returns a state, or a negative status. */
 int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error);
@@ -28,6 +33,15 @@ int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_
 /* Cuts the history, which is kept: a slice begins at the moment up to which all was counted. *ns: that moment, since the
  * run's start. Returns 0 or a negative status. */
 int hwi_follow_cut(struct hwi_follow *follow, uint64_t *ns, struct hwi_error *error);
+
+/* The history, which is at its begin, will have the cuts of `other`. */
+void hwi_follow_cut_alike(struct hwi_follow *follow, const struct hwi_follow *other);
+
+/* Returns how long before now the moment is up to which all events are counted, in ns. */
+uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow);
+
+/* Returns whether an event was counted after later ones: a follow that begins now has figures that are more exact. */
+bool hwi_follow_had_late_events(const struct hwi_follow *follow);
 
 /* Returns a profile that has only the frames and modules so far, so that their names can be looked up in time. It is
  * valid until the next look. */

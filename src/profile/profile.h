@@ -253,7 +253,7 @@ struct hwi_image {
   struct hwi_totals totals;
   /* false: known, but not part of this profile; then totals are those that need no matching of frees, or 0 */
   bool counted;
-  bool unreadable; /* then info is NULL */
+  bool unreadable; /* then info is NULL; also while a run is followed, for images that are not counted */
 };
 
 struct hwi_profile {

@@ -152,9 +152,12 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
 /* Follows a trace while a process writes it. Before the first call, no event must have been read. From then on
  * hwi_trace_next returns the events that were certain when this was called: those of the last moments are not, because a
  * thread may be in the middle of an earlier one. *is_over: no process writes the trace any more, and all its events can be
- * read now. It is not over between an exec and the begin of the next image's trace. Also brings the info up to date, and the clock, whose rate becomes more exact. Returns 0 or a negative
- * status. */
+ * read now. It is not over between an exec and the begin of the next image's trace. Also brings the
+ * info up to date, and the clock, whose rate becomes more exact. Returns 0 or a negative status. */
 int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *error);
+
+/* Returns whether an event was returned after later ones: its thread was stopped in the middle of it for long. */
+bool hwi_trace_had_late_events(const struct hwi_trace *trace);
 
 /* Returns the time, since the start of the image, up to which all events can be read since the last look, of a trace that is
  * not over. */

@@ -43,6 +43,11 @@ class Viewer(Page):
         assert url, self.process.stderr.read()
         super().__init__(url)
 
+    def analyst(self):
+        """The process that follows the run."""
+        self.ask("/document")
+        return int(Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()[0])
+
     def end(self):
         if self.process.poll() is None:
             self.process.terminate()

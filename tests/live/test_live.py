@@ -2,13 +2,20 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
+import threading
 import time
+from pathlib import Path
 
+from conftest import ROOT
 from page_document import read_html, unpack
-from trace_header import is_begun
+from trace_header import is_begun, read_header
 from waiting import wait_until
+
+
+HERE = Path(__file__).parent
 
 
 def allocations_of(viewer):
@@ -71,6 +78,22 @@ def test_the_document_has_the_same_figures_along_time(program, view, hw):
     assert max(slices["max_bytes"]) == report["peak_bytes"]
 
 
+def test_documents_say_how_old_their_figures_are(program, view):
+    viewer = view(program.trace)
+    assert int(viewer.ask("/document")[1]["Heapwright-Behind-Ms"]) > 0
+    program.end()
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    assert viewer.ask("/document")[1]["Heapwright-Behind-Ms"] == "0"
+
+
+def test_the_reason_is_reported_if_no_document_can_be_made(program, view):
+    viewer = view(program.trace)
+    resource.prlimit(viewer.analyst(), resource.RLIMIT_NOFILE, (3, 3))
+    status, _, body = viewer.ask("/report.json")
+    assert status == 503
+    assert b"cannot start a process that writes the document: Too many open files" in body
+
+
 def test_a_killed_program_shows_its_last_state(program, view):
     viewer = view(program.trace)
     program.tell("500")
@@ -112,6 +135,46 @@ def test_processes_come_and_go(program, view):
     wait_until(lambda: allocations_of(viewer) >= base + 50 * 20 + 30)
 
 
+def test_programs_that_are_not_recorded_are_reported(tool, tmp_path, view):
+    trace = tmp_path / "unseen.hwt"
+    process = subprocess.Popen([tool, "record", "-q", "-o", str(trace), "--", "sh", "-c", "read line; env -i true; read line"], text=True,
+                               stdin=subprocess.PIPE)
+    wait_until(lambda: is_begun(trace))
+    viewer = view(trace)
+    assert viewer.report()["unseen_programs"] == []
+    process.stdin.write("go on\n")
+    process.stdin.flush()
+    wait_until(lambda: [program["program"] for program in viewer.report()["unseen_programs"]] == ["true"])
+    process.stdin.close()
+    process.wait(60)
+
+
+def test_more_processes_than_descriptors(program, view, hw):
+    """Those that cannot be opened are read when others have ended."""
+    processes = 80
+    for _ in range(processes):
+        program.tell("p 20")
+    viewer = view(program.trace, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (30, 50)))
+    main, *children = [image["pid"] for image in settled(viewer)["images"]]
+    assert 5 < len(children) < processes
+    ended = set()
+
+    def all_are_read():
+        """Ends those that are read, so that others can be."""
+        read = {image["pid"] for image in viewer.report()["images"]} - {main}
+        for pid in read - ended:
+            os.kill(pid, signal.SIGKILL)
+        ended.update(read)
+        return len(ended) == processes
+
+    wait_until(all_are_read)
+    assert program.end() == 0
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    live, report = viewer.report(), json.loads(hw("report", "--json", "--children", program.trace).stdout)
+    for figure in ("allocation_calls", "free_calls", "allocated_bytes", "live_bytes_at_end", "unreadable_images", "events"):
+        assert live[figure] == report[figure], figure
+
+
 def test_by_process_and_without_a_name(program, view, hw):
     pid = view(program.trace).report()["pid"]
     assert view(pid).report()["pid"] == pid
@@ -119,6 +182,81 @@ def test_by_process_and_without_a_name(program, view, hw):
     refused = hw("live", "1")
     assert refused.returncode == 2
     assert "process 1" in refused.stderr
+
+
+def test_a_process_that_has_not_begun_is_waited_for(program, view, hw, compile_c):
+    environment = dict(word.split("=", 1) for word in Path(f"/proc/{read_header(program.trace).pid}/environ").read_text().split("\0") if word)
+    steps = str(compile_c(HERE / "programs/steps.c", name="steps"))
+    told, tell = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.read(told, 1)
+        os.dup2(told, 0)
+        os.execve(steps, [steps], environment)
+    viewer = view("--pid", pid, program.trace)
+    refused = hw("live", "--json", "--pid", pid, program.trace)
+    assert refused.returncode == 2
+    assert f"no process {pid} belongs to this run" in refused.stderr
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(viewer.report()))
+    asking.start()
+    os.write(tell, b"go on")
+    asking.join()
+    assert [image["pid"] for image in answers[0]["images"]] == [pid]
+    os.write(tell, b"\n30\n")
+    wait_until(lambda: allocations_of(viewer) >= 30)
+    os.close(tell)
+    os.close(told)
+    os.waitpid(pid, 0)
+
+
+def test_a_process_that_never_began_is_not_waited_for(program, view):
+    assert program.end() == 0
+    status, _, body = view("--pid", 1, program.trace).ask("/document")
+    assert status == 503
+    assert b"no process 1 belongs to this run" in body
+
+
+def test_a_heap_that_there_is_not(compile_c, tmp_path, view, hw):
+    (tmp_path / "gpu.c").write_text("#include <heapwright/monitor.h>\n#include <unistd.h>\nint main(void)\n"
+                                    "{ struct hw_custom_heap gpu; sleep(1); gpu = hw_custom_heap_create(\"gpu\");\n"
+                                    "  hw_custom_heap_alloc(&gpu, (void *)8, 100); sleep(2); return 0; }\n")
+    program = compile_c(tmp_path / "gpu.c", f"-I{ROOT}/include", name="gpu")
+    trace = tmp_path / "gpu.hwt"
+    assert view("--heap", "gpu", "-o", trace, "--", program).report()["live_bytes_at_end"] in (0, 100)
+    wrong = view("--heap", "cpu", trace)
+    wait_until(lambda: wrong.ask("/report.json")[0] == 503)
+    assert b"no heap is named 'cpu'; the recording has 'gpu'" in wrong.ask("/report.json")[2]
+    refused = hw("live", "--json", "--heap", "cpu", trace)
+    assert refused.returncode == 2
+    assert "no heap is named 'cpu'" in refused.stderr
+
+
+def test_an_event_that_comes_late_is_counted_in_its_place(compile_c, tool, tmp_path, view):
+    """The block that realloc gave back was allocated again before the event of realloc was written."""
+    source = HERE / "programs/late.c"
+    slow = compile_c(source, "-DSLOW", "-shared", "-fPIC", name="libslow.so")
+    program = compile_c(source, "-pthread", slow, f"-Wl,-rpath,{tmp_path}", name="late")
+    trace = tmp_path / "late.hwt"
+    process = subprocess.Popen([tool, "record", "-q", "-o", str(trace), "--", str(program)], text=True, stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    wait_until(lambda: is_begun(trace))
+    viewer = view(trace)
+    assert process.stdout.readline() == "the same\n"
+    wait_until(lambda: [row["bytes"] for row in viewer.report()["top"] if row["bytes"] == 100000])
+    wait_until(lambda: viewer.report()["missed_frees"] == 0)
+    sizes = sorted(row["live_bytes"] for row in viewer.report()["top"])
+    assert sizes[-1] == 100000
+    assert sizes.count(2000) == 2 or 4000 in sizes
+    process.stdin.close()
+    process.wait(60)
+
+
+def test_no_heap_at_all(program, view):
+    viewer = view("--heap", "cpu", program.trace)
+    assert viewer.report()["live_bytes_at_end"] == 0
+    program.end()
+    wait_until(lambda: b"no heap is named 'cpu': the program reported no heaps" in viewer.ask("/report.json")[2])
 
 
 def test_it_starts_a_command(tool, compile_c, tmp_path, view):

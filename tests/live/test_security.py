@@ -2,6 +2,7 @@
 
 import json
 import socket
+import threading
 
 import pytest
 
@@ -125,6 +126,30 @@ def test_a_long_header_is_refused(viewer):
         except (BrokenPipeError, ConnectionResetError):
             pass
     assert viewer.ask("/document")[0] == 200
+
+
+def test_connections_without_the_token_shut_nobody_out(viewer):
+    """They send something again and again, but no request with the token."""
+    held, is_over = [connect(viewer) for _ in range(200)], threading.Event()
+
+    def send():
+        while not is_over.wait(0.5):
+            for connection in held:
+                try:
+                    connection.send(b"G")
+                except OSError:
+                    pass  # closed
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        for _ in range(3):
+            assert viewer.ask("/document")[0] == 200
+    finally:
+        is_over.set()
+        sender.join()
+    for connection in held:
+        connection.close()
 
 
 def test_many_connections(viewer):

@@ -171,6 +171,35 @@ static void a_cut_stays(void **state)
     assert_int_equal(slice_at(cuts[cut])->slice.from_ns, cuts[cut]);
 }
 
+/* A history of the same run that has the cuts from its begin, also during an idle time. */
+static void another_history_can_have_the_same_cuts(void **state)
+{
+  (void)state;
+  static struct hwi_history other;
+  begin(0);
+  for (int i = 1; i <= 1000; i++) {
+    pass_time(now_ns + SECOND / 3 + (i % 100 ? 0 : 500 * (uint64_t)SECOND));
+    some_events(1);
+    if (i % 90 == 0)
+      assert_true(hwi_history_cut(&history, now_ns + 1, &live));
+  }
+  other = history;
+  history = (struct hwi_history){0};
+  begin(0);
+  hwi_history_cut_alike(&history, &other);
+  for (int i = 1; i <= 1000; i++) {
+    pass_time(now_ns + SECOND / 3 + (i % 100 ? 0 : 500 * (uint64_t)SECOND));
+    some_events(1);
+  }
+  assert_complete();
+  for (uint32_t i = 0; i < other.slice_count; i++)
+    if (other.slices[i].slice.pinned) {
+      assert_int_equal(slice_at(other.slices[i].slice.from_ns)->slice.from_ns, other.slices[i].slice.from_ns);
+      assert_true(slice_at(other.slices[i].slice.from_ns)->slice.pinned);
+    }
+  hwi_history_release(&other);
+}
+
 static void many_cuts_leave_room(void **state)
 {
   (void)state;
@@ -257,7 +286,7 @@ int main(void)
       cmocka_unit_test(the_last_minute_is_kept_by_second),
       cmocka_unit_test(short_runs_have_fine_slices),
       cmocka_unit_test(a_cut_stays),
-      cmocka_unit_test(many_cuts_leave_room),
+      cmocka_unit_test(many_cuts_leave_room), cmocka_unit_test(another_history_can_have_the_same_cuts),
       cmocka_unit_test(idle_times_are_apart),
       cmocka_unit_test(many_cells_stay_within_memory),
       cmocka_unit_test(counts_beyond_32_bits),

@@ -232,6 +232,52 @@ static void an_open_trace_finds_chunks_that_were_packed(void **state)
   assert_found_what_is_in_the_file();
 }
 
+static uint64_t follow_to_the_end(struct hwi_trace *followed)
+{
+  struct hwi_error error;
+  bool is_over = false;
+  uint64_t count = 0;
+  for (int i = 0; i < 5; i++) {
+    assert_int_equal(hwi_trace_look(followed, &is_over, &error), 0);
+    for (int got; (got = hwi_trace_next(followed, found, BATCH, &error)) > 0;)
+      count += (uint64_t)got;
+  }
+  assert_true(is_over);
+  return count;
+}
+
+/* Damage is counted once, however often the trace is looked at, and the definitions have no more room than chunks that
+ * are full could need. */
+static void a_damaged_trace_is_followed_as_it_is_read(void **state)
+{
+  struct hwi_error error;
+  struct hwi_trace *whole;
+  uint8_t garbage[64];
+  uint64_t count = 0;
+  (void)state;
+  memset(garbage, 0xff, sizeof garbage);
+  random_state = 90;
+  while (enc.chunk_count < 30)
+    step(STREAMS);
+  publish();
+  pack(0, 2);
+  assert_int_equal(pwrite(fd, garbage, sizeof garbage, (off_t)off_of(9)), sizeof garbage);
+  assert_int_equal(pwrite(fd, garbage, sizeof garbage, (off_t)(off_of(20) + sizeof(struct hw_chunk_header))),
+                   sizeof garbage);
+  assert_int_equal(hwi_trace_open(&whole, path, &error), 0);
+  for (int got; (got = hwi_trace_next(whole, wanted, BATCH, &error)) > 0;)
+    count += (uint64_t)got;
+  assert_int_equal(hwi_trace_open(&trace, path, &error), 0);
+  assert_int_equal(follow_to_the_end(trace), count);
+  const struct hwi_trace_info *as_a_whole = hwi_trace_info(whole), *followed = hwi_trace_info(trace);
+  assert_true(as_a_whole->damaged_chunks > 1);
+  assert_int_equal(followed->damaged_chunks, as_a_whole->damaged_chunks);
+  assert_int_equal(followed->first_damage_off, as_a_whole->first_damage_off);
+  assert_int_equal(followed->missing_chunks, as_a_whole->missing_chunks);
+  assert_true(trace->definitions->limit <= whole->definitions->limit + (uint64_t)enc.chunk_count * SLOT_BYTES);
+  hwi_trace_close(whole);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -240,6 +286,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(a_chunk_that_is_read_in_part_may_be_packed, set_up, tear_down),
       cmocka_unit_test_setup_teardown(chunks_may_be_gone_before_they_are_read, set_up, tear_down),
       cmocka_unit_test_setup_teardown(an_open_trace_finds_chunks_that_were_packed, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_damaged_trace_is_followed_as_it_is_read, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

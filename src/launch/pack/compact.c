@@ -145,7 +145,7 @@ static int pack_tool_area(struct job *job)
   uint8_t *area = malloc(HW_TOOL_AREA_BYTES);
   if (!area)
     return HW_ERR_MEMORY;
-  ssize_t bytes = hwi_tool_area_load(job->from, area);
+  ssize_t bytes = hwi_tool_area_load(job->from, 0, area);
   int status = bytes < 0 ? HW_ERR_IO : 0;
   if (bytes > 0)
     status = hwi_pack_tool_records(job->to.packer, area, (size_t)bytes, &section, &packed);

@@ -11,7 +11,6 @@ enum {
   SLICES_LEAST = 4,      /* ... until there are only so many */
   RECENT = 60,           /* fine slices that are kept */
   ROOM = 16,             /* for new slices, after some were joined */
-  CUTS_MAX = 32,         /* of more, the oldest are forgotten */
   SHORTEST_NS = 1 << 20, /* about 1 ms */
   SECOND_NS = 1 << 30,   /* about 1 s: recent slices do not become longer, unless they have too many changes */
 };
@@ -152,7 +151,7 @@ static void forget_cuts(struct hwi_history *history)
   uint32_t cuts = 0;
   for (uint32_t i = history->slice_count; i > 0; i--) {
     struct hwi_slice *slice = &history->slices[i - 1].slice;
-    slice->pinned = slice->pinned && cuts++ < CUTS_MAX;
+    slice->pinned = slice->pinned && cuts++ < HWI_HISTORY_CUTS;
   }
 }
 
@@ -206,6 +205,26 @@ static bool is_full(const struct hwi_history *history)
          (history->change_count > CHANGES_MAX && history->slice_count > SLICES_LEAST);
 }
 
+/* Of those that the history will have; UINT64_MAX: none. */
+static uint64_t next_cut_ns(const struct hwi_history *history)
+{
+  return history->next_cut < history->cut_count ? history->cuts_ns[history->next_cut] : UINT64_MAX;
+}
+
+static void end_at_next_cut(struct hwi_history *history)
+{
+  if (next_cut_ns(history) < history->slice_end_ns)
+    history->slice_end_ns = next_cut_ns(history);
+}
+
+void hwi_history_cut_alike(struct hwi_history *history, const struct hwi_history *other)
+{
+  for (uint32_t i = 0; i < other->slice_count; i++)
+    if (other->slices[i].slice.pinned && history->cut_count < HWI_HISTORY_CUTS)
+      history->cuts_ns[history->cut_count++] = other->slices[i].slice.from_ns;
+  end_at_next_cut(history);
+}
+
 /* After an idle time, only the recent part of it is cut into slices. */
 bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live)
 {
@@ -214,9 +233,12 @@ bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct 
     uint64_t from_ns = history->slice_end_ns;
     done = hwi_history_end_slice(history, live) && (!is_full(history) || make_room(history));
     begin_slice(history, from_ns, live);
+    history->slices[history->slice_count - 1].slice.pinned = from_ns == next_cut_ns(history);
+    history->next_cut += from_ns == next_cut_ns(history);
     if (ns - from_ns > RECENT * history->fine_ns)
       from_ns = ns - RECENT * history->fine_ns;
     history->slice_end_ns = (from_ns / history->fine_ns + 1) * history->fine_ns;
+    end_at_next_cut(history);
   }
   return done;
 }

@@ -9,6 +9,7 @@
 
 #include "profile/counters/class_peaks.h"
 
+enum { HWI_HISTORY_CUTS = 32 };          /* of more, the oldest are forgotten */
 enum { HWI_CHANGE_CALLS = 1 << 30 }; /* with so many calls, another change begins */
 
 /* All zero: no history is kept. */
@@ -16,6 +17,8 @@ struct hwi_history {
   bool is_kept;
   uint64_t fine_ns, coarse_ns; /* how long slices are: recent ones, and older ones. Powers of two, times 2^20 ns */
   uint64_t slice_end_ns;       /* of the current slice, which is the last one */
+  uint64_t cuts_ns[HWI_HISTORY_CUTS]; /* that the history will have: those from next_cut on */
+  uint32_t cut_count, next_cut;
   struct hwi_history_slice slices[HWI_HISTORY_SLICES];
   uint32_t slice_count;
   struct hwi_cell_change *now; /* by cell: the current slice. A list of table.h */
@@ -52,6 +55,9 @@ bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct 
 
 /* A slice begins at `ns`, which is not before the current one and not after its end. */
 bool hwi_history_cut(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live);
+
+/* The history, which is at its begin, will have the cuts of `other`. */
+void hwi_history_cut_alike(struct hwi_history *history, const struct hwi_history *other);
 
 /* Ends the last slice. Before the next event, the time must be advanced. */
 bool hwi_history_end_slice(struct hwi_history *history, const struct hwi_live_sum *live);

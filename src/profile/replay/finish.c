@@ -57,7 +57,7 @@ static void collect_infos(struct hwi_run_replay *r)
 int hwi_run_replay_describe(struct hwi_run_replay *r)
 {
   int status = hwi_run_replay_pass_phases(r, UINT64_MAX);
-  if (status == 0)
+  if (status == 0 && !r->is_live)
     status = hwi_run_replay_describe_others(r);
   if (status < 0)
     return status;

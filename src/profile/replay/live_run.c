@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "profile/replay/run_replay.h"
+#include "trace/grow.h"
 
 /* Makes room for images that began. */
 static int add_images(struct hwi_run_replay *r, size_t known)
@@ -41,13 +42,35 @@ int hwi_run_replay_follow(struct hwi_run_replay *r, struct hwi_active *a)
   return look_at(r, a);
 }
 
+int hwi_run_replay_open_later(struct hwi_run_replay *r, uint32_t number)
+{
+  struct hwi_live_replay *live = &r->live;
+  if (!hwi_grow((void **)&live->unopened, &live->unopened_capacity, live->unopened_count + 1, sizeof *live->unopened))
+    return hwi_run_replay_no_memory(r);
+  live->unopened[live->unopened_count++] = number;
+  return 0;
+}
+
+/* Their events are counted with those of now. */
+static int open_images(struct hwi_run_replay *r)
+{
+  const size_t count = r->live.unopened_count;
+  int status = 0;
+  r->live.unopened_count = 0;
+  for (size_t i = 0; i < count && status == 0; i++) /* those that still cannot be opened move to its start */
+    status = hwi_run_replay_start_image(r, r->live.unopened[i]);
+  return status;
+}
+
 int hwi_run_replay_look(struct hwi_run_replay *r, bool *is_over)
 {
   const size_t known = r->run.count;
   int status = hwi_run_look(&r->run, r->error);
   if (r->run.count > known && status == 0)
     status = add_images(r, known);
-  *is_over = r->next >= r->run.count;
+  if (status == 0 && r->live.unopened_count)
+    status = open_images(r);
+  *is_over = r->next >= r->run.count && r->live.unopened_count == 0;
   for (size_t i = 0; i < r->active_count && status == 0; i++) {
     status = look_at(r, r->active[i]);
     *is_over = *is_over && !r->active[i]->follows;
@@ -69,9 +92,13 @@ static struct hwi_active *first_to_end(const struct hwi_run_replay *r)
 
 int hwi_run_replay_stop(struct hwi_run_replay *r)
 {
-  int status = 0;
+  int status = hwi_run_find_unseen_programs(&r->run, r->result->traces);
+  if (status < 0)
+    return hwi_run_replay_no_memory(r);
   for (size_t i = r->next; i < r->run.count; i++) /* they have just begun, and no event of them is certain */
     r->images[i].counted = false;
+  for (size_t i = 0; i < r->live.unopened_count; i++)
+    r->images[r->live.unopened[i]].counted = false;
   while (r->active_count && status == 0) {
     struct hwi_active *a = first_to_end(r);
     status = hwi_run_replay_end_image(r, a, !a->follows && r->active_count > 1);

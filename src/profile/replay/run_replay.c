@@ -101,6 +101,7 @@ int hwi_run_replay_next_batch(struct hwi_run_replay *r, struct hwi_active *a)
                           : hwi_trace_next(a->image.trace, a->events, HWI_BATCH_EVENTS, r->error);
   if (a->count < 0)
     return a->count;
+  r->live.had_late_events |= hwi_trace_had_late_events(a->image.trace);
   uint64_t ns = a->count     ? hwi_clock_tick_ns(a->image.clock, a->events[0].tick)
                 : a->follows ? hwi_trace_seen_ns(a->image.trace)
                              : hwi_trace_info(a->image.trace)->duration_ns;
@@ -180,9 +181,11 @@ int hwi_run_replay_add_image(struct hwi_run_replay *r, uint32_t number, struct h
   return 0;
 }
 
-static int start_image(struct hwi_run_replay *r, uint32_t number)
+int hwi_run_replay_start_image(struct hwi_run_replay *r, uint32_t number)
 {
   struct hwi_trace **trace = &r->result->traces[number];
+  if (r->is_live && r->active_count >= r->live.active_max)
+    return hwi_run_replay_open_later(r, number);
   int status = hwi_run_open(&r->run, number, trace, r->error);
   if (status < 0) {
     r->images[number].unreadable = true;
@@ -255,12 +258,13 @@ void hwi_run_replay_note_heaps(struct hwi_run_replay *r, const struct hwi_heap_v
     hwi_heap_view_each_name(view, note_heap, r);
 }
 
-/* Reports that no heap has the wanted name, with the names that there are. */
-static int no_heap(struct hwi_run_replay *r)
+int hwi_run_replay_check_heap(struct hwi_run_replay *r, bool is_over)
 {
   enum { MOST_NAMES = 8 };
   char names[512] = "";
   size_t used = 0;
+  if (!r->options->heap || r->has_heap || (!is_over && !r->heap_names.string_count))
+    return 0;
   for (uint32_t i = 1; i <= r->heap_names.string_count && i <= MOST_NAMES; i++)
     used += (size_t)snprintf(names + used, sizeof names - used, "%s'%.48s'", i > 1 ? ", " : "",
                              r->heap_names.strings[i].text);
@@ -272,9 +276,18 @@ static int no_heap(struct hwi_run_replay *r)
                        r->heap_names.string_count > MOST_NAMES ? " and others" : "");
 }
 
+/* Sets the image's head to its end. If its process was followed, its end was noticed later. */
+static void go_to_end(const struct hwi_run_replay *r, struct hwi_active *a)
+{
+  const uint64_t end_ns = a->image.offset_ns + hwi_trace_info(a->image.trace)->duration_ns;
+  if (r->is_live && !a->follows && end_ns < a->head_ns)
+    a->head_ns = end_ns;
+}
+
 int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, bool others_go_on)
 {
   int status = hwi_run_replay_wait(r);
+  go_to_end(r, a);
   if (status < 0)
     return status;
   if (hwi_run_replay_pass_phases(r, a->head_ns) < 0 || (r->epoch_writer && !end_epochs(r, &a->image)))
@@ -416,7 +429,7 @@ int hwi_run_replay_all(struct hwi_run_replay *r)
     uint64_t limit_ns = start_ns(r, r->next);
     struct hwi_active *a = earliest(r, &limit_ns);
     if (!a || start_ns(r, r->next) < a->head_ns) {
-      status = start_image(r, (uint32_t)r->next);
+      status = hwi_run_replay_start_image(r, (uint32_t)r->next);
       r->next = next_counted(r, r->next + 1);
     } else if (must_wait(r, a)) {
       return 0;
@@ -426,9 +439,7 @@ int hwi_run_replay_all(struct hwi_run_replay *r)
       status = hwi_run_replay_end_image(r, a, r->active_count > 1 || r->next < r->run.count);
     }
   }
-  if (status == 0 && r->options->heap && !r->has_heap)
-    return no_heap(r);
-  return status;
+  return status == 0 && !r->is_live ? hwi_run_replay_check_heap(r, true) : status;
 }
 
 static void drop_all_active(struct hwi_run_replay *r)
@@ -453,6 +464,7 @@ void hwi_run_replay_end(struct hwi_run_replay *r)
   hwi_pipe_destroy(r->pipe); /* before the data that its thread uses are released */
   drop_all_active(r);
   free(r->active);
+  free(r->live.unopened);
   hwi_store_release(&r->heap_names);
   hwi_epoch_writer_destroy(r->epoch_writer);
 }

@@ -25,6 +25,14 @@ struct hwi_active {
   bool follows;                    /* its process still writes: head_ns is the time up to which all is known */
 };
 
+/* Of a run that is followed while it is recorded. */
+struct hwi_live_replay {
+  size_t active_max;  /* each active image has a descriptor */
+  uint32_t *unopened; /* images that wait until another one ends */
+  size_t unopened_count, unopened_capacity;
+  bool had_late_events; /* so that its figures may differ from those of a replay that begins now */
+};
+
 /* The caller sets the options, error, and summary or events. */
 struct hwi_run_replay {
   struct hwi_result *result;
@@ -33,8 +41,9 @@ struct hwi_run_replay {
   uint64_t base_ns; /* monotonic time of the run's start */
   struct hwi_active **active;
   size_t active_count, active_capacity;
-  size_t next;    /* image that was not active yet */
-  bool is_live;   /* the run is followed while it is recorded */
+  size_t next;  /* image that was not active yet */
+  bool is_live; /* the run is followed while it is recorded */
+  struct hwi_live_replay live;
   uint64_t reads; /* with is_live: about so many events may be read now */
   const struct hwi_profile_options *options;
   struct hwi_summary *summary;
@@ -80,6 +89,10 @@ int hwi_run_replay_end_image(struct hwi_run_replay *replay, struct hwi_active *a
 /* Notes the names of the image's heaps, before its trace is finished. `view`: NULL for malloc. */
 void hwi_run_replay_note_heaps(struct hwi_run_replay *replay, const struct hwi_heap_view *view);
 
+/* Reports that no heap has the wanted name, with the names that there are; while the run is not over, only once some are
+ * known. */
+int hwi_run_replay_check_heap(struct hwi_run_replay *replay, bool is_over);
+
 /* Replays all counted images into the result's replay, which must be initialized. A run that is followed is replayed as
  * far as it is known: it can be called again. */
 int hwi_run_replay_all(struct hwi_run_replay *replay);
@@ -88,8 +101,14 @@ int hwi_run_replay_all(struct hwi_run_replay *replay);
 int hwi_run_replay_wait(struct hwi_run_replay *replay);
 
 /* Looks what the processes of a run that is followed have written since, and which ones began. Sets *is_over if none of
- * them goes on. It is in live_run.c, like the next two. */
+ * them goes on. It is in live_run.c, like the next ones. */
 int hwi_run_replay_look(struct hwi_run_replay *replay, bool *is_over);
+
+/* Lets image `number` of a run that is followed wait until another one ends. */
+int hwi_run_replay_open_later(struct hwi_run_replay *replay, uint32_t number);
+
+/* Opens an image, and makes it active. An image that cannot be read is noted. It is in run_replay.c. */
+int hwi_run_replay_start_image(struct hwi_run_replay *replay, uint32_t number);
 
 /* Begins to follow an image that was just made active. */
 int hwi_run_replay_follow(struct hwi_run_replay *replay, struct hwi_active *active);

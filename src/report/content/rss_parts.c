@@ -201,8 +201,10 @@ const struct hwi_rss_point *hwi_rss_point_of_peak(const struct hwi_profile *prof
 
 static bool is_alive(const struct hwi_profile *profile, const struct hwi_image *image, uint64_t moment_ns)
 {
+  if (!image->counted)
+    return false;
   uint64_t from_ns = hwi_image_offset_ns(profile, image);
-  return image->counted && moment_ns >= from_ns && moment_ns - from_ns <= image->info->duration_ns;
+  return moment_ns >= from_ns && moment_ns - from_ns <= image->info->duration_ns;
 }
 
 static void add_sample(struct hw_rss_sample *to, const struct hw_rss_sample *sample)

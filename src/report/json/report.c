@@ -53,7 +53,8 @@ static void write_run(struct writer *writer)
   hwi_json_lifetimes(json, lifetimes);
   hwi_json_begin_array(json, "images");
   for (uint32_t i = 0; i < profile->image_count; i++)
-    hwi_json_image(json, profile, &profile->images[i], writer->static_allocators.texts[i]);
+    if (profile->images[i].info)
+      hwi_json_image(json, profile, &profile->images[i], writer->static_allocators.texts[i]);
   hwi_json_end_array(json);
   const struct hwi_json_process_list all = {.most = UINT32_MAX, .command_most = SIZE_MAX};
   hwi_json_processes(json, profile, &all);

@@ -62,6 +62,7 @@ static bool add_piece(struct hwi_growing_streams *growing, const struct hwi_piec
   const uint64_t wanted = stream->open.is_open ? stream->open.piece.first_sequence : stream->next_sequence;
   if (piece->last_sequence < wanted)
     return true;
+  growing->new_nodes += hwi_piece_most_nodes(piece);
   if (stream->piece_count == of->capacity)
     forget_read_pieces(of);
   if (!hwi_grow((void **)&of->pieces, &of->capacity, stream->piece_count + 1, sizeof *of->pieces))
@@ -85,15 +86,9 @@ bool hwi_growing_take_sections(struct hwi_growing_streams *growing, struct hwi_i
 
 /* --- looking --- */
 
-struct look {
-  struct hwi_growing_streams *growing;
-  struct hwi_index *index;
-};
-
 /* The piece has room for all events that the chunk may get. */
 static bool take_chunk(void *context, const struct hw_chunk_header *chunk)
 {
-  const struct look *look = context;
   const struct hwi_piece piece = {
       .off = chunk->off,
       .bytes = chunk->bytes,
@@ -102,8 +97,7 @@ static bool take_chunk(void *context, const struct hw_chunk_header *chunk)
       .first_sequence = chunk->sequence,
       .last_sequence = chunk->sequence,
   };
-  look->index->event_bytes += chunk->bytes;
-  return add_piece(look->growing, &piece);
+  return add_piece(context, &piece);
 }
 
 static int wake_streams(struct hwi_growing_streams *growing, struct hwi_source *source, struct hwi_merge *merge)
@@ -120,8 +114,7 @@ static int wake_streams(struct hwi_growing_streams *growing, struct hwi_source *
 
 int hwi_growing_look(struct hwi_growing_streams *growing, struct hwi_source *source, struct hwi_merge *merge)
 {
-  struct look look = {growing, source->index};
-  const struct hwi_chunk_sink sink = {take_chunk, &look};
+  const struct hwi_chunk_sink sink = {take_chunk, growing};
   /* Chunks first: a chunk that is packed and given back meanwhile is then found among the sections. */
   if (!hwi_new_chunks_find(&growing->chunks, source->fd, source->header, &sink) ||
       hwi_index_add_sections(source->index, source->fd) < 0 || !hwi_growing_take_sections(growing, source->index))

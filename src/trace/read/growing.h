@@ -18,6 +18,7 @@ struct hwi_growing_streams {
   struct hwi_numbering numbers; /* of streams */
   struct hwi_growing_stream **streams;
   size_t stream_count, stream_capacity;
+  uint64_t new_nodes; /* the most that the pieces define that were added; the caller sets it to 0 */
 };
 
 void hwi_growing_release(struct hwi_growing_streams *growing);
@@ -26,8 +27,8 @@ void hwi_growing_release(struct hwi_growing_streams *growing);
  * called before the first look, with the index that was built when the trace was opened. Returns false if there is no memory. */
 bool hwi_growing_take_sections(struct hwi_growing_streams *growing, struct hwi_index *index);
 
-/* Finds what was written since the last look, and puts streams with new events back into the merge. Events of the index
- * are counted, and sections of tools added to it. Returns 0 or a negative status. */
+/* Finds what was written since the last look, and puts streams with new events back into the merge. Sections of tools
+ * are added to the index. Returns 0 or a negative status. */
 int hwi_growing_look(struct hwi_growing_streams *growing, struct hwi_source *source, struct hwi_merge *merge);
 
 #endif

@@ -21,7 +21,7 @@
 #include "trace/decode.h"
 #include "trace/grow.h"
 
-enum { SECTION_ALIGNMENT = 8, RESYNC_BYTES = 1 << 16, USUAL_EVENT_BYTES = 5 };
+enum { SECTION_ALIGNMENT = 8, RESYNC_BYTES = 1 << 16, USUAL_EVENT_BYTES = 5, NODES_A_PACKED_BYTE = 4 };
 
 void hwi_index_damage(struct hwi_index *index, uint64_t off)
 {
@@ -232,6 +232,11 @@ bool hwi_index_find_late(struct hwi_index *index, int fd, uint32_t stream, uint3
 }
 
 /* --- building the index --- */
+
+uint64_t hwi_piece_most_nodes(const struct hwi_piece *piece)
+{
+  return piece->section ? piece->bytes * NODES_A_PACKED_BYTE : piece->bytes;
+}
 
 int hwi_piece_compare(const void *left, const void *right)
 {

@@ -46,6 +46,9 @@ void hwi_index_release(struct hwi_index *index);
  * the list. Returns 0 or HW_ERR_MEMORY. */
 int hwi_index_add_sections(struct hwi_index *index, int fd);
 
+/* Returns the most nodes that the piece can define: a raw NODE takes at least 5 bytes, so no real trace comes near this. */
+uint64_t hwi_piece_most_nodes(const struct hwi_piece *piece);
+
 /* Sorts the pieces by this order. */
 int hwi_piece_compare(const void *left, const void *right);
 

@@ -1,7 +1,7 @@
 /* new_chunks.h - the chunks of a raw trace, found while its program writes it
  *
  * gap        a range of the window in which no chunk has a valid header yet: a thread is preparing its chunk, or the
- *            chunks there were packed and given back.
+ *            chunks there were packed and given back, or what is there is damaged.
  */
 #ifndef HWI_TRACE_READ_NEW_CHUNKS_H
 #define HWI_TRACE_READ_NEW_CHUNKS_H
@@ -14,6 +14,7 @@
 
 struct hwi_gap {
   uint64_t start, end;
+  uint32_t looks; /* in which no chunk was found there */
 };
 
 /* All zero: the trace has not been looked at. */
@@ -21,6 +22,7 @@ struct hwi_new_chunks {
   struct hwi_gap *gaps;
   size_t gap_count, gap_capacity;
   uint64_t walked_off; /* chunks below are known or in a gap */
+  bool skips_old_gaps; /* set by the caller: does not look into gaps that have stayed for long */
 };
 
 /* Takes a chunk that was found. Returns false if there is no memory. */

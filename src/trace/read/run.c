@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -188,10 +189,10 @@ int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct h
   } else {
     status = add_family(run, path, true, error);
   }
-  bool is_whole = !bytes || folder || relatives;
+  run->is_whole = !bytes || folder || relatives;
   if (status == 0) {
     qsort(run->images, run->count, sizeof *run->images, compare_images);
-    if (find_replaced(run) < 0 || (is_whole && hwi_unseen_programs_find(run) < 0))
+    if (find_replaced(run) < 0 || (run->is_whole && hwi_unseen_programs_find(run) < 0))
       status = hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up the images of %s", path);
   }
   if (status < 0)
@@ -214,10 +215,33 @@ void hwi_run_release(struct hwi_run *run)
   *run = (struct hwi_run){0};
 }
 
+/* Returns whether the folder may have traces that are not known. It may change again within the same tick of its file
+ * system's clock, so a recent time of change is not final. */
+static bool may_have_new_traces(struct hwi_run *run)
+{
+  enum { SETTLED_NS = 1000000000 };
+  struct timespec now;
+  struct stat about;
+  if (stat(run->folder, &about) < 0)
+    return false;
+  clock_gettime(CLOCK_REALTIME, &now);
+  const int64_t now_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+  const int64_t changed_ns = about.st_mtim.tv_sec * INT64_C(1000000000) + about.st_mtim.tv_nsec;
+  const bool is_known = changed_ns == run->settled_ns;
+  if (now_ns - changed_ns > SETTLED_NS)
+    run->settled_ns = changed_ns;
+  return !is_known;
+}
+
 int hwi_run_look(struct hwi_run *run, struct hwi_error *error)
 {
   const size_t known = run->count;
-  int status = run->folder ? add_folder(run) : 0;
+  int status = may_have_new_traces(run) ? add_folder(run) : 0;
+  const bool has_no_file = status == HW_ERR_IO && (errno == EMFILE || errno == ENFILE); /* until one is closed */
+  if (has_no_file)
+    status = 0;
+  if (has_no_file || run->unreadable)
+    run->settled_ns = 0;
   if (status == HW_ERR_IO)
     return hwi_error_set(error, status, "cannot read the folder %s: %s", run->folder, strerror(errno));
   if (run->count > known)
@@ -311,6 +335,19 @@ void hwi_run_update_info(const struct hwi_run *run, size_t number, struct hwi_tr
 {
   trace->info.missing = run->images[number].missing;
   hwi_trace_set_replaced(trace, run->images[number].replaced_ns);
+}
+
+int hwi_run_find_unseen_programs(struct hwi_run *run, struct hwi_trace *const *traces)
+{
+  for (size_t i = 0; i < run->count; i++)
+    if (traces[i])
+      run->images[i].header = traces[i]->header;
+  if (run->is_whole && hwi_unseen_programs_find(run) < 0)
+    return HW_ERR_MEMORY;
+  for (size_t i = 0; i < run->count; i++)
+    if (traces[i])
+      hwi_run_update_info(run, i, traces[i]);
+  return 0;
 }
 
 int hwi_run_open(struct hwi_run *run, size_t number, struct hwi_trace **trace, struct hwi_error *error)

@@ -20,7 +20,9 @@ struct hwi_run {
   size_t count, capacity;
   struct hwi_run *relatives; /* of a single trace of a folder: the run of all traces there. NULL: not looked up */
   size_t unreadable;         /* files in NAME.children that are not traces of this run */
-  char *folder;              /* NAME.children; NULL: the run is one trace of it */
+  bool is_whole;             /* it has all images; false: it is one trace of a folder */
+  char *folder;              /* NAME.children */
+  int64_t settled_ns;        /* when it changed, if all traces of then are known */
   struct hwi_store known;    /* the names of its traces there */
 };
 
@@ -36,6 +38,10 @@ int hwi_run_look(struct hwi_run *run, struct hwi_error *error);
 
 /* Brings the info of image `number`, whose trace is open, up to date with what is known of the other images. */
 void hwi_run_update_info(const struct hwi_run *run, size_t number, struct hwi_trace *trace);
+
+/* Finds the programs without a trace again, from what the headers of open traces have now: traces[i], or NULL, is of image
+ * i. Returns 0 or HW_ERR_MEMORY. */
+int hwi_run_find_unseen_programs(struct hwi_run *run, struct hwi_trace *const *traces);
 
 /* Forked children of image `number` inherit from the definitions of its open trace, which may still grow. NULL: it has
  * ended; they are read again if a child that is found later needs them. */

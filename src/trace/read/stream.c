@@ -207,6 +207,7 @@ static int next_plain(struct hwi_stream *stream, struct hwi_source *source, stru
     hwi_index_damage(source->index, stream->loaded_off);
     stream->cursor.at = stream->cursor.end;
     stream->cursor.damaged = false;
+    stream->open.is_open = false; /* what the chunk gets later cannot be read either */
   }
   *more = !count && next_plain_chunk(stream, source);
   return count;
@@ -253,13 +254,26 @@ static bool read_from_section(struct hwi_stream *stream, struct hwi_source *sour
   return load(stream, source, stream->open.piece);
 }
 
+/* Returns whether the open chunk has no events but those that were read, which is the usual case. */
+static bool has_no_more(struct hwi_stream *stream, const struct hwi_source *source)
+{
+  struct hwi_open_chunk *open = &stream->open;
+  struct hw_chunk_header chunk;
+  if (!hwi_index_read_chunk(source->fd, source->header, open->piece.off, &chunk) ||
+      chunk.sequence != open->piece.first_sequence || chunk.valid_bytes != open->piece.from)
+    return false;
+  open->is_open = chunk.state != HW_CHUNK_RETIRED;
+  open->may_have_grown = false;
+  return true;
+}
+
 /* Reads the events that the open chunk got since it was read. Returns whether there are any. */
 static bool read_on(struct hwi_stream *stream, struct hwi_source *source)
 {
   struct hwi_open_chunk *open = &stream->open;
   struct hw_chunk_header chunk;
   struct hwi_unpacked rest;
-  if (!open->is_open)
+  if (!open->is_open || has_no_more(stream, source))
     return false;
   int status = hwi_piece_load(&rest, source->fd, source->header, &open->piece);
   if (status == HW_ERR_BUSY)

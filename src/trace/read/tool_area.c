@@ -139,15 +139,27 @@ static size_t find_end(const uint8_t *bytes, size_t count, bool *is_end)
 
 /* Reads the beginning first: most areas have only a few records, a run may have ten thousand images, and reading a hole
  * takes memory. */
-ssize_t hwi_tool_area_load(int fd, uint8_t *to)
+ssize_t hwi_tool_area_load(int fd, size_t from, uint8_t *to)
 {
+  const size_t most = HW_TOOL_AREA_BYTES - from, first = most < FIRST_READ_BYTES ? most : FIRST_READ_BYTES;
+  const off_t off = (off_t)(HW_TOOL_AREA_OFF + from);
   bool is_end = true;
-  ssize_t got = pread(fd, to, FIRST_READ_BYTES, HW_TOOL_AREA_OFF);
+  ssize_t got = pread(fd, to, first, off);
   size_t bytes = got > 0 ? find_end(to, (size_t)got, &is_end) : 0;
-  if (got <= 0 || is_end || got < FIRST_READ_BYTES)
+  if (got <= 0 || is_end || (size_t)got < first)
     return got < 0 ? got : (ssize_t)bytes;
-  got = pread(fd, to, HW_TOOL_AREA_BYTES, HW_TOOL_AREA_OFF);
+  got = pread(fd, to, most, off);
   return got > 0 ? (ssize_t)find_end(to, (size_t)got, &is_end) : got;
+}
+
+/* Returns whether there is a record after those that were read, or HW_ERR_IO. */
+static int has_more(const struct hwi_tool_area *area, int fd)
+{
+  struct hw_tool_record record;
+  if (area->read_bytes + sizeof record > HW_TOOL_AREA_BYTES)
+    return false;
+  ssize_t got = pread(fd, &record, sizeof record, (off_t)(HW_TOOL_AREA_OFF + area->read_bytes));
+  return got < 0 ? HW_ERR_IO : got == (ssize_t)sizeof record && record.type;
 }
 
 static int parse(struct hwi_tool_area *area, const struct hw_trace_header *header, const uint8_t *bytes, size_t count)
@@ -175,34 +187,45 @@ static int parse(struct hwi_tool_area *area, const struct hw_trace_header *heade
 
 static int read_raw_area(struct hwi_tool_area *area, int fd, const struct hw_trace_header *header)
 {
+  int status = has_more(area, fd);
+  if (status <= 0)
+    return status;
   uint8_t *bytes = malloc(HW_TOOL_AREA_BYTES);
   if (!bytes)
     return HW_ERR_MEMORY;
-  ssize_t count = hwi_tool_area_load(fd, bytes);
-  int status = count < 0 ? HW_ERR_IO : parse(area, header, bytes, (size_t)count);
+  ssize_t count = hwi_tool_area_load(fd, area->read_bytes, bytes);
+  status = count < 0 ? HW_ERR_IO : parse(area, header, bytes, (size_t)count);
+  area->read_bytes += count > 0 ? (size_t)count : 0;
   free(bytes);
   return status;
 }
 
-int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace_header *header,
-                       const struct hwi_index *index)
+static void sort(struct hwi_tool_area *area)
 {
-  int status = header->kind == HW_TRACE_RAW ? read_raw_area(area, fd, header) : 0;
-  for (size_t i = 0; i < index->tool_count && status == 0; i++) {
-    struct hwi_unpacked loaded;
-    status = hwi_piece_load(&loaded, fd, header, &index->tool_sections[i]);
-    if (status == 0)
-      status = parse(area, header, loaded.bytes, loaded.count);
-    else if (status != HW_ERR_MEMORY && status != HW_ERR_IO)
-      status = 0; /* this section is damaged; the others are still valid */
-    hwi_unpacked_release(&loaded);
-  }
   if (area->mark_count)
     qsort(area->marks, area->mark_count, sizeof *area->marks, compare_marks);
   if (area->rss_count)
     qsort(area->rss, area->rss_count, sizeof *area->rss, compare_rss);
   if (area->thread_count)
     qsort(area->threads, area->thread_count, sizeof *area->threads, compare_threads);
+}
+
+int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace_header *header,
+                       const struct hwi_index *index)
+{
+  const size_t bytes_before = area->read_bytes, sections_before = area->read_sections;
+  int status = header->kind == HW_TRACE_RAW ? read_raw_area(area, fd, header) : 0;
+  while (area->read_sections < index->tool_count && status == 0) {
+    struct hwi_unpacked loaded;
+    status = hwi_piece_load(&loaded, fd, header, &index->tool_sections[area->read_sections++]);
+    if (status == 0)
+      status = parse(area, header, loaded.bytes, loaded.count);
+    else if (status != HW_ERR_MEMORY && status != HW_ERR_IO)
+      status = 0; /* this section is damaged; the others are still valid */
+    hwi_unpacked_release(&loaded);
+  }
+  if (area->read_bytes > bytes_before || area->read_sections > sections_before)
+    sort(area);
   return status;
 }
 

@@ -33,17 +33,19 @@ struct hwi_tool_area {
   struct hw_exit_status exit;
   bool has_exit;
   uint32_t children_unseen;
+  size_t read_bytes;     /* of a raw trace's area */
+  size_t read_sections;  /* of the index's tool_sections */
   uint64_t last_ns;      /* of the latest record */
   uint64_t last_sign_ns; /* of the latest record about the process; anchors may also be written after the run's end */
 };
 
-/* Reads the records; they end at the first invalid one. Returns 0, HW_ERR_IO or HW_ERR_MEMORY. */
+/* Reads the records that were not read yet; they end at the first invalid one. Returns 0, HW_ERR_IO or HW_ERR_MEMORY. */
 int hwi_tool_area_read(struct hwi_tool_area *area, int fd, const struct hw_trace_header *header,
                        const struct hwi_index *index);
 
-/* Reads the records of a raw trace into `to`, which has room for HW_TOOL_AREA_BYTES. Returns how many bytes they take,
- * or a negative value on failure (errno is set). */
-ssize_t hwi_tool_area_load(int fd, uint8_t *to);
+/* Reads the records of a raw trace after the first `from` bytes into `to`, which has room for HW_TOOL_AREA_BYTES. Returns
+ * how many bytes they take, or a negative value on failure (errno is set). */
+ssize_t hwi_tool_area_load(int fd, size_t from, uint8_t *to);
 
 /* Returns the latest state of a thread, or NULL if none was recorded. */
 const struct hw_thread_state *hwi_tool_area_thread(const struct hwi_tool_area *area, uint32_t number);

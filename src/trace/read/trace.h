@@ -20,7 +20,12 @@ struct hwi_trace {
   struct hwi_source source;
   struct hwi_merge merge;
   struct hwi_growing_streams growing;
-  bool follows;       /* it is read by hwi_trace_look */
+  bool follows;        /* it is read by hwi_trace_look */
+  uint64_t checked_ns; /* when its process was checked; 0: never */
+  bool may_go_on;      /* its process ran then, and no later image of it was known */
+  bool found_damage;
+  bool had_late_events; /* see hwi_trace_had_late_events */
+  uint32_t looks;
   uint64_t seen_tick; /* older events were visible at the last look */
   bool complete;      /* all definitions are read */
   uint64_t last_tick;
