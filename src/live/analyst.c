@@ -32,6 +32,7 @@ enum {
 struct question {
   uint32_t form; /* enum hwi_live_form */
   uint32_t complete;
+  uint32_t pid; /* of PROCESS */
 };
 
 struct reply {
@@ -241,6 +242,42 @@ static bool answer_now(struct work *work)
   return reply(work, is_written);
 }
 
+static _Noreturn void be_analyst(const struct hwi_live_run *run, int socket);
+
+/* In a process that nobody waits for. */
+static _Noreturn void be_analyst_of_process(struct work *work, int socket)
+{
+  struct hwi_live_run run = *work->run;
+  run.options.images = HWI_IMAGES_PID;
+  run.options.pid = work->question.pid;
+  close(work->socket);
+  hwi_follow_destroy(work->fresh);
+  hwi_follow_destroy(work->follow);
+  be_analyst(&run, socket);
+}
+
+static bool answer_with_analyst(struct work *work)
+{
+  int sockets[2], status;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
+    work->os_error = errno;
+    return reply(work, false);
+  }
+  const pid_t between = fork();
+  work->os_error = between < 0 ? errno : 0;
+  if (between == 0) {
+    close(sockets[0]);
+    if (fork() == 0)
+      be_analyst_of_process(work, sockets[1]);
+    _exit(EXIT_SUCCESS);
+  }
+  close(sockets[1]);
+  if (between > 0)
+    waitpid(between, &status, 0);
+  work->document = sockets[0];
+  return reply(work, between > 0);
+}
+
 /* A question about a process that has not begun waits for it. */
 static bool begin_answer(struct work *work)
 {
@@ -255,6 +292,8 @@ static bool begin_answer(struct work *work)
     return reply(work, false);
   if (work->question.form == HWI_LIVE_NOW)
     return answer_now(work);
+  if (work->question.form == HWI_LIVE_PROCESS)
+    return answer_with_analyst(work);
   if (work->state != HWI_FOLLOW_OVER)
     work->reply.behind_ns = hwi_follow_behind_ns(work->follow);
   work->document = memfd_create("document", MFD_CLOEXEC);
@@ -325,7 +364,13 @@ int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *ru
 
 bool hwi_analyst_ask(const struct hwi_analyst *analyst, enum hwi_live_form form, bool complete)
 {
-  const struct question question = {form, complete};
+  const struct question question = {.form = form, .complete = complete};
+  return send(analyst->socket, &question, sizeof question, MSG_NOSIGNAL) == (ssize_t)sizeof question;
+}
+
+bool hwi_analyst_ask_for_process(const struct hwi_analyst *analyst, uint32_t pid)
+{
+  const struct question question = {.form = HWI_LIVE_PROCESS, .pid = pid};
   return send(analyst->socket, &question, sizeof question, MSG_NOSIGNAL) == (ssize_t)sizeof question;
 }
 

@@ -15,11 +15,12 @@
 enum hwi_live_form {
   HWI_LIVE_NONE = 0,
   HWI_LIVE_STATE, /* no document: the state alone */
-  HWI_LIVE_DATA,     /* the page's document */
-  HWI_LIVE_HTML,     /* the report as one self-contained page */
-  HWI_LIVE_JSON,     /* as report --json */
-  HWI_LIVE_CSV,      /* the table of stacks */
+  HWI_LIVE_DATA,  /* the page's document */
+  HWI_LIVE_HTML,  /* the report as one self-contained page */
+  HWI_LIVE_JSON,  /* as report --json */
+  HWI_LIVE_CSV,   /* the table of stacks */
   HWI_LIVE_NOW, /* {"ns":N}: the moment up to which all was counted; from now on, the documents know what is since then */
+  HWI_LIVE_PROCESS, /* no document, but the socket of an analyst that follows one process alone */
   HWI_LIVE_FORMS
 };
 
@@ -53,6 +54,10 @@ int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *ru
  * now, however long that takes; otherwise an analyst that lags behind answers with what it has. Returns false if the
  * analyst is gone. */
 bool hwi_analyst_ask(const struct hwi_analyst *analyst, enum hwi_live_form form, bool complete);
+
+/* Asks for an analyst that follows one process of the run alone: its socket comes as the answer's descriptor, and closing
+ * that ends it. The same. */
+bool hwi_analyst_ask_for_process(const struct hwi_analyst *analyst, uint32_t pid);
 
 /* Takes an answer; waits for it. Returns false if the analyst is gone. */
 bool hwi_analyst_take(const struct hwi_analyst *analyst, struct hwi_live_answer *answer);

@@ -10,6 +10,7 @@
 
 #include "launch/control.h"
 #include "live/listen.h"
+#include "live/source.h"
 #include "live/strangers.h"
 #include "live/token.h"
 #include "page/page.h"
@@ -20,45 +21,31 @@ enum {
   CONNECTIONS_MAX = 64,
   IDLE_SECONDS = 30,
   PATIENCE_MS = 250,
-  FRESH_MS = 90, /* a document that is not older is given to all who ask */
   STATE_EVERY_MS = 1000,
+  SOURCES_MAX = 9,
+  UNUSED_MS = 60000, /* a source that nobody asks for so long ends, unless it is the whole run */
 };
 
 /* A request that waits for a document. */
 struct waiter {
   struct MHD_Connection *connection; /* suspended */
+  struct hwi_live_source *source;
   enum hwi_live_form form;
   bool is_served;
   struct waiter *next;
 };
 
-/* The newest document of a form. */
-struct document {
-  int fd; /* -1: none */
-  uint64_t bytes, number, made_ms, behind_ms;
-  enum hwi_follow_state state;
-  char error[HWI_ERROR_TEXT_BYTES];
-};
-
 struct hwi_live_server {
   struct MHD_Daemon *daemon;
-  const struct hwi_analyst *analyst;
   const char *path; /* of the run */
   struct hwi_live_listener listener;
   char token[HWI_LIVE_TOKEN_CHARS + 1];
-  struct document documents[HWI_LIVE_FORMS];
+  struct hwi_live_source sources[SOURCES_MAX]; /* the first one is the whole run */
+  struct hwi_live_source *awaited;             /* the first one's analyst was asked for the analyst of this one */
   struct waiter *waiters;
-  bool is_asked;                      /* the analyst works on a document */
-  bool is_over;                       /* the run, when the analyst answered last */
-  uint64_t linger_ms;                 /* see hwi_live_server_linger; 0: for ever */
-  uint64_t requested_ms, answered_ms; /* the last request; the analyst's last answer; 0: none yet */
+  uint64_t linger_ms; /* see hwi_live_server_linger; 0: for ever */
   struct hwi_strangers strangers;
 };
-
-static uint64_t now_ms(void)
-{
-  return hwi_os_monotonic_ns() / 1000000;
-}
 
 /* --- answers --- */
 
@@ -98,7 +85,7 @@ static enum MHD_Result answer_page(const struct hwi_live_server *server, struct 
   return answer(connection, MHD_HTTP_OK, response, "text/html; charset=utf-8");
 }
 
-static enum MHD_Result answer_document(const struct document *document, struct MHD_Connection *connection,
+static enum MHD_Result answer_document(const struct hwi_live_document *document, struct MHD_Connection *connection,
                                        enum hwi_live_form form)
 {
   char number[24], behind_ms[24];
@@ -196,18 +183,31 @@ static uint64_t last_number(struct MHD_Connection *connection)
   return after ? strtoull(after, NULL, 10) : 0;
 }
 
-static bool is_fresh(const struct document *document, uint64_t after)
+/* Returns the source that a request is about: the run, or the process that it names. NULL: too many are in use. */
+static struct hwi_live_source *find_source(struct hwi_live_server *server, struct MHD_Connection *connection)
 {
-  return document->number > after && now_ms() - document->made_ms <= FRESH_MS;
+  const char *given = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "pid");
+  const uint32_t pid = given ? (uint32_t)strtoul(given, NULL, 10) : 0;
+  struct hwi_live_source *unused = NULL;
+  for (int i = 0; i < SOURCES_MAX; i++) {
+    struct hwi_live_source *source = &server->sources[i];
+    if (source->is_used && source->pid == pid)
+      return source;
+    if (!source->is_used && !unused)
+      unused = source;
+  }
+  if (unused)
+    hwi_live_source_begin(unused, pid, NULL);
+  return unused;
 }
 
 static enum MHD_Result wait_for(struct hwi_live_server *server, struct MHD_Connection *connection,
-                                enum hwi_live_form form, struct waiter **place)
+                                struct hwi_live_source *source, enum hwi_live_form form, struct waiter **place)
 {
   struct waiter *waiter = calloc(1, sizeof *waiter);
   if (!waiter)
     return MHD_NO;
-  *waiter = (struct waiter){.connection = connection, .form = form, .next = server->waiters};
+  *waiter = (struct waiter){.connection = connection, .source = source, .form = form, .next = server->waiters};
   server->waiters = *place = waiter;
   MHD_suspend_connection(connection);
   return MHD_YES;
@@ -222,7 +222,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   (void)version;
   (void)upload;
   if (waiter)
-    return answer_document(&server->documents[waiter->form], connection, waiter->form);
+    return answer_document(&waiter->source->documents[waiter->form], connection, waiter->form);
   const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
   const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN);
   const char *token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
@@ -231,17 +231,21 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   if (!hwi_live_token_is(server->token, token))
     return refuse(connection, MHD_HTTP_FORBIDDEN, "the address lacks the token that heapwright live printed\n");
   hwi_strangers_forget(&server->strangers, connection);
-  server->requested_ms = now_ms();
   const struct route *route = find_route(method, path);
   if (!route)
     return refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
   if (strcmp(method, route->method) != 0 || *upload_bytes)
     return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "this address takes another method, and no body\n");
+  server->sources[0].requested_ms = hwi_live_now_ms();
   if (route->act)
     return route->act(server, connection);
-  if (is_fresh(&server->documents[route->form], last_number(connection)))
-    return answer_document(&server->documents[route->form], connection, route->form);
-  return wait_for(server, connection, route->form, (struct waiter **)place);
+  struct hwi_live_source *source = find_source(server, connection);
+  if (!source)
+    return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "too many processes are looked at already\n");
+  source->requested_ms = hwi_live_now_ms();
+  if (hwi_live_source_is_fresh(source, route->form, last_number(connection)))
+    return answer_document(&source->documents[route->form], connection, route->form);
+  return wait_for(server, connection, source, route->form, (struct waiter **)place);
 }
 
 static void end_request(void *context, struct MHD_Connection *connection, void **place,
@@ -262,52 +266,99 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
 
 /* --- documents --- */
 
-/* Asks for what the oldest request waits for (the list begins with the newest), unless the analyst is at work. Returns false if the analyst is gone. */
-static bool ask(struct hwi_live_server *server)
+/* Returns the form that the oldest request of a source waits for; the list begins with the newest. */
+static enum hwi_live_form wanted_form(const struct hwi_live_server *server, const struct hwi_live_source *source)
 {
   enum hwi_live_form form = HWI_LIVE_NONE;
   for (const struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
-    if (!waiter->is_served)
+    if (!waiter->is_served && waiter->source == source)
       form = waiter->form;
-  if (form == HWI_LIVE_NONE && server->linger_ms && now_ms() - server->answered_ms >= STATE_EVERY_MS)
-    form = HWI_LIVE_STATE;
-  if (server->is_asked || form == HWI_LIVE_NONE)
-    return true;
-  server->is_asked = true;
-  return hwi_analyst_ask(server->analyst, form, false);
+  const bool wants_state = source == server->sources && server->linger_ms &&
+                           hwi_live_now_ms() - source->answered_ms >= STATE_EVERY_MS;
+  return form == HWI_LIVE_NONE && wants_state ? HWI_LIVE_STATE : form;
 }
 
-static void resume_waiters(struct hwi_live_server *server, enum hwi_live_form form)
+/* Asks the run's analyst for one of a process that has none. Returns false if it is gone. */
+static bool ask_for_analyst(struct hwi_live_server *server)
+{
+  struct hwi_live_source *run = server->sources;
+  for (int i = 1; i < SOURCES_MAX && !run->is_asked; i++) {
+    struct hwi_live_source *source = &server->sources[i];
+    if (!source->is_used || source->analyst.socket >= 0 || wanted_form(server, source) == HWI_LIVE_NONE)
+      continue;
+    server->awaited = source;
+    run->is_asked = true;
+    return hwi_analyst_ask_for_process(&run->analyst, source->pid);
+  }
+  return true;
+}
+
+/* Asks a source for what its requests wait for, unless its analyst is at work. Returns false if the analyst is gone. */
+static bool ask(const struct hwi_live_server *server, struct hwi_live_source *source)
+{
+  const enum hwi_live_form form = wanted_form(server, source);
+  if (source->is_asked || form == HWI_LIVE_NONE || source->analyst.socket < 0)
+    return true;
+  source->is_asked = true;
+  return hwi_analyst_ask(&source->analyst, form, false);
+}
+
+/* `form` NONE: all. */
+static void resume_waiters(struct hwi_live_server *server, const struct hwi_live_source *source, enum hwi_live_form form)
 {
   for (struct waiter *waiter = server->waiters; waiter; waiter = waiter->next) {
-    if (waiter->form != form || waiter->is_served)
+    if (waiter->source != source || (form != HWI_LIVE_NONE && waiter->form != form) || waiter->is_served)
       continue;
     waiter->is_served = true;
     MHD_resume_connection(waiter->connection);
   }
 }
 
+static void fail(struct hwi_live_server *server, struct hwi_live_source *source, const char *why)
+{
+  hwi_live_source_fail(source, why);
+  resume_waiters(server, source, HWI_LIVE_NONE);
+}
+
 /* Returns false if the analyst is gone. */
-static bool take(struct hwi_live_server *server)
+static bool take(struct hwi_live_server *server, struct hwi_live_source *source)
 {
   struct hwi_live_answer answer;
-  if (!hwi_analyst_take(server->analyst, &answer))
+  if (!hwi_analyst_take(&source->analyst, &answer))
     return false;
-  struct document *document = &server->documents[answer.form];
-  if (document->fd >= 0)
-    close(document->fd);
-  document->fd = answer.fd;
-  document->bytes = answer.bytes;
-  document->number++;
-  document->made_ms = now_ms();
-  document->behind_ms = answer.behind_ns / 1000000;
-  document->state = answer.state;
-  memcpy(document->error, answer.error, sizeof document->error);
-  server->is_over = answer.state != HWI_FOLLOW_MORE && answer.state != HWI_FOLLOW_WAITS; /* or it cannot be read */
-  server->answered_ms = document->made_ms;
-  server->is_asked = false;
-  resume_waiters(server, answer.form);
+  if (answer.form != HWI_LIVE_PROCESS) {
+    hwi_live_source_store(source, &answer);
+    resume_waiters(server, source, answer.form);
+    return true;
+  }
+  source->is_asked = false;
+  server->awaited->analyst.socket = answer.fd;
+  if (answer.fd < 0)
+    fail(server, server->awaited, answer.error);
   return true;
+}
+
+/* Serves one source. Returns false if the run's analyst is gone. */
+static bool serve_source(struct hwi_live_server *server, struct hwi_live_source *source, bool has_answer)
+{
+  if ((!has_answer || take(server, source)) && ask(server, source))
+    return true;
+  if (source == server->sources)
+    return false;
+  fail(server, source, "the process that followed this process has ended");
+  return true;
+}
+
+static void end_unused(struct hwi_live_server *server)
+{
+  for (int i = 1; i < SOURCES_MAX; i++) {
+    struct hwi_live_source *source = &server->sources[i];
+    bool is_waited_for = source == server->awaited && server->sources[0].is_asked;
+    for (const struct waiter *waiter = server->waiters; waiter && !is_waited_for; waiter = waiter->next)
+      is_waited_for = waiter->source == source;
+    if (source->is_used && !is_waited_for && hwi_live_now_ms() - source->requested_ms > UNUSED_MS)
+      hwi_live_source_end(source);
+  }
 }
 
 /* --- the whole --- */
@@ -329,8 +380,6 @@ int hwi_live_server_start(struct hwi_live_server **made, const char *address, ui
     free(server);
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a server");
   }
-  for (int form = 0; form < HWI_LIVE_FORMS; form++)
-    server->documents[form].fd = -1;
   int status = hwi_live_listen(&server->listener, address, port, error);
   if (status == 0 && !serve(server)) {
     close(server->listener.fd);
@@ -360,7 +409,9 @@ void hwi_live_server_url(const struct hwi_live_server *server, char url[HWI_LIVE
 
 static bool has_lingered(const struct hwi_live_server *server)
 {
-  return server->linger_ms && server->is_over && now_ms() - server->requested_ms >= server->linger_ms;
+  const struct hwi_live_source *run = server->sources;
+  return server->linger_ms && hwi_live_source_is_over(run) &&
+         hwi_live_now_ms() - run->requested_ms >= server->linger_ms;
 }
 
 /* Returns how long to wait for the next event of a connection, in ms. The library accepts no connections while there are
@@ -374,22 +425,27 @@ static int patience(const struct hwi_live_server *server)
 int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst *analyst, const char *path,
                         int stop_fd, struct hwi_error *error)
 {
-  server->analyst = analyst;
-  server->path = path;
-  enum { CONNECTIONS, ANALYST, STOP, FDS };
+  enum { CONNECTIONS, STOP, SOURCES, FDS = SOURCES + SOURCES_MAX };
   struct pollfd fds[FDS] = {
       [CONNECTIONS] = {.fd = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, .events = POLLIN},
-      [ANALYST] = {.fd = analyst->socket, .events = POLLIN},
       [STOP] = {.fd = stop_fd, .events = POLLIN},
   };
+  server->path = path;
+  hwi_live_source_begin(server->sources, 0, analyst);
   bool goes_on = true;
   while (goes_on && !fds[STOP].revents && !has_lingered(server)) {
+    for (int i = 0; i < SOURCES_MAX; i++) {
+      const struct hwi_live_source *source = &server->sources[i];
+      fds[SOURCES + i] = (struct pollfd){.fd = source->is_used ? source->analyst.socket : -1, .events = POLLIN};
+    }
     if (poll(fds, FDS, patience(server)) < 0 && errno != EINTR)
       return hwi_error_set(error, HW_ERR_IO, "cannot wait for connections: %s", strerror(errno));
-    if (fds[ANALYST].revents)
-      goes_on = take(server);
     hwi_strangers_end(&server->strangers);
-    goes_on = MHD_run(server->daemon) == MHD_YES && goes_on && ask(server);
+    goes_on = MHD_run(server->daemon) == MHD_YES && ask_for_analyst(server);
+    for (int i = 0; i < SOURCES_MAX && goes_on; i++)
+      if (server->sources[i].is_used)
+        goes_on = serve_source(server, &server->sources[i], fds[SOURCES + i].revents);
+    end_unused(server);
   }
   return goes_on ? 0 : hwi_error_set(error, HW_ERR_IO, "the process that followed the run has ended");
 }
@@ -400,8 +456,8 @@ void hwi_live_server_stop(struct hwi_live_server *server)
     if (!waiter->is_served)
       MHD_resume_connection(waiter->connection);
   MHD_stop_daemon(server->daemon);
-  for (int form = 0; form < HWI_LIVE_FORMS; form++)
-    if (server->documents[form].fd >= 0)
-      close(server->documents[form].fd);
+  for (int i = 0; i < SOURCES_MAX; i++)
+    if (server->sources[i].is_used)
+      hwi_live_source_end(&server->sources[i]);
   free(server);
 }

@@ -61,13 +61,23 @@ await followed(async (page) => {
     await (await waiting).saveAs(`${process.argv[3]}/saved.${name}`);
   }
 
+  // Another process of the run is shown alone.
+  await tell("p 20");
+  await figure("Allocations", "1,241");
+  const names = await page.getByLabel("Process").locator("option").allTextContents();
+  assert.match(names[0], /^all 2 together$/);
+  await page.getByLabel("Process").selectOption({ index: 2 });
+  await figure("Allocations", "20");
+  await page.getByLabel("Process").selectOption({ index: 0 });
+  await figure("Allocations", "1,241");
+
   await tell("restart the viewer");
   await tell("10");
-  await figure("Allocations", "1,231");
+  await figure("Allocations", "1,251");
   await tell("kill the program");
   await page.getByText("the program has ended").waitFor({ timeout: 20000 });
-  await figure("Allocations", "1,231");
+  await figure("Allocations", "1,251");
   await tell("end the viewer");
   await page.getByText("no answer: is heapwright live still running?").waitFor({ timeout: 20000 });
-  await figure("Allocations", "1,231");
+  await figure("Allocations", "1,251");
 });

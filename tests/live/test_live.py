@@ -413,3 +413,22 @@ def test_size_classes_have_exact_peaks(program, view, tmp_path, hw):
     assert (0, 128, 30100) in peaks and (1, 128, 30100) in peaks
     assert hw("report", "-o", tmp_path / "page.html", program.trace).returncode == 0
     assert read_html(tmp_path / "page.html").document["size_classes"] == classes
+
+
+def test_one_process_of_a_tree(program, view):
+    viewer = view(program.trace)
+    program.tell("100")
+    for _ in range(3):
+        program.tell("p 7")
+    wait_until(lambda: len(viewer.report()["images"]) == 4)
+    first = settled(viewer)
+    child = next(image["pid"] for image in first["images"] if image["pid"] != first["pid"])
+    of_child = viewer.json(f"/document?pid={child}")
+    assert of_child["run"]["allocation_calls"] == 7
+    assert viewer.json(f"/document?pid={first['pid']}")["run"]["allocation_calls"] == 101
+    assert viewer.json("/document")["run"]["allocation_calls"] == first["allocation_calls"] == 101 + 3 * 7
+    program.tell("5")
+    wait_until(lambda: viewer.json(f"/document?pid={first['pid']}")["run"]["allocation_calls"] == 106)
+    assert viewer.json(f"/report.json?pid={child}")["allocation_calls"] == 7
+    for pid in [image["pid"] for image in first["images"]] + [first["pid"]]:
+        assert viewer.json(f"/document?pid={pid}")["run"]["pid"] == pid

@@ -21,7 +21,7 @@ import { brushText } from "./views/instance_brush";
 import { Leaks } from "./views/leaks";
 import { LiveBar } from "./views/live_bar";
 import { Lifetimes } from "./views/lifetimes";
-import { processChoices, recordingOf, threadChoices, useNarrowed, type Choice } from "./views/narrowed";
+import { liveProcessChoices, processChoices, recordingOf, threadChoices, useNarrowed, type Choice } from "./views/narrowed";
 import { usePrepared } from "./views/prepare";
 import { Nothing } from "./views/nothing";
 import { Overview } from "./views/overview";
@@ -195,7 +195,9 @@ function Page({ content, live, onLive }: PageProps): JSX.Element {
   const span = useMemo(() => wanted.span && recording.spanNow(wanted.span), [wanted.span, recording]);
   const state = useMemo(() => ({ ...wanted, span }), [wanted, span]);
   usePrepared(recording);
-  const processes = useMemo(() => processChoices(content), [content]);
+  const opened = live?.whole.schema === "heapwright-page/1" ? live.whole : content;
+  const processes = useMemo(() => (live === null ? processChoices(content) : liveProcessChoices(opened)), [content, opened]);
+  useEffect(() => live?.choose(state.process), [state.process]);
   const threads = useMemo(() => threadChoices(whole), [whole]);
   const [palette, turnTheme] = useTheme();
   const [keysShown, showKeys] = useState(false);
@@ -210,7 +212,7 @@ function Page({ content, live, onLive }: PageProps): JSX.Element {
   const isEmpty = run.allocation_calls === 0;
   const isShown = !isEmpty || OF_NOTHING.includes(view) || (view === "threads" && run.free_calls > 0); // frees of other threads' blocks
   const Shown = isShown ? COMPONENTS[view] : Nothing;
-  const props: ViewProps = { recording, opened: content, isLive: live !== null, state, change, palette };
+  const props: ViewProps = { recording, opened, isLive: live !== null, state, change, palette };
   const bar = live && (
     <LiveBar {...{ live, content }} span={wanted.span} onSpan={(chosen) => change({ span: chosen })} onChange={onLive} />
   );

@@ -29,6 +29,8 @@ function shown(): Promise<void> {
 export class LiveDocuments implements DataSource {
   readonly #token: string;
   #document: Content | undefined;
+  #whole: Content | undefined;
+  #process = 0;
   #number = 0;
   #changed: () => void = () => undefined;
   #resume: () => void = () => undefined;
@@ -61,7 +63,19 @@ export class LiveDocuments implements DataSource {
 
   /** The address at which the server has the present state as a file. */
   address(path: string): string {
-    return `${path}?token=${this.#token}`;
+    return `${path}?token=${this.#token}${this.#process === 0 ? "" : `&pid=${this.#process}`}`;
+  }
+
+  /** The newest document of the whole run. */
+  get whole(): Content {
+    return this.#whole ?? this.document();
+  }
+
+  /** From now on, documents are about one process alone; 0: all of them. */
+  choose(process: number): void {
+    if (process === this.#process) return;
+    [this.#process, this.#number] = [process, 0];
+    this.#hurry();
   }
 
   pause(isPaused: boolean): void {
@@ -107,11 +121,14 @@ export class LiveDocuments implements DataSource {
   }
 
   async #take(): Promise<void> {
+    const process = this.#process;
     const answer = await fetch(`${this.address("/document")}&after=${this.#number}`);
     if (!answer.ok) throw new Error((await answer.text()).trim());
     const next = checked(await answer.json());
     await this.prepare(next);
+    if (process !== this.#process) return; // another one was chosen meanwhile
     this.#document = next;
+    if (process === 0) this.#whole = next;
     this.#number = Number(answer.headers.get("Heapwright-Number"));
     this.#state = answer.headers.get("Heapwright-State") === "over" ? "over" : "running";
   }

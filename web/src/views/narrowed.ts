@@ -1,6 +1,6 @@
 // narrowed.ts - the processes and threads that can be chosen, and the recording of the chosen ones
 import { useMemo } from "preact/hooks";
-import type { PageDocument } from "../data/document";
+import type { PageDocument, ProcessFields } from "../data/document";
 import { cachedFor } from "../data/cached";
 import { rowsMatching } from "../data/matching";
 import { Recording } from "../data/recording";
@@ -28,6 +28,15 @@ function nameOf(document: PageDocument): string {
 export function processChoices(document: PageDocument): readonly Choice[] {
   const others = document.others ?? [];
   return others.length === 0 ? [] : [[0, nameOf(document)], ...others.map((other): Choice => [other.run.pid, nameOf(other)])];
+}
+
+/** The same for a running program, whose server has a document of each process. */
+export function liveProcessChoices(whole: PageDocument): readonly Choice[] {
+  const { processes } = whole;
+  if (processes.length < 2) return [];
+  const largest = [...processes].sort((a, b) => b.allocated_bytes - a.allocated_bytes);
+  const nameOfOne = ({ pid, allocated_bytes, command }: ProcessFields): string => `${pid} (${bytesText(allocated_bytes)}) ${command.slice(0, COMMAND_MOST)}`;
+  return [[0, `all ${togetherCount(whole)} together`], ...largest.map((process): Choice => [process.pid, nameOfOne(process)])];
 }
 
 /** -1 is all threads; the others have their rows, the one that allocated most first. Empty if there is only one. */

@@ -153,7 +153,7 @@ function dateText(realtimeNs: number): string {
   return new Date(realtimeNs / 1e6).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 }
 
-function Evidence({ recording, opened, change }: ViewProps): JSX.Element {
+function Evidence({ recording, opened, isLive, change }: ViewProps): JSX.Element {
   const { run, process, version } = recording.document;
   const began = process.start_realtime_ns ?? 0;
   const together = togetherCount(recording.document) > 1; // facts about the largest process are not valid for all
@@ -172,7 +172,7 @@ function Evidence({ recording, opened, change }: ViewProps): JSX.Element {
           </>
         ))}
       </dl>
-      <Processes {...{ document: recording.document, opened, change }} />
+      <Processes {...{ document: recording.document, opened, isLive, change }} />
     </section>
   );
 }

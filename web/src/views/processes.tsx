@@ -46,6 +46,8 @@ interface Props {
   readonly document: PageDocument;
   /** the document that the page opens with, which contains the others */
   readonly opened: PageDocument;
+  /** whether the server of a running program has a document of each process */
+  readonly isLive: boolean;
   readonly change: Change;
 }
 
@@ -56,7 +58,7 @@ function heldBy({ run, processes, others = [] }: PageDocument): ReadonlyMap<numb
   return held;
 }
 
-export function Processes({ document, opened, change }: Props): JSX.Element | null {
+export function Processes({ document, opened, isLive, change }: Props): JSX.Element | null {
   const { run } = document;
   const { processes, processes_left_out: leftOut = 0 } = opened;
   if (processes.length < 2) return null;
@@ -89,7 +91,7 @@ export function Processes({ document, opened, change }: Props): JSX.Element | nu
       <h3 class="later">{headingOf(document, opened)}</h3>
       <ul class="top processes">
         {largest.map((process, i) => {
-          const to = held.get(process.pid);
+          const to = isLive ? process.pid : held.get(process.pid);
           return (
             <li key={i}>
               <span class="figure">{bytesText(process.allocated_bytes)}</span>
@@ -103,8 +105,12 @@ export function Processes({ document, opened, change }: Props): JSX.Element | nu
         })}
       </ul>
       {left > 0 && <p class="faint">{countText(left)} more, which allocated less each.</p>}
-      <p class="faint">{other === undefined ? "All processes together:" : "Another process, or all processes together:"}</p>
-      <pre class="commands">{commands.join("\n")}</pre>
+      {!isLive && (
+        <>
+          <p class="faint">{other === undefined ? "All processes together:" : "Another process, or all processes together:"}</p>
+          <pre class="commands">{commands.join("\n")}</pre>
+        </>
+      )}
     </>
   );
 }
