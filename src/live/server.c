@@ -273,8 +273,8 @@ static enum hwi_live_form wanted_form(const struct hwi_live_server *server, cons
   for (const struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
     if (!waiter->is_served && waiter->source == source)
       form = waiter->form;
-  const bool wants_state = source == server->sources && server->linger_ms &&
-                           hwi_live_now_ms() - source->answered_ms >= STATE_EVERY_MS;
+  const bool wants_state =
+      source == server->sources && server->linger_ms && hwi_live_now_ms() - source->answered_ms >= STATE_EVERY_MS;
   return form == HWI_LIVE_NONE && wants_state ? HWI_LIVE_STATE : form;
 }
 
@@ -304,7 +304,8 @@ static bool ask(const struct hwi_live_server *server, struct hwi_live_source *so
 }
 
 /* `form` NONE: all. */
-static void resume_waiters(struct hwi_live_server *server, const struct hwi_live_source *source, enum hwi_live_form form)
+static void resume_waiters(struct hwi_live_server *server, const struct hwi_live_source *source,
+                           enum hwi_live_form form)
 {
   for (struct waiter *waiter = server->waiters; waiter; waiter = waiter->next) {
     if (waiter->source != source || (form != HWI_LIVE_NONE && waiter->form != form) || waiter->is_served)

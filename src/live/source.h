@@ -15,7 +15,7 @@ struct hwi_live_document {
 
 struct hwi_live_source {
   bool is_used;
-  uint32_t pid; /* 0: all processes of the run */
+  uint32_t pid;               /* 0: all processes of the run */
   struct hwi_analyst analyst; /* its socket is -1 until there is one */
   struct hwi_live_document documents[HWI_LIVE_FORMS];
   bool is_asked;                      /* the analyst works on a document */
