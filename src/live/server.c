@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "launch/control.h"
+#include "live/folder.h"
 #include "live/listen.h"
 #include "live/strangers.h"
 #include "live/token.h"
@@ -360,7 +361,8 @@ void hwi_live_server_url(const struct hwi_live_server *server, char url[HWI_LIVE
 
 static bool has_lingered(const struct hwi_live_server *server)
 {
-  return server->linger_ms && server->is_over && now_ms() - server->requested_ms >= server->linger_ms;
+  return server->linger_ms && server->is_over &&
+         (now_ms() - server->requested_ms >= server->linger_ms || hwi_live_is_port_wanted(server->listener.port));
 }
 
 /* Returns how long to wait for the next event of a connection, in ms. The library accepts no connections while there are
