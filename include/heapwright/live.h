@@ -17,7 +17,8 @@
  * program: there is no SIGCHLD, and wait does not see it, except in a program that takes in the orphans of its children
  * (as process 1 of a container, or with PR_SET_CHILD_SUBREAPER), where it arrives like any other orphan. It has a session
  * of its own, so that Ctrl-C does not reach it; it has none of the program's descriptors, and is not recorded. After the
- * program's end, however that came, it shows the last state until no page has asked for a minute; then it ends.
+ * program's end, however that came, it shows the last state until no page has asked for a minute, or until the program
+ * starts again and wants the same port; then it ends.
  *
  * Thread safety: any thread may call any of these functions. None of them changes errno or calls malloc. hw_live_start
  * and hw_live_stop wait for another process, so they are not for signal handlers or deadlines.
@@ -69,8 +70,8 @@ static inline void hw_live_stop(void)
     hw_monitor_found->live_stop();
 }
 
-/* Makes this the moment from which pages show figures: a mark named "heapwright: reset". The recording keeps all that came
- * before. Needs no server; safe in signal handlers. */
+/* Makes this the moment from which pages show figures, as their "From now on" does: a mark named "heapwright: reset". The
+ * recording keeps all that came before, and a viewer can show it again. Needs no server; safe in signal handlers. */
 static inline void hw_live_reset(void)
 {
   hw_mark("heapwright: reset");

@@ -12,6 +12,7 @@
 #include "cli/read_recording.h"
 #include "launch/control.h"
 #include "live/browser.h"
+#include "live/folder.h"
 #include "live/recording.h"
 #include "live/server.h"
 #include "symbols/symbols.h"
@@ -100,11 +101,29 @@ static bool is_interrupted(int stop)
   return !has_signal || signal.ssi_signo == SIGINT;
 }
 
+/* A program that starts again wants its port back from the server of its earlier run, whose page may still be open. */
+static int listen_patiently(const struct values *values, struct hwi_live_server **server, struct hwi_error *error)
+{
+  enum { ATTEMPTS = 60 };
+  static const struct timespec moment = {.tv_nsec = 50000000};
+  const uint16_t port = (uint16_t)values->port;
+  int status = hwi_live_server_start(server, values->address, port, error);
+  if (status == 0 || !values->within || error->os_error != EADDRINUSE)
+    return status;
+  hwi_live_want_port(port, true);
+  for (int i = 0; i < ATTEMPTS && status < 0; i++) {
+    nanosleep(&moment, NULL);
+    status = hwi_live_server_start(server, values->address, port, error);
+  }
+  hwi_live_want_port(port, false);
+  return status;
+}
+
 static int start_server(const struct values *values, struct hwi_live_server **server)
 {
   struct hwi_error error = {0};
   char url[HWI_LIVE_URL_BYTES];
-  if (hwi_live_server_start(server, values->address, (uint16_t)values->port, &error) < 0) {
+  if (listen_patiently(values, server, &error) < 0) {
     hwi_warn("%s", error.text);
     if (values->within) /* for the program that waits */
       printf("%d\n", error.os_error ? error.os_error : ENOMEM);
@@ -148,6 +167,7 @@ static int follow(const struct values *values, const char *path, struct hwi_live
       .report = hwi_ranking_options(&usual),
       .names = hwi_reading_names(symbols),
       .replayer = hwi_reading_replayer(&source),
+      .listener = server ? hwi_live_server_listener(server) : -1,
   };
   if (hwi_analyst_start(&analyst, &run, &error) < 0) {
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);

@@ -350,6 +350,7 @@ int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *ru
   analyst->pid = fork();
   if (analyst->pid == 0) {
     close(sockets[0]);
+    close(run->listener);
     be_analyst(run, sockets[1]);
   }
   const int os_error = errno;

@@ -31,6 +31,7 @@ struct hwi_live_run {
   struct hwi_report_options report;
   struct hwi_names names;
   struct hwi_replayer replayer;
+  int listener; /* of the server: only that one keeps it open, so that the port is free when it ends. -1: none */
 };
 
 struct hwi_analyst {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "launch/control.h"
+#include "live/folder.h"
 #include "live/listen.h"
 #include "live/source.h"
 #include "live/strangers.h"
@@ -403,6 +404,11 @@ bool hwi_live_server_is_public(const struct hwi_live_server *server)
   return server->listener.is_public;
 }
 
+int hwi_live_server_listener(const struct hwi_live_server *server)
+{
+  return server->listener.fd;
+}
+
 void hwi_live_server_url(const struct hwi_live_server *server, char url[HWI_LIVE_URL_BYTES])
 {
   snprintf(url, HWI_LIVE_URL_BYTES, "http://%s/?token=%s", server->listener.host, server->token);
@@ -412,7 +418,7 @@ static bool has_lingered(const struct hwi_live_server *server)
 {
   const struct hwi_live_source *run = server->sources;
   return server->linger_ms && hwi_live_source_is_over(run) &&
-         hwi_live_now_ms() - run->requested_ms >= server->linger_ms;
+         (hwi_live_now_ms() - run->requested_ms >= server->linger_ms || hwi_live_is_port_wanted(server->listener.port));
 }
 
 /* Returns how long to wait for the next event of a connection, in ms. The library accepts no connections while there are

@@ -20,11 +20,15 @@ struct hwi_live_server;
 /* Begins to listen, see hwi_live_listen. Returns 0 or a negative status. */
 int hwi_live_server_start(struct hwi_live_server **server, const char *address, uint16_t port, struct hwi_error *error);
 
-/* The server will end by itself when the run has ended and it was not asked for anything for `ns`. */
+/* The server will end by itself when the run has ended and it was not asked for anything for `ns`, or its port is wanted
+ * (folder.h). */
 void hwi_live_server_linger(struct hwi_live_server *server, uint64_t ns);
 
 /* Returns whether other machines may reach it. */
 bool hwi_live_server_is_public(const struct hwi_live_server *server);
+
+/* Returns the descriptor of the listening socket, which is the server's. */
+int hwi_live_server_listener(const struct hwi_live_server *server);
 
 /* Writes the page's address. */
 void hwi_live_server_url(const struct hwi_live_server *server, char url[HWI_LIVE_URL_BYTES]);

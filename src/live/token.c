@@ -1,7 +1,6 @@
 /* token.c - the secret in the address of a live page */
 #include "live/token.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,8 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "live/folder.h"
 
 static bool draw(char token[HWI_LIVE_TOKEN_CHARS + 1])
 {
@@ -18,26 +19,6 @@ static bool draw(char token[HWI_LIVE_TOKEN_CHARS + 1])
   for (size_t i = 0; i < sizeof bytes; i++)
     snprintf(token + 2 * i, 3, "%02x", bytes[i]);
   return true;
-}
-
-/* Opens the folder of tokens, which nobody else can write to. Returns -1 if there is none. */
-static int open_folder(void)
-{
-  const char *runtime = getenv("XDG_RUNTIME_DIR");
-  struct stat about;
-  const int parent = runtime && *runtime == '/' ? open(runtime, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-  if (parent < 0)
-    return -1;
-  int folder = mkdirat(parent, "heapwright", S_IRWXU) == 0 || errno == EEXIST
-                   ? openat(parent, "heapwright", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                   : -1;
-  close(parent);
-  if (folder >= 0 &&
-      (fstat(folder, &about) < 0 || about.st_uid != geteuid() || (about.st_mode & (S_IRWXG | S_IRWXO)))) {
-    close(folder);
-    folder = -1;
-  }
-  return folder;
 }
 
 /* Reads the file's token; or writes `token` into it, if it has none. */
@@ -56,7 +37,7 @@ bool hwi_live_token_make(char token[HWI_LIVE_TOKEN_CHARS + 1], uint16_t port)
   char name[32];
   if (!draw(token))
     return false;
-  const int folder = port ? open_folder() : -1;
+  const int folder = port ? hwi_live_folder_open() : -1;
   if (folder < 0)
     return true;
   snprintf(name, sizeof name, "live-%u.token", port);

@@ -365,6 +365,38 @@ def test_stop_and_start(within, linked):
     assert follows(program, again)
 
 
+def a_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+def test_a_program_that_starts_again_gets_its_port(within, linked, tmp_path):
+    """A page of the earlier run is open, and goes on with the new one."""
+    (tmp_path / "runtime").mkdir()
+    port = a_port()
+    first = within(linked, XDG_RUNTIME_DIR=str(tmp_path / "runtime"))
+    page = first.start("127.0.0.1", port)[1]
+    assert follows(first, page)
+    server = first.server()
+    first.end()
+    assert page.ask("/document")[0] == 200
+    second = within(linked, XDG_RUNTIME_DIR=str(tmp_path / "runtime"))
+    result, again = second.start("127.0.0.1", port)
+    assert (result, again.url) == (0, page.url)
+    assert has_ended(server)
+    assert follows(second, page)
+    assert not list((tmp_path / "runtime/heapwright").glob("*.wanted"))
+
+
+def test_a_run_that_goes_on_keeps_its_port(within, linked, tmp_path):
+    (tmp_path / "runtime").mkdir()
+    port = a_port()
+    first, second = (within(linked, XDG_RUNTIME_DIR=str(tmp_path / "runtime")) for _ in range(2))
+    page = first.start("127.0.0.1", port)[1]
+    assert second.start("127.0.0.1", port) == (errno.EADDRINUSE, None)
+    assert follows(first, page)
+
+
 # --- errors ---
 
 
