@@ -39,7 +39,8 @@ static const struct hwi_option options[] = {
     {.name = "port",
      HWI_VALUE(COUNT, port),
      .value = "N",
-     .help = "serve the page on this port, where an open page finds a new viewer again (default: any free one)"},
+     .help = "serve the page on this port, where an open page finds a new viewer again\n"
+             "(default: any that is free)"},
     {.name = "open", HWI_VALUE(ON, open), .help = "open the page in your browser"},
     {.name = "within",
      HWI_VALUE(DURATION, within),
