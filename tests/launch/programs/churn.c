@@ -1,7 +1,8 @@
 /* churn.c - threads that allocate, resize, hand over and free blocks as fast as they can, until standard input ends
  *
- * churn THREADS [CHILDREN]: CHILDREN processes at a time are forked all the while; each allocates and frees a little, half of
- * them as a program that is executed. At the end it prints a line, and returns 3.
+ * churn THREADS [CHILDREN [PAUSE_US]]: CHILDREN processes at a time are forked all the while; each allocates and frees a
+ * little, half of them also as a program that is executed. With PAUSE_US, the threads pause so long after a few steps. At the
+ * end it prints a line, and returns 3.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -13,10 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SLOTS = 512, STEPS = 1000 };
+enum { SLOTS = 512, STEPS = 300, STEPS_AT_ONCE = 32 };
 
 static _Atomic(void *) slots[SLOTS]; /* any thread frees what any other put there */
 static atomic_bool ends;
+static useconds_t pause_us;
 
 static unsigned next(unsigned *state)
 {
@@ -48,8 +50,12 @@ static void step(unsigned *state)
 static void *work(void *seed)
 {
   unsigned state = (unsigned)(size_t)seed;
-  while (!atomic_load(&ends))
-    step(&state);
+  while (!atomic_load(&ends)) {
+    for (int i = 0; i < STEPS_AT_ONCE; i++)
+      step(&state);
+    if (pause_us)
+      usleep(pause_us);
+  }
   return NULL;
 }
 
@@ -84,6 +90,7 @@ int main(int argc, char **argv)
   pthread_t threads[MOST_THREADS], passing;
   size_t count = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
   long children = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+  pause_us = argc > 3 ? (useconds_t)strtoul(argv[3], NULL, 10) : 0;
   if (argc > 1 && strcmp(argv[1], "child") == 0)
     return short_thread((void *)1) != NULL;
   for (size_t i = 0; i < count; i++)
@@ -95,6 +102,7 @@ int main(int argc, char **argv)
     pthread_join(passing, NULL);
     while (children && waitpid(-1, NULL, WNOHANG) >= 0)
       usleep(1000);
+    usleep(pause_us);
   }
   atomic_store(&ends, true);
   for (size_t i = 0; i < count; i++)
