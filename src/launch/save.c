@@ -148,14 +148,15 @@ static int save_image(struct job *job, size_t number, const char *to)
   if (fd < 0)
     return fd;
   int status = 0;
-  const struct hwi_cut cut = cut_of(job, &image->header);
+  const bool is_whole = had_ended(job, number);
+  const struct hwi_cut cut = is_whole ? (struct hwi_cut){0} : cut_of(job, &image->header);
   if (memcmp(header.image_id, image->header.image_id, HW_ID_BYTES) != 0)
     status =
         hwi_error_set(job->error, HW_ERR_BUSY, "%s was replaced by another trace meanwhile; try again", image->path);
   else
-    status = hwi_compact(&(struct hwi_compaction){job->packer, fd, image->path, to, hwi_deferred_is_asked,
-                                                  had_ended(job, number) ? NULL : &cut},
-                         &compacted, job->error);
+    status = hwi_compact(
+        &(struct hwi_compaction){job->packer, fd, image->path, to, hwi_deferred_is_asked, is_whole ? NULL : &cut},
+        &compacted, job->error);
   close(fd);
   if (status == 0) {
     job->saved->trace_count++;

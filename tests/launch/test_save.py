@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from format_reader import Event, read_trace
+from format_reader import Event, read_trace, saved_until
 from trace_header import is_begun, read_header, traces_of_run
 from waiting import wait_until
 
-SAVED = 5
 ENTRY_REALLOC = 5
 FIGURES = ["allocation_calls", "free_calls", "failed_calls", "allocated_bytes", "live_blocks_at_end", "live_bytes_at_end", "peak_bytes"]
 TROUBLES = ["unmatched_frees", "missed_frees", "lost_events", "damaged_chunks", "missing_chunks", "children_unseen", "unreadable_images"]
@@ -70,10 +69,6 @@ def troubles(report):
     return {name: report[name] for name in TROUBLES if report[name]}
 
 
-def tick_of(header):
-    return header.stop_clock >> header.tick_shift
-
-
 def before(events, tick):
     """The events before a tick. A realloc that is not complete then has only freed its old block."""
     kept = []
@@ -93,8 +88,7 @@ def entries_as_numbers(events):
 
 def assert_is_cut(saved, final):
     """The saved trace has what the final one has before its moment, event by event."""
-    is_cut = read_header(saved).state == SAVED
-    tick = tick_of(read_header(saved)) if is_cut else 1 << 63
+    tick = saved_until(saved) or 1 << 63
     found, whole = read_trace(saved), read_trace(final)
     for thread in whole.events.keys() | found.events.keys():
         expected = before(whole.events[thread], tick)
@@ -127,7 +121,7 @@ def test_event_by_event(start, churn, tmp_path, options):
     saved = [run.save(tmp_path / f"{number}.hwt") for number in range(2)]
     run.end()
     for trace in saved:
-        assert read_header(trace).state == SAVED
+        assert saved_until(trace)
         assert_is_cut(trace, run.trace)
 
 
@@ -143,10 +137,10 @@ def test_processes_that_come_and_go(start, churn, hw, tmp_path):
         copies = traces_of_run(trace)
         ids = {bytes(read_header(copy).image_id) for copy in copies}
         assert ids == {id for id, whole in final.items() if read_header(whole).start.monotonic_ns <= moment}
-        assert sum(read_header(copy).state == SAVED for copy in copies) >= 1
+        assert any(map(saved_until, copies))
         for copy in copies:
             header = read_header(copy)
-            assert header.state != SAVED or header.last.monotonic_ns == moment
+            assert not saved_until(copy) or header.last.monotonic_ns == moment
             assert_is_cut(copy, final[bytes(header.image_id)])
 
 

@@ -47,7 +47,7 @@ export interface ImageFields {
   readonly from_ns?: number;
   /** of the process that started first, if several are shown together */
   readonly run_command?: string;
-  readonly silences?: readonly { readonly from_ns: number; readonly to_ns: number; readonly why: string }[];
+  readonly silences?: readonly { readonly from_ns: number; readonly to_ns?: number; readonly why: string }[];
 }
 
 export const LIFETIMES = ["temporary", "below_1ms", "below_1s", "below_1min", "1min_or_longer", "until_end"] as const;
