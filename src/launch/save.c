@@ -51,13 +51,15 @@ static int no_memory(const struct job *job)
 
 /* --- the moment --- */
 
-static bool is_written(const struct hwi_run_image *image)
+/* Also brings the header up to date. */
+static bool is_written(struct hwi_run_image *image)
 {
   struct hw_trace_header header;
   int fd = hwi_trace_file_open(image->path, &header, NULL);
   if (fd < 0)
     return false;
   const bool found = hwi_trace_writer(fd, &header) != 0;
+  hwi_index_update_header(fd, &image->header);
   close(fd);
   return found;
 }
@@ -98,44 +100,43 @@ static bool began_later(const struct job *job, const struct hw_trace_header *hea
   return header->start.monotonic_ns > job->now.monotonic_ns;
 }
 
+/* An image that was not written then has not ended if an exec replaced it later: it was about to be replaced. */
 static bool had_ended(const struct job *job, size_t number)
 {
   const struct hwi_run_image *image = &job->run.images[number];
   const uint64_t lived_ns = job->now.monotonic_ns - image->header.start.monotonic_ns;
-  return image->replaced_ns <= lived_ns || (number < job->known && !job->is_written[number]);
-}
-
-static void forget_exec(struct hw_exec *exec, uint32_t pid)
-{
-  if ((exec->pid & ~HW_EXEC_IS_COUNTED) == pid)
-    *exec = (struct hw_exec){0};
+  return image->replaced_ns <= lived_ns ||
+         (image->replaced_ns == UINT64_MAX && number < job->known && !job->is_written[number]);
 }
 
 /* A program that begins after the moment is not in the copy. It must not seem to be one that was not recorded. */
 static void forget_later_programs(const struct job *job, struct hw_trace_header *header)
 {
-  for (size_t i = 0; i < job->run.count; i++) {
+  for (size_t i = job->known; i < job->run.count; i++) {
     const struct hw_trace_header *later = &job->run.images[i].header;
-    if (!began_later(job, later))
-      continue;
     for (int k = 0; k < HW_CHILD_EXECS; k++)
-      forget_exec(&header->child_execs[k], later->pid);
+      if (began_later(job, later) && (header->child_execs[k].pid & ~HW_EXEC_IS_COUNTED) == later->pid)
+        header->child_execs[k] = (struct hw_exec){0};
   }
 }
 
-static struct hwi_cut cut_of(const struct job *job, const struct hw_trace_header *header)
+static struct hwi_cut cut_of(const struct job *job, size_t number)
 {
+  struct hwi_cut cut = {.header = job->run.images[number].header, .tick = UINT64_MAX, .monotonic_ns = UINT64_MAX};
+  struct hw_trace_header *header = &cut.header;
   const uint64_t units = header->clock == HW_CLOCK_TSC ? job->now.clock : job->now.monotonic_ns;
-  struct hwi_cut cut = {.header = *header, .tick = units >> header->tick_shift, .monotonic_ns = job->now.monotonic_ns};
-  struct hw_trace_header *to = &cut.header;
-  const bool exited = to->state == HW_STATE_EXITED && to->last.monotonic_ns <= job->now.monotonic_ns;
-  const bool stopped = to->state >= HW_STATE_STOPPED_LIMIT && to->stop_clock <= units;
-  if (!exited && !stopped) {
-    to->state = HW_STATE_SAVED;
-    to->stop_clock = units;
-    to->last = (struct hw_anchor){units, job->now.monotonic_ns};
-  }
-  forget_later_programs(job, to);
+  forget_later_programs(job, header);
+  if (had_ended(job, number))
+    return cut;
+  cut.tick = units >> header->tick_shift;
+  cut.monotonic_ns = job->now.monotonic_ns;
+  const bool exited = header->state == HW_STATE_EXITED && header->last.monotonic_ns <= job->now.monotonic_ns;
+  const bool stopped = header->state >= HW_STATE_STOPPED_LIMIT && header->stop_clock <= units;
+  if (exited || stopped)
+    return cut;
+  header->state = HW_STATE_SAVED;
+  header->stop_clock = units;
+  header->last = (struct hw_anchor){units, job->now.monotonic_ns};
   return cut;
 }
 
@@ -148,15 +149,13 @@ static int save_image(struct job *job, size_t number, const char *to)
   if (fd < 0)
     return fd;
   int status = 0;
-  const bool is_whole = had_ended(job, number);
-  const struct hwi_cut cut = is_whole ? (struct hwi_cut){0} : cut_of(job, &image->header);
+  const struct hwi_cut cut = cut_of(job, number);
   if (memcmp(header.image_id, image->header.image_id, HW_ID_BYTES) != 0)
     status =
         hwi_error_set(job->error, HW_ERR_BUSY, "%s was replaced by another trace meanwhile; try again", image->path);
   else
-    status = hwi_compact(
-        &(struct hwi_compaction){job->packer, fd, image->path, to, hwi_deferred_is_asked, is_whole ? NULL : &cut},
-        &compacted, job->error);
+    status = hwi_compact(&(struct hwi_compaction){job->packer, fd, image->path, to, hwi_deferred_is_asked, &cut},
+                         &compacted, job->error);
   close(fd);
   if (status == 0) {
     job->saved->trace_count++;

@@ -158,7 +158,8 @@ static bool is_wanted(const struct job *job, const struct hwi_piece *piece)
   const struct hwi_piece *end = job->index.pieces + job->index.count, *after = piece;
   while (after < end && after->stream == piece->stream && after->first_sequence <= piece->last_sequence)
     after++;
-  return !job->cut || (after < end && after->stream == piece->stream && after->first_tick < job->cut->tick);
+  return !job->cut || job->cut->tick == UINT64_MAX ||
+         (after < end && after->stream == piece->stream && after->first_tick < job->cut->tick);
 }
 
 /* Pieces come sorted by stream and first sequence, raw chunks first. */

@@ -17,7 +17,7 @@ struct hwi_compacted {
 /* What a trace had at a moment that is certain: no older event is still being written. */
 struct hwi_cut {
   struct hw_trace_header header; /* as it was then; its state says whether the program went on */
-  uint64_t tick;                 /* events from here on are left out */
+  uint64_t tick;                 /* events from here on are left out; UINT64_MAX: it had ended */
   uint64_t monotonic_ns;         /* later records of tools are left out */
 };
 
