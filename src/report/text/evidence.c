@@ -316,6 +316,8 @@ enum { SILENCES_SHOWN = 5 };
 static void add_silence(void *context, const struct hwi_silence *silence)
 {
   struct silences *silences = context;
+  if (hwi_evidence_state_of(silence->why) == HW_STATE_SAVED)
+    return;
   if (++silences->count > SILENCES_SHOWN)
     return;
   struct hwi_number from = hwi_time_text(silence->from_ns), to = hwi_time_text(silence->to_ns);
