@@ -13,6 +13,7 @@ from collections import defaultdict, namedtuple
 MAGIC = bytes.fromhex("89 48 57 54 0D 0A 1A 0A")
 HEADER_BYTES, CHUNKS_OFF, CHUNK_HEADER_BYTES, SECTION_HEADER_BYTES = 4096, 1052672, 64, 64
 TOOL, EVENTS, END = 1, 2, 3
+SAVED = 5
 ALLOC, ALLOC_ALIGNED, FREE, DELETE, FREE_VIA, REALLOC, FAILED, NODE, RECORD, ALLOC_RECENT, ALLOC_AGAIN, NODE_CHILD = range(1, 13)
 ENTRY_FREE_OF_OP = {FREE: "free", DELETE: "delete"}
 BIRTH_ALLOC, BIRTH_ALIGNED, BIRTH_REALLOC, BIRTH_FAILED = range(4)
@@ -77,6 +78,15 @@ def read_trace(path):
     assert data[:8] == MAGIC and struct.unpack_from("<H", data, 8)[0] == 1
     is_packed = struct.unpack_from("<H", data, 10)[0] == 2
     return read_packed(data) if is_packed else read_raw(data)
+
+
+def saved_until(path):
+    """Returns the tick at which a trace was saved while its program ran, or None: all of its events are earlier."""
+    with open(path, "rb") as file:
+        header = file.read(HEADER_BYTES)
+    state, = struct.unpack_from("<I", header, 160)
+    stop_clock, = struct.unpack_from("<Q", header, 168)
+    return stop_clock >> header[19] if state == SAVED else None
 
 
 # --- chunks ---

@@ -2,7 +2,6 @@
 #include "launch/import.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base_name.h"
+#include "launch/copied_run.h"
 #include "launch/ending_signals.h"
 #include "launch/output.h"
 #include "launch/pack/compact.h"
-#include "platform/os.h"
 #include "trace/read/alive.h"
 #include "trace/read/run.h"
 #include "trace/read/trace.h"
@@ -25,31 +23,6 @@ struct job {
   bool in_place;
   struct hwi_imported *imported;
 };
-
-/* Returns NAME or NAME.children/FILE, malloc'd. */
-static char *destination(const struct job *job, const char *from, bool is_child)
-{
-  char *path = NULL;
-  if (job->in_place)
-    return strdup(from);
-  int made =
-      is_child ? asprintf(&path, "%s.children/%s", job->to, hwi_base_name(from)) : asprintf(&path, "%s", job->to);
-  return made < 0 ? NULL : path;
-}
-
-static int make_folder(const struct job *job, struct hwi_error *error)
-{
-  char *folder = NULL;
-  if (asprintf(&folder, "%s.children", job->to) < 0)
-    return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
-  int status = 0, made = hwi_os_make_dir(folder);
-  if (made && made != -ENOTDIR)
-    status = hwi_error_set(error, HW_ERR_IO, "cannot make the folder %s: %s", folder, strerror(-made));
-  else if (made) /* nothing is written through a symbolic link */
-    status = hwi_error_set(error, HW_ERR_EXISTS, "%s exists and is no folder; remove it, or name another file", folder);
-  free(folder);
-  return status;
-}
 
 static int import_one(struct job *job, const char *from, const char *to, struct hwi_error *error)
 {
@@ -63,7 +36,8 @@ static int import_one(struct job *job, const char *from, const char *to, struct 
   if (writer && (job->in_place || writer != HWI_WRITER_UNSEEN)) /* an unseen writer: the trace as it is now */
     status = hwi_output_is_written(from, writer, "wait until it has ended", error);
   else
-    status = hwi_compact(&(struct hwi_compaction){job->packer, fd, from, to, hwi_deferred_is_asked}, &compacted, error);
+    status = hwi_compact(&(struct hwi_compaction){job->packer, fd, from, to, hwi_deferred_is_asked, NULL}, &compacted,
+                         error);
   close(fd);
   if (status == 0) {
     job->imported->trace_count++;
@@ -73,27 +47,16 @@ static int import_one(struct job *job, const char *from, const char *to, struct 
   return status;
 }
 
-static bool is_below_children(const char *path)
-{
-  static const char suffix[] = ".children";
-  const char *slash = strrchr(path, '/');
-  size_t bytes = slash ? (size_t)(slash - path) : 0;
-  return bytes >= sizeof suffix - 1 && memcmp(slash - (sizeof suffix - 1), suffix, sizeof suffix - 1) == 0;
-}
-
 static int import_run(struct job *job, const struct hwi_run *run, struct hwi_error *error)
 {
+  struct hwi_copied_run copied = {.name = job->to, .is_single = run->count == 1};
   int status = 0;
-  bool has_folder = job->in_place;
   for (size_t i = 0; i < run->count && status == 0; i++) {
     const char *from = run->images[i].path;
-    bool is_child = run->count > 1 && is_below_children(from);
-    if (is_child && !has_folder)
-      status = make_folder(job, error);
-    has_folder |= is_child;
-    char *to = destination(job, from, is_child);
+    char *to = NULL;
+    status = job->in_place ? 0 : hwi_copied_run_place(&copied, from, &to, error);
     if (status == 0)
-      status = to ? import_one(job, from, to, error) : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
+      status = import_one(job, from, job->in_place ? from : to, error);
     free(to);
   }
   job->imported->unreadable = (uint32_t)run->unreadable;

@@ -53,13 +53,14 @@ enum hw_clock { HW_CLOCK_TSC = 1, HW_CLOCK_MONOTONIC_NS = 2 };
 /* Written by the tools and read by the target (range-checked: any other value counts as HW_CONTROL_RECORD). */
 enum hw_control { HW_CONTROL_RECORD = 0, HW_CONTROL_PAUSE = 1 };
 
-/* The target's own state. From any STOPPED state on, no events are recorded. */
+/* The target's own state. From any STOPPED state on, no events are recorded. SAVED is not the target's. */
 enum hw_trace_state {
   HW_STATE_RECORDING = 0,
   HW_STATE_EXITED = 1,         /* the program reached the end of its destructors; late events may follow */
   HW_STATE_STOPPED_LIMIT = 2,  /* the window is full */
   HW_STATE_STOPPED_DISK = 3,   /* the file system had no space for the next chunk */
   HW_STATE_STOPPED_MEMORY = 4, /* no memory for the recorder's own tables */
+  HW_STATE_SAVED = 5,          /* a copy of what the trace had at stop_clock, when the program went on */
 };
 
 enum hw_image_origin {
@@ -141,7 +142,7 @@ struct hw_trace_header {
   /* Written by the target while it runs, by single aligned stores. They are hints that a reader does not trust. */
   uint32_t state;           /* enum hw_trace_state */
   uint32_t children_unseen; /* forked children that could not begin a trace */
-  uint64_t stop_clock;      /* when `state` became a STOPPED one, in clock units */
+  uint64_t stop_clock;      /* when `state` became a STOPPED one, or the copy was SAVED, in clock units */
   uint64_t used_bytes;      /* chunks begin below this offset */
   struct hw_anchor last;
   uint64_t lost_events;       /* events that could not be recorded, while recording was on */

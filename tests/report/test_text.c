@@ -268,6 +268,23 @@ static void a_run_of_several_processes(void **state)
   assert_looks_like("children");
 }
 
+/* It is as complete as one that goes on. */
+static void a_trace_that_was_saved_while_the_program_ran(void **state)
+{
+  (void)state;
+  sample.info.header.state = HW_STATE_SAVED;
+  sample.info.silent_from_ns = sample.info.duration_ns;
+  style.columns = 200;
+  assert_says("still running when saved", true);
+  assert_says("Saved while the program ran: this is the recording up to then; \"at the end\" means that moment.", true);
+  assert_says("recording      going on", true);
+  assert_says("never silent", true);
+  assert_says("Silent from", false);
+  sample.info.header.lost_events = 12;
+  assert_says("recording       partial", true);
+  assert_says("Lost: 12 events could not be kept.", true);
+}
+
 static void next_steps_on_a_terminal_only(void **state)
 {
   (void)state;
@@ -369,6 +386,7 @@ int main(void)
       cmocka_unit_test_setup(pieces_that_are_missing_are_told_with_those_that_are_damaged, begin),
       cmocka_unit_test_setup(a_recording_that_began_paused_was_silent_first, begin),
       cmocka_unit_test_setup(a_run_of_several_processes, begin),
+      cmocka_unit_test_setup(a_trace_that_was_saved_while_the_program_ran, begin),
       cmocka_unit_test_setup(next_steps_on_a_terminal_only, begin),
       cmocka_unit_test_setup(nothing_stands_out_when_nothing_does, begin),
       cmocka_unit_test_setup(every_line_fits_and_is_clean, begin),

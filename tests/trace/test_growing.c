@@ -10,42 +10,35 @@
 
 #include <cmocka.h>
 
-#include "running_program.c"
+#include "packed_program.c"
 
-#include "launch/pack/section_file.h"
 #include "trace/read/trace.h"
 
 enum { EVENTS_MAX = 1 << 17, BATCH = 512 };
 
 static struct hwi_trace
     *trace; /* only opened: it is read through its parts, with other times than those of the clock */
-static struct hwi_section_file sections;
 static struct hwi_event *found, *wanted;
 static int found_count;
-static int packed_of[STREAMS]; /* chunks of each stream that are packed */
 
 static int set_up(void **state)
 {
   (void)state;
-  program_begin();
-  for (int s = 0; s < STREAMS; s++)
-    packed_of[s] = 0;
+  packed_program_begin();
   found_count = 0;
   found = calloc(EVENTS_MAX, sizeof *found);
   wanted = calloc(EVENTS_MAX, sizeof *wanted);
-  sections = (struct hwi_section_file){.packer = hwi_packer_create(), .fd = fd, .off = enc.header.window_bytes};
   trace = NULL;
-  return found && wanted && sections.packer ? 0 : -1;
+  return found && wanted ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
   (void)state;
   hwi_trace_close(trace);
-  hwi_packer_destroy(sections.packer);
   free(found);
   free(wanted);
-  program_end();
+  packed_program_end();
   return 0;
 }
 
@@ -74,36 +67,6 @@ static void look(uint64_t until, int most)
   assert_int_equal(hwi_growing_look(&trace->growing, &trace->source, &trace->merge), 0);
   trace->merge.until = until;
   read_certain(most);
-}
-
-/* Packs the next chunks of a stream that are full, and gives them back. */
-static void pack(int stream, int most)
-{
-  uint8_t *plain = calloc((size_t)most + 1, SLOT_BYTES);
-  size_t bytes = 0;
-  const int first = packed_of[stream];
-  assert_non_null(plain);
-  for (int i = 0; i < enc.chunk_count && most > 0; i++) {
-    const struct enc_chunk *chunk = &enc.chunks[i];
-    struct hw_chunk_header header;
-    if ((int)chunk->header.stream != stream || (int)chunk->header.sequence != packed_of[stream] || is_open(i))
-      continue;
-    assert_int_equal(pread(fd, &header, sizeof header, (off_t)off_of(i)), sizeof header);
-    memcpy(plain + bytes, &header, sizeof header);
-    memcpy(plain + bytes + sizeof header, chunk->bytes, header.valid_bytes);
-    bytes += sizeof header + header.valid_bytes;
-    packed_of[stream]++;
-    most--;
-  }
-  if (packed_of[stream] > first)
-    assert_int_equal(hwi_section_pack(&sections, plain, bytes), 0);
-  for (int i = 0; i < enc.chunk_count; i++)
-    if ((int)enc.chunks[i].header.stream == stream && (int)enc.chunks[i].header.sequence < packed_of[stream]) {
-      static const uint8_t zeros[SLOT_BYTES];
-      is_given_back[i] = true;
-      assert_int_equal(pwrite(fd, zeros, sizeof zeros, (off_t)off_of(i)), sizeof zeros);
-    }
-  free(plain);
 }
 
 static void assert_found_what_is_in_the_file(void)

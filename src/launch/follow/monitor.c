@@ -226,7 +226,7 @@ static void end_trace(struct hwi_monitor *monitor, size_t i, enum hwi_effort eff
     hwi_error_set(&error, HW_ERR_IO, "packing %s stopped: %s", drain->path, strerror(drain->os_error));
     fail(monitor, &error);
   } else if (monitor->packer) {
-    struct hwi_compaction compaction = {monitor->packer, drain->fd, drain->path, drain->path, NULL};
+    struct hwi_compaction compaction = {monitor->packer, drain->fd, drain->path, drain->path, NULL, NULL};
     hwi_packer_set_effort(monitor->packer, effort);
     hwi_drain_count_rest(drain, monitor->packer);
     if (hwi_compact(&compaction, &compacted, &error) < 0) {

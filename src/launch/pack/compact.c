@@ -1,7 +1,11 @@
-/* compact.c - turns a raw trace, partly packed or not packed at all, into a packed file
+/* compact.c - turns a raw trace, partly packed or not packed at all, into a packed file: all of it, or what it had at a
+ * moment
  *
  * Sections that a packer appended after the window are copied unchanged; raw chunks that are in no section are packed.
  * A chunk may be in both places if a packer was killed after it wrote the section and before it gave back the chunk.
+ *
+ * Of a trace that is cut at a moment, the pieces that may have later events are unpacked and packed again without them.
+ * A chunk that is packed and given back meanwhile is taken from its section.
  */
 #include "launch/pack/compact.h"
 
@@ -23,6 +27,7 @@ struct job {
   int from;
   struct hwi_section_file to;
   bool (*interrupted)(void);
+  const struct hwi_cut *cut;
   struct hw_trace_header header;
   struct hwi_index index;
   uint32_t target; /* plain bytes per section */
@@ -65,18 +70,6 @@ static int add_plain(struct job *job, const uint8_t *chunk_bytes, size_t bytes)
   return 0;
 }
 
-static int pack_chunk(struct job *job, const struct hwi_piece *piece)
-{
-  struct hwi_unpacked loaded;
-  int status = hwi_piece_load(&loaded, job->from, &job->header, piece);
-  if (status == HW_ERR_BUSY || status == HW_ERR_DAMAGED) /* gone since: shows as a gap in the sequence */
-    return 0;
-  if (status == 0)
-    status = add_plain(job, loaded.bytes, loaded.count);
-  hwi_unpacked_release(&loaded);
-  return status;
-}
-
 static int copy_bytes(struct job *job, uint64_t from, uint64_t bytes)
 {
   uint8_t *buffer = malloc(COPY_BYTES);
@@ -112,6 +105,63 @@ static int copy_section(struct job *job, const struct hwi_piece *piece)
   return status;
 }
 
+/* Packs the chunks of a piece from `from_sequence` on, without events that are too late. `loaded` is the piece. */
+static int pack_part(struct job *job, const struct hwi_piece *piece, const struct hwi_unpacked *loaded,
+                     uint32_t from_sequence)
+{
+  struct hwi_part part = {.from_sequence = from_sequence, .until = UINT64_MAX};
+  struct hw_section_header section;
+  const uint8_t *packed;
+  if (job->cut) {
+    part.until = job->cut->tick;
+    part.goes_on = job->cut->header.state == HW_STATE_SAVED;
+  }
+  if (piece->section && pread(job->from, &section, sizeof section, (off_t)piece->off) != (ssize_t)sizeof section)
+    return HW_ERR_IO;
+  int status = flush(job);
+  if (status == 0)
+    status = hwi_pack_part(job->to.packer, loaded, &part, &section, &packed);
+  if (status == 0)
+    return hwi_section_write(&job->to, &section, packed);
+  if (status != HW_ERR_DAMAGED && status != HW_ERR_LIMIT)
+    return status;
+  /* What is damaged stays as it is. */
+  return piece->section ? copy_section(job, piece) : add_plain(job, loaded->bytes, loaded->count);
+}
+
+/* Packs a piece whose earlier chunks are packed already. A chunk that was packed and given back since it was found is in
+ * a section now, which then becomes *piece. `is_whole`: all of its events are wanted. */
+static int pack_piece(struct job *job, struct hwi_piece *piece, uint32_t from_sequence, bool is_whole)
+{
+  struct hwi_unpacked loaded;
+  if (piece->section && is_whole)
+    return copy_section(job, piece);
+  int status = hwi_piece_load(&loaded, job->from, &job->header, piece);
+  if (status == HW_ERR_BUSY &&
+      hwi_index_find_late(&job->index, job->from, piece->stream, piece->first_sequence, piece)) {
+    is_whole = false;
+    status = hwi_piece_load(&loaded, job->from, &job->header, piece);
+  }
+  if (status == HW_ERR_DAMAGED && piece->section)
+    return copy_section(job, piece);
+  if (status == HW_ERR_BUSY || status == HW_ERR_DAMAGED) /* shows as a gap in the sequence */
+    return 0;
+  if (status == 0)
+    status = is_whole ? add_plain(job, loaded.bytes, loaded.count) : pack_part(job, piece, &loaded, from_sequence);
+  hwi_unpacked_release(&loaded);
+  return status;
+}
+
+/* Returns whether all events of the piece are wanted. Times within a stream never decrease. */
+static bool is_wanted(const struct job *job, const struct hwi_piece *piece)
+{
+  const struct hwi_piece *end = job->index.pieces + job->index.count, *after = piece;
+  while (after < end && after->stream == piece->stream && after->first_sequence <= piece->last_sequence)
+    after++;
+  return !job->cut || job->cut->tick == UINT64_MAX ||
+         (after < end && after->stream == piece->stream && after->first_tick < job->cut->tick);
+}
+
 /* Pieces come sorted by stream and first sequence, raw chunks first. */
 static int pack_pieces(struct job *job)
 {
@@ -119,39 +169,75 @@ static int pack_pieces(struct job *job)
   uint32_t stream = UINT32_MAX;
   uint64_t next_sequence = 0;
   for (size_t i = 0; i < job->index.count && status == 0; i++) {
-    const struct hwi_piece *piece = &job->index.pieces[i], *after = piece + 1;
+    const struct hwi_piece *found = &job->index.pieces[i], *after = found + 1;
+    struct hwi_piece piece = *found;
     if (job->interrupted && job->interrupted()) {
       errno = EINTR;
       return HW_ERR_IO;
     }
-    if (piece->stream != stream) {
-      stream = piece->stream;
+    if (piece.stream != stream) {
+      stream = piece.stream;
       next_sequence = 0;
     }
-    bool is_twice = !piece->section && i + 1 < job->index.count && after->section && after->stream == stream &&
-                    after->first_sequence == piece->first_sequence;
-    if (is_twice || piece->last_sequence < next_sequence)
+    bool is_twice = !piece.section && i + 1 < job->index.count && after->section && after->stream == stream &&
+                    after->first_sequence == piece.first_sequence;
+    if (is_twice || piece.last_sequence < next_sequence)
       continue;
-    status = piece->section ? copy_section(job, piece) : pack_chunk(job, piece);
-    next_sequence = (uint64_t)piece->last_sequence + 1;
+    status = pack_piece(job, &piece, (uint32_t)next_sequence, is_wanted(job, found));
+    next_sequence = (uint64_t)piece.last_sequence + 1;
   }
   return status < 0 ? status : flush(job);
 }
 
-static int pack_tool_area(struct job *job)
+/* Removes the records of tools after the moment. Returns how many bytes are left. */
+static size_t drop_later(const struct job *job, uint8_t *records, size_t bytes)
+{
+  struct hw_tool_record record;
+  size_t kept = 0;
+  for (size_t at = 0, next; job->cut && at + sizeof record <= bytes; at = next) {
+    memcpy(&record, records + at, sizeof record);
+    next = at + sizeof record + ((record.bytes + (size_t)7) & ~(size_t)7);
+    if (!record.type || next > bytes)
+      break;
+    if (record.monotonic_ns > job->cut->monotonic_ns)
+      continue;
+    memmove(records + kept, records + at, next - at);
+    kept += next - at;
+  }
+  return job->cut ? kept : bytes;
+}
+
+static int pack_tool_records(struct job *job, uint8_t *records, size_t bytes)
 {
   struct hw_section_header section;
   const uint8_t *packed;
+  bytes = drop_later(job, records, bytes);
+  int status = bytes ? hwi_pack_tool_records(job->to.packer, records, bytes, &section, &packed) : 0;
+  return bytes && status == 0 ? hwi_section_write(&job->to, &section, packed) : status;
+}
+
+static int pack_tool_area(struct job *job)
+{
   uint8_t *area = malloc(HW_TOOL_AREA_BYTES);
   if (!area)
     return HW_ERR_MEMORY;
   ssize_t bytes = hwi_tool_area_load(job->from, 0, area);
-  int status = bytes < 0 ? HW_ERR_IO : 0;
-  if (bytes > 0)
-    status = hwi_pack_tool_records(job->to.packer, area, (size_t)bytes, &section, &packed);
-  if (bytes > 0 && status == 0)
-    status = hwi_section_write(&job->to, &section, packed);
+  int status = bytes < 0 ? HW_ERR_IO : pack_tool_records(job, area, (size_t)bytes);
   free(area);
+  return status;
+}
+
+static int pack_tool_section(struct job *job, const struct hwi_piece *piece)
+{
+  struct hwi_unpacked loaded;
+  if (!job->cut)
+    return copy_section(job, piece);
+  int status = hwi_piece_load(&loaded, job->from, &job->header, piece);
+  if (status == HW_ERR_DAMAGED)
+    return copy_section(job, piece);
+  if (status == 0)
+    status = pack_tool_records(job, loaded.bytes, loaded.count);
+  hwi_unpacked_release(&loaded);
   return status;
 }
 
@@ -169,7 +255,7 @@ static int write_file(struct job *job)
     struct hw_trace_header header;
     uint8_t bytes[HW_TRACE_HEADER_BYTES];
   } first = {.bytes = {0}};
-  first.header = job->header;
+  first.header = job->cut ? job->cut->header : job->header;
   first.header.kind = HW_TRACE_PACKED;
   first.header.window_bytes = HW_TRACE_HEADER_BYTES;
   job->to.off = HW_TRACE_HEADER_BYTES;
@@ -179,7 +265,7 @@ static int write_file(struct job *job)
   if (job->header.kind == HW_TRACE_RAW)
     status = pack_tool_area(job);
   for (size_t i = 0; i < job->index.tool_count && status == 0; i++)
-    status = copy_section(job, &job->index.tool_sections[i]);
+    status = pack_tool_section(job, &job->index.tool_sections[i]);
   if (status == 0)
     status = pack_pieces(job);
   if (status == 0) {
@@ -221,6 +307,7 @@ int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *r
   struct job job = {
       .from = compaction->fd, .to = {.packer = compaction->packer, .fd = -1, .is_unnamed = true}, .result = result};
   job.interrupted = compaction->interrupted;
+  job.cut = compaction->cut;
   *result = (struct hwi_compacted){0};
   char *temporary = NULL;
   if (asprintf(&temporary, "%s.packing", to) < 0)

@@ -37,7 +37,8 @@ void hwi_evidence_unseen_programs(const struct hwi_profile *profile,
     if (!info)
       continue;
     struct hwi_missing_execs missing = info->missing;
-    missing.own = missing.own && !info->being_written; /* else the trace may still appear */
+    const bool goes_on = info->being_written || info->header.state == HW_STATE_SAVED;
+    missing.own = missing.own && !goes_on; /* else the trace may still appear */
     hwi_unseen_programs_each(&info->header, &missing, take_program, &listing);
   }
 }
@@ -107,6 +108,8 @@ static const char *reason_of(uint32_t state)
     return "disk full";
   case HW_STATE_STOPPED_MEMORY:
     return "no memory for the recorder's tables";
+  case HW_STATE_SAVED:
+    return "saved while the program ran";
   default:
     return "recording stopped";
   }
@@ -115,7 +118,7 @@ static const char *reason_of(uint32_t state)
 uint32_t hwi_evidence_state_of(const char *why)
 {
   static const uint32_t states[] = {HW_STATE_STOPPED_LIMIT, HW_STATE_STOPPED_DISK, HW_STATE_STOPPED_MEMORY,
-                                    HW_STATE_EXITED};
+                                    HW_STATE_SAVED, HW_STATE_EXITED};
   for (size_t i = 0; why && i < sizeof states / sizeof *states; i++) {
     if (strcmp(reason_of(states[i]), why) == 0)
       return states[i];
@@ -197,9 +200,10 @@ static void note(struct doubt *doubt, uint64_t ns, const char *why, bool frees)
 static void note_silence(void *context, const struct hwi_silence *silence)
 {
   struct doubt *doubt = context;
-  bool paused = strcmp(silence->why, "paused") == 0;
-  doubt->stopped |= !paused;
-  note(doubt, doubt->offset_ns + silence->from_ns, silence->why, paused);
+  const uint32_t state = hwi_evidence_state_of(silence->why);
+  const bool goes_on = state == 0 || state == HW_STATE_SAVED;
+  doubt->stopped |= !goes_on;
+  note(doubt, doubt->offset_ns + silence->from_ns, silence->why, goes_on);
 }
 
 uint64_t hwi_moment_of_doubt(const struct hwi_profile *profile, const char **why, bool *frees)

@@ -38,7 +38,7 @@ struct hwi_unseen_program {
 void hwi_evidence_unseen_programs(const struct hwi_profile *profile,
                                   void (*take)(void *context, const struct hwi_unseen_program *program), void *context);
 
-/* An interval in which nothing was recorded. */
+/* An interval in which nothing was recorded, or which is after what was saved. */
 struct hwi_silence {
   uint64_t from_ns, to_ns; /* UINT64_MAX: until the end */
   const char *why;         /* "paused", "size limit reached", ... */

@@ -13,9 +13,10 @@ static void end_note(struct hwi_text *text, enum hwi_emphasis emphasis)
   hwi_text_end_wrapped(text, 2, emphasis);
 }
 
-/* Images that are still being written, images in which recording ended early, and the first time that it did. */
+/* Images that are still being written or were saved then, images in which recording ended early, and the first time that
+ * it did. */
 struct unfinished {
-  uint32_t running, silent;
+  uint32_t running, saved, silent;
   bool stopped; /* any of them by more than a pause */
   struct hwi_silence first;
 };
@@ -25,7 +26,11 @@ static void count_silence(void *context, const struct hwi_silence *silence)
   struct unfinished *found = context;
   if (silence->to_ns != UINT64_MAX)
     return; /* a pause that ended is shown in the chart and in the line of evidence */
-  found->stopped |= hwi_evidence_state_of(silence->why) != 0;
+  const uint32_t state = hwi_evidence_state_of(silence->why);
+  found->saved += state == HW_STATE_SAVED;
+  if (state == HW_STATE_SAVED)
+    return;
+  found->stopped |= state != 0;
   if (found->silent++ == 0 || silence->from_ns < found->first.from_ns)
     found->first = *silence;
 }
@@ -43,6 +48,11 @@ static bool note_unfinished(struct hwi_text *text)
   }
   if (found.running > 0) {
     hwi_line_puts(&text->line, "Still being written: this is the recording up to now; \"at the end\" means now.");
+    end_note(text, HWI_ALARM);
+  }
+  if (found.saved > 0) {
+    hwi_line_puts(&text->line,
+                  "Saved while the program ran: this is the recording up to then; \"at the end\" means that moment.");
     end_note(text, HWI_ALARM);
   }
   if (found.silent == 0)
@@ -306,6 +316,8 @@ enum { SILENCES_SHOWN = 5 };
 static void add_silence(void *context, const struct hwi_silence *silence)
 {
   struct silences *silences = context;
+  if (hwi_evidence_state_of(silence->why) == HW_STATE_SAVED)
+    return;
   if (++silences->count > SILENCES_SHOWN)
     return;
   struct hwi_number from = hwi_time_text(silence->from_ns), to = hwi_time_text(silence->to_ns);

@@ -59,6 +59,8 @@ static void add_end(struct hwi_text *text, const struct hwi_trace_info *info)
 {
   if (info->being_written)
     hwi_line_puts(&text->line, "still running");
+  else if (info->header.state == HW_STATE_SAVED)
+    hwi_line_puts(&text->line, "still running when saved");
   else if (!info->exit)
     hwi_line_puts(&text->line, info->header.state == HW_STATE_EXITED ? "exited" : "end unknown");
   else if (info->exit->signal == 0)
@@ -135,8 +137,7 @@ static void set_more(struct figure *figure, const char *before, struct hwi_numbe
 
 static void note_silence(void *partial, const struct hwi_silence *silence)
 {
-  (void)silence;
-  *(bool *)partial = true;
+  *(bool *)partial |= hwi_evidence_state_of(silence->why) != HW_STATE_SAVED;
 }
 
 static struct hwi_number recording_state(const struct hwi_text *text)
@@ -151,7 +152,7 @@ static struct hwi_number recording_state(const struct hwi_text *text)
     hwi_evidence_silences(info, note_silence, &partial);
     if (partial)
       state = (struct hwi_number){"partial"};
-    else if (info->being_written)
+    else if (info->being_written || info->header.state == HW_STATE_SAVED)
       state = (struct hwi_number){"going on"};
   }
   return state;

@@ -12,7 +12,7 @@
 #include <zstd_errors.h>
 
 #include "base/error.h"
-#include "trace/pack/recode.h"
+#include "trace/pack/cut.h"
 
 enum {
   PLAIN_LEVEL = 3,
@@ -170,14 +170,19 @@ int hwi_pack_columns(struct hwi_packer *packer, const struct hwi_columns_out *co
   return 0;
 }
 
+static bool need_recoder(struct hwi_packer *packer)
+{
+  if (!packer->recoder)
+    packer->recoder = hwi_recoder_create();
+  return packer->recoder;
+}
+
 /* Returns HW_ERR_DAMAGED or HW_ERR_LIMIT if these events cannot be packed as columns. */
 static int recode(struct hwi_packer *packer, const uint8_t *plain, size_t bytes, struct hw_section_header *section)
 {
   if (bytes < HWI_RECODE_MIN_BYTES)
     return HW_ERR_LIMIT;
-  if (!packer->recoder)
-    packer->recoder = hwi_recoder_create();
-  if (!packer->recoder)
+  if (!need_recoder(packer))
     return HW_ERR_MEMORY;
   section->plain_bytes = bytes;
   return hwi_recode(packer->recoder, plain, bytes, &packer->columns, section);
@@ -199,6 +204,24 @@ int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t byte
   }
   *packed = packer->packed;
   return status;
+}
+
+int hwi_pack_part(struct hwi_packer *packer, const struct hwi_unpacked *unpacked, const struct hwi_part *part,
+                  struct hw_section_header *section, const uint8_t **packed)
+{
+  if (!need_recoder(packer))
+    return HW_ERR_MEMORY;
+  int status = 0;
+  if (unpacked->bytes) {
+    *section = (struct hw_section_header){
+        .magic = HW_SECTION_MAGIC, .type = HW_SECTION_EVENTS, .plain_bytes = unpacked->count};
+    status = describe_chunks(unpacked->bytes, unpacked->count, section);
+  }
+  if (status == 0)
+    status = section->plain_bytes > HWI_RECODE_MAX_BYTES
+                 ? HW_ERR_LIMIT
+                 : hwi_recode_part(packer->recoder, unpacked, part, &packer->columns, section);
+  return status < 0 ? status : hwi_pack_columns(packer, &packer->columns, section, packed);
 }
 
 int hwi_pack_tool_records(struct hwi_packer *packer, const uint8_t *records, size_t bytes,

@@ -5,6 +5,7 @@
 #ifndef HWI_TRACE_PACK_PACK_H
 #define HWI_TRACE_PACK_PACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -73,6 +74,19 @@ struct hwi_unpacked {
  * HW_ERR_MEMORY. On failure *unpacked is all zero. Thread-safe. */
 int hwi_unpack_section(const struct hw_section_header *section, const void *packed, struct hwi_unpacked *unpacked);
 void hwi_unpacked_release(struct hwi_unpacked *unpacked);
+
+/* A part of a piece. */
+struct hwi_part {
+  uint32_t from_sequence; /* earlier chunks are left out */
+  uint64_t until;         /* events from this tick on are left out */
+  bool goes_on;           /* the program goes on at that tick: a record of its exit is left out */
+};
+
+/* Packs a part of an unpacked piece again, with all definitions that its events may name. It can be unpacked only once.
+ * *section is the header of the piece, if that is a section; it then describes the part. Returns 0; HW_ERR_DAMAGED or HW_ERR_LIMIT if the piece cannot be divided; or
+ * HW_ERR_MEMORY. Otherwise as hwi_pack_chunks. */
+int hwi_pack_part(struct hwi_packer *packer, const struct hwi_unpacked *unpacked, const struct hwi_part *part,
+                  struct hw_section_header *section, const uint8_t **packed);
 
 /* Decompresses a zstd frame of exactly `plain_bytes` into `to`. Every byte may be hostile. Returns 0, HW_ERR_DAMAGED or
  * HW_ERR_MEMORY. */

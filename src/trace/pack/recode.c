@@ -15,7 +15,7 @@
 #include "trace/pack/recode_definitions.h"
 #include "trace/pack/recode_table.h"
 
-enum { BATCH_EVENTS = 256 };
+enum { BATCH_EVENTS = HWI_RECODER_ROOM };
 
 struct hwi_recoder {
   struct hwi_columns_out *out;
@@ -418,15 +418,29 @@ static void put_events(struct hwi_recoder *r, int count)
   put_blocks(r, count);
 }
 
+struct hwi_event *hwi_recoder_room(struct hwi_recoder *r)
+{
+  return r->events;
+}
+
+struct hwi_definition_sink hwi_recoder_sink(struct hwi_recoder *r)
+{
+  return hwi_definitions_out_sink(&r->definitions);
+}
+
+int hwi_recoder_put(struct hwi_recoder *r, int count)
+{
+  put_events(r, count);
+  return r->out->failed || r->definitions.failed ? HW_ERR_MEMORY : r->status;
+}
+
 int hwi_recoder_take(struct hwi_recoder *r, struct hwi_cursor *cursor, struct hwi_recoded_batch *batch)
 {
-  struct hwi_definition_sink sink = hwi_definitions_out_sink(&r->definitions);
+  struct hwi_definition_sink sink = hwi_recoder_sink(r);
   int count = hwi_decode(cursor, &sink, r->events, BATCH_EVENTS);
   *batch = (struct hwi_recoded_batch){r->events, r->births, count};
-  put_events(r, count);
-  if (cursor->damaged)
-    return HW_ERR_DAMAGED;
-  return r->out->failed || r->definitions.failed ? HW_ERR_MEMORY : r->status;
+  int status = hwi_recoder_put(r, count);
+  return cursor->damaged ? HW_ERR_DAMAGED : status;
 }
 
 void hwi_recoder_end_chunk(struct hwi_recoder *r, uint32_t valid_bytes)

@@ -46,6 +46,14 @@ struct hwi_recoded_batch {
 
 /* Returns 0, or an error as hwi_recode if the section cannot be recoded; then it must not be ended. */
 int hwi_recoder_take(struct hwi_recoder *recoder, struct hwi_cursor *cursor, struct hwi_recoded_batch *batch);
+
+/* The same in two steps, for events that do not come from a cursor, or not all of them: `count` events are written to the
+ * room, which has HWI_RECODER_ROOM, both halves of a realloc in the same batch; definitions go to the sink. */
+enum { HWI_RECODER_ROOM = 256 };
+struct hwi_event *hwi_recoder_room(struct hwi_recoder *recoder);
+struct hwi_definition_sink hwi_recoder_sink(struct hwi_recoder *recoder);
+int hwi_recoder_put(struct hwi_recoder *recoder, int count);
+
 void hwi_recoder_end_chunk(struct hwi_recoder *recoder, uint32_t valid_bytes);
 
 /* Returns the addresses of the births so far; the first is at [1]. */
@@ -86,6 +94,7 @@ void hwi_restore_not_before(struct hwi_restorer *restorer, uint64_t tick);
 /* As hwi_decode, for the current chunk. Returns 0 if the chunk has ended, or is damaged from here on. */
 int hwi_restore(struct hwi_restorer *restorer, struct hwi_event *events, int max);
 
+uint16_t hwi_restore_fields(const struct hwi_restorer *restorer); /* HW_FIELD_*: of all chunks */
 bool hwi_restore_is_damaged(const struct hwi_restorer *restorer);
 bool hwi_restore_is_done(const struct hwi_restorer *restorer);  /* no event is left in any chunk */
 uint64_t hwi_restore_tick(const struct hwi_restorer *restorer); /* of the last event */

@@ -401,6 +401,11 @@ void hwi_restore_not_before(struct hwi_restorer *r, uint64_t tick)
     r->tick = tick;
 }
 
+uint16_t hwi_restore_fields(const struct hwi_restorer *r)
+{
+  return (r->has_usable ? HW_FIELD_USABLE : 0) | (r->is_timed ? HW_FIELD_DURATION : 0);
+}
+
 bool hwi_restore_is_damaged(const struct hwi_restorer *r)
 {
   return r->damaged;

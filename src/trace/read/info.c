@@ -78,7 +78,9 @@ static uint64_t duration(const struct hwi_trace *trace)
 static uint64_t silent_from(const struct hwi_trace *trace)
 {
   uint32_t state = trace->header.state;
-  if (state != HW_STATE_STOPPED_LIMIT && state != HW_STATE_STOPPED_DISK && state != HW_STATE_STOPPED_MEMORY)
+  if (state == HW_STATE_SAVED)
+    return trace->info.duration_ns; /* a conversion of stop_clock may differ by a nanosecond */
+  if (state < HW_STATE_STOPPED_LIMIT || state > HW_STATE_STOPPED_MEMORY)
     return UINT64_MAX;
   return hwi_clock_unit_ns(&trace->clock, trace->header.stop_clock);
 }

@@ -141,8 +141,11 @@ function ofProcess(recording: Recording): [string, string][] {
   const { process } = recording.document;
   const begin = process.from_ns ?? 0;
   const lines: [string, string][] = [];
-  for (const { from_ns, to_ns, why } of process.silences ?? [])
-    lines.push(["Gap", `${timeIn(recording, begin + from_ns)} – ${to_ns === undefined ? "end" : timeIn(recording, begin + to_ns)}: ${why}`]);
+  for (const { from_ns, to_ns, why } of process.silences ?? []) {
+    const from = timeIn(recording, begin + from_ns);
+    const interval = to_ns === undefined ? `from ${from} on` : `${from} – ${timeIn(recording, begin + to_ns)}`;
+    lines.push(["Gap", `${interval}: ${why}`]);
+  }
   if (exitText(process) !== "") lines.push(["Ended", exitText(process)]);
   if (process.executable) lines.push(["Program", process.executable]);
   if (process.directory) lines.push(["Directory", process.directory]);
