@@ -11,6 +11,7 @@
 #include "launch/control.h"
 #include "live/folder.h"
 #include "live/listen.h"
+#include "live/saving.h"
 #include "live/source.h"
 #include "live/strangers.h"
 #include "live/token.h"
@@ -43,6 +44,7 @@ struct hwi_live_server {
   char token[HWI_LIVE_TOKEN_CHARS + 1];
   struct hwi_live_source sources[SOURCES_MAX]; /* the first one is the whole run */
   struct hwi_live_source *awaited;             /* the first one's analyst was asked for the analyst of this one */
+  struct hwi_saving saving;
   struct waiter *waiters;
   uint64_t linger_ms; /* see hwi_live_server_linger; 0: for ever */
   struct hwi_strangers strangers;
@@ -162,6 +164,7 @@ static const struct route {
     {MHD_HTTP_METHOD_GET, "/report.json", HWI_LIVE_JSON, NULL},
     {MHD_HTTP_METHOD_GET, "/stacks.csv", HWI_LIVE_CSV, NULL},
     {MHD_HTTP_METHOD_POST, "/now", HWI_LIVE_NOW, NULL},
+    {MHD_HTTP_METHOD_POST, "/save", HWI_LIVE_SAVED, NULL},
     {MHD_HTTP_METHOD_POST, "/on", HWI_LIVE_NONE, record_on},
     {MHD_HTTP_METHOD_POST, "/off", HWI_LIVE_NONE, record_off},
     {MHD_HTTP_METHOD_POST, "/mark", HWI_LIVE_NONE, mark},
@@ -240,7 +243,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   server->sources[0].requested_ms = hwi_live_now_ms();
   if (route->act)
     return route->act(server, connection);
-  struct hwi_live_source *source = find_source(server, connection);
+  struct hwi_live_source *source = route->form == HWI_LIVE_SAVED ? server->sources : find_source(server, connection);
   if (!source)
     return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "too many processes are looked at already\n");
   source->requested_ms = hwi_live_now_ms();
@@ -272,7 +275,7 @@ static enum hwi_live_form wanted_form(const struct hwi_live_server *server, cons
 {
   enum hwi_live_form form = HWI_LIVE_NONE;
   for (const struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
-    if (!waiter->is_served && waiter->source == source)
+    if (!waiter->is_served && waiter->source == source && waiter->form != HWI_LIVE_SAVED)
       form = waiter->form;
   const bool wants_state =
       source == server->sources && server->linger_ms && hwi_live_now_ms() - source->answered_ms >= STATE_EVERY_MS;
@@ -349,6 +352,25 @@ static bool serve_source(struct hwi_live_server *server, struct hwi_live_source 
     return false;
   fail(server, source, "the process that followed this process has ended");
   return true;
+}
+
+/* Saves the run if a request waits for that, one at a time. */
+static void save(struct hwi_live_server *server, bool has_ended)
+{
+  struct hwi_live_answer answer = {.form = HWI_LIVE_SAVED, .fd = -1};
+  bool is_wanted = false;
+  for (const struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
+    is_wanted |= !waiter->is_served && waiter->form == HWI_LIVE_SAVED;
+  if (server->saving.pid ? !has_ended : !is_wanted)
+    return;
+  if (server->saving.pid)
+    hwi_saving_take(&server->saving, &answer);
+  else if (hwi_saving_begin(&server->saving, server->path))
+    return;
+  else
+    snprintf(answer.error, sizeof answer.error, "cannot start a process that saves: %s", strerror(errno));
+  hwi_live_source_store_document(server->sources, &answer);
+  resume_waiters(server, server->sources, HWI_LIVE_SAVED);
 }
 
 static void end_unused(struct hwi_live_server *server)
@@ -432,15 +454,17 @@ static int patience(const struct hwi_live_server *server)
 int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst *analyst, const char *path,
                         int stop_fd, struct hwi_error *error)
 {
-  enum { CONNECTIONS, STOP, SOURCES, FDS = SOURCES + SOURCES_MAX };
+  enum { CONNECTIONS, STOP, SAVING, SOURCES, FDS = SOURCES + SOURCES_MAX };
   struct pollfd fds[FDS] = {
       [CONNECTIONS] = {.fd = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, .events = POLLIN},
       [STOP] = {.fd = stop_fd, .events = POLLIN},
   };
   server->path = path;
+  server->saving.ended = -1;
   hwi_live_source_begin(server->sources, 0, analyst);
   bool goes_on = true;
   while (goes_on && !fds[STOP].revents && !has_lingered(server)) {
+    fds[SAVING] = (struct pollfd){.fd = server->saving.ended, .events = POLLIN};
     for (int i = 0; i < SOURCES_MAX; i++) {
       const struct hwi_live_source *source = &server->sources[i];
       fds[SOURCES + i] = (struct pollfd){.fd = source->is_used ? source->analyst.socket : -1, .events = POLLIN};
@@ -452,6 +476,7 @@ int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst
     for (int i = 0; i < SOURCES_MAX && goes_on; i++)
       if (server->sources[i].is_used)
         goes_on = serve_source(server, &server->sources[i], fds[SOURCES + i].revents);
+    save(server, fds[SAVING].revents);
     end_unused(server);
   }
   return goes_on ? 0 : hwi_error_set(error, HW_ERR_IO, "the process that followed the run has ended");
@@ -462,6 +487,7 @@ void hwi_live_server_stop(struct hwi_live_server *server)
   for (struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
     if (!waiter->is_served)
       MHD_resume_connection(waiter->connection);
+  hwi_saving_stop(&server->saving);
   MHD_stop_daemon(server->daemon);
   for (int i = 0; i < SOURCES_MAX; i++)
     if (server->sources[i].is_used)

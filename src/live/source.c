@@ -39,17 +39,24 @@ void hwi_live_source_end(struct hwi_live_source *source)
   *source = (struct hwi_live_source){.is_used = false};
 }
 
-void hwi_live_source_store(struct hwi_live_source *source, const struct hwi_live_answer *answer)
+void hwi_live_source_store_document(struct hwi_live_source *source, const struct hwi_live_answer *answer)
 {
   struct hwi_live_document *document = &source->documents[answer->form];
   drop(document);
   document->fd = answer->fd;
   document->bytes = answer->bytes;
   document->number++;
-  document->made_ms = source->answered_ms = hwi_live_now_ms();
+  document->made_ms = hwi_live_now_ms();
   document->behind_ms = answer->behind_ns / 1000000;
-  document->state = source->documents[HWI_LIVE_STATE].state = answer->state;
+  document->state = answer->state;
   memcpy(document->error, answer->error, sizeof document->error);
+}
+
+void hwi_live_source_store(struct hwi_live_source *source, const struct hwi_live_answer *answer)
+{
+  hwi_live_source_store_document(source, answer);
+  source->documents[HWI_LIVE_STATE].state = answer->state;
+  source->answered_ms = hwi_live_now_ms();
   source->is_asked = false;
 }
 

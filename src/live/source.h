@@ -30,7 +30,10 @@ void hwi_live_source_begin(struct hwi_live_source *source, uint32_t pid, const s
 /* Ends the analyst, unless it is the one that hwi_live_source_begin was given. */
 void hwi_live_source_end(struct hwi_live_source *source);
 
-/* Stores an answer. */
+/* Stores a document that did not come from the analyst. */
+void hwi_live_source_store_document(struct hwi_live_source *source, const struct hwi_live_answer *answer);
+
+/* Stores an answer of the analyst. */
 void hwi_live_source_store(struct hwi_live_source *source, const struct hwi_live_answer *answer);
 
 /* There will be no more documents: each becomes this error. */

@@ -61,6 +61,10 @@ await followed(async (page) => {
     await (await waiting).saveAs(`${process.argv[3]}/saved.${name}`);
   }
 
+  await page.locator(".save").getByText("trace").click();
+  await page.getByText("saved as").waitFor();
+  await tell(`saved as ${(await page.locator(".said").textContent()).replace("saved as ", "")}`);
+
   // Another process of the run is shown alone.
   await tell("p 20");
   await figure("Allocations", "1,241");

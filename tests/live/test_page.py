@@ -1,6 +1,7 @@
 """test_page.py - the page of a running program in a real Chromium: see page.mjs"""
 
 import csv
+import json
 import os
 import signal
 import socket
@@ -16,7 +17,7 @@ def free_port():
         return server.getsockname()[1]
 
 
-def test_the_page_of_a_running_program(program, view, tmp_path):
+def test_the_page_of_a_running_program(program, view, hw, tmp_path):
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
     port = free_port()
     viewers = [view("--port", port, program.trace, env=environment)]
@@ -28,6 +29,9 @@ def test_the_page_of_a_running_program(program, view, tmp_path):
             viewers[0].process.wait()
             viewers.append(view("--port", port, program.trace, env=environment))
             assert viewers[1].url == viewers[0].url
+        elif order.startswith("saved as "):
+            report = json.loads(hw("report", "--json", order.removeprefix("saved as ")).stdout)
+            assert report["allocation_calls"] == 1221
         elif order == "kill the program":
             os.kill(pid, signal.SIGKILL)
         elif order == "end the viewer":

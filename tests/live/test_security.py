@@ -13,7 +13,7 @@ def viewer(program, view):
 
 
 PATHS = ("/", "/document", "/report.json", "/report.html", "/stacks.csv")
-ORDERS = ("/now", "/on", "/off", "/mark")
+ORDERS = ("/now", "/on", "/off", "/mark", "/save")
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -91,6 +91,11 @@ export class LiveDocuments implements DataSource {
     return ns;
   }
 
+  /** Saves the recording up to now next to it. Returns its path. */
+  async save(): Promise<string> {
+    return ((await (await this.#post("/save")).json()) as { path: string }).path;
+  }
+
   async order(order: Order, text = ""): Promise<void> {
     await this.#post(`/${order}`, text === "" ? "" : `&text=${encodeURIComponent(text)}`);
     this.#hurry();

@@ -8,6 +8,7 @@ import { timeText } from "../text/format";
 import { momentIn } from "../text/words";
 import { Picker } from "../ui/picker";
 
+const SAID_MS = 20_000;
 const RUN = 0;
 const OTHER = 1;
 const LASTS_NS = [5e9, 10e9, 30e9, 60e9, 300e9, 900e9, 3600e9] as const;
@@ -113,11 +114,19 @@ export function LiveBar(props: Props): JSX.Element {
   const { live, content, span, onSpan, onChange } = props;
   useResets(content, span, onSpan);
   const { state, isPaused } = live;
-  const [trouble, setTrouble] = useState("");
+  const [said, setSaid] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setSaid(""), SAID_MS);
+    return () => clearTimeout(timer);
+  }, [said]);
+  const save = (): void => {
+    setSaid("saving…");
+    live.save().then((path) => setSaid(`saved as ${path}`), (error: unknown) => setSaid((error as Error).message));
+  };
   return (
     <div class="live">
       <span class={`lamp ${isPaused ? "paused" : state}`} role="status">
-        {trouble !== "" ? trouble : isPaused ? "paused" : stateName(live)}
+        {isPaused ? "paused" : stateName(live)}
       </span>
       {state !== "over" && (
         <>
@@ -135,15 +144,23 @@ export function LiveBar(props: Props): JSX.Element {
               onChange();
             }}
           />
-          <Orders {...props} onTrouble={setTrouble} />
+          <Orders {...props} onTrouble={setSaid} />
         </>
       )}
       <SpanPicker {...props} />
+      {said !== "" && (
+        <span class="said" role="status">
+          {said}
+        </span>
+      )}
       <span class="save">
         Save
         <a href={live.address("/report.html")} download="heapwright.html" title="The report of this moment as one file">
           page
         </a>
+        <button type="button" title="The recording up to now, next to it, for every other command of heapwright" onClick={save}>
+          trace
+        </button>
         <a href={live.address("/stacks.csv")} download="heapwright.csv" title="The stacks of this moment, with all their figures">
           CSV
         </a>
