@@ -15,7 +15,7 @@ from format_reader import Event, read_trace, saved_until
 from trace_header import is_begun, read_header, traces_of_run
 from waiting import wait_until
 
-ENTRY_REALLOC = 5
+ENTRY_REALLOC = 4
 FIGURES = ["allocation_calls", "free_calls", "failed_calls", "allocated_bytes", "live_blocks_at_end", "live_bytes_at_end", "peak_bytes"]
 TROUBLES = ["unmatched_frees", "missed_frees", "lost_events", "damaged_chunks", "missing_chunks", "unreadable_images"]
 
@@ -82,17 +82,21 @@ def before(events, tick):
 
 
 def entries_as_numbers(events):
-    names = {"free": 2, "delete": 12}
+    names = {"free": 2}
     return [event._replace(entry=names.get(event.entry, event.entry), alignment=event.alignment or None) for event in events]
 
 
 def assert_is_cut(saved, final):
-    """The saved trace has what the final one has before its moment, event by event."""
+    """The saved trace has what the final one has before its moment, event by event. Of each thread that did not run for
+    0.2 s in the middle of an event, because the machine was busy, that last event may be missing."""
     tick = saved_until(saved) or 1 << 63
     found, whole = read_trace(saved), read_trace(final)
     for thread in whole.events.keys() | found.events.keys():
-        expected = before(whole.events[thread], tick)
-        assert entries_as_numbers(found.events[thread]) == entries_as_numbers(expected)
+        expected, events = entries_as_numbers(before(whole.events[thread], tick)), entries_as_numbers(found.events[thread])
+        if events not in (expected, expected[:-1]):
+            same = next((i for i, (a, b) in enumerate(zip(events, expected)) if a != b), min(len(events), len(expected)))
+            pytest.fail(f"thread {thread}, event {same} of {len(expected)}, not {len(events)}: {expected[same:same + 3]}, "
+                        f"not {events[same:same + 3]}; saved at {tick}")
     nodes = {node.number: node for node in found.nodes}
     assert nodes.items() <= {node.number: node for node in whole.nodes}.items()
     inherited = read_header(saved).inherited_nodes
@@ -157,14 +161,20 @@ def steps(start, compile_c):
     return run, tell
 
 
+def seen_live(hw, trace, calls):
+    """The live report, as soon as it has so many calls."""
+    report = json.loads(hw("live", "--json", trace).stdout)
+    return report if report["allocation_calls"] == calls else None
+
+
 def test_the_figures_are_those_of_the_final_trace_up_to_then(steps, hw, tmp_path):
     run, tell = steps
     tell("1000")
     tell("f")
     tell("p 20")
     tell("300")
+    live = wait_until(lambda: seen_live(hw, run.trace, 1320))
     saved = report_of(hw, run.save(tmp_path / "now.hwt"))
-    live = json.loads(hw("live", "--json", run.trace).stdout)
     assert {name: saved[name] for name in FIGURES} == {name: live[name] for name in FIGURES}
     tell("500")
     tell("f")
@@ -202,6 +212,7 @@ def test_a_process_and_an_earlier_copy(steps, hw, tmp_path):
     tell("p 10")
     wait_until(lambda: len([trace for trace in traces_of_run(run.trace) if is_begun(trace)]) == 2)
     child = read_header(traces_of_run(run.trace)[1]).pid
+    tell("5")
     assert hw("control", child, "save", "-o", to).returncode == 0  # a process stands for its run
     assert len(report_of(hw, to)["images"]) == 2
     assert report_of(hw, to)["allocation_calls"] > first["allocation_calls"]
