@@ -81,11 +81,10 @@ uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow)
 {
   const struct hwi_run_replay *replay = &follow->replay;
   const uint64_t now_ns = hwi_os_monotonic_ns();
-  uint64_t counted_ns = now_ns;
-  for (size_t i = 0; i < replay->active_count; i++)
-    if (replay->base_ns + replay->active[i]->head_ns < counted_ns)
-      counted_ns = replay->base_ns + replay->active[i]->head_ns;
-  return now_ns - counted_ns;
+  uint64_t second_ns = UINT64_MAX;
+  const struct hwi_active *first = hwi_run_replay_earliest(replay, &second_ns);
+  const uint64_t counted_ns = first ? replay->base_ns + first->head_ns : now_ns;
+  return now_ns > counted_ns ? now_ns - counted_ns : 0;
 }
 
 bool hwi_follow_had_late_events(const struct hwi_follow *follow)
