@@ -13,6 +13,7 @@
 
 #include "page/page.h"
 #include "platform/os.h"
+#include "platform/os_tools.h"
 #include "report/names/named_frames.h"
 
 enum {
@@ -277,6 +278,7 @@ static _Noreturn void be_analyst(const struct hwi_live_run *run, int socket)
 {
   struct work work = {.run = run, .socket = socket, .document = -1, .named = 1, .state = HWI_FOLLOW_WAITS};
   setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICENESS);
+  hwi_os_prefer_to_be_killed();
   serve(&work);
   if (work.writer > 0)
     kill(work.writer, SIGKILL);

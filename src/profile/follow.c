@@ -13,7 +13,8 @@ struct hwi_follow {
   bool is_over;
 };
 
-/* Returns how many images can be open at once, after raising the limit on descriptors. */
+/* Returns how many images can be open at once, after raising the limit on descriptors. Two follows may be at work in a
+ * process. */
 static size_t most_images(void)
 {
   enum { OTHER_FILES = 24, UNKNOWN = 256 };
@@ -23,7 +24,7 @@ static size_t most_images(void)
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(RLIMIT_NOFILE, &limit) < 0 && getrlimit(RLIMIT_NOFILE, &limit) < 0)
     return UNKNOWN;
-  return limit.rlim_cur > 2 * OTHER_FILES ? limit.rlim_cur - OTHER_FILES : OTHER_FILES;
+  return limit.rlim_cur > 2 * OTHER_FILES ? (limit.rlim_cur - OTHER_FILES) / 2 : OTHER_FILES / 2;
 }
 
 int hwi_follow_create(struct hwi_follow **made, const char *path, const struct hwi_profile_options *options,
