@@ -3,8 +3,11 @@ import type { JSX } from "preact";
 import { INTERVALS, type LiveDocuments } from "../data/live";
 import { Picker } from "../ui/picker";
 
-function stateName({ state, trouble }: LiveDocuments): string {
-  return state === "running" ? "live" : state === "over" ? "the program has ended" : trouble;
+const LAGS_MS = 1500;
+
+function stateName({ state, trouble, behindMs }: LiveDocuments): string {
+  const running = behindMs < LAGS_MS ? "live" : `live, ${Math.round(behindMs / 1000)} s behind`;
+  return state === "running" ? running : state === "over" ? "the program has ended" : trouble;
 }
 
 function intervalName(ms: number): string {
