@@ -25,7 +25,6 @@ function shown(): Promise<void> {
 export class LiveDocuments implements DataSource {
   readonly #token: string;
   #document: Content | undefined;
-  #behindMs = 0;
   #number = 0;
   #changed: () => void = () => undefined;
   #resume: () => void = () => undefined;
@@ -44,9 +43,7 @@ export class LiveDocuments implements DataSource {
   }
 
   /** How old the figures of the document were when it was made; about 200 ms are usual. */
-  get behindMs(): number {
-    return this.#behindMs;
-  }
+  behindMs = 0;
 
   get isPaused(): boolean {
     return this.#isPaused;
@@ -93,7 +90,7 @@ export class LiveDocuments implements DataSource {
     this.#document = checked(await answer.json());
     this.#number = Number(answer.headers.get("Heapwright-Number"));
     this.#state = answer.headers.get("Heapwright-State") === "over" ? "over" : "running";
-    this.#behindMs = Number(answer.headers.get("Heapwright-Behind-Ms"));
+    this.behindMs = Number(answer.headers.get("Heapwright-Behind-Ms"));
   }
 
   async #follow(): Promise<void> {
