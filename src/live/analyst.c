@@ -226,14 +226,25 @@ static bool reply(struct work *work, bool is_written)
   return sent;
 }
 
+/* Returns whether what was counted is enough for a question of `asked_ms`. A program may write faster than it can be
+ * followed, so a complete answer has all that was written then. */
+static bool has_enough(const struct work *work, uint64_t asked_ms)
+{
+  const uint64_t passed_ms = now_ms() - asked_ms;
+  if (work->state != HWI_FOLLOW_MORE)
+    return true;
+  return work->question.complete ? hwi_follow_behind_ns(work->follow) / 1000000 < passed_ms
+                                 : passed_ms >= LOOK_BEFORE_ANSWER_MS;
+}
+
 /* A question about a process that has not begun waits for it. */
 static bool begin_answer(struct work *work)
 {
-  const uint64_t end_ms = now_ms() + LOOK_BEFORE_ANSWER_MS;
+  const uint64_t asked_ms = now_ms();
   if (work->question.form == HWI_LIVE_NONE || work->writer > 0 ||
       (!work->follow && work->state >= 0 && !work->question.complete))
     return true;
-  while (work->state == HWI_FOLLOW_MORE && (work->question.complete || now_ms() < end_ms))
+  while (!has_enough(work, asked_ms))
     look(work);
   work->reply = (struct reply){.form = work->question.form, .state = (uint32_t)work->state};
   if (work->state < 0 || !work->follow)
