@@ -188,6 +188,17 @@ static void follow_afresh(struct work *work)
   work->fresh = NULL;
 }
 
+/* Returns whether what was counted is enough for a question of `asked_ms`. A program may write faster than it can be
+ * followed, so a complete answer has all that was written then. */
+static bool has_enough(const struct work *work, uint64_t asked_ms)
+{
+  const uint64_t passed_ms = now_ms() - asked_ms;
+  if (work->state != HWI_FOLLOW_MORE)
+    return true;
+  return work->question.complete ? hwi_follow_behind_ns(work->follow) / 1000000 < passed_ms
+                                 : passed_ms >= LOOK_BEFORE_ANSWER_MS;
+}
+
 static void look(struct work *work)
 {
   const bool is_rare = !work->follow || (work->state == HWI_FOLLOW_OVER && !work->fresh);
@@ -224,17 +235,6 @@ static bool reply(struct work *work, bool is_written)
   work->document = -1;
   work->question.form = 0;
   return sent;
-}
-
-/* Returns whether what was counted is enough for a question of `asked_ms`. A program may write faster than it can be
- * followed, so a complete answer has all that was written then. */
-static bool has_enough(const struct work *work, uint64_t asked_ms)
-{
-  const uint64_t passed_ms = now_ms() - asked_ms;
-  if (work->state != HWI_FOLLOW_MORE)
-    return true;
-  return work->question.complete ? hwi_follow_behind_ns(work->follow) / 1000000 < passed_ms
-                                 : passed_ms >= LOOK_BEFORE_ANSWER_MS;
 }
 
 /* A question about a process that has not begun waits for it. */
