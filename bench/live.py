@@ -10,7 +10,7 @@ import urllib.parse
 
 import workloads
 
-PAIRS = 30_000_000
+PAIRS, TRUES = 30_000_000, 2000
 STACKS = {"flat": 2, "deep": 60}  # frames
 THREADS = (1, 2, 4, 8)
 EVERY_S = 1
@@ -67,7 +67,7 @@ class Viewer:
 
 
 def _run(tools, argv, work, is_followed):
-    """(seconds of the program, figures of the viewer or None)"""
+    """([seconds, CPU seconds] of the program and the packer of its recording, figures of the viewer or None)"""
     command, env, trace = tools.command("record-q", argv, {}, os.path.join(work, "live"))
     process = subprocess.Popen(["sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh", *command], env={**os.environ, **env})
     while is_followed and not (os.path.exists(trace) and os.path.getsize(trace)):
@@ -76,19 +76,29 @@ def _run(tools, argv, work, is_followed):
     try:
         if is_followed:
             viewer = Viewer(tools.tool, trace)
-        if process.wait():
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        if status:
             raise RuntimeError("the program failed")
         seconds = time.monotonic() - start
+        cost = [seconds, usage.ru_utime + usage.ru_stime]
         if not viewer:
-            return seconds, None
+            return cost, None
         viewer.wait_for_end()
         cpu_s, writers_s, peak, events = viewer.cost()
-        return seconds, {"events_per_cpu_s": events / cpu_s, "cpu_s": cpu_s, "documents": viewer.documents, "document_cpu_s": writers_s,
+        return cost, {"events_per_cpu_s": events / cpu_s, "cpu_s": cpu_s, "documents": viewer.documents, "document_cpu_s": writers_s,
                          "peak_rss_bytes": peak, "events": events, "behind_ms": max(viewer.behind_ms, default=0),
                          "caught_up_s": time.monotonic() - start - seconds}
     finally:
         if viewer:
             viewer.end()
+
+
+def _both(tools, argv, work):
+    """The figures of the viewer, and the costs of the program without and with it."""
+    alone, _ = _run(tools, argv, work, False)
+    followed, figures = _run(tools, argv, work, True)
+    return {"alone": alone, "followed": followed, **figures}
 
 
 def measure_live(tools, settings, work):
@@ -98,7 +108,7 @@ def measure_live(tools, settings, work):
         for threads in THREADS:
             settings.say(f"live: {threads} threads, {stack} stacks")
             argv = [program, str(depth), str(threads), str(int(PAIRS * settings.scale))]
-            alone, _ = _run(tools, argv, work, False)
-            seconds, figures = _run(tools, argv, work, True)
-            found.append({"stack": stack, "threads": threads, "alone_s": alone, "followed_s": seconds, **figures})
-    return {"runs": found}
+            found.append({"stack": stack, "threads": threads, **_both(tools, argv, work)})
+    settings.say(f"live: {TRUES:,} short processes")
+    argv = ["sh", "-c", f"i=0; while [ $i -lt {TRUES} ]; do /bin/true; i=$((i+1)); done"]
+    return {"runs": found, "short": {"processes": TRUES, **_both(tools, argv, work)}}

@@ -280,17 +280,20 @@ def many_processes(results):
 
 
 def followed_programs(results):
-    rows = []
+    rows, short = [], results["live"]["short"]
     for found in results["live"]["runs"]:
-        rate = found["events"] / found["followed_s"] / 1e6
+        rate = found["events"] / found["followed"][0] / 1e6
+        ratios_of = [f"{followed / alone:.2f}" for followed, alone in zip(found["followed"], found["alone"])]
         rows.append([f"{found['stack']}, {found['threads']}", f"{rate:.1f}", f"{found['events_per_cpu_s'] / 1e6:.1f}",
                      f"{found['document_cpu_s'] / max(found['documents'], 1):.3f}", f"{found['peak_rss_bytes'] / MEGA:,.0f}",
-                     f"{found['behind_ms'] / 1000:.1f}", f"{found['followed_s'] / found['alone_s']:.2f}"])
-    head = ["stacks, threads", "million events per s", "followed per CPU s", "CPU s a document", "MB", "behind s", "program's time"]
+                     f"{found['behind_ms'] / 1000:.1f}", *ratios_of])
+    head = ["stacks, threads", "million events per s", "followed per CPU s", "CPU s a document", "MB", "behind s", "wall", "CPU"]
     text = ("malloc and free in a loop (bench/loop.c) under `record -q`, followed by a page that asks each second. The process that "
             "follows: million events that it counts per CPU second, its peak RSS, and how far the oldest document was behind (0.2 s is "
-            "usual); and the program's time with a viewer, relative to its time without. On few cores, the program, the packer of its "
-            f"recording and the viewer wait for each other. {_on_its_own(results['live'])}")
+            "usual); and the time and the CPU time of the program and the packer of its recording, relative to those without a viewer: on few "
+            f"cores, all of these wait for each other. {short['processes']:,} times /bin/true from a shell: the process that follows "
+            f"needs {short['cpu_s'] / short['processes'] * 1000:.2f} ms for each and {short['peak_rss_bytes'] / MEGA:,.0f} MB, and the run "
+            f"takes {short['followed'][1] / short['alone'][1]:.2f} times the CPU time without a viewer. {_on_its_own(results['live'])}")
     return Table("Following a program", text, head, rows)
 
 

@@ -15,6 +15,7 @@
 #include "export/export.h"
 #include "page/page.h"
 #include "platform/os.h"
+#include "platform/os_tools.h"
 #include "report/names/named_frames.h"
 
 enum {
@@ -192,6 +193,17 @@ static void follow_afresh(struct work *work)
   work->fresh = NULL;
 }
 
+/* Returns whether what was counted is enough for a question of `asked_ms`. A program may write faster than it can be
+ * followed, so a complete answer has all that was written then. */
+static bool has_enough(const struct work *work, uint64_t asked_ms)
+{
+  const uint64_t passed_ms = now_ms() - asked_ms;
+  if (work->state != HWI_FOLLOW_MORE)
+    return true;
+  return work->question.complete ? hwi_follow_behind_ns(work->follow) / 1000000 < passed_ms
+                                 : passed_ms >= LOOK_BEFORE_ANSWER_MS;
+}
+
 static void look(struct work *work)
 {
   const bool is_rare = !work->follow || (work->state == HWI_FOLLOW_OVER && !work->fresh);
@@ -281,11 +293,11 @@ static bool answer_with_analyst(struct work *work)
 /* A question about a process that has not begun waits for it. */
 static bool begin_answer(struct work *work)
 {
-  const uint64_t end_ms = now_ms() + LOOK_BEFORE_ANSWER_MS;
+  const uint64_t asked_ms = now_ms();
   if (work->question.form == HWI_LIVE_NONE || work->writer > 0 ||
       (!work->follow && work->state >= 0 && !work->question.complete))
     return true;
-  while (work->state == HWI_FOLLOW_MORE && (work->question.complete || now_ms() < end_ms))
+  while (!has_enough(work, asked_ms))
     look(work);
   work->reply = (struct reply){.form = work->question.form, .state = (uint32_t)work->state};
   if (work->state < 0 || !work->follow || work->question.form == HWI_LIVE_STATE)
@@ -334,6 +346,7 @@ static _Noreturn void be_analyst(const struct hwi_live_run *run, int socket)
 {
   struct work work = {.run = run, .socket = socket, .document = -1, .named = 1, .state = HWI_FOLLOW_WAITS};
   setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICENESS);
+  hwi_os_prefer_to_be_killed();
   serve(&work);
   if (work.writer > 0 && kill(work.writer, SIGKILL) == 0)
     waitpid(work.writer, NULL, 0);

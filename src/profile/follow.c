@@ -13,7 +13,8 @@ struct hwi_follow {
   bool is_over;
 };
 
-/* Returns how many images can be open at once, after raising the limit on descriptors. */
+/* Returns how many images can be open at once, after raising the limit on descriptors. Two follows may be at work in a
+ * process. */
 static size_t most_images(void)
 {
   enum { OTHER_FILES = 24, UNKNOWN = 256 };
@@ -23,7 +24,7 @@ static size_t most_images(void)
   limit.rlim_cur = limit.rlim_max;
   if (setrlimit(RLIMIT_NOFILE, &limit) < 0 && getrlimit(RLIMIT_NOFILE, &limit) < 0)
     return UNKNOWN;
-  return limit.rlim_cur > 2 * OTHER_FILES ? limit.rlim_cur - OTHER_FILES : OTHER_FILES;
+  return limit.rlim_cur > 2 * OTHER_FILES ? (limit.rlim_cur - OTHER_FILES) / 2 : OTHER_FILES / 2;
 }
 
 int hwi_follow_create(struct hwi_follow **made, const char *path, const struct hwi_profile_options *options,
@@ -81,11 +82,10 @@ uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow)
 {
   const struct hwi_run_replay *replay = &follow->replay;
   const uint64_t now_ns = hwi_os_monotonic_ns();
-  uint64_t counted_ns = now_ns;
-  for (size_t i = 0; i < replay->active_count; i++)
-    if (replay->base_ns + replay->active[i]->head_ns < counted_ns)
-      counted_ns = replay->base_ns + replay->active[i]->head_ns;
-  return now_ns - counted_ns;
+  uint64_t second_ns = UINT64_MAX;
+  const struct hwi_active *first = hwi_run_replay_earliest(replay, &second_ns);
+  const uint64_t counted_ns = first ? replay->base_ns + first->head_ns : now_ns;
+  return now_ns > counted_ns ? now_ns - counted_ns : 0;
 }
 
 bool hwi_follow_had_late_events(const struct hwi_follow *follow)

@@ -135,6 +135,18 @@ def test_processes_come_and_go(program, view):
     wait_until(lambda: allocations_of(viewer) >= base + 50 * 20 + 30)
 
 
+def test_a_process_that_begins_after_a_quiet_time(program, view):
+    """The folder of its trace was not read for long, since it did not change."""
+    viewer = view(program.trace)
+    program.tell("p 20")
+    wait_until(lambda: allocations_of(viewer) >= 21)
+    os.utime(f"{program.trace}.children", (1, 1))
+    settled(viewer)
+    program.tell("p 30")
+    wait_until(lambda: allocations_of(viewer) >= 51)
+    assert len(viewer.report()["images"]) == 3
+
+
 def test_programs_that_are_not_recorded_are_reported(tool, tmp_path, view):
     trace = tmp_path / "unseen.hwt"
     process = subprocess.Popen([tool, "record", "-q", "-o", str(trace), "--", "sh", "-c", "read line; env -i true; read line"], text=True,

@@ -75,6 +75,7 @@ int hwi_run_replay_look(struct hwi_run_replay *r, bool *is_over)
     status = look_at(r, r->active[i]);
     *is_over = *is_over && !r->active[i]->follows;
   }
+  hwi_run_replay_order_images(r);
   return status;
 }
 

@@ -120,6 +120,7 @@ static void drop_active(struct hwi_run_replay *r, struct hwi_active *a)
   for (size_t i = 0; i < r->active_count; i++)
     if (r->active[i] == a)
       r->active[i] = r->active[--r->active_count];
+  hwi_run_replay_order_images(r);
   free(a);
 }
 
@@ -395,24 +396,6 @@ static size_t next_counted(const struct hwi_run_replay *r, size_t number)
   return number;
 }
 
-/* Returns the active image with the earliest next event. *second_ns becomes the time of the next event of any other
- * image. */
-static struct hwi_active *earliest(const struct hwi_run_replay *r, uint64_t *second_ns)
-{
-  struct hwi_active *first = NULL;
-  for (size_t i = 0; i < r->active_count; i++) {
-    struct hwi_active *a = r->active[i];
-    if (!first || a->head_ns < first->head_ns) {
-      if (first && first->head_ns < *second_ns)
-        *second_ns = first->head_ns;
-      first = a;
-    } else if (a->head_ns < *second_ns) {
-      *second_ns = a->head_ns;
-    }
-  }
-  return first;
-}
-
 /* Returns whether the replay of a run that is followed must stop at the image's head, because nothing later is known. The
  * last image does not end, since another one may begin. */
 static bool must_wait(const struct hwi_run_replay *r, const struct hwi_active *a)
@@ -427,14 +410,16 @@ int hwi_run_replay_all(struct hwi_run_replay *r)
   r->next = next_counted(r, r->next);
   while (status == 0 && (r->active_count || r->next < r->run.count)) {
     uint64_t limit_ns = start_ns(r, r->next);
-    struct hwi_active *a = earliest(r, &limit_ns);
+    struct hwi_active *a = hwi_run_replay_earliest(r, &limit_ns);
     if (!a || start_ns(r, r->next) < a->head_ns) {
       status = hwi_run_replay_start_image(r, (uint32_t)r->next);
+      hwi_run_replay_order_images(r);
       r->next = next_counted(r, r->next + 1);
     } else if (must_wait(r, a)) {
       return 0;
     } else if (a->count) {
       status = run_image(r, a, limit_ns);
+      hwi_run_replay_first_has_moved(r);
     } else {
       status = hwi_run_replay_end_image(r, a, r->active_count > 1 || r->next < r->run.count);
     }

@@ -38,8 +38,8 @@ struct hwi_run_replay {
   struct hwi_result *result;
   struct hwi_run run;
   struct hwi_image *images;
-  uint64_t base_ns; /* monotonic time of the run's start */
-  struct hwi_active **active;
+  uint64_t base_ns;           /* monotonic time of the run's start */
+  struct hwi_active **active; /* a heap: see hwi_run_replay_earliest */
   size_t active_count, active_capacity;
   size_t next;  /* image that was not active yet */
   bool is_live; /* the run is followed while it is recorded */
@@ -92,6 +92,13 @@ void hwi_run_replay_note_heaps(struct hwi_run_replay *replay, const struct hwi_h
 /* Reports that no heap has the wanted name, with the names that there are; while the run is not over, only once some are
  * known. */
 int hwi_run_replay_check_heap(struct hwi_run_replay *replay, bool is_over);
+
+/* The active images are a heap by head_ns. It is in active_images.c. Returns the one with the earliest next event, or NULL;
+ * *second_ns is lowered to the time of the next event of any other one. */
+struct hwi_active *hwi_run_replay_earliest(const struct hwi_run_replay *replay, uint64_t *second_ns);
+/* To be called when the head of the earliest image, or those of several images, have changed. */
+void hwi_run_replay_first_has_moved(struct hwi_run_replay *replay);
+void hwi_run_replay_order_images(struct hwi_run_replay *replay);
 
 /* Replays all counted images into the result's replay, which must be initialized. A run that is followed is replayed as
  * far as it is known: it can be called again. */

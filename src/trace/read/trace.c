@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "platform/os.h"
 #include "trace/read/alive.h"
 
 /* --- the file --- */
@@ -107,8 +106,6 @@ int hwi_trace_file_open(const char *path, struct hw_trace_header *header, struct
 
 /* --- opening --- */
 
-enum { NODE_SLACK = 1 << 20 };
-
 static int out_of_memory(const char *path, struct hwi_error *error)
 {
   return hwi_error_set(error, HW_ERR_MEMORY, "no memory to read the trace %s", path);
@@ -117,12 +114,12 @@ static int out_of_memory(const char *path, struct hwi_error *error)
 uint64_t hwi_trace_most_nodes(uint64_t bytes)
 {
   const struct hwi_piece packed = {.bytes = bytes, .section = true};
-  return hwi_piece_most_nodes(&packed) + NODE_SLACK;
+  return hwi_piece_most_nodes(&packed) + HWI_TRACE_NODE_SLACK;
 }
 
 static uint64_t definition_limit(const struct hwi_index *index)
 {
-  uint64_t limit = NODE_SLACK;
+  uint64_t limit = HWI_TRACE_NODE_SLACK;
   for (size_t i = 0; i < index->count; i++)
     limit += hwi_piece_most_nodes(&index->pieces[i]);
   return limit;
@@ -255,7 +252,7 @@ const struct hwi_trace_info *hwi_trace_info(const struct hwi_trace *trace)
   return &trace->info;
 }
 
-static int failure(const struct hwi_trace *trace, int status, int os_error, struct hwi_error *error)
+int hwi_trace_fail(const struct hwi_trace *trace, int status, int os_error, struct hwi_error *error)
 {
   if (status == HW_ERR_MEMORY)
     return out_of_memory(trace->path, error);
@@ -276,119 +273,9 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
   if (trace->definitions->no_memory)
     trace->source.status = HW_ERR_MEMORY;
   if (trace->source.status)
-    return failure(trace, trace->source.status, trace->source.os_error, error);
+    return hwi_trace_fail(trace, trace->source.status, trace->source.os_error, error);
   trace->complete = !trace->follows || trace->merge.until == UINT64_MAX;
   return 0;
-}
-
-/* --- a trace that is still being written --- */
-
-/* A thread may be stopped in the middle of an event for so long. */
-static const uint64_t EVENT_DELAY_MAX_NS = 200000000;
-
-/* Reads what tools have written since. */
-static int read_tools(struct hwi_trace *trace)
-{
-  int status = hwi_tool_area_read(&trace->tool, trace->source.fd, &trace->header, &trace->index);
-  if (status == 0)
-    hwi_clock_init(&trace->clock, &trace->header, trace->tool.anchors, (uint32_t)trace->tool.anchor_count);
-  return status;
-}
-
-/* What the index has of raw chunks is found again: they may grow. */
-static int begin_to_follow(struct hwi_trace *trace)
-{
-  const struct hwi_liveness liveness = trace->merge.liveness;
-  trace->follows = true;
-  hwi_merge_release(&trace->merge);
-  trace->merge = (struct hwi_merge){.liveness = liveness};
-  trace->definitions->limit = NODE_SLACK;
-  trace->index.damaged = trace->index.first_damage = 0;
-  return hwi_growing_take_sections(&trace->growing, &trace->index) ? 0 : HW_ERR_MEMORY;
-}
-
-/* Adds the damage outside of chunks that were read. */
-static int find_damage(struct hwi_trace *trace)
-{
-  struct hwi_index index;
-  const off_t file_bytes = lseek(trace->source.fd, 0, SEEK_END);
-  int status = file_bytes < 0 ? HW_ERR_IO : 0;
-  if (status == 0)
-    status = hwi_index_build(&index, trace->source.fd, &trace->header, (uint64_t)file_bytes);
-  if (status == 0) {
-    if (index.damaged && (!trace->index.damaged || index.first_damage < trace->index.first_damage))
-      trace->index.first_damage = index.first_damage;
-    trace->index.damaged += index.damaged;
-    hwi_index_release(&index);
-  }
-  return status;
-}
-
-/* --- whether more may come --- */
-
-enum { OLD_GAPS_EVERY = 16 }; /* looks */
-static const uint64_t CHECK_EVERY_NS = 1000000000;
-
-/* Reading the process's mappings slows it down, so it is not done at each look. */
-static bool is_check_due(const struct hwi_trace *trace)
-{
-  return !trace->checked_ns || trace->header.state == HW_STATE_EXITED || trace->replaced_ns != UINT64_MAX ||
-         hwi_os_monotonic_ns() - trace->checked_ns >= CHECK_EVERY_NS;
-}
-
-/* To be called before anything is read: what is not being written then is read to its end. */
-static void check_writer(struct hwi_trace *trace)
-{
-  if (!trace->may_go_on || !is_check_due(trace))
-    return;
-  trace->checked_ns = hwi_os_monotonic_ns();
-  trace->info.being_written = hwi_trace_writer(trace->source.fd, &trace->header) != 0;
-  const bool may_begin_again = trace->replaced_ns == UINT64_MAX && trace->header.kind == HW_TRACE_RAW;
-  trace->may_go_on =
-      trace->info.being_written || (may_begin_again && hwi_trace_process_runs(trace->source.fd, &trace->header));
-}
-
-static int look(struct hwi_trace *trace)
-{
-  struct hwi_growing_streams *growing = &trace->growing;
-  growing->chunks.skips_old_gaps = trace->info.being_written && ++trace->looks % OLD_GAPS_EVERY != 0;
-  hwi_index_update_header(trace->source.fd, &trace->header);
-  int status = hwi_growing_look(growing, &trace->source, &trace->merge);
-  if (status == 0)
-    status = read_tools(trace);
-  if (status == 0 && !trace->may_go_on && !trace->found_damage) {
-    trace->found_damage = true;
-    status = find_damage(trace);
-  }
-  trace->merge.until = trace->info.being_written ? trace->seen_tick : UINT64_MAX;
-  hwi_definitions_expect(trace->definitions, growing->new_nodes);
-  growing->new_nodes = 0;
-  return status;
-}
-
-int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *error)
-{
-  int status = 0;
-  if (!trace->follows && trace->header.kind == HW_TRACE_RAW)
-    status = begin_to_follow(trace);
-  check_writer(trace);
-  trace->seen_tick = hwi_clock_tick_ago(&trace->header, EVENT_DELAY_MAX_NS);
-  if (status == 0 && trace->follows)
-    status = look(trace);
-  const int os_error = errno;
-  hwi_trace_info_update(trace);
-  *is_over = !trace->may_go_on;
-  return status < 0 ? failure(trace, status, os_error, error) : 0;
-}
-
-bool hwi_trace_had_late_events(const struct hwi_trace *trace)
-{
-  return trace->had_late_events;
-}
-
-uint64_t hwi_trace_seen_ns(const struct hwi_trace *trace)
-{
-  return hwi_clock_tick_ns(&trace->clock, trace->seen_tick);
 }
 
 int hwi_trace_seek(struct hwi_trace *trace, uint64_t tick, struct hwi_error *error)
@@ -475,7 +362,7 @@ int hwi_trace_complete(struct hwi_trace *trace, struct hwi_error *error)
   if (status == 0 && trace->definitions->no_memory)
     status = HW_ERR_MEMORY;
   if (status < 0)
-    return failure(trace, status, os_error, error);
+    return hwi_trace_fail(trace, status, os_error, error);
   trace->complete = true;
   return 0;
 }

@@ -10,6 +10,8 @@
 #include "trace/read/tool_area.h"
 #include "trace/reader.h"
 
+enum { HWI_TRACE_NODE_SLACK = 1 << 20 };
+
 struct hwi_trace {
   char *path;
   struct hw_trace_header header;
@@ -42,6 +44,9 @@ int hwi_trace_file_open(const char *path, struct hw_trace_header *header, struct
 /* Returns whether `path` is a symbolic link that was left instead of a trace that could not be begun; `why` then gets
  * the reason. */
 bool hwi_trace_file_is_missing(const char *path, char why[HW_NO_TRACE_BYTES]);
+
+/* Words a failure. Returns `status`. */
+int hwi_trace_fail(const struct hwi_trace *trace, int status, int os_error, struct hwi_error *error);
 
 /* Updates the info from everything read so far. */
 void hwi_trace_info_update(struct hwi_trace *trace);

@@ -51,6 +51,9 @@ export class LiveDocuments implements DataSource {
     return this.#state;
   }
 
+  /** How old the figures of the document were when it was made; about 200 ms are usual. */
+  behindMs = 0;
+
   get isPaused(): boolean {
     return this.#isPaused;
   }
@@ -136,6 +139,7 @@ export class LiveDocuments implements DataSource {
     if (process === 0) this.#whole = next;
     this.#number = Number(answer.headers.get("Heapwright-Number"));
     this.#state = answer.headers.get("Heapwright-State") === "over" ? "over" : "running";
+    this.behindMs = Number(answer.headers.get("Heapwright-Behind-Ms"));
   }
 
   async #follow(): Promise<void> {

@@ -13,8 +13,11 @@ const RUN = 0;
 const OTHER = 1;
 const LASTS_NS = [5e9, 10e9, 30e9, 60e9, 300e9, 900e9, 3600e9] as const;
 
-function stateName({ state, trouble }: LiveDocuments): string {
-  return state === "running" ? "live" : state === "over" ? "the program has ended" : trouble;
+const LAGS_MS = 1500;
+
+function stateName({ state, trouble, behindMs }: LiveDocuments): string {
+  const running = behindMs < LAGS_MS ? "live" : `live, ${Math.round(behindMs / 1000)} s behind`;
+  return state === "running" ? running : state === "over" ? "the program has ended" : trouble;
 }
 
 function intervalName(ms: number): string {
