@@ -299,6 +299,7 @@ static bool begin_answer(struct work *work)
     return answer_with_analyst(work);
   if (work->state != HWI_FOLLOW_OVER)
     work->reply.behind_ns = hwi_follow_behind_ns(work->follow);
+  work->question.rows.lag_ns = work->state == HWI_FOLLOW_MORE ? work->reply.behind_ns : 0;
   work->document = memfd_create("document", MFD_CLOEXEC);
   work->writer = work->document < 0 ? -1 : fork();
   work->os_error = work->writer < 0 ? errno : 0;

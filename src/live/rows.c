@@ -30,6 +30,7 @@ struct table {
   struct hwi_live_row *rows;
   uint32_t *index_of_row; /* of its thread, size, image, or one of its stacks, in the profile's list; or the class */
   uint32_t *row_of_cell;
+  uint64_t *stack_keys; /* by stack */
   uint32_t row_count;
   uint64_t *lines;
   struct hwi_live_rows head;
@@ -73,10 +74,14 @@ static int take_rules(struct table *table, struct hwi_error *error)
   return hwi_narrowing_init(&table->filter, &table->report, error);
 }
 
+static uint32_t pid_of(const struct hwi_profile *profile, uint32_t image)
+{
+  return profile->images[image].info ? profile->images[image].info->header.pid : 0;
+}
+
 static bool is_of_process(const struct table *table, uint32_t thread)
 {
-  const struct hwi_image *image = &table->profile->images[table->profile->threads[thread].image];
-  return table->pid == 0 || (image->info && image->info->header.pid == table->pid);
+  return table->pid == 0 || pid_of(table->profile, table->profile->threads[thread].image) == table->pid;
 }
 
 static bool keeps(const struct table *table, const struct hwi_profile_cell *cell)
@@ -100,6 +105,54 @@ static void remark(struct table *table)
       hwi_narrowing_explain(&line, &table->filter.rules[i], "this run");
   table->head.remark_off = add_text(table, hwi_line_text(&line));
   hwi_line_release_part(&table->texts, &line);
+}
+
+/* --- keys: they stay the same if the run is counted again, in which stacks may get other numbers --- */
+
+static uint64_t mix(uint64_t key, uint64_t value)
+{
+  enum { FOLD = 29 };
+  const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 divided by the golden ratio: mixes all bits */
+  key = (key ^ value) * factor;
+  return key ^ key >> FOLD;
+}
+
+/* Returns false if there is no memory. */
+static bool find_stack_keys(struct table *table)
+{
+  const struct hwi_profile *profile = table->profile;
+  uint64_t *keys = calloc((size_t)profile->frame_count + 1, sizeof *keys); /* by frame, with its callers */
+  table->stack_keys = calloc((size_t)profile->stack_count + 1, sizeof *table->stack_keys);
+  for (uint32_t i = 1; i < profile->frame_count && keys; i++) { /* callers come first */
+    const struct hwi_frame *frame = &profile->frames[i];
+    keys[i] = mix(mix(keys[frame->caller], frame->address), (uint64_t)frame->cut << 8 | frame->entry);
+  }
+  for (uint32_t i = 1; i < profile->stack_count && keys && table->stack_keys; i++)
+    table->stack_keys[i] = keys[profile->stacks[i].frame];
+  const bool done = keys && table->stack_keys;
+  free(keys);
+  return done;
+}
+
+/* Returns the key of a cell's row; of a function's, function_row has it. */
+static uint64_t key_of(const struct table *table, const struct hwi_profile_cell *cell)
+{
+  enum { PID_SHIFT = 32 };
+  const struct hwi_profile *profile = table->profile;
+  const struct hwi_profile_thread *thread = &profile->threads[cell->thread];
+  const uint64_t size = profile->sizes[cell->size].size;
+  switch (table->question->by) {
+  case HWI_LIVE_BY_THREAD:
+    return (uint64_t)pid_of(profile, thread->image) << PID_SHIFT | thread->tid;
+  case HWI_LIVE_BY_SIZE:
+    return size;
+  case HWI_LIVE_BY_CLASS:
+    return hwi_size_class(size);
+  case HWI_LIVE_BY_PROCESS:
+    return pid_of(profile, thread->image);
+  default:
+    return table->stack_keys[cell->stack];
+  }
 }
 
 /* --- rows and their cells --- */
@@ -161,7 +214,7 @@ static uint32_t find_row(struct table *table, const struct hwi_profile_cell *cel
     break;
   }
   table->index_of_row[row] = row;
-  table->rows[row].key = table->question->by == HWI_LIVE_BY_SIZE ? profile->sizes[cell->size].size : row;
+  table->rows[row].key = key_of(table, cell);
   return row;
 }
 
@@ -173,7 +226,7 @@ static bool place_cells(struct table *table)
   table->rows = calloc(most + 1, sizeof *table->rows);
   table->index_of_row = calloc(most + 1, sizeof *table->index_of_row);
   table->row_of_cell = malloc(((size_t)profile->cell_count + 1) * sizeof *table->row_of_cell);
-  bool done = table->rows && table->index_of_row && table->row_of_cell &&
+  bool done = table->rows && table->index_of_row && table->row_of_cell && find_stack_keys(table) &&
               hwi_group_table_init(&table->functions, HWI_BY_FUNCTION);
   const bool is_by_function = table->question->by == HWI_LIVE_BY_FUNCTION;
   uint32_t stack = 0, row = NO_ROW; /* cells are ordered by stack: a function is looked for once a stack */
@@ -199,6 +252,11 @@ static bool place_cells(struct table *table)
 static uint64_t saturated(uint64_t from, uint64_t less)
 {
   return from > less ? from - less : 0;
+}
+
+static uint64_t counted_ns(const struct table *table)
+{
+  return saturated(table->profile->duration_ns, table->question->lag_ns);
 }
 
 /* Returns the last slice that begins at `ns` or before. */
@@ -233,7 +291,7 @@ static void sum_changes(struct table *table)
 {
   const struct hwi_profile *profile = table->profile;
   struct hwi_live_rows *head = &table->head;
-  const uint64_t now_ns = profile->duration_ns;
+  const uint64_t now_ns = counted_ns(table);
   const uint32_t recent = slice_at(profile, saturated(now_ns, HWI_LIVE_RECENT_NS));
   const uint32_t growth =
       slice_at(profile, table->question->since_ns == HWI_LIVE_NO_BEGIN ? saturated(now_ns, HWI_LIVE_GROWTH_NS)
@@ -250,20 +308,18 @@ static void sum_changes(struct table *table)
   head->growth_ns = saturated(now_ns, profile->history[growth].slice.from_ns);
 }
 
-/* The most that was live in each part of the run. */
-static void fill_chart(const struct hwi_profile *profile, uint64_t *chart, uint32_t count)
+/* The most that was live in each part of the run, as far as it was counted. */
+static void fill_chart(const struct table *table, uint64_t *chart, uint32_t count)
 {
-  const uint64_t whole_ns = profile->duration_ns > 0 ? profile->duration_ns : 1;
+  const struct hwi_profile *profile = table->profile;
+  const uint64_t whole_ns = profile->duration_ns + 1;
   for (uint32_t i = 0; i < profile->history_count; i++) {
-    const bool is_last = i + 1 == profile->history_count;
-    const uint64_t end_ns = is_last ? whole_ns : profile->history[i + 1].slice.from_ns;
-    uint64_t from = (uint64_t)((unsigned __int128)profile->history[i].slice.from_ns * count / whole_ns);
-    const uint64_t end = (uint64_t)((unsigned __int128)end_ns * count / whole_ns);
-    for (; from < count && (from < end || is_last); from++)
-      chart[from] =
-          chart[from] > profile->history[i].slice.max_bytes ? chart[from] : profile->history[i].slice.max_bytes;
-    if (from < count && from == end && chart[from] < profile->history[i].slice.max_bytes)
-      chart[from] = profile->history[i].slice.max_bytes;
+    const struct hwi_slice *slice = &profile->history[i].slice;
+    const uint64_t end_ns = i + 1 < profile->history_count ? profile->history[i + 1].slice.from_ns : counted_ns(table);
+    const uint64_t from = (uint64_t)((unsigned __int128)slice->from_ns * count / whole_ns),
+                   to = (uint64_t)((unsigned __int128)end_ns * count / whole_ns);
+    for (uint64_t part = from; part <= to && part < count; part++)
+      chart[part] = chart[part] > slice->max_bytes ? chart[part] : slice->max_bytes;
   }
 }
 
@@ -356,8 +412,7 @@ static void add_rule(struct table *table, struct hwi_line *rule, uint32_t index)
     hwi_line_printf(rule, "size=%" PRIu64 "..%" PRIu64, hwi_size_class_least(index), hwi_size_class_most(index));
     break;
   case HWI_LIVE_BY_PROCESS:
-    if (profile->images[index].info)
-      hwi_line_printf(rule, "%s%" PRIu32, pid_rule, profile->images[index].info->header.pid);
+    hwi_line_printf(rule, "%s%" PRIu32, pid_rule, pid_of(profile, index));
     break;
   default:
     break;
@@ -459,9 +514,12 @@ static bool add_frames(struct table *table)
 {
   const struct hwi_row_names names = names_of(table);
   struct hwi_line line = {0};
-  if (table->question->stack == 0 || table->question->stack >= table->profile->stack_count)
+  uint32_t stack = 1;
+  while (stack < table->profile->stack_count && table->stack_keys[stack] != table->question->stack)
+    stack++;
+  if (table->question->stack == 0 || stack >= table->profile->stack_count)
     return true;
-  if (hwi_named_frames_load(&table->frames, table->question->stack, NULL) < 0)
+  if (hwi_named_frames_load(&table->frames, stack, NULL) < 0)
     return false;
   table->lines = calloc((size_t)table->frames.count + 1, sizeof *table->lines);
   for (uint32_t i = 0; i < table->frames.count && table->lines; i++) {
@@ -535,7 +593,7 @@ static void write_table(struct table *table, const uint32_t *order, FILE *out)
   head->chart_count =
       table->question->chart_count < HWI_LIVE_CHART_MAX ? table->question->chart_count : HWI_LIVE_CHART_MAX;
   if (head->chart_count > 0)
-    fill_chart(table->profile, chart, head->chart_count);
+    fill_chart(table, chart, head->chart_count);
   fwrite(head, sizeof *head, 1, out);
   for (uint32_t i = 0; i < head->row_count; i++)
     fwrite(&table->rows[order[i]], sizeof *table->rows, 1, out);
@@ -552,6 +610,7 @@ static void release(struct table *table, uint32_t *order)
   free(table->rows);
   free(table->index_of_row);
   free(table->row_of_cell);
+  free(table->stack_keys);
   hwi_group_table_release(&table->functions);
   hwi_named_frames_release(&table->frames);
   hwi_narrowing_release(&table->filter);

@@ -45,9 +45,10 @@ struct hwi_live_question {
   uint32_t row_count;    /* at most */
   uint32_t cells, width; /* for a row's name; for a line of a stack's frames */
   uint32_t chart_count;  /* parts of the run for its chart, at most HWI_LIVE_CHART_MAX */
-  uint32_t stack;        /* this stack alone, with its frames; 0: rows */
   uint32_t has_utf8;
+  uint64_t stack;    /* the key of a stack that is shown alone, with its frames; 0: rows */
   uint64_t since_ns; /* growth counts from here; or HWI_LIVE_NO_BEGIN */
+  uint64_t lag_ns;   /* set by the analyst: what was counted is so old; 0: all that is certain was counted */
   uint32_t rule_count;
   char rules[HWI_LIVE_RULES][HWI_LIVE_RULE_BYTES]; /* as in report --only; or "pid=" and a process */
 };

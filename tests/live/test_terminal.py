@@ -441,6 +441,24 @@ def test_once_agrees_with_the_report(program, hw):
     assert hw("live", "--once", program.trace).stdout == done.stdout
 
 
+def test_each_tab_agrees_with_the_report(program, show, hw):
+    program.tell("alpha 1000")
+    program.tell("beta 500")
+    program.tell("churn 300")
+    assert program.end() == 0
+    screen = show(200, 50)
+    screen.wait_for("the program has ended")
+    report = json.loads(hw("report", "--json", "--by", "function", program.trace).stdout)
+    expected = {"function": {row["function"]: row["self"] for row in report["by_function"]},
+                "size": {f"{row['size']:,} B": row for row in report["sizes"]},
+                "thread": {f"{row['name']} ({row['tid']})": {**row, "calls": row["allocation_calls"]} for row in report["by_thread"]}}
+    for key, title in ("2", "function"), ("3", "thread"), ("4", "size"):
+        screen.press(key)
+        screen.wait(lambda: re.search(rf"share  {title}\b", screen.text()))
+        shown = {name: (row["blocks"], row["allocs"]) for name, row in screen.rows().items() if row["blocks"] != "0"}
+        assert shown == {name: (f"{row['live_blocks']:,}", f"{row['calls']:,}") for name, row in expected[title].items() if row["live_blocks"]}
+
+
 def test_once_while_the_program_runs(program, hw):
     program.tell("alpha 1000")
     wait_until(lambda: " 1,001 " in hw("live", "--once", program.trace).stdout)

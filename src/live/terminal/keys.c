@@ -103,7 +103,7 @@ static void open_row(struct hwi_view *view)
   if (view->rows->question.by == HWI_LIVE_BY_STACK && row->key == 0) {
     say(view, "The frames of this stack are not known.");
   } else if (view->rows->question.by == HWI_LIVE_BY_STACK) {
-    view->stack = (uint32_t)row->key;
+    view->stack = row->key;
     view->first_frame = 0;
     await_rows(view);
   } else if (*rule == '\0') {

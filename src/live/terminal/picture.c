@@ -33,6 +33,12 @@ static void add_part_of(struct hwi_line *line, const struct hwi_screen *screen, 
 
 /* --- the head --- */
 
+/* Whether the viewer cannot read as fast as the program allocates. */
+static bool is_late(const struct hwi_live_rows *rows)
+{
+  return rows->question.lag_ns > HWI_NS_A_SECOND;
+}
+
 static void add_state(struct hwi_line *state, const struct hwi_view *view)
 {
   enum { MS_A_SECOND = 1000 };
@@ -41,8 +47,8 @@ static void add_state(struct hwi_line *state, const struct hwi_view *view)
     hwi_line_printf(state, "paused at %s", hwi_time_text(rows->duration_ns).text);
   else if (view->state == HWI_FOLLOW_OVER)
     hwi_line_puts(state, "the program has ended");
-  else if (view->state == HWI_FOLLOW_MORE)
-    hwi_line_puts(state, "lags behind");
+  else if (is_late(rows))
+    hwi_line_printf(state, "%s behind", hwi_time_text(rows->question.lag_ns).text);
   else if (view->is_once)
     hwi_line_puts(state, "live");
   else if (view->interval_ms < MS_A_SECOND)
@@ -72,7 +78,7 @@ static void draw_command(struct hwi_screen *screen, const struct hwi_view *view)
   hwi_screen_fill(screen, right);
   const size_t from = line->bytes;
   hwi_line_puts(line, hwi_line_text(&state));
-  const bool is_usual = !view->is_paused && view->state != HWI_FOLLOW_MORE && !view->rows->is_off;
+  const bool is_usual = !view->is_paused && !is_late(view->rows) && !view->rows->is_off;
   hwi_screen_look(screen, from, is_usual ? HWI_LOOK_TITLE : HWI_LOOK_ALARM);
   hwi_line_release_part(line, &state);
 }

@@ -34,7 +34,7 @@ struct hwi_view {
   uint64_t chosen_key;  /* of the chosen row */
   bool has_chosen;      /* the row is followed by its key; else it is the first one */
   size_t chosen, first; /* rows: the chosen one, and the first one that is shown. Of frames: `first_frame` */
-  uint32_t stack;       /* whose frames are shown; 0: rows are */
+  uint64_t stack;       /* its key, whose frames are shown; 0: rows are */
   size_t first_frame;
   enum hwi_view_prompt prompt;
   char input[HWI_LIVE_RULE_BYTES]; /* for the prompt */
