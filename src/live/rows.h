@@ -39,6 +39,7 @@ enum { HWI_LIVE_RULES = 6, HWI_LIVE_RULE_BYTES = 256, HWI_LIVE_CHART_MAX = 512 }
 #define HWI_LIVE_RECENT_NS UINT64_C(1000000000)
 #define HWI_LIVE_GROWTH_NS UINT64_C(10000000000) /* growth is that of so long, if it has no beginning of its own */
 #define HWI_LIVE_NO_BEGIN UINT64_MAX
+#define HWI_LIVE_PID_RULE "pid=" /* the rule for one process */
 
 struct hwi_live_question {
   uint32_t by, sort;     /* enum hwi_live_by; enum hwi_live_column, the largest first */
@@ -50,7 +51,7 @@ struct hwi_live_question {
   uint64_t since_ns; /* growth counts from here; or HWI_LIVE_NO_BEGIN */
   uint64_t lag_ns;   /* set by the analyst: what was counted is so old; 0: all that is certain was counted */
   uint32_t rule_count;
-  char rules[HWI_LIVE_RULES][HWI_LIVE_RULE_BYTES]; /* as in report --only; or "pid=" and a process */
+  char rules[HWI_LIVE_RULES][HWI_LIVE_RULE_BYTES]; /* as in report --only; or HWI_LIVE_PID_RULE and a process */
 };
 
 struct hwi_live_row {

@@ -223,6 +223,7 @@ def test_filters_and_a_stack(program, show):
     screen.wait(lambda: [name.split()[0] for name in screen.rows()] == ["beta"])
     screen.press("Enter")
     screen.wait(lambda: re.search(r"^beta +\S*rows\.c:\d+$", screen.text(), re.M))
+    assert row_of(screen, "beta")["blocks"] == "500"
     screen.press("Escape")
     screen.wait(lambda: "Esc back" not in screen.text())
     screen.press("Escape")

@@ -72,7 +72,7 @@ static bool add_rule(struct hwi_view *view, const char *rule)
     say(view, "There are too many filters; Esc takes the last one away.");
     return false;
   }
-  if (strncmp(rule, "pid=", strlen("pid=")) != 0 && hwi_narrowing_check(&options, &error) < 0) {
+  if (strncmp(rule, HWI_LIVE_PID_RULE, strlen(HWI_LIVE_PID_RULE)) != 0 && hwi_narrowing_check(&options, &error) < 0) {
     say(view, error.text);
     return false;
   }
