@@ -222,6 +222,18 @@ static void count_processes(struct document *document)
   }
 }
 
+/* Counts the threads of processes that go on; of all, if none does. */
+static uint32_t count_threads(const struct document *document)
+{
+  const struct hwi_profile *profile = document->table.profile;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < profile->thread_count; i++) {
+    const struct hwi_image *image = &profile->images[profile->threads[i].image];
+    count += image->info && image->info->being_written;
+  }
+  return document->table.head.process_count > 0 ? count : profile->thread_count;
+}
+
 static void fill_head(struct document *document)
 {
   const struct hwi_profile *profile = document->table.profile;
@@ -239,7 +251,7 @@ static void fill_head(struct document *document)
   head->peak_bytes = profile->totals.peak_bytes;
   head->calls = profile->totals.allocation_calls;
   head->rss_bytes = rss.count > 0 ? rss.points[rss.count - 1].rss_bytes : 0;
-  head->thread_count = profile->thread_count;
+  head->thread_count = count_threads(document);
   head->pid = image ? image->info->header.pid : 0;
   struct hwi_line command = {0};
   if (image)

@@ -333,11 +333,11 @@ def test_processes(program, show):
         program.tell("fork 100")
     screen = show()
     screen.press("6")
-    screen.wait_for("4 of 4 processes run")
+    screen.wait_for("4 of 4 processes")
     screen.wait(lambda: sum(row["blocks"] == "100" for row in screen.rows().values()) == 3)
     child = next(name for name, row in screen.rows().items() if row["blocks"] == "100").split()[0]
     os.kill(int(child), signal.SIGKILL)
-    screen.wait_for("3 of 4 processes run")
+    screen.wait_for("3 of 4 processes")
     screen.wait(lambda: sum(row["blocks"] == "100" for row in screen.rows().values()) == 2)  # its blocks are no longer live
 
 

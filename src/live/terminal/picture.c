@@ -89,7 +89,7 @@ static void draw_process(struct hwi_screen *screen, const struct hwi_live_rows *
   hwi_line_printf(&part, "PID %" PRIu32, rows->pid);
   add_part_of(line, screen, &part);
   if (rows->process_count + rows->ended_count > 1) {
-    hwi_line_printf(&part, "%" PRIu32 " of %" PRIu32 " processes run", rows->process_count,
+    hwi_line_printf(&part, "%" PRIu32 " of %" PRIu32 " processes", rows->process_count,
                     rows->process_count + rows->ended_count);
     add_part_of(line, screen, &part);
   }

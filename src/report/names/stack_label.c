@@ -80,14 +80,44 @@ struct chain {
   bool is_cut; /* frames are left out between the first and the second */
 };
 
-/* Adds "list_resize (listobject.c:70) < app1 (listobject.c:340)"; without the places if there is no room for them. */
+static size_t least_of(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Adds only the first and the last function, each in a part of the cells: "PyList_New < … < pyinit_config". */
+static void add_ends(struct hwi_line *line, const struct hwi_stack_label_words *words_of, const struct chain *chain,
+                     size_t cells)
+{
+  enum { LAST_SHARE = 3 };
+  const struct hwi_shown_frame *first = chain->frames[0], *last = chain->frames[chain->count - 1];
+  struct hwi_line words[2] = {{0}, {0}}, between = {0};
+  hwi_line_puts(&between, " < ");
+  if (chain->count > 2 || chain->is_cut)
+    hwi_line_printf(&between, "%s < ", words_of->ellipsis);
+  const size_t used = hwi_cells(hwi_line_text(&between)), room = cells > used ? cells - used : 0;
+  add_function(&words[0], words_of, first, SIZE_MAX);
+  add_function(&words[1], words_of, last, SIZE_MAX);
+  const size_t wanted[] = {hwi_cells(hwi_line_text(&words[0])), hwi_cells(hwi_line_text(&words[1]))};
+  const size_t first_cells = least_of(wanted[0], room - least_of(wanted[1], room / LAST_SHARE));
+  add_function(line, words_of, first, first_cells);
+  hwi_line_puts(line, hwi_line_text(&between));
+  add_function(line, words_of, last, least_of(wanted[1], room - first_cells));
+  hwi_line_release_part(line, &words[0]);
+  hwi_line_release_part(line, &words[1]);
+  hwi_line_release_part(line, &between);
+}
+
+/* Adds "list_resize (listobject.c:70) < app1 (listobject.c:340)"; without the places if there is no room for them, and then
+ * without the frames between. */
 static void add_chain(struct hwi_line *line, const struct hwi_stack_label_words *words_of, const struct chain *chain,
                       size_t cells)
 {
   static void (*const adds[])(struct hwi_line * line, const struct hwi_stack_label_words *words_of,
                               const struct hwi_shown_frame *frame, size_t cells) = {add_frame, add_function};
+  enum { WAYS = sizeof adds / sizeof *adds, ENDS_CELLS_MIN = 20 };
   struct hwi_line words = {0};
-  for (size_t way = 0; way < sizeof adds / sizeof *adds; way++) {
+  for (size_t way = 0; way < WAYS; way++) {
     hwi_line_clear(&words);
     for (uint32_t i = 0; i < chain->count; i++) {
       hwi_line_puts(&words, i > 0 ? " < " : "");
@@ -98,7 +128,10 @@ static void add_chain(struct hwi_line *line, const struct hwi_stack_label_words 
     if (hwi_cells(hwi_line_text(&words)) <= cells)
       break;
   }
-  hwi_line_shorten(line, hwi_line_text(&words), cells, words_of->ellipsis);
+  if (hwi_cells(hwi_line_text(&words)) > cells && cells >= ENDS_CELLS_MIN)
+    add_ends(line, words_of, chain, cells);
+  else
+    hwi_line_shorten(line, hwi_line_text(&words), cells, words_of->ellipsis);
   hwi_line_release_part(line, &words);
 }
 
