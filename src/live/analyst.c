@@ -32,7 +32,7 @@ enum {
 struct question {
   uint32_t form; /* enum hwi_live_form */
   uint32_t complete;
-  uint32_t pid; /* of PROCESS */
+  uint32_t pid;                  /* of PROCESS */
   struct hwi_live_question rows; /* of HWI_LIVE_ROWS */
 };
 
