@@ -472,3 +472,16 @@ def test_wrong_usage(program, hw):
         done = hw("live", *words)
         assert done.returncode == 2, words
         assert reason in done.stderr
+
+
+def test_what_others_write_can_be_drawn_over(program, show):
+    program.tell("alpha 1000")
+    screen = show()
+    wait_for_row(screen, "alpha", blocks="1,001")
+    tty = screen.run("display-message", "-p", "#{pane_tty}").strip()
+    with open(tty, "w") as other:
+        other.write("\033[H" + "destroyed " * 100)
+    screen.wait_for("destroyed")
+    screen.press("C-l")
+    screen.wait(lambda: "destroyed" not in screen.text())
+    wait_for_row(screen, "alpha", blocks="1,001")

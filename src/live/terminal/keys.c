@@ -137,13 +137,13 @@ static void control(struct hwi_view *view, enum hwi_control_action action, const
     snprintf(view->message, sizeof view->message, "The mark '%.200s' is set.", text);
   else
     say(view, action == HWI_CONTROL_ON ? "Recording is on." : "Recording is off; frees still count.");
-  view->wants_figures = true;
 }
 
 static void switch_recording(struct hwi_view *view)
 {
   if (view->rows)
     control(view, view->rows->is_off ? HWI_CONTROL_ON : HWI_CONTROL_OFF, "");
+  view->wants_figures = true;
 }
 
 /* --- time --- */

@@ -163,11 +163,16 @@ static uint32_t key_of(wint_t code)
 
 uint32_t hwi_window_key(void)
 {
+  enum { CTRL_L = 'L' & 0x1f };
   wint_t code;
   const int got = get_wch(&code);
   if (got == ERR)
     return HWI_KEY_NONE;
   if (got == KEY_CODE_YES)
     return key_of(code);
+  if (code == CTRL_L) { /* something else has written to the terminal: all of it is drawn again */
+    clearok(curscr, true);
+    return HWI_KEY_OTHER;
+  }
   return code == '\r' ? HWI_KEY_ENTER : code == '\b' ? HWI_KEY_BACKSPACE : code == 0 ? HWI_KEY_OTHER : code;
 }
