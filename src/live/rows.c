@@ -258,6 +258,7 @@ static void fill_head(struct document *document)
     hwi_line_clean(&command, image->info->command && *image->info->command != '\0' ? image->info->command
                              : image->info->exe                                    ? image->info->exe
                                                                                    : "");
+  head->heap_off = add_text(document, profile->heap ? profile->heap : "");
   head->command_off = add_text(document, hwi_line_text(&command));
   hwi_line_release_part(&document->texts, &command);
 }

@@ -71,9 +71,9 @@ struct hwi_live_rows {
   uint64_t duration_ns, growth_ns, recent_ns;          /* the latter two: how long growth and recent are */
   uint64_t live_bytes, live_blocks, peak_bytes, calls; /* of the run */
   uint64_t recent_calls, recent_frees;
-  uint64_t rss_bytes;                                     /* 0: not known */
-  uint64_t kept_bytes, kept_blocks;                       /* live bytes and blocks that the rules keep */
-  uint64_t command_off, remark_off;                       /* of texts. The latter: about the rules */
+  uint64_t rss_bytes;                         /* 0: not known */
+  uint64_t kept_bytes, kept_blocks;           /* live bytes and blocks that the rules keep */
+  uint64_t command_off, heap_off, remark_off; /* of texts. heap_off: whose name is shown; remark_off: about the rules */
   uint32_t pid, process_count, ended_count, thread_count; /* pid: of the first process */
   uint32_t row_count, all_rows;                           /* in the document; without a limit */
   uint32_t chart_count, line_count;                       /* line_count: of frames */

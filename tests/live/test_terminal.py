@@ -307,11 +307,11 @@ def test_marks_and_switching_the_recording(program, show, hw):
 def test_the_size_may_change(program, show):
     program.tell("alpha 1000")
     screen = show()
-    screen.run("resize-window", "-x", 50, "-y", 24)
-    screen.wait_for("Too small: 60 columns, 12 lines")
+    screen.run("resize-window", "-x", 60, "-y", 24)
+    screen.wait_for("Too small: it needs 72 columns and 12 lines")
     screen.run("resize-window", "-x", 160, "-y", 40)
     wait_for_row(screen, "alpha", blocks="1,001", allocs="1,001")
-    screen.run("resize-window", "-x", 80, "-y", 12)
+    screen.run("resize-window", "-x", 72, "-y", 12)
     wait_for_row(screen, "alpha", blocks="1,001")
     assert screen.lines()[-1].startswith("q quit")
 

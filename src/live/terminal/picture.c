@@ -96,6 +96,11 @@ static void draw_process(struct hwi_screen *screen, const struct hwi_live_rows *
   hwi_line_counted(&part, rows->thread_count, "thread");
   add_part_of(line, screen, &part);
   add_part(line, screen, hwi_time_text(rows->duration_ns).text);
+  if (*hwi_live_text(rows, rows->heap_off) != '\0') {
+    hwi_line_puts(&part, "heap ");
+    hwi_line_clean(&part, hwi_live_text(rows, rows->heap_off));
+    add_part_of(line, screen, &part);
+  }
   if (rows->rss_bytes > 0) {
     hwi_line_printf(&part, "RSS %s", hwi_bytes_text(rows->rss_bytes).text);
     add_part_of(line, screen, &part);
@@ -251,20 +256,17 @@ static void draw_help(struct hwi_screen *screen)
 {
   static const char *const lines[] = {
       "Keys",
-      "",
-      "  1 to 6, Tab      stacks, functions, threads, sizes, size classes, processes",
-      "  < >, left right  sort by the next column",
+      "  1 to 6, Tab   stacks, functions, threads, sizes, classes, processes",
+      "  < >           sort by the next column",
       "  up down, PgUp PgDn, Home End   choose a row",
-      "  Enter            a stack's frames; only this function, thread, size or process",
-      "  /                only names with this text, or KIND=PATTERN",
-      "  Esc              go back; take the last filter away",
-      "  r                growth counts from now on",
-      "  u                undo the last reset",
-      "  space            pause; a key that needs other figures shows those of now",
-      "  + -              update more often, less often (100 ms to 10 s)",
-      "  m                set a mark in the recording",
-      "  o                switch the recording off and on",
-      "  q, Ctrl-C        end the viewer; Ctrl-C ends its COMMAND, too",
+      "  Enter         a stack's frames; only this function, thread, size, ...",
+      "  /             only names with this text, or KIND=PATTERN",
+      "  Esc           go back; take the last filter away",
+      "  r, u          growth counts from now on; undo that",
+      "  space         pause; keys that need other figures show those of now",
+      "  + -           update more often, less often (100 ms to 10 s)",
+      "  m, o          set a mark; switch the recording off and on",
+      "  q, Ctrl-C     end the viewer; Ctrl-C ends its COMMAND, too",
       "",
       "growth: of the live bytes, in the last 10 s or since the reset",
       "growth/s, allocs/s: in the last second or two",
@@ -288,7 +290,7 @@ void hwi_picture_draw(struct hwi_screen *screen, const struct hwi_view *view)
   screen->height = view->height;
   screen->has_utf8 = view->has_utf8;
   if (!view->is_once && (view->columns < HWI_VIEW_COLUMNS_MIN || view->height < HWI_VIEW_LINES_MIN)) {
-    draw_few_words(screen, "Too small: 60 columns, 12 lines");
+    draw_few_words(screen, "Too small: it needs 72 columns and 12 lines");
     return;
   }
   if (view->has_help) {

@@ -85,27 +85,37 @@ static size_t least_of(size_t a, size_t b)
   return a < b ? a : b;
 }
 
-/* Adds only the first and the last function, each in a part of the cells: "PyList_New < … < pyinit_config". */
+static size_t function_cells(const struct hwi_stack_label_words *words_of, const struct hwi_shown_frame *frame)
+{
+  struct hwi_line name = {0};
+  add_function(&name, words_of, frame, SIZE_MAX);
+  const size_t cells = hwi_cells(hwi_line_text(&name));
+  hwi_line_release(&name);
+  return cells;
+}
+
+/* Adds only the first and the last function: "PyList_New < … < pyinit_config"; without the last one if little of it would be
+ * left: "PyList_New < …". */
 static void add_ends(struct hwi_line *line, const struct hwi_stack_label_words *words_of, const struct chain *chain,
                      size_t cells)
 {
-  enum { LAST_SHARE = 3 };
+  enum { LAST_CELLS_MIN = 12, ARROW_CELLS = 3 };
   const struct hwi_shown_frame *first = chain->frames[0], *last = chain->frames[chain->count - 1];
-  struct hwi_line words[2] = {{0}, {0}}, between = {0};
-  hwi_line_puts(&between, " < ");
-  if (chain->count > 2 || chain->is_cut)
-    hwi_line_printf(&between, "%s < ", words_of->ellipsis);
-  const size_t used = hwi_cells(hwi_line_text(&between)), room = cells > used ? cells - used : 0;
-  add_function(&words[0], words_of, first, SIZE_MAX);
-  add_function(&words[1], words_of, last, SIZE_MAX);
-  const size_t wanted[] = {hwi_cells(hwi_line_text(&words[0])), hwi_cells(hwi_line_text(&words[1]))};
-  const size_t first_cells = least_of(wanted[0], room - least_of(wanted[1], room / LAST_SHARE));
+  const size_t first_cells = function_cells(words_of, first), last_cells = function_cells(words_of, last),
+               gap_cells = ARROW_CELLS + hwi_cells(words_of->ellipsis);
+  const bool has_between = chain->count > 2 || chain->is_cut;
+  const size_t between_cells = has_between ? gap_cells + ARROW_CELLS : ARROW_CELLS,
+               least = least_of(last_cells, LAST_CELLS_MIN);
+  if (first_cells + between_cells + least > cells) {
+    add_function(line, words_of, first, cells - gap_cells);
+    hwi_line_printf(line, " < %s", words_of->ellipsis);
+    return;
+  }
   add_function(line, words_of, first, first_cells);
-  hwi_line_puts(line, hwi_line_text(&between));
-  add_function(line, words_of, last, least_of(wanted[1], room - first_cells));
-  hwi_line_release_part(line, &words[0]);
-  hwi_line_release_part(line, &words[1]);
-  hwi_line_release_part(line, &between);
+  if (has_between)
+    hwi_line_printf(line, " < %s", words_of->ellipsis);
+  hwi_line_puts(line, " < ");
+  add_function(line, words_of, last, least_of(last_cells, cells - first_cells - between_cells));
 }
 
 /* Adds "list_resize (listobject.c:70) < app1 (listobject.c:340)"; without the places if there is no room for them, and then
