@@ -15,6 +15,7 @@
 #include "live/folder.h"
 #include "live/recording.h"
 #include "live/server.h"
+#include "live/terminal/terminal.h"
 #include "symbols/symbols.h"
 #include "trace/read/run.h"
 
@@ -24,7 +25,7 @@ struct values {
   uint64_t port;
   bool open;
   uint64_t within;
-  bool once;
+  bool text, page, json, once;
   const char *output;
 };
 
@@ -47,9 +48,12 @@ static const struct hwi_option options[] = {
      .value = "TIME",
      .help = "as hw_live_start of heapwright/live.h: end by itself when the run has ended and\n"
              "no page has asked for this long"},
+    {.name = "text", HWI_VALUE(ON, text), .help = "show it on the terminal, like top (the default without a display)"},
+    {.name = "page", HWI_VALUE(ON, page), .help = "serve the page (the default with a display)"},
     {.name = "json",
-     HWI_VALUE(ON, once),
+     HWI_VALUE(ON, json),
      .help = "print the present state as 'heapwright report --json' would, and end"},
+    {.name = "once", HWI_VALUE(ON, once), .help = "print one screen of --text, and end"},
     HWI_READING_PROCESSES(reading),
     {.name = "output",
      .letter = 'o',
@@ -59,9 +63,35 @@ static const struct hwi_option options[] = {
     {.name = NULL},
 };
 
+/* --- what is shown --- */
+
+enum output { PAGE, TEXT, TEXT_ONCE, JSON_ONCE };
+
+static bool has_display(void)
+{
+  return getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
+}
+
+/* Whether an option chooses the page, or says how it is served. */
+static bool wants_page(const struct values *values)
+{
+  return values->page || values->port || values->open || values->within || values->address != defaults.address;
+}
+
+static enum output output_of(const struct values *values)
+{
+  if (values->json)
+    return JSON_ONCE;
+  if (values->once)
+    return TEXT_ONCE;
+  if (values->text)
+    return TEXT;
+  return wants_page(values) || has_display() || !isatty(STDOUT_FILENO) ? PAGE : TEXT;
+}
+
 /* --- once --- */
 
-static int print_once(const struct hwi_analyst *analyst)
+static int print_json(const struct hwi_analyst *analyst)
 {
   struct hwi_live_answer answer;
   if (!hwi_analyst_ask(analyst, HWI_LIVE_JSON, true) || !hwi_analyst_take(analyst, &answer))
@@ -91,7 +121,7 @@ static int catch_end(void)
   return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Returns whether the user pressed Ctrl-C, which reaches the command, too; any second signal ends this process. */
+/* Returns whether the user pressed Ctrl-C, which reaches the command, too. A second signal ends this process. */
 static bool is_interrupted(int stop)
 {
   struct signalfd_siginfo signal;
@@ -99,7 +129,7 @@ static bool is_interrupted(int stop)
   const bool has_signal = read(stop, &signal, sizeof signal) == (ssize_t)sizeof signal;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  return !has_signal || signal.ssi_signo == SIGINT;
+  return has_signal && signal.ssi_signo == SIGINT;
 }
 
 /* A program that starts again wants its port back from the server of its earlier run, whose page may still be open. */
@@ -146,7 +176,28 @@ static int start_server(const struct values *values, struct hwi_live_server **se
 
 /* --- the run --- */
 
-/* `server`: NULL to print the present state once. */
+/* Shows the run at `path`. `server`: of the page. */
+static int show(const struct values *values, const struct hwi_analyst *analyst, const char *path,
+                struct hwi_live_server *server, int stop)
+{
+  struct hwi_error error = {0};
+  int status;
+  switch (output_of(values)) {
+  case JSON_ONCE:
+    return print_json(analyst);
+  case TEXT_ONCE:
+    status = hwi_terminal_print(analyst, &error);
+    break;
+  case TEXT:
+    status = hwi_terminal_run(analyst, path, stop, &error);
+    break;
+  default:
+    status = hwi_live_server_run(server, analyst, path, stop, &error);
+  }
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
+}
+
+/* `server`: NULL without a page. */
 static int follow(const struct values *values, const char *path, struct hwi_live_server *server, int stop)
 {
   static const struct hwi_ranking usual = HWI_RANKING_DEFAULTS;
@@ -164,7 +215,7 @@ static int follow(const struct values *values, const char *path, struct hwi_live
       .options = {.images = reading.pid ? HWI_IMAGES_PID : HWI_IMAGES_ALL,
                   .pid = (uint32_t)reading.pid,
                   .heap = reading.heap,
-                  .history = server != NULL},
+                  .history = !values->json},
       .report = hwi_ranking_options(&usual),
       .names = hwi_reading_names(symbols),
       .replayer = hwi_reading_replayer(&source),
@@ -173,14 +224,30 @@ static int follow(const struct values *values, const char *path, struct hwi_live
   if (hwi_analyst_start(&analyst, &run, &error) < 0) {
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   } else {
-    if (!server)
-      status = print_once(&analyst);
-    else if (hwi_live_server_run(server, &analyst, path, stop, &error) < 0)
-      status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+    status = show(values, &analyst, path, server, stop);
     hwi_analyst_stop(&analyst);
   }
   hwi_symbols_destroy(symbols);
   return status;
+}
+
+/* Says where the recording and the command's output are. */
+static void name_files(const char *path, bool goes_on)
+{
+  printf("the recording is %s%s; what the command writes to the terminal is in %s.out and %s.err\n", path,
+         goes_on ? ", and goes on" : "", path, path);
+}
+
+/* A command that could not be recorded says why in the file that replaces the terminal. */
+static void show_reason(const char *path)
+{
+  char bytes[1 << 12];
+  snprintf(bytes, sizeof bytes, "%s.err", path);
+  FILE *file = fopen(bytes, "r");
+  for (size_t got; file && (got = fread(bytes, 1, sizeof bytes, file)) > 0;)
+    fwrite(bytes, 1, got, stderr);
+  if (file)
+    fclose(file);
 }
 
 /* Returns the exit status of the command, unless it cannot be followed. */
@@ -189,13 +256,20 @@ static int follow_command(const struct values *values, char *const *command, str
   struct hwi_recording recording;
   struct hwi_error error = {0};
   char name[64];
+  const bool is_text = output_of(values) == TEXT;
   snprintf(name, sizeof name, "heapwright.live.%d.hwt", (int)getpid());
-  if (hwi_recording_start(&recording, values->output ? values->output : name, command, &error) < 0)
+  if (hwi_recording_start(&recording, values->output ? values->output : name, command, is_text, &error) < 0)
     return hwi_fail(HWI_EXIT_LAUNCHER, "%s", error.text);
-  int status = hwi_recording_begins(&recording) ? follow(values, recording.path, server, stop) : HWI_EXIT_OK;
-  if (status != HWI_EXIT_OK || !is_interrupted(stop)) /* the recording goes on without the viewer */
+  const bool begins = hwi_recording_begins(&recording);
+  int status = begins ? follow(values, recording.path, server, stop) : HWI_EXIT_OK;
+  if (is_text && !begins)
+    show_reason(recording.path);
+  if (status != HWI_EXIT_OK)
     return status;
-  return hwi_recording_end(&recording);
+  const bool goes_on = !is_interrupted(stop) && !hwi_recording_has_ended(&recording); /* without the viewer */
+  if (is_text && begins)
+    name_files(recording.path, goes_on);
+  return goes_on ? HWI_EXIT_OK : hwi_recording_end(&recording);
 }
 
 /* `target`: NULL for the newest recording that goes on. */
@@ -233,8 +307,13 @@ static int check(const struct values *values, bool has_command, int word_count, 
   if (values->reading.pid && has_command)
     return hwi_fail(HWI_EXIT_TROUBLE,
                     "--pid chooses a process of a run that is there already, not of a COMMAND that begins");
-  if (values->once && has_command)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--json shows a run that is there already, not a COMMAND that begins");
+  if (has_command && (values->json || values->once))
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s shows a run that is there already, not a COMMAND that begins",
+                    values->json ? "--json" : "--once");
+  if (values->text + wants_page(values) + values->json > 1)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--text, --json and the options of the page: choose one of them");
+  if (values->once && wants_page(values))
+    return hwi_fail(HWI_EXIT_TROUBLE, "--once prints --text or --json; a page is no text");
   return 0;
 }
 
@@ -245,12 +324,16 @@ static int run(const void *given, int word_count, char **words)
   const bool has_command = word_count > 0 && strcmp(words[0], "--") == 0;
   char path[HWI_READING_PATH_BYTES];
   int status = check(values, has_command, word_count, words);
+  const enum output output = output_of(values);
+  struct hwi_error error = {0};
+  if (status == 0 && output == TEXT && hwi_terminal_check(&error) < 0)
+    status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   if (status == 0 && !has_command)
     status = find_target(word_count == 1 ? words[0] : NULL, path, sizeof path);
   if (status != 0)
     return status;
-  const int stop = values->once ? -1 : catch_end();
-  if (!values->once)
+  const int stop = output == PAGE || output == TEXT ? catch_end() : -1;
+  if (output == PAGE)
     status = start_server(values, &server);
   if (status == 0)
     status = has_command ? follow_command(values, words + 1, server, stop) : follow(values, path, server, stop);
@@ -262,16 +345,19 @@ static int run(const void *given, int word_count, char **words)
 
 const struct hwi_command hwi_command_live = {
     .name = "live",
-    .summary = "the heap of a running program, in the browser",
+    .summary = "the heap of a running program, in the browser or on the terminal",
     .usage = "[options] [PID|TRACE|-- COMMAND [ARG...]]",
     .details =
         "Follows a recording while it is written, from outside: the program does not notice, and goes on whatever\n"
         "happens to the viewer. The first line is the address of a page on this machine, which shows all that a report has.\n"
+        "Where there is no display, or with --text, it is shown on the terminal instead, like top: what grows is first; ? shows\n"
+        "the keys. A COMMAND then writes into files next to its recording.\n"
         "Without PID, TRACE and COMMAND: the newest recording of yours that goes on.\n"
         "\n"
         "examples:\n"
         "  heapwright live -- ./server --port 8080    record a program and look at it meanwhile\n"
         "  heapwright live 4711                       the recording that process 4711 is part of\n"
+        "  heapwright live --text 4711                the same on the terminal\n"
         "  heapwright live --json app.hwt             the present state, for scripts\n",
     .options = options,
     .defaults = &defaults,

@@ -33,7 +33,8 @@ enum {
 struct question {
   uint32_t form; /* enum hwi_live_form */
   uint32_t complete;
-  uint32_t pid; /* of PROCESS */
+  uint32_t pid;                  /* of PROCESS */
+  struct hwi_live_question rows; /* of HWI_LIVE_ROWS */
 };
 
 struct reply {
@@ -88,30 +89,32 @@ static bool take_reply(int from, struct reply *reply, int *document)
 /* --- the process that writes a document --- */
 
 /* Returns 0 or a negative status. */
-static int write_document(const struct hwi_live_run *run, const struct hwi_profile *profile, enum hwi_live_form form,
-                          FILE *out, struct hwi_error *error)
+static int write_document(const struct hwi_live_run *run, const struct hwi_profile *profile,
+                          const struct question *question, FILE *out, struct hwi_error *error)
 {
   const struct hwi_report report = {
       .profile = profile, .names = run->names, .options = run->report, .replayer = run->replayer, .trace = run->path};
-  if (form == HWI_LIVE_JSON)
+  if (question->form == HWI_LIVE_JSON)
     return hwi_report_json(&report, out, error);
-  if (form == HWI_LIVE_CSV)
+  if (question->form == HWI_LIVE_ROWS)
+    return hwi_live_rows_write(&report, &question->rows, out, error);
+  if (question->form == HWI_LIVE_CSV)
     return hwi_export_write(&hwi_export_csv, &(struct hwi_export_request){.report = report, .out = out}, error);
   const struct hwi_page_request request = {
-      .runs = &report, .run_count = 1, .form = form == HWI_LIVE_HTML ? HWI_PAGE_HTML : HWI_PAGE_DATA};
+      .runs = &report, .run_count = 1, .form = question->form == HWI_LIVE_HTML ? HWI_PAGE_HTML : HWI_PAGE_DATA};
   return hwi_page_write(&request, out, error);
 }
 
 /* In a child: writes the document to `fd`, or the reason why it cannot be written, and exits. */
-static _Noreturn void write_and_exit(struct hwi_follow *follow, const struct hwi_live_run *run, enum hwi_live_form form,
-                                     int fd)
+static _Noreturn void write_and_exit(struct hwi_follow *follow, const struct hwi_live_run *run,
+                                     const struct question *question, int fd)
 {
   struct hwi_error error = {.text = "no memory"};
   const struct hwi_profile *profile;
   FILE *out = fdopen(fd, "w");
   int status = out ? hwi_follow_profile(follow, &profile, &error) : HW_ERR_MEMORY;
   if (status == 0)
-    status = write_document(run, profile, form, out, &error);
+    status = write_document(run, profile, question, out, &error);
   if (status < 0 && ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0)
     (void)!write(fd, error.text, strlen(error.text));
   else if (fflush(out) != 0)
@@ -308,11 +311,12 @@ static bool begin_answer(struct work *work)
     return answer_with_analyst(work);
   if (work->state != HWI_FOLLOW_OVER)
     work->reply.behind_ns = hwi_follow_behind_ns(work->follow);
+  work->question.rows.lag_ns = work->state == HWI_FOLLOW_MORE ? work->reply.behind_ns : 0;
   work->document = memfd_create("document", MFD_CLOEXEC);
   work->writer = work->document < 0 ? -1 : fork();
   work->os_error = work->writer < 0 ? errno : 0;
   if (work->writer == 0)
-    write_and_exit(work->follow, work->run, (enum hwi_live_form)work->question.form, work->document);
+    write_and_exit(work->follow, work->run, &work->question, work->document);
   if (work->writer > 0)
     return true;
   work->writer = 0;
@@ -376,16 +380,24 @@ int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *ru
   return hwi_error_set(error, HW_ERR_IO, "cannot start a process that follows the run: %s", strerror(os_error));
 }
 
+static bool ask(const struct hwi_analyst *analyst, const struct question *question)
+{
+  return send(analyst->socket, question, sizeof *question, MSG_NOSIGNAL) == (ssize_t)sizeof *question;
+}
+
 bool hwi_analyst_ask(const struct hwi_analyst *analyst, enum hwi_live_form form, bool complete)
 {
-  const struct question question = {.form = form, .complete = complete};
-  return send(analyst->socket, &question, sizeof question, MSG_NOSIGNAL) == (ssize_t)sizeof question;
+  return ask(analyst, &(struct question){.form = form, .complete = complete});
+}
+
+bool hwi_analyst_ask_rows(const struct hwi_analyst *analyst, const struct hwi_live_question *rows, bool complete)
+{
+  return ask(analyst, &(struct question){.form = HWI_LIVE_ROWS, .complete = complete, .rows = *rows});
 }
 
 bool hwi_analyst_ask_for_process(const struct hwi_analyst *analyst, uint32_t pid)
 {
-  const struct question question = {.form = HWI_LIVE_PROCESS, .pid = pid};
-  return send(analyst->socket, &question, sizeof question, MSG_NOSIGNAL) == (ssize_t)sizeof question;
+  return ask(analyst, &(struct question){.form = HWI_LIVE_PROCESS, .pid = pid});
 }
 
 bool hwi_analyst_take(const struct hwi_analyst *analyst, struct hwi_live_answer *answer)

@@ -9,8 +9,8 @@
 
 #include <sys/types.h>
 
+#include "live/rows.h"
 #include "profile/follow.h"
-#include "report/report.h"
 
 enum hwi_live_form {
   HWI_LIVE_NONE = 0,
@@ -18,6 +18,7 @@ enum hwi_live_form {
   HWI_LIVE_DATA,  /* the page's document */
   HWI_LIVE_HTML,  /* the report as one self-contained page */
   HWI_LIVE_JSON,  /* as report --json */
+  HWI_LIVE_ROWS,  /* a terminal's document: see rows.h */
   HWI_LIVE_CSV,   /* the table of stacks */
   HWI_LIVE_NOW, /* {"ns":N}: the moment up to which all was counted; from now on, the documents know what is since then */
   HWI_LIVE_SAVED,   /* where the recording up to now was saved: see saving.h */
@@ -56,6 +57,9 @@ int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *ru
  * now, however long that takes; otherwise an analyst that lags behind answers with what it has. Returns false if the
  * analyst is gone. */
 bool hwi_analyst_ask(const struct hwi_analyst *analyst, enum hwi_live_form form, bool complete);
+
+/* The same for HWI_LIVE_ROWS. */
+bool hwi_analyst_ask_rows(const struct hwi_analyst *analyst, const struct hwi_live_question *rows, bool complete);
 
 /* Asks for an analyst that follows one process of the run alone: its socket comes as the answer's descriptor, and closing
  * that ends it. The same. */

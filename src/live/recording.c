@@ -2,6 +2,7 @@
 #include "live/recording.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,33 @@
 #include <unistd.h>
 
 #include "trace/read/run.h"
+
+/* Replaces a stream that is a terminal by the file `path``suffix`. Returns false if that is not possible. */
+static bool replace_terminal(int stream, const char *path, const char *suffix)
+{
+  char name[4096];
+  if (!isatty(stream))
+    return true;
+  if ((size_t)snprintf(name, sizeof name, "%s%s", path, suffix) >= sizeof name) {
+    errno = ENAMETOOLONG;
+    return false;
+  }
+  const int file = stream == STDIN_FILENO ? open(name, O_RDONLY) : open(name, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  return file >= 0 && dup2(file, stream) == stream && close(file) == 0;
+}
+
+static _Noreturn void fail(void)
+{
+  fprintf(stderr, "heapwright: cannot start the recording: %s\n", strerror(errno));
+  _exit(125);
+}
+
+static void leave_terminal(const char *path)
+{
+  if (!replace_terminal(STDIN_FILENO, "/dev/null", "") || !replace_terminal(STDOUT_FILENO, path, ".out") ||
+      !replace_terminal(STDERR_FILENO, path, ".err"))
+    fail();
+}
 
 static _Noreturn void execute(const char *path, char *const *command)
 {
@@ -30,8 +58,7 @@ static _Noreturn void execute(const char *path, char *const *command)
     sigprocmask(SIG_SETMASK, &none, NULL);
     execv(self, (char *const *)(uintptr_t)words); /* exec does not change them */
   }
-  fprintf(stderr, "heapwright: cannot start the recording: %s\n", strerror(errno));
-  _exit(125);
+  fail();
 }
 
 /* Sets `id` to that of the image at `path`. Returns false if there is no trace. */
@@ -45,13 +72,15 @@ static bool read_id(const char *path, uint8_t id[HW_ID_BYTES])
   return true;
 }
 
-int hwi_recording_start(struct hwi_recording *recording, const char *path, char *const *command,
+int hwi_recording_start(struct hwi_recording *recording, const char *path, char *const *command, bool leaves_terminal,
                         struct hwi_error *error)
 {
   fflush(NULL);
   *recording = (struct hwi_recording){.path = path};
   (void)!read_id(path, recording->earlier);
   recording->pid = fork();
+  if (recording->pid == 0 && leaves_terminal)
+    leave_terminal(path);
   if (recording->pid == 0)
     execute(path, command);
   return recording->pid > 0 ? 0 : hwi_error_set(error, HW_ERR_IO, "cannot start the recording: %s", strerror(errno));
@@ -83,6 +112,11 @@ bool hwi_recording_begins(struct hwi_recording *recording)
       return false;
     nanosleep(&moment, NULL);
   }
+}
+
+bool hwi_recording_has_ended(struct hwi_recording *recording)
+{
+  return recording->has_ended || look_for_end(recording, WNOHANG);
 }
 
 int hwi_recording_end(struct hwi_recording *recording)

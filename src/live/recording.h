@@ -19,12 +19,16 @@ struct hwi_recording {
   int exit_status; /* if it has ended: as a shell has it */
 };
 
-/* Starts recording `command`, ended by NULL, into `path`, which must outlive it. Returns 0 or a negative status. */
-int hwi_recording_start(struct hwi_recording *recording, const char *path, char *const *command,
+/* Starts recording `command`, ended by NULL, into `path`, which must outlive it. `leaves_terminal`: where the standard streams
+ * are a terminal, the command gets others: /dev/null, and the files PATH.out and PATH.err. Returns 0 or a negative status. */
+int hwi_recording_start(struct hwi_recording *recording, const char *path, char *const *command, bool leaves_terminal,
                         struct hwi_error *error);
 
 /* Waits until the trace has begun. Returns false if the recording ended before. */
 bool hwi_recording_begins(struct hwi_recording *recording);
+
+/* Returns whether it has ended. */
+bool hwi_recording_has_ended(struct hwi_recording *recording);
 
 /* Waits for the recording's end. Returns its exit status. */
 int hwi_recording_end(struct hwi_recording *recording);

@@ -68,11 +68,14 @@ int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_
   struct hwi_run_replay *replay = &follow->replay;
   replay->error = error;
   replay->reads = most_events;
+  const size_t begun = replay->next;
   int status = hwi_run_replay_look(replay, &follow->is_over);
   if (status == 0)
     status = hwi_run_replay_all(replay);
-  if (status < 0 || replay->reads == 0)
-    return status < 0 ? status : HWI_FOLLOW_MORE;
+  if (status < 0)
+    return status;
+  if (replay->reads == 0 || replay->next > begun) /* whether an image that has just begun goes on is not known yet */
+    return HWI_FOLLOW_MORE;
   if (follow->is_over) /* before, that would be done for each document */
     status = hwi_run_replay_describe_others(replay);
   return status < 0 ? status : follow->is_over ? HWI_FOLLOW_OVER : HWI_FOLLOW_WAITS;

@@ -61,12 +61,24 @@ def tool(build):
 
 
 @pytest.fixture
-def program(tool, compile_c, tmp_path):
+def record_steps(tool, compile_c, tmp_path):
+    """record_steps("steps"): programs/steps.c, recorded; it is ended after the test."""
+    made = []
+
+    def start(name, *flags):
+        made.append(Program(tool, compile_c(HERE / f"programs/{name}.c", *flags, name=name), tmp_path / "run.hwt"))
+        return made[-1]
+
+    yield start
+    for program in made:
+        program.process.kill()
+        program.process.wait()
+
+
+@pytest.fixture
+def program(record_steps):
     """A recorded program; it is ended after the test."""
-    made = Program(tool, compile_c(HERE / "programs/steps.c", name="steps"), tmp_path / "run.hwt")
-    yield made
-    made.process.kill()
-    made.process.wait()
+    return record_steps("steps")
 
 
 @pytest.fixture

@@ -80,14 +80,54 @@ struct chain {
   bool is_cut; /* frames are left out between the first and the second */
 };
 
-/* Adds "list_resize (listobject.c:70) < app1 (listobject.c:340)"; without the places if there is no room for them. */
+static size_t least_of(size_t a, size_t b)
+{
+  return a < b ? a : b;
+}
+
+static size_t function_cells(const struct hwi_stack_label_words *words_of, const struct hwi_shown_frame *frame)
+{
+  struct hwi_line name = {0};
+  add_function(&name, words_of, frame, SIZE_MAX);
+  const size_t cells = hwi_cells(hwi_line_text(&name));
+  hwi_line_release(&name);
+  return cells;
+}
+
+/* Adds only the first and the last function: "PyList_New < … < pyinit_config"; without the last one if little of it would be
+ * left: "PyList_New < …". */
+static void add_ends(struct hwi_line *line, const struct hwi_stack_label_words *words_of, const struct chain *chain,
+                     size_t cells)
+{
+  enum { LAST_CELLS_MIN = 12, ARROW_CELLS = 3 };
+  const struct hwi_shown_frame *first = chain->frames[0], *last = chain->frames[chain->count - 1];
+  const size_t first_cells = function_cells(words_of, first), last_cells = function_cells(words_of, last),
+               gap_cells = ARROW_CELLS + hwi_cells(words_of->ellipsis);
+  const bool has_between = chain->count > 2 || chain->is_cut;
+  const size_t between_cells = has_between ? gap_cells + ARROW_CELLS : ARROW_CELLS,
+               least = least_of(last_cells, LAST_CELLS_MIN);
+  if (first_cells + between_cells + least > cells) {
+    add_function(line, words_of, first, cells - gap_cells);
+    hwi_line_printf(line, " < %s", words_of->ellipsis);
+    return;
+  }
+  add_function(line, words_of, first, first_cells);
+  if (has_between)
+    hwi_line_printf(line, " < %s", words_of->ellipsis);
+  hwi_line_puts(line, " < ");
+  add_function(line, words_of, last, least_of(last_cells, cells - first_cells - between_cells));
+}
+
+/* Adds "list_resize (listobject.c:70) < app1 (listobject.c:340)"; without the places if there is no room for them, and then
+ * without the frames between. */
 static void add_chain(struct hwi_line *line, const struct hwi_stack_label_words *words_of, const struct chain *chain,
                       size_t cells)
 {
   static void (*const adds[])(struct hwi_line * line, const struct hwi_stack_label_words *words_of,
                               const struct hwi_shown_frame *frame, size_t cells) = {add_frame, add_function};
+  enum { WAYS = sizeof adds / sizeof *adds, ENDS_CELLS_MIN = 20 };
   struct hwi_line words = {0};
-  for (size_t way = 0; way < sizeof adds / sizeof *adds; way++) {
+  for (size_t way = 0; way < WAYS; way++) {
     hwi_line_clear(&words);
     for (uint32_t i = 0; i < chain->count; i++) {
       hwi_line_puts(&words, i > 0 ? " < " : "");
@@ -98,7 +138,10 @@ static void add_chain(struct hwi_line *line, const struct hwi_stack_label_words 
     if (hwi_cells(hwi_line_text(&words)) <= cells)
       break;
   }
-  hwi_line_shorten(line, hwi_line_text(&words), cells, words_of->ellipsis);
+  if (hwi_cells(hwi_line_text(&words)) > cells && cells >= ENDS_CELLS_MIN)
+    add_ends(line, words_of, chain, cells);
+  else
+    hwi_line_shorten(line, hwi_line_text(&words), cells, words_of->ellipsis);
   hwi_line_release_part(line, &words);
 }
 
