@@ -5,14 +5,23 @@
 #include <string.h>
 
 #include "base/base_name.h"
+#include "base/hash.h"
 #include "report/input/rules.h"
+
+enum { MATCHES = 1024 }; /* a power of two */
+
+struct hwi_rule_match {
+  const char *rules, *text;
+  bool matches;
+};
 
 int hwi_named_frames_init(struct hwi_named_frames *frames, const struct hwi_report *report, struct hwi_error *error)
 {
   const struct hwi_profile *profile = report->profile;
   *frames = (struct hwi_named_frames){.profile = profile, .names = report->names};
   frames->modules = calloc((size_t)profile->module_count + 1, sizeof *frames->modules);
-  if (!frames->modules)
+  frames->matches = calloc(MATCHES, sizeof *frames->matches);
+  if (!frames->modules || !frames->matches)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u modules", profile->module_count);
   for (uint32_t i = 1; i < profile->module_count; i++) {
     const struct hwi_profile_module *module = &profile->modules[i];
@@ -27,6 +36,7 @@ int hwi_named_frames_init(struct hwi_named_frames *frames, const struct hwi_repo
 void hwi_named_frames_release(struct hwi_named_frames *frames)
 {
   free(frames->modules);
+  free(frames->matches);
   free(frames->items);
   *frames = (struct hwi_named_frames){0};
 }
@@ -105,6 +115,15 @@ const char *hwi_module_name(const struct hwi_profile *profile, uint32_t module)
 
 /* --- the significant frames --- */
 
+/* As hwi_patterns_match. The texts are those of symbols and modules, which stay where they are. */
+static bool matches(const struct hwi_named_frames *frames, const char *rules, const char *text)
+{
+  struct hwi_rule_match *match = &frames->matches[hwi_hash_pair((uintptr_t)rules, (uintptr_t)text) % MATCHES];
+  if (match->rules != rules || match->text != text)
+    *match = (struct hwi_rule_match){rules, text, hwi_patterns_match(rules, text)};
+  return match->matches;
+}
+
 /* Returns a function's name as it is in the lists: inside libc, functions have aliases that begin with __GI_. */
 static const char *plain_name(const struct hwi_symbol *symbol)
 {
@@ -113,9 +132,9 @@ static const char *plain_name(const struct hwi_symbol *symbol)
   return aliased ? symbol->function + sizeof alias - 1 : symbol->function;
 }
 
-static bool is_wrapper(const struct hwi_shown_frame *frame)
+static bool is_wrapper(const struct hwi_named_frames *frames, const struct hwi_shown_frame *frame)
 {
-  return frame->symbol && frame->symbol->function && hwi_patterns_match(hwi_rules_wrappers, plain_name(frame->symbol));
+  return frame->symbol && frame->symbol->function && matches(frames, hwi_rules_wrappers, plain_name(frame->symbol));
 }
 
 /* If `first` is a wrapper, or the helper of one in a stripped module, where helpers have no names, returns the frame
@@ -124,7 +143,7 @@ static uint32_t after_wrapper(const struct hwi_named_frames *frames, uint32_t fi
 {
   for (uint32_t i = first; i + 1 < last && i - first <= HWI_HIDDEN_HELPERS_MAX; i++) {
     const struct hwi_shown_frame *frame = &frames->items[i];
-    if (is_wrapper(frame))
+    if (is_wrapper(frames, frame))
       return i + 1;
     bool hidden = frame->symbol && !frame->symbol->function && frame->module != 0;
     if (!hidden || frame->module != frames->items[first].module)
@@ -138,8 +157,8 @@ static bool is_start(const struct hwi_named_frames *frames, const struct hwi_sho
   if (!frame->symbol)
     return false;
   if (frame->symbol->function)
-    return hwi_patterns_match(hwi_rules_starts, plain_name(frame->symbol));
-  return hwi_patterns_match(hwi_rules_start_modules, hwi_module_path(frames->profile, frame->module));
+    return matches(frames, hwi_rules_starts, plain_name(frame->symbol));
+  return matches(frames, hwi_rules_start_modules, hwi_module_path(frames->profile, frame->module));
 }
 
 /* Whether the frame calls a start function, and so is one too: the C main of a language's runtime (the user's own
@@ -164,7 +183,7 @@ void hwi_named_frames_trim(const struct hwi_named_frames *frames, uint32_t *firs
 
 static bool is_in(const struct hwi_named_frames *frames, uint32_t frame, const char *modules)
 {
-  return hwi_patterns_match(modules, hwi_module_path(frames->profile, frames->items[frame].module));
+  return matches(frames, modules, hwi_module_path(frames->profile, frames->items[frame].module));
 }
 
 uint32_t hwi_named_frames_own(const struct hwi_named_frames *frames, uint32_t first, uint32_t last)
@@ -176,7 +195,7 @@ uint32_t hwi_named_frames_own(const struct hwi_named_frames *frames, uint32_t fi
       break; /* it may belong to any code */
     if (!symbol->function && !is_in(frames, i, hwi_rules_library_modules))
       break;
-    if (symbol->function && !hwi_patterns_match(hwi_rules_libraries, symbol->function))
+    if (symbol->function && !matches(frames, hwi_rules_libraries, symbol->function))
       return has_nameless && is_in(frames, i, hwi_rules_start_modules) ? first
                                                                        : i; /* the loader only starts the program */
     has_nameless |= !symbol->function;
@@ -189,7 +208,7 @@ uint32_t hwi_named_frames_nearest(const struct hwi_named_frames *frames, uint32_
   const uint32_t own = hwi_named_frames_own(frames, first, last);
   for (uint32_t i = own; i < last; i++) {
     const struct hwi_symbol *symbol = frames->items[i].symbol;
-    if (symbol && symbol->function && !hwi_patterns_match(hwi_rules_libraries, symbol->function) &&
+    if (symbol && symbol->function && !matches(frames, hwi_rules_libraries, symbol->function) &&
         !is_in(frames, i, hwi_rules_library_modules))
       return i;
   }
@@ -203,13 +222,13 @@ bool hwi_named_frames_are_runtime(const struct hwi_named_frames *frames)
   if (first == last)
     return false;
   const struct hwi_shown_frame *allocator = &frames->items[first];
-  if (hwi_patterns_match(hwi_rules_runtime, hwi_module_path(frames->profile, allocator->module)))
+  if (matches(frames, hwi_rules_runtime, hwi_module_path(frames->profile, allocator->module)))
     return true;
   if (allocator->symbol && allocator->symbol->function &&
-      hwi_patterns_match(hwi_rules_runtime, plain_name(allocator->symbol)))
+      matches(frames, hwi_rules_runtime, plain_name(allocator->symbol)))
     return true;
   for (uint32_t i = 0; i < frames->count; i++) {
-    if (!hwi_patterns_match(hwi_rules_runtime_modules, hwi_module_path(frames->profile, frames->items[i].module)))
+    if (!matches(frames, hwi_rules_runtime_modules, hwi_module_path(frames->profile, frames->items[i].module)))
       return false;
   }
   return true;

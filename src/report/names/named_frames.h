@@ -23,6 +23,7 @@ struct hwi_named_frames {
   struct hwi_symbol_module *modules; /* in the form that the symbolizer needs */
   struct hwi_shown_frame *items;     /* of the stack loaded last */
   uint32_t count, room;
+  struct hwi_rule_match *matches; /* names that were compared with rules lately, since most stacks have the same ones */
 };
 
 /* `report` must outlive the frames. Returns 0 or HW_ERR_MEMORY. The caller releases it, also after a failure; once
