@@ -171,9 +171,9 @@ static void follow_afresh(struct work *work)
   const uint64_t ms = now_ms();
   const bool is_due = work->state == HWI_FOLLOW_OVER ? !work->has_failed : ms >= work->next_fresh_ms;
   if (!work->fresh && hwi_follow_had_late_events(work->follow) && is_due) {
-    work->fresh_began_ms = ms;
-    work->next_fresh_ms = ms + FRESH_AFTER_MS;
     work->has_failed = true; /* until it succeeds */
+    work->fresh_began_ms = ms;
+    work->next_fresh_ms = ms + FRESH_AFTER_MS; /* if it fails */
     (void)!hwi_follow_create(&work->fresh, work->run->path, &work->run->options, &error);
   }
   if (work->state == HWI_FOLLOW_OVER && work->fresh) /* it is over when the figures are final */
