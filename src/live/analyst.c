@@ -131,6 +131,7 @@ struct work {
   int state;                 /* of the last look: enum hwi_follow_state, or a negative status */
   struct hwi_follow *fresh;  /* follows again from the begin, and then replaces the other. NULL: none */
   uint64_t fresh_began_ms, next_fresh_ms;
+  bool has_failed; /* the last attempt to do that */
   struct hwi_error error;
   struct question question; /* form 0: none */
   pid_t writer;             /* of the answer; 0: none */
@@ -175,12 +176,16 @@ static void follow_afresh(struct work *work)
 {
   struct hwi_error error;
   const uint64_t ms = now_ms();
-  if (!work->fresh && hwi_follow_had_late_events(work->follow) && ms >= work->next_fresh_ms) {
+  const bool is_due = work->state == HWI_FOLLOW_OVER ? !work->has_failed : ms >= work->next_fresh_ms;
+  if (!work->fresh && hwi_follow_had_late_events(work->follow) && is_due) {
+    work->has_failed = true; /* until it succeeds */
     work->fresh_began_ms = ms;
     work->next_fresh_ms = ms + FRESH_AFTER_MS; /* if it fails */
     if (hwi_follow_create(&work->fresh, work->run->path, &work->run->options, &error) == 0)
       hwi_follow_cut_alike(work->fresh, work->follow);
   }
+  if (work->state == HWI_FOLLOW_OVER && work->fresh) /* it is over when the figures are final */
+    work->state = HWI_FOLLOW_WAITS;
   const int state = work->fresh ? hwi_follow_look(work->fresh, EVENTS_A_LOOK, &error) : HWI_FOLLOW_MORE;
   if (state == HWI_FOLLOW_MORE)
     return;
@@ -189,6 +194,7 @@ static void follow_afresh(struct work *work)
     work->follow = work->fresh;
     work->state = state;
     work->named = 1;
+    work->has_failed = false;
     work->next_fresh_ms = now_ms() + FRESH_AFTER_MS + FRESH_SHARE * (now_ms() - work->fresh_began_ms);
   } else {
     hwi_follow_destroy(work->fresh);
