@@ -15,10 +15,10 @@
 enum hwi_live_form {
   HWI_LIVE_NONE = 0,
   HWI_LIVE_STATE, /* no document: the state alone */
-  HWI_LIVE_DATA,     /* the page's document */
-  HWI_LIVE_HTML,     /* the report as one self-contained page */
-  HWI_LIVE_JSON,     /* as report --json */
-  HWI_LIVE_CSV,      /* the table of stacks */
+  HWI_LIVE_DATA,  /* the page's document */
+  HWI_LIVE_HTML,  /* the report as one self-contained page */
+  HWI_LIVE_JSON,  /* as report --json */
+  HWI_LIVE_CSV,   /* the table of stacks */
   HWI_LIVE_NOW, /* {"ns":N}: the moment up to which all was counted; from now on, the documents know what is since then */
   HWI_LIVE_FORMS
 };

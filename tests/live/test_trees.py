@@ -5,10 +5,7 @@ or counted twice while the recording is packed.
 """
 
 import json
-import subprocess
 
-import pytest
-from trace_header import is_begun
 from waiting import wait_until
 
 FIGURES = ("allocation_calls", "free_calls", "failed_calls", "temporary_calls", "allocated_bytes", "usable_bytes", "peak_bytes", "peak_blocks",
@@ -58,25 +55,6 @@ int main(void)
   return 0;
 }
 """
-
-
-@pytest.fixture
-def begin(tool, tmp_path):
-    """begin(command): begins a recording. Returns its process and its trace."""
-    started = []
-
-    def run(*command):
-        trace = tmp_path / "run.hwt"
-        started.append(subprocess.Popen([tool, "record", "-q", "-o", str(trace), "--", *map(str, command)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.DEVNULL))
-        wait_until(lambda: is_begun(trace))
-        return started[-1], trace
-
-    yield run
-    for process in started:
-        process.stdin.close()
-        process.kill()
-        process.wait()
 
 
 def images_of(report):

@@ -9,7 +9,7 @@
 
 #include "profile/counters/class_peaks.h"
 
-enum { HWI_HISTORY_CUTS = 32 };          /* of more, the oldest are forgotten */
+enum { HWI_HISTORY_CUTS = 32 };      /* of more, the oldest are forgotten */
 enum { HWI_CHANGE_CALLS = 1 << 30 }; /* with so many calls, another change begins */
 
 /* All zero: no history is kept. */
