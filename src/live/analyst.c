@@ -99,6 +99,7 @@ static int write_document(const struct hwi_live_run *run, const struct hwi_profi
   if (form == HWI_LIVE_HTML) { /* like any report's page, it is made from the events */
     whole.history = NULL;
     whole.class_peaks = NULL;
+    whole.timed_calls = NULL;
     report.profile = &whole;
   }
   const struct hwi_page_request request = {

@@ -91,7 +91,7 @@ void hwi_page_slicer_coarsen(struct hwi_page_slicer *slicer)
   hwi_page_slices_join(&slicer->slices, to_slice);
   for (int table = 0; table < HWI_PAGE_TABLES; table++)
     hwi_page_series_merge(&slicer->series[table], NULL, to_slice);
-  hwi_page_durations_merge(&slicer->durations_along, to_slice);
+  hwi_sliced_durations_merge(&slicer->durations_along, to_slice);
 }
 
 /* --- slices --- */
@@ -107,7 +107,7 @@ static void end_series(struct hwi_page_slicer *slicer)
 {
   for (int table = 0; table < HWI_PAGE_TABLES; table++)
     slicer->failed |= !hwi_page_series_end_slice(&slicer->series[table], slicer->slice);
-  slicer->failed |= !hwi_page_durations_end_slice(&slicer->durations_along, slicer->slice);
+  slicer->failed |= !hwi_sliced_durations_end_slice(&slicer->durations_along, slicer->slice);
   while (!slicer->failed && has_too_many_entries(slicer))
     slicer->failed = hwi_page_slicer_reduce(slicer, slicer->tree->node_count / 2, NULL) < 0;
 }
@@ -269,6 +269,40 @@ static bool take(void *context, const struct hwi_block_event *event)
   return !slicer->failed;
 }
 
+/* --- durations --- */
+
+/* Returns false if there is no memory; so do the next two functions. */
+static bool begin_durations(struct hwi_page_slicer *slicer)
+{
+  const struct hwi_profile *profile = slicer->tree->profile;
+  slicer->is_timed = hwi_profile_is_timed(profile);
+  hwi_report_durations_begin(&slicer->durations, profile, HWI_SLOW_CALLS_JSON);
+  if (!slicer->is_timed || !has_threads(slicer) || (profile->timed_calls && profile->timed_calls->has_too_many_threads))
+    return true;
+  slicer->durations_of_threads = calloc(slicer->threads->row_count, sizeof *slicer->durations_of_threads);
+  return slicer->durations_of_threads;
+}
+
+static bool end_durations(struct hwi_page_slicer *slicer)
+{
+  bool done = hwi_report_durations_end(&slicer->durations);
+  for (uint32_t i = 0; i < slicer->threads->row_count && slicer->durations_of_threads; i++)
+    done = done && hwi_report_durations_end(&slicer->durations_of_threads[i]);
+  return done;
+}
+
+/* Takes those that were counted while the run was followed. */
+static bool take_durations(struct hwi_page_slicer *slicer)
+{
+  const struct hwi_timed_calls *calls = slicer->tree->profile->timed_calls;
+  bool done = begin_durations(slicer) && hwi_durations_add_all(&slicer->durations.durations, &calls->all) &&
+              hwi_sliced_durations_copy(&calls->along, &slicer->durations_along);
+  for (uint32_t i = 0; i < calls->thread_count && slicer->durations_of_threads && done; i++)
+    done = hwi_durations_add_all(&slicer->durations_of_threads[slicer->threads->row_of[i]].durations,
+                                 &calls->of_threads[i]);
+  return done && end_durations(slicer);
+}
+
 /* --- of a run that is followed --- */
 
 static void take_change(struct hwi_page_slicer *slicer, const struct hwi_cell_change *change)
@@ -326,26 +360,6 @@ static bool begin_series(struct hwi_page_slicer *slicer)
   return done;
 }
 
-/* Returns false if there is no memory. */
-static bool begin_durations(struct hwi_page_slicer *slicer)
-{
-  const struct hwi_profile *profile = slicer->tree->profile;
-  slicer->is_timed = hwi_profile_is_timed(profile);
-  hwi_report_durations_begin(&slicer->durations, profile, HWI_SLOW_CALLS_JSON);
-  if (!slicer->is_timed || !has_threads(slicer))
-    return true;
-  slicer->durations_of_threads = calloc(slicer->threads->row_count, sizeof *slicer->durations_of_threads);
-  return slicer->durations_of_threads;
-}
-
-static bool end_durations(struct hwi_page_slicer *slicer)
-{
-  bool done = hwi_report_durations_end(&slicer->durations);
-  for (uint32_t i = 0; i < slicer->threads->row_count && slicer->durations_of_threads; i++)
-    done = done && hwi_report_durations_end(&slicer->durations_of_threads[i]);
-  return done;
-}
-
 int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replayer *replayer, struct hwi_error *error)
 {
   const struct hwi_totals *totals = &slicer->tree->profile->totals;
@@ -354,7 +368,7 @@ int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replaye
       take_history(slicer);
     else
       slicer->failed = true;
-    return slicer->failed ? no_memory(error) : HW_OK;
+    return slicer->failed || !take_durations(slicer) ? no_memory(error) : HW_OK;
   }
   if (!hwi_page_slices_init(&slicer->slices, slicer->tree->profile) || !begin_series(slicer) ||
       !begin_durations(slicer))
@@ -384,7 +398,7 @@ void hwi_page_slicer_release(struct hwi_page_slicer *slicer)
   hwi_page_pairs_release(&slicer->stack_threads);
   hwi_page_pairs_release(&slicer->size_threads);
   hwi_report_durations_release(&slicer->durations);
-  hwi_page_durations_release(&slicer->durations_along);
+  hwi_sliced_durations_release(&slicer->durations_along);
   for (uint32_t i = 0; slicer->durations_of_threads && i < slicer->threads->row_count; i++)
     hwi_report_durations_release(&slicer->durations_of_threads[i]);
   free(slicer->durations_of_threads);

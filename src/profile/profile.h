@@ -304,6 +304,7 @@ struct hwi_profile {
   uint32_t history_count;
   const struct hwi_cell_change *changes;
   const struct hwi_class_peaks *class_peaks; /* the same: see class_peaks.h */
+  const struct hwi_timed_calls *timed_calls; /* the same: see timed_calls.h */
 };
 
 /* By which instances of scopes are ranked. */

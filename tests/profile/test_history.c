@@ -42,6 +42,8 @@ static void allocate(uint32_t cell)
 {
   hwi_history_change(&history, cell)->calls++;
   hwi_history_now(&history)->allocation_calls++;
+  const struct hwi_block_event call = {.kind = HWI_BLOCK_ALLOC, .entry = 1, .timed = true, .took_ns = cell};
+  assert_true(hwi_timed_calls_add(&history.timed_calls, &call));
   begun[cell]++;
   live.blocks++;
   live.bytes += 8;
@@ -79,6 +81,20 @@ static uint64_t end_of(const struct hwi_history_slice *slice)
   return slice + 1 < history.slices + history.slice_count ? slice[1].slice.from_ns : now_ns;
 }
 
+/* Each slice with calls has their durations. */
+static void assert_durations_complete(void)
+{
+  const struct hwi_sliced_durations *along = &history.timed_calls.along;
+  size_t part = 0;
+  for (uint32_t i = 0; i < history.slice_count; i++) {
+    const bool has_calls = history.slices[i].slice.allocation_calls > 0;
+    assert_true(!has_calls || (part < along->count && along->parts[part].slice == i));
+    assert_true(!has_calls || along->parts[part].calls == history.slices[i].slice.allocation_calls);
+    part += has_calls;
+  }
+  assert_int_equal(part, along->count);
+}
+
 /* Ends the history, and compares its sums with the counts of this test. */
 static void assert_complete(void)
 {
@@ -103,6 +119,7 @@ static void assert_complete(void)
     assert_int_equal(slice->slice.live_bytes, 8 * blocks);
   }
   assert_int_equal(at, history.change_count);
+  assert_durations_complete();
   assert_memory_equal(calls, begun, sizeof calls);
   assert_memory_equal(ended, freed, sizeof ended);
 }

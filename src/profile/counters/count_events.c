@@ -393,6 +393,53 @@ static bool take_heap(struct hwi_replay *replay, const struct hwi_replay_image *
   return hwi_heap_tally_take(&replay->tally.heaps, image, event, replay->now_ns);
 }
 
+/* --- calls of a run that is followed --- */
+
+/* Describes an event that was counted. */
+static struct hwi_block_event describe(const struct hwi_replay *replay, const struct hwi_replay_image *image,
+                                       const struct hwi_resolved *event)
+{
+  const struct hwi_tally *tally = &replay->tally;
+  const bool has_stack = event->what == HWI_RESOLVED_ALLOC || event->what == HWI_RESOLVED_FAILED;
+  struct hwi_block_event call = {.ns = replay->now_ns,
+                                 .address = event->address,
+                                 .size = event->size,
+                                 .stack = event->stack,
+                                 .owner = event->thread,
+                                 .thread = event->thread,
+                                 .image = image->number,
+                                 .kind = event->what == HWI_RESOLVED_ALLOC    ? HWI_BLOCK_ALLOC
+                                         : event->what == HWI_RESOLVED_FAILED ? HWI_BLOCK_FAILED
+                                         : event->what == HWI_RESOLVED_FREE   ? HWI_BLOCK_FREE
+                                                                              : HWI_BLOCK_FREE_UNKNOWN,
+                                 .entry =
+                                     has_stack ? (uint8_t)tally->stacks[event->stack].innermost.entry : event->entry,
+                                 .moved = event->moved};
+  if (event->what == HWI_RESOLVED_FREE) {
+    const struct hwi_cell *cell = hwi_tally_cell(tally, replay->blocks[event->block].cell);
+    call.size = cell->size;
+    call.stack = cell->stack;
+    call.owner = hwi_tally_thread_of(tally, cell);
+  }
+  return call;
+}
+
+/* Returns false if there is no memory. */
+static __attribute__((noinline)) bool follow_call(struct hwi_replay *replay, const struct hwi_batch *batch,
+                                                  const struct hwi_resolved *event)
+{
+  struct hwi_timed_calls *timed_calls = &replay->history.timed_calls;
+  const struct hwi_replay_image *image = batch->image;
+  timed_calls->is_timed |= image->has_durations;
+  if (!timed_calls->is_timed || event->what == HWI_RESOLVED_SCOPE || event->what == HWI_RESOLVED_HEAP)
+    return true;
+  struct hwi_block_event call = describe(replay, image, event);
+  const uint64_t took = image->has_durations ? batch->took[event - batch->events] : 0;
+  call.timed = took;
+  call.took_ns = took ? hwi_trace_units_ns(image->trace, took - 1) : 0;
+  return hwi_timed_calls_add(timed_calls, &call);
+}
+
 /* --- a batch --- */
 
 static uint64_t min(uint64_t a, uint64_t b)
@@ -492,6 +539,8 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
       done = take_scope(replay, event);
     else
       done = count_free_without_block(replay, image, event);
+    if (replay->history.is_kept && done)
+      done = follow_call(replay, batch, event);
   }
   return done;
 }

@@ -12,7 +12,8 @@ enum {
   RECENT = 60,           /* fine slices that are kept */
   ROOM = 16,             /* for new slices, after some were joined */
   SHORTEST_NS = 1 << 20, /* about 1 ms */
-  SECOND_NS = 1 << 30,   /* about 1 s: recent slices do not become longer, unless they have too many changes */
+  SLOW_CALLS = 100,
+  SECOND_NS = 1 << 30, /* about 1 s: recent slices do not become longer, unless they have too many changes */
 };
 
 void hwi_history_begin(struct hwi_history *history, uint64_t expected_ns)
@@ -24,6 +25,7 @@ void hwi_history_begin(struct hwi_history *history, uint64_t expected_ns)
   history->fine_ns = history->coarse_ns < SECOND_NS ? history->coarse_ns : SECOND_NS;
   history->slice_end_ns = history->fine_ns;
   history->slice_count = 1;
+  history->timed_calls.all.slow_max = SLOW_CALLS;
 }
 
 void hwi_history_release(struct hwi_history *history)
@@ -32,6 +34,7 @@ void hwi_history_release(struct hwi_history *history)
   hwi_table_release(history->changes, history->change_capacity * sizeof *history->changes);
   free(history->open);
   hwi_class_peaks_release(&history->class_peaks);
+  hwi_timed_calls_release(&history->timed_calls);
   *history = (struct hwi_history){0};
 }
 
@@ -114,13 +117,16 @@ static bool is_same_stretch(const struct hwi_history *history, const struct hwi_
 /* Joins slices that have ended. Returns false if there is no memory. */
 static bool join_slices(struct hwi_history *history)
 {
-  uint32_t *place_of = hwi_table_calloc(history->now_capacity + 1, sizeof *place_of), joined = 0;
+  uint32_t *place_of = hwi_table_calloc(history->now_capacity + 1, sizeof *place_of);
+  uint32_t to_slice[HWI_HISTORY_SLICES], joined = 0;
   size_t from = 0, to = 0;
   if (!place_of)
     return false;
   for (uint32_t i = 0; i < history->slice_count;) {
-    struct hwi_history_slice made = history->slices[i++];
+    struct hwi_history_slice made = history->slices[i];
+    to_slice[i++] = joined;
     for (; i < history->slice_count && is_same_stretch(history, &made.slice, &history->slices[i].slice); i++) {
+      to_slice[i] = joined;
       hwi_slice_join(&made.slice, &history->slices[i].slice);
       made.changes_end = history->slices[i].changes_end;
     }
@@ -131,6 +137,7 @@ static bool join_slices(struct hwi_history *history)
   }
   history->slice_count = joined;
   history->change_count = to;
+  hwi_sliced_durations_merge(&history->timed_calls.along, to_slice);
   free(place_of);
   return true;
 }
@@ -189,7 +196,7 @@ bool hwi_history_end_slice(struct hwi_history *history, const struct hwi_live_su
   }
   history->open_count = 0;
   history->slices[history->slice_count - 1].changes_end = history->change_count;
-  return true;
+  return hwi_sliced_durations_end_slice(&history->timed_calls.along, history->slice_count - 1);
 }
 
 static void begin_slice(struct hwi_history *history, uint64_t from_ns, const struct hwi_live_sum *live)
@@ -262,4 +269,5 @@ void hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, 
   profile->history_count = history->slice_count;
   profile->changes = history->changes;
   profile->class_peaks = &history->class_peaks;
+  profile->timed_calls = &history->timed_calls;
 }

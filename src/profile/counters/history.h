@@ -8,6 +8,7 @@
 #define HWI_PROFILE_COUNTERS_HISTORY_H
 
 #include "profile/counters/class_peaks.h"
+#include "profile/counters/timed_calls.h"
 
 enum { HWI_HISTORY_CUTS = 32 };      /* of more, the oldest are forgotten */
 enum { HWI_CHANGE_CALLS = 1 << 30 }; /* with so many calls, another change begins */
@@ -28,6 +29,7 @@ struct hwi_history {
   struct hwi_cell_change *changes; /* of the slices before, in their order: a list of table.h */
   size_t change_count, change_capacity;
   struct hwi_class_peaks class_peaks;
+  struct hwi_timed_calls timed_calls;
 };
 
 /* `expected_ns`: how long the run has taken so far; 0: unknown. */
