@@ -100,6 +100,7 @@ static int write_document(const struct hwi_live_run *run, const struct hwi_profi
     whole.history = NULL;
     whole.class_peaks = NULL;
     whole.timed_calls = NULL;
+    whole.instances = NULL;
     report.profile = &whole;
   }
   const struct hwi_page_request request = {

@@ -256,7 +256,7 @@ static bool take(void *context, const struct hwi_block_event *event)
   slicer->calls_left -= hwi_block_is_call(event);
   pass_time(slicer, event->ns);
   time_call(slicer, event);
-  hwi_page_instances_count(slicer->instances, event);
+  hwi_instance_list_count(slicer->instances, event);
   hwi_live_sum_count(&slicer->live, event);
   if (event->kind == HWI_BLOCK_ALLOC)
     take_birth(slicer, event);
@@ -342,7 +342,9 @@ static void take_history(struct hwi_page_slicer *slicer)
 static bool take_scope(void *context, const struct hwi_scope_event *event)
 {
   struct hwi_page_slicer *slicer = context;
-  slicer->failed |= !hwi_page_instances_take(slicer->instances, event);
+  const struct hwi_profile *profile = slicer->tree->profile;
+  if (event->thread < profile->thread_count && event->path < profile->scope_count) /* the first pass had it */
+    slicer->failed |= !hwi_instance_list_take(slicer->instances, event);
   return !slicer->failed;
 }
 
@@ -375,13 +377,13 @@ int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replaye
     return no_memory(error);
   slicer->calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls;
   const struct hwi_block_sink sink = {
-      .take = take, .context = slicer, .take_scope = slicer->instances->scopes ? take_scope : NULL};
+      .take = take, .context = slicer, .take_scope = slicer->instances->most > 0 ? take_scope : NULL};
   begin_slice(slicer);
   int status = replayer->run(replayer->context, &sink, error);
   pass_time(slicer, UINT64_MAX);
   end_slice(slicer);
   if (slicer->failed || !end_durations(slicer) ||
-      !hwi_page_instances_end(slicer->instances, slicer->tree->profile->duration_ns))
+      !hwi_instance_list_end(slicer->instances, slicer->tree->profile->duration_ns))
     return no_memory(error);
   if (status < 0 && status != HW_ERR_LIMIT)
     return status;

@@ -31,7 +31,7 @@ struct hwi_page_slicer {
   const struct hwi_page_sizes *sizes;
   const struct hwi_page_threads *threads;
   const struct hwi_page_handovers *handovers;
-  struct hwi_page_instances *instances;
+  struct hwi_instance_list *instances;
   struct hwi_page_slices slices;
   struct hwi_page_series series[HWI_PAGE_TABLES];
   struct hwi_page_pairs stack_threads, size_threads; /* empty unless there are several threads */

@@ -305,6 +305,7 @@ struct hwi_profile {
   const struct hwi_cell_change *changes;
   const struct hwi_class_peaks *class_peaks; /* the same: see class_peaks.h */
   const struct hwi_timed_calls *timed_calls; /* the same: see timed_calls.h */
+  const struct hwi_instance_list *instances; /* the same: see instance_list.h */
 };
 
 /* By which instances of scopes are ranked. */
@@ -497,6 +498,7 @@ struct hwi_scope_event {
   uint64_t ns;    /* since the run's start; of scopes that end with their image: of the thread's latest event */
   uint64_t value; /* of a begin */
   uint32_t path;  /* the path that the thread is in from now on; 0: none */
+  uint32_t outer; /* of a begin: the path around it */
   uint32_t ended; /* so many scopes end, the innermost first; 0: the innermost scope of `path` begins */
   uint32_t left;  /* of those: the first so many were left without an end of their own */
   uint32_t thread;

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from conftest import ROOT
-from page_document import Page, read_html, unpack_durations
+from page_document import Page, read_html, read_instances, unpack_durations
 from waiting import wait_until
 
 # Each line on stdin is a round: blocks that the worker frees, in scopes and in a task of both threads.
@@ -125,6 +125,14 @@ def test_durations(live, later, expected):
     for found, told in zip(live.document["durations_by_thread"], expected.document["durations_by_thread"], strict=True):
         assert calls_of(found["durations"]) == calls_of(told["durations"])
     assert len(live.document["slowest_calls"]) == 100
+
+
+def test_instances_of_scopes(live, later, expected):
+    instances = read_instances(expected.document)
+    assert len(instances) == expected.document["instances"]["recorded"] == ROUND_COUNT * (1 + 100 + 1 + 100)
+    assert read_instances(later.document) == instances
+    times = dict.fromkeys(("begin_ns", "duration_ns"))
+    assert [found | times for found in read_instances(live.document)] == [told | times for told in instances]
 
 
 def test_the_saved_page_is_that_of_the_report(rounds, expected, tmp_path):

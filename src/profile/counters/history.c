@@ -13,6 +13,7 @@ enum {
   ROOM = 16,             /* for new slices, after some were joined */
   SHORTEST_NS = 1 << 20, /* about 1 ms */
   SLOW_CALLS = 100,
+  INSTANCES_MAX = 100000,
   SECOND_NS = 1 << 30, /* about 1 s: recent slices do not become longer, unless they have too many changes */
 };
 
@@ -26,6 +27,8 @@ void hwi_history_begin(struct hwi_history *history, uint64_t expected_ns)
   history->slice_end_ns = history->fine_ns;
   history->slice_count = 1;
   history->timed_calls.all.slow_max = SLOW_CALLS;
+  history->instances.most = INSTANCES_MAX;
+  history->instances.is_of_present = true;
 }
 
 void hwi_history_release(struct hwi_history *history)
@@ -35,6 +38,7 @@ void hwi_history_release(struct hwi_history *history)
   free(history->open);
   hwi_class_peaks_release(&history->class_peaks);
   hwi_timed_calls_release(&history->timed_calls);
+  hwi_instance_list_release(&history->instances);
   *history = (struct hwi_history){0};
 }
 
@@ -261,7 +265,7 @@ bool hwi_history_cut(struct hwi_history *history, uint64_t ns, const struct hwi_
   return true;
 }
 
-void hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile)
+bool hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile)
 {
   for (size_t i = 0; i < history->change_count; i++)
     history->changes[i].cell = index_of[history->changes[i].cell];
@@ -270,4 +274,6 @@ void hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, 
   profile->changes = history->changes;
   profile->class_peaks = &history->class_peaks;
   profile->timed_calls = &history->timed_calls;
+  profile->instances = &history->instances;
+  return hwi_instance_list_end(&history->instances, profile->duration_ns);
 }

@@ -8,6 +8,7 @@
 #define HWI_PROFILE_COUNTERS_HISTORY_H
 
 #include "profile/counters/class_peaks.h"
+#include "profile/counters/instance_list.h"
 #include "profile/counters/timed_calls.h"
 
 enum { HWI_HISTORY_CUTS = 32 };      /* of more, the oldest are forgotten */
@@ -30,6 +31,7 @@ struct hwi_history {
   size_t change_count, change_capacity;
   struct hwi_class_peaks class_peaks;
   struct hwi_timed_calls timed_calls;
+  struct hwi_instance_list instances;
 };
 
 /* `expected_ns`: how long the run has taken so far; 0: unknown. */
@@ -64,7 +66,8 @@ void hwi_history_cut_alike(struct hwi_history *history, const struct hwi_history
 /* Ends the last slice. Before the next event, the time must be advanced. */
 bool hwi_history_end_slice(struct hwi_history *history, const struct hwi_live_sum *live);
 
-/* Writes the lists into the profile; `index_of` gives a cell's index in the profile. */
-void hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile);
+/* Writes the lists into the profile, whose run has ended; `index_of` gives a cell's index in the profile. Returns false if
+ * there is no memory. */
+bool hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile);
 
 #endif
