@@ -121,8 +121,6 @@ static int begin(struct hwi_page *page, const struct hwi_report *report, uint32_
   if (!hwi_page_sizes_init(&page->sizes, report->profile) || !hwi_page_threads_init(&page->threads, report->profile) ||
       !hwi_page_handovers_init(&page->handovers, &page->threads) || !begin_scopes(page, instances_most))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to choose what the page shows");
-  page->extras_left_out =
-      report->profile->history ? HWI_PAGE_DURATIONS_ALONG : 0; /* handovers along time need events */
   page->slicer.tree = &page->tree;
   page->slicer.sizes = &page->sizes;
   page->slicer.threads = &page->threads;

@@ -180,17 +180,15 @@ static void take_birth(struct hwi_page_slicer *slicer, const struct hwi_block_ev
   }
 }
 
-static void enter_handover(struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
+static void enter_handover(struct hwi_page_slicer *slicer, const struct hwi_handover *handover)
 {
   const uint32_t *row_of = slicer->threads->row_of;
-  if (event->kind != HWI_BLOCK_FREE || event->thread == event->owner)
-    return;
-  uint32_t row = hwi_page_handovers_row(slicer->handovers, row_of[event->owner], row_of[event->thread]);
+  uint32_t row = hwi_page_handovers_row(slicer->handovers, row_of[handover->owner], row_of[handover->freer]);
   if (row == UINT32_MAX)
     return;
   struct hwi_page_entry *entry = hwi_page_series_now(&slicer->series[HWI_PAGE_OF_HANDOVERS], row);
-  entry->calls++;
-  entry->bytes += event->size;
+  entry->calls += handover->blocks;
+  entry->bytes += handover->bytes;
 }
 
 static void take_death(struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
@@ -207,7 +205,8 @@ static void take_death(struct hwi_page_slicer *slicer, const struct hwi_block_ev
     entry->ended[ending]++;
     entry->live_bytes -= (int64_t)event->size;
   }
-  enter_handover(slicer, event);
+  if (event->kind == HWI_BLOCK_FREE && event->thread != event->owner)
+    enter_handover(slicer, &(struct hwi_handover){event->owner, event->thread, 1, event->size});
 }
 
 static bool has_pairs(const struct hwi_page_slicer *slicer, const struct hwi_block_event *event, uint32_t size_row)
@@ -330,10 +329,12 @@ static void take_history(struct hwi_page_slicer *slicer)
   const struct hwi_profile *profile = slicer->tree->profile;
   struct hwi_page_slices *slices = &slicer->slices;
   hwi_page_slices_take(slices, profile);
-  size_t at = 0;
+  size_t at = 0, handover = 0;
   for (uint32_t i = 0; i < slices->count && !slicer->failed; i++) {
     for (; at < profile->history[i].changes_end; at++)
       take_change(slicer, &profile->changes[at]);
+    for (; handover < profile->history[i].handovers_end; handover++)
+      enter_handover(slicer, &profile->handovers_along[handover]);
     slicer->slice = i;
     end_series(slicer);
   }

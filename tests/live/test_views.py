@@ -135,6 +135,15 @@ def test_instances_of_scopes(live, later, expected):
     assert [found | times for found in read_instances(live.document)] == [told | times for told in instances]
 
 
+def test_handovers_along_time(live, later, expected):
+    blocks = expected.handovers["blocks"]
+    assert blocks == [ROUND_COUNT * 100]
+    for page in live, later, expected:
+        assert [sum(entry.calls for entry in row) for row in page.handovers.series] == blocks
+        assert [sum(entry.bytes for entry in row) for row in page.handovers.series] == expected.handovers["bytes"]
+    assert len(live.handovers.series[0]) > 1
+
+
 def test_the_saved_page_is_that_of_the_report(rounds, expected, tmp_path):
     (tmp_path / "saved.html").write_bytes(rounds[0].ask("/report.html")[2])
     saved = read_html(tmp_path / "saved.html")

@@ -51,6 +51,7 @@ static void allocate(uint32_t cell)
 
 static void release(uint32_t cell)
 {
+  assert_true(hwi_handovers_add(&history.handovers_now, cell % 3, 3, 8));
   hwi_history_change(&history, cell)->ended[HWI_LIFETIME_LONGER]++;
   freed[cell]++;
   live.blocks--;
@@ -99,12 +100,12 @@ static void assert_durations_complete(void)
 static void assert_complete(void)
 {
   uint64_t calls[CELLS] = {0}, ended[CELLS] = {0}, blocks = 0;
-  size_t at = 0;
+  size_t at = 0, handover = 0;
   assert_true(hwi_history_end_slice(&history, &live));
   assert_true(history.slice_count <= HWI_HISTORY_SLICES);
   for (uint32_t i = 0; i < history.slice_count; i++) {
     const struct hwi_history_slice *slice = &history.slices[i];
-    uint64_t begins = 0;
+    uint64_t begins = 0, ends = 0, handed_over = 0;
     assert_true(i == 0 || slice->slice.from_ns > slice[-1].slice.from_ns);
     for (; at < slice->changes_end; at++) {
       const struct hwi_cell_change *change = &history.changes[at];
@@ -112,13 +113,18 @@ static void assert_complete(void)
       begins += change->calls;
       for (int ending = 0; ending < HWI_ENDINGS; ending++)
         ended[change->cell] += change->ended[ending];
+      ends += change->ended[HWI_LIFETIME_LONGER];
       blocks += (uint64_t)change->calls - change->ended[HWI_LIFETIME_LONGER];
     }
+    for (; handover < slice->handovers_end; handover++)
+      handed_over += history.handovers[handover].blocks;
+    assert_int_equal(handed_over, ends);
     assert_int_equal(slice->slice.allocation_calls, begins);
     assert_int_equal(slice->slice.live_blocks, blocks);
     assert_int_equal(slice->slice.live_bytes, 8 * blocks);
   }
   assert_int_equal(at, history.change_count);
+  assert_int_equal(handover, history.handover_count);
   assert_durations_complete();
   assert_memory_equal(calls, begun, sizeof calls);
   assert_memory_equal(ended, freed, sizeof ended);

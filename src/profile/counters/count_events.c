@@ -212,7 +212,9 @@ static bool count_free(struct hwi_replay *replay, struct hwi_replay_image *image
   hwi_sweeps_death(&stack->sweeps, freer->sweep, cell->size);
   if (owner_thread != event->thread) {
     freer->foreign_frees++;
-    if (!hwi_handovers_add(&tally->handovers, owner_thread, event->thread, cell->size))
+    if (!hwi_handovers_add(&tally->handovers, owner_thread, event->thread, cell->size) ||
+        (replay->history.is_kept &&
+         !hwi_handovers_add(&replay->history.handovers_now, owner_thread, event->thread, cell->size)))
       return false;
   }
   const struct hwi_scope_call call = {replay->now_ns, cell->size, event->thread, cell->stack};

@@ -8,6 +8,7 @@
 #define HWI_PROFILE_COUNTERS_HISTORY_H
 
 #include "profile/counters/class_peaks.h"
+#include "profile/counters/handovers.h"
 #include "profile/counters/instance_list.h"
 #include "profile/counters/timed_calls.h"
 
@@ -29,6 +30,9 @@ struct hwi_history {
   size_t open_count, open_capacity;
   struct hwi_cell_change *changes; /* of the slices before, in their order: a list of table.h */
   size_t change_count, change_capacity;
+  struct hwi_handover_tally handovers_now; /* of the current slice */
+  struct hwi_handover *handovers;          /* of the slices before, in their order: a list of table.h */
+  size_t handover_count, handover_capacity;
   struct hwi_class_peaks class_peaks;
   struct hwi_timed_calls timed_calls;
   struct hwi_instance_list instances;
