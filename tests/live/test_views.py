@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 from conftest import ROOT
+from live_browser import NEEDS_BROWSER, Browser
 from page_document import Page, read_html, read_instances, unpack_durations
 from waiting import wait_until
 
@@ -63,14 +64,24 @@ ROUND_COUNT = 8
 
 
 @pytest.fixture
-def rounds(begin, view, compile_c):
+def begun(begin, compile_c):
+    """A recording of the program: its process and its trace."""
+    return begin(compile_c(ROUNDS, "-pthread", "-fno-builtin", f"-I{ROOT}/include"), options=("--durations",))
+
+
+def do_round(process):
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+
+
+@pytest.fixture
+def rounds(begun, view):
     """A recording that was followed from its begin to its end: its viewer and its trace."""
-    process, trace = begin(compile_c(ROUNDS, "-pthread", "-fno-builtin", f"-I{ROOT}/include"), options=("--durations",))
+    process, trace = begun
     viewer = view(trace)
     calls = 0
     for _ in range(ROUND_COUNT):
-        process.stdin.write(b"\n")
-        process.stdin.flush()
+        do_round(process)
         wait_until(lambda: viewer.report()["allocation_calls"] >= calls + 200)
         calls = viewer.report()["allocation_calls"]
     process.stdin.close()
@@ -151,3 +162,9 @@ def test_the_saved_page_is_that_of_the_report(rounds, expected, tmp_path):
     assert calls_along(saved) == calls_along(expected)
     assert saved.handovers.series is not None
     assert saved.document["instances"]["allocation_calls"] == expected.document["instances"]["allocation_calls"]
+
+
+@NEEDS_BROWSER
+def test_the_views_move(begun, view):
+    process, trace = begun
+    Browser("views.mjs", view(trace).url).obey(lambda _: do_round(process))
