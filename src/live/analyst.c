@@ -89,20 +89,12 @@ static bool take_reply(int from, struct reply *reply, int *document)
 static int write_document(const struct hwi_live_run *run, const struct hwi_profile *profile, enum hwi_live_form form,
                           FILE *out, struct hwi_error *error)
 {
-  struct hwi_report report = {
+  const struct hwi_report report = {
       .profile = profile, .names = run->names, .options = run->report, .replayer = run->replayer, .trace = run->path};
   if (form == HWI_LIVE_JSON)
     return hwi_report_json(&report, out, error);
   if (form == HWI_LIVE_CSV)
     return hwi_export_write(&hwi_export_csv, &(struct hwi_export_request){.report = report, .out = out}, error);
-  struct hwi_profile whole = *profile;
-  if (form == HWI_LIVE_HTML) { /* like any report's page, it is made from the events */
-    whole.history = NULL;
-    whole.class_peaks = NULL;
-    whole.timed_calls = NULL;
-    whole.instances = NULL;
-    report.profile = &whole;
-  }
   const struct hwi_page_request request = {
       .runs = &report, .run_count = 1, .form = form == HWI_LIVE_HTML ? HWI_PAGE_HTML : HWI_PAGE_DATA};
   return hwi_page_write(&request, out, error);

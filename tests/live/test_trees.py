@@ -82,12 +82,16 @@ def follow(process, viewer):
 
 
 def test_processes_come_and_go(begin, view, hw):
-    process, trace = begin("sh", "-c", TREE)
+    process, trace = begin("sh", "-c", TREE, options=("--durations",))
     viewer = view(trace)
     follow(process, viewer)
     assert process.wait() == 0
     assert_shows_the_report(viewer, hw, trace)
     assert len(viewer.report()["images"]) >= 50
+    report = json.loads(hw("report", "--children", "--durations", "--json", trace).stdout)
+    calls, expected = ({row["entry"]: (row["calls"], row["untimed_calls"]) for row in document["durations"]}
+                       for document in (viewer.json("/document"), report))
+    assert calls == expected
 
 
 def test_thousands_of_short_processes(begin, view, hw):

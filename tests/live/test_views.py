@@ -155,13 +155,11 @@ def test_handovers_along_time(live, later, expected):
     assert len(live.handovers.series[0]) > 1
 
 
-def test_the_saved_page_is_that_of_the_report(rounds, expected, tmp_path):
+def test_the_saved_page_has_the_same(rounds, live, expected, tmp_path):
     (tmp_path / "saved.html").write_bytes(rounds[0].ask("/report.html")[2])
-    saved = read_html(tmp_path / "saved.html")
-    assert saved.slices.count == expected.slices.count
-    assert calls_along(saved) == calls_along(expected)
-    assert saved.handovers.series is not None
-    assert saved.document["instances"]["allocation_calls"] == expected.document["instances"]["allocation_calls"]
+    saved = read_html(tmp_path / "saved.html").document
+    assert saved == live.document
+    assert saved.keys() == expected.document.keys()
 
 
 @NEEDS_BROWSER

@@ -1,4 +1,4 @@
-/* history.c - what happened to each cell, along time */
+/* history.c - what happened to each cell, along time; handovers and durations; and the instances of scopes */
 #include "profile/counters/history.h"
 
 #include <stdlib.h>

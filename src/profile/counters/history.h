@@ -1,4 +1,4 @@
-/* history.h - what happened to each cell, along time
+/* history.h - what happened to each cell, along time; handovers and durations; and the instances of scopes
  *
  * For a run that is followed: its events are not read a second time, so that what a page shows along time is counted with
  * the rest. The last minute is kept second by second. Older slices are joined into longer ones when there are too many

@@ -45,11 +45,7 @@ static bool choose_all(const struct hwi_instance_list *instances, struct hwi_sor
 {
   const size_t count = instances->count, latest = instances->is_of_present ? instances->most / 2 : 0,
                longest = (instances->most - latest) / 2;
-  for (size_t i = 0; i < count && latest > 0; i++)
-    ranked[i] = (struct hwi_sort_item){instances->items[i].begin_ns, (uint32_t)i};
-  if (latest > 0 && !hwi_radix_sort(ranked, count))
-    return false;
-  choose(ranked, count, chosen, latest);
+  memset(chosen + count - latest, true, latest); /* they are in the order of their ends */
   for (size_t i = 0; i < count; i++)
     ranked[i] = (struct hwi_sort_item){instances->items[i].duration_ns, (uint32_t)i};
   if (!hwi_radix_sort(ranked, count))
