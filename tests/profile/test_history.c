@@ -2,7 +2,7 @@
  *
  * Breaks if a change is lost or counted twice when slices are joined; if slices overlap, are not in order, or become too
  * many; if the last minute of a long run is not known second by second; if a cut is forgotten while there are few; if an
- * idle time is added to the slice before it; or if the changes need more memory than they may.
+ * idle time is added to the slice before it; or if the changes or the durations need more memory than they may.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -295,6 +295,22 @@ static void counts_beyond_32_bits(void **state)
   assert_int_equal(ended, SLICES * (uint64_t)UINT32_MAX);
 }
 
+/* With too many threads, the durations of each are given up, but those of all are counted on. */
+static void durations_by_thread_stay_within_memory(void **state)
+{
+  (void)state;
+  begin(0);
+  for (uint32_t thread = 0; thread <= HWI_TIMED_THREADS_MAX; thread++) {
+    const struct hwi_block_event call = {
+        .kind = HWI_BLOCK_ALLOC, .entry = 1, .thread = thread, .timed = true, .took_ns = 7};
+    assert_int_equal(history.timed_calls.thread_count, thread);
+    assert_true(hwi_timed_calls_add(&history.timed_calls, &call));
+  }
+  assert_true(history.timed_calls.has_too_many_threads);
+  assert_int_equal(history.timed_calls.thread_count, 0);
+  assert_int_equal(history.timed_calls.all.entries[1].calls, HWI_TIMED_THREADS_MAX + 1);
+}
+
 static int release_all(void **state)
 {
   (void)state;
@@ -314,6 +330,7 @@ int main(void)
       cmocka_unit_test(idle_times_are_apart),
       cmocka_unit_test(many_cells_stay_within_memory),
       cmocka_unit_test(counts_beyond_32_bits),
+      cmocka_unit_test(durations_by_thread_stay_within_memory),
   };
   return cmocka_run_group_tests(tests, NULL, release_all);
 }
