@@ -7,6 +7,8 @@ from collections import namedtuple
 
 ENDINGS = ("temporary", "below_1ms", "below_1s", "below_1min", "1min_or_longer", "left", "unseen")
 Entry = namedtuple("Entry", "slice calls bytes live_bytes ended")
+OF_INSTANCES = ("begin_ns", "duration_ns", "scope", "sequence", "number", "allocation_calls", "free_calls")
+OF_INSTANCE_CALLS = ("allocated_bytes", "net_bytes", "max_net_bytes", "inside_bytes")
 PLACE = re.compile(r'<script[^>]*id="?heapwright-data"?[^>]*>(.*?)</script>', re.S)
 
 
@@ -155,6 +157,39 @@ def lifetimes_within(entries, first, last):
     found = {ending: sum(entry.ended[ending] for entry in chosen) for ending in ENDINGS[:5]}
     left = sum(entry.ended["left"] for entry in entries if entry.slice <= last)
     return found | {"until_end": live_at(entries, last)[0] + left}
+
+
+def read_sizes(numbers):
+    head = next(numbers)
+    return {next(numbers): signed(next(numbers)) for _ in range(head >> 1)}, bool(head & 1)
+
+
+def read_instances(document):
+    """The instances as dicts, with the columns' differences added up."""
+    fields = document["instances"]
+    columns = {key: unpack(fields[key]) for key in OF_INSTANCES}
+    of_calls = {key: iter(unpack(fields[key])) for key in OF_INSTANCE_CALLS}
+    sizes = iter(unpack(fields["sizes"]))
+    lanes = [lane for lane in fields["lanes"] for _ in range(lane["count"])]
+    assert {len(column) for column in columns.values()} == {fields["count"]} == {len(lanes)}
+    found, latest, begin, before = [], {}, 0, None
+    for i, lane in enumerate(lanes):
+        each = {key: column[i] for key, column in columns.items()} | {"lane": lane}
+        begin = each["begin_ns"] + (begin if lane is before else 0)
+        sequence, number = latest.get(each["scope"], (0, 0))
+        each["begin_ns"], before = begin, lane
+        each["sequence"] = sequence + 1 + signed(each["sequence"] - 1) if each["sequence"] else None
+        each["number"] = number + signed(each["number"] - 1) if each["number"] else None
+        latest[each["scope"]] = (each["sequence"] or sequence, number if each["number"] is None else each["number"])
+        if each["allocation_calls"] + each["free_calls"]:
+            each |= {key: next(column) if key in ("allocated_bytes", "max_net_bytes") else signed(next(column))
+                     for key, column in of_calls.items()}
+            each["sizes"], each["has_others"] = read_sizes(sizes)
+        found.append(each)
+    assert next(sizes, None) is None and all(next(column, None) is None for column in of_calls.values())
+    for text in fields["texts"]:
+        found[text["instance"]]["text"] = text["text"]
+    return found
 
 
 def read_page(path):

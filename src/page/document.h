@@ -23,7 +23,7 @@ struct hwi_page {
   struct hwi_page_threads threads;
   struct hwi_page_handovers handovers;
   struct hwi_page_scopes scopes;
-  struct hwi_page_instances instances;
+  struct hwi_instance_list instances;
   struct hwi_memory_stream instances_text; /* the member "instances"; empty: none */
   struct hwi_page_slicer slicer;
   struct hwi_page_matching matching;

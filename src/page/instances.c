@@ -1,267 +1,194 @@
-/* instances.c - the instances of scopes that a document lists, found while the events are followed */
-#include "page/instances.h"
-
+/* instances.c - the instances of scopes as columns of a document (docs/page-data.md)
+ *
+ * There may be a million of them, so most columns are differences, and instances in which nothing was allocated or
+ * freed have no figures.
+ */
 #include <stdlib.h>
-#include <string.h>
 
-#include "trace/grow.h"
-#include "trace/radix_sort.h"
+#include "base/varint.h"
+#include "page/instances.h"
+#include "page/packed.h"
 
-enum { LISTED_SIZES_MAX = 1 << 22 }; /* of all instances; further sizes are not listed */
+enum { LANES_MAX = 4096, TEXTS_MAX = 2000, TEXT_CELLS = 300 };
 
-struct open_instance {
-  struct hwi_page_instance item;
-  struct hwi_page_size_count sizes[HWI_PAGE_INSTANCE_SIZES];
+static const uint64_t number_most = (UINT64_C(1) << 53) - 1; /* a larger one is not exact in a browser */
+
+/* The instances that are written. */
+struct columns {
+  struct hwi_json *json;
+  const struct hwi_page_scopes *scopes;
+  const struct hwi_instance_list *instances;
+  size_t count;
 };
 
-struct hwi_page_open_thread {
-  struct open_instance *items; /* the outermost first */
-  size_t count, capacity;
-};
-
-bool hwi_page_instances_init(struct hwi_page_instances *instances, const struct hwi_page_scopes *scopes, uint32_t most)
+static bool has_calls(const struct hwi_listed_instance *item)
 {
-  if (!scopes->profile)
-    return true;
-  instances->scopes = scopes;
-  instances->most = most;
-  instances->sequences = calloc(scopes->profile->scope_count, sizeof *instances->sequences);
-  return instances->sequences;
+  return item->calls + item->free_calls > 0;
 }
 
-void hwi_page_instances_release(struct hwi_page_instances *instances)
-{
-  for (size_t i = 0; i < instances->thread_count; i++)
-    free(instances->threads[i].items);
-  free(instances->threads);
-  free(instances->sequences);
-  free(instances->items);
-  free(instances->sizes);
-  *instances = (struct hwi_page_instances){0};
-}
+/* --- lanes --- */
 
-/* --- the choice --- */
-
-/* Sets chosen[i] for the first of the ranked instances that are not chosen yet, up to `left` of them. */
-static void choose(const struct hwi_sort_item *ranked, size_t count, bool *chosen, size_t left)
+/* Writes the threads, each with the number of its instances. Sets the number of instances whose thread is written. */
+static void write_lanes(struct columns *columns, const uint32_t *thread_rows)
 {
-  for (size_t i = 0; i < count && left > 0; i++) {
-    left -= !chosen[ranked[i].item];
-    chosen[ranked[i].item] = true;
+  const struct hwi_instance_list *instances = columns->instances;
+  const struct hwi_profile *profile = columns->scopes->profile;
+  size_t first = 0;
+  hwi_json_begin_array(columns->json, "lanes");
+  for (uint32_t lane = 0; lane < LANES_MAX && first < instances->count; lane++) {
+    const uint32_t number = instances->items[first].thread;
+    const struct hwi_profile_thread *thread = &profile->threads[number];
+    size_t end = first;
+    while (end < instances->count && instances->items[end].thread == number)
+      end++;
+    hwi_json_begin_object(columns->json, NULL);
+    hwi_json_text(columns->json, "name", thread->name);
+    hwi_json_number(columns->json, "tid", thread->tid);
+    hwi_json_number(columns->json, "thread", thread_rows[number]);
+    hwi_json_number(columns->json, "count", end - first);
+    hwi_json_end_object(columns->json);
+    first = end;
   }
+  hwi_json_end_array(columns->json);
+  columns->count = first;
 }
 
-static bool choose_all(const struct hwi_page_instances *instances, struct hwi_sort_item *ranked, bool *chosen)
+/* --- columns --- */
+
+static void write_times(const struct columns *columns)
 {
-  const size_t count = instances->count, half = instances->most / 2;
-  for (size_t i = 0; i < count; i++)
-    ranked[i] = (struct hwi_sort_item){instances->items[i].duration_ns, (uint32_t)i};
-  if (!hwi_radix_sort(ranked, count))
-    return false;
-  choose(ranked, count, chosen, half);
-  for (size_t i = 0; i < count; i++)
-    ranked[i].key = instances->items[ranked[i].item].bytes;
-  if (!hwi_radix_sort(ranked, count))
-    return false;
-  choose(ranked, count, chosen, instances->most - half);
-  return true;
+  const struct hwi_listed_instance *items = columns->instances->items;
+  struct hwi_packed begins = {0}, durations = {0};
+  for (size_t i = 0; i < columns->count; i++) {
+    const bool is_first = i == 0 || items[i].thread != items[i - 1].thread;
+    hwi_packed_add(&begins, items[i].begin_ns - (is_first ? 0 : items[i - 1].begin_ns));
+    hwi_packed_add(&durations, items[i].duration_ns);
+  }
+  hwi_json_packed(columns->json, "begin_ns", &begins);
+  hwi_json_packed(columns->json, "duration_ns", &durations);
 }
 
-/* Removes the instances that are not chosen, and their sizes. */
-static void compact(struct hwi_page_instances *instances, const bool *chosen)
+/* Which instance of its path each one is, and the number that the program gave it: as the difference from the path's
+ * previous instance in the list, plus 1; 0 if there is none. */
+static void write_numbers(const struct columns *columns)
 {
-  size_t kept = 0, sizes = 0;
-  for (size_t i = 0; i < instances->count; i++) {
-    if (!chosen[i])
+  const struct hwi_listed_instance *items = columns->instances->items;
+  const uint32_t rows = columns->scopes->row_count;
+  struct hwi_packed paths = {0}, sequences = {0}, numbers = {0};
+  struct latest {
+    uint64_t sequence, number;
+  } *latest = calloc(rows, sizeof *latest);
+  columns->json->failed |= !latest;
+  for (size_t i = 0; latest && i < columns->count; i++) {
+    const uint32_t row = columns->scopes->row_of[items[i].path] - 1;
+    struct latest *before = &latest[row];
+    const bool has_number = items[i].op == HW_SCOPE_BEGIN_NUMBER && items[i].value <= number_most;
+    hwi_packed_add(&paths, row);
+    hwi_packed_add(&sequences,
+                   items[i].sequence ? hwi_zigzag((int64_t)(items[i].sequence - before->sequence - 1)) + 1 : 0);
+    hwi_packed_add(&numbers, has_number ? hwi_zigzag((int64_t)(items[i].value - before->number)) + 1 : 0);
+    before->sequence = items[i].sequence ? items[i].sequence : before->sequence;
+    before->number = has_number ? items[i].value : before->number;
+  }
+  free(latest);
+  hwi_json_packed(columns->json, "scope", &paths);
+  hwi_json_packed(columns->json, "sequence", &sequences);
+  hwi_json_packed(columns->json, "number", &numbers);
+}
+
+static void write_calls(const struct columns *columns)
+{
+  const struct hwi_listed_instance *items = columns->instances->items;
+  struct hwi_packed calls = {0}, frees = {0};
+  for (size_t i = 0; i < columns->count; i++) {
+    hwi_packed_add(&calls, items[i].calls);
+    hwi_packed_add(&frees, items[i].free_calls);
+  }
+  hwi_json_packed(columns->json, "allocation_calls", &calls);
+  hwi_json_packed(columns->json, "free_calls", &frees);
+}
+
+static void write_bytes(const struct columns *columns)
+{
+  const struct hwi_listed_instance *items = columns->instances->items;
+  struct hwi_packed bytes = {0}, net = {0}, most = {0}, inside = {0};
+  for (size_t i = 0; i < columns->count; i++) {
+    if (!has_calls(&items[i]))
       continue;
-    struct hwi_page_instance *item = &instances->items[kept++];
-    *item = instances->items[i];
-    memmove(instances->sizes + sizes, instances->sizes + item->first_size, item->size_count * sizeof *instances->sizes);
-    item->first_size = sizes;
-    sizes += item->size_count;
+    hwi_packed_add(&bytes, items[i].bytes);
+    hwi_packed_add_signed(&net, items[i].net_bytes);
+    hwi_packed_add(&most, (uint64_t)items[i].most_net_bytes);
+    hwi_packed_add_signed(&inside, items[i].inside_bytes);
   }
-  instances->count = kept;
-  instances->size_count = sizes;
+  hwi_json_packed(columns->json, "allocated_bytes", &bytes);
+  hwi_json_packed(columns->json, "net_bytes", &net);
+  hwi_json_packed(columns->json, "max_net_bytes", &most);
+  hwi_json_packed(columns->json, "inside_bytes", &inside);
 }
 
-/* Reduces the list to `most` instances. Returns false if there is no memory. */
-static bool reduce(struct hwi_page_instances *instances)
+static void write_sizes(const struct columns *columns)
 {
-  if (instances->count <= instances->most)
-    return true;
-  struct hwi_sort_item *ranked = malloc(instances->count * sizeof *ranked);
-  bool *chosen = calloc(instances->count, sizeof *chosen);
-  const bool done = ranked && chosen && choose_all(instances, ranked, chosen);
-  if (done)
-    compact(instances, chosen);
-  free(ranked);
-  free(chosen);
-  return done;
-}
-
-/* --- ends --- */
-
-static int compare_sizes(const void *left, const void *right)
-{
-  const struct hwi_page_size_count *a = left, *b = right;
-  return a->size < b->size ? -1 : a->size > b->size;
-}
-
-/* Adds the sizes that changed, in ascending order. */
-static bool list_sizes(struct hwi_page_instances *instances, struct open_instance *open)
-{
-  struct hwi_page_instance *item = &open->item;
-  const uint8_t used = item->size_count;
-  item->size_count = 0;
-  item->first_size = instances->size_count;
-  if (instances->size_count + used > LISTED_SIZES_MAX) {
-    item->has_other_sizes = used > 0;
-    return true;
+  struct hwi_packed packed = {0};
+  for (size_t i = 0; i < columns->count; i++) {
+    const struct hwi_listed_instance *item = &columns->instances->items[i];
+    if (!has_calls(item))
+      continue;
+    hwi_packed_add(&packed, 2 * (uint64_t)item->size_count + item->has_other_sizes);
+    for (uint8_t k = 0; k < item->size_count; k++) {
+      const struct hwi_size_count *size = &columns->instances->sizes[item->first_size + k];
+      hwi_packed_add(&packed, size->size);
+      hwi_packed_add_signed(&packed, size->blocks);
+    }
   }
-  if (!hwi_grow((void **)&instances->sizes, &instances->size_capacity, instances->size_count + used,
-                sizeof *instances->sizes))
-    return false;
-  if (used > 1)
-    qsort(open->sizes, used, sizeof *open->sizes, compare_sizes);
-  for (uint8_t i = 0; i < used; i++)
-    if (open->sizes[i].blocks != 0)
-      instances->sizes[item->first_size + item->size_count++] = open->sizes[i];
-  instances->size_count += item->size_count;
-  return true;
+  hwi_json_packed(columns->json, "sizes", &packed);
 }
 
-static bool list(struct hwi_page_instances *instances, struct open_instance *open)
+/* --- texts --- */
+
+/* Returns the text of an instance, which is known of the worst instances of each path only, or NULL. */
+static const char *text_of(const struct hwi_profile *profile, const struct hwi_listed_instance *item)
 {
-  const size_t full = (size_t)instances->most + instances->most / 2;
-  instances->recorded++;
-  if (!instances->scopes->row_of[open->item.path])
-    return true;
-  if (!list_sizes(instances, open) ||
-      !hwi_grow((void **)&instances->items, &instances->capacity, instances->count + 1, sizeof *instances->items))
-    return false;
-  instances->items[instances->count++] = open->item;
-  return instances->count < full || reduce(instances);
+  const struct hwi_worst *worst = profile->scopes[item->path].worst;
+  if (item->op != HW_SCOPE_BEGIN_TEXT || !worst)
+    return NULL;
+  for (int measure = 0; measure < HWI_INSTANCE_MEASURES; measure++)
+    for (uint32_t i = 0; i < worst[measure].count; i++)
+      if (worst[measure].items[i].sequence == item->sequence && worst[measure].items[i].detail)
+        return worst[measure].items[i].detail->text;
+  return NULL;
 }
 
-/* Adds an instance that has ended to the one around it, whose path is around its own. */
-static void add_inside(struct hwi_page_instance *around, const struct hwi_page_instance *ended)
+static void write_texts(const struct columns *columns)
 {
-  if (around->net_bytes + ended->most_net_bytes > around->most_net_bytes)
-    around->most_net_bytes = around->net_bytes + ended->most_net_bytes;
-  around->calls += ended->calls;
-  around->free_calls += ended->free_calls;
-  around->bytes += ended->bytes;
-  around->net_bytes += ended->net_bytes;
-  around->inside_bytes += ended->net_bytes;
-}
-
-/* Ends the thread's innermost instance. What is done in a task is not done in the scopes that the thread is in around. */
-static bool end_innermost(struct hwi_page_instances *instances, struct hwi_page_open_thread *thread, uint64_t ns)
-{
-  struct open_instance *ended = &thread->items[--thread->count];
-  struct hwi_page_instance *around = thread->count > 0 ? &thread->items[thread->count - 1].item : NULL;
-  ended->item.duration_ns = ns > ended->item.begin_ns ? ns - ended->item.begin_ns : 0;
-  if (around && instances->scopes->profile->scopes[ended->item.path].outer == around->path)
-    add_inside(around, &ended->item);
-  return list(instances, ended);
-}
-
-/* --- events --- */
-
-static bool begin(struct hwi_page_instances *instances, struct hwi_page_open_thread *thread,
-                  const struct hwi_scope_event *event)
-{
-  if (!hwi_grow((void **)&thread->items, &thread->capacity, thread->count + 1, sizeof *thread->items))
-    return false;
-  struct open_instance *begun = &thread->items[thread->count++];
-  begun->item = (struct hwi_page_instance){
-      .order = instances->begun++,
-      .begin_ns = event->ns,
-      .value = event->value,
-      .sequence = event->is_stay ? 0 : ++instances->sequences[event->path],
-      .path = event->path,
-      .thread = event->thread,
-      .op = event->op,
-  };
-  return true;
-}
-
-bool hwi_page_instances_take(struct hwi_page_instances *instances, const struct hwi_scope_event *event)
-{
-  const struct hwi_profile *profile = instances->scopes->profile;
-  if (event->thread >= profile->thread_count || event->path >= profile->scope_count)
-    return true; /* the recording has grown since the first pass */
-  if (!hwi_grow((void **)&instances->threads, &instances->thread_capacity, (size_t)event->thread + 1,
-                sizeof *instances->threads))
-    return false;
-  if (instances->thread_count <= event->thread)
-    instances->thread_count = (size_t)event->thread + 1;
-  struct hwi_page_open_thread *thread = &instances->threads[event->thread];
-  if (event->ended == 0)
-    return begin(instances, thread, event);
-  bool done = true;
-  for (uint32_t i = 0; done && i < event->ended && thread->count > 0; i++)
-    done = end_innermost(instances, thread, event->ns);
-  return done;
-}
-
-static void count_size(struct open_instance *open, uint64_t size, int64_t blocks)
-{
-  struct hwi_page_instance *item = &open->item;
-  uint8_t at = 0;
-  while (at < item->size_count && open->sizes[at].size != size)
-    at++;
-  if (at == HWI_PAGE_INSTANCE_SIZES) {
-    item->has_other_sizes = true;
-    return;
+  const struct hwi_instance_list *instances = columns->instances;
+  uint32_t count = 0;
+  hwi_json_begin_array(columns->json, "texts");
+  for (size_t i = 0; i < columns->count && count < TEXTS_MAX; i++) {
+    const char *text = text_of(columns->scopes->profile, &instances->items[i]);
+    if (!text)
+      continue;
+    hwi_json_begin_object(columns->json, NULL);
+    hwi_json_number(columns->json, "instance", i);
+    hwi_json_short_text(columns->json, "text", text, TEXT_CELLS);
+    hwi_json_end_object(columns->json);
+    count++;
   }
-  if (at == item->size_count)
-    open->sizes[item->size_count++] = (struct hwi_page_size_count){size, 0};
-  open->sizes[at].blocks += blocks;
+  hwi_json_end_array(columns->json);
 }
 
-void hwi_page_instances_count(struct hwi_page_instances *instances, const struct hwi_block_event *event)
+void hwi_json_page_instances(struct hwi_json *json, const struct hwi_page_scopes *scopes,
+                             const struct hwi_instance_list *instances, const uint32_t *thread_rows)
 {
-  const struct hwi_page_open_thread *thread =
-      event->thread < instances->thread_count ? &instances->threads[event->thread] : NULL;
-  if (!thread || thread->count == 0)
-    return;
-  struct open_instance *open = &thread->items[thread->count - 1];
-  struct hwi_page_instance *item = &open->item;
-  if (event->kind == HWI_BLOCK_ALLOC) {
-    item->calls++;
-    item->bytes += event->size;
-    item->net_bytes += (int64_t)event->size;
-    if (item->net_bytes > item->most_net_bytes)
-      item->most_net_bytes = item->net_bytes;
-    count_size(open, event->size, 1);
-  } else if (event->kind == HWI_BLOCK_FREE) {
-    item->free_calls++;
-    item->net_bytes -= (int64_t)event->size;
-    count_size(open, event->size, -1);
-  } else if (event->kind == HWI_BLOCK_FREE_UNKNOWN) {
-    item->free_calls++;
-  }
-}
-
-/* --- the end --- */
-
-static int compare_instances(const void *left, const void *right)
-{
-  const struct hwi_page_instance *a = left, *b = right;
-  if (a->thread != b->thread)
-    return a->thread < b->thread ? -1 : 1;
-  return a->order < b->order ? -1 : a->order > b->order;
-}
-
-bool hwi_page_instances_end(struct hwi_page_instances *instances, uint64_t ns)
-{
-  bool done = true;
-  for (size_t i = 0; i < instances->thread_count; i++)
-    while (done && instances->threads[i].count > 0)
-      done = end_innermost(instances, &instances->threads[i], ns);
-  done = done && reduce(instances);
-  if (done && instances->count > 0)
-    qsort(instances->items, instances->count, sizeof *instances->items, compare_instances);
-  return done;
+  struct columns columns = {json, scopes, instances, 0};
+  hwi_json_begin_object(json, "instances");
+  write_lanes(&columns, thread_rows);
+  hwi_json_number(json, "count", columns.count);
+  hwi_json_number(json, "recorded", instances->recorded);
+  write_times(&columns);
+  write_numbers(&columns);
+  write_calls(&columns);
+  write_bytes(&columns);
+  write_sizes(&columns);
+  write_texts(&columns);
+  hwi_json_end_object(json);
 }

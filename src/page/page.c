@@ -87,22 +87,25 @@ static bool begin_scopes(struct hwi_page *page, uint32_t instances_most)
 {
   const struct hwi_profile *profile = page->report->profile;
   page->slicer.instances = &page->instances;
-  return instances_most == 0 ||
-         (hwi_page_scopes_init(&page->scopes, profile) &&
-          (profile->history || hwi_page_instances_init(&page->instances, &page->scopes, instances_most)));
+  if (instances_most > 0 && !hwi_page_scopes_init(&page->scopes, profile))
+    return false;
+  page->instances.most = page->scopes.profile ? instances_most : 0;
+  page->instances.row_of = page->scopes.row_of;
+  return page->instances.most == 0 || !profile->history ||
+         hwi_instance_list_add_all(&page->instances, profile->instances);
 }
 
 /* The instances are written once, since a smaller document has the same. */
 static bool write_instances(struct hwi_page *page)
 {
-  if (!page->instances.scopes)
+  if (page->instances.most == 0)
     return true;
   FILE *out = hwi_memory_stream_begin(&page->instances_text);
   struct hwi_json json = {.out = out, .first = true};
   if (!out)
     return false;
-  hwi_json_page_instances(&json, &page->instances, page->threads.row_of);
-  hwi_page_instances_release(&page->instances);
+  hwi_json_page_instances(&json, &page->scopes, &page->instances, page->threads.row_of);
+  hwi_instance_list_release(&page->instances);
   return hwi_memory_stream_end(&page->instances_text, out) && !json.failed;
 }
 
@@ -118,7 +121,6 @@ static int begin(struct hwi_page *page, const struct hwi_report *report, uint32_
   if (!hwi_page_sizes_init(&page->sizes, report->profile) || !hwi_page_threads_init(&page->threads, report->profile) ||
       !hwi_page_handovers_init(&page->handovers, &page->threads) || !begin_scopes(page, instances_most))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to choose what the page shows");
-  page->extras_left_out = report->profile->history ? HWI_PAGE_THREADS_ALONE : 0; /* those along time need events */
   page->slicer.tree = &page->tree;
   page->slicer.sizes = &page->sizes;
   page->slicer.threads = &page->threads;
@@ -133,7 +135,7 @@ static void end(struct hwi_page *page)
 {
   hwi_page_slicer_release(&page->slicer);
   hwi_memory_stream_release(&page->instances_text);
-  hwi_page_instances_release(&page->instances);
+  hwi_instance_list_release(&page->instances);
   hwi_page_scopes_release(&page->scopes);
   hwi_page_handovers_release(&page->handovers);
   hwi_page_threads_release(&page->threads);

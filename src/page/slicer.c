@@ -91,7 +91,7 @@ void hwi_page_slicer_coarsen(struct hwi_page_slicer *slicer)
   hwi_page_slices_join(&slicer->slices, to_slice);
   for (int table = 0; table < HWI_PAGE_TABLES; table++)
     hwi_page_series_merge(&slicer->series[table], NULL, to_slice);
-  hwi_page_durations_merge(&slicer->durations_along, to_slice);
+  hwi_sliced_durations_merge(&slicer->durations_along, to_slice);
 }
 
 /* --- slices --- */
@@ -107,7 +107,7 @@ static void end_series(struct hwi_page_slicer *slicer)
 {
   for (int table = 0; table < HWI_PAGE_TABLES; table++)
     slicer->failed |= !hwi_page_series_end_slice(&slicer->series[table], slicer->slice);
-  slicer->failed |= !hwi_page_durations_end_slice(&slicer->durations_along, slicer->slice);
+  slicer->failed |= !hwi_sliced_durations_end_slice(&slicer->durations_along, slicer->slice);
   while (!slicer->failed && has_too_many_entries(slicer))
     slicer->failed = hwi_page_slicer_reduce(slicer, slicer->tree->node_count / 2, NULL) < 0;
 }
@@ -180,17 +180,15 @@ static void take_birth(struct hwi_page_slicer *slicer, const struct hwi_block_ev
   }
 }
 
-static void enter_handover(struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
+static void enter_handover(struct hwi_page_slicer *slicer, const struct hwi_handover *handover)
 {
   const uint32_t *row_of = slicer->threads->row_of;
-  if (event->kind != HWI_BLOCK_FREE || event->thread == event->owner)
-    return;
-  uint32_t row = hwi_page_handovers_row(slicer->handovers, row_of[event->owner], row_of[event->thread]);
+  uint32_t row = hwi_page_handovers_row(slicer->handovers, row_of[handover->owner], row_of[handover->freer]);
   if (row == UINT32_MAX)
     return;
   struct hwi_page_entry *entry = hwi_page_series_now(&slicer->series[HWI_PAGE_OF_HANDOVERS], row);
-  entry->calls++;
-  entry->bytes += event->size;
+  entry->calls += handover->blocks;
+  entry->bytes += handover->bytes;
 }
 
 static void take_death(struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
@@ -207,7 +205,8 @@ static void take_death(struct hwi_page_slicer *slicer, const struct hwi_block_ev
     entry->ended[ending]++;
     entry->live_bytes -= (int64_t)event->size;
   }
-  enter_handover(slicer, event);
+  if (event->kind == HWI_BLOCK_FREE && event->thread != event->owner)
+    enter_handover(slicer, &(struct hwi_handover){event->owner, event->thread, 1, event->size});
 }
 
 static bool has_pairs(const struct hwi_page_slicer *slicer, const struct hwi_block_event *event, uint32_t size_row)
@@ -256,7 +255,7 @@ static bool take(void *context, const struct hwi_block_event *event)
   slicer->calls_left -= hwi_block_is_call(event);
   pass_time(slicer, event->ns);
   time_call(slicer, event);
-  hwi_page_instances_count(slicer->instances, event);
+  hwi_instance_list_count(slicer->instances, event);
   hwi_live_sum_count(&slicer->live, event);
   if (event->kind == HWI_BLOCK_ALLOC)
     take_birth(slicer, event);
@@ -267,6 +266,40 @@ static bool take(void *context, const struct hwi_block_event *event)
   else
     take_death(slicer, event);
   return !slicer->failed;
+}
+
+/* --- durations --- */
+
+/* Returns false if there is no memory; so do the next two functions. */
+static bool begin_durations(struct hwi_page_slicer *slicer)
+{
+  const struct hwi_profile *profile = slicer->tree->profile;
+  slicer->is_timed = hwi_profile_is_timed(profile);
+  hwi_report_durations_begin(&slicer->durations, profile, HWI_SLOW_CALLS_JSON);
+  if (!slicer->is_timed || !has_threads(slicer) || (profile->timed_calls && profile->timed_calls->has_too_many_threads))
+    return true;
+  slicer->durations_of_threads = calloc(slicer->threads->row_count, sizeof *slicer->durations_of_threads);
+  return slicer->durations_of_threads;
+}
+
+static bool end_durations(struct hwi_page_slicer *slicer)
+{
+  bool done = hwi_report_durations_end(&slicer->durations);
+  for (uint32_t i = 0; i < slicer->threads->row_count && slicer->durations_of_threads; i++)
+    done = done && hwi_report_durations_end(&slicer->durations_of_threads[i]);
+  return done;
+}
+
+/* Takes those that were counted while the run was followed. */
+static bool take_durations(struct hwi_page_slicer *slicer)
+{
+  const struct hwi_timed_calls *calls = slicer->tree->profile->timed_calls;
+  bool done = begin_durations(slicer) && hwi_durations_add_all(&slicer->durations.durations, &calls->all) &&
+              hwi_sliced_durations_copy(&calls->along, &slicer->durations_along);
+  for (uint32_t i = 0; i < calls->thread_count && slicer->durations_of_threads && done; i++)
+    done = hwi_durations_add_all(&slicer->durations_of_threads[slicer->threads->row_of[i]].durations,
+                                 &calls->of_threads[i]);
+  return done && end_durations(slicer);
 }
 
 /* --- of a run that is followed --- */
@@ -296,10 +329,12 @@ static void take_history(struct hwi_page_slicer *slicer)
   const struct hwi_profile *profile = slicer->tree->profile;
   struct hwi_page_slices *slices = &slicer->slices;
   hwi_page_slices_take(slices, profile);
-  size_t at = 0;
+  size_t at = 0, handover = 0;
   for (uint32_t i = 0; i < slices->count && !slicer->failed; i++) {
     for (; at < profile->history[i].changes_end; at++)
       take_change(slicer, &profile->changes[at]);
+    for (; handover < profile->history[i].handovers_end; handover++)
+      enter_handover(slicer, &profile->handovers_along[handover]);
     slicer->slice = i;
     end_series(slicer);
   }
@@ -308,7 +343,9 @@ static void take_history(struct hwi_page_slicer *slicer)
 static bool take_scope(void *context, const struct hwi_scope_event *event)
 {
   struct hwi_page_slicer *slicer = context;
-  slicer->failed |= !hwi_page_instances_take(slicer->instances, event);
+  const struct hwi_profile *profile = slicer->tree->profile;
+  if (event->thread < profile->thread_count && event->path < profile->scope_count) /* the first pass had it */
+    slicer->failed |= !hwi_instance_list_take(slicer->instances, event);
   return !slicer->failed;
 }
 
@@ -326,26 +363,6 @@ static bool begin_series(struct hwi_page_slicer *slicer)
   return done;
 }
 
-/* Returns false if there is no memory. */
-static bool begin_durations(struct hwi_page_slicer *slicer)
-{
-  const struct hwi_profile *profile = slicer->tree->profile;
-  slicer->is_timed = hwi_profile_is_timed(profile);
-  hwi_report_durations_begin(&slicer->durations, profile, HWI_SLOW_CALLS_JSON);
-  if (!slicer->is_timed || !has_threads(slicer))
-    return true;
-  slicer->durations_of_threads = calloc(slicer->threads->row_count, sizeof *slicer->durations_of_threads);
-  return slicer->durations_of_threads;
-}
-
-static bool end_durations(struct hwi_page_slicer *slicer)
-{
-  bool done = hwi_report_durations_end(&slicer->durations);
-  for (uint32_t i = 0; i < slicer->threads->row_count && slicer->durations_of_threads; i++)
-    done = done && hwi_report_durations_end(&slicer->durations_of_threads[i]);
-  return done;
-}
-
 int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replayer *replayer, struct hwi_error *error)
 {
   const struct hwi_totals *totals = &slicer->tree->profile->totals;
@@ -354,20 +371,20 @@ int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replaye
       take_history(slicer);
     else
       slicer->failed = true;
-    return slicer->failed ? no_memory(error) : HW_OK;
+    return slicer->failed || !take_durations(slicer) ? no_memory(error) : HW_OK;
   }
   if (!hwi_page_slices_init(&slicer->slices, slicer->tree->profile) || !begin_series(slicer) ||
       !begin_durations(slicer))
     return no_memory(error);
   slicer->calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls;
   const struct hwi_block_sink sink = {
-      .take = take, .context = slicer, .take_scope = slicer->instances->scopes ? take_scope : NULL};
+      .take = take, .context = slicer, .take_scope = slicer->instances->most > 0 ? take_scope : NULL};
   begin_slice(slicer);
   int status = replayer->run(replayer->context, &sink, error);
   pass_time(slicer, UINT64_MAX);
   end_slice(slicer);
   if (slicer->failed || !end_durations(slicer) ||
-      !hwi_page_instances_end(slicer->instances, slicer->tree->profile->duration_ns))
+      !hwi_instance_list_end(slicer->instances, slicer->tree->profile->duration_ns))
     return no_memory(error);
   if (status < 0 && status != HW_ERR_LIMIT)
     return status;
@@ -384,7 +401,7 @@ void hwi_page_slicer_release(struct hwi_page_slicer *slicer)
   hwi_page_pairs_release(&slicer->stack_threads);
   hwi_page_pairs_release(&slicer->size_threads);
   hwi_report_durations_release(&slicer->durations);
-  hwi_page_durations_release(&slicer->durations_along);
+  hwi_sliced_durations_release(&slicer->durations_along);
   for (uint32_t i = 0; slicer->durations_of_threads && i < slicer->threads->row_count; i++)
     hwi_report_durations_release(&slicer->durations_of_threads[i]);
   free(slicer->durations_of_threads);

@@ -31,12 +31,12 @@ struct hwi_page_slicer {
   const struct hwi_page_sizes *sizes;
   const struct hwi_page_threads *threads;
   const struct hwi_page_handovers *handovers;
-  struct hwi_page_instances *instances;
+  struct hwi_instance_list *instances;
   struct hwi_page_slices slices;
   struct hwi_page_series series[HWI_PAGE_TABLES];
   struct hwi_page_pairs stack_threads, size_threads; /* empty unless there are several threads */
   struct hwi_report_durations durations;             /* if they were recorded */
-  struct hwi_page_durations durations_along;         /* ... by slice */
+  struct hwi_sliced_durations durations_along;       /* ... by slice */
   struct hwi_report_durations *durations_of_threads; /* by row of threads; NULL unless there are several threads */
   bool is_timed;
   uint32_t slice; /* the current slice */

@@ -206,10 +206,10 @@ static inline void hwi_slice_join(struct hwi_slice *sum, const struct hwi_slice 
   sum->max_bytes = next->max_bytes > sum->max_bytes ? next->max_bytes : sum->max_bytes;
 }
 
-/* Of a run that is followed. The slice's changes begin where those of the slice before end. */
+/* Of a run that is followed. The slice's changes and handovers begin where those of the slice before end. */
 struct hwi_history_slice {
   struct hwi_slice slice;
-  size_t changes_end;
+  size_t changes_end, handovers_end;
 };
 enum { HWI_HISTORY_SLICES = 160 };
 
@@ -303,7 +303,10 @@ struct hwi_profile {
   const struct hwi_history_slice *history; /* of a run that is followed; NULL: not kept */
   uint32_t history_count;
   const struct hwi_cell_change *changes;
-  const struct hwi_class_peaks *class_peaks; /* the same: see class_peaks.h */
+  const struct hwi_handover *handovers_along; /* the same, by slice */
+  const struct hwi_class_peaks *class_peaks;  /* the same: see class_peaks.h */
+  const struct hwi_timed_calls *timed_calls;  /* the same: see timed_calls.h */
+  const struct hwi_instance_list *instances;  /* the same: see instance_list.h */
 };
 
 /* By which instances of scopes are ranked. */
@@ -496,6 +499,7 @@ struct hwi_scope_event {
   uint64_t ns;    /* since the run's start; of scopes that end with their image: of the thread's latest event */
   uint64_t value; /* of a begin */
   uint32_t path;  /* the path that the thread is in from now on; 0: none */
+  uint32_t outer; /* of a begin: the path around it */
   uint32_t ended; /* so many scopes end, the innermost first; 0: the innermost scope of `path` begins */
   uint32_t left;  /* of those: the first so many were left without an end of their own */
   uint32_t thread;

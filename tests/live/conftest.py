@@ -82,6 +82,25 @@ def program(record_steps):
 
 
 @pytest.fixture
+def begin(tool, tmp_path):
+    """begin(command): begins a recording. Returns its process and its trace."""
+    started = []
+
+    def run(*command, options=()):
+        trace = tmp_path / "run.hwt"
+        started.append(subprocess.Popen([tool, "record", "-q", *options, "-o", str(trace), "--", *map(str, command)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL))
+        wait_until(lambda: is_begun(trace))
+        return started[-1], trace
+
+    yield run
+    for process in started:
+        process.stdin.close()
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
 def view(tool):
     """view(target): starts a viewer, which is ended after the test."""
     made = []

@@ -5,10 +5,7 @@ or counted twice while the recording is packed.
 """
 
 import json
-import subprocess
 
-import pytest
-from trace_header import is_begun
 from waiting import wait_until
 
 FIGURES = ("allocation_calls", "free_calls", "failed_calls", "temporary_calls", "allocated_bytes", "usable_bytes", "peak_bytes", "peak_blocks",
@@ -60,25 +57,6 @@ int main(void)
 """
 
 
-@pytest.fixture
-def begin(tool, tmp_path):
-    """begin(command): begins a recording. Returns its process and its trace."""
-    started = []
-
-    def run(*command):
-        trace = tmp_path / "run.hwt"
-        started.append(subprocess.Popen([tool, "record", "-q", "-o", str(trace), "--", *map(str, command)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.DEVNULL))
-        wait_until(lambda: is_begun(trace))
-        return started[-1], trace
-
-    yield run
-    for process in started:
-        process.stdin.close()
-        process.kill()
-        process.wait()
-
-
 def images_of(report):
     return sorted([[image.get(figure) for figure in OF_IMAGES] for image in report["images"]], key=str)
 
@@ -104,12 +82,16 @@ def follow(process, viewer):
 
 
 def test_processes_come_and_go(begin, view, hw):
-    process, trace = begin("sh", "-c", TREE)
+    process, trace = begin("sh", "-c", TREE, options=("--durations",))
     viewer = view(trace)
     follow(process, viewer)
     assert process.wait() == 0
     assert_shows_the_report(viewer, hw, trace)
     assert len(viewer.report()["images"]) >= 50
+    report = json.loads(hw("report", "--children", "--durations", "--json", trace).stdout)
+    calls, expected = ({row["entry"]: (row["calls"], row["untimed_calls"]) for row in document["durations"]}
+                       for document in (viewer.json("/document"), report))
+    assert calls == expected
 
 
 def test_thousands_of_short_processes(begin, view, hw):

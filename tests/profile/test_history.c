@@ -2,7 +2,7 @@
  *
  * Breaks if a change is lost or counted twice when slices are joined; if slices overlap, are not in order, or become too
  * many; if the last minute of a long run is not known second by second; if a cut is forgotten while there are few; if an
- * idle time is added to the slice before it; or if the changes need more memory than they may.
+ * idle time is added to the slice before it; or if the changes or the durations need more memory than they may.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,6 +42,8 @@ static void allocate(uint32_t cell)
 {
   hwi_history_change(&history, cell)->calls++;
   hwi_history_now(&history)->allocation_calls++;
+  const struct hwi_block_event call = {.kind = HWI_BLOCK_ALLOC, .entry = 1, .timed = true, .took_ns = cell};
+  assert_true(hwi_timed_calls_add(&history.timed_calls, &call));
   begun[cell]++;
   live.blocks++;
   live.bytes += 8;
@@ -49,6 +51,7 @@ static void allocate(uint32_t cell)
 
 static void release(uint32_t cell)
 {
+  assert_true(hwi_handovers_add(&history.handovers_now, cell % 3, 3, 8));
   hwi_history_change(&history, cell)->ended[HWI_LIFETIME_LONGER]++;
   freed[cell]++;
   live.blocks--;
@@ -79,16 +82,30 @@ static uint64_t end_of(const struct hwi_history_slice *slice)
   return slice + 1 < history.slices + history.slice_count ? slice[1].slice.from_ns : now_ns;
 }
 
+/* Each slice with calls has their durations. */
+static void assert_durations_complete(void)
+{
+  const struct hwi_sliced_durations *along = &history.timed_calls.along;
+  size_t part = 0;
+  for (uint32_t i = 0; i < history.slice_count; i++) {
+    const bool has_calls = history.slices[i].slice.allocation_calls > 0;
+    assert_true(!has_calls || (part < along->count && along->parts[part].slice == i));
+    assert_true(!has_calls || along->parts[part].calls == history.slices[i].slice.allocation_calls);
+    part += has_calls;
+  }
+  assert_int_equal(part, along->count);
+}
+
 /* Ends the history, and compares its sums with the counts of this test. */
 static void assert_complete(void)
 {
   uint64_t calls[CELLS] = {0}, ended[CELLS] = {0}, blocks = 0;
-  size_t at = 0;
+  size_t at = 0, handover = 0;
   assert_true(hwi_history_end_slice(&history, &live));
   assert_true(history.slice_count <= HWI_HISTORY_SLICES);
   for (uint32_t i = 0; i < history.slice_count; i++) {
     const struct hwi_history_slice *slice = &history.slices[i];
-    uint64_t begins = 0;
+    uint64_t begins = 0, ends = 0, handed_over = 0;
     assert_true(i == 0 || slice->slice.from_ns > slice[-1].slice.from_ns);
     for (; at < slice->changes_end; at++) {
       const struct hwi_cell_change *change = &history.changes[at];
@@ -96,13 +113,19 @@ static void assert_complete(void)
       begins += change->calls;
       for (int ending = 0; ending < HWI_ENDINGS; ending++)
         ended[change->cell] += change->ended[ending];
+      ends += change->ended[HWI_LIFETIME_LONGER];
       blocks += (uint64_t)change->calls - change->ended[HWI_LIFETIME_LONGER];
     }
+    for (; handover < slice->handovers_end; handover++)
+      handed_over += history.handovers[handover].blocks;
+    assert_int_equal(handed_over, ends);
     assert_int_equal(slice->slice.allocation_calls, begins);
     assert_int_equal(slice->slice.live_blocks, blocks);
     assert_int_equal(slice->slice.live_bytes, 8 * blocks);
   }
   assert_int_equal(at, history.change_count);
+  assert_int_equal(handover, history.handover_count);
+  assert_durations_complete();
   assert_memory_equal(calls, begun, sizeof calls);
   assert_memory_equal(ended, freed, sizeof ended);
 }
@@ -272,6 +295,22 @@ static void counts_beyond_32_bits(void **state)
   assert_int_equal(ended, SLICES * (uint64_t)UINT32_MAX);
 }
 
+/* With too many threads, the durations of each are given up, but those of all are counted on. */
+static void durations_by_thread_stay_within_memory(void **state)
+{
+  (void)state;
+  begin(0);
+  for (uint32_t thread = 0; thread <= HWI_TIMED_THREADS_MAX; thread++) {
+    const struct hwi_block_event call = {
+        .kind = HWI_BLOCK_ALLOC, .entry = 1, .thread = thread, .timed = true, .took_ns = 7};
+    assert_int_equal(history.timed_calls.thread_count, thread);
+    assert_true(hwi_timed_calls_add(&history.timed_calls, &call));
+  }
+  assert_true(history.timed_calls.has_too_many_threads);
+  assert_int_equal(history.timed_calls.thread_count, 0);
+  assert_int_equal(history.timed_calls.all.entries[1].calls, HWI_TIMED_THREADS_MAX + 1);
+}
+
 static int release_all(void **state)
 {
   (void)state;
@@ -291,6 +330,7 @@ int main(void)
       cmocka_unit_test(idle_times_are_apart),
       cmocka_unit_test(many_cells_stay_within_memory),
       cmocka_unit_test(counts_beyond_32_bits),
+      cmocka_unit_test(durations_by_thread_stay_within_memory),
   };
   return cmocka_run_group_tests(tests, NULL, release_all);
 }

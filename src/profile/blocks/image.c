@@ -34,6 +34,7 @@ bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *tra
       .number = number,
       .clock = hwi_trace_clock(trace),
       .has_usable = info->header.fields & HW_FIELD_USABLE,
+      .has_durations = info->header.fields & HW_FIELD_DURATION,
       .forked = info->header.origin == HW_ORIGIN_FORK,
       .first_pause_ns = first_pause(info),
   };

@@ -44,7 +44,7 @@ struct hwi_replay_image {
   struct hwi_live live;               /* the numbers are the resolver's */
   struct hwi_live freed_inherited;    /* addresses of blocks that came with a fork and were freed here */
   struct hwi_heap_blocks heap_blocks; /* of the program's own heaps; their names are the resolver's */
-  bool forked, has_usable;
+  bool forked, has_usable, has_durations;
   uint64_t first_pause_ns; /* when recording was paused for the first time; UINT64_MAX: never */
   /* From here on: used by the thread that counts, which may differ from the thread that resolves. */
   struct hwi_totals totals;

@@ -60,6 +60,7 @@ struct hwi_batch {
   int count, stack_count, thread_count;
   int counted_stacks, counted_threads; /* how many of them have counters already */
   struct hwi_resolved events[HWI_BATCH_EVENTS];
+  uint64_t took[HWI_BATCH_EVENTS]; /* as in struct hwi_event; of a run that is followed, whose image has durations */
   struct hwi_new_stack stacks[HWI_BATCH_EVENTS];
   struct hwi_new_thread threads[HWI_BATCH_EVENTS];
 };

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "profile/counters/scope_events.h"
 #include "trace/grow.h"
 #include "trace/table.h"
 
@@ -211,7 +212,9 @@ static bool count_free(struct hwi_replay *replay, struct hwi_replay_image *image
   hwi_sweeps_death(&stack->sweeps, freer->sweep, cell->size);
   if (owner_thread != event->thread) {
     freer->foreign_frees++;
-    if (!hwi_handovers_add(&tally->handovers, owner_thread, event->thread, cell->size))
+    if (!hwi_handovers_add(&tally->handovers, owner_thread, event->thread, cell->size) ||
+        (replay->history.is_kept &&
+         !hwi_handovers_add(&replay->history.handovers_now, owner_thread, event->thread, cell->size)))
       return false;
   }
   const struct hwi_scope_call call = {replay->now_ns, cell->size, event->thread, cell->stack};
@@ -393,6 +396,57 @@ static bool take_heap(struct hwi_replay *replay, const struct hwi_replay_image *
   return hwi_heap_tally_take(&replay->tally.heaps, image, event, replay->now_ns);
 }
 
+/* --- calls of a run that is followed --- */
+
+/* Describes an event that was counted. */
+static struct hwi_block_event describe(const struct hwi_replay *replay, const struct hwi_replay_image *image,
+                                       const struct hwi_resolved *event)
+{
+  const struct hwi_tally *tally = &replay->tally;
+  const bool has_stack = event->what == HWI_RESOLVED_ALLOC || event->what == HWI_RESOLVED_FAILED;
+  struct hwi_block_event call = {.ns = replay->now_ns,
+                                 .address = event->address,
+                                 .size = event->size,
+                                 .stack = event->stack,
+                                 .owner = event->thread,
+                                 .thread = event->thread,
+                                 .image = image->number,
+                                 .kind = event->what == HWI_RESOLVED_ALLOC    ? HWI_BLOCK_ALLOC
+                                         : event->what == HWI_RESOLVED_FAILED ? HWI_BLOCK_FAILED
+                                         : event->what == HWI_RESOLVED_FREE   ? HWI_BLOCK_FREE
+                                                                              : HWI_BLOCK_FREE_UNKNOWN,
+                                 .entry =
+                                     has_stack ? (uint8_t)tally->stacks[event->stack].innermost.entry : event->entry,
+                                 .moved = event->moved};
+  if (event->what == HWI_RESOLVED_FREE) {
+    const struct hwi_cell *cell = hwi_tally_cell(tally, replay->blocks[event->block].cell);
+    call.size = cell->size;
+    call.stack = cell->stack;
+    call.owner = hwi_tally_thread_of(tally, cell);
+  }
+  return call;
+}
+
+/* Returns false if there is no memory. */
+static __attribute__((noinline)) bool follow_call(struct hwi_replay *replay, const struct hwi_batch *batch,
+                                                  const struct hwi_resolved *event)
+{
+  struct hwi_timed_calls *timed_calls = &replay->history.timed_calls;
+  const struct hwi_replay_image *image = batch->image;
+  timed_calls->is_timed |= image->has_durations;
+  if (event->what == HWI_RESOLVED_SCOPE || event->what == HWI_RESOLVED_HEAP ||
+      (!timed_calls->is_timed && !replay->tally.scopes))
+    return true;
+  struct hwi_block_event call = describe(replay, image, event);
+  hwi_instance_list_count(&replay->history.instances, &call);
+  if (!timed_calls->is_timed)
+    return true;
+  const uint64_t took = image->has_durations ? batch->took[event - batch->events] : 0;
+  call.timed = took;
+  call.took_ns = took ? hwi_trace_units_ns(image->trace, took - 1) : 0;
+  return hwi_timed_calls_add(timed_calls, &call);
+}
+
 /* --- a batch --- */
 
 static uint64_t min(uint64_t a, uint64_t b)
@@ -456,16 +510,33 @@ static __attribute__((noinline)) bool add_counters(struct hwi_replay *replay, st
          hwi_tally_add_stack(tally, event->stack, &batch->stacks[batch->counted_stacks++]);
 }
 
-static bool take_scope(struct hwi_replay *replay, const struct hwi_resolved *event)
+static bool list_instance(void *instances, const struct hwi_scope_event *event)
+{
+  return hwi_instance_list_take(instances, event);
+}
+
+static struct hwi_block_sink instances_of(struct hwi_replay *replay)
+{
+  return (struct hwi_block_sink){.take_scope = list_instance, .context = &replay->history.instances};
+}
+
+static bool take_scope(struct hwi_replay *replay, const struct hwi_replay_image *image,
+                       const struct hwi_resolved *event)
 {
   struct hwi_tally *tally = &replay->tally;
+  const uint32_t before = replay->history.is_kept && tally->scopes ? hwi_scopes_depth(tally->scopes, event->thread) : 0;
   if (!tally->scopes && tally->wants_instance_details) {
     tally->scopes = hwi_scopes_create();
     if (!tally->scopes)
       return false;
     hwi_scopes_want_details(tally->scopes);
   }
-  return hwi_scopes_take(&tally->scopes, tally->thread_count, event, replay->now_ns);
+  if (!hwi_scopes_take(&tally->scopes, tally->thread_count, event, replay->now_ns))
+    return false;
+  const struct hwi_block_sink sink = instances_of(replay);
+  const struct hwi_scope_event told = {
+      .ns = replay->now_ns, .thread = event->thread, .image = image->number, .op = event->entry};
+  return !replay->history.is_kept || hwi_scope_events_since(tally->scopes, &sink, told, before);
 }
 
 bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int first, int count)
@@ -489,9 +560,11 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
     else if (event->what == HWI_RESOLVED_HEAP)
       done = take_heap(replay, image, event);
     else if (event->what == HWI_RESOLVED_SCOPE)
-      done = take_scope(replay, event);
+      done = take_scope(replay, image, event);
     else
       done = count_free_without_block(replay, image, event);
+    if (replay->history.is_kept && done)
+      done = follow_call(replay, batch, event);
   }
   return done;
 }
@@ -544,6 +617,14 @@ bool hwi_replay_next_phase(struct hwi_replay *replay)
 
 /* --- the end of an image --- */
 
+static bool end_scopes(struct hwi_replay *replay, const struct hwi_replay_image *image, uint32_t thread)
+{
+  struct hwi_scopes *scopes = replay->tally.scopes;
+  const struct hwi_block_sink sink = instances_of(replay);
+  return (!replay->history.is_kept || hwi_scope_events_end(scopes, &sink, image->number, thread)) &&
+         hwi_scopes_end_thread(scopes, thread);
+}
+
 bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool others_go_on)
 {
   struct hwi_tally *tally = &replay->tally;
@@ -552,7 +633,7 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
   if (replay->phase == HWI_AFTER_SPAN) /* it ends after the span */
     return true;
   for (uint32_t i = 0; tally->scopes && i < tally->thread_count; i++)
-    if (tally->threads[i].image == image->number && !hwi_scopes_end_thread(tally->scopes, i))
+    if (tally->threads[i].image == image->number && !end_scopes(replay, image, i))
       return false;
   if (tally->scopes && !hwi_scopes_end_tasks(tally->scopes, image->number))
     return false;

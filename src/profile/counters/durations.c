@@ -79,23 +79,28 @@ void hwi_duration_tally_release(struct hwi_duration_tally *tally)
   *tally = (struct hwi_duration_tally){0};
 }
 
+static bool add_tally(struct hwi_duration_tally *sum, const struct hwi_duration_tally *part)
+{
+  sum->untimed += part->untimed;
+  if (!part->calls)
+    return true;
+  if (!make_buckets(sum))
+    return false;
+  sum->calls += part->calls;
+  sum->sum_ns += part->sum_ns;
+  sum->max_ns = part->max_ns > sum->max_ns ? part->max_ns : sum->max_ns;
+  for (uint32_t i = 0; i < HWI_DURATION_BUCKETS; i++)
+    sum->buckets[i] += part->buckets[i];
+  return true;
+}
+
 bool hwi_durations_sum(const struct hwi_durations *durations, struct hwi_duration_tally *sum)
 {
+  bool done = true;
   *sum = (struct hwi_duration_tally){0};
-  for (int entry = 0; entry < HW_ENTRY_COUNT; entry++) {
-    const struct hwi_duration_tally *part = &durations->entries[entry];
-    sum->untimed += part->untimed;
-    if (!part->calls)
-      continue;
-    if (!make_buckets(sum))
-      return false;
-    sum->calls += part->calls;
-    sum->sum_ns += part->sum_ns;
-    sum->max_ns = part->max_ns > sum->max_ns ? part->max_ns : sum->max_ns;
-    for (uint32_t i = 0; i < HWI_DURATION_BUCKETS; i++)
-      sum->buckets[i] += part->buckets[i];
-  }
-  return true;
+  for (int entry = 0; entry < HW_ENTRY_COUNT && done; entry++)
+    done = add_tally(sum, &durations->entries[entry]);
+  return done;
 }
 
 uint64_t hwi_duration_quantile(const struct hwi_duration_tally *tally, uint32_t part)
@@ -195,6 +200,16 @@ bool hwi_durations_add(struct hwi_durations *durations, const struct hwi_block_e
   return add_time(tally, event->took_ns) && add_slow(durations, &call) &&
          (!durations->along ||
           hwi_durations_along_add(durations->along, (uint8_t)(tally - durations->entries), event->ns, event->took_ns));
+}
+
+bool hwi_durations_add_all(struct hwi_durations *sum, const struct hwi_durations *counted)
+{
+  bool done = true;
+  for (int entry = 0; entry < HW_ENTRY_COUNT && done; entry++)
+    done = add_tally(&sum->entries[entry], &counted->entries[entry]);
+  for (size_t i = 0; i < counted->slow_count && done; i++)
+    done = add_slow(sum, &counted->slowest[i]);
+  return done;
 }
 
 void hwi_durations_release(struct hwi_durations *durations)

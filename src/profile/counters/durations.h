@@ -108,6 +108,9 @@ struct hwi_durations {
  * false if there is no memory. */
 bool hwi_durations_add(struct hwi_durations *durations, const struct hwi_block_event *event);
 
+/* Adds calls that were counted elsewhere, except to `along`. Returns false if there is no memory. */
+bool hwi_durations_add_all(struct hwi_durations *sum, const struct hwi_durations *counted);
+
 /* Sorts the slowest calls after the last one was added: the slowest first; of equally slow ones, the earliest first. */
 void hwi_durations_sort(struct hwi_durations *durations);
 void hwi_durations_release(struct hwi_durations *durations);

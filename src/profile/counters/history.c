@@ -1,4 +1,4 @@
-/* history.c - what happened to each cell, along time */
+/* history.c - what happened to each cell, along time; handovers and durations; and the instances of scopes */
 #include "profile/counters/history.h"
 
 #include <stdlib.h>
@@ -7,12 +7,14 @@
 #include "trace/table.h"
 
 enum {
-  CHANGES_MAX = 1 << 21, /* with more, slices are joined */
+  CHANGES_MAX = 1 << 21, /* with more of them and of handovers, slices are joined */
   SLICES_LEAST = 4,      /* ... until there are only so many */
   RECENT = 60,           /* fine slices that are kept */
   ROOM = 16,             /* for new slices, after some were joined */
   SHORTEST_NS = 1 << 20, /* about 1 ms */
-  SECOND_NS = 1 << 30,   /* about 1 s: recent slices do not become longer, unless they have too many changes */
+  SLOW_CALLS = 100,
+  INSTANCES_MAX = 100000,
+  SECOND_NS = 1 << 30, /* about 1 s: recent slices do not become longer, unless they have too many changes */
 };
 
 void hwi_history_begin(struct hwi_history *history, uint64_t expected_ns)
@@ -24,6 +26,9 @@ void hwi_history_begin(struct hwi_history *history, uint64_t expected_ns)
   history->fine_ns = history->coarse_ns < SECOND_NS ? history->coarse_ns : SECOND_NS;
   history->slice_end_ns = history->fine_ns;
   history->slice_count = 1;
+  history->timed_calls.all.slow_max = SLOW_CALLS;
+  history->instances.most = INSTANCES_MAX;
+  history->instances.is_of_present = true;
 }
 
 void hwi_history_release(struct hwi_history *history)
@@ -31,7 +36,11 @@ void hwi_history_release(struct hwi_history *history)
   hwi_table_release(history->now, history->now_capacity * sizeof *history->now);
   hwi_table_release(history->changes, history->change_capacity * sizeof *history->changes);
   free(history->open);
+  hwi_handovers_release(&history->handovers_now);
+  hwi_table_release(history->handovers, history->handover_capacity * sizeof *history->handovers);
   hwi_class_peaks_release(&history->class_peaks);
+  hwi_timed_calls_release(&history->timed_calls);
+  hwi_instance_list_release(&history->instances);
   *history = (struct hwi_history){0};
 }
 
@@ -100,6 +109,19 @@ static size_t join_changes(struct hwi_history *history, size_t from, size_t end,
   return to;
 }
 
+/* The same for handovers, one for each pair of threads. Sets `to` to where they end. Returns false if there is no memory. */
+static bool join_handovers(struct hwi_history *history, size_t from, size_t end, size_t *to)
+{
+  struct hwi_handover_tally sum = {0};
+  bool done = true;
+  for (size_t i = from; i < end && done; i++)
+    done = hwi_handovers_add_all(&sum, &history->handovers[i]);
+  for (uint32_t i = 0; i < sum.pairs.count && done; i++)
+    history->handovers[(*to)++] = sum.items[i];
+  hwi_handovers_release(&sum);
+  return done;
+}
+
 /* Returns whether a slice belongs to the one before it: both are in one stretch of the width that slices of their age
  * have. */
 static bool is_same_stretch(const struct hwi_history *history, const struct hwi_slice *before,
@@ -114,24 +136,35 @@ static bool is_same_stretch(const struct hwi_history *history, const struct hwi_
 /* Joins slices that have ended. Returns false if there is no memory. */
 static bool join_slices(struct hwi_history *history)
 {
-  uint32_t *place_of = hwi_table_calloc(history->now_capacity + 1, sizeof *place_of), joined = 0;
-  size_t from = 0, to = 0;
-  if (!place_of)
-    return false;
-  for (uint32_t i = 0; i < history->slice_count;) {
-    struct hwi_history_slice made = history->slices[i++];
+  uint32_t *place_of = hwi_table_calloc(history->now_capacity + 1, sizeof *place_of);
+  uint32_t to_slice[HWI_HISTORY_SLICES], joined = 0;
+  size_t from = 0, to = 0, handovers_from = 0, handovers_to = 0;
+  bool done = place_of;
+  for (uint32_t i = 0; i < history->slice_count && done;) {
+    struct hwi_history_slice made = history->slices[i];
+    to_slice[i++] = joined;
     for (; i < history->slice_count && is_same_stretch(history, &made.slice, &history->slices[i].slice); i++) {
+      to_slice[i] = joined;
       hwi_slice_join(&made.slice, &history->slices[i].slice);
       made.changes_end = history->slices[i].changes_end;
+      made.handovers_end = history->slices[i].handovers_end;
     }
     const size_t end = made.changes_end;
     to = made.changes_end = join_changes(history, from, end, to, place_of);
     from = end;
+    const size_t handovers_end = made.handovers_end;
+    done = join_handovers(history, handovers_from, handovers_end, &handovers_to);
+    made.handovers_end = handovers_to;
+    handovers_from = handovers_end;
     history->slices[joined++] = made;
   }
+  free(place_of);
+  if (!done)
+    return false;
   history->slice_count = joined;
   history->change_count = to;
-  free(place_of);
+  history->handover_count = handovers_to;
+  hwi_sliced_durations_merge(&history->timed_calls.along, to_slice);
   return true;
 }
 
@@ -155,10 +188,14 @@ static void forget_cuts(struct hwi_history *history)
   }
 }
 
+static bool has_too_many_changes(const struct hwi_history *history)
+{
+  return history->change_count + history->handover_count > CHANGES_MAX && history->slice_count > SLICES_LEAST;
+}
+
 static bool has_room(const struct hwi_history *history)
 {
-  return history->slice_count + ROOM <= HWI_HISTORY_SLICES &&
-         (history->change_count <= CHANGES_MAX || history->slice_count <= SLICES_LEAST);
+  return history->slice_count + ROOM <= HWI_HISTORY_SLICES && !has_too_many_changes(history);
 }
 
 /* Joins slices until there is room for new ones. Returns false if there is no memory. */
@@ -175,6 +212,21 @@ static bool make_room(struct hwi_history *history)
 
 /* --- the end of a slice --- */
 
+/* Returns false if there is no memory. */
+static bool end_handovers(struct hwi_history *history)
+{
+  const struct hwi_handover_tally *now = &history->handovers_now;
+  if (!hwi_table_grow((void **)&history->handovers, &history->handover_capacity,
+                      history->handover_count + now->pairs.count, sizeof *history->handovers))
+    return false;
+  for (uint32_t i = 0; i < now->pairs.count; i++)
+    if (now->items[i].blocks > 0)
+      history->handovers[history->handover_count++] = now->items[i];
+  hwi_handovers_restart(&history->handovers_now);
+  history->slices[history->slice_count - 1].handovers_end = history->handover_count;
+  return true;
+}
+
 bool hwi_history_end_slice(struct hwi_history *history, const struct hwi_live_sum *live)
 {
   struct hwi_slice *slice = hwi_history_now(history);
@@ -189,20 +241,21 @@ bool hwi_history_end_slice(struct hwi_history *history, const struct hwi_live_su
   }
   history->open_count = 0;
   history->slices[history->slice_count - 1].changes_end = history->change_count;
-  return true;
+  return end_handovers(history) &&
+         hwi_sliced_durations_end_slice(&history->timed_calls.along, history->slice_count - 1);
 }
 
 static void begin_slice(struct hwi_history *history, uint64_t from_ns, const struct hwi_live_sum *live)
 {
   struct hwi_history_slice *made = &history->slices[history->slice_count++];
   *made = (struct hwi_history_slice){{.from_ns = from_ns, .min_bytes = live->bytes, .max_bytes = live->bytes},
-                                     .changes_end = history->change_count};
+                                     .changes_end = history->change_count,
+                                     .handovers_end = history->handover_count};
 }
 
 static bool is_full(const struct hwi_history *history)
 {
-  return history->slice_count == HWI_HISTORY_SLICES ||
-         (history->change_count > CHANGES_MAX && history->slice_count > SLICES_LEAST);
+  return history->slice_count == HWI_HISTORY_SLICES || has_too_many_changes(history);
 }
 
 /* Of those that the history will have; UINT64_MAX: none. */
@@ -254,12 +307,16 @@ bool hwi_history_cut(struct hwi_history *history, uint64_t ns, const struct hwi_
   return true;
 }
 
-void hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile)
+bool hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile)
 {
   for (size_t i = 0; i < history->change_count; i++)
     history->changes[i].cell = index_of[history->changes[i].cell];
   profile->history = history->slices;
   profile->history_count = history->slice_count;
   profile->changes = history->changes;
+  profile->handovers_along = history->handovers;
   profile->class_peaks = &history->class_peaks;
+  profile->timed_calls = &history->timed_calls;
+  profile->instances = &history->instances;
+  return hwi_instance_list_end(&history->instances, profile->duration_ns);
 }

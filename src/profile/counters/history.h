@@ -1,4 +1,4 @@
-/* history.h - what happened to each cell, along time
+/* history.h - what happened to each cell, along time; handovers and durations; and the instances of scopes
  *
  * For a run that is followed: its events are not read a second time, so that what a page shows along time is counted with
  * the rest. The last minute is kept second by second. Older slices are joined into longer ones when there are too many
@@ -8,6 +8,9 @@
 #define HWI_PROFILE_COUNTERS_HISTORY_H
 
 #include "profile/counters/class_peaks.h"
+#include "profile/counters/handovers.h"
+#include "profile/counters/instance_list.h"
+#include "profile/counters/timed_calls.h"
 
 enum { HWI_HISTORY_CUTS = 32 };      /* of more, the oldest are forgotten */
 enum { HWI_CHANGE_CALLS = 1 << 30 }; /* with so many calls, another change begins */
@@ -27,7 +30,12 @@ struct hwi_history {
   size_t open_count, open_capacity;
   struct hwi_cell_change *changes; /* of the slices before, in their order: a list of table.h */
   size_t change_count, change_capacity;
+  struct hwi_handover_tally handovers_now; /* of the current slice */
+  struct hwi_handover *handovers;          /* of the slices before, in their order: a list of table.h */
+  size_t handover_count, handover_capacity;
   struct hwi_class_peaks class_peaks;
+  struct hwi_timed_calls timed_calls;
+  struct hwi_instance_list instances;
 };
 
 /* `expected_ns`: how long the run has taken so far; 0: unknown. */
@@ -62,7 +70,8 @@ void hwi_history_cut_alike(struct hwi_history *history, const struct hwi_history
 /* Ends the last slice. Before the next event, the time must be advanced. */
 bool hwi_history_end_slice(struct hwi_history *history, const struct hwi_live_sum *live);
 
-/* Writes the lists into the profile; `index_of` gives a cell's index in the profile. */
-void hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile);
+/* Writes the lists into the profile, whose run has ended; `index_of` gives a cell's index in the profile. Returns false if
+ * there is no memory. */
+bool hwi_history_publish(struct hwi_history *history, const uint32_t *index_of, struct hwi_profile *profile);
 
 #endif

@@ -511,6 +511,11 @@ uint32_t hwi_scopes_path(const struct hwi_scopes *scopes, uint32_t number)
   return thread->open.count ? thread->open.items[thread->open.count - 1].path : 0;
 }
 
+uint32_t hwi_scopes_outer(const struct hwi_scopes *scopes, uint32_t path)
+{
+  return scopes->paths[path].outer;
+}
+
 const struct hwi_open_instance *hwi_scopes_open_at(const struct hwi_scopes *scopes, uint32_t number, uint32_t depth)
 {
   return &scopes->threads[number].open.items[depth];

@@ -56,9 +56,10 @@ bool hwi_scopes_enter_rules(struct hwi_scopes *scopes, uint32_t thread, uint32_t
 /* Ends all scopes of rules that the thread is in, with its latest event. Returns false if there is no memory. */
 bool hwi_scopes_leave_all_rules(struct hwi_scopes *scopes, uint32_t thread);
 
-/* Return the context and the path that the thread is in, and the parts of a context. */
+/* Return the context and the path that the thread is in, the path around a path, and the parts of a context. */
 uint32_t hwi_scopes_context(const struct hwi_scopes *scopes, uint32_t thread);
 uint32_t hwi_scopes_path(const struct hwi_scopes *scopes, uint32_t thread);
+uint32_t hwi_scopes_outer(const struct hwi_scopes *scopes, uint32_t path);
 struct hwi_context hwi_scopes_context_at(const struct hwi_scopes *scopes, uint32_t context);
 
 /* Returns the thread's open instance at this depth, from 0 (tasks.h). */

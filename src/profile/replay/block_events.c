@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "profile/counters/annotations.h"
-#include "profile/counters/tasks.h"
+#include "profile/counters/scope_events.h"
 #include "trace/grow.h"
 #include "trace/table.h"
 
@@ -128,22 +128,6 @@ static enum hwi_applied report_event(struct hwi_block_events *events, const stru
 
 /* --- scopes --- */
 
-/* Reports that the thread is inside scopes from depth `before` on: each begins here, in a task for this stay. */
-static enum hwi_applied report_begun(const struct hwi_block_events *events, struct hwi_scope_event *reported,
-                                     uint32_t before, uint32_t after)
-{
-  for (uint32_t depth = before; depth < after; depth++) {
-    const struct hwi_open_instance *open = hwi_scopes_open_at(events->scopes, reported->thread, depth);
-    reported->path = open->path;
-    reported->value = open->all.value;
-    reported->op = open->all.op;
-    reported->text = open->text;
-    if (!events->sink->take_scope(events->sink->context, reported))
-      return HWI_APPLIED_STOP;
-  }
-  return HWI_APPLIED;
-}
-
 /* Reports the scopes of rules that have ended since the thread was at depth `before`, with its latest event. */
 static enum hwi_applied report_left_rules(const struct hwi_block_events *events, uint32_t image, uint32_t thread,
                                           uint32_t before)
@@ -166,15 +150,15 @@ static enum hwi_applied see_stack(const struct hwi_block_events *events, const s
   if (!hwi_scopes_leave_rules(scopes, thread, event->stack))
     return HWI_APPLIED_NO_MEMORY;
   const uint32_t between = hwi_scopes_depth(scopes, thread);
-  struct hwi_scope_event begins = {.ns = events->now_ns, .thread = thread, .image = events->batch->image->number};
+  const struct hwi_scope_event begins = {.ns = events->now_ns, .thread = thread, .image = events->batch->image->number};
   enum hwi_applied applied = HWI_APPLIED;
   if (events->sink->take_scope)
     applied = report_left_rules(events, begins.image, thread, before);
   if (applied == HWI_APPLIED && !hwi_scopes_enter_rules(scopes, thread, event->stack, events->now_ns))
     applied = HWI_APPLIED_NO_MEMORY;
-  if (applied == HWI_APPLIED && events->sink->take_scope)
-    applied = report_begun(events, &begins, between, hwi_scopes_depth(scopes, thread));
-  return applied;
+  if (applied != HWI_APPLIED || !events->sink->take_scope)
+    return applied;
+  return hwi_scope_events_begun(scopes, events->sink, begins, between) ? HWI_APPLIED : HWI_APPLIED_STOP;
 }
 
 static enum hwi_applied take_call(struct hwi_block_events *events, const struct hwi_event *event,
@@ -223,20 +207,11 @@ static enum hwi_applied take_scope(struct hwi_block_events *events, const struct
   const uint32_t before = events->scopes ? hwi_scopes_depth(events->scopes, event->thread) : 0;
   if (!hwi_scopes_take(&events->scopes, events->resolver->thread_count, event, events->now_ns))
     return HWI_APPLIED_NO_MEMORY;
-  const uint32_t after = hwi_scopes_depth(events->scopes, event->thread);
-  find_text(events, event, after > before);
-  if (!events->sink->take_scope || after == before)
-    return HWI_APPLIED;
-  struct hwi_scope_event reported = {
+  find_text(events, event, hwi_scopes_depth(events->scopes, event->thread) > before);
+  const struct hwi_scope_event told = {
       .ns = events->now_ns, .thread = event->thread, .image = events->batch->image->number, .op = event->entry};
-  if (after > before) {
-    reported.is_stay = event->entry == HW_SCOPE_ENTER;
-    return report_begun(events, &reported, before, after);
-  }
-  reported.path = hwi_scopes_path(events->scopes, event->thread);
-  reported.ended = before - after;
-  reported.left = event->entry == HW_SCOPE_END ? before - after - 1 : 0;
-  return events->sink->take_scope(events->sink->context, &reported) ? HWI_APPLIED : HWI_APPLIED_STOP;
+  const bool goes_on = !events->sink->take_scope || hwi_scope_events_since(events->scopes, events->sink, told, before);
+  return goes_on ? HWI_APPLIED : HWI_APPLIED_STOP;
 }
 
 bool hwi_block_events_end_scopes(const struct hwi_block_events *events, const struct hwi_replay_image *image)
@@ -248,14 +223,7 @@ bool hwi_block_events_end_scopes(const struct hwi_block_events *events, const st
     const uint32_t thread = threads->slots[i].number - 1;
     if (threads->slots[i].number && leave_rules(events, image->number, thread) != HWI_APPLIED)
       return false;
-    const uint32_t open = threads->slots[i].number ? hwi_scopes_depth(events->scopes, thread) : 0;
-    const struct hwi_scope_event ends = {.ns = open ? hwi_scopes_latest_ns(events->scopes, thread) : 0,
-                                         .thread = thread,
-                                         .image = image->number,
-                                         .ended = open,
-                                         .left = open,
-                                         .op = HW_SCOPE_END};
-    if (open && !events->sink->take_scope(events->sink->context, &ends))
+    if (threads->slots[i].number && !hwi_scope_events_end(events->scopes, events->sink, image->number, thread))
       return false;
   }
   return true;

@@ -342,12 +342,20 @@ static int report_events(struct hwi_run_replay *r, struct hwi_active *a, const s
   return applied == HWI_APPLIED ? 0 : applied == HWI_APPLIED_STOP ? stopped(r) : cannot_apply(r, a);
 }
 
+static void note_durations(struct hwi_batch *batch, const struct hwi_event *events, int count)
+{
+  for (int i = 0; i < count; i++)
+    batch->took[batch->count + i] = events[i].took;
+}
+
 /* If there is a span, the events are counted at once, because the phase of the next events depends on them. */
 static int apply_within_phase(struct hwi_run_replay *r, struct hwi_active *a, const struct hwi_event *events, int count)
 {
   if (r->events)
     return report_events(r, a, events, count);
   struct hwi_batch *batch = batch_for(r, &a->image, count);
+  if (batch && r->result->replay.history.is_kept && a->image.has_durations)
+    note_durations(batch, events, count);
   if (!batch || !hwi_resolve(&r->result->replay.resolver, batch, events, count))
     return cannot_apply(r, a);
   return r->options->span.kind == HWI_SPAN_RUN || give(r) ? 0 : cannot_apply(r, a);

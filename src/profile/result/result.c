@@ -234,10 +234,9 @@ static bool fill_history(struct hwi_result *result)
   uint32_t *index_of = hwi_table_calloc(result->replay.tally.cell_count, sizeof *index_of);
   for (uint32_t i = 0; index_of && i < result->profile.cell_count; i++)
     index_of[result->cell_numbers[i]] = i;
-  if (index_of)
-    hwi_history_publish(history, index_of, &result->profile);
+  const bool done = index_of && hwi_history_publish(history, index_of, &result->profile);
   free(index_of);
-  return index_of;
+  return done;
 }
 
 static bool fill_cells_and_sizes(struct hwi_result *result)

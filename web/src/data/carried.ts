@@ -1,9 +1,10 @@
 // carried.ts - what the viewer chose in one document of a running program, in the next one
 //
 // Nodes, functions and rows have other numbers in each document. They are the same if they have the same names: a node also
-// those of the nodes above it, a stack also the same entry.
+// those of the nodes above it, a stack also the same entry. So have instances of scopes.
 import type { State } from "../state";
 import type { PageDocument } from "./document";
+import { instancesOf } from "./instances";
 import type { Recording } from "./recording";
 import { scopesOf } from "./scopes";
 
@@ -57,6 +58,18 @@ function scopeIn(before: PageDocument, after: PageDocument, row: number): number
   return scopesOf(after)?.rowOf(names) ?? -1;
 }
 
+/** An instance has its number within its path; the parts of a task have none. */
+function instanceIn(before: PageDocument, after: PageDocument, instance: number): number {
+  const [instances, next] = [instancesOf(before), instancesOf(after)];
+  const tid = instances?.laneOf(instance)?.tid;
+  if (instances === null || next === null || tid === undefined) return -1;
+  const scope = scopeIn(before, after, instances.column("scope")[instance]!);
+  const key = instances.column("sequence")[instance]! > 0 ? "sequence" : "begin_ns";
+  const value = instances.column(key)[instance]!;
+  const [scopes, values] = [next.column("scope"), next.column(key)];
+  return values.findIndex((other, candidate) => other === value && scopes[candidate] === scope && next.laneOf(candidate)?.tid === tid);
+}
+
 function rowIn(state: State, before: Recording, after: Recording): number {
   switch (state.view) {
     case "leaks":
@@ -77,7 +90,8 @@ export function carried(state: State, before: Recording, after: Recording): Part
   const of = state.of >= 0 ? functionIn(before, after, state.of) : state.of;
   const row = state.row >= 0 ? rowIn(state, before, after) : state.row;
   const thread = state.thread >= 0 ? threadIn(before.document, after.document, state.thread) : state.thread;
-  const wanted: Partial<State> = { zoom, of, row, thread };
+  const instance = state.instance >= 0 ? instanceIn(before.document, after.document, state.instance) : state.instance;
+  const wanted: Partial<State> = { zoom, of, row, thread, instance };
   const changed = Object.entries(wanted).filter(([key, value]) => state[key as keyof State] !== value);
   return Object.fromEntries(changed);
 }
