@@ -8,12 +8,14 @@ import threading
 import time
 import urllib.parse
 
+import page
 import workloads
 
 PAIRS, TRUES = 30_000_000, 2000
 STACKS = {"flat": 2, "deep": 60}  # frames
 THREADS = (1, 2, 4, 8)
 EVERY_S = 1
+PAGE_RUN_S, PAGE_AFTER_S, PAGE_S = 120, 8, 12
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -101,6 +103,25 @@ def _both(tools, argv, work):
     return {"alone": alone, "followed": followed, **figures}
 
 
+def _page_of_many_stacks(tools, work):
+    """How long an update of the page takes in the browser, by view; or why that is not measured."""
+    missing = page.what_is_missing()
+    if missing:
+        return missing
+    program = workloads.compile_c("many_stacks.c", work)
+    command, env, trace = tools.command("record-q", [program, str(PAGE_RUN_S)], {}, os.path.join(work, "live"))
+    with subprocess.Popen(command, env={**os.environ, **env}) as process:
+        while not (os.path.exists(trace) and os.path.getsize(trace)):
+            time.sleep(0.002)
+        viewer = Viewer(tools.tool, trace)
+        time.sleep(PAGE_AFTER_S)
+        script = os.path.join(workloads.HERE, "live_page.mjs")
+        found = subprocess.run(["node", script, f"http://{viewer.host}/?{viewer.query}", str(PAGE_S)], check=True, capture_output=True, text=True)
+        viewer.end()
+        process.kill()
+    return json.loads(found.stdout)
+
+
 def measure_live(tools, settings, work):
     program = workloads.compile_c("loop.c", work)
     found = []
@@ -109,6 +130,8 @@ def measure_live(tools, settings, work):
             settings.say(f"live: {threads} threads, {stack} stacks")
             argv = [program, str(depth), str(threads), str(int(PAIRS * settings.scale))]
             found.append({"stack": stack, "threads": threads, **_both(tools, argv, work)})
+    settings.say("live: the page of a program with many stacks")
+    many_stacks = _page_of_many_stacks(tools, work)
     settings.say(f"live: {TRUES:,} short processes")
     argv = ["sh", "-c", f"i=0; while [ $i -lt {TRUES} ]; do /bin/true; i=$((i+1)); done"]
-    return {"runs": found, "short": {"processes": TRUES, **_both(tools, argv, work)}}
+    return {"runs": found, "many_stacks": many_stacks, "short": {"processes": TRUES, **_both(tools, argv, work)}}

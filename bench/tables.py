@@ -279,6 +279,14 @@ def many_processes(results):
     return Table("A run of many processes", text, ["step", "wall s", "MB"], rows)
 
 
+def _updates(found):
+    if isinstance(found, str):
+        return f"Updates of the page were not measured: {found}."
+    each = [f"{view} {max(figures['long_tasks_ms'], default=0):.0f} ms in {figures['updates']} updates" for view, figures in found.items()]
+    return ("The page of a program with 500,000 nodes of stacks (bench/many_stacks.c): the longest task of 50 ms or more of the browser's main "
+            f"thread, 0 if there is none: {', '.join(each)}.")
+
+
 def followed_programs(results):
     rows, short = [], results["live"]["short"]
     for found in results["live"]["runs"]:
@@ -293,7 +301,8 @@ def followed_programs(results):
             "usual); and the time and the CPU time of the program and the packer of its recording, relative to those without a viewer: on few "
             f"cores, all of these wait for each other. {short['processes']:,} times /bin/true from a shell: the process that follows "
             f"needs {short['cpu_s'] / short['processes'] * 1000:.2f} ms for each and {short['peak_rss_bytes'] / MEGA:,.0f} MB, and the run "
-            f"takes {short['followed'][1] / short['alone'][1]:.2f} times the CPU time without a viewer. {_on_its_own(results['live'])}")
+            f"takes {short['followed'][1] / short['alone'][1]:.2f} times the CPU time without a viewer. "
+            f"{_updates(results['live']['many_stacks'])} {_on_its_own(results['live'])}")
     return Table("Following a program", text, head, rows)
 
 
