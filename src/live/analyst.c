@@ -182,7 +182,7 @@ static void follow_afresh(struct work *work)
     work->fresh_began_ms = ms;
     work->next_fresh_ms = ms + FRESH_AFTER_MS; /* if it fails */
     if (hwi_follow_create(&work->fresh, work->run->path, &work->run->options, &error) == 0)
-      hwi_follow_cut_alike(work->fresh, work->follow);
+      hwi_follow_plan_resets(work->fresh, work->follow);
   }
   if (work->state == HWI_FOLLOW_OVER && work->fresh) /* it is over when the figures are final */
     work->state = HWI_FOLLOW_WAITS;
@@ -251,15 +251,16 @@ static bool reply(struct work *work, bool is_written)
   return sent;
 }
 
-/* Writes the moment of a cut. */
+/* From now on, documents know what was since now. Writes this moment. */
 static bool answer_now(struct work *work)
 {
-  uint64_t ns;
+  const uint64_t ns = hwi_follow_now_ns(work->follow);
+  hwi_follow_plan_reset(work->follow, ns);
+  if (work->fresh)
+    hwi_follow_plan_reset(work->fresh, ns);
   work->document = memfd_create("moment", MFD_CLOEXEC);
-  if (work->document < 0)
-    snprintf(work->error.text, sizeof work->error.text, "no memory for an answer: %s", strerror(errno));
-  const bool is_written = work->document >= 0 && hwi_follow_cut(work->follow, &ns, &work->error) == 0 &&
-                          dprintf(work->document, "{\"ns\":%" PRIu64 "}\n", ns) > 0;
+  const bool is_written = work->document >= 0 && dprintf(work->document, "{\"ns\":%" PRIu64 "}\n", ns) > 0;
+  work->os_error = is_written ? 0 : errno;
   return reply(work, is_written);
 }
 

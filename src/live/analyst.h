@@ -20,7 +20,7 @@ enum hwi_live_form {
   HWI_LIVE_JSON,  /* as report --json */
   HWI_LIVE_ROWS,  /* a terminal's document: see rows.h */
   HWI_LIVE_CSV,   /* the table of stacks */
-  HWI_LIVE_NOW, /* {"ns":N}: the moment up to which all was counted; from now on, the documents know what is since then */
+  HWI_LIVE_NOW,   /* {"ns":N}: this moment; documents will know what was since then */
   HWI_LIVE_SAVED,   /* where the recording up to now was saved: see saving.h */
   HWI_LIVE_PROCESS, /* no document, but the socket of an analyst that follows one process alone */
   HWI_LIVE_FORMS

@@ -96,30 +96,20 @@ bool hwi_follow_had_late_events(const struct hwi_follow *follow)
   return follow->replay.live.had_late_events;
 }
 
-/* All events before it were counted. */
-static uint64_t counted_ns(const struct hwi_run_replay *replay)
+uint64_t hwi_follow_now_ns(const struct hwi_follow *follow)
 {
-  uint64_t least = UINT64_MAX;
-  for (size_t i = 0; i < replay->active_count; i++)
-    if (replay->active[i]->head_ns < least)
-      least = replay->active[i]->head_ns;
-  const uint64_t after_last = replay->result->replay.now_ns + 1;
-  return least == UINT64_MAX || least < after_last ? after_last : least;
+  const uint64_t now_ns = hwi_os_monotonic_ns();
+  return now_ns > follow->replay.base_ns ? now_ns - follow->replay.base_ns : 0;
 }
 
-void hwi_follow_cut_alike(struct hwi_follow *follow, const struct hwi_follow *other)
+void hwi_follow_plan_reset(struct hwi_follow *follow, uint64_t ns)
 {
-  hwi_history_cut_alike(&follow->replay.result->replay.history, &other->replay.result->replay.history);
+  hwi_history_plan_reset(&follow->replay.result->replay.history, ns);
 }
 
-int hwi_follow_cut(struct hwi_follow *follow, uint64_t *ns, struct hwi_error *error)
+void hwi_follow_plan_resets(struct hwi_follow *follow, const struct hwi_follow *other)
 {
-  follow->replay.error = error;
-  int status = hwi_run_replay_wait(&follow->replay);
-  *ns = counted_ns(&follow->replay);
-  if (status == 0 && !hwi_replay_cut_history(&follow->replay.result->replay, *ns))
-    status = hwi_run_replay_no_memory(&follow->replay);
-  return status;
+  hwi_history_plan_resets(&follow->replay.result->replay.history, &other->replay.result->replay.history);
 }
 
 const struct hwi_profile *hwi_follow_frames(struct hwi_follow *follow)

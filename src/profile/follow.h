@@ -30,12 +30,14 @@ bool hwi_follow_run_goes_on(const char *path);
 /* Reads what was written since, but not much more than `most_events` events. Returns a state, or a negative status. */
 int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error);
 
-/* Cuts the history, which is kept: a slice begins at the moment up to which all was counted. *ns: that moment, since the
- * run's start. Returns 0 or a negative status. */
-int hwi_follow_cut(struct hwi_follow *follow, uint64_t *ns, struct hwi_error *error);
+/* Returns the present moment, since the run's start. */
+uint64_t hwi_follow_now_ns(const struct hwi_follow *follow);
 
-/* The history, which is at its begin, will have the cuts of `other`. */
-void hwi_follow_cut_alike(struct hwi_follow *follow, const struct hwi_follow *other);
+/* The history, which is kept, will have a slice that begins at this moment. */
+void hwi_follow_plan_reset(struct hwi_follow *follow, uint64_t ns);
+
+/* The history, which is at its begin, will have all such slices of `other`. */
+void hwi_follow_plan_resets(struct hwi_follow *follow, const struct hwi_follow *other);
 
 /* Returns how long before now the moment is up to which all events are counted, in ns. */
 uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow);

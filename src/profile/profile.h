@@ -401,6 +401,9 @@ struct hwi_breach {
   uint32_t first_thread;
 };
 
+/* The mark of hw_live_reset: figures count from it. */
+#define HWI_RESET_MARK "heapwright: reset"
+
 /* A moment that the program named (hw_mark). */
 struct hwi_program_mark {
   uint64_t ns; /* since the run's start */

@@ -177,7 +177,7 @@ static void short_runs_have_fine_slices(void **state)
 static void a_cut_stays(void **state)
 {
   (void)state;
-  enum { CUTS = 20, BETWEEN = 777 };
+  enum { CUTS = HWI_HISTORY_CUTS, BETWEEN = 777 };
   uint64_t cuts[CUTS];
   begin(0);
   for (uint64_t cut = 0; cut < CUTS; cut++) {
@@ -186,8 +186,8 @@ static void a_cut_stays(void **state)
       some_events(1);
     }
     cuts[cut] = now_ns + 1;
-    assert_true(hwi_history_cut(&history, cuts[cut], &live));
-    assert_true(hwi_history_cut(&history, cuts[cut], &live)); /* there already */
+    assert_true(hwi_history_cut(&history, cuts[cut], HWI_CUT_RESET, &live));
+    assert_true(hwi_history_cut(&history, cuts[cut], HWI_CUT_RESET, &live)); /* there already */
   }
   assert_complete();
   for (int cut = 0; cut < CUTS; cut++)
@@ -204,12 +204,12 @@ static void another_history_can_have_the_same_cuts(void **state)
     pass_time(now_ns + SECOND / 3 + (i % 100 ? 0 : 500 * (uint64_t)SECOND));
     some_events(1);
     if (i % 90 == 0)
-      assert_true(hwi_history_cut(&history, now_ns + 1, &live));
+      assert_true(hwi_history_cut(&history, now_ns + 1, HWI_CUT_RESET, &live));
   }
   other = history;
   history = (struct hwi_history){0};
   begin(0);
-  hwi_history_cut_alike(&history, &other);
+  hwi_history_plan_resets(&history, &other);
   for (int i = 1; i <= 1000; i++) {
     pass_time(now_ns + SECOND / 3 + (i % 100 ? 0 : 500 * (uint64_t)SECOND));
     some_events(1);
@@ -230,7 +230,7 @@ static void many_cuts_leave_room(void **state)
   for (int i = 0; i < 5000; i++) {
     pass_time(now_ns + SECOND / 7);
     some_events(3);
-    assert_true(hwi_history_cut(&history, now_ns + 1, &live));
+    assert_true(hwi_history_cut(&history, now_ns + 1, HWI_CUT_RESET, &live));
   }
   assert_complete();
 }
@@ -311,6 +311,41 @@ static void durations_by_thread_stay_within_memory(void **state)
   assert_int_equal(history.timed_calls.all.entries[1].calls, HWI_TIMED_THREADS_MAX + 1);
 }
 
+/* With more cells than all slices may have changes of, cuts are given up before memory is. */
+static void many_cells_and_cuts_come_to_an_end(void **state)
+{
+  (void)state;
+  enum { MANY = 300000, ROUNDS = 30 };
+  begin(0);
+  for (uint64_t round = 1; round <= ROUNDS; round++) {
+    pass_time(round * SECOND);
+    for (uint32_t cell = 0; cell < MANY; cell++)
+      hwi_history_change(&history, cell)->calls++;
+    assert_true(hwi_history_cut(&history, now_ns + 1, round % 2 ? HWI_CUT_RESET : HWI_CUT_MARK, &live));
+  }
+  assert_true(hwi_history_end_slice(&history, &live));
+  uint64_t calls = 0;
+  for (size_t i = 0; i < history.change_count; i++)
+    calls += history.changes[i].calls;
+  assert_int_equal(calls, MANY * ROUNDS);
+}
+
+/* A program that marks many moments does not make the viewer's reset be forgotten. */
+static void marks_do_not_displace_a_reset(void **state)
+{
+  (void)state;
+  begin(0);
+  pass_time(SECOND / 2);
+  hwi_history_plan_reset(&history, now_ns + 1);
+  for (int i = 0; i < 3000; i++) {
+    pass_time(now_ns + SECOND / 20);
+    some_events(1);
+    assert_true(hwi_history_cut(&history, now_ns, HWI_CUT_MARK, &live));
+  }
+  assert_complete();
+  assert_int_equal(slice_at(SECOND / 2 + 1)->slice.from_ns, SECOND / 2 + 1);
+}
+
 static int release_all(void **state)
 {
   (void)state;
@@ -326,6 +361,8 @@ int main(void)
       cmocka_unit_test(short_runs_have_fine_slices),
       cmocka_unit_test(a_cut_stays),
       cmocka_unit_test(many_cuts_leave_room),
+      cmocka_unit_test(many_cells_and_cuts_come_to_an_end),
+      cmocka_unit_test(marks_do_not_displace_a_reset),
       cmocka_unit_test(another_history_can_have_the_same_cuts),
       cmocka_unit_test(idle_times_are_apart),
       cmocka_unit_test(many_cells_stay_within_memory),

@@ -88,12 +88,6 @@ static bool advance_history(struct hwi_replay *replay, uint64_t ns)
   return ns < replay->history.slice_end_ns || hwi_history_advance(&replay->history, ns, &live);
 }
 
-bool hwi_replay_cut_history(struct hwi_replay *replay, uint64_t ns)
-{
-  const struct hwi_live_sum live = live_now(replay);
-  return advance_history(replay, ns) && hwi_history_cut(&replay->history, ns, &live);
-}
-
 bool hwi_replay_end_history(struct hwi_replay *replay, uint64_t ns)
 {
   const struct hwi_live_sum live = live_now(replay);
@@ -386,8 +380,14 @@ static void pass_time_of_thread(const struct hwi_replay *replay, uint32_t thread
 static bool take_annotation(struct hwi_replay *replay, const struct hwi_resolved *event)
 {
   pass_time_of_thread(replay, event->thread);
-  return hwi_annotations_take(&replay->tally.annotations, event, replay->now_ns) &&
-         (event->entry != HW_SCOPE_MARK || !replay->history.is_kept || hwi_replay_cut_history(replay, replay->now_ns));
+  if (!hwi_annotations_take(&replay->tally.annotations, event, replay->now_ns))
+    return false;
+  if (event->entry != HW_SCOPE_MARK || !replay->history.is_kept)
+    return true;
+  const char *text = replay->resolver.scope_names.strings[event->size].text;
+  const struct hwi_live_sum live = live_now(replay);
+  return hwi_history_cut(&replay->history, replay->now_ns, strcmp(text, HWI_RESET_MARK) == 0 ? HWI_CUT_RESET : HWI_CUT_MARK,
+                         &live);
 }
 
 static bool take_heap(struct hwi_replay *replay, const struct hwi_replay_image *image, const struct hwi_resolved *event)

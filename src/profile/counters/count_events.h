@@ -103,11 +103,7 @@ struct hwi_replay {
   uint64_t expected_ns;                     /* how long the run probably took; 0: unknown */
 };
 
-/* Begins a slice of the history, which is kept, at `ns`: all events before were counted. Returns false if there is no
- * memory; so does the next function. */
-bool hwi_replay_cut_history(struct hwi_replay *replay, uint64_t ns);
-
-/* Ends the history at `ns`, if one is kept. */
+/* Ends the history at `ns`, if one is kept. Returns false if there is no memory. */
 bool hwi_replay_end_history(struct hwi_replay *replay, uint64_t ns);
 
 /* Returns false if there is no memory. */

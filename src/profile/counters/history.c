@@ -2,6 +2,7 @@
 #include "profile/counters/history.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace/grow.h"
 #include "trace/table.h"
@@ -179,12 +180,14 @@ static void widen(struct hwi_history *history)
     history->fine_ns *= 2;
 }
 
-static void forget_cuts(struct hwi_history *history)
+/* Forgets all cuts but the newest `most` of each kind. */
+static void forget_cuts(struct hwi_history *history, uint32_t most)
 {
-  uint32_t cuts = 0;
+  uint32_t counts[HWI_CUT_RESET + 1] = {0};
   for (uint32_t i = history->slice_count; i > 0; i--) {
     struct hwi_slice *slice = &history->slices[i - 1].slice;
-    slice->pinned = slice->pinned && cuts++ < HWI_HISTORY_CUTS;
+    if (slice->pinned && counts[slice->pinned]++ >= most)
+      slice->pinned = 0;
   }
 }
 
@@ -198,13 +201,24 @@ static bool has_room(const struct hwi_history *history)
   return history->slice_count + ROOM <= HWI_HISTORY_SLICES && !has_too_many_changes(history);
 }
 
-/* Joins slices until there is room for new ones. Returns false if there is no memory. */
+/* Returns whether only cuts keep slices apart. */
+static bool is_all_joined(const struct hwi_history *history)
+{
+  return history->fine_ns > history->slices[history->slice_count - 1].slice.from_ns;
+}
+
+/* Joins slices until there is room for new ones; if that does not suffice, cuts are forgotten. Returns false if there is no
+ * memory. */
 static bool make_room(struct hwi_history *history)
 {
-  forget_cuts(history);
+  uint32_t cuts = HWI_HISTORY_CUTS;
+  forget_cuts(history, cuts);
   bool done = join_slices(history);
   while (done && !has_room(history)) {
-    widen(history);
+    if (is_all_joined(history))
+      forget_cuts(history, cuts /= 2);
+    else
+      widen(history);
     done = join_slices(history);
   }
   return done;
@@ -258,52 +272,72 @@ static bool is_full(const struct hwi_history *history)
   return history->slice_count == HWI_HISTORY_SLICES || has_too_many_changes(history);
 }
 
-/* Of those that the history will have; UINT64_MAX: none. */
-static uint64_t next_cut_ns(const struct hwi_history *history)
+static uint64_t next_reset_ns(const struct hwi_history *history)
 {
-  return history->next_cut < history->cut_count ? history->cuts_ns[history->next_cut] : UINT64_MAX;
+  return history->reset_count ? history->resets_ns[0] : UINT64_MAX;
 }
 
-static void end_at_next_cut(struct hwi_history *history)
+static void drop_next_reset(struct hwi_history *history)
 {
-  if (next_cut_ns(history) < history->slice_end_ns)
-    history->slice_end_ns = next_cut_ns(history);
+  history->reset_count--;
+  memmove(history->resets_ns, history->resets_ns + 1, history->reset_count * sizeof *history->resets_ns);
 }
 
-void hwi_history_cut_alike(struct hwi_history *history, const struct hwi_history *other)
+static void end_at_next_reset(struct hwi_history *history)
+{
+  if (next_reset_ns(history) < history->slice_end_ns)
+    history->slice_end_ns = next_reset_ns(history);
+}
+
+void hwi_history_plan_reset(struct hwi_history *history, uint64_t ns)
+{
+  if (ns <= hwi_history_now(history)->from_ns ||
+      (history->reset_count && ns <= history->resets_ns[history->reset_count - 1]))
+    return;
+  if (history->reset_count == HWI_HISTORY_CUTS)
+    drop_next_reset(history);
+  history->resets_ns[history->reset_count++] = ns;
+  end_at_next_reset(history);
+}
+
+void hwi_history_plan_resets(struct hwi_history *history, const struct hwi_history *other)
 {
   for (uint32_t i = 0; i < other->slice_count; i++)
-    if (other->slices[i].slice.pinned && history->cut_count < HWI_HISTORY_CUTS)
-      history->cuts_ns[history->cut_count++] = other->slices[i].slice.from_ns;
-  end_at_next_cut(history);
+    if (other->slices[i].slice.pinned == HWI_CUT_RESET)
+      hwi_history_plan_reset(history, other->slices[i].slice.from_ns);
+  for (uint32_t i = 0; i < other->reset_count; i++)
+    hwi_history_plan_reset(history, other->resets_ns[i]);
 }
 
 /* After an idle time, only the recent part of it is cut into slices. */
 bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live)
 {
-  bool done = true;
-  while (done && ns >= history->slice_end_ns) {
+  while (ns >= history->slice_end_ns) {
     uint64_t from_ns = history->slice_end_ns;
-    done = hwi_history_end_slice(history, live) && (!is_full(history) || make_room(history));
+    if (!hwi_history_end_slice(history, live) || (is_full(history) && !make_room(history)))
+      return false;
     begin_slice(history, from_ns, live);
-    history->slices[history->slice_count - 1].slice.pinned = from_ns == next_cut_ns(history);
-    history->next_cut += from_ns == next_cut_ns(history);
+    if (from_ns == next_reset_ns(history)) {
+      hwi_history_now(history)->pinned = HWI_CUT_RESET;
+      drop_next_reset(history);
+    }
     if (ns - from_ns > RECENT * history->fine_ns)
       from_ns = ns - RECENT * history->fine_ns;
     history->slice_end_ns = (from_ns / history->fine_ns + 1) * history->fine_ns;
-    end_at_next_cut(history);
+    end_at_next_reset(history);
   }
-  return done;
+  return true;
 }
 
-bool hwi_history_cut(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live)
+bool hwi_history_cut(struct hwi_history *history, uint64_t ns, enum hwi_cut why, const struct hwi_live_sum *live)
 {
   if (ns > hwi_history_now(history)->from_ns) {
     if (!hwi_history_end_slice(history, live) || (is_full(history) && !make_room(history)))
       return false;
     begin_slice(history, ns, live);
   }
-  hwi_history_now(history)->pinned = true;
+  struct hwi_slice *slice = hwi_history_now(history);
+  slice->pinned = slice->pinned > why ? slice->pinned : why;
   return true;
 }
 

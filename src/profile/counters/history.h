@@ -12,7 +12,12 @@
 #include "profile/counters/instance_list.h"
 #include "profile/counters/timed_calls.h"
 
-enum { HWI_HISTORY_CUTS = 32 };      /* of more, the oldest are forgotten */
+/* Why a slice begins at a cut: the value of its `pinned`. */
+enum hwi_cut {
+  HWI_CUT_MARK = 1, /* the program named the moment */
+  HWI_CUT_RESET,    /* figures count from it */
+};
+enum { HWI_HISTORY_CUTS = 16 };      /* of each kind; of more, the oldest are forgotten */
 enum { HWI_CHANGE_CALLS = 1 << 30 }; /* with so many calls, another change begins */
 
 /* All zero: no history is kept. */
@@ -20,8 +25,8 @@ struct hwi_history {
   bool is_kept;
   uint64_t fine_ns, coarse_ns; /* how long slices are: recent ones, and older ones. Powers of two, times 2^20 ns */
   uint64_t slice_end_ns;       /* of the current slice, which is the last one */
-  uint64_t cuts_ns[HWI_HISTORY_CUTS]; /* that the history will have: those from next_cut on */
-  uint32_t cut_count, next_cut;
+  uint64_t resets_ns[HWI_HISTORY_CUTS]; /* that it will have, ascending */
+  uint32_t reset_count;
   struct hwi_history_slice slices[HWI_HISTORY_SLICES];
   uint32_t slice_count;
   struct hwi_cell_change *now; /* by cell: the current slice. A list of table.h */
@@ -58,16 +63,19 @@ static inline struct hwi_slice *hwi_history_now(struct hwi_history *history)
 }
 
 /* Advances the time to `ns`, which is not before slice_end_ns; until now `live` was live. Returns false if there is no
- * memory; so do the next two functions. */
+ * memory; so does the next function. */
 bool hwi_history_advance(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live);
 
 /* A slice begins at `ns`, which is not before the current one and not after its end. */
-bool hwi_history_cut(struct hwi_history *history, uint64_t ns, const struct hwi_live_sum *live);
+bool hwi_history_cut(struct hwi_history *history, uint64_t ns, enum hwi_cut why, const struct hwi_live_sum *live);
 
-/* The history, which is at its begin, will have the cuts of `other`. */
-void hwi_history_cut_alike(struct hwi_history *history, const struct hwi_history *other);
+/* A slice will begin at `ns`, a reset, unless that is in the past. */
+void hwi_history_plan_reset(struct hwi_history *history, uint64_t ns);
 
-/* Ends the last slice. Before the next event, the time must be advanced. */
+/* The history, which is at its begin, will have the resets of `other`. */
+void hwi_history_plan_resets(struct hwi_history *history, const struct hwi_history *other);
+
+/* Ends the last slice. Before the next event, the time must be advanced. Returns false if there is no memory. */
 bool hwi_history_end_slice(struct hwi_history *history, const struct hwi_live_sum *live);
 
 /* Writes the lists into the profile, whose run has ended; `index_of` gives a cell's index in the profile. Returns false if
