@@ -150,7 +150,7 @@ static int listen_patiently(const struct values *values, struct hwi_live_server 
   return status;
 }
 
-static int start_server(const struct values *values, struct hwi_live_server **server)
+static int start_server(const struct values *values, struct hwi_live_server **server, struct hwi_browser *browser)
 {
   struct hwi_error error = {0};
   char url[HWI_LIVE_URL_BYTES];
@@ -169,8 +169,8 @@ static int start_server(const struct values *values, struct hwi_live_server **se
   hwi_live_server_url(*server, url);
   printf("%s\n", url);
   fflush(stdout);
-  if (values->open)
-    hwi_browser_open(url);
+  if (values->open && !hwi_browser_open(browser, url))
+    hwi_warn("cannot lead a browser to the page: %s; open the address above yourself", strerror(errno));
   return HWI_EXIT_OK;
 }
 
@@ -250,8 +250,15 @@ static void show_reason(const char *path)
     fclose(file);
 }
 
+static void end_server(struct hwi_live_server **server)
+{
+  if (*server)
+    hwi_live_server_stop(*server);
+  *server = NULL;
+}
+
 /* Returns the exit status of the command, unless it cannot be followed. */
-static int follow_command(const struct values *values, char *const *command, struct hwi_live_server *server, int stop)
+static int follow_command(const struct values *values, char *const *command, struct hwi_live_server **server, int stop)
 {
   struct hwi_recording recording;
   struct hwi_error error = {0};
@@ -260,12 +267,13 @@ static int follow_command(const struct values *values, char *const *command, str
   snprintf(name, sizeof name, "heapwright.live.%d.hwt", (int)getpid());
   if (hwi_recording_start(&recording, values->output ? values->output : name, command, is_text, &error) < 0)
     return hwi_fail(HWI_EXIT_LAUNCHER, "%s", error.text);
-  const bool begins = hwi_recording_begins(&recording);
-  int status = begins ? follow(values, recording.path, server, stop) : HWI_EXIT_OK;
+  const bool begins = hwi_recording_begins(&recording, stop);
+  int status = begins ? follow(values, recording.path, *server, stop) : HWI_EXIT_OK;
   if (is_text && !begins)
     show_reason(recording.path);
   if (status != HWI_EXIT_OK)
     return status;
+  end_server(server); /* the command may take long to end */
   const bool goes_on = !is_interrupted(stop) && !hwi_recording_has_ended(&recording); /* without the viewer */
   if (is_text && begins)
     name_files(recording.path, goes_on);
@@ -321,6 +329,7 @@ static int run(const void *given, int word_count, char **words)
 {
   const struct values *values = given;
   struct hwi_live_server *server = NULL;
+  struct hwi_browser browser = {0};
   const bool has_command = word_count > 0 && strcmp(words[0], "--") == 0;
   char path[HWI_READING_PATH_BYTES];
   int status = check(values, has_command, word_count, words);
@@ -334,11 +343,11 @@ static int run(const void *given, int word_count, char **words)
     return status;
   const int stop = output == PAGE || output == TEXT ? catch_end() : -1;
   if (output == PAGE)
-    status = start_server(values, &server);
+    status = start_server(values, &server, &browser);
   if (status == 0)
-    status = has_command ? follow_command(values, words + 1, server, stop) : follow(values, path, server, stop);
-  if (server)
-    hwi_live_server_stop(server);
+    status = has_command ? follow_command(values, words + 1, &server, stop) : follow(values, path, server, stop);
+  end_server(&server);
+  hwi_browser_end(&browser);
   close(stop);
   return status;
 }

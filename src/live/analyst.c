@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "export/export.h"
@@ -375,6 +378,7 @@ int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *ru
   if (analyst->pid == 0) {
     close(sockets[0]);
     close(run->listener);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if it does not look at its socket */
     be_analyst(run, sockets[1]);
   }
   const int os_error = errno;
@@ -424,7 +428,15 @@ bool hwi_analyst_take(const struct hwi_analyst *analyst, struct hwi_live_answer 
 
 void hwi_analyst_stop(struct hwi_analyst *analyst)
 {
+  enum { ATTEMPTS = 100 };
+  static const struct timespec moment = {.tv_nsec = 10000000};
   close(analyst->socket);
+  for (int i = 0; i < ATTEMPTS; i++) {
+    if (waitpid(analyst->pid, NULL, WNOHANG) != 0)
+      return;
+    nanosleep(&moment, NULL);
+  }
+  kill(analyst->pid, SIGKILL);
   while (waitpid(analyst->pid, NULL, 0) < 0 && errno == EINTR)
     ;
 }

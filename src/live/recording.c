@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,17 +101,17 @@ static bool look_for_end(struct hwi_recording *recording, int how)
   return true;
 }
 
-bool hwi_recording_begins(struct hwi_recording *recording)
+bool hwi_recording_begins(struct hwi_recording *recording, int stop)
 {
-  const struct timespec moment = {.tv_nsec = 5000000};
+  enum { MOMENT_MS = 5 };
+  struct pollfd wait = {.fd = stop, .events = POLLIN};
   uint8_t id[HW_ID_BYTES];
   for (;;) {
     const bool is_over = look_for_end(recording, WNOHANG);
     if (read_id(recording->path, id) && memcmp(id, recording->earlier, sizeof id) != 0)
       return true;
-    if (is_over)
+    if (is_over || poll(&wait, 1, MOMENT_MS) > 0)
       return false;
-    nanosleep(&moment, NULL);
   }
 }
 

@@ -24,8 +24,8 @@ struct hwi_recording {
 int hwi_recording_start(struct hwi_recording *recording, const char *path, char *const *command, bool leaves_terminal,
                         struct hwi_error *error);
 
-/* Waits until the trace has begun. Returns false if the recording ended before. */
-bool hwi_recording_begins(struct hwi_recording *recording);
+/* Waits until the trace has begun. Returns false if the recording ended before, or `stop` became readable. */
+bool hwi_recording_begins(struct hwi_recording *recording, int stop);
 
 /* Returns whether it has ended. */
 bool hwi_recording_has_ended(struct hwi_recording *recording);

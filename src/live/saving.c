@@ -15,7 +15,7 @@
 #include "launch/save.h"
 #include "report/json/json.h"
 
-/* Writes the first name that no file has. Returns false if it is too long. */
+/* Writes the first name that no file has; no other viewer chooses it. Returns false if it is too long. */
 static bool choose_name(char *name, size_t room, const char *path)
 {
   static const char suffix[] = ".hwt";
@@ -23,7 +23,7 @@ static bool choose_name(char *name, size_t room, const char *path)
   if (hwi_has_suffix(path, bytes, suffix))
     bytes -= sizeof suffix - 1;
   for (unsigned number = 1;; number++) {
-    const int used = snprintf(name, room, "%.*s.saved-%u%s", (int)bytes, path, number, suffix);
+    const int used = snprintf(name, room, "%.*s.saved-%d-%u%s", (int)bytes, path, (int)getppid(), number, suffix);
     if (used < 0 || (size_t)used >= room)
       return false;
     if (access(name, F_OK) < 0)
@@ -57,7 +57,9 @@ static _Noreturn void save_and_exit(const char *path, int document, int alive)
   document = fcntl(document, F_DUPFD, OTHERS); /* neither may be in the other's place */
   alive = fcntl(alive, F_DUPFD, OTHERS);
   const bool is_apart = dup2(document, DOCUMENT) == DOCUMENT && dup2(alive, ALIVE) == ALIVE;
-  close_range(OTHERS, ~0U, 0);
+  if (close_range(OTHERS, ~0U, 0) < 0)
+    for (int fd = OTHERS; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
+      close(fd);
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   FILE *out = is_apart ? fdopen(DOCUMENT, "w") : NULL;

@@ -10,7 +10,7 @@ struct hwi_saving {
   int document; /* what it writes: {"path":TEXT,"until_ns":N}, or why it failed */
 };
 
-/* Begins to save the run at `path` next to it, as NAME.saved-N.hwt. Returns false with errno if it cannot begin. */
+/* Begins to save the run at `path` next to it, as NAME.saved-PID-N.hwt, with the viewer's process ID. Returns false with errno if it cannot begin. */
 bool hwi_saving_begin(struct hwi_saving *saving, const char *path);
 
 /* Takes the answer when it has ended. */

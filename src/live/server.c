@@ -18,6 +18,7 @@
 #include "page/page.h"
 #include "platform/os.h"
 #include "report/words/memory_stream.h"
+#include "trace/read/run.h"
 
 enum {
   CONNECTIONS_MAX = 64,
@@ -25,7 +26,7 @@ enum {
   PATIENCE_MS = 250,
   STATE_EVERY_MS = 1000,
   SOURCES_MAX = 9,
-  UNUSED_MS = 60000, /* a source that nobody asks for so long ends, unless it is the whole run */
+  UNUSED_MS = 600000, /* a source that nobody asks for so long ends, unless it is the whole run */
 };
 
 /* A request that waits for a document. */
@@ -33,6 +34,7 @@ struct waiter {
   struct MHD_Connection *connection; /* suspended */
   struct hwi_live_source *source;
   enum hwi_live_form form;
+  bool is_asked; /* the work on its document began after it came */
   bool is_served;
   struct waiter *next;
 };
@@ -187,22 +189,55 @@ static uint64_t last_number(struct MHD_Connection *connection)
   return after ? strtoull(after, NULL, 10) : 0;
 }
 
-/* Returns the source that a request is about: the run, or the process that it names. NULL: too many are in use. */
-static struct hwi_live_source *find_source(struct hwi_live_server *server, struct MHD_Connection *connection)
+static bool is_waited_for(const struct hwi_live_server *server, const struct hwi_live_source *source)
 {
-  const char *given = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "pid");
-  const uint32_t pid = given ? (uint32_t)strtoul(given, NULL, 10) : 0;
-  struct hwi_live_source *unused = NULL;
+  const struct waiter *waiter = server->waiters;
+  while (waiter && waiter->source != source)
+    waiter = waiter->next;
+  return waiter || (source == server->awaited && server->sources[0].is_asked);
+}
+
+static bool is_of_run(const struct hwi_live_server *server, uint32_t pid)
+{
+  struct hwi_run run;
+  bool found = false;
+  if (hwi_run_find(&run, server->path, true, NULL) < 0)
+    return false;
+  for (size_t i = 0; i < run.count && !found; i++)
+    found = run.images[i].header.pid == pid;
+  hwi_run_release(&run);
+  return found;
+}
+
+/* Returns the source of a process, or NULL. If there are too many, the one that was asked longest ago makes room. */
+static struct hwi_live_source *source_of(struct hwi_live_server *server, uint32_t pid)
+{
+  struct hwi_live_source *oldest = NULL;
   for (int i = 0; i < SOURCES_MAX; i++) {
     struct hwi_live_source *source = &server->sources[i];
     if (source->is_used && source->pid == pid)
       return source;
-    if (!source->is_used && !unused)
-      unused = source;
+    if (i > 0 && !is_waited_for(server, source) && (!oldest || source->requested_ms < oldest->requested_ms))
+      oldest = source; /* one that is not used was asked at 0 */
   }
-  if (unused)
-    hwi_live_source_begin(unused, pid, NULL);
-  return unused;
+  if (!oldest || !is_of_run(server, pid))
+    return NULL;
+  hwi_live_source_end(oldest);
+  hwi_live_source_begin(oldest, pid, NULL);
+  return oldest;
+}
+
+/* Returns the source that a request is about: the run, or the process that it names. NULL: there is none. */
+static struct hwi_live_source *find_source(struct hwi_live_server *server, struct MHD_Connection *connection)
+{
+  const char *given = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "pid");
+  char *end;
+  if (!given)
+    return server->sources;
+  errno = 0;
+  const unsigned long pid = strtoul(given, &end, 10);
+  const bool is_pid = *given >= '1' && *given <= '9' && *end == 0 && errno == 0 && pid <= INT32_MAX;
+  return is_pid ? source_of(server, (uint32_t)pid) : NULL;
 }
 
 static enum MHD_Result wait_for(struct hwi_live_server *server, struct MHD_Connection *connection,
@@ -239,13 +274,13 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   if (!route)
     return refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
   if (strcmp(method, route->method) != 0 || *upload_bytes)
-    return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "this address takes another method, and no body\n");
+    return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "this address takes another method\n");
   server->sources[0].requested_ms = hwi_live_now_ms();
   if (route->act)
     return route->act(server, connection);
   struct hwi_live_source *source = route->form == HWI_LIVE_SAVED ? server->sources : find_source(server, connection);
   if (!source)
-    return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "too many processes are looked at already\n");
+    return refuse(connection, MHD_HTTP_NOT_FOUND, "the run has no such process, or too many of it are looked at\n");
   source->requested_ms = hwi_live_now_ms();
   if (hwi_live_source_is_fresh(source, route->form, last_number(connection)))
     return answer_document(&source->documents[route->form], connection, route->form);
@@ -297,22 +332,30 @@ static bool ask_for_analyst(struct hwi_live_server *server)
   return true;
 }
 
+static void note_asked(struct hwi_live_server *server, const struct hwi_live_source *source, enum hwi_live_form form)
+{
+  for (struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
+    waiter->is_asked |= waiter->source == source && waiter->form == form;
+}
+
 /* Asks a source for what its requests wait for, unless its analyst is at work. Returns false if the analyst is gone. */
-static bool ask(const struct hwi_live_server *server, struct hwi_live_source *source)
+static bool ask(struct hwi_live_server *server, struct hwi_live_source *source)
 {
   const enum hwi_live_form form = wanted_form(server, source);
   if (source->is_asked || form == HWI_LIVE_NONE || source->analyst.socket < 0)
     return true;
+  note_asked(server, source, form);
   source->is_asked = true;
   return hwi_analyst_ask(&source->analyst, form, false);
 }
 
-/* `form` NONE: all. */
+/* Those that came before the work on the document began. `form` NONE: all. */
 static void resume_waiters(struct hwi_live_server *server, const struct hwi_live_source *source,
                            enum hwi_live_form form)
 {
   for (struct waiter *waiter = server->waiters; waiter; waiter = waiter->next) {
-    if (waiter->source != source || (form != HWI_LIVE_NONE && waiter->form != form) || waiter->is_served)
+    const bool is_meant = form == HWI_LIVE_NONE || (waiter->form == form && waiter->is_asked);
+    if (waiter->source != source || !is_meant || waiter->is_served)
       continue;
     waiter->is_served = true;
     MHD_resume_connection(waiter->connection);
@@ -363,6 +406,8 @@ static void save(struct hwi_live_server *server, bool has_ended)
     is_wanted |= !waiter->is_served && waiter->form == HWI_LIVE_SAVED;
   if (server->saving.pid ? !has_ended : !is_wanted)
     return;
+  if (!server->saving.pid)
+    note_asked(server, server->sources, HWI_LIVE_SAVED);
   if (server->saving.pid)
     hwi_saving_take(&server->saving, &answer);
   else if (hwi_saving_begin(&server->saving, server->path))
@@ -377,11 +422,22 @@ static void end_unused(struct hwi_live_server *server)
 {
   for (int i = 1; i < SOURCES_MAX; i++) {
     struct hwi_live_source *source = &server->sources[i];
-    bool is_waited_for = source == server->awaited && server->sources[0].is_asked;
-    for (const struct waiter *waiter = server->waiters; waiter && !is_waited_for; waiter = waiter->next)
-      is_waited_for = waiter->source == source;
-    if (source->is_used && !is_waited_for && hwi_live_now_ms() - source->requested_ms > UNUSED_MS)
+    if (source->is_used && !is_waited_for(server, source) && hwi_live_now_ms() - source->requested_ms > UNUSED_MS)
       hwi_live_source_end(source);
+  }
+}
+
+/* The library does not look whether the client of a suspended connection has gone. */
+static void end_abandoned(struct hwi_live_server *server)
+{
+  for (struct waiter *waiter = server->waiters; waiter; waiter = waiter->next) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(waiter->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct pollfd client = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+    if (waiter->is_served || poll(&client, 1, 0) <= 0)
+      continue;
+    waiter->is_served = true;
+    MHD_resume_connection(waiter->connection);
   }
 }
 
@@ -477,6 +533,7 @@ int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst
       if (server->sources[i].is_used)
         goes_on = serve_source(server, &server->sources[i], fds[SOURCES + i].revents);
     save(server, fds[SAVING].revents);
+    end_abandoned(server);
     end_unused(server);
   }
   return goes_on ? 0 : hwi_error_set(error, HW_ERR_IO, "the process that followed the run has ended");

@@ -81,5 +81,6 @@ bool hwi_live_source_is_over(const struct hwi_live_source *source)
 bool hwi_live_source_is_fresh(const struct hwi_live_source *source, enum hwi_live_form form, uint64_t after)
 {
   const struct hwi_live_document *document = &source->documents[form];
-  return document->number > after && hwi_live_now_ms() - document->made_ms <= FRESH_MS;
+  const bool is_of_its_moment = form == HWI_LIVE_NOW || form == HWI_LIVE_SAVED;
+  return !is_of_its_moment && document->number > after && hwi_live_now_ms() - document->made_ms <= FRESH_MS;
 }

@@ -35,6 +35,13 @@ static uint32_t own_server(uint64_t holder)
   return (uint32_t)holder == hwi_os_pid() ? (uint32_t)(holder >> 32) : 0;
 }
 
+/* Whether this process's server has ended without having been told to. */
+static bool is_dead(uint64_t holder)
+{
+  const uint32_t server = own_server(holder);
+  return server && hwi_os_process_start(server) != view.server_start;
+}
+
 static const char default_address[] = "127.0.0.1";
 
 /* --- messages --- */
@@ -244,7 +251,8 @@ int hwi_live_view_start(const char *address, uint16_t port)
   const uint32_t self = hwi_os_pid();
   if (!atomic_load(&hwi_session.liveness->live) && !hwi_session_start())
     return ENOTSUP;
-  if ((uint32_t)before == self || !atomic_compare_exchange_strong(&view.holder, &before, holder_of(self, 0)))
+  if (((uint32_t)before == self && !is_dead(before)) ||
+      !atomic_compare_exchange_strong(&view.holder, &before, holder_of(self, 0)))
     return EALREADY;
   const int result = start_server(address ? address : default_address, port);
   if (result)
@@ -254,7 +262,8 @@ int hwi_live_view_start(const char *address, uint16_t port)
 
 const char *hwi_live_view_url(void)
 {
-  return own_server(atomic_load(&view.holder)) ? view.url : NULL;
+  const uint64_t holder = atomic_load(&view.holder);
+  return own_server(holder) && !is_dead(holder) ? view.url : NULL;
 }
 
 void hwi_live_view_stop(void)

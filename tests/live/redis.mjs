@@ -46,9 +46,9 @@ await followed(async (page) => {
   await page.waitForTimeout(3000);
   await page.getByRole("link", { name: "Overview" }).click();
   await button(page, "The whole run (x)").click();
+  await figure(page, "RSS now", "–"); // of one thread
   await tell("kill");
   await page.getByText("the program has ended").waitFor({ timeout: 60000 });
   const [last, thread] = [await allocations(), await page.getByLabel("Thread").inputValue()];
   assert.ok(last > 0 && thread !== "-1");
-  await figure(page, "RSS now", "–"); // of one thread
 });

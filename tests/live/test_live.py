@@ -1,6 +1,7 @@
 """test_live.py - heapwright live shows what a run holds while it is recorded, and does not touch it"""
 
 import contextlib
+import http.client
 import json
 import os
 import resource
@@ -397,9 +398,11 @@ def test_the_page_is_opened_in_the_browser(program, view, tmp_path):
     (tmp_path / "xdg-open").chmod(0o755)
     viewer = view("--open", program.trace, env={**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin"})
     wait_until(asked.exists)
-    assert asked.read_text().strip() == viewer.url
+    guide = Path(asked.read_text().strip())  # not the address itself: all users see command lines
+    assert viewer.url in guide.read_text() and guide.stat().st_mode & 0o777 == 0o600
+    viewer.end()
+    assert not guide.exists()
     none = view("--open", program.trace, env={**os.environ, "PATH": ""})
-    assert none.report()["pid"] == viewer.report()["pid"]
     none.process.terminate()
     assert "cannot open a browser" in none.process.stderr.read()
 
@@ -454,3 +457,36 @@ def test_one_process_of_a_tree(program, view):
     assert viewer.json(f"/report.json?pid={child}")["allocation_calls"] == 7
     for pid in [image["pid"] for image in first["images"]] + [first["pid"]]:
         assert viewer.json(f"/document?pid={pid}")["run"]["pid"] == pid
+    for pid in ("999999999", "0", "-1", "4294967296", "x", ""):
+        assert viewer.ask(f"/document?pid={pid}")[0] == 404
+
+
+def test_many_processes_of_a_tree(program, view):
+    """More than can be looked at at once: the one that was asked longest ago makes room. Clients that have gone do not count."""
+    viewer = view(program.trace)
+    for _ in range(14):
+        program.tell("p 3")
+    wait_until(lambda: len(viewer.report()["images"]) == 15)
+    report = viewer.report()
+    children = [image["pid"] for image in report["images"] if image["pid"] != report["pid"]]
+    for pid in children:
+        with contextlib.suppress(TimeoutError), http.client.HTTPConnection(viewer.host, timeout=0.01) as connection:
+            connection.request("GET", f"/document?token={viewer.token}&pid={pid}")
+            connection.getresponse()
+    for pid in children:
+        assert viewer.json(f"/document?pid={pid}")["run"]["allocation_calls"] == 3
+
+
+def test_the_process_that_ends_last_keeps_its_blocks(program, view, hw):
+    """A child is killed, and its parent ends at once: the viewer notices both ends in any order."""
+    viewer = view(program.trace)
+    program.tell("100")
+    program.tell("p 20")
+    wait_until(lambda: allocations_of(viewer) == 121)
+    program.tell("k")
+    assert program.end() == 0
+    report = json.loads(hw("report", "--json", "--children", program.trace).stdout)
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    slices = viewer.json("/document")["slices"]
+    assert slices["live_blocks"][-1] == 101
+    assert viewer.report()["live_blocks_at_end"] == report["live_blocks_at_end"]

@@ -198,6 +198,11 @@ function Page({ content, live, onLive }: PageProps): JSX.Element {
   const opened = live?.whole.schema === "heapwright-page/1" ? live.whole : content;
   const processes = useMemo(() => (live === null ? processChoices(content) : liveProcessChoices(opened)), [content, opened]);
   useEffect(() => live?.choose(state.process), [state.process]);
+  const shownRuns = useRef(live?.runs);
+  useEffect(() => {
+    if (shownRuns.current !== live?.runs) change({ process: 0, span: null, window: null, instance: -1 }); // its times are others
+    shownRuns.current = live?.runs;
+  }, [live?.runs]);
   const threads = useMemo(() => threadChoices(whole), [whole]);
   const [palette, turnTheme] = useTheme();
   const [keysShown, showKeys] = useState(false);
@@ -212,7 +217,7 @@ function Page({ content, live, onLive }: PageProps): JSX.Element {
   const isEmpty = run.allocation_calls === 0;
   const isShown = !isEmpty || OF_NOTHING.includes(view) || (view === "threads" && run.free_calls > 0); // frees of other threads' blocks
   const Shown = isShown ? COMPONENTS[view] : Nothing;
-  const props: ViewProps = { recording, opened, isLive: live !== null, state, change, palette };
+  const props: ViewProps = { recording, opened, isLive: live !== null, isRunning: live?.state === "running", state, change, palette };
   const bar = live && (
     <LiveBar {...{ live, content }} span={wanted.span} onSpan={(chosen) => change({ span: chosen })} onChange={onLive} />
   );

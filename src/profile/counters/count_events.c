@@ -386,8 +386,8 @@ static bool take_annotation(struct hwi_replay *replay, const struct hwi_resolved
     return true;
   const char *text = replay->resolver.scope_names.strings[event->size].text;
   const struct hwi_live_sum live = live_now(replay);
-  return hwi_history_cut(&replay->history, replay->now_ns, strcmp(text, HWI_RESET_MARK) == 0 ? HWI_CUT_RESET : HWI_CUT_MARK,
-                         &live);
+  return hwi_history_cut(&replay->history, replay->now_ns,
+                         strcmp(text, HWI_RESET_MARK) == 0 ? HWI_CUT_RESET : HWI_CUT_MARK, &live);
 }
 
 static bool take_heap(struct hwi_replay *replay, const struct hwi_replay_image *image, const struct hwi_resolved *event)

@@ -33,7 +33,12 @@ static int look_at(struct hwi_run_replay *r, struct hwi_active *a)
     return status;
   a->follows = !is_over;
   hwi_replay_image_update(&a->image);
-  return a->count ? 0 : hwi_run_replay_next_batch(r, a);
+  if (a->count)
+    return 0;
+  status = hwi_run_replay_next_batch(r, a);
+  if (status == 0 && a->count == 0)
+    hwi_run_replay_go_to_end(r, a);
+  return status;
 }
 
 int hwi_run_replay_follow(struct hwi_run_replay *r, struct hwi_active *a)

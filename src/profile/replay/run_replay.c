@@ -277,18 +277,26 @@ int hwi_run_replay_check_heap(struct hwi_run_replay *r, bool is_over)
                        r->heap_names.string_count > MOST_NAMES ? " and others" : "");
 }
 
-/* Sets the image's head to its end. If its process was followed, its end was noticed later. */
-static void go_to_end(const struct hwi_run_replay *r, struct hwi_active *a)
+void hwi_run_replay_go_to_end(const struct hwi_run_replay *r, struct hwi_active *a)
 {
   const uint64_t end_ns = a->image.offset_ns + hwi_trace_info(a->image.trace)->duration_ns;
   if (r->is_live && !a->follows && end_ns < a->head_ns)
     a->head_ns = end_ns;
 }
 
+/* The blocks of the image that ends last are live at the end. If its end was noticed too late, those of another one are. */
+static void note_end(struct hwi_live_replay *live, uint64_t end_ns, bool others_go_on)
+{
+  live->had_late_events |= !others_go_on && end_ns < live->last_end_ns;
+  if (end_ns > live->last_end_ns)
+    live->last_end_ns = end_ns;
+}
+
 int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, bool others_go_on)
 {
   int status = hwi_run_replay_wait(r);
-  go_to_end(r, a);
+  hwi_run_replay_go_to_end(r, a);
+  note_end(&r->live, a->head_ns, others_go_on);
   if (status < 0)
     return status;
   if (hwi_run_replay_pass_phases(r, a->head_ns) < 0 || (r->epoch_writer && !end_epochs(r, &a->image)))

@@ -30,7 +30,8 @@ struct hwi_live_replay {
   size_t active_max;  /* each active image has a descriptor */
   uint32_t *unopened; /* images that wait until another one ends */
   size_t unopened_count, unopened_capacity;
-  bool had_late_events; /* so that its figures may differ from those of a replay that begins now */
+  uint64_t last_end_ns; /* of the images that ended so far */
+  bool had_late_events; /* or an end, so that its figures may differ from those of a replay that begins now */
 };
 
 /* The caller sets the options, error, and summary or events. */
@@ -85,6 +86,9 @@ int hwi_run_replay_apply(struct hwi_run_replay *replay, struct hwi_active *activ
 
 /* Ends the image at its head_ns. If `others_go_on`, other images of the run go on. */
 int hwi_run_replay_end_image(struct hwi_run_replay *replay, struct hwi_active *active, bool others_go_on);
+
+/* Sets the image's head to its end, if its process is not followed any more: that was noticed later. */
+void hwi_run_replay_go_to_end(const struct hwi_run_replay *replay, struct hwi_active *active);
 
 /* Notes the names of the image's heaps, before its trace is finished. `view`: NULL for malloc. */
 void hwi_run_replay_note_heaps(struct hwi_run_replay *replay, const struct hwi_heap_view *view);

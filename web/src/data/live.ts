@@ -7,6 +7,8 @@ const ELEMENT = "heapwright-live";
 export type LiveState = "running" | "over" | "lost";
 
 const RETRY_MS = 1000;
+const NOT_FOUND = 404;
+const SAME_START_NS = 1e9; // clocks are compared once for each process
 const AFTER_END_MS = 5000; // a process of the run may still begin
 
 /** The intervals to choose from, in ms. */
@@ -19,6 +21,13 @@ function wait(ms: number): Promise<void> {
 
 /** What the viewer may tell the recording. */
 export type Order = "on" | "off" | "mark";
+
+/** When a run began, since 1970. */
+function startOf(content: Content): number {
+  if (content.schema !== "heapwright-page/1") return 0;
+  const { start_realtime_ns: start, from_ns: from } = content.process;
+  return (start ?? 0) - (from ?? 0);
+}
 
 /** Waits until the page is in front again. */
 function shown(): Promise<void> {
@@ -33,8 +42,11 @@ export class LiveDocuments implements DataSource {
   #process = 0;
   #number = 0;
   #changed: () => void = () => undefined;
-  #resume: () => void = () => undefined;
-  #hurry: () => void = () => undefined; // ends the time until the next document
+  #wake: () => void = () => undefined; // ends the time until the next document
+  #isHurried = false;
+  #request = new AbortController();
+  #runs = 0;
+  #startNs = 0;
   #state: LiveState = "running";
   #isPaused = false;
   /** what is done with each document before it is shown */
@@ -74,23 +86,34 @@ export class LiveDocuments implements DataSource {
     return this.#whole ?? this.document();
   }
 
+  /** The process that documents are about; 0: all of the run. */
+  get process(): number {
+    return this.#process;
+  }
+
   /** From now on, documents are about one process alone; 0: all of them. */
   choose(process: number): void {
     if (process === this.#process) return;
     [this.#process, this.#number] = [process, 0];
-    this.#hurry();
+    this.#request.abort();
+    this.#askSoon();
+  }
+
+  /** How many runs were shown: a new one may come to the same address. */
+  get runs(): number {
+    return this.#runs;
   }
 
   pause(isPaused: boolean): void {
     this.#isPaused = isPaused;
-    if (!isPaused) this.#resume();
+    if (!isPaused) this.#wake();
     this.#changed();
   }
 
   /** The figures can be counted from now on. Returns this moment, since the run's start. */
   async cut(): Promise<number> {
     const { ns } = (await (await this.#post("/now")).json()) as { ns: number };
-    this.#hurry();
+    this.#askSoon();
     return ns;
   }
 
@@ -101,7 +124,7 @@ export class LiveDocuments implements DataSource {
 
   async order(order: Order, text = ""): Promise<void> {
     await this.#post(`/${order}`, text === "" ? "" : `&text=${encodeURIComponent(text)}`);
-    this.#hurry();
+    this.#askSoon();
   }
 
   async #post(path: string, more = ""): Promise<Response> {
@@ -128,30 +151,57 @@ export class LiveDocuments implements DataSource {
     void this.#follow();
   }
 
+  /** Asks for the next document without waiting, once if it is paused. */
+  #askSoon(): void {
+    this.#isHurried = true;
+    this.#wake();
+  }
+
   async #take(): Promise<void> {
     const process = this.#process;
-    const answer = await fetch(`${this.address("/document")}&after=${this.#number}`);
+    this.#request = new AbortController();
+    const answer = await fetch(`${this.address("/document")}&after=${this.#number}`, { signal: this.#request.signal });
+    if (answer.status === NOT_FOUND && process !== 0) {
+      this.choose(0); // of an earlier run
+      return;
+    }
     if (!answer.ok) throw new Error((await answer.text()).trim());
     const next = checked(await answer.json());
     await this.prepare(next);
-    if (process !== this.#process) return; // another one was chosen meanwhile
+    if (process !== this.#process || (this.#isPaused && !this.#isHurried)) return; // the viewer chose otherwise meanwhile
+    this.#isHurried = false;
     this.#document = next;
-    if (process === 0) this.#whole = next;
+    if (process === 0) this.#takeWhole(next);
     this.#number = Number(answer.headers.get("Heapwright-Number"));
     this.#state = answer.headers.get("Heapwright-State") === "over" ? "over" : "running";
     this.behindMs = Number(answer.headers.get("Heapwright-Behind-Ms"));
   }
 
+  #takeWhole(next: Content): void {
+    this.#whole = next;
+    const startNs = startOf(next);
+    this.#runs += Number(Math.abs(startNs - this.#startNs) > SAME_START_NS);
+    this.#startNs = startNs;
+  }
+
+  /** Waits until a document is wanted. */
+  async #wanted(): Promise<void> {
+    const ms = this.#state === "lost" ? RETRY_MS : this.#state === "over" ? AFTER_END_MS : this.intervalMs;
+    const woken = (): Promise<void> => new Promise((resolve) => (this.#wake = resolve));
+    if (!this.#isHurried) await Promise.race([wait(ms), woken()]);
+    while (this.#isPaused && !this.#isHurried) await woken();
+    if (document.hidden) await shown();
+  }
+
   async #follow(): Promise<void> {
     for (;;) {
-      const ms = this.#state === "lost" ? RETRY_MS : this.#state === "over" ? AFTER_END_MS : this.intervalMs;
-      await Promise.race([wait(ms), new Promise<void>((resolve) => (this.#hurry = resolve))]);
-      if (document.hidden) await shown();
-      if (this.#isPaused) await new Promise<void>((resolve) => (this.#resume = resolve));
+      await this.#wanted();
       const before = this.#state;
       try {
         await this.#take();
       } catch (error) {
+        if (this.#request.signal.aborted) continue;
+        this.#isHurried = false;
         this.#state = "lost";
         this.trouble = error instanceof TypeError ? "no answer: is heapwright live still running?" : (error as Error).message;
       }

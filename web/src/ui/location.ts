@@ -1,6 +1,6 @@
 // location.ts - keeps the page's state and the URL's fragment in step
 import { useCallback, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { formatFragment, parseFragment, type State } from "../state";
+import { formatFragment, parseFragment, type Span, type State } from "../state";
 
 /** A change of one of these is a new entry of the browser's history; any other change replaces the current entry. */
 const STEPS: readonly (keyof State)[] = ["view", "process", "thread", "cost", "mode", "zoom", "of", "curves", "shape"];
@@ -12,12 +12,17 @@ const QUIET_MS = 200; // without a change, before the URL is written: browsers r
  */
 export type Change = (part: Partial<State> | ((state: State) => Partial<State>)) => void;
 
+/** The last seconds are those of each process. */
+function ofAnyProcess(span: Span | null): Span | null {
+  return span !== null && span.fromNs < 0 ? span : null;
+}
+
 /** A choice made in one view or process is not valid in another one. */
 function merged(state: State, part: Partial<State>): State {
   const isNew = (key: keyof State): boolean => part[key] !== undefined && part[key] !== state[key];
   const ofView = isNew("view") ? { row: -1, sort: "" } : {};
   const ofThread = isNew("thread") && (part.view ?? state.view) !== "scopes" ? { row: -1 } : {}; // its rows are the same for each thread
-  const ofProcess = isNew("process") ? { thread: -1, row: -1, zoom: 0, of: -1, span: null, window: null, instance: -1 } : {};
+  const ofProcess = isNew("process") ? { thread: -1, row: -1, zoom: 0, of: -1, span: ofAnyProcess(state.span), window: null, instance: -1 } : {};
   return { ...state, ...ofView, ...ofThread, ...ofProcess, ...part };
 }
 

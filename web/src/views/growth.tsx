@@ -4,8 +4,8 @@ import { useMemo } from "preact/hooks";
 import type { Recording } from "../data/recording";
 import { wordsAmong } from "../data/stack_words";
 import { isMoment, NOW, type Span } from "../state";
-import { byteRateText, bytesText, rateText } from "../text/format";
-import { timeIn } from "../text/words";
+import { byteRateText, bytesText, rateText, shareText } from "../text/format";
+import { spanText, timeIn } from "../text/words";
 import { FigureList, type Figure } from "../ui/figure_list";
 import { largest } from "./largest";
 import { StackText } from "./stack";
@@ -30,11 +30,12 @@ function presentFigures(recording: Recording): Figure[] {
   const lengthNs = span.toNs - span.fromNs;
   const sum = (column: readonly number[]): number => column.slice(from, to).reduce((all, part) => all + part, 0);
   const newest = rss?.rss_bytes.at(-1);
+  const live = slices.live_bytes.at(-1) ?? 0;
   return [
-    { name: "Live now", value: bytesText(run.live_bytes_at_end), note: `${(100 * run.live_bytes_at_end / Math.max(1, run.peak_bytes)).toFixed(0)} % of the peak` },
+    { name: "Live now", value: bytesText(live), note: thread === undefined ? `${shareText(live, run.peak_bytes) || "none"} of the peak` : "" },
     { name: "Allocations now", value: rateText(sum(slices.allocation_calls), lengthNs) || "none", note: byteRateText(sum(slices.allocated_bytes), lengthNs) },
     { name: "Frees now", value: rateText(sum(slices.free_calls), lengthNs) || "none", note: thread === undefined ? "" : "of its blocks" },
-    { name: "RSS now", value: newest === undefined || thread !== undefined ? "–" : bytesText(newest), note: newest === undefined ? "not sampled" : "" },
+    { name: "RSS now", value: newest === undefined || thread !== undefined ? "–" : bytesText(newest), note: thread !== undefined ? "known only for a process" : newest === undefined ? "not sampled" : "" },
   ];
 }
 
@@ -68,15 +69,16 @@ function GrowingStacks({ recording, change, span }: ViewProps & { readonly span:
 
 /** Of the chosen interval; of a running program without one, of the last minute. */
 export function Growth(props: ViewProps): JSX.Element | null {
-  const { recording, state, isLive } = props;
+  const { recording, state, isLive, isRunning } = props;
   const span = useMemo(() => state.span ?? (isLive ? recording.spanNow(USUAL) : null), [recording, state.span, isLive]);
   if (span === null || isMoment(span)) return null;
+  const isOpen = isRunning && span.toNs === recording.edgesNs.at(-1);
   return (
     <section class="panel">
       <h2>
-        {isLive ? "What grows" : "What grew"} since {timeIn(recording, span.fromNs)}
+        {isOpen ? `What grows since ${timeIn(recording, span.fromNs)}` : `What grew: ${spanText(recording, span)}`}
       </h2>
-      {isLive && <FigureList figures={presentFigures(recording)} />}
+      {isOpen && <FigureList figures={presentFigures(recording)} />}
       <GrowingStacks {...props} span={span} />
     </section>
   );

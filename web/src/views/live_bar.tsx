@@ -15,9 +15,10 @@ const LASTS_NS = [5e9, 10e9, 30e9, 60e9, 300e9, 900e9, 3600e9] as const;
 
 const LAGS_MS = 1500;
 
-function stateName({ state, trouble, behindMs }: LiveDocuments): string {
+function stateName({ state, trouble, behindMs, process }: LiveDocuments): string {
   const running = behindMs < LAGS_MS ? "live" : `live, ${Math.round(behindMs / 1000)} s behind`;
-  return state === "running" ? running : state === "over" ? "the program has ended" : trouble;
+  const over = process === 0 ? "the program has ended" : "this process has ended";
+  return state === "running" ? running : state === "over" ? over : trouble;
 }
 
 function intervalName(ms: number): string {
@@ -36,7 +37,7 @@ function otherName(span: Span | null): string | null {
 
 /** Whether recording is switched off at present. */
 function isOff({ process }: PageDocument): boolean {
-  return (process.silences ?? []).some(({ to_ns }) => to_ns === undefined);
+  return process.being_written === true && (process.silences ?? []).some(({ to_ns }) => to_ns === undefined);
 }
 
 const RESET = "heapwright: reset"; // a mark of hw_live_reset
@@ -46,23 +47,24 @@ function lastReset({ marks = [] }: PageDocument): number {
   return Math.max(-1, ...marks.filter(({ text }) => text === RESET).map(({ time_ns }) => time_ns));
 }
 
-/** Follows the program when it resets the figures; at first, unless another time was chosen. */
-function useResets(content: PageDocument, span: Span | null, onSpan: (span: Span) => void): void {
-  const seen = useRef(span === null ? -1 : lastReset(content));
-  useEffect(() => {
-    const fromNs = lastReset(content);
-    if (fromNs <= seen.current) return;
-    seen.current = fromNs;
-    onSpan({ fromNs, toNs: NOW });
-  }, [content]);
-}
-
 interface Props {
   readonly live: LiveDocuments;
   readonly content: PageDocument;
   readonly span: Span | null;
   readonly onSpan: (span: Span | null) => void;
   readonly onChange: () => void;
+}
+
+/** Follows the program when it resets the figures; at first, unless another time was chosen. */
+function useResets({ live, content, span, onSpan }: Props): void {
+  const key = `${live.runs} ${live.process}`; // times of another run or process begin at another moment
+  const seen = useRef({ key, fromNs: span === null ? -1 : lastReset(content) });
+  useEffect(() => {
+    const fromNs = lastReset(content);
+    const isNew = fromNs > (seen.current.key === key ? seen.current.fromNs : -1);
+    seen.current = { key, fromNs };
+    if (isNew) onSpan({ fromNs, toNs: NOW });
+  }, [content]);
 }
 
 function SpanPicker({ span, onSpan }: Props): JSX.Element {
@@ -114,8 +116,8 @@ function Orders({ live, content, onSpan, onTrouble }: Props & { onTrouble: (trou
 }
 
 export function LiveBar(props: Props): JSX.Element {
-  const { live, content, span, onSpan, onChange } = props;
-  useResets(content, span, onSpan);
+  const { live, onChange } = props;
+  useResets(props);
   const { state, isPaused } = live;
   const [said, setSaid] = useState("");
   useEffect(() => {
@@ -131,7 +133,7 @@ export function LiveBar(props: Props): JSX.Element {
       <span class={`lamp ${isPaused ? "paused" : state}`} role="status">
         {isPaused ? "paused" : stateName(live)}
       </span>
-      {state !== "over" && (
+      {(state !== "over" || live.process !== 0) && (
         <>
           <button type="button" onClick={() => live.pause(!isPaused)}>
             {isPaused ? "Go on" : "Pause"}

@@ -103,6 +103,7 @@ function columnsOf(rows: readonly SizeRow[], { grain, isWhole, isOneThread }: Sh
     title: "Own peak",
     kind: "bytes",
     value: (row) => row.own_peak_bytes,
+    show: (row) => (row.own_peak_bytes > 0 ? bytesText(row.own_peak_bytes) : "–"),
     hint: "its own maximum, whenever that was",
   };
   const slack: Column<SizeRow> = {
@@ -115,7 +116,7 @@ function columnsOf(rows: readonly SizeRow[], { grain, isWhole, isOneThread }: Sh
   return [
     { key: "size", title: "Size", kind: "bytes", value: (row) => row.from, show: sizeText, width: "160px" },
     { key: "calls", title: "Calls", kind: "count", value: (row) => row.calls, share: (row) => row.calls / calls },
-    { key: "frees", title: "Frees", kind: "count", value: (row) => row.frees, hint: "blocks that ended, by a free or with their process" },
+    { key: "frees", title: "Frees", kind: "count", value: (row) => row.frees, hint: "blocks that ended" },
     { key: "bytes", title: "Allocated", kind: "bytes", value: (row) => row.bytes },
     { key: "temporary", title: "Temporary", kind: "count", value: (row) => row.temporary_calls },
     { key: "peak", title: "At the peak", kind: "bytes", value: (row) => row.peak_bytes, share: (row) => row.peak_bytes / peak },

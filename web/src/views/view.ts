@@ -11,6 +11,8 @@ export interface ViewProps {
   readonly opened: PageDocument;
   /** whether the program may still be running, and documents follow */
   readonly isLive: boolean;
+  /** whether what the document shows goes on */
+  readonly isRunning: boolean;
   readonly state: State;
   readonly change: Change;
   readonly palette: Palette;
