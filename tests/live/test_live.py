@@ -467,14 +467,14 @@ def test_many_processes_of_a_tree(program, view):
     for _ in range(14):
         program.tell("p 3")
     wait_until(lambda: len(viewer.report()["images"]) == 15)
-    report = viewer.report()
-    children = [image["pid"] for image in report["images"] if image["pid"] != report["pid"]]
+    children = [image["pid"] for image in viewer.report()["images"] if image["ppid"] == read_header(program.trace).pid]
+    assert len(children) == 14
     for pid in children:
-        with contextlib.suppress(TimeoutError), http.client.HTTPConnection(viewer.host, timeout=0.01) as connection:
+        with contextlib.suppress(TimeoutError), contextlib.closing(http.client.HTTPConnection(viewer.host, timeout=0.01)) as connection:
             connection.request("GET", f"/document?token={viewer.token}&pid={pid}")
             connection.getresponse()
     for pid in children:
-        assert viewer.json(f"/document?pid={pid}")["run"]["allocation_calls"] == 3
+        wait_until(lambda of=pid: viewer.json(f"/document?pid={of}")["run"]["allocation_calls"] == 3)
 
 
 def test_the_process_that_ends_last_keeps_its_blocks(program, view, hw):

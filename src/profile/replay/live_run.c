@@ -67,6 +67,14 @@ static int open_images(struct hwi_run_replay *r)
   return status;
 }
 
+/* The blocks of the image that ends last are live at the end. If the end of one that ended before was noticed later, that one
+ * is taken for the last. */
+static void note_last(struct hwi_run_replay *r)
+{
+  const struct hwi_active *last = r->active_count == 1 ? r->active[0] : NULL;
+  r->live.had_late_events |= last && !last->follows && last->count == 0 && last->head_ns < r->live.last_end_ns;
+}
+
 int hwi_run_replay_look(struct hwi_run_replay *r, bool *is_over)
 {
   const size_t known = r->run.count;
@@ -81,6 +89,7 @@ int hwi_run_replay_look(struct hwi_run_replay *r, bool *is_over)
     *is_over = *is_over && !r->active[i]->follows;
   }
   hwi_run_replay_order_images(r);
+  note_last(r);
   return status;
 }
 

@@ -284,19 +284,12 @@ void hwi_run_replay_go_to_end(const struct hwi_run_replay *r, struct hwi_active 
     a->head_ns = end_ns;
 }
 
-/* The blocks of the image that ends last are live at the end. If its end was noticed too late, those of another one are. */
-static void note_end(struct hwi_live_replay *live, uint64_t end_ns, bool others_go_on)
-{
-  live->had_late_events |= !others_go_on && end_ns < live->last_end_ns;
-  if (end_ns > live->last_end_ns)
-    live->last_end_ns = end_ns;
-}
-
 int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, bool others_go_on)
 {
   int status = hwi_run_replay_wait(r);
   hwi_run_replay_go_to_end(r, a);
-  note_end(&r->live, a->head_ns, others_go_on);
+  if (a->head_ns > r->live.last_end_ns)
+    r->live.last_end_ns = a->head_ns;
   if (status < 0)
     return status;
   if (hwi_run_replay_pass_phases(r, a->head_ns) < 0 || (r->epoch_writer && !end_epochs(r, &a->image)))
