@@ -10,6 +10,12 @@ await followed(async (page) => {
   await figure("Allocations", "1,001");
   assert.match(await page.locator(".growing li").first().textContent(), /^\+100\.\d kB.*make ← allocate ← main/);
 
+  // A second page of the same server has choices of its own.
+  const second = await page.context().newPage();
+  await second.goto(`${process.argv[2]}#sizes`);
+  await second.locator('[data-table="sizes"] tbody tr', { hasText: "1,001" }).waitFor();
+  await page.bringToFront();
+
   // From now on: everything counts from this moment, and one click undoes it.
   await button(page, "From now on").click();
   await page.waitForSelector(".head .chip");
@@ -17,6 +23,10 @@ await followed(async (page) => {
   await figure("At the start", "100.1 kB");
   await tell("200");
   await figure("Allocations", "200");
+  await second.bringToFront();
+  await second.locator('[data-table="sizes"] tbody tr', { hasText: "1,201" }).waitFor();
+  await second.close();
+  await page.bringToFront();
   await figure("At the end", "120.1 kB");
   assert.match(await page.locator(".growing li").first().textContent(), /^\+20\.0 kB/);
   await page.getByRole("link", { name: "Sizes" }).click();
