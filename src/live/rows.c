@@ -157,7 +157,8 @@ static void name_row(struct document *document, uint32_t row, struct hwi_line *l
   document->table.rows[row].name_off = add_text(document, hwi_line_text(line));
   hwi_line_clear(line);
   add_name(document, line, index, document->table.question->width);
-  document->table.rows[row].full_off = add_text(document, hwi_line_text(line));
+  const char *full = hwi_line_text(line); /* sizes are aligned in their column */
+  document->table.rows[row].full_off = add_text(document, full + strspn(full, " "));
   hwi_line_clear(line);
   add_rule(document, line, index);
   document->table.rows[row].rule_off = add_text(document, line->bytes < HWI_LIVE_RULE_BYTES ? hwi_line_text(line) : "");

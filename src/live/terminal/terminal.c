@@ -98,9 +98,9 @@ static void go_on(struct terminal *terminal, int stop_fd)
       memset(&fds[ANALYST].revents, 0, sizeof fds[ANALYST].revents); /* a signal: the size may have changed */
     if (fds[KEYS].revents & (POLLHUP | POLLERR | POLLNVAL))
       return; /* there is no terminal any more */
-    take_keys(terminal);
     if (fds[ANALYST].revents)
       take_answer(terminal);
+    take_keys(terminal); /* also those that were read before, and waited for the answer */
   }
 }
 
