@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 64, HTTP_PORT = 80 };
+enum { HTTP_PORT = 80 };
 
 union address {
   struct sockaddr any;
@@ -55,7 +55,7 @@ static bool begin(int fd, const union address *address)
   const int on = 1, off = 0;
   return fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
          (address->any.sa_family == AF_INET || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0) &&
-         bind(fd, &address->any, bytes_of(address)) == 0 && listen(fd, BACKLOG) == 0;
+         bind(fd, &address->any, bytes_of(address)) == 0 && listen(fd, SOMAXCONN) == 0;
 }
 
 int hwi_live_listen(struct hwi_live_listener *listener, const char *text, uint16_t port, struct hwi_error *error)

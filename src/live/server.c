@@ -24,6 +24,7 @@ enum {
   CONNECTIONS_MAX = 64,
   IDLE_SECONDS = 30,
   PATIENCE_MS = 250,
+  PATIENCE_WITH_STRANGERS_MS = 20,
   STATE_EVERY_MS = 1000,
   SOURCES_MAX = 9,
   UNUSED_MS = 600000, /* a source that nobody asks for so long ends, unless it is the whole run */
@@ -504,7 +505,8 @@ static bool has_lingered(const struct hwi_live_server *server)
 static int patience(const struct hwi_live_server *server)
 {
   MHD_UNSIGNED_LONG_LONG ms;
-  return MHD_get_timeout(server->daemon, &ms) == MHD_YES && ms < PATIENCE_MS ? (int)ms : PATIENCE_MS;
+  const int most = server->strangers.count ? PATIENCE_WITH_STRANGERS_MS : PATIENCE_MS;
+  return MHD_get_timeout(server->daemon, &ms) == MHD_YES && ms < (unsigned)most ? (int)ms : most;
 }
 
 int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst *analyst, const char *path,

@@ -259,7 +259,7 @@ static void draw_help(struct hwi_screen *screen)
       "  1 to 6, Tab   stacks, functions, threads, sizes, classes, processes",
       "  < >           sort by the next column",
       "  up down, PgUp PgDn, Home End   choose a row",
-      "  Enter         a stack's frames; stacks through a function; this thread, size, ...",
+      "  Enter         a stack's frames; only stacks with this function, ...",
       "  /             only names with this text, or KIND=PATTERN",
       "  Esc           go back; take the last filter away",
       "  r, u          growth counts from now on; undo that",

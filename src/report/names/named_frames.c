@@ -21,8 +21,10 @@ int hwi_named_frames_init(struct hwi_named_frames *frames, const struct hwi_repo
   *frames = (struct hwi_named_frames){.profile = profile, .names = report->names};
   frames->modules = calloc((size_t)profile->module_count + 1, sizeof *frames->modules);
   frames->matches = calloc(MATCHES, sizeof *frames->matches);
-  if (!frames->modules || !frames->matches)
+  if (!frames->modules || !frames->matches) {
+    hwi_named_frames_release(frames);
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for %u modules", profile->module_count);
+  }
   for (uint32_t i = 1; i < profile->module_count; i++) {
     const struct hwi_profile_module *module = &profile->modules[i];
     frames->modules[i] = (struct hwi_symbol_module){.path = module->path,
@@ -118,6 +120,8 @@ const char *hwi_module_name(const struct hwi_profile *profile, uint32_t module)
 /* As hwi_patterns_match. The texts are those of symbols and modules, which stay where they are. */
 static bool matches(const struct hwi_named_frames *frames, const char *rules, const char *text)
 {
+  if (!frames->matches) /* frames that a caller filled itself */
+    return hwi_patterns_match(rules, text);
   struct hwi_rule_match *match = &frames->matches[hwi_hash_pair((uintptr_t)rules, (uintptr_t)text) % MATCHES];
   if (match->rules != rules || match->text != text)
     *match = (struct hwi_rule_match){rules, text, hwi_patterns_match(rules, text)};
