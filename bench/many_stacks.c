@@ -19,7 +19,10 @@ static void change(uint32_t leaf)
   blocks[leaf] = malloc(64 + leaf % 7 * 16);
 }
 
-__attribute__((noinline)) static void left(uint32_t leaf, int depth)
+__attribute__((noinline)) static void left(uint32_t leaf, int depth);
+
+/* The bits of the leaf say which function calls which. */
+static inline __attribute__((always_inline)) void descend(uint32_t leaf, int depth)
 {
   if (depth == DEPTH)
     change(leaf);
@@ -30,15 +33,14 @@ __attribute__((noinline)) static void left(uint32_t leaf, int depth)
   __asm__ volatile(""); /* no tail calls */
 }
 
-__attribute__((noinline)) static void right(uint32_t leaf, int depth)
+static void left(uint32_t leaf, int depth)
 {
-  if (depth == DEPTH)
-    change(leaf);
-  else if (leaf >> depth & 1)
-    right(leaf, depth + 1);
-  else
-    left(leaf, depth + 1);
-  __asm__ volatile("");
+  descend(leaf, depth);
+}
+
+static void right(uint32_t leaf, int depth)
+{
+  descend(leaf, depth);
 }
 
 int main(int argc, char **argv)

@@ -16,6 +16,7 @@
 #include "live/recording.h"
 #include "live/server.h"
 #include "live/terminal/terminal.h"
+#include "platform/os_tools.h"
 #include "symbols/symbols.h"
 #include "trace/read/run.h"
 
@@ -125,10 +126,8 @@ static int catch_end(void)
 static bool is_interrupted(int stop)
 {
   struct signalfd_siginfo signal;
-  sigset_t none;
   const bool has_signal = read(stop, &signal, sizeof signal) == (ssize_t)sizeof signal;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
+  hwi_os_unblock_signals();
   return has_signal && signal.ssi_signo == SIGINT;
 }
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -145,11 +144,6 @@ struct work {
   uint32_t named;        /* frames whose names were looked up */
 };
 
-static uint64_t now_ms(void)
-{
-  return hwi_os_monotonic_ns() / 1000000;
-}
-
 /* Looks up the names of new frames, so that the writers of documents find them in the symbols' memory. */
 static void name_frames(struct work *work)
 {
@@ -178,7 +172,7 @@ static bool begin_to_follow(struct work *work)
 static void follow_afresh(struct work *work)
 {
   struct hwi_error error;
-  const uint64_t ms = now_ms();
+  const uint64_t ms = hwi_os_monotonic_ms();
   const bool is_due = work->state == HWI_FOLLOW_OVER ? !work->has_failed : ms >= work->next_fresh_ms;
   if (!work->fresh && hwi_follow_had_late_events(work->follow) && is_due) {
     work->has_failed = true; /* until it succeeds */
@@ -198,7 +192,8 @@ static void follow_afresh(struct work *work)
     work->state = state;
     work->named = 1;
     work->has_failed = false;
-    work->next_fresh_ms = now_ms() + FRESH_AFTER_MS + FRESH_SHARE * (now_ms() - work->fresh_began_ms);
+    work->next_fresh_ms =
+        hwi_os_monotonic_ms() + FRESH_AFTER_MS + FRESH_SHARE * (hwi_os_monotonic_ms() - work->fresh_began_ms);
   } else {
     hwi_follow_destroy(work->fresh);
   }
@@ -209,7 +204,7 @@ static void follow_afresh(struct work *work)
  * followed, so a complete answer has all that was written then. */
 static bool has_enough(const struct work *work, uint64_t asked_ms)
 {
-  const uint64_t passed_ms = now_ms() - asked_ms;
+  const uint64_t passed_ms = hwi_os_monotonic_ms() - asked_ms;
   if (work->state != HWI_FOLLOW_MORE)
     return true;
   return work->question.complete ? hwi_follow_behind_ns(work->follow) / 1000000 < passed_ms
@@ -219,9 +214,9 @@ static bool has_enough(const struct work *work, uint64_t asked_ms)
 static void look(struct work *work)
 {
   const bool is_rare = !work->follow || (work->state == HWI_FOLLOW_OVER && !work->fresh);
-  if (work->state < 0 || (is_rare && now_ms() < work->next_look_ms))
+  if (work->state < 0 || (is_rare && hwi_os_monotonic_ms() < work->next_look_ms))
     return;
-  work->next_look_ms = now_ms() + LOOK_RARELY_EVERY_MS;
+  work->next_look_ms = hwi_os_monotonic_ms() + LOOK_RARELY_EVERY_MS;
   if (!work->follow && !begin_to_follow(work))
     return;
   work->state = hwi_follow_look(work->follow, EVENTS_A_LOOK, &work->error);
@@ -306,7 +301,7 @@ static bool answer_with_analyst(struct work *work)
 /* A question about a process that has not begun waits for it. */
 static bool begin_answer(struct work *work)
 {
-  const uint64_t asked_ms = now_ms();
+  const uint64_t asked_ms = hwi_os_monotonic_ms();
   if (work->question.form == HWI_LIVE_NONE || work->writer > 0 ||
       (!work->follow && work->state >= 0 && !work->question.complete))
     return true;
@@ -378,7 +373,7 @@ int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *ru
   if (analyst->pid == 0) {
     close(sockets[0]);
     close(run->listener);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if it does not look at its socket */
+    hwi_os_end_with_parent(); /* also if it does not look at its socket */
     be_analyst(run, sockets[1]);
   }
   const int os_error = errno;

@@ -10,13 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "platform/os_tools.h"
+
 /* In a process that nobody waits for. What browsers write is not for this terminal. */
 static _Noreturn void execute(const char *guide)
 {
-  sigset_t none;
   const int said = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
+  hwi_os_unblock_signals();
   setsid();
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && nothing >= 0; fd++)
     dup2(nothing, fd);

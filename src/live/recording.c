@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "platform/os_tools.h"
+
 #include "trace/read/run.h"
 
 /* Replaces a stream that is a terminal by the file `path``suffix`. Returns false if that is not possible. */
@@ -46,7 +48,6 @@ static _Noreturn void execute(const char *path, char *const *command)
   static const char *const before[] = {"heapwright", "record", "-q", "-o"};
   enum { BEFORE = sizeof before / sizeof *before };
   size_t count = 0;
-  sigset_t none;
   while (command[count])
     count++;
   const char **words = calloc(BEFORE + count + 3, sizeof *words);
@@ -55,8 +56,7 @@ static _Noreturn void execute(const char *path, char *const *command)
     words[BEFORE] = path;
     words[BEFORE + 1] = "--";
     memcpy(words + BEFORE + 2, command, count * sizeof *words);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    hwi_os_unblock_signals();
     execv(self, (char *const *)(uintptr_t)words); /* exec does not change them */
   }
   fail();

@@ -13,6 +13,7 @@
 
 #include "base/suffix.h"
 #include "launch/save.h"
+#include "platform/os_tools.h"
 #include "report/json/json.h"
 
 /* Writes the first name that no file has; no other viewer chooses it. Returns false if it is too long. */
@@ -53,20 +54,19 @@ static _Noreturn void save_and_exit(const char *path, int document, int alive)
 {
   enum { DOCUMENT = STDERR_FILENO + 1, ALIVE, OTHERS };
   struct hwi_error error = {.text = "no memory"};
-  sigset_t none;
   document = fcntl(document, F_DUPFD, OTHERS); /* neither may be in the other's place */
   alive = fcntl(alive, F_DUPFD, OTHERS);
   const bool is_apart = dup2(document, DOCUMENT) == DOCUMENT && dup2(alive, ALIVE) == ALIVE;
   if (close_range(OTHERS, ~0U, 0) < 0)
     for (int fd = OTHERS; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
       close(fd);
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, NULL);
+  hwi_os_unblock_signals();
   FILE *out = is_apart ? fdopen(DOCUMENT, "w") : NULL;
   const int status = out ? save(path, out, &error) : HW_ERR_MEMORY;
   if (status < 0 && out)
     fputs(error.text, out);
-  _exit(status == 0 && fflush(out) == 0 ? EXIT_SUCCESS : (fflush(NULL), EXIT_FAILURE));
+  const bool is_written = out && fflush(out) == 0;
+  _exit(status == 0 && is_written ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 bool hwi_saving_begin(struct hwi_saving *saving, const char *path)

@@ -276,13 +276,13 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
   if (strcmp(method, route->method) != 0 || *upload_bytes)
     return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "this address takes another method\n");
-  server->sources[0].requested_ms = hwi_live_now_ms();
+  server->sources[0].requested_ms = hwi_os_monotonic_ms();
   if (route->act)
     return route->act(server, connection);
   struct hwi_live_source *source = route->form == HWI_LIVE_SAVED ? server->sources : find_source(server, connection);
   if (!source)
     return refuse(connection, MHD_HTTP_NOT_FOUND, "the run has no such process, or too many of it are looked at\n");
-  source->requested_ms = hwi_live_now_ms();
+  source->requested_ms = hwi_os_monotonic_ms();
   if (hwi_live_source_is_fresh(source, route->form, last_number(connection)))
     return answer_document(&source->documents[route->form], connection, route->form);
   return wait_for(server, connection, source, route->form, (struct waiter **)place);
@@ -314,7 +314,7 @@ static enum hwi_live_form wanted_form(const struct hwi_live_server *server, cons
     if (!waiter->is_served && waiter->source == source && waiter->form != HWI_LIVE_SAVED)
       form = waiter->form;
   const bool wants_state =
-      source == server->sources && server->linger_ms && hwi_live_now_ms() - source->answered_ms >= STATE_EVERY_MS;
+      source == server->sources && server->linger_ms && hwi_os_monotonic_ms() - source->answered_ms >= STATE_EVERY_MS;
   return form == HWI_LIVE_NONE && wants_state ? HWI_LIVE_STATE : form;
 }
 
@@ -423,7 +423,7 @@ static void end_unused(struct hwi_live_server *server)
 {
   for (int i = 1; i < SOURCES_MAX; i++) {
     struct hwi_live_source *source = &server->sources[i];
-    if (source->is_used && !is_waited_for(server, source) && hwi_live_now_ms() - source->requested_ms > UNUSED_MS)
+    if (source->is_used && !is_waited_for(server, source) && hwi_os_monotonic_ms() - source->requested_ms > UNUSED_MS)
       hwi_live_source_end(source);
   }
 }
@@ -497,7 +497,8 @@ static bool has_lingered(const struct hwi_live_server *server)
 {
   const struct hwi_live_source *run = server->sources;
   return server->linger_ms && hwi_live_source_is_over(run) &&
-         (hwi_live_now_ms() - run->requested_ms >= server->linger_ms || hwi_live_is_port_wanted(server->listener.port));
+         (hwi_os_monotonic_ms() - run->requested_ms >= server->linger_ms ||
+          hwi_live_is_port_wanted(server->listener.port));
 }
 
 /* Returns how long to wait for the next event of a connection, in ms. The library accepts no connections while there are
@@ -549,7 +550,6 @@ void hwi_live_server_stop(struct hwi_live_server *server)
   hwi_saving_stop(&server->saving);
   MHD_stop_daemon(server->daemon);
   for (int i = 0; i < SOURCES_MAX; i++)
-    if (server->sources[i].is_used)
-      hwi_live_source_end(&server->sources[i]);
+    hwi_live_source_end(&server->sources[i]);
   free(server);
 }

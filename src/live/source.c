@@ -9,11 +9,6 @@
 
 enum { FRESH_MS = 90 }; /* a document that is not older is given to all who ask */
 
-uint64_t hwi_live_now_ms(void)
-{
-  return hwi_os_monotonic_ns() / 1000000;
-}
-
 void hwi_live_source_begin(struct hwi_live_source *source, uint32_t pid, const struct hwi_analyst *analyst)
 {
   *source = (struct hwi_live_source){.is_used = true, .pid = pid, .analyst = {.socket = -1}};
@@ -32,6 +27,8 @@ static void drop(struct hwi_live_document *document)
 
 void hwi_live_source_end(struct hwi_live_source *source)
 {
+  if (!source->is_used)
+    return;
   for (int form = 0; form < HWI_LIVE_FORMS; form++)
     drop(&source->documents[form]);
   if (source->pid && source->analyst.socket >= 0)
@@ -46,7 +43,7 @@ void hwi_live_source_store_document(struct hwi_live_source *source, const struct
   document->fd = answer->fd;
   document->bytes = answer->bytes;
   document->number++;
-  document->made_ms = hwi_live_now_ms();
+  document->made_ms = hwi_os_monotonic_ms();
   document->behind_ms = answer->behind_ns / 1000000;
   document->state = answer->state;
   memcpy(document->error, answer->error, sizeof document->error);
@@ -56,7 +53,7 @@ void hwi_live_source_store(struct hwi_live_source *source, const struct hwi_live
 {
   hwi_live_source_store_document(source, answer);
   source->documents[HWI_LIVE_STATE].state = answer->state;
-  source->answered_ms = hwi_live_now_ms();
+  source->answered_ms = hwi_os_monotonic_ms();
   source->is_asked = false;
 }
 
@@ -82,5 +79,5 @@ bool hwi_live_source_is_fresh(const struct hwi_live_source *source, enum hwi_liv
 {
   const struct hwi_live_document *document = &source->documents[form];
   const bool is_of_its_moment = form == HWI_LIVE_NOW || form == HWI_LIVE_SAVED;
-  return !is_of_its_moment && document->number > after && hwi_live_now_ms() - document->made_ms <= FRESH_MS;
+  return !is_of_its_moment && document->number > after && hwi_os_monotonic_ms() - document->made_ms <= FRESH_MS;
 }

@@ -22,12 +22,10 @@ struct hwi_live_source {
   uint64_t requested_ms, answered_ms; /* the last request; the analyst's last answer; 0: none yet */
 };
 
-uint64_t hwi_live_now_ms(void);
-
 /* Begins with no documents. `analyst`: NULL if there is none yet. */
 void hwi_live_source_begin(struct hwi_live_source *source, uint32_t pid, const struct hwi_analyst *analyst);
 
-/* Ends the analyst, unless it is the one that hwi_live_source_begin was given. */
+/* Ends the analyst, unless it is the one that hwi_live_source_begin was given. Does nothing if the source is not used. */
 void hwi_live_source_end(struct hwi_live_source *source);
 
 /* Stores a document that did not come from the analyst. */

@@ -129,7 +129,12 @@ int hwi_os_make_dir(const char *path);
  * clocks: if the program may not, they cost a system call. */
 bool hwi_os_tsc_is_trusted(void);
 uint64_t hwi_os_monotonic_ns(void); /* CLOCK_MONOTONIC */
-uint64_t hwi_os_realtime_ns(void);  /* CLOCK_REALTIME, since 1970 */
+
+static inline uint64_t hwi_os_monotonic_ms(void)
+{
+  return hwi_os_monotonic_ns() / 1000000;
+}
+uint64_t hwi_os_realtime_ns(void); /* CLOCK_REALTIME, since 1970 */
 
 /* The program is about to forbid the TSC to a thread, and so to all threads that it creates: from now on the clocks do
  * not read it. */

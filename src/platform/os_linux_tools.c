@@ -26,6 +26,13 @@ unsigned hwi_os_processors(void)
   return (unsigned)CPU_COUNT(&allowed);
 }
 
+void hwi_os_unblock_signals(void)
+{
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 const char *hwi_os_platform(void)
 {
   return (const char *)getauxval(AT_PLATFORM);

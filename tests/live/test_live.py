@@ -442,6 +442,7 @@ def test_size_classes_have_exact_peaks(program, view, tmp_path, hw):
 
 def test_one_process_of_a_tree(program, view):
     viewer = view(program.trace)
+    stdin = Path(f"/proc/{viewer.process.pid}/fd/0").readlink()
     program.tell("100")
     for _ in range(3):
         program.tell("p 7")
@@ -457,6 +458,7 @@ def test_one_process_of_a_tree(program, view):
     assert viewer.json(f"/report.json?pid={child}")["allocation_calls"] == 7
     for pid in [image["pid"] for image in first["images"]] + [first["pid"]]:
         assert viewer.json(f"/document?pid={pid}")["run"]["pid"] == pid
+    assert Path(f"/proc/{viewer.process.pid}/fd/0").readlink() == stdin  # nothing of the viewer's own was closed
     for pid in ("999999999", "0", "-1", "4294967296", "x", ""):
         assert viewer.ask(f"/document?pid={pid}")[0] == 404
 

@@ -4,17 +4,12 @@ import csv
 import json
 import os
 import signal
-import socket
 
 from live_browser import NEEDS_BROWSER, Browser
 from page_document import read_html
+from ports import free_port
 
 pytestmark = NEEDS_BROWSER
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 def test_the_page_of_a_running_program(program, view, hw, tmp_path):

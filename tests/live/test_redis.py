@@ -13,17 +13,13 @@ import subprocess
 
 import pytest
 from live_browser import NEEDS_BROWSER, Browser
+from ports import free_port
 from waiting import wait_until
 
 SECONDS = int(os.environ.get("HW_LIVE_SECONDS", "8"))
 FIGURES = ("allocation_calls", "free_calls", "failed_calls", "allocated_bytes", "live_bytes_at_end", "live_blocks_at_end", "peak_bytes")
 
 pytestmark = [NEEDS_BROWSER, pytest.mark.skipif(shutil.which("redis-benchmark") is None, reason="no redis-benchmark")]
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 def accepts(port):

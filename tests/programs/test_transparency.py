@@ -11,7 +11,6 @@ import hashlib
 import os
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import inputs
 import program_table
 import pytest
 from allocators_library import EXAMPLES, build_allocator
+from ports import free_port
 from trace_header import read_header, traces_of_run
 
 PRELUDE = """wait_for_server() {
@@ -71,12 +71,6 @@ def inputs_folder():
         Path(name).chmod(0o755)
         inputs.make_all(Path(name))
         yield Path(name)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def digests(folder):

@@ -25,11 +25,6 @@ struct terminal {
   uint64_t next_ms; /* when to ask again */
 };
 
-static uint64_t now_ms(void)
-{
-  return hwi_os_monotonic_ns() / HWI_NS_A_MS;
-}
-
 static void take_keys(struct terminal *terminal)
 {
   for (uint32_t key; !terminal->view.awaits_rows && (key = hwi_window_key()) != HWI_KEY_NONE;) {
@@ -54,7 +49,7 @@ static void take_answer(struct terminal *terminal)
 static void ask(struct terminal *terminal)
 {
   struct hwi_view *view = &terminal->view;
-  const bool is_due = !view->is_paused && now_ms() >= terminal->next_ms;
+  const bool is_due = !view->is_paused && hwi_os_monotonic_ms() >= terminal->next_ms;
   if (terminal->is_asked || (!view->wants_reset && !view->wants_figures && !is_due))
     return;
   terminal->is_asked = true;
@@ -65,13 +60,13 @@ static void ask(struct terminal *terminal)
   }
   const struct hwi_live_question question = hwi_view_question(view);
   view->wants_figures = false;
-  terminal->next_ms = now_ms() + view->interval_ms;
+  terminal->next_ms = hwi_os_monotonic_ms() + view->interval_ms;
   terminal->is_analyst_gone = !hwi_analyst_ask_rows(terminal->analyst, &question, false);
 }
 
 static int patience_ms(const struct terminal *terminal)
 {
-  const uint64_t now = now_ms();
+  const uint64_t now = hwi_os_monotonic_ms();
   if (terminal->is_asked || terminal->view.is_paused)
     return -1;
   return terminal->next_ms > now ? (int)(terminal->next_ms - now) : 0;

@@ -156,7 +156,8 @@ static bool end_epochs(struct hwi_run_replay *r, const struct hwi_replay_image *
   return hwi_summary_end_epochs(&r->epoch_writer, r->result, image);
 }
 
-int hwi_run_replay_wait(struct hwi_run_replay *r)
+/* Waits until all events so far are counted. */
+static int wait_for_counters(struct hwi_run_replay *r)
 {
   if (r->events)
     return 0;
@@ -286,7 +287,7 @@ void hwi_run_replay_go_to_end(const struct hwi_run_replay *r, struct hwi_active 
 
 int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, bool others_go_on)
 {
-  int status = hwi_run_replay_wait(r);
+  int status = wait_for_counters(r);
   hwi_run_replay_go_to_end(r, a);
   if (a->head_ns > r->live.last_end_ns)
     r->live.last_end_ns = a->head_ns;

@@ -108,9 +108,6 @@ void hwi_run_replay_order_images(struct hwi_run_replay *replay);
  * far as it is known: it can be called again. */
 int hwi_run_replay_all(struct hwi_run_replay *replay);
 
-/* Waits until all events so far are counted. */
-int hwi_run_replay_wait(struct hwi_run_replay *replay);
-
 /* Looks what the processes of a run that is followed have written since, and which ones began. Sets *is_over if none of
  * them goes on. It is in live_run.c, like the next ones. */
 int hwi_run_replay_look(struct hwi_run_replay *replay, bool *is_over);

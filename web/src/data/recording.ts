@@ -33,6 +33,11 @@ export interface Edges {
   readonly since: number;
 }
 
+/** The sum of a figure of the slices within an interval, or until a moment. */
+export function sumIn(ofSlices: readonly number[], { since, to }: Edges): number {
+  return ofSlices.slice(since, to).reduce((all, part) => all + part, 0);
+}
+
 /** The index of the time nearest to `timeNs`. */
 export function nearest(timesNs: Float64Array, timeNs: number): number {
   let [low, high] = [0, timesNs.length - 1];

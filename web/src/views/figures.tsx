@@ -1,7 +1,7 @@
 // figures.tsx - the figures of the run, or of the chosen part of it
 import type { JSX } from "preact";
 import type { PageDocument } from "../data/document";
-import type { Recording } from "../data/recording";
+import { sumIn, type Recording } from "../data/recording";
 import { isMoment, type Span } from "../state";
 import { byteRateText, bytesText, countText, countedText, rateText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
@@ -66,9 +66,9 @@ function callFigures({ allocations, bytes, temporary, frees, failed, lengthNs }:
 function figuresWithin(recording: Recording, span: Span): Figure[] {
   const { document, edgesNs } = recording;
   const { slices } = document;
-  const { since: first, to } = recording.edgesOf(span);
+  const edges = recording.edgesOf(span);
+  const { since: first, to } = edges;
   const { thread } = document;
-  const sum = (column: readonly number[]): number => column.slice(first, to).reduce((all, part) => all + part, 0);
   const blocksAt = (edge: number): number => (edge === 0 ? 0 : slices.live_blocks[edge - 1]!);
   const [start, end] = [recording.liveAt(first), recording.liveAt(to)];
   const peak = Math.max(start, ...slices.max_bytes.slice(first, to));
@@ -85,11 +85,11 @@ function figuresWithin(recording: Recording, span: Span): Figure[] {
         { name: "At the end", value: bytesText(end), note: countedText(blocksAt(to), "block") },
       ];
   const calls: Calls = {
-    allocations: sum(slices.allocation_calls),
-    bytes: sum(slices.allocated_bytes),
-    temporary: sum(slices.temporary_calls),
-    frees: sum(slices.free_calls),
-    failed: thread === undefined ? sum(slices.failed_calls) : null,
+    allocations: sumIn(slices.allocation_calls, edges),
+    bytes: sumIn(slices.allocated_bytes, edges),
+    temporary: sumIn(slices.temporary_calls, edges),
+    frees: sumIn(slices.free_calls, edges),
+    failed: thread === undefined ? sumIn(slices.failed_calls, edges) : null,
     lengthNs: edgesNs[to]! - edgesNs[first]!,
   };
   const rss = sampledRss(document, edgesNs[first]!, edgesNs[to]!);

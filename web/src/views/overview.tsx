@@ -4,21 +4,17 @@ import { useMemo } from "preact/hooks";
 import type { FindingFields, ImageFields, RunFields } from "../data/document";
 import type { Recording } from "../data/recording";
 import { scopesOf } from "../data/scopes";
-import { wordsAmong } from "../data/stack_words";
 import type { Span, State, View } from "../state";
 import { bytesText, countText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
 import { Figures } from "./figures";
 import { Growth } from "./growth";
 import { Heaps } from "./heaps";
-import { largest } from "./largest";
 import { Nothing } from "./nothing";
 import { folderOfRun, Processes, togetherCount } from "./processes";
 import { RunChart } from "./run_chart";
-import { StackText } from "./stack";
+import { StackList, useLargest } from "./stack_list";
 import type { ViewProps } from "./view";
-
-const TOP_STACKS = 8;
 
 /** The view and the cost that show a finding. */
 const SHOWN_IN: Readonly<Record<string, Partial<State> & { view: View }>> = {
@@ -85,33 +81,12 @@ function TopStacks({ recording, state, change }: ViewProps): JSX.Element | null 
   const { span } = state;
   const live = useMemo(() => recording.costs("peak", span), [recording, span]);
   const all = span === null ? recording.document.run.peak_bytes : recording.liveAt(recording.highest(recording.edgesOf(span)));
-  const top = useMemo(() => largest(live, TOP_STACKS, (row) => recording.cutStacks(row) === 0), [recording, live]);
-  const words = useMemo(() => wordsAmong(recording, top), [recording, top]);
+  const top = useLargest(recording, live);
   if (top.length === 0) return null;
   return (
     <section class="panel">
       <h2>Largest stacks {whenMost(recording, span)}</h2>
-      <ul class="top">
-        {top.map((row) => {
-          const bytes = live[row]!;
-          return (
-            <li key={row}>
-              <span class="figure">{bytesText(bytes)}</span>
-              <span class="figure faint">{shareText(bytes, all)}</span>
-              <a
-                class="plain-link code"
-                href="#flame"
-                onClick={(event) => {
-                  event.preventDefault();
-                  change({ view: "flame", cost: "peak", zoom: recording.tree.nodeOfRow[row]! });
-                }}
-              >
-                <StackText line={words.line(row)} />
-              </a>
-            </li>
-          );
-        })}
-      </ul>
+      <StackList {...{ recording, change }} rows={top} cost="peak" figures={(row) => [bytesText(live[row]!), shareText(live[row]!, all)]} />
     </section>
   );
 }
