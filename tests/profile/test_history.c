@@ -254,6 +254,22 @@ static void idle_times_are_apart(void **state)
   }
 }
 
+static void one_call_each(uint32_t cells)
+{
+  for (uint32_t cell = 0; cell < cells; cell++)
+    hwi_history_change(&history, cell)->calls++;
+}
+
+/* Ends the history. Returns the calls of all its changes. */
+static uint64_t all_calls(void)
+{
+  uint64_t calls = 0;
+  assert_true(hwi_history_end_slice(&history, &live));
+  for (size_t i = 0; i < history.change_count; i++)
+    calls += history.changes[i].calls;
+  return calls;
+}
+
 static void many_cells_stay_within_memory(void **state)
 {
   (void)state;
@@ -261,15 +277,10 @@ static void many_cells_stay_within_memory(void **state)
   begin(0);
   for (uint64_t round = 1; round <= ROUNDS; round++) {
     pass_time(round * SECOND);
-    for (uint32_t cell = 0; cell < MANY; cell++)
-      hwi_history_change(&history, cell)->calls++;
+    one_call_each(MANY);
     assert_true(history.change_count <= (2 << 20) + MANY);
   }
-  assert_true(hwi_history_end_slice(&history, &live));
-  uint64_t calls = 0;
-  for (size_t i = 0; i < history.change_count; i++)
-    calls += history.changes[i].calls;
-  assert_int_equal(calls, MANY * ROUNDS);
+  assert_int_equal(all_calls(), MANY * ROUNDS);
 }
 
 /* As after days: each of the joined changes has many calls. */
@@ -319,15 +330,10 @@ static void many_cells_and_cuts_come_to_an_end(void **state)
   begin(0);
   for (uint64_t round = 1; round <= ROUNDS; round++) {
     pass_time(round * SECOND);
-    for (uint32_t cell = 0; cell < MANY; cell++)
-      hwi_history_change(&history, cell)->calls++;
+    one_call_each(MANY);
     assert_true(hwi_history_cut(&history, now_ns + 1, round % 2 ? HWI_CUT_RESET : HWI_CUT_MARK, &live));
   }
-  assert_true(hwi_history_end_slice(&history, &live));
-  uint64_t calls = 0;
-  for (size_t i = 0; i < history.change_count; i++)
-    calls += history.changes[i].calls;
-  assert_int_equal(calls, MANY * ROUNDS);
+  assert_int_equal(all_calls(), MANY * ROUNDS);
 }
 
 /* A program that marks many moments does not make the viewer's reset be forgotten. */
