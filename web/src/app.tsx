@@ -194,7 +194,7 @@ function Page({ content, live, onLive }: PageProps): JSX.Element {
   const { whole, recording } = useNarrowed(content, wanted);
   const span = useMemo(() => wanted.span && recording.spanNow(wanted.span), [wanted.span, recording]);
   const state = useMemo(() => ({ ...wanted, span }), [wanted, span]);
-  usePrepared(recording);
+  usePrepared(recording, live === null || live.isPaused || live.state !== "running");
   const opened = live?.whole.schema === "heapwright-page/1" ? live.whole : content;
   const processes = useMemo(() => (live === null ? processChoices(content) : liveProcessChoices(opened)), [content, opened]);
   useEffect(() => live?.choose(state.process), [state.process]);

@@ -89,8 +89,10 @@ export async function prepareNext(content: Content, view: View): Promise<void> {
   while (left.next().done !== true) await rest();
 }
 
-export function usePrepared(recording: Recording): void {
+/** Prepares what other views need; not of a recording that the next one is about to replace. */
+export function usePrepared(recording: Recording, stays: boolean): void {
   useEffect(() => {
+    if (!stays) return;
     const left = all(recording);
     let [pending, timer, quietFrom] = [0, 0, 0];
     let isHeld = false; // a drag without movement is still a drag
@@ -116,5 +118,5 @@ export function usePrepared(recording: Recording): void {
       cancelIdleCallback(pending);
       clearTimeout(timer);
     };
-  }, [recording]);
+  }, [recording, stays]);
 }
