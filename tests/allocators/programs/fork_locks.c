@@ -115,8 +115,7 @@ static void use_environment(unsigned number)
   snprintf(name, sizeof name, "FORK_LOCKS_%u", number);
   snprintf(value, sizeof value, "%d", rand() % 20);
   setenv(name, value, 1);
-  getenv("PATH");
-  unsetenv(name);
+  unsetenv(name); /* but no getenv: it may read the list that another thread's setenv has freed */
 }
 
 static void use_syslog(unsigned number)
