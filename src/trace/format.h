@@ -161,13 +161,18 @@ struct hw_trace_header {
   uint32_t reserved2;
   struct hw_exec child_execs[HW_CHILD_EXECS]; /* by children without a trace; number N is at N % HW_CHILD_EXECS */
   uint64_t lost_by_cause[HW_LOSSES];          /* by enum hw_loss: those of lost_events whose cause is known */
+  /* 0: every call is an event. Otherwise an allocation of `size` bytes is an event with the probability
+   * 1 - exp(-max(size, 1) / sample_bytes), and a free is one if the allocation of its block was. Events of HW_OP_HEAP,
+   * HW_OP_SCOPE and HW_OP_FAILED are all there. Written once, as the fields before `control`. */
+  uint64_t sample_bytes;
 };
 static_assert(sizeof(struct hw_trace_header) <= HW_TRACE_HEADER_BYTES, "the header fits its page");
 
 enum hw_field {
   HW_FIELD_USABLE = 1,   /* allocation events carry the usable size */
   HW_FIELD_DURATION = 2, /* events carry the duration of the call */
-  HW_FIELDS = HW_FIELD_USABLE | HW_FIELD_DURATION,
+  HW_FIELD_SAMPLED = 4,  /* events are a sample: see sample_bytes. Each chunk begins with a COUNTS record */
+  HW_FIELDS = HW_FIELD_USABLE | HW_FIELD_DURATION | HW_FIELD_SAMPLED,
 };
 
 /* If a trace could not be begun, its NAME may be a symbolic link whose target is this text and then the reason. The
@@ -311,7 +316,21 @@ enum hw_record_type {
   HW_RECORD_EXIT = 9,    /* empty: the image's destructors ran */
   HW_RECORD_NAME = 10,   /* varint number, text: the name of scopes or heaps */
   HW_RECORD_TEXT = 11,   /* varint number, text: what the program said about an instance of a scope */
+  /* The first record of a chunk with HW_FIELD_SAMPLED: HW_COUNTS_PADDING zeros, then a u64 for each enum hw_count, which lies
+   * on a multiple of 8 bytes. It counts all calls of the chunk's thread from the chunk's begin to the begin of the thread's
+   * next one: its numbers grow while the chunk is open */
+  HW_RECORD_COUNTS = 12,
+  HW_RECORD_TEMPORARY =
+      13, /* empty, with HW_FIELD_SAMPLED: the next event frees a block before its thread's next allocation */
 };
+
+enum hw_count {
+  HW_COUNT_ALLOCATIONS, /* calls that gave out a block; a realloc of a block is one of these and one free */
+  HW_COUNT_BYTES,       /* that they asked for */
+  HW_COUNT_FREES,       /* of blocks */
+  HW_COUNTS
+};
+enum { HW_COUNTS_PADDING = 5 }; /* op, type and length are 3 bytes */
 
 enum hw_note {
   /* text: the module that defines malloc and comes before the recorder in symbol search; its calls are not recorded */

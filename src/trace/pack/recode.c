@@ -23,8 +23,8 @@ struct hwi_recoder {
   uint8_t sized[BATCH_EVENTS];   /* of each event: HWI_OP_SIZED if sizes follow, or 0 */
   uint32_t births[BATCH_EVENTS]; /* of each event: the previous birth at its address, 0: none */
   uint32_t homes[BATCH_EVENTS];  /* of each event: the slot of `at_address` where the search for its address begins */
-  bool has_usable, is_timed;
-  int status; /* 0, or why the section cannot be recoded */
+  uint16_t fields;               /* HW_FIELD_* */
+  int status;                    /* 0, or why the section cannot be recoded */
   uint64_t tick;
   uint64_t op_count;        /* of the section */
   uint64_t chunk_op;        /* op_count when the chunk began */
@@ -175,7 +175,7 @@ static __attribute__((noinline)) uint32_t add_node(struct hwi_recoder *r, uint32
 
 static __attribute__((noinline)) void put_sizes(struct hwi_recoder *r, const struct hwi_event *event)
 {
-  if (!r->has_usable) {
+  if (!(r->fields & HW_FIELD_USABLE)) {
     hwi_columns_put(r->out, HWI_COLUMN_SIZES, event->size);
     return;
   }
@@ -410,7 +410,7 @@ static void put_events(struct hwi_recoder *r, int count)
   }
   uint64_t op_count = r->op_count;
   put_times(r, count);
-  if (r->is_timed)
+  if (r->fields & HW_FIELD_DURATION)
     put_durations(r, count);
   put_threads(r, count, r->op_count - op_count);
   find_homes(r, count);
@@ -466,8 +466,7 @@ bool hwi_recoder_begin(struct hwi_recoder *r, struct hwi_columns_out *out, const
 {
   hwi_columns_out_clear(out);
   r->out = out;
-  r->has_usable = first->fields & HW_FIELD_USABLE;
-  r->is_timed = first->fields & HW_FIELD_DURATION;
+  r->fields = first->fields;
   r->status = 0;
   r->tick = first->base_tick;
   r->op_count = r->chunk_op = r->thread_op_count = 0;
@@ -488,8 +487,7 @@ const uint64_t *hwi_recoder_births(const struct hwi_recoder *r)
 int hwi_recoder_end(struct hwi_recoder *r, struct hw_section_header *section)
 {
   end_thread(r);
-  hwi_columns_put(r->out, HWI_COLUMN_HEAD,
-                  (r->has_usable ? HW_FIELD_USABLE : 0) | (r->is_timed ? HW_FIELD_DURATION : 0));
+  hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->fields);
   hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->block_count - 1);
   hwi_columns_put(r->out, HWI_COLUMN_HEAD, r->node_count - 1);
   section->last_tick = r->tick;

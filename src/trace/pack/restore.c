@@ -14,7 +14,7 @@
 struct hwi_restorer {
   struct hwi_columns_in in;
   bool damaged;
-  bool has_usable, is_timed;
+  uint16_t fields; /* HW_FIELD_* */
   uint64_t tick;
   uint64_t op_count;        /* left of the chunk */
   uint64_t thread_op_count; /* left of the thread */
@@ -42,8 +42,7 @@ static bool read_head(struct hwi_restorer *r)
   if (r->in.failed || fields & ~(uint64_t)HW_FIELDS || blocks > hwi_columns_left(&r->in, HWI_COLUMN_OPS) ||
       nodes > hwi_columns_left(&r->in, HWI_COLUMN_NEW_NODES))
     return false;
-  r->has_usable = fields & HW_FIELD_USABLE;
-  r->is_timed = fields & HW_FIELD_DURATION;
+  r->fields = (uint16_t)fields;
   r->block_count = 1;
   r->block_room = (uint32_t)blocks + 1;
   r->node_room = (uint32_t)nodes;
@@ -180,7 +179,7 @@ static inline void get_sizes(struct hwi_restorer *r, struct hwi_event *event)
   uint64_t size = hwi_columns_get(&r->in, HWI_COLUMN_SIZES);
   event->size = size;
   event->usable = 0;
-  if (!r->has_usable)
+  if (!(r->fields & HW_FIELD_USABLE))
     return;
   event->size = size >> 1;
   event->usable = hw_usual_usable(event->size);
@@ -371,7 +370,7 @@ int hwi_restore(struct hwi_restorer *r, struct hwi_event *events, int max)
     r->tick += ticks;
     *event = (struct hwi_event){.tick = r->tick, .thread = r->thread};
     int made = restore_op(r, op, event);
-    if (made && r->is_timed)
+    if (made && r->fields & HW_FIELD_DURATION)
       event[made - 1].took = hwi_columns_get(&r->in, HWI_COLUMN_DURATIONS);
     if (!made || r->in.failed) {
       r->damaged = true;
@@ -403,7 +402,7 @@ void hwi_restore_not_before(struct hwi_restorer *r, uint64_t tick)
 
 uint16_t hwi_restore_fields(const struct hwi_restorer *r)
 {
-  return (r->has_usable ? HW_FIELD_USABLE : 0) | (r->is_timed ? HW_FIELD_DURATION : 0);
+  return r->fields;
 }
 
 bool hwi_restore_is_damaged(const struct hwi_restorer *r)
