@@ -42,6 +42,12 @@ struct hwi_live_part {
   const char *error; /* NULL: there is a part */
 };
 
+struct hwi_live_parts {
+  const struct hwi_live_part *items;
+  uint32_t count;
+  uint32_t left_out; /* recordings that are not followed, because there are too many */
+};
+
 struct hwi_live_endpoint {
   const char *path, *about;
   uint64_t most[HWI_LIVE_ARGUMENTS]; /* of each number; 0: the endpoint does not take it */
@@ -49,7 +55,7 @@ struct hwi_live_endpoint {
   int (*write)(const struct hwi_live_part_source *source, FILE *out, struct hwi_error *error);
   /* In the server: joins the parts. It must not take long. */
   enum MHD_Result (*answer)(struct MHD_Connection *connection, const struct hwi_live_query *query,
-                            const struct hwi_live_part *parts, uint32_t count);
+                            const struct hwi_live_parts *parts);
 };
 
 extern const struct hwi_live_endpoint *const hwi_live_endpoints[]; /* ended by NULL */

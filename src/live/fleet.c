@@ -96,8 +96,17 @@ static struct hwi_fleet_run *find(const struct hwi_fleet *fleet, const char *pat
   return NULL;
 }
 
-/* Looks at a file that may be a recording. Returns whether it needs no second look. */
-static bool consider(struct hwi_fleet *fleet, const char *path, bool is_recent)
+/* A recording that was saved next to the one that goes on has the same ID. */
+static bool is_known(const struct hwi_fleet *fleet, const uint8_t *id)
+{
+  for (size_t i = 0; i < fleet->count; i++)
+    if (memcmp(fleet->runs[i]->id, id, sizeof fleet->runs[i]->id) == 0)
+      return true;
+  return false;
+}
+
+/* Looks at a file that may be a recording. `with_ended`: it may have ended. Returns whether it needs no second look. */
+static bool consider(struct hwi_fleet *fleet, const char *path, bool with_ended)
 {
   struct hw_trace_header header;
   const int fd = hwi_trace_file_open(path, &header, NULL);
@@ -111,7 +120,7 @@ static bool consider(struct hwi_fleet *fleet, const char *path, bool is_recent)
   }
   if (known) /* another recording has its name now: the look ends the earlier one */
     return false;
-  if (!is_recent && !hwi_follow_run_goes_on(path))
+  if (is_known(fleet, header.image_id) || (!with_ended && !hwi_follow_run_goes_on(path)))
     return true;
   if (fleet->count < HWI_FLEET_RUNS_MAX)
     return !add(fleet, path, header.image_id);
@@ -138,10 +147,10 @@ static uint64_t key_of(const char *name, const struct stat *about)
 
 static bool is_old(const struct hwi_fleet *fleet, uint64_t key)
 {
-  return fleet->old_count > 0 && bsearch(&key, fleet->old, fleet->old_count, sizeof key, compare);
+  return fleet->old_sorted > 0 && bsearch(&key, fleet->old, fleet->old_sorted, sizeof key, compare);
 }
 
-static void look_at_file(struct hwi_fleet *fleet, int folder, const char *name, size_t known)
+static void look_at_file(struct hwi_fleet *fleet, int folder, const char *name, bool with_ended)
 {
   static const char suffix[] = ".hwt";
   struct stat about;
@@ -152,24 +161,28 @@ static void look_at_file(struct hwi_fleet *fleet, int folder, const char *name, 
     return;
   const uint64_t key = key_of(name, &about);
   const bool is_recent = time(NULL) - about.st_mtim.tv_sec < KEEP_MS / 1000;
-  struct hwi_fleet sorted = *fleet;
-  sorted.old_count = known;
-  if (!is_old(&sorted, key) && consider(fleet, path, is_recent) &&
+  if (is_old(fleet, key) || (with_ended && !is_recent))
+    return;
+  if (consider(fleet, path, with_ended) && (with_ended || !is_recent) &&
       hwi_grow((void **)&fleet->old, &fleet->old_room, fleet->old_count + 1, sizeof *fleet->old))
     fleet->old[fleet->old_count++] = key;
 }
 
+/* Those that go on come first: those that have ended may be copies of them. */
 static void look_at_folder(struct hwi_fleet *fleet)
 {
   DIR *folder = opendir(fleet->folder);
-  const size_t known = fleet->old_count;
   if (!folder)
     return;
-  for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
-    look_at_file(fleet, dirfd(folder), entry->d_name, known);
+  for (int with_ended = false; with_ended <= true; with_ended++) {
+    rewinddir(folder);
+    for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
+      look_at_file(fleet, dirfd(folder), entry->d_name, with_ended);
+  }
   closedir(folder);
-  if (fleet->old_count > known)
+  if (fleet->old_count > fleet->old_sorted)
     qsort(fleet->old, fleet->old_count, sizeof *fleet->old, compare);
+  fleet->old_sorted = fleet->old_count;
 }
 
 /* --- all --- */

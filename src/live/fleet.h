@@ -34,8 +34,8 @@ struct hwi_fleet {
   size_t count, room;
   uint32_t left_out; /* recordings that go on, beyond HWI_FLEET_RUNS_MAX */
   uint64_t next_look_ms;
-  uint64_t *old; /* files of the folder that need no second look, sorted: no recordings, or such as have ended */
-  size_t old_count, old_room;
+  uint64_t *old; /* files of the folder that need no second look: recordings that have ended, and copies */
+  size_t old_count, old_sorted, old_room;
 };
 
 /* Looks for runs that have begun, starts their analysts, and drops those that ended some minutes ago. To be called several

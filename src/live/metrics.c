@@ -11,6 +11,9 @@
 #include "report/words/memory_stream.h"
 
 const struct hwi_metric_family hwi_metric_families[HWI_METRICS] = {
+    [HWI_METRIC_BUILD] = {"heapwright_build_info", NULL, false, "the version of heapwright that serves this"},
+    [HWI_METRIC_LEFT_OUT] = {"heapwright_recordings_left_out", NULL, false,
+                             "recordings that are not followed, because there are too many"},
     [HWI_METRIC_RECORDING_UP] = {"heapwright_recording_up", NULL, false, "1: the recording can be read, 0: it cannot"},
     [HWI_METRIC_UP] = {"heapwright_up", NULL, false, "1: the process goes on, 0: it ended some minutes ago at most"},
     [HWI_METRIC_RECORDING] = {"heapwright_recording", NULL, false,
@@ -89,21 +92,20 @@ static char *read_part(const struct hwi_live_part *part)
   return text;
 }
 
-static void write_recordings(const struct hwi_live_part *parts, uint32_t count, bool is_open, FILE *out)
+static void write_server(const struct hwi_live_parts *parts, bool is_open, FILE *out)
 {
   struct hwi_line line = {0};
-  fprintf(
-      out,
-      "# HELP heapwright_build_info the version of heapwright that serves this\n# TYPE heapwright_build_info gauge\n"
-      "heapwright_build_info{version=\"%s\"} 1\n",
-      HWI_VERSION);
-  if (count > 0)
+  write_head(&hwi_metric_families[HWI_METRIC_BUILD], is_open, out);
+  fprintf(out, "%s{version=\"%s\"} 1\n", hwi_metric_families[HWI_METRIC_BUILD].name, HWI_VERSION);
+  write_head(&hwi_metric_families[HWI_METRIC_LEFT_OUT], is_open, out);
+  fprintf(out, "%s %u\n", hwi_metric_families[HWI_METRIC_LEFT_OUT].name, parts->left_out);
+  if (parts->count > 0)
     write_head(&hwi_metric_families[HWI_METRIC_RECORDING_UP], is_open, out);
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < parts->count; i++) {
     hwi_line_clear(&line);
-    hwi_metric_label_add(&line, parts[i].name);
+    hwi_metric_label_add(&line, parts->items[i].name);
     fprintf(out, "%s{recording=\"%s\"} %d\n", hwi_metric_families[HWI_METRIC_RECORDING_UP].name, hwi_line_text(&line),
-            parts[i].fd >= 0);
+            parts->items[i].fd >= 0);
   }
   hwi_line_release(&line);
 }
@@ -124,15 +126,16 @@ static void write_family(enum hwi_metric metric, const char **at, uint32_t count
     }
 }
 
-static bool write_answer(const struct hwi_live_part *parts, uint32_t count, bool is_open, FILE *out)
+static bool write_answer(const struct hwi_live_parts *parts, bool is_open, FILE *out)
 {
+  const uint32_t count = parts->count;
   char **texts = calloc((size_t)count + 1, sizeof *texts);
   const char **at = calloc((size_t)count + 1, sizeof *at);
   const bool done = texts && at;
   for (uint32_t i = 0; i < count && done; i++)
-    at[i] = texts[i] = read_part(&parts[i]);
+    at[i] = texts[i] = read_part(&parts->items[i]);
   if (done)
-    write_recordings(parts, count, is_open, out);
+    write_server(parts, is_open, out);
   for (int metric = HWI_METRIC_RECORDING_UP + 1; metric < HWI_METRICS && done; metric++)
     write_family((enum hwi_metric)metric, at, count, is_open, out);
   if (is_open)
@@ -145,14 +148,14 @@ static bool write_answer(const struct hwi_live_part *parts, uint32_t count, bool
 }
 
 static enum MHD_Result answer(struct MHD_Connection *connection, const struct hwi_live_query *query,
-                              const struct hwi_live_part *parts, uint32_t count)
+                              const struct hwi_live_parts *parts)
 {
   const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
   const bool is_open = accept && strstr(accept, open_metrics);
   struct hwi_memory_stream written = {0};
   FILE *out = hwi_memory_stream_begin(&written);
   (void)query;
-  const bool is_complete = out && write_answer(parts, count, is_open, out);
+  const bool is_complete = out && write_answer(parts, is_open, out);
   const bool done = out && hwi_memory_stream_end(&written, out) && is_complete;
   struct MHD_Response *response =
       done ? MHD_create_response_from_buffer(written.bytes, written.text, MHD_RESPMEM_MUST_COPY) : NULL;

@@ -10,7 +10,9 @@
 #include "live/endpoint.h"
 
 enum hwi_metric {
-  HWI_METRIC_RECORDING_UP, /* written by the server */
+  HWI_METRIC_BUILD, /* the server writes these */
+  HWI_METRIC_LEFT_OUT,
+  HWI_METRIC_RECORDING_UP,
   HWI_METRIC_UP,
   HWI_METRIC_RECORDING,
   HWI_METRIC_BEHIND,

@@ -137,14 +137,15 @@ static enum MHD_Result answer_list(struct MHD_Connection *connection)
   return result;
 }
 
-static enum MHD_Result answer_job(const struct job *job, struct MHD_Connection *connection)
+static enum MHD_Result answer_job(const struct hwi_serve *serve, const struct job *job,
+                                  struct MHD_Connection *connection)
 {
-  struct hwi_live_part *parts = calloc((size_t)job->part_count + 1, sizeof *parts);
-  if (!parts)
+  struct hwi_live_part *items = calloc((size_t)job->part_count + 1, sizeof *items);
+  if (!items)
     return MHD_NO;
   for (uint32_t i = 0; i < job->part_count; i++) {
     const struct hwi_live_answer *earlier = &job->parts[i].answers[EARLIER], *latest = &job->parts[i].answers[LATEST];
-    parts[i] =
+    items[i] =
         (struct hwi_live_part){.name = job->parts[i].run->name,
                                .fd = latest->fd,
                                .bytes = latest->bytes,
@@ -154,9 +155,9 @@ static enum MHD_Result answer_job(const struct job *job, struct MHD_Connection *
                                         : *latest->error ? latest->error
                                                          : "the process that follows the run did not answer in time"};
   }
-  const enum MHD_Result result =
-      hwi_live_endpoints[job->query.endpoint]->answer(connection, &job->query, parts, job->part_count);
-  free(parts);
+  const struct hwi_live_parts parts = {items, job->part_count, serve->fleet->left_out};
+  const enum MHD_Result result = hwi_live_endpoints[job->query.endpoint]->answer(connection, &job->query, &parts);
+  free(items);
   return result;
 }
 
@@ -206,7 +207,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   (void)version;
   (void)upload;
   if (request)
-    return answer_job(request->job, connection);
+    return answer_job(serve, request->job, connection);
   const bool has_token = hwi_authority_has_token(&serve->authority);
   if (has_token ? hwi_http_is_of_other_page(connection) : !hwi_http_is_own(&serve->http, connection))
     return hwi_http_say(
