@@ -32,9 +32,8 @@ int hwi_authority_init(struct hwi_authority *authority, const char *path, struct
   if (length < HWI_AUTHORITY_LEAST || length > HWI_AUTHORITY_MOST)
     return hwi_error_set(
         error, HW_ERR_USAGE,
-        "--token: the token in %s has %zu characters; it must have %d to %d, such as those of: openssl "
-        "rand -hex 16",
-        path, length, HWI_AUTHORITY_LEAST, HWI_AUTHORITY_MOST);
+        "--token: the token in %s must have %d to %d characters, such as those of: openssl rand -hex 16", path,
+        HWI_AUTHORITY_LEAST, HWI_AUTHORITY_MOST);
   memcpy(authority->token, bytes, length);
   return 0;
 }
