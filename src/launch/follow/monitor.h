@@ -11,6 +11,7 @@
 
 #include "launch/follow/drain.h"
 #include "launch/follow/samples.h"
+#include "launch/follow/saver.h"
 #include "launch/follow/unseen_processes.h"
 #include "trace/store.h"
 
@@ -22,6 +23,9 @@ struct hwi_monitor_options {
   bool all_images;      /* every process that the run starts is to be recorded */
   bool pack;
   bool count; /* the totals of the image that allocated most are wanted */
+  const struct hwi_save_rule *save_rules;
+  size_t save_rule_count;
+  struct hwi_saves *saves; /* what was saved, in memory that outlives the monitor; NULL: there are no rules */
 };
 
 struct hwi_watched {
@@ -33,6 +37,7 @@ struct hwi_watched {
   uint64_t stack_start; /* of the process, as last seen; 0: unknown */
   bool is_over;         /* its image is gone */
   bool is_replaced;     /* by another image, through exec in the same process */
+  struct hwi_save_watch save_watches[HWI_SAVE_RULES_MAX];
 };
 
 enum { HWI_UNSEEN_NAMED = 4 };
@@ -53,6 +58,7 @@ struct hwi_monitor_outcome {
   bool was_interrupted;     /* the watching process did not run for the whole time */
   struct hwi_counts counts; /* of the image that allocated most */
   struct hwi_error error;   /* of the first failure (not_packed > 0) */
+  struct hwi_saves saves;   /* what was saved because a limit was crossed */
 };
 
 struct hwi_monitor {
@@ -64,6 +70,7 @@ struct hwi_monitor {
   char *folder;              /* NAME.children */
   int64_t folder_changed_ns; /* modification time of the folder when it was last read */
   struct hwi_unseen unseen;
+  struct hwi_saver saver;
   uint64_t next_find_ns; /* time of the next search for new traces */
   uint64_t began_ns;     /* when NAME appeared; 0: not yet */
   uint64_t next_slow_ns; /* time of the work that is done once a second */

@@ -93,6 +93,7 @@ static void sample_memory(struct hwi_rss_samples *rss, struct hwi_drain *drain, 
   struct hwi_os_resident resident;
   if (!hwi_os_process_resident(drain->pid, &resident))
     return;
+  rss->bytes = resident.all;
   struct hw_rss_sample sample = {
       .rss = resident.all,
       .anonymous = resident.anonymous,

@@ -30,6 +30,7 @@ struct hwi_samples {
     uint64_t began_ns;                    /* time of the first sample; 0: none yet */
     uint64_t next_ns;                     /* time of the next regular sample */
     uint64_t next_maps_ns;                /* time of the next reading of the mappings */
+    uint64_t bytes;                       /* as last read, sampled or not */
     uint64_t peak_bytes;                  /* the largest sample so far */
     uint64_t noted_peak_bytes;            /* peak reported by the kernel, as last written to the header */
     uint64_t recorder_bytes, stack_bytes; /* from the last reading of the mappings */

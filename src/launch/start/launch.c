@@ -336,6 +336,8 @@ static void run(struct launch *launch)
       .all_images = launch->options->children && !launch->options->only_process,
       .pack = launch->options->pack,
       .count = !launch->options->quiet,
+      .save_rules = launch->options->save_rules,
+      .save_rule_count = launch->options->save_rule_count,
   };
   struct hwi_monitor_process monitor_process;
   memcpy(options.run_id, launch->run_id, HW_ID_BYTES);

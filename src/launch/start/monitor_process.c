@@ -18,8 +18,9 @@ struct hwi_monitor_process_page {
   atomic_bool has_ended;   /* `end` is written */
   struct hwi_monitor_end end;
   atomic_bool is_asked_to_end;
-  atomic_bool is_done; /* `outcome` is written */
+  atomic_bool is_done; /* `outcome` is written, except what was saved */
   struct hwi_monitor_outcome outcome;
+  struct hwi_saves saves;
 };
 
 /* --- in the monitor process --- */
@@ -90,6 +91,8 @@ int hwi_monitor_process_start(struct hwi_monitor_process *monitor_process, const
   if (made == MAP_FAILED)
     return HW_ERR_MEMORY;
   monitor_process->page = made;
+  if (options->save_rule_count)
+    monitor_process->options.saves = &monitor_process->page->saves;
   begin(monitor_process);
   return 0;
 }
@@ -137,6 +140,7 @@ void hwi_monitor_process_finish(struct hwi_monitor_process *monitor_process, con
   if (outcome->trace_count < atomic_load(&shared->trace_count))
     outcome->trace_count = atomic_load(&shared->trace_count);
   outcome->was_interrupted = !was_watched;
+  outcome->saves = shared->saves;
   munmap(shared, sizeof *shared);
   monitor_process->page = NULL;
 }
