@@ -1,5 +1,6 @@
 /* cmd_record.c - heapwright record: runs a command and records its heap */
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,20 @@ static void say_unseen(const struct hwi_monitor_outcome *outcome)
       " (static, 32-bit, musl's, setuid or another user's programs, a sanitizer, a sandbox, env -i, ulimit, a full disk, "
       "forked after recording had stopped): not in the trace");
   hwi_warn("%s", hwi_line_text(&line));
+  hwi_line_release(&line);
+}
+
+/* The kernel's SIGKILL looks like any other. */
+static void say_out_of_memory(const struct hwi_launched *launched)
+{
+  enum { KILLED = 128 + SIGKILL };
+  const struct hwi_monitor_outcome *outcome = &launched->outcome;
+  if (launched->exit_status != KILLED || outcome->oom_kills == 0)
+    return;
+  struct hwi_line line = {0};
+  if (outcome->group_limit > 0)
+    hwi_line_printf(&line, " (its control group is limited to %s)", hwi_bytes_text(outcome->group_limit).text);
+  hwi_warn("the kernel killed the command because memory ran out%s", hwi_line_text(&line));
   hwi_line_release(&line);
 }
 
@@ -386,6 +401,8 @@ static int run(const void *given, int word_count, char **words)
     hwi_fail(0, "%s", launched.error.text);
   else
     say_troubles(&launched.outcome);
+  if (launched.started)
+    say_out_of_memory(&launched);
   if (launched.started && launched.name)
     say_saves(&launched, &wanted);
   if (launched.started && launched.name && values->keep_files)

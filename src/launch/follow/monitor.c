@@ -400,10 +400,18 @@ static void put_end(struct hwi_monitor *monitor, const struct hwi_monitor_end *e
       .signal = WIFSIGNALED(end->wait_status) ? (uint32_t)WTERMSIG(end->wait_status) : 0,
   };
   struct hwi_watched *last = NULL;
+  monitor->outcome.group_limit = end->group_limit;
   for (size_t i = 0; i < monitor->count; i++) {
     struct hwi_watched *trace = &monitor->traces[i];
     if (trace->drain.pid != monitor->options.pid)
       continue;
+    status.group_oom_kills = end->oom_kills;
+    const uint64_t kills = hwi_samples_oom_kills(&trace->samples);
+    if (kills > status.group_oom_kills) { /* the command has a group of its own */
+      status.group_oom_kills = kills;
+      monitor->outcome.group_limit = trace->samples.group.limit;
+    }
+    monitor->outcome.oom_kills = status.group_oom_kills;
     (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_EXIT, hwi_monotonic_ns(), &status, sizeof status);
     if (!last || trace->drain.header.start.monotonic_ns > last->drain.header.start.monotonic_ns)
       last = trace;

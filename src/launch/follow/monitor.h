@@ -54,6 +54,8 @@ struct hwi_monitor_outcome {
   uint32_t silent_state; /* state of the first of these: HW_STATE_STOPPED_* */
   uint64_t event_count;  /* in the packed traces */
   uint64_t packed_bytes;
+  uint64_t oom_kills;       /* in the command's control group, since it began */
+  uint64_t group_limit;     /* of the memory of that group; 0: none */
   bool has_counts;          /* false if counts are not wanted */
   bool was_interrupted;     /* the watching process did not run for the whole time */
   struct hwi_counts counts; /* of the image that allocated most */
@@ -91,6 +93,8 @@ uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void)
 struct hwi_monitor_end {
   int wait_status;
   uint64_t rss_peak_bytes;
+  uint64_t oom_kills;   /* in the launcher's control group while the command ran */
+  uint64_t group_limit; /* of the memory of that group; 0: none */
 };
 
 /* To be called when the command has ended with the result of wait4. Writes that into its traces, and compacts the

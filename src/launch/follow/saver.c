@@ -13,6 +13,7 @@
 #include "base/suffix.h"
 #include "launch/output.h"
 #include "launch/save.h"
+#include "platform/os_tools.h"
 
 /* --- the name --- */
 
@@ -39,9 +40,19 @@ static char *choose_name(const char *path, uint32_t *number)
 
 /* --- the process that saves --- */
 
-/* SIGTERM ends it early. Signals of the terminal do not: they are for the command. */
+static void be_killed_like_causes(const struct hwi_save *save)
+{
+  for (size_t i = 0; i < HWI_SAVE_RULES_MAX; i++)
+    if (save->causes[i].is_given)
+      hwi_os_be_killed_like(save->causes[i].pid);
+}
+
+/* SIGTERM ends it early. Signals of the terminal do not: they are for the command. The monitor is killed before all
+ * others when memory runs out, but this is the moment that is to be saved. */
 static _Noreturn void save_and_exit(const struct hwi_saver *saver, struct hwi_save *save)
 {
+  be_killed_like_causes(save);
+  save->pid = getpid();
   struct hwi_saved saved;
   sigset_t end;
   sigemptyset(&end);
@@ -100,6 +111,12 @@ static void remove_partial(const struct hwi_saver *saver, uint32_t number)
     hwi_output_remove_made(&partial);
   hwi_output_release(&partial);
   free(name);
+}
+
+bool hwi_saves_go_on(const struct hwi_saves *saves)
+{
+  const struct hwi_save *save = saves->count > 0 ? &saves->list[saves->count - 1] : NULL;
+  return save && save->state == HWI_SAVE_BEGUN && save->pid && hwi_os_running_process_start((uint32_t)save->pid);
 }
 
 static void take_end(struct hwi_saver *saver)

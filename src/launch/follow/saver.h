@@ -16,6 +16,7 @@ enum hwi_save_state { HWI_SAVE_BEGUN, HWI_SAVE_DONE, HWI_SAVE_FAILED };
 struct hwi_save {
   uint32_t number; /* of its name: see hwi_saver_name. 0: none was found */
   enum hwi_save_state state;
+  pid_t pid; /* of the process that saves, which may outlive the monitor */
   struct hwi_save_cause {
     bool is_given; /* this rule was crossed */
     uint32_t pid;
@@ -53,6 +54,9 @@ void hwi_saver_work(struct hwi_saver *saver);
 /* Waits until what has begun is saved, and begins no more. If `interrupted` returns true, what is not complete is
  * dropped. */
 void hwi_saver_finish(struct hwi_saver *saver, bool (*interrupted)(void));
+
+/* Returns whether a process still saves. */
+bool hwi_saves_go_on(const struct hwi_saves *saves);
 
 /* Returns the name of the saved trace with a number: NAME.saved-1.hwt of NAME.hwt. It is malloc'd; NULL: no memory. */
 char *hwi_saver_name(const char *path, uint32_t number);
