@@ -14,6 +14,7 @@
 #include "live/browser.h"
 #include "live/folder.h"
 #include "live/recording.h"
+#include "live/serve.h"
 #include "live/server.h"
 #include "live/terminal/terminal.h"
 #include "platform/os_tools.h"
@@ -27,7 +28,15 @@ struct values {
   bool open;
   uint64_t within;
   bool text, page, json, once;
+  struct hwi_serve_options serve;
   const char *output;
+};
+
+/* What shows a run, besides the terminal: a server of its page, or one for other programs. */
+struct outlet {
+  struct hwi_live_server *page;
+  struct hwi_serve *serve;
+  int stop; /* readable when the user ends the command */
 };
 
 static const struct values defaults = {.address = "127.0.0.1"};
@@ -55,6 +64,17 @@ static const struct hwi_option options[] = {
      HWI_VALUE(ON, json),
      .help = "print the present state as 'heapwright report --json' would, and end"},
     {.name = "once", HWI_VALUE(ON, once), .help = "print one screen of --text, and end"},
+    {.name = "serve",
+     HWI_VALUE(TEXT, serve.address),
+     .value = "ADDRESS[:PORT]",
+     .help = "no page, but figures for other programs, such as Prometheus: http://ADDRESS:PORT/\n"
+             "lists them (default port: 9876). Of PID, TRACE or COMMAND, of all recordings in\n"
+             "FOLDER or, without any, of all recordings of yours that go on"},
+    {.name = "token",
+     HWI_VALUE(TEXT, serve.token),
+     .value = "FILE",
+     .help = "with --serve: answer only to requests with the header 'Authorization: Bearer\n"
+             "TOKEN', where TOKEN is the line in FILE. Needed if other machines reach ADDRESS"},
     HWI_READING_PROCESSES(reading),
     {.name = "output",
      .letter = 'o',
@@ -66,7 +86,7 @@ static const struct hwi_option options[] = {
 
 /* --- what is shown --- */
 
-enum output { PAGE, TEXT, TEXT_ONCE, JSON_ONCE };
+enum output { PAGE, SERVE, TEXT, TEXT_ONCE, JSON_ONCE };
 
 static bool has_display(void)
 {
@@ -81,6 +101,8 @@ static bool wants_page(const struct values *values)
 
 static enum output output_of(const struct values *values)
 {
+  if (values->serve.address)
+    return SERVE;
   if (values->json)
     return JSON_ONCE;
   if (values->once)
@@ -173,11 +195,54 @@ static int start_server(const struct values *values, struct hwi_live_server **se
   return HWI_EXIT_OK;
 }
 
+/* --- figures for other programs --- */
+
+static int start_serving(const struct values *values, struct hwi_serve **serve)
+{
+  struct hwi_error error = {0};
+  if (hwi_serve_start(serve, &values->serve, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  if (hwi_serve_is_public(*serve))
+    hwi_warn(
+        "other machines can reach this server; without the token they get nothing, but what is sent is not encrypted");
+  printf("http://%s/\n", hwi_serve_host(*serve));
+  fflush(stdout);
+  return HWI_EXIT_OK;
+}
+
+static int start_analyst(const struct values *values, const char *path, const char *name, struct hwi_analyst *analyst,
+                         struct hwi_error *error);
+
+static int start_in_fleet(void *context, const char *path, const char *name, struct hwi_analyst *analyst,
+                          struct hwi_error *error)
+{
+  return start_analyst(context, path, name, analyst, error);
+}
+
+/* `path`: a run or a folder of recordings; NULL: all recordings of this user. */
+static int serve_fleet(const struct values *values, const char *path, const struct outlet *outlet)
+{
+  struct hwi_error error = {0};
+  char folder[HWI_READING_PATH_BYTES] = "";
+  struct hwi_fleet fleet = {.start = start_in_fleet, .context = (void *)(uintptr_t)values};
+  if (path && hwi_reading_is_folder(path)) {
+    snprintf(folder, sizeof folder, "%s", path);
+    for (size_t bytes = strlen(folder); bytes > 1 && folder[bytes - 1] == '/'; bytes--)
+      folder[bytes - 1] = 0;
+    fleet.folder = folder;
+  } else {
+    fleet.path = path;
+  }
+  const int status = hwi_serve_run(outlet->serve, &fleet, outlet->stop, &error);
+  hwi_fleet_release(&fleet);
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
+}
+
 /* --- the run --- */
 
-/* Shows the run at `path`. `server`: of the page. */
+/* Shows the run at `path`. */
 static int show(const struct values *values, const struct hwi_analyst *analyst, const char *path,
-                struct hwi_live_server *server, int stop)
+                const struct outlet *outlet)
 {
   struct hwi_error error = {0};
   int status;
@@ -188,45 +253,51 @@ static int show(const struct values *values, const struct hwi_analyst *analyst, 
     status = hwi_terminal_print(analyst, &error);
     break;
   case TEXT:
-    status = hwi_terminal_run(analyst, path, stop, &error);
+    status = hwi_terminal_run(analyst, path, outlet->stop, &error);
     break;
   default:
-    status = hwi_live_server_run(server, analyst, path, stop, &error);
+    status = hwi_live_server_run(outlet->page, analyst, path, outlet->stop, &error);
   }
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-/* `server`: NULL without a page. */
-static int follow(const struct values *values, const char *path, struct hwi_live_server *server, int stop)
+/* `name`: see struct hwi_live_run. Returns 0 or a negative status. */
+static int start_analyst(const struct values *values, const char *path, const char *name, struct hwi_analyst *analyst,
+                         struct hwi_error *error)
 {
   static const struct hwi_ranking usual = HWI_RANKING_DEFAULTS;
   struct hwi_symbols *symbols;
-  struct hwi_analyst analyst;
-  struct hwi_error error = {0};
   struct hwi_reading reading = values->reading;
   reading.children = reading.pid == 0;
   struct hwi_reading_source source = {&reading, path};
-  int status = hwi_reading_symbols_of(&values->reading, path, &symbols);
-  if (status != 0)
-    return status;
+  if (hwi_reading_symbols_of(&values->reading, path, &symbols) != 0)
+    return hwi_error_set(error, HW_ERR_MEMORY, "cannot look up names of functions");
   const struct hwi_live_run run = {
       .path = path,
       .options = {.images = reading.pid ? HWI_IMAGES_PID : HWI_IMAGES_ALL,
                   .pid = (uint32_t)reading.pid,
                   .heap = reading.heap,
-                  .history = !values->json},
+                  .history = !values->json && !name},
       .report = hwi_ranking_options(&usual),
       .names = hwi_reading_names(symbols),
       .replayer = hwi_reading_replayer(&source),
-      .listener = server ? hwi_live_server_listener(server) : -1,
+      .name = name,
   };
-  if (hwi_analyst_start(&analyst, &run, &error) < 0) {
-    status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  } else {
-    status = show(values, &analyst, path, server, stop);
-    hwi_analyst_stop(&analyst);
-  }
-  hwi_symbols_destroy(symbols);
+  const int status = hwi_analyst_start(analyst, &run, error);
+  hwi_symbols_destroy(symbols); /* the analyst has its own */
+  return status;
+}
+
+static int follow(const struct values *values, const char *path, const struct outlet *outlet)
+{
+  struct hwi_analyst analyst;
+  struct hwi_error error = {0};
+  if (outlet->serve)
+    return serve_fleet(values, path, outlet);
+  if (start_analyst(values, path, NULL, &analyst, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  const int status = show(values, &analyst, path, outlet);
+  hwi_analyst_stop(&analyst);
   return status;
 }
 
@@ -249,15 +320,17 @@ static void show_reason(const char *path)
     fclose(file);
 }
 
-static void end_server(struct hwi_live_server **server)
+static void end_servers(struct outlet *outlet)
 {
-  if (*server)
-    hwi_live_server_stop(*server);
-  *server = NULL;
+  if (outlet->page)
+    hwi_live_server_stop(outlet->page);
+  outlet->page = NULL;
+  hwi_serve_stop(outlet->serve);
+  outlet->serve = NULL;
 }
 
 /* Returns the exit status of the command, unless it cannot be followed. */
-static int follow_command(const struct values *values, char *const *command, struct hwi_live_server **server, int stop)
+static int follow_command(const struct values *values, char *const *command, struct outlet *outlet)
 {
   struct hwi_recording recording;
   struct hwi_error error = {0};
@@ -266,14 +339,14 @@ static int follow_command(const struct values *values, char *const *command, str
   snprintf(name, sizeof name, "heapwright.live.%d.hwt", (int)getpid());
   if (hwi_recording_start(&recording, values->output ? values->output : name, command, is_text, &error) < 0)
     return hwi_fail(HWI_EXIT_LAUNCHER, "%s", error.text);
-  const bool begins = hwi_recording_begins(&recording, stop);
-  int status = begins ? follow(values, recording.path, *server, stop) : HWI_EXIT_OK;
+  const bool begins = hwi_recording_begins(&recording, outlet->stop);
+  int status = begins ? follow(values, recording.path, outlet) : HWI_EXIT_OK;
   if (is_text && !begins)
     show_reason(recording.path);
   if (status != HWI_EXIT_OK)
     return status;
-  end_server(server); /* the command may take long to end */
-  const bool goes_on = !is_interrupted(stop) && !hwi_recording_has_ended(&recording); /* without the viewer */
+  end_servers(outlet); /* the command may take long to end */
+  const bool goes_on = !is_interrupted(outlet->stop) && !hwi_recording_has_ended(&recording); /* without the viewer */
   if (is_text && begins)
     name_files(recording.path, goes_on);
   return goes_on ? HWI_EXIT_OK : hwi_recording_end(&recording);
@@ -319,6 +392,16 @@ static int check(const struct values *values, bool has_command, int word_count, 
                     values->json ? "--json" : "--once");
   if (values->text + wants_page(values) + values->json > 1)
     return hwi_fail(HWI_EXIT_TROUBLE, "--text, --json and the options of the page: choose one of them");
+  if (values->serve.token && !values->serve.address)
+    return hwi_fail(HWI_EXIT_TROUBLE,
+                    "--token is of a server for other programs: add --serve ADDRESS; a page has a token");
+  if (values->serve.address && (values->text || values->json || values->once || wants_page(values)))
+    return hwi_fail(HWI_EXIT_TROUBLE,
+                    "--serve has no page and no text; leave out their options, and write the port as in "
+                    "--serve 127.0.0.1:9876");
+  if (values->serve.address && (values->reading.pid || values->reading.heap))
+    return hwi_fail(HWI_EXIT_TROUBLE, "--serve gives the figures of all processes and heaps; leave out %s",
+                    values->reading.pid ? "--pid" : "--heap");
   if (values->once && wants_page(values))
     return hwi_fail(HWI_EXIT_TROUBLE, "--once prints --text or --json; a page is no text");
   return 0;
@@ -327,7 +410,7 @@ static int check(const struct values *values, bool has_command, int word_count, 
 static int run(const void *given, int word_count, char **words)
 {
   const struct values *values = given;
-  struct hwi_live_server *server = NULL;
+  struct outlet outlet = {.stop = -1};
   struct hwi_browser browser = {0};
   const bool has_command = word_count > 0 && strcmp(words[0], "--") == 0;
   char path[HWI_READING_PATH_BYTES];
@@ -336,25 +419,30 @@ static int run(const void *given, int word_count, char **words)
   struct hwi_error error = {0};
   if (status == 0 && output == TEXT && hwi_terminal_check(&error) < 0)
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  if (status == 0 && !has_command)
+  const bool is_fleet = output == SERVE && (word_count == 0 || hwi_reading_is_folder(words[0]));
+  if (status == 0 && !has_command && !is_fleet)
     status = find_target(word_count == 1 ? words[0] : NULL, path, sizeof path);
   if (status != 0)
     return status;
-  const int stop = output == PAGE || output == TEXT ? catch_end() : -1;
+  outlet.stop = output == PAGE || output == SERVE || output == TEXT ? catch_end() : -1;
   if (output == PAGE)
-    status = start_server(values, &server, &browser);
+    status = start_server(values, &outlet.page, &browser);
+  if (output == SERVE)
+    status = start_serving(values, &outlet.serve);
   if (status == 0)
-    status = has_command ? follow_command(values, words + 1, &server, stop) : follow(values, path, server, stop);
-  end_server(&server);
+    status = has_command ? follow_command(values, words + 1, &outlet)
+             : is_fleet  ? serve_fleet(values, word_count == 1 ? words[0] : NULL, &outlet)
+                         : follow(values, path, &outlet);
+  end_servers(&outlet);
   hwi_browser_end(&browser);
-  close(stop);
+  close(outlet.stop);
   return status;
 }
 
 const struct hwi_command hwi_command_live = {
     .name = "live",
     .summary = "the heap of a running program, in the browser or on the terminal",
-    .usage = "[options] [PID|TRACE|-- COMMAND [ARG...]]",
+    .usage = "[options] [PID|TRACE|FOLDER|-- COMMAND [ARG...]]",
     .details =
         "Follows a recording while it is written, from outside: the program does not notice, and goes on whatever\n"
         "happens to the viewer. The first line is the address of a page on this machine, which shows all that a report has.\n"
@@ -366,7 +454,8 @@ const struct hwi_command hwi_command_live = {
         "  heapwright live -- ./server --port 8080    record a program and look at it meanwhile\n"
         "  heapwright live 4711                       the recording that process 4711 is part of\n"
         "  heapwright live --text 4711                the same on the terminal\n"
-        "  heapwright live --json app.hwt             the present state, for scripts\n",
+        "  heapwright live --json app.hwt             the present state, for scripts\n"
+        "  heapwright live --serve 127.0.0.1:9876     for Prometheus: all recordings of yours that go on\n",
     .options = options,
     .defaults = &defaults,
     .values_bytes = sizeof(struct values),

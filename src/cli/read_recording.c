@@ -65,7 +65,7 @@ static void end_progress(const struct progress *progress)
 
 /* --- the recording --- */
 
-static bool is_folder_of_traces(const char *path)
+bool hwi_reading_is_folder(const char *path)
 {
   static const char suffix[] = ".children";
   size_t bytes = strlen(path);
@@ -79,7 +79,7 @@ static bool is_folder_of_traces(const char *path)
 int hwi_reading_find(const char *path, char *found, size_t found_bytes)
 {
   struct hwi_error error = {0};
-  if (!is_folder_of_traces(path))
+  if (!hwi_reading_is_folder(path))
     snprintf(found, found_bytes, "%s", path);
   else if (hwi_trace_newest(path, found, found_bytes, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);

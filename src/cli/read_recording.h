@@ -75,6 +75,9 @@ int hwi_reading_try_profile(const struct hwi_reading *reading, const char *path,
  * the last use of reading->chains, also after a failure. */
 int hwi_reading_find_scopes(struct hwi_reading *reading, const char *path, struct hwi_scope_rules *rules);
 
+/* Returns whether `path` is a folder of recordings, not the folder NAME.children of one. */
+bool hwi_reading_is_folder(const char *path);
+
 /* Sets `found` to the newest recording if `path` is a folder of recordings, else to `path` itself. */
 int hwi_reading_find(const char *path, char *found, size_t found_bytes);
 

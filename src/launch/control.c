@@ -67,32 +67,6 @@ static int find_by_pid(uint32_t pid, char **path, struct hwi_error *error)
   return 0;
 }
 
-struct newest {
-  char *path; /* malloc'd */
-  uint64_t start_ns;
-};
-
-/* Returns false, so that all processes are looked at. */
-static bool look_for_newest(const void *context, uint32_t pid)
-{
-  struct newest *newest = (struct newest *)(uintptr_t)context; /* the search passes it on */
-  struct search search = {.pid = pid};
-  struct hw_trace_header header;
-  struct stat about;
-  int fd = hwi_os_each_mapping(pid, look_at, &search) && search.path ? open(search.path, O_RDONLY | O_CLOEXEC) : -1;
-  const bool is_newer = fd >= 0 && read_header(fd, &header) && fstat(fd, &about) == 0 && about.st_uid == geteuid() &&
-                        header.start.monotonic_ns > newest->start_ns && hwi_trace_process(fd, &header) == pid;
-  if (fd >= 0)
-    close(fd);
-  if (is_newer) {
-    free(newest->path);
-    *newest = (struct newest){search.path, header.start.monotonic_ns};
-  } else {
-    free(search.path);
-  }
-  return false;
-}
-
 /* Returns the NAME of a trace in NAME.children, which is cut off in place. */
 static void cut_children(char *path)
 {
@@ -103,14 +77,60 @@ static void cut_children(char *path)
     path[bytes - (sizeof suffix - 1)] = 0;
 }
 
+struct each {
+  void (*take)(void *context, const char *path, uint64_t start_ns);
+  void *context;
+};
+
+/* Returns false, so that all processes are looked at. */
+static bool look_for_recording(const void *context, uint32_t pid)
+{
+  const struct each *each = context;
+  struct search search = {.pid = pid};
+  struct hw_trace_header header;
+  struct stat about;
+  const int fd =
+      hwi_os_each_mapping(pid, look_at, &search) && search.path ? open(search.path, O_RDONLY | O_CLOEXEC) : -1;
+  const bool is_written = fd >= 0 && read_header(fd, &header) && fstat(fd, &about) == 0 && about.st_uid == geteuid() &&
+                          hwi_trace_process(fd, &header) == pid;
+  if (fd >= 0)
+    close(fd);
+  if (is_written) {
+    cut_children(search.path);
+    each->take(each->context, search.path, header.start.monotonic_ns);
+  }
+  free(search.path);
+  return false;
+}
+
+void hwi_control_each(void (*take)(void *context, const char *path, uint64_t start_ns), void *context)
+{
+  const struct each each = {take, context};
+  hwi_os_find_process(look_for_recording, &each);
+}
+
+struct newest {
+  char *path; /* malloc'd */
+  uint64_t start_ns;
+};
+
+static void take_newer(void *context, const char *path, uint64_t start_ns)
+{
+  struct newest *newest = context;
+  char *copy = start_ns > newest->start_ns ? strdup(path) : NULL;
+  if (!copy)
+    return;
+  free(newest->path);
+  *newest = (struct newest){copy, start_ns};
+}
+
 int hwi_control_newest(char **path, struct hwi_error *error)
 {
   struct newest newest = {0};
-  hwi_os_find_process(look_for_newest, &newest);
+  hwi_control_each(take_newer, &newest);
   if (!newest.path)
     return hwi_error_set(error, HW_ERR_USAGE,
                          "no program of yours is being recorded; start one: heapwright live -- COMMAND");
-  cut_children(newest.path);
   *path = newest.path;
   return 0;
 }

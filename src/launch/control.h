@@ -29,6 +29,9 @@ int hwi_control_find(const char *target, char **path, struct hwi_error *error);
 /* Finds the recording that began last of those of this user that are being written. The same. */
 int hwi_control_newest(char **path, struct hwi_error *error);
 
+/* Calls `take` with each recording of this user that is being written: its path and start, once for each of its processes. */
+void hwi_control_each(void (*take)(void *context, const char *path, uint64_t start_ns), void *context);
+
 /* Returns 0; HW_ERR_USAGE if the target is not being recorded, or not any more; HW_ERR_IO or another error, as *error
  * says. */
 int hwi_control(const struct hwi_control_request *request, struct hwi_controlled *controlled, struct hwi_error *error);

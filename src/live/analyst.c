@@ -37,6 +37,7 @@ struct question {
   uint32_t complete;
   uint32_t pid;                  /* of PROCESS */
   struct hwi_live_question rows; /* of HWI_LIVE_ROWS */
+  struct hwi_live_query query;   /* of HWI_LIVE_PART */
 };
 
 struct reply {
@@ -90,42 +91,6 @@ static bool take_reply(int from, struct reply *reply, int *document)
 
 /* --- the process that writes a document --- */
 
-/* Returns 0 or a negative status. */
-static int write_document(const struct hwi_live_run *run, const struct hwi_profile *profile,
-                          const struct question *question, FILE *out, struct hwi_error *error)
-{
-  const struct hwi_report report = {
-      .profile = profile, .names = run->names, .options = run->report, .replayer = run->replayer, .trace = run->path};
-  if (question->form == HWI_LIVE_JSON)
-    return hwi_report_json(&report, out, error);
-  if (question->form == HWI_LIVE_ROWS)
-    return hwi_live_rows_write(&report, &question->rows, out, error);
-  if (question->form == HWI_LIVE_CSV)
-    return hwi_export_write(&hwi_export_csv, &(struct hwi_export_request){.report = report, .out = out}, error);
-  const struct hwi_page_request request = {
-      .runs = &report, .run_count = 1, .form = question->form == HWI_LIVE_HTML ? HWI_PAGE_HTML : HWI_PAGE_DATA};
-  return hwi_page_write(&request, out, error);
-}
-
-/* In a child: writes the document to `fd`, or the reason why it cannot be written, and exits. */
-static _Noreturn void write_and_exit(struct hwi_follow *follow, const struct hwi_live_run *run,
-                                     const struct question *question, int fd)
-{
-  struct hwi_error error = {.text = "no memory"};
-  const struct hwi_profile *profile;
-  FILE *out = fdopen(fd, "w");
-  int status = out ? hwi_follow_profile(follow, &profile, &error) : HW_ERR_MEMORY;
-  if (status == 0)
-    status = write_document(run, profile, question, out, &error);
-  if (status < 0 && ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0)
-    (void)!write(fd, error.text, strlen(error.text));
-  else if (fflush(out) != 0)
-    status = HW_ERR_IO;
-  _exit(status < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
-}
-
-/* --- the analyst --- */
-
 struct work {
   const struct hwi_live_run *run;
   int socket;
@@ -142,7 +107,51 @@ struct work {
   int os_error;          /* why there is no writer; 0: there was one */
   uint64_t next_look_ms; /* before the begin, and after the end: a process of the run may still begin its trace */
   uint32_t named;        /* frames whose names were looked up */
+  bool needs_names;      /* documents need them */
 };
+
+/* Returns 0 or a negative status. */
+static int write_document(const struct work *work, const struct hwi_profile *profile, FILE *out,
+                          struct hwi_error *error)
+{
+  const struct hwi_live_run *run = work->run;
+  const struct question *question = &work->question;
+  const struct hwi_report report = {
+      .profile = profile, .names = run->names, .options = run->report, .replayer = run->replayer, .trace = run->path};
+  if (question->form == HWI_LIVE_JSON)
+    return hwi_report_json(&report, out, error);
+  if (question->form == HWI_LIVE_ROWS)
+    return hwi_live_rows_write(&report, &question->rows, out, error);
+  if (question->form == HWI_LIVE_PART)
+    return hwi_live_endpoints[question->query.endpoint]->write(
+        &(struct hwi_live_part_source){&report, &question->query, run->name, work->reply.behind_ns,
+                                       work->state == HWI_FOLLOW_OVER},
+        out, error);
+  if (question->form == HWI_LIVE_CSV)
+    return hwi_export_write(&hwi_export_csv, &(struct hwi_export_request){.report = report, .out = out}, error);
+  const struct hwi_page_request request = {
+      .runs = &report, .run_count = 1, .form = question->form == HWI_LIVE_HTML ? HWI_PAGE_HTML : HWI_PAGE_DATA};
+  return hwi_page_write(&request, out, error);
+}
+
+/* In a child: writes the document, or the reason why it cannot be written, and exits. */
+static _Noreturn void write_and_exit(const struct work *work)
+{
+  struct hwi_error error = {.text = "no memory"};
+  const struct hwi_profile *profile;
+  const int fd = work->document;
+  FILE *out = fdopen(fd, "w");
+  int status = out ? hwi_follow_profile(work->follow, &profile, &error) : HW_ERR_MEMORY;
+  if (status == 0)
+    status = write_document(work, profile, out, &error);
+  if (status < 0 && ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+    (void)!write(fd, error.text, strlen(error.text));
+  else if (fflush(out) != 0)
+    status = HW_ERR_IO;
+  _exit(status < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* --- the analyst --- */
 
 /* Looks up the names of new frames, so that the writers of documents find them in the symbols' memory. */
 static void name_frames(struct work *work)
@@ -151,7 +160,8 @@ static void name_frames(struct work *work)
   const struct hwi_profile *profile = hwi_follow_frames(work->follow);
   const struct hwi_report report = {.profile = profile, .names = work->run->names};
   struct hwi_named_frames frames;
-  if (work->named < profile->frame_count && hwi_named_frames_init(&frames, &report, NULL) == HW_OK) {
+  if (work->needs_names && work->named < profile->frame_count &&
+      hwi_named_frames_init(&frames, &report, NULL) == HW_OK) {
     for (; work->named < profile->frame_count; work->named++)
       (void)!hwi_named_frames_find(&frames, work->named, &symbols);
     hwi_named_frames_release(&frames);
@@ -321,7 +331,7 @@ static bool begin_answer(struct work *work)
   work->writer = work->document < 0 ? -1 : fork();
   work->os_error = work->writer < 0 ? errno : 0;
   if (work->writer == 0)
-    write_and_exit(work->follow, work->run, &work->question, work->document);
+    write_and_exit(work);
   if (work->writer > 0)
     return true;
   work->writer = 0;
@@ -343,9 +353,15 @@ static void serve(struct work *work)
   for (bool goes_on = true; goes_on;) {
     const bool is_busy = work->state == HWI_FOLLOW_MORE || work->fresh;
     struct pollfd wait = {.fd = work->socket, .events = POLLIN};
-    const int ready = poll(&wait, 1, is_busy ? 0 : work->writer ? 5 : LOOK_EVERY_MS);
+    const int ready = poll(&wait, 1,
+                           is_busy           ? 0
+                           : work->writer    ? 5
+                           : work->run->name ? LOOK_RARELY_EVERY_MS
+                                             : LOOK_EVERY_MS);
     if (ready > 0 && recv(work->socket, &work->question, sizeof work->question, 0) != sizeof work->question)
       return;
+    work->needs_names |=
+        work->question.form == HWI_LIVE_PART && hwi_live_endpoints[work->question.query.endpoint]->needs_names;
     look(work);
     goes_on = begin_answer(work) && end_answer(work);
   }
@@ -353,7 +369,8 @@ static void serve(struct work *work)
 
 static _Noreturn void be_analyst(const struct hwi_live_run *run, int socket)
 {
-  struct work work = {.run = run, .socket = socket, .document = -1, .named = 1, .state = HWI_FOLLOW_WAITS};
+  struct work work = {
+      .run = run, .socket = socket, .document = -1, .named = 1, .needs_names = !run->name, .state = HWI_FOLLOW_WAITS};
   setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICENESS);
   hwi_os_prefer_to_be_killed();
   serve(&work);
@@ -364,6 +381,16 @@ static _Noreturn void be_analyst(const struct hwi_live_run *run, int socket)
 
 /* --- from outside --- */
 
+/* Closes all other files, so that connections end when the server ends them. Returns the new number of `fd`. */
+static int keep_only(int fd)
+{
+  enum { KEPT = STDERR_FILENO + 1 };
+  if (fd != KEPT && dup2(fd, KEPT) != KEPT)
+    return fd;
+  hwi_os_close_from(KEPT + 1);
+  return KEPT;
+}
+
 int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *run, struct hwi_error *error)
 {
   int sockets[2];
@@ -371,10 +398,8 @@ int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *ru
     return hwi_error_set(error, HW_ERR_IO, "cannot connect to a process that follows the run: %s", strerror(errno));
   analyst->pid = fork();
   if (analyst->pid == 0) {
-    close(sockets[0]);
-    close(run->listener);
     hwi_os_end_with_parent(); /* also if it does not look at its socket */
-    be_analyst(run, sockets[1]);
+    be_analyst(run, keep_only(sockets[1]));
   }
   const int os_error = errno;
   close(sockets[1]);
@@ -399,6 +424,11 @@ bool hwi_analyst_ask(const struct hwi_analyst *analyst, enum hwi_live_form form,
 bool hwi_analyst_ask_rows(const struct hwi_analyst *analyst, const struct hwi_live_question *rows, bool complete)
 {
   return ask(analyst, &(struct question){.form = HWI_LIVE_ROWS, .complete = complete, .rows = *rows});
+}
+
+bool hwi_analyst_ask_part(const struct hwi_analyst *analyst, const struct hwi_live_query *query)
+{
+  return ask(analyst, &(struct question){.form = HWI_LIVE_PART, .query = *query});
 }
 
 bool hwi_analyst_ask_for_process(const struct hwi_analyst *analyst, uint32_t pid)

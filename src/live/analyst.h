@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include "live/endpoint.h"
 #include "live/rows.h"
 #include "profile/follow.h"
 
@@ -23,6 +24,7 @@ enum hwi_live_form {
   HWI_LIVE_NOW,     /* {"ns":N}: this moment; documents will know what was since then */
   HWI_LIVE_SAVED,   /* where the recording up to now was saved: see saving.h */
   HWI_LIVE_PROCESS, /* no document, but the socket of an analyst that follows one process alone */
+  HWI_LIVE_PART,    /* of an endpoint's answer */
   HWI_LIVE_FORMS
 };
 
@@ -33,7 +35,7 @@ struct hwi_live_run {
   struct hwi_report_options report;
   struct hwi_names names;
   struct hwi_replayer replayer;
-  int listener; /* of the server: only that one keeps it open, so that the port is free when it ends. -1: none */
+  const char *name; /* see struct hwi_live_part_source; NULL: no endpoints are served, but a page */
 };
 
 struct hwi_analyst {
@@ -50,7 +52,7 @@ struct hwi_live_answer {
   char error[HWI_ERROR_TEXT_BYTES];
 };
 
-/* Starts following. Returns 0 or a negative status. */
+/* Starts following, in a process that has no open files of this one. Returns 0 or a negative status. */
 int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *run, struct hwi_error *error);
 
 /* Asks for a document; its answer comes later. One question at a time. `complete`: it is to have all that is certain by
@@ -60,6 +62,9 @@ bool hwi_analyst_ask(const struct hwi_analyst *analyst, enum hwi_live_form form,
 
 /* The same for HWI_LIVE_ROWS. */
 bool hwi_analyst_ask_rows(const struct hwi_analyst *analyst, const struct hwi_live_question *rows, bool complete);
+
+/* The same for HWI_LIVE_PART. */
+bool hwi_analyst_ask_part(const struct hwi_analyst *analyst, const struct hwi_live_query *query);
 
 /* Asks for an analyst that follows one process of the run alone: its socket comes as the answer's descriptor, and closing
  * that ends it. The same. */

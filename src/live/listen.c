@@ -80,6 +80,35 @@ int hwi_live_listen(struct hwi_live_listener *listener, const char *text, uint16
   return 0;
 }
 
+static bool read_port(const char *text, uint16_t *port)
+{
+  const size_t digits = strspn(text, "0123456789");
+  const unsigned long number = strtoul(text, NULL, 10);
+  *port = (uint16_t)number;
+  return digits > 0 && digits <= 5 && text[digits] == 0 && number <= UINT16_MAX;
+}
+
+/* An address of IPv6 has colons of its own, so its port needs brackets. */
+int hwi_live_split(const char *text, uint16_t usual_port, char address[HWI_LIVE_HOST_BYTES], uint16_t *port,
+                   struct hwi_error *error)
+{
+  union address parsed;
+  const bool has_brackets = *text == '[';
+  const char *end = has_brackets                              ? strchr(text, ']')
+                    : strchr(text, ':') == strrchr(text, ':') ? strchr(text, ':')
+                                                              : NULL;
+  const char *begin = text + has_brackets, *rest = end ? end + has_brackets : "";
+  const size_t bytes = end ? (size_t)(end - begin) : strlen(begin);
+  *port = usual_port;
+  snprintf(address, HWI_LIVE_HOST_BYTES, "%.*s", (int)bytes, begin);
+  if (bytes >= INET6_ADDRSTRLEN || !parse(&parsed, address, 0) || (has_brackets && !end))
+    return hwi_error_set(error, HW_ERR_USAGE,
+                         "'%s' is no IP address with a port, such as 127.0.0.1:9876, [::1]:9876 or 0.0.0.0:9876", text);
+  if (*rest && (*rest != ':' || !read_port(rest + 1, port)))
+    return hwi_error_set(error, HW_ERR_USAGE, "'%s': ports are numbers up to %d", text, UINT16_MAX);
+  return 0;
+}
+
 /* Returns whether the first `bytes` of `host` are localhost or an IP address, in brackets if it is one of IPv6. */
 static bool is_name(const char *host, size_t bytes)
 {

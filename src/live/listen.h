@@ -21,6 +21,10 @@ struct hwi_live_listener {
  * error's number in error->os_error. */
 int hwi_live_listen(struct hwi_live_listener *listener, const char *address, uint16_t port, struct hwi_error *error);
 
+/* Splits ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT, of an IP address. Returns 0 or HW_ERR_USAGE. */
+int hwi_live_split(const char *text, uint16_t usual_port, char address[HWI_LIVE_HOST_BYTES], uint16_t *port,
+                   struct hwi_error *error);
+
 /* Returns whether `host` is this port of an IP address, or of localhost. Any other name may be one that another site has
  * made to mean this machine (DNS rebinding). */
 bool hwi_live_is_host(const char *host, uint16_t port);

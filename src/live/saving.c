@@ -57,9 +57,7 @@ static _Noreturn void save_and_exit(const char *path, int document, int alive)
   document = fcntl(document, F_DUPFD, OTHERS); /* neither may be in the other's place */
   alive = fcntl(alive, F_DUPFD, OTHERS);
   const bool is_apart = dup2(document, DOCUMENT) == DOCUMENT && dup2(alive, ALIVE) == ALIVE;
-  if (close_range(OTHERS, ~0U, 0) < 0)
-    for (int fd = OTHERS; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
-      close(fd);
+  hwi_os_close_from(OTHERS);
   hwi_os_unblock_signals();
   FILE *out = is_apart ? fdopen(DOCUMENT, "w") : NULL;
   const int status = out ? save(path, out, &error) : HW_ERR_MEMORY;

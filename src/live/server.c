@@ -2,7 +2,6 @@
 #include "live/server.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +9,9 @@
 
 #include "launch/control.h"
 #include "live/folder.h"
-#include "live/listen.h"
+#include "live/http.h"
 #include "live/saving.h"
 #include "live/source.h"
-#include "live/strangers.h"
 #include "live/token.h"
 #include "page/page.h"
 #include "platform/os.h"
@@ -21,10 +19,6 @@
 #include "trace/read/run.h"
 
 enum {
-  CONNECTIONS_MAX = 64,
-  IDLE_SECONDS = 30,
-  PATIENCE_MS = 250,
-  PATIENCE_WITH_STRANGERS_MS = 20,
   STATE_EVERY_MS = 1000,
   SOURCES_MAX = 9,
   UNUSED_MS = 600000, /* a source that nobody asks for so long ends, unless it is the whole run */
@@ -41,42 +35,17 @@ struct waiter {
 };
 
 struct hwi_live_server {
-  struct MHD_Daemon *daemon;
+  struct hwi_http http;
   const char *path; /* of the run */
-  struct hwi_live_listener listener;
   char token[HWI_LIVE_TOKEN_CHARS + 1];
   struct hwi_live_source sources[SOURCES_MAX]; /* the first one is the whole run */
   struct hwi_live_source *awaited;             /* the first one's analyst was asked for the analyst of this one */
   struct hwi_saving saving;
   struct waiter *waiters;
   uint64_t linger_ms; /* see hwi_live_server_linger; 0: for ever */
-  struct hwi_strangers strangers;
 };
 
 /* --- answers --- */
-
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
-                              const char *type)
-{
-  if (!response)
-    return MHD_NO;
-  MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-  MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-  MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-  MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
-  MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
-  MHD_add_response_header(response, "X-Frame-Options", "DENY");
-  const enum MHD_Result result = MHD_queue_response(connection, status, response);
-  MHD_destroy_response(response);
-  return result;
-}
-
-static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why)
-{
-  struct MHD_Response *response =
-      MHD_create_response_from_buffer(strlen(why), (void *)(uintptr_t)why, MHD_RESPMEM_MUST_COPY);
-  return answer(connection, status, response, "text/plain; charset=utf-8");
-}
 
 static enum MHD_Result answer_page(const struct hwi_live_server *server, struct MHD_Connection *connection)
 {
@@ -88,7 +57,7 @@ static enum MHD_Result answer_page(const struct hwi_live_server *server, struct 
   struct MHD_Response *response =
       done ? MHD_create_response_from_buffer(page.bytes, page.text, MHD_RESPMEM_MUST_COPY) : NULL;
   hwi_memory_stream_release(&page);
-  return answer(connection, MHD_HTTP_OK, response, "text/html; charset=utf-8");
+  return hwi_http_answer(connection, MHD_HTTP_OK, response, "text/html; charset=utf-8");
 }
 
 static enum MHD_Result answer_document(const struct hwi_live_document *document, struct MHD_Connection *connection,
@@ -96,7 +65,7 @@ static enum MHD_Result answer_document(const struct hwi_live_document *document,
 {
   char number[24], behind_ms[24];
   if (document->fd < 0)
-    return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, document->error);
+    return hwi_http_say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, document->error);
   const int fd = dup(document->fd); /* the response closes it */
   struct MHD_Response *response = fd < 0 ? NULL : MHD_create_response_from_fd64(document->bytes, fd);
   if (response) {
@@ -108,20 +77,13 @@ static enum MHD_Result answer_document(const struct hwi_live_document *document,
   } else if (fd >= 0) {
     close(fd);
   }
-  return answer(connection, MHD_HTTP_OK, response,
-                form == HWI_LIVE_HTML  ? "text/html; charset=utf-8"
-                : form == HWI_LIVE_CSV ? "text/csv; charset=utf-8"
-                                       : "application/json");
+  return hwi_http_answer(connection, MHD_HTTP_OK, response,
+                         form == HWI_LIVE_HTML  ? "text/html; charset=utf-8"
+                         : form == HWI_LIVE_CSV ? "text/csv; charset=utf-8"
+                                                : "application/json");
 }
 
 /* --- requests --- */
-
-/* A browser sends the origin of the page that asks, if that is another one. */
-static bool comes_from_here(const char *origin, const char *host)
-{
-  static const char scheme[] = "http://";
-  return !origin || (strncmp(origin, scheme, sizeof scheme - 1) == 0 && strcmp(origin + sizeof scheme - 1, host) == 0);
-}
 
 /* Answers a request at once. */
 typedef enum MHD_Result (*act_function)(const struct hwi_live_server *server, struct MHD_Connection *connection);
@@ -133,8 +95,8 @@ static enum MHD_Result control(const struct hwi_live_server *server, struct MHD_
   struct hwi_controlled controlled;
   struct hwi_error error = {0};
   if (hwi_control(&request, &controlled, &error) < 0)
-    return refuse(connection, MHD_HTTP_CONFLICT, error.text);
-  return refuse(connection, MHD_HTTP_OK, "");
+    return hwi_http_say(connection, MHD_HTTP_CONFLICT, error.text);
+  return hwi_http_say(connection, MHD_HTTP_OK, "");
 }
 
 static enum MHD_Result record_on(const struct hwi_live_server *server, struct MHD_Connection *connection)
@@ -152,7 +114,7 @@ static enum MHD_Result mark(const struct hwi_live_server *server, struct MHD_Con
   const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "text");
   text = text && *text ? text : "mark";
   if (strlen(text) > HWI_CONTROL_TEXT_BYTES)
-    return refuse(connection, MHD_HTTP_URI_TOO_LONG, "the text of a mark has at most 1,024 bytes\n");
+    return hwi_http_say(connection, MHD_HTTP_URI_TOO_LONG, "the text of a mark has at most 1,024 bytes\n");
   return control(server, connection, HWI_CONTROL_MARK, text);
 }
 
@@ -263,25 +225,24 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   (void)upload;
   if (waiter)
     return answer_document(&waiter->source->documents[waiter->form], connection, waiter->form);
-  const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
-  const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN);
   const char *token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
-  if (!host || !hwi_live_is_host(host, server->listener.port) || !comes_from_here(origin, host))
-    return refuse(connection, MHD_HTTP_FORBIDDEN, "this server answers only to pages of its own\n");
+  if (!hwi_http_is_own(&server->http, connection))
+    return hwi_http_say(connection, MHD_HTTP_FORBIDDEN, "this server answers only to pages of its own\n");
   if (!hwi_live_token_is(server->token, token))
-    return refuse(connection, MHD_HTTP_FORBIDDEN, "the address lacks the token that heapwright live printed\n");
-  hwi_strangers_forget(&server->strangers, connection);
+    return hwi_http_say(connection, MHD_HTTP_FORBIDDEN, "the address lacks the token that heapwright live printed\n");
+  hwi_strangers_forget(&server->http.strangers, connection);
   const struct route *route = find_route(method, path);
   if (!route)
-    return refuse(connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
+    return hwi_http_say(connection, MHD_HTTP_NOT_FOUND, "there is no such page\n");
   if (strcmp(method, route->method) != 0 || *upload_bytes)
-    return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "this address takes another method\n");
+    return hwi_http_say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "this address takes another method\n");
   server->sources[0].requested_ms = hwi_os_monotonic_ms();
   if (route->act)
     return route->act(server, connection);
   struct hwi_live_source *source = route->form == HWI_LIVE_SAVED ? server->sources : find_source(server, connection);
   if (!source)
-    return refuse(connection, MHD_HTTP_NOT_FOUND, "the run has no such process, or too many of it are looked at\n");
+    return hwi_http_say(connection, MHD_HTTP_NOT_FOUND,
+                        "the run has no such process, or too many of it are looked at\n");
   source->requested_ms = hwi_os_monotonic_ms();
   if (hwi_live_source_is_fresh(source, route->form, last_number(connection)))
     return answer_document(&source->documents[route->form], connection, route->form);
@@ -428,14 +389,10 @@ static void end_unused(struct hwi_live_server *server)
   }
 }
 
-/* The library does not look whether the client of a suspended connection has gone. */
 static void end_abandoned(struct hwi_live_server *server)
 {
   for (struct waiter *waiter = server->waiters; waiter; waiter = waiter->next) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(waiter->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct pollfd client = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
-    if (waiter->is_served || poll(&client, 1, 0) <= 0)
+    if (waiter->is_served || !hwi_http_has_left(waiter->connection))
       continue;
     waiter->is_served = true;
     MHD_resume_connection(waiter->connection);
@@ -444,16 +401,6 @@ static void end_abandoned(struct hwi_live_server *server)
 
 /* --- the whole --- */
 
-static bool serve(struct hwi_live_server *server)
-{
-  server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
-                                    MHD_OPTION_LISTEN_SOCKET, server->listener.fd, MHD_OPTION_NOTIFY_COMPLETED,
-                                    end_request, server, MHD_OPTION_NOTIFY_CONNECTION, hwi_strangers_note,
-                                    &server->strangers, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-                                    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
-  return server->daemon;
-}
-
 int hwi_live_server_start(struct hwi_live_server **made, const char *address, uint16_t port, struct hwi_error *error)
 {
   struct hwi_live_server *server = *made = calloc(1, sizeof *server);
@@ -461,11 +408,9 @@ int hwi_live_server_start(struct hwi_live_server **made, const char *address, ui
     free(server);
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a server");
   }
-  int status = hwi_live_listen(&server->listener, address, port, error);
-  if (status == 0 && !serve(server)) {
-    close(server->listener.fd);
+  int status = hwi_http_start(&server->http, address, port, error);
+  if (status == 0 && !hwi_http_serve(&server->http, handle, end_request, server))
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for a server");
-  }
   if (status < 0) {
     free(server);
     *made = NULL;
@@ -480,17 +425,12 @@ void hwi_live_server_linger(struct hwi_live_server *server, uint64_t ns)
 
 bool hwi_live_server_is_public(const struct hwi_live_server *server)
 {
-  return server->listener.is_public;
-}
-
-int hwi_live_server_listener(const struct hwi_live_server *server)
-{
-  return server->listener.fd;
+  return server->http.listener.is_public;
 }
 
 void hwi_live_server_url(const struct hwi_live_server *server, char url[HWI_LIVE_URL_BYTES])
 {
-  snprintf(url, HWI_LIVE_URL_BYTES, "http://%s/?token=%s", server->listener.host, server->token);
+  snprintf(url, HWI_LIVE_URL_BYTES, "http://%s/?token=%s", server->http.listener.host, server->token);
 }
 
 static bool has_lingered(const struct hwi_live_server *server)
@@ -498,16 +438,7 @@ static bool has_lingered(const struct hwi_live_server *server)
   const struct hwi_live_source *run = server->sources;
   return server->linger_ms && hwi_live_source_is_over(run) &&
          (hwi_os_monotonic_ms() - run->requested_ms >= server->linger_ms ||
-          hwi_live_is_port_wanted(server->listener.port));
-}
-
-/* Returns how long to wait for the next event of a connection, in ms. The library accepts no connections while there are
- * too many, and notices only when it runs that some have gone. */
-static int patience(const struct hwi_live_server *server)
-{
-  MHD_UNSIGNED_LONG_LONG ms;
-  const int most = server->strangers.count ? PATIENCE_WITH_STRANGERS_MS : PATIENCE_MS;
-  return MHD_get_timeout(server->daemon, &ms) == MHD_YES && ms < (unsigned)most ? (int)ms : most;
+          hwi_live_is_port_wanted(server->http.listener.port));
 }
 
 int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst *analyst, const char *path,
@@ -515,7 +446,7 @@ int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst
 {
   enum { CONNECTIONS, STOP, SAVING, SOURCES, FDS = SOURCES + SOURCES_MAX };
   struct pollfd fds[FDS] = {
-      [CONNECTIONS] = {.fd = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, .events = POLLIN},
+      [CONNECTIONS] = {.fd = hwi_http_events(&server->http), .events = POLLIN},
       [STOP] = {.fd = stop_fd, .events = POLLIN},
   };
   server->path = path;
@@ -528,10 +459,9 @@ int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst
       const struct hwi_live_source *source = &server->sources[i];
       fds[SOURCES + i] = (struct pollfd){.fd = source->is_used ? source->analyst.socket : -1, .events = POLLIN};
     }
-    if (poll(fds, FDS, patience(server)) < 0 && errno != EINTR)
+    if (poll(fds, FDS, hwi_http_patience(&server->http)) < 0 && errno != EINTR)
       return hwi_error_set(error, HW_ERR_IO, "cannot wait for connections: %s", strerror(errno));
-    hwi_strangers_end(&server->strangers);
-    goes_on = MHD_run(server->daemon) == MHD_YES && ask_for_analyst(server);
+    goes_on = hwi_http_run(&server->http) && ask_for_analyst(server);
     for (int i = 0; i < SOURCES_MAX && goes_on; i++)
       if (server->sources[i].is_used)
         goes_on = serve_source(server, &server->sources[i], fds[SOURCES + i].revents);
@@ -548,7 +478,7 @@ void hwi_live_server_stop(struct hwi_live_server *server)
     if (!waiter->is_served)
       MHD_resume_connection(waiter->connection);
   hwi_saving_stop(&server->saving);
-  MHD_stop_daemon(server->daemon);
+  hwi_http_stop(&server->http);
   for (int i = 0; i < SOURCES_MAX; i++)
     hwi_live_source_end(&server->sources[i]);
   free(server);

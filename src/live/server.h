@@ -27,9 +27,6 @@ void hwi_live_server_linger(struct hwi_live_server *server, uint64_t ns);
 /* Returns whether other machines may reach it. */
 bool hwi_live_server_is_public(const struct hwi_live_server *server);
 
-/* Returns the descriptor of the listening socket, which is the server's. */
-int hwi_live_server_listener(const struct hwi_live_server *server);
-
 /* Writes the page's address. */
 void hwi_live_server_url(const struct hwi_live_server *server, char url[HWI_LIVE_URL_BYTES]);
 

@@ -29,6 +29,14 @@ unsigned hwi_os_processors(void)
   return (unsigned)CPU_COUNT(&allowed);
 }
 
+void hwi_os_close_from(int fd)
+{
+  if (close_range((unsigned)fd, ~0U, 0) == 0)
+    return;
+  for (; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
+    close(fd);
+}
+
 void hwi_os_unblock_signals(void)
 {
   sigset_t none;

@@ -131,6 +131,7 @@ bool hwi_os_cgroup_memory(const char *folder, struct hwi_os_cgroup_memory *memor
 unsigned hwi_os_processors(void);      /* those that the calling thread may run on; at least 1 */
 void hwi_os_unblock_signals(void);     /* all, of the calling thread */
 const char *hwi_os_platform(void);     /* what the dynamic loader puts for $PLATFORM; NULL: unknown */
+void hwi_os_close_from(int fd);        /* all open files of this number and above */
 void hwi_os_end_with_parent(void);     /* from now on the calling process is killed when its parent ends */
 void hwi_os_prefer_to_be_killed(void); /* if memory runs out, the calling process is killed before others */
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from live_page import Page
+from served import Served
 from trace_header import is_begun
 from waiting import wait_until
 
@@ -112,3 +113,34 @@ def view(tool):
     yield start
     for viewer in made:
         viewer.end()
+
+
+@pytest.fixture
+def serve(tool):
+    """serve(target, ...): starts a server, which is ended after the test."""
+    made = []
+
+    def start(*arguments, address="127.0.0.1:0", **more):
+        made.append(Served(tool, address, *arguments, **more))
+        return made[-1]
+
+    yield start
+    for served in made:
+        served.process.kill()
+        served.process.wait()
+
+
+@pytest.fixture
+def start_program(tool, compile_c):
+    """start_program(trace): records programs/steps.c there; it is ended after the test."""
+    made = []
+    usual = compile_c(HERE / "programs/steps.c", name="steps")
+
+    def start(trace, executable=usual):
+        made.append(Program(tool, executable, trace))
+        return made[-1]
+
+    yield start
+    for program in made:
+        program.process.kill()
+        program.process.wait()

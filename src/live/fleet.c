@@ -1,0 +1,255 @@
+/* fleet.c - the runs whose figures a server gives to other programs, each with an analyst of its own */
+#include "live/fleet.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/suffix.h"
+#include "launch/control.h"
+#include "platform/os.h"
+#include "trace/grow.h"
+#include "trace/read/trace.h"
+
+enum {
+  LOOK_EVERY_MS = 1000,
+  LOOK_AT_PROCESSES_EVERY_MS = 10000, /* it reads the mappings of each, which stops it for a moment */
+  KEEP_MS = 300000,                   /* a run that has ended */
+  START_AGAIN_MS = 10000,             /* an analyst that is gone */
+};
+
+/* --- the end of a run --- */
+
+static void end_analyst(struct hwi_fleet_run *run)
+{
+  if (run->analyst.socket < 0)
+    return;
+  close(run->analyst.socket);
+  kill(run->analyst.pid, SIGKILL); /* it has nothing to save */
+  waitpid(run->analyst.pid, NULL, 0);
+  run->analyst.socket = -1;
+  run->is_asked = false;
+}
+
+static void drop(struct hwi_fleet *fleet, size_t index)
+{
+  struct hwi_fleet_run *run = fleet->runs[index];
+  end_analyst(run);
+  free(run->path);
+  free(run);
+  fleet->runs[index] = fleet->runs[--fleet->count];
+}
+
+void hwi_fleet_release(struct hwi_fleet *fleet)
+{
+  while (fleet->count > 0)
+    drop(fleet, fleet->count - 1);
+  free(fleet->runs);
+  free(fleet->old);
+}
+
+/* --- the begin of a run --- */
+
+static void start(struct hwi_fleet *fleet, struct hwi_fleet_run *run)
+{
+  run->began_ms = run->heard_ms = hwi_os_monotonic_ms();
+  struct hwi_error error;
+  if (fleet->start(fleet->context, run->path, run->name, &run->analyst, &error) < 0)
+    run->analyst = (struct hwi_analyst){.socket = -1};
+}
+
+static bool add(struct hwi_fleet *fleet, const char *path, const uint8_t *id)
+{
+  struct hwi_fleet_run *run = calloc(1, sizeof *run);
+  char *copy = strdup(path);
+  if (!run || !copy ||
+      !hwi_grow((void **)&fleet->runs, &fleet->room, fleet->count + 1, sizeof(struct hwi_fleet_run *))) {
+    free(run);
+    free(copy);
+    return false;
+  }
+  *run = (struct hwi_fleet_run){.path = copy, .name = copy, .is_seen = true};
+  if (fleet->folder)
+    run->name += strlen(fleet->folder) + 1;
+  memcpy(run->id, id, sizeof run->id);
+  fleet->runs[fleet->count++] = run;
+  start(fleet, run);
+  return true;
+}
+
+/* --- recordings --- */
+
+static struct hwi_fleet_run *find(const struct hwi_fleet *fleet, const char *path)
+{
+  for (size_t i = 0; i < fleet->count; i++)
+    if (strcmp(fleet->runs[i]->path, path) == 0)
+      return fleet->runs[i];
+  return NULL;
+}
+
+/* A recording that was saved next to the one that goes on has the same ID. */
+static bool is_known(const struct hwi_fleet *fleet, const uint8_t *id)
+{
+  for (size_t i = 0; i < fleet->count; i++)
+    if (memcmp(fleet->runs[i]->id, id, sizeof fleet->runs[i]->id) == 0)
+      return true;
+  return false;
+}
+
+/* Looks at a file that may be a recording. `with_ended`: it may have ended. Returns whether it needs no second look. */
+static bool consider(struct hwi_fleet *fleet, const char *path, bool with_ended)
+{
+  struct hw_trace_header header;
+  const int fd = hwi_trace_file_open(path, &header, NULL);
+  struct hwi_fleet_run *known = find(fleet, path);
+  if (fd < 0)
+    return false; /* it may be one that begins */
+  close(fd);
+  if (known && memcmp(known->id, header.image_id, sizeof known->id) == 0) {
+    known->is_seen = true;
+    return false;
+  }
+  if (known) /* another recording has its name now: the look ends the earlier one */
+    return false;
+  if (is_known(fleet, header.image_id) || (!with_ended && !hwi_follow_run_goes_on(path)))
+    return true;
+  if (fleet->count < HWI_FLEET_RUNS_MAX)
+    return !add(fleet, path, header.image_id);
+  fleet->left_out++;
+  return false;
+}
+
+/* --- the recordings of a folder --- */
+
+static int compare(const void *one, const void *other)
+{
+  const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+  return a < b ? -1 : a > b;
+}
+
+/* A file that changes later gets another key. */
+static uint64_t key_of(const char *name, const struct stat *about)
+{
+  uint64_t key = hwi_fnv_text(name);
+  key = hwi_fnv(key, &about->st_ino, sizeof about->st_ino);
+  key = hwi_fnv(key, &about->st_size, sizeof about->st_size);
+  return hwi_fnv(key, &about->st_mtim, sizeof about->st_mtim);
+}
+
+static bool is_old(const struct hwi_fleet *fleet, uint64_t key)
+{
+  return fleet->old_sorted > 0 && bsearch(&key, fleet->old, fleet->old_sorted, sizeof key, compare);
+}
+
+static void look_at_file(struct hwi_fleet *fleet, int folder, const char *name, bool with_ended)
+{
+  static const char suffix[] = ".hwt";
+  struct stat about;
+  char path[PATH_MAX];
+  const size_t bytes = strlen(name);
+  if (!hwi_has_suffix(name, bytes, suffix) || fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) < 0 ||
+      !S_ISREG(about.st_mode) || snprintf(path, sizeof path, "%s/%s", fleet->folder, name) >= (int)sizeof path)
+    return;
+  const uint64_t key = key_of(name, &about);
+  const bool is_recent = time(NULL) - about.st_mtim.tv_sec < KEEP_MS / 1000;
+  if (is_old(fleet, key) || (with_ended && !is_recent))
+    return;
+  if (consider(fleet, path, with_ended) && (with_ended || !is_recent) &&
+      hwi_grow((void **)&fleet->old, &fleet->old_room, fleet->old_count + 1, sizeof *fleet->old))
+    fleet->old[fleet->old_count++] = key;
+}
+
+/* Those that go on come first: those that have ended may be copies of them. */
+static void look_at_folder(struct hwi_fleet *fleet)
+{
+  DIR *folder = opendir(fleet->folder);
+  if (!folder)
+    return;
+  for (int with_ended = false; with_ended <= true; with_ended++) {
+    rewinddir(folder);
+    for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
+      look_at_file(fleet, dirfd(folder), entry->d_name, with_ended);
+  }
+  closedir(folder);
+  if (fleet->old_count > fleet->old_sorted)
+    qsort(fleet->old, fleet->old_count, sizeof *fleet->old, compare);
+  fleet->old_sorted = fleet->old_count;
+}
+
+/* --- all --- */
+
+static void look_at_recording(void *context, const char *path, uint64_t start_ns)
+{
+  (void)start_ns;
+  consider(context, path, false);
+}
+
+static void find_runs(struct hwi_fleet *fleet)
+{
+  for (size_t i = 0; i < fleet->count; i++)
+    fleet->runs[i]->is_seen = false;
+  fleet->left_out = 0;
+  if (fleet->folder)
+    look_at_folder(fleet);
+  else if (fleet->path)
+    consider(fleet, fleet->path, true);
+  else
+    hwi_control_each(look_at_recording, fleet);
+}
+
+/* A run whose file has gone, or is another recording's now, has ended; so has one that is recorded no more. */
+static bool is_done(const struct hwi_fleet *fleet, const struct hwi_fleet_run *run, uint64_t now_ms)
+{
+  struct hw_trace_header header;
+  if (run->users > 0)
+    return false;
+  if (run->ended_ms && !fleet->path && now_ms - run->ended_ms >= KEEP_MS)
+    return true;
+  if (run->is_seen)
+    return false;
+  const int fd = hwi_trace_file_open(run->path, &header, NULL);
+  if (fd >= 0)
+    close(fd);
+  return fd < 0 || memcmp(run->id, header.image_id, sizeof run->id) != 0;
+}
+
+void hwi_fleet_look(struct hwi_fleet *fleet)
+{
+  const uint64_t now_ms = hwi_os_monotonic_ms();
+  if (now_ms < fleet->next_look_ms)
+    return;
+  fleet->next_look_ms = now_ms + (fleet->folder || fleet->path ? LOOK_EVERY_MS : LOOK_AT_PROCESSES_EVERY_MS);
+  find_runs(fleet);
+  for (size_t i = fleet->count; i-- > 0;) {
+    struct hwi_fleet_run *run = fleet->runs[i];
+    if (is_done(fleet, run, now_ms))
+      drop(fleet, i);
+    else if (run->analyst.socket < 0 && now_ms - run->began_ms >= START_AGAIN_MS)
+      start(fleet, run);
+  }
+}
+
+bool hwi_fleet_take(struct hwi_fleet_run *run, struct hwi_live_answer *answer)
+{
+  run->is_asked = false;
+  run->heard_ms = hwi_os_monotonic_ms();
+  if (!hwi_analyst_take(&run->analyst, answer)) {
+    end_analyst(run);
+    return false;
+  }
+  const bool goes_on = answer->state == HWI_FOLLOW_MORE || answer->state == HWI_FOLLOW_WAITS;
+  if (goes_on)
+    run->ended_ms = 0;
+  else if (!run->ended_ms)
+    run->ended_ms = run->heard_ms;
+  return true;
+}

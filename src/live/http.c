@@ -1,0 +1,112 @@
+/* http.c - a daemon for HTTP on one address: its limits, and the answers that all pages have in common */
+#include "live/http.h"
+
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+  CONNECTIONS_MAX = 64,
+  IDLE_SECONDS = 30,
+  PATIENCE_MS = 250,
+  PATIENCE_WITH_STRANGERS_MS = 20,
+};
+
+/* --- the daemon --- */
+
+int hwi_http_start(struct hwi_http *http, const char *address, uint16_t port, struct hwi_error *error)
+{
+  *http = (struct hwi_http){.daemon = NULL};
+  return hwi_live_listen(&http->listener, address, port, error);
+}
+
+bool hwi_http_serve(struct hwi_http *http, MHD_AccessHandlerCallback handle, MHD_RequestCompletedCallback end,
+                    void *context)
+{
+  http->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, context,
+                                  MHD_OPTION_LISTEN_SOCKET, http->listener.fd, MHD_OPTION_NOTIFY_COMPLETED, end,
+                                  context, MHD_OPTION_NOTIFY_CONNECTION, hwi_strangers_note, &http->strangers,
+                                  MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+                                  (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+  if (!http->daemon)
+    close(http->listener.fd);
+  return http->daemon;
+}
+
+void hwi_http_stop(struct hwi_http *http)
+{
+  MHD_stop_daemon(http->daemon); /* which closes the socket */
+}
+
+int hwi_http_events(const struct hwi_http *http)
+{
+  return MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+}
+
+/* The library accepts no connections while there are too many, and notices only when it runs that some have gone. */
+int hwi_http_patience(const struct hwi_http *http)
+{
+  MHD_UNSIGNED_LONG_LONG ms;
+  const int most = http->strangers.count ? PATIENCE_WITH_STRANGERS_MS : PATIENCE_MS;
+  return MHD_get_timeout(http->daemon, &ms) == MHD_YES && ms < (unsigned)most ? (int)ms : most;
+}
+
+bool hwi_http_run(struct hwi_http *http)
+{
+  hwi_strangers_end(&http->strangers);
+  return MHD_run(http->daemon) == MHD_YES;
+}
+
+/* --- requests --- */
+
+/* A browser sends the origin of the page that asks, if that is another one. */
+static bool comes_from(const char *origin, const char *host)
+{
+  static const char scheme[] = "http://";
+  return !origin ||
+         (host && strncmp(origin, scheme, sizeof scheme - 1) == 0 && strcmp(origin + sizeof scheme - 1, host) == 0);
+}
+
+bool hwi_http_is_of_other_page(struct MHD_Connection *connection)
+{
+  return !comes_from(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN),
+                     MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST));
+}
+
+bool hwi_http_is_own(const struct hwi_http *http, struct MHD_Connection *connection)
+{
+  const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+  return host && hwi_live_is_host(host, http->listener.port) && !hwi_http_is_of_other_page(connection);
+}
+
+bool hwi_http_has_left(struct MHD_Connection *connection)
+{
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  struct pollfd client = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+  return poll(&client, 1, 0) > 0;
+}
+
+/* --- answers --- */
+
+enum MHD_Result hwi_http_answer(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
+                                const char *type)
+{
+  if (!response)
+    return MHD_NO;
+  MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+  MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+  MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+  MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+  MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+  MHD_add_response_header(response, "X-Frame-Options", "DENY");
+  const enum MHD_Result result = MHD_queue_response(connection, status, response);
+  MHD_destroy_response(response);
+  return result;
+}
+
+enum MHD_Result hwi_http_say(struct MHD_Connection *connection, unsigned status, const char *text)
+{
+  struct MHD_Response *response =
+      MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+  return hwi_http_answer(connection, status, response, "text/plain; charset=utf-8");
+}

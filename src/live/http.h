@@ -1,0 +1,46 @@
+/* http.h - a daemon for HTTP on one address: its limits, and the answers that all pages have in common
+ *
+ * It has no thread of its own. Its owner waits for hwi_http_events to become readable, at most hwi_http_patience, and then calls
+ * hwi_http_run.
+ */
+#ifndef HWI_LIVE_HTTP_H
+#define HWI_LIVE_HTTP_H
+
+#include "live/listen.h"
+#include "live/strangers.h"
+
+struct hwi_http {
+  struct MHD_Daemon *daemon;
+  struct hwi_live_listener listener;
+  struct hwi_strangers strangers;
+};
+
+/* Begins to listen, see hwi_live_listen. `handle` and `end` get the context. Returns 0 or a negative status. The http must
+ * stay where it is. */
+
+/* Begins to listen, see hwi_live_listen; then to serve: `handle` and `end` get the context, and the http must stay where it
+ * is. Returns 0 or a negative status; false if there is no memory, and it listens no more. */
+int hwi_http_start(struct hwi_http *http, const char *address, uint16_t port, struct hwi_error *error);
+bool hwi_http_serve(struct hwi_http *http, MHD_AccessHandlerCallback handle, MHD_RequestCompletedCallback end,
+                    void *context);
+void hwi_http_stop(struct hwi_http *http);
+
+int hwi_http_events(const struct hwi_http *http);
+int hwi_http_patience(const struct hwi_http *http); /* in ms */
+bool hwi_http_run(struct hwi_http *http);           /* false: it cannot go on */
+
+/* Returns whether a request calls the server by an IP address or localhost, and comes from no page of another origin. */
+bool hwi_http_is_own(const struct hwi_http *http, struct MHD_Connection *connection);
+
+/* Returns whether a page of another origin makes a browser ask. */
+bool hwi_http_is_of_other_page(struct MHD_Connection *connection);
+
+/* Returns whether the client of a suspended connection has gone: the library does not look. */
+bool hwi_http_has_left(struct MHD_Connection *connection);
+
+/* Queue an answer: `response`, which is released, and may be NULL if there is no memory; or a text. */
+enum MHD_Result hwi_http_answer(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,
+                                const char *type);
+enum MHD_Result hwi_http_say(struct MHD_Connection *connection, unsigned status, const char *text);
+
+#endif
