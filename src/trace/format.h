@@ -175,6 +175,10 @@ enum hw_field {
   HW_FIELDS = HW_FIELD_USABLE | HW_FIELD_DURATION | HW_FIELD_SAMPLED,
 };
 
+/* Of sample_bytes. */
+#define HW_SAMPLE_USUAL_BYTES (UINT64_C(512) << 10)
+#define HW_SAMPLE_MAX_BYTES (UINT64_C(1) << 40)
+
 /* If a trace could not be begun, its NAME may be a symbolic link whose target is this text and then the reason. The
  * link is dangling; it needs no block of the disk and does not count for ulimit -f. */
 #define HW_NO_TRACE_LINK "heapwright: no trace: "
@@ -330,7 +334,11 @@ enum hw_count {
   HW_COUNT_FREES,       /* of blocks */
   HW_COUNTS
 };
-enum { HW_COUNTS_PADDING = 5 }; /* op, type and length are 3 bytes */
+enum {
+  HW_COUNTS_PADDING = 5,                              /* op, type and length are 3 bytes */
+  HW_COUNTS_OFF = 3 + HW_COUNTS_PADDING,              /* of the numbers in a chunk's events */
+  HW_COUNTS_BYTES = HW_COUNTS_PADDING + HW_COUNTS * 8 /* of the payload */
+};
 
 enum hw_note {
   /* text: the module that defines malloc and comes before the recorder in symbol search; its calls are not recorded */
