@@ -15,6 +15,7 @@ HEADER_BYTES, CHUNKS_OFF, CHUNK_HEADER_BYTES, SECTION_HEADER_BYTES = 4096, 10526
 TOOL, EVENTS, END = 1, 2, 3
 SAVED = 5
 ALLOC, ALLOC_ALIGNED, FREE, DELETE, FREE_VIA, REALLOC, FAILED, NODE, RECORD, ALLOC_RECENT, ALLOC_AGAIN, NODE_CHILD = range(1, 13)
+COUNTS, TEMPORARY = 12, 13  # records of a sample
 ENTRY_FREE_OF_OP = {FREE: "free", DELETE: "delete"}
 BIRTH_ALLOC, BIRTH_ALIGNED, BIRTH_REALLOC, BIRTH_FAILED = range(4)
 
@@ -78,6 +79,17 @@ def read_trace(path):
     assert data[:8] == MAGIC and struct.unpack_from("<H", data, 8)[0] == 1
     is_packed = struct.unpack_from("<H", data, 10)[0] == 2
     return read_packed(data) if is_packed else read_raw(data)
+
+
+def counts_of(trace):
+    """Returns [allocations, bytes, frees] of each thread of a sample."""
+    counts = defaultdict(lambda: [0, 0, 0])
+    for kind, payload in trace.records:
+        if kind == COUNTS:
+            zero, thread, *numbers = struct.unpack("<BIQQQ", payload)
+            assert zero == 0
+            counts[thread] = [sum(pair) for pair in zip(counts[thread], numbers)]
+    return counts
 
 
 def saved_until(path):

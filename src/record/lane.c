@@ -103,9 +103,10 @@ static bool extend(struct hwi_lane *lane, uint32_t bytes)
 /* Begins the chunk of a sample with its counts. Returns the end of what was written. */
 static uint8_t *put_counts(struct hw_chunk_header *chunk)
 {
-  static const uint8_t head[HW_COUNTS_OFF] = {HW_OP_RECORD, HW_RECORD_COUNTS, HW_COUNTS_BYTES};
-  uint8_t *at = (uint8_t *)(chunk + 1);
-  memcpy(at, head, sizeof head); /* the rest of a new chunk is zeros */
+  static const uint8_t head[] = {HW_OP_RECORD, HW_RECORD_COUNTS, HW_COUNTS_BYTES};
+  uint8_t *at = (uint8_t *)(chunk + 1); /* of zeros */
+  memcpy(at, head, sizeof head);
+  memcpy(at + sizeof head + HW_COUNTS_THREAD_OFF, &chunk->thread, sizeof chunk->thread);
   chunk->valid_bytes = HW_COUNTS_OFF + HW_COUNTS * sizeof(uint64_t);
   return at + chunk->valid_bytes;
 }
