@@ -106,7 +106,8 @@ static uint8_t *put_counts(struct hw_chunk_header *chunk)
   static const uint8_t head[] = {HW_OP_RECORD, HW_RECORD_COUNTS, HW_COUNTS_BYTES};
   uint8_t *at = (uint8_t *)(chunk + 1); /* of zeros */
   memcpy(at, head, sizeof head);
-  memcpy(at + sizeof head + HW_COUNTS_THREAD_OFF, &chunk->thread, sizeof chunk->thread);
+  const uint32_t of[] = {chunk->thread, chunk->stream, chunk->sequence};
+  memcpy(at + sizeof head + HW_COUNTS_THREAD_OFF, of, sizeof of);
   chunk->valid_bytes = HW_COUNTS_OFF + HW_COUNTS * sizeof(uint64_t);
   return at + chunk->valid_bytes;
 }

@@ -221,6 +221,20 @@ static inline void leave_call(struct hwi_lane *lane)
 
 /* --- events --- */
 
+struct request {
+  enum hw_entry entry;
+  size_t size, align; /* as in hwi_record_alloc */
+};
+
+static void put_walked_alloc(struct hwi_lane *lane, const struct hwi_caller *caller, const struct request *request,
+                             void *block)
+{
+  uint64_t tick = hwi_event_tick();
+  uint32_t node = hwi_event_node(lane, caller, request->entry);
+  const struct hwi_allocation made = {tick, request->size, block, node, assumes_usable(lane, request->entry)};
+  put_alloc(lane, &made, request->align);
+}
+
 void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block)
 {
   if (is_sample() && hwi_event_skip_alloc(caller->pc, size))
@@ -230,12 +244,8 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
     return;
   if (hwi_callers_have(&hwi_session.loader, caller->pc))
     hwi_session_loader_calls();
-  if (!hwi_event_is_paused() && (!is_sample() || is_sampled_alloc(lane, size, block))) {
-    uint64_t tick = hwi_event_tick();
-    uint32_t node = hwi_event_node(lane, caller, entry);
-    const struct hwi_allocation made = {tick, size, block, node, assumes_usable(lane, entry)};
-    put_alloc(lane, &made, align);
-  }
+  if (!hwi_event_is_paused() && (!is_sample() || is_sampled_alloc(lane, size, block)))
+    put_walked_alloc(lane, caller, &(struct request){entry, size, align}, block);
   if (is_counted(lane))
     count_alloc(lane, entry, size, block);
   leave_call(lane);
@@ -347,7 +357,7 @@ static void put_usual_realloc(struct hwi_lane *lane, const struct hwi_caller *ca
     hwi_session_lose(HW_LOSS_FULL);
 }
 
-/* --- reallocs of a sample: the old block, the new one, both or neither are events --- */
+/* --- reallocs of a sample: a free and an allocation, each of which may be an event --- */
 
 /* Counts a realloc, if neither is, and returns true; otherwise does nothing. */
 static inline bool skip_realloc(const struct hwi_realloc *call)
@@ -369,22 +379,13 @@ static inline bool skip_realloc(const struct hwi_realloc *call)
 
 static void put_sampled_realloc(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_realloc *call)
 {
-  const bool ends_temporary = call->began && is_temporary((void *)call->old);
   count_sampled_free(lane);
-  const bool is_new = !hwi_event_is_paused() && is_sampled_alloc(lane, call->size, call->block);
-  const uint64_t ended = is_new ? hwi_event_tick() : 0;
-  const uint32_t node = is_new ? hwi_event_node(lane, caller, call->entry) : 0;
-  const struct hwi_allocation made = {ended, call->size, call->block, node, assumes_usable(lane, call->entry)};
-  if (ends_temporary)
+  if (call->began && is_temporary((void *)call->old))
     put_temporary(lane);
-  if (call->began && !is_new)
+  if (call->began)
     put_freeing_realloc(lane, call);
-  else if (is_new && !call->began)
-    put_alloc(lane, &made, 0);
-  else if (is_new && hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
-    put_realloc(lane, &made, call);
-  else if (is_new)
-    hwi_session_lose(HW_LOSS_FULL);
+  if (!hwi_event_is_paused() && is_sampled_alloc(lane, call->size, call->block))
+    put_walked_alloc(lane, caller, &(struct request){call->entry, call->size, 0}, call->block);
 }
 
 void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_realloc *call)
