@@ -15,12 +15,13 @@ HEADER_BYTES, CHUNKS_OFF, CHUNK_HEADER_BYTES, SECTION_HEADER_BYTES = 4096, 10526
 TOOL, EVENTS, END = 1, 2, 3
 SAVED = 5
 ALLOC, ALLOC_ALIGNED, FREE, DELETE, FREE_VIA, REALLOC, FAILED, NODE, RECORD, ALLOC_RECENT, ALLOC_AGAIN, NODE_CHILD = range(1, 13)
+COUNTS, TEMPORARY = 12, 13  # records of a sample
 ENTRY_FREE_OF_OP = {FREE: "free", DELETE: "delete"}
 BIRTH_ALLOC, BIRTH_ALIGNED, BIRTH_REALLOC, BIRTH_FAILED = range(4)
 
 # kind: "alloc", "free", "realloc", "failed"; `old` is for realloc only; entry is for a free whose op does not contain
 # it
-Event = namedtuple("Event", "tick kind node size usable address old alignment entry duration ticks", defaults=[None] * 9)
+Event = namedtuple("Event", "tick kind node size usable address old alignment entry duration ticks temporary", defaults=[None] * 9 + [False])
 Node = namedtuple("Node", "number parent module entry address")
 Trace = namedtuple("Trace", "events nodes records")  # events: by thread, in order
 
@@ -80,6 +81,17 @@ def read_trace(path):
     return read_packed(data) if is_packed else read_raw(data)
 
 
+def counts_of(trace):
+    """Returns [allocations, bytes, frees] of each thread of a sample."""
+    counts = defaultdict(lambda: [0, 0, 0])
+    for kind, payload in trace.records:
+        if kind == COUNTS:
+            zero, thread, _stream, _sequence, *numbers = struct.unpack("<BIIIQQQ", payload)
+            assert zero == 0
+            counts[thread] = [sum(pair) for pair in zip(counts[thread], numbers)]
+    return counts
+
+
 def saved_until(path):
     """Returns the tick at which a trace was saved while its program ran, or None: all of its events are earlier."""
     with open(path, "rb") as file:
@@ -119,6 +131,7 @@ class Chunk:
         self.bytes = Bytes(data[CHUNK_HEADER_BYTES:])
         self.slots = {}
         self.node = self.node_address = 0
+        self.temporary = False
 
     def read(self, trace):
         while not self.bytes.is_read:
@@ -130,13 +143,17 @@ class Chunk:
             elif op == RECORD:
                 kind = self.bytes.u8()
                 record = (kind, self.bytes.take(self.bytes.varint()))
-                trace.records.append(record)
+                if kind == TEMPORARY:
+                    self.temporary = True
+                else:
+                    trace.records.append(record)
                 if kind == 2:
                     self.thread = Bytes(record[1]).varint()
             else:
                 event = self.read_event(op)
                 duration = self.bytes.varint() if self.fields & 2 else None
-                trace.events[self.thread].append(event._replace(duration=duration))
+                trace.events[self.thread].append(event._replace(duration=duration, temporary=self.temporary))
+                self.temporary = False
 
     def read_node(self, op):
         if op == NODE:
@@ -331,7 +348,7 @@ class Columns:
 
     def read_free(self, op):
         entry = self.ENTRIES.u8()
-        return Event(0, "free", address=self.read_end(op, False), entry=entry)
+        return Event(0, "free", address=self.read_end(op, False), entry=entry & 127, temporary=entry > 127)
 
     def read_nodes(self):
         pcs, last, last_pc = [None, None], 0, 1  # of [module, entry, address, number of the pc that came next]

@@ -15,7 +15,7 @@
 struct values {
   const char *output, *only_process, *allocator, *itt_ignore;
   bool children, durations, paused, trap, itt_verbose, ros, pack, quiet, keep_files;
-  uint64_t depth, max_size, duration_ns;
+  uint64_t depth, max_size, duration_ns, sample_bytes;
   int usable;
   struct hwi_texts variables, save_when;
 };
@@ -29,6 +29,7 @@ static const struct values defaults = {
     .depth = NOT_GIVEN,
     .max_size = NOT_GIVEN,
     .duration_ns = NOT_GIVEN,
+    .sample_bytes = NOT_GIVEN,
 };
 
 static const struct hwi_option options[] = {
@@ -55,6 +56,12 @@ static const struct hwi_option options[] = {
      .preset = 1,
      .help = "record the usable size of each block (the default)"},
     {.name = "no-usable", HWI_VALUE(SET, usable), .preset = 0, .help = "do not record it"},
+    {.name = "sample",
+     HWI_VALUE(MAYBE_SIZE, sample_bytes),
+     .value = "SIZE",
+     .preset = HW_SAMPLE_USUAL_BYTES,
+     .help = "count all calls, but keep the stacks of a sample: one per SIZE bytes on average\n"
+             "(default: 512K); costs a program about 1 %"},
     {.name = "durations",
      HWI_VALUE(ON, durations),
      .help = "record how long each call took, for 'heapwright report --durations'"},
@@ -273,6 +280,10 @@ static const char *wrong_value(const struct values *values)
     return "--depth takes a number from 64 to 65536";
   if (values->max_size < SIZE_MIN)
     return "--max-size takes at least 4M";
+  if (values->sample_bytes != NOT_GIVEN && (!values->sample_bytes || values->sample_bytes > HW_SAMPLE_MAX_BYTES))
+    return "--sample takes a size from 1 byte to 1 TiB, such as 512K";
+  if (values->sample_bytes != NOT_GIVEN && values->durations)
+    return "--sample and --durations do not go together: a sample does not time the calls that it leaves out";
   if (values->duration_ns == 0)
     return "--duration must be more than 0; --paused begins without recording";
   if (values->only_process && values->only_process[0] == '\0')
@@ -380,6 +391,7 @@ static int run(const void *given, int word_count, char **words)
       .max_size = or_default(values->max_size),
       .usable = values->usable,
       .durations = values->durations,
+      .sample_bytes = or_default(values->sample_bytes),
       .paused = values->paused,
       .itt_ignore = values->itt_ignore,
       .itt_verbose = values->itt_verbose,

@@ -20,7 +20,7 @@ struct parser {
 
 static bool needs_value(const struct hwi_option *option)
 {
-  return option->kind >= HWI_OPTION_TEXT && option->kind != HWI_OPTION_MAYBE;
+  return option->kind >= HWI_OPTION_TEXT && option->kind < HWI_OPTION_MAYBE;
 }
 
 enum { SPELLED_BYTES = 64 };
@@ -107,6 +107,12 @@ static int store(const struct parser *parser, const struct hwi_option *option, c
   }
   case HWI_OPTION_COUNT:
     return count_parse(value, field) ? 0 : wrong_value(parser, option, value, "a whole number");
+  case HWI_OPTION_MAYBE_SIZE:
+    if (!value) {
+      *(uint64_t *)field = (uint64_t)option->preset;
+      return 0;
+    }
+    /* fall through */
   case HWI_OPTION_SIZE:
     return hwi_size_parse(value, field) ? 0
                                         : wrong_value(parser, option, value, "a size such as 4096, 64K, 512MiB or 2GB");
@@ -157,6 +163,10 @@ static int apply(struct parser *parser, const struct hwi_option *option, bool is
       parser->next++;
   } else if (option->kind == HWI_OPTION_MAYBE) {
     if (!value && is_choice(option, *parser->next))
+      value = *parser->next++;
+  } else if (option->kind == HWI_OPTION_MAYBE_SIZE) {
+    uint64_t size;
+    if (!value && *parser->next && hwi_size_parse(*parser->next, &size))
       value = *parser->next++;
   } else if (value) {
     return hwi_fail(parser->command->usage_status, "%s takes no value", spelled(option, is_short, buffer));

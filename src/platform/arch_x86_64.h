@@ -49,6 +49,13 @@ static inline uint64_t hwi_arch_clock_in_order(void)
   return now;
 }
 
+/* Adds to a number in one instruction, so that a signal handler on this thread that does the same loses nothing. Other
+ * threads may only read it. */
+static inline void hwi_arch_add(uint64_t *to, uint64_t number)
+{
+  __asm__ volatile("addq %1, %0" : "+m"(*to) : "er"(number) : "cc");
+}
+
 /* Stops the thread at this place: it gets SIGTRAP, and may continue. */
 static inline void hwi_arch_trap(void)
 {

@@ -55,7 +55,7 @@ static uint32_t next_chunk_bytes(const struct hwi_lane *lane, uint64_t now, uint
     else if (now - lane->chunk_began > 8 * quick_fill() && bytes > HW_CHUNK_MIN_BYTES)
       bytes /= 2;
   }
-  while (bytes < need + sizeof(struct hw_chunk_header))
+  while (bytes < need + sizeof(struct hw_chunk_header) + HW_COUNTS_OFF + HW_COUNTS * sizeof(uint64_t))
     bytes *= 2;
   return bytes;
 }
@@ -100,6 +100,18 @@ static bool extend(struct hwi_lane *lane, uint32_t bytes)
   return true;
 }
 
+/* Begins the chunk of a sample with its counts. Returns the end of what was written. */
+static uint8_t *put_counts(struct hw_chunk_header *chunk)
+{
+  static const uint8_t head[] = {HW_OP_RECORD, HW_RECORD_COUNTS, HW_COUNTS_BYTES};
+  uint8_t *at = (uint8_t *)(chunk + 1); /* of zeros */
+  memcpy(at, head, sizeof head);
+  const uint32_t of[] = {chunk->thread, chunk->stream, chunk->sequence};
+  memcpy(at + sizeof head + HW_COUNTS_THREAD_OFF, of, sizeof of);
+  chunk->valid_bytes = HW_COUNTS_OFF + HW_COUNTS * sizeof(uint64_t);
+  return at + chunk->valid_bytes;
+}
+
 static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
 {
   uint64_t now = hwi_session_clock();
@@ -120,6 +132,7 @@ static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
     hwi_session_stop(reason);
     return false;
   }
+  uint8_t *at = hwi_session.fields & HW_FIELD_SAMPLED ? put_counts(chunk) : (uint8_t *)(chunk + 1);
   lane->new_chunk.bytes = chunk_bytes;
   lane->new_chunk.sequence = like.sequence;
   atomic_signal_fence(memory_order_seq_cst);
@@ -130,7 +143,7 @@ static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
   lane->last_node_address = lane->last_node = 0;
   for (int i = 0; i < HW_RECENT_SLOTS; i++)
     lane->recent[i].node = 0;
-  lane->at = (uint8_t *)(chunk + 1);
+  lane->at = at;
   lane->end = end;
   lane->chunk = chunk;
   hwi_lane_request_attention(lane, HWI_LANE_NEW_CHUNK);
@@ -142,7 +155,7 @@ static bool begin_chunk(struct hwi_lane *lane, uint32_t bytes)
 
 void hwi_lane_begin_last_chunk(struct hwi_lane *lane)
 {
-  begin_chunk(lane, LARGEST_CHUNK_BYTES - (uint32_t)sizeof(struct hw_chunk_header));
+  begin_chunk(lane, LARGEST_CHUNK_BYTES / 2);
 }
 
 bool hwi_lane_reserve_slow(struct hwi_lane *lane, uint32_t bytes)

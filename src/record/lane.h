@@ -150,6 +150,7 @@ enum hwi_attention {
 struct hwi_lane {
   uintptr_t busy;
   uint32_t fast_epoch;            /* events take the fast path while `live` is this; HWI_NO_EPOCH: none does */
+  uint32_t skip_epoch;            /* the same for calls that are not events of a sample; then there is a chunk */
   uint8_t *at, *end;              /* where the next event goes; an event may only write below `end` */
   struct hw_chunk_header *chunk;  /* NULL: none yet */
   struct hwi_new_chunk new_chunk; /* not yet added to the trace; chunk NULL: none */
@@ -178,7 +179,7 @@ struct hwi_lane {
 static inline void hwi_lane_request_attention(struct hwi_lane *lane, enum hwi_attention why)
 {
   lane->attention |= (uint8_t)why;
-  lane->fast_epoch = HWI_NO_EPOCH;
+  lane->fast_epoch = lane->skip_epoch = HWI_NO_EPOCH;
 }
 
 /* Makes room for `bytes` more, in a new chunk if necessary. Returns false if nothing can be recorded any more; the
@@ -207,6 +208,12 @@ void hwi_lane_recover(struct hwi_lane *lane);
 
 /* Closes the chunk; the next event begins another one. */
 void hwi_lane_retire(struct hwi_lane *lane);
+
+/* Returns the counts of the open chunk of a sample: HW_COUNTS numbers. */
+static inline uint64_t *hwi_lane_counts(const struct hwi_lane *lane)
+{
+  return (uint64_t *)((uint8_t *)(lane->chunk + 1) + HW_COUNTS_OFF);
+}
 
 /* Writes the beginning of an event: its first byte and its time. The caller has reserved HW_EVENT_MAX_BYTES. */
 static inline uint8_t *hwi_lane_begin(struct hwi_lane *lane, enum hw_op op, uint64_t tick)

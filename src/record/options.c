@@ -100,6 +100,12 @@ static uint64_t take_number(const char **at)
   return number;
 }
 
+static void take_sample(struct hwi_options *options, const char *value)
+{
+  uint64_t bytes;
+  options->sample_bytes = hwi_size_parse(value, &bytes) && bytes <= HW_SAMPLE_MAX_BYTES ? bytes : 0;
+}
+
 static void take_launcher(struct hwi_options *options, const char *value)
 {
   const char *at = value;
@@ -141,6 +147,8 @@ static void take(void *context, const char *text)
     options->usable = is_flag(value, options->usable);
   else if ((value = value_of(text, "HEAPWRIGHT_DURATIONS")))
     options->durations = is_flag(value, options->durations);
+  else if ((value = value_of(text, "HEAPWRIGHT_SAMPLE")))
+    take_sample(options, value);
   else if ((value = value_of(text, "HEAPWRIGHT_PAUSED")))
     options->paused = is_flag(value, options->paused);
   else if ((value = value_of(text, "HEAPWRIGHT_CHILDREN")))
@@ -181,6 +189,7 @@ void hwi_options_read(struct hwi_options *options)
 {
   *options = (struct hwi_options){.usable = true, .children = true, .depth = DEFAULT_DEPTH, .temporary = "/tmp"};
   each_text(take, options);
+  options->durations = options->durations && !options->sample_bytes;
 }
 
 struct filter {

@@ -18,7 +18,8 @@ struct hwi_options {
   uint32_t launcher_pid;                 /* HEAPWRIGHT_LAUNCHER, PID.START; 0: none is named */
   uint64_t launcher_start;               /* as returned by hwi_os_process_start; not 0 */
   bool usable;                           /* HEAPWRIGHT_USABLE */
-  bool durations;                        /* HEAPWRIGHT_DURATIONS */
+  bool durations;                        /* HEAPWRIGHT_DURATIONS, without HEAPWRIGHT_SAMPLE */
+  uint64_t sample_bytes;                 /* HEAPWRIGHT_SAMPLE; 0: every call is an event */
   bool paused;                           /* HEAPWRIGHT_PAUSED */
   bool children;                         /* HEAPWRIGHT_CHILDREN */
   bool check;                            /* HEAPWRIGHT_CHECK */

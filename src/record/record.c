@@ -124,6 +124,79 @@ struct hwi_thread_counts hwi_record_counts(void)
   return counts;
 }
 
+/* --- samples --- */
+
+static inline bool is_sample(void)
+{
+  return hwi_session.fields & HW_FIELD_SAMPLED;
+}
+
+/* Returns whether the lane has a chunk, which has the thread's counts. If it cannot get one, the call is lost. */
+static bool has_counts(struct hwi_lane *lane)
+{
+  if (__builtin_expect(lane->chunk || hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1))
+    return true;
+  hwi_session_lose(hwi_lane_loss());
+  return false;
+}
+
+/* Counts an allocation, and returns whether it is an event. */
+static bool is_sampled_alloc(struct hwi_lane *lane, size_t size, void *block)
+{
+  struct hwi_thread_stream *self = hwi_stream_self;
+  if (!has_counts(lane))
+    return false;
+  hwi_event_count_alloc(lane, size);
+  if (hwi_sampler_skips(&self->sampler, size))
+    return false;
+  hwi_sampler_draw(&self->sampler, (uintptr_t)block);
+  if (hwi_sampled_blocks_add(block, self->thread))
+    return true;
+  hwi_session_lose(HW_LOSS_MEMORY); /* its free could not be found */
+  return false;
+}
+
+/* Removes a block that is about to be freed. Returns whether its allocation was an event. */
+static bool take_sampled(const void *block)
+{
+  struct hwi_thread_stream *self = hwi_stream_self;
+  uint32_t thread;
+  if (!hwi_sampled_blocks_may_have(block) || !hwi_sampled_blocks_take(block, &thread))
+    return false;
+  if (self && self->sampler.newest == (uintptr_t)block && thread != hwi_sampled_thread(self->thread))
+    self->sampler.newest = 0; /* another thread freed that block, and this one is at the same address */
+  return true;
+}
+
+/* Returns whether the thread has allocated nothing after this block, which was an event. */
+static bool is_temporary(const void *block)
+{
+  const struct hwi_sampler *sampler = &hwi_stream_self->sampler;
+  return sampler->newest == (uintptr_t)block && sampler->countdown == sampler->drawn;
+}
+
+static void put_temporary(struct hwi_lane *lane)
+{
+  hwi_lane_put_record(lane, HW_RECORD_TEMPORARY, (struct hwi_bytes){0}, (struct hwi_bytes){0});
+}
+
+static void count_sampled_free(struct hwi_lane *lane)
+{
+  if (has_counts(lane))
+    hwi_event_count_free(lane);
+}
+
+/* Counts a free, and returns whether it is an event. */
+static bool is_sampled_free(struct hwi_lane *lane, const void *block)
+{
+  count_sampled_free(lane);
+  if (!take_sampled(block))
+    return false;
+  if (is_temporary(block))
+    put_temporary(lane);
+  return true;
+}
+
 /* --- forbidden zones --- */
 
 /* If a handler of SIGTRAP allocates, a trap would end the program: the signal is blocked meanwhile. */
@@ -148,36 +221,56 @@ static inline void leave_call(struct hwi_lane *lane)
 
 /* --- events --- */
 
+struct request {
+  enum hw_entry entry;
+  size_t size, align; /* as in hwi_record_alloc */
+};
+
+static void put_walked_alloc(struct hwi_lane *lane, const struct hwi_caller *caller, const struct request *request,
+                             void *block)
+{
+  uint64_t tick = hwi_event_tick();
+  uint32_t node = hwi_event_node(lane, caller, request->entry);
+  const struct hwi_allocation made = {tick, request->size, block, node, assumes_usable(lane, request->entry)};
+  put_alloc(lane, &made, request->align);
+}
+
 void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size_t size, size_t align, void *block)
 {
+  if (is_sample() && hwi_event_skip_alloc(caller->pc, size))
+    return;
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (!lane)
     return;
-  uint64_t tick = hwi_event_tick();
   if (hwi_callers_have(&hwi_session.loader, caller->pc))
     hwi_session_loader_calls();
-  if (!hwi_event_is_paused()) {
-    uint32_t node = hwi_event_node(lane, caller, entry);
-    const struct hwi_allocation made = {tick, size, block, node, assumes_usable(lane, entry)};
-    put_alloc(lane, &made, align);
-  }
+  if (!hwi_event_is_paused() && (!is_sample() || is_sampled_alloc(lane, size, block)))
+    put_walked_alloc(lane, caller, &(struct request){entry, size, align}, block);
   if (is_counted(lane))
     count_alloc(lane, entry, size, block);
   leave_call(lane);
 }
 
-void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
+static void put_free(struct hwi_lane *lane, enum hw_entry entry, void *block)
 {
-  struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
-  if (!lane)
-    return;
-  if (hwi_callers_have(&hwi_session.loader, caller_pc))
-    hwi_session_loader_calls();
   const struct hwi_pending_free pending_free = {hwi_event_tick(), block, (uint8_t)entry};
   if (hwi_session.fields & HW_FIELD_DURATION)
     hwi_pending_free_begin(lane, &pending_free);
   else
     hwi_lane_put_free(lane, &pending_free, 0);
+}
+
+void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block)
+{
+  if (is_sample() && hwi_event_skip_free(caller_pc, block))
+    return;
+  struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
+  if (!lane)
+    return;
+  if (hwi_callers_have(&hwi_session.loader, caller_pc))
+    hwi_session_loader_calls();
+  if (!is_sample() || is_sampled_free(lane, block))
+    put_free(lane, entry, block);
   if (is_counted(lane))
     count_free(lane, entry, block);
   leave_call(lane);
@@ -212,8 +305,16 @@ uint64_t hwi_record_realloc_begin(void *old)
   struct hwi_thread_stream *self = hwi_stream_self;
   if (__builtin_expect(self && self->counts.is_on, 0))
     self->counts.moved_bytes = hwi_event_usable(HW_FIELD_USABLE, old);
+  if (is_sample() && !take_sampled(old))
+    return 0;
   /* before the first event there is no clock yet, and no earlier event that must be ordered */
   return __builtin_expect(hwi_session.clock != 0, 1) ? hwi_event_tick() : 0;
+}
+
+void hwi_record_realloc_failed(void *old, uint64_t began)
+{
+  if (is_sample() && began)
+    hwi_sampled_blocks_add(old, hwi_stream_self ? hwi_stream_self->thread : 0);
 }
 
 HWI_EVENT_INLINE void put_realloc_with(uint8_t fields, struct hwi_lane *lane, const struct hwi_allocation *made,
@@ -239,29 +340,67 @@ static void put_realloc(struct hwi_lane *lane, const struct hwi_allocation *made
 }
 
 /* The old block is freed, and the new one is not recorded. */
-static void put_paused_realloc(struct hwi_lane *lane, const struct hwi_realloc *call)
+static void put_freeing_realloc(struct hwi_lane *lane, const struct hwi_realloc *call)
 {
   const struct hwi_pending_free old = {call->began, (void *)call->old, (uint8_t)call->entry};
   hwi_lane_put_free(lane, &old, hwi_call_timer_took(call->block));
 }
 
+static void put_usual_realloc(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_realloc *call)
+{
+  uint64_t ended = hwi_event_tick();
+  uint32_t node = hwi_event_node(lane, caller, call->entry);
+  const struct hwi_allocation made = {ended, call->size, call->block, node, assumes_usable(lane, call->entry)};
+  if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1))
+    put_realloc(lane, &made, call);
+  else
+    hwi_session_lose(HW_LOSS_FULL);
+}
+
+/* --- reallocs of a sample: a free and an allocation, each of which may be an event --- */
+
+/* Counts a realloc, if neither is, and returns true; otherwise does nothing. */
+static inline bool skip_realloc(const struct hwi_realloc *call)
+{
+  struct hwi_lane *lane = call->began ? NULL : hwi_event_skipping_lane();
+  if (!lane)
+    return false;
+  hwi_stream_take(lane, HWI_EVENT_FRAME());
+  bool is_paused = hwi_event_is_paused(),
+       is_skipped = is_paused || hwi_sampler_skips(&hwi_stream_self->sampler, call->size);
+  if (is_skipped) {
+    hwi_event_count_free(lane);
+    if (!is_paused)
+      hwi_event_count_alloc(lane, call->size);
+  }
+  hwi_stream_leave(lane);
+  return is_skipped;
+}
+
+static void put_sampled_realloc(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_realloc *call)
+{
+  count_sampled_free(lane);
+  if (call->began && is_temporary((void *)call->old))
+    put_temporary(lane);
+  if (call->began)
+    put_freeing_realloc(lane, call);
+  if (!hwi_event_is_paused() && is_sampled_alloc(lane, call->size, call->block))
+    put_walked_alloc(lane, caller, &(struct request){call->entry, call->size, 0}, call->block);
+}
+
 void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_realloc *call)
 {
+  if (is_sample() && skip_realloc(call))
+    return;
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (__builtin_expect(!lane, 0))
     return;
-  uint64_t ended = hwi_event_tick();
-  if (__builtin_expect(hwi_event_is_paused(), 0)) {
-    put_paused_realloc(lane, call);
-  } else {
-    uint32_t node = hwi_event_node(lane, caller, call->entry);
-    if (__builtin_expect(hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES), 1))
-      put_realloc(lane,
-                  &(struct hwi_allocation){ended, call->size, call->block, node, assumes_usable(lane, call->entry)},
-                  call);
-    else
-      hwi_session_lose(HW_LOSS_FULL);
-  }
+  if (is_sample())
+    put_sampled_realloc(lane, caller, call);
+  else if (__builtin_expect(hwi_event_is_paused(), 0))
+    put_freeing_realloc(lane, call);
+  else
+    put_usual_realloc(lane, caller, call);
   if (is_counted(lane))
     count_realloc(lane, call);
   leave_call(lane);

@@ -34,8 +34,12 @@ void hwi_record_alloc(const struct hwi_caller *caller, enum hw_entry entry, size
  * loader. */
 void hwi_record_free(uintptr_t caller_pc, enum hw_entry entry, void *block);
 
-/* To be called before a real realloc. Returns its tick, for hwi_record_realloc. */
+/* To be called before a real realloc. Returns its tick, for the next functions; in a sample 0 if the old block's
+ * allocation was no event. */
 uint64_t hwi_record_realloc_begin(void *old);
+
+/* To be called after a real realloc that failed. */
+void hwi_record_realloc_failed(void *old, uint64_t began);
 
 /* A realloc that returned a block instead of another one, or the same block. */
 struct hwi_realloc {

@@ -10,6 +10,7 @@
 #include "record/runtime/call_timer.h"
 #include "record/runtime/operators.h"
 #include "record/runtime/real.h"
+#include "record/sampled_blocks.h"
 #include "record/trace_path.h"
 #include "record/unwind/modules.h"
 #include "record/unwind/nodes.h"
@@ -139,6 +140,7 @@ static struct hw_trace_header describe_process(void)
       .start = anchor_now(),
       .clock_hz_hint = hwi_session.clock == HW_CLOCK_TSC ? hwi_arch_clock_hz_hint() : 1000000000u,
       .fields = hwi_session.fields,
+      .sample_bytes = hwi_session.options.sample_bytes,
       .clock_cost = hwi_session.clock_cost,
       .started_paused = hwi_session.options.paused,
       .control = hwi_session.options.paused ? HW_CONTROL_PAUSE : HW_CONTROL_RECORD,
@@ -172,12 +174,14 @@ static bool may_read_tsc(void)
   return hwi_session.clock == HW_CLOCK_TSC && !atomic_load(&tsc.is_left);
 }
 
-/* An event is usual only if it has the TSC's time and the usual fields, and if no operator may hold it back. */
+/* An event is usual only if it has the TSC's time and the usual fields, and if no operator may hold it back. A call that
+ * is not an event of a sample has no time. */
 static void choose_detours(void)
 {
   const struct hwi_callers all = {0, UINTPTR_MAX};
-  bool has_usual_frees = !hwi_operators_hold && may_read_tsc() && !hwi_session.options.durations;
-  bool has_usual_allocs = has_usual_frees && hwi_session.fields == HW_FIELD_USABLE;
+  bool is_sample = hwi_session.options.sample_bytes;
+  bool has_usual_frees = !hwi_operators_hold && (is_sample || may_read_tsc()) && !hwi_session.options.durations;
+  bool has_usual_allocs = has_usual_frees && (is_sample || hwi_session.fields == HW_FIELD_USABLE);
   hwi_session.slow_free_callers = has_usual_frees ? hwi_session.loader : all;
   hwi_session.slow_alloc_callers = has_usual_allocs ? hwi_session.loader : all;
 }
@@ -200,11 +204,12 @@ static bool start_image(void)
   hwi_session.is_single_threaded = hwi_os_single_threaded_flag();
   hwi_session.clock = hwi_os_tsc_is_trusted() ? HW_CLOCK_TSC : HW_CLOCK_MONOTONIC_NS;
   hwi_session.has_odd_clock = hwi_session.clock != HW_CLOCK_TSC;
-  hwi_session.fields =
-      (hwi_session.options.usable ? HW_FIELD_USABLE : 0) | (hwi_session.options.durations ? HW_FIELD_DURATION : 0);
+  hwi_session.fields = (hwi_session.options.usable ? HW_FIELD_USABLE : 0) |
+                       (hwi_session.options.durations ? HW_FIELD_DURATION : 0) |
+                       (hwi_session.options.sample_bytes ? HW_FIELD_SAMPLED : 0);
   hwi_session.clock_cost = hwi_session.options.durations ? hwi_call_timer_clock_cost() : 0;
   hwi_nodes_init();
-  if (!hwi_modules_init())
+  if (!hwi_modules_init() || (hwi_session.options.sample_bytes && !hwi_sampled_blocks_init()))
     return false;
   if (hwi_os_loader_range(&hwi_session.loader.start, &end))
     hwi_session.loader.bytes = end - hwi_session.loader.start;

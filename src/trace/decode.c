@@ -113,7 +113,9 @@ static const uint8_t *record(struct hwi_cursor *cursor, const struct hwi_definit
   at = bytes.end;
   if (!at || at > cursor->end || bytes.value > (uint64_t)(cursor->end - at))
     return NULL;
-  if (!sink->add_record(sink->context, type, at, (size_t)bytes.value, &cursor->thread))
+  if (type == HW_RECORD_TEMPORARY)
+    cursor->temporary = true;
+  else if (!sink->add_record(sink->context, type, at, (size_t)bytes.value, &cursor->thread))
     return NULL;
   return at + bytes.value;
 }
@@ -339,7 +341,10 @@ int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink
       break;
     bool is_definition = is_definition_op(op);
     if (!is_definition)
-      *event = (struct hwi_event){.tick = tick + ticks.value, .thread = cursor->thread, .kind = HWI_EVENT_ALLOC};
+      *event = (struct hwi_event){.tick = tick + ticks.value,
+                                  .thread = cursor->thread,
+                                  .kind = HWI_EVENT_ALLOC,
+                                  .temporary = cursor->temporary};
     const uint8_t *at =
         is_definition ? definition(cursor, sink, op, ticks.end) : decode_event(cursor, op, event, address, ticks.end);
     damaged = !at || at > end;
@@ -353,6 +358,7 @@ int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink
     tick = event->tick;
     if (event->address)
       address = event->address;
+    cursor->temporary = false;
     event++;
   }
   cursor->damaged = damaged;

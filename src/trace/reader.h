@@ -41,7 +41,8 @@ struct hwi_event {
     uint8_t alignment_log2; /* 0: none requested */
     uint8_t tick_part;      /* of a HEAP event: see format.h */
   };
-  bool moved; /* half of a realloc: the ALLOC and the FREE before it belong together */
+  bool moved;     /* half of a realloc: the ALLOC and the FREE before it belong together */
+  bool temporary; /* a free of a sample: its thread has allocated nothing since it allocated the block */
 };
 
 struct hwi_node {

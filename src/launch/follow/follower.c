@@ -169,7 +169,8 @@ static bool add_stream(struct hwi_follower *follower, uint32_t number)
   made->stream.followed = true;
   if (hwi_merge_make_room(&follower->merge, follower->stream_count) < 0)
     return false;
-  if (is_first)
+  /* A section is not made while the counts of its open chunk still grow. */
+  if (is_first && !(follower->header.fields & HW_FIELD_SAMPLED))
     follower->only = made;
   return !follower->only || is_first || leave_single(follower);
 }

@@ -201,6 +201,8 @@ static void add_options(struct variables *variables, const struct hwi_launch_opt
     add_variable(variables, "HEAPWRIGHT_USABLE=%d", options->usable);
   if (options->durations)
     add_variable(variables, "HEAPWRIGHT_DURATIONS=1");
+  if (options->sample_bytes)
+    add_variable(variables, "HEAPWRIGHT_SAMPLE=%llu", (unsigned long long)options->sample_bytes);
   if (options->paused)
     add_variable(variables, "HEAPWRIGHT_PAUSED=1");
   if (options->trap)

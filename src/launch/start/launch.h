@@ -14,10 +14,11 @@ struct hwi_launch_options {
   const char *output;       /* pattern with %p and %c */
   const char *only_process; /* NULL: all */
   bool children;
-  uint64_t depth;    /* 0: the recorder's default */
-  uint64_t max_size; /* bytes; 0: the recorder's default */
-  int usable;        /* 1, 0, or -1: the recorder's default */
-  bool durations;    /* record how long calls take */
+  uint64_t depth;        /* 0: the recorder's default */
+  uint64_t max_size;     /* bytes; 0: the recorder's default */
+  int usable;            /* 1, 0, or -1: the recorder's default */
+  bool durations;        /* record how long calls take */
+  uint64_t sample_bytes; /* bytes per event of a sample; 0: every call is an event */
   bool paused;
   const char *itt_ignore;       /* domains of ITT and NVTX that are not recorded; NULL: none */
   bool itt_verbose;             /* note calls of ITT that are ignored */

@@ -162,8 +162,10 @@ HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
     uintptr_t old_address = (uintptr_t)(old);                                                                \
     uint64_t began = hwi_record_realloc_begin(old);                                                          \
     void *block = call;                                                                                      \
-    if (UNLIKELY(!block))                                                                                    \
+    if (UNLIKELY(!block)) {                                                                                  \
+      hwi_record_realloc_failed((void *)old_address, began);                                                 \
       return allocated(entry, size, 0, NULL);                                                                \
+    }                                                                                                        \
     struct hwi_caller caller = HWI_CALLER();                                                                 \
     struct hwi_realloc reallocated = {entry, began, old_address, block, size};                               \
     hwi_record_realloc(&caller, &reallocated);                                                               \

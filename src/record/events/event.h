@@ -15,6 +15,7 @@
 #include "record/record.h"
 #include "record/runtime/call_timer.h"
 #include "record/runtime/real.h"
+#include "record/sampled_blocks.h"
 #include "record/session.h"
 #include "record/unwind/nodes.h"
 #include "record/unwind/walk.h"
@@ -133,6 +134,56 @@ static inline bool hwi_event_is_paused(void)
   return __atomic_load_n(&hwi_session.header->control, __ATOMIC_RELAXED) == HW_CONTROL_PAUSE;
 }
 
+/* --- calls that are not events of a sample: they are only counted --- */
+
+/* Returns the lane of such a call; NULL: it needs the slow path. */
+static inline __attribute__((always_inline)) struct hwi_lane *hwi_event_skipping_lane(void)
+{
+  struct hwi_thread_stream *self = hwi_stream_self;
+  uint32_t live = atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed);
+  return __builtin_expect(!self || self->lanes[0].skip_epoch != live || self->lanes[0].busy, 0) ? NULL
+                                                                                                : &self->lanes[0];
+}
+
+static inline void hwi_event_count_alloc(const struct hwi_lane *lane, size_t size)
+{
+  uint64_t *counts = hwi_lane_counts(lane);
+  hwi_arch_add(&counts[HW_COUNT_ALLOCATIONS], 1);
+  hwi_arch_add(&counts[HW_COUNT_BYTES], size);
+}
+
+static inline void hwi_event_count_free(const struct hwi_lane *lane)
+{
+  hwi_arch_add(&hwi_lane_counts(lane)[HW_COUNT_FREES], 1);
+}
+
+/* Counts an allocation and returns true, if it is not an event; otherwise does nothing. */
+HWI_EVENT_INLINE bool hwi_event_skip_alloc(uintptr_t caller_pc, size_t size)
+{
+  struct hwi_lane *lane = hwi_event_skipping_lane();
+  if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.slow_alloc_callers, caller_pc), 0))
+    return false;
+  hwi_stream_take(lane, HWI_EVENT_FRAME());
+  bool is_paused = hwi_event_is_paused(), is_skipped = is_paused || hwi_sampler_skips(&hwi_stream_self->sampler, size);
+  if (__builtin_expect(is_skipped && !is_paused, 1))
+    hwi_event_count_alloc(lane, size);
+  hwi_stream_leave(lane);
+  return is_skipped;
+}
+
+/* The same for a free. */
+HWI_EVENT_INLINE bool hwi_event_skip_free(uintptr_t caller_pc, void *block)
+{
+  struct hwi_lane *lane = hwi_event_skipping_lane();
+  if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.slow_free_callers, caller_pc), 0) ||
+      __builtin_expect(hwi_sampled_blocks_may_have(block), 0))
+    return false;
+  hwi_stream_take(lane, HWI_EVENT_FRAME());
+  hwi_event_count_free(lane);
+  hwi_stream_leave(lane);
+  return true;
+}
+
 /* Returns the node of the stack in which `caller` called the entry; 0 if it has none, which is counted. */
 uint32_t hwi_event_node(struct hwi_lane *lane, const struct hwi_caller *caller, enum hw_entry entry);
 
@@ -147,7 +198,7 @@ HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry en
 {
   struct hwi_lane *lane = hwi_stream_usual_lane();
   if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.slow_alloc_callers, caller.pc), 0))
-    return false;
+    return hwi_event_skip_alloc(caller.pc, size);
   hwi_stream_take(lane, HWI_EVENT_FRAME());
   if (__builtin_expect(hwi_event_is_paused(), 0)) {
     hwi_stream_leave(lane);
@@ -168,7 +219,7 @@ HWI_EVENT_INLINE bool hwi_event_free(uintptr_t caller_pc, enum hw_entry entry, v
 {
   struct hwi_lane *lane = hwi_stream_usual_lane();
   if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.slow_free_callers, caller_pc), 0))
-    return false;
+    return hwi_event_skip_free(caller_pc, block);
   hwi_stream_take(lane, HWI_EVENT_FRAME());
   const struct hwi_pending_free whole = {hwi_event_tick_of_tsc(), block, (uint8_t)entry};
   if (__builtin_expect(hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES), 1))

@@ -43,7 +43,7 @@ static void reset_lane(struct hwi_lane *lane, uint32_t thread)
   lane->thread = thread;
   lane->range = (struct hwi_range){0};
   lane->attention = 0;
-  lane->fast_epoch = HWI_NO_EPOCH;
+  lane->fast_epoch = lane->skip_epoch = HWI_NO_EPOCH;
   hwi_walk_forget(lane);
   hwi_row_cache_drop(&lane->rows);
   hwi_stack_cache_drop(lane);
@@ -206,6 +206,10 @@ static struct hwi_thread_stream *attach(uintptr_t frame)
       reset_lane(&stream->lanes[i], stream->thread);
     else if (stream->lanes[i].busy)
       recover_lane(&stream->lanes[i]);
+    if (hwi_session.fields & HW_FIELD_SAMPLED) { /* its counts are those of one thread */
+      hwi_lane_retire(&stream->lanes[i]);
+      stream->lanes[i].chunk_bytes = 0;
+    }
     hwi_walk_forget(&stream->lanes[i]);
     stream->lanes[i].range = (struct hwi_range){0};
     stream->lanes[i].thread = stream->thread;
@@ -215,6 +219,7 @@ static struct hwi_thread_stream *attach(uintptr_t frame)
   }
   if (!is_forked)
     stream->counts = (struct hwi_thread_counts){0};
+  hwi_sampler_init(&stream->sampler, stream->thread);
   stream->lanes[0].busy = frame;
   hwi_stream_self = stream;
   atomic_signal_fence(memory_order_seq_cst);
@@ -251,7 +256,10 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
     hwi_describe_rss(lane, false);
     lane->attention &= HWI_LANE_OF_THREAD;
   }
-  lane->fast_epoch = lane->attention ? HWI_NO_EPOCH : lane->module_epoch;
+  uint32_t epoch = lane->attention ? HWI_NO_EPOCH : lane->module_epoch;
+  bool is_sample = hwi_session.fields & HW_FIELD_SAMPLED;
+  lane->fast_epoch = is_sample ? HWI_NO_EPOCH : epoch;
+  lane->skip_epoch = is_sample && lane->chunk ? epoch : HWI_NO_EPOCH;
   return lane;
 }
 

@@ -9,6 +9,7 @@
 #include "platform/os.h"
 #include "record/lane.h"
 #include "record/record.h"
+#include "record/sampler.h"
 
 /* A task that a thread is in (see tasks.c), and what was open around it. */
 struct hwi_entered_task {
@@ -33,6 +34,7 @@ struct hwi_open_scopes {
 };
 
 struct hwi_thread_stream {
+  struct hwi_sampler sampler;
   struct hwi_lane lanes[2];
   struct hwi_os_claim claim; /* of the thread that records here; after its end another thread may take the stream */
   uint32_t tid;              /* 0: the thread is of another address space */

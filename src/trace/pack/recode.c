@@ -388,7 +388,7 @@ static void put_blocks(struct hwi_recoder *r, int count)
       *ops++ = put_blockless(r, i);
     } else if (!event->moved) {
       *ops++ = put_end(r, i, true);
-      *entries++ = event->entry;
+      *entries++ = event->entry | (event->temporary ? HWI_ENTRY_TEMPORARY : 0);
     } else {
       ops[1] = put_end(r, i, event->address != event[1].address);
       i++;

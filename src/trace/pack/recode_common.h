@@ -134,6 +134,9 @@ enum {
 static_assert((int)HWI_PLACE_COUNT <= (int)HWI_OP_PLACE_MASK + 1, "a place fits its bits");
 static_assert((int)HWI_OP_COUNT <= UINT8_MAX + 1, "an op is a byte");
 
+/* Added to the entry of a free: see struct hwi_event. */
+enum { HWI_ENTRY_TEMPORARY = 128 };
+
 enum { HWI_TIME_LONG = UINT8_MAX };                             /* in TIMES: see LONG_TIMES */
 enum { HWI_NODE_NEW = 0, HWI_NODE_FIRST = 1 };                  /* in NODES; from FIRST on: nodes by number */
 enum { HWI_PC_NEW = 0, HWI_PC_EXPECTED = 1, HWI_PC_FIRST = 2 }; /* in TREE_PCS; from FIRST on: pcs by number */

@@ -325,7 +325,8 @@ static bool restore_heap(struct hwi_restorer *r, struct hwi_event *event)
 static inline int restore_op(struct hwi_restorer *r, uint8_t op, struct hwi_event *event)
 {
   if (op >= HWI_OP_FREE) {
-    uint8_t entry = hwi_columns_get_byte(&r->in, HWI_COLUMN_ENTRIES);
+    uint8_t coded = hwi_columns_get_byte(&r->in, HWI_COLUMN_ENTRIES), entry = coded & ~HWI_ENTRY_TEMPORARY;
+    event->temporary = coded & HWI_ENTRY_TEMPORARY;
     event->entry = entry < HW_ENTRY_COUNT ? entry : HW_ENTRY_NONE;
     return restore_end(r, op, true, event);
   }
