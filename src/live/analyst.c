@@ -351,6 +351,13 @@ static bool end_answer(struct work *work)
   return reply(work, WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS);
 }
 
+/* From the first such question on, names are looked up as frames come. */
+static bool wants_names(const struct question *question)
+{
+  return question->form == HWI_LIVE_PART &&
+         (hwi_live_endpoints[question->query.endpoint]->needs_names || question->query.numbers[HWI_LIVE_TOP] > 0);
+}
+
 static void serve(struct work *work)
 {
   for (bool goes_on = true; goes_on;) {
@@ -363,8 +370,7 @@ static void serve(struct work *work)
                                              : LOOK_EVERY_MS);
     if (ready > 0 && recv(work->socket, &work->question, sizeof work->question, 0) != sizeof work->question)
       return;
-    work->needs_names |=
-        work->question.form == HWI_LIVE_PART && hwi_live_endpoints[work->question.query.endpoint]->needs_names;
+    work->needs_names |= wants_names(&work->question);
     look(work);
     goes_on = begin_answer(work) && end_answer(work);
   }

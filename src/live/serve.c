@@ -405,6 +405,17 @@ static bool wait_for_events(const struct hwi_serve *serve, struct pollfd *fds, i
   return poll(fds, 2 + fleet->count, hwi_http_patience(&serve->http)) >= 0 || errno == EINTR;
 }
 
+static void end_all(struct hwi_serve *serve)
+{
+  for (struct request *request = serve->requests; request; request = request->next)
+    if (!request->is_served)
+      MHD_resume_connection(request->connection);
+  if (serve->http.daemon)
+    hwi_http_stop(&serve->http);
+  serve->http.daemon = NULL;
+  end_jobs(serve);
+}
+
 int hwi_serve_run(struct hwi_serve *serve, struct hwi_fleet *fleet, int stop_fd, struct hwi_error *error)
 {
   struct pollfd *fds = calloc(2 + HWI_FLEET_RUNS_MAX, sizeof *fds);
@@ -426,17 +437,13 @@ int hwi_serve_run(struct hwi_serve *serve, struct hwi_fleet *fleet, int stop_fd,
     work(serve);
   }
   free(fds);
+  end_all(serve);
   return status;
 }
 
 void hwi_serve_stop(struct hwi_serve *serve)
 {
-  if (!serve)
-    return;
-  for (struct request *request = serve->requests; request; request = request->next)
-    if (!request->is_served)
-      MHD_resume_connection(request->connection);
-  hwi_http_stop(&serve->http);
-  end_jobs(serve);
+  if (serve)
+    end_all(serve);
   free(serve);
 }

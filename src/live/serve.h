@@ -24,7 +24,7 @@ int hwi_serve_start(struct hwi_serve **serve, const struct hwi_serve_options *op
 const char *hwi_serve_host(const struct hwi_serve *serve);
 bool hwi_serve_is_public(const struct hwi_serve *serve);
 
-/* Serves until `stop_fd` becomes readable. Returns 0 or a negative status. */
+/* Serves until `stop_fd` becomes readable, and then listens no more. Returns 0 or a negative status. */
 int hwi_serve_run(struct hwi_serve *serve, struct hwi_fleet *fleet, int stop_fd, struct hwi_error *error);
 
 void hwi_serve_stop(struct hwi_serve *serve); /* NULL is fine */

@@ -1,4 +1,5 @@
-/* test_listen.c - the names by which a request may call the server; breaks if another site's name for this machine is one */
+/* test_listen.c - the names by which a request may call the server; breaks if another site's name for this machine
+ * is one */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,6 +80,61 @@ static void test_who_can_reach_it(void **state)
   }
 }
 
+static void test_addresses_with_ports(void **state)
+{
+  static const struct {
+    const char *text, *address;
+    uint16_t port;
+  } cases[] = {{"127.0.0.1", "127.0.0.1", 9},
+               {"127.0.0.1:80", "127.0.0.1", 80},
+               {"0.0.0.0:65535", "0.0.0.0", 65535},
+               {"::1", "::1", 9},
+               {"[::1]", "::1", 9},
+               {"[::]:0", "::", 0},
+               {"[fe80::1]:42", "fe80::1", 42}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char address[HWI_LIVE_HOST_BYTES];
+    uint16_t port;
+    struct hwi_error error;
+    assert_int_equal(hwi_live_split(cases[i].text, 9, address, &port, &error), 0);
+    assert_string_equal(address, cases[i].address);
+    assert_int_equal(port, cases[i].port);
+  }
+}
+
+static void test_what_is_no_address_with_a_port(void **state)
+{
+  static const char *const texts[] = {"",
+                                      ":80",
+                                      "80",
+                                      "localhost",
+                                      "localhost:80",
+                                      "127.0.0.1:",
+                                      "127.0.0.1:65536",
+                                      "127.0.0.1:-1",
+                                      "127.0.0.1: 80",
+                                      "127.0.0.1:80x",
+                                      "127.0.0.1:000080",
+                                      "127.1:80",
+                                      "[::1",
+                                      "[]",
+                                      "[::1]80",
+                                      "[::1]:",
+                                      "::1]",
+                                      "[127.0.0.1]x",
+                                      "fe80::1%lo:80",
+                                      "0123456789012345678901234567890123456789012345678901234567890123456789"};
+  (void)state;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    char address[HWI_LIVE_HOST_BYTES];
+    uint16_t port;
+    struct hwi_error error;
+    assert_int_equal(hwi_live_split(texts[i], 9, address, &port, &error), HW_ERR_USAGE);
+    assert_non_null(strstr(error.text, texts[i]));
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -86,6 +142,8 @@ int main(void)
       cmocka_unit_test(test_all_else_is_no_name),
       cmocka_unit_test(test_browsers_leave_out_the_usual_port),
       cmocka_unit_test(test_who_can_reach_it),
+      cmocka_unit_test(test_addresses_with_ports),
+      cmocka_unit_test(test_what_is_no_address_with_a_port),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,10 +14,11 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
-import yaml
 from ports import free_port
 from served import Served
 from waiting import wait_until
+
+yaml = pytest.importorskip("yaml", reason="python3-yaml is not installed")
 
 FLEET = Path(__file__).parents[2] / "examples/fleet"
 SECONDS = int(os.environ.get("HW_PROMETHEUS_SECONDS", "3"))

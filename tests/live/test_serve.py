@@ -237,6 +237,37 @@ def test_an_analyst_that_is_killed_is_started_again(serve, program):
     wait_until(lambda: served.metrics().value("up") == 1)
 
 
+def test_an_analyst_that_hangs(serve, start_program, tmp_path):
+    """The other recordings are answered, and the server ends also while it waits."""
+    one, other = start_program(tmp_path / "a.hwt"), start_program(tmp_path / "b.hwt")
+    served = serve(tmp_path)
+    wait_until(lambda: len(served.metrics().find("up")) == 2)
+    analysts = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()
+    os.kill(int(analysts[0]), signal.SIGSTOP)
+    assert sorted(value for _, value in served.metrics().find("recording_up")) == [0, 1]
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(served.ask, "/metrics")
+        wait_until(lambda: served.ask("/")[0] == 200 and not waiting.done())
+        served.process.terminate()
+        assert served.process.wait(60) == 0
+        with pytest.raises(Exception):
+            waiting.result()
+    assert one.end() == other.end() == 0
+
+
+def test_clients_that_leave(serve, start_program, tmp_path):
+    """Their work is dropped: others are still served."""
+    start_program(tmp_path / "a.hwt")
+    served = serve(tmp_path)
+    wait_until(lambda: served.metrics().find("up"))
+    host, _, port = served.host.rpartition(":")
+    for number in range(200):
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(f"GET /metrics?top={1 + number % 100} HTTP/1.1\r\nHost: {served.host}\r\n\r\n".encode())
+    wait_until(lambda: served.ask("/metrics")[0] == 200)
+    assert served.metrics().value("up") == 1
+
+
 def test_analysts_end_with_the_server(serve, program):
     served = serve(program.trace)
     wait_until(lambda: served.metrics().value("up") == 1)
