@@ -98,6 +98,7 @@ struct work {
   struct hwi_follow *follow; /* NULL: the process that is to be followed has not begun */
   int state;                 /* of the last look: enum hwi_follow_state, or a negative status */
   struct hwi_follow *fresh;  /* follows again from the begin, and then replaces the other. NULL: none */
+  uint64_t began_ms;         /* of the analyst */
   uint64_t fresh_began_ms, next_fresh_ms;
   bool has_failed; /* the last attempt to do that */
   struct hwi_error error;
@@ -214,14 +215,17 @@ static void follow_afresh(struct work *work)
 }
 
 /* Returns whether what was counted is enough for a question of `asked_ms`. A program may write faster than it can be
- * followed, so a complete answer has all that was written then. */
+ * followed, so a complete answer has all that was written then. A part of an answer has all that was written when the
+ * analyst began: an earlier server may have counted that, and counters must not decrease. */
 static bool has_enough(const struct work *work, uint64_t asked_ms)
 {
-  const uint64_t passed_ms = hwi_os_monotonic_ms() - asked_ms;
+  const uint64_t now_ms = hwi_os_monotonic_ms();
   if (work->state != HWI_FOLLOW_MORE)
     return true;
-  return work->question.complete ? hwi_follow_behind_ns(work->follow) / 1000000 < passed_ms
-                                 : passed_ms >= LOOK_BEFORE_ANSWER_MS;
+  const uint64_t counted_ms = now_ms - hwi_follow_behind_ns(work->follow) / 1000000;
+  if (work->run->name && counted_ms <= work->began_ms)
+    return false;
+  return work->question.complete ? counted_ms > asked_ms : now_ms - asked_ms >= LOOK_BEFORE_ANSWER_MS;
 }
 
 static void look(struct work *work)
@@ -378,8 +382,13 @@ static void serve(struct work *work)
 
 static _Noreturn void be_analyst(const struct hwi_live_run *run, int socket)
 {
-  struct work work = {
-      .run = run, .socket = socket, .document = -1, .named = 1, .needs_names = !run->name, .state = HWI_FOLLOW_WAITS};
+  struct work work = {.run = run,
+                      .began_ms = hwi_os_monotonic_ms(),
+                      .socket = socket,
+                      .document = -1,
+                      .named = 1,
+                      .needs_names = !run->name,
+                      .state = HWI_FOLLOW_WAITS};
   setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICENESS);
   hwi_os_prefer_to_be_killed();
   serve(&work);

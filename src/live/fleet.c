@@ -37,7 +37,7 @@ static void end_analyst(struct hwi_fleet_run *run)
   kill(run->analyst.pid, SIGKILL); /* it has nothing to save */
   waitpid(run->analyst.pid, NULL, 0);
   run->analyst.socket = -1;
-  run->is_asked = false;
+  run->asked_ms = 0;
 }
 
 static void drop(struct hwi_fleet *fleet, size_t index)
@@ -124,7 +124,7 @@ static bool consider(struct hwi_fleet *fleet, const char *path, bool with_ended)
     return true;
   if (fleet->count < HWI_FLEET_RUNS_MAX)
     return !add(fleet, path, header.image_id);
-  fleet->left_out++;
+  fleet->left_out += !with_ended; /* a folder is looked at twice */
   return false;
 }
 
@@ -240,7 +240,7 @@ void hwi_fleet_look(struct hwi_fleet *fleet)
 
 bool hwi_fleet_take(struct hwi_fleet_run *run, struct hwi_live_answer *answer)
 {
-  run->is_asked = false;
+  run->asked_ms = 0;
   run->heard_ms = hwi_os_monotonic_ms();
   if (!hwi_analyst_take(&run->analyst, answer)) {
     end_analyst(run);

@@ -19,7 +19,7 @@ struct hwi_fleet_run {
   uint64_t began_ms;          /* when its analyst was started */
   uint64_t heard_ms;          /* of the analyst's last answer */
   uint64_t ended_ms;          /* when that was seen; 0: it goes on */
-  bool is_asked;              /* the analyst is at work */
+  uint64_t asked_ms;          /* since when the analyst is at work; 0: it is not */
   bool is_seen;               /* by the look that goes on */
   uint32_t users;             /* jobs that name it; it stays as long */
 };

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "live/authority.h"
@@ -279,21 +280,33 @@ static void take(struct hwi_serve *serve, struct hwi_fleet_run *run)
     close(answer.fd);
 }
 
+/* An analyst that is long at work, because it reads a long recording from its begin, keeps no other one waiting. */
+static bool is_late(const struct hwi_fleet_run *run)
+{
+  return run->asked_ms && hwi_os_monotonic_ms() - run->asked_ms >= PART_MS;
+}
+
 static uint32_t count_asked(const struct hwi_serve *serve)
 {
   uint32_t count = 0;
   for (size_t i = 0; i < serve->fleet->count; i++)
-    count += serve->fleet->runs[i]->is_asked;
+    count += serve->fleet->runs[i]->asked_ms && !is_late(serve->fleet->runs[i]);
   return count;
 }
 
 static void ask_part(struct job *job, struct part *part)
 {
-  static const struct hwi_live_answer gone = {.fd = -1, .error = "no process follows the run at present"};
-  if (part->run->analyst.socket < 0)
+  static const struct hwi_live_answer gone = {.fd = -1, .error = "no process follows the run at present"},
+                                      late = {.fd = -1};
+  if (part->run->analyst.socket < 0) {
     end_part(job, part, &gone);
-  else
-    part->is_asked = part->run->is_asked = hwi_analyst_ask_part(&part->run->analyst, &job->query);
+  } else if (part->run->asked_ms) {
+    if (is_late(part->run))
+      end_part(job, part, &late);
+  } else if (hwi_analyst_ask_part(&part->run->analyst, &job->query)) {
+    part->is_asked = true;
+    part->run->asked_ms = hwi_os_monotonic_ms();
+  }
 }
 
 /* Asks for the parts of a job, and ends its stage when all have come, or it is late. */
@@ -305,7 +318,7 @@ static void work_on(struct hwi_serve *serve, struct job *job)
     return;
   for (uint32_t i = 0; i < job->part_count; i++) {
     struct part *part = &job->parts[i];
-    if (!part->is_done && !part->is_asked && !part->run->is_asked && asked < ASKED_MOST) {
+    if (!part->is_done && !part->is_asked && asked < ASKED_MOST) {
       ask_part(job, part);
       asked += part->is_asked;
     }
@@ -329,8 +342,9 @@ static void work(struct hwi_serve *serve)
     work_on(serve, job);
   for (size_t i = 0; i < serve->fleet->count; i++) {
     struct hwi_fleet_run *run = serve->fleet->runs[i];
-    if (!run->is_asked && run->analyst.socket >= 0 && now_ms - run->heard_ms >= STATE_EVERY_MS)
-      run->is_asked = hwi_analyst_ask(&run->analyst, HWI_LIVE_STATE, false);
+    if (!run->asked_ms && run->analyst.socket >= 0 && now_ms - run->heard_ms >= STATE_EVERY_MS &&
+        hwi_analyst_ask(&run->analyst, HWI_LIVE_STATE, false))
+      run->asked_ms = now_ms;
   }
   for (struct request *request = serve->requests; request; request = request->next) {
     if (request->is_served || (!request->job->is_done && !hwi_http_has_left(request->connection)))
@@ -416,11 +430,22 @@ static void end_all(struct hwi_serve *serve)
   end_jobs(serve);
 }
 
+/* Each run has a socket, and each part of a job is a file. */
+static void allow_many_files(void)
+{
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+    return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)!setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int hwi_serve_run(struct hwi_serve *serve, struct hwi_fleet *fleet, int stop_fd, struct hwi_error *error)
 {
   struct pollfd *fds = calloc(2 + HWI_FLEET_RUNS_MAX, sizeof *fds);
   int status = fds ? 0 : hwi_error_set(error, HW_ERR_MEMORY, "no memory for a server");
   serve->fleet = fleet;
+  allow_many_files();
   while (status == 0) {
     hwi_fleet_look(fleet);
     if (!wait_for_events(serve, fds, stop_fd))
