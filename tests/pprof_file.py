@@ -40,6 +40,10 @@ def packed(data):
     return values
 
 
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
 class Pprof:
     def __init__(self, path):
         whole = list(fields(gzip.decompress(path.read_bytes())))
@@ -56,7 +60,7 @@ class Pprof:
                 head = dict(part for part in parts if part[0] != 4)
                 self.locations[head[1]] = (head, [dict(fields(line)) for number, line in parts if number == 4])
         samples = [list(fields(value)) for field, value in whole if field == 2]
-        self.samples = [(packed(s[1]), packed(s[2])) for s in map(dict, samples)]
+        self.samples = [(packed(s[1]), [signed(value) for value in packed(s[2])]) for s in map(dict, samples)]
         self.labels = [{self.strings[label[1]]: self.strings[label[2]] for label in (dict(fields(part)) for field, part in sample if field == 3)} for sample in samples]
         self.default = self.strings[next(value for field, value in whole if field == 14)]
         self.comments = [self.strings[value] for field, value in whole if field == 13]

@@ -8,7 +8,7 @@ set -eu
 
 packages_of() {
   case $1 in
-    build) echo gcc libc6-dev make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev zlib1g-dev libsqlite3-dev libiberty-dev libjansson-dev libmicrohttpd-dev libncurses-dev ;;
+    build) echo gcc libc6-dev make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev zlib1g-dev libsqlite3-dev libiberty-dev libjansson-dev libmicrohttpd-dev libcurl4-openssl-dev libncurses-dev ;;
     demo) echo g++ ;;
     # Formats are tested with the tools that read them, pprof with that of go (a download of 80 MB), metrics with
     # Prometheus (19 MB).

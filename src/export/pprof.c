@@ -2,7 +2,7 @@
  *
  * The sample types are those of Go's heap profiles. "In use" are the live blocks at the run's peak or, with --cost
  * live, at the end. Where the program marked scopes, a stack has a sample for each path of scopes, with the path as its
- * label "scope". https://github.com/google/pprof/blob/main/proto/profile.proto has the numbers of the fields.
+ * label "scope".
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,41 +10,12 @@
 #include "base/version.h"
 #include "export/compression.h"
 #include "export/export.h"
+#include "export/pprof_fields.h"
 #include "export/protobuf.h"
 #include "export/stack_scopes.h"
 #include "report/content/evidence.h"
 #include "report/content/scopes.h"
 #include "trace/store.h"
-
-enum profile_field {
-  PROFILE_SAMPLE_TYPE = 1,
-  PROFILE_SAMPLE = 2,
-  PROFILE_MAPPING = 3,
-  PROFILE_LOCATION = 4,
-  PROFILE_FUNCTION = 5,
-  PROFILE_STRING = 6,
-  PROFILE_TIME_NS = 9,
-  PROFILE_DURATION_NS = 10,
-  PROFILE_PERIOD_TYPE = 11,
-  PROFILE_PERIOD = 12,
-  PROFILE_COMMENT = 13,
-  PROFILE_DEFAULT_TYPE = 14,
-};
-enum value_type_field { VALUE_TYPE = 1, VALUE_UNIT = 2 };
-enum sample_field { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2, SAMPLE_LABEL = 3 };
-enum label_field { LABEL_KEY = 1, LABEL_TEXT = 2 };
-enum mapping_field {
-  MAPPING_ID = 1,
-  MAPPING_START = 2,
-  MAPPING_LIMIT = 3,
-  MAPPING_FILE = 5,
-  MAPPING_BUILD_ID = 6,
-  MAPPING_HAS_FUNCTIONS = 7,
-  MAPPING_HAS_INLINED = 10, /* the ones between: files, lines */
-};
-enum location_field { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
-enum line_field { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
-enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
 
 struct pprof {
   struct hwi_export *export;
@@ -92,6 +63,11 @@ static const char *default_type(enum hwi_cost cost)
   return "inuse_space";
 }
 
+static bool shows_end(const struct pprof *to)
+{
+  return to->export->cost == HWI_COST_LIVE || to->export->request->is_present;
+}
+
 /* Writes the moment of the inuse_ types. */
 static void put_in_use(struct pprof *to)
 {
@@ -100,8 +76,7 @@ static void put_in_use(struct pprof *to)
   if (span->kind == HWI_SPAN_MOMENT)
     hwi_line_printf(&text, "inuse_*: what was live at %s", hwi_time_text(span->from_ns).text);
   else
-    hwi_line_printf(&text, "inuse_*: what %s of the %s",
-                    to->export->cost == HWI_COST_LIVE ? "is live at the end" : "was live at the peak",
+    hwi_line_printf(&text, "inuse_*: what %s of the %s", shows_end(to) ? "is live at the end" : "was live at the peak",
                     span->kind == HWI_SPAN_INTERVAL ? "interval" : "run");
   if (span->kind == HWI_SPAN_INTERVAL)
     hwi_line_printf(&text, " from %s to %s", hwi_time_text(span->from_ns).text, hwi_time_text(span->to_ns).text);
@@ -213,7 +188,7 @@ static void put_scope(struct pprof *to, uint32_t path)
 static void put_sample(struct pprof *to, uint32_t path)
 {
   const struct hwi_amount *amount = &to->scopes.sums[path];
-  bool at_end = to->export->cost == HWI_COST_LIVE;
+  bool at_end = shows_end(to);
   for (uint32_t i = 0; i < to->export->sites.path_count; i++)
     hwi_protobuf_packed(&to->inner, to->export->sites.of_frame[to->export->sites.path[i]]);
   if (to->export->sites.path_count == 0)

@@ -73,3 +73,49 @@ void hwi_protobuf_flush(struct hwi_protobuf_message *message, FILE *out)
   fwrite(message->bytes, 1, message->count, out);
   clear(message);
 }
+
+void hwi_protobuf_append(struct hwi_protobuf_message *message, const void *fields, size_t bytes)
+{
+  if (bytes == 0 || !make_room(message, bytes))
+    return;
+  memcpy(message->bytes + message->count, fields, bytes);
+  message->count += bytes;
+}
+
+/* --- reading --- */
+
+bool hwi_protobuf_next_packed(const uint8_t **at, const uint8_t *end, uint64_t *value)
+{
+  enum { BITS = 7, MORE = 0x80 };
+  if (!*at || *at == end)
+    return false;
+  *value = 0;
+  for (unsigned i = 0; i < VARINT_MAX_BYTES && *at < end; i++) {
+    const uint8_t byte = *(*at)++;
+    *value |= (uint64_t)(byte & (MORE - 1)) << (i * BITS);
+    if (!(byte & MORE))
+      return true;
+  }
+  *at = NULL;
+  return false;
+}
+
+bool hwi_protobuf_next(const uint8_t **at, const uint8_t *end, struct hwi_protobuf_field *field)
+{
+  uint64_t key, value;
+  if (!hwi_protobuf_next_packed(at, end, &key))
+    return false;
+  const uint64_t wire = key & ((1U << WIRE_BITS) - 1);
+  const bool is_known = (wire == WIRE_VARINT || wire == WIRE_BYTES) && hwi_protobuf_next_packed(at, end, &value);
+  *field = (struct hwi_protobuf_field){.number = (uint32_t)(key >> WIRE_BITS), .value = is_known ? value : 0};
+  if (!is_known || (wire == WIRE_BYTES && value > (uint64_t)(end - *at))) {
+    *at = NULL;
+    return false;
+  }
+  if (wire == WIRE_BYTES) {
+    field->bytes = *at;
+    field->count = (size_t)value;
+    *at += value;
+  }
+  return true;
+}

@@ -29,6 +29,22 @@ void hwi_protobuf_item(struct hwi_protobuf_message *message, uint32_t field, con
 /* Adds `part` as a field, even if it is empty, and clears it. */
 void hwi_protobuf_nested(struct hwi_protobuf_message *message, uint32_t field, struct hwi_protobuf_message *part);
 
+/* Adds fields that are in the wire format already. */
+void hwi_protobuf_append(struct hwi_protobuf_message *message, const void *fields, size_t bytes);
+
+/* A field as it is read: a number, or bytes. */
+struct hwi_protobuf_field {
+  uint32_t number;
+  uint64_t value;
+  const uint8_t *bytes;
+  size_t count;
+};
+
+/* Takes the next field, or the next number of a packed list, of the bytes from *at to `end`. Returns false at the end, and
+ * where they are no such thing: then *at is NULL. */
+bool hwi_protobuf_next(const uint8_t **at, const uint8_t *end, struct hwi_protobuf_field *field);
+bool hwi_protobuf_next_packed(const uint8_t **at, const uint8_t *end, uint64_t *value);
+
 /* Writes the message and clears it. */
 void hwi_protobuf_flush(struct hwi_protobuf_message *message, FILE *out);
 

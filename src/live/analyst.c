@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "export/export.h"
+#include "live/pprof.h"
 #include "page/page.h"
 #include "platform/os.h"
 #include "platform/os_tools.h"
@@ -128,6 +129,8 @@ static int write_document(const struct work *work, const struct hwi_profile *pro
         &(struct hwi_live_part_source){&report, &question->query, run->name, work->reply.behind_ns,
                                        work->state == HWI_FOLLOW_OVER},
         out, error);
+  if (question->form == HWI_LIVE_HEAP || question->form == HWI_LIVE_ALLOCS)
+    return hwi_pprof_write(&report, question->form == HWI_LIVE_ALLOCS, out, error);
   if (question->form == HWI_LIVE_CSV)
     return hwi_export_write(&hwi_export_csv, &(struct hwi_export_request){.report = report, .out = out}, error);
   const struct hwi_page_request request = {

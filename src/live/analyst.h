@@ -15,12 +15,14 @@
 
 enum hwi_live_form {
   HWI_LIVE_NONE = 0,
-  HWI_LIVE_STATE,   /* no document: the state alone */
-  HWI_LIVE_DATA,    /* the page's document */
-  HWI_LIVE_HTML,    /* the report as one self-contained page */
-  HWI_LIVE_JSON,    /* as report --json */
-  HWI_LIVE_ROWS,    /* a terminal's document: see rows.h */
-  HWI_LIVE_CSV,     /* the table of stacks */
+  HWI_LIVE_STATE, /* no document: the state alone */
+  HWI_LIVE_DATA,  /* the page's document */
+  HWI_LIVE_HTML,  /* the report as one self-contained page */
+  HWI_LIVE_JSON,  /* as report --json */
+  HWI_LIVE_ROWS,  /* a terminal's document: see rows.h */
+  HWI_LIVE_CSV,   /* the table of stacks */
+  HWI_LIVE_HEAP,  /* pprof's profile: see pprof.h */
+  HWI_LIVE_ALLOCS,
   HWI_LIVE_NOW,     /* {"ns":N}: this moment; documents will know what was since then */
   HWI_LIVE_SAVED,   /* where the recording up to now was saved: see saving.h */
   HWI_LIVE_PROCESS, /* no document, but the socket of an analyst that follows one process alone */

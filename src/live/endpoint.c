@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct hwi_live_endpoint *const hwi_live_endpoints[] = {&hwi_live_metrics, NULL};
+const struct hwi_live_endpoint *const hwi_live_endpoints[] = {&hwi_live_metrics, &hwi_live_pprof_heap,
+                                                              &hwi_live_pprof_allocs, NULL};
 
 static const char *const argument_names[HWI_LIVE_ARGUMENTS] = {"top", "pid", "seconds"};
 

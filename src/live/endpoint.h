@@ -71,6 +71,6 @@ bool hwi_live_query_read(struct hwi_live_query *query, uint32_t endpoint, struct
 bool hwi_live_query_is_same(const struct hwi_live_query *one, const struct hwi_live_query *other);
 
 /* The endpoints. */
-extern const struct hwi_live_endpoint hwi_live_metrics;
+extern const struct hwi_live_endpoint hwi_live_metrics, hwi_live_pprof_heap, hwi_live_pprof_allocs;
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "live/authority.h"
 #include "live/http.h"
+#include "live/pprof.h"
 #include "platform/os.h"
 #include "report/words/memory_stream.h"
 #include "trace/read/run.h"
@@ -126,12 +127,14 @@ static struct job *find_job(const struct hwi_serve *serve, const struct hwi_live
 
 /* --- answers --- */
 
-static enum MHD_Result answer_list(struct MHD_Connection *connection)
+/* Lists the endpoints in a folder. */
+static enum MHD_Result answer_list(struct MHD_Connection *connection, const char *folder)
 {
   struct hwi_memory_stream list = {0};
   FILE *out = hwi_memory_stream_begin(&list);
   for (const struct hwi_live_endpoint *const *endpoint = hwi_live_endpoints; out && *endpoint; endpoint++)
-    fprintf(out, "%-24s %s\n", (*endpoint)->path, (*endpoint)->about);
+    if (strncmp((*endpoint)->path, folder, strlen(folder)) == 0)
+      fprintf(out, "%-24s %s\n", (*endpoint)->path, (*endpoint)->about);
   const bool done = out && hwi_memory_stream_end(&list, out);
   const enum MHD_Result result = done ? hwi_http_say(connection, MHD_HTTP_OK, list.text) : MHD_NO;
   hwi_memory_stream_release(&list);
@@ -218,13 +221,13 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
                             MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION)))
     return refuse(connection);
   hwi_strangers_forget(&serve->http.strangers, connection);
-  const bool is_list = strcmp(path, "/") == 0;
+  const bool is_list = strcmp(path, "/") == 0 || strcmp(path, HWI_PPROF_FOLDER) == 0;
   if (!is_list && !hwi_live_endpoint_find(path, &endpoint))
     return hwi_http_say(connection, MHD_HTTP_NOT_FOUND, "there is no such endpoint; / lists them\n");
   if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 || *upload_bytes)
     return hwi_http_say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "this server takes only GET\n");
   if (is_list)
-    return answer_list(connection);
+    return answer_list(connection, path);
   if (!hwi_live_query_read(&query, endpoint, connection, why))
     return hwi_http_say(connection, MHD_HTTP_BAD_REQUEST, why);
   return wait_for(serve, connection, &query, (struct request **)place);

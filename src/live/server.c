@@ -10,6 +10,7 @@
 #include "launch/control.h"
 #include "live/folder.h"
 #include "live/http.h"
+#include "live/pprof.h"
 #include "live/saving.h"
 #include "live/source.h"
 #include "live/token.h"
@@ -78,9 +79,10 @@ static enum MHD_Result answer_document(const struct hwi_live_document *document,
     close(fd);
   }
   return hwi_http_answer(connection, MHD_HTTP_OK, response,
-                         form == HWI_LIVE_HTML  ? "text/html; charset=utf-8"
-                         : form == HWI_LIVE_CSV ? "text/csv; charset=utf-8"
-                                                : "application/json");
+                         form == HWI_LIVE_HTML                              ? "text/html; charset=utf-8"
+                         : form == HWI_LIVE_CSV                             ? "text/csv; charset=utf-8"
+                         : form == HWI_LIVE_HEAP || form == HWI_LIVE_ALLOCS ? HWI_PPROF_TYPE
+                                                                            : "application/json");
 }
 
 /* --- requests --- */
@@ -118,6 +120,13 @@ static enum MHD_Result mark(const struct hwi_live_server *server, struct MHD_Con
   return control(server, connection, HWI_CONTROL_MARK, text);
 }
 
+static enum MHD_Result list_profiles(const struct hwi_live_server *server, struct MHD_Connection *connection)
+{
+  static const char list[] = HWI_PPROF_HEAP "\n" HWI_PPROF_ALLOCS "\n";
+  (void)server;
+  return hwi_http_say(connection, MHD_HTTP_OK, list);
+}
+
 static const struct route {
   const char *method, *path;
   enum hwi_live_form form; /* what is answered when the analyst has it */
@@ -128,6 +137,9 @@ static const struct route {
     {MHD_HTTP_METHOD_GET, "/report.html", HWI_LIVE_HTML, NULL},
     {MHD_HTTP_METHOD_GET, "/report.json", HWI_LIVE_JSON, NULL},
     {MHD_HTTP_METHOD_GET, "/stacks.csv", HWI_LIVE_CSV, NULL},
+    {MHD_HTTP_METHOD_GET, HWI_PPROF_FOLDER, HWI_LIVE_NONE, list_profiles},
+    {MHD_HTTP_METHOD_GET, HWI_PPROF_HEAP, HWI_LIVE_HEAP, NULL},
+    {MHD_HTTP_METHOD_GET, HWI_PPROF_ALLOCS, HWI_LIVE_ALLOCS, NULL},
     {MHD_HTTP_METHOD_POST, "/now", HWI_LIVE_NOW, NULL},
     {MHD_HTTP_METHOD_POST, "/save", HWI_LIVE_SAVED, NULL},
     {MHD_HTTP_METHOD_POST, "/on", HWI_LIVE_NONE, record_on},
@@ -239,6 +251,10 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   server->sources[0].requested_ms = hwi_os_monotonic_ms();
   if (route->act)
     return route->act(server, connection);
+  if ((route->form == HWI_LIVE_HEAP || route->form == HWI_LIVE_ALLOCS) &&
+      MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "seconds"))
+    return hwi_http_say(connection, MHD_HTTP_BAD_REQUEST,
+                        "seconds= is for heapwright live --serve; here, give pprof an earlier profile with -base\n");
   struct hwi_live_source *source = route->form == HWI_LIVE_SAVED ? server->sources : find_source(server, connection);
   if (!source)
     return hwi_http_say(connection, MHD_HTTP_NOT_FOUND,
