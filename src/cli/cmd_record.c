@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size_text.h"
 #include "cli/start_options.h"
 #include "launch/start/launch.h"
 #include "profile/profile.h"
@@ -272,6 +273,16 @@ static uint64_t or_default(uint64_t value)
   return value == NOT_GIVEN ? 0 : value;
 }
 
+/* Returns the size of --sample, or else of the variable, which the recorder reads; 0 if it is none. */
+static uint64_t sample_of(const struct values *values)
+{
+  const char *variable = getenv("HEAPWRIGHT_SAMPLE");
+  uint64_t bytes = values->sample_bytes;
+  if (bytes == NOT_GIVEN && variable && !hwi_size_parse(variable, &bytes))
+    return 0;
+  return bytes;
+}
+
 /* Returns what is wrong with the values, or NULL if they are valid. */
 static const char *wrong_value(const struct values *values)
 {
@@ -280,10 +291,11 @@ static const char *wrong_value(const struct values *values)
     return "--depth takes a number from 64 to 65536";
   if (values->max_size < SIZE_MIN)
     return "--max-size takes at least 4M";
-  if (values->sample_bytes != NOT_GIVEN && (!values->sample_bytes || values->sample_bytes > HW_SAMPLE_MAX_BYTES))
-    return "--sample takes a size from 1 byte to 1 TiB, such as 512K";
-  if (values->sample_bytes != NOT_GIVEN && values->durations)
-    return "--sample and --durations do not go together: a sample does not time the calls that it leaves out";
+  const uint64_t sample_bytes = sample_of(values);
+  if (sample_bytes != NOT_GIVEN && (!sample_bytes || sample_bytes > HW_SAMPLE_MAX_BYTES))
+    return "--sample (HEAPWRIGHT_SAMPLE) takes a size from 1 byte to 1 TiB, such as 512K";
+  if (sample_bytes != NOT_GIVEN && values->durations)
+    return "--sample (HEAPWRIGHT_SAMPLE) and --durations exclude each other: the calls that a sample leaves out are not timed";
   if (values->duration_ns == 0)
     return "--duration must be more than 0; --paused begins without recording";
   if (values->only_process && values->only_process[0] == '\0')

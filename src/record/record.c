@@ -175,9 +175,11 @@ static bool is_temporary(const void *block)
   return sampler->newest == (uintptr_t)block && sampler->countdown == sampler->drawn;
 }
 
+/* In the chunk of the event that comes next. */
 static void put_temporary(struct hwi_lane *lane)
 {
-  hwi_lane_put_record(lane, HW_RECORD_TEMPORARY, (struct hwi_bytes){0}, (struct hwi_bytes){0});
+  if (hwi_lane_reserve(lane, 2 * HW_EVENT_MAX_BYTES))
+    hwi_lane_put_record(lane, HW_RECORD_TEMPORARY, (struct hwi_bytes){0}, (struct hwi_bytes){0});
 }
 
 static void count_sampled_free(struct hwi_lane *lane)

@@ -45,7 +45,7 @@ static inline uint64_t hwi_sampled_hash(const void *block)
 /* Returns false if the block is certainly not there. */
 static inline bool hwi_sampled_blocks_may_have(const void *block)
 {
-  uintptr_t filter = atomic_load_explicit(&hwi_sampled_filter, memory_order_relaxed);
+  uintptr_t filter = atomic_load_explicit(&hwi_sampled_filter, memory_order_acquire);
   uint64_t index = hwi_sampled_hash(block) >> (filter & ((1 << HWI_SAMPLED_SHIFT_BITS) - 1));
   return atomic_load_explicit((_Atomic uint8_t *)filter + index, memory_order_relaxed);
 }

@@ -325,6 +325,14 @@ static inline const uint8_t *decode_event(struct hwi_cursor *cursor, unsigned op
   return at ? duration_of(op == HW_OP_REALLOC ? &event[1] : event, at) : NULL;
 }
 
+/* The event after a TEMPORARY record. */
+static __attribute__((noinline)) void note_temporary(struct hwi_cursor *cursor, struct hwi_event *event)
+{
+  if (event->kind == HWI_EVENT_FREE)
+    event->temporary = true;
+  cursor->temporary = false;
+}
+
 int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, struct hwi_event *events, int max)
 {
   const uint8_t *now = cursor->at, *const end = cursor->end;
@@ -341,10 +349,7 @@ int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink
       break;
     bool is_definition = is_definition_op(op);
     if (!is_definition)
-      *event = (struct hwi_event){.tick = tick + ticks.value,
-                                  .thread = cursor->thread,
-                                  .kind = HWI_EVENT_ALLOC,
-                                  .temporary = cursor->temporary};
+      *event = (struct hwi_event){.tick = tick + ticks.value, .thread = cursor->thread, .kind = HWI_EVENT_ALLOC};
     const uint8_t *at =
         is_definition ? definition(cursor, sink, op, ticks.end) : decode_event(cursor, op, event, address, ticks.end);
     damaged = !at || at > end;
@@ -358,7 +363,8 @@ int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink
     tick = event->tick;
     if (event->address)
       address = event->address;
-    cursor->temporary = false;
+    if (cursor->temporary)
+      note_temporary(cursor, event);
     event++;
   }
   cursor->damaged = damaged;

@@ -326,7 +326,7 @@ enum hw_record_type {
    * the place of an earlier one. A thread's calls are the sum over its chunks in both streams */
   HW_RECORD_COUNTS = 12,
   HW_RECORD_TEMPORARY =
-      13, /* empty, with HW_FIELD_SAMPLED: the next event frees a block before its thread's next allocation */
+      13, /* empty, with HW_FIELD_SAMPLED: the next event, in the same chunk, frees a block before its thread's next allocation */
 };
 
 enum hw_count {

@@ -186,7 +186,7 @@ static struct hwi_thread_stream *take_stream(uint32_t *tid)
   if (stream && (*tid = hwi_os_claim_take(&stream->claim)))
     return stream;
   for (stream = atomic_load(&all_streams); stream; stream = stream->next)
-    if ((*tid = hwi_os_claim_take(&stream->claim)))
+    if (!stream->is_kept && (*tid = hwi_os_claim_take(&stream->claim)))
       return stream;
   return create(tid);
 }
@@ -234,10 +234,20 @@ static struct hwi_thread_stream *attach(uintptr_t frame)
   return stream;
 }
 
+/* Another thread began the recording of this forked child, so that the calling one still names its stream of before. */
+static void leave_parents_stream(void)
+{
+  before_fork = hwi_stream_self;
+  before_fork->is_kept = false;
+  hwi_stream_self = NULL;
+}
+
 struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
 {
   if (!atomic_load_explicit(&hwi_session.liveness->live, memory_order_acquire) && !hwi_session_start())
     return NULL;
+  if (hwi_stream_self && !hwi_stream_self->tid)
+    leave_parents_stream();
   struct hwi_thread_stream *self = hwi_stream_self;
   if (!self && !(self = attach(frame))) {
     hwi_session_lose(HW_LOSS_MEMORY);
@@ -387,8 +397,10 @@ bool hwi_streams_after_fork(void)
       continue;
     }
     stream->tid = 0;
+    stream->is_kept = !self; /* the thread that forked may have any of them */
     hwi_os_claim_init(&stream->claim);
     for (int i = 0; i < 2; i++) {
+      stream->lanes[i].fast_epoch = stream->lanes[i].skip_epoch = HWI_NO_EPOCH;
       stream->lanes[i].chunk = NULL;
       stream->lanes[i].at = stream->lanes[i].end = NULL;
     }

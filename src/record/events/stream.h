@@ -39,6 +39,7 @@ struct hwi_thread_stream {
   struct hwi_os_claim claim; /* of the thread that records here; after its end another thread may take the stream */
   uint32_t tid;              /* 0: the thread is of another address space */
   uint32_t thread;           /* ID */
+  bool is_kept;              /* it may only be taken by the thread that had it before the fork */
   uint8_t policy, priority;
   char name[HWI_OS_NAME_BYTES];
   struct hwi_open_scopes open;
