@@ -16,7 +16,9 @@ TOOL, EVENTS, END = 1, 2, 3
 SAVED = 5
 ALLOC, ALLOC_ALIGNED, FREE, DELETE, FREE_VIA, REALLOC, FAILED, NODE, RECORD, ALLOC_RECENT, ALLOC_AGAIN, NODE_CHILD = range(1, 13)
 ENTRY_FREE_OF_OP = {FREE: "free", DELETE: "delete"}
+COUNTS = 12  # a record of a sample
 BIRTH_ALLOC, BIRTH_ALIGNED, BIRTH_REALLOC, BIRTH_FAILED = range(4)
+OP_COUNTS = 99
 
 # kind: "alloc", "free", "realloc", "failed"; `old` is for realloc only; entry is for a free whose op does not contain
 # it
@@ -250,7 +252,9 @@ class Columns:
             self.CHUNKS.varint()
         while not self.THREADS.is_read:
             count, thread = self.THREADS.varint(), self.THREADS.varint()
-            trace.events[thread] += [self.read_event() for _ in range(count)]
+            events = [self.read_event() for _ in range(count)]
+            trace.records.extend((COUNTS, struct.pack("<BIQQQ", 0, thread, *event.size)) for event in events if event.kind == "counts")
+            trace.events[thread] += [event for event in events if event.kind != "counts"]
             ops -= count
         assert ops == 0
         nodes, records = list(self.read_nodes()), list(self.read_records())
@@ -276,6 +280,8 @@ class Columns:
 
     def read_birth(self, op):
         place, is_sized, kind = op & 15, op >> 4 & 1, op >> 5
+        if op == OP_COUNTS:
+            return Event(0, "counts", size=[self.RARE.varint() for _ in range(3)])
         if kind == BIRTH_FAILED:
             return Event(0, "failed", alignment=self.RARE.u8(), node=self.RARE.varint(), size=self.RARE.varint())
         alignment = self.RARE.u8() if kind == BIRTH_ALIGNED else None
@@ -292,6 +298,8 @@ class Columns:
         if kind == BIRTH_REALLOC:
             ticks = self.REALLOC_TIMES.varint()
             self.tick += ticks
+            if self.fields & 4:
+                self.RARE.u8()
             old = self.read_end(self.OPS.u8(), place == 10)
         address = self.place(place, size, usable, old)
         return Event(0, "realloc" if kind == BIRTH_REALLOC else "alloc", node, size, usable, address, old, alignment, ticks=ticks)
@@ -331,7 +339,7 @@ class Columns:
 
     def read_free(self, op):
         entry = self.ENTRIES.u8()
-        return Event(0, "free", address=self.read_end(op, False), entry=entry)
+        return Event(0, "free", address=self.read_end(op, False), entry=entry & 127)
 
     def read_nodes(self):
         pcs, last, last_pc = [None, None], 0, 1  # of [module, entry, address, number of the pc that came next]

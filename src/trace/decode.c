@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { VARINT_LAST_SHIFT = 63 };
+enum { VARINT_LAST_SHIFT = 63, COUNTS_BYTES = HW_COUNTS_PADDING + HW_COUNTS * sizeof(uint64_t) };
 
 static_assert((int)HWI_DECODE_PADDING >= (int)HW_EVENT_MAX_BYTES, "an event that begins before the end can be read");
 
@@ -23,6 +23,7 @@ bool hwi_cursor_init(struct hwi_cursor *cursor, const struct hw_chunk_header *he
       .thread = header->thread,
       .usable = header->fields & HW_FIELD_USABLE,
       .timed = header->fields & HW_FIELD_DURATION,
+      .sampled = header->fields & HW_FIELD_SAMPLED,
   };
   return !(header->fields & ~HW_FIELDS) && cursor->tick <= HWI_LATEST_TICK;
 }
@@ -113,7 +114,11 @@ static const uint8_t *record(struct hwi_cursor *cursor, const struct hwi_definit
   at = bytes.end;
   if (!at || at > cursor->end || bytes.value > (uint64_t)(cursor->end - at))
     return NULL;
-  if (!sink->add_record(sink->context, type, at, (size_t)bytes.value, &cursor->thread))
+  if (cursor->sampled && type == HW_RECORD_TEMPORARY)
+    cursor->ends_temporary = true;
+  else if (cursor->sampled && type == HW_RECORD_COUNTS && bytes.value == COUNTS_BYTES)
+    cursor->counts = at + HW_COUNTS_PADDING;
+  else if (!sink->add_record(sink->context, type, at, (size_t)bytes.value, &cursor->thread))
     return NULL;
   return at + bytes.value;
 }
@@ -323,6 +328,23 @@ static inline const uint8_t *decode_event(struct hwi_cursor *cursor, unsigned op
   return at ? duration_of(op == HW_OP_REALLOC ? &event[1] : event, at) : NULL;
 }
 
+/* Makes an event of the counts that were just read. */
+static int take_counts(struct hwi_cursor *cursor, uint64_t tick, struct hwi_event *event)
+{
+  uint64_t counts[HW_COUNTS];
+  if (!cursor->counts)
+    return 0;
+  memcpy(counts, cursor->counts, sizeof counts);
+  cursor->counts = NULL;
+  *event = (struct hwi_event){.tick = tick,
+                              .thread = cursor->thread,
+                              .kind = HWI_EVENT_COUNTS,
+                              .size = counts[HW_COUNT_ALLOCATIONS],
+                              .usable = counts[HW_COUNT_BYTES],
+                              .took = counts[HW_COUNT_FREES]};
+  return 1;
+}
+
 int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, struct hwi_event *events, int max)
 {
   const uint8_t *now = cursor->at, *const end = cursor->end;
@@ -347,8 +369,12 @@ int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink
       break;
     now = at;
     tick += ticks.value;
-    if (is_definition)
+    if (is_definition) {
+      event += take_counts(cursor, tick, event);
       continue;
+    }
+    event->temporary = cursor->ends_temporary;
+    cursor->ends_temporary = false;
     event += op == HW_OP_REALLOC;
     tick = event->tick;
     if (event->address)

@@ -24,6 +24,8 @@ enum hwi_event_kind {
   HWI_EVENT_SCOPE = 4, /* a scope begins or ends: entry is enum hw_scope_op, size its name or count, usable its value */
   HWI_EVENT_HEAP = 5, /* of a heap of the program's: entry is enum hw_heap_op, usable the heap's name; address, size and
                          node as far as the op has them */
+  /* In a sample: size, usable and took are allocations, their bytes and frees, all calls of the thread for a while */
+  HWI_EVENT_COUNTS = 6,
 };
 
 struct hwi_event {
@@ -41,7 +43,9 @@ struct hwi_event {
     uint8_t alignment_log2; /* 0: none requested */
     uint8_t tick_part;      /* of a HEAP event: see format.h */
   };
-  bool moved; /* half of a realloc: the ALLOC and the FREE before it belong together */
+  bool moved : 1; /* half of a realloc: the ALLOC and the FREE before it belong together */
+  bool
+      temporary : 1; /* of a FREE in a sample: before its thread's next allocation, also of a block that has no event */
 };
 
 struct hwi_node {

@@ -1,6 +1,7 @@
 /* figures.c - totals and amounts as members of a JSON object */
 #include "report/json/members.h"
 
+#include "profile/blocks/sample.h"
 #include "report/content/evidence.h"
 
 void hwi_json_figures(struct hwi_json *json, const struct hwi_figure *figures, const void *of)
@@ -27,6 +28,25 @@ void hwi_json_changes(struct hwi_json *json, const struct hwi_figure *figures, c
   }
 }
 
+/* Writes the errors of the totals that are estimates. */
+static void write_sample(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  const struct hwi_amount all = hwi_amount_of_run(profile);
+  const struct hwi_variance *variance = &all.variance;
+  hwi_json_bool(json, "estimated", true);
+  hwi_json_number(json, "sample_bytes", profile->sample_bytes);
+  if (!profile->calls_are_exact) {
+    hwi_json_number(json, "allocation_calls_error", hwi_sample_error(variance->calls));
+    hwi_json_number(json, "allocated_bytes_error", hwi_sample_error(variance->bytes));
+  }
+  hwi_json_number(json, "temporary_calls_error", hwi_sample_error(variance->temporary_calls));
+  hwi_json_number(json, "peak_bytes_error", hwi_sample_error(variance->peak_bytes));
+  hwi_json_number(json, "peak_blocks_error", hwi_sample_error(variance->peak_blocks));
+  hwi_json_number(json, "peak_usable_bytes_error", hwi_sample_error(variance->peak_usable));
+  hwi_json_number(json, "live_blocks_at_end_error", hwi_sample_error(variance->live_blocks));
+  hwi_json_number(json, "live_bytes_at_end_error", hwi_sample_error(variance->live_bytes));
+}
+
 void hwi_json_run(struct hwi_json *json, const struct hwi_profile *profile)
 {
   const struct hwi_image *image = hwi_largest_image(profile, NULL);
@@ -38,11 +58,15 @@ void hwi_json_run(struct hwi_json *json, const struct hwi_profile *profile)
   hwi_json_number(json, "duration_ns", profile->duration_ns);
   hwi_json_number(json, "threads", profile->thread_count);
   hwi_json_figures(json, hwi_totals_figures, &profile->totals);
+  if (profile->sample_bytes)
+    write_sample(json, profile);
 }
 
 void hwi_json_amount(struct hwi_json *json, const struct hwi_amount *amount)
 {
   hwi_json_figures(json, hwi_amount_figures, amount);
+  if (hwi_amount_is_estimate(amount))
+    hwi_json_figures(json, hwi_amount_errors, amount);
 }
 
 void hwi_json_amount_of(struct hwi_json *json, const char *key, const struct hwi_amount *amount)
