@@ -373,7 +373,7 @@ int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink
       event += take_counts(cursor, tick, event);
       continue;
     }
-    event->temporary = cursor->ends_temporary;
+    event->temporary = cursor->ends_temporary && event->kind == HWI_EVENT_FREE;
     cursor->ends_temporary = false;
     event += op == HW_OP_REALLOC;
     tick = event->tick;

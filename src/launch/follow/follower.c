@@ -75,7 +75,7 @@ struct hwi_follower *hwi_follower_create(int fd, const struct hw_trace_header *h
   follower->section_bytes = section_bytes;
   follower->source = (struct hwi_source){
       .fd = fd, .header = &follower->header, .index = &follower->index, .definitions = {NULL, skip_node, take_record}};
-  if (!hwi_counter_init(&follower->counter, header->origin == HW_ORIGIN_FORK)) {
+  if (!hwi_counter_init(&follower->counter, header)) {
     hwi_follower_destroy(follower);
     return NULL;
   }
@@ -124,6 +124,8 @@ bool hwi_follower_failed(const struct hwi_follower *follower)
 uint64_t hwi_follower_event_count(const struct hwi_follower *follower)
 {
   const struct hwi_counts *counts = &follower->counter.counts;
+  if (follower->header.sample_bytes)
+    return counts->sampled_events;
   return counts->allocation_calls + counts->free_calls + counts->failed_calls - counts->realloc_calls;
 }
 
