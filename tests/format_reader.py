@@ -15,14 +15,13 @@ HEADER_BYTES, CHUNKS_OFF, CHUNK_HEADER_BYTES, SECTION_HEADER_BYTES = 4096, 10526
 TOOL, EVENTS, END = 1, 2, 3
 SAVED = 5
 ALLOC, ALLOC_ALIGNED, FREE, DELETE, FREE_VIA, REALLOC, FAILED, NODE, RECORD, ALLOC_RECENT, ALLOC_AGAIN, NODE_CHILD = range(1, 13)
+COUNTS, TEMPORARY = 12, 13  # records of a sample
 ENTRY_FREE_OF_OP = {FREE: "free", DELETE: "delete"}
-COUNTS = 12  # a record of a sample
 BIRTH_ALLOC, BIRTH_ALIGNED, BIRTH_REALLOC, BIRTH_FAILED = range(4)
-OP_COUNTS = 99
 
 # kind: "alloc", "free", "realloc", "failed"; `old` is for realloc only; entry is for a free whose op does not contain
 # it
-Event = namedtuple("Event", "tick kind node size usable address old alignment entry duration ticks", defaults=[None] * 9)
+Event = namedtuple("Event", "tick kind node size usable address old alignment entry duration ticks temporary", defaults=[None] * 9 + [False])
 Node = namedtuple("Node", "number parent module entry address")
 Trace = namedtuple("Trace", "events nodes records")  # events: by thread, in order
 
@@ -82,6 +81,17 @@ def read_trace(path):
     return read_packed(data) if is_packed else read_raw(data)
 
 
+def counts_of(trace):
+    """Returns [allocations, bytes, frees] of each thread of a sample."""
+    counts = defaultdict(lambda: [0, 0, 0])
+    for kind, payload in trace.records:
+        if kind == COUNTS:
+            zero, thread, _stream, _sequence, *numbers = struct.unpack("<BIIIQQQ", payload)
+            assert zero == 0
+            counts[thread] = [sum(pair) for pair in zip(counts[thread], numbers)]
+    return counts
+
+
 def saved_until(path):
     """Returns the tick at which a trace was saved while its program ran, or None: all of its events are earlier."""
     with open(path, "rb") as file:
@@ -121,6 +131,7 @@ class Chunk:
         self.bytes = Bytes(data[CHUNK_HEADER_BYTES:])
         self.slots = {}
         self.node = self.node_address = 0
+        self.temporary = False
 
     def read(self, trace):
         while not self.bytes.is_read:
@@ -132,13 +143,17 @@ class Chunk:
             elif op == RECORD:
                 kind = self.bytes.u8()
                 record = (kind, self.bytes.take(self.bytes.varint()))
-                trace.records.append(record)
+                if kind == TEMPORARY:
+                    self.temporary = True
+                else:
+                    trace.records.append(record)
                 if kind == 2:
                     self.thread = Bytes(record[1]).varint()
             else:
                 event = self.read_event(op)
                 duration = self.bytes.varint() if self.fields & 2 else None
-                trace.events[self.thread].append(event._replace(duration=duration))
+                trace.events[self.thread].append(event._replace(duration=duration, temporary=self.temporary))
+                self.temporary = False
 
     def read_node(self, op):
         if op == NODE:
@@ -252,9 +267,7 @@ class Columns:
             self.CHUNKS.varint()
         while not self.THREADS.is_read:
             count, thread = self.THREADS.varint(), self.THREADS.varint()
-            events = [self.read_event() for _ in range(count)]
-            trace.records.extend((COUNTS, struct.pack("<BIQQQ", 0, thread, *event.size)) for event in events if event.kind == "counts")
-            trace.events[thread] += [event for event in events if event.kind != "counts"]
+            trace.events[thread] += [self.read_event() for _ in range(count)]
             ops -= count
         assert ops == 0
         nodes, records = list(self.read_nodes()), list(self.read_records())
@@ -280,8 +293,6 @@ class Columns:
 
     def read_birth(self, op):
         place, is_sized, kind = op & 15, op >> 4 & 1, op >> 5
-        if op == OP_COUNTS:
-            return Event(0, "counts", size=[self.RARE.varint() for _ in range(3)])
         if kind == BIRTH_FAILED:
             return Event(0, "failed", alignment=self.RARE.u8(), node=self.RARE.varint(), size=self.RARE.varint())
         alignment = self.RARE.u8() if kind == BIRTH_ALIGNED else None
@@ -298,8 +309,6 @@ class Columns:
         if kind == BIRTH_REALLOC:
             ticks = self.REALLOC_TIMES.varint()
             self.tick += ticks
-            if self.fields & 4:
-                self.RARE.u8()
             old = self.read_end(self.OPS.u8(), place == 10)
         address = self.place(place, size, usable, old)
         return Event(0, "realloc" if kind == BIRTH_REALLOC else "alloc", node, size, usable, address, old, alignment, ticks=ticks)
@@ -339,7 +348,7 @@ class Columns:
 
     def read_free(self, op):
         entry = self.ENTRIES.u8()
-        return Event(0, "free", address=self.read_end(op, False), entry=entry & 127)
+        return Event(0, "free", address=self.read_end(op, False), entry=entry & 127, temporary=entry > 127)
 
     def read_nodes(self):
         pcs, last, last_pc = [None, None], 0, 1  # of [module, entry, address, number of the pc that came next]

@@ -14,7 +14,7 @@ from format_reader import CHUNKS_OFF, COUNTS, HEADER_BYTES, NODE, RECORD, read_t
 
 PAGE, CHUNK_BYTES = 4096, 1 << 18
 SAMPLED, TEMPORARY, RETIRED = 4, 13, 2
-ALLOC, FREE, REALLOC, FAILED = 1, 3, 6, 7
+ALLOC, FREE, FAILED = 1, 3, 7
 
 
 def probability(size, sample_bytes):
@@ -44,10 +44,10 @@ class Stream:
 
     def begin(self):
         self.base_tick, self.address, self.node, self.node_address = self.tick, 0, 0, 0
-        self.bytes = bytearray([RECORD, COUNTS, 5 + 24]) + struct.pack("<BIQQQ", 0, self.thread, 0, 0, 0)
+        self.bytes = bytearray([RECORD, COUNTS, 13 + 24]) + struct.pack("<BIIIQQQ", 0, self.thread, self.number, len(self.chunks), 0, 0, 0)
 
     def end(self):
-        self.bytes[8:32] = struct.pack("<QQQ", *self.counts)
+        self.bytes[16:40] = struct.pack("<QQQ", *self.counts)
         self.chunks.append((self.base_tick, bytes(self.bytes)))
         self.counts = [0, 0, 0]
 
@@ -124,14 +124,11 @@ def thin(source, to, sample_bytes, seed):
             begins = chance.random() < probability(event.size, sample_bytes)
             if begins:
                 sampled.add(call.new)
-        if ends and begins:
-            stream.put(REALLOC, event.tick, [varint(event.node), varint(event.ticks), call.old, varint(event.size), call.new])
-            stream.tick += event.ticks
-        elif ends:
+        if ends:
             stream.put(FREE, event.tick, [call.old])
-        elif begins:
+        if begins:
             stream.put(ALLOC, event.tick + (event.ticks or 0), [varint(event.node), varint(event.size), call.new])
-        elif event.kind == "failed":
+        if event.kind == "failed":
             stream.put(FAILED, event.tick, [bytes([event.alignment]), varint(event.node), varint(event.size)])
     write(to, header, sample_bytes, [definitions, *streams.values()])
 

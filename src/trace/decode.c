@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { VARINT_LAST_SHIFT = 63, COUNTS_BYTES = HW_COUNTS_PADDING + HW_COUNTS * sizeof(uint64_t) };
+enum { VARINT_LAST_SHIFT = 63 };
 
 static_assert((int)HWI_DECODE_PADDING >= (int)HW_EVENT_MAX_BYTES, "an event that begins before the end can be read");
 
@@ -23,7 +23,6 @@ bool hwi_cursor_init(struct hwi_cursor *cursor, const struct hw_chunk_header *he
       .thread = header->thread,
       .usable = header->fields & HW_FIELD_USABLE,
       .timed = header->fields & HW_FIELD_DURATION,
-      .sampled = header->fields & HW_FIELD_SAMPLED,
   };
   return !(header->fields & ~HW_FIELDS) && cursor->tick <= HWI_LATEST_TICK;
 }
@@ -114,10 +113,8 @@ static const uint8_t *record(struct hwi_cursor *cursor, const struct hwi_definit
   at = bytes.end;
   if (!at || at > cursor->end || bytes.value > (uint64_t)(cursor->end - at))
     return NULL;
-  if (cursor->sampled && type == HW_RECORD_TEMPORARY)
-    cursor->ends_temporary = true;
-  else if (cursor->sampled && type == HW_RECORD_COUNTS && bytes.value == COUNTS_BYTES)
-    cursor->counts = at + HW_COUNTS_PADDING;
+  if (type == HW_RECORD_TEMPORARY)
+    cursor->temporary = true;
   else if (!sink->add_record(sink->context, type, at, (size_t)bytes.value, &cursor->thread))
     return NULL;
   return at + bytes.value;
@@ -269,8 +266,10 @@ static const uint8_t *heap(struct hwi_event *event, uint64_t last, const uint8_t
   return at;
 }
 
-static inline const uint8_t *release(struct hwi_event *event, uint8_t entry, uint64_t last, const uint8_t *at)
+static inline const uint8_t *release(const struct hwi_cursor *cursor, struct hwi_event *event, uint8_t entry,
+                                     uint64_t last, const uint8_t *at)
 {
+  event->temporary = cursor->temporary;
   event->kind = HWI_EVENT_FREE;
   event->entry = entry;
   return address_of(event, last, at);
@@ -289,11 +288,11 @@ static inline const uint8_t *decode_op(struct hwi_cursor *cursor, unsigned op, s
 {
   switch (op) {
   case HW_OP_FREE:
-    return release(event, HW_ENTRY_FREE, last, at);
+    return release(cursor, event, HW_ENTRY_FREE, last, at);
   case HW_OP_DELETE:
-    return release(event, HW_ENTRY_DELETE_SIZED, last, at);
+    return release(cursor, event, HW_ENTRY_DELETE_SIZED, last, at);
   case HW_OP_FREE_VIA:
-    return release(event, entry_byte(*at), last, at + 1);
+    return release(cursor, event, entry_byte(*at), last, at + 1);
   case HW_OP_ALLOC_RECENT:
     return recent_allocation(&cursor->recent[*at], cursor->usable, event, at + 1);
   case HW_OP_ALLOC_AGAIN:
@@ -328,23 +327,6 @@ static inline const uint8_t *decode_event(struct hwi_cursor *cursor, unsigned op
   return at ? duration_of(op == HW_OP_REALLOC ? &event[1] : event, at) : NULL;
 }
 
-/* Makes an event of the counts that were just read. */
-static int take_counts(struct hwi_cursor *cursor, uint64_t tick, struct hwi_event *event)
-{
-  uint64_t counts[HW_COUNTS];
-  if (!cursor->counts)
-    return 0;
-  memcpy(counts, cursor->counts, sizeof counts);
-  cursor->counts = NULL;
-  *event = (struct hwi_event){.tick = tick,
-                              .thread = cursor->thread,
-                              .kind = HWI_EVENT_COUNTS,
-                              .size = counts[HW_COUNT_ALLOCATIONS],
-                              .usable = counts[HW_COUNT_BYTES],
-                              .took = counts[HW_COUNT_FREES]};
-  return 1;
-}
-
 int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, struct hwi_event *events, int max)
 {
   const uint8_t *now = cursor->at, *const end = cursor->end;
@@ -369,16 +351,13 @@ int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink
       break;
     now = at;
     tick += ticks.value;
-    if (is_definition) {
-      event += take_counts(cursor, tick, event);
+    if (is_definition)
       continue;
-    }
-    event->temporary = cursor->ends_temporary && event->kind == HWI_EVENT_FREE;
-    cursor->ends_temporary = false;
     event += op == HW_OP_REALLOC;
     tick = event->tick;
     if (event->address)
       address = event->address;
+    cursor->temporary = false;
     event++;
   }
   cursor->damaged = damaged;

@@ -30,10 +30,9 @@ struct hwi_cursor {
   uint64_t node_address; /* the last one of a NODE */
   uint32_t node;         /* the last number of a NODE */
   uint32_t thread;
-  bool usable;                  /* events carry the usable size */
-  bool timed;                   /* events carry the duration of the call */
-  bool sampled, ends_temporary; /* the chunk's events are a sample; the next one ends a temporary block */
-  const uint8_t *counts;        /* those of a COUNTS record, for the next event; NULL: none */
+  bool usable;    /* events carry the usable size */
+  bool timed;     /* events carry the duration of the call */
+  bool temporary; /* a TEMPORARY record came before the next event */
   struct hwi_recent recent[HW_RECENT_SLOTS];
   bool damaged; /* the events from `at` on are invalid; nothing after it is decoded */
 };

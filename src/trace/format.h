@@ -175,6 +175,10 @@ enum hw_field {
   HW_FIELDS = HW_FIELD_USABLE | HW_FIELD_DURATION | HW_FIELD_SAMPLED,
 };
 
+/* Of sample_bytes. */
+#define HW_SAMPLE_USUAL_BYTES (UINT64_C(512) << 10)
+#define HW_SAMPLE_MAX_BYTES (UINT64_C(1) << 40)
+
 /* If a trace could not be begun, its NAME may be a symbolic link whose target is this text and then the reason. The
  * link is dangling; it needs no block of the disk and does not count for ulimit -f. */
 #define HW_NO_TRACE_LINK "heapwright: no trace: "
@@ -316,9 +320,10 @@ enum hw_record_type {
   HW_RECORD_EXIT = 9,    /* empty: the image's destructors ran */
   HW_RECORD_NAME = 10,   /* varint number, text: the name of scopes or heaps */
   HW_RECORD_TEXT = 11,   /* varint number, text: what the program said about an instance of a scope */
-  /* The first record of a chunk with HW_FIELD_SAMPLED: HW_COUNTS_PADDING zeros, then a u64 for each enum hw_count, which lies
-   * on a multiple of 8 bytes. It counts all calls of the chunk's thread from the chunk's begin to the begin of the thread's
-   * next one: its numbers grow while the chunk is open */
+  /* The first record of a chunk with HW_FIELD_SAMPLED: a zero; a u32 each with the chunk's thread, stream and sequence
+   * number; then a u64 for each enum hw_count, which lies on a multiple of 8 bytes. It counts the thread's calls while the
+   * chunk was the latest of its stream: its numbers grow while the chunk is open, so that a later copy of the record takes
+   * the place of an earlier one. A thread's calls are the sum over its chunks in both streams */
   HW_RECORD_COUNTS = 12,
   HW_RECORD_TEMPORARY =
       13, /* empty, with HW_FIELD_SAMPLED: the next event frees a block before its thread's next allocation */
@@ -330,7 +335,14 @@ enum hw_count {
   HW_COUNT_FREES,       /* of blocks */
   HW_COUNTS
 };
-enum { HW_COUNTS_PADDING = 5 }; /* op, type and length are 3 bytes */
+enum {                         /* op, type and length are 3 bytes */
+       HW_COUNTS_PADDING = 13, /* bytes of the payload before the numbers: */
+       HW_COUNTS_THREAD_OFF = 1,
+       HW_COUNTS_STREAM_OFF = 5,
+       HW_COUNTS_SEQUENCE_OFF = 9,
+       HW_COUNTS_OFF = 3 + HW_COUNTS_PADDING,              /* of the numbers in a chunk's events */
+       HW_COUNTS_BYTES = HW_COUNTS_PADDING + HW_COUNTS * 8 /* of the payload */
+};
 
 enum hw_note {
   /* text: the module that defines malloc and comes before the recorder in symbol search; its calls are not recorded */

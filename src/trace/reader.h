@@ -24,8 +24,6 @@ enum hwi_event_kind {
   HWI_EVENT_SCOPE = 4, /* a scope begins or ends: entry is enum hw_scope_op, size its name or count, usable its value */
   HWI_EVENT_HEAP = 5, /* of a heap of the program's: entry is enum hw_heap_op, usable the heap's name; address, size and
                          node as far as the op has them */
-  /* In a sample: size, usable and took are allocations, their bytes and frees, all calls of the thread for a while */
-  HWI_EVENT_COUNTS = 6,
 };
 
 struct hwi_event {
@@ -43,9 +41,8 @@ struct hwi_event {
     uint8_t alignment_log2; /* 0: none requested */
     uint8_t tick_part;      /* of a HEAP event: see format.h */
   };
-  bool moved : 1; /* half of a realloc: the ALLOC and the FREE before it belong together */
-  bool
-      temporary : 1; /* of a FREE in a sample: before its thread's next allocation, also of a block that has no event */
+  bool moved;     /* half of a realloc: the ALLOC and the FREE before it belong together */
+  bool temporary; /* a free of a sample: its thread has allocated nothing since it allocated the block */
 };
 
 struct hwi_node {
@@ -196,6 +193,10 @@ const struct hwi_module *hwi_trace_module(const struct hwi_trace *trace, uint32_
 /* Returns the name of scopes with this number, or NULL if it is not defined. Owned by the reader. */
 const char *hwi_trace_name(const struct hwi_trace *trace, uint32_t number);
 struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number);
+
+/* Returns how many chunks of a sample have counts of calls, and the list of them (call_counts.h). */
+struct hwi_chunk_counts;
+size_t hwi_trace_call_counts(const struct hwi_trace *trace, const struct hwi_chunk_counts **counts);
 
 /* The texts of instances of scopes may be many, so that only those are read that were wanted before their part of the
  * file is read, and 16 MB at most. The first returns false if there is no memory; the second returns NULL if the text is

@@ -118,7 +118,6 @@ static void make_run(void)
 /* Writes a sample of the run. Blocks of thread 1 that are foreign end in thread 2. */
 static void write_sample(uint64_t seed, bool has_counts)
 {
-  static const uint8_t no_counts[HW_COUNTS_PADDING];
   uint64_t counts[HW_COUNTS] = {BLOCKS, (uint64_t)exact[STACKS].bytes, 0};
   for (int i = 0; i < BLOCKS; i++)
     counts[HW_COUNT_FREES] += blocks[i].is_freed;
@@ -130,9 +129,11 @@ static void write_sample(uint64_t seed, bool has_counts)
   for (uint32_t thread = 1; thread <= 2; thread++) {
     const int chunk = enc_chunk(&enc, thread - 1, 0, thread, T);
     enc.chunks[chunk].header.fields = HW_FIELD_SAMPLED;
-    uint8_t payload[sizeof no_counts + sizeof counts] = {0};
+    const uint32_t chunk_of[] = {thread, thread - 1, 0};
+    uint8_t payload[HW_COUNTS_BYTES] = {0};
+    memcpy(payload + HW_COUNTS_THREAD_OFF, chunk_of, sizeof chunk_of);
     if (thread == 1)
-      memcpy(payload + sizeof no_counts, counts, sizeof counts);
+      memcpy(payload + HW_COUNTS_PADDING, counts, sizeof counts);
     if (has_counts)
       enc_record(&enc, chunk, HW_RECORD_COUNTS, payload, sizeof payload);
   }

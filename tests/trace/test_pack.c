@@ -291,9 +291,10 @@ static void do_odd(struct program *p, int chunk)
 
 static void do_end(struct program *p, int chunk)
 {
+  const bool is_free = below(20) || p->sampled;
   if (p->sampled && below(2))
     enc_record(&enc, chunk, HW_RECORD_TEMPORARY, NULL, 0);
-  if (below(20))
+  if (is_free)
     do_free(p, chunk);
   else
     do_realloc(p, chunk);
@@ -301,7 +302,7 @@ static void do_end(struct program *p, int chunk)
 
 static void put_counts(int chunk)
 {
-  uint8_t payload[HW_COUNTS_PADDING + HW_COUNTS * sizeof(uint64_t)] = {0};
+  uint8_t payload[HW_COUNTS_BYTES] = {0};
   const uint64_t counts[HW_COUNTS] = {below(1000), below(2) ? UINT64_MAX : 0, below(1000)};
   memcpy(payload + HW_COUNTS_PADDING, counts, sizeof counts);
   enc_record(&enc, chunk, HW_RECORD_COUNTS, payload, sizeof payload);

@@ -194,13 +194,6 @@ static bool resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, cons
     return resolve_scope(resolver, batch, event, resolved);
   if (event->kind == HWI_EVENT_HEAP)
     return resolve_heap(resolver, batch, event, resolved);
-  if (event->kind == HWI_EVENT_COUNTS) {
-    resolved->what = HWI_RESOLVED_COUNTS;
-    resolved->size = event->size;
-    resolved->usable = event->usable;
-    resolved->address = event->took;
-    return true;
-  }
   resolved->what = HWI_RESOLVED_FAILED;
   resolved->size = event->size;
   resolved->stack = find_stack(resolver, batch, event->node);

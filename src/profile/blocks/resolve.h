@@ -26,7 +26,6 @@ enum hwi_resolved_what {
   /* of a heap of the program's own. entry: enum hw_heap_op; address: the resolver's number of its name; size: bytes that
    * begin; block, usable: blocks and their bytes that end */
   HWI_RESOLVED_HEAP,
-  HWI_RESOLVED_COUNTS, /* size, usable, address: allocations, their bytes and frees, as in HWI_EVENT_COUNTS */
 };
 
 struct hwi_resolved {

@@ -8,6 +8,7 @@
 
 #include "profile/counters/scope_events.h"
 #include "trace/grow.h"
+#include "trace/read/call_counts.h"
 #include "trace/table.h"
 
 bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uint64_t expected_ns)
@@ -456,22 +457,6 @@ static __attribute__((noinline)) bool follow_call(struct hwi_replay *replay, con
   return hwi_timed_calls_add(timed_calls, &call);
 }
 
-/* --- all calls, in a sample --- */
-
-static void add_counts(struct hwi_call_counts *counts, const struct hwi_resolved *event)
-{
-  counts->allocation_calls += event->size;
-  counts->allocated_bytes += event->usable;
-  counts->free_calls += event->address;
-  counts->known = true;
-}
-
-static void count_all_calls(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
-{
-  add_counts(&image->calls, event);
-  add_counts(&replay->tally.threads[event->thread].calls, event);
-}
-
 /* --- a batch --- */
 
 static uint64_t min(uint64_t a, uint64_t b)
@@ -580,8 +565,6 @@ bool hwi_replay_count(struct hwi_replay *replay, struct hwi_batch *batch, int fi
       done = count_free(replay, image, event);
     else if (event->what == HWI_RESOLVED_FAILED)
       done = count_failed(replay, image, event);
-    else if (event->what == HWI_RESOLVED_COUNTS)
-      count_all_calls(replay, image, event);
     else if (event->what == HWI_RESOLVED_SCOPE && hwi_is_annotation(event))
       done = take_annotation(replay, event);
     else if (event->what == HWI_RESOLVED_HEAP)
@@ -642,6 +625,52 @@ bool hwi_replay_next_phase(struct hwi_replay *replay)
   return hwi_tally_restart(&replay->tally);
 }
 
+/* --- all calls, in a sample --- */
+
+static void add_counts(struct hwi_call_counts *calls, const uint64_t counts[HW_COUNTS])
+{
+  calls->allocation_calls += counts[HW_COUNT_ALLOCATIONS];
+  calls->allocated_bytes += counts[HW_COUNT_BYTES];
+  calls->free_calls += counts[HW_COUNT_FREES];
+  calls->known = true;
+}
+
+/* Returns the calls of the thread with this number in the trace, which may have no event. NULL: no memory. */
+static struct hwi_call_counts *calls_of(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t number)
+{
+  struct hwi_tally *tally = &replay->tally;
+  const uint32_t thread = hwi_replay_image_find_thread(image, number, &replay->resolver) - 1;
+  if (thread == UINT32_MAX)
+    return NULL;
+  if (thread >= tally->thread_count &&
+      !hwi_tally_add_thread(tally, thread, &(struct hwi_new_thread){image->number, number}))
+    return NULL;
+  return &tally->threads[thread].calls;
+}
+
+/* Only for a whole run is it known which calls belong to it, and only when it is over are all of them counted. Returns false
+ * if there is no memory. */
+static bool take_all_calls(struct hwi_replay *replay, struct hwi_replay_image *image)
+{
+  const struct hwi_chunk_counts *chunks;
+  const size_t count = hwi_trace_call_counts(image->trace, &chunks);
+  if (!image->sample_bytes || replay->span.kind != HWI_SPAN_RUN || replay->history.is_kept)
+    return true;
+  for (size_t i = 0; i < count; i++) {
+    struct hwi_call_counts *of_thread = calls_of(replay, image, chunks[i].thread);
+    if (!of_thread)
+      return false;
+    add_counts(of_thread, chunks[i].counts);
+    add_counts(&image->calls, chunks[i].counts);
+  }
+  if (!count)
+    return true;
+  image->totals.allocation_calls = image->calls.allocation_calls;
+  image->totals.allocated_bytes = image->calls.allocated_bytes;
+  image->totals.free_calls = image->calls.free_calls;
+  return true;
+}
+
 /* --- the end of an image --- */
 
 static bool end_scopes(struct hwi_replay *replay, const struct hwi_replay_image *image, uint32_t thread)
@@ -652,22 +681,11 @@ static bool end_scopes(struct hwi_replay *replay, const struct hwi_replay_image 
          hwi_scopes_end_thread(scopes, thread);
 }
 
-/* Only for a whole run is it known which calls belong to it, and only when it is over are all of them counted. */
-static void take_all_calls(const struct hwi_replay *replay, struct hwi_replay_image *image)
-{
-  struct hwi_call_counts *calls = &image->calls;
-  calls->known = calls->known && replay->span.kind == HWI_SPAN_RUN && !replay->history.is_kept;
-  if (!calls->known)
-    return;
-  image->totals.allocation_calls = calls->allocation_calls;
-  image->totals.allocated_bytes = calls->allocated_bytes;
-  image->totals.free_calls = calls->free_calls;
-}
-
 bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool others_go_on)
 {
   struct hwi_tally *tally = &replay->tally;
-  take_all_calls(replay, image);
+  if (!take_all_calls(replay, image))
+    return false;
   image->totals.live_blocks_at_end = image->live_blocks;
   image->totals.live_bytes_at_end = image->live_bytes;
   if (replay->phase == HWI_AFTER_SPAN) /* it ends after the span */

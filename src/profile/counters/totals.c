@@ -21,6 +21,7 @@ void hwi_counter_release(struct hwi_counter *counter)
   free(counter->births);
   free(counter->last_addresses);
   hwi_hash_table_release(&counter->threads);
+  hwi_call_counts_release(&counter->calls);
   *counter = (struct hwi_counter){0};
 }
 
@@ -140,16 +141,6 @@ static bool add_alloc(struct hwi_counter *c, const struct hwi_event *event)
   return true;
 }
 
-static void add_blockless(struct hwi_counter *c, const struct hwi_event *event)
-{
-  c->counts.failed_calls += event->kind == HWI_EVENT_FAILED;
-  if (event->kind != HWI_EVENT_COUNTS)
-    return;
-  c->counts.allocation_calls += event->size;
-  c->counts.allocated_bytes += event->usable;
-  c->counts.free_calls += event->took;
-}
-
 /* How many events a packer counts: a realloc is one. */
 static void count_sampled(struct hwi_counter *c, const struct hwi_event *events, int count)
 {
@@ -166,7 +157,7 @@ bool hwi_counter_add(struct hwi_counter *c, const struct hwi_event *events, int 
     else if (events[i].kind == HWI_EVENT_ALLOC)
       done = add_alloc(c, &events[i]);
     else
-      add_blockless(c, &events[i]);
+      c->counts.failed_calls += events[i].kind == HWI_EVENT_FAILED;
   }
   count_sampled(c, events, count);
   return done;
@@ -226,7 +217,7 @@ bool hwi_counter_add_paired(struct hwi_counter *c, const struct hwi_event *event
     else if (events[i].kind == HWI_EVENT_ALLOC)
       done = add_paired_alloc(c, &events[i], births[i]);
     else
-      add_blockless(c, &events[i]);
+      c->counts.failed_calls += events[i].kind == HWI_EVENT_FAILED;
   }
   count_sampled(c, events, count);
   return done;
@@ -243,6 +234,25 @@ bool hwi_counter_end_section(struct hwi_counter *c, const uint64_t *addresses)
   return done;
 }
 
+/* --- all calls, in a sample --- */
+
+static void add_calls(struct hwi_counts *sum, const struct hwi_chunk_counts *more)
+{
+  sum->allocation_calls += more->counts[HW_COUNT_ALLOCATIONS];
+  sum->allocated_bytes += more->counts[HW_COUNT_BYTES];
+  sum->free_calls += more->counts[HW_COUNT_FREES];
+}
+
+bool hwi_counter_take_calls(struct hwi_counter *c, const uint8_t *payload, size_t bytes)
+{
+  struct hwi_chunk_counts more;
+  if (!hwi_call_counts_take(&c->calls, payload, bytes, &more))
+    return false;
+  if (c->sample_bytes)
+    add_calls(&c->counts, &more);
+  return true;
+}
+
 /* --- from a file --- */
 
 static int count_open_trace(struct hwi_counter *counter, struct hwi_trace *trace, struct hwi_error *error)
@@ -255,6 +265,9 @@ static int count_open_trace(struct hwi_counter *counter, struct hwi_trace *trace
     count = hwi_trace_next(trace, events, BATCH_EVENTS, error);
     ready = count <= 0 || hwi_counter_add(counter, events, count);
   }
+  const struct hwi_chunk_counts *chunks;
+  for (size_t i = counter->sample_bytes ? hwi_trace_call_counts(trace, &chunks) : 0; i-- > 0;)
+    add_calls(&counter->counts, &chunks[i]);
   free(events);
   return ready ? count : hwi_error_set(error, HW_ERR_MEMORY, "no memory to count the totals of the recording");
 }

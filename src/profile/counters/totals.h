@@ -9,6 +9,7 @@
 #include "profile/blocks/blocks.h"
 #include "profile/blocks/live.h"
 #include "trace/hash_table.h"
+#include "trace/read/call_counts.h"
 #include "trace/reader.h"
 
 struct hwi_counts {
@@ -36,12 +37,16 @@ struct hwi_counter {
   size_t thread_count, address_capacity;
   struct hwi_hash_table threads; /* indices plus 1 */
   struct hwi_hash_slot last_thread;
+  struct hwi_call_count_list calls; /* of a sample */
 };
 
 /* `header` is that of the trace. This function and the next ones return false if there is no memory; the
  * counter must be released even then. */
 bool hwi_counter_init(struct hwi_counter *counter, const struct hw_trace_header *header);
 void hwi_counter_release(struct hwi_counter *counter);
+
+/* Takes the payload of a COUNTS record: in a sample, all calls are counted there. */
+bool hwi_counter_take_calls(struct hwi_counter *counter, const uint8_t *payload, size_t bytes);
 
 /* Counts events in order, as hwi_trace_next returns them. */
 bool hwi_counter_add(struct hwi_counter *counter, const struct hwi_event *events, int count);

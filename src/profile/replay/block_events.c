@@ -272,8 +272,6 @@ enum hwi_applied hwi_block_events_apply(struct hwi_block_events *events, struct 
     const struct hwi_resolved *event = &batch->events[i];
     enum hwi_applied applied = HWI_APPLIED;
     pass_time(events, event->tick);
-    if (event->what == HWI_RESOLVED_COUNTS)
-      continue;
     if (event->what == HWI_RESOLVED_HEAP || (event->what == HWI_RESOLVED_SCOPE && hwi_is_annotation(event)))
       pass_time_of_thread(events, event);
     else if (event->what != HWI_RESOLVED_SCOPE)

@@ -206,7 +206,7 @@ static void fill_figures(const struct hwi_text *text, struct figure figures[FIGU
   set_more(&left[3], "at ", hwi_time_text(totals->peak_time_ns), "");
   right[0] = (struct figure){"temporary", hwi_count_text(totals->temporary_calls), ""};
   set_more(&right[0], "", hwi_share_text(totals->temporary_calls, hwi_amount_of_run(text->profile).calls),
-           text->style->columns < HWI_NARROW_COLUMNS ? "" : " of allocations");
+           text->style->columns < HWI_NARROW_COLUMNS || text->profile->sample_bytes ? "" : " of allocations");
   right[1] = (struct figure){"failed", hwi_count_text(totals->failed_calls), ""};
   right[2] = (struct figure){span->kind == HWI_SPAN_RUN ? "at the end" : "at its end",
                              hwi_bytes_text(totals->live_bytes_at_end), ""};

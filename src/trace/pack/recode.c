@@ -346,13 +346,6 @@ static void put_heap(struct hwi_recoder *r, const struct hwi_event *event)
     put_address(r, HWI_COLUMN_RARE, event->address, &r->last_in_heap);
 }
 
-static void put_counts(struct hwi_recoder *r, const struct hwi_event *event)
-{
-  hwi_columns_put(r->out, HWI_COLUMN_RARE, event->size);
-  hwi_columns_put(r->out, HWI_COLUMN_RARE, event->usable);
-  hwi_columns_put(r->out, HWI_COLUMN_RARE, event->took);
-}
-
 /* Writes an event without a block and returns its op. */
 static uint8_t put_blockless(struct hwi_recoder *r, int i)
 {
@@ -365,10 +358,6 @@ static uint8_t put_blockless(struct hwi_recoder *r, int i)
   if (event->kind == HWI_EVENT_HEAP) {
     put_heap(r, event);
     return HWI_OP_HEAP;
-  }
-  if (event->kind == HWI_EVENT_COUNTS) {
-    put_counts(r, event);
-    return HWI_OP_COUNTS;
   }
   put_failed(r, event);
   return HWI_OP_FAILED;
@@ -401,8 +390,6 @@ static void put_blocks(struct hwi_recoder *r, int count)
       *ops++ = put_end(r, i, true);
       *entries++ = event->entry | (event->temporary ? HWI_ENTRY_TEMPORARY : 0);
     } else {
-      if (r->fields & HW_FIELD_SAMPLED)
-        hwi_columns_put_byte(r->out, HWI_COLUMN_RARE, event->temporary);
       ops[1] = put_end(r, i, event->address != event[1].address);
       i++;
       ops[0] = HWI_OP_REALLOC | r->sized[i] | put_birth(r, i, event->address);

@@ -116,11 +116,10 @@ enum {
   HWI_OP_SIZED = 1 << 4, /* sizes follow in SIZES */
   HWI_OP_ALLOC = 0 << 5,
   HWI_OP_ALIGNED = 1 << 5,
-  HWI_OP_REALLOC = 2 << 5,           /* the op of the old block's free is next */
-  HWI_OP_FAILED = 3 << 5,            /* no block; all fields are in RARE */
-  HWI_OP_SCOPE = HWI_OP_FAILED | 1,  /* the same */
-  HWI_OP_HEAP = HWI_OP_FAILED | 2,   /* the same */
-  HWI_OP_COUNTS = HWI_OP_FAILED | 3, /* the same */
+  HWI_OP_REALLOC = 2 << 5,          /* the op of the old block's free is next */
+  HWI_OP_FAILED = 3 << 5,           /* no block; all fields are in RARE */
+  HWI_OP_SCOPE = HWI_OP_FAILED | 1, /* the same */
+  HWI_OP_HEAP = HWI_OP_FAILED | 2,  /* the same */
   HWI_OP_BIRTH_MASK = 3 << 5,
   HWI_OP_FREE = 1 << 7,
   HWI_OP_NEWEST = HWI_OP_FREE, /* + n: the block with n younger ones */
@@ -135,7 +134,9 @@ enum {
 static_assert((int)HWI_PLACE_COUNT <= (int)HWI_OP_PLACE_MASK + 1, "a place fits its bits");
 static_assert((int)HWI_OP_COUNT <= UINT8_MAX + 1, "an op is a byte");
 
-enum { HWI_ENTRY_TEMPORARY = 1 << 7 };                          /* in ENTRIES, added to the entry: of a sample */
+/* Added to the entry of a free: see struct hwi_event. */
+enum { HWI_ENTRY_TEMPORARY = 128 };
+
 enum { HWI_TIME_LONG = UINT8_MAX };                             /* in TIMES: see LONG_TIMES */
 enum { HWI_NODE_NEW = 0, HWI_NODE_FIRST = 1 };                  /* in NODES; from FIRST on: nodes by number */
 enum { HWI_PC_NEW = 0, HWI_PC_EXPECTED = 1, HWI_PC_FIRST = 2 }; /* in TREE_PCS; from FIRST on: pcs by number */

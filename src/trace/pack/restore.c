@@ -275,8 +275,6 @@ static bool restore_realloc(struct hwi_restorer *r, uint8_t op, struct hwi_event
   events[1] = events[0];
   events[0].entry = HW_ENTRY_REALLOC;
   events[0].moved = events[1].moved = true;
-  if (r->fields & HW_FIELD_SAMPLED)
-    events[0].temporary = hwi_columns_get_byte(&r->in, HWI_COLUMN_RARE) & 1;
   if (!restore_end(r, end_op, !stays, &events[0]))
     return false;
   events[1].tick = r->tick + ticks;
@@ -323,22 +321,12 @@ static bool restore_heap(struct hwi_restorer *r, struct hwi_event *event)
   return event->entry >= HW_HEAP_CREATE && event->entry <= HW_HEAP_FAILED;
 }
 
-static bool restore_counts(struct hwi_restorer *r, struct hwi_event *event)
-{
-  event->kind = HWI_EVENT_COUNTS;
-  event->size = hwi_columns_get(&r->in, HWI_COLUMN_RARE);
-  event->usable = hwi_columns_get(&r->in, HWI_COLUMN_RARE);
-  event->took = hwi_columns_get(&r->in, HWI_COLUMN_RARE);
-  return true;
-}
-
 /* Returns the number of events of the op, or 0 if it is invalid. */
 static inline int restore_op(struct hwi_restorer *r, uint8_t op, struct hwi_event *event)
 {
   if (op >= HWI_OP_FREE) {
-    uint8_t entry = hwi_columns_get_byte(&r->in, HWI_COLUMN_ENTRIES);
-    event->temporary = entry & HWI_ENTRY_TEMPORARY;
-    entry &= HWI_ENTRY_TEMPORARY - 1;
+    uint8_t coded = hwi_columns_get_byte(&r->in, HWI_COLUMN_ENTRIES), entry = coded & ~HWI_ENTRY_TEMPORARY;
+    event->temporary = coded & HWI_ENTRY_TEMPORARY;
     event->entry = entry < HW_ENTRY_COUNT ? entry : HW_ENTRY_NONE;
     return restore_end(r, op, true, event);
   }
@@ -351,10 +339,9 @@ static inline int restore_op(struct hwi_restorer *r, uint8_t op, struct hwi_even
   case HWI_OP_REALLOC:
     return restore_realloc(r, op, event) ? 2 : 0;
   default:
-    return op == HWI_OP_SCOPE    ? restore_scope(r, event)
-           : op == HWI_OP_HEAP   ? restore_heap(r, event)
-           : op == HWI_OP_COUNTS ? restore_counts(r, event)
-                                 : restore_failed(r, event);
+    return op == HWI_OP_SCOPE  ? restore_scope(r, event)
+           : op == HWI_OP_HEAP ? restore_heap(r, event)
+                               : restore_failed(r, event);
   }
 }
 
