@@ -266,10 +266,8 @@ static const uint8_t *heap(struct hwi_event *event, uint64_t last, const uint8_t
   return at;
 }
 
-static inline const uint8_t *release(const struct hwi_cursor *cursor, struct hwi_event *event, uint8_t entry,
-                                     uint64_t last, const uint8_t *at)
+static inline const uint8_t *release(struct hwi_event *event, uint8_t entry, uint64_t last, const uint8_t *at)
 {
-  event->temporary = cursor->temporary;
   event->kind = HWI_EVENT_FREE;
   event->entry = entry;
   return address_of(event, last, at);
@@ -288,11 +286,11 @@ static inline const uint8_t *decode_op(struct hwi_cursor *cursor, unsigned op, s
 {
   switch (op) {
   case HW_OP_FREE:
-    return release(cursor, event, HW_ENTRY_FREE, last, at);
+    return release(event, HW_ENTRY_FREE, last, at);
   case HW_OP_DELETE:
-    return release(cursor, event, HW_ENTRY_DELETE_SIZED, last, at);
+    return release(event, HW_ENTRY_DELETE_SIZED, last, at);
   case HW_OP_FREE_VIA:
-    return release(cursor, event, entry_byte(*at), last, at + 1);
+    return release(event, entry_byte(*at), last, at + 1);
   case HW_OP_ALLOC_RECENT:
     return recent_allocation(&cursor->recent[*at], cursor->usable, event, at + 1);
   case HW_OP_ALLOC_AGAIN:
@@ -327,6 +325,14 @@ static inline const uint8_t *decode_event(struct hwi_cursor *cursor, unsigned op
   return at ? duration_of(op == HW_OP_REALLOC ? &event[1] : event, at) : NULL;
 }
 
+/* The event after a TEMPORARY record. */
+static __attribute__((noinline)) void note_temporary(struct hwi_cursor *cursor, struct hwi_event *event)
+{
+  if (event->kind == HWI_EVENT_FREE)
+    event->temporary = true;
+  cursor->temporary = false;
+}
+
 int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink, struct hwi_event *events, int max)
 {
   const uint8_t *now = cursor->at, *const end = cursor->end;
@@ -357,7 +363,8 @@ int hwi_decode(struct hwi_cursor *cursor, const struct hwi_definition_sink *sink
     tick = event->tick;
     if (event->address)
       address = event->address;
-    cursor->temporary = false;
+    if (cursor->temporary)
+      note_temporary(cursor, event);
     event++;
   }
   cursor->damaged = damaged;

@@ -40,9 +40,9 @@ struct hwi_event {
   union {
     uint8_t alignment_log2; /* 0: none requested */
     uint8_t tick_part;      /* of a HEAP event: see format.h */
+    bool temporary;         /* of a free of a sample: its thread has allocated nothing since it allocated the block */
   };
-  bool moved;     /* half of a realloc: the ALLOC and the FREE before it belong together */
-  bool temporary; /* a free of a sample: its thread has allocated nothing since it allocated the block */
+  bool moved; /* half of a realloc: the ALLOC and the FREE before it belong together */
 };
 
 struct hwi_node {

@@ -183,7 +183,7 @@ static bool resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, cons
                                     .thread = thread - 1,
                                     .entry = event->entry,
                                     .moved = event->moved,
-                                    .temporary = event->temporary};
+                                    .temporary = event->kind == HWI_EVENT_FREE && event->temporary};
   if (!thread)
     return false;
   if (event->kind == HWI_EVENT_ALLOC)
