@@ -1,8 +1,6 @@
 /* figures.c - totals and amounts as members of a JSON object */
-#include "report/json/members.h"
-
-#include "profile/blocks/sample.h"
 #include "report/content/evidence.h"
+#include "report/json/members.h"
 
 void hwi_json_figures(struct hwi_json *json, const struct hwi_figure *figures, const void *of)
 {
@@ -28,23 +26,15 @@ void hwi_json_changes(struct hwi_json *json, const struct hwi_figure *figures, c
   }
 }
 
+enum { FIRST_AFTER_CALLS = 2 }; /* of hwi_totals_errors */
+
 /* Writes the errors of the totals that are estimates. */
 static void write_sample(struct hwi_json *json, const struct hwi_profile *profile)
 {
-  const struct hwi_amount all = hwi_amount_of_run(profile);
-  const struct hwi_variance *variance = &all.variance;
+  const struct hwi_amount all = hwi_amount_of_totals(profile);
   hwi_json_bool(json, "estimated", true);
   hwi_json_number(json, "sample_bytes", profile->sample_bytes);
-  if (!profile->calls_are_exact) {
-    hwi_json_number(json, "allocation_calls_error", hwi_sample_error(variance->calls));
-    hwi_json_number(json, "allocated_bytes_error", hwi_sample_error(variance->bytes));
-  }
-  hwi_json_number(json, "temporary_calls_error", hwi_sample_error(variance->temporary_calls));
-  hwi_json_number(json, "peak_bytes_error", hwi_sample_error(variance->peak_bytes));
-  hwi_json_number(json, "peak_blocks_error", hwi_sample_error(variance->peak_blocks));
-  hwi_json_number(json, "peak_usable_bytes_error", hwi_sample_error(variance->peak_usable));
-  hwi_json_number(json, "live_blocks_at_end_error", hwi_sample_error(variance->live_blocks));
-  hwi_json_number(json, "live_bytes_at_end_error", hwi_sample_error(variance->live_bytes));
+  hwi_json_figures(json, hwi_totals_errors + (profile->calls_are_exact ? FIRST_AFTER_CALLS : 0), &all);
 }
 
 void hwi_json_run(struct hwi_json *json, const struct hwi_profile *profile)

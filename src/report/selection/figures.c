@@ -80,6 +80,18 @@ const struct hwi_figure hwi_amount_errors[] = {
     {0},
 };
 
+const struct hwi_figure hwi_totals_errors[] = {
+    {"allocation_calls_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.calls)},
+    {"allocated_bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.bytes)},
+    {"temporary_calls_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.temporary_calls)},
+    {"peak_bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.peak_bytes)},
+    {"peak_blocks_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.peak_blocks)},
+    {"peak_usable_bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.peak_usable)},
+    {"live_blocks_at_end_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.live_blocks)},
+    {"live_bytes_at_end_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.live_bytes)},
+    {0},
+};
+
 const struct hwi_figure hwi_whole_stack_figures[] = {
     {"own_peak_bytes", .off = offsetof(struct hwi_stack, own_peak_bytes)},
     {"free_calls", .off = offsetof(struct hwi_stack, free_calls)},
@@ -206,6 +218,14 @@ struct hwi_amount hwi_amount_of_run(const struct hwi_profile *profile)
       .peak_bytes = totals->peak_bytes,
       .peak_usable = totals->peak_usable_bytes,
   };
+}
+
+struct hwi_amount hwi_amount_of_totals(const struct hwi_profile *profile)
+{
+  struct hwi_amount amount = hwi_amount_of_run(profile);
+  if (profile->calls_are_exact)
+    amount.variance.calls = amount.variance.bytes = 0;
+  return amount;
 }
 
 enum hwi_cost hwi_report_cost(const struct hwi_report_options *options, const struct hwi_profile *profile)

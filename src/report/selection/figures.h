@@ -42,7 +42,8 @@ struct hwi_amount {
 extern const struct hwi_figure hwi_totals_figures[], hwi_amount_figures[], hwi_time_figures[];
 /* The errors of an amount's figures, if it is an estimate: half of the 95 % interval. In the same order. */
 extern const struct hwi_figure hwi_amount_errors[];
-extern const struct hwi_figure hwi_heap_figures[]; /* of struct hwi_heap */
+extern const struct hwi_figure hwi_totals_errors[]; /* of hwi_amount_of_totals */
+extern const struct hwi_figure hwi_heap_figures[];  /* of struct hwi_heap */
 /* Of struct hwi_stack: those that are known only for all of a stack's blocks. */
 extern const struct hwi_figure hwi_whole_stack_figures[];
 
@@ -61,6 +62,8 @@ bool hwi_amount_is_estimate(const struct hwi_amount *amount);
 /* Returns the amount of all stacks. In a sample it is the sum of theirs, so that shares add up to all of it, although all
  * calls may be known. */
 struct hwi_amount hwi_amount_of_run(const struct hwi_profile *profile);
+/* The same, but the figures of totals that are exact have no error. */
+struct hwi_amount hwi_amount_of_totals(const struct hwi_profile *profile);
 uint64_t hwi_amount_cost_error(const struct hwi_amount *amount, enum hwi_cost cost);
 
 /* Returns the cost of the options, with the default resolved. For an interval, that is what was allocated in it: its
