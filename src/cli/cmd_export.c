@@ -182,6 +182,9 @@ static void warn_of_what_is_missing(const struct hwi_profile *profile)
   uint64_t ns = hwi_moment_of_doubt(profile, &why, &frees);
   if (ns < (profile->span.kind == HWI_SPAN_RUN ? UINT64_MAX : profile->span.to_ns))
     hwi_warn("the recording is not complete: %s; 'heapwright report' explains it", why);
+  if (profile->sample_bytes)
+    hwi_warn("the recording is sampled, one of each %s: what is exported are estimates",
+             hwi_binary_bytes_text(profile->sample_bytes).text);
 }
 
 static int export_from(const struct values *values, const struct hwi_export_format *format, const char *path,
@@ -205,7 +208,8 @@ static int export_from(const struct values *values, const struct hwi_export_form
         .with_scopes = values->with_scopes,
     };
     status = write_file(values, format, &request, to);
-    warn_of_what_is_missing(profile);
+    if (status == HWI_EXIT_OK)
+      warn_of_what_is_missing(profile);
     hwi_warn_of(&request.remarks);
     hwi_symbols_save_names(symbols, profile->has_summary);
     hwi_symbols_destroy(symbols);

@@ -108,8 +108,8 @@ static void say_totals(const struct hwi_launched *launched)
     return;
   struct hwi_line line = {0};
   hwi_line_counted(&line, counts->allocation_calls, "allocation");
-  hwi_line_printf(&line, ", %s at the peak, %s in ", hwi_bytes_text(counts->peak_bytes).text,
-                  hwi_bytes_text(counts->live_bytes).text);
+  hwi_line_printf(&line, counts->sampled_events ? ", about %s at the peak, about %s in " : ", %s at the peak, %s in ",
+                  hwi_bytes_text(counts->peak_bytes).text, hwi_bytes_text(counts->live_bytes).text);
   hwi_line_counted(&line, counts->live_blocks, "block");
   hwi_warn("%s still allocated at the end%s", hwi_line_text(&line),
            launched->outcome.trace_count > 1 ? " (of the process that allocated most)" : "");

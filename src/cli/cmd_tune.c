@@ -97,6 +97,12 @@ static int run(const void *given, int word_count, char **words)
     status = hwi_reading_profile(&values->reading, path, &profile);
   if (status != 0)
     return status;
+  if (profile->sample_bytes) {
+    hwi_profile_destroy(profile);
+    return hwi_fail(
+        HWI_EXIT_TROUBLE,
+        "%s is sampled: tune makes every call again, and most of them are not in it; record without --sample", path);
+  }
   question.profile = profile;
   struct hwi_tune tune;
   struct hwi_error error = {0};

@@ -57,6 +57,29 @@ uint64_t hwi_metric_of_stack(enum hwi_metric metric, const struct hwi_stack *sta
   return *(const uint64_t *)((const char *)stack + metrics[metric].off);
 }
 
+double hwi_metric_variance(enum hwi_metric metric, const struct hwi_stack *stack)
+{
+  const struct hwi_variance *variance = &stack->variance;
+  switch (metric) {
+  case HWI_METRIC_PEAK:
+    return variance->peak_bytes;
+  case HWI_METRIC_LIVE:
+  case HWI_METRIC_UNFREED:
+    return variance->live_bytes;
+  case HWI_METRIC_LIVE_BLOCKS:
+  case HWI_METRIC_UNFREED_BLOCKS:
+    return variance->live_blocks;
+  case HWI_METRIC_CALLS:
+    return variance->calls;
+  case HWI_METRIC_BYTES:
+    return variance->bytes;
+  case HWI_METRIC_TEMPORARY:
+    return variance->temporary_calls;
+  default:
+    return 0;
+  }
+}
+
 const char *hwi_budget_figure_name(const struct hwi_budget *budget)
 {
   return budget->metric == HWI_METRIC_DURATION ? budget->duration->metric : metrics[budget->metric].name;

@@ -98,6 +98,7 @@ bool *hwi_budget_choose_scopes(const struct hwi_budget *budget, const struct hwi
 enum hwi_unit hwi_metric_unit(enum hwi_metric metric); /* COUNT: of calls or blocks */
 bool hwi_metric_is_unfreed(enum hwi_metric metric);    /* without the runtime's own blocks and known leaks */
 uint64_t hwi_metric_of_stack(enum hwi_metric metric, const struct hwi_stack *stack); /* if a profile has it by stack */
+double hwi_metric_variance(enum hwi_metric metric, const struct hwi_stack *stack);   /* of the same; 0: it is exact */
 const char *hwi_budget_figure_name(const struct hwi_budget *budget);
 bool hwi_budget_is_of_longest(const struct hwi_budget *budget); /* whether it limits the longest duration */
 

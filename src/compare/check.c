@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compare/blame.h"
+#include "profile/blocks/sample.h"
 #include "report/selection/leaks.h"
 #include "report/selection/selection.h"
 #include "report/words/line.h"
@@ -261,6 +262,17 @@ const char *hwi_verdict_word(enum hwi_verdict_state state)
   return words[state];
 }
 
+/* Adds the error of an estimate, if it is known. */
+static void add_estimate(struct hwi_line *line, const struct hwi_verdict *verdict)
+{
+  const struct hwi_measure *measure = verdict->measure;
+  if (measure->is_estimate && measure->variance > 0)
+    hwi_line_printf(line, ", an estimate within %s (95 %%)",
+                    figure_text(verdict, hwi_sample_error(measure->variance)).text);
+  else if (measure->is_estimate)
+    hwi_line_puts(line, ", an estimate");
+}
+
 void hwi_verdict_add_figures(struct hwi_line *line, const struct hwi_verdict *verdict)
 {
   const struct hwi_limit *limit = &verdict->budget->limit;
@@ -279,4 +291,5 @@ void hwi_verdict_add_figures(struct hwi_line *line, const struct hwi_verdict *ve
   else if (limit->kind == HWI_LIMIT_CHANGE)
     hwi_line_printf(line, " (%c%s on %s)", limit->less ? '-' : '+', figure_text(verdict, limit->figure).text,
                     base.text);
+  add_estimate(line, verdict);
 }

@@ -5,6 +5,7 @@
 
 #include "base/command_name.h"
 #include "compare/blame.h"
+#include "profile/blocks/sample.h"
 #include "report/content/evidence.h"
 #include "report/json/frames.h"
 #include "report/text/frames.h"
@@ -145,6 +146,10 @@ static void write_verdict(struct writer *writer, const struct hwi_verdict *verdi
   hwi_json_text(json, "verdict", states[verdict->state]);
   hwi_json_text(json, "figure_of", hwi_budget_figure_name(verdict->budget));
   hwi_json_number(json, "figure", verdict->measure->figure);
+  if (verdict->measure->is_estimate)
+    hwi_json_bool(json, "estimated", true);
+  if (verdict->measure->is_estimate && verdict->measure->variance > 0)
+    hwi_json_number(json, "figure_error", hwi_sample_error(verdict->measure->variance));
   hwi_json_number(json, "limit", verdict->limit);
   if (verdict->budget->limit.kind != HWI_LIMIT_FIGURE)
     hwi_json_number(json, "baseline", verdict->baseline);

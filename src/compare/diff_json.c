@@ -35,6 +35,10 @@ static void write_change(struct hwi_json *json, const struct hwi_amount amounts[
 {
   hwi_json_begin_object(json, "change");
   hwi_json_changes(json, hwi_amount_figures, &amounts[HWI_OLD], &amounts[HWI_NEW]);
+  struct hwi_amount both = amounts[HWI_OLD];
+  hwi_amount_add(&both, &amounts[HWI_NEW]); /* the variance of a difference is the sum of both */
+  if (hwi_amount_is_estimate(&both))
+    hwi_json_figures(json, hwi_amount_errors, &both);
   hwi_json_end_object(json);
 }
 

@@ -92,6 +92,61 @@ static void print_filter(struct printer *printer)
   }
 }
 
+/* Returns the error of a change: the variance of a difference is the sum of both. A sample that has nothing of a row says
+ * that there is, with 95 %, not more than the size from which one in 20 samples has nothing: exp(-3) is 5 %. */
+static uint64_t error_of(const struct printer *printer, const struct hwi_amount amounts[HWI_SIDES], enum hwi_cost cost)
+{
+  enum { SAMPLES_MISSED = 3 };
+  struct hwi_amount both = amounts[HWI_OLD];
+  hwi_amount_add(&both, &amounts[HWI_NEW]);
+  uint64_t error = hwi_amount_cost_error(&both, cost);
+  for (int side = 0; side < HWI_SIDES && hwi_cost_is_bytes(cost); side++) {
+    const uint64_t missed = SAMPLES_MISSED * printer->texts[side].profile->sample_bytes;
+    if (hwi_amount_cost(&amounts[side], cost) == 0 && missed > error)
+      error = missed;
+  }
+  return error;
+}
+
+static bool is_sampled(const struct printer *printer)
+{
+  return printer->texts[HWI_OLD].profile->sample_bytes || printer->texts[HWI_NEW].profile->sample_bytes;
+}
+
+/* Adds the error of a change of this unit. */
+static void add_error(struct printer *printer, uint64_t error, enum hwi_cost unit)
+{
+  struct hwi_line text = {0};
+  hwi_line_printf(&text, "%s %s", hwi_style_plus_minus(printer->style), hwi_cost_text(error, unit).text);
+  hwi_line_right(printer->line, hwi_line_text(&text), CHANGE_CELLS);
+  hwi_line_release(&text);
+}
+
+static bool is_within(const struct printer *printer, const struct hwi_amount amounts[HWI_SIDES], enum hwi_cost cost)
+{
+  const uint64_t error = error_of(printer, amounts, cost);
+  return error > 0 && (uint64_t)llabs(hwi_change(amounts, cost)) <= error;
+}
+
+/* Prints a figure that is an estimate, if either run is a sample. */
+static void print_estimate(struct printer *printer, const char *label, enum hwi_cost cost)
+{
+  const struct hwi_amount *all = printer->comparison->all;
+  const uint64_t old = hwi_amount_cost(&all[HWI_OLD], cost), new = hwi_amount_cost(&all[HWI_NEW], cost);
+  hwi_line_puts(printer->line, "  ");
+  hwi_line_left(printer->line, label, LABEL_CELLS);
+  hwi_line_right(printer->line, hwi_cost_text(old, cost).text, FIGURE_CELLS);
+  hwi_line_right(printer->line, hwi_cost_text(new, cost).text, FIGURE_CELLS);
+  hwi_line_right(printer->line, hwi_change_text((int64_t)(new - old), cost).text, FIGURE_CELLS);
+  if (printer->style->columns >= HWI_NARROW_COLUMNS || !is_sampled(printer))
+    hwi_line_right(printer->line, hwi_change_share_text(old, new).text, PERCENT_CELLS);
+  if (is_sampled(printer))
+    add_error(printer, error_of(printer, all, cost), cost);
+  if (is_within(printer, all, cost))
+    hwi_line_puts(printer->line, "  (within)");
+  end(printer, HWI_PLAIN);
+}
+
 static void print_figure(struct printer *printer, const char *label, uint64_t old, uint64_t new, enum hwi_cost unit)
 {
   const struct hwi_number texts[3] = {hwi_cost_text(old, unit), hwi_cost_text(new, unit),
@@ -99,11 +154,37 @@ static void print_figure(struct printer *printer, const char *label, uint64_t ol
   print_figure_line(printer, label, texts, hwi_change_share_text(old, new));
 }
 
+/* Returns whether all calls of both runs are known, although at least one is a sample. */
+static bool knows_all_calls(const struct printer *printer)
+{
+  return is_sampled(printer) && !hwi_comparison_is_narrowed(printer->comparison) &&
+         printer->texts[HWI_OLD].profile->calls_are_exact && printer->texts[HWI_NEW].profile->calls_are_exact;
+}
+
+static void say_sampled(struct printer *printer)
+{
+  if (!is_sampled(printer))
+    return;
+  hwi_line_puts(printer->line, "Sampled: ");
+  for (int side = 0; side < HWI_SIDES; side++) {
+    const uint64_t sample_bytes = printer->texts[side].profile->sample_bytes;
+    hwi_line_printf(printer->line, "%s%s ", side > 0 ? ", " : "", side_names[side]);
+    if (sample_bytes)
+      hwi_line_printf(printer->line, "one of each %s", hwi_binary_bytes_text(sample_bytes).text);
+    else
+      hwi_line_puts(printer->line, "exact");
+  }
+  hwi_line_printf(printer->line, ". %s is the error of a change (95 %%); smaller changes are within it.",
+                  hwi_style_plus_minus(printer->style));
+  end_wrapped(printer, HWI_BOLD);
+}
+
 /* Prints the runs' figures for the filter. Frees and failures are known only for whole runs. */
 static void print_figures(struct printer *printer)
 {
   const struct hwi_profile *old = printer->texts[HWI_OLD].profile, *new = printer->texts[HWI_NEW].profile;
   const struct hwi_amount *a = &printer->comparison->all[HWI_OLD], *b = &printer->comparison->all[HWI_NEW];
+  say_sampled(printer);
   hwi_text_blank(&printer->texts[HWI_NEW]);
   print_filter(printer);
   hwi_line_repeat(printer->line, " ", 2 + LABEL_CELLS);
@@ -111,14 +192,19 @@ static void print_figures(struct printer *printer)
   hwi_line_right(printer->line, "new", FIGURE_CELLS);
   hwi_line_right(printer->line, "change", FIGURE_CELLS);
   end(printer, HWI_DIM);
-  print_figure(printer, "peak", a->peak_bytes, b->peak_bytes, HWI_COST_BYTES);
-  print_figure(printer, "at the end", a->live_bytes, b->live_bytes, HWI_COST_BYTES);
+  print_estimate(printer, "peak", HWI_COST_PEAK);
+  print_estimate(printer, "at the end", HWI_COST_LIVE);
   print_figure(printer, "  blocks", a->live_blocks, b->live_blocks, HWI_COST_CALLS);
-  print_figure(printer, "allocated", a->bytes, b->bytes, HWI_COST_BYTES);
-  print_figure(printer, "allocations", a->calls, b->calls, HWI_COST_CALLS);
+  if (knows_all_calls(printer)) {
+    print_figure(printer, "allocated", old->totals.allocated_bytes, new->totals.allocated_bytes, HWI_COST_BYTES);
+    print_figure(printer, "allocations", old->totals.allocation_calls, new->totals.allocation_calls, HWI_COST_CALLS);
+  } else {
+    print_estimate(printer, "allocated", HWI_COST_BYTES);
+    print_estimate(printer, "allocations", HWI_COST_CALLS);
+  }
   if (!hwi_comparison_is_narrowed(printer->comparison))
     print_figure(printer, "frees", old->totals.free_calls, new->totals.free_calls, HWI_COST_CALLS);
-  print_figure(printer, "temporary", a->temporary_calls, b->temporary_calls, HWI_COST_CALLS);
+  print_estimate(printer, "temporary", HWI_COST_TEMPORARY);
   if (!hwi_comparison_is_narrowed(printer->comparison))
     print_figure(printer, "failed", old->totals.failed_calls, new->totals.failed_calls, HWI_COST_CALLS);
   const struct hwi_number times[3] = {hwi_time_text(old->duration_ns), hwi_time_text(new->duration_ns),
@@ -193,6 +279,8 @@ static void print_titles(struct printer *printer)
   hwi_line_right(printer->line, "new", CHANGE_CELLS);
   const char *second = second_cost(printer) == HWI_COST_CALLS ? "calls" : "allocated";
   hwi_line_right(printer->line, hwi_comparison_has_totals(printer->comparison) ? "total" : second, CHANGE_CELLS);
+  if (is_sampled(printer))
+    hwi_line_right(printer->line, hwi_style_plus_minus(printer->style), CHANGE_CELLS);
   end(printer, HWI_DIM);
 }
 
@@ -221,7 +309,11 @@ static void add_figures(struct printer *printer, uint64_t rank, const struct hwi
                                ? hwi_change_text(hwi_change(row->totals, cost), cost)
                                : hwi_change_text(hwi_change(row->amounts, second), second);
   hwi_line_right(printer->line, last.text, CHANGE_CELLS);
+  if (is_sampled(printer))
+    add_error(printer, error_of(printer, row->amounts, cost), cost);
   hwi_line_repeat(printer->line, " ", GAP_CELLS);
+  if (is_within(printer, row->amounts, cost))
+    hwi_line_puts(printer->line, "(within) ");
 }
 
 static int print_stack_row(struct printer *printer, uint64_t rank, const struct hwi_diff_row *row,

@@ -35,7 +35,28 @@ static void measure_stacks(struct hwi_measure *measure, const struct hwi_budget 
     measure->by_stack[i] = measure->filter.chosen[i] ? part : 0;
     measure->figure += measure->by_stack[i];
     measure->doubtful += measure->filter.doubtful[i] ? part : 0;
+    measure->variance += measure->filter.chosen[i] ? hwi_metric_variance(metric, &profile->stacks[i]) : 0;
   }
+  measure->is_estimate = measure->variance > 0;
+}
+
+/* In a sample, all calls of the run may be known, although those of its stacks are estimates. */
+static void take_all_calls(struct hwi_measure *measure, const struct hwi_budget *budget,
+                           const struct hwi_profile *profile)
+{
+  const bool is_of_calls = budget->metric == HWI_METRIC_CALLS || budget->metric == HWI_METRIC_BYTES;
+  if (!profile->sample_bytes || !profile->calls_are_exact || !is_of_calls || budget->filter_count > 0)
+    return;
+  measure->figure =
+      budget->metric == HWI_METRIC_CALLS ? profile->totals.allocation_calls : profile->totals.allocated_bytes;
+  measure->is_estimate = false;
+}
+
+static void measure_from_profile(struct hwi_measure *measure, const struct hwi_budget *budget,
+                                 const struct hwi_profile *profile, uint32_t rest)
+{
+  measure_stacks(measure, budget, profile, rest);
+  take_all_calls(measure, budget, profile);
 }
 
 /* A free of an unknown block has no stack: only a rule about all stacks includes it. */
@@ -239,7 +260,7 @@ int hwi_measure_all(struct hwi_measure *measures, const struct hwi_budgets *budg
     if (budget->metric == HWI_METRIC_LOST)
       measures[i].figure = hwi_evidence_of(profile).lost_events;
     else if (is_in_profile(budget))
-      measure_stacks(&measures[i], budget, profile, run->rest);
+      measure_from_profile(&measures[i], budget, profile, run->rest);
     else if (!run->replayer.run)
       status = hwi_error_set(error, HW_ERR_USAGE,
                              "rule '%.150s' is about more than a saved report knows: give the baseline's recording",
@@ -248,6 +269,9 @@ int hwi_measure_all(struct hwi_measure *measures, const struct hwi_budgets *budg
       status = measure_breaches(&measures[i], budget, profile, error);
     else
       status = begin_counter(&counters, i, &measures[i], profile, error);
+    if (!is_in_profile(budget))
+      measures[i].is_estimate =
+          profile->sample_bytes && budget->metric != HWI_METRIC_LOST && budget->metric != HWI_METRIC_FAILED;
   }
   if (status == HW_OK && counters.any) {
     const struct hwi_block_sink sink = {.take = take, .context = &counters};

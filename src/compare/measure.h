@@ -14,6 +14,8 @@ struct hwi_measure {
   uint64_t *by_stack;      /* the parts of the figure; NULL if it has no parts */
   uint64_t doubtful;       /* amount that might also belong to the figure: code whose names are missing */
   uint64_t from_ns, to_ns; /* UINT64_MAX: the end */
+  bool is_estimate;        /* of a sample; */
+  double variance;         /* ... 0: unknown */
   const char *doubt;       /* why not all is known; NULL if all is */
   bool at_least;           /* ... the true figure is not smaller */
   struct hwi_frame_filter filter;

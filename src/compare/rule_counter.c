@@ -106,8 +106,8 @@ static void change_level(struct hwi_rule_counter *counter, const struct hwi_bloc
     struct hwi_rule_counter_share *share = &counter->shares[event->stack];
     settle(counter, share);
     hwi_live_sum_count(&share->live, event);
-    share->left_bytes += event->kind == HWI_BLOCK_LEFT ? event->size : 0;
-    share->left_blocks += event->kind == HWI_BLOCK_LEFT;
+    share->left_bytes += event->kind == HWI_BLOCK_LEFT ? hwi_block_bytes(event) : 0;
+    share->left_blocks += event->kind == HWI_BLOCK_LEFT ? event->weight : 0;
   }
   if (chosen || counter->budget->metric != HWI_METRIC_OWN_PEAK)
     hwi_live_sum_count(&counter->level, event);
@@ -120,16 +120,16 @@ static void count(struct hwi_rule_counter *counter, const struct hwi_block_event
   struct hwi_rule_counter_share *share = &counter->shares[event->stack];
   switch (counter->budget->metric) {
   case HWI_METRIC_CALLS:
-    share->figure += event->kind == HWI_BLOCK_ALLOC;
+    share->figure += event->kind == HWI_BLOCK_ALLOC ? event->weight : 0;
     break;
   case HWI_METRIC_BYTES:
-    share->figure += event->kind == HWI_BLOCK_ALLOC ? event->size : 0;
+    share->figure += event->kind == HWI_BLOCK_ALLOC ? hwi_block_bytes(event) : 0;
     break;
   case HWI_METRIC_FAILED:
     share->figure += event->kind == HWI_BLOCK_FAILED;
     break;
   case HWI_METRIC_TEMPORARY:
-    share->figure += event->temporary && event->born_ns >= counter->from_ns;
+    share->figure += event->temporary && event->born_ns >= counter->from_ns ? event->weight : 0;
     break;
   default:
     break;

@@ -115,11 +115,15 @@ static void put_all(struct callgrind *to)
   const struct hwi_amount *all = &to->export->selection.selected;
   fprintf(to->out, "# callgrind format\nversion: 1\ncreator: heapwright " HWI_VERSION "\npid: %" PRIu32 "\ncmd: ",
           hwi_export_pid(to->export));
-  struct hwi_line command = {0};
+  struct hwi_line command = {0}, desc = {0};
+  if (to->export->profile->sample_bytes)
+    hwi_line_printf(&desc, "desc: Estimates: sampled, one of each %s\n",
+                    hwi_binary_bytes_text(to->export->profile->sample_bytes).text);
   hwi_line_clean(&command, hwi_export_command(to->export));
-  fprintf(to->out, "%s\npositions: line\nevents: PeakBytes LiveBytes Calls Bytes TemporaryCalls\n",
-          hwi_line_text(&command));
+  fprintf(to->out, "%s\n%spositions: line\nevents: PeakBytes LiveBytes Calls Bytes TemporaryCalls\n",
+          hwi_line_text(&command), hwi_line_text(&desc));
   hwi_line_release(&command);
+  hwi_line_release(&desc);
   fprintf(to->out, "summary: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", all->peak_bytes,
           all->live_bytes, all->calls, all->bytes, all->temporary_calls);
   for (uint32_t i = 1; i <= to->self.keys.count; i++) {

@@ -332,12 +332,12 @@ static bool take(void *context, const struct hwi_block_event *event)
       to->most_bytes = to->live.bytes;
       to->most_ns = event->ns;
     }
-    counting->failed |= !hwi_size_counts_add(&counting->live, event->size, 1);
+    counting->failed |= !hwi_size_counts_add(&counting->live, event->size, event->weight);
     if (to->is_shown[event->stack] && to->begun)
       put_allocation(to, event);
   } else if (hwi_block_is_end(event) && event->kind != HWI_BLOCK_LEFT) {
     /* a block that its process did not free stays counted */
-    counting->failed |= !hwi_size_counts_add(&counting->live, event->size, -1);
+    counting->failed |= !hwi_size_counts_add(&counting->live, event->size, -(int64_t)event->weight);
   }
   counting->failed |= !hwi_open_scopes_count(&to->slices.open, event);
   return !counting->failed && !ferror(to->json.out);

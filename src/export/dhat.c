@@ -51,13 +51,13 @@ static bool take(void *context, const struct hwi_block_event *event)
     begin_span(to);
   hwi_live_sum_count(&point->live, event);
   if (event->kind == HWI_BLOCK_ALLOC) {
-    point->lifetimes_us -= event->ns / NS_PER_US;
+    point->lifetimes_us -= event->weight * (event->ns / NS_PER_US);
     if (point->live.bytes > point->most_bytes) {
       point->most_bytes = point->live.bytes;
       point->most_blocks = point->live.blocks;
     }
   } else if (hwi_block_is_end(event)) {
-    point->lifetimes_us += event->ns / NS_PER_US;
+    point->lifetimes_us += event->weight * (event->ns / NS_PER_US);
   }
   return true;
 }
@@ -138,7 +138,10 @@ static int write_document(struct dhat *to, struct hwi_error *error)
   hwi_json_text(json, "tu", "µs");
   hwi_json_text(json, "Mtu", "s");
   hwi_json_number(json, "tuth", SHORT_LIVED_US);
-  hwi_json_text(json, "cmd", hwi_export_command(to->export));
+  struct hwi_line title = {0};
+  hwi_export_title(&title, to->export);
+  hwi_json_text(json, "cmd", hwi_line_text(&title));
+  hwi_line_release(&title);
   hwi_json_number(json, "pid", hwi_export_pid(to->export));
   hwi_json_number(json, "te", hwi_export_end_ns(to->export) / NS_PER_US);
   hwi_json_number(json, "tg", profile->totals.peak_time_ns / NS_PER_US);

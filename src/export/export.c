@@ -57,6 +57,14 @@ const char *hwi_export_command(const struct hwi_export *export)
   return image && image->info->command ? image->info->command : "";
 }
 
+void hwi_export_title(struct hwi_line *line, const struct hwi_export *export)
+{
+  hwi_line_puts(line, hwi_export_command(export));
+  if (export->profile->sample_bytes)
+    hwi_line_printf(line, " (estimates: sampled, one of each %s)",
+                    hwi_binary_bytes_text(export->profile->sample_bytes).text);
+}
+
 uint32_t hwi_export_pid(const struct hwi_export *export)
 {
   const struct hwi_image *image = hwi_largest_image(export->profile, NULL);
@@ -127,6 +135,12 @@ int hwi_export_write(const struct hwi_export_format *format, struct hwi_export_r
                               .profile = request->report.profile,
                               .cost = hwi_report_cost(&request->report.options, request->report.profile),
                               .out = request->out};
+  if (format->needs_all_events && export.profile->sample_bytes)
+    return hwi_error_set(
+        error, HW_ERR_USAGE,
+        "%s lists single calls, and the recording is sampled: it has few of them. Record without --sample, "
+        "or export to a format with figures, such as pprof or folded",
+        format->name);
   int status = hwi_named_frames_init(&export.frames, &request->report, error);
   if (status == HW_OK)
     status = choose(&export, error);

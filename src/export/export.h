@@ -56,6 +56,7 @@ struct hwi_export_format {
   bool one_process;            /* cannot hold the processes of a run together */
   bool compresses;             /* its output is already compressed */
   bool without_names;          /* writes no functions, files or stacks */
+  bool needs_all_events;       /* lists single events, so that a sample is useless to it */
   enum hwi_export_span spans;
   /* Returns 0 or a negative status. The caller checks the stream for write errors. */
   int (*write)(struct hwi_export *export, struct hwi_error *error);
@@ -94,6 +95,9 @@ static inline uint64_t hwi_export_end_ns(const struct hwi_export *export)
 
 /* Returns the command of the image that represents the run. */
 const char *hwi_export_command(const struct hwi_export *export);
+
+/* Adds the command and, of a sampled recording, that the figures are estimates. */
+void hwi_export_title(struct hwi_line *line, const struct hwi_export *export);
 uint32_t hwi_export_pid(const struct hwi_export *export);
 
 const char *hwi_export_entry_name(uint8_t entry); /* "malloc", ...; "?" for none */

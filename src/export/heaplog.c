@@ -99,6 +99,7 @@ const struct hwi_export_format hwi_export_heaplog = {
     .summary = "heaphook's heap log, a line a call",
     .one_process = true,
     .without_names = true,
+    .needs_all_events = true,
     .spans = HWI_EXPORT_BEGINNINGS,
     .write = write_heaplog,
 };

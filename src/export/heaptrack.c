@@ -169,6 +169,7 @@ const struct hwi_export_format hwi_export_heaptrack = {
     .suffixes = (const char *const[]){".heaptrack", NULL},
     .summary = "heaptrack's recording, for heaptrack_print and heaptrack_gui",
     .one_process = true,
+    .needs_all_events = true,
     .spans = HWI_EXPORT_BEGINNINGS,
     .write = write_heaptrack,
 };

@@ -263,7 +263,11 @@ static int write_all(struct massif *to, struct hwi_error *error)
   to->live = calloc((size_t)to->export->profile->stack_count + 1, sizeof *to->live);
   if (!to->rows || !to->live)
     return hwi_export_no_memory(error);
-  fputs("desc: recorded by heapwright\ncmd: ", to->out);
+  const uint64_t sample_bytes = to->export->profile->sample_bytes;
+  fputs("desc: recorded by heapwright", to->out);
+  if (sample_bytes)
+    fprintf(to->out, "; estimates: sampled, one of each %s", hwi_binary_bytes_text(sample_bytes).text);
+  fputs("\ncmd: ", to->out);
   put_name(to, hwi_export_command(to->export));
   fputs("\ntime_unit: ms\n", to->out);
   struct hwi_block_sink sink = {.take = take, .context = to};

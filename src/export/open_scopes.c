@@ -48,7 +48,8 @@ void hwi_open_scope_release(struct hwi_open_scope *scope)
 bool hwi_open_scopes_count(struct hwi_open_scopes *scopes, const struct hwi_block_event *event)
 {
   const struct hwi_open_thread *thread = event->thread < scopes->thread_count ? &scopes->threads[event->thread] : NULL;
-  const int64_t change = event->kind == HWI_BLOCK_ALLOC ? 1 : event->kind == HWI_BLOCK_FREE ? -1 : 0;
+  const int64_t weight = event->weight;
+  const int64_t change = event->kind == HWI_BLOCK_ALLOC ? weight : event->kind == HWI_BLOCK_FREE ? -weight : 0;
   if (!thread || thread->count == 0 || change == 0)
     return true;
   struct hwi_open_scope *innermost = &thread->items[thread->count - 1];

@@ -85,6 +85,16 @@ static void put_in_use(struct pprof *to)
   hwi_line_release(&text);
 }
 
+/* The values are estimates of all allocations: they are not to be scaled. */
+static void put_sample_size(struct pprof *to, uint64_t sample_bytes)
+{
+  struct hwi_line text = {0};
+  hwi_line_printf(&text, "estimates: sampled, one of each %s", hwi_binary_bytes_text(sample_bytes).text);
+  hwi_protobuf_number(&to->whole, PROFILE_COMMENT, string(to, hwi_line_text(&text)));
+  to->failed |= text.failed;
+  hwi_line_release(&text);
+}
+
 static void put_run(struct pprof *to)
 {
   const struct hwi_image *image = hwi_largest_image(to->export->profile, NULL);
@@ -93,13 +103,16 @@ static void put_run(struct pprof *to)
   put_type(to, PROFILE_SAMPLE_TYPE, "inuse_objects", "count");
   put_type(to, PROFILE_SAMPLE_TYPE, "inuse_space", "bytes");
   put_type(to, PROFILE_PERIOD_TYPE, "space", "bytes");
-  hwi_protobuf_number(&to->whole, PROFILE_PERIOD, 1);
+  const uint64_t sample_bytes = to->export->profile->sample_bytes;
+  hwi_protobuf_number(&to->whole, PROFILE_PERIOD, sample_bytes ? sample_bytes : 1);
   hwi_protobuf_number(&to->whole, PROFILE_DEFAULT_TYPE, string(to, default_type(to->export->cost)));
   uint64_t from_ns = hwi_export_from_ns(to->export);
   if (image)
     hwi_protobuf_number(&to->whole, PROFILE_TIME_NS, image->info->header.start_realtime_ns + from_ns);
   hwi_protobuf_number(&to->whole, PROFILE_DURATION_NS, hwi_export_end_ns(to->export) - from_ns);
   put_in_use(to);
+  if (sample_bytes)
+    put_sample_size(to, sample_bytes);
   hwi_protobuf_number(&to->whole, PROFILE_COMMENT, string(to, "made by heapwright " HWI_VERSION));
   hwi_protobuf_number(&to->whole, PROFILE_COMMENT, string(to, hwi_export_command(to->export)));
   hwi_protobuf_flush(&to->whole, to->out);

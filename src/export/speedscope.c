@@ -149,7 +149,10 @@ static int write_document(struct speedscope *to, struct hwi_error *error)
   hwi_json_begin_object(json, NULL);
   hwi_json_text(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
   hwi_json_text(json, "exporter", "heapwright " HWI_VERSION);
-  hwi_json_text(json, "name", hwi_export_command(to->export));
+  struct hwi_line title = {0};
+  hwi_export_title(&title, to->export);
+  hwi_json_text(json, "name", hwi_line_text(&title));
+  hwi_line_release(&title);
   hwi_json_number(json, "activeProfileIndex", (uint64_t)to->export->cost);
   write_frames(to);
   hwi_json_begin_array(json, "profiles");

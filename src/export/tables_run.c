@@ -2,10 +2,11 @@
 #include <stdlib.h>
 
 #include "export/tables.h"
+#include "profile/blocks/sample.h"
 #include "report/input/moment.h"
 
 #define COUNT "INTEGER NOT NULL"
-#define PART "INTEGER" /* unknown (NULL) for a part of a size or thread */
+#define PART "INTEGER" /* unknown (NULL) for a part of a size or thread; of an error: the figure is exact */
 
 static bool fill_run(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
@@ -16,7 +17,10 @@ static bool fill_run(const struct hwi_tables *tables, const struct hwi_row_sink 
       hwi_value_number(profile->duration_ns),
       hwi_value_number(profile->thread_count),
   };
-  hwi_values_put(values + 4, hwi_totals_figures, &profile->totals, true);
+  const struct hwi_amount amount = hwi_amount_of_totals(profile);
+  struct hwi_value *next = hwi_values_put(values + 4, hwi_totals_figures, &profile->totals, true);
+  next = hwi_values_put(next, hwi_totals_errors, &amount, profile->sample_bytes);
+  *next = hwi_value_if(profile->sample_bytes, profile->sample_bytes);
   sink->take(sink->context, values);
   return true;
 }
@@ -26,7 +30,8 @@ const struct hwi_table hwi_table_run = {
     .columns =
         (const struct hwi_table_column[]){
             {"command", "TEXT"}, {"pid", COUNT}, {"duration_ns", COUNT}, {"threads", COUNT}, {0}},
-    .figures = (const struct hwi_figure_columns[]){{hwi_totals_figures, COUNT}, {0}},
+    .figures = (const struct hwi_figure_columns[]){{hwi_totals_figures, COUNT}, {hwi_totals_errors, PART}, {0}},
+    .last_columns = (const struct hwi_table_column[]){{"sample_bytes", PART}, {0}},
     .fill = fill_run,
 };
 
@@ -100,6 +105,11 @@ const struct hwi_table hwi_table_modules = {
     .fill = fill_modules,
 };
 
+static struct hwi_value error_of(const struct hwi_profile *profile, double variance)
+{
+  return hwi_value_if(profile->sample_bytes, hwi_sample_error(variance));
+}
+
 /* Rows for the chosen stacks. Figures that do not add up are unknown for a part of a size. */
 static bool fill_sizes(const struct hwi_tables *tables, const struct hwi_row_sink *sink)
 {
@@ -118,6 +128,10 @@ static bool fill_sizes(const struct hwi_tables *tables, const struct hwi_row_sin
         hwi_value_number(amounts[i].peak_blocks),
         hwi_value_if(whole, size->own_peak_blocks),
         hwi_value_number(amounts[i].live_blocks),
+        error_of(profile, amounts[i].variance.calls),
+        error_of(profile, amounts[i].variance.temporary_calls),
+        error_of(profile, amounts[i].variance.peak_blocks),
+        error_of(profile, amounts[i].variance.live_blocks),
     };
     wanted = sink->take(sink->context, values);
   }
@@ -133,13 +147,20 @@ const struct hwi_table hwi_table_sizes = {
                                                  {"peak_blocks", COUNT},
                                                  {"own_peak_blocks", PART},
                                                  {"live_blocks", COUNT},
+                                                 {"calls_error", PART},
+                                                 {"temporary_calls_error", PART},
+                                                 {"peak_blocks_error", PART},
+                                                 {"live_blocks_error", PART},
                                                  {0}},
     .fill = fill_sizes,
 };
 
-static bool put_thread(const struct hwi_row_sink *sink, uint32_t number, const struct hwi_profile_thread *thread,
+static bool put_thread(const struct hwi_row_sink *sink, const struct hwi_profile *profile, uint32_t number,
                        const struct hwi_amount *amount, bool whole)
 {
+  const struct hwi_profile_thread *thread = &profile->threads[number];
+  const bool knows_calls = whole && profile->calls_are_exact;
+  const struct hwi_variance *variance = &amount->variance;
   struct hwi_value values[] = {
       hwi_value_number(number),
       hwi_value_number(thread->image),
@@ -147,16 +168,22 @@ static bool put_thread(const struct hwi_row_sink *sink, uint32_t number, const s
       hwi_value_text(thread->name),
       hwi_value_number(thread->policy),
       hwi_value_number(thread->priority),
-      hwi_value_number(amount->calls),
+      hwi_value_number(knows_calls ? thread->allocation_calls : amount->calls),
       hwi_value_if(whole, thread->free_calls),
       hwi_value_if(whole, thread->failed_calls),
       hwi_value_number(amount->temporary_calls),
-      hwi_value_number(amount->bytes),
+      hwi_value_number(knows_calls ? thread->allocated_bytes : amount->bytes),
       hwi_value_number(amount->live_bytes),
       hwi_value_number(amount->live_blocks),
       hwi_value_number(amount->peak_bytes),
       hwi_value_if(whole, thread->own_peak_bytes),
       hwi_value_if(whole, thread->foreign_frees),
+      error_of(profile, knows_calls ? 0 : variance->calls),
+      error_of(profile, knows_calls ? 0 : variance->bytes),
+      error_of(profile, variance->temporary_calls),
+      error_of(profile, variance->live_bytes),
+      error_of(profile, variance->live_blocks),
+      error_of(profile, variance->peak_bytes),
   };
   return sink->take(sink->context, values);
 }
@@ -168,7 +195,7 @@ static bool fill_threads(const struct hwi_tables *tables, const struct hwi_row_s
   struct hwi_amount *amounts = hwi_amounts_by_thread(profile, filter);
   bool wanted = amounts, whole = !hwi_narrowing_splits_threads(filter), done = wanted;
   for (uint32_t i = 0; i < profile->thread_count && wanted; i++)
-    wanted = !hwi_narrowing_keeps_thread(filter, i) || put_thread(sink, i, &profile->threads[i], &amounts[i], whole);
+    wanted = !hwi_narrowing_keeps_thread(filter, i) || put_thread(sink, profile, i, &amounts[i], whole);
   free(amounts);
   return done;
 }
@@ -191,6 +218,12 @@ const struct hwi_table hwi_table_threads = {
                                                  {"peak_bytes", COUNT},
                                                  {"own_peak_bytes", PART},
                                                  {"foreign_frees", PART},
+                                                 {"allocation_calls_error", PART},
+                                                 {"allocated_bytes_error", PART},
+                                                 {"temporary_calls_error", PART},
+                                                 {"live_bytes_error", PART},
+                                                 {"live_blocks_error", PART},
+                                                 {"peak_bytes_error", PART},
                                                  {0}},
     .indexes = "CREATE INDEX threads_by_name ON threads(name)",
     .fill = fill_threads,

@@ -75,6 +75,7 @@ static bool fill_stacks(const struct hwi_tables *tables, const struct hwi_row_si
     struct hwi_value values[HWI_TABLE_COLUMNS_MAX] = {hwi_value_number(number)}, *next = values + 1;
     next = hwi_values_put(next, hwi_amount_figures, &selection->amounts[number], true);
     next = hwi_values_put(next, hwi_whole_stack_figures, stack, whole);
+    next = hwi_values_put(next, hwi_amount_errors, &selection->amounts[number], tables->export->profile->sample_bytes);
     *next++ = hwi_value_text(stack->entry != HW_ENTRY_NONE ? hwi_export_entry_name(stack->entry) : NULL);
     *next++ = hwi_value_number(hwi_profile_depth(tables->export->profile, number));
     *next = hwi_value_text(hwi_line_text(&text));
@@ -89,7 +90,9 @@ static bool fill_stacks(const struct hwi_tables *tables, const struct hwi_row_si
 const struct hwi_table hwi_table_stacks = {
     .name = "stacks",
     .columns = (const struct hwi_table_column[]){{"id", "INTEGER PRIMARY KEY"}, {0}},
-    .figures = (const struct hwi_figure_columns[]){{hwi_amount_figures, COUNT}, {hwi_whole_stack_figures, PART}, {0}},
+    .figures =
+        (const struct hwi_figure_columns[]){
+            {hwi_amount_figures, COUNT}, {hwi_whole_stack_figures, PART}, {hwi_amount_errors, PART}, {0}},
     .last_columns = (const struct hwi_table_column[]){{"entry", "TEXT"}, {"depth", COUNT}, {"stack", NULL}, {0}},
     .indexes = "CREATE INDEX stacks_by_peak ON stacks(peak_bytes)",
     .fill = fill_stacks,
@@ -156,7 +159,8 @@ static bool put_part(const struct parts *parts, uint32_t stack, uint32_t index, 
   if (parts->part == BY_SCOPE && index == 0) /* in no scope */
     return true;
   struct hwi_value values[HWI_TABLE_COLUMNS_MAX] = {hwi_value_number(index), hwi_value_number(stack)};
-  hwi_values_put(values + 2, hwi_amount_figures, sum, true);
+  struct hwi_value *next = hwi_values_put(values + 2, hwi_amount_figures, sum, true);
+  hwi_values_put(next, hwi_amount_errors, sum, parts->tables->export->profile->sample_bytes);
   return parts->sink->take(parts->sink->context, values);
 }
 
@@ -229,7 +233,7 @@ const struct hwi_table hwi_table_thread_stacks = {
     .columns = (const struct hwi_table_column[]){{"thread_id", "INTEGER NOT NULL REFERENCES threads(id)"},
                                                  {"stack_id", STACK},
                                                  {0}},
-    .figures = (const struct hwi_figure_columns[]){{hwi_amount_figures, COUNT}, {0}},
+    .figures = (const struct hwi_figure_columns[]){{hwi_amount_figures, COUNT}, {hwi_amount_errors, PART}, {0}},
     .ending = ", PRIMARY KEY (thread_id, stack_id)) WITHOUT ROWID",
     .indexes = "CREATE INDEX thread_stacks_by_stack ON thread_stacks(stack_id)",
     .fill = fill_thread_stacks,
@@ -245,7 +249,7 @@ const struct hwi_table hwi_table_scope_stacks = {
     .columns = (const struct hwi_table_column[]){{"scope_id", "INTEGER NOT NULL REFERENCES scopes(id)"},
                                                  {"stack_id", STACK},
                                                  {0}},
-    .figures = (const struct hwi_figure_columns[]){{hwi_amount_figures, COUNT}, {0}},
+    .figures = (const struct hwi_figure_columns[]){{hwi_amount_figures, COUNT}, {hwi_amount_errors, PART}, {0}},
     .ending = ", PRIMARY KEY (scope_id, stack_id)) WITHOUT ROWID",
     .indexes = "CREATE INDEX scope_stacks_by_stack ON scope_stacks(stack_id)",
     .fill = fill_scope_stacks,

@@ -167,16 +167,17 @@ static struct rows find_rows(const struct hwi_page_slicer *slicer, uint32_t of_s
 static void take_birth(struct hwi_page_slicer *slicer, const struct hwi_block_event *event)
 {
   struct hwi_slice *slice = &slicer->slices.items[slicer->slice];
-  slice->allocation_calls++;
-  slice->allocated_bytes += event->size;
+  const uint64_t bytes = hwi_block_bytes(event);
+  slice->allocation_calls += event->weight;
+  slice->allocated_bytes += bytes;
   slice->max_bytes = slicer->live.bytes > slice->max_bytes ? slicer->live.bytes : slice->max_bytes;
-  slicer->failed |= !hwi_class_peaks_begin(&slicer->class_peaks, event->owner, event->size);
+  slicer->failed |= !hwi_class_peaks_begin(&slicer->class_peaks, event->owner, event->size, event->weight);
   const struct rows rows = find_rows(slicer, event->stack, event->size, event->owner);
   for (int table = 0; table < rows.count; table++) {
     struct hwi_page_entry *entry = hwi_page_series_now(&slicer->series[table], rows.numbers[table]);
-    entry->calls++;
-    entry->bytes += event->size;
-    entry->live_bytes += (int64_t)event->size;
+    entry->calls += event->weight;
+    entry->bytes += bytes;
+    entry->live_bytes += (int64_t)bytes;
   }
 }
 
@@ -195,18 +196,18 @@ static void take_death(struct hwi_page_slicer *slicer, const struct hwi_block_ev
 {
   struct hwi_slice *slice = &slicer->slices.items[slicer->slice];
   const int ending = ending_of(event);
-  hwi_class_peaks_end(&slicer->class_peaks, event->owner, event->size);
-  slice->free_calls += event->kind == HWI_BLOCK_FREE;
-  slice->temporary_calls += event->temporary;
+  hwi_class_peaks_end(&slicer->class_peaks, event->owner, event->size, event->weight);
+  slice->free_calls += event->kind == HWI_BLOCK_FREE ? event->weight : 0;
+  slice->temporary_calls += event->temporary ? event->weight : 0;
   slice->min_bytes = slicer->live.bytes < slice->min_bytes ? slicer->live.bytes : slice->min_bytes;
   const struct rows rows = find_rows(slicer, event->stack, event->size, event->owner);
   for (int table = 0; table < rows.count; table++) {
     struct hwi_page_entry *entry = hwi_page_series_now(&slicer->series[table], rows.numbers[table]);
-    entry->ended[ending]++;
-    entry->live_bytes -= (int64_t)event->size;
+    entry->ended[ending] += event->weight;
+    entry->live_bytes -= (int64_t)hwi_block_bytes(event);
   }
   if (event->kind == HWI_BLOCK_FREE && event->thread != event->owner)
-    enter_handover(slicer, &(struct hwi_handover){event->owner, event->thread, 1, event->size});
+    enter_handover(slicer, &(struct hwi_handover){event->owner, event->thread, event->weight, hwi_block_bytes(event)});
 }
 
 static bool has_pairs(const struct hwi_page_slicer *slicer, const struct hwi_block_event *event, uint32_t size_row)

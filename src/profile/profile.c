@@ -1,6 +1,7 @@
 /* profile.c - makes a profile of a run: from a summary that an earlier reading left, or by replaying it */
 #include <stdlib.h>
 
+#include "profile/blocks/sample.h"
 #include "profile/replay/span_replay.h"
 
 static int replay_run(struct hwi_run_replay *r)
@@ -23,7 +24,7 @@ static int make_whole(struct hwi_run_replay *r)
   hwi_run_replay_sum_up(r);
   if (!restored)
     status = hwi_run_replay_fill_lists(r);
-  if (!restored && status == 0)
+  if (!restored && status == 0 && !r->result->profile.sample_bytes) /* replaying a sample takes no time */
     hwi_summary_keep(r->summary, r->options->summary_least_ns, r->result, r->images);
   return status;
 }
@@ -92,6 +93,37 @@ int hwi_profile_events(const char *path, const struct hwi_profile_options *optio
   if (r.result)
     hwi_profile_destroy(&r.result->profile);
   return status;
+}
+
+void hwi_variance_add(struct hwi_variance *sum, const struct hwi_variance *part)
+{
+  sum->calls += part->calls;
+  sum->bytes += part->bytes;
+  sum->temporary_calls += part->temporary_calls;
+  sum->live_blocks += part->live_blocks;
+  sum->live_bytes += part->live_bytes;
+  sum->peak_blocks += part->peak_blocks;
+  sum->peak_bytes += part->peak_bytes;
+  sum->peak_usable += part->peak_usable;
+}
+
+void hwi_variance_add_cell(struct hwi_variance *sum, const struct hwi_profile *profile,
+                           const struct hwi_profile_cell *cell)
+{
+  const uint64_t size = profile->sizes[cell->size].size;
+  const double of_call = hwi_sample_variance(profile->sample_bytes, size), bytes = (double)size * (double)size;
+  const double calls = of_call * (double)cell->calls, live = of_call * (double)cell->live_blocks,
+               peak = of_call * (double)cell->peak_blocks;
+  hwi_variance_add(sum, &(struct hwi_variance){
+                            .calls = (float)calls,
+                            .bytes = (float)(calls * bytes),
+                            .temporary_calls = (float)(of_call * (double)cell->temporary_calls),
+                            .live_blocks = (float)live,
+                            .live_bytes = (float)(live * bytes),
+                            .peak_blocks = (float)peak,
+                            .peak_bytes = (float)(peak * bytes),
+                            .peak_usable = (float)(peak * (double)cell->usable * (double)cell->usable),
+                        });
 }
 
 uint32_t hwi_profile_depth(const struct hwi_profile *profile, uint32_t stack)

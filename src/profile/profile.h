@@ -48,6 +48,12 @@ struct hwi_totals {
   uint64_t inherited_frees;        /* see struct hwi_image */
 };
 
+/* All calls of an image or a thread in a sampled recording. */
+struct hwi_call_counts {
+  uint64_t allocation_calls, allocated_bytes, free_calls;
+  bool known;
+};
+
 enum { HWI_FRAME_MODULE_BITS = 23, HWI_FRAME_MODULES_MOST = 1 << HWI_FRAME_MODULE_BITS };
 
 /* Frames form one tree, so that a million stacks share their common parts: a stack is its innermost frame and the
@@ -97,6 +103,13 @@ static inline enum hwi_lifetime hwi_lifetime_of(bool is_temporary, uint64_t ns)
   return (enum hwi_lifetime)(is_temporary ? HWI_LIFETIME_TEMPORARY : HWI_LIFETIME_BELOW_1MS + steps);
 }
 
+/* The variances of figures that are estimates; 0: they are exact. */
+struct hwi_variance {
+  float calls, bytes, temporary_calls;
+  float live_blocks, live_bytes;
+  float peak_blocks, peak_bytes, peak_usable;
+};
+
 struct hwi_stack {
   uint64_t calls, bytes; /* allocations and their requested bytes */
   uint64_t usable;       /* sum of usable sizes */
@@ -110,8 +123,9 @@ struct hwi_stack {
   uint64_t first_ns, last_ns;         /* of its allocations */
   uint64_t smallest, largest;         /* block sizes */
   uint64_t lifetimes[HWI_LIFETIMES];  /* freed, or live at the end; without missed frees */
-  uint32_t frame;                     /* the innermost one, an index into frames; 0: the stack is unknown */
-  uint8_t entry;                      /* enum hw_entry */
+  struct hwi_variance variance;
+  uint32_t frame; /* the innermost one, an index into frames; 0: the stack is unknown */
+  uint8_t entry;  /* enum hw_entry */
 };
 
 /* How the contents of blocks move on to larger or smaller blocks: see resizes.h. */
@@ -253,11 +267,15 @@ struct hwi_image {
   struct hwi_totals totals;
   /* false: known, but not part of this profile; then totals are those that need no matching of frees, or 0 */
   bool counted;
-  bool unreadable; /* then info is NULL; also while a run is followed, for images that are not counted */
+  bool calls_are_exact; /* of a sampled image: see struct hwi_profile */
+  bool unreadable;      /* then info is NULL; also while a run is followed, for images that are not counted */
 };
 
 struct hwi_profile {
   struct hwi_totals totals;
+  /* Of a sampled recording; 0: all figures are exact. Otherwise they are estimates, see sample.h */
+  uint64_t sample_bytes;
+  bool calls_are_exact; /* of the totals and the threads: allocation_calls, allocated_bytes, free_calls */
   uint64_t duration_ns; /* of the run */
   struct hwi_span span; /* to_ns is not after the run's end */
   const struct hwi_image *images;
@@ -293,7 +311,8 @@ struct hwi_profile {
   const struct hwi_stack_resizes *resizes;
   uint32_t resize_count; /* by stack */
   const struct hwi_together *together;
-  uint32_t together_count; /* by stack; none if the profile is of a part of the run */
+  uint32_t together_count; /* by stack; none if the profile is of a part of the run, or of a
+                              sample */
   const struct hwi_handover *handovers;
   uint32_t handover_count; /* by owner, then freer */
   const struct hwi_time_point *timeline;
@@ -470,6 +489,8 @@ struct hwi_block_event {
   bool moved;             /* half of a realloc: the FREE, then the ALLOC, belong together */
   bool temporary;         /* a FREE before the owner's next allocation */
   bool timed;
+  uint32_t
+      weight; /* of the block, see sample.h: in a sample, an event stands for so many. 1: the events are all there */
 };
 
 /* Whether the program made a call; and whether a known block ended, with or without a call. */
@@ -483,6 +504,12 @@ static inline bool hwi_block_is_end(const struct hwi_block_event *event)
   return event->kind == HWI_BLOCK_FREE || event->kind == HWI_BLOCK_FREE_MISSED || event->kind == HWI_BLOCK_LEFT;
 }
 
+/* Returns the bytes of the block, in a sample those that it stands for. */
+static inline uint64_t hwi_block_bytes(const struct hwi_block_event *event)
+{
+  return event->weight * event->size;
+}
+
 /* How much is live, while events are taken: in the whole run, or of one stack, thread or size. */
 struct hwi_live_sum {
   uint64_t bytes, blocks, usable;
@@ -491,10 +518,11 @@ struct hwi_live_sum {
 /* Counts the block that begins or ends with the event. Other events change nothing. */
 static inline void hwi_live_sum_count(struct hwi_live_sum *sum, const struct hwi_block_event *event)
 {
-  const uint64_t sign = event->kind == HWI_BLOCK_ALLOC ? 1 : hwi_block_is_end(event) ? UINT64_MAX : 0; /* modulo 2^64 */
-  sum->bytes += sign * event->size;
-  sum->blocks += sign;
-  sum->usable += sign * event->usable;
+  const uint64_t weight = event->weight, count = event->kind == HWI_BLOCK_ALLOC ? weight : 0;
+  const uint64_t blocks = hwi_block_is_end(event) ? -weight : count; /* modulo 2^64 */
+  sum->bytes += blocks * event->size;
+  sum->blocks += blocks;
+  sum->usable += blocks * event->usable;
 }
 
 /* A scope of a thread begins, or some end. Each begin is followed by its end, unless the replay ends early. */
@@ -537,6 +565,11 @@ struct hwi_profile_options {
   void (*progress)(void *context, uint64_t done, uint64_t all); /* may be NULL; called from time to time */
   void *progress_context;
 };
+
+/* Adds the variances of a cell's figures. `sample_bytes` is not 0. */
+void hwi_variance_add_cell(struct hwi_variance *sum, const struct hwi_profile *profile,
+                           const struct hwi_profile_cell *cell);
+void hwi_variance_add(struct hwi_variance *sum, const struct hwi_variance *part);
 
 /* Returns the number of the stack's frames, not counting cut ones. */
 uint32_t hwi_profile_depth(const struct hwi_profile *profile, uint32_t stack);

@@ -194,6 +194,10 @@ const struct hwi_module *hwi_trace_module(const struct hwi_trace *trace, uint32_
 const char *hwi_trace_name(const struct hwi_trace *trace, uint32_t number);
 struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number);
 
+/* Returns how many chunks of a sample have counts of calls, and the list of them (call_counts.h). */
+struct hwi_chunk_counts;
+size_t hwi_trace_call_counts(const struct hwi_trace *trace, const struct hwi_chunk_counts **counts);
+
 /* The texts of instances of scopes may be many, so that only those are read that were wanted before their part of the
  * file is read, and 16 MB at most. The first returns false if there is no memory; the second returns NULL if the text is
  * not known, and else a string that is owned by the reader. */

@@ -20,7 +20,7 @@ static void begin(uint32_t thread, uint32_t path)
 
 static void count(uint32_t thread, enum hwi_block_event_kind kind, uint64_t size)
 {
-  const struct hwi_block_event event = {.thread = thread, .owner = 0, .kind = (uint8_t)kind, .size = size};
+  const struct hwi_block_event event = {.thread = thread, .owner = 0, .kind = (uint8_t)kind, .size = size, .weight = 1};
   assert_true(hwi_open_scopes_count(&scopes, &event));
 }
 

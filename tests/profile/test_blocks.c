@@ -80,7 +80,7 @@ static bool is_same(const struct hwi_block *left, const struct hwi_block *right)
 
 static void check_put(uint64_t address, struct hwi_block *live, bool *is_live)
 {
-  struct hwi_block block = {below(40) ? below(30) : UINT64_C(1) << below(64), below(20)};
+  struct hwi_block block = {below(40) ? below(30) : UINT64_C(1) << below(64), below(20), 1};
   const struct hwi_block *replaced;
   assert_true(hwi_blocks_put(&blocks, address, &block, &replaced));
   assert_int_equal(replaced != NULL, *is_live);

@@ -51,7 +51,7 @@ static void allocate(uint32_t cell)
 
 static void release(uint32_t cell)
 {
-  assert_true(hwi_handovers_add(&history.handovers_now, cell % 3, 3, 8));
+  assert_true(hwi_handovers_add(&history.handovers_now, &(struct hwi_handover){cell % 3, 3, 1, 8}));
   hwi_history_change(&history, cell)->ended[HWI_LIFETIME_LONGER]++;
   freed[cell]++;
   live.blocks--;

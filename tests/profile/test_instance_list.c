@@ -45,7 +45,7 @@ static void end(struct followed *followed, uint32_t thread, uint32_t count, uint
 
 static void call(struct followed *followed, uint32_t thread, uint8_t kind, uint64_t size)
 {
-  const struct hwi_block_event event = {.kind = kind, .size = size, .thread = thread};
+  const struct hwi_block_event event = {.kind = kind, .size = size, .thread = thread, .weight = 1};
   hwi_instance_list_count(&followed->instances, &event);
 }
 

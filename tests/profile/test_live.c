@@ -69,7 +69,7 @@ static void test_against_an_array(void **state)
     } else {
       assert_true(hwi_live_grow(&live));
       numbers[i] = step;
-      *hwi_live_slot(&live, addresses[i]) = (struct hwi_live_slot){addresses[i], step};
+      *hwi_live_slot(&live, addresses[i]) = (struct hwi_live_slot){addresses[i], step, 1};
       live.count++;
     }
     if (step % 50 == 0)
@@ -87,7 +87,7 @@ static void test_growth_of_a_large_table(void **state)
   for (uint32_t i = 1; i <= MANY_BLOCKS; i++) {
     uint64_t address = (uint64_t)i * APART;
     assert_true(hwi_live_grow(&live));
-    *hwi_live_slot(&live, address) = (struct hwi_live_slot){address, i};
+    *hwi_live_slot(&live, address) = (struct hwi_live_slot){address, i, 1};
     live.count++;
   }
   assert_true(is_valid());

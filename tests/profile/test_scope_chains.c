@@ -74,7 +74,7 @@ static void call(struct hwi_scopes *scopes, uint32_t thread, struct event *event
   const uint32_t stack = below(STACKS), chain = by_stack[stack];
   event->kind = below(3) ? CALL : FREE;
   event->bytes = 1 + below(100);
-  const struct hwi_scope_call made = {event->ns, event->bytes, thread, 1};
+  const struct hwi_scope_call made = {event->ns, event->bytes, thread, 1, 0};
   if (event->kind == FREE) {
     assert_true(hwi_scopes_free(scopes, &made));
     return;

@@ -84,7 +84,7 @@ static void call(struct hwi_scopes *scopes, uint32_t thread, uint64_t ns)
 {
   uint64_t bytes = 1 + below(100);
   bool is_alloc = below(5) < 3;
-  const struct hwi_scope_call made = {ns, bytes, thread, 1 + (uint32_t)ns % STACKS};
+  const struct hwi_scope_call made = {ns, bytes, thread, 1 + (uint32_t)ns % STACKS, 0};
   assert_true(is_alloc ? hwi_scopes_alloc(scopes, &made) : hwi_scopes_free(scopes, &made));
   note_breach(thread, &made, is_alloc);
   for (int i = 0; i < open_count[thread]; i++) {
@@ -400,7 +400,7 @@ static void a_zone_of_a_thread_applies_in_its_tasks(void **state)
 {
   (void)state;
   struct hwi_scopes *scopes = hwi_scopes_create();
-  const struct hwi_scope_call in_first = {2, 10, 0, 1}, in_second = {3, 20, 1, 2};
+  const struct hwi_scope_call in_first = {2, 10, 0, 1, 0}, in_second = {3, 20, 1, 2, 0};
   uint32_t count;
   assert_true(hwi_scopes_know_threads(scopes, THREADS));
   note(scopes, 0, HW_SCOPE_TASK, 1, 77);
@@ -425,7 +425,7 @@ static void a_zone_moves_with_its_task(void **state)
 {
   (void)state;
   struct hwi_scopes *scopes = hwi_scopes_create();
-  const struct hwi_scope_call in_first = {2, 10, 0, 1}, in_second = {3, 20, 1, 2};
+  const struct hwi_scope_call in_first = {2, 10, 0, 1, 0}, in_second = {3, 20, 1, 2, 0};
   uint32_t count;
   assert_true(hwi_scopes_know_threads(scopes, THREADS));
   note(scopes, 0, HW_SCOPE_TASK, 1, 77);

@@ -185,7 +185,7 @@ struct program {
   int free_count;
   uint64_t top, tick;
   uint32_t nodes;
-  bool usable, timed;
+  bool usable, timed, sampled;
   int disorder; /* of 100 events, the number of unusual ones */
 };
 
@@ -289,13 +289,35 @@ static void do_odd(struct program *p, int chunk)
   }
 }
 
+static void do_end(struct program *p, int chunk)
+{
+  const bool is_free = below(20) || p->sampled;
+  if (p->sampled && below(2))
+    enc_record(&enc, chunk, HW_RECORD_TEMPORARY, NULL, 0);
+  if (is_free)
+    do_free(p, chunk);
+  else
+    do_realloc(p, chunk);
+}
+
+static void put_counts(int chunk)
+{
+  uint8_t payload[HW_COUNTS_BYTES] = {0};
+  const uint64_t counts[HW_COUNTS] = {below(1000), below(2) ? UINT64_MAX : 0, below(1000)};
+  memcpy(payload + HW_COUNTS_PADDING, counts, sizeof counts);
+  enc_record(&enc, chunk, HW_RECORD_COUNTS, payload, sizeof payload);
+}
+
 static void run_program(struct program *p, int events, uint32_t first_sequence)
 {
   int chunk = 0;
   for (int i = 0; i < events; i++) {
     if (i % 4000 == 0) {
       chunk = enc_chunk(&enc, 3, first_sequence + (uint32_t)i / 4000, 1, p->tick);
-      enc.chunks[chunk].header.fields = (p->usable ? HW_FIELD_USABLE : 0) | (p->timed ? HW_FIELD_DURATION : 0);
+      enc.chunks[chunk].header.fields =
+          (p->usable ? HW_FIELD_USABLE : 0) | (p->timed ? HW_FIELD_DURATION : 0) | (p->sampled ? HW_FIELD_SAMPLED : 0);
+      if (p->sampled)
+        put_counts(chunk);
     }
     enc.chunks[chunk].took = below(20) ? 60 + below(100) : (uint64_t)below(1000) * below(1000000);
     p->tick += below(50) ? below(14) : below(100000);
@@ -303,10 +325,8 @@ static void run_program(struct program *p, int events, uint32_t first_sequence)
       do_odd(p, chunk);
     else if (p->live_count == 0 || (p->live_count < LIVE_MAX - 1 && below(100) < 52))
       do_alloc(p, chunk);
-    else if (below(20))
-      do_free(p, chunk);
     else
-      do_realloc(p, chunk);
+      do_end(p, chunk);
   }
 }
 
@@ -339,6 +359,7 @@ static void what_a_program_does_comes_back(void **state)
   for (int round = 0; round < 20; round++) {
     struct program p = new_program(round & 1, round % 5 * 4);
     p.timed = round & 2;
+    p.sampled = round & 4;
     int codec = p.timed ? HWI_CODEC_TIMED : HWI_CODEC_COLUMNS;
     enc_release(&enc);
     run_program(&p, 500 + (int)below(20000), below(5));

@@ -58,8 +58,10 @@ static bool skip_node(void *context, uint32_t number, const struct hwi_node *nod
 
 static bool take_record(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread)
 {
+  struct hwi_follower *follower = context;
   struct hwi_thread ignored;
-  (void)context;
+  if (type == HW_RECORD_COUNTS && !hwi_counter_take_calls(&follower->counter, payload, bytes))
+    follower->failed = true;
   return type != HW_RECORD_THREAD || hwi_payload_thread(payload, bytes, thread, &ignored);
 }
 
@@ -73,9 +75,11 @@ struct hwi_follower *hwi_follower_create(int fd, const struct hw_trace_header *h
   follower->fd = fd;
   follower->header = *header;
   follower->section_bytes = section_bytes;
-  follower->source = (struct hwi_source){
-      .fd = fd, .header = &follower->header, .index = &follower->index, .definitions = {NULL, skip_node, take_record}};
-  if (!hwi_counter_init(&follower->counter, header->origin == HW_ORIGIN_FORK)) {
+  follower->source = (struct hwi_source){.fd = fd,
+                                         .header = &follower->header,
+                                         .index = &follower->index,
+                                         .definitions = {follower, skip_node, take_record}};
+  if (!hwi_counter_init(&follower->counter, header)) {
     hwi_follower_destroy(follower);
     return NULL;
   }
@@ -124,6 +128,8 @@ bool hwi_follower_failed(const struct hwi_follower *follower)
 uint64_t hwi_follower_event_count(const struct hwi_follower *follower)
 {
   const struct hwi_counts *counts = &follower->counter.counts;
+  if (follower->header.sample_bytes)
+    return counts->sampled_events;
   return counts->allocation_calls + counts->free_calls + counts->failed_calls - counts->realloc_calls;
 }
 

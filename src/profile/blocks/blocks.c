@@ -124,7 +124,7 @@ static void give_page_back(struct hwi_blocks *blocks, union hwi_block_page *page
 
 static size_t hash_kind(const struct hwi_block *kind)
 {
-  return hwi_hash_number(kind->size ^ (uint64_t)kind->thread << 42);
+  return hwi_hash_number(kind->size ^ (uint64_t)kind->thread << 42 ^ (uint64_t)kind->weight << 21);
 }
 
 static bool grow_kind_slots(struct hwi_blocks *blocks)
@@ -153,7 +153,7 @@ static uint32_t find_kind(struct hwi_blocks *blocks, const struct hwi_block *blo
   size_t at = hash_kind(block) & blocks->kind_mask;
   for (; blocks->kind_slots[at]; at = (at + 1) & blocks->kind_mask) {
     const struct hwi_block *kind = &blocks->kinds[blocks->kind_slots[at]];
-    if (kind->size == block->size && kind->thread == block->thread)
+    if (kind->size == block->size && kind->thread == block->thread && kind->weight == block->weight)
       return blocks->kind_slots[at];
   }
   size_t number = blocks->kind_count ? blocks->kind_count : 1;

@@ -25,6 +25,7 @@
 struct hwi_block {
   uint64_t size;
   uint32_t thread; /* that allocated it */
+  uint32_t weight; /* see sample.h; 1: the events are all there */
 };
 
 enum {

@@ -51,7 +51,7 @@ uint32_t hwi_heap_blocks_heap(struct hwi_heap_blocks *heaps, uint32_t number)
   const uint32_t heap = hwi_live_grow(&heaps->numbers) ? take_heap(heaps) : 0;
   if (!heap)
     return 0;
-  *hwi_live_slot(&heaps->numbers, key) = (struct hwi_live_slot){key, heap};
+  *hwi_live_slot(&heaps->numbers, key) = (struct hwi_live_slot){.address = key, .number = heap};
   heaps->numbers.count++;
   heaps->heaps[heap] = (struct hwi_block_heap){.number = number};
   return heap;
@@ -121,7 +121,7 @@ uint32_t hwi_heap_blocks_add(struct hwi_heap_blocks *heaps, uint32_t heap, uint6
   of->first = number;
   of->live_blocks++;
   of->live_bytes += size;
-  *hwi_live_slot(&heaps->live, key) = (struct hwi_live_slot){key, number};
+  *hwi_live_slot(&heaps->live, key) = (struct hwi_live_slot){.address = key, .number = number};
   heaps->live.count++;
   return number;
 }

@@ -36,6 +36,7 @@ bool hwi_replay_image_init(struct hwi_replay_image *image, struct hwi_trace *tra
       .has_usable = info->header.fields & HW_FIELD_USABLE,
       .has_durations = info->header.fields & HW_FIELD_DURATION,
       .forked = info->header.origin == HW_ORIGIN_FORK,
+      .sample_bytes = info->header.sample_bytes,
       .first_pause_ns = first_pause(info),
   };
   image->nodes.first_own = image->forked && info->header.inherited_nodes ? info->header.inherited_nodes : 1;

@@ -45,10 +45,12 @@ struct hwi_replay_image {
   struct hwi_live freed_inherited;    /* addresses of blocks that came with a fork and were freed here */
   struct hwi_heap_blocks heap_blocks; /* of the program's own heaps; their names are the resolver's */
   bool forked, has_usable, has_durations;
+  uint64_t sample_bytes;   /* see sample.h; 0: the events are all there */
   uint64_t first_pause_ns; /* when recording was paused for the first time; UINT64_MAX: never */
   /* From here on: used by the thread that counts, which may differ from the thread that resolves. */
   struct hwi_totals totals;
   uint64_t live_blocks, live_bytes, live_usable;
+  struct hwi_call_counts calls; /* all calls, of an image with sample_bytes */
 };
 
 /* Takes ownership of the trace, which has this number in the run. Returns false if there is no memory. */

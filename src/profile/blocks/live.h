@@ -19,6 +19,7 @@ enum { HWI_LIVE_STEP_BITS = 5, HWI_LIVE_GROUP_BITS = 4, HWI_LIVE_GROUP = 1 << HW
 struct hwi_live_slot {
   uint64_t address;
   uint32_t number;
+  uint32_t weight; /* of a block of an image: see sample.h */
 };
 
 /* Invariant: count <= (mask + 1) / 4 * 3, and there is no empty slot between a block's home and its slot. */

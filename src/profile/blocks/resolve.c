@@ -4,6 +4,7 @@
  */
 #include "profile/blocks/resolve.h"
 
+#include "profile/blocks/sample.h"
 #include "trace/table.h"
 
 enum { LOOK_AHEAD = 48 };
@@ -68,6 +69,13 @@ static bool end_block(struct hwi_resolver *resolver, uint32_t block)
   return true;
 }
 
+static inline uint32_t weight_of(const struct hwi_replay_image *image, const struct hwi_event *event)
+{
+  return __builtin_expect(!image->sample_bytes, 1)
+             ? 1
+             : hwi_sample_weight(image->sample_bytes, event->size, event->tick, event->address);
+}
+
 static bool resolve_alloc(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *event,
                           struct hwi_resolved *resolved)
 {
@@ -78,10 +86,13 @@ static bool resolve_alloc(struct hwi_resolver *resolver, struct hwi_batch *batch
   resolved->stack = find_stack(resolver, batch, event->node);
   if (!resolved->stack)
     return false;
+  resolved->weight = weight_of(batch->image, event);
   struct hwi_live_slot *slot = hwi_live_slot(live, event->address);
   if (slot->address) { /* its free was missed */
     resolved->replaces = true;
     resolved->block = slot->number;
+    resolved->replaced_weight = slot->weight;
+    slot->weight = resolved->weight;
     return true;
   }
   if (!hwi_live_has_room(live)) {
@@ -90,7 +101,7 @@ static bool resolve_alloc(struct hwi_resolver *resolver, struct hwi_batch *batch
     slot = hwi_live_slot(live, event->address);
   }
   resolved->block = hwi_resolver_new_block(resolver);
-  *slot = (struct hwi_live_slot){event->address, resolved->block};
+  *slot = (struct hwi_live_slot){event->address, resolved->block, resolved->weight};
   live->count++;
   return resolved->block;
 }
@@ -104,6 +115,7 @@ static bool resolve_free(struct hwi_resolver *resolver, struct hwi_batch *batch,
     return hwi_replay_image_free_unknown(batch->image, event->address, &resolved->what);
   resolved->what = HWI_RESOLVED_FREE;
   resolved->block = slot->number;
+  resolved->weight = slot->weight;
   hwi_live_remove(live, slot);
   return end_block(resolver, resolved->block);
 }
@@ -170,7 +182,8 @@ static bool resolve(struct hwi_resolver *resolver, struct hwi_batch *batch, cons
                                     .address = event->address,
                                     .thread = thread - 1,
                                     .entry = event->entry,
-                                    .moved = event->moved};
+                                    .moved = event->moved,
+                                    .temporary = event->kind == HWI_EVENT_FREE && event->temporary};
   if (!thread)
     return false;
   if (event->kind == HWI_EVENT_ALLOC)

@@ -30,18 +30,21 @@ enum hwi_resolved_what {
 
 struct hwi_resolved {
   uint64_t tick;
-  uint64_t address; /* FAILED: 0 */
-  uint64_t size;    /* ALLOC, FAILED */
-  uint64_t usable;  /* ALLOC; 0: not recorded */
-  uint32_t block;   /* ALLOC, FREE: its number */
-  uint32_t thread;  /* from 0 */
-  uint32_t stack;   /* ALLOC, FAILED */
-  uint8_t what;     /* enum hwi_resolved_what */
-  uint8_t entry;    /* FREE*: enum hw_entry */
-  bool moved;       /* half of a realloc */
-  bool replaces;    /* ALLOC: a block was live at the address; its free was missed. It had the same block number */
+  uint64_t address;         /* FAILED: 0 */
+  uint64_t size;            /* ALLOC, FAILED */
+  uint64_t usable;          /* ALLOC; 0: not recorded */
+  uint32_t block;           /* ALLOC, FREE: its number */
+  uint32_t thread;          /* from 0 */
+  uint32_t stack;           /* ALLOC, FAILED */
+  uint32_t weight;          /* ALLOC, FREE: the block counts so often, see sample.h. 1: the events are all there */
+  uint32_t replaced_weight; /* ALLOC that replaces: of the block before */
+  uint8_t what;             /* enum hwi_resolved_what */
+  uint8_t entry;            /* FREE*: enum hw_entry */
+  bool moved : 1;           /* half of a realloc */
+  bool temporary : 1;       /* of a sample, FREE: as in struct hwi_event */
+  bool replaces; /* ALLOC: a block was live at the address; its free was missed. It had the same block number */
 };
-static_assert(sizeof(struct hwi_resolved) == 48, "a resolved event");
+static_assert(sizeof(struct hwi_resolved) == 56, "a resolved event");
 
 enum { HWI_TASK_IMAGE_SHIFT = 40 }; /* a task's number has that of its image above this bit */
 

@@ -15,11 +15,11 @@ struct hwi_class_peaks {
   size_t thread_capacity;
 };
 
-/* A block begins. Returns false if there is no memory. */
-bool hwi_class_peaks_begin(struct hwi_class_peaks *peaks, uint32_t thread, uint64_t size);
+/* Blocks begin. Returns false if there is no memory. */
+bool hwi_class_peaks_begin(struct hwi_class_peaks *peaks, uint32_t thread, uint64_t size, uint64_t blocks);
 
-/* A block ends that began. */
-void hwi_class_peaks_end(struct hwi_class_peaks *peaks, uint32_t thread, uint64_t size);
+/* Blocks end that began. */
+void hwi_class_peaks_end(struct hwi_class_peaks *peaks, uint32_t thread, uint64_t size, uint64_t blocks);
 
 void hwi_class_peaks_release(struct hwi_class_peaks *peaks);
 

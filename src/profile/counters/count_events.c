@@ -8,6 +8,7 @@
 
 #include "profile/counters/scope_events.h"
 #include "trace/grow.h"
+#include "trace/read/call_counts.h"
 #include "trace/table.h"
 
 bool hwi_replay_init(struct hwi_replay *replay, const struct hwi_span *span, uint64_t expected_ns)
@@ -54,30 +55,30 @@ static inline struct hwi_live_sum live_now(const struct hwi_replay *replay)
   return (struct hwi_live_sum){level->bytes, level->blocks, level->usable};
 }
 
-static bool note_birth(struct hwi_replay *replay, uint32_t cell, uint64_t size)
+static bool note_birth(struct hwi_replay *replay, uint32_t cell, uint64_t size, uint32_t weight)
 {
   struct hwi_cell_change *change = hwi_history_change(&replay->history, cell);
   struct hwi_slice *slice = hwi_history_now(&replay->history);
   if (!change)
     return false;
   const uint32_t owner = hwi_tally_thread_of(&replay->tally, hwi_tally_cell(&replay->tally, cell));
-  change->calls++;
-  slice->allocation_calls++;
-  slice->allocated_bytes += size;
+  change->calls = (change->calls + weight) & HWI_CHANGE_CALLS_MASK;
+  slice->allocation_calls += weight;
+  slice->allocated_bytes += weight * size;
   slice->max_bytes = replay->level.bytes > slice->max_bytes ? replay->level.bytes : slice->max_bytes;
-  return hwi_class_peaks_begin(&replay->history.class_peaks, owner, size);
+  return hwi_class_peaks_begin(&replay->history.class_peaks, owner, size, weight);
 }
 
-static bool note_death(struct hwi_replay *replay, uint32_t cell_number, int ending)
+static bool note_death(struct hwi_replay *replay, uint32_t cell_number, int ending, uint32_t weight)
 {
   struct hwi_cell_change *change = hwi_history_change(&replay->history, cell_number);
   struct hwi_slice *slice = hwi_history_now(&replay->history);
   if (!change)
     return false;
   const struct hwi_cell *cell = hwi_tally_cell(&replay->tally, cell_number);
-  hwi_class_peaks_end(&replay->history.class_peaks, hwi_tally_thread_of(&replay->tally, cell), cell->size);
-  change->ended[ending]++;
-  slice->temporary_calls += ending == HWI_LIFETIME_TEMPORARY;
+  hwi_class_peaks_end(&replay->history.class_peaks, hwi_tally_thread_of(&replay->tally, cell), cell->size, weight);
+  change->ended[ending] += weight;
+  slice->temporary_calls += ending == HWI_LIFETIME_TEMPORARY ? weight : 0;
   slice->min_bytes = replay->level.bytes < slice->min_bytes ? replay->level.bytes : slice->min_bytes;
   return true;
 }
@@ -96,28 +97,30 @@ bool hwi_replay_end_history(struct hwi_replay *replay, uint64_t ns)
 
 /* --- the end of a block --- */
 
-/* Stops counting a block of the cell as live; the block stays in the table. Forced inline: a free has already loaded
+/* Stops counting blocks of the cell as live; they stay in the table. Forced inline: a free has already loaded
  * most of these data. */
 static inline __attribute__((always_inline)) void uncount_block(struct hwi_replay *replay,
-                                                                struct hwi_replay_image *image, uint32_t cell_number)
+                                                                struct hwi_replay_image *image, uint32_t cell_number,
+                                                                uint64_t blocks)
 {
   struct hwi_tally *tally = &replay->tally;
   struct hwi_cell *cell = hwi_tally_cell(tally, cell_number);
   hwi_touch(&tally->touched_cells, cell_number);
   hwi_tally_settle(tally, cell);
-  cell->live--;
+  const uint64_t bytes = blocks * cell->size, usable = blocks * cell->usable;
+  cell->live -= blocks;
   struct hwi_stack_tally *stack = &tally->stacks[cell->stack];
   hwi_growth_touch(&stack->growth, &replay->tenths, stack->live_bytes);
-  stack->live_bytes -= cell->size;
+  stack->live_bytes -= bytes;
   hwi_growth_fall(&stack->growth, stack->live_bytes);
-  tally->sizes[cell->size_number].live--;
-  tally->threads[hwi_tally_thread_of(tally, cell)].live_bytes -= cell->size;
-  image->live_bytes -= cell->size;
-  image->live_usable -= cell->usable;
-  image->live_blocks--;
-  replay->level.bytes -= cell->size;
-  replay->level.usable -= cell->usable;
-  replay->level.blocks--;
+  tally->sizes[cell->size_number].live -= blocks;
+  tally->threads[hwi_tally_thread_of(tally, cell)].live_bytes -= bytes;
+  image->live_bytes -= bytes;
+  image->live_usable -= usable;
+  image->live_blocks -= blocks;
+  replay->level.bytes -= bytes;
+  replay->level.usable -= usable;
+  replay->level.blocks -= blocks;
 }
 
 /* Returns whether a container probably moved from the old block into the larger block that the thread just
@@ -168,63 +171,66 @@ static bool note_older_block(struct hwi_replay *replay, uint64_t address, const 
                                    &(struct hwi_older_block){address, block->cell, lifetime, is_temporary});
 }
 
-/* Counts the call, but not the end of the block. */
-static void count_free_call(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
+/* Counts the call, which stands for `calls`, but not the end of the block. */
+static void count_free_call(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event,
+                            uint32_t calls)
 {
   struct hwi_tally *tally = &replay->tally;
   struct hwi_thread_tally *freer = &tally->threads[event->thread];
-  image->totals.free_calls++;
+  image->totals.free_calls += calls;
   if (replay->history.is_kept)
-    hwi_history_now(&replay->history)->free_calls++;
-  freer->free_calls++;
-  freer->late_free_calls += is_late(replay, event->thread);
+    hwi_history_now(&replay->history)->free_calls += calls;
+  freer->free_calls += calls;
+  freer->late_free_calls += is_late(replay, event->thread) ? calls : 0;
   freer->newest_cell = freer->moving_cell = 0;
   if (!freer->sweep)
     freer->sweep = hwi_tally_next_sweep(tally);
-  replay->timeline.points[replay->timeline.current].free_calls++;
+  replay->timeline.points[replay->timeline.current].free_calls += calls;
 }
 
 static bool count_free(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
 {
   struct hwi_tally *tally = &replay->tally;
   struct hwi_thread_tally *freer = &tally->threads[event->thread];
-  const uint32_t newest = freer->newest_cell;
-  count_free_call(replay, image, event);
+  const uint32_t newest = freer->newest_cell, weight = event->weight;
+  count_free_call(replay, image, event, weight);
   const struct hwi_live_block *block = &replay->blocks[event->block];
   struct hwi_cell *cell = hwi_tally_cell(tally, block->cell);
   const uint32_t owner_thread = hwi_tally_thread_of(tally, cell);
   const struct hwi_thread_tally *owner = &tally->threads[owner_thread];
-  const bool is_temporary = owner->last_address == event->address; /* the owner's latest block */
-  cell->temporary_calls += is_temporary;
-  image->totals.temporary_calls += is_temporary;
+  /* the owner's latest block? */
+  const bool is_temporary = image->sample_bytes ? event->temporary : owner->last_address == event->address;
+  cell->temporary_calls += is_temporary ? weight : 0;
+  image->totals.temporary_calls += is_temporary ? weight : 0;
   struct hwi_stack_tally *stack = &tally->stacks[cell->stack];
   const enum hwi_lifetime lifetime = block->age ? hwi_lifetime_of_age(is_temporary, block->age)
                                                 : hwi_lifetime_of(is_temporary, replay->now_ns - block->born_ns);
-  stack->ended[lifetime]++;
+  stack->ended[lifetime] += weight;
   if (block->born_ns < replay->epoch_ns && !note_older_block(replay, event->address, block, is_temporary))
     return false;
   hwi_sweeps_death(&stack->sweeps, freer->sweep, cell->size);
   if (owner_thread != event->thread) {
-    freer->foreign_frees++;
-    if (!hwi_handovers_add(&tally->handovers, owner_thread, event->thread, cell->size) ||
-        (replay->history.is_kept &&
-         !hwi_handovers_add(&replay->history.handovers_now, owner_thread, event->thread, cell->size)))
+    const struct hwi_handover handover = {owner_thread, event->thread, weight, weight * cell->size};
+    freer->foreign_frees += weight;
+    if (!hwi_handovers_add(&tally->handovers, &handover) ||
+        (replay->history.is_kept && !hwi_handovers_add(&replay->history.handovers_now, &handover)))
       return false;
   }
-  const struct hwi_scope_call call = {replay->now_ns, cell->size, event->thread, cell->stack};
+  const struct hwi_scope_call call = {replay->now_ns, cell->size, event->thread, cell->stack, weight - 1};
   if (tally->scopes && !hwi_scopes_free(tally->scopes, &call))
     return false;
-  if ((newest || event->moved) && !note_replaced_block(replay, freer, newest, event, block->cell))
+  if ((newest || event->moved) && !image->sample_bytes &&
+      !note_replaced_block(replay, freer, newest, event, block->cell))
     return false;
-  uncount_block(replay, image, block->cell);
-  return !replay->history.is_kept || note_death(replay, block->cell, (int)lifetime);
+  uncount_block(replay, image, block->cell, weight);
+  return !replay->history.is_kept || note_death(replay, block->cell, (int)lifetime, weight);
 }
 
 static bool count_free_without_block(struct hwi_replay *replay, struct hwi_replay_image *image,
                                      const struct hwi_resolved *event)
 {
   struct hwi_totals *totals = &image->totals;
-  count_free_call(replay, image, event);
+  count_free_call(replay, image, event, 1);
   if (event->what == HWI_RESOLVED_FREE_INHERITED)
     totals->inherited_frees++;
   else if (hwi_replay_image_was_paused(image, replay->now_ns))
@@ -265,10 +271,10 @@ static bool end_replaced(struct hwi_replay *replay, struct hwi_replay_image *ima
   const struct hwi_live_block *block = &replay->blocks[event->block];
   if (block->born_ns < replay->epoch_ns && !note_older_block(replay, event->address, block, false))
     return false;
-  image->totals.missed_frees++;
-  replay->tally.stacks[hwi_tally_cell(&replay->tally, block->cell)->stack].missed_frees++;
-  uncount_block(replay, image, block->cell);
-  return !replay->history.is_kept || note_death(replay, block->cell, HWI_ENDING_UNSEEN);
+  image->totals.missed_frees += event->replaced_weight;
+  replay->tally.stacks[hwi_tally_cell(&replay->tally, block->cell)->stack].missed_frees += event->replaced_weight;
+  uncount_block(replay, image, block->cell, event->replaced_weight);
+  return !replay->history.is_kept || note_death(replay, block->cell, HWI_ENDING_UNSEEN, event->replaced_weight);
 }
 
 /* Enters the scopes of rules that the event's stack matches. Returns false if there is no memory. */
@@ -291,10 +297,11 @@ static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
 {
   struct hwi_tally *tally = &replay->tally;
   const uint32_t thread = event->thread;
-  const uint64_t size = event->size, usable = event->usable;
+  const uint64_t size = event->size, weight = event->weight, bytes = weight * size, usable = weight * event->usable;
   if (!see_stack(replay, event))
     return false;
-  const uint32_t cell_number = hwi_tally_find_cell(tally, hwi_tally_context(tally, thread), event->stack, size, usable);
+  const uint32_t cell_number =
+      hwi_tally_find_cell(tally, hwi_tally_context(tally, thread), event->stack, size, event->usable);
   if (!cell_number)
     return fail_without_cell(tally, image);
   if (!hwi_table_grow((void **)&replay->blocks, &replay->block_capacity, (size_t)event->block + 1,
@@ -307,8 +314,8 @@ static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   struct hwi_cell *cell = hwi_tally_cell(tally, cell_number);
   hwi_tally_settle(tally, cell);
   hwi_touch(&tally->touched_cells, cell_number);
-  cell->calls++;
-  cell->live++;
+  cell->calls += weight;
+  cell->live += weight;
   struct hwi_stack_tally *stack = &tally->stacks[event->stack];
   if (!stack->called) {
     stack->called = true;
@@ -316,41 +323,43 @@ static bool count_alloc(struct hwi_replay *replay, struct hwi_replay_image *imag
   }
   stack->last_ns = replay->now_ns;
   hwi_growth_touch(&stack->growth, &replay->tenths, stack->live_bytes);
-  stack->live_bytes += size;
+  stack->live_bytes += bytes;
   if (stack->live_bytes > stack->own_peak_bytes)
     stack->own_peak_bytes = stack->live_bytes;
   hwi_sweeps_birth(&stack->sweeps);
   struct hwi_size_tally *of_size = &tally->sizes[cell->size_number];
-  if (++of_size->live > of_size->own_peak)
+  of_size->live += weight;
+  if (of_size->live > of_size->own_peak)
     of_size->own_peak = of_size->live;
   struct hwi_thread_tally *owner = &tally->threads[thread];
   owner->last_address = event->address;
   owner->newest_cell = cell_number;
   owner->sweep = 0;
-  if (owner->moving_cell && event->moved && !note_realloc(tally, owner, cell_number, event->address))
+  if (owner->moving_cell && event->moved && !image->sample_bytes &&
+      !note_realloc(tally, owner, cell_number, event->address))
     return false;
-  const struct hwi_scope_call call = {replay->now_ns, size, thread, event->stack};
+  const struct hwi_scope_call call = {replay->now_ns, size, thread, event->stack, event->weight - 1};
   if (tally->scopes && !hwi_scopes_alloc(tally->scopes, &call))
     return false;
-  owner->late_allocation_calls += is_late(replay, thread);
-  owner->live_bytes += size;
+  owner->late_allocation_calls += is_late(replay, thread) ? weight : 0;
+  owner->live_bytes += bytes;
   if (owner->live_bytes > owner->own_peak_bytes)
     owner->own_peak_bytes = owner->live_bytes;
 
-  image->totals.allocation_calls++;
-  image->totals.allocated_bytes += size;
+  image->totals.allocation_calls += weight;
+  image->totals.allocated_bytes += bytes;
   image->totals.usable_bytes += usable;
-  image->live_bytes += size;
+  image->live_bytes += bytes;
   image->live_usable += usable;
-  image->live_blocks++;
-  replay->level.bytes += size;
-  replay->level.blocks++;
+  image->live_blocks += weight;
+  replay->level.bytes += bytes;
+  replay->level.blocks += weight;
   replay->level.usable += usable;
   struct hwi_time_point *point = &replay->timeline.points[replay->timeline.current];
-  point->allocation_calls++;
-  point->allocated_bytes += size;
+  point->allocation_calls += weight;
+  point->allocated_bytes += bytes;
   note_peaks(replay, image);
-  return !replay->history.is_kept || note_birth(replay, cell_number, size);
+  return !replay->history.is_kept || note_birth(replay, cell_number, size, event->weight);
 }
 
 static bool count_failed(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hwi_resolved *event)
@@ -417,7 +426,8 @@ static struct hwi_block_event describe(const struct hwi_replay *replay, const st
                                                                               : HWI_BLOCK_FREE_UNKNOWN,
                                  .entry =
                                      has_stack ? (uint8_t)tally->stacks[event->stack].innermost.entry : event->entry,
-                                 .moved = event->moved};
+                                 .moved = event->moved,
+                                 .weight = event->weight};
   if (event->what == HWI_RESOLVED_FREE) {
     const struct hwi_cell *cell = hwi_tally_cell(tally, replay->blocks[event->block].cell);
     call.size = cell->size;
@@ -615,6 +625,52 @@ bool hwi_replay_next_phase(struct hwi_replay *replay)
   return hwi_tally_restart(&replay->tally);
 }
 
+/* --- all calls, in a sample --- */
+
+static void add_counts(struct hwi_call_counts *calls, const uint64_t counts[HW_COUNTS])
+{
+  calls->allocation_calls += counts[HW_COUNT_ALLOCATIONS];
+  calls->allocated_bytes += counts[HW_COUNT_BYTES];
+  calls->free_calls += counts[HW_COUNT_FREES];
+  calls->known = true;
+}
+
+/* Returns the calls of the thread with this number in the trace, which may have no event. NULL: no memory. */
+static struct hwi_call_counts *calls_of(struct hwi_replay *replay, struct hwi_replay_image *image, uint32_t number)
+{
+  struct hwi_tally *tally = &replay->tally;
+  const uint32_t thread = hwi_replay_image_find_thread(image, number, &replay->resolver) - 1;
+  if (thread == UINT32_MAX)
+    return NULL;
+  if (thread >= tally->thread_count &&
+      !hwi_tally_add_thread(tally, thread, &(struct hwi_new_thread){image->number, number}))
+    return NULL;
+  return &tally->threads[thread].calls;
+}
+
+/* Only for a whole run is it known which calls belong to it, and only when it is over are all of them counted. Returns false
+ * if there is no memory. */
+static bool take_all_calls(struct hwi_replay *replay, struct hwi_replay_image *image)
+{
+  const struct hwi_chunk_counts *chunks;
+  const size_t count = hwi_trace_call_counts(image->trace, &chunks);
+  if (!image->sample_bytes || replay->span.kind != HWI_SPAN_RUN || replay->history.is_kept)
+    return true;
+  for (size_t i = 0; i < count; i++) {
+    struct hwi_call_counts *of_thread = calls_of(replay, image, chunks[i].thread);
+    if (!of_thread)
+      return false;
+    add_counts(of_thread, chunks[i].counts);
+    add_counts(&image->calls, chunks[i].counts);
+  }
+  if (!count)
+    return true;
+  image->totals.allocation_calls = image->calls.allocation_calls;
+  image->totals.allocated_bytes = image->calls.allocated_bytes;
+  image->totals.free_calls = image->calls.free_calls;
+  return true;
+}
+
 /* --- the end of an image --- */
 
 static bool end_scopes(struct hwi_replay *replay, const struct hwi_replay_image *image, uint32_t thread)
@@ -628,6 +684,8 @@ static bool end_scopes(struct hwi_replay *replay, const struct hwi_replay_image 
 bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool others_go_on)
 {
   struct hwi_tally *tally = &replay->tally;
+  if (!take_all_calls(replay, image))
+    return false;
   image->totals.live_blocks_at_end = image->live_blocks;
   image->totals.live_bytes_at_end = image->live_bytes;
   if (replay->phase == HWI_AFTER_SPAN) /* it ends after the span */
@@ -651,9 +709,9 @@ bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *im
     if (!slot->address)
       continue;
     const uint32_t cell = replay->blocks[slot->number].cell;
-    uncount_block(replay, image, cell);
-    tally->ended[cell]++;
-    if (replay->history.is_kept && !note_death(replay, cell, HWI_ENDING_LEFT))
+    uncount_block(replay, image, cell, slot->weight);
+    tally->ended[cell] += slot->weight;
+    if (replay->history.is_kept && !note_death(replay, cell, HWI_ENDING_LEFT, slot->weight))
       return false;
   }
   return true;

@@ -12,7 +12,7 @@ void hwi_handovers_release(struct hwi_handover_tally *tally)
   *tally = (struct hwi_handover_tally){0};
 }
 
-bool hwi_handovers_add_all(struct hwi_handover_tally *tally, const struct hwi_handover *counted)
+bool hwi_handovers_add(struct hwi_handover_tally *tally, const struct hwi_handover *counted)
 {
   uint32_t number = hwi_numbering_of(&tally->pairs, counted->owner, counted->freer);
   if (!number || !hwi_grow((void **)&tally->items, &tally->capacity, number, sizeof *tally->items))
@@ -23,11 +23,6 @@ bool hwi_handovers_add_all(struct hwi_handover_tally *tally, const struct hwi_ha
   item->blocks += counted->blocks;
   item->bytes += counted->bytes;
   return true;
-}
-
-bool hwi_handovers_add(struct hwi_handover_tally *tally, uint32_t owner, uint32_t freer, uint64_t bytes)
-{
-  return hwi_handovers_add_all(tally, &(struct hwi_handover){owner, freer, 1, bytes});
 }
 
 void hwi_handovers_restart(struct hwi_handover_tally *tally)

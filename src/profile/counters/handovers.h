@@ -14,11 +14,8 @@ struct hwi_handover_tally {
 
 void hwi_handovers_release(struct hwi_handover_tally *tally);
 
-/* Counts a block of the thread `owner` that the thread `freer` freed. Returns false if there is no memory. */
-bool hwi_handovers_add(struct hwi_handover_tally *tally, uint32_t owner, uint32_t freer, uint64_t bytes);
-
-/* Adds a handover that was counted elsewhere. Returns false if there is no memory. */
-bool hwi_handovers_add_all(struct hwi_handover_tally *tally, const struct hwi_handover *counted);
+/* Adds what `counted` has. Returns false if there is no memory. */
+bool hwi_handovers_add(struct hwi_handover_tally *tally, const struct hwi_handover *counted);
 
 /* Restarts counting. */
 void hwi_handovers_restart(struct hwi_handover_tally *tally);

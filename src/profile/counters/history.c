@@ -84,7 +84,7 @@ static bool fits(const struct hwi_cell_change *sum, const struct hwi_cell_change
 
 static void add_change(struct hwi_cell_change *sum, const struct hwi_cell_change *next)
 {
-  sum->calls = (sum->calls + next->calls) & (2 * (uint32_t)HWI_CHANGE_CALLS - 1);
+  sum->calls = (sum->calls + next->calls) & HWI_CHANGE_CALLS_MASK;
   for (int ending = 0; ending < HWI_ENDINGS; ending++)
     sum->ended[ending] += next->ended[ending];
 }
@@ -116,7 +116,7 @@ static bool join_handovers(struct hwi_history *history, size_t from, size_t end,
   struct hwi_handover_tally sum = {0};
   bool done = true;
   for (size_t i = from; i < end && done; i++)
-    done = hwi_handovers_add_all(&sum, &history->handovers[i]);
+    done = hwi_handovers_add(&sum, &history->handovers[i]);
   for (uint32_t i = 0; i < sum.pairs.count && done; i++)
     history->handovers[(*to)++] = sum.items[i];
   hwi_handovers_release(&sum);

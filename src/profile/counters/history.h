@@ -19,6 +19,7 @@ enum hwi_cut {
 };
 enum { HWI_HISTORY_CUTS = 16 };      /* of each kind; of more, the oldest are forgotten */
 enum { HWI_CHANGE_CALLS = 1 << 30 }; /* with so many calls, another change begins */
+static const uint32_t HWI_CHANGE_CALLS_MASK = 2 * (uint32_t)HWI_CHANGE_CALLS - 1; /* its room */
 
 /* All zero: no history is kept. */
 struct hwi_history {

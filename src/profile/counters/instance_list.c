@@ -226,16 +226,16 @@ void hwi_instance_list_count(struct hwi_instance_list *instances, const struct h
   struct open_instance *open = &thread->items[thread->count - 1];
   struct hwi_listed_instance *item = &open->item;
   if (event->kind == HWI_BLOCK_ALLOC) {
-    item->calls++;
-    item->bytes += event->size;
-    item->net_bytes += (int64_t)event->size;
+    item->calls += event->weight;
+    item->bytes += hwi_block_bytes(event);
+    item->net_bytes += (int64_t)hwi_block_bytes(event);
     if (item->net_bytes > item->most_net_bytes)
       item->most_net_bytes = item->net_bytes;
-    count_size(open, event->size, 1);
+    count_size(open, event->size, event->weight);
   } else if (event->kind == HWI_BLOCK_FREE) {
-    item->free_calls++;
-    item->net_bytes -= (int64_t)event->size;
-    count_size(open, event->size, -1);
+    item->free_calls += event->weight;
+    item->net_bytes -= (int64_t)hwi_block_bytes(event);
+    count_size(open, event->size, -(int64_t)event->weight);
   } else if (event->kind == HWI_BLOCK_FREE_UNKNOWN) {
     item->free_calls++;
   }

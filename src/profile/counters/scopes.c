@@ -544,6 +544,17 @@ void hwi_scopes_pass_time(struct hwi_scopes *scopes, uint32_t number, uint64_t n
 
 /* --- calls --- */
 
+/* A call of a sample stands for several. */
+static uint64_t times_of(const struct hwi_scope_call *call)
+{
+  return UINT64_C(1) + call->more;
+}
+
+static uint64_t bytes_of(const struct hwi_scope_call *call)
+{
+  return times_of(call) * call->bytes;
+}
+
 static struct thread_scopes *thread_of(struct hwi_scopes *scopes, const struct hwi_scope_call *call)
 {
   struct thread_scopes *thread = &scopes->threads[call->thread];
@@ -568,8 +579,8 @@ static __attribute__((noinline)) bool add_breach(struct hwi_scopes *scopes, cons
                                   .first_ns = call->ns,
                                   .first_instance = zone->all.sequence,
                                   .first_thread = call->thread};
-  breach->calls++;
-  breach->bytes += call->bytes;
+  breach->calls += times_of(call);
+  breach->bytes += bytes_of(call);
   return true;
 }
 
@@ -587,13 +598,13 @@ bool hwi_scopes_alloc(struct hwi_scopes *scopes, const struct hwi_scope_call *ca
   if (thread->open.count == 0)
     return true;
   struct hwi_open_instance *open = &thread->open.items[thread->open.count - 1];
-  open->all.calls++;
-  open->all.bytes += call->bytes;
-  open->all.net_bytes += (int64_t)call->bytes;
+  open->all.calls += times_of(call);
+  open->all.bytes += bytes_of(call);
+  open->all.net_bytes += (int64_t)bytes_of(call);
   if (open->all.net_bytes > open->most_net)
     open->most_net = open->all.net_bytes;
   if (open->all.detail)
-    hwi_detail_count(open->all.detail, call->bytes, 1);
+    hwi_detail_count(open->all.detail, call->bytes, (int64_t)times_of(call));
   return check_zone(scopes, thread, call, false);
 }
 
@@ -604,12 +615,12 @@ bool hwi_scopes_free(struct hwi_scopes *scopes, const struct hwi_scope_call *cal
     return true;
   struct hwi_open_instance *open = &thread->open.items[thread->open.count - 1];
   struct hwi_scope *path = &scopes->paths[open->path];
-  path->free_calls++;
-  path->freed_blocks += call->stack != 0;
-  path->freed_bytes += call->bytes;
-  open->all.net_bytes -= (int64_t)call->bytes;
+  path->free_calls += times_of(call);
+  path->freed_blocks += call->stack ? times_of(call) : 0;
+  path->freed_bytes += bytes_of(call);
+  open->all.net_bytes -= (int64_t)bytes_of(call);
   if (open->all.detail && call->stack)
-    hwi_detail_count(open->all.detail, call->bytes, -1);
+    hwi_detail_count(open->all.detail, call->bytes, -(int64_t)times_of(call));
   return check_zone(scopes, thread, call, true);
 }
 

@@ -80,6 +80,7 @@ struct hwi_scope_call {
   uint64_t ns, bytes; /* bytes: of the block; 0 if it is unknown, or the call failed */
   uint32_t thread;
   uint32_t stack; /* that allocated the block, or failed to; 0: unknown */
+  uint32_t more;  /* in a sample: so many more calls are alike, see sample.h */
 };
 
 /* Count calls. Return false if there is no memory. */

@@ -108,6 +108,7 @@ struct hwi_thread_tally {
   uint32_t newest_cell; /* of the block that its latest event allocated; 0: that event allocated none */
   uint32_t moving_cell; /* of the block that a realloc has ended, and whose new block is still to come. 0: none */
   uint64_t moving_address;
+  struct hwi_call_counts calls; /* of a sample: all calls of the thread */
 };
 
 /* Cells, stacks and sizes are numbered from 1, threads from 0. They move when new ones come. */

@@ -33,7 +33,7 @@ struct hwi_task *hwi_tasks_add(struct hwi_tasks *tasks, uint64_t number, bool *i
   const uint32_t index = is_reused ? tasks->unused[--tasks->unused_count] : (uint32_t)tasks->count++;
   struct hwi_task *task = &tasks->items[index];
   *task = (struct hwi_task){.number = number, .open = {.items = task->open.items, .capacity = task->open.capacity}};
-  *hwi_live_slot(&tasks->numbers, number) = (struct hwi_live_slot){number, index};
+  *hwi_live_slot(&tasks->numbers, number) = (struct hwi_live_slot){.address = number, .number = index};
   tasks->numbers.count++;
   return task;
 }

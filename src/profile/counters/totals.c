@@ -3,13 +3,14 @@
 
 #include <stdlib.h>
 
+#include "profile/blocks/sample.h"
 #include "trace/grow.h"
 
 enum { BATCH_EVENTS = 512 };
 
-bool hwi_counter_init(struct hwi_counter *counter, bool forked)
+bool hwi_counter_init(struct hwi_counter *counter, const struct hw_trace_header *header)
 {
-  *counter = (struct hwi_counter){.forked = forked};
+  *counter = (struct hwi_counter){.forked = header->origin == HW_ORIGIN_FORK, .sample_bytes = header->sample_bytes};
   return hwi_live_init(&counter->freed_inherited);
 }
 
@@ -20,6 +21,7 @@ void hwi_counter_release(struct hwi_counter *counter)
   free(counter->births);
   free(counter->last_addresses);
   hwi_hash_table_release(&counter->threads);
+  hwi_call_counts_release(&counter->calls);
   *counter = (struct hwi_counter){0};
 }
 
@@ -65,20 +67,28 @@ static bool add_unknown_free(struct hwi_counter *c, uint64_t address)
   return true;
 }
 
-/* Counts the end of the block at `address`. */
-static void end_block(struct hwi_counter *c, const struct hwi_block *block, uint64_t address)
+static inline void uncount_block(struct hwi_counts *counts, const struct hwi_block *block)
 {
-  c->counts.temporary_calls += c->last_addresses[block->thread] == address;
-  c->counts.live_bytes -= block->size;
+  counts->live_bytes -= block->weight * block->size;
+  counts->live_blocks -= block->weight;
+}
+
+/* Counts the end of the block. */
+static void end_block(struct hwi_counter *c, const struct hwi_block *block, const struct hwi_event *event)
+{
+  const bool is_latest = c->last_addresses[block->thread] == event->address;
+  const bool is_temporary = c->sample_bytes ? event->temporary : is_latest;
+  c->counts.temporary_calls += is_temporary ? block->weight : 0;
+  uncount_block(&c->counts, block);
 }
 
 static bool add_free(struct hwi_counter *c, const struct hwi_event *event)
 {
-  c->counts.free_calls++;
+  c->counts.free_calls += !c->sample_bytes;
   const struct hwi_block *block = hwi_blocks_take(&c->blocks, event->address);
   if (!block)
     return add_unknown_free(c, event->address);
-  end_block(c, block, event->address);
+  end_block(c, block, event);
   return true;
 }
 
@@ -86,21 +96,30 @@ static bool add_free(struct hwi_counter *c, const struct hwi_event *event)
 static void end_missed(struct hwi_counter *c, const struct hwi_block *block)
 {
   c->counts.missed_frees++;
-  c->counts.live_bytes -= block->size;
+  uncount_block(&c->counts, block);
 }
 
-/* Counts a new block, which is already among the live ones. */
-static inline void count_birth(struct hwi_counter *c, const struct hwi_event *event)
+static inline struct hwi_block block_of(const struct hwi_counter *c, const struct hwi_event *event)
+{
+  const uint64_t sample_bytes = c->sample_bytes;
+  const uint32_t weight = sample_bytes ? hwi_sample_weight(sample_bytes, event->size, event->tick, event->address) : 1;
+  return (struct hwi_block){event->size, c->last_thread.number - 1, weight};
+}
+
+static inline void count_birth(struct hwi_counter *c, const struct hwi_event *event, uint32_t weight)
 {
   struct hwi_counts *counts = &c->counts;
   c->last_addresses[c->last_thread.number - 1] = event->address;
-  counts->allocation_calls++;
   counts->realloc_calls += event->moved;
-  counts->allocated_bytes += event->size;
-  counts->live_bytes += event->size;
+  if (!c->sample_bytes) {
+    counts->allocation_calls++;
+    counts->allocated_bytes += event->size;
+  }
+  counts->live_bytes += weight * event->size;
+  counts->live_blocks += weight;
   if (counts->live_bytes > counts->peak_bytes) {
     counts->peak_bytes = counts->live_bytes;
-    counts->peak_blocks = c->blocks.count + c->live_births;
+    counts->peak_blocks = counts->live_blocks;
   }
 }
 
@@ -113,13 +132,20 @@ static bool add_alloc(struct hwi_counter *c, const struct hwi_event *event)
 {
   if (!know_thread(c, event->thread))
     return false;
-  const struct hwi_block *replaced, block = {event->size, c->last_thread.number - 1};
+  const struct hwi_block *replaced, block = block_of(c, event);
   if (!hwi_blocks_put(&c->blocks, event->address, &block, &replaced))
     return false;
   if (replaced)
     end_missed(c, replaced);
-  count_birth(c, event);
+  count_birth(c, event, block.weight);
   return true;
+}
+
+/* How many events a packer counts: a realloc is one. */
+static void count_sampled(struct hwi_counter *c, const struct hwi_event *events, int count)
+{
+  for (int i = 0; i < count && c->sample_bytes; i++)
+    c->counts.sampled_events += !(events[i].moved && events[i].kind == HWI_EVENT_FREE);
 }
 
 bool hwi_counter_add(struct hwi_counter *c, const struct hwi_event *events, int count)
@@ -133,7 +159,7 @@ bool hwi_counter_add(struct hwi_counter *c, const struct hwi_event *events, int 
     else
       c->counts.failed_calls += events[i].kind == HWI_EVENT_FAILED;
   }
-  c->counts.live_blocks = c->blocks.count;
+  count_sampled(c, events, count);
   return done;
 }
 
@@ -145,23 +171,17 @@ static inline struct hwi_block *live_birth(const struct hwi_counter *c, uint32_t
   return birth && c->births[birth].thread != HWI_BIRTH_ENDED ? &c->births[birth] : NULL;
 }
 
-static inline void end_birth(struct hwi_counter *c, struct hwi_block *block)
-{
-  block->thread = HWI_BIRTH_ENDED;
-  c->live_births--;
-}
-
 /* A block from before the section is looked up only at the first event of its address in the section. */
 static inline bool add_paired_free(struct hwi_counter *c, const struct hwi_event *event, uint32_t birth)
 {
   if (!birth)
     return add_free(c, event);
-  c->counts.free_calls++;
+  c->counts.free_calls += !c->sample_bytes;
   struct hwi_block *block = live_birth(c, birth);
   if (!block)
     return add_unknown_free(c, event->address);
-  end_block(c, block, event->address);
-  end_birth(c, block);
+  end_block(c, block, event);
+  block->thread = HWI_BIRTH_ENDED;
   return true;
 }
 
@@ -174,10 +194,10 @@ static inline bool add_paired_alloc(struct hwi_counter *c, const struct hwi_even
   if (before || older)
     end_missed(c, before ? before : older);
   if (before)
-    end_birth(c, before);
-  c->births[c->birth_count++] = (struct hwi_block){event->size, c->last_thread.number - 1};
-  c->live_births++;
-  count_birth(c, event);
+    before->thread = HWI_BIRTH_ENDED;
+  const struct hwi_block block = block_of(c, event);
+  c->births[c->birth_count++] = block;
+  count_birth(c, event, block.weight);
   return true;
 }
 
@@ -199,7 +219,7 @@ bool hwi_counter_add_paired(struct hwi_counter *c, const struct hwi_event *event
     else
       c->counts.failed_calls += events[i].kind == HWI_EVENT_FAILED;
   }
-  c->counts.live_blocks = c->blocks.count + c->live_births;
+  count_sampled(c, events, count);
   return done;
 }
 
@@ -210,8 +230,27 @@ bool hwi_counter_end_section(struct hwi_counter *c, const uint64_t *addresses)
   for (size_t i = 1; i < c->birth_count && done; i++)
     if (c->births[i].thread != HWI_BIRTH_ENDED)
       done = hwi_blocks_put(&c->blocks, addresses[i], &c->births[i], &replaced);
-  c->birth_count = c->live_births = 0;
+  c->birth_count = 0;
   return done;
+}
+
+/* --- all calls, in a sample --- */
+
+static void add_calls(struct hwi_counts *sum, const struct hwi_chunk_counts *more)
+{
+  sum->allocation_calls += more->counts[HW_COUNT_ALLOCATIONS];
+  sum->allocated_bytes += more->counts[HW_COUNT_BYTES];
+  sum->free_calls += more->counts[HW_COUNT_FREES];
+}
+
+bool hwi_counter_take_calls(struct hwi_counter *c, const uint8_t *payload, size_t bytes)
+{
+  struct hwi_chunk_counts more;
+  if (!hwi_call_counts_take(&c->calls, payload, bytes, &more))
+    return false;
+  if (c->sample_bytes)
+    add_calls(&c->counts, &more);
+  return true;
 }
 
 /* --- from a file --- */
@@ -219,13 +258,16 @@ bool hwi_counter_end_section(struct hwi_counter *c, const uint64_t *addresses)
 static int count_open_trace(struct hwi_counter *counter, struct hwi_trace *trace, struct hwi_error *error)
 {
   struct hwi_event *events = malloc(BATCH_EVENTS * sizeof *events);
-  bool ready = hwi_counter_init(counter, hwi_trace_info(trace)->header.origin == HW_ORIGIN_FORK) && events;
+  bool ready = hwi_counter_init(counter, &hwi_trace_info(trace)->header) && events;
   int count = 1;
   hwi_trace_set_liveness(trace, hwi_counter_is_live, counter);
   while (ready && count > 0) {
     count = hwi_trace_next(trace, events, BATCH_EVENTS, error);
     ready = count <= 0 || hwi_counter_add(counter, events, count);
   }
+  const struct hwi_chunk_counts *chunks;
+  for (size_t i = counter->sample_bytes ? hwi_trace_call_counts(trace, &chunks) : 0; i-- > 0;)
+    add_calls(&counter->counts, &chunks[i]);
   free(events);
   return ready ? count : hwi_error_set(error, HW_ERR_MEMORY, "no memory to count the totals of the recording");
 }

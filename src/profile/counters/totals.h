@@ -9,6 +9,7 @@
 #include "profile/blocks/blocks.h"
 #include "profile/blocks/live.h"
 #include "trace/hash_table.h"
+#include "trace/read/call_counts.h"
 #include "trace/reader.h"
 
 struct hwi_counts {
@@ -18,7 +19,8 @@ struct hwi_counts {
   uint64_t live_blocks, live_bytes;
   uint64_t unknown_frees; /* unmatched, or of blocks that were allocated while recording was paused */
   uint64_t missed_frees, inherited_frees;
-  uint64_t realloc_calls; /* each also counts as an allocation and as a free */
+  uint64_t realloc_calls;  /* each also counts as an allocation and as a free */
+  uint64_t sampled_events; /* of a sample: how many events were counted */
 };
 
 enum { HWI_BIRTH_ENDED = UINT32_MAX };
@@ -27,19 +29,24 @@ struct hwi_counter {
   struct hwi_counts counts;
   struct hwi_blocks blocks; /* the live blocks, except those in `births` */
   struct hwi_block *births; /* of the section, from [1]; `thread` is HWI_BIRTH_ENDED if the block has ended */
-  size_t birth_count, birth_room, live_births;
+  size_t birth_count, birth_room;
   struct hwi_live freed_inherited; /* addresses of blocks that were inherited by a fork and were freed here */
   bool forked;
+  uint64_t sample_bytes;    /* of the header: then peak, live and temporary are estimates */
   uint64_t *last_addresses; /* of each thread's latest block, by index */
   size_t thread_count, address_capacity;
   struct hwi_hash_table threads; /* indices plus 1 */
   struct hwi_hash_slot last_thread;
+  struct hwi_call_count_list calls; /* of a sample */
 };
 
-/* `forked`: the image began with a fork. This function and the next ones return false if there is no memory; the
+/* `header` is that of the trace. This function and the next ones return false if there is no memory; the
  * counter must be released even then. */
-bool hwi_counter_init(struct hwi_counter *counter, bool forked);
+bool hwi_counter_init(struct hwi_counter *counter, const struct hw_trace_header *header);
 void hwi_counter_release(struct hwi_counter *counter);
+
+/* Takes the payload of a COUNTS record: in a sample, all calls are counted there. */
+bool hwi_counter_take_calls(struct hwi_counter *counter, const uint8_t *payload, size_t bytes);
 
 /* Counts events in order, as hwi_trace_next returns them. */
 bool hwi_counter_add(struct hwi_counter *counter, const struct hwi_event *events, int count);

@@ -183,7 +183,7 @@ static bool add_lists(struct hwi_tally *tally, const struct hwi_epoch *epoch)
     if (!hwi_resizes_add_all(&tally->resizes, steps[i].cell, &steps[i].changes))
       return false;
   for (size_t i = 0; i < epoch->lists[HWI_EPOCH_HANDOVERS].count; i++)
-    if (!hwi_handovers_add_all(&tally->handovers, &handovers[i]))
+    if (!hwi_handovers_add(&tally->handovers, &handovers[i]))
       return false;
   return true;
 }

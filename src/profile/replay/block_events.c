@@ -11,7 +11,7 @@
 /* A live block. */
 struct hwi_reported_block {
   uint64_t size, usable, born_ns;
-  uint32_t stack, owner, scope;
+  uint32_t stack, owner, scope, weight;
 };
 
 bool hwi_block_events_init(struct hwi_block_events *events, struct hwi_resolver *resolver,
@@ -39,6 +39,7 @@ static void describe_block(const struct hwi_block_events *events, uint32_t numbe
   reported->stack = block->stack;
   reported->owner = block->owner;
   reported->scope = block->scope;
+  reported->weight = block->weight;
 }
 
 static bool report(const struct hwi_block_events *events, const struct hwi_block_event *reported)
@@ -63,7 +64,9 @@ static bool report_free(const struct hwi_block_events *events, const struct hwi_
   if (has_block) {
     describe_block(events, event->block, reported);
     reported->born_ns = events->blocks[event->block].born_ns;
-    reported->temporary = events->last_addresses[reported->owner] == reported->address;
+    reported->temporary = events->batch->image->sample_bytes
+                              ? event->temporary
+                              : events->last_addresses[reported->owner] == reported->address;
   }
   return report(events, reported);
 }
@@ -85,7 +88,8 @@ static bool report_alloc(const struct hwi_block_events *events, const struct hwi
   if (event->replaces && !report_missed_free(events, event, *reported))
     return false;
   events->blocks[event->block] = (struct hwi_reported_block){
-      event->size, event->usable, reported->ns, event->stack, event->thread, path_of(events, event->thread)};
+      event->size,  event->usable, reported->ns, event->stack, event->thread, path_of(events, event->thread),
+      event->weight};
   events->last_addresses[event->thread] = event->address;
   reported->kind = HWI_BLOCK_ALLOC;
   describe_block(events, event->block, reported);
@@ -117,6 +121,7 @@ static enum hwi_applied report_event(struct hwi_block_events *events, const stru
       .alignment_log2 = event->alignment_log2,
       .entry = event->entry,
       .moved = event->moved,
+      .weight = 1,
       .timed = event->took,
       .took_ns = event->took ? hwi_trace_units_ns(image->trace, event->took - 1) : 0,
   };

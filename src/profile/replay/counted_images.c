@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "profile/replay/run_replay.h"
+#include "trace/read/call_counts.h"
 
 static int next_events(struct hwi_run_replay *r, struct hwi_heap_view *view, struct hwi_trace *trace,
                        struct hwi_event *events)
@@ -14,25 +15,46 @@ static int next_events(struct hwi_run_replay *r, struct hwi_heap_view *view, str
               : hwi_trace_next(trace, events, HWI_BATCH_EVENTS, r->error);
 }
 
+static void scan_event(struct hwi_totals *totals, uint64_t sample_bytes, const struct hwi_event *event)
+{
+  const bool is_birth = event->kind == HWI_EVENT_ALLOC;
+  if (!sample_bytes) {
+    totals->allocation_calls += is_birth;
+    totals->free_calls += event->kind == HWI_EVENT_FREE;
+    totals->allocated_bytes += is_birth ? event->size : 0;
+  }
+  totals->failed_calls += event->kind == HWI_EVENT_FAILED;
+}
+
+/* Of a sample, all calls are counted. */
+static void take_all_calls(struct hwi_totals *totals, const struct hwi_trace *trace)
+{
+  const struct hwi_chunk_counts *chunks;
+  for (size_t i = hwi_trace_call_counts(trace, &chunks); i-- > 0;) {
+    totals->allocation_calls += chunks[i].counts[HW_COUNT_ALLOCATIONS];
+    totals->allocated_bytes += chunks[i].counts[HW_COUNT_BYTES];
+    totals->free_calls += chunks[i].counts[HW_COUNT_FREES];
+  }
+}
+
 /* Adds up an image's events without matching frees with blocks. `view`: NULL for malloc. */
 static int scan_image(struct hwi_run_replay *r, uint32_t number, struct hwi_heap_view *view, struct hwi_event *events)
 {
   struct hwi_trace **trace = &r->result->traces[number];
   struct hwi_totals *totals = &r->images[number].totals;
+  const uint64_t sample_bytes = view ? 0 : r->run.images[number].header.sample_bytes;
   int count = hwi_run_open(&r->run, number, trace, r->error);
   if (count < 0)
     return count;
   while ((count = next_events(r, view, *trace, events)) > 0) {
-    for (int i = 0; i < count; i++) {
-      totals->allocation_calls += events[i].kind == HWI_EVENT_ALLOC;
-      totals->free_calls += events[i].kind == HWI_EVENT_FREE;
-      totals->failed_calls += events[i].kind == HWI_EVENT_FAILED;
-      totals->allocated_bytes += events[i].kind == HWI_EVENT_ALLOC ? events[i].size : 0;
-    }
+    for (int i = 0; i < count; i++)
+      scan_event(totals, sample_bytes, &events[i]);
     hwi_run_replay_show_progress(r, *trace);
   }
   if (count == 0)
     hwi_run_replay_note_heaps(r, view);
+  if (sample_bytes)
+    take_all_calls(totals, *trace);
   hwi_trace_finish(*trace);
   return count;
 }

@@ -48,6 +48,16 @@ static void add_totals(struct hwi_totals *sum, const struct hwi_totals *part)
   sum->inherited_frees += part->inherited_frees;
 }
 
+/* All images of a run are recorded alike. If a forged run has others, its figures are estimates all the same. */
+static void note_sample(struct hwi_run_replay *r, size_t number)
+{
+  struct hwi_profile *profile = &r->result->profile;
+  const uint64_t sample_bytes = r->options->heap ? 0 : r->run.images[number].header.sample_bytes;
+  if (sample_bytes > profile->sample_bytes)
+    profile->sample_bytes = sample_bytes;
+  profile->calls_are_exact &= !sample_bytes || r->images[number].calls_are_exact;
+}
+
 static void collect_infos(struct hwi_run_replay *r)
 {
   for (size_t i = 0; i < r->run.count; i++)
@@ -69,10 +79,13 @@ void hwi_run_replay_sum_up(struct hwi_run_replay *r)
 {
   struct hwi_profile *profile = &r->result->profile;
   const struct hwi_level *level = &r->result->replay.level;
+  profile->calls_are_exact = true;
   for (size_t i = 0; i < r->run.count; i++) {
     profile->unreadable_images += r->images[i].unreadable;
-    if (r->images[i].counted)
-      add_totals(&profile->totals, &r->images[i].totals);
+    if (!r->images[i].counted)
+      continue;
+    add_totals(&profile->totals, &r->images[i].totals);
+    note_sample(r, i);
   }
   profile->unreadable_images += (uint32_t)r->run.unreadable;
   profile->heap = r->options->heap;

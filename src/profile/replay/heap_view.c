@@ -114,7 +114,7 @@ static int show_alloc(struct hwi_heap_view *view, uint32_t heap, struct hwi_even
   event->address = view->shown[block] = free_address(view, event->address);
   struct hwi_live_slot *slot = hwi_live_slot(&view->taken, event->address);
   view->taken.count += !slot->address;
-  *slot = (struct hwi_live_slot){event->address, block};
+  *slot = (struct hwi_live_slot){.address = event->address, .number = block};
   return 0;
 }
 

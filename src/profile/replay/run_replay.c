@@ -142,11 +142,12 @@ static bool counts_one_image(const struct hwi_run_replay *r)
   return r->options->span.kind == HWI_SPAN_RUN && !r->events && counted == 1;
 }
 
-/* Begins an epoch writer if only one image is counted, and it began with the run and inherited no blocks. Returns
+/* Begins an epoch writer if only one image is counted, it began with the run and inherited no blocks, and its events are
+ * all there: those of a sample are few. Returns
  * false if there is no memory; so does the next function. */
 static bool begin_epochs(struct hwi_run_replay *r, const struct hwi_replay_image *image)
 {
-  if (!counts_one_image(r) || image->forked)
+  if (!counts_one_image(r) || image->forked || image->sample_bytes)
     return true;
   return hwi_summary_begin_epochs(r->summary, &r->epoch_writer, &r->result->replay, image, r->options);
 }
@@ -178,6 +179,8 @@ int hwi_run_replay_add_image(struct hwi_run_replay *r, uint32_t number, struct h
     return hwi_run_replay_no_memory(r);
   if (r->options->heap && !(a->heap_view = hwi_heap_view_create(r->options->heap)))
     return hwi_run_replay_no_memory(r);
+  if (a->heap_view) /* its events are all there */
+    a->image.sample_bytes = 0;
   a->image.offset_ns = start_ns(r, number);
   hwi_trace_set_liveness(a->image.trace, hwi_resolver_is_live, &a->image);
   return 0;
@@ -304,6 +307,7 @@ int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, boo
   if (others_go_on && !hwi_resolver_end_image(&r->result->replay.resolver, &a->image))
     return hwi_run_replay_no_memory(r);
   r->images[a->image.number].totals = a->image.totals;
+  r->images[a->image.number].calls_are_exact = a->image.calls.known;
   uint64_t end_ns = a->head_ns < HWI_TRACE_LATEST_NS ? a->head_ns : HWI_TRACE_LATEST_NS;
   if (end_ns > r->result->profile.duration_ns)
     r->result->profile.duration_ns = end_ns;

@@ -207,7 +207,7 @@ static int fill_table(struct work *w)
     struct hwi_live_slot *slot = hwi_live_slot(live, blocks[i].address);
     if (slot->address)
       return HW_ERR_DAMAGED;
-    *slot = (struct hwi_live_slot){blocks[i].address, hwi_resolver_new_block(&replay->resolver)};
+    *slot = (struct hwi_live_slot){blocks[i].address, hwi_resolver_new_block(&replay->resolver), 1};
     replay->blocks[slot->number] = (struct hwi_live_block){0, blocks[i].cell, hwi_age_of(blocks[i].lifetime)};
     live->count++;
   }

@@ -334,6 +334,18 @@ static void add_to_thread(struct hwi_profile_thread *thread, const struct hwi_pr
   thread->peak_bytes += cell->peak_blocks * size;
 }
 
+/* In a sample, all calls of the threads may be known. */
+static void take_all_calls(const struct hwi_result *result, struct hwi_profile_thread *threads)
+{
+  const struct hwi_profile *profile = &result->profile;
+  for (uint32_t i = 0; i < profile->thread_count && profile->sample_bytes && profile->calls_are_exact; i++) {
+    const struct hwi_call_counts *calls = &result->replay.tally.threads[i].calls;
+    threads[i].allocation_calls = calls->allocation_calls;
+    threads[i].allocated_bytes = calls->allocated_bytes;
+    threads[i].free_calls = calls->free_calls;
+  }
+}
+
 void hwi_result_sum_up(struct hwi_result *result)
 {
   const struct hwi_profile *profile = &result->profile;
@@ -346,7 +358,10 @@ void hwi_result_sum_up(struct hwi_result *result)
     add_to_stack(&stacks[cell->stack], cell, size);
     add_to_size(&sizes[cell->size], cell);
     add_to_thread(&threads[cell->thread], cell, size);
+    if (profile->sample_bytes)
+      hwi_variance_add_cell(&stacks[cell->stack].variance, profile, cell);
   }
+  take_all_calls(result, threads);
   for (uint32_t s = 1; s < profile->stack_count; s++) {
     struct hwi_stack *stack = &stacks[s];
     stack->free_calls = stack->start_blocks + stack->calls - stack->live_blocks - stack->missed_frees;

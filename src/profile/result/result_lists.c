@@ -12,7 +12,8 @@ static bool fill_together(struct hwi_result *result)
   struct hwi_tally *tally = &result->replay.tally;
   struct hwi_together *list = NULL;
   size_t count = 0, capacity = 0;
-  for (size_t s = 1; s < tally->stack_count && result->profile.span.kind == HWI_SPAN_RUN; s++) {
+  const bool is_known = result->profile.span.kind == HWI_SPAN_RUN && !result->profile.sample_bytes;
+  for (size_t s = 1; s < tally->stack_count && is_known; s++) {
     struct hwi_sweeps *sweeps = &tally->stacks[s].sweeps;
     hwi_sweeps_end(sweeps);
     if (!sweeps->blocks)

@@ -36,6 +36,7 @@
 
 #include "report/content/evidence.h"
 #include "report/content/rss_parts.h"
+#include "report/selection/figures.h"
 
 enum {
   FORBIDDEN_MAX = 3,
@@ -211,7 +212,7 @@ static void find_warm_up(struct hwi_findings *findings, const struct hwi_profile
     if (has_warm_up(scope) && (!best || is_more_important(scope, best)))
       best = scope;
   }
-  if (best)
+  if (best && !profile->sample_bytes) /* a sample does not show which instances allocate */
     add(findings,
         (struct hwi_finding){.kind = HWI_FINDING_WARM_UP,
                              .scope = (uint32_t)(best - profile->scopes),
@@ -274,7 +275,7 @@ static void find_churn(struct hwi_findings *findings, const struct hwi_profile *
   const struct hwi_totals *totals = &profile->totals;
   uint32_t stack = stack_with_most(profile, temporary_of);
   if (stack != 0 && totals->temporary_calls >= MANY_CALLS &&
-      is_share(totals->temporary_calls, totals->allocation_calls, CHURN_PERCENT))
+      is_share(totals->temporary_calls, hwi_amount_of_run(profile).calls, CHURN_PERCENT))
     add(findings, (struct hwi_finding){.kind = HWI_FINDING_CHURN,
                                        .stack = stack,
                                        .figures = {totals->temporary_calls, profile->stacks[stack].temporary_calls}});

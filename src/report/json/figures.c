@@ -1,7 +1,6 @@
 /* figures.c - totals and amounts as members of a JSON object */
-#include "report/json/members.h"
-
 #include "report/content/evidence.h"
+#include "report/json/members.h"
 
 void hwi_json_figures(struct hwi_json *json, const struct hwi_figure *figures, const void *of)
 {
@@ -27,6 +26,17 @@ void hwi_json_changes(struct hwi_json *json, const struct hwi_figure *figures, c
   }
 }
 
+enum { FIRST_AFTER_CALLS = 2 }; /* of hwi_totals_errors */
+
+/* Writes the errors of the totals that are estimates. */
+static void write_sample(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  const struct hwi_amount all = hwi_amount_of_totals(profile);
+  hwi_json_bool(json, "estimated", true);
+  hwi_json_number(json, "sample_bytes", profile->sample_bytes);
+  hwi_json_figures(json, hwi_totals_errors + (profile->calls_are_exact ? FIRST_AFTER_CALLS : 0), &all);
+}
+
 void hwi_json_run(struct hwi_json *json, const struct hwi_profile *profile)
 {
   const struct hwi_image *image = hwi_largest_image(profile, NULL);
@@ -38,11 +48,15 @@ void hwi_json_run(struct hwi_json *json, const struct hwi_profile *profile)
   hwi_json_number(json, "duration_ns", profile->duration_ns);
   hwi_json_number(json, "threads", profile->thread_count);
   hwi_json_figures(json, hwi_totals_figures, &profile->totals);
+  if (profile->sample_bytes)
+    write_sample(json, profile);
 }
 
 void hwi_json_amount(struct hwi_json *json, const struct hwi_amount *amount)
 {
   hwi_json_figures(json, hwi_amount_figures, amount);
+  if (hwi_amount_is_estimate(amount))
+    hwi_json_figures(json, hwi_amount_errors, amount);
 }
 
 void hwi_json_amount_of(struct hwi_json *json, const char *key, const struct hwi_amount *amount)

@@ -202,6 +202,8 @@ static int read_profile(struct hwi_saved *saved, const json_t *report, struct hw
   const json_t *stacks = json_object_get(report, "top");
   hwi_saved_fields(&profile->totals, hwi_totals_figures, report);
   profile->duration_ns = hwi_saved_number(report, "duration_ns");
+  profile->sample_bytes = hwi_saved_number(report, "sample_bytes");
+  profile->calls_are_exact = !json_object_get(report, "allocation_calls_error");
   int status = read_images(tables, profile, report, error);
   if (status == HW_OK)
     status = read_threads(tables, profile, json_object_get(report, "by_thread"), error);
@@ -210,7 +212,7 @@ static int read_profile(struct hwi_saved *saved, const json_t *report, struct hw
   if (status == HW_OK)
     status = hwi_saved_stacks(tables, stacks, error);
   if (status == HW_OK)
-    status = hwi_saved_rest(tables, &profile->totals, error);
+    status = hwi_saved_rest(tables, &profile->totals, report, error);
   uint64_t all = hwi_saved_number(report, "stacks"), count = json_array_size(stacks);
   saved->stacks_left_out = all > count ? all - count : 0;
   saved->rest = (uint32_t)(tables->stack_count - 1);

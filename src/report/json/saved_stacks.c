@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/blocks/sample.h"
 #include "report/json/saved_tables.h"
 #include "report/selection/entries.h"
 #include "report/selection/figures.h"
@@ -180,7 +181,8 @@ static struct hwi_stack stack_of(const struct hwi_amount *amount, uint64_t faile
                             .live_bytes = amount->live_bytes,
                             .peak_blocks = amount->peak_blocks,
                             .peak_bytes = amount->peak_bytes,
-                            .peak_usable = amount->peak_usable};
+                            .peak_usable = amount->peak_usable,
+                            .variance = amount->variance};
 }
 
 static int add_stack(struct hwi_saved_tables *tables, const struct hwi_stack *stack, struct hwi_error *error)
@@ -192,6 +194,13 @@ static int add_stack(struct hwi_saved_tables *tables, const struct hwi_stack *st
   return HW_OK;
 }
 
+static void read_amount(struct hwi_amount *amount, const json_t *item)
+{
+  hwi_saved_fields(amount, hwi_amount_figures, item);
+  for (const struct hwi_figure *error = hwi_amount_errors; error->key; error++)
+    *(float *)((char *)amount + error->off) = (float)hwi_sample_variance_of(hwi_saved_number(item, error->key));
+}
+
 int hwi_saved_stacks(struct hwi_saved_tables *tables, const json_t *stacks, struct hwi_error *error)
 {
   size_t i;
@@ -200,7 +209,7 @@ int hwi_saved_stacks(struct hwi_saved_tables *tables, const json_t *stacks, stru
   json_array_foreach(stacks, i, item)
   {
     struct hwi_amount amount;
-    hwi_saved_fields(&amount, hwi_amount_figures, item);
+    read_amount(&amount, item);
     struct hwi_stack stack = stack_of(&amount, hwi_saved_number(item, "failed_calls"));
     stack.entry = hwi_entry_of_name(json_string_value(json_object_get(item, "entry")));
     status = read_frames(tables, &stack, json_object_get(item, "stack"), error);
@@ -212,9 +221,13 @@ int hwi_saved_stacks(struct hwi_saved_tables *tables, const json_t *stacks, stru
   return status;
 }
 
-int hwi_saved_rest(struct hwi_saved_tables *tables, const struct hwi_totals *totals, struct hwi_error *error)
+int hwi_saved_rest(struct hwi_saved_tables *tables, const struct hwi_totals *totals, const json_t *report,
+                   struct hwi_error *error)
 {
-  struct hwi_amount rest = hwi_amount_of_run(totals);
+  const struct hwi_profile run = {.totals = *totals};
+  struct hwi_amount rest = hwi_amount_of_run(&run);
+  if (hwi_saved_number(report, "sample_bytes")) /* the calls of all stacks are estimates, too */
+    read_amount(&rest, json_object_get(report, "selected"));
   uint64_t failed_calls = totals->failed_calls;
   for (size_t i = 1; i < tables->stack_count; i++) {
     struct hwi_amount amount = hwi_amount_of_stack(&tables->stacks[i]);

@@ -37,8 +37,9 @@ int hwi_saved_no_memory(struct hwi_error *error); /* sets the message, returns t
 int hwi_saved_modules(struct hwi_saved_tables *tables, const json_t *modules, struct hwi_error *error);
 int hwi_saved_stacks(struct hwi_saved_tables *tables, const json_t *stacks, struct hwi_error *error);
 
-/* Adds the stack without frames: `totals` minus the figures of the other stacks. */
-int hwi_saved_rest(struct hwi_saved_tables *tables, const struct hwi_totals *totals, struct hwi_error *error);
+/* Adds the stack without frames: the run's figures minus those of the other stacks. */
+int hwi_saved_rest(struct hwi_saved_tables *tables, const struct hwi_totals *totals, const json_t *report,
+                   struct hwi_error *error);
 
 /* For `find` of struct hwi_names; `context` is the tables. */
 uint32_t hwi_saved_find(void *context, const struct hwi_symbol_module *module, uint64_t address, bool is_return_address,

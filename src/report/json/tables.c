@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "profile/blocks/sample.h"
 #include "report/json/members.h"
 #include "report/selection/entries.h"
 #include "report/selection/selection.h"
@@ -74,8 +75,22 @@ static void write_whole_thread(struct hwi_json *json, const struct hwi_profile_t
   hwi_json_number(json, "late_free_calls", thread->late_free_calls);
 }
 
+static void write_thread_errors(struct hwi_json *json, const struct hwi_variance *variance, bool knows_calls)
+{
+  if (!knows_calls) {
+    hwi_json_number(json, "allocation_calls_error", hwi_sample_error(variance->calls));
+    hwi_json_number(json, "allocated_bytes_error", hwi_sample_error(variance->bytes));
+  }
+  hwi_json_number(json, "temporary_calls_error", hwi_sample_error(variance->temporary_calls));
+  hwi_json_number(json, "live_bytes_error", hwi_sample_error(variance->live_bytes));
+  hwi_json_number(json, "live_blocks_error", hwi_sample_error(variance->live_blocks));
+  hwi_json_number(json, "peak_bytes_error", hwi_sample_error(variance->peak_bytes));
+  hwi_json_number(json, "peak_blocks_error", hwi_sample_error(variance->peak_blocks));
+}
+
+/* `knows_calls`: the thread has all its calls, also in a sample. */
 static void write_thread(struct hwi_json *json, const struct hwi_profile *profile,
-                         const struct hwi_profile_thread *thread, const struct hwi_amount *amount)
+                         const struct hwi_profile_thread *thread, const struct hwi_amount *amount, bool knows_calls)
 {
   hwi_json_text(json, "name", thread->name);
   hwi_json_number(json, "tid", thread->tid);
@@ -83,13 +98,15 @@ static void write_thread(struct hwi_json *json, const struct hwi_profile *profil
     hwi_json_number(json, "pid", profile->images[thread->image].info->header.pid);
   hwi_json_number(json, "policy", thread->policy);
   hwi_json_number(json, "priority", thread->priority);
-  hwi_json_number(json, "allocation_calls", amount->calls);
+  hwi_json_number(json, "allocation_calls", knows_calls ? thread->allocation_calls : amount->calls);
   hwi_json_number(json, "temporary_calls", amount->temporary_calls);
-  hwi_json_number(json, "allocated_bytes", amount->bytes);
+  hwi_json_number(json, "allocated_bytes", knows_calls ? thread->allocated_bytes : amount->bytes);
   hwi_json_number(json, "live_bytes", amount->live_bytes);
   hwi_json_number(json, "live_blocks", amount->live_blocks);
   hwi_json_number(json, "peak_bytes", amount->peak_bytes);
   hwi_json_number(json, "peak_blocks", amount->peak_blocks);
+  if (hwi_amount_is_estimate(amount))
+    write_thread_errors(json, &amount->variance, knows_calls);
 }
 
 void hwi_json_threads(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_narrowing *filter)
@@ -101,7 +118,8 @@ void hwi_json_threads(struct hwi_json *json, const struct hwi_profile *profile, 
     if (!hwi_narrowing_keeps_thread(filter, i))
       continue;
     hwi_json_begin_object(json, NULL);
-    write_thread(json, profile, &profile->threads[i], &amounts[i]);
+    write_thread(json, profile, &profile->threads[i], &amounts[i],
+                 profile->calls_are_exact && !hwi_narrowing_splits_threads(filter));
     if (!hwi_narrowing_splits_threads(filter))
       write_whole_thread(json, &profile->threads[i]);
     hwi_json_end_object(json);

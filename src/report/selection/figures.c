@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "profile/blocks/sample.h"
+
 const char *const hwi_cost_names[] = {"peak", "live", "calls", "bytes", "temporary", NULL};
 const char *const hwi_by_names[] = {"stack",  "function", "file",  "line",  "module",
                                     "thread", "size",     "entry", "scope", NULL};
@@ -60,6 +62,36 @@ const struct hwi_figure hwi_amount_figures[] = {
     {0},
 };
 
+static uint64_t error_of(const struct hwi_figure *figure, const void *of)
+{
+  return hwi_sample_error(*(const float *)((const char *)of + figure->off));
+}
+
+const struct hwi_figure hwi_amount_errors[] = {
+    {"calls_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.calls)},
+    {"bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.bytes)},
+    {"temporary_calls_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.temporary_calls)},
+    {"peak_bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.peak_bytes)},
+    {"peak_blocks_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.peak_blocks)},
+    {"peak_usable_bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.peak_usable),
+     .not_in_tables = true},
+    {"live_bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.live_bytes)},
+    {"live_blocks_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.live_blocks)},
+    {0},
+};
+
+const struct hwi_figure hwi_totals_errors[] = {
+    {"allocation_calls_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.calls)},
+    {"allocated_bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.bytes)},
+    {"temporary_calls_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.temporary_calls)},
+    {"peak_bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.peak_bytes)},
+    {"peak_blocks_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.peak_blocks)},
+    {"peak_usable_bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.peak_usable)},
+    {"live_blocks_at_end_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.live_blocks)},
+    {"live_bytes_at_end_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.live_bytes)},
+    {0},
+};
+
 const struct hwi_figure hwi_whole_stack_figures[] = {
     {"own_peak_bytes", .off = offsetof(struct hwi_stack, own_peak_bytes)},
     {"free_calls", .off = offsetof(struct hwi_stack, free_calls)},
@@ -107,6 +139,30 @@ uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost)
   return amount->peak_bytes;
 }
 
+uint64_t hwi_amount_cost_error(const struct hwi_amount *amount, enum hwi_cost cost)
+{
+  const struct hwi_variance *variance = &amount->variance;
+  switch (cost) {
+  case HWI_COST_LIVE:
+    return hwi_sample_error(variance->live_bytes);
+  case HWI_COST_CALLS:
+    return hwi_sample_error(variance->calls);
+  case HWI_COST_BYTES:
+    return hwi_sample_error(variance->bytes);
+  case HWI_COST_TEMPORARY:
+    return hwi_sample_error(variance->temporary_calls);
+  case HWI_COST_PEAK:
+  case HWI_COST_DEFAULT:
+    break;
+  }
+  return hwi_sample_error(variance->peak_bytes);
+}
+
+bool hwi_amount_is_estimate(const struct hwi_amount *amount)
+{
+  return amount->variance.calls > 0 || amount->variance.live_blocks > 0 || amount->variance.peak_blocks > 0;
+}
+
 bool hwi_amount_is_nothing(const struct hwi_amount *amount)
 {
   return amount->calls == 0 && amount->live_blocks == 0 && amount->peak_blocks == 0;
@@ -122,6 +178,7 @@ void hwi_amount_add(struct hwi_amount *to, const struct hwi_amount *amount)
   to->peak_blocks += amount->peak_blocks;
   to->peak_bytes += amount->peak_bytes;
   to->peak_usable += amount->peak_usable;
+  hwi_variance_add(&to->variance, &amount->variance);
 }
 
 void hwi_amount_subtract(struct hwi_amount *from, const struct hwi_amount *amount)
@@ -134,10 +191,23 @@ void hwi_amount_subtract(struct hwi_amount *from, const struct hwi_amount *amoun
   from->peak_blocks -= amount->peak_blocks;
   from->peak_bytes -= amount->peak_bytes;
   from->peak_usable -= amount->peak_usable;
+  const struct hwi_variance *variance = &amount->variance;
+  hwi_variance_add(&from->variance,
+                   &(struct hwi_variance){-variance->calls, -variance->bytes, -variance->temporary_calls,
+                                          -variance->live_blocks, -variance->live_bytes, -variance->peak_blocks,
+                                          -variance->peak_bytes, -variance->peak_usable});
 }
 
-struct hwi_amount hwi_amount_of_run(const struct hwi_totals *totals)
+struct hwi_amount hwi_amount_of_run(const struct hwi_profile *profile)
 {
+  const struct hwi_totals *totals = &profile->totals;
+  struct hwi_amount sum = {0};
+  for (uint32_t i = 1; i < profile->stack_count && profile->sample_bytes; i++) {
+    const struct hwi_amount amount = hwi_amount_of_stack(&profile->stacks[i]);
+    hwi_amount_add(&sum, &amount);
+  }
+  if (profile->sample_bytes)
+    return sum;
   return (struct hwi_amount){
       .calls = totals->allocation_calls,
       .bytes = totals->allocated_bytes,
@@ -148,6 +218,14 @@ struct hwi_amount hwi_amount_of_run(const struct hwi_totals *totals)
       .peak_bytes = totals->peak_bytes,
       .peak_usable = totals->peak_usable_bytes,
   };
+}
+
+struct hwi_amount hwi_amount_of_totals(const struct hwi_profile *profile)
+{
+  struct hwi_amount amount = hwi_amount_of_run(profile);
+  if (profile->calls_are_exact)
+    amount.variance.calls = amount.variance.bytes = 0;
+  return amount;
 }
 
 enum hwi_cost hwi_report_cost(const struct hwi_report_options *options, const struct hwi_profile *profile)
@@ -180,20 +258,24 @@ struct hwi_amount hwi_amount_of_stack(const struct hwi_stack *stack)
       .peak_blocks = stack->peak_blocks,
       .peak_bytes = stack->peak_bytes,
       .peak_usable = stack->peak_usable,
+      .variance = stack->variance,
   };
 }
 
 struct hwi_amount hwi_amount_of_cell(const struct hwi_profile *profile, const struct hwi_profile_cell *cell)
 {
   uint64_t size = profile->sizes[cell->size].size;
-  return (struct hwi_amount){.calls = cell->calls,
-                             .bytes = cell->calls * size,
-                             .temporary_calls = cell->temporary_calls,
-                             .live_blocks = cell->live_blocks,
-                             .live_bytes = cell->live_blocks * size,
-                             .peak_blocks = cell->peak_blocks,
-                             .peak_bytes = cell->peak_blocks * size,
-                             .peak_usable = cell->peak_blocks * cell->usable};
+  struct hwi_amount amount = {.calls = cell->calls,
+                              .bytes = cell->calls * size,
+                              .temporary_calls = cell->temporary_calls,
+                              .live_blocks = cell->live_blocks,
+                              .live_bytes = cell->live_blocks * size,
+                              .peak_blocks = cell->peak_blocks,
+                              .peak_bytes = cell->peak_blocks * size,
+                              .peak_usable = cell->peak_blocks * cell->usable};
+  if (profile->sample_bytes)
+    hwi_variance_add_cell(&amount.variance, profile, cell);
+  return amount;
 }
 
 void hwi_lifetimes_of_run(const struct hwi_profile *profile, uint64_t lifetimes[HWI_LIFETIMES])

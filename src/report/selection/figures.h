@@ -35,11 +35,15 @@ struct hwi_amount {
   uint64_t live_blocks, live_bytes;
   uint64_t peak_blocks, peak_bytes;
   uint64_t peak_usable; /* 0 if usable sizes are not recorded */
+  struct hwi_variance variance;
 };
 
 /* Of struct hwi_totals, hwi_amount and hwi_time_point. The last item of a list has no key. */
 extern const struct hwi_figure hwi_totals_figures[], hwi_amount_figures[], hwi_time_figures[];
-extern const struct hwi_figure hwi_heap_figures[]; /* of struct hwi_heap */
+/* The errors of an amount's figures, if it is an estimate: half of the 95 % interval. In the same order. */
+extern const struct hwi_figure hwi_amount_errors[];
+extern const struct hwi_figure hwi_totals_errors[]; /* of hwi_amount_of_totals */
+extern const struct hwi_figure hwi_heap_figures[];  /* of struct hwi_heap */
 /* Of struct hwi_stack: those that are known only for all of a stack's blocks. */
 extern const struct hwi_figure hwi_whole_stack_figures[];
 
@@ -51,7 +55,16 @@ uint64_t hwi_amount_cost(const struct hwi_amount *amount, enum hwi_cost cost);
 bool hwi_amount_is_nothing(const struct hwi_amount *amount); /* neither calls nor live blocks, now or at the peak */
 void hwi_amount_add(struct hwi_amount *to, const struct hwi_amount *amount);
 void hwi_amount_subtract(struct hwi_amount *from, const struct hwi_amount *amount);
-struct hwi_amount hwi_amount_of_run(const struct hwi_totals *totals);
+
+/* Returns whether the amount is an estimate that has an error. */
+bool hwi_amount_is_estimate(const struct hwi_amount *amount);
+
+/* Returns the amount of all stacks. In a sample it is the sum of theirs, so that shares add up to all of it, although all
+ * calls may be known. */
+struct hwi_amount hwi_amount_of_run(const struct hwi_profile *profile);
+/* The same, but the figures of totals that are exact have no error. */
+struct hwi_amount hwi_amount_of_totals(const struct hwi_profile *profile);
+uint64_t hwi_amount_cost_error(const struct hwi_amount *amount, enum hwi_cost cost);
 
 /* Returns the cost of the options, with the default resolved. For an interval, that is what was allocated in it: its
  * peak consists mostly of blocks from before. */

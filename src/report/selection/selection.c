@@ -136,7 +136,7 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
   else
     amounts_of_whole_stacks(selection, profile);
   if (selection->narrowing.rule_count == 0)
-    selection->all = hwi_amount_of_run(&profile->totals);
+    selection->all = hwi_amount_of_run(profile);
   choose(selection, report, filter);
   if (sort_stacks(selection))
     return HW_OK;

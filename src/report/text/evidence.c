@@ -392,6 +392,8 @@ void hwi_text_evidence(struct hwi_text *text)
       hwi_line_printf(&text->line, "%s%s %s", items[i].before, hwi_count_text(items[i].count).text,
                       items[i].count == 1 ? items[i].one : items[i].many);
   }
+  if (profile->sample_bytes)
+    hwi_line_printf(&text->line, "; sampled: one of each %s", hwi_binary_bytes_text(profile->sample_bytes).text);
   add_allocators(text);
   add_silences(text);
   hwi_text_end_wrapped(text, sizeof "Evidence: " - 1, HWI_PLAIN);

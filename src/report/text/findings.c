@@ -111,7 +111,7 @@ static void word_giant(struct context *context, const struct hwi_finding *findin
 static void word_churn(struct context *context, const struct hwi_finding *finding)
 {
   hwi_line_printf(&context->text->line, "%s of allocations are freed at once, most in ",
-                  hwi_share_text(finding->figures[0], context->text->profile->totals.allocation_calls).text);
+                  hwi_share_text(finding->figures[0], hwi_amount_of_run(context->text->profile).calls).text);
   add_who(context);
 }
 
@@ -200,7 +200,7 @@ static void word_inline_buffer(struct context *context, const struct hwi_finding
 {
   hwi_line_printf(&context->text->line, "an inline buffer of %s saves %s calls (%s) in ",
                   hwi_bytes_text(finding->figures[1]).text, hwi_count_text(finding->figures[0]).text,
-                  hwi_share_text(finding->figures[0], context->text->profile->totals.allocation_calls).text);
+                  hwi_share_text(finding->figures[0], hwi_amount_of_run(context->text->profile).calls).text);
   add_who(context);
 }
 

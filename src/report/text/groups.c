@@ -130,6 +130,7 @@ static void print_titles(struct table *table)
   hwi_line_repeat(line, " ", HWI_SHARE_CELLS);
   hwi_line_right(line, "total", HWI_AMOUNT_CELLS);
   hwi_line_repeat(line, " ", HWI_SHARE_CELLS);
+  hwi_text_error_title(table->text);
   if (shows_calls(table))
     hwi_line_right(line, "calls", HWI_AMOUNT_CELLS);
   hwi_text_end(table->text, HWI_DIM);
@@ -142,6 +143,7 @@ static void print_row(struct table *table, const struct hwi_group *group, uint64
   hwi_text_cost(text, rank, hwi_amount_cost(&group->self, text->cost), table->all);
   hwi_line_right(&text->line, hwi_cost_text(total, text->cost).text, HWI_AMOUNT_CELLS);
   hwi_line_right(&text->line, hwi_share_text(total, table->all).text, HWI_SHARE_CELLS);
+  hwi_text_error(text, &group->total);
   if (shows_calls(table))
     hwi_line_right(&text->line, hwi_count_text(group->self.calls).text, HWI_AMOUNT_CELLS);
   hwi_line_repeat(&text->line, " ", GAP_CELLS);

@@ -40,7 +40,7 @@ static void add_traffic(struct hwi_text *text, const struct hwi_amount *left, co
 
 static void print_left(struct hwi_text *text, const struct hwi_selection *selection)
 {
-  struct hwi_amount run = hwi_amount_of_run(&text->profile->totals);
+  struct hwi_amount run = hwi_amount_of_run(text->profile);
   const struct hwi_amount *left = &selection->all;
   struct hwi_line *line = &text->line;
   hwi_line_puts(line, "  ");

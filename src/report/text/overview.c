@@ -5,6 +5,7 @@
 
 #include "base/base_name.h"
 #include "base/command_name.h"
+#include "profile/blocks/sample.h"
 #include "report/content/control_group.h"
 #include "report/content/evidence.h"
 #include "report/text/text.h"
@@ -180,6 +181,32 @@ static struct hwi_number recording_state(const struct hwi_text *text)
   return state;
 }
 
+/* Puts the error of an estimate in front of the text next to it; alone, if there is no room for both. */
+static void set_error(const struct hwi_text *text, struct figure *figure, struct hwi_number error, bool is_alone)
+{
+  char more[sizeof figure->more + sizeof error.text + 16]; /* what does not fit is cut */
+  if (!text->profile->sample_bytes)
+    return;
+  snprintf(more, sizeof more, "%s %s%s%s", hwi_style_plus_minus(text->style), error.text, is_alone ? "" : ", ",
+           is_alone ? "" : figure->more);
+  memcpy(figure->more, more, sizeof figure->more);
+  figure->more[sizeof figure->more - 1] = 0;
+}
+
+static void set_errors(const struct hwi_text *text, struct figure figures[FIGURE_BLOCKS][FIGURE_ROWS])
+{
+  const struct hwi_amount all = hwi_amount_of_run(text->profile);
+  const bool narrow = text->style->columns < HWI_NARROW_COLUMNS;
+  if (!text->profile->calls_are_exact) {
+    set_error(text, &figures[0][0], hwi_count_text(hwi_sample_error(all.variance.calls)), true);
+    set_error(text, &figures[0][1], hwi_count_text(hwi_sample_error(all.variance.calls)), true);
+    set_error(text, &figures[0][2], hwi_bytes_text(hwi_sample_error(all.variance.bytes)), true);
+  }
+  set_error(text, &figures[0][3], hwi_bytes_text(hwi_sample_error(all.variance.peak_bytes)), true);
+  set_error(text, &figures[1][0], hwi_count_text(hwi_sample_error(all.variance.temporary_calls)), narrow);
+  set_error(text, &figures[1][2], hwi_bytes_text(hwi_sample_error(all.variance.live_bytes)), narrow);
+}
+
 static void fill_figures(const struct hwi_text *text, struct figure figures[FIGURE_BLOCKS][FIGURE_ROWS])
 {
   const struct hwi_totals *totals = &text->profile->totals;
@@ -200,8 +227,8 @@ static void fill_figures(const struct hwi_text *text, struct figure figures[FIGU
   left[3] = (struct figure){"peak", hwi_bytes_text(totals->peak_bytes), ""};
   set_more(&left[3], "at ", hwi_time_text(totals->peak_time_ns), "");
   right[0] = (struct figure){"temporary", hwi_count_text(totals->temporary_calls), ""};
-  set_more(&right[0], "", hwi_share_text(totals->temporary_calls, totals->allocation_calls),
-           text->style->columns < HWI_NARROW_COLUMNS ? "" : " of allocations");
+  set_more(&right[0], "", hwi_share_text(totals->temporary_calls, hwi_amount_of_run(text->profile).calls),
+           text->style->columns < HWI_NARROW_COLUMNS || text->profile->sample_bytes ? "" : " of allocations");
   right[1] = (struct figure){"failed", hwi_count_text(totals->failed_calls), ""};
   right[2] = (struct figure){span->kind == HWI_SPAN_RUN ? "at the end" : "at its end",
                              hwi_bytes_text(totals->live_bytes_at_end), ""};
@@ -232,6 +259,7 @@ static void print_figures(struct hwi_text *text)
 {
   struct figure figures[FIGURE_BLOCKS][FIGURE_ROWS];
   fill_figures(text, figures);
+  set_errors(text, figures);
   hwi_text_blank(text);
   for (int row = 0; row < FIGURE_ROWS; row++) {
     print_figure(text, &figures[0][row], false);
@@ -262,6 +290,18 @@ static void print_span(struct hwi_text *text)
   hwi_text_end_wrapped(text, 2, HWI_BOLD);
 }
 
+static void print_sample(struct hwi_text *text)
+{
+  const char *const plus_minus = hwi_style_plus_minus(text->style);
+  hwi_line_printf(&text->line, "Sampled: one of each %s. ", hwi_binary_bytes_text(text->profile->sample_bytes).text);
+  if (text->profile->calls_are_exact)
+    hwi_line_printf(&text->line, "Allocations, frees and bytes allocated are exact; others are estimates (%s: 95 %%).",
+                    plus_minus);
+  else
+    hwi_line_printf(&text->line, "All figures are estimates (%s: 95 %%).", plus_minus);
+  hwi_text_end_wrapped(text, 2, HWI_BOLD);
+}
+
 void hwi_text_overview(struct hwi_text *text)
 {
   enum hwi_span_kind kind = text->profile->span.kind;
@@ -276,6 +316,8 @@ void hwi_text_overview(struct hwi_text *text)
     hwi_line_puts(&text->line, "', without malloc");
     hwi_text_end_wrapped(text, 2, HWI_BOLD);
   }
+  if (text->profile->sample_bytes)
+    print_sample(text);
   if (kind != HWI_SPAN_RUN)
     print_span(text);
   if (kind != HWI_SPAN_MOMENT)

@@ -163,6 +163,11 @@ int hwi_text_resizes(struct hwi_text *text, const struct hwi_selection *selectio
   struct rows rows;
   hwi_text_heading(text, "How blocks grow: realloc, and containers (an estimate)", "");
   hwi_text_filter(text, selection);
+  if (text->profile->sample_bytes) {
+    hwi_line_puts(&text->line, "      not known: a sampled recording rarely has both blocks; record without --sample");
+    hwi_text_end(text, HWI_PLAIN);
+    return HW_OK;
+  }
   int status = choose(&rows, text, selection, frames, error);
   if (status == HW_OK && rows.stack_count > 0) {
     print_titles(text);

@@ -177,10 +177,28 @@ static bool has_column(const struct hwi_text *text, enum hwi_cost column)
   return column == (text->cost == HWI_COST_BYTES ? HWI_COST_TEMPORARY : HWI_COST_BYTES);
 }
 
+void hwi_text_error_title(struct hwi_text *text)
+{
+  if (text->profile->sample_bytes)
+    hwi_line_right(&text->line, hwi_style_plus_minus(text->style), HWI_AMOUNT_CELLS);
+}
+
+void hwi_text_error(struct hwi_text *text, const struct hwi_amount *amount)
+{
+  struct hwi_line error = {0};
+  if (!text->profile->sample_bytes)
+    return;
+  hwi_line_printf(&error, "%s %s", hwi_style_plus_minus(text->style),
+                  hwi_cost_text(hwi_amount_cost_error(amount, text->cost), text->cost).text);
+  hwi_line_right(&text->line, hwi_line_text(&error), HWI_AMOUNT_CELLS);
+  hwi_line_release_part(&text->line, &error);
+}
+
 void hwi_text_amount_titles(struct hwi_text *text)
 {
   add_title(text, text->cost, HWI_RANK_CELLS - 1 + HWI_AMOUNT_CELLS);
   hwi_line_repeat(&text->line, " ", HWI_SHARE_CELLS);
+  hwi_text_error_title(text);
   for (int i = 0; i < COLUMNS; i++) {
     if (has_column(text, columns[i]))
       add_title(text, columns[i], HWI_AMOUNT_CELLS);
@@ -189,6 +207,7 @@ void hwi_text_amount_titles(struct hwi_text *text)
 
 void hwi_text_amounts(struct hwi_text *text, const struct hwi_amount *amount)
 {
+  hwi_text_error(text, amount);
   for (int i = 0; i < COLUMNS; i++) {
     struct hwi_number number = hwi_cost_text(hwi_amount_cost(amount, columns[i]), columns[i]);
     if (has_column(text, columns[i]))

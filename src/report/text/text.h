@@ -138,6 +138,10 @@ void hwi_text_filter(struct hwi_text *text, const struct hwi_selection *selectio
 enum { HWI_RANK_CELLS = 4, HWI_AMOUNT_CELLS = 12, HWI_SHARE_CELLS = 8 };
 void hwi_text_cost(struct hwi_text *text, uint64_t rank, uint64_t cost, uint64_t all);
 
+/* In a sample: the column of the cost's error, which the next two functions also add. */
+void hwi_text_error_title(struct hwi_text *text);
+void hwi_text_error(struct hwi_text *text, const struct hwi_amount *amount);
+
 /* The figures next to the cost, as many as the width allows: one line of titles, then one line of values for each
  * row. */
 void hwi_text_amount_titles(struct hwi_text *text);

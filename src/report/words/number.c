@@ -49,6 +49,22 @@ struct hwi_number hwi_bytes_text(uint64_t bytes)
   }
 }
 
+struct hwi_number hwi_binary_bytes_text(uint64_t bytes)
+{
+  enum { UNIT_BITS = 10 };
+  static const char *const units[] = {"KiB", "MiB", "GiB"};
+  int unit = -1;
+  uint64_t count = bytes;
+  for (; count > 0 && count % (1 << UNIT_BITS) == 0 && unit < 2; unit++)
+    count >>= UNIT_BITS;
+  if (unit < 0)
+    return hwi_bytes_text(bytes);
+  struct hwi_number number = hwi_count_text(count);
+  const size_t used = strlen(number.text);
+  snprintf(number.text + used, sizeof number.text - used, " %s", units[unit]);
+  return number;
+}
+
 struct hwi_number hwi_signed_bytes_text(int64_t bytes)
 {
   struct hwi_number number, value = hwi_bytes_text(bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);

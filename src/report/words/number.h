@@ -11,6 +11,7 @@ struct hwi_number {
 
 struct hwi_number hwi_count_text(uint64_t count);                  /* 12,481,903 */
 struct hwi_number hwi_bytes_text(uint64_t bytes);                  /* 0, 9,999 B, 10.0 kB, 412.6 MB */
+struct hwi_number hwi_binary_bytes_text(uint64_t bytes);           /* 512 KiB, 1 MiB; if it is no such size, 9,999 B */
 struct hwi_number hwi_signed_bytes_text(int64_t bytes);            /* +0, -9,999 B */
 struct hwi_number hwi_rate_text(uint64_t count, uint64_t ns);      /* 20,720/s; "" if the time is 0 */
 struct hwi_number hwi_byte_rate_text(uint64_t bytes, uint64_t ns); /* 69.4 MB/s */

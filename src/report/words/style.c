@@ -62,3 +62,8 @@ const char *hwi_style_ellipsis(const struct hwi_style *style)
 {
   return style->utf8 ? "…" : "...";
 }
+
+const char *hwi_style_plus_minus(const struct hwi_style *style)
+{
+  return style->utf8 ? "±" : "+-";
+}

@@ -30,5 +30,6 @@ const char *hwi_style_begin(const struct hwi_style *style, enum hwi_emphasis emp
 const char *hwi_style_hint(const struct hwi_style *style, const char *words);
 
 const char *hwi_style_ellipsis(const struct hwi_style *style);
+const char *hwi_style_plus_minus(const struct hwi_style *style);
 
 #endif

@@ -57,6 +57,7 @@ static void release(struct hwi_definitions *d)
   free(d->names);
   hwi_hash_table_release(&d->name_indices);
   hwi_instance_texts_release(&d->texts);
+  hwi_call_counts_release(&d->call_counts);
   free(d->command.bytes);
   free(d->exe.bytes);
   free(d->cwd.bytes);
@@ -320,6 +321,11 @@ static bool add_record(void *context, uint8_t type, const uint8_t *payload, size
     return add_name(d, &p);
   case HW_RECORD_TEXT:
     return add_instance_text(d, &p);
+  case HW_RECORD_COUNTS: {
+    struct hwi_chunk_counts ignored;
+    d->no_memory |= !hwi_call_counts_take(&d->call_counts, payload, bytes, &ignored);
+    return true;
+  }
   default: /* of a later version */
     return true;
   }

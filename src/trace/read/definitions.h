@@ -10,6 +10,7 @@
 
 #include "trace/decode.h"
 #include "trace/hash_table.h"
+#include "trace/read/call_counts.h"
 #include "trace/read/instance_texts.h"
 
 struct hwi_tool_area;
@@ -40,6 +41,7 @@ struct hwi_definitions {
   size_t name_count, name_capacity;
   size_t name_bytes; /* of all names */
   struct hwi_instance_texts texts;
+  struct hwi_call_count_list call_counts;
   struct hwi_note *notes;
   size_t note_count, note_capacity;
   struct hwi_definition_text command, exe, cwd, environment;

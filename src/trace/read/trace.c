@@ -339,6 +339,12 @@ char *hwi_trace_take_text(struct hwi_trace *trace, uint32_t number)
   return hwi_instance_texts_take(&trace->definitions->texts, number);
 }
 
+size_t hwi_trace_call_counts(const struct hwi_trace *trace, const struct hwi_chunk_counts **counts)
+{
+  *counts = trace->definitions->call_counts.items;
+  return trace->definitions->call_counts.chunks.count;
+}
+
 struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number)
 {
   struct hwi_thread thread = *hwi_definitions_thread(trace->definitions, number);
