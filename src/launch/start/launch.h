@@ -28,7 +28,8 @@ struct hwi_launch_options {
   const char *const *variables; /* NAME=VALUE for the command */
   size_t variable_count;
   bool pack;
-  bool quiet; /* report errors only */
+  struct hwi_keep keep; /* all zero: everything */
+  bool quiet;           /* report errors only */
   /* Called with each warning, before the command starts. */
   void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 };

@@ -3,6 +3,7 @@
 #define HWI_TRACE_READ_TRACE_H
 
 #include "trace/clock.h"
+#include "trace/read/base.h"
 #include "trace/read/definitions.h"
 #include "trace/read/growing.h"
 #include "trace/read/index.h"
@@ -16,6 +17,7 @@ struct hwi_trace {
   char *path;
   struct hw_trace_header header;
   struct hwi_index index;
+  struct hwi_base base; /* all zero: no event was dropped */
   struct hwi_tool_area tool;
   struct hwi_clock clock;
   struct hwi_definitions *definitions;
