@@ -23,7 +23,7 @@ static int make_whole(struct hwi_run_replay *r)
   hwi_run_replay_sum_up(r);
   if (!restored)
     status = hwi_run_replay_fill_lists(r);
-  if (!restored && status == 0)
+  if (!restored && status == 0 && !r->result->has_base) /* which has no sums of dropped events */
     hwi_summary_keep(r->summary, r->options->summary_least_ns, r->result, r->images);
   return status;
 }
