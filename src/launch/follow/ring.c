@@ -4,17 +4,21 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "launch/pack/base.h"
+#include "launch/tool_log.h"
 #include "platform/os_tools.h"
 #include "trace/clock.h"
 #include "trace/grow.h"
+#include "trace/read/hold.h"
 #include "trace/read/index.h"
 
 enum { SHARE = 8, STEP_MAX_BYTES = 16 << 20, STEP_MIN_BYTES = 64 << 10, PAGE_BYTES = 4096 };
 static const uint64_t EVENT_DELAY_MAX_NS = 200000000; /* that a thread may wait in the middle of an event */
+static const uint64_t BLOCKED_MAX_NS = 60000000000;   /* that readers may delay the dropping */
 
 void hwi_ring_release(struct hwi_ring *ring)
 {
@@ -123,25 +127,39 @@ static void move_begin(struct hwi_ring *ring, const struct hwi_ring_trace *trace
   const uint64_t off = ring->sections[gone].off, before = ring->sections[0].off;
   if (pwrite(trace->fd, &off, sizeof off, offsetof(struct hw_trace_header, sections_off)) != (ssize_t)sizeof off)
     return;
-  ring->first_off = off;
   punch_pages(trace->fd, before & ~(uint64_t)(PAGE_BYTES - 1), off);
   ring->count -= gone;
   memmove(ring->sections, ring->sections + gone, ring->count * sizeof *ring->sections);
 }
 
-/* Empties sections that the latest base replaces, and earlier bases. A header stays until the begin of the sections is after
- * it. */
-static void give_back(struct hwi_ring *ring, const struct hwi_ring_trace *trace, uint64_t base_off)
+static void empty_sections(struct hwi_ring *ring, const struct hwi_ring_trace *trace)
 {
   for (size_t i = 0; i < ring->count; i++) {
     struct hwi_ring_section *section = &ring->sections[i];
     const bool is_base = section->type == HW_SECTION_LEFT || section->type == HW_SECTION_BASE;
-    if (section->is_empty || !(is_older(section, ring->from_tick) || (is_base && section->off < base_off)))
+    if (section->is_empty || !(is_older(section, ring->from_tick) || (is_base && section->off < ring->base_off)))
       continue;
     section->is_empty = true;
     punch_pages(trace->fd, section->off + sizeof(struct hw_section_header), section->off + section->bytes);
   }
+}
+
+/* Empties sections that the latest base replaces, and earlier bases. A header stays until the begin of the sections is after
+ * it. */
+static void give_back(struct hwi_ring *ring, const struct hwi_ring_trace *trace)
+{
+  const bool is_free = hwi_hold_try_drop(trace->fd);
+  const uint64_t now_ns = hwi_monotonic_ns();
+  if (!is_free && !ring->blocked_ns)
+    ring->blocked_ns = now_ns;
+  if (!is_free && now_ns - ring->blocked_ns < BLOCKED_MAX_NS)
+    return;
+  empty_sections(ring, trace);
   move_begin(ring, trace);
+  ring->has_more = false;
+  ring->blocked_ns = 0;
+  if (is_free)
+    hwi_hold_end(trace->fd);
 }
 
 /* --- the turn --- */
@@ -162,10 +180,9 @@ static int turn(struct hwi_ring *ring, const struct hwi_ring_trace *trace, uint6
   *trace->append_off = file.off;
   ring->from_tick = tick;
   ring->base_bytes = file.off - start;
-  status = look(ring, trace);
-  if (status == 0)
-    give_back(ring, trace, start);
-  return status;
+  ring->base_off = start;
+  ring->has_more = true;
+  return look(ring, trace);
 }
 
 int hwi_ring_work(struct hwi_ring *ring, const struct hwi_ring_trace *trace, const struct hwi_keep *keep,
@@ -173,5 +190,9 @@ int hwi_ring_work(struct hwi_ring *ring, const struct hwi_ring_trace *trace, con
 {
   int status = look(ring, trace);
   const uint64_t tick = status == 0 ? choose(ring, trace, keep) : 0;
-  return tick ? turn(ring, trace, tick, packer) : status;
+  if (tick)
+    status = turn(ring, trace, tick, packer);
+  if (status == 0 && ring->has_more)
+    give_back(ring, trace);
+  return status;
 }

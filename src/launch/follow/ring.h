@@ -35,7 +35,9 @@ struct hwi_ring {
   uint64_t known_off;  /* sections below this offset are known; 0: none */
   uint64_t from_tick;  /* of the latest base; 0: none */
   uint64_t base_bytes; /* of it */
-  uint64_t first_off;  /* what the header states; 0: the window's end */
+  uint64_t base_off;   /* where it begins */
+  bool has_more;       /* sections are to be given back */
+  uint64_t blocked_ns; /* when a reader was first found to delay that; 0: none does */
 };
 
 /* What a ring works on. */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "launch/pack/section_file.h"
+#include "trace/read/hold.h"
 #include "trace/read/index.h"
 #include "trace/read/tool_area.h"
 
@@ -291,6 +292,7 @@ static int run_job(struct job *job)
   if (fstat(job->from, &about) < 0 ||
       pread(job->from, &job->header, sizeof job->header, 0) != (ssize_t)sizeof job->header)
     return HW_ERR_IO;
+  hwi_hold_begin(job->from);
   int status = hwi_index_build(&job->index, job->from, &job->header, (uint64_t)about.st_size);
   job->target = hwi_section_target(count_streams(&job->index));
   return status < 0 ? status : write_file(job);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "trace/read/alive.h"
+#include "trace/read/hold.h"
 
 /* --- the file --- */
 
@@ -198,6 +199,9 @@ int hwi_trace_open_alone(struct hwi_trace **opened, const char *path, struct hwi
   }
   trace->source.fd = fd;
   trace->header = header;
+  trace->holds = header.kind == HW_TRACE_RAW;
+  if (trace->holds)
+    hwi_hold_begin(fd);
   trace->replaced_ns = UINT64_MAX;
   trace->may_go_on = true;
   trace->path = strdup(path);
@@ -276,6 +280,10 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
     return count;
   }
   hwi_trace_info_update(trace);
+  if (trace->follows && trace->holds) { /* from now on it keeps up with the program */
+    trace->holds = false;
+    hwi_hold_end(trace->source.fd);
+  }
   if (trace->definitions->no_memory)
     trace->source.status = HW_ERR_MEMORY;
   if (trace->source.status)

@@ -24,6 +24,7 @@ struct hwi_trace {
   struct hwi_source source;
   struct hwi_merge merge;
   struct hwi_growing_streams growing;
+  bool holds;          /* see hold.h */
   bool follows;        /* it is read by hwi_trace_look */
   uint64_t checked_ns; /* when its process was checked; 0: never */
   bool may_go_on;      /* its process ran then, and no later image of it was known */
