@@ -458,7 +458,7 @@ struct hw_base {
   /* The moment before the cut when most bytes were live. */
   uint64_t peak_tick, peak_bytes, peak_blocks, peak_usable;
   uint64_t missed_frees, inherited_frees, unmatched_frees; /* as struct hwi_totals of profile.h */
-  uint64_t events;                                         /* that are dropped: a realloc is one */
+  uint64_t calls; /* that are dropped: allocations, frees and failed calls; a realloc is two of them */
 };
 struct hw_base_cell { /* the blocks of one thread, stack and size */
   uint32_t thread, node;

@@ -119,6 +119,7 @@ struct hwi_trace_info {
   bool ended;                       /* the program reached the end of its destructors */
   bool parent_missing;              /* of a forked image: stacks that it inherited are unknown */
   uint64_t dropped_until_ns;        /* of older events only those of what lives on are there, and sums; 0: all are */
+  uint64_t dropped_calls;           /* that are only in those sums */
   uint64_t silent_from_ns;          /* from then on nothing could be recorded (limit, disk). UINT64_MAX: never */
   uint64_t damaged_chunks;          /* skipped, completely or from some byte on */
   uint64_t first_damage_off;        /* valid where damaged_chunks > 0 */

@@ -207,7 +207,7 @@ static int put_sums(struct writer *w, const struct hwi_dropped *d, uint64_t from
     return status;
   section.stream = w->section_count;
   section.first_tick = section.last_tick = from_tick;
-  section.event_count = d->about.events;
+  section.event_count = d->about.calls;
   return hwi_section_write(w->file, &section, packed);
 }
 

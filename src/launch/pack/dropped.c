@@ -143,14 +143,14 @@ static void count_block(struct hwi_dropped *d, const struct hwi_dropped_block *b
   struct hw_base_slice *slice = &d->slices[slice_of(d, block->born_tick)];
   slice->allocation_calls++;
   slice->allocated_bytes += d->cells[block->cell].sums.size;
-  d->about.events++;
+  d->about.calls++;
 }
 
 static void count_free_call(struct hwi_dropped *d, uint32_t thread, uint64_t tick)
 {
   d->threads[thread].sums.free_calls++;
   d->slices[slice_of(d, tick)].free_calls++;
-  d->about.events++;
+  d->about.calls++;
 }
 
 static void count_ended(struct hwi_dropped *d, const struct hwi_dropped_block *block, uint64_t tick, bool is_temporary)
@@ -278,7 +278,7 @@ static bool take_failed(struct hwi_dropped *d, const struct hwi_event *event)
   if (cell == UINT32_MAX)
     return false;
   d->cells[cell].sums.failed++;
-  d->about.events++;
+  d->about.calls++;
   return true;
 }
 

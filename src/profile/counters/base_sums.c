@@ -59,6 +59,17 @@ static uint32_t find_stack(struct hwi_replay *replay, struct hwi_replay_image *i
   return hwi_tally_add_stack(&replay->tally, stack, &made) ? stack : 0;
 }
 
+bool hwi_base_know(const struct hwi_base *base, struct hwi_replay *replay, struct hwi_replay_image *image)
+{
+  uint32_t index;
+  bool done = true;
+  for (uint32_t i = 0; i < base->about.cell_count && done; i++)
+    done = find_thread(replay, image, base->cells[i].thread, &index) && find_stack(replay, image, base->cells[i].node);
+  for (uint32_t i = 0; i < base->about.thread_count && done; i++)
+    done = find_thread(replay, image, base->threads[i].thread, &index);
+  return done;
+}
+
 static bool add_cell(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hw_base_cell *from,
                      bool is_alone)
 {

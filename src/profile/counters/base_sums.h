@@ -7,9 +7,13 @@
 /* Adds the calls, but not the peak. */
 void hwi_base_add_to_totals(const struct hwi_base *base, struct hwi_totals *totals);
 
-/* Adds the sums of the image's trace to all counters, before any of its events is counted; all resolved events of other
+/* Gives the stacks and threads of the sums their numbers, so that every replay of the run has the same ones. To be called
+ * before any event of the image is resolved. Returns false if there is no memory, or if image->error says why not. */
+bool hwi_base_know(const struct hwi_base *base, struct hwi_replay *replay, struct hwi_replay_image *image);
+
+/* Adds the sums of the image's trace to all counters, after hwi_base_know and before any of its events is counted; all resolved events of other
  * images have been counted. `is_alone`: no other image is counted, so that the peak of what was dropped is one of the run.
- * Returns false if there is no memory, or if image->error says why not. */
+ * Returns likewise. */
 bool hwi_base_add(const struct hwi_base *base, struct hwi_replay *replay, struct hwi_replay_image *image,
                   bool is_alone);
 

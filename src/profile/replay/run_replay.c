@@ -195,15 +195,19 @@ static int cannot_apply(struct hwi_run_replay *r, const struct hwi_active *a)
   return error->status;
 }
 
-/* Adds the sums of events that were dropped. They have no times, and so are of no part of the run. */
+/* Adds the sums of events that were dropped. They are of no part of the run. */
 static int add_base(struct hwi_run_replay *r, struct hwi_active *a)
 {
   const struct hwi_base *base = hwi_trace_base(a->image.trace);
-  if (!base || r->events || r->options->span.kind != HWI_SPAN_RUN || r->options->heap)
+  if (!base || r->options->heap)
     return 0;
-  r->result->has_base = true;
   int status = wait_for_counters(r);
-  if (status == 0 && !hwi_base_add(base, &r->result->replay, &a->image, counts_one_image(r)))
+  if (status == 0 && !hwi_base_know(base, &r->result->replay, &a->image))
+    return cannot_apply(r, a);
+  if (status < 0 || r->events || r->options->span.kind != HWI_SPAN_RUN)
+    return status;
+  r->result->has_base = true;
+  if (!hwi_base_add(base, &r->result->replay, &a->image, counts_one_image(r)))
     status = cannot_apply(r, a);
   return status;
 }
