@@ -4,17 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copies a list out of the section, since there it has any alignment. */
-static bool take_list(const struct hwi_unpacked *loaded, size_t *at, const void **list, size_t count, size_t item_bytes)
+/* Copies a list out of the section, since there it has any alignment. Does nothing after a failure. */
+static void take_list(const struct hwi_unpacked *loaded, size_t *at, const void **list, size_t bytes, int *status)
 {
-  const size_t bytes = count * item_bytes;
-  void *made = bytes <= loaded->count - *at ? malloc(bytes + 1) : NULL;
-  if (!made)
-    return false;
+  if (*status < 0)
+    return;
+  if (bytes > loaded->count - *at) {
+    *status = HW_ERR_DAMAGED;
+    return;
+  }
+  void *made = malloc(bytes + 1);
+  if (!made) {
+    *status = HW_ERR_MEMORY;
+    return;
+  }
   memcpy(made, loaded->bytes + *at, bytes);
   *at += bytes;
   *list = made;
-  return true;
 }
 
 static bool is_plausible(const struct hw_base *about)
@@ -32,11 +38,11 @@ static int read_base(struct hwi_base *base, const struct hwi_unpacked *loaded)
     return HW_ERR_DAMAGED;
   memcpy(&base->about, loaded->bytes, at);
   const struct hw_base *about = &base->about;
-  const bool done = is_plausible(about) &&
-                    take_list(loaded, &at, (const void **)&base->cells, about->cell_count, sizeof *base->cells) &&
-                    take_list(loaded, &at, (const void **)&base->threads, about->thread_count, sizeof *base->threads) &&
-                    take_list(loaded, &at, (const void **)&base->slices, about->slice_count, sizeof *base->slices);
-  return done ? 0 : HW_ERR_DAMAGED;
+  int status = is_plausible(about) ? 0 : HW_ERR_DAMAGED;
+  take_list(loaded, &at, (const void **)&base->cells, about->cell_count * sizeof *base->cells, &status);
+  take_list(loaded, &at, (const void **)&base->threads, about->thread_count * sizeof *base->threads, &status);
+  take_list(loaded, &at, (const void **)&base->slices, about->slice_count * sizeof *base->slices, &status);
+  return status;
 }
 
 int hwi_base_load(struct hwi_base *base, int fd, const struct hw_trace_header *header, const struct hwi_index *index)
