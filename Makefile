@@ -1,6 +1,6 @@
 # A thin front for CMake: the build itself is in CMakeLists.txt and cmake/.
 .DEFAULT_GOAL := all
-.PHONY: all help build-it test-it demo test test-programs bench fuzz single-header web install format format-check clean
+.PHONY: all help build-it test-it demo test test-programs soak bench fuzz single-header web install format format-check clean
 
 PRESET ?= default
 BUILD ?= build$(if $(filter-out default,$(PRESET)),/$(PRESET))
@@ -51,6 +51,12 @@ test-programs:
 	@$(SETUP) --packages $$($(PYTHON) tests/programs/program_table.py --packages all)
 	@$(MAKE) --no-print-directory build-it
 	@HW_BUILD=$(abspath $(BUILD)) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs --tb=short -p no:cacheprovider tests/programs
+
+## make soak              kills recordings with --keep at 200 random moments
+soak:
+	@$(SETUP) build test
+	@$(MAKE) --no-print-directory build-it
+	@HW_BUILD=$(abspath $(BUILD)) HW_KILLS=200 $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/launch/test_keep.py
 
 ## make bench             the figures of docs/benchmarks.md, next to heaptrack's, and of docs/pool.md (BENCH_FLAGS=--document writes both)
 bench:

@@ -12,7 +12,7 @@ from collections import defaultdict, namedtuple
 
 MAGIC = bytes.fromhex("89 48 57 54 0D 0A 1A 0A")
 HEADER_BYTES, CHUNKS_OFF, CHUNK_HEADER_BYTES, SECTION_HEADER_BYTES = 4096, 1052672, 64, 64
-TOOL, EVENTS, END = 1, 2, 3
+TOOL, EVENTS, END, LEFT, BASE = 1, 2, 3, 4, 5
 SAVED = 5
 ALLOC, ALLOC_ALIGNED, FREE, DELETE, FREE_VIA, REALLOC, FAILED, NODE, RECORD, ALLOC_RECENT, ALLOC_AGAIN, NODE_CHILD = range(1, 13)
 COUNTS, TEMPORARY = 12, 13  # records of a sample
@@ -24,6 +24,10 @@ BIRTH_ALLOC, BIRTH_ALIGNED, BIRTH_REALLOC, BIRTH_FAILED = range(4)
 Event = namedtuple("Event", "tick kind node size usable address old alignment entry duration ticks temporary", defaults=[None] * 9 + [False])
 Node = namedtuple("Node", "number parent module entry address")
 Trace = namedtuple("Trace", "events nodes records")  # events: by thread, in order
+# live: of the LEFT sections, the ticks of the blocks that live at the cut, by address
+Base = namedtuple("Base", "cut cells threads slices peak_tick peak_bytes peak_blocks calls live")
+Cell = namedtuple("Cell", "thread node size usable ended missed failed peak_blocks")
+Slice = namedtuple("Slice", "live_bytes live_blocks max_bytes allocation_calls free_calls allocated_bytes")
 
 
 class Bytes:
@@ -206,6 +210,57 @@ class Chunk:
         if op == ALLOC:
             self.slots[(node * 0x9E3779B1 % 2**32) >> 24] = (node, size, usable, address)
         return Event(tick, "alloc", node, size, usable, address, alignment=alignment)
+
+
+# --- bases ---
+
+
+def read_base(path):
+    """Reads the base of a packed trace."""
+    with open(path, "rb") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    at, left, found = HEADER_BYTES, [], None
+    while at < len(data):
+        _, kind, packed_bytes, plain_bytes, stream, first, _, codec, first_tick, _, count = struct.unpack_from("<IIQQIIIIQQQ", data, at)
+        body = data[at + SECTION_HEADER_BYTES : at + SECTION_HEADER_BYTES + packed_bytes]
+        if kind == BASE and stream == len(left):
+            found = first_tick, left, unzstd(body)
+        left = left + [(first, codec, first_tick, count, body, plain_bytes)] if kind == LEFT else []
+        at += (SECTION_HEADER_BYTES + packed_bytes + 7) & ~7
+    cut, left, sums = found
+    return read_sums(cut, read_left(left), sums)
+
+
+def read_left(sections):
+    trace = Trace(defaultdict(list), [], [])
+    for _, codec, first_tick, count, body, _ in sections:
+        assert codec in (1, 2)
+        Columns(body, 22 if codec == 2 else 21, first_tick).read(trace, count)
+    live = {}
+    for event in sorted((event for events in trace.events.values() for event in events), key=lambda event: event.tick):
+        if event.kind == "alloc":
+            live[event.address] = event.tick
+        elif event.kind == "free":
+            del live[event.address]
+    return live
+
+
+def read_sums(cut, live, sums):
+    cell_count, thread_count, slice_count, _, _, _, peak_tick, peak_bytes, peak_blocks, *_, calls = struct.unpack_from("<4I10Q", sums)
+    at, cells, threads, slices = 96, [], [], []
+    for _ in range(cell_count):
+        thread, node, size, usable, *ended, missed, failed, peak = struct.unpack_from("<IIQQ5QQQQ", sums, at)
+        cells.append(Cell(thread, node, size, usable, ended, missed, failed, peak))
+        at += 88
+    for _ in range(thread_count):
+        thread, _, free_calls, foreign_frees = struct.unpack_from("<IIQQ", sums, at)
+        threads.append((thread, free_calls, foreign_frees))
+        at += 24
+    for _ in range(slice_count):
+        slices.append(Slice(*struct.unpack_from("<6Q", sums, at)))
+        at += 48
+    assert at == len(sums)
+    return Base(cut, cells, threads, slices, peak_tick, peak_bytes, peak_blocks, calls, live)
 
 
 # --- sections ---

@@ -9,12 +9,13 @@
 #include "cli/start_options.h"
 #include "launch/start/launch.h"
 #include "profile/profile.h"
+#include "report/input/quantities.h"
 #include "report/words/line.h"
 #include "report/words/number.h"
 #include "symbols/symbol_files.h"
 
 struct values {
-  const char *output, *only_process, *allocator, *itt_ignore;
+  const char *output, *only_process, *allocator, *itt_ignore, *keep;
   bool children, durations, paused, trap, itt_verbose, ros, pack, quiet, keep_files;
   uint64_t depth, max_size, duration_ns, sample_bytes;
   int usable;
@@ -95,6 +96,11 @@ static const struct hwi_option options[] = {
      HWI_VALUE(ON, keep_files),
      .help = "copy the programs and libraries that ran into FILE.files, so that reports have\n"
              "names when they were rebuilt, and on other machines"},
+    {.name = "keep",
+     HWI_VALUE(TEXT, keep),
+     .value = "T|SIZE",
+     .help = "keep only the events of the last T (10min, 24h), or SIZE (2GB) of each process' trace;\n"
+             "what still lives, and totals, of all: for runs that never end"},
     {.name = "quiet", .letter = 'q', HWI_VALUE(ON, quiet), .help = "print errors only"},
     {.name = NULL},
 };
@@ -283,6 +289,21 @@ static uint64_t sample_of(const struct values *values)
   return bytes;
 }
 
+/* Reads what is to be kept: a time or a size. A lower-case m alone could be either. Returns what is wrong, or NULL. */
+static const char *parse_keep(const char *text, struct hwi_keep *keep)
+{
+  enum { SIZE_MIN = 1 << 20 };
+  const size_t digits = strspn(text, "0123456789.");
+  *keep = (struct hwi_keep){0};
+  if (digits && strcmp(text + digits, "m") == 0)
+    return "--keep: m is minutes or MiB; write min or M";
+  if (text[digits] && hwi_duration_parse(text, &keep->ns))
+    return keep->ns < HWI_NS_A_SECOND ? "--keep takes a time of at least 1s" : NULL;
+  if (text[digits] && hwi_size_parse(text, &keep->bytes))
+    return keep->bytes < SIZE_MIN ? "--keep takes a size of at least 1M" : NULL;
+  return "--keep takes a time such as 10min or 24h, or a size such as 500MB or 2GB";
+}
+
 /* Returns what is wrong with the values, or NULL if they are valid. */
 static const char *wrong_value(const struct values *values)
 {
@@ -302,6 +323,12 @@ static const char *wrong_value(const struct values *values)
     return "--only-process takes the name of a program, with * and ?";
   if (values->itt_ignore && strlen(values->itt_ignore) > LIST_MAX)
     return "--itt-ignore takes at most 255 characters";
+  struct hwi_keep keep;
+  const char *wrong_keep = values->keep ? parse_keep(values->keep, &keep) : NULL;
+  if (wrong_keep)
+    return wrong_keep;
+  if (values->keep && !values->pack)
+    return "--keep drops packed events, so it cannot be used with --no-pack";
   if (values->output[0] == '\0')
     return "-o takes the name of a file";
   return hwi_variables_are_right(&values->variables) ? NULL : HWI_VARIABLES_WRONG;
@@ -419,6 +446,8 @@ static int run(const void *given, int word_count, char **words)
       .quiet = values->quiet,
       .warn = hwi_warn,
   };
+  if (values->keep)
+    (void)parse_keep(values->keep, &wanted.keep);
   struct hwi_launched launched;
   hwi_launch(&wanted, words, &launched);
   if (!launched.started)

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "report/content/evidence.h"
 #include "report/input/moment.h"
 #include "report/input/quantities.h"
 #include "report/words/number.h"
@@ -70,9 +71,20 @@ static int find_span(const struct hwi_profile *profile, const struct hwi_span_wo
 
 static int check_start(const struct hwi_span_words *words, const struct hwi_profile *profile)
 {
+  const uint64_t dropped_ns = hwi_dropped_until_ns(profile);
+  const char *option = words->at ? "--at" : words->from ? "--from" : "--to";
+  if (profile->span.from_ns < dropped_ns)
+    return hwi_fail(
+        HWI_EXIT_TROUBLE,
+        "%s %s: the events before %s were dropped (record --keep); of them, what lives on and totals are there: "
+        "ask for a later %s, or for the whole run",
+        option,
+        words->at     ? words->at
+        : words->from ? words->from
+                      : words->to,
+        hwi_time_text(dropped_ns).text, words->at ? "moment" : "--from");
   if (profile->span.from_ns <= profile->duration_ns)
     return 0;
-  const char *option = words->at ? "--at" : "--from";
   return hwi_fail(HWI_EXIT_TROUBLE, "%s %s: the recording ends at %s", option, words->at ? words->at : words->from,
                   hwi_time_text(profile->duration_ns).text);
 }

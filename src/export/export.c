@@ -103,6 +103,9 @@ static bool take_scope(void *context, const struct hwi_scope_event *event)
 int hwi_export_events(struct hwi_export *export, const struct hwi_block_sink *sink, struct hwi_error *error)
 {
   const struct hwi_report_options *options = &export->request->report.options;
+  int status = hwi_need_all_events(export->profile, "this format", error);
+  if (status < 0)
+    return status;
   struct events events = {export, sink};
   const struct hwi_block_sink choosing = {take, &events, sink->take_scope ? take_scope : NULL, sink->wants_texts};
   bool filtered = export->selection.narrowing.rule_count > 0 || options->leaks || options->min_calls > 1;

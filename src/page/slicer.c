@@ -364,6 +364,16 @@ static bool begin_series(struct hwi_page_slicer *slicer)
   return done;
 }
 
+/* Returns how many of the profile's calls have no events any more. */
+static uint64_t dropped_calls(const struct hwi_page_slicer *slicer)
+{
+  const struct hwi_profile *profile = slicer->tree->profile;
+  uint64_t sum = 0;
+  for (uint32_t i = 0; profile->span.kind == HWI_SPAN_RUN && i < profile->image_count; i++)
+    sum += profile->images[i].counted ? profile->images[i].info->dropped_calls : 0;
+  return sum;
+}
+
 int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replayer *replayer, struct hwi_error *error)
 {
   const struct hwi_totals *totals = &slicer->tree->profile->totals;
@@ -377,7 +387,7 @@ int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replaye
   if (!hwi_page_slices_init(&slicer->slices, slicer->tree->profile) || !begin_series(slicer) ||
       !begin_durations(slicer))
     return no_memory(error);
-  slicer->calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls;
+  slicer->calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls - dropped_calls(slicer);
   const struct hwi_block_sink sink = {
       .take = take, .context = slicer, .take_scope = slicer->instances->most > 0 ? take_scope : NULL};
   begin_slice(slicer);

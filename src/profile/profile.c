@@ -24,7 +24,8 @@ static int make_whole(struct hwi_run_replay *r)
   hwi_run_replay_sum_up(r);
   if (!restored)
     status = hwi_run_replay_fill_lists(r);
-  if (!restored && status == 0 && !r->result->profile.sample_bytes) /* replaying a sample takes no time */
+  /* Replaying a sample takes no time, and a summary has no sums of dropped events. */
+  if (!restored && status == 0 && !r->result->profile.sample_bytes && !r->result->has_base)
     hwi_summary_keep(r->summary, r->options->summary_least_ns, r->result, r->images);
   return status;
 }

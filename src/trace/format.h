@@ -165,6 +165,9 @@ struct hw_trace_header {
    * 1 - exp(-max(size, 1) / sample_bytes), and a free is one if the allocation of its block was. Events of HW_OP_HEAP,
    * HW_OP_SCOPE and HW_OP_FAILED are all there. Written once, as the fields before `control`. */
   uint64_t sample_bytes;
+
+  /* Written by tools. */
+  uint64_t sections_off; /* raw: the first section, if older ones were dropped; 0: where the window ends */
 };
 static_assert(sizeof(struct hw_trace_header) <= HW_TRACE_HEADER_BYTES, "the header fits its page");
 
@@ -436,7 +439,14 @@ enum hw_section_type {
   HW_SECTION_TOOL = 1,   /* the tool area's records, zstd */
   HW_SECTION_EVENTS = 2, /* chunks `first_sequence` to `last_sequence` of one stream, recoded (see docs), zstd */
   HW_SECTION_END = 3,    /* empty: the packed file is complete */
+  /* Events of HW_BASE_STREAM: what is left of the events that were dropped, and all definitions; coded as
+   * HW_SECTION_EVENTS. They directly precede their HW_SECTION_BASE */
+  HW_SECTION_LEFT = 4,
+  /* Completes the HW_SECTION_LEFT before it, whose number is `stream`: struct hw_base and its lists, zstd. The events before
+   * first_tick are dropped, and so are sections whose last_tick is before it. The last one in the file counts */
+  HW_SECTION_BASE = 5,
 };
+#define HW_BASE_STREAM UINT32_MAX
 struct hw_section_header {
   uint32_t magic;
   uint32_t type;
@@ -451,5 +461,43 @@ struct hw_section_header {
   uint64_t event_count;
 };
 static_assert(sizeof(struct hw_section_header) == 64, "a cache line");
+
+/* --- a base: what is known of events that were dropped ---
+ *
+ * Cells count the dropped blocks: those that were allocated and ended before the cut. Blocks that lived at the cut are not
+ * counted, since their allocations are events of HW_BASE_STREAM. The lists follow in this order: struct hw_base_cell,
+ * hw_base_thread, hw_base_slice. */
+enum { HW_BASE_LIFETIMES = 5 }; /* temporary, below 1 ms, below 1 s, below 1 min, longer */
+enum { HW_BASE_SLICES_MAX = 1024, HW_BASE_CELLS_MAX = 1 << 18 };
+
+struct hw_base {
+  uint32_t cell_count, thread_count, slice_count;
+  uint32_t reserved;
+  uint64_t first_slice_tick, slice_ticks; /* slice N begins at first_slice_tick + N * slice_ticks */
+  /* The moment before the cut when most bytes were live. */
+  uint64_t peak_tick, peak_bytes, peak_blocks, peak_usable;
+  uint64_t missed_frees, inherited_frees, unmatched_frees; /* as struct hwi_totals of profile.h */
+  uint64_t calls; /* that are dropped: allocations, frees and failed calls; a realloc is two of them */
+};
+struct hw_base_cell { /* the blocks of one thread, stack and size */
+  uint32_t thread, node;
+  uint64_t size, usable;             /* of each block */
+  uint64_t ended[HW_BASE_LIFETIMES]; /* blocks that were freed */
+  uint64_t missed;                   /* blocks that ended, but whose free was not seen */
+  uint64_t failed;                   /* calls that returned no block; size and usable are 0 */
+  uint64_t peak_blocks;              /* live at the peak, also those that live on */
+};
+struct hw_base_thread {
+  uint32_t thread, reserved;
+  uint64_t free_calls, foreign_frees;
+};
+struct hw_base_slice {
+  uint64_t live_bytes, live_blocks;                       /* at its end, or at the cut */
+  uint64_t max_bytes;                                     /* within */
+  uint64_t allocation_calls, free_calls, allocated_bytes; /* of the dropped blocks; allocations by their begin */
+};
+static_assert(sizeof(struct hw_base) == 104 - 8 && sizeof(struct hw_base_cell) == 88 &&
+                  sizeof(struct hw_base_thread) == 24 && sizeof(struct hw_base_slice) == 48,
+              "no padding");
 
 #endif

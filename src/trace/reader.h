@@ -119,11 +119,22 @@ struct hwi_trace_info {
   bool being_written;               /* its process is alive and has it mapped */
   bool ended;                       /* the program reached the end of its destructors */
   bool parent_missing;              /* of a forked image: stacks that it inherited are unknown */
+  uint64_t dropped_until_ns;        /* of older events only those of what lives on are there, and sums; 0: all are */
+  uint64_t dropped_calls;           /* that are only in those sums */
   uint64_t silent_from_ns;          /* from then on nothing could be recorded (limit, disk). UINT64_MAX: never */
   uint64_t damaged_chunks;          /* skipped, completely or from some byte on */
   uint64_t first_damage_off;        /* valid where damaged_chunks > 0 */
   uint64_t missing_chunks;          /* gaps in a stream's sequence */
   uint64_t raw_event_bytes;         /* of events as the target wrote them */
+};
+
+/* What is known of events that were dropped: see struct hw_base. */
+struct hwi_base {
+  uint64_t from_tick; /* all events from here on are there; of older ones, those of what lives on */
+  struct hw_base about;
+  const struct hw_base_cell *cells;
+  const struct hw_base_thread *threads;
+  const struct hw_base_slice *slices;
 };
 
 struct hwi_trace; /* an open image */
@@ -176,6 +187,9 @@ int hwi_trace_seek(struct hwi_trace *trace, uint64_t tick, struct hwi_error *err
  * call. Without a callback, a block that is freed at such a tick counts as live before it, unless the events alone
  * decide. */
 void hwi_trace_set_liveness(struct hwi_trace *trace, bool (*is_live)(void *context, uint64_t address), void *context);
+
+/* Returns what is known of events that were dropped, or NULL if none were. Owned by the reader. */
+const struct hwi_base *hwi_trace_base(const struct hwi_trace *trace);
 
 /* Sets *all to the bytes of events in the file, and *done to how many of them hwi_trace_next has used. */
 void hwi_trace_progress(const struct hwi_trace *trace, uint64_t *done, uint64_t *all);

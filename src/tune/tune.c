@@ -7,6 +7,7 @@
 
 #include "allocators/process/settings.h"
 #include "platform/os.h"
+#include "report/content/evidence.h"
 #include "trace/grow.h"
 
 /* Address space for a pool without a limit: this many times the requested bytes at the peak, and an addend. */
@@ -260,8 +261,13 @@ int hwi_tune_init(struct hwi_tune *tune, const struct hwi_tune_question *questio
   for (uint32_t i = 0; i < profile->image_count; i++)
     if (profile->images[i].counted)
       tune->processes[tune->count++].image = &profile->images[i];
-  int status = tune->count > 0 ? replay_until_enough(tune, question, error)
-                               : hwi_error_set(error, HW_ERR_DAMAGED, "no process of the run can be read");
+  int status = hwi_need_all_events(profile, "the size of a pool", error);
+  if (status < 0) {
+    hwi_tune_release(tune);
+    return status;
+  }
+  status = tune->count > 0 ? replay_until_enough(tune, question, error)
+                           : hwi_error_set(error, HW_ERR_DAMAGED, "no process of the run can be read");
   if (status < 0)
     hwi_tune_release(tune);
   else

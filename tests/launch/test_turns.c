@@ -92,7 +92,7 @@ static void drain_in_turns(int streams, bool is_counted)
   struct hwi_turn turn = {0, not_interrupted}; /* over before it begins */
   uint64_t events = 0;
   int sections = 0, turns = 0;
-  assert_int_equal(hwi_drain_open(&drain, strdup(path), run_id), 0);
+  assert_int_equal(hwi_drain_open(&drain, strdup(path), run_id, &(struct hwi_keep){0}), 0);
   if (is_counted)
     hwi_drain_begin_counting(&drain);
   for (bool more = true; more; turns++) {

@@ -405,11 +405,15 @@ static int following(const struct enc *enc, int chunk, bool all)
 static void put_sections(const struct enc *enc, struct buffer *b, bool all)
 {
   bool done[ENC_MAX_CHUNKS] = {false};
+  uint32_t left = 0;
   for (int i = 0; i < enc->chunk_count; i++) {
     if (done[i] || !is_packed(enc, i, all))
       continue;
     const struct hw_chunk_header *first = &enc->chunks[i].header;
     struct hw_section_header section = {.type = HW_SECTION_EVENTS, .stream = first->stream};
+    if (first->stream == HW_BASE_STREAM)
+      section.type = HW_SECTION_LEFT;
+    left += section.type == HW_SECTION_LEFT;
     section.first_sequence = first->sequence;
     section.first_tick = first->base_tick;
     struct buffer plain = {0};
@@ -427,6 +431,10 @@ static void put_sections(const struct enc *enc, struct buffer *b, bool all)
     put_section(b, section, plain.bytes, plain.count);
     free(plain.bytes);
   }
+  const struct hw_section_header base = {
+      .type = HW_SECTION_BASE, .stream = left, .first_tick = enc->base_tick, .last_tick = enc->base_tick};
+  if (enc->base_bytes)
+    put_section(b, base, enc->base, enc->base_bytes);
 }
 
 uint8_t *enc_file(const struct enc *enc, size_t *bytes)

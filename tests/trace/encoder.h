@@ -42,6 +42,9 @@ struct enc {
   int chunks_a_section; /* at most this many consecutive chunks of a stream in one section; 0: 1 */
   uint8_t tool[4096];
   size_t tool_bytes;
+  uint8_t base[4096]; /* of a BASE section, after the sections; chunks of HW_BASE_STREAM become LEFT sections */
+  size_t base_bytes;  /* 0: there is none */
+  uint64_t base_tick;
 };
 
 /* A raw trace of pid 100, which has ended, with ticks of 1 ns from 1,000,000 on, a run ID of only 7s and an image ID of

@@ -2,12 +2,46 @@
 #ifndef HWI_TESTS_TRACE_SAMPLES_H
 #define HWI_TESTS_TRACE_SAMPLES_H
 
+#include <string.h>
+
 #include "encoder.h"
 
-enum { SAMPLE_COUNT = 4, SAMPLE_EVENTS = 34 };
+enum { SAMPLE_COUNT = 5, SAMPLE_OF_BASE = 3, SAMPLE_EVENTS = 34 };
 
-/* Sample 0 is raw with one stream, 1 is raw with three streams and ties, 2 is sample 1 packed, and 3 is raw with packed
- * copies and reports a fork. Each has SAMPLE_EVENTS events of whole blocks, of scopes and of heaps. */
+/* Adds the base of a trace from which events before tick 1,000,000 were dropped. */
+static inline void sample_add_base(struct enc *enc)
+{
+  static const struct {
+    struct hw_base about;
+    struct hw_base_cell cells[2];
+    struct hw_base_thread threads[2];
+    struct hw_base_slice slices[2];
+  } base = {{.cell_count = 2,
+             .thread_count = 2,
+             .slice_count = 2,
+             .first_slice_tick = 900000,
+             .slice_ticks = 65536,
+             .peak_tick = 950000,
+             .peak_bytes = 833,
+             .peak_blocks = 9,
+             .calls = 19},
+            {{.thread = 0, .node = 3, .size = 100, .usable = 104, .ended = {1, 2, 3, 0, 2}, .peak_blocks = 8},
+             {.thread = 9, .node = 0, .size = 33, .usable = 40, .failed = 2, .missed = 1, .peak_blocks = 1}},
+            {{.thread = 0, .free_calls = 3}, {.thread = 9, .free_calls = 5, .foreign_frees = 5}},
+            {{.live_bytes = 833, .live_blocks = 9, .max_bytes = 833, .allocation_calls = 9, .allocated_bytes = 833},
+             {.live_bytes = 33, .live_blocks = 1, .max_bytes = 833, .free_calls = 8}}};
+  const int chunk = enc_chunk(enc, HW_BASE_STREAM, 0, 0, 900000);
+  enc->chunks[chunk].header.fields = HW_FIELD_USABLE;
+  enc_thread(enc, chunk, 9, 509, "old");
+  enc_node(enc, chunk, 3, 2, 2, HW_ENTRY_MALLOC, 0x7f0000000123);
+  enc_alloc_usable(enc, chunk, 990000, 3, 33, 40, 0x50000);
+  memcpy(enc->base, &base, sizeof base);
+  enc->base_bytes = sizeof base;
+  enc->base_tick = 1000000;
+}
+
+/* Sample 0 is raw with one stream, 1 is raw with three streams and ties, 2 is sample 1 packed, SAMPLE_OF_BASE is the same with a
+ * base and one more event, and the last one is raw with packed copies and reports a fork. Each has SAMPLE_EVENTS events of whole blocks, of scopes and of heaps. */
 static inline void sample_make(struct enc *enc, int which)
 {
   enc_init(enc, (uint8_t)(which + 1));
@@ -56,11 +90,13 @@ static inline void sample_make(struct enc *enc, int which)
   enc_tool(enc, HW_TOOL_EXIT, 1010000, &(struct hw_exit_status){.code = 3}, sizeof(struct hw_exit_status));
   enc_tool(enc, HW_TOOL_RSS, 1000800, &(struct hw_rss_sample){.rss = 5}, sizeof(struct hw_rss_sample));
   enc_tool(enc, HW_TOOL_FILE, 1000850, "\0\0\x40\0\0\0\0\0/b", 10); /* 0x400000 */
-  if (which == 2)
+  if (which == 2 || which == SAMPLE_OF_BASE)
     enc->header.kind = HW_TRACE_PACKED;
-  for (int i = 0; which == 3 && i < enc->chunk_count; i++)
+  if (which == SAMPLE_OF_BASE)
+    sample_add_base(enc);
+  for (int i = 0; which == SAMPLE_COUNT - 1 && i < enc->chunk_count; i++)
     enc->chunks[i].in_packed = true;
-  if (which == 3)
+  if (which == SAMPLE_COUNT - 1)
     enc->header.origin = HW_ORIGIN_FORK;
 }
 

@@ -95,6 +95,35 @@ static void test_damage_stays_where_it_is(void **state)
   unlink(path);
 }
 
+/* Any number in a base may be invalid, also if it decompresses. */
+static void test_forged_bases(void **state)
+{
+  static const uint32_t values[] = {0, 1, 2, 3, 255, 1 << 18, (1 << 18) + 1, INT32_MAX, UINT32_MAX, 0x00ffffff};
+  enum { VALUES = sizeof values / sizeof *values, ROUNDS = 4 };
+  (void)state;
+  sample_make(&enc, SAMPLE_OF_BASE);
+  for (size_t at = 0; at + sizeof *values <= enc.base_bytes; at += sizeof *values)
+    for (size_t round = 0; round < ROUNDS; round++) {
+      size_t count;
+      uint32_t good;
+      memcpy(&good, enc.base + at, sizeof good);
+      memcpy(enc.base + at, &values[(at / sizeof *values * ROUNDS + round) % VALUES], sizeof good);
+      uint8_t *file = enc_file(&enc, &count);
+      LLVMFuzzerTestOneInput(file, count);
+      free(file);
+      memcpy(enc.base + at, &good, sizeof good);
+    }
+  const uint64_t ticks[] = {0, 1, 990000, 1000500, 2000000, INT64_MAX, UINT64_MAX};
+  for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++) {
+    size_t count;
+    enc.base_tick = ticks[i];
+    uint8_t *file = enc_file(&enc, &count);
+    LLVMFuzzerTestOneInput(file, count);
+    free(file);
+  }
+  enc_release(&enc);
+}
+
 static void check_error(const uint8_t *bytes, size_t count, int status, const char *word)
 {
   char path[] = "/tmp/hw-test-damage-XXXXXX";
@@ -137,6 +166,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_cut_at_every_length),
       cmocka_unit_test(test_flipped_bits),
+      cmocka_unit_test(test_forged_bases),
       cmocka_unit_test(test_damage_stays_where_it_is),
       cmocka_unit_test(test_errors_say_what_is_wrong),
   };

@@ -507,7 +507,7 @@ static void tool_records_come_back(void **state)
   (void)state;
   for (size_t i = 0; i < 5000; i++)
     plain[i] = (uint8_t)(i / 7);
-  assert_int_equal(hwi_pack_tool_records(packer, plain, 5000, &section, &packed), 0);
+  assert_int_equal(hwi_pack_bytes(packer, HW_SECTION_TOOL, plain, 5000, &section, &packed), 0);
   assert_int_equal(section.type, HW_SECTION_TOOL);
   check_unpacks_to(&section, packed, 5000);
   section.codec = HWI_CODEC_COLUMNS;

@@ -21,9 +21,23 @@ enum { UNREAD_MAX_BYTES = 64 << 20 };
 static const uint64_t CHUNK_DELAY_MAX_NS = 2000000;   /* until the first chunk of a new thread is visible */
 static const uint64_t EVENT_DELAY_MAX_NS = 200000000; /* that a thread may wait in the middle of an event */
 
-int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES])
+/* Goes on with a ring that another packer began, after the last section that it completed. */
+static int take_over_ring(struct hwi_drain *drain, uint64_t file_bytes)
 {
-  *drain = (struct hwi_drain){.path = path};
+  struct hwi_index index;
+  int status = hwi_index_build(&index, drain->fd, &drain->header, file_bytes);
+  if (status == 0) {
+    drain->append_off = (index.sections_end + 7) & ~UINT64_C(7);
+    drain->ring.from_tick = index.from_tick;
+    status = ftruncate(drain->fd, (off_t)drain->append_off) < 0 ? HW_ERR_IO : 0;
+  }
+  hwi_index_release(&index);
+  return status;
+}
+
+int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES], const struct hwi_keep *keep)
+{
+  *drain = (struct hwi_drain){.path = path, .keep = *keep};
   drain->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (drain->fd < 0)
     return HW_ERR_IO;
@@ -42,6 +56,9 @@ int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_
   drain->log.fd = drain->fd;
   drain->append_off = (header->window_bytes + 7) & ~UINT64_C(7);
   drain->is_packed_by_other = (uint64_t)about.st_size > drain->append_off;
+  drain->is_counted = !drain->is_packed_by_other;
+  if ((keep->bytes || keep->ns) && drain->is_packed_by_other && take_over_ring(drain, (uint64_t)about.st_size) == 0)
+    drain->is_packed_by_other = false;
   return 0;
 }
 
@@ -52,6 +69,7 @@ void hwi_drain_close(struct hwi_drain *drain)
   hwi_backlog_release(&drain->backlog);
   free(drain->plain);
   hwi_follower_destroy(drain->follower);
+  hwi_ring_release(&drain->ring);
   *drain = (struct hwi_drain){.fd = -1};
 }
 
@@ -59,7 +77,7 @@ void hwi_drain_close(struct hwi_drain *drain)
 
 void hwi_drain_begin_counting(struct hwi_drain *drain)
 {
-  if (!drain->is_packed_by_other)
+  if (drain->is_counted)
     drain->follower = hwi_follower_create(drain->fd, &drain->header, hwi_section_target(1));
 }
 
@@ -78,6 +96,11 @@ static bool count_more(const struct hwi_drain *drain)
     return false;
   pass_chunks(drain);
   return hwi_follower_work(drain->follower);
+}
+
+static bool is_ring(const struct hwi_drain *drain)
+{
+  return drain->keep.bytes || drain->keep.ns;
 }
 
 static bool is_single(const struct hwi_drain *drain)
@@ -267,6 +290,18 @@ static int pack_single(struct hwi_drain *drain, struct hwi_packer *packer, bool 
   return *packed ? pack_counted(drain, packer) : 0;
 }
 
+/* Drops what need not be kept. */
+static int turn_ring(struct hwi_drain *drain, struct hwi_packer *packer, bool is_over)
+{
+  const struct hwi_ring_trace trace = {drain->path, drain->fd, &drain->header, &drain->append_off, is_over};
+  if (!is_ring(drain) || drain->stopped)
+    return 0;
+  int status = hwi_ring_work(&drain->ring, &trace, &drain->keep, packer);
+  if (status == HW_ERR_IO)
+    stop(drain);
+  return status == HW_ERR_MEMORY ? status : 0;
+}
+
 /* Alternates between counting and packing, so that a turn that ends early has done some of both. */
 int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, const struct hwi_turn *turn, bool *more)
 {
@@ -287,5 +322,20 @@ int hwi_drain_work(struct hwi_drain *drain, struct hwi_packer *packer, const str
       return status;
     *more = !drain->stopped && (counted || packed);
   } while (*more && !is_turn_over(turn));
-  return 0;
+  return turn_ring(drain, packer, false);
+}
+
+static bool is_never_interrupted(void)
+{
+  return false;
+}
+
+void hwi_drain_end_ring(struct hwi_drain *drain, struct hwi_packer *packer)
+{
+  const struct hwi_turn turn = {UINT64_MAX, is_never_interrupted};
+  bool packed = false;
+  if (!is_ring(drain) || drain->stopped || !look_for_chunks(drain, true))
+    return;
+  if (pack_streams(drain, packer, &turn, &packed) == 0)
+    (void)!turn_ring(drain, packer, true); /* on failure more is kept */
 }

@@ -13,6 +13,7 @@
 
 #include "launch/follow/backlog.h"
 #include "launch/follow/follower.h"
+#include "launch/follow/ring.h"
 #include "launch/tool_log.h"
 #include "trace/format.h"
 #include "trace/pack/pack.h"
@@ -27,17 +28,20 @@ struct hwi_drain {
   uint64_t append_off; /* where the next section goes */
   struct hwi_backlog backlog;
   struct hwi_follower *follower; /* NULL: counts are not wanted */
-  uint8_t *plain;                /* buffer for the chunks of a section */
+  struct hwi_keep keep;
+  struct hwi_ring ring;
+  uint8_t *plain; /* buffer for the chunks of a section */
   size_t plain_capacity;
   /* Another packer packed a part: the rest is packed and counted when the file is compacted. */
   bool is_packed_by_other;
-  bool stopped; /* no more is packed here: see `os_error` */
+  bool is_counted; /* from its begin, if counting begins */
+  bool stopped;    /* no more is packed here: see `os_error` */
   int os_error;
 };
 
-/* Opens the trace at `path` and takes ownership of `path` (malloc'd). Returns 0; HW_ERR_NOT_A_TRACE if it is not, or
+/* Opens the trace at `path`, of which so much is kept, and takes ownership of `path` (malloc'd). Returns 0; HW_ERR_NOT_A_TRACE if it is not, or
  * not yet, a trace of this run; HW_ERR_IO with errno set. On failure the caller still owns `path`. */
-int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES]);
+int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_ID_BYTES], const struct hwi_keep *keep);
 void hwi_drain_close(struct hwi_drain *drain);
 
 /* How long one call may work. */
@@ -58,5 +62,8 @@ void hwi_drain_begin_counting(struct hwi_drain *drain);
 /* To be called when no process writes the trace any more. Counts the rest, and also packs it, with the packer's effort,
  * if both can be done in one reading. */
 void hwi_drain_count_rest(struct hwi_drain *drain, struct hwi_packer *packer);
+
+/* To be called after that: drops what need not be kept. */
+void hwi_drain_end_ring(struct hwi_drain *drain, struct hwi_packer *packer);
 
 #endif

@@ -79,7 +79,7 @@ static bool take(struct hwi_monitor *monitor, char *path)
   struct hwi_watched trace = {0};
   if (!path || monitor->count == OPEN_MAX ||
       !hwi_grow((void **)&monitor->traces, &monitor->capacity, monitor->count + 1, sizeof *monitor->traces) ||
-      hwi_drain_open(&trace.drain, path, monitor->options.run_id) < 0) {
+      hwi_drain_open(&trace.drain, path, monitor->options.run_id, &monitor->options.keep) < 0) {
     free(path);
     return false;
   }
@@ -196,8 +196,9 @@ static void end_counts(struct hwi_monitor *monitor, const struct hwi_drain *drai
 {
   struct hwi_counts counts;
   struct hwi_error ignored;
+  const bool is_ring = drain->ring.from_tick != 0; /* most events were dropped */
   if (is_packed && drain->follower && !hwi_follower_failed(drain->follower) &&
-      hwi_follower_event_count(drain->follower) == event_count)
+      (is_ring || hwi_follower_event_count(drain->follower) == event_count))
     take_counts(monitor, drain, hwi_follower_counts(drain->follower));
   else if (monitor->options.count && hwi_count_trace(&counts, drain->path, &ignored) == 0)
     take_counts(monitor, drain, &counts);
@@ -232,6 +233,7 @@ static void end_trace(struct hwi_monitor *monitor, size_t i, enum hwi_effort eff
     struct hwi_compaction compaction = {monitor->packer, drain->fd, drain->path, drain->path, NULL, NULL};
     hwi_packer_set_effort(monitor->packer, effort);
     hwi_drain_count_rest(drain, monitor->packer);
+    hwi_drain_end_ring(drain, monitor->packer);
     if (hwi_compact(&compaction, &compacted, &error) < 0) {
       fail(monitor, &error);
     } else {

@@ -20,6 +20,7 @@ struct hwi_monitor_options {
   uint8_t run_id[HW_ID_BYTES];
   uint32_t pid;         /* of the command */
   uint64_t duration_ns; /* pause after this time; 0: never */
+  struct hwi_keep keep; /* of each trace, if `pack` */
   bool all_images;      /* every process that the run starts is to be recorded */
   bool pack;
   bool count; /* the totals of the image that allocated most are wanted */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "launch/pack/section_file.h"
+#include "trace/read/hold.h"
 #include "trace/read/index.h"
 #include "trace/read/tool_area.h"
 
@@ -105,6 +106,12 @@ static int copy_section(struct job *job, const struct hwi_piece *piece)
   return status;
 }
 
+/* Copies the BASE section after those that it completes. */
+static int copy_base(struct job *job)
+{
+  return job->index.from_tick ? copy_section(job, &job->index.base.piece) : 0;
+}
+
 /* Packs the chunks of a piece from `from_sequence` on, without events that are too late. `loaded` is the piece. */
 static int pack_part(struct job *job, const struct hwi_piece *piece, const struct hwi_unpacked *loaded,
                      uint32_t from_sequence)
@@ -134,7 +141,7 @@ static int pack_part(struct job *job, const struct hwi_piece *piece, const struc
 static int pack_piece(struct job *job, struct hwi_piece *piece, uint32_t from_sequence, bool is_whole)
 {
   struct hwi_unpacked loaded;
-  if (piece->section && is_whole)
+  if (piece->section && (is_whole || piece->stream == HW_BASE_STREAM))
     return copy_section(job, piece);
   int status = hwi_piece_load(&loaded, job->from, &job->header, piece);
   if (status == HW_ERR_BUSY &&
@@ -186,7 +193,9 @@ static int pack_pieces(struct job *job)
     status = pack_piece(job, &piece, (uint32_t)next_sequence, is_wanted(job, found));
     next_sequence = (uint64_t)piece.last_sequence + 1;
   }
-  return status < 0 ? status : flush(job);
+  if (status == 0)
+    status = flush(job);
+  return status < 0 ? status : copy_base(job); /* pieces of a base are the last ones */
 }
 
 /* Removes the records of tools after the moment. Returns how many bytes are left. */
@@ -212,7 +221,7 @@ static int pack_tool_records(struct job *job, uint8_t *records, size_t bytes)
   struct hw_section_header section;
   const uint8_t *packed;
   bytes = drop_later(job, records, bytes);
-  int status = bytes ? hwi_pack_tool_records(job->to.packer, records, bytes, &section, &packed) : 0;
+  int status = bytes ? hwi_pack_bytes(job->to.packer, HW_SECTION_TOOL, records, bytes, &section, &packed) : 0;
   return bytes && status == 0 ? hwi_section_write(&job->to, &section, packed) : status;
 }
 
@@ -283,6 +292,7 @@ static int run_job(struct job *job)
   if (fstat(job->from, &about) < 0 ||
       pread(job->from, &job->header, sizeof job->header, 0) != (ssize_t)sizeof job->header)
     return HW_ERR_IO;
+  hwi_hold_begin(job->from);
   int status = hwi_index_build(&job->index, job->from, &job->header, (uint64_t)about.st_size);
   job->target = hwi_section_target(count_streams(&job->index));
   return status < 0 ? status : write_file(job);

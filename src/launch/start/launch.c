@@ -191,12 +191,18 @@ static void add_collectors(struct variables *variables, const struct hwi_launch_
   free(recorder);
 }
 
+/* Of a trace that is a ring: the window is sparse, and what is packed is given back, so that only this much can be recorded in
+ * all. File systems have files of 16 TiB. */
+#define RING_WINDOW_BYTES (UINT64_C(4) << 40)
+
 static void add_options(struct variables *variables, const struct hwi_launch_options *options)
 {
   if (options->depth)
     add_variable(variables, "HEAPWRIGHT_DEPTH=%llu", (unsigned long long)options->depth);
-  if (options->max_size)
-    add_variable(variables, "HEAPWRIGHT_MAX_SIZE=%llu", (unsigned long long)options->max_size);
+  const bool is_ring = options->keep.bytes || options->keep.ns;
+  const uint64_t max_size = options->max_size || !is_ring ? options->max_size : RING_WINDOW_BYTES;
+  if (max_size)
+    add_variable(variables, "HEAPWRIGHT_MAX_SIZE=%llu", (unsigned long long)max_size);
   if (options->usable >= 0)
     add_variable(variables, "HEAPWRIGHT_USABLE=%d", options->usable);
   if (options->durations)
@@ -350,6 +356,7 @@ static void run(struct launch *launch)
       .duration_ns = launch->options->duration_ns,
       .all_images = launch->options->children && !launch->options->only_process,
       .pack = launch->options->pack,
+      .keep = launch->options->keep,
       .count = !launch->options->quiet,
       .save_rules = launch->options->save_rules,
       .save_rule_count = launch->options->save_rule_count,

@@ -31,7 +31,8 @@ struct hwi_launch_options {
   bool pack;
   const struct hwi_save_rule *save_rules; /* when the recording so far is saved; live and growth need `pack` */
   size_t save_rule_count;
-  bool quiet; /* report errors only */
+  struct hwi_keep keep; /* all zero: everything */
+  bool quiet;           /* report errors only */
   /* Called with each warning, before the command starts. */
   void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 };

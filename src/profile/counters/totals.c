@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "profile/blocks/sample.h"
+#include "profile/counters/base_sums.h"
 #include "trace/grow.h"
 
 enum { BATCH_EVENTS = 512 };
@@ -272,6 +273,24 @@ static int count_open_trace(struct hwi_counter *counter, struct hwi_trace *trace
   return ready ? count : hwi_error_set(error, HW_ERR_MEMORY, "no memory to count the totals of the recording");
 }
 
+static void add_base(struct hwi_counts *counts, const struct hwi_base *base)
+{
+  struct hwi_totals sums = {0};
+  hwi_base_add_to_totals(base, &sums);
+  counts->allocation_calls += sums.allocation_calls;
+  counts->allocated_bytes += sums.allocated_bytes;
+  counts->temporary_calls += sums.temporary_calls;
+  counts->free_calls += sums.free_calls;
+  counts->failed_calls += sums.failed_calls;
+  counts->missed_frees += sums.missed_frees;
+  counts->inherited_frees += sums.inherited_frees;
+  counts->unknown_frees += sums.unmatched_frees;
+  if (base->about.peak_bytes > counts->peak_bytes) {
+    counts->peak_bytes = base->about.peak_bytes;
+    counts->peak_blocks = base->about.peak_blocks;
+  }
+}
+
 int hwi_count_trace(struct hwi_counts *counts, const char *path, struct hwi_error *error)
 {
   struct hwi_trace *trace;
@@ -281,6 +300,8 @@ int hwi_count_trace(struct hwi_counts *counts, const char *path, struct hwi_erro
     return status;
   status = count_open_trace(&counter, trace, error);
   *counts = counter.counts;
+  if (hwi_trace_base(trace))
+    add_base(counts, hwi_trace_base(trace));
   hwi_counter_release(&counter);
   hwi_trace_close(trace);
   return status;

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "profile/counters/base_sums.h"
 #include "profile/replay/run_replay.h"
 #include "trace/read/call_counts.h"
 
@@ -46,6 +47,8 @@ static int scan_image(struct hwi_run_replay *r, uint32_t number, struct hwi_heap
   int count = hwi_run_open(&r->run, number, trace, r->error);
   if (count < 0)
     return count;
+  if (hwi_trace_base(*trace) && !view)
+    hwi_base_add_to_totals(hwi_trace_base(*trace), totals);
   while ((count = next_events(r, view, *trace, events)) > 0) {
     for (int i = 0; i < count; i++)
       scan_event(totals, sample_bytes, &events[i]);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/shell_pattern.h"
+#include "profile/counters/base_sums.h"
 #include "profile/summary/summary_epochs.h"
 #include "trace/grow.h"
 
@@ -142,12 +143,11 @@ static bool counts_one_image(const struct hwi_run_replay *r)
   return r->options->span.kind == HWI_SPAN_RUN && !r->events && counted == 1;
 }
 
-/* Begins an epoch writer if only one image is counted, it began with the run and inherited no blocks, and its events are
- * all there: those of a sample are few. Returns
- * false if there is no memory; so does the next function. */
+/* Begins an epoch writer if only one image is counted, and it began with the run, inherited no blocks, and has all events
+ * (those of a sample are few). Returns false if there is no memory; so does the next function. */
 static bool begin_epochs(struct hwi_run_replay *r, const struct hwi_replay_image *image)
 {
-  if (!counts_one_image(r) || image->forked || image->sample_bytes)
+  if (!counts_one_image(r) || image->forked || image->sample_bytes || hwi_trace_base(image->trace))
     return true;
   return hwi_summary_begin_epochs(r->summary, &r->epoch_writer, &r->result->replay, image, r->options);
 }
@@ -186,6 +186,34 @@ int hwi_run_replay_add_image(struct hwi_run_replay *r, uint32_t number, struct h
   return 0;
 }
 
+/* Reports why the image's events could not be applied. */
+static int cannot_apply(struct hwi_run_replay *r, const struct hwi_active *a)
+{
+  const struct hwi_error *error = &a->image.error;
+  if (!error->status)
+    return hwi_run_replay_no_memory(r);
+  if (r->error)
+    *r->error = *error;
+  return error->status;
+}
+
+/* Adds the sums of events that were dropped. They are of no part of the run. */
+static int add_base(struct hwi_run_replay *r, struct hwi_active *a)
+{
+  const struct hwi_base *base = hwi_trace_base(a->image.trace);
+  if (!base || r->options->heap)
+    return 0;
+  int status = wait_for_counters(r);
+  if (status == 0 && !hwi_base_know(base, &r->result->replay, &a->image))
+    return cannot_apply(r, a);
+  if (status < 0 || r->events || r->options->span.kind != HWI_SPAN_RUN)
+    return status;
+  r->result->has_base = true;
+  if (!hwi_base_add(base, &r->result->replay, &a->image, counts_one_image(r)))
+    status = cannot_apply(r, a);
+  return status;
+}
+
 int hwi_run_replay_start_image(struct hwi_run_replay *r, uint32_t number)
 {
   struct hwi_trace **trace = &r->result->traces[number];
@@ -201,6 +229,8 @@ int hwi_run_replay_start_image(struct hwi_run_replay *r, uint32_t number)
     hwi_trace_hold_texts(*trace);
   struct hwi_active *a;
   status = hwi_run_replay_add_image(r, number, &a);
+  if (status == 0)
+    status = add_base(r, a);
   if (status < 0)
     return status;
   if (r->is_live)
@@ -317,17 +347,6 @@ int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, boo
   hwi_trace_finish(a->image.trace);
   drop_active(r, a);
   return 0;
-}
-
-/* Reports why the image's events could not be applied. */
-static int cannot_apply(struct hwi_run_replay *r, const struct hwi_active *a)
-{
-  const struct hwi_error *error = &a->image.error;
-  if (!error->status)
-    return hwi_run_replay_no_memory(r);
-  if (r->error)
-    *r->error = *error;
-  return error->status;
 }
 
 /* Returns the batch for `count` events of the image. Returns NULL if an earlier batch could not be counted. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/counters/base_sums.h"
 #include "trace/grow.h"
 #include "trace/table.h"
 
@@ -66,6 +67,8 @@ static bool fill_growing(struct hwi_result *result)
   struct hwi_tally *tally = &result->replay.tally;
   struct hwi_growing *list = NULL, growing;
   size_t count = 0, capacity = 0;
+  if (result->has_base) /* what lives on would seem to have grown */
+    return true;
   for (size_t s = 1; s < tally->stack_count; s++) {
     struct hwi_stack_tally *stack = &tally->stacks[s];
     if (!hwi_growth_finish(&stack->growth, &result->replay.tenths, stack->live_bytes, &growing))
@@ -136,6 +139,8 @@ static void fill_timeline(struct hwi_result *result)
   uint64_t end_ns = profile->span.kind == HWI_SPAN_RUN ? profile->duration_ns : profile->span.to_ns;
   profile->timeline = replay->timeline.points;
   profile->timeline_count = hwi_timeline_finish(&replay->timeline, end_ns, replay->level.bytes, replay->level.blocks);
+  if (result->has_base && result->trace_count == 1)
+    hwi_base_add_to_timeline(result->traces[0], replay->timeline.points, profile->timeline_count);
   profile->class_points = replay->class_timeline.points;
   profile->class_point_count = hwi_class_timeline_finish(&replay->class_timeline, end_ns, &replay->tally);
 }

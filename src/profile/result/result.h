@@ -19,6 +19,7 @@ struct hwi_result {
   struct hwi_replay replay;   /* owns the frames, modules and points */
   struct hwi_trace **traces;  /* by image, as profile.images; NULL: not opened */
   uint32_t trace_count;
+  bool has_base;                /* events of a trace were dropped: their sums were added */
   struct hwi_thread *described; /* for each thread of the tally: its description from the trace */
   size_t described_count;
   struct hwi_restored_images restored; /* if it was restored from a summary; so are the next ones */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/input/moment.h"
+#include "report/words/number.h"
 #include "trace/read/unseen_programs.h"
 
 /* --- programs that left no trace --- */
@@ -50,12 +51,35 @@ static void count_program(void *context, const struct hwi_unseen_program *progra
 
 /* --- sums --- */
 
+uint64_t hwi_dropped_until_ns(const struct hwi_profile *profile)
+{
+  uint64_t latest_ns = 0;
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    if (!image->counted || !image->info->dropped_until_ns)
+      continue;
+    const uint64_t ns = hwi_image_offset_ns(profile, image) + image->info->dropped_until_ns;
+    latest_ns = ns > latest_ns ? ns : latest_ns;
+  }
+  return latest_ns;
+}
+
+int hwi_need_all_events(const struct hwi_profile *profile, const char *what, struct hwi_error *error)
+{
+  const uint64_t ns = hwi_dropped_until_ns(profile);
+  return !ns ? 0
+             : hwi_error_set(error, HW_ERR_USAGE,
+                             "%s needs every event, but those before %s were dropped (record --keep)", what,
+                             hwi_time_text(ns).text);
+}
+
 struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
 {
   const struct hwi_totals *totals = &profile->totals;
   struct hwi_evidence sum = {.events = totals->allocation_calls + totals->free_calls + totals->failed_calls,
                              .unreadable_images = profile->unreadable_images};
   hwi_evidence_unseen_programs(profile, count_program, &sum.children_unseen);
+  sum.dropped_until_ns = hwi_dropped_until_ns(profile);
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
     if (!info) /* its trace could not be read */

@@ -16,6 +16,7 @@ struct hwi_evidence {
   uint64_t unreadable_images; /* traces next to the run's that are damaged, or of another run */
   uint64_t boot_blocks;       /* allocated before libc was ready: they have no stack */
   uint64_t damaged_chunks, missing_chunks;
+  uint64_t dropped_until_ns; /* see hwi_dropped_until_ns */
 };
 
 struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile);
@@ -59,6 +60,13 @@ const struct hwi_image *hwi_head_image(const struct hwi_profile *profile, uint32
 /* Returns the counted image that allocated most; NULL if there is none. *counted, if not NULL, gets the number of
  * images counted. */
 const struct hwi_image *hwi_largest_image(const struct hwi_profile *profile, uint32_t *counted);
+
+/* Returns the time, since the run's start, before which only the events of what lives on are there, and totals (record
+ * --keep); 0: all events are there. */
+uint64_t hwi_dropped_until_ns(const struct hwi_profile *profile);
+
+/* Returns 0 if all events are there; else an error that `what` needs them. */
+int hwi_need_all_events(const struct hwi_profile *profile, const char *what, struct hwi_error *error);
 
 /* Returns the first moment that is not fully known, since recording was paused or stopped, or continues after what
  * is there; UINT64_MAX if there is none. *why gets a few words, *frees whether at least all frees are known. */

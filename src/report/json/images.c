@@ -192,6 +192,7 @@ void hwi_json_evidence(struct hwi_json *json, const struct hwi_profile *profile)
   hwi_json_number(json, "boot_blocks", sum.boot_blocks);
   hwi_json_number(json, "damaged_chunks", sum.damaged_chunks);
   hwi_json_number(json, "missing_chunks", sum.missing_chunks);
+  hwi_json_number(json, "dropped_until_ns", sum.dropped_until_ns);
 }
 
 void hwi_json_rss_along_time(struct hwi_json *json, const struct hwi_profile *profile)

@@ -99,6 +99,7 @@ static void read_evidence(const struct hwi_profile *profile, const json_t *repor
   info->children_unseen = (uint32_t)hwi_saved_number(report, "children_unseen");
   info->damaged_chunks = hwi_saved_number(report, "damaged_chunks");
   info->missing_chunks = hwi_saved_number(report, "missing_chunks");
+  info->dropped_until_ns = hwi_saved_number(report, "dropped_until_ns");
 }
 
 static int read_images(struct hwi_saved_tables *tables, struct hwi_profile *profile, const json_t *report,

@@ -291,10 +291,20 @@ static void note_linked_in(struct hwi_text *text)
   }
 }
 
+static void note_dropped(struct hwi_text *text, const struct hwi_evidence *sum)
+{
+  if (sum->dropped_until_ns == 0)
+    return;
+  hwi_line_printf(&text->line, "Kept: the events from %s on; of before: what still lives, and totals (record --keep).",
+                  hwi_time_text(sum->dropped_until_ns).text);
+  end_note(text, HWI_PLAIN);
+}
+
 void hwi_text_notes(struct hwi_text *text)
 {
   uint64_t before = text->printed;
   struct hwi_evidence sum = hwi_evidence_of(text->profile);
+  note_dropped(text, &sum);
   bool stopped = note_unfinished(text);
   note_damage(text, &sum);
   note_losses(text, &sum, stopped);
@@ -394,6 +404,8 @@ void hwi_text_evidence(struct hwi_text *text)
   }
   if (profile->sample_bytes)
     hwi_line_printf(&text->line, "; sampled: one of each %s", hwi_binary_bytes_text(profile->sample_bytes).text);
+  if (sum.dropped_until_ns > 0)
+    hwi_line_printf(&text->line, "; events before %s dropped", hwi_time_text(sum.dropped_until_ns).text);
   add_allocators(text);
   add_silences(text);
   hwi_text_end_wrapped(text, sizeof "Evidence: " - 1, HWI_PLAIN);

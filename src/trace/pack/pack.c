@@ -224,11 +224,11 @@ int hwi_pack_part(struct hwi_packer *packer, const struct hwi_unpacked *unpacked
   return status < 0 ? status : hwi_pack_columns(packer, &packer->columns, section, packed);
 }
 
-int hwi_pack_tool_records(struct hwi_packer *packer, const uint8_t *records, size_t bytes,
-                          struct hw_section_header *section, const uint8_t **packed)
+int hwi_pack_bytes(struct hwi_packer *packer, enum hw_section_type type, const uint8_t *plain, size_t bytes,
+                   struct hw_section_header *section, const uint8_t **packed)
 {
-  *section = (struct hw_section_header){.magic = HW_SECTION_MAGIC, .type = HW_SECTION_TOOL};
-  int status = pack_plain(packer, records, bytes, section);
+  *section = (struct hw_section_header){.magic = HW_SECTION_MAGIC, .type = type};
+  int status = pack_plain(packer, plain, bytes, section);
   *packed = packer->packed;
   return status;
 }
@@ -281,7 +281,8 @@ int hwi_unpack_section(const struct hw_section_header *section, const void *pack
 {
   *unpacked = (struct hwi_unpacked){0};
   bool is_columns = section->codec == HWI_CODEC_COLUMNS || section->codec == HWI_CODEC_TIMED;
-  if (section->codec > HWI_CODEC_TIMED || (is_columns && section->type != HW_SECTION_EVENTS))
+  const bool is_events = section->type == HW_SECTION_EVENTS || section->type == HW_SECTION_LEFT;
+  if (section->codec > HWI_CODEC_TIMED || (is_columns && !is_events))
     return HW_ERR_VERSION;
   if (section->plain_bytes > HWI_UNPACK_MAX_BYTES)
     return HW_ERR_DAMAGED;

@@ -47,9 +47,9 @@ int hwi_pack_chunks(struct hwi_packer *packer, const uint8_t *plain, size_t byte
 int hwi_pack_columns(struct hwi_packer *packer, const struct hwi_columns_out *columns,
                      struct hw_section_header *section, const uint8_t **packed);
 
-/* The same for the records of a tool area. */
-int hwi_pack_tool_records(struct hwi_packer *packer, const uint8_t *records, size_t bytes,
-                          struct hw_section_header *section, const uint8_t **packed);
+/* The same for bytes that are not events: the records of a tool area, or a base. */
+int hwi_pack_bytes(struct hwi_packer *packer, enum hw_section_type type, const uint8_t *plain, size_t bytes,
+                   struct hw_section_header *section, const uint8_t **packed);
 
 /* Sets the effort of the following calls; it is HWI_EFFORT_SMALL at first. */
 void hwi_packer_set_effort(struct hwi_packer *packer, enum hwi_effort effort);

@@ -39,6 +39,8 @@ static struct hwi_growing_stream *find_stream(struct hwi_growing_streams *growin
     return NULL;
   made->stream.number = stream;
   made->stream.grows = true;
+  made->stream.may_begin_late = growing->from_tick != 0;
+  made->stream.from_tick = stream == HW_BASE_STREAM ? 0 : growing->from_tick;
   growing->streams[growing->stream_count++] = made;
   return made;
 }
@@ -78,6 +80,7 @@ static bool add_piece(struct hwi_growing_streams *growing, const struct hwi_piec
 bool hwi_growing_take_sections(struct hwi_growing_streams *growing, struct hwi_index *index)
 {
   bool done = true;
+  growing->from_tick = index->from_tick;
   for (size_t i = 0; done && i < index->count; i++)
     done = !index->pieces[i].section || add_piece(growing, &index->pieces[i]);
   index->count = 0;

@@ -18,6 +18,7 @@ struct hwi_growing_streams {
   struct hwi_numbering numbers; /* of streams */
   struct hwi_growing_stream **streams;
   size_t stream_count, stream_capacity;
+  uint64_t from_tick; /* of the index: see hwi_index_from_tick */
   uint64_t new_nodes; /* the most that the pieces define that were added; the caller sets it to 0 */
 };
 

@@ -129,19 +129,53 @@ static uint64_t resync(int fd, uint64_t off, uint64_t file_bytes)
   return file_bytes;
 }
 
-static int add_section(struct hwi_index *index, uint64_t off, const struct hw_section_header *section)
+static struct hwi_piece piece_of(uint64_t off, const struct hw_section_header *section)
 {
-  struct hwi_piece piece = {
+  return (struct hwi_piece){
       .off = off,
       .bytes = section->packed_bytes,
       .first_tick = section->first_tick,
+      .last_tick = section->last_tick,
       .stream = section->stream,
       .first_sequence = section->first_sequence,
       .last_sequence = section->last_sequence,
       .section = true,
   };
+}
+
+static int add_left(struct hwi_index *index, const struct hwi_piece *piece)
+{
+  if (!hwi_grow((void **)&index->left, &index->left_capacity, index->left_count + 1, sizeof *piece))
+    return HW_ERR_MEMORY;
+  index->left[index->left_count++] = *piece;
+  return 0;
+}
+
+/* A base is complete if all of its sections directly precede it. */
+static void take_base(struct hwi_index *index, const struct hwi_piece *piece)
+{
+  if (piece->stream != index->left_count) {
+    hwi_index_damage(index, piece->off);
+    return;
+  }
+  free(index->base.left);
+  index->base = (struct hwi_index_base){*piece, index->left, index->left_count};
+  index->left = NULL;
+  index->left_capacity = 0;
+}
+
+static int add_section(struct hwi_index *index, uint64_t off, const struct hw_section_header *section)
+{
+  const struct hwi_piece piece = piece_of(off, section);
+  if (section->type == HW_SECTION_LEFT)
+    return add_left(index, &piece);
+  if (section->type == HW_SECTION_BASE)
+    take_base(index, &piece);
+  index->left_count = 0;
   switch (section->type) {
   case HW_SECTION_EVENTS:
+    if (piece.stream == HW_BASE_STREAM)
+      return 0;
     index->event_count += section->event_count <= section->plain_bytes ? section->event_count : section->plain_bytes;
     return add_piece(index, &piece);
   case HW_SECTION_TOOL:
@@ -219,13 +253,7 @@ bool hwi_index_find_late(struct hwi_index *index, int fd, uint32_t stream, uint3
     if (section.type != HW_SECTION_EVENTS || section.stream != stream || section.first_sequence > sequence ||
         section.last_sequence < sequence)
       continue;
-    *piece = (struct hwi_piece){.off = off,
-                                .bytes = section.packed_bytes,
-                                .first_tick = section.first_tick,
-                                .stream = stream,
-                                .first_sequence = section.first_sequence,
-                                .last_sequence = section.last_sequence,
-                                .section = true};
+    *piece = piece_of(off, &section);
     return true;
   }
   return false;
@@ -250,18 +278,53 @@ int hwi_piece_compare(const void *left, const void *right)
   return a->off < b->off ? -1 : a->off > b->off;
 }
 
+uint64_t hwi_index_sections_off(const struct hw_trace_header *header)
+{
+  if (header->kind != HW_TRACE_RAW)
+    return header->header_bytes;
+  const bool is_moved = header->sections_off > header->window_bytes && header->sections_off % SECTION_ALIGNMENT == 0;
+  return is_moved ? header->sections_off : header->window_bytes;
+}
+
+/* Replaces the sections that were dropped by those of the base. */
+static int use_base(struct hwi_index *index)
+{
+  if (!index->base.piece.section)
+    return 0;
+  index->from_tick = index->base.piece.first_tick;
+  size_t kept = 0;
+  for (size_t i = 0; i < index->count; i++) {
+    const struct hwi_piece *piece = &index->pieces[i];
+    if (!piece->section || piece->last_tick >= index->from_tick)
+      index->pieces[kept++] = *piece;
+    else
+      index->event_bytes -= piece->bytes;
+  }
+  index->count = kept;
+  int status = 0;
+  for (size_t i = 0; i < index->base.left_count && status == 0; i++) {
+    struct hwi_piece piece = index->base.left[i];
+    piece.stream = HW_BASE_STREAM;
+    piece.first_sequence = piece.last_sequence = (uint32_t)i;
+    status = add_piece(index, &piece);
+  }
+  return status;
+}
+
 int hwi_index_build(struct hwi_index *index, int fd, const struct hw_trace_header *header, uint64_t file_bytes)
 {
   *index = (struct hwi_index){0};
   int status = 0;
-  uint64_t sections = header->header_bytes;
+  struct hw_trace_header now = *header;
   if (header->kind == HW_TRACE_RAW) {
     /* Chunks first: a chunk that is packed and given back during the scan is then found among the sections. */
     status = walk_chunks(index, fd, header, file_bytes);
-    sections = header->window_bytes;
+    hwi_index_update_header(fd, &now);
   }
   if (status == 0)
-    status = walk_sections(index, fd, sections, file_bytes, header->kind == HW_TRACE_RAW);
+    status = walk_sections(index, fd, hwi_index_sections_off(&now), file_bytes, header->kind == HW_TRACE_RAW);
+  if (status == 0)
+    status = use_base(index);
   if (status == 0 && header->kind == HW_TRACE_PACKED && !index->ended)
     hwi_index_damage(index, file_bytes); /* truncated */
   if (status == 0 && index->count)
@@ -273,6 +336,8 @@ void hwi_index_release(struct hwi_index *index)
 {
   free(index->pieces);
   free(index->tool_sections);
+  free(index->left);
+  free(index->base.left);
   *index = (struct hwi_index){0};
 }
 

@@ -1,6 +1,7 @@
 /* index.h - the chunks and sections of a trace file: where they are, and their contents
  *
  * piece   consecutive chunks of one stream that are stored together: one raw chunk, or one packed section.
+ * base    what is left of dropped events (format.h). Its pieces are those of HW_BASE_STREAM.
  * The list is sorted by stream, then by first sequence number, raw chunks first. Pieces may overlap (a chunk that was
  * packed and whose blocks were not yet given back); the reader drops chunks that come twice.
  */
@@ -18,6 +19,7 @@ struct hwi_piece {
   uint64_t off;        /* of the chunk's or section's header */
   uint64_t bytes;      /* raw: valid bytes of events. section: packed bytes after its header */
   uint64_t first_tick; /* no event is older, unless the file is forged */
+  uint64_t last_tick;  /* section: no event is newer, likewise */
   uint32_t stream;
   uint32_t first_sequence, last_sequence;
   uint32_t from; /* raw: events before this byte were loaded already */
@@ -29,6 +31,14 @@ struct hwi_index {
   size_t count, capacity;
   struct hwi_piece *tool_sections; /* HW_SECTION_TOOL, in file order */
   size_t tool_count, tool_capacity;
+  struct hwi_piece *left; /* HW_SECTION_LEFT since the last section of another type */
+  size_t left_count, left_capacity;
+  struct hwi_index_base {
+    struct hwi_piece piece; /* HW_SECTION_BASE */
+    struct hwi_piece *left; /* those that it completes; they are among the pieces when the index is built */
+    size_t left_count;
+  } base;
+  uint64_t from_tick;    /* of the base: older events of other streams were dropped. 0: there is no base */
   uint64_t sections_end; /* where the next section will begin */
   uint64_t event_bytes;  /* of all pieces as stored in the file */
   uint64_t event_count;  /* of all pieces, as stated in the file; estimated for raw ones */
@@ -52,6 +62,12 @@ uint64_t hwi_piece_most_nodes(const struct hwi_piece *piece);
 /* Sorts the pieces by this order. */
 int hwi_piece_compare(const void *left, const void *right);
 
+/* Returns the tick before which the stream's events are dropped, or in the base. */
+static inline uint64_t hwi_index_from_tick(const struct hwi_index *index, uint32_t stream)
+{
+  return stream == HW_BASE_STREAM ? 0 : index->from_tick;
+}
+
 /* Looks among sections that were appended since the index was built for the one with this chunk, which was packed
  * meanwhile. Returns whether it was found. */
 bool hwi_index_find_late(struct hwi_index *index, int fd, uint32_t stream, uint32_t sequence, struct hwi_piece *piece);
@@ -67,6 +83,9 @@ void hwi_index_update_header(int fd, struct hw_trace_header *header);
 
 /* Notes damage at `off`. */
 void hwi_index_damage(struct hwi_index *index, uint64_t off);
+
+/* Returns where the sections of a trace begin. */
+uint64_t hwi_index_sections_off(const struct hw_trace_header *header);
 
 /* Returns whether a section of these sizes can be read. */
 bool hwi_section_is_plausible(const struct hw_section_header *section);

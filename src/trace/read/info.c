@@ -129,6 +129,8 @@ void hwi_trace_info_update(struct hwi_trace *trace)
   info->thread_count = d->thread_end;
   info->children_unseen = as_count(trace->tool.children_unseen + (uint64_t)trace->header.children_unseen);
   info->ended = d->exited || trace->header.state == HW_STATE_EXITED;
+  info->dropped_until_ns = trace->base.from_tick ? hwi_clock_tick_ns(&trace->clock, trace->base.from_tick) : 0;
+  info->dropped_calls = trace->base.about.calls;
   info->silent_from_ns = silent_from(trace);
   info->damaged_chunks = trace->index.damaged;
   info->first_damage_off = trace->index.first_damage;

@@ -150,7 +150,9 @@ int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index, uint6
     for (end = first + 1; end < index->count && index->pieces[end].stream == index->pieces[first].stream;)
       end++;
     hwi_stream_init(stream, &index->pieces[first], end - first);
-    hwi_stream_skip(stream, tick);
+    const uint64_t from_tick = hwi_index_from_tick(index, stream->number);
+    stream->may_begin_late = index->from_tick != 0;
+    hwi_stream_skip(stream, tick > from_tick ? tick : from_tick);
     push(merge, stream++);
   }
   return 0;

@@ -52,8 +52,10 @@ void hwi_stream_skip(struct hwi_stream *stream, uint64_t tick)
     const struct hwi_piece *after = piece_after(stream, piece);
     if (!after || after->first_tick >= tick)
       return;
-    if (piece->last_sequence >= stream->next_sequence)
+    if (piece->last_sequence >= stream->next_sequence) {
       stream->next_sequence = (uint64_t)piece->last_sequence + 1;
+      stream->may_begin_late = false;
+    }
   }
 }
 
@@ -151,7 +153,9 @@ static bool take_chunk(struct hwi_stream *stream, struct hwi_source *source, uin
 {
   if (sequence < stream->next_sequence)
     return false;
-  source->missing_chunks += sequence - stream->next_sequence;
+  if (!stream->may_begin_late)
+    source->missing_chunks += sequence - stream->next_sequence;
+  stream->may_begin_late = false;
   stream->next_sequence = sequence + 1;
   source->event_bytes += bytes;
   return true;
@@ -248,7 +252,8 @@ static bool read_from_section(struct hwi_stream *stream, struct hwi_source *sour
 {
   stream->next_sequence = stream->open.piece.first_sequence;
   stream->last_tick = stream->open.floor;
-  stream->from_tick = stream->tail.tick;
+  if (stream->tail.tick > stream->from_tick)
+    stream->from_tick = stream->tail.tick;
   stream->skipped = stream->tail.count;
   stream->open.is_open = false;
   stream->open.piece.from = 0;

@@ -47,7 +47,8 @@ struct hwi_stream {
   struct hwi_event *ready;
   int ready_count, ready_at;
 
-  bool is_in_heap; /* of the merge */
+  bool is_in_heap;     /* of the merge */
+  bool may_begin_late; /* its first chunks were dropped, so that they are not missing */
 
   /* Of a stream that is still being written: its follower makes new events readable at the cursor. */
   bool followed;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "trace/read/alive.h"
+#include "trace/read/hold.h"
 
 /* --- the file --- */
 
@@ -126,7 +127,7 @@ static uint64_t definition_limit(const struct hwi_index *index)
 }
 
 /* Reads only definitions: those of all chunks, or those of the first chunk of the first stream, which has the command,
- * modules and so on. Damage is counted when the events are read, so that here a copy of the index takes the counts; and
+ * modules and so on, and those of the base. Damage is counted when the events are read, so that here a copy of the index takes the counts; and
  * texts pass with the events, so that here they are skipped. */
 static int scan_definitions(struct hwi_trace *trace, bool all)
 {
@@ -141,12 +142,13 @@ static int scan_definitions(struct hwi_trace *trace, bool all)
   for (size_t first = 0, end; first < scratch.count && !source.status; first = end) {
     for (end = first + 1; end < scratch.count && scratch.pieces[end].stream == scratch.pieces[first].stream;)
       end++;
+    const bool is_base = scratch.pieces[first].stream == HW_BASE_STREAM;
     struct hwi_stream stream;
-    hwi_stream_init(&stream, &scratch.pieces[first], all ? end - first : 1);
+    if (!all && !is_base && first > 0)
+      continue;
+    hwi_stream_init(&stream, &scratch.pieces[first], all || is_base ? end - first : 1);
     hwi_stream_define(&stream, &source);
     hwi_stream_release(&stream);
-    if (!all)
-      break;
   }
   if (passing.holds_all)
     trace->definitions->texts = passing;
@@ -159,7 +161,11 @@ static int prepare(struct hwi_trace *trace, uint64_t file_bytes)
   int status = hwi_index_build(&trace->index, trace->source.fd, header, file_bytes);
   if (status == 0)
     status = hwi_tool_area_read(&trace->tool, trace->source.fd, header, &trace->index);
-  if (status < 0)
+  if (status == 0 && trace->index.from_tick)
+    status = hwi_base_load(&trace->base, trace->source.fd, header, &trace->index);
+  if (status == HW_ERR_DAMAGED) /* without the sums */
+    hwi_index_damage(&trace->index, trace->index.base.piece.off);
+  else if (status < 0)
     return status;
   bool forked = header->origin == HW_ORIGIN_FORK;
   trace->definitions = hwi_definitions_create(forked ? header->inherited_nodes : 0,
@@ -193,6 +199,9 @@ int hwi_trace_open_alone(struct hwi_trace **opened, const char *path, struct hwi
   }
   trace->source.fd = fd;
   trace->header = header;
+  trace->holds = header.kind == HW_TRACE_RAW;
+  if (trace->holds)
+    hwi_hold_begin(fd);
   trace->replaced_ns = UINT64_MAX;
   trace->may_go_on = true;
   trace->path = strdup(path);
@@ -240,6 +249,7 @@ void hwi_trace_close(struct hwi_trace *trace)
   hwi_definitions_destroy(trace->definitions);
   hwi_tool_area_release(&trace->tool);
   hwi_index_release(&trace->index);
+  hwi_base_release(&trace->base);
   hwi_trace_info_release(trace);
   if (trace->source.fd >= 0)
     close(trace->source.fd);
@@ -270,6 +280,10 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
     return count;
   }
   hwi_trace_info_update(trace);
+  if (trace->follows && trace->holds) { /* from now on it keeps up with the program */
+    trace->holds = false;
+    hwi_hold_end(trace->source.fd);
+  }
   if (trace->definitions->no_memory)
     trace->source.status = HW_ERR_MEMORY;
   if (trace->source.status)
@@ -286,6 +300,11 @@ int hwi_trace_seek(struct hwi_trace *trace, uint64_t tick, struct hwi_error *err
     return out_of_memory(trace->path, error);
   trace->merge.liveness = liveness;
   return 0;
+}
+
+const struct hwi_base *hwi_trace_base(const struct hwi_trace *trace)
+{
+  return trace->base.from_tick ? &trace->base : NULL;
 }
 
 void hwi_trace_set_liveness(struct hwi_trace *trace, bool (*is_live)(void *context, uint64_t address), void *context)

@@ -3,6 +3,7 @@
 #define HWI_TRACE_READ_TRACE_H
 
 #include "trace/clock.h"
+#include "trace/read/base.h"
 #include "trace/read/definitions.h"
 #include "trace/read/growing.h"
 #include "trace/read/index.h"
@@ -16,12 +17,14 @@ struct hwi_trace {
   char *path;
   struct hw_trace_header header;
   struct hwi_index index;
+  struct hwi_base base; /* all zero: no event was dropped */
   struct hwi_tool_area tool;
   struct hwi_clock clock;
   struct hwi_definitions *definitions;
   struct hwi_source source;
   struct hwi_merge merge;
   struct hwi_growing_streams growing;
+  bool holds;          /* see hold.h */
   bool follows;        /* it is read by hwi_trace_look */
   uint64_t checked_ns; /* when its process was checked; 0: never */
   bool may_go_on;      /* its process ran then, and no later image of it was known */
