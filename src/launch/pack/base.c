@@ -103,8 +103,7 @@ static int begin_item(struct writer *w, size_t bytes, uint64_t tick)
   if (!w->items) {
     const struct hw_chunk_header chunk = {.stream = HW_BASE_STREAM,
                                           .sequence = w->section_count,
-                                          .fields =
-                                              w->trace->header.fields & (uint16_t)(HW_FIELD_USABLE | HW_FIELD_DURATION),
+                                          .fields = w->trace->header.fields & (uint16_t)HW_FIELDS,
                                           .base_tick = tick};
     w->section = (struct hw_section_header){.magic = HW_SECTION_MAGIC,
                                             .type = HW_SECTION_LEFT,
@@ -172,6 +171,84 @@ static void put_events(struct writer *w, const struct hwi_left_event *left, size
     w->status = hwi_recoder_put(w->recoder, 1);
     w->tick = left[i].event.tick;
   }
+}
+
+/* --- calls of a sample --- */
+
+/* Returns the lowest sequence number of the stream's chunks that are not dropped whole. */
+static uint64_t first_kept(const struct writer *w, uint32_t stream, uint64_t from_tick)
+{
+  const struct hwi_index *index = &w->trace->index;
+  uint64_t first = UINT64_MAX;
+  for (size_t i = 0; i < index->count; i++) {
+    const struct hwi_piece *piece = &index->pieces[i];
+    const bool is_left = !piece->section || piece->last_tick >= from_tick;
+    if (is_left && piece->stream == stream && piece->first_sequence < first)
+      first = piece->first_sequence;
+  }
+  return first;
+}
+
+/* The calls of a thread in those chunks of a stream that are dropped. */
+struct dropped_calls {
+  uint64_t first_kept;
+  uint32_t thread, stream, sequence; /* of the last of these chunks */
+  uint64_t counts[HW_COUNTS];
+};
+
+struct all_dropped_calls {
+  struct hwi_numbering numbers; /* by stream and thread */
+  struct dropped_calls *items;
+  size_t capacity;
+};
+
+static bool add_calls(const struct writer *w, struct all_dropped_calls *all, uint32_t chunk, uint64_t from_tick)
+{
+  const struct hwi_call_count_list *list = &w->trace->definitions->call_counts;
+  const struct hwi_pair *key = &list->chunks.pairs[chunk]; /* stream and sequence number */
+  const struct hwi_chunk_counts *counts = &list->items[chunk - 1];
+  const uint32_t known = all->numbers.count, number = hwi_numbering_of(&all->numbers, key->a, counts->thread);
+  if (!number || !hwi_grow((void **)&all->items, &all->capacity, number, sizeof *all->items))
+    return false;
+  struct dropped_calls *item = &all->items[number - 1];
+  if (number > known)
+    *item = (struct dropped_calls){
+        .first_kept = first_kept(w, (uint32_t)key->a, from_tick), .thread = counts->thread, .stream = (uint32_t)key->a};
+  if (key->b >= item->first_kept)
+    return true;
+  item->sequence = key->b > item->sequence ? (uint32_t)key->b : item->sequence;
+  for (int i = 0; i < HW_COUNTS; i++)
+    item->counts[i] += counts->counts[i];
+  return true;
+}
+
+static void put_counts(struct writer *w, const struct dropped_calls *calls)
+{
+  uint32_t thread = calls->thread;
+  uint8_t payload[HW_COUNTS_BYTES] = {0};
+  memcpy(payload + HW_COUNTS_THREAD_OFF, &calls->thread, sizeof calls->thread);
+  memcpy(payload + HW_COUNTS_STREAM_OFF, &calls->stream, sizeof calls->stream);
+  memcpy(payload + HW_COUNTS_SEQUENCE_OFF, &calls->sequence, sizeof calls->sequence);
+  memcpy(payload + HW_COUNTS_PADDING, calls->counts, sizeof calls->counts);
+  if (begin_item(w, sizeof payload + RECORD_BYTES, w->tick) < 0)
+    return;
+  const struct hwi_definition_sink sink = hwi_recoder_sink(w->recoder);
+  sink.add_record(sink.context, HW_RECORD_COUNTS, payload, sizeof payload, &thread);
+}
+
+/* Joins the counts of dropped chunks, and writes them as those of the last ones. */
+static void put_calls(struct writer *w, uint64_t from_tick)
+{
+  struct all_dropped_calls all = {0};
+  const uint32_t chunks = w->trace->definitions->call_counts.chunks.count;
+  for (uint32_t i = 1; i <= chunks && w->status == 0; i++)
+    if (!add_calls(w, &all, i, from_tick))
+      w->status = HW_ERR_MEMORY;
+  for (uint32_t i = 0; i < all.numbers.count && w->status == 0; i++)
+    if (all.items[i].counts[HW_COUNT_ALLOCATIONS] || all.items[i].counts[HW_COUNT_FREES])
+      put_counts(w, &all.items[i]);
+  hwi_numbering_release(&all.numbers);
+  free(all.items);
 }
 
 /* --- the sums --- */
@@ -248,6 +325,7 @@ static int write_all(struct writer *w, struct hwi_dropped *d, uint64_t from_tick
     w->tick = left[0].event.tick;
   put_nodes(w);
   put_records(w, left, count);
+  put_calls(w, from_tick);
   if (w->status == 0)
     put_events(w, left, count);
   if (w->status == 0)

@@ -2,7 +2,7 @@
  *
  * A block is counted when it ends, and its allocation then counts for the slice in which it was born. The latest block of
  * a thread that has ended is still left: only with it a reader knows that an older block of the thread, when it ends before
- * the thread's next allocation, is not a temporary one.
+ * the thread's next allocation, is not a temporary one. (In a sample, the free says that.)
  *
  * The base that the trace has is the begin of all this: its sums are added, and its events are replayed as all others.
  */
@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "profile/blocks/sample.h"
 #include "profile/profile.h"
 #include "trace/grow.h"
 
@@ -141,22 +142,29 @@ static bool take_free_place(struct hwi_dropped *d, uint32_t *place)
 static void count_block(struct hwi_dropped *d, const struct hwi_dropped_block *block)
 {
   struct hw_base_slice *slice = &d->slices[slice_of(d, block->born_tick)];
-  slice->allocation_calls++;
-  slice->allocated_bytes += d->cells[block->cell].sums.size;
-  d->about.calls++;
+  slice->allocation_calls += block->weight;
+  slice->allocated_bytes += block->weight * d->cells[block->cell].sums.size;
+  d->about.calls += block->weight;
 }
 
-static void count_free_call(struct hwi_dropped *d, uint32_t thread, uint64_t tick)
+static void count_free_calls(struct hwi_dropped *d, uint32_t thread, uint64_t tick, uint32_t calls)
 {
-  d->threads[thread].sums.free_calls++;
-  d->slices[slice_of(d, tick)].free_calls++;
-  d->about.calls++;
+  d->threads[thread].sums.free_calls += calls;
+  d->slices[slice_of(d, tick)].free_calls += calls;
+  d->about.calls += calls;
+}
+
+/* The thread freed the block, which has ended. */
+static void count_freed(struct hwi_dropped *d, const struct hwi_dropped_block *block, uint32_t thread, uint64_t tick)
+{
+  count_free_calls(d, thread, tick, block->weight);
+  d->threads[thread].sums.foreign_frees += block->thread != thread ? block->weight : 0;
 }
 
 static void count_ended(struct hwi_dropped *d, const struct hwi_dropped_block *block, uint64_t tick, bool is_temporary)
 {
   const uint64_t ns = hwi_trace_tick_ns(d->trace, tick) - hwi_trace_tick_ns(d->trace, block->born_tick);
-  d->cells[block->cell].sums.ended[hwi_lifetime_of(is_temporary, ns)]++;
+  d->cells[block->cell].sums.ended[hwi_lifetime_of(is_temporary, ns)] += block->weight;
   count_block(d, block);
 }
 
@@ -171,10 +179,10 @@ static bool end_live(struct hwi_dropped *d, struct hwi_live_slot *slot, struct h
   d->free_blocks[d->free_count++] = place;
   struct hwi_dropped_cell *cell = &d->cells[block->cell];
   settle(d, cell);
-  cell->live--;
-  d->live_bytes -= cell->sums.size;
-  d->live_usable -= cell->sums.usable;
-  d->live_blocks--;
+  cell->live -= block->weight;
+  d->live_bytes -= block->weight * cell->sums.size;
+  d->live_usable -= block->weight * cell->sums.usable;
+  d->live_blocks -= block->weight;
   return true;
 }
 
@@ -187,11 +195,15 @@ static void drop_latest(struct hwi_dropped *d, uint32_t thread)
   const struct hwi_event *end = &d->left.events[of->ended_left].event;
   const uint32_t freer = find_thread(d, end->thread); /* known */
   count_ended(d, &of->ended, of->ended_tick, true);
-  count_free_call(d, freer, of->ended_tick);
-  d->threads[freer].sums.foreign_frees += freer != thread;
+  count_freed(d, &of->ended, freer, of->ended_tick);
   hwi_left_drop(&d->left, of->ended.left);
   hwi_left_drop(&d->left, of->ended_left);
   of->ended.left = of->ended_left = 0;
+}
+
+static uint32_t weight_of(const struct hwi_dropped *d, const struct hwi_event *event)
+{
+  return d->sample_bytes ? hwi_sample_weight(d->sample_bytes, event->size, event->tick, event->address) : 1;
 }
 
 static bool take_alloc(struct hwi_dropped *d, const struct hwi_event *event, uint32_t thread)
@@ -206,8 +218,8 @@ static bool take_alloc(struct hwi_dropped *d, const struct hwi_event *event, uin
   if (slot->address) { /* its free was missed */
     if (!end_live(d, slot, &block))
       return false;
-    d->cells[block.cell].sums.missed++;
-    d->about.missed_frees++;
+    d->cells[block.cell].sums.missed += block.weight;
+    d->about.missed_frees += block.weight;
     count_block(d, &block);
     hwi_left_drop(&d->left, block.left);
   }
@@ -218,7 +230,8 @@ static bool take_alloc(struct hwi_dropped *d, const struct hwi_event *event, uin
                                      .address = event->address,
                                      .thread = thread,
                                      .cell = find_cell(d, &wanted),
-                                     .left = hwi_left_keep(&d->left, &kept)};
+                                     .left = hwi_left_keep(&d->left, &kept),
+                                     .weight = weight_of(d, event)};
   if (block.cell == UINT32_MAX || !block.left)
     return false;
   d->blocks[place] = block;
@@ -227,10 +240,10 @@ static bool take_alloc(struct hwi_dropped *d, const struct hwi_event *event, uin
   d->threads[thread].latest_address = event->address;
   struct hwi_dropped_cell *cell = &d->cells[block.cell];
   settle(d, cell);
-  cell->live++;
-  d->live_bytes += event->size;
-  d->live_usable += event->usable;
-  d->live_blocks++;
+  cell->live += block.weight;
+  d->live_bytes += block.weight * event->size;
+  d->live_usable += block.weight * event->usable;
+  d->live_blocks += block.weight;
   struct hw_base_slice *slice = &d->slices[d->slice];
   if (d->live_bytes > slice->max_bytes)
     slice->max_bytes = d->live_bytes;
@@ -249,7 +262,7 @@ static bool take_free(struct hwi_dropped *d, const struct hwi_event *event, uint
   struct hwi_live_slot *slot = hwi_live_slot(&d->live, event->address);
   struct hwi_dropped_block block;
   if (!slot->address) {
-    count_free_call(d, freer, event->tick);
+    count_free_calls(d, freer, event->tick, 1);
     d->about.inherited_frees += d->forked;
     d->about.unmatched_frees += !d->forked;
     return true;
@@ -257,7 +270,7 @@ static bool take_free(struct hwi_dropped *d, const struct hwi_event *event, uint
   if (!end_live(d, slot, &block))
     return false;
   struct hwi_dropped_thread *owner = &d->threads[block.thread];
-  if (owner->latest_address == event->address) {
+  if (!d->sample_bytes && owner->latest_address == event->address) {
     struct hwi_event kept = *event;
     kept.moved = false;
     owner->ended = block;
@@ -265,9 +278,8 @@ static bool take_free(struct hwi_dropped *d, const struct hwi_event *event, uint
     owner->ended_left = hwi_left_keep(&d->left, &kept);
     return owner->ended_left;
   }
-  count_ended(d, &block, event->tick, false);
-  count_free_call(d, freer, event->tick);
-  d->threads[freer].sums.foreign_frees += block.thread != freer;
+  count_ended(d, &block, event->tick, d->sample_bytes && event->temporary);
+  count_freed(d, &block, freer, event->tick);
   hwi_left_drop(&d->left, block.left);
   return true;
 }
@@ -339,6 +351,7 @@ bool hwi_dropped_init(struct hwi_dropped *d, struct hwi_trace *trace)
   memset(d, 0, sizeof *d);
   d->trace = trace;
   d->forked = header->origin == HW_ORIGIN_FORK;
+  d->sample_bytes = header->sample_bytes;
   d->about.first_slice_tick = header->start.clock >> header->tick_shift;
   d->about.slice_ticks = FIRST_SLICE_TICKS;
   if (!hwi_live_init(&d->live))

@@ -9,6 +9,7 @@ struct hwi_dropped_block {
   uint64_t born_tick, address;
   uint32_t cell, thread; /* indices */
   uint32_t left;         /* its allocation */
+  uint32_t weight;       /* see profile/blocks/sample.h; 1: the events are all there */
 };
 
 struct hwi_dropped_cell {
@@ -30,6 +31,7 @@ struct hwi_dropped_thread {
 struct hwi_dropped {
   const struct hwi_trace *trace;
   bool forked;
+  uint64_t sample_bytes; /* of a sample, whose sums are estimates; 0: the events are all there */
   struct hwi_left left;
   struct hwi_live live; /* indices of blocks, plus 1 */
   struct hwi_dropped_block *blocks;
