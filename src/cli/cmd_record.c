@@ -1,5 +1,6 @@
 /* cmd_record.c - heapwright record: runs a command and records its heap */
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ struct values {
   bool children, durations, paused, trap, itt_verbose, ros, pack, quiet, keep_files;
   uint64_t depth, max_size, duration_ns;
   int usable;
-  struct hwi_texts variables;
+  struct hwi_texts variables, save_when;
 };
 
 #define NOT_GIVEN UINT64_MAX /* not 0, which a user can give, and which is an error */
@@ -61,6 +62,11 @@ static const struct hwi_option options[] = {
      HWI_VALUE(ON, paused),
      .help = "begin without recording; 'heapwright control' switches recording on"},
     {.name = "duration", HWI_VALUE(DURATION, duration_ns), .value = "T", .help = "record for this time, then pause"},
+    {.name = "save-when",
+     HWI_VALUE(TEXTS, save_when),
+     .value = "RULE",
+     .help = "save the recording so far, as FILE.saved-1.hwt and so on, when a process crosses a\n"
+             "limit: 'rss>2G', 'live>500M' or 'growth>10M/min'; may be given again"},
     {.name = "trap",
      HWI_VALUE(ON, trap),
      .help =
@@ -143,6 +149,20 @@ static void say_unseen(const struct hwi_monitor_outcome *outcome)
   hwi_line_release(&line);
 }
 
+/* The kernel's SIGKILL looks like any other. */
+static void say_out_of_memory(const struct hwi_launched *launched)
+{
+  enum { KILLED = 128 + SIGKILL };
+  const struct hwi_monitor_outcome *outcome = &launched->outcome;
+  if (launched->exit_status != KILLED || outcome->oom_kills == 0)
+    return;
+  struct hwi_line line = {0};
+  if (outcome->group_limit > 0)
+    hwi_line_printf(&line, " (its control group is limited to %s)", hwi_bytes_text(outcome->group_limit).text);
+  hwi_warn("the kernel killed the command because memory ran out%s", hwi_line_text(&line));
+  hwi_line_release(&line);
+}
+
 static void say_troubles(const struct hwi_monitor_outcome *outcome)
 {
   if (outcome->was_interrupted)
@@ -163,6 +183,55 @@ static void say_troubles(const struct hwi_monitor_outcome *outcome)
   }
   if (outcome->children_unseen > 0)
     say_unseen(outcome);
+}
+
+/* Adds the limits that were crossed: "rss of process 4711 was 2.1 GB ('rss>2G')". */
+static void add_causes(struct hwi_line *line, const struct hwi_save *save, const struct hwi_save_rule *rules)
+{
+  bool is_first = true;
+  for (size_t i = 0; i < HWI_SAVE_RULES_MAX; i++) {
+    const struct hwi_save_cause *cause = &save->causes[i];
+    if (!cause->is_given)
+      continue;
+    hwi_line_printf(line, "%s%s of process %u was %s ('%s')", is_first ? "" : ", ",
+                    hwi_save_figure_name(rules[i].figure), cause->pid, hwi_bytes_text(cause->bytes).text,
+                    rules[i].text);
+    is_first = false;
+  }
+}
+
+static void say_save(const char *path, const struct hwi_save *save, const struct hwi_save_rule *rules, bool quiet)
+{
+  struct hwi_line line = {0};
+  char *name = hwi_saver_name(shorten(path), save->number);
+  if (save->state == HWI_SAVE_DONE && quiet)
+    goto out;
+  if (save->state == HWI_SAVE_DONE)
+    hwi_line_printf(&line, "saved: %s (%s) at %s: ", name ? name : "", hwi_bytes_text(save->packed_bytes).text,
+                    hwi_time_text(save->until_ns).text);
+  else
+    hwi_line_printf(&line, "nothing was saved: %s; ",
+                    save->state == HWI_SAVE_FAILED ? save->error.text
+                                                   : "the process that follows the recording was killed");
+  add_causes(&line, save, rules);
+  hwi_warn("%s", hwi_line_text(&line));
+out:
+  hwi_line_release(&line);
+  free(name);
+}
+
+static void say_saves(const struct hwi_launched *launched, const struct hwi_launch_options *wanted)
+{
+  const struct hwi_saves *saves = &launched->outcome.saves;
+  for (uint32_t i = 0; i < saves->count; i++)
+    say_save(launched->name, &saves->list[i], wanted->save_rules, wanted->quiet);
+  for (size_t i = 0; i < wanted->save_rule_count; i++)
+    if (saves->crossings[i] > HWI_SAVES_A_RULE)
+      hwi_warn("info: '%s' was crossed %u times; the first %d were saved", wanted->save_rules[i].text,
+               saves->crossings[i], HWI_SAVES_A_RULE);
+  if (saves->blind_pid)
+    hwi_warn("the live bytes of process %u could not be followed to its end, so limits on them may have been missed",
+             saves->blind_pid);
 }
 
 static void say_end(const struct hwi_launched *launched)
@@ -213,6 +282,24 @@ static const char *wrong_value(const struct values *values)
   if (values->output[0] == '\0')
     return "-o takes the name of a file";
   return hwi_variables_are_right(&values->variables) ? NULL : HWI_VARIABLES_WRONG;
+}
+
+/* Reads the limits at which the recording is saved. Returns their number, or an exit status that is negative. */
+static int read_save_rules(const struct values *values, struct hwi_save_rule rules[HWI_SAVE_RULES_MAX])
+{
+  struct hwi_error error = {0};
+  if (values->save_when.count > HWI_SAVE_RULES_MAX)
+    return -hwi_fail(HWI_EXIT_LAUNCHER, "--save-when: there can be %d limits, not %zu", HWI_SAVE_RULES_MAX,
+                     values->save_when.count);
+  for (size_t i = 0; i < values->save_when.count; i++) {
+    if (hwi_save_rule_parse(&rules[i], values->save_when.items[i], &error) < 0)
+      return -hwi_fail(HWI_EXIT_LAUNCHER, "--save-when: %s", error.text);
+    if (rules[i].figure != HWI_SAVE_RSS && !values->pack)
+      return -hwi_fail(HWI_EXIT_LAUNCHER,
+                       "--save-when '%s': live bytes are counted while the trace is packed; leave out --no-pack",
+                       rules[i].text);
+  }
+  return (int)values->save_when.count;
 }
 
 /* --- copies of the executed files, next to the recording --- */
@@ -281,6 +368,10 @@ static int run(const void *given, int word_count, char **words)
     return hwi_fail(HWI_EXIT_LAUNCHER, "%s", wrong);
   if (word_count == 0)
     return hwi_fail(HWI_EXIT_LAUNCHER, "which command? heapwright record [options] [--] COMMAND [ARG...]");
+  struct hwi_save_rule rules[HWI_SAVE_RULES_MAX];
+  const int rule_count = read_save_rules(values, rules);
+  if (rule_count < 0)
+    return -rule_count;
   struct hwi_launch_options wanted = {
       .output = values->output,
       .only_process = values->only_process,
@@ -299,6 +390,8 @@ static int run(const void *given, int word_count, char **words)
       .variables = values->variables.items,
       .variable_count = values->variables.count,
       .pack = values->pack,
+      .save_rules = rules,
+      .save_rule_count = (size_t)rule_count,
       .quiet = values->quiet,
       .warn = hwi_warn,
   };
@@ -308,6 +401,10 @@ static int run(const void *given, int word_count, char **words)
     hwi_fail(0, "%s", launched.error.text);
   else
     say_troubles(&launched.outcome);
+  if (launched.started)
+    say_out_of_memory(&launched);
+  if (launched.started && launched.name)
+    say_saves(&launched, &wanted);
   if (launched.started && launched.name && values->keep_files)
     keep_files(launched.name, values->quiet);
   if (launched.started && !values->quiet)

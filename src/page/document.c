@@ -34,6 +34,7 @@ static void write_run(struct hwi_json *json, const struct hwi_profile *profile)
   uint64_t lifetimes[HWI_LIFETIMES];
   hwi_json_begin_object(json, "run");
   hwi_json_run(json, profile);
+  hwi_json_control_group(json, profile);
   hwi_json_evidence(json, profile);
   hwi_lifetimes_of_run(profile, lifetimes);
   hwi_json_lifetimes(json, lifetimes);

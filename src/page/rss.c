@@ -2,7 +2,9 @@
 #include "page/rss.h"
 
 #include <stddef.h>
+#include <string.h>
 
+#include "report/content/control_group.h"
 #include "report/content/evidence.h"
 #include "report/input/moment.h"
 
@@ -15,6 +17,10 @@ static void add_sample(struct hwi_page_rss_point *point, const struct hw_rss_sam
   point->stack_bytes += sample->stacks;
   point->recorder_bytes += sample->recorder;
   point->swap_bytes += sample->swap;
+  if (sample->group_current > point->group_bytes) { /* several processes are in the same one, as a rule */
+    point->group_bytes = sample->group_current;
+    point->group_limit_bytes = sample->group_limit;
+  }
 }
 
 /* --- one process --- */
@@ -78,12 +84,14 @@ void hwi_page_rss_init(struct hwi_page_rss *rss, const struct hwi_profile *profi
     take_samples(rss, image->info, 0);
   else if (counted > 1)
     sum_samples(rss, profile);
+  rss->has_limit = hwi_control_group_of(profile).limit_bytes > 0;
 }
 
 /* --- JSON --- */
 
 void hwi_json_page_rss(struct hwi_json *json, const struct hwi_page_rss *rss)
 {
+  enum { GROUP = 8 };
   static const struct hwi_column columns[] = {HWI_COLUMN(struct hwi_page_rss_point, time_ns),
                                               HWI_COLUMN(struct hwi_page_rss_point, rss_bytes),
                                               HWI_COLUMN(struct hwi_page_rss_point, anonymous_bytes),
@@ -92,10 +100,16 @@ void hwi_json_page_rss(struct hwi_json *json, const struct hwi_page_rss *rss)
                                               HWI_COLUMN(struct hwi_page_rss_point, stack_bytes),
                                               HWI_COLUMN(struct hwi_page_rss_point, recorder_bytes),
                                               HWI_COLUMN(struct hwi_page_rss_point, swap_bytes),
+                                              [GROUP] = HWI_COLUMN(struct hwi_page_rss_point, group_bytes),
+                                              HWI_COLUMN(struct hwi_page_rss_point, group_limit_bytes),
                                               {NULL, 0}};
+  struct hwi_column shown[sizeof columns / sizeof *columns];
+  memcpy(shown, columns, sizeof shown);
+  if (!rss->has_limit)
+    shown[GROUP] = (struct hwi_column){NULL, 0};
   const struct hwi_table_rows rows = {rss->points, rss->count, sizeof *rss->points};
   hwi_json_begin_object(json, "rss");
-  hwi_json_plain_columns(json, &rows, columns);
+  hwi_json_plain_columns(json, &rows, shown);
   hwi_json_end_object(json);
 }
 

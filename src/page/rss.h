@@ -14,11 +14,13 @@ enum { HWI_PAGE_RSS_POINTS = 400 };
 struct hwi_page_rss_point {
   uint64_t time_ns; /* since the run's start */
   uint64_t rss_bytes, anonymous_bytes, file_bytes, shmem_bytes, stack_bytes, recorder_bytes, swap_bytes;
+  uint64_t group_bytes, group_limit_bytes; /* of the control group; 0: unknown, none */
 };
 
 struct hwi_page_rss {
   struct hwi_page_rss_point points[HWI_PAGE_RSS_POINTS];
   uint32_t count; /* 0: there are no samples */
+  bool has_limit; /* of a control group */
 };
 
 void hwi_page_rss_init(struct hwi_page_rss *rss, const struct hwi_profile *profile);

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -15,6 +16,8 @@
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "platform/os_linux_proc.h"
 
 /* --- the calling process --- */
 
@@ -51,14 +54,28 @@ void hwi_os_end_with_parent(void)
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-void hwi_os_prefer_to_be_killed(void)
+static void set_oom_score(const char *score)
 {
-  static const char most[] = "1000";
   int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (fd < 0)
     return;
-  (void)!write(fd, most, sizeof most - 1);
+  (void)!write(fd, score, strlen(score));
   close(fd);
+}
+
+void hwi_os_prefer_to_be_killed(void)
+{
+  set_oom_score("1000");
+}
+
+void hwi_os_be_killed_like(uint32_t pid)
+{
+  char score[16];
+  FILE *file = hwi_proc_open(pid, "oom_score_adj");
+  if (file && fgets(score, sizeof score, file))
+    set_oom_score(score);
+  if (file)
+    fclose(file);
 }
 
 /* --- files --- */

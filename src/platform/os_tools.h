@@ -109,6 +109,21 @@ struct hwi_os_memory_use {
 bool hwi_os_process_memory_use(uint32_t pid, const struct hwi_os_file *trace, const char *library,
                                struct hwi_os_memory_use *use);
 
+/* --- control groups --- */
+
+struct hwi_os_cgroup_memory {
+  uint64_t limit;     /* the lowest of the group and those that include it; 0: none */
+  uint64_t current;   /* bytes of the group that has the limit, files that are cached included */
+  uint64_t oom_kills; /* processes of the group that the kernel has killed because memory ran out */
+};
+
+/* Writes the folder of the group that limits the memory of a process. Returns false if there is none. Not for several
+ * threads. */
+bool hwi_os_process_cgroup(uint32_t pid, char folder[HWI_OS_PATH_BYTES]);
+
+/* Reads the figures of such a folder. Returns false if it has none: the group at the root, or one that is gone. */
+bool hwi_os_cgroup_memory(const char *folder, struct hwi_os_cgroup_memory *memory);
+
 /* --- the calling process --- */
 
 #define HWI_OS_OWN_EXECUTABLE "/proc/self/exe" /* a symbolic link to the executable file of the calling process */
@@ -119,6 +134,9 @@ const char *hwi_os_platform(void);     /* what the dynamic loader puts for $PLAT
 void hwi_os_close_from(int fd);        /* all open files of this number and above */
 void hwi_os_end_with_parent(void);     /* from now on the calling process is killed when its parent ends */
 void hwi_os_prefer_to_be_killed(void); /* if memory runs out, the calling process is killed before others */
+
+/* If memory runs out, the calling process is judged by its size as the process `pid` is. */
+void hwi_os_be_killed_like(uint32_t pid);
 
 /* --- files --- */
 

@@ -402,12 +402,19 @@ struct hw_rss_sample { /* bytes, from /proc/PID/smaps_rollup or status */
   uint64_t untouched; /* bytes of the address space of large blocks that were never touched, so are not resident */
   /* Older records end here. */
   uint64_t large; /* part of heap: mappings each of which may be a large block, or a mapping that the program made */
+  /* Older records end here. Of the control group that limits the process's memory; all 0: unknown. */
+  uint64_t group_limit;     /* 0: none */
+  uint64_t group_current;   /* of all its processes, cached files included */
+  uint64_t group_oom_kills; /* processes that the kernel killed because memory ran out, since the first sample */
 };
 #define HW_RSS_SAMPLE_MIN_BYTES offsetof(struct hw_rss_sample, mapped)
 struct hw_exit_status {
   uint32_t code;   /* exit code, when signal is 0 */
   uint32_t signal; /* the signal that ended the process */
+  /* Older records end here. */
+  uint64_t group_oom_kills; /* as in struct hw_rss_sample, after the process's end */
 };
+#define HW_EXIT_STATUS_MIN_BYTES offsetof(struct hw_exit_status, group_oom_kills)
 
 /* --- sections: of packed files, and after the window of a raw file that is being packed --- */
 

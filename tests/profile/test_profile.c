@@ -224,7 +224,7 @@ static void make_run(void)
   enc_alloc(&enc, 0, T + 10, 2, 100, 0x10000);
   enc_free(&enc, 0, T + 200, 0x10000);
   enc_alloc(&enc, 0, T + 210, 2, 70, 0x10000);
-  enc_tool(&enc, HW_TOOL_EXIT, T + 250, &(struct hw_exit_status){0, 0}, sizeof(struct hw_exit_status));
+  enc_tool(&enc, HW_TOOL_EXIT, T + 250, &(struct hw_exit_status){.code = 0}, sizeof(struct hw_exit_status));
   enc_write(&enc, in_dir("r"));
   assert_int_equal(mkdir(in_dir("r.children"), 0700), 0);
   begin_trace(2);

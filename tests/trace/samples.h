@@ -53,7 +53,7 @@ static inline void sample_make(struct enc *enc, int which)
   enc_tool(enc, HW_TOOL_MARK, 1000500, "mark", 4);
   enc_tool(enc, HW_TOOL_PAUSED, 1000600, "", 0);
   enc_tool(enc, HW_TOOL_RESUMED, 1000700, "", 0);
-  enc_tool(enc, HW_TOOL_EXIT, 1010000, &(struct hw_exit_status){3, 0}, sizeof(struct hw_exit_status));
+  enc_tool(enc, HW_TOOL_EXIT, 1010000, &(struct hw_exit_status){.code = 3}, sizeof(struct hw_exit_status));
   enc_tool(enc, HW_TOOL_RSS, 1000800, &(struct hw_rss_sample){.rss = 5}, sizeof(struct hw_rss_sample));
   enc_tool(enc, HW_TOOL_FILE, 1000850, "\0\0\x40\0\0\0\0\0/b", 10); /* 0x400000 */
   if (which == 2)

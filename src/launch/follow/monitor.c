@@ -30,7 +30,10 @@ static const uint64_t look_ns = 20000000u, look_at_many_ns = 100000000u, pack_ns
 
 int hwi_monitor_init(struct hwi_monitor *monitor, const struct hwi_monitor_options *options)
 {
-  *monitor = (struct hwi_monitor){.options = *options};
+  *monitor = (struct hwi_monitor){
+      .options = *options,
+      .saver = {options->name, options->save_rules, options->save_rule_count, options->saves},
+  };
   if (asprintf(&monitor->folder, "%s.children", options->name) < 0)
     monitor->folder = NULL;
   if (options->pack)
@@ -83,7 +86,7 @@ static bool take(struct hwi_monitor *monitor, char *path)
   if (monitor->count && trace.drain.pid != monitor->options.pid) /* most children end before counting pays */
     trace.samples.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
   monitor->traces[monitor->count++] = trace;
-  if (monitor->options.count && monitor->packer)
+  if ((monitor->options.count || monitor->saver.rule_count) && monitor->packer)
     hwi_drain_begin_counting(&monitor->traces[monitor->count - 1].drain);
   monitor->outcome.trace_count++;
   follow_switch(monitor, &monitor->traces[monitor->count - 1]);
@@ -287,10 +290,13 @@ static void look_at(struct hwi_watched *trace, uint64_t now)
 }
 
 /* Memory samples are taken when they are due. Threads, and new peaks between samples, are looked for ten times per
- * second. */
-static uint64_t next_look(const struct hwi_watched *trace, size_t i, uint64_t now)
+ * second; limits that are to be noticed, as often as possible. */
+static uint64_t next_look(const struct hwi_monitor *monitor, size_t i, uint64_t now)
 {
+  const struct hwi_watched *trace = &monitor->traces[i];
   uint64_t soonest = now + (i < OFTEN_MAX ? look_ns : look_at_many_ns), latest = now + look_at_many_ns;
+  if (monitor->saver.rule_count)
+    return soonest;
   uint64_t sample_ns = trace->samples.rss.next_ns < latest ? trace->samples.rss.next_ns : latest;
   return sample_ns > soonest ? sample_ns : soonest;
 }
@@ -304,7 +310,7 @@ static uint64_t look_at_all(struct hwi_monitor *monitor)
     uint64_t now = hwi_monotonic_ns(); /* looking at many processes takes long */
     if (now >= trace->next_look_ns) {
       look_at(trace, now);
-      trace->next_look_ns = next_look(trace, i, now);
+      trace->next_look_ns = next_look(monitor, i, now);
     }
     next_ns = trace->next_look_ns < next_ns ? trace->next_look_ns : next_ns;
   }
@@ -351,6 +357,23 @@ static void find_when_due(struct hwi_monitor *monitor)
   monitor->next_find_ns = end_ns + FIND_SHARE * (end_ns - begin_ns);
 }
 
+/* Begins to save if a process has crossed a limit. */
+static void save_when_crossed(struct hwi_monitor *monitor)
+{
+  for (size_t i = 0; i < monitor->count; i++) {
+    struct hwi_watched *trace = &monitor->traces[i];
+    const struct hwi_follower *follower = trace->drain.follower;
+    struct hwi_save_figures figures = {.now_ns = hwi_monotonic_ns(), .rss_bytes = trace->samples.rss.bytes};
+    if (trace->is_over)
+      continue;
+    figures.has_live = follower && !hwi_follower_failed(follower);
+    if (figures.has_live)
+      figures.live_bytes = hwi_follower_counts(follower)->live_bytes;
+    hwi_saver_look(&monitor->saver, trace->save_watches, trace->drain.pid, &figures);
+  }
+  hwi_saver_work(&monitor->saver);
+}
+
 uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void))
 {
   find_when_due(monitor);
@@ -358,6 +381,8 @@ uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void)
   pause_after_duration(monitor, now);
   uint64_t next_look_ns = look_at_all(monitor);
   uint64_t next_pack_ns = monitor->packer ? pack_all(monitor, &next_look_ns, interrupted) : UINT64_MAX;
+  if (monitor->saver.rule_count)
+    save_when_crossed(monitor);
   end_traces(monitor, interrupted);
   if (now >= monitor->next_slow_ns && !interrupted()) {
     look_for_unseen(monitor, now);
@@ -375,10 +400,18 @@ static void put_end(struct hwi_monitor *monitor, const struct hwi_monitor_end *e
       .signal = WIFSIGNALED(end->wait_status) ? (uint32_t)WTERMSIG(end->wait_status) : 0,
   };
   struct hwi_watched *last = NULL;
+  monitor->outcome.group_limit = end->group_limit;
   for (size_t i = 0; i < monitor->count; i++) {
     struct hwi_watched *trace = &monitor->traces[i];
     if (trace->drain.pid != monitor->options.pid)
       continue;
+    status.group_oom_kills = end->oom_kills;
+    const uint64_t kills = hwi_samples_oom_kills(&trace->samples);
+    if (kills > status.group_oom_kills) { /* the command has a group of its own */
+      status.group_oom_kills = kills;
+      monitor->outcome.group_limit = trace->samples.group.limit;
+    }
+    monitor->outcome.oom_kills = status.group_oom_kills;
     (void)!hwi_tool_log_append(&trace->drain.log, HW_TOOL_EXIT, hwi_monotonic_ns(), &status, sizeof status);
     if (!last || trace->drain.header.start.monotonic_ns > last->drain.header.start.monotonic_ns)
       last = trace;
@@ -440,6 +473,7 @@ static void count_unseen(struct hwi_monitor *monitor)
 
 void hwi_monitor_finish(struct hwi_monitor *monitor, const struct hwi_monitor_end *end, bool (*interrupted)(void))
 {
+  hwi_saver_finish(&monitor->saver, interrupted);
   find_traces(monitor);
   for (size_t i = 0; i < monitor->count; i++)
     if (!monitor->traces[i].is_over)

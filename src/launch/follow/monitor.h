@@ -11,6 +11,7 @@
 
 #include "launch/follow/drain.h"
 #include "launch/follow/samples.h"
+#include "launch/follow/saver.h"
 #include "launch/follow/unseen_processes.h"
 #include "trace/store.h"
 
@@ -22,6 +23,9 @@ struct hwi_monitor_options {
   bool all_images;      /* every process that the run starts is to be recorded */
   bool pack;
   bool count; /* the totals of the image that allocated most are wanted */
+  const struct hwi_save_rule *save_rules;
+  size_t save_rule_count;
+  struct hwi_saves *saves; /* what was saved, in memory that outlives the monitor; NULL: there are no rules */
 };
 
 struct hwi_watched {
@@ -33,6 +37,7 @@ struct hwi_watched {
   uint64_t stack_start; /* of the process, as last seen; 0: unknown */
   bool is_over;         /* its image is gone */
   bool is_replaced;     /* by another image, through exec in the same process */
+  struct hwi_save_watch save_watches[HWI_SAVE_RULES_MAX];
 };
 
 enum { HWI_UNSEEN_NAMED = 4 };
@@ -49,10 +54,13 @@ struct hwi_monitor_outcome {
   uint32_t silent_state; /* state of the first of these: HW_STATE_STOPPED_* */
   uint64_t event_count;  /* in the packed traces */
   uint64_t packed_bytes;
+  uint64_t oom_kills;       /* in the command's control group, since it began */
+  uint64_t group_limit;     /* of the memory of that group; 0: none */
   bool has_counts;          /* false if counts are not wanted */
   bool was_interrupted;     /* the watching process did not run for the whole time */
   struct hwi_counts counts; /* of the image that allocated most */
   struct hwi_error error;   /* of the first failure (not_packed > 0) */
+  struct hwi_saves saves;   /* what was saved because a limit was crossed */
 };
 
 struct hwi_monitor {
@@ -64,6 +72,7 @@ struct hwi_monitor {
   char *folder;              /* NAME.children */
   int64_t folder_changed_ns; /* modification time of the folder when it was last read */
   struct hwi_unseen unseen;
+  struct hwi_saver saver;
   uint64_t next_find_ns; /* time of the next search for new traces */
   uint64_t began_ns;     /* when NAME appeared; 0: not yet */
   uint64_t next_slow_ns; /* time of the work that is done once a second */
@@ -84,6 +93,8 @@ uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void)
 struct hwi_monitor_end {
   int wait_status;
   uint64_t rss_peak_bytes;
+  uint64_t oom_kills;   /* in the launcher's control group while the command ran */
+  uint64_t group_limit; /* of the memory of that group; 0: none */
 };
 
 /* To be called when the command has ended with the result of wait4. Writes that into its traces, and compacts the

@@ -88,11 +88,52 @@ static bool is_of_image(const struct hwi_drain *drain, uint64_t stack_start)
   return !stack_start || hwi_os_process_stack_start(drain->pid) == stack_start;
 }
 
-static void sample_memory(struct hwi_rss_samples *rss, struct hwi_drain *drain, uint64_t stack_start, uint64_t now_ns)
+/* --- the control group --- */
+
+static bool read_group(struct hwi_group_samples *group, struct hwi_os_cgroup_memory *memory)
 {
+  if (!group->folder || !hwi_os_cgroup_memory(group->folder, memory))
+    return false;
+  group->limit = memory->limit;
+  group->kills = memory->oom_kills > group->first_kills ? memory->oom_kills - group->first_kills : 0;
+  return true;
+}
+
+/* A process may move to another group. */
+static void sample_group(struct hwi_group_samples *group, uint32_t pid, struct hw_rss_sample *sample)
+{
+  char folder[HWI_OS_PATH_BYTES];
+  struct hwi_os_cgroup_memory memory;
+  if (!hwi_os_process_cgroup(pid, folder))
+    return;
+  if (!group->folder || strcmp(group->folder, folder) != 0) {
+    free(group->folder);
+    *group = (struct hwi_group_samples){.folder = strdup(folder)};
+    group->first_kills = read_group(group, &memory) ? memory.oom_kills : 0;
+  }
+  if (!read_group(group, &memory))
+    return;
+  sample->group_limit = memory.limit;
+  sample->group_current = memory.current;
+  sample->group_oom_kills = group->kills;
+}
+
+uint64_t hwi_samples_oom_kills(struct hwi_samples *samples)
+{
+  struct hwi_os_cgroup_memory memory;
+  (void)!read_group(&samples->group, &memory); /* a group that is gone keeps what was last seen */
+  return samples->group.kills;
+}
+
+/* --- both of them --- */
+
+static void sample_memory(struct hwi_samples *samples, struct hwi_drain *drain, uint64_t stack_start, uint64_t now_ns)
+{
+  struct hwi_rss_samples *rss = &samples->rss;
   struct hwi_os_resident resident;
   if (!hwi_os_process_resident(drain->pid, &resident))
     return;
+  rss->bytes = resident.all;
   struct hw_rss_sample sample = {
       .rss = resident.all,
       .anonymous = resident.anonymous,
@@ -106,6 +147,8 @@ static void sample_memory(struct hwi_rss_samples *rss, struct hwi_drain *drain, 
     return;
   if (is_wanted && now_ns >= rss->next_maps_ns)
     look_at_maps(rss, drain, now_ns, &sample);
+  if (is_wanted)
+    sample_group(&samples->group, drain->pid, &sample);
   if (!is_of_image(drain, stack_start))
     return;
   note_peak(rss, drain, resident.peak);
@@ -274,7 +317,7 @@ static void sample_libraries(struct hwi_library_samples *libraries, struct hwi_d
 
 void hwi_samples_take(struct hwi_samples *samples, struct hwi_drain *drain, uint64_t stack_start, uint64_t now_ns)
 {
-  sample_memory(&samples->rss, drain, stack_start, now_ns);
+  sample_memory(samples, drain, stack_start, now_ns);
   sample_threads(&samples->threads, drain, now_ns);
   sample_libraries(&samples->libraries, drain, now_ns);
 }
@@ -286,6 +329,7 @@ void hwi_samples_note_peak(struct hwi_samples *samples, const struct hwi_drain *
 
 void hwi_samples_release(struct hwi_samples *samples)
 {
+  free(samples->group.folder);
   free(samples->threads.seen);
   free(samples->libraries.noted);
   *samples = (struct hwi_samples){0};

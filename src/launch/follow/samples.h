@@ -30,10 +30,16 @@ struct hwi_samples {
     uint64_t began_ns;                    /* time of the first sample; 0: none yet */
     uint64_t next_ns;                     /* time of the next regular sample */
     uint64_t next_maps_ns;                /* time of the next reading of the mappings */
+    uint64_t bytes;                       /* as last read, sampled or not */
     uint64_t peak_bytes;                  /* the largest sample so far */
     uint64_t noted_peak_bytes;            /* peak reported by the kernel, as last written to the header */
     uint64_t recorder_bytes, stack_bytes; /* from the last reading of the mappings */
   } rss;
+  struct hwi_group_samples {
+    char *folder;          /* of the control group that limits the process's memory; NULL: none is known */
+    uint64_t first_kills;  /* of the group, at the first sample */
+    uint64_t limit, kills; /* as last seen; kills since the first sample */
+  } group;
   struct hwi_thread_samples {
     union hw_thread_hint hints[HW_THREAD_HINTS]; /* as last read */
     struct hwi_seen_thread *seen;                /* running threads */
@@ -53,6 +59,10 @@ struct hwi_samples {
  * is another image. */
 void hwi_samples_take(struct hwi_samples *samples, struct hwi_drain *drain, uint64_t stack_start, uint64_t now_ns);
 void hwi_samples_release(struct hwi_samples *samples);
+
+/* Returns how many processes of its control group were killed since the first sample because memory ran out. The process
+ * may be gone. */
+uint64_t hwi_samples_oom_kills(struct hwi_samples *samples);
 
 /* Writes a peak of the resident set into the trace's header if it is larger than the one there. */
 void hwi_samples_note_peak(struct hwi_samples *samples, const struct hwi_drain *drain, uint64_t peak_bytes);

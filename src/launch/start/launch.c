@@ -18,6 +18,7 @@
 #include "launch/start/spawn.h"
 #include "launch/target/preload.h"
 #include "platform/os.h"
+#include "platform/os_tools.h"
 #include "ros/adapter.h"
 #include "trace/grow.h"
 
@@ -295,9 +296,21 @@ static bool has_ended(const struct launch *launch, struct hwi_monitor_end *end)
     hwi_signals_stop_like(WSTOPSIG(status));
     return false;
   }
-  *end = (struct hwi_monitor_end){status, (uint64_t)usage.ru_maxrss * RUSAGE_UNIT_BYTES};
+  *end =
+      (struct hwi_monitor_end){.wait_status = status, .rss_peak_bytes = (uint64_t)usage.ru_maxrss * RUSAGE_UNIT_BYTES};
   return true;
 }
+
+/* --- the control group --- */
+
+/* The command begins in the launcher's group. */
+static bool read_group(struct hwi_os_cgroup_memory *memory)
+{
+  char folder[HWI_OS_PATH_BYTES];
+  return hwi_os_process_cgroup((uint32_t)getpid(), folder) && hwi_os_cgroup_memory(folder, memory);
+}
+
+/* --- while it runs --- */
 
 /* Waits for the command's end while `monitor_process` works (NULL: the command is not recorded). Once there is a trace,
  * this process wakes for signals only: where memory is short, a process that needs memory while the command's is being
@@ -336,13 +349,21 @@ static void run(struct launch *launch)
       .all_images = launch->options->children && !launch->options->only_process,
       .pack = launch->options->pack,
       .count = !launch->options->quiet,
+      .save_rules = launch->options->save_rules,
+      .save_rule_count = launch->options->save_rule_count,
   };
   struct hwi_monitor_process monitor_process;
   memcpy(options.run_id, launch->run_id, HW_ID_BYTES);
   bool is_watched = launch->libraries && hwi_monitor_process_start(&monitor_process, &options, &launch->signals) == 0;
   if (launch->libraries && !is_watched)
     launch->options->warn("no memory to follow the recording: the trace stays raw");
+  struct hwi_os_cgroup_memory before, after;
+  const bool has_group = read_group(&before);
   struct hwi_monitor_end end = wait_for_end(launch, is_watched ? &monitor_process : NULL);
+  if (has_group && read_group(&after) && after.oom_kills >= before.oom_kills) {
+    end.oom_kills = after.oom_kills - before.oom_kills;
+    end.group_limit = after.limit;
+  }
   launch->result->exit_status =
       WIFSIGNALED(end.wait_status) ? SIGNAL_STATUS + WTERMSIG(end.wait_status) : WEXITSTATUS(end.wait_status);
   if (is_watched)

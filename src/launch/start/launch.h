@@ -28,6 +28,8 @@ struct hwi_launch_options {
   const char *const *variables; /* NAME=VALUE for the command */
   size_t variable_count;
   bool pack;
+  const struct hwi_save_rule *save_rules; /* when the recording so far is saved; live and growth need `pack` */
+  size_t save_rule_count;
   bool quiet; /* report errors only */
   /* Called with each warning, before the command starts. */
   void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));

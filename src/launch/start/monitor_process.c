@@ -18,8 +18,9 @@ struct hwi_monitor_process_page {
   atomic_bool has_ended;   /* `end` is written */
   struct hwi_monitor_end end;
   atomic_bool is_asked_to_end;
-  atomic_bool is_done; /* `outcome` is written */
+  atomic_bool is_done; /* `outcome` is written, except what was saved */
   struct hwi_monitor_outcome outcome;
+  struct hwi_saves saves;
 };
 
 /* --- in the monitor process --- */
@@ -90,6 +91,8 @@ int hwi_monitor_process_start(struct hwi_monitor_process *monitor_process, const
   if (made == MAP_FAILED)
     return HW_ERR_MEMORY;
   monitor_process->page = made;
+  if (options->save_rule_count)
+    monitor_process->options.saves = &monitor_process->page->saves;
   begin(monitor_process);
   return 0;
 }
@@ -99,18 +102,30 @@ bool hwi_monitor_process_has_begun(const struct hwi_monitor_process *monitor_pro
   return atomic_load(&monitor_process->page->trace_count) > 0;
 }
 
-/* Waits for the monitor process, and passes on signals that end the remaining work: the traces then stay raw. Returns
- * true if all is done. */
-static bool await(const struct hwi_monitor_process *monitor_process)
+/* Waits a moment, and passes on signals that end the remaining work. */
+static void wait_a_moment(const struct hwi_monitor_process *monitor_process)
 {
   static const int ending[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP};
-  while (monitor_process->pid > 0 && waitpid(monitor_process->pid, NULL, WNOHANG) == 0) {
-    sigset_t taken = hwi_signals_drop(monitor_process->signals, AWAIT_NS);
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-      if (sigismember(&taken, ending[i]) == 1)
-        atomic_store(&monitor_process->page->is_asked_to_end, true);
-  }
+  sigset_t taken = hwi_signals_drop(monitor_process->signals, AWAIT_NS);
+  for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+    if (sigismember(&taken, ending[i]) == 1)
+      atomic_store(&monitor_process->page->is_asked_to_end, true);
+}
+
+/* Waits for the monitor process; if it was asked to end, the traces stay raw. Returns true if all is done. */
+static bool await(const struct hwi_monitor_process *monitor_process)
+{
+  while (monitor_process->pid > 0 && waitpid(monitor_process->pid, NULL, WNOHANG) == 0)
+    wait_a_moment(monitor_process);
   return atomic_load(&monitor_process->page->is_done);
+}
+
+/* The monitor process was killed while it saved a trace. */
+static void await_save(const struct hwi_monitor_process *monitor_process)
+{
+  const struct hwi_monitor_process_page *shared = monitor_process->page;
+  while (hwi_saves_go_on(&shared->saves) && !atomic_load(&shared->is_asked_to_end))
+    wait_a_moment(monitor_process);
 }
 
 void hwi_monitor_process_finish(struct hwi_monitor_process *monitor_process, const struct hwi_monitor_end *end,
@@ -123,6 +138,7 @@ void hwi_monitor_process_finish(struct hwi_monitor_process *monitor_process, con
   if (was_watched)
     kill(monitor_process->pid, SIGCHLD); /* wakes the monitor process */
   bool is_done = was_watched && await(monitor_process);
+  await_save(monitor_process);
   for (int attempt = 1; attempt < ATTEMPTS && !is_done; attempt++) {
     begin(monitor_process);
     is_done = await(monitor_process);
@@ -137,6 +153,7 @@ void hwi_monitor_process_finish(struct hwi_monitor_process *monitor_process, con
   if (outcome->trace_count < atomic_load(&shared->trace_count))
     outcome->trace_count = atomic_load(&shared->trace_count);
   outcome->was_interrupted = !was_watched;
+  outcome->saves = shared->saves;
   munmap(shared, sizeof *shared);
   monitor_process->page = NULL;
 }

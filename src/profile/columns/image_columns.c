@@ -20,6 +20,7 @@ struct row {
   uint64_t damaged_chunks, first_damage_off, missing_chunks, raw_event_bytes;
   uint32_t node_count, module_count, thread_count, children_unseen;
   uint32_t exit_code, exit_signal;
+  uint64_t exit_oom_kills;
   bool known, has_exit, ended, parent_missing, counted, unreadable;
   struct hwi_totals totals;
 };
@@ -46,6 +47,7 @@ static const struct hwi_field row_fields[] = {
     HWI_FIELD(struct row, children_unseen),
     HWI_FIELD(struct row, exit_code),
     HWI_FIELD(struct row, exit_signal),
+    HWI_FIELD(struct row, exit_oom_kills),
     HWI_BOOL_FIELD(struct row, known),
     HWI_BOOL_FIELD(struct row, has_exit),
     HWI_BOOL_FIELD(struct row, ended),
@@ -100,8 +102,11 @@ static const struct hwi_field point_fields[] = {
     HWI_NEAR_FIELD(struct hwi_rss_point, sample.files),
     HWI_NEAR_FIELD(struct hwi_rss_point, sample.untouched),
     HWI_NEAR_FIELD(struct hwi_rss_point, sample.large),
+    HWI_NEAR_FIELD(struct hwi_rss_point, sample.group_limit),
+    HWI_NEAR_FIELD(struct hwi_rss_point, sample.group_current),
+    HWI_NEAR_FIELD(struct hwi_rss_point, sample.group_oom_kills),
 };
-_Static_assert(sizeof(struct hwi_rss_point) == 13 * sizeof(uint64_t), "each figure has its line above");
+_Static_assert(sizeof(struct hwi_rss_point) == 16 * sizeof(uint64_t), "each figure has its line above");
 static const struct hwi_fields of_point = HWI_FIELDS_OF(struct hwi_rss_point, point_fields);
 
 static const struct hwi_field text_fields[] = {{0, 1, HWI_FIELD_ANY, false, 1}};
@@ -202,6 +207,7 @@ static struct row row_of_info(struct lists *lists, const struct hwi_trace_info *
       .has_exit = info->exit,
       .exit_code = info->exit ? info->exit->code : 0,
       .exit_signal = info->exit ? info->exit->signal : 0,
+      .exit_oom_kills = info->exit ? info->exit->group_oom_kills : 0,
       .ended = info->ended,
       .parent_missing = info->parent_missing,
   };
@@ -255,7 +261,7 @@ static void read_info(struct reading *r, size_t number, const struct hwi_run_ima
   const struct row *row = &r->lists->rows[number];
   struct hwi_restored_images *restored = r->restored;
   struct line line;
-  restored->exits[number] = (struct hw_exit_status){row->exit_code, row->exit_signal};
+  restored->exits[number] = (struct hw_exit_status){row->exit_code, row->exit_signal, row->exit_oom_kills};
   restored->infos[number] = (struct hwi_trace_info){
       .header = image->header,
       .path = restored->paths[number],

@@ -18,7 +18,7 @@
 
 static const uint8_t MAGIC[HWI_CACHE_MAGIC_BYTES] = {0x89, 'H', 'W', 'S', '\r', '\n', 0x1a, '\n'};
 enum {
-  VERSION = 7, /* increased also if a figure changes its meaning within one program version */
+  VERSION = 8, /* increased also if a figure changes its meaning within one program version */
   PROGRAM_BYTES = 24,
 };
 

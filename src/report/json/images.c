@@ -1,5 +1,6 @@
 /* images.c - the process images of a run, and how complete a recording is, as members of a JSON object */
 
+#include "report/content/control_group.h"
 #include "report/content/evidence.h"
 #include "report/content/rss_parts.h"
 #include "report/json/members.h"
@@ -95,6 +96,10 @@ static void write_rss(struct hwi_json *json, const struct hwi_profile *profile, 
     hwi_json_number(json, "swap_bytes", sample->swap);
     hwi_json_number(json, "recorder_bytes", sample->recorder);
     hwi_json_number(json, "stack_bytes", sample->stacks);
+    if (sample->group_current > 0)
+      hwi_json_number(json, "group_bytes", sample->group_current);
+    if (sample->group_limit > 0)
+      hwi_json_number(json, "group_limit_bytes", sample->group_limit);
     if (sample->mapped > 0 && profile && hwi_rss_has_live(profile, &info->rss[i]))
       write_rss_parts(json, profile, &info->rss[i]);
     hwi_json_end_object(json);
@@ -114,6 +119,8 @@ void hwi_json_process(struct hwi_json *json, const struct hwi_trace_info *info)
   if (info->exit) {
     hwi_json_number(json, "exit_code", info->exit->code);
     hwi_json_number(json, "exit_signal", info->exit->signal);
+    if (hwi_was_out_of_memory(info))
+      hwi_json_bool(json, "out_of_memory", true);
   }
   hwi_json_number(json, "start_realtime_ns", info->header.start_realtime_ns);
   hwi_json_number(json, "duration_ns", info->duration_ns);
@@ -136,6 +143,19 @@ void hwi_json_image(struct hwi_json *json, const struct hwi_profile *profile, co
   hwi_largest_image(profile, &counted);
   bool is_alone = counted == 1 && image->counted && profile->span.kind == HWI_SPAN_RUN;
   write_rss(json, is_alone ? profile : NULL, info);
+  hwi_json_end_object(json);
+}
+
+void hwi_json_control_group(struct hwi_json *json, const struct hwi_profile *profile)
+{
+  const struct hwi_control_group group = hwi_control_group_of(profile);
+  if (group.peak_bytes == 0 && group.oom_kills == 0)
+    return;
+  hwi_json_begin_object(json, "control_group");
+  if (group.limit_bytes > 0)
+    hwi_json_number(json, "limit_bytes", group.limit_bytes);
+  hwi_json_number(json, "peak_bytes", group.peak_bytes);
+  hwi_json_number(json, "oom_kills", group.oom_kills);
   hwi_json_end_object(json);
 }
 

@@ -99,6 +99,9 @@ void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, co
 /* Writes the sums over all images that are counted. */
 void hwi_json_evidence(struct hwi_json *json, const struct hwi_profile *profile);
 
+/* Writes "control_group": {...}, if it is known. */
+void hwi_json_control_group(struct hwi_json *json, const struct hwi_profile *profile);
+
 /* Writes the resident memory of all counted processes together, for each tenth of the run, as in the text. The
  * profile must be of a whole run. */
 void hwi_json_rss_along_time(struct hwi_json *json, const struct hwi_profile *profile);

@@ -48,6 +48,7 @@ static void write_run(struct writer *writer)
   hwi_json_run(json, profile);
   write_span(json, profile);
   hwi_json_heaps(json, profile, UINT32_MAX);
+  hwi_json_control_group(json, profile);
   hwi_json_evidence(json, profile);
   hwi_lifetimes_of_run(profile, lifetimes);
   hwi_json_lifetimes(json, lifetimes);

@@ -4,7 +4,7 @@
 #include "report/content/evidence.h"
 #include "report/text/text.h"
 
-enum { CHART_ROWS = 3, CHART_COLUMNS_MAX = 160, CHART_COLUMNS_MIN = 16 };
+enum { CHART_ROWS = 3, EIGHTHS = 8, CHART_COLUMNS_MAX = 160, CHART_COLUMNS_MIN = 16 };
 
 struct chart {
   uint64_t values[CHART_COLUMNS_MAX];
@@ -52,7 +52,6 @@ static void mark_silent(void *context, const struct hwi_silence *silence)
 /* Returns the part of a column's bar in `row` (0 is the lowest), in eighths. A value above 0 is always visible. */
 static unsigned eighths(const struct chart *chart, unsigned column, unsigned row)
 {
-  enum { EIGHTHS = 8 };
   uint64_t value = chart->values[column];
   uint64_t height = (uint64_t)((unsigned __int128)value * CHART_ROWS * EIGHTHS / chart->most);
   if (height == 0 && value > 0)
@@ -63,11 +62,17 @@ static unsigned eighths(const struct chart *chart, unsigned column, unsigned row
   return height - below > EIGHTHS ? EIGHTHS : (unsigned)(height - below);
 }
 
-static void print_bars(struct hwi_text *text, const struct chart *chart, size_t label_cells)
+/* Returns the glyphs for 0 to 8 eighths. */
+static const char *const *glyphs_of(const struct hwi_style *style)
 {
   static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   static const char *const ascii[] = {" ", ".", ".", ".", ":", ":", ":", "#", "#"};
-  const char *const *glyphs = text->style->utf8 ? blocks : ascii;
+  return style->utf8 ? blocks : ascii;
+}
+
+static void print_bars(struct hwi_text *text, const struct chart *chart, size_t label_cells)
+{
+  const char *const *glyphs = glyphs_of(text->style);
   for (unsigned row = CHART_ROWS; row-- > 0;) {
     const char *label = row == CHART_ROWS - 1 ? hwi_bytes_text(chart->most).text : "";
     hwi_line_right(&text->line, label, label_cells);
@@ -79,6 +84,55 @@ static void print_bars(struct hwi_text *text, const struct chart *chart, size_t 
     hwi_text_end(text, HWI_PLAIN);
   }
 }
+
+/* --- the memory of the control group, below its limit --- */
+
+struct group_row {
+  uint64_t bytes[CHART_COLUMNS_MAX];
+  uint64_t limit;
+};
+
+/* Each column has the highest sample within it, or the one before. */
+static void fill_group(struct group_row *group, const struct chart *chart, const struct hwi_trace_info *info)
+{
+  for (uint32_t i = 0; i < info->rss_count; i++) {
+    const struct hwi_rss_point *point = &info->rss[i];
+    if (point->sample.group_limit > 0)
+      group->limit = point->sample.group_limit;
+    if (point->ns < chart->from_ns || point->ns > chart->from_ns + chart->span_ns)
+      continue;
+    uint64_t *bytes = &group->bytes[column_of(chart, point->ns)];
+    *bytes = point->sample.group_current > *bytes ? point->sample.group_current : *bytes;
+  }
+  for (unsigned column = 1; column < chart->columns; column++)
+    if (group->bytes[column] == 0)
+      group->bytes[column] = group->bytes[column - 1];
+}
+
+/* One row: a full column is the limit. */
+static void print_group(struct hwi_text *text, const struct chart *chart, size_t label_cells)
+{
+  struct group_row group = {0};
+  if (!text->image || text->counted != 1)
+    return;
+  fill_group(&group, chart, text->image->info);
+  if (group.limit == 0)
+    return;
+  hwi_line_right(&text->line, hwi_bytes_text(group.limit).text, label_cells);
+  hwi_line_puts(&text->line, text->style->utf8 ? " │" : " |");
+  hwi_line_puts(&text->line, hwi_style_begin(text->style, HWI_CHART));
+  for (unsigned column = 0; column < chart->columns; column++) {
+    const uint64_t bytes = group.bytes[column] < group.limit ? group.bytes[column] : group.limit;
+    hwi_line_puts(&text->line, glyphs_of(text->style)[(bytes * EIGHTHS + group.limit / 2) / group.limit]);
+  }
+  hwi_line_puts(&text->line, hwi_style_begin(text->style, HWI_PLAIN));
+  hwi_text_end(text, HWI_PLAIN);
+  hwi_line_pad(&text->line, label_cells + 2);
+  hwi_line_puts(&text->line, "memory of the control group, up to its limit");
+  hwi_text_end(text, HWI_DIM);
+}
+
+/* --- the rest --- */
 
 static void print_axis(struct hwi_text *text, const struct chart *chart, size_t label_cells)
 {
@@ -142,6 +196,7 @@ void hwi_text_chart(struct hwi_text *text)
     hwi_evidence_silences(text->image->info, mark_silent, &chart);
   print_bars(text, &chart, LABEL_CELLS);
   print_axis(text, &chart, LABEL_CELLS);
+  print_group(text, &chart, LABEL_CELLS);
   print_marks(text);
   hwi_text_blank(text);
 }

@@ -5,6 +5,7 @@
 
 #include "base/base_name.h"
 #include "base/command_name.h"
+#include "report/content/control_group.h"
 #include "report/content/evidence.h"
 #include "report/text/text.h"
 
@@ -65,6 +66,8 @@ static void add_end(struct hwi_text *text, const struct hwi_trace_info *info)
     hwi_line_puts(&text->line, info->header.state == HW_STATE_EXITED ? "exited" : "end unknown");
   else if (info->exit->signal == 0)
     hwi_line_printf(&text->line, "exit %" PRIu32, info->exit->code);
+  else if (hwi_was_out_of_memory(info))
+    hwi_line_puts(&text->line, "killed because memory ran out (SIGKILL)");
   else if (sigabbrev_np((int)info->exit->signal))
     hwi_line_printf(&text->line, "killed by SIG%s", sigabbrev_np((int)info->exit->signal));
   else
@@ -116,6 +119,25 @@ static void print_run(struct hwi_text *text)
   if (text->counted == 1)
     add_file(text, text->image->info);
   add_others(text);
+  hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+}
+
+/* Prints how near the processes came to the limit of their control group. */
+static void print_group(struct hwi_text *text)
+{
+  const struct hwi_control_group group = hwi_control_group_of(text->profile);
+  if (group.oom_kills == 0 && (group.limit_bytes == 0 || group.peak_bytes == 0))
+    return;
+  hwi_line_puts(&text->line, "Control group: ");
+  if (group.peak_bytes > 0)
+    hwi_line_printf(&text->line, "at most %s", hwi_bytes_text(group.peak_bytes).text);
+  if (group.limit_bytes > 0)
+    hwi_line_printf(&text->line, " of its limit of %s", hwi_bytes_text(group.limit_bytes).text);
+  if (group.oom_kills > 0) {
+    hwi_line_puts(&text->line, group.peak_bytes > 0 ? "; the kernel killed " : "the kernel killed ");
+    hwi_line_printf(&text->line, "%s process%s of it because memory ran out", hwi_count_text(group.oom_kills).text,
+                    group.oom_kills == 1 ? "" : "es");
+  }
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
 }
 
@@ -246,6 +268,7 @@ void hwi_text_overview(struct hwi_text *text)
   if (text->image) {
     print_name(text);
     print_run(text);
+    print_group(text);
   }
   if (text->profile->heap) {
     hwi_line_puts(&text->line, "The program's own heap '");

@@ -104,8 +104,9 @@ static bool add_record(struct hwi_tool_area *area, const struct hw_tool_record *
   case HW_TOOL_FILE:
     return record->bytes <= sizeof(uint64_t) || add_file(area, payload, record->bytes);
   case HW_TOOL_EXIT:
-    if (record->bytes >= sizeof area->exit) {
-      memcpy(&area->exit, payload, sizeof area->exit);
+    if (record->bytes >= HW_EXIT_STATUS_MIN_BYTES) {
+      area->exit = (struct hw_exit_status){0};
+      memcpy(&area->exit, payload, record->bytes < sizeof area->exit ? record->bytes : sizeof area->exit);
       area->has_exit = true;
     }
     return true;

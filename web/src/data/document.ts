@@ -318,7 +318,14 @@ export interface PageDocument {
     readonly live_blocks: Packed;
     readonly max_bytes: Packed;
   };
-  readonly rss?: { readonly time_ns: readonly number[]; readonly rss_bytes: readonly number[] };
+  readonly rss?: {
+    readonly time_ns: readonly number[];
+    readonly rss_bytes: readonly number[];
+    /** of the control group, if it has a limit; 0: unknown */
+    readonly group_bytes?: readonly number[];
+    readonly group_limit_bytes?: readonly number[];
+  };
+  readonly control_group?: { readonly limit_bytes?: number; readonly peak_bytes: number; readonly oom_kills: number };
   readonly sizes: Readonly<Record<SizeFigure, Packed>>;
   /** `thread`: 0 for all, else the row of threads, plus 1 */
   readonly size_classes?: Readonly<Record<"thread" | "to" | "peak_bytes", Packed>>;

@@ -36,6 +36,14 @@ function rssOf({ document }: Recording): number {
   return togetherCount(document) > 1 ? sampledRss(document, 0, Infinity) : (document.process.rss_peak_bytes ?? 0);
 }
 
+/** How near the processes came to the limit of their control group, if it has one. */
+function groupFigures({ control_group: group }: PageDocument): Figure[] {
+  if (group === undefined || (group.limit_bytes === undefined && group.oom_kills === 0)) return [];
+  const kills = group.oom_kills > 0 ? `; ${countText(group.oom_kills)} killed when memory ran out` : "";
+  const limit = group.limit_bytes === undefined ? "no limit" : `of its limit of ${bytesText(group.limit_bytes)}`;
+  return [{ name: "Control group", value: bytesText(group.peak_bytes), note: limit + kills }];
+}
+
 /** Calls within some time. */
 interface Calls {
   readonly allocations: number;
@@ -118,6 +126,7 @@ function figuresOf(recording: Recording, span: Span | null): Figure[] {
       lengthNs: run.duration_ns,
     }),
     rssFigure(document, rss, document.heap === undefined ? heapOfRss(run.peak_bytes, rss) : "of the whole process"),
+    ...groupFigures(document),
   ];
 }
 

@@ -1,6 +1,7 @@
 // run_chart.tsx - live bytes over the run, with resident and usable bytes, and a mark at the peak
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
+import type { PageDocument } from "../data/document";
 import { unpack } from "../data/packed";
 import { nearest, type Recording } from "../data/recording";
 import type { Span } from "../state";
@@ -16,7 +17,24 @@ export function summed(steps: Float64Array): Float64Array {
 
 const SLACK_SHOWN = 1.03; // if usable and requested bytes are nearly equal, two curves would only blur
 
+const LIMIT_SHARE = 10; // the limit of a control group is shown if more than a tenth of it is used
+
 const RSS_OWN_AXIS = 3; // a resident set larger than this many times the heap's peak would flatten the heap's curve
+
+/** The largest sample at each of the chart's times. */
+function sampledAt(timesNs: Float64Array, sampledNs: readonly number[], samples: readonly number[]): (number | null)[] {
+  const values = new Array<number | null>(timesNs.length).fill(null);
+  sampledNs.forEach((time, i) => {
+    const at = nearest(timesNs, time);
+    if (samples[i]! > 0) values[at] = Math.max(values[at] ?? 0, samples[i]!);
+  });
+  return values;
+}
+
+/** A limit that is far away would flatten all curves. */
+function isNearLimit({ group_bytes = [], group_limit_bytes = [] }: NonNullable<PageDocument["rss"]>): boolean {
+  return group_bytes.some((bytes, i) => group_limit_bytes[i]! > 0 && LIMIT_SHARE * bytes > group_limit_bytes[i]!);
+}
 
 interface RunCurves {
   readonly timesNs: Float64Array;
@@ -33,14 +51,17 @@ function runCurves(recording: Recording): RunCurves {
     curves.push({ label: "Usable", values, colour: 2, sampled: "held", dashed: true });
   }
   if (rss !== undefined && rss.time_ns.length > 0) {
-    const values = new Array<number | null>(timesNs.length).fill(null);
-    rss.time_ns.forEach((time, i) => {
-      const at = nearest(timesNs, time);
-      values[at] = Math.max(values[at] ?? 0, rss.rss_bytes[i]!);
-    });
-    const hasOwnAxis = Math.max(...rss.rss_bytes) > RSS_OWN_AXIS * run.peak_bytes;
-    const label = hasOwnAxis ? "RSS (axis on the right)" : "RSS";
-    curves.push({ label, values, colour: 3, sampled: "joined", hasOwnAxis, dashed: hasOwnAxis });
+    const group = isNearLimit(rss) ? rss.group_bytes! : [];
+    const limits = isNearLimit(rss) ? rss.group_limit_bytes! : [];
+    const hasOwnAxis = Math.max(...rss.rss_bytes, ...limits) > RSS_OWN_AXIS * run.peak_bytes;
+    const add = (name: string, samples: readonly number[], colour: number): void => {
+      if (samples.length === 0) return;
+      const label = hasOwnAxis ? `${name} (axis on the right)` : name;
+      curves.push({ label, values: sampledAt(timesNs, rss.time_ns, samples), colour, sampled: "joined", hasOwnAxis, dashed: hasOwnAxis });
+    };
+    add("RSS", rss.rss_bytes, 3);
+    add("Control group", group, 4);
+    add("Its limit", limits, -1);
   }
   return { timesNs, curves };
 }
