@@ -79,6 +79,7 @@ static bool value_of(const struct hwi_image *image, enum hwi_metric metric, uint
 {
   const struct hwi_totals *totals = &image->totals;
   const struct hwi_trace_info *info = image->info;
+  const struct hw_rss_sample *last = info->rss_count > 0 ? &info->rss[info->rss_count - 1].sample : NULL;
   switch (metric) {
   case HWI_METRIC_UP:
     *value = info->being_written;
@@ -114,8 +115,17 @@ static bool value_of(const struct hwi_image *image, enum hwi_metric metric, uint
     *value = info->header.sample_bytes;
     return true;
   case HWI_METRIC_RSS_RECORDER:
-    *value = info->rss_count > 0 ? info->rss[info->rss_count - 1].sample.recorder : 0;
-    return info->being_written && info->rss_count > 0;
+    *value = last ? last->recorder : 0;
+    return last && info->being_written;
+  case HWI_METRIC_GROUP:
+    *value = last ? last->group_current : 0;
+    return *value > 0 && info->being_written;
+  case HWI_METRIC_GROUP_LIMIT:
+    *value = last ? last->group_limit : 0;
+    return *value > 0 && info->being_written;
+  case HWI_METRIC_GROUP_KILLS:
+    *value = info->exit ? info->exit->group_oom_kills : last ? last->group_oom_kills : 0;
+    return last && last->group_current > 0;
   default:
     return false;
   }
@@ -352,7 +362,7 @@ static int write_stacks(const struct part *part, uint32_t top, struct hwi_error 
 
 static void write_processes(const struct part *part)
 {
-  for (int metric = HWI_METRIC_UP; metric <= HWI_METRIC_RSS_RECORDER; metric++)
+  for (int metric = HWI_METRIC_UP; metric <= HWI_METRIC_GROUP_KILLS; metric++)
     if (metric == HWI_METRIC_BEHIND)
       write_behind(part);
     else if (metric == HWI_METRIC_RSS)

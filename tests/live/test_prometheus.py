@@ -198,6 +198,7 @@ def test_promtool_finds_nothing(tool, program, tmp_path, token):
     ("heapwright_live_bytes: 10e6+0.5e6x200", "HeapwrightGrowth", 150),
     ("heapwright_live_bytes: 100e6+30e6x200", "HeapwrightFastGrowth", 60),
     ("heapwright_lost_events_total: 0x30 5x100", "HeapwrightLostEvents", 35),
+    ("heapwright_cgroup_oom_kills_total: 0x30 1x100", "HeapwrightOutOfMemory", 35),
     ("heapwright_recording_up: 0x60", "HeapwrightUnreadable", 30),
     ("heapwright_behind_seconds: 100x60", "HeapwrightLate", 30),
     ("heapwright_recordings_left_out: 3x60", "HeapwrightLeftOut", 30),
@@ -220,6 +221,20 @@ def test_alerts(tmp_path, series, alert, minutes):
 
     check(values, True)
     check(quiet, False)
+
+
+@needs_prometheus
+def test_the_alert_near_a_limit(tmp_path):
+    labels = 'instance="node:9876",job="heapwright",recording="a.hwt",pid="7",command="server"'
+    series = [{"series": f"{name}{{{labels}}}", "values": values}
+              for name, values in (("heapwright_cgroup_limit_bytes", "100x60"), ("heapwright_cgroup_bytes", "50x20 95x40"))]
+    fires = [{"expr": 'count(ALERTS{alertname="HeapwrightNearLimit",alertstate="firing"})', "eval_time": f"{minutes}m",
+              "exp_samples": [{"labels": "{}", "value": 1}] if minutes > 25 else []} for minutes in (20, 40)]
+    test = {"rule_files": [str(FLEET / "rules.yml")], "evaluation_interval": "1m",
+            "tests": [{"interval": "1m", "input_series": series, "promql_expr_test": fires}]}
+    (tmp_path / "test.yml").write_text(yaml.safe_dump(test))
+    checked = subprocess.run(["promtool", "test", "rules", tmp_path / "test.yml"], capture_output=True, text=True, timeout=60)
+    assert checked.returncode == 0, checked
 
 
 def test_every_metric_exists(build):

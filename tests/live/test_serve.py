@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from control_groups import LIMIT, group
 from waiting import has_ended, wait_until
 
 HERE = Path(__file__).parent
@@ -92,6 +93,19 @@ def test_a_pause_is_seen(serve, program, hw):
     assert hw("control", program.trace, "off").returncode == 0
     wait_until(lambda: served.metrics().value("recording") == 0)
     assert served.metrics().value("up") == 1
+
+
+def test_the_control_group(serve, tool, compile_c, tmp_path):
+    executable = compile_c(HERE / "programs/steps.c", name="steps")
+    with group(f"heapwright-test-{os.getpid()}") as folder:
+        script = 'echo $$ > "$0/cgroup.procs"; exec "$@"'
+        command = [tool, "record", "-q", "-o", str(tmp_path / "run.hwt"), "--", str(executable)]
+        with subprocess.Popen(["sh", "-c", script, folder, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            served = serve(tmp_path)
+            metrics = wait_until(lambda: (lambda now: now if now.value("cgroup_bytes") else None)(served.metrics()))
+            assert metrics.value("cgroup_limit_bytes") == LIMIT >= metrics.value("cgroup_bytes")
+            assert metrics.value("cgroup_oom_kills_total") == 0
+            process.communicate()
 
 
 def test_stacks_only_when_asked(serve, program):
