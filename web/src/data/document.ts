@@ -21,6 +21,7 @@ export interface RunFields {
   readonly usable_bytes: number;
   readonly peak_bytes: number;
   readonly peak_blocks: number;
+  readonly control_group?: { readonly limit_bytes?: number; readonly peak_bytes: number; readonly oom_kills: number };
   readonly peak_time_ns: number;
   readonly peak_usable_bytes: number;
   readonly live_blocks_at_end: number;
@@ -325,7 +326,6 @@ export interface PageDocument {
     readonly group_bytes?: readonly number[];
     readonly group_limit_bytes?: readonly number[];
   };
-  readonly control_group?: { readonly limit_bytes?: number; readonly peak_bytes: number; readonly oom_kills: number };
   readonly sizes: Readonly<Record<SizeFigure, Packed>>;
   /** `thread`: 0 for all, else the row of threads, plus 1 */
   readonly size_classes?: Readonly<Record<"thread" | "to" | "peak_bytes", Packed>>;
