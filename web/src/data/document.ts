@@ -42,6 +42,7 @@ export interface ImageFields {
   readonly directory?: string | null;
   readonly exit_code?: number | null;
   readonly exit_signal?: number | null;
+  readonly out_of_memory?: boolean;
   readonly start_realtime_ns?: number | null;
   readonly rss_peak_bytes?: number | null;
   readonly being_written?: boolean;
