@@ -241,8 +241,8 @@ static void say_saves(const struct hwi_launched *launched, const struct hwi_laun
     say_save(launched->name, &saves->list[i], wanted->save_rules, wanted->quiet);
   for (size_t i = 0; i < wanted->save_rule_count; i++)
     if (saves->crossings[i] > HWI_SAVES_A_RULE)
-      hwi_warn("info: '%s' was crossed %u times; the first %d were saved", wanted->save_rules[i].text,
-               saves->crossings[i], HWI_SAVES_A_RULE);
+      hwi_warn("info: '%s' was crossed %u times; %u traces were saved, at most %d are", wanted->save_rules[i].text,
+               saves->crossings[i], saves->traces[i], HWI_SAVES_A_RULE);
   if (saves->blind_pid)
     hwi_warn("the live bytes of process %u could not be followed to its end, so limits on them may have been missed",
              saves->blind_pid);

@@ -33,6 +33,7 @@ struct profile {
 struct difference {
   struct parts strings, mappings, functions, locations; /* of strings, new numbers are from 1, old ones from 0 */
   struct hwi_store samples;
+  uint64_t number_max;     /* of the profile that is being read: each part takes bytes of it */
   int64_t (*sums)[VALUES]; /* by sample */
   size_t sum_room;
   struct hwi_protobuf_message part, inner, whole;
@@ -43,7 +44,7 @@ struct difference {
 
 static void set_number(struct difference *all, struct parts *parts, uint64_t old, uint32_t number)
 {
-  if (number == 0 || old >= UINT32_MAX ||
+  if (number == 0 || old > all->number_max ||
       !hwi_grow((void **)&parts->numbers, &parts->room, (size_t)old + 1, sizeof *parts->numbers))
     all->failed = true;
   else
@@ -193,6 +194,7 @@ static void read_profile(struct difference *all, struct profile *profile, int64_
   struct parts *const kinds[] = {&all->strings, &all->mappings, &all->functions, &all->locations};
   struct hwi_protobuf_field field;
   uint64_t strings = 0;
+  all->number_max = profile->count;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     forget_numbers(kinds[i]);
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {

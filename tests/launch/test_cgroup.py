@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from control_groups import LIMIT, MIB, group
+from page_document import read_html
 
 
 @pytest.fixture
@@ -76,6 +77,9 @@ def test_a_program_that_lives(build, hw, levels, limited, tmp_path):
     assert "of its limit of 104.9 MB" in text and "memory of the control group, up to its limit" in text
     page = tmp_path / "page.html"
     assert hw("report", "-o", page, trace).returncode == 0
+    document = read_html(page).document
+    assert document["run"]["control_group"] == found
+    assert max(document["rss"]["group_bytes"]) == found["peak_bytes"] and set(document["rss"]["group_limit_bytes"]) == {LIMIT}
 
 
 def test_killed_by_somebody_else(build, hw, levels, limited, tmp_path):

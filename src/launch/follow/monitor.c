@@ -368,7 +368,7 @@ static void save_when_crossed(struct hwi_monitor *monitor)
     struct hwi_save_figures figures = {.now_ns = hwi_monotonic_ns(), .rss_bytes = trace->samples.rss.bytes};
     if (trace->is_over)
       continue;
-    figures.has_live = follower && !hwi_follower_failed(follower);
+    figures.has_live = follower && !hwi_follower_failed(follower) && !trace->drain.stopped;
     if (figures.has_live)
       figures.live_bytes = hwi_follower_counts(follower)->live_bytes;
     hwi_saver_look(&monitor->saver, trace->save_watches, trace->drain.pid, &figures);

@@ -22,7 +22,7 @@ const char *hwi_save_figure_name(enum hwi_save_figure figure)
 
 static int wrong(struct hwi_error *error, const char *text, const char *why)
 {
-  return hwi_error_set(error, HW_ERR_USAGE, "'%s' is no limit: %s", text, why);
+  return hwi_error_set(error, HW_ERR_USAGE, "'%.80s' is no limit: %s", text, why);
 }
 
 static bool find_figure(const char *name, size_t bytes, enum hwi_save_figure *figure)

@@ -16,7 +16,7 @@
 
 enum {
   HWI_SAVE_RULES_MAX = 8,
-  HWI_SAVES_A_RULE = 4, /* crossings of a rule that are saved */
+  HWI_SAVES_A_RULE = 4, /* traces that are saved because of a rule */
   HWI_SAVES_MAX = HWI_SAVE_RULES_MAX * HWI_SAVES_A_RULE,
   HWI_GROWTH_STEPS = 20, /* of the window of a growth */
 };

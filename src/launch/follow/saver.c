@@ -78,9 +78,12 @@ void hwi_saver_look(struct hwi_saver *saver, struct hwi_save_watch *watches, uin
     uint64_t bytes;
     if (saver->rules[i].figure != HWI_SAVE_RSS && !figures->has_live)
       saver->saves->blind_pid = pid;
-    if (!hwi_save_rule_is_crossed(&saver->rules[i], &watches[i], figures, &bytes) ||
-        saver->saves->crossings[i]++ >= HWI_SAVES_A_RULE || saver->pending[i].is_given)
+    if (!hwi_save_rule_is_crossed(&saver->rules[i], &watches[i], figures, &bytes))
       continue;
+    saver->saves->crossings[i]++;
+    if (saver->pending[i].is_given || saver->saves->traces[i] == HWI_SAVES_A_RULE)
+      continue;
+    saver->saves->traces[i]++;
     saver->pending[i] = (struct hwi_save_cause){true, pid, bytes};
     saver->has_pending = true;
   }

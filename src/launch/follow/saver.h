@@ -30,7 +30,8 @@ struct hwi_save {
 struct hwi_saves {
   struct hwi_save list[HWI_SAVES_MAX];
   uint32_t count;
-  uint32_t crossings[HWI_SAVE_RULES_MAX]; /* of each rule */
+  uint32_t crossings[HWI_SAVE_RULES_MAX]; /* of each rule; those of several processes may share a trace */
+  uint32_t traces[HWI_SAVE_RULES_MAX];    /* that were saved for each rule */
   uint32_t blind_pid;                     /* a process whose live bytes could not be followed; 0: none */
 };
 

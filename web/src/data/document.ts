@@ -21,6 +21,7 @@ export interface RunFields {
   readonly usable_bytes: number;
   readonly peak_bytes: number;
   readonly peak_blocks: number;
+  readonly control_group?: { readonly limit_bytes?: number; readonly peak_bytes: number; readonly oom_kills: number };
   readonly peak_time_ns: number;
   readonly peak_usable_bytes: number;
   readonly live_blocks_at_end: number;
@@ -41,6 +42,7 @@ export interface ImageFields {
   readonly directory?: string | null;
   readonly exit_code?: number | null;
   readonly exit_signal?: number | null;
+  readonly out_of_memory?: boolean;
   readonly start_realtime_ns?: number | null;
   readonly rss_peak_bytes?: number | null;
   readonly being_written?: boolean;
@@ -325,7 +327,6 @@ export interface PageDocument {
     readonly group_bytes?: readonly number[];
     readonly group_limit_bytes?: readonly number[];
   };
-  readonly control_group?: { readonly limit_bytes?: number; readonly peak_bytes: number; readonly oom_kills: number };
   readonly sizes: Readonly<Record<SizeFigure, Packed>>;
   /** `thread`: 0 for all, else the row of threads, plus 1 */
   readonly size_classes?: Readonly<Record<"thread" | "to" | "peak_bytes", Packed>>;

@@ -37,7 +37,7 @@ function rssOf({ document }: Recording): number {
 }
 
 /** How near the processes came to the limit of their control group, if it has one. */
-function groupFigures({ control_group: group }: PageDocument): Figure[] {
+function groupFigures({ run: { control_group: group } }: PageDocument): Figure[] {
   if (group === undefined || (group.limit_bytes === undefined && group.oom_kills === 0)) return [];
   const kills = group.oom_kills > 0 ? `; ${countText(group.oom_kills)} killed when memory ran out` : "";
   const limit = group.limit_bytes === undefined ? "no limit" : `of its limit of ${bytesText(group.limit_bytes)}`;

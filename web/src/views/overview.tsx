@@ -107,6 +107,7 @@ function evidenceOf(run: RunFields): [string, string][] {
 
 function exitText(process: ImageFields): string {
   if (process.being_written) return "still running";
+  if (process.out_of_memory) return "killed because memory ran out";
   if ((process.exit_signal ?? 0) > 0) return `ended by signal ${process.exit_signal}`;
   return typeof process.exit_code === "number" ? `exit status ${process.exit_code}` : "";
 }
