@@ -232,6 +232,19 @@ def scopes(results):
     return Table("Scopes", text, ["", ""], rows)
 
 
+def sampled(results):
+    found = results["sampling"]
+    ns = {pair["text"]: pair["ns"] for pair in found["pairs"]}
+    rows = [[pair["text"], f"{pair['ns']:.1f} ns", f"{pair['ns'] - ns[pair['against']]:+.1f} ns" if pair["against"] else ""]
+            for pair in found["pairs"]]
+    rows += [[f"{name} with a sample, CPU time", f"{with_it:.2f} s", f"{(with_it / without - 1) * 100:+.1f} %"]
+             for name, (without, with_it) in found["programs"].items()]
+    text = ("A pair of malloc and free at depth 50 (bench/loop.c), and whole programs; the fastest run of each. The last column compares "
+            "with passing on, with the same allocator without its profiler, or with the program without a recorder. "
+            f"{found['goals']} {_on_its_own(found)}")
+    return Table("A sample", text, ["", "", "more"], rows)
+
+
 def _longest(times):
     """Of times by view: the longest, and where that is; "-": all are 0."""
     view = max(times, key=times.get)
@@ -323,6 +336,8 @@ def _all(results):
         yield latencies(results)
     if results.get("scopes"):
         yield scopes(results)
+    if results.get("sampling"):
+        yield sampled(results)
     if results.get("page"):
         yield pages(results)
     if results.get("short"):

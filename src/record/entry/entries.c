@@ -124,10 +124,44 @@ static int boot_posix_memalign(void **to, size_t align, size_t size)
   return error;
 }
 
+/* --- in a sample: most calls are only counted, in functions that save few registers --- */
+
+/* The caller of the entry point whose frame this is. */
+HW_OPERATION struct hwi_caller caller_of(const uintptr_t *frame)
+{
+  return (struct hwi_caller){frame[1], (uintptr_t)(frame + 2), frame[0]};
+}
+
+HW_OPERATION bool is_sample(void)
+{
+  return UNLIKELY(hwi_session.fields & HW_FIELD_SAMPLED);
+}
+
+static __attribute__((noinline)) void *in_sample(const uintptr_t *frame, enum hw_entry entry, size_t size, void *block)
+{
+  return allocated_slowly(caller_of(frame), (struct request){entry, size, 0}, block);
+}
+
+static __attribute__((noinline)) void *sampled_malloc(size_t size, const uintptr_t *frame)
+{
+  void *block = HWI_REAL(MALLOC, hwi_malloc_fn)(size);
+  return LIKELY(block) && LIKELY(hwi_event_skip_alloc(frame[1], size)) ? block
+                                                                       : in_sample(frame, HW_ENTRY_MALLOC, size, block);
+}
+
+static __attribute__((noinline)) void sampled_free(void *block, const uintptr_t *frame)
+{
+  if (LIKELY(!hwi_boot_owns(block)) &&
+      (LIKELY(hwi_event_skip_free(frame[1], block)) || freed_slowly(frame[1], HW_ENTRY_FREE, block)))
+    HWI_REAL(FREE, hwi_free_fn)(block);
+}
+
 /* --- C --- */
 
 HW_OPERATION void *hw_do_malloc(size_t size)
 {
+  if (is_sample())
+    return sampled_malloc(size, __builtin_frame_address(0));
   if (!is_found(HW_ENTRY_MALLOC))
     return boot_malloc(size);
   return allocated_fast(HW_ENTRY_MALLOC, size, HWI_REAL(MALLOC, hwi_malloc_fn)(size));
@@ -135,7 +169,9 @@ HW_OPERATION void *hw_do_malloc(size_t size)
 
 HW_OPERATION void hw_do_free(void *block)
 {
-  if (freed(HW_ENTRY_FREE, block))
+  if (is_sample() && block)
+    sampled_free(block, __builtin_frame_address(0));
+  else if (freed(HW_ENTRY_FREE, block))
     HWI_REAL(FREE, hwi_free_fn)(block);
 }
 
