@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "page/rss.h"
 #include "page/size_classes.h"
+#include "profile/blocks/sample.h"
 #include "report/content/evidence.h"
 #include "report/content/findings.h"
 #include "report/content/marks.h"
@@ -114,6 +115,17 @@ static void write_entries(struct hwi_json *json)
   hwi_json_end_array(json);
 }
 
+static void set_errors(const struct hwi_page_tree *tree)
+{
+  for (uint32_t i = 0; i < tree->row_count; i++) {
+    struct hwi_page_row *row = &tree->rows[i];
+    row->calls_error = hwi_sample_error(row->variance.calls);
+    row->bytes_error = hwi_sample_error(row->variance.bytes);
+    row->peak_bytes_error = hwi_sample_error(row->variance.peak_bytes);
+    row->live_bytes_error = hwi_sample_error(row->variance.live_bytes);
+  }
+}
+
 static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
 {
   static const struct hwi_column columns[] = {
@@ -140,6 +152,13 @@ static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
       {NULL, 0},
   };
   const struct hwi_page_tree *tree = &page->tree;
+  static const struct hwi_column errors[] = {
+      HWI_COLUMN(struct hwi_page_row, calls_error),
+      HWI_COLUMN(struct hwi_page_row, bytes_error),
+      HWI_COLUMN(struct hwi_page_row, peak_bytes_error),
+      HWI_COLUMN(struct hwi_page_row, live_bytes_error),
+      {NULL, 0},
+  };
   const struct hwi_table_rows rows = {tree->rows, tree->row_count, sizeof *tree->rows};
   write_entries(json);
   hwi_json_begin_object(json, "stacks");
@@ -147,6 +166,10 @@ static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
   hwi_json_number(json, "recorded", tree->profile->stack_count > 0 ? tree->profile->stack_count - 1 : 0);
   hwi_json_number(json, "kept", tree->kept_count);
   hwi_json_packed_columns(json, &rows, columns);
+  if (tree->profile->sample_bytes) {
+    set_errors(tree);
+    hwi_json_packed_columns(json, &rows, errors);
+  }
   hwi_json_packed_lifetimes(json, &rows, offsetof(struct hwi_page_row, lifetimes));
   hwi_json_page_series(json, &page->slicer.series[HWI_PAGE_OF_STACKS], tree->row_count, NULL);
   hwi_json_end_object(json);

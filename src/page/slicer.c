@@ -253,7 +253,8 @@ static bool take(void *context, const struct hwi_block_event *event)
     slicer->changed = true;
     return false;
   }
-  slicer->calls_left -= hwi_block_is_call(event);
+  const uint64_t calls = hwi_block_calls(event);
+  slicer->calls_left -= calls < slicer->calls_left ? calls : slicer->calls_left;
   pass_time(slicer, event->ns);
   time_call(slicer, event);
   hwi_instance_list_count(slicer->instances, event);
@@ -376,7 +377,6 @@ static uint64_t dropped_calls(const struct hwi_page_slicer *slicer)
 
 int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replayer *replayer, struct hwi_error *error)
 {
-  const struct hwi_totals *totals = &slicer->tree->profile->totals;
   if (slicer->tree->profile->history) {
     if (begin_series(slicer))
       take_history(slicer);
@@ -387,7 +387,7 @@ int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replaye
   if (!hwi_page_slices_init(&slicer->slices, slicer->tree->profile) || !begin_series(slicer) ||
       !begin_durations(slicer))
     return no_memory(error);
-  slicer->calls_left = totals->allocation_calls + totals->free_calls + totals->failed_calls - dropped_calls(slicer);
+  slicer->calls_left = hwi_profile_event_calls(slicer->tree->profile) - dropped_calls(slicer);
   const struct hwi_block_sink sink = {
       .take = take, .context = slicer, .take_scope = slicer->instances->most > 0 ? take_scope : NULL};
   begin_slice(slicer);

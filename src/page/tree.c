@@ -127,6 +127,7 @@ static void add_stack(struct hwi_page_row *row, const struct hwi_stack *stack, b
 {
   widen(row, stack);
   row->calls += stack->calls;
+  hwi_variance_add(&row->variance, &stack->variance);
   row->bytes += stack->bytes;
   row->temporary_calls += stack->temporary_calls;
   row->free_calls += stack->free_calls;

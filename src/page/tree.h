@@ -22,6 +22,8 @@ struct hwi_page_row {
   uint64_t live_bytes, live_blocks, runtime_live_bytes, runtime_live_blocks;
   uint64_t smallest, largest, first_ns, last_ns;
   uint64_t lifetimes[HWI_LIFETIMES];
+  uint64_t calls_error, bytes_error, peak_bytes_error, live_bytes_error; /* of a sample; written from: */
+  struct hwi_variance variance;
 };
 
 struct hwi_page_tree {

@@ -96,6 +96,18 @@ int hwi_profile_events(const char *path, const struct hwi_profile_options *optio
   return status;
 }
 
+uint64_t hwi_profile_event_calls(const struct hwi_profile *profile)
+{
+  const struct hwi_totals *totals = &profile->totals;
+  uint64_t calls = 0;
+  if (!profile->sample_bytes)
+    return totals->allocation_calls + totals->free_calls + totals->failed_calls;
+  for (uint32_t i = 1; i < profile->stack_count; i++)
+    calls += profile->stacks[i].calls + profile->stacks[i].free_calls;
+  return calls + totals->failed_calls + totals->unmatched_frees + totals->frees_of_silent_blocks +
+         totals->inherited_frees;
+}
+
 void hwi_variance_add(struct hwi_variance *sum, const struct hwi_variance *part)
 {
   sum->calls += part->calls;

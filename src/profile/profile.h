@@ -566,6 +566,16 @@ struct hwi_profile_options {
   void *progress_context;
 };
 
+/* Returns how many calls the profile's events stand for: in a sample an estimate, also where all calls are known. */
+uint64_t hwi_profile_event_calls(const struct hwi_profile *profile);
+
+/* Returns how many of these an event is: a call that is not about a known block is one, also in a sample. */
+static inline uint64_t hwi_block_calls(const struct hwi_block_event *event)
+{
+  const bool has_block = event->kind == HWI_BLOCK_ALLOC || event->kind == HWI_BLOCK_FREE;
+  return has_block ? event->weight : hwi_block_is_call(event);
+}
+
 /* Adds the variances of a cell's figures. `sample_bytes` is not 0. */
 void hwi_variance_add_cell(struct hwi_variance *sum, const struct hwi_profile *profile,
                            const struct hwi_profile_cell *cell);

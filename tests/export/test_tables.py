@@ -42,7 +42,7 @@ def test_the_database_is_sound(database, tracks):
 def test_sums_are_the_report_s(database, report, tracks):
     shown, found = report(tracks), database(tracks)
     run = found.execute("SELECT * FROM run").fetchone()
-    assert {key: run[key] for key in run.keys()} == {key: shown[key] for key in run.keys()}
+    assert {key: run[key] for key in run.keys()} == {key: shown.get(key) for key in run.keys()}  # errors: of a sample only
     sums = found.execute("SELECT sum(calls), sum(bytes), sum(temporary_calls), sum(peak_bytes), sum(peak_blocks), sum(live_bytes), sum(live_blocks) FROM stacks").fetchone()
     names = ["allocation_calls", "allocated_bytes", "temporary_calls", "peak_bytes", "peak_blocks", "live_bytes_at_end", "live_blocks_at_end"]
     assert list(sums) == [shown[name] for name in names]

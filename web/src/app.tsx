@@ -8,7 +8,7 @@ import type { LiveDocuments } from "./data/live";
 import type { DataSource } from "./data/source";
 import { DiffPage } from "./diff/page";
 import { COSTS, NOW, VIEWS, type State, type View } from "./state";
-import { bytesText, countedText, timeText } from "./text/format";
+import { bytesText, countedText, sampleText, timeText } from "./text/format";
 import { COST_NAMES, VIEW_NAMES } from "./text/words";
 import { Choices } from "./ui/choices";
 import { KeyList, useKeys } from "./ui/keys";
@@ -74,6 +74,11 @@ function Run({ recording }: { recording: Recording }): JSX.Element {
         {command}
       </code>
       <span class="facts">{facts.join(" · ")}</span>
+      {run.sample_bytes !== undefined && (
+        <span class="sampled" title={`One of each ${sampleText(run.sample_bytes)} is recorded: figures are estimates, with ± their error (95 %)`}>
+          sampled
+        </span>
+      )}
     </>
   );
 }

@@ -26,6 +26,16 @@ export interface RunFields {
   readonly peak_usable_bytes: number;
   readonly live_blocks_at_end: number;
   readonly live_bytes_at_end: number;
+  /** of a sampled recording: the figures with errors are estimates; an error is half of the 95 % interval */
+  readonly estimated?: boolean;
+  readonly sample_bytes?: number;
+  readonly allocation_calls_error?: number;
+  readonly allocated_bytes_error?: number;
+  readonly temporary_calls_error?: number;
+  readonly peak_bytes_error?: number;
+  readonly peak_blocks_error?: number;
+  readonly live_blocks_at_end_error?: number;
+  readonly live_bytes_at_end_error?: number;
   readonly events: number;
   readonly lost_events: number;
   readonly audited_stacks: number;
@@ -122,6 +132,8 @@ export const ROW_FIGURES = [
   "last_ns",
 ] as const;
 export type RowFigure = (typeof ROW_FIGURES)[number];
+/** of a sampled recording */
+export type RowError = "calls_error" | "bytes_error" | "peak_bytes_error" | "live_bytes_error";
 
 export const SIZE_FIGURES = [
   "from",
@@ -306,7 +318,7 @@ export interface PageDocument {
   };
   readonly nodes: { readonly parent: Packed; readonly site: Packed; readonly count: number; readonly recorded: number };
   readonly entries: readonly string[];
-  readonly stacks: Readonly<Record<RowFigure | "node" | "cut" | "entry", Packed>> & {
+  readonly stacks: Readonly<Record<RowFigure | "node" | "cut" | "entry", Packed>> & Readonly<Partial<Record<RowError, Packed>>> & {
     readonly series: PackedSeries;
     readonly lifetimes: Readonly<Record<Lifetime, Packed>>;
     readonly count: number;

@@ -4,7 +4,7 @@
 // row        a row of the document's `stacks`: one call stack, or the sum of cut stacks.
 // ignored    rows that the user does not want to see: in a recording without them, all their amounts are 0.
 import { isMoment, NOW, type Cost, type Span } from "../state";
-import { LIFETIMES, type Lifetime, type PageDocument, type RowFigure } from "./document";
+import { LIFETIMES, type Lifetime, type PageDocument, type RowError, type RowFigure } from "./document";
 import { unpack } from "./packed";
 import { Series, type Amount } from "./series";
 import { baseName, Places, totalsOf, treeOf, type Place, type Tree } from "./tree";
@@ -103,6 +103,12 @@ export class Recording {
     if (column === undefined)
       this.#columns.set(figure, (column = this.#withoutIgnored(this.#whole?.column(figure) ?? unpack(this.document.stacks[figure]))));
     return column;
+  }
+
+  /** The error of a row's figure in the whole run; undefined: the recording is exact, or it is of one thread's part. */
+  errorOf(row: number, error: RowError): number | undefined {
+    const column = this.document.stacks[error];
+    return column === undefined || this.document.thread !== undefined ? undefined : unpack(column)[row];
   }
 
   /** Unpacked on first use: the first screen shows the whole run, which does not need it. */

@@ -70,6 +70,17 @@ export function ticksText(ticks: readonly number[]): string[] {
   return ticks.map((tick) => (tick === 0 ? "" : `${(tick / unit).toFixed(decimals)} ${name}`));
 }
 
+/** "± 3.2 MB", for a figure with an error; else "" */
+export function errorText(error: number | undefined, text: (amount: number) => string): string {
+  return error === undefined ? "" : `± ${text(error)}`;
+}
+
+/** The size of a sample as it was given: 512 KiB, 1 MiB */
+export function sampleText(bytes: number): string {
+  if (bytes % 2 ** 20 === 0) return `${countText(bytes / 2 ** 20)} MiB`;
+  return bytes % 1024 === 0 ? `${countText(bytes / 1024)} KiB` : bytesText(bytes);
+}
+
 /** 1 call, 2 calls */
 export function countedText(count: number, noun: string): string {
   return `${countText(count)} ${noun}${count === 1 ? "" : "s"}`;

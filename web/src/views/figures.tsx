@@ -1,9 +1,9 @@
 // figures.tsx - the figures of the run, or of the chosen part of it
 import type { JSX } from "preact";
-import type { PageDocument } from "../data/document";
+import type { PageDocument, RunFields } from "../data/document";
 import { sumIn, type Recording } from "../data/recording";
 import { isMoment, type Span } from "../state";
-import { byteRateText, bytesText, countText, countedText, rateText, shareText } from "../text/format";
+import { byteRateText, bytesText, countText, countedText, errorText, rateText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
 import { FigureList, type Figure } from "../ui/figure_list";
 import { togetherCount } from "./processes";
@@ -104,12 +104,28 @@ function figuresWithin(recording: Recording, span: Span): Figure[] {
   return [...states, ...callFigures(calls), rssFigure(document, rss, "from samples")];
 }
 
+/** In a sampled recording, an estimate has its error as its note. */
+function withErrors(figures: readonly Figure[], run: RunFields): Figure[] {
+  const errors: Readonly<Record<string, string>> = {
+    Peak: errorText(run.peak_bytes_error, bytesText),
+    "Blocks at peak": errorText(run.peak_blocks_error, countText),
+    "At the end": errorText(run.live_bytes_at_end_error, bytesText),
+    Allocations: errorText(run.allocation_calls_error, countText),
+    Allocated: errorText(run.allocated_bytes_error, bytesText),
+    Temporary: errorText(run.temporary_calls_error, countText),
+  };
+  return figures.map((figure) => {
+    const note = errors[figure.name];
+    return note === undefined || note === "" ? figure : { ...figure, note };
+  });
+}
+
 function figuresOf(recording: Recording, span: Span | null): Figure[] {
   if (span !== null) return figuresWithin(recording, span);
   const { document } = recording;
   const { run, thread } = document;
   const rss = rssOf(recording);
-  return [
+  const figures: Figure[] = [
     {
       name: thread === undefined ? "Peak" : "At the run's peak",
       value: bytesText(run.peak_bytes),
@@ -128,6 +144,7 @@ function figuresOf(recording: Recording, span: Span | null): Figure[] {
     rssFigure(document, rss, document.heap === undefined ? heapOfRss(run.peak_bytes, rss) : "of the whole process"),
     ...groupFigures(document),
   ];
+  return thread === undefined ? withErrors(figures, run) : figures;
 }
 
 export function Figures({ recording, span }: { recording: Recording; span: Span | null }): JSX.Element {

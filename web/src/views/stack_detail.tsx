@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Recording } from "../data/recording";
 import { isMoment, type Span } from "../state";
-import { bytesText, countText, countedText } from "../text/format";
+import { bytesText, countText, countedText, errorText } from "../text/format";
 import { sumText, timeIn } from "../text/words";
 import { LiveChart } from "./live_chart";
 import { Frames } from "./stack";
@@ -36,6 +36,10 @@ function figuresWithin(recording: Recording, row: number, span: Span): [string, 
 function figuresOf(recording: Recording, row: number, span: Span | null): [string, string][] {
   if (span !== null) return figuresWithin(recording, row, span);
   const at = (figure: Parameters<Recording["column"]>[0]): number => recording.column(figure)[row]!;
+  const error = (of: Parameters<Recording["errorOf"]>[1], text: (amount: number) => string): string => {
+    const shown = errorText(recording.errorOf(row, of), text);
+    return shown === "" ? "" : `, ${shown}`;
+  };
   const [least, most] = [bytesText(at("smallest")), bytesText(at("largest"))];
   const sizes = at("smallest") === at("largest") ? most : `${least} – ${most}`;
   const isWhole = recording.document.thread === undefined; // these are not known for one thread's part of a stack
@@ -43,11 +47,11 @@ function figuresOf(recording: Recording, row: number, span: Span | null): [strin
   const [first, last] = [timeIn(recording, at("first_ns")), timeIn(recording, at("last_ns"))];
   const firstAndLast: [string, string] = ["First, last", `${first}, ${last}`];
   return [
-    ["At the end", inBlocks(at("live_bytes"), at("live_blocks"))],
-    ["At the peak", inBlocks(at("peak_bytes"), at("peak_blocks"))],
+    ["At the end", inBlocks(at("live_bytes"), at("live_blocks")) + error("live_bytes_error", bytesText)],
+    ["At the peak", inBlocks(at("peak_bytes"), at("peak_blocks")) + error("peak_bytes_error", bytesText)],
     ...(isWhole ? [ownPeak] : []),
-    ["Allocations", isWhole ? `${countText(at("calls"))} of ${sizes}` : countText(at("calls"))],
-    ["Allocated", bytesText(at("bytes"))],
+    ["Allocations", (isWhole ? `${countText(at("calls"))} of ${sizes}` : countText(at("calls"))) + error("calls_error", countText)],
+    ["Allocated", bytesText(at("bytes")) + error("bytes_error", bytesText)],
     ["Temporary", countText(at("temporary_calls"))],
     ...(isWhole ? [firstAndLast] : []),
   ];
