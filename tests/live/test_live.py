@@ -14,7 +14,7 @@ from pathlib import Path
 from conftest import ROOT
 from page_document import read_html, unpack
 from trace_header import is_begun, read_header
-from waiting import wait_until
+from waiting import child_of, wait_until
 
 
 HERE = Path(__file__).parent
@@ -492,3 +492,29 @@ def test_the_process_that_ends_last_keeps_its_blocks(program, view, hw):
     slices = viewer.json("/document")["slices"]
     assert slices["live_blocks"][-1] == 101
     assert viewer.report()["live_blocks_at_end"] == report["live_blocks_at_end"]
+
+
+def test_a_ring_is_followed(tool, compile_c, tmp_path, view):
+    """Sections are dropped while the viewer reads: it has all events since it began, and what lived then."""
+    program = compile_c(HERE.parent / "launch/programs/long_run.c", "-pthread", name="long_run")
+    trace, counts = tmp_path / "ring.hwt", tmp_path / "counts"
+    process = subprocess.Popen([tool, "record", "-q", "--keep", "2s", "-o", str(trace), "--", program, counts, "0", "2", "10000"])
+    target = child_of(process)
+    try:
+        wait_until(lambda: trace.exists() and any(part_of(trace, 3920, 8)))  # the first sections were dropped
+        viewer = view(trace)
+        first = viewer.report()
+        wait_until(lambda: viewer.report()["duration_ns"] > first["duration_ns"] + 5 * 10**9)
+        report = viewer.report()
+    finally:
+        os.kill(target, signal.SIGKILL)
+        process.wait(60)
+    assert first["dropped_until_ns"] > 0
+    assert [report[name] for name in ("damaged_chunks", "missing_chunks", "unmatched_frees", "missed_frees")] == [0, 0, 0, 0]
+    assert report["allocation_calls"] - report["free_calls"] == report["live_blocks_at_end"]
+
+
+def part_of(path, offset, count):
+    with open(path, "rb") as file:
+        file.seek(offset)
+        return file.read(count)

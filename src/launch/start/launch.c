@@ -115,7 +115,8 @@ static void warn_of_disk(const struct launch *launch)
   if (disk.is_memory)
     launch->options->warn(
         "the trace is in memory (tmpfs, ramfs), which the program may need; use -o to put it elsewhere");
-  if (disk.free_bytes < LITTLE_ROOM && !launch->options->max_size)
+  const bool is_ring = launch->options->keep.bytes || launch->options->keep.ns;
+  if (disk.free_bytes < LITTLE_ROOM && !launch->options->max_size && !is_ring)
     launch->options->warn(
         "%llu MB are left on the disk, and the trace uses at most half of them; use --max-size to allow more, or -o to "
         "put the trace elsewhere",

@@ -4,6 +4,7 @@
 
 #include "platform/os.h"
 #include "trace/read/alive.h"
+#include "trace/read/hold.h"
 #include "trace/read/trace.h"
 
 /* A thread may be stopped in the middle of an event for so long. */
@@ -23,6 +24,7 @@ static int begin_to_follow(struct hwi_trace *trace)
 {
   const struct hwi_liveness liveness = trace->merge.liveness;
   trace->follows = true;
+  trace->begun_off = hwi_index_sections_off(&trace->header);
   hwi_merge_release(&trace->merge);
   trace->merge = (struct hwi_merge){.liveness = liveness};
   trace->definitions->limit = HWI_TRACE_NODE_SLACK;
@@ -71,10 +73,20 @@ static void check_writer(struct hwi_trace *trace)
       trace->info.being_written || (may_begin_again && hwi_trace_process_runs(trace->source.fd, &trace->header));
 }
 
+/* Sections may be dropped that were not read yet: then the trace has to be read again, from what is left of them. */
+static bool was_overtaken(const struct hwi_trace *trace)
+{
+  const uint64_t off = hwi_index_sections_off(&trace->header);
+  return off > trace->index.sections_end || (off != trace->begun_off && trace->index.damaged);
+}
+
 static int look(struct hwi_trace *trace)
 {
   struct hwi_growing_streams *growing = &trace->growing;
   growing->chunks.skips_old_gaps = trace->info.being_written && ++trace->looks % OLD_GAPS_EVERY != 0;
+  if (!trace->holds) /* what this look finds stays until it is read */
+    hwi_hold_begin(trace->source.fd);
+  trace->holds = true;
   hwi_index_update_header(trace->source.fd, &trace->header);
   int status = hwi_growing_look(growing, &trace->source, &trace->merge);
   if (status == 0)
@@ -83,6 +95,7 @@ static int look(struct hwi_trace *trace)
     trace->found_damage = true;
     status = find_damage(trace);
   }
+  trace->had_late_events |= was_overtaken(trace);
   trace->merge.until = trace->info.being_written ? trace->seen_tick : UINT64_MAX;
   hwi_definitions_expect(trace->definitions, growing->new_nodes);
   growing->new_nodes = 0;

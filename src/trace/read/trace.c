@@ -280,7 +280,7 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
     return count;
   }
   hwi_trace_info_update(trace);
-  if (trace->follows && trace->holds) { /* from now on it keeps up with the program */
+  if (trace->follows && trace->holds) { /* until the next look */
     trace->holds = false;
     hwi_hold_end(trace->source.fd);
   }

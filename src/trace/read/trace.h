@@ -29,6 +29,7 @@ struct hwi_trace {
   uint64_t checked_ns; /* when its process was checked; 0: never */
   bool may_go_on;      /* its process ran then, and no later image of it was known */
   bool found_damage;
+  uint64_t begun_off;   /* where the sections began when it was begun to be followed */
   bool had_late_events; /* see hwi_trace_had_late_events */
   uint32_t looks;
   uint64_t seen_tick; /* older events were visible at the last look */
