@@ -224,6 +224,8 @@ static bool read_on(struct hwi_follower *follower, struct followed *followed)
     return false;
   followed->has_chunk = true;
   followed->is_known = false;
+  if (followed->read_bytes) /* else they are read with the events */
+    hwi_source_pass_counts(&follower->source, followed->off, followed->sequence);
   size_t wanted = chunk.valid_bytes - followed->read_bytes;
   followed->is_retired = chunk.state == HW_CHUNK_RETIRED;
   free(followed->bytes);

@@ -260,19 +260,17 @@ static bool read_from_section(struct hwi_stream *stream, struct hwi_source *sour
   return load(stream, source, stream->open.piece);
 }
 
-/* Passes on the counts of a sample's open chunk, which grow without events. To be called after its header was read: those of
- * a retired chunk are final. */
-static void pass_counts(const struct hwi_stream *stream, const struct hwi_source *source)
+void hwi_source_pass_counts(const struct hwi_source *source, uint64_t chunk_off, uint32_t chunk_sequence)
 {
   const uint8_t head[] = {HW_OP_RECORD, HW_RECORD_COUNTS, HW_COUNTS_BYTES};
   uint8_t record[sizeof head + HW_COUNTS_BYTES], *payload = record + sizeof head;
   uint32_t sequence, thread;
-  const off_t off = (off_t)(stream->open.piece.off + sizeof(struct hw_chunk_header));
+  const off_t off = (off_t)(chunk_off + sizeof(struct hw_chunk_header));
   if (!(source->header->fields & HW_FIELD_SAMPLED) ||
       pread(source->fd, record, sizeof record, off) != (ssize_t)sizeof record || memcmp(record, head, sizeof head) != 0)
     return;
   memcpy(&sequence, payload + HW_COUNTS_SEQUENCE_OFF, sizeof sequence);
-  if (sequence == stream->open.piece.first_sequence)
+  if (sequence == chunk_sequence)
     source->definitions.add_record(source->definitions.context, HW_RECORD_COUNTS, payload, HW_COUNTS_BYTES, &thread);
 }
 
@@ -286,7 +284,7 @@ static bool has_no_more(struct hwi_stream *stream, const struct hwi_source *sour
     return false;
   open->is_open = chunk.state != HW_CHUNK_RETIRED;
   open->may_have_grown = false;
-  pass_counts(stream, source);
+  hwi_source_pass_counts(source, open->piece.off, open->piece.first_sequence);
   return true;
 }
 
@@ -309,7 +307,7 @@ static bool read_on(struct hwi_stream *stream, struct hwi_source *source)
   memcpy(&chunk, rest.bytes, sizeof chunk);
   const size_t count = rest.count - sizeof chunk;
   open->is_open = chunk.state != HW_CHUNK_RETIRED;
-  pass_counts(stream, source);
+  hwi_source_pass_counts(source, open->piece.off, open->piece.first_sequence);
   if (!count) {
     open->may_have_grown = false;
     hwi_unpacked_release(&rest);

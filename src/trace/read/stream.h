@@ -17,6 +17,10 @@ struct hwi_source {
   int os_error;
 };
 
+/* Passes on the counts of a sample's chunk, which grow without events while it is open. To be called after its header was
+ * read: those of a retired chunk are final. */
+void hwi_source_pass_counts(const struct hwi_source *source, uint64_t chunk_off, uint32_t chunk_sequence);
+
 /* A raw chunk that a growing stream loaded last: it may get more events. */
 struct hwi_open_chunk {
   bool is_open;
