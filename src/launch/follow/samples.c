@@ -99,17 +99,24 @@ static bool read_group(struct hwi_group_samples *group, struct hwi_os_cgroup_mem
   return true;
 }
 
-/* A process may move to another group. */
-static void sample_group(struct hwi_group_samples *group, uint32_t pid, struct hw_rss_sample *sample)
+static void find_group(struct hwi_group_samples *group, uint32_t pid)
 {
   char folder[HWI_OS_PATH_BYTES];
   struct hwi_os_cgroup_memory memory;
-  if (!hwi_os_process_cgroup(pid, folder))
+  if (!hwi_os_process_cgroup(pid, folder) || (group->folder && strcmp(group->folder, folder) == 0))
     return;
-  if (!group->folder || strcmp(group->folder, folder) != 0) {
-    free(group->folder);
-    *group = (struct hwi_group_samples){.folder = strdup(folder)};
-    group->first_kills = read_group(group, &memory) ? memory.oom_kills : 0;
+  free(group->folder);
+  *group = (struct hwi_group_samples){.folder = strdup(folder)};
+  group->first_kills = read_group(group, &memory) ? memory.oom_kills : 0;
+}
+
+/* Reading the group costs less than finding it. */
+static void sample_group(struct hwi_group_samples *group, uint32_t pid, uint64_t now_ns, struct hw_rss_sample *sample)
+{
+  struct hwi_os_cgroup_memory memory;
+  if (now_ns >= group->next_find_ns) {
+    find_group(group, pid);
+    group->next_find_ns = now_ns + second_ns;
   }
   if (!read_group(group, &memory))
     return;
@@ -148,7 +155,7 @@ static void sample_memory(struct hwi_samples *samples, struct hwi_drain *drain, 
   if (is_wanted && now_ns >= rss->next_maps_ns)
     look_at_maps(rss, drain, now_ns, &sample);
   if (is_wanted)
-    sample_group(&samples->group, drain->pid, &sample);
+    sample_group(&samples->group, drain->pid, now_ns, &sample);
   if (!is_of_image(drain, stack_start))
     return;
   note_peak(rss, drain, resident.peak);

@@ -37,6 +37,7 @@ struct hwi_samples {
   } rss;
   struct hwi_group_samples {
     char *folder;          /* of the control group that limits the process's memory; NULL: none is known */
+    uint64_t next_find_ns; /* when it is looked for again: a process may move to another group */
     uint64_t first_kills;  /* of the group, at the first sample */
     uint64_t limit, kills; /* as last seen; kills since the first sample */
   } group;

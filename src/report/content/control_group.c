@@ -32,6 +32,12 @@ struct hwi_control_group hwi_control_group_of(const struct hwi_profile *profile)
   return group;
 }
 
+bool hwi_control_group_is_shown(const struct hwi_control_group *group)
+{
+  enum { SHOWN_SHARE = 10 };
+  return group->oom_kills > 0 || (group->limit_bytes > 0 && group->peak_bytes > group->limit_bytes / SHOWN_SHARE);
+}
+
 bool hwi_was_out_of_memory(const struct hwi_trace_info *info)
 {
   return info->exit && info->exit->signal == SIGKILL && info->exit->group_oom_kills > 0;

@@ -13,6 +13,9 @@ struct hwi_control_group {
 /* Takes the group in which most memory was in use, and if possible one with a limit: a process may move to another. */
 struct hwi_control_group hwi_control_group_of(const struct hwi_profile *profile);
 
+/* Returns whether a text shows it: more than a tenth of its limit was used, or the kernel killed a process of it. */
+bool hwi_control_group_is_shown(const struct hwi_control_group *group);
+
 /* Returns whether the kernel ended the process because memory ran out, as far as that can be known: its control group had
  * such an end, and SIGKILL ended the process. */
 bool hwi_was_out_of_memory(const struct hwi_trace_info *info);

@@ -1,6 +1,7 @@
 /* chart.c - the live bytes along the run, in eighths of a character's height (or ASCII) */
 #include <string.h>
 
+#include "report/content/control_group.h"
 #include "report/content/evidence.h"
 #include "report/text/text.h"
 
@@ -113,7 +114,8 @@ static void fill_group(struct group_row *group, const struct chart *chart, const
 static void print_group(struct hwi_text *text, const struct chart *chart, size_t label_cells)
 {
   struct group_row group = {0};
-  if (!text->image || text->counted != 1)
+  const struct hwi_control_group all = hwi_control_group_of(text->profile);
+  if (!text->image || text->counted != 1 || !hwi_control_group_is_shown(&all))
     return;
   fill_group(&group, chart, text->image->info);
   if (group.limit == 0)

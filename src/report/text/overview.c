@@ -127,7 +127,7 @@ static void print_run(struct hwi_text *text)
 static void print_group(struct hwi_text *text)
 {
   const struct hwi_control_group group = hwi_control_group_of(text->profile);
-  if (group.oom_kills == 0 && (group.limit_bytes == 0 || group.peak_bytes == 0))
+  if (!hwi_control_group_is_shown(&group))
     return;
   hwi_line_puts(&text->line, "Control group: ");
   if (group.peak_bytes > 0)
