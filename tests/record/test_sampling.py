@@ -140,12 +140,11 @@ def test_counts_are_exact_after_a_kill_and_in_a_saved_trace(sampling, recorder, 
 
 
 def test_a_packed_trace_has_the_same(sampling, record, hw, tmp_path):
-    counted = ["--env", f"COUNTER_SLOTS={tmp_path}/slots.%p"]  # not the launcher
-    slots = {"LD_PRELOAD": str(build_counter(tmp_path))}
-    packed = record([sampling, "mix", MIX_THREADS, 8000], "--sample=5K", *counted, env=slots, trace=tmp_path / "packed.hwt")
+    counted = ["--allocator", build_counter(tmp_path), "--env", f"COUNTER_SLOTS={tmp_path}/slots.%p"]
+    packed = record([sampling, "mix", MIX_THREADS, 8000], "--sample=5K", *counted, trace=tmp_path / "packed.hwt")
     assert packed.process.returncode == 0, packed.process.stderr
     check_mix(tmp_path, packed.process.stdout, "packed.hwt")
-    raw = record([sampling, "mix", MIX_THREADS, 8000], "--sample", "5K", "--no-pack", "--max-size=64M", *counted, env=slots, trace=tmp_path / "raw.hwt")
+    raw = record([sampling, "mix", MIX_THREADS, 8000], "--sample", "5K", "--no-pack", "--max-size=64M", *counted, trace=tmp_path / "raw.hwt")
     check_mix(tmp_path, raw.process.stdout, "raw.hwt")
     assert hw("import", tmp_path / "raw.hwt", "-o", tmp_path / "imported.hwt").returncode == 0
     before, after = read_trace(tmp_path / "raw.hwt"), read_trace(tmp_path / "imported.hwt")
