@@ -95,12 +95,13 @@ static const struct hwi_option options[] = {
 
 /* --- messages at the end --- */
 
-static void say_totals(const struct hwi_launched *launched)
+static void say_totals(const struct hwi_launched *launched, bool is_sample)
 {
   const struct hwi_counts *counts = &launched->outcome.counts;
   if (!launched->outcome.has_counts)
     return;
   struct hwi_line line = {0};
+  hwi_line_puts(&line, is_sample ? "the sample has " : "");
   hwi_line_counted(&line, counts->allocation_calls, "allocation");
   hwi_line_printf(&line, ", %s at the peak, %s in ", hwi_bytes_text(counts->peak_bytes).text,
                   hwi_bytes_text(counts->live_bytes).text);
@@ -173,7 +174,7 @@ static void say_troubles(const struct hwi_monitor_outcome *outcome)
     say_unseen(outcome);
 }
 
-static void say_end(const struct hwi_launched *launched)
+static void say_end(const struct hwi_launched *launched, bool is_sample)
 {
   if (!launched->name) {
     if (launched->obstacle == HWI_OBSTACLE_NONE)
@@ -182,7 +183,7 @@ static void say_end(const struct hwi_launched *launched)
           "trace could not be begun (a full disk, ulimit -f, another user, a library that is built with a sanitizer)");
     return;
   }
-  say_totals(launched);
+  say_totals(launched, is_sample);
   const char *name = shorten(launched->name);
   const char *many = launched->outcome.trace_count > 1 ? " processes" : "";
   struct hwi_number count = hwi_count_text(launched->outcome.trace_count);
@@ -335,7 +336,7 @@ static int run(const void *given, int word_count, char **words)
   if (launched.started && launched.name && values->keep_files)
     keep_files(launched.name, values->quiet);
   if (launched.started && !values->quiet)
-    say_end(&launched);
+    say_end(&launched, sample_of(values) != NOT_GIVEN);
   int status = launched.exit_status;
   hwi_launched_release(&launched);
   return status;
