@@ -16,7 +16,7 @@ struct values {
   int format, cost, order;
   const char *output;
   struct hwi_texts environment;
-  uint64_t top, size, duration;
+  uint64_t top, size, duration, sample;
 };
 
 static const struct values defaults = {.children = true, .top = 10};
@@ -33,6 +33,7 @@ static const struct hwi_option options[] = {
     {.name = "top", .letter = 'n', HWI_VALUE(COUNT, top), .value = "N"},
     {.name = "max-size", HWI_VALUE(SIZE, size), .value = "SIZE"},
     {.name = "duration", HWI_VALUE(DURATION, duration), .value = "T"},
+    {.name = "sample", HWI_VALUE(MAYBE_SIZE, sample), .value = "SIZE", .preset = 7},
     {0},
 };
 
@@ -108,6 +109,19 @@ static void a_value_may_be_left_out(void **state)
   assert_int_equal(parse(false, WORDS("--order", "lively"))->order, 5);
   assert_int_equal(parsed.word_count, 1); /* a trace may have this name */
   assert_int_equal(parse(false, WORDS("--order", "--", "live"))->order, 5);
+  assert_int_equal(parsed.word_count, 1);
+}
+
+static void a_size_may_be_left_out(void **state)
+{
+  (void)state;
+  assert_int_equal(parse(false, WORDS("--sample"))->sample, 7);
+  assert_int_equal(parse(false, WORDS("--sample=64K"))->sample, 65536);
+  assert_int_equal(parse(false, WORDS("--sample", "64K"))->sample, 65536);
+  assert_int_equal(parsed.word_count, 0);
+  assert_int_equal(parse(false, WORDS("--sample", "7z"))->sample, 7);
+  assert_int_equal(parsed.word_count, 1); /* a command may have this name */
+  assert_int_equal(parse(false, WORDS("--sample", "--", "64K"))->sample, 7);
   assert_int_equal(parsed.word_count, 1);
 }
 
@@ -244,6 +258,7 @@ int main(void)
       cmocka_unit_test(every_spelling_gives_the_value),
       cmocka_unit_test(every_kind_stores_its_field),
       cmocka_unit_test(a_value_may_be_left_out),
+      cmocka_unit_test(a_size_may_be_left_out),
       cmocka_unit_test(the_last_of_several_wins),
       cmocka_unit_test(words_and_options_may_be_mixed),
       cmocka_unit_test(a_command_keeps_its_own_options),

@@ -4,7 +4,6 @@ states; and the free of every block of the sample is an event."""
 import math
 import os
 import re
-import signal
 import struct
 import subprocess
 from collections import Counter, defaultdict
@@ -14,7 +13,6 @@ import pytest
 
 from format_reader import counts_of, read_trace
 from trace_header import traces_of_run
-from waiting import wait_until
 
 PROGRAMS = Path(__file__).parent / "programs"
 SIGMAS = 6  # an honest sample is further away once in 10^9 runs
@@ -90,9 +88,9 @@ def check_blocks(trace, inherited=()):
     return {address for address, count in balance.items() if count}
 
 
-def check_run(folder):
+def check_run(folder, name="run.hwt"):
     """Compares every trace of a run with the counter's numbers. Returns the traces, the first image's first."""
-    traces = [(path, read_trace(path)) for path in traces_of_run(folder / "run.hwt")]
+    traces = [(path, read_trace(path)) for path in traces_of_run(folder / name)]
     for path, trace in traces:
         assert counts_by_tid(trace) == slots_of(folder / f"slots.{header_pid(path)}")
     return [trace for _, trace in traces]
@@ -112,9 +110,9 @@ def run(recorder, folder, command, size, *flags):
 MIX_THREADS = 5
 
 
-def check_mix(folder, said):
+def check_mix(folder, said, name="run.hwt"):
     """libc has blocks of its own: one for each thread whose stack it keeps."""
-    parent, *children = check_run(folder)
+    parent, *children = check_run(folder, name)
     assert len(children) == 2
     assert len(check_blocks(parent) - live_lines(said)) <= MIX_THREADS
     for trace in (parent, *children):
@@ -125,7 +123,7 @@ def test_counts_of_threads_and_children_are_exact(sampling, recorder, tmp_path):
     check_mix(tmp_path, run(recorder, tmp_path, [sampling, "mix", MIX_THREADS, 8000], "5K"))
 
 
-def test_counts_are_exact_after_a_kill(sampling, recorder, tmp_path):
+def test_counts_are_exact_after_a_kill_and_in_a_saved_trace(sampling, recorder, hw, tmp_path):
     environment = environment_of(recorder, build_counter(tmp_path), tmp_path, "5K")
     command = [sampling, "mix", str(MIX_THREADS), "8000"]
     with subprocess.Popen(command, env={**environment, "HOLD": "1"}, stdout=subprocess.PIPE, text=True) as process:
@@ -134,8 +132,87 @@ def test_counts_are_exact_after_a_kill(sampling, recorder, tmp_path):
             line = process.stdout.readline()
             assert line
             said += line
+        saved = hw("control", tmp_path / "run.hwt", "save", "-o", tmp_path / "now.hwt")
+        assert saved.returncode == 0, saved.stderr
         process.kill()
     check_mix(tmp_path, said)
+    check_mix(tmp_path, said, "now.hwt")
+
+
+def test_a_packed_trace_has_the_same(sampling, record, hw, tmp_path):
+    counted = ["--allocator", build_counter(tmp_path), "--env", f"COUNTER_SLOTS={tmp_path}/slots.%p"]
+    packed = record([sampling, "mix", MIX_THREADS, 8000], "--sample=5K", *counted, trace=tmp_path / "packed.hwt")
+    assert packed.process.returncode == 0, packed.process.stderr
+    check_mix(tmp_path, packed.process.stdout, "packed.hwt")
+    raw = record([sampling, "mix", MIX_THREADS, 8000], "--sample", "5K", "--no-pack", "--max-size=64M", *counted, trace=tmp_path / "raw.hwt")
+    check_mix(tmp_path, raw.process.stdout, "raw.hwt")
+    assert hw("import", tmp_path / "raw.hwt", "-o", tmp_path / "imported.hwt").returncode == 0
+    before, after = read_trace(tmp_path / "raw.hwt"), read_trace(tmp_path / "imported.hwt")
+    assert counts_of(before) == counts_of(after)
+    temporary = [[event.address for event in events_of(trace) if event.temporary] for trace in (before, after)]
+    assert temporary[0] and temporary[0] == temporary[1]
+
+
+def test_the_end_says_what_is_a_sample(sampling, record):
+    assert "the sample has" in record([sampling, "sizes", 100, 10], "--sample=1").process.stderr
+    assert "the sample has" not in record([sampling, "sizes", 100, 10]).process.stderr
+
+
+def test_a_paused_recording_has_no_allocations(sampling, record):
+    recording = record([sampling, "sizes", 100, 10, 20, 0], "--sample=1", "--paused")
+    trace = read_trace(recording.trace)
+    assert not any(map(len, trace.events.values()))
+    assert {numbers[0] for numbers in counts_of(trace).values()} == {0}
+
+
+STACKS = """
+#include <stdlib.h>
+#define STEP(name, ...) \\
+  static __attribute__((noinline)) void *name(void *old) { void *made = __VA_ARGS__; __asm__ volatile("" : "+r"(made), "+r"(old)); return made; }
+STEP(by_malloc, malloc(100))
+STEP(by_calloc, calloc(3, 50))
+STEP(by_realloc, realloc(old, 5000))
+STEP(by_aligned, aligned_alloc(64, 128))
+int main(void)
+{
+  free(by_realloc(by_malloc(NULL)));
+  free(by_calloc(NULL));
+  free(by_aligned(NULL));
+  return 3;
+}
+"""
+
+
+def test_stacks_begin_at_the_caller(compile_c, record):
+    recording = record([compile_c(STACKS)], "--sample=1", env={"HEAPWRIGHT_CHECK": "1"})
+    assert recording.process.returncode == 3
+    report = recording.report
+    functions = {entry["stack"][0]["function"] for entry in report["top"]}
+    assert {"by_malloc", "by_calloc", "by_realloc", "by_aligned"} <= functions
+    assert report["unmatched_frees"] == report["missed_frees"] == 0
+
+
+@pytest.mark.parametrize("command", [["sort", "-r", "/etc/services"], ["/usr/bin/python3", "-c", "print(sum(map(len, map(str, range(9999))))); exit(7)"],
+                                     ["sqlite3", ":memory:", "select hex(zeroblob(3)); select x;"]], ids=lambda words: words[0])
+def test_programs_do_the_same(record, command):
+    alone = subprocess.run(command, capture_output=True, text=True, check=False)
+    recorded = record(command, "-q", "--sample=1K")
+    assert (recorded.process.returncode, recorded.process.stdout, recorded.process.stderr) == (alone.returncode, alone.stdout, alone.stderr)
+
+
+@pytest.mark.parametrize("size, said", [("0", "takes a size from 1 byte to 1 TiB"), ("2T", "takes a size from 1 byte to 1 TiB"),
+                                        ("some", "takes a size such as"), ("-5", "takes a size such as")])
+def test_a_wrong_size_is_refused(hw, size, said):
+    done = hw("record", f"--sample={size}", "true")
+    assert done.returncode == 125 and said in done.stderr
+    if size[0] not in "-":
+        done = hw("record", "true", env={**os.environ, "HEAPWRIGHT_SAMPLE": size})
+        assert done.returncode == 125 and "HEAPWRIGHT_SAMPLE" in done.stderr
+
+
+def test_durations_are_refused(hw):
+    done = hw("record", "--sample", "--durations", "true")
+    assert done.returncode == 125 and "exclude each other" in done.stderr
 
 
 def test_handlers_that_interrupt_anything_lose_no_count(sampling, recorder, tmp_path):

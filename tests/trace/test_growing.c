@@ -195,6 +195,76 @@ static void an_open_trace_finds_chunks_that_were_packed(void **state)
   assert_found_what_is_in_the_file();
 }
 
+/* --- counts of a sample, which grow without events --- */
+
+static uint64_t allocations_of[4]; /* by the chunk's sequence number, as they were read last */
+
+static bool skip_node(void *context, uint32_t number, const struct hwi_node *node)
+{
+  (void)context, (void)number, (void)node;
+  return true;
+}
+
+static bool see_record(void *context, uint8_t type, const uint8_t *payload, size_t bytes, uint32_t *thread)
+{
+  uint32_t sequence;
+  (void)context, (void)thread;
+  if (type != HW_RECORD_COUNTS)
+    return true;
+  assert_int_equal(bytes, HW_COUNTS_BYTES);
+  memcpy(&sequence, payload + HW_COUNTS_SEQUENCE_OFF, sizeof sequence);
+  assert_true(sequence < 4);
+  memcpy(&allocations_of[sequence], payload + HW_COUNTS_PADDING, sizeof *allocations_of);
+  return true;
+}
+
+static void open_counted_chunk(void)
+{
+  uint8_t payload[HW_COUNTS_BYTES] = {0};
+  open_chunk(0);
+  const struct hw_chunk_header *header = &enc.chunks[chunk_of[0]].header;
+  memcpy(payload + HW_COUNTS_SEQUENCE_OFF, &header->sequence, sizeof header->sequence);
+  enc_record(&enc, chunk_of[0], HW_RECORD_COUNTS, payload, sizeof payload);
+}
+
+static void count(uint64_t allocations)
+{
+  memcpy(enc.chunks[chunk_of[0]].bytes + HW_COUNTS_OFF, &allocations, sizeof allocations);
+  publish();
+}
+
+static void counts_grow_without_events(void **state)
+{
+  (void)state;
+  enc.header.fields |= HW_FIELD_SAMPLED;
+  assert_int_equal(pwrite(fd, &enc.header, sizeof enc.header, 0), sizeof enc.header);
+  open_counted_chunk();
+  count(5);
+  open_trace();
+  trace->source.definitions = (struct hwi_definition_sink){NULL, skip_node, see_record};
+  look(UINT64_MAX, EVENTS_MAX);
+  assert_int_equal(allocations_of[0], 5);
+  count(9);
+  look(UINT64_MAX, EVENTS_MAX);
+  assert_int_equal(allocations_of[0], 9);
+  for (int i = 0; i < 50; i++)
+    step(1);
+  count(60);
+  look(UINT64_MAX, EVENTS_MAX);
+  assert_int_equal(allocations_of[0], 60);
+  count(61); /* the last ones, before the next chunk */
+  open_counted_chunk();
+  count(2);
+  look(UINT64_MAX, EVENTS_MAX);
+  assert_int_equal(allocations_of[0], 61);
+  assert_int_equal(allocations_of[1], 2);
+  pack(0, 1);
+  count(3);
+  look(UINT64_MAX, EVENTS_MAX);
+  assert_int_equal(allocations_of[0], 61);
+  assert_int_equal(allocations_of[1], 3);
+}
+
 static uint64_t follow_to_the_end(struct hwi_trace *followed)
 {
   struct hwi_error error;
@@ -244,6 +314,7 @@ static void a_damaged_trace_is_followed_as_it_is_read(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(counts_grow_without_events, set_up, tear_down),
       cmocka_unit_test_setup_teardown(chunks_that_grow_are_read, set_up, tear_down),
       cmocka_unit_test_setup_teardown(chunks_that_are_packed_are_read, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_chunk_that_is_read_in_part_may_be_packed, set_up, tear_down),

@@ -47,6 +47,7 @@ static const char never;
 static struct hwi_address_space dead;
 struct hwi_session hwi_session = {.liveness = &dead, .is_single_threaded = &never};
 __thread struct hwi_thread_stream *hwi_stream_self;
+_Atomic uintptr_t hwi_sampled_filter;
 
 /* The entry points would call these for an event on the usual path. */
 #pragma GCC diagnostic push
@@ -172,6 +173,11 @@ uint64_t hwi_record_realloc_begin(void *old)
 {
   (void)old;
   return 77;
+}
+
+void hwi_record_realloc_failed(void *old, uint64_t began)
+{
+  (void)old, (void)began;
 }
 
 void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_realloc *call)
