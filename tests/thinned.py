@@ -99,6 +99,7 @@ def thin(source, to, sample_bytes, seed):
     trace = read_trace(source)
     calls = calls_of(trace)
     header = bytearray(source.read_bytes()[:HEADER_BYTES])
+    header[56:72] = chance.randbytes(16)  # another image
     first = calls[0].event.tick
     definitions = Stream(0, calls[0].thread, first)
     for kind, payload in trace.records:

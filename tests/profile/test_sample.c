@@ -47,12 +47,14 @@ static void test_mean_and_variance_of_weights(void **state)
 {
   (void)state;
   static const uint64_t sizes[] = {0, 1, 8, 100, 150, 256, 400, 1000, 100000000};
+  struct hw_trace_header header = {.sample_bytes = SAMPLE_BYTES};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
     const double p = hwi_sample_probability(SAMPLE_BYTES, sizes[s]);
     enum { DRAWS = 100000 };
     double sum = 0, squares = 0;
     for (uint64_t i = 0; i < DRAWS; i++) {
-      const uint32_t weight = hwi_sample_weight(SAMPLE_BYTES, sizes[s], T + i, 0x10000 + i % 7 * 64);
+      const struct hwi_sample_birth birth = {sizes[s], T + i, 0x10000 + i % 7 * 64};
+      const uint32_t weight = hwi_sample_weight(&header, &birth);
       assert_true(weight == (uint32_t)floor(1 / p) || weight == (uint32_t)floor(1 / p) + 1);
       sum += weight;
       squares += (double)weight * weight;
@@ -62,7 +64,8 @@ static void test_mean_and_variance_of_weights(void **state)
     assert_true(fabs(hwi_sample_variance(SAMPLE_BYTES, sizes[s]) - variance) <= 0.02 * variance + 0.01);
   }
   assert_true(hwi_sample_variance(0, 100) == 0);
-  assert_int_equal(hwi_sample_weight(UINT64_MAX, 1, 1, 1), HWI_SAMPLE_WEIGHT_MOST);
+  header.sample_bytes = UINT64_MAX;
+  assert_int_equal(hwi_sample_weight(&header, &(struct hwi_sample_birth){1, 1, 1}), HWI_SAMPLE_WEIGHT_MOST);
   assert_int_equal(hwi_sample_error(0), 0);
   assert_int_equal(hwi_sample_error(-1e-9), 0);
   assert_int_equal(hwi_sample_error(100), 20);

@@ -4,6 +4,8 @@ import json
 import pathlib
 import re
 
+from thinned import thin
+
 ROOT = pathlib.Path(__file__).parents[2]
 PROGRAM = "#include <stdlib.h>\nint main(void) { void *volatile block = malloc(100); (void)block; return 0; }"
 QUESTIONS = [[], ["--leaks"], ["--from", "0s"], ["--at", "peak"], ["--only", "func=nothing"], ["--thread", "*"],
@@ -32,6 +34,13 @@ def test_every_field_is_documented(record, compile_c, hw):
         done = hw("report", "--json", *question, trace)
         assert done.returncode == 0, done.stderr
         assert printed(json.loads(done.stdout)) <= documented(), question
+
+
+def test_every_field_of_a_sample_is_documented(record, compile_c, hw, tmp_path):
+    sample = tmp_path / "sample.hwt"
+    thin(record([compile_c(PROGRAM)]).trace, sample, 64, 2)
+    fields = printed(json.loads(hw("report", "--json", sample).stdout))
+    assert "peak_bytes_error" in fields and fields <= documented()
 
 
 def test_every_documented_field_can_be_printed():

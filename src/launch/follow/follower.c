@@ -79,7 +79,7 @@ struct hwi_follower *hwi_follower_create(int fd, const struct hw_trace_header *h
                                          .header = &follower->header,
                                          .index = &follower->index,
                                          .definitions = {follower, skip_node, take_record}};
-  if (!hwi_counter_init(&follower->counter, header)) {
+  if (!hwi_counter_init(&follower->counter, &follower->header)) {
     hwi_follower_destroy(follower);
     return NULL;
   }

@@ -73,7 +73,8 @@ static inline uint32_t weight_of(const struct hwi_replay_image *image, const str
 {
   return __builtin_expect(!image->sample_bytes, 1)
              ? 1
-             : hwi_sample_weight(image->sample_bytes, event->size, event->tick, event->address);
+             : hwi_sample_weight(&hwi_trace_info(image->trace)->header,
+                                 &(struct hwi_sample_birth){event->size, event->tick, event->address});
 }
 
 static bool resolve_alloc(struct hwi_resolver *resolver, struct hwi_batch *batch, const struct hwi_event *event,

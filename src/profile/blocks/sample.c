@@ -2,6 +2,7 @@
 #include "profile/blocks/sample.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double INTERVAL_95 = 1.96; /* in standard deviations */
 
@@ -11,10 +12,12 @@ double hwi_sample_probability(uint64_t sample_bytes, uint64_t size)
 }
 
 /* Returns a number in [0, 1) that looks random (the finalizer of MurmurHash3). */
-static double fraction_of(uint64_t tick, uint64_t address)
+static double fraction_of(const struct hw_trace_header *header, const struct hwi_sample_birth *birth)
 {
   static const double two_to_53 = 9007199254740992.0;
-  uint64_t mixed = tick * UINT64_C(0x9E3779B97F4A7C15) ^ address;
+  uint64_t image;
+  memcpy(&image, header->image_id, sizeof image);
+  uint64_t mixed = (birth->tick * UINT64_C(0x9E3779B97F4A7C15) ^ birth->address) + image;
   for (int round = 0; round < 2; round++) {
     mixed = (mixed ^ mixed >> 33) * UINT64_C(0xFF51AFD7ED558CCD);
     mixed = (mixed ^ mixed >> 33) * UINT64_C(0xC4CEB9FE1A85EC53);
@@ -22,9 +25,10 @@ static double fraction_of(uint64_t tick, uint64_t address)
   return (double)(mixed >> 11) / two_to_53;
 }
 
-uint32_t hwi_sample_weight(uint64_t sample_bytes, uint64_t size, uint64_t tick, uint64_t address)
+uint32_t hwi_sample_weight(const struct hw_trace_header *header, const struct hwi_sample_birth *birth)
 {
-  const double weight = floor(1 / hwi_sample_probability(sample_bytes, size) + fraction_of(tick, address));
+  const double probability = hwi_sample_probability(header->sample_bytes, birth->size);
+  const double weight = floor(1 / probability + fraction_of(header, birth));
   return weight < HWI_SAMPLE_WEIGHT_MOST ? (uint32_t)weight : (uint32_t)HWI_SAMPLE_WEIGHT_MOST;
 }
 

@@ -11,7 +11,8 @@ enum { BATCH_EVENTS = 512 };
 
 bool hwi_counter_init(struct hwi_counter *counter, const struct hw_trace_header *header)
 {
-  *counter = (struct hwi_counter){.forked = header->origin == HW_ORIGIN_FORK, .sample_bytes = header->sample_bytes};
+  *counter = (struct hwi_counter){
+      .forked = header->origin == HW_ORIGIN_FORK, .header = header, .sample_bytes = header->sample_bytes};
   return hwi_live_init(&counter->freed_inherited);
 }
 
@@ -102,9 +103,10 @@ static void end_missed(struct hwi_counter *c, const struct hwi_block *block)
 
 static inline struct hwi_block block_of(const struct hwi_counter *c, const struct hwi_event *event)
 {
-  const uint64_t sample_bytes = c->sample_bytes;
-  const uint32_t weight = sample_bytes ? hwi_sample_weight(sample_bytes, event->size, event->tick, event->address) : 1;
-  return (struct hwi_block){event->size, c->last_thread.number - 1, weight};
+  struct hwi_block block = {event->size, c->last_thread.number - 1, 1};
+  if (c->sample_bytes)
+    block.weight = hwi_sample_weight(c->header, &(struct hwi_sample_birth){event->size, event->tick, event->address});
+  return block;
 }
 
 static inline void count_birth(struct hwi_counter *c, const struct hwi_event *event, uint32_t weight)

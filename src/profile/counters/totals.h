@@ -32,6 +32,7 @@ struct hwi_counter {
   size_t birth_count, birth_room;
   struct hwi_live freed_inherited; /* addresses of blocks that were inherited by a fork and were freed here */
   bool forked;
+  const struct hw_trace_header *header;
   uint64_t sample_bytes;    /* of the header: then peak, live and temporary are estimates */
   uint64_t *last_addresses; /* of each thread's latest block, by index */
   size_t thread_count, address_capacity;
@@ -40,7 +41,7 @@ struct hwi_counter {
   struct hwi_call_count_list calls; /* of a sample */
 };
 
-/* `header` is that of the trace. This function and the next ones return false if there is no memory; the
+/* `header` is that of the trace, and must outlive the counter. This function and the next ones return false if there is no memory; the
  * counter must be released even then. */
 bool hwi_counter_init(struct hwi_counter *counter, const struct hw_trace_header *header);
 void hwi_counter_release(struct hwi_counter *counter);

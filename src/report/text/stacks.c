@@ -130,12 +130,13 @@ static void print_heading(struct hwi_text *text, const struct hwi_selection *sel
   static const char *const headings[] = {"Top stacks at ", "Top stacks by live bytes at ", "Top stacks by allocations",
                                          "Top stacks by bytes allocated", "Top stacks by temporary allocations"};
   char heading[96];
+  const bool is_narrow = text->profile->sample_bytes && text->style->columns < HWI_NARROW_COLUMNS;
   snprintf(heading, sizeof heading, "%s%s", headings[text->cost], hwi_text_cost_name(text).text);
   hwi_text_heading(text, heading, "[--cost peak|live|calls|bytes|temporary]");
   hwi_text_narrowing(text, selection);
   hwi_text_amount_titles(text);
   if (!hwi_narrowing_splits_stacks(&selection->narrowing))
-    hwi_line_puts(&text->line, "   block sizes (how many)");
+    hwi_line_puts(&text->line, is_narrow ? "   block sizes" : "   block sizes (how many)");
   hwi_text_end(text, HWI_DIM);
 }
 
