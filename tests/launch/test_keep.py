@@ -142,12 +142,13 @@ def has_turned(trace):
 
 
 @pytest.mark.parametrize("seed", range(KILLS))
-def test_killed_at_any_moment(build, hw, long_run, tmp_path, seed):
+def test_killed_at_any_moment(request, build, hw, long_run, tmp_path, seed):
     chance, trace, counts = random.Random(seed), tmp_path / "ring.hwt", tmp_path / "counts"
     threads, victim = chance.choice([1, 3]), ["target", "watcher", "launcher", "all"][seed % 4]
     launcher = subprocess.Popen([build / "bin/heapwright", "record", "-q", "--keep", "1M", "-o", trace, "--", long_run, counts, "0", str(threads), "500"],
                                 stderr=subprocess.PIPE)
     target, watcher = child_of(launcher), child_of(launcher, WATCHER)
+    request.addfinalizer(lambda: subprocess.run(["kill", "-9", str(target)], capture_output=True))
     wait_until(lambda: counts.exists() and any(counts.read_bytes()) and (seed % 3 == 0 or has_turned(trace)))
     time.sleep(chance.uniform(0, 1))
     if victim == "watcher":
@@ -166,6 +167,39 @@ def test_killed_at_any_moment(build, hw, long_run, tmp_path, seed):
     assert has_no_trouble(report)
     assert 0 <= seen_calls - calls <= threads  # a thread may be between the call and its count
     assert all(abs(seen_live[kind][0] - live[kind][0]) <= threads for kind in KINDS)
+
+
+def test_without_a_packer_it_stops_growing(build, hw, long_run, tmp_path):
+    trace, counts = tmp_path / "ring.hwt", tmp_path / "counts"
+    launcher = subprocess.Popen([build / "bin/heapwright", "record", "-q", "--keep", "1M", "--max-size", "16M", "-o", trace, "--", long_run, counts, "0", "1", "500"])
+    target = child_of(launcher)
+    try:
+        wait_until(lambda: trace.exists() and has_turned(trace))
+        launcher.kill()
+        wait_until(lambda: any(silence["why"].startswith("size limit") for silence in json.loads(hw("report", "--json", trace).stdout)["images"][0]["silences"]))
+        assert trace.stat().st_blocks * 512 < 30 << 20
+        calls = own_counts(counts)[0][0]
+        wait_until(lambda: own_counts(counts)[0][0] > calls)
+    finally:
+        subprocess.run(["kill", "-9", str(target)], check=True)
+        launcher.wait(60)
+    report = json.loads(hw("report", "--json", trace).stdout)
+    assert not any(report[name] for name in TROUBLES if name != "lost_events")
+    assert report["allocation_calls"] - report["free_calls"] == report["live_blocks_at_end"]
+
+
+def test_a_trace_without_a_name_is_a_ring_too(build, long_run, tmp_path):
+    """The packer goes on after the file was renamed."""
+    trace, moved = tmp_path / "ring.hwt", tmp_path / "moved.hwt"
+    launcher = subprocess.Popen([build / "bin/heapwright", "record", "-q", "--keep", "1M", "-o", trace, "--", long_run, tmp_path / "counts", "0", "1", "500"])
+    target = child_of(launcher)
+    try:
+        wait_until(lambda: trace.exists() and trace.stat().st_size)
+        trace.rename(moved)
+        wait_until(lambda: has_turned(moved))
+    finally:
+        subprocess.run(["kill", "-9", str(target)], check=True)
+        launcher.wait(60)
 
 
 OLD_THINGS = r"""
