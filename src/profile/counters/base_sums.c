@@ -75,7 +75,8 @@ bool hwi_base_know(const struct hwi_base *base, struct hwi_replay *replay, struc
 }
 
 /* Keeps what belongs to no slice of time. */
-static bool list_blocks(struct hwi_dropped_sums *dropped, const struct hw_base_cell *from, uint32_t thread, uint32_t stack)
+static bool list_blocks(struct hwi_dropped_sums *dropped, const struct hw_base_cell *from, uint32_t thread,
+                        uint32_t stack)
 {
   if (!hwi_grow((void **)&dropped->items, &dropped->capacity, dropped->count + 1, sizeof *dropped->items))
     return false;
