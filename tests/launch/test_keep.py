@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from format_reader import read_base
+from page_document import read_html
 from waiting import child_of, has_ended, wait_until
 
 PROGRAM = Path(__file__).parent / "programs/long_run.c"
@@ -101,6 +102,15 @@ def test_the_page_describes_a_base(record, long_run, tmp_path):
     assert sum(sum(cell.ended) + cell.missed for cell in base.cells) == sum(piece.allocation_calls for piece in base.slices)
     assert sum(free_calls for _, free_calls, _ in base.threads) == sum(piece.free_calls for piece in base.slices)
     assert len(base.live) > 1000 and all(0 < tick < base.cut for tick in base.live.values())
+
+
+def test_the_page_has_the_totals(record, long_run, hw, tmp_path):
+    ring = record([long_run, tmp_path / "counts", "3000000", "3", "0"], "--keep", "1M")
+    assert hw("report", ring.trace, "-o", tmp_path / "x.html").returncode == 0
+    page, report = read_html(tmp_path / "x.html"), ring.report
+    for name in ("allocation_calls", "free_calls", "failed_calls", "temporary_calls", "allocated_bytes"):
+        assert sum(page.slices[name]) == report[name]
+    assert page.run["dropped_until_ns"] == report["dropped_until_ns"] > 0
 
 
 def looks(trace, hw, process):
