@@ -304,6 +304,31 @@ static bool take_durations(struct hwi_page_slicer *slicer)
   return done && end_durations(slicer);
 }
 
+/* --- what was dropped --- */
+
+/* Adds it to the first slice: only its sums are known. */
+static void take_dropped(struct hwi_page_slicer *slicer)
+{
+  const struct hwi_profile *profile = slicer->tree->profile;
+  struct hwi_slice *slice = &slicer->slices.items[0];
+  for (size_t i = 0; i < profile->dropped_count; i++) {
+    const struct hwi_dropped_blocks *blocks = &profile->dropped[i];
+    const struct rows rows = find_rows(slicer, blocks->stack, blocks->size, blocks->thread);
+    for (int table = 0; table < rows.count; table++) {
+      struct hwi_page_entry *entry = hwi_page_series_now(&slicer->series[table], rows.numbers[table]);
+      entry->calls += blocks->calls;
+      entry->bytes += blocks->calls * blocks->size;
+      for (int ending = 0; ending < HWI_ENDINGS; ending++)
+        entry->ended[ending] += blocks->ended[ending];
+    }
+    slice->allocation_calls += blocks->calls;
+    slice->allocated_bytes += blocks->calls * blocks->size;
+    slice->temporary_calls += blocks->ended[HWI_LIFETIME_TEMPORARY];
+  }
+  slice->free_calls += profile->dropped_free_calls;
+  slice->failed_calls += profile->dropped_failed_calls;
+}
+
 /* --- of a run that is followed --- */
 
 static void take_change(struct hwi_page_slicer *slicer, const struct hwi_cell_change *change)
@@ -332,6 +357,7 @@ static void take_history(struct hwi_page_slicer *slicer)
   struct hwi_page_slices *slices = &slicer->slices;
   hwi_page_slices_take(slices, profile);
   size_t at = 0, handover = 0;
+  take_dropped(slicer);
   for (uint32_t i = 0; i < slices->count && !slicer->failed; i++) {
     for (; at < profile->history[i].changes_end; at++)
       take_change(slicer, &profile->changes[at]);
@@ -391,6 +417,7 @@ int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replaye
   const struct hwi_block_sink sink = {
       .take = take, .context = slicer, .take_scope = slicer->instances->most > 0 ? take_scope : NULL};
   begin_slice(slicer);
+  take_dropped(slicer);
   int status = replayer->run(replayer->context, &sink, error);
   pass_time(slicer, UINT64_MAX);
   end_slice(slicer);

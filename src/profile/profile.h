@@ -171,6 +171,13 @@ struct hwi_profile_cell {
   uint64_t calls, temporary_calls, peak_blocks, live_blocks;
 };
 
+/* Of a cell: blocks of events that were dropped (record --keep), which are in no slice of a history or of events. */
+struct hwi_dropped_blocks {
+  uint32_t thread, stack;
+  uint64_t size, calls;
+  uint64_t ended[HWI_ENDINGS];
+};
+
 struct hwi_profile_thread {
   uint32_t image, number, tid;
   uint8_t policy, priority;
@@ -294,6 +301,9 @@ struct hwi_profile {
   uint32_t thread_count;
   const struct hwi_profile_cell *cells;
   uint32_t cell_count; /* by stack */
+  const struct hwi_dropped_blocks *dropped;
+  size_t dropped_count;
+  uint64_t dropped_free_calls, dropped_failed_calls;
   const struct hwi_scope *scopes;
   uint32_t scope_count;                  /* paths [1, scope_count); 0 or 1: there are no scopes */
   const struct hwi_scope_chains *chains; /* of the options */

@@ -168,6 +168,7 @@ struct hw_trace_header {
 
   /* Written by tools. */
   uint64_t sections_off; /* raw: the first section, if older ones were dropped; 0: where the window ends */
+  uint64_t limit_off;    /* raw: chunks end here, if this is within the window: read by the target. 0: no limit */
 };
 static_assert(sizeof(struct hw_trace_header) <= HW_TRACE_HEADER_BYTES, "the header fits its page");
 

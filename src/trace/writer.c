@@ -166,17 +166,26 @@ static bool map_segment(struct hwi_writer *writer, uint64_t i)
   return true;
 }
 
-/* Takes `bytes` bytes from the window, all within one segment. Returns their offset, or 0 on failure. If the rest of a
- * segment is too short, it is given back. A segment is not unmapped while it has bytes that were not taken yet. */
-static uint64_t cut(struct hwi_writer *writer, uint32_t bytes)
+/* Returns where chunks must end. A packer that drops old events moves its limit on while it keeps up with the program. */
+static uint64_t end_of_chunks(const struct hwi_writer *writer)
 {
+  const uint64_t limit = __atomic_load_n(&writer->header->limit_off, __ATOMIC_RELAXED);
+  return limit && limit < writer->window_bytes ? limit : writer->window_bytes;
+}
+
+/* Takes `bytes` bytes from the window, all within one segment. Returns their offset, or 0 on failure; *is_full is set if there
+ * are not so many before the end. If the rest of a segment is too short, it is given back. A segment is not unmapped while it
+ * has bytes that were not taken yet. */
+static uint64_t cut(struct hwi_writer *writer, uint32_t bytes, bool *is_full)
+{
+  const uint64_t last = end_of_chunks(writer);
   uint64_t off = atomic_load_explicit(&writer->next_off, memory_order_relaxed), start, skipped;
   do {
     uint64_t i = segment_of(writer, off), end = segment_off(writer, i + 1);
     start = bytes <= end - off ? off : end;
     skipped = start - off;
-    if (start > writer->window_bytes || bytes > writer->window_bytes - start ||
-        segment_of(writer, start) >= HWI_WRITER_SEGMENTS || !map_segment(writer, segment_of(writer, start)))
+    *is_full = start > last || bytes > last - start || segment_of(writer, start) >= HWI_WRITER_SEGMENTS;
+    if (*is_full || !map_segment(writer, segment_of(writer, start)))
       return 0;
   } while (!atomic_compare_exchange_weak(&writer->next_off, &off, start + bytes));
   if (skipped)
@@ -207,11 +216,10 @@ bool hwi_writer_extend(uint8_t **end)
 struct hw_chunk_header *hwi_writer_chunk(struct hwi_writer *writer, uint32_t bytes, const struct hw_chunk_header *like,
                                          uint8_t **end, enum hw_trace_state *reason)
 {
-  uint64_t off = cut(writer, bytes);
+  bool is_full;
+  uint64_t off = cut(writer, bytes, &is_full);
   if (!off) {
-    uint64_t next = atomic_load_explicit(&writer->next_off, memory_order_relaxed);
-    *reason =
-        writer->window_bytes - next < 2 * writer->segment_bytes ? HW_STATE_STOPPED_LIMIT : HW_STATE_STOPPED_MEMORY;
+    *reason = is_full ? HW_STATE_STOPPED_LIMIT : HW_STATE_STOPPED_MEMORY;
     return NULL;
   }
   uint64_t i = segment_of(writer, off);

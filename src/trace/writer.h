@@ -8,7 +8,7 @@
  *            locks little.
  *
  * Chunks are taken from the window in order by one atomic operation and never given back. The target only writes the
- * window and never reads it (except for the control word), since another process may change it.
+ * window and never reads it (except for the control word and the limit), since another process may change it.
  * Async-signal-safe, lock-free, without malloc; after hwi_writer_open it uses neither a path nor a descriptor.
  */
 #ifndef HWI_TRACE_WRITER_H

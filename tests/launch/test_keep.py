@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from format_reader import read_base
+from page_document import read_html
 from waiting import child_of, has_ended, wait_until
 
 PROGRAM = Path(__file__).parent / "programs/long_run.c"
@@ -103,6 +104,15 @@ def test_the_page_describes_a_base(record, long_run, tmp_path):
     assert len(base.live) > 1000 and all(0 < tick < base.cut for tick in base.live.values())
 
 
+def test_the_page_has_the_totals(record, long_run, hw, tmp_path):
+    ring = record([long_run, tmp_path / "counts", "3000000", "3", "0"], "--keep", "1M")
+    assert hw("report", ring.trace, "-o", tmp_path / "x.html").returncode == 0
+    page, report = read_html(tmp_path / "x.html"), ring.report
+    for name in ("allocation_calls", "free_calls", "failed_calls", "temporary_calls", "allocated_bytes"):
+        assert sum(page.slices[name]) == report[name]
+    assert page.run["dropped_until_ns"] == report["dropped_until_ns"] > 0
+
+
 def looks(trace, hw, process):
     """The space that the trace takes, and a report of it, while the program runs."""
     while process.poll() is None:
@@ -134,6 +144,12 @@ def test_it_is_bounded_and_readable_while_it_turns(build, hw, long_run, tmp_path
     assert max(used for used, _ in seen) < 64 << 20  # of which most may be chunks that are not packed yet
 
 
+def has_section(trace):
+    """Whether something was packed."""
+    with trace.open("rb") as file:
+        return trace.stat().st_size > int.from_bytes(file.read(40)[32:], "little") > 0
+
+
 def has_turned(trace):
     """Whether sections were dropped. The file is as long as its window."""
     with trace.open("rb") as file:
@@ -142,12 +158,13 @@ def has_turned(trace):
 
 
 @pytest.mark.parametrize("seed", range(KILLS))
-def test_killed_at_any_moment(build, hw, long_run, tmp_path, seed):
+def test_killed_at_any_moment(request, build, hw, long_run, tmp_path, seed):
     chance, trace, counts = random.Random(seed), tmp_path / "ring.hwt", tmp_path / "counts"
     threads, victim = chance.choice([1, 3]), ["target", "watcher", "launcher", "all"][seed % 4]
     launcher = subprocess.Popen([build / "bin/heapwright", "record", "-q", "--keep", "1M", "-o", trace, "--", long_run, counts, "0", str(threads), "500"],
                                 stderr=subprocess.PIPE)
     target, watcher = child_of(launcher), child_of(launcher, WATCHER)
+    request.addfinalizer(lambda: subprocess.run(["kill", "-9", str(target)], capture_output=True))
     wait_until(lambda: counts.exists() and any(counts.read_bytes()) and (seed % 3 == 0 or has_turned(trace)))
     time.sleep(chance.uniform(0, 1))
     if victim == "watcher":
@@ -166,6 +183,39 @@ def test_killed_at_any_moment(build, hw, long_run, tmp_path, seed):
     assert has_no_trouble(report)
     assert 0 <= seen_calls - calls <= threads  # a thread may be between the call and its count
     assert all(abs(seen_live[kind][0] - live[kind][0]) <= threads for kind in KINDS)
+
+
+def test_without_a_packer_it_stops_growing(build, hw, long_run, tmp_path):
+    trace, counts = tmp_path / "ring.hwt", tmp_path / "counts"
+    launcher = subprocess.Popen([build / "bin/heapwright", "record", "-q", "--keep", "1M", "--max-size", "16M", "-o", trace, "--", long_run, counts, "0", "1", "500"])
+    target = child_of(launcher)
+    try:
+        wait_until(lambda: trace.exists() and has_turned(trace))
+        launcher.kill()
+        wait_until(lambda: any(silence["why"].startswith("size limit") for silence in json.loads(hw("report", "--json", trace).stdout)["images"][0]["silences"]))
+        assert trace.stat().st_blocks * 512 < 30 << 20
+        calls = own_counts(counts)[0][0]
+        wait_until(lambda: own_counts(counts)[0][0] > calls)
+    finally:
+        subprocess.run(["kill", "-9", str(target)], check=True)
+        launcher.wait(60)
+    report = json.loads(hw("report", "--json", trace).stdout)
+    assert not any(report[name] for name in TROUBLES if name != "lost_events")
+    assert report["allocation_calls"] - report["free_calls"] == report["live_blocks_at_end"]
+
+
+def test_a_trace_without_a_name_is_a_ring_too(build, long_run, tmp_path):
+    """The packer goes on after the file was renamed."""
+    trace, moved = tmp_path / "ring.hwt", tmp_path / "moved.hwt"
+    launcher = subprocess.Popen([build / "bin/heapwright", "record", "-q", "--keep", "1M", "-o", trace, "--", long_run, tmp_path / "counts", "0", "1", "500"])
+    target = child_of(launcher)
+    try:
+        wait_until(lambda: trace.exists() and has_section(trace))
+        trace.rename(moved)
+        wait_until(lambda: has_turned(moved))
+    finally:
+        subprocess.run(["kill", "-9", str(target)], check=True)
+        launcher.wait(60)
 
 
 OLD_THINGS = r"""
@@ -267,7 +317,7 @@ def small_disk(tmp_path):
 def test_a_full_disk_while_it_turns(record, long_run, hw, tmp_path, small_disk, keep):
     """Recording stops cleanly: up to then all is exact."""
     counts = tmp_path / "counts"
-    recording = record([long_run, counts, "6000000", "1", "0"], "--keep", keep, trace=small_disk / "x.hwt")
+    recording = record([long_run, counts, "6000000", "1", "0"], "--keep", keep, "--max-size", "1G", trace=small_disk / "x.hwt")
     (calls, _, _), live = own_counts(counts)
     report = recording.report
     assert recording.process.returncode == 0 and calls > 1000000

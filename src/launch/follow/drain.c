@@ -293,9 +293,10 @@ static int pack_single(struct hwi_drain *drain, struct hwi_packer *packer, bool 
 /* Drops what need not be kept. */
 static int turn_ring(struct hwi_drain *drain, struct hwi_packer *packer, bool is_over)
 {
-  const struct hwi_ring_trace trace = {drain->path, drain->fd, &drain->header, &drain->append_off, is_over};
+  const struct hwi_ring_trace trace = {drain->fd, &drain->header, &drain->append_off, is_over};
   if (!is_ring(drain) || drain->stopped)
     return 0;
+  hwi_ring_move_limit(&trace, &drain->keep);
   int status = hwi_ring_work(&drain->ring, &trace, &drain->keep, packer);
   if (status == HW_ERR_IO)
     stop(drain);

@@ -168,7 +168,7 @@ static int turn(struct hwi_ring *ring, const struct hwi_ring_trace *trace, uint6
 {
   const uint64_t start = *trace->append_off;
   struct hwi_section_file file = {.packer = packer, .fd = trace->fd, .off = start};
-  int status = hwi_base_write(&file, trace->path, tick);
+  int status = hwi_base_write(&file, trace->fd, trace->header, tick);
   if (status == 0 && !hwi_os_write_out(trace->fd, start, file.off - start))
     status = HW_ERR_IO;
   if (status < 0) {
@@ -183,6 +183,12 @@ static int turn(struct hwi_ring *ring, const struct hwi_ring_trace *trace, uint6
   ring->base_off = start;
   ring->has_more = true;
   return look(ring, trace);
+}
+
+void hwi_ring_move_limit(const struct hwi_ring_trace *trace, const struct hwi_keep *keep)
+{
+  const uint64_t limit = trace->header->used_bytes + keep->unpacked_bytes;
+  (void)!pwrite(trace->fd, &limit, sizeof limit, offsetof(struct hw_trace_header, limit_off));
 }
 
 int hwi_ring_work(struct hwi_ring *ring, const struct hwi_ring_trace *trace, const struct hwi_keep *keep,

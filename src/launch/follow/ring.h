@@ -19,6 +19,7 @@
 struct hwi_keep {
   uint64_t bytes; /* of sections */
   uint64_t ns;
+  uint64_t unpacked_bytes; /* the most that the program may be ahead of the packer: then it is not recorded any more */
 };
 
 struct hwi_ring_section {
@@ -42,7 +43,6 @@ struct hwi_ring {
 
 /* What a ring works on. */
 struct hwi_ring_trace {
-  const char *path;
   int fd;
   const struct hw_trace_header *header; /* as last read */
   uint64_t *append_off;                 /* where the next section goes; a base moves it */
@@ -50,6 +50,9 @@ struct hwi_ring_trace {
 };
 
 void hwi_ring_release(struct hwi_ring *ring);
+
+/* Lets the program write on from where it is: if no packer does this any more, the trace stops growing. */
+void hwi_ring_move_limit(const struct hwi_ring_trace *trace, const struct hwi_keep *keep);
 
 /* Turns the ring if that is due. Returns 0; HW_ERR_IO, with errno set; or HW_ERR_MEMORY. On failure the trace is as it
  * was. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "launch/pack/dropped.h"
 #include "trace/grow.h"
@@ -333,13 +334,16 @@ static int write_all(struct writer *w, struct hwi_dropped *d, uint64_t from_tick
   return w->status < 0 ? w->status : put_sums(w, d, from_tick);
 }
 
-int hwi_base_write(struct hwi_section_file *file, const char *path, uint64_t from_tick)
+int hwi_base_write(struct hwi_section_file *file, int from, const struct hw_trace_header *header, uint64_t from_tick)
 {
   struct writer w = {.file = file, .recoder = hwi_recoder_create()};
   struct hwi_dropped *dropped = calloc(1, sizeof *dropped);
   struct hwi_error error;
   const uint64_t start = file->off;
-  int status = w.recoder && dropped ? hwi_trace_open_alone(&w.trace, path, &error) : HW_ERR_MEMORY;
+  const int fd = dup(from); /* it may have no name any more */
+  int status = fd < 0 ? HW_ERR_IO : hwi_trace_open_file(&w.trace, fd, header, "", &error);
+  if (status == 0 && (!w.recoder || !dropped))
+    status = HW_ERR_MEMORY;
   if (status == 0) {
     w.define = hwi_definitions_sink(w.trace->definitions);
     w.trace->source.definitions = (struct hwi_definition_sink){&w, take_node, take_record};

@@ -201,7 +201,7 @@ static void add_options(struct variables *variables, const struct hwi_launch_opt
   if (options->depth)
     add_variable(variables, "HEAPWRIGHT_DEPTH=%llu", (unsigned long long)options->depth);
   const bool is_ring = options->keep.bytes || options->keep.ns;
-  const uint64_t max_size = options->max_size || !is_ring ? options->max_size : RING_WINDOW_BYTES;
+  const uint64_t max_size = is_ring ? RING_WINDOW_BYTES : options->max_size;
   if (max_size)
     add_variable(variables, "HEAPWRIGHT_MAX_SIZE=%llu", (unsigned long long)max_size);
   if (options->usable >= 0)
@@ -348,6 +348,17 @@ static void finish(struct launch *launch, struct hwi_monitor_process *monitor_pr
   }
 }
 
+/* What is not packed yet is limited as the whole of another trace is. */
+static struct hwi_keep keep_of(const struct launch *launch)
+{
+  const uint64_t most = UINT64_C(8) << 30, half_free = hwi_output_disk(&launch->output).free_bytes / 2;
+  struct hwi_keep keep = launch->options->keep;
+  keep.unpacked_bytes = half_free && half_free < most ? half_free : most;
+  if (launch->options->max_size)
+    keep.unpacked_bytes = launch->options->max_size;
+  return keep;
+}
+
 /* From the start of the command to its end. */
 static void run(struct launch *launch)
 {
@@ -357,7 +368,7 @@ static void run(struct launch *launch)
       .duration_ns = launch->options->duration_ns,
       .all_images = launch->options->children && !launch->options->only_process,
       .pack = launch->options->pack,
-      .keep = launch->options->keep,
+      .keep = keep_of(launch),
       .count = !launch->options->quiet,
       .save_rules = launch->options->save_rules,
       .save_rule_count = launch->options->save_rule_count,

@@ -5,6 +5,10 @@
  */
 #include "profile/counters/base_sums.h"
 
+#include <string.h>
+
+#include "trace/grow.h"
+
 static uint64_t calls_of(const struct hw_base_cell *cell)
 {
   uint64_t calls = cell->missed;
@@ -70,6 +74,19 @@ bool hwi_base_know(const struct hwi_base *base, struct hwi_replay *replay, struc
   return done;
 }
 
+/* Keeps what belongs to no slice of time. */
+static bool list_blocks(struct hwi_dropped_sums *dropped, const struct hw_base_cell *from, uint32_t thread,
+                        uint32_t stack)
+{
+  if (!hwi_grow((void **)&dropped->items, &dropped->capacity, dropped->count + 1, sizeof *dropped->items))
+    return false;
+  struct hwi_dropped_blocks *blocks = &dropped->items[dropped->count++];
+  *blocks = (struct hwi_dropped_blocks){thread, stack, from->size, calls_of(from), {0}};
+  memcpy(blocks->ended, from->ended, sizeof from->ended);
+  blocks->ended[HWI_ENDING_UNSEEN] = from->missed;
+  return true;
+}
+
 static bool add_cell(struct hwi_replay *replay, struct hwi_replay_image *image, const struct hw_base_cell *from,
                      bool is_alone)
 {
@@ -86,6 +103,9 @@ static bool add_cell(struct hwi_replay *replay, struct hwi_replay_image *image, 
   for (int i = 0; i < HW_BASE_LIFETIMES; i++)
     of_stack->ended[i] += from->ended[i];
   const uint64_t calls = calls_of(from);
+  replay->dropped.failed_calls += from->failed;
+  if (calls && !list_blocks(&replay->dropped, from, index, stack))
+    return false;
   if (!calls && !from->peak_blocks)
     return true;
   const uint64_t usable = image->has_usable ? (from->usable ? from->usable : from->size) : 0;
@@ -131,6 +151,7 @@ bool hwi_base_add(const struct hwi_base *base, struct hwi_replay *replay, struct
     if (!thread)
       continue;
     thread->free_calls += base->threads[i].free_calls;
+    replay->dropped.free_calls += base->threads[i].free_calls;
     thread->foreign_frees += base->threads[i].foreign_frees;
   }
   if (is_alone)

@@ -39,6 +39,7 @@ void hwi_replay_release(struct hwi_replay *replay)
   hwi_resolver_release(&replay->resolver);
   hwi_tally_release(&replay->tally);
   hwi_history_release(&replay->history);
+  free(replay->dropped.items);
 }
 
 /* Allocations in a thread's first second may belong to its start-up. */

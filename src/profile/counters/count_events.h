@@ -97,6 +97,11 @@ struct hwi_replay {
   struct hwi_tenths tenths;
   struct hwi_level level;
   struct hwi_history history;
+  struct hwi_dropped_sums {
+    struct hwi_dropped_blocks *items;
+    size_t count, capacity;
+    uint64_t free_calls, failed_calls;
+  } dropped;
   uint64_t epoch_ns;                        /* when the epoch began; 0: the run is not cut into epochs */
   struct hwi_older_block_sink older_blocks; /* for blocks that were born before epoch_ns */
   uint64_t now_ns;                          /* since the start of the run; never decreases */

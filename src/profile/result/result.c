@@ -130,6 +130,15 @@ static bool fill_threads(struct hwi_result *result)
   return true;
 }
 
+static void fill_dropped(struct hwi_result *result)
+{
+  const struct hwi_dropped_sums *dropped = &result->replay.dropped;
+  result->profile.dropped = dropped->items;
+  result->profile.dropped_count = dropped->count;
+  result->profile.dropped_free_calls = dropped->free_calls;
+  result->profile.dropped_failed_calls = dropped->failed_calls;
+}
+
 static void fill_timeline(struct hwi_result *result)
 {
   struct hwi_replay *replay = &result->replay;
@@ -281,6 +290,7 @@ bool hwi_result_fill(struct hwi_result *result)
   hwi_tally_settle_all(&replay->tally);
   hwi_result_publish_frames(result);
   fill_timeline(result);
+  fill_dropped(result);
   if (!fill_notes(result) || !fill_stacks(result) || !fill_growing(result) || !hwi_result_fill_lists(result))
     return false;
   hwi_tally_drop_stacks(&replay->tally);

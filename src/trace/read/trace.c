@@ -188,8 +188,13 @@ int hwi_trace_open_alone(struct hwi_trace **opened, const char *path, struct hwi
   *opened = NULL;
   struct hw_trace_header header;
   int fd = hwi_trace_file_open(path, &header, error);
-  if (fd < 0)
-    return fd;
+  return fd < 0 ? fd : hwi_trace_open_file(opened, fd, &header, path, error);
+}
+
+int hwi_trace_open_file(struct hwi_trace **opened, int fd, const struct hw_trace_header *header, const char *path,
+                        struct hwi_error *error)
+{
+  *opened = NULL;
   struct hwi_trace *trace = calloc(1, sizeof *trace);
   struct stat about;
   int status = HW_ERR_MEMORY;
@@ -198,8 +203,8 @@ int hwi_trace_open_alone(struct hwi_trace **opened, const char *path, struct hwi
     return out_of_memory(path, error);
   }
   trace->source.fd = fd;
-  trace->header = header;
-  trace->holds = header.kind == HW_TRACE_RAW;
+  trace->header = *header;
+  trace->holds = header->kind == HW_TRACE_RAW;
   if (trace->holds)
     hwi_hold_begin(fd);
   trace->replaced_ns = UINT64_MAX;
@@ -215,7 +220,7 @@ int hwi_trace_open_alone(struct hwi_trace **opened, const char *path, struct hwi
                ? out_of_memory(path, error)
                : hwi_error_set(error, status, "cannot read the trace %s: %s", path, strerror(reason));
   }
-  trace->info.being_written = hwi_trace_is_being_written(fd, &header);
+  trace->info.being_written = hwi_trace_is_being_written(fd, header);
   hwi_trace_info_update(trace);
   if (trace->definitions->no_memory) {
     hwi_trace_close(trace);

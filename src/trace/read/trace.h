@@ -63,4 +63,8 @@ void hwi_trace_set_replaced(struct hwi_trace *trace, uint64_t ns);
 /* Opens a trace without its parent's definitions. Returns 0 or a negative status. */
 int hwi_trace_open_alone(struct hwi_trace **trace, const char *path, struct hwi_error *error);
 
+/* The same for an open file whose header is valid. Takes ownership of `fd`, also on failure; `path` is for messages. */
+int hwi_trace_open_file(struct hwi_trace **trace, int fd, const struct hw_trace_header *header, const char *path,
+                        struct hwi_error *error);
+
 #endif

@@ -44,6 +44,7 @@ export interface RunFields {
   readonly children_unseen: number;
   readonly damaged_chunks: number;
   readonly missing_chunks: number;
+  readonly dropped_until_ns: number;
   readonly lifetimes: Readonly<Record<Lifetime, number>>;
 }
 

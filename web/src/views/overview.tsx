@@ -117,6 +117,8 @@ function ofProcess(recording: Recording): [string, string][] {
   const { process } = recording.document;
   const begin = process.from_ns ?? 0;
   const lines: [string, string][] = [];
+  const kept = recording.document.run.dropped_until_ns;
+  if (kept > 0) lines.push(["Kept", `events from ${timeIn(recording, kept)} on; of before: what still lives, and totals`]);
   for (const { from_ns, to_ns, why } of process.silences ?? []) {
     const from = timeIn(recording, begin + from_ns);
     const interval = to_ns === undefined ? `from ${from} on` : `${from} – ${timeIn(recording, begin + to_ns)}`;
