@@ -203,7 +203,8 @@ static void drop_latest(struct hwi_dropped *d, uint32_t thread)
 
 static uint32_t weight_of(const struct hwi_dropped *d, const struct hwi_event *event)
 {
-  return d->sample_bytes ? hwi_sample_weight(d->sample_bytes, event->size, event->tick, event->address) : 1;
+  const struct hwi_sample_birth birth = {event->size, event->tick, event->address};
+  return d->sample_bytes ? hwi_sample_weight(&hwi_trace_info(d->trace)->header, &birth) : 1;
 }
 
 static bool take_alloc(struct hwi_dropped *d, const struct hwi_event *event, uint32_t thread)
