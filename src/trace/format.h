@@ -324,10 +324,12 @@ enum hw_record_type {
   HW_RECORD_EXIT = 9,    /* empty: the image's destructors ran */
   HW_RECORD_NAME = 10,   /* varint number, text: the name of scopes or heaps */
   HW_RECORD_TEXT = 11,   /* varint number, text: what the program said about an instance of a scope */
-  /* The first record of a chunk with HW_FIELD_SAMPLED: a zero; a u32 each with the chunk's thread, stream and sequence
-   * number; then a u64 for each enum hw_count, which lies on a multiple of 8 bytes. It counts the thread's calls while the
-   * chunk was the latest of its stream: its numbers grow while the chunk is open, so that a later copy of the record takes
-   * the place of an earlier one. A thread's calls are the sum over its chunks in both streams */
+  /* The first record of a chunk with HW_FIELD_SAMPLED: a byte, HW_COUNTS_OF_CHUNK; a u32 each with the chunk's thread, stream
+   * and sequence number; then a u64 for each enum hw_count, which lies on a multiple of 8 bytes. It counts the thread's
+   * calls while the chunk was the latest of its stream: its numbers grow while the chunk is open, so that a later copy of
+   * the record takes the place of an earlier one. A thread's calls are the sum over its chunks in both streams.
+   * HW_COUNTS_OF_CHUNKS, in a base: the sum over all of the thread's chunks of the stream up to the one of this number.
+   * The records of all chunks of a stream up to the highest such number do not count */
   HW_RECORD_COUNTS = 12,
   HW_RECORD_TEMPORARY =
       13, /* empty, with HW_FIELD_SAMPLED: the next event, in the same chunk, frees a block before its thread's next allocation */
@@ -339,6 +341,7 @@ enum hw_count {
   HW_COUNT_FREES,       /* of blocks */
   HW_COUNTS
 };
+enum { HW_COUNTS_OF_CHUNK = 0, HW_COUNTS_OF_CHUNKS = 1 };
 enum {                         /* op, type and length are 3 bytes */
        HW_COUNTS_PADDING = 13, /* bytes of the payload before the numbers: */
        HW_COUNTS_THREAD_OFF = 1,

@@ -93,6 +93,22 @@ def test_everything_but_the_events_stays(record, long_run, tmp_path, threads):
     assert sum(stack["peak_bytes"] for stack in b["top"]) == b["peak_bytes"]
 
 
+def test_with_a_sample(record, long_run, tmp_path):
+    """All calls are counted, also those of chunks that were dropped, and estimates are as far from the truth as they say."""
+    ring = record([long_run, tmp_path / "counts", "3000000", "3", "0"], "--keep", "1M", "--sample=256")
+    (calls, frees, size), live = own_counts(tmp_path / "counts")
+    report = ring.report
+    assert 0 < report["dropped_until_ns"] and has_no_trouble(report)
+    own = [report[name] for name in ["allocation_calls", "free_calls", "allocated_bytes"]]
+    assert all(0 <= all_of - own_of < 1000 for all_of, own_of in zip(own[:2], (calls, frees)))
+    assert 0 <= own[2] - size < 1_000_000
+    assert sum(thread["allocation_calls"] for thread in report["by_thread"]) == report["allocation_calls"]
+    bytes_live = sum(of_kind[1] for of_kind in live.values())
+    assert report["live_bytes_at_end"] == pytest.approx(bytes_live, abs=3 * report["live_bytes_at_end_error"] + 1_000_000)
+    estimated, _, _ = counts_of(report)
+    assert estimated == pytest.approx(calls, rel=0.02)
+
+
 def test_the_page_describes_a_base(record, long_run, tmp_path):
     ring = record([long_run, tmp_path / "counts", "3000000", "3", "0"], "--keep", "1M", "--durations")
     base, report = read_base(ring.trace), ring.report

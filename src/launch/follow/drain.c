@@ -182,11 +182,19 @@ static void free_disk_space(struct hwi_drain *drain, uint64_t start, size_t firs
     hwi_os_punch_hole(drain->fd, drain->backlog.chunks[i].off, drain->backlog.chunks[i].bytes);
 }
 
+static struct hwi_section_file next_section(const struct hwi_drain *drain, struct hwi_packer *packer)
+{
+  return (struct hwi_section_file){.packer = packer,
+                                   .fd = drain->fd,
+                                   .off = drain->append_off,
+                                   .least_tick = drain->header.sample_bytes ? drain->ring.from_tick : 0};
+}
+
 /* Packs the chunks [first, first + count); they stay in the backlog. */
 static int pack_section(struct hwi_drain *drain, struct hwi_packer *packer, size_t first, size_t count, size_t bytes)
 {
   uint64_t start = drain->append_off;
-  struct hwi_section_file file = {.packer = packer, .fd = drain->fd, .off = start};
+  struct hwi_section_file file = next_section(drain, packer);
   if (!read_chunks(drain, &drain->backlog.chunks[first], count, bytes))
     return 0; /* they are packed when the file is compacted, as far as they are valid */
   int status = hwi_section_pack(&file, drain->plain, bytes);
@@ -205,7 +213,7 @@ static int pack_section(struct hwi_drain *drain, struct hwi_packer *packer, size
 static int pack_counted(struct hwi_drain *drain, struct hwi_packer *packer)
 {
   uint64_t start = drain->append_off;
-  struct hwi_section_file file = {.packer = packer, .fd = drain->fd, .off = start};
+  struct hwi_section_file file = next_section(drain, packer);
   struct hw_section_header section;
   const uint8_t *packed;
   int status = hwi_follower_pack(drain->follower, packer, &section, &packed);

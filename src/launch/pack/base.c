@@ -176,80 +176,99 @@ static void put_events(struct writer *w, const struct hwi_left_event *left, size
 
 /* --- calls of a sample --- */
 
-/* Returns the lowest sequence number of the stream's chunks that are not dropped whole. */
-static uint64_t first_kept(const struct writer *w, uint32_t stream, uint64_t from_tick)
+static void put_calls_of(struct writer *w, const struct hwi_chunk_counts *sum)
 {
-  const struct hwi_index *index = &w->trace->index;
-  uint64_t first = UINT64_MAX;
-  for (size_t i = 0; i < index->count; i++) {
-    const struct hwi_piece *piece = &index->pieces[i];
-    const bool is_left = !piece->section || piece->last_tick >= from_tick;
-    if (is_left && piece->stream == stream && piece->first_sequence < first)
-      first = piece->first_sequence;
-  }
-  return first;
-}
-
-/* The calls of a thread in those chunks of a stream that are dropped. */
-struct dropped_calls {
-  uint64_t first_kept;
-  uint32_t thread, stream, sequence; /* of the last of these chunks */
-  uint64_t counts[HW_COUNTS];
-};
-
-struct all_dropped_calls {
-  struct hwi_numbering numbers; /* by stream and thread */
-  struct dropped_calls *items;
-  size_t capacity;
-};
-
-static bool add_calls(const struct writer *w, struct all_dropped_calls *all, uint32_t chunk, uint64_t from_tick)
-{
-  const struct hwi_call_count_list *list = &w->trace->definitions->call_counts;
-  const struct hwi_pair *key = &list->chunks.pairs[chunk]; /* stream and sequence number */
-  const struct hwi_chunk_counts *counts = &list->items[chunk - 1];
-  const uint32_t known = all->numbers.count, number = hwi_numbering_of(&all->numbers, key->a, counts->thread);
-  if (!number || !hwi_grow((void **)&all->items, &all->capacity, number, sizeof *all->items))
-    return false;
-  struct dropped_calls *item = &all->items[number - 1];
-  if (number > known)
-    *item = (struct dropped_calls){
-        .first_kept = first_kept(w, (uint32_t)key->a, from_tick), .thread = counts->thread, .stream = (uint32_t)key->a};
-  if (key->b >= item->first_kept)
-    return true;
-  item->sequence = key->b > item->sequence ? (uint32_t)key->b : item->sequence;
-  for (int i = 0; i < HW_COUNTS; i++)
-    item->counts[i] += counts->counts[i];
-  return true;
-}
-
-static void put_counts(struct writer *w, const struct dropped_calls *calls)
-{
-  uint32_t thread = calls->thread;
-  uint8_t payload[HW_COUNTS_BYTES] = {0};
-  memcpy(payload + HW_COUNTS_THREAD_OFF, &calls->thread, sizeof calls->thread);
-  memcpy(payload + HW_COUNTS_STREAM_OFF, &calls->stream, sizeof calls->stream);
-  memcpy(payload + HW_COUNTS_SEQUENCE_OFF, &calls->sequence, sizeof calls->sequence);
-  memcpy(payload + HW_COUNTS_PADDING, calls->counts, sizeof calls->counts);
+  uint32_t thread = sum->thread;
+  uint8_t payload[HW_COUNTS_BYTES] = {HW_COUNTS_OF_CHUNKS};
+  memcpy(payload + HW_COUNTS_THREAD_OFF, &sum->thread, sizeof sum->thread);
+  memcpy(payload + HW_COUNTS_STREAM_OFF, &sum->stream, sizeof sum->stream);
+  memcpy(payload + HW_COUNTS_SEQUENCE_OFF, &sum->sequence, sizeof sum->sequence);
+  memcpy(payload + HW_COUNTS_PADDING, sum->counts, sizeof sum->counts);
   if (begin_item(w, sizeof payload + RECORD_BYTES, w->tick) < 0)
     return;
   const struct hwi_definition_sink sink = hwi_recoder_sink(w->recoder);
   sink.add_record(sink.context, HW_RECORD_COUNTS, payload, sizeof payload, &thread);
 }
 
-/* Joins the counts of dropped chunks, and writes them as those of the last ones. */
-static void put_calls(struct writer *w, uint64_t from_tick)
+struct final_end {
+  uint64_t read; /* the number after that of the last chunk that was read */
+  uint64_t
+      final; /* the same of the last one whose counts are final: it is in a sum or a section, or there is a later one */
+};
+
+struct final_calls {
+  struct hwi_numbering streams;
+  struct final_end *ends;      /* of streams */
+  struct hwi_numbering owners; /* streams and threads */
+  struct hwi_chunk_counts *sums;
+  size_t end_capacity, sum_capacity;
+};
+
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-  struct all_dropped_calls all = {0};
-  const uint32_t chunks = w->trace->definitions->call_counts.chunks.count;
-  for (uint32_t i = 1; i <= chunks && w->status == 0; i++)
-    if (!add_calls(w, &all, i, from_tick))
-      w->status = HW_ERR_MEMORY;
-  for (uint32_t i = 0; i < all.numbers.count && w->status == 0; i++)
-    if (all.items[i].counts[HW_COUNT_ALLOCATIONS] || all.items[i].counts[HW_COUNT_FREES])
-      put_counts(w, &all.items[i]);
-  hwi_numbering_release(&all.numbers);
-  free(all.items);
+  return a > b ? a : b;
+}
+
+static bool find_ends(struct final_calls *final, const struct hwi_chunk_counts *items, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    const uint32_t number = hwi_numbering_of(&final->streams, items[i].stream, 0);
+    if (!number || !hwi_grow((void **)&final->ends, &final->end_capacity, number, sizeof *final->ends))
+      return false;
+    struct final_end *end = &final->ends[number - 1];
+    end->final = larger(end->final, items[i].sequence + (uint64_t)items[i].is_sum);
+    end->read = larger(end->read, items[i].is_sum ? 0 : items[i].sequence + UINT64_C(1));
+  }
+  return true;
+}
+
+static void find_ends_in_sections(struct final_calls *final, const struct hwi_index *index)
+{
+  for (size_t i = 0; i < index->count; i++) {
+    const struct hwi_piece *piece = &index->pieces[i];
+    const uint32_t number = piece->section ? hwi_numbering_find(&final->streams, piece->stream, 0) : 0;
+    if (!number)
+      continue;
+    struct final_end *end = &final->ends[number - 1];
+    if (end->read > piece->first_sequence && end->read <= piece->last_sequence + UINT64_C(1))
+      end->final = larger(end->final, end->read);
+  }
+}
+
+static bool sum_up(struct final_calls *final, const struct hwi_chunk_counts *items, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    const uint64_t end = final->ends[hwi_numbering_find(&final->streams, items[i].stream, 0) - 1].final;
+    if (items[i].sequence >= end)
+      continue;
+    const uint32_t number = hwi_numbering_of(&final->owners, items[i].stream, items[i].thread);
+    if (!number || !hwi_grow((void **)&final->sums, &final->sum_capacity, number, sizeof *final->sums))
+      return false;
+    struct hwi_chunk_counts *sum = &final->sums[number - 1];
+    sum->thread = items[i].thread;
+    sum->stream = items[i].stream;
+    sum->sequence = (uint32_t)(end - 1);
+    for (int k = 0; k < HW_COUNTS; k++)
+      sum->counts[k] += items[i].counts[k];
+  }
+  return true;
+}
+
+static void put_calls(struct writer *w)
+{
+  const struct hwi_chunk_counts *items;
+  const size_t count = hwi_trace_call_counts(w->trace, &items);
+  struct final_calls final = {0};
+  bool done = find_ends(&final, items, count);
+  find_ends_in_sections(&final, &w->trace->index);
+  if (!done || !sum_up(&final, items, count))
+    w->status = HW_ERR_MEMORY;
+  for (uint32_t i = 0; i < final.owners.count && w->status == 0; i++)
+    put_calls_of(w, &final.sums[i]);
+  hwi_numbering_release(&final.streams);
+  hwi_numbering_release(&final.owners);
+  free(final.ends);
+  free(final.sums);
 }
 
 /* --- the sums --- */
@@ -326,7 +345,7 @@ static int write_all(struct writer *w, struct hwi_dropped *d, uint64_t from_tick
     w->tick = left[0].event.tick;
   put_nodes(w);
   put_records(w, left, count);
-  put_calls(w, from_tick);
+  put_calls(w);
   if (w->status == 0)
     put_events(w, left, count);
   if (w->status == 0)

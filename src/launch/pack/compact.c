@@ -268,6 +268,7 @@ static int write_file(struct job *job)
   first.header.kind = HW_TRACE_PACKED;
   first.header.window_bytes = HW_TRACE_HEADER_BYTES;
   job->to.off = HW_TRACE_HEADER_BYTES;
+  job->to.least_tick = job->header.sample_bytes ? job->index.from_tick : 0;
   if (pwrite(job->to.fd, &first, sizeof first, 0) != (ssize_t)sizeof first)
     return HW_ERR_IO;
   int status = 0;

@@ -55,10 +55,13 @@ static int write_in_order(const struct hwi_section_file *file, const struct hw_s
 
 int hwi_section_write(struct hwi_section_file *file, const struct hw_section_header *section, const uint8_t *packed)
 {
+  struct hw_section_header header = *section;
   uint64_t end = file->off + sizeof *section + section->packed_bytes;
   size_t padding = (size_t)(-end & 7);
-  bool is_there = file->is_unnamed && write_at_once(file, section, packed, padding);
-  int status = is_there ? 0 : write_in_order(file, section, packed, padding);
+  if (header.type == HW_SECTION_EVENTS && header.last_tick < file->least_tick)
+    header.last_tick = file->least_tick;
+  bool is_there = file->is_unnamed && write_at_once(file, &header, packed, padding);
+  int status = is_there ? 0 : write_in_order(file, &header, packed, padding);
   if (status < 0)
     return status;
   file->off = end + padding;

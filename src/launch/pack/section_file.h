@@ -24,6 +24,8 @@ struct hwi_section_file {
   uint64_t off;         /* where the next section goes */
   uint64_t event_count; /* in the sections written */
   bool is_unnamed;      /* the file has no name until it is complete, so a section may be written in one call */
+  uint64_t least_tick;  /* of a sample with a base, its cut: sections with events end at it at least, as the base has no
+                           counts of their chunks */
 };
 
 /* Writes `section` and its packed bytes at file->off, and moves file->off after them. Returns 0, or HW_ERR_IO with

@@ -366,7 +366,7 @@ char *hwi_trace_take_text(struct hwi_trace *trace, uint32_t number)
 size_t hwi_trace_call_counts(const struct hwi_trace *trace, const struct hwi_chunk_counts **counts)
 {
   *counts = trace->definitions->call_counts.items;
-  return trace->definitions->call_counts.chunks.count;
+  return hwi_call_counts_settle(&trace->definitions->call_counts);
 }
 
 struct hwi_thread hwi_trace_thread(const struct hwi_trace *trace, uint32_t number)
