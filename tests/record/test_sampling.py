@@ -192,6 +192,32 @@ def test_stacks_begin_at_the_caller(compile_c, record):
     assert report["unmatched_frees"] == report["missed_frees"] == 0
 
 
+OPERATORS = """
+#include <new>
+static __attribute__((noinline)) char *by_new(int size) { char *made = new char[size]; __asm__ volatile("" : "+r"(made)); return made; }
+static __attribute__((noinline)) long *by_one(void) { long *made = new long(7); __asm__ volatile("" : "+r"(made)); return made; }
+static __attribute__((noinline)) void by_failing(void) { try { operator new(1UL << 62); } catch (std::bad_alloc &) {} }
+int main()
+{
+  for (int i = 0; i < 100; i++) {
+    delete[] by_new(1000);
+    delete by_one();
+    by_failing();
+  }
+  return 4;
+}
+"""
+
+
+def test_operators_are_in_the_sample(compile_cxx, record):
+    recording = record([compile_cxx(OPERATORS)], "--sample=1", env={"HEAPWRIGHT_CHECK": "1"})
+    assert recording.process.returncode == 4
+    report = recording.report
+    assert {"by_new", "by_one"} <= {(entry["stack"][0]["function"] or "").split("(")[0] for entry in report["top"]}
+    assert report["failed_calls"] == 100
+    assert report["unmatched_frees"] == report["missed_frees"] == 0
+
+
 @pytest.mark.parametrize("command", [["sort", "-r", "/etc/services"], ["/usr/bin/python3", "-c", "print(sum(map(len, map(str, range(9999))))); exit(7)"],
                                      ["sqlite3", ":memory:", "select hex(zeroblob(3)); select x;"]], ids=lambda words: words[0])
 def test_programs_do_the_same(record, command):

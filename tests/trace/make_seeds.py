@@ -47,6 +47,7 @@ def main():
         make_raw(build, folder, name, command)
         make_packed(build, folder, name, command)
     make_raw(build, folder, "timed", COMMANDS["sort"], HEAPWRIGHT_DURATIONS="1")
+    make_raw(build, folder, "sampled", COMMANDS["sort"], HEAPWRIGHT_SAMPLE="1K")
     with tempfile.TemporaryDirectory() as place:
         program = Path(place) / "scopes"
         subprocess.run(["g++", "-std=c++17", "-pthread", f"-I{ROOT}/include", ROOT / "tests/record/programs/scopes.cc", "-o", program], check=True)

@@ -149,10 +149,10 @@ static __attribute__((noinline)) void *sampled_malloc(size_t size, const uintptr
                                                                        : in_sample(frame, HW_ENTRY_MALLOC, size, block);
 }
 
-static __attribute__((noinline)) void sampled_free(void *block, const uintptr_t *frame)
+static __attribute__((noinline)) void sampled_free(void *block, enum hw_entry entry, const uintptr_t *frame)
 {
   if (LIKELY(!hwi_boot_owns(block)) &&
-      (LIKELY(hwi_event_skip_free(frame[1], block)) || freed_slowly(frame[1], HW_ENTRY_FREE, block)))
+      (LIKELY(hwi_event_skip_free(frame[1], block)) || freed_slowly(frame[1], entry, block)))
     HWI_REAL(FREE, hwi_free_fn)(block);
 }
 
@@ -170,7 +170,7 @@ HW_OPERATION void *hw_do_malloc(size_t size)
 HW_OPERATION void hw_do_free(void *block)
 {
   if (is_sample() && block)
-    sampled_free(block, __builtin_frame_address(0));
+    sampled_free(block, HW_ENTRY_FREE, __builtin_frame_address(0));
   else if (freed(HW_ENTRY_FREE, block))
     HWI_REAL(FREE, hwi_free_fn)(block);
 }
@@ -327,8 +327,27 @@ HW_OPERATION void *new_of(enum hw_entry entry, size_t size, size_t align, const 
   return block;
 }
 
+static __attribute__((noinline)) void *new_in_sample(const uintptr_t *frame, enum hw_entry entry, size_t size,
+                                                     void *block)
+{
+  const struct request request = {entry, size, 0};
+  if (UNLIKELY(!block))
+    return new_unusually(caller_of(frame), request, NULL);
+  report_new(caller_of(frame), request, block);
+  return block;
+}
+
+static __attribute__((noinline)) void *sampled_new(size_t size, enum hw_entry entry, const uintptr_t *frame)
+{
+  void *block = HWI_REAL(MALLOC, hwi_malloc_fn)(size ? size : 1);
+  return LIKELY(block) && LIKELY(hwi_event_skip_alloc(frame[1], size)) ? block
+                                                                       : new_in_sample(frame, entry, size, block);
+}
+
 HW_OPERATION void *hw_do_new(enum hw_entry entry, size_t size)
 {
+  if (is_sample() && LIKELY(hwi_operator_modes[entry] == HWI_OPERATOR_OWN))
+    return sampled_new(size, entry, __builtin_frame_address(0));
   return new_of(entry, size, 0, NULL);
 }
 
@@ -352,6 +371,8 @@ HW_OPERATION void delete_of(enum hw_entry entry, void *block, size_t size, size_
   if (UNLIKELY(hwi_operator_modes[entry] != HWI_OPERATOR_OWN) && block && !hwi_boot_owns(block)) {
     struct hwi_delete_call call = {HWI_CALLER().pc, entry, block, size, align, tag};
     hwi_operator_delete(&call);
+  } else if (is_sample() && block) {
+    sampled_free(block, entry, __builtin_frame_address(0));
   } else if (freed(entry, block)) {
     HWI_REAL(FREE, hwi_free_fn)(block);
   }
