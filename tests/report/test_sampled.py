@@ -305,6 +305,18 @@ def test_the_page_has_the_errors(hw, sample, tmp_path):
     assert sum(document["slices"]["allocation_calls"]) == found["selected"]["calls"]
 
 
+# --- the live view, of a run that is over ---
+
+
+def test_the_terminal_says_so(hw, sample):
+    done = hw("live", "--text", "--once", sample)
+    found = report_of(hw, sample)
+    assert done.returncode == 0, done.stderr
+    assert "sampled: one of each 4 KiB" in done.stdout
+    live = int(re.search(r"Live .* in ([\d,]+) blocks", done.stdout)[1].replace(",", ""))
+    assert live == found["live_blocks_at_end"]
+
+
 # --- real programs ---
 
 
