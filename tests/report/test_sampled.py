@@ -305,6 +305,15 @@ def test_the_page_has_the_errors(hw, sample, tmp_path):
     assert sum(document["slices"]["allocation_calls"]) == found["selected"]["calls"]
 
 
+def test_charts_say_so(hw, sample, exact, tmp_path):
+    charts = ["--chart", "live,live-by-stack,sizes,threads,lifetimes"]
+    assert hw("report", *charts, "-o", tmp_path / "sample.gp", sample).returncode == 0
+    titles = re.findall(r'^set label "(.*)" at screen', (tmp_path / "sample.gp").read_text(), re.M)
+    assert len(titles) >= 5 and all(title.endswith("(estimates)") for title in titles), titles
+    assert hw("report", *charts, "-o", tmp_path / "exact.gp", exact).returncode == 0
+    assert "estimates" not in (tmp_path / "exact.gp").read_text()
+
+
 # --- the live view, of a run that is over ---
 
 
