@@ -251,6 +251,7 @@ static void fill_head(struct document *document)
   head->live_blocks = now->live_blocks;
   head->peak_bytes = profile->totals.peak_bytes;
   head->calls = profile->totals.allocation_calls;
+  head->sample_bytes = profile->sample_bytes;
   head->rss_bytes = rss.count > 0 ? rss.points[rss.count - 1].rss_bytes : 0;
   head->thread_count = count_threads(document);
   head->pid = image ? image->info->header.pid : 0;

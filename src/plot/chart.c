@@ -29,6 +29,13 @@ static bool is_of_durations(enum hwi_chart chart)
   return chart == HWI_CHART_DURATIONS || chart == HWI_CHART_DURATIONS_ALONG_TIME;
 }
 
+struct hwi_chart_title hwi_chart_title(const struct hwi_plot *plot, const char *title)
+{
+  struct hwi_chart_title made;
+  snprintf(made.text, sizeof made.text, "%s%s", title, plot->profile->sample_bytes ? " (estimates)" : "");
+  return made;
+}
+
 int hwi_chart_check(const struct hwi_plot *plot, enum hwi_chart chart, struct hwi_error *error)
 {
   bool is_moment = plot->profile->span.kind == HWI_SPAN_MOMENT;

@@ -29,6 +29,12 @@ struct hwi_plot {
 
 bool hwi_chart_is_along_time(enum hwi_chart chart);
 
+/* Returns the title of a chart; of a sampled recording, it says that the figures are estimates. */
+struct hwi_chart_title {
+  char text[80];
+};
+struct hwi_chart_title hwi_chart_title(const struct hwi_plot *plot, const char *title);
+
 /* Returns 0, or a negative status with the reason why this report has no such chart. */
 int hwi_chart_check(const struct hwi_plot *plot, enum hwi_chart chart, struct hwi_error *error);
 

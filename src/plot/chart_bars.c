@@ -99,7 +99,7 @@ void hwi_chart_sizes(struct hwi_plot *plot, const struct hwi_box *box)
   struct hwi_box left = part_of(box, 0, 0.5), right = part_of(box, 0.5, 1);
   struct hwi_scale counts = hwi_scale_of_counts(classes.most.calls), bytes = hwi_scale_of_bytes(classes.most.bytes);
 
-  hwi_script_begin_panel(script, &left, "Allocations by block size");
+  hwi_script_begin_panel(script, &left, hwi_chart_title(plot, "Allocations by block size").text);
   fprintf(script, "n = %g\n", counts.per);
   hwi_script_axis(script, "y", "calls", &counts, classes.most.calls);
   write_size_bars(
@@ -112,7 +112,7 @@ void hwi_chart_sizes(struct hwi_plot *plot, const struct hwi_box *box)
            hwi_chart_peak_name(plot->profile).text);
   snprintf(end, sizeof end, "$sizes using ($0+0.2):($6/b) with boxes fillcolor '#d55e00' title 'at %s'",
            hwi_chart_end_name(plot->profile).text);
-  hwi_script_begin_panel(script, &right, "Live bytes by block size");
+  hwi_script_begin_panel(script, &right, hwi_chart_title(plot, "Live bytes by block size").text);
   fprintf(script, "b = %g # bytes in %s\n", bytes.per, bytes.unit);
   hwi_script_axis(script, "y", "live", &bytes, classes.most.bytes);
   write_size_bars(script, &classes, (const char *const[]){peak, end});
@@ -146,7 +146,7 @@ void hwi_chart_lifetimes(struct hwi_plot *plot, const struct hwi_box *box)
   fputs("EOD\n", script);
   const uint64_t room = most + (most + 3) / 4; /* for the figures next to the bars */
   struct hwi_scale counts = hwi_scale_of_counts(most);
-  hwi_script_begin_panel(script, box, "How long blocks live");
+  hwi_script_begin_panel(script, box, hwi_chart_title(plot, "How long blocks live").text);
   fprintf(script, "n = %g\n", counts.per);
   hwi_script_axis(script, "x", "blocks", &counts, room);
   hwi_script_no_legend(script);
@@ -275,7 +275,7 @@ static void draw_threads(struct hwi_plot *plot, const struct hwi_box *box, const
   struct hwi_box left = part_of(box, 0, 0.54), right = part_of(box, 0.54, 1);
   struct hwi_scale counts = hwi_scale_of_counts(calls), bytes = hwi_scale_of_bytes(most_bytes);
 
-  hwi_script_begin_panel(script, &left, "Allocations by thread");
+  hwi_script_begin_panel(script, &left, hwi_chart_title(plot, "Allocations by thread").text);
   fprintf(script, "n = %g\n", counts.per);
   hwi_script_axis(script, "x", "calls", &counts, calls);
   hwi_script_rows(script, rows);
@@ -288,7 +288,7 @@ static void draw_threads(struct hwi_plot *plot, const struct hwi_box *box, const
               "notitle\n",
         script);
 
-  hwi_script_begin_panel(script, &right, "Live bytes by thread");
+  hwi_script_begin_panel(script, &right, hwi_chart_title(plot, "Live bytes by thread").text);
   fprintf(script, "b = %g # bytes in %s\n", bytes.per, bytes.unit);
   hwi_script_axis(script, "x", "live", &bytes, most_bytes);
   hwi_script_rows(script, rows);

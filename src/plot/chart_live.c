@@ -233,7 +233,7 @@ void hwi_chart_live(struct hwi_plot *plot, const struct hwi_box *box)
     if (axes.range.rss_count > 0)
       write_rss(script, &plot->rss);
   }
-  hwi_script_begin_panel(script, box, "Live heap");
+  hwi_script_begin_panel(script, box, hwi_chart_title(plot, "Live heap").text);
   axes.time = hwi_script_time_axis(script, profile);
   axes.bytes = hwi_scale_of_bytes(axes.range.most);
   fprintf(script, HWI_SCRIPT_BYTES_MARGIN "b = %g # bytes in %s\n", axes.bytes.per, axes.bytes.unit);

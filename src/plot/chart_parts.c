@@ -150,7 +150,7 @@ void hwi_chart_parts(struct hwi_plot *plot, const struct hwi_box *box, enum hwi_
   uint64_t most = write_data(plot, division);
   struct hwi_scale bytes = hwi_scale_of_bytes(most);
   name_parts(plot, division, &names);
-  hwi_script_begin_panel(script, box, divisions[division].title);
+  hwi_script_begin_panel(script, box, hwi_chart_title(plot, divisions[division].title).text);
   hwi_script_time_axis(script, plot->profile);
   fprintf(script, HWI_SCRIPT_BYTES_MARGIN "b = %g # bytes in %s\n", bytes.per, bytes.unit);
   hwi_script_axis(script, "y", "live", &bytes, most);

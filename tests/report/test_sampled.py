@@ -305,6 +305,28 @@ def test_the_page_has_the_errors(hw, sample, tmp_path):
     assert sum(document["slices"]["allocation_calls"]) == found["selected"]["calls"]
 
 
+def test_charts_say_so(hw, sample, exact, tmp_path):
+    charts = ["--chart", "live,live-by-stack,sizes,threads,lifetimes"]
+    assert hw("report", *charts, "-o", tmp_path / "sample.gp", sample).returncode == 0
+    script = (tmp_path / "sample.gp").read_text()
+    for title in ("Live heap", "Live heap by call stack", "Allocations by block size", "Live bytes by thread", "How long blocks live"):
+        assert f'"{title} (estimates)"' in script, title
+    assert hw("report", *charts, "-o", tmp_path / "exact.gp", exact).returncode == 0
+    assert "estimates" not in (tmp_path / "exact.gp").read_text()
+
+
+# --- the live view, of a run that is over ---
+
+
+def test_the_terminal_says_so(hw, sample):
+    done = hw("live", "--text", "--once", sample)
+    found = report_of(hw, sample)
+    assert done.returncode == 0, done.stderr
+    assert "sampled: one of each 4 KiB" in done.stdout
+    live = int(re.search(r"Live .* in ([\d,]+) blocks", done.stdout)[1].replace(",", ""))
+    assert live == found["live_blocks_at_end"]
+
+
 # --- real programs ---
 
 

@@ -101,6 +101,10 @@ static void draw_process(struct hwi_screen *screen, const struct hwi_live_rows *
     hwi_line_clean(&part, hwi_live_text(rows, rows->heap_off));
     add_part_of(line, screen, &part);
   }
+  if (rows->sample_bytes > 0) {
+    hwi_line_printf(&part, "sampled: one of each %s", hwi_binary_bytes_text(rows->sample_bytes).text);
+    add_part_of(line, screen, &part);
+  }
   if (rows->rss_bytes > 0) {
     hwi_line_printf(&part, "RSS %s", hwi_bytes_text(rows->rss_bytes).text);
     add_part_of(line, screen, &part);

@@ -187,6 +187,7 @@ static void set_error(const struct hwi_text *text, struct figure *figure, struct
   char more[sizeof figure->more + sizeof error.text + 16]; /* what does not fit is cut */
   if (!text->profile->sample_bytes)
     return;
+  is_alone |= figure->more[0] == 0;
   snprintf(more, sizeof more, "%s %s%s%s", hwi_style_plus_minus(text->style), error.text, is_alone ? "" : ", ",
            is_alone ? "" : figure->more);
   memcpy(figure->more, more, sizeof figure->more);
