@@ -83,7 +83,8 @@ static bool take(struct hwi_monitor *monitor, char *path)
   if (monitor->count && trace.drain.pid != monitor->options.pid) /* most children end before counting pays */
     trace.samples.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
   monitor->traces[monitor->count++] = trace;
-  if (monitor->options.count && monitor->packer)
+  const bool is_ring = monitor->options.keep.bytes || monitor->options.keep.ns; /* is counted when it is turned */
+  if (monitor->options.count && monitor->packer && !is_ring)
     hwi_drain_begin_counting(&monitor->traces[monitor->count - 1].drain);
   monitor->outcome.trace_count++;
   follow_switch(monitor, &monitor->traces[monitor->count - 1]);
@@ -193,9 +194,8 @@ static void end_counts(struct hwi_monitor *monitor, const struct hwi_drain *drai
 {
   struct hwi_counts counts;
   struct hwi_error ignored;
-  const bool is_ring = drain->ring.from_tick != 0; /* most events were dropped */
   if (is_packed && drain->follower && !hwi_follower_failed(drain->follower) &&
-      (is_ring || hwi_follower_event_count(drain->follower) == event_count))
+      hwi_follower_event_count(drain->follower) == event_count)
     take_counts(monitor, drain, hwi_follower_counts(drain->follower));
   else if (monitor->options.count && hwi_count_trace(&counts, drain->path, &ignored) == 0)
     take_counts(monitor, drain, &counts);
