@@ -23,7 +23,7 @@
 #include "trace/read/unseen_programs.h"
 
 static const uint64_t second_ns = 1000000000u;
-enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
+enum { ANCHOR_SECONDS = 10, ANCHORS_OF_A_RUN = 256, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
 
 /* pack_ns: chunks that are not packed when the command ends are work for which the user waits. */
 static const uint64_t look_ns = 20000000u, look_at_many_ns = 100000000u, pack_ns = 25000000u, pack_idle_ns = 100000000u;
@@ -277,6 +277,14 @@ static void look_for_unseen(struct hwi_monitor *monitor, uint64_t now)
                                sizeof monitor->unseen.unseen);
 }
 
+/* The longer a run, the less often: the tool area must have room for those of weeks. */
+static uint64_t next_anchor_ns(const struct hwi_watched *trace, uint64_t now)
+{
+  const uint64_t least_ns = ANCHOR_SECONDS * second_ns, began_ns = trace->drain.header.start.monotonic_ns;
+  const uint64_t share_ns = now > began_ns ? (now - began_ns) / ANCHORS_OF_A_RUN : 0;
+  return now + (share_ns > least_ns ? share_ns : least_ns);
+}
+
 /* Samples memory, threads and libraries of a process, and the time. */
 static void look_at(struct hwi_watched *trace, uint64_t now)
 {
@@ -284,7 +292,7 @@ static void look_at(struct hwi_watched *trace, uint64_t now)
     hwi_samples_take(&trace->samples, &trace->drain, trace->stack_start, now);
   if (now >= trace->next_anchor_ns && !trace->is_over) {
     put_anchor(trace);
-    trace->next_anchor_ns = now + ANCHOR_SECONDS * second_ns;
+    trace->next_anchor_ns = next_anchor_ns(trace, now);
   }
 }
 
