@@ -10,7 +10,7 @@
 
 enum {
   RECORD_ALIGNMENT = 8,
-  MARKS_RESERVE = 128 << 10, /* of the area, for rare records; samples do not use it */
+  MARKS_RESERVE = 128 << 10, /* of the area, for rare records; samples, threads and files do not use it */
   PAYLOAD_MAX = 4096,
   LOCK_TRIES = 100,
   LOCK_PAUSE_NS = 2000000,
@@ -67,7 +67,8 @@ static int write_record(struct hwi_tool_log *log, const struct hw_tool_record *r
 {
   uint8_t bytes[sizeof *record + PAYLOAD_MAX + RECORD_ALIGNMENT] = {0};
   size_t all = sizeof *record + ((record->bytes + (size_t)7) & ~(size_t)(RECORD_ALIGNMENT - 1));
-  uint64_t limit = HW_CHUNKS_OFF - (record->type == HW_TOOL_RSS ? MARKS_RESERVE : 0);
+  const bool is_rare = record->type != HW_TOOL_RSS && record->type != HW_TOOL_THREAD && record->type != HW_TOOL_FILE;
+  uint64_t limit = HW_CHUNKS_OFF - (is_rare ? 0 : MARKS_RESERVE);
   if (log->at + all > limit)
     return HW_ERR_LIMIT;
   memcpy(bytes, record, sizeof *record);

@@ -105,7 +105,9 @@ static int open_at(struct hwi_writer *writer, const char *path, const struct hw_
   const uint64_t least = HW_CHUNKS_OFF + HW_CHUNK_MAX_BYTES, bytes = window_bytes(path);
   if (bytes < least)
     return hwi_os_file_size_limit() < least ? -EFBIG : -ENOSPC;
-  return hwi_writer_open(writer, path, bytes, header);
+  const int result = hwi_writer_open(writer, path, bytes, header);
+  /* A file system may not have files as large as the window of a ring. */
+  return result == -EFBIG && bytes > default_window ? hwi_writer_open(writer, path, default_window, header) : result;
 }
 
 /* --- a name that is taken --- */

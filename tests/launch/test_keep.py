@@ -329,6 +329,24 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(disk)], check=True)
 
 
+@pytest.fixture
+def disk_of_small_files(tmp_path):
+    """An ext2 with blocks of 1 KiB has files of at most 16 GiB."""
+    disk, image = tmp_path / "ext2", tmp_path / "image"
+    disk.mkdir()
+    image.touch()
+    os.truncate(image, 64 << 20)
+    if subprocess.run(f"mkfs.ext2 -q -b 1024 {image} && mount -o loop {image} {disk}", shell=True, capture_output=True).returncode:
+        pytest.skip("cannot mount an ext2 here")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_where_files_are_small(record, long_run, tmp_path, disk_of_small_files):
+    recording = record([long_run, tmp_path / "counts", "2000000", "1", "0"], "--keep", "1M", trace=disk_of_small_files / "x.hwt")
+    assert recording.report["dropped_until_ns"] > 0 and has_no_trouble(recording.report)
+
+
 @pytest.mark.parametrize("keep", ["1M", "64M"])
 def test_a_full_disk_while_it_turns(record, long_run, hw, tmp_path, small_disk, keep):
     """Recording stops cleanly: up to then all is exact."""

@@ -56,7 +56,6 @@ int hwi_drain_open(struct hwi_drain *drain, char *path, const uint8_t run_id[HW_
   drain->log.fd = drain->fd;
   drain->append_off = (header->window_bytes + 7) & ~UINT64_C(7);
   drain->is_packed_by_other = (uint64_t)about.st_size > drain->append_off;
-  drain->is_counted = !drain->is_packed_by_other;
   if ((keep->bytes || keep->ns) && drain->is_packed_by_other && take_over_ring(drain, (uint64_t)about.st_size) == 0)
     drain->is_packed_by_other = false;
   return 0;
@@ -77,7 +76,7 @@ void hwi_drain_close(struct hwi_drain *drain)
 
 void hwi_drain_begin_counting(struct hwi_drain *drain)
 {
-  if (drain->is_counted)
+  if (!drain->is_packed_by_other)
     drain->follower = hwi_follower_create(drain->fd, &drain->header, hwi_section_target(1));
 }
 

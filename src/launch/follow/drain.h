@@ -34,8 +34,7 @@ struct hwi_drain {
   size_t plain_capacity;
   /* Another packer packed a part: the rest is packed and counted when the file is compacted. */
   bool is_packed_by_other;
-  bool is_counted; /* from its begin, if counting begins */
-  bool stopped;    /* no more is packed here: see `os_error` */
+  bool stopped; /* no more is packed here: see `os_error` */
   int os_error;
 };
 

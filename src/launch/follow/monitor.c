@@ -23,7 +23,7 @@
 #include "trace/read/unseen_programs.h"
 
 static const uint64_t second_ns = 1000000000u;
-enum { ANCHOR_SECONDS = 10, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
+enum { ANCHOR_SECONDS = 10, ANCHORS_OF_A_RUN = 256, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
 
 /* pack_ns: chunks that are not packed when the command ends are work for which the user waits. */
 static const uint64_t look_ns = 20000000u, look_at_many_ns = 100000000u, pack_ns = 25000000u, pack_idle_ns = 100000000u;
@@ -86,7 +86,8 @@ static bool take(struct hwi_monitor *monitor, char *path)
   if (monitor->count && trace.drain.pid != monitor->options.pid) /* most children end before counting pays */
     trace.samples.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
   monitor->traces[monitor->count++] = trace;
-  if ((monitor->options.count || monitor->saver.rule_count) && monitor->packer)
+  const bool is_ring = monitor->options.keep.bytes || monitor->options.keep.ns; /* is counted when it is turned */
+  if (((monitor->options.count && !is_ring) || monitor->saver.rule_count) && monitor->packer)
     hwi_drain_begin_counting(&monitor->traces[monitor->count - 1].drain);
   monitor->outcome.trace_count++;
   follow_switch(monitor, &monitor->traces[monitor->count - 1]);
@@ -196,9 +197,8 @@ static void end_counts(struct hwi_monitor *monitor, const struct hwi_drain *drai
 {
   struct hwi_counts counts;
   struct hwi_error ignored;
-  const bool is_ring = drain->ring.from_tick != 0; /* most events were dropped */
   if (is_packed && drain->follower && !hwi_follower_failed(drain->follower) &&
-      (is_ring || hwi_follower_event_count(drain->follower) == event_count))
+      hwi_follower_event_count(drain->follower) == event_count)
     take_counts(monitor, drain, hwi_follower_counts(drain->follower));
   else if (monitor->options.count && hwi_count_trace(&counts, drain->path, &ignored) == 0)
     take_counts(monitor, drain, &counts);
@@ -280,6 +280,14 @@ static void look_for_unseen(struct hwi_monitor *monitor, uint64_t now)
                                sizeof monitor->unseen.unseen);
 }
 
+/* The longer a run, the less often: the tool area must have room for those of weeks. */
+static uint64_t next_anchor_ns(const struct hwi_watched *trace, uint64_t now)
+{
+  const uint64_t least_ns = ANCHOR_SECONDS * second_ns, began_ns = trace->drain.header.start.monotonic_ns;
+  const uint64_t share_ns = now > began_ns ? (now - began_ns) / ANCHORS_OF_A_RUN : 0;
+  return now + (share_ns > least_ns ? share_ns : least_ns);
+}
+
 /* Samples memory, threads and libraries of a process, and the time. */
 static void look_at(struct hwi_watched *trace, uint64_t now)
 {
@@ -287,7 +295,7 @@ static void look_at(struct hwi_watched *trace, uint64_t now)
     hwi_samples_take(&trace->samples, &trace->drain, trace->stack_start, now);
   if (now >= trace->next_anchor_ns && !trace->is_over) {
     put_anchor(trace);
-    trace->next_anchor_ns = now + ANCHOR_SECONDS * second_ns;
+    trace->next_anchor_ns = next_anchor_ns(trace, now);
   }
 }
 

@@ -351,8 +351,10 @@ static void finish(struct launch *launch, struct hwi_monitor_process *monitor_pr
 /* What is not packed yet is limited as the whole of another trace is. */
 static struct hwi_keep keep_of(const struct launch *launch)
 {
-  const uint64_t most = UINT64_C(8) << 30, half_free = hwi_output_disk(&launch->output).free_bytes / 2;
   struct hwi_keep keep = launch->options->keep;
+  if ((!keep.bytes && !keep.ns) || !launch->output.name)
+    return keep;
+  const uint64_t most = UINT64_C(8) << 30, half_free = hwi_output_disk(&launch->output).free_bytes / 2;
   keep.unpacked_bytes = half_free && half_free < most ? half_free : most;
   if (launch->options->max_size)
     keep.unpacked_bytes = launch->options->max_size;
