@@ -122,7 +122,7 @@ static bool consider(struct hwi_fleet *fleet, const char *path, bool with_ended)
     return false;
   if (is_known(fleet, header.image_id) || (!with_ended && !hwi_follow_run_goes_on(path)))
     return true;
-  if (fleet->count < HWI_FLEET_RUNS_MAX)
+  if (fleet->count < fleet->most)
     return !add(fleet, path, header.image_id);
   fleet->left_out += !with_ended; /* a folder is looked at twice */
   return false;

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -208,6 +209,15 @@ def test_a_folder(serve, start_program, hw, tmp_path):
     assert served.metrics().value("allocations_total", recording="second.hwt") >= before > 0
     (tmp_path / "recent.hwt").unlink()
     wait_until(lambda: "recent.hwt" not in names())
+
+
+def test_few_files(serve, start_program, tmp_path):
+    """The server goes on if it may open fewer files than there are recordings."""
+    for number in range(10):
+        start_program(tmp_path / f"{number}.hwt")
+    served = serve(tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32)))
+    metrics = wait_until(lambda: (found := served.metrics()).value("recordings_left_out") == 2 and found)
+    assert len(metrics.find("recording_up")) == 8
 
 
 def test_a_name_is_used_again(serve, start_program, hw, tmp_path):
