@@ -64,7 +64,7 @@ int hwi_push_check(const struct hwi_push *push, struct hwi_error *error)
   if (origin_bytes(push->url) == 0 || strpbrk(push->url, "?#"))
     return hwi_error_set(error, HW_ERR_USAGE,
                          "'%s' is no address of a server, such as http://pyroscope:4040 or https://HOST/PATH",
-                         push->url);
+                         hwi_push_shown(push->url));
   if (push->name && !is_plain(push->name))
     return hwi_error_set(error, HW_ERR_USAGE, "'%s' is no name of an application: it has text without {},=\"\\",
                          push->name);

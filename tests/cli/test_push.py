@@ -118,6 +118,8 @@ def test_credentials_are_not_shown(serve, hw, trace):
     done = hw("push", "--to", server.url.replace("//", "//user:secret@"), trace)
     assert done.returncode == 0 and len(server.requests) == 1
     assert done.stderr.endswith(f" to {server.url.partition('//')[2]}\n") and "secret" not in done.stderr
+    wrong = hw("push", "--to", "http://user:secret@server/?tenant=a", trace)
+    assert wrong.returncode == 2 and "server/?tenant=a' is no address" in wrong.stderr and "secret" not in wrong.stderr
 
 
 def test_names_paths_and_tokens(serve, hw, trace, tmp_path):
