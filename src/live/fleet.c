@@ -139,7 +139,7 @@ static bool consider(struct hwi_fleet *fleet, const char *path, bool with_ended)
     return true;
   if (fleet->count < fleet->most)
     return !add(fleet, path, header.image_id);
-  fleet->left_out += !with_ended; /* a folder is looked at twice */
+  fleet->left_out += !with_ended || !hwi_follow_run_goes_on(path); /* a folder is looked at twice */
   return false;
 }
 

@@ -213,10 +213,12 @@ def test_a_folder(serve, start_program, hw, tmp_path):
     wait_until(lambda: "recent.hwt" not in names())
 
 
-def test_few_files(serve, start_program, tmp_path):
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_few_files(serve, start_program, tmp_path, goes_on):
     """The server goes on if it may open fewer files than there are recordings."""
-    for number in range(10):
-        start_program(tmp_path / f"{number}.hwt")
+    programs = [start_program(tmp_path / f"{number}.hwt") for number in range(10)]
+    for program in programs if not goes_on else []:
+        assert program.end() == 0
     served = serve(tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32)))
     metrics = wait_until(lambda: (found := served.metrics()).value("recordings_left_out") == 2 and found)
     assert len(metrics.find("recording_up")) == 8
