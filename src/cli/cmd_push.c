@@ -61,7 +61,7 @@ static int send(const struct values *values, const struct hwi_push *push, const 
     if (hwi_push(push, &report, &pushed, &error) < 0)
       status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
     else if (!values->quiet)
-      hwi_warn("sent %s to %s", hwi_bytes_text(pushed.bytes).text, values->to);
+      hwi_warn("sent %s to %s", hwi_bytes_text(pushed.bytes).text, hwi_push_shown(values->to));
     hwi_symbols_save_names(symbols, profile->has_summary);
     hwi_symbols_destroy(symbols);
   }

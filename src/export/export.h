@@ -21,7 +21,8 @@ struct hwi_export_request {
   const char *table;        /* csv: name of the table; NULL: stacks */
   uint64_t event_stacks;    /* chrome: number of the costliest stacks whose allocations are written one by one */
   bool with_scopes;         /* folded, speedscope: the scopes of each stack's blocks are written in front of it */
-  bool is_present;          /* pprof: in use is what is live at the end, whatever the cost */
+  bool is_present;          /* pprof: in use is what is live at present, whatever the cost */
+  bool is_sent;             /* pprof: others get it; without arguments of the command, which may have secrets */
   const char *name;         /* the file as the user named it */
   const char *path;         /* the file that `out` writes to, which is empty so far */
   FILE *out;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/command_name.h"
 #include "base/version.h"
 #include "export/compression.h"
 #include "export/export.h"
@@ -95,6 +96,13 @@ static void put_sample_size(struct pprof *to, uint64_t sample_bytes)
   hwi_line_release(&text);
 }
 
+static void put_command(struct pprof *to)
+{
+  const char *command = hwi_export_command(to->export);
+  const struct hwi_command_name program = hwi_command_name(command);
+  hwi_protobuf_number(&to->whole, PROFILE_COMMENT, string(to, to->export->request->is_sent ? program.text : command));
+}
+
 static void put_run(struct pprof *to)
 {
   const struct hwi_image *image = hwi_largest_image(to->export->profile, NULL);
@@ -110,11 +118,12 @@ static void put_run(struct pprof *to)
   if (image)
     hwi_protobuf_number(&to->whole, PROFILE_TIME_NS, image->info->header.start_realtime_ns + from_ns);
   hwi_protobuf_number(&to->whole, PROFILE_DURATION_NS, hwi_export_end_ns(to->export) - from_ns);
-  put_in_use(to);
+  if (!to->export->request->is_present)
+    put_in_use(to);
   if (sample_bytes)
     put_sample_size(to, sample_bytes);
   hwi_protobuf_number(&to->whole, PROFILE_COMMENT, string(to, "made by heapwright " HWI_VERSION));
-  hwi_protobuf_number(&to->whole, PROFILE_COMMENT, string(to, hwi_export_command(to->export)));
+  put_command(to);
   hwi_protobuf_flush(&to->whole, to->out);
 }
 

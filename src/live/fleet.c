@@ -2,6 +2,7 @@
 #include "live/fleet.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -105,12 +106,26 @@ static bool is_known(const struct hwi_fleet *fleet, const uint8_t *id)
   return false;
 }
 
+/* A recording that this user may not read has no figures, which is said; its ID is not known. */
+static void consider_forbidden(struct hwi_fleet *fleet, const char *path)
+{
+  static const uint8_t no_id[HW_ID_BYTES];
+  struct hwi_fleet_run *known = find(fleet, path);
+  if (known && memcmp(known->id, no_id, sizeof no_id) == 0)
+    known->is_seen = true;
+  else if (!known && fleet->count < fleet->most)
+    add(fleet, path, no_id);
+}
+
 /* Looks at a file that may be a recording. `with_ended`: it may have ended. Returns whether it needs no second look. */
 static bool consider(struct hwi_fleet *fleet, const char *path, bool with_ended)
 {
   struct hw_trace_header header;
-  const int fd = hwi_trace_file_open(path, &header, NULL);
+  struct hwi_error error = {0};
+  const int fd = hwi_trace_file_open(path, &header, &error);
   struct hwi_fleet_run *known = find(fleet, path);
+  if (fd < 0 && error.os_error == EACCES && fleet->folder && with_ended)
+    consider_forbidden(fleet, path);
   if (fd < 0)
     return false; /* it may be one that begins */
   close(fd);
@@ -122,9 +137,9 @@ static bool consider(struct hwi_fleet *fleet, const char *path, bool with_ended)
     return false;
   if (is_known(fleet, header.image_id) || (!with_ended && !hwi_follow_run_goes_on(path)))
     return true;
-  if (fleet->count < HWI_FLEET_RUNS_MAX)
+  if (fleet->count < fleet->most)
     return !add(fleet, path, header.image_id);
-  fleet->left_out += !with_ended; /* a folder is looked at twice */
+  fleet->left_out += !with_ended || !hwi_follow_run_goes_on(path); /* a folder is looked at twice */
   return false;
 }
 

@@ -31,8 +31,8 @@ struct hwi_fleet {
   int (*start)(void *context, const char *path, const char *name, struct hwi_analyst *analyst, struct hwi_error *error);
   void *context;
   struct hwi_fleet_run **runs;
-  size_t count, room;
-  uint32_t left_out; /* recordings that go on, beyond HWI_FLEET_RUNS_MAX */
+  size_t count, room, most; /* most: at most HWI_FLEET_RUNS_MAX */
+  uint32_t left_out;        /* recordings beyond `most` */
   uint64_t next_look_ms;
   uint64_t *old; /* files of the folder that need no second look: recordings that have ended, and copies */
   size_t old_count, old_sorted, old_room;

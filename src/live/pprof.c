@@ -17,7 +17,7 @@ enum { SECONDS_MAX = 3600 };
 
 int hwi_pprof_write(const struct hwi_report *report, bool is_of_allocs, FILE *out, struct hwi_error *error)
 {
-  struct hwi_export_request request = {.report = *report, .is_present = true, .out = out};
+  struct hwi_export_request request = {.report = *report, .is_present = true, .is_sent = true, .out = out};
   request.report.options.cost = is_of_allocs ? HWI_COST_BYTES : HWI_COST_LIVE;
   const int status = hwi_export_write(&hwi_export_pprof, &request, error);
   hwi_line_release(&request.remarks);
@@ -86,7 +86,8 @@ static enum MHD_Result say_which(struct MHD_Connection *connection, const struct
   if (parts->count == 0)
     hwi_line_puts(&line, "no recording goes on, or none that has this process\n");
   else
-    hwi_line_printf(&line, "%u recordings go on; choose one by a process of it, ?pid=N:\n", parts->count);
+    hwi_line_printf(&line, "%u recordings go on; choose one by a process of it, ?pid=N (/metrics has their PIDs):\n",
+                    parts->count);
   for (uint32_t i = 0; i < parts->count; i++) {
     hwi_line_clean(&line, parts->items[i].name);
     hwi_line_puts(&line, "\n");

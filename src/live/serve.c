@@ -22,8 +22,10 @@
 enum {
   ASKED_MOST = 4,
   JOBS_MOST = 16,
-  PART_MS = 8000,         /* a scraper usually waits for 10 s */
-  STATE_EVERY_MS = 10000, /* of a run that nothing is asked about: whether it goes on */
+  JOBS_WITH_SECONDS_MOST = 8, /* they last long, and must not keep scrapers out */
+  FILES_A_RUN = 4,            /* a socket, and parts of jobs; some are left for connections */
+  PART_MS = 8000,             /* a scraper usually waits for 10 s */
+  STATE_EVERY_MS = 10000,     /* of a run that nothing is asked about: whether it goes on */
 };
 
 /* --- jobs --- */
@@ -183,7 +185,7 @@ static enum MHD_Result wait_for(struct hwi_serve *serve, struct MHD_Connection *
 {
   uint32_t count;
   struct job *job = find_job(serve, query, &count);
-  if (!job && count >= JOBS_MOST)
+  if (!job && count >= (query->numbers[HWI_LIVE_SECONDS] ? JOBS_WITH_SECONDS_MOST : JOBS_MOST))
     return hwi_http_say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests at once; ask again later\n");
   struct request *request = calloc(1, sizeof *request);
   if (request && !job)
@@ -216,7 +218,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   if (has_token ? hwi_http_is_of_other_page(connection) : !hwi_http_is_own(&serve->http, connection))
     return hwi_http_say(
         connection, MHD_HTTP_FORBIDDEN,
-        "this server answers to requests that call it by its IP address or localhost, and to no page\n");
+        "this server answers to requests that call it by an IP address or localhost, with its port, and to no page\n");
   if (!hwi_authority_allows(&serve->authority,
                             MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION)))
     return refuse(connection);
@@ -430,14 +432,18 @@ static void end_all(struct hwi_serve *serve)
   end_jobs(serve);
 }
 
-/* Each run has a socket, and each part of a job is a file. */
-static void allow_many_files(void)
+/* Allows as many files as possible. Returns for how many runs they are enough. */
+static size_t allow_many_files(void)
 {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-    return;
+    return HWI_FLEET_RUNS_MAX;
+  const rlim_t usual = limit.rlim_cur;
   limit.rlim_cur = limit.rlim_max;
-  (void)!setrlimit(RLIMIT_NOFILE, &limit);
+  if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+    limit.rlim_cur = usual;
+  const rlim_t runs = limit.rlim_cur / FILES_A_RUN;
+  return runs < HWI_FLEET_RUNS_MAX ? (size_t)runs : HWI_FLEET_RUNS_MAX;
 }
 
 int hwi_serve_run(struct hwi_serve *serve, struct hwi_fleet *fleet, int stop_fd, struct hwi_error *error)
@@ -445,7 +451,7 @@ int hwi_serve_run(struct hwi_serve *serve, struct hwi_fleet *fleet, int stop_fd,
   struct pollfd *fds = calloc(2 + HWI_FLEET_RUNS_MAX, sizeof *fds);
   int status = fds ? 0 : hwi_error_set(error, HW_ERR_MEMORY, "no memory for a server");
   serve->fleet = fleet;
-  allow_many_files();
+  fleet->most = allow_many_files();
   while (status == 0) {
     hwi_fleet_look(fleet);
     if (!wait_for_events(serve, fds, stop_fd))

@@ -2,6 +2,7 @@
  *
  * https://grafana.com/docs/pyroscope/latest/configure-server/about-server-api/ describes the request.
  */
+#define _GNU_SOURCE
 #include "push/push.h"
 
 #include <ctype.h>
@@ -35,6 +36,12 @@ static size_t origin_bytes(const char *url)
   return host > 0 ? scheme + host : 0;
 }
 
+const char *hwi_push_shown(const char *url)
+{
+  const char *credentials = memrchr(url, '@', origin_bytes(url));
+  return credentials ? credentials + 1 : url;
+}
+
 /* These end a name or a label in Pyroscope's notation. */
 static bool is_plain(const char *text)
 {
@@ -57,7 +64,7 @@ int hwi_push_check(const struct hwi_push *push, struct hwi_error *error)
   if (origin_bytes(push->url) == 0 || strpbrk(push->url, "?#"))
     return hwi_error_set(error, HW_ERR_USAGE,
                          "'%s' is no address of a server, such as http://pyroscope:4040 or https://HOST/PATH",
-                         push->url);
+                         hwi_push_shown(push->url));
   if (push->name && !is_plain(push->name))
     return hwi_error_set(error, HW_ERR_USAGE, "'%s' is no name of an application: it has text without {},=\"\\",
                          push->name);
@@ -120,7 +127,7 @@ static int write_profile(const struct hwi_report *report, struct hwi_memory_stre
   FILE *out = hwi_memory_stream_begin(written);
   if (!out)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for a profile");
-  struct hwi_export_request request = {.report = *report, .out = out};
+  struct hwi_export_request request = {.report = *report, .is_sent = true, .out = out};
   int status = hwi_export_write(&hwi_export_pprof, &request, error);
   hwi_line_release(&request.remarks);
   if (!hwi_memory_stream_end(written, out) && status == 0)
@@ -144,8 +151,7 @@ int hwi_push(const struct hwi_push *push, const struct hwi_report *report, struc
         {"sample_type_config", "application/json", type_config, sizeof type_config - 1},
     };
     add_url(&url, push, report->profile);
-    const char *credentials = memchr(push->url, '@', origin_bytes(push->url)); /* they are not shown */
-    hwi_line_clean(&shown, credentials ? credentials + 1 : push->url);
+    hwi_line_clean(&shown, hwi_push_shown(push->url));
     pushed->bytes = profile.bytes;
     status = url.failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory to send a profile")
                         : hwi_upload(&(struct hwi_upload){hwi_line_text(&url), hwi_line_text(&shown), push->token,

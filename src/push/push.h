@@ -27,6 +27,9 @@ struct hwi_pushed {
 /* Returns 0 if the name, the labels and the URL are valid, else a negative status. */
 int hwi_push_check(const struct hwi_push *push, struct hwi_error *error);
 
+/* Returns the part of a valid URL that may be shown: without the scheme, user and password if it has these. */
+const char *hwi_push_shown(const char *url);
+
 /* Sends what was allocated, and what was live at the peak. Tries again, with growing pauses, if the server cannot be reached or
  * is busy. Not for several threads. Returns 0 or a negative status. */
 int hwi_push(const struct hwi_push *push, const struct hwi_report *report, struct hwi_pushed *pushed,

@@ -106,10 +106,20 @@ def test_a_request(serve, hw, trace, tmp_path):
     profile_path.write_bytes(form["profile"][1])
     profile = Pprof(profile_path)
     assert profile.total("alloc_space") == report["allocated_bytes"] and profile.total("inuse_space") == report["peak_bytes"]
+    assert "sort" in profile.comments and not any("--version" in comment for comment in profile.comments)
     config = json.loads(form["sample_type_config"][1])
     assert set(config) == set(profile.types)
     assert config["inuse_space"] == {"units": "bytes", "aggregation": "average", "display-name": "inuse_space", "sampled": False}
     assert config["alloc_objects"]["aggregation"] == "sum" and config["alloc_objects"]["units"] == "objects"
+
+
+def test_credentials_are_not_shown(serve, hw, trace):
+    server = serve()
+    done = hw("push", "--to", server.url.replace("//", "//user:secret@"), trace)
+    assert done.returncode == 0 and len(server.requests) == 1
+    assert done.stderr.endswith(f" to {server.url.partition('//')[2]}\n") and "secret" not in done.stderr
+    wrong = hw("push", "--to", "http://user:secret@server/?tenant=a", trace)
+    assert wrong.returncode == 2 and "server/?tenant=a' is no address" in wrong.stderr and "secret" not in wrong.stderr
 
 
 def test_names_paths_and_tokens(serve, hw, trace, tmp_path):

@@ -159,6 +159,9 @@ def test_the_pod_is_restricted(options):
     variables = {variable["name"]: variable["value"] for variable in program["env"]}
     assert Path(variables["LD_PRELOAD"]).name == "libheapwright-record.so"
     assert str(Path(variables["HEAPWRIGHT_OUTPUT"]).parent) == sidecar["args"][-1]
+    # Kubernetes evicts a pod whose volume exceeds its limit.
+    most, limit = variables["HEAPWRIGHT_MAX_SIZE"], volumes["recordings"]["emptyDir"]["sizeLimit"]
+    assert most.endswith("GiB") and limit.endswith("Gi") and int(most[:-3]) < int(limit[:-2])
 
 
 def test_as_the_sidecar_does(build, tool, compile_c, tmp_path):

@@ -6,6 +6,7 @@ If this fails, a profile of a running program has other figures than its report,
 import json
 import re
 import shutil
+import socket
 import subprocess
 import threading
 import time
@@ -82,6 +83,7 @@ def test_profiles_have_the_figures_of_the_report(program, serve, settled, read):
     heap, allocs = read(fetch(served, "/debug/pprof/heap")), read(fetch(served, "/debug/pprof/allocs"))
     assert heap.types == allocs.types == ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"]
     assert heap.default == "inuse_space" and allocs.default == "alloc_space"
+    assert "steps" in heap.comments and not any("inuse" in comment for comment in heap.comments)
     assert has_figures(allocs, report)
     assert "make" in {name for name, _ in heap.functions.values()}
     pid = report["images"][0]["pid"]
@@ -149,6 +151,20 @@ def test_differences(program, serve, settled, read, tmp_path):
     assert quiet.samples == [] and quiet.types == found.types
 
 
+def test_long_differences_do_not_keep_scrapers_out(program, serve):
+    served = serve(program.trace)
+    host, _, port = served.host.rpartition(":")
+    request = f"GET /debug/pprof/heap?seconds=600 HTTP/1.1\r\nHost: {served.host}\r\n\r\n".encode()
+    askers = [socket.create_connection((host, int(port))) for _ in range(20)]
+    for asker in askers:
+        asker.sendall(request)
+    askers[-1].settimeout(30)
+    assert b" 503 " in askers[-1].recv(100).split(b"\r\n")[0]
+    assert served.ask("/metrics")[0] == 200
+    for asker in askers:
+        asker.close()
+
+
 def test_new_stacks_come_in_between(serve, start_program, compile_c, tmp_path, read, hw):
     """The profile of the begin has other strings, functions and places than that of the end."""
     source = tmp_path / "grow.c"
@@ -188,7 +204,7 @@ def test_which_run(start_program, serve, read, tmp_path, hw):
     served = serve(tmp_path)
     second.tell("50")
     status, _, body = wait_until(lambda: (found := served.ask("/debug/pprof/heap"))[0] == 409 and found)
-    assert body.startswith(b"2 recordings go on; choose one by a process of it, ?pid=N:\n") and b"two.hwt" in body
+    assert body.startswith(b"2 recordings go on; choose one by a process of it, ?pid=N (/metrics has their PIDs):\n") and b"two.hwt" in body
     pid = report_of(hw, second.trace)["images"][0]["pid"]
     wait_until(lambda: read(fetch(served, f"/debug/pprof/heap?pid={pid}")).total("inuse_objects") >= 50)
     status, _, body = served.ask("/debug/pprof/heap?pid=1")

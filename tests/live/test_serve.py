@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -11,9 +12,11 @@ from pathlib import Path
 
 import pytest
 from control_groups import LIMIT, group
+from served import Served
 from waiting import has_ended, wait_until
 
 HERE = Path(__file__).parent
+ROOT_WITHOUT_PRIVILEGES = "setpriv --bounding-set=-dac_override,-dac_read_search"
 TOTALS = {"allocations_total": "allocation_calls", "frees_total": "free_calls", "allocated_bytes_total": "allocated_bytes",
           "failed_calls_total": "failed_calls", "peak_bytes": "peak_bytes"}
 LIVE = {"live_bytes": "live_bytes_at_end", "live_blocks": "live_blocks_at_end"}
@@ -208,6 +211,32 @@ def test_a_folder(serve, start_program, hw, tmp_path):
     assert served.metrics().value("allocations_total", recording="second.hwt") >= before > 0
     (tmp_path / "recent.hwt").unlink()
     wait_until(lambda: "recent.hwt" not in names())
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_few_files(serve, start_program, tmp_path, goes_on):
+    """The server goes on if it may open fewer files than there are recordings."""
+    programs = [start_program(tmp_path / f"{number}.hwt") for number in range(10)]
+    for program in programs if not goes_on else []:
+        assert program.end() == 0
+    served = serve(tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32)))
+    metrics = wait_until(lambda: (found := served.metrics()).value("recordings_left_out") == 2 and found)
+    assert len(metrics.find("recording_up")) == 8
+
+
+def test_a_recording_that_may_not_be_read(tool, start_program, tmp_path):
+    """As in a sidecar that runs as another user."""
+    program = start_program(tmp_path / "run.hwt")
+    program.trace.chmod(0)
+    tmp_path.joinpath("tool").write_text(f"#!/bin/sh\nexec {'' if os.getuid() else ROOT_WITHOUT_PRIVILEGES} {tool} \"$@\"\n")
+    tmp_path.joinpath("tool").chmod(0o755)
+    served = Served(tmp_path / "tool", "127.0.0.1:0", tmp_path)
+    try:
+        wait_until(lambda: served.metrics().value("recording_up", recording="run.hwt") == 0)
+        program.trace.chmod(0o600)
+        wait_until(lambda: served.metrics().value("recording_up", recording="run.hwt") == 1)
+    finally:
+        served.end()
 
 
 def test_a_name_is_used_again(serve, start_program, hw, tmp_path):
