@@ -96,11 +96,13 @@ def test_everything_but_the_events_stays(record, long_run, tmp_path, threads):
 
 def test_with_a_sample(record, long_run, tmp_path):
     """All calls are counted, also those of chunks that were dropped, and estimates are as far from the truth as they say."""
-    ring = record([long_run, tmp_path / "counts", "3000000", "3", "0"], "--keep", "1M", "--sample=256")
+    command, names = [long_run, tmp_path / "counts", "3000000", "3", "0"], ["allocation_calls", "free_calls", "allocated_bytes"]
+    whole, ring = record(command, "--sample=256").report, record(command, "--keep", "1M", "--sample=256")
     (calls, frees, size), live = own_counts(tmp_path / "counts")
     report = ring.report
     assert 0 < report["dropped_until_ns"] and has_no_trouble(report)
-    own = [report[name] for name in ["allocation_calls", "free_calls", "allocated_bytes"]]
+    own = [report[name] for name in names]
+    assert own == [whole[name] for name in names]
     assert all(0 <= all_of - own_of < 1000 for all_of, own_of in zip(own[:2], (calls, frees)))
     assert 0 <= own[2] - size < 1_000_000
     by_thread = [[thread[name] for name in ["allocation_calls", "allocated_bytes", "free_calls"]] for thread in report["by_thread"]]
