@@ -25,7 +25,7 @@ Event = namedtuple("Event", "tick kind node size usable address old alignment en
 Node = namedtuple("Node", "number parent module entry address")
 Trace = namedtuple("Trace", "events nodes records")  # events: by thread, in order
 # live: of the LEFT sections, the ticks of the blocks that live at the cut, by address
-Base = namedtuple("Base", "cut cells threads slices peak_tick peak_bytes peak_blocks calls live")
+Base = namedtuple("Base", "cut cells threads slices peak_tick peak_bytes peak_blocks calls live records")
 Cell = namedtuple("Cell", "thread node size usable ended missed failed peak_blocks")
 Slice = namedtuple("Slice", "live_bytes live_blocks max_bytes allocation_calls free_calls allocated_bytes")
 
@@ -85,14 +85,20 @@ def read_trace(path):
     return read_packed(data) if is_packed else read_raw(data)
 
 
-def counts_of(trace):
-    """Returns [allocations, bytes, frees] of each thread of a sample."""
+def counts_of(trace, base=None):
+    """Returns [allocations, bytes, frees] of each thread of a sample, whose older events may be in a base."""
+    chunks, sums, last_in_sum = {}, [], {}
+    for payload in [payload for kind, payload in trace.records + (base.records if base else []) if kind == COUNTS]:
+        is_sum, thread, stream, sequence, *numbers = struct.unpack("<BIIIQQQ", payload)
+        if is_sum:
+            sums.append((thread, numbers))
+            last_in_sum[stream] = max(sequence, last_in_sum.get(stream, 0))
+        else:
+            chunks[stream, sequence] = thread, numbers
+    counted = sums + [chunk for (stream, sequence), chunk in chunks.items() if sequence > last_in_sum.get(stream, -1)]
     counts = defaultdict(lambda: [0, 0, 0])
-    for kind, payload in trace.records:
-        if kind == COUNTS:
-            zero, thread, _stream, _sequence, *numbers = struct.unpack("<BIIIQQQ", payload)
-            assert zero == 0
-            counts[thread] = [sum(pair) for pair in zip(counts[thread], numbers)]
+    for thread, numbers in counted:
+        counts[thread] = [sum(pair) for pair in zip(counts[thread], numbers)]
     return counts
 
 
@@ -242,10 +248,10 @@ def read_left(sections):
             live[event.address] = event.tick
         elif event.kind == "free":
             del live[event.address]
-    return live
+    return live, trace.records
 
 
-def read_sums(cut, live, sums):
+def read_sums(cut, left, sums):
     cell_count, thread_count, slice_count, _, _, _, peak_tick, peak_bytes, peak_blocks, *_, calls = struct.unpack_from("<4I10Q", sums)
     at, cells, threads, slices = 96, [], [], []
     for _ in range(cell_count):
@@ -260,7 +266,7 @@ def read_sums(cut, live, sums):
         slices.append(Slice(*struct.unpack_from("<6Q", sums, at)))
         at += 48
     assert at == len(sums)
-    return Base(cut, cells, threads, slices, peak_tick, peak_bytes, peak_blocks, calls, live)
+    return Base(cut, cells, threads, slices, peak_tick, peak_bytes, peak_blocks, calls, *left)
 
 
 # --- sections ---

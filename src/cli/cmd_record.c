@@ -200,25 +200,28 @@ static void say_troubles(const struct hwi_monitor_outcome *outcome)
 }
 
 /* Adds the limits that were crossed: "rss of process 4711 was 2.1 GB ('rss>2G')". */
-static void add_causes(struct hwi_line *line, const struct hwi_save *save, const struct hwi_save_rule *rules)
+static void add_causes(struct hwi_line *line, const struct hwi_save *save, const struct hwi_save_rule *rules,
+                       bool is_sample)
 {
   bool is_first = true;
   for (size_t i = 0; i < HWI_SAVE_RULES_MAX; i++) {
     const struct hwi_save_cause *cause = &save->causes[i];
     if (!cause->is_given)
       continue;
-    hwi_line_printf(line, "%s%s of process %u was %s ('%s')", is_first ? "" : ", ",
-                    hwi_save_figure_name(rules[i].figure), cause->pid, hwi_bytes_text(cause->bytes).text,
-                    rules[i].text);
+    const bool is_estimate = is_sample && rules[i].figure != HWI_SAVE_RSS;
+    hwi_line_printf(line, "%s%s of process %u was %s%s ('%s')", is_first ? "" : ", ",
+                    hwi_save_figure_name(rules[i].figure), cause->pid, is_estimate ? "about " : "",
+                    hwi_bytes_text(cause->bytes).text, rules[i].text);
     is_first = false;
   }
 }
 
-static void say_save(const char *path, const struct hwi_save *save, const struct hwi_save_rule *rules, bool quiet)
+static void say_save(const struct hwi_launched *launched, const struct hwi_save *save,
+                     const struct hwi_launch_options *wanted)
 {
   struct hwi_line line = {0};
-  char *name = hwi_saver_name(shorten(path), save->number);
-  if (save->state == HWI_SAVE_DONE && quiet)
+  char *name = hwi_saver_name(shorten(launched->name), save->number);
+  if (save->state == HWI_SAVE_DONE && wanted->quiet)
     goto out;
   if (save->state == HWI_SAVE_DONE)
     hwi_line_printf(&line, "saved: %s (%s) at %s: ", name ? name : "", hwi_bytes_text(save->packed_bytes).text,
@@ -227,7 +230,7 @@ static void say_save(const char *path, const struct hwi_save *save, const struct
     hwi_line_printf(&line, "nothing was saved: %s; ",
                     save->state == HWI_SAVE_FAILED ? save->error.text
                                                    : "the process that follows the recording was killed");
-  add_causes(&line, save, rules);
+  add_causes(&line, save, wanted->save_rules, launched->outcome.counts.sampled_events);
   hwi_warn("%s", hwi_line_text(&line));
 out:
   hwi_line_release(&line);
@@ -238,7 +241,7 @@ static void say_saves(const struct hwi_launched *launched, const struct hwi_laun
 {
   const struct hwi_saves *saves = &launched->outcome.saves;
   for (uint32_t i = 0; i < saves->count; i++)
-    say_save(launched->name, &saves->list[i], wanted->save_rules, wanted->quiet);
+    say_save(launched, &saves->list[i], wanted);
   for (size_t i = 0; i < wanted->save_rule_count; i++)
     if (saves->crossings[i] > HWI_SAVES_A_RULE)
       hwi_warn("info: '%s' was crossed %u times; %u traces were saved, at most %d are", wanted->save_rules[i].text,

@@ -27,13 +27,15 @@ uint64_t hwi_sampler_distance(uint64_t *random, uint64_t mean);
 /* Draws the next point, after an event that allocated `block`. */
 void hwi_sampler_draw(struct hwi_sampler *sampler, uintptr_t block);
 
-/* Moves on by an allocation and returns true, if it is not an event; otherwise does nothing. */
+/* Moves on by an allocation and returns true, if it is not an event; otherwise does nothing. A signal handler may allocate
+ * in between: the countdown is read once, so that it cannot become less than 0. */
 static inline bool hwi_sampler_skips(struct hwi_sampler *sampler, size_t size)
 {
   size_t bytes = size + !size;
-  if (__builtin_expect(bytes >= sampler->countdown, 0))
+  uint64_t countdown = __atomic_load_n(&sampler->countdown, __ATOMIC_RELAXED);
+  if (__builtin_expect(bytes >= countdown, 0))
     return false;
-  sampler->countdown -= bytes;
+  __atomic_store_n(&sampler->countdown, countdown - bytes, __ATOMIC_RELAXED);
   return true;
 }
 

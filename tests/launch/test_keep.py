@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from format_reader import read_base
+import format_reader
+from format_reader import read_base, read_trace
 from page_document import read_html
 from waiting import child_of, has_ended, wait_until
 
@@ -95,18 +96,52 @@ def test_everything_but_the_events_stays(record, long_run, tmp_path, threads):
 
 def test_with_a_sample(record, long_run, tmp_path):
     """All calls are counted, also those of chunks that were dropped, and estimates are as far from the truth as they say."""
-    ring = record([long_run, tmp_path / "counts", "3000000", "3", "0"], "--keep", "1M", "--sample=256")
+    command, names = [long_run, tmp_path / "counts", "3000000", "3", "0"], ["allocation_calls", "free_calls", "allocated_bytes"]
+    whole, ring = record(command, "--sample=256").report, record(command, "--keep", "1M", "--sample=256")
     (calls, frees, size), live = own_counts(tmp_path / "counts")
     report = ring.report
     assert 0 < report["dropped_until_ns"] and has_no_trouble(report)
-    own = [report[name] for name in ["allocation_calls", "free_calls", "allocated_bytes"]]
+    own = [report[name] for name in names]
+    assert own == [whole[name] for name in names]
     assert all(0 <= all_of - own_of < 1000 for all_of, own_of in zip(own[:2], (calls, frees)))
     assert 0 <= own[2] - size < 1_000_000
-    assert sum(thread["allocation_calls"] for thread in report["by_thread"]) == report["allocation_calls"]
+    by_thread = [[thread[name] for name in ["allocation_calls", "allocated_bytes", "free_calls"]] for thread in report["by_thread"]]
+    assert [sum(numbers) for numbers in zip(*by_thread)] == [own[0], own[2], own[1]]
+    assert sorted(by_thread) == sorted(format_reader.counts_of(read_trace(ring.trace), read_base(ring.trace)).values())
     bytes_live = sum(of_kind[1] for of_kind in live.values())
     assert report["live_bytes_at_end"] == pytest.approx(bytes_live, abs=3 * report["live_bytes_at_end_error"] + 1_000_000)
     estimated, _, _ = counts_of(report)
     assert estimated == pytest.approx(calls, rel=0.02)
+    assert f"heapwright: {own[0]:,} allocations, " in ring.process.stderr
+
+
+TWICE = """
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *volatile blocks[64];
+int main(void)
+{
+  pid_t child = fork();
+  for (size_t i = 0; i < 4000000; i++) {
+    free(blocks[i % 64]);
+    blocks[i % 64] = malloc(i * 7919 % 500);
+  }
+  return child && wait(NULL) != child;
+}
+"""
+
+
+def test_with_a_sample_and_a_child(record, compile_c):
+    """The calls of an image that is not shown are counted once, too."""
+    ring = record([compile_c(TWICE)], "--keep", "1M", "--sample=64")
+    images = ring.report["images"]
+    assert sorted(image["counted"] for image in images) == [False, True]
+    names = ["allocation_calls", "free_calls", "allocated_bytes"]
+    for image in images:
+        alone = ring.report_with("--pid", str(image["pid"]))
+        assert alone["dropped_until_ns"] > 0
+        assert [image[name] for name in names] == [alone[name] for name in names]
 
 
 def test_the_page_describes_a_base(record, long_run, tmp_path):

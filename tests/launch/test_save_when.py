@@ -89,6 +89,12 @@ def test_live_bytes(levels, hw):
     assert whole["allocation_calls"] >= saved["allocation_calls"] and whole["live_bytes_at_end"] < MIB
 
 
+def test_live_bytes_of_a_sample_are_estimates(levels):
+    run = levels("--save-when", "live>20M", "--sample=64K")
+    run.hold_until_saved(30)
+    assert re.search(r"live of process \d+ was about [23]\d\.\d MB \('live>20M'\)", run.end())
+
+
 def test_resident_memory(levels, hw):
     run = levels("--save-when", "rss>60M", "--no-pack")
     run.hold(20)

@@ -182,6 +182,13 @@ def test_the_text_says_so(hw, sample, columns):
     assert all(len(line) <= columns for line in lines)
 
 
+@pytest.mark.parametrize("by", ["function", "thread", "size", "entry"])
+def test_tables_fit_short_lines(hw, sample, by):
+    done = hw("report", sample, "--by", by, env={"COLUMNS": "80", "LC_ALL": "C.UTF-8"})
+    assert re.search(r"^  1 .* % +± [\d.]+ ", done.stdout, re.M)
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+
+
 def test_the_text_in_ascii(hw, sample):
     done = hw("report", sample, env={"COLUMNS": "100", "LC_ALL": "C"})
     assert "(+-: 95 %)" in " ".join(done.stdout.split()) and "±" not in done.stdout

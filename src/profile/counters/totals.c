@@ -275,14 +275,17 @@ static int count_open_trace(struct hwi_counter *counter, struct hwi_trace *trace
   return ready ? count : hwi_error_set(error, HW_ERR_MEMORY, "no memory to count the totals of the recording");
 }
 
-static void add_base(struct hwi_counts *counts, const struct hwi_base *base)
+/* Of a sample, the calls that were dropped are counted with all others. */
+static void add_base(struct hwi_counts *counts, const struct hwi_base *base, bool is_sample)
 {
   struct hwi_totals sums = {0};
   hwi_base_add_to_totals(base, &sums);
-  counts->allocation_calls += sums.allocation_calls;
-  counts->allocated_bytes += sums.allocated_bytes;
+  if (!is_sample) {
+    counts->allocation_calls += sums.allocation_calls;
+    counts->allocated_bytes += sums.allocated_bytes;
+    counts->free_calls += sums.free_calls;
+  }
   counts->temporary_calls += sums.temporary_calls;
-  counts->free_calls += sums.free_calls;
   counts->failed_calls += sums.failed_calls;
   counts->missed_frees += sums.missed_frees;
   counts->inherited_frees += sums.inherited_frees;
@@ -303,7 +306,7 @@ int hwi_count_trace(struct hwi_counts *counts, const char *path, struct hwi_erro
   status = count_open_trace(&counter, trace, error);
   *counts = counter.counts;
   if (hwi_trace_base(trace))
-    add_base(counts, hwi_trace_base(trace));
+    add_base(counts, hwi_trace_base(trace), counter.sample_bytes);
   hwi_counter_release(&counter);
   hwi_trace_close(trace);
   return status;

@@ -27,11 +27,14 @@ static void scan_event(struct hwi_totals *totals, uint64_t sample_bytes, const s
   totals->failed_calls += event->kind == HWI_EVENT_FAILED;
 }
 
-/* Of a sample, all calls are counted. */
+/* Of a sample, all calls are counted: they replace the estimates of those that were dropped. */
 static void take_all_calls(struct hwi_totals *totals, const struct hwi_trace *trace)
 {
   const struct hwi_chunk_counts *chunks;
-  for (size_t i = hwi_trace_call_counts(trace, &chunks); i-- > 0;) {
+  const size_t count = hwi_trace_call_counts(trace, &chunks);
+  if (count)
+    totals->allocation_calls = totals->allocated_bytes = totals->free_calls = 0;
+  for (size_t i = 0; i < count; i++) {
     totals->allocation_calls += chunks[i].counts[HW_COUNT_ALLOCATIONS];
     totals->allocated_bytes += chunks[i].counts[HW_COUNT_BYTES];
     totals->free_calls += chunks[i].counts[HW_COUNT_FREES];

@@ -78,6 +78,12 @@ static const char *policy_name(uint8_t policy)
   return policy == SCHED_BATCH ? "BATCH" : policy == SCHED_IDLE ? "IDLE" : ""; /* the usual policy is not mentioned */
 }
 
+/* A sample's errors take the place of the last column where lines are short. */
+static bool has_room_for_last(const struct hwi_text *text)
+{
+  return text->style->columns >= HWI_NARROW_COLUMNS || !text->profile->sample_bytes;
+}
+
 static bool has_room_for_own_peak(const struct hwi_text *text)
 {
   return text->style->columns >= HWI_NARROW_COLUMNS && text->profile->span.kind != HWI_SPAN_MOMENT;
@@ -89,7 +95,7 @@ static void finish_thread(struct hwi_text *text, const struct hwi_narrowing *fil
   bool is_whole = !hwi_narrowing_splits_threads(filter);
   if (is_whole && has_room_for_own_peak(text))
     hwi_line_right(&text->line, hwi_bytes_text(thread->own_peak_bytes).text, HWI_AMOUNT_CELLS);
-  if (is_whole)
+  if (is_whole && has_room_for_last(text))
     hwi_line_right(&text->line, hwi_count_text(thread->foreign_frees).text, HWI_AMOUNT_CELLS);
   hwi_line_puts(&text->line, "   ");
   hwi_line_clean(&text->line, thread->name[0] != '\0' ? thread->name : "?");
@@ -116,7 +122,7 @@ void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selecti
   bool is_whole = !hwi_narrowing_splits_threads(&selection->narrowing);
   if (is_whole && has_room_for_own_peak(text))
     hwi_line_right(&text->line, "own peak", HWI_AMOUNT_CELLS);
-  if (is_whole)
+  if (is_whole && has_room_for_last(text))
     hwi_line_right(&text->line, "freed others'", HWI_AMOUNT_CELLS + 2);
   hwi_line_puts(&text->line, "   name (id)");
   hwi_text_end(text, HWI_DIM);
@@ -237,7 +243,7 @@ static void finish_size(struct hwi_text *text, const struct hwi_narrowing *filte
   char exact[sizeof(struct hwi_number) + sizeof " B"]; /* here a size is a name, so it is not rounded */
   snprintf(exact, sizeof exact, "%s B", hwi_count_text(size->size).text);
   hwi_line_right(&text->line, exact, HWI_AMOUNT_CELLS + 2);
-  if (!hwi_narrowing_splits_sizes(filter))
+  if (!hwi_narrowing_splits_sizes(filter) && has_room_for_last(text))
     hwi_line_right(&text->line, hwi_count_text(size->own_peak_blocks).text, HWI_AMOUNT_CELLS);
   uint64_t asked = size->peak_blocks * size->size;
   if (!hwi_narrowing_splits_sizes(filter) && has_slack(text))
@@ -256,7 +262,7 @@ void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection
   hwi_text_filter(text, selection);
   hwi_text_amount_titles(text);
   hwi_line_right(&text->line, "block size", HWI_AMOUNT_CELLS + 2);
-  if (!hwi_narrowing_splits_sizes(&selection->narrowing))
+  if (!hwi_narrowing_splits_sizes(&selection->narrowing) && has_room_for_last(text))
     hwi_line_right(&text->line, "most at once", HWI_AMOUNT_CELLS + 2);
   if (!hwi_narrowing_splits_sizes(&selection->narrowing) && has_slack(text))
     hwi_line_right(&text->line, "slack", HWI_AMOUNT_CELLS - 2);

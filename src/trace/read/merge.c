@@ -150,9 +150,11 @@ int hwi_merge_init(struct hwi_merge *merge, const struct hwi_index *index, uint6
     for (end = first + 1; end < index->count && index->pieces[end].stream == index->pieces[first].stream;)
       end++;
     hwi_stream_init(stream, &index->pieces[first], end - first);
-    const uint64_t from_tick = hwi_index_from_tick(index, stream->number);
     stream->may_begin_late = index->from_tick != 0;
-    hwi_stream_skip(stream, tick > from_tick ? tick : from_tick);
+    hwi_stream_skip(stream, tick);
+    /* Of what the base replaces, events are dropped, but no chunks are skipped: those of a sample have counts. */
+    const uint64_t from_tick = hwi_index_from_tick(index, stream->number);
+    stream->from_tick = from_tick > tick ? from_tick : tick;
     push(merge, stream++);
   }
   return 0;
