@@ -54,7 +54,7 @@ static uint32_t find(const struct hwi_store *store, uint32_t tag, const void *by
   const struct hwi_hash_slot *at = hwi_hash_table_first(&store->numbers, tag);
   for (; at->number; at = hwi_hash_table_next(&store->numbers, at)) {
     const struct hwi_stored_string *string = &store->strings[at->number];
-    if (string->bytes == count && memcmp(string->text, bytes, count) == 0)
+    if (string->bytes == count && (count == 0 || memcmp(string->text, bytes, count) == 0))
       break;
   }
   return at->number;
@@ -78,7 +78,8 @@ uint32_t hwi_store_intern(struct hwi_store *store, const void *bytes, size_t cou
   char *copy = hwi_store_take(store, count + 1);
   if (!copy || !hwi_hash_table_add(&store->numbers, tag, number))
     return 0;
-  memcpy(copy, bytes, count);
+  if (count)
+    memcpy(copy, bytes, count);
   copy[count] = '\0';
   store->strings[number] = (struct hwi_stored_string){copy, count};
   return store->string_count = number;

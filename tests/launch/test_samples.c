@@ -35,6 +35,12 @@ static void begin(struct sampled *sampled)
   sampled->samples.rss.next_maps_ns = UINT64_MAX; /* the cost of reading them does not matter here */
 }
 
+static void end(struct sampled *sampled)
+{
+  hwi_samples_release(&sampled->samples);
+  fclose(sampled->file);
+}
+
 static uint64_t sample_count(const struct sampled *sampled)
 {
   return sampled->drain.log.at ? (sampled->drain.log.at - HW_TOOL_AREA_OFF) / SAMPLE_BYTES : 0;
@@ -62,7 +68,7 @@ static void test_often_at_first_then_every_second(void **state)
   uint64_t of_first_minute = of_first_second + look_until(&sampled, &now_ns, begin_ns + 60 * second);
   assert_in_range(of_first_minute, 200, 265);
   assert_in_range(look_until(&sampled, &now_ns, begin_ns + 120 * second), 59, 63);
-  fclose(sampled.file);
+  end(&sampled);
 }
 
 static void test_of_this_image_alone(void **state)
@@ -81,7 +87,7 @@ static void test_of_this_image_alone(void **state)
   assert_int_equal(sample_count(&sampled), 1);
   assert_int_equal(pread(sampled.drain.fd, &peak_bytes, sizeof peak_bytes, (off_t)at), sizeof peak_bytes);
   assert_int_not_equal(peak_bytes, 0);
-  fclose(sampled.file);
+  end(&sampled);
 }
 
 int main(void)
