@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "export/export.h"
-#include "live/pprof.h"
+#include "live/fleet/pprof.h"
 #include "page/page.h"
 #include "platform/os.h"
 #include "platform/os_tools.h"

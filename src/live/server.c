@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "launch/control.h"
+#include "live/fleet/pprof.h"
 #include "live/folder.h"
 #include "live/http.h"
-#include "live/pprof.h"
 #include "live/saving.h"
 #include "live/source.h"
 #include "live/token.h"

@@ -1,5 +1,5 @@
 /* pprof.c - the heap as profiles in pprof's format, under the paths of Go's net/http/pprof */
-#include "live/pprof.h"
+#include "live/fleet/pprof.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* metrics.c - /metrics: the figures of all runs, in OpenMetrics or in Prometheus's older text format */
-#include "live/metrics.h"
+#include "live/fleet/metrics.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/base_name.h"
-#include "live/metrics.h"
+#include "live/fleet/metrics.h"
 #include "report/content/duplicate_stacks.h"
 #include "report/content/evidence.h"
 #include "report/content/scopes.h"

@@ -1,5 +1,5 @@
 /* fleet.c - the runs whose figures a server gives to other programs, each with an analyst of its own */
-#include "live/fleet.h"
+#include "live/fleet/fleet.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  * A request makes a job, which asks each run for its part; requests for the same share one. At most ASKED_MOST analysts work
  * at a time, so that a scrape does not take all cores. A part that does not come in time is left out.
  */
-#include "live/serve.h"
+#include "live/fleet/serve.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "live/authority.h"
+#include "live/fleet/pprof.h"
 #include "live/http.h"
-#include "live/pprof.h"
 #include "platform/os.h"
 #include "report/words/memory_stream.h"
 #include "trace/read/run.h"

@@ -6,7 +6,7 @@
 #ifndef HWI_LIVE_SERVE_H
 #define HWI_LIVE_SERVE_H
 
-#include "live/fleet.h"
+#include "live/fleet/fleet.h"
 
 enum { HWI_SERVE_PORT = 9876, HWI_SERVE_TOKEN_BYTES = 256 };
 
