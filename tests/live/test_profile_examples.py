@@ -12,7 +12,7 @@ yaml = pytest.importorskip("yaml", reason="python3-yaml is not installed")
 
 ROOT = Path(__file__).parents[2]
 FLEET = ROOT / "examples/fleet"
-SERVED = set(re.findall(r'HWI_PPROF_FOLDER "(\w+)"', (ROOT / "src/live/pprof.h").read_text()))
+SERVED = set(re.findall(r'HWI_PPROF_FOLDER "(\w+)"', (ROOT / "src/live/fleet/pprof.h").read_text()))
 PARCA_JOB = {"job_name", "params", "scrape_interval", "scrape_timeout", "scheme", "normalized_addresses", "profiling_config",
              "relabel_configs", "static_configs", "authorization", "basic_auth", "oauth2", "tls_config", "proxy_url", "follow_redirects"}
 PARCA_TYPES = {"memory", "block", "goroutine", "mutex", "process_cpu"}

@@ -239,7 +239,7 @@ def test_the_alert_near_a_limit(tmp_path):
 
 def test_every_metric_exists(build):
     """The rules, the dashboard and the documents name only metrics that the server has."""
-    source = (Path(__file__).parents[2] / "src/live/metrics.c").read_text()
+    source = (Path(__file__).parents[2] / "src/live/fleet/metrics.c").read_text()
     known = set()
     for name, is_counter in re.findall(r'\] = \{"(heapwright_\w+)", (?:NULL|"\w+"), (true|false)', re.sub(r"\s+", " ", source)):
         known.add(f"{name}_total" if is_counter == "true" else name)

@@ -3,8 +3,8 @@
  * They are the recordings of a folder, all recordings of this user, or one. New ones are found while they go on. One that has
  * ended is kept for a while, so that its last figures are seen.
  */
-#ifndef HWI_LIVE_FLEET_H
-#define HWI_LIVE_FLEET_H
+#ifndef HWI_LIVE_FLEET_FLEET_H
+#define HWI_LIVE_FLEET_FLEET_H
 
 #include "live/analyst.h"
 #include "trace/format.h"

@@ -4,8 +4,8 @@
  * A part has a line for each sample, in the order of the families: the family's letter, then the sample. So parts of several
  * runs are joined without parsing them.
  */
-#ifndef HWI_LIVE_METRICS_H
-#define HWI_LIVE_METRICS_H
+#ifndef HWI_LIVE_FLEET_METRICS_H
+#define HWI_LIVE_FLEET_METRICS_H
 
 #include "live/fleet/endpoint.h"
 

@@ -1,6 +1,6 @@
 /* pprof.h - the heap as profiles in pprof's format, under the paths of Go's net/http/pprof */
-#ifndef HWI_LIVE_PPROF_H
-#define HWI_LIVE_PPROF_H
+#ifndef HWI_LIVE_FLEET_PPROF_H
+#define HWI_LIVE_FLEET_PPROF_H
 
 #include "live/fleet/endpoint.h"
 

@@ -3,8 +3,8 @@
  * On a loopback address, everyone on the machine may ask, since scrapers have no token of a page. With a token, a request needs
  * the header "Authorization: Bearer TOKEN", and may call the server by any name, because no page can send that header.
  */
-#ifndef HWI_LIVE_SERVE_H
-#define HWI_LIVE_SERVE_H
+#ifndef HWI_LIVE_FLEET_SERVE_H
+#define HWI_LIVE_FLEET_SERVE_H
 
 #include "live/fleet/fleet.h"
 
