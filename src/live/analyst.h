@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "live/fleet/endpoint.h"
+#include "live/endpoint.h"
 #include "live/rows.h"
 #include "profile/follow.h"
 

@@ -7,7 +7,7 @@
 #ifndef HWI_LIVE_FLEET_METRICS_H
 #define HWI_LIVE_FLEET_METRICS_H
 
-#include "live/fleet/endpoint.h"
+#include "live/endpoint.h"
 
 enum hwi_metric {
   HWI_METRIC_BUILD, /* the server writes these */

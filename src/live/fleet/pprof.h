@@ -2,7 +2,7 @@
 #ifndef HWI_LIVE_FLEET_PPROF_H
 #define HWI_LIVE_FLEET_PPROF_H
 
-#include "live/fleet/endpoint.h"
+#include "live/endpoint.h"
 
 /* The profiles have the same values, and differ in the type that is shown at first: inuse_space or alloc_space. */
 #define HWI_PPROF_FOLDER "/debug/pprof/"

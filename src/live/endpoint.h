@@ -3,8 +3,8 @@
  * endpoint   a path of the server. It is in the list of endpoint.c, and nowhere else.
  * part       what one run contributes to an answer: a document that the run's analyst writes, in a process of its own.
  */
-#ifndef HWI_LIVE_FLEET_ENDPOINT_H
-#define HWI_LIVE_FLEET_ENDPOINT_H
+#ifndef HWI_LIVE_ENDPOINT_H
+#define HWI_LIVE_ENDPOINT_H
 
 #include <microhttpd.h>
 

@@ -1,5 +1,5 @@
 /* endpoint.c - what `heapwright live --serve` answers to other programs: the list of endpoints, and their arguments */
-#include "live/fleet/endpoint.h"
+#include "live/endpoint.h"
 
 #include <errno.h>
 #include <inttypes.h>
