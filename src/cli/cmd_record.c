@@ -317,7 +317,7 @@ static const char *wrong_value(const struct values *values)
     return "--max-size takes at least 4M";
   const uint64_t sample_bytes = sample_of(values);
   if (sample_bytes != NOT_GIVEN && (!sample_bytes || sample_bytes > HW_SAMPLE_MAX_BYTES))
-    return "--sample (HEAPWRIGHT_SAMPLE) takes a size from 1 byte to 1 TiB, such as 512K";
+    return "--sample (HEAPWRIGHT_SAMPLE) takes a size from 1 byte to 1 GiB, such as 512K";
   if (sample_bytes != NOT_GIVEN && values->durations)
     return "--sample (HEAPWRIGHT_SAMPLE) and --durations exclude each other: the calls that a sample leaves out are not timed";
   if (values->duration_ns == 0)

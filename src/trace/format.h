@@ -181,7 +181,7 @@ enum hw_field {
 
 /* Of sample_bytes. */
 #define HW_SAMPLE_USUAL_BYTES (UINT64_C(512) << 10)
-#define HW_SAMPLE_MAX_BYTES (UINT64_C(1) << 40)
+#define HW_SAMPLE_MAX_BYTES (UINT64_C(1) << 30)
 
 /* If a trace could not be begun, its NAME may be a symbolic link whose target is this text and then the reason. The
  * link is dangling; it needs no block of the disk and does not count for ulimit -f. */

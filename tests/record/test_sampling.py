@@ -226,7 +226,7 @@ def test_programs_do_the_same(record, command):
     assert (recorded.process.returncode, recorded.process.stdout, recorded.process.stderr) == (alone.returncode, alone.stdout, alone.stderr)
 
 
-@pytest.mark.parametrize("size, said", [("0", "takes a size from 1 byte to 1 TiB"), ("2T", "takes a size from 1 byte to 1 TiB"),
+@pytest.mark.parametrize("size, said", [("0", "takes a size from 1 byte to 1 GiB"), ("2T", "takes a size from 1 byte to 1 GiB"),
                                         ("some", "takes a size such as"), ("-5", "takes a size such as")])
 def test_a_wrong_size_is_refused(hw, size, said):
     done = hw("record", f"--sample={size}", "true")
