@@ -175,12 +175,39 @@ static void definitions_after_the_moment_are_kept(void **state)
   }
 }
 
+/* The next recording of the same name began while this one was packed. */
+static void another_recording_keeps_the_name(void **state)
+{
+  (void)state;
+  static const char other[] = "of another recording";
+  char content[sizeof other] = "";
+  struct hwi_error error;
+  struct hwi_compacted compacted;
+  struct hwi_packer *packer = hwi_packer_create();
+  const struct hwi_compaction compaction = {packer, fd, path, path, NULL, NULL};
+  run(1000);
+  assert_int_equal(unlink(path), 0);
+  FILE *next = fopen(path, "w");
+  assert_non_null(next);
+  assert_int_equal(fwrite(other, sizeof other, 1, next), 1);
+  fclose(next);
+  assert_int_equal(hwi_compact(&compaction, &compacted, &error), HW_ERR_BUSY);
+  assert_non_null(strstr(error.text, "another recording"));
+  next = fopen(path, "r");
+  assert_non_null(next);
+  assert_int_equal(fread(content, sizeof content, 1, next), 1);
+  assert_string_equal(content, other);
+  fclose(next);
+  hwi_packer_destroy(packer);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(all_events_before_the_moment_are_kept, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_realloc_that_is_not_complete_has_freed_its_block, set_up, tear_down),
       cmocka_unit_test_setup_teardown(definitions_after_the_moment_are_kept, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(another_recording_keeps_the_name, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

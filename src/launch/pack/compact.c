@@ -312,6 +312,13 @@ static int open_new(const char *path)
   return fd;
 }
 
+/* Returns whether the open file still has this name: another recording of the same name may have taken it. */
+static bool has_name(int fd, const char *name)
+{
+  struct stat own, named;
+  return fstat(fd, &own) == 0 && lstat(name, &named) == 0 && own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
 int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *result, struct hwi_error *error)
 {
   const char *from = compaction->from, *to = compaction->to;
@@ -324,16 +331,22 @@ int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *r
   if (asprintf(&temporary, "%s.packing", to) < 0)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory to pack %s", from);
   int status = HW_ERR_IO;
+  bool is_taken = false;
   job.to.fd = open_new(temporary);
   if (job.to.fd >= 0) {
     status = run_job(&job);
-    if (status == 0 && rename(temporary, to) < 0)
+    is_taken = (strcmp(from, to) == 0 && !has_name(compaction->fd, from)) || !has_name(job.to.fd, temporary);
+    if (is_taken)
+      status = HW_ERR_BUSY;
+    else if (status == 0 && rename(temporary, to) < 0)
       status = HW_ERR_IO;
   }
-  if (status < 0)
+  if (is_taken)
+    hwi_error_set(error, status, "cannot pack %s: another recording has taken its name meanwhile", from);
+  else if (status < 0)
     hwi_error_set(error, status, "cannot pack %s into %s: %s", from, to,
                   status == HW_ERR_IO ? strerror(errno) : hwi_status_text(status));
-  if (status < 0 && job.to.fd >= 0)
+  if (status < 0 && job.to.fd >= 0 && has_name(job.to.fd, temporary))
     unlink(temporary);
   result->bytes = job.to.off;
   result->event_count = job.to.event_count;

@@ -32,7 +32,8 @@ struct hwi_compaction {
 
 /* Packs a trace. If it is not cut, no process may be writing it; but it may be packed meanwhile. The packed file is written under a temporary name in the folder of `to`
  * (a file that a killed process left under that name is replaced) and renamed when it is complete. So `to` is always
- * either the old file or the complete new one. Returns 0 or a negative status. On failure `from` and `to` are
+ * either the old file or the complete new one; if a new recording has taken the name of `from`, it stays (HW_ERR_BUSY).
+ * Returns 0 or a negative status. On failure `from` and `to` are
  * unchanged. */
 int hwi_compact(const struct hwi_compaction *compaction, struct hwi_compacted *result, struct hwi_error *error);
 
