@@ -183,7 +183,7 @@ static void warn_of_what_is_missing(const struct hwi_profile *profile)
   if (ns < (profile->span.kind == HWI_SPAN_RUN ? UINT64_MAX : profile->span.to_ns))
     hwi_warn("the recording is not complete: %s; 'heapwright report' explains it", why);
   if (profile->sample_bytes)
-    hwi_warn("the recording is sampled, one of each %s: what is exported are estimates",
+    hwi_warn("the recording is sampled, one allocation per %s: what is exported are estimates",
              hwi_binary_bytes_text(profile->sample_bytes).text);
 }
 

@@ -170,7 +170,7 @@ static void say_sampled(struct printer *printer)
     const uint64_t sample_bytes = printer->texts[side].profile->sample_bytes;
     hwi_line_printf(printer->line, "%s%s ", side > 0 ? ", " : "", side_names[side]);
     if (sample_bytes)
-      hwi_line_printf(printer->line, "one of each %s", hwi_binary_bytes_text(sample_bytes).text);
+      hwi_line_printf(printer->line, "one allocation per %s", hwi_binary_bytes_text(sample_bytes).text);
     else
       hwi_line_puts(printer->line, "exact");
   }

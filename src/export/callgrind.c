@@ -117,7 +117,7 @@ static void put_all(struct callgrind *to)
           hwi_export_pid(to->export));
   struct hwi_line command = {0}, desc = {0};
   if (to->export->profile->sample_bytes)
-    hwi_line_printf(&desc, "desc: Estimates: sampled, one of each %s\n",
+    hwi_line_printf(&desc, "desc: Estimates: sampled, one allocation per %s\n",
                     hwi_binary_bytes_text(to->export->profile->sample_bytes).text);
   hwi_line_clean(&command, hwi_export_command(to->export));
   fprintf(to->out, "%s\n%spositions: line\nevents: PeakBytes LiveBytes Calls Bytes TemporaryCalls\n",

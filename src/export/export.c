@@ -61,7 +61,7 @@ void hwi_export_title(struct hwi_line *line, const struct hwi_export *export)
 {
   hwi_line_puts(line, hwi_export_command(export));
   if (export->profile->sample_bytes)
-    hwi_line_printf(line, " (estimates: sampled, one of each %s)",
+    hwi_line_printf(line, " (estimates: sampled, one allocation per %s)",
                     hwi_binary_bytes_text(export->profile->sample_bytes).text);
 }
 

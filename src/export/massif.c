@@ -266,7 +266,7 @@ static int write_all(struct massif *to, struct hwi_error *error)
   const uint64_t sample_bytes = to->export->profile->sample_bytes;
   fputs("desc: recorded by heapwright", to->out);
   if (sample_bytes)
-    fprintf(to->out, "; estimates: sampled, one of each %s", hwi_binary_bytes_text(sample_bytes).text);
+    fprintf(to->out, "; estimates: sampled, one allocation per %s", hwi_binary_bytes_text(sample_bytes).text);
   fputs("\ncmd: ", to->out);
   put_name(to, hwi_export_command(to->export));
   fputs("\ntime_unit: ms\n", to->out);

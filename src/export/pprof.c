@@ -90,7 +90,7 @@ static void put_in_use(struct pprof *to)
 static void put_sample_size(struct pprof *to, uint64_t sample_bytes)
 {
   struct hwi_line text = {0};
-  hwi_line_printf(&text, "estimates: sampled, one of each %s", hwi_binary_bytes_text(sample_bytes).text);
+  hwi_line_printf(&text, "estimates: sampled, one allocation per %s", hwi_binary_bytes_text(sample_bytes).text);
   hwi_protobuf_number(&to->whole, PROFILE_COMMENT, string(to, hwi_line_text(&text)));
   to->failed |= text.failed;
   hwi_line_release(&text);

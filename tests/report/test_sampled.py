@@ -175,8 +175,8 @@ def test_the_text_says_so(hw, sample, columns):
     done = hw("report", sample, env={"COLUMNS": str(columns), "LC_ALL": "C.UTF-8"})
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert any(line.startswith("Sampled: one of each 4 KiB.") for line in lines)
-    assert "sampled: one of each 4 KiB" in " ".join(done.stdout.split())
+    assert any(line.startswith("Sampled: one allocation per 4 KiB.") for line in lines)
+    assert "sampled: one allocation per 4 KiB" in " ".join(done.stdout.split())
     assert re.search(r"^  peak .* ± \d", done.stdout, re.M) and re.search(r"^ +at peak +± +calls", done.stdout, re.M)
     assert re.search(r"^  1 .* % +± [\d.]+ ", done.stdout, re.M)
     assert all(len(line) <= columns for line in lines)
@@ -218,10 +218,10 @@ def test_formats_of_single_calls_refuse_it(hw, sample, tmp_path, name):
 def test_other_formats_have_estimates(hw, sample, tmp_path, name):
     done = hw("export", sample, "--format", name, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert "sampled, one of each 4 KiB: what is exported are estimates" in done.stderr
+    assert "sampled, one allocation per 4 KiB: what is exported are estimates" in done.stderr
     content = (tmp_path / "out").read_bytes()
     if name in ("speedscope", "massif", "dhat", "callgrind"):
-        assert b"sampled, one of each 4 KiB" in content
+        assert b"sampled, one allocation per 4 KiB" in content
 
 
 def test_exported_sums(hw, sample, tmp_path):
@@ -254,7 +254,7 @@ def test_tables_have_errors(hw, sample, exact, tmp_path):
 def test_go_reads_the_estimates(hw, sample, tmp_path):
     assert hw("export", sample, "-o", tmp_path / "sample.pb.gz").returncode == 0
     raw = subprocess.run(["go", "tool", "pprof", "-raw", tmp_path / "sample.pb.gz"], capture_output=True, text=True, check=True).stdout
-    assert f"Period: {SAMPLE_BYTES}" in raw and "sampled, one of each 4 KiB" in raw
+    assert f"Period: {SAMPLE_BYTES}" in raw and "sampled, one allocation per 4 KiB" in raw
 
 
 # --- comparisons, budgets, tune ---
@@ -263,7 +263,7 @@ def test_go_reads_the_estimates(hw, sample, tmp_path):
 def test_a_difference_within_its_error_is_said_to_be(hw, exact, sample, tmp_path):
     done = hw("diff", exact, sample, env={"COLUMNS": "100", "LC_ALL": "C.UTF-8"})
     assert done.returncode in (0, 1), done.stderr
-    assert "Sampled: OLD exact, NEW one of each 4 KiB." in done.stdout
+    assert "Sampled: OLD exact, NEW one allocation per 4 KiB." in done.stdout
     assert re.search(r"^  at the end .* ± .*\(within\)", done.stdout, re.M)
     assert re.search(r"^  allocations +([\d,]+) +\1 +0", done.stdout, re.M)
     thin(exact, tmp_path / "other.hwt", 4 * SAMPLE_BYTES, 2)
@@ -329,7 +329,7 @@ def test_the_terminal_says_so(hw, sample):
     done = hw("live", "--text", "--once", sample)
     found = report_of(hw, sample)
     assert done.returncode == 0, done.stderr
-    assert "sampled: one of each 4 KiB" in done.stdout
+    assert "sampled: one allocation per 4 KiB" in done.stdout
     live = int(re.search(r"Live .* in ([\d,]+) blocks", done.stdout)[1].replace(",", ""))
     assert live == found["live_blocks_at_end"]
 

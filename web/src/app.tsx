@@ -75,7 +75,7 @@ function Run({ recording }: { recording: Recording }): JSX.Element {
       </code>
       <span class="facts">{facts.join(" · ")}</span>
       {run.sample_bytes !== undefined && (
-        <span class="sampled" title={`One of each ${sampleText(run.sample_bytes)} is recorded: figures are estimates, with ± their error (95 %)`}>
+        <span class="sampled" title={`One allocation per ${sampleText(run.sample_bytes)} is recorded: figures are estimates, with ± their error (95 %)`}>
           sampled
         </span>
       )}

@@ -102,7 +102,7 @@ static void draw_process(struct hwi_screen *screen, const struct hwi_live_rows *
     add_part_of(line, screen, &part);
   }
   if (rows->sample_bytes > 0) {
-    hwi_line_printf(&part, "sampled: one of each %s", hwi_binary_bytes_text(rows->sample_bytes).text);
+    hwi_line_printf(&part, "sampled: one allocation per %s", hwi_binary_bytes_text(rows->sample_bytes).text);
     add_part_of(line, screen, &part);
   }
   if (rows->rss_bytes > 0) {

@@ -403,7 +403,7 @@ void hwi_text_evidence(struct hwi_text *text)
                       items[i].count == 1 ? items[i].one : items[i].many);
   }
   if (profile->sample_bytes)
-    hwi_line_printf(&text->line, "; sampled: one of each %s", hwi_binary_bytes_text(profile->sample_bytes).text);
+    hwi_line_printf(&text->line, "; sampled: one allocation per %s", hwi_binary_bytes_text(profile->sample_bytes).text);
   if (sum.dropped_until_ns > 0)
     hwi_line_printf(&text->line, "; events before %s dropped", hwi_time_text(sum.dropped_until_ns).text);
   add_allocators(text);
