@@ -432,6 +432,23 @@ static void join_cells(struct hwi_dropped *d)
   d->cell_count = kept;
 }
 
+static int compare_bytes(const void *a, const void *b)
+{
+  const struct hw_base_cell *left = &((const struct hwi_dropped_cell *)a)->sums;
+  const struct hw_base_cell *right = &((const struct hwi_dropped_cell *)b)->sums;
+  const uint64_t left_bytes = calls_of(left) * left->size, right_bytes = calls_of(right) * right->size;
+  return left_bytes < right_bytes ? -1 : left_bytes > right_bytes;
+}
+
+/* The smallest cells lose their stacks, so that those of a thread become two. */
+static void join_stacks(struct hwi_dropped *d, size_t count)
+{
+  qsort(d->cells, d->cell_count, sizeof *d->cells, compare_bytes);
+  for (size_t i = 0; i < count && i < d->cell_count; i++)
+    d->cells[i].sums.node = 0;
+  join_cells(d);
+}
+
 bool hwi_dropped_end(struct hwi_dropped *d, uint64_t until)
 {
   pass_time(d, until ? until - 1 : 0);
@@ -448,6 +465,8 @@ bool hwi_dropped_end(struct hwi_dropped *d, uint64_t until)
   if (d->cell_count > HW_BASE_CELLS_MAX)
     join_cells(d);
   if (d->cell_count > HW_BASE_CELLS_MAX)
+    join_stacks(d, d->cell_count - HW_BASE_CELLS_MAX + 2 * d->thread_count);
+  if (d->cell_count > HW_BASE_CELLS_MAX) /* of so many threads */
     d->cell_count = HW_BASE_CELLS_MAX;
   d->about.cell_count = (uint32_t)d->cell_count;
   d->about.thread_count = (uint32_t)d->thread_count;

@@ -294,7 +294,8 @@ static void print_span(struct hwi_text *text)
 static void print_sample(struct hwi_text *text)
 {
   const char *const plus_minus = hwi_style_plus_minus(text->style);
-  hwi_line_printf(&text->line, "Sampled: one allocation per %s. ", hwi_binary_bytes_text(text->profile->sample_bytes).text);
+  hwi_line_printf(&text->line, "Sampled: one allocation per %s. ",
+                  hwi_binary_bytes_text(text->profile->sample_bytes).text);
   if (text->profile->calls_are_exact)
     hwi_line_printf(&text->line, "Allocations, frees and bytes allocated are exact; others are estimates (%s: 95 %%).",
                     plus_minus);
