@@ -172,18 +172,6 @@ static bool is_waited_for(const struct hwi_live_server *server, const struct hwi
   return waiter || (source == server->awaited && server->sources[0].is_asked);
 }
 
-static bool is_of_run(const struct hwi_live_server *server, uint32_t pid)
-{
-  struct hwi_run run;
-  bool found = false;
-  if (hwi_run_find(&run, server->path, true, NULL) < 0)
-    return false;
-  for (size_t i = 0; i < run.count && !found; i++)
-    found = run.images[i].header.pid == pid;
-  hwi_run_release(&run);
-  return found;
-}
-
 /* Returns the source of a process, or NULL. If there are too many, the one that was asked longest ago makes room. */
 static struct hwi_live_source *source_of(struct hwi_live_server *server, uint32_t pid)
 {
@@ -195,7 +183,7 @@ static struct hwi_live_source *source_of(struct hwi_live_server *server, uint32_
     if (i > 0 && !is_waited_for(server, source) && (!oldest || source->requested_ms < oldest->requested_ms))
       oldest = source; /* one that is not used was asked at 0 */
   }
-  if (!oldest || !is_of_run(server, pid))
+  if (!oldest || !hwi_run_has_process(server->path, pid))
     return NULL;
   hwi_live_source_end(oldest);
   hwi_live_source_begin(oldest, pid, NULL);

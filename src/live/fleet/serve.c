@@ -77,18 +77,6 @@ static void release_job(struct job *job)
   free(job);
 }
 
-static bool run_has(const struct hwi_fleet_run *run, uint64_t pid)
-{
-  struct hwi_run images;
-  bool found = false;
-  if (hwi_run_find(&images, run->path, true, NULL) < 0)
-    return false;
-  for (size_t i = 0; i < images.count && !found; i++)
-    found = images.images[i].header.pid == pid;
-  hwi_run_release(&images);
-  return found;
-}
-
 /* Returns NULL if there is no memory. */
 static struct job *make_job(struct hwi_serve *serve, const struct hwi_live_query *query)
 {
@@ -106,7 +94,7 @@ static struct job *make_job(struct hwi_serve *serve, const struct hwi_live_query
     return NULL;
   }
   for (size_t i = 0; i < fleet->count; i++) {
-    if (pid && !run_has(fleet->runs[i], pid))
+    if (pid && !hwi_run_has_process(fleet->runs[i]->path, pid))
       continue;
     struct part *part = &job->parts[job->part_count++];
     *part = (struct part){.run = fleet->runs[i], .answers = {{.fd = -1}, {.fd = -1}}};

@@ -432,3 +432,15 @@ bool hwi_run_fingerprint(const struct hwi_run *run, uint64_t *fingerprint)
       return false;
   return true;
 }
+
+bool hwi_run_has_process(const char *path, uint64_t pid)
+{
+  struct hwi_run run;
+  bool found = false;
+  if (hwi_run_find(&run, path, true, NULL) < 0)
+    return false;
+  for (size_t i = 0; i < run.count && !found; i++)
+    found = run.images[i].header.pid == pid;
+  hwi_run_release(&run);
+  return found;
+}

@@ -30,6 +30,9 @@ struct hwi_run {
  * inside such a folder, the run is that trace alone, or all traces of NAME if `relatives` is set. Returns 0 or a
  * negative status. */
 int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct hwi_error *error);
+
+/* Returns whether an image of the run of `path` has this pid. */
+bool hwi_run_has_process(const char *path, uint64_t pid);
 void hwi_run_release(struct hwi_run *run);
 
 /* Looks for images that began since the run was found. They come after the known ones, in the order of their starts.
