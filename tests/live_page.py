@@ -5,6 +5,20 @@ import json
 import urllib.parse
 
 
+def request(host, path, method="GET", named=None, headers=None):
+    """The answer to a request: status, headers and body. `named`: what the header Host says instead."""
+    connection = http.client.HTTPConnection(host, timeout=60)
+    connection.putrequest(method, path, skip_host=True)
+    connection.putheader("Host", named or host)
+    for name, value in (headers or {}).items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer.status, answer.headers, body
+
+
 class Page:
     """What the server of a page answers."""
 
@@ -15,18 +29,9 @@ class Page:
 
     def ask(self, path, method="GET", token=None, host=None, headers=None):
         """The answer to a request: status, headers and body."""
-        connection = http.client.HTTPConnection(self.host, timeout=60)
         mark = "&" if "?" in path else "?"
         given = self.token if token is None else token
-        connection.putrequest(method, f"{path}{mark}token={given}", skip_host=True)
-        connection.putheader("Host", host or self.host)
-        for name, value in (headers or {}).items():
-            connection.putheader(name, value)
-        connection.endheaders()
-        answer = connection.getresponse()
-        body = answer.read()
-        connection.close()
-        return answer.status, answer.headers, body
+        return request(self.host, f"{path}{mark}token={given}", method, host, headers)
 
     def json(self, path):
         status, _, body = self.ask(path)

@@ -1,9 +1,9 @@
 """served.py - heapwright live --serve, and what it answers"""
 
-import http.client
 import subprocess
 from urllib.parse import urlsplit
 
+from live_page import request
 from openmetrics import Metrics
 
 OPEN = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -20,16 +20,7 @@ class Served:
 
     def ask(self, path, method="GET", host=None, **headers):
         """The answer to a request: status, headers and body."""
-        connection = http.client.HTTPConnection(self.host, timeout=60)
-        connection.putrequest(method, path, skip_host=True)
-        connection.putheader("Host", host or self.host)
-        for name, value in headers.items():
-            connection.putheader(name, value)
-        connection.endheaders()
-        answer = connection.getresponse()
-        body = answer.read()
-        connection.close()
-        return answer.status, answer.headers, body
+        return request(self.host, path, method, host, headers)
 
     def metrics(self, query="", is_open=True, **headers):
         status, answered, body = self.ask(f"/metrics{query}", Accept=OPEN if is_open else "*/*", **headers)

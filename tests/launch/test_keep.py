@@ -18,6 +18,7 @@ import pytest
 import format_reader
 from format_reader import read_base, read_trace
 from page_document import read_html
+from small_disk import small_disk
 from waiting import child_of, has_ended, wait_until
 
 PROGRAM = Path(__file__).parent / "programs/long_run.c"
@@ -355,16 +356,6 @@ def test_what_needs_every_event_says_so(record, long_run, hw, tmp_path):
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "none", str(disk)], capture_output=True).returncode:
-        pytest.skip("cannot mount a tmpfs here")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
-
-
-@pytest.fixture
 def disk_of_small_files(tmp_path):
     """An ext2 with blocks of 1 KiB has files of at most 16 GiB."""
     disk, image = tmp_path / "ext2", tmp_path / "image"
@@ -383,20 +374,21 @@ def test_where_files_are_small(record, long_run, tmp_path, disk_of_small_files):
 
 
 @pytest.mark.parametrize("keep", ["1M", "64M"])
-def test_a_full_disk_while_it_turns(record, long_run, hw, tmp_path, small_disk, keep):
+def test_a_full_disk_while_it_turns(record, long_run, hw, tmp_path, keep):
     """Recording stops cleanly: up to then all is exact."""
     counts = tmp_path / "counts"
-    recording = record([long_run, counts, "6000000", "1", "0"], "--keep", keep, "--max-size", "1G", trace=small_disk / "x.hwt")
-    (calls, _, _), live = own_counts(counts)
-    report = recording.report
-    assert recording.process.returncode == 0 and calls > 1000000
-    lost = report["lost_events"]
-    assert not any(report[name] for name in TROUBLES if name != "lost_events")
-    if lost:
-        assert report["images"][0]["silences"][-1]["why"] == "disk full"
-        assert report["allocation_calls"] - report["free_calls"] == report["live_blocks_at_end"]
-    else:
-        assert counts_of(report)[0] == calls and counts_of(report)[2] == live
+    with small_disk(tmp_path / "disk", "6m") as disk:
+        recording = record([long_run, counts, "6000000", "1", "0"], "--keep", keep, "--max-size", "1G", trace=disk / "x.hwt")
+        (calls, _, _), live = own_counts(counts)
+        report = recording.report
+        assert recording.process.returncode == 0 and calls > 1000000
+        lost = report["lost_events"]
+        assert not any(report[name] for name in TROUBLES if name != "lost_events")
+        if lost:
+            assert report["images"][0]["silences"][-1]["why"] == "disk full"
+            assert report["allocation_calls"] - report["free_calls"] == report["live_blocks_at_end"]
+        else:
+            assert counts_of(report)[0] == calls and counts_of(report)[2] == live
 
 
 @pytest.mark.parametrize("value, error", [("10m", "m is minutes or MiB"), ("0s", "at least 1s"), ("0.5s", "at least 1s"), ("100K", "at least 1M"),

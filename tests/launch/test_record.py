@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from small_disk import small_disk
 from trace_header import is_begun, read_header
 from waiting import child_of, wait_until
 
@@ -554,16 +555,10 @@ def report_of(hw, trace):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small file system")
 def test_full_disk_harms_nobody(hw, allocate, tmp_path):
-    disk = tmp_path / "small"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "none", str(disk)], capture_output=True).returncode:
-        pytest.skip("mount is not allowed here")
-    try:
+    with small_disk(tmp_path / "small", "6m") as disk:
         done = hw("record", "-o", disk / "x.hwt", "--max-size", "1G", "--", allocate, "3000000", "0", "21")
         assert done.returncode == 21
         assert report_of(hw, disk / "x.hwt")["allocation_calls"] > 0
-    finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 def test_size_limit(record, allocate):

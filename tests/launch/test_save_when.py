@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from small_disk import small_disk
 from trace_header import is_begun, read_header, traces_of_run
 from waiting import wait_until
 
@@ -203,11 +204,7 @@ def test_of_a_child(build, hw, compile_c, tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount a small file system")
 def test_full_disk(levels, hw, tmp_path):
     """Nothing half is left, the program and its recording go on, and the end says that nothing was saved."""
-    disk = tmp_path / "small"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "none", str(disk)], capture_output=True).returncode:
-        pytest.skip("mount is not allowed here")
-    try:
+    with small_disk(tmp_path / "small", "64m") as disk:
         run = levels("--save-when", "live>20M", folder=disk)
         run.hold(1)
         wait_until(lambda: is_begun(run.trace))
@@ -220,8 +217,6 @@ def test_full_disk(levels, hw, tmp_path):
         said = run.end()
         assert "nothing was saved: " in said and "No space left on device" in said and "('live>20M')" in said, said
         assert [path.name for path in disk.iterdir()] == ["run.hwt"]
-    finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 def test_ten_saves_at_once_under_load(build, hw, compile_c, tmp_path):

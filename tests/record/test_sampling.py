@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from format_reader import counts_of, read_trace
+from format_reader import Bytes, counts_of, read_trace
 from trace_header import traces_of_run
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -51,25 +51,13 @@ def counts_by_tid(trace):
     tids = {}
     for kind, payload in trace.records:
         if kind == 2:
-            number, tid = varints(payload, 2)
+            numbers = Bytes(payload)
+            number, tid = numbers.varint(), numbers.varint()
             tids[number] = tid
     counts = defaultdict(lambda: [0, 0, 0])
     for number, numbers in counts_of(trace).items():
         counts[tids[number]] = [sum(pair) for pair in zip(counts[tids[number]], numbers)]
     return dict(counts)
-
-
-def varints(data, count):
-    found, value, shift = [], 0, 0
-    for byte in data:
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            found.append(value)
-            value = shift = 0
-        if len(found) == count:
-            return found
-    raise AssertionError("too short")
 
 
 def events_of(trace):
