@@ -1,0 +1,86 @@
+/* glibc_mapped.c - finds the chunks of glibc's malloc that are mapped alone
+ *
+ * Such a chunk fills whole pages of a mapping without a file. It begins with a page, or, if more alignment was asked for,
+ * later; then its first word says how much later. Its flags are exactly "mapped". The kernel joins neighbouring mappings, so
+ * that a region may have many. The library counts these chunks and their bytes, which shows whether all were found.
+ */
+#include "memory/heaps/glibc.h"
+
+enum { PAGE_BYTES = 4096 };
+
+struct search {
+  struct hwi_glibc *glibc;
+  struct hwi_heap *heap;
+  size_t part;
+};
+
+/* Returns whether a chunk at `at` may begin `before` bytes behind the start of its pages. */
+static bool is_mapped(struct hwi_glibc *glibc, uint64_t at, uint64_t before, uint64_t end, uint64_t *size)
+{
+  uint64_t first;
+  if (!hwi_memory_word(&glibc->reader, at, &first) || first != before || !hwi_glibc_size(glibc, at, size) ||
+      (*size & HWI_GLIBC_FLAGS) != HWI_GLIBC_IS_MAPPED)
+    return false;
+  *size &= ~(uint64_t)HWI_GLIBC_FLAGS;
+  return *size >= glibc->sizes.least && (*size + before) % PAGE_BYTES == 0 && *size <= end - at;
+}
+
+/* Returns the chunk whose pages begin at `page`, or 0. */
+static uint64_t chunk_of(struct hwi_glibc *glibc, uint64_t page, uint64_t end, uint64_t *size)
+{
+  const uint64_t header = glibc->sizes.header;
+  if (is_mapped(glibc, page, 0, end, size))
+    return page;
+  for (uint64_t alignment = 2 * header; alignment <= end - page && alignment; alignment *= 2) {
+    const uint64_t block = (page + header + alignment - 1) / alignment * alignment;
+    if (block - header < end && is_mapped(glibc, block - header, block - header - page, end, size))
+      return block - header;
+  }
+  return 0;
+}
+
+static bool search_region(struct search *search, uint64_t begin, uint64_t end)
+{
+  struct hwi_glibc *glibc = search->glibc;
+  uint64_t size;
+  for (uint64_t page = begin; page < end;) {
+    const uint64_t chunk = chunk_of(glibc, page, end, &size);
+    if (!chunk) {
+      page += PAGE_BYTES;
+      continue;
+    }
+    struct hwi_heap_part *part = &search->heap->parts[search->part];
+    if (!hwi_heap_add_block(search->heap, part, chunk + glibc->sizes.header, size - glibc->sizes.header,
+                            HWI_BLOCK_LIVE))
+      return false;
+    part->understood_bytes += chunk + size - page;
+    page = chunk + size;
+  }
+  return true;
+}
+
+static bool is_of_arena(const struct hwi_glibc *glibc, const struct hwi_region *region)
+{
+  for (size_t i = 0; i < glibc->arena_count; i++)
+    if (region->begin <= glibc->arenas[i].top && glibc->arenas[i].top < region->end)
+      return true;
+  return false;
+}
+
+bool hwi_glibc_find_mapped(struct hwi_glibc *glibc, struct hwi_heap *heap)
+{
+  const struct hwi_glibc_settings *settings = &glibc->settings;
+  struct hwi_heap_part *part = hwi_heap_add_part(heap, "mapped blocks", 0);
+  struct search search = {glibc, heap, heap->part_count - 1};
+  bool done = part;
+  for (size_t i = 0; i < glibc->memory->region_count && done; i++) {
+    const struct hwi_region *region = &glibc->memory->regions[i];
+    if (region->is_writable && !region->file && !is_of_arena(glibc, region))
+      done = search_region(&search, region->begin, region->begin + region->known);
+  }
+  if (!done)
+    return false;
+  part = &heap->parts[search.part];
+  part->system_bytes = settings->is_found ? settings->mapped_bytes : part->understood_bytes;
+  return true;
+}

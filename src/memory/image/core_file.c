@@ -1,0 +1,247 @@
+/* core_file.c - reads the memory of a process from an ELF core dump
+ *
+ * A core dump has a segment for each region of memory, and notes: of each thread its registers, of the process its PID and
+ * command, and the files that were mapped. libelf reads headers and notes of both classes and byte orders. The registers'
+ * layout is known for x86-64 alone.
+ */
+#include "memory/image/core_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/procfs.h>
+#include <sys/stat.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include "trace/grow.h"
+
+struct core {
+  struct hwi_memory *memory;
+  Elf *elf;
+  GElf_Ehdr header;
+  struct hwi_error *error;
+  const char *path;
+};
+
+static int no_memory(const struct core *core)
+{
+  return hwi_error_set(core->error, HW_ERR_MEMORY, "no memory to read %s", core->path);
+}
+
+/* --- notes --- */
+
+#ifdef __x86_64__
+static bool take_thread(struct core *core, const unsigned char *bytes, size_t size)
+{
+  struct hwi_memory *memory = core->memory;
+  struct elf_prstatus status;
+  struct user_regs_struct registers;
+  static_assert(sizeof registers == sizeof status.pr_reg && sizeof registers / 8 <= HWI_THREAD_REGISTERS, "of a core");
+  if (core->header.e_machine != EM_X86_64 || size < sizeof status)
+    return true;
+  if (!hwi_grow((void **)&memory->threads, &memory->thread_capacity, memory->thread_count + 1, sizeof *memory->threads))
+    return false;
+  memcpy(&status, bytes, sizeof status);
+  memcpy(&registers, &status.pr_reg, sizeof registers);
+  struct hwi_memory_thread *thread = &memory->threads[memory->thread_count++];
+  *thread = (struct hwi_memory_thread){.tid = (uint32_t)status.pr_pid,
+                                       .stack_pointer = registers.rsp,
+                                       .thread_pointer = registers.fs_base,
+                                       .program_counter = registers.rip,
+                                       .register_count = sizeof registers / sizeof *thread->registers};
+  memcpy(thread->registers, &registers, sizeof registers);
+  if (memory->thread_count == 1)
+    memory->signal = status.pr_cursig;
+  return true;
+}
+#else
+static bool take_thread(struct core *core, const unsigned char *bytes, size_t size)
+{
+  (void)core, (void)bytes, (void)size;
+  return true;
+}
+#endif
+
+static void take_process(const struct core *core, const unsigned char *bytes, size_t size)
+{
+  struct elf_prpsinfo info;
+  if (core->memory->word_bytes != sizeof(long) || core->memory->swaps_bytes || size < sizeof info)
+    return;
+  memcpy(&info, bytes, sizeof info);
+  core->memory->pid = (uint32_t)info.pr_pid;
+  memcpy(core->memory->command, info.pr_psargs, sizeof core->memory->command);
+  core->memory->command[sizeof core->memory->command - 1] = 0;
+}
+
+/* The note has the number of files, the unit of offsets, for each file its begin, end and offset, and then the names. */
+struct files {
+  const unsigned char *at, *names, *end;
+  uint64_t count, unit;
+};
+
+static bool open_files(const struct core *core, const unsigned char *bytes, size_t size, struct files *files)
+{
+  enum { WORDS_BEFORE = 2, WORDS_OF_FILE = 3 };
+  const size_t word = core->memory->word_bytes;
+  if (size < WORDS_BEFORE * word)
+    return false;
+  *files = (struct files){.at = bytes + WORDS_BEFORE * word, .end = bytes + size};
+  files->count = hwi_memory_load(core->memory, bytes);
+  files->unit = hwi_memory_load(core->memory, bytes + word);
+  if (files->count > (size - WORDS_BEFORE * word) / (WORDS_OF_FILE * word) || files->end[-1] != 0)
+    return false;
+  files->names = files->at + files->count * WORDS_OF_FILE * word;
+  return true;
+}
+
+/* A region may have a part of a file, if its rights were changed later. */
+static void take_file(struct hwi_memory *memory, uint64_t begin, uint64_t end, uint64_t off, const char *name)
+{
+  for (size_t i = 0; i < memory->region_count; i++) {
+    struct hwi_region *region = &memory->regions[i];
+    if (region->begin >= begin && region->begin < end) {
+      region->file = name;
+      region->file_off = off + (region->begin - begin);
+    }
+  }
+}
+
+static bool take_files(const struct core *core, const unsigned char *bytes, size_t size)
+{
+  struct hwi_memory *memory = core->memory;
+  struct files files;
+  if (memory->names || !open_files(core, bytes, size, &files))
+    return true;
+  const size_t names_bytes = (size_t)(files.end - files.names), word = memory->word_bytes;
+  memory->names = malloc(names_bytes + 1);
+  if (!memory->names)
+    return false;
+  memcpy(memory->names, files.names, names_bytes);
+  const char *name = memory->names, *end = name + names_bytes;
+  for (uint64_t i = 0; i < files.count && name < end; i++, files.at += 3 * word) {
+    const uint64_t off = hwi_memory_load(memory, files.at + 2 * word);
+    take_file(memory, hwi_memory_load(memory, files.at), hwi_memory_load(memory, files.at + word), off * files.unit,
+              name);
+    name += strlen(name) + 1;
+  }
+  return true;
+}
+
+static bool take_note(struct core *core, const GElf_Nhdr *note, const unsigned char *bytes)
+{
+  if (note->n_type == NT_PRSTATUS)
+    return take_thread(core, bytes, note->n_descsz);
+  if (note->n_type == NT_PRPSINFO)
+    take_process(core, bytes, note->n_descsz);
+  else if (note->n_type == NT_FILE)
+    return take_files(core, bytes, note->n_descsz);
+  return true;
+}
+
+static int read_notes(struct core *core, const GElf_Phdr *segment)
+{
+  Elf_Data *data = elf_getdata_rawchunk(core->elf, (int64_t)segment->p_offset, segment->p_filesz, ELF_T_NHDR);
+  GElf_Nhdr note;
+  size_t name, desc;
+  for (size_t at = 0; data && (at = gelf_getnote(data, at, &note, &name, &desc)) > 0;)
+    if (!take_note(core, &note, (const unsigned char *)data->d_buf + desc))
+      return no_memory(core);
+  return 0;
+}
+
+/* --- segments --- */
+
+static int add_segment(struct core *core, const GElf_Phdr *segment)
+{
+  struct hwi_memory *memory = core->memory;
+  struct hwi_region region = {.begin = segment->p_vaddr,
+                              .end = segment->p_vaddr + segment->p_memsz,
+                              .known = segment->p_filesz < segment->p_memsz ? segment->p_filesz : segment->p_memsz,
+                              .is_writable = segment->p_flags & PF_W,
+                              .is_executable = segment->p_flags & PF_X};
+  if (region.end <= region.begin)
+    return 0;
+  const uint64_t left = segment->p_offset < memory->mapped_bytes ? memory->mapped_bytes - segment->p_offset : 0;
+  if (region.known > left) {
+    if (!memory->missing)
+      memory->missing_from = region.begin + left;
+    memory->missing += region.known - left;
+    region.known = left;
+  }
+  region.bytes = (const unsigned char *)memory->mapped + (region.known ? segment->p_offset : 0);
+  return hwi_memory_add_region(memory, &region) ? 0 : no_memory(core);
+}
+
+/* Segments first: notes name the files of regions. */
+static int read_core(struct core *core)
+{
+  struct hwi_memory *memory = core->memory;
+  size_t count = 0;
+  int status = 0;
+  GElf_Phdr segment;
+  const int class = gelf_getclass(core->elf);
+  if (!gelf_getehdr(core->elf, &core->header) || core->header.e_type != ET_CORE ||
+      elf_getphdrnum(core->elf, &count) < 0)
+    return hwi_error_set(core->error, HW_ERR_USAGE, "%s is an ELF file, but not a core dump", core->path);
+  memory->word_bytes = class == ELFCLASS64 ? 8 : 4;
+  memory->swaps_bytes =
+      core->header.e_ident[EI_DATA] != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
+  for (size_t i = 0; i < count && status == 0; i++)
+    if (gelf_getphdr(core->elf, (int)i, &segment) && segment.p_type == PT_LOAD)
+      status = add_segment(core, &segment);
+  hwi_memory_finish(memory);
+  for (size_t i = 0; i < count && status == 0; i++)
+    if (gelf_getphdr(core->elf, (int)i, &segment) && segment.p_type == PT_NOTE)
+      status = read_notes(core, &segment);
+  return status;
+}
+
+static int map_file(struct core *core)
+{
+  struct hwi_memory *memory = core->memory;
+  struct stat info;
+  const int fd = open(core->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 || fstat(fd, &info) < 0) {
+    const int status = hwi_error_set(core->error, HW_ERR_IO, "cannot open %s: %s", core->path, strerror(errno));
+    if (fd >= 0)
+      close(fd);
+    return status;
+  }
+  if (S_ISREG(info.st_mode) && info.st_size > 0)
+    memory->mapped = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  const int os_error = errno;
+  close(fd);
+  if (!S_ISREG(info.st_mode) || info.st_size == 0)
+    return hwi_error_set(core->error, HW_ERR_USAGE, "%s is no core dump: it is %s", core->path,
+                         S_ISREG(info.st_mode) ? "empty" : "not a regular file");
+  if (memory->mapped == MAP_FAILED) {
+    memory->mapped = NULL;
+    errno = os_error;
+    return hwi_error_set(core->error, HW_ERR_IO, "cannot map %s: %s", core->path, strerror(os_error));
+  }
+  memory->mapped_bytes = (size_t)info.st_size;
+  return 0;
+}
+
+int hwi_core_file_open(struct hwi_memory *memory, const char *path, struct hwi_error *error)
+{
+  *memory = (struct hwi_memory){0};
+  struct core core = {.memory = memory, .error = error, .path = path};
+  int status = map_file(&core);
+  if (status == 0) {
+    elf_version(EV_CURRENT);
+    core.elf = elf_memory(memory->mapped, memory->mapped_bytes);
+    if (!core.elf || elf_kind(core.elf) != ELF_K_ELF)
+      status = hwi_error_set(error, HW_ERR_USAGE, "%s is no core dump: it is not an ELF file", path);
+    else
+      status = read_core(&core);
+    elf_end(core.elf);
+  }
+  if (status < 0)
+    hwi_memory_close(memory);
+  return status;
+}

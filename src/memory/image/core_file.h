@@ -1,0 +1,11 @@
+/* core_file.h - reads the memory of a process from an ELF core dump */
+#ifndef HWI_MEMORY_IMAGE_CORE_FILE_H
+#define HWI_MEMORY_IMAGE_CORE_FILE_H
+
+#include "memory/image/memory.h"
+
+/* Opens a core dump of a 32-bit or 64-bit process of either byte order. Its bytes are mapped, not copied. A truncated file
+ * has what is left of it. Returns 0 or a negative status. */
+int hwi_core_file_open(struct hwi_memory *memory, const char *path, struct hwi_error *error);
+
+#endif

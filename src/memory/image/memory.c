@@ -1,0 +1,58 @@
+/* memory.c - the regions of a process's memory */
+#include "memory/image/memory.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "trace/grow.h"
+
+const struct hwi_region *hwi_memory_region(const struct hwi_memory *memory, uint64_t address)
+{
+  size_t low = 0, high = memory->region_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (memory->regions[middle].end <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < memory->region_count && memory->regions[low].begin <= address ? &memory->regions[low] : NULL;
+}
+
+bool hwi_memory_add_region(struct hwi_memory *memory, const struct hwi_region *region)
+{
+  if (!hwi_grow((void **)&memory->regions, &memory->region_capacity, memory->region_count + 1, sizeof *region))
+    return false;
+  memory->regions[memory->region_count++] = *region;
+  return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+  const struct hwi_region *x = a, *y = b;
+  return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+void hwi_memory_finish(struct hwi_memory *memory)
+{
+  size_t kept = 0;
+  if (memory->region_count)
+    qsort(memory->regions, memory->region_count, sizeof *memory->regions, compare);
+  for (size_t i = 0; i < memory->region_count; i++) {
+    struct hwi_region *region = &memory->regions[i];
+    if (kept && region->begin < memory->regions[kept - 1].end)
+      continue; /* only a forged file has two contents of one address */
+    memory->regions[kept++] = *region;
+  }
+  memory->region_count = kept;
+}
+
+void hwi_memory_close(struct hwi_memory *memory)
+{
+  free(memory->regions);
+  free(memory->threads);
+  free(memory->names);
+  if (memory->mapped)
+    munmap(memory->mapped, memory->mapped_bytes);
+  *memory = (struct hwi_memory){0};
+}

@@ -1,0 +1,121 @@
+/* memory.h - the memory of a process, wherever it was kept: in a core dump, a running process, a file of raw bytes
+ *
+ * region   consecutive addresses that the process had mapped with the same rights. Its bytes may be known in part: a core
+ *          dump leaves out what can be read from a file, and may be truncated.
+ * word     an integer of the size of a pointer of the process, in its byte order.
+ */
+#ifndef HWI_MEMORY_IMAGE_MEMORY_H
+#define HWI_MEMORY_IMAGE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/error.h"
+
+struct hwi_region {
+  uint64_t begin, end;
+  const unsigned char *bytes; /* of the first `known` addresses */
+  uint64_t known;
+  bool is_writable, is_executable;
+  const char *file; /* that was mapped; NULL: none, or it is not known */
+  uint64_t file_off;
+};
+
+enum { HWI_THREAD_REGISTERS = 32 };
+
+/* A thread at the moment of the image. */
+struct hwi_memory_thread {
+  uint32_t tid;
+  uint64_t stack_pointer, thread_pointer, program_counter;
+  uint64_t registers[HWI_THREAD_REGISTERS]; /* that may hold pointers */
+  size_t register_count;
+};
+
+/* All zero: nothing is open. Regions are in the order of their addresses, and do not overlap. */
+struct hwi_memory {
+  struct hwi_region *regions;
+  size_t region_count, region_capacity;
+  struct hwi_memory_thread *threads; /* the first one got the signal */
+  size_t thread_count, thread_capacity;
+  unsigned word_bytes;   /* 4 or 8 */
+  bool swaps_bytes;      /* its byte order is not this machine's */
+  uint32_t pid;          /* 0: not known */
+  int signal;            /* that ended the process; 0: none */
+  char command[80];      /* with its arguments, maybe shortened; "": not known */
+  uint64_t missing;      /* bytes of the image that should be in its file, and are not: it is truncated */
+  uint64_t missing_from; /* address */
+  void *mapped;          /* the file */
+  size_t mapped_bytes;
+  char *names; /* of files */
+};
+
+/* Returns the region that contains `address`, or NULL. Takes logarithmic time. */
+const struct hwi_region *hwi_memory_region(const struct hwi_memory *memory, uint64_t address);
+
+/* Adds a region; hwi_memory_finish sorts them. Returns false if there is no memory. */
+bool hwi_memory_add_region(struct hwi_memory *memory, const struct hwi_region *region);
+
+/* To be called when all regions are known: sorts them, and cuts off what overlaps. */
+void hwi_memory_finish(struct hwi_memory *memory);
+
+void hwi_memory_close(struct hwi_memory *memory);
+
+/* --- reading --- */
+
+static inline bool hwi_region_has(const struct hwi_region *region, uint64_t address, uint64_t bytes)
+{
+  const uint64_t off = address - region->begin;
+  return address >= region->begin && off <= region->known && bytes <= region->known - off;
+}
+
+/* Reads a word at `bytes`. */
+static inline uint64_t hwi_memory_load(const struct hwi_memory *memory, const unsigned char *bytes)
+{
+  uint64_t word;
+  uint32_t half;
+  if (memory->word_bytes == sizeof word) {
+    memcpy(&word, bytes, sizeof word);
+    return memory->swaps_bytes ? __builtin_bswap64(word) : word;
+  }
+  memcpy(&half, bytes, sizeof half);
+  return memory->swaps_bytes ? __builtin_bswap32(half) : half;
+}
+
+/* Reads an integer of 4 bytes. */
+static inline uint32_t hwi_memory_load_32(const struct hwi_memory *memory, const unsigned char *bytes)
+{
+  uint32_t number;
+  memcpy(&number, bytes, sizeof number);
+  return memory->swaps_bytes ? __builtin_bswap32(number) : number;
+}
+
+/* A place to read from: successive addresses are usually in one region. All zero at first, except for `memory`. */
+struct hwi_memory_reader {
+  const struct hwi_memory *memory;
+  const struct hwi_region *region;
+};
+
+/* Returns the `count` bytes at an address, or NULL if they are not all known, or not in one region. */
+static inline const unsigned char *hwi_memory_bytes(struct hwi_memory_reader *reader, uint64_t address, uint64_t count)
+{
+  if (!reader->region || !hwi_region_has(reader->region, address, count)) {
+    const struct hwi_region *found = hwi_memory_region(reader->memory, address);
+    if (!found || !hwi_region_has(found, address, count))
+      return NULL;
+    reader->region = found;
+  }
+  return reader->region->bytes + (address - reader->region->begin);
+}
+
+/* Reads the word at an address. Returns false if it is not known. */
+static inline bool hwi_memory_word(struct hwi_memory_reader *reader, uint64_t address, uint64_t *word)
+{
+  const unsigned char *bytes = hwi_memory_bytes(reader, address, reader->memory->word_bytes);
+  if (bytes)
+    *word = hwi_memory_load(reader->memory, bytes);
+  return bytes;
+}
+
+#endif
