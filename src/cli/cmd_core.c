@@ -1,54 +1,143 @@
 /* cmd_core.c - heapwright core: the heap of a core dump */
-#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/answer.h"
+#include "cli/page_and_charts.h"
+#include "cli/ranking_options.h"
+#include "export/export.h"
+#include "export/moment.h"
 #include "memory/heaps/heap.h"
 #include "memory/image/core_file.h"
-#include "report/words/number.h"
+#include "report/words/style.h"
+#include "symbols/symbols.h"
 
 struct values {
-  int format;
+  struct hwi_ranking ranking;
+  struct hwi_answer answer;
+  struct hwi_reading reading;
 };
 
-static const struct values defaults = {0};
+static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer = HWI_ANSWER_DEFAULTS};
 
 static const struct hwi_option options[] = {
+    {.name = "by",
+     HWI_VALUE(CHOICE, ranking.report.by),
+     .choices = hwi_by_names,
+     .help = "what to group by (default: size)"},
+    {.name = "top",
+     .letter = 'n',
+     HWI_VALUE(COUNT, ranking.report.top),
+     .value = "N",
+     .help = "rows to show; 0: all (default: 10 in text, all in JSON)"},
+    HWI_ANSWER_OPTIONS(answer),
     {.name = NULL},
 };
 
+/* What the command has opened. */
+struct work {
+  const struct values *values;
+  struct hwi_memory memory;
+  struct hwi_core_heap heap;
+  struct hwi_core core;
+  char trace[32]; /* of the moment: a path of an open file without a name */
+  int fd;
+};
+
+static int print_report(const struct work *work, const struct hwi_report *report, FILE *out)
+{
+  struct hwi_error error = {0};
+  int status;
+  if (work->values->answer.format == HWI_FORMAT_JSON) {
+    status = hwi_report_json(report, out, &error);
+  } else {
+    struct hwi_style style;
+    hwi_style_init(&style, out);
+    status = hwi_report_text(report, &style, &error);
+  }
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
+}
+
+/* The blocks become a trace, and its profile is that of the moment. */
+static int report_on(struct work *work, FILE *out)
+{
+  struct hwi_reading reading = work->values->reading;
+  struct hwi_profile *profile;
+  struct hwi_symbols *symbols;
+  reading.span = (struct hwi_span){.kind = HWI_SPAN_MOMENT};
+  int status = hwi_reading_profile(&reading, work->trace, &profile);
+  if (status != 0)
+    return status;
+  status = hwi_reading_symbols_of(&reading, work->trace, &symbols);
+  if (status == 0) {
+    const struct hwi_report report = {.profile = profile,
+                                      .core = &work->core,
+                                      .names = hwi_reading_names(symbols),
+                                      .options = hwi_ranking_options(&work->values->ranking),
+                                      .trace = work->core.name};
+    status = print_report(work, &report, out);
+    hwi_symbols_destroy(symbols);
+  }
+  hwi_profile_destroy(profile);
+  return status;
+}
+
+static int make_trace(struct work *work)
+{
+  work->fd = memfd_create("moment", MFD_CLOEXEC);
+  const int status = work->fd < 0 ? HW_ERR_IO : hwi_moment_write(&work->memory, &work->heap, work->fd);
+  if (status < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "no memory for the blocks of %s; use a larger machine", work->core.name);
+  snprintf(work->trace, sizeof work->trace, "/proc/self/fd/%d", work->fd);
+  return 0;
+}
+
+static int open_core(struct work *work, const char *path)
+{
+  struct hwi_error error = {0};
+  work->core = (struct hwi_core){path, &work->memory, &work->heap};
+  int status = hwi_core_file_open(&work->memory, path, &error);
+  if (status == 0)
+    status = hwi_core_heap_find(&work->heap, &work->memory, &error);
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", path, error.text) : make_trace(work);
+}
+
+static void close_core(struct work *work)
+{
+  if (work->fd >= 0)
+    close(work->fd);
+  hwi_core_heap_release(&work->heap);
+  hwi_memory_close(&work->memory);
+}
+
 static int run(const void *given, int word_count, char **words)
 {
-  (void)given;
-  static const char *const states[] = {"live", "own", "free", "cached", "top"};
-  struct hwi_memory memory;
-  struct hwi_heap heap;
-  struct hwi_error error = {0};
-  if (hwi_core_file_open(&memory, words[word_count - 1], &error) < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  if (hwi_heap_find(&heap, &memory, &error) < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  for (size_t i = 0; i < heap.part_count; i++) {
-    const struct hwi_heap_part *part = &heap.parts[i];
-    printf("%-24s system %" PRIu64 " understood %" PRIu64 " residue %" PRId64 "\n", part->name, part->system_bytes,
-           part->understood_bytes, (int64_t)(part->system_bytes - part->understood_bytes));
-    for (int s = 0; s < HWI_BLOCK_STATES; s++)
-      printf("  %-8s %10" PRIu64 " blocks %14" PRIu64 " bytes\n", states[s], part->sums[s].blocks, part->sums[s].bytes);
-  }
-  for (size_t i = 0; i < heap.damage_count && i < HWI_DAMAGES_MAX; i++)
-    printf("%#" PRIx64 ": %s\n", heap.damages[i].address, heap.damages[i].text);
-  hwi_heap_release(&heap);
-  hwi_memory_close(&memory);
-  return 0;
+  struct values values = *(const struct values *)given;
+  struct work work = {.values = &values, .fd = -1};
+  struct hwi_answer_file to;
+  if (word_count != 2)
+    return hwi_fail(HWI_EXIT_TROUBLE, "core needs the program and its core dump: heapwright core PROGRAM CORE");
+  int status = hwi_answer_check(&values.answer);
+  if (status == 0)
+    status = open_core(&work, words[1]);
+  if (status == 0)
+    status = hwi_answer_open(&to, values.answer.path);
+  if (status == 0)
+    status = hwi_answer_close(&to, report_on(&work, to.out));
+  close_core(&work);
+  return status;
 }
 
 const struct hwi_command hwi_command_core = {
     .name = "core",
-    .summary = "the heap of a core dump, of a process or of an image of memory",
+    .summary = "the heap of a core dump",
     .usage = "[options] PROGRAM CORE",
     .details = "",
     .options = options,
     .defaults = &defaults,
-    .values_bytes = sizeof defaults,
+    .values_bytes = sizeof(struct values),
     .usage_status = HWI_EXIT_TROUBLE,
     .run = run,
 };

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/texts.h"
+#include "memory/core.h"
 #include "profile/profile.h"
 #include "report/replayer.h"
 #include "symbols/symbols.h"
@@ -88,6 +89,7 @@ struct hwi_names {
 /* The sources of a report. All pointers are borrowed. */
 struct hwi_report {
   const struct hwi_profile *profile;
+  const struct hwi_core *core; /* that the profile was made of; NULL: a recording */
   struct hwi_names names;
   struct hwi_report_options options;
   struct hwi_replayer replayer; /* for figures that need the events */

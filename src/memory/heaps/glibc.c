@@ -11,7 +11,7 @@ static struct hwi_glibc_sizes sizes_of(const struct hwi_memory *memory)
   return (struct hwi_glibc_sizes){.word = word, .header = 2 * word, .alignment = 16, .least = 4 * word};
 }
 
-static bool find_all(struct hwi_glibc *glibc, struct hwi_heap *heap)
+static bool find_all(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 {
   hwi_glibc_find_settings(glibc);
   return hwi_glibc_find_cached(glibc, heap) && hwi_glibc_walk(glibc, heap) && hwi_glibc_find_mapped(glibc, heap);
@@ -24,7 +24,7 @@ static void release(struct hwi_glibc *glibc)
   hwi_table_release(glibc->caches, glibc->cache_capacity * sizeof *glibc->caches);
 }
 
-int hwi_glibc_find(struct hwi_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
+int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
 {
   struct hwi_glibc glibc = {.memory = memory, .reader = {.memory = memory}, .sizes = sizes_of(memory)};
   int status = 0;

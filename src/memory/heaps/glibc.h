@@ -66,14 +66,14 @@ struct hwi_glibc {
 };
 
 /* Finds the heap. Returns 0, HW_ERR_USAGE if there is none, or HW_ERR_MEMORY. */
-int hwi_glibc_find(struct hwi_heap *heap, const struct hwi_memory *memory, struct hwi_error *error);
+int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error);
 
 /* The steps of that. Each returns false if there is no memory. */
 bool hwi_glibc_find_arenas(struct hwi_glibc *glibc);
 void hwi_glibc_find_settings(struct hwi_glibc *glibc);
-bool hwi_glibc_find_cached(struct hwi_glibc *glibc, struct hwi_heap *heap);
-bool hwi_glibc_walk(struct hwi_glibc *glibc, struct hwi_heap *heap);
-bool hwi_glibc_find_mapped(struct hwi_glibc *glibc, struct hwi_heap *heap);
+bool hwi_glibc_find_cached(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
+bool hwi_glibc_walk(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
+bool hwi_glibc_find_mapped(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
 
 /* Reads the size of a chunk, with its flags. Returns false if it is not known. */
 static inline bool hwi_glibc_size(struct hwi_glibc *glibc, uint64_t chunk, uint64_t *size)

@@ -99,13 +99,13 @@ static void look_whether_protected(struct hwi_glibc *glibc, uint64_t first)
     glibc->protects = true;
 }
 
-static bool add_list(struct hwi_glibc *glibc, struct hwi_heap *heap, uint64_t first)
+static bool add_list(struct hwi_glibc *glibc, struct hwi_core_heap *heap, uint64_t first)
 {
   uint64_t block = first, length = 0;
   for (; block; length++) {
     if (length == LONGEST || !is_block(glibc, block)) {
-      hwi_heap_note_damage(heap, block, "a list of cached blocks that begins at %#llx leads here",
-                           (unsigned long long)first);
+      hwi_core_heap_note_damage(heap, block, "a list of cached blocks that begins at %#llx leads here",
+                                (unsigned long long)first);
       return true;
     }
     if (!add(&glibc->cached, &glibc->cached_count, &glibc->cached_capacity, block))
@@ -116,7 +116,7 @@ static bool add_list(struct hwi_glibc *glibc, struct hwi_heap *heap, uint64_t fi
   return true;
 }
 
-static bool add_cache(struct hwi_glibc *glibc, struct hwi_heap *heap, const struct cache *cache)
+static bool add_cache(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct cache *cache)
 {
   uint64_t first;
   bool done = add(&glibc->caches, &glibc->cache_count, &glibc->cache_capacity, cache->address);
@@ -137,7 +137,7 @@ static bool is_known(const struct hwi_glibc *glibc, uint64_t cache)
   return false;
 }
 
-static bool find_cache_of(struct hwi_glibc *glibc, struct hwi_heap *heap, const struct hwi_memory_thread *thread)
+static bool find_cache_of(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_memory_thread *thread)
 {
   static const unsigned sizes[] = {SIZES, SIZES_SINCE_42};
   const struct hwi_region *region = hwi_memory_region(glibc->memory, thread->thread_pointer);
@@ -159,7 +159,7 @@ static bool find_cache_of(struct hwi_glibc *glibc, struct hwi_heap *heap, const 
 
 /* --- fast bins --- */
 
-static bool find_fast(struct hwi_glibc *glibc, struct hwi_heap *heap, const struct hwi_glibc_arena *arena)
+static bool find_fast(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena)
 {
   const uint64_t header = glibc->sizes.header;
   uint64_t chunk, next;
@@ -168,8 +168,8 @@ static bool find_fast(struct hwi_glibc *glibc, struct hwi_heap *heap, const stru
       return true;
     for (; chunk; chunk = next) {
       if (!is_block(glibc, chunk + header)) {
-        hwi_heap_note_damage(heap, chunk, "a list of fast bin %u of the arena at %#llx leads here", i,
-                             (unsigned long long)arena->address);
+        hwi_core_heap_note_damage(heap, chunk, "a list of fast bin %u of the arena at %#llx leads here", i,
+                                  (unsigned long long)arena->address);
         break;
       }
       if (!add(&glibc->cached, &glibc->cached_count, &glibc->cached_capacity, chunk + header))
@@ -183,7 +183,7 @@ static bool find_fast(struct hwi_glibc *glibc, struct hwi_heap *heap, const stru
   return true;
 }
 
-bool hwi_glibc_find_cached(struct hwi_glibc *glibc, struct hwi_heap *heap)
+bool hwi_glibc_find_cached(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 {
   bool done = true;
   for (size_t i = 0; i < glibc->memory->thread_count && done; i++)

@@ -10,7 +10,7 @@ enum { PAGE_BYTES = 4096 };
 
 struct search {
   struct hwi_glibc *glibc;
-  struct hwi_heap *heap;
+  struct hwi_core_heap *heap;
   size_t part;
 };
 
@@ -49,9 +49,9 @@ static bool search_region(struct search *search, uint64_t begin, uint64_t end)
       page += PAGE_BYTES;
       continue;
     }
-    struct hwi_heap_part *part = &search->heap->parts[search->part];
-    if (!hwi_heap_add_block(search->heap, part, chunk + glibc->sizes.header, size - glibc->sizes.header,
-                            HWI_BLOCK_LIVE))
+    struct hwi_core_heap_part *part = &search->heap->parts[search->part];
+    if (!hwi_core_heap_add_block(search->heap, part, chunk + glibc->sizes.header, size - glibc->sizes.header,
+                                 HWI_CORE_BLOCK_LIVE))
       return false;
     part->understood_bytes += chunk + size - page;
     page = chunk + size;
@@ -67,10 +67,10 @@ static bool is_of_arena(const struct hwi_glibc *glibc, const struct hwi_region *
   return false;
 }
 
-bool hwi_glibc_find_mapped(struct hwi_glibc *glibc, struct hwi_heap *heap)
+bool hwi_glibc_find_mapped(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 {
   const struct hwi_glibc_settings *settings = &glibc->settings;
-  struct hwi_heap_part *part = hwi_heap_add_part(heap, "mapped blocks", 0);
+  struct hwi_core_heap_part *part = hwi_core_heap_add_part(heap, "mapped blocks", 0);
   struct search search = {glibc, heap, heap->part_count - 1};
   bool done = part;
   for (size_t i = 0; i < glibc->memory->region_count && done; i++) {

@@ -19,7 +19,7 @@ enum {
 /* Chunks from `begin` to `end`. */
 struct stretch {
   struct hwi_glibc *glibc;
-  struct hwi_heap *heap;
+  struct hwi_core_heap *heap;
   const struct hwi_glibc_arena *arena;
   size_t part; /* of the heap */
   uint64_t begin, end;
@@ -61,19 +61,19 @@ static bool is_fence(const struct stretch *stretch, uint64_t at)
          (size & ~(uint64_t)HWI_GLIBC_FLAGS) <= glibc->sizes.header;
 }
 
-static enum hwi_block_state state_of(struct stretch *stretch, uint64_t chunk, uint64_t size)
+static enum hwi_core_block_state state_of(struct stretch *stretch, uint64_t chunk, uint64_t size)
 {
   struct hwi_glibc *glibc = stretch->glibc;
   const uint64_t block = chunk + glibc->sizes.header;
   uint64_t next;
   if (chunk == stretch->arena->top)
-    return HWI_BLOCK_TOP;
+    return HWI_CORE_BLOCK_TOP;
   if (is_listed(glibc->cached, glibc->cached_count, &stretch->cached, block))
-    return HWI_BLOCK_CACHED;
+    return HWI_CORE_BLOCK_CACHED;
   if (is_listed(glibc->caches, glibc->cache_count, &stretch->caches, block))
-    return HWI_BLOCK_OWN;
-  return hwi_glibc_size(glibc, chunk + size, &next) && !(next & HWI_GLIBC_PREVIOUS_IN_USE) ? HWI_BLOCK_FREE
-                                                                                           : HWI_BLOCK_LIVE;
+    return HWI_CORE_BLOCK_OWN;
+  return hwi_glibc_size(glibc, chunk + size, &next) && !(next & HWI_GLIBC_PREVIOUS_IN_USE) ? HWI_CORE_BLOCK_FREE
+                                                                                           : HWI_CORE_BLOCK_LIVE;
 }
 
 /* Returns where sound chunks go on, or the end. */
@@ -100,7 +100,7 @@ static bool walk(struct stretch *stretch)
   const uint64_t word = glibc->sizes.word;
   uint64_t size;
   for (uint64_t at = stretch->begin; at < stretch->end;) {
-    struct hwi_heap_part *part = &stretch->heap->parts[stretch->part];
+    struct hwi_core_heap_part *part = &stretch->heap->parts[stretch->part];
     if (!read_chunk(stretch, at, &size)) {
       if (is_fence(stretch, at)) {
         part->understood_bytes += stretch->end - at < glibc->sizes.header ? stretch->end - at : glibc->sizes.header;
@@ -108,15 +108,15 @@ static bool walk(struct stretch *stretch)
         continue;
       }
       const uint64_t next = find_sound(stretch, at);
-      hwi_heap_note_damage(stretch->heap, at,
-                           "the size of the chunk here cannot be right; %llu bytes are not understood",
-                           (unsigned long long)(next - at));
+      hwi_core_heap_note_damage(stretch->heap, at,
+                                "the size of the chunk here cannot be right; %llu bytes are not understood",
+                                (unsigned long long)(next - at));
       at = next;
       continue;
     }
-    const enum hwi_block_state state = state_of(stretch, at, size);
-    const uint64_t usable = size - (state == HWI_BLOCK_TOP ? glibc->sizes.header : word);
-    if (!hwi_heap_add_block(stretch->heap, part, at + glibc->sizes.header, usable, state))
+    const enum hwi_core_block_state state = state_of(stretch, at, size);
+    const uint64_t usable = size - (state == HWI_CORE_BLOCK_TOP ? glibc->sizes.header : word);
+    if (!hwi_core_heap_add_block(stretch->heap, part, at + glibc->sizes.header, usable, state))
       return false;
     part->understood_bytes += size;
     at += size;
@@ -133,7 +133,8 @@ static uint64_t top_end(struct hwi_glibc *glibc, const struct hwi_glibc_arena *a
 }
 
 /* The stretch that ends with the top chunk. */
-static bool walk_main(struct hwi_glibc *glibc, struct hwi_heap *heap, const struct hwi_glibc_arena *arena, size_t part)
+static bool walk_main(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena,
+                      size_t part)
 {
   const uint64_t end = top_end(glibc, arena);
   uint64_t begin = end - arena->system_bytes;
@@ -163,7 +164,8 @@ static uint64_t first_chunk(struct hwi_glibc *glibc, const struct hwi_glibc_aren
   return align(glibc, sub_heap_of(arena->address) == sub_heap ? arena_end : sub_heap + header_bytes);
 }
 
-static bool walk_other(struct hwi_glibc *glibc, struct hwi_heap *heap, const struct hwi_glibc_arena *arena, size_t part)
+static bool walk_other(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena,
+                       size_t part)
 {
   const unsigned word = glibc->sizes.word;
   uint64_t owner, previous, size;
@@ -172,8 +174,8 @@ static bool walk_other(struct hwi_glibc *glibc, struct hwi_heap *heap, const str
     if (!hwi_memory_word(&glibc->reader, at, &owner) || !hwi_memory_word(&glibc->reader, at + word, &previous) ||
         !hwi_memory_word(&glibc->reader, at + 2 * word, &size) || owner != arena->address ||
         size > SUB_HEAP_MAX_BYTES) {
-      hwi_heap_note_damage(heap, at, "here should be a sub-heap of the arena at %#llx",
-                           (unsigned long long)arena->address);
+      hwi_core_heap_note_damage(heap, at, "here should be a sub-heap of the arena at %#llx",
+                                (unsigned long long)arena->address);
       break;
     }
     struct stretch stretch = {.glibc = glibc,
@@ -188,11 +190,11 @@ static bool walk_other(struct hwi_glibc *glibc, struct hwi_heap *heap, const str
   return done;
 }
 
-static bool walk_arena(struct hwi_glibc *glibc, struct hwi_heap *heap, const struct hwi_glibc_arena *arena)
+static bool walk_arena(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena)
 {
   char name[sizeof heap->parts->name];
   snprintf(name, sizeof name, arena->is_main ? "main arena" : "arena %#llx", (unsigned long long)arena->address);
-  struct hwi_heap_part *part = hwi_heap_add_part(heap, name, arena->address);
+  struct hwi_core_heap_part *part = hwi_core_heap_add_part(heap, name, arena->address);
   if (!part)
     return false;
   part->system_bytes = arena->system_bytes;
@@ -200,7 +202,7 @@ static bool walk_arena(struct hwi_glibc *glibc, struct hwi_heap *heap, const str
   return arena->is_main ? walk_main(glibc, heap, arena, number) : walk_other(glibc, heap, arena, number);
 }
 
-bool hwi_glibc_walk(struct hwi_glibc *glibc, struct hwi_heap *heap)
+bool hwi_glibc_walk(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 {
   bool done = true;
   for (size_t i = 0; i < glibc->arena_count && done; i++)

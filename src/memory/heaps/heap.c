@@ -9,28 +9,28 @@
 #include "trace/grow.h"
 #include "trace/table.h"
 
-struct hwi_heap_part *hwi_heap_add_part(struct hwi_heap *heap, const char *name, uint64_t address)
+struct hwi_core_heap_part *hwi_core_heap_add_part(struct hwi_core_heap *heap, const char *name, uint64_t address)
 {
   if (!hwi_grow((void **)&heap->parts, &heap->part_capacity, heap->part_count + 1, sizeof *heap->parts))
     return NULL;
-  struct hwi_heap_part *part = &heap->parts[heap->part_count++];
-  *part = (struct hwi_heap_part){.address = address};
+  struct hwi_core_heap_part *part = &heap->parts[heap->part_count++];
+  *part = (struct hwi_core_heap_part){.address = address};
   snprintf(part->name, sizeof part->name, "%s", name);
   return part;
 }
 
-bool hwi_heap_add_block(struct hwi_heap *heap, struct hwi_heap_part *part, uint64_t address, uint64_t bytes,
-                        enum hwi_block_state state)
+bool hwi_core_heap_add_block(struct hwi_core_heap *heap, struct hwi_core_heap_part *part, uint64_t address,
+                             uint64_t bytes, enum hwi_core_block_state state)
 {
   if (!hwi_table_grow((void **)&heap->blocks, &heap->block_capacity, heap->block_count + 1, sizeof *heap->blocks))
     return false;
-  heap->blocks[heap->block_count++] = (struct hwi_block){address, bytes << HWI_BLOCK_STATE_BITS | state};
+  heap->blocks[heap->block_count++] = (struct hwi_core_block){address, bytes << HWI_CORE_BLOCK_STATE_BITS | state};
   part->sums[state].blocks++;
   part->sums[state].bytes += bytes;
   return true;
 }
 
-void hwi_heap_note_damage(struct hwi_heap *heap, uint64_t address, const char *format, ...)
+void hwi_core_heap_note_damage(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
 {
   if (heap->damage_count++ >= HWI_DAMAGES_MAX)
     return;
@@ -42,9 +42,9 @@ void hwi_heap_note_damage(struct hwi_heap *heap, uint64_t address, const char *f
   va_end(words);
 }
 
-struct hwi_heap_sum hwi_heap_sum(const struct hwi_heap *heap, enum hwi_block_state state)
+struct hwi_core_heap_sum hwi_core_heap_sum(const struct hwi_core_heap *heap, enum hwi_core_block_state state)
 {
-  struct hwi_heap_sum sum = {0};
+  struct hwi_core_heap_sum sum = {0};
   for (size_t i = 0; i < heap->part_count; i++) {
     sum.blocks += heap->parts[i].sums[state].blocks;
     sum.bytes += heap->parts[i].sums[state].bytes;
@@ -54,11 +54,11 @@ struct hwi_heap_sum hwi_heap_sum(const struct hwi_heap *heap, enum hwi_block_sta
 
 static int compare(const void *a, const void *b)
 {
-  const struct hwi_block *x = a, *y = b;
+  const struct hwi_core_block *x = a, *y = b;
   return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static void sort(struct hwi_heap *heap)
+static void sort(struct hwi_core_heap *heap)
 {
   for (size_t i = 1; i < heap->block_count; i++)
     if (heap->blocks[i].address < heap->blocks[i - 1].address) {
@@ -67,20 +67,20 @@ static void sort(struct hwi_heap *heap)
     }
 }
 
-int hwi_heap_find(struct hwi_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
+int hwi_core_heap_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
 {
-  *heap = (struct hwi_heap){0};
+  *heap = (struct hwi_core_heap){0};
   int status = hwi_glibc_find(heap, memory, error);
   if (status == 0)
     sort(heap);
   else
-    hwi_heap_release(heap);
+    hwi_core_heap_release(heap);
   return status;
 }
 
-void hwi_heap_release(struct hwi_heap *heap)
+void hwi_core_heap_release(struct hwi_core_heap *heap)
 {
   hwi_table_release(heap->blocks, heap->block_capacity * sizeof *heap->blocks);
   free(heap->parts);
-  *heap = (struct hwi_heap){0};
+  *heap = (struct hwi_core_heap){0};
 }

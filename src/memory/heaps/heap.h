@@ -11,41 +11,41 @@
 
 #include "memory/image/memory.h"
 
-enum hwi_block_state {
-  HWI_BLOCK_LIVE = 0,
-  HWI_BLOCK_OWN,    /* in use by the allocator itself */
-  HWI_BLOCK_FREE,   /* in a list of free blocks */
-  HWI_BLOCK_CACHED, /* free, but kept for its thread or for blocks of its size */
-  HWI_BLOCK_TOP,    /* never handed out, or joined with such memory: from here the heap grows and shrinks */
-  HWI_BLOCK_STATES,
+enum hwi_core_block_state {
+  HWI_CORE_BLOCK_LIVE = 0,
+  HWI_CORE_BLOCK_OWN,    /* in use by the allocator itself */
+  HWI_CORE_BLOCK_FREE,   /* in a list of free blocks */
+  HWI_CORE_BLOCK_CACHED, /* free, but kept for its thread or for blocks of its size */
+  HWI_CORE_BLOCK_TOP,    /* never handed out, or joined with such memory: from here the heap grows and shrinks */
+  HWI_CORE_BLOCK_STATES,
 };
 
-enum { HWI_BLOCK_STATE_BITS = 3 };
+enum { HWI_CORE_BLOCK_STATE_BITS = 3 };
 
-struct hwi_block {
+struct hwi_core_block {
   uint64_t address;
   uint64_t packed; /* usable bytes, shifted, and the state */
 };
 
-static inline enum hwi_block_state hwi_block_state(const struct hwi_block *block)
+static inline enum hwi_core_block_state hwi_core_block_state(const struct hwi_core_block *block)
 {
-  return (enum hwi_block_state)(block->packed & ((1 << HWI_BLOCK_STATE_BITS) - 1));
+  return (enum hwi_core_block_state)(block->packed & ((1 << HWI_CORE_BLOCK_STATE_BITS) - 1));
 }
 
-static inline uint64_t hwi_block_bytes(const struct hwi_block *block)
+static inline uint64_t hwi_core_block_bytes(const struct hwi_core_block *block)
 {
-  return block->packed >> HWI_BLOCK_STATE_BITS;
+  return block->packed >> HWI_CORE_BLOCK_STATE_BITS;
 }
 
-struct hwi_heap_sum {
+struct hwi_core_heap_sum {
   uint64_t blocks, bytes; /* usable */
 };
 
-struct hwi_heap_part {
+struct hwi_core_heap_part {
   char name[40];
-  uint64_t address;                           /* of the arena; 0: none */
-  uint64_t system_bytes, understood_bytes;    /* equal if the part is sound */
-  struct hwi_heap_sum sums[HWI_BLOCK_STATES]; /* by state */
+  uint64_t address;                                     /* of the arena; 0: none */
+  uint64_t system_bytes, understood_bytes;              /* equal if the part is sound */
+  struct hwi_core_heap_sum sums[HWI_CORE_BLOCK_STATES]; /* by state */
 };
 
 /* Something in the heap that cannot be so. */
@@ -57,28 +57,28 @@ struct hwi_damage {
 enum { HWI_DAMAGES_MAX = 100 }; /* that are listed */
 
 /* All zero: empty. Blocks are in the order of their addresses. */
-struct hwi_heap {
+struct hwi_core_heap {
   const char *allocator; /* "glibc" */
-  struct hwi_block *blocks;
+  struct hwi_core_block *blocks;
   size_t block_count, block_capacity; /* a list of table.h */
-  struct hwi_heap_part *parts;
+  struct hwi_core_heap_part *parts;
   size_t part_count, part_capacity;
   struct hwi_damage damages[HWI_DAMAGES_MAX];
   size_t damage_count; /* may be more than are listed */
 };
 
 /* Finds the heap of the process. Returns 0, HW_ERR_USAGE if no allocator was recognized, or another negative status. */
-int hwi_heap_find(struct hwi_heap *heap, const struct hwi_memory *memory, struct hwi_error *error);
-void hwi_heap_release(struct hwi_heap *heap);
+int hwi_core_heap_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error);
+void hwi_core_heap_release(struct hwi_core_heap *heap);
 
 /* Returns the sum over all parts. */
-struct hwi_heap_sum hwi_heap_sum(const struct hwi_heap *heap, enum hwi_block_state state);
+struct hwi_core_heap_sum hwi_core_heap_sum(const struct hwi_core_heap *heap, enum hwi_core_block_state state);
 
 /* For the files that know an allocator: each returns false if there is no memory. */
-bool hwi_heap_add_block(struct hwi_heap *heap, struct hwi_heap_part *part, uint64_t address, uint64_t bytes,
-                        enum hwi_block_state state);
-struct hwi_heap_part *hwi_heap_add_part(struct hwi_heap *heap, const char *name, uint64_t address);
-void hwi_heap_note_damage(struct hwi_heap *heap, uint64_t address, const char *format, ...)
+bool hwi_core_heap_add_block(struct hwi_core_heap *heap, struct hwi_core_heap_part *part, uint64_t address,
+                             uint64_t bytes, enum hwi_core_block_state state);
+struct hwi_core_heap_part *hwi_core_heap_add_part(struct hwi_core_heap *heap, const char *name, uint64_t address);
+void hwi_core_heap_note_damage(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

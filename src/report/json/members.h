@@ -85,6 +85,9 @@ void hwi_json_findings(struct hwi_json *json, const struct hwi_report *report, c
 /* Writes "growing": [...]. */
 void hwi_json_growing(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_json_stacks *stacks);
 
+/* Writes the state of a core dump's heap, into the report: core.c. */
+void hwi_json_core(struct hwi_json *json, const struct hwi_core *core);
+
 /* --- process images: images.c --- */
 
 /* Writes an object. `static_allocator` is the allocator that the program has linked in, or NULL. */

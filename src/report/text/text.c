@@ -252,7 +252,7 @@ bool hwi_text_is_crumb(const struct hwi_text *text, uint64_t row, uint64_t cost,
 static bool is_stackless(const struct hwi_text *text)
 {
   const struct hwi_profile *profile = text->profile;
-  if (profile->totals.allocation_calls == 0)
+  if (profile->totals.allocation_calls == 0 && profile->totals.live_blocks_at_end == 0)
     return false;
   for (uint32_t i = 0; i < profile->stack_count; i++) {
     if (hwi_profile_depth(profile, i) > 0)
@@ -365,6 +365,11 @@ static int end(struct hwi_text *text, int status, struct hwi_error *error)
 static int print_summary(struct hwi_text *text, bool with_chart, struct hwi_error *error)
 {
   int status = HW_OK;
+  if (text->report->core) {
+    hwi_text_core(text, text->report->core);
+    hwi_text_blank(text);
+    return status;
+  }
   hwi_text_overview(text);
   hwi_text_notes(text);
   if (with_chart)
@@ -387,6 +392,10 @@ static int print_tables(struct hwi_text *text, struct hwi_error *error)
     hwi_text_rss_along(text);
   else
     status = print_ranking(text, error);
+  if (text->report->core) {
+    hwi_text_core_parts(text, text->report->core);
+    return status;
+  }
   hwi_text_blank(text);
   hwi_text_evidence(text);
   return status;

@@ -1,0 +1,11 @@
+/* moment.h - the blocks of a heap as a trace, in which each is allocated once: what a recording would have left at that moment */
+#ifndef HWI_EXPORT_MOMENT_H
+#define HWI_EXPORT_MOMENT_H
+
+#include "memory/heaps/heap.h"
+
+/* Makes a packed trace in `fd`, an empty file, from the live blocks. Returns 0 or a negative status (HW_ERR_IO: errno is
+ * set). */
+int hwi_moment_write(const struct hwi_memory *memory, const struct hwi_core_heap *heap, int fd);
+
+#endif

@@ -1,0 +1,15 @@
+/* core.h - what was found in a core dump or in the memory of a process */
+#ifndef HWI_MEMORY_CORE_H
+#define HWI_MEMORY_CORE_H
+
+struct hwi_memory;
+struct hwi_core_heap;
+
+/* All pointers are borrowed. */
+struct hwi_core {
+  const char *name; /* of the core dump, as the user named it */
+  const struct hwi_memory *memory;
+  const struct hwi_core_heap *heap;
+};
+
+#endif

@@ -1,0 +1,59 @@
+/* core.c - the members of a report on a core dump about its heap */
+#include "report/content/core_sums.h"
+#include "report/json/members.h"
+
+static void write_sum(struct hwi_json *json, const char *blocks_key, const char *bytes_key,
+                      const struct hwi_core_heap_sum *sum)
+{
+  hwi_json_number(json, blocks_key, sum->blocks);
+  hwi_json_number(json, bytes_key, sum->bytes);
+}
+
+static void write_sums(struct hwi_json *json, const struct hwi_core_sums *sums)
+{
+  write_sum(json, "live_blocks", "live_bytes", &sums->live);
+  write_sum(json, "cached_blocks", "cached_bytes", &sums->cached);
+  write_sum(json, "free_blocks", "free_bytes", &sums->free);
+  hwi_json_number(json, "top_bytes", sums->top.bytes);
+  hwi_json_number(json, "own_bytes", sums->own.bytes);
+  hwi_json_number(json, "system_bytes", sums->system_bytes);
+  hwi_json_number(json, "understood_bytes", sums->understood_bytes);
+}
+
+static void write_parts(struct hwi_json *json, const struct hwi_core_heap *heap)
+{
+  hwi_json_begin_array(json, "parts");
+  for (size_t i = 0; i < heap->part_count; i++) {
+    const struct hwi_core_sums sums = hwi_core_sums_of_part(&heap->parts[i]);
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "name", heap->parts[i].name);
+    hwi_json_number(json, "address", heap->parts[i].address);
+    write_sums(json, &sums);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
+static void write_damage(struct hwi_json *json, const struct hwi_core_heap *heap)
+{
+  hwi_json_number(json, "damages", heap->damage_count);
+  hwi_json_begin_array(json, "damage");
+  for (size_t i = 0; i < heap->damage_count && i < HWI_DAMAGES_MAX; i++) {
+    hwi_json_begin_object(json, NULL);
+    hwi_json_number(json, "address", heap->damages[i].address);
+    hwi_json_text(json, "text", heap->damages[i].text);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
+void hwi_json_core(struct hwi_json *json, const struct hwi_core *core)
+{
+  const struct hwi_core_sums sums = hwi_core_sums_of(core);
+  hwi_json_text(json, "allocator", core->heap->allocator);
+  hwi_json_number(json, "signal", (uint64_t)core->memory->signal);
+  write_sums(json, &sums);
+  hwi_json_decimal(json, "understood_percent", hwi_core_understood_percent(&sums));
+  write_parts(json, core->heap);
+  write_damage(json, core->heap);
+}
