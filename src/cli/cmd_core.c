@@ -41,6 +41,8 @@ struct work {
   const struct values *values;
   struct hwi_memory memory;
   struct hwi_core_heap heap;
+  struct hwi_core_modules modules;
+  struct hwi_symbols *symbols;
   struct hwi_core core;
   char trace[32]; /* of the moment: a path of an open file without a name */
   int fd;
@@ -65,29 +67,29 @@ static int report_on(struct work *work, FILE *out)
 {
   struct hwi_reading reading = work->values->reading;
   struct hwi_profile *profile;
-  struct hwi_symbols *symbols;
   reading.span = (struct hwi_span){.kind = HWI_SPAN_MOMENT};
   int status = hwi_reading_profile(&reading, work->trace, &profile);
   if (status != 0)
     return status;
-  status = hwi_reading_symbols_of(&reading, work->trace, &symbols);
-  if (status == 0) {
-    const struct hwi_report report = {.profile = profile,
-                                      .core = &work->core,
-                                      .names = hwi_reading_names(symbols),
-                                      .options = hwi_ranking_options(&work->values->ranking),
-                                      .trace = work->core.name};
-    status = print_report(work, &report, out);
-    hwi_symbols_destroy(symbols);
-  }
+  const struct hwi_report report = {.profile = profile,
+                                    .core = &work->core,
+                                    .names = hwi_reading_names(work->symbols),
+                                    .options = hwi_ranking_options(&work->values->ranking),
+                                    .trace = work->core.name};
+  status = print_report(work, &report, out);
   hwi_profile_destroy(profile);
   return status;
 }
 
 static int make_trace(struct work *work)
 {
+  struct hwi_vtables vtables = {.memory = &work->memory,
+                                .modules = &work->modules,
+                                .symbols = work->symbols,
+                                .reader = {.memory = &work->memory}};
   work->fd = memfd_create("moment", MFD_CLOEXEC);
-  const int status = work->fd < 0 ? HW_ERR_IO : hwi_moment_write(&work->memory, &work->heap, work->fd);
+  const int status = work->fd < 0 ? HW_ERR_IO : hwi_moment_write(&vtables, &work->heap, work->fd);
+  hwi_vtables_release(&vtables);
   if (status < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "no memory for the blocks of %s; use a larger machine", work->core.name);
   snprintf(work->trace, sizeof work->trace, "/proc/self/fd/%d", work->fd);
@@ -101,13 +103,20 @@ static int open_core(struct work *work, const char *path)
   int status = hwi_core_file_open(&work->memory, path, &error);
   if (status == 0)
     status = hwi_core_heap_find(&work->heap, &work->memory, &error);
-  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", path, error.text) : make_trace(work);
+  if (status == 0 && !hwi_core_modules_find(&work->modules, &work->memory))
+    status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
+  if (status < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", path, error.text);
+  status = hwi_reading_symbols(&work->values->reading, (const char *const[]){NULL}, &work->symbols);
+  return status == 0 ? make_trace(work) : status;
 }
 
 static void close_core(struct work *work)
 {
   if (work->fd >= 0)
     close(work->fd);
+  hwi_symbols_destroy(work->symbols);
+  hwi_core_modules_release(&work->modules);
   hwi_core_heap_release(&work->heap);
   hwi_memory_close(&work->memory);
 }

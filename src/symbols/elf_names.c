@@ -1,4 +1,4 @@
-/* elf_names.c - the functions in the symbol tables of a module, by address
+/* elf_names.c - the functions, and the tables of C++ classes, in the symbol tables of a module, by address
  *
  * One table, sorted by address. A symbol with a size covers that many bytes. A symbol without a size (assembler code)
  * covers the bytes up to the next symbol of any kind, within its section. If sized symbols overlap, the one that begins
@@ -47,12 +47,18 @@ static bool is_function_type(int type)
   return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
 }
 
-/* Returns the end of the code section that contains the symbol, or 0 if it is no code. */
-static uint64_t section_end(Elf *elf, const GElf_Sym *symbol, size_t index)
+static bool is_vtable(const GElf_Sym *symbol, const char *name)
+{
+  return GELF_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_size > 0 && name &&
+         strncmp(name, "_ZTV", sizeof "_ZTV" - 1) == 0;
+}
+
+/* Returns the end of the section that contains the symbol, or 0 if it has not these flags. */
+static uint64_t section_end(Elf *elf, const GElf_Sym *symbol, size_t index, uint64_t flags)
 {
   Elf_Scn *section = elf_getscn(elf, index);
   GElf_Shdr header;
-  if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & SHF_EXECINSTR))
+  if (!section || !gelf_getshdr(section, &header) || !(header.sh_flags & flags))
     return 0;
   if (symbol->st_value < header.sh_addr || symbol->st_value - header.sh_addr >= header.sh_size)
     return 0;
@@ -62,7 +68,7 @@ static uint64_t section_end(Elf *elf, const GElf_Sym *symbol, size_t index)
 
 static bool add_symbol(struct hwi_elf_names *names, Elf *elf, const GElf_Sym *symbol, const char *name, size_t section)
 {
-  uint64_t end = section_end(elf, symbol, section);
+  uint64_t end = section_end(elf, symbol, section, is_vtable(symbol, name) ? SHF_ALLOC : SHF_EXECINSTR);
   /* $x, $d and .L are labels that assemblers make */
   if (end == 0 || !name || !name[0] || name[0] == '$' || name[0] == '.')
     return true;
@@ -102,11 +108,12 @@ static bool add_table(struct hwi_elf_names *names, Elf *elf, Elf_Scn *table, con
       break;
     if (symbol.st_shndx != SHN_XINDEX)
       index = symbol.st_shndx;
-    if (index == SHN_UNDEF || !is_function_type(GELF_ST_TYPE(symbol.st_info)))
+    const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
+    if (index == SHN_UNDEF || (!is_function_type(GELF_ST_TYPE(symbol.st_info)) && !is_vtable(&symbol, name)))
       continue;
     if (symbol.st_shndx != SHN_XINDEX && index >= SHN_LORESERVE)
       continue;
-    if (!add_symbol(names, elf, &symbol, elf_strptr(elf, header->sh_link, symbol.st_name), index))
+    if (!add_symbol(names, elf, &symbol, name, index))
       return false;
   }
   return true;

@@ -1,4 +1,4 @@
-/* elf_names.h - the functions in the symbol tables of a module, by address */
+/* elf_names.h - the functions, and the tables of C++ classes, in the symbol tables of a module, by address */
 #ifndef HWI_SYMBOLS_ELF_NAMES_H
 #define HWI_SYMBOLS_ELF_NAMES_H
 
@@ -21,7 +21,7 @@ struct hwi_elf_names {
   size_t count, capacity;
 };
 
-/* Adds the functions of .symtab and .dynsym. The file must stay open as long as the table. Returns false if there is no
+/* Adds the functions and tables of .symtab and .dynsym. The file must stay open as long as the table. Returns false if there is no
  * memory. */
 bool hwi_elf_names_add(struct hwi_elf_names *names, const struct hwi_elf_file *file);
 

@@ -1,0 +1,31 @@
+/* modules.h - the program and the libraries that a process had mapped */
+#ifndef HWI_MEMORY_IMAGE_MODULES_H
+#define HWI_MEMORY_IMAGE_MODULES_H
+
+#include "memory/image/memory.h"
+
+enum { HWI_CORE_BUILD_ID_BYTES = 20 };
+
+struct hwi_core_module {
+  const char *path;    /* borrowed from the memory */
+  uint64_t begin, end; /* of its regions */
+  uint64_t bias;       /* run-time address - bias = address in the file */
+  uint8_t build_id[HWI_CORE_BUILD_ID_BYTES];
+  uint8_t build_id_bytes; /* 0: unknown */
+};
+
+/* All zero: none. In the order of their addresses. */
+struct hwi_core_modules {
+  struct hwi_core_module *modules;
+  size_t count, capacity;
+};
+
+/* Finds the ELF files among the mapped files, by their headers, which a core dump usually has; else those of the files on
+ * disk. Returns false if there is no memory. */
+bool hwi_core_modules_find(struct hwi_core_modules *modules, const struct hwi_memory *memory);
+void hwi_core_modules_release(struct hwi_core_modules *modules);
+
+/* Returns the module that contains the address, or NULL. */
+const struct hwi_core_module *hwi_core_modules_of(const struct hwi_core_modules *modules, uint64_t address);
+
+#endif

@@ -1,0 +1,83 @@
+/* vtables.c - the types of blocks that begin with an object of a C++ class with virtual functions */
+#include "memory/types/vtables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "trace/grow.h"
+
+enum { FIRST_SLOTS = 1024 };
+
+static const char prefix[] = "vtable for ";
+
+static struct hwi_vtable *slot_of(struct hwi_vtable *slots, size_t count, uint64_t address)
+{
+  size_t at = hwi_hash_number(address) & (count - 1);
+  while (slots[at].address && slots[at].address != address)
+    at = (at + 1) & (count - 1);
+  return &slots[at];
+}
+
+static bool make_room(struct hwi_vtables *vtables)
+{
+  const size_t count = vtables->slot_count ? 2 * vtables->slot_count : FIRST_SLOTS;
+  if (4 * (vtables->used + 1) <= 3 * vtables->slot_count)
+    return true;
+  struct hwi_vtable *slots = calloc(count, sizeof *slots);
+  if (!slots)
+    return false;
+  for (size_t i = 0; i < vtables->slot_count; i++)
+    if (vtables->slots[i].address)
+      *slot_of(slots, count, vtables->slots[i].address) = vtables->slots[i];
+  free(vtables->slots);
+  vtables->slots = slots;
+  vtables->slot_count = count;
+  return true;
+}
+
+/* Returns whether a symbol says that the address is in the table of a class. */
+static bool is_table(struct hwi_vtables *vtables, const struct hwi_core_module *module, uint64_t address)
+{
+  const struct hwi_symbol *frames;
+  const struct hwi_symbol_module of = {module->path, module->build_id, module->build_id_bytes, module->bias};
+  const uint32_t count = hwi_symbols_find(vtables->symbols, &of, address, true, &frames);
+  return count > 0 && frames->function && strncmp(frames->function, prefix, sizeof prefix - 1) == 0;
+}
+
+static bool look_up(struct hwi_vtables *vtables, uint64_t address, struct hwi_vtable *slot)
+{
+  const struct hwi_core_module *module = hwi_core_modules_of(vtables->modules, address);
+  *slot = (struct hwi_vtable){.address = address};
+  vtables->used++;
+  if (!is_table(vtables, module, address))
+    return true;
+  if (!hwi_grow((void **)&vtables->types, &vtables->type_capacity, vtables->type_count + 1, sizeof *vtables->types))
+    return false;
+  vtables->types[vtables->type_count++] = (struct hwi_vtable_type){address, module};
+  slot->type = (uint32_t)vtables->type_count;
+  return true;
+}
+
+bool hwi_vtables_type_of(struct hwi_vtables *vtables, const struct hwi_core_block *block, uint32_t *type)
+{
+  uint64_t word;
+  *type = 0;
+  if (!hwi_memory_word(&vtables->reader, block->address, &word) || word % vtables->memory->word_bytes != 0 ||
+      !hwi_core_modules_of(vtables->modules, word))
+    return true;
+  if (!make_room(vtables))
+    return false;
+  struct hwi_vtable *slot = slot_of(vtables->slots, vtables->slot_count, word);
+  if (!slot->address && !look_up(vtables, word, slot))
+    return false;
+  *type = slot->type;
+  return true;
+}
+
+void hwi_vtables_release(struct hwi_vtables *vtables)
+{
+  free(vtables->slots);
+  free(vtables->types);
+  *vtables = (struct hwi_vtables){0};
+}

@@ -1,0 +1,39 @@
+/* vtables.h - the types of blocks that begin with an object of a C++ class with virtual functions
+ *
+ * Such an object begins with a pointer into the table of its class, which is in the data of a module and has a symbol: "vtable
+ * for NAME". A stripped module has no such symbol; then the block's type is not known.
+ */
+#ifndef HWI_MEMORY_TYPES_VTABLES_H
+#define HWI_MEMORY_TYPES_VTABLES_H
+
+#include "memory/heaps/heap.h"
+#include "memory/image/modules.h"
+#include "symbols/symbols.h"
+
+struct hwi_vtable {
+  uint64_t address; /* that objects have; 0: an empty slot */
+  uint32_t type;    /* from 1; 0: it is no table of a class */
+};
+
+struct hwi_vtable_type {
+  uint64_t address;
+  const struct hwi_core_module *module;
+};
+
+/* The tables that were looked up. All zero, except for the first three members: none. */
+struct hwi_vtables {
+  const struct hwi_memory *memory;
+  const struct hwi_core_modules *modules;
+  struct hwi_symbols *symbols;
+  struct hwi_memory_reader reader;
+  struct hwi_vtable *slots; /* a hash table */
+  size_t slot_count, used;
+  struct hwi_vtable_type *types;
+  size_t type_count, type_capacity;
+};
+
+/* Sets *type to the number of the block's type, or 0. Returns false if there is no memory. */
+bool hwi_vtables_type_of(struct hwi_vtables *vtables, const struct hwi_core_block *block, uint32_t *type);
+void hwi_vtables_release(struct hwi_vtables *vtables);
+
+#endif
