@@ -14,7 +14,11 @@
 #include "report/words/style.h"
 #include "symbols/symbols.h"
 
+enum by { BY_TYPE = 0, BY_SIZE };
+static const char *const by_names[] = {"type", "size", NULL};
+
 struct values {
+  int by;
   struct hwi_ranking ranking;
   struct hwi_answer answer;
   struct hwi_reading reading;
@@ -23,10 +27,7 @@ struct values {
 static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer = HWI_ANSWER_DEFAULTS};
 
 static const struct hwi_option options[] = {
-    {.name = "by",
-     HWI_VALUE(CHOICE, ranking.report.by),
-     .choices = hwi_by_names,
-     .help = "what to group by (default: size)"},
+    {.name = "by", HWI_VALUE(CHOICE, by), .choices = by_names, .help = "what to group by (default: type)"},
     {.name = "top",
      .letter = 'n',
      HWI_VALUE(COUNT, ranking.report.top),
@@ -126,6 +127,7 @@ static int run(const void *given, int word_count, char **words)
   struct values values = *(const struct values *)given;
   struct work work = {.values = &values, .fd = -1};
   struct hwi_answer_file to;
+  values.ranking.report.by = values.by == BY_SIZE ? HWI_BY_SIZE : HWI_BY_STACK; /* a block's only frame is its type */
   if (word_count != 2)
     return hwi_fail(HWI_EXIT_TROUBLE, "core needs the program and its core dump: heapwright core PROGRAM CORE");
   int status = hwi_answer_check(&values.answer);

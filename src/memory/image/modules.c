@@ -16,7 +16,8 @@ static void take_build_id(struct hwi_core_module *module, Elf *elf, const GElf_P
   size_t name, desc;
   Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)segment->p_offset, segment->p_filesz, ELF_T_NHDR);
   for (size_t at = 0; data && (at = gelf_getnote(data, at, &note, &name, &desc)) > 0;)
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU && note.n_descsz <= sizeof module->build_id &&
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU &&
+        note.n_descsz <= sizeof module->build_id &&
         memcmp((char *)data->d_buf + name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0) {
       memcpy(module->build_id, (char *)data->d_buf + desc, note.n_descsz);
       module->build_id_bytes = (uint8_t)note.n_descsz;

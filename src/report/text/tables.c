@@ -258,12 +258,12 @@ void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection
   struct hwi_amount *amounts = hwi_amounts_by_size(profile, &selection->narrowing);
   for (uint32_t i = 0; i < profile->size_count && rows && amounts; i++)
     rows[i] = (struct row){.index = i, .amount = amounts[i]};
-  hwi_text_heading(text, "Block sizes", HWI_TEXT_BY);
+  hwi_text_heading(text, "Block sizes", text->report->core ? HWI_TEXT_BY_OF_CORE : HWI_TEXT_BY);
   hwi_text_filter(text, selection);
   hwi_text_amount_titles(text);
   hwi_line_right(&text->line, "block size", HWI_AMOUNT_CELLS + 2);
   if (!hwi_narrowing_splits_sizes(&selection->narrowing) && has_room_for_last(text))
-    hwi_line_right(&text->line, "most at once", HWI_AMOUNT_CELLS + 2);
+    hwi_line_right(&text->line, profile->span.kind == HWI_SPAN_MOMENT ? "blocks" : "most at once", HWI_AMOUNT_CELLS);
   if (!hwi_narrowing_splits_sizes(&selection->narrowing) && has_slack(text))
     hwi_line_right(&text->line, "slack", HWI_AMOUNT_CELLS - 2);
   hwi_text_end(text, HWI_DIM);

@@ -152,7 +152,9 @@ static void add_title(struct hwi_text *text, enum hwi_cost cost, size_t cells)
 {
   static const char *const titles[] = {"", "", "calls", "allocated", "temporary"};
   char when[64] = "at peak";
-  if (cost == HWI_COST_LIVE)
+  if (text->report->core)
+    snprintf(when, sizeof when, "live");
+  else if (cost == HWI_COST_LIVE)
     snprintf(when, sizeof when, "at %s", hwi_text_end_name(text).text);
   else if (text->profile->span.kind == HWI_SPAN_MOMENT)
     snprintf(when, sizeof when, "at %s", hwi_text_peak_name(text).text);
@@ -263,10 +265,12 @@ static bool is_stackless(const struct hwi_text *text)
 
 static void print_stackless(struct hwi_text *text, const struct hwi_selection *selection)
 {
-  hwi_line_puts(&text->line, "The recording has no stacks");
-  hwi_line_puts(&text->line, hwi_style_hint(text->style, "; --by entry and --by thread show more"));
-  hwi_text_end_wrapped(text, 2, HWI_PLAIN);
-  hwi_text_blank(text);
+  if (!text->report->core) {
+    hwi_line_puts(&text->line, "The recording has no stacks");
+    hwi_line_puts(&text->line, hwi_style_hint(text->style, "; --by entry and --by thread show more"));
+    hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+    hwi_text_blank(text);
+  }
   hwi_text_sizes(text, selection);
 }
 

@@ -116,6 +116,7 @@ struct hwi_number hwi_text_cost_name(const struct hwi_text *text); /* the one th
 
 /* --- tables of figures, used by several parts --- */
 
+#define HWI_TEXT_BY_OF_CORE "[--by type|size]"
 #define HWI_TEXT_BY "[--by stack|function|file|line|module|thread|size|entry|scope]"
 
 /* Prints the heading of a ranking; on the right the option that changes it, if there is room. */
