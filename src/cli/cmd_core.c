@@ -9,6 +9,7 @@
 #include "cli/ranking_options.h"
 #include "export/export.h"
 #include "export/moment.h"
+#include "launch/new_trace.h"
 #include "memory/heaps/heap.h"
 #include "memory/image/core_file.h"
 #include "report/words/style.h"
@@ -24,7 +25,10 @@ struct values {
   struct hwi_reading reading;
 };
 
-static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer = HWI_ANSWER_DEFAULTS};
+static const char trace_suffix[] = ".hwt";
+
+static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS,
+                                       .answer = HWI_ANSWER_DEFAULTS_OF(&hwi_page_formats)};
 
 static const struct hwi_option options[] = {
     {.name = "by", HWI_VALUE(CHOICE, by), .choices = by_names, .help = "what to group by (default: type)"},
@@ -33,7 +37,10 @@ static const struct hwi_option options[] = {
      HWI_VALUE(COUNT, ranking.report.top),
      .value = "N",
      .help = "rows to show; 0: all (default: 10 in text, all in JSON)"},
-    HWI_ANSWER_OPTIONS(answer),
+    HWI_ANSWER_OPTIONS_OF(answer, hwi_format_names,
+                          ".txt, .json, .html (a page to\n"
+                          "look at), .hwt (a trace of this moment, for every other command), or a suffix of\n"
+                          "'heapwright export', such as .pb.gz or .folded"),
     {.name = NULL},
 };
 
@@ -47,50 +54,69 @@ struct work {
   struct hwi_core core;
   char trace[32]; /* of the moment: a path of an open file without a name */
   int fd;
+  const struct hwi_export_format *export; /* of the answer; NULL: a report */
 };
 
-static int print_report(const struct work *work, const struct hwi_report *report, FILE *out)
+static int print_text(const struct hwi_report *report, FILE *out, struct hwi_error *error)
+{
+  struct hwi_style style;
+  hwi_style_init(&style, out);
+  return hwi_report_text(report, &style, error);
+}
+
+static int print_report(const struct work *work, const struct hwi_report *report, const struct hwi_answer_file *to)
 {
   struct hwi_error error = {0};
-  int status;
-  if (work->values->answer.format == HWI_FORMAT_JSON) {
-    status = hwi_report_json(report, out, &error);
-  } else {
-    struct hwi_style style;
-    hwi_style_init(&style, out);
-    status = hwi_report_text(report, &style, &error);
-  }
+  const struct hwi_answer *answer = &work->values->answer;
+  struct hwi_export_request export = {
+      .report = *report, .is_present = true, .name = to->path, .path = to->part, .out = to->out};
+  const struct hwi_page_request page = {.runs = report, .run_count = 1, .form = HWI_PAGE_HTML};
+  const int status = work->export                        ? hwi_export_write(work->export, &export, &error)
+                     : answer->format == HWI_FORMAT_JSON ? hwi_report_json(report, to->out, &error)
+                     : answer->format == HWI_FORMAT_HTML ? hwi_page_write(&page, to->out, &error)
+                                                         : print_text(report, to->out, &error);
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-/* The blocks become a trace, and its profile is that of the moment. */
-static int report_on(struct work *work, FILE *out)
+/* The blocks become a trace, and its profile is that of the moment; in pages and exports, it is a run of one moment. */
+static int report_on(struct work *work, const struct hwi_answer_file *to)
 {
+  const enum hwi_format format = (enum hwi_format)work->values->answer.format;
   struct hwi_reading reading = work->values->reading;
   struct hwi_profile *profile;
-  reading.span = (struct hwi_span){.kind = HWI_SPAN_MOMENT};
+  if (!work->export && format != HWI_FORMAT_HTML)
+    reading.span = (struct hwi_span){.kind = HWI_SPAN_MOMENT};
   int status = hwi_reading_profile(&reading, work->trace, &profile);
   if (status != 0)
     return status;
+  struct hwi_reading_source source = {&reading, work->trace};
   const struct hwi_report report = {.profile = profile,
                                     .core = &work->core,
                                     .names = hwi_reading_names(work->symbols),
                                     .options = hwi_ranking_options(&work->values->ranking),
+                                    .replayer = hwi_reading_replayer(&source),
                                     .trace = work->core.name};
-  status = print_report(work, &report, out);
+  status = print_report(work, &report, to);
   hwi_profile_destroy(profile);
+  return status;
+}
+
+static int write_moment(void *context, int fd)
+{
+  struct work *work = context;
+  struct hwi_vtables vtables = {.memory = &work->memory,
+                                .modules = &work->modules,
+                                .symbols = work->symbols,
+                                .reader = {.memory = &work->memory}};
+  const int status = hwi_moment_write(&vtables, &work->heap, fd);
+  hwi_vtables_release(&vtables);
   return status;
 }
 
 static int make_trace(struct work *work)
 {
-  struct hwi_vtables vtables = {.memory = &work->memory,
-                                .modules = &work->modules,
-                                .symbols = work->symbols,
-                                .reader = {.memory = &work->memory}};
   work->fd = memfd_create("moment", MFD_CLOEXEC);
-  const int status = work->fd < 0 ? HW_ERR_IO : hwi_moment_write(&vtables, &work->heap, work->fd);
-  hwi_vtables_release(&vtables);
+  const int status = work->fd < 0 ? HW_ERR_IO : write_moment(work, work->fd);
   if (status < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "no memory for the blocks of %s; use a larger machine", work->core.name);
   snprintf(work->trace, sizeof work->trace, "/proc/self/fd/%d", work->fd);
@@ -107,9 +133,8 @@ static int open_core(struct work *work, const char *path)
   if (status == 0 && !hwi_core_modules_find(&work->modules, &work->memory))
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
   if (status < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", path, error.text);
-  status = hwi_reading_symbols(&work->values->reading, (const char *const[]){NULL}, &work->symbols);
-  return status == 0 ? make_trace(work) : status;
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  return hwi_reading_symbols(&work->values->reading, (const char *const[]){NULL}, &work->symbols);
 }
 
 static void close_core(struct work *work)
@@ -122,21 +147,46 @@ static void close_core(struct work *work)
   hwi_memory_close(&work->memory);
 }
 
+static int save_trace(struct work *work, const char *path)
+{
+  struct hwi_error error = {.text = "no memory"};
+  if (hwi_new_trace_make(path, write_moment, work, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  return HWI_EXIT_OK;
+}
+
+static int answer(struct work *work)
+{
+  struct hwi_answer_file to;
+  int status = make_trace(work);
+  if (status == 0)
+    status = hwi_answer_open(&to, work->values->answer.path);
+  return status == 0 ? hwi_answer_close(&to, report_on(work, &to)) : status;
+}
+
+static bool is_trace(const struct hwi_answer *answer)
+{
+  const size_t bytes = answer->path ? strlen(answer->path) : 0, suffix = sizeof trace_suffix - 1;
+  return !hwi_answer_has_format(answer) && bytes > suffix && strcmp(answer->path + bytes - suffix, trace_suffix) == 0;
+}
+
 static int run(const void *given, int word_count, char **words)
 {
   struct values values = *(const struct values *)given;
   struct work work = {.values = &values, .fd = -1};
-  struct hwi_answer_file to;
+  const bool saves = is_trace(&values.answer);
+  int status = 0;
   values.ranking.report.by = values.by == BY_SIZE ? HWI_BY_SIZE : HWI_BY_STACK; /* a block's only frame is its type */
   if (word_count != 2)
     return hwi_fail(HWI_EXIT_TROUBLE, "core needs the program and its core dump: heapwright core PROGRAM CORE");
-  int status = hwi_answer_check(&values.answer);
+  if (!saves && !hwi_answer_has_format(&values.answer))
+    work.export = hwi_export_format_of(values.answer.path);
+  if (!saves && !work.export)
+    status = hwi_answer_check(&values.answer);
   if (status == 0)
     status = open_core(&work, words[1]);
   if (status == 0)
-    status = hwi_answer_open(&to, values.answer.path);
-  if (status == 0)
-    status = hwi_answer_close(&to, report_on(&work, to.out));
+    status = saves ? save_trace(&work, values.answer.path) : answer(&work);
   close_core(&work);
   return status;
 }

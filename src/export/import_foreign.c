@@ -9,8 +9,7 @@
 #include <unistd.h>
 
 #include "export/compression.h"
-#include "launch/ending_signals.h"
-#include "launch/output.h"
+#include "launch/new_trace.h"
 #include "symbols/symbol_files.h"
 
 static const struct hwi_foreign_format *const formats[] = {&hwi_foreign_heaptrack, &hwi_foreign_interpreted,
@@ -81,54 +80,17 @@ int hwi_foreign_write(const struct hwi_foreign_format *format, FILE *file, int f
   return status;
 }
 
-/* Makes the whole trace in a new file and stores its name in `part`. If it fails, there is no file. */
-static int write_part(const struct hwi_foreign_format *format, FILE *file, char *part, struct hwi_foreign *result)
-{
-  int fd = hwi_unfinished_make(part);
-  if (fd < 0)
-    return HW_ERR_IO;
-  int status = hwi_foreign_write(format, file, fd, result);
-  if (close(fd) != 0 && status == 0)
-    status = HW_ERR_IO;
-  int os_error = errno;
-  if (status < 0)
-    unlink(part);
-  errno = os_error;
-  return status;
-}
+/* What is made into a trace. */
+struct source {
+  const struct hwi_foreign_format *format;
+  FILE *file;
+  struct hwi_foreign *result;
+};
 
-/* Replaces the file at `to`, now that the new one is complete. */
-static int put_in_place(const char *part, const char *to, struct hwi_output *output, struct hwi_error *error)
+static int write_source(void *context, int fd)
 {
-  int status = hwi_output_set_aside(output, error);
-  if (status == 0 && rename(part, to) != 0)
-    status = hwi_error_set(error, HW_ERR_IO, "%s cannot be made: %s", to, strerror(errno));
-  if (status < 0)
-    unlink(part);
-  else
-    hwi_output_discard_earlier(output);
-  hwi_output_restore_earlier(output);
-  return status;
-}
-
-static int write_file(const struct hwi_foreign_format *format, FILE *file, const char *to, struct hwi_foreign *result,
-                      struct hwi_error *error)
-{
-  struct hwi_output output = {0};
-  char *part = NULL;
-  int status = hwi_output_place(&output, to, error);
-  if (status == 0 && asprintf(&part, "%s.XXXXXX", to) < 0)
-    status = HW_ERR_MEMORY;
-  if (status == 0) {
-    status = write_part(format, file, part, result);
-    hwi_deferred_begin();
-    status = status == 0 ? put_in_place(part, to, &output, error) : status;
-    hwi_deferred_end();
-    hwi_unfinished_end();
-  }
-  free(part);
-  hwi_output_release(&output);
-  return status;
+  const struct source *source = context;
+  return hwi_foreign_write(source->format, source->file, fd, source->result);
 }
 
 int hwi_foreign_import(const struct hwi_foreign_format *format, const char *from, const char *to,
@@ -142,7 +104,8 @@ int hwi_foreign_import(const struct hwi_foreign_format *format, const char *from
     return hwi_error_set(error, HW_ERR_IO, "%s cannot be read: %s", from, strerror(errno));
   }
   struct hwi_error reason = {0};
-  int status = folder ? write_file(format, file, to, result, &reason) : HW_ERR_MEMORY, os_error = errno;
+  struct source source = {format, file, result};
+  int status = folder ? hwi_new_trace_make(to, write_source, &source, &reason) : HW_ERR_MEMORY, os_error = errno;
   fclose(file);
   free(folder);
   result->files_folder = NULL;
