@@ -20,6 +20,7 @@ static const char *const by_names[] = {"type", "size", NULL};
 
 struct values {
   int by;
+  const char *recording;
   struct hwi_ranking ranking;
   struct hwi_answer answer;
   struct hwi_reading reading;
@@ -32,6 +33,10 @@ static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS,
 
 static const struct hwi_option options[] = {
     {.name = "by", HWI_VALUE(CHOICE, by), .choices = by_names, .help = "what to group by (default: type)"},
+    {.name = "recording",
+     HWI_VALUE(TEXT, recording),
+     .value = "TRACE",
+     .help = "a recording of the process, complete or not: its blocks have their stacks and the sizes asked for"},
     {.name = "top",
      .letter = 'n',
      HWI_VALUE(COUNT, ranking.report.top),
@@ -51,6 +56,8 @@ struct work {
   struct hwi_core_heap heap;
   struct hwi_core_modules modules;
   struct hwi_symbols *symbols;
+  struct hwi_profile *recorded; /* NULL: there is no recording */
+  struct hwi_recorded_blocks recorded_blocks;
   struct hwi_core core;
   char trace[32]; /* of the moment: a path of an open file without a name */
   int fd;
@@ -108,7 +115,10 @@ static int write_moment(void *context, int fd)
                                 .modules = &work->modules,
                                 .symbols = work->symbols,
                                 .reader = {.memory = &work->memory}};
-  const int status = hwi_moment_write(&vtables, &work->heap, fd);
+  struct hwi_moment moment = {
+      .vtables = &vtables, .heap = &work->heap, .profile = work->recorded, .recorded = &work->recorded_blocks};
+  const int status = hwi_moment_write(&moment, fd);
+  work->core.recorded_blocks = moment.known_stacks;
   hwi_vtables_release(&vtables);
   return status;
 }
@@ -123,10 +133,35 @@ static int make_trace(struct work *work)
   return 0;
 }
 
+/* The image of the recording with the PID of the core dump, or the largest. */
+static int read_recording(struct work *work)
+{
+  struct hwi_error error = {0};
+  struct hwi_profile_options chosen = {0};
+  const char *path = work->values->recording;
+  if (!path)
+    return 0;
+  if (hwi_profile_create(&work->recorded, path, &chosen, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
+  for (uint32_t i = 0; i < work->recorded->image_count; i++)
+    if (work->recorded->images[i].info && work->recorded->images[i].info->header.pid == work->memory.pid)
+      chosen = (struct hwi_profile_options){.images = HWI_IMAGES_PID, .pid = work->memory.pid};
+  if (chosen.images == HWI_IMAGES_PID) {
+    hwi_profile_destroy(work->recorded);
+    work->recorded = NULL;
+    if (hwi_profile_create(&work->recorded, path, &chosen, &error) < 0)
+      return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
+  }
+  if (hwi_recorded_blocks_read(&work->recorded_blocks, path, &chosen, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
+  work->core.recording = path;
+  return 0;
+}
+
 static int open_core(struct work *work, const char *path)
 {
   struct hwi_error error = {0};
-  work->core = (struct hwi_core){path, &work->memory, &work->heap};
+  work->core = (struct hwi_core){.name = path, .memory = &work->memory, .heap = &work->heap};
   int status = hwi_core_file_open(&work->memory, path, &error);
   if (status == 0)
     status = hwi_core_heap_find(&work->heap, &work->memory, &error);
@@ -134,7 +169,9 @@ static int open_core(struct work *work, const char *path)
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
   if (status < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  return hwi_reading_symbols(&work->values->reading, (const char *const[]){NULL}, &work->symbols);
+  status = read_recording(work);
+  const char *const recordings[] = {work->core.recording, NULL};
+  return status == 0 ? hwi_reading_symbols(&work->values->reading, recordings, &work->symbols) : status;
 }
 
 static void close_core(struct work *work)
@@ -142,6 +179,8 @@ static void close_core(struct work *work)
   if (work->fd >= 0)
     close(work->fd);
   hwi_symbols_destroy(work->symbols);
+  hwi_recorded_blocks_release(&work->recorded_blocks);
+  hwi_profile_destroy(work->recorded);
   hwi_core_modules_release(&work->modules);
   hwi_core_heap_release(&work->heap);
   hwi_memory_close(&work->memory);

@@ -2,6 +2,8 @@
 #ifndef HWI_MEMORY_CORE_H
 #define HWI_MEMORY_CORE_H
 
+#include <stdint.h>
+
 struct hwi_memory;
 struct hwi_core_heap;
 
@@ -10,6 +12,8 @@ struct hwi_core {
   const char *name; /* of the core dump, as the user named it */
   const struct hwi_memory *memory;
   const struct hwi_core_heap *heap;
+  const char *recording;    /* of the process; NULL: there is none */
+  uint64_t recorded_blocks; /* live blocks with stacks of the recording */
 };
 
 #endif

@@ -52,6 +52,10 @@ void hwi_json_core(struct hwi_json *json, const struct hwi_core *core)
   const struct hwi_core_sums sums = hwi_core_sums_of(core);
   hwi_json_text(json, "allocator", core->heap->allocator);
   hwi_json_number(json, "signal", (uint64_t)core->memory->signal);
+  if (core->recording) {
+    hwi_json_text(json, "recording", core->recording);
+    hwi_json_number(json, "recorded_blocks", core->recorded_blocks);
+  }
   write_sums(json, &sums);
   hwi_json_decimal(json, "understood_percent", hwi_core_understood_percent(&sums));
   write_parts(json, core->heap);

@@ -93,8 +93,16 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
   hwi_line_printf(&text->line, "The heap of %s: %s live in ", core->heap->allocator,
                   hwi_bytes_text(sums.live.bytes).text);
   hwi_line_counted(&text->line, sums.live.blocks, "block");
-  hwi_line_puts(&text->line, " (usable sizes: those asked for are not known)");
+  if (!core->recording)
+    hwi_line_puts(&text->line, " (usable sizes: those asked for are not known)");
   hwi_text_end_wrapped(text, 2, HWI_BOLD);
+  if (core->recording) {
+    hwi_line_counted(&text->line, core->recorded_blocks, "block");
+    hwi_line_puts(&text->line, " of them are in the recording ");
+    hwi_line_clean(&text->line, hwi_base_name(core->recording));
+    hwi_line_puts(&text->line, ": below, they have the sizes that were asked for.");
+    hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+  }
   hwi_text_blank(text);
   print_figures(text, &sums);
   hwi_text_blank(text);
