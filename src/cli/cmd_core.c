@@ -12,6 +12,7 @@
 #include "launch/new_trace.h"
 #include "memory/heaps/heap.h"
 #include "memory/image/core_file.h"
+#include "memory/types/contents.h"
 #include "report/words/style.h"
 #include "symbols/symbols.h"
 
@@ -21,6 +22,7 @@ static const char *const by_names[] = {"type", "size", NULL};
 struct values {
   int by;
   const char *recording;
+  bool contents;
   struct hwi_ranking ranking;
   struct hwi_answer answer;
   struct hwi_reading reading;
@@ -37,6 +39,9 @@ static const struct hwi_option options[] = {
      HWI_VALUE(TEXT, recording),
      .value = "TRACE",
      .help = "a recording of the process, complete or not: its blocks have their stacks and the sizes asked for"},
+    {.name = "contents",
+     HWI_VALUE(ON, contents),
+     .help = "what blocks hold: text, zeros, pointers, the same bytes as others"},
     {.name = "top",
      .letter = 'n',
      HWI_VALUE(COUNT, ranking.report.top),
@@ -58,6 +63,7 @@ struct work {
   struct hwi_symbols *symbols;
   struct hwi_profile *recorded; /* NULL: there is no recording */
   struct hwi_recorded_blocks recorded_blocks;
+  struct hwi_core_contents contents;
   struct hwi_core core;
   char trace[32]; /* of the moment: a path of an open file without a name */
   int fd;
@@ -194,10 +200,22 @@ static int save_trace(struct work *work, const char *path)
   return HWI_EXIT_OK;
 }
 
+static int read_contents(struct work *work)
+{
+  if (!work->values->contents)
+    return 0;
+  if (!hwi_core_contents_find(&work->contents, &work->memory, &work->heap, &work->modules))
+    return hwi_fail(HWI_EXIT_TROUBLE, "no memory to compare the blocks of %s; use a larger machine", work->core.name);
+  work->core.contents = &work->contents;
+  return 0;
+}
+
 static int answer(struct work *work)
 {
   struct hwi_answer_file to;
   int status = make_trace(work);
+  if (status == 0)
+    status = read_contents(work);
   if (status == 0)
     status = hwi_answer_open(&to, work->values->answer.path);
   return status == 0 ? hwi_answer_close(&to, report_on(work, &to)) : status;

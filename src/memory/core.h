@@ -6,14 +6,16 @@
 
 struct hwi_memory;
 struct hwi_core_heap;
+struct hwi_core_contents;
 
 /* All pointers are borrowed. */
 struct hwi_core {
   const char *name; /* of the core dump, as the user named it */
   const struct hwi_memory *memory;
   const struct hwi_core_heap *heap;
-  const char *recording;    /* of the process; NULL: there is none */
-  uint64_t recorded_blocks; /* live blocks with stacks of the recording */
+  const char *recording;                    /* of the process; NULL: there is none */
+  uint64_t recorded_blocks;                 /* live blocks with stacks of the recording */
+  const struct hwi_core_contents *contents; /* NULL: not wanted */
 };
 
 #endif

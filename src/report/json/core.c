@@ -1,4 +1,6 @@
 /* core.c - the members of a report on a core dump about its heap */
+#include "memory/heaps/fragmentation.h"
+#include "memory/types/contents.h"
 #include "report/content/core_sums.h"
 #include "report/json/members.h"
 
@@ -34,6 +36,23 @@ static void write_parts(struct hwi_json *json, const struct hwi_core_heap *heap)
   hwi_json_end_array(json);
 }
 
+static void write_fragmentation(struct hwi_json *json, const struct hwi_core_heap *heap)
+{
+  struct hwi_fragmentation fragmentation;
+  hwi_fragmentation_find(&fragmentation, heap);
+  hwi_json_number(json, "free_page_bytes", fragmentation.page_bytes);
+  hwi_json_begin_array(json, "pins");
+  for (size_t i = 0; i < fragmentation.pin_count; i++) {
+    const struct hwi_pin *pin = &fragmentation.pins[i];
+    hwi_json_begin_object(json, NULL);
+    hwi_json_number(json, "address", pin->address);
+    write_sum(json, "blocks", "bytes", &(struct hwi_core_heap_sum){pin->blocks, pin->bytes});
+    hwi_json_number(json, "held_bytes", pin->held_bytes);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
 static void write_damage(struct hwi_json *json, const struct hwi_core_heap *heap)
 {
   hwi_json_number(json, "damages", heap->damage_count);
@@ -44,6 +63,40 @@ static void write_damage(struct hwi_json *json, const struct hwi_core_heap *heap
     hwi_json_text(json, "text", heap->damages[i].text);
     hwi_json_end_object(json);
   }
+  hwi_json_end_array(json);
+}
+
+static void write_duplicate(struct hwi_json *json, const struct hwi_core *core, const struct hwi_duplicate *duplicate)
+{
+  struct hwi_memory_reader reader = {.memory = core->memory};
+  char text[HWI_CONTENT_TEXT_BYTES];
+  const unsigned char *bytes = hwi_memory_bytes(&reader, duplicate->address, duplicate->bytes);
+  hwi_json_begin_object(json, NULL);
+  hwi_json_number(json, "address", duplicate->address);
+  hwi_json_number(json, "block_bytes", duplicate->bytes);
+  hwi_json_number(json, "copies", duplicate->copies);
+  if (bytes) {
+    hwi_content_text(text, bytes, duplicate->bytes);
+    hwi_json_text(json, "text", text[0] ? text : NULL);
+  }
+  hwi_json_end_object(json);
+}
+
+static void write_contents(struct hwi_json *json, const struct hwi_core *core)
+{
+  const struct hwi_core_contents *contents = core->contents;
+  hwi_json_begin_array(json, "contents");
+  for (int i = 0; i < HWI_CONTENTS; i++) {
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "content", hwi_content_names[i]);
+    write_sum(json, "blocks", "bytes", &contents->sums[i]);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+  write_sum(json, "duplicate_blocks", "duplicate_bytes", &contents->duplicates);
+  hwi_json_begin_array(json, "duplicates");
+  for (size_t i = 0; i < contents->most_count; i++)
+    write_duplicate(json, core, &contents->most[i]);
   hwi_json_end_array(json);
 }
 
@@ -59,5 +112,8 @@ void hwi_json_core(struct hwi_json *json, const struct hwi_core *core)
   write_sums(json, &sums);
   hwi_json_decimal(json, "understood_percent", hwi_core_understood_percent(&sums));
   write_parts(json, core->heap);
+  write_fragmentation(json, core->heap);
   write_damage(json, core->heap);
+  if (core->contents)
+    write_contents(json, core);
 }

@@ -397,6 +397,8 @@ static int print_tables(struct hwi_text *text, struct hwi_error *error)
   else
     status = print_ranking(text, error);
   if (text->report->core) {
+    if (text->report->core->contents)
+      hwi_text_core_contents(text, text->report->core);
     hwi_text_core_parts(text, text->report->core);
     return status;
   }
