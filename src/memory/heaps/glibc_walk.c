@@ -264,15 +264,20 @@ static uint64_t sub_heap_of(const struct hwi_glibc *glibc, uint64_t address)
   return address & ~(sub_heap_max_bytes(glibc) - 1);
 }
 
+static uint64_t arena_end(const struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena)
+{
+  const unsigned word = glibc->sizes.word;
+  return arena->bins + HWI_GLIBC_BINS * 2 * word + MAP_BYTES + ARENA_WORDS_BEHIND_LINK * word;
+}
+
 /* Chunks begin behind the header, and in the arena's first sub-heap behind the arena. */
 static uint64_t first_chunk(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena, uint64_t sub_heap)
 {
   const unsigned word = glibc->sizes.word;
-  const uint64_t arena_end = arena->bins + HWI_GLIBC_BINS * 2 * word + MAP_BYTES + ARENA_WORDS_BEHIND_LINK * word;
   const uint64_t header_bytes = sub_heap_of(glibc, arena->address) == arena->address
                                     ? SUB_HEAP_HEADER_WORDS * word
                                     : arena->address - sub_heap_of(glibc, arena->address);
-  return hwi_glibc_align(glibc, sub_heap_of(glibc, arena->address) == sub_heap ? arena_end : sub_heap + header_bytes);
+  return hwi_glibc_align(glibc, sub_heap_of(glibc, arena->address) == sub_heap ? arena_end(glibc, arena) : sub_heap + header_bytes);
 }
 
 static bool walk_other(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena, size_t part)
@@ -308,6 +313,7 @@ static bool walk_arena(struct hwi_glibc *glibc, struct hwi_core_heap *heap, cons
   struct hwi_core_heap_part *part = hwi_core_heap_add_part(heap, name, arena->address);
   if (!part)
     return false;
+  part->own_bytes = arena_end(glibc, arena) - arena->address;
   part->system_bytes = arena->system_bytes;
   const size_t number = heap->part_count - 1;
   return arena->is_main ? walk_main(glibc, heap, arena, number) : walk_other(glibc, heap, arena, number);
