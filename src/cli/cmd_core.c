@@ -10,6 +10,7 @@
 #include "export/export.h"
 #include "export/moment.h"
 #include "launch/new_trace.h"
+#include "memory/graph/graph.h"
 #include "memory/heaps/heap.h"
 #include "memory/image/core_file.h"
 #include "memory/types/contents.h"
@@ -22,7 +23,7 @@ static const char *const by_names[] = {"type", "size", NULL};
 struct values {
   int by;
   const char *recording;
-  bool contents;
+  bool contents, leaks;
   struct hwi_ranking ranking;
   struct hwi_answer answer;
   struct hwi_reading reading;
@@ -39,6 +40,7 @@ static const struct hwi_option options[] = {
      HWI_VALUE(TEXT, recording),
      .value = "TRACE",
      .help = "a recording of the process, complete or not: its blocks have their stacks and the sizes asked for"},
+    {.name = "leaks", HWI_VALUE(ON, leaks), .help = "the blocks that nothing reaches, and only these"},
     {.name = "contents",
      HWI_VALUE(ON, contents),
      .help = "what blocks hold: text, zeros, pointers, the same bytes as others"},
@@ -64,6 +66,8 @@ struct work {
   struct hwi_profile *recorded; /* NULL: there is no recording */
   struct hwi_recorded_blocks recorded_blocks;
   struct hwi_core_contents contents;
+  struct hwi_graph graph;
+  struct hwi_leaks leaks;
   struct hwi_core core;
   char trace[32]; /* of the moment: a path of an open file without a name */
   int fd;
@@ -121,8 +125,11 @@ static int write_moment(void *context, int fd)
                                 .modules = &work->modules,
                                 .symbols = work->symbols,
                                 .reader = {.memory = &work->memory}};
-  struct hwi_moment moment = {
-      .vtables = &vtables, .heap = &work->heap, .profile = work->recorded, .recorded = &work->recorded_blocks};
+  struct hwi_moment moment = {.vtables = &vtables,
+                              .heap = &work->heap,
+                              .profile = work->recorded,
+                              .recorded = &work->recorded_blocks,
+                              .leaks_of = work->core.graph};
   const int status = hwi_moment_write(&moment, fd);
   work->core.recorded_blocks = moment.known_stacks;
   hwi_vtables_release(&vtables);
@@ -184,6 +191,8 @@ static void close_core(struct work *work)
 {
   if (work->fd >= 0)
     close(work->fd);
+  hwi_leaks_release(&work->leaks);
+  hwi_graph_close(&work->graph);
   hwi_symbols_destroy(work->symbols);
   hwi_recorded_blocks_release(&work->recorded_blocks);
   hwi_profile_destroy(work->recorded);
@@ -207,6 +216,19 @@ static int read_contents(struct work *work)
   if (!hwi_core_contents_find(&work->contents, &work->memory, &work->heap, &work->modules))
     return hwi_fail(HWI_EXIT_TROUBLE, "no memory to compare the blocks of %s; use a larger machine", work->core.name);
   work->core.contents = &work->contents;
+  return 0;
+}
+
+static int find_leaks(struct work *work)
+{
+  struct hwi_error error = {0};
+  if (!work->values->leaks)
+    return 0;
+  if (hwi_graph_open(&work->graph, &work->memory, &work->heap, &error) < 0 ||
+      hwi_leaks_find(&work->leaks, &work->graph, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  work->core.graph = &work->graph;
+  work->core.leaks = &work->leaks;
   return 0;
 }
 
@@ -242,6 +264,8 @@ static int run(const void *given, int word_count, char **words)
     status = hwi_answer_check(&values.answer);
   if (status == 0)
     status = open_core(&work, words[1]);
+  if (status == 0)
+    status = find_leaks(&work);
   if (status == 0)
     status = saves ? save_trace(&work, values.answer.path) : answer(&work);
   close_core(&work);

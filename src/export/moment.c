@@ -107,6 +107,12 @@ static void write_block(struct writer *writer, const struct hwi_core_block *bloc
   }
 }
 
+static bool is_wanted(const struct hwi_moment *moment, size_t block)
+{
+  return moment->leaks_of ? hwi_graph_is_leak(moment->leaks_of, (uint32_t)block)
+                          : hwi_core_block_state(&moment->heap->blocks[block]) == HWI_CORE_BLOCK_LIVE;
+}
+
 int hwi_moment_write(struct hwi_moment *moment, int fd)
 {
   const struct hwi_memory *memory = moment->vtables->memory;
@@ -123,7 +129,7 @@ int hwi_moment_write(struct hwi_moment *moment, int fd)
     write_recorded_stacks(&writer);
   write_modules(&writer);
   for (size_t i = 0; i < heap->block_count && trace->status == 0; i++)
-    if (hwi_core_block_state(&heap->blocks[i]) == HWI_CORE_BLOCK_LIVE)
+    if (is_wanted(moment, i))
       write_block(&writer, &heap->blocks[i]);
   return hwi_synthetic_end(trace);
 }

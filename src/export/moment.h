@@ -6,6 +6,7 @@
 #ifndef HWI_EXPORT_MOMENT_H
 #define HWI_EXPORT_MOMENT_H
 
+#include "memory/graph/graph.h"
 #include "memory/heaps/recorded.h"
 #include "memory/types/vtables.h"
 
@@ -15,7 +16,8 @@ struct hwi_moment {
   const struct hwi_profile
       *profile; /* of a recording of the process; NULL: there is none, and the next one is not used */
   const struct hwi_recorded_blocks *recorded;
-  uint64_t known_stacks; /* output: so many blocks have the stacks of the recording */
+  const struct hwi_graph *leaks_of; /* only its leaks are written; NULL: all live blocks are */
+  uint64_t known_stacks;            /* output: so many blocks have the stacks of the recording */
 };
 
 /* Makes a packed trace in `fd`, an empty file, from the live blocks. Returns 0 or a negative status (HW_ERR_IO: errno is

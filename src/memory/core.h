@@ -7,6 +7,8 @@
 struct hwi_memory;
 struct hwi_core_heap;
 struct hwi_core_contents;
+struct hwi_graph;
+struct hwi_leaks;
 
 /* All pointers are borrowed. */
 struct hwi_core {
@@ -16,6 +18,8 @@ struct hwi_core {
   const char *recording;                    /* of the process; NULL: there is none */
   uint64_t recorded_blocks;                 /* live blocks with stacks of the recording */
   const struct hwi_core_contents *contents; /* NULL: not wanted */
+  const struct hwi_graph *graph;            /* NULL: leaks are not wanted; else the profile is of these alone */
+  const struct hwi_leaks *leaks;
 };
 
 #endif

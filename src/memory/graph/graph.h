@@ -17,7 +17,7 @@
 #include "memory/graph/block_index.h"
 
 /* Bits of a block, once hwi_leaks_find has run. Only live blocks have some. */
-enum hwi_mark {
+enum hwi_graph_mark {
   HWI_MARK_REACHED = 1,     /* from a root, each reference being to the start of a block */
   HWI_MARK_BY_INTERIOR = 2, /* from a root, but with an interior reference in every chain */
   HWI_MARK_INTERIOR = 4,    /* an interior reference was seen from a block with HWI_MARK_REACHED, or from a root */
@@ -104,10 +104,11 @@ struct hwi_leak_group {
 
 /* All zero: none. */
 struct hwi_leaks {
-  struct hwi_core_heap_sum reached, by_interior;   /* no leaks */
-  struct hwi_core_heap_sum sums[HWI_LEAK_KINDS];   /* all leaks */
-  struct hwi_core_heap_sum from_below, from_freed; /* of these, those to which such memory leads; both may be true of one */
-  struct hwi_leak_group *groups;              /* the most bytes first */
+  struct hwi_core_heap_sum reached, by_interior; /* no leaks */
+  struct hwi_core_heap_sum sums[HWI_LEAK_KINDS]; /* all leaks */
+  struct hwi_core_heap_sum from_below,
+      from_freed;                /* of these, those to which such memory leads; both may be true of one */
+  struct hwi_leak_group *groups; /* the most bytes first */
   size_t group_count, group_capacity;
 };
 
@@ -178,8 +179,8 @@ struct hwi_retained {
   struct hwi_retainer *list; /* those that retain most come first */
   size_t count;
   struct hwi_core_heap_sum reached; /* all blocks with a chain from a root */
-  uint64_t reference_count;    /* between different blocks, or from roots */
-  uint64_t memory_bytes;       /* that it took */
+  uint64_t reference_count;         /* between different blocks, or from roots */
+  uint64_t memory_bytes;            /* that it took */
 };
 
 /* Needs the marks of hwi_leaks_find. Lists at most `most` blocks. References are stored for that, in both directions: it takes

@@ -57,7 +57,7 @@ static bool search_region(struct search *search, uint64_t begin, uint64_t end)
     }
     struct hwi_core_heap_part *part = &search->heap->parts[search->part];
     if (!hwi_core_heap_add_block(search->heap, part, chunk + glibc->sizes.header, size - glibc->sizes.header,
-                            HWI_CORE_BLOCK_LIVE))
+                                 HWI_CORE_BLOCK_LIVE))
       return false;
     part->understood_bytes += chunk + size - page;
     page = chunk + size;

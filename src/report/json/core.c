@@ -1,6 +1,7 @@
 /* core.c - the members of a report on a core dump about its heap */
 #include "memory/heaps/fragmentation.h"
 #include "memory/types/contents.h"
+#include "report/content/core_leaks.h"
 #include "report/content/core_sums.h"
 #include "report/json/members.h"
 
@@ -116,4 +117,45 @@ void hwi_json_core(struct hwi_json *json, const struct hwi_core *core)
   write_damage(json, core->heap);
   if (core->contents)
     write_contents(json, core);
+}
+
+/* --- leaks --- */
+
+static void write_leak(struct hwi_json *json, const struct hwi_core_leak *leak, const struct hwi_json_stacks *stacks)
+{
+  hwi_json_begin_object(json, NULL);
+  hwi_json_number(json, "blocks", leak->blocks);
+  hwi_json_number(json, "bytes", leak->bytes);
+  if (leak->block_bytes)
+    hwi_json_number(json, "block_bytes", leak->block_bytes);
+  hwi_json_bool(json, "direct", leak->kind == HWI_LEAK_DIRECT);
+  hwi_json_bool(json, "cycle", leak->kind == HWI_LEAK_CYCLE);
+  hwi_json_number(json, "address", leak->address);
+  stacks->write(stacks->context, json, leak->stack);
+  hwi_json_end_object(json);
+}
+
+int hwi_json_core_leaks(struct hwi_json *json, const struct hwi_report *report, const struct hwi_json_stacks *stacks,
+                        struct hwi_error *error)
+{
+  const struct hwi_leaks *leaks = report->core->leaks;
+  struct hwi_core_leaks groups;
+  struct hwi_core_heap_sum all = {0};
+  int status = hwi_core_leaks_group(&groups, report, error);
+  for (int kind = 0; kind < HWI_LEAK_KINDS; kind++) {
+    all.blocks += leaks->sums[kind].blocks;
+    all.bytes += leaks->sums[kind].bytes;
+  }
+  hwi_json_begin_array(json, "leaks");
+  for (size_t i = 0; status == 0 && i < groups.count; i++)
+    write_leak(json, &groups.list[i], stacks);
+  hwi_json_end_array(json);
+  write_sum(json, "leaked_blocks", "leaked_bytes", &all);
+  write_sum(json, "by_interior_blocks", "by_interior_bytes", &leaks->by_interior);
+  write_sum(json, "from_below_blocks", "from_below_bytes", &leaks->from_below);
+  write_sum(json, "from_freed_blocks", "from_freed_bytes", &leaks->from_freed);
+  hwi_json_number(json, "unknown_bytes", report->core->graph->unknown_bytes);
+  if (status == 0)
+    hwi_core_leaks_release(&groups);
+  return status;
 }

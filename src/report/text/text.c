@@ -283,6 +283,8 @@ static int print_by(struct hwi_text *text, const struct hwi_selection *selection
     return hwi_text_resizes(text, selection, frames, error);
   if (text->report->options.durations)
     return hwi_text_durations(text, selection, frames, error);
+  if (text->report->core && text->report->core->leaks)
+    return hwi_text_core_leaks(text, frames, error);
   enum hwi_by by = (enum hwi_by)text->report->options.by;
   if (is_stackless(text) && hwi_by_is_of_frames(by)) {
     print_stackless(text, selection);
