@@ -79,6 +79,28 @@ static void test_far_apart(void **state)
   made_release(&made);
 }
 
+/* Blocks in whole pages have large granules. */
+static void test_pages(void **state)
+{
+  (void)state;
+  struct made made;
+  struct hwi_block_index index;
+  made_init(&made, PAGE);
+  uint64_t at = (uint64_t)1 << 30;
+  for (uint64_t i = 0; i < 40; i++, at += i * PAGE * 3)
+    made_block_at(&made, at, i % 3 ? PAGE : i * PAGE * 2, HWI_BLOCK_LIVE);
+  assert_int_equal(hwi_block_index_init(&index, &made.heap, &made.error), 0);
+  for (uint32_t i = 1; i < 40; i++) {
+    const uint64_t address = made.heap.blocks[i].address, bytes = hwi_block_bytes(&made.heap.blocks[i]);
+    assert_int_equal(find(&index, address), i);
+    assert_int_equal(find(&index, address + bytes - 1), i);
+    assert_int_equal(find(&index, address + bytes), HWI_NO_BLOCK);
+    assert_int_equal(find(&index, address - 1), HWI_NO_BLOCK);
+  }
+  hwi_block_index_release(&index);
+  made_release(&made);
+}
+
 static void test_no_blocks(void **state)
 {
   (void)state;
@@ -115,7 +137,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_each_address), cmocka_unit_test(test_odd_addresses), cmocka_unit_test(test_far_apart),
-      cmocka_unit_test(test_no_blocks),    cmocka_unit_test(test_overlapping),
+      cmocka_unit_test(test_pages),        cmocka_unit_test(test_no_blocks),     cmocka_unit_test(test_overlapping),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
