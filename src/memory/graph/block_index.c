@@ -1,12 +1,17 @@
 /* block_index.c - makes the index from addresses to blocks */
 #include "memory/graph/block_index.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "trace/grow.h"
 #include "trace/table.h"
 
-enum { GAP_BYTES = 65536 /* a larger gap between blocks begins a new span */, MOST_GRANULE_SHIFT = 12 };
+enum {
+  DISTANCE_BYTES = 65536, /* from one block to the next one in its span, at most */
+  MOST_GRANULE_SHIFT = 8, /* a cell is smaller than that distance, so that spans have no cell in common */
+};
+static_assert(HWI_CELL_GRANULES << MOST_GRANULE_SHIFT < DISTANCE_BYTES, "of the next span");
 
 static unsigned granule_shift_of(const struct hwi_core_heap *heap)
 {
@@ -30,20 +35,24 @@ static bool add_span(struct hwi_block_index *index, uint64_t begin, uint64_t end
   return true;
 }
 
-/* A span begins with a cell, so that an address has the same granule in its cell as in memory. */
+/* A span begins with a cell, so that an address has the same granule in its cell as in memory. Only in a damaged heap does a
+ * block reach into the next span; it is cut off there. */
 static bool find_spans(struct hwi_block_index *index)
 {
-  const uint64_t cell_bytes = (uint64_t)HWI_CELL_GRANULES << index->granule_shift;
+  const unsigned shift = index->granule_shift + HWI_CELL_SHIFT;
   for (size_t i = 0; i < index->block_count; i++) {
     const struct hwi_core_block *block = &index->blocks[i];
-    struct hwi_index_span *last = index->span_count ? &index->spans[index->span_count - 1] : NULL;
-    const uint64_t begin = block->address & ~(cell_bytes - 1);
-    if (last && (begin < last->end || begin - last->end <= GAP_BYTES)) {
-      if (end_of(block) > last->end)
-        last->end = end_of(block);
-    } else if (!add_span(index, begin, end_of(block))) {
-      return false;
+    const uint64_t begin = block->address >> shift << shift;
+    if (i == 0 || block->address - index->blocks[i - 1].address > DISTANCE_BYTES) {
+      if (i > 0 && index->spans[index->span_count - 1].end > begin)
+        index->spans[index->span_count - 1].end = begin;
+      if (!add_span(index, begin, end_of(block)))
+        return false;
     }
+    struct hwi_index_span *span = &index->spans[index->span_count - 1];
+    span->cell_count = ((block->address - span->begin) >> shift) + 1;
+    if (end_of(block) > span->end)
+      span->end = end_of(block);
   }
   return true;
 }
@@ -52,22 +61,21 @@ static bool make_cells(struct hwi_block_index *index)
 {
   const unsigned shift = index->granule_shift + HWI_CELL_SHIFT;
   for (size_t i = 0; i < index->span_count; i++)
-    index->cell_count += ((index->spans[i].end - index->spans[i].begin - 1) >> shift) + 1;
+    index->cell_count += index->spans[i].cell_count + 1;
   index->cells = hwi_table_calloc(index->cell_count, sizeof *index->cells);
   if (!index->cells)
     return false;
   struct hwi_cell *cells = index->cells;
-  uint32_t next = 0;
+  size_t next = 0;
   for (size_t i = 0; i < index->span_count; i++) {
     struct hwi_index_span *span = &index->spans[i];
-    const size_t count = ((span->end - span->begin - 1) >> shift) + 1;
     span->cells = cells;
-    for (size_t k = 0; k < count; k++, cells++) {
-      const uint64_t cell_end = span->begin + ((uint64_t)(k + 1) << shift);
-      cells->before = next;
-      for (; next < index->block_count && index->blocks[next].address < cell_end; next++)
+    for (uint64_t k = 0; k < span->cell_count; k++, cells++) {
+      cells->before = (uint32_t)next;
+      for (; next < index->block_count && (index->blocks[next].address - span->begin) >> shift == k; next++)
         cells->starts |= (uint64_t)1 << (index->blocks[next].address >> index->granule_shift & (HWI_CELL_GRANULES - 1));
     }
+    cells++->before = (uint32_t)next;
   }
   return true;
 }

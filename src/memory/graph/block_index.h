@@ -3,7 +3,7 @@
  * granule  the unit of which the addresses of all blocks are multiples: 16 bytes for most allocators.
  * cell     64 granules: a bit for each one where a block begins, and how many blocks begin before the cell. The bits up to
  *          an address, counted, give the block. For granules of 16 bytes, cells take 1/64 of the memory that they cover.
- * span     blocks without large gaps between them, and their cells.
+ * span     blocks that begin near each other, and their cells. It has no cells for the rest of a large last block.
  */
 #ifndef HWI_MEMORY_GRAPH_BLOCK_INDEX_H
 #define HWI_MEMORY_GRAPH_BLOCK_INDEX_H
@@ -21,7 +21,8 @@ struct hwi_cell {
 
 struct hwi_index_span {
   uint64_t begin, end;
-  struct hwi_cell *cells;
+  struct hwi_cell *cells; /* cell_count + 1; no block begins in the last one */
+  uint64_t cell_count;
 };
 
 /* All zero: of no blocks. */
@@ -62,7 +63,8 @@ static inline const struct hwi_cell *hwi_block_index_cell(const struct hwi_block
       return NULL;
     *span = found;
   }
-  return &(*span)->cells[(address - (*span)->begin) >> (index->granule_shift + HWI_CELL_SHIFT)];
+  const uint64_t number = (address - (*span)->begin) >> (index->granule_shift + HWI_CELL_SHIFT);
+  return &(*span)->cells[number < (*span)->cell_count ? number : (*span)->cell_count];
 }
 
 /* Returns the block whose usable bytes contain the address, or HWI_NO_BLOCK. The cell is that of the address. */
