@@ -1,6 +1,6 @@
 /* list_heap.c - for the tests: prints the parts and the blocks of a heap
  *
- *   list_heap core FILE | process PID | running PID
+ *   list_heap core FILE | stored MATCH | process PID | running PID | raw WORD[b]:BASE:FILE...
  *
  * A line "read STOP_NS COPIED THREADS" for a process, "note FILTER BYTES TEXT" for what is left out, "part SYSTEM UNDERSTOOD NAME" for each part, "damage ADDRESS TEXT", "STATE ADDRESS USABLE" for each block.
  */
@@ -12,13 +12,32 @@
 #include "memory/heaps/heap.h"
 #include "memory/image/core_file.h"
 #include "memory/image/process.h"
+#include "memory/image/raw.h"
 
 static const char *const states[] = {"live", "own", "free", "cached", "top"};
+
+static int open_raw(struct hwi_memory *memory, char **words, struct hwi_error *error)
+{
+  struct hwi_raw_map maps[HWI_RAW_MAPS_MAX];
+  struct hwi_raw_image image = {.maps = maps};
+  for (; *words; words++) {
+    char *at;
+    image.word_bits = (unsigned)strtoul(*words, &at, 10);
+    image.is_big_endian = *at == 'b';
+    maps[image.map_count].base = strtoull(strchr(at, ':') + 1, &at, 16);
+    maps[image.map_count++].path = at + 1;
+  }
+  return hwi_raw_open(memory, &image, error);
+}
 
 static int open_memory(struct hwi_memory *memory, char **words, struct hwi_error *error)
 {
   if (strcmp(words[1], "core") == 0)
     return hwi_core_file_open(memory, words[2], error);
+  if (strcmp(words[1], "stored") == 0)
+    return hwi_core_file_open_stored(memory, words[2], error);
+  if (strcmp(words[1], "raw") == 0)
+    return open_raw(memory, words + 2, error);
   struct hwi_process_read done;
   const struct hwi_process_options options = {.no_stop = strcmp(words[1], "running") == 0};
   if (options.no_stop || strcmp(words[1], "process") == 0) {
@@ -35,7 +54,7 @@ int main(int count, char **words)
   static struct hwi_memory memory;
   static struct hwi_heap heap;
   struct hwi_error error = {0};
-  if (count != 3 || open_memory(&memory, words, &error) < 0 || hwi_heap_find(&heap, &memory, &error) < 0) {
+  if (count < 3 || open_memory(&memory, words, &error) < 0 || hwi_heap_find(&heap, &memory, &error) < 0) {
     fprintf(stderr, "%s\n", error.text);
     return 1;
   }
