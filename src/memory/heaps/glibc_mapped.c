@@ -45,12 +45,13 @@ static uint64_t chunk_of(struct hwi_glibc *glibc, uint64_t page, uint64_t end, u
   return page;
 }
 
-static bool search_region(struct search *search, uint64_t begin, uint64_t end)
+/* The end of a chunk need not be in the image. */
+static bool search_region(struct search *search, const struct hwi_region *region)
 {
   struct hwi_glibc *glibc = search->glibc;
   uint64_t size;
-  for (uint64_t page = begin; page < end;) {
-    const uint64_t chunk = chunk_of(glibc, page, end, &size);
+  for (uint64_t page = region->begin; page < region->begin + region->known;) {
+    const uint64_t chunk = chunk_of(glibc, page, region->end, &size);
     if (!chunk) {
       page += PAGE_BYTES;
       continue;
@@ -80,7 +81,7 @@ static bool search_all(struct search *search)
   for (size_t i = 0; i < glibc->memory->region_count && done; i++) {
     const struct hwi_region *region = &glibc->memory->regions[i];
     if (region->is_writable && !region->file && !is_of_arena(glibc, region))
-      done = search_region(search, region->begin, region->begin + region->known);
+      done = search_region(search, region);
   }
   return done;
 }

@@ -153,6 +153,12 @@ static bool step_over_fences(struct stretch *stretch, uint64_t *at)
 
 static uint64_t step_over_damage(struct stretch *stretch, uint64_t at)
 {
+  uint64_t size;
+  if (!hwi_glibc_size(stretch->glibc, at, &size)) {
+    hwi_core_heap_note_damage(stretch->heap, at, "this chunk is not in the image; %llu bytes are not understood",
+                         (unsigned long long)(stretch->end - at));
+    return stretch->end;
+  }
   const uint64_t next = find_sound(stretch, at);
   hwi_core_heap_note_damage(stretch->heap, at,
                             "the size of the chunk here cannot be right; %llu bytes are not understood",
@@ -198,7 +204,7 @@ static uint64_t top_end(struct hwi_glibc *glibc, const struct hwi_glibc_arena *a
 static uint64_t end_of_region(const struct hwi_glibc *glibc, uint64_t address)
 {
   const struct hwi_region *region = hwi_memory_region(glibc->memory, address);
-  return region ? region->begin + region->known : address;
+  return region ? region->end : address;
 }
 
 /* Walks the stretches in mappings that have no file: each begins with a page. *has_top: the one with the top was walked. */
@@ -208,16 +214,15 @@ static bool walk_mapped(const struct stretch *main, bool has_top)
   const struct hwi_core_heap_part *part = &main->heap->parts[main->part];
   for (size_t i = 0; i < glibc->memory->region_count; i++) {
     const struct hwi_region *region = &glibc->memory->regions[i];
-    const uint64_t end = region->begin + region->known;
     if (!region->is_writable || region->file || (region->begin <= main->begin && main->begin < region->end))
       continue;
-    for (uint64_t page = region->begin; page < end; page += PAGE_BYTES) {
+    for (uint64_t page = region->begin; page < region->begin + region->known; page += PAGE_BYTES) {
       struct stretch stretch = *main;
       stretch.begin = hwi_glibc_align(glibc, page);
-      stretch.end = end;
+      stretch.end = region->end;
       if (has_top && part->understood_bytes >= part->system_bytes)
         return true;
-      if (!leads_to_end(&stretch, stretch.begin) || stretch.begin == end)
+      if (!leads_to_end(&stretch, stretch.begin) || stretch.begin == region->end)
         continue;
       const uint64_t before = part->understood_bytes;
       if (!walk(&stretch))
