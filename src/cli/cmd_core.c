@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/answer.h"
+#include "cli/core_source.h"
 #include "cli/page_and_charts.h"
 #include "cli/ranking_options.h"
 #include "export/export.h"
@@ -12,7 +13,6 @@
 #include "launch/new_trace.h"
 #include "memory/graph/graph.h"
 #include "memory/heaps/heap.h"
-#include "memory/image/core_file.h"
 #include "memory/types/contents.h"
 #include "report/words/style.h"
 #include "symbols/symbols.h"
@@ -24,6 +24,7 @@ struct values {
   int by;
   const char *recording;
   bool contents, leaks;
+  struct hwi_core_source source;
   struct hwi_ranking ranking;
   struct hwi_answer answer;
   struct hwi_reading reading;
@@ -49,6 +50,7 @@ static const struct hwi_option options[] = {
      HWI_VALUE(COUNT, ranking.report.top),
      .value = "N",
      .help = "rows to show; 0: all (default: 10 in text, all in JSON)"},
+    HWI_CORE_SOURCE_OPTIONS(source),
     HWI_ANSWER_OPTIONS_OF(answer, hwi_format_names,
                           ".txt, .json, .html (a page to\n"
                           "look at), .hwt (a trace of this moment, for every other command), or a suffix of\n"
@@ -60,6 +62,7 @@ static const struct hwi_option options[] = {
 struct work {
   const struct values *values;
   struct hwi_memory memory;
+  struct hwi_process_read read;
   struct hwi_core_heap heap;
   struct hwi_core_modules modules;
   struct hwi_symbols *symbols;
@@ -171,17 +174,23 @@ static int read_recording(struct work *work)
   return 0;
 }
 
-static int open_core(struct work *work, const char *path)
+static int open_core(struct work *work, int word_count, char **words)
 {
   struct hwi_error error = {0};
-  work->core = (struct hwi_core){.name = path, .memory = &work->memory, .heap = &work->heap};
-  int status = hwi_core_file_open(&work->memory, path, &error);
-  if (status == 0)
-    status = hwi_core_heap_find(&work->heap, &work->memory, &error);
+  const struct hwi_core_source *source = &work->values->source;
+  int status = hwi_core_source_open(source, word_count, words, &work->memory, &work->read);
+  if (status != 0)
+    return status;
+  work->core = (struct hwi_core){.name = hwi_core_source_name(source, word_count, words),
+                                 .memory = &work->memory,
+                                 .heap = &work->heap,
+                                 .stop_ns = work->read.stop_ns};
+  status = hwi_core_heap_find(&work->heap, &work->memory, &error);
   if (status == 0 && !hwi_core_modules_find(&work->modules, &work->memory))
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
   if (status < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", work->core.name, error.text);
+  hwi_core_source_place_program(&work->modules, hwi_core_source_program(source, word_count, words));
   status = read_recording(work);
   const char *const recordings[] = {work->core.recording, NULL};
   return status == 0 ? hwi_reading_symbols(&work->values->reading, recordings, &work->symbols) : status;
@@ -256,14 +265,12 @@ static int run(const void *given, int word_count, char **words)
   const bool saves = is_trace(&values.answer);
   int status = 0;
   values.ranking.report.by = values.by == BY_SIZE ? HWI_BY_SIZE : HWI_BY_STACK; /* a block's only frame is its type */
-  if (word_count != 2)
-    return hwi_fail(HWI_EXIT_TROUBLE, "core needs the program and its core dump: heapwright core PROGRAM CORE");
   if (!saves && !hwi_answer_has_format(&values.answer))
     work.export = hwi_export_format_of(values.answer.path);
   if (!saves && !work.export)
     status = hwi_answer_check(&values.answer);
   if (status == 0)
-    status = open_core(&work, words[1]);
+    status = open_core(&work, word_count, words);
   if (status == 0)
     status = find_leaks(&work);
   if (status == 0)
@@ -274,8 +281,8 @@ static int run(const void *given, int word_count, char **words)
 
 const struct hwi_command hwi_command_core = {
     .name = "core",
-    .summary = "the heap of a core dump",
-    .usage = "[options] PROGRAM CORE",
+    .summary = "explain the heap of a core dump, a process or an image of memory",
+    .usage = "[options] PROGRAM [CORE|PID|--raw FILE]",
     .details = "",
     .options = options,
     .defaults = &defaults,

@@ -74,7 +74,8 @@ static inline void made_init(struct made *made, uint64_t heap_bytes)
   assert_non_null(hwi_core_heap_add_part(&made->heap, "heap", 0));
 }
 
-static inline uint64_t made_block_at(struct made *made, uint64_t address, uint64_t bytes, enum hwi_core_block_state state)
+static inline uint64_t made_block_at(struct made *made, uint64_t address, uint64_t bytes,
+                                     enum hwi_core_block_state state)
 {
   assert_true(hwi_core_heap_add_block(&made->heap, &made->heap.parts[0], address, bytes, state));
   return address;

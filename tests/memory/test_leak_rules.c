@@ -38,7 +38,8 @@ static void test_no_roots(void **state)
   (void)state;
   struct made made;
   made_init(&made, PAGE);
-  const uint64_t block = made_live(&made, 48), other = made_live(&made, 48), own = made_block(&made, 48, HWI_CORE_BLOCK_OWN);
+  const uint64_t block = made_live(&made, 48), other = made_live(&made, 48),
+                 own = made_block(&made, 48, HWI_CORE_BLOCK_OWN);
   made_set(&made, CODE, block);              /* of a file, and not writable */
   made_set(&made, block - 8, block);         /* a header */
   made_set(&made, own + 8, block);           /* the allocator's block */

@@ -156,7 +156,7 @@ static uint64_t step_over_damage(struct stretch *stretch, uint64_t at)
   uint64_t size;
   if (!hwi_glibc_size(stretch->glibc, at, &size)) {
     hwi_core_heap_note_damage(stretch->heap, at, "this chunk is not in the image; %llu bytes are not understood",
-                         (unsigned long long)(stretch->end - at));
+                              (unsigned long long)(stretch->end - at));
     return stretch->end;
   }
   const uint64_t next = find_sound(stretch, at);

@@ -21,8 +21,17 @@ static void print_name(struct hwi_text *text, const struct hwi_core *core)
   hwi_text_end_wrapped(text, 2, HWI_BOLD);
 }
 
-static void print_process(struct hwi_text *text, const struct hwi_memory *memory)
+static void print_note(struct hwi_text *text, const struct hwi_memory_note *note)
 {
+  hwi_line_printf(&text->line, "%s: %s", hwi_bytes_text(note->bytes).text, note->text);
+  if (note->filter)
+    hwi_line_printf(&text->line, " (the bits %#x of coredump_filter keep it)", note->filter);
+  hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+}
+
+static void print_process(struct hwi_text *text, const struct hwi_core *core)
+{
+  const struct hwi_memory *memory = core->memory;
   if (memory->pid)
     hwi_line_printf(&text->line, "PID %" PRIu32 ", ", memory->pid);
   if (memory->signal && sigabbrev_np(memory->signal))
@@ -31,7 +40,11 @@ static void print_process(struct hwi_text *text, const struct hwi_memory *memory
     hwi_line_counted(&text->line, memory->thread_count, "thread");
   else
     hwi_line_puts(&text->line, "threads are not known");
+  if (core->stop_ns)
+    hwi_line_printf(&text->line, "; stopped for %s", hwi_time_text(core->stop_ns).text);
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+  for (size_t i = 0; i < memory->note_count; i++)
+    print_note(text, &memory->notes[i]);
   if (memory->missing) {
     hwi_line_printf(&text->line, "The file is truncated: %s are missing, the first of address %#" PRIx64 ".",
                     hwi_bytes_text(memory->missing).text, memory->missing_from);
@@ -108,7 +121,7 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
 {
   const struct hwi_core_sums sums = hwi_core_sums_of(core);
   print_name(text, core);
-  print_process(text, core->memory);
+  print_process(text, core);
   hwi_line_printf(&text->line, "The heap of %s: %s live in ", core->heap->allocator,
                   hwi_bytes_text(sums.live.bytes).text);
   hwi_line_counted(&text->line, sums.live.blocks, "block");
