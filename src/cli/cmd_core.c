@@ -14,6 +14,8 @@
 #include "memory/graph/graph.h"
 #include "memory/heaps/heap.h"
 #include "memory/types/contents.h"
+#include "report/core_blocks.h"
+#include "report/names/named_frames.h"
 #include "report/words/style.h"
 #include "symbols/symbols.h"
 
@@ -23,7 +25,8 @@ static const char *const by_names[] = {"type", "size", NULL};
 struct values {
   int by;
   const char *recording;
-  bool contents, leaks;
+  bool contents, leaks, retained;
+  const char *who;
   struct hwi_core_source source;
   struct hwi_ranking ranking;
   struct hwi_answer answer;
@@ -42,6 +45,13 @@ static const struct hwi_option options[] = {
      .value = "TRACE",
      .help = "a recording of the process, complete or not: its blocks have their stacks and the sizes asked for"},
     {.name = "leaks", HWI_VALUE(ON, leaks), .help = "the blocks that nothing reaches, and only these"},
+    {.name = "who",
+     HWI_VALUE(TEXT, who),
+     .value = "ADDRESS",
+     .help = "the block at ADDRESS, what is next to it, who refers to it, and a chain from a root"},
+    {.name = "retained",
+     HWI_VALUE(ON, retained),
+     .help = "the blocks that retain most: what would go with each of them"},
     {.name = "contents",
      HWI_VALUE(ON, contents),
      .help = "what blocks hold: text, zeros, pointers, the same bytes as others"},
@@ -74,6 +84,7 @@ struct work {
   struct hwi_core core;
   char trace[32]; /* of the moment: a path of an open file without a name */
   int fd;
+  uint64_t address;                       /* of --who */
   const struct hwi_export_format *export; /* of the answer; NULL: a report */
 };
 
@@ -121,13 +132,18 @@ static int report_on(struct work *work, const struct hwi_answer_file *to)
   return status;
 }
 
+static struct hwi_vtables vtables_of(struct work *work)
+{
+  return (struct hwi_vtables){.memory = &work->memory,
+                              .modules = &work->modules,
+                              .symbols = work->symbols,
+                              .reader = {.memory = &work->memory}};
+}
+
 static int write_moment(void *context, int fd)
 {
   struct work *work = context;
-  struct hwi_vtables vtables = {.memory = &work->memory,
-                                .modules = &work->modules,
-                                .symbols = work->symbols,
-                                .reader = {.memory = &work->memory}};
+  struct hwi_vtables vtables = vtables_of(work);
   struct hwi_moment moment = {.vtables = &vtables,
                               .heap = &work->heap,
                               .profile = work->recorded,
@@ -231,13 +247,16 @@ static int read_contents(struct work *work)
 static int find_leaks(struct work *work)
 {
   struct hwi_error error = {0};
-  if (!work->values->leaks)
+  const struct values *values = work->values;
+  if (!values->leaks && !values->who && !values->retained)
     return 0;
   if (hwi_graph_open(&work->graph, &work->memory, &work->heap, &error) < 0 ||
       hwi_leaks_find(&work->leaks, &work->graph, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  work->core.graph = &work->graph;
-  work->core.leaks = &work->leaks;
+  if (values->leaks) {
+    work->core.graph = &work->graph;
+    work->core.leaks = &work->leaks;
+  }
   return 0;
 }
 
@@ -250,6 +269,67 @@ static int answer(struct work *work)
   if (status == 0)
     status = hwi_answer_open(&to, work->values->answer.path);
   return status == 0 ? hwi_answer_close(&to, report_on(work, &to)) : status;
+}
+
+/* --- single blocks --- */
+
+static int answer_question(struct work *work, const struct hwi_core_question *question,
+                           const struct hwi_answer_file *to)
+{
+  const struct values *values = work->values;
+  const bool is_json = values->answer.format == HWI_FORMAT_JSON;
+  struct hwi_error error = {0};
+  struct hwi_style style;
+  hwi_style_init(&style, to->out);
+  int status;
+  if (values->retained)
+    status =
+        is_json ? hwi_core_retained_json(question, to->out, &error) : hwi_core_retained_text(question, &style, &error);
+  else
+    status = is_json ? hwi_core_who_json(question, work->address, to->out, &error)
+                     : hwi_core_who_text(question, work->address, &style, &error);
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
+}
+
+static int ask_about_blocks(struct work *work)
+{
+  enum { LISTED = 20 };
+  const uint64_t top = work->values->ranking.report.top;
+  struct hwi_vtables vtables = vtables_of(work);
+  const struct hwi_report report = {.profile = work->recorded, .names = hwi_reading_names(work->symbols)};
+  struct hwi_named_frames frames;
+  struct hwi_error error = {0};
+  struct hwi_answer_file to;
+  if (work->recorded && hwi_named_frames_init(&frames, &report, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  const struct hwi_core_question question = {
+      .graph = &work->graph,
+      .names = {&vtables, &work->recorded_blocks, work->recorded ? &frames : NULL},
+      .most = top == HWI_TOP_DEFAULT ? LISTED
+              : top                  ? top
+                                     : SIZE_MAX};
+  int status = hwi_answer_open(&to, work->values->answer.path);
+  if (status == 0)
+    status = hwi_answer_close(&to, answer_question(work, &question, &to));
+  if (work->recorded)
+    hwi_named_frames_release(&frames);
+  hwi_vtables_release(&vtables);
+  return status;
+}
+
+static int check_question(struct work *work)
+{
+  const struct values *values = work->values;
+  char *end;
+  if (values->who && values->retained)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--who and --retained are different questions: ask one of them");
+  if (!values->who)
+    return 0;
+  work->address = strtoull(values->who, &end, 16);
+  if (end == values->who || *end)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--who %s: that is no address; try one in hexadecimal, such as 0x5581e0",
+                    values->who);
+  return 0;
 }
 
 static bool is_trace(const struct hwi_answer *answer)
@@ -265,16 +345,19 @@ static int run(const void *given, int word_count, char **words)
   const bool saves = is_trace(&values.answer);
   int status = 0;
   values.ranking.report.by = values.by == BY_SIZE ? HWI_BY_SIZE : HWI_BY_STACK; /* a block's only frame is its type */
-  if (!saves && !hwi_answer_has_format(&values.answer))
+  status = check_question(&work);
+  if (status == 0 && !saves && !hwi_answer_has_format(&values.answer))
     work.export = hwi_export_format_of(values.answer.path);
-  if (!saves && !work.export)
+  if (status == 0 && !saves && !work.export)
     status = hwi_answer_check(&values.answer);
   if (status == 0)
     status = open_core(&work, word_count, words);
   if (status == 0)
     status = find_leaks(&work);
   if (status == 0)
-    status = saves ? save_trace(&work, values.answer.path) : answer(&work);
+    status = values.who || values.retained ? ask_about_blocks(&work)
+             : saves                       ? save_trace(&work, values.answer.path)
+                                           : answer(&work);
   close_core(&work);
   return status;
 }
