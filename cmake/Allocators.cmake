@@ -26,3 +26,15 @@ target_compile_options(heapwright-tlsf PRIVATE
 target_link_options(heapwright-tlsf PRIVATE
   -flto=auto -static-libgcc -Wl,--exclude-libs,ALL -Wl,--wrap=_dl_find_object -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
 install(TARGETS heapwright-tlsf LIBRARY DESTINATION lib)
+
+# libheapwright-annotate.so: annotate.h around any malloc. It walks stacks with the recorder's reader of call frame information.
+# The entry points and their slow paths have frame pointers, by which the caller is found.
+hw_sources(HW_ANNOTATE_SOURCES annotate/*.c record/unwind/cfi*.c record/unwind/range.c)
+add_library(heapwright-annotate SHARED
+  ${HW_ANNOTATE_SOURCES} ${HW_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
+target_link_libraries(heapwright-annotate PRIVATE hw-flags hw-banned)
+target_compile_options(heapwright-annotate PRIVATE
+  -fPIC -fvisibility=hidden -fno-semantic-interposition -flto=auto ${HW_TARGET_FLAGS})
+target_link_options(heapwright-annotate PRIVATE
+  -flto=auto -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
+install(TARGETS heapwright-annotate LIBRARY DESTINATION lib)

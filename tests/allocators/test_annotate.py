@@ -1,0 +1,110 @@
+"""libheapwright-annotate.so: malloc's contract, and what `heapwright core` reads of the owners that it leaves in memory"""
+
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from allocators_library import PROGRAMS, ROOT, run
+
+BUILD = Path(os.environ.get("HW_BUILD", ROOT / "build"))
+LIBRARY = BUILD / "lib/libheapwright-annotate.so"
+RECORD_PROGRAMS = ROOT / "tests/record/programs"
+FORMS = {"table": {}, "inline": {"HEAPWRIGHT_INLINE": "1"}, "red zone": {"HEAPWRIGHT_RED_ZONE": "32"},
+         "kept": {"HEAPWRIGHT_KEEP_FREED": "1M"}, "all": {"HEAPWRIGHT_INLINE": "1", "HEAPWRIGHT_RED_ZONE": "40",
+                                                          "HEAPWRIGHT_KEEP_FREED": "100k", "HEAPWRIGHT_FRAMES": "3"}}
+THREADS = 5  # of annotated.c, with the main thread
+
+
+@pytest.fixture(scope="session")
+def annotated(programs):
+    return programs(PROGRAMS / "annotated.c", "-pthread", "-Wno-unused-result")
+
+
+@pytest.fixture
+def core_of(tmp_path):
+    """core_of(program, argument, **environment): the core dump of a program that aborts on the library."""
+    def dump(program, argument, **environment):
+        done = subprocess.run([program, argument], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+                              env={**os.environ, "LD_PRELOAD": str(LIBRARY), **environment},
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2))
+        cores = list(tmp_path.glob("core*"))
+        assert done.returncode == -6 and not done.stdout, (done.returncode, done.stdout, done.stderr)
+        if not cores:
+            pytest.skip("core dumps are not written to the working directory")
+        return cores[0]
+    return dump
+
+
+def report_of(program, core):
+    done = subprocess.run([BUILD / "bin/heapwright", "core", "--json", program, core], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def owners_of(report):
+    """{innermost function: (blocks, bytes)}, of the blocks of the program's own functions."""
+    owners = {}
+    for stack in report["top"]:
+        names = [frame["function"] for frame in stack["stack"] if frame["function"]]
+        owner = next((name for name in names if name.startswith("by_")), None)
+        blocks, total = owners.get(owner, (0, 0))
+        owners[owner] = (blocks + stack["live_blocks"], total + stack["live_bytes"])
+    return owners
+
+
+# --- the contract ---
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rules(form):
+    """`foreign` is about another malloc's blocks, which have no header: they are left alone."""
+    done = subprocess.run([BUILD / "bin/heapwright", "test", LIBRARY], capture_output=True, text=True, check=False,
+                          env={**os.environ, **FORMS[form]})
+    bad = [line for line in done.stdout.splitlines() if re.match(r"FAILED|differs", line)]
+    assert done.returncode == 0 and all(line.split()[1] == "foreign" for line in bad), done.stdout
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_c_contract(programs, form):
+    contract = programs(RECORD_PROGRAMS / "contract.c")
+    assert run([contract], LIBRARY, **FORMS[form]) == run([contract])
+
+
+def test_it_needs_libc_alone():
+    dynamic = subprocess.run(["objdump", "-p", LIBRARY], capture_output=True, text=True, check=True).stdout
+    assert set(re.findall(r"NEEDED\s+(\S+)", dynamic)) <= {"libc.so.6", "ld-linux-x86-64.so.2"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("command", [
+    ["bash", "-c", "for i in $(seq 300); do x=$x$i; done; echo ${#x}; ls / | wc -l"],
+    ["/usr/bin/python3", "-c", "import json, threading; print(len(json.dumps(list(range(50000)))))"],
+    ["perl", "-e", "my %h; $h{$_ % 1000} .= $_ for 1..100000; print length(join '', values %h), \"\\n\""],
+    ["git", "log", "-n", "3", "--oneline"],
+], ids=lambda command: command[0].rsplit("/", 1)[-1])
+def test_programs(command, form):
+    if not shutil.which(command[0]):
+        pytest.skip(f"no {command[0]}")
+    plain, ours = (subprocess.run(command, env={**os.environ, **env}, capture_output=True, cwd=ROOT, timeout=120, check=False)
+                   for env in ({}, {"LD_PRELOAD": str(LIBRARY), **FORMS[form]}))
+    assert (ours.returncode, ours.stdout, ours.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+
+
+# --- the owners ---
+
+@pytest.mark.parametrize("form", FORMS)
+def test_owners(annotated, core_of, form):
+    """Every block with its function and the bytes that were asked for."""
+    core = core_of(annotated, "abort", **FORMS[form])
+    each = 100 * THREADS
+    expected = {"by_malloc": (2 * each, each * (100 + 200000)), "by_calloc": (each, each * 600), "by_realloc": (each, each * 5000),
+                "by_aligned": (each, each * 700), "by_strdup": (each, each * 25)}
+    report = report_of(annotated, core)
+    owners = owners_of(report)
+    assert {name: owners.get(name) for name in expected} == expected
+    assert report["understood_percent"] == 100 and not report["damage"]
