@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "annotate/stack.h"
+#include "base/base_name.h"
 #include "base/size_text.h"
 #include "base/text.h"
 #include "heapwright/allocator.h"
@@ -148,21 +149,33 @@ static inline __attribute__((always_inline)) uint32_t stack_of(const uintptr_t *
 
 static void add_address(struct hwi_text *text, uint64_t address)
 {
-  char digits[19] = "0x";
-  for (unsigned i = 0; i < 16; i++)
-    digits[2 + i] = "0123456789abcdef"[address >> (60 - 4 * i) & 15];
-  hwi_text_add(text, digits);
+  char digits[17] = {0}, *first = digits + 16;
+  do
+    *--first = "0123456789abcdef"[address & 15];
+  while (address >>= 4);
+  hwi_text_add(text, "0x");
+  hwi_text_add(text, first);
+}
+
+static void add_frame(struct hwi_text *text, uintptr_t pc)
+{
+  struct hwi_os_module module;
+  hwi_text_add(text, "    ");
+  if (hwi_os_find_module(pc - 1, &module)) {
+    hwi_text_add(text, *module.path ? hwi_base_name(module.path) : "program");
+    hwi_text_add(text, "+");
+    pc -= module.bias;
+  }
+  add_address(text, pc);
+  hwi_text_add(text, "\n");
 }
 
 static void add_stack(struct hwi_text *text, const char *title, uint32_t stack)
 {
   const struct hw_annotate_entry *entry = stack ? hw_annotate_entry_of(stack) : NULL;
   hwi_text_add(text, title);
-  for (uint32_t i = 0; entry && i < entry->count; i++) {
-    hwi_text_add(text, " ");
-    add_address(text, entry->frames[i]);
-  }
-  hwi_text_add(text, entry ? "\n" : " unknown\n");
+  for (uint32_t i = 0; entry && i < entry->count; i++)
+    add_frame(text, entry->frames[i]);
 }
 
 static const char *const fault_texts[] = {
@@ -191,9 +204,9 @@ static void report(const struct hw_annotate_incident *incident)
   }
   hwi_text_add(&text, "\n");
   if (incident->fault != HW_ANNOTATE_DAMAGED)
-    add_stack(&text, "  allocated by", hw_annotation_of(block)->stack);
+    add_stack(&text, "  allocated by\n", hw_annotation_of(block)->stack);
   if (incident->stack)
-    add_stack(&text, "  freed by", incident->stack);
+    add_stack(&text, "  freed by\n", incident->stack);
   hwi_os_say(line, text.bytes);
 }
 
@@ -249,6 +262,58 @@ static __attribute__((noinline)) void keep(void *block)
     release(block);
   while ((oldest = take_oldest(false)))
     release(oldest);
+}
+
+/* --- at exit --- */
+
+enum { WINDOW_BYTES = 1 << 16 };
+
+static void check_zone(uintptr_t address, const struct hw_annotation *header)
+{
+  const size_t zone_bytes = hw_annotate_state.red_zone_bytes;
+  const size_t size = header->meta & ((UINT64_C(1) << HW_ANNOTATE_SIZE_BITS) - 1);
+  unsigned char bytes[256];
+  for (size_t off = 0; off < zone_bytes; off += sizeof bytes) {
+    const size_t count = zone_bytes - off < sizeof bytes ? zone_bytes - off : sizeof bytes;
+    if (hwi_os_copy_memory(bytes, address + size + off, count) != count)
+      return;
+    const unsigned char *wrong = hw_annotate_other(bytes, HW_ANNOTATE_RED_BYTE, count);
+    if (!wrong)
+      continue;
+    hw_annotate_note(HW_ANNOTATE_OVERRUN, (const void *)address,
+                     (const void *)(address + size + off + (size_t)(wrong - bytes)), 0);
+    return;
+  }
+}
+
+/* Other threads may go on. */
+static void check_mapping(void *window, uintptr_t start, uintptr_t end)
+{
+  size_t count;
+  for (uintptr_t at = start;
+       at < end && (count = hwi_os_copy_memory(window, at, end - at < WINDOW_BYTES ? end - at : WINDOW_BYTES));
+       at += count)
+    for (size_t off = 0; off + PLAIN_ALIGN <= count; off += PLAIN_ALIGN) {
+      const struct hw_annotation *header = (const struct hw_annotation *)((const char *)window + off);
+      const uintptr_t block = at + off + HW_ANNOTATE_HEADER_BYTES;
+      if (header->meta >> HW_ANNOTATE_MARK_SHIFT == HW_ANNOTATE_MARK &&
+          header->check == hw_annotate_check(hw_annotate_state.key, block, header->stack, header->meta))
+        check_zone(block, header);
+    }
+}
+
+static __attribute__((destructor)) void check_all(void)
+{
+  void *block, *window;
+  if (!settings.reports_damage)
+    return;
+  while ((block = take_oldest(true)))
+    release(block);
+  window = hw_annotate_state.red_zone_bytes ? hwi_os_map(WINDOW_BYTES) : NULL;
+  if (!window)
+    return;
+  hwi_os_writable_mappings(check_mapping, window);
+  hwi_os_unmap(window, WINDOW_BYTES);
 }
 
 /* --- the allocator --- */

@@ -108,3 +108,50 @@ def test_owners(annotated, core_of, form):
     owners = owners_of(report)
     assert {name: owners.get(name) for name in expected} == expected
     assert report["understood_percent"] == 100 and not report["damage"]
+
+
+# --- damage ---
+
+def faults_of(program, argument, **environment):
+    """What the library prints about the program, which then aborts."""
+    done = subprocess.run([program, argument], capture_output=True, text=True, check=False, timeout=60,
+                          env={**os.environ, "LD_PRELOAD": str(LIBRARY), "HEAPWRIGHT_REPORT_DAMAGE": "1", **environment})
+    return done.stderr
+
+
+def test_overrun_is_found_at_free(annotated):
+    text = faults_of(annotated, "overflow-free", HEAPWRIGHT_RED_ZONE="32")
+    assert re.search(r"written beyond the end of a block: block 0x\w+ of 100 bytes, at byte 100\n  allocated by\n    (program|annotated)", text)
+
+
+def test_overrun_is_found_at_exit(annotated):
+    text = faults_of(annotated, "overflow-exit", HEAPWRIGHT_RED_ZONE="32")
+    assert text.count("written beyond the end of a block") == 1 and "of 100 bytes, at byte 103" in text
+
+
+def test_write_after_free_is_found_at_exit(annotated):
+    text = faults_of(annotated, "late-exit", HEAPWRIGHT_KEEP_FREED="1M")
+    assert "written to a block after it was freed" in text and "of 100 bytes, at byte 50" in text
+
+
+def test_double_free_is_survived(annotated):
+    text = faults_of(annotated, "twice", HEAPWRIGHT_KEEP_FREED="1M")
+    assert text.count("free of a block that is free") == 1 and "freed by" in text
+
+
+@pytest.mark.parametrize("form", ["red zone", "all"])
+def test_sound_programs_are_silent(annotated, form):
+    done = subprocess.run([annotated], capture_output=True, text=True, check=False, timeout=60,
+                          env={**os.environ, "LD_PRELOAD": str(LIBRARY), "HEAPWRIGHT_REPORT_DAMAGE": "1", **FORMS[form]})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_overrun_in_a_core_dump(annotated, core_of):
+    report = report_of(annotated, core_of(annotated, "overflow", HEAPWRIGHT_RED_ZONE="32"))
+    assert [damage["text"] for damage in report["damage"] if "beyond" in damage["text"]] and report["understood_percent"] == 100
+
+
+def test_overwritten_header_in_a_core_dump(annotated, core_of):
+    """The block before it is named, and its stack is known."""
+    report = report_of(annotated, core_of(annotated, "overflow-header"))
+    assert any("the header of this block was overwritten; before it is the block of 100 bytes" in damage["text"] for damage in report["damage"])

@@ -1,5 +1,5 @@
-/* annotated.c - a program with known blocks from known functions, which then ends itself by the signal that its argument
- * names: abort, or nothing
+/* annotated.c - a program with known blocks from known functions. Its argument is what it then does wrong; without one it ends
+ * normally.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -66,6 +66,32 @@ static void *run(void *argument)
   return NULL;
 }
 
+/* What is wrong is to be found at once, or after the program's end. `block` has 100 bytes. */
+static int misuse(const char *what, char *block)
+{
+  if (!strcmp(what, "overflow"))
+    memset(block + 100, 'x', 20);
+  if (!strcmp(what, "overflow-header"))
+    memset(block + 112, 'x', 4); /* the first bytes of the next block's header: past the end of glibc's chunk */
+  if (!strcmp(what, "overflow-free")) {
+    memset(block + 100, 'x', 20);
+    free(block);
+  }
+  if (!strcmp(what, "overflow-exit"))
+    block[103] = 'x';
+  if (!strncmp(what, "late", 4)) {
+    free(block);
+    block[50] = 'x';
+  }
+  if (!strcmp(what, "twice")) {
+    free(block);
+    free(block);
+  }
+  if (!strstr(what, "-exit"))
+    abort();
+  return 0;
+}
+
 int main(int count, char **arguments)
 {
   pthread_t threads[THREADS];
@@ -78,18 +104,5 @@ int main(int count, char **arguments)
     for (int i = 0; i < EACH * 6; i++)
       if (((uintptr_t)kept[t][i] & 15) || malloc_usable_size(kept[t][i]) < 25)
         return 1;
-  if (count > 1 && !strcmp(arguments[1], "overflow")) {
-    memset((char *)kept[THREADS][0] + 100, 'x', 20); /* of the block, 4 bytes of the next header, or of a red zone */
-  }
-  if (count > 1 && !strcmp(arguments[1], "twice")) {
-    free(kept[0][0]);
-    free(kept[0][0]);
-  }
-  if (count > 1 && !strcmp(arguments[1], "late")) {
-    free(kept[0][0]);
-    ((char *)kept[0][0])[50] = 'x';
-  }
-  if (count > 1)
-    abort();
-  return 0;
+  return count > 1 ? misuse(arguments[1], kept[THREADS][0]) : 0;
 }
