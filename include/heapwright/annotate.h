@@ -177,6 +177,16 @@ static uint32_t hw_annotate_buckets[HW_ANNOTATE_BUCKETS];
 
 #define HW_ANNOTATE_UNITS_LOG2 (HW_ANNOTATE_CHUNK_LOG2 - 3) /* units of a part */
 
+/* Returns the number before. On machines that cannot do it in one step, two threads may get the same number. */
+HW_ANNOTATE_FUNCTION uint32_t hw_annotate_increment(uint32_t *number)
+{
+#ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_4
+  return __atomic_fetch_add(number, 1, __ATOMIC_RELAXED);
+#else
+  return (*number)++;
+#endif
+}
+
 /* Returns the entry of a stack that the table has. */
 HW_ANNOTATE_FUNCTION struct hw_annotate_entry *hw_annotate_entry_of(uint32_t stack)
 {
@@ -294,9 +304,9 @@ HW_ANNOTATE_SLOW uint32_t hw_annotate_backtrace(uintptr_t *frames, uint32_t max,
 {
   uint32_t count = 0;
   uintptr_t first = (uintptr_t)caller;
-  bool is_past = false; /* words below the caller's return address are of this header's functions */
-  for (const uintptr_t *at = __builtin_frame_address(0); at < (const uintptr_t *)(HW_ANNOTATE_STACK_END) && count < max;
-       at++) {
+  bool is_past = false; /* words below the caller's return address are of this header's functions, as `frames` is */
+  const uintptr_t *end = (const uintptr_t *)(HW_ANNOTATE_STACK_END);
+  for (const uintptr_t *at = frames + max; at < end && count < max; at++) {
     is_past |= *at == first;
     if (is_past && hw_annotate_is_return(*at))
       frames[count++] = *at;
@@ -441,7 +451,7 @@ HW_ANNOTATE_SLOW void hw_annotate_write_inline(void *block, size_t size, uint32_
   words[0] = HW_ANNOTATE_BEGIN_MAGIC;
   words[1] = size;
   words[2] = (uintptr_t)HW_ANNOTATE_THREAD();
-  words[3] = __atomic_add_fetch(&root->sequence, 1, __ATOMIC_RELAXED);
+  words[3] = hw_annotate_increment(&root->sequence) + 1;
   for (uint32_t i = 0; i < root->frames_max; i++)
     words[4 + i] = entry && i < entry->count ? entry->frames[i] : 0;
   end[-1] = HW_ANNOTATE_END_MAGIC;
@@ -477,7 +487,7 @@ HW_ANNOTATE_FUNCTION void hw_annotate_retire(void *block)
 HW_ANNOTATE_SLOW void hw_annotate_note(enum hw_annotate_fault fault, const void *block, const void *at, uint32_t stack)
 {
   struct hw_annotate_root *root = &hw_annotate_state;
-  uint32_t number = __atomic_fetch_add(&root->incident_count, 1, __ATOMIC_RELAXED);
+  uint32_t number = hw_annotate_increment(&root->incident_count);
   struct hw_annotate_incident *incident = &root->incidents[number % HW_ANNOTATE_INCIDENTS];
   *incident = (struct hw_annotate_incident){(uintptr_t)block, (uintptr_t)at, fault, stack};
   HW_ANNOTATE_INCIDENT(incident);
