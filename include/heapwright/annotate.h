@@ -151,7 +151,7 @@ struct hw_annotate_root {
   uint32_t align;
   uint32_t sequence; /* of the latest block with an inline stack */
   uint32_t incident_count;
-  uint32_t reserved;
+  uint32_t covers_all;                                          /* 1: all blocks of the process's malloc have headers */
   struct hw_annotate_incident incidents[HW_ANNOTATE_INCIDENTS]; /* a ring */
 };
 

@@ -102,6 +102,7 @@ static void begin(void)
   root->red_zone_bytes = (uint32_t)size_setting("HEAPWRIGHT_RED_ZONE", RED_ZONE_MAX, 0);
   settings.kept_bytes_max = size_setting("HEAPWRIGHT_KEEP_FREED", UINT64_MAX, 0);
   settings.reports_damage = flag_setting("HEAPWRIGHT_REPORT_DAMAGE");
+  root->covers_all = 1;
   hwi_stack_init(root->frames_max);
   hw_annotate_begin_now();
 #ifdef HW_STATIC

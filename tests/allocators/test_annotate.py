@@ -110,6 +110,23 @@ def test_owners(annotated, core_of, form):
     assert report["understood_percent"] == 100 and not report["damage"]
 
 
+def test_a_program_with_the_header(tmp_path, core_of):
+    """Of 32 bits, with other blocks of malloc, too."""
+    source, program = tmp_path / "small.c", tmp_path / "small"
+    source.write_text("#include <stdlib.h>\n#define HW_ANNOTATE_ALLOC(bytes, align) malloc(bytes)\n"
+                      "#define HW_ANNOTATE_FREE(memory) free(memory)\n#include <heapwright/annotate.h>\n"
+                      "static void *kept[50];\n"
+                      "__attribute__((noinline, noclone)) static void by_malloc(int i) { kept[i] = hw_annotate_malloc(100); }\n"
+                      "int main(void) { for (int i = 0; i < 50; i++) by_malloc(i); kept[0] = malloc(77);\n"
+                      "for (int i = 1; i < 50; i += 2) hw_annotate_free(kept[i]); abort(); }\n")
+    built = subprocess.run(["gcc", "-m32", "-g", "-O1", "-fno-omit-frame-pointer", f"-I{ROOT}/include", source, "-o", program],
+                           capture_output=True, text=True, check=False)
+    if built.returncode:
+        pytest.skip("no compiler for 32-bit programs")
+    report = report_of(program, core_of(program, "abort", LD_PRELOAD=""))
+    assert owners_of(report)["by_malloc"] == (25, 2500)
+
+
 # --- damage ---
 
 def faults_of(program, argument, **environment):

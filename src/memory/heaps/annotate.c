@@ -39,6 +39,7 @@ enum {
   AT_FRONT = 76,
   AT_ALIGN = 80,
   AT_INCIDENT_COUNT = 88,
+  AT_COVERS_ALL = 92,
   AT_INCIDENTS = 96,
   ROOT_BYTES = AT_INCIDENTS + INCIDENTS * INCIDENT_BYTES,
 };
@@ -258,7 +259,8 @@ static bool find_owners(struct reading *reading)
     struct hwi_core_owner *owner = &heap->owners[i];
     if (!find_owner(reading, &heap->blocks[i], owner)) {
       *owner = (struct hwi_core_owner){0};
-      note_overwritten(reading, i, previous);
+      if (hwi_memory_load_32(reading->memory, reading->root + AT_COVERS_ALL) == 1)
+        note_overwritten(reading, i, previous);
       continue;
     }
     previous = i;
