@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "annotate/module.h"
 #include "annotate/stack.h"
 #include "base/base_name.h"
 #include "base/size_text.h"
@@ -127,8 +128,16 @@ uint32_t hwi_stack_number(const uintptr_t *frames, uint32_t count)
   return hw_annotate_stack(frames, count);
 }
 
-extern const char own_begin[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
-extern const char own_end[] __asm__("etext") __attribute__((visibility("hidden")));
+#ifdef HW_STATIC
+#define OWN_BEGIN "__start_hwi_annotate_text"
+#define OWN_END "__stop_hwi_annotate_text"
+#else
+#define OWN_BEGIN "__ehdr_start"
+#define OWN_END "etext"
+#endif
+
+extern const char own_begin[] __asm__(OWN_BEGIN) __attribute__((visibility("hidden")));
+extern const char own_end[] __asm__(OWN_END) __attribute__((visibility("hidden")));
 
 static bool is_own(uintptr_t pc)
 {
@@ -162,7 +171,7 @@ static void add_frame(struct hwi_text *text, uintptr_t pc)
 {
   struct hwi_os_module module;
   hwi_text_add(text, "    ");
-  if (hwi_os_find_module(pc - 1, &module)) {
+  if (hwi_module_find(pc - 1, &module)) {
     hwi_text_add(text, *module.path ? hwi_base_name(module.path) : "program");
     hwi_text_add(text, "+");
     pc -= module.bias;

@@ -1,6 +1,7 @@
 /* stack.c - walks the stack of a caller of malloc by call frame information */
 #include "annotate/stack.h"
 
+#include "annotate/module.h"
 #include "platform/arch.h"
 #include "platform/os.h"
 #include "record/unwind/cfi.h"
@@ -99,7 +100,7 @@ static void forget_old_code(struct hwi_stack_thread *self)
 static struct hwi_frame_row find_row(uintptr_t pc)
 {
   struct hwi_os_module module;
-  if (!hwi_os_find_module(pc, &module) || !module.eh_frame_hdr)
+  if (!hwi_module_find(pc, &module) || !module.eh_frame_hdr)
     return (struct hwi_frame_row){.kind = HWI_ROW_NONE};
   struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
   return hwi_cfi_row(&cfi, pc, NULL);
@@ -208,7 +209,7 @@ static bool step_registers(struct hwi_range *range, struct hwi_registers *regist
 {
   struct hwi_os_module module;
   const uintptr_t pc = registers->value[HWI_REG_RA] - !*is_interrupted;
-  if (!hwi_os_find_module(pc, &module) || !module.eh_frame_hdr)
+  if (!hwi_module_find(pc, &module) || !module.eh_frame_hdr)
     return false;
   struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
   return hwi_cfi_step(&cfi, pc, registers, &(struct hwi_cfi_memory){load_for_cfi, range}, is_interrupted) ==
