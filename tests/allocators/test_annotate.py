@@ -52,7 +52,7 @@ def owners_of(report):
     owners = {}
     for stack in report["top"]:
         names = [frame["function"] for frame in stack["stack"] if frame["function"]]
-        owner = next((name for name in names if name.startswith("by_")), None)
+        owner = next((name.partition("(")[0] for name in names if name.startswith("by_")), None)
         blocks, total = owners.get(owner, (0, 0))
         owners[owner] = (blocks + stack["live_blocks"], total + stack["live_bytes"])
     return owners
