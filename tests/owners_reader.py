@@ -7,9 +7,8 @@ MASK = (1 << 64) - 1
 
 
 def check_of(key, address, stack, meta):
-    value = (key ^ address ^ (stack << 32)) * 0x9e3779b97f4a7c15 & MASK
-    value = ((value ^ value >> 32) + meta) * 0xd6e8feb86659fd93 & MASK
-    return value >> 32
+    mixed = key ^ address ^ stack << 32 ^ (meta << 24 & MASK | meta >> 40)
+    return (mixed * 0x9e3779b97f4a7c15 & MASK) >> 32
 
 
 class Owners:

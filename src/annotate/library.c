@@ -73,6 +73,7 @@ static void report(const struct hw_annotate_incident *incident);
 static struct {
   uint64_t kept_bytes_max; /* of freed blocks; 0: they are not kept */
   bool reports_damage;
+  bool is_plain; /* blocks have nothing but a header, and are not kept */
 } settings;
 
 static const char *value_of(const char *name)
@@ -103,6 +104,7 @@ static void begin(void)
   root->red_zone_bytes = (uint32_t)size_setting("HEAPWRIGHT_RED_ZONE", RED_ZONE_MAX, 0);
   settings.kept_bytes_max = size_setting("HEAPWRIGHT_KEEP_FREED", UINT64_MAX, 0);
   settings.reports_damage = flag_setting("HEAPWRIGHT_REPORT_DAMAGE");
+  settings.is_plain = !root->is_inline && !root->red_zone_bytes && !settings.kept_bytes_max;
   root->covers_all = 1;
   hwi_stack_init(root->frames_max);
   hw_annotate_begin_now();
@@ -345,7 +347,7 @@ static inline __attribute__((always_inline)) void *annotated_zeroed(size_t size,
   return memory + front;
 }
 
-static __attribute__((noinline)) void free_unusual(void *block)
+static __attribute__((noinline)) void annotated_free(void *block)
 {
   if (!hw_annotate_is_sound(block, STACK_HERE()))
     return;
@@ -354,22 +356,6 @@ static __attribute__((noinline)) void free_unusual(void *block)
     keep(block);
   else
     next.free(hw_annotate_memory_of(block));
-}
-
-static inline __attribute__((always_inline)) void annotated_free(void *block)
-{
-  const uint64_t plain = (uint64_t)HW_ANNOTATE_MARK << (HW_ANNOTATE_MARK_SHIFT - HW_ANNOTATE_ALIGN_SHIFT);
-  struct hw_annotation *header = hw_annotation_of(block);
-  if (__builtin_expect(header->check != hw_annotate_check_of(block) ||
-                           header->meta >> HW_ANNOTATE_ALIGN_SHIFT != plain ||
-                           hw_annotate_state.front_bytes != HW_ANNOTATE_HEADER_BYTES ||
-                           hw_annotate_state.red_zone_bytes || settings.kept_bytes_max,
-                       0)) {
-    free_unusual(block);
-    return;
-  }
-  header->check = ~header->check;
-  next.free(header);
 }
 
 static size_t annotated_size(void *block)
@@ -384,7 +370,7 @@ static void *move(void *block, size_t size, uint32_t stack)
   if (!moved)
     return NULL;
   memcpy(moved, block, old_bytes < size ? old_bytes : size);
-  free_unusual(block);
+  annotated_free(block);
   return moved;
 }
 
@@ -405,6 +391,43 @@ static inline __attribute__((always_inline)) void *annotated_realloc(void *block
   else
     hw_annotate_write(block, hw_annotate_size(block), 0, old.stack);
   return memory ? memory + front : NULL;
+}
+
+/* --- the fast paths, for blocks with nothing but a header --- */
+
+/* Of blocks that are reached by these paths, in bytes. */
+enum { QUICK_MAX = 1 << 30 };
+
+static inline __attribute__((always_inline)) void *quick_alloc(size_t size, void *(*otherwise)(size_t size))
+{
+  const uintptr_t *frame = __builtin_frame_address(0);
+  const struct hwi_stack_memo *memo = hwi_stack_memo_of(frame[1], (uintptr_t)(frame + 2), frame[0]);
+  if (!memo || !settings.is_plain || size - 1 >= QUICK_MAX || !hwi_stack_is_same(memo))
+    return otherwise(size);
+  char *memory = next.malloc(size + HW_ANNOTATE_HEADER_BYTES);
+  if (__builtin_expect(!memory, 0))
+    return otherwise(size);
+  struct hw_annotation *header = (struct hw_annotation *)memory;
+  const uint64_t meta = size | (uint64_t)HW_ANNOTATE_MARK << HW_ANNOTATE_MARK_SHIFT;
+  header->check = hw_annotate_check(hw_annotate_state.key, (uintptr_t)(header + 1), memo->stack, meta);
+  header->stack = memo->stack;
+  header->meta = meta;
+  return header + 1;
+}
+
+static inline __attribute__((always_inline)) void quick_free(void *block, void (*otherwise)(void *block))
+{
+  struct hw_annotation *header = hw_annotation_of(block);
+  const uint64_t plain = (uint64_t)HW_ANNOTATE_MARK << (HW_ANNOTATE_MARK_SHIFT - HW_ANNOTATE_ALIGN_SHIFT);
+  if (__builtin_expect(!block || !settings.is_plain || hw_boot_owns(block) ||
+                           header->meta >> HW_ANNOTATE_ALIGN_SHIFT != plain ||
+                           header->check != hw_annotate_check_of(block),
+                       0)) {
+    otherwise(block);
+    return;
+  }
+  header->check = ~header->check;
+  next.free(header);
 }
 
 static void before_fork(void)
@@ -430,5 +453,6 @@ static void thread_ends(void)
 
 HEAPWRIGHT_ALLOCATOR(.alloc = annotated_alloc, .free = annotated_free, .usable_size = annotated_size,
                      .alloc_zeroed = annotated_zeroed, .realloc = annotated_realloc, .init = begin,
+                     .quick_alloc = quick_alloc, .quick_free = quick_free, .keeps_errno = true,
                      .thread_init = thread_begins, .thread_exit = thread_ends, .before_fork = before_fork,
                      .after_fork = after_fork);

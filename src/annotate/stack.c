@@ -22,7 +22,7 @@ struct hwi_stack_row {
 };
 
 __thread struct hwi_stack_thread *hwi_stack_self __attribute__((tls_model("initial-exec")));
-uint32_t hwi_stack_epoch = 1, hwi_stack_memo_bytes;
+uint32_t hwi_stack_epoch = 1, hwi_stack_memo_log2;
 static unsigned frames_max;
 static uint32_t words_max; /* of a memo */
 
@@ -44,14 +44,18 @@ struct walk {
 void hwi_stack_init(unsigned frames)
 {
   frames_max = frames;
-  words_max = frames + frames / 2 + 2;
-  hwi_stack_memo_bytes = (uint32_t)(sizeof(struct hwi_stack_memo) + words_max * sizeof(struct hwi_stack_word));
+  const size_t bytes = sizeof(struct hwi_stack_memo) + (frames + frames / 2) * sizeof(struct hwi_stack_word);
+  for (hwi_stack_memo_log2 = 9; (size_t)1 << hwi_stack_memo_log2 < bytes; hwi_stack_memo_log2++)
+    continue;
+  words_max =
+      (uint32_t)((((size_t)1 << hwi_stack_memo_log2) - sizeof(struct hwi_stack_memo)) / sizeof(struct hwi_stack_word));
+  words_max -= words_max % HWI_STACK_WORDS_AT_ONCE;
 }
 
 static size_t thread_bytes(void)
 {
-  const size_t bytes =
-      sizeof(struct hwi_stack_thread) + (size_t)HWI_MEMOS * hwi_stack_memo_bytes + ROWS * sizeof(struct hwi_stack_row);
+  const size_t bytes = sizeof(struct hwi_stack_thread) + ((size_t)HWI_MEMOS << hwi_stack_memo_log2) +
+                       ROWS * sizeof(struct hwi_stack_row);
   return (bytes + HWI_OS_PAGE_BYTES - 1) & ~(size_t)(HWI_OS_PAGE_BYTES - 1);
 }
 
@@ -60,7 +64,7 @@ void hwi_stack_thread_begin(void)
   struct hwi_stack_thread *self = hwi_os_map(thread_bytes());
   if (!self)
     return;
-  self->rows = (struct hwi_stack_row *)(self->memos + (size_t)HWI_MEMOS * hwi_stack_memo_bytes);
+  self->rows = (struct hwi_stack_row *)(self->memos + ((size_t)HWI_MEMOS << hwi_stack_memo_log2));
   self->epoch = __atomic_load_n(&hwi_stack_epoch, __ATOMIC_RELAXED);
   hwi_stack_self = self;
 }
@@ -81,7 +85,7 @@ void hwi_stack_forget_code(void)
 static void forget(struct hwi_stack_thread *self)
 {
   for (uintptr_t i = 0; i < HWI_MEMOS; i++)
-    ((struct hwi_stack_memo *)(self->memos + i * hwi_stack_memo_bytes))->pc = 0;
+    ((struct hwi_stack_memo *)(self->memos + (i << hwi_stack_memo_log2)))->pc = 0;
 }
 
 static void forget_old_code(struct hwi_stack_thread *self)
@@ -278,6 +282,8 @@ static void keep(const struct walk *walk, const struct hwi_stack_memo *first, ui
       return;
     memo->words[memo->word_count++] = walk->words[i];
   }
+  for (; memo->word_count % HWI_STACK_WORDS_AT_ONCE; memo->word_count++)
+    memo->words[memo->word_count] = memo->words[memo->word_count - 1];
   memo->sp = first->sp;
   memo->bp = first->bp;
   memo->needs_bp = walk->needs_first_bp;

@@ -16,6 +16,7 @@
 enum {
   HWI_ANNOTATE_FRAMES_MAX = 64,
   HWI_MEMOS = 128, /* of a thread */
+  HWI_STACK_WORDS_AT_ONCE = 4,
 };
 
 struct hwi_stack_word {
@@ -25,8 +26,8 @@ struct hwi_stack_word {
 struct hwi_stack_memo {
   uintptr_t pc, sp, bp;
   uint32_t stack;
-  uint16_t word_count;
-  bool needs_bp; /* a step used the first frame's bp */
+  uint16_t word_count; /* a multiple of HWI_STACK_WORDS_AT_ONCE: the last one may be repeated */
+  bool needs_bp;       /* a step used the first frame's bp */
   struct hwi_stack_word words[];
 };
 
@@ -60,12 +61,24 @@ struct hwi_stack_thread {
   unsigned char memos[] __attribute__((aligned(16)));
 };
 
-extern __attribute__((visibility("hidden"))) uint32_t hwi_stack_epoch, hwi_stack_memo_bytes;
+extern __attribute__((visibility("hidden"))) uint32_t hwi_stack_epoch, hwi_stack_memo_log2;
 
 static inline struct hwi_stack_memo *hwi_stack_memo(struct hwi_stack_thread *self, uintptr_t pc, uintptr_t sp)
 {
   const uintptr_t place = (pc ^ sp >> 4 ^ sp >> 12) & (HWI_MEMOS - 1);
-  return (struct hwi_stack_memo *)(self->memos + place * hwi_stack_memo_bytes);
+  return (struct hwi_stack_memo *)(self->memos + (place << hwi_stack_memo_log2));
+}
+
+/* Returns the thread's memo for the stack that begins there, or NULL. It is that of the stack if hwi_stack_is_same. */
+static inline const struct hwi_stack_memo *hwi_stack_memo_of(uintptr_t pc, uintptr_t sp, uintptr_t bp)
+{
+  struct hwi_stack_thread *self = hwi_stack_self;
+  if (__builtin_expect(!self, 0))
+    return NULL;
+  const struct hwi_stack_memo *memo = hwi_stack_memo(self, pc, sp);
+  const bool is_there =
+      memo->pc == pc && memo->sp == sp && (memo->bp == bp || !memo->needs_bp) && self->epoch == hwi_stack_epoch;
+  return __builtin_expect(is_there, 1) ? memo : NULL;
 }
 
 static inline uintptr_t hwi_stack_difference(const struct hwi_stack_word *word)
@@ -76,26 +89,17 @@ static inline uintptr_t hwi_stack_difference(const struct hwi_stack_word *word)
 static inline bool hwi_stack_is_same(const struct hwi_stack_memo *memo)
 {
   const struct hwi_stack_word *word = memo->words, *end = word + memo->word_count;
-  for (; end - word >= 4; word += 4)
+  for (; word < end; word += HWI_STACK_WORDS_AT_ONCE)
     if (hwi_stack_difference(&word[0]) | hwi_stack_difference(&word[1]) | hwi_stack_difference(&word[2]) |
         hwi_stack_difference(&word[3]))
-      return false;
-  for (; word < end; word++)
-    if (hwi_stack_difference(word))
       return false;
   return true;
 }
 
 static inline __attribute__((always_inline)) uint32_t hwi_stack_of(uintptr_t pc, uintptr_t sp, uintptr_t bp)
 {
-  struct hwi_stack_thread *self = hwi_stack_self;
-  if (__builtin_expect(self != NULL, 1)) {
-    const struct hwi_stack_memo *memo = hwi_stack_memo(self, pc, sp);
-    if (memo->pc == pc && memo->sp == sp && (memo->bp == bp || !memo->needs_bp) && self->epoch == hwi_stack_epoch &&
-        hwi_stack_is_same(memo))
-      return memo->stack;
-  }
-  return hwi_stack_walk(pc, sp, bp);
+  const struct hwi_stack_memo *memo = hwi_stack_memo_of(pc, sp, bp);
+  return memo && hwi_stack_is_same(memo) ? memo->stack : hwi_stack_walk(pc, sp, bp);
 }
 
 #endif

@@ -50,9 +50,8 @@ static uint32_t put_stack(struct image *image, uint32_t unit, uint32_t count)
 
 static uint32_t check_of(uint64_t address, uint32_t stack, uint64_t meta)
 {
-  uint64_t hash = (KEY ^ address ^ (uint64_t)stack << 32) * UINT64_C(0x9e3779b97f4a7c15);
-  hash = ((hash ^ hash >> 32) + meta) * UINT64_C(0xd6e8feb86659fd93);
-  return (uint32_t)(hash >> 32);
+  const uint64_t mixed = KEY ^ address ^ (uint64_t)stack << 32 ^ (meta << 24 | meta >> 40);
+  return (uint32_t)((mixed * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 }
 
 static void put_block(struct image *image, size_t at, uint32_t stack, uint64_t bytes, bool is_freed)

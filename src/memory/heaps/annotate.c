@@ -164,9 +164,8 @@ static uint32_t stack_of(const struct hwi_core_heap *heap, uint32_t number)
 
 static uint32_t check_of(uint64_t key, uint64_t address, uint32_t stack, uint64_t meta)
 {
-  uint64_t hash = (key ^ address ^ (uint64_t)stack << 32) * UINT64_C(0x9e3779b97f4a7c15);
-  hash = ((hash ^ hash >> 32) + meta) * UINT64_C(0xd6e8feb86659fd93);
-  return (uint32_t)(hash >> 32);
+  const uint64_t mixed = key ^ address ^ (uint64_t)stack << 32 ^ (meta << 24 | meta >> 40);
+  return (uint32_t)((mixed * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 }
 
 /* Reads the header in front of `address`. Returns false if there is none. */
