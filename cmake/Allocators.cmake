@@ -26,3 +26,40 @@ target_compile_options(heapwright-tlsf PRIVATE
 target_link_options(heapwright-tlsf PRIVATE
   -flto=auto -static-libgcc -Wl,--exclude-libs,ALL -Wl,--wrap=_dl_find_object -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
 install(TARGETS heapwright-tlsf LIBRARY DESTINATION lib)
+
+# libheapwright-annotate.so: annotate.h around any malloc. It walks stacks with the recorder's reader of call frame information.
+# The entry points and their slow paths have frame pointers, by which the caller is found. What does not allocate, such as mallinfo,
+# stays with the malloc beneath.
+hw_sources(HW_ANNOTATE_SOURCES annotate/*.c record/unwind/cfi*.c record/unwind/range.c)
+list(APPEND HW_ANNOTATE_SOURCES ${HW_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
+add_library(heapwright-annotate SHARED ${HW_ANNOTATE_SOURCES})
+target_link_libraries(heapwright-annotate PRIVATE hw-flags hw-banned)
+target_compile_options(heapwright-annotate PRIVATE
+  -fPIC -fvisibility=hidden -fno-semantic-interposition -flto=auto ${HW_TARGET_FLAGS})
+target_link_options(heapwright-annotate PRIVATE
+  -flto=auto -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/annotate.map
+  -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
+install(TARGETS heapwright-annotate LIBRARY DESTINATION lib)
+
+# The same for static programs: one object, in which malloc is called __wrap_malloc, and so on. libstdc++'s operators new call that.
+set(HW_WRAPPED malloc free calloc realloc reallocarray posix_memalign aligned_alloc memalign valloc pvalloc malloc_usable_size)
+list(TRANSFORM HW_WRAPPED REPLACE "(.+)" "--redefine-sym=\\1=__wrap_\\1" OUTPUT_VARIABLE HW_WRAPPED_NAMES)
+list(TRANSFORM HW_WRAPPED PREPEND "--undefined=" OUTPUT_VARIABLE HW_WRAPPED_ROOTS)
+list(JOIN HW_WRAPPED "\n--wrap=" options)
+file(WRITE ${CMAKE_BINARY_DIR}/lib/heapwright-annotate.options "--wrap=${options}\n--undefined=__wrap_malloc\n--eh-frame-hdr\n")
+add_library(heapwright-annotate-objects OBJECT ${HW_ANNOTATE_SOURCES})
+target_link_libraries(heapwright-annotate-objects PRIVATE hw-flags hw-banned)
+target_compile_definitions(heapwright-annotate-objects PRIVATE HW_STATIC)
+target_compile_options(heapwright-annotate-objects PRIVATE
+  -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections ${HW_TARGET_FLAGS})
+set(HW_ANNOTATE_ARCHIVE ${CMAKE_BINARY_DIR}/lib/libheapwright-annotate.a)
+add_custom_command(OUTPUT ${HW_ANNOTATE_ARCHIVE}
+  COMMAND ${CMAKE_LINKER} -r --gc-sections ${HW_WRAPPED_ROOTS} -T ${CMAKE_SOURCE_DIR}/cmake/annotate-static.ld
+    -o heapwright-annotate.o $<TARGET_OBJECTS:heapwright-annotate-objects>
+  COMMAND ${CMAKE_OBJCOPY} --localize-hidden --strip-unneeded ${HW_WRAPPED_NAMES} heapwright-annotate.o
+  COMMAND ${CMAKE_COMMAND} -E rm -f ${HW_ANNOTATE_ARCHIVE}
+  COMMAND ${CMAKE_AR} rcs ${HW_ANNOTATE_ARCHIVE} heapwright-annotate.o
+  DEPENDS heapwright-annotate-objects $<TARGET_OBJECTS:heapwright-annotate-objects> cmake/annotate-static.ld
+  COMMAND_EXPAND_LISTS VERBATIM)
+add_custom_target(heapwright-annotate-static ALL DEPENDS ${HW_ANNOTATE_ARCHIVE})
+install(FILES ${HW_ANNOTATE_ARCHIVE} ${CMAKE_BINARY_DIR}/lib/heapwright-annotate.options DESTINATION lib)

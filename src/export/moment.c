@@ -1,34 +1,51 @@
 /* moment.c - the blocks of a heap as a trace
  *
- * Nodes are numbered: 1 is the unknown stack, then come the frames of the recording, if there is one, and then types, in the
- * order in which blocks have them. Modules: first those of the recording, then those of the core dump.
+ * Nodes are numbered: 1 is the unknown stack, then come the frames of the recording, those of owners in memory (annotate.h), and
+ * then types, in the order in which blocks have them. Modules: first those of the recording, then those of the core dump.
  */
 #include "export/moment.h"
 
-#include "export/synthetic.h"
+#include <stdlib.h>
 
-static const char missing[] = "frees, times, or blocks that were freed before: it is the heap of a core dump";
-static const char missing_stacks[] =
-    "stacks, threads, frees, times, or sizes that were asked for: it is the heap of a core "
-    "dump, whose blocks have their usable sizes";
+#include "export/synthetic.h"
+#include "trace/numbering.h"
+
+static const char missing[] =
+    "stacks, threads, frees, times, or sizes that were asked for: it is the heap of a core dump, whose blocks have their "
+    "usable sizes";
+static const char missing_with_stacks[] = "threads, frees, times: it is the heap of a core dump";
 
 enum { UNKNOWN_NODE = 1 };
 
 struct writer {
   struct hwi_moment *moment;
   struct hwi_synthetic trace;
-  uint32_t recorded_modules, recorded_nodes;
+  uint32_t module_count, node_count; /* so far */
+  uint32_t first_module;             /* number of the core dump's first module, less 1 */
+  uint32_t first_recorded, first_type; /* nodes, less 1 */
+  uint32_t *owner_stacks;            /* the node of each stack of owners */
   size_t next_recorded;
 };
 
-/* --- the recording --- */
+static uint32_t add_node(struct writer *writer, const struct hwi_node *node)
+{
+  hwi_synthetic_node(&writer->trace, ++writer->node_count, node);
+  return writer->node_count;
+}
 
-static void write_recorded_stacks(struct writer *writer)
+static uint32_t module_of(const struct writer *writer, const struct hwi_core_module *module)
+{
+  return module ? writer->first_module + (uint32_t)(module - writer->moment->vtables->modules->modules) + 1 : 0;
+}
+
+/* --- modules --- */
+
+static void write_recorded_modules(struct writer *writer)
 {
   const struct hwi_profile *profile = writer->moment->profile;
-  for (uint32_t i = 1; i < profile->module_count; i++) {
+  for (uint32_t i = 1; profile && i < profile->module_count; i++) {
     const struct hwi_profile_module *module = &profile->modules[i];
-    hwi_synthetic_module(&writer->trace, ++writer->recorded_modules,
+    hwi_synthetic_module(&writer->trace, ++writer->module_count,
                          &(struct hwi_synthetic_module){.path = module->path,
                                                         .start = module->start,
                                                         .end = module->end,
@@ -36,14 +53,37 @@ static void write_recorded_stacks(struct writer *writer)
                                                         .build_id = module->build_id,
                                                         .build_id_bytes = module->build_id_bytes});
   }
-  for (uint32_t i = 1; i < profile->frame_count; i++) {
+}
+
+static void write_modules(struct writer *writer)
+{
+  const struct hwi_core_modules *modules = writer->moment->vtables->modules;
+  writer->first_module = writer->module_count;
+  for (size_t i = 0; i < modules->count; i++) {
+    const struct hwi_core_module *module = &modules->modules[i];
+    hwi_synthetic_module(&writer->trace, ++writer->module_count,
+                         &(struct hwi_synthetic_module){.path = module->path,
+                                                        .start = module->begin,
+                                                        .end = module->end,
+                                                        .bias = module->bias,
+                                                        .build_id = module->build_id,
+                                                        .build_id_bytes = module->build_id_bytes});
+  }
+}
+
+/* --- stacks of the recording --- */
+
+static void write_recorded_stacks(struct writer *writer)
+{
+  const struct hwi_profile *profile = writer->moment->profile;
+  writer->first_recorded = writer->node_count;
+  for (uint32_t i = 1; profile && i < profile->frame_count; i++) {
     const struct hwi_frame *frame = &profile->frames[i];
-    const struct hwi_node node = {.parent = frame->caller ? UNKNOWN_NODE + frame->caller : 0,
-                                  .module = frame->module,
-                                  .address = frame->address,
-                                  .entry = frame->entry,
-                                  .cut = frame->cut};
-    hwi_synthetic_node(&writer->trace, UNKNOWN_NODE + ++writer->recorded_nodes, &node);
+    add_node(writer, &(struct hwi_node){.parent = frame->caller ? writer->first_recorded + frame->caller : 0,
+                                        .module = frame->module,
+                                        .address = frame->address,
+                                        .entry = frame->entry,
+                                        .cut = frame->cut});
   }
 }
 
@@ -59,22 +99,41 @@ static const struct hwi_recorded_block *find_recorded(struct writer *writer, uin
   return writer->next_recorded < recorded->count && found->address == address ? found : NULL;
 }
 
-/* --- types --- */
+/* --- stacks of owners --- */
 
-static void write_modules(struct writer *writer)
+/* Returns the node of a stack, whose frames get the nodes that they need: `frames` numbers pairs of the caller's node and the
+ * address. */
+static uint32_t node_of_stack(struct writer *writer, struct hwi_numbering *frames, const uint64_t *addresses,
+                              uint32_t count)
 {
-  const struct hwi_core_modules *modules = writer->moment->vtables->modules;
-  for (size_t i = 0; i < modules->count; i++) {
-    const struct hwi_core_module *module = &modules->modules[i];
-    hwi_synthetic_module(&writer->trace, writer->recorded_modules + (uint32_t)i + 1,
-                         &(struct hwi_synthetic_module){.path = module->path,
-                                                        .start = module->begin,
-                                                        .end = module->end,
-                                                        .bias = module->bias,
-                                                        .build_id = module->build_id,
-                                                        .build_id_bytes = module->build_id_bytes});
+  const uint32_t first = writer->node_count - frames->count;
+  uint32_t node = 0;
+  for (uint32_t i = count; i-- > 0 && writer->trace.status == 0;) {
+    const uint32_t known = frames->count, number = hwi_numbering_of(frames, node, addresses[i]);
+    const struct hwi_core_module *of = hwi_core_modules_of(writer->moment->vtables->modules, addresses[i] - 1);
+    if (!number)
+      writer->trace.status = HW_ERR_MEMORY;
+    if (frames->count > known)
+      add_node(writer, &(struct hwi_node){.parent = node, .module = module_of(writer, of), .address = addresses[i]});
+    node = first + number;
   }
+  return node;
 }
+
+static void write_owner_stacks(struct writer *writer)
+{
+  const struct hwi_core_heap *heap = writer->moment->heap;
+  struct hwi_numbering frames = {0};
+  writer->owner_stacks = calloc(heap->stack_count + 1, sizeof *writer->owner_stacks);
+  if (!writer->owner_stacks)
+    writer->trace.status = HW_ERR_MEMORY;
+  for (size_t i = 0; i < heap->stack_count && writer->trace.status == 0; i++)
+    writer->owner_stacks[i] =
+        node_of_stack(writer, &frames, heap->frames + heap->stacks[i].first, heap->stacks[i].count);
+  hwi_numbering_release(&frames);
+}
+
+/* --- types --- */
 
 static uint32_t node_of_type(struct writer *writer, const struct hwi_core_block *block)
 {
@@ -85,51 +144,61 @@ static uint32_t node_of_type(struct writer *writer, const struct hwi_core_block 
     writer->trace.status = HW_ERR_MEMORY;
   if (vtables->type_count > known) {
     const struct hwi_vtable_type *of = &vtables->types[known];
-    const uint32_t module = writer->recorded_modules + (uint32_t)(of->module - vtables->modules->modules) + 1;
-    hwi_synthetic_node(&writer->trace, UNKNOWN_NODE + writer->recorded_nodes + (uint32_t)vtables->type_count,
-                       &(struct hwi_node){.module = module, .address = of->address});
+    add_node(writer, &(struct hwi_node){.module = module_of(writer, of->module), .address = of->address});
   }
-  return type ? UNKNOWN_NODE + writer->recorded_nodes + type : UNKNOWN_NODE;
+  return type ? writer->first_type + type : UNKNOWN_NODE;
 }
 
 /* --- the trace --- */
 
-static void write_block(struct writer *writer, const struct hwi_core_block *block)
+static void write_block(struct writer *writer, size_t number)
 {
   struct hwi_moment *moment = writer->moment;
-  const struct hwi_recorded_block *recorded = find_recorded(writer, block->address);
+  const struct hwi_core_heap *heap = moment->heap;
+  const struct hwi_core_block *block = &heap->blocks[number];
+  const struct hwi_core_owner none = {.bytes = hwi_core_block_bytes(block)};
+  const struct hwi_core_owner *owner = heap->owners && heap->owners[number].is_known ? &heap->owners[number] : &none;
+  const uint64_t address = block->address + owner->front;
+  const struct hwi_recorded_block *recorded = find_recorded(writer, address);
   if (recorded) {
     moment->known_stacks++;
-    hwi_synthetic_alloc(&writer->trace, UNKNOWN_NODE + moment->profile->stacks[recorded->stack].frame, recorded->size,
-                        block->address);
+    const uint32_t frame = moment->profile->stacks[recorded->stack].frame;
+    hwi_synthetic_alloc(&writer->trace, frame ? writer->first_recorded + frame : UNKNOWN_NODE, recorded->size, address);
   } else {
-    hwi_synthetic_alloc(&writer->trace, node_of_type(writer, block), hwi_core_block_bytes(block), block->address);
+    const uint32_t node = owner->stack ? writer->owner_stacks[owner->stack - 1] : node_of_type(writer, block);
+    hwi_synthetic_alloc(&writer->trace, node, owner->bytes, address);
   }
 }
 
-static bool is_wanted(const struct hwi_moment *moment, size_t block)
+static bool is_wanted(const struct hwi_moment *moment, size_t number)
 {
-  return moment->leaks_of ? hwi_graph_is_leak(moment->leaks_of, (uint32_t)block)
-                          : hwi_core_block_state(&moment->heap->blocks[block]) == HWI_CORE_BLOCK_LIVE;
+  const struct hwi_core_heap *heap = moment->heap;
+  if (heap->owners && heap->owners[number].is_known && heap->owners[number].is_freed)
+    return false;
+  return moment->leaks_of ? hwi_graph_is_leak(moment->leaks_of, (uint32_t)number)
+                          : hwi_core_block_state(&heap->blocks[number]) == HWI_CORE_BLOCK_LIVE;
 }
 
 int hwi_moment_write(struct hwi_moment *moment, int fd)
 {
   const struct hwi_memory *memory = moment->vtables->memory;
   const struct hwi_core_heap *heap = moment->heap;
-  struct writer writer = {.moment = moment};
+  struct writer writer = {.moment = moment, .node_count = UNKNOWN_NODE};
   struct hwi_synthetic *trace = &writer.trace;
   moment->known_stacks = 0;
   hwi_synthetic_begin(trace, fd, false);
   trace->header.pid = memory->pid;
-  hwi_synthetic_note(trace, HW_NOTE_IMPORTED, moment->profile ? missing : missing_stacks);
+  hwi_synthetic_note(trace, HW_NOTE_IMPORTED, moment->profile || heap->owners ? missing_with_stacks : missing);
   hwi_synthetic_record(trace, HW_RECORD_COMMAND, memory->command, strlen(memory->command) + 1);
   hwi_synthetic_entry(trace, UNKNOWN_NODE, HW_ENTRY_MALLOC);
-  if (moment->profile)
-    write_recorded_stacks(&writer);
+  write_recorded_modules(&writer);
   write_modules(&writer);
+  write_recorded_stacks(&writer);
+  write_owner_stacks(&writer);
+  writer.first_type = writer.node_count;
   for (size_t i = 0; i < heap->block_count && trace->status == 0; i++)
     if (is_wanted(moment, i))
-      write_block(&writer, &heap->blocks[i]);
+      write_block(&writer, i);
+  free(writer.owner_stacks);
   return hwi_synthetic_end(trace);
 }

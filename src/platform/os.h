@@ -68,6 +68,13 @@ int hwi_os_replace_by_private(void *start, size_t bytes);
  * not. */
 size_t hwi_os_readable_pages(uintptr_t start, size_t count);
 
+/* Calls found(context, start, end) for each mapping of this process that is private and writable. One thread at a time. */
+void hwi_os_writable_mappings(void (*found)(void *context, uintptr_t start, uintptr_t end), void *context);
+
+/* Copies memory of this process, of which another thread may unmap a part. Returns how many bytes, up to the first that
+ * cannot be read; 0 also if the kernel does not allow it. */
+size_t hwi_os_copy_memory(void *to, uintptr_t from, size_t bytes);
+
 /* Reads at most `bytes` of a file from its start. Returns the number of bytes read, or a negative value. */
 long hwi_os_read_file(const char *path, void *to, size_t bytes);
 

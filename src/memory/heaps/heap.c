@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory/heaps/annotate.h"
 #include "memory/heaps/glibc.h"
 #include "trace/grow.h"
 #include "trace/table.h"
@@ -73,7 +74,11 @@ int hwi_core_heap_find(struct hwi_core_heap *heap, const struct hwi_memory *memo
   int status = hwi_glibc_find(heap, memory, error);
   if (status == 0)
     sort(heap);
-  else
+  if (status == 0 || status == HW_ERR_USAGE) {
+    const int owners_status = hwi_annotate_find(heap, memory, error);
+    status = owners_status < 0 || heap->owners ? owners_status : status;
+  }
+  if (status < 0)
     hwi_core_heap_release(heap);
   return status;
 }
@@ -81,6 +86,9 @@ int hwi_core_heap_find(struct hwi_core_heap *heap, const struct hwi_memory *memo
 void hwi_core_heap_release(struct hwi_core_heap *heap)
 {
   hwi_table_release(heap->blocks, heap->block_capacity * sizeof *heap->blocks);
+  hwi_table_release(heap->stacks, heap->stack_capacity * sizeof *heap->stacks);
+  hwi_table_release(heap->frames, heap->frame_capacity * sizeof *heap->frames);
+  free(heap->owners);
   free(heap->parts);
   *heap = (struct hwi_core_heap){0};
 }

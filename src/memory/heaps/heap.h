@@ -49,6 +49,22 @@ struct hwi_core_heap_part {
   struct hwi_core_heap_sum sums[HWI_CORE_BLOCK_STATES]; /* by state */
 };
 
+/* Who allocated a block, and how many bytes, if that is in front of it (annotate.h). */
+struct hwi_core_owner {
+  uint64_t bytes; /* that were asked for */
+  uint32_t front; /* bytes from the block to the address that the program got */
+  uint32_t stack; /* place in `stacks`, from 1 on; 0: unknown */
+  bool is_known;
+  bool is_freed; /* the program freed the block; it is kept */
+};
+
+/* Return addresses, innermost first. */
+struct hwi_core_stack {
+  uint64_t first; /* of `frames` */
+  uint32_t count;
+  uint32_t number; /* in the process */
+};
+
 /* Something in the heap that cannot be so. */
 struct hwi_damage {
   uint64_t address;
@@ -65,7 +81,12 @@ struct hwi_core_heap {
   struct hwi_core_heap_part *parts;
   size_t part_count, part_capacity;
   struct hwi_damage damages[HWI_DAMAGES_MAX];
-  size_t damage_count; /* may be more than are listed */
+  size_t damage_count;           /* may be more than are listed */
+  struct hwi_core_owner *owners; /* of each block; NULL: nothing is known of them */
+  struct hwi_core_stack *stacks;
+  size_t stack_count, stack_capacity; /* a list of table.h */
+  uint64_t *frames;                   /* of the stacks */
+  size_t frame_count, frame_capacity; /* a list of table.h */
 };
 
 /* Finds the heap of the process. Returns 0, HW_ERR_USAGE if no allocator was recognized, or another negative status. */

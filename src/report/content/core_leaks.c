@@ -8,7 +8,8 @@
 
 const char *const hwi_leak_kind_names[HWI_LEAK_KINDS] = {"direct", "indirect", "cycle"};
 
-/* The blocks of the heap and the events have the same order. */
+/* The blocks of the heap and the events have the same order. The address of an event may be behind the begin of its block: an
+ * owner may be in front. */
 struct grouping {
   struct hwi_core_leaks *leaks;
   const struct hwi_profile *profile;
@@ -38,13 +39,18 @@ static struct hwi_core_leak *find(struct grouping *grouping, const struct hwi_co
   return &leaks->list[number - 1];
 }
 
+static bool ends_before(const struct hwi_core_block *block, uint64_t address)
+{
+  return block->address < address && address - block->address >= hwi_core_block_bytes(block);
+}
+
 static bool take(void *context, const struct hwi_block_event *event)
 {
   struct grouping *grouping = context;
   const struct hwi_core_heap *heap = grouping->graph->heap;
   if (event->kind != HWI_BLOCK_ALLOC)
     return true;
-  while (grouping->block < heap->block_count && heap->blocks[grouping->block].address < event->address)
+  while (grouping->block < heap->block_count && ends_before(&heap->blocks[grouping->block], event->address))
     grouping->block++;
   if (grouping->block == heap->block_count)
     return false;

@@ -1,0 +1,349 @@
+/* annotate.c - reads the owners in front of blocks: docs/annotate.md */
+#include "memory/heaps/annotate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "trace/grow.h"
+#include "trace/table.h"
+
+static const char magic[] = "heapwrig-owners\n";
+
+enum {
+  MAGIC_BYTES = 16,
+  VERSION = 1,
+  BYTE_ORDER_MARK = 0x01020304,
+  HEADER_BYTES = 16,
+  UNIT_BYTES = 8,
+  ENTRY_BYTES = 16, /* of a stack, before its frames */
+  FRAMES_MAX = 4096,
+  MARK = 0x48,
+  RED_BYTE = 0xfb,
+  INCIDENTS = 16,
+  INCIDENT_BYTES = 24,
+  ALIGN_LOG2_LEAST = 5, /* of blocks that were asked for with an alignment */
+  ALIGN_LOG2_MOST = 30,
+};
+
+/* Offsets in the root. */
+enum {
+  AT_BYTE_ORDER = 16,
+  AT_VERSION = 20,
+  AT_WORD = 22,
+  AT_SELF = 24,
+  AT_KEY = 32,
+  AT_CHUNKS = 40,
+  AT_CHUNK_LOG2 = 48,
+  AT_CHUNK_COUNT = 52,
+  AT_RED_ZONE = 72,
+  AT_FRONT = 76,
+  AT_ALIGN = 80,
+  AT_INCIDENT_COUNT = 88,
+  AT_COVERS_ALL = 92,
+  AT_INCIDENTS = 96,
+  ROOT_BYTES = AT_INCIDENTS + INCIDENTS * INCIDENT_BYTES,
+};
+
+struct reading {
+  const struct hwi_memory *memory;
+  struct hwi_memory_reader reader, table;
+  struct hwi_core_heap *heap;
+  uint64_t key, chunks;
+  uint32_t chunk_log2, chunk_count, red_zone_bytes, front_bytes, align;
+  const unsigned char *root;
+};
+
+static uint64_t load_64(const struct hwi_memory *memory, const unsigned char *bytes)
+{
+  uint64_t number;
+  memcpy(&number, bytes, sizeof number);
+  return memory->swaps_bytes ? __builtin_bswap64(number) : number;
+}
+
+/* --- the root --- */
+
+static bool is_root(struct reading *reading, uint64_t address)
+{
+  const struct hwi_memory *memory = reading->memory;
+  const unsigned char *root = hwi_memory_bytes(&reading->reader, address, ROOT_BYTES);
+  if (!root || hwi_memory_load_32(memory, root + AT_BYTE_ORDER) != BYTE_ORDER_MARK ||
+      root[AT_WORD] != memory->word_bytes || load_64(memory, root + AT_SELF) != address)
+    return false;
+  *reading = (struct reading){
+      .memory = memory,
+      .reader = reading->reader,
+      .table = reading->table,
+      .heap = reading->heap,
+      .key = load_64(memory, root + AT_KEY),
+      .chunks = load_64(memory, root + AT_CHUNKS),
+      .chunk_log2 = hwi_memory_load_32(memory, root + AT_CHUNK_LOG2),
+      .chunk_count = hwi_memory_load_32(memory, root + AT_CHUNK_COUNT),
+      .red_zone_bytes = hwi_memory_load_32(memory, root + AT_RED_ZONE),
+      .front_bytes = hwi_memory_load_32(memory, root + AT_FRONT),
+      .align = hwi_memory_load_32(memory, root + AT_ALIGN),
+      .root = root,
+  };
+  return reading->align && !(reading->align & (reading->align - 1)) && reading->front_bytes >= HEADER_BYTES &&
+         reading->front_bytes < UINT32_C(1) << 20 && reading->chunk_log2 >= 3 && reading->chunk_log2 < 64;
+}
+
+static bool find_root(struct reading *reading)
+{
+  for (size_t i = 0; i < reading->memory->region_count; i++) {
+    const struct hwi_region *region = &reading->memory->regions[i];
+    const unsigned char *at = region->bytes, *end = at ? at + region->known : at;
+    while (at && (at = memmem(at, (size_t)(end - at), magic, MAGIC_BYTES))) {
+      if (is_root(reading, region->begin + (uint64_t)(at - region->bytes)))
+        return true;
+      at++;
+    }
+  }
+  return false;
+}
+
+/* --- the table of stacks --- */
+
+/* Adds the stack there. Returns its bytes, 0 if there is none, or a negative value if there is no memory. */
+static int64_t read_stack(struct reading *reading, uint64_t address, uint32_t number)
+{
+  struct hwi_core_heap *heap = reading->heap;
+  const unsigned word = reading->memory->word_bytes;
+  const unsigned char *entry = hwi_memory_bytes(&reading->table, address, ENTRY_BYTES);
+  const uint32_t count = entry ? hwi_memory_load_32(reading->memory, entry + 8) : 0;
+  if (count == 0 || count > FRAMES_MAX)
+    return 0;
+  const unsigned char *frames = hwi_memory_bytes(&reading->table, address + ENTRY_BYTES, (uint64_t)count * word);
+  if (!frames)
+    return 0;
+  if (!hwi_table_grow((void **)&heap->stacks, &heap->stack_capacity, heap->stack_count + 1, sizeof *heap->stacks) ||
+      !hwi_table_grow((void **)&heap->frames, &heap->frame_capacity, heap->frame_count + count, sizeof *heap->frames))
+    return -1;
+  heap->stacks[heap->stack_count++] = (struct hwi_core_stack){heap->frame_count, count, number};
+  for (uint32_t i = 0; i < count; i++)
+    heap->frames[heap->frame_count++] = hwi_memory_load(reading->memory, frames + (size_t)i * word);
+  return (ENTRY_BYTES + (int64_t)count * word + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
+}
+
+/* Stacks follow each other without gaps, from the second unit of the table on. A part ends where no stack follows. */
+static bool read_stacks(struct reading *reading)
+{
+  const unsigned word = reading->memory->word_bytes;
+  for (uint32_t i = 0; i < reading->chunk_count; i++) {
+    uint64_t chunk;
+    if (!hwi_memory_word(&reading->reader, reading->chunks + (uint64_t)i * word, &chunk))
+      return true;
+    const uint64_t limit = UINT64_C(1) << reading->chunk_log2;
+    for (uint64_t off = i ? 0 : UNIT_BYTES; off < limit;) {
+      const uint64_t number = ((uint64_t)i << reading->chunk_log2 | off) / UNIT_BYTES;
+      const int64_t bytes = read_stack(reading, chunk + off, (uint32_t)number);
+      if (bytes < 0)
+        return false;
+      if (bytes == 0 || number > UINT32_MAX)
+        break;
+      off += (uint64_t)bytes;
+    }
+  }
+  return true;
+}
+
+/* Returns the place of the stack in heap->stacks, from 1 on; 0: unknown. */
+static uint32_t stack_of(const struct hwi_core_heap *heap, uint32_t number)
+{
+  size_t first = 0, end = heap->stack_count;
+  while (first < end) {
+    const size_t middle = (first + end) / 2;
+    if (heap->stacks[middle].number < number)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return first < heap->stack_count && heap->stacks[first].number == number && number ? (uint32_t)first + 1 : 0;
+}
+
+/* --- headers --- */
+
+static uint32_t check_of(uint64_t key, uint64_t address, uint32_t stack, uint64_t meta)
+{
+  const uint64_t mixed = key ^ address ^ (uint64_t)stack << 32 ^ (meta << 24 | meta >> 40);
+  return (uint32_t)((mixed * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+}
+
+/* Reads the header in front of `address`. Returns false if there is none. */
+static bool read_header(struct reading *reading, const unsigned char *header, uint64_t address,
+                        struct hwi_core_owner *owner, unsigned *align_log2)
+{
+  const struct hwi_memory *memory = reading->memory;
+  const uint64_t meta = load_64(memory, header + 8);
+  if (meta >> 56 != MARK)
+    return false;
+  const uint32_t check = hwi_memory_load_32(memory, header), stack = hwi_memory_load_32(memory, header + 4);
+  const uint32_t expected = check_of(reading->key, address, stack, meta);
+  if (check != expected && check != ~expected)
+    return false;
+  *owner = (struct hwi_core_owner){.stack = stack_of(reading->heap, stack),
+                                   .is_known = true,
+                                   .is_freed = check != expected,
+                                   .bytes = meta & ((UINT64_C(1) << 48) - 1)};
+  *align_log2 = (unsigned)(meta >> 48) & 63;
+  return true;
+}
+
+static void check_red_zone(struct reading *reading, uint64_t address, const struct hwi_core_owner *owner)
+{
+  const unsigned char *zone = hwi_memory_bytes(&reading->reader, address + owner->bytes, reading->red_zone_bytes);
+  for (uint32_t i = 0; zone && i < reading->red_zone_bytes; i++)
+    if (zone[i] != RED_BYTE) {
+      hwi_core_heap_note_damage(reading->heap, address + owner->bytes + i,
+                                "written %u bytes beyond the end of the block of %llu bytes at %#llx", i,
+                                (unsigned long long)owner->bytes, (unsigned long long)address);
+      return;
+    }
+}
+
+/* --- in the blocks of an allocator that is known --- */
+
+static bool is_block_at(struct reading *reading, const struct hwi_core_block *block, uint64_t front, unsigned log2,
+                        struct hwi_core_owner *owner)
+{
+  unsigned found;
+  if (front > hwi_core_block_bytes(block) || front > UINT32_MAX)
+    return false;
+  const unsigned char *header = hwi_memory_bytes(&reading->reader, block->address + front - HEADER_BYTES, HEADER_BYTES);
+  if (!header || !read_header(reading, header, block->address + front, owner, &found) || found != log2 ||
+      owner->bytes > hwi_core_block_bytes(block) - front)
+    return false;
+  owner->front = (uint32_t)front;
+  return true;
+}
+
+static bool find_owner(struct reading *reading, const struct hwi_core_block *block, struct hwi_core_owner *owner)
+{
+  const uint64_t front = (reading->front_bytes + (uint64_t)reading->align - 1) & ~((uint64_t)reading->align - 1);
+  if (is_block_at(reading, block, front, 0, owner))
+    return true;
+  for (unsigned log2 = ALIGN_LOG2_LEAST; log2 <= ALIGN_LOG2_MOST; log2++) {
+    const uint64_t align = UINT64_C(1) << log2;
+    if (block->address & (align - 1))
+      break;
+    if (is_block_at(reading, block, (front + align - 1) & ~(align - 1), log2, owner))
+      return true;
+  }
+  return false;
+}
+
+/* The header was overwritten, or no program's block is in this memory. The owner of the memory before it is the first one to
+ * ask. */
+static void note_overwritten(struct reading *reading, size_t at, size_t previous)
+{
+  const struct hwi_core_heap *heap = reading->heap;
+  if (previous == SIZE_MAX)
+    hwi_core_heap_note_damage(reading->heap, heap->blocks[at].address, "the header of this block was overwritten");
+  else
+    hwi_core_heap_note_damage(reading->heap, heap->blocks[at].address,
+                              "the header of this block was overwritten; before it is the block of %llu bytes at %#llx",
+                              (unsigned long long)heap->owners[previous].bytes,
+                              (unsigned long long)(heap->blocks[previous].address + heap->owners[previous].front));
+}
+
+static bool find_owners(struct reading *reading)
+{
+  struct hwi_core_heap *heap = reading->heap;
+  size_t previous = SIZE_MAX;
+  heap->owners = calloc(heap->block_count ? heap->block_count : 1, sizeof *heap->owners);
+  if (!heap->owners)
+    return false;
+  for (size_t i = 0; i < heap->block_count; i++) {
+    if (hwi_core_block_state(&heap->blocks[i]) != HWI_CORE_BLOCK_LIVE)
+      continue;
+    struct hwi_core_owner *owner = &heap->owners[i];
+    if (!find_owner(reading, &heap->blocks[i], owner)) {
+      *owner = (struct hwi_core_owner){0};
+      if (hwi_memory_load_32(reading->memory, reading->root + AT_COVERS_ALL) == 1)
+        note_overwritten(reading, i, previous);
+      continue;
+    }
+    previous = i;
+    if (reading->red_zone_bytes && !owner->is_freed)
+      check_red_zone(reading, heap->blocks[i].address + owner->front, owner);
+  }
+  return true;
+}
+
+/* --- where the allocator is not known --- */
+
+static bool add_found(struct reading *reading, struct hwi_core_heap_part *part, uint64_t address,
+                      struct hwi_core_owner owner)
+{
+  struct hwi_core_heap *heap = reading->heap;
+  const enum hwi_core_block_state state = owner.is_freed ? HWI_CORE_BLOCK_CACHED : HWI_CORE_BLOCK_LIVE;
+  size_t capacity = heap->block_capacity;
+  if (!hwi_core_heap_add_block(heap, part, address, owner.bytes, state))
+    return false;
+  if (heap->block_capacity != capacity) {
+    struct hwi_core_owner *owners = realloc(heap->owners, heap->block_capacity * sizeof *owners);
+    if (!owners)
+      return false;
+    heap->owners = owners;
+  }
+  heap->owners[heap->block_count - 1] = owner;
+  return true;
+}
+
+static bool search_region(struct reading *reading, const struct hwi_region *region, struct hwi_core_heap_part *part)
+{
+  uint64_t address = (region->begin + HEADER_BYTES + reading->align - 1) & ~((uint64_t)reading->align - 1);
+  for (; address <= region->begin + region->known; address += reading->align) {
+    struct hwi_core_owner owner;
+    unsigned log2;
+    const unsigned char *header = region->bytes + (address - HEADER_BYTES - region->begin);
+    if (!read_header(reading, header, address, &owner, &log2))
+      continue;
+    if (!add_found(reading, part, address, owner))
+      return false;
+    if (reading->red_zone_bytes && !owner.is_freed)
+      check_red_zone(reading, address, &owner);
+  }
+  return true;
+}
+
+static bool find_blocks(struct reading *reading)
+{
+  struct hwi_core_heap_part *part = hwi_core_heap_add_part(reading->heap, "annotated blocks", 0);
+  bool done = part;
+  reading->heap->allocator = "annotated";
+  for (size_t i = 0; done && i < reading->memory->region_count; i++)
+    if (reading->memory->regions[i].is_writable && reading->memory->regions[i].bytes)
+      done = search_region(reading, &reading->memory->regions[i], part);
+  if (done)
+    part->system_bytes = part->understood_bytes =
+        part->sums[HWI_CORE_BLOCK_LIVE].bytes + part->sums[HWI_CORE_BLOCK_CACHED].bytes;
+  return done;
+}
+
+/* --- incidents --- */
+
+static void note_incidents(struct reading *reading)
+{
+  static const char *const texts[] = {"", "a block was freed here whose header was overwritten, or that is none",
+                                      "this block was freed again", "written beyond the end of a block",
+                                      "written to a block after it was freed"};
+  const uint32_t count = hwi_memory_load_32(reading->memory, reading->root + AT_INCIDENT_COUNT);
+  for (uint32_t i = 0; i < count && i < INCIDENTS; i++) {
+    const unsigned char *incident = reading->root + AT_INCIDENTS + (size_t)i * INCIDENT_BYTES;
+    const uint32_t fault = hwi_memory_load_32(reading->memory, incident + 16);
+    if (fault >= 1 && fault < sizeof texts / sizeof *texts)
+      hwi_core_heap_note_damage(reading->heap, load_64(reading->memory, incident + (fault <= 2 ? 0 : 8)), "%s",
+                                texts[fault]);
+  }
+}
+
+int hwi_annotate_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
+{
+  struct reading reading = {.memory = memory, .reader = {.memory = memory}, .table = {.memory = memory}, .heap = heap};
+  if (!find_root(&reading))
+    return 0;
+  if (!read_stacks(&reading) || !(heap->part_count ? find_owners(&reading) : find_blocks(&reading)))
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the owners of blocks; use a larger machine");
+  note_incidents(&reading);
+  return 0;
+}

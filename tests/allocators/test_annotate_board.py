@@ -1,0 +1,85 @@
+"""heapwright/annotate.h without an operating system: its memory, dumped by a debugger, names the owners of all blocks"""
+
+import shutil
+import subprocess
+import time
+from collections import Counter
+
+import pytest
+
+from allocators_library import PROGRAMS, ROOT, compile_source
+from owners_reader import Owners
+
+ARM = "arm-none-eabi-gcc"
+RAM, RAM_BYTES = 0x20000000, 64 << 10
+FREESTANDING = ["-Os", "-ffreestanding", "-nostdlib", "-Wall", "-Wextra", "-Wconversion", "-Werror", f"-I{ROOT}/include"]
+
+needs_arm = pytest.mark.skipif(not shutil.which(ARM), reason=f"no {ARM}")
+
+
+def build_board(folder, cpu, *flags):
+    program = folder / "board.elf"
+    compile_source(ARM, f"-mcpu={cpu}", "-mthumb", "-g", *FREESTANDING, *flags, PROGRAMS / "board.c", "-T", PROGRAMS / "board.ld", "-lgcc",
+                   "-o", program)
+    return program
+
+
+def dump_ram(program, folder):
+    """The RAM of the board, when the program says that it is ready."""
+    image, serial = folder / "ram.bin", folder / "serial"
+    board = subprocess.Popen(["qemu-system-arm", "-M", "lm3s6965evb", "-display", "none", "-serial", f"file:{serial}", "-monitor", "stdio",
+                              "-kernel", program], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 60
+        while not serial.exists() or b"ready" not in serial.read_bytes():
+            assert time.monotonic() < until and board.poll() is None
+            time.sleep(0.02)
+        board.communicate(f'pmemsave {RAM:#x} {RAM_BYTES} "{image}"\nquit\n'.encode(), timeout=60)
+    finally:
+        board.kill()
+        board.wait()
+    return image
+
+
+def functions_of(program, addresses):
+    done = subprocess.run(["arm-none-eabi-addr2line", "-f", "-e", program, *(hex(address - 2) for address in addresses)],
+                          capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[::2]
+
+
+@needs_arm
+@pytest.mark.skipif(not shutil.which("qemu-system-arm"), reason="no qemu-system-arm")
+@pytest.mark.parametrize("cpu, flags", [("cortex-m3", []), ("cortex-m0", []), ("cortex-m3", ["-DHW_ANNOTATE_INLINE=1"]),
+                                        ("cortex-m3", ["-DHW_ANNOTATE_RED_ZONE=4"])])
+def test_board(cpu, flags, tmp_path):
+    program = build_board(tmp_path, cpu, *flags)
+    owners = Owners(dump_ram(program, tmp_path).read_bytes(), RAM)
+    assert (owners.word, owners.align, owners.stacks_lost, owners.incident_count) == (4, 8, 0, 0)
+    found = Counter()
+    for size, stack in owners.blocks.values():
+        names = functions_of(program, owners.stacks[stack])
+        assert names[-1] == "reset" and "start" in names, names
+        found[names[0], size] += 1
+    assert found == {("start", 300): 1, ("open_port", 100): 7, **{("read_sensor", 24 + 8 * i): 1 for i in range(4, 10)}}
+
+
+@needs_arm
+@pytest.mark.parametrize("cpu", ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"])
+def test_it_builds_for(cpu, tmp_path):
+    build_board(tmp_path, cpu, "-O2")
+
+
+@pytest.mark.parametrize("language", ["c11", "c17", "c2x"])
+def test_it_needs_no_libc(language, tmp_path):
+    """Its functions call nothing but what the user gives."""
+    source = tmp_path / "user.c"
+    source.write_text("#include <stddef.h>\nvoid *below(size_t bytes, size_t align);\nvoid give_back(void *memory);\n"
+                      "#define HW_ANNOTATE_ALLOC(bytes, align) below(bytes, align)\n#define HW_ANNOTATE_FREE(memory) give_back(memory)\n"
+                      "#define HW_ANNOTATE_INLINE 1\n#define HW_ANNOTATE_RED_ZONE 16\n#include <heapwright/annotate.h>\n"
+                      "void *get(size_t size);\nvoid *get(size_t size) { return hw_annotate_realloc(hw_annotate_calloc(size, 2), 9 * size); }\n"
+                      "void *get2(size_t size);\nvoid *get2(size_t size) { return hw_annotate_aligned(64, size); }\n"
+                      "void put(void *block);\nvoid put(void *block) { hw_annotate_free(block); }\n")
+    for level in ("-O0", "-O2", "-O3"):
+        compile_source("gcc", f"-std={language}", "-c", *FREESTANDING, level, source, "-o", tmp_path / "user.o")
+        symbols = subprocess.run(["nm", "-u", tmp_path / "user.o"], capture_output=True, text=True, check=True).stdout.split()
+        assert set(symbols) - {"U", "_GLOBAL_OFFSET_TABLE_"} == {"below", "give_back"}
