@@ -35,13 +35,20 @@ def dumped(tmp_path_factory):
 
 @pytest.fixture
 def who(dumped, hw):
+    """who(address): what it is in, the places of references, and those of the chain."""
+
     def run(address):
         done = hw("core", "--who", hex(address), *dumped[:2])
         assert done.returncode == 0, done.stderr
-        references, _, chain = done.stdout.partition("a shortest chain from a root:\n")
-        return references, [line.strip() for line in chain.splitlines()]
+        references, _, chain = re.split("(shortest chain from a root:\n|$)", done.stdout, maxsplit=1)
+        return references.splitlines()[0], *(re.findall(r"^  (.*)$", part, re.M) for part in (references, chain))
 
     return run
+
+
+def is_at(lines, place):
+    """Returns whether one of the lines is about that place."""
+    return any(re.match(rf"{place}(?!\w)", line) for line in lines)
 
 
 def symbol(program, name):
@@ -52,58 +59,51 @@ def symbol(program, name):
 @pytest.mark.parametrize("name, variable", [("table", "table"), ("second", "second")])
 def test_global(dumped, who, name, variable):
     program, _, names = dumped
-    references, chain = who(names[name] + 5)
-    expected = f"data of {program}+{symbol(program, variable):#x}"
-    assert f"is in block {names[name]:#x}+0x5\n" in references
-    assert f"  {expected}\n" in references
-    assert chain[0].startswith("data of") or "register" in chain[0] or "stack" in chain[0]
+    block, references, chain = who(names[name] + 5)
+    assert f"{names[name]:#x}" in block and "+0x5" in block
+    assert is_at(references, rf"data of {program}\+{symbol(program, variable):#x}")
+    assert len(chain) == 1
 
 
 def test_chain(dumped, who):
     """The item is in the third entry of the table's list, which is reached over the two before."""
     program, _, names = dumped
-    references, chain = who(names["third_item"])
-    assert f"  block {names['third_entry']:#x}+0x8\n" in references
-    assert "5000 bytes" in references or "5008 bytes" in references
+    _, references, chain = who(names["third_item"])
+    assert is_at(references, rf"block {names['third_entry']:#x}\+0x8")
     assert len(chain) == 5
-    assert chain[0] == f"data of {program}+{symbol(program, 'table'):#x}"
-    assert chain[1] == f"block {names['table']:#x}+0x10"
-    assert chain[4] == f"block {names['third_entry']:#x}+0x8"
+    assert is_at(chain[:1], rf"data of {program}\+{symbol(program, 'table'):#x}")
+    assert is_at(chain[1:2], rf"block {names['table']:#x}\+0x10")
+    assert is_at(chain[4:], rf"block {names['third_entry']:#x}\+0x8")
 
 
 def test_local(dumped, who):
-    references, _ = who(dumped[2]["local"])
-    assert re.search(r"^  thread-local storage of thread \d+ at tp-0x8$", references, re.M)
+    assert is_at(who(dumped[2]["local"])[1], r"thread-local storage of thread \d+ at tp-0x8")
 
 
 def test_mapped(dumped, who):
     names = dumped[2]
-    references, _ = who(names["mapped"])
-    assert f"  mapped memory at {names['pages'] + 24:#x} (to +0x28)\n" in references
+    assert is_at(who(names["mapped"])[1], rf"mapped memory at {names['pages'] + 24:#x}.*\+0x28")
 
 
 def test_stack_of_thread(dumped, who):
-    references, _ = who(dumped[2]["held"])
-    assert re.search(r"^  stack of thread \d+ at sp\+0x\w+", references, re.M)
+    assert is_at(who(dumped[2]["held"])[1], r"stack of thread \d+ at sp\+0x\w+")
 
 
 def test_not_in_a_block(dumped, who, hw):
     program, core, names = dumped
-    assert "is in mapped memory at" in who(names["pages"])[0]
+    assert "mapped memory at" in who(names["pages"])[0]
     assert "which is not in this memory" in who(16)[0]
     done = hw("core", "--who", "table", program, core)
     assert done.returncode != 0
-    assert "try an address in hexadecimal" in done.stderr
+    assert "in hexadecimal" in done.stderr
 
 
 def test_retained(dumped, hw):
-    """The table retains all entries and items; nothing else retains more."""
+    """The table retains all entries and items, and nothing retains it."""
     program, core, names = dumped
     done = hw("core", "--retained", program, core)
     assert done.returncode == 0, done.stderr
-    first, second = done.stdout.splitlines()[:2]
-    bytes_, blocks, address = re.fullmatch(r" *(\d+) bytes in *(\d+) blocks by (0x\w+)", first).groups()
-    assert int(address, 16) == names["table"]
-    assert int(blocks) == 201
-    assert int(bytes_) >= 100 * 5000
-    assert second.endswith(f", which {names['table']:#x} retains")
+    blocks = re.findall(r"(\d+) blocks?(?: by|:) (0x\w+)(.*)$", done.stdout, re.M)
+    assert (blocks[0][0], int(blocks[0][1], 16)) == ("201", names["table"])
+    assert "retains" not in blocks[0][2]
+    assert blocks[1][2].endswith(f"{names['table']:#x} retains")
