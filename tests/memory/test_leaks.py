@@ -1,7 +1,8 @@
-"""test_leaks.py - the leaks in a core dump are those that LeakSanitizer finds in the same program
+"""test_leaks.py - the leaks in a core dump are those that LeakSanitizer and valgrind find in the same program
 
-Each case of programs/leaks.cc loses blocks in one way, or holds them in one. A plain build is dumped by gcore and read; a build
-with LeakSanitizer asks that. If blocks or kinds differ without a reason that is written here, either is wrong.
+Each case of programs/leaks.cc loses blocks in one way, or holds them in one. A plain build is dumped by gcore and read, and is
+run under valgrind; a build with LeakSanitizer asks that. If blocks or kinds differ without a reason that is written here,
+something is wrong.
 """
 
 import json
@@ -17,14 +18,16 @@ TIMEOUT = 60
 
 # LeakSanitizer counts the blocks of a cycle as indirect, and then has no direct leak.
 CYCLE = "cycle"
-# It reads no mapped memory except for that of modules, stacks and thread-local storage. We do: a program may well hold
-# blocks there.
+# It reads no mapped memory except for that of modules, stacks and thread-local storage. We do, as valgrind does: a program may
+# well hold blocks there.
 MAPPED = "mapped"
-# It knows how many bytes were asked for. A core dump only has how many may be used, which is up to 15 more: an address just
+# Nor does valgrind read memory that cannot be written. A program may have written it before.
+READ_ONLY = "read only"
+# Both know how many bytes were asked for. A core dump only has how many may be used, which is up to 15 more: an address just
 # behind the former is still in the block.
 PADDING = "padding"
 
-# name: (direct, indirect, in cycles), what else is reported, why LeakSanitizer differs
+# name: (direct, indirect, in cycles), what else is reported, why the others differ
 CASES = {
     "lost": ((1, 0, 0), {}, None),
     "list": ((1, 9, 0), {}, None),
@@ -42,7 +45,7 @@ CASES = {
     "in_local": ((0, 0, 0), {}, None),
     "in_big": ((0, 0, 0), {}, None),
     "in_mapped": ((0, 0, 0), {}, MAPPED),
-    "in_read_only": ((0, 0, 0), {}, MAPPED),
+    "in_read_only": ((0, 0, 0), {}, READ_ONLY),
     "in_freed": ((1, 1, 0), {"from_freed_blocks": 2}, None),
     "in_freed_large": ((1, 0, 0), {"from_freed_blocks": 1}, None),
     "below_stack": ((1, 0, 0), {"from_below_blocks": 1}, None),
@@ -127,14 +130,31 @@ def test_leaks_are_those_of_the_sanitizer(name, programs, dump, hw):
     answer = json.loads(done.stdout)
     assert our_counts(answer) == expected
     assert answer["leaked_blocks"] == sum(expected)
-    for key in ("by_interior_blocks", "from_below_blocks", "from_freed_blocks"):
-        if key in more:
-            assert answer[key] >= more[key], key
+    for key, blocks in more.items():
+        assert answer[key] >= blocks, key
     direct, indirect, total_bytes = sanitizer_counts(programs[1], name)
-    if difference in (MAPPED, PADDING):
+    if difference in (MAPPED, READ_ONLY, PADDING):
         assert direct + indirect > 0
     else:
         assert (direct, indirect) == (expected[0], expected[1] + expected[2])
         assert answer["leaked_bytes"] >= total_bytes
     if difference == CYCLE:
         assert expected[2] and not direct
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
+@pytest.mark.parametrize("name", CASES)
+def test_leaks_are_those_of_valgrind(name, programs):
+    """Of each cycle, valgrind counts one block as definitely lost, and the others as indirectly."""
+    (direct, indirect, in_cycles), more, difference = CASES[name]
+    done = subprocess.run(["valgrind", "--leak-check=full", programs[0], name], stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=TIMEOUT)
+    counts = {kind: int(blocks.replace(",", ""))
+              for kind, blocks in re.findall(r"(\w+) lost: [\d,]+ bytes in ([\d,]+) blocks", done.stderr)}
+    if difference in (READ_ONLY, PADDING):
+        assert counts["definitely"] == 1
+        return
+    definitely = counts.get("definitely", 0)
+    assert definitely + counts.get("indirectly", 0) == direct + indirect + in_cycles
+    assert direct + (in_cycles > 0) <= definitely <= direct + in_cycles
+    assert counts.get("possibly", 0) >= more.get("by_interior_blocks", 0)

@@ -1,0 +1,109 @@
+"""test_referrers.py - who refers to a block in a core dump, the chain from a root, and what blocks retain
+
+Breaks if the names of places do not lead to the variable that holds a block: an address in a module is compared with its symbol.
+"""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parent / "programs/referrers.c"
+TIMEOUT = 60
+
+pytestmark = pytest.mark.skipif(not shutil.which("gcore"), reason="gdb is not installed")
+
+
+@pytest.fixture(scope="module")
+def dumped(tmp_path_factory):
+    """Returns the program, its core dump, and {name: address}."""
+    folder = tmp_path_factory.mktemp("referrers")
+    program, names = folder / "referrers", {}
+    subprocess.run(["gcc", "-O1", "-g", PROGRAM, "-pthread", "-o", program], check=True)
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if line == "ready\n":
+                break
+            name, address = line.split()
+            names[name] = int(address, 16)
+        subprocess.run(["gcore", "-o", folder / "core", str(process.pid)], check=True, capture_output=True, timeout=TIMEOUT)
+        process.kill()
+    return program, folder / f"core.{process.pid}", names
+
+
+@pytest.fixture
+def who(dumped, hw):
+    """who(address): what it is in, the places of references, and those of the chain."""
+
+    def run(address):
+        done = hw("core", "--who", hex(address), *dumped[:2])
+        assert done.returncode == 0, done.stderr
+        references, _, chain = re.split("(shortest chain from a root:\n|$)", done.stdout, maxsplit=1)
+        return references.splitlines()[0], *(re.findall(r"^  (.*)$", part, re.M) for part in (references, chain))
+
+    return run
+
+
+def is_at(lines, place):
+    """Returns whether one of the lines is about that place."""
+    return any(re.match(rf"{place}(?!\w)", line) for line in lines)
+
+
+def symbol(program, name):
+    symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+    return int(re.search(rf"^(\w+) \w {name}$", symbols, re.M)[1], 16)
+
+
+@pytest.mark.parametrize("name, variable", [("table", "table"), ("second", "second")])
+def test_global(dumped, who, name, variable):
+    program, _, names = dumped
+    block, references, chain = who(names[name] + 5)
+    assert f"{names[name]:#x}" in block and "+0x5" in block
+    assert is_at(references, rf"data of {program}\+{symbol(program, variable):#x}")
+    assert len(chain) == 1
+
+
+def test_chain(dumped, who):
+    """The item is in the third entry of the table's list, which is reached over the two before."""
+    program, _, names = dumped
+    _, references, chain = who(names["third_item"])
+    assert is_at(references, rf"block {names['third_entry']:#x}\+0x8")
+    assert len(chain) == 5
+    assert is_at(chain[:1], rf"data of {program}\+{symbol(program, 'table'):#x}")
+    assert is_at(chain[1:2], rf"block {names['table']:#x}\+0x10")
+    assert is_at(chain[4:], rf"block {names['third_entry']:#x}\+0x8")
+
+
+def test_local(dumped, who):
+    assert is_at(who(dumped[2]["local"])[1], r"thread-local storage of thread \d+ at tp-0x8")
+
+
+def test_mapped(dumped, who):
+    names = dumped[2]
+    assert is_at(who(names["mapped"])[1], rf"mapped memory at {names['pages'] + 24:#x}.*\+0x28")
+
+
+def test_stack_of_thread(dumped, who):
+    assert is_at(who(dumped[2]["held"])[1], r"stack of thread \d+ at sp\+0x\w+")
+
+
+def test_not_in_a_block(dumped, who, hw):
+    program, core, names = dumped
+    assert "mapped memory at" in who(names["pages"])[0]
+    assert "which is not in this memory" in who(16)[0]
+    done = hw("core", "--who", "table", program, core)
+    assert done.returncode != 0
+    assert "in hexadecimal" in done.stderr
+
+
+def test_retained(dumped, hw):
+    """The table retains all entries and items, and nothing retains it."""
+    program, core, names = dumped
+    done = hw("core", "--retained", program, core)
+    assert done.returncode == 0, done.stderr
+    blocks = re.findall(r"(\d+) blocks?(?: by|:) (0x\w+)(.*)$", done.stdout, re.M)
+    assert (blocks[0][0], int(blocks[0][1], 16)) == ("201", names["table"])
+    assert "retains" not in blocks[0][2]
+    assert blocks[1][2].endswith(f"{names['table']:#x} retains")
