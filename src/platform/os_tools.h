@@ -92,6 +92,9 @@ struct hwi_os_resident {
 /* Reads the resident set of a process. Returns false if there is no such process. */
 bool hwi_os_process_resident(uint32_t pid, struct hwi_os_resident *resident);
 
+/* Returns how many bytes the system can still provide without swapping; UINT64_MAX: unknown. */
+uint64_t hwi_os_memory_left(void);
+
 enum { HWI_OS_LARGE_BLOCK_BYTES = 128 << 10 }; /* from this size on glibc maps each block by itself */
 
 /* The resident memory of all mappings by their purpose, in bytes. */

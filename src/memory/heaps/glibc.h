@@ -106,7 +106,7 @@ static inline bool hwi_glibc_is_ring(struct hwi_glibc_ring *ring, uint64_t item)
 {
   if (ring->steps && item == ring->marked)
     return true;
-  if ((ring->steps & ring->steps - 1) == 0)
+  if ((ring->steps & (ring->steps - 1)) == 0)
     ring->marked = item;
   ring->steps++;
   return false;

@@ -16,7 +16,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "platform/os_heap.h"
 #include "platform/os_tools.h"
 #include "trace/grow.h"
 
@@ -194,7 +193,7 @@ static int check_room(const struct survey *survey, uint64_t most_bytes, uint32_t
 {
   enum { MIB = 1 << 20 };
   if (!most_bytes)
-    most_bytes = hwi_os_available_bytes();
+    most_bytes = hwi_os_memory_left();
   if (survey->bytes <= most_bytes)
     return 0;
   return hwi_error_set(error, HW_ERR_LIMIT,

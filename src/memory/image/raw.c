@@ -119,7 +119,7 @@ int hwi_raw_open(struct hwi_memory *memory, const struct hwi_raw_image *image, s
                                                              : "words have 32 or 64 bits");
   for (; opened < image->map_count && status == 0; opened++) {
     const struct hwi_raw_map *map = &image->maps[opened];
-    uint64_t bytes;
+    uint64_t bytes = 0;
     fds[opened] = open_map(map, &bytes, error);
     if (fds[opened] < 0)
       status = fds[opened];

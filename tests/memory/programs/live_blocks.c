@@ -22,7 +22,7 @@ extern void *__libc_realloc(void *block, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 extern void __libc_free(void *block);
 
-enum { SLOTS = 1 << 24 };
+enum { SLOTS = 1 << 20 };
 
 void live_blocks_write(void);
 
@@ -43,7 +43,7 @@ static void leave(void)
 
 static size_t home_of(const void *block)
 {
-  return ((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u >> 40;
+  return ((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u >> 44;
 }
 
 static void *note(void *block)
