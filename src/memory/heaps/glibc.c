@@ -20,6 +20,7 @@ static bool find_all(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 static void release(struct hwi_glibc *glibc)
 {
   free(glibc->arenas);
+  free(glibc->ranges);
   hwi_table_release(glibc->cached, glibc->cached_capacity * sizeof *glibc->cached);
   hwi_table_release(glibc->caches, glibc->cache_capacity * sizeof *glibc->caches);
 }

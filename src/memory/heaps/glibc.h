@@ -49,6 +49,11 @@ struct hwi_glibc_settings {
   uint64_t mapped_bytes;
 };
 
+/* Addresses with chunks of an arena. */
+struct hwi_glibc_range {
+  uint64_t begin, end;
+};
+
 /* All zero: nothing was found. */
 struct hwi_glibc {
   const struct hwi_memory *memory;
@@ -59,6 +64,8 @@ struct hwi_glibc {
   struct hwi_glibc_arena *arenas;          /* the main one first, if it was found */
   size_t arena_count, arena_capacity;
   struct hwi_glibc_settings settings;
+  struct hwi_glibc_range *ranges; /* that were walked, sorted by hwi_glibc_find_mapped */
+  size_t range_count, range_capacity;
   uint64_t *cached; /* blocks in fast bins and tcaches, sorted */
   size_t cached_count, cached_capacity;
   uint64_t *caches; /* blocks that are tcaches, sorted */

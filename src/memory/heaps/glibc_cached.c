@@ -3,8 +3,8 @@
  * A tcache is a chunk of a known size: numbers of 16 bits, one for each size of blocks, then the first block of each list.
  * Its thread has a pointer to it in thread-local storage, which is below the thread pointer. Since 2.42 the numbers say how
  * much room is left, and there are more sizes; both are tried. Where no thread is known, tcaches are searched for: only
- * there do the numbers agree with the lengths of lists. Whether links are protected is found by following one: only one of
- * the two readings leads to a block.
+ * there do the numbers agree with the lengths of lists. Whether links are protected is found by following the first of
+ * each list: usually only one of the two readings leads to a block.
  */
 #include <stdlib.h>
 
@@ -69,6 +69,16 @@ struct cache {
   unsigned sizes;
 };
 
+struct caches {
+  struct cache *items;
+  size_t count, capacity;
+};
+
+/* Lists whose first link can only be read in one way. */
+struct votes {
+  uint64_t plain, protected;
+};
+
 static uint64_t entry_of(const struct hwi_glibc *glibc, const struct cache *cache, unsigned i)
 {
   return cache->address + cache->sizes * sizeof(uint16_t) + (uint64_t)i * glibc->sizes.word;
@@ -100,13 +110,17 @@ static bool is_cache(struct hwi_glibc *glibc, const struct cache *cache)
   return true;
 }
 
-/* Decides by the link of a list's first block whether links are protected. It leads to a place `off` before a block. */
-static void look_whether_protected(struct hwi_glibc *glibc, uint64_t first, uint64_t off)
+/* Votes by the link of a list's first block whether links are protected. It leads to a place `off` before a block. */
+static void vote(struct hwi_glibc *glibc, struct votes *votes, uint64_t first, uint64_t off)
 {
   uint64_t link;
-  if (!glibc->protects && hwi_memory_word(&glibc->reader, first, &link) && link && !is_block(glibc, link + off) &&
-      (link == first >> PAGE_SHIFT || is_block(glibc, (link ^ first >> PAGE_SHIFT) + off)))
-    glibc->protects = true;
+  if (!is_block(glibc, first) || !hwi_memory_word(&glibc->reader, first, &link))
+    return;
+  const bool as_plain = !link || is_block(glibc, link + off);
+  const uint64_t bare = link ^ first >> PAGE_SHIFT;
+  const bool as_protected = !bare || is_block(glibc, bare + off);
+  votes->plain += as_plain && !as_protected;
+  votes->protected += as_protected && !as_plain;
 }
 
 static bool add_list(struct hwi_glibc *glibc, struct hwi_core_heap *heap, uint64_t first)
@@ -115,7 +129,7 @@ static bool add_list(struct hwi_glibc *glibc, struct hwi_core_heap *heap, uint64
   for (; block; length++) {
     if (length == LONGEST || !is_block(glibc, block)) {
       hwi_core_heap_note_damage(heap, block, "a list of cached blocks that begins at %#llx leads here",
-                                (unsigned long long)first);
+                           (unsigned long long)first);
       return true;
     }
     if (!add(&glibc->cached, &glibc->cached_count, &glibc->cached_capacity, block))
@@ -126,27 +140,33 @@ static bool add_list(struct hwi_glibc *glibc, struct hwi_core_heap *heap, uint64
   return true;
 }
 
-static bool add_cache(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct cache *cache)
+static bool add_cache(struct caches *caches, const struct cache *cache)
+{
+  if (!hwi_table_grow((void **)&caches->items, &caches->capacity, caches->count + 1, sizeof *caches->items))
+    return false;
+  caches->items[caches->count++] = *cache;
+  return true;
+}
+
+static bool add_lists(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct cache *cache)
 {
   uint64_t first;
   bool done = add(&glibc->caches, &glibc->cache_count, &glibc->cache_capacity, cache->address);
   for (unsigned i = 0; i < cache->sizes && done; i++)
-    if (hwi_memory_word(&glibc->reader, entry_of(glibc, cache, i), &first) && first) {
-      look_whether_protected(glibc, first, 0);
+    if (hwi_memory_word(&glibc->reader, entry_of(glibc, cache, i), &first) && first)
       done = add_list(glibc, heap, first);
-    }
   return done;
 }
 
-static bool is_known(const struct hwi_glibc *glibc, uint64_t cache)
+static bool is_known(const struct caches *caches, uint64_t address)
 {
-  for (size_t i = 0; i < glibc->cache_count; i++)
-    if (glibc->caches[i] == cache)
+  for (size_t i = 0; i < caches->count; i++)
+    if (caches->items[i].address == address)
       return true;
   return false;
 }
 
-static bool find_cache_of(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_memory_thread *thread)
+static bool find_cache_of(struct hwi_glibc *glibc, struct caches *caches, const struct hwi_memory_thread *thread)
 {
   const struct hwi_region *region = hwi_memory_region(glibc->memory, thread->thread_pointer);
   uint64_t word;
@@ -158,8 +178,8 @@ static bool find_cache_of(struct hwi_glibc *glibc, struct hwi_core_heap *heap, c
        at -= glibc->sizes.word)
     for (unsigned i = 0; i < sizeof sizes_of_versions / sizeof *sizes_of_versions; i++) {
       struct cache cache = {0, sizes_of_versions[i]};
-      if (hwi_memory_word(&glibc->reader, at, &word) && (cache.address = word) && !is_known(glibc, word) &&
-          is_cache(glibc, &cache) && !add_cache(glibc, heap, &cache))
+      if (hwi_memory_word(&glibc->reader, at, &word) && (cache.address = word) && is_cache(glibc, &cache) &&
+          !is_known(caches, word) && !add_cache(caches, &cache))
         return false;
     }
   return true;
@@ -169,8 +189,6 @@ static bool find_cache_of(struct hwi_glibc *glibc, struct hwi_core_heap *heap, c
 static unsigned length_of(struct hwi_glibc *glibc, uint64_t block)
 {
   unsigned length = 0;
-  if (block)
-    look_whether_protected(glibc, block, 0);
   while (block && length < LONGEST) {
     if (!is_block(glibc, block) || !next_of(glibc, block, &block))
       return LONGEST;
@@ -202,7 +220,17 @@ static bool has_lengths(struct hwi_glibc *glibc, const struct cache *cache)
   return lists || cache->address == hwi_glibc_align(glibc, glibc->settings.first) + glibc->sizes.header;
 }
 
-static bool search_region(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_region *region)
+static bool has_lengths_in_any_way(struct hwi_glibc *glibc, const struct cache *cache)
+{
+  bool has = false;
+  for (int protects = 0; protects <= 1 && !has; protects++) {
+    glibc->protects = protects;
+    has = has_lengths(glibc, cache);
+  }
+  return has;
+}
+
+static bool search_region(struct hwi_glibc *glibc, struct caches *caches, const struct hwi_region *region)
 {
   const unsigned step = glibc->sizes.alignment;
   uint64_t size;
@@ -212,8 +240,8 @@ static bool search_region(struct hwi_glibc *glibc, struct hwi_core_heap *heap, c
       return true;
     for (unsigned i = 0; i < sizeof sizes_of_versions / sizeof *sizes_of_versions; i++) {
       const struct cache cache = {block, sizes_of_versions[i]};
-      if (is_size_of(glibc, &cache, size) && is_cache(glibc, &cache) && has_lengths(glibc, &cache) &&
-          !add_cache(glibc, heap, &cache))
+      if (is_size_of(glibc, &cache, size) && is_cache(glibc, &cache) && has_lengths_in_any_way(glibc, &cache) &&
+          !add_cache(caches, &cache))
         return false;
     }
   }
@@ -221,33 +249,44 @@ static bool search_region(struct hwi_glibc *glibc, struct hwi_core_heap *heap, c
 }
 
 /* The caches of threads that are not known. */
-static bool search_caches(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
+static bool search_caches(struct hwi_glibc *glibc, struct caches *caches)
 {
   bool done = true;
   for (size_t i = 0; i < glibc->memory->region_count && done; i++) {
     const struct hwi_region *region = &glibc->memory->regions[i];
     if (region->is_writable && !region->file)
-      done = search_region(glibc, heap, region);
+      done = search_region(glibc, caches, region);
   }
+  return done;
+}
+
+static bool find_caches(struct hwi_glibc *glibc, struct caches *caches)
+{
+  bool done = glibc->memory->thread_count > 0 || search_caches(glibc, caches);
+  for (size_t i = 0; i < glibc->memory->thread_count && done; i++)
+    done = find_cache_of(glibc, caches, &glibc->memory->threads[i]);
   return done;
 }
 
 /* --- fast bins --- */
 
+/* Returns false if the arena has no fast bin of this number, or it is not known. */
+static bool fast_bin(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena, unsigned i, uint64_t *chunk)
+{
+  return i < glibc->fast_count &&
+         hwi_memory_word(&glibc->reader, arena->address + glibc->fast_off + i * glibc->sizes.word, chunk);
+}
+
 static bool find_fast(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena)
 {
   const uint64_t header = glibc->sizes.header;
   uint64_t chunk, next;
-  for (unsigned i = 0; i < glibc->fast_count; i++) {
+  for (unsigned i = 0; fast_bin(glibc, arena, i, &chunk); i++) {
     struct hwi_glibc_ring ring = {0};
-    if (!hwi_memory_word(&glibc->reader, arena->address + glibc->fast_off + i * glibc->sizes.word, &chunk))
-      return true;
-    if (is_block(glibc, chunk + header))
-      look_whether_protected(glibc, chunk + header, header);
     for (; chunk; chunk = next) {
       if (!is_block(glibc, chunk + header) || hwi_glibc_is_ring(&ring, chunk)) {
         hwi_core_heap_note_damage(heap, chunk, "a list of fast bin %u of the arena at %#llx leads here", i,
-                                  (unsigned long long)arena->address);
+                             (unsigned long long)arena->address);
         break;
       }
       if (!add(&glibc->cached, &glibc->cached_count, &glibc->cached_capacity, chunk + header))
@@ -259,13 +298,30 @@ static bool find_fast(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const
   return true;
 }
 
+static void decide_whether_protected(struct hwi_glibc *glibc, const struct caches *caches)
+{
+  struct votes votes = {0};
+  uint64_t first;
+  for (size_t i = 0; i < caches->count; i++)
+    for (unsigned k = 0; k < caches->items[i].sizes; k++)
+      if (hwi_memory_word(&glibc->reader, entry_of(glibc, &caches->items[i], k), &first))
+        vote(glibc, &votes, first, 0);
+  for (size_t i = 0; i < glibc->arena_count; i++)
+    for (unsigned k = 0; fast_bin(glibc, &glibc->arenas[i], k, &first); k++)
+      vote(glibc, &votes, first + glibc->sizes.header, glibc->sizes.header);
+  glibc->protects = votes.protected > votes.plain;
+}
+
 bool hwi_glibc_find_cached(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 {
-  bool done = glibc->memory->thread_count > 0 || search_caches(glibc, heap);
-  for (size_t i = 0; i < glibc->memory->thread_count && done; i++)
-    done = find_cache_of(glibc, heap, &glibc->memory->threads[i]);
+  struct caches caches = {0};
+  bool done = find_caches(glibc, &caches);
+  decide_whether_protected(glibc, &caches);
+  for (size_t i = 0; i < caches.count && done; i++)
+    done = add_lists(glibc, heap, &caches.items[i]);
   for (size_t i = 0; i < glibc->arena_count && done; i++)
     done = find_fast(glibc, heap, &glibc->arenas[i]);
+  hwi_table_release(caches.items, caches.capacity * sizeof *caches.items);
   sort(glibc->cached, &glibc->cached_count);
   sort(glibc->caches, &glibc->cache_count);
   return done;

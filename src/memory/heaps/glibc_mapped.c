@@ -4,6 +4,8 @@
  * later; then its first word says how much later, and what looks like a chunk at the page is what it was cut from. Its flags
  * are exactly "mapped". The kernel joins neighbouring mappings, so that a region may have many. The library counts these chunks and their bytes, which shows whether all were found.
  */
+#include <stdlib.h>
+
 #include "memory/heaps/glibc.h"
 
 enum { PAGE_BYTES = 4096, ALIGNMENT_MOST = 1 << 26 /* of blocks that were moved */ };
@@ -45,15 +47,37 @@ static uint64_t chunk_of(struct hwi_glibc *glibc, uint64_t page, uint64_t end, u
   return page;
 }
 
+static int compare(const void *a, const void *b)
+{
+  const struct hwi_glibc_range *x = a, *y = b;
+  return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* The page of a range's first chunk is the range's. Returns the end of the range that has the page, or 0. */
+static uint64_t end_of_range(const struct search *search, uint64_t page)
+{
+  const struct hwi_glibc *glibc = search->glibc;
+  size_t low = 0, high = glibc->range_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (glibc->ranges[middle].end <= page)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < glibc->range_count && glibc->ranges[low].begin < page + PAGE_BYTES ? glibc->ranges[low].end : 0;
+}
+
 /* The end of a chunk need not be in the image. */
 static bool search_region(struct search *search, const struct hwi_region *region)
 {
   struct hwi_glibc *glibc = search->glibc;
   uint64_t size;
   for (uint64_t page = region->begin; page < region->begin + region->known;) {
-    const uint64_t chunk = chunk_of(glibc, page, region->end, &size);
+    const uint64_t range_end = end_of_range(search, page);
+    const uint64_t chunk = range_end ? 0 : chunk_of(glibc, page, region->end, &size);
     if (!chunk) {
-      page += PAGE_BYTES;
+      page = range_end ? (range_end + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES : page + PAGE_BYTES;
       continue;
     }
     struct hwi_core_heap_part *part = &search->heap->parts[search->part];
@@ -66,21 +90,13 @@ static bool search_region(struct search *search, const struct hwi_region *region
   return true;
 }
 
-static bool is_of_arena(const struct hwi_glibc *glibc, const struct hwi_region *region)
-{
-  for (size_t i = 0; i < glibc->arena_count; i++)
-    if (region->begin <= glibc->arenas[i].top && glibc->arenas[i].top < region->end)
-      return true;
-  return false;
-}
-
 static bool search_all(struct search *search)
 {
   struct hwi_glibc *glibc = search->glibc;
   bool done = true;
   for (size_t i = 0; i < glibc->memory->region_count && done; i++) {
     const struct hwi_region *region = &glibc->memory->regions[i];
-    if (region->is_writable && !region->file && !is_of_arena(glibc, region))
+    if (region->is_writable && !region->file)
       done = search_region(search, region);
   }
   return done;
@@ -91,6 +107,8 @@ bool hwi_glibc_find_mapped(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
   const struct hwi_glibc_settings *settings = &glibc->settings;
   struct hwi_core_heap_part *part = hwi_core_heap_add_part(heap, "mapped blocks", 0);
   struct search search = {glibc, heap, heap->part_count - 1};
+  if (glibc->range_count)
+    qsort(glibc->ranges, glibc->range_count, sizeof *glibc->ranges, compare);
   const bool done = part && search_all(&search);
   if (!done)
     return false;

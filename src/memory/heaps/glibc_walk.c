@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "memory/heaps/glibc.h"
+#include "trace/grow.h"
 
 enum {
   CHUNKS_TO_GO_ON = 4,       /* so many sound chunks are needed to go on after damage */
@@ -30,6 +31,7 @@ struct stretch {
   const struct hwi_glibc_arena *arena;
   size_t part; /* of the heap */
   uint64_t begin, end;
+  uint64_t walked_end; /* behind the last chunk or fence */
   uint64_t gap_bytes;
   bool has_top;          /* the top chunk was met */
   size_t cached, caches; /* the next ones of the sorted lists */
@@ -144,6 +146,7 @@ static bool step_over_fences(struct stretch *stretch, uint64_t *at)
     return false;
   for (; *at < stretch->end && (bytes = fence_bytes(stretch, *at)) > 0; *at += bytes)
     part->understood_bytes += bytes;
+  stretch->walked_end = *at;
   const uint64_t next = *at < stretch->end ? find_behind_gap(stretch, *at) : *at;
   if (next < stretch->end)
     stretch->gap_bytes += next - *at;
@@ -156,41 +159,55 @@ static uint64_t step_over_damage(struct stretch *stretch, uint64_t at)
   uint64_t size;
   if (!hwi_glibc_size(stretch->glibc, at, &size)) {
     hwi_core_heap_note_damage(stretch->heap, at, "this chunk is not in the image; %llu bytes are not understood",
-                              (unsigned long long)(stretch->end - at));
+                         (unsigned long long)(stretch->end - at));
     return stretch->end;
   }
   const uint64_t next = find_sound(stretch, at);
-  hwi_core_heap_note_damage(stretch->heap, at,
-                            "the size of the chunk here cannot be right; %llu bytes are not understood",
-                            (unsigned long long)(next - at));
+  hwi_core_heap_note_damage(stretch->heap, at, "the size of the chunk here cannot be right; %llu bytes are not understood",
+                       (unsigned long long)(next - at));
   return next;
+}
+
+static bool take_chunk(struct stretch *stretch, uint64_t at, uint64_t size)
+{
+  const struct hwi_glibc_sizes *sizes = &stretch->glibc->sizes;
+  struct hwi_core_heap_part *part = &stretch->heap->parts[stretch->part];
+  const enum hwi_core_block_state state = state_of(stretch, at, size);
+  const uint64_t usable = size - (state == HWI_CORE_BLOCK_TOP ? sizes->header : sizes->word);
+  part->understood_bytes += size;
+  stretch->walked_end = at + size;
+  stretch->has_top = state == HWI_CORE_BLOCK_TOP;
+  return hwi_core_heap_add_block(stretch->heap, part, at + sizes->header, usable, state);
+}
+
+/* Mapped blocks are not searched for where chunks are. */
+static bool note_range(const struct stretch *stretch)
+{
+  struct hwi_glibc *glibc = stretch->glibc;
+  if (!hwi_grow((void **)&glibc->ranges, &glibc->range_capacity, glibc->range_count + 1, sizeof *glibc->ranges))
+    return false;
+  glibc->ranges[glibc->range_count++] = (struct hwi_glibc_range){stretch->begin, stretch->walked_end};
+  return true;
 }
 
 static bool walk(struct stretch *stretch)
 {
   struct hwi_glibc *glibc = stretch->glibc;
-  struct hwi_core_heap_part *part = &stretch->heap->parts[stretch->part];
   uint64_t size;
   stretch->cached = first_from(glibc->cached, glibc->cached_count, stretch->begin);
   stretch->caches = first_from(glibc->caches, glibc->cache_count, stretch->begin);
-  for (uint64_t at = stretch->begin; at < stretch->end;) {
-    if (!read_chunk(stretch, at, &size)) {
-      if (!step_over_fences(stretch, &at))
-        at = step_over_damage(stretch, at);
-      continue;
-    }
-    const enum hwi_core_block_state state = state_of(stretch, at, size);
-    const uint64_t usable = size - (state == HWI_CORE_BLOCK_TOP ? glibc->sizes.header : glibc->sizes.word);
-    if (!hwi_core_heap_add_block(stretch->heap, part, at + glibc->sizes.header, usable, state))
-      return false;
-    part->understood_bytes += size;
-    at += size;
-    if (state == HWI_CORE_BLOCK_TOP) {
-      stretch->has_top = true;
-      return true;
+  stretch->walked_end = stretch->begin;
+  stretch->has_top = false;
+  for (uint64_t at = stretch->begin; at < stretch->end && !stretch->has_top;) {
+    if (read_chunk(stretch, at, &size)) {
+      if (!take_chunk(stretch, at, size))
+        return false;
+      at += size;
+    } else if (!step_over_fences(stretch, &at)) {
+      at = step_over_damage(stretch, at);
     }
   }
-  return true;
+  return note_range(stretch);
 }
 
 /* --- the main arena --- */
@@ -236,8 +253,7 @@ static bool walk_mapped(const struct stretch *main, bool has_top)
 }
 
 /* The stretch from where the heap began, up to the top chunk if that is in the same region. */
-static bool walk_main(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena,
-                      size_t part)
+static bool walk_main(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena, size_t part)
 {
   if (arena->system_bytes == 0)
     return true;
@@ -284,12 +300,10 @@ static uint64_t first_chunk(struct hwi_glibc *glibc, const struct hwi_glibc_aren
   const uint64_t header_bytes = sub_heap_of(glibc, arena->address) == arena->address
                                     ? SUB_HEAP_HEADER_WORDS * word
                                     : arena->address - sub_heap_of(glibc, arena->address);
-  return hwi_glibc_align(glibc, sub_heap_of(glibc, arena->address) == sub_heap ? arena_end(glibc, arena)
-                                                                               : sub_heap + header_bytes);
+  return hwi_glibc_align(glibc, sub_heap_of(glibc, arena->address) == sub_heap ? arena_end(glibc, arena) : sub_heap + header_bytes);
 }
 
-static bool walk_other(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena,
-                       size_t part)
+static bool walk_other(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena, size_t part)
 {
   const unsigned word = glibc->sizes.word;
   struct hwi_glibc_ring ring = {0};
@@ -300,7 +314,7 @@ static bool walk_other(struct hwi_glibc *glibc, struct hwi_core_heap *heap, cons
         !hwi_memory_word(&glibc->reader, at + 2 * word, &size) || owner != arena->address ||
         hwi_glibc_is_ring(&ring, at) || size > sub_heap_max_bytes(glibc)) {
       hwi_core_heap_note_damage(heap, at, "here should be a sub-heap of the arena at %#llx",
-                                (unsigned long long)arena->address);
+                           (unsigned long long)arena->address);
       break;
     }
     struct stretch stretch = {.glibc = glibc,

@@ -49,26 +49,33 @@ static int open_memory(struct hwi_memory *memory, char **words, struct hwi_error
   return hwi_error_set(error, HW_ERR_USAGE, "%s is not known", words[1]);
 }
 
+static void print(const struct hwi_core_heap *heap)
+{
+  for (size_t i = 0; i < heap->part_count; i++)
+    printf("part %" PRIu64 " %" PRIu64 " %s\n", heap->parts[i].system_bytes, heap->parts[i].understood_bytes,
+           heap->parts[i].name);
+  for (size_t i = 0; i < heap->damage_count && i < HWI_DAMAGES_MAX; i++)
+    printf("damage %#" PRIx64 " %s\n", heap->damages[i].address, heap->damages[i].text);
+  for (size_t i = 0; i < heap->block_count; i++)
+    printf("%s %#" PRIx64 " %" PRIu64 "\n", states[hwi_core_block_state(&heap->blocks[i])], heap->blocks[i].address,
+           hwi_core_block_bytes(&heap->blocks[i]));
+}
+
 int main(int count, char **words)
 {
   static struct hwi_memory memory;
   static struct hwi_core_heap heap;
   struct hwi_error error = {0};
-  if (count < 3 || open_memory(&memory, words, &error) < 0 || hwi_core_heap_find(&heap, &memory, &error) < 0) {
-    fprintf(stderr, "%s\n", error.text);
-    return 1;
-  }
-  for (size_t i = 0; i < memory.note_count; i++)
+  int status = count < 3 ? HW_ERR_USAGE : open_memory(&memory, words, &error);
+  for (size_t i = 0; status == 0 && i < memory.note_count; i++)
     printf("note %#x %" PRIu64 " %s\n", memory.notes[i].filter, memory.notes[i].bytes, memory.notes[i].text);
-  for (size_t i = 0; i < heap.part_count; i++)
-    printf("part %" PRIu64 " %" PRIu64 " %s\n", heap.parts[i].system_bytes, heap.parts[i].understood_bytes,
-           heap.parts[i].name);
-  for (size_t i = 0; i < heap.damage_count && i < HWI_DAMAGES_MAX; i++)
-    printf("damage %#" PRIx64 " %s\n", heap.damages[i].address, heap.damages[i].text);
-  for (size_t i = 0; i < heap.block_count; i++)
-    printf("%s %#" PRIx64 " %" PRIu64 "\n", states[hwi_core_block_state(&heap.blocks[i])], heap.blocks[i].address,
-           hwi_core_block_bytes(&heap.blocks[i]));
+  if (status == 0)
+    status = hwi_core_heap_find(&heap, &memory, &error);
+  if (status == 0)
+    print(&heap);
+  else
+    fprintf(stderr, "%s\n", error.text);
   hwi_core_heap_release(&heap);
   hwi_memory_close(&memory);
-  return 0;
+  return status < 0;
 }

@@ -22,13 +22,19 @@ extern void *__libc_realloc(void *block, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 extern void __libc_free(void *block);
 
-enum { SLOTS = 1 << 24 };
+enum { SLOTS = 1 << 20 };
 
 void live_blocks_write(void);
 
 static void **slots; /* a hash table with linear probing: NULL is free */
 static char lock;
-static struct mallinfo2 (*info)(void);
+
+/* What mallinfo2 returns, which is not in all versions' headers. */
+struct sums {
+  size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+
+static struct sums (*info)(void);
 
 static void enter(void)
 {
@@ -43,7 +49,7 @@ static void leave(void)
 
 static size_t home_of(const void *block)
 {
-  return ((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u >> 40;
+  return ((uintptr_t)block >> 4) * 0x9e3779b97f4a7c15u >> 44;
 }
 
 static void *note(void *block)
@@ -144,14 +150,23 @@ void live_blocks_write(void)
       used = 0;
     }
   }
-  if (info) {
-    const struct mallinfo2 sums = info();
-    used += (size_t)snprintf(text + used, 256, "mallinfo2 %zu %zu %zu %zu\n", sums.arena, sums.hblkhd, sums.uordblks,
-                             sums.fordblks);
-  }
+  const struct sums sums = info();
+  used += (size_t)snprintf(text + used, 256, "mallinfo2 %zu %zu %zu %zu\n", sums.arena, sums.hblkhd, sums.uordblks,
+                           sums.fordblks);
   (void)!write(fd, text, used);
   close(fd);
   rename(unfinished, path);
+}
+
+/* For versions before 2.33. */
+static struct sums old_info(void)
+{
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  const struct mallinfo old = mallinfo();
+  return (struct sums){.arena = (size_t)old.arena,
+                       .hblkhd = (size_t)old.hblkhd,
+                       .uordblks = (size_t)old.uordblks,
+                       .fordblks = (size_t)old.fordblks};
 }
 
 static void on_signal(int number)
@@ -163,5 +178,6 @@ static void on_signal(int number)
 __attribute__((constructor)) static void begin(void)
 {
   *(void **)&info = dlsym(RTLD_DEFAULT, "mallinfo2");
+  info = info ? info : old_info;
   sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_signal, .sa_flags = SA_RESTART}, NULL);
 }

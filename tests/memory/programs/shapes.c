@@ -1,7 +1,9 @@
 /* shapes.c - for the tests: a program whose heap has the shape that its argument names; then it waits for its end
  *
- * It prints a line when the heap is ready. All threads wait then, none of them in malloc.
+ * It prints a line when the heap is ready. All threads wait then, none of them in malloc. If there is a second argument, it
+ * first writes a line "ADDRESS USABLE" for each of its blocks to that file, for a program that cannot be preloaded.
  */
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -154,6 +156,18 @@ static void use_settings(void)
   start_all(churn_in_thread, 5);
 }
 
+static void write_kept(const char *path)
+{
+  char line[64];
+  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  for (unsigned i = 0; i <= THREADS; i++)
+    for (unsigned k = 0; k < BLOCKS; k++)
+      if (kept[i][k])
+        (void)!write(fd, line,
+                     (size_t)snprintf(line, sizeof line, "%p %zu\n", kept[i][k], malloc_usable_size(kept[i][k])));
+  close(fd);
+}
+
 int main(int count, char **words)
 {
   const char *shape = count > 1 ? words[1] : "one";
@@ -177,6 +191,8 @@ int main(int count, char **words)
     use_settings();
   else
     return 2;
+  if (count > 2)
+    write_kept(words[2]);
   (void)!write(1, "ready\n", 6);
   for (;;)
     pause();

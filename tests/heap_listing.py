@@ -1,0 +1,124 @@
+"""heap_listing.py - the blocks of a heap as the tool finds them, and an independent list of the same"""
+
+import os
+import resource
+import signal
+import subprocess
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from waiting import wait_until
+
+PROGRAMS = Path(__file__).resolve().parent / "memory/programs"
+STATES = ("live", "own", "free", "cached", "top")
+
+
+@dataclass
+class Heap:
+    """What list_heap prints."""
+
+    parts: dict = field(default_factory=dict)  # name: (system, understood)
+    blocks: dict = field(default_factory=lambda: {state: {} for state in STATES})  # state: {address: usable}
+    damage: list = field(default_factory=list)
+    notes: dict = field(default_factory=dict)  # text: (filter, bytes)
+    stop_ns: int = 0
+    copied_bytes: int = 0
+    threads: int = 0
+
+    def take(self, line):
+        word, *rest = line.split(maxsplit=3)
+        if word == "part":
+            self.parts[rest[2]] = int(rest[0]), int(rest[1])
+        elif word == "damage":
+            self.damage.append(line)
+        elif word == "note":
+            self.notes[rest[2]] = int(rest[0], 16), int(rest[1])
+        elif word == "read":
+            self.stop_ns, self.copied_bytes, self.threads = map(int, rest)
+        else:
+            self.blocks[word][int(rest[0], 16)] = int(rest[1])
+
+    def assert_sound(self):
+        assert not self.damage
+        assert not {name: part for name, part in self.parts.items() if part[0] != part[1]}
+
+
+def parse_heap(text):
+    heap = Heap()
+    for line in text.splitlines():
+        heap.take(line)
+    return heap
+
+
+def build_program(folder, source, name, *flags, compiler=("gcc", "-std=gnu17")):
+    output = folder / name
+    subprocess.run([*compiler, "-D_GNU_SOURCE", "-g", "-O1", "-fno-builtin", PROGRAMS / source, "-o", output, *flags], check=True)
+    return output
+
+
+@contextmanager
+def started(command, folder, env=None, is_ready=None):
+    """A program that has printed a line, or of whose process ID `is_ready` is true."""
+    limit = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    with subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder,
+                          env={**os.environ, **(env or {})},
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))) as process:
+        try:
+            if is_ready:
+                wait_until(lambda: is_ready(process.pid))
+            else:
+                assert process.stdout.readline(), "the program ended early"
+            yield process
+        finally:
+            process.kill()
+
+
+def core_of(process, folder, number=signal.SIGABRT):
+    """Ends a program by a signal. Returns the core dump that the kernel writes."""
+    if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0 or Path("/proc/sys/kernel/core_pattern").read_text()[0] in "|/":
+        pytest.skip("the kernel writes no core dumps into the working folder")
+    process.send_signal(number)
+    process.wait(60)
+    return next(folder.glob("core*"))
+
+
+def gcore_of(process, folder):
+    subprocess.run(["gcore", "-o", folder / "dump", str(process.pid)], check=True, capture_output=True)
+    return folder / f"dump.{process.pid}"
+
+
+@dataclass
+class Expected:
+    """What live_blocks.c writes."""
+
+    live: dict
+    arena: int = 0
+    mapped: int = 0
+    free: int = 0  # with the top chunks and fast bins
+
+    def assert_is(self, heap, is_cached_by_threads=True):
+        heap.assert_sound()
+        assert heap.blocks["live"] == self.live
+        assert sum(system for name, (system, _) in heap.parts.items() if name != "mapped blocks") == self.arena
+        assert heap.parts["mapped blocks"][0] == self.mapped
+        free = sum(usable + 8 for usable in heap.blocks["free"].values())
+        top = sum(usable + 16 for usable in heap.blocks["top"].values())
+        cached = sum(usable + 8 for usable in heap.blocks["cached"].values())
+        if is_cached_by_threads:
+            assert free + top <= self.free <= free + top + cached
+        else:
+            assert free + top + cached == self.free
+
+
+def read_expected(path):
+    expected = Expected({})
+    for line in path.read_text().splitlines():
+        words = line.split()
+        if words[0] == "mallinfo2":
+            expected.arena, expected.mapped, _, expected.free = map(int, words[1:])
+        else:
+            expected.live[int(words[0], 16)] = int(words[1])
+    return expected

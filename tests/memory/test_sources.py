@@ -1,0 +1,287 @@
+"""test_sources.py - memory from running processes, compressed and stored cores, raw images; what is missing in a core"""
+
+import ctypes
+import os
+import shutil
+import signal
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from heap_listing import build_program, core_of, started
+from small_disk import small_disk
+from waiting import wait_until
+
+PACKERS = {"zst": ["zstd", "-q"], "gz": ["gzip", "-c"], "lz4": ["lz4", "-q", "-c"], "xz": ["xz", "-0", "-c"]}
+PTRACE_SEIZE = 0x4206
+
+
+def state_of(pid):
+    """R, S, T (stopped), t (held by a debugger) ... of the main thread."""
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def tracer_of(pid):
+    return Path(f"/proc/{pid}/status").read_text().split("TracerPid:")[1].split()[0]
+
+
+@pytest.fixture
+def waiting(shapes, tmp_path):
+    """A program that waits with a small heap."""
+    with started([shapes, "one"], tmp_path) as process:
+        yield process
+
+
+@pytest.fixture
+def core(shapes, tmp_path):
+    with started([shapes, "one"], tmp_path) as process:
+        return core_of(process, tmp_path)
+
+
+# --- processes
+
+
+def test_process_goes_on(waiting, find_heap):
+    heap = find_heap("process", waiting.pid)
+    heap.assert_sound()
+    assert heap.stop_ns > 0 and heap.threads == 1 and heap.copied_bytes > 40 << 20
+    assert tracer_of(waiting.pid) == "0" and state_of(waiting.pid) == "S"
+    running = find_heap("running", waiting.pid)
+    assert running.stop_ns == 0 and running.threads == 0 and running.blocks == heap.blocks
+
+
+def test_only_pages_that_exist_are_copied(compile_c, find_heap, tmp_path):
+    program = compile_c("""
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void)
+{
+  char *large = malloc((size_t)8 << 30);
+  if (large)
+    memset(large + 4096, 1, 1 << 20);
+  mmap(NULL, (size_t)1 << 40, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  write(1, "ready\\n", 6);
+  pause();
+}""", "-fno-builtin")
+    with started([program], tmp_path) as process:
+        heap = find_heap("process", process.pid)
+    heap.assert_sound()
+    assert heap.copied_bytes < 4 << 20
+    assert max(heap.blocks["live"].values()) >= 8 << 30
+    assert heap.notes == {"mappings of more than 256 GiB were not read": (0, 1 << 40)}
+
+
+def test_reader_that_is_killed_lets_the_process_go_on(compile_c, build, tmp_path):
+    program = compile_c("""
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(void)
+{
+  memset(malloc(800 << 20), 1, 800 << 20);
+  write(1, "ready\\n", 6);
+  for (char byte; read(0, &byte, 1) > 0;)
+    write(1, "going\\n", 6);
+}""", "-fno-builtin")
+    words = [str(build / "tests/memory/list_heap"), "process"]
+    with started([program], tmp_path) as process:
+        held = 0
+        for _ in range(8):
+            with subprocess.Popen([*words, str(process.pid)], stdout=subprocess.DEVNULL) as reader:
+                while reader.poll() is None:
+                    if state_of(process.pid) == "t":
+                        held += 1
+                        reader.kill()
+                        break
+            wait_until(lambda: state_of(process.pid) == "S")
+            assert tracer_of(process.pid) == "0"
+            process.stdin.write(b"x")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"going\n"
+        assert held > 0
+
+
+def test_process_that_starts_threads_and_gets_signals(program_folder, find_heap, tmp_path):
+    """No signal is lost, no child's end either, and all threads are held before the memory is read."""
+    program = build_program(program_folder, "busy.c", "busy", "-pthread")
+    sent = 0
+    with started([program], tmp_path) as process:
+        for i in range(15):
+            with subprocess.Popen(["sleep", "0"]):
+                for _ in range(50):
+                    os.kill(process.pid, signal.SIGRTMIN)
+                    sent += 1
+            find_heap("process", process.pid).assert_sound() if i % 3 == 0 else find_heap("process", process.pid)
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0 and int(said) == sent
+
+
+def test_stopped_process_stays_stopped(waiting, find_heap):
+    waiting.send_signal(signal.SIGSTOP)
+    wait_until(lambda: state_of(waiting.pid) == "T")
+    find_heap("process", waiting.pid).assert_sound()
+    wait_until(lambda: state_of(waiting.pid) == "T")
+    waiting.send_signal(signal.SIGCONT)
+    wait_until(lambda: state_of(waiting.pid) == "S")
+
+
+def test_no_process(list_heap):
+    for way in ("process", "running"):
+        done = list_heap(way, 1 << 22)
+        assert done.returncode == 1 and done.stderr == "there is no process 4194304, or it is ending\n"
+
+
+def test_process_that_is_debugged(waiting, list_heap, find_heap):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.ptrace(PTRACE_SEIZE, waiting.pid, None, None) < 0:
+        pytest.skip("ptrace is not allowed here")
+    done = list_heap("process", waiting.pid)
+    assert done.returncode == 1
+    assert done.stderr == (f"cannot stop process {waiting.pid}: process {os.getpid()} debugs it; end that first, or read it "
+                           "as it runs with --no-stop\n")
+    find_heap("running", waiting.pid).assert_sound()
+
+
+def test_process_of_another_user(waiting, build):
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    program = Path(f"/tmp/heapwright-list-heap-{os.getpid()}")
+    shutil.copy(build / "tests/memory/list_heap", program)
+    try:
+        program.chmod(0o755)
+        for way, verb in (("process", "stop"), ("running", "read")):
+            done = subprocess.run([program, way, str(waiting.pid)], capture_output=True, text=True, user=65534, group=65534)
+            assert done.returncode == 1
+            assert done.stderr == (f"cannot {verb} process {waiting.pid}: it belongs to user 0; run this as that user or as "
+                                   "root\n")
+    finally:
+        program.unlink()
+
+
+# --- cores
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_compressed_cores(core, list_heap, tmp_path, suffix):
+    if not shutil.which(PACKERS[suffix][0]):
+        pytest.skip(f"there is no {PACKERS[suffix][0]}")
+    packed, cut, folder = tmp_path / f"packed.{suffix}", tmp_path / "cut", tmp_path / "folder"
+    packed.write_bytes(subprocess.run(PACKERS[suffix], stdin=core.open(), capture_output=True, check=True).stdout)
+    folder.mkdir()
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    plain, unpacked = list_heap("core", core), list_heap("core", packed, env=environment)
+    assert unpacked.returncode == 0 and unpacked.stdout == plain.stdout
+    cut.write_bytes(packed.read_bytes()[:200000])
+    done = list_heap("core", cut, env=environment)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"{cut} cannot be decompressed: it is ")
+    done = list_heap("core", packed, env={**environment, "TMPDIR": str(tmp_path / "none")})
+    assert done.stderr == (f"cannot decompress {packed} into the folder {tmp_path}/none: No such file or directory; set "
+                           "TMPDIR to another one\n")
+    with small_disk(tmp_path / "disk", "8m") as disk:
+        done = list_heap("core", packed, env={**environment, "TMPDIR": str(disk)})
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[0] == (f"cannot decompress {packed} into the folder {disk}: No space left on device; "
+                                               "set TMPDIR to a folder with more room")
+    assert not list(folder.iterdir())
+
+
+def test_program_that_decompresses_is_missing(core, list_heap, tmp_path):
+    packed = tmp_path / "packed.xz"
+    packed.write_bytes(b"\xfd7zXZ\0" + bytes(100))
+    done = list_heap("core", packed, env={**os.environ, "PATH": str(tmp_path)})
+    assert done.returncode == 1
+    assert done.stderr == f"cannot read {packed}: the program xz cannot be started: No such file or directory; install it\n"
+
+
+def test_core_that_systemd_holds(core, list_heap, tmp_path):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "coredumpctl").write_text(f'#!/bin/sh\n[ "$*" = "--quiet dump 123" ] && exec cat {core}\necho none >&2\nexit 1\n')
+    (tools / "coredumpctl").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+    assert list_heap("stored", 123, env=environment).stdout == list_heap("core", core).stdout
+    done = list_heap("stored", 5, env=environment)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "coredumpctl has no core dump of 5: see `coredumpctl list`"
+
+
+@pytest.mark.parametrize("bits, left, words", [
+    (0x33, 0x0c, "writable mappings of files are not in the core dump"),
+    (0x31, 0x02, "shared memory is not in the core dump"),
+    (0x23, 0x10, "the first pages of programs and libraries, which identify them, are not in the core dump"),
+    (0x32, 0x01, "private memory, in which the heap is, is not in the core dump")])
+def test_what_a_minimal_core_leaves_out(compile_c, list_heap, tmp_path, bits, left, words):
+    program = compile_c("""
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void)
+{
+  int fd = open("mapped", O_RDWR | O_CREAT, 0600);
+  (void)!ftruncate(fd, 40960);
+  memset(mmap(NULL, 40960, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), 1, 40960);
+  memset(mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), 1, 8192);
+  memset(malloc(1000), 1, 1000);
+  write(1, "ready\\n", 6);
+  pause();
+}""")
+    with started([program], tmp_path) as process:
+        Path(f"/proc/{process.pid}/coredump_filter").write_text(hex(bits))
+        core = core_of(process, tmp_path)
+    done = list_heap("core", core)
+    notes = {line.split(maxsplit=3)[3]: line.split()[1:3] for line in (done.stdout + done.stderr).splitlines()
+             if line.startswith("note ")}
+    assert notes[words][0] == hex(left)
+    assert int(notes[words][1]) >= 4096
+
+
+def test_truncated_core(core, find_heap, list_heap, tmp_path):
+    whole, cut = find_heap("core", core), tmp_path / "cut"
+    cut.write_bytes(core.read_bytes()[:core.stat().st_size // 2])
+    done = list_heap("core", cut)
+    note = next(line for line in done.stdout.splitlines() + done.stderr.splitlines() if line.startswith("note "))
+    assert note.split(maxsplit=3)[3] == "the core dump is truncated: its disk was full, or its size was limited (ulimit -c)"
+    assert whole.notes == {}
+
+
+# --- raw images
+
+
+def test_raw_images(core, find_heap, tmp_path):
+    """The writable segments of a core as files with their addresses: the same heap, without threads."""
+    data, maps = core.read_bytes(), []
+    (segments,), (count,) = struct.unpack_from("<Q", data, 32), struct.unpack_from("<H", data, 56)
+    for at in range(segments, segments + count * 56, 56):
+        kind, flags, off, address, _, in_file, _, _ = struct.unpack_from("<IIQQQQQQ", data, at)
+        if kind == 1 and flags & 2 and in_file:
+            image = tmp_path / f"{address:x}"
+            image.write_bytes(data[off:off + in_file])
+            maps.append(f"64:{address:x}:{image}")
+    heap, expected = find_heap("raw", *maps), find_heap("core", core)
+    heap.assert_sound()
+    assert heap.blocks == expected.blocks
+
+
+def test_raw_images_that_cannot_be(list_heap, tmp_path):
+    one, two, empty = tmp_path / "one", tmp_path / "two", tmp_path / "empty"
+    one.write_bytes(bytes(8192))
+    two.write_bytes(bytes(8192))
+    empty.touch()
+    for maps, words in (
+            ([f"32:20000000:{empty}"], f"{empty} is no image of memory: it is empty"),
+            ([f"32:20000000:{tmp_path}"], f"{tmp_path} is no image of memory: it is not a regular file"),
+            ([f"32:20000000:{tmp_path}/none"], f"cannot open {tmp_path}/none: No such file or directory"),
+            ([f"32:fffff000:{one}"], f"{one} has 8192 bytes, which do not fit behind the base 0xfffff000 in addresses of 32 bits"),
+            ([f"64:1000:{one}", f"64:2000:{two}"], f"{two} overlaps another image: check its base 0x2000"),
+            ([f"64:1000:{one}", f"64:1000:{two}"], "two of the images have the same base"),
+            ([f"16:1000:{one}"], "words have 32 or 64 bits"),
+            ([f"32b:20000000:{one}"], "no heap was found: there is no arena of glibc's malloc in this memory")):
+        done = list_heap("raw", *maps)
+        assert done.returncode == 1 and done.stderr == words + "\n"
