@@ -75,6 +75,7 @@ struct work {
   struct hwi_process_read read;
   struct hwi_core_heap heap;
   struct hwi_core_modules modules;
+  char *program; /* its path, which a module may have; NULL: not named */
   struct hwi_symbols *symbols;
   struct hwi_profile *recorded; /* NULL: there is no recording */
   struct hwi_recorded_blocks recorded_blocks;
@@ -206,7 +207,7 @@ static int open_core(struct work *work, int word_count, char **words)
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
   if (status < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", work->core.name, error.text);
-  hwi_core_source_place_program(&work->modules, hwi_core_source_program(source, word_count, words));
+  work->program = hwi_core_source_place_program(source, word_count, words, &work->modules);
   status = read_recording(work);
   const char *const recordings[] = {work->core.recording, NULL};
   return status == 0 ? hwi_reading_symbols(&work->values->reading, recordings, &work->symbols) : status;
@@ -222,6 +223,7 @@ static void close_core(struct work *work)
   hwi_recorded_blocks_release(&work->recorded_blocks);
   hwi_profile_destroy(work->recorded);
   hwi_core_modules_release(&work->modules);
+  free(work->program);
   hwi_core_heap_release(&work->heap);
   hwi_memory_close(&work->memory);
 }

@@ -22,11 +22,6 @@ const char *hwi_core_source_name(const struct hwi_core_source *source, int word_
   return source->raw.count ? source->raw.items[0] : word_count ? words[word_count - 1] : NULL;
 }
 
-const char *hwi_core_source_program(const struct hwi_core_source *source, int word_count, char **words)
-{
-  return word_count == (source->raw.count ? 1 : 2) ? words[0] : NULL;
-}
-
 static int check_words(const struct hwi_core_source *source, int word_count, char **words)
 {
   const int most = source->raw.count ? 1 : 2;
@@ -112,19 +107,21 @@ int hwi_core_source_open(const struct hwi_core_source *source, int word_count, c
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
 }
 
-void hwi_core_source_place_program(struct hwi_core_modules *modules, const char *program)
+char *hwi_core_source_place_program(const struct hwi_core_source *source, int word_count, char **words,
+                                    struct hwi_core_modules *modules)
 {
   struct hwi_core_module found;
-  if (!program || modules->count == 0 || !hwi_core_module_read(&found, program))
-    return;
+  char *program = word_count == (source->raw.count ? 1 : 2) ? realpath(words[0], NULL) : NULL;
+  if (!program || modules->count == 0 || !hwi_core_module_read(&found, program) || !found.build_id_bytes)
+    return program;
   for (size_t i = 0; i < modules->count; i++) {
     struct hwi_core_module *module = &modules->modules[i];
-    if (found.build_id_bytes && module->build_id_bytes == found.build_id_bytes &&
+    if (module->build_id_bytes == found.build_id_bytes &&
         memcmp(module->build_id, found.build_id, found.build_id_bytes) == 0) {
       module->path = program;
-      return;
+      return program;
     }
   }
-  if (found.build_id_bytes)
-    hwi_warn("%s has not the build-id of any module in this memory: it may be another version of the program", program);
+  hwi_warn("%s has not the build-id of any module in this memory: it may be another version of the program", words[0]);
+  return program;
 }

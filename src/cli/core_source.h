@@ -48,11 +48,12 @@ extern const char *const hwi_core_word_names[];
 int hwi_core_source_open(const struct hwi_core_source *source, int word_count, char **words, struct hwi_memory *memory,
                          struct hwi_process_read *read);
 
-/* Returns the word that names what is read, and the one that names the program, or NULL. */
+/* Returns the word that names what is read. */
 const char *hwi_core_source_name(const struct hwi_core_source *source, int word_count, char **words);
-const char *hwi_core_source_program(const struct hwi_core_source *source, int word_count, char **words);
 
-/* The module that is the program gets its path; a warning says if it is none of the modules. */
-void hwi_core_source_place_program(struct hwi_core_modules *modules, const char *program);
+/* The module that is the named program gets its path, which the caller releases after the modules; a warning says if it is
+ * none of them. Returns NULL if no program is named. */
+char *hwi_core_source_place_program(const struct hwi_core_source *source, int word_count, char **words,
+                                    struct hwi_core_modules *modules);
 
 #endif

@@ -20,10 +20,10 @@ enum { UNKNOWN_NODE = 1 };
 struct writer {
   struct hwi_moment *moment;
   struct hwi_synthetic trace;
-  uint32_t module_count, node_count; /* so far */
-  uint32_t first_module;             /* number of the core dump's first module, less 1 */
+  uint32_t module_count, node_count;   /* so far */
+  uint32_t first_module;               /* number of the core dump's first module, less 1 */
   uint32_t first_recorded, first_type; /* nodes, less 1 */
-  uint32_t *owner_stacks;            /* the node of each stack of owners */
+  uint32_t *owner_stacks;              /* the node of each stack of owners */
   size_t next_recorded;
 };
 
@@ -173,10 +173,7 @@ static void write_block(struct writer *writer, size_t number)
 static bool is_wanted(const struct hwi_moment *moment, size_t number)
 {
   const struct hwi_core_heap *heap = moment->heap;
-  if (heap->owners && heap->owners[number].is_known && heap->owners[number].is_freed)
-    return false;
-  return moment->leaks_of ? hwi_graph_is_leak(moment->leaks_of, (uint32_t)number)
-                          : hwi_core_block_state(&heap->blocks[number]) == HWI_CORE_BLOCK_LIVE;
+  return moment->leaks_of ? hwi_graph_is_leak(moment->leaks_of, (uint32_t)number) : hwi_core_heap_is_live(heap, number);
 }
 
 int hwi_moment_write(struct hwi_moment *moment, int fd)

@@ -129,7 +129,7 @@ static bool add_list(struct hwi_glibc *glibc, struct hwi_core_heap *heap, uint64
   for (; block; length++) {
     if (length == LONGEST || !is_block(glibc, block)) {
       hwi_core_heap_note_damage(heap, block, "a list of cached blocks that begins at %#llx leads here",
-                           (unsigned long long)first);
+                                (unsigned long long)first);
       return true;
     }
     if (!add(&glibc->cached, &glibc->cached_count, &glibc->cached_capacity, block))
@@ -286,7 +286,7 @@ static bool find_fast(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const
     for (; chunk; chunk = next) {
       if (!is_block(glibc, chunk + header) || hwi_glibc_is_ring(&ring, chunk)) {
         hwi_core_heap_note_damage(heap, chunk, "a list of fast bin %u of the arena at %#llx leads here", i,
-                             (unsigned long long)arena->address);
+                                  (unsigned long long)arena->address);
         break;
       }
       if (!add(&glibc->cached, &glibc->cached_count, &glibc->cached_capacity, chunk + header))

@@ -159,12 +159,13 @@ static uint64_t step_over_damage(struct stretch *stretch, uint64_t at)
   uint64_t size;
   if (!hwi_glibc_size(stretch->glibc, at, &size)) {
     hwi_core_heap_note_damage(stretch->heap, at, "this chunk is not in the image; %llu bytes are not understood",
-                         (unsigned long long)(stretch->end - at));
+                              (unsigned long long)(stretch->end - at));
     return stretch->end;
   }
   const uint64_t next = find_sound(stretch, at);
-  hwi_core_heap_note_damage(stretch->heap, at, "the size of the chunk here cannot be right; %llu bytes are not understood",
-                       (unsigned long long)(next - at));
+  hwi_core_heap_note_damage(stretch->heap, at,
+                            "the size of the chunk here cannot be right; %llu bytes are not understood",
+                            (unsigned long long)(next - at));
   return next;
 }
 
@@ -253,7 +254,8 @@ static bool walk_mapped(const struct stretch *main, bool has_top)
 }
 
 /* The stretch from where the heap began, up to the top chunk if that is in the same region. */
-static bool walk_main(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena, size_t part)
+static bool walk_main(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena,
+                      size_t part)
 {
   if (arena->system_bytes == 0)
     return true;
@@ -300,10 +302,12 @@ static uint64_t first_chunk(struct hwi_glibc *glibc, const struct hwi_glibc_aren
   const uint64_t header_bytes = sub_heap_of(glibc, arena->address) == arena->address
                                     ? SUB_HEAP_HEADER_WORDS * word
                                     : arena->address - sub_heap_of(glibc, arena->address);
-  return hwi_glibc_align(glibc, sub_heap_of(glibc, arena->address) == sub_heap ? arena_end(glibc, arena) : sub_heap + header_bytes);
+  return hwi_glibc_align(glibc, sub_heap_of(glibc, arena->address) == sub_heap ? arena_end(glibc, arena)
+                                                                               : sub_heap + header_bytes);
 }
 
-static bool walk_other(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena, size_t part)
+static bool walk_other(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena,
+                       size_t part)
 {
   const unsigned word = glibc->sizes.word;
   struct hwi_glibc_ring ring = {0};
@@ -314,7 +318,7 @@ static bool walk_other(struct hwi_glibc *glibc, struct hwi_core_heap *heap, cons
         !hwi_memory_word(&glibc->reader, at + 2 * word, &size) || owner != arena->address ||
         hwi_glibc_is_ring(&ring, at) || size > sub_heap_max_bytes(glibc)) {
       hwi_core_heap_note_damage(heap, at, "here should be a sub-heap of the arena at %#llx",
-                           (unsigned long long)arena->address);
+                                (unsigned long long)arena->address);
       break;
     }
     struct stretch stretch = {.glibc = glibc,
