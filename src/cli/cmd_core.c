@@ -14,7 +14,7 @@
 #include "memory/graph/graph.h"
 #include "memory/heaps/heap.h"
 #include "memory/types/contents.h"
-#include "report/core_blocks.h"
+#include "report/content/core_blocks.h"
 #include "report/names/named_frames.h"
 #include "report/words/style.h"
 #include "symbols/symbols.h"
@@ -61,6 +61,10 @@ static const struct hwi_option options[] = {
      .value = "N",
      .help = "rows to show; 0: all (default: 10 in text, all in JSON)"},
     HWI_CORE_SOURCE_OPTIONS(source),
+    {.name = "debug-dir",
+     HWI_VALUE(TEXTS, reading.debug_dirs),
+     .value = "DIR",
+     .help = "look for debug files below DIR, too; may be given again"},
     HWI_ANSWER_OPTIONS_OF(answer, hwi_format_names,
                           ".txt, .json, .html (a page to\n"
                           "look at), .hwt (a trace of this moment, for every other command), or a suffix of\n"
@@ -367,8 +371,15 @@ static int run(const void *given, int word_count, char **words)
 const struct hwi_command hwi_command_core = {
     .name = "core",
     .summary = "explain the heap of a core dump, a process or an image of memory",
-    .usage = "[options] PROGRAM [CORE|PID|--raw FILE]",
-    .details = "",
+    .usage = "[options] [PROGRAM] CORE|PID|--raw FILE",
+    .details =
+        "PROGRAM is looked at for names. CORE is a core dump, also a compressed one; PID is a process, which is\n"
+        "stopped while its memory is copied.\n"
+        "\n"
+        "examples:\n"
+        "  heapwright core ./app core.4711\n"
+        "  heapwright core --leaks 4711\n"
+        "  heapwright core --raw ram.bin@0x20000000 --word 32 firmware.elf\n",
     .options = options,
     .defaults = &defaults,
     .values_bytes = sizeof(struct values),

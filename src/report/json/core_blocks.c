@@ -1,7 +1,5 @@
 /* core_blocks.c - answers about single blocks of a core dump, as JSON */
 #include "report/content/core_blocks.h"
-
-#include "report/core_blocks.h"
 #include "report/json/json.h"
 
 static void write_names(struct hwi_json *json, const struct hwi_core_question *question,

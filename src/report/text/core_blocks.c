@@ -1,5 +1,4 @@
 /* core_blocks.c - answers about single blocks of a core dump, as text */
-#include "report/core_blocks.h"
 
 #include <inttypes.h>
 
