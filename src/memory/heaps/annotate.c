@@ -21,6 +21,10 @@ enum {
   RED_BYTE = 0xfb,
   INCIDENTS = 16,
   INCIDENT_BYTES = 24,
+  BEGIN_MAGIC = 0x50616548,
+  END_MAGIC = 0x466f7250,
+  INLINE_WORDS = 5, /* of an inline stack, except frames */
+  INLINE_FRAMES_MAX = 256,
   ALIGN_LOG2_LEAST = 5, /* of blocks that were asked for with an alignment */
   ALIGN_LOG2_MOST = 30,
 };
@@ -87,12 +91,26 @@ static bool is_root(struct reading *reading, uint64_t address)
          reading->front_bytes < UINT32_C(1) << 20 && reading->chunk_log2 >= 3 && reading->chunk_log2 < 64;
 }
 
+/* The root is in the data of a module: mapped from its file, or directly behind that. Where no files are known, it may be
+ * anywhere. */
+static bool may_have_root(const struct hwi_memory *memory, size_t at, bool has_files)
+{
+  const struct hwi_region *region = &memory->regions[at];
+  return region->is_writable && region->bytes &&
+         (!has_files || region->file || (at && region[-1].file && region[-1].end == region->begin));
+}
+
 static bool find_root(struct reading *reading)
 {
-  for (size_t i = 0; i < reading->memory->region_count; i++) {
-    const struct hwi_region *region = &reading->memory->regions[i];
-    const unsigned char *at = region->bytes, *end = at ? at + region->known : at;
-    while (at && (at = memmem(at, (size_t)(end - at), magic, MAGIC_BYTES))) {
+  const struct hwi_memory *memory = reading->memory;
+  bool has_files = false;
+  for (size_t i = 0; i < memory->region_count; i++)
+    has_files |= memory->regions[i].file != NULL;
+  for (size_t i = 0; i < memory->region_count; i++) {
+    const struct hwi_region *region = &memory->regions[i];
+    const unsigned char *at = region->bytes;
+    while (may_have_root(memory, i, has_files) &&
+           (at = memmem(at, (size_t)(region->bytes + region->known - at), magic, MAGIC_BYTES))) {
       if (is_root(reading, region->begin + (uint64_t)(at - region->bytes)))
         return true;
       at++;
@@ -320,6 +338,82 @@ static bool find_blocks(struct reading *reading)
   return done;
 }
 
+/* --- where the root is lost: between the magics of inline stacks --- */
+
+/* Returns the words of the inline stack that begins there, and sets *owner from the header behind it; 0: none begins there. */
+static uint32_t inline_words(struct reading *reading, const unsigned char *at, uint64_t room,
+                             struct hwi_core_owner *owner)
+{
+  const struct hwi_memory *memory = reading->memory;
+  const unsigned word = memory->word_bytes;
+  for (uint32_t count = INLINE_WORDS; count <= INLINE_WORDS + INLINE_FRAMES_MAX; count++) {
+    if ((uint64_t)count * word + HEADER_BYTES > room)
+      return 0;
+    if (hwi_memory_load(memory, at + (size_t)(count - 1) * word) != END_MAGIC)
+      continue;
+    const uint64_t meta = load_64(memory, at + (size_t)count * word + 8), bytes = meta & ((UINT64_C(1) << 48) - 1);
+    *owner = (struct hwi_core_owner){.bytes = bytes, .is_known = true};
+    return meta >> 56 == MARK && hwi_memory_load(memory, at + word) == bytes ? count : 0;
+  }
+  return 0;
+}
+
+static bool add_inline_stack(struct reading *reading, const unsigned char *frames, uint32_t count,
+                             struct hwi_core_owner *owner)
+{
+  struct hwi_core_heap *heap = reading->heap;
+  const unsigned word = reading->memory->word_bytes;
+  if (!hwi_table_grow((void **)&heap->stacks, &heap->stack_capacity, heap->stack_count + 1, sizeof *heap->stacks) ||
+      !hwi_table_grow((void **)&heap->frames, &heap->frame_capacity, heap->frame_count + count, sizeof *heap->frames))
+    return false;
+  struct hwi_core_stack *stack = &heap->stacks[heap->stack_count];
+  *stack = (struct hwi_core_stack){.first = heap->frame_count};
+  for (; stack->count < count; stack->count++) {
+    const uint64_t frame = hwi_memory_load(reading->memory, frames + (size_t)stack->count * word);
+    if (!frame)
+      break;
+    heap->frames[heap->frame_count++] = frame;
+  }
+  if (stack->count)
+    owner->stack = (uint32_t)++heap->stack_count;
+  return true;
+}
+
+static bool search_magics(struct reading *reading, const struct hwi_region *region)
+{
+  struct hwi_core_heap *heap = reading->heap;
+  const unsigned word = reading->memory->word_bytes;
+  for (uint64_t off = -region->begin % word; off + word <= region->known; off += word) {
+    const unsigned char *at = region->bytes + off;
+    struct hwi_core_owner owner;
+    uint32_t count;
+    if (hwi_memory_load(reading->memory, at) != BEGIN_MAGIC ||
+        !(count = inline_words(reading, at, region->known - off, &owner)))
+      continue;
+    if (!heap->part_count && !hwi_core_heap_add_part(heap, "annotated blocks", 0))
+      return false;
+    if (!add_inline_stack(reading, at + 4 * word, count - INLINE_WORDS, &owner) ||
+        !add_found(reading, &heap->parts[0], region->begin + off + (uint64_t)count * word + HEADER_BYTES, owner))
+      return false;
+  }
+  return true;
+}
+
+static bool find_by_magics(struct reading *reading)
+{
+  struct hwi_core_heap *heap = reading->heap;
+  for (size_t i = 0; i < reading->memory->region_count; i++) {
+    const struct hwi_region *region = &reading->memory->regions[i];
+    if (region->is_writable && region->bytes && !search_magics(reading, region))
+      return false;
+  }
+  if (heap->part_count) {
+    heap->allocator = "annotated";
+    heap->parts[0].system_bytes = heap->parts[0].understood_bytes = heap->parts[0].sums[HWI_CORE_BLOCK_LIVE].bytes;
+  }
+  return true;
+}
+
 /* --- incidents --- */
 
 static void note_incidents(struct reading *reading)
@@ -340,9 +434,10 @@ static void note_incidents(struct reading *reading)
 int hwi_annotate_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
 {
   struct reading reading = {.memory = memory, .reader = {.memory = memory}, .table = {.memory = memory}, .heap = heap};
-  if (!find_root(&reading))
+  const bool has_root = find_root(&reading);
+  if (!has_root && (heap->part_count || find_by_magics(&reading)))
     return 0;
-  if (!read_stacks(&reading) || !(heap->part_count ? find_owners(&reading) : find_blocks(&reading)))
+  if (!has_root || !read_stacks(&reading) || !(heap->part_count ? find_owners(&reading) : find_blocks(&reading)))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the owners of blocks; use a larger machine");
   note_incidents(&reading);
   return 0;
