@@ -167,7 +167,8 @@ static bool take_node(struct heaptrack *from, struct hwi_synthetic *trace, char 
   if (!hwi_heaptrack_number(&at, &address) || !hwi_heaptrack_number(&at, &parent) || parent > from->node_count ||
       from->node_count == UINT32_MAX - 1)
     return false;
-  hwi_synthetic_node(trace, ++from->node_count, (uint32_t)parent, module_at(from, address), address + 1);
+  const struct hwi_node node = {.parent = (uint32_t)parent, .module = module_at(from, address), .address = address + 1};
+  hwi_synthetic_node(trace, ++from->node_count, &node);
   return true;
 }
 

@@ -222,7 +222,8 @@ static bool take_node(struct interpreted *from, struct hwi_synthetic *trace, cha
     uint64_t address = pointer->first + 1;
     if (pointer->module != 0)
       address = pointer->module * MODULE_BYTES + HWI_PLACE_FIRST + (pointer->first + i) * HWI_PLACE_BYTES + 1;
-    hwi_synthetic_node(trace, ++from->made_nodes, node, pointer->module, address);
+    hwi_synthetic_node(trace, ++from->made_nodes,
+                       &(struct hwi_node){.parent = node, .module = pointer->module, .address = address});
     node = from->made_nodes;
   }
   from->nodes[++from->node_count] = node;

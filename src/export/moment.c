@@ -1,4 +1,8 @@
-/* moment.c - the blocks of a heap as a trace */
+/* moment.c - the blocks of a heap as a trace
+ *
+ * Nodes are numbered: 1 is the unknown stack, then come the frames of the recording, those of owners in memory (annotate.h), and
+ * then types, in the order in which blocks have them. Modules: first those of the recording, then those of the core dump.
+ */
 #include "export/moment.h"
 
 #include <stdlib.h>
@@ -6,22 +10,58 @@
 #include "export/synthetic.h"
 #include "trace/numbering.h"
 
-static const char missing[] = "stacks, threads, times, or sizes that were asked for: blocks have their usable sizes";
-static const char missing_with_owners[] = "threads and times";
+static const char missing[] =
+    "stacks, threads, frees, times, or sizes that were asked for: it is the heap of a core dump, whose blocks have their "
+    "usable sizes";
+static const char missing_with_stacks[] = "threads, frees, times: it is the heap of a core dump";
 
-enum { UNKNOWN_NODE = 1 }; /* frames and types have the next ones */
+enum { UNKNOWN_NODE = 1 };
 
-/* All zero: none. */
-struct nodes {
-  struct hwi_numbering frames; /* pairs of the caller's node and the address */
-  uint32_t *stacks;            /* by place: the node */
+struct writer {
+  struct hwi_moment *moment;
+  struct hwi_synthetic trace;
+  uint32_t module_count, node_count; /* so far */
+  uint32_t first_module;             /* number of the core dump's first module, less 1 */
+  uint32_t first_recorded, first_type; /* nodes, less 1 */
+  uint32_t *owner_stacks;            /* the node of each stack of owners */
+  size_t next_recorded;
 };
 
-static void write_modules(struct hwi_synthetic *trace, const struct hwi_core_modules *modules)
+static uint32_t add_node(struct writer *writer, const struct hwi_node *node)
 {
+  hwi_synthetic_node(&writer->trace, ++writer->node_count, node);
+  return writer->node_count;
+}
+
+static uint32_t module_of(const struct writer *writer, const struct hwi_core_module *module)
+{
+  return module ? writer->first_module + (uint32_t)(module - writer->moment->vtables->modules->modules) + 1 : 0;
+}
+
+/* --- modules --- */
+
+static void write_recorded_modules(struct writer *writer)
+{
+  const struct hwi_profile *profile = writer->moment->profile;
+  for (uint32_t i = 1; profile && i < profile->module_count; i++) {
+    const struct hwi_profile_module *module = &profile->modules[i];
+    hwi_synthetic_module(&writer->trace, ++writer->module_count,
+                         &(struct hwi_synthetic_module){.path = module->path,
+                                                        .start = module->start,
+                                                        .end = module->end,
+                                                        .bias = module->bias,
+                                                        .build_id = module->build_id,
+                                                        .build_id_bytes = module->build_id_bytes});
+  }
+}
+
+static void write_modules(struct writer *writer)
+{
+  const struct hwi_core_modules *modules = writer->moment->vtables->modules;
+  writer->first_module = writer->module_count;
   for (size_t i = 0; i < modules->count; i++) {
     const struct hwi_core_module *module = &modules->modules[i];
-    hwi_synthetic_module(trace, (uint32_t)i + 1,
+    hwi_synthetic_module(&writer->trace, ++writer->module_count,
                          &(struct hwi_synthetic_module){.path = module->path,
                                                         .start = module->begin,
                                                         .end = module->end,
@@ -31,79 +71,134 @@ static void write_modules(struct hwi_synthetic *trace, const struct hwi_core_mod
   }
 }
 
-/* Returns the node of a stack, whose frames get the nodes that they need. */
-static uint32_t node_of_stack(struct hwi_synthetic *trace, struct nodes *nodes, const struct hwi_core_modules *modules,
-                              const uint64_t *frames, uint32_t count)
+/* --- stacks of the recording --- */
+
+static void write_recorded_stacks(struct writer *writer)
 {
+  const struct hwi_profile *profile = writer->moment->profile;
+  writer->first_recorded = writer->node_count;
+  for (uint32_t i = 1; profile && i < profile->frame_count; i++) {
+    const struct hwi_frame *frame = &profile->frames[i];
+    add_node(writer, &(struct hwi_node){.parent = frame->caller ? writer->first_recorded + frame->caller : 0,
+                                        .module = frame->module,
+                                        .address = frame->address,
+                                        .entry = frame->entry,
+                                        .cut = frame->cut});
+  }
+}
+
+/* Returns what the recording has of the block, or NULL. */
+static const struct hwi_recorded_block *find_recorded(struct writer *writer, uint64_t address)
+{
+  const struct hwi_recorded_blocks *recorded = writer->moment->recorded;
+  if (!writer->moment->profile)
+    return NULL;
+  while (writer->next_recorded < recorded->count && recorded->blocks[writer->next_recorded].address < address)
+    writer->next_recorded++;
+  const struct hwi_recorded_block *found = &recorded->blocks[writer->next_recorded];
+  return writer->next_recorded < recorded->count && found->address == address ? found : NULL;
+}
+
+/* --- stacks of owners --- */
+
+/* Returns the node of a stack, whose frames get the nodes that they need: `frames` numbers pairs of the caller's node and the
+ * address. */
+static uint32_t node_of_stack(struct writer *writer, struct hwi_numbering *frames, const uint64_t *addresses,
+                              uint32_t count)
+{
+  const uint32_t first = writer->node_count - frames->count;
   uint32_t node = 0;
-  for (uint32_t i = count; i-- > 0 && trace->status == 0;) {
-    const uint32_t known = nodes->frames.count, number = hwi_numbering_of(&nodes->frames, node, frames[i]);
-    const struct hwi_core_module *of = hwi_core_modules_of(modules, frames[i] - 1);
+  for (uint32_t i = count; i-- > 0 && writer->trace.status == 0;) {
+    const uint32_t known = frames->count, number = hwi_numbering_of(frames, node, addresses[i]);
+    const struct hwi_core_module *of = hwi_core_modules_of(writer->moment->vtables->modules, addresses[i] - 1);
     if (!number)
-      trace->status = HW_ERR_MEMORY;
-    if (nodes->frames.count > known)
-      hwi_synthetic_node(trace, UNKNOWN_NODE + number, node, of ? (uint32_t)(of - modules->modules) + 1 : 0, frames[i]);
-    node = UNKNOWN_NODE + number;
+      writer->trace.status = HW_ERR_MEMORY;
+    if (frames->count > known)
+      add_node(writer, &(struct hwi_node){.parent = node, .module = module_of(writer, of), .address = addresses[i]});
+    node = first + number;
   }
   return node;
 }
 
-static void write_stacks(struct hwi_synthetic *trace, struct nodes *nodes, const struct hwi_core_modules *modules,
-                         const struct hwi_core_heap *heap)
+static void write_owner_stacks(struct writer *writer)
 {
-  nodes->stacks = calloc(heap->stack_count + 1, sizeof *nodes->stacks);
-  if (!nodes->stacks)
-    trace->status = HW_ERR_MEMORY;
-  for (size_t i = 0; i < heap->stack_count && trace->status == 0; i++)
-    nodes->stacks[i] =
-        node_of_stack(trace, nodes, modules, heap->frames + heap->stacks[i].first, heap->stacks[i].count);
+  const struct hwi_core_heap *heap = writer->moment->heap;
+  struct hwi_numbering frames = {0};
+  writer->owner_stacks = calloc(heap->stack_count + 1, sizeof *writer->owner_stacks);
+  if (!writer->owner_stacks)
+    writer->trace.status = HW_ERR_MEMORY;
+  for (size_t i = 0; i < heap->stack_count && writer->trace.status == 0; i++)
+    writer->owner_stacks[i] =
+        node_of_stack(writer, &frames, heap->frames + heap->stacks[i].first, heap->stacks[i].count);
+  hwi_numbering_release(&frames);
 }
 
-/* Returns the node of the block's type. Types have nodes in the order in which blocks have them, from `base` on. */
-static uint32_t node_of_type(struct hwi_synthetic *trace, struct hwi_vtables *vtables,
-                             const struct hwi_core_block *block, uint32_t base)
+/* --- types --- */
+
+static uint32_t node_of_type(struct writer *writer, const struct hwi_core_block *block)
 {
+  struct hwi_vtables *vtables = writer->moment->vtables;
   const size_t known = vtables->type_count;
   uint32_t type;
   if (!hwi_vtables_type_of(vtables, block, &type))
-    trace->status = HW_ERR_MEMORY;
+    writer->trace.status = HW_ERR_MEMORY;
   if (vtables->type_count > known) {
     const struct hwi_vtable_type *of = &vtables->types[known];
-    const uint32_t module = (uint32_t)(of->module - vtables->modules->modules) + 1;
-    hwi_synthetic_node(trace, base + (uint32_t)vtables->type_count, 0, module, of->address);
+    add_node(writer, &(struct hwi_node){.module = module_of(writer, of->module), .address = of->address});
   }
-  return type ? base + type : UNKNOWN_NODE;
+  return type ? writer->first_type + type : UNKNOWN_NODE;
 }
 
-static void write_block(struct hwi_synthetic *trace, const struct nodes *nodes, struct hwi_vtables *vtables,
-                        const struct hwi_core_heap *heap, size_t at)
+/* --- the trace --- */
+
+static void write_block(struct writer *writer, size_t number)
 {
-  const struct hwi_core_block *block = &heap->blocks[at];
+  struct hwi_moment *moment = writer->moment;
+  const struct hwi_core_heap *heap = moment->heap;
+  const struct hwi_core_block *block = &heap->blocks[number];
   const struct hwi_core_owner none = {.bytes = hwi_core_block_bytes(block)};
-  const struct hwi_core_owner *owner = heap->owners && heap->owners[at].is_known ? &heap->owners[at] : &none;
-  if (hwi_core_block_state(block) != HWI_CORE_BLOCK_LIVE || owner->is_freed)
-    return;
-  const uint32_t node = owner->stack ? nodes->stacks[owner->stack - 1]
-                                     : node_of_type(trace, vtables, block, UNKNOWN_NODE + nodes->frames.count);
-  hwi_synthetic_alloc(trace, node, owner->bytes, block->address + owner->front);
+  const struct hwi_core_owner *owner = heap->owners && heap->owners[number].is_known ? &heap->owners[number] : &none;
+  const uint64_t address = block->address + owner->front;
+  const struct hwi_recorded_block *recorded = find_recorded(writer, address);
+  if (recorded) {
+    moment->known_stacks++;
+    const uint32_t frame = moment->profile->stacks[recorded->stack].frame;
+    hwi_synthetic_alloc(&writer->trace, frame ? writer->first_recorded + frame : UNKNOWN_NODE, recorded->size, address);
+  } else {
+    const uint32_t node = owner->stack ? writer->owner_stacks[owner->stack - 1] : node_of_type(writer, block);
+    hwi_synthetic_alloc(&writer->trace, node, owner->bytes, address);
+  }
 }
 
-int hwi_moment_write(struct hwi_vtables *vtables, const struct hwi_core_heap *heap, int fd)
+static bool is_wanted(const struct hwi_moment *moment, size_t number)
 {
-  struct hwi_synthetic trace;
-  struct nodes nodes = {0};
-  const struct hwi_memory *memory = vtables->memory;
-  hwi_synthetic_begin(&trace, fd, false);
-  trace.header.pid = memory->pid;
-  hwi_synthetic_note(&trace, HW_NOTE_IMPORTED, heap->owners ? missing_with_owners : missing);
-  hwi_synthetic_record(&trace, HW_RECORD_COMMAND, memory->command, strlen(memory->command) + 1);
-  write_modules(&trace, vtables->modules);
-  hwi_synthetic_entry(&trace, UNKNOWN_NODE, HW_ENTRY_MALLOC);
-  if (heap->owners)
-    write_stacks(&trace, &nodes, vtables->modules, heap);
-  for (size_t i = 0; i < heap->block_count && trace.status == 0; i++)
-    write_block(&trace, &nodes, vtables, heap, i);
-  hwi_numbering_release(&nodes.frames);
-  free(nodes.stacks);
-  return hwi_synthetic_end(&trace);
+  const struct hwi_core_heap *heap = moment->heap;
+  if (heap->owners && heap->owners[number].is_known && heap->owners[number].is_freed)
+    return false;
+  return moment->leaks_of ? hwi_graph_is_leak(moment->leaks_of, (uint32_t)number)
+                          : hwi_core_block_state(&heap->blocks[number]) == HWI_CORE_BLOCK_LIVE;
+}
+
+int hwi_moment_write(struct hwi_moment *moment, int fd)
+{
+  const struct hwi_memory *memory = moment->vtables->memory;
+  const struct hwi_core_heap *heap = moment->heap;
+  struct writer writer = {.moment = moment, .node_count = UNKNOWN_NODE};
+  struct hwi_synthetic *trace = &writer.trace;
+  moment->known_stacks = 0;
+  hwi_synthetic_begin(trace, fd, false);
+  trace->header.pid = memory->pid;
+  hwi_synthetic_note(trace, HW_NOTE_IMPORTED, moment->profile || heap->owners ? missing_with_stacks : missing);
+  hwi_synthetic_record(trace, HW_RECORD_COMMAND, memory->command, strlen(memory->command) + 1);
+  hwi_synthetic_entry(trace, UNKNOWN_NODE, HW_ENTRY_MALLOC);
+  write_recorded_modules(&writer);
+  write_modules(&writer);
+  write_recorded_stacks(&writer);
+  write_owner_stacks(&writer);
+  writer.first_type = writer.node_count;
+  for (size_t i = 0; i < heap->block_count && trace->status == 0; i++)
+    if (is_wanted(moment, i))
+      write_block(&writer, i);
+  free(writer.owner_stacks);
+  return hwi_synthetic_end(trace);
 }

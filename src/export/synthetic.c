@@ -160,30 +160,25 @@ void hwi_synthetic_module(struct hwi_synthetic *trace, uint32_t number, const st
   hwi_synthetic_record(trace, HW_RECORD_MODULE, payload, (size_t)(at - payload) + path_bytes);
 }
 
-static void put_node(struct hwi_synthetic *trace, uint32_t number, const struct hwi_node *node)
+void hwi_synthetic_node(struct hwi_synthetic *trace, uint32_t number, const struct hwi_node *node)
 {
+  const uint8_t entry = node->cut ? HW_NODE_CUT : node->entry;
   if (!make_room(trace, HW_EVENT_MAX_BYTES))
     return;
   begin_event(trace, HW_OP_NODE);
   put_number(trace, hwi_zigzag((int64_t)number - ((int64_t)trace->node + 1)));
   put_number(trace, hwi_zigzag((int64_t)number - (int64_t)node->parent));
-  put_number(trace, (uint64_t)node->module << 1 | (node->entry != HW_ENTRY_NONE));
-  if (node->entry != HW_ENTRY_NONE)
-    *trace->at++ = node->entry;
+  put_number(trace, (uint64_t)node->module << 1 | (entry != HW_ENTRY_NONE));
+  if (entry != HW_ENTRY_NONE)
+    *trace->at++ = entry;
   put_number(trace, hwi_zigzag((int64_t)(node->address - trace->node_address)));
   trace->node = number;
   trace->node_address = node->address;
 }
 
-void hwi_synthetic_node(struct hwi_synthetic *trace, uint32_t number, uint32_t parent, uint32_t module,
-                        uint64_t address)
-{
-  put_node(trace, number, &(struct hwi_node){.parent = parent, .module = module, .address = address});
-}
-
 void hwi_synthetic_entry(struct hwi_synthetic *trace, uint32_t number, enum hw_entry entry)
 {
-  put_node(trace, number, &(struct hwi_node){.entry = (uint8_t)entry});
+  hwi_synthetic_node(trace, number, &(struct hwi_node){.entry = (uint8_t)entry});
 }
 
 void hwi_synthetic_alloc(struct hwi_synthetic *trace, uint32_t node, uint64_t size, uint64_t address)

@@ -6,6 +6,7 @@
 
 #include "launch/pack/section_file.h"
 #include "trace/format.h"
+#include "trace/reader.h"
 
 enum { HWI_SYNTHETIC_CHUNK_BYTES = 1 << 16 };
 
@@ -40,9 +41,8 @@ struct hwi_synthetic_module {
 };
 /* Adds a module. Numbers increase from 1. The argument is copied. */
 void hwi_synthetic_module(struct hwi_synthetic *trace, uint32_t number, const struct hwi_synthetic_module *module);
-/* Adds a node. Numbers increase from 1; `parent` is a smaller number or 0; `address` is as in struct hwi_node. */
-void hwi_synthetic_node(struct hwi_synthetic *trace, uint32_t number, uint32_t parent, uint32_t module,
-                        uint64_t address);
+/* Adds a node. Numbers increase from 1; its parent is a smaller number or 0. */
+void hwi_synthetic_node(struct hwi_synthetic *trace, uint32_t number, const struct hwi_node *node);
 /* Adds a stack of which only the called function is known. */
 void hwi_synthetic_entry(struct hwi_synthetic *trace, uint32_t number, enum hw_entry entry);
 

@@ -31,6 +31,18 @@ bool hwi_os_process_resident(uint32_t pid, struct hwi_os_resident *resident)
   return found;
 }
 
+uint64_t hwi_os_memory_left(void)
+{
+  char line[HWI_PROC_LINE_BYTES];
+  uint64_t kilobytes = 0;
+  FILE *file = fopen("/proc/meminfo", "re");
+  while (file && fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %" SCNu64, &kilobytes) != 1)
+    ;
+  if (file)
+    fclose(file);
+  return kilobytes ? kilobytes * 1024 : UINT64_MAX;
+}
+
 /* --- smaps --- */
 
 /* The purpose of a mapping, as far as its line shows it. */

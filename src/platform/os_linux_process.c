@@ -204,8 +204,8 @@ bool hwi_proc_parse_mapping(char *line, struct hwi_os_mapping *mapping)
 {
   int name_at = 0;
   char rights[8] = "";
-  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*x:%*x %" SCNu64 " %n", &mapping->start, &mapping->end, rights,
-             &mapping->inode, &name_at) < 4)
+  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*x:%*x %" SCNu64 " %n", &mapping->start, &mapping->end,
+             rights, &mapping->off, &mapping->inode, &name_at) < 5)
     return false;
   line[strcspn(line, "\n")] = 0;
   mapping->name = name_at ? line + name_at : "";

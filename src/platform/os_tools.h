@@ -57,6 +57,7 @@ enum { HWI_OS_READ = 1, HWI_OS_WRITE = 2, HWI_OS_EXECUTE = 4, HWI_OS_SHARED = 8 
 struct hwi_os_mapping {
   uint64_t start, end;
   uint64_t inode;   /* of its file; 0: none */
+  uint64_t off;     /* in its file */
   unsigned access;  /* HWI_OS_READ ... */
   bool is_brk_heap; /* the memory that libc's malloc takes from brk */
   const char *name; /* the path of its file, with a suffix if it was removed; another name or "" if it has none */
@@ -91,6 +92,9 @@ struct hwi_os_resident {
 /* Reads the resident set of a process. Returns false if there is no such process. */
 bool hwi_os_process_resident(uint32_t pid, struct hwi_os_resident *resident);
 
+/* Returns how many bytes the system can still provide without swapping; UINT64_MAX: unknown. */
+uint64_t hwi_os_memory_left(void);
+
 enum { HWI_OS_LARGE_BLOCK_BYTES = 128 << 10 }; /* from this size on glibc maps each block by itself */
 
 /* The resident memory of all mappings by their purpose, in bytes. */
@@ -108,6 +112,62 @@ struct hwi_os_memory_use {
  * Returns false if that cannot be read, or the process is ending; *use is then invalid. */
 bool hwi_os_process_memory_use(uint32_t pid, const struct hwi_os_file *trace, const char *library,
                                struct hwi_os_memory_use *use);
+
+/* --- the memory of another process --- */
+
+struct hwi_os_stopped_thread {
+  uint32_t tid;
+  int signal; /* to be delivered when it goes on; 0: none */
+  bool is_stopped;
+};
+
+/* A process whose threads are stopped. All zero: none. */
+struct hwi_os_stopped {
+  uint32_t pid;
+  struct hwi_os_stopped_thread *threads;
+  size_t count, capacity;
+};
+
+/* Stops all threads of a process, by ptrace, without a signal. If the calling thread ends, they go on. Returns 0, or a
+ * negative errno, and then none is stopped: -ESRCH no such process, -EPERM not allowed, -ETIME a thread waits in the kernel
+ * for longer than two seconds. */
+int hwi_os_stop(struct hwi_os_stopped *stopped, uint32_t pid);
+
+/* Lets all threads go on. Only the thread that stopped them may. */
+void hwi_os_let_go(struct hwi_os_stopped *stopped);
+
+enum { HWI_OS_REGISTERS_MAX = 32 };
+
+struct hwi_os_registers {
+  uint64_t stack_pointer, thread_pointer, program_counter;
+  uint64_t all[HWI_OS_REGISTERS_MAX]; /* as a core dump has them */
+  size_t count;
+};
+
+/* Reads the registers of a stopped thread. Returns false if it has ended, or if the CPU is not known. */
+bool hwi_os_stopped_registers(const struct hwi_os_stopped *stopped, size_t thread, struct hwi_os_registers *registers);
+
+/* Copies memory of a process, which may run. Returns the bytes copied, fewer before a page that cannot be read, or a
+ * negative errno. */
+int64_t hwi_os_read_memory(uint32_t pid, uint64_t address, void *to, size_t bytes);
+
+/* Opens the list of pages of a process. Returns a descriptor, or -1 with errno set. */
+int hwi_os_open_pages(uint32_t pid);
+
+/* Calls `each` with every sequence of pages that are in memory or swapped out, until it returns false; with `only_own`
+ * without those that are as in their file. Returns false if that is not known. */
+bool hwi_os_each_present(int pages, uint64_t start, uint64_t end, bool only_own,
+                         bool (*each)(void *context, uint64_t start, uint64_t end), void *context);
+
+/* What decides whether a process may be stopped and read. */
+struct hwi_os_access {
+  bool exists, is_other_user;
+  uint32_t user;    /* whose process it is */
+  uint32_t tracer;  /* PID of the process that debugs it; 0: none */
+  int ptrace_scope; /* of the Yama security module; -1: it is not there */
+};
+
+struct hwi_os_access hwi_os_access(uint32_t pid);
 
 /* --- control groups --- */
 

@@ -88,4 +88,28 @@ static inline bool hwi_glibc_size_is_sound(const struct hwi_glibc *glibc, uint64
   return size >= glibc->sizes.least && size % glibc->sizes.alignment == 0;
 }
 
+/* Returns the first place for a chunk at or behind an address: so that its block is aligned. */
+static inline uint64_t hwi_glibc_align(const struct hwi_glibc *glibc, uint64_t address)
+{
+  const uint64_t alignment = glibc->sizes.alignment;
+  const uint64_t block = address + glibc->sizes.header;
+  return (block + alignment - 1) / alignment * alignment - glibc->sizes.header;
+}
+
+/* To notice that a damaged list never ends. All zero at its start. */
+struct hwi_glibc_ring {
+  uint64_t marked, steps;
+};
+
+/* To be called with each item of a list. Returns true if it was met before: within twice the length of the ring. */
+static inline bool hwi_glibc_is_ring(struct hwi_glibc_ring *ring, uint64_t item)
+{
+  if (ring->steps && item == ring->marked)
+    return true;
+  if ((ring->steps & (ring->steps - 1)) == 0)
+    ring->marked = item;
+  ring->steps++;
+  return false;
+}
+
 #endif

@@ -2,8 +2,9 @@
  *
  * A tcache is a chunk of a known size: numbers of 16 bits, one for each size of blocks, then the first block of each list.
  * Its thread has a pointer to it in thread-local storage, which is below the thread pointer. Since 2.42 the numbers say how
- * much room is left, and there are more sizes; both are tried. Whether links are protected is found by following one: only
- * one of the two readings leads to a block.
+ * much room is left, and there are more sizes; both are tried. Where no thread is known, tcaches are searched for: only
+ * there do the numbers agree with the lengths of lists. Whether links are protected is found by following one: only one of
+ * the two readings leads to a block.
  */
 #include <stdlib.h>
 
@@ -17,6 +18,8 @@ enum {
   LOCAL_BYTES = 65536, /* of thread-local storage that are searched: libc's are near the thread pointer */
   LONGEST = 65536,     /* list of a tcache */
 };
+
+static const unsigned sizes_of_versions[] = {SIZES, SIZES_SINCE_42};
 
 static bool add(uint64_t **list, size_t *count, size_t *capacity, uint64_t block)
 {
@@ -77,12 +80,19 @@ static uint64_t chunk_size_of(const struct hwi_glibc *glibc, const struct cache 
   return (bytes + glibc->sizes.alignment - 1) / glibc->sizes.alignment * glibc->sizes.alignment;
 }
 
+/* Returns whether a chunk has the size of a cache. It is larger if too little for a chunk would have been left of it. */
+static bool is_size_of(const struct hwi_glibc *glibc, const struct cache *cache, uint64_t size)
+{
+  size &= ~(uint64_t)HWI_GLIBC_FLAGS;
+  return size == chunk_size_of(glibc, cache) || size == chunk_size_of(glibc, cache) + glibc->sizes.alignment;
+}
+
 /* Returns whether there is a chunk of a cache's size whose lists are empty or begin with a block. */
 static bool is_cache(struct hwi_glibc *glibc, const struct cache *cache)
 {
   uint64_t size, first;
   if (!is_block(glibc, cache->address) || !hwi_glibc_size(glibc, cache->address - glibc->sizes.header, &size) ||
-      (size & ~(uint64_t)HWI_GLIBC_FLAGS) != chunk_size_of(glibc, cache))
+      !is_size_of(glibc, cache, size))
     return false;
   for (unsigned i = 0; i < cache->sizes; i++)
     if (!hwi_memory_word(&glibc->reader, entry_of(glibc, cache, i), &first) || (first && !is_block(glibc, first)))
@@ -90,12 +100,12 @@ static bool is_cache(struct hwi_glibc *glibc, const struct cache *cache)
   return true;
 }
 
-/* Decides by the first list with two blocks whether links are protected. */
-static void look_whether_protected(struct hwi_glibc *glibc, uint64_t first)
+/* Decides by the link of a list's first block whether links are protected. It leads to a place `off` before a block. */
+static void look_whether_protected(struct hwi_glibc *glibc, uint64_t first, uint64_t off)
 {
   uint64_t link;
-  if (hwi_memory_word(&glibc->reader, first, &link) && link && !is_block(glibc, link) &&
-      (link == first >> PAGE_SHIFT || is_block(glibc, link ^ first >> PAGE_SHIFT)))
+  if (!glibc->protects && hwi_memory_word(&glibc->reader, first, &link) && link && !is_block(glibc, link + off) &&
+      (link == first >> PAGE_SHIFT || is_block(glibc, (link ^ first >> PAGE_SHIFT) + off)))
     glibc->protects = true;
 }
 
@@ -122,8 +132,7 @@ static bool add_cache(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const
   bool done = add(&glibc->caches, &glibc->cache_count, &glibc->cache_capacity, cache->address);
   for (unsigned i = 0; i < cache->sizes && done; i++)
     if (hwi_memory_word(&glibc->reader, entry_of(glibc, cache, i), &first) && first) {
-      if (!glibc->protects)
-        look_whether_protected(glibc, first);
+      look_whether_protected(glibc, first, 0);
       done = add_list(glibc, heap, first);
     }
   return done;
@@ -139,7 +148,6 @@ static bool is_known(const struct hwi_glibc *glibc, uint64_t cache)
 
 static bool find_cache_of(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_memory_thread *thread)
 {
-  static const unsigned sizes[] = {SIZES, SIZES_SINCE_42};
   const struct hwi_region *region = hwi_memory_region(glibc->memory, thread->thread_pointer);
   uint64_t word;
   if (!region)
@@ -148,13 +156,80 @@ static bool find_cache_of(struct hwi_glibc *glibc, struct hwi_core_heap *heap, c
   const uint64_t first = off > LOCAL_BYTES ? thread->thread_pointer - LOCAL_BYTES : region->begin;
   for (uint64_t at = thread->thread_pointer - glibc->sizes.word; at >= first && at < thread->thread_pointer;
        at -= glibc->sizes.word)
-    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-      struct cache cache = {0, sizes[i]};
+    for (unsigned i = 0; i < sizeof sizes_of_versions / sizeof *sizes_of_versions; i++) {
+      struct cache cache = {0, sizes_of_versions[i]};
       if (hwi_memory_word(&glibc->reader, at, &word) && (cache.address = word) && !is_known(glibc, word) &&
           is_cache(glibc, &cache) && !add_cache(glibc, heap, &cache))
         return false;
     }
   return true;
+}
+
+/* Returns the length of a list, or LONGEST if it does not end before. */
+static unsigned length_of(struct hwi_glibc *glibc, uint64_t block)
+{
+  unsigned length = 0;
+  if (block)
+    look_whether_protected(glibc, block, 0);
+  while (block && length < LONGEST) {
+    if (!is_block(glibc, block) || !next_of(glibc, block, &block))
+      return LONGEST;
+    length++;
+  }
+  return length;
+}
+
+/* Returns whether the numbers of a cache agree with its lists. Without any list they agree with a block of zeros, too. */
+static bool has_lengths(struct hwi_glibc *glibc, const struct cache *cache)
+{
+  const bool is_room = cache->sizes == SIZES_SINCE_42;
+  unsigned first_room = 0, lists = 0;
+  for (unsigned i = 0; i < cache->sizes; i++) {
+    uint64_t first;
+    const unsigned char *bytes =
+        hwi_memory_bytes(&glibc->reader, cache->address + i * sizeof(uint16_t), sizeof(uint16_t));
+    if (!bytes || !hwi_memory_word(&glibc->reader, entry_of(glibc, cache, i), &first))
+      return false;
+    const unsigned number =
+        glibc->memory->swaps_bytes ? (unsigned)bytes[0] << 8 | bytes[1] : (unsigned)bytes[1] << 8 | bytes[0];
+    const unsigned length = length_of(glibc, first);
+    if (i == 0)
+      first_room = number + length;
+    if (length == LONGEST || (is_room ? number + length != first_room : number != length))
+      return false;
+    lists += length > 0;
+  }
+  return lists || cache->address == hwi_glibc_align(glibc, glibc->settings.first) + glibc->sizes.header;
+}
+
+static bool search_region(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_region *region)
+{
+  const unsigned step = glibc->sizes.alignment;
+  uint64_t size;
+  for (uint64_t off = step; off < region->known; off += step) {
+    const uint64_t block = region->begin + off;
+    if (!hwi_glibc_size(glibc, block - glibc->sizes.header, &size))
+      return true;
+    for (unsigned i = 0; i < sizeof sizes_of_versions / sizeof *sizes_of_versions; i++) {
+      const struct cache cache = {block, sizes_of_versions[i]};
+      if (is_size_of(glibc, &cache, size) && is_cache(glibc, &cache) && has_lengths(glibc, &cache) &&
+          !add_cache(glibc, heap, &cache))
+        return false;
+    }
+  }
+  return true;
+}
+
+/* The caches of threads that are not known. */
+static bool search_caches(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
+{
+  bool done = true;
+  for (size_t i = 0; i < glibc->memory->region_count && done; i++) {
+    const struct hwi_region *region = &glibc->memory->regions[i];
+    if (region->is_writable && !region->file)
+      done = search_region(glibc, heap, region);
+  }
+  return done;
 }
 
 /* --- fast bins --- */
@@ -164,18 +239,19 @@ static bool find_fast(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const
   const uint64_t header = glibc->sizes.header;
   uint64_t chunk, next;
   for (unsigned i = 0; i < glibc->fast_count; i++) {
+    struct hwi_glibc_ring ring = {0};
     if (!hwi_memory_word(&glibc->reader, arena->address + glibc->fast_off + i * glibc->sizes.word, &chunk))
       return true;
+    if (is_block(glibc, chunk + header))
+      look_whether_protected(glibc, chunk + header, header);
     for (; chunk; chunk = next) {
-      if (!is_block(glibc, chunk + header)) {
+      if (!is_block(glibc, chunk + header) || hwi_glibc_is_ring(&ring, chunk)) {
         hwi_core_heap_note_damage(heap, chunk, "a list of fast bin %u of the arena at %#llx leads here", i,
                                   (unsigned long long)arena->address);
         break;
       }
       if (!add(&glibc->cached, &glibc->cached_count, &glibc->cached_capacity, chunk + header))
         return false;
-      if (glibc->cached_count == glibc->cached_capacity && glibc->cached_count > ((size_t)1 << 32))
-        return true; /* a forged list that leads to itself */
       if (!next_of(glibc, chunk + header, &next))
         break;
     }
@@ -185,7 +261,7 @@ static bool find_fast(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const
 
 bool hwi_glibc_find_cached(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 {
-  bool done = true;
+  bool done = glibc->memory->thread_count > 0 || search_caches(glibc, heap);
   for (size_t i = 0; i < glibc->memory->thread_count && done; i++)
     done = find_cache_of(glibc, heap, &glibc->memory->threads[i]);
   for (size_t i = 0; i < glibc->arena_count && done; i++)

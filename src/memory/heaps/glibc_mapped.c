@@ -1,12 +1,12 @@
 /* glibc_mapped.c - finds the chunks of glibc's malloc that are mapped alone
  *
  * Such a chunk fills whole pages of a mapping without a file. It begins with a page, or, if more alignment was asked for,
- * later; then its first word says how much later. Its flags are exactly "mapped". The kernel joins neighbouring mappings, so
- * that a region may have many. The library counts these chunks and their bytes, which shows whether all were found.
+ * later; then its first word says how much later, and what looks like a chunk at the page is what it was cut from. Its flags
+ * are exactly "mapped". The kernel joins neighbouring mappings, so that a region may have many. The library counts these chunks and their bytes, which shows whether all were found.
  */
 #include "memory/heaps/glibc.h"
 
-enum { PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 4096, ALIGNMENT_MOST = 1 << 26 /* of blocks that were moved */ };
 
 struct search {
   struct hwi_glibc *glibc;
@@ -29,22 +29,29 @@ static bool is_mapped(struct hwi_glibc *glibc, uint64_t at, uint64_t before, uin
 static uint64_t chunk_of(struct hwi_glibc *glibc, uint64_t page, uint64_t end, uint64_t *size)
 {
   const uint64_t header = glibc->sizes.header;
-  if (is_mapped(glibc, page, 0, end, size))
-    return page;
   for (uint64_t alignment = 2 * header; alignment <= end - page && alignment; alignment *= 2) {
     const uint64_t block = (page + header + alignment - 1) / alignment * alignment;
     if (block - header < end && is_mapped(glibc, block - header, block - header - page, end, size))
       return block - header;
   }
-  return 0;
+  if (!is_mapped(glibc, page, 0, end, size))
+    return 0;
+  uint64_t moved_size;
+  for (uint64_t off = PAGE_BYTES; off < *size && off <= ALIGNMENT_MOST; off += PAGE_BYTES)
+    if (is_mapped(glibc, page + off - header, off - header, end, &moved_size)) {
+      *size = moved_size;
+      return page + off - header;
+    }
+  return page;
 }
 
-static bool search_region(struct search *search, uint64_t begin, uint64_t end)
+/* The end of a chunk need not be in the image. */
+static bool search_region(struct search *search, const struct hwi_region *region)
 {
   struct hwi_glibc *glibc = search->glibc;
   uint64_t size;
-  for (uint64_t page = begin; page < end;) {
-    const uint64_t chunk = chunk_of(glibc, page, end, &size);
+  for (uint64_t page = region->begin; page < region->begin + region->known;) {
+    const uint64_t chunk = chunk_of(glibc, page, region->end, &size);
     if (!chunk) {
       page += PAGE_BYTES;
       continue;
@@ -67,17 +74,24 @@ static bool is_of_arena(const struct hwi_glibc *glibc, const struct hwi_region *
   return false;
 }
 
+static bool search_all(struct search *search)
+{
+  struct hwi_glibc *glibc = search->glibc;
+  bool done = true;
+  for (size_t i = 0; i < glibc->memory->region_count && done; i++) {
+    const struct hwi_region *region = &glibc->memory->regions[i];
+    if (region->is_writable && !region->file && !is_of_arena(glibc, region))
+      done = search_region(search, region);
+  }
+  return done;
+}
+
 bool hwi_glibc_find_mapped(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 {
   const struct hwi_glibc_settings *settings = &glibc->settings;
   struct hwi_core_heap_part *part = hwi_core_heap_add_part(heap, "mapped blocks", 0);
   struct search search = {glibc, heap, heap->part_count - 1};
-  bool done = part;
-  for (size_t i = 0; i < glibc->memory->region_count && done; i++) {
-    const struct hwi_region *region = &glibc->memory->regions[i];
-    if (region->is_writable && !region->file && !is_of_arena(glibc, region))
-      done = search_region(&search, region->begin, region->begin + region->known);
-  }
+  const bool done = part && search_all(&search);
   if (!done)
     return false;
   part = &heap->parts[search.part];

@@ -1,8 +1,8 @@
 /* glibc_settings.c - finds the settings of glibc's malloc: where its heap began, and how many chunks are mapped alone
  *
- * They are in the library's data, next to the main arena. They are recognized by the limit on mapped chunks, which hardly any
- * program changes, and by what is around it: how many are mapped, how many were at most, a flag; then their bytes, the
- * most bytes, and where the heap began.
+ * They are in the library's data, next to the main arena. They are recognized by the limit on mapped chunks, or, if the
+ * program has changed it, by where the heap began, and by what is around: how many chunks are mapped, the limit, how many
+ * were mapped at most, a flag; then their bytes, the most bytes, and where the heap began.
  */
 #include "memory/heaps/glibc.h"
 
@@ -22,28 +22,29 @@ static bool read_int(struct hwi_glibc *glibc, uint64_t address, uint64_t *number
   return bytes;
 }
 
-/* Returns whether the heap can have begun there. */
-static bool is_start(const struct hwi_glibc *glibc, uint64_t address)
+/* Returns whether the heap can have begun there: with a chunk, before which there is none. */
+static bool is_start(struct hwi_glibc *glibc, uint64_t address)
 {
-  if (address == 0)
-    return true;
+  uint64_t size;
+  const uint64_t chunk = hwi_glibc_align(glibc, address);
   const struct hwi_region *region = hwi_memory_region(glibc->memory, address);
-  return region && region->is_writable && address < glibc->arenas[0].top;
+  return region && region->is_writable && !region->file && hwi_glibc_size(glibc, chunk, &size) &&
+         hwi_glibc_size_is_sound(glibc, size) && (size & HWI_GLIBC_FLAGS) == HWI_GLIBC_PREVIOUS_IN_USE;
 }
 
 static bool read_at(struct hwi_glibc *glibc, const struct place *place)
 {
   const unsigned word = glibc->sizes.word;
   const uint64_t behind = place->at + 3 * INT_BYTES + place->pad;
-  uint64_t count, most_count, flag, bytes, most_bytes, first;
-  if (behind % word != 0 || !read_int(glibc, place->at - INT_BYTES, &count) ||
+  uint64_t count, limit, most_count, flag, bytes, most_bytes, first;
+  if (behind % word != 0 || !read_int(glibc, place->at - INT_BYTES, &count) || !read_int(glibc, place->at, &limit) ||
       !read_int(glibc, place->at + INT_BYTES, &most_count) || !read_int(glibc, place->at + 2 * INT_BYTES, &flag) ||
       !hwi_memory_word(&glibc->reader, behind, &bytes) ||
       !hwi_memory_word(&glibc->reader, behind + word, &most_bytes) ||
       !hwi_memory_word(&glibc->reader, behind + 2 * word, &first))
     return false;
-  if (count > most_count || most_count > MAPPED_MAX_DEFAULT || flag > 1 || bytes > most_bytes ||
-      bytes % PAGE_BYTES != 0 || bytes / PAGE_BYTES < count || !bytes != !count || !is_start(glibc, first))
+  if (count > most_count || most_count > INT32_MAX || flag > 1 || bytes > most_bytes || bytes % PAGE_BYTES != 0 ||
+      bytes / PAGE_BYTES < count || !bytes != !count || !(first ? is_start(glibc, first) : limit == MAPPED_MAX_DEFAULT))
     return false;
   glibc->settings = (struct hwi_glibc_settings){true, first, count, bytes};
   return true;
@@ -53,8 +54,7 @@ void hwi_glibc_find_settings(struct hwi_glibc *glibc)
 {
   const struct hwi_region *region = hwi_memory_region(glibc->memory, glibc->arenas[0].address);
   for (uint64_t off = INT_BYTES; region && off + INT_BYTES <= region->known; off += INT_BYTES)
-    if (hwi_memory_load_32(glibc->memory, region->bytes + off) == MAPPED_MAX_DEFAULT)
-      for (unsigned pad = 0; pad <= INT_BYTES; pad += INT_BYTES)
-        if (read_at(glibc, &(struct place){region->begin + off, pad}))
-          return;
+    for (unsigned pad = 0; pad <= INT_BYTES; pad += INT_BYTES)
+      if (read_at(glibc, &(struct place){region->begin + off, pad}))
+        return;
 }

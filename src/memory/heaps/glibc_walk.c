@@ -3,6 +3,11 @@
  * From the start of a stretch of memory, each chunk's size leads to the next one, up to the arena's top chunk or to the
  * stretch's end. A chunk is free if the next one says so. If a size cannot be right, the walk goes on at the next place from
  * which sizes lead on for a while; what is between is not understood.
+ *
+ * Memory that does not go on where it ended is closed by two fences: chunks that are too small to be used, so that nothing
+ * is joined across. The main arena has them where the program itself has moved the break: what the program got is a gap,
+ * and is counted as the arena's. If the break cannot be moved, the main arena goes on in mappings; these are searched for
+ * when bytes are missing.
  */
 #include <stdio.h>
 
@@ -12,6 +17,8 @@ enum {
   CHUNKS_TO_GO_ON = 4,       /* so many sound chunks are needed to go on after damage */
   SUB_HEAP_HEADER_WORDS = 4, /* arena, previous sub-heap, size, size with access rights; since 2.35 there is one more */
   SUB_HEAP_MAX_BYTES = 1 << 26,
+  SUB_HEAP_MAX_BYTES_32 = 1 << 20,
+  PAGE_BYTES = 4096,
   ARENA_WORDS_BEHIND_LINK = 5, /* the link, free link, threads, system bytes, most of them */
   MAP_BYTES = 16,
 };
@@ -23,14 +30,23 @@ struct stretch {
   const struct hwi_glibc_arena *arena;
   size_t part; /* of the heap */
   uint64_t begin, end;
+  uint64_t gap_bytes;
+  bool has_top;          /* the top chunk was met */
   size_t cached, caches; /* the next ones of the sorted lists */
 };
 
-static uint64_t align(const struct hwi_glibc *glibc, uint64_t address)
+/* Returns the place of the first of the sorted numbers that is not less. */
+static size_t first_from(const uint64_t *list, size_t count, uint64_t number)
 {
-  const uint64_t alignment = glibc->sizes.alignment;
-  const uint64_t block = address + glibc->sizes.header;
-  return (block + alignment - 1) / alignment * alignment - glibc->sizes.header;
+  size_t low = 0;
+  while (low < count) {
+    const size_t middle = low + (count - low) / 2;
+    if (list[middle] < number)
+      low = middle + 1;
+    else
+      count = middle;
+  }
+  return low;
 }
 
 /* Moves *next to the first of the sorted numbers that is not less. Returns whether it is equal. */
@@ -52,13 +68,16 @@ static bool read_chunk(const struct stretch *stretch, uint64_t at, uint64_t *siz
   return *size <= stretch->end - at && (is_of_main || !stretch->arena->is_main);
 }
 
-/* Memory that does not go on where it ended is closed by small chunks, of a header each, so that nothing is joined across. */
-static bool is_fence(const struct stretch *stretch, uint64_t at)
+/* Returns the bytes of the fence at `at`, or 0 if there is none. The last one of a sub-heap has no size. */
+static uint64_t fence_bytes(const struct stretch *stretch, uint64_t at)
 {
   struct hwi_glibc *glibc = stretch->glibc;
+  const uint64_t header = glibc->sizes.header;
   uint64_t size;
-  return hwi_glibc_size(glibc, at, &size) && (size & HWI_GLIBC_PREVIOUS_IN_USE) &&
-         (size & ~(uint64_t)HWI_GLIBC_FLAGS) <= glibc->sizes.header;
+  if (!hwi_glibc_size(glibc, at, &size) ||
+      ((size & ~(uint64_t)HWI_GLIBC_PREVIOUS_IN_USE) != header && size != HWI_GLIBC_PREVIOUS_IN_USE))
+    return 0;
+  return stretch->end - at < header ? stretch->end - at : header;
 }
 
 static enum hwi_core_block_state state_of(struct stretch *stretch, uint64_t chunk, uint64_t size)
@@ -94,32 +113,82 @@ static uint64_t find_sound(const struct stretch *stretch, uint64_t at)
   return stretch->end;
 }
 
+/* Returns whether sound chunks lead from `at` to the top chunk, to a fence or to the end. Nothing is before the first. */
+static bool leads_to_end(const struct stretch *stretch, uint64_t at)
+{
+  uint64_t size;
+  if (!hwi_glibc_size(stretch->glibc, at, &size) || (size & HWI_GLIBC_FLAGS) != HWI_GLIBC_PREVIOUS_IN_USE)
+    return false;
+  const uint64_t begin = at;
+  for (; at < stretch->end && at != stretch->arena->top; at += size)
+    if (!read_chunk(stretch, at, &size))
+      return at > begin && fence_bytes(stretch, at) && fence_bytes(stretch, at + stretch->glibc->sizes.header);
+  return true;
+}
+
+/* Returns where chunks go on behind fences. */
+static uint64_t find_behind_gap(const struct stretch *stretch, uint64_t at)
+{
+  for (uint64_t chunk = at; chunk < stretch->end; chunk += stretch->glibc->sizes.alignment)
+    if (leads_to_end(stretch, chunk))
+      return chunk;
+  return stretch->end;
+}
+
+/* Steps over the fences at *at, and over the gap behind them. Returns false if there are none. */
+static bool step_over_fences(struct stretch *stretch, uint64_t *at)
+{
+  struct hwi_core_heap_part *part = &stretch->heap->parts[stretch->part];
+  uint64_t bytes = fence_bytes(stretch, *at);
+  if (bytes == 0)
+    return false;
+  for (; *at < stretch->end && (bytes = fence_bytes(stretch, *at)) > 0; *at += bytes)
+    part->understood_bytes += bytes;
+  const uint64_t next = *at < stretch->end ? find_behind_gap(stretch, *at) : *at;
+  if (next < stretch->end)
+    stretch->gap_bytes += next - *at;
+  *at = next;
+  return true;
+}
+
+static uint64_t step_over_damage(struct stretch *stretch, uint64_t at)
+{
+  uint64_t size;
+  if (!hwi_glibc_size(stretch->glibc, at, &size)) {
+    hwi_core_heap_note_damage(stretch->heap, at, "this chunk is not in the image; %llu bytes are not understood",
+                              (unsigned long long)(stretch->end - at));
+    return stretch->end;
+  }
+  const uint64_t next = find_sound(stretch, at);
+  hwi_core_heap_note_damage(stretch->heap, at,
+                            "the size of the chunk here cannot be right; %llu bytes are not understood",
+                            (unsigned long long)(next - at));
+  return next;
+}
+
 static bool walk(struct stretch *stretch)
 {
   struct hwi_glibc *glibc = stretch->glibc;
-  const uint64_t word = glibc->sizes.word;
+  struct hwi_core_heap_part *part = &stretch->heap->parts[stretch->part];
   uint64_t size;
+  stretch->cached = first_from(glibc->cached, glibc->cached_count, stretch->begin);
+  stretch->caches = first_from(glibc->caches, glibc->cache_count, stretch->begin);
   for (uint64_t at = stretch->begin; at < stretch->end;) {
-    struct hwi_core_heap_part *part = &stretch->heap->parts[stretch->part];
     if (!read_chunk(stretch, at, &size)) {
-      if (is_fence(stretch, at)) {
-        part->understood_bytes += stretch->end - at < glibc->sizes.header ? stretch->end - at : glibc->sizes.header;
-        at += glibc->sizes.header;
-        continue;
-      }
-      const uint64_t next = find_sound(stretch, at);
-      hwi_core_heap_note_damage(stretch->heap, at,
-                                "the size of the chunk here cannot be right; %llu bytes are not understood",
-                                (unsigned long long)(next - at));
-      at = next;
+      if (!step_over_fences(stretch, &at))
+        at = step_over_damage(stretch, at);
       continue;
     }
     const enum hwi_core_block_state state = state_of(stretch, at, size);
-    const uint64_t usable = size - (state == HWI_CORE_BLOCK_TOP ? glibc->sizes.header : word);
+    const uint64_t usable = size - (state == HWI_CORE_BLOCK_TOP ? glibc->sizes.header : glibc->sizes.word);
     if (!hwi_core_heap_add_block(stretch->heap, part, at + glibc->sizes.header, usable, state))
       return false;
     part->understood_bytes += size;
     at += size;
+    if (state == HWI_CORE_BLOCK_TOP) {
+      stretch->has_top = true;
+      return true;
+    }
   }
   return true;
 }
@@ -132,48 +201,104 @@ static uint64_t top_end(struct hwi_glibc *glibc, const struct hwi_glibc_arena *a
   return hwi_glibc_size(glibc, arena->top, &size) ? arena->top + (size & ~(uint64_t)HWI_GLIBC_FLAGS) : arena->top;
 }
 
-/* The stretch that ends with the top chunk. */
+static uint64_t end_of_region(const struct hwi_glibc *glibc, uint64_t address)
+{
+  const struct hwi_region *region = hwi_memory_region(glibc->memory, address);
+  return region ? region->end : address;
+}
+
+/* Walks the stretches in mappings that have no file: each begins with a page. *has_top: the one with the top was walked. */
+static bool walk_mapped(const struct stretch *main, bool has_top)
+{
+  struct hwi_glibc *glibc = main->glibc;
+  const struct hwi_core_heap_part *part = &main->heap->parts[main->part];
+  for (size_t i = 0; i < glibc->memory->region_count; i++) {
+    const struct hwi_region *region = &glibc->memory->regions[i];
+    if (!region->is_writable || region->file || (region->begin <= main->begin && main->begin < region->end))
+      continue;
+    for (uint64_t page = region->begin; page < region->begin + region->known; page += PAGE_BYTES) {
+      struct stretch stretch = *main;
+      stretch.begin = hwi_glibc_align(glibc, page);
+      stretch.end = region->end;
+      if (has_top && part->understood_bytes >= part->system_bytes)
+        return true;
+      if (!leads_to_end(&stretch, stretch.begin) || stretch.begin == region->end)
+        continue;
+      const uint64_t before = part->understood_bytes;
+      if (!walk(&stretch))
+        return false;
+      has_top |= stretch.has_top;
+      page += (part->understood_bytes - before + stretch.gap_bytes) / PAGE_BYTES * PAGE_BYTES;
+      page -= page > region->begin ? PAGE_BYTES : 0;
+    }
+  }
+  return true;
+}
+
+/* The stretch from where the heap began, up to the top chunk if that is in the same region. */
 static bool walk_main(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena,
                       size_t part)
 {
-  const uint64_t end = top_end(glibc, arena);
-  uint64_t begin = end - arena->system_bytes;
-  if (glibc->settings.is_found && glibc->settings.first && glibc->settings.first < arena->top)
+  if (arena->system_bytes == 0)
+    return true;
+  struct stretch stretch = {.glibc = glibc, .heap = heap, .arena = arena, .part = part, .end = top_end(glibc, arena)};
+  uint64_t begin = stretch.end - arena->system_bytes;
+  if (glibc->settings.is_found && glibc->settings.first) {
     begin = glibc->settings.first;
-  struct stretch stretch = {
-      .glibc = glibc, .heap = heap, .arena = arena, .part = part, .begin = align(glibc, begin), .end = end};
+    const uint64_t region_end = end_of_region(glibc, begin);
+    if (stretch.end <= begin || stretch.end > region_end)
+      stretch.end = region_end;
+  }
+  stretch.begin = hwi_glibc_align(glibc, begin);
   heap->parts[part].understood_bytes += stretch.begin - begin;
-  return arena->system_bytes == 0 || walk(&stretch);
+  if (!walk(&stretch))
+    return false;
+  if (heap->parts[part].understood_bytes + stretch.gap_bytes <= arena->system_bytes)
+    heap->parts[part].understood_bytes += stretch.gap_bytes;
+  return (stretch.has_top && heap->parts[part].understood_bytes >= arena->system_bytes) ||
+         walk_mapped(&stretch, stretch.has_top);
 }
 
 /* --- the others --- */
 
-static uint64_t sub_heap_of(uint64_t address)
+static uint64_t sub_heap_max_bytes(const struct hwi_glibc *glibc)
 {
-  return address & ~(uint64_t)(SUB_HEAP_MAX_BYTES - 1);
+  return glibc->sizes.word == sizeof(uint64_t) ? SUB_HEAP_MAX_BYTES : SUB_HEAP_MAX_BYTES_32;
+}
+
+static uint64_t sub_heap_of(const struct hwi_glibc *glibc, uint64_t address)
+{
+  return address & ~(sub_heap_max_bytes(glibc) - 1);
+}
+
+static uint64_t arena_end(const struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena)
+{
+  const unsigned word = glibc->sizes.word;
+  return arena->bins + HWI_GLIBC_BINS * 2 * word + MAP_BYTES + ARENA_WORDS_BEHIND_LINK * word;
 }
 
 /* Chunks begin behind the header, and in the arena's first sub-heap behind the arena. */
 static uint64_t first_chunk(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena, uint64_t sub_heap)
 {
   const unsigned word = glibc->sizes.word;
-  const uint64_t arena_end = arena->bins + HWI_GLIBC_BINS * 2 * word + MAP_BYTES + ARENA_WORDS_BEHIND_LINK * word;
-  const uint64_t header_bytes = sub_heap_of(arena->address) == arena->address
+  const uint64_t header_bytes = sub_heap_of(glibc, arena->address) == arena->address
                                     ? SUB_HEAP_HEADER_WORDS * word
-                                    : arena->address - sub_heap_of(arena->address);
-  return align(glibc, sub_heap_of(arena->address) == sub_heap ? arena_end : sub_heap + header_bytes);
+                                    : arena->address - sub_heap_of(glibc, arena->address);
+  return hwi_glibc_align(glibc, sub_heap_of(glibc, arena->address) == sub_heap ? arena_end(glibc, arena)
+                                                                               : sub_heap + header_bytes);
 }
 
 static bool walk_other(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct hwi_glibc_arena *arena,
                        size_t part)
 {
   const unsigned word = glibc->sizes.word;
+  struct hwi_glibc_ring ring = {0};
   uint64_t owner, previous, size;
   bool done = true;
-  for (uint64_t at = sub_heap_of(arena->top); done && at; at = previous) {
+  for (uint64_t at = sub_heap_of(glibc, arena->top); done && at; at = previous) {
     if (!hwi_memory_word(&glibc->reader, at, &owner) || !hwi_memory_word(&glibc->reader, at + word, &previous) ||
         !hwi_memory_word(&glibc->reader, at + 2 * word, &size) || owner != arena->address ||
-        size > SUB_HEAP_MAX_BYTES) {
+        hwi_glibc_is_ring(&ring, at) || size > sub_heap_max_bytes(glibc)) {
       hwi_core_heap_note_damage(heap, at, "here should be a sub-heap of the arena at %#llx",
                                 (unsigned long long)arena->address);
       break;
@@ -197,6 +322,7 @@ static bool walk_arena(struct hwi_glibc *glibc, struct hwi_core_heap *heap, cons
   struct hwi_core_heap_part *part = hwi_core_heap_add_part(heap, name, arena->address);
   if (!part)
     return false;
+  part->own_bytes = arena_end(glibc, arena) - arena->address;
   part->system_bytes = arena->system_bytes;
   const size_t number = heap->part_count - 1;
   return arena->is_main ? walk_main(glibc, heap, arena, number) : walk_other(glibc, heap, arena, number);

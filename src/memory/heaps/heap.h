@@ -44,6 +44,7 @@ struct hwi_core_heap_sum {
 struct hwi_core_heap_part {
   char name[40];
   uint64_t address;                                     /* of the arena; 0: none */
+  uint64_t own_bytes;                                   /* of the allocator's structure at `address` */
   uint64_t system_bytes, understood_bytes;              /* equal if the part is sound */
   struct hwi_core_heap_sum sums[HWI_CORE_BLOCK_STATES]; /* by state */
 };

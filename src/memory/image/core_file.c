@@ -17,6 +17,7 @@
 #include <sys/user.h>
 #include <unistd.h>
 
+#include "memory/image/unpack.h"
 #include "trace/grow.h"
 
 struct core {
@@ -176,6 +177,65 @@ static int add_segment(struct core *core, const GElf_Phdr *segment)
   return hwi_memory_add_region(memory, &region) ? 0 : no_memory(core);
 }
 
+/* --- what is left out --- */
+
+/* The bits of /proc/PID/coredump_filter. */
+enum { PRIVATE = 1, SHARED = 2, PRIVATE_FILES = 4, SHARED_FILES = 8, FIRST_PAGES = 16, HUGE_PAGES = 32 | 64 };
+
+struct left_out {
+  uint64_t private, shared, huge, files; /* bytes of writable memory */
+  bool has_private, has_first_pages;
+  uint64_t first_pages;
+};
+
+/* Memory without a file that nothing has written to is left out, too. It has no contents. */
+static void look_at_segment(const struct core *core, const GElf_Phdr *segment, struct left_out *left)
+{
+  const struct hwi_region *region = hwi_memory_region(core->memory, segment->p_vaddr);
+  const bool is_writable = segment->p_flags & PF_W;
+  const uint64_t bytes = segment->p_memsz > segment->p_filesz ? segment->p_memsz - segment->p_filesz : 0;
+  if (!region || segment->p_memsz == 0)
+    return;
+  if (!region->file) {
+    left->has_private |= is_writable && segment->p_filesz > 0;
+    left->private += is_writable ? bytes : 0;
+  } else if (!is_writable) {
+    left->has_first_pages |= region->file_off == 0 && segment->p_filesz > 0;
+    left->first_pages += region->file_off == 0 && segment->p_filesz == 0 ? bytes : 0;
+  } else if (strstr(region->file, "/anon_hugepage")) {
+    left->huge += bytes;
+  } else if (strstr(region->file, " (deleted)")) {
+    left->shared += bytes;
+  } else {
+    left->files += bytes;
+  }
+}
+
+static void note_what_is_left_out(const struct core *core, size_t segment_count)
+{
+  struct hwi_memory *memory = core->memory;
+  struct left_out left = {0};
+  GElf_Phdr segment;
+  for (size_t i = 0; i < segment_count; i++)
+    if (gelf_getphdr(core->elf, (int)i, &segment) && segment.p_type == PT_LOAD)
+      look_at_segment(core, &segment, &left);
+  if (left.private && !left.has_private)
+    hwi_memory_note(memory, left.private, PRIVATE, "private memory, in which the heap is, is not in the core dump");
+  if (left.shared)
+    hwi_memory_note(memory, left.shared, SHARED, "shared memory is not in the core dump");
+  if (left.huge)
+    hwi_memory_note(memory, left.huge, HUGE_PAGES, "huge pages are not in the core dump");
+  if (left.files)
+    hwi_memory_note(memory, left.files, PRIVATE_FILES | SHARED_FILES,
+                    "writable mappings of files are not in the core dump");
+  if (left.first_pages && !left.has_first_pages)
+    hwi_memory_note(memory, left.first_pages, FIRST_PAGES,
+                    "the first pages of programs and libraries, which identify them, are not in the core dump");
+  if (memory->missing)
+    hwi_memory_note(memory, memory->missing, 0,
+                    "the core dump is truncated: its disk was full, or its size was limited (ulimit -c)");
+}
+
 /* Segments first: notes name the files of regions. */
 static int read_core(struct core *core)
 {
@@ -197,51 +257,78 @@ static int read_core(struct core *core)
   for (size_t i = 0; i < count && status == 0; i++)
     if (gelf_getphdr(core->elf, (int)i, &segment) && segment.p_type == PT_NOTE)
       status = read_notes(core, &segment);
+  if (status == 0)
+    note_what_is_left_out(core, count);
   return status;
 }
 
-static int map_file(struct core *core)
+static int check_kind(const struct core *core, const struct stat *about)
+{
+  if (S_ISREG(about->st_mode) && about->st_size > 0)
+    return 0;
+  return hwi_error_set(core->error, HW_ERR_USAGE, "%s is no core dump: it is %s", core->path,
+                       S_ISREG(about->st_mode) ? "empty" : "not a regular file");
+}
+
+/* Maps the open file, and closes it. */
+static int map_file(struct core *core, int fd)
 {
   struct hwi_memory *memory = core->memory;
-  struct stat info;
-  const int fd = open(core->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0 || fstat(fd, &info) < 0) {
-    const int status = hwi_error_set(core->error, HW_ERR_IO, "cannot open %s: %s", core->path, strerror(errno));
-    if (fd >= 0)
-      close(fd);
-    return status;
+  struct stat about = {0};
+  fstat(fd, &about);
+  int status = check_kind(core, &about);
+  if (status == 0) {
+    memory->mapped = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    memory->mapped_bytes = (size_t)about.st_size;
   }
-  if (S_ISREG(info.st_mode) && info.st_size > 0)
-    memory->mapped = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-  const int os_error = errno;
-  close(fd);
-  if (!S_ISREG(info.st_mode) || info.st_size == 0)
-    return hwi_error_set(core->error, HW_ERR_USAGE, "%s is no core dump: it is %s", core->path,
-                         S_ISREG(info.st_mode) ? "empty" : "not a regular file");
   if (memory->mapped == MAP_FAILED) {
     memory->mapped = NULL;
-    errno = os_error;
-    return hwi_error_set(core->error, HW_ERR_IO, "cannot map %s: %s", core->path, strerror(os_error));
+    status = hwi_error_set(core->error, HW_ERR_IO, "cannot map %s: %s", core->path, strerror(errno));
   }
-  memory->mapped_bytes = (size_t)info.st_size;
-  return 0;
+  close(fd);
+  return status;
+}
+
+/* Reads the open file, and closes it. */
+static int read_open(struct core *core, int fd)
+{
+  int status = map_file(core, fd);
+  if (status == 0) {
+    elf_version(EV_CURRENT);
+    core->elf = elf_memory(core->memory->mapped, core->memory->mapped_bytes);
+    if (!core->elf || elf_kind(core->elf) != ELF_K_ELF)
+      status = hwi_error_set(core->error, HW_ERR_USAGE, "%s is no core dump: it is not an ELF file", core->path);
+    else
+      status = read_core(core);
+    elf_end(core->elf);
+  }
+  if (status < 0)
+    hwi_memory_close(core->memory);
+  return status;
 }
 
 int hwi_core_file_open(struct hwi_memory *memory, const char *path, struct hwi_error *error)
 {
   *memory = (struct hwi_memory){0};
   struct core core = {.memory = memory, .error = error, .path = path};
-  int status = map_file(&core);
-  if (status == 0) {
-    elf_version(EV_CURRENT);
-    core.elf = elf_memory(memory->mapped, memory->mapped_bytes);
-    if (!core.elf || elf_kind(core.elf) != ELF_K_ELF)
-      status = hwi_error_set(error, HW_ERR_USAGE, "%s is no core dump: it is not an ELF file", path);
-    else
-      status = read_core(&core);
-    elf_end(core.elf);
+  struct stat about;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0)
+    return hwi_error_set(error, HW_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+  int status = fstat(fd, &about) < 0 ? hwi_error_set(error, HW_ERR_IO, "cannot open %s: %s", path, strerror(errno))
+                                     : check_kind(&core, &about);
+  if (status < 0) {
+    close(fd);
+    return status;
   }
-  if (status < 0)
-    hwi_memory_close(memory);
-  return status;
+  fd = hwi_unpack(fd, path, error);
+  return fd < 0 ? fd : read_open(&core, fd);
+}
+
+int hwi_core_file_open_stored(struct hwi_memory *memory, const char *match, struct hwi_error *error)
+{
+  *memory = (struct hwi_memory){0};
+  struct core core = {.memory = memory, .error = error, .path = match};
+  const int fd = hwi_unpack_stored(match, error);
+  return fd < 0 ? fd : read_open(&core, fd);
 }

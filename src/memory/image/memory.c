@@ -47,6 +47,12 @@ void hwi_memory_finish(struct hwi_memory *memory)
   memory->region_count = kept;
 }
 
+void hwi_memory_note(struct hwi_memory *memory, uint64_t bytes, unsigned filter, const char *text)
+{
+  if (memory->note_count < HWI_MEMORY_NOTES_MAX)
+    memory->notes[memory->note_count++] = (struct hwi_memory_note){bytes, filter, text};
+}
+
 void hwi_memory_close(struct hwi_memory *memory)
 {
   free(memory->regions);

@@ -33,6 +33,15 @@ struct hwi_memory_thread {
   size_t register_count;
 };
 
+/* Memory that is not in the image. */
+struct hwi_memory_note {
+  uint64_t bytes;
+  unsigned filter;  /* the bits of coredump_filter with which the kernel would have kept it, for a core dump; 0: none */
+  const char *text; /* "mappings that are shared ... were not read"; static */
+};
+
+enum { HWI_MEMORY_NOTES_MAX = 8 };
+
 /* All zero: nothing is open. Regions are in the order of their addresses, and do not overlap. */
 struct hwi_memory {
   struct hwi_region *regions;
@@ -46,7 +55,9 @@ struct hwi_memory {
   char command[80];      /* with its arguments, maybe shortened; "": not known */
   uint64_t missing;      /* bytes of the image that should be in its file, and are not: it is truncated */
   uint64_t missing_from; /* address */
-  void *mapped;          /* the file */
+  struct hwi_memory_note notes[HWI_MEMORY_NOTES_MAX];
+  size_t note_count;
+  void *mapped; /* the file, or the copy */
   size_t mapped_bytes;
   char *names; /* of files */
 };
@@ -59,6 +70,9 @@ bool hwi_memory_add_region(struct hwi_memory *memory, const struct hwi_region *r
 
 /* To be called when all regions are known: sorts them, and cuts off what overlaps. */
 void hwi_memory_finish(struct hwi_memory *memory);
+
+/* Adds a note. */
+void hwi_memory_note(struct hwi_memory *memory, uint64_t bytes, unsigned filter, const char *text);
 
 void hwi_memory_close(struct hwi_memory *memory);
 

@@ -66,6 +66,13 @@ static bool read_module(struct hwi_core_module *module, const struct hwi_region 
   return done || read_file(module);
 }
 
+bool hwi_core_module_read(struct hwi_core_module *module, const char *path)
+{
+  elf_version(EV_CURRENT);
+  *module = (struct hwi_core_module){.path = path};
+  return read_file(module);
+}
+
 /* --- all --- */
 
 /* Returns how many regions, from `first` on, are of the same file; a region without a file between them is its bss or a gap. */

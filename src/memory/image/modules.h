@@ -23,6 +23,9 @@ struct hwi_core_modules {
 /* Finds the ELF files among the mapped files, by their headers, which a core dump usually has; else those of the files on
  * disk. Returns false if there is no memory. */
 bool hwi_core_modules_find(struct hwi_core_modules *modules, const struct hwi_memory *memory);
+/* Reads the headers of a file on disk, as if it were loaded at 0. Returns whether it is an ELF file that can be loaded. */
+bool hwi_core_module_read(struct hwi_core_module *module, const char *path);
+
 void hwi_core_modules_release(struct hwi_core_modules *modules);
 
 /* Returns the module that contains the address, or NULL. */

@@ -36,13 +36,14 @@ static bool make_room(struct hwi_vtables *vtables)
   return true;
 }
 
-/* Returns whether a symbol says that the address is in the table of a class. */
-static bool is_table(struct hwi_vtables *vtables, const struct hwi_core_module *module, uint64_t address)
+/* Returns the name of the class whose table contains the address, as a symbol says, or NULL. */
+static const char *class_of(struct hwi_vtables *vtables, const struct hwi_core_module *module, uint64_t address)
 {
   const struct hwi_symbol *frames;
   const struct hwi_symbol_module of = {module->path, module->build_id, module->build_id_bytes, module->bias};
   const uint32_t count = hwi_symbols_find(vtables->symbols, &of, address, true, &frames);
-  return count > 0 && frames->function && strncmp(frames->function, prefix, sizeof prefix - 1) == 0;
+  const bool is_table = count > 0 && frames->function && strncmp(frames->function, prefix, sizeof prefix - 1) == 0;
+  return is_table ? frames->function + sizeof prefix - 1 : NULL;
 }
 
 static bool look_up(struct hwi_vtables *vtables, uint64_t address, struct hwi_vtable *slot)
@@ -50,11 +51,12 @@ static bool look_up(struct hwi_vtables *vtables, uint64_t address, struct hwi_vt
   const struct hwi_core_module *module = hwi_core_modules_of(vtables->modules, address);
   *slot = (struct hwi_vtable){.address = address};
   vtables->used++;
-  if (!is_table(vtables, module, address))
+  const char *name = class_of(vtables, module, address);
+  if (!name)
     return true;
   if (!hwi_grow((void **)&vtables->types, &vtables->type_capacity, vtables->type_count + 1, sizeof *vtables->types))
     return false;
-  vtables->types[vtables->type_count++] = (struct hwi_vtable_type){address, module};
+  vtables->types[vtables->type_count++] = (struct hwi_vtable_type){name, address, module};
   slot->type = (uint32_t)vtables->type_count;
   return true;
 }
@@ -73,6 +75,11 @@ bool hwi_vtables_type_of(struct hwi_vtables *vtables, const struct hwi_core_bloc
     return false;
   *type = slot->type;
   return true;
+}
+
+const char *hwi_vtables_name(const struct hwi_vtables *vtables, uint32_t type)
+{
+  return vtables->types[type - 1].name;
 }
 
 void hwi_vtables_release(struct hwi_vtables *vtables)

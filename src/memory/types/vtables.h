@@ -16,6 +16,7 @@ struct hwi_vtable {
 };
 
 struct hwi_vtable_type {
+  const char *name; /* owned by the symbols */
   uint64_t address;
   const struct hwi_core_module *module;
 };
@@ -34,6 +35,9 @@ struct hwi_vtables {
 
 /* Sets *type to the number of the block's type, or 0. Returns false if there is no memory. */
 bool hwi_vtables_type_of(struct hwi_vtables *vtables, const struct hwi_core_block *block, uint32_t *type);
+/* Returns the name of a type, from 1. */
+const char *hwi_vtables_name(const struct hwi_vtables *vtables, uint32_t type);
+
 void hwi_vtables_release(struct hwi_vtables *vtables);
 
 #endif

@@ -1,4 +1,7 @@
 /* core.c - the members of a report on a core dump about its heap */
+#include "memory/heaps/fragmentation.h"
+#include "memory/types/contents.h"
+#include "report/content/core_leaks.h"
 #include "report/content/core_sums.h"
 #include "report/json/members.h"
 
@@ -34,6 +37,23 @@ static void write_parts(struct hwi_json *json, const struct hwi_core_heap *heap)
   hwi_json_end_array(json);
 }
 
+static void write_fragmentation(struct hwi_json *json, const struct hwi_core_heap *heap)
+{
+  struct hwi_fragmentation fragmentation;
+  hwi_fragmentation_find(&fragmentation, heap);
+  hwi_json_number(json, "free_page_bytes", fragmentation.page_bytes);
+  hwi_json_begin_array(json, "pins");
+  for (size_t i = 0; i < fragmentation.pin_count; i++) {
+    const struct hwi_pin *pin = &fragmentation.pins[i];
+    hwi_json_begin_object(json, NULL);
+    hwi_json_number(json, "address", pin->address);
+    write_sum(json, "blocks", "bytes", &(struct hwi_core_heap_sum){pin->blocks, pin->bytes});
+    hwi_json_number(json, "held_bytes", pin->held_bytes);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
 static void write_damage(struct hwi_json *json, const struct hwi_core_heap *heap)
 {
   hwi_json_number(json, "damages", heap->damage_count);
@@ -47,13 +67,96 @@ static void write_damage(struct hwi_json *json, const struct hwi_core_heap *heap
   hwi_json_end_array(json);
 }
 
+static void write_duplicate(struct hwi_json *json, const struct hwi_core *core, const struct hwi_duplicate *duplicate)
+{
+  struct hwi_memory_reader reader = {.memory = core->memory};
+  char text[HWI_CONTENT_TEXT_BYTES];
+  const unsigned char *bytes = hwi_memory_bytes(&reader, duplicate->address, duplicate->bytes);
+  hwi_json_begin_object(json, NULL);
+  hwi_json_number(json, "address", duplicate->address);
+  hwi_json_number(json, "block_bytes", duplicate->bytes);
+  hwi_json_number(json, "copies", duplicate->copies);
+  if (bytes) {
+    hwi_content_text(text, bytes, duplicate->bytes);
+    hwi_json_text(json, "text", text[0] ? text : NULL);
+  }
+  hwi_json_end_object(json);
+}
+
+static void write_contents(struct hwi_json *json, const struct hwi_core *core)
+{
+  const struct hwi_core_contents *contents = core->contents;
+  hwi_json_begin_array(json, "contents");
+  for (int i = 0; i < HWI_CONTENTS; i++) {
+    hwi_json_begin_object(json, NULL);
+    hwi_json_text(json, "content", hwi_content_names[i]);
+    write_sum(json, "blocks", "bytes", &contents->sums[i]);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+  write_sum(json, "duplicate_blocks", "duplicate_bytes", &contents->duplicates);
+  hwi_json_begin_array(json, "duplicates");
+  for (size_t i = 0; i < contents->most_count; i++)
+    write_duplicate(json, core, &contents->most[i]);
+  hwi_json_end_array(json);
+}
+
 void hwi_json_core(struct hwi_json *json, const struct hwi_core *core)
 {
   const struct hwi_core_sums sums = hwi_core_sums_of(core);
   hwi_json_text(json, "allocator", core->heap->allocator);
   hwi_json_number(json, "signal", (uint64_t)core->memory->signal);
+  hwi_json_number(json, "stop_ns", core->stop_ns);
+  if (core->recording) {
+    hwi_json_text(json, "recording", core->recording);
+    hwi_json_number(json, "recorded_blocks", core->recorded_blocks);
+  }
   write_sums(json, &sums);
   hwi_json_decimal(json, "understood_percent", hwi_core_understood_percent(&sums));
   write_parts(json, core->heap);
+  write_fragmentation(json, core->heap);
   write_damage(json, core->heap);
+  if (core->contents)
+    write_contents(json, core);
+}
+
+/* --- leaks --- */
+
+static void write_leak(struct hwi_json *json, const struct hwi_core_leak *leak, const struct hwi_json_stacks *stacks)
+{
+  hwi_json_begin_object(json, NULL);
+  hwi_json_number(json, "blocks", leak->blocks);
+  hwi_json_number(json, "bytes", leak->bytes);
+  if (leak->block_bytes)
+    hwi_json_number(json, "block_bytes", leak->block_bytes);
+  hwi_json_bool(json, "direct", leak->kind == HWI_LEAK_DIRECT);
+  hwi_json_bool(json, "cycle", leak->kind == HWI_LEAK_CYCLE);
+  hwi_json_number(json, "address", leak->address);
+  stacks->write(stacks->context, json, leak->stack);
+  hwi_json_end_object(json);
+}
+
+int hwi_json_core_leaks(struct hwi_json *json, const struct hwi_report *report, const struct hwi_json_stacks *stacks,
+                        struct hwi_error *error)
+{
+  const struct hwi_leaks *leaks = report->core->leaks;
+  struct hwi_core_leaks groups;
+  struct hwi_core_heap_sum all = {0};
+  int status = hwi_core_leaks_group(&groups, report, error);
+  for (int kind = 0; kind < HWI_LEAK_KINDS; kind++) {
+    all.blocks += leaks->sums[kind].blocks;
+    all.bytes += leaks->sums[kind].bytes;
+  }
+  hwi_json_begin_array(json, "leaks");
+  for (size_t i = 0; status == 0 && i < groups.count; i++)
+    write_leak(json, &groups.list[i], stacks);
+  hwi_json_end_array(json);
+  write_sum(json, "leaked_blocks", "leaked_bytes", &all);
+  write_sum(json, "by_interior_blocks", "by_interior_bytes", &leaks->by_interior);
+  write_sum(json, "from_below_blocks", "from_below_bytes", &leaks->from_below);
+  write_sum(json, "from_freed_blocks", "from_freed_bytes", &leaks->from_freed);
+  hwi_json_number(json, "unknown_bytes", report->core->graph->unknown_bytes);
+  if (status == 0)
+    hwi_core_leaks_release(&groups);
+  return status;
 }

@@ -88,6 +88,10 @@ void hwi_json_growing(struct hwi_json *json, const struct hwi_profile *profile, 
 /* Writes the state of a core dump's heap, into the report: core.c. */
 void hwi_json_core(struct hwi_json *json, const struct hwi_core *core);
 
+/* Writes its leaks. Returns 0 or a negative status. */
+int hwi_json_core_leaks(struct hwi_json *json, const struct hwi_report *report, const struct hwi_json_stacks *stacks,
+                        struct hwi_error *error);
+
 /* --- process images: images.c --- */
 
 /* Writes an object. `static_allocator` is the allocator that the program has linked in, or NULL. */

@@ -192,6 +192,8 @@ static int write_stacks(struct writer *writer, struct hwi_error *error)
   for (uint64_t row = 0; row < rows; row++)
     write_stack(writer, &frames, writer->selection.stacks[row]);
   hwi_json_end_array(json);
+  if (writer->report->core && writer->report->core->leaks)
+    status = hwi_json_core_leaks(json, writer->report, &stacks, error);
   if (writer->report->options.durations)
     status = hwi_json_durations(json, writer->report, &writer->selection.narrowing, &frames, error);
   hwi_json_frames_release(&frames);

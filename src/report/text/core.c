@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/base_name.h"
+#include "memory/heaps/fragmentation.h"
+#include "memory/types/contents.h"
 #include "report/content/core_sums.h"
 #include "report/text/text.h"
 
@@ -19,8 +21,17 @@ static void print_name(struct hwi_text *text, const struct hwi_core *core)
   hwi_text_end_wrapped(text, 2, HWI_BOLD);
 }
 
-static void print_process(struct hwi_text *text, const struct hwi_memory *memory)
+static void print_note(struct hwi_text *text, const struct hwi_memory_note *note)
 {
+  hwi_line_printf(&text->line, "%s: %s", hwi_bytes_text(note->bytes).text, note->text);
+  if (note->filter)
+    hwi_line_printf(&text->line, " (the bits %#x of coredump_filter keep it)", note->filter);
+  hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+}
+
+static void print_process(struct hwi_text *text, const struct hwi_core *core)
+{
+  const struct hwi_memory *memory = core->memory;
   if (memory->pid)
     hwi_line_printf(&text->line, "PID %" PRIu32 ", ", memory->pid);
   if (memory->signal && sigabbrev_np(memory->signal))
@@ -29,7 +40,11 @@ static void print_process(struct hwi_text *text, const struct hwi_memory *memory
     hwi_line_counted(&text->line, memory->thread_count, "thread");
   else
     hwi_line_puts(&text->line, "threads are not known");
+  if (core->stop_ns)
+    hwi_line_printf(&text->line, "; stopped for %s", hwi_time_text(core->stop_ns).text);
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+  for (size_t i = 0; i < memory->note_count; i++)
+    print_note(text, &memory->notes[i]);
   if (memory->missing) {
     hwi_line_printf(&text->line, "The file is truncated: %s are missing, the first of address %#" PRIx64 ".",
                     hwi_bytes_text(memory->missing).text, memory->missing_from);
@@ -68,6 +83,23 @@ static void print_figures(struct hwi_text *text, const struct hwi_core_sums *sum
   print_figure(text, "system", &system, "from the kernel");
 }
 
+static void print_fragmentation(struct hwi_text *text, const struct hwi_core *core)
+{
+  struct hwi_fragmentation fragmentation;
+  hwi_fragmentation_find(&fragmentation, core->heap);
+  for (size_t i = 0; i < fragmentation.pin_count; i++) {
+    const struct hwi_pin *pin = &fragmentation.pins[i];
+    hwi_line_counted(&text->line, pin->blocks, "block");
+    hwi_line_printf(&text->line, " of %s%s at %#" PRIx64 " %s %s of free memory from being returned to the kernel.",
+                    hwi_bytes_text(pin->bytes).text, pin->blocks == 1 ? "" : " and higher", pin->address,
+                    pin->blocks == 1 ? "keeps" : "keep", hwi_bytes_text(pin->held_bytes).text);
+    hwi_text_end_wrapped(text, 2, HWI_ALARM);
+  }
+  hwi_line_printf(&text->line, "Of what is free, %s are whole pages, which malloc_trim(0) can give back.",
+                  hwi_bytes_text(fragmentation.page_bytes).text);
+  hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+}
+
 static void print_understood(struct hwi_text *text, const struct hwi_core *core, const struct hwi_core_sums *sums)
 {
   const bool is_sound = sums->understood_bytes == sums->system_bytes && !core->heap->damage_count;
@@ -89,16 +121,81 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
 {
   const struct hwi_core_sums sums = hwi_core_sums_of(core);
   print_name(text, core);
-  print_process(text, core->memory);
+  print_process(text, core);
   hwi_line_printf(&text->line, "The heap of %s: %s live in ", core->heap->allocator,
                   hwi_bytes_text(sums.live.bytes).text);
   hwi_line_counted(&text->line, sums.live.blocks, "block");
-  hwi_line_puts(&text->line, core->heap->owners ? " (usable sizes)" : " (usable sizes: those asked for are not known)");
+  if (!core->recording)
+    hwi_line_puts(&text->line, core->heap->owners ? " (usable sizes)" : " (usable sizes: those asked for are not known)");
   hwi_text_end_wrapped(text, 2, HWI_BOLD);
+  if (core->recording) {
+    hwi_line_counted(&text->line, core->recorded_blocks, "block");
+    hwi_line_puts(&text->line, " of them are in the recording ");
+    hwi_line_clean(&text->line, hwi_base_name(core->recording));
+    hwi_line_puts(&text->line, ": below, they have the sizes that were asked for.");
+    hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+  }
   hwi_text_blank(text);
   print_figures(text, &sums);
   hwi_text_blank(text);
+  print_fragmentation(text, core);
   print_understood(text, core, &sums);
+}
+
+/* --- what blocks hold --- */
+
+static void print_content(struct hwi_text *text, enum hwi_content content, const struct hwi_core_heap_sum *sum)
+{
+  static const char *const explained[HWI_CONTENTS] = {"zeros",           "text at the begin",
+                                                      "mostly pointers", "spread like compressed or encrypted data",
+                                                      "other data",      "not in the file"};
+  if (!sum->blocks)
+    return;
+  hwi_line_right(&text->line, hwi_bytes_text(sum->bytes).text, HWI_RANK_CELLS + HWI_AMOUNT_CELLS);
+  hwi_line_right(&text->line, hwi_count_text(sum->blocks).text, HWI_AMOUNT_CELLS);
+  hwi_line_printf(&text->line, "   %s", explained[content]);
+  hwi_text_end(text, HWI_PLAIN);
+}
+
+static void print_duplicate(struct hwi_text *text, const struct hwi_core *core, const struct hwi_duplicate *duplicate)
+{
+  struct hwi_memory_reader reader = {.memory = core->memory};
+  char words[HWI_CONTENT_TEXT_BYTES];
+  struct hwi_line clean = {0};
+  const unsigned char *bytes = hwi_memory_bytes(&reader, duplicate->address, duplicate->bytes);
+  hwi_content_text(words, bytes, bytes ? duplicate->bytes : 0);
+  hwi_line_right(&text->line, hwi_bytes_text((duplicate->copies - 1) * duplicate->bytes).text,
+                 HWI_RANK_CELLS + HWI_AMOUNT_CELLS);
+  hwi_line_right(&text->line, hwi_count_text(duplicate->copies).text, HWI_AMOUNT_CELLS);
+  hwi_line_printf(&text->line, "   x %s, one at %#" PRIx64 " ", hwi_bytes_text(duplicate->bytes).text,
+                  duplicate->address);
+  hwi_line_clean(&clean, words);
+  const size_t used = hwi_cells(hwi_line_text(&text->line)), columns = text->style->columns;
+  hwi_line_shorten(&text->line, hwi_line_text(&clean), columns > used ? columns - used : 0,
+                   hwi_style_ellipsis(text->style));
+  hwi_line_release_part(&text->line, &clean);
+  hwi_text_end(text, HWI_PLAIN);
+}
+
+void hwi_text_core_contents(struct hwi_text *text, const struct hwi_core *core)
+{
+  const struct hwi_core_contents *contents = core->contents;
+  hwi_text_blank(text);
+  hwi_text_heading(text, "What live blocks hold", "");
+  hwi_line_right(&text->line, "bytes", HWI_RANK_CELLS + HWI_AMOUNT_CELLS);
+  hwi_line_right(&text->line, "blocks", HWI_AMOUNT_CELLS);
+  hwi_text_end(text, HWI_DIM);
+  for (int i = 0; i < HWI_CONTENTS; i++)
+    print_content(text, (enum hwi_content)i, &contents->sums[i]);
+  hwi_text_blank(text);
+  hwi_text_heading(text, "Equal blocks", "");
+  hwi_line_puts(&text->line, "  ");
+  hwi_line_counted(&text->line, contents->duplicates.blocks, "block");
+  hwi_line_printf(&text->line, " with %s %s the same bytes as another one",
+                  hwi_bytes_text(contents->duplicates.bytes).text, contents->duplicates.blocks == 1 ? "has" : "have");
+  hwi_text_end_wrapped(text, 4, HWI_PLAIN);
+  for (size_t i = 0; i < hwi_text_rows(text, contents->most_count); i++)
+    print_duplicate(text, core, &contents->most[i]);
 }
 
 /* --- the parts --- */

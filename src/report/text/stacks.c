@@ -133,7 +133,8 @@ static void print_heading(struct hwi_text *text, const struct hwi_selection *sel
   const bool is_narrow = text->profile->sample_bytes && text->style->columns < HWI_NARROW_COLUMNS;
   snprintf(heading, sizeof heading, "%s%s", headings[text->cost], hwi_text_cost_name(text).text);
   if (text->report->core)
-    hwi_text_heading(text, "Live blocks by type", HWI_TEXT_BY_OF_CORE);
+    hwi_text_heading(text, text->report->core->recording ? "Live blocks by stack" : "Live blocks by type",
+                     HWI_TEXT_BY_OF_CORE);
   else
     hwi_text_heading(text, heading, "[--cost peak|live|calls|bytes|temporary]");
   hwi_text_narrowing(text, selection);

@@ -283,6 +283,8 @@ static int print_by(struct hwi_text *text, const struct hwi_selection *selection
     return hwi_text_resizes(text, selection, frames, error);
   if (text->report->options.durations)
     return hwi_text_durations(text, selection, frames, error);
+  if (text->report->core && text->report->core->leaks)
+    return hwi_text_core_leaks(text, frames, error);
   enum hwi_by by = (enum hwi_by)text->report->options.by;
   if (is_stackless(text) && hwi_by_is_of_frames(by)) {
     print_stackless(text, selection);
@@ -397,6 +399,8 @@ static int print_tables(struct hwi_text *text, struct hwi_error *error)
   else
     status = print_ranking(text, error);
   if (text->report->core) {
+    if (text->report->core->contents)
+      hwi_text_core_contents(text, text->report->core);
     hwi_text_core_parts(text, text->report->core);
     return status;
   }

@@ -42,6 +42,8 @@ void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasi
 /* The parts, in their order. */
 void hwi_text_overview(struct hwi_text *text);
 void hwi_text_core(struct hwi_text *text, const struct hwi_core *core); /* instead of the overview */
+int hwi_text_core_leaks(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_error *error);
+void hwi_text_core_contents(struct hwi_text *text, const struct hwi_core *core);
 void hwi_text_core_parts(struct hwi_text *text, const struct hwi_core *core);
 void hwi_text_notes(struct hwi_text *text); /* what the reader must know to interpret the figures */
 void hwi_text_chart(struct hwi_text *text);

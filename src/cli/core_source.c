@@ -1,0 +1,130 @@
+/* core_source.c - whose memory is read: a core dump, a process, or raw bytes */
+#include "cli/core_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/image/core_file.h"
+#include "memory/image/raw.h"
+
+enum { WORD_64 = 0, WORD_32 };
+const char *const hwi_core_word_names[] = {"64", "32", NULL};
+
+/* --- words --- */
+
+static bool is_pid(const char *word)
+{
+  return *word && strspn(word, "0123456789") == strlen(word);
+}
+
+const char *hwi_core_source_name(const struct hwi_core_source *source, int word_count, char **words)
+{
+  return source->raw.count ? source->raw.items[0] : word_count ? words[word_count - 1] : NULL;
+}
+
+const char *hwi_core_source_program(const struct hwi_core_source *source, int word_count, char **words)
+{
+  return word_count == (source->raw.count ? 1 : 2) ? words[0] : NULL;
+}
+
+static int check_words(const struct hwi_core_source *source, int word_count, char **words)
+{
+  const int most = source->raw.count ? 1 : 2;
+  if (!source->raw.count && (source->base || source->big_endian || source->word != WORD_64))
+    return hwi_fail(HWI_EXIT_TROUBLE, "--base, --word and --big-endian are about --raw FILE, which is missing");
+  if (word_count > most)
+    return hwi_fail(HWI_EXIT_TROUBLE, "'%s' is one word too many: core takes a program, and %s", words[most],
+                    source->raw.count ? "with --raw nothing else" : "a core dump or a process");
+  if (word_count == 0 && !source->raw.count)
+    return hwi_fail(HWI_EXIT_TROUBLE, "core needs a core dump or a process: heapwright core PROGRAM CORE, or "
+                                      "heapwright core PID");
+  return 0;
+}
+
+/* --- raw bytes --- */
+
+static int parse_address(const char *text, const char *of, uint64_t *address)
+{
+  char *end;
+  *address = strtoull(text, &end, 0);
+  if (*text >= '0' && *text <= '9' && !*end)
+    return 0;
+  return hwi_fail(HWI_EXIT_TROUBLE, "%s: '%s' is no address; try 0x20000000", of, text);
+}
+
+/* `path` gets the file without its address, and belongs to the caller. */
+static int parse_map(const struct hwi_core_source *source, const char *text, char **path, uint64_t *base)
+{
+  const char *at = strrchr(text, '@');
+  *path = at ? strndup(text, (size_t)(at - text)) : strdup(text);
+  if (!*path)
+    return hwi_fail(HWI_EXIT_TROUBLE, "no memory");
+  if (at)
+    return parse_address(at + 1, "--raw", base);
+  if (!source->base)
+    return hwi_fail(HWI_EXIT_TROUBLE,
+                    "--raw %s: at which address is its first byte? Say --raw %s@ADDRESS, or --base "
+                    "ADDRESS",
+                    text, text);
+  return parse_address(source->base, "--base", base);
+}
+
+static int open_raw(const struct hwi_core_source *source, struct hwi_memory *memory)
+{
+  struct hwi_raw_map maps[HWI_RAW_MAPS_MAX] = {{0}};
+  char *paths[HWI_RAW_MAPS_MAX] = {0};
+  struct hwi_error error = {0};
+  int status = 0;
+  if (source->raw.count > HWI_RAW_MAPS_MAX)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--raw can be given %d times, not %zu", HWI_RAW_MAPS_MAX, source->raw.count);
+  for (size_t i = 0; i < source->raw.count && status == 0; i++) {
+    status = parse_map(source, source->raw.items[i], &paths[i], &maps[i].base);
+    maps[i].path = paths[i];
+  }
+  const struct hwi_raw_image image = {.maps = maps,
+                                      .map_count = source->raw.count,
+                                      .word_bits = source->word == WORD_32 ? 32 : 64,
+                                      .is_big_endian = source->big_endian};
+  if (status == 0 && hwi_raw_open(memory, &image, &error) < 0)
+    status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  for (size_t i = 0; i < source->raw.count; i++)
+    free(paths[i]);
+  return status;
+}
+
+int hwi_core_source_open(const struct hwi_core_source *source, int word_count, char **words, struct hwi_memory *memory,
+                         struct hwi_process_read *read)
+{
+  struct hwi_error error = {0};
+  const char *name = hwi_core_source_name(source, word_count, words);
+  int status = check_words(source, word_count, words);
+  if (status != 0)
+    return status;
+  if (source->raw.count)
+    return open_raw(source, memory);
+  if (is_pid(name))
+    status = hwi_process_open(memory, (uint32_t)strtoul(name, NULL, 10),
+                              &(struct hwi_process_options){.no_stop = source->no_stop}, read, &error);
+  else if (source->no_stop)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--no-stop is about a process, and '%s' is no PID", name);
+  else
+    status = hwi_core_file_open(memory, name, &error);
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
+}
+
+void hwi_core_source_place_program(struct hwi_core_modules *modules, const char *program)
+{
+  struct hwi_core_module found;
+  if (!program || modules->count == 0 || !hwi_core_module_read(&found, program))
+    return;
+  for (size_t i = 0; i < modules->count; i++) {
+    struct hwi_core_module *module = &modules->modules[i];
+    if (found.build_id_bytes && module->build_id_bytes == found.build_id_bytes &&
+        memcmp(module->build_id, found.build_id, found.build_id_bytes) == 0) {
+      module->path = program;
+      return;
+    }
+  }
+  if (found.build_id_bytes)
+    hwi_warn("%s has not the build-id of any module in this memory: it may be another version of the program", program);
+}

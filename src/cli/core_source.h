@@ -1,0 +1,58 @@
+/* core_source.h - the options and words that say whose memory is read: a core dump, a process, or raw bytes
+ *
+ * Errors are reported on stderr; functions return 0 or an exit status.
+ */
+#ifndef HWI_CLI_CORE_SOURCE_H
+#define HWI_CLI_CORE_SOURCE_H
+
+#include "cli/command.h"
+#include "memory/image/modules.h"
+#include "memory/image/process.h"
+
+/* Part of a command's values. */
+struct hwi_core_source {
+  struct hwi_texts raw;
+  const char *base;
+  int word; /* of a raw image: enum of its names */
+  bool big_endian, no_stop;
+};
+
+extern const char *const hwi_core_word_names[];
+
+/* Rows of the command's table of options, for `struct hwi_core_source field` in its `struct values`. */
+/* clang-format off */
+#define HWI_CORE_SOURCE_OPTIONS(field)                                                                                 \
+  {.name = "no-stop",                                                                                                  \
+   HWI_VALUE(ON, field.no_stop),                                                                                       \
+   .help = "read a process while it runs: without registers, and what changes meanwhile is\n"                          \
+           "inconsistent (default: it is stopped for as long as copying takes)"},                                      \
+  {.name = "raw",                                                                                                      \
+   HWI_VALUE(TEXTS, field.raw),                                                                                        \
+   .value = "FILE[@ADDRESS]",                                                                                          \
+   .help = "read raw bytes, as debugger probes write them; may be given again"},                                       \
+  {.name = "base",                                                                                                     \
+   HWI_VALUE(TEXT, field.base),                                                                                        \
+   .value = "ADDRESS",                                                                                                 \
+   .help = "of the first byte of --raw FILE"},                                                                         \
+  {.name = "word",                                                                                                     \
+   HWI_VALUE(CHOICE, field.word),                                                                                      \
+   .choices = hwi_core_word_names,                                                                                     \
+   .help = "of --raw: bits of an address (default: 64)"},                                                              \
+  {.name = "big-endian",                                                                                               \
+   HWI_VALUE(ON, field.big_endian),                                                                                    \
+   .help = "of --raw: the highest byte of a word comes first"}
+/* clang-format on */
+
+/* Reads what the words name: PROGRAM CORE, PROGRAM PID, PID, CORE, or with --raw PROGRAM or nothing. `read` says
+ * what reading a process did to it. */
+int hwi_core_source_open(const struct hwi_core_source *source, int word_count, char **words, struct hwi_memory *memory,
+                         struct hwi_process_read *read);
+
+/* Returns the word that names what is read, and the one that names the program, or NULL. */
+const char *hwi_core_source_name(const struct hwi_core_source *source, int word_count, char **words);
+const char *hwi_core_source_program(const struct hwi_core_source *source, int word_count, char **words);
+
+/* The module that is the program gets its path; a warning says if it is none of the modules. */
+void hwi_core_source_place_program(struct hwi_core_modules *modules, const char *program);
+
+#endif

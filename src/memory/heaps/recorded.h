@@ -1,0 +1,24 @@
+/* recorded.h - the blocks that a recording of the same process has as live at its end */
+#ifndef HWI_MEMORY_HEAPS_RECORDED_H
+#define HWI_MEMORY_HEAPS_RECORDED_H
+
+#include "profile/profile.h"
+
+struct hwi_recorded_block {
+  uint64_t address, size; /* that was asked for */
+  uint32_t stack;         /* of the recording's profile */
+};
+
+/* In the order of addresses. All zero: none. */
+struct hwi_recorded_blocks {
+  struct hwi_recorded_block *blocks;
+  size_t count, capacity; /* a list of table.h */
+};
+
+/* Replays the recording at `path`, with the options by which its profile was made. Returns 0 or a negative status, which is
+ * described in `error`. */
+int hwi_recorded_blocks_read(struct hwi_recorded_blocks *blocks, const char *path,
+                             const struct hwi_profile_options *options, struct hwi_error *error);
+void hwi_recorded_blocks_release(struct hwi_recorded_blocks *blocks);
+
+#endif

@@ -1,0 +1,24 @@
+/* core_names.h - what is known of a block of a core dump: its type, and the stack that allocated it */
+#ifndef HWI_REPORT_CONTENT_CORE_NAMES_H
+#define HWI_REPORT_CONTENT_CORE_NAMES_H
+
+#include "memory/heaps/recorded.h"
+#include "memory/types/vtables.h"
+#include "report/report.h"
+#include "report/words/line.h"
+
+/* Where that comes from. Pointers are borrowed. */
+struct hwi_core_names {
+  struct hwi_vtables *vtables;
+  const struct hwi_recorded_blocks *recorded;
+  struct hwi_named_frames *frames; /* of the recording's profile; NULL: there is no recording */
+};
+
+/* Adds the name of the block's type, if it is known. Returns whether it is. */
+bool hwi_core_names_type(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line);
+
+/* Adds the stack that allocated the block in a few words, if it was recorded. Returns whether it was. */
+bool hwi_core_names_stack(const struct hwi_core_names *names, const struct hwi_core_block *block,
+                          struct hwi_line *line);
+
+#endif

@@ -1,0 +1,127 @@
+/* core_blocks.c - answers about single blocks of a core dump, as JSON */
+#include "report/content/core_blocks.h"
+
+#include "report/core_blocks.h"
+#include "report/json/json.h"
+
+static void write_names(struct hwi_json *json, const struct hwi_core_question *question,
+                        const struct hwi_core_block *block)
+{
+  struct hwi_line name = {0};
+  if (hwi_core_names_type(&question->names, block, &name))
+    hwi_json_text(json, "type", hwi_line_text(&name));
+  hwi_line_release(&name);
+  name = (struct hwi_line){0};
+  if (hwi_core_names_stack(&question->names, block, &name))
+    hwi_json_text(json, "allocated_by", hwi_line_text(&name));
+  json->failed |= name.failed;
+  hwi_line_release(&name);
+}
+
+static void write_block(struct hwi_json *json, const char *key, const struct hwi_core_question *question,
+                        uint32_t number)
+{
+  const struct hwi_core_block *block = &question->graph->heap->blocks[number];
+  hwi_json_begin_object(json, key);
+  hwi_json_number(json, "address", block->address);
+  hwi_json_number(json, "bytes", hwi_core_block_bytes(block));
+  hwi_json_text(json, "state", hwi_core_block_words(question->graph, number));
+  write_names(json, question, block);
+  hwi_json_end_object(json);
+}
+
+static void write_reference(struct hwi_json *json, const struct hwi_core_question *question,
+                            const struct hwi_reference *reference)
+{
+  char text[HWI_PLACE_TEXT_BYTES];
+  hwi_place_text(question->graph, &reference->place, text, sizeof text);
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "place", text);
+  if (reference->place.kind != HWI_PLACE_REGISTER)
+    hwi_json_number(json, "address", reference->place.address);
+  hwi_json_number(json, "to_off", reference->is_start ? 0 : reference->to_off);
+  if (reference->place.kind == HWI_PLACE_BLOCK)
+    write_block(json, "block", question, reference->place.block);
+  hwi_json_end_object(json);
+}
+
+static int write_block_answer(struct hwi_json *json, const struct hwi_core_question *question, uint32_t block,
+                              bool is_live, struct hwi_error *error)
+{
+  struct hwi_references references;
+  struct hwi_path path = {0};
+  write_block(json, "block", question, block);
+  if (block > 0)
+    write_block(json, "before", question, block - 1);
+  if (block + 1 < question->graph->heap->block_count)
+    write_block(json, "behind", question, block + 1);
+  int status = hwi_references_find(&references, question->graph, block, question->most, error);
+  if (status < 0)
+    return status;
+  hwi_json_number(json, "reference_count", references.total);
+  hwi_json_begin_array(json, "references");
+  for (size_t i = 0; i < references.count; i++)
+    write_reference(json, question, &references.list[i]);
+  hwi_json_end_array(json);
+  hwi_references_release(&references);
+  if (is_live)
+    status = hwi_path_find(&path, question->graph, block, error);
+  hwi_json_begin_array(json, "path");
+  for (size_t i = 0; status == 0 && i < path.count; i++)
+    write_reference(json, question, &path.steps[i]);
+  hwi_json_end_array(json);
+  hwi_path_release(&path);
+  return status;
+}
+
+static int finish(struct hwi_json *json, int status, struct hwi_error *error)
+{
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+  return status == 0 && json->failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory: the answer is not complete")
+                                     : status;
+}
+
+int hwi_core_who_json(const struct hwi_core_question *question, uint64_t address, FILE *out, struct hwi_error *error)
+{
+  struct hwi_json json = {.out = out, .first = true};
+  struct hwi_place place;
+  char text[HWI_PLACE_TEXT_BYTES];
+  int status = 0;
+  hwi_graph_place(question->graph, address, &place);
+  hwi_place_text(question->graph, &place, text, sizeof text);
+  hwi_json_begin_object(&json, NULL);
+  hwi_json_text(&json, "schema", "heapwright-who/1");
+  hwi_json_number(&json, "address", address);
+  hwi_json_text(&json, "place", text);
+  if (place.block != HWI_NO_BLOCK)
+    status = write_block_answer(&json, question, place.block, place.kind == HWI_PLACE_BLOCK, error);
+  return finish(&json, status, error);
+}
+
+int hwi_core_retained_json(const struct hwi_core_question *question, FILE *out, struct hwi_error *error)
+{
+  struct hwi_json json = {.out = out, .first = true};
+  struct hwi_retained retained;
+  const int status = hwi_retained_find(&retained, question->graph, question->most, HWI_RETAINED_MEMORY_MOST, error);
+  if (status < 0)
+    return status;
+  hwi_json_begin_object(&json, NULL);
+  hwi_json_text(&json, "schema", "heapwright-retained/1");
+  hwi_json_number(&json, "reached_blocks", retained.reached.blocks);
+  hwi_json_number(&json, "reached_bytes", retained.reached.bytes);
+  hwi_json_begin_array(&json, "retained");
+  for (size_t i = 0; i < retained.count; i++) {
+    const struct hwi_retainer *one = &retained.list[i];
+    hwi_json_begin_object(&json, NULL);
+    hwi_json_number(&json, "retained_blocks", one->retained.blocks);
+    hwi_json_number(&json, "retained_bytes", one->retained.bytes);
+    write_block(&json, "block", question, one->block);
+    if (one->over != HWI_NO_BLOCK)
+      hwi_json_number(&json, "retained_by", question->graph->heap->blocks[one->over].address);
+    hwi_json_end_object(&json);
+  }
+  hwi_json_end_array(&json);
+  hwi_retained_release(&retained);
+  return finish(&json, 0, error);
+}

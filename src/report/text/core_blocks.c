@@ -1,0 +1,161 @@
+/* core_blocks.c - answers about single blocks of a core dump, as text */
+#include "report/core_blocks.h"
+
+#include <inttypes.h>
+
+#include "report/content/core_blocks.h"
+#include "report/words/number.h"
+
+static void end(struct hwi_line *line, const struct hwi_style *style)
+{
+  fprintf(style->out, "%s\n", hwi_line_text(line));
+  hwi_line_clear(line);
+}
+
+/* --- who --- */
+
+static void add_names(struct hwi_line *line, const struct hwi_core_question *question,
+                      const struct hwi_core_block *block)
+{
+  struct hwi_line name = {0};
+  if (hwi_core_names_type(&question->names, block, &name))
+    hwi_line_printf(line, ", %s", hwi_line_text(&name));
+  hwi_line_release_part(line, &name);
+  name = (struct hwi_line){0};
+  if (hwi_core_names_stack(&question->names, block, &name))
+    hwi_line_printf(line, ", by %s", hwi_line_text(&name));
+  hwi_line_release_part(line, &name);
+}
+
+/* "48 B, live, Item, by make (items.c:12) < main" */
+static void add_block(struct hwi_line *line, const struct hwi_core_question *question, uint32_t number)
+{
+  const struct hwi_core_block *block = &question->graph->heap->blocks[number];
+  hwi_line_printf(line, "%s, %s", hwi_bytes_text(hwi_core_block_bytes(block)).text,
+                  hwi_core_block_words(question->graph, number));
+  add_names(line, question, block);
+}
+
+static void print_reference(struct hwi_line *line, const struct hwi_core_question *question,
+                            const struct hwi_reference *reference, const struct hwi_style *style)
+{
+  char text[HWI_PLACE_TEXT_BYTES];
+  hwi_place_text(question->graph, &reference->place, text, sizeof text);
+  hwi_line_puts(line, "  ");
+  hwi_line_clean(line, text);
+  if (reference->place.kind == HWI_PLACE_BLOCK)
+    add_names(line, question, &question->graph->heap->blocks[reference->place.block]);
+  if (!reference->is_start)
+    hwi_line_printf(line, ": to the block's +%#" PRIx64, reference->to_off);
+  end(line, style);
+}
+
+static void print_neighbour(struct hwi_line *line, const struct hwi_core_question *question, const char *where,
+                            uint32_t number, const struct hwi_style *style)
+{
+  hwi_line_printf(line, "  %s %#" PRIx64 ": ", where, question->graph->heap->blocks[number].address);
+  add_block(line, question, number);
+  end(line, style);
+}
+
+static int print_references(struct hwi_line *line, const struct hwi_core_question *question, uint32_t block,
+                            const struct hwi_style *style, struct hwi_error *error)
+{
+  struct hwi_references references;
+  const int status = hwi_references_find(&references, question->graph, block, question->most, error);
+  if (status < 0)
+    return status;
+  fprintf(style->out, "\n%s\n",
+          references.total ? "Words that hold an address in it:" : "No word holds an address in it.");
+  for (size_t i = 0; i < references.count; i++)
+    print_reference(line, question, &references.list[i], style);
+  if (references.total > references.count)
+    fprintf(style->out, "  and %s more (--top 0)\n", hwi_count_text(references.total - references.count).text);
+  hwi_references_release(&references);
+  return 0;
+}
+
+static int print_path(struct hwi_line *line, const struct hwi_core_question *question, uint32_t block,
+                      const struct hwi_style *style, struct hwi_error *error)
+{
+  struct hwi_path path;
+  const int status = hwi_path_find(&path, question->graph, block, error);
+  if (status < 0)
+    return status;
+  fprintf(style->out, "\n%s\n",
+          path.count ? "A shortest chain from a root:"
+                     : "No chain of addresses leads to it from a root: it is leaked.");
+  for (size_t i = 0; i < path.count; i++)
+    print_reference(line, question, &path.steps[i], style);
+  hwi_path_release(&path);
+  return 0;
+}
+
+static int print_who(struct hwi_line *line, const struct hwi_core_question *question, uint64_t address,
+                     const struct hwi_style *style, struct hwi_error *error)
+{
+  struct hwi_place place;
+  char text[HWI_PLACE_TEXT_BYTES];
+  const struct hwi_core_heap *heap = question->graph->heap;
+  hwi_graph_place(question->graph, address, &place);
+  if (place.block == HWI_NO_BLOCK) {
+    hwi_place_text(question->graph, &place, text, sizeof text);
+    hwi_line_printf(line, "%#" PRIx64 " is in no block, but in: ", address);
+    hwi_line_clean(line, text);
+    end(line, style);
+    return 0;
+  }
+  const uint32_t block = place.block;
+  hwi_line_printf(line, "%#" PRIx64 " is at +%#" PRIx64 " of the block %#" PRIx64 ": ", address,
+                  address - heap->blocks[block].address, heap->blocks[block].address);
+  add_block(line, question, block);
+  end(line, style);
+  fputs("\nNext to it:\n", style->out);
+  if (block > 0)
+    print_neighbour(line, question, "before", block - 1, style);
+  if (block + 1 < heap->block_count)
+    print_neighbour(line, question, "behind", block + 1, style);
+  int status = print_references(line, question, block, style, error);
+  if (status == 0 && place.kind == HWI_PLACE_BLOCK)
+    status = print_path(line, question, block, style, error);
+  return status;
+}
+
+int hwi_core_who_text(const struct hwi_core_question *question, uint64_t address, const struct hwi_style *style,
+                      struct hwi_error *error)
+{
+  struct hwi_line line = {0};
+  const int status = print_who(&line, question, address, style, error);
+  hwi_line_release(&line);
+  return status;
+}
+
+/* --- what blocks retain --- */
+
+int hwi_core_retained_text(const struct hwi_core_question *question, const struct hwi_style *style,
+                           struct hwi_error *error)
+{
+  struct hwi_retained retained;
+  struct hwi_line line = {0};
+  const int status = hwi_retained_find(&retained, question->graph, question->most, HWI_RETAINED_MEMORY_MOST, error);
+  if (status < 0)
+    return status;
+  fputs("Blocks that retain most: what would go with each, itself included\n", style->out);
+  for (size_t i = 0; i < retained.count; i++) {
+    const struct hwi_retainer *one = &retained.list[i];
+    const struct hwi_core_block *blocks = question->graph->heap->blocks;
+    hwi_line_right(&line, hwi_count_text(i + 1).text, 3);
+    hwi_line_right(&line, hwi_bytes_text(one->retained.bytes).text, 12);
+    hwi_line_right(&line, hwi_share_text(one->retained.bytes, retained.reached.bytes).text, 8);
+    hwi_line_puts(&line, "   ");
+    hwi_line_counted(&line, one->retained.blocks, "block");
+    hwi_line_printf(&line, ": %#" PRIx64 ", ", blocks[one->block].address);
+    add_block(&line, question, one->block);
+    if (one->over != HWI_NO_BLOCK)
+      hwi_line_printf(&line, "; in what %#" PRIx64 " retains", blocks[one->over].address);
+    end(&line, style);
+  }
+  hwi_line_release(&line);
+  hwi_retained_release(&retained);
+  return 0;
+}
