@@ -1,6 +1,7 @@
 /* core_source.c - whose memory is read: a core dump, a process, or raw bytes */
 #include "cli/core_source.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,8 +115,13 @@ int hwi_core_source_open(const struct hwi_core_source *source, int word_count, c
 
 void hwi_core_source_place_program(struct hwi_core_modules *modules, const char *program)
 {
+  static char absolute[PATH_MAX]; /* names are read by absolute paths alone */
   struct hwi_core_module found;
-  if (!program || modules->count == 0 || !hwi_core_module_read(&found, program))
+  if (program && realpath(program, absolute))
+    program = absolute;
+  if (program && modules->count == 0)
+    hwi_core_modules_add_fixed(modules, program); /* without memory for it, it has no names */
+  if (!program || modules->count == 0 || !hwi_core_module_read(&found, program) || modules->modules[0].path == program)
     return;
   for (size_t i = 0; i < modules->count; i++) {
     struct hwi_core_module *module = &modules->modules[i];

@@ -20,10 +20,10 @@ enum { UNKNOWN_NODE = 1 };
 struct writer {
   struct hwi_moment *moment;
   struct hwi_synthetic trace;
-  uint32_t module_count, node_count; /* so far */
-  uint32_t first_module;             /* number of the core dump's first module, less 1 */
+  uint32_t module_count, node_count;   /* so far */
+  uint32_t first_module;               /* number of the core dump's first module, less 1 */
   uint32_t first_recorded, first_type; /* nodes, less 1 */
-  uint32_t *owner_stacks;            /* the node of each stack of owners */
+  uint32_t *owner_stacks;              /* the node of each stack of owners */
   size_t next_recorded;
 };
 

@@ -126,7 +126,8 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
                   hwi_bytes_text(sums.live.bytes).text);
   hwi_line_counted(&text->line, sums.live.blocks, "block");
   if (!core->recording)
-    hwi_line_puts(&text->line, core->heap->owners ? " (usable sizes)" : " (usable sizes: those asked for are not known)");
+    hwi_line_puts(&text->line,
+                  core->heap->owners ? " (usable sizes)" : " (usable sizes: those asked for are not known)");
   hwi_text_end_wrapped(text, 2, HWI_BOLD);
   if (core->recording) {
     hwi_line_counted(&text->line, core->recorded_blocks, "block");
