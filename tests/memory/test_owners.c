@@ -90,7 +90,7 @@ static void check_heap(const struct hwi_core_heap *heap)
   assert_int_equal(heap->block_count, 3);
   assert_int_equal(heap->stack_count, 2);
   assert_int_equal(heap->blocks[0].address, BASE + BLOCK_AT);
-  assert_int_equal(heap->owners[0].bytes, 100);
+  assert_int_equal(hwi_core_block_bytes(&heap->blocks[0]), 100);
   assert_int_equal(heap->owners[0].stack, 2);
   assert_int_equal(heap->stacks[1].count, 3);
   assert_int_equal(heap->frames[heap->stacks[1].first + 2], 0x3002);
@@ -155,7 +155,7 @@ static void test_lost_root(void **state)
     assert_int_equal(hwi_core_heap_find(&heap, &image->memory, NULL), 0);
     assert_int_equal(heap.block_count, 1);
     assert_int_equal(heap.blocks[0].address, BASE + BLOCK_AT);
-    assert_int_equal(heap.owners[0].bytes, 100);
+    assert_int_equal(hwi_core_block_bytes(&heap.blocks[0]), 100);
     assert_int_equal(heap.stacks[heap.owners[0].stack - 1].count, 2);
     assert_int_equal(heap.frames[1], 0x2222);
     hwi_core_heap_release(&heap);
