@@ -289,14 +289,16 @@ HW_ANNOTATE_FUNCTION uint32_t hw_annotate_stack(const uintptr_t *frames, uint32_
 #ifndef HW_ANNOTATE_BACKTRACE
 #define HW_ANNOTATE_BACKTRACE(frames, max) hw_annotate_backtrace(frames, max, __builtin_return_address(0))
 #if defined __arm__ && defined HW_ANNOTATE_CODE_BEGIN
+#define HW_ANNOTATE_THUMB ((uintptr_t)1) /* set in return addresses, and not part of them */
+
 /* Returns whether the instruction before the address is a call. */
 HW_ANNOTATE_FUNCTION bool hw_annotate_is_return(uintptr_t address)
 {
-  uintptr_t code = address & ~(uintptr_t)1;
-  if (!(address & 1) || code < (uintptr_t)(HW_ANNOTATE_CODE_BEGIN) + 4 || code >= (uintptr_t)(HW_ANNOTATE_CODE_END))
+  const uintptr_t code = address & ~HW_ANNOTATE_THUMB;
+  if (code == address || code < (uintptr_t)(HW_ANNOTATE_CODE_BEGIN) + 4 || code >= (uintptr_t)(HW_ANNOTATE_CODE_END))
     return false;
   const uint16_t *before = (const uint16_t *)code;
-  bool is_bl = (before[-2] & 0xf800) == 0xf000 && (before[-1] & 0xd000) == 0xd000;
+  const bool is_bl = (before[-2] & 0xf800) == 0xf000 && (before[-1] & 0xd000) == 0xd000;
   return is_bl || (before[-1] & 0xff87) == 0x4780;
 }
 
@@ -309,10 +311,10 @@ HW_ANNOTATE_SLOW uint32_t hw_annotate_backtrace(uintptr_t *frames, uint32_t max,
   for (const uintptr_t *at = frames + max; at < end && count < max; at++) {
     is_past |= *at == first;
     if (is_past && hw_annotate_is_return(*at))
-      frames[count++] = *at;
+      frames[count++] = *at & ~HW_ANNOTATE_THUMB;
   }
   if (!count && max)
-    frames[count++] = first;
+    frames[count++] = first & ~HW_ANNOTATE_THUMB;
   return count;
 }
 #elif defined __x86_64__ || defined __i386__

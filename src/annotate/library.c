@@ -3,6 +3,7 @@
  * Settings from the environment (docs/annotate.md): HEAPWRIGHT_FRAMES, HEAPWRIGHT_INLINE, HEAPWRIGHT_RED_ZONE,
  * HEAPWRIGHT_KEEP_FREED, HEAPWRIGHT_REPORT_DAMAGE.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ static struct {
   void *(*realloc)(void *memory, size_t bytes);
   void *(*memalign)(size_t align, size_t bytes);
   void (*free)(void *memory);
+  int (*dlclose)(void *handle);
 } next;
 
 static inline __attribute__((always_inline)) void *next_alloc(size_t bytes, size_t align)
@@ -115,6 +117,7 @@ static void begin(void)
   next.memalign = __libc_memalign;
   next.free = __libc_free;
 #else
+  next.dlclose = (int (*)(void *))hwi_os_symbol_after("dlclose");
   next.calloc = (void *(*)(size_t, size_t))hwi_os_symbol_after("calloc");
   next.realloc = (void *(*)(void *, size_t))hwi_os_symbol_after("realloc");
   next.memalign = (void *(*)(size_t, size_t))hwi_os_symbol_after("memalign");
@@ -429,6 +432,20 @@ static inline __attribute__((always_inline)) void quick_free(void *block, void (
   header->check = ~header->check;
   next.free(header);
 }
+
+/* --- unloading: other code may come to the addresses of a module --- */
+
+#ifndef HW_STATIC
+__attribute__((visibility("default"))) int dlclose(void *handle)
+{
+  hw_is_begun();
+  const int result = next.dlclose(handle);
+  hwi_stack_forget_code();
+  return result;
+}
+#endif
+
+/* --- forks, threads --- */
 
 static void before_fork(void)
 {

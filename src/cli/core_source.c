@@ -1,6 +1,7 @@
 /* core_source.c - whose memory is read: a core dump, a process, or raw bytes */
 #include "cli/core_source.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +113,10 @@ char *hwi_core_source_place_program(const struct hwi_core_source *source, int wo
 {
   struct hwi_core_module found;
   char *program = word_count == (source->raw.count ? 1 : 2) ? realpath(words[0], NULL) : NULL;
-  if (!program || modules->count == 0 || !hwi_core_module_read(&found, program) || !found.build_id_bytes)
+  const bool has_none = modules->count == 0;
+  if (program && has_none)
+    hwi_core_modules_add_fixed(modules, program); /* without memory for it, it has no names */
+  if (!program || has_none || !hwi_core_module_read(&found, program) || !found.build_id_bytes)
     return program;
   for (size_t i = 0; i < modules->count; i++) {
     struct hwi_core_module *module = &modules->modules[i];

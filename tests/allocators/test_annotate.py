@@ -113,6 +113,15 @@ def test_owners(annotated, core_of, form):
     check_owners(annotated, core_of(annotated, "abort", **FORMS[form]))
 
 
+def test_leaks_have_stacks(annotated, core_of):
+    done = subprocess.run([BUILD / "bin/heapwright", "core", "--json", "--leaks", annotated, core_of(annotated, "lose")], capture_output=True,
+                          text=True, check=False)
+    report = json.loads(done.stdout)
+    assert report["leaked_blocks"] in range(90, 101)  # old words of stacks may still refer to some
+    assert report["leaked_bytes"] == report["leaked_blocks"] * 600
+    assert "by_calloc" in json.dumps(report["leaks"]) and "by_malloc" not in json.dumps(report["leaks"])
+
+
 @pytest.mark.parametrize("kind", ["-static", "-static-pie"])
 def test_owners_in_a_static_program(programs, core_of, kind):
     """With the command of docs/annotate.md."""

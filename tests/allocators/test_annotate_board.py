@@ -1,15 +1,19 @@
 """heapwright/annotate.h without an operating system: its memory, dumped by a debugger, names the owners of all blocks"""
 
+import json
+import os
 import shutil
 import subprocess
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from allocators_library import PROGRAMS, ROOT, compile_source
 from owners_reader import Owners
 
+HW = Path(os.environ.get("HW_BUILD", ROOT / "build")) / "bin/heapwright"
 ARM = "arm-none-eabi-gcc"
 RAM, RAM_BYTES = 0x20000000, 64 << 10
 FREESTANDING = ["-Os", "-ffreestanding", "-nostdlib", "-Wall", "-Wextra", "-Wconversion", "-Werror", f"-I{ROOT}/include"]
@@ -42,7 +46,7 @@ def dump_ram(program, folder):
 
 
 def functions_of(program, addresses):
-    done = subprocess.run(["arm-none-eabi-addr2line", "-f", "-e", program, *(hex(address - 2) for address in addresses)],
+    done = subprocess.run(["arm-none-eabi-addr2line", "-f", "-e", program, *(hex(address - 1) for address in addresses)],
                           capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[::2]
 
@@ -53,7 +57,8 @@ def functions_of(program, addresses):
                                         ("cortex-m3", ["-DHW_ANNOTATE_RED_ZONE=4"])])
 def test_board(cpu, flags, tmp_path):
     program = build_board(tmp_path, cpu, *flags)
-    owners = Owners(dump_ram(program, tmp_path).read_bytes(), RAM)
+    image = dump_ram(program, tmp_path)
+    owners = Owners(image.read_bytes(), RAM)
     assert (owners.word, owners.align, owners.stacks_lost, owners.incident_count) == (4, 8, 0, 0)
     found = Counter()
     for size, stack in owners.blocks.values():
@@ -61,6 +66,21 @@ def test_board(cpu, flags, tmp_path):
         assert names[-1] == "reset" and "start" in names, names
         found[names[0], size] += 1
     assert found == {("start", 300): 1, ("open_port", 100): 7, **{("read_sensor", 24 + 8 * i): 1 for i in range(4, 10)}}
+    check_core(program, image)
+    if owners.is_inline:  # the stacks are in front of the blocks, too
+        image.write_bytes(image.read_bytes().replace(b"heapwrig-owners", b"?" * 15))
+        check_core(program, image)
+
+
+def check_core(program, image):
+    """The same by the tool."""
+    done = subprocess.run([HW, "core", "--json", "--word", "32", "--base", hex(RAM), program.name, "--raw", image], cwd=program.parent,
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["allocator"], report["damage"]) == ("annotated", [])
+    assert {(stack["stack"][0]["function"], stack["live_blocks"], stack["live_bytes"]) for stack in report["top"]} == \
+        {("start", 1, 300), ("open_port", 7, 700), ("read_sensor", 6, 456)}
 
 
 @needs_arm

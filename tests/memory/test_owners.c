@@ -90,7 +90,7 @@ static void check_heap(const struct hwi_core_heap *heap)
   assert_int_equal(heap->block_count, 3);
   assert_int_equal(heap->stack_count, 2);
   assert_int_equal(heap->blocks[0].address, BASE + BLOCK_AT);
-  assert_int_equal(heap->owners[0].bytes, 100);
+  assert_int_equal(hwi_core_block_bytes(&heap->blocks[0]), 100);
   assert_int_equal(heap->owners[0].stack, 2);
   assert_int_equal(heap->stacks[1].count, 3);
   assert_int_equal(heap->frames[heap->stacks[1].first + 2], 0x3002);
@@ -137,6 +137,32 @@ static void test_red_zone(void **state)
   release(image);
 }
 
+/* Without the root, blocks are found by their inline stacks. */
+static void test_lost_root(void **state)
+{
+  (void)state;
+  for (int i = 0; i < 4; i++) {
+    struct image *image = image_of(i & 1 ? 8 : 4, i & 2, 0);
+    const unsigned word = image->memory.word_bytes;
+    struct hwi_core_heap heap;
+    memset(image->bytes, 0, 512);
+    assert_int_not_equal(hwi_core_heap_find(&heap, &image->memory, NULL), 0);
+    const uint64_t words[] = {0x50616548, 100, 7, 1, 0x1111, 0x2222, 0, 0, 0x466f7250};
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+      put(image, BLOCK_AT - 16 - sizeof words / sizeof *words * word + w * word, words[w], word);
+    put_block(image, BLOCK_AT, 5, 100, false);
+    put(image, 3000, 0x50616548, word); /* without an end */
+    assert_int_equal(hwi_core_heap_find(&heap, &image->memory, NULL), 0);
+    assert_int_equal(heap.block_count, 1);
+    assert_int_equal(heap.blocks[0].address, BASE + BLOCK_AT);
+    assert_int_equal(hwi_core_block_bytes(&heap.blocks[0]), 100);
+    assert_int_equal(heap.stacks[heap.owners[0].stack - 1].count, 2);
+    assert_int_equal(heap.frames[1], 0x2222);
+    hwi_core_heap_release(&heap);
+    release(image);
+  }
+}
+
 /* Whatever is in the memory, nothing outside of it is read. */
 static void test_forged(void **state)
 {
@@ -158,6 +184,6 @@ static void test_forged(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_machines), cmocka_unit_test(test_red_zone),
-                                     cmocka_unit_test(test_forged)};
+                                     cmocka_unit_test(test_lost_root), cmocka_unit_test(test_forged)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,10 @@ enum {
   RED_BYTE = 0xfb,
   INCIDENTS = 16,
   INCIDENT_BYTES = 24,
+  BEGIN_MAGIC = 0x50616548,
+  END_MAGIC = 0x466f7250,
+  INLINE_WORDS = 5, /* of an inline stack, except frames */
+  INLINE_FRAMES_MAX = 256,
   ALIGN_LOG2_LEAST = 5, /* of blocks that were asked for with an alignment */
   ALIGN_LOG2_MOST = 30,
 };
@@ -87,12 +91,26 @@ static bool is_root(struct reading *reading, uint64_t address)
          reading->front_bytes < UINT32_C(1) << 20 && reading->chunk_log2 >= 3 && reading->chunk_log2 < 64;
 }
 
+/* The root is in the data of a module: mapped from its file, or directly behind that. Where no files are known, it may be
+ * anywhere. */
+static bool may_have_root(const struct hwi_memory *memory, size_t at, bool has_files)
+{
+  const struct hwi_region *region = &memory->regions[at];
+  return region->is_writable && region->bytes &&
+         (!has_files || region->file || (at && region[-1].file && region[-1].end == region->begin));
+}
+
 static bool find_root(struct reading *reading)
 {
-  for (size_t i = 0; i < reading->memory->region_count; i++) {
-    const struct hwi_region *region = &reading->memory->regions[i];
-    const unsigned char *at = region->bytes, *end = at ? at + region->known : at;
-    while (at && (at = memmem(at, (size_t)(end - at), magic, MAGIC_BYTES))) {
+  const struct hwi_memory *memory = reading->memory;
+  bool has_files = false;
+  for (size_t i = 0; i < memory->region_count; i++)
+    has_files |= memory->regions[i].file != NULL;
+  for (size_t i = 0; i < memory->region_count; i++) {
+    const struct hwi_region *region = &memory->regions[i];
+    const unsigned char *at = region->bytes;
+    while (may_have_root(memory, i, has_files) &&
+           (at = memmem(at, (size_t)(region->bytes + region->known - at), magic, MAGIC_BYTES))) {
       if (is_root(reading, region->begin + (uint64_t)(at - region->bytes)))
         return true;
       at++;
@@ -168,103 +186,110 @@ static uint32_t check_of(uint64_t key, uint64_t address, uint32_t stack, uint64_
   return (uint32_t)((mixed * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 }
 
+struct header {
+  struct hwi_core_owner owner;
+  uint64_t bytes; /* that were asked for */
+  unsigned align_log2;
+  bool is_freed; /* the block is kept */
+};
+
 /* Reads the header in front of `address`. Returns false if there is none. */
-static bool read_header(struct reading *reading, const unsigned char *header, uint64_t address,
-                        struct hwi_core_owner *owner, unsigned *align_log2)
+static bool read_header(struct reading *reading, const unsigned char *from, uint64_t address, struct header *header)
 {
   const struct hwi_memory *memory = reading->memory;
-  const uint64_t meta = load_64(memory, header + 8);
+  const uint64_t meta = load_64(memory, from + 8);
   if (meta >> 56 != MARK)
     return false;
-  const uint32_t check = hwi_memory_load_32(memory, header), stack = hwi_memory_load_32(memory, header + 4);
+  const uint32_t check = hwi_memory_load_32(memory, from), stack = hwi_memory_load_32(memory, from + 4);
   const uint32_t expected = check_of(reading->key, address, stack, meta);
-  if (check != expected && check != ~expected)
-    return false;
-  *owner = (struct hwi_core_owner){.stack = stack_of(reading->heap, stack),
-                                   .is_known = true,
-                                   .is_freed = check != expected,
-                                   .bytes = meta & ((UINT64_C(1) << 48) - 1)};
-  *align_log2 = (unsigned)(meta >> 48) & 63;
-  return true;
+  *header = (struct header){.owner = {.stack = stack_of(reading->heap, stack), .is_known = true},
+                            .bytes = meta & ((UINT64_C(1) << 48) - 1),
+                            .align_log2 = (unsigned)(meta >> 48) & 63,
+                            .is_freed = check == ~expected};
+  return check == expected || check == ~expected;
 }
 
-static void check_red_zone(struct reading *reading, uint64_t address, const struct hwi_core_owner *owner)
+static void check_red_zone(struct reading *reading, uint64_t address, const struct header *header)
 {
-  const unsigned char *zone = hwi_memory_bytes(&reading->reader, address + owner->bytes, reading->red_zone_bytes);
+  const unsigned char *zone =
+      header->is_freed ? NULL : hwi_memory_bytes(&reading->reader, address + header->bytes, reading->red_zone_bytes);
   for (uint32_t i = 0; zone && i < reading->red_zone_bytes; i++)
     if (zone[i] != RED_BYTE) {
-      hwi_core_heap_note_damage(reading->heap, address + owner->bytes + i,
+      hwi_core_heap_note_damage(reading->heap, address + header->bytes + i,
                                 "written %u bytes beyond the end of the block of %llu bytes at %#llx", i,
-                                (unsigned long long)owner->bytes, (unsigned long long)address);
+                                (unsigned long long)header->bytes, (unsigned long long)address);
       return;
     }
 }
 
 /* --- in the blocks of an allocator that is known --- */
 
-static bool is_block_at(struct reading *reading, const struct hwi_core_block *block, uint64_t front, unsigned log2,
-                        struct hwi_core_owner *owner)
+/* Returns whether the block has a header for the address `front` bytes from its begin. */
+static bool has_header_at(struct reading *reading, const struct hwi_core_block *block, uint64_t front, unsigned log2,
+                          struct header *header)
 {
-  unsigned found;
-  if (front > hwi_core_block_bytes(block) || front > UINT32_MAX)
+  const uint64_t address = block->address + front;
+  if (front > hwi_core_block_bytes(block))
     return false;
-  const unsigned char *header = hwi_memory_bytes(&reading->reader, block->address + front - HEADER_BYTES, HEADER_BYTES);
-  if (!header || !read_header(reading, header, block->address + front, owner, &found) || found != log2 ||
-      owner->bytes > hwi_core_block_bytes(block) - front)
-    return false;
-  owner->front = (uint32_t)front;
-  return true;
+  const unsigned char *from = hwi_memory_bytes(&reading->reader, address - HEADER_BYTES, HEADER_BYTES);
+  return from && read_header(reading, from, address, header) && header->align_log2 == log2 &&
+         header->bytes <= hwi_core_block_bytes(block) - front;
 }
 
-static bool find_owner(struct reading *reading, const struct hwi_core_block *block, struct hwi_core_owner *owner)
+/* Returns how far in front of the program's block the allocator's begins; 0: there is no header. */
+static uint64_t find_header(struct reading *reading, const struct hwi_core_block *block, struct header *header)
 {
   const uint64_t front = (reading->front_bytes + (uint64_t)reading->align - 1) & ~((uint64_t)reading->align - 1);
-  if (is_block_at(reading, block, front, 0, owner))
-    return true;
+  if (has_header_at(reading, block, front, 0, header))
+    return front;
   for (unsigned log2 = ALIGN_LOG2_LEAST; log2 <= ALIGN_LOG2_MOST; log2++) {
-    const uint64_t align = UINT64_C(1) << log2;
+    const uint64_t align = UINT64_C(1) << log2, aligned_front = (front + align - 1) & ~(align - 1);
     if (block->address & (align - 1))
       break;
-    if (is_block_at(reading, block, (front + align - 1) & ~(align - 1), log2, owner))
-      return true;
+    if (has_header_at(reading, block, aligned_front, log2, header))
+      return aligned_front;
   }
-  return false;
+  return 0;
 }
 
 /* The header was overwritten, or no program's block is in this memory. The owner of the memory before it is the first one to
  * ask. */
-static void note_overwritten(struct reading *reading, size_t at, size_t previous)
+static void note_overwritten(struct reading *reading, const struct hwi_core_block *block,
+                             const struct hwi_core_block *previous)
 {
-  const struct hwi_core_heap *heap = reading->heap;
-  if (previous == SIZE_MAX)
-    hwi_core_heap_note_damage(reading->heap, heap->blocks[at].address, "the header of this block was overwritten");
+  if (hwi_memory_load_32(reading->memory, reading->root + AT_COVERS_ALL) != 1)
+    return;
+  if (!previous)
+    hwi_core_heap_note_damage(reading->heap, block->address, "the header of this block was overwritten");
   else
-    hwi_core_heap_note_damage(reading->heap, heap->blocks[at].address,
+    hwi_core_heap_note_damage(reading->heap, block->address,
                               "the header of this block was overwritten; before it is the block of %llu bytes at %#llx",
-                              (unsigned long long)heap->owners[previous].bytes,
-                              (unsigned long long)(heap->blocks[previous].address + heap->owners[previous].front));
+                              (unsigned long long)hwi_core_block_bytes(previous),
+                              (unsigned long long)previous->address);
 }
 
 static bool find_owners(struct reading *reading)
 {
   struct hwi_core_heap *heap = reading->heap;
-  size_t previous = SIZE_MAX;
+  const struct hwi_core_block *previous = NULL;
   heap->owners = calloc(heap->block_count ? heap->block_count : 1, sizeof *heap->owners);
   if (!heap->owners)
     return false;
   for (size_t i = 0; i < heap->block_count; i++) {
-    if (hwi_core_block_state(&heap->blocks[i]) != HWI_CORE_BLOCK_LIVE)
+    struct hwi_core_block *block = &heap->blocks[i];
+    struct header header;
+    if (hwi_core_block_state(block) != HWI_CORE_BLOCK_LIVE)
       continue;
-    struct hwi_core_owner *owner = &heap->owners[i];
-    if (!find_owner(reading, &heap->blocks[i], owner)) {
-      *owner = (struct hwi_core_owner){0};
-      if (hwi_memory_load_32(reading->memory, reading->root + AT_COVERS_ALL) == 1)
-        note_overwritten(reading, i, previous);
+    const uint64_t front = find_header(reading, block, &header);
+    if (front == 0) {
+      note_overwritten(reading, block, previous);
       continue;
     }
-    previous = i;
-    if (reading->red_zone_bytes && !owner->is_freed)
-      check_red_zone(reading, heap->blocks[i].address + owner->front, owner);
+    const enum hwi_core_block_state state = header.is_freed ? HWI_CORE_BLOCK_CACHED : HWI_CORE_BLOCK_LIVE;
+    *block = (struct hwi_core_block){block->address + front, header.bytes << HWI_CORE_BLOCK_STATE_BITS | state};
+    heap->owners[i] = header.owner;
+    previous = block;
+    check_red_zone(reading, block->address, &header);
   }
   return true;
 }
@@ -272,12 +297,12 @@ static bool find_owners(struct reading *reading)
 /* --- where the allocator is not known --- */
 
 static bool add_found(struct reading *reading, struct hwi_core_heap_part *part, uint64_t address,
-                      struct hwi_core_owner owner)
+                      const struct header *header)
 {
   struct hwi_core_heap *heap = reading->heap;
-  const enum hwi_core_block_state state = owner.is_freed ? HWI_CORE_BLOCK_CACHED : HWI_CORE_BLOCK_LIVE;
+  const enum hwi_core_block_state state = header->is_freed ? HWI_CORE_BLOCK_CACHED : HWI_CORE_BLOCK_LIVE;
   size_t capacity = heap->block_capacity;
-  if (!hwi_core_heap_add_block(heap, part, address, owner.bytes, state))
+  if (!hwi_core_heap_add_block(heap, part, address, header->bytes, state))
     return false;
   if (heap->block_capacity != capacity) {
     struct hwi_core_owner *owners = realloc(heap->owners, heap->block_capacity * sizeof *owners);
@@ -285,7 +310,7 @@ static bool add_found(struct reading *reading, struct hwi_core_heap_part *part, 
       return false;
     heap->owners = owners;
   }
-  heap->owners[heap->block_count - 1] = owner;
+  heap->owners[heap->block_count - 1] = header->owner;
   return true;
 }
 
@@ -293,15 +318,12 @@ static bool search_region(struct reading *reading, const struct hwi_region *regi
 {
   uint64_t address = (region->begin + HEADER_BYTES + reading->align - 1) & ~((uint64_t)reading->align - 1);
   for (; address <= region->begin + region->known; address += reading->align) {
-    struct hwi_core_owner owner;
-    unsigned log2;
-    const unsigned char *header = region->bytes + (address - HEADER_BYTES - region->begin);
-    if (!read_header(reading, header, address, &owner, &log2))
+    struct header header;
+    if (!read_header(reading, region->bytes + (address - HEADER_BYTES - region->begin), address, &header))
       continue;
-    if (!add_found(reading, part, address, owner))
+    if (!add_found(reading, part, address, &header))
       return false;
-    if (reading->red_zone_bytes && !owner.is_freed)
-      check_red_zone(reading, address, &owner);
+    check_red_zone(reading, address, &header);
   }
   return true;
 }
@@ -318,6 +340,81 @@ static bool find_blocks(struct reading *reading)
     part->system_bytes = part->understood_bytes =
         part->sums[HWI_CORE_BLOCK_LIVE].bytes + part->sums[HWI_CORE_BLOCK_CACHED].bytes;
   return done;
+}
+
+/* --- where the root is lost: between the magics of inline stacks --- */
+
+/* Returns the words of the inline stack that begins there, and reads the header behind it; 0: none begins there. */
+static uint32_t inline_words(struct reading *reading, const unsigned char *at, uint64_t room, struct header *header)
+{
+  const struct hwi_memory *memory = reading->memory;
+  const unsigned word = memory->word_bytes;
+  for (uint32_t count = INLINE_WORDS; count <= INLINE_WORDS + INLINE_FRAMES_MAX; count++) {
+    if ((uint64_t)count * word + HEADER_BYTES > room)
+      return 0;
+    if (hwi_memory_load(memory, at + (size_t)(count - 1) * word) != END_MAGIC)
+      continue;
+    const uint64_t meta = load_64(memory, at + (size_t)count * word + 8), bytes = meta & ((UINT64_C(1) << 48) - 1);
+    *header = (struct header){.owner = {.is_known = true}, .bytes = bytes};
+    return meta >> 56 == MARK && hwi_memory_load(memory, at + word) == bytes ? count : 0;
+  }
+  return 0;
+}
+
+static bool add_inline_stack(struct reading *reading, const unsigned char *frames, uint32_t count,
+                             struct hwi_core_owner *owner)
+{
+  struct hwi_core_heap *heap = reading->heap;
+  const unsigned word = reading->memory->word_bytes;
+  if (!hwi_table_grow((void **)&heap->stacks, &heap->stack_capacity, heap->stack_count + 1, sizeof *heap->stacks) ||
+      !hwi_table_grow((void **)&heap->frames, &heap->frame_capacity, heap->frame_count + count, sizeof *heap->frames))
+    return false;
+  struct hwi_core_stack *stack = &heap->stacks[heap->stack_count];
+  *stack = (struct hwi_core_stack){.first = heap->frame_count};
+  for (; stack->count < count; stack->count++) {
+    const uint64_t frame = hwi_memory_load(reading->memory, frames + (size_t)stack->count * word);
+    if (!frame)
+      break;
+    heap->frames[heap->frame_count++] = frame;
+  }
+  if (stack->count)
+    owner->stack = (uint32_t)++heap->stack_count;
+  return true;
+}
+
+static bool search_magics(struct reading *reading, const struct hwi_region *region)
+{
+  struct hwi_core_heap *heap = reading->heap;
+  const unsigned word = reading->memory->word_bytes;
+  for (uint64_t off = -region->begin % word; off + word <= region->known; off += word) {
+    const unsigned char *at = region->bytes + off;
+    struct header header;
+    uint32_t count;
+    if (hwi_memory_load(reading->memory, at) != BEGIN_MAGIC ||
+        !(count = inline_words(reading, at, region->known - off, &header)))
+      continue;
+    if (!heap->part_count && !hwi_core_heap_add_part(heap, "annotated blocks", 0))
+      return false;
+    if (!add_inline_stack(reading, at + 4 * word, count - INLINE_WORDS, &header.owner) ||
+        !add_found(reading, &heap->parts[0], region->begin + off + (uint64_t)count * word + HEADER_BYTES, &header))
+      return false;
+  }
+  return true;
+}
+
+static bool find_by_magics(struct reading *reading)
+{
+  struct hwi_core_heap *heap = reading->heap;
+  for (size_t i = 0; i < reading->memory->region_count; i++) {
+    const struct hwi_region *region = &reading->memory->regions[i];
+    if (region->is_writable && region->bytes && !search_magics(reading, region))
+      return false;
+  }
+  if (heap->part_count) {
+    heap->allocator = "annotated";
+    heap->parts[0].system_bytes = heap->parts[0].understood_bytes = heap->parts[0].sums[HWI_CORE_BLOCK_LIVE].bytes;
+  }
+  return true;
 }
 
 /* --- incidents --- */
@@ -340,9 +437,10 @@ static void note_incidents(struct reading *reading)
 int hwi_annotate_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
 {
   struct reading reading = {.memory = memory, .reader = {.memory = memory}, .table = {.memory = memory}, .heap = heap};
-  if (!find_root(&reading))
+  const bool has_root = find_root(&reading);
+  if (!has_root && (heap->part_count || find_by_magics(&reading)))
     return 0;
-  if (!read_stacks(&reading) || !(heap->part_count ? find_owners(&reading) : find_blocks(&reading)))
+  if (!has_root || !read_stacks(&reading) || !(heap->part_count ? find_owners(&reading) : find_blocks(&reading)))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the owners of blocks; use a larger machine");
   note_incidents(&reading);
   return 0;

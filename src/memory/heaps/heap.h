@@ -49,13 +49,11 @@ struct hwi_core_heap_part {
   struct hwi_core_heap_sum sums[HWI_CORE_BLOCK_STATES]; /* by state */
 };
 
-/* Who allocated a block, and how many bytes, if that is in front of it (annotate.h). */
+/* Who allocated a block, if that is in front of it (annotate.h). Its address is then that which the program got, and its usable
+ * bytes are those that it asked for; but the sums of parts are the allocator's. */
 struct hwi_core_owner {
-  uint64_t bytes; /* that were asked for */
-  uint32_t front; /* bytes from the block to the address that the program got */
   uint32_t stack; /* place in `stacks`, from 1 on; 0: unknown */
   bool is_known;
-  bool is_freed; /* the program freed the block; it is kept */
 };
 
 /* Return addresses, innermost first. */

@@ -73,6 +73,26 @@ bool hwi_core_module_read(struct hwi_core_module *module, const char *path)
   return read_file(module);
 }
 
+/* Sets the range of a program that is linked for fixed addresses. Returns whether it is one. */
+static bool read_fixed_range(struct hwi_core_module *module, Elf *elf)
+{
+  size_t count = 0;
+  GElf_Ehdr header;
+  GElf_Phdr segment;
+  if (!read_headers(module, elf) || !gelf_getehdr(elf, &header) || header.e_type != ET_EXEC ||
+      elf_getphdrnum(elf, &count) < 0)
+    return false;
+  module->bias = 0;
+  module->begin = UINT64_MAX;
+  for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &segment); i++) {
+    if (segment.p_type != PT_LOAD)
+      continue;
+    module->begin = segment.p_vaddr < module->begin ? segment.p_vaddr : module->begin;
+    module->end = segment.p_vaddr + segment.p_memsz > module->end ? segment.p_vaddr + segment.p_memsz : module->end;
+  }
+  return module->begin < module->end;
+}
+
 /* --- all --- */
 
 /* Returns how many regions, from `first` on, are of the same file; a region without a file between them is its bss or a gap. */
@@ -121,6 +141,18 @@ bool hwi_core_modules_find(struct hwi_core_modules *modules, const struct hwi_me
       return false;
   }
   return true;
+}
+
+bool hwi_core_modules_add_fixed(struct hwi_core_modules *modules, const char *path)
+{
+  struct hwi_core_module module = {.path = path};
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+  const bool done = !read_fixed_range(&module, elf) || add(modules, &module);
+  elf_end(elf);
+  if (fd >= 0)
+    close(fd);
+  return done;
 }
 
 void hwi_core_modules_release(struct hwi_core_modules *modules)

@@ -26,6 +26,10 @@ bool hwi_core_modules_find(struct hwi_core_modules *modules, const struct hwi_me
 /* Reads the headers of a file on disk, as if it were loaded at 0. Returns whether it is an ELF file that can be loaded. */
 bool hwi_core_module_read(struct hwi_core_module *module, const char *path);
 
+/* Adds a program that is linked for fixed addresses, for memory of which no mapped file is known. Does nothing if it is no such
+ * program. Returns false if there is no memory. */
+bool hwi_core_modules_add_fixed(struct hwi_core_modules *modules, const char *path);
+
 void hwi_core_modules_release(struct hwi_core_modules *modules);
 
 /* Returns the module that contains the address, or NULL. */

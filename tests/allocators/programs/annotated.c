@@ -71,6 +71,9 @@ static int misuse(const char *what, char *block)
 {
   if (!strcmp(what, "overflow"))
     memset(block + 100, 'x', 20);
+  if (!strcmp(what, "lose"))
+    for (int i = 1; i < EACH * 6; i += 6) /* those of by_calloc */
+      kept[THREADS][i] = NULL;
   if (!strcmp(what, "overflow-header"))
     memset(block + 112, 'x', 4); /* the first bytes of the next block's header: past the end of glibc's chunk */
   if (!strcmp(what, "overflow-free")) {
