@@ -32,19 +32,37 @@ static bool is_start(struct hwi_glibc *glibc, uint64_t address)
          hwi_glibc_size_is_sound(glibc, size) && (size & HWI_GLIBC_FLAGS) == HWI_GLIBC_PREVIOUS_IN_USE;
 }
 
+/* Returns whether the main arena has grown from there to the end of its top chunk, without a break. */
+static bool is_whole(struct hwi_glibc *glibc, uint64_t first)
+{
+  const struct hwi_glibc_arena *arena = &glibc->arenas[0];
+  uint64_t size;
+  return hwi_glibc_size(glibc, arena->top, &size) &&
+         arena->top + (size & ~(uint64_t)HWI_GLIBC_FLAGS) - first == arena->system_bytes;
+}
+
+/* The settings are not within the main arena. */
+static bool is_in_arena(const struct hwi_glibc *glibc, uint64_t address)
+{
+  const struct hwi_glibc_arena *arena = &glibc->arenas[0];
+  return address >= arena->address && address < arena->bins + HWI_GLIBC_BINS * 2 * glibc->sizes.word;
+}
+
 static bool read_at(struct hwi_glibc *glibc, const struct place *place)
 {
   const unsigned word = glibc->sizes.word;
   const uint64_t behind = place->at + 3 * INT_BYTES + place->pad;
   uint64_t count, limit, most_count, flag, bytes, most_bytes, first;
-  if (behind % word != 0 || !read_int(glibc, place->at - INT_BYTES, &count) || !read_int(glibc, place->at, &limit) ||
-      !read_int(glibc, place->at + INT_BYTES, &most_count) || !read_int(glibc, place->at + 2 * INT_BYTES, &flag) ||
-      !hwi_memory_word(&glibc->reader, behind, &bytes) ||
+  if (behind % word != 0 || is_in_arena(glibc, place->at) || !read_int(glibc, place->at - INT_BYTES, &count) ||
+      !read_int(glibc, place->at, &limit) || !read_int(glibc, place->at + INT_BYTES, &most_count) ||
+      !read_int(glibc, place->at + 2 * INT_BYTES, &flag) || !hwi_memory_word(&glibc->reader, behind, &bytes) ||
       !hwi_memory_word(&glibc->reader, behind + word, &most_bytes) ||
       !hwi_memory_word(&glibc->reader, behind + 2 * word, &first))
     return false;
   if (count > most_count || most_count > INT32_MAX || flag > 1 || bytes > most_bytes || bytes % PAGE_BYTES != 0 ||
-      bytes / PAGE_BYTES < count || !bytes != !count || !(first ? is_start(glibc, first) : limit == MAPPED_MAX_DEFAULT))
+      bytes / PAGE_BYTES < count || !bytes != !count)
+    return false;
+  if ((first && !is_start(glibc, first)) || (limit != MAPPED_MAX_DEFAULT && !is_whole(glibc, first)))
     return false;
   glibc->settings = (struct hwi_glibc_settings){true, first, count, bytes};
   return true;

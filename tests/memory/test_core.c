@@ -1,0 +1,146 @@
+/* test_core.c - a core dump is read without any memory error: truncated anywhere, and whichever call of malloc fails
+ *
+ * Breaks if a result of malloc is not checked, if memory is not freed after an error, or if the reader takes what is not in
+ * the file.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../fuzz_file.h"
+#include "../trace/failing_malloc.h"
+#include "memory/heaps/heap.h"
+#include "memory/image/core_file.h"
+#include "memory/image/raw.h"
+#include "small_core.h"
+
+static uint8_t bytes[SMALL_CORE_BYTES];
+
+static void put(const struct fuzz_file *file, size_t count)
+{
+  assert_int_equal(ftruncate(file->fd, 0), 0);
+  assert_int_equal(pwrite(file->fd, bytes, count, 0), count);
+}
+
+/* Opens the file and finds its heap. */
+static int find(struct hwi_memory *memory, struct hwi_heap *heap, const char *path, struct hwi_error *error)
+{
+  const int status = hwi_core_file_open(memory, path, error);
+  return status < 0 ? status : hwi_heap_find(heap, memory, error);
+}
+
+static void test_whole(void **state)
+{
+  (void)state;
+  static const enum hwi_block_state states[SMALL_CORE_BLOCKS] = {HWI_BLOCK_OWN,  HWI_BLOCK_LIVE, HWI_BLOCK_CACHED,
+                                                                 HWI_BLOCK_FREE, HWI_BLOCK_LIVE, HWI_BLOCK_TOP,
+                                                                 HWI_BLOCK_LIVE, HWI_BLOCK_LIVE, HWI_BLOCK_TOP};
+  struct hwi_memory memory;
+  struct hwi_heap heap = {0};
+  struct hwi_error error = {0};
+  struct fuzz_file file = fuzz_file_open();
+  put(&file, sizeof bytes);
+  assert_int_equal(find(&memory, &heap, file.path, &error), 0);
+  assert_int_equal(memory.pid, 77);
+  assert_int_equal(memory.signal, 6);
+  assert_string_equal(memory.command, "small --core");
+  assert_string_equal(hwi_memory_region(&memory, small_core_libc)->file, "/lib/libc.so.6");
+  assert_int_equal(heap.damage_count, 0);
+  assert_int_equal(heap.block_count, SMALL_CORE_BLOCKS);
+  for (size_t i = 0; i < heap.block_count; i++)
+    assert_int_equal(hwi_block_state(&heap.blocks[i]), states[i]);
+  for (size_t i = 0; i < heap.part_count; i++)
+    assert_int_equal(heap.parts[i].system_bytes, heap.parts[i].understood_bytes);
+  assert_int_equal(hwi_heap_sum(&heap, HWI_BLOCK_LIVE).blocks, SMALL_CORE_LIVE);
+  hwi_heap_release(&heap);
+  hwi_memory_close(&memory);
+  close(file.fd);
+}
+
+static void test_truncated(void **state)
+{
+  (void)state;
+  struct fuzz_file file = fuzz_file_open();
+  for (size_t count = 1; count < sizeof bytes; count += count < 2048 ? 1 : 97) {
+    struct hwi_memory memory;
+    struct hwi_heap heap = {0};
+    struct hwi_error error = {0};
+    put(&file, count);
+    if (find(&memory, &heap, file.path, &error) == 0)
+      assert_true(memory.missing > 0 && memory.note_count == 1);
+    else
+      assert_true(error.text[0]);
+    hwi_heap_release(&heap);
+    hwi_memory_close(&memory);
+  }
+  close(file.fd);
+}
+
+static void test_no_memory(void **state)
+{
+  (void)state;
+  enum { CALLS_MOST = 1000 };
+  struct fuzz_file file = fuzz_file_open();
+  bool has_failed = true;
+  uint64_t calls = 0;
+  put(&file, sizeof bytes);
+  for (; has_failed && calls < CALLS_MOST; calls++) {
+    struct hwi_memory memory;
+    struct hwi_heap heap = {0};
+    struct hwi_error error = {0};
+    failing_malloc_arm(calls, UINT64_MAX);
+    const int status = find(&memory, &heap, file.path, &error);
+    const size_t count = heap.block_count;
+    hwi_heap_release(&heap);
+    hwi_memory_close(&memory);
+    has_failed = failing_malloc_disarm();
+    assert_int_equal(failing_malloc_leaks(), 0);
+    if (status == 0)
+      assert_int_equal(count, SMALL_CORE_BLOCKS);
+    else
+      assert_true(has_failed && error.text[0]);
+  }
+  assert_true(calls > 1 && calls < CALLS_MOST);
+  close(file.fd);
+}
+
+/* Words of another size and byte order, and two files whose order is not that of their addresses. */
+static void test_raw(void **state)
+{
+  (void)state;
+  static const uint8_t high[8] = {0x20, 0, 0, 4, 1, 2, 3, 4}, low[4] = {9, 8, 7, 6};
+  struct fuzz_file one = fuzz_file_open(), two = fuzz_file_open();
+  const struct hwi_raw_map maps[] = {{one.path, 0x20000000}, {two.path, 0x1000}};
+  const struct hwi_raw_image image = {.maps = maps, .map_count = 2, .word_bits = 32, .is_big_endian = true};
+  struct hwi_memory memory;
+  struct hwi_error error = {0};
+  uint64_t word;
+  assert_int_equal(write(one.fd, high, sizeof high), sizeof high);
+  assert_int_equal(write(two.fd, low, sizeof low), sizeof low);
+  assert_int_equal(hwi_raw_open(&memory, &image, &error), 0);
+  struct hwi_memory_reader reader = {.memory = &memory};
+  assert_true(hwi_memory_word(&reader, 0x20000000, &word) && word == 0x20000004);
+  assert_true(hwi_memory_word(&reader, 0x20000004, &word) && word == 0x01020304);
+  assert_true(hwi_memory_word(&reader, 0x1000, &word) && word == 0x09080706);
+  assert_false(hwi_memory_word(&reader, 0x1001, &word) || hwi_memory_word(&reader, 0x20000008, &word));
+  hwi_memory_close(&memory);
+  close(one.fd);
+  close(two.fd);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_whole),
+      cmocka_unit_test(test_truncated),
+      cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_raw),
+  };
+  small_core_make(bytes);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
