@@ -156,24 +156,24 @@ static void write_block(struct writer *writer, size_t number)
   struct hwi_moment *moment = writer->moment;
   const struct hwi_core_heap *heap = moment->heap;
   const struct hwi_core_block *block = &heap->blocks[number];
-  const struct hwi_core_owner none = {.bytes = hwi_core_block_bytes(block)};
-  const struct hwi_core_owner *owner = heap->owners && heap->owners[number].is_known ? &heap->owners[number] : &none;
-  const uint64_t address = block->address + owner->front;
-  const struct hwi_recorded_block *recorded = find_recorded(writer, address);
+  const uint32_t stack = heap->owners && heap->owners[number].is_known ? heap->owners[number].stack : 0;
+  const struct hwi_recorded_block *recorded = find_recorded(writer, block->address);
   if (recorded) {
     moment->known_stacks++;
     const uint32_t frame = moment->profile->stacks[recorded->stack].frame;
-    hwi_synthetic_alloc(&writer->trace, frame ? writer->first_recorded + frame : UNKNOWN_NODE, recorded->size, address);
+    hwi_synthetic_alloc(&writer->trace, frame ? writer->first_recorded + frame : UNKNOWN_NODE, recorded->size,
+                        block->address);
   } else {
-    const uint32_t node = owner->stack ? writer->owner_stacks[owner->stack - 1] : node_of_type(writer, block);
-    hwi_synthetic_alloc(&writer->trace, node, owner->bytes, address);
+    const uint32_t node = stack ? writer->owner_stacks[stack - 1] : node_of_type(writer, block);
+    hwi_synthetic_alloc(&writer->trace, node, hwi_core_block_bytes(block), block->address);
   }
 }
 
 static bool is_wanted(const struct hwi_moment *moment, size_t number)
 {
   const struct hwi_core_heap *heap = moment->heap;
-  return moment->leaks_of ? hwi_graph_is_leak(moment->leaks_of, (uint32_t)number) : hwi_core_heap_is_live(heap, number);
+  return moment->leaks_of ? hwi_graph_is_leak(moment->leaks_of, (uint32_t)number)
+                          : hwi_core_block_state(&heap->blocks[number]) == HWI_CORE_BLOCK_LIVE;
 }
 
 int hwi_moment_write(struct hwi_moment *moment, int fd)

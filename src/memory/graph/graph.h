@@ -118,7 +118,7 @@ void hwi_leaks_release(struct hwi_leaks *leaks);
 
 static inline bool hwi_graph_is_leak(const struct hwi_graph *graph, uint32_t block)
 {
-  return hwi_core_heap_is_live(graph->heap, block) &&
+  return hwi_core_block_state(&graph->heap->blocks[block]) == HWI_CORE_BLOCK_LIVE &&
          !(graph->marks[block] & (HWI_MARK_REACHED | HWI_MARK_BY_INTERIOR));
 }
 

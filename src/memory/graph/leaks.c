@@ -40,7 +40,7 @@ static void visit_start(void *state, uint32_t block, uint64_t at, uint64_t to)
   struct hwi_graph *graph = round->graph;
   if (graph->marks[block] & HWI_MARK_REACHED || !hwi_scan_is_live(graph, block))
     return;
-  if (hwi_core_heap_start(graph->heap, block) != to) {
+  if (graph->heap->blocks[block].address != to) {
     graph->marks[block] |= HWI_MARK_INTERIOR;
     return;
   }
@@ -62,7 +62,7 @@ static void visit_any(void *state, uint32_t block, uint64_t at, uint64_t to)
 static void visit_start_only(void *state, uint32_t block, uint64_t at, uint64_t to)
 {
   struct round *round = state;
-  if (hwi_core_heap_start(round->graph->heap, block) == to)
+  if (round->graph->heap->blocks[block].address == to)
     visit_any(state, block, at, to);
 }
 

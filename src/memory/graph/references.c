@@ -29,7 +29,7 @@ static void take(void *state, uint32_t block, uint64_t at, uint64_t to)
 void hwi_reference_of(const struct hwi_graph *graph, uint32_t block, uint64_t at, uint64_t to,
                       struct hwi_reference *reference)
 {
-  const uint64_t to_off = to - hwi_core_heap_start(graph->heap, block);
+  const uint64_t to_off = to - graph->heap->blocks[block].address;
   *reference = (struct hwi_reference){.is_start = to_off == 0, .to_off = to_off};
   if (hwi_scan_is_register(at))
     reference->place = (struct hwi_place){.kind = HWI_PLACE_REGISTER,

@@ -102,13 +102,12 @@ HWI_INLINE void hwi_scan_roots(struct hwi_scan *scan, bool below, HWI_VISIT(visi
 static inline bool hwi_scan_is_free(const struct hwi_graph *graph, uint32_t block)
 {
   const enum hwi_core_block_state state = hwi_core_block_state(&graph->heap->blocks[block]);
-  return (state == HWI_CORE_BLOCK_LIVE && !hwi_core_heap_is_live(graph->heap, block)) || state == HWI_CORE_BLOCK_FREE ||
-         state == HWI_CORE_BLOCK_CACHED || state == HWI_CORE_BLOCK_TOP;
+  return state == HWI_CORE_BLOCK_FREE || state == HWI_CORE_BLOCK_CACHED || state == HWI_CORE_BLOCK_TOP;
 }
 
 static inline bool hwi_scan_is_live(const struct hwi_graph *graph, uint32_t block)
 {
-  return hwi_core_heap_is_live(graph->heap, block);
+  return hwi_core_block_state(&graph->heap->blocks[block]) == HWI_CORE_BLOCK_LIVE;
 }
 
 #endif

@@ -87,19 +87,6 @@ struct hwi_core_heap {
   size_t frame_count, frame_capacity; /* a list of table.h */
 };
 
-/* Returns the address of a block that the program got: an owner may be in front of it. */
-static inline uint64_t hwi_core_heap_start(const struct hwi_core_heap *heap, size_t block)
-{
-  return heap->blocks[block].address + (heap->owners ? heap->owners[block].front : 0);
-}
-
-/* Returns whether the program has the block: it may have freed one that is kept. */
-static inline bool hwi_core_heap_is_live(const struct hwi_core_heap *heap, size_t block)
-{
-  return hwi_core_block_state(&heap->blocks[block]) == HWI_CORE_BLOCK_LIVE &&
-         (!heap->owners || !heap->owners[block].is_freed);
-}
-
 /* Finds the heap of the process. Returns 0, HW_ERR_USAGE if no allocator was recognized, or another negative status. */
 int hwi_core_heap_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error);
 void hwi_core_heap_release(struct hwi_core_heap *heap);
