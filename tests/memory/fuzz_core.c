@@ -14,9 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 static void check_heap(const struct hwi_memory *memory)
 {
-  struct hwi_heap heap;
+  struct hwi_core_heap heap;
   struct hwi_error error = {0};
-  const int status = hwi_heap_find(&heap, memory, &error);
+  const int status = hwi_core_heap_find(&heap, memory, &error);
   if (status == HW_ERR_MEMORY || (status < 0 && !error.text[0]))
     abort();
   for (size_t i = 0; i < heap.block_count; i++)
@@ -25,7 +25,7 @@ static void check_heap(const struct hwi_memory *memory)
   for (size_t i = 0; i < heap.damage_count && i < HWI_DAMAGES_MAX; i++)
     if (!heap.damages[i].text[0])
       abort();
-  hwi_heap_release(&heap);
+  hwi_core_heap_release(&heap);
 }
 
 static void check_regions(const struct hwi_memory *memory)

@@ -28,20 +28,20 @@ static void put(const struct fuzz_file *file, size_t count)
 }
 
 /* Opens the file and finds its heap. */
-static int find(struct hwi_memory *memory, struct hwi_heap *heap, const char *path, struct hwi_error *error)
+static int find(struct hwi_memory *memory, struct hwi_core_heap *heap, const char *path, struct hwi_error *error)
 {
   const int status = hwi_core_file_open(memory, path, error);
-  return status < 0 ? status : hwi_heap_find(heap, memory, error);
+  return status < 0 ? status : hwi_core_heap_find(heap, memory, error);
 }
 
 static void test_whole(void **state)
 {
   (void)state;
-  static const enum hwi_block_state states[SMALL_CORE_BLOCKS] = {HWI_BLOCK_OWN,  HWI_BLOCK_LIVE, HWI_BLOCK_CACHED,
-                                                                 HWI_BLOCK_FREE, HWI_BLOCK_LIVE, HWI_BLOCK_TOP,
-                                                                 HWI_BLOCK_LIVE, HWI_BLOCK_LIVE, HWI_BLOCK_TOP};
+  static const enum hwi_core_block_state states[SMALL_CORE_BLOCKS] = {HWI_CORE_BLOCK_OWN,  HWI_CORE_BLOCK_LIVE, HWI_CORE_BLOCK_CACHED,
+                                                                 HWI_CORE_BLOCK_FREE, HWI_CORE_BLOCK_LIVE, HWI_CORE_BLOCK_TOP,
+                                                                 HWI_CORE_BLOCK_LIVE, HWI_CORE_BLOCK_LIVE, HWI_CORE_BLOCK_TOP};
   struct hwi_memory memory;
-  struct hwi_heap heap = {0};
+  struct hwi_core_heap heap = {0};
   struct hwi_error error = {0};
   struct fuzz_file file = fuzz_file_open();
   put(&file, sizeof bytes);
@@ -53,11 +53,11 @@ static void test_whole(void **state)
   assert_int_equal(heap.damage_count, 0);
   assert_int_equal(heap.block_count, SMALL_CORE_BLOCKS);
   for (size_t i = 0; i < heap.block_count; i++)
-    assert_int_equal(hwi_block_state(&heap.blocks[i]), states[i]);
+    assert_int_equal(hwi_core_block_state(&heap.blocks[i]), states[i]);
   for (size_t i = 0; i < heap.part_count; i++)
     assert_int_equal(heap.parts[i].system_bytes, heap.parts[i].understood_bytes);
-  assert_int_equal(hwi_heap_sum(&heap, HWI_BLOCK_LIVE).blocks, SMALL_CORE_LIVE);
-  hwi_heap_release(&heap);
+  assert_int_equal(hwi_core_heap_sum(&heap, HWI_CORE_BLOCK_LIVE).blocks, SMALL_CORE_LIVE);
+  hwi_core_heap_release(&heap);
   hwi_memory_close(&memory);
   close(file.fd);
 }
@@ -68,14 +68,14 @@ static void test_truncated(void **state)
   struct fuzz_file file = fuzz_file_open();
   for (size_t count = 1; count < sizeof bytes; count += count < 2048 ? 1 : 97) {
     struct hwi_memory memory;
-    struct hwi_heap heap = {0};
+    struct hwi_core_heap heap = {0};
     struct hwi_error error = {0};
     put(&file, count);
     if (find(&memory, &heap, file.path, &error) == 0)
       assert_true(memory.missing > 0 && memory.note_count == 1);
     else
       assert_true(error.text[0]);
-    hwi_heap_release(&heap);
+    hwi_core_heap_release(&heap);
     hwi_memory_close(&memory);
   }
   close(file.fd);
@@ -91,12 +91,12 @@ static void test_no_memory(void **state)
   put(&file, sizeof bytes);
   for (; has_failed && calls < CALLS_MOST; calls++) {
     struct hwi_memory memory;
-    struct hwi_heap heap = {0};
+    struct hwi_core_heap heap = {0};
     struct hwi_error error = {0};
     failing_malloc_arm(calls, UINT64_MAX);
     const int status = find(&memory, &heap, file.path, &error);
     const size_t count = heap.block_count;
-    hwi_heap_release(&heap);
+    hwi_core_heap_release(&heap);
     hwi_memory_close(&memory);
     has_failed = failing_malloc_disarm();
     assert_int_equal(failing_malloc_leaks(), 0);
