@@ -301,6 +301,11 @@ def _updates(found):
             f"thread: {', '.join(each)}.")
 
 
+def _began_before(found):
+    return (f"A recording that began {found['duration_s']:.0f} s before, with {found['events'] / found['duration_s'] / 1e6:.1f} million events "
+            f"per s (bench/steady.c), is read to its present end in {found['seconds']:.1f} s.")
+
+
 def followed_programs(results):
     rows, short = [], results["live"]["short"]
     for found in results["live"]["runs"]:
@@ -316,7 +321,7 @@ def followed_programs(results):
             f"cores, all of these wait for each other. {short['processes']:,} times /bin/true from a shell: the process that follows "
             f"needs {short['cpu_s'] / short['processes'] * 1000:.2f} ms for each and {short['peak_rss_bytes'] / MEGA:,.0f} MB, and the run "
             f"takes {short['followed'][1] / short['alone'][1]:.2f} times the CPU time without a viewer. "
-            f"{_updates(results['live']['many_stacks'])} {_on_its_own(results['live'])}")
+            f"{_updates(results['live']['many_stacks'])} {_began_before(results['live']['before'])} {_on_its_own(results['live'])}")
     return Table("Following a program", text, head, rows)
 
 

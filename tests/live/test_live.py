@@ -46,6 +46,27 @@ def test_figures_follow_the_program(program, view):
     assert viewer.report()["peak_bytes"] == report["live_bytes_at_end"]
 
 
+def test_a_recording_that_began_long_before(program, view):
+    """All that happened in HW_LIVE_SECONDS (default: 3) before the viewer came is there. The first document may have a part of
+    it, and says how far behind it is."""
+    calls, end = 1, time.monotonic() + int(os.environ.get("HW_LIVE_SECONDS", "3"))
+    while time.monotonic() < end or calls < 4000000:
+        program.tell("100000")
+        program.tell("f")
+        calls += 100000
+    began_ns = time.monotonic_ns()
+    viewer = view(program.trace)
+    _, headers, first = viewer.ask("/document")
+    wait_until(lambda: viewer.report()["allocation_calls"] == calls)
+    print(f"{2 * calls} events were there after {(time.monotonic_ns() - began_ns) / 1e9:.1f} s")
+    report, document = viewer.report(), viewer.json("/document")
+    assert (report["free_calls"], report["live_blocks_at_end"], report["peak_bytes"]) == (calls, 0, 100 * 100001)
+    assert sum(document["slices"]["allocation_calls"]) == calls and document["slices"]["live_blocks"][-1] == 0
+    assert json.loads(first)["run"]["allocation_calls"] == calls or int(headers["Heapwright-Behind-Ms"]) > 500
+    program.tell("7")
+    wait_until(lambda: viewer.report()["live_blocks_at_end"] == 7)
+
+
 def test_in_the_end_it_is_the_report(program, view, hw):
     viewer = view(program.trace)
     for count in range(1, 100):

@@ -166,6 +166,20 @@ static int wait_for_counters(struct hwi_run_replay *r)
   return given && hwi_pipe_wait(r->pipe) ? 0 : hwi_run_replay_no_memory(r);
 }
 
+void hwi_run_replay_begin_to_catch_up(struct hwi_run_replay *r)
+{
+  /* With several images, only a few events at a time would be passed on, which costs more than it gains. */
+  if (r->active_count == 1)
+    hwi_pipe_start_thread(r->pipe);
+}
+
+int hwi_run_replay_end_to_catch_up(struct hwi_run_replay *r)
+{
+  const int status = wait_for_counters(r);
+  hwi_pipe_end_thread(r->pipe);
+  return status;
+}
+
 int hwi_run_replay_add_image(struct hwi_run_replay *r, uint32_t number, struct hwi_active **active)
 {
   struct hwi_active *a = calloc(1, sizeof *a);

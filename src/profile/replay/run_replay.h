@@ -112,6 +112,10 @@ int hwi_run_replay_all(struct hwi_run_replay *replay);
  * them goes on. It is in live_run.c, like the next ones. */
 int hwi_run_replay_look(struct hwi_run_replay *replay, bool *is_over);
 
+/* Around a call of hwi_run_replay_all that has much to read: meanwhile another thread may count. It is in run_replay.c. */
+void hwi_run_replay_begin_to_catch_up(struct hwi_run_replay *replay);
+int hwi_run_replay_end_to_catch_up(struct hwi_run_replay *replay);
+
 /* Lets image `number` of a run that is followed wait until another one ends. */
 int hwi_run_replay_open_later(struct hwi_run_replay *replay, uint32_t number);
 
