@@ -24,7 +24,7 @@ def options_of_page(command):
     """Returns the options with which a paragraph of OPTIONS begins."""
     text = (MANUAL / f"heapwright-{command}.1").read_text().replace("\\-", "-")
     section = re.search(r"^\.SH OPTIONS\n(.*?)(?=^\.SH )", text, re.M | re.S)
-    heads = re.findall(r"^\.TP\n(.*)$", section.group(1), re.M) if section else []
+    heads = re.findall(r"^\.T[PQ]\n(.*)$", section.group(1), re.M) if section else []
     return set(re.findall(r"--([a-z][a-z-]*)", "\n".join(heads))) - EVERYWHERE
 
 
