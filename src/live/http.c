@@ -43,9 +43,12 @@ int hwi_http_events(const struct hwi_http *http)
   return MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
 
-/* The library accepts no connections while there are too many, and notices only when it runs that some have gone. */
+/* The library accepts no connections while there are too many, and notices only when it runs that some have gone. A connection
+ * that goes on does not make its events readable. */
 int hwi_http_patience(const struct hwi_http *http)
 {
+  if (http->has_resumed)
+    return 0;
   MHD_UNSIGNED_LONG_LONG ms;
   const int most = http->strangers.count ? PATIENCE_WITH_STRANGERS_MS : PATIENCE_MS;
   return MHD_get_timeout(http->daemon, &ms) == MHD_YES && ms < (unsigned)most ? (int)ms : most;
@@ -53,6 +56,7 @@ int hwi_http_patience(const struct hwi_http *http)
 
 bool hwi_http_run(struct hwi_http *http)
 {
+  http->has_resumed = false;
   hwi_strangers_end(&http->strangers);
   return MHD_run(http->daemon) == MHD_YES;
 }
@@ -77,6 +81,12 @@ bool hwi_http_is_own(const struct hwi_http *http, struct MHD_Connection *connect
 {
   const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
   return host && hwi_live_is_host(host, http->listener.port) && !hwi_http_is_of_other_page(connection);
+}
+
+void hwi_http_resume(struct hwi_http *http, struct MHD_Connection *connection)
+{
+  http->has_resumed = true;
+  MHD_resume_connection(connection);
 }
 
 bool hwi_http_has_left(struct MHD_Connection *connection)

@@ -13,10 +13,8 @@ struct hwi_http {
   struct MHD_Daemon *daemon;
   struct hwi_live_listener listener;
   struct hwi_strangers strangers;
+  bool has_resumed; /* a connection, since it ran */
 };
-
-/* Begins to listen, see hwi_live_listen. `handle` and `end` get the context. Returns 0 or a negative status. The http must
- * stay where it is. */
 
 /* Begins to listen, see hwi_live_listen; then to serve: `handle` and `end` get the context, and the http must stay where it
  * is. Returns 0 or a negative status; false if there is no memory, and it listens no more. */
@@ -34,6 +32,9 @@ bool hwi_http_is_own(const struct hwi_http *http, struct MHD_Connection *connect
 
 /* Returns whether a page of another origin makes a browser ask. */
 bool hwi_http_is_of_other_page(struct MHD_Connection *connection);
+
+/* Lets a suspended connection go on: its handler is called again when the daemon runs next. */
+void hwi_http_resume(struct hwi_http *http, struct MHD_Connection *connection);
 
 /* Returns whether the client of a suspended connection has gone: the library does not look. */
 bool hwi_http_has_left(struct MHD_Connection *connection);

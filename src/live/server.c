@@ -324,7 +324,7 @@ static void resume_waiters(struct hwi_live_server *server, const struct hwi_live
     if (waiter->source != source || !is_meant || waiter->is_served)
       continue;
     waiter->is_served = true;
-    MHD_resume_connection(waiter->connection);
+    hwi_http_resume(&server->http, waiter->connection);
   }
 }
 
@@ -399,7 +399,7 @@ static void end_abandoned(struct hwi_live_server *server)
     if (waiter->is_served || !hwi_http_has_left(waiter->connection))
       continue;
     waiter->is_served = true;
-    MHD_resume_connection(waiter->connection);
+    hwi_http_resume(&server->http, waiter->connection);
   }
 }
 
@@ -480,7 +480,7 @@ void hwi_live_server_stop(struct hwi_live_server *server)
 {
   for (struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
     if (!waiter->is_served)
-      MHD_resume_connection(waiter->connection);
+      hwi_http_resume(&server->http, waiter->connection);
   hwi_saving_stop(&server->saving);
   hwi_http_stop(&server->http);
   for (int i = 0; i < SOURCES_MAX; i++)

@@ -342,6 +342,58 @@ def test_clients_that_leave(serve, start_program, tmp_path):
     assert served.metrics().value("up") == 1
 
 
+def analysts_of(served):
+    return Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()
+
+
+def test_recordings_that_have_ended_need_no_process(serve, hw, tmp_path):
+    for number in range(12):
+        assert hw("record", "-q", "-o", tmp_path / f"{number}.hwt", "--", "cat", "/dev/null").returncode == 0
+    served = serve(tmp_path)
+    wait_until(lambda: len(served.metrics().find("recording_up")) == 12)
+    wait_until(lambda: all(value == 1 for _, value in served.metrics().find("recording_up")) and not analysts_of(served))
+    first = served.metrics()
+    assert [value for _, value in first.find("up")] == [0] * 12
+    calls = {labels["recording"]: value for labels, value in first.find("allocations_total")}
+    assert calls["3.hwt"] == json.loads(hw("report", "--json", tmp_path / "3.hwt").stdout)["allocation_calls"]
+    assert served.ask("/metrics")[2] == served.ask("/metrics")[2]
+    of_one = f"pid={first.find('up')[0][0]['pid']}"
+    paths = [f"/debug/pprof/heap?{of_one}", f"/debug/pprof/allocs?{of_one}", "/metrics?top=1", f"/debug/pprof/heap?seconds=1&{of_one}", "/metrics"]
+    answers = {path: served.ask(path) for path in paths}
+    assert [status for status, _, _ in answers.values()] == [200] * len(paths)
+    wait_until(lambda: not analysts_of(served))
+    assert served.metrics().find("allocations_total") == first.find("allocations_total")
+
+
+def test_a_run_that_goes_on_after_all(begin, serve):
+    """The first process that is recorded ends, and later another one begins."""
+    process, trace = begin("sh", "-c", "cat /dev/null; read line; cat", options=("--only-process", "cat"))
+    served = serve(trace)
+    wait_until(lambda: [value for _, value in served.metrics().find("up")] == [0] and not analysts_of(served))
+    allocations = served.metrics().value("allocations_total")
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    wait_until(lambda: sorted(value for _, value in served.metrics().find("up")) == [0, 1])
+    assert allocations in [value for _, value in served.metrics().find("allocations_total")]
+    process.stdin.close()
+    assert process.wait() == 0
+    wait_until(lambda: [value for _, value in served.metrics().find("up")] == [0, 0] and not analysts_of(served))
+
+
+def test_a_scraper_that_waits_not_so_long(serve, start_program, tmp_path):
+    """It gets what has come, before another one that waits longer for the same analyst."""
+    for name in "ab":
+        start_program(tmp_path / f"{name}.hwt")
+    served = serve(tmp_path)
+    wait_until(lambda: len(served.metrics().find("up")) == 2)
+    os.kill(int(analysts_of(served)[0]), signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as pool:
+        patient = pool.submit(served.metrics, "?top=1")
+        hasty = served.metrics(**{"X-Prometheus-Scrape-Timeout-Seconds": "0.5"})
+        assert sorted(value for _, value in hasty.find("recording_up")) == [0, 1] and not patient.done()
+        assert sorted(value for _, value in patient.result().find("recording_up")) == [0, 1]
+
+
 def test_analysts_end_with_the_server(serve, program):
     served = serve(program.trace)
     wait_until(lambda: served.metrics().value("up") == 1)

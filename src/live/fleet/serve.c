@@ -23,8 +23,7 @@ enum {
   ASKED_MOST = 4,
   JOBS_MOST = 16,
   JOBS_WITH_SECONDS_MOST = 8, /* they last long, and must not keep scrapers out */
-  FILES_A_RUN = 4,            /* a socket, and parts of jobs; some are left for connections */
-  PART_MS = 8000,             /* a scraper usually waits for 10 s */
+  FILES_A_RUN = 4,            /* a socket or answers that are kept, and parts of jobs; some are left for connections */
   STATE_EVERY_MS = 10000,     /* of a run that nothing is asked about: whether it goes on */
 };
 
@@ -44,7 +43,8 @@ struct job {
   struct part *parts;
   uint32_t part_count;
   enum stage stage;
-  uint64_t begin_ms; /* of the stage; it may be later */
+  uint64_t begin_ms;    /* of the stage; it may be later */
+  uint64_t patience_ms; /* so long a stage waits for parts */
   uint32_t requests;
   bool is_done;
   struct job *next;
@@ -88,6 +88,7 @@ static struct job *make_job(struct hwi_serve *serve, const struct hwi_live_query
                         .parts = calloc(fleet->count + 1, sizeof *job->parts),
                         .stage = query->numbers[HWI_LIVE_SECONDS] ? EARLIER : LATEST,
                         .begin_ms = hwi_os_monotonic_ms(),
+                        .patience_ms = HWI_FLEET_PATIENCE_MS,
                         .next = serve->jobs};
   if (!job || !job->parts) {
     free(job);
@@ -168,6 +169,14 @@ static enum MHD_Result refuse(struct MHD_Connection *connection)
   return hwi_http_answer(connection, MHD_HTTP_UNAUTHORIZED, response, "text/plain; charset=utf-8");
 }
 
+/* Returns how long parts may take so that the answer comes in time: a scraper says how long it waits, usually 10 s. */
+static uint64_t patience_of(struct MHD_Connection *connection)
+{
+  const char *seconds = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "X-Prometheus-Scrape-Timeout-Seconds");
+  const double ms = seconds ? 0.8 * 1000 * strtod(seconds, NULL) : 0;
+  return ms > 0 && ms < HWI_FLEET_PATIENCE_MS ? (uint64_t)ms : HWI_FLEET_PATIENCE_MS;
+}
+
 static enum MHD_Result wait_for(struct hwi_serve *serve, struct MHD_Connection *connection,
                                 const struct hwi_live_query *query, struct request **place)
 {
@@ -183,6 +192,9 @@ static enum MHD_Result wait_for(struct hwi_serve *serve, struct MHD_Connection *
     return MHD_NO;
   }
   job->requests++;
+  const uint64_t patience_ms = patience_of(connection);
+  if (patience_ms < job->patience_ms)
+    job->patience_ms = patience_ms;
   *request = (struct request){.connection = connection, .job = job, .next = serve->requests};
   serve->requests = *place = request;
   MHD_suspend_connection(connection);
@@ -270,33 +282,29 @@ static void take(struct hwi_serve *serve, struct hwi_fleet_run *run)
     close(answer.fd);
 }
 
-/* An analyst that is long at work, because it reads a long recording from its begin, keeps no other one waiting. */
-static bool is_late(const struct hwi_fleet_run *run)
-{
-  return run->asked_ms && hwi_os_monotonic_ms() - run->asked_ms >= PART_MS;
-}
-
 static uint32_t count_asked(const struct hwi_serve *serve)
 {
   uint32_t count = 0;
   for (size_t i = 0; i < serve->fleet->count; i++)
-    count += serve->fleet->runs[i]->asked_ms && !is_late(serve->fleet->runs[i]);
+    count += serve->fleet->runs[i]->asked_ms && !hwi_fleet_is_late(serve->fleet->runs[i]);
   return count;
 }
 
+/* The process of a run that was found just now begins when others have read theirs. */
 static void ask_part(struct job *job, struct part *part)
 {
   static const struct hwi_live_answer gone = {.fd = -1, .error = "no process follows the run at present"},
                                       late = {.fd = -1};
-  if (part->run->analyst.socket < 0) {
+  struct hwi_fleet_run *run = part->run;
+  struct hwi_live_answer kept;
+  if (hwi_fleet_find_kept(run, &job->query, &kept))
+    end_part(job, part, &kept);
+  else if (run->analyst.socket < 0 && run->began_ms)
     end_part(job, part, &gone);
-  } else if (part->run->asked_ms) {
-    if (is_late(part->run))
-      end_part(job, part, &late);
-  } else if (hwi_analyst_ask_part(&part->run->analyst, &job->query)) {
-    part->is_asked = true;
-    part->run->asked_ms = hwi_os_monotonic_ms();
-  }
+  else if (hwi_fleet_is_late(run))
+    end_part(job, part, &late);
+  else if (run->analyst.socket >= 0 && !run->asked_ms)
+    part->is_asked = hwi_fleet_ask(run, &job->query);
 }
 
 /* Asks for the parts of a job, and ends its stage when all have come, or it is late. */
@@ -314,7 +322,7 @@ static void work_on(struct hwi_serve *serve, struct job *job)
     }
     missing += !part->is_done;
   }
-  if (missing > 0 && now_ms - job->begin_ms < PART_MS)
+  if (missing > 0 && now_ms - job->begin_ms < job->patience_ms)
     return;
   job->is_done = job->stage == LATEST;
   if (job->is_done)
@@ -332,15 +340,14 @@ static void work(struct hwi_serve *serve)
     work_on(serve, job);
   for (size_t i = 0; i < serve->fleet->count; i++) {
     struct hwi_fleet_run *run = serve->fleet->runs[i];
-    if (!run->asked_ms && run->analyst.socket >= 0 && now_ms - run->heard_ms >= STATE_EVERY_MS &&
-        hwi_analyst_ask(&run->analyst, HWI_LIVE_STATE, false))
-      run->asked_ms = now_ms;
+    if (!run->asked_ms && run->analyst.socket >= 0 && now_ms - run->heard_ms >= STATE_EVERY_MS)
+      hwi_fleet_ask(run, NULL);
   }
   for (struct request *request = serve->requests; request; request = request->next) {
     if (request->is_served || (!request->job->is_done && !hwi_http_has_left(request->connection)))
       continue;
     request->is_served = true;
-    MHD_resume_connection(request->connection);
+    hwi_http_resume(&serve->http, request->connection);
   }
 }
 
@@ -413,7 +420,7 @@ static void end_all(struct hwi_serve *serve)
 {
   for (struct request *request = serve->requests; request; request = request->next)
     if (!request->is_served)
-      MHD_resume_connection(request->connection);
+      hwi_http_resume(&serve->http, request->connection);
   if (serve->http.daemon)
     hwi_http_stop(&serve->http);
   serve->http.daemon = NULL;
@@ -453,7 +460,7 @@ int hwi_serve_run(struct hwi_serve *serve, struct hwi_fleet *fleet, int stop_fd,
     if (status == 0 && !hwi_http_run(&serve->http))
       status = hwi_error_set(error, HW_ERR_IO, "the server cannot go on");
     end_jobs(serve);
-    work(serve);
+    work(serve); /* for requests that have just come */
   }
   free(fds);
   end_all(serve);
