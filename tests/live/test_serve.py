@@ -465,9 +465,9 @@ def test_with_a_token(serve, program, tmp_path, address):
     (["--serve", "127.0.0.1", "--pid", "5"], "leave out --pid"),
     (["--serve", "127.0.0.1", "--heap", "x"], "leave out --heap"),
     (["--token", "/dev/null"], "--token is of a server for other programs: add --serve ADDRESS"),
-    (["--serve", "127.0.0.1", "--token", "/nothing"], "--token: cannot read /nothing: No such file"),
-    (["--serve", "127.0.0.1", "--token", "/"], "--token: cannot read /: Is a directory"),
-    (["--serve", "127.0.0.1", "--token", "/dev/null"], "must have 16 to 256 characters"),
+    (["--serve", "127.0.0.1", "--token", "/nothing"], "--token: /nothing: cannot be opened: No such file"),
+    (["--serve", "127.0.0.1", "--token", "/"], "--token: /: cannot be read: Is a directory"),
+    (["--serve", "127.0.0.1", "--token", "/dev/null"], "must have one line, the token"),
     (["--serve", "127.0.0.1", "/nothing/at/all"], "/nothing/at/all"),
 ])
 def test_wrong_options(hw, arguments, says):
@@ -476,7 +476,7 @@ def test_wrong_options(hw, arguments, says):
 
 
 @pytest.mark.parametrize("text, says", [("a b" * 10, "has a blank"), ("x" * 16 + "\ny", "must have one line"),
-                                        ("x" * 300, "16 to 256 characters"), ("ä" * 20, "not ASCII")])
+                                        ("x" * 300, "16 to 256 characters"), ("x" * 15, "16 to 256 characters"), ("ä" * 20, "not ASCII")])
 def test_wrong_tokens(hw, tmp_path, text, says):
     (tmp_path / "token").write_text(text)
     process = hw("live", "--serve", "127.0.0.1", "--token", tmp_path / "token")
