@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from control_groups import LIMIT, group
+from live_page import half_closed
 from served import Served
 from waiting import has_ended, wait_until
 
@@ -342,6 +343,20 @@ def test_clients_that_leave(serve, start_program, tmp_path):
     assert served.metrics().value("up") == 1
 
 
+def test_a_client_that_sends_no_more_gets_its_answer(serve, program):
+    served = serve(program.trace)
+    wait_until(lambda: served.metrics().value("up") == 1)
+    analyst = int(analysts_of(served)[0])
+    os.kill(analyst, signal.SIGSTOP)
+    with half_closed(served.host, "/metrics?top=1") as read, half_closed(served.host, "/debug/pprof/heap?seconds=1") as read_other:
+        for _ in range(3):
+            assert served.ask("/")[0] == 200  # the server is at work meanwhile
+        os.kill(analyst, signal.SIGCONT)
+        answer = read()
+        assert answer.startswith(b"HTTP/1.1 200 ") and b"heapwright_up{" in answer
+        assert read_other().startswith(b"HTTP/1.1 200 ")
+
+
 def analysts_of(served):
     return Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()
 
@@ -434,7 +449,8 @@ def test_without_a_token_no_other_site_reads(serve, program):
     for host in ("evil.example", "evil.example:" + served.host.rpartition(":")[2], "127.0.0.1"):
         assert served.ask("/metrics", host=host)[0] == 403
     assert served.ask("/metrics", Origin="http://evil.example")[0] == 403
-    assert served.ask("/metrics", host="localhost:" + served.host.rpartition(":")[2])[0] == 200
+    for name in "localhost", "LOCALHOST", "LocalHost":
+        assert served.ask("/metrics", host=f"{name}:" + served.host.rpartition(":")[2])[0] == 200
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:0", "0.0.0.0:0", "[::]:0"])

@@ -51,10 +51,8 @@ struct job {
 };
 
 struct request {
-  struct MHD_Connection *connection; /* suspended */
+  struct hwi_http_waiter http;
   struct job *job;
-  bool is_served;
-  struct request *next;
 };
 
 struct hwi_serve {
@@ -62,7 +60,6 @@ struct hwi_serve {
   struct hwi_authority authority;
   struct hwi_fleet *fleet;
   struct job *jobs; /* the newest first */
-  struct request *requests;
 };
 
 static void release_job(struct job *job)
@@ -101,6 +98,7 @@ static struct job *make_job(struct hwi_serve *serve, const struct hwi_live_query
     *part = (struct part){.run = fleet->runs[i], .answers = {{.fd = -1}, {.fd = -1}}};
     part->run->users++;
   }
+  job->is_done = job->stage == EARLIER && job->part_count != 1; /* the answer says so now rather than later */
   return serve->jobs = job;
 }
 
@@ -139,16 +137,16 @@ static enum MHD_Result answer_job(const struct hwi_serve *serve, const struct jo
   if (!items)
     return MHD_NO;
   for (uint32_t i = 0; i < job->part_count; i++) {
-    const struct hwi_live_answer *earlier = &job->parts[i].answers[EARLIER], *latest = &job->parts[i].answers[LATEST];
+    const struct hwi_live_answer *earlier = &job->parts[i].answers[EARLIER], *last = &job->parts[i].answers[job->stage];
     items[i] =
         (struct hwi_live_part){.name = job->parts[i].run->name,
-                               .fd = latest->fd,
-                               .bytes = latest->bytes,
+                               .fd = last->fd,
+                               .bytes = last->bytes,
                                .earlier_fd = earlier->fd,
                                .earlier_bytes = earlier->bytes,
-                               .error = latest->fd >= 0  ? NULL
-                                        : *latest->error ? latest->error
-                                                         : "the process that follows the run did not answer in time"};
+                               .error = last->fd >= 0  ? NULL
+                                        : *last->error ? last->error
+                                                       : "the process that follows the run did not answer in time"};
   }
   const struct hwi_live_parts parts = {items, job->part_count, serve->fleet->left_out};
   const enum MHD_Result result = hwi_live_endpoints[job->query.endpoint]->answer(connection, &job->query, &parts);
@@ -195,9 +193,9 @@ static enum MHD_Result wait_for(struct hwi_serve *serve, struct MHD_Connection *
   const uint64_t patience_ms = patience_of(connection);
   if (patience_ms < job->patience_ms)
     job->patience_ms = patience_ms;
-  *request = (struct request){.connection = connection, .job = job, .next = serve->requests};
-  serve->requests = *place = request;
-  MHD_suspend_connection(connection);
+  request->job = job;
+  *place = request;
+  hwi_http_wait(&serve->http, &request->http, connection);
   return MHD_YES;
 }
 
@@ -245,11 +243,7 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
   *place = NULL;
   if (!request)
     return;
-  for (struct request **at = &serve->requests; *at; at = &(*at)->next)
-    if (*at == request) {
-      *at = request->next;
-      break;
-    }
+  hwi_http_end_waiter(&serve->http, &request->http);
   request->job->requests--;
   free(request);
 }
@@ -324,11 +318,11 @@ static void work_on(struct hwi_serve *serve, struct job *job)
   }
   if (missing > 0 && now_ms - job->begin_ms < job->patience_ms)
     return;
-  job->is_done = job->stage == LATEST;
+  job->is_done = job->stage == LATEST || job->parts[0].answers[EARLIER].fd < 0; /* a profile is of one run */
   if (job->is_done)
     return;
   job->stage = LATEST;
-  job->begin_ms += job->query.numbers[HWI_LIVE_SECONDS] * 1000;
+  job->begin_ms = now_ms + job->query.numbers[HWI_LIVE_SECONDS] * 1000; /* since the profile of the begin */
   for (uint32_t i = 0; i < job->part_count; i++)
     job->parts[i].is_done = job->parts[i].is_asked = false;
 }
@@ -343,12 +337,9 @@ static void work(struct hwi_serve *serve)
     if (!run->asked_ms && run->analyst.socket >= 0 && now_ms - run->heard_ms >= STATE_EVERY_MS)
       hwi_fleet_ask(run, NULL);
   }
-  for (struct request *request = serve->requests; request; request = request->next) {
-    if (request->is_served || (!request->job->is_done && !hwi_http_has_left(request->connection)))
-      continue;
-    request->is_served = true;
-    hwi_http_resume(&serve->http, request->connection);
-  }
+  for (struct hwi_http_waiter *waiter = serve->http.waiters; waiter; waiter = waiter->next)
+    if (((const struct request *)waiter)->job->is_done)
+      hwi_http_serve_waiter(&serve->http, waiter);
 }
 
 static void end_jobs(struct hwi_serve *serve)
@@ -418,9 +409,6 @@ static bool wait_for_events(const struct hwi_serve *serve, struct pollfd *fds, i
 
 static void end_all(struct hwi_serve *serve)
 {
-  for (struct request *request = serve->requests; request; request = request->next)
-    if (!request->is_served)
-      hwi_http_resume(&serve->http, request->connection);
   if (serve->http.daemon)
     hwi_http_stop(&serve->http);
   serve->http.daemon = NULL;
