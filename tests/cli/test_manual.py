@@ -43,6 +43,20 @@ def test_help_begins_with_a_sentence(hw, command):
     assert re.match(r"usage: heapwright \w+ .*\n\n[A-Z][^\n]*[^.?](\.|\?)\n\n", hw("help", command).stdout)
 
 
+def variables_of_libraries(build):
+    """Those that what is preloaded reads, but for those that only the tool sets."""
+    code = b"".join(library.read_bytes() for library in (build / "lib").glob("libheapwright-*.so"))
+    return {name.decode() for name in re.findall(rb"(?<=\0)HEAPWRIGHT_[A-Z_]+(?=\0)", code)} - {f"HEAPWRIGHT_{name}" for name in ("RUN", "LAUNCHER", "ALONE")}
+
+
+def test_every_variable_is_in_the_manual_and_known(hw, build):
+    variables = variables_of_libraries(build)
+    assert {"HEAPWRIGHT_MAX_SIZE", "HEAPWRIGHT_POOL_SIZE"} < variables
+    pages = "\n".join(page.read_text() for page in MANUAL.glob("*.1"))
+    assert set(re.findall(r"HEAPWRIGHT_[A-Z_]*[A-Z]", pages)) == variables
+    assert hw("help", env={name: "1" for name in variables}).stderr == ""
+
+
 @pytest.mark.skipif(shutil.which("groff") is None, reason="no groff")
 @pytest.mark.parametrize("page", sorted(MANUAL.glob("*.1")), ids=lambda page: page.name)
 def test_pages_render_without_a_warning(page):
