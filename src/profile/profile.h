@@ -105,7 +105,7 @@ static inline enum hwi_lifetime hwi_lifetime_of(bool is_temporary, uint64_t ns)
 
 /* The variances of figures that are estimates; 0: they are exact. */
 struct hwi_variance {
-  float calls, bytes, temporary_calls;
+  float calls, bytes, usable, temporary_calls;
   float live_blocks, live_bytes;
   float peak_blocks, peak_bytes, peak_usable;
 };

@@ -15,9 +15,9 @@ HERE = Path(__file__).parent
 class Program:
     """A recorded program that allocates when it is told to."""
 
-    def __init__(self, tool, executable, trace):
+    def __init__(self, tool, executable, trace, *options):
         self.trace = trace
-        self.process = subprocess.Popen([tool, "record", "-q", "-o", str(trace), "--", str(executable)], text=True,
+        self.process = subprocess.Popen([tool, "record", "-q", *options, "-o", str(trace), "--", str(executable)], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.tell("1")
         wait_until(lambda: is_begun(trace))
@@ -136,8 +136,8 @@ def start_program(tool, compile_c):
     made = []
     usual = compile_c(HERE / "programs/steps.c", name="steps")
 
-    def start(trace, executable=usual):
-        made.append(Program(tool, executable, trace))
+    def start(trace, executable=usual, options=()):
+        made.append(Program(tool, executable, trace, *options))
         return made[-1]
 
     yield start

@@ -122,6 +122,35 @@ def test_stacks_only_when_asked(serve, program):
     assert not served.metrics().find("stack_live_bytes")
 
 
+ERRORS = {"live_bytes_error": "live_bytes_at_end_error", "live_blocks_error": "live_blocks_at_end_error", "peak_bytes_error": "peak_bytes_error"}
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_estimates_have_errors(serve, start_program, hw, tmp_path, is_open):
+    """Each is a gauge of its own; exact figures, such as counters, have none."""
+    program = start_program(tmp_path / "run.hwt", options=["--sample=1K"])
+    served = serve(program.trace)
+    program.tell("20000")
+    wait_until(lambda: (served.metrics().value("live_blocks") or 0) > 10000)
+    wait_until(lambda: hw_report(program.trace, hw)["live_blocks_at_end"] == served.metrics().value("live_blocks"))
+    report, metrics = hw_report(program.trace, hw), served.metrics("?top=2", is_open=is_open)
+    assert metrics.value("sample_bytes") == 1024
+    for name, key in ERRORS.items():
+        assert metrics.value(name, pid=str(report["images"][0]["pid"])) == report[key] > 0, name
+    assert not metrics.units.keys() & {f"heapwright_{name}" for name in ERRORS}
+    assert metrics.value("allocations_total") == report["allocation_calls"]
+    assert metrics.value("allocated_bytes_total") == report["allocated_bytes"]
+    assert "allocation_calls_error" not in report and not metrics.find("allocations_error") and not metrics.find("allocated_bytes_error")
+    (labels, error), = [row for row in metrics.find("stack_live_bytes_error") if "allocate" in row[0]["stack"]]
+    assert error == pytest.approx(report["live_bytes_at_end_error"], rel=0.05)
+    assert metrics.value("stack_live_blocks_error", stack=labels["stack"]) > 0
+
+
+def test_exact_figures_have_no_errors(serve, program):
+    metrics = wait_until(lambda: (lambda now: now if now.value("live_blocks") else None)(serve(program.trace).metrics("?top=2")))
+    assert not [name for name in metrics.families if name.endswith("_error")]
+
+
 def test_heaps_and_scopes(serve, tool, compile_c, tmp_path):
     """Two scopes whose paths read the same are one sample."""
     source = tmp_path / "named.c"

@@ -338,6 +338,26 @@ def test_thread(hw, record, compile_c, tmp_path):
     check_page("thread", page, report)
 
 
+def test_errors_of_estimates(hw, record, compile_c, tmp_path):
+    recording = record([compile_c(NAMED, "-pthread", "-fno-optimize-sibling-calls")], "--sample=512")
+    page, report = tmp_path / "run.html", tmp_path / "report.json"
+    assert hw("report", "-o", page, recording.trace).returncode == 0
+    slices = read_html(page).document["slices"]["from_ns"]
+    part = recording.report_with("--from", f"{slices[30]}ns", "--to", f"{slices[90]}ns")
+    thread = next(thread for thread in recording.report["by_thread"] if thread["name"] == "keeper")
+    of_thread = {**thread, "selected": recording.report_with("--thread", "keeper")["selected"]}
+    report.write_text(json.dumps({**recording.report, "of_part": part, "of_thread": of_thread}))
+    check_page("sampled", page, report)
+
+
+def test_exact_figures_have_no_errors(hw, record, compile_c, tmp_path):
+    run_check("sampled", hw, record([compile_c(NAMED, "-pthread")]), tmp_path)
+
+
+def test_no_figure_of_a_sample_is_cut(hw, record, compile_c, tmp_path):
+    run_check("cut", hw, record([compile_c(PROGRAM, "-pthread")], "--sample=4K"), tmp_path)
+
+
 def test_labels(hw, record, compile_c, tmp_path):
     run_check("labels", hw, record([compile_c(TWINS, "-g", "-fno-optimize-sibling-calls", "-fno-inline")]), tmp_path)
 

@@ -2,10 +2,11 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { FindingFields, ImageFields, RunFields } from "../data/document";
+import { errorAt } from "../data/errors";
 import type { Recording } from "../data/recording";
 import { scopesOf } from "../data/scopes";
 import type { Span, State, View } from "../state";
-import { bytesText, countText, shareText } from "../text/format";
+import { countText, estimateText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
 import { Figures } from "./figures";
 import { Growth } from "./growth";
@@ -81,12 +82,13 @@ function TopStacks({ recording, state, change }: ViewProps): JSX.Element | null 
   const { span } = state;
   const live = useMemo(() => recording.costs("peak", span), [recording, span]);
   const all = span === null ? recording.document.run.peak_bytes : recording.liveAt(recording.highest(recording.edgesOf(span)));
+  const squares = useMemo(() => recording.squares("peak", span), [recording, span]);
   const top = useLargest(recording, live);
   if (top.length === 0) return null;
   return (
     <section class="panel">
       <h2>Largest stacks {whenMost(recording, span)}</h2>
-      <StackList {...{ recording, change }} rows={top} cost="peak" figures={(row) => [bytesText(live[row]!), shareText(live[row]!, all)]} />
+      <StackList {...{ recording, change }} rows={top} cost="peak" figures={(row) => [estimateText("bytes", live[row]!, errorAt(squares, row)), shareText(live[row]!, all)]} />
     </section>
   );
 }
