@@ -148,18 +148,29 @@ HW_OPERATION struct hwi_caller caller_of(const uintptr_t *frame)
   return (struct hwi_caller){frame[1], (uintptr_t)(frame + 2), frame[0]};
 }
 
-/* So that a body saves few registers. */
-static __attribute__((noinline)) void *in_sample(const uintptr_t *frame, enum hw_entry entry, size_t size, void *block)
+/* What is not only counted: a last call of a body, so that the body saves few registers. */
+static __attribute__((noinline)) void *allocated_in_sample(const uintptr_t *frame, enum hw_entry entry, size_t size,
+                                                           void *block)
 {
   return allocated_slowly(caller_of(frame), (struct request){entry, size, 0}, block);
 }
 
-BODY void *sampled_malloc(size_t size)
+static __attribute__((noinline)) void free_in_sample(const uintptr_t *frame, enum hw_entry entry, void *block)
 {
-  void *block = HWI_REAL(MALLOC, hwi_malloc_fn)(size);
+  if (freed_slowly(caller_of(frame).pc, entry, block))
+    HWI_REAL(FREE, hwi_free_fn)(block);
+}
+
+HW_OPERATION void *sampled(enum hw_entry entry, size_t size, void *block)
+{
   if (LIKELY(block) && LIKELY(hwi_event_skip_alloc(HWI_CALLER().pc, size)))
     return block;
-  return in_sample(__builtin_frame_address(0), HW_ENTRY_MALLOC, size, block);
+  return allocated_in_sample(__builtin_frame_address(0), entry, size, block);
+}
+
+BODY void *sampled_malloc(size_t size)
+{
+  return sampled(HW_ENTRY_MALLOC, size, HWI_REAL(MALLOC, hwi_malloc_fn)(size));
 }
 
 BODY void *recorded_malloc(size_t size)
@@ -171,16 +182,36 @@ BODY void *recorded_malloc(size_t size)
 
 BODY void sampled_free(void *block, enum hw_entry entry)
 {
-  uintptr_t pc = HWI_CALLER().pc;
-  if (LIKELY(block) && LIKELY(!hwi_boot_owns(block)) &&
-      (LIKELY(hwi_event_skip_free(pc, block)) || freed_slowly(pc, entry, block)))
+  if (UNLIKELY(!block || hwi_boot_owns(block)))
+    return;
+  if (LIKELY(hwi_event_skip_free(HWI_CALLER().pc, block)))
     HWI_REAL(FREE, hwi_free_fn)(block);
+  else
+    free_in_sample(__builtin_frame_address(0), entry, block);
 }
 
 BODY void recorded_free(void *block, enum hw_entry entry)
 {
   if (freed(entry, block))
     HWI_REAL(FREE, hwi_free_fn)(block);
+}
+
+HW_OPERATION size_t product(size_t count, size_t size)
+{
+  size_t bytes;
+  return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+}
+
+BODY void *sampled_calloc(size_t count, size_t size)
+{
+  return sampled(HW_ENTRY_CALLOC, product(count, size), HWI_REAL(CALLOC, hwi_calloc_fn)(count, size));
+}
+
+BODY void *recorded_calloc(size_t count, size_t size)
+{
+  if (!is_found(HW_ENTRY_CALLOC))
+    return boot_calloc(count, size);
+  return allocated_fast(HW_ENTRY_CALLOC, product(count, size), HWI_REAL(CALLOC, hwi_calloc_fn)(count, size));
 }
 
 /* --- C --- */
@@ -200,11 +231,7 @@ HW_OPERATION void hw_do_free(void *block)
 
 HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
 {
-  if (!is_found(HW_ENTRY_CALLOC))
-    return boot_calloc(count, size);
-  void *block = HWI_REAL(CALLOC, hwi_calloc_fn)(count, size);
-  size_t bytes;
-  return allocated_fast(HW_ENTRY_CALLOC, __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes, block);
+  return is_sample() ? sampled_calloc(count, size) : recorded_calloc(count, size);
 }
 
 /* realloc and reallocarray: `call` calls the real one, `size` is the total requested size. */
