@@ -306,73 +306,6 @@ static bool take_durations(struct hwi_page_slicer *slicer)
 
 /* --- what was dropped --- */
 
-static uint64_t min_of(uint64_t a, uint64_t b)
-{
-  return a < b ? a : b;
-}
-
-static uint64_t max_of(uint64_t a, uint64_t b)
-{
-  return a > b ? a : b;
-}
-
-/* Moves calls that are known along time from the first slice to their own ones. */
-static void spread_dropped(struct hwi_page_slicer *slicer)
-{
-  const struct hwi_profile *profile = slicer->tree->profile;
-  struct hwi_slice *slices = slicer->slices.items;
-  for (uint32_t i = 0, to = 0; i < profile->dropped_slice_count; i++) {
-    const struct hwi_time_point *from = &profile->dropped_slices[i];
-    while (to + 1 < slicer->slices.count && slices[to + 1].from_ns < from->ns)
-      to++;
-    const uint64_t allocations = min_of(from->allocation_calls, slices->allocation_calls),
-                   frees = min_of(from->free_calls, slices->free_calls),
-                   bytes = min_of(from->allocated_bytes, slices->allocated_bytes);
-    slices->allocation_calls -= allocations;
-    slices->free_calls -= frees;
-    slices->allocated_bytes -= bytes;
-    slices[to].allocation_calls += allocations;
-    slices[to].free_calls += frees;
-    slices[to].allocated_bytes += bytes;
-  }
-}
-
-/* Sets the levels before the cut: those of all blocks, not only of those that live on. */
-static void level_dropped(struct hwi_page_slicer *slicer)
-{
-  const struct hwi_profile *profile = slicer->tree->profile;
-  const struct hwi_time_point *points = profile->dropped_slices;
-  const uint32_t count = profile->dropped_slice_count;
-  struct hwi_page_slices *slices = &slicer->slices;
-  struct hwi_time_point now = {0};
-  for (uint32_t i = 0, next = 0; i < slices->count && next < count; i++) {
-    struct hwi_slice *slice = &slices->items[i];
-    const uint64_t end_ns = i + 1 < slices->count ? slices->items[i + 1].from_ns : profile->duration_ns;
-    slice->min_bytes = slice->max_bytes = now.live_bytes;
-    for (; next < count && points[next].ns <= end_ns; next++) {
-      now = points[next];
-      slice->max_bytes = max_of(slice->max_bytes, now.max_bytes);
-      slice->min_bytes = min_of(slice->min_bytes, now.live_bytes);
-    }
-    if (next < count)
-      slice->max_bytes = max_of(slice->max_bytes, points[next].max_bytes);
-    if (next == count && points[count - 1].ns < end_ns) { /* the cut is within: its end is known */
-      slice->max_bytes = max_of(slice->max_bytes, slice->live_bytes);
-      break;
-    }
-    slice->live_bytes = now.live_bytes;
-    slice->live_blocks = now.live_blocks;
-    slice->usable_bytes = 0; /* not known */
-  }
-  const struct hwi_totals *totals = &profile->totals;
-  if (count > 0 && totals->peak_time_ns < points[count - 1].ns) {
-    struct hwi_slice *peak = &slices->items[slices->peak];
-    peak->live_bytes = peak->max_bytes = totals->peak_bytes;
-    peak->live_blocks = totals->peak_blocks;
-    peak->usable_bytes = totals->peak_usable_bytes;
-  }
-}
-
 /* Adds it to the first slice: only its sums are known, and of all of it calls along time. */
 static void take_dropped(struct hwi_page_slicer *slicer)
 {
@@ -394,7 +327,7 @@ static void take_dropped(struct hwi_page_slicer *slicer)
   }
   slice->free_calls += profile->dropped_free_calls;
   slice->failed_calls += profile->dropped_failed_calls;
-  spread_dropped(slicer);
+  hwi_page_slices_spread_dropped(&slicer->slices, profile);
 }
 
 /* --- of a run that is followed --- */
@@ -434,7 +367,7 @@ static void take_history(struct hwi_page_slicer *slicer)
     slicer->slice = i;
     end_series(slicer);
   }
-  level_dropped(slicer);
+  hwi_page_slices_level_dropped(slices, profile);
 }
 
 static bool take_scope(void *context, const struct hwi_scope_event *event)
@@ -490,7 +423,7 @@ int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replaye
   int status = replayer->run(replayer->context, &sink, error);
   pass_time(slicer, UINT64_MAX);
   end_slice(slicer);
-  level_dropped(slicer);
+  hwi_page_slices_level_dropped(&slicer->slices, slicer->tree->profile);
   if (slicer->failed || !end_durations(slicer) ||
       !hwi_instance_list_end(slicer->instances, slicer->tree->profile->duration_ns))
     return no_memory(error);

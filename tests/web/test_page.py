@@ -423,6 +423,17 @@ def test_difference(hw, record, compile_c, tmp_path):
     check_difference("difference", hw, record, compile_c, tmp_path)
 
 
+def test_errors_of_a_difference(hw, record, compile_c, tmp_path):
+    (tmp_path / "old").mkdir()
+    old = record([compile_c(KEEPING, "-DKEPT=5000", "-DMORE=0").rename(tmp_path / "old/program")])
+    now = record([compile_c(KEEPING, "-DKEPT=8000", "-DMORE=5000")], "--sample=512")
+    page, report = tmp_path / "run.html", tmp_path / "report.json"
+    assert hw("diff", "-o", page, old.trace, now.trace).returncode == 0
+    change = json.loads(hw("diff", "--json", old.trace, now.trace).stdout)["change"]
+    report.write_text(json.dumps({"change": change, "now": now.report}))
+    check_page("sampled_difference", page, report)
+
+
 def test_no_figure_of_a_difference_is_cut(hw, record, compile_c, tmp_path):
     check_difference("cut", hw, record, compile_c, tmp_path, ["--durations"])
 
