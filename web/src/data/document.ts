@@ -45,6 +45,8 @@ export interface RunFields {
   readonly damaged_chunks: number;
   readonly missing_chunks: number;
   readonly dropped_until_ns: number;
+  /** of several processes, of which events were dropped */
+  readonly peak_of_kept_events?: boolean;
   readonly lifetimes: Readonly<Record<Lifetime, number>>;
 }
 

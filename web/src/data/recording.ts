@@ -253,6 +253,13 @@ export class Recording {
     return edge === 0 ? 0 : this.document.slices.live_bytes[edge - 1]!;
   }
 
+  /** Calls `take` for each edge before which events were dropped, with the live bytes of all blocks, not only of those that live on. */
+  dropped(take: (edge: number, bytes: number) => void): void {
+    this.edgesNs.forEach((ns, edge) => {
+      if (edge > 0 && ns <= this.document.run.dropped_until_ns) take(edge, this.liveAt(edge));
+    });
+  }
+
   /** The edge of an interval with the most live bytes. */
   highest({ from, to }: Edges): number {
     let highest = from;

@@ -6,6 +6,7 @@ import type { Span } from "../state";
 import { errorText, momentText, ticksText, timeText, type Kind } from "../text/format";
 import { cutDistinct } from "../text/names";
 import { Brush } from "./brush";
+import { drawDropped, drawMarks, type Dropped, type Mark } from "./chart_marks";
 import { curveColour, mix, type Palette } from "./palette";
 import { savePng } from "./save";
 
@@ -40,11 +41,6 @@ export interface PlotPlace {
   readonly width: number;
 }
 
-export interface Mark {
-  readonly timeNs: number;
-  readonly label: string;
-}
-
 interface Props {
   readonly name: string;
   readonly title: string;
@@ -57,6 +53,7 @@ interface Props {
   /** a shorter format for the axis */
   readonly axisFormat?: (value: number) => string;
   readonly marks: readonly Mark[];
+  readonly dropped?: Dropped | undefined;
   readonly palette: Palette;
   readonly height: number;
   readonly span: Span | null;
@@ -76,32 +73,6 @@ function stackedSums(curves: readonly Curve[], count: number): Float64Array[] {
     for (let i = 0; i < count; i++) sum[i]! += values[i] ?? 0;
     return sum.slice();
   });
-}
-
-function drawMarks(plot: uPlot, marks: readonly Mark[], palette: Palette): void {
-  const { ctx, bbox } = plot;
-  ctx.save();
-  ctx.font = `${11 * uPlot.pxRatio}px system-ui, sans-serif`;
-  ctx.textAlign = "left";
-  ctx.textBaseline = "alphabetic";
-  ctx.strokeStyle = ctx.fillStyle = palette.mark;
-  ctx.lineWidth = uPlot.pxRatio;
-  ctx.setLineDash([3 * uPlot.pxRatio, 3 * uPlot.pxRatio]);
-  let freeFrom = -Infinity; // labels that would overlap are left out, but not their lines
-  for (const { timeNs, label } of marks) {
-    const x = Math.round(plot.valToPos(timeNs, "x", true));
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    const width = ctx.measureText(label).width;
-    const left = Math.min(x, bbox.left + bbox.width - width);
-    if (left < freeFrom) continue;
-    ctx.fillText(label, left, bbox.top - 5 * uPlot.pxRatio);
-    freeFrom = left + width + 6 * uPlot.pxRatio;
-  }
-  ctx.restore();
 }
 
 const SMALL_PX = 100; // a lower chart has only two labels on its axis: 0 and the maximum
@@ -237,7 +208,7 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
       bands: curves.slice(1).map((_curve, i) => ({ series: [i + 2, i + 1] as [number, number] })),
     }),
     axes: axesOf(props, (value) => (now().axisFormat ?? now().format)(value)),
-    hooks: { draw: [(plot) => drawMarks(plot, now().marks, palette)] },
+    hooks: { draw: [(plot) => drawDropped(plot, now().dropped, palette), (plot) => drawMarks(plot, now().marks, palette)] },
   };
 }
 
@@ -384,7 +355,10 @@ export function Chart(props: Props): JSX.Element {
         {plot !== null && props.onSpan && <Brush plot={plot} timesNs={props.edgesNs} span={props.span} onSpan={props.onSpan} />}
       </div>
       {hasLegend(props) && <Legend {...{ curves, at, format, palette, onCurve }} room={nameRoom(width, curves)} />}
-      <p class="sr-only">{`${props.title}, from 0 to ${timeText(timesNs[timesNs.length - 1] ?? 0)}`}</p>
+      <p class="sr-only">
+        {`${props.title}, from 0 to ${timeText(timesNs[timesNs.length - 1] ?? 0)}`}
+        {props.dropped && `; until ${timeText(props.dropped.untilNs)} ${props.dropped.label}`}
+      </p>
     </figure>
   );
 }

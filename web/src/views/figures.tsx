@@ -5,7 +5,7 @@ import { errorOfSum } from "../data/errors";
 import { sumIn, type Recording } from "../data/recording";
 import { isMoment, type Cost, type Span } from "../state";
 import { amountText, byteRateText, bytesText, countText, countedText, errorText, rateText, shareText, type Kind } from "../text/format";
-import { timeIn } from "../text/words";
+import { isBytes, timeIn } from "../text/words";
 import { FigureList, type Figure } from "../ui/figure_list";
 import { togetherCount } from "./processes";
 
@@ -85,31 +85,41 @@ function figuresWithin(recording: Recording, span: Span): Figure[] {
   const [start, end] = [recording.liveAt(first), recording.liveAt(to)];
   const peak = Math.max(start, ...slices.max_bytes.slice(first, to));
   const all = recording.withIgnored; // as in the slices
-  const errorOf = (cost: Cost): number | undefined => errorOfSum(all.squares(cost, span));
-  const bytesErrorAt = (edge: number): number | undefined => errorOfSum(all.squaresOf("bytes", all.rowsAt("live_bytes", edge)));
-  const blocksErrorAt = (edge: number): number | undefined => errorOfSum(all.squaresOf("count", all.rowsAt("live_blocks", edge)));
+  const hasRows = edgesNs[first]! >= document.run.dropped_until_ns; // else only sums are known
+  const errorOf = (cost: Cost, amount: number): number | undefined =>
+    hasRows ? errorOfSum(all.squares(cost, span)) : all.errorAtMean(isBytes(cost) ? "bytes" : "count", amount);
+  const errorAt = (kind: Kind, figure: "live_bytes" | "live_blocks", edge: number, amount: number): number | undefined =>
+    hasRows ? errorOfSum(all.squaresOf(kind, all.rowsAt(figure, edge))) : all.errorAtMean(kind, amount);
+  const bytesErrorAt = (edge: number): number | undefined => errorAt("bytes", "live_bytes", edge, recording.liveAt(edge));
+  const blocksErrorAt = (edge: number): number | undefined => errorAt("count", "live_blocks", edge, blocksAt(edge));
   const blocksTextAt = (edge: number): string => countedText(blocksAt(edge), "block", blocksErrorAt(edge));
   const ofPeak = `${shareText(end, document.run.peak_bytes) || "none"} of the peak`; // for a thread it may exceed 100 %
   const states: Figure[] = isMoment(span)
     ? [
-        estimate("Live bytes", "bytes", end, errorOf("live"), thread === undefined ? ofPeak : ""),
+        estimate("Live bytes", "bytes", end, bytesErrorAt(to), thread === undefined ? ofPeak : ""),
         blocksFigure("Live blocks", blocksAt(to), blocksErrorAt(to), end),
         estimate("Peak so far", "bytes", peak, all.errorAtMean("bytes", peak), "the highest so far"),
       ]
     : [
-        estimate("Peak", "bytes", peak, errorOf("peak"), "the highest in the interval"),
+        estimate("Peak", "bytes", peak, errorOf("peak", peak), "the highest in the interval"),
         estimate("At the start", "bytes", start, bytesErrorAt(first), blocksTextAt(first)),
-        estimate("At the end", "bytes", end, errorOf("live"), blocksTextAt(to)),
+        estimate("At the end", "bytes", end, bytesErrorAt(to), blocksTextAt(to)),
       ];
   const frees = sumIn(slices.free_calls, edges);
+  const [allocations, bytes, temporary] = [sumIn(slices.allocation_calls, edges), sumIn(slices.allocated_bytes, edges), sumIn(slices.temporary_calls, edges)];
   const calls: Calls = {
-    allocations: sumIn(slices.allocation_calls, edges),
-    bytes: sumIn(slices.allocated_bytes, edges),
-    temporary: sumIn(slices.temporary_calls, edges),
+    allocations,
+    bytes,
+    temporary,
     frees,
     failed: thread === undefined ? sumIn(slices.failed_calls, edges) : null,
     lengthNs: edgesNs[to]! - edgesNs[first]!,
-    errors: { allocations: errorOf("calls"), bytes: errorOf("bytes"), temporary: errorOf("temporary"), frees: all.errorAtMean("count", frees) },
+    errors: {
+      allocations: errorOf("calls", allocations),
+      bytes: errorOf("bytes", bytes),
+      temporary: errorOf("temporary", temporary),
+      frees: all.errorAtMean("count", frees),
+    },
   };
   const rss = sampledRss(document, edgesNs[first]!, edgesNs[to]!);
   return [...states, ...callFigures(calls), rssFigure(document, rss, "from samples")];

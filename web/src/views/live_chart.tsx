@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { bytesText } from "../text/format";
 import { Chart, withErrors } from "../ui/chart";
+import { droppedPart } from "./run_chart";
 import type { ViewProps } from "./view";
 
 interface Props extends ViewProps {
@@ -26,6 +27,7 @@ export function LiveChart({ recording, state, change, palette, name, title, valu
       curves={curves}
       format={bytesText}
       marks={[]}
+      dropped={droppedPart(recording, "living")}
       palette={palette}
       height={height}
       span={state.span}

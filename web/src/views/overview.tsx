@@ -119,8 +119,6 @@ function ofProcess(recording: Recording): [string, string][] {
   const { process } = recording.document;
   const begin = process.from_ns ?? 0;
   const lines: [string, string][] = [];
-  const kept = recording.document.run.dropped_until_ns;
-  if (kept > 0) lines.push(["Kept", `events from ${timeIn(recording, kept)} on; of before: what still lives, and totals`]);
   for (const { from_ns, to_ns, why } of process.silences ?? []) {
     const from = timeIn(recording, begin + from_ns);
     const interval = to_ns === undefined ? `from ${from} on` : `${from} – ${timeIn(recording, begin + to_ns)}`;
@@ -142,6 +140,11 @@ function Evidence({ recording, opened, isLive, change }: ViewProps): JSX.Element
   const together = togetherCount(recording.document) > 1; // facts about the largest process are not valid for all
   const lines = evidenceOf(run);
   if (began > 0) lines.push(["Started", dateText(began - (together ? (process.from_ns ?? 0) : 0))]);
+  const { dropped_until_ns: kept, peak_of_kept_events: isPeakOfKept = false } = run;
+  if (kept > 0) {
+    const peak = isPeakOfKept ? "; the peak of all processes together is that of the kept events" : "";
+    lines.push(["Kept", `events from ${timeIn(recording, kept)} on; of before: what still lives, and totals${peak}`]);
+  }
   if (!together) lines.push(...ofProcess(recording));
   lines.push(["Trace", together ? folderOfRun(run) : run.trace], ["Written by", `heapwright ${version}`]);
   return (

@@ -6,7 +6,9 @@ import { unpack } from "../data/packed";
 import { nearest, type Recording } from "../data/recording";
 import type { Span } from "../state";
 import { bytesText, estimateText } from "../text/format";
-import { Chart, withErrors, type Curve, type Mark } from "../ui/chart";
+import { Chart, withErrors, type Curve } from "../ui/chart";
+import type { Dropped, Mark } from "../ui/chart_marks";
+import { togetherCount } from "./processes";
 import type { ViewProps } from "./view";
 
 /** Running sums of differences. */
@@ -53,7 +55,10 @@ function runCurves(recording: Recording): RunCurves {
   const curves: Curve[] = [{ label: "Live", values: unpack(timeline.max_bytes), colour: 0, filled: true, ...errors }];
   if (slices.usable_bytes.some((bytes, slice) => bytes > SLACK_SHOWN * slices.live_bytes[slice]! && bytes > 0.1 * run.peak_bytes)) {
     const values = new Array<number | null>(timesNs.length).fill(null);
-    slices.usable_bytes.forEach((bytes, slice) => (values[nearest(timesNs, recording.edgesNs[slice + 1]!)] = bytes));
+    slices.usable_bytes.forEach((bytes, slice) => {
+      const isKnown = bytes > 0 || slices.live_bytes[slice] === 0;
+      if (isKnown) values[nearest(timesNs, recording.edgesNs[slice + 1]!)] = bytes;
+    });
     curves.push({ label: "Usable", values, colour: 2, sampled: "held", dashed: true, ...errors });
   }
   if (rss !== undefined && rss.time_ns.length > 0) {
@@ -79,6 +84,23 @@ export function marksOf(recording: Recording): Mark[] {
   return all.sort((a, b) => a.timeNs - b.timeNs);
 }
 
+/** Whether the slices are known for the dropped part of the run: not of a thread, or of several processes. */
+export function isWhole({ document }: Recording): boolean {
+  return document.thread === undefined && togetherCount(document) <= 1;
+}
+
+const DROPPED = {
+  all: "events dropped: totals along time",
+  stacks: "events dropped: parts only of what lives on",
+  living: "events dropped: only what lives on",
+} as const;
+
+/** The part of the run whose events were dropped, and what a chart shows of it; undefined: all events are there. */
+export function droppedPart(recording: Recording, shows: keyof typeof DROPPED): Dropped | undefined {
+  const { dropped_until_ns: untilNs } = recording.document.run;
+  return untilNs > 0 ? { untilNs, label: DROPPED[isWhole(recording) ? shows : "living"] } : undefined;
+}
+
 interface Props extends ViewProps {
   readonly small?: boolean;
   /** the part of the run that is drawn; absent: all of it */
@@ -100,6 +122,7 @@ export function RunChart({ recording, state, change, palette, small, window = nu
       curves={curves}
       format={bytesText}
       marks={marks}
+      dropped={droppedPart(recording, "all")}
       palette={palette}
       height={small ? 72 : 260}
       span={state.span}

@@ -16,7 +16,7 @@ import { Later } from "../ui/later";
 import { HUE_COUNT } from "../ui/palette";
 import { Counters } from "./counters";
 import { Finding } from "./finding";
-import { marksOf, RunChart, summed } from "./run_chart";
+import { droppedPart, isWhole, marksOf, RunChart, summed } from "./run_chart";
 import { ThreadLanes } from "./thread_lanes";
 import { errorOfThread, threadName } from "./threads";
 import type { ViewProps } from "./view";
@@ -39,10 +39,12 @@ interface Rows {
   /** whether an included row may have its own curve */
   readonly separate: (row: number) => boolean;
   readonly error: (row: number, bytes: number) => number | undefined;
+  /** whether the rows are all of the run */
+  readonly isAll: boolean;
 }
 
 /** The rows of a series that hold most over the run, and the sum of all others. */
-function parts(recording: Recording, { series, labels, counts, separate, error }: Rows): Part[] {
+function parts(recording: Recording, { series, labels, counts, separate, error, isAll }: Rows): Part[] {
   const edges = recording.edgesNs.length;
   const steps = new Float64Array(edges);
   const weights = new Float64Array(series.rows);
@@ -52,6 +54,7 @@ function parts(recording: Recording, { series, labels, counts, separate, error }
     weights[row] = separate(row) ? series.weight(row, "live_bytes", edges) : 0;
   }
   const all = summed(steps);
+  if (isAll && isWhole(recording)) recording.dropped((edge, bytes) => (all[edge] = bytes));
   const largest = Array.from(weights.keys()).sort((a, b) => weights[b]! - weights[a]!);
   const shown = largest.slice(0, HUE_COUNT).filter((row) => weights[row]! > 0);
   const names = labels(shown);
@@ -78,6 +81,7 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
       counts: everyRow,
       separate: everyRow,
       error: (row, bytes) => errorOfSize(recording.document.run.sample_bytes, (sizes.from[row]! + sizes.to[row]!) / 2, "bytes", bytes),
+      isAll: true,
     });
   }
   if (by === "threads")
@@ -87,6 +91,7 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
       counts: (row) => thread === undefined || row === thread,
       separate: everyRow,
       error: (row, bytes) => errorOfThread(recording, row, "bytes", bytes),
+      isAll: true,
     });
   return parts(recording, {
     series: recording.series,
@@ -97,6 +102,7 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
     counts: (row) => kept === null || kept[row] === 1,
     separate: (row) => recording.cutStacks(row) === 0,
     error: (row, bytes) => recording.errorOfPart(row, "bytes", bytes),
+    isAll: kept === null && recording.withIgnored === recording,
   });
 }
 
@@ -142,6 +148,7 @@ function Rates({ recording, state, change, palette }: ViewProps): JSX.Element {
       format={(rate) => `${countText(rate)}/s`}
       axisFormat={(rate) => `${shortCountText(rate)}/s`}
       marks={[]}
+      dropped={droppedPart(recording, "all")}
       palette={palette}
       height={150}
       span={state.span}
@@ -199,6 +206,7 @@ export function Timeline(props: ViewProps): JSX.Element {
         stacked
         format={bytesText}
         marks={marks}
+        dropped={droppedPart(recording, kept === null ? "stacks" : "living")}
         palette={palette}
         height={300}
         span={state.span}
