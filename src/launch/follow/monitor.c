@@ -23,10 +23,23 @@
 #include "trace/read/unseen_programs.h"
 
 static const uint64_t second_ns = 1000000000u;
-enum { ANCHOR_SECONDS = 10, ANCHORS_OF_A_RUN = 256, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
+enum {
+  ANCHOR_SECONDS = 10,
+  ANCHORS_OF_A_RUN = 256,
+  OPEN_MAX = 400,
+  OFTEN_MAX = 8,
+  FIND_SHARE = 50,
+  FIND_SHARE_OF_SAMPLE = 1000
+};
 
 /* pack_ns: chunks that are not packed when the command ends are work for which the user waits. */
 static const uint64_t look_ns = 20000000u, look_at_many_ns = 100000000u, pack_ns = 25000000u, pack_idle_ns = 100000000u;
+
+/* A recording with a sample must cost a percent at most, and its traces grow slowly. */
+static bool is_sample(const struct hwi_monitor *monitor)
+{
+  return monitor->count && monitor->traces[0].drain.header.sample_bytes;
+}
 
 int hwi_monitor_init(struct hwi_monitor *monitor, const struct hwi_monitor_options *options)
 {
@@ -83,8 +96,8 @@ static bool take(struct hwi_monitor *monitor, char *path)
     free(path);
     return false;
   }
-  if (monitor->count && trace.drain.pid != monitor->options.pid) /* most children end before counting pays */
-    trace.samples.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
+  if (monitor->count && trace.drain.pid != monitor->options.pid) /* most children end before this pays */
+    hwi_samples_defer(&trace.samples, &trace.drain, hwi_monotonic_ns());
   monitor->traces[monitor->count++] = trace;
   const bool is_ring = monitor->options.keep.bytes || monitor->options.keep.ns; /* is counted when it is turned */
   if (((monitor->options.count && !is_ring) || monitor->saver.rule_count) && monitor->packer)
@@ -336,7 +349,7 @@ static void pack_some(struct hwi_watched *trace, struct hwi_packer *packer, cons
     drain->stopped = true;
     drain->os_error = ENOMEM;
   }
-  bool has_grown = drain->header.used_bytes != used_before;
+  bool has_grown = drain->header.used_bytes != used_before && !drain->header.sample_bytes;
   trace->next_pack_ns = more ? 0 : hwi_monotonic_ns() + (has_grown ? pack_ns : pack_idle_ns);
 }
 
@@ -364,7 +377,7 @@ static void find_when_due(struct hwi_monitor *monitor)
     return;
   find_traces(monitor);
   uint64_t end_ns = hwi_monotonic_ns();
-  monitor->next_find_ns = end_ns + FIND_SHARE * (end_ns - begin_ns);
+  monitor->next_find_ns = end_ns + (is_sample(monitor) ? FIND_SHARE_OF_SAMPLE : FIND_SHARE) * (end_ns - begin_ns);
 }
 
 /* Begins to save if a process has crossed a limit. */
