@@ -23,23 +23,10 @@
 #include "trace/read/unseen_programs.h"
 
 static const uint64_t second_ns = 1000000000u;
-enum {
-  ANCHOR_SECONDS = 10,
-  ANCHORS_OF_A_RUN = 256,
-  OPEN_MAX = 400,
-  OFTEN_MAX = 8,
-  FIND_SHARE = 50,
-  FIND_SHARE_OF_SAMPLE = 1000
-};
+enum { ANCHOR_SECONDS = 10, ANCHORS_OF_A_RUN = 256, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
 
 /* pack_ns: chunks that are not packed when the command ends are work for which the user waits. */
 static const uint64_t look_ns = 20000000u, look_at_many_ns = 100000000u, pack_ns = 25000000u, pack_idle_ns = 100000000u;
-
-/* A recording with a sample must cost a percent at most, and its traces grow slowly. */
-static bool is_sample(const struct hwi_monitor *monitor)
-{
-  return monitor->count && monitor->traces[0].drain.header.sample_bytes;
-}
 
 int hwi_monitor_init(struct hwi_monitor *monitor, const struct hwi_monitor_options *options)
 {
@@ -349,7 +336,7 @@ static void pack_some(struct hwi_watched *trace, struct hwi_packer *packer, cons
     drain->stopped = true;
     drain->os_error = ENOMEM;
   }
-  bool has_grown = drain->header.used_bytes != used_before && !drain->header.sample_bytes;
+  bool has_grown = drain->header.used_bytes != used_before;
   trace->next_pack_ns = more ? 0 : hwi_monotonic_ns() + (has_grown ? pack_ns : pack_idle_ns);
 }
 
@@ -377,7 +364,7 @@ static void find_when_due(struct hwi_monitor *monitor)
     return;
   find_traces(monitor);
   uint64_t end_ns = hwi_monotonic_ns();
-  monitor->next_find_ns = end_ns + (is_sample(monitor) ? FIND_SHARE_OF_SAMPLE : FIND_SHARE) * (end_ns - begin_ns);
+  monitor->next_find_ns = end_ns + FIND_SHARE * (end_ns - begin_ns);
 }
 
 /* Begins to save if a process has crossed a limit. */
@@ -397,6 +384,13 @@ static void save_when_crossed(struct hwi_monitor *monitor)
   hwi_saver_work(&monitor->saver);
 }
 
+/* A recording with a sample must cost a percent at most, and its traces grow slowly: what is due waits for the next tenth of
+ * a second, unless a limit is watched. */
+static bool may_wait(const struct hwi_monitor *monitor)
+{
+  return monitor->count && monitor->traces[0].drain.header.sample_bytes && !monitor->saver.rule_count;
+}
+
 uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void))
 {
   find_when_due(monitor);
@@ -411,7 +405,8 @@ uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void)
     look_for_unseen(monitor, now);
     monitor->next_slow_ns = now + second_ns;
   }
-  return next_pack_ns < next_look_ns ? next_pack_ns : next_look_ns;
+  uint64_t next_ns = next_pack_ns < next_look_ns ? next_pack_ns : next_look_ns;
+  return next_ns && may_wait(monitor) && next_ns < now + look_at_many_ns ? now + look_at_many_ns : next_ns;
 }
 
 /* Writes the exit status into all images of the command. The peak RSS is noted in the last image, if that still existed
