@@ -70,6 +70,12 @@ static void look_at_maps(struct hwi_rss_samples *rss, const struct hwi_drain *dr
   rss->next_maps_ns = now_ns + (own_cpu_ns() - before_ns) * (is_sample(drain) ? COST_SHARE_OF_SAMPLE : COST_SHARE);
 }
 
+void hwi_samples_defer(struct hwi_samples *samples, const struct hwi_drain *drain, uint64_t now_ns)
+{
+  samples->rss.next_maps_ns = now_ns + second_ns;
+  samples->rss.next_ns = is_sample(drain) ? now_ns + first_interval_of_sample_ns : 0;
+}
+
 static void note_peak(struct hwi_rss_samples *rss, const struct hwi_drain *drain, uint64_t peak_bytes)
 {
   if (peak_bytes <= rss->noted_peak_bytes)
@@ -146,7 +152,8 @@ static void sample_memory(struct hwi_samples *samples, struct hwi_drain *drain, 
 {
   struct hwi_rss_samples *rss = &samples->rss;
   struct hwi_os_resident resident;
-  if (!hwi_os_process_resident(drain->pid, &resident))
+  bool is_deferred = !rss->began_ns && now_ns < rss->next_ns;
+  if (is_deferred || !hwi_os_process_resident(drain->pid, &resident))
     return;
   rss->bytes = resident.all;
   struct hw_rss_sample sample = {
