@@ -409,6 +409,34 @@ def test_recordings_that_have_ended_need_no_process(serve, hw, tmp_path):
     assert served.metrics().find("allocations_total") == first.find("allocations_total")
 
 
+def test_an_answer_has_what_was_read_so_far(serve, hw, compile_c, tmp_path):
+    """Most recordings are not read yet: four are read at a time, and each of their processes is stopped but two."""
+    executable = compile_c("#include <stdlib.h>\nint main(void) { for (int i = 0; i < 4000000; i++) { void *volatile block = malloc(9);"
+                           " free(block); } return 0; }\n", name="many")
+    for number in range(6):
+        assert hw("record", "-q", "-o", tmp_path / f"{number}.hwt", "--", executable).returncode == 0
+    served = serve(tmp_path)
+    stopped = set()
+
+    def stop():
+        for analyst in set(analysts_of(served)) - stopped:
+            os.kill(int(analyst), signal.SIGSTOP)
+            stopped.add(analyst)
+        return len(stopped)
+
+    wait_until(lambda: stop() == 4)
+    two = sorted(stopped)[:2]
+    for analyst in two:
+        os.kill(int(analyst), signal.SIGCONT)
+    wait_until(lambda: stop() == 6 and not set(two) & set(analysts_of(served)))
+    metrics = served.metrics(**{"X-Prometheus-Scrape-Timeout-Seconds": "1"})
+    assert sorted(value for _, value in metrics.find("recording_up")) == [0, 0, 0, 0, 1, 1]
+    assert [value for _, value in metrics.find("allocations_total")] == pytest.approx([4000000] * 2, rel=0.01)
+    for analyst in stopped - set(two):
+        os.kill(int(analyst), signal.SIGCONT)
+    wait_until(lambda: len(served.metrics().find("allocations_total")) == 6 and not analysts_of(served))
+
+
 def test_a_run_that_goes_on_after_all(begin, serve):
     """The first process that is recorded ends, and later another one begins."""
     process, trace = begin("sh", "-c", "cat /dev/null; read line; cat", options=("--only-process", "cat"))

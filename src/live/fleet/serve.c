@@ -276,16 +276,20 @@ static void take(struct hwi_serve *serve, struct hwi_fleet_run *run)
     close(answer.fd);
 }
 
+/* Without those that read their recording from its begin, which are few, too. */
 static uint32_t count_asked(const struct hwi_serve *serve)
 {
   uint32_t count = 0;
-  for (size_t i = 0; i < serve->fleet->count; i++)
-    count += serve->fleet->runs[i]->asked_ms && !hwi_fleet_is_late(serve->fleet->runs[i]);
+  for (size_t i = 0; i < serve->fleet->count; i++) {
+    const struct hwi_fleet_run *run = serve->fleet->runs[i];
+    count += run->asked_ms && run->has_read && !hwi_fleet_is_late(run);
+  }
   return count;
 }
 
-/* The process of a run that was found just now begins when others have read theirs. */
-static void ask_part(struct job *job, struct part *part)
+/* Asks for a part, if it is not there and analysts `may_work`. That of a run that was found just now begins when others have read
+ * theirs. */
+static void ask_part(struct job *job, struct part *part, bool may_work)
 {
   static const struct hwi_live_answer gone = {.fd = -1, .error = "no process follows the run at present"},
                                       late = {.fd = -1};
@@ -297,7 +301,7 @@ static void ask_part(struct job *job, struct part *part)
     end_part(job, part, &gone);
   else if (hwi_fleet_is_late(run))
     end_part(job, part, &late);
-  else if (run->analyst.socket >= 0 && !run->asked_ms)
+  else if (may_work && run->analyst.socket >= 0 && !run->asked_ms)
     part->is_asked = hwi_fleet_ask(run, &job->query);
 }
 
@@ -310,8 +314,8 @@ static void work_on(struct hwi_serve *serve, struct job *job)
     return;
   for (uint32_t i = 0; i < job->part_count; i++) {
     struct part *part = &job->parts[i];
-    if (!part->is_done && !part->is_asked && asked < ASKED_MOST) {
-      ask_part(job, part);
+    if (!part->is_done && !part->is_asked) {
+      ask_part(job, part, asked < ASKED_MOST);
       asked += part->is_asked;
     }
     missing += !part->is_done;
