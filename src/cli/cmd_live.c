@@ -341,10 +341,13 @@ static int follow_command(const struct values *values, char *const *command, str
   char name[64];
   const bool is_text = output_of(values) == TEXT;
   snprintf(name, sizeof name, "heapwright.live.%d.hwt", (int)getpid());
-  char **words = hwi_recording_words(&values->recording, command);
-  if (!words)
-    return hwi_fail(HWI_EXIT_LAUNCHER, "no memory");
-  if (hwi_recording_start(&recording, values->output ? values->output : name, words, is_text, &error) < 0)
+  struct hwi_recording_words words;
+  if (hwi_recording_words_init(&words, &values->recording, command))
+    hwi_recording_start(&recording, values->output ? values->output : name, words.list, is_text, &error);
+  else
+    hwi_error_set(&error, HW_ERR_MEMORY, "no memory");
+  hwi_recording_words_release(&words);
+  if (error.status < 0)
     return hwi_fail(HWI_EXIT_LAUNCHER, "%s", error.text);
   const bool begins = hwi_recording_begins(&recording, outlet->stop);
   int status = begins ? follow(values, recording.path, outlet) : HWI_EXIT_OK;
@@ -385,12 +388,14 @@ static int check_recording(const struct values *values, bool has_command)
   struct hwi_save_rule rules[HWI_SAVE_RULES_MAX];
   if (has_command)
     return hwi_recording_wanted(&values->recording, &wanted, rules) == 0 ? 0 : HWI_EXIT_TROUBLE;
-  char **words = hwi_recording_words(&values->recording, none);
-  if (words && *words)
-    return hwi_fail(HWI_EXIT_TROUBLE,
-                    "%.*s is an option of the recording of a COMMAND: heapwright live [options] -- COMMAND",
-                    (int)strcspn(*words, "="), *words);
-  return 0;
+  struct hwi_recording_words words;
+  int status = 0;
+  if (hwi_recording_words_init(&words, &values->recording, none) && words.count > 0)
+    status = hwi_fail(HWI_EXIT_TROUBLE,
+                      "%.*s is an option of the recording of a COMMAND: heapwright live [options] -- COMMAND",
+                      (int)strcspn(*words.list, "="), *words.list);
+  hwi_recording_words_release(&words);
+  return status;
 }
 
 /* Returns 0, or an exit status if the options or words are wrong. */

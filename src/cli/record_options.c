@@ -130,63 +130,64 @@ struct values {
 
 static const struct hwi_option options[] = {HWI_RECORDING_OPTIONS(recording), {.name = NULL}};
 
-struct words {
-  char **list;
-  size_t count;
-  bool failed; /* no memory */
-};
-
-/* `value`: NULL for a flag. */
-static void add(struct words *words, const struct hwi_option *option, const char *value)
+/* `value`: NULL for a flag. Returns false if there is no memory. */
+static bool add(struct hwi_recording_words *words, const struct hwi_option *option, const char *value)
 {
-  char *word;
-  if (asprintf(&word, "--%s%s%s", option->name, value ? "=" : "", value ? value : "") < 0)
-    words->failed = true;
-  else
-    words->list[words->count++] = word;
+  const bool is_added =
+      asprintf(&words->list[words->count], "--%s%s%s", option->name, value ? "=" : "", value ? value : "") >= 0;
+  words->count += is_added;
+  return is_added;
 }
 
-static void add_option(struct words *words, const struct hwi_option *option, const void *values)
+static bool add_texts(struct hwi_recording_words *words, const struct hwi_option *option, const struct hwi_texts *texts)
+{
+  bool is_added = true;
+  for (size_t i = 0; i < texts->count && is_added; i++)
+    is_added = add(words, option, texts->items[i]);
+  return is_added;
+}
+
+static bool add_option(struct hwi_recording_words *words, const struct hwi_option *option, const void *values)
 {
   const void *field = (const char *)values + option->off;
   char number[32];
   switch ((enum hwi_option_kind)option->kind) {
   case HWI_OPTION_ON:
   case HWI_OPTION_OFF:
-    if (*(const bool *)field == (option->kind == HWI_OPTION_ON))
-      add(words, option, NULL);
-    break;
+    return *(const bool *)field != (option->kind == HWI_OPTION_ON) || add(words, option, NULL);
   case HWI_OPTION_SET:
-    if (*(const int *)field == option->preset)
-      add(words, option, NULL);
-    break;
+    return *(const int *)field != option->preset || add(words, option, NULL);
   case HWI_OPTION_TEXT:
-    if (*(const char *const *)field)
-      add(words, option, *(const char *const *)field);
-    break;
+    return !*(const char *const *)field || add(words, option, *(const char *const *)field);
   case HWI_OPTION_TEXTS:
-    for (size_t i = 0; i < ((const struct hwi_texts *)field)->count; i++)
-      add(words, option, ((const struct hwi_texts *)field)->items[i]);
-    break;
+    return add_texts(words, option, field);
   default: /* a number */
     snprintf(number, sizeof number, "%" PRIu64 "%s", *(const uint64_t *)field,
              option->kind == HWI_OPTION_DURATION ? "ns" : "");
-    if (*(const uint64_t *)field != HWI_NOT_GIVEN)
-      add(words, option, number);
+    return *(const uint64_t *)field == HWI_NOT_GIVEN || add(words, option, number);
   }
 }
 
-char **hwi_recording_words(const struct hwi_recording_values *values, char *const *command)
+bool hwi_recording_words_init(struct hwi_recording_words *words, const struct hwi_recording_values *values,
+                              char *const *command)
 {
   enum { MOST = sizeof options / sizeof *options + 2 * HWI_TEXTS_MAX };
   size_t command_count = 0;
   while (command[command_count])
     command_count++;
-  struct words words = {.list = calloc(MOST + command_count + 1, sizeof(char *)), .count = 0};
-  if (!words.list)
-    return NULL;
-  for (const struct hwi_option *option = options; option->name; option++)
-    add_option(&words, option, &(const struct values){*values});
-  memcpy(words.list + words.count, command, command_count * sizeof *command);
-  return words.failed ? NULL : words.list;
+  *words = (struct hwi_recording_words){.list = calloc(MOST + command_count + 1, sizeof(char *))};
+  bool is_added = words->list;
+  for (const struct hwi_option *option = options; option->name && is_added; option++)
+    is_added = add_option(words, option, &(const struct values){*values});
+  if (is_added)
+    memcpy(words->list + words->count, command, command_count * sizeof *command);
+  return is_added;
+}
+
+void hwi_recording_words_release(struct hwi_recording_words *words)
+{
+  for (size_t i = 0; i < words->count; i++)
+    free(words->list[i]);
+  free(words->list);
+  *words = (struct hwi_recording_words){0};
 }

@@ -94,8 +94,16 @@ struct hwi_recording_values {
 int hwi_recording_wanted(const struct hwi_recording_values *values, struct hwi_launch_options *wanted,
                          struct hwi_save_rule rules[HWI_SAVE_RULES_MAX]);
 
-/* Returns the values as words of a command line, those that are not the default, and then the words of `command`, ended by
- * NULL; or NULL if there is no memory. The list lives as long as the process. */
-char **hwi_recording_words(const struct hwi_recording_values *values, char *const *command);
+/* Words of a command line, ended by NULL. */
+struct hwi_recording_words {
+  char **list;
+  size_t count; /* of those that are options; they are malloc'd */
+};
+
+/* Sets *words to those of the values that are not the default, and then those of `command`. Returns false if there is no memory. The
+ * caller releases them also then. */
+bool hwi_recording_words_init(struct hwi_recording_words *words, const struct hwi_recording_values *values,
+                              char *const *command);
+void hwi_recording_words_release(struct hwi_recording_words *words);
 
 #endif
