@@ -16,7 +16,6 @@ ALLOCATORS = (("tcmalloc", "libtcmalloc.so.4", {"TCMALLOC_SAMPLE_PARAMETER": str
               ("jemalloc", "libjemalloc.so.2", {"MALLOC_CONF": f"prof:true,lg_prof_sample:{MEAN_LOG2},prof_final:false"}))
 PAIR_GOAL_NS, MEMORY_GOAL_MB = 4, 4
 ROUNDS, EXACT_EVERY = 6, 4  # an exact recording in every fourth round
-PYTHON_SCALE = 0.4
 TRUES = 200
 SERVER, REQUESTS = "/usr/bin/redis-server", 800_000
 PARTS, PART = 3, "g++ -std=c++17 -O2 -fPIC -c -DPART=part{n} {source} -o part{n}.o"
@@ -113,8 +112,7 @@ def _programs(settings, work):
     """The programs that are installed."""
     goals = {"sqlite3": 0.05, "python3": 0.08, "cc1plus": 0.01}
     for name, goal in goals.items():
-        scale = settings.scale * (PYTHON_SCALE if name == "python3" else 1)
-        workload, = workloads.prepare(work, scale, [name])
+        workload, = workloads.prepare(work, settings.scale, [name])
         yield Program(name, workload.text, workload.argv, goal, workload.env)
     if os.path.exists(SERVER) and shutil.which("redis-benchmark"):
         yield _redis(work, settings.scale)
