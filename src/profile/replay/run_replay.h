@@ -31,6 +31,7 @@ struct hwi_live_replay {
   uint32_t *unopened; /* images that wait until another one ends */
   size_t unopened_count, unopened_capacity;
   uint64_t last_end_ns; /* of the images that ended so far */
+  uint64_t applied_ns;  /* time of the last event that was applied */
   bool has_statuses;    /* all is over, and how the command ended was read */
   bool had_late_events; /* or an end, so that its figures may differ from those of a replay that begins now */
 };
