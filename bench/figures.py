@@ -1,4 +1,6 @@
 """figures.py - figures computed from the measurements: time added per event, ratios, memory added, bytes per event."""
+import statistics
+
 import recorders
 
 GOAL_USERS = 1 / 5  # of heaptrack's added time, as users run it
@@ -56,6 +58,13 @@ def bytes_per_event(result, name):
         return None
     # The length of a packed trace; a raw trace is sparse, so its size on the disk.
     return (trace["bytes"] if name == recorders.RAW else trace["length"]) / events(result)
+
+
+def added_shares(with_it, without):
+    """(median, lower quartile, upper quartile) of the added shares of pairs of runs, which were made one after the other."""
+    shares = sorted(each / other - 1 for each, other in zip(with_it, without))
+    quartiles = statistics.quantiles(shares, n=4, method="inclusive") if len(shares) > 1 else shares * 3
+    return statistics.median(shares), quartiles[0], quartiles[2]
 
 
 def peer_analysis_s(result):

@@ -3,6 +3,7 @@ are"""
 import http.client
 import json
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -16,6 +17,7 @@ STACKS = {"flat": 2, "deep": 60}  # frames
 THREADS = (1, 2, 4, 8)
 EVERY_S = 1
 PAGE_RUN_S, PAGE_AFTER_S, PAGE_S = 120, 8, 12
+BEFORE_S, PAIRS_PER_S, VIEWS = 60, 600_000, 3
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -122,6 +124,22 @@ def _page_of_many_stacks(tools, work):
     return json.loads(found.stdout)
 
 
+def _began_before(tools, work):
+    """How long it takes until all of a recording is there that began a minute ago."""
+    program = workloads.compile_c("steady.c", work)
+    command, env, trace = tools.command("record-q", [program, str(PAIRS_PER_S)], {}, os.path.join(work, "live"))
+    with subprocess.Popen(command, env={**os.environ, **env}, start_new_session=True) as process:
+        time.sleep(BEFORE_S)
+        seconds = []
+        for _ in range(VIEWS):
+            start = time.monotonic()
+            once = subprocess.run([tools.tool, "live", "--json", "--once", trace], check=True, capture_output=True)
+            seconds.append(time.monotonic() - start)
+        os.killpg(process.pid, signal.SIGKILL)
+    report = json.loads(once.stdout)
+    return {"seconds": sorted(seconds)[VIEWS // 2], "events": report["events"], "duration_s": report["duration_ns"] / 1e9}
+
+
 def measure_live(tools, settings, work):
     program = workloads.compile_c("loop.c", work)
     found = []
@@ -132,6 +150,8 @@ def measure_live(tools, settings, work):
             found.append({"stack": stack, "threads": threads, **_both(tools, argv, work)})
     settings.say("live: the page of a program with many stacks")
     many_stacks = _page_of_many_stacks(tools, work)
+    settings.say("live: a recording that began a minute ago")
+    before = _began_before(tools, work)
     settings.say(f"live: {TRUES:,} short processes")
     argv = ["sh", "-c", f"i=0; while [ $i -lt {TRUES} ]; do /bin/true; i=$((i+1)); done"]
-    return {"runs": found, "many_stacks": many_stacks, "short": {"processes": TRUES, **_both(tools, argv, work)}}
+    return {"runs": found, "many_stacks": many_stacks, "before": before, "short": {"processes": TRUES, **_both(tools, argv, work)}}

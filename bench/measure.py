@@ -73,6 +73,14 @@ def run(argv, env, log, stdin=None, stdout=None):
     return _finish(process, argv, log, start)
 
 
+def run_while(argv, env, log, use):
+    """Runs the command, calls use() meanwhile, which must make it end, and returns its cost. Raises Failed."""
+    start = time.monotonic()
+    process = _start(argv, env, log, None, None)
+    use()
+    return _finish(process, argv, log, start)
+
+
 def _descendants(pid):
     found, todo = [], [pid]
     while todo:

@@ -54,6 +54,8 @@ def options():
     parser.add_argument("--debug-info", type=int, metavar="BYTES", default=0,
                         help="also a report on a program with this much debug information; 1000000000 needs minutes and 4 GB")
     parser.add_argument("--latency-calls", type=int, default=LATENCY_CALLS)
+    parser.add_argument("--sampling-rounds", type=int, default=sampling.ROUNDS,
+                        help=f"rounds of the programs of sampling ({sampling.ROUNDS}: some three minutes)")
     parser.add_argument("--add", action="store_true", help="keep the results of workloads that are not run now in results.json")
     parser.add_argument("--document", action="store_true", help="write docs/benchmarks.md from results.json")
     parser.add_argument("--show", action="store_true", help="measure nothing: print (or document) results.json")
@@ -107,6 +109,7 @@ def settings_of(given):
         full=given.full,
         latency_rounds=LATENCY_ROUNDS,
         latency_calls=given.latency_calls,
+        sampling_rounds=given.sampling_rounds,
         say=lambda text: print(text, file=sys.stderr, flush=True),
     )
 

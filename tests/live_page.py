@@ -1,7 +1,9 @@
 """live_page.py - asks the server of a live page"""
 
+import contextlib
 import http.client
 import json
+import socket
 import urllib.parse
 
 
@@ -17,6 +19,23 @@ def request(host, path, method="GET", named=None, headers=None):
     body = answer.read()
     connection.close()
     return answer.status, answer.headers, body
+
+
+@contextlib.contextmanager
+def half_closed(host, path):
+    """A request after which the client sends no more. Yields a function that reads the answer."""
+    name, _, port = host.rpartition(":")
+
+    def read():
+        answer = b""
+        while received := connection.recv(65536):
+            answer += received
+        return answer
+
+    with socket.create_connection((name, int(port)), timeout=60) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        connection.shutdown(socket.SHUT_WR)
+        yield read
 
 
 class Page:

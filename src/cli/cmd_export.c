@@ -10,7 +10,6 @@
 #include "export/compression.h"
 #include "export/export.h"
 #include "export/tables.h"
-#include "report/content/evidence.h"
 #include "report/input/moment.h"
 #include "report/input/suggest.h"
 #include "symbols/symbols.h"
@@ -174,19 +173,6 @@ static int write_file(const struct values *values, const struct hwi_export_forma
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-/* Other tools' formats have no field for these warnings. */
-static void warn_of_what_is_missing(const struct hwi_profile *profile)
-{
-  const char *why;
-  bool frees;
-  uint64_t ns = hwi_moment_of_doubt(profile, &why, &frees);
-  if (ns < (profile->span.kind == HWI_SPAN_RUN ? UINT64_MAX : profile->span.to_ns))
-    hwi_warn("the recording is not complete: %s; 'heapwright report' explains it", why);
-  if (profile->sample_bytes)
-    hwi_warn("the recording is sampled, one allocation per %s: what is exported are estimates",
-             hwi_binary_bytes_text(profile->sample_bytes).text);
-}
-
 static int export_from(const struct values *values, const struct hwi_export_format *format, const char *path,
                        const struct hwi_answer_file *to)
 {
@@ -209,7 +195,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
     };
     status = write_file(values, format, &request, to);
     if (status == HWI_EXIT_OK)
-      warn_of_what_is_missing(profile);
+      hwi_reading_warn(profile, "exported");
     hwi_warn_of(&request.remarks);
     hwi_symbols_save_names(symbols, profile->has_summary);
     hwi_symbols_destroy(symbols);

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/ranking_options.h"
 #include "cli/read_recording.h"
+#include "cli/record_options.h"
 #include "launch/control.h"
 #include "live/browser.h"
 #include "live/fleet/serve.h"
@@ -30,6 +31,7 @@ struct values {
   bool text, page, json, once;
   struct hwi_serve_options serve;
   const char *output;
+  struct hwi_recording_values recording;
 };
 
 /* What shows a run, besides the terminal: a server of its page, or one for other programs. */
@@ -39,7 +41,7 @@ struct outlet {
   int stop; /* readable when the user ends the command */
 };
 
-static const struct values defaults = {.address = "127.0.0.1"};
+static const struct values defaults = {.address = "127.0.0.1", .recording = HWI_RECORDING_DEFAULTS};
 
 static const struct hwi_option options[] = {
     {.name = "address",
@@ -80,7 +82,9 @@ static const struct hwi_option options[] = {
      .letter = 'o',
      HWI_VALUE(TEXT, output),
      .value = "FILE",
-     .help = "the recording of COMMAND (default: heapwright.live.PID.hwt)"},
+     .help = "the recording of COMMAND (default: heapwright.live.PID.hwt). The options below say\n"
+             "how COMMAND is recorded, as those of 'heapwright record'"},
+    HWI_RECORDING_OPTIONS(recording),
     {.name = NULL},
 };
 
@@ -329,7 +333,7 @@ static void end_servers(struct outlet *outlet)
   outlet->serve = NULL;
 }
 
-/* Returns the exit status of the command, unless it cannot be followed. */
+/* `command` begins with "--". Returns its exit status, unless it cannot be followed. */
 static int follow_command(const struct values *values, char *const *command, struct outlet *outlet)
 {
   struct hwi_recording recording;
@@ -337,7 +341,13 @@ static int follow_command(const struct values *values, char *const *command, str
   char name[64];
   const bool is_text = output_of(values) == TEXT;
   snprintf(name, sizeof name, "heapwright.live.%d.hwt", (int)getpid());
-  if (hwi_recording_start(&recording, values->output ? values->output : name, command, is_text, &error) < 0)
+  struct hwi_recording_words words;
+  if (hwi_recording_words_init(&words, &values->recording, command))
+    hwi_recording_start(&recording, values->output ? values->output : name, words.list, is_text, &error);
+  else
+    hwi_error_set(&error, HW_ERR_MEMORY, "no memory");
+  hwi_recording_words_release(&words);
+  if (error.status < 0)
     return hwi_fail(HWI_EXIT_LAUNCHER, "%s", error.text);
   const bool begins = hwi_recording_begins(&recording, outlet->stop);
   int status = begins ? follow(values, recording.path, outlet) : HWI_EXIT_OK;
@@ -368,6 +378,24 @@ static int find_target(const char *target, char *found, size_t found_bytes)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   hwi_run_release(&run);
   return HWI_EXIT_OK;
+}
+
+/* The options of a recording need a COMMAND, and are checked before its page is there. Returns 0 or an exit status. */
+static int check_recording(const struct values *values, bool has_command)
+{
+  static char *const none[] = {NULL};
+  struct hwi_launch_options wanted;
+  struct hwi_save_rule rules[HWI_SAVE_RULES_MAX];
+  if (has_command)
+    return hwi_recording_wanted(&values->recording, &wanted, rules) == 0 ? 0 : HWI_EXIT_TROUBLE;
+  struct hwi_recording_words words;
+  int status = 0;
+  if (hwi_recording_words_init(&words, &values->recording, none) && words.count > 0)
+    status = hwi_fail(HWI_EXIT_TROUBLE,
+                      "%.*s is an option of the recording of a COMMAND: heapwright live [options] -- COMMAND",
+                      (int)strcspn(*words.list, "="), *words.list);
+  hwi_recording_words_release(&words);
+  return status;
 }
 
 /* Returns 0, or an exit status if the options or words are wrong. */
@@ -404,7 +432,7 @@ static int check(const struct values *values, bool has_command, int word_count, 
                     values->reading.pid ? "--pid" : "--heap");
   if (values->once && wants_page(values))
     return hwi_fail(HWI_EXIT_TROUBLE, "--once prints --text or --json; a page is no text");
-  return 0;
+  return check_recording(values, has_command);
 }
 
 static int run(const void *given, int word_count, char **words)
@@ -430,7 +458,7 @@ static int run(const void *given, int word_count, char **words)
   if (output == SERVE)
     status = start_serving(values, &outlet.serve);
   if (status == 0)
-    status = has_command ? follow_command(values, words + 1, &outlet)
+    status = has_command ? follow_command(values, words, &outlet)
              : is_fleet  ? serve_fleet(values, word_count == 1 ? words[0] : NULL, &outlet)
                          : follow(values, path, &outlet);
   end_servers(&outlet);
@@ -452,6 +480,8 @@ const struct hwi_command hwi_command_live = {
         "\n"
         "examples:\n"
         "  heapwright live -- ./server --port 8080    record a program and look at it meanwhile\n"
+        "  heapwright live --sample --keep 1h -- ./server\n"
+        "                                             the same for one that never ends, at the cost of a sample\n"
         "  heapwright live 4711                       the recording that process 4711 is part of\n"
         "  heapwright live --text 4711                the same on the terminal\n"
         "  heapwright live --json app.hwt             the present state, for scripts\n"

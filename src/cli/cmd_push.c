@@ -5,7 +5,7 @@
 
 #include "cli/read_recording.h"
 #include "push/push.h"
-#include "report/input/text_file.h"
+#include "report/input/token_file.h"
 #include "report/words/number.h"
 #include "symbols/symbols.h"
 
@@ -62,6 +62,8 @@ static int send(const struct values *values, const struct hwi_push *push, const 
       status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
     else if (!values->quiet)
       hwi_warn("sent %s to %s", hwi_bytes_text(pushed.bytes).text, hwi_push_shown(values->to));
+    if (status == 0 && !values->quiet)
+      hwi_reading_warn(profile, "sent");
     hwi_symbols_save_names(symbols, profile->has_summary);
     hwi_symbols_destroy(symbols);
   }
@@ -81,25 +83,7 @@ static int find_and_send(const struct values *given, const struct hwi_push *push
   return status;
 }
 
-/* Sets *token to the only line of the file, malloc'd, or NULL. */
-static int read_token(const char *path, char **token)
-{
-  struct hwi_error error = {0};
-  *token = NULL;
-  if (!path)
-    return 0;
-  if (hwi_text_file_read(path, token, &error) < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--token: %s", error.text);
-  const size_t bytes = strcspn(*token, "\r\n");
-  const bool is_one_line = bytes > 0 && strspn(*token + bytes, "\r\n") == strlen(*token + bytes);
-  for (size_t i = 0; i < bytes && is_one_line; i++)
-    if ((*token)[i] <= ' ' || (*token)[i] > '~')
-      return hwi_fail(HWI_EXIT_TROUBLE, "--token: the token in %s has a blank, or a character that is not ASCII", path);
-  if (!is_one_line)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--token: %s must have one line, the token", path);
-  (*token)[bytes] = 0;
-  return 0;
-}
+enum { TOKEN_MAX_BYTES = 8192 }; /* servers take no longer headers */
 
 static int run(const void *given, int word_count, char **words)
 {
@@ -118,8 +102,8 @@ static int run(const void *given, int word_count, char **words)
   int status = hwi_reading_check(&values->reading);
   if (status == 0)
     status = hwi_reading_find(word_count == 1 ? words[0] : ".", path, sizeof path);
-  if (status == 0)
-    status = read_token(values->token, &token);
+  if (status == 0 && values->token && hwi_token_file_read(&token, values->token, 1, TOKEN_MAX_BYTES, &error) < 0)
+    status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   push.token = token;
   if (status == 0)
     status = find_and_send(values, &push, path);

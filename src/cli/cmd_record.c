@@ -5,34 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size_text.h"
-#include "cli/start_options.h"
-#include "launch/start/launch.h"
+#include "cli/record_options.h"
 #include "profile/profile.h"
-#include "report/input/quantities.h"
 #include "report/words/line.h"
 #include "report/words/number.h"
 #include "symbols/symbol_files.h"
 
 struct values {
-  const char *output, *only_process, *allocator, *itt_ignore, *keep;
-  bool children, durations, paused, trap, itt_verbose, ros, pack, quiet, keep_files;
-  uint64_t depth, max_size, duration_ns, sample_bytes;
-  int usable;
-  struct hwi_texts variables, save_when;
+  const char *output;
+  struct hwi_recording_values recording;
+  bool quiet;
 };
 
-#define NOT_GIVEN UINT64_MAX /* not 0, which a user can give, and which is an error */
-static const struct values defaults = {
-    .output = "heapwright.%c.%p.hwt",
-    .children = true,
-    .pack = true,
-    .usable = -1,
-    .depth = NOT_GIVEN,
-    .max_size = NOT_GIVEN,
-    .duration_ns = NOT_GIVEN,
-    .sample_bytes = NOT_GIVEN,
-};
+static const struct values defaults = {.output = "heapwright.%c.%p.hwt", .recording = HWI_RECORDING_DEFAULTS};
 
 static const struct hwi_option options[] = {
     {.name = "output",
@@ -40,67 +25,7 @@ static const struct hwi_option options[] = {
      HWI_VALUE(TEXT, output),
      .value = "FILE",
      .help = "the trace; %p is the process number, %c the command\n(default: heapwright.%c.%p.hwt)"},
-    {.name = "only-process",
-     HWI_VALUE(TEXT, only_process),
-     .value = "PATTERN",
-     .help = "record only programs with such a name (with * and ?)"},
-    {.name = "no-children",
-     HWI_VALUE(OFF, children),
-     .help = "record the command itself, not the processes that it starts"},
-    {.name = "depth", HWI_VALUE(COUNT, depth), .value = "N", .help = "frames to keep of a stack (default: 1024)"},
-    {.name = "max-size",
-     HWI_VALUE(SIZE, max_size),
-     .value = "SIZE",
-     .help =
-         "of each process' unpacked trace; recording stops there\n(default: 8 GiB, or half of the free space if that is less)"},
-    {.name = "usable",
-     HWI_VALUE(SET, usable),
-     .preset = 1,
-     .help = "record the usable size of each block (the default)"},
-    {.name = "no-usable", HWI_VALUE(SET, usable), .preset = 0, .help = "do not record it"},
-    {.name = "sample",
-     HWI_VALUE(MAYBE_SIZE, sample_bytes),
-     .value = "SIZE",
-     .preset = HW_SAMPLE_USUAL_BYTES,
-     .help = "count all calls, but keep the stacks of a sample: one per SIZE bytes on average\n"
-             "(default: 512K); costs a program about 1 %"},
-    {.name = "durations",
-     HWI_VALUE(ON, durations),
-     .help = "record how long each call took, for 'heapwright report --durations'"},
-    {.name = "paused",
-     HWI_VALUE(ON, paused),
-     .help = "begin without recording; 'heapwright control' switches recording on"},
-    {.name = "duration", HWI_VALUE(DURATION, duration_ns), .value = "T", .help = "record for this time, then pause"},
-    {.name = "save-when",
-     HWI_VALUE(TEXTS, save_when),
-     .value = "RULE",
-     .help = "save the recording so far, as FILE.saved-1.hwt and so on, when a process crosses a\n"
-             "limit: 'rss>2G', 'live>500M' or 'growth>10M/min'; may be given again"},
-    {.name = "trap",
-     HWI_VALUE(ON, trap),
-     .help =
-         "send SIGTRAP to threads that allocate or free in a forbidden zone\n(HW_NO_ALLOC of heapwright/monitor.h)"},
-    {.name = "itt-ignore",
-     HWI_VALUE(TEXT, itt_ignore),
-     .value = "LIST",
-     .help = "leave out the tasks and ranges of these domains of ITT and NVTX (with * and ?)"},
-    {.name = "itt-verbose",
-     HWI_VALUE(ON, itt_verbose),
-     .help = "note which functions of ITT the program calls that are ignored: the report lists them"},
-    {.name = "ros", HWI_VALUE(ON, ros), .help = "record callbacks of ROS 2 programs as scopes"},
-    HWI_START_OPTIONS(allocator, variables, "record the command on this allocator"),
-    {.name = "no-pack",
-     HWI_VALUE(OFF, pack),
-     .help = "leave the trace as the program writes it: larger, at no cost;\n'heapwright import' packs it later"},
-    {.name = "keep-files",
-     HWI_VALUE(ON, keep_files),
-     .help = "copy the programs and libraries that ran into FILE.files, so that reports have\n"
-             "names when they were rebuilt, and on other machines"},
-    {.name = "keep",
-     HWI_VALUE(TEXT, keep),
-     .value = "T|SIZE",
-     .help = "keep only the events of the last T (10min, 24h), or SIZE (2GB) of each process' trace;\n"
-             "what still lives, and totals, of all: for runs that never end"},
+    HWI_RECORDING_OPTIONS(recording),
     {.name = "quiet", .letter = 'q', HWI_VALUE(ON, quiet), .help = "print errors only"},
     {.name = NULL},
 };
@@ -274,87 +199,6 @@ static void say_end(const struct hwi_launched *launched)
   hwi_line_release(&word);
 }
 
-/* --- the command --- */
-
-/* The launcher uses its default for 0. */
-static uint64_t or_default(uint64_t value)
-{
-  return value == NOT_GIVEN ? 0 : value;
-}
-
-/* Returns the size of --sample, or else of the variable, which the recorder reads; 0 if it is none. */
-static uint64_t sample_of(const struct values *values)
-{
-  const char *variable = getenv("HEAPWRIGHT_SAMPLE");
-  uint64_t bytes = values->sample_bytes;
-  if (bytes == NOT_GIVEN && variable && !hwi_size_parse(variable, &bytes))
-    return 0;
-  return bytes;
-}
-
-/* Reads what is to be kept: a time or a size. A lower-case m alone could be either. Returns what is wrong, or NULL. */
-static const char *parse_keep(const char *text, struct hwi_keep *keep)
-{
-  enum { SIZE_MIN = 1 << 20 };
-  const size_t digits = strspn(text, "0123456789.");
-  *keep = (struct hwi_keep){0};
-  if (digits && strcmp(text + digits, "m") == 0)
-    return "--keep: m is minutes or MiB; write min or M";
-  if (text[digits] && hwi_duration_parse(text, &keep->ns))
-    return keep->ns < HWI_NS_A_SECOND ? "--keep takes a time of at least 1s" : NULL;
-  if (text[digits] && hwi_size_parse(text, &keep->bytes))
-    return keep->bytes < SIZE_MIN ? "--keep takes a size of at least 1M" : NULL;
-  return "--keep takes a time such as 10min or 24h, or a size such as 500MB or 2GB";
-}
-
-/* Returns what is wrong with the values, or NULL if they are valid. */
-static const char *wrong_value(const struct values *values)
-{
-  enum { DEPTH_MIN = 64, DEPTH_MAX = 65536, SIZE_MIN = 4 << 20, LIST_MAX = 255 };
-  if (values->depth != NOT_GIVEN && (values->depth < DEPTH_MIN || values->depth > DEPTH_MAX))
-    return "--depth takes a number from 64 to 65536";
-  if (values->max_size < SIZE_MIN)
-    return "--max-size takes at least 4M";
-  const uint64_t sample_bytes = sample_of(values);
-  if (sample_bytes != NOT_GIVEN && (!sample_bytes || sample_bytes > HW_SAMPLE_MAX_BYTES))
-    return "--sample (HEAPWRIGHT_SAMPLE) takes a size from 1 byte to 1 GiB, such as 512K";
-  if (sample_bytes != NOT_GIVEN && values->durations)
-    return "--sample (HEAPWRIGHT_SAMPLE) and --durations exclude each other: the calls that a sample leaves out are not timed";
-  if (values->duration_ns == 0)
-    return "--duration must be more than 0; --paused begins without recording";
-  if (values->only_process && values->only_process[0] == '\0')
-    return "--only-process takes the name of a program, with * and ?";
-  if (values->itt_ignore && strlen(values->itt_ignore) > LIST_MAX)
-    return "--itt-ignore takes at most 255 characters";
-  struct hwi_keep keep;
-  const char *wrong_keep = values->keep ? parse_keep(values->keep, &keep) : NULL;
-  if (wrong_keep)
-    return wrong_keep;
-  if (values->keep && !values->pack)
-    return "--keep drops packed events, so it cannot be used with --no-pack";
-  if (values->output[0] == '\0')
-    return "-o takes the name of a file";
-  return hwi_variables_are_right(&values->variables) ? NULL : HWI_VARIABLES_WRONG;
-}
-
-/* Reads the limits at which the recording is saved. Returns their number, or an exit status that is negative. */
-static int read_save_rules(const struct values *values, struct hwi_save_rule rules[HWI_SAVE_RULES_MAX])
-{
-  struct hwi_error error = {0};
-  if (values->save_when.count > HWI_SAVE_RULES_MAX)
-    return -hwi_fail(HWI_EXIT_LAUNCHER, "--save-when: there can be %d limits, not %zu", HWI_SAVE_RULES_MAX,
-                     values->save_when.count);
-  for (size_t i = 0; i < values->save_when.count; i++) {
-    if (hwi_save_rule_parse(&rules[i], values->save_when.items[i], &error) < 0)
-      return -hwi_fail(HWI_EXIT_LAUNCHER, "--save-when: %s", error.text);
-    if (rules[i].figure != HWI_SAVE_RSS && !values->pack)
-      return -hwi_fail(HWI_EXIT_LAUNCHER,
-                       "--save-when '%s': live bytes are counted while the trace is packed; leave out --no-pack",
-                       rules[i].text);
-  }
-  return (int)values->save_when.count;
-}
-
 /* --- copies of the executed files, next to the recording --- */
 
 /* [vdso] and similar modules are not files. */
@@ -416,41 +260,17 @@ static void keep_files(const char *path, bool quiet)
 static int run(const void *given, int word_count, char **words)
 {
   const struct values *values = given;
-  const char *wrong = wrong_value(values);
+  struct hwi_save_rule rules[HWI_SAVE_RULES_MAX];
+  struct hwi_launch_options wanted;
+  const int wrong = hwi_recording_wanted(&values->recording, &wanted, rules);
   if (wrong)
-    return hwi_fail(HWI_EXIT_LAUNCHER, "%s", wrong);
+    return wrong;
+  if (values->output[0] == '\0')
+    return hwi_fail(HWI_EXIT_LAUNCHER, "-o takes the name of a file");
   if (word_count == 0)
     return hwi_fail(HWI_EXIT_LAUNCHER, "which command? heapwright record [options] [--] COMMAND [ARG...]");
-  struct hwi_save_rule rules[HWI_SAVE_RULES_MAX];
-  const int rule_count = read_save_rules(values, rules);
-  if (rule_count < 0)
-    return -rule_count;
-  struct hwi_launch_options wanted = {
-      .output = values->output,
-      .only_process = values->only_process,
-      .children = values->children,
-      .depth = or_default(values->depth),
-      .max_size = or_default(values->max_size),
-      .usable = values->usable,
-      .durations = values->durations,
-      .sample_bytes = or_default(values->sample_bytes),
-      .paused = values->paused,
-      .itt_ignore = values->itt_ignore,
-      .itt_verbose = values->itt_verbose,
-      .ros = values->ros,
-      .trap = values->trap,
-      .duration_ns = or_default(values->duration_ns),
-      .allocator = values->allocator,
-      .variables = values->variables.items,
-      .variable_count = values->variables.count,
-      .pack = values->pack,
-      .save_rules = rules,
-      .save_rule_count = (size_t)rule_count,
-      .quiet = values->quiet,
-      .warn = hwi_warn,
-  };
-  if (values->keep)
-    (void)parse_keep(values->keep, &wanted.keep);
+  wanted.output = values->output;
+  wanted.quiet = values->quiet;
   struct hwi_launched launched;
   hwi_launch(&wanted, words, &launched);
   if (!launched.started)
@@ -461,7 +281,7 @@ static int run(const void *given, int word_count, char **words)
     say_out_of_memory(&launched);
   if (launched.started && launched.name)
     say_saves(&launched, &wanted);
-  if (launched.started && launched.name && values->keep_files)
+  if (launched.started && launched.name && values->recording.keep_files)
     keep_files(launched.name, values->quiet);
   if (launched.started && !values->quiet)
     say_end(&launched);

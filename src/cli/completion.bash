@@ -42,7 +42,7 @@ _heapwright()
     COMPREPLY=($(compgen -W "$choices" -- "$word"))
   elif [[ $word == -* ]]; then
     COMPREPLY=($(compgen -W "$(_heapwright_options "$command" | sed 's/[[ ].*//')" -- "$word"))
-  elif [[ $command == @(record|run) && ($before == -- || $before != -*) ]]; then
+  elif [[ $command == @(record|run) && $before != -* || $command == @(record|run|live) && $before == -- ]]; then
     compopt -o default
     COMPREPLY=($(compgen -c -- "$word"))
   else

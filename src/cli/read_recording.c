@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "export/import_foreign.h"
+#include "report/content/evidence.h"
+#include "report/words/number.h"
 #include "symbols/program_allocator.h"
 #include "symbols/symbol_files.h"
 #include "symbols/symbols.h"
@@ -206,6 +208,18 @@ static uint32_t find_symbols(void *context, const struct hwi_symbol_module *modu
 struct hwi_names hwi_reading_names(struct hwi_symbols *symbols)
 {
   return (struct hwi_names){find_symbols, symbols, hwi_static_allocator};
+}
+
+void hwi_reading_warn(const struct hwi_profile *profile, const char *done)
+{
+  const char *why;
+  bool frees;
+  uint64_t ns = hwi_moment_of_doubt(profile, &why, &frees);
+  if (ns < (profile->span.kind == HWI_SPAN_RUN ? UINT64_MAX : profile->span.to_ns))
+    hwi_warn("the recording is not complete: %s; 'heapwright report' explains it", why);
+  if (profile->sample_bytes)
+    hwi_warn("the recording is sampled, one allocation per %s: what is %s are estimates",
+             hwi_binary_bytes_text(profile->sample_bytes).text, done);
 }
 
 /* --- rules for scopes --- */

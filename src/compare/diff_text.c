@@ -8,6 +8,7 @@
 #include "compare/missing_names.h"
 #include "compare/row_text.h"
 #include "compare/scope_rows.h"
+#include "profile/blocks/sample.h"
 #include "report/content/evidence.h"
 #include "report/text/frames.h"
 
@@ -18,6 +19,7 @@ enum {
   GAP_CELLS = 3,
   LABEL_CELLS = 14,
   FIGURE_CELLS = 15,
+  FIGURE_CELLS_NARROW = 14, /* with an error after them */
 };
 
 struct printer {
@@ -62,13 +64,29 @@ static void print_run(struct printer *printer, int side)
   end(printer, HWI_BOLD);
 }
 
+static bool is_sampled(const struct printer *printer)
+{
+  return printer->texts[HWI_OLD].profile->sample_bytes || printer->texts[HWI_NEW].profile->sample_bytes;
+}
+
+/* Errors need the room of less important columns in a narrow window. */
+static bool is_cramped(const struct printer *printer)
+{
+  return is_sampled(printer) && printer->style->columns < HWI_COLUMNS_DEFAULT;
+}
+
+static size_t figure_cells(const struct printer *printer)
+{
+  return is_cramped(printer) ? FIGURE_CELLS_NARROW : FIGURE_CELLS;
+}
+
 static void print_figure_line(struct printer *printer, const char *label, const struct hwi_number texts[3],
                               struct hwi_number share)
 {
   hwi_line_puts(printer->line, "  ");
   hwi_line_left(printer->line, label, LABEL_CELLS);
   for (int i = 0; i < 3; i++)
-    hwi_line_right(printer->line, texts[i].text, FIGURE_CELLS);
+    hwi_line_right(printer->line, texts[i].text, figure_cells(printer));
   hwi_line_right(printer->line, share.text, PERCENT_CELLS);
   end(printer, HWI_PLAIN);
 }
@@ -108,11 +126,6 @@ static uint64_t error_of(const struct printer *printer, const struct hwi_amount 
   return error;
 }
 
-static bool is_sampled(const struct printer *printer)
-{
-  return printer->texts[HWI_OLD].profile->sample_bytes || printer->texts[HWI_NEW].profile->sample_bytes;
-}
-
 /* Adds the error of a change of this unit. */
 static void add_error(struct printer *printer, uint64_t error, enum hwi_cost unit)
 {
@@ -128,23 +141,37 @@ static bool is_within(const struct printer *printer, const struct hwi_amount amo
   return error > 0 && (uint64_t)llabs(hwi_change(amounts, cost)) <= error;
 }
 
-/* Prints a figure that is an estimate, if either run is a sample. */
+/* Prints a figure that is an estimate with this error, if either run is a sample. */
+static void print_with_error(struct printer *printer, const char *label, const uint64_t values[HWI_SIDES],
+                             enum hwi_cost unit, uint64_t error)
+{
+  const int64_t change = (int64_t)(values[HWI_NEW] - values[HWI_OLD]);
+  hwi_line_puts(printer->line, "  ");
+  hwi_line_left(printer->line, label, LABEL_CELLS);
+  for (int side = 0; side < HWI_SIDES; side++)
+    hwi_line_right(printer->line, hwi_cost_text(values[side], unit).text, figure_cells(printer));
+  hwi_line_right(printer->line, hwi_change_text(change, unit).text, figure_cells(printer));
+  if (!is_cramped(printer))
+    hwi_line_right(printer->line, hwi_change_share_text(values[HWI_OLD], values[HWI_NEW]).text, PERCENT_CELLS);
+  if (is_sampled(printer))
+    add_error(printer, error, unit);
+  if (error > 0 && (uint64_t)llabs(change) <= error)
+    hwi_line_puts(printer->line, "  (within)");
+  end(printer, HWI_PLAIN);
+}
+
 static void print_estimate(struct printer *printer, const char *label, enum hwi_cost cost)
 {
   const struct hwi_amount *all = printer->comparison->all;
-  const uint64_t old = hwi_amount_cost(&all[HWI_OLD], cost), new = hwi_amount_cost(&all[HWI_NEW], cost);
-  hwi_line_puts(printer->line, "  ");
-  hwi_line_left(printer->line, label, LABEL_CELLS);
-  hwi_line_right(printer->line, hwi_cost_text(old, cost).text, FIGURE_CELLS);
-  hwi_line_right(printer->line, hwi_cost_text(new, cost).text, FIGURE_CELLS);
-  hwi_line_right(printer->line, hwi_change_text((int64_t)(new - old), cost).text, FIGURE_CELLS);
-  if (printer->style->columns >= HWI_NARROW_COLUMNS || !is_sampled(printer))
-    hwi_line_right(printer->line, hwi_change_share_text(old, new).text, PERCENT_CELLS);
-  if (is_sampled(printer))
-    add_error(printer, error_of(printer, all, cost), cost);
-  if (is_within(printer, all, cost))
-    hwi_line_puts(printer->line, "  (within)");
-  end(printer, HWI_PLAIN);
+  const uint64_t values[HWI_SIDES] = {hwi_amount_cost(&all[HWI_OLD], cost), hwi_amount_cost(&all[HWI_NEW], cost)};
+  print_with_error(printer, label, values, cost, error_of(printer, all, cost));
+}
+
+static void print_blocks(struct printer *printer)
+{
+  const struct hwi_amount *old = &printer->comparison->all[HWI_OLD], *new = &printer->comparison->all[HWI_NEW];
+  print_with_error(printer, "  blocks", (const uint64_t[HWI_SIDES]){old->live_blocks, new->live_blocks}, HWI_COST_CALLS,
+                   hwi_sample_error((double)old->variance.live_blocks + new->variance.live_blocks));
 }
 
 static void print_figure(struct printer *printer, const char *label, uint64_t old, uint64_t new, enum hwi_cost unit)
@@ -183,18 +210,17 @@ static void say_sampled(struct printer *printer)
 static void print_figures(struct printer *printer)
 {
   const struct hwi_profile *old = printer->texts[HWI_OLD].profile, *new = printer->texts[HWI_NEW].profile;
-  const struct hwi_amount *a = &printer->comparison->all[HWI_OLD], *b = &printer->comparison->all[HWI_NEW];
   say_sampled(printer);
   hwi_text_blank(&printer->texts[HWI_NEW]);
   print_filter(printer);
   hwi_line_repeat(printer->line, " ", 2 + LABEL_CELLS);
-  hwi_line_right(printer->line, "old", FIGURE_CELLS);
-  hwi_line_right(printer->line, "new", FIGURE_CELLS);
-  hwi_line_right(printer->line, "change", FIGURE_CELLS);
+  hwi_line_right(printer->line, "old", figure_cells(printer));
+  hwi_line_right(printer->line, "new", figure_cells(printer));
+  hwi_line_right(printer->line, "change", figure_cells(printer));
   end(printer, HWI_DIM);
   print_estimate(printer, "peak", HWI_COST_PEAK);
   print_estimate(printer, "at the end", HWI_COST_LIVE);
-  print_figure(printer, "  blocks", a->live_blocks, b->live_blocks, HWI_COST_CALLS);
+  print_blocks(printer);
   if (knows_all_calls(printer)) {
     print_figure(printer, "allocated", old->totals.allocated_bytes, new->totals.allocated_bytes, HWI_COST_BYTES);
     print_figure(printer, "allocations", old->totals.allocation_calls, new->totals.allocation_calls, HWI_COST_CALLS);
@@ -268,7 +294,9 @@ static enum hwi_cost second_cost(const struct printer *printer)
 /* A name after the figures needs the space of the percentage. */
 static bool shows_percent(const struct printer *printer)
 {
-  return printer->comparison->options->report.by == HWI_BY_STACK || printer->style->columns >= HWI_NARROW_COLUMNS;
+  const bool has_room =
+      printer->comparison->options->report.by == HWI_BY_STACK || printer->style->columns >= HWI_NARROW_COLUMNS;
+  return has_room && !is_cramped(printer);
 }
 
 static void print_titles(struct printer *printer)
@@ -278,7 +306,8 @@ static void print_titles(struct printer *printer)
   hwi_line_right(printer->line, "old", CHANGE_CELLS);
   hwi_line_right(printer->line, "new", CHANGE_CELLS);
   const char *second = second_cost(printer) == HWI_COST_CALLS ? "calls" : "allocated";
-  hwi_line_right(printer->line, hwi_comparison_has_totals(printer->comparison) ? "total" : second, CHANGE_CELLS);
+  if (!is_cramped(printer))
+    hwi_line_right(printer->line, hwi_comparison_has_totals(printer->comparison) ? "total" : second, CHANGE_CELLS);
   if (is_sampled(printer))
     hwi_line_right(printer->line, hwi_style_plus_minus(printer->style), CHANGE_CELLS);
   end(printer, HWI_DIM);
@@ -308,7 +337,8 @@ static void add_figures(struct printer *printer, uint64_t rank, const struct hwi
   struct hwi_number last = hwi_comparison_has_totals(printer->comparison)
                                ? hwi_change_text(hwi_change(row->totals, cost), cost)
                                : hwi_change_text(hwi_change(row->amounts, second), second);
-  hwi_line_right(printer->line, last.text, CHANGE_CELLS);
+  if (!is_cramped(printer))
+    hwi_line_right(printer->line, last.text, CHANGE_CELLS);
   if (is_sampled(printer))
     add_error(printer, error_of(printer, row->amounts, cost), cost);
   hwi_line_repeat(printer->line, " ", GAP_CELLS);

@@ -75,6 +75,7 @@ static bool fill_stacks(const struct hwi_tables *tables, const struct hwi_row_si
     struct hwi_value values[HWI_TABLE_COLUMNS_MAX] = {hwi_value_number(number)}, *next = values + 1;
     next = hwi_values_put(next, hwi_amount_figures, &selection->amounts[number], true);
     next = hwi_values_put(next, hwi_whole_stack_figures, stack, whole);
+    next = hwi_values_put(next, hwi_whole_stack_errors, stack, whole && tables->export->profile->sample_bytes);
     next = hwi_values_put(next, hwi_amount_errors, &selection->amounts[number], tables->export->profile->sample_bytes);
     *next++ = hwi_value_text(stack->entry != HW_ENTRY_NONE ? hwi_export_entry_name(stack->entry) : NULL);
     *next++ = hwi_value_number(hwi_profile_depth(tables->export->profile, number));
@@ -90,9 +91,11 @@ static bool fill_stacks(const struct hwi_tables *tables, const struct hwi_row_si
 const struct hwi_table hwi_table_stacks = {
     .name = "stacks",
     .columns = (const struct hwi_table_column[]){{"id", "INTEGER PRIMARY KEY"}, {0}},
-    .figures =
-        (const struct hwi_figure_columns[]){
-            {hwi_amount_figures, COUNT}, {hwi_whole_stack_figures, PART}, {hwi_amount_errors, PART}, {0}},
+    .figures = (const struct hwi_figure_columns[]){{hwi_amount_figures, COUNT},
+                                                   {hwi_whole_stack_figures, PART},
+                                                   {hwi_whole_stack_errors, PART},
+                                                   {hwi_amount_errors, PART},
+                                                   {0}},
     .last_columns = (const struct hwi_table_column[]){{"entry", "TEXT"}, {"depth", COUNT}, {"stack", NULL}, {0}},
     .indexes = "CREATE INDEX stacks_by_peak ON stacks(peak_bytes)",
     .fill = fill_stacks,

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum {
@@ -35,6 +36,8 @@ bool hwi_http_serve(struct hwi_http *http, MHD_AccessHandlerCallback handle, MHD
 
 void hwi_http_stop(struct hwi_http *http)
 {
+  for (struct hwi_http_waiter *waiter = http->waiters; waiter; waiter = waiter->next)
+    hwi_http_serve_waiter(http, waiter);
   MHD_stop_daemon(http->daemon); /* which closes the socket */
 }
 
@@ -43,18 +46,15 @@ int hwi_http_events(const struct hwi_http *http)
   return MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 }
 
-/* The library accepts no connections while there are too many, and notices only when it runs that some have gone. */
+/* The library accepts no connections while there are too many, and notices only when it runs that some have gone. A connection
+ * that goes on does not make its events readable. */
 int hwi_http_patience(const struct hwi_http *http)
 {
+  if (http->has_resumed)
+    return 0;
   MHD_UNSIGNED_LONG_LONG ms;
   const int most = http->strangers.count ? PATIENCE_WITH_STRANGERS_MS : PATIENCE_MS;
   return MHD_get_timeout(http->daemon, &ms) == MHD_YES && ms < (unsigned)most ? (int)ms : most;
-}
-
-bool hwi_http_run(struct hwi_http *http)
-{
-  hwi_strangers_end(&http->strangers);
-  return MHD_run(http->daemon) == MHD_YES;
 }
 
 /* --- requests --- */
@@ -64,7 +64,7 @@ static bool comes_from(const char *origin, const char *host)
 {
   static const char scheme[] = "http://";
   return !origin ||
-         (host && strncmp(origin, scheme, sizeof scheme - 1) == 0 && strcmp(origin + sizeof scheme - 1, host) == 0);
+         (host && strncmp(origin, scheme, sizeof scheme - 1) == 0 && strcasecmp(origin + sizeof scheme - 1, host) == 0);
 }
 
 bool hwi_http_is_of_other_page(struct MHD_Connection *connection)
@@ -79,11 +79,48 @@ bool hwi_http_is_own(const struct hwi_http *http, struct MHD_Connection *connect
   return host && hwi_live_is_host(host, http->listener.port) && !hwi_http_is_of_other_page(connection);
 }
 
-bool hwi_http_has_left(struct MHD_Connection *connection)
+/* --- requests that wait --- */
+
+void hwi_http_wait(struct hwi_http *http, struct hwi_http_waiter *waiter, struct MHD_Connection *connection)
+{
+  *waiter = (struct hwi_http_waiter){.connection = connection, .next = http->waiters};
+  http->waiters = waiter;
+  MHD_suspend_connection(connection);
+}
+
+void hwi_http_serve_waiter(struct hwi_http *http, struct hwi_http_waiter *waiter)
+{
+  if (waiter->is_served)
+    return;
+  waiter->is_served = http->has_resumed = true;
+  MHD_resume_connection(waiter->connection);
+}
+
+void hwi_http_end_waiter(struct hwi_http *http, const struct hwi_http_waiter *waiter)
+{
+  struct hwi_http_waiter **at = &http->waiters;
+  while (*at && *at != waiter)
+    at = &(*at)->next;
+  if (*at)
+    *at = waiter->next;
+}
+
+/* A client that only sends no more (shutdown) wants its answer. The library does not look at suspended connections. */
+static bool has_left(struct MHD_Connection *connection)
 {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  struct pollfd client = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+  struct pollfd client = {.fd = info ? info->connect_fd : -1};
   return poll(&client, 1, 0) > 0;
+}
+
+bool hwi_http_run(struct hwi_http *http)
+{
+  for (struct hwi_http_waiter *waiter = http->waiters; waiter; waiter = waiter->next)
+    if (!waiter->is_served && has_left(waiter->connection))
+      hwi_http_serve_waiter(http, waiter);
+  hwi_strangers_end(&http->strangers);
+  http->has_resumed = false;
+  return MHD_run(http->daemon) == MHD_YES;
 }
 
 /* --- answers --- */

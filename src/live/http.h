@@ -9,14 +9,20 @@
 #include "live/listen.h"
 #include "live/strangers.h"
 
+/* A request that waits for its answer; the first member of what the server knows of it. */
+struct hwi_http_waiter {
+  struct MHD_Connection *connection; /* suspended, until it is served */
+  bool is_served;                    /* its handler is called again, or was */
+  struct hwi_http_waiter *next;
+};
+
 struct hwi_http {
   struct MHD_Daemon *daemon;
   struct hwi_live_listener listener;
   struct hwi_strangers strangers;
+  struct hwi_http_waiter *waiters; /* the newest first */
+  bool has_resumed;                /* a connection, since it ran */
 };
-
-/* Begins to listen, see hwi_live_listen. `handle` and `end` get the context. Returns 0 or a negative status. The http must
- * stay where it is. */
 
 /* Begins to listen, see hwi_live_listen; then to serve: `handle` and `end` get the context, and the http must stay where it
  * is. Returns 0 or a negative status; false if there is no memory, and it listens no more. */
@@ -35,8 +41,12 @@ bool hwi_http_is_own(const struct hwi_http *http, struct MHD_Connection *connect
 /* Returns whether a page of another origin makes a browser ask. */
 bool hwi_http_is_of_other_page(struct MHD_Connection *connection);
 
-/* Returns whether the client of a suspended connection has gone: the library does not look. */
-bool hwi_http_has_left(struct MHD_Connection *connection);
+/* Suspends a connection in its handler: it waits for hwi_http_serve_waiter, after which the handler is called again when the daemon
+ * runs next. It is also served when its client has gone, and when the daemon is stopped. The waiter is the caller's, from here to
+ * hwi_http_end_waiter. */
+void hwi_http_wait(struct hwi_http *http, struct hwi_http_waiter *waiter, struct MHD_Connection *connection);
+void hwi_http_serve_waiter(struct hwi_http *http, struct hwi_http_waiter *waiter); /* one that is served stays so */
+void hwi_http_end_waiter(struct hwi_http *http, const struct hwi_http_waiter *waiter);
 
 /* Queue an answer: `response`, which is released, and may be NULL if there is no memory; or a text. */
 enum MHD_Result hwi_http_answer(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,

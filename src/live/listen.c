@@ -3,9 +3,11 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -49,11 +51,21 @@ static void describe(struct hwi_live_listener *listener, const union address *ad
   }
 }
 
+/* Connections inherit this: a client that has gone while it waits for an answer is noticed, though it may have closed its
+ * connection like one that only sends no more. */
+static bool watch_clients(int fd)
+{
+  const int on = 1, seconds = 10;
+  return setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on) == 0 &&
+         setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds) == 0 &&
+         setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds) == 0;
+}
+
 /* Returns whether the socket listens; else errno says why. [::] is all addresses, also those of IPv4. */
 static bool begin(int fd, const union address *address)
 {
   const int on = 1, off = 0;
-  return fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+  return fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 && watch_clients(fd) &&
          (address->any.sa_family == AF_INET || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0) &&
          bind(fd, &address->any, bytes_of(address)) == 0 && listen(fd, SOMAXCONN) == 0;
 }
@@ -118,7 +130,7 @@ static bool is_name(const char *host, size_t bytes)
     return false;
   memcpy(text, host, bytes);
   text[bytes] = 0;
-  if (strcmp(text, "localhost") == 0 || inet_pton(AF_INET, text, &ignored) == 1)
+  if (strcasecmp(text, "localhost") == 0 || inet_pton(AF_INET, text, &ignored) == 1)
     return true;
   if (bytes < 2 || text[0] != '[' || text[bytes - 1] != ']')
     return false;

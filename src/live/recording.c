@@ -42,22 +42,21 @@ static void leave_terminal(const char *path)
     fail();
 }
 
-static _Noreturn void execute(const char *path, char *const *command)
+static _Noreturn void execute(const char *path, char *const *words)
 {
   static const char self[] = "/proc/self/exe";
   static const char *const before[] = {"heapwright", "record", "-q", "-o"};
   enum { BEFORE = sizeof before / sizeof *before };
   size_t count = 0;
-  while (command[count])
+  while (words[count])
     count++;
-  const char **words = calloc(BEFORE + count + 3, sizeof *words);
-  if (words) {
-    memcpy(words, before, sizeof before);
-    words[BEFORE] = path;
-    words[BEFORE + 1] = "--";
-    memcpy(words + BEFORE + 2, command, count * sizeof *words);
+  const char **all = calloc(BEFORE + count + 2, sizeof *all);
+  if (all) {
+    memcpy(all, before, sizeof before);
+    all[BEFORE] = path;
+    memcpy(all + BEFORE + 1, words, count * sizeof *words);
     hwi_os_unblock_signals();
-    execv(self, (char *const *)(uintptr_t)words); /* exec does not change them */
+    execv(self, (char *const *)(uintptr_t)all); /* exec does not change them */
   }
   fail();
 }
@@ -73,7 +72,7 @@ static bool read_id(const char *path, uint8_t id[HW_ID_BYTES])
   return true;
 }
 
-int hwi_recording_start(struct hwi_recording *recording, const char *path, char *const *command, bool leaves_terminal,
+int hwi_recording_start(struct hwi_recording *recording, const char *path, char *const *words, bool leaves_terminal,
                         struct hwi_error *error)
 {
   fflush(NULL);
@@ -83,7 +82,7 @@ int hwi_recording_start(struct hwi_recording *recording, const char *path, char 
   if (recording->pid == 0 && leaves_terminal)
     leave_terminal(path);
   if (recording->pid == 0)
-    execute(path, command);
+    execute(path, words);
   return recording->pid > 0 ? 0 : hwi_error_set(error, HW_ERR_IO, "cannot start the recording: %s", strerror(errno));
 }
 

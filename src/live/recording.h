@@ -19,9 +19,10 @@ struct hwi_recording {
   int exit_status; /* if it has ended: as a shell has it */
 };
 
-/* Starts recording `command`, ended by NULL, into `path`, which must outlive it. `leaves_terminal`: where the standard streams
+/* Starts recording a command into `path`, which must outlive it. `words`, ended by NULL: options of `heapwright record`, "--", and
+ * the command. `leaves_terminal`: where the standard streams
  * are a terminal, the command gets others: /dev/null, and the files PATH.out and PATH.err. Returns 0 or a negative status. */
-int hwi_recording_start(struct hwi_recording *recording, const char *path, char *const *command, bool leaves_terminal,
+int hwi_recording_start(struct hwi_recording *recording, const char *path, char *const *words, bool leaves_terminal,
                         struct hwi_error *error);
 
 /* Waits until the trace has begun. Returns false if the recording ended before, or `stop` became readable. */

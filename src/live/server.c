@@ -27,12 +27,10 @@ enum {
 
 /* A request that waits for a document. */
 struct waiter {
-  struct MHD_Connection *connection; /* suspended */
+  struct hwi_http_waiter http;
   struct hwi_live_source *source;
   enum hwi_live_form form;
   bool is_asked; /* the work on its document began after it came */
-  bool is_served;
-  struct waiter *next;
 };
 
 struct hwi_live_server {
@@ -42,9 +40,18 @@ struct hwi_live_server {
   struct hwi_live_source sources[SOURCES_MAX]; /* the first one is the whole run */
   struct hwi_live_source *awaited;             /* the first one's analyst was asked for the analyst of this one */
   struct hwi_saving saving;
-  struct waiter *waiters;
   uint64_t linger_ms; /* see hwi_live_server_linger; 0: for ever */
 };
+
+static struct waiter *first(const struct hwi_live_server *server)
+{
+  return (struct waiter *)server->http.waiters;
+}
+
+static struct waiter *after(const struct waiter *waiter)
+{
+  return (struct waiter *)waiter->http.next;
+}
 
 /* --- answers --- */
 
@@ -166,9 +173,9 @@ static uint64_t last_number(struct MHD_Connection *connection)
 
 static bool is_waited_for(const struct hwi_live_server *server, const struct hwi_live_source *source)
 {
-  const struct waiter *waiter = server->waiters;
+  const struct waiter *waiter = first(server);
   while (waiter && waiter->source != source)
-    waiter = waiter->next;
+    waiter = after(waiter);
   return waiter || (source == server->awaited && server->sources[0].is_asked);
 }
 
@@ -209,9 +216,9 @@ static enum MHD_Result wait_for(struct hwi_live_server *server, struct MHD_Conne
   struct waiter *waiter = calloc(1, sizeof *waiter);
   if (!waiter)
     return MHD_NO;
-  *waiter = (struct waiter){.connection = connection, .source = source, .form = form, .next = server->waiters};
-  server->waiters = *place = waiter;
-  MHD_suspend_connection(connection);
+  *waiter = (struct waiter){.source = source, .form = form};
+  *place = waiter;
+  hwi_http_wait(&server->http, &waiter->http, connection);
   return MHD_YES;
 }
 
@@ -260,11 +267,8 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
   struct waiter *waiter = *place;
   (void)connection;
   (void)code;
-  for (struct waiter **at = &server->waiters; waiter && *at; at = &(*at)->next)
-    if (*at == waiter) {
-      *at = waiter->next;
-      break;
-    }
+  if (waiter)
+    hwi_http_end_waiter(&server->http, &waiter->http);
   free(waiter);
   *place = NULL;
 }
@@ -275,8 +279,8 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
 static enum hwi_live_form wanted_form(const struct hwi_live_server *server, const struct hwi_live_source *source)
 {
   enum hwi_live_form form = HWI_LIVE_NONE;
-  for (const struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
-    if (!waiter->is_served && waiter->source == source && waiter->form != HWI_LIVE_SAVED)
+  for (const struct waiter *waiter = first(server); waiter; waiter = after(waiter))
+    if (!waiter->http.is_served && waiter->source == source && waiter->form != HWI_LIVE_SAVED)
       form = waiter->form;
   const bool wants_state =
       source == server->sources && server->linger_ms && hwi_os_monotonic_ms() - source->answered_ms >= STATE_EVERY_MS;
@@ -300,7 +304,7 @@ static bool ask_for_analyst(struct hwi_live_server *server)
 
 static void note_asked(struct hwi_live_server *server, const struct hwi_live_source *source, enum hwi_live_form form)
 {
-  for (struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
+  for (struct waiter *waiter = first(server); waiter; waiter = after(waiter))
     waiter->is_asked |= waiter->source == source && waiter->form == form;
 }
 
@@ -319,12 +323,10 @@ static bool ask(struct hwi_live_server *server, struct hwi_live_source *source)
 static void resume_waiters(struct hwi_live_server *server, const struct hwi_live_source *source,
                            enum hwi_live_form form)
 {
-  for (struct waiter *waiter = server->waiters; waiter; waiter = waiter->next) {
+  for (struct waiter *waiter = first(server); waiter; waiter = after(waiter)) {
     const bool is_meant = form == HWI_LIVE_NONE || (waiter->form == form && waiter->is_asked);
-    if (waiter->source != source || !is_meant || waiter->is_served)
-      continue;
-    waiter->is_served = true;
-    MHD_resume_connection(waiter->connection);
+    if (waiter->source == source && is_meant)
+      hwi_http_serve_waiter(&server->http, &waiter->http);
   }
 }
 
@@ -368,8 +370,8 @@ static void save(struct hwi_live_server *server, bool has_ended)
 {
   struct hwi_live_answer answer = {.form = HWI_LIVE_SAVED, .fd = -1};
   bool is_wanted = false;
-  for (const struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
-    is_wanted |= !waiter->is_served && waiter->form == HWI_LIVE_SAVED;
+  for (const struct waiter *waiter = first(server); waiter; waiter = after(waiter))
+    is_wanted |= !waiter->http.is_served && waiter->form == HWI_LIVE_SAVED;
   if (server->saving.pid ? !has_ended : !is_wanted)
     return;
   if (!server->saving.pid)
@@ -390,16 +392,6 @@ static void end_unused(struct hwi_live_server *server)
     struct hwi_live_source *source = &server->sources[i];
     if (source->is_used && !is_waited_for(server, source) && hwi_os_monotonic_ms() - source->requested_ms > UNUSED_MS)
       hwi_live_source_end(source);
-  }
-}
-
-static void end_abandoned(struct hwi_live_server *server)
-{
-  for (struct waiter *waiter = server->waiters; waiter; waiter = waiter->next) {
-    if (waiter->is_served || !hwi_http_has_left(waiter->connection))
-      continue;
-    waiter->is_served = true;
-    MHD_resume_connection(waiter->connection);
   }
 }
 
@@ -470,7 +462,6 @@ int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst
       if (server->sources[i].is_used)
         goes_on = serve_source(server, &server->sources[i], fds[SOURCES + i].revents);
     save(server, fds[SAVING].revents);
-    end_abandoned(server);
     end_unused(server);
   }
   return goes_on ? 0 : hwi_error_set(error, HW_ERR_IO, "the process that followed the run has ended");
@@ -478,9 +469,6 @@ int hwi_live_server_run(struct hwi_live_server *server, const struct hwi_analyst
 
 void hwi_live_server_stop(struct hwi_live_server *server)
 {
-  for (struct waiter *waiter = server->waiters; waiter; waiter = waiter->next)
-    if (!waiter->is_served)
-      MHD_resume_connection(waiter->connection);
   hwi_saving_stop(&server->saving);
   hwi_http_stop(&server->http);
   for (int i = 0; i < SOURCES_MAX; i++)

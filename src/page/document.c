@@ -121,8 +121,11 @@ static void set_errors(const struct hwi_page_tree *tree)
     struct hwi_page_row *row = &tree->rows[i];
     row->calls_error = hwi_sample_error(row->variance.calls);
     row->bytes_error = hwi_sample_error(row->variance.bytes);
+    row->temporary_calls_error = hwi_sample_error(row->variance.temporary_calls);
     row->peak_bytes_error = hwi_sample_error(row->variance.peak_bytes);
+    row->peak_blocks_error = hwi_sample_error(row->variance.peak_blocks);
     row->live_bytes_error = hwi_sample_error(row->variance.live_bytes);
+    row->live_blocks_error = hwi_sample_error(row->variance.live_blocks);
   }
 }
 
@@ -153,11 +156,10 @@ static void write_stacks(struct hwi_json *json, const struct hwi_page *page)
   };
   const struct hwi_page_tree *tree = &page->tree;
   static const struct hwi_column errors[] = {
-      HWI_COLUMN(struct hwi_page_row, calls_error),
-      HWI_COLUMN(struct hwi_page_row, bytes_error),
-      HWI_COLUMN(struct hwi_page_row, peak_bytes_error),
-      HWI_COLUMN(struct hwi_page_row, live_bytes_error),
-      {NULL, 0},
+      HWI_COLUMN(struct hwi_page_row, calls_error),           HWI_COLUMN(struct hwi_page_row, bytes_error),
+      HWI_COLUMN(struct hwi_page_row, temporary_calls_error), HWI_COLUMN(struct hwi_page_row, peak_bytes_error),
+      HWI_COLUMN(struct hwi_page_row, peak_blocks_error),     HWI_COLUMN(struct hwi_page_row, live_bytes_error),
+      HWI_COLUMN(struct hwi_page_row, live_blocks_error),     {NULL, 0},
   };
   const struct hwi_table_rows rows = {tree->rows, tree->row_count, sizeof *tree->rows};
   write_entries(json);

@@ -306,7 +306,7 @@ static bool take_durations(struct hwi_page_slicer *slicer)
 
 /* --- what was dropped --- */
 
-/* Adds it to the first slice: only its sums are known. */
+/* Adds it to the first slice: only its sums are known, and of all of it calls along time. */
 static void take_dropped(struct hwi_page_slicer *slicer)
 {
   const struct hwi_profile *profile = slicer->tree->profile;
@@ -327,6 +327,7 @@ static void take_dropped(struct hwi_page_slicer *slicer)
   }
   slice->free_calls += profile->dropped_free_calls;
   slice->failed_calls += profile->dropped_failed_calls;
+  hwi_page_slices_spread_dropped(&slicer->slices, profile);
 }
 
 /* --- of a run that is followed --- */
@@ -366,6 +367,7 @@ static void take_history(struct hwi_page_slicer *slicer)
     slicer->slice = i;
     end_series(slicer);
   }
+  hwi_page_slices_level_dropped(slices, profile);
 }
 
 static bool take_scope(void *context, const struct hwi_scope_event *event)
@@ -421,6 +423,7 @@ int hwi_page_slicer_run(struct hwi_page_slicer *slicer, const struct hwi_replaye
   int status = replayer->run(replayer->context, &sink, error);
   pass_time(slicer, UINT64_MAX);
   end_slice(slicer);
+  hwi_page_slices_level_dropped(&slicer->slices, slicer->tree->profile);
   if (slicer->failed || !end_durations(slicer) ||
       !hwi_instance_list_end(slicer->instances, slicer->tree->profile->duration_ns))
     return no_memory(error);

@@ -28,6 +28,13 @@ bool hwi_page_slices_init(struct hwi_page_slices *slices, const struct hwi_profi
 /* Takes the slices that were counted while the run was followed. */
 void hwi_page_slices_take(struct hwi_page_slices *slices, const struct hwi_profile *profile);
 
+/* Of a run whose first events were dropped (record --keep): moves the dropped calls, which are in the first slice, to their
+ * own slices as far as these are known. */
+void hwi_page_slices_spread_dropped(struct hwi_page_slices *slices, const struct hwi_profile *profile);
+
+/* Sets the levels before the cut to those of all blocks: the slices have those of blocks that live on. */
+void hwi_page_slices_level_dropped(struct hwi_page_slices *slices, const struct hwi_profile *profile);
+
 /* Joins adjacent slices in pairs, unless the second one is pinned. to[i] gets the new index of slice i. */
 void hwi_page_slices_join(struct hwi_page_slices *slices, uint32_t to[HWI_PAGE_SLICES_MAX]);
 

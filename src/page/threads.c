@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "page/largest_share.h"
+#include "profile/blocks/sample.h"
 #include "report/selection/selection.h"
 #include "trace/radix_sort.h"
 
@@ -199,6 +200,41 @@ static void write_names(struct hwi_json *json, const struct hwi_page_threads *th
   hwi_json_end_array(json);
 }
 
+static void set_errors(const struct hwi_page_threads *threads)
+{
+  const struct hwi_profile *profile = threads->profile;
+  for (uint32_t i = 0; i < profile->cell_count; i++) {
+    const struct hwi_profile_cell *cell = &profile->cells[i];
+    hwi_variance_add_cell(&threads->rows[threads->row_of[cell->thread]].variance, profile, cell);
+  }
+  for (uint32_t i = 0; i < threads->row_count; i++) {
+    struct hwi_page_thread *row = &threads->rows[i];
+    row->calls_error = hwi_sample_error(row->variance.calls);
+    row->bytes_error = hwi_sample_error(row->variance.bytes);
+    row->temporary_calls_error = hwi_sample_error(row->variance.temporary_calls);
+    row->live_bytes_error = hwi_sample_error(row->variance.live_bytes);
+    row->live_blocks_error = hwi_sample_error(row->variance.live_blocks);
+    row->peak_bytes_error = hwi_sample_error(row->variance.peak_bytes);
+    row->variance = (struct hwi_variance){0}; /* a document may be written again */
+  }
+}
+
+static void write_errors(struct hwi_json *json, const struct hwi_page_threads *threads,
+                         const struct hwi_table_rows *rows)
+{
+  static const struct hwi_column errors[] = {
+      HWI_COLUMN(struct hwi_page_thread, calls_error),
+      HWI_COLUMN(struct hwi_page_thread, bytes_error),
+      HWI_COLUMN(struct hwi_page_thread, temporary_calls_error),
+      HWI_COLUMN(struct hwi_page_thread, live_bytes_error),
+      HWI_COLUMN(struct hwi_page_thread, live_blocks_error),
+      HWI_COLUMN(struct hwi_page_thread, peak_bytes_error),
+      {NULL, 0},
+  };
+  set_errors(threads);
+  hwi_json_plain_columns(json, rows, errors);
+}
+
 void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads *threads,
                            const struct hwi_page_series *series)
 {
@@ -226,6 +262,8 @@ void hwi_json_page_threads(struct hwi_json *json, const struct hwi_page_threads 
   hwi_json_begin_object(json, "threads");
   write_names(json, threads);
   hwi_json_plain_columns(json, &rows, columns);
+  if (threads->profile->sample_bytes)
+    write_errors(json, threads, &rows);
   hwi_json_page_series(json, series, threads->row_count, NULL);
   hwi_json_end_object(json);
 }

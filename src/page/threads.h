@@ -11,13 +11,16 @@
 #include "page/row_series.h"
 #include "profile/profile.h"
 
-/* All members are uint64_t, since they are columns of a table. */
+/* All members but the last are uint64_t, since they are columns of a table. */
 struct hwi_page_thread {
   uint64_t tid, pid, policy, priority;
   uint64_t allocation_calls, free_calls, failed_calls, temporary_calls, allocated_bytes;
   uint64_t live_bytes, live_blocks, peak_bytes, own_peak_bytes;
   uint64_t foreign_frees, late_allocation_calls, late_free_calls;
   uint64_t cut; /* number of threads summed up here; 0: one thread */
+  /* Of a sample; the first two are of the estimates in the series. Written from: */
+  uint64_t calls_error, bytes_error, temporary_calls_error, live_bytes_error, live_blocks_error, peak_bytes_error;
+  struct hwi_variance variance;
 };
 
 struct hwi_page_threads {

@@ -22,7 +22,9 @@ struct hwi_page_row {
   uint64_t live_bytes, live_blocks, runtime_live_bytes, runtime_live_blocks;
   uint64_t smallest, largest, first_ns, last_ns;
   uint64_t lifetimes[HWI_LIFETIMES];
-  uint64_t calls_error, bytes_error, peak_bytes_error, live_bytes_error; /* of a sample; written from: */
+  /* of a sample; written from: */
+  uint64_t calls_error, bytes_error, temporary_calls_error;
+  uint64_t peak_bytes_error, peak_blocks_error, live_bytes_error, live_blocks_error;
   struct hwi_variance variance;
 };
 

@@ -66,12 +66,17 @@ bool hwi_follow_run_goes_on(const char *path)
 int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error)
 {
   struct hwi_run_replay *replay = &follow->replay;
+  const bool lags = replay->reads == 0;
   replay->error = error;
   replay->reads = most_events;
   const size_t begun = replay->next;
   int status = hwi_run_replay_look(replay, &follow->is_over);
+  if (lags)
+    hwi_run_replay_begin_to_catch_up(replay);
   if (status == 0)
     status = hwi_run_replay_all(replay);
+  if (lags && hwi_run_replay_end_to_catch_up(replay) < 0)
+    status = HW_ERR_MEMORY;
   if (status < 0)
     return status;
   if (replay->reads == 0 || replay->next > begun) /* whether an image that has just begun goes on is not known yet */

@@ -112,6 +112,7 @@ void hwi_variance_add(struct hwi_variance *sum, const struct hwi_variance *part)
 {
   sum->calls += part->calls;
   sum->bytes += part->bytes;
+  sum->usable += part->usable;
   sum->temporary_calls += part->temporary_calls;
   sum->live_blocks += part->live_blocks;
   sum->live_bytes += part->live_bytes;
@@ -124,18 +125,20 @@ void hwi_variance_add_cell(struct hwi_variance *sum, const struct hwi_profile *p
                            const struct hwi_profile_cell *cell)
 {
   const uint64_t size = profile->sizes[cell->size].size;
-  const double of_call = hwi_sample_variance(profile->sample_bytes, size), bytes = (double)size * (double)size;
+  const double of_call = hwi_sample_variance(profile->sample_bytes, size), bytes = (double)size * (double)size,
+               usable = (double)cell->usable * (double)cell->usable;
   const double calls = of_call * (double)cell->calls, live = of_call * (double)cell->live_blocks,
                peak = of_call * (double)cell->peak_blocks;
   hwi_variance_add(sum, &(struct hwi_variance){
                             .calls = (float)calls,
                             .bytes = (float)(calls * bytes),
+                            .usable = (float)(calls * usable),
                             .temporary_calls = (float)(of_call * (double)cell->temporary_calls),
                             .live_blocks = (float)live,
                             .live_bytes = (float)(live * bytes),
                             .peak_blocks = (float)peak,
                             .peak_bytes = (float)(peak * bytes),
-                            .peak_usable = (float)(peak * (double)cell->usable * (double)cell->usable),
+                            .peak_usable = (float)(peak * usable),
                         });
 }
 

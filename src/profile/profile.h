@@ -105,7 +105,7 @@ static inline enum hwi_lifetime hwi_lifetime_of(bool is_temporary, uint64_t ns)
 
 /* The variances of figures that are estimates; 0: they are exact. */
 struct hwi_variance {
-  float calls, bytes, temporary_calls;
+  float calls, bytes, usable, temporary_calls;
   float live_blocks, live_bytes;
   float peak_blocks, peak_bytes, peak_usable;
 };
@@ -303,6 +303,10 @@ struct hwi_profile {
   uint32_t cell_count; /* by stack */
   const struct hwi_dropped_blocks *dropped;
   size_t dropped_count;
+  /* These along time, by the end of slices, without the calls of blocks that live on: only of one image. The live bytes and
+   * blocks at the end and the maximum are those of all blocks. */
+  const struct hwi_time_point *dropped_slices;
+  uint32_t dropped_slice_count;
   uint64_t dropped_free_calls, dropped_failed_calls;
   const struct hwi_scope *scopes;
   uint32_t scope_count;                  /* paths [1, scope_count); 0 or 1: there are no scopes */

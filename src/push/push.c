@@ -133,7 +133,8 @@ static int write_profile(const struct hwi_report *report, struct hwi_memory_stre
   if (!hwi_memory_stream_end(written, out) && status == 0)
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for a profile");
   if (status == 0 && written->bytes > HWI_PUSH_BYTES_MAX)
-    status = hwi_error_set(error, HW_ERR_LIMIT, "the profile has %zu bytes, and servers take at most %d: narrow it",
+    status = hwi_error_set(error, HW_ERR_LIMIT,
+                           "the profile has %zu bytes, and at most %d are sent: choose one process with --pid",
                            written->bytes, HWI_PUSH_BYTES_MAX);
   return status;
 }

@@ -1,7 +1,8 @@
 /* upload.c - one request that sends files as a form, tried again as long as it may succeed
  *
- * A server that cannot be reached, takes too long, has an error of its own (5xx) or asks to wait (408, 429) is tried again, with
- * pauses that double, until the time is over. A request that it refuses is not.
+ * A server that cannot be reached, is silent for a quarter of the time, has an error of its own (5xx) or asks to wait (408, 429) is tried
+ * again, with pauses that double, until the time is over. A request that it refuses is not. The status decides as soon as it is
+ * there: a profile that the server has taken must not be sent again because the rest of its answer does not come.
  */
 #include "push/upload.h"
 
@@ -19,6 +20,8 @@ enum {
   LAST_PAUSE_MS = 16000,
   CONNECT_MS = 10000,
   SHOWN_CHARS = 200, /* of a refusal */
+  ANSWER_MAX_BYTES = 1 << 20,
+  WAIT_MAX_S = 86400,
   OK = 200,
   REDIRECTION = 300,
   REFUSAL = 400,
@@ -36,7 +39,7 @@ struct attempt {
   long retry_after; /* in seconds; 0: the server has not said */
   char why[CURL_ERROR_SIZE];
   char answer[SHOWN_CHARS + 1]; /* its begin */
-  size_t answer_bytes;
+  size_t answer_bytes, received_bytes;
 };
 
 static size_t take_answer(char *bytes, size_t size, size_t count, void *context)
@@ -46,7 +49,8 @@ static size_t take_answer(char *bytes, size_t size, size_t count, void *context)
   memcpy(attempt->answer + attempt->answer_bytes, bytes, taken);
   attempt->answer_bytes += taken;
   attempt->answer[attempt->answer_bytes] = 0;
-  return given;
+  attempt->received_bytes += given;
+  return attempt->received_bytes > ANSWER_MAX_BYTES ? 0 : given; /* 0 ends the request */
 }
 
 static void set_up(struct attempt *attempt, const struct hwi_upload *upload, curl_mime *form,
@@ -61,6 +65,9 @@ static void set_up(struct attempt *attempt, const struct hwi_upload *upload, cur
   library->easy_setopt(curl, CURLOPT_USERAGENT, "heapwright/" HWI_VERSION);
   library->easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   library->easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+  library->easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  library->easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                       (long)(upload->most_ns / ms_ns / second_ms / 4)); /* 0: not limited */
   library->easy_setopt(curl, CURLOPT_ERRORBUFFER, attempt->why);
   library->easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
   library->easy_setopt(curl, CURLOPT_WRITEDATA, attempt);
@@ -87,21 +94,27 @@ static void perform(struct attempt *attempt, uint64_t left_ms)
 {
   curl_off_t after = 0;
   attempt->why[0] = attempt->answer[0] = 0;
-  attempt->answer_bytes = 0;
+  attempt->answer_bytes = attempt->received_bytes = 0;
   attempt->status = 0;
   attempt->library->easy_setopt(attempt->curl, CURLOPT_TIMEOUT_MS, (long)left_ms);
   attempt->code = attempt->library->easy_perform(attempt->curl);
   attempt->library->easy_getinfo(attempt->curl, CURLINFO_RESPONSE_CODE, &attempt->status);
   attempt->library->easy_getinfo(attempt->curl, CURLINFO_RETRY_AFTER, &after);
-  attempt->retry_after = (long)after;
+  attempt->retry_after = after < WAIT_MAX_S ? (long)after : WAIT_MAX_S;
+}
+
+/* 1xx is not the answer yet. */
+static bool has_status(const struct attempt *attempt)
+{
+  return attempt->status >= OK;
 }
 
 /* What a wrong address or certificate is now, it is later, too. */
 static bool may_succeed_later(const struct attempt *attempt)
 {
-  switch (attempt->code) {
-  case CURLE_OK:
+  if (has_status(attempt))
     return attempt->status == TIMEOUT || attempt->status == TOO_MANY || attempt->status >= SERVER_ERROR;
+  switch (attempt->code) {
   case CURLE_COULDNT_RESOLVE_PROXY:
   case CURLE_COULDNT_RESOLVE_HOST:
   case CURLE_COULDNT_CONNECT:
@@ -109,7 +122,6 @@ static bool may_succeed_later(const struct attempt *attempt)
   case CURLE_GOT_NOTHING:
   case CURLE_SEND_ERROR:
   case CURLE_RECV_ERROR:
-  case CURLE_PARTIAL_FILE:
   case CURLE_HTTP2:
     return true;
   default:
@@ -122,7 +134,7 @@ static int say_failure(const struct hwi_upload *upload, const struct attempt *at
                        struct hwi_error *error)
 {
   struct hwi_line why = {0};
-  if (attempt->code != CURLE_OK) {
+  if (!has_status(attempt)) {
     hwi_line_clean(&why, attempt->why[0] ? attempt->why : attempt->library->easy_strerror(attempt->code));
   } else {
     hwi_line_printf(&why, "the server answered %ld", attempt->status);
@@ -159,7 +171,7 @@ static int try_until(struct attempt *attempt, const struct hwi_upload *upload, u
   for (uint64_t now_ms = hwi_os_monotonic_ms();; now_ms = hwi_os_monotonic_ms()) {
     perform(attempt, end_ms > now_ms ? end_ms - now_ms : 1);
     ++*attempts;
-    if (attempt->code == CURLE_OK && attempt->status >= OK && attempt->status < REDIRECTION)
+    if (has_status(attempt) && attempt->status < REDIRECTION)
       return 0;
     const uint64_t pause = pause_ms(attempt, *attempts);
     if (!may_succeed_later(attempt) || hwi_os_monotonic_ms() + pause >= end_ms)

@@ -151,8 +151,8 @@ struct hwi_lane {
   uintptr_t busy;
   uint32_t fast_epoch;            /* events take the fast path while `live` is this; HWI_NO_EPOCH: none does */
   uint32_t skip_epoch;            /* the same for calls that are not events of a sample; then there is a chunk */
-  uint8_t *at, *end;              /* where the next event goes; an event may only write below `end` */
   struct hw_chunk_header *chunk;  /* NULL: none yet */
+  uint8_t *at, *end;              /* where the next event goes; an event may only write below `end` */
   struct hwi_new_chunk new_chunk; /* not yet added to the trace; chunk NULL: none */
   uint64_t last_tick, last_address, last_node_address;
   uint32_t last_node;        /* defined in this chunk */

@@ -361,24 +361,6 @@ static void put_usual_realloc(struct hwi_lane *lane, const struct hwi_caller *ca
 
 /* --- reallocs of a sample: a free and an allocation, each of which may be an event --- */
 
-/* Counts a realloc, if neither is, and returns true; otherwise does nothing. */
-static inline bool skip_realloc(const struct hwi_realloc *call)
-{
-  struct hwi_lane *lane = call->began ? NULL : hwi_event_skipping_lane();
-  if (!lane)
-    return false;
-  hwi_stream_take(lane, HWI_EVENT_FRAME());
-  bool is_paused = hwi_event_is_paused(),
-       is_skipped = is_paused || hwi_sampler_skips(&hwi_stream_self->sampler, call->size);
-  if (is_skipped) {
-    hwi_event_count_free(lane);
-    if (!is_paused)
-      hwi_event_count_alloc(lane, call->size);
-  }
-  hwi_stream_leave(lane);
-  return is_skipped;
-}
-
 static void put_sampled_realloc(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_realloc *call)
 {
   count_sampled_free(lane);
@@ -392,8 +374,6 @@ static void put_sampled_realloc(struct hwi_lane *lane, const struct hwi_caller *
 
 void hwi_record_realloc(const struct hwi_caller *caller, const struct hwi_realloc *call)
 {
-  if (is_sample() && skip_realloc(call))
-    return;
   struct hwi_lane *lane = hwi_stream_enter(HWI_EVENT_FRAME());
   if (__builtin_expect(!lane, 0))
     return;

@@ -25,7 +25,8 @@ static union {
 
 static const char never; /* until the session reads libc's flag */
 
-struct hwi_session hwi_session = {.liveness = &wiped_page.liveness, .is_single_threaded = &never};
+_Alignas(HWI_SESSION_LINE_BYTES) struct hwi_session hwi_session = {.liveness = &wiped_page.liveness,
+                                                                   .is_single_threaded = &never};
 
 /* --- the event clock --- */
 

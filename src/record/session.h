@@ -9,8 +9,10 @@
 #ifndef HWI_RECORD_SESSION_H
 #define HWI_RECORD_SESSION_H
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "record/options.h"
@@ -37,27 +39,30 @@ static inline bool hwi_callers_have(const struct hwi_callers *callers, uintptr_t
   return pc - callers->start < callers->bytes;
 }
 
+enum { HWI_SESSION_LINE_BYTES = 64 };
+
 struct hwi_session {
+  /* Each event reads these. They share a cache line. */
   struct hwi_address_space *liveness; /* never NULL */
+  struct hw_trace_header *header;     /* in the window; only written, never read, except `control` */
+  const char *is_single_threaded;     /* never NULL; see os_inline.h */
+  uint8_t fields;                     /* HW_FIELD_*: the fields of events */
+  uint8_t clock;                      /* enum hw_clock */
+  bool has_odd_clock;                 /* it is not the TSC, or not every thread may read the TSC */
+  /* Callers whose calls are not usual events (see event.h): the loader only, or all callers if an event needs more than
+   * its bytes. */
+  struct hwi_callers slow_alloc_callers, slow_free_callers;
   struct hwi_writer writer;
-  struct hw_trace_header *header; /* in the window; only written, never read, except `control` */
   _Atomic uint32_t phase;
   _Atomic uint32_t module_epoch; /* changes with each load and unload */
   _Atomic uint32_t unload_epoch; /* rows and cached stacks from an earlier one are invalid */
   _Atomic uint64_t unload_count; /* the loader's count, when it was last read */
   struct hwi_callers loader;
-  uint8_t clock;      /* enum hw_clock */
-  bool has_odd_clock; /* it is not the TSC, or not every thread may read the TSC */
-  uint32_t pid;       /* of this address space; a child of vfork has another one */
-  /* Callers whose calls are not usual events (see event.h): the loader only, or all callers if an event needs more than
-   * its bytes. */
-  struct hwi_callers slow_alloc_callers, slow_free_callers;
-  const char *is_single_threaded; /* never NULL; see os_inline.h */
-  uint8_t fields;                 /* HW_FIELD_*: the fields of events */
-  uint32_t clock_cost;            /* see the trace's header */
-  bool is_next_expected;          /* a program that the process executes will begin a trace in this run, if it can */
-  bool are_children_expected;     /* so will a program that its children execute */
-  bool has_launcher;              /* it existed when the image began, and records names, policies and resident memory */
+  uint32_t pid;               /* of this address space; a child of vfork has another one */
+  uint32_t clock_cost;        /* see the trace's header */
+  bool is_next_expected;      /* a program that the process executes will begin a trace in this run, if it can */
+  bool are_children_expected; /* so will a program that its children execute */
+  bool has_launcher;          /* it existed when the image began, and records names, policies and resident memory */
   struct hwi_options options;
   uint8_t image_id[HW_ID_BYTES];
   char name[HWI_OS_PATH_BYTES];  /* NAME of the run: the trace of its first image */
@@ -67,6 +72,7 @@ struct hwi_session {
   _Atomic uint64_t lost, truncated, unfinished, audited, differences, node_limit_hits;
   _Atomic uint64_t last_rss_ns;
 };
+static_assert(offsetof(struct hwi_session, writer) <= HWI_SESSION_LINE_BYTES, "a cache line");
 extern struct hwi_session hwi_session;
 
 /* Makes sure that this address space has its trace. Returns false if the event is not recorded: the phase is OFF, or

@@ -168,6 +168,13 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
  * info up to date, and the clock, whose rate becomes more exact. Returns 0 or a negative status. */
 int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *error);
 
+/* Returns whether the launcher that started the trace's process runs: it may still write how the process ended. */
+bool hwi_trace_launcher_runs(const struct hwi_trace *trace);
+
+/* Reads how the launched process ended, if the launcher wrote that after the last look, such as when a later image of the
+ * process had ended. For a trace that is over. */
+void hwi_trace_read_status(struct hwi_trace *trace);
+
 /* Returns whether an event was returned after later ones: its thread was stopped in the middle of it for long. */
 bool hwi_trace_had_late_events(const struct hwi_trace *trace);
 

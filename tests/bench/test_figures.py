@@ -117,3 +117,20 @@ def test_added_instructions_are_per_event_between_two_sizes():
             "ways": {"plain": {"instructions": 1000}, "raw": {"instructions": 7000}}}
     assert figures.added_count(case, "raw", "instructions") == pytest.approx(30)
     assert figures.added_count(case, "heaptrack-r", "instructions") is None
+
+
+def test_added_shares_are_of_runs_that_were_made_in_pairs():
+    assert figures.added_shares([1.1, 2.4, 3.0], [1.0, 2.0, 3.0]) == pytest.approx((0.1, 0.05, 0.15))
+    assert figures.added_shares([1.1], [1.0]) == pytest.approx((0.1, 0.1, 0.1))
+
+
+def test_a_missed_goal_of_samples_is_marked():
+    conditions = {"command": "make bench", "date": "2026-01-01", "machine": {"cpu": "x", "memory_bytes": 1, "cores": 2}, "other_busy_cores": 0}
+    pairs = [{"text": "passed on", "ns": 5, "against": None}, {"text": "a sample", "ns": 14, "against": "passed on"}]
+    programs = [{"text": "a program", "goal": goal, "plain": [1.0, 2.0], "sample": [1.02, 2.04], "exact": [(1.5, 1.0)], "memory_bytes": 5_000_000}
+                for goal in (0.01, 0.05)]
+    found = {"pairs": pairs, "programs": programs, "goal_ns": 8, "pair_count": 9, "memory_goal_mb": 4, "starts": {"run_s": 0.005, "process_s": 0.001}}
+    results = {"sampling": {**found, **conditions}}
+    assert [row[2] for row in tables.sampled_pairs(results).rows] == ["", "+9.0!"]
+    assert [row[2] for row in tables.sampled_programs(results).rows] == ["+2.0!", "+2.0"]
+    assert [row[5:] for row in tables.sampled_programs(results).rows] == [["+50", "5.0!"]] * 2

@@ -70,6 +70,7 @@ def test_choices(offers, words, offered):
 
 def test_a_command_to_record(offers):
     assert "env" in offers("record", "env") and "env" in offers("run", "--no-such-flag", "--", "env")
+    assert "env" in offers("live", "--sample", "--", "env") and "env" not in offers("live", "env")
 
 
 def test_words_of_a_command_are_its_own(offers):

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import pytest
+from small_disk import small_disk
 
 PROGRAM = """
 #include <stdlib.h>
@@ -106,36 +107,26 @@ def test_files_without_a_build_id_are_told(record, tmp_path):
     assert "1 file was not kept: without a build-id" in run.process.stderr
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A separate file system with room for 1 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder], capture_output=True).returncode != 0:
-        pytest.skip("needs the right to mount a file system")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
-
-
-def test_a_full_disk_leaves_no_half_file(hw, record, build_program, tmp_path, small_disk):
+def test_a_full_disk_leaves_no_half_file(hw, record, build_program, tmp_path):
     """libc has more than a megabyte; no stored file, export or report is there in part."""
-    (small_disk / "one.hwt.files").mkdir()
-    (tmp_path / "one.hwt.files").symlink_to(small_disk / "one.hwt.files")
-    run = record([build_program(NAME="load", SIZE=1000)], "--keep-files", trace=tmp_path / "one.hwt")
-    assert run.process.returncode == 7 and "No space left on device; the trace is complete" in run.process.stderr
-    kept = files_in(small_disk)
-    assert all(path.suffix == ".debug" for path in kept)
-    (small_disk / "ballast").write_bytes(bytes((1 << 20) - sum(path.stat().st_size for path in kept) - 65536 & ~4095))
-    before = files_in(small_disk)
-    program = "import json; [json.loads('[' + ','.join(['1'] * 100) + ']') for i in range(300)]"
-    trace = record(["python3", "-c", program], trace=tmp_path / "large.hwt").trace
-    for name in ["x.speedscope.json", "x.sqlite", "x.folded", "x.heaptrack", "x.csv", "x.pb.gz", "x.trace.json", "x.massif", "x.dhat", "x.heaplog", "x.callgrind"]:
-        done = hw("export", trace, "-o", small_disk / name, "--events", "1000") if "trace" in name else hw("export", trace, "-o", small_disk / name)
-        if done.returncode == 0:  # it was small enough
-            (small_disk / name).unlink()
-        else:
-            assert done.returncode == 2 and "No space left on device" in done.stderr, (name, done.stderr)
-        assert files_in(small_disk) == before, name
-    done = hw("report", "--json", trace, "-o", small_disk / "x.json")
-    assert done.returncode == 2 and done.stderr == f"heapwright: cannot write {small_disk}/x.json: No space left on device\n"
-    assert files_in(small_disk) == before
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        (disk / "one.hwt.files").mkdir()
+        (tmp_path / "one.hwt.files").symlink_to(disk / "one.hwt.files")
+        run = record([build_program(NAME="load", SIZE=1000)], "--keep-files", trace=tmp_path / "one.hwt")
+        assert run.process.returncode == 7 and "No space left on device; the trace is complete" in run.process.stderr
+        kept = files_in(disk)
+        assert all(path.suffix == ".debug" for path in kept)
+        (disk / "ballast").write_bytes(bytes((1 << 20) - sum(path.stat().st_size for path in kept) - 65536 & ~4095))
+        before = files_in(disk)
+        program = "import json; [json.loads('[' + ','.join(['1'] * 100) + ']') for i in range(300)]"
+        trace = record(["python3", "-c", program], trace=tmp_path / "large.hwt").trace
+        for name in ["x.speedscope.json", "x.sqlite", "x.folded", "x.heaptrack", "x.csv", "x.pb.gz", "x.trace.json", "x.massif", "x.dhat", "x.heaplog", "x.callgrind"]:
+            done = hw("export", trace, "-o", disk / name, "--events", "1000") if "trace" in name else hw("export", trace, "-o", disk / name)
+            if done.returncode == 0:  # it was small enough
+                (disk / name).unlink()
+            else:
+                assert done.returncode == 2 and "No space left on device" in done.stderr, (name, done.stderr)
+            assert files_in(disk) == before, name
+        done = hw("report", "--json", trace, "-o", disk / "x.json")
+        assert done.returncode == 2 and done.stderr == f"heapwright: cannot write {disk}/x.json: No space left on device\n"
+        assert files_in(disk) == before

@@ -24,7 +24,7 @@ def options_of_page(command):
     """Returns the options with which a paragraph of OPTIONS begins."""
     text = (MANUAL / f"heapwright-{command}.1").read_text().replace("\\-", "-")
     section = re.search(r"^\.SH OPTIONS\n(.*?)(?=^\.SH )", text, re.M | re.S)
-    heads = re.findall(r"^\.TP\n(.*)$", section.group(1), re.M) if section else []
+    heads = re.findall(r"^\.T[PQ]\n(.*)$", section.group(1), re.M) if section else []
     return set(re.findall(r"--([a-z][a-z-]*)", "\n".join(heads))) - EVERYWHERE
 
 
@@ -41,6 +41,20 @@ def test_manual_and_help_have_the_same_options(hw, command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_begins_with_a_sentence(hw, command):
     assert re.match(r"usage: heapwright \w+ .*\n\n[A-Z][^\n]*[^.?](\.|\?)\n\n", hw("help", command).stdout)
+
+
+def variables_of_libraries(build):
+    """Those that what is preloaded reads, but for those that only the tool sets."""
+    code = b"".join(library.read_bytes() for library in (build / "lib").glob("libheapwright-*.so"))
+    return {name.decode() for name in re.findall(rb"(?<=\0)HEAPWRIGHT_[A-Z_]+(?=\0)", code)} - {f"HEAPWRIGHT_{name}" for name in ("RUN", "LAUNCHER", "ALONE")}
+
+
+def test_every_variable_is_in_the_manual_and_known(hw, build):
+    variables = variables_of_libraries(build)
+    assert {"HEAPWRIGHT_MAX_SIZE", "HEAPWRIGHT_POOL_SIZE"} < variables
+    pages = "\n".join(page.read_text() for page in MANUAL.glob("*.1"))
+    assert set(re.findall(r"HEAPWRIGHT_[A-Z_]*[A-Z]", pages)) == variables
+    assert hw("help", env={name: "1" for name in variables}).stderr == ""
 
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="no groff")

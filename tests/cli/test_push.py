@@ -3,10 +3,12 @@
 If this fails, a job's profile is lost without a word, is sent to somebody else, or a server that is busy is not asked again.
 """
 
+import contextlib
 import gzip
 import http.server
 import json
 import re
+import shutil
 import socket
 import ssl
 import subprocess
@@ -16,10 +18,14 @@ import urllib.parse
 import pytest
 
 from pprof_file import Pprof
+from small_disk import small_disk
+from trace_header import is_begun
+from waiting import wait_until
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Answers with the statuses in `answers`, one for each request, and then with 200. Keeps the requests."""
+    """Answers with the statuses in `answers`, one for each request, and then with 200. Keeps the requests. With a negative status,
+    the answer is shorter than it says."""
 
     def __init__(self, answers=(), headers=None, body=b""):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -41,9 +47,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
             return
-        self.send_response(status)
+        self.send_response(abs(status))
         for name, value in server.headers.items():
             self.send_header(name, value)
+        if status < 0:
+            self.send_header("Content-Length", "1000")
         self.end_headers()
         self.wfile.write(server.body)
 
@@ -170,6 +178,88 @@ def test_the_time_is_bounded(serve, hw, trace):
     server = serve([503] * 1000)
     done = hw("push", "--to", server.url, "--within", "2s", trace)
     assert done.returncode == 2 and "the server answered 503 (tried " in done.stderr and 2 <= len(server.requests) < 6
+
+
+@pytest.mark.parametrize("status, says", [(-200, "sent "), (-400, "the server answered 400: bad profile")])
+def test_the_status_decides(serve, hw, trace, status, says):
+    """Also if the answer breaks off after it: what the server has taken is not sent again."""
+    server = serve([status], body=b"bad profile")
+    done = hw("push", "--to", server.url, trace)
+    assert done.returncode == (2 if status == -400 else 0) and says in done.stderr and len(server.requests) == 1
+
+
+def test_an_answer_without_an_end(serve, hw, trace):
+    server = serve([400], body=bytes(100 << 20))
+    done = hw("push", "--to", server.url, trace)
+    assert done.returncode == 2 and "the server answered 400" in done.stderr and len(server.requests) == 1
+
+
+def test_a_server_that_is_silent_at_first(hw, trace):
+    """It is asked again before the whole time is over."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        connections = []
+
+        def answer():
+            connections.append(listening.accept()[0])
+            connections.append(listening.accept()[0])
+            connections[1].recv(100)
+            connections[1].sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        done = hw("push", "--to", f"http://127.0.0.1:{listening.getsockname()[1]}", "--within", "20s", trace)
+        assert done.returncode == 0, done.stderr
+        thread.join()
+        for connection in connections:
+            connection.close()
+
+
+def test_a_recording_that_is_not_complete(serve, hw, record):
+    """That is said, as by export."""
+    server = serve()
+    program = "for _ in range(2000000): bytes(1000)"
+    trace = record(["python3", "-c", program], "--no-pack", "--max-size", "4M").trace
+    done = hw("push", "--to", server.url, trace)
+    assert done.returncode == 0 and len(server.requests) == 1
+    assert "the recording is not complete: " in done.stderr
+    assert hw("push", "-q", "--to", server.url, trace).stderr == ""
+
+
+def test_a_recording_that_goes_on(serve, hw, build, tmp_path):
+    server, trace = serve(), tmp_path / "run.hwt"
+    with subprocess.Popen([build / "bin/heapwright", "record", "-q", "-o", trace, "cat"], stdin=subprocess.PIPE) as process:
+        wait_until(lambda: is_begun(trace))
+        done = hw("push", "--to", server.url, trace)
+        process.stdin.close()
+    assert done.returncode == 0 and len(server.requests) == 1, done.stderr
+    assert hw("push", "--to", server.url, trace).returncode == process.returncode == 0
+
+
+def test_a_full_disk(serve, hw, trace, tmp_path):
+    """It needs none."""
+    server = serve()
+    with small_disk(tmp_path / "disk", "256k") as disk:
+        shutil.copy(trace, disk / "job.hwt")
+        with contextlib.suppress(OSError), open(disk / "ballast", "wb") as ballast:
+            while ballast.write(bytes(4096)):
+                ballast.flush()
+        done = hw("push", "--to", server.url, disk / "job.hwt")
+        assert done.returncode == 0 and len(server.requests) == 1, done.stderr
+
+
+def test_a_damaged_recording(serve, hw, trace, tmp_path):
+    server = serve()
+    whole = trace.read_bytes()
+    damaged = tmp_path / "damaged.hwt"
+    for size in (0, 100, 4096, len(whole) // 2, len(whole) - 1):
+        damaged.write_bytes(whole[:size])
+        done = hw("push", "--to", server.url, damaged)
+        assert done.returncode == 2 or "the recording is not complete" in done.stderr, (size, done.stderr)
+    for place in range(4096, len(whole), len(whole) // 20):
+        damaged.write_bytes(whole[:place] + bytes(byte ^ 0x55 for byte in whole[place:place + 64]) + whole[place + 64:])
+        assert hw("push", "--to", server.url, damaged).returncode in (0, 2)
 
 
 def test_a_server_that_never_answers(hw, trace):

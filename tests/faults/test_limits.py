@@ -10,6 +10,7 @@ import shutil
 import subprocess
 
 import pytest
+from small_disk import mounted, small_disk
 
 BUSY = """
 #include <stdio.h>
@@ -103,20 +104,15 @@ int main(void)
 
 
 @pytest.fixture(params=["tmpfs", "ext4"])
-def small_disk(request, tmp_path):
+def disk(request, tmp_path):
     """A separate file system with a few MiB."""
-    disk, image = tmp_path / "disk", tmp_path / "image"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "none", disk]
+    image = tmp_path / "image"
     if request.param == "ext4":
         image.write_bytes(bytes(8 << 20))
         if not shutil.which("mkfs.ext4") or subprocess.run(["mkfs.ext4", "-q", image], capture_output=True).returncode:
             pytest.skip("there is no mkfs.ext4")
-        mount = ["mount", "-o", "loop", image, disk]
-    if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("mounting a small file system needs root")
-    yield disk
-    subprocess.run(["umount", "-l", disk])
+    with small_disk(tmp_path / "disk", "4m") if request.param == "tmpfs" else mounted(tmp_path / "disk", "-o", "loop", image) as disk:
+        yield disk
 
 
 def fill(disk, leave_bytes):
@@ -126,10 +122,10 @@ def fill(disk, leave_bytes):
         os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_bsize - leave_bytes)
 
 
-def test_full_disk(busy, preload, small_disk):
+def test_full_disk(busy, preload, disk):
     program, plain = busy
-    fill(small_disk, 2 << 20)
-    recording = preload([program], trace=small_disk / "x.hwt", env={"HEAPWRIGHT_MAX_SIZE": "100M"})
+    fill(disk, 2 << 20)
+    recording = preload([program], trace=disk / "x.hwt", env={"HEAPWRIGHT_MAX_SIZE": "100M"})
     assert outcome(recording.process) == plain
     assert recording.header.state == 3
     assert 0 < recording.report["allocation_calls"] < 2000000
@@ -137,11 +133,11 @@ def test_full_disk(busy, preload, small_disk):
     assert "disk" in recording.hw("report", recording.trace).stdout
 
 
-def test_full_disk_under_the_launcher(busy, record, small_disk):
+def test_full_disk_under_the_launcher(busy, record, disk):
     """It packs onto the same disk, and may find no room itself; the recorded events stay readable."""
     program, plain = busy
-    fill(small_disk, 1 << 20)
-    recording = record([program], "--max-size", "100M", trace=small_disk / "x.hwt")
+    fill(disk, 1 << 20)
+    recording = record([program], "--max-size", "100M", trace=disk / "x.hwt")
     assert (recording.process.returncode, recording.process.stdout) == plain[:2]
     report = recording.report
     assert 0 < report["allocation_calls"] and report["damaged_chunks"] == report["missing_chunks"] == 0
@@ -150,25 +146,25 @@ def test_full_disk_under_the_launcher(busy, record, small_disk):
         assert "recording stopped before the end: the disk was full" in recording.process.stderr
 
 
-def test_a_disk_with_little_room(busy, record, small_disk):
+def test_a_disk_with_little_room(busy, record, disk):
     """Half of it is too little for a trace to begin, and no message said that it may use more."""
     program, plain = busy
-    fill(small_disk, 2 << 20)
-    recording = record([program], trace=small_disk / "x.hwt")
+    fill(disk, 2 << 20)
+    recording = record([program], trace=disk / "x.hwt")
     assert (recording.process.returncode, recording.process.stdout) == plain[:2]
     assert "2 MB are left on the disk" in recording.process.stderr and "use --max-size to allow more" in recording.process.stderr
-    recording = record([program], "--max-size", "100M", trace=small_disk / "x.hwt")
+    recording = record([program], "--max-size", "100M", trace=disk / "x.hwt")
     assert "MB are left on the disk" not in recording.process.stderr
     assert recording.report["allocation_calls"] > 0
 
 
 @pytest.mark.parametrize("left_bytes", [0, 4096, 65536])
-def test_disk_that_is_full_already(busy, preload, small_disk, left_bytes, request):
+def test_disk_that_is_full_already(busy, preload, disk, left_bytes, request):
     program, plain = busy
-    fill(small_disk, left_bytes)
-    recording = preload([program], trace=small_disk / "x.hwt")
+    fill(disk, left_bytes)
+    recording = preload([program], trace=disk / "x.hwt")
     assert outcome(recording.process) == plain
-    if recording.trace.is_symlink() or request.node.callspec.params["small_disk"] == "tmpfs":
+    if recording.trace.is_symlink() or request.node.callspec.params["disk"] == "tmpfs":
         assert says_why_there_is_none(recording) == "disk full"
     else:  # ext4 keeps some blocks for root
         assert "disk" in why_silent_at_the_end(recording.report)
@@ -228,15 +224,15 @@ def test_a_launcher_tells_by_itself(busy, record, tmp_path):
     assert not os.path.lexists(recording.trace)
 
 
-def test_no_link_where_another_place_has_room(busy, preload, small_disk, tmp_path, request):
+def test_no_link_where_another_place_has_room(busy, preload, disk, tmp_path, request):
     """The default name is tried in three places."""
     program, plain = busy
-    fill(small_disk, 0)
-    recording = preload([program], cwd=small_disk, env={"HEAPWRIGHT_OUTPUT": "", "HOME": str(tmp_path)})
+    fill(disk, 0)
+    recording = preload([program], cwd=disk, env={"HEAPWRIGHT_OUTPUT": "", "HOME": str(tmp_path)})
     assert outcome(recording.process) == plain
-    if request.node.callspec.params["small_disk"] == "ext4":
+    if request.node.callspec.params["disk"] == "ext4":
         return  # it reserves some blocks for root, so that there may be room after all
-    assert not [name for name in os.listdir(small_disk) if name.startswith("heapwright")]
+    assert not [name for name in os.listdir(disk) if name.startswith("heapwright")]
     (recording.trace,) = (tmp_path / ".local/state/heapwright").iterdir()
     assert recording.report["allocation_calls"] >= 2000000
 

@@ -165,6 +165,36 @@ def test_the_page_has_the_totals(record, long_run, hw, tmp_path):
     assert page.run["dropped_until_ns"] == report["dropped_until_ns"] > 0
 
 
+def test_the_page_has_the_curve(record, long_run, hw, tmp_path):
+    """The slices before the cut have the levels of the base, and the calls at their time."""
+    ring = record([long_run, tmp_path / "counts", "3000000", "3", "0"], "--keep", "1M")
+    assert hw("report", ring.trace, "-o", tmp_path / "x.html").returncode == 0
+    page, base, report = read_html(tmp_path / "x.html"), read_base(ring.trace), ring.report
+    ends = [*page.slices["from_ns"][1:], report["duration_ns"]]
+    dropped = [i for i, end in enumerate(ends) if end <= report["dropped_until_ns"]]
+    levels = [page.slices["live_bytes"][i] for i in dropped]
+    assert len(dropped) > 20 and len(set(levels)) > len(levels) / 2
+    assert set(levels) <= {0, report["peak_bytes"], *(piece.live_bytes for piece in base.slices)}
+    assert max(page.slices["max_bytes"]) == report["peak_bytes"]
+    for least, live, most in zip(*(page.slices[name] for name in ("min_bytes", "live_bytes", "max_bytes"))):
+        assert least <= live <= most
+    calls = [page.slices["allocation_calls"][i] for i in dropped]
+    assert max(calls) < sum(calls) / 5
+    assert abs(sum(calls) - sum(piece.allocation_calls for piece in base.slices)) < sum(calls) / 5
+
+
+def test_the_peak_of_several_rings_is_that_of_the_kept_events(record, long_run, hw, tmp_path):
+    script = f"for i in 1 2; do {long_run} {tmp_path}/counts 3000000 1 0; done"
+    ring = record(["/bin/sh", "-c", script], "--keep", "1M")
+    said = "The peak of all processes together is that of the kept events"
+    assert said in " ".join(hw("report", "--children", ring.trace).stdout.split())
+    assert said not in " ".join(hw("report", ring.trace).stdout.split())
+    assert ring.report_with("--children")["peak_of_kept_events"] is True
+    assert "peak_of_kept_events" not in ring.report
+    assert hw("report", "--children", ring.trace, "-o", tmp_path / "x.html").returncode == 0
+    assert read_html(tmp_path / "x.html").run["peak_of_kept_events"] is True
+
+
 def looks(trace, hw, process):
     """The space that the trace takes, and a report of it, while the program runs."""
     while process.poll() is None:

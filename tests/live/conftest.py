@@ -1,5 +1,7 @@
 """conftest.py - fixtures of the tests of heapwright live: a program that allocates on demand, and a viewer of it"""
 
+import contextlib
+import functools
 import subprocess
 from pathlib import Path
 
@@ -15,12 +17,14 @@ HERE = Path(__file__).parent
 class Program:
     """A recorded program that allocates when it is told to."""
 
-    def __init__(self, tool, executable, trace):
+    def __init__(self, tool, executable, trace, *options):
         self.trace = trace
-        self.process = subprocess.Popen([tool, "record", "-q", "-o", str(trace), "--", str(executable)], text=True,
+        self.process = subprocess.Popen([tool, "record", "-q", *options, "-o", str(trace), "--", str(executable)], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def begin(self):
         self.tell("1")
-        wait_until(lambda: is_begun(trace))
+        wait_until(lambda: is_begun(self.trace))
 
     def tell(self, line):
         self.process.stdin.write(f"{line}\n")
@@ -62,18 +66,44 @@ def tool(build):
 
 
 @pytest.fixture
-def record_steps(tool, compile_c, tmp_path):
+def at_end():
+    """at_end(function, ...): it is called after the test."""
+    with contextlib.ExitStack() as stack:
+        yield stack.callback
+
+
+@pytest.fixture
+def ends(at_end):
+    """ends(process): returns it; it is killed after the test."""
+
+    def note(process):
+        at_end(process.wait)
+        at_end(process.kill)
+        if process.stdin:
+            at_end(process.stdin.close)
+        return process
+
+    return note
+
+
+@pytest.fixture
+def start_program(tool, compile_c, ends):
+    """start_program(trace): records programs/steps.c there, or another executable; it is ended after the test."""
+    steps = functools.cache(lambda: compile_c(HERE / "programs/steps.c", name="steps"))
+
+    def start(trace, executable=None, options=()):
+        program = Program(tool, executable or steps(), trace, *options)
+        ends(program.process)
+        program.begin()
+        return program
+
+    return start
+
+
+@pytest.fixture
+def record_steps(start_program, compile_c, tmp_path):
     """record_steps("steps"): programs/steps.c, recorded; it is ended after the test."""
-    made = []
-
-    def start(name, *flags):
-        made.append(Program(tool, compile_c(HERE / f"programs/{name}.c", *flags, name=name), tmp_path / "run.hwt"))
-        return made[-1]
-
-    yield start
-    for program in made:
-        program.process.kill()
-        program.process.wait()
+    return lambda name, *flags: start_program(tmp_path / "run.hwt", compile_c(HERE / f"programs/{name}.c", *flags, name=name))
 
 
 @pytest.fixture
@@ -83,64 +113,38 @@ def program(record_steps):
 
 
 @pytest.fixture
-def begin(tool, tmp_path):
+def begin(tool, tmp_path, ends):
     """begin(command): begins a recording. Returns its process and its trace."""
-    started = []
 
     def run(*command, options=()):
         trace = tmp_path / "run.hwt"
-        started.append(subprocess.Popen([tool, "record", "-q", *options, "-o", str(trace), "--", *map(str, command)],
+        process = ends(subprocess.Popen([tool, "record", "-q", *options, "-o", str(trace), "--", *map(str, command)],
                                         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL))
         wait_until(lambda: is_begun(trace))
-        return started[-1], trace
+        return process, trace
 
-    yield run
-    for process in started:
-        process.stdin.close()
-        process.kill()
-        process.wait()
+    return run
 
 
 @pytest.fixture
-def view(tool):
+def view(tool, at_end):
     """view(target): starts a viewer, which is ended after the test."""
-    made = []
 
     def start(*arguments, **more):
-        made.append(Viewer(tool, *arguments, **more))
-        return made[-1]
+        viewer = Viewer(tool, *arguments, **more)
+        at_end(viewer.end)
+        return viewer
 
-    yield start
-    for viewer in made:
-        viewer.end()
+    return start
 
 
 @pytest.fixture
-def serve(tool):
+def serve(tool, ends):
     """serve(target, ...): starts a server, which is ended after the test."""
-    made = []
 
     def start(*arguments, address="127.0.0.1:0", **more):
-        made.append(Served(tool, address, *arguments, **more))
-        return made[-1]
+        served = Served(tool, address, *arguments, **more)
+        ends(served.process)
+        return served
 
-    yield start
-    for served in made:
-        served.process.kill()
-        served.process.wait()
-
-
-@pytest.fixture
-def start_program(tool, compile_c):
-    """start_program(trace): records programs/steps.c there; it is ended after the test."""
-    made = []
-    usual = compile_c(HERE / "programs/steps.c", name="steps")
-
-    def start(trace, executable=usual):
-        made.append(Program(tool, executable, trace))
-        return made[-1]
-
-    yield start
-    for program in made:
-        program.process.kill()
-        program.process.wait()
+    return start

@@ -14,8 +14,8 @@
 
 static void test_addresses_and_localhost_are_names(void **state)
 {
-  static const char *const names[] = {"127.0.0.1:4242", "localhost:4242", "192.168.1.20:4242", "[::1]:4242",
-                                      "[fe80::1]:4242"};
+  static const char *const names[] = {"127.0.0.1:4242",    "localhost:4242", "LOCALHOST:4242",
+                                      "192.168.1.20:4242", "[::1]:4242",     "[fe80::1]:4242"};
   (void)state;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     assert_true(hwi_live_is_host(names[i], 4242));

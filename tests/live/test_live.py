@@ -46,6 +46,27 @@ def test_figures_follow_the_program(program, view):
     assert viewer.report()["peak_bytes"] == report["live_bytes_at_end"]
 
 
+def test_a_recording_that_began_long_before(program, view):
+    """All that happened in HW_LIVE_SECONDS (default: 3) before the viewer came is there. The first document may have a part of
+    it, and says how far behind it is."""
+    calls, end = 1, time.monotonic() + int(os.environ.get("HW_LIVE_SECONDS", "3"))
+    while time.monotonic() < end or calls < 4000000:
+        program.tell("100000")
+        program.tell("f")
+        calls += 100000
+    began_ns = time.monotonic_ns()
+    viewer = view(program.trace)
+    _, headers, first = viewer.ask("/document")
+    wait_until(lambda: viewer.report()["allocation_calls"] == calls)
+    print(f"{2 * calls} events were there after {(time.monotonic_ns() - began_ns) / 1e9:.1f} s")
+    report, document = viewer.report(), viewer.json("/document")
+    assert (report["free_calls"], report["live_blocks_at_end"], report["peak_bytes"]) == (calls, 0, 100 * 100001)
+    assert sum(document["slices"]["allocation_calls"]) == calls and document["slices"]["live_blocks"][-1] == 0
+    assert json.loads(first)["run"]["allocation_calls"] == calls or int(headers["Heapwright-Behind-Ms"]) > 500
+    program.tell("7")
+    wait_until(lambda: viewer.report()["live_blocks_at_end"] == 7)
+
+
 def test_in_the_end_it_is_the_report(program, view, hw):
     viewer = view(program.trace)
     for count in range(1, 100):
@@ -294,6 +315,24 @@ def test_it_starts_a_command(tool, compile_c, tmp_path, view):
     assert (tmp_path / "three.hwt").exists()
 
 
+def test_a_command_is_recorded_with_the_options_of_record(compile_c, tmp_path, view, hw):
+    (tmp_path / "three.c").write_text("#include <stdlib.h>\n#include <stdio.h>\nvoid *keep[3];\n"
+                                      "int main(void) { for (int i = 0; i < 3; i++) keep[i] = malloc(1000); return getchar() == EOF; }\n")
+    program, trace = compile_c(tmp_path / "three.c", name="three"), tmp_path / "three.hwt"
+    viewer = view("-o", trace, "--sample", "2K", "--keep=10min", "--save-when", "rss>4K", "--env", "A=b c", "--env", "B=1", "--no-children",
+                  "--no-usable", "--depth", "77", "--duration", "1.5h", "--", program, "--durations", stdin=subprocess.PIPE)
+    with contextlib.closing(viewer.process.stdin):
+        wait_until(lambda: (tmp_path / "three.saved-1.hwt").exists())
+        launcher = next(cmdline for pid in Path(f"/proc/{viewer.process.pid}/task/{viewer.process.pid}/children").read_text().split()
+                        if b"record" in (cmdline := Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")))
+        assert launcher[1:-1] == [str(word).encode() for word in (
+            "record", "-q", "-o", trace, "--no-children", "--depth=77", "--no-usable", "--sample=2048", "--duration=5400000000000ns",
+            "--save-when=rss>4K", "--env=A=b c", "--env=B=1", "--keep=10min", "--", program, "--durations")]
+        assert viewer.report()["sample_bytes"] == 2048
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    assert json.loads(hw("report", "--json", trace).stdout)["command"].endswith("three --durations")
+
+
 def test_a_recording_that_is_packed_meanwhile_is_followed(tool, compile_c, tmp_path, view, hw):
     """Chunks are packed and given back while they are read; every event counts once."""
     (tmp_path / "churn.c").write_text("""
@@ -345,7 +384,11 @@ int main(void)
 def test_wrong_usage(hw, program):
     for words, reason in ((("--port", "70000", program.trace), "up to 65535"), (("a", "b"), "one too many"), (("--",), "which command"),
                           (("-o", "x.hwt", program.trace), "-o names the recording of a COMMAND"), (("nothing.hwt",), "nothing.hwt"),
-                          (("--json", "--", "true"), "--json")):
+                          (("--json", "--", "true"), "--json"),
+                          (("--sample", "64K", program.trace), "--sample is an option of the recording of a COMMAND"),
+                          (("--depth", "3", "--", "true"), "--depth takes a number"),
+                          (("--save-when", "rss", "--", "true"), "--save-when: "),
+                          (("--sample", "--durations", "--", "true"), "exclude each other")):
         done = hw("live", *words)
         assert done.returncode == 2, words
         assert reason in done.stderr

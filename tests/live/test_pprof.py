@@ -4,12 +4,15 @@ If this fails, a profile of a running program has other figures than its report,
 """
 
 import json
+import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -163,6 +166,21 @@ def test_long_differences_do_not_keep_scrapers_out(program, serve):
     assert served.ask("/metrics")[0] == 200
     for asker in askers:
         asker.close()
+
+
+def test_no_difference_is_waited_for_in_vain(start_program, serve, tmp_path):
+    """There are several recordings, or there is no profile of the begin."""
+    start_program(tmp_path / "a.hwt")
+    served = serve(tmp_path)
+    wait_until(lambda: served.metrics().value("up") == 1)
+    analyst = int(Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()[0])
+    os.kill(analyst, signal.SIGSTOP)
+    status, _, body = served.ask("/debug/pprof/heap?seconds=600")
+    assert (status, body) == (503, b"the process that follows the run did not answer in time")
+    os.kill(analyst, signal.SIGCONT)
+    start_program(tmp_path / "b.hwt")
+    wait_until(lambda: len(served.metrics().find("up")) == 2)
+    assert served.ask("/debug/pprof/heap?seconds=600")[0] == 409
 
 
 def test_new_stacks_come_in_between(serve, start_program, compile_c, tmp_path, read, hw):

@@ -1,10 +1,13 @@
 """test_security.py - the live server answers only to those who have the address that it printed, and stays within its limits"""
 
 import json
+import os
+import signal
 import socket
 import threading
 
 import pytest
+from live_page import half_closed
 
 
 @pytest.fixture
@@ -48,6 +51,16 @@ def test_another_name_of_this_host_is_refused(viewer, path):
     assert viewer.ask(path, host=f"localhost:{port}")[0] == 200
     for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port}0", f"127.0.0.1:{port}@evil.example"):
         assert viewer.ask(path, host=host)[0] == 403
+
+
+def test_a_client_that_sends_no_more_gets_its_answer(viewer):
+    analyst = viewer.analyst()
+    os.kill(analyst, signal.SIGSTOP)
+    with half_closed(viewer.host, f"/report.json?token={viewer.token}") as read:
+        assert viewer.ask("/")[0] == 200
+        os.kill(analyst, signal.SIGCONT)
+        answer = read()
+    assert answer.startswith(b"HTTP/1.1 200 ") and json.loads(answer.partition(b"\r\n\r\n")[2])["command"]
 
 
 def test_pages_of_other_origins_are_refused(viewer):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from control_groups import LIMIT, group
+from live_page import half_closed
 from served import Served
 from waiting import has_ended, wait_until
 
@@ -119,6 +120,35 @@ def test_stacks_only_when_asked(serve, program):
     assert labels["stack"].startswith("main") and "allocate" in labels["stack"]
     assert len(served.metrics("?top=1").find("stack_live_bytes")) == 1
     assert not served.metrics().find("stack_live_bytes")
+
+
+ERRORS = {"live_bytes_error": "live_bytes_at_end_error", "live_blocks_error": "live_blocks_at_end_error", "peak_bytes_error": "peak_bytes_error"}
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_estimates_have_errors(serve, start_program, hw, tmp_path, is_open):
+    """Each is a gauge of its own; exact figures, such as counters, have none."""
+    program = start_program(tmp_path / "run.hwt", options=["--sample=1K"])
+    served = serve(program.trace)
+    program.tell("20000")
+    wait_until(lambda: (served.metrics().value("live_blocks") or 0) > 10000)
+    wait_until(lambda: hw_report(program.trace, hw)["live_blocks_at_end"] == served.metrics().value("live_blocks"))
+    report, metrics = hw_report(program.trace, hw), served.metrics("?top=2", is_open=is_open)
+    assert metrics.value("sample_bytes") == 1024
+    for name, key in ERRORS.items():
+        assert metrics.value(name, pid=str(report["images"][0]["pid"])) == report[key] > 0, name
+    assert not metrics.units.keys() & {f"heapwright_{name}" for name in ERRORS}
+    assert metrics.value("allocations_total") == report["allocation_calls"]
+    assert metrics.value("allocated_bytes_total") == report["allocated_bytes"]
+    assert "allocation_calls_error" not in report and not metrics.find("allocations_error") and not metrics.find("allocated_bytes_error")
+    (labels, error), = [row for row in metrics.find("stack_live_bytes_error") if "allocate" in row[0]["stack"]]
+    assert error == pytest.approx(report["live_bytes_at_end_error"], rel=0.05)
+    assert metrics.value("stack_live_blocks_error", stack=labels["stack"]) > 0
+
+
+def test_exact_figures_have_no_errors(serve, program):
+    metrics = wait_until(lambda: (lambda now: now if now.value("live_blocks") else None)(serve(program.trace).metrics("?top=2")))
+    assert not [name for name in metrics.families if name.endswith("_error")]
 
 
 def test_heaps_and_scopes(serve, tool, compile_c, tmp_path):
@@ -342,6 +372,100 @@ def test_clients_that_leave(serve, start_program, tmp_path):
     assert served.metrics().value("up") == 1
 
 
+def test_a_client_that_sends_no_more_gets_its_answer(serve, program):
+    served = serve(program.trace)
+    wait_until(lambda: served.metrics().value("up") == 1)
+    analyst = int(analysts_of(served)[0])
+    os.kill(analyst, signal.SIGSTOP)
+    with half_closed(served.host, "/metrics?top=1") as read, half_closed(served.host, "/debug/pprof/heap?seconds=1") as read_other:
+        for _ in range(3):
+            assert served.ask("/")[0] == 200  # the server is at work meanwhile
+        os.kill(analyst, signal.SIGCONT)
+        answer = read()
+        assert answer.startswith(b"HTTP/1.1 200 ") and b"heapwright_up{" in answer
+        assert read_other().startswith(b"HTTP/1.1 200 ")
+
+
+def analysts_of(served):
+    return Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()
+
+
+def test_recordings_that_have_ended_need_no_process(serve, hw, tmp_path):
+    for number in range(12):
+        assert hw("record", "-q", "-o", tmp_path / f"{number}.hwt", "--", "cat", "/dev/null").returncode == 0
+    served = serve(tmp_path)
+    wait_until(lambda: len(served.metrics().find("recording_up")) == 12)
+    wait_until(lambda: all(value == 1 for _, value in served.metrics().find("recording_up")) and not analysts_of(served))
+    first = served.metrics()
+    assert [value for _, value in first.find("up")] == [0] * 12
+    calls = {labels["recording"]: value for labels, value in first.find("allocations_total")}
+    assert calls["3.hwt"] == json.loads(hw("report", "--json", tmp_path / "3.hwt").stdout)["allocation_calls"]
+    assert served.ask("/metrics")[2] == served.ask("/metrics")[2]
+    of_one = f"pid={first.find('up')[0][0]['pid']}"
+    paths = [f"/debug/pprof/heap?{of_one}", f"/debug/pprof/allocs?{of_one}", "/metrics?top=1", f"/debug/pprof/heap?seconds=1&{of_one}", "/metrics"]
+    answers = {path: served.ask(path) for path in paths}
+    assert [status for status, _, _ in answers.values()] == [200] * len(paths)
+    wait_until(lambda: not analysts_of(served))
+    assert served.metrics().find("allocations_total") == first.find("allocations_total")
+
+
+def test_an_answer_has_what_was_read_so_far(serve, hw, compile_c, tmp_path):
+    """Most recordings are not read yet: four are read at a time, and each of their processes is stopped but two."""
+    executable = compile_c("#include <stdlib.h>\nint main(void) { for (int i = 0; i < 4000000; i++) { void *volatile block = malloc(9);"
+                           " free(block); } return 0; }\n", name="many")
+    for number in range(6):
+        assert hw("record", "-q", "-o", tmp_path / f"{number}.hwt", "--", executable).returncode == 0
+    served = serve(tmp_path)
+    stopped = set()
+
+    def stop():
+        for analyst in set(analysts_of(served)) - stopped:
+            os.kill(int(analyst), signal.SIGSTOP)
+            stopped.add(analyst)
+        return len(stopped)
+
+    wait_until(lambda: stop() == 4)
+    two = sorted(stopped)[:2]
+    for analyst in two:
+        os.kill(int(analyst), signal.SIGCONT)
+    wait_until(lambda: stop() == 6 and not set(two) & set(analysts_of(served)))
+    metrics = served.metrics(**{"X-Prometheus-Scrape-Timeout-Seconds": "1"})
+    assert sorted(value for _, value in metrics.find("recording_up")) == [0, 0, 0, 0, 1, 1]
+    assert [value for _, value in metrics.find("allocations_total")] == pytest.approx([4000000] * 2, rel=0.01)
+    for analyst in stopped - set(two):
+        os.kill(int(analyst), signal.SIGCONT)
+    wait_until(lambda: len(served.metrics().find("allocations_total")) == 6 and not analysts_of(served))
+
+
+def test_a_run_that_goes_on_after_all(begin, serve):
+    """The first process that is recorded ends, and later another one begins."""
+    process, trace = begin("sh", "-c", "cat /dev/null; read line; cat", options=("--only-process", "cat"))
+    served = serve(trace)
+    wait_until(lambda: [value for _, value in served.metrics().find("up")] == [0] and not analysts_of(served))
+    allocations = served.metrics().value("allocations_total")
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    wait_until(lambda: sorted(value for _, value in served.metrics().find("up")) == [0, 1])
+    assert allocations in [value for _, value in served.metrics().find("allocations_total")]
+    process.stdin.close()
+    assert process.wait() == 0
+    wait_until(lambda: [value for _, value in served.metrics().find("up")] == [0, 0] and not analysts_of(served))
+
+
+def test_a_scraper_that_waits_not_so_long(serve, start_program, tmp_path):
+    """It gets what has come, before another one that waits longer for the same analyst."""
+    for name in "ab":
+        start_program(tmp_path / f"{name}.hwt")
+    served = serve(tmp_path)
+    wait_until(lambda: len(served.metrics().find("up")) == 2)
+    os.kill(int(analysts_of(served)[0]), signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as pool:
+        patient = pool.submit(served.metrics, "?top=1")
+        hasty = served.metrics(**{"X-Prometheus-Scrape-Timeout-Seconds": "0.5"})
+        assert sorted(value for _, value in hasty.find("recording_up")) == [0, 1] and not patient.done()
+        assert sorted(value for _, value in patient.result().find("recording_up")) == [0, 1]
+
+
 def test_analysts_end_with_the_server(serve, program):
     served = serve(program.trace)
     wait_until(lambda: served.metrics().value("up") == 1)
@@ -382,7 +506,8 @@ def test_without_a_token_no_other_site_reads(serve, program):
     for host in ("evil.example", "evil.example:" + served.host.rpartition(":")[2], "127.0.0.1"):
         assert served.ask("/metrics", host=host)[0] == 403
     assert served.ask("/metrics", Origin="http://evil.example")[0] == 403
-    assert served.ask("/metrics", host="localhost:" + served.host.rpartition(":")[2])[0] == 200
+    for name in "localhost", "LOCALHOST", "LocalHost":
+        assert served.ask("/metrics", host=f"{name}:" + served.host.rpartition(":")[2])[0] == 200
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:0", "0.0.0.0:0", "[::]:0"])
@@ -413,9 +538,9 @@ def test_with_a_token(serve, program, tmp_path, address):
     (["--serve", "127.0.0.1", "--pid", "5"], "leave out --pid"),
     (["--serve", "127.0.0.1", "--heap", "x"], "leave out --heap"),
     (["--token", "/dev/null"], "--token is of a server for other programs: add --serve ADDRESS"),
-    (["--serve", "127.0.0.1", "--token", "/nothing"], "--token: cannot read /nothing: No such file"),
-    (["--serve", "127.0.0.1", "--token", "/"], "--token: cannot read /: Is a directory"),
-    (["--serve", "127.0.0.1", "--token", "/dev/null"], "must have 16 to 256 characters"),
+    (["--serve", "127.0.0.1", "--token", "/nothing"], "--token: /nothing: cannot be opened: No such file"),
+    (["--serve", "127.0.0.1", "--token", "/"], "--token: /: cannot be read: Is a directory"),
+    (["--serve", "127.0.0.1", "--token", "/dev/null"], "must have one line, the token"),
     (["--serve", "127.0.0.1", "/nothing/at/all"], "/nothing/at/all"),
 ])
 def test_wrong_options(hw, arguments, says):
@@ -424,7 +549,7 @@ def test_wrong_options(hw, arguments, says):
 
 
 @pytest.mark.parametrize("text, says", [("a b" * 10, "has a blank"), ("x" * 16 + "\ny", "must have one line"),
-                                        ("x" * 300, "16 to 256 characters"), ("ä" * 20, "not ASCII")])
+                                        ("x" * 300, "16 to 256 characters"), ("x" * 15, "16 to 256 characters"), ("ä" * 20, "not ASCII")])
 def test_wrong_tokens(hw, tmp_path, text, says):
     (tmp_path / "token").write_text(text)
     process = hw("live", "--serve", "127.0.0.1", "--token", tmp_path / "token")

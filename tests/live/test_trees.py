@@ -5,8 +5,9 @@ or counted twice while the recording is packed.
 """
 
 import json
+import signal
 
-from waiting import wait_until
+from waiting import child_of, has_ended, wait_until
 
 FIGURES = ("allocation_calls", "free_calls", "failed_calls", "temporary_calls", "allocated_bytes", "usable_bytes", "peak_bytes", "peak_blocks",
            "live_blocks_at_end", "live_bytes_at_end", "unmatched_frees", "inherited_frees", "events", "lost_events", "children_unseen",
@@ -101,6 +102,46 @@ def test_thousands_of_short_processes(begin, view, hw):
     assert process.wait() == 0
     assert_shows_the_report(viewer, hw, trace)
     assert len(viewer.report()["images"]) > 3000
+
+
+def test_the_launcher_writes_the_status_later(begin, view, hw):
+    """The command has ended, but its launcher is stopped: its status is still to come."""
+    process, trace = begin("sh", "-c", "read line; exit 3")
+    viewer = view(trace)
+    command = child_of(process)
+    assert viewer.report()["images"][0].get("exit_code") is None
+    process.send_signal(signal.SIGSTOP)
+    process.stdin.close()
+    wait_until(lambda: has_ended(command) and not viewer.report()["images"][0]["being_written"])
+    assert viewer.ask("/document")[1]["Heapwright-State"] == "running"
+    process.send_signal(signal.SIGCONT)
+    wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
+    assert viewer.report()["images"][0]["exit_code"] == 3
+    assert process.wait() == 3
+    assert_shows_the_report(viewer, hw, trace)
+
+
+def test_the_status_is_that_of_all_programs_of_the_process(begin, view, hw):
+    process, trace = begin("sh", "-c", "read line; exec sh -c 'read line; exit 4'")
+    viewer = view(trace)
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    wait_until(lambda: len(viewer.report()["images"]) == 2)
+    process.stdin.write(b"\n")
+    process.stdin.close()
+    assert process.wait() == 4
+    assert_shows_the_report(viewer, hw, trace)
+    assert [image["exit_code"] for image in viewer.report()["images"]] == [4, 4]
+
+
+def test_a_launcher_that_was_killed_writes_no_status(begin, view, hw):
+    process, trace = begin("sh", "-c", "read line")
+    viewer = view(trace)
+    assert viewer.report()["images"][0]["being_written"]
+    process.kill()
+    process.wait()
+    process.stdin.close()
+    assert_shows_the_report(viewer, hw, trace)
 
 
 def test_a_viewer_that_is_killed_is_started_again(begin, view, hw, compile_c, tmp_path):

@@ -206,6 +206,72 @@ def test_operators_are_in_the_sample(compile_cxx, record):
     assert report["unmatched_frees"] == report["missed_frees"] == 0
 
 
+ENTRIES = """
+#include <malloc.h>
+#include <new>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+enum { CALLS = 1000 };
+static void *by_posix_memalign() { void *block = nullptr; return posix_memalign(&block, 256, 70) ? nullptr : block; }
+template <typename Block> static Block *keep(Block *block) { __asm__ volatile("" : "+r"(block)); return block; }
+static const std::align_val_t aligned{128};
+static const struct { const char *name; long allocations, bytes, frees; void (*call)(); } entries[] = {
+  {"malloc", 1, 10, 1, [] { free(keep(malloc(10))); }},
+  {"malloc of no bytes", 1, 0, 1, [] { free(keep(malloc(0))); }},
+  {"free of no block", 0, 0, 0, [] { free(keep((void *)nullptr)); }},
+  {"calloc", 1, 150, 1, [] { free(keep(calloc(3, 50))); }},
+  {"realloc", 3, 230, 3, [] { free(keep(realloc(keep(realloc(keep(malloc(10)), 200)), 20))); }},
+  {"realloc of no block", 1, 30, 1, [] { free(keep(realloc(keep((void *)nullptr), 30))); }},
+  {"realloc to no bytes", 1, 40, 1, [] { if (keep(realloc(keep(malloc(40)), 0))) abort(); }},
+  {"realloc that fails", 1, 40, 1, [] { void *old = keep(malloc(40)); if (keep(realloc(old, 1UL << 62))) abort(); free(old); }},
+  {"reallocarray", 2, 80, 2, [] { free(keep(reallocarray(keep(malloc(10)), 7, 10))); }},
+  {"posix_memalign", 1, 70, 1, [] { free(keep(by_posix_memalign())); }},
+  {"aligned_alloc", 1, 192, 1, [] { free(keep(aligned_alloc(64, 192))); }},
+  {"memalign", 1, 90, 1, [] { free(keep(memalign(32, 90))); }},
+  {"valloc", 1, 100, 1, [] { free(keep(valloc(100))); }},
+  {"pvalloc", 1, 110, 1, [] { free(keep(pvalloc(110))); }},
+  {"new", 1, 120, 1, [] { operator delete(keep(operator new(120))); }},
+  {"new of no bytes", 1, 0, 1, [] { operator delete(keep(operator new(0))); }},
+  {"new[]", 1, 130, 1, [] { operator delete[](keep(operator new[](130)), 130UL); }},
+  {"new(nothrow)", 1, 140, 1, [] { operator delete(keep(operator new(140, std::nothrow)), std::nothrow); }},
+  {"new that fails", 0, 0, 0, [] { if (keep(operator new(1UL << 62, std::nothrow))) abort(); }},
+  {"new(align)", 1, 160, 1, [] { operator delete(keep(operator new(160, aligned)), aligned); }},
+  {"new[](align, nothrow)", 1, 170, 1, [] { operator delete[](keep(operator new[](170, aligned, std::nothrow)), 170UL, aligned); }},
+};
+static void *thread(void *argument)
+{
+  const auto &entry = *static_cast<decltype(&entries[0])>(argument);
+  for (int i = 0; i < CALLS; i++)
+    entry.call();
+  printf("%d %ld %ld %ld %s\\n", gettid(), CALLS * entry.allocations, CALLS * entry.bytes, CALLS * entry.frees, entry.name);
+  return nullptr;
+}
+int main()
+{
+  setvbuf(stdout, nullptr, _IONBF, 0);
+  for (const auto &entry : entries) {
+    pthread_t id;
+    pthread_create(&id, nullptr, thread, (void *)&entry);
+    pthread_join(id, nullptr);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("size", ["1", "300", "1G"])
+def test_each_entry_point_counts_its_calls(compile_cxx, record, size):
+    """With 1 all calls are events, and with 1G nearly none."""
+    recording = record([compile_cxx(ENTRIES, "-O0", "-pthread")], f"--sample={size}")
+    assert recording.process.returncode == 0, recording.process.stderr
+    counts = counts_by_tid(read_trace(recording.trace))
+    lines = [line.split(maxsplit=4) for line in recording.process.stdout.splitlines()]
+    said = {name: list(map(int, numbers)) for _, *numbers, name in lines}
+    assert len(said) > 20
+    assert {name: counts.get(int(tid), [0, 0, 0]) for tid, *_, name in lines} == said
+
+
 @pytest.mark.parametrize("command", [["sort", "-r", "/etc/services"], ["/usr/bin/python3", "-c", "print(sum(map(len, map(str, range(9999))))); exit(7)"],
                                      ["sqlite3", ":memory:", "select hex(zeroblob(3)); select x;"]], ids=lambda words: words[0])
 def test_programs_do_the_same(record, command):

@@ -162,6 +162,15 @@ def test_parts_of_the_run_are_estimates(hw, sample):
     assert "live_bytes_at_end_error" in moment
 
 
+def test_usable_bytes_have_an_error(record, compile_c):
+    source = "#include <stdlib.h>\nint main(void) { for (int i = 0; i < 50000; i++) if (!malloc(100)) return 1; return 0; }"
+    report = record([compile_c(source, "-O0")], "--sample=4K").report
+    largest = max(report["top"], key=lambda stack: stack["calls"])
+    usable = largest["usable_bytes"] // largest["calls"]
+    assert usable >= 100 and largest["usable_bytes_error"] == pytest.approx(usable * largest["calls_error"], abs=2 * usable)
+    assert report["usable_bytes_error"] == pytest.approx(largest["usable_bytes_error"], rel=0.1)
+
+
 def test_an_exact_trace_has_no_errors(hw, exact):
     found = report_of(hw, exact)
     assert "estimated" not in found and "_error\"" not in json.dumps(found)
@@ -187,6 +196,20 @@ def test_tables_fit_short_lines(hw, sample, by):
     done = hw("report", sample, "--by", by, env={"COLUMNS": "80", "LC_ALL": "C.UTF-8"})
     assert re.search(r"^  1 .* % +± [\d.]+ ", done.stdout, re.M)
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
+
+
+def test_the_text_has_all_calls_of_threads(hw, sample):
+    found = report_of(hw, sample)["by_thread"]
+    text = hw("report", sample, "--by", "thread", env={"COLUMNS": "140", "LC_ALL": "C.UTF-8"}).stdout
+    assert "Calls and allocated bytes are exact, the other figures are estimates." in text
+    for thread in found:
+        assert re.search(rf"^  \d .* {thread['allocation_calls']:,} .* \({thread['tid']}\)", text, re.M), text
+    ranked = hw("report", sample, "--by", "thread", "--cost", "calls", env={"COLUMNS": "140", "LC_ALL": "C.UTF-8"}).stdout
+    most = max(thread["allocation_calls"] for thread in found)
+    share = 100 * most / sum(thread["allocation_calls"] for thread in found)
+    assert re.search(rf"^  1 +{most:,} +{share:.1f} % +± 0 ", ranked, re.M), ranked
+    part = hw("report", sample, "--by", "thread", "--from", "0s").stdout
+    assert "are exact" not in part.split("Threads, by what they allocated")[1]
 
 
 def test_the_text_in_ascii(hw, sample):
@@ -270,6 +293,17 @@ def test_a_difference_within_its_error_is_said_to_be(hw, exact, sample, tmp_path
     both = json.loads(hw("diff", "--json", sample, tmp_path / "other.hwt").stdout)
     a, b = (report_of(hw, trace)["selected"]["live_bytes_error"] for trace in (sample, tmp_path / "other.hwt"))
     assert abs(both["change"]["live_bytes_error"] - (a * a + b * b) ** 0.5) <= 2
+
+
+@pytest.mark.parametrize("columns", [80, 90, 100, 200, None])
+@pytest.mark.parametrize("by", ["stack", "function", "thread", "size", "entry"])
+def test_a_difference_fits_its_lines(hw, exact, sample, columns, by):
+    environment = {"LC_ALL": "C.UTF-8", **({"COLUMNS": str(columns)} if columns else {})}
+    done = hw("diff", exact, sample, "--by", by, env=environment)
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= (columns or 100), max(lines, key=len)
+    assert re.search(r"^    blocks .* ± [\d,]+", done.stdout, re.M)
+    assert re.search(r"^  1 .* ± [\d.]+", done.stdout, re.M), done.stdout
 
 
 def test_saved_reports_keep_their_errors(hw, exact, sample, tmp_path):

@@ -338,6 +338,31 @@ def test_thread(hw, record, compile_c, tmp_path):
     check_page("thread", page, report)
 
 
+def test_errors_of_estimates(hw, record, compile_c, tmp_path):
+    recording = record([compile_c(NAMED, "-pthread", "-fno-optimize-sibling-calls")], "--sample=512")
+    page, report = tmp_path / "run.html", tmp_path / "report.json"
+    assert hw("report", "-o", page, recording.trace).returncode == 0
+    slices = read_html(page).document["slices"]["from_ns"]
+    part = recording.report_with("--from", f"{slices[30]}ns", "--to", f"{slices[90]}ns")
+    thread = next(thread for thread in recording.report["by_thread"] if thread["name"] == "keeper")
+    of_thread = {**thread, "selected": recording.report_with("--thread", "keeper")["selected"]}
+    report.write_text(json.dumps({**recording.report, "of_part": part, "of_thread": of_thread}))
+    check_page("sampled", page, report)
+
+
+def test_exact_figures_have_no_errors(hw, record, compile_c, tmp_path):
+    run_check("sampled", hw, record([compile_c(NAMED, "-pthread")]), tmp_path)
+
+
+def test_no_figure_of_a_sample_is_cut(hw, record, compile_c, tmp_path):
+    run_check("cut", hw, record([compile_c(PROGRAM, "-pthread")], "--sample=4K"), tmp_path)
+
+
+def test_dropped_events(hw, record, compile_c, tmp_path):
+    program = compile_c(HERE.parent / "launch/programs/long_run.c", "-O1", "-g", "-pthread", name="long_run")
+    run_check("dropped", hw, record([program, tmp_path / "counts", "3000000", "1", "0"], "--keep", "1M"), tmp_path)
+
+
 def test_labels(hw, record, compile_c, tmp_path):
     run_check("labels", hw, record([compile_c(TWINS, "-g", "-fno-optimize-sibling-calls", "-fno-inline")]), tmp_path)
 
@@ -396,6 +421,17 @@ def check_difference(name, hw, record, compile_c, tmp_path, options=()):
 
 def test_difference(hw, record, compile_c, tmp_path):
     check_difference("difference", hw, record, compile_c, tmp_path)
+
+
+def test_errors_of_a_difference(hw, record, compile_c, tmp_path):
+    (tmp_path / "old").mkdir()
+    old = record([compile_c(KEEPING, "-DKEPT=5000", "-DMORE=0").rename(tmp_path / "old/program")])
+    now = record([compile_c(KEEPING, "-DKEPT=8000", "-DMORE=5000")], "--sample=512")
+    page, report = tmp_path / "run.html", tmp_path / "report.json"
+    assert hw("diff", "-o", page, old.trace, now.trace).returncode == 0
+    change = json.loads(hw("diff", "--json", old.trace, now.trace).stdout)["change"]
+    report.write_text(json.dumps({"change": change, "now": now.report}))
+    check_page("sampled_difference", page, report)
 
 
 def test_no_figure_of_a_difference_is_cut(hw, record, compile_c, tmp_path):

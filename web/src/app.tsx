@@ -8,7 +8,7 @@ import type { LiveDocuments } from "./data/live";
 import type { DataSource } from "./data/source";
 import { DiffPage } from "./diff/page";
 import { COSTS, NOW, VIEWS, type State, type View } from "./state";
-import { bytesText, countedText, sampleText, timeText } from "./text/format";
+import { countedText, estimateText, timeText } from "./text/format";
 import { COST_NAMES, VIEW_NAMES } from "./text/words";
 import { Choices } from "./ui/choices";
 import { KeyList, useKeys } from "./ui/keys";
@@ -28,6 +28,7 @@ import { Overview } from "./views/overview";
 import { IgnoreChip } from "./views/ignore_chip";
 import { commandOf, togetherCount } from "./views/processes";
 import { RunChart } from "./views/run_chart";
+import { Sampled } from "./views/sampled";
 import { ScopesView } from "./views/scopes";
 import { Sizes } from "./views/sizes";
 import { SpanChip } from "./views/span_chip";
@@ -64,7 +65,7 @@ function Run({ recording }: { recording: Recording }): JSX.Element {
   const count = countedText(run.threads, "thread");
   const threads = thread === undefined ? count : `thread ${threadName(recording, thread)}`;
   const together = togetherCount(recording.document);
-  const heap = run.allocation_calls === 0 ? ["nothing allocated"] : [threads, `peak ${bytesText(run.peak_bytes)}`];
+  const heap = run.allocation_calls === 0 ? ["nothing allocated"] : [threads, `peak ${estimateText("bytes", run.peak_bytes, run.peak_bytes_error)}`];
   const facts = [...(ownHeap === undefined ? [] : [`heap ${ownHeap}, without malloc`]), together > 1 ? `${together} processes` : `pid ${run.pid}`, timeText(run.duration_ns), ...heap];
   const command = commandOf(recording.document);
   return (
@@ -74,11 +75,7 @@ function Run({ recording }: { recording: Recording }): JSX.Element {
         {command}
       </code>
       <span class="facts">{facts.join(" · ")}</span>
-      {run.sample_bytes !== undefined && (
-        <span class="sampled" title={`One allocation per ${sampleText(run.sample_bytes)} is recorded: figures are estimates, with ± their error (95 %)`}>
-          sampled
-        </span>
-      )}
+      <Sampled run={run} />
     </>
   );
 }

@@ -83,8 +83,8 @@ static bool take(struct hwi_monitor *monitor, char *path)
     free(path);
     return false;
   }
-  if (monitor->count && trace.drain.pid != monitor->options.pid) /* most children end before counting pays */
-    trace.samples.rss.next_maps_ns = hwi_monotonic_ns() + second_ns;
+  if (monitor->count && trace.drain.pid != monitor->options.pid) /* most children end before this pays */
+    hwi_samples_defer(&trace.samples, &trace.drain, hwi_monotonic_ns());
   monitor->traces[monitor->count++] = trace;
   const bool is_ring = monitor->options.keep.bytes || monitor->options.keep.ns; /* is counted when it is turned */
   if (((monitor->options.count && !is_ring) || monitor->saver.rule_count) && monitor->packer)
@@ -384,6 +384,13 @@ static void save_when_crossed(struct hwi_monitor *monitor)
   hwi_saver_work(&monitor->saver);
 }
 
+/* A recording with a sample must cost a percent at most, and its traces grow slowly: what is due waits for the next tenth of
+ * a second, unless a limit is watched. */
+static bool may_wait(const struct hwi_monitor *monitor)
+{
+  return monitor->count && monitor->traces[0].drain.header.sample_bytes && !monitor->saver.rule_count;
+}
+
 uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void))
 {
   find_when_due(monitor);
@@ -398,7 +405,8 @@ uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void)
     look_for_unseen(monitor, now);
     monitor->next_slow_ns = now + second_ns;
   }
-  return next_pack_ns < next_look_ns ? next_pack_ns : next_look_ns;
+  uint64_t next_ns = next_pack_ns < next_look_ns ? next_pack_ns : next_look_ns;
+  return next_ns && may_wait(monitor) && next_ns < now + look_at_many_ns ? now + look_at_many_ns : next_ns;
 }
 
 /* Writes the exit status into all images of the command. The peak RSS is noted in the last image, if that still existed

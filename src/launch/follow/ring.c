@@ -10,13 +10,14 @@
 #include "base/error.h"
 #include "launch/pack/base.h"
 #include "launch/tool_log.h"
+#include "platform/os.h"
 #include "platform/os_tools.h"
 #include "trace/clock.h"
 #include "trace/grow.h"
 #include "trace/read/hold.h"
 #include "trace/read/index.h"
 
-enum { SHARE = 8, STEP_MAX_BYTES = 16 << 20, STEP_MIN_BYTES = 64 << 10, PAGE_BYTES = 4096 };
+enum { SHARE = 8, STEP_MAX_BYTES = 16 << 20, STEP_MIN_BYTES = 64 << 10 };
 static const uint64_t EVENT_DELAY_MAX_NS = 200000000; /* that a thread may wait in the middle of an event */
 static const uint64_t BLOCKED_MAX_NS = 60000000000;   /* that readers may delay the dropping */
 
@@ -110,8 +111,8 @@ static uint64_t choose(const struct hwi_ring *ring, const struct hwi_ring_trace 
 
 static void punch_pages(int fd, uint64_t from, uint64_t to)
 {
-  from = (from + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-  to &= ~(uint64_t)(PAGE_BYTES - 1);
+  from = (from + HWI_OS_PAGE_BYTES - 1) & ~(uint64_t)(HWI_OS_PAGE_BYTES - 1);
+  to &= ~(uint64_t)(HWI_OS_PAGE_BYTES - 1);
   if (from < to)
     hwi_os_punch_hole(fd, from, to - from);
 }
@@ -127,7 +128,7 @@ static void move_begin(struct hwi_ring *ring, const struct hwi_ring_trace *trace
   const uint64_t off = ring->sections[gone].off, before = ring->sections[0].off;
   if (pwrite(trace->fd, &off, sizeof off, offsetof(struct hw_trace_header, sections_off)) != (ssize_t)sizeof off)
     return;
-  punch_pages(trace->fd, before & ~(uint64_t)(PAGE_BYTES - 1), off);
+  punch_pages(trace->fd, before & ~(uint64_t)(HWI_OS_PAGE_BYTES - 1), off);
   ring->count -= gone;
   memmove(ring->sections, ring->sections + gone, ring->count * sizeof *ring->sections);
 }

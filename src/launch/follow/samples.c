@@ -14,9 +14,10 @@
 
 /* --- resident memory --- */
 
-static const uint64_t second_ns = 1000000000u, first_interval_ns = 20000000u;
+static const uint64_t second_ns = 1000000000u, first_interval_ns = 20000000u, first_interval_of_sample_ns = 250000000u;
 enum {
   COST_SHARE = 100,
+  COST_SHARE_OF_SAMPLE = 1000,
   AGE_SHARE = 50,
   PEAK_STEP = 50,
   HALF_FULL = 440,
@@ -25,14 +26,21 @@ enum {
   MUCH_SLOWER = 64
 };
 
+/* A recording with a sample must cost a percent at most. */
+static bool is_sample(const struct hwi_drain *drain)
+{
+  return drain->header.sample_bytes;
+}
+
 /* The tool area must last as long as the program runs: samples become rarer after an hour, and come once a minute after
  * a night. */
 static uint64_t sample_interval_ns(const struct hwi_rss_samples *rss, const struct hwi_drain *drain, uint64_t now_ns)
 {
   uint32_t fill = hwi_tool_log_fill(&drain->log);
   uint64_t of_age = (now_ns - rss->began_ns) / AGE_SHARE;
+  uint64_t least_ns = is_sample(drain) ? first_interval_of_sample_ns : first_interval_ns;
   if (of_age < second_ns)
-    return of_age > first_interval_ns ? of_age : first_interval_ns;
+    return of_age > least_ns ? of_age : least_ns;
   return second_ns * (fill < HALF_FULL ? 1u : fill < NEARLY_FULL ? SLOWER : MUCH_SLOWER);
 }
 
@@ -43,7 +51,7 @@ static uint64_t own_cpu_ns(void)
   return (uint64_t)time.tv_sec * second_ns + (uint64_t)time.tv_nsec;
 }
 
-/* Reads the mappings at any sample, as long as this costs no more than a hundredth of the time. */
+/* Reads the mappings at any sample, as long as this costs no more than a hundredth of the time, or a thousandth. */
 static void look_at_maps(struct hwi_rss_samples *rss, const struct hwi_drain *drain, uint64_t now_ns,
                          struct hw_rss_sample *sample)
 {
@@ -59,7 +67,13 @@ static void look_at_maps(struct hwi_rss_samples *rss, const struct hwi_drain *dr
   sample->files = use.files;
   sample->untouched = use.untouched;
   sample->large = use.large;
-  rss->next_maps_ns = now_ns + (own_cpu_ns() - before_ns) * COST_SHARE;
+  rss->next_maps_ns = now_ns + (own_cpu_ns() - before_ns) * (is_sample(drain) ? COST_SHARE_OF_SAMPLE : COST_SHARE);
+}
+
+void hwi_samples_defer(struct hwi_samples *samples, const struct hwi_drain *drain, uint64_t now_ns)
+{
+  samples->rss.next_maps_ns = now_ns + second_ns;
+  samples->rss.next_ns = is_sample(drain) ? now_ns + first_interval_of_sample_ns : 0;
 }
 
 static void note_peak(struct hwi_rss_samples *rss, const struct hwi_drain *drain, uint64_t peak_bytes)
@@ -138,7 +152,8 @@ static void sample_memory(struct hwi_samples *samples, struct hwi_drain *drain, 
 {
   struct hwi_rss_samples *rss = &samples->rss;
   struct hwi_os_resident resident;
-  if (!hwi_os_process_resident(drain->pid, &resident))
+  bool is_deferred = !rss->began_ns && now_ns < rss->next_ns;
+  if (is_deferred || !hwi_os_process_resident(drain->pid, &resident))
     return;
   rss->bytes = resident.all;
   struct hw_rss_sample sample = {

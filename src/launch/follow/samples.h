@@ -3,7 +3,8 @@
  * memory     At first a sample is taken every 20 ms, so that a run of half a second has a curve. Then the interval is a
  *            fiftieth of the time that has passed, up to one second, which takes some 250 samples. New peaks are also
  *            sampled. The interval grows further after hours, and where reading the mappings takes long, so that it
- *            costs less than a hundredth of the time.
+ *            costs less than a hundredth of the time. A recording with a sample of its calls must cost little: at
+ *            first every 250 ms, and less than a thousandth.
  * threads    Their names and scheduling are noted: under a launcher the program itself does not ask the kernel for
  *            them, since its sandbox may kill it for that. Young threads are looked at often, old ones seldom. A thread
  *            that ends before it is looked at keeps the name that it set itself, if any.
@@ -60,6 +61,9 @@ struct hwi_samples {
  * is another image. */
 void hwi_samples_take(struct hwi_samples *samples, struct hwi_drain *drain, uint64_t stack_start, uint64_t now_ns);
 void hwi_samples_release(struct hwi_samples *samples);
+
+/* To be called for a process that will probably end soon: it is sampled later. */
+void hwi_samples_defer(struct hwi_samples *samples, const struct hwi_drain *drain, uint64_t now_ns);
 
 /* Returns how many processes of its control group were killed since the first sample because memory ran out. The process
  * may be gone. */

@@ -1,4 +1,4 @@
-/* fleet.c - the runs whose figures a server gives to other programs, each with an analyst of its own */
+/* fleet.c - the runs whose figures a server gives to other programs */
 #include "live/fleet/fleet.h"
 
 #include <dirent.h>
@@ -26,6 +26,7 @@ enum {
   LOOK_AT_PROCESSES_EVERY_MS = 10000, /* it reads the mappings of each, which stops it for a moment */
   KEEP_MS = 300000,                   /* a run that has ended */
   START_AGAIN_MS = 10000,             /* an analyst that is gone */
+  READING_MOST = 4,                   /* analysts that have just begun */
 };
 
 /* --- the end of a run --- */
@@ -41,10 +42,18 @@ static void end_analyst(struct hwi_fleet_run *run)
   run->asked_ms = 0;
 }
 
+static void drop_kept(struct hwi_fleet_run *run)
+{
+  for (uint32_t i = 0; i < run->kept_count; i++)
+    close(run->kept[i].answer.fd);
+  run->kept_count = run->next_kept = 0;
+}
+
 static void drop(struct hwi_fleet *fleet, size_t index)
 {
   struct hwi_fleet_run *run = fleet->runs[index];
   end_analyst(run);
+  drop_kept(run);
   free(run->path);
   free(run);
   fleet->runs[index] = fleet->runs[--fleet->count];
@@ -63,9 +72,33 @@ void hwi_fleet_release(struct hwi_fleet *fleet)
 static void start(struct hwi_fleet *fleet, struct hwi_fleet_run *run)
 {
   run->began_ms = run->heard_ms = hwi_os_monotonic_ms();
+  run->has_read = run->is_needed = false;
   struct hwi_error error;
   if (fleet->start(fleet->context, run->path, run->name, &run->analyst, &error) < 0)
     run->analyst = (struct hwi_analyst){.socket = -1};
+  else
+    hwi_fleet_ask(run, NULL); /* the answer comes when it has read the recording */
+}
+
+static bool is_to_start(const struct hwi_fleet_run *run, uint64_t now_ms)
+{
+  return run->analyst.socket < 0 && (run->kept_count == 0 || run->is_needed) &&
+         (!run->began_ms || now_ms - run->began_ms >= START_AGAIN_MS);
+}
+
+static void start_some(struct hwi_fleet *fleet)
+{
+  const uint64_t now_ms = hwi_os_monotonic_ms();
+  size_t reading = 0;
+  for (size_t i = 0; i < fleet->count; i++) {
+    const struct hwi_fleet_run *run = fleet->runs[i];
+    reading += run->analyst.socket >= 0 && !run->has_read && !hwi_fleet_is_late(run);
+  }
+  for (size_t i = 0; i < fleet->count && reading < READING_MOST; i++)
+    if (is_to_start(fleet->runs[i], now_ms)) {
+      start(fleet, fleet->runs[i]);
+      reading++;
+    }
 }
 
 static bool add(struct hwi_fleet *fleet, const char *path, const uint8_t *id)
@@ -78,12 +111,11 @@ static bool add(struct hwi_fleet *fleet, const char *path, const uint8_t *id)
     free(copy);
     return false;
   }
-  *run = (struct hwi_fleet_run){.path = copy, .name = copy, .is_seen = true};
+  *run = (struct hwi_fleet_run){.path = copy, .name = copy, .analyst = {.socket = -1}, .is_seen = true};
   if (fleet->folder)
     run->name += strlen(fleet->folder) + 1;
   memcpy(run->id, id, sizeof run->id);
   fleet->runs[fleet->count++] = run;
-  start(fleet, run);
   return true;
 }
 
@@ -237,34 +269,110 @@ static bool is_done(const struct hwi_fleet *fleet, const struct hwi_fleet_run *r
   return fd < 0 || memcmp(run->id, header.image_id, sizeof run->id) != 0;
 }
 
-void hwi_fleet_look(struct hwi_fleet *fleet)
+/* Later images of a run are in a folder. */
+static uint64_t images_of(const struct hwi_fleet_run *run)
 {
-  const uint64_t now_ms = hwi_os_monotonic_ms();
-  if (now_ms < fleet->next_look_ms)
-    return;
-  fleet->next_look_ms = now_ms + (fleet->folder || fleet->path ? LOOK_EVERY_MS : LOOK_AT_PROCESSES_EVERY_MS);
+  char folder[PATH_MAX];
+  struct stat about;
+  if (snprintf(folder, sizeof folder, "%s.children", run->path) >= (int)sizeof folder || stat(folder, &about) < 0)
+    return 0;
+  return key_of("", &about);
+}
+
+static void look(struct hwi_fleet *fleet, uint64_t now_ms)
+{
   find_runs(fleet);
   for (size_t i = fleet->count; i-- > 0;) {
     struct hwi_fleet_run *run = fleet->runs[i];
     if (is_done(fleet, run, now_ms))
       drop(fleet, i);
-    else if (run->analyst.socket < 0 && now_ms - run->began_ms >= START_AGAIN_MS)
-      start(fleet, run);
+    else if (run->kept_count && images_of(run) != run->kept_images) /* it may go on after all */
+      drop_kept(run);
   }
+}
+
+void hwi_fleet_look(struct hwi_fleet *fleet)
+{
+  const uint64_t now_ms = hwi_os_monotonic_ms();
+  if (now_ms >= fleet->next_look_ms) {
+    fleet->next_look_ms = now_ms + (fleet->folder || fleet->path ? LOOK_EVERY_MS : LOOK_AT_PROCESSES_EVERY_MS);
+    look(fleet, now_ms);
+  }
+  start_some(fleet);
+}
+
+/* --- questions and answers --- */
+
+bool hwi_fleet_ask(struct hwi_fleet_run *run, const struct hwi_live_query *query)
+{
+  run->asked_images = images_of(run);
+  if (query)
+    run->asked = *query;
+  if (query ? !hwi_analyst_ask_part(&run->analyst, query) : !hwi_analyst_ask(&run->analyst, HWI_LIVE_STATE, false))
+    return false;
+  run->asked_ms = hwi_os_monotonic_ms();
+  return true;
+}
+
+bool hwi_fleet_is_late(const struct hwi_fleet_run *run)
+{
+  return run->asked_ms && hwi_os_monotonic_ms() - run->asked_ms >= HWI_FLEET_PATIENCE_MS;
+}
+
+/* Keeps an answer of a run that has ended, instead of the oldest one if there are many. */
+static void keep(struct hwi_fleet_run *run, const struct hwi_live_answer *answer)
+{
+  struct hwi_live_answer copy = *answer;
+  copy.fd = fcntl(answer->fd, F_DUPFD_CLOEXEC, 0);
+  if (copy.fd < 0)
+    return;
+  struct hwi_fleet_kept *kept = &run->kept[run->next_kept];
+  if (run->kept_count == HWI_FLEET_KEPT_MAX)
+    close(kept->answer.fd);
+  else
+    run->kept_count++;
+  *kept = (struct hwi_fleet_kept){run->asked, copy};
+  run->next_kept = (run->next_kept + 1) % HWI_FLEET_KEPT_MAX;
+  run->kept_images = run->asked_images;
+  end_analyst(run);
+  run->began_ms = 0;
+  run->is_needed = false;
+}
+
+bool hwi_fleet_find_kept(struct hwi_fleet_run *run, const struct hwi_live_query *query, struct hwi_live_answer *answer)
+{
+  for (uint32_t i = 0; i < run->kept_count; i++) {
+    if (!hwi_live_query_is_same(&run->kept[i].query, query))
+      continue;
+    *answer = run->kept[i].answer;
+    answer->fd = fcntl(answer->fd, F_DUPFD_CLOEXEC, 0);
+    if (answer->fd < 0)
+      snprintf(answer->error, sizeof answer->error, "the server has too many open files");
+    return true;
+  }
+  run->is_needed = true;
+  return false;
 }
 
 bool hwi_fleet_take(struct hwi_fleet_run *run, struct hwi_live_answer *answer)
 {
+  static const struct hwi_live_query metrics = {.endpoint = 0};
   run->asked_ms = 0;
   run->heard_ms = hwi_os_monotonic_ms();
   if (!hwi_analyst_take(&run->analyst, answer)) {
     end_analyst(run);
     return false;
   }
-  const bool goes_on = answer->state == HWI_FOLLOW_MORE || answer->state == HWI_FOLLOW_WAITS;
-  if (goes_on)
+  run->has_read = true;
+  if (answer->state == HWI_FOLLOW_MORE || answer->state == HWI_FOLLOW_WAITS)
     run->ended_ms = 0;
   else if (!run->ended_ms)
     run->ended_ms = run->heard_ms;
+  if (answer->state == HWI_FOLLOW_OVER && answer->form == HWI_LIVE_PART && answer->fd >= 0)
+    keep(run, answer);
+  else if (answer->state == HWI_FOLLOW_OVER && answer->form == HWI_LIVE_STATE && run->kept_count == 0)
+    hwi_fleet_ask(run, &metrics);
+  else if (!run->ended_ms)
+    drop_kept(run);
   return true;
 }

@@ -5,10 +5,12 @@
 
 #include "base/base_name.h"
 #include "live/fleet/metrics.h"
+#include "profile/blocks/sample.h"
 #include "report/content/duplicate_stacks.h"
 #include "report/content/evidence.h"
 #include "report/content/scopes.h"
 #include "report/names/named_frames.h"
+#include "report/selection/figures.h"
 #include "report/words/line.h"
 
 enum { COMMAND_BYTES = 64, STACK_FRAMES = 16 };
@@ -17,6 +19,7 @@ struct part {
   const struct hwi_live_part_source *source;
   const struct hwi_profile *profile;
   struct hwi_line *processes; /* by image: its labels; "": it is not shown */
+  struct hwi_amount *amounts; /* by image, of a sample: the estimates and their variances */
   struct hwi_line run;        /* the labels of the whole run: those of its first process */
   FILE *out;
 };
@@ -131,11 +134,49 @@ static bool value_of(const struct hwi_image *image, enum hwi_metric metric, uint
   }
 }
 
+/* The blocks of the process's own peak are not known, but those that it held at the peak of the run, or else all. */
+static uint64_t peak_error(const struct hwi_amount *amount, uint64_t peak_bytes)
+{
+  double of_byte = amount->bytes ? (double)amount->variance.bytes / (double)amount->bytes : 0;
+  if (amount->peak_bytes)
+    of_byte = (double)amount->variance.peak_bytes / (double)amount->peak_bytes;
+  return hwi_sample_error(of_byte * (double)peak_bytes);
+}
+
+/* Returns whether the metric is the error of a figure that is an estimate. */
+static bool error_of(const struct part *part, uint32_t index, enum hwi_metric metric, uint64_t *value)
+{
+  const struct hwi_image *image = &part->profile->images[index];
+  const struct hwi_amount *amount = &part->amounts[index];
+  if (!image->info->header.sample_bytes)
+    return false;
+  switch (metric) {
+  case HWI_METRIC_LIVE_BYTES_ERROR:
+    *value = hwi_sample_error(amount->variance.live_bytes);
+    return image->info->being_written;
+  case HWI_METRIC_LIVE_BLOCKS_ERROR:
+    *value = hwi_sample_error(amount->variance.live_blocks);
+    return image->info->being_written;
+  case HWI_METRIC_PEAK_ERROR:
+    *value = peak_error(amount, image->totals.peak_bytes);
+    return true;
+  case HWI_METRIC_ALLOCATIONS_ERROR:
+    *value = hwi_sample_error(amount->variance.calls);
+    return !image->calls_are_exact;
+  case HWI_METRIC_ALLOCATED_ERROR:
+    *value = hwi_sample_error(amount->variance.bytes);
+    return !image->calls_are_exact;
+  default:
+    return false;
+  }
+}
+
 static void write_process_metric(const struct part *part, enum hwi_metric metric)
 {
   uint64_t value;
   for (uint32_t i = 0; i < part->profile->image_count; i++)
-    if (part->processes[i].bytes > 0 && value_of(&part->profile->images[i], metric, &value))
+    if (part->processes[i].bytes > 0 &&
+        (value_of(&part->profile->images[i], metric, &value) || error_of(part, i, metric, &value)))
       write_sample(part, metric, &part->processes[i], "", value);
 }
 
@@ -164,7 +205,7 @@ static void write_rss(const struct part *part)
 
 /* --- what is of the run: heaps, scopes, stacks --- */
 
-enum { VALUES = 3 };
+enum { VALUES = 5 };
 
 /* Samples of one more label. Different names may read the same when they are cut: those are added up. */
 struct named {
@@ -271,12 +312,15 @@ static bool write_scopes(const struct part *part)
     qsort(ranked, all, sizeof *ranked, compare);
   for (uint32_t i = 0; i < count && done; i++) {
     const struct hwi_amount *amount = &rows[ranked[i].index].self.amount;
+    const uint64_t calls_error = hwi_sample_error(amount->variance.calls);
     hwi_line_clear(&path);
     hwi_scope_path_add(&path, profile, ranked[i].index);
     add_named(&list, "scope", hwi_line_text(&path),
-              (uint64_t[VALUES]){profile->scopes[ranked[i].index].instances, amount->calls, amount->bytes});
+              (uint64_t[VALUES]){profile->scopes[ranked[i].index].instances, amount->calls, amount->bytes, calls_error,
+                                 hwi_sample_error(amount->variance.bytes)});
   }
-  for (int i = 0; i < VALUES && done; i++)
+  const int metrics = HWI_METRIC_SCOPE_ALLOCATED - HWI_METRIC_SCOPE_INSTANCES + 1;
+  for (int i = 0; i < (profile->sample_bytes ? VALUES : metrics) && done; i++)
     write_named(part, &list, (enum hwi_metric)(HWI_METRIC_SCOPE_INSTANCES + i), i);
   if (done)
     release_list(&list);
@@ -313,10 +357,15 @@ static void add_group(struct named_list *list, struct hwi_named_frames *frames,
 {
   uint64_t values[VALUES] = {0};
   struct hwi_line text = {0};
+  struct hwi_variance variance = {0};
   for (uint32_t i = 0; i < group->count; i++) {
-    values[0] += frames->profile->stacks[group->stacks[i]].live_bytes;
-    values[1] += frames->profile->stacks[group->stacks[i]].live_blocks;
+    const struct hwi_stack *stack = &frames->profile->stacks[group->stacks[i]];
+    values[0] += stack->live_bytes;
+    values[1] += stack->live_blocks;
+    hwi_variance_add(&variance, &stack->variance);
   }
+  values[2] = hwi_sample_error(variance.live_bytes);
+  values[3] = hwi_sample_error(variance.live_blocks);
   if (hwi_named_frames_load(frames, group->stacks[0], NULL) == HW_OK)
     add_stack(&text, frames);
   add_named(list, "stack", text.bytes > 0 ? hwi_line_text(&text) : "(unknown)", values);
@@ -349,6 +398,10 @@ static int write_stacks(const struct part *part, uint32_t top, struct hwi_error 
   if (list.items) {
     write_named(part, &list, HWI_METRIC_STACK_LIVE, 0);
     write_named(part, &list, HWI_METRIC_STACK_BLOCKS, 1);
+    if (profile->sample_bytes) {
+      write_named(part, &list, HWI_METRIC_STACK_LIVE_ERROR, 2);
+      write_named(part, &list, HWI_METRIC_STACK_BLOCKS_ERROR, 3);
+    }
     release_list(&list);
   }
   hwi_duplicates_release(&groups);
@@ -371,6 +424,18 @@ static void write_processes(const struct part *part)
       write_process_metric(part, (enum hwi_metric)metric);
 }
 
+/* Sums up the estimates of each process, if any are. */
+static void sum_amounts(const struct part *part)
+{
+  const struct hwi_profile *profile = part->profile;
+  for (uint32_t i = 0; i < profile->cell_count && profile->sample_bytes; i++) {
+    const struct hwi_amount amount = hwi_amount_of_cell(profile, &profile->cells[i]);
+    const uint32_t image = profile->threads[profile->cells[i].thread].image;
+    if (image < profile->image_count)
+      hwi_amount_add(&part->amounts[image], &amount);
+  }
+}
+
 int hwi_metrics_write(const struct hwi_live_part_source *source, FILE *out, struct hwi_error *error)
 {
   const struct hwi_profile *profile = source->report->profile;
@@ -378,8 +443,13 @@ int hwi_metrics_write(const struct hwi_live_part_source *source, FILE *out, stru
   uint32_t counted;
   const struct hwi_image *head = hwi_head_image(profile, &counted);
   part.processes = calloc((size_t)profile->image_count + 1, sizeof *part.processes);
-  if (!part.processes)
+  part.amounts = calloc((size_t)profile->image_count + 1, sizeof *part.amounts);
+  if (!part.processes || !part.amounts) {
+    free(part.processes);
+    free(part.amounts);
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the labels of processes");
+  }
+  sum_amounts(&part);
   for (uint32_t i = 0; i < profile->image_count; i++)
     if (is_shown(profile, i))
       label(&part, &part.processes[i], profile->images[i].info);
@@ -395,5 +465,6 @@ int hwi_metrics_write(const struct hwi_live_part_source *source, FILE *out, stru
     hwi_line_release(&part.processes[i]);
   hwi_line_release(&part.run);
   free(part.processes);
+  free(part.amounts);
   return status;
 }

@@ -10,6 +10,8 @@
 #include "report/words/line.h"
 #include "report/words/memory_stream.h"
 
+#define ERROR_OF "of a sampled recording: half of the 95 % interval of "
+
 const struct hwi_metric_family hwi_metric_families[HWI_METRICS] = {
     [HWI_METRIC_BUILD] = {"heapwright_build_info", NULL, false, "the version of heapwright that serves this"},
     [HWI_METRIC_LEFT_OUT] = {"heapwright_recordings_left_out", NULL, false,
@@ -21,11 +23,18 @@ const struct hwi_metric_family hwi_metric_families[HWI_METRICS] = {
                               "1: calls are being recorded, 0: the recording is paused, or has no more room"},
     [HWI_METRIC_BEHIND] = {"heapwright_behind_seconds", "seconds", false, "how old the figures of the process are"},
     [HWI_METRIC_LIVE_BYTES] = {"heapwright_live_bytes", "bytes", false, "bytes that are allocated and not freed"},
+    [HWI_METRIC_LIVE_BYTES_ERROR] = {"heapwright_live_bytes_error", NULL, false, ERROR_OF "heapwright_live_bytes"},
     [HWI_METRIC_LIVE_BLOCKS] = {"heapwright_live_blocks", NULL, false, "blocks that are allocated and not freed"},
+    [HWI_METRIC_LIVE_BLOCKS_ERROR] = {"heapwright_live_blocks_error", NULL, false, ERROR_OF "heapwright_live_blocks"},
     [HWI_METRIC_PEAK] = {"heapwright_peak_bytes", "bytes", false, "most live bytes of the process at a time"},
+    [HWI_METRIC_PEAK_ERROR] = {"heapwright_peak_bytes_error", NULL, false, ERROR_OF "heapwright_peak_bytes"},
     [HWI_METRIC_ALLOCATIONS] = {"heapwright_allocations", NULL, true, "calls that allocated a block"},
+    [HWI_METRIC_ALLOCATIONS_ERROR] = {"heapwright_allocations_error", NULL, false,
+                                      ERROR_OF "heapwright_allocations_total"},
     [HWI_METRIC_FREES] = {"heapwright_frees", NULL, true, "calls that freed a block"},
     [HWI_METRIC_ALLOCATED] = {"heapwright_allocated_bytes", "bytes", true, "bytes that were requested"},
+    [HWI_METRIC_ALLOCATED_ERROR] = {"heapwright_allocated_bytes_error", NULL, false,
+                                    ERROR_OF "heapwright_allocated_bytes_total"},
     [HWI_METRIC_FAILED] = {"heapwright_failed_calls", NULL, true, "allocations that failed"},
     [HWI_METRIC_LOST] = {"heapwright_lost_events", NULL, true, "calls that could not be recorded"},
     [HWI_METRIC_SAMPLE] = {"heapwright_sample_bytes", "bytes", false,
@@ -49,8 +58,16 @@ const struct hwi_metric_family hwi_metric_families[HWI_METRICS] = {
                                       "calls that allocated in the scope, without the scopes inside it"},
     [HWI_METRIC_SCOPE_ALLOCATED] = {"heapwright_scope_allocated_bytes", "bytes", true,
                                     "bytes that were requested in the scope, without the scopes inside it"},
+    [HWI_METRIC_SCOPE_ALLOCATIONS_ERROR] = {"heapwright_scope_allocations_error", NULL, false,
+                                            ERROR_OF "heapwright_scope_allocations_total"},
+    [HWI_METRIC_SCOPE_ALLOCATED_ERROR] = {"heapwright_scope_allocated_bytes_error", NULL, false,
+                                          ERROR_OF "heapwright_scope_allocated_bytes_total"},
     [HWI_METRIC_STACK_LIVE] = {"heapwright_stack_live_bytes", "bytes", false, "live bytes by call stack"},
     [HWI_METRIC_STACK_BLOCKS] = {"heapwright_stack_live_blocks", NULL, false, "live blocks by call stack"},
+    [HWI_METRIC_STACK_LIVE_ERROR] = {"heapwright_stack_live_bytes_error", NULL, false,
+                                     ERROR_OF "heapwright_stack_live_bytes"},
+    [HWI_METRIC_STACK_BLOCKS_ERROR] = {"heapwright_stack_live_blocks_error", NULL, false,
+                                       ERROR_OF "heapwright_stack_live_blocks"},
 };
 
 static const char open_metrics[] = "application/openmetrics-text";

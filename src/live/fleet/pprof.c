@@ -107,8 +107,6 @@ static enum MHD_Result answer(struct MHD_Connection *connection, const struct hw
     return say_which(connection, parts);
   if (part->error)
     return hwi_http_say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, part->error);
-  if (is_difference && part->earlier_fd < 0)
-    return hwi_http_say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "there was no profile at the begin of the time\n");
   return is_difference ? send_difference(connection, part) : send_part(connection, part);
 }
 

@@ -23,8 +23,7 @@ enum {
   ASKED_MOST = 4,
   JOBS_MOST = 16,
   JOBS_WITH_SECONDS_MOST = 8, /* they last long, and must not keep scrapers out */
-  FILES_A_RUN = 4,            /* a socket, and parts of jobs; some are left for connections */
-  PART_MS = 8000,             /* a scraper usually waits for 10 s */
+  FILES_A_RUN = 4,            /* a socket or answers that are kept, and parts of jobs; some are left for connections */
   STATE_EVERY_MS = 10000,     /* of a run that nothing is asked about: whether it goes on */
 };
 
@@ -44,17 +43,16 @@ struct job {
   struct part *parts;
   uint32_t part_count;
   enum stage stage;
-  uint64_t begin_ms; /* of the stage; it may be later */
+  uint64_t begin_ms;    /* of the stage; it may be later */
+  uint64_t patience_ms; /* so long a stage waits for parts */
   uint32_t requests;
   bool is_done;
   struct job *next;
 };
 
 struct request {
-  struct MHD_Connection *connection; /* suspended */
+  struct hwi_http_waiter http;
   struct job *job;
-  bool is_served;
-  struct request *next;
 };
 
 struct hwi_serve {
@@ -62,7 +60,6 @@ struct hwi_serve {
   struct hwi_authority authority;
   struct hwi_fleet *fleet;
   struct job *jobs; /* the newest first */
-  struct request *requests;
 };
 
 static void release_job(struct job *job)
@@ -88,6 +85,7 @@ static struct job *make_job(struct hwi_serve *serve, const struct hwi_live_query
                         .parts = calloc(fleet->count + 1, sizeof *job->parts),
                         .stage = query->numbers[HWI_LIVE_SECONDS] ? EARLIER : LATEST,
                         .begin_ms = hwi_os_monotonic_ms(),
+                        .patience_ms = HWI_FLEET_PATIENCE_MS,
                         .next = serve->jobs};
   if (!job || !job->parts) {
     free(job);
@@ -100,6 +98,7 @@ static struct job *make_job(struct hwi_serve *serve, const struct hwi_live_query
     *part = (struct part){.run = fleet->runs[i], .answers = {{.fd = -1}, {.fd = -1}}};
     part->run->users++;
   }
+  job->is_done = job->stage == EARLIER && job->part_count != 1; /* the answer says so now rather than later */
   return serve->jobs = job;
 }
 
@@ -138,16 +137,16 @@ static enum MHD_Result answer_job(const struct hwi_serve *serve, const struct jo
   if (!items)
     return MHD_NO;
   for (uint32_t i = 0; i < job->part_count; i++) {
-    const struct hwi_live_answer *earlier = &job->parts[i].answers[EARLIER], *latest = &job->parts[i].answers[LATEST];
+    const struct hwi_live_answer *earlier = &job->parts[i].answers[EARLIER], *last = &job->parts[i].answers[job->stage];
     items[i] =
         (struct hwi_live_part){.name = job->parts[i].run->name,
-                               .fd = latest->fd,
-                               .bytes = latest->bytes,
+                               .fd = last->fd,
+                               .bytes = last->bytes,
                                .earlier_fd = earlier->fd,
                                .earlier_bytes = earlier->bytes,
-                               .error = latest->fd >= 0  ? NULL
-                                        : *latest->error ? latest->error
-                                                         : "the process that follows the run did not answer in time"};
+                               .error = last->fd >= 0  ? NULL
+                                        : *last->error ? last->error
+                                                       : "the process that follows the run did not answer in time"};
   }
   const struct hwi_live_parts parts = {items, job->part_count, serve->fleet->left_out};
   const enum MHD_Result result = hwi_live_endpoints[job->query.endpoint]->answer(connection, &job->query, &parts);
@@ -168,6 +167,14 @@ static enum MHD_Result refuse(struct MHD_Connection *connection)
   return hwi_http_answer(connection, MHD_HTTP_UNAUTHORIZED, response, "text/plain; charset=utf-8");
 }
 
+/* Returns how long parts may take so that the answer comes in time: a scraper says how long it waits, usually 10 s. */
+static uint64_t patience_of(struct MHD_Connection *connection)
+{
+  const char *seconds = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "X-Prometheus-Scrape-Timeout-Seconds");
+  const double ms = seconds ? 0.8 * 1000 * strtod(seconds, NULL) : 0;
+  return ms > 0 && ms < HWI_FLEET_PATIENCE_MS ? (uint64_t)ms : HWI_FLEET_PATIENCE_MS;
+}
+
 static enum MHD_Result wait_for(struct hwi_serve *serve, struct MHD_Connection *connection,
                                 const struct hwi_live_query *query, struct request **place)
 {
@@ -183,9 +190,12 @@ static enum MHD_Result wait_for(struct hwi_serve *serve, struct MHD_Connection *
     return MHD_NO;
   }
   job->requests++;
-  *request = (struct request){.connection = connection, .job = job, .next = serve->requests};
-  serve->requests = *place = request;
-  MHD_suspend_connection(connection);
+  const uint64_t patience_ms = patience_of(connection);
+  if (patience_ms < job->patience_ms)
+    job->patience_ms = patience_ms;
+  request->job = job;
+  *place = request;
+  hwi_http_wait(&serve->http, &request->http, connection);
   return MHD_YES;
 }
 
@@ -233,11 +243,7 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
   *place = NULL;
   if (!request)
     return;
-  for (struct request **at = &serve->requests; *at; at = &(*at)->next)
-    if (*at == request) {
-      *at = request->next;
-      break;
-    }
+  hwi_http_end_waiter(&serve->http, &request->http);
   request->job->requests--;
   free(request);
 }
@@ -270,33 +276,33 @@ static void take(struct hwi_serve *serve, struct hwi_fleet_run *run)
     close(answer.fd);
 }
 
-/* An analyst that is long at work, because it reads a long recording from its begin, keeps no other one waiting. */
-static bool is_late(const struct hwi_fleet_run *run)
-{
-  return run->asked_ms && hwi_os_monotonic_ms() - run->asked_ms >= PART_MS;
-}
-
+/* Without those that read their recording from its begin, which are few, too. */
 static uint32_t count_asked(const struct hwi_serve *serve)
 {
   uint32_t count = 0;
-  for (size_t i = 0; i < serve->fleet->count; i++)
-    count += serve->fleet->runs[i]->asked_ms && !is_late(serve->fleet->runs[i]);
+  for (size_t i = 0; i < serve->fleet->count; i++) {
+    const struct hwi_fleet_run *run = serve->fleet->runs[i];
+    count += run->asked_ms && run->has_read && !hwi_fleet_is_late(run);
+  }
   return count;
 }
 
-static void ask_part(struct job *job, struct part *part)
+/* Asks for a part, if it is not there and analysts `may_work`. That of a run that was found just now begins when others have read
+ * theirs. */
+static void ask_part(struct job *job, struct part *part, bool may_work)
 {
   static const struct hwi_live_answer gone = {.fd = -1, .error = "no process follows the run at present"},
                                       late = {.fd = -1};
-  if (part->run->analyst.socket < 0) {
+  struct hwi_fleet_run *run = part->run;
+  struct hwi_live_answer kept;
+  if (hwi_fleet_find_kept(run, &job->query, &kept))
+    end_part(job, part, &kept);
+  else if (run->analyst.socket < 0 && run->began_ms)
     end_part(job, part, &gone);
-  } else if (part->run->asked_ms) {
-    if (is_late(part->run))
-      end_part(job, part, &late);
-  } else if (hwi_analyst_ask_part(&part->run->analyst, &job->query)) {
-    part->is_asked = true;
-    part->run->asked_ms = hwi_os_monotonic_ms();
-  }
+  else if (hwi_fleet_is_late(run))
+    end_part(job, part, &late);
+  else if (may_work && run->analyst.socket >= 0 && !run->asked_ms)
+    part->is_asked = hwi_fleet_ask(run, &job->query);
 }
 
 /* Asks for the parts of a job, and ends its stage when all have come, or it is late. */
@@ -308,19 +314,19 @@ static void work_on(struct hwi_serve *serve, struct job *job)
     return;
   for (uint32_t i = 0; i < job->part_count; i++) {
     struct part *part = &job->parts[i];
-    if (!part->is_done && !part->is_asked && asked < ASKED_MOST) {
-      ask_part(job, part);
+    if (!part->is_done && !part->is_asked) {
+      ask_part(job, part, asked < ASKED_MOST);
       asked += part->is_asked;
     }
     missing += !part->is_done;
   }
-  if (missing > 0 && now_ms - job->begin_ms < PART_MS)
+  if (missing > 0 && now_ms - job->begin_ms < job->patience_ms)
     return;
-  job->is_done = job->stage == LATEST;
+  job->is_done = job->stage == LATEST || job->parts[0].answers[EARLIER].fd < 0; /* a profile is of one run */
   if (job->is_done)
     return;
   job->stage = LATEST;
-  job->begin_ms += job->query.numbers[HWI_LIVE_SECONDS] * 1000;
+  job->begin_ms = now_ms + job->query.numbers[HWI_LIVE_SECONDS] * 1000; /* since the profile of the begin */
   for (uint32_t i = 0; i < job->part_count; i++)
     job->parts[i].is_done = job->parts[i].is_asked = false;
 }
@@ -332,16 +338,12 @@ static void work(struct hwi_serve *serve)
     work_on(serve, job);
   for (size_t i = 0; i < serve->fleet->count; i++) {
     struct hwi_fleet_run *run = serve->fleet->runs[i];
-    if (!run->asked_ms && run->analyst.socket >= 0 && now_ms - run->heard_ms >= STATE_EVERY_MS &&
-        hwi_analyst_ask(&run->analyst, HWI_LIVE_STATE, false))
-      run->asked_ms = now_ms;
+    if (!run->asked_ms && run->analyst.socket >= 0 && now_ms - run->heard_ms >= STATE_EVERY_MS)
+      hwi_fleet_ask(run, NULL);
   }
-  for (struct request *request = serve->requests; request; request = request->next) {
-    if (request->is_served || (!request->job->is_done && !hwi_http_has_left(request->connection)))
-      continue;
-    request->is_served = true;
-    MHD_resume_connection(request->connection);
-  }
+  for (struct hwi_http_waiter *waiter = serve->http.waiters; waiter; waiter = waiter->next)
+    if (((const struct request *)waiter)->job->is_done)
+      hwi_http_serve_waiter(&serve->http, waiter);
 }
 
 static void end_jobs(struct hwi_serve *serve)
@@ -411,9 +413,6 @@ static bool wait_for_events(const struct hwi_serve *serve, struct pollfd *fds, i
 
 static void end_all(struct hwi_serve *serve)
 {
-  for (struct request *request = serve->requests; request; request = request->next)
-    if (!request->is_served)
-      MHD_resume_connection(request->connection);
   if (serve->http.daemon)
     hwi_http_stop(&serve->http);
   serve->http.daemon = NULL;
@@ -453,7 +452,7 @@ int hwi_serve_run(struct hwi_serve *serve, struct hwi_fleet *fleet, int stop_fd,
     if (status == 0 && !hwi_http_run(&serve->http))
       status = hwi_error_set(error, HW_ERR_IO, "the server cannot go on");
     end_jobs(serve);
-    work(serve);
+    work(serve); /* for requests that have just come */
   }
   free(fds);
   end_all(serve);

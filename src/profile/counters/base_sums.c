@@ -5,6 +5,7 @@
  */
 #include "profile/counters/base_sums.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "trace/grow.h"
@@ -138,6 +139,28 @@ static void add_peak(const struct hwi_base *base, struct hwi_replay *replay, str
   level->peak_ns = image->offset_ns + totals->peak_time_ns;
 }
 
+static uint64_t slice_end_ns(const struct hwi_trace *trace, const struct hwi_base *base, uint32_t slice)
+{
+  const uint64_t tick = base->about.first_slice_tick + (slice + UINT64_C(1)) * base->about.slice_ticks;
+  return hwi_trace_tick_ns(trace, tick < base->from_tick ? tick : base->from_tick);
+}
+
+static bool list_slices(struct hwi_dropped_sums *dropped, const struct hwi_trace *trace, const struct hwi_base *base)
+{
+  dropped->slices = calloc((size_t)base->about.slice_count + 1, sizeof *dropped->slices);
+  for (uint32_t i = 0; i < base->about.slice_count && dropped->slices; i++) {
+    const struct hw_base_slice *slice = &base->slices[i];
+    dropped->slices[dropped->slice_count++] = (struct hwi_time_point){.ns = slice_end_ns(trace, base, i),
+                                                                      .live_bytes = slice->live_bytes,
+                                                                      .live_blocks = slice->live_blocks,
+                                                                      .max_bytes = slice->max_bytes,
+                                                                      .allocation_calls = slice->allocation_calls,
+                                                                      .free_calls = slice->free_calls,
+                                                                      .allocated_bytes = slice->allocated_bytes};
+  }
+  return dropped->slices;
+}
+
 bool hwi_base_add(const struct hwi_base *base, struct hwi_replay *replay, struct hwi_replay_image *image, bool is_alone)
 {
   uint32_t index;
@@ -156,16 +179,10 @@ bool hwi_base_add(const struct hwi_base *base, struct hwi_replay *replay, struct
   }
   if (is_alone)
     add_peak(base, replay, image);
-  return done;
+  return done && (!is_alone || list_slices(&replay->dropped, image->trace, base));
 }
 
 /* --- along time --- */
-
-static uint64_t slice_end_ns(const struct hwi_trace *trace, const struct hwi_base *base, uint32_t slice)
-{
-  const uint64_t tick = base->about.first_slice_tick + (slice + UINT64_C(1)) * base->about.slice_ticks;
-  return hwi_trace_tick_ns(trace, tick < base->from_tick ? tick : base->from_tick);
-}
 
 void hwi_base_add_to_timeline(const struct hwi_trace *trace, struct hwi_time_point *points, uint32_t count)
 {

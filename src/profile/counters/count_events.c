@@ -40,6 +40,7 @@ void hwi_replay_release(struct hwi_replay *replay)
   hwi_tally_release(&replay->tally);
   hwi_history_release(&replay->history);
   free(replay->dropped.items);
+  free(replay->dropped.slices);
 }
 
 /* Allocations in a thread's first second may belong to its start-up. */

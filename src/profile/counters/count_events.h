@@ -100,6 +100,8 @@ struct hwi_replay {
   struct hwi_dropped_sums {
     struct hwi_dropped_blocks *items;
     size_t count, capacity;
+    struct hwi_time_point *slices;
+    uint32_t slice_count;
     uint64_t free_calls, failed_calls;
   } dropped;
   uint64_t epoch_ns;                        /* when the epoch began; 0: the run is not cut into epochs */

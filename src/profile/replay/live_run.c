@@ -75,9 +75,25 @@ static void note_last(struct hwi_run_replay *r)
   r->live.had_late_events |= last && !last->follows && last->count == 0 && last->head_ns < r->live.last_end_ns;
 }
 
+/* The launcher writes how the command ended a moment after that, into all images of its process. */
+static bool awaits_status(const struct hwi_run_replay *r)
+{
+  const struct hwi_trace *command = r->run.count ? r->result->traces[0] : NULL;
+  return command && hwi_trace_launcher_runs(command);
+}
+
+/* Those of images that ended before the command. */
+static void read_statuses(struct hwi_run_replay *r)
+{
+  for (size_t i = 0; i < r->run.count; i++)
+    if (r->result->traces[i])
+      hwi_trace_read_status(r->result->traces[i]);
+}
+
 int hwi_run_replay_look(struct hwi_run_replay *r, bool *is_over)
 {
   const size_t known = r->run.count;
+  const bool may_come = awaits_status(r); /* asked before it is read: then it is there if the launcher has ended */
   int status = hwi_run_look(&r->run, r->error);
   if (r->run.count > known && status == 0)
     status = add_images(r, known);
@@ -88,6 +104,11 @@ int hwi_run_replay_look(struct hwi_run_replay *r, bool *is_over)
     status = look_at(r, r->active[i]);
     *is_over = *is_over && !r->active[i]->follows;
   }
+  if (may_come && !hwi_trace_info(r->result->traces[0])->exit)
+    *is_over = false;
+  if (*is_over && status == 0 && !r->live.has_statuses)
+    read_statuses(r);
+  r->live.has_statuses = *is_over;
   hwi_run_replay_order_images(r);
   note_last(r);
   return status;

@@ -152,17 +152,25 @@ bool hwi_pipe_wait(struct hwi_pipe *pipe)
   return done;
 }
 
+void hwi_pipe_end_thread(struct hwi_pipe *pipe)
+{
+  if (!pipe->has_thread)
+    return;
+  pthread_mutex_lock(&pipe->mutex);
+  pipe->ends = true;
+  pthread_cond_signal(&pipe->work);
+  pthread_mutex_unlock(&pipe->mutex);
+  pthread_join(pipe->thread, NULL);
+  pipe->has_thread = pipe->ends = false;
+  pipe->given = pipe->counted = 0;
+  hwi_batch_begin(pipe->batches, NULL);
+}
+
 void hwi_pipe_destroy(struct hwi_pipe *pipe)
 {
   if (!pipe)
     return;
-  if (pipe->has_thread) {
-    pthread_mutex_lock(&pipe->mutex);
-    pipe->ends = true;
-    pthread_cond_signal(&pipe->work);
-    pthread_mutex_unlock(&pipe->mutex);
-    pthread_join(pipe->thread, NULL);
-  }
+  hwi_pipe_end_thread(pipe);
   pthread_mutex_destroy(&pipe->mutex);
   pthread_cond_destroy(&pipe->work);
   pthread_cond_destroy(&pipe->room);

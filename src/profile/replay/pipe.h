@@ -22,6 +22,9 @@ void hwi_pipe_destroy(struct hwi_pipe *pipe);
 /* From now on, batches are counted by another thread, if the machine has another CPU and a thread can be created. */
 void hwi_pipe_start_thread(struct hwi_pipe *pipe);
 
+/* Ends that thread, if there is one, when all batches were given and counted. The process may be forked then. */
+void hwi_pipe_end_thread(struct hwi_pipe *pipe);
+
 /* Forgets a failure and the batch that is being filled, of a pipe without a thread. */
 void hwi_pipe_restart(struct hwi_pipe *pipe);
 

@@ -166,6 +166,20 @@ static int wait_for_counters(struct hwi_run_replay *r)
   return given && hwi_pipe_wait(r->pipe) ? 0 : hwi_run_replay_no_memory(r);
 }
 
+void hwi_run_replay_begin_to_catch_up(struct hwi_run_replay *r)
+{
+  /* With several images, only a few events at a time would be passed on, which costs more than it gains. */
+  if (r->active_count == 1 && r->next >= r->run.count)
+    hwi_pipe_start_thread(r->pipe);
+}
+
+int hwi_run_replay_end_to_catch_up(struct hwi_run_replay *r)
+{
+  const int status = wait_for_counters(r);
+  hwi_pipe_end_thread(r->pipe);
+  return status;
+}
+
 int hwi_run_replay_add_image(struct hwi_run_replay *r, uint32_t number, struct hwi_active **active)
 {
   struct hwi_active *a = calloc(1, sizeof *a);
@@ -402,6 +416,12 @@ int hwi_run_replay_apply(struct hwi_run_replay *r, struct hwi_active *a, int cou
   return status;
 }
 
+static void note_applied(struct hwi_run_replay *r, const struct hwi_active *a, const struct hwi_event *event)
+{
+  const uint64_t ns = hwi_replay_image_ns(&a->image, event->tick);
+  r->live.applied_ns = ns > r->live.applied_ns ? ns : r->live.applied_ns;
+}
+
 /* Applies the events of `a` that are ready and before `limit_ns`, the time of the next event of any other image. */
 static int run_image(struct hwi_run_replay *r, struct hwi_active *a, uint64_t limit_ns)
 {
@@ -413,6 +433,8 @@ static int run_image(struct hwi_run_replay *r, struct hwi_active *a, uint64_t li
   int status = hwi_run_replay_apply(r, a, end - a->at);
   if (status < 0)
     return status;
+  if (r->is_live && end > a->at)
+    note_applied(r, a, &a->events[end - 1]);
   r->reads -= (uint64_t)(end - a->at) < r->reads ? (uint64_t)(end - a->at) : r->reads;
   a->at = end;
   if (end == a->count)
@@ -445,6 +467,7 @@ int hwi_run_replay_all(struct hwi_run_replay *r)
     uint64_t limit_ns = start_ns(r, r->next);
     struct hwi_active *a = hwi_run_replay_earliest(r, &limit_ns);
     if (!a || start_ns(r, r->next) < a->head_ns) {
+      r->live.had_late_events |= r->is_live && start_ns(r, r->next) < r->live.applied_ns; /* it was noticed too late */
       status = hwi_run_replay_start_image(r, (uint32_t)r->next);
       hwi_run_replay_order_images(r);
       r->next = next_counted(r, r->next + 1);

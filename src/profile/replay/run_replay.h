@@ -31,6 +31,8 @@ struct hwi_live_replay {
   uint32_t *unopened; /* images that wait until another one ends */
   size_t unopened_count, unopened_capacity;
   uint64_t last_end_ns; /* of the images that ended so far */
+  uint64_t applied_ns;  /* time of the last event that was applied */
+  bool has_statuses;    /* all is over, and how the command ended was read */
   bool had_late_events; /* or an end, so that its figures may differ from those of a replay that begins now */
 };
 
@@ -111,6 +113,10 @@ int hwi_run_replay_all(struct hwi_run_replay *replay);
 /* Looks what the processes of a run that is followed have written since, and which ones began. Sets *is_over if none of
  * them goes on. It is in live_run.c, like the next ones. */
 int hwi_run_replay_look(struct hwi_run_replay *replay, bool *is_over);
+
+/* Around a call of hwi_run_replay_all that has much to read: meanwhile another thread may count. It is in run_replay.c. */
+void hwi_run_replay_begin_to_catch_up(struct hwi_run_replay *replay);
+int hwi_run_replay_end_to_catch_up(struct hwi_run_replay *replay);
 
 /* Lets image `number` of a run that is followed wait until another one ends. */
 int hwi_run_replay_open_later(struct hwi_run_replay *replay, uint32_t number);

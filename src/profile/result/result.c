@@ -135,6 +135,8 @@ static void fill_dropped(struct hwi_result *result)
   const struct hwi_dropped_sums *dropped = &result->replay.dropped;
   result->profile.dropped = dropped->items;
   result->profile.dropped_count = dropped->count;
+  result->profile.dropped_slices = dropped->slices;
+  result->profile.dropped_slice_count = dropped->slice_count;
   result->profile.dropped_free_calls = dropped->free_calls;
   result->profile.dropped_failed_calls = dropped->failed_calls;
 }

@@ -30,7 +30,7 @@ static const struct hwi_field stack_fields[] = {
     HWI_NEAR_FIELD(struct hwi_stack, last_ns),   HWI_FIELDS(struct hwi_stack, lifetimes),
     HWI_NEAR_FIELD(struct hwi_stack, frame),     HWI_FIELD(struct hwi_stack, entry),
 };
-_Static_assert(sizeof(struct hwi_stack) == 30 * U64, "each is above, but what adds up and what was before a span");
+_Static_assert(sizeof(struct hwi_stack) == 31 * U64, "each is above, but what adds up and what was before a span");
 static const struct hwi_fields of_stack = HWI_FIELDS_OF(struct hwi_stack, stack_fields);
 
 static const struct hwi_field size_fields[] = {

@@ -30,6 +30,11 @@ struct request {
   size_t size, align;
 };
 
+HW_OPERATION bool is_sample(void)
+{
+  return UNLIKELY(hwi_session.fields & HW_FIELD_SAMPLED);
+}
+
 static __attribute__((noinline)) void *allocated_slowly(struct hwi_caller caller, struct request request, void *block)
 {
   if (hwi_operators_hold && hwi_operator_holds_alloc(&caller, request.entry, request.size, block))
@@ -44,13 +49,15 @@ static __attribute__((noinline)) void *allocated_slowly(struct hwi_caller caller
 /* Reports the result of an allocation. */
 HW_OPERATION void *allocated(enum hw_entry entry, size_t size, size_t align, void *block)
 {
+  if (is_sample() && LIKELY(block) && LIKELY(hwi_event_skip_alloc(HWI_CALLER().pc, size)))
+    return block;
   return allocated_slowly(HWI_CALLER(), (struct request){entry, size, align}, block);
 }
 
 /* The same for the entry points that programs call most often. */
 HW_OPERATION void *allocated_fast(enum hw_entry entry, size_t size, void *block)
 {
-  if (LIKELY(block) && LIKELY(hwi_event_alloc(HWI_CALLER(), entry, size, block)))
+  if (!is_sample() && LIKELY(block) && LIKELY(hwi_event_alloc(HWI_CALLER(), entry, size, block)))
     return block;
   return allocated(entry, size, 0, block);
 }
@@ -70,7 +77,8 @@ HW_OPERATION bool freed(enum hw_entry entry, void *block)
   if (UNLIKELY(!block || hwi_boot_owns(block)))
     return false;
   uintptr_t pc = HWI_CALLER().pc;
-  return LIKELY(hwi_event_free(pc, entry, block)) || freed_slowly(pc, entry, block);
+  bool is_done = is_sample() ? hwi_event_skip_free(pc, block) : hwi_event_free(pc, entry, block);
+  return LIKELY(is_done) || freed_slowly(pc, entry, block);
 }
 
 /* --- before the real functions are found --- */
@@ -124,7 +132,15 @@ static int boot_posix_memalign(void **to, size_t align, size_t size)
   return error;
 }
 
-/* --- in a sample: most calls are only counted, in functions that save few registers --- */
+/* --- the most frequent entry points: one body for samples, where most calls are only counted, and one for all other recordings --- */
+
+/* A body has the frame of its entry point: the entry point only jumps to it. Where the compiler does not make such jumps, it is a
+ * part of the entry point. */
+#ifdef __OPTIMIZE__
+#define BODY static __attribute__((noinline))
+#else
+#define BODY HW_OPERATION
+#endif
 
 /* The caller of the entry point whose frame this is. */
 HW_OPERATION struct hwi_caller caller_of(const uintptr_t *frame)
@@ -132,56 +148,90 @@ HW_OPERATION struct hwi_caller caller_of(const uintptr_t *frame)
   return (struct hwi_caller){frame[1], (uintptr_t)(frame + 2), frame[0]};
 }
 
-HW_OPERATION bool is_sample(void)
-{
-  return UNLIKELY(hwi_session.fields & HW_FIELD_SAMPLED);
-}
-
-static __attribute__((noinline)) void *in_sample(const uintptr_t *frame, enum hw_entry entry, size_t size, void *block)
+/* What is not only counted: a last call of a body, so that the body saves few registers. */
+static __attribute__((noinline)) void *allocated_in_sample(const uintptr_t *frame, enum hw_entry entry, size_t size,
+                                                           void *block)
 {
   return allocated_slowly(caller_of(frame), (struct request){entry, size, 0}, block);
 }
 
-static __attribute__((noinline)) void *sampled_malloc(size_t size, const uintptr_t *frame)
+static __attribute__((noinline)) void free_in_sample(const uintptr_t *frame, enum hw_entry entry, void *block)
 {
-  void *block = HWI_REAL(MALLOC, hwi_malloc_fn)(size);
-  return LIKELY(block) && LIKELY(hwi_event_skip_alloc(frame[1], size)) ? block
-                                                                       : in_sample(frame, HW_ENTRY_MALLOC, size, block);
+  if (freed_slowly(caller_of(frame).pc, entry, block))
+    HWI_REAL(FREE, hwi_free_fn)(block);
 }
 
-static __attribute__((noinline)) void sampled_free(void *block, enum hw_entry entry, const uintptr_t *frame)
+HW_OPERATION void *sampled(enum hw_entry entry, size_t size, void *block)
 {
-  if (LIKELY(!hwi_boot_owns(block)) &&
-      (LIKELY(hwi_event_skip_free(frame[1], block)) || freed_slowly(frame[1], entry, block)))
+  if (LIKELY(block) && LIKELY(hwi_event_skip_alloc(HWI_CALLER().pc, size)))
+    return block;
+  return allocated_in_sample(__builtin_frame_address(0), entry, size, block);
+}
+
+BODY void *sampled_malloc(size_t size)
+{
+  return sampled(HW_ENTRY_MALLOC, size, HWI_REAL(MALLOC, hwi_malloc_fn)(size));
+}
+
+BODY void *recorded_malloc(size_t size)
+{
+  if (!is_found(HW_ENTRY_MALLOC))
+    return boot_malloc(size);
+  return allocated_fast(HW_ENTRY_MALLOC, size, HWI_REAL(MALLOC, hwi_malloc_fn)(size));
+}
+
+BODY void sampled_free(void *block, enum hw_entry entry)
+{
+  if (UNLIKELY(!block || hwi_boot_owns(block)))
+    return;
+  if (LIKELY(hwi_event_skip_free(HWI_CALLER().pc, block)))
     HWI_REAL(FREE, hwi_free_fn)(block);
+  else
+    free_in_sample(__builtin_frame_address(0), entry, block);
+}
+
+BODY void recorded_free(void *block, enum hw_entry entry)
+{
+  if (freed(entry, block))
+    HWI_REAL(FREE, hwi_free_fn)(block);
+}
+
+HW_OPERATION size_t product(size_t count, size_t size)
+{
+  size_t bytes;
+  return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+}
+
+BODY void *sampled_calloc(size_t count, size_t size)
+{
+  return sampled(HW_ENTRY_CALLOC, product(count, size), HWI_REAL(CALLOC, hwi_calloc_fn)(count, size));
+}
+
+BODY void *recorded_calloc(size_t count, size_t size)
+{
+  if (!is_found(HW_ENTRY_CALLOC))
+    return boot_calloc(count, size);
+  return allocated_fast(HW_ENTRY_CALLOC, product(count, size), HWI_REAL(CALLOC, hwi_calloc_fn)(count, size));
 }
 
 /* --- C --- */
 
 HW_OPERATION void *hw_do_malloc(size_t size)
 {
-  if (is_sample())
-    return sampled_malloc(size, __builtin_frame_address(0));
-  if (!is_found(HW_ENTRY_MALLOC))
-    return boot_malloc(size);
-  return allocated_fast(HW_ENTRY_MALLOC, size, HWI_REAL(MALLOC, hwi_malloc_fn)(size));
+  return is_sample() ? sampled_malloc(size) : recorded_malloc(size);
 }
 
 HW_OPERATION void hw_do_free(void *block)
 {
-  if (is_sample() && block)
-    sampled_free(block, HW_ENTRY_FREE, __builtin_frame_address(0));
-  else if (freed(HW_ENTRY_FREE, block))
-    HWI_REAL(FREE, hwi_free_fn)(block);
+  if (is_sample())
+    sampled_free(block, HW_ENTRY_FREE);
+  else
+    recorded_free(block, HW_ENTRY_FREE);
 }
 
 HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
 {
-  if (!is_found(HW_ENTRY_CALLOC))
-    return boot_calloc(count, size);
-  void *block = HWI_REAL(CALLOC, hwi_calloc_fn)(count, size);
-  size_t bytes;
-  return allocated_fast(HW_ENTRY_CALLOC, __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes, block);
+  return is_sample() ? sampled_calloc(count, size) : recorded_calloc(count, size);
 }
 
 /* realloc and reallocarray: `call` calls the real one, `size` is the total requested size. */
@@ -196,12 +246,15 @@ HW_OPERATION void *hw_do_calloc(size_t count, size_t size)
       return empty ? allocated(entry, 0, 0, empty) : NULL;                                                   \
     }                                                                                                        \
     uintptr_t old_address = (uintptr_t)(old);                                                                \
-    uint64_t began = hwi_record_realloc_begin(old);                                                          \
+    bool may_skip = is_sample() && hwi_event_may_skip_realloc(old);                                          \
+    uint64_t began = may_skip ? 0 : hwi_record_realloc_begin(old);                                           \
     void *block = call;                                                                                      \
     if (UNLIKELY(!block)) {                                                                                  \
       hwi_record_realloc_failed((void *)old_address, began);                                                 \
       return allocated(entry, size, 0, NULL);                                                                \
     }                                                                                                        \
+    if (may_skip && LIKELY(hwi_event_skip(HWI_CALLER().pc, size, true)))                                     \
+      return block;                                                                                          \
     struct hwi_caller caller = HWI_CALLER();                                                                 \
     struct hwi_realloc reallocated = {entry, began, old_address, block, size};                               \
     hwi_record_realloc(&caller, &reallocated);                                                               \
@@ -322,7 +375,9 @@ HW_OPERATION void *new_of(enum hw_entry entry, size_t size, size_t align, const 
   void *block = align ? hwi_operator_aligned_block(align, size) : HWI_REAL(MALLOC, hwi_malloc_fn)(size ? size : 1);
   if (UNLIKELY(!block))
     return new_unusually(HWI_CALLER(), (struct request){entry, size, align}, tag);
-  if (align || !LIKELY(hwi_event_alloc(HWI_CALLER(), entry, size, block)))
+  bool is_done = is_sample() ? hwi_event_skip_alloc(HWI_CALLER().pc, size)
+                             : !align && hwi_event_alloc(HWI_CALLER(), entry, size, block);
+  if (!LIKELY(is_done))
     report_new(HWI_CALLER(), (struct request){entry, size, align}, block);
   return block;
 }
@@ -337,18 +392,23 @@ static __attribute__((noinline)) void *new_in_sample(const uintptr_t *frame, enu
   return block;
 }
 
-static __attribute__((noinline)) void *sampled_new(size_t size, enum hw_entry entry, const uintptr_t *frame)
+BODY void *sampled_new(size_t size, enum hw_entry entry)
 {
   void *block = HWI_REAL(MALLOC, hwi_malloc_fn)(size ? size : 1);
-  return LIKELY(block) && LIKELY(hwi_event_skip_alloc(frame[1], size)) ? block
-                                                                       : new_in_sample(frame, entry, size, block);
+  if (LIKELY(block) && LIKELY(hwi_event_skip_alloc(HWI_CALLER().pc, size)))
+    return block;
+  return new_in_sample(__builtin_frame_address(0), entry, size, block);
+}
+
+BODY void *recorded_new(size_t size, enum hw_entry entry)
+{
+  return new_of(entry, size, 0, NULL);
 }
 
 HW_OPERATION void *hw_do_new(enum hw_entry entry, size_t size)
 {
-  if (is_sample() && LIKELY(hwi_operator_modes[entry] == HWI_OPERATOR_OWN))
-    return sampled_new(size, entry, __builtin_frame_address(0));
-  return new_of(entry, size, 0, NULL);
+  bool is_simple = is_sample() && LIKELY(hwi_operator_modes[entry] == HWI_OPERATOR_OWN);
+  return is_simple ? sampled_new(size, entry) : recorded_new(size, entry);
 }
 
 HW_OPERATION void *hw_do_new_nothrow(enum hw_entry entry, size_t size, const void *tag)
@@ -366,16 +426,20 @@ HW_OPERATION void *hw_do_new_aligned_nothrow(enum hw_entry entry, size_t size, s
   return new_of(entry, size, align, tag);
 }
 
+BODY void delete_unusually(void *block, enum hw_entry entry, size_t size, size_t align, const void *tag)
+{
+  struct hwi_delete_call call = {HWI_CALLER().pc, entry, block, size, align, tag};
+  hwi_operator_delete(&call);
+}
+
 HW_OPERATION void delete_of(enum hw_entry entry, void *block, size_t size, size_t align, const void *tag)
 {
-  if (UNLIKELY(hwi_operator_modes[entry] != HWI_OPERATOR_OWN) && block && !hwi_boot_owns(block)) {
-    struct hwi_delete_call call = {HWI_CALLER().pc, entry, block, size, align, tag};
-    hwi_operator_delete(&call);
-  } else if (is_sample() && block) {
-    sampled_free(block, entry, __builtin_frame_address(0));
-  } else if (freed(entry, block)) {
-    HWI_REAL(FREE, hwi_free_fn)(block);
-  }
+  if (UNLIKELY(hwi_operator_modes[entry] != HWI_OPERATOR_OWN) && block && !hwi_boot_owns(block))
+    delete_unusually(block, entry, size, align, tag);
+  else if (is_sample())
+    sampled_free(block, entry);
+  else
+    recorded_free(block, entry);
 }
 
 HW_OPERATION void hw_do_delete(enum hw_entry entry, void *block)

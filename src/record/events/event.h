@@ -136,13 +136,12 @@ static inline bool hwi_event_is_paused(void)
 
 /* --- calls that are not events of a sample: they are only counted --- */
 
-/* Returns the lane of such a call; NULL: it needs the slow path. */
-static inline __attribute__((always_inline)) struct hwi_lane *hwi_event_skipping_lane(void)
+/* Returns the stream for such a call, which is counted in its lane 0; NULL: it needs the slow path. */
+static inline __attribute__((always_inline)) struct hwi_thread_stream *hwi_event_skipping_stream(void)
 {
   struct hwi_thread_stream *self = hwi_stream_self;
   uint32_t live = atomic_load_explicit(&hwi_session.liveness->live, memory_order_relaxed);
-  return __builtin_expect(!self || self->lanes[0].skip_epoch != live || self->lanes[0].busy, 0) ? NULL
-                                                                                                : &self->lanes[0];
+  return __builtin_expect(!self || self->lanes[0].skip_epoch != live || self->lanes[0].busy, 0) ? NULL : self;
 }
 
 static inline void hwi_event_count_alloc(const struct hwi_lane *lane, size_t size)
@@ -157,31 +156,47 @@ static inline void hwi_event_count_free(const struct hwi_lane *lane)
   hwi_arch_add(&hwi_lane_counts(lane)[HW_COUNT_FREES], 1);
 }
 
-/* Counts an allocation and returns true, if it is not an event; otherwise does nothing. */
-HWI_EVENT_INLINE bool hwi_event_skip_alloc(uintptr_t caller_pc, size_t size)
+/* Counts an allocation, and the free of another block if it `moves` one, and returns true, if neither is an event; otherwise does
+ * nothing. The free is known to be none. */
+HWI_EVENT_INLINE bool hwi_event_skip(uintptr_t caller_pc, size_t size, bool moves)
 {
-  struct hwi_lane *lane = hwi_event_skipping_lane();
-  if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.slow_alloc_callers, caller_pc), 0))
+  struct hwi_thread_stream *self = hwi_event_skipping_stream();
+  if (__builtin_expect(!self || hwi_callers_have(&hwi_session.slow_alloc_callers, caller_pc), 0))
     return false;
+  struct hwi_lane *lane = &self->lanes[0];
   hwi_stream_take(lane, HWI_EVENT_FRAME());
-  bool is_paused = hwi_event_is_paused(), is_skipped = is_paused || hwi_sampler_skips(&hwi_stream_self->sampler, size);
-  if (__builtin_expect(is_skipped && !is_paused, 1))
+  bool is_paused = __builtin_expect(hwi_event_is_paused(), 0),
+       is_skipped = is_paused || hwi_sampler_skips(&self->sampler, size);
+  if (is_skipped && !is_paused)
     hwi_event_count_alloc(lane, size);
+  if (is_skipped && moves)
+    hwi_event_count_free(lane);
   hwi_stream_leave(lane);
   return is_skipped;
+}
+
+HWI_EVENT_INLINE bool hwi_event_skip_alloc(uintptr_t caller_pc, size_t size)
+{
+  return hwi_event_skip(caller_pc, size, false);
 }
 
 /* The same for a free. */
 HWI_EVENT_INLINE bool hwi_event_skip_free(uintptr_t caller_pc, void *block)
 {
-  struct hwi_lane *lane = hwi_event_skipping_lane();
-  if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.slow_free_callers, caller_pc), 0) ||
+  struct hwi_thread_stream *self = hwi_event_skipping_stream();
+  if (__builtin_expect(!self || hwi_callers_have(&hwi_session.slow_free_callers, caller_pc), 0) ||
       __builtin_expect(hwi_sampled_blocks_may_have(block), 0))
     return false;
-  hwi_stream_take(lane, HWI_EVENT_FRAME());
-  hwi_event_count_free(lane);
-  hwi_stream_leave(lane);
+  hwi_stream_take(&self->lanes[0], HWI_EVENT_FRAME());
+  hwi_event_count_free(&self->lanes[0]);
+  hwi_stream_leave(&self->lanes[0]);
   return true;
+}
+
+/* Returns whether hwi_record_realloc_begin has nothing to do for a block that is about to be reallocated. */
+HWI_EVENT_INLINE bool hwi_event_may_skip_realloc(void *old)
+{
+  return hwi_event_skipping_stream() && !hwi_sampled_blocks_may_have(old);
 }
 
 /* Returns the node of the stack in which `caller` called the entry; 0 if it has none, which is counted. */
@@ -198,7 +213,7 @@ HWI_EVENT_INLINE bool hwi_event_alloc(struct hwi_caller caller, enum hw_entry en
 {
   struct hwi_lane *lane = hwi_stream_usual_lane();
   if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.slow_alloc_callers, caller.pc), 0))
-    return hwi_event_skip_alloc(caller.pc, size);
+    return false;
   hwi_stream_take(lane, HWI_EVENT_FRAME());
   if (__builtin_expect(hwi_event_is_paused(), 0)) {
     hwi_stream_leave(lane);
@@ -219,7 +234,7 @@ HWI_EVENT_INLINE bool hwi_event_free(uintptr_t caller_pc, enum hw_entry entry, v
 {
   struct hwi_lane *lane = hwi_stream_usual_lane();
   if (__builtin_expect(!lane || hwi_callers_have(&hwi_session.slow_free_callers, caller_pc), 0))
-    return hwi_event_skip_free(caller_pc, block);
+    return false;
   hwi_stream_take(lane, HWI_EVENT_FRAME());
   const struct hwi_pending_free whole = {hwi_event_tick_of_tsc(), block, (uint8_t)entry};
   if (__builtin_expect(hwi_lane_has_room(lane, HW_EVENT_MAX_BYTES), 1))

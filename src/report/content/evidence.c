@@ -79,7 +79,10 @@ struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile)
   struct hwi_evidence sum = {.events = totals->allocation_calls + totals->free_calls + totals->failed_calls,
                              .unreadable_images = profile->unreadable_images};
   hwi_evidence_unseen_programs(profile, count_program, &sum.children_unseen);
+  uint32_t counted;
+  hwi_head_image(profile, &counted);
   sum.dropped_until_ns = hwi_dropped_until_ns(profile);
+  sum.peak_is_of_kept = sum.dropped_until_ns && counted > 1;
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
     if (!info) /* its trace could not be read */

@@ -17,6 +17,7 @@ struct hwi_evidence {
   uint64_t boot_blocks;       /* allocated before libc was ready: they have no stack */
   uint64_t damaged_chunks, missing_chunks;
   uint64_t dropped_until_ns; /* see hwi_dropped_until_ns */
+  bool peak_is_of_kept;      /* the peak of several images, of the events that were not dropped */
 };
 
 struct hwi_evidence hwi_evidence_of(const struct hwi_profile *profile);

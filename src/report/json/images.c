@@ -193,6 +193,8 @@ void hwi_json_evidence(struct hwi_json *json, const struct hwi_profile *profile)
   hwi_json_number(json, "damaged_chunks", sum.damaged_chunks);
   hwi_json_number(json, "missing_chunks", sum.missing_chunks);
   hwi_json_number(json, "dropped_until_ns", sum.dropped_until_ns);
+  if (sum.peak_is_of_kept)
+    hwi_json_bool(json, "peak_of_kept_events", true);
 }
 
 void hwi_json_rss_along_time(struct hwi_json *json, const struct hwi_profile *profile)

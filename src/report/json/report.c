@@ -153,6 +153,8 @@ static void write_whole_stack(struct hwi_json *json, const struct hwi_profile *p
     hwi_json_number(json, "live_bytes_at_start", stack->start_bytes);
   }
   hwi_json_figures(json, hwi_whole_stack_figures, stack);
+  if (profile->sample_bytes)
+    hwi_json_figures(json, hwi_whole_stack_errors, stack);
   hwi_json_lifetimes(json, stack->lifetimes);
 }
 

@@ -83,6 +83,7 @@ const struct hwi_figure hwi_amount_errors[] = {
 const struct hwi_figure hwi_totals_errors[] = {
     {"allocation_calls_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.calls)},
     {"allocated_bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.bytes)},
+    {"usable_bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.usable)},
     {"temporary_calls_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.temporary_calls)},
     {"peak_bytes_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.peak_bytes)},
     {"peak_blocks_error", .value = error_of, .off = offsetof(struct hwi_amount, variance.peak_blocks)},
@@ -101,6 +102,11 @@ const struct hwi_figure hwi_whole_stack_figures[] = {
     {"largest", .off = offsetof(struct hwi_stack, largest)},
     {"first_ns", .off = offsetof(struct hwi_stack, first_ns)},
     {"last_ns", .off = offsetof(struct hwi_stack, last_ns)},
+    {0},
+};
+
+const struct hwi_figure hwi_whole_stack_errors[] = {
+    {"usable_bytes_error", .value = error_of, .off = offsetof(struct hwi_stack, variance.usable)},
     {0},
 };
 
@@ -193,9 +199,9 @@ void hwi_amount_subtract(struct hwi_amount *from, const struct hwi_amount *amoun
   from->peak_usable -= amount->peak_usable;
   const struct hwi_variance *variance = &amount->variance;
   hwi_variance_add(&from->variance,
-                   &(struct hwi_variance){-variance->calls, -variance->bytes, -variance->temporary_calls,
-                                          -variance->live_blocks, -variance->live_bytes, -variance->peak_blocks,
-                                          -variance->peak_bytes, -variance->peak_usable});
+                   &(struct hwi_variance){-variance->calls, -variance->bytes, -variance->usable,
+                                          -variance->temporary_calls, -variance->live_blocks, -variance->live_bytes,
+                                          -variance->peak_blocks, -variance->peak_bytes, -variance->peak_usable});
 }
 
 struct hwi_amount hwi_amount_of_run(const struct hwi_profile *profile)

@@ -45,7 +45,7 @@ extern const struct hwi_figure hwi_amount_errors[];
 extern const struct hwi_figure hwi_totals_errors[]; /* of hwi_amount_of_totals */
 extern const struct hwi_figure hwi_heap_figures[];  /* of struct hwi_heap */
 /* Of struct hwi_stack: those that are known only for all of a stack's blocks. */
-extern const struct hwi_figure hwi_whole_stack_figures[];
+extern const struct hwi_figure hwi_whole_stack_figures[], hwi_whole_stack_errors[];
 
 /* The words of --cost and --by, in the order of enum hwi_cost and enum hwi_by; ended by NULL. */
 extern const char *const hwi_cost_names[], *const hwi_by_names[];

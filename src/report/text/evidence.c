@@ -297,6 +297,9 @@ static void note_dropped(struct hwi_text *text, const struct hwi_evidence *sum)
     return;
   hwi_line_printf(&text->line, "Kept: the events from %s on; of before: what still lives, and totals (record --keep).",
                   hwi_time_text(sum->dropped_until_ns).text);
+  if (sum->peak_is_of_kept)
+    hwi_line_puts(&text->line,
+                  " The peak of all processes together is that of the kept events: --pid shows each one's own.");
   end_note(text, HWI_PLAIN);
 }
 

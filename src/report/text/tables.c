@@ -105,19 +105,45 @@ static void finish_thread(struct hwi_text *text, const struct hwi_narrowing *fil
     hwi_line_printf(&text->line, "  %s %d", policy, thread->priority);
 }
 
+/* In a sample, the calls and bytes of each whole thread may be known exactly. */
+static bool knows_calls_of_threads(const struct hwi_profile *profile, const struct hwi_selection *selection)
+{
+  return profile->sample_bytes && profile->calls_are_exact && !hwi_narrowing_splits_threads(&selection->narrowing);
+}
+
+/* Replaces the estimates of a thread's calls by the exact ones, which have no error, and adds these to `all`. */
+static void take_exact_calls(struct hwi_amount *amount, const struct hwi_profile_thread *thread, struct hwi_amount *all)
+{
+  amount->calls = thread->allocation_calls;
+  amount->bytes = thread->allocated_bytes;
+  amount->variance.calls = amount->variance.bytes = 0;
+  all->calls += amount->calls;
+  all->bytes += amount->bytes;
+}
+
 void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selection)
 {
   const struct hwi_profile *profile = text->profile;
+  const bool knows_calls = knows_calls_of_threads(profile, selection);
+  struct hwi_selection shown = *selection;
   struct row *rows = create_rows(text, profile->thread_count);
   struct hwi_amount *amounts = hwi_amounts_by_thread(profile, &selection->narrowing);
   uint32_t count = 0;
+  if (knows_calls)
+    shown.all.calls = shown.all.bytes = 0;
   for (uint32_t i = 0; i < profile->thread_count && rows && amounts; i++) {
+    if (knows_calls)
+      take_exact_calls(&amounts[i], &profile->threads[i], &shown.all);
     bool is_left = selection->narrowing.rule_count == 0 || !hwi_amount_is_nothing(&amounts[i]);
     if (is_left && hwi_narrowing_keeps_thread(&selection->narrowing, i))
       rows[count++] = (struct row){.index = i, .amount = amounts[i]};
   }
   hwi_text_heading(text, "Threads, by what they allocated", HWI_TEXT_BY);
   hwi_text_filter(text, selection);
+  if (knows_calls) {
+    hwi_line_puts(&text->line, "  Calls and allocated bytes are exact, the other figures are estimates.");
+    hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+  }
   hwi_text_amount_titles(text);
   bool is_whole = !hwi_narrowing_splits_threads(&selection->narrowing);
   if (is_whole && has_room_for_own_peak(text))
@@ -127,7 +153,7 @@ void hwi_text_threads(struct hwi_text *text, const struct hwi_selection *selecti
   hwi_line_puts(&text->line, "   name (id)");
   hwi_text_end(text, HWI_DIM);
   if (rows && amounts)
-    print_rows(text, rows, count, selection, finish_thread);
+    print_rows(text, rows, count, &shown, finish_thread);
   else
     text->line.failed = true;
   free(amounts);

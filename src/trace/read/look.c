@@ -1,8 +1,11 @@
 /* look.c - a trace that is read while its program writes it: hwi_trace_look */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "platform/os.h"
+#include "platform/os_tools.h"
 #include "trace/read/alive.h"
 #include "trace/read/hold.h"
 #include "trace/read/trace.h"
@@ -71,6 +74,44 @@ static void check_writer(struct hwi_trace *trace)
   const bool may_begin_again = trace->replaced_ns == UINT64_MAX && trace->header.kind == HW_TRACE_RAW;
   trace->may_go_on =
       trace->info.being_written || (may_begin_again && hwi_trace_process_runs(trace->source.fd, &trace->header));
+}
+
+/* The launcher of the trace's process, as HEAPWRIGHT_LAUNCHER names it to the recorder. */
+struct launcher {
+  unsigned pid;
+  unsigned long long start;
+};
+
+/* Returns false if the process has none: nothing named one, or the process was started by another one. */
+static bool find_launcher(const struct hwi_trace *trace, struct launcher *launcher)
+{
+  const struct hwi_definition_text *text = &trace->definitions->environment;
+  for (size_t at = 0; at < text->count; at += strlen(text->bytes + at) + 1)
+    if (sscanf(text->bytes + at, "HEAPWRIGHT_LAUNCHER=%u.%llu", &launcher->pid, &launcher->start) == 2)
+      return launcher->pid == trace->header.ppid;
+  return false;
+}
+
+bool hwi_trace_launcher_runs(const struct hwi_trace *trace)
+{
+  struct launcher launcher;
+  return find_launcher(trace, &launcher) && hwi_os_running_process_start(launcher.pid) == launcher.start;
+}
+
+void hwi_trace_read_status(struct hwi_trace *trace)
+{
+  struct launcher launcher;
+  struct hwi_trace *again;
+  struct hwi_error ignored;
+  if (trace->tool.has_exit || !find_launcher(trace, &launcher) ||
+      hwi_trace_open_alone(&again, trace->path, &ignored) < 0)
+    return;
+  if (memcmp(again->header.image_id, trace->header.image_id, HW_ID_BYTES) == 0) {
+    trace->tool.exit = again->tool.exit;
+    trace->tool.has_exit = again->tool.has_exit;
+    hwi_trace_info_update(trace);
+  }
+  hwi_trace_close(again);
 }
 
 /* Sections may be dropped that were not read yet: then the trace has to be read again, from what is left of them. */

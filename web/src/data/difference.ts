@@ -1,11 +1,14 @@
 // difference.ts - two recordings as one call tree: a function that is the same in both is one frame
 import type { Cost, Span } from "../state";
+import { isBytes } from "../text/words";
 import { Branching } from "./branching";
 import { Labels } from "./labels";
 import type { Search } from "../ui/find";
 import { rowsMatching, type Searched } from "./matching";
 import type { Recording } from "./recording";
 import { baseName, CUT, totalsOf, type CodeFunction } from "./tree";
+
+const SAMPLES_MISSED = 3; // exp(-3) is 5 %
 
 /** The amounts of both runs, for the same nodes or functions. */
 export interface Pair {
@@ -95,6 +98,28 @@ export class Difference {
       return sums;
     };
     return { old: of(this.old, this.#ofOld), now: of(this.now, this.#ofNow) };
+  }
+
+  /** The squares of the errors of these amounts; undefined: both runs are exact. */
+  squares(cost: Cost, span: Span | null): Pair | undefined {
+    if (!this.old.isSampled && !this.now.isSampled) return undefined;
+    const kind = isBytes(cost) ? "bytes" : "count";
+    const of = (recording: Recording, merged: Int32Array): Float64Array => {
+      const sums = new Float64Array(this.parent.length);
+      const rows = span === null ? recording.squares(cost, null) : recording.squaresOf(kind, costsWithin(recording, cost, span));
+      if (rows) recording.self(rows).forEach((square, node) => (sums[merged[node]!]! += square));
+      return sums;
+    };
+    return { old: of(this.old, this.#ofOld), now: of(this.now, this.#ofNow) };
+  }
+
+  /**
+   * The error of a change of bytes where a sample of one side has nothing: 95 % of the blocks that it may have missed are not
+   * larger.
+   */
+  missedBytes(old: number, now: number): number {
+    const of = (amount: number, { document: { run } }: Recording): number => (amount === 0 ? SAMPLES_MISSED * (run.sample_bytes ?? 0) : 0);
+    return Math.max(of(old, this.old), of(now, this.now));
   }
 
   /** The longer run, whose times the page shows. */

@@ -45,6 +45,8 @@ export interface RunFields {
   readonly damaged_chunks: number;
   readonly missing_chunks: number;
   readonly dropped_until_ns: number;
+  /** of several processes, of which events were dropped */
+  readonly peak_of_kept_events?: boolean;
   readonly lifetimes: Readonly<Record<Lifetime, number>>;
 }
 
@@ -133,8 +135,10 @@ export const ROW_FIGURES = [
   "last_ns",
 ] as const;
 export type RowFigure = (typeof ROW_FIGURES)[number];
-/** of a sampled recording */
-export type RowError = "calls_error" | "bytes_error" | "peak_bytes_error" | "live_bytes_error";
+/** the figures of a row with an error, in a sampled recording */
+export const ESTIMATED_FIGURES = ["calls", "bytes", "temporary_calls", "peak_bytes", "peak_blocks", "live_bytes", "live_blocks"] as const;
+export type EstimatedFigure = (typeof ESTIMATED_FIGURES)[number];
+export type RowError = `${EstimatedFigure}_error`;
 
 export const SIZE_FIGURES = [
   "from",
@@ -190,6 +194,8 @@ export const THREAD_FIGURES = [
   "cut",
 ] as const;
 export type ThreadFigure = (typeof THREAD_FIGURES)[number];
+/** of a sampled recording; those of calls and bytes are of the estimates in the series */
+export type ThreadError = "calls_error" | "bytes_error" | "temporary_calls_error" | "live_bytes_error" | "live_blocks_error" | "peak_bytes_error";
 
 /** Which thread allocated in which row: for each pair a row, minus the previous one, and a row of `threads`. */
 export type PairFields = Readonly<
@@ -344,7 +350,7 @@ export interface PageDocument {
   /** `thread`: 0 for all, else the row of threads, plus 1 */
   readonly size_classes?: Readonly<Record<"thread" | "to" | "peak_bytes", Packed>>;
   readonly size_series: { readonly from: readonly number[]; readonly to: readonly number[]; readonly series: PackedSeries };
-  readonly threads: Readonly<Record<ThreadFigure, readonly number[]>> & {
+  readonly threads: Readonly<Record<ThreadFigure, readonly number[]>> & Readonly<Partial<Record<ThreadError, readonly number[]>>> & {
     readonly name: readonly string[];
     readonly series: PackedSeries;
   };

@@ -4,12 +4,15 @@
 // row        a row of the document's `stacks`: one call stack, or the sum of cut stacks.
 // ignored    rows that the user does not want to see: in a recording without them, all their amounts are 0.
 import { isMoment, NOW, type Cost, type Span } from "../state";
-import { LIFETIMES, type Lifetime, type PageDocument, type RowError, type RowFigure } from "./document";
+import type { Kind } from "../text/format";
+import { isBytes } from "../text/words";
+import { LIFETIMES, type EstimatedFigure, type Lifetime, type PageDocument, type RowError, type RowFigure } from "./document";
+import { errorOf, errorOfSum, rateOf, type Squares } from "./errors";
 import { unpack } from "./packed";
 import { Series, type Amount } from "./series";
 import { baseName, Places, totalsOf, treeOf, type Place, type Tree } from "./tree";
 
-const COLUMN: Readonly<Record<Cost, RowFigure>> = {
+const COLUMN: Readonly<Record<Cost, EstimatedFigure>> = {
   peak: "peak_bytes",
   live: "live_bytes",
   calls: "calls",
@@ -63,7 +66,9 @@ export class Recording {
   readonly #places: Places;
   readonly #whole: Recording | null; // the recording with all rows, if this one leaves some out
   readonly #ignored: Uint8Array | null;
-  readonly #columns = new Map<RowFigure, Float64Array>();
+  readonly #columns = new Map<RowFigure | RowError, Float64Array>();
+  readonly #rates = new Map<Kind, Float64Array>();
+  readonly #meanRates = new Map<Kind, number>();
   #series: Series | null = null;
   #lifetimes: Record<Lifetime, Float64Array> | null = null;
   #cut: Float64Array | null = null;
@@ -98,17 +103,95 @@ export class Recording {
     return this.#ignored === null ? column : column.map((amount, row) => (this.isIgnored(row) ? 0 : amount));
   }
 
-  column(figure: RowFigure): Float64Array {
+  column(figure: RowFigure | RowError): Float64Array {
     let column = this.#columns.get(figure);
     if (column === undefined)
-      this.#columns.set(figure, (column = this.#withoutIgnored(this.#whole?.column(figure) ?? unpack(this.document.stacks[figure]))));
+      this.#columns.set(figure, (column = this.#withoutIgnored(this.#whole?.column(figure) ?? unpack(this.document.stacks[figure]!))));
     return column;
   }
 
-  /** The error of a row's figure in the whole run; undefined: the recording is exact, or it is of one thread's part. */
-  errorOf(row: number, error: RowError): number | undefined {
-    const column = this.document.stacks[error];
-    return column === undefined || this.document.thread !== undefined ? undefined : unpack(column)[row];
+  /** Whether figures are estimates, which have errors. */
+  get isSampled(): boolean {
+    return this.document.stacks.calls_error !== undefined;
+  }
+
+  /** The error of a row's figure in the whole run; undefined: the recording is exact. */
+  errorOf(row: number, figure: EstimatedFigure): number | undefined {
+    return this.isSampled ? this.column(`${figure}_error`)[row] : undefined;
+  }
+
+  /** The square of each row's error for each call, or byte (see errors.ts). */
+  #ratesOf(kind: Kind): Float64Array {
+    if (this.#whole !== null) return this.#whole.#ratesOf(kind);
+    let rates = this.#rates.get(kind);
+    if (rates === undefined) {
+      const [all, live] = kind === "bytes" ? (["bytes", "live_bytes"] as const) : (["calls", "live_blocks"] as const);
+      const [sums, sumErrors, lives, liveErrors] = [this.column(all), this.column(`${all}_error`), this.column(live), this.column(`${live}_error`)];
+      rates = sums.map((sum, row) => (sum > 0 ? rateOf(sum, sumErrors[row]!) : rateOf(lives[row]!, liveErrors[row]!)));
+      this.#rates.set(kind, rates);
+    }
+    return rates;
+  }
+
+  /** The squares of the errors of amounts of all rows, which are parts of the rows' amounts. */
+  squaresOf(kind: Kind, amounts: Float64Array): Squares {
+    if (!this.isSampled) return undefined;
+    const rates = this.#ratesOf(kind);
+    return amounts.map((amount, row) => Math.abs(amount) * rates[row]!);
+  }
+
+  /** The error of an amount that is a part of a row's. */
+  errorOfPart(row: number, kind: Kind, amount: number): number | undefined {
+    return this.isSampled ? errorOf(amount * this.#ratesOf(kind)[row]!) : undefined;
+  }
+
+  /** The squares of the errors of the rows' costs. */
+  squares(cost: Cost, span: Span | null): Squares {
+    if (!this.isSampled) return undefined;
+    if (span === null) return this.column(`${COLUMN[cost]}_error`).map((error) => error * error);
+    return this.squaresOf(isBytes(cost) ? "bytes" : "count", this.costs(cost, span));
+  }
+
+  /** The square for each byte, or call, of all rows together. */
+  #meanRate(kind: Kind): number {
+    if (this.#whole !== null) return this.#whole.#meanRate(kind);
+    let rate = this.#meanRates.get(kind);
+    if (rate === undefined) {
+      const figure = kind === "bytes" ? "bytes" : "calls";
+      const sum = this.column(figure).reduce((all, part) => all + part, 0);
+      rate = rateOf(sum, errorOfSum(this.column(`${figure}_error`).map((error) => error * error))!);
+      this.#meanRates.set(kind, rate);
+    }
+    return rate;
+  }
+
+  /** The error of an amount whose rows are not known: of blocks such as all of the run together. */
+  errorAtMean(kind: Kind, amount: number): number | undefined {
+    return this.isSampled ? errorOf(Math.abs(amount) * this.#meanRate(kind)) : undefined;
+  }
+
+  /** The recording with all rows. */
+  get withIgnored(): Recording {
+    return this.#whole ?? this;
+  }
+
+  /** An amount of each row at an edge. */
+  rowsAt(amount: "live_bytes" | "live_blocks", edge: number): Float64Array {
+    return Float64Array.from({ length: this.rows }, (_, row) => this.series.until(row, amount, edge));
+  }
+
+  /**
+   * The squares of the errors of what the rows grew by in an interval. Blocks that were live at both of its ends have no part in
+   * it: it is at most that of all blocks that were live at either end, or that were allocated or freed within.
+   */
+  growthSquares(kind: Kind, edges: Edges): Squares {
+    if (!this.isSampled) return undefined;
+    const [live, all] = kind === "bytes" ? (["live_bytes", "bytes"] as const) : (["live_blocks", "calls"] as const);
+    const most = Float64Array.from({ length: this.rows }, (_, row) => {
+      const [start, end, allocated] = [this.series.until(row, live, edges.since), this.series.until(row, live, edges.to), this.amountIn(row, all, edges)];
+      return Math.min(start + end, allocated + Math.max(0, allocated - (end - start)));
+    });
+    return this.squaresOf(kind, most);
   }
 
   /** Unpacked on first use: the first screen shows the whole run, which does not need it. */
@@ -168,6 +251,13 @@ export class Recording {
   /** Live bytes of the run at an edge. */
   liveAt(edge: number): number {
     return edge === 0 ? 0 : this.document.slices.live_bytes[edge - 1]!;
+  }
+
+  /** Calls `take` for each edge before which events were dropped, with the live bytes of all blocks, not only of those that live on. */
+  dropped(take: (edge: number, bytes: number) => void): void {
+    this.edgesNs.forEach((ns, edge) => {
+      if (edge > 0 && ns <= this.document.run.dropped_until_ns) take(edge, this.liveAt(edge));
+    });
   }
 
   /** The edge of an interval with the most live bytes. */

@@ -2,10 +2,11 @@
 //
 // pair       a row of `stacks`, or of the sizes' series, and a thread that allocated some of it. If a row has only one
 //            thread, the row's series is the thread's; otherwise the document has a series for each pair.
-import { LIFETIMES, ROW_FIGURES } from "./document";
-import type { Lifetime, PageDocument, PairFields, RowFigure, SizeFigure } from "./document";
+import { ESTIMATED_FIGURES, LIFETIMES, ROW_FIGURES } from "./document";
+import type { EstimatedFigure, Lifetime, PageDocument, PairFields, RowError, RowFigure, SizeFigure } from "./document";
 import { cachedFor } from "./cached";
 import { unpack } from "./packed";
+import { errorOfSum } from "./errors";
 import { Recording } from "./recording";
 import { ENDED, handoverSeries, Series, sizeSeries, threadSeries, type Amount } from "./series";
 
@@ -48,6 +49,17 @@ function columnsOf(whole: Recording, pairs: PairFields, { of, alone }: Pairs): R
     made[figure] = column.map((amount, row) => (of[row]! < 0 ? 0 : isWhole(row) ? amount : parts[of[row]!]!));
   }
   return made as Record<RowFigure, Float64Array>;
+}
+
+/** A thread's part of a row has its share of the square of the row's error. */
+function errorsOf(whole: Recording, columns: Record<RowFigure, Float64Array>): Partial<Record<RowError, Float64Array>> {
+  const made: Partial<Record<RowError, Float64Array>> = {};
+  for (const figure of whole.isSampled ? ESTIMATED_FIGURES : []) {
+    const all = whole.column(figure);
+    const share = (row: number): number => (all[row]! > 0 ? columns[figure][row]! / all[row]! : 0);
+    made[`${figure}_error`] = whole.column(`${figure}_error`).map((error, row) => error * Math.sqrt(share(row)));
+  }
+  return made;
 }
 
 function lifetimesOf(pairs: PairFields, { of }: Pairs): Record<Lifetime, Float64Array> {
@@ -119,6 +131,22 @@ function slicesOf({ document }: Recording, series: Series, thread: number): Pick
   };
 }
 
+function runErrorsOf({ run, threads }: PageDocument, thread: number, errors: Partial<Record<RowError, Float64Array>>): Partial<PageDocument["run"]> {
+  if (errors.calls_error === undefined) return {};
+  const sum = (figure: EstimatedFigure): number => errorOfSum(errors[`${figure}_error`]!.map((error) => error * error))!;
+  return {
+    ...(run.allocation_calls_error !== undefined && {
+      allocation_calls_error: threads.calls_error![thread]!,
+      allocated_bytes_error: threads.bytes_error![thread]!,
+    }),
+    temporary_calls_error: threads.temporary_calls_error![thread]!,
+    peak_bytes_error: threads.peak_bytes_error![thread]!,
+    peak_blocks_error: sum("peak_blocks"),
+    live_bytes_at_end_error: threads.live_bytes_error![thread]!,
+    live_blocks_at_end_error: threads.live_blocks_error![thread]!,
+  };
+}
+
 function runOf(
   { run, threads }: PageDocument,
   thread: number,
@@ -170,6 +198,7 @@ export function ofThread(whole: Recording, thread: number): Recording {
   if (stackPairs === undefined || sizePairs === undefined || thread < 0 || thread >= threads.tid.length) return whole;
   const pairs = pairsOf(stackPairs, whole.rows, thread);
   const columns = columnsOf(whole, stackPairs, pairs);
+  const errors = errorsOf(whole, columns);
   const lifetimes = lifetimesOf(stackPairs, pairs);
   const wholeSizes = sizeSeries(document);
   const sizes = seriesOf(pairsOf(sizePairs, wholeSizes.rows, thread), wholeSizes, sharedSizes(document));
@@ -179,8 +208,8 @@ export function ofThread(whole: Recording, thread: number): Recording {
     ...durationsOf(document, thread),
     ...handoversOf(document, thread),
     thread,
-    run: runOf(document, thread, columns, lifetimes),
-    stacks: { ...stacks, ...columns, lifetimes, series: () => seriesOf(pairs, whole.series, sharedStacks(document)) },
+    run: { ...runOf(document, thread, columns, lifetimes), ...runErrorsOf(document, thread, errors) },
+    stacks: { ...stacks, ...columns, ...errors, lifetimes, series: () => seriesOf(pairs, whole.series, sharedStacks(document)) },
     sizes: sizesOf(whole, sizes),
     size_series: { ...size_series, series: () => sizes },
     findings: document.findings.filter(

@@ -5,6 +5,7 @@ import { unpack } from "../data/packed";
 import type { Recording } from "../data/recording";
 import { bytesText } from "../text/format";
 import { Chart, type Curve } from "../ui/chart";
+import { liveErrors } from "../views/run_chart";
 import type { DiffProps } from "./view";
 
 const POINTS = 1000;
@@ -30,8 +31,8 @@ export function Curves({ difference, state, change, palette, small }: DiffProps 
     const longest = difference.longer.document.run.duration_ns;
     const times = Float64Array.from({ length: POINTS + 1 }, (_, i) => (longest * i) / POINTS);
     const made: Curve[] = [
-      { label: "Old", values: sampled(difference.old, times), colour: -1, filled: true },
-      { label: "New", values: sampled(difference.now, times), colour: 0 },
+      { label: "Old", values: sampled(difference.old, times), colour: -1, filled: true, ...liveErrors(difference.old) },
+      { label: "New", values: sampled(difference.now, times), colour: 0, ...liveErrors(difference.now) },
     ];
     return { timesNs: times, curves: made };
   }, [difference]);

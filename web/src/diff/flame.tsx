@@ -5,7 +5,7 @@ import type { Difference } from "../data/difference";
 import { matchingOf } from "../data/matching";
 import { FlameGraph, type GraphSource } from "../flame/graph";
 import type { Cost } from "../state";
-import { COST_NAMES, isBytes } from "../text/words";
+import { COST_NAMES } from "../text/words";
 import { useSearch } from "../ui/find";
 import { changeColour, type Palette } from "../ui/palette";
 import { sorting } from "../ui/table";
@@ -13,10 +13,10 @@ import { CallTree, type NodeColumn, type NodeWords } from "../views/call_tree";
 import { Crumbs } from "../views/crumbs";
 import { Finding } from "../views/finding";
 import { ModeChoice } from "../views/mode_choice";
-import { costFigure } from "../views/node_names";
+import { costFigure, kindOf } from "../views/node_names";
 import { PairCard } from "./pair_card";
 import { DiffSandwich } from "./sandwich";
-import { changeShare, changeText, functionsText, useAmounts, type DiffAmounts, type DiffProps } from "./view";
+import { changeShare, changeText, functionsText, pairErrors, useAmounts, type DiffAmounts, type DiffProps, type PairErrors } from "./view";
 
 function Scale({ palette }: { palette: Palette }): JSX.Element {
   return (
@@ -31,17 +31,19 @@ function Scale({ palette }: { palette: Palette }): JSX.Element {
   );
 }
 
-function treeColumns({ totals }: DiffAmounts, cost: Cost): NodeColumn[] {
-  const kind = isBytes(cost) ? "bytes" : "count";
+function treeColumns(difference: Difference, { totals, squares }: DiffAmounts, cost: Cost): NodeColumn[] {
+  const kind = kindOf(cost);
+  const errors = (node: number): PairErrors => pairErrors(difference, cost, totals, squares.totals, node);
   const change = ({ node }: { node: number }): number => totals.now[node]! - totals.old[node]!;
   return [
-    { key: "old", title: "Old", kind, value: ({ node }) => totals.old[node]!, width: "92px" },
-    { key: "now", title: "New", kind, value: ({ node }) => totals.now[node]!, width: "92px" },
+    { key: "old", title: "Old", kind, value: ({ node }) => totals.old[node]!, error: ({ node }) => errors(node).old, width: "92px" },
+    { key: "now", title: "New", kind, value: ({ node }) => totals.now[node]!, error: ({ node }) => errors(node).now, width: "92px" },
     {
       key: "change",
       title: "Change",
       kind,
       value: change,
+      error: ({ node }) => errors(node).change,
       show: (row) => changeText(change(row), (amount) => costFigure(cost, amount)),
       width: "108px",
     },
@@ -100,7 +102,15 @@ function Icicle({ difference, state, change, palette, amounts, label, matched }:
           onZoom={zoomTo}
           onChoose={setChosen}
           onOpen={(node) => change({ mode: "sandwich", of: difference.func[node]! })}
-          describe={(node) => <PairCard name={words.name(node)} pair={amounts.totals} at={node} cost={cost} />}
+          describe={(node) => (
+            <PairCard
+              name={words.name(node)}
+              pair={amounts.totals}
+              errors={pairErrors(difference, cost, amounts.totals, amounts.squares.totals, node)}
+              at={node}
+              cost={cost}
+            />
+          )}
         />
         <div class="flame-foot">
           <Scale palette={palette} />
@@ -111,7 +121,7 @@ function Icicle({ difference, state, change, palette, amounts, label, matched }:
         words={words}
         colour={colour}
         totals={amounts.wideTotals}
-        columns={treeColumns(amounts, cost)}
+        columns={treeColumns(difference, amounts, cost)}
         chosen={chosen}
         onChoose={setChosen}
         onSandwich={(node) => change({ mode: "sandwich", of: difference.func[node]! })}
@@ -129,6 +139,7 @@ export function DiffFlame(props: DiffProps): JSX.Element {
   const label = useMemo(() => (func: number) => difference.functionLabel(func), [difference]);
   const found = matched === null ? "" : functionsText(matched);
   const { old, now } = amounts.totals;
+  const errors = pairErrors(difference, state.cost, amounts.totals, amounts.squares.totals, 0);
   const mode: ModeProps = { ...props, amounts, label, matched };
   return (
     <>
@@ -136,7 +147,7 @@ export function DiffFlame(props: DiffProps): JSX.Element {
         <ModeChoice state={state} change={change} />
         <Finding {...{ state, change }} result={found} />
         <span class="faint to-right">
-          {COST_NAMES[state.cost]}: {costFigure(state.cost, old[0]!)} → {costFigure(state.cost, now[0]!)}
+          {COST_NAMES[state.cost]}: {costFigure(state.cost, old[0]!, errors.old)} → {costFigure(state.cost, now[0]!, errors.now)}
         </span>
       </div>
       {state.mode === "icicle" ? <Icicle {...mode} /> : <DiffSandwich {...mode} />}

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { RunFields } from "../data/document";
 import type { Difference } from "../data/difference";
 import { matchingOf } from "../data/matching";
-import { bytesText, countText, shareText, timeText } from "../text/format";
+import { amountText, errorText, shareText, timeText, type Kind } from "../text/format";
 import { COST_NAMES } from "../text/words";
 import { FigureList, type Figure } from "../ui/figure_list";
 import { useSearch } from "../ui/find";
@@ -13,25 +13,35 @@ import { Changes } from "./changes";
 import { Curves } from "./curves";
 import { changeText, functionsText, useAmounts, type DiffProps } from "./view";
 
-const FIGURES: readonly (readonly [string, keyof RunFields, (amount: number) => string])[] = [
-  ["Peak", "peak_bytes", bytesText],
-  ["Blocks at peak", "peak_blocks", countText],
-  ["At the end", "live_bytes_at_end", bytesText],
-  ["Allocations", "allocation_calls", countText],
-  ["Allocated", "allocated_bytes", bytesText],
-  ["Temporary", "temporary_calls", countText],
-  ["Failed", "failed_calls", countText],
-  ["Duration", "duration_ns", timeText],
+const FIGURES: readonly (readonly [string, keyof RunFields, Kind | "time"])[] = [
+  ["Peak", "peak_bytes", "bytes"],
+  ["Blocks at peak", "peak_blocks", "count"],
+  ["At the end", "live_bytes_at_end", "bytes"],
+  ["Allocations", "allocation_calls", "count"],
+  ["Allocated", "allocated_bytes", "bytes"],
+  ["Temporary", "temporary_calls", "count"],
+  ["Failed", "failed_calls", "count"],
+  ["Duration", "duration_ns", "time"],
 ];
+
+/** The error of a run's figure; undefined: it is exact. */
+function errorIn(run: RunFields, key: string): number | undefined {
+  return (run as unknown as Readonly<Record<string, number | undefined>>)[`${key}_error`];
+}
 
 function Figures({ difference }: { difference: Difference }): JSX.Element {
   const [old, now] = [difference.old.document.run, difference.now.document.run];
-  const figures = FIGURES.map(([name, key, words]): Figure => {
+  const figures = FIGURES.map(([name, key, kind]): Figure => {
     const [before, after] = [Number(old[key]), Number(now[key])];
+    const words = (amount: number): string => (kind === "time" ? timeText(amount) : amountText(kind, amount));
+    const [errorBefore, errorAfter] = [errorIn(old, key), errorIn(now, key)];
+    const isExact = kind === "time" || (errorBefore === undefined && errorAfter === undefined);
+    const missed = kind === "bytes" ? difference.missedBytes(before, after) : 0;
+    const ofChange = isExact ? "" : errorText(kind, after - before, Math.max(missed, Math.hypot(errorBefore ?? 0, errorAfter ?? 0)));
     const change = changeText(after - before, words);
     const share = changeText(after - before, (amount) => shareText(amount, before));
-    const note = change === "" ? "unchanged" : `${change}${share === "" ? "" : `, ${share}`}`;
-    return { name, value: words(after), note };
+    const note = change === "" ? "unchanged" : `${change}${ofChange === "" ? "" : ` ${ofChange}`}${share === "" ? "" : `, ${share}`}`;
+    return { name, value: words(after), error: kind === "time" ? "" : errorText(kind, after, errorAfter), note };
   });
   return <FigureList figures={figures} />;
 }

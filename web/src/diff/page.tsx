@@ -11,6 +11,7 @@ import { Choices } from "../ui/choices";
 import { KeyList, useKeys } from "../ui/keys";
 import { useSearch } from "../ui/find";
 import { IgnoreChip } from "../views/ignore_chip";
+import { Sampled } from "../views/sampled";
 import { SpanChip } from "../views/span_chip";
 import { useLocationState } from "../ui/location";
 import { useTheme } from "../ui/theme";
@@ -38,7 +39,7 @@ function Commands({ difference: { old, now } }: { difference: Difference }): JSX
       {runs.map((run, i) => (
         <span key={i} class="named-command" title={`${run.command}\n${run.trace}`}>
           <span class="faint">{["old", "new"][i]}</span> <code>{commands[i]}</code>{" "}
-          {isSame && <span class="faint">{traces[i]}</span>}
+          {isSame && <span class="faint">{traces[i]}</span>} <Sampled run={run} />
         </span>
       ))}
     </>

@@ -2,11 +2,19 @@
 import type { JSX } from "preact";
 import type { Pair } from "../data/difference";
 import type { Cost } from "../state";
-import { shareText } from "../text/format";
-import { costFigure } from "../views/node_names";
-import { changeText } from "./view";
+import { errorText, shareText } from "../text/format";
+import { costFigure, kindOf } from "../views/node_names";
+import { changeText, type PairErrors } from "./view";
 
-export function PairCard({ name, pair, at, cost }: { name: string; pair: Pair; at: number; cost: Cost }): JSX.Element {
+interface Props {
+  readonly name: string;
+  readonly pair: Pair;
+  readonly errors: PairErrors;
+  readonly at: number;
+  readonly cost: Cost;
+}
+
+export function PairCard({ name, pair, errors, at, cost }: Props): JSX.Element {
   const [old, now] = [pair.old[at]!, pair.now[at]!];
   const words = (amount: number): string => costFigure(cost, amount);
   return (
@@ -14,12 +22,12 @@ export function PairCard({ name, pair, at, cost }: { name: string; pair: Pair; a
       <div class="function">{name}</div>
       <dl>
         <dt>Old</dt>
-        <dd>{words(old)}</dd>
+        <dd>{costFigure(cost, old, errors.old)}</dd>
         <dt>New</dt>
-        <dd>{words(now)}</dd>
+        <dd>{costFigure(cost, now, errors.now)}</dd>
         <dt>Change</dt>
         <dd>
-          {changeText(now - old, words) || "none"}{" "}
+          {changeText(now - old, words) || "none"} {errorText(kindOf(cost), now - old, errors.change)}{" "}
           <span class="faint">{old > 0 && now !== old ? shareText(Math.abs(now - old), old) : ""}</span>
         </dd>
       </dl>

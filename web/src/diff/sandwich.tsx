@@ -7,7 +7,7 @@ import { changeColour } from "../ui/palette";
 import { Half } from "../views/half";
 import { Changes } from "./changes";
 import { PairCard } from "./pair_card";
-import { changeShare, type DiffAmounts, type DiffProps } from "./view";
+import { changeShare, pairErrors, type DiffAmounts, type DiffProps } from "./view";
 
 interface Props extends DiffProps {
   readonly amounts: DiffAmounts;
@@ -35,6 +35,11 @@ function Side({ difference, amounts, state, change, palette, label, merged, upwa
     () => difference.totals({ old: mergedAmounts(merged, taken.old), now: mergedAmounts(merged, taken.now) }, merged.parent),
     [difference, merged, taken],
   );
+  const ofTaken = upwards ? amounts.squares.totals : amounts.squares.self;
+  const squares = useMemo(
+    () => ofTaken && difference.totals({ old: mergedAmounts(merged, ofTaken.old), now: mergedAmounts(merged, ofTaken.now) }, merged.parent),
+    [difference, merged, ofTaken],
+  );
   const fill = useMemo(() => (node: number): string => changeColour(changeShare(totals, node), palette), [totals, palette]);
   const wide = upwards ? amounts.wideTotals : amounts.wide;
   return (
@@ -45,7 +50,15 @@ function Side({ difference, amounts, state, change, palette, label, merged, upwa
       takenOrder={wide}
       label={label}
       fill={fill}
-      describe={(node) => <PairCard name={difference.functionName(merged.func[node]!)} pair={totals} at={node} cost={state.cost} />}
+      describe={(node) => (
+        <PairCard
+          name={difference.functionName(merged.func[node]!)}
+          pair={totals}
+          errors={pairErrors(difference, state.cost, totals, squares, node)}
+          at={node}
+          cost={state.cost}
+        />
+      )}
       onOpen={(func) => change({ of: func })}
       palette={palette}
     />

@@ -18,18 +18,20 @@ function tenthsText(value: number, unit: string): string {
   return `${tenths.format(value)} ${unit}`;
 }
 
+/** The unit in which an amount is shown, as a power of 1000. */
+function unitOf(bytes: number): number {
+  if (bytes < EXACT_BELOW) return 0;
+  let unit = 1;
+  while (Math.round((bytes / 1000 ** unit) * 10) >= 10_000 && unit < BYTE_UNITS.length) unit++;
+  return unit;
+}
+
 /** 0, 9,999 B, 10.0 kB, 412.6 MB; a decrease has a minus sign */
 export function bytesText(bytes: number): string {
   if (bytes < 0) return `−${bytesText(-bytes)}`;
   if (bytes === 0) return "0";
-  if (bytes < EXACT_BELOW) return `${countText(bytes)} B`;
-  let unit = 0;
-  let value = bytes / 1000;
-  while (Math.round(value * 10) >= 10_000 && unit + 1 < BYTE_UNITS.length) {
-    value /= 1000;
-    unit++;
-  }
-  return tenthsText(value, BYTE_UNITS[unit]!);
+  const unit = unitOf(bytes);
+  return unit === 0 ? `${countText(bytes)} B` : tenthsText(bytes / 1000 ** unit, BYTE_UNITS[unit - 1]!);
 }
 
 /** 36.1 %, <0.1 %; "" for nothing */
@@ -70,9 +72,32 @@ export function ticksText(ticks: readonly number[]): string[] {
   return ticks.map((tick) => (tick === 0 ? "" : `${(tick / unit).toFixed(decimals)} ${name}`));
 }
 
-/** "± 3.2 MB", for a figure with an error; else "" */
-export function errorText(error: number | undefined, text: (amount: number) => string): string {
-  return error === undefined ? "" : `± ${text(error)}`;
+/** An error in the unit of its figure: 3.2 for 412.6 MB. A much larger one has its own unit. */
+function bytesErrorText(bytes: number, error: number): string {
+  const unit = unitOf(Math.abs(bytes));
+  if (unitOf(error) > unit) return bytesText(error);
+  if (unit === 0) return countText(Math.ceil(error));
+  const tenth = error / 1000 ** unit;
+  return tenth > 0 && tenth < 0.05 ? "<0.1" : tenths.format(tenth);
+}
+
+/** Whether a figure is an amount of bytes or of calls and blocks. */
+export type Kind = "bytes" | "count";
+
+export function amountText(kind: Kind, amount: number): string {
+  return kind === "bytes" ? bytesText(amount) : countText(amount);
+}
+
+/** "± 3.2" for an estimate; "" for an exact figure, which has no error, and for nothing */
+export function errorText(kind: Kind, amount: number, error: number | undefined): string {
+  if (error === undefined || amount === 0) return "";
+  return `± ${kind === "bytes" ? bytesErrorText(amount, error) : countText(Math.ceil(error))}`;
+}
+
+/** "412.6 MB ± 3.2": an amount with its error (95 %), if it is an estimate */
+export function estimateText(kind: Kind, amount: number, error: number | undefined): string {
+  const shown = errorText(kind, amount, error);
+  return shown === "" ? amountText(kind, amount) : `${amountText(kind, amount)} ${shown}`;
 }
 
 /** The size of a sample as it was given: 512 KiB, 1 MiB */
@@ -81,9 +106,9 @@ export function sampleText(bytes: number): string {
   return bytes % 1024 === 0 ? `${countText(bytes / 1024)} KiB` : bytesText(bytes);
 }
 
-/** 1 call, 2 calls */
-export function countedText(count: number, noun: string): string {
-  return `${countText(count)} ${noun}${count === 1 ? "" : "s"}`;
+/** 1 call, 2 calls, 20 ± 3 calls */
+export function countedText(count: number, noun: string, error?: number): string {
+  return `${estimateText("count", count, error)} ${noun}${count === 1 && error === undefined ? "" : "s"}`;
 }
 
 /** 950, 12.5 k, 1.2 M: for the labels of an axis */

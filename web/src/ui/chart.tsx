@@ -3,9 +3,10 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Span } from "../state";
-import { momentText, ticksText, timeText } from "../text/format";
+import { errorText, momentText, ticksText, timeText, type Kind } from "../text/format";
 import { cutDistinct } from "../text/names";
 import { Brush } from "./brush";
+import { drawDropped, drawMarks, type Dropped, type Mark } from "./chart_marks";
 import { curveColour, mix, type Palette } from "./palette";
 import { savePng } from "./save";
 
@@ -25,17 +26,19 @@ export interface Curve {
   readonly range?: readonly [least: number, most: number];
   /** how its values are shown, if not as those of the chart */
   readonly format?: (value: number) => string;
+  /** "± 3.2" for a value that is an estimate, or ""; absent: the values are exact */
+  readonly error?: (value: number, at: number) => string;
+}
+
+/** The part of a curve of estimates that shows their errors. */
+export function withErrors(kind: Kind, errorOf: ((value: number) => number | undefined) | undefined): Pick<Curve, "error"> {
+  return errorOf === undefined ? {} : { error: (value) => errorText(kind, value, errorOf(value)) };
 }
 
 /** Where a chart has its times, in pixels from its left. */
 export interface PlotPlace {
   readonly left: number;
   readonly width: number;
-}
-
-export interface Mark {
-  readonly timeNs: number;
-  readonly label: string;
 }
 
 interface Props {
@@ -50,6 +53,7 @@ interface Props {
   /** a shorter format for the axis */
   readonly axisFormat?: (value: number) => string;
   readonly marks: readonly Mark[];
+  readonly dropped?: Dropped | undefined;
   readonly palette: Palette;
   readonly height: number;
   readonly span: Span | null;
@@ -69,32 +73,6 @@ function stackedSums(curves: readonly Curve[], count: number): Float64Array[] {
     for (let i = 0; i < count; i++) sum[i]! += values[i] ?? 0;
     return sum.slice();
   });
-}
-
-function drawMarks(plot: uPlot, marks: readonly Mark[], palette: Palette): void {
-  const { ctx, bbox } = plot;
-  ctx.save();
-  ctx.font = `${11 * uPlot.pxRatio}px system-ui, sans-serif`;
-  ctx.textAlign = "left";
-  ctx.textBaseline = "alphabetic";
-  ctx.strokeStyle = ctx.fillStyle = palette.mark;
-  ctx.lineWidth = uPlot.pxRatio;
-  ctx.setLineDash([3 * uPlot.pxRatio, 3 * uPlot.pxRatio]);
-  let freeFrom = -Infinity; // labels that would overlap are left out, but not their lines
-  for (const { timeNs, label } of marks) {
-    const x = Math.round(plot.valToPos(timeNs, "x", true));
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    const width = ctx.measureText(label).width;
-    const left = Math.min(x, bbox.left + bbox.width - width);
-    if (left < freeFrom) continue;
-    ctx.fillText(label, left, bbox.top - 5 * uPlot.pxRatio);
-    freeFrom = left + width + 6 * uPlot.pxRatio;
-  }
-  ctx.restore();
 }
 
 const SMALL_PX = 100; // a lower chart has only two labels on its axis: 0 and the maximum
@@ -230,7 +208,7 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
       bands: curves.slice(1).map((_curve, i) => ({ series: [i + 2, i + 1] as [number, number] })),
     }),
     axes: axesOf(props, (value) => (now().axisFormat ?? now().format)(value)),
-    hooks: { draw: [(plot) => drawMarks(plot, now().marks, palette)] },
+    hooks: { draw: [(plot) => drawDropped(plot, now().dropped, palette), (plot) => drawMarks(plot, now().marks, palette)] },
   };
 }
 
@@ -250,12 +228,25 @@ export function useWidth(): [{ current: HTMLDivElement | null }, number] {
 }
 
 const [NAME_LEAST, NAME_MOST] = [16, 64]; // characters of a name in a legend
-const [LEGEND_CHAR_PX, LEGEND_BESIDE_PX] = [7, 90]; // and the width of the rest of an entry
+const [LEGEND_CHAR_PX, LEGEND_BESIDE_PX, LEGEND_ERROR_PX] = [7, 90, 60]; // and the width of the rest of an entry
+
+/** The width of an entry of a legend without its name. */
+function besidePx(curves: readonly Curve[]): number {
+  return LEGEND_BESIDE_PX + (curves.some(({ error }) => error !== undefined) ? LEGEND_ERROR_PX : 0);
+}
 
 /** How many characters of a name fit, in a legend as wide as its chart; 0: the width is not known yet. */
-function nameRoom(width: number): number {
-  const room = Math.floor((width - LEGEND_BESIDE_PX) / LEGEND_CHAR_PX);
+function nameRoom(width: number, curves: readonly Curve[]): number {
+  const room = Math.floor((width - besidePx(curves)) / LEGEND_CHAR_PX);
   return width === 0 ? NAME_MOST : Math.min(NAME_MOST, Math.max(NAME_LEAST, room));
+}
+
+/** The value of a curve at one of the chart's times, with its error. */
+function valueText(curve: Curve, at: number, format: (value: number) => string): string {
+  const value = curve.values[at];
+  if (value === null || value === undefined) return "";
+  const error = curve.error?.(value, at) ?? "";
+  return (curve.format ?? format)(value) + (error === "" ? "" : ` ${error}`);
 }
 
 interface LegendProps {
@@ -270,11 +261,10 @@ interface LegendProps {
 
 function Legend({ curves, at, format, palette, room, onCurve }: LegendProps): JSX.Element {
   const names = useMemo(() => cutDistinct(curves.map(({ label }) => label), room), [curves, room]);
-  const columnPx = Math.max(...names.map((name) => name.length)) * LEGEND_CHAR_PX + LEGEND_BESIDE_PX;
+  const columnPx = Math.max(...names.map((name) => name.length)) * LEGEND_CHAR_PX + besidePx(curves);
   return (
     <ul class="legend in-columns" style={{ gridTemplateColumns: `repeat(auto-fill, minmax(0, ${columnPx}px))` }}>
       {curves.map((curve, i) => {
-        const value = at === null ? null : curve.values[at];
         return (
           <li key={i} title={curve.label}>
             <i class={curve.dashed ? "swatch dashed" : "swatch"} style={{ color: curveColour(curve.colour, palette) }} />
@@ -285,7 +275,7 @@ function Legend({ curves, at, format, palette, room, onCurve }: LegendProps): JS
             ) : (
               <span class="label">{names[i]}</span>
             )}
-            <span class="figure">{value === null || value === undefined ? "" : (curve.format ?? format)(value)}</span>
+            <span class="figure">{at === null ? "" : valueText(curve, at, format)}</span>
           </li>
         );
       })}
@@ -302,8 +292,8 @@ function hasLegend({ curves, stacked }: Props): boolean {
 function atText(props: Props, at: number): string {
   const { timesNs, curves, format } = props;
   const time = momentText(timesNs[at] ?? 0, timesNs.length > 1 ? timesNs[1]! - timesNs[0]! : 1);
-  const value = curves[0]?.values[at];
-  return !hasLegend(props) && typeof value === "number" ? `${time}: ${format(value)}` : time;
+  const value = hasLegend(props) || curves[0] === undefined ? "" : valueText(curves[0], at, format);
+  return value === "" ? time : `${time}: ${value}`;
 }
 
 function placeOf({ bbox }: uPlot): PlotPlace {
@@ -364,8 +354,11 @@ export function Chart(props: Props): JSX.Element {
         {isNothing(curves) && <p class="all-zero">always 0</p>}
         {plot !== null && props.onSpan && <Brush plot={plot} timesNs={props.edgesNs} span={props.span} onSpan={props.onSpan} />}
       </div>
-      {hasLegend(props) && <Legend {...{ curves, at, format, palette, onCurve }} room={nameRoom(width)} />}
-      <p class="sr-only">{`${props.title}, from 0 to ${timeText(timesNs[timesNs.length - 1] ?? 0)}`}</p>
+      {hasLegend(props) && <Legend {...{ curves, at, format, palette, onCurve }} room={nameRoom(width, curves)} />}
+      <p class="sr-only">
+        {`${props.title}, from 0 to ${timeText(timesNs[timesNs.length - 1] ?? 0)}`}
+        {props.dropped && `; until ${timeText(props.dropped.untilNs)} ${props.dropped.label}`}
+      </p>
     </figure>
   );
 }

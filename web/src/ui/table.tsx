@@ -1,7 +1,7 @@
 // table.tsx - a table with sortable columns that draws only the visible rows, so that half a million rows are as fast
 import type { ComponentChild, JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { bytesText, countText, shareText } from "../text/format";
+import { amountText, countText, errorText, shareText, type Kind as AmountKind } from "../text/format";
 import type { State } from "../state";
 import type { Change } from "./location";
 import { saveCsv } from "./save";
@@ -19,6 +19,8 @@ export interface Column<Row> {
   readonly kind: Kind;
   /** used for sorting and in the CSV file */
   readonly value: (row: Row) => number | string;
+  /** of an estimate, half of its 95 % interval; absent or undefined: the value is exact */
+  readonly error?: (row: Row) => number | undefined;
   /** how the value is shown, if not as its kind */
   readonly show?: (row: Row) => ComponentChild;
   /** the part of the whole, 0 to 1, shown by a bar in the background of the figure */
@@ -82,12 +84,16 @@ function nextSort<Row>(sort: string, column: Column<Row>): string {
 function cellText<Row>(column: Column<Row>, row: Row): string {
   const value = column.value(row);
   if (typeof value === "string") return value;
-  if (column.kind === "share") return shareText(value, 1);
-  return column.kind === "bytes" ? bytesText(value) : countText(value);
+  return column.kind === "share" ? shareText(value, 1) : amountText(column.kind as AmountKind, value);
 }
 
 function shownOf<Row>(column: Column<Row>, row: Row): ComponentChild {
   return column.show ? column.show(row) : cellText(column, row);
+}
+
+/** "± 3.2"; "": the figure is exact */
+function errorOf<Row>(column: Column<Row>, row: Row): string {
+  return errorText(column.kind as AmountKind, Number(column.value(row)), column.error?.(row));
 }
 
 function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }): JSX.Element {
@@ -98,8 +104,13 @@ function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }): JSX.Elem
       style={share > 0 ? { backgroundSize: `${(100 * Math.min(1, share)).toFixed(2)}% 20px` } : undefined}
     >
       {shownOf(column, row)}
+      <CellError text={errorOf(column, row)} />
     </td>
   );
+}
+
+function CellError({ text }: { text: string }): JSX.Element | null {
+  return text === "" ? null : <span class="error"> {text}</span>;
 }
 
 /** The minimum width: text would otherwise shrink to nothing, and figures would look crowded. */
@@ -107,8 +118,8 @@ function leastWidth<Row>({ width, kind }: Column<Row>): string {
   return width?.endsWith("px") ? width : `${kind === "text" ? LEAST_PX.text : LEAST_PX.figure}px`;
 }
 
-/** The longest texts that the columns showed, by key. */
-type Widest = Map<string, string>;
+/** The longest texts that the columns showed, by key, each with its error. */
+type Widest = Map<string, readonly [shown: string, error: string]>;
 
 /**
  * A row without height that gives each column the width of its longest figure, visible or not. Otherwise columns would
@@ -120,13 +131,16 @@ function WidestRow<Row>({ columns, rows, widest }: Pick<Props<Row>, "columns" | 
     const size = (row: Row): number => Math.abs(Number(column.value(row)));
     const largest = rows.reduce<Row | null>((most, row) => (most === null || size(row) > size(most) ? row : most), null);
     const shown = largest === null ? "" : shownOf(column, largest);
-    if (typeof shown === "string" && shown.length > (widest.get(column.key) ?? "").length) widest.set(column.key, shown);
+    const error = largest === null ? "" : errorOf(column, largest);
+    const [before, errorBefore] = widest.get(column.key) ?? ["", ""];
+    if (typeof shown === "string" && shown.length + error.length > before.length + errorBefore.length) widest.set(column.key, [shown, error]);
   }
   return (
     <tr class="spacer widest" aria-hidden="true">
       {columns.map((column) => (
         <td key={column.key} class={classOf(column)}>
-          {widest.get(column.key)}
+          {widest.get(column.key)?.[0]}
+          <CellError text={widest.get(column.key)?.[1] ?? ""} />
         </td>
       ))}
     </tr>
@@ -258,11 +272,14 @@ export function Table<Row>(props: Props<Row>): JSX.Element {
     else if (current !== undefined) props.onKey?.(event, current);
   };
 
-  const saveRows = (): void =>
+  const saveRows = (): void => {
+    const hasError = (column: Column<Row>): boolean => sorted.some((row) => column.error?.(row) !== undefined);
+    const saved = columns.map((column) => ({ column, error: hasError(column) ? column.error : undefined }));
     saveCsv(`${name}.csv`, [
-      columns.map((column) => column.title),
-      ...sorted.map((row) => columns.map((column) => column.value(row))),
+      saved.flatMap(({ column, error }) => (error ? [column.title, `± ${column.title}`] : [column.title])),
+      ...sorted.map((row) => saved.flatMap(({ column, error }) => (error ? [column.value(row), error(row) ?? ""] : [column.value(row)]))),
     ]);
+  };
 
   return (
     <div class="table-frame">

@@ -1,10 +1,11 @@
 // figures.tsx - the figures of the run, or of the chosen part of it
 import type { JSX } from "preact";
-import type { PageDocument, RunFields } from "../data/document";
+import type { PageDocument } from "../data/document";
+import { errorOfSum } from "../data/errors";
 import { sumIn, type Recording } from "../data/recording";
-import { isMoment, type Span } from "../state";
-import { byteRateText, bytesText, countText, countedText, errorText, rateText, shareText } from "../text/format";
-import { timeIn } from "../text/words";
+import { isMoment, type Cost, type Span } from "../state";
+import { amountText, byteRateText, bytesText, countText, countedText, errorText, rateText, shareText, type Kind } from "../text/format";
+import { isBytes, timeIn } from "../text/words";
 import { FigureList, type Figure } from "../ui/figure_list";
 import { togetherCount } from "./processes";
 
@@ -12,12 +13,13 @@ function heapOfRss(peakBytes: number, rssBytes: number): string {
   return peakBytes === 0 ? "no block was live" : `the heap is ${shareText(peakBytes, rssBytes)} of it`;
 }
 
-function blocksFigure(name: string, blocks: number, bytes: number): Figure {
-  return {
-    name,
-    value: countText(blocks),
-    note: blocks === 0 ? "none" : `${bytesText(bytes / blocks)} on average`,
-  };
+/** A figure with its error, if it is an estimate. */
+function estimate(name: string, kind: Kind, amount: number, error: number | undefined, note: string): Figure {
+  return { name, value: amountText(kind, amount), error: errorText(kind, amount, error), note };
+}
+
+function blocksFigure(name: string, blocks: number, error: number | undefined, bytes: number): Figure {
+  return estimate(name, "count", blocks, error, blocks === 0 ? "none" : `${bytesText(bytes / blocks)} on average`);
 }
 
 function rssFigure({ thread }: PageDocument, rssBytes: number, note: string): Figure {
@@ -53,6 +55,8 @@ interface Calls {
   /** null: unknown; then `frees` are of the thread's blocks, by any thread */
   readonly failed: number | null;
   readonly lengthNs: number;
+  /** of those that are estimates */
+  readonly errors: Readonly<Partial<Record<"allocations" | "bytes" | "temporary" | "frees", number | undefined>>>;
 }
 
 function failedText(failed: number | null): string {
@@ -61,12 +65,12 @@ function failedText(failed: number | null): string {
   return failed === 1 ? "1 failed call" : `${countText(failed)} failed calls`;
 }
 
-function callFigures({ allocations, bytes, temporary, frees, failed, lengthNs }: Calls): Figure[] {
+function callFigures({ allocations, bytes, temporary, frees, failed, lengthNs, errors }: Calls): Figure[] {
   return [
-    { name: "Allocations", value: countText(allocations), note: rateText(allocations, lengthNs) },
-    { name: "Allocated", value: bytesText(bytes), note: byteRateText(bytes, lengthNs) },
-    { name: "Temporary", value: countText(temporary), note: `${shareText(temporary, allocations) || "none"} of calls` },
-    { name: "Frees", value: countText(frees), note: failedText(failed) },
+    estimate("Allocations", "count", allocations, errors.allocations, rateText(allocations, lengthNs)),
+    estimate("Allocated", "bytes", bytes, errors.bytes, byteRateText(bytes, lengthNs)),
+    estimate("Temporary", "count", temporary, errors.temporary, `${shareText(temporary, allocations) || "none"} of calls`),
+    estimate("Frees", "count", frees, errors.frees, failedText(failed)),
   ];
 }
 
@@ -80,44 +84,45 @@ function figuresWithin(recording: Recording, span: Span): Figure[] {
   const blocksAt = (edge: number): number => (edge === 0 ? 0 : slices.live_blocks[edge - 1]!);
   const [start, end] = [recording.liveAt(first), recording.liveAt(to)];
   const peak = Math.max(start, ...slices.max_bytes.slice(first, to));
+  const all = recording.withIgnored; // as in the slices
+  const hasRows = edgesNs[first]! >= document.run.dropped_until_ns; // else only sums are known
+  const errorOf = (cost: Cost, amount: number): number | undefined =>
+    hasRows ? errorOfSum(all.squares(cost, span)) : all.errorAtMean(isBytes(cost) ? "bytes" : "count", amount);
+  const errorAt = (kind: Kind, figure: "live_bytes" | "live_blocks", edge: number, amount: number): number | undefined =>
+    hasRows ? errorOfSum(all.squaresOf(kind, all.rowsAt(figure, edge))) : all.errorAtMean(kind, amount);
+  const bytesErrorAt = (edge: number): number | undefined => errorAt("bytes", "live_bytes", edge, recording.liveAt(edge));
+  const blocksErrorAt = (edge: number): number | undefined => errorAt("count", "live_blocks", edge, blocksAt(edge));
+  const blocksTextAt = (edge: number): string => countedText(blocksAt(edge), "block", blocksErrorAt(edge));
   const ofPeak = `${shareText(end, document.run.peak_bytes) || "none"} of the peak`; // for a thread it may exceed 100 %
   const states: Figure[] = isMoment(span)
     ? [
-        { name: "Live bytes", value: bytesText(end), note: thread === undefined ? ofPeak : "" },
-        blocksFigure("Live blocks", blocksAt(to), end),
-        { name: "Peak so far", value: bytesText(peak), note: "the highest so far" },
+        estimate("Live bytes", "bytes", end, bytesErrorAt(to), thread === undefined ? ofPeak : ""),
+        blocksFigure("Live blocks", blocksAt(to), blocksErrorAt(to), end),
+        estimate("Peak so far", "bytes", peak, all.errorAtMean("bytes", peak), "the highest so far"),
       ]
     : [
-        { name: "Peak", value: bytesText(peak), note: "the highest in the interval" },
-        { name: "At the start", value: bytesText(start), note: countedText(blocksAt(first), "block") },
-        { name: "At the end", value: bytesText(end), note: countedText(blocksAt(to), "block") },
+        estimate("Peak", "bytes", peak, errorOf("peak", peak), "the highest in the interval"),
+        estimate("At the start", "bytes", start, bytesErrorAt(first), blocksTextAt(first)),
+        estimate("At the end", "bytes", end, bytesErrorAt(to), blocksTextAt(to)),
       ];
+  const frees = sumIn(slices.free_calls, edges);
+  const [allocations, bytes, temporary] = [sumIn(slices.allocation_calls, edges), sumIn(slices.allocated_bytes, edges), sumIn(slices.temporary_calls, edges)];
   const calls: Calls = {
-    allocations: sumIn(slices.allocation_calls, edges),
-    bytes: sumIn(slices.allocated_bytes, edges),
-    temporary: sumIn(slices.temporary_calls, edges),
-    frees: sumIn(slices.free_calls, edges),
+    allocations,
+    bytes,
+    temporary,
+    frees,
     failed: thread === undefined ? sumIn(slices.failed_calls, edges) : null,
     lengthNs: edgesNs[to]! - edgesNs[first]!,
+    errors: {
+      allocations: errorOf("calls", allocations),
+      bytes: errorOf("bytes", bytes),
+      temporary: errorOf("temporary", temporary),
+      frees: all.errorAtMean("count", frees),
+    },
   };
   const rss = sampledRss(document, edgesNs[first]!, edgesNs[to]!);
   return [...states, ...callFigures(calls), rssFigure(document, rss, "from samples")];
-}
-
-/** In a sampled recording, an estimate has its error as its note. */
-function withErrors(figures: readonly Figure[], run: RunFields): Figure[] {
-  const errors: Readonly<Record<string, string>> = {
-    Peak: errorText(run.peak_bytes_error, bytesText),
-    "Blocks at peak": errorText(run.peak_blocks_error, countText),
-    "At the end": errorText(run.live_bytes_at_end_error, bytesText),
-    Allocations: errorText(run.allocation_calls_error, countText),
-    Allocated: errorText(run.allocated_bytes_error, bytesText),
-    Temporary: errorText(run.temporary_calls_error, countText),
-  };
-  return figures.map((figure) => {
-    const note = errors[figure.name];
-    return note === undefined || note === "" ? figure : { ...figure, note };
-  });
 }
 
 function figuresOf(recording: Recording, span: Span | null): Figure[] {
@@ -125,14 +130,13 @@ function figuresOf(recording: Recording, span: Span | null): Figure[] {
   const { document } = recording;
   const { run, thread } = document;
   const rss = rssOf(recording);
-  const figures: Figure[] = [
-    {
-      name: thread === undefined ? "Peak" : "At the run's peak",
-      value: bytesText(run.peak_bytes),
-      note: run.peak_bytes === 0 ? "nothing was live" : `at ${timeIn(recording, run.peak_time_ns)}`,
-    },
-    blocksFigure("Blocks at peak", run.peak_blocks, run.peak_bytes),
-    { name: "At the end", value: bytesText(run.live_bytes_at_end), note: `${countedText(run.live_blocks_at_end, "block")} left` },
+  const isExact = run.allocation_calls_error === undefined; // all calls are counted
+  const peakNote = run.peak_bytes === 0 ? "nothing was live" : `at ${timeIn(recording, run.peak_time_ns)}`;
+  const left = countedText(run.live_blocks_at_end, "block", run.live_blocks_at_end_error);
+  return [
+    estimate(thread === undefined ? "Peak" : "At the run's peak", "bytes", run.peak_bytes, run.peak_bytes_error, peakNote),
+    blocksFigure("Blocks at peak", run.peak_blocks, run.peak_blocks_error, run.peak_bytes),
+    estimate("At the end", "bytes", run.live_bytes_at_end, run.live_bytes_at_end_error, `${left} left`),
     ...callFigures({
       allocations: run.allocation_calls,
       bytes: run.allocated_bytes,
@@ -140,11 +144,16 @@ function figuresOf(recording: Recording, span: Span | null): Figure[] {
       frees: run.free_calls,
       failed: run.failed_calls,
       lengthNs: run.duration_ns,
+      errors: {
+        allocations: run.allocation_calls_error,
+        bytes: run.allocated_bytes_error,
+        temporary: run.temporary_calls_error,
+        frees: isExact ? undefined : recording.errorAtMean("count", run.free_calls),
+      },
     }),
     rssFigure(document, rss, document.heap === undefined ? heapOfRss(run.peak_bytes, rss) : "of the whole process"),
     ...groupFigures(document),
   ];
-  return thread === undefined ? withErrors(figures, run) : figures;
 }
 
 export function Figures({ recording, span }: { recording: Recording; span: Span | null }): JSX.Element {

@@ -1,12 +1,13 @@
 // flame.tsx - the call tree and its costs: a flame graph next to a tree, or one function with callers and callees
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { errorAt, errorOf } from "../data/errors";
 import { functionsMatching } from "../data/matching";
 import type { Recording } from "../data/recording";
 import { FlameGraph, type GraphSource } from "../flame/graph";
 import type { Cost } from "../state";
 import { countText, shareText } from "../text/format";
-import { costText, isBytes } from "../text/words";
+import { costText } from "../text/words";
 import { useSearch } from "../ui/find";
 import { Later } from "../ui/later";
 import { tint, type Palette } from "../ui/palette";
@@ -14,7 +15,7 @@ import { sorting } from "../ui/table";
 import { CallTree, type NodeColumn } from "./call_tree";
 import { Crumbs } from "./crumbs";
 import { Finding } from "./finding";
-import { costFigure, namesOf, type Amounts, type NodeNames } from "./node_names";
+import { amountsOf, costFigure, kindOf, namesOf, type Amounts, type NodeNames } from "./node_names";
 import { ModeChoice } from "./mode_choice";
 import { Sandwich } from "./sandwich";
 import type { ViewProps } from "./view";
@@ -35,11 +36,11 @@ function NodeCard({ names, amounts, cost, node }: CardProps): JSX.Element {
       <dl>
         <dt>Total</dt>
         <dd>
-          {costFigure(cost, total)} <span class="faint">{shareText(total, all)}</span>
+          {costFigure(cost, total, errorAt(amounts.squares.totals, node))} <span class="faint">{shareText(total, all)}</span>
         </dd>
         <dt>Self</dt>
         <dd>
-          {costFigure(cost, self)} <span class="faint">{shareText(self, all)}</span>
+          {costFigure(cost, self, errorAt(amounts.squares.self, node))} <span class="faint">{shareText(self, all)}</span>
         </dd>
       </dl>
     </>
@@ -60,27 +61,31 @@ export function ModuleLegend({ names, palette }: { names: NodeNames; palette: Pa
 }
 
 /** The sum of the matching functions; a match within another match counts once. */
-function foundText(recording: Recording, { totals }: Amounts, matched: Uint8Array, cost: Cost): string {
+function foundText(recording: Recording, { totals, squares }: Amounts, matched: Uint8Array, cost: Cost): string {
   const { parent } = recording.tree;
   const within = new Uint8Array(parent.length);
-  let [count, amount] = [0, 0];
+  let [count, amount, square] = [0, 0, 0];
   matched.forEach((hit, node) => {
     const inside = node > 0 && within[parent[node]!] === 1;
     if (hit && totals[node]! > 0) count++;
-    if (hit && !inside) amount += totals[node]!;
+    if (hit && !inside) {
+      amount += totals[node]!;
+      square += squares.totals?.[node] ?? 0;
+    }
     within[node] = Number(inside || hit === 1);
   });
   if (count === 0) return "no match";
-  return `${countText(count)} frames, ${costFigure(cost, amount)} ${shareText(amount, totals[0]!)}`;
+  const figure = costFigure(cost, amount, squares.totals && errorOf(square));
+  return `${countText(count)} frames, ${figure} ${shareText(amount, totals[0]!)}`;
 }
 
-function treeColumns({ self, totals }: Amounts, cost: Cost): NodeColumn[] {
-  const kind = isBytes(cost) ? "bytes" : "count";
+function treeColumns({ self, totals, squares }: Amounts, cost: Cost): NodeColumn[] {
+  const kind = kindOf(cost);
   const share = ({ node }: { node: number }): number => totals[node]! / totals[0]!;
   return [
-    { key: "total", title: "Total", kind, value: ({ node }) => totals[node]!, share, width: "104px" },
+    { key: "total", title: "Total", kind, value: ({ node }) => totals[node]!, error: ({ node }) => errorAt(squares.totals, node), share, width: "104px" },
     { key: "share", title: "%", kind: "share", value: share, width: "76px" },
-    { key: "self", title: "Self", kind, value: ({ node }) => self[node]!, width: "92px" },
+    { key: "self", title: "Self", kind, value: ({ node }) => self[node]!, error: ({ node }) => errorAt(squares.self, node), width: "92px" },
   ];
 }
 
@@ -146,10 +151,7 @@ export function FlameView(props: ViewProps): JSX.Element {
   const { cost, span } = state;
   const names = namesOf(recording);
   const search = useSearch(state.find);
-  const amounts = useMemo<Amounts>(() => {
-    const self = recording.self(recording.costs(cost, span));
-    return { self, totals: recording.totals(self) };
-  }, [recording, cost, span]);
+  const amounts = useMemo(() => amountsOf(recording, cost, span), [recording, cost, span]);
   const order = useMemo(() => recording.totals(recording.self(recording.costs(cost, null))), [recording, cost]);
   const matched = useMemo(() => {
     const hits = functionsMatching(recording, search);
@@ -163,7 +165,7 @@ export function FlameView(props: ViewProps): JSX.Element {
         <ModeChoice state={state} change={change} />
         <Finding {...{ state, change }} result={found} />
         <span class="faint to-right">
-          {costFigure(cost, amounts.totals[0]!)} {costText(recording, cost, span)}
+          {costFigure(cost, amounts.totals[0]!, errorAt(amounts.squares.totals, 0))} {costText(recording, cost, span)}
         </span>
       </div>
       {state.mode === "icicle" ? <Icicle {...mode} /> : <Sandwich {...mode} />}

@@ -1,9 +1,10 @@
 // growth.tsx - which stacks hold more at the end of an interval than at its start, and what happens at present
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
+import { errorAt, errorOfSum } from "../data/errors";
 import { sumIn, type Recording } from "../data/recording";
 import { isMoment, NOW, type Span } from "../state";
-import { byteRateText, bytesText, rateText, shareText } from "../text/format";
+import { byteRateText, bytesText, errorText, estimateText, rateText, shareText } from "../text/format";
 import { spanText, timeIn } from "../text/words";
 import { FigureList, type Figure } from "../ui/figure_list";
 import { StackList, useLargest } from "./stack_list";
@@ -26,10 +27,17 @@ function presentFigures(recording: Recording): Figure[] {
   const lengthNs = span.toNs - span.fromNs;
   const newest = rss?.rss_bytes.at(-1);
   const live = slices.live_bytes.at(-1) ?? 0;
+  const all = recording.withIgnored; // as in the slices
+  const liveError = errorText("bytes", live, errorOfSum(all.squares("live", { fromNs: span.toNs, toNs: span.toNs })));
+  const rateFigure = (name: string, calls: number, note: string): Figure => {
+    const error = all.errorAtMean("count", calls);
+    const perSecond = 1e9 / Math.max(1, lengthNs);
+    return { name, value: rateText(calls, lengthNs) || "none", error: errorText("count", calls, error && error * perSecond), note };
+  };
   return [
-    { name: "Live now", value: bytesText(live), note: thread === undefined ? `${shareText(live, run.peak_bytes) || "none"} of the peak` : "" },
-    { name: "Allocations now", value: rateText(sumIn(slices.allocation_calls, edges), lengthNs) || "none", note: byteRateText(sumIn(slices.allocated_bytes, edges), lengthNs) },
-    { name: "Frees now", value: rateText(sumIn(slices.free_calls, edges), lengthNs) || "none", note: thread === undefined ? "" : "of its blocks" },
+    { name: "Live now", value: bytesText(live), error: liveError, note: thread === undefined ? `${shareText(live, run.peak_bytes) || "none"} of the peak` : "" },
+    rateFigure("Allocations now", sumIn(slices.allocation_calls, edges), byteRateText(sumIn(slices.allocated_bytes, edges), lengthNs)),
+    rateFigure("Frees now", sumIn(slices.free_calls, edges), thread === undefined ? "" : "of its blocks"),
     { name: "RSS now", value: newest === undefined || thread !== undefined ? "–" : bytesText(newest), note: thread !== undefined ? "known only for a process" : newest === undefined ? "not sampled" : "" },
   ];
 }
@@ -38,7 +46,8 @@ function GrowingStacks({ recording, change, span }: ViewProps & { readonly span:
   const growth = useMemo(() => growthOf(recording, span), [recording, span]);
   const top = useLargest(recording, growth);
   if (top.length === 0) return <p class="faint">No stack holds more than then.</p>;
-  const figures = (row: number): [string, string] => [`+${bytesText(growth[row]!)}`, byteRateText(growth[row]!, span.toNs - span.fromNs)];
+  const squares = recording.growthSquares("bytes", recording.edgesOf(span));
+  const figures = (row: number): [string, string] => [`+${estimateText("bytes", growth[row]!, errorAt(squares, row))}`, byteRateText(growth[row]!, span.toNs - span.fromNs)];
   return <StackList {...{ recording, change, figures }} rows={top} cost="live" />;
 }
 

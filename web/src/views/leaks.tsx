@@ -3,9 +3,10 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { rowsMatching } from "../data/matching";
 import { stackWordsOf } from "../data/stack_words";
-import type { Recording } from "../data/recording";
+import { errorAt, errorOf, errorOfSum, type Squares } from "../data/errors";
+import type { Edges, Recording } from "../data/recording";
 import { isMoment, type Span, type State } from "../state";
-import { bytesText, countedText, shareText } from "../text/format";
+import { countedText, estimateText, shareText, type Kind } from "../text/format";
 import { spanText } from "../text/words";
 import { useSearch } from "../ui/find";
 import { sorting, Table, type Column } from "../ui/table";
@@ -19,21 +20,42 @@ interface Leak {
   readonly row: number;
   readonly bytes: number;
   readonly blocks: number;
+  readonly bytesError: number | undefined;
+  readonly blocksError: number | undefined;
+}
+
+/** The squares of the errors of leaks, by row: of the whole run for the part that is not the runtime's, or of the growth. */
+function squaresOf(recording: Recording, kind: Kind, edges: Edges | null, leaked: Float64Array): Squares {
+  return edges === null || edges.from === edges.to ? recording.squaresOf(kind, leaked) : recording.growthSquares(kind, edges);
 }
 
 /** For the whole run: unfreed blocks without the runtime's own. For an interval: the growth of live bytes and blocks. */
 function leaksOf(recording: Recording, span: Span | null): Leak[] {
-  const leaks: Leak[] = [];
   const edges = span && recording.edgesOf(span);
-  for (let row = 0; row < recording.rows; row++) {
-    const grown = (amount: "live_bytes" | "live_blocks"): number =>
+  const grown = (amount: "live_bytes" | "live_blocks"): Float64Array =>
+    Float64Array.from({ length: recording.rows }, (_, row) =>
       edges === null
         ? recording.column(amount)[row]! - recording.column(`runtime_${amount}`)[row]!
-        : recording.amountIn(row, amount, edges);
-    const leak = { row, bytes: grown("live_bytes"), blocks: grown("live_blocks") };
-    if (leak.bytes > 0 || leak.blocks > 0) leaks.push(leak);
-  }
-  return leaks;
+        : recording.amountIn(row, amount, edges),
+    );
+  const [bytes, blocks] = [grown("live_bytes"), grown("live_blocks")];
+  const [bytesSquares, blocksSquares] = [squaresOf(recording, "bytes", edges, bytes), squaresOf(recording, "count", edges, blocks)];
+  const leakAt = (row: number): Leak => ({
+    row,
+    bytes: bytes[row]!,
+    blocks: blocks[row]!,
+    bytesError: errorAt(bytesSquares, row),
+    blocksError: errorAt(blocksSquares, row),
+  });
+  return Array.from(bytes.keys())
+    .filter((row) => bytes[row]! > 0 || blocks[row]! > 0)
+    .map(leakAt);
+}
+
+/** The error of the sum of leaks; undefined: they are exact. */
+function errorOfAll(leaks: readonly Leak[], key: "bytesError" | "blocksError"): number | undefined {
+  if (leaks[0]?.[key] === undefined) return undefined;
+  return errorOf(leaks.reduce((sum, leak) => sum + leak[key]! ** 2, 0));
 }
 
 function sum(column: Float64Array): number {
@@ -49,7 +71,7 @@ function nothingLeftText(recording: Recording, ignore: string): string {
 function heading(recording: Recording, { span, ignore }: State, leaks: readonly Leak[]): string {
   const bytes = leaks.reduce((sum, leak) => sum + leak.bytes, 0);
   const blocks = leaks.reduce((sum, leak) => sum + leak.blocks, 0);
-  const amount = `${bytesText(bytes)} in ${countedText(blocks, "block")}`;
+  const amount = `${estimateText("bytes", bytes, errorOfAll(leaks, "bytesError"))} in ${countedText(blocks, "block", errorOfAll(leaks, "blocksError"))}`;
   if (span === null) return blocks === 0 ? nothingLeftText(recording, ignore) : `${amount} not freed at the end`;
   const words = spanText(recording, span);
   return isMoment(span) ? `${amount} live ${words}` : `${amount} more live after ${words} than before, where it grew`;
@@ -57,7 +79,7 @@ function heading(recording: Recording, { span, ignore }: State, leaks: readonly 
 
 function foundText(found: readonly Leak[], all: number): string {
   const bytes = found.reduce((sum, leak) => sum + leak.bytes, 0);
-  return `${countedText(found.length, "stack")}, ${bytesText(bytes)} ${shareText(bytes, all)}`;
+  return `${countedText(found.length, "stack")}, ${estimateText("bytes", bytes, errorOfAll(found, "bytesError"))} ${shareText(bytes, all)}`;
 }
 
 /** Shown in the table if it has no row. */
@@ -68,10 +90,11 @@ function emptyText(recording: Recording, { span, ignore }: State, leaks: readonl
 }
 
 function runtimeText(recording: Recording): string {
-  const bytes = sum(recording.column("runtime_live_bytes"));
-  if (bytes === 0) return "";
-  const blocks = sum(recording.column("runtime_live_blocks"));
-  return `Not listed: the runtime's own ${bytesText(bytes)} in ${countedText(blocks, "block")}, which are not leaks.`;
+  const [bytes, blocks] = [recording.column("runtime_live_bytes"), recording.column("runtime_live_blocks")];
+  if (sum(bytes) === 0) return "";
+  const bytesShown = estimateText("bytes", sum(bytes), errorOfSum(recording.squaresOf("bytes", bytes)));
+  const blocksShown = countedText(sum(blocks), "block", errorOfSum(recording.squaresOf("count", blocks)));
+  return `Not listed: the runtime's own ${bytesShown} in ${blocksShown}, which are not leaks.`;
 }
 
 export function Leaks(props: ViewProps): JSX.Element {
@@ -95,12 +118,20 @@ export function Leaks(props: ViewProps): JSX.Element {
         title: "Bytes",
         kind: "bytes",
         value: (leak) => leak.bytes,
+        error: (leak) => leak.bytesError,
         share: (leak) => leak.bytes / all,
         width: "104px",
       },
       { key: "share", title: "%", kind: "share", value: (leak) => leak.bytes / all, width: "76px" },
-      { key: "blocks", title: "Blocks", kind: "count", value: (leak) => leak.blocks, width: "92px" },
-      { key: "calls", title: "Calls", kind: "count", value: (leak) => callsOf(leak.row), width: "104px" },
+      { key: "blocks", title: "Blocks", kind: "count", value: (leak) => leak.blocks, error: (leak) => leak.blocksError, width: "92px" },
+      {
+        key: "calls",
+        title: "Calls",
+        kind: "count",
+        value: (leak) => callsOf(leak.row),
+        error: (leak) => recording.errorOfPart(leak.row, "count", callsOf(leak.row)),
+        width: "104px",
+      },
     ],
     [recording, all, span],
   );

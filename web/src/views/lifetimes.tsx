@@ -2,10 +2,11 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { LIFETIMES, type Lifetime, type RunFields } from "../data/document";
+import { errorOfSum } from "../data/errors";
 import { rowsMatching } from "../data/matching";
 import { ENDED } from "../data/series";
 import { stackWordsOf } from "../data/stack_words";
-import { countText, countedText, shareText } from "../text/format";
+import { countText, countedText, estimateText, shareText } from "../text/format";
 import { isMoment, type Span, type State } from "../state";
 import { useSearch } from "../ui/find";
 import { ramp } from "../ui/palette";
@@ -86,15 +87,17 @@ export function Lifetimes(props: ViewProps): JSX.Element {
         title: nameOf(lifetime, span),
         kind: "count",
         value: (row) => lifetimes[lifetime][row]!,
+        error: (row) => recording.errorOfPart(row, "count", lifetimes[lifetime][row]!),
         share: (row) => lifetimes[lifetime][row]! / blocks[row]!,
         hint: HINTS[lifetime] ?? "",
       })),
-      { key: "blocks", title: "Blocks", kind: "count", value: (row) => blocks[row]!, width: "92px" },
+      { key: "blocks", title: "Blocks", kind: "count", value: (row) => blocks[row]!, error: (row) => recording.errorOfPart(row, "count", blocks[row]!), width: "92px" },
     ],
     [recording, lifetimes, blocks, span, steps],
   );
   const most = rows.reduce((best, row) => (blocks[row]! > (blocks[best] ?? -1) ? row : best), -1);
   const chosen = rows.includes(state.row) ? state.row : most;
+  const errorOfAll = (counts: Float64Array): number | undefined => errorOfSum(recording.squaresOf("count", counts));
   const total = LIFETIMES.reduce((sum, lifetime) => sum + totals[lifetime], 0);
   return (
     <>
@@ -102,7 +105,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
         <div class="toolbar">
           <h2>How long blocks lived</h2>
           <span class="faint">
-            {countedText(total, "block")} {whichBlocks(span)}
+            {countedText(total, "block", errorOfAll(blocks))} {whichBlocks(span)}
           </span>
           <Finding
             {...{ state, change }}
@@ -123,7 +126,7 @@ export function Lifetimes(props: ViewProps): JSX.Element {
               <i class="swatch" style={{ color: ramp(i / (steps.length - 1), palette) }} />
               <span class="label">{nameOf(lifetime, span)}</span>
               <span class="figure">
-                {countText(totals[lifetime])} {shareText(totals[lifetime], total)}
+                {estimateText("count", totals[lifetime], errorOfAll(lifetimes[lifetime]))} {shareText(totals[lifetime], total)}
               </span>
             </li>
           ))}

@@ -2,7 +2,8 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { bytesText } from "../text/format";
-import { Chart } from "../ui/chart";
+import { Chart, withErrors } from "../ui/chart";
+import { droppedPart } from "./run_chart";
 import type { ViewProps } from "./view";
 
 interface Props extends ViewProps {
@@ -10,11 +11,13 @@ interface Props extends ViewProps {
   readonly title: string;
   /** at each edge */
   readonly values: Float64Array;
+  /** of a value that is an estimate */
+  readonly error?: ((bytes: number) => number | undefined) | undefined;
   readonly height: number;
 }
 
-export function LiveChart({ recording, state, change, palette, name, title, values, height }: Props): JSX.Element {
-  const curves = useMemo(() => [{ label: "Live", values, colour: 0, filled: true }], [values]);
+export function LiveChart({ recording, state, change, palette, name, title, values, error, height }: Props): JSX.Element {
+  const curves = useMemo(() => [{ label: "Live", values, colour: 0, filled: true, ...withErrors("bytes", error) }], [values]);
   return (
     <Chart
       name={name}
@@ -24,6 +27,7 @@ export function LiveChart({ recording, state, change, palette, name, title, valu
       curves={curves}
       format={bytesText}
       marks={[]}
+      dropped={droppedPart(recording, "living")}
       palette={palette}
       height={height}
       span={state.span}

@@ -1,10 +1,11 @@
 // node_names.ts - names and colours of the frames of a flame graph, independent of their cost
 import { cachedFor } from "../data/cached";
+import type { Squares } from "../data/errors";
 import type { Recording } from "../data/recording";
 import { labelsOf } from "../data/stack_words";
 import { CUT } from "../data/tree";
-import type { Cost } from "../state";
-import { bytesText, countText } from "../text/format";
+import type { Cost, Span } from "../state";
+import { estimateText, type Kind } from "../text/format";
 import { cached } from "../text/names";
 import { isBytes } from "../text/words";
 import { HUE_COUNT, SHADES, tint, type Palette } from "../ui/palette";
@@ -13,10 +14,24 @@ import { HUE_COUNT, SHADES, tint, type Palette } from "../ui/palette";
 export interface Amounts {
   readonly self: Float64Array;
   readonly totals: Float64Array;
+  /** of the errors; undefined: the amounts are exact */
+  readonly squares: { readonly self: Squares; readonly totals: Squares };
 }
 
-export function costFigure(cost: Cost, amount: number): string {
-  return isBytes(cost) ? bytesText(amount) : countText(amount);
+export function kindOf(cost: Cost): Kind {
+  return isBytes(cost) ? "bytes" : "count";
+}
+
+/** An amount, with its error if it is an estimate. */
+export function costFigure(cost: Cost, amount: number, error?: number): string {
+  return estimateText(kindOf(cost), amount, error);
+}
+
+export function amountsOf(recording: Recording, cost: Cost, span: Span | null): Amounts {
+  const self = recording.self(recording.costs(cost, span));
+  const rows = recording.squares(cost, span);
+  const squares = rows && recording.self(rows);
+  return { self, totals: recording.totals(self), squares: { self: squares, totals: squares && recording.totals(squares) } };
 }
 
 /** Modules by how much they allocate themselves or through others, the largest first. */

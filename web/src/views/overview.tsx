@@ -2,10 +2,11 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { FindingFields, ImageFields, RunFields } from "../data/document";
+import { errorAt } from "../data/errors";
 import type { Recording } from "../data/recording";
 import { scopesOf } from "../data/scopes";
 import type { Span, State, View } from "../state";
-import { bytesText, countText, shareText } from "../text/format";
+import { countText, estimateText, shareText } from "../text/format";
 import { timeIn } from "../text/words";
 import { Figures } from "./figures";
 import { Growth } from "./growth";
@@ -81,12 +82,13 @@ function TopStacks({ recording, state, change }: ViewProps): JSX.Element | null 
   const { span } = state;
   const live = useMemo(() => recording.costs("peak", span), [recording, span]);
   const all = span === null ? recording.document.run.peak_bytes : recording.liveAt(recording.highest(recording.edgesOf(span)));
+  const squares = useMemo(() => recording.squares("peak", span), [recording, span]);
   const top = useLargest(recording, live);
   if (top.length === 0) return null;
   return (
     <section class="panel">
       <h2>Largest stacks {whenMost(recording, span)}</h2>
-      <StackList {...{ recording, change }} rows={top} cost="peak" figures={(row) => [bytesText(live[row]!), shareText(live[row]!, all)]} />
+      <StackList {...{ recording, change }} rows={top} cost="peak" figures={(row) => [estimateText("bytes", live[row]!, errorAt(squares, row)), shareText(live[row]!, all)]} />
     </section>
   );
 }
@@ -117,8 +119,6 @@ function ofProcess(recording: Recording): [string, string][] {
   const { process } = recording.document;
   const begin = process.from_ns ?? 0;
   const lines: [string, string][] = [];
-  const kept = recording.document.run.dropped_until_ns;
-  if (kept > 0) lines.push(["Kept", `events from ${timeIn(recording, kept)} on; of before: what still lives, and totals`]);
   for (const { from_ns, to_ns, why } of process.silences ?? []) {
     const from = timeIn(recording, begin + from_ns);
     const interval = to_ns === undefined ? `from ${from} on` : `${from} – ${timeIn(recording, begin + to_ns)}`;
@@ -140,6 +140,11 @@ function Evidence({ recording, opened, isLive, change }: ViewProps): JSX.Element
   const together = togetherCount(recording.document) > 1; // facts about the largest process are not valid for all
   const lines = evidenceOf(run);
   if (began > 0) lines.push(["Started", dateText(began - (together ? (process.from_ns ?? 0) : 0))]);
+  const { dropped_until_ns: kept, peak_of_kept_events: isPeakOfKept = false } = run;
+  if (kept > 0) {
+    const peak = isPeakOfKept ? "; the peak of all processes together is that of the kept events" : "";
+    lines.push(["Kept", `events from ${timeIn(recording, kept)} on; of before: what still lives, and totals${peak}`]);
+  }
   if (!together) lines.push(...ofProcess(recording));
   lines.push(["Trace", together ? folderOfRun(run) : run.trace], ["Written by", `heapwright ${version}`]);
   return (

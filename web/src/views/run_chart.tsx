@@ -5,8 +5,10 @@ import type { PageDocument } from "../data/document";
 import { unpack } from "../data/packed";
 import { nearest, type Recording } from "../data/recording";
 import type { Span } from "../state";
-import { bytesText } from "../text/format";
-import { Chart, type Curve, type Mark } from "../ui/chart";
+import { bytesText, estimateText } from "../text/format";
+import { Chart, withErrors, type Curve } from "../ui/chart";
+import type { Dropped, Mark } from "../ui/chart_marks";
+import { togetherCount } from "./processes";
 import type { ViewProps } from "./view";
 
 /** Running sums of differences. */
@@ -36,6 +38,11 @@ function isNearLimit({ group_bytes = [], group_limit_bytes = [] }: NonNullable<P
   return group_bytes.some((bytes, i) => group_limit_bytes[i]! > 0 && LIMIT_SHARE * bytes > group_limit_bytes[i]!);
 }
 
+/** The errors of a curve of live bytes of all rows. */
+export function liveErrors(recording: Recording): Pick<Curve, "error"> {
+  return withErrors("bytes", recording.isSampled ? (bytes) => recording.errorAtMean("bytes", bytes) : undefined);
+}
+
 interface RunCurves {
   readonly timesNs: Float64Array;
   readonly curves: readonly Curve[];
@@ -44,11 +51,15 @@ interface RunCurves {
 function runCurves(recording: Recording): RunCurves {
   const { run, timeline, slices, rss } = recording.document;
   const timesNs = summed(unpack(timeline.time_ns));
-  const curves: Curve[] = [{ label: "Live", values: unpack(timeline.max_bytes), colour: 0, filled: true }];
+  const errors = liveErrors(recording);
+  const curves: Curve[] = [{ label: "Live", values: unpack(timeline.max_bytes), colour: 0, filled: true, ...errors }];
   if (slices.usable_bytes.some((bytes, slice) => bytes > SLACK_SHOWN * slices.live_bytes[slice]! && bytes > 0.1 * run.peak_bytes)) {
     const values = new Array<number | null>(timesNs.length).fill(null);
-    slices.usable_bytes.forEach((bytes, slice) => (values[nearest(timesNs, recording.edgesNs[slice + 1]!)] = bytes));
-    curves.push({ label: "Usable", values, colour: 2, sampled: "held", dashed: true });
+    slices.usable_bytes.forEach((bytes, slice) => {
+      const isKnown = bytes > 0 || slices.live_bytes[slice] === 0;
+      if (isKnown) values[nearest(timesNs, recording.edgesNs[slice + 1]!)] = bytes;
+    });
+    curves.push({ label: "Usable", values, colour: 2, sampled: "held", dashed: true, ...errors });
   }
   if (rss !== undefined && rss.time_ns.length > 0) {
     const group = isNearLimit(rss) ? rss.group_bytes! : [];
@@ -69,8 +80,25 @@ function runCurves(recording: Recording): RunCurves {
 export function marksOf(recording: Recording): Mark[] {
   const { run, marks = [] } = recording.document;
   const all = marks.map((mark) => ({ timeNs: mark.time_ns, label: mark.text }));
-  if (run.peak_bytes > 0) all.push({ timeNs: run.peak_time_ns, label: `peak ${bytesText(run.peak_bytes)}` });
+  if (run.peak_bytes > 0) all.push({ timeNs: run.peak_time_ns, label: `peak ${estimateText("bytes", run.peak_bytes, run.peak_bytes_error)}` });
   return all.sort((a, b) => a.timeNs - b.timeNs);
+}
+
+/** Whether the slices are known for the dropped part of the run: not of a thread, or of several processes. */
+export function isWhole({ document }: Recording): boolean {
+  return document.thread === undefined && togetherCount(document) <= 1;
+}
+
+const DROPPED = {
+  all: "events dropped: totals along time",
+  stacks: "events dropped: parts only of what lives on",
+  living: "events dropped: only what lives on",
+} as const;
+
+/** The part of the run whose events were dropped, and what a chart shows of it; undefined: all events are there. */
+export function droppedPart(recording: Recording, shows: keyof typeof DROPPED): Dropped | undefined {
+  const { dropped_until_ns: untilNs } = recording.document.run;
+  return untilNs > 0 ? { untilNs, label: DROPPED[isWhole(recording) ? shows : "living"] } : undefined;
 }
 
 interface Props extends ViewProps {
@@ -94,6 +122,7 @@ export function RunChart({ recording, state, change, palette, small, window = nu
       curves={curves}
       format={bytesText}
       marks={marks}
+      dropped={droppedPart(recording, "all")}
       palette={palette}
       height={small ? 72 : 260}
       span={state.span}

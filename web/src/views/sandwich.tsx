@@ -1,16 +1,16 @@
 // sandwich.tsx - the list of functions, and the chosen one with its callers above and its callees below
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
+import { errorAt } from "../data/errors";
 import { calleesOf, callersOf, functionAmounts, outermost, type FunctionAmounts, type Merged } from "../data/sandwich";
 import type { Cost } from "../state";
 import { shareText } from "../text/format";
-import { isBytes } from "../text/words";
 import { Later } from "../ui/later";
 import { tint } from "../ui/palette";
 import { sorting, Table, type Column } from "../ui/table";
 import { FunctionLabel } from "./function_label";
 import { Half } from "./half";
-import { costFigure, type Amounts, type NodeNames } from "./node_names";
+import { costFigure, kindOf, type Amounts, type NodeNames } from "./node_names";
 import type { ViewProps } from "./view";
 
 interface Props extends ViewProps {
@@ -26,10 +26,11 @@ interface CardProps {
   readonly upwards: boolean;
   readonly cost: Cost;
   readonly total: number;
+  readonly error: number | undefined;
   readonly all: number;
 }
 
-function MergedCard({ names, func, upwards, cost, total, all }: CardProps): JSX.Element {
+function MergedCard({ names, func, upwards, cost, total, error, all }: CardProps): JSX.Element {
   return (
     <>
       <div class="function">{names.functionName(func)}</div>
@@ -39,15 +40,15 @@ function MergedCard({ names, func, upwards, cost, total, all }: CardProps): JSX.
       <dl>
         <dt>{upwards ? "Called from here" : "Total"}</dt>
         <dd>
-          {costFigure(cost, total)} <span class="faint">{shareText(total, all)}</span>
+          {costFigure(cost, total, error)} <span class="faint">{shareText(total, all)}</span>
         </dd>
       </dl>
     </>
   );
 }
 
-function columnsOf({ names, palette, amounts, state }: Props, sums: FunctionAmounts): Column<number>[] {
-  const kind = isBytes(state.cost) ? "bytes" : "count";
+function columnsOf({ names, palette, amounts, state }: Props, sums: FunctionAmounts, squares: FunctionAmounts | undefined): Column<number>[] {
+  const kind = kindOf(state.cost);
   const all = amounts.totals[0]!;
   return [
     {
@@ -67,6 +68,7 @@ function columnsOf({ names, palette, amounts, state }: Props, sums: FunctionAmou
       title: key === "total" ? "Total" : "Self",
       kind,
       value: (func) => sums[key][func]!,
+      error: (func) => errorAt(squares?.[key], func),
       share: (func) => sums[key][func]! / all,
       width: "92px",
     })),
@@ -96,7 +98,11 @@ export function Sandwich(props: Props): JSX.Element {
     return { callers: of(callers), callees: of(callees) };
   }, [names, palette, callers, callees]);
   const all = amounts.totals[0]!;
-  const columns = useMemo(() => columnsOf(props, sums), [names, sums, palette, state.cost]);
+  const squares = useMemo(() => {
+    const { self, totals } = amounts.squares;
+    return self && totals && functionAmounts(tree, outer, self, totals);
+  }, [tree, outer, amounts]);
+  const columns = useMemo(() => columnsOf(props, sums, squares), [names, sums, palette, state.cost]);
   const half = (upwards: boolean): JSX.Element => {
     const merged = upwards ? callers : callees;
     return (
@@ -106,9 +112,10 @@ export function Sandwich(props: Props): JSX.Element {
         upwards={upwards}
         taken={upwards ? amounts.totals : amounts.self}
         takenOrder={upwards ? order : orderSelf}
+        squares={upwards ? amounts.squares.totals : amounts.squares.self}
         label={(func) => names.functionLabel(func)}
         fill={upwards ? fills.callers : fills.callees}
-        describe={(node, total) => <MergedCard {...{ names, upwards, total, all }} func={merged.func[node]!} cost={state.cost} />}
+        describe={(node, total, error) => <MergedCard {...{ names, upwards, total, error, all }} func={merged.func[node]!} cost={state.cost} />}
         onOpen={(func) => change({ of: func })}
         palette={palette}
       />

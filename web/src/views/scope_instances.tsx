@@ -6,7 +6,7 @@ import { instancesOf, worstOf, type Column as InstanceColumn, type Instances } f
 import { wantedIn } from "../data/scope_figures";
 import type { Scopes } from "../data/scopes";
 import type { Recording } from "../data/recording";
-import { countedText, countText, timeText } from "../text/format";
+import { countedText, countText, timeText, type Kind } from "../text/format";
 import { changeText, instanceName } from "../text/scopes";
 import { momentIn } from "../text/words";
 import { Table, type Column } from "../ui/table";
@@ -38,18 +38,18 @@ function allocatingText(scopes: Scopes, scope: number): string {
   return `${all} ${countText(allocating)} ${verb}, the last is number ${countText(last)}`;
 }
 
-function aboutText({ document }: Recording, scopes: Scopes, scope: number): string[] {
+function aboutText(recording: Recording, scopes: Scopes, scope: number): string[] {
   const of = (figure: ScopeFigure): number => scopes.column(figure)[scope]!;
   const [left, failed] = [of("instances_left_open"), of("failed_calls")];
-  const parts = [allocatingText(scopes, scope), countedText(of("free_calls"), "free")];
+  const parts = [allocatingText(scopes, scope), countedText(of("free_calls"), "free", recording.errorAtMean("count", of("free_calls")))];
   if (failed > 0) parts.push(countedText(failed, "failed call"));
   if (left > 0) parts.push(`${countText(left)} left without an end`);
   const names = scopes.paths[scope]!;
-  const findings = document.findings.filter(({ path }) => path?.join(" > ") === names).map(({ label, text }) => `${label}: ${text}`);
+  const findings = recording.document.findings.filter(({ path }) => path?.join(" > ") === names).map(({ label, text }) => `${label}: ${text}`);
   return [parts.join("; "), ...findings];
 }
 
-function columnsOf(scopes: Scopes, instances: Instances): Column<Item>[] {
+function columnsOf(recording: Recording, scopes: Scopes, instances: Instances): Column<Item>[] {
   const value = (key: InstanceColumn): ((item: Item) => number) => {
     const values = instances.column(key);
     return ({ instance }) => values[instance]!;
@@ -57,6 +57,11 @@ function columnsOf(scopes: Scopes, instances: Instances): Column<Item>[] {
   const time = (key: "begin_ns" | "duration_ns", title: string, text: (ns: number) => string): Column<Item> => {
     const of = value(key);
     return { key, title, kind: "count", value: of, show: (item) => text(of(item)) };
+  };
+  /** calls and bytes, which are estimates in a sample */
+  const estimate = (key: InstanceColumn, title: string, kind: Kind): Column<Item> => {
+    const of = value(key);
+    return { key, title, kind, value: of, error: (item) => recording.errorAtMean(kind, of(item)) };
   };
   const net = value("net_bytes");
   const sequence = value("sequence");
@@ -72,11 +77,11 @@ function columnsOf(scopes: Scopes, instances: Instances): Column<Item>[] {
     { key: "thread", title: "Thread", kind: "word", value: ({ instance }) => instances.laneOf(instance)!.name },
     time("begin_ns", "Began at", momentIn),
     time("duration_ns", "Took", timeText),
-    { key: "allocation_calls", title: "Calls", kind: "count", value: value("allocation_calls"), hint: "allocations" },
-    { key: "free_calls", title: "Frees", kind: "count", value: value("free_calls") },
-    { key: "allocated_bytes", title: "Allocated", kind: "bytes", value: value("allocated_bytes") },
-    { key: "net_bytes", title: "Net", kind: "bytes", value: net, show: (item) => changeText(net(item)) },
-    { key: "max_net_bytes", title: "At most", kind: "bytes", value: value("max_net_bytes"), hint: "the most net bytes at a time" },
+    { ...estimate("allocation_calls", "Calls", "count"), hint: "allocations" },
+    estimate("free_calls", "Frees", "count"),
+    estimate("allocated_bytes", "Allocated", "bytes"),
+    { ...estimate("net_bytes", "Net", "bytes"), show: (item) => changeText(net(item)) },
+    { ...estimate("max_net_bytes", "At most", "bytes"), hint: "the most net bytes at a time" },
   ];
 }
 
@@ -104,7 +109,7 @@ export function ScopeInstances(props: Props): JSX.Element {
   const { recording, state, change, scopes, scope } = props;
   const [sort, setSort] = useState("max_net_bytes-");
   const instances = instancesOf(recording.document);
-  const columns = useMemo(() => (instances === null ? [] : columnsOf(scopes, instances)), [instances, scopes]);
+  const columns = useMemo(() => (instances === null ? [] : columnsOf(recording, scopes, instances)), [recording, instances, scopes]);
   const items = useMemo(
     () => (instances === null ? [] : itemsOf(recording, instances, scope, sort, state.span)),
     [recording, instances, scope, sort, state.span],

@@ -36,7 +36,7 @@ function figureOf({ outer }: Scopes, values: Float64Array, root: "outermost" | "
   return (node) => (node === 0 ? whole : values[node - 1]!);
 }
 
-function columnsOf(scopes: Scopes, figures: ScopeFigures, part: ScopePart): Column<Node>[] {
+function columnsOf(recording: Recording, scopes: Scopes, figures: ScopeFigures, part: ScopePart): Column<Node>[] {
   const sum = (values: Float64Array): Figure => figureOf(scopes, values, part === "self" ? "all" : "outermost");
   const most = (values: Float64Array): Figure => figureOf(scopes, values, "largest");
   const column = (key: string, title: string, kind: "bytes" | "count", figure: Figure, hint = ""): Column<Node> => ({
@@ -45,6 +45,11 @@ function columnsOf(scopes: Scopes, figures: ScopeFigures, part: ScopePart): Colu
     kind,
     value: ({ node }) => figure(node),
     hint,
+  });
+  /** of calls and bytes: estimates in a sample */
+  const estimate = (...[key, title, kind, figure, hint]: Parameters<typeof column>): Column<Node> => ({
+    ...column(key, title, kind, figure, hint),
+    error: ({ node }) => recording.errorAtMean(kind, figure(node)),
   });
   const time = (key: string, title: string, figure: Figure, hint = ""): Column<Node> => ({
     ...column(key, title, "count", figure, hint),
@@ -58,19 +63,19 @@ function columnsOf(scopes: Scopes, figures: ScopeFigures, part: ScopePart): Colu
     time("total", "Total", duration, "the time of all its instances together"),
     time("mean", "Mean", (node) => (instances(node) > 0 ? duration(node) / instances(node) : 0)),
     time("longest", "Longest", most(figures.max_duration_ns), "with the scopes inside"),
-    column("calls", "Calls", "count", sum(figures.allocation_calls), "allocations"),
-    { ...column("bytes", "Allocated", "bytes", bytes), share: ({ node }) => bytes(node) / Math.max(1, bytes(0)) },
+    estimate("calls", "Calls", "count", sum(figures.allocation_calls), "allocations"),
+    { ...estimate("bytes", "Allocated", "bytes", bytes), share: ({ node }) => bytes(node) / Math.max(1, bytes(0)) },
     {
-      ...column("net", "Net", "bytes", net, "what was allocated in it less what was freed in it, whosever blocks those were"),
+      ...estimate("net", "Net", "bytes", net, "what was allocated in it less what was freed in it, whosever blocks those were"),
       show: ({ node }) => changeText(net(node)),
     },
-    column("most", "Most in one", "bytes", most(figures.max_net_bytes), "the most net bytes of one instance at a time, with the scopes inside"),
+    estimate("most", "Most in one", "bytes", most(figures.max_net_bytes), "the most net bytes of one instance at a time, with the scopes inside"),
     ...(ofRun === null
       ? []
       : [
-          column("temporary", "Temporary", "count", sum(ofRun.temporary_calls), "allocations freed before the next one"),
-          column("peak", "At the peak", "bytes", sum(ofRun.peak_bytes)),
-          column("live", "At the end", "bytes", sum(ofRun.live_bytes_at_end)),
+          estimate("temporary", "Temporary", "count", sum(ofRun.temporary_calls), "allocations freed before the next one"),
+          estimate("peak", "At the peak", "bytes", sum(ofRun.peak_bytes)),
+          estimate("live", "At the end", "bytes", sum(ofRun.live_bytes_at_end)),
         ]),
   ];
 }
@@ -154,7 +159,7 @@ export function ScopesView(props: ViewProps): JSX.Element {
   const { part, span } = state;
   const scopes = scopesOf(recording.document);
   const figures = useMemo(() => scopeFiguresOf(recording, part, span), [recording, part, span]);
-  const columns = useMemo(() => (scopes && figures ? columnsOf(scopes, figures, part) : []), [scopes, figures]);
+  const columns = useMemo(() => (scopes && figures ? columnsOf(recording, scopes, figures, part) : []), [scopes, figures]);
   const search = useSearch(state.find);
   const found = useMemo<Node[]>(
     () =>

@@ -2,11 +2,12 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { SIZE_FIGURES, type SizeFigure } from "../data/document";
+import { errorOfSize, errorOfSum } from "../data/errors";
 import { unpack } from "../data/packed";
 import type { Recording } from "../data/recording";
 import { sizeSeries, type Series } from "../data/series";
 import { GRAINS, type Grain, type Span } from "../state";
-import { bytesText, countedText } from "../text/format";
+import { bytesText, countedText, type Kind } from "../text/format";
 import { sumText } from "../text/words";
 import { Choices } from "../ui/choices";
 import { sorting, Table, type Column } from "../ui/table";
@@ -95,7 +96,26 @@ interface Shown {
   readonly isOneThread: boolean;
 }
 
-function columnsOf(rows: readonly SizeRow[], { grain, isWhole, isOneThread }: Shown): Column<SizeRow>[] {
+type CountFigure = "calls" | "frees" | "temporary_calls" | "peak_blocks" | "live_blocks";
+type BytesFigure = "bytes" | "peak_bytes" | "live_bytes" | "own_peak_bytes";
+
+/** The size of a row's blocks; of several sizes, their mean. */
+function meanSize({ calls, bytes, from, to }: SizeRow): number {
+  return from === to || calls === 0 ? to : bytes / calls;
+}
+
+/** undefined: the recording is exact. */
+function errorOf({ document: { run } }: Recording, row: SizeRow, kind: Kind, amount: number): number | undefined {
+  return errorOfSize(run.sample_bytes, meanSize(row), kind, amount);
+}
+
+function columnsOf(recording: Recording, rows: readonly SizeRow[], { grain, isWhole, isOneThread }: Shown): Column<SizeRow>[] {
+  const ofBlocks = (figure: CountFigure) => (row: SizeRow) => errorOf(recording, row, "count", row[figure]);
+  const ofBytes = (figure: BytesFigure) => (row: SizeRow) => errorOf(recording, row, "bytes", row[figure]);
+  const slackError = (row: SizeRow): number | undefined => {
+    const error = ofBlocks("peak_blocks")(row);
+    return error && (error * (row.peak_usable_bytes - row.peak_bytes)) / row.peak_blocks;
+  };
   const sum = (figure: keyof SizeRow): number => rows.reduce((all, row) => all + row[figure], 0);
   const [calls, peak] = [sum("calls"), sum("peak_bytes")];
   const ownPeak: Column<SizeRow> = {
@@ -103,6 +123,7 @@ function columnsOf(rows: readonly SizeRow[], { grain, isWhole, isOneThread }: Sh
     title: "Own peak",
     kind: "bytes",
     value: (row) => row.own_peak_bytes,
+    error: ofBytes("own_peak_bytes"),
     show: (row) => (row.own_peak_bytes > 0 ? bytesText(row.own_peak_bytes) : "–"),
     hint: "its own maximum, whenever that was",
   };
@@ -111,18 +132,19 @@ function columnsOf(rows: readonly SizeRow[], { grain, isWhole, isOneThread }: Sh
     title: "Slack",
     kind: "bytes",
     value: (row) => row.peak_usable_bytes - row.peak_bytes,
+    error: slackError,
     hint: "rounding by the allocator, at the peak",
   };
   return [
     { key: "size", title: "Size", kind: "bytes", value: (row) => row.from, show: sizeText, width: "160px" },
-    { key: "calls", title: "Calls", kind: "count", value: (row) => row.calls, share: (row) => row.calls / calls },
-    { key: "frees", title: "Frees", kind: "count", value: (row) => row.frees, hint: "blocks that ended" },
-    { key: "bytes", title: "Allocated", kind: "bytes", value: (row) => row.bytes },
-    { key: "temporary", title: "Temporary", kind: "count", value: (row) => row.temporary_calls },
-    { key: "peak", title: "At the peak", kind: "bytes", value: (row) => row.peak_bytes, share: (row) => row.peak_bytes / peak },
-    { key: "peak_blocks", title: "Peak blocks", kind: "count", value: (row) => row.peak_blocks },
-    { key: "live", title: "At the end", kind: "bytes", value: (row) => row.live_bytes },
-    { key: "live_blocks", title: "Blocks left", kind: "count", value: (row) => row.live_blocks },
+    { key: "calls", title: "Calls", kind: "count", value: (row) => row.calls, error: ofBlocks("calls"), share: (row) => row.calls / calls },
+    { key: "frees", title: "Frees", kind: "count", value: (row) => row.frees, error: ofBlocks("frees"), hint: "blocks that ended" },
+    { key: "bytes", title: "Allocated", kind: "bytes", value: (row) => row.bytes, error: ofBytes("bytes") },
+    { key: "temporary", title: "Temporary", kind: "count", value: (row) => row.temporary_calls, error: ofBlocks("temporary_calls") },
+    { key: "peak", title: "At the peak", kind: "bytes", value: (row) => row.peak_bytes, error: ofBytes("peak_bytes"), share: (row) => row.peak_bytes / peak },
+    { key: "peak_blocks", title: "Peak blocks", kind: "count", value: (row) => row.peak_blocks, error: ofBlocks("peak_blocks") },
+    { key: "live", title: "At the end", kind: "bytes", value: (row) => row.live_bytes, error: ofBytes("live_bytes") },
+    { key: "live_blocks", title: "Blocks left", kind: "count", value: (row) => row.live_blocks, error: ofBlocks("live_blocks") },
     ...(isWhole && (grain === "classes" || !isOneThread) ? [ownPeak] : []),
     ...(isWhole && !isOneThread ? [slack] : []),
   ];
@@ -153,7 +175,7 @@ function SizeChart({ series, row, ...props }: ViewProps & { readonly series: Ser
     return live;
   }, [recording, series, rows]);
   const shown = { from: Math.min(...rows.map((each) => sizes.from[each]!)), to: Math.max(...rows.map((each) => sizes.to[each]!)) };
-  return <LiveChart {...props} name="size" title={`Live bytes of blocks of ${sizeText(shown)}`} values={values} height={130} />;
+  return <LiveChart {...props} name="size" title={`Live bytes of blocks of ${sizeText(shown)}`} values={values} error={recording.isSampled ? (bytes) => errorOf(recording, row, "bytes", bytes) : undefined} height={130} />;
 }
 
 const GRAIN_NAMES: Readonly<Record<Grain, string>> = { exact: "Each size", classes: "Powers of two" };
@@ -171,7 +193,7 @@ export function Sizes(props: ViewProps): JSX.Element {
     [all],
   );
   const [isWhole, isOneThread] = [span === null, recording.document.thread !== undefined];
-  const columns = useMemo(() => columnsOf(rows, { grain, isWhole, isOneThread }), [rows]);
+  const columns = useMemo(() => columnsOf(recording, rows, { grain, isWhole, isOneThread }), [rows]);
   const notes = span === null ? [] : [sumText(recording, span)];
   if (grain === "exact" && (!isWhole || isOneThread)) notes.push("small sums are shown as one row per size class");
   const calls = rows.reduce((sum, row) => sum + row.calls, 0);
@@ -179,7 +201,7 @@ export function Sizes(props: ViewProps): JSX.Element {
   return (
     <>
       <div class="toolbar">
-        <h2>{countedText(calls, "allocation")} by size</h2>
+        <h2>{countedText(calls, "allocation", errorOfSum(recording.squares("calls", span)))} by size</h2>
         <Choices
           label="Rows"
           choices={GRAINS.map((each) => [each, GRAIN_NAMES[each]])}

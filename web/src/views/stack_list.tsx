@@ -36,7 +36,7 @@ interface Props {
 export function StackList({ recording, change, rows, figures, cost }: Props): JSX.Element {
   const words = useMemo(() => wordsAmong(recording, rows), [recording, rows]);
   return (
-    <ul class="top">
+    <ul class={recording.isSampled ? "top estimates" : "top"}>
       {rows.map((row) => {
         const [figure, note] = figures(row);
         return (

@@ -85,7 +85,7 @@ export function ThreadLanes(props: Props): JSX.Element | null {
         describe={(instance) => (
           <>
             <div class="function">{words.label(instance)}</div>
-            <InstanceFacts {...{ scopes, instances, instance }} />
+            <InstanceFacts {...{ recording, scopes, instances, instance }} />
           </>
         )}
         note={noteOf(instances)}

@@ -2,10 +2,11 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ThreadFigure } from "../data/document";
+import { errorOf, rateOf } from "../data/errors";
 import type { Recording } from "../data/recording";
 import { handoverSeries, threadSeries } from "../data/series";
 import { isMoment, type Span } from "../state";
-import { bytesText, countText, countedText } from "../text/format";
+import { countText, countedText, estimateText, type Kind } from "../text/format";
 import { spanText, sumText } from "../text/words";
 import { curveColour, mix } from "../ui/palette";
 import { saveCsv } from "../ui/save";
@@ -35,6 +36,14 @@ function policyText(recording: Recording, row: number): string {
   return name === "" ? "" : `${name} ${priority[row]}`;
 }
 
+/** The error of a part of a thread's estimated calls or bytes; undefined: the recording is exact. */
+export function errorOfThread({ document, edgesNs }: Recording, row: number, kind: Kind, amount: number): number | undefined {
+  const { calls_error, bytes_error } = document.threads;
+  if (calls_error === undefined || bytes_error === undefined) return undefined;
+  const [figure, errors] = kind === "bytes" ? (["bytes", bytes_error] as const) : (["calls", calls_error] as const);
+  return errorOf(amount * rateOf(threadSeries(document).until(row, figure, edgesNs.length), errors[row]!));
+}
+
 /** The figures of a thread within an interval, or over the whole run. */
 interface ThreadRow {
   readonly row: number;
@@ -42,10 +51,12 @@ interface ThreadRow {
   readonly bytes: number;
   readonly temporary: number;
   readonly live: number;
+  /** of those that are estimates */
+  readonly errors: Readonly<Partial<Record<"calls" | "bytes" | "temporary" | "live", number | undefined>>>;
 }
 
 function threadRows(recording: Recording, span: Span | null): ThreadRow[] {
-  const { threads, thread } = recording.document;
+  const { threads, thread, run } = recording.document;
   const rows = threads.tid.map((_tid, row) => row).filter((row) => thread === undefined || row === thread);
   if (span === null)
     return rows.map((row) => ({
@@ -54,39 +65,59 @@ function threadRows(recording: Recording, span: Span | null): ThreadRow[] {
       bytes: threads.allocated_bytes[row]!,
       temporary: threads.temporary_calls[row]!,
       live: threads.live_bytes[row]!,
+      errors: {
+        ...(run.allocation_calls_error !== undefined && { calls: threads.calls_error?.[row], bytes: threads.bytes_error?.[row] }),
+        temporary: threads.temporary_calls_error?.[row],
+        live: threads.live_bytes_error?.[row],
+      },
     }));
   const series = threadSeries(recording.document);
   const edges = recording.edgesOf(span);
   const costs = (cost: "calls" | "bytes" | "temporary" | "live"): Float64Array => recording.costsOf(series, cost, edges);
   const [calls, bytes, temporary, live] = [costs("calls"), costs("bytes"), costs("temporary"), costs("live")];
-  return rows.map((row) => ({ row, calls: calls[row]!, bytes: bytes[row]!, temporary: temporary[row]!, live: live[row]! }));
+  return rows.map((row) => ({
+    row,
+    calls: calls[row]!,
+    bytes: bytes[row]!,
+    temporary: temporary[row]!,
+    live: live[row]!,
+    errors: {
+      calls: errorOfThread(recording, row, "count", calls[row]!),
+      bytes: errorOfThread(recording, row, "bytes", bytes[row]!),
+      temporary: errorOfThread(recording, row, "count", temporary[row]!),
+      live: errorOfThread(recording, row, "bytes", live[row]!),
+    },
+  }));
 }
 
 function columnsOf(recording: Recording, rows: readonly ThreadRow[], span: Span | null): Column<ThreadRow>[] {
   const { threads } = recording.document;
   const calls = rows.reduce((sum, row) => sum + row.calls, 0);
   const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
-  const whole = (key: ThreadFigure, title: string, kind: "count" | "bytes", hint = ""): Column<ThreadRow> => ({
+  const whole = (key: ThreadFigure, title: string, kind: Kind, hint = ""): Column<ThreadRow> => ({
     key,
     title,
     kind,
     value: ({ row }) => threads[key][row]!,
     hint,
   });
+  const ofCalls = (key: ThreadFigure): Pick<Column<ThreadRow>, "error"> => ({
+    error: ({ row }) => recording.errorAtMean("count", threads[key][row]!),
+  });
   return [
     { key: "name", title: "Thread", kind: "text", value: ({ row }) => threadName(recording, row), width: "15%" },
     { key: "tid", title: "Id", kind: "word", value: ({ row }) => String(threads.tid[row]!), width: "72px" },
     { key: "policy", title: "Real time", kind: "word", value: ({ row }) => policyText(recording, row), width: "96px" },
-    { key: "calls", title: "Allocations", kind: "count", value: (row) => row.calls, share: (row) => row.calls / calls },
-    { key: "bytes", title: "Allocated", kind: "bytes", value: (row) => row.bytes, share: (row) => row.bytes / bytes },
-    { key: "temporary", title: "Temporary", kind: "count", value: (row) => row.temporary },
-    { key: "live", title: "At the end", kind: "bytes", value: (row) => row.live },
+    { key: "calls", title: "Allocations", kind: "count", value: (row) => row.calls, error: ({ errors }) => errors.calls, share: (row) => row.calls / calls },
+    { key: "bytes", title: "Allocated", kind: "bytes", value: (row) => row.bytes, error: ({ errors }) => errors.bytes, share: (row) => row.bytes / bytes },
+    { key: "temporary", title: "Temporary", kind: "count", value: (row) => row.temporary, error: ({ errors }) => errors.temporary },
+    { key: "live", title: "At the end", kind: "bytes", value: (row) => row.live, error: ({ errors }) => errors.live },
     ...(span === null
       ? [
-          whole("peak_bytes", "At the peak", "bytes"),
+          { ...whole("peak_bytes", "At the peak", "bytes"), error: ({ row }: ThreadRow) => threads.peak_bytes_error?.[row] },
           whole("free_calls", "Frees", "count"),
-          whole("foreign_frees", "Foreign", "count", "frees of blocks that another thread allocated"),
-          whole("late_allocation_calls", "Late", "count", "allocations after the thread's first second"),
+          { ...whole("foreign_frees", "Foreign", "count", "frees of blocks that another thread allocated"), ...ofCalls("foreign_frees") },
+          { ...whole("late_allocation_calls", "Late", "count", "allocations after the thread's first second"), ...ofCalls("late_allocation_calls") },
         ]
       : []),
   ];
@@ -142,11 +173,12 @@ function Matrix({ recording, state, palette }: ViewProps): JSX.Element | null {
   const cell = (owner: number, freer: number): JSX.Element => {
     const [count, bytes] = blocks.get(`${owner} ${freer}`) ?? [0, 0];
     const ground = mix(curveColour(0, palette), palette.panel, count <= 0 ? 0.04 : 0.12 + (0.3 * count) / most);
-    const amount = count < 0 ? "an unknown number of blocks" : `${countedText(count, "block")} (${bytesText(bytes)})`;
+    const [countError, bytesError] = [recording.errorAtMean("count", count), recording.errorAtMean("bytes", bytes)];
+    const amount = count < 0 ? "an unknown number of blocks" : `${countedText(count, "block", countError)} (${estimateText("bytes", bytes, bytesError)})`;
     const title = `${distinctName(recording, freer)} freed ${amount} of ${distinctName(recording, owner)}`;
     return (
       <td key={freer} style={{ background: ground }} title={title}>
-        {count === 0 ? "" : count < 0 ? "?" : countText(count)}
+        {count === 0 ? "" : count < 0 ? "?" : estimateText("count", count, countError)}
       </td>
     );
   };

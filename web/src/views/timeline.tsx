@@ -2,22 +2,23 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { sizeSeries, threadSeries, type Series } from "../data/series";
+import { errorOfSize } from "../data/errors";
 import { rowsMatching } from "../data/matching";
 import type { Recording } from "../data/recording";
 import { wordsAmong } from "../data/stack_words";
 import { CURVES, type Curves } from "../state";
-import { bytesText, countText, countedText, shortCountText } from "../text/format";
+import { bytesText, countText, countedText, errorText, shortCountText } from "../text/format";
 import { spanText } from "../text/words";
-import { Chart, type Curve, type PlotPlace } from "../ui/chart";
+import { Chart, withErrors, type Curve, type PlotPlace } from "../ui/chart";
 import { Choices } from "../ui/choices";
 import { useSearch } from "../ui/find";
 import { Later } from "../ui/later";
 import { HUE_COUNT } from "../ui/palette";
 import { Counters } from "./counters";
 import { Finding } from "./finding";
-import { marksOf, RunChart, summed } from "./run_chart";
+import { droppedPart, isWhole, marksOf, RunChart, summed } from "./run_chart";
 import { ThreadLanes } from "./thread_lanes";
-import { threadName } from "./threads";
+import { errorOfThread, threadName } from "./threads";
 import type { ViewProps } from "./view";
 
 const CURVE_NAMES: Readonly<Record<Curves, string>> = { stacks: "Stacks", sizes: "Block sizes", threads: "Threads" };
@@ -26,6 +27,8 @@ interface Part {
   readonly label: string;
   readonly row: number; // of the series; -1: the others
   readonly values: Float64Array;
+  /** of bytes of its blocks, if they are estimates */
+  readonly error: (bytes: number) => number | undefined;
 }
 
 interface Rows {
@@ -35,10 +38,13 @@ interface Rows {
   readonly counts: (row: number) => boolean;
   /** whether an included row may have its own curve */
   readonly separate: (row: number) => boolean;
+  readonly error: (row: number, bytes: number) => number | undefined;
+  /** whether the rows are all of the run */
+  readonly isAll: boolean;
 }
 
 /** The rows of a series that hold most over the run, and the sum of all others. */
-function parts(recording: Recording, { series, labels, counts, separate }: Rows): Part[] {
+function parts(recording: Recording, { series, labels, counts, separate, error, isAll }: Rows): Part[] {
   const edges = recording.edgesNs.length;
   const steps = new Float64Array(edges);
   const weights = new Float64Array(series.rows);
@@ -48,6 +54,7 @@ function parts(recording: Recording, { series, labels, counts, separate }: Rows)
     weights[row] = separate(row) ? series.weight(row, "live_bytes", edges) : 0;
   }
   const all = summed(steps);
+  if (isAll && isWhole(recording)) recording.dropped((edge, bytes) => (all[edge] = bytes));
   const largest = Array.from(weights.keys()).sort((a, b) => weights[b]! - weights[a]!);
   const shown = largest.slice(0, HUE_COUNT).filter((row) => weights[row]! > 0);
   const names = labels(shown);
@@ -55,9 +62,9 @@ function parts(recording: Recording, { series, labels, counts, separate }: Rows)
     const values = new Float64Array(edges);
     series.addTo(values, row, "live_bytes");
     values.forEach((bytes, edge) => (all[edge]! -= bytes));
-    return { label: names[i]!, row, values };
+    return { label: names[i]!, row, values, error: (bytes) => error(row, bytes) };
   });
-  return all.some((bytes) => bytes > 0) ? [...made, { label: "all others", row: -1, values: all }] : made;
+  return all.some((bytes) => bytes > 0) ? [...made, { label: "all others", row: -1, values: all, error: (bytes) => recording.errorAtMean("bytes", bytes) }] : made;
 }
 
 function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Part[] {
@@ -73,6 +80,8 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
       labels: (rows) => rows.map(label),
       counts: everyRow,
       separate: everyRow,
+      error: (row, bytes) => errorOfSize(recording.document.run.sample_bytes, (sizes.from[row]! + sizes.to[row]!) / 2, "bytes", bytes),
+      isAll: true,
     });
   }
   if (by === "threads")
@@ -81,6 +90,8 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
       labels: (rows) => rows.map((row) => threadName(recording, row)),
       counts: (row) => thread === undefined || row === thread,
       separate: everyRow,
+      error: (row, bytes) => errorOfThread(recording, row, "bytes", bytes),
+      isAll: true,
     });
   return parts(recording, {
     series: recording.series,
@@ -90,6 +101,8 @@ function partsBy(recording: Recording, by: Curves, kept: Uint8Array | null): Par
     },
     counts: (row) => kept === null || kept[row] === 1,
     separate: (row) => recording.cutStacks(row) === 0,
+    error: (row, bytes) => recording.errorOfPart(row, "bytes", bytes),
+    isAll: kept === null && recording.withIgnored === recording,
   });
 }
 
@@ -103,13 +116,26 @@ function rates(recording: Recording, amounts: readonly number[]): Float64Array {
   });
 }
 
+/** The errors of calls per second, which follow from the calls in a slice. */
+function rateErrors(recording: Recording): Pick<Curve, "error"> {
+  if (!recording.isSampled) return {};
+  const { edgesNs } = recording;
+  return {
+    error: (rate, edge) => {
+      const seconds = (edgesNs[Math.max(1, edge)]! - edgesNs[Math.max(1, edge) - 1]!) / 1e9;
+      return seconds > 0 ? errorText("count", rate, recording.errorAtMean("count", rate * seconds)! / seconds) : "";
+    },
+  };
+}
+
 function Rates({ recording, state, change, palette }: ViewProps): JSX.Element {
   const curves = useMemo<Curve[]>(() => {
     const { slices } = recording.document;
+    const errors = rateErrors(recording);
     return [
-      { label: "Allocations", values: rates(recording, slices.allocation_calls), colour: 0, filled: true },
-      { label: "Temporary", values: rates(recording, slices.temporary_calls), colour: 1 },
-      { label: "Frees", values: rates(recording, slices.free_calls), colour: 2 },
+      { label: "Allocations", values: rates(recording, slices.allocation_calls), colour: 0, filled: true, ...errors },
+      { label: "Temporary", values: rates(recording, slices.temporary_calls), colour: 1, ...errors },
+      { label: "Frees", values: rates(recording, slices.free_calls), colour: 2, ...errors },
     ];
   }, [recording]);
   return (
@@ -122,6 +148,7 @@ function Rates({ recording, state, change, palette }: ViewProps): JSX.Element {
       format={(rate) => `${countText(rate)}/s`}
       axisFormat={(rate) => `${shortCountText(rate)}/s`}
       marks={[]}
+      dropped={droppedPart(recording, "all")}
       palette={palette}
       height={150}
       span={state.span}
@@ -143,7 +170,7 @@ export function Timeline(props: ViewProps): JSX.Element {
   const kept = useMemo(() => (byStacks ? rowsMatching(recording, search) : null), [recording, search, byStacks]);
   const shown = useMemo(() => partsBy(recording, state.curves, kept), [recording, state.curves, kept]);
   const curves = useMemo(
-    () => shown.map((part, i): Curve => ({ label: part.label, values: part.values, colour: part.row < 0 ? -1 : i })),
+    () => shown.map((part, i): Curve => ({ label: part.label, values: part.values, colour: part.row < 0 ? -1 : i, ...(recording.isSampled && withErrors("bytes", part.error)) })),
     [shown],
   );
   const marks = useMemo(() => marksOf(recording), [recording]);
@@ -179,6 +206,7 @@ export function Timeline(props: ViewProps): JSX.Element {
         stacked
         format={bytesText}
         marks={marks}
+        dropped={droppedPart(recording, kept === null ? "stacks" : "living")}
         palette={palette}
         height={300}
         span={state.span}
