@@ -37,9 +37,9 @@ static int find(struct hwi_memory *memory, struct hwi_core_heap *heap, const cha
 static void test_whole(void **state)
 {
   (void)state;
-  static const enum hwi_core_block_state states[SMALL_CORE_BLOCKS] = {HWI_CORE_BLOCK_OWN,  HWI_CORE_BLOCK_LIVE, HWI_CORE_BLOCK_CACHED,
-                                                                 HWI_CORE_BLOCK_FREE, HWI_CORE_BLOCK_LIVE, HWI_CORE_BLOCK_TOP,
-                                                                 HWI_CORE_BLOCK_LIVE, HWI_CORE_BLOCK_LIVE, HWI_CORE_BLOCK_TOP};
+  static const enum hwi_core_block_state states[SMALL_CORE_BLOCKS] = {
+      HWI_CORE_BLOCK_OWN, HWI_CORE_BLOCK_LIVE, HWI_CORE_BLOCK_CACHED, HWI_CORE_BLOCK_FREE, HWI_CORE_BLOCK_LIVE,
+      HWI_CORE_BLOCK_TOP, HWI_CORE_BLOCK_LIVE, HWI_CORE_BLOCK_LIVE,   HWI_CORE_BLOCK_TOP};
   struct hwi_memory memory;
   struct hwi_core_heap heap = {0};
   struct hwi_error error = {0};

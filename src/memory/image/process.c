@@ -373,6 +373,22 @@ static int read_process(struct survey *survey, uint32_t pid, const struct hwi_pr
   return status;
 }
 
+/* Its arguments with blanks between, as far as there is room. */
+static void read_command(struct hwi_memory *memory)
+{
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%" PRIu32 "/cmdline", memory->pid);
+  FILE *file = fopen(path, "re");
+  size_t count = file ? fread(memory->command, 1, sizeof memory->command - 1, file) : 0;
+  if (file)
+    fclose(file);
+  while (count > 0 && memory->command[count - 1] == 0)
+    count--;
+  for (size_t i = 0; i < count; i++)
+    if (memory->command[i] == 0)
+      memory->command[i] = ' ';
+}
+
 int hwi_process_open(struct hwi_memory *memory, uint32_t pid, const struct hwi_process_options *options,
                      struct hwi_process_read *done, struct hwi_error *error)
 {
@@ -385,9 +401,11 @@ int hwi_process_open(struct hwi_memory *memory, uint32_t pid, const struct hwi_p
   if (survey.pages >= 0)
     close(survey.pages);
   free(survey.runs);
-  if (status == 0)
-    finish(memory);
-  else
+  if (status < 0) {
     hwi_memory_close(memory);
-  return status;
+    return status;
+  }
+  finish(memory);
+  read_command(memory);
+  return 0;
 }

@@ -36,9 +36,9 @@ static void print_sums(struct hwi_text *text, const struct hwi_core *core)
   hwi_text_blank(text);
   hwi_text_heading(text, "Leaks: live blocks that nothing reaches", "[--who ADDRESS]");
   print_sum(text, "direct", &leaks->sums[HWI_LEAK_DIRECT], "no other leak refers to them");
-  print_sum(text, "cycles", &leaks->sums[HWI_LEAK_CYCLE], "only leaks that they refer to refer to them");
+  print_sum(text, "cycles", &leaks->sums[HWI_LEAK_CYCLE], "they only refer to each other");
   print_sum(text, "indirect", &leaks->sums[HWI_LEAK_INDIRECT], "other leaks refer to them");
-  print_sum(text, "not leaked", &leaks->reached, "reached from registers, stacks, data, or mapped memory");
+  print_sum(text, "not leaked", &leaks->reached, "reached from a root");
   print_doubt(text, &leaks->by_interior,
               " are not leaked, but reached only over addresses inside of blocks, not of their begins.");
   print_doubt(text, &leaks->from_below,
