@@ -195,6 +195,20 @@ static void test_unaligned_words_are_none(void **state)
   made_release(&made);
 }
 
+/* A block need not begin where a word does. */
+static void test_words_of_odd_block(void **state)
+{
+  (void)state;
+  struct made made;
+  made_init(&made, PAGE);
+  const uint64_t block = made_live(&made, 40), odd = made_block_at(&made, HEAP + 0x104, 44, HWI_BLOCK_LIVE);
+  made_set(&made, DATA, odd);
+  made_set(&made, HEAP + 0x108, block);
+  made_leaks(&made);
+  assert_int_equal(made_marks(&made, block), HWI_MARK_REACHED);
+  made_release(&made);
+}
+
 static void test_32_bit_other_order(void **state)
 {
   (void)state;
@@ -471,6 +485,7 @@ int main(void)
       cmocka_unit_test(test_interior),
       cmocka_unit_test(test_interior_in_one_chain),
       cmocka_unit_test(test_unaligned_words_are_none),
+      cmocka_unit_test(test_words_of_odd_block),
       cmocka_unit_test(test_32_bit_other_order),
       cmocka_unit_test(test_part_of_block_known),
       cmocka_unit_test(test_from_freed),

@@ -198,7 +198,8 @@ int hwi_graph_open(struct hwi_graph *graph, const struct hwi_memory *memory, con
     return status;
   graph->marks = hwi_table_calloc(heap->block_count + 1, sizeof *graph->marks);
   graph->queue = hwi_table_calloc(heap->block_count + 1, sizeof *graph->queue);
-  if (graph->marks && graph->queue && find_roots(graph))
+  graph->sorting = hwi_table_calloc(heap->block_count / 64 + 1, sizeof *graph->sorting);
+  if (graph->marks && graph->queue && graph->sorting && find_roots(graph))
     return 0;
   hwi_graph_close(graph);
   return hwi_error_set(error, HW_ERR_MEMORY,
@@ -212,5 +213,6 @@ void hwi_graph_close(struct hwi_graph *graph)
   free(graph->roots);
   free(graph->marks);
   free(graph->queue);
+  free(graph->sorting);
   *graph = (struct hwi_graph){0};
 }

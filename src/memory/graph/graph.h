@@ -45,10 +45,11 @@ struct hwi_graph {
   size_t root_count, root_capacity;
   uint8_t *marks;         /* of each block */
   uint32_t *queue;        /* of blocks to be scanned: each once */
+  uint64_t *sorting;      /* a bit for each block; all zero in between */
   uint64_t unknown_bytes; /* of writable memory and of blocks, whose references are not in the image */
 };
 
-/* Memory and heap stay the caller's, and must not change. Takes 5 bytes for each block, beside the index. Returns 0,
+/* Memory and heap stay the caller's, and must not change. Takes 41 bits for each block, beside the index. Returns 0,
  * HW_ERR_LIMIT or HW_ERR_MEMORY. */
 int hwi_graph_open(struct hwi_graph *graph, const struct hwi_memory *memory, const struct hwi_heap *heap,
                    struct hwi_error *error);

@@ -16,7 +16,8 @@
 #include "trace/numbering.h"
 
 enum {
-  AHEAD = 8 /* blocks of the queue that are fetched from memory early */,
+  AHEAD = 8, /* blocks of the queue that are fetched from memory early */
+  WORD_BITS = 64,
   REACHED = HWI_MARK_REACHED | HWI_MARK_BY_INTERIOR
 };
 
@@ -80,12 +81,35 @@ static void fetch_ahead(struct round *round)
   }
 }
 
+/* Puts the blocks of the queue into the order of their addresses, unless there are few. Then memory is read nearly in order,
+ * which takes a fraction of the time, even more so if the image is not in memory yet. */
+static void sort_queue(struct round *round)
+{
+  struct hwi_graph *graph = round->graph;
+  const size_t words = graph->heap->block_count / WORD_BITS + 1;
+  size_t at = round->head;
+  if (round->tail - round->head < words)
+    return;
+  for (size_t i = round->head; i < round->tail; i++)
+    graph->sorting[graph->queue[i] / WORD_BITS] |= (uint64_t)1 << graph->queue[i] % WORD_BITS;
+  for (size_t word = 0; word < words; word++)
+    for (; graph->sorting[word]; graph->sorting[word] &= graph->sorting[word] - 1)
+      graph->queue[at++] = (uint32_t)(word * WORD_BITS + (unsigned)__builtin_ctzll(graph->sorting[word]));
+}
+
 HWI_INLINE void follow(struct round *round, HWI_VISIT(visit))
 {
+  struct hwi_ahead ahead = {.count = 0};
+  round->scan.ahead = &ahead;
   while (round->head < round->tail) {
-    fetch_ahead(round);
-    hwi_scan_block(&round->scan, round->graph->queue[round->head++], visit, round);
+    sort_queue(round);
+    for (const size_t end = round->tail; round->head < end; round->head++) {
+      fetch_ahead(round);
+      hwi_scan_block(&round->scan, round->graph->queue[round->head], visit, round);
+    }
+    hwi_scan_finish(&round->scan, visit, round);
   }
+  round->scan.ahead = NULL;
   round->head = round->tail = 0;
 }
 
