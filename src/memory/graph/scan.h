@@ -21,10 +21,10 @@ struct hwi_ahead {
 
 /* Where a scan is. */
 struct hwi_scan {
+  struct hwi_ahead *ahead; /* NULL: each word is looked up at once */
   const struct hwi_graph *graph;
   struct hwi_memory_reader reader;
   const struct hwi_span *span;
-  struct hwi_ahead *ahead; /* NULL: each word is looked up at once */
 };
 
 /* What happens for a reference at `at`, of value `to`, to a block of any state. */
