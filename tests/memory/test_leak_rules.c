@@ -201,7 +201,9 @@ static void test_words_of_odd_block(void **state)
   (void)state;
   struct made made;
   made_init(&made, PAGE);
-  const uint64_t block = made_live(&made, 40), odd = made_block_at(&made, HEAP + 0x104, 44, HWI_BLOCK_LIVE);
+  const uint64_t block = made_live(&made, 40);
+  made.next = HEAP + 0x104;
+  const uint64_t odd = made_live(&made, 44);
   made_set(&made, DATA, odd);
   made_set(&made, HEAP + 0x108, block);
   made_leaks(&made);
