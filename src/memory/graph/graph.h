@@ -4,7 +4,8 @@
  *             Any word may look like a reference by chance; a block that is referred to may therefore be a leak.
  * root        memory that the program can use without a block: registers, stacks, data of modules, thread-local storage,
  *             and other mapped memory. The allocator's own structures and its free blocks are no roots.
- * below       words of a stack below its stack pointer: what calls that have returned left there. They are no roots.
+ * below       words of a stack below its stack pointer, or of the stack of a thread that has ended: what calls that have returned
+ *             left there. They are no roots.
  * reached     a live block to which references lead from a root.
  * leak        a live block that is not reached. It is direct if no other leak refers to it, a cycle if only leaks do that it
  *             refers to itself, over others or not, and else indirect.
