@@ -5,6 +5,9 @@
  * are the beginning of a second round, which follows all references. What is left is a leak. From what is below stack
  * pointers and from free blocks, references are then followed to leaks, for a note only.
  *
+ * Of 50 million blocks with 11.5 GB and 100 million references, this takes 20 s of CPU time and 1.2 GB beyond the image; of 5
+ * million, 2 s (bench/core.py). Blocks are read in the order of their addresses, one distance from the roots after the other.
+ *
  * A free block holds the addresses of the headers of other free chunks, which are in the block before. Therefore, only
  * references to the start of a block count there.
  */
