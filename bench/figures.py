@@ -10,6 +10,8 @@ GOAL_PACKED_BYTES = 1.5
 GOAL_LARGE_MB = 512  # to report on a recording that is larger than memory
 GOAL_SHORT_MS = 1  # added to a process that allocates little
 GOAL_DEBUG_INFO_S = 5  # to name the frames of a report on a program with a gigabyte of debug information
+GOAL_CORE_SUMMARY_US, GOAL_CORE_LEAKS_US = 1.2, 3.6  # for each block of a core dump with 50 million
+GOAL_CORE_MORE_MB = 4000  # of memory beyond that core dump
 GOAL_ANALYSIS = 1 / 4  # of heaptrack_interpret plus heaptrack_print
 
 

@@ -16,6 +16,7 @@ import tempfile
 import time
 import types
 
+import core
 import debug_info
 import instructions
 import large
@@ -33,8 +34,8 @@ import workloads
 
 ROOT = os.path.dirname(workloads.HERE)
 QUICK_SCALE, QUICK_ROUNDS = 0.2, 2
-APART = ("instructions", "latency", "scopes", "sampling", "page", "short", "live", "large", "debug-info")  # names for --only that are no workloads
-ON_THEIR_OWN = ("sampling", "short", "live", "large", "debug-info")  # stay in results.json with the conditions of their measurement; the last two run only on request
+APART = ("instructions", "latency", "scopes", "sampling", "page", "short", "live", "large", "debug-info", "core")  # names for --only that are no workloads
+ON_THEIR_OWN = ("sampling", "short", "live", "large", "debug-info", "core")  # stay in results.json with the conditions of their measurement; the last three run only on request
 ROUNDS, LATENCY_ROUNDS, LATENCY_CALLS = 5, 3, 10_000_000
 
 
@@ -46,13 +47,15 @@ def options():
                         help="also heaptrack's interpreter on cc1plus and with --debug-info, which needs minutes and 20 GB")
     parser.add_argument("--scale", type=float, help="size of sqlite3, python3 and the loops, relative to the full size (1)")
     parser.add_argument("--rounds", type=int, help=f"rounds of each workload ({ROUNDS})")
-    parser.add_argument("--only", default="", help="workloads, comma-separated, instructions, latency, scopes, sampling, page, short, live, large or debug-info")
+    parser.add_argument("--only", default="", help="workloads, comma-separated, instructions, latency, scopes, sampling, page, short, live, large, debug-info or core")
     parser.add_argument("--recorders", default="", help="comma-separated; default: all, heaptrack's if it is installed")
     parser.add_argument("--folder", help="folder for inputs and traces during the run (the build tree)")
     parser.add_argument("--large", type=int, metavar="EVENTS", default=0,
                         help="also a report on a trace of this many events; 2000000000 needs minutes and 0.5 GB")
     parser.add_argument("--debug-info", type=int, metavar="BYTES", default=0,
                         help="also a report on a program with this much debug information; 1000000000 needs minutes and 4 GB")
+    parser.add_argument("--core", type=int, metavar="BLOCKS", default=0,
+                        help="also reading a core dump with this many blocks; 5000000 needs 1.2 GB of disk and of memory, 50000000 12 GB")
     parser.add_argument("--latency-calls", type=int, default=LATENCY_CALLS)
     parser.add_argument("--sampling-rounds", type=int, default=sampling.ROUNDS,
                         help=f"rounds of the programs of sampling ({sampling.ROUNDS}: some three minutes)")
@@ -152,6 +155,8 @@ def run_all(given, settings, results, work):
         results["large"] = on_its_own(lambda: large.measure_large(tools, given.large, settings, work))
     if given.debug_info:
         results["debug-info"] = on_its_own(lambda: debug_info.measure_debug_info(tools, given.debug_info, settings, work))
+    if given.core:
+        results["core"] = on_its_own(lambda: core.measure_core(tools, given.core, settings, work))
 
 
 def on_its_own(measure_it):

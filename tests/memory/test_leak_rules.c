@@ -124,6 +124,66 @@ static void test_two_stacks(void **state)
   made_release(&made);
 }
 
+/* The stack of a thread that has ended: its description, at the end, has its own address twice. What is in it is
+ * reached, as the library uses it again. */
+static void test_kept_stack(void **state)
+{
+  (void)state;
+  enum { DESCRIPTION = MAPPED + 0x700 };
+  static const uint64_t of_live[] = {0, DESCRIPTION};
+  for (int i = 0; i < 2; i++) {
+    struct made made;
+    made_init(&made, PAGE);
+    const uint64_t block = made_live(&made, 48), behind = made_live(&made, 48);
+    made_set(&made, MAPPED + 8, block);
+    made_set(&made, DESCRIPTION, DESCRIPTION);
+    made_set(&made, DESCRIPTION + 16, DESCRIPTION);
+    made_set(&made, DESCRIPTION + 8, behind);
+    if (of_live[i]) /* its stack pointer is elsewhere, such as on a stack for signals */
+      made_thread(&made, &(struct hwi_memory_thread){.tid = 77, .thread_pointer = of_live[i]});
+    made_leaks(&made);
+    assert_int_equal(made_marks(&made, block), of_live[i] ? HWI_MARK_REACHED : HWI_MARK_FROM_BELOW);
+    assert_int_equal(made_marks(&made, behind), HWI_MARK_REACHED);
+    made_release(&made);
+  }
+}
+
+/* Other data may have its own address, too. */
+static void test_no_kept_stack(void **state)
+{
+  (void)state;
+  static const uint64_t vectors[] = {0, 16, HEAP}, places[] = {MAPPED + 0x700, MAPPED + 0x700, MAPPED + 0x708};
+  for (int i = 0; i < 3; i++) {
+    struct made made;
+    made_init(&made, PAGE);
+    const uint64_t block = made_live(&made, 48);
+    made_set(&made, MAPPED + 8, block);
+    made_set(&made, places[i], places[i]);
+    made_set(&made, places[i] + 8, vectors[i]);
+    made_set(&made, places[i] + 16, places[i]);
+    made_leaks(&made);
+    assert_int_equal(made_marks(&made, block), HWI_MARK_REACHED);
+    made_release(&made);
+  }
+}
+
+/* An image without threads says nothing about which have ended. */
+static void test_kept_stack_without_threads(void **state)
+{
+  (void)state;
+  struct made made;
+  made_init(&made, PAGE);
+  const uint64_t block = made_live(&made, 48);
+  made.memory.thread_count = 0;
+  made_set(&made, MAPPED + 0x708, HEAP);
+  made_set(&made, MAPPED + 8, block);
+  made_set(&made, MAPPED + 0x700, MAPPED + 0x700);
+  made_set(&made, MAPPED + 0x710, MAPPED + 0x700);
+  made_leaks(&made);
+  assert_false(made_is_leak(&made, block));
+  made_release(&made);
+}
+
 /* --- references --- */
 
 static void test_chain(void **state)
@@ -193,6 +253,22 @@ static void test_unaligned_words_are_none(void **state)
   made_set(&made, DATA + 12, block);
   made_leaks(&made);
   assert_true(made_is_leak(&made, block));
+  made_release(&made);
+}
+
+/* A block need not begin where a word does. */
+static void test_words_of_odd_block(void **state)
+{
+  (void)state;
+  struct made made;
+  made_init(&made, PAGE);
+  const uint64_t block = made_live(&made, 40);
+  made.next = HEAP + 0x104;
+  const uint64_t odd = made_live(&made, 44);
+  made_set(&made, DATA, odd);
+  made_set(&made, HEAP + 0x108, block);
+  made_leaks(&made);
+  assert_int_equal(made_marks(&made, block), HWI_MARK_REACHED);
   made_release(&made);
 }
 
@@ -468,10 +544,14 @@ int main(void)
       cmocka_unit_test(test_below_stack_pointer),
       cmocka_unit_test(test_stack_in_data),
       cmocka_unit_test(test_two_stacks),
+      cmocka_unit_test(test_kept_stack),
+      cmocka_unit_test(test_no_kept_stack),
+      cmocka_unit_test(test_kept_stack_without_threads),
       cmocka_unit_test(test_chain),
       cmocka_unit_test(test_interior),
       cmocka_unit_test(test_interior_in_one_chain),
       cmocka_unit_test(test_unaligned_words_are_none),
+      cmocka_unit_test(test_words_of_odd_block),
       cmocka_unit_test(test_32_bit_other_order),
       cmocka_unit_test(test_part_of_block_known),
       cmocka_unit_test(test_from_freed),

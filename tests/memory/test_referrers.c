@@ -166,7 +166,9 @@ static void test_retained(void **state)
   assert_int_equal(retained.count, 1);
   assert_int_equal(retained.list[0].block, 0);
   hwi_retained_release(&retained);
-  assert_int_equal(hwi_retained_find(&retained, &made.graph, 1, 100, &made.error), HW_ERR_LIMIT);
+  assert_int_equal(hwi_retained_find(&retained, &made.graph, 1, 8 * 72 + 8 * 10 - 1, &made.error), HW_ERR_LIMIT);
+  assert_non_null(strstr(made.error.text, "8 blocks and the references between them would take 0 MB"));
+  assert_int_equal(hwi_retained_find(&retained, &made.graph, 1, 8 * 72 - 1, &made.error), HW_ERR_LIMIT);
   assert_non_null(strstr(made.error.text, "the limit is"));
   made_release(&made);
 }

@@ -67,12 +67,19 @@ static inline const struct hwi_cell *hwi_block_index_cell(const struct hwi_block
   return &(*span)->cells[number < (*span)->cell_count ? number : (*span)->cell_count];
 }
 
+/* Returns how many blocks begin up to the address. The cell is that of the address. */
+static inline uint32_t hwi_block_index_before(const struct hwi_block_index *index, const struct hwi_cell *cell,
+                                              uint64_t address)
+{
+  const unsigned bit = address >> index->granule_shift & (HWI_CELL_GRANULES - 1);
+  return cell->before + hwi_count_bits(cell->starts & (UINT64_MAX >> (HWI_CELL_GRANULES - 1 - bit)));
+}
+
 /* Returns the block whose usable bytes contain the address, or HWI_NO_BLOCK. The cell is that of the address. */
 static inline uint32_t hwi_block_index_in_cell(const struct hwi_block_index *index, const struct hwi_cell *cell,
                                                uint64_t address)
 {
-  const unsigned bit = address >> index->granule_shift & (HWI_CELL_GRANULES - 1);
-  const uint32_t count = cell->before + hwi_count_bits(cell->starts & (UINT64_MAX >> (HWI_CELL_GRANULES - 1 - bit)));
+  const uint32_t count = hwi_block_index_before(index, cell, address);
   if (count == 0)
     return HWI_NO_BLOCK;
   const struct hwi_core_block *block = &index->blocks[count - 1];

@@ -49,6 +49,29 @@ static void take_one(void *state, uint32_t block, uint64_t at, uint64_t to)
     taking->edges->to[taking->count++] = node;
 }
 
+static uint64_t bytes_of(const struct hwi_edges *edges, uint64_t references, const struct hwi_edges_bound *bound)
+{
+  return edges->count * bound->node_bytes + references * bound->reference_bytes;
+}
+
+static bool is_within(const struct hwi_edges *edges, uint64_t references, const struct hwi_edges_bound *bound)
+{
+  return bytes_of(edges, references, bound) <= bound->memory_most && references < UINT32_MAX;
+}
+
+static int refuse(struct hwi_edges *edges, uint64_t references, const struct hwi_edges_bound *bound,
+                  struct hwi_error *error)
+{
+  const uint32_t blocks = edges->count;
+  const uint64_t bytes = bytes_of(edges, references, bound);
+  hwi_edges_release(edges);
+  return hwi_error_set(
+      error, HW_ERR_LIMIT,
+      "%lu blocks and the references between them would take %s%llu MB of memory; the limit is %llu MB",
+      (unsigned long)blocks, references ? "" : "more than ", (unsigned long long)(bytes >> 20),
+      (unsigned long long)(bound->memory_most >> 20));
+}
+
 int hwi_edges_make(struct hwi_edges *edges, const struct hwi_graph *graph, const struct hwi_edges_choice *choice,
                    const struct hwi_edges_bound *bound, struct hwi_error *error)
 {
@@ -57,18 +80,14 @@ int hwi_edges_make(struct hwi_edges *edges, const struct hwi_graph *graph, const
   *edges = (struct hwi_edges){0};
   if (!choose(edges, graph, choice))
     goto no_memory;
+  if (!is_within(edges, 0, bound))
+    return refuse(edges, 0, bound, error); /* before memory is read */
   if (choice->with_roots)
     hwi_scan_roots(&scan, false, count_one, &taking);
   for (taking.from = 1; taking.from <= edges->count; taking.from++)
     hwi_scan_block(&scan, edges->blocks[taking.from], count_one, &taking);
-  const uint64_t needed = edges->count * bound->node_bytes + taking.count * bound->reference_bytes;
-  if (needed > bound->memory_most || taking.count >= UINT32_MAX) {
-    hwi_edges_release(edges);
-    return hwi_error_set(error, HW_ERR_LIMIT,
-                         "%llu references would have to be stored, which takes %llu MB of memory; the limit is %llu MB",
-                         (unsigned long long)taking.count, (unsigned long long)(needed >> 20),
-                         (unsigned long long)(bound->memory_most >> 20));
-  }
+  if (!is_within(edges, taking.count, bound))
+    return refuse(edges, taking.count, bound, error);
   edges->to = hwi_table_calloc(taking.count + 1, sizeof *edges->to);
   if (!edges->to)
     goto no_memory;

@@ -11,7 +11,11 @@
 #include "trace/grow.h"
 #include "trace/table.h"
 
-enum { HEADER_WORDS = 2 /* not more of them are between blocks */ };
+enum {
+  HEADER_WORDS = 2,          /* not more of them are between blocks */
+  DESCRIPTOR_SEARCH = 16384, /* bytes at the end of a region */
+  DESCRIPTOR_ALIGNMENT = 64,
+};
 
 struct range {
   uint64_t begin, end;
@@ -148,6 +152,48 @@ static uint64_t *find_stack_pointers(const struct hwi_graph *graph)
   return pointers;
 }
 
+static bool is_descriptor(const struct hwi_graph *graph, uint64_t address)
+{
+  const struct hwi_memory *memory = graph->memory;
+  const unsigned word = memory->word_bytes;
+  struct hwi_memory_reader reader = {.memory = memory};
+  uint64_t itself, vector, again;
+  return hwi_memory_word(&reader, address, &itself) && hwi_memory_word(&reader, address + word, &vector) &&
+         hwi_memory_word(&reader, address + 2 * word, &again) && itself == address && again == address &&
+         hwi_memory_region(memory, vector) && is_stack(graph, hwi_memory_region(memory, address), address);
+}
+
+/* The C library keeps the stack of a thread that has ended, for the next thread. At its end is the description of the thread,
+ * which begins, on x86, with its own address, the address of a vector, and its own one again. Returns where the stack ends, or
+ * 0: the description has blocks of the library. */
+static uint64_t end_of_kept_stack(const struct hwi_graph *graph, const struct hwi_region *region)
+{
+  const uint64_t end = region->begin + region->known;
+  const uint64_t first = region->known > DESCRIPTOR_SEARCH ? end - DESCRIPTOR_SEARCH : region->begin;
+  if (region->file || !region->is_writable)
+    return 0;
+  for (uint64_t at = end / DESCRIPTOR_ALIGNMENT * DESCRIPTOR_ALIGNMENT; at > first; at -= DESCRIPTOR_ALIGNMENT)
+    if (is_descriptor(graph, at))
+      return at;
+  return 0;
+}
+
+/* All of such a stack is below the stack pointer that is not there any more. Without any thread, those of all threads would look
+ * like that. */
+static void add_kept_stacks(const struct hwi_graph *graph, uint64_t *pointers)
+{
+  const struct hwi_memory *memory = graph->memory;
+  enum { IS_OF_THREAD = 1 };
+  for (size_t i = 0; i < memory->thread_count; i++) {
+    const struct hwi_region *region = hwi_memory_region(memory, memory->threads[i].thread_pointer);
+    if (region && !pointers[region - memory->regions])
+      pointers[region - memory->regions] = IS_OF_THREAD;
+  }
+  for (size_t i = 0; i < memory->region_count && memory->thread_count; i++)
+    if (!pointers[i])
+      pointers[i] = end_of_kept_stack(graph, &memory->regions[i]);
+}
+
 /* --- all --- */
 
 static int compare(const void *a, const void *b)
@@ -175,6 +221,8 @@ static bool find_roots(struct hwi_graph *graph)
   struct search search = {.graph = graph};
   uint64_t *pointers = find_stack_pointers(graph);
   search.failed = !pointers || !find_own(&search);
+  if (!search.failed)
+    add_kept_stacks(graph, pointers);
   for (size_t i = 0; i < memory->region_count && !search.failed; i++) {
     const struct hwi_region *region = &memory->regions[i];
     search.region = region;
@@ -198,7 +246,8 @@ int hwi_graph_open(struct hwi_graph *graph, const struct hwi_memory *memory, con
     return status;
   graph->marks = hwi_table_calloc(heap->block_count + 1, sizeof *graph->marks);
   graph->queue = hwi_table_calloc(heap->block_count + 1, sizeof *graph->queue);
-  if (graph->marks && graph->queue && find_roots(graph))
+  graph->sorting = hwi_table_calloc(heap->block_count / 64 + 1, sizeof *graph->sorting);
+  if (graph->marks && graph->queue && graph->sorting && find_roots(graph))
     return 0;
   hwi_graph_close(graph);
   return hwi_error_set(error, HW_ERR_MEMORY,
@@ -212,5 +261,6 @@ void hwi_graph_close(struct hwi_graph *graph)
   free(graph->roots);
   free(graph->marks);
   free(graph->queue);
+  free(graph->sorting);
   *graph = (struct hwi_graph){0};
 }

@@ -4,7 +4,8 @@
  *             Any word may look like a reference by chance; a block that is referred to may therefore be a leak.
  * root        memory that the program can use without a block: registers, stacks, data of modules, thread-local storage,
  *             and other mapped memory. The allocator's own structures and its free blocks are no roots.
- * below       words of a stack below its stack pointer: what calls that have returned left there. They are no roots.
+ * below       words of a stack below its stack pointer, or of the stack of a thread that has ended: what calls that have returned
+ *             left there. They are no roots.
  * reached     a live block to which references lead from a root.
  * leak        a live block that is not reached. It is direct if no other leak refers to it, a cycle if only leaks do that it
  *             refers to itself, over others or not, and else indirect.
@@ -45,10 +46,11 @@ struct hwi_graph {
   size_t root_count, root_capacity;
   uint8_t *marks;         /* of each block */
   uint32_t *queue;        /* of blocks to be scanned: each once */
+  uint64_t *sorting;      /* a bit for each block; all zero in between */
   uint64_t unknown_bytes; /* of writable memory and of blocks, whose references are not in the image */
 };
 
-/* Memory and heap stay the caller's, and must not change. Takes 5 bytes for each block, beside the index. Returns 0,
+/* Memory and heap stay the caller's, and must not change. Takes 41 bits for each block, beside the index. Returns 0,
  * HW_ERR_LIMIT or HW_ERR_MEMORY. */
 int hwi_graph_open(struct hwi_graph *graph, const struct hwi_memory *memory, const struct hwi_core_heap *heap,
                    struct hwi_error *error);

@@ -5,6 +5,9 @@
  * are the beginning of a second round, which follows all references. What is left is a leak. From what is below stack
  * pointers and from free blocks, references are then followed to leaks, for a note only.
  *
+ * Of 50 million blocks with 11.5 GB and 100 million references, this takes 20 s of CPU time and 1.2 GB beyond the image; of 5
+ * million, 2 s (bench/core.py). Blocks are read in the order of their addresses, one distance from the roots after the other.
+ *
  * A free block holds the addresses of the headers of other free chunks, which are in the block before. Therefore, only
  * references to the start of a block count there.
  */
@@ -16,7 +19,8 @@
 #include "trace/numbering.h"
 
 enum {
-  AHEAD = 8 /* blocks of the queue that are fetched from memory early */,
+  AHEAD = 8, /* blocks of the queue that are fetched from memory early */
+  WORD_BITS = 64,
   REACHED = HWI_MARK_REACHED | HWI_MARK_BY_INTERIOR
 };
 
@@ -80,12 +84,35 @@ static void fetch_ahead(struct round *round)
   }
 }
 
+/* Puts the blocks of the queue into the order of their addresses, unless there are few. Then memory is read nearly in order,
+ * which takes a fraction of the time, even more so if the image is not in memory yet. */
+static void sort_queue(struct round *round)
+{
+  struct hwi_graph *graph = round->graph;
+  const size_t words = graph->heap->block_count / WORD_BITS + 1;
+  size_t at = round->head;
+  if (round->tail - round->head < words)
+    return;
+  for (size_t i = round->head; i < round->tail; i++)
+    graph->sorting[graph->queue[i] / WORD_BITS] |= (uint64_t)1 << graph->queue[i] % WORD_BITS;
+  for (size_t word = 0; word < words; word++)
+    for (; graph->sorting[word]; graph->sorting[word] &= graph->sorting[word] - 1)
+      graph->queue[at++] = (uint32_t)(word * WORD_BITS + (unsigned)__builtin_ctzll(graph->sorting[word]));
+}
+
 HWI_INLINE void follow(struct round *round, HWI_VISIT(visit))
 {
+  struct hwi_ahead ahead = {.count = 0};
+  round->scan.ahead = &ahead;
   while (round->head < round->tail) {
-    fetch_ahead(round);
-    hwi_scan_block(&round->scan, round->graph->queue[round->head++], visit, round);
+    sort_queue(round);
+    for (const size_t end = round->tail; round->head < end; round->head++) {
+      fetch_ahead(round);
+      hwi_scan_block(&round->scan, round->graph->queue[round->head], visit, round);
+    }
+    hwi_scan_finish(&round->scan, visit, round);
   }
+  round->scan.ahead = NULL;
   round->head = round->tail = 0;
 }
 

@@ -6,8 +6,22 @@
 
 #include "memory/graph/graph.h"
 
+/* Words that were read, and are looked up later: the index and the marks are all over memory, and nearly each word would wait
+ * for them. A word is looked up in three steps, and each step asks for the memory of the next one. */
+enum { HWI_AHEAD_SLOTS = 32 };
+
+struct hwi_ahead {
+  struct {
+    uint64_t at, to;
+    const struct hwi_cell *cell;
+  } slots[HWI_AHEAD_SLOTS];
+  uint32_t count; /* of words so far */
+  uint32_t done;  /* of these, visited */
+};
+
 /* Where a scan is. */
 struct hwi_scan {
+  struct hwi_ahead *ahead; /* NULL: each word is looked up at once */
   const struct hwi_graph *graph;
   struct hwi_memory_reader reader;
   const struct hwi_index_span *span;
@@ -22,8 +36,49 @@ static inline struct hwi_scan hwi_scan_of(const struct hwi_graph *graph)
   return (struct hwi_scan){.graph = graph, .reader = {.memory = graph->memory}};
 }
 
+/* Visits the block of the oldest word. */
+HWI_INLINE void hwi_scan_visit_oldest(const struct hwi_scan *scan, HWI_VISIT(visit), void *state)
+{
+  struct hwi_ahead *ahead = scan->ahead;
+  const unsigned slot = ahead->done++ % HWI_AHEAD_SLOTS;
+  const uint32_t block = hwi_block_index_in_cell(&scan->graph->index, ahead->slots[slot].cell, ahead->slots[slot].to);
+  if (block != HWI_NO_BLOCK)
+    visit(state, block, ahead->slots[slot].at, ahead->slots[slot].to);
+}
+
+HWI_INLINE void hwi_scan_later(struct hwi_scan *scan, uint64_t at, uint64_t word, HWI_VISIT(visit), void *state)
+{
+  struct hwi_ahead *ahead = scan->ahead;
+  const struct hwi_graph *graph = scan->graph;
+  const struct hwi_cell *cell = hwi_block_index_cell(&graph->index, &scan->span, word);
+  if (!cell)
+    return;
+  __builtin_prefetch(cell);
+  if (ahead->count - ahead->done == HWI_AHEAD_SLOTS)
+    hwi_scan_visit_oldest(scan, visit, state);
+  const unsigned slot = ahead->count++ % HWI_AHEAD_SLOTS;
+  ahead->slots[slot].at = at, ahead->slots[slot].to = word, ahead->slots[slot].cell = cell;
+  if (ahead->count - ahead->done > HWI_AHEAD_SLOTS / 2) {
+    const unsigned middle = (ahead->count - HWI_AHEAD_SLOTS / 2 - 1) % HWI_AHEAD_SLOTS;
+    const uint32_t before = hwi_block_index_before(&graph->index, ahead->slots[middle].cell, ahead->slots[middle].to);
+    __builtin_prefetch(&graph->index.blocks[before ? before - 1 : 0]);
+    __builtin_prefetch(&graph->marks[before ? before - 1 : 0], 1);
+  }
+}
+
+/* Visits the words that are left. */
+HWI_INLINE void hwi_scan_finish(const struct hwi_scan *scan, HWI_VISIT(visit), void *state)
+{
+  while (scan->ahead->done != scan->ahead->count)
+    hwi_scan_visit_oldest(scan, visit, state);
+}
+
 HWI_INLINE void hwi_scan_word(struct hwi_scan *scan, uint64_t at, uint64_t word, HWI_VISIT(visit), void *state)
 {
+  if (scan->ahead) {
+    hwi_scan_later(scan, at, word, visit, state);
+    return;
+  }
   const uint32_t block = hwi_block_index_find(&scan->graph->index, &scan->span, word);
   if (block != HWI_NO_BLOCK)
     visit(state, block, at, word);

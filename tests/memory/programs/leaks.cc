@@ -337,6 +337,21 @@ APART void in_ended_thread()
   pthread_join(thread, nullptr);
 }
 
+void *forget_on_stack(void *)
+{
+  void *volatile held = make_list(4);
+  use(held);
+  return nullptr;
+}
+
+/* The C library keeps the stack for the next thread. */
+APART void on_stack_of_ended_thread()
+{
+  pthread_t thread;
+  pthread_create(&thread, nullptr, forget_on_stack, nullptr);
+  pthread_join(thread, nullptr);
+}
+
 pthread_barrier_t barrier;
 pthread_key_t key;
 
@@ -450,6 +465,7 @@ struct one {
     {"shared_cycle", shared_cycle, false},
     {"shared_lost", shared_lost, false},
     {"in_ended_thread", in_ended_thread, false},
+    {"on_stack_of_ended_thread", on_stack_of_ended_thread, false},
     {"other_stack", other_stack, false},
     {"other_specific", other_specific, false},
     {"on_stack", on_stack, true},
