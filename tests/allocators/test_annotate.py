@@ -113,6 +113,18 @@ def test_owners(annotated, core_of, form):
     check_owners(annotated, core_of(annotated, "abort", **FORMS[form]))
 
 
+def test_threads_in_malloc(annotated):
+    """At a moment when threads have blocks without their headers yet: that is no damage."""
+    with subprocess.Popen([annotated, "churn"], stdout=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": str(LIBRARY)}) as process:
+        try:
+            process.stdout.readline()
+            for _ in range(8):
+                report = report_of(annotated, str(process.pid))
+                assert report["understood_percent"] == 100 and not report["damage"]
+        finally:
+            process.kill()
+
+
 def test_leaks_have_stacks(annotated, core_of):
     done = subprocess.run([BUILD / "bin/heapwright", "core", "--json", "--leaks", annotated, core_of(annotated, "lose")], capture_output=True,
                           text=True, check=False)
