@@ -245,6 +245,17 @@ def sampled(results):
     return Table("A sample", text, ["", "", "more"], rows)
 
 
+def annotated(results):
+    found = results["annotate"]
+    rows = [[f"malloc and free, depth {depth}", *(f"{ns:.1f} ns" for ns in ways.values()),
+             f"{ways['annotated, 16 frames'] / ways['glibc']:.2f} x"] for depth, ways in found["loops"].items()]
+    rows += [[name, *(f"{seconds:.2f} s" for seconds in ways.values()), f"{ways['annotated, 16 frames'] / ways['glibc']:.2f} x"]
+             for name, ways in found["programs"].items()]
+    text = ("CPU time on libheapwright-annotate.so ([annotate.md](annotate.md)): of a pair of calls (bench/loop.c), and of whole programs; the "
+            f"fastest run of each. The last column compares with glibc. {found['goal']} {_on_its_own(found)}")
+    return Table("Owners beside the blocks", text, ["", *next(iter(found["loops"].values())), ""], rows)
+
+
 def _longest(times):
     """Of times by view: the longest, and where that is; "-": all are 0."""
     view = max(times, key=times.get)
@@ -338,6 +349,8 @@ def _all(results):
         yield scopes(results)
     if results.get("sampling"):
         yield sampled(results)
+    if results.get("annotate"):
+        yield annotated(results)
     if results.get("page"):
         yield pages(results)
     if results.get("short"):
