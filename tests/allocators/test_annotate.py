@@ -80,7 +80,7 @@ def test_it_needs_libc_alone():
     assert set(re.findall(r"NEEDED\s+(\S+)", dynamic)) <= {"libc.so.6", "ld-linux-x86-64.so.2"}
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["table", "all"])
 @pytest.mark.parametrize("command", [
     ["bash", "-c", "for i in $(seq 300); do x=$x$i; done; echo ${#x}; ls / | wc -l"],
     ["/usr/bin/python3", "-c", "import json, threading; print(len(json.dumps(list(range(50000)))))"],
