@@ -20,7 +20,7 @@ def _is_installed(library):
     return not subprocess.run(["true"], env={**os.environ, "LD_PRELOAD": library}, check=True, capture_output=True).stderr
 
 
-def compile_library(work):
+def _compile_library(work):
     library = os.path.join(work, "passing_on.so")
     subprocess.run(["gcc", "-std=gnu17", "-O2", "-fPIC", "-shared", "-fno-builtin", "-o", library,
                     os.path.join(workloads.HERE, "passing_on.c")], check=True)
@@ -31,7 +31,7 @@ def _variants(recorder, work):
     """(text, environment, text of the variant that it is compared with) of each way to run the loop."""
     recorded = {"LD_PRELOAD": recorder, "HEAPWRIGHT_OUTPUT": os.path.join(work, "loop.%p.hwt")}
     yield "no recorder", {}, None
-    yield "passed on by a preloaded library", {"LD_PRELOAD": compile_library(work)}, "no recorder"
+    yield "passed on by a preloaded library", {"LD_PRELOAD": _compile_library(work)}, "no recorder"
     yield "a sample, 512 KiB", {**recorded, "HEAPWRIGHT_SAMPLE": str(MEAN_BYTES)}, "passed on by a preloaded library"
     yield "recorded exactly", recorded, "passed on by a preloaded library"
     for name, library, settings in ALLOCATORS:
@@ -48,7 +48,7 @@ def _cpu_s(argv, env, work):
     return cost.cpu_s
 
 
-def fastest(runs, rounds, work):
+def _fastest(runs, rounds, work):
     """The least CPU time of each command in rounds of all of them."""
     times = [[_cpu_s(argv, env, work) for argv, env in runs] for _ in range(rounds)]
     return [min(column) for column in zip(*times)]
@@ -59,12 +59,12 @@ def measure_sampling(tools, settings, work):
     program, pairs = workloads.compile_c("loop.c", work), int(PAIRS * settings.scale)
     variants = list(_variants(recorder, work))
     settings.say(f"sampling: {pairs:,} pairs in {len(variants)} ways")
-    times = fastest([([program, str(DEPTH), "1", str(pairs)], env) for _, env, _ in variants], settings.rounds, work)
+    times = _fastest([([program, str(DEPTH), "1", str(pairs)], env) for _, env, _ in variants], settings.rounds, work)
     found = {"goals": GOALS, "pairs": [{"text": text, "ns": time / pairs * 1e9, "against": against}
                                        for (text, _, against), time in zip(variants, times)], "programs": {}}
     sampled = {"LD_PRELOAD": recorder, "HEAPWRIGHT_OUTPUT": os.path.join(work, "%p.hwt"), "HEAPWRIGHT_SAMPLE": str(MEAN_BYTES)}
     for workload in workloads.prepare(work, settings.scale, list(PROGRAMS)):
         settings.say(f"sampling: {workload.name}")
-        found["programs"][workload.name] = fastest([(workload.argv, workload.env), (workload.argv, {**workload.env, **sampled})],
+        found["programs"][workload.name] = _fastest([(workload.argv, workload.env), (workload.argv, {**workload.env, **sampled})],
                                                     settings.rounds, work)
     return found
