@@ -16,6 +16,7 @@ import tempfile
 import time
 import types
 
+import annotate
 import core
 import debug_info
 import instructions
@@ -34,20 +35,20 @@ import workloads
 
 ROOT = os.path.dirname(workloads.HERE)
 QUICK_SCALE, QUICK_ROUNDS = 0.2, 2
-APART = ("instructions", "latency", "scopes", "sampling", "page", "short", "live", "large", "debug-info", "core")  # names for --only that are no workloads
-ON_THEIR_OWN = ("sampling", "short", "live", "large", "debug-info", "core")  # stay in results.json with the conditions of their measurement; the last three run only on request
+APART = ("instructions", "latency", "scopes", "sampling", "annotate", "page", "short", "live", "large", "debug-info", "core")  # names for --only that are no workloads
+ON_THEIR_OWN = ("sampling", "annotate", "short", "live", "large", "debug-info", "core")  # stay in results.json with the conditions of their measurement; the last three run only on request
 ROUNDS, LATENCY_ROUNDS, LATENCY_CALLS = 5, 3, 10_000_000
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="build tree to measure (build)")
-    parser.add_argument("--quick", action="store_true", help="a fifth of the size, two rounds, no instructions, no latency, no sampling, no page, no short processes, no live view")
+    parser.add_argument("--quick", action="store_true", help="a fifth of the size, two rounds, no instructions, no latency, no sampling, no annotation, no page, no short processes, no live view")
     parser.add_argument("--full", action="store_true",
                         help="also heaptrack's interpreter on cc1plus and with --debug-info, which needs minutes and 20 GB")
     parser.add_argument("--scale", type=float, help="size of sqlite3, python3 and the loops, relative to the full size (1)")
     parser.add_argument("--rounds", type=int, help=f"rounds of each workload ({ROUNDS})")
-    parser.add_argument("--only", default="", help="workloads, comma-separated, instructions, latency, scopes, sampling, page, short, live, large, debug-info or core")
+    parser.add_argument("--only", default="", help="workloads, comma-separated, instructions, latency, scopes, sampling, annotate, page, short, live, large, debug-info or core")
     parser.add_argument("--recorders", default="", help="comma-separated; default: all, heaptrack's if it is installed")
     parser.add_argument("--folder", help="folder for inputs and traces during the run (the build tree)")
     parser.add_argument("--large", type=int, metavar="EVENTS", default=0,
@@ -145,6 +146,8 @@ def run_all(given, settings, results, work):
         results["scopes"] = scopes.measure_scopes(tools, settings, work)
     if "sampling" in only or (not only and not given.quick):
         results["sampling"] = on_its_own(lambda: sampling.measure_sampling(tools, settings, work))
+    if "annotate" in only or (not only and not given.quick):
+        results["annotate"] = on_its_own(lambda: annotate.measure_annotate(tools, settings, work))
     if "page" in only or (not only and not given.quick):
         results["page"] = page.measure_page(tools, settings, work)
     if "short" in only or (not only and not given.quick):

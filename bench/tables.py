@@ -170,6 +170,17 @@ def large(results):
     return Table("A large recording", text, ["report", "wall s", "CPU s", "million events per CPU second", "MB"], rows)
 
 
+def annotated(results):
+    found = results["annotate"]
+    rows = [[f"malloc and free, depth {depth}", *(f"{ns:.1f} ns" for ns in ways.values()),
+             f"{ways['annotated, 16 frames'] / ways['glibc']:.2f} x"] for depth, ways in found["loops"].items()]
+    rows += [[name, *(f"{seconds:.2f} s" for seconds in ways.values()), f"{ways['annotated, 16 frames'] / ways['glibc']:.2f} x"]
+             for name, ways in found["programs"].items()]
+    text = ("CPU time on libheapwright-annotate.so ([annotate.md](annotate.md)): of a pair of calls (bench/loop.c), and of whole programs; the "
+            f"fastest run of each. The last column compares with glibc. {found['goal']} {_on_its_own(found)}")
+    return Table("Owners beside the blocks", text, ["", *next(iter(found["loops"].values())), ""], rows)
+
+
 def debug_info(results):
     found = results["debug-info"]
     rows = []
@@ -390,6 +401,8 @@ def _all(results):
         yield many_processes(results)
     if results.get("live"):
         yield followed_programs(results)
+    if results.get("annotate"):
+        yield annotated(results)
     if results.get("large"):
         yield large(results)
     if results.get("debug-info"):

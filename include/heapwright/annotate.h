@@ -10,7 +10,7 @@
  *   heapwright core PROGRAM --raw memory.bin                           lists the blocks with their stacks
  *
  * The header needs no libc and no operating system: only <stdbool.h>, <stddef.h> and <stdint.h>. It works on 32-bit and
- * 64-bit machines of either byte order, in C11 and later. Include it in exactly one source file: all of its functions
+ * 64-bit machines of either byte order, in C11 and C++17, with gcc and clang. Include it in exactly one source file: all of its functions
  * are static. docs/annotate.md describes every byte that it writes.
  *
  * header     16 bytes directly in front of a block: who allocated it, and how many bytes.
@@ -321,7 +321,7 @@ HW_ANNOTATE_SLOW uint32_t hw_annotate_backtrace(uintptr_t *frames, uint32_t max,
 HW_ANNOTATE_SLOW uint32_t hw_annotate_backtrace(uintptr_t *frames, uint32_t max, void *caller)
 {
   uint32_t count = 0;
-  const uintptr_t *frame = __builtin_frame_address(0), *limit = frame;
+  const uintptr_t *frame = (const uintptr_t *)__builtin_frame_address(0), *limit = frame;
   bool is_past = false;
   while (frame >= limit && frame - limit < 1 << 16 && !((uintptr_t)frame & (sizeof *frame - 1)) && count < max) {
     is_past |= frame[1] == (uintptr_t)caller;

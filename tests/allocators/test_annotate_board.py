@@ -89,16 +89,16 @@ def test_it_builds_for(cpu, tmp_path):
     build_board(tmp_path, cpu, "-O2")
 
 
-@pytest.mark.parametrize("language", ["c11", "c17", "c2x"])
+@pytest.mark.parametrize("language", ["c11", "c17", "c2x", "c++17"])
 def test_it_needs_no_libc(language, tmp_path):
     """Its functions call nothing but what the user gives."""
-    source = tmp_path / "user.c"
-    source.write_text("#include <stddef.h>\nvoid *below(size_t bytes, size_t align);\nvoid give_back(void *memory);\n"
+    source = tmp_path / ("user.cc" if "++" in language else "user.c")
+    source.write_text("#include <stddef.h>\n" + 'extern "C" {\n' * ("++" in language) + "void *below(size_t bytes, size_t align);\nvoid give_back(void *memory);\n"
                       "#define HW_ANNOTATE_ALLOC(bytes, align) below(bytes, align)\n#define HW_ANNOTATE_FREE(memory) give_back(memory)\n"
                       "#define HW_ANNOTATE_INLINE 1\n#define HW_ANNOTATE_RED_ZONE 16\n#include <heapwright/annotate.h>\n"
                       "void *get(size_t size);\nvoid *get(size_t size) { return hw_annotate_realloc(hw_annotate_calloc(size, 2), 9 * size); }\n"
                       "void *get2(size_t size);\nvoid *get2(size_t size) { return hw_annotate_aligned(64, size); }\n"
-                      "void put(void *block);\nvoid put(void *block) { hw_annotate_free(block); }\n")
+                      "void put(void *block);\nvoid put(void *block) { hw_annotate_free(block); }\n" + "}\n" * ("++" in language))
     for level in ("-O0", "-O2", "-O3"):
         compile_source("gcc", f"-std={language}", "-c", *FREESTANDING, level, source, "-o", tmp_path / "user.o")
         symbols = subprocess.run(["nm", "-u", tmp_path / "user.o"], capture_output=True, text=True, check=True).stdout.split()

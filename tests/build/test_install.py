@@ -17,6 +17,9 @@ def installed(build, tmp_path):
 def test_layout(installed):
     assert (installed / "bin/heapwright").is_file()
     assert (installed / "lib/libheapwright-record.so").is_file()
+    for name in ("lib/libheapwright-annotate.so", "lib/libheapwright-annotate.a", "lib/heapwright-annotate.options",
+                 "include/heapwright/annotate.h"):
+        assert (installed / name).is_file(), name
     assert (installed / "share/man/man1/heapwright.1").is_file()
     assert (installed / "share/bash-completion/completions/heapwright").is_file()
 

@@ -21,6 +21,7 @@ enum {
   RED_BYTE = 0xfb,
   INCIDENTS = 16,
   INCIDENT_BYTES = 24,
+  STACK_BYTES = 2048, /* of a thread, in which to look for the library's functions */
   BEGIN_MAGIC = 0x50616548,
   END_MAGIC = 0x466f7250,
   INLINE_WORDS = 5, /* of an inline stack, except frames */
@@ -55,6 +56,7 @@ struct reading {
   uint64_t key, chunks;
   uint32_t chunk_log2, chunk_count, red_zone_bytes, front_bytes, align;
   const unsigned char *root;
+  size_t headerless; /* live blocks without a header */
 };
 
 static uint64_t load_64(const struct hwi_memory *memory, const unsigned char *bytes)
@@ -252,13 +254,41 @@ static uint64_t find_header(struct reading *reading, const struct hwi_core_block
   return 0;
 }
 
-/* The header was overwritten, or no program's block is in this memory. The owner of the memory before it is the first one to
- * ask. */
+static bool is_code_of(struct reading *reading, const char *file, uint64_t address)
+{
+  const struct hwi_region *region = hwi_memory_region(reading->memory, address);
+  return region && region->is_executable && region->file && strcmp(region->file, file) == 0;
+}
+
+/* Returns whether the thread is in a function of the file, or was called from one. */
+static bool is_in(struct reading *reading, const char *file, const struct hwi_memory_thread *thread)
+{
+  const unsigned word = reading->memory->word_bytes;
+  uint64_t address;
+  if (is_code_of(reading, file, thread->program_counter))
+    return true;
+  for (uint64_t at = thread->stack_pointer; at < thread->stack_pointer + STACK_BYTES; at += word)
+    if (hwi_memory_word(&reading->reader, at, &address) && is_code_of(reading, file, address))
+      return true;
+  return false;
+}
+
+/* A thread may have got a block from the allocator, and not have written the header yet. Returns how many threads may. */
+static size_t threads_inside(struct reading *reading, uint64_t root)
+{
+  const struct hwi_memory *memory = reading->memory;
+  const struct hwi_region *region = hwi_memory_region(memory, root);
+  const char *file = region->file ? region->file : region > memory->regions ? region[-1].file : NULL;
+  size_t count = 0;
+  for (size_t i = 0; file && i < memory->thread_count; i++)
+    count += is_in(reading, file, &memory->threads[i]);
+  return count;
+}
+
+/* The owner of the memory before it is the first one to ask. */
 static void note_overwritten(struct reading *reading, const struct hwi_core_block *block,
                              const struct hwi_core_block *previous)
 {
-  if (hwi_memory_load_32(reading->memory, reading->root + AT_COVERS_ALL) != 1)
-    return;
   if (!previous)
     hwi_core_heap_note_damage(reading->heap, block->address, "the header of this block was overwritten");
   else
@@ -271,7 +301,6 @@ static void note_overwritten(struct reading *reading, const struct hwi_core_bloc
 static bool find_owners(struct reading *reading)
 {
   struct hwi_core_heap *heap = reading->heap;
-  const struct hwi_core_block *previous = NULL;
   heap->owners = calloc(heap->block_count ? heap->block_count : 1, sizeof *heap->owners);
   if (!heap->owners)
     return false;
@@ -282,16 +311,31 @@ static bool find_owners(struct reading *reading)
       continue;
     const uint64_t front = find_header(reading, block, &header);
     if (front == 0) {
-      note_overwritten(reading, block, previous);
+      reading->headerless++;
       continue;
     }
     const enum hwi_core_block_state state = header.is_freed ? HWI_CORE_BLOCK_CACHED : HWI_CORE_BLOCK_LIVE;
     *block = (struct hwi_core_block){block->address + front, header.bytes << HWI_CORE_BLOCK_STATE_BITS | state};
     heap->owners[i] = header.owner;
-    previous = block;
     check_red_zone(reading, block->address, &header);
   }
   return true;
+}
+
+/* Blocks without headers are damaged, if all blocks have one, but for those that threads are about to get. */
+static void note_headerless(struct reading *reading)
+{
+  const struct hwi_core_heap *heap = reading->heap;
+  const struct hwi_core_block *previous = NULL;
+  if (hwi_memory_load_32(reading->memory, reading->root + AT_COVERS_ALL) != 1 ||
+      reading->headerless <= threads_inside(reading, load_64(reading->memory, reading->root + AT_SELF)))
+    return;
+  for (size_t i = 0; i < heap->block_count; i++) {
+    if (heap->owners[i].is_known)
+      previous = &heap->blocks[i];
+    else if (hwi_core_block_state(&heap->blocks[i]) == HWI_CORE_BLOCK_LIVE)
+      note_overwritten(reading, &heap->blocks[i], previous);
+  }
 }
 
 /* --- where the allocator is not known --- */
@@ -442,6 +486,8 @@ int hwi_annotate_find(struct hwi_core_heap *heap, const struct hwi_memory *memor
     return 0;
   if (!has_root || !read_stacks(&reading) || !(heap->part_count ? find_owners(&reading) : find_blocks(&reading)))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the owners of blocks; use a larger machine");
+  if (reading.headerless)
+    note_headerless(&reading);
   note_incidents(&reading);
   return 0;
 }

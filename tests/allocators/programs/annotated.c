@@ -95,9 +95,33 @@ static int misuse(const char *what, char *block)
   return 0;
 }
 
+/* Allocates and frees until it is killed. */
+static void *churn(void *argument)
+{
+  unsigned seed = (unsigned)(intptr_t)argument;
+  void *own[100] = {NULL};
+  for (;;) {
+    void **block = &own[rand_r(&seed) % 100];
+    if (rand_r(&seed) & 1) {
+      free(*block);
+      *block = by_malloc(1 + rand_r(&seed) % 3000);
+    } else {
+      *block = realloc(*block, 1 + rand_r(&seed) % 3000);
+    }
+  }
+  return NULL;
+}
+
 int main(int count, char **arguments)
 {
   pthread_t threads[THREADS];
+  if (count > 1 && !strcmp(arguments[1], "churn")) {
+    for (intptr_t i = 0; i < THREADS; i++)
+      pthread_create(&threads[i], NULL, churn, (void *)i);
+    puts("ready");
+    fflush(stdout);
+    churn(NULL);
+  }
   for (intptr_t i = 0; i < THREADS; i++)
     pthread_create(&threads[i], NULL, run, (void *)i);
   work(kept[THREADS]);
