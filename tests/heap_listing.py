@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 from contextlib import contextmanager
@@ -86,6 +87,8 @@ def core_of(process, folder, number=signal.SIGABRT):
 
 
 def gcore_of(process, folder):
+    if not shutil.which("gcore"):
+        pytest.skip("there is no gdb")
     subprocess.run(["gcore", "-o", folder / "dump", str(process.pid)], check=True, capture_output=True)
     return folder / f"dump.{process.pid}"
 

@@ -7,6 +7,7 @@ not see is the cache of each thread, which malloc allocates for itself: state "o
 import shutil
 import struct
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -16,11 +17,13 @@ SHAPES = ["few", "one", "threads", "ended", "sub-heaps", "gaps", "blocked", "hug
 NO_CACHE = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
 PYTHON = """
-import json, sqlite3, threading, time
+import json, os, sqlite3, threading, time
 texts = [str(i) * i for i in range(3000)]
 threads = [threading.Thread(target=lambda: json.dumps(texts)) for _ in range(5)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
+while len(os.listdir("/proc/self/task")) > 1:  # a thread that was joined may still give back its memory
+    time.sleep(0.01)
 print("ready", flush=True)
 time.sleep(1000)
 """
@@ -110,10 +113,15 @@ def test_python(listed, find_heap):
     expected.assert_is(heap)
 
 
+def waits_for_input(pid):
+    """In read of its input, or in poll, select or pselect6."""
+    return Path(f"/proc/{pid}/syscall").read_text().startswith(("0 0x0 ", "7 ", "23 ", "270 "))
+
+
 def test_sqlite(listed, find_heap):
     if not shutil.which("sqlite3"):
         pytest.skip("there is no sqlite3")
-    with listed(["sqlite3", "-interactive", ":memory:"]) as (process, expected):  # its greeting is a line
+    with listed(["sqlite3", "-interactive", ":memory:"], is_ready=waits_for_input) as (process, expected):
         heap = find_heap("process", process.pid)
     expected.assert_is(heap)
 

@@ -1,8 +1,9 @@
 /* live_blocks.c - for the tests: a library to preload that lists the live blocks of glibc's malloc, independently
  *
- * It calls glibc's functions and notes each block in a table of its own. On SIGUSR2, and when the program calls
- * live_blocks_write, it writes to LIVE_BLOCKS a line "ADDRESS USABLE" for each live block, and a line "mallinfo2 ARENA HBLKHD
- * UORDBLKS FORDBLKS". The program must not be in malloc then. Neither of the two allocates memory.
+ * It calls glibc's functions and notes each block in a table of its own. On SIGUSR2 it writes to LIVE_BLOCKS a
+ * line "ADDRESS USABLE" for each live block, and a line "mallinfo2 ARENA HBLKHD UORDBLKS FORDBLKS". Then the main thread waits
+ * for its end, so that the heap stays as it is. The program must not be in malloc when the signal comes. Nothing here
+ * allocates memory.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,8 +24,6 @@ extern void *__libc_memalign(size_t alignment, size_t bytes);
 extern void __libc_free(void *block);
 
 enum { SLOTS = 1 << 20 };
-
-void live_blocks_write(void);
 
 static void **slots; /* a hash table with linear probing: NULL is free */
 static char lock;
@@ -134,7 +133,7 @@ void *valloc(size_t bytes)
   return memalign(4096, bytes);
 }
 
-void live_blocks_write(void)
+static void write_all(void)
 {
   static char text[1 << 16];
   size_t used = 0;
@@ -172,7 +171,9 @@ static struct sums old_info(void)
 static void on_signal(int number)
 {
   (void)number;
-  live_blocks_write();
+  write_all();
+  for (;;)
+    pause();
 }
 
 __attribute__((constructor)) static void begin(void)
