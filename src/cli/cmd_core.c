@@ -72,10 +72,10 @@ static int open_core(struct work *work, int word_count, char **words)
   const struct hwi_core_source *source = &work->values->source;
   struct hwi_core_answer *opened = &work->opened;
   const int status = hwi_core_source_open(source, word_count, words, &opened->memory, &opened->read);
-  return status != 0 ? status
-                     : hwi_core_answer_open(opened, hwi_core_source_name(source, word_count, words),
-                                            hwi_core_source_program(source, word_count, words),
-                                            work->values->recording);
+  return status != 0
+             ? status
+             : hwi_core_answer_open(opened, hwi_core_source_name(source, word_count, words),
+                                    hwi_core_source_program(source, word_count, words), work->values->recording);
 }
 
 static int save_trace(struct work *work, const char *path)
@@ -92,8 +92,7 @@ static int read_contents(struct work *work)
   if (!work->values->contents)
     return 0;
   if (!hwi_core_contents_find(&work->contents, &opened->memory, &opened->heap, &opened->modules))
-    return hwi_fail(HWI_EXIT_TROUBLE, "no memory to compare the blocks of %s; use a larger machine",
-                    opened->core.name);
+    return hwi_fail(HWI_EXIT_TROUBLE, "no memory to compare the blocks of %s; use a larger machine", opened->core.name);
   opened->core.contents = &work->contents;
   return 0;
 }

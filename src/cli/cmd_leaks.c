@@ -270,15 +270,16 @@ const struct hwi_command hwi_command_leaks = {
     .summary = "find the blocks that nothing points to any more",
     .usage = "[options] PID\n"
              "       heapwright leaks --at-exit [options] -- COMMAND [ARG...]",
-    .details = "PID goes on after its memory was copied. COMMAND keeps its output; the answer goes to stderr, or to\n"
-               "the file of -o. Processes that COMMAND starts are not read. Leaks have stacks if there is a recording.\n"
-               "\n"
-               "Exits with 0 if there are no leaks, 1 if there are, 2 after an error; with --at-exit as COMMAND did,\n"
-               "if that is not 0.\n"
-               "\n"
-               "examples:\n"
-               "  heapwright leaks 4711\n"
-               "  heapwright leaks --at-exit --suppressions known.txt -- ./app -v\n",
+    .details =
+        "PID goes on after its memory was copied. COMMAND keeps its output; the answer goes to stderr, or to\n"
+        "the file of -o. Processes that COMMAND starts are not read. Leaks have stacks if there is a recording.\n"
+        "\n"
+        "Exits with 0 if there are no leaks, 1 if there are, 2 after an error; with --at-exit as COMMAND did,\n"
+        "if that is not 0.\n"
+        "\n"
+        "examples:\n"
+        "  heapwright leaks 4711\n"
+        "  heapwright leaks --at-exit --suppressions known.txt -- ./app -v\n",
     .options = options,
     .defaults = &defaults,
     .values_bytes = sizeof(struct values),

@@ -131,8 +131,7 @@ static int match_stacks(struct stack_leaks *of, struct hwi_suppressions *suppres
     if (!sum->blocks)
       continue;
     status = hwi_named_frames_load(&frames, stack, error);
-    of->is_suppressed[stack] =
-        status == 0 && hwi_suppressions_apply(suppressions, &frames, sum->blocks, sum->bytes);
+    of->is_suppressed[stack] = status == 0 && hwi_suppressions_apply(suppressions, &frames, sum->blocks, sum->bytes);
   }
   hwi_named_frames_release(&frames);
   return status;
@@ -195,7 +194,7 @@ static int print_report(const struct hwi_core_print *print, const struct hwi_rep
   struct hwi_export_request export = {
       .report = *report, .is_present = true, .name = to->path, .path = to->part, .out = to->out};
   const struct hwi_page_request page = {.runs = report, .run_count = 1, .form = HWI_PAGE_HTML};
-  const int status = print->export                       ? hwi_export_write(print->export, &export, &error)
+  const int status = print->export                      ? hwi_export_write(print->export, &export, &error)
                      : print->format == HWI_FORMAT_JSON ? hwi_report_json(report, to->out, &error)
                      : print->format == HWI_FORMAT_HTML ? hwi_page_write(&page, to->out, &error)
                                                         : print_text(report, to->out, &error);

@@ -64,8 +64,7 @@ static bool add(struct hwi_os_watched *watched, uint32_t tid)
   }
   struct hwi_os_ending_thread *thread = &watched->ending[watched->count++];
   *thread = (struct hwi_os_ending_thread){.tid = tid};
-  thread->has_registers =
-      hwi_os_thread_registers(tid, &thread->registers) && thread->registers.system_call != SYS_exit;
+  thread->has_registers = hwi_os_thread_registers(tid, &thread->registers) && thread->registers.system_call != SYS_exit;
   return true;
 }
 

@@ -140,7 +140,7 @@ enum { HWI_OS_REGISTERS_MAX = 32 };
 
 struct hwi_os_registers {
   uint64_t stack_pointer, thread_pointer, program_counter;
-  int64_t system_call; /* in which it is; negative: none */
+  int64_t system_call;                /* in which it is; negative: none */
   uint64_t all[HWI_OS_REGISTERS_MAX]; /* as a core dump has them */
   size_t count;
 };

@@ -270,11 +270,12 @@ static int watch(struct launch *launch, const char *command)
   const bool is_wanted = launch->options->at_exit && launch->program.obstacle != HWI_OBSTACLE_PRIVILEGED;
   const int status = is_wanted ? hwi_os_watch(&launch->watched, (uint32_t)launch->spawned.pid) : 0;
   if (status < 0)
-    hwi_error_set(&launch->result->error, HW_ERR_IO,
-                  "cannot watch '%s' for its end: %s; ptrace is forbidden here (kernel.yama.ptrace_scope, or a container "
-                  "without the capability SYS_PTRACE), or a debugger watches this process; read the command while it runs: "
-                  "heapwright leaks PID",
-                  command, strerror(-status));
+    hwi_error_set(
+        &launch->result->error, HW_ERR_IO,
+        "cannot watch '%s' for its end: %s; ptrace is forbidden here (kernel.yama.ptrace_scope, or a container "
+        "without the capability SYS_PTRACE), or a debugger watches this process; read the command while it runs: "
+        "heapwright leaks PID",
+        command, strerror(-status));
   return status;
 }
 

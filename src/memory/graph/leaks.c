@@ -240,8 +240,8 @@ int hwi_leaks_find(struct hwi_leaks *leaks, struct hwi_graph *graph, struct hwi_
   return describe(leaks, graph, error);
 }
 
-int hwi_leaks_suppress(struct hwi_leaks *leaks, struct hwi_graph *graph, bool (*is_known)(void *context, uint32_t block),
-                       void *context, struct hwi_error *error)
+int hwi_leaks_suppress(struct hwi_leaks *leaks, struct hwi_graph *graph,
+                       bool (*is_known)(void *context, uint32_t block), void *context, struct hwi_error *error)
 {
   struct round round = {.graph = graph, .scan = hwi_scan_of(graph), .mark = HWI_MARK_REACHED, .avoid = REACHED};
   const struct hwi_core_heap_sum reached = leaks->reached;
@@ -255,8 +255,8 @@ int hwi_leaks_suppress(struct hwi_leaks *leaks, struct hwi_graph *graph, bool (*
   follow(&round, visit_any);
   hwi_leaks_release(leaks);
   const int status = describe(leaks, graph, error);
-  leaks->suppressed = (struct hwi_core_heap_sum){leaks->reached.blocks - reached.blocks,
-                                                 leaks->reached.bytes - reached.bytes};
+  leaks->suppressed =
+      (struct hwi_core_heap_sum){leaks->reached.blocks - reached.blocks, leaks->reached.bytes - reached.bytes};
   leaks->reached = reached;
   return status;
 }

@@ -283,8 +283,7 @@ static void finish(struct hwi_memory *memory)
 
 static bool take_thread(struct hwi_memory *memory, uint32_t tid, const struct hwi_os_registers *registers)
 {
-  if (!hwi_grow((void **)&memory->threads, &memory->thread_capacity, memory->thread_count + 1,
-                sizeof *memory->threads))
+  if (!hwi_grow((void **)&memory->threads, &memory->thread_capacity, memory->thread_count + 1, sizeof *memory->threads))
     return false;
   struct hwi_memory_thread *thread = &memory->threads[memory->thread_count++];
   *thread = (struct hwi_memory_thread){.tid = tid,
@@ -300,8 +299,7 @@ static bool take_threads(struct hwi_memory *memory, const struct hwi_os_stopped 
 {
   struct hwi_os_registers registers;
   for (size_t i = 0; i < stopped->count; i++)
-    if (hwi_os_stopped_registers(stopped, i, &registers) &&
-        !take_thread(memory, stopped->threads[i].tid, &registers))
+    if (hwi_os_stopped_registers(stopped, i, &registers) && !take_thread(memory, stopped->threads[i].tid, &registers))
       return false;
   return true;
 }
@@ -403,6 +401,7 @@ int hwi_process_open(struct hwi_memory *memory, uint32_t pid, const struct hwi_p
   if (survey.pages >= 0)
     close(survey.pages);
   free(survey.runs);
+  memory->rest_is_zero = survey.pages >= 0;
   if (status == 0)
     finish(memory);
   else
