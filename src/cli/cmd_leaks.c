@@ -268,8 +268,7 @@ static int run(const void *given, int word_count, char **words)
 const struct hwi_command hwi_command_leaks = {
     .name = "leaks",
     .summary = "find the blocks that nothing points to any more",
-    .usage = "[options] PID\n"
-             "       heapwright leaks --at-exit [options] -- COMMAND [ARG...]",
+    .usage = "[options] PID, or --at-exit [options] -- COMMAND [ARG...]",
     .details =
         "PID goes on after its memory was copied. COMMAND keeps its output; the answer goes to stderr, or to\n"
         "the file of -o. Processes that COMMAND starts are not read. Leaks have stacks if there is a recording.\n"
