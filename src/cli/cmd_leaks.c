@@ -55,7 +55,7 @@ struct work {
   const struct values *values;
   struct hwi_core_answer opened;
   char *found;  /* recording of the process */
-  bool is_read; /* the memory, at the end of a command */
+  bool is_read; /* the memory, at the end of a command; it has a heap */
   struct hwi_error error;
 };
 
@@ -186,12 +186,32 @@ static void run_command(struct work *work, const char *trace, char **command, st
   unblock(&mask);
 }
 
+/* Returns whether the command has allocated memory, or may have. */
+static bool has_allocated(const struct hwi_core_answer *opened, const struct hwi_launched *launched)
+{
+  const struct hwi_profile_options all = {.images = HWI_IMAGES_ALL};
+  struct hwi_core_heap heap = {0};
+  struct hwi_error error = {0};
+  struct hwi_profile *profile = NULL;
+  bool has = hwi_core_heap_find(&heap, &opened->memory, &error) != HW_ERR_USAGE;
+  hwi_core_heap_release(&heap);
+  if (!has && launched->name && hwi_profile_create(&profile, launched->name, &all, &error) == 0)
+    has = profile->totals.allocation_calls > 0;
+  hwi_profile_destroy(profile);
+  return has || launched->obstacle != HWI_OBSTACLE_NONE;
+}
+
 /* The recording is only read while its folder is there. */
 static int open_at_exit(struct work *work, const struct hwi_launched *launched, const char *command)
 {
   if (!work->is_read)
     return hwi_fail(HWI_EXIT_TROUBLE, "the memory of '%s' could not be read at its end: %s", command,
                     work->error.text[0] ? work->error.text : "it was killed, or may not be watched");
+  if (!has_allocated(&work->opened, launched)) {
+    work->is_read = false;
+    hwi_warn("'%s' allocated no memory: it has no leaks", command);
+    return 0;
+  }
   if (!launched->name)
     hwi_warn("nothing was recorded of '%s': its leaks have no stacks", command);
   return hwi_core_answer_open(&work->opened, command, NULL, launched->name);
@@ -214,7 +234,7 @@ static int answer_at_exit(struct work *work, struct hwi_suppressions *suppressio
     work->opened.core.recording = NULL;
     remove_folder(folder);
   }
-  if (launched.started && status == 0)
+  if (work->is_read && status == 0)
     status = answer(work, suppressions);
   if (launched.exit_status != 0)
     status = launched.exit_status;

@@ -272,6 +272,13 @@ def test_signals_and_stops_from_outside(build, tmp_path):
     assert json.loads((tmp_path / "leaks.json").read_text())["signal"] == signal.SIGTERM
 
 
+def test_a_command_that_allocates_nothing(hw, tmp_path):
+    (tmp_path / "nothing.c").write_text("int main(void) { return 0; }\n")
+    subprocess.run(["gcc", tmp_path / "nothing.c", "-o", tmp_path / "nothing"], check=True)
+    done = hw("leaks", "--at-exit", "--", tmp_path / "nothing")
+    assert done.returncode == 0 and "allocated no memory" in done.stderr
+
+
 def test_a_command_that_cannot_run(hw):
     done = hw("leaks", "--at-exit", "--", "/no/such/program")
     assert done.returncode == 127 and "no such command" in done.stderr or "No such file" in done.stderr
