@@ -47,6 +47,10 @@ static const struct hwi_option options[] = {
      HWI_VALUE(CHOICE, ranking.frames),
      .choices = hwi_frames_names,
      .help = "all frames of a stack, or without less useful ones (default: folded)"},
+    {.name = "debug-dir",
+     HWI_VALUE(TEXTS, reading.debug_dirs),
+     .value = "DIR",
+     .help = "look for debug files below DIR, too; may be given again"},
     HWI_ANSWER_OPTIONS(answer),
     {.name = NULL},
 };
