@@ -71,11 +71,13 @@ static int open_core(struct work *work, int word_count, char **words)
 {
   const struct hwi_core_source *source = &work->values->source;
   struct hwi_core_answer *opened = &work->opened;
-  const int status = hwi_core_source_open(source, word_count, words, &opened->memory, &opened->read);
-  return status != 0
-             ? status
-             : hwi_core_answer_open(opened, hwi_core_source_name(source, word_count, words),
-                                    hwi_core_source_program(source, word_count, words), work->values->recording);
+  int status = hwi_core_source_open(source, word_count, words, &opened->memory, &opened->read);
+  if (status == 0)
+    status = hwi_core_answer_open(opened, hwi_core_source_name(source, word_count, words));
+  if (status != 0)
+    return status;
+  hwi_core_source_place_program(&opened->modules, hwi_core_source_program(source, word_count, words));
+  return hwi_core_answer_read(opened, work->values->recording);
 }
 
 static int save_trace(struct work *work, const char *path)

@@ -65,6 +65,12 @@ struct work {
 
 /* --- the answer --- */
 
+static int open_answer(struct hwi_core_answer *opened, const char *name, const char *recording)
+{
+  const int status = hwi_core_answer_open(opened, name);
+  return status == 0 ? hwi_core_answer_read(opened, recording) : status;
+}
+
 static bool has_leaks(const struct hwi_leaks *leaks)
 {
   return leaks->sums[HWI_LEAK_DIRECT].blocks || leaks->sums[HWI_LEAK_CYCLE].blocks;
@@ -115,7 +121,7 @@ static int read_process(struct work *work, const char *word)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   if (!values->recording && hwi_control_find(word, &work->found, &error) < 0)
     work->found = NULL; /* it is not recorded */
-  return hwi_core_answer_open(opened, word, NULL, values->recording ? values->recording : work->found);
+  return open_answer(opened, word, values->recording ? values->recording : work->found);
 }
 
 /* --- the end of a command --- */
@@ -218,7 +224,7 @@ static int open_at_exit(struct work *work, const struct hwi_launched *launched, 
   }
   if (!launched->name)
     hwi_warn("nothing was recorded of '%s': its leaks have no stacks", command);
-  return hwi_core_answer_open(&work->opened, command, NULL, launched->name);
+  return open_answer(&work->opened, command, launched->name);
 }
 
 /* Returns the command's exit status, if it is not 0. */

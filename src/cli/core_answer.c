@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/core_source.h"
 #include "cli/page_and_charts.h"
 #include "export/moment.h"
 #include "report/names/named_frames.h"
@@ -38,7 +37,7 @@ static int read_recording(struct hwi_core_answer *answer, const char *path)
   return 0;
 }
 
-int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name, const char *program, const char *recording)
+int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
 {
   struct hwi_error error = {0};
   answer->core = (struct hwi_core){
@@ -46,10 +45,12 @@ int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name, const
   int status = hwi_core_heap_find(&answer->heap, &answer->memory, &error);
   if (status == 0 && !hwi_core_modules_find(&answer->modules, &answer->memory))
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
-  if (status < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", name, error.text);
-  hwi_core_source_place_program(&answer->modules, program);
-  status = read_recording(answer, recording);
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", name, error.text) : 0;
+}
+
+int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording)
+{
+  const int status = read_recording(answer, recording);
   const char *const recordings[] = {recording, NULL};
   return status == 0 ? hwi_reading_symbols(answer->reading, recordings, &answer->symbols) : status;
 }

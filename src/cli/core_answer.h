@@ -31,9 +31,12 @@ struct hwi_core_answer {
   struct hwi_core core;
 };
 
-/* Finds the blocks and modules in the memory, and reads the recording (NULL: none). `name` is what the user calls the
- * memory; `program` is its program's file, or NULL. hwi_core_answer_close must be called in any case. */
-int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name, const char *program, const char *recording);
+/* Finds the blocks and modules in the memory, which the user calls `name`. hwi_core_answer_close must be called in any
+ * case. */
+int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name);
+
+/* The second part: reads the recording (NULL: none) and the names of the files that ran. */
+int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording);
 void hwi_core_answer_close(struct hwi_core_answer *answer);
 
 /* Follows references, and finds the leaks. From hwi_core_answer_only_leaks on, the answer is about them alone. */
