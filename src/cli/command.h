@@ -44,7 +44,7 @@ extern const struct hwi_command hwi_command_report;
 extern const struct hwi_command hwi_command_diff;
 extern const struct hwi_command hwi_command_check;
 extern const struct hwi_command hwi_command_control, hwi_command_live, hwi_command_push;
-extern const struct hwi_command hwi_command_core;
+extern const struct hwi_command hwi_command_core, hwi_command_leaks;
 extern const struct hwi_command hwi_command_export;
 extern const struct hwi_command hwi_command_import;
 extern const struct hwi_command hwi_command_tune;

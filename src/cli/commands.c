@@ -7,13 +7,9 @@
 #include "report/words/line.h"
 
 const struct hwi_command *const hwi_commands[] = {
-    &hwi_command_record, &hwi_command_report,
-    &hwi_command_diff,   &hwi_command_check,
-    &hwi_command_export, &hwi_command_import,
-    &hwi_command_tune,   &hwi_command_control,
-    &hwi_command_live,   &hwi_command_push,
-    &hwi_command_core,   &hwi_command_run,
-    &hwi_command_test,   NULL,
+    &hwi_command_record, &hwi_command_report, &hwi_command_diff,    &hwi_command_check, &hwi_command_export,
+    &hwi_command_import, &hwi_command_tune,   &hwi_command_control, &hwi_command_live,  &hwi_command_push,
+    &hwi_command_core,   &hwi_command_leaks,  &hwi_command_run,     &hwi_command_test,  NULL,
 };
 
 /* --- help --- */

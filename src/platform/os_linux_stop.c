@@ -136,25 +136,29 @@ void hwi_os_let_go(struct hwi_os_stopped *stopped)
 
 /* --- registers --- */
 
-bool hwi_os_stopped_registers(const struct hwi_os_stopped *stopped, size_t thread, struct hwi_os_registers *registers)
+bool hwi_os_thread_registers(uint32_t tid, struct hwi_os_registers *registers)
 {
 #ifdef __x86_64__
   struct user_regs_struct got = {0};
   struct iovec room = {&got, sizeof got};
-  if (!stopped->threads[thread].is_stopped ||
-      ptrace(PTRACE_GETREGSET, stopped->threads[thread].tid, (void *)NT_PRSTATUS, &room) < 0 ||
-      room.iov_len < sizeof got)
+  if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &room) < 0 || room.iov_len < sizeof got)
     return false;
   *registers = (struct hwi_os_registers){.stack_pointer = got.rsp,
                                          .thread_pointer = got.fs_base,
                                          .program_counter = got.rip,
+                                         .system_call = (int64_t)got.orig_rax,
                                          .count = sizeof got / sizeof *registers->all};
   memcpy(registers->all, &got, sizeof got);
   return true;
 #else
-  (void)stopped, (void)thread, (void)registers;
+  (void)tid, (void)registers;
   return false;
 #endif
+}
+
+bool hwi_os_stopped_registers(const struct hwi_os_stopped *stopped, size_t thread, struct hwi_os_registers *registers)
+{
+  return stopped->threads[thread].is_stopped && hwi_os_thread_registers(stopped->threads[thread].tid, registers);
 }
 
 /* --- memory --- */

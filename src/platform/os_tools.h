@@ -140,12 +140,52 @@ enum { HWI_OS_REGISTERS_MAX = 32 };
 
 struct hwi_os_registers {
   uint64_t stack_pointer, thread_pointer, program_counter;
+  int64_t system_call;                /* in which it is; negative: none */
   uint64_t all[HWI_OS_REGISTERS_MAX]; /* as a core dump has them */
   size_t count;
 };
 
 /* Reads the registers of a stopped thread. Returns false if it has ended, or if the CPU is not known. */
 bool hwi_os_stopped_registers(const struct hwi_os_stopped *stopped, size_t thread, struct hwi_os_registers *registers);
+
+/* The same of any thread that the caller has stopped by ptrace. */
+bool hwi_os_thread_registers(uint32_t tid, struct hwi_os_registers *registers);
+
+/* --- the last moment of a command --- */
+
+/* A thread of a process that ends, as it was when it was told to. */
+struct hwi_os_ending_thread {
+  uint32_t tid;
+  bool has_registers; /* not if it ended by itself */
+  struct hwi_os_registers registers;
+};
+
+/* A child process that is watched for its last moment by ptrace. Its signals, stops and threads are as without, and other
+ * processes that it starts are not watched. */
+struct hwi_os_watched {
+  uint32_t pid;
+  struct hwi_os_ending_thread *ending; /* threads that are ending, and those that have ended with the process */
+  size_t count, capacity;
+};
+
+/* Begins to watch a child that has one thread. Only the calling thread may use it from then on; if it ends, the child goes on
+ * unwatched. Returns 0 or a negative errno. */
+int hwi_os_watch(struct hwi_os_watched *watched, uint32_t pid);
+void hwi_os_watched_release(struct hwi_os_watched *watched);
+
+enum hwi_os_watched_event {
+  HWI_OS_WATCHED_NOTHING, /* that can be waited for now */
+  HWI_OS_WATCHED_OTHER,   /* was handled */
+  HWI_OS_WATCHED_STOPPED, /* by a signal, until it is continued */
+  HWI_OS_WATCHED_ENDING,  /* the last thread is about to end: the memory is complete until hwi_os_watched_go_on */
+  HWI_OS_WATCHED_ENDED,
+};
+
+/* Handles the next event, without waiting. *number: of STOPPED the signal; of ENDING the thread as which the memory can be
+ * read; of ENDED the status of wait(2). *usage is filled for ENDED. */
+struct rusage;
+enum hwi_os_watched_event hwi_os_watched_next(struct hwi_os_watched *watched, int *number, struct rusage *usage);
+void hwi_os_watched_go_on(const struct hwi_os_watched *watched, int tid);
 
 /* Copies memory of a process, which may run. Returns the bytes copied, fewer before a page that cannot be read, or a
  * negative errno. */

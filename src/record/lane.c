@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "platform/os.h"
+#include "record/own_ranges.h"
 
 enum {
   LARGEST_CHUNK_BYTES = 256 << 10,                  /* about 50,000 events */
@@ -26,6 +27,7 @@ bool hwi_lane_grow(void **items, uint32_t *room, uint32_t count, uint32_t bytes)
     return false;
   if (old)
     memcpy(new, old, (size_t)*room * bytes);
+  hwi_own_ranges_add(new, new_bytes, old);
   *items = new;
   atomic_signal_fence(memory_order_seq_cst);
   *room = (uint32_t)(new_bytes / bytes);

@@ -24,6 +24,7 @@
 
 #include "platform/arch.h"
 #include "platform/os.h"
+#include "record/own_ranges.h"
 
 enum {
   LEVELS = 9,
@@ -95,6 +96,8 @@ static bool make(uint32_t level)
   uintptr_t no_filter = 0;
   if (!table || !atomic_compare_exchange_strong(&levels[level].table, &no_table, table))
     hwi_os_unmap(table, table ? table_bytes : 0);
+  else
+    hwi_own_ranges_add(table, table_bytes, NULL);
   if (!filter || !atomic_compare_exchange_strong(&levels[level].filter, &no_filter, (uintptr_t)filter + shift))
     hwi_os_unmap(filter, filter ? filter_bytes : 0);
   return atomic_load(&levels[level].table) && atomic_load(&levels[level].filter);

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).resolve().parents[2] / "src/cli/completion.bash"
-COMMANDS = ["record", "report", "diff", "check", "export", "import", "tune", "control", "live", "push", "core", "run", "test"]
+COMMANDS = ["record", "report", "diff", "check", "export", "import", "tune", "control", "live", "push", "core", "leaks", "run",
+            "test"]
 
 
 @pytest.fixture

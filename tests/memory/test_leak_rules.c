@@ -3,6 +3,7 @@
  * Breaks if memory that is a root is not read, or if memory that is none is: then leaks are reported that are none, or are
  * missed. Also if direct leaks, indirect ones and cycles are confused.
  */
+#include "base/own_memory.h"
 #include "made_memory.h"
 
 /* --- roots --- */
@@ -52,6 +53,37 @@ static void test_no_roots(void **state)
   assert_int_equal(made_marks(&made, other), 0);
   assert_int_equal(made.leaks.sums[HWI_LEAK_DIRECT].blocks, 2);
   made_release(&made);
+}
+
+/* The recorder's caches have addresses of blocks; the list of them is at DATA of its library. */
+static void test_recorder_is_no_root(void **state)
+{
+  (void)state;
+  static const uint64_t library = 0x60000, caches = 0x70000;
+  for (int wrong = 0; wrong < 3; wrong++) {
+    struct made made;
+    made_init(&made, PAGE);
+    made_region(&made, library, PAGE, true, "/usr/lib/libheapwright-record.so");
+    made_region(&made, caches, PAGE, true, NULL);
+    hwi_memory_finish(&made.memory);
+    const uint64_t block = made_live(&made, 48), before = made_live(&made, 48), behind = made_live(&made, 48);
+    const struct hwi_region *region = hwi_memory_region(&made.memory, library);
+    memcpy((unsigned char *)(uintptr_t)region->bytes + 64, HWI_OWN_MEMORY_MARK, HWI_OWN_MEMORY_MARK_BYTES);
+    made_set(&made, library + 80, wrong == 1 ? 0x999000 : library + 512); /* the ranges */
+    made_set(&made, library + 88, wrong == 2 ? UINT64_MAX / 16 : 2);      /* their count */
+    made_set(&made, library + 512, caches + 64);
+    made_set(&made, library + 520, 128);
+    made_set(&made, library + 528, caches + 640);
+    made_set(&made, library + 536, UINT64_MAX); /* forged */
+    made_set(&made, caches + 56, before);
+    made_set(&made, caches + 64, block);
+    made_set(&made, caches + 192, behind);
+    made_leaks(&made);
+    assert_int_equal(made_is_leak(&made, block), wrong == 0);
+    assert_false(made_is_leak(&made, before));
+    assert_false(made_is_leak(&made, behind));
+    made_release(&made);
+  }
 }
 
 static void test_around_own(void **state)
@@ -314,6 +346,43 @@ static void test_part_of_block_known(void **state)
   made_release(&made);
 }
 
+/* --- suppressions --- */
+
+static bool is_known(void *context, uint32_t block)
+{
+  const struct made *made = ((void **)context)[0];
+  return made->heap.blocks[block].address == *(const uint64_t *)((void **)context)[1];
+}
+
+static void test_suppressed_leaks_reach_others(void **state)
+{
+  (void)state;
+  struct made made;
+  made_init(&made, PAGE);
+  const uint64_t known = made_live(&made, 40), next = made_live(&made, 56), shared = made_live(&made, 40),
+                 other = made_live(&made, 40), of_other = made_live(&made, 40), held = made_live(&made, 40);
+  made_set(&made, known, next);
+  made_set(&made, next, shared + 8);
+  made_set(&made, next + 8, other); /* which becomes reached */
+  made_set(&made, other, of_other);
+  made_set(&made, DATA, held);
+  const uint64_t lost = made_live(&made, 40), of_lost = made_live(&made, 40);
+  made_set(&made, lost, of_lost);
+  made_set(&made, lost + 8, shared);
+  made_leaks(&made);
+  assert_int_equal(made.leaks.sums[HWI_LEAK_DIRECT].blocks, 2);
+  assert_int_equal(made.leaks.sums[HWI_LEAK_INDIRECT].blocks, 5);
+  void *context[] = {&made, (void *)(uintptr_t)&known};
+  assert_int_equal(hwi_leaks_suppress(&made.leaks, &made.graph, is_known, context, &made.error), 0);
+  assert_int_equal(made.leaks.suppressed.blocks, 5);
+  assert_int_equal(made.leaks.reached.blocks, 1);
+  assert_int_equal(made.leaks.sums[HWI_LEAK_DIRECT].blocks, 1);
+  assert_int_equal(made.leaks.sums[HWI_LEAK_INDIRECT].blocks, 1);
+  assert_true(made_is_leak(&made, lost) && made_is_leak(&made, of_lost));
+  assert_false(made_is_leak(&made, shared) || made_is_leak(&made, of_other));
+  made_release(&made);
+}
+
 /* --- free blocks --- */
 
 static void test_from_freed(void **state)
@@ -541,6 +610,8 @@ int main(void)
       cmocka_unit_test(test_roots),
       cmocka_unit_test(test_no_roots),
       cmocka_unit_test(test_around_own),
+      cmocka_unit_test(test_recorder_is_no_root),
+      cmocka_unit_test(test_suppressed_leaks_reach_others),
       cmocka_unit_test(test_below_stack_pointer),
       cmocka_unit_test(test_stack_in_data),
       cmocka_unit_test(test_two_stacks),

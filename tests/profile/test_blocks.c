@@ -24,7 +24,7 @@ static uint32_t below(uint32_t limit)
 }
 
 /* Returns how many blocks the page has, or SIZE_MAX if that is not the number in its region. */
-static size_t count_page(const struct hwi_region *region, size_t page)
+static size_t count_page(const struct hwi_block_region *region, size_t page)
 {
   size_t count = 0;
   for (size_t i = 0; region->pages[page] && i < HWI_BLOCK_PAGE_GRANULES; i++) {

@@ -31,6 +31,7 @@ struct launch {
   struct hwi_program program;
   struct hwi_signals signals;
   struct hwi_spawned spawned;
+  struct hwi_os_watched watched; /* with `at_exit` */
   struct hwi_output output;
   char *libraries; /* for LD_PRELOAD, the recorder first. NULL: the command is not recorded */
   uint8_t run_id[HW_ID_BYTES];
@@ -263,6 +264,21 @@ static void release_variables(struct variables *variables)
 
 /* --- the command --- */
 
+static int watch(struct launch *launch, const char *command)
+{
+  /* While it is watched, the kernel would not give it the rights of another user. */
+  const bool is_wanted = launch->options->at_exit && launch->program.obstacle != HWI_OBSTACLE_PRIVILEGED;
+  const int status = is_wanted ? hwi_os_watch(&launch->watched, (uint32_t)launch->spawned.pid) : 0;
+  if (status < 0)
+    hwi_error_set(
+        &launch->result->error, HW_ERR_IO,
+        "cannot watch '%s' for its end: %s; ptrace is forbidden here (kernel.yama.ptrace_scope, or a container "
+        "without the capability SYS_PTRACE), or a debugger watches this process; read the command while it runs: "
+        "heapwright leaks PID",
+        command, strerror(-status));
+  return status;
+}
+
 static int start(struct launch *launch, char **command)
 {
   struct hwi_error *error = &launch->result->error;
@@ -272,7 +288,7 @@ static int start(struct launch *launch, char **command)
     return fail(launch, HWI_LAUNCH_FAILED);
   }
   struct variables variables = {0};
-  if (launch->libraries && prepare_output(launch, command[0]) < 0) {
+  if ((launch->libraries && prepare_output(launch, command[0]) < 0) || watch(launch, command[0]) < 0) {
     hwi_spawn_cancel(&launch->spawned);
     return fail(launch, HWI_LAUNCH_FAILED);
   }
@@ -293,11 +309,42 @@ static int start(struct launch *launch, char **command)
   return fail(launch, os_error == ENOENT ? HWI_LAUNCH_NOT_FOUND : HWI_LAUNCH_NOT_EXECUTABLE);
 }
 
+static void fill_end(struct hwi_monitor_end *end, int status, const struct rusage *usage)
+{
+  *end =
+      (struct hwi_monitor_end){.wait_status = status, .rss_peak_bytes = (uint64_t)usage->ru_maxrss * RUSAGE_UNIT_BYTES};
+}
+
+/* The same as has_ended, for a command that is watched. While it is stopped, it cannot be continued without this process,
+ * which therefore stops only where a terminal continues both. */
+static bool has_watched_ended(struct launch *launch, struct hwi_monitor_end *end)
+{
+  const struct hwi_launch_options *options = launch->options;
+  enum hwi_os_watched_event event;
+  struct rusage usage;
+  int number;
+  while ((event = hwi_os_watched_next(&launch->watched, &number, &usage)) != HWI_OS_WATCHED_NOTHING) {
+    if (event == HWI_OS_WATCHED_STOPPED)
+      hwi_signals_stop_like(SIGSTOP);
+    if (event == HWI_OS_WATCHED_ENDING) {
+      options->at_exit(options->at_exit_context, &launch->watched, (uint32_t)number);
+      hwi_os_watched_go_on(&launch->watched, number);
+    }
+    if (event == HWI_OS_WATCHED_ENDED) {
+      fill_end(end, number, &usage);
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Returns true if the command has ended, and fills *end. */
-static bool has_ended(const struct launch *launch, struct hwi_monitor_end *end)
+static bool has_ended(struct launch *launch, struct hwi_monitor_end *end)
 {
   int status;
   struct rusage usage;
+  if (launch->watched.pid)
+    return has_watched_ended(launch, end);
   pid_t got = wait4(launch->spawned.pid, &status, WNOHANG | WUNTRACED, &usage);
   if (got <= 0)
     return false;
@@ -305,8 +352,7 @@ static bool has_ended(const struct launch *launch, struct hwi_monitor_end *end)
     hwi_signals_stop_like(WSTOPSIG(status));
     return false;
   }
-  *end =
-      (struct hwi_monitor_end){.wait_status = status, .rss_peak_bytes = (uint64_t)usage.ru_maxrss * RUSAGE_UNIT_BYTES};
+  fill_end(end, status, &usage);
   return true;
 }
 
@@ -387,6 +433,7 @@ static void run(struct launch *launch)
     end.oom_kills = after.oom_kills - before.oom_kills;
     end.group_limit = after.limit;
   }
+  launch->result->signal = WIFSIGNALED(end.wait_status) ? WTERMSIG(end.wait_status) : 0;
   launch->result->exit_status =
       WIFSIGNALED(end.wait_status) ? SIGNAL_STATUS + WTERMSIG(end.wait_status) : WEXITSTATUS(end.wait_status);
   if (is_watched)
@@ -403,6 +450,7 @@ void hwi_launch(const struct hwi_launch_options *options, char **command, struct
   hwi_output_restore_earlier(&launch.output);
   hwi_output_release(&launch.output);
   hwi_program_release(&launch.program);
+  hwi_os_watched_release(&launch.watched);
   free(launch.libraries);
 }
 

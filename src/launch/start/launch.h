@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "launch/follow/monitor.h"
 #include "launch/target/program.h"
+#include "platform/os_tools.h"
 
 struct hwi_launch_options {
   const char *output;       /* pattern with %p and %c */
@@ -33,6 +34,10 @@ struct hwi_launch_options {
   size_t save_rule_count;
   struct hwi_keep keep; /* all zero: everything */
   bool quiet;           /* report errors only */
+  /* Called when the command is about to end, while its memory can still be read, in the thread that called hwi_launch; the
+   * last call counts. Then it is watched by ptrace, and does not start where that is forbidden. NULL: not wanted. */
+  void (*at_exit)(void *context, const struct hwi_os_watched *watched, uint32_t tid);
+  void *at_exit_context;
   /* Called with each warning, before the command starts. */
   void (*warn)(const char *format, ...) __attribute__((format(printf, 1, 2)));
 };
@@ -41,6 +46,7 @@ enum { HWI_LAUNCH_FAILED = 125, HWI_LAUNCH_NOT_EXECUTABLE = 126, HWI_LAUNCH_NOT_
 
 struct hwi_launched {
   int exit_status; /* the command's (128 + N for signal N), or HWI_LAUNCH_* */
+  int signal;      /* that ended the command; 0: none */
   bool started;    /* false: `error` says why not */
   char *name;      /* of the trace; malloc'd. NULL: nothing was recorded */
   enum hwi_obstacle obstacle;

@@ -1,13 +1,14 @@
 /* graph.c - the roots of a process's memory, and what is needed to follow references from them
  *
- * Everything that is known and in no block is a root, except for the allocator's own structures and for what is below a stack
- * pointer: an arena's lists have the addresses of the headers of free chunks, which are in the block before. Memory of files
+ * Everything that is known and in no block is a root, except for the allocator's own structures, for those of the recorder, and for
+ * what is below a stack pointer: an arena's lists have the addresses of the headers of free chunks, which are in the block before. Memory of files
  * that cannot be written has no references to the heap. The words between two blocks are headers, which have none either.
  */
 #include "memory/graph/graph.h"
 
 #include <stdlib.h>
 
+#include "memory/graph/recorder_ranges.h"
 #include "trace/grow.h"
 #include "trace/table.h"
 
@@ -24,8 +25,8 @@ struct range {
 /* While roots are found. */
 struct search {
   struct hwi_graph *graph;
-  struct range *own; /* the allocator's structures, sorted */
-  size_t own_count;
+  struct range *own; /* the allocator's structures, and the recorder's, sorted */
+  size_t own_count, own_capacity;
   const struct hwi_region *region;
   uint64_t stack_pointer; /* the lowest one in the region, or 0 */
   bool failed;
@@ -202,17 +203,25 @@ static int compare(const void *a, const void *b)
   return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-static bool find_own(struct search *search)
+static bool add_own(void *context, uint64_t begin, uint64_t end)
+{
+  struct search *search = context;
+  if (!hwi_grow((void **)&search->own, &search->own_capacity, search->own_count + 1, sizeof *search->own))
+    search->failed = true;
+  else
+    search->own[search->own_count++] = (struct range){begin, end};
+  return !search->failed;
+}
+
+static void find_own(struct search *search)
 {
   const struct hwi_core_heap *heap = search->graph->heap;
-  search->own = calloc(heap->part_count + 1, sizeof *search->own);
-  for (size_t i = 0; search->own && i < heap->part_count; i++)
+  for (size_t i = 0; i < heap->part_count && !search->failed; i++)
     if (heap->parts[i].own_bytes)
-      search->own[search->own_count++] =
-          (struct range){heap->parts[i].address, heap->parts[i].address + heap->parts[i].own_bytes};
+      add_own(search, heap->parts[i].address, heap->parts[i].address + heap->parts[i].own_bytes);
+  hwi_recorder_ranges(search->graph->memory, add_own, search);
   if (search->own_count)
     qsort(search->own, search->own_count, sizeof *search->own, compare);
-  return search->own;
 }
 
 static bool find_roots(struct hwi_graph *graph)
@@ -220,14 +229,15 @@ static bool find_roots(struct hwi_graph *graph)
   const struct hwi_memory *memory = graph->memory;
   struct search search = {.graph = graph};
   uint64_t *pointers = find_stack_pointers(graph);
-  search.failed = !pointers || !find_own(&search);
+  search.failed = !pointers;
+  find_own(&search);
   if (!search.failed)
     add_kept_stacks(graph, pointers);
   for (size_t i = 0; i < memory->region_count && !search.failed; i++) {
     const struct hwi_region *region = &memory->regions[i];
     search.region = region;
     search.stack_pointer = pointers[i];
-    if (region->is_writable)
+    if (region->is_writable && !memory->rest_is_zero)
       graph->unknown_bytes += region->end - region->begin - region->known;
     if (region->is_writable || !region->file)
       search_region(&search);

@@ -109,14 +109,20 @@ struct hwi_leaks {
   struct hwi_core_heap_sum reached, by_interior; /* no leaks */
   struct hwi_core_heap_sum sums[HWI_LEAK_KINDS]; /* all leaks */
   struct hwi_core_heap_sum from_below,
-      from_freed;                /* of these, those to which such memory leads; both may be true of one */
-  struct hwi_leak_group *groups; /* the most bytes first */
+      from_freed;                      /* of these, those to which such memory leads; both may be true of one */
+  struct hwi_core_heap_sum suppressed; /* no leaks, as the caller knows them, or only those reach them */
+  struct hwi_leak_group *groups;       /* the most bytes first */
   size_t group_count, group_capacity;
 };
 
 /* Marks all blocks, and sums up. Returns 0 or HW_ERR_MEMORY. */
 int hwi_leaks_find(struct hwi_leaks *leaks, struct hwi_graph *graph, struct hwi_error *error);
 void hwi_leaks_release(struct hwi_leaks *leaks);
+
+/* Leaks of which `is_known` returns true are no leaks from now on, and neither is what they reach. Needs the marks of
+ * hwi_leaks_find; `leaks` is summed up again. Returns 0 or HW_ERR_MEMORY. */
+int hwi_leaks_suppress(struct hwi_leaks *leaks, struct hwi_graph *graph,
+                       bool (*is_known)(void *context, uint32_t block), void *context, struct hwi_error *error);
 
 static inline bool hwi_graph_is_leak(const struct hwi_graph *graph, uint32_t block)
 {

@@ -246,18 +246,45 @@ static bool sum_up(struct hwi_leaks *leaks, const struct hwi_graph *graph)
   return done;
 }
 
-int hwi_leaks_find(struct hwi_leaks *leaks, struct hwi_graph *graph, struct hwi_error *error)
+/* Marks must be those of the search for leaks, without kinds. */
+static int describe(struct hwi_leaks *leaks, struct hwi_graph *graph, struct hwi_error *error)
 {
   *leaks = (struct hwi_leaks){0};
-  memset(graph->marks, 0, graph->heap->block_count);
-  reach(graph);
-  follow_from_below(graph);
-  follow_from_freed(graph);
   int status = tell_kinds(graph, error);
   if (status == 0 && !sum_up(leaks, graph))
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the groups of leaks");
   if (status < 0)
     hwi_leaks_release(leaks);
+  return status;
+}
+
+int hwi_leaks_find(struct hwi_leaks *leaks, struct hwi_graph *graph, struct hwi_error *error)
+{
+  memset(graph->marks, 0, graph->heap->block_count);
+  reach(graph);
+  follow_from_below(graph);
+  follow_from_freed(graph);
+  return describe(leaks, graph, error);
+}
+
+int hwi_leaks_suppress(struct hwi_leaks *leaks, struct hwi_graph *graph,
+                       bool (*is_known)(void *context, uint32_t block), void *context, struct hwi_error *error)
+{
+  struct round round = {.graph = graph, .scan = hwi_scan_of(graph), .mark = HWI_MARK_REACHED, .avoid = REACHED};
+  const struct hwi_core_heap_sum reached = leaks->reached;
+  for (uint32_t i = 0; i < graph->heap->block_count; i++) {
+    graph->marks[i] &= (uint8_t) ~(HWI_MARK_FROM_LEAK | HWI_MARK_INDIRECT | HWI_MARK_IN_CYCLE);
+    if (hwi_graph_is_leak(graph, i) && is_known(context, i))
+      push(&round, i);
+  }
+  for (size_t i = 0; i < round.tail; i++)
+    graph->marks[graph->queue[i]] |= HWI_MARK_REACHED;
+  follow(&round, visit_any);
+  hwi_leaks_release(leaks);
+  const int status = describe(leaks, graph, error);
+  leaks->suppressed =
+      (struct hwi_core_heap_sum){leaks->reached.blocks - reached.blocks, leaks->reached.bytes - reached.bytes};
+  leaks->reached = reached;
   return status;
 }
 

@@ -49,6 +49,7 @@ struct hwi_memory {
   struct hwi_memory_thread *threads; /* the first one got the signal */
   size_t thread_count, thread_capacity;
   unsigned word_bytes;   /* 4 or 8 */
+  bool rest_is_zero;     /* bytes that are not known are zeros, except for those in the notes */
   bool swaps_bytes;      /* its byte order is not this machine's */
   uint32_t pid;          /* 0: not known */
   int signal;            /* that ended the process; 0: none */

@@ -282,22 +282,35 @@ static void finish(struct hwi_memory *memory)
 
 /* --- threads --- */
 
+static bool take_thread(struct hwi_memory *memory, uint32_t tid, const struct hwi_os_registers *registers)
+{
+  if (!hwi_grow((void **)&memory->threads, &memory->thread_capacity, memory->thread_count + 1, sizeof *memory->threads))
+    return false;
+  struct hwi_memory_thread *thread = &memory->threads[memory->thread_count++];
+  *thread = (struct hwi_memory_thread){.tid = tid,
+                                       .stack_pointer = registers->stack_pointer,
+                                       .thread_pointer = registers->thread_pointer,
+                                       .program_counter = registers->program_counter,
+                                       .register_count = registers->count};
+  memcpy(thread->registers, registers->all, registers->count * sizeof *registers->all);
+  return true;
+}
+
 static bool take_threads(struct hwi_memory *memory, const struct hwi_os_stopped *stopped)
 {
   struct hwi_os_registers registers;
-  for (size_t i = 0; i < stopped->count; i++) {
-    if (!hwi_os_stopped_registers(stopped, i, &registers))
-      continue;
-    if (!hwi_grow((void **)&memory->threads, &memory->thread_capacity, memory->thread_count + 1,
-                  sizeof *memory->threads))
+  for (size_t i = 0; i < stopped->count; i++)
+    if (hwi_os_stopped_registers(stopped, i, &registers) && !take_thread(memory, stopped->threads[i].tid, &registers))
       return false;
-    struct hwi_memory_thread *thread = &memory->threads[memory->thread_count++];
-    *thread = (struct hwi_memory_thread){.tid = stopped->threads[i].tid,
-                                         .stack_pointer = registers.stack_pointer,
-                                         .thread_pointer = registers.thread_pointer,
-                                         .program_counter = registers.program_counter,
-                                         .register_count = registers.count};
-    memcpy(thread->registers, registers.all, registers.count * sizeof *registers.all);
+  return true;
+}
+
+static bool take_ending_threads(struct hwi_memory *memory, const struct hwi_os_watched *watched)
+{
+  for (size_t i = 0; i < watched->count; i++) {
+    const struct hwi_os_ending_thread *thread = &watched->ending[i];
+    if (thread->has_registers && !take_thread(memory, thread->tid, &thread->registers))
+      return false;
   }
   return true;
 }
@@ -368,7 +381,10 @@ static int read_process(struct survey *survey, uint32_t pid, const struct hwi_pr
   if (!make_room(survey))
     return no_memory(error, pid);
   touch_pages(survey);
-  status = options->no_stop ? copy(survey, pid, options, done, error) : copy_stopped(survey, pid, options, done, error);
+  status = options->no_stop || options->ending ? copy(survey, pid, options, done, error)
+                                               : copy_stopped(survey, pid, options, done, error);
+  if (status == 0 && options->ending && !take_ending_threads(survey->memory, options->ending))
+    status = no_memory(error, pid);
   if (status == 0)
     note_what_is_left_out(survey, done);
   return status;
@@ -396,12 +412,13 @@ int hwi_process_open(struct hwi_memory *memory, uint32_t pid, const struct hwi_p
   struct hwi_process_read unused;
   done = done ? done : &unused;
   *done = (struct hwi_process_read){0};
-  *memory = (struct hwi_memory){.word_bytes = sizeof(long), .pid = pid};
+  *memory = (struct hwi_memory){.word_bytes = sizeof(long), .pid = options->ending ? options->ending->pid : pid};
   struct survey survey = {.memory = memory, .pages = hwi_os_open_pages(pid)};
   const int status = read_process(&survey, pid, options, done, error);
   if (survey.pages >= 0)
     close(survey.pages);
   free(survey.runs);
+  memory->rest_is_zero = survey.pages >= 0;
   if (status < 0) {
     hwi_memory_close(memory);
     return status;

@@ -20,7 +20,7 @@ static_assert(HWI_REGION_PAGES << HWI_BLOCK_PAGE_BITS == 1 << HWI_REGION_BITS, "
 /* --- regions --- */
 
 /* Finds any region except the one used last. */
-static struct hwi_region *find_other_region(struct hwi_blocks *blocks, uint64_t number)
+static struct hwi_block_region *find_other_region(struct hwi_blocks *blocks, uint64_t number)
 {
   for (size_t at = hwi_hash_number(number) & blocks->region_mask; blocks->region_slots[at];
        at = (at + 1) & blocks->region_mask) {
@@ -34,11 +34,11 @@ static struct hwi_region *find_other_region(struct hwi_blocks *blocks, uint64_t 
 }
 
 /* Returns NULL if there is none with this number. */
-static inline struct hwi_region *find_region(struct hwi_blocks *blocks, uint64_t number)
+static inline struct hwi_block_region *find_region(struct hwi_blocks *blocks, uint64_t number)
 {
   if (!blocks->region_count)
     return NULL;
-  struct hwi_region *last = &blocks->regions[blocks->last_region];
+  struct hwi_block_region *last = &blocks->regions[blocks->last_region];
   return last->number == number ? last : find_other_region(blocks, number);
 }
 
@@ -61,7 +61,7 @@ static bool grow_region_slots(struct hwi_blocks *blocks)
 }
 
 /* NULL: no memory. */
-static struct hwi_region *add_region(struct hwi_blocks *blocks, uint64_t number)
+static struct hwi_block_region *add_region(struct hwi_blocks *blocks, uint64_t number)
 {
   bool is_full = !blocks->region_slots || blocks->region_count * 2 > blocks->region_mask;
   if (blocks->region_count == UINT32_MAX || (is_full && !grow_region_slots(blocks)) ||
@@ -72,7 +72,7 @@ static struct hwi_region *add_region(struct hwi_blocks *blocks, uint64_t number)
     at = (at + 1) & blocks->region_mask;
   blocks->last_region = blocks->region_count++;
   blocks->region_slots[at] = (uint32_t)blocks->region_count;
-  blocks->regions[blocks->last_region] = (struct hwi_region){.number = number};
+  blocks->regions[blocks->last_region] = (struct hwi_block_region){.number = number};
   return &blocks->regions[blocks->last_region];
 }
 
@@ -214,7 +214,7 @@ bool hwi_blocks_put(struct hwi_blocks *blocks, uint64_t address, const struct hw
     return false;
   if (is_odd(address))
     return put_odd(blocks, address, kind, replaced);
-  struct hwi_region *region = find_region(blocks, address >> HWI_REGION_BITS);
+  struct hwi_block_region *region = find_region(blocks, address >> HWI_REGION_BITS);
   if (!region && !(region = add_region(blocks, address >> HWI_REGION_BITS)))
     return false;
   unsigned i = page_of(address);
@@ -232,7 +232,7 @@ const struct hwi_block *hwi_blocks_take(struct hwi_blocks *blocks, uint64_t addr
 {
   if (is_odd(address))
     return take_odd(blocks, address);
-  struct hwi_region *region = find_region(blocks, address >> HWI_REGION_BITS);
+  struct hwi_block_region *region = find_region(blocks, address >> HWI_REGION_BITS);
   unsigned i = page_of(address);
   if (!region || !region->pages[i])
     return NULL;
@@ -252,7 +252,7 @@ bool hwi_blocks_has(struct hwi_blocks *blocks, uint64_t address)
 {
   if (is_odd(address))
     return blocks->odd.slots && hwi_live_slot(&blocks->odd, address)->address;
-  const struct hwi_region *region = find_region(blocks, address >> HWI_REGION_BITS);
+  const struct hwi_block_region *region = find_region(blocks, address >> HWI_REGION_BITS);
   union hwi_block_page *page = region ? region->pages[page_of(address)] : NULL;
   return page && *slot_of(page, address);
 }

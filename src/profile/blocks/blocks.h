@@ -42,7 +42,7 @@ union hwi_block_page {
 };
 
 /* Invariant: counts[i] of the kinds of pages[i] are not 0; if counts[i] is 0, pages[i] is NULL. */
-struct hwi_region {
+struct hwi_block_region {
   uint64_t number; /* the addresses' upper bits */
   union hwi_block_page *pages[HWI_REGION_PAGES];
   uint8_t counts[HWI_REGION_PAGES];
@@ -51,7 +51,7 @@ struct hwi_region {
 /* All zero: no blocks. */
 struct hwi_blocks {
   size_t count;
-  struct hwi_region *regions;
+  struct hwi_block_region *regions;
   size_t region_count, region_capacity;
   uint32_t *region_slots; /* hash table of indices into regions, plus 1; 0: empty */
   size_t region_mask;

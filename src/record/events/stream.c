@@ -13,6 +13,7 @@
 
 #include "record/events/describe.h"
 #include "record/events/scopes.h"
+#include "record/own_ranges.h"
 #include "record/runtime/real.h"
 #include "record/session.h"
 #include "record/unwind/row_cache.h"
@@ -168,9 +169,11 @@ static void introduce_thread(struct hwi_thread_stream *stream)
 static struct hwi_thread_stream *create(uint32_t *tid)
 {
   size_t page = HWI_OS_PAGE_BYTES;
-  struct hwi_thread_stream *stream = hwi_os_map((sizeof *stream + page - 1) & ~(page - 1));
+  const size_t bytes = (sizeof(struct hwi_thread_stream) + page - 1) & ~(page - 1);
+  struct hwi_thread_stream *stream = hwi_os_map(bytes);
   if (!stream)
     return NULL;
+  hwi_own_ranges_add(stream, bytes, NULL);
   hwi_os_claim_init(&stream->claim);
   *tid = hwi_os_claim_take(&stream->claim);
   stream->next = atomic_load(&all_streams);

@@ -22,6 +22,7 @@
 #include "record/unwind/stack_cache.h"
 
 #include "platform/os.h"
+#include "record/own_ranges.h"
 #include "record/unwind/nodes.h"
 
 enum {
@@ -84,8 +85,12 @@ void hwi_stack_cache_add(struct hwi_lane *lane, uint32_t base)
   const struct hwi_walked_frame *stem = &cached->frames[base - 1], *innermost = stem + count - 1;
   if (count > HWI_STACK_END_FRAMES || innermost->node == HWI_NODE_UNKNOWN)
     return;
-  if (!lane->stack_cache && !(lane->stack_cache = hwi_os_map(CACHE_BYTES)))
-    return;
+  if (!lane->stack_cache) {
+    lane->stack_cache = hwi_os_map(CACHE_BYTES);
+    if (!lane->stack_cache)
+      return;
+    hwi_own_ranges_add(lane->stack_cache, CACHE_BYTES, NULL);
+  }
   struct hwi_stack_end_pair *pair = hwi_stack_cache_pair(lane->stack_cache, innermost->pc, innermost->sp);
   struct hwi_stack_end *end = &pair->ends[pair->latest ^= 1];
   end->pc = innermost->pc;

@@ -156,6 +156,10 @@ int hwi_json_core_leaks(struct hwi_json *json, const struct hwi_report *report, 
   write_sum(json, "from_below_blocks", "from_below_bytes", &leaks->from_below);
   write_sum(json, "from_freed_blocks", "from_freed_bytes", &leaks->from_freed);
   hwi_json_number(json, "unknown_bytes", report->core->graph->unknown_bytes);
+  if (report->suppressions) {
+    write_sum(json, "suppressed_blocks", "suppressed_bytes", &leaks->suppressed);
+    hwi_json_suppressions(json, report->suppressions);
+  }
   if (status == 0)
     hwi_core_leaks_release(&groups);
   return status;

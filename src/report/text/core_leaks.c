@@ -38,6 +38,8 @@ static void print_sums(struct hwi_text *text, const struct hwi_core *core)
   print_sum(text, "direct", &leaks->sums[HWI_LEAK_DIRECT], "no other leak refers to them");
   print_sum(text, "cycles", &leaks->sums[HWI_LEAK_CYCLE], "they only refer to each other");
   print_sum(text, "indirect", &leaks->sums[HWI_LEAK_INDIRECT], "other leaks refer to them");
+  if (leaks->suppressed.blocks)
+    print_sum(text, "suppressed", &leaks->suppressed, "known leaks, and what only they refer to");
   print_sum(text, "not leaked", &leaks->reached, "reached from a root");
   print_doubt(text, &leaks->by_interior,
               " are not leaked, but reached only over addresses inside of blocks, not of their begins.");
@@ -103,6 +105,8 @@ int hwi_text_core_leaks(struct hwi_text *text, struct hwi_named_frames *frames, 
   print_rest(text, &leaks, rows, all);
   hwi_text_frames_hint(&printer);
   hwi_text_frames_release(&printer);
+  if (text->report->suppressions)
+    hwi_text_suppressions(text, text->report->suppressions);
   hwi_core_leaks_release(&leaks);
   return status;
 }

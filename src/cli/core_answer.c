@@ -1,0 +1,243 @@
+/* core_answer.c - answers about the heap of a core dump or of a process: what is opened for them, and the report */
+#include "cli/core_answer.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli/page_and_charts.h"
+#include "export/moment.h"
+#include "report/names/named_frames.h"
+#include "report/words/style.h"
+#include "symbols/symbols.h"
+
+/* --- what is opened --- */
+
+/* The image of the recording with the PID of the memory, or the largest. */
+static int read_recording(struct hwi_core_answer *answer, const char *path)
+{
+  struct hwi_error error = {0};
+  struct hwi_profile_options chosen = {0};
+  if (!path)
+    return 0;
+  if (hwi_profile_create(&answer->recorded, path, &chosen, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
+  for (uint32_t i = 0; i < answer->recorded->image_count; i++)
+    if (answer->recorded->images[i].info && answer->recorded->images[i].info->header.pid == answer->memory.pid)
+      chosen = (struct hwi_profile_options){.images = HWI_IMAGES_PID, .pid = answer->memory.pid};
+  if (chosen.images == HWI_IMAGES_PID) {
+    hwi_profile_destroy(answer->recorded);
+    answer->recorded = NULL;
+    if (hwi_profile_create(&answer->recorded, path, &chosen, &error) < 0)
+      return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
+  }
+  if (hwi_recorded_blocks_read(&answer->recorded_blocks, path, &chosen, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
+  answer->core.recording = path;
+  return 0;
+}
+
+int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
+{
+  struct hwi_error error = {0};
+  answer->core = (struct hwi_core){
+      .name = name, .memory = &answer->memory, .heap = &answer->heap, .stop_ns = answer->read.stop_ns};
+  int status = hwi_core_heap_find(&answer->heap, &answer->memory, &error);
+  if (status == 0 && !hwi_core_modules_find(&answer->modules, &answer->memory))
+    status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", name, error.text) : 0;
+}
+
+int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording)
+{
+  const int status = read_recording(answer, recording);
+  const char *const recordings[] = {recording, NULL};
+  return status == 0 ? hwi_reading_symbols(answer->reading, recordings, &answer->symbols) : status;
+}
+
+void hwi_core_answer_close(struct hwi_core_answer *answer)
+{
+  hwi_leaks_release(&answer->leaks);
+  hwi_graph_close(&answer->graph);
+  hwi_symbols_destroy(answer->symbols);
+  hwi_recorded_blocks_release(&answer->recorded_blocks);
+  hwi_profile_destroy(answer->recorded);
+  hwi_core_modules_release(&answer->modules);
+  hwi_core_heap_release(&answer->heap);
+  hwi_memory_close(&answer->memory);
+}
+
+/* --- leaks --- */
+
+int hwi_core_answer_find_leaks(struct hwi_core_answer *answer)
+{
+  struct hwi_error error = {0};
+  if (hwi_graph_open(&answer->graph, &answer->memory, &answer->heap, &error) < 0 ||
+      hwi_leaks_find(&answer->leaks, &answer->graph, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  return 0;
+}
+
+void hwi_core_answer_only_leaks(struct hwi_core_answer *answer)
+{
+  answer->core.graph = &answer->graph;
+  answer->core.leaks = &answer->leaks;
+}
+
+/* The leaks of each recorded stack. */
+struct stack_leaks {
+  const struct hwi_core_answer *answer;
+  struct hwi_core_heap_sum *sums; /* by stack */
+  bool *is_suppressed;
+};
+
+static const struct hwi_recorded_block *recorded_at(const struct hwi_core_answer *answer, uint64_t address)
+{
+  const struct hwi_recorded_blocks *recorded = &answer->recorded_blocks;
+  size_t low = 0, high = recorded->count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (recorded->blocks[middle].address < address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < recorded->count && recorded->blocks[low].address == address ? &recorded->blocks[low] : NULL;
+}
+
+static bool is_suppressed(void *context, uint32_t block)
+{
+  const struct stack_leaks *of = context;
+  const struct hwi_recorded_block *recorded = recorded_at(of->answer, of->answer->heap.blocks[block].address);
+  return recorded && of->is_suppressed[recorded->stack];
+}
+
+static int match_stacks(struct stack_leaks *of, struct hwi_suppressions *suppressions, struct hwi_error *error)
+{
+  const struct hwi_core_answer *answer = of->answer;
+  const struct hwi_report report = {.profile = answer->recorded, .names = hwi_reading_names(answer->symbols)};
+  struct hwi_named_frames frames;
+  int status = hwi_named_frames_init(&frames, &report, error);
+  for (uint32_t block = 0; block < answer->heap.block_count && status == 0; block++) {
+    const struct hwi_core_block *of_heap = &answer->heap.blocks[block];
+    const struct hwi_recorded_block *recorded =
+        hwi_graph_is_leak(&answer->graph, block) ? recorded_at(answer, of_heap->address) : NULL;
+    if (!recorded)
+      continue;
+    of->sums[recorded->stack].blocks++;
+    of->sums[recorded->stack].bytes += recorded->size;
+  }
+  for (uint32_t stack = 0; stack < answer->recorded->stack_count && status == 0; stack++) {
+    const struct hwi_core_heap_sum *sum = &of->sums[stack];
+    if (!sum->blocks)
+      continue;
+    status = hwi_named_frames_load(&frames, stack, error);
+    of->is_suppressed[stack] = status == 0 && hwi_suppressions_apply(suppressions, &frames, sum->blocks, sum->bytes);
+  }
+  hwi_named_frames_release(&frames);
+  return status;
+}
+
+int hwi_core_answer_suppress(struct hwi_core_answer *answer, struct hwi_suppressions *suppressions)
+{
+  struct hwi_error error = {0};
+  if (!answer->recorded) {
+    hwi_warn("--suppressions: patterns match recorded stacks, and there is no recording of %s", answer->core.name);
+    return 0;
+  }
+  struct stack_leaks of = {answer, calloc(answer->recorded->stack_count + 1, sizeof *of.sums),
+                           calloc(answer->recorded->stack_count + 1, sizeof *of.is_suppressed)};
+  int status = of.sums && of.is_suppressed ? match_stacks(&of, suppressions, &error)
+                                           : hwi_error_set(&error, HW_ERR_MEMORY, "no memory for suppressions");
+  if (status == 0)
+    status = hwi_leaks_suppress(&answer->leaks, &answer->graph, is_suppressed, &of, &error);
+  free(of.sums);
+  free(of.is_suppressed);
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
+}
+
+/* --- the moment --- */
+
+struct hwi_vtables hwi_core_answer_vtables(struct hwi_core_answer *answer)
+{
+  return (struct hwi_vtables){.memory = &answer->memory,
+                              .modules = &answer->modules,
+                              .symbols = answer->symbols,
+                              .reader = {.memory = &answer->memory}};
+}
+
+int hwi_core_answer_write_moment(void *context, int fd)
+{
+  struct hwi_core_answer *answer = context;
+  struct hwi_vtables vtables = hwi_core_answer_vtables(answer);
+  struct hwi_moment moment = {.vtables = &vtables,
+                              .heap = &answer->heap,
+                              .profile = answer->recorded,
+                              .recorded = &answer->recorded_blocks,
+                              .leaks_of = answer->core.graph};
+  const int status = hwi_moment_write(&moment, fd);
+  answer->core.recorded_blocks = moment.known_stacks;
+  hwi_vtables_release(&vtables);
+  return status;
+}
+
+static int print_text(const struct hwi_report *report, FILE *out, struct hwi_error *error)
+{
+  struct hwi_style style;
+  hwi_style_init(&style, out);
+  return hwi_report_text(report, &style, error);
+}
+
+static int print_report(const struct hwi_core_print *print, const struct hwi_report *report,
+                        const struct hwi_answer_file *to)
+{
+  struct hwi_error error = {0};
+  struct hwi_export_request export = {
+      .report = *report, .is_present = true, .name = to->path, .path = to->part, .out = to->out};
+  const struct hwi_page_request page = {.runs = report, .run_count = 1, .form = HWI_PAGE_HTML};
+  const int status = print->export                      ? hwi_export_write(print->export, &export, &error)
+                     : print->format == HWI_FORMAT_JSON ? hwi_report_json(report, to->out, &error)
+                     : print->format == HWI_FORMAT_HTML ? hwi_page_write(&page, to->out, &error)
+                                                        : print_text(report, to->out, &error);
+  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
+}
+
+/* The blocks are a trace, and its profile is that of the moment; in pages and exports, it is a run of one moment. */
+static int report_on(struct hwi_core_answer *answer, const struct hwi_core_print *print, const char *trace,
+                     const struct hwi_answer_file *to)
+{
+  struct hwi_reading reading = *answer->reading;
+  struct hwi_profile *profile;
+  if (!print->export && print->format != HWI_FORMAT_HTML)
+    reading.span = (struct hwi_span){.kind = HWI_SPAN_MOMENT};
+  int status = hwi_reading_profile(&reading, trace, &profile);
+  if (status != 0)
+    return status;
+  struct hwi_reading_source source = {&reading, trace};
+  const struct hwi_report report = {.profile = profile,
+                                    .core = &answer->core,
+                                    .names = hwi_reading_names(answer->symbols),
+                                    .options = hwi_ranking_options(print->ranking),
+                                    .replayer = hwi_reading_replayer(&source),
+                                    .trace = answer->core.name,
+                                    .suppressions = print->suppressions};
+  status = print_report(print, &report, to);
+  hwi_profile_destroy(profile);
+  return status;
+}
+
+int hwi_core_answer_print(struct hwi_core_answer *answer, const struct hwi_core_print *print,
+                          const struct hwi_answer_file *to)
+{
+  char trace[32]; /* a path of an open file without a name */
+  const int fd = memfd_create("moment", MFD_CLOEXEC);
+  int status = fd < 0 ? HW_ERR_IO : hwi_core_answer_write_moment(answer, fd);
+  snprintf(trace, sizeof trace, "/proc/self/fd/%d", fd);
+  if (status < 0)
+    status = hwi_fail(HWI_EXIT_TROUBLE, "no memory for the blocks of %s; use a larger machine", answer->core.name);
+  else
+    status = report_on(answer, print, trace, to);
+  if (fd >= 0)
+    close(fd);
+  return status;
+}
