@@ -225,13 +225,14 @@ const struct hwi_command hwi_command_core = {
     .name = "core",
     .summary = "explain the heap of a core dump, a process or an image of memory",
     .usage = "[options] [PROGRAM] CORE|PID|--raw FILE",
-    .details = "PROGRAM is looked at for names. CORE is a core dump, also a compressed one; PID is a process, which is\n"
-               "stopped while its memory is copied.\n"
-               "\n"
-               "examples:\n"
-               "  heapwright core ./app core.4711\n"
-               "  heapwright core --leaks 4711\n"
-               "  heapwright core --raw ram.bin@0x20000000 --word 32 firmware.elf\n",
+    .details =
+        "PROGRAM is looked at for names. CORE is a core dump, also a compressed one; PID is a process, which is\n"
+        "stopped while its memory is copied.\n"
+        "\n"
+        "examples:\n"
+        "  heapwright core ./app core.4711\n"
+        "  heapwright core --leaks 4711\n"
+        "  heapwright core --raw ram.bin@0x20000000 --word 32 firmware.elf\n",
     .options = options,
     .defaults = &defaults,
     .values_bytes = sizeof(struct values),

@@ -210,6 +210,7 @@ static int report_on(struct hwi_core_answer *answer, const struct hwi_core_print
   struct hwi_profile *profile;
   if (!print->export && print->format != HWI_FORMAT_HTML)
     reading.span = (struct hwi_span){.kind = HWI_SPAN_MOMENT};
+  reading.shown_path = answer->core.name;
   int status = hwi_reading_profile(&reading, trace, &profile);
   if (status != 0)
     return status;

@@ -98,6 +98,7 @@ static struct hwi_profile_options begin_reading(const struct hwi_reading *readin
                                     : HWI_IMAGES_LARGEST,
       .pid = (uint32_t)reading->pid,
       .heap = reading->heap,
+      .shown_path = reading->shown_path,
       .span = reading->span,
       .instance_details = reading->instance_details,
       .chains = reading->chains,

@@ -17,8 +17,8 @@ enum { HWI_READING_PATH_BYTES = 4096 };
 /* Part of a command's values. */
 struct hwi_reading {
   bool children;
-  uint64_t pid;     /* 0: the largest */
-  const char *heap; /* see struct hwi_profile_options */
+  uint64_t pid;                  /* 0: the largest */
+  const char *heap, *shown_path; /* see struct hwi_profile_options */
   struct hwi_texts debug_dirs;
   struct hwi_span span;                  /* the part of the run that hwi_reading_profile covers; see cli/span.h */
   bool instance_details;                 /* see struct hwi_profile_options */

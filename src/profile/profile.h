@@ -575,7 +575,8 @@ struct hwi_profile_options {
   /* The profile is of the program's own heaps with this name instead of malloc; a name as in base/shell_pattern.h. It is
    * an error if there is none. NULL: malloc */
   const char *heap;
-  bool history; /* of a run that is followed: keep what changes along time, for a page */
+  const char *shown_path; /* how traces are called, for as long as the profile lives; NULL: by their paths */
+  bool history;           /* of a run that is followed: keep what changes along time, for a page */
   void (*progress)(void *context, uint64_t done, uint64_t all); /* may be NULL; called from time to time */
   void *progress_context;
 };

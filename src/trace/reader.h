@@ -225,6 +225,9 @@ size_t hwi_trace_call_counts(const struct hwi_trace *trace, const struct hwi_chu
 bool hwi_trace_want_text(struct hwi_trace *trace, uint32_t number);
 const char *hwi_trace_text(const struct hwi_trace *trace, uint32_t number);
 
+/* Its info has this path instead of its own. It must outlive the trace. */
+void hwi_trace_show_as(struct hwi_trace *trace, const char *path);
+
 /* From now on, holds the text of each instance from when its event is read until it is taken; up to 128 MB of them. The
  * second returns the text, which the caller frees, or NULL if it is not known. */
 void hwi_trace_hold_texts(struct hwi_trace *trace);

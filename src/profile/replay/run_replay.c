@@ -239,6 +239,8 @@ int hwi_run_replay_start_image(struct hwi_run_replay *r, uint32_t number)
     r->images[number].counted = false;
     return status == HW_ERR_MEMORY || r->options->images != HWI_IMAGES_ALL ? status : 0;
   }
+  if (r->options->shown_path)
+    hwi_trace_show_as(*trace, r->options->shown_path);
   if (r->events && r->events->sink->wants_texts)
     hwi_trace_hold_texts(*trace);
   struct hwi_active *a;

@@ -109,7 +109,7 @@ void hwi_trace_info_update(struct hwi_trace *trace)
     trace->definitions->no_memory = true;
   static const char *const no_environment[] = {NULL};
   info->header = trace->header;
-  info->path = trace->path;
+  info->path = trace->shown_path ? trace->shown_path : trace->path;
   info->command = trace->command ? trace->command : "";
   info->exe = d->exe.bytes ? d->exe.bytes : "";
   info->cwd = d->cwd.bytes ? d->cwd.bytes : "";

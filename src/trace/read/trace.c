@@ -353,6 +353,12 @@ const char *hwi_trace_text(const struct hwi_trace *trace, uint32_t number)
   return hwi_instance_texts_find(&trace->definitions->texts, number);
 }
 
+void hwi_trace_show_as(struct hwi_trace *trace, const char *path)
+{
+  trace->shown_path = path;
+  hwi_trace_info_update(trace);
+}
+
 void hwi_trace_hold_texts(struct hwi_trace *trace)
 {
   trace->definitions->texts.holds_all = true;

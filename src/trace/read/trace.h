@@ -15,6 +15,7 @@ enum { HWI_TRACE_NODE_SLACK = 1 << 20 };
 
 struct hwi_trace {
   char *path;
+  const char *shown_path; /* see hwi_trace_show_as; NULL: none */
   struct hw_trace_header header;
   struct hwi_index index;
   struct hwi_base base; /* all zero: no event was dropped */
