@@ -176,6 +176,21 @@ static bool is_wanted(const struct hwi_moment *moment, size_t number)
                           : hwi_core_block_state(&heap->blocks[number]) == HWI_CORE_BLOCK_LIVE;
 }
 
+/* The words of a command are known with blanks between them: each is taken for an argument. */
+static void write_command(struct hwi_synthetic *trace, const struct hwi_memory *memory)
+{
+  char words[sizeof memory->command];
+  size_t bytes = 0;
+  for (const char *at = memory->command; *at; at++)
+    if (*at != ' ')
+      words[bytes++] = *at;
+    else if (bytes > 0 && words[bytes - 1])
+      words[bytes++] = 0;
+  if (bytes > 0 && words[bytes - 1])
+    words[bytes++] = 0;
+  hwi_synthetic_record(trace, HW_RECORD_COMMAND, words, bytes);
+}
+
 int hwi_moment_write(struct hwi_moment *moment, int fd)
 {
   const struct hwi_memory *memory = moment->vtables->memory;
@@ -186,7 +201,7 @@ int hwi_moment_write(struct hwi_moment *moment, int fd)
   hwi_synthetic_begin(trace, fd, false);
   trace->header.pid = memory->pid;
   hwi_synthetic_note(trace, HW_NOTE_IMPORTED, moment->profile || heap->owners ? missing_with_stacks : missing);
-  hwi_synthetic_record(trace, HW_RECORD_COMMAND, memory->command, strlen(memory->command) + 1);
+  write_command(trace, memory);
   hwi_synthetic_entry(trace, UNKNOWN_NODE, HW_ENTRY_MALLOC);
   write_recorded_modules(&writer);
   write_modules(&writer);
