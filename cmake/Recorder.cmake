@@ -3,11 +3,16 @@ set(HW_TARGET_SOURCES ${HW_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES} ${HW_WRIT
 
 set(HW_TARGET_FLAGS
   -fno-omit-frame-pointer   # the entry points read their caller's frame
+  -foptimize-sibling-calls  # they jump to their bodies, also at -O1
   -fexceptions              # a new_handler may throw through operator new
   -ftls-model=initial-exec  # the general model allocates on first use
   -fno-tree-slp-vectorize   # two addresses in one register must be taken apart again in each step of a walk
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free # never folded into one another
 )
+string(TOUPPER "${CMAKE_BUILD_TYPE}" HW_BUILD_TYPE)
+if("${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${HW_BUILD_TYPE}}" MATCHES "-Og")
+  list(APPEND HW_TARGET_FLAGS -O1) # gcc makes no such jumps at -Og
+endif()
 
 if(HW_RECORD_SOURCES)
   add_library(heapwright-record SHARED ${HW_TARGET_SOURCES})

@@ -13,7 +13,7 @@ SOURCES = [ROOT / "src" / name for name in (
     "platform/os_linux.c", "platform/os_linux_file.c", "platform/os_linux_loader.c", "platform/os_linux_vdso.c",
     "platform/os_linux_elf.c", "platform/os_linux_symbols.c")]
 FLAGS = ["-std=gnu17", "-fPIC", "-shared", "-fvisibility=hidden", "-fexceptions", "-ftls-model=initial-exec",
-         f"-I{ROOT}/src", f"-I{ROOT}/include", "-Wall", "-Wextra", "-Werror"]
+         "-foptimize-sibling-calls", f"-I{ROOT}/src", f"-I{ROOT}/include", "-Wall", "-Wextra", "-Werror"]
 LINK = ["-Wl,-z,now,--no-undefined"]
 
 

@@ -195,7 +195,7 @@ static int export_from(const struct values *values, const struct hwi_export_form
     };
     status = write_file(values, format, &request, to);
     if (status == HWI_EXIT_OK)
-      hwi_reading_warn(profile, "exported");
+      hwi_reading_warn(&values->reading, profile, "exported");
     hwi_warn_of(&request.remarks);
     hwi_symbols_save_names(symbols, profile->has_summary);
     hwi_symbols_destroy(symbols);

@@ -63,7 +63,7 @@ static int send(const struct values *values, const struct hwi_push *push, const 
     else if (!values->quiet)
       hwi_warn("sent %s to %s", hwi_bytes_text(pushed.bytes).text, hwi_push_shown(values->to));
     if (status == 0 && !values->quiet)
-      hwi_reading_warn(profile, "sent");
+      hwi_reading_warn(&values->reading, profile, "sent");
     hwi_symbols_save_names(symbols, profile->has_summary);
     hwi_symbols_destroy(symbols);
   }

@@ -1,6 +1,7 @@
 /* read_recording.c - the options by which a command finds and reads a recording, and the reading itself */
 #include "cli/read_recording.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -211,8 +212,22 @@ struct hwi_names hwi_reading_names(struct hwi_symbols *symbols)
   return (struct hwi_names){find_symbols, symbols, hwi_static_allocator};
 }
 
-void hwi_reading_warn(const struct hwi_profile *profile, const char *done)
+enum { LEAST_SHARE = 20 };
+
+/* Small ones, such as a shell that starts a program, are not worth a warning. */
+static void warn_of_others(const struct hwi_profile *profile, const char *done)
 {
+  const struct hwi_other_images others = hwi_other_images(profile);
+  if (others.bytes * LEAST_SHARE > others.all_bytes)
+    hwi_warn("%" PRIu32 " other process image%s with %s of the bytes %s not %s; --children adds %s", others.count,
+             others.count == 1 ? "" : "s", hwi_share_text(others.bytes, others.all_bytes).text,
+             others.count == 1 ? "is" : "are", done, others.count == 1 ? "it" : "them");
+}
+
+void hwi_reading_warn(const struct hwi_reading *reading, const struct hwi_profile *profile, const char *done)
+{
+  if (!reading->pid)
+    warn_of_others(profile, done);
   const char *why;
   bool frees;
   uint64_t ns = hwi_moment_of_doubt(profile, &why, &frees);

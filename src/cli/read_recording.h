@@ -100,8 +100,9 @@ int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *pa
 int hwi_reading_symbols_of(const struct hwi_reading *reading, const char *path, struct hwi_symbols **symbols);
 struct hwi_names hwi_reading_names(struct hwi_symbols *symbols);
 
-/* Warns that a recording is not complete, or sampled, which other tools' formats have no field for. `done`: "exported" or "sent". */
-void hwi_reading_warn(const struct hwi_profile *profile, const char *done);
+/* Warns that processes of a recording are left out though none was chosen, that it is not complete, or sampled, which other tools'
+ * formats have no field for. `done`: "exported" or "sent". */
+void hwi_reading_warn(const struct hwi_reading *reading, const struct hwi_profile *profile, const char *done);
 
 /* --- runs that are compared: recordings, or reports saved as JSON --- */
 

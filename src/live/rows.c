@@ -8,8 +8,10 @@
 #include "live/row_names.h"
 #include "live/row_table.h"
 #include "page/rss.h"
+#include "profile/blocks/sample.h"
 #include "report/content/evidence.h"
 #include "report/names/stack_label.h"
+#include "report/selection/figures.h"
 
 static size_t kind_bytes(const char *rule)
 {
@@ -252,6 +254,10 @@ static void fill_head(struct document *document)
   head->peak_bytes = profile->totals.peak_bytes;
   head->calls = profile->totals.allocation_calls;
   head->sample_bytes = profile->sample_bytes;
+  const struct hwi_variance variance = hwi_amount_of_run(profile).variance;
+  head->live_bytes_error = hwi_sample_error(variance.live_bytes);
+  head->peak_bytes_error = hwi_sample_error(variance.peak_bytes);
+  head->calls_error = profile->calls_are_exact ? 0 : hwi_sample_error(variance.calls);
   head->rss_bytes = rss.count > 0 ? rss.points[rss.count - 1].rss_bytes : 0;
   head->thread_count = count_threads(document);
   head->pid = image ? image->info->header.pid : 0;

@@ -71,9 +71,10 @@ struct hwi_live_rows {
   uint64_t duration_ns, growth_ns, recent_ns;          /* the latter two: how long growth and recent are */
   uint64_t live_bytes, live_blocks, peak_bytes, calls; /* of the run */
   uint64_t recent_calls, recent_frees;
-  uint64_t rss_bytes;                         /* 0: not known */
-  uint64_t sample_bytes;                      /* 0: the figures are exact */
-  uint64_t kept_bytes, kept_blocks;           /* live bytes and blocks that the rules keep */
+  uint64_t rss_bytes;                                       /* 0: not known */
+  uint64_t sample_bytes;                                    /* 0: the figures are exact */
+  uint64_t live_bytes_error, peak_bytes_error, calls_error; /* of a sample */
+  uint64_t kept_bytes, kept_blocks;                         /* live bytes and blocks that the rules keep */
   uint64_t command_off, heap_off, remark_off; /* of texts. heap_off: whose name is shown; remark_off: about the rules */
   uint32_t pid, process_count, ended_count, thread_count; /* pid: of the first process */
   uint32_t row_count, all_rows;                           /* in the document; without a limit */

@@ -86,6 +86,7 @@ int hwi_profile_events(const char *path, const struct hwi_profile_options *optio
                       !hwi_block_events_init(&events, &r.result->replay.resolver, sink) ||
                       !hwi_scopes_prepare(&wanted, &r.result->replay.resolver, &events.scopes)))
     status = hwi_run_replay_no_memory(&r);
+  events.has_all_threads = options->span.kind == HWI_SPAN_RUN && !options->history;
   if (status == 0)
     status = hwi_run_replay_all(&r);
   hwi_run_replay_end(&r);

@@ -227,6 +227,17 @@ def test_a_recording_that_is_not_complete(serve, hw, record):
     assert hw("push", "-q", "--to", server.url, trace).stderr == ""
 
 
+def test_processes_that_are_not_sent(serve, hw, record):
+    """One process is sent by default; that others are not is said, as by export."""
+    server = serve()
+    trace = record(["sh", "-c", "python3 -c 'bytes(10000000)'; python3 -c 'bytes(20000000)'; true"]).trace
+    words = "are not sent; --children adds them"
+    assert words in hw("push", "--to", server.url, trace).stderr
+    assert hw("push", "-q", "--to", server.url, trace).stderr == ""
+    assert words not in hw("push", "--to", server.url, "--children", trace).stderr
+    assert "are not exported; --children" in hw("export", trace, "-o", trace.with_suffix(".folded")).stderr
+
+
 def test_a_recording_that_goes_on(serve, hw, build, tmp_path):
     server, trace = serve(), tmp_path / "run.hwt"
     with subprocess.Popen([build / "bin/heapwright", "record", "-q", "-o", trace, "cat"], stdin=subprocess.PIPE) as process:

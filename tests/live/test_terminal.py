@@ -422,6 +422,14 @@ def test_a_command_keeps_off_the_terminal(terminal, tool, tmp_path, compile_c):
     assert "/nothing" in screen.text()
 
 
+def test_estimates_have_errors(record, hw):
+    trace = record(["python3", "-c", "blocks = [bytearray(2000) for i in range(3000)]"], "--sample=16K").trace
+    done = hw("live", "--text", "--once", trace, env={**os.environ, "COLUMNS": "160", "LC_ALL": "C.UTF-8"})
+    lines = done.stdout.split("\n")
+    assert re.search(r"peak [\d.]+ MB ± [\d.]+ kB   [\d,]+ ± [\d,]+ allocations", lines[1])
+    assert re.match(r"Live [\d.]+ kB ± [\d,.]+ k?B in ", lines[2])
+
+
 def test_once_agrees_with_the_report(program, hw):
     program.tell("alpha 1000")
     program.tell("beta 500")

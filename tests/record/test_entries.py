@@ -17,7 +17,7 @@ import pytest
 
 from entries_library import FLAGS, LINK, PROGRAMS, ROOT, Run, build_counter, build_double, build_program, run
 
-VARIANTS = {"O0": ["-O0"], "O2": ["-O2"], "lto": ["-O2", "-flto", "-fno-semantic-interposition"]}
+VARIANTS = {"O0": ["-O0"], "O1": ["-O1"], "O2": ["-O2"], "lto": ["-O2", "-flto", "-fno-semantic-interposition"]}
 HUGE = 2**63 - 1
 JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 

@@ -392,3 +392,13 @@ def test_real_programs(hw, record, tmp_path, name):
             errors[key] += found[f"{key}_error"]
     for key in ESTIMATES:
         assert abs(off[key]) <= 1.5 * errors[key], (key, off, errors)
+
+
+def test_page_of_processes_without_events(hw, record, tmp_path):
+    """A process of which only the calls are counted ends before another one begins: the page's second reading of the events numbered
+    the threads of later processes differently, and gave up."""
+    words = "true & wait; python3 -c 'blocks = [bytearray(2000) for i in range(3000)]'"
+    trace = record(["sh", "-c", words], "--sample=16K").trace
+    done = hw("report", trace, "--children", "-o", tmp_path / "page.html")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert hw("export", trace, "--children", "-o", tmp_path / "part.trace.json", "--from", "1ms").returncode == 0

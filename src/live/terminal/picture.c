@@ -83,6 +83,12 @@ static void draw_command(struct hwi_screen *screen, const struct hwi_view *view)
   hwi_line_release_part(line, &state);
 }
 
+/* Adds ` ± 1.2 MB` to a figure that is an estimate. */
+static void add_error(struct hwi_line *part, const struct hwi_screen *screen, const char *error)
+{
+  hwi_line_printf(part, " %s %s", screen->has_utf8 ? "±" : "+-", error);
+}
+
 static void draw_process(struct hwi_screen *screen, const struct hwi_live_rows *rows)
 {
   struct hwi_line part = {0}, *line = hwi_screen_begin(screen);
@@ -110,8 +116,13 @@ static void draw_process(struct hwi_screen *screen, const struct hwi_live_rows *
     add_part_of(line, screen, &part);
   }
   hwi_line_printf(&part, "peak %s", hwi_bytes_text(rows->peak_bytes).text);
+  if (rows->peak_bytes_error > 0)
+    add_error(&part, screen, hwi_bytes_text(rows->peak_bytes_error).text);
   add_part_of(line, screen, &part);
-  hwi_line_counted(&part, rows->calls, "allocation");
+  hwi_line_puts(&part, hwi_count_text(rows->calls).text);
+  if (rows->calls_error > 0)
+    add_error(&part, screen, hwi_count_text(rows->calls_error).text);
+  hwi_line_puts(&part, rows->calls == 1 ? " allocation" : " allocations");
   add_part_of(line, screen, &part);
   hwi_line_release_part(line, &part);
 }
@@ -119,7 +130,10 @@ static void draw_process(struct hwi_screen *screen, const struct hwi_live_rows *
 static void draw_live(struct hwi_screen *screen, const struct hwi_live_rows *rows)
 {
   struct hwi_line part = {0}, *line = hwi_screen_begin(screen);
-  hwi_line_printf(&part, "Live %s in ", hwi_bytes_text(rows->live_bytes).text);
+  hwi_line_printf(&part, "Live %s", hwi_bytes_text(rows->live_bytes).text);
+  if (rows->live_bytes_error > 0)
+    add_error(&part, screen, hwi_bytes_text(rows->live_bytes_error).text);
+  hwi_line_puts(&part, " in ");
   hwi_line_counted(&part, rows->live_blocks, "block");
   add_part_of(line, screen, &part);
   hwi_screen_look(screen, 0, HWI_LOOK_TITLE);

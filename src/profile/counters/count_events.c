@@ -650,14 +650,29 @@ static struct hwi_call_counts *calls_of(struct hwi_replay *replay, struct hwi_re
   return &tally->threads[thread].calls;
 }
 
-/* Only for a whole run is it known which calls belong to it, and only when it is over are all of them counted. Returns false
- * if there is no memory. */
+/* Only for a whole run is it known which calls belong to it, and only when it is over are all of them counted. */
+static size_t all_calls(const struct hwi_replay *replay, const struct hwi_replay_image *image,
+                        const struct hwi_chunk_counts **chunks)
+{
+  const size_t count = hwi_trace_call_counts(image->trace, chunks);
+  return image->sample_bytes && replay->span.kind == HWI_SPAN_RUN && !replay->history.is_kept ? count : 0;
+}
+
+bool hwi_replay_know_threads(struct hwi_replay *replay, struct hwi_replay_image *image)
+{
+  const struct hwi_chunk_counts *chunks;
+  const size_t count = all_calls(replay, image, &chunks);
+  bool done = true;
+  for (size_t i = 0; i < count && done; i++)
+    done = hwi_replay_image_find_thread(image, chunks[i].thread, &replay->resolver) > 0;
+  return done;
+}
+
+/* Returns false if there is no memory. */
 static bool take_all_calls(struct hwi_replay *replay, struct hwi_replay_image *image)
 {
   const struct hwi_chunk_counts *chunks;
-  const size_t count = hwi_trace_call_counts(image->trace, &chunks);
-  if (!image->sample_bytes || replay->span.kind != HWI_SPAN_RUN || replay->history.is_kept)
-    return true;
+  const size_t count = all_calls(replay, image, &chunks);
   for (size_t i = 0; i < count; i++) {
     struct hwi_call_counts *of_thread = calls_of(replay, image, chunks[i].thread);
     if (!of_thread)

@@ -139,4 +139,8 @@ bool hwi_replay_next_phase(struct hwi_replay *replay);
  * false if there is no memory. */
 bool hwi_replay_end_image(struct hwi_replay *replay, struct hwi_replay_image *image, uint64_t ns, bool others_go_on);
 
+/* Numbers the threads of a sample that have no events, as hwi_replay_end_image does: for a replay that resolves events without
+ * counting them, whose threads must have the same numbers. Returns false if there is no memory, or image->error has the reason. */
+bool hwi_replay_know_threads(struct hwi_replay *replay, struct hwi_replay_image *image);
+
 #endif

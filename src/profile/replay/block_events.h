@@ -19,6 +19,7 @@ struct hwi_block_events {
   size_t entries_capacity;
   uint64_t *last_addresses; /* by thread: of its latest allocation */
   size_t thread_capacity;
+  bool has_all_threads;      /* the profile of these events has threads of a sample that have none */
   struct hwi_scopes *scopes; /* NULL: no thread has been in a scope so far */
 };
 

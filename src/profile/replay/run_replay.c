@@ -348,6 +348,8 @@ int hwi_run_replay_end_image(struct hwi_run_replay *r, struct hwi_active *a, boo
     return stopped(r);
   if (others_go_on && r->events && !hwi_block_events_leave(r->events, &a->image, a->head_ns))
     return stopped(r);
+  if (r->events && r->events->has_all_threads && !hwi_replay_know_threads(&r->result->replay, &a->image))
+    return cannot_apply(r, a);
   if (!r->events && !hwi_replay_end_image(&r->result->replay, &a->image, a->head_ns, others_go_on))
     return hwi_run_replay_no_memory(r);
   if (others_go_on && !hwi_resolver_end_image(&r->result->replay.resolver, &a->image))

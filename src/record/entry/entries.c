@@ -142,22 +142,34 @@ static int boot_posix_memalign(void **to, size_t align, size_t size)
 #define BODY HW_OPERATION
 #endif
 
-/* The caller of the entry point whose frame this is. */
-HW_OPERATION struct hwi_caller caller_of(const uintptr_t *frame)
+/* The frame of a body that is left: its return address is still on the stack, the caller's frame pointer may not be. */
+struct left_frame {
+  const uintptr_t *address;
+  uintptr_t bp;
+};
+
+HW_OPERATION struct left_frame leaving_frame(void)
 {
-  return (struct hwi_caller){frame[1], (uintptr_t)(frame + 2), frame[0]};
+  const uintptr_t *frame = __builtin_frame_address(0);
+  return (struct left_frame){frame, frame[0]};
+}
+
+/* The caller of the entry point whose frame this is. */
+HW_OPERATION struct hwi_caller caller_of(struct left_frame frame)
+{
+  return (struct hwi_caller){frame.address[1], (uintptr_t)(frame.address + 2), frame.bp};
 }
 
 /* What is not only counted: a last call of a body, so that the body saves few registers. */
-static __attribute__((noinline)) void *allocated_in_sample(const uintptr_t *frame, enum hw_entry entry, size_t size,
+static __attribute__((noinline)) void *allocated_in_sample(struct left_frame frame, enum hw_entry entry, size_t size,
                                                            void *block)
 {
   return allocated_slowly(caller_of(frame), (struct request){entry, size, 0}, block);
 }
 
-static __attribute__((noinline)) void free_in_sample(const uintptr_t *frame, enum hw_entry entry, void *block)
+static __attribute__((noinline)) void free_in_sample(uintptr_t caller_pc, enum hw_entry entry, void *block)
 {
-  if (freed_slowly(caller_of(frame).pc, entry, block))
+  if (freed_slowly(caller_pc, entry, block))
     HWI_REAL(FREE, hwi_free_fn)(block);
 }
 
@@ -165,7 +177,7 @@ HW_OPERATION void *sampled(enum hw_entry entry, size_t size, void *block)
 {
   if (LIKELY(block) && LIKELY(hwi_event_skip_alloc(HWI_CALLER().pc, size)))
     return block;
-  return allocated_in_sample(__builtin_frame_address(0), entry, size, block);
+  return allocated_in_sample(leaving_frame(), entry, size, block);
 }
 
 BODY void *sampled_malloc(size_t size)
@@ -187,7 +199,7 @@ BODY void sampled_free(void *block, enum hw_entry entry)
   if (LIKELY(hwi_event_skip_free(HWI_CALLER().pc, block)))
     HWI_REAL(FREE, hwi_free_fn)(block);
   else
-    free_in_sample(__builtin_frame_address(0), entry, block);
+    free_in_sample(HWI_CALLER().pc, entry, block);
 }
 
 BODY void recorded_free(void *block, enum hw_entry entry)
@@ -382,7 +394,7 @@ HW_OPERATION void *new_of(enum hw_entry entry, size_t size, size_t align, const 
   return block;
 }
 
-static __attribute__((noinline)) void *new_in_sample(const uintptr_t *frame, enum hw_entry entry, size_t size,
+static __attribute__((noinline)) void *new_in_sample(struct left_frame frame, enum hw_entry entry, size_t size,
                                                      void *block)
 {
   const struct request request = {entry, size, 0};
@@ -397,7 +409,7 @@ BODY void *sampled_new(size_t size, enum hw_entry entry)
   void *block = HWI_REAL(MALLOC, hwi_malloc_fn)(size ? size : 1);
   if (LIKELY(block) && LIKELY(hwi_event_skip_alloc(HWI_CALLER().pc, size)))
     return block;
-  return new_in_sample(__builtin_frame_address(0), entry, size, block);
+  return new_in_sample(leaving_frame(), entry, size, block);
 }
 
 BODY void *recorded_new(size_t size, enum hw_entry entry)

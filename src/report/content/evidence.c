@@ -206,6 +206,20 @@ const struct hwi_image *hwi_head_image(const struct hwi_profile *profile, uint32
   return head;
 }
 
+struct hwi_other_images hwi_other_images(const struct hwi_profile *profile)
+{
+  struct hwi_other_images others = {0};
+  for (uint32_t i = 0; i < profile->image_count; i++) {
+    const struct hwi_image *image = &profile->images[i];
+    others.all_bytes += image->totals.allocated_bytes;
+    if (image->counted)
+      continue;
+    others.count++;
+    others.bytes += image->totals.allocated_bytes;
+  }
+  return others;
+}
+
 /* --- what is not fully known --- */
 
 struct doubt {

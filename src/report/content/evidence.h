@@ -62,6 +62,14 @@ const struct hwi_image *hwi_head_image(const struct hwi_profile *profile, uint32
  * images counted. */
 const struct hwi_image *hwi_largest_image(const struct hwi_profile *profile, uint32_t *counted);
 
+/* The process images of a run that are not counted. */
+struct hwi_other_images {
+  uint32_t count;
+  uint64_t bytes, all_bytes; /* that they and all images allocated; bytes: 0 if it is not known */
+};
+
+struct hwi_other_images hwi_other_images(const struct hwi_profile *profile);
+
 /* Returns the time, since the run's start, before which only the events of what lives on are there, and totals (record
  * --keep); 0: all events are there. */
 uint64_t hwi_dropped_until_ns(const struct hwi_profile *profile);

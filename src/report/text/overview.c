@@ -78,23 +78,14 @@ static void add_end(struct hwi_text *text, const struct hwi_trace_info *info)
 /* Adds how many other process images the run has, and their share, if that is known. */
 static void add_others(struct hwi_text *text)
 {
-  uint64_t bytes = 0, all_bytes = 0;
-  uint32_t others = 0;
-  for (uint32_t i = 0; i < text->profile->image_count; i++) {
-    const struct hwi_image *image = &text->profile->images[i];
-    all_bytes += image->totals.allocated_bytes;
-    if (image->counted)
-      continue;
-    others++;
-    bytes += image->totals.allocated_bytes;
-  }
-  if (others == 0)
+  const struct hwi_other_images others = hwi_other_images(text->profile);
+  if (others.count == 0)
     return;
   hwi_line_puts(&text->line, "; ");
-  hwi_line_counted(&text->line, others, "other process image");
-  if (bytes > 0)
-    hwi_line_printf(&text->line, " with %s of the bytes", hwi_share_text(bytes, all_bytes).text);
-  hwi_line_puts(&text->line, others == 1 ? " is not shown" : " are not shown");
+  hwi_line_counted(&text->line, others.count, "other process image");
+  if (others.bytes > 0)
+    hwi_line_printf(&text->line, " with %s of the bytes", hwi_share_text(others.bytes, others.all_bytes).text);
+  hwi_line_puts(&text->line, others.count == 1 ? " is not shown" : " are not shown");
   hwi_line_puts(&text->line, hwi_style_hint(text->style, " (--children)"));
 }
 
