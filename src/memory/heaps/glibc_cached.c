@@ -260,12 +260,26 @@ static bool search_caches(struct hwi_glibc *glibc, struct caches *caches)
   return done;
 }
 
+/* That of the main thread, which may have ended, is the first block of the heap. */
+static bool find_first_cache(struct hwi_glibc *glibc, struct caches *caches)
+{
+  for (unsigned i = 0; glibc->settings.first && i < sizeof sizes_of_versions / sizeof *sizes_of_versions; i++) {
+    const uint64_t block = hwi_glibc_align(glibc, glibc->settings.first) + glibc->sizes.header;
+    const struct cache cache = {block, sizes_of_versions[i]};
+    if (!is_known(caches, block) && is_cache(glibc, &cache) && has_lengths_in_any_way(glibc, &cache))
+      return add_cache(caches, &cache);
+  }
+  return true;
+}
+
 static bool find_caches(struct hwi_glibc *glibc, struct caches *caches)
 {
-  bool done = glibc->memory->thread_count > 0 || search_caches(glibc, caches);
+  if (glibc->memory->thread_count == 0)
+    return search_caches(glibc, caches);
+  bool done = true;
   for (size_t i = 0; i < glibc->memory->thread_count && done; i++)
     done = find_cache_of(glibc, caches, &glibc->memory->threads[i]);
-  return done;
+  return done && find_first_cache(glibc, caches);
 }
 
 /* --- fast bins --- */
