@@ -59,18 +59,26 @@ static bool is_listed(const uint64_t *list, size_t count, size_t *next, uint64_t
   return *next < count && list[*next] == number;
 }
 
+/* The top chunk ends with a page, which with words of 4 bytes is no place for a chunk. */
+static bool is_sound_top(const struct stretch *stretch, uint64_t at, uint64_t size)
+{
+  return at == stretch->arena->top && size >= stretch->glibc->sizes.least && (at + size) % PAGE_BYTES == 0;
+}
+
 /* Reads the size of the chunk at `at` without flags. Returns false if the chunk cannot be. */
 static bool read_chunk(const struct stretch *stretch, uint64_t at, uint64_t *size)
 {
   struct hwi_glibc *glibc = stretch->glibc;
-  if (!hwi_glibc_size(glibc, at, size) || !hwi_glibc_size_is_sound(glibc, *size))
+  if (!hwi_glibc_size(glibc, at, size) ||
+      (!hwi_glibc_size_is_sound(glibc, *size) && !is_sound_top(stretch, at, *size & ~(uint64_t)HWI_GLIBC_FLAGS)))
     return false;
   const bool is_of_main = !(*size & HWI_GLIBC_NOT_MAIN);
   *size &= ~(uint64_t)HWI_GLIBC_FLAGS;
   return *size <= stretch->end - at && (is_of_main || !stretch->arena->is_main);
 }
 
-/* Returns the bytes of the fence at `at`, or 0 if there is none. The last one of a sub-heap has no size. */
+/* Returns the bytes of the fence at `at`, or 0 if there is none. The last one of a sub-heap has no size, and
+ * the one at the end has what is left by alignment. */
 static uint64_t fence_bytes(const struct stretch *stretch, uint64_t at)
 {
   struct hwi_glibc *glibc = stretch->glibc;
@@ -79,7 +87,7 @@ static uint64_t fence_bytes(const struct stretch *stretch, uint64_t at)
   if (!hwi_glibc_size(glibc, at, &size) ||
       ((size & ~(uint64_t)HWI_GLIBC_PREVIOUS_IN_USE) != header && size != HWI_GLIBC_PREVIOUS_IN_USE))
     return 0;
-  return stretch->end - at < header ? stretch->end - at : header;
+  return stretch->end - at <= glibc->sizes.alignment ? stretch->end - at : header;
 }
 
 static enum hwi_core_block_state state_of(struct stretch *stretch, uint64_t chunk, uint64_t size)
