@@ -91,24 +91,11 @@ struct stack_leaks {
   bool *is_suppressed;
 };
 
-static const struct hwi_recorded_block *recorded_at(const struct hwi_core_answer *answer, uint64_t address)
-{
-  const struct hwi_recorded_blocks *recorded = &answer->recorded_blocks;
-  size_t low = 0, high = recorded->count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (recorded->blocks[middle].address < address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < recorded->count && recorded->blocks[low].address == address ? &recorded->blocks[low] : NULL;
-}
-
 static bool is_suppressed(void *context, uint32_t block)
 {
   const struct stack_leaks *of = context;
-  const struct hwi_recorded_block *recorded = recorded_at(of->answer, of->answer->heap.blocks[block].address);
+  const struct hwi_recorded_block *recorded =
+      hwi_recorded_blocks_find(&of->answer->recorded_blocks, of->answer->heap.blocks[block].address);
   return recorded && of->is_suppressed[recorded->stack];
 }
 
@@ -121,7 +108,8 @@ static int match_stacks(struct stack_leaks *of, struct hwi_suppressions *suppres
   for (uint32_t block = 0; block < answer->heap.block_count && status == 0; block++) {
     const struct hwi_core_block *of_heap = &answer->heap.blocks[block];
     const struct hwi_recorded_block *recorded =
-        hwi_graph_is_leak(&answer->graph, block) ? recorded_at(answer, of_heap->address) : NULL;
+        hwi_graph_is_leak(&answer->graph, block) ? hwi_recorded_blocks_find(&answer->recorded_blocks, of_heap->address)
+                                                 : NULL;
     if (!recorded)
       continue;
     of->sums[recorded->stack].blocks++;

@@ -100,24 +100,14 @@ static bool open_files(const struct core *core, const unsigned char *bytes, size
   return true;
 }
 
-static size_t first_region_from(const struct hwi_memory *memory, uint64_t begin)
-{
-  size_t low = 0, high = memory->region_count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (memory->regions[middle].begin < begin)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 /* A region may have a part of a file, if its rights were changed later. Only in a forged core dump does it have two. */
 static void take_file(struct hwi_memory *memory, uint64_t begin, uint64_t end, uint64_t off, const char *name)
 {
-  for (size_t i = first_region_from(memory, begin); i < memory->region_count; i++) {
+  const struct hwi_region *first = hwi_memory_region_from(memory, begin);
+  for (size_t i = first ? (size_t)(first - memory->regions) : memory->region_count; i < memory->region_count; i++) {
     struct hwi_region *region = &memory->regions[i];
+    if (region->begin < begin)
+      continue;
     if (region->begin >= end || region->file)
       return;
     region->file = name;
