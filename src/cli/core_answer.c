@@ -13,6 +13,16 @@
 
 /* --- what is opened --- */
 
+/* A recording that is being written may have got stacks since its profile was made. */
+static void leave_out_newer(struct hwi_recorded_blocks *recorded, const struct hwi_profile *profile)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < recorded->count; i++)
+    if (recorded->blocks[i].stack < profile->stack_count)
+      recorded->blocks[kept++] = recorded->blocks[i];
+  recorded->count = kept;
+}
+
 /* The image of the recording with the PID of the memory, or the largest. */
 static int read_recording(struct hwi_core_answer *answer, const char *path)
 {
@@ -33,6 +43,7 @@ static int read_recording(struct hwi_core_answer *answer, const char *path)
   }
   if (hwi_recorded_blocks_read(&answer->recorded_blocks, path, &chosen, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
+  leave_out_newer(&answer->recorded_blocks, answer->recorded);
   answer->core.recording = path;
   return 0;
 }
