@@ -216,6 +216,7 @@ def test_status_of_the_command(what, status, killed_by, loses, at_exit):
     done, answer = at_exit([loses, what])
     assert done.returncode == status and answer["signal"] == killed_by
     assert counts(answer) == (1, 9, 0)
+    assert answer["leaked_bytes"] == sum(leak["bytes"] for leak in answer["leaks"]) == 10 * 48, "sizes that were asked for"
 
 
 def test_a_program_that_is_executed_in_place(loses, at_exit):
