@@ -4,22 +4,6 @@
 #include "report/content/core_leaks.h"
 #include "report/text/frames.h"
 
-static void print_sum(struct hwi_text *text, const char *label, const struct hwi_core_heap_sum *sum, const char *more)
-{
-  enum { LABEL_CELLS = 12 };
-  struct hwi_line blocks = {0};
-  hwi_line_puts(&text->line, "  ");
-  hwi_line_left(&text->line, label, LABEL_CELLS);
-  hwi_line_right(&text->line, hwi_bytes_text(sum->bytes).text, HWI_AMOUNT_CELLS);
-  hwi_line_puts(&text->line, "   ");
-  hwi_line_counted(&blocks, sum->blocks, "block");
-  hwi_line_left(&text->line, hwi_line_text(&blocks), 2 * HWI_AMOUNT_CELLS);
-  hwi_line_release_part(&text->line, &blocks);
-  const size_t used = hwi_cells(hwi_line_text(&text->line)), columns = text->style->columns;
-  hwi_line_shorten(&text->line, more, columns > used ? columns - used : 0, hwi_style_ellipsis(text->style));
-  hwi_text_end(text, HWI_PLAIN);
-}
-
 static void print_doubt(struct hwi_text *text, const struct hwi_core_heap_sum *sum, const char *what)
 {
   if (!sum->blocks)
@@ -35,12 +19,12 @@ static void print_sums(struct hwi_text *text, const struct hwi_core *core, const
   const struct hwi_leaks *leaks = core->leaks;
   hwi_text_blank(text);
   hwi_text_heading(text, "Leaks: live blocks that nothing reaches", "[--who ADDRESS]");
-  print_sum(text, "direct", &groups->sums[HWI_LEAK_DIRECT], "no other leak refers to them");
-  print_sum(text, "cycles", &groups->sums[HWI_LEAK_CYCLE], "they only refer to each other");
-  print_sum(text, "indirect", &groups->sums[HWI_LEAK_INDIRECT], "other leaks refer to them");
+  hwi_text_core_sum(text, "direct", &groups->sums[HWI_LEAK_DIRECT], "no other leak refers to them");
+  hwi_text_core_sum(text, "cycles", &groups->sums[HWI_LEAK_CYCLE], "they only refer to each other");
+  hwi_text_core_sum(text, "indirect", &groups->sums[HWI_LEAK_INDIRECT], "other leaks refer to them");
   if (leaks->suppressed.blocks)
-    print_sum(text, "suppressed", &leaks->suppressed, "known leaks, and what only they refer to");
-  print_sum(text, "not leaked", &leaks->reached, "reached from a root");
+    hwi_text_core_sum(text, "suppressed", &leaks->suppressed, "known leaks, and what only they refer to");
+  hwi_text_core_sum(text, "not leaked", &leaks->reached, "reached from a root");
   print_doubt(text, &leaks->by_interior,
               " are not leaked, but reached only over addresses inside of blocks, not of their begins.");
   print_doubt(text, &leaks->from_below,
