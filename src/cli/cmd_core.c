@@ -1,4 +1,6 @@
 /* cmd_core.c - heapwright core: the heap of a core dump */
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,9 +90,13 @@ static int open_core(struct work *work, int word_count, char **words)
 
 static int save_trace(struct work *work, const char *path)
 {
-  struct hwi_error error = {.text = "no memory"};
-  if (hwi_new_trace_make(path, hwi_core_answer_write_moment, &work->opened, &error) < 0)
+  struct hwi_error error = {0};
+  const int status = hwi_new_trace_make(path, hwi_core_answer_write_moment, &work->opened, &error);
+  if (error.status < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  if (status < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "cannot write %s: %s", path,
+                    status == HW_ERR_IO ? strerror(errno) : hwi_status_text(status));
   return HWI_EXIT_OK;
 }
 
@@ -183,8 +189,9 @@ static int check_question(struct work *work)
     return hwi_fail(HWI_EXIT_TROUBLE, "--who and --retained are different questions: ask one of them");
   if (!values->who)
     return 0;
+  errno = 0;
   work->address = strtoull(values->who, &end, 16);
-  if (end == values->who || *end)
+  if (!isxdigit((unsigned char)*values->who) || *end || errno)
     return hwi_fail(HWI_EXIT_TROUBLE, "--who %s: that is no address; try one in hexadecimal, such as 0x5581e0",
                     values->who);
   return 0;

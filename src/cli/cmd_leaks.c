@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/core_answer.h"
+#include "cli/core_source.h"
 #include "cli/start_options.h"
 #include "launch/control.h"
 #include "launch/start/launch.h"
@@ -113,11 +114,10 @@ static int read_process(struct work *work, const char *word)
   const struct hwi_process_options how = {.no_stop = values->no_stop};
   struct hwi_core_answer *opened = &work->opened;
   struct hwi_error error = {0};
-  char *end;
-  const unsigned long pid = strtoul(word, &end, 10);
-  if (*word < '0' || *word > '9' || *end || pid == 0 || pid > INT32_MAX)
+  uint32_t pid;
+  if (!hwi_core_source_pid(word, &pid))
     return hwi_fail(HWI_EXIT_TROUBLE, "'%s' is no PID; of a core dump: heapwright core --leaks PROGRAM CORE", word);
-  if (hwi_process_open(&opened->memory, (uint32_t)pid, &how, &opened->read, &error) < 0)
+  if (hwi_process_open(&opened->memory, pid, &how, &opened->read, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   if (!values->recording && hwi_control_find(word, &work->found, &error) < 0)
     work->found = NULL; /* it is not recorded */

@@ -13,6 +13,16 @@
 
 /* --- what is opened --- */
 
+/* A recording that is being written may have got stacks since its profile was made. */
+static void leave_out_newer(struct hwi_recorded_blocks *recorded, const struct hwi_profile *profile)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < recorded->count; i++)
+    if (recorded->blocks[i].stack < profile->stack_count)
+      recorded->blocks[kept++] = recorded->blocks[i];
+  recorded->count = kept;
+}
+
 /* The image of the recording with the PID of the memory, or the largest. */
 static int read_recording(struct hwi_core_answer *answer, const char *path)
 {
@@ -33,6 +43,7 @@ static int read_recording(struct hwi_core_answer *answer, const char *path)
   }
   if (hwi_recorded_blocks_read(&answer->recorded_blocks, path, &chosen, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
+  leave_out_newer(&answer->recorded_blocks, answer->recorded);
   answer->core.recording = path;
   return 0;
 }
@@ -91,24 +102,11 @@ struct stack_leaks {
   bool *is_suppressed;
 };
 
-static const struct hwi_recorded_block *recorded_at(const struct hwi_core_answer *answer, uint64_t address)
-{
-  const struct hwi_recorded_blocks *recorded = &answer->recorded_blocks;
-  size_t low = 0, high = recorded->count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (recorded->blocks[middle].address < address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < recorded->count && recorded->blocks[low].address == address ? &recorded->blocks[low] : NULL;
-}
-
 static bool is_suppressed(void *context, uint32_t block)
 {
   const struct stack_leaks *of = context;
-  const struct hwi_recorded_block *recorded = recorded_at(of->answer, of->answer->heap.blocks[block].address);
+  const struct hwi_recorded_block *recorded =
+      hwi_recorded_blocks_find(&of->answer->recorded_blocks, of->answer->heap.blocks[block].address);
   return recorded && of->is_suppressed[recorded->stack];
 }
 
@@ -121,7 +119,8 @@ static int match_stacks(struct stack_leaks *of, struct hwi_suppressions *suppres
   for (uint32_t block = 0; block < answer->heap.block_count && status == 0; block++) {
     const struct hwi_core_block *of_heap = &answer->heap.blocks[block];
     const struct hwi_recorded_block *recorded =
-        hwi_graph_is_leak(&answer->graph, block) ? recorded_at(answer, of_heap->address) : NULL;
+        hwi_graph_is_leak(&answer->graph, block) ? hwi_recorded_blocks_find(&answer->recorded_blocks, of_heap->address)
+                                                 : NULL;
     if (!recorded)
       continue;
     of->sums[recorded->stack].blocks++;

@@ -13,9 +13,16 @@ const char *const hwi_core_word_names[] = {"64", "32", NULL};
 
 /* --- words --- */
 
-static bool is_pid(const char *word)
+static bool is_number(const char *word)
 {
   return *word && strspn(word, "0123456789") == strlen(word);
+}
+
+bool hwi_core_source_pid(const char *word, uint32_t *pid)
+{
+  const unsigned long number = is_number(word) ? strtoul(word, NULL, 10) : 0;
+  *pid = (uint32_t)number;
+  return number > 0 && number <= INT32_MAX;
 }
 
 const char *hwi_core_source_name(const struct hwi_core_source *source, int word_count, char **words)
@@ -93,14 +100,14 @@ int hwi_core_source_open(const struct hwi_core_source *source, int word_count, c
 {
   struct hwi_error error = {0};
   const char *name = hwi_core_source_name(source, word_count, words);
+  uint32_t pid;
   int status = check_words(source, word_count, words);
   if (status != 0)
     return status;
   if (source->raw.count)
     return open_raw(source, memory);
-  if (is_pid(name))
-    status = hwi_process_open(memory, (uint32_t)strtoul(name, NULL, 10),
-                              &(struct hwi_process_options){.no_stop = source->no_stop}, read, &error);
+  if (hwi_core_source_pid(name, &pid))
+    status = hwi_process_open(memory, pid, &(struct hwi_process_options){.no_stop = source->no_stop}, read, &error);
   else if (source->no_stop)
     return hwi_fail(HWI_EXIT_TROUBLE, "--no-stop is about a process, and '%s' is no PID", name);
   else

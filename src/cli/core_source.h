@@ -48,6 +48,9 @@ extern const char *const hwi_core_word_names[];
 int hwi_core_source_open(const struct hwi_core_source *source, int word_count, char **words, struct hwi_memory *memory,
                          struct hwi_process_read *read);
 
+/* Returns whether the word is the PID that a process may have. */
+bool hwi_core_source_pid(const char *word, uint32_t *pid);
+
 /* Returns the word that names what is read. */
 const char *hwi_core_source_name(const struct hwi_core_source *source, int word_count, char **words);
 

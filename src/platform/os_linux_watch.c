@@ -51,7 +51,8 @@ static struct hwi_os_ending_thread *find(const struct hwi_os_watched *watched, u
   return NULL;
 }
 
-/* A thread that ended by itself has no use for its registers and for what is on its stack. */
+/* A thread that ended by itself has no use for its registers and for what is on its stack. The main thread's local storage stays:
+ * its thread pointer is kept. */
 static bool add(struct hwi_os_watched *watched, uint32_t tid)
 {
   if (watched->count == watched->capacity) {
@@ -64,7 +65,11 @@ static bool add(struct hwi_os_watched *watched, uint32_t tid)
   }
   struct hwi_os_ending_thread *thread = &watched->ending[watched->count++];
   *thread = (struct hwi_os_ending_thread){.tid = tid};
-  thread->has_registers = hwi_os_thread_registers(tid, &thread->registers) && thread->registers.system_call != SYS_exit;
+  const bool is_known = hwi_os_thread_registers(tid, &thread->registers);
+  const bool has_ended = thread->registers.system_call == SYS_exit;
+  thread->has_registers = is_known && (!has_ended || tid == watched->pid);
+  if (has_ended)
+    thread->registers.count = 0;
   return true;
 }
 

@@ -156,7 +156,7 @@ bool hwi_os_thread_registers(uint32_t tid, struct hwi_os_registers *registers);
 /* A thread of a process that ends, as it was when it was told to. */
 struct hwi_os_ending_thread {
   uint32_t tid;
-  bool has_registers; /* not if it ended by itself */
+  bool has_registers; /* not if it ended by itself; of the main thread, none but the pointers are left then */
   struct hwi_os_registers registers;
 };
 

@@ -105,6 +105,7 @@ def check_owners(program, core):
     owners = owners_of(report)
     assert {name: owners.get(name) for name in expected} == expected
     assert report["understood_percent"] == 100 and not report["damage"]
+    assert report["live_blocks"] == sum(blocks for blocks, _ in owners.values()), "freed blocks that are kept are not live"
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -62,6 +62,55 @@ static void test_whole(void **state)
   close(file.fd);
 }
 
+/* Sizes that a fence has: what is behind must be found, and what is wrong be said. */
+static void test_damaged_size(void **state)
+{
+  (void)state;
+  static const uint64_t sizes[] = {0, 1, 0x10, 0x11, 0x41414141};
+  const uint64_t first = small_core_heap + 0x290, right = 0x41;
+  struct fuzz_file file = fuzz_file_open();
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    struct hwi_memory memory;
+    struct hwi_core_heap heap = {0};
+    struct hwi_error error = {0};
+    small_core_put(bytes, first + 8, sizes[i]);
+    put(&file, sizeof bytes);
+    small_core_put(bytes, first + 8, right);
+    assert_int_equal(find(&memory, &heap, file.path, &error), 0);
+    assert_int_equal(heap.damage_count, 1);
+    assert_int_equal(heap.damages[0].address, first);
+    assert_int_equal(heap.block_count, SMALL_CORE_BLOCKS - 1);
+    hwi_core_heap_release(&heap);
+    hwi_memory_close(&memory);
+  }
+  close(file.fd);
+}
+
+/* Sub-heaps that overlap: each address has one block at most. */
+static void test_forged_sub_heaps(void **state)
+{
+  (void)state;
+  const uint64_t forged = small_core_sub_heap + 0xa00, owner = small_core_sub_heap + 0x30;
+  struct hwi_memory memory;
+  struct hwi_core_heap heap = {0};
+  struct hwi_error error = {0};
+  struct fuzz_file file = fuzz_file_open();
+  small_core_put(bytes, small_core_sub_heap + 8, forged);
+  small_core_put(bytes, forged, owner);
+  small_core_put(bytes, forged + 16, 0x200);
+  small_core_put(bytes, forged + 0x28, 0x201);
+  put(&file, sizeof bytes);
+  small_core_make(bytes);
+  assert_int_equal(find(&memory, &heap, file.path, &error), 0);
+  assert_int_equal(heap.damage_count, 1);
+  assert_int_equal(heap.damages[0].address, forged);
+  for (size_t i = 1; i < heap.block_count; i++)
+    assert_true(heap.blocks[i].address >= heap.blocks[i - 1].address + hwi_core_block_bytes(&heap.blocks[i - 1]));
+  hwi_core_heap_release(&heap);
+  hwi_memory_close(&memory);
+  close(file.fd);
+}
+
 static void test_truncated(void **state)
 {
   (void)state;
@@ -136,10 +185,8 @@ static void test_raw(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_whole),
-      cmocka_unit_test(test_truncated),
-      cmocka_unit_test(test_no_memory),
-      cmocka_unit_test(test_raw),
+      cmocka_unit_test(test_whole),     cmocka_unit_test(test_damaged_size), cmocka_unit_test(test_forged_sub_heaps),
+      cmocka_unit_test(test_truncated), cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_raw),
   };
   small_core_make(bytes);
   return cmocka_run_group_tests(tests, NULL, NULL);

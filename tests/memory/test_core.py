@@ -168,7 +168,8 @@ def test_what_is_wrong_is_said(hw, classes, tmp_path):
              (["core", tmp_path / "text"], "not an ELF file"), (["core", classes], "not a core dump"),
              (["core", tmp_path / "missing"], "No such file"), (["core", "--who", "zz", "1"], "that is no address"),
              (["core", "--base", "3", "x"], "--raw FILE, which is missing"), (["core", "--raw", "x"], "at which address"),
-             (["core", "999999999"], "no process"), (["core", "--who", "1", "--retained", "x"], "different questions"),
+             (["core", "999999999"], "no process"), (["core", "--who", "-5", "1"], "that is no address"),
+             (["core", "4294967297"], "No such file"), (["core", "--who", "1", "--retained", "x"], "different questions"),
              (["core", "--no-stop", tmp_path / "text"], "is no PID")]
     for arguments, words in cases:
         done = hw(*arguments)

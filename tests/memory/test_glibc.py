@@ -5,13 +5,15 @@ not see is the cache of each thread, which malloc allocates for itself: state "o
 """
 
 import shutil
+import signal
 import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from heap_listing import core_of, gcore_of, read_expected, started
+from heap_listing import build_program, core_of, gcore_of, read_expected, started
+from waiting import wait_until
 
 SHAPES = ["few", "one", "threads", "ended", "sub-heaps", "gaps", "blocked", "huge", "settings"]
 NO_CACHE = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
@@ -169,3 +171,26 @@ def test_caches_are_found_without_threads(listed, shapes, find_heap, tmp_path):
     heap = find_heap("core", without_notes(core, tmp_path / "unknown"))
     expected.assert_is(heap)
     assert heap.threads == 0 and len(heap.blocks["own"]) == 13
+
+
+@pytest.fixture(scope="session")
+def listed_32(program_folder):
+    """Words that start the shape of a program with words of 32 bits, whose live blocks are listed."""
+    try:
+        build_program(program_folder, "live_blocks.c", "liblive-32.so", "-shared", "-fPIC", "-O2", "-m32")
+        return build_program(program_folder, "shapes.c", "shapes-32", "-pthread", "-m32")
+    except subprocess.CalledProcessError:
+        pytest.skip("this compiler cannot build for 32 bits")
+
+
+@pytest.mark.parametrize("shape", ["few", "one", "threads", "gaps"])
+def test_words_of_32_bits(listed_32, find_heap, tmp_path, shape):
+    environment = {"LD_PRELOAD": str(listed_32.parent / "liblive-32.so"), "LIVE_BLOCKS": str(tmp_path / "live-blocks")}
+    with started([listed_32, shape], tmp_path, environment) as process:
+        process.send_signal(signal.SIGUSR2)
+        wait_until((tmp_path / "live-blocks").exists)
+        expected = read_expected(tmp_path / "live-blocks")
+        of_process, of_core = find_heap("process", process.pid), find_heap("core", core_of(process, tmp_path))
+    for heap in (of_process, of_core):
+        heap.assert_sound()
+        assert heap.blocks["live"] == expected.live

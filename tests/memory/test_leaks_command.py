@@ -195,7 +195,7 @@ def test_leaks_have_stacks(loses, at_exit):
 def test_the_answer_is_on_stderr_as_text(hw, loses):
     done = hw("leaks", "--at-exit", "--", loses)
     assert done.returncode == LEAKS and done.stdout == ""
-    assert re.search(r"^  direct +56 B +1 block", done.stderr, re.M) and re.search(r"^ +lose +loses\.c:", done.stderr, re.M)
+    assert re.search(r"^  direct +48 B +1 block", done.stderr, re.M) and re.search(r"^ +lose +loses\.c:", done.stderr, re.M)
 
 
 def test_nothing_is_left_behind(hw, loses, tmp_path):
@@ -216,6 +216,7 @@ def test_status_of_the_command(what, status, killed_by, loses, at_exit):
     done, answer = at_exit([loses, what])
     assert done.returncode == status and answer["signal"] == killed_by
     assert counts(answer) == (1, 9, 0)
+    assert answer["leaked_bytes"] == sum(leak["bytes"] for leak in answer["leaks"]) == 10 * 48, "sizes that were asked for"
 
 
 def test_a_program_that_is_executed_in_place(loses, at_exit):

@@ -7,8 +7,8 @@
 
 static void check_place(const struct made *made, const struct hwi_reference *reference, const char *expected)
 {
-  char text[HWI_PLACE_TEXT_BYTES];
-  hwi_place_text(&made->graph, &reference->place, text, sizeof text);
+  char text[HWI_CORE_PLACE_TEXT_BYTES];
+  hwi_core_place_text(&made->graph, &reference->place, text, sizeof text);
   assert_string_equal(text, expected);
 }
 
@@ -72,17 +72,17 @@ static void test_place_of_thread(void **state)
 {
   (void)state;
   struct made made;
-  struct hwi_place place;
-  char text[HWI_PLACE_TEXT_BYTES];
+  struct hwi_core_place place;
+  char text[HWI_CORE_PLACE_TEXT_BYTES];
   made_init(&made, PAGE);
   made_thread(
       &made, &(struct hwi_memory_thread){.tid = 77, .stack_pointer = MAPPED + 0x100, .thread_pointer = MAPPED + 0xe00});
   made_open(&made);
   hwi_graph_place(&made.graph, MAPPED + 0xdf0, &place);
-  hwi_place_text(&made.graph, &place, text, sizeof text);
+  hwi_core_place_text(&made.graph, &place, text, sizeof text);
   assert_string_equal(text, "stack of thread 77 at sp+0xcf0 (or thread-local storage at tp-0x10)");
   hwi_graph_place(&made.graph, 16, &place);
-  assert_int_equal(place.kind, HWI_PLACE_UNKNOWN);
+  assert_int_equal(place.kind, HWI_CORE_PLACE_UNKNOWN);
   made_release(&made);
 }
 
@@ -111,7 +111,7 @@ static void test_path(void **state)
   hwi_path_release(&path);
   assert_int_equal(hwi_path_find(&path, &made.graph, 2, &made.error), 0);
   assert_int_equal(path.count, 3);
-  assert_int_equal(path.steps[0].place.kind, HWI_PLACE_MODULE);
+  assert_int_equal(path.steps[0].place.kind, HWI_CORE_PLACE_MODULE);
   assert_int_equal(path.steps[1].place.block, 0);
   assert_int_equal(path.steps[2].place.block, 1);
   hwi_path_release(&path);

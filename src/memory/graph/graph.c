@@ -32,19 +32,6 @@ struct search {
   bool failed;
 };
 
-const struct hwi_region *hwi_graph_region_from(const struct hwi_memory *memory, uint64_t address)
-{
-  size_t low = 0, high = memory->region_count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (memory->regions[middle].end <= address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < memory->region_count ? &memory->regions[low] : NULL;
-}
-
 /* --- what is cut off --- */
 
 static void add(struct search *search, uint64_t begin, uint64_t end, bool is_below)

@@ -56,26 +56,23 @@ int hwi_graph_open(struct hwi_graph *graph, const struct hwi_memory *memory, con
                    struct hwi_error *error);
 void hwi_graph_close(struct hwi_graph *graph);
 
-/* Returns the first region that ends behind the address, or NULL. */
-const struct hwi_region *hwi_graph_region_from(const struct hwi_memory *memory, uint64_t address);
-
 /* --- where a word is --- */
 
-enum hwi_place_kind {
-  HWI_PLACE_REGISTER,
-  HWI_PLACE_STACK,   /* or, if `local_off` is set, maybe thread-local storage, which is in the same memory */
-  HWI_PLACE_BELOW,   /* the stack pointer */
-  HWI_PLACE_LOCAL,   /* thread-local storage */
-  HWI_PLACE_MODULE,  /* data of a program or a library */
-  HWI_PLACE_MAPPED,  /* other memory */
-  HWI_PLACE_BLOCK,   /* a live block */
-  HWI_PLACE_FREED,   /* a free block */
-  HWI_PLACE_OWN,     /* of the allocator */
-  HWI_PLACE_UNKNOWN, /* not in the image */
+enum hwi_core_place_kind {
+  HWI_CORE_PLACE_REGISTER,
+  HWI_CORE_PLACE_STACK,   /* or, if `local_off` is set, maybe thread-local storage, which is in the same memory */
+  HWI_CORE_PLACE_BELOW,   /* the stack pointer */
+  HWI_CORE_PLACE_LOCAL,   /* thread-local storage */
+  HWI_CORE_PLACE_MODULE,  /* data of a program or a library */
+  HWI_CORE_PLACE_MAPPED,  /* other memory */
+  HWI_CORE_PLACE_BLOCK,   /* a live block */
+  HWI_CORE_PLACE_FREED,   /* a free block */
+  HWI_CORE_PLACE_OWN,     /* of the allocator */
+  HWI_CORE_PLACE_UNKNOWN, /* not in the image */
 };
 
-struct hwi_place {
-  enum hwi_place_kind kind;
+struct hwi_core_place {
+  enum hwi_core_place_kind kind;
   uint64_t address;   /* of the word, except for registers */
   size_t thread;      /* index, for REGISTER, STACK, BELOW and LOCAL */
   unsigned reg;       /* index in the thread's registers */
@@ -85,12 +82,12 @@ struct hwi_place {
   uint32_t block;     /* for BLOCK and FREED */
 };
 
-enum { HWI_PLACE_TEXT_BYTES = 512 };
+enum { HWI_CORE_PLACE_TEXT_BYTES = 512 };
 
-void hwi_graph_place(const struct hwi_graph *graph, uint64_t address, struct hwi_place *place);
+void hwi_graph_place(const struct hwi_graph *graph, uint64_t address, struct hwi_core_place *place);
 
 /* Writes for example "stack of thread 123 at sp+0x40", "data of /usr/lib/libx.so+0x4010", "block 0x5581e0+0x8". */
-void hwi_place_text(const struct hwi_graph *graph, const struct hwi_place *place, char *text, size_t size);
+void hwi_core_place_text(const struct hwi_graph *graph, const struct hwi_core_place *place, char *text, size_t size);
 
 /* --- leaks --- */
 
@@ -140,7 +137,7 @@ static inline enum hwi_leak_kind hwi_graph_leak_kind(const struct hwi_graph *gra
 /* --- who refers to a block --- */
 
 struct hwi_reference {
-  struct hwi_place place;
+  struct hwi_core_place place;
   bool is_start; /* else interior */
   uint64_t to_off;
 };

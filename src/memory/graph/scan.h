@@ -112,7 +112,7 @@ HWI_INLINE void hwi_scan_block(struct hwi_scan *scan, uint32_t block, HWI_VISIT(
   uint64_t at = from->address, count = hwi_core_block_bytes(from);
   while (at < end) {
     if (!bytes) {
-      const struct hwi_region *region = hwi_graph_region_from(scan->graph->memory, at);
+      const struct hwi_region *region = hwi_memory_region_from(scan->graph->memory, at);
       if (!region || region->begin >= end)
         return;
       at = at < region->begin ? region->begin : at;

@@ -19,6 +19,7 @@ enum {
   FRAMES_MAX = 4096,
   MARK = 0x48,
   RED_BYTE = 0xfb,
+  RED_ZONE_MOST = 1 << 20,
   INCIDENTS = 16,
   INCIDENT_BYTES = 24,
   STACK_BYTES = 2048, /* of a thread, in which to look for the library's functions */
@@ -56,7 +57,8 @@ struct reading {
   uint64_t key, chunks;
   uint32_t chunk_log2, chunk_count, red_zone_bytes, front_bytes, align;
   const unsigned char *root;
-  size_t headerless; /* live blocks without a header */
+  size_t headerless;  /* live blocks without a header */
+  size_t frames_most; /* there is no memory for more: a forged table may have the same ones again and again */
 };
 
 static uint64_t load_64(const struct hwi_memory *memory, const unsigned char *bytes)
@@ -88,9 +90,11 @@ static bool is_root(struct reading *reading, uint64_t address)
       .front_bytes = hwi_memory_load_32(memory, root + AT_FRONT),
       .align = hwi_memory_load_32(memory, root + AT_ALIGN),
       .root = root,
+      .frames_most = reading->frames_most,
   };
   return reading->align && !(reading->align & (reading->align - 1)) && reading->front_bytes >= HEADER_BYTES &&
-         reading->front_bytes < UINT32_C(1) << 20 && reading->chunk_log2 >= 3 && reading->chunk_log2 < 64;
+         reading->front_bytes < UINT32_C(1) << 20 && reading->red_zone_bytes <= RED_ZONE_MOST &&
+         reading->chunk_log2 >= 3 && reading->chunk_log2 < 64;
 }
 
 /* The root is in the data of a module: mapped from its file, or directly behind that. Where no files are known, it may be
@@ -130,7 +134,7 @@ static int64_t read_stack(struct reading *reading, uint64_t address, uint32_t nu
   const unsigned word = reading->memory->word_bytes;
   const unsigned char *entry = hwi_memory_bytes(&reading->table, address, ENTRY_BYTES);
   const uint32_t count = entry ? hwi_memory_load_32(reading->memory, entry + 8) : 0;
-  if (count == 0 || count > FRAMES_MAX)
+  if (count == 0 || count > FRAMES_MAX || count > reading->frames_most - heap->frame_count)
     return 0;
   const unsigned char *frames = hwi_memory_bytes(&reading->table, address + ENTRY_BYTES, (uint64_t)count * word);
   if (!frames)
@@ -298,6 +302,30 @@ static void note_overwritten(struct reading *reading, const struct hwi_core_bloc
                               (unsigned long long)previous->address);
 }
 
+/* Freed blocks that are kept are not live. The blocks of a part still follow each other. */
+static void take_out_kept(struct reading *reading)
+{
+  struct hwi_core_heap *heap = reading->heap;
+  struct hwi_core_block *block = heap->blocks;
+  for (struct hwi_core_heap_part *part = heap->parts; part < heap->parts + heap->part_count; part++) {
+    uint64_t left = 0;
+    for (int state = 0; state < HWI_CORE_BLOCK_STATES; state++)
+      left += part->sums[state].blocks;
+    for (; left > 0; left--, block++) {
+      const uint64_t bytes = hwi_core_block_bytes(block);
+      struct header header;
+      if (hwi_core_block_state(block) != HWI_CORE_BLOCK_LIVE || !find_header(reading, block, &header) ||
+          !header.is_freed)
+        continue;
+      block->packed = bytes << HWI_CORE_BLOCK_STATE_BITS | HWI_CORE_BLOCK_CACHED;
+      part->sums[HWI_CORE_BLOCK_LIVE].blocks--;
+      part->sums[HWI_CORE_BLOCK_LIVE].bytes -= bytes;
+      part->sums[HWI_CORE_BLOCK_CACHED].blocks++;
+      part->sums[HWI_CORE_BLOCK_CACHED].bytes += bytes;
+    }
+  }
+}
+
 static bool find_owners(struct reading *reading)
 {
   struct hwi_core_heap *heap = reading->heap;
@@ -307,14 +335,14 @@ static bool find_owners(struct reading *reading)
   for (size_t i = 0; i < heap->block_count; i++) {
     struct hwi_core_block *block = &heap->blocks[i];
     struct header header;
-    if (hwi_core_block_state(block) != HWI_CORE_BLOCK_LIVE)
+    const enum hwi_core_block_state state = hwi_core_block_state(block);
+    if (state != HWI_CORE_BLOCK_LIVE && state != HWI_CORE_BLOCK_CACHED)
       continue;
     const uint64_t front = find_header(reading, block, &header);
-    if (front == 0) {
-      reading->headerless++;
+    if (front == 0 || header.is_freed != (state == HWI_CORE_BLOCK_CACHED)) {
+      reading->headerless += state == HWI_CORE_BLOCK_LIVE;
       continue;
     }
-    const enum hwi_core_block_state state = header.is_freed ? HWI_CORE_BLOCK_CACHED : HWI_CORE_BLOCK_LIVE;
     *block = (struct hwi_core_block){block->address + front, header.bytes << HWI_CORE_BLOCK_STATE_BITS | state};
     heap->owners[i] = header.owner;
     check_red_zone(reading, block->address, &header);
@@ -363,11 +391,13 @@ static bool search_region(struct reading *reading, const struct hwi_region *regi
   uint64_t address = (region->begin + HEADER_BYTES + reading->align - 1) & ~((uint64_t)reading->align - 1);
   for (; address <= region->begin + region->known; address += reading->align) {
     struct header header;
-    if (!read_header(reading, region->bytes + (address - HEADER_BYTES - region->begin), address, &header))
+    if (!read_header(reading, region->bytes + (address - HEADER_BYTES - region->begin), address, &header) ||
+        header.bytes > region->end - address)
       continue;
     if (!add_found(reading, part, address, &header))
       return false;
     check_red_zone(reading, address, &header);
+    address += header.bytes & ~((uint64_t)reading->align - 1); /* what looks like a header in it is none */
   }
   return true;
 }
@@ -435,13 +465,15 @@ static bool search_magics(struct reading *reading, const struct hwi_region *regi
     struct header header;
     uint32_t count;
     if (hwi_memory_load(reading->memory, at) != BEGIN_MAGIC ||
-        !(count = inline_words(reading, at, region->known - off, &header)))
+        !(count = inline_words(reading, at, region->known - off, &header)) ||
+        header.bytes > region->end - region->begin - off - (uint64_t)count * word - HEADER_BYTES)
       continue;
     if (!heap->part_count && !hwi_core_heap_add_part(heap, "annotated blocks", 0))
       return false;
     if (!add_inline_stack(reading, at + 4 * word, count - INLINE_WORDS, &header.owner) ||
         !add_found(reading, &heap->parts[0], region->begin + off + (uint64_t)count * word + HEADER_BYTES, &header))
       return false;
+    off += (uint64_t)(count - 1) * word;
   }
   return true;
 }
@@ -481,7 +513,12 @@ static void note_incidents(struct reading *reading)
 int hwi_annotate_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
 {
   struct reading reading = {.memory = memory, .reader = {.memory = memory}, .table = {.memory = memory}, .heap = heap};
+  for (size_t i = 0; i < memory->region_count; i++)
+    reading.frames_most += memory->regions[i].known / memory->word_bytes;
   const bool has_root = find_root(&reading);
+  if (has_root)
+    take_out_kept(&reading);
+  hwi_core_heap_sort(heap);
   if (!has_root && (heap->part_count || find_by_magics(&reading)))
     return 0;
   if (!has_root || !read_stacks(&reading) || !(heap->part_count ? find_owners(&reading) : find_blocks(&reading)))

@@ -17,6 +17,17 @@ static bool find_all(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
   return hwi_glibc_find_cached(glibc, heap) && hwi_glibc_walk(glibc, heap) && hwi_glibc_find_mapped(glibc, heap);
 }
 
+/* A step takes as long as reading a few words. */
+static void limit_work(struct hwi_glibc *glibc)
+{
+  enum { STEPS_LEAST = 1 << 20, BYTES_OF_STEP = 4 };
+  uint64_t known = 0;
+  for (size_t i = 0; i < glibc->memory->region_count; i++)
+    known += glibc->memory->regions[i].known;
+  glibc->steps_left = STEPS_LEAST + known / BYTES_OF_STEP;
+  glibc->cached_most = known / glibc->sizes.least;
+}
+
 static void release(struct hwi_glibc *glibc)
 {
   free(glibc->arenas);
@@ -29,6 +40,7 @@ int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, 
 {
   struct hwi_glibc glibc = {.memory = memory, .reader = {.memory = memory}, .sizes = sizes_of(memory)};
   int status = 0;
+  limit_work(&glibc);
   if (!hwi_glibc_find_arenas(&glibc))
     status =
         hwi_error_set(error, HW_ERR_USAGE, "no heap was found: there is no arena of glibc's malloc in this memory");

@@ -70,6 +70,8 @@ struct hwi_glibc {
   size_t cached_count, cached_capacity;
   uint64_t *caches; /* blocks that are tcaches, sorted */
   size_t cache_count, cache_capacity;
+  uint64_t steps_left;  /* for chunks that are only tried: a forged heap would have them tried from everywhere */
+  uint64_t cached_most; /* there is no room for more */
 };
 
 /* Finds the heap. Returns 0, HW_ERR_USAGE if there is none, or HW_ERR_MEMORY. */

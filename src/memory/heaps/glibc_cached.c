@@ -62,6 +62,12 @@ static bool is_block(struct hwi_glibc *glibc, uint64_t block)
          hwi_glibc_size_is_sound(glibc, size);
 }
 
+/* In a forged heap, many lists may have the same blocks. */
+static bool has_room(const struct hwi_glibc *glibc)
+{
+  return glibc->cached_count < glibc->cached_most;
+}
+
 /* --- tcaches --- */
 
 struct cache {
@@ -127,7 +133,7 @@ static bool add_list(struct hwi_glibc *glibc, struct hwi_core_heap *heap, uint64
 {
   uint64_t block = first, length = 0;
   for (; block; length++) {
-    if (length == LONGEST || !is_block(glibc, block)) {
+    if (length == LONGEST || !has_room(glibc) || !is_block(glibc, block)) {
       hwi_core_heap_note_damage(heap, block, "a list of cached blocks that begins at %#llx leads here",
                                 (unsigned long long)first);
       return true;
@@ -189,11 +195,9 @@ static bool find_cache_of(struct hwi_glibc *glibc, struct caches *caches, const 
 static unsigned length_of(struct hwi_glibc *glibc, uint64_t block)
 {
   unsigned length = 0;
-  while (block && length < LONGEST) {
-    if (!is_block(glibc, block) || !next_of(glibc, block, &block))
+  for (; block && length < LONGEST; length++, glibc->steps_left--)
+    if (!glibc->steps_left || !is_block(glibc, block) || !next_of(glibc, block, &block))
       return LONGEST;
-    length++;
-  }
   return length;
 }
 
@@ -298,7 +302,7 @@ static bool find_fast(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const
   for (unsigned i = 0; fast_bin(glibc, arena, i, &chunk); i++) {
     struct hwi_glibc_ring ring = {0};
     for (; chunk; chunk = next) {
-      if (!is_block(glibc, chunk + header) || hwi_glibc_is_ring(&ring, chunk)) {
+      if (!has_room(glibc) || !is_block(glibc, chunk + header) || hwi_glibc_is_ring(&ring, chunk)) {
         hwi_core_heap_note_damage(heap, chunk, "a list of fast bin %u of the arena at %#llx leads here", i,
                                   (unsigned long long)arena->address);
         break;

@@ -59,18 +59,26 @@ static bool is_listed(const uint64_t *list, size_t count, size_t *next, uint64_t
   return *next < count && list[*next] == number;
 }
 
+/* The top chunk ends with a page, which with words of 4 bytes is no place for a chunk. */
+static bool is_sound_top(const struct stretch *stretch, uint64_t at, uint64_t size)
+{
+  return at == stretch->arena->top && size >= stretch->glibc->sizes.least && (at + size) % PAGE_BYTES == 0;
+}
+
 /* Reads the size of the chunk at `at` without flags. Returns false if the chunk cannot be. */
 static bool read_chunk(const struct stretch *stretch, uint64_t at, uint64_t *size)
 {
   struct hwi_glibc *glibc = stretch->glibc;
-  if (!hwi_glibc_size(glibc, at, size) || !hwi_glibc_size_is_sound(glibc, *size))
+  if (!hwi_glibc_size(glibc, at, size) ||
+      (!hwi_glibc_size_is_sound(glibc, *size) && !is_sound_top(stretch, at, *size & ~(uint64_t)HWI_GLIBC_FLAGS)))
     return false;
   const bool is_of_main = !(*size & HWI_GLIBC_NOT_MAIN);
   *size &= ~(uint64_t)HWI_GLIBC_FLAGS;
   return *size <= stretch->end - at && (is_of_main || !stretch->arena->is_main);
 }
 
-/* Returns the bytes of the fence at `at`, or 0 if there is none. The last one of a sub-heap has no size. */
+/* Returns the bytes of the fence at `at`, or 0 if there is none. The last one of a sub-heap has no size, and
+ * the one at the end has what is left by alignment. */
 static uint64_t fence_bytes(const struct stretch *stretch, uint64_t at)
 {
   struct hwi_glibc *glibc = stretch->glibc;
@@ -79,7 +87,14 @@ static uint64_t fence_bytes(const struct stretch *stretch, uint64_t at)
   if (!hwi_glibc_size(glibc, at, &size) ||
       ((size & ~(uint64_t)HWI_GLIBC_PREVIOUS_IN_USE) != header && size != HWI_GLIBC_PREVIOUS_IN_USE))
     return 0;
-  return stretch->end - at < header ? stretch->end - at : header;
+  return stretch->end - at <= glibc->sizes.alignment ? stretch->end - at : header;
+}
+
+/* Fences come in pairs. One alone is a chunk with a damaged size. */
+static bool are_fences(const struct stretch *stretch, uint64_t at)
+{
+  const uint64_t bytes = fence_bytes(stretch, at);
+  return bytes && fence_bytes(stretch, at + bytes);
 }
 
 static enum hwi_core_block_state state_of(struct stretch *stretch, uint64_t chunk, uint64_t size)
@@ -118,14 +133,14 @@ static uint64_t find_sound(const struct stretch *stretch, uint64_t at)
 /* Returns whether sound chunks lead from `at` to the top chunk, to a fence or to the end. Nothing is before the first. */
 static bool leads_to_end(const struct stretch *stretch, uint64_t at)
 {
-  uint64_t size;
+  uint64_t size, *steps_left = &stretch->glibc->steps_left;
   if (!hwi_glibc_size(stretch->glibc, at, &size) || (size & HWI_GLIBC_FLAGS) != HWI_GLIBC_PREVIOUS_IN_USE)
     return false;
   const uint64_t begin = at;
-  for (; at < stretch->end && at != stretch->arena->top; at += size)
+  for (; at < stretch->end && at != stretch->arena->top && *steps_left; at += size, --*steps_left)
     if (!read_chunk(stretch, at, &size))
-      return at > begin && fence_bytes(stretch, at) && fence_bytes(stretch, at + stretch->glibc->sizes.header);
-  return true;
+      return at > begin && are_fences(stretch, at);
+  return *steps_left;
 }
 
 /* Returns where chunks go on behind fences. */
@@ -141,10 +156,9 @@ static uint64_t find_behind_gap(const struct stretch *stretch, uint64_t at)
 static bool step_over_fences(struct stretch *stretch, uint64_t *at)
 {
   struct hwi_core_heap_part *part = &stretch->heap->parts[stretch->part];
-  uint64_t bytes = fence_bytes(stretch, *at);
-  if (bytes == 0)
+  if (!are_fences(stretch, *at))
     return false;
-  for (; *at < stretch->end && (bytes = fence_bytes(stretch, *at)) > 0; *at += bytes)
+  for (uint64_t bytes; *at < stretch->end && (bytes = fence_bytes(stretch, *at)) > 0; *at += bytes)
     part->understood_bytes += bytes;
   stretch->walked_end = *at;
   const uint64_t next = *at < stretch->end ? find_behind_gap(stretch, *at) : *at;
@@ -242,12 +256,11 @@ static bool walk_mapped(const struct stretch *main, bool has_top)
         return true;
       if (!leads_to_end(&stretch, stretch.begin) || stretch.begin == region->end)
         continue;
-      const uint64_t before = part->understood_bytes;
       if (!walk(&stretch))
         return false;
       has_top |= stretch.has_top;
-      page += (part->understood_bytes - before + stretch.gap_bytes) / PAGE_BYTES * PAGE_BYTES;
-      page -= page > region->begin ? PAGE_BYTES : 0;
+      while (page + PAGE_BYTES < stretch.walked_end)
+        page += PAGE_BYTES;
     }
   }
   return true;
@@ -316,7 +329,7 @@ static bool walk_other(struct hwi_glibc *glibc, struct hwi_core_heap *heap, cons
   for (uint64_t at = sub_heap_of(glibc, arena->top); done && at; at = previous) {
     if (!hwi_memory_word(&glibc->reader, at, &owner) || !hwi_memory_word(&glibc->reader, at + word, &previous) ||
         !hwi_memory_word(&glibc->reader, at + 2 * word, &size) || owner != arena->address ||
-        hwi_glibc_is_ring(&ring, at) || size > sub_heap_max_bytes(glibc)) {
+        at != sub_heap_of(glibc, at) || hwi_glibc_is_ring(&ring, at) || size > sub_heap_max_bytes(glibc)) {
       hwi_core_heap_note_damage(heap, at, "here should be a sub-heap of the arena at %#llx",
                                 (unsigned long long)arena->address);
       break;

@@ -59,7 +59,7 @@ static int compare(const void *a, const void *b)
   return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static void sort(struct hwi_core_heap *heap)
+void hwi_core_heap_sort(struct hwi_core_heap *heap)
 {
   for (size_t i = 1; i < heap->block_count; i++)
     if (heap->blocks[i].address < heap->blocks[i - 1].address) {
@@ -72,8 +72,6 @@ int hwi_core_heap_find(struct hwi_core_heap *heap, const struct hwi_memory *memo
 {
   *heap = (struct hwi_core_heap){0};
   int status = hwi_glibc_find(heap, memory, error);
-  if (status == 0)
-    sort(heap);
   if (status == 0 || status == HW_ERR_USAGE) {
     const int owners_status = hwi_annotate_find(heap, memory, error);
     status = owners_status < 0 || heap->owners ? owners_status : status;

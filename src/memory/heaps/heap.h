@@ -94,6 +94,9 @@ void hwi_core_heap_release(struct hwi_core_heap *heap);
 /* Returns the sum over all parts. */
 struct hwi_core_heap_sum hwi_core_heap_sum(const struct hwi_core_heap *heap, enum hwi_core_block_state state);
 
+/* Puts the blocks in the order of their addresses. Before, those of a part follow each other, in the order of parts. */
+void hwi_core_heap_sort(struct hwi_core_heap *heap);
+
 /* For the files that know an allocator: each returns false if there is no memory. */
 bool hwi_core_heap_add_block(struct hwi_core_heap *heap, struct hwi_core_heap_part *part, uint64_t address,
                              uint64_t bytes, enum hwi_core_block_state state);

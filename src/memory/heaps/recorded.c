@@ -76,6 +76,12 @@ int hwi_recorded_blocks_read(struct hwi_recorded_blocks *blocks, const char *pat
   return status;
 }
 
+const struct hwi_recorded_block *hwi_recorded_blocks_find(const struct hwi_recorded_blocks *blocks, uint64_t address)
+{
+  const struct hwi_recorded_block wanted = {.address = address};
+  return blocks->count ? bsearch(&wanted, blocks->blocks, blocks->count, sizeof wanted, compare) : NULL;
+}
+
 void hwi_recorded_blocks_release(struct hwi_recorded_blocks *blocks)
 {
   hwi_table_release(blocks->blocks, blocks->capacity * sizeof *blocks->blocks);

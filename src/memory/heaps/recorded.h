@@ -19,6 +19,9 @@ struct hwi_recorded_blocks {
  * described in `error`. */
 int hwi_recorded_blocks_read(struct hwi_recorded_blocks *blocks, const char *path,
                              const struct hwi_profile_options *options, struct hwi_error *error);
+
+/* Returns the block that begins at the address, or NULL. */
+const struct hwi_recorded_block *hwi_recorded_blocks_find(const struct hwi_recorded_blocks *blocks, uint64_t address);
 void hwi_recorded_blocks_release(struct hwi_recorded_blocks *blocks);
 
 #endif

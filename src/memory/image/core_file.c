@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/procfs.h>
@@ -99,15 +100,18 @@ static bool open_files(const struct core *core, const unsigned char *bytes, size
   return true;
 }
 
-/* A region may have a part of a file, if its rights were changed later. */
+/* A region may have a part of a file, if its rights were changed later. Only in a forged core dump does it have two. */
 static void take_file(struct hwi_memory *memory, uint64_t begin, uint64_t end, uint64_t off, const char *name)
 {
-  for (size_t i = 0; i < memory->region_count; i++) {
+  const struct hwi_region *first = hwi_memory_region_from(memory, begin);
+  for (size_t i = first ? (size_t)(first - memory->regions) : memory->region_count; i < memory->region_count; i++) {
     struct hwi_region *region = &memory->regions[i];
-    if (region->begin >= begin && region->begin < end) {
-      region->file = name;
-      region->file_off = off + (region->begin - begin);
-    }
+    if (region->begin < begin)
+      continue;
+    if (region->begin >= end || region->file)
+      return;
+    region->file = name;
+    region->file_off = off + (region->begin - begin);
   }
 }
 
@@ -125,9 +129,11 @@ static bool take_files(const struct core *core, const unsigned char *bytes, size
   const char *name = memory->names, *end = name + names_bytes;
   for (uint64_t i = 0; i < files.count && name < end; i++, files.at += 3 * word) {
     const uint64_t off = hwi_memory_load(memory, files.at + 2 * word);
-    take_file(memory, hwi_memory_load(memory, files.at), hwi_memory_load(memory, files.at + word), off * files.unit,
-              name);
-    name += strlen(name) + 1;
+    const size_t length = strlen(name);
+    if (length < PATH_MAX)
+      take_file(memory, hwi_memory_load(memory, files.at), hwi_memory_load(memory, files.at + word), off * files.unit,
+                name);
+    name += length + 1;
   }
   return true;
 }

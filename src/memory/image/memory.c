@@ -6,7 +6,7 @@
 
 #include "trace/grow.h"
 
-const struct hwi_region *hwi_memory_region(const struct hwi_memory *memory, uint64_t address)
+const struct hwi_region *hwi_memory_region_from(const struct hwi_memory *memory, uint64_t address)
 {
   size_t low = 0, high = memory->region_count;
   while (low < high) {
@@ -16,7 +16,13 @@ const struct hwi_region *hwi_memory_region(const struct hwi_memory *memory, uint
     else
       high = middle;
   }
-  return low < memory->region_count && memory->regions[low].begin <= address ? &memory->regions[low] : NULL;
+  return low < memory->region_count ? &memory->regions[low] : NULL;
+}
+
+const struct hwi_region *hwi_memory_region(const struct hwi_memory *memory, uint64_t address)
+{
+  const struct hwi_region *found = hwi_memory_region_from(memory, address);
+  return found && found->begin <= address ? found : NULL;
 }
 
 bool hwi_memory_add_region(struct hwi_memory *memory, const struct hwi_region *region)

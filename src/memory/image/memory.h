@@ -66,6 +66,9 @@ struct hwi_memory {
 /* Returns the region that contains `address`, or NULL. Takes logarithmic time. */
 const struct hwi_region *hwi_memory_region(const struct hwi_memory *memory, uint64_t address);
 
+/* Returns the first region that ends behind `address`, or NULL. */
+const struct hwi_region *hwi_memory_region_from(const struct hwi_memory *memory, uint64_t address);
+
 /* Adds a region; hwi_memory_finish sorts them. Returns false if there is no memory. */
 bool hwi_memory_add_region(struct hwi_memory *memory, const struct hwi_region *region);
 

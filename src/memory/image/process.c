@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "memory/image/process.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -269,6 +270,17 @@ static bool copy_all(const struct survey *survey, uint32_t pid, struct hwi_proce
   return true;
 }
 
+/* The program, which comes before its libraries, says how long the words are. */
+static unsigned word_bytes_of(const struct hwi_memory *memory)
+{
+  for (size_t i = 0; i < memory->region_count; i++) {
+    const struct hwi_region *region = &memory->regions[i];
+    if (region->file && region->known > EI_CLASS && memcmp(region->bytes, ELFMAG, SELFMAG) == 0)
+      return region->bytes[EI_CLASS] == ELFCLASS32 ? sizeof(uint32_t) : sizeof(uint64_t);
+  }
+  return sizeof(long);
+}
+
 /* Makes pointers of places. */
 static void finish(struct hwi_memory *memory)
 {
@@ -278,6 +290,7 @@ static void finish(struct hwi_memory *memory)
     region->file = region->file ? memory->names + (uintptr_t)region->file - 1 : NULL;
   }
   hwi_memory_finish(memory);
+  memory->word_bytes = word_bytes_of(memory);
 }
 
 /* --- threads --- */
@@ -412,7 +425,7 @@ int hwi_process_open(struct hwi_memory *memory, uint32_t pid, const struct hwi_p
   struct hwi_process_read unused;
   done = done ? done : &unused;
   *done = (struct hwi_process_read){0};
-  *memory = (struct hwi_memory){.word_bytes = sizeof(long), .pid = options->ending ? options->ending->pid : pid};
+  *memory = (struct hwi_memory){.pid = options->ending ? options->ending->pid : pid};
   struct survey survey = {.memory = memory, .pages = hwi_os_open_pages(pid)};
   const int status = read_process(&survey, pid, options, done, error);
   if (survey.pages >= 0)

@@ -44,6 +44,12 @@ static bool ends_before(const struct hwi_core_block *block, uint64_t address)
   return block->address < address && address - block->address >= hwi_core_block_bytes(block);
 }
 
+static void add(struct hwi_core_heap_sum *sum, uint64_t bytes)
+{
+  sum->blocks++;
+  sum->bytes += bytes;
+}
+
 static bool take(void *context, const struct hwi_block_event *event)
 {
   struct grouping *grouping = context;
@@ -64,6 +70,8 @@ static bool take(void *context, const struct hwi_block_event *event)
     return false;
   leak->blocks++;
   leak->bytes += event->size;
+  add(&grouping->leaks->sums[leak->kind], event->size);
+  add(&grouping->leaks->all, event->size);
   if (leak->block_bytes != event->size)
     leak->block_bytes = 0;
   return true;

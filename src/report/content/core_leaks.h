@@ -14,9 +14,10 @@ struct hwi_core_leak {
   uint64_t address; /* of the first of them */
 };
 
-/* The most bytes first. All zero: none. */
+/* The most bytes first, in the sizes that the list has: those asked for, if they are known. All zero: none. */
 struct hwi_core_leaks {
   struct hwi_core_leak *list;
+  struct hwi_core_heap_sum sums[HWI_LEAK_KINDS], all;
   size_t count, capacity;
 };
 

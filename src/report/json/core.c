@@ -141,17 +141,12 @@ int hwi_json_core_leaks(struct hwi_json *json, const struct hwi_report *report, 
 {
   const struct hwi_leaks *leaks = report->core->leaks;
   struct hwi_core_leaks groups;
-  struct hwi_core_heap_sum all = {0};
   int status = hwi_core_leaks_group(&groups, report, error);
-  for (int kind = 0; kind < HWI_LEAK_KINDS; kind++) {
-    all.blocks += leaks->sums[kind].blocks;
-    all.bytes += leaks->sums[kind].bytes;
-  }
   hwi_json_begin_array(json, "leaks");
   for (size_t i = 0; status == 0 && i < groups.count; i++)
     write_leak(json, &groups.list[i], stacks);
   hwi_json_end_array(json);
-  write_sum(json, "leaked_blocks", "leaked_bytes", &all);
+  write_sum(json, "leaked_blocks", "leaked_bytes", &groups.all);
   write_sum(json, "by_interior_blocks", "by_interior_bytes", &leaks->by_interior);
   write_sum(json, "from_below_blocks", "from_below_bytes", &leaks->from_below);
   write_sum(json, "from_freed_blocks", "from_freed_bytes", &leaks->from_freed);

@@ -31,14 +31,14 @@ static void write_block(struct hwi_json *json, const char *key, const struct hwi
 static void write_reference(struct hwi_json *json, const struct hwi_core_question *question,
                             const struct hwi_reference *reference)
 {
-  char text[HWI_PLACE_TEXT_BYTES];
-  hwi_place_text(question->graph, &reference->place, text, sizeof text);
+  char text[HWI_CORE_PLACE_TEXT_BYTES];
+  hwi_core_place_text(question->graph, &reference->place, text, sizeof text);
   hwi_json_begin_object(json, NULL);
   hwi_json_text(json, "place", text);
-  if (reference->place.kind != HWI_PLACE_REGISTER)
+  if (reference->place.kind != HWI_CORE_PLACE_REGISTER)
     hwi_json_number(json, "address", reference->place.address);
   hwi_json_number(json, "to_off", reference->is_start ? 0 : reference->to_off);
-  if (reference->place.kind == HWI_PLACE_BLOCK)
+  if (reference->place.kind == HWI_CORE_PLACE_BLOCK)
     write_block(json, "block", question, reference->place.block);
   hwi_json_end_object(json);
 }
@@ -83,17 +83,17 @@ static int finish(struct hwi_json *json, int status, struct hwi_error *error)
 int hwi_core_who_json(const struct hwi_core_question *question, uint64_t address, FILE *out, struct hwi_error *error)
 {
   struct hwi_json json = {.out = out, .first = true};
-  struct hwi_place place;
-  char text[HWI_PLACE_TEXT_BYTES];
+  struct hwi_core_place place;
+  char text[HWI_CORE_PLACE_TEXT_BYTES];
   int status = 0;
   hwi_graph_place(question->graph, address, &place);
-  hwi_place_text(question->graph, &place, text, sizeof text);
+  hwi_core_place_text(question->graph, &place, text, sizeof text);
   hwi_json_begin_object(&json, NULL);
   hwi_json_text(&json, "schema", "heapwright-who/1");
   hwi_json_number(&json, "address", address);
   hwi_json_text(&json, "place", text);
   if (place.block != HWI_NO_BLOCK)
-    status = write_block_answer(&json, question, place.block, place.kind == HWI_PLACE_BLOCK, error);
+    status = write_block_answer(&json, question, place.block, place.kind == HWI_CORE_PLACE_BLOCK, error);
   return finish(&json, status, error);
 }
 

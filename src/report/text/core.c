@@ -52,20 +52,20 @@ static void print_process(struct hwi_text *text, const struct hwi_core *core)
   }
 }
 
-static void print_figure(struct hwi_text *text, const char *label, const struct hwi_core_heap_sum *sum,
-                         const char *more)
+void hwi_text_core_sum(struct hwi_text *text, const char *label, const struct hwi_core_heap_sum *sum, const char *more)
 {
-  enum { LABEL_CELLS = 12, FIGURE_CELLS = 12, MORE_CELLS = 40 };
+  enum { LABEL_CELLS = 12 };
   struct hwi_line blocks = {0};
   hwi_line_puts(&text->line, "  ");
   hwi_line_left(&text->line, label, LABEL_CELLS);
-  hwi_line_right(&text->line, hwi_bytes_text(sum->bytes).text, FIGURE_CELLS);
+  hwi_line_right(&text->line, hwi_bytes_text(sum->bytes).text, HWI_AMOUNT_CELLS);
+  hwi_line_puts(&text->line, "   ");
   if (sum->blocks)
     hwi_line_counted(&blocks, sum->blocks, "block");
-  hwi_line_puts(&text->line, "   ");
-  hwi_line_left(&text->line, hwi_line_text(&blocks), 2 * FIGURE_CELLS);
+  hwi_line_left(&text->line, hwi_line_text(&blocks), 2 * HWI_AMOUNT_CELLS);
   hwi_line_release_part(&text->line, &blocks);
-  hwi_line_shorten(&text->line, more, MORE_CELLS, hwi_style_ellipsis(text->style));
+  const size_t used = hwi_cells(hwi_line_text(&text->line)), columns = text->style->columns;
+  hwi_line_shorten(&text->line, more, columns > used ? columns - used : 0, hwi_style_ellipsis(text->style));
   hwi_text_end(text, HWI_PLAIN);
 }
 
@@ -74,13 +74,14 @@ static void print_figures(struct hwi_text *text, const struct hwi_core_sums *sum
   struct hwi_core_heap_sum rest = {0, sums->system_bytes - sums->live.bytes - sums->cached.bytes - sums->free.bytes -
                                           sums->top.bytes - sums->own.bytes};
   const struct hwi_core_heap_sum system = {0, sums->system_bytes};
-  print_figure(text, "live", &sums->live, "in use by the program");
-  print_figure(text, "cached", &sums->cached, "free, kept for a thread or a size");
-  print_figure(text, "free", &sums->free, "between blocks");
-  print_figure(text, "top", &sums->top, "free, at the ends of arenas");
+  hwi_text_core_sum(text, "live", &sums->live, "in use by the program");
+  hwi_text_core_sum(text, "cached", &sums->cached, "free, kept for a thread or a size");
+  hwi_text_core_sum(text, "free", &sums->free, "between blocks");
+  hwi_text_core_sum(text, "top", &sums->top, "free, at the ends of arenas");
   if (sums->understood_bytes == sums->system_bytes)
-    print_figure(text, "overhead", &(struct hwi_core_heap_sum){0, rest.bytes + sums->own.bytes}, "of the allocator");
-  print_figure(text, "system", &system, "from the kernel");
+    hwi_text_core_sum(text, "overhead", &(struct hwi_core_heap_sum){0, rest.bytes + sums->own.bytes},
+                      "of the allocator");
+  hwi_text_core_sum(text, "system", &system, "from the kernel");
 }
 
 static void print_fragmentation(struct hwi_text *text, const struct hwi_core *core)

@@ -38,11 +38,11 @@ static void add_block(struct hwi_line *line, const struct hwi_core_question *que
 static void print_reference(struct hwi_line *line, const struct hwi_core_question *question,
                             const struct hwi_reference *reference, const struct hwi_style *style)
 {
-  char text[HWI_PLACE_TEXT_BYTES];
-  hwi_place_text(question->graph, &reference->place, text, sizeof text);
+  char text[HWI_CORE_PLACE_TEXT_BYTES];
+  hwi_core_place_text(question->graph, &reference->place, text, sizeof text);
   hwi_line_puts(line, "  ");
   hwi_line_clean(line, text);
-  if (reference->place.kind == HWI_PLACE_BLOCK)
+  if (reference->place.kind == HWI_CORE_PLACE_BLOCK)
     add_names(line, question, &question->graph->heap->blocks[reference->place.block]);
   if (!reference->is_start)
     hwi_line_printf(line, ": to the block's +%#" PRIx64, reference->to_off);
@@ -93,12 +93,12 @@ static int print_path(struct hwi_line *line, const struct hwi_core_question *que
 static int print_who(struct hwi_line *line, const struct hwi_core_question *question, uint64_t address,
                      const struct hwi_style *style, struct hwi_error *error)
 {
-  struct hwi_place place;
-  char text[HWI_PLACE_TEXT_BYTES];
+  struct hwi_core_place place;
+  char text[HWI_CORE_PLACE_TEXT_BYTES];
   const struct hwi_core_heap *heap = question->graph->heap;
   hwi_graph_place(question->graph, address, &place);
   if (place.block == HWI_NO_BLOCK) {
-    hwi_place_text(question->graph, &place, text, sizeof text);
+    hwi_core_place_text(question->graph, &place, text, sizeof text);
     hwi_line_printf(line, "%#" PRIx64 " is in no block, but in: ", address);
     hwi_line_clean(line, text);
     end(line, style);
@@ -115,7 +115,7 @@ static int print_who(struct hwi_line *line, const struct hwi_core_question *ques
   if (block + 1 < heap->block_count)
     print_neighbour(line, question, "behind", block + 1, style);
   int status = print_references(line, question, block, style, error);
-  if (status == 0 && place.kind == HWI_PLACE_BLOCK)
+  if (status == 0 && place.kind == HWI_CORE_PLACE_BLOCK)
     status = print_path(line, question, block, style, error);
   return status;
 }

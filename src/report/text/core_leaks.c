@@ -4,22 +4,6 @@
 #include "report/content/core_leaks.h"
 #include "report/text/frames.h"
 
-static void print_sum(struct hwi_text *text, const char *label, const struct hwi_core_heap_sum *sum, const char *more)
-{
-  enum { LABEL_CELLS = 12 };
-  struct hwi_line blocks = {0};
-  hwi_line_puts(&text->line, "  ");
-  hwi_line_left(&text->line, label, LABEL_CELLS);
-  hwi_line_right(&text->line, hwi_bytes_text(sum->bytes).text, HWI_AMOUNT_CELLS);
-  hwi_line_puts(&text->line, "   ");
-  hwi_line_counted(&blocks, sum->blocks, "block");
-  hwi_line_left(&text->line, hwi_line_text(&blocks), 2 * HWI_AMOUNT_CELLS);
-  hwi_line_release_part(&text->line, &blocks);
-  const size_t used = hwi_cells(hwi_line_text(&text->line)), columns = text->style->columns;
-  hwi_line_shorten(&text->line, more, columns > used ? columns - used : 0, hwi_style_ellipsis(text->style));
-  hwi_text_end(text, HWI_PLAIN);
-}
-
 static void print_doubt(struct hwi_text *text, const struct hwi_core_heap_sum *sum, const char *what)
 {
   if (!sum->blocks)
@@ -30,17 +14,17 @@ static void print_doubt(struct hwi_text *text, const struct hwi_core_heap_sum *s
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
 }
 
-static void print_sums(struct hwi_text *text, const struct hwi_core *core)
+static void print_sums(struct hwi_text *text, const struct hwi_core *core, const struct hwi_core_leaks *groups)
 {
   const struct hwi_leaks *leaks = core->leaks;
   hwi_text_blank(text);
   hwi_text_heading(text, "Leaks: live blocks that nothing reaches", "[--who ADDRESS]");
-  print_sum(text, "direct", &leaks->sums[HWI_LEAK_DIRECT], "no other leak refers to them");
-  print_sum(text, "cycles", &leaks->sums[HWI_LEAK_CYCLE], "they only refer to each other");
-  print_sum(text, "indirect", &leaks->sums[HWI_LEAK_INDIRECT], "other leaks refer to them");
+  hwi_text_core_sum(text, "direct", &groups->sums[HWI_LEAK_DIRECT], "no other leak refers to them");
+  hwi_text_core_sum(text, "cycles", &groups->sums[HWI_LEAK_CYCLE], "they only refer to each other");
+  hwi_text_core_sum(text, "indirect", &groups->sums[HWI_LEAK_INDIRECT], "other leaks refer to them");
   if (leaks->suppressed.blocks)
-    print_sum(text, "suppressed", &leaks->suppressed, "known leaks, and what only they refer to");
-  print_sum(text, "not leaked", &leaks->reached, "reached from a root");
+    hwi_text_core_sum(text, "suppressed", &leaks->suppressed, "known leaks, and what only they refer to");
+  hwi_text_core_sum(text, "not leaked", &leaks->reached, "reached from a root");
   print_doubt(text, &leaks->by_interior,
               " are not leaked, but reached only over addresses inside of blocks, not of their begins.");
   print_doubt(text, &leaks->from_below,
@@ -70,14 +54,14 @@ static int print_leak(struct hwi_text_frames *printer, const struct hwi_core_lea
   return hwi_text_frames_print(printer, leak->stack, error);
 }
 
-static void print_rest(struct hwi_text *text, const struct hwi_core_leaks *leaks, uint64_t rows, uint64_t all)
+static void print_rest(struct hwi_text *text, const struct hwi_core_leaks *leaks, uint64_t rows)
 {
   uint64_t bytes = 0;
   for (uint64_t row = rows; row < leaks->count; row++)
     bytes += leaks->list[row].bytes;
   if (rows == leaks->count)
     return;
-  hwi_text_cost(text, 0, bytes, all);
+  hwi_text_cost(text, 0, bytes, leaks->all.bytes);
   hwi_line_puts(&text->line, "   ");
   hwi_text_rest(text, leaks->count - rows, "group");
   hwi_text_end(text, HWI_PLAIN);
@@ -87,22 +71,19 @@ int hwi_text_core_leaks(struct hwi_text *text, struct hwi_named_frames *frames, 
 {
   struct hwi_core_leaks leaks;
   struct hwi_text_frames printer;
-  uint64_t all = 0;
-  print_sums(text, text->report->core);
   int status = hwi_core_leaks_group(&leaks, text->report, error);
   if (status < 0)
     return status;
+  print_sums(text, text->report->core, &leaks);
   const uint64_t rows = hwi_text_rows(text, leaks.count);
-  for (size_t i = 0; i < leaks.count; i++)
-    all += leaks.list[i].bytes;
   hwi_text_blank(text);
   hwi_text_frames_init(&printer, text, frames);
   for (uint64_t row = 0; row < rows && status == HW_OK; row++)
     status = hwi_text_frames_measure(&printer, leaks.list[row].stack, error);
   hwi_text_frames_fit(&printer);
   for (uint64_t row = 0; row < rows && status == HW_OK; row++)
-    status = print_leak(&printer, &leaks.list[row], row + 1, all, error);
-  print_rest(text, &leaks, rows, all);
+    status = print_leak(&printer, &leaks.list[row], row + 1, leaks.all.bytes, error);
+  print_rest(text, &leaks, rows);
   hwi_text_frames_hint(&printer);
   hwi_text_frames_release(&printer);
   if (text->report->suppressions)

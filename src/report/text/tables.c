@@ -279,6 +279,7 @@ static void finish_size(struct hwi_text *text, const struct hwi_narrowing *filte
 
 void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection)
 {
+  const bool is_moment = text->profile->span.kind == HWI_SPAN_MOMENT;
   const struct hwi_profile *profile = text->profile;
   struct row *rows = create_rows(text, profile->size_count);
   struct hwi_amount *amounts = hwi_amounts_by_size(profile, &selection->narrowing);
@@ -289,7 +290,7 @@ void hwi_text_sizes(struct hwi_text *text, const struct hwi_selection *selection
   hwi_text_amount_titles(text);
   hwi_line_right(&text->line, "block size", HWI_AMOUNT_CELLS + 2);
   if (!hwi_narrowing_splits_sizes(&selection->narrowing) && has_room_for_last(text))
-    hwi_line_right(&text->line, profile->span.kind == HWI_SPAN_MOMENT ? "blocks" : "most at once", HWI_AMOUNT_CELLS);
+    hwi_line_right(&text->line, is_moment ? "blocks" : "most at once", HWI_AMOUNT_CELLS + (is_moment ? 0 : 2));
   if (!hwi_narrowing_splits_sizes(&selection->narrowing) && has_slack(text))
     hwi_line_right(&text->line, "slack", HWI_AMOUNT_CELLS - 2);
   hwi_text_end(text, HWI_DIM);

@@ -19,6 +19,8 @@
 
 enum { HWI_WIDE_COLUMNS = 140, HWI_NARROW_COLUMNS = 90 };
 
+struct hwi_core_heap_sum;
+
 struct hwi_text {
   const struct hwi_report *report;
   const struct hwi_profile *profile;
@@ -42,6 +44,8 @@ void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasi
 /* The parts, in their order. */
 void hwi_text_overview(struct hwi_text *text);
 void hwi_text_core(struct hwi_text *text, const struct hwi_core *core); /* instead of the overview */
+/* A row: "  live   2.3 MB   3,335 blocks   in use by the program". */
+void hwi_text_core_sum(struct hwi_text *text, const char *label, const struct hwi_core_heap_sum *sum, const char *more);
 int hwi_text_core_leaks(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_text_core_contents(struct hwi_text *text, const struct hwi_core *core);
 void hwi_text_core_parts(struct hwi_text *text, const struct hwi_core *core);
