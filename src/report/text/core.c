@@ -96,6 +96,8 @@ static void print_fragmentation(struct hwi_text *text, const struct hwi_core *co
                     pin->blocks == 1 ? "keeps" : "keep", hwi_bytes_text(pin->held_bytes).text);
     hwi_text_end_wrapped(text, 2, HWI_ALARM);
   }
+  if (!fragmentation.page_bytes)
+    return;
   hwi_line_printf(&text->line, "Of what is free, %s are whole pages, which malloc_trim(0) can give back.",
                   hwi_bytes_text(fragmentation.page_bytes).text);
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
@@ -148,7 +150,7 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
 
 static void print_content(struct hwi_text *text, enum hwi_content content, const struct hwi_core_heap_sum *sum)
 {
-  static const char *const explained[HWI_CONTENTS] = {"zeros",           "text at the begin",
+  static const char *const explained[HWI_CONTENTS] = {"zeros",           "text at the start",
                                                       "mostly pointers", "spread like compressed or encrypted data",
                                                       "other data",      "not in the file"};
   if (!sum->blocks)

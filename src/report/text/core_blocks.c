@@ -99,7 +99,7 @@ static int print_who(struct hwi_line *line, const struct hwi_core_question *ques
   hwi_graph_place(question->graph, address, &place);
   if (place.block == HWI_NO_BLOCK) {
     hwi_core_place_text(question->graph, &place, text, sizeof text);
-    hwi_line_printf(line, "%#" PRIx64 " is in no block, but in: ", address);
+    hwi_line_printf(line, "0x%" PRIx64 " is in no block: ", address);
     hwi_line_clean(line, text);
     end(line, style);
     return 0;

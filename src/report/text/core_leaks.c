@@ -26,7 +26,7 @@ static void print_sums(struct hwi_text *text, const struct hwi_core *core, const
     hwi_text_core_sum(text, "suppressed", &leaks->suppressed, "known leaks, and what only they refer to");
   hwi_text_core_sum(text, "not leaked", &leaks->reached, "reached from a root");
   print_doubt(text, &leaks->by_interior,
-              " are not leaked, but reached only over addresses inside of blocks, not of their begins.");
+              " are not leaked, but reached only over addresses inside of blocks, not over those of their starts.");
   print_doubt(text, &leaks->from_below,
               " of the leaks were reached below the end of a stack: by calls that have returned.");
   print_doubt(text, &leaks->from_freed, " of the leaks are reached from free blocks.");
