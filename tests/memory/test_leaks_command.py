@@ -195,6 +195,7 @@ def test_leaks_have_stacks(loses, at_exit):
 def test_the_answer_is_on_stderr_as_text(hw, loses):
     done = hw("leaks", "--at-exit", "--", loses)
     assert done.returncode == LEAKS and done.stdout == ""
+    assert " of the leaks, 480 B were asked for" in done.stderr and "asked for are not known" not in done.stderr
     assert re.search(r"^  direct +56 B +1 block", done.stderr, re.M) and re.search(r"^ +lose +loses\.c:", done.stderr, re.M)
 
 

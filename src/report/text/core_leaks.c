@@ -83,6 +83,20 @@ static void print_rest(struct hwi_text *text, const struct hwi_core_leaks *leaks
   hwi_text_end(text, HWI_PLAIN);
 }
 
+/* Blocks of a recording, or with owners in memory, have the sizes that were asked for; the sums are of usable sizes. */
+static void print_sizes(struct hwi_text *text, uint64_t grouped_bytes)
+{
+  const struct hwi_leaks *leaks = text->report->core->leaks;
+  uint64_t usable_bytes = 0;
+  for (int kind = 0; kind < HWI_LEAK_KINDS; kind++)
+    usable_bytes += leaks->sums[kind].bytes;
+  if (usable_bytes == grouped_bytes)
+    return;
+  hwi_line_printf(&text->line, "These are usable sizes; of the leaks, %s were asked for, which are listed below.",
+                  hwi_bytes_text(grouped_bytes).text);
+  hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+}
+
 int hwi_text_core_leaks(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_error *error)
 {
   struct hwi_core_leaks leaks;
@@ -95,6 +109,7 @@ int hwi_text_core_leaks(struct hwi_text *text, struct hwi_named_frames *frames, 
   const uint64_t rows = hwi_text_rows(text, leaks.count);
   for (size_t i = 0; i < leaks.count; i++)
     all += leaks.list[i].bytes;
+  print_sizes(text, all);
   hwi_text_blank(text);
   hwi_text_frames_init(&printer, text, frames);
   for (uint64_t row = 0; row < rows && status == HW_OK; row++)
