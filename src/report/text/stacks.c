@@ -172,7 +172,8 @@ static void print_left_out(struct hwi_text *text, const struct hwi_selection *se
       others_shown += hwi_amount_cost(amount, text->cost) == 0 && amount->calls > 0;
     }
   }
-  print_rest(text, &(struct rest){&rest, &selection->all, costly - costly_shown}, "more stack", " (--top 0)");
+  print_rest(text, &(struct rest){&rest, &selection->all, costly - costly_shown},
+             text->report->core && !text->report->core->recording ? "more type" : "more stack", " (--top 0)");
   print_others(text, selection, costly, others_shown);
   hwi_text_few_calls(text, selection);
 }
