@@ -81,6 +81,10 @@ static void print_figures(struct hwi_text *text, const struct hwi_core_sums *sum
   if (sums->understood_bytes == sums->system_bytes)
     hwi_text_core_sum(text, "overhead", &(struct hwi_core_heap_sum){0, rest.bytes + sums->own.bytes},
                       "of the allocator");
+  else if (sums->understood_bytes < sums->system_bytes)
+    hwi_text_core_sum(text, "unknown",
+                      &(struct hwi_core_heap_sum){0, sums->system_bytes - sums->understood_bytes},
+                      "not understood, see below");
   hwi_text_core_sum(text, "system", &system, "from the kernel");
 }
 
@@ -129,8 +133,9 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
                   hwi_bytes_text(sums.live.bytes).text);
   hwi_line_counted(&text->line, sums.live.blocks, "block");
   if (!core->recording)
-    hwi_line_puts(&text->line,
-                  core->heap->owners ? " (usable sizes)" : " (usable sizes: those asked for are not known)");
+    hwi_line_puts(&text->line, core->heap->owners || core->recorded_blocks
+                                   ? " (usable sizes)"
+                                   : " (usable sizes: those asked for are not known)");
   hwi_text_end_wrapped(text, 2, HWI_BOLD);
   if (core->recording) {
     hwi_line_counted(&text->line, core->recorded_blocks, "block");

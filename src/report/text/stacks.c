@@ -1,6 +1,7 @@
 /* stacks.c - the ranking by stack: figures, then the significant frames */
 #include <stdlib.h>
 
+#include "memory/heaps/heap.h"
 #include "report/content/stack_sizes.h"
 #include "report/text/frames.h"
 
@@ -125,6 +126,12 @@ void hwi_text_few_calls(struct hwi_text *text, const struct hwi_selection *selec
              " with fewer calls (--min-calls)");
 }
 
+/* Else the only frame of a block is its type. */
+static bool has_stacks(const struct hwi_core *core)
+{
+  return core->recording || core->heap->owners;
+}
+
 static void print_heading(struct hwi_text *text, const struct hwi_selection *selection)
 {
   static const char *const headings[] = {"Top stacks at ", "Top stacks by live bytes at ", "Top stacks by allocations",
@@ -133,7 +140,7 @@ static void print_heading(struct hwi_text *text, const struct hwi_selection *sel
   const bool is_narrow = text->profile->sample_bytes && text->style->columns < HWI_NARROW_COLUMNS;
   snprintf(heading, sizeof heading, "%s%s", headings[text->cost], hwi_text_cost_name(text).text);
   if (text->report->core)
-    hwi_text_heading(text, text->report->core->recording ? "Live blocks by stack" : "Live blocks by type",
+    hwi_text_heading(text, has_stacks(text->report->core) ? "Live blocks by stack" : "Live blocks by type",
                      HWI_TEXT_BY_OF_CORE);
   else
     hwi_text_heading(text, heading, "[--cost peak|live|calls|bytes|temporary]");
@@ -172,7 +179,8 @@ static void print_left_out(struct hwi_text *text, const struct hwi_selection *se
       others_shown += hwi_amount_cost(amount, text->cost) == 0 && amount->calls > 0;
     }
   }
-  print_rest(text, &(struct rest){&rest, &selection->all, costly - costly_shown}, "more stack", " (--top 0)");
+  print_rest(text, &(struct rest){&rest, &selection->all, costly - costly_shown},
+             text->report->core && !has_stacks(text->report->core) ? "more type" : "more stack", " (--top 0)");
   print_others(text, selection, costly, others_shown);
   hwi_text_few_calls(text, selection);
 }
