@@ -82,8 +82,7 @@ static void print_figures(struct hwi_text *text, const struct hwi_core_sums *sum
     hwi_text_core_sum(text, "overhead", &(struct hwi_core_heap_sum){0, rest.bytes + sums->own.bytes},
                       "of the allocator");
   else if (sums->understood_bytes < sums->system_bytes)
-    hwi_text_core_sum(text, "unknown",
-                      &(struct hwi_core_heap_sum){0, sums->system_bytes - sums->understood_bytes},
+    hwi_text_core_sum(text, "unknown", &(struct hwi_core_heap_sum){0, sums->system_bytes - sums->understood_bytes},
                       "not understood, see below");
   hwi_text_core_sum(text, "system", &system, "from the kernel");
 }
