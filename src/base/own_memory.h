@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 #define HWI_OWN_MEMORY_MARK "heapwright's own"
-enum { HWI_OWN_MEMORY_MARK_BYTES = sizeof HWI_OWN_MEMORY_MARK - 1, HWI_OWN_MEMORY_MAX = 1 << 16 };
+/* Ranges of some 2,700 threads at once: of further ones, caches may hide leaks. More would take address space from each program. */
+enum { HWI_OWN_MEMORY_MARK_BYTES = sizeof HWI_OWN_MEMORY_MARK - 1, HWI_OWN_MEMORY_MAX = 1 << 13 };
 
 struct hwi_own_range {
   uint64_t start, bytes; /* bytes is 0 while it changes */

@@ -1,5 +1,4 @@
 /* cmd_core.c - heapwright core: the heap of a core dump */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,17 +183,11 @@ static int ask_about_blocks(struct work *work)
 static int check_question(struct work *work)
 {
   const struct values *values = work->values;
-  char *end;
   if (values->who && values->retained)
     return hwi_fail(HWI_EXIT_TROUBLE, "--who and --retained are different questions: ask one of them");
   if (!values->who)
     return 0;
-  errno = 0;
-  work->address = strtoull(values->who, &end, 16);
-  if (!isxdigit((unsigned char)*values->who) || *end || errno)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--who %s: that is no address; try one in hexadecimal, such as 0x5581e0",
-                    values->who);
-  return 0;
+  return hwi_core_source_address(values->who, "--who", &work->address);
 }
 
 static bool is_trace(const struct hwi_answer *answer)

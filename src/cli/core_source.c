@@ -1,6 +1,7 @@
 /* core_source.c - whose memory is read: a core dump, a process, or raw bytes */
 #include "cli/core_source.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,16 +45,19 @@ static int check_words(const struct hwi_core_source *source, int word_count, cha
   return 0;
 }
 
-/* --- raw bytes --- */
-
-static int parse_address(const char *text, const char *of, uint64_t *address)
+int hwi_core_source_address(const char *text, const char *option, uint64_t *address)
 {
   char *end;
-  *address = strtoull(text, &end, 0);
-  if (*text >= '0' && *text <= '9' && !*end)
+  const bool is_hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  errno = 0;
+  *address = strtoull(text, &end, is_hexadecimal ? 16 : 10);
+  if (*text >= '0' && *text <= '9' && !*end && !errno)
     return 0;
-  return hwi_fail(HWI_EXIT_TROUBLE, "%s: '%s' is no address; try 0x20000000", of, text);
+  return hwi_fail(HWI_EXIT_TROUBLE, "%s: '%s' is no address; try one such as 0x5581e0, or a number as JSON has it",
+                  option, text);
 }
+
+/* --- raw bytes --- */
 
 /* `path` gets the file without its address, and belongs to the caller. */
 static int parse_map(const struct hwi_core_source *source, const char *text, char **path, uint64_t *base)
@@ -63,13 +67,13 @@ static int parse_map(const struct hwi_core_source *source, const char *text, cha
   if (!*path)
     return hwi_fail(HWI_EXIT_TROUBLE, "no memory");
   if (at)
-    return parse_address(at + 1, "--raw", base);
+    return hwi_core_source_address(at + 1, "--raw", base);
   if (!source->base)
     return hwi_fail(HWI_EXIT_TROUBLE,
                     "--raw %s: at which address is its first byte? Say --raw %s@ADDRESS, or --base "
                     "ADDRESS",
                     text, text);
-  return parse_address(source->base, "--base", base);
+  return hwi_core_source_address(source->base, "--base", base);
 }
 
 static int open_raw(const struct hwi_core_source *source, struct hwi_memory *memory)

@@ -51,6 +51,9 @@ int hwi_core_source_open(const struct hwi_core_source *source, int word_count, c
 /* Returns whether the word is the PID that a process may have. */
 bool hwi_core_source_pid(const char *word, uint32_t *pid);
 
+/* Reads an address: hexadecimal with 0x, else decimal. */
+int hwi_core_source_address(const char *text, const char *option, uint64_t *address);
+
 /* Returns the word that names what is read. */
 const char *hwi_core_source_name(const struct hwi_core_source *source, int word_count, char **words);
 

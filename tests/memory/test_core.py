@@ -166,9 +166,9 @@ def test_what_is_wrong_is_said(hw, classes, tmp_path):
     (tmp_path / "text").write_text("no core dump")
     cases = [(["core"], "needs a core dump or a process"), (["core", "a", "b", "c"], "'c' is one word too many"),
              (["core", tmp_path / "text"], "not an ELF file"), (["core", classes], "not a core dump"),
-             (["core", tmp_path / "missing"], "No such file"), (["core", "--who", "zz", "1"], "that is no address"),
+             (["core", tmp_path / "missing"], "No such file"), (["core", "--who", "zz", "1"], "is no address"),
              (["core", "--base", "3", "x"], "--raw FILE, which is missing"), (["core", "--raw", "x"], "at which address"),
-             (["core", "999999999"], "no process"), (["core", "--who", "-5", "1"], "that is no address"),
+             (["core", "999999999"], "no process"), (["core", "--who", "-5", "1"], "is no address"),
              (["core", "4294967297"], "No such file"), (["core", "--who", "1", "--retained", "x"], "different questions"),
              (["core", "--no-stop", tmp_path / "text"], "is no PID")]
     for arguments, words in cases:

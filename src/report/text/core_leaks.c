@@ -17,7 +17,6 @@ static void print_doubt(struct hwi_text *text, const struct hwi_core_heap_sum *s
 static void print_sums(struct hwi_text *text, const struct hwi_core *core, const struct hwi_core_leaks *groups)
 {
   const struct hwi_leaks *leaks = core->leaks;
-  hwi_text_blank(text);
   hwi_text_heading(text, "Leaks: live blocks that nothing reaches", "[--who ADDRESS]");
   hwi_text_core_sum(text, "direct", &groups->sums[HWI_LEAK_DIRECT], "no other leak refers to them");
   hwi_text_core_sum(text, "cycles", &groups->sums[HWI_LEAK_CYCLE], "they only refer to each other");
