@@ -95,7 +95,7 @@ def test_not_in_a_block(dumped, who, hw):
     assert "which is not in this memory" in who(16)[0]
     done = hw("core", "--who", "table", program, core)
     assert done.returncode != 0
-    assert "in hexadecimal" in done.stderr
+    assert "is no address" in done.stderr
 
 
 def test_retained(dumped, hw):
