@@ -70,7 +70,7 @@ CASES = {
     "shared_cycle": ((0, 0, 2), {}, CYCLE),
     "shared_lost": ((1, 2, 0), {}, None),
     "in_ended_thread": ((1, 3, 0), {}, None),
-    "on_stack_of_ended_thread": ((1, 3, 0), {"from_below_blocks": 4}, None),
+    "on_stack_of_ended_thread": ((1, 3, 0), {"from_below_blocks": 3}, None),
     "other_stack": ((0, 0, 0), {}, None),
     "other_specific": ((0, 0, 0), {}, None),
     "on_stack": ((0, 0, 0), {}, None),
