@@ -27,20 +27,16 @@ static void leave_out_newer(struct hwi_recorded_blocks *recorded, const struct h
 static int read_recording(struct hwi_core_answer *answer, const char *path)
 {
   struct hwi_error error = {0};
-  struct hwi_profile_options chosen = {0};
+  struct hwi_profile_options chosen = {.images = HWI_IMAGES_PID, .pid = answer->memory.pid};
   if (!path)
     return 0;
-  if (hwi_profile_create(&answer->recorded, path, &chosen, &error) < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
-  for (uint32_t i = 0; i < answer->recorded->image_count; i++)
-    if (answer->recorded->images[i].info && answer->recorded->images[i].info->header.pid == answer->memory.pid)
-      chosen = (struct hwi_profile_options){.images = HWI_IMAGES_PID, .pid = answer->memory.pid};
-  if (chosen.images == HWI_IMAGES_PID) {
-    hwi_profile_destroy(answer->recorded);
-    answer->recorded = NULL;
-    if (hwi_profile_create(&answer->recorded, path, &chosen, &error) < 0)
-      return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
+  int status = answer->memory.pid ? hwi_profile_create(&answer->recorded, path, &chosen, &error) : HW_ERR_USAGE;
+  if (status == HW_ERR_USAGE) { /* it has no such process */
+    chosen = (struct hwi_profile_options){0};
+    status = hwi_profile_create(&answer->recorded, path, &chosen, &error);
   }
+  if (status < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
   if (hwi_recorded_blocks_read(&answer->recorded_blocks, path, &chosen, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
   leave_out_newer(&answer->recorded_blocks, answer->recorded);
