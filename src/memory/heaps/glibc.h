@@ -84,6 +84,13 @@ bool hwi_glibc_find_cached(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
 bool hwi_glibc_walk(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
 bool hwi_glibc_find_mapped(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
 
+/* Returns the address of an arena's link to the next one, which is behind the bins and a map of bits. */
+static inline uint64_t hwi_glibc_link(const struct hwi_glibc *glibc, uint64_t bins)
+{
+  enum { MAP_BYTES = 16 };
+  return bins + HWI_GLIBC_BINS * 2 * glibc->sizes.word + MAP_BYTES;
+}
+
 /* Reads the size of a chunk, with its flags. Returns false if it is not known. */
 static inline bool hwi_glibc_size(struct hwi_glibc *glibc, uint64_t chunk, uint64_t *size)
 {

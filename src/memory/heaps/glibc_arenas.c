@@ -12,7 +12,7 @@
 #include "memory/heaps/glibc.h"
 #include "trace/grow.h"
 
-enum { MAP_BYTES = 16, MOST_IN_FRONT = 64 /* words */, LEAST_IN_FRONT = 3, OLD_FLAGS_BYTES = 16, MOST_ARENAS = 65536 };
+enum { MOST_IN_FRONT = 64 /* words */, LEAST_IN_FRONT = 3, OLD_FLAGS_BYTES = 16, MOST_ARENAS = 65536 };
 
 static uint64_t bin_of(const struct hwi_glibc *glibc, uint64_t pair)
 {
@@ -61,11 +61,6 @@ static uint64_t find_bins(struct hwi_glibc *glibc, const struct hwi_region *regi
 
 /* --- the ring --- */
 
-static uint64_t link_of(const struct hwi_glibc *glibc, uint64_t bins)
-{
-  return bins + HWI_GLIBC_BINS * 2 * glibc->sizes.word + MAP_BYTES;
-}
-
 /* Adds the arena of these bins. Returns false if there is no memory. */
 static bool add_arena(struct hwi_glibc *glibc, uint64_t bins)
 {
@@ -75,7 +70,7 @@ static bool add_arena(struct hwi_glibc *glibc, uint64_t bins)
   struct hwi_glibc_arena *arena = &glibc->arenas[glibc->arena_count++];
   *arena = (struct hwi_glibc_arena){.address = bins - glibc->bins_off, .bins = bins};
   hwi_memory_word(&glibc->reader, bins - 2 * glibc->sizes.word, &arena->top);
-  hwi_memory_word(&glibc->reader, link_of(glibc, bins) + SYSTEM_OFF * glibc->sizes.word, &arena->system_bytes);
+  hwi_memory_word(&glibc->reader, hwi_glibc_link(glibc, bins) + SYSTEM_OFF * glibc->sizes.word, &arena->system_bytes);
   return true;
 }
 
@@ -87,7 +82,7 @@ static bool follow_ring(struct hwi_glibc *glibc, uint64_t bins, unsigned bins_of
   glibc->bins_off = bins_off;
   glibc->arena_count = 0;
   do {
-    if (!add_arena(glibc, at) || !hwi_memory_word(&glibc->reader, link_of(glibc, at), &next))
+    if (!add_arena(glibc, at) || !hwi_memory_word(&glibc->reader, hwi_glibc_link(glibc, at), &next))
       return false;
     at = next + bins_off;
   } while (at != bins && is_bin(glibc, at) && glibc->arena_count < MOST_ARENAS);

@@ -21,7 +21,6 @@ enum {
   SUB_HEAP_MAX_BYTES_32 = 1 << 20,
   PAGE_BYTES = 4096,
   ARENA_WORDS_BEHIND_LINK = 5, /* the link, free link, threads, system bytes, most of them */
-  MAP_BYTES = 16,
 };
 
 /* Chunks from `begin` to `end`. */
@@ -304,8 +303,7 @@ static uint64_t sub_heap_of(const struct hwi_glibc *glibc, uint64_t address)
 
 static uint64_t arena_end(const struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena)
 {
-  const unsigned word = glibc->sizes.word;
-  return arena->bins + HWI_GLIBC_BINS * 2 * word + MAP_BYTES + ARENA_WORDS_BEHIND_LINK * word;
+  return hwi_glibc_link(glibc, arena->bins) + ARENA_WORDS_BEHIND_LINK * glibc->sizes.word;
 }
 
 /* Chunks begin behind the header, and in the arena's first sub-heap behind the arena. */
