@@ -53,10 +53,7 @@ static const struct hwi_option options[] = {
      HWI_VALUE(COUNT, top),
      .value = "N",
      .help = "stacks to show for a rule that failed (default: 3)"},
-    {.name = "frames",
-     HWI_VALUE(CHOICE, frames),
-     .choices = hwi_frames_names,
-     .help = "all frames of a stack, or without less useful ones (default: folded)"},
+    HWI_FRAMES_OPTION(frames),
     HWI_READING_OPTIONS(reading),
     {0},
 };

@@ -48,16 +48,9 @@ static const struct hwi_option options[] = {
     {.name = "contents",
      HWI_VALUE(ON, contents),
      .help = "what blocks hold: text, zeros, pointers, the same bytes as others"},
-    {.name = "top",
-     .letter = 'n',
-     HWI_VALUE(COUNT, ranking.report.top),
-     .value = "N",
-     .help = "rows to show; 0: all (default: 10 in text, all in JSON)"},
+    HWI_TOP_OPTION(ranking),
     HWI_CORE_SOURCE_OPTIONS(source),
-    {.name = "debug-dir",
-     HWI_VALUE(TEXTS, reading.debug_dirs),
-     .value = "DIR",
-     .help = "look for debug files below DIR, too; may be given again"},
+    HWI_DEBUG_DIR_OPTION(reading),
     HWI_ANSWER_OPTIONS_OF(answer, hwi_format_names,
                           ".txt, .json, .html (a page to\n"
                           "look at), .hwt (a trace of this moment, for every other command), or a suffix of\n"

@@ -19,13 +19,17 @@ struct hwi_core_source {
 
 extern const char *const hwi_core_word_names[];
 
-/* Rows of the command's table of options, for `struct hwi_core_source field` in its `struct values`. */
+/* Rows of the command's table of options, for `struct hwi_core_source field` in its `struct values`; the first is a
+ * `bool`. */
 /* clang-format off */
-#define HWI_CORE_SOURCE_OPTIONS(field)                                                                                 \
+#define HWI_NO_STOP_OPTION(field)                                                                                      \
   {.name = "no-stop",                                                                                                  \
-   HWI_VALUE(ON, field.no_stop),                                                                                       \
+   HWI_VALUE(ON, field),                                                                                               \
    .help = "read a process while it runs: without registers, and what changes meanwhile is\n"                          \
-           "inconsistent (default: it is stopped for as long as copying takes)"},                                      \
+           "inconsistent (default: it is stopped for as long as copying takes)"}
+
+#define HWI_CORE_SOURCE_OPTIONS(field)                                                                                 \
+  HWI_NO_STOP_OPTION(field.no_stop),                                                                                   \
   {.name = "raw",                                                                                                      \
    HWI_VALUE(TEXTS, field.raw),                                                                                        \
    .value = "FILE[@ADDRESS]",                                                                                          \

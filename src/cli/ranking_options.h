@@ -49,8 +49,21 @@ bool hwi_frames_are_all(int frames);         /* whether the choice is "all" */
    .help = "blocks that are not freed at the end, without the runtime's own"}
 /* clang-format on */
 
-/* Rows of the command's table of options, for `struct hwi_ranking field` in its `struct values`. */
+/* Rows of the command's table of options, for `struct hwi_ranking field` in its `struct values`; --frames is an `int`. */
 /* clang-format off */
+#define HWI_TOP_OPTION(field)                                                                                          \
+  {.name = "top",                                                                                                      \
+   .letter = 'n',                                                                                                      \
+   HWI_VALUE(COUNT, field.report.top),                                                                                 \
+   .value = "N",                                                                                                       \
+   .help = "rows to show; 0: all (default: 10 in text, all in JSON)"}
+
+#define HWI_FRAMES_OPTION(field)                                                                                       \
+  {.name = "frames",                                                                                                   \
+   HWI_VALUE(CHOICE, field),                                                                                           \
+   .choices = hwi_frames_names,                                                                                        \
+   .help = "all frames of a stack, or without less useful ones (default: folded)"}
+
 #define HWI_RANKING_OPTIONS(field)                                                                                     \
   {.name = "cost",                                                                                                     \
    HWI_VALUE(CHOICE, field.report.cost),                                                                               \
@@ -61,16 +74,9 @@ bool hwi_frames_are_all(int frames);         /* whether the choice is "all" */
    HWI_VALUE(CHOICE, field.report.by),                                                                                 \
    .choices = hwi_by_names,                                                                                            \
    .help = "what to group by (default: stack)"},                                                                       \
-  {.name = "top",                                                                                                      \
-   .letter = 'n',                                                                                                      \
-   HWI_VALUE(COUNT, field.report.top),                                                                                 \
-   .value = "N",                                                                                                       \
-   .help = "rows to show; 0: all (default: 10 in text, all in JSON)"},                                                 \
+  HWI_TOP_OPTION(field),                                                                                               \
   HWI_CHOOSING_OPTIONS(field.report),                                                                                  \
-  {.name = "frames",                                                                                                   \
-   HWI_VALUE(CHOICE, field.frames),                                                                                    \
-   .choices = hwi_frames_names,                                                                                        \
-   .help = "all frames of a stack, or without less useful ones (default: folded)"}
+  HWI_FRAMES_OPTION(field.frames)
 /* clang-format on */
 
 /* Both return 0, or an exit status if the options are invalid or contradict each other; the error is reported on

@@ -43,6 +43,12 @@ struct hwi_reading {
    .value = "NAME",                                                                                                    \
    .help = "the program's own heaps with this name, instead of malloc"}
 
+#define HWI_DEBUG_DIR_OPTION(field)                                                                                    \
+  {.name = "debug-dir",                                                                                                \
+   HWI_VALUE(TEXTS, field.debug_dirs),                                                                                 \
+   .value = "DIR",                                                                                                     \
+   .help = "look for debug files below DIR, too; may be given again"}
+
 #define HWI_READING_OPTIONS(field)                                                                                     \
   HWI_READING_PROCESSES(field),                                                                                        \
   {.name = "scope",                                                                                                    \
@@ -53,10 +59,7 @@ struct hwi_reading {
    HWI_VALUE(TEXT, field.scope_rules),                                                                                 \
    .value = "FILE",                                                                                                    \
    .help = "a file of such scopes, one KIND=PATTERN per line; lines that begin with # are comments"},                  \
-  {.name = "debug-dir",                                                                                                \
-   HWI_VALUE(TEXTS, field.debug_dirs),                                                                                 \
-   .value = "DIR",                                                                                                     \
-   .help = "look for debug files below DIR, too; may be given again"}
+  HWI_DEBUG_DIR_OPTION(field)
 /* clang-format on */
 
 /* Returns 0, or an exit status after a message if the options are invalid or contradict each other. So do the functions
