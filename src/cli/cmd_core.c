@@ -27,8 +27,14 @@ struct values {
 
 static const char trace_suffix[] = ".hwt";
 
-static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS,
-                                       .answer = HWI_ANSWER_DEFAULTS_OF(&hwi_page_formats)};
+/* The first three are reports; the others are formats of 'heapwright export', of which suffixes name all. */
+static const char *const format_names[] = {"text", "json", "html", "folded", "heapprof", NULL};
+static const char *const suffixes[] = {".txt", ".json", ".html", ".folded", ".heapprof"};
+static const enum hwi_format report_formats[] = {HWI_FORMAT_TEXT, HWI_FORMAT_JSON, HWI_FORMAT_HTML};
+enum { REPORT_FORMATS = sizeof report_formats / sizeof *report_formats };
+static const struct hwi_formats formats = {format_names, suffixes};
+
+static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer = HWI_ANSWER_DEFAULTS_OF(&formats)};
 
 static const struct hwi_option options[] = {
     {.name = "by", HWI_VALUE(CHOICE, by), .choices = by_names, .help = "what to group by (default: type)"},
@@ -51,7 +57,7 @@ static const struct hwi_option options[] = {
     HWI_TOP_OPTION(ranking),
     HWI_CORE_SOURCE_OPTIONS(source),
     HWI_DEBUG_DIR_OPTION(reading),
-    HWI_ANSWER_OPTIONS_OF(answer, hwi_format_names,
+    HWI_ANSWER_OPTIONS_OF(answer, format_names,
                           ".txt, .json, .html (a page to\n"
                           "look at), .hwt (a trace of this moment, for every other command), or a suffix of\n"
                           "'heapwright export', such as .pb.gz or .folded"),
@@ -64,7 +70,8 @@ struct work {
   char *program; /* its path, which a module may have; NULL: not named */
   struct hwi_core_contents contents;
   uint64_t address;                       /* of --who */
-  const struct hwi_export_format *export; /* of the answer; NULL: a report */
+  const struct hwi_export_format *export; /* of the answer; NULL: a report in `format` */
+  enum hwi_format format;
 };
 
 static int open_core(struct work *work, int word_count, char **words)
@@ -117,8 +124,7 @@ static int find_leaks(struct work *work)
 static int answer(struct work *work)
 {
   const struct values *values = work->values;
-  const struct hwi_core_print print = {
-      .format = (enum hwi_format)values->answer.format, .export = work->export, .ranking = &values->ranking};
+  const struct hwi_core_print print = {.format = work->format, .export = work->export, .ranking = &values->ranking};
   struct hwi_answer_file to;
   int status = read_contents(work);
   if (status == 0)
@@ -132,7 +138,7 @@ static int answer_question(struct work *work, const struct hwi_core_question *qu
                            const struct hwi_answer_file *to)
 {
   const struct values *values = work->values;
-  const bool is_json = values->answer.format == HWI_FORMAT_JSON;
+  const bool is_json = work->format == HWI_FORMAT_JSON;
   struct hwi_error error = {0};
   struct hwi_style style;
   hwi_style_init(&style, to->out);
@@ -189,6 +195,23 @@ static bool is_trace(const struct hwi_answer *answer)
   return !hwi_answer_has_format(answer) && bytes > suffix && strcmp(answer->path + bytes - suffix, trace_suffix) == 0;
 }
 
+/* Determines the format, which -o's suffix may name. */
+static int find_format(struct work *work, struct hwi_answer *answer)
+{
+  if (!hwi_answer_has_format(answer))
+    work->export = hwi_export_format_of(answer->path);
+  const int status = work->export ? 0 : hwi_answer_check(answer);
+  if (status != 0 || work->export)
+    return status;
+  if (answer->format < REPORT_FORMATS)
+    work->format = report_formats[answer->format];
+  else
+    work->export = hwi_export_format_named(format_names[answer->format]);
+  if (!work->export || !(work->values->who || work->values->retained))
+    return 0;
+  return hwi_fail(HWI_EXIT_TROUBLE, "--who and --retained are answered as text or JSON, not as %s", work->export->name);
+}
+
 static int run(const void *given, int word_count, char **words)
 {
   struct values values = *(const struct values *)given;
@@ -197,10 +220,8 @@ static int run(const void *given, int word_count, char **words)
   int status = 0;
   values.ranking.report.by = values.by == BY_SIZE ? HWI_BY_SIZE : HWI_BY_STACK; /* a block's only frame is its type */
   status = check_question(&work);
-  if (status == 0 && !saves && !hwi_answer_has_format(&values.answer))
-    work.export = hwi_export_format_of(values.answer.path);
-  if (status == 0 && !saves && !work.export)
-    status = hwi_answer_check(&values.answer);
+  if (status == 0 && !saves)
+    status = find_format(&work, &values.answer);
   if (status == 0)
     status = open_core(&work, word_count, words);
   if (status == 0)

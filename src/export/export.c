@@ -13,9 +13,19 @@
 /* --- the formats --- */
 
 const struct hwi_export_format *const hwi_export_formats[] = {
-    &hwi_export_pprof,  &hwi_export_folded,  &hwi_export_speedscope, &hwi_export_heaptrack,
-    &hwi_export_massif, &hwi_export_sqlite,  &hwi_export_csv,        &hwi_export_chrome,
-    &hwi_export_dhat,   &hwi_export_heaplog, &hwi_export_callgrind,  NULL,
+    &hwi_export_pprof,
+    &hwi_export_folded,
+    &hwi_export_speedscope,
+    &hwi_export_heaptrack,
+    &hwi_export_massif,
+    &hwi_export_sqlite,
+    &hwi_export_csv,
+    &hwi_export_chrome,
+    &hwi_export_dhat,
+    &hwi_export_heaplog,
+    &hwi_export_callgrind,
+    &hwi_export_heapprof,
+    NULL,
 };
 
 const struct hwi_export_format *hwi_export_format_named(const char *name)

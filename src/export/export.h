@@ -111,6 +111,6 @@ static inline int hwi_export_no_memory(struct hwi_error *error)
 /* The formats, each in the file of its name. */
 extern const struct hwi_export_format hwi_export_folded, hwi_export_speedscope, hwi_export_pprof, hwi_export_heaptrack,
     hwi_export_massif, hwi_export_sqlite, hwi_export_csv, hwi_export_chrome, hwi_export_dhat, hwi_export_heaplog,
-    hwi_export_callgrind;
+    hwi_export_callgrind, hwi_export_heapprof;
 
 #endif
