@@ -466,6 +466,14 @@ def test_a_scraper_that_waits_not_so_long(serve, start_program, tmp_path):
         assert sorted(value for _, value in patient.result().find("recording_up")) == [0, 1]
 
 
+def test_a_scraper_that_hardly_waits(serve, program):
+    """A millisecond would be too short for any part."""
+    served = serve(program.trace)
+    hasty = {"X-Prometheus-Scrape-Timeout-Seconds": "0.001"}
+    wait_until(lambda: [value for _, value in served.metrics(**hasty).find("recording_up")] == [1])
+    program.tell("5")
+
+
 def test_analysts_end_with_the_server(serve, program):
     served = serve(program.trace)
     wait_until(lambda: served.metrics().value("up") == 1)

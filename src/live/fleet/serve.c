@@ -21,6 +21,7 @@
 
 enum {
   ASKED_MOST = 4,
+  PATIENCE_LEAST_MS = 500,
   JOBS_MOST = 16,
   JOBS_WITH_SECONDS_MOST = 8, /* they last long, and must not keep scrapers out */
   FILES_A_RUN = 4,            /* a socket or answers that are kept, and parts of jobs; some are left for connections */
@@ -167,12 +168,15 @@ static enum MHD_Result refuse(struct MHD_Connection *connection)
   return hwi_http_answer(connection, MHD_HTTP_UNAUTHORIZED, response, "text/plain; charset=utf-8");
 }
 
-/* Returns how long parts may take so that the answer comes in time: a scraper says how long it waits, usually 10 s. */
+/* Returns how long parts may take so that the answer comes in time: a scraper says how long it waits, usually 10 s. One that
+ * says next to nothing does not end the job that others wait for, too. */
 static uint64_t patience_of(struct MHD_Connection *connection)
 {
   const char *seconds = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "X-Prometheus-Scrape-Timeout-Seconds");
   const double ms = seconds ? 0.8 * 1000 * strtod(seconds, NULL) : 0;
-  return ms > 0 && ms < HWI_FLEET_PATIENCE_MS ? (uint64_t)ms : HWI_FLEET_PATIENCE_MS;
+  if (!(ms > 0 && ms < HWI_FLEET_PATIENCE_MS))
+    return HWI_FLEET_PATIENCE_MS;
+  return ms < PATIENCE_LEAST_MS ? PATIENCE_LEAST_MS : (uint64_t)ms;
 }
 
 static enum MHD_Result wait_for(struct hwi_serve *serve, struct MHD_Connection *connection,
