@@ -158,6 +158,7 @@ static int ask_about_blocks(struct work *work)
   const uint64_t top = work->values->ranking.report.top;
   struct hwi_core_answer *opened = &work->opened;
   struct hwi_vtables vtables = hwi_core_answer_vtables(opened);
+  struct hwi_thread_frames threads = {.memory = &opened->memory, .modules = &opened->modules};
   const struct hwi_report report = {.profile = opened->recorded, .names = hwi_reading_names(opened->symbols)};
   struct hwi_named_frames frames;
   struct hwi_error error = {0};
@@ -166,7 +167,7 @@ static int ask_about_blocks(struct work *work)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   const struct hwi_core_question question = {
       .graph = &opened->graph,
-      .names = {&vtables, &opened->recorded_blocks, opened->recorded ? &frames : NULL},
+      .names = {&vtables, &threads, &opened->recorded_blocks, opened->recorded ? &frames : NULL},
       .most = top == HWI_TOP_DEFAULT ? LISTED
               : top                  ? top
                                      : SIZE_MAX};
@@ -175,6 +176,7 @@ static int ask_about_blocks(struct work *work)
     status = hwi_answer_close(&to, answer_question(work, &question, &to));
   if (opened->recorded)
     hwi_named_frames_release(&frames);
+  hwi_thread_frames_release(&threads);
   hwi_vtables_release(&vtables);
   return status;
 }

@@ -62,6 +62,7 @@ enum hwi_core_place_kind {
   HWI_CORE_PLACE_REGISTER,
   HWI_CORE_PLACE_STACK,   /* or, if `local_off` is set, maybe thread-local storage, which is in the same memory */
   HWI_CORE_PLACE_BELOW,   /* the stack pointer */
+  HWI_CORE_PLACE_ENDED,   /* the stack of a thread that has ended, which the C library keeps */
   HWI_CORE_PLACE_LOCAL,   /* thread-local storage */
   HWI_CORE_PLACE_MODULE,  /* data of a program or a library */
   HWI_CORE_PLACE_MAPPED,  /* other memory */

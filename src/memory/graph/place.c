@@ -96,6 +96,15 @@ static bool place_in_local(const struct hwi_memory *memory, const struct hwi_reg
   return false;
 }
 
+static void place_in_ended(const struct hwi_graph *graph, struct hwi_core_place *place)
+{
+  for (size_t i = 0; i < graph->root_count; i++)
+    if (graph->roots[i].is_below && place->address - graph->roots[i].address < graph->roots[i].count) {
+      place->kind = HWI_CORE_PLACE_ENDED;
+      return;
+    }
+}
+
 void hwi_graph_place(const struct hwi_graph *graph, uint64_t address, struct hwi_core_place *place)
 {
   *place = (struct hwi_core_place){.kind = HWI_CORE_PLACE_MAPPED, .address = address, .block = HWI_NO_BLOCK};
@@ -105,8 +114,9 @@ void hwi_graph_place(const struct hwi_graph *graph, uint64_t address, struct hwi
   const struct hwi_region *region = hwi_memory_region(memory, address);
   if (!region)
     place->kind = HWI_CORE_PLACE_UNKNOWN;
-  else if (!place_in_module(graph, region, place) && !place_in_stack(memory, region, place))
-    place_in_local(memory, region, place);
+  else if (!place_in_module(graph, region, place) && !place_in_stack(memory, region, place) &&
+           !place_in_local(memory, region, place))
+    place_in_ended(graph, place);
 }
 
 /* --- as text --- */
@@ -141,6 +151,9 @@ void hwi_core_place_text(const struct hwi_graph *graph, const struct hwi_core_pl
     return;
   case HWI_CORE_PLACE_BELOW:
     snprintf(text, size, "below the stack of thread %" PRIu32 " at sp-%#" PRIx64, tid, place->off);
+    return;
+  case HWI_CORE_PLACE_ENDED:
+    snprintf(text, size, "stack of a thread that has ended, at %#" PRIx64, place->address);
     return;
   case HWI_CORE_PLACE_LOCAL:
     snprintf(text, size, "thread-local storage of thread %" PRIu32 " at tp%c%#" PRIx64, tid,

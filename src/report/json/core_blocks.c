@@ -1,5 +1,6 @@
 /* core_blocks.c - answers about single blocks of a core dump, as JSON */
 #include "report/content/core_blocks.h"
+#include "report/content/core_place_names.h"
 #include "report/json/json.h"
 
 static void write_names(struct hwi_json *json, const struct hwi_core_question *question,
@@ -28,13 +29,37 @@ static void write_block(struct hwi_json *json, const char *key, const struct hwi
   hwi_json_end_object(json);
 }
 
+static void write_place(struct hwi_json *json, const struct hwi_core_question *question,
+                        const struct hwi_core_place *place)
+{
+  struct hwi_core_place_name name;
+  struct hwi_line line = {0};
+  hwi_core_place_name_find(&question->names, question->graph, place, &name);
+  hwi_core_place_name_add(&line, question->graph, &name);
+  hwi_json_text(json, "place", hwi_line_text(&line));
+  json->failed |= line.failed;
+  hwi_line_release(&line);
+  if (name.variable.name) {
+    hwi_json_text(json, "variable", name.variable.name);
+    hwi_json_number(json, "variable_off", name.variable.off);
+    hwi_json_text(json, "module", name.module);
+  }
+  if (name.thread)
+    hwi_json_number(json, "thread", name.thread->tid);
+  if (!name.function)
+    return;
+  hwi_json_text(json, "function", name.function->function);
+  if (name.function->file) {
+    hwi_json_text(json, "file", name.function->file);
+    hwi_json_number(json, "line", name.function->line);
+  }
+}
+
 static void write_reference(struct hwi_json *json, const struct hwi_core_question *question,
                             const struct hwi_reference *reference)
 {
-  char text[HWI_CORE_PLACE_TEXT_BYTES];
-  hwi_core_place_text(question->graph, &reference->place, text, sizeof text);
   hwi_json_begin_object(json, NULL);
-  hwi_json_text(json, "place", text);
+  write_place(json, question, &reference->place);
   if (reference->place.kind != HWI_CORE_PLACE_REGISTER)
     hwi_json_number(json, "address", reference->place.address);
   hwi_json_number(json, "to_off", reference->is_start ? 0 : reference->to_off);
@@ -84,14 +109,12 @@ int hwi_core_who_json(const struct hwi_core_question *question, uint64_t address
 {
   struct hwi_json json = {.out = out, .first = true};
   struct hwi_core_place place;
-  char text[HWI_CORE_PLACE_TEXT_BYTES];
   int status = 0;
   hwi_graph_place(question->graph, address, &place);
-  hwi_core_place_text(question->graph, &place, text, sizeof text);
   hwi_json_begin_object(&json, NULL);
   hwi_json_text(&json, "schema", "heapwright-who/1");
   hwi_json_number(&json, "address", address);
-  hwi_json_text(&json, "place", text);
+  write_place(&json, question, &place);
   if (place.block != HWI_NO_BLOCK)
     status = write_block_answer(&json, question, place.block, place.kind == HWI_CORE_PLACE_BLOCK, error);
   return finish(&json, status, error);

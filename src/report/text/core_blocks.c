@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "report/content/core_blocks.h"
+#include "report/content/core_place_names.h"
 #include "report/words/number.h"
 
 static void end(struct hwi_line *line, const struct hwi_style *style)
@@ -35,13 +36,19 @@ static void add_block(struct hwi_line *line, const struct hwi_core_question *que
   add_names(line, question, block);
 }
 
+static void add_place(struct hwi_line *line, const struct hwi_core_question *question,
+                      const struct hwi_core_place *place)
+{
+  struct hwi_core_place_name name;
+  hwi_core_place_name_find(&question->names, question->graph, place, &name);
+  hwi_core_place_name_add(line, question->graph, &name);
+}
+
 static void print_reference(struct hwi_line *line, const struct hwi_core_question *question,
                             const struct hwi_reference *reference, const struct hwi_style *style)
 {
-  char text[HWI_CORE_PLACE_TEXT_BYTES];
-  hwi_core_place_text(question->graph, &reference->place, text, sizeof text);
   hwi_line_puts(line, "  ");
-  hwi_line_clean(line, text);
+  add_place(line, question, &reference->place);
   if (reference->place.kind == HWI_CORE_PLACE_BLOCK)
     add_names(line, question, &question->graph->heap->blocks[reference->place.block]);
   if (!reference->is_start)
@@ -94,13 +101,11 @@ static int print_who(struct hwi_line *line, const struct hwi_core_question *ques
                      const struct hwi_style *style, struct hwi_error *error)
 {
   struct hwi_core_place place;
-  char text[HWI_CORE_PLACE_TEXT_BYTES];
   const struct hwi_core_heap *heap = question->graph->heap;
   hwi_graph_place(question->graph, address, &place);
   if (place.block == HWI_NO_BLOCK) {
-    hwi_core_place_text(question->graph, &place, text, sizeof text);
     hwi_line_printf(line, "0x%" PRIx64 " is in no block: ", address);
-    hwi_line_clean(line, text);
+    add_place(line, question, &place);
     end(line, style);
     return 0;
   }
