@@ -85,6 +85,9 @@ struct hwi_core_place {
 
 enum { HWI_CORE_PLACE_TEXT_BYTES = 512 };
 
+/* Returns the name of a register of a thread, or NULL if it is not known. */
+const char *hwi_core_register_name(const struct hwi_memory_thread *thread, unsigned reg);
+
 void hwi_graph_place(const struct hwi_graph *graph, uint64_t address, struct hwi_core_place *place);
 
 /* Writes for example "stack of thread 123 at sp+0x40", "data of /usr/lib/libx.so+0x4010", "block 0x5581e0+0x8". */

@@ -121,7 +121,7 @@ void hwi_graph_place(const struct hwi_graph *graph, uint64_t address, struct hwi
 
 /* --- as text --- */
 
-static const char *register_name(const struct hwi_memory_thread *thread, unsigned reg)
+const char *hwi_core_register_name(const struct hwi_memory_thread *thread, unsigned reg)
 {
   /* of a core dump of x86-64, the only layout that is known */
   static const char *const names[] = {"r15",    "r14", "r13", "r12",     "rbp",     "rbx", "r11",      "r10", "r9",
@@ -136,7 +136,7 @@ void hwi_core_place_text(const struct hwi_graph *graph, const struct hwi_core_pl
   const struct hwi_memory_thread *thread =
       place->thread < graph->memory->thread_count ? &graph->memory->threads[place->thread] : NULL;
   const uint32_t tid = thread ? thread->tid : 0;
-  const char *name = thread ? register_name(thread, place->reg) : NULL;
+  const char *name = thread ? hwi_core_register_name(thread, place->reg) : NULL;
   switch (place->kind) {
   case HWI_CORE_PLACE_REGISTER:
     snprintf(text, size, name ? "register %s of thread %" PRIu32 : "a register (%s) of thread %" PRIu32,

@@ -50,6 +50,22 @@ static const struct hwi_symbol *function_of(const struct hwi_core_names *names, 
   return count && symbols[count - 1].function ? &symbols[count - 1] : NULL;
 }
 
+const struct hwi_symbol *hwi_core_function_at(const struct hwi_core_names *names, size_t thread)
+{
+  const struct hwi_thread_stack *stack = hwi_thread_frames_of(names->threads, thread);
+  return stack && stack->count ? function_of(names, stack->frames) : NULL;
+}
+
+void hwi_core_function_add(struct hwi_line *line, const struct hwi_symbol *function)
+{
+  hwi_line_clean(line, function->function);
+  if (!function->file)
+    return;
+  hwi_line_puts(line, " (");
+  hwi_line_clean(line, hwi_base_name(function->file));
+  hwi_line_printf(line, ":%" PRIu32 ")", function->line);
+}
+
 /* A place that is in a frame is no thread-local storage. */
 static void find_frame(const struct hwi_core_names *names, struct hwi_core_place_name *name)
 {
@@ -115,10 +131,5 @@ void hwi_core_place_name_add(struct hwi_line *line, const struct hwi_graph *grap
   if (!name->function)
     return;
   hwi_line_puts(line, ", in ");
-  hwi_line_clean(line, name->function->function);
-  if (!name->function->file)
-    return;
-  hwi_line_puts(line, " (");
-  hwi_line_clean(line, hwi_base_name(name->function->file));
-  hwi_line_printf(line, ":%" PRIu32 ")", name->function->line);
+  hwi_core_function_add(line, name->function);
 }
