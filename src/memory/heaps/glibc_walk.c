@@ -33,6 +33,7 @@ struct stretch {
   uint64_t walked_end; /* behind the last chunk or fence */
   uint64_t gap_bytes;
   bool has_top;          /* the top chunk was met */
+  bool is_at_rest;       /* no thread was changing the arena */
   size_t cached, caches; /* the next ones of the sorted lists */
 };
 
@@ -104,7 +105,7 @@ static bool says_free(struct stretch *stretch, uint64_t next, uint64_t size)
   uint64_t flags, previous;
   if (!hwi_glibc_size(glibc, next, &flags) || (flags & HWI_GLIBC_PREVIOUS_IN_USE))
     return false;
-  if (!hwi_memory_word(&glibc->reader, next, &previous) || previous == size ||
+  if (!stretch->is_at_rest || !hwi_memory_word(&glibc->reader, next, &previous) || previous == size ||
       (hwi_glibc_size_is_sound(glibc, previous) && previous <= next - stretch->begin))
     return true;
   if (!hwi_glibc_size_is_sound(glibc, flags)) /* the walk will note that */
@@ -241,6 +242,14 @@ static bool note_range(const struct stretch *stretch)
   return true;
 }
 
+/* A process that goes on may be in malloc, also without a lock if it has only one thread. */
+static bool is_at_rest(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena)
+{
+  enum { LOCK_BYTES = 4 };
+  const unsigned char *lock = hwi_memory_bytes(&glibc->reader, arena->address, LOCK_BYTES);
+  return glibc->memory->signal && lock && hwi_memory_load_32(glibc->memory, lock) == 0;
+}
+
 static bool walk(struct stretch *stretch)
 {
   struct hwi_glibc *glibc = stretch->glibc;
@@ -249,6 +258,7 @@ static bool walk(struct stretch *stretch)
   stretch->caches = first_from(glibc->caches, glibc->cache_count, stretch->begin);
   stretch->walked_end = stretch->begin;
   stretch->has_top = false;
+  stretch->is_at_rest = is_at_rest(glibc, stretch->arena);
   for (uint64_t at = stretch->begin; at < stretch->end && !stretch->has_top;) {
     if (read_chunk(stretch, at, &size)) {
       if (!take_chunk(stretch, at, size))
