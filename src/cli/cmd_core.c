@@ -180,12 +180,16 @@ static int ask_about_blocks(struct work *work)
   struct hwi_answer_file to;
   if (opened->recorded && hwi_named_frames_init(&frames, &report, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  const struct hwi_core_question question = {
-      .graph = &opened->graph,
-      .names = {&vtables, &opened->threads, &opened->recorded_blocks, opened->recorded ? &frames : NULL},
-      .most = top == HWI_TOP_DEFAULT ? LISTED
-              : top                  ? top
-                                     : SIZE_MAX};
+  const struct hwi_core_question question = {.graph = &opened->graph,
+                                             .names = {.vtables = &vtables,
+                                                       .symbols = opened->symbols,
+                                                       .threads = &opened->threads,
+                                                       .heap = &opened->heap,
+                                                       .recorded = &opened->recorded_blocks,
+                                                       .frames = opened->recorded ? &frames : NULL},
+                                             .most = top == HWI_TOP_DEFAULT ? LISTED
+                                                     : top                  ? top
+                                                                            : SIZE_MAX};
   int status = hwi_answer_open(&to, work->values->answer.path);
   if (status == 0)
     status = hwi_answer_close(&to, answer_question(work, &question, &to));

@@ -59,8 +59,7 @@ int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
 
 static void find_crash(struct hwi_core_answer *answer)
 {
-  struct hwi_vtables vtables = hwi_core_answer_vtables(answer);
-  const struct hwi_core_names names = {.vtables = &vtables, .threads = &answer->threads};
+  const struct hwi_core_names names = {.symbols = answer->symbols, .threads = &answer->threads};
   answer->core.crashed_in = hwi_core_function_at(&names, 0);
 }
 

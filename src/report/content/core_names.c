@@ -1,6 +1,9 @@
 /* core_names.c - what is known of a block of a core dump: its type, and the stack that allocated it */
 #include "report/content/core_names.h"
 
+#include <inttypes.h>
+
+#include "base/base_name.h"
 #include "report/names/stack_label.h"
 
 bool hwi_core_names_type(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)
@@ -14,13 +17,65 @@ bool hwi_core_names_type(const struct hwi_core_names *names, const struct hwi_co
   return true;
 }
 
+struct hwi_symbol_module hwi_core_symbol_module(const struct hwi_core_module *module)
+{
+  return (struct hwi_symbol_module){module->path, module->build_id, module->build_id_bytes, module->bias};
+}
+
+const struct hwi_symbol *hwi_core_names_function(const struct hwi_core_names *names, uint64_t address, bool is_return)
+{
+  const struct hwi_core_module *module = hwi_core_modules_of(names->threads->modules, address - is_return);
+  const struct hwi_symbol *symbols;
+  if (!module)
+    return NULL;
+  const struct hwi_symbol_module of = hwi_core_symbol_module(module);
+  const uint32_t count = hwi_symbols_find(names->symbols, &of, address, is_return, &symbols);
+  return count && symbols[count - 1].function ? &symbols[count - 1] : NULL;
+}
+
+void hwi_core_function_add(struct hwi_line *line, const struct hwi_symbol *function)
+{
+  hwi_line_clean(line, function->function);
+  if (!function->file)
+    return;
+  hwi_line_puts(line, " (");
+  hwi_line_clean(line, hwi_base_name(function->file));
+  hwi_line_printf(line, ":%" PRIu32 ")", function->line);
+}
+
+/* --- stacks --- */
+
+enum { CALLERS = 2 };
+
+/* The stack of an owner in memory. */
+static bool add_owner(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)
+{
+  const struct hwi_core_heap *heap = names->heap;
+  const struct hwi_core_owner *owner = heap->owners ? &heap->owners[block - heap->blocks] : NULL;
+  const struct hwi_core_stack *stack =
+      owner && owner->is_known && owner->stack ? &heap->stacks[owner->stack - 1] : NULL;
+  for (uint32_t i = 0; stack && i < stack->count && i <= CALLERS; i++) {
+    const uint64_t address = heap->frames[stack->first + i];
+    const struct hwi_symbol *function = hwi_core_names_function(names, address, true);
+    if (i)
+      hwi_line_puts(line, " < ");
+    if (!function)
+      hwi_line_printf(line, "%#" PRIx64, address);
+    else if (i)
+      hwi_line_clean(line, function->function);
+    else
+      hwi_core_function_add(line, function);
+  }
+  return stack && stack->count;
+}
+
 bool hwi_core_names_stack(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)
 {
-  enum { CALLERS = 2, CELLS = 160 };
+  enum { CELLS = 160 };
   const struct hwi_recorded_block *recorded =
       names->frames ? hwi_recorded_blocks_find(names->recorded, block->address) : NULL;
   if (!recorded)
-    return false;
+    return add_owner(names, block, line);
   const struct hwi_stack_label_words words = {names->frames, "..."};
   hwi_stack_label_add(line, &words,
                       &(struct hwi_stack_label){.stack = recorded->stack, .callers = CALLERS, .cells = CELLS});
