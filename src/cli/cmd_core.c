@@ -184,6 +184,7 @@ static int ask_about_blocks(struct work *work)
                                              .names = {.vtables = &vtables,
                                                        .symbols = opened->symbols,
                                                        .threads = &opened->threads,
+                                                       .storage = &opened->storage,
                                                        .heap = &opened->heap,
                                                        .recorded = &opened->recorded_blocks,
                                                        .frames = opened->recorded ? &frames : NULL},

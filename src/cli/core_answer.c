@@ -51,6 +51,7 @@ int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
   answer->core = (struct hwi_core){
       .name = name, .memory = &answer->memory, .heap = &answer->heap, .stop_ns = answer->read.stop_ns};
   answer->threads = (struct hwi_thread_frames){.memory = &answer->memory, .modules = &answer->modules};
+  answer->storage = (struct hwi_thread_storage){.memory = &answer->memory, .modules = &answer->modules};
   int status = hwi_core_heap_find(&answer->heap, &answer->memory, &error);
   if (status == 0 && !hwi_core_modules_find(&answer->modules, &answer->memory))
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
@@ -82,6 +83,7 @@ void hwi_core_answer_close(struct hwi_core_answer *answer)
   hwi_recorded_blocks_release(&answer->recorded_blocks);
   hwi_profile_destroy(answer->recorded);
   hwi_thread_frames_release(&answer->threads);
+  hwi_thread_storage_release(&answer->storage);
   hwi_core_modules_release(&answer->modules);
   hwi_core_heap_release(&answer->heap);
   hwi_memory_close(&answer->memory);

@@ -4,6 +4,7 @@
 
 #include "memory/heaps/recorded.h"
 #include "memory/image/thread_frames.h"
+#include "memory/image/thread_storage.h"
 #include "memory/types/vtables.h"
 #include "report/report.h"
 #include "report/words/line.h"
@@ -14,6 +15,7 @@ struct hwi_core_names {
   struct hwi_vtables *vtables;
   struct hwi_symbols *symbols;
   struct hwi_thread_frames *threads;
+  struct hwi_thread_storage *storage;
   const struct hwi_core_heap *heap;
   const struct hwi_recorded_blocks *recorded;
   struct hwi_named_frames *frames; /* of the recording's profile; NULL: there is no recording */
