@@ -198,7 +198,7 @@ static bool is_trace(const struct hwi_answer *answer)
 /* Determines the format, which -o's suffix may name. */
 static int find_format(struct work *work, struct hwi_answer *answer)
 {
-  if (!hwi_answer_has_format(answer))
+  if (answer->format == HWI_FORMAT_UNKNOWN && answer->path) /* also .dhat.json, which is no .json */
     work->export = hwi_export_format_of(answer->path);
   const int status = work->export ? 0 : hwi_answer_check(answer);
   if (status != 0 || work->export)
