@@ -27,10 +27,10 @@ struct values {
 
 static const char trace_suffix[] = ".hwt";
 
-/* The first three are reports; the others are formats of 'heapwright export', of which suffixes name all. */
-static const char *const format_names[] = {"text", "json", "html", "folded", "heapprof", NULL};
-static const char *const suffixes[] = {".txt", ".json", ".html", ".folded", ".heapprof"};
-static const enum hwi_format report_formats[] = {HWI_FORMAT_TEXT, HWI_FORMAT_JSON, HWI_FORMAT_HTML};
+/* The first four are reports; the others are formats of 'heapwright export', of which suffixes name all. */
+static const char *const format_names[] = {"text", "json", "html", "page", "folded", "heapprof", NULL};
+static const char *const suffixes[] = {".txt", ".json", ".html", ".page.json", ".folded", ".heapprof"};
+static const enum hwi_format report_formats[] = {HWI_FORMAT_TEXT, HWI_FORMAT_JSON, HWI_FORMAT_HTML, HWI_FORMAT_PAGE};
 enum { REPORT_FORMATS = sizeof report_formats / sizeof *report_formats };
 static const struct hwi_formats formats = {format_names, suffixes};
 
@@ -198,7 +198,7 @@ static bool is_trace(const struct hwi_answer *answer)
 /* Determines the format, which -o's suffix may name. */
 static int find_format(struct work *work, struct hwi_answer *answer)
 {
-  if (!hwi_answer_has_format(answer))
+  if (answer->format == HWI_FORMAT_UNKNOWN && answer->path) /* also .dhat.json, which is no .json */
     work->export = hwi_export_format_of(answer->path);
   const int status = work->export ? 0 : hwi_answer_check(answer);
   if (status != 0 || work->export)

@@ -189,22 +189,22 @@ static int print_report(const struct hwi_core_print *print, const struct hwi_rep
   struct hwi_error error = {0};
   struct hwi_export_request export = {
       .report = *report, .is_present = true, .name = to->path, .path = to->part, .out = to->out};
-  const struct hwi_page_request page = {.runs = report, .run_count = 1, .form = HWI_PAGE_HTML};
+  const bool is_html = print->format == HWI_FORMAT_HTML, is_page = is_html || print->format == HWI_FORMAT_PAGE;
+  const struct hwi_page_request page = {
+      .runs = report, .run_count = 1, .form = is_html ? HWI_PAGE_HTML : HWI_PAGE_DATA};
   const int status = print->export                      ? hwi_export_write(print->export, &export, &error)
                      : print->format == HWI_FORMAT_JSON ? hwi_report_json(report, to->out, &error)
-                     : print->format == HWI_FORMAT_HTML ? hwi_page_write(&page, to->out, &error)
+                     : is_page                          ? hwi_page_write(&page, to->out, &error)
                                                         : print_text(report, to->out, &error);
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-/* The blocks are a trace, and its profile is that of the moment; in pages and exports, it is a run of one moment. */
+/* The blocks are a trace, and its profile is that of the moment. */
 static int report_on(struct hwi_core_answer *answer, const struct hwi_core_print *print, const char *trace,
                      const struct hwi_answer_file *to)
 {
   struct hwi_reading reading = *answer->reading;
   struct hwi_profile *profile;
-  if (!print->export && print->format != HWI_FORMAT_HTML)
-    reading.span = (struct hwi_span){.kind = HWI_SPAN_MOMENT};
   reading.shown_path = answer->core.name;
   int status = hwi_reading_profile(&reading, trace, &profile);
   if (status != 0)

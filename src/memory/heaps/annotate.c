@@ -242,11 +242,15 @@ static bool has_header_at(struct reading *reading, const struct hwi_core_block *
          header->bytes <= hwi_core_block_bytes(block) - front;
 }
 
-/* Returns how far in front of the program's block the allocator's begins; 0: there is no header. */
+/* Returns how far in front of the program's block the allocator's begins; 0: there is no header. In front of an aligned block may
+ * still be the header of a freed one, which had the same memory before. */
 static uint64_t find_header(struct reading *reading, const struct hwi_core_block *block, struct header *header)
 {
   const uint64_t front = (reading->front_bytes + (uint64_t)reading->align - 1) & ~((uint64_t)reading->align - 1);
-  if (has_header_at(reading, block, front, 0, header))
+  *header = (struct header){0};
+  const bool is_first = has_header_at(reading, block, front, 0, header);
+  const struct header first = *header;
+  if (is_first && !first.is_freed)
     return front;
   for (unsigned log2 = ALIGN_LOG2_LEAST; log2 <= ALIGN_LOG2_MOST; log2++) {
     const uint64_t align = UINT64_C(1) << log2, aligned_front = (front + align - 1) & ~(align - 1);
@@ -255,7 +259,8 @@ static uint64_t find_header(struct reading *reading, const struct hwi_core_block
     if (has_header_at(reading, block, aligned_front, log2, header))
       return aligned_front;
   }
-  return 0;
+  *header = first;
+  return is_first ? front : 0;
 }
 
 static bool is_code_of(struct reading *reading, const char *file, uint64_t address)
