@@ -406,7 +406,7 @@ static bool find_blocks(struct reading *reading)
 {
   struct hwi_core_heap_part *part = hwi_core_heap_add_part(reading->heap, "annotated blocks", 0);
   bool done = part;
-  reading->heap->allocator = "annotated";
+  hwi_core_heap_name_allocator(reading->heap, "annotated");
   for (size_t i = 0; done && i < reading->memory->region_count; i++)
     if (reading->memory->regions[i].is_writable && reading->memory->regions[i].bytes)
       done = search_region(reading, &reading->memory->regions[i], part);
@@ -487,7 +487,7 @@ static bool find_by_magics(struct reading *reading)
       return false;
   }
   if (heap->part_count) {
-    heap->allocator = "annotated";
+    hwi_core_heap_name_allocator(heap, "annotated");
     heap->parts[0].system_bytes = heap->parts[0].understood_bytes = heap->parts[0].sums[HWI_CORE_BLOCK_LIVE].bytes;
   }
   return true;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "memory/heaps/annotate.h"
 #include "memory/heaps/glibc.h"
@@ -68,10 +69,40 @@ void hwi_core_heap_sort(struct hwi_core_heap *heap)
     }
 }
 
+void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name)
+{
+  const size_t used = strlen(heap->allocator);
+  snprintf(heap->allocator + used, sizeof heap->allocator - used, "%s%s", used ? ", " : "", name);
+}
+
+/* Each adds what it finds and its name, or returns HW_ERR_USAGE: with a text only if its allocator is there, but in a version that
+ * is not read. A process may have several allocators. */
+static int (*const finders[])(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error) = {
+    hwi_glibc_find,
+};
+
+static int find_all(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
+{
+  struct hwi_error refusal = {0};
+  bool is_found = false;
+  for (size_t i = 0; i < sizeof finders / sizeof *finders; i++) {
+    const int status = finders[i](heap, memory, &refusal);
+    if (status < 0 && status != HW_ERR_USAGE)
+      return hwi_error_set(error, status, "%s", refusal.text);
+    is_found |= status == 0;
+  }
+  if (is_found)
+    return 0;
+  return hwi_error_set(error, HW_ERR_USAGE,
+                       "no heap was found: %s; another malloc is read only with "
+                       "libheapwright-annotate.so",
+                       refusal.text[0] ? refusal.text : "this memory has no malloc whose structures are known");
+}
+
 int hwi_core_heap_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
 {
   *heap = (struct hwi_core_heap){0};
-  int status = hwi_glibc_find(heap, memory, error);
+  int status = find_all(heap, memory, error);
   if (status == 0 || status == HW_ERR_USAGE) {
     const int owners_status = hwi_annotate_find(heap, memory, error);
     status = owners_status < 0 || heap->owners ? owners_status : status;

@@ -73,7 +73,7 @@ enum { HWI_DAMAGES_MAX = 100 }; /* that are listed */
 
 /* All zero: empty. Blocks are in the order of their addresses. */
 struct hwi_core_heap {
-  const char *allocator; /* "glibc" */
+  char allocator[64]; /* "glibc"; several: "glibc, jemalloc" */
   struct hwi_core_block *blocks;
   size_t block_count, block_capacity; /* a list of table.h */
   struct hwi_core_heap_part *parts;
@@ -97,7 +97,10 @@ struct hwi_core_heap_sum hwi_core_heap_sum(const struct hwi_core_heap *heap, enu
 /* Puts the blocks in the order of their addresses. Before, those of a part follow each other, in the order of parts. */
 void hwi_core_heap_sort(struct hwi_core_heap *heap);
 
-/* For the files that know an allocator: each returns false if there is no memory. */
+/* For the files that know an allocator: adds its name to those of the heap. */
+void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name);
+
+/* For the same files: each returns false if there is no memory. */
 bool hwi_core_heap_add_block(struct hwi_core_heap *heap, struct hwi_core_heap_part *part, uint64_t address,
                              uint64_t bytes, enum hwi_core_block_state state);
 struct hwi_core_heap_part *hwi_core_heap_add_part(struct hwi_core_heap *heap, const char *name, uint64_t address);
