@@ -350,10 +350,14 @@ static bool find_owners(struct reading *reading)
   return true;
 }
 
-/* Blocks without headers are damaged, if all blocks have one, but for those that threads are about to get. */
+/* Blocks without headers are damaged, if all blocks have one, but for those that threads are about to get. Those of a pool of the
+ * program's own have none. */
 static void note_headerless(struct reading *reading)
 {
   const struct hwi_core_heap *heap = reading->heap;
+  for (size_t i = 0; i < heap->part_count; i++)
+    if (heap->parts[i].is_in_one_piece)
+      return;
   const struct hwi_core_block *previous = NULL;
   if (hwi_memory_load_32(reading->memory, reading->root + AT_COVERS_ALL) != 1 ||
       reading->headerless <= threads_inside(reading, load_64(reading->memory, reading->root + AT_SELF)))
