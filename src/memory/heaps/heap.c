@@ -8,6 +8,7 @@
 
 #include "memory/heaps/annotate.h"
 #include "memory/heaps/glibc.h"
+#include "memory/heaps/musl.h"
 #include "memory/heaps/nested.h"
 #include "memory/heaps/pool.h"
 #include "trace/grow.h"
@@ -31,6 +32,14 @@ bool hwi_core_heap_add_block(struct hwi_core_heap *heap, struct hwi_core_heap_pa
   heap->blocks[heap->block_count++] = (struct hwi_core_block){address, bytes << HWI_CORE_BLOCK_STATE_BITS | state};
   part->sums[state].blocks++;
   part->sums[state].bytes += bytes;
+  return true;
+}
+
+bool hwi_core_heap_add_own(struct hwi_core_heap *heap, uint64_t begin, uint64_t end)
+{
+  if (!hwi_table_grow((void **)&heap->own, &heap->own_capacity, heap->own_count + 1, sizeof *heap->own))
+    return false;
+  heap->own[heap->own_count++] = (struct hwi_core_own){begin, end};
   return true;
 }
 
@@ -81,6 +90,7 @@ void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name)
  * is not read. A process may have several allocators. */
 static int (*const finders[])(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error) = {
     hwi_glibc_find,
+    hwi_musl_find,
     hwi_pool_find,
 };
 
@@ -120,6 +130,7 @@ int hwi_core_heap_find(struct hwi_core_heap *heap, const struct hwi_memory *memo
 void hwi_core_heap_release(struct hwi_core_heap *heap)
 {
   hwi_table_release(heap->blocks, heap->block_capacity * sizeof *heap->blocks);
+  hwi_table_release(heap->own, heap->own_capacity * sizeof *heap->own);
   hwi_table_release(heap->stacks, heap->stack_capacity * sizeof *heap->stacks);
   hwi_table_release(heap->frames, heap->frame_capacity * sizeof *heap->frames);
   free(heap->owners);

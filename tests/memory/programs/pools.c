@@ -37,7 +37,17 @@ static void *allocate(unsigned *seed)
   void *block = kind % 50 ? malloc(bytes) : NULL;
   if (!block && posix_memalign(&block, 64 << kind % 7, bytes))
     abort();
-  return memset(block, 0xff, bytes);
+  memset(block, 0xff, bytes);
+  return kind % 7 ? block : memset(realloc(block, bytes * 3 + 1), 0xff, bytes * 3);
+}
+
+/* As far away from the start of its memory as no header may be able to say. */
+static void *allocate_aligned(void)
+{
+  void *block = NULL;
+  if (posix_memalign(&block, 4 << 20, 5000))
+    abort();
+  return block;
 }
 
 /* Fills its row, frees a part of the row of the next thread, and waits: the threads do not end. */
@@ -48,10 +58,10 @@ static void *work(void *row)
   for (int round = 0; round < 3; round++) {
     for (int i = 0; i < BLOCKS; i++)
       if (!blocks[number][i])
-        blocks[number][i] = allocate(&seed);
+        blocks[number][i] = i == 0 ? allocate_aligned() : allocate(&seed);
     pthread_barrier_wait(&barrier);
     void **others = blocks[(number + 1) % threads];
-    for (int i = 0; i < BLOCKS; i++)
+    for (int i = 1; i < BLOCKS; i++)
       if (next_random(&seed) % 3 == 0) {
         free(others[i]);
         others[i] = NULL;
