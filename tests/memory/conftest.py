@@ -22,6 +22,19 @@ def list_heap(build):
 
 
 @pytest.fixture(scope="session")
+def forge_heap(build):
+    """forge_heap(file): nothing breaks in this core dump when it is written over, or when there is no memory."""
+
+    def run(path, rounds=300):
+        for words in (path,), (path, 1, rounds), (path, 2, rounds):
+            done = subprocess.run([str(word) for word in (build / "tests/memory/forge_heap", *words)], capture_output=True, text=True,
+                                  timeout=600)
+            assert done.returncode == 0, (words, done.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
 def find_heap(list_heap):
     """find_heap("core", file): returns the Heap."""
 

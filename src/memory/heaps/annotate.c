@@ -355,10 +355,14 @@ static bool find_owners(struct reading *reading)
   return true;
 }
 
-/* Blocks without headers are damaged, if all blocks have one, but for those that threads are about to get. */
+/* Blocks without headers are damaged, if all blocks have one, but for those that threads are about to get. Those of a pool of the
+ * program's own have none. */
 static void note_headerless(struct reading *reading)
 {
   const struct hwi_core_heap *heap = reading->heap;
+  for (size_t i = 0; i < heap->part_count; i++)
+    if (heap->parts[i].is_in_one_piece)
+      return;
   const struct hwi_core_block *previous = NULL;
   if (hwi_memory_load_32(reading->memory, reading->root + AT_COVERS_ALL) != 1 ||
       reading->headerless <= threads_inside(reading, load_64(reading->memory, reading->root + AT_SELF)))
@@ -411,7 +415,7 @@ static bool find_blocks(struct reading *reading)
 {
   struct hwi_core_heap_part *part = hwi_core_heap_add_part(reading->heap, "annotated blocks", 0);
   bool done = part;
-  reading->heap->allocator = "annotated";
+  hwi_core_heap_name_allocator(reading->heap, "annotated");
   for (size_t i = 0; done && i < reading->memory->region_count; i++)
     if (reading->memory->regions[i].is_writable && reading->memory->regions[i].bytes)
       done = search_region(reading, &reading->memory->regions[i], part);
@@ -492,7 +496,7 @@ static bool find_by_magics(struct reading *reading)
       return false;
   }
   if (heap->part_count) {
-    heap->allocator = "annotated";
+    hwi_core_heap_name_allocator(heap, "annotated");
     heap->parts[0].system_bytes = heap->parts[0].understood_bytes = heap->parts[0].sums[HWI_CORE_BLOCK_LIVE].bytes;
   }
   return true;

@@ -42,12 +42,11 @@ int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, 
   int status = 0;
   limit_work(&glibc);
   if (!hwi_glibc_find_arenas(&glibc))
-    status = hwi_error_set(error, HW_ERR_USAGE,
-                           "no heap was found: there is no arena of glibc's malloc in this memory"
-                           "; another malloc is read only with libheapwright-annotate.so");
+    status = HW_ERR_USAGE;
   else if (!find_all(&glibc, heap))
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the list of blocks; use a larger machine");
-  heap->allocator = "glibc";
+  else
+    hwi_core_heap_name_allocator(heap, "glibc");
   release(&glibc);
   return status;
 }

@@ -31,6 +31,7 @@ static void write_parts(struct hwi_json *json, const struct hwi_core_heap *heap)
     hwi_json_begin_object(json, NULL);
     hwi_json_text(json, "name", heap->parts[i].name);
     hwi_json_number(json, "address", heap->parts[i].address);
+    hwi_json_bool(json, "nested", heap->parts[i].is_nested);
     write_sums(json, &sums);
     hwi_json_end_object(json);
   }
