@@ -47,8 +47,12 @@ static int read_recording(struct hwi_core_answer *answer, const char *path)
 int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
 {
   struct hwi_error error = {0};
-  answer->core = (struct hwi_core){
-      .name = name, .memory = &answer->memory, .heap = &answer->heap, .stop_ns = answer->read.stop_ns};
+  answer->core = (struct hwi_core){.name = name,
+                                   .memory = &answer->memory,
+                                   .heap = &answer->heap,
+                                   .abort_message = answer->abort_message,
+                                   .stop_ns = answer->read.stop_ns};
+  hwi_abort_message_find(&answer->memory, answer->abort_message);
   int status = hwi_core_heap_find(&answer->heap, &answer->memory, &error);
   if (status == 0 && !hwi_core_modules_find(&answer->modules, &answer->memory))
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");

@@ -12,6 +12,7 @@
 #include "memory/graph/graph.h"
 #include "memory/heaps/heap.h"
 #include "memory/heaps/recorded.h"
+#include "memory/image/abort_message.h"
 #include "memory/image/modules.h"
 #include "memory/image/process.h"
 #include "memory/types/vtables.h"
@@ -23,6 +24,7 @@ struct hwi_core_answer {
   struct hwi_process_read read;
   struct hwi_core_heap heap;
   struct hwi_core_modules modules;
+  char abort_message[HWI_ABORT_MESSAGE_BYTES];
   struct hwi_symbols *symbols;
   struct hwi_profile *recorded; /* NULL: there is no recording */
   struct hwi_recorded_blocks recorded_blocks;
