@@ -5,15 +5,17 @@ a stack of the crash refers.
 """
 
 import json
+import mmap
 import os
 import resource
 import signal
+import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from heap_listing import build_program
+from heap_listing import build_program, gcore_of
 
 BLOCKS = 1000
 OWN_BYTES = 16  # a chunk's header
@@ -124,3 +126,73 @@ def test_message_in_other_programs(crash, tmp_path_factory, flag):
         pytest.skip(f"this compiler cannot build with {flag}")
     crashed = crash("twice", program=program)
     assert crashed.said and crashed.report()["abort_message"] == crashed.said
+
+
+@pytest.mark.parametrize("how, address_off", [("links", -OWN_BYTES), ("links-cache", None)])
+def test_write_after_free(crash, how, address_off):
+    """The links of a free block are written over: all the rest is understood, and the block or its list is named."""
+    crashed = crash(how)
+    report = crashed.report()
+    [damage] = report["damage"]
+    assert report["understood_percent"] == 100 and abs(report["live_blocks"] - BLOCKS) <= 2
+    if address_off is None:
+        assert report["abort_message"] == crashed.said and "a list of cached blocks" in damage["text"]
+        assert "0x7a7a7a7" in damage["text"]
+    else:
+        assert damage["address"] == crashed.address + address_off and "after it was freed" in damage["text"]
+
+
+# --- threads in malloc
+
+
+def words_of(core, address, count):
+    """Words of a core dump's memory, read by its segments alone."""
+    found = b""
+    with core.open("rb") as file:
+        data = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    (segments,), (number,) = struct.unpack_from("<Q", data, 32), struct.unpack_from("<H", data, 56)
+    for at in range(segments, segments + number * 56, 56):
+        kind, _, off, begin, _, in_file, _, _ = struct.unpack_from("<IIQQQQQQ", data, at)
+        at_word = address + len(found)
+        if kind == 1 and begin <= at_word < begin + in_file:  # the next segment may go on with it
+            found += data[off + at_word - begin:off + min(in_file, address + count * 8 - begin)]
+    return struct.unpack(f"<{count}Q", found)
+
+
+@pytest.fixture
+def churning(tmp_path):
+    """A program whose eight threads replace blocks all the time, the address of its table of blocks, and their number."""
+    program = build_program(tmp_path, "churn.c", "churn", "-pthread")
+    with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as process:
+        address, count = process.stdout.readline().split()
+        yield process, int(address, 16), int(count)
+        process.kill()
+
+
+THREADS = 8
+LIBRARY_BLOCKS = 64  # at most: for threads, buffers and messages
+
+
+def test_threads_in_malloc(churning, find_heap, tmp_path):
+    """Block for block, by the program's own table: a block that is missing there is being replaced, one for each thread."""
+    process, address, count = churning
+    for _ in range(3):
+        core = gcore_of(process, tmp_path)
+        heap, table = find_heap("core", core), words_of(core, address, count)
+        heap.assert_sound()
+        kept = {block for block in table if block}
+        assert count - THREADS <= len(kept) <= count
+        assert kept <= set(heap.blocks["live"])
+        assert len(heap.blocks["live"]) - len(kept) <= THREADS + LIBRARY_BLOCKS
+        assert len(heap.blocks["own"]) == THREADS + 1
+        core.unlink()
+
+
+def test_threads_in_malloc_go_on(churning, hw):
+    process, _, count = churning
+    for _ in range(10):
+        done = hw("core", "--json", str(process.pid))
+        report = json.loads(done.stdout)
+        assert report["understood_percent"] == 100 and report["damage"] == []
+        assert count - THREADS <= report["live_blocks"] <= count + THREADS + LIBRARY_BLOCKS
+    assert process.poll() is None

@@ -157,6 +157,44 @@ def test_cxx(listed, compile_cxx, find_heap):
     expected.assert_is(heap)
 
 
+LIKE_A_CACHE = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static pthread_barrier_t barrier;
+
+static void *run(void *frees)
+{
+  void *volatile zeros = calloc(1, 640); /* as long as the cache of a thread, and all lists in it would be empty */
+  if (frees)
+    free(malloc(24));
+  pthread_barrier_wait(&barrier);
+  pause();
+  return zeros;
+}
+
+int main(void)
+{
+  pthread_t thread;
+  pthread_barrier_init(&barrier, NULL, 5);
+  for (int i = 0; i < 4; i++)
+    pthread_create(&thread, NULL, run, i % 2 ? &barrier : NULL);
+  pthread_barrier_wait(&barrier);
+  write(1, "ready\n", 6);
+  pause();
+}
+"""
+
+
+def test_block_that_looks_like_a_cache(listed, compile_c, find_heap):
+    """Only an address on a stack refers to it, and stacks are next to thread-local storage."""
+    with listed([compile_c(LIKE_A_CACHE, "-pthread", "-fno-builtin")]) as (process, expected):
+        heap = find_heap("process", process.pid)
+    expected.assert_is(heap)
+    assert len(heap.blocks["own"]) == 5 and sum(usable == 648 for usable in expected.live.values()) == 4
+
+
 def without_notes(core, to):
     """A copy of a core in which no thread is known."""
     data = bytearray(core.read_bytes())

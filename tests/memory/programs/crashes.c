@@ -68,6 +68,29 @@ static void overflow_top(void)
   malloc(1 << 16);
 }
 
+/* Writes into a block after it was freed, over its links. */
+static void use_after_free(void)
+{
+  char *volatile block = malloc(2000);
+  malloc(1);
+  free(block);
+  say(block);
+  memset(block, 'y', 16);
+  malloc(3000);
+}
+
+/* The same, into a block that its thread keeps. */
+static void use_after_free_into_cache(void)
+{
+  char *volatile block = blocks[500];
+  free(blocks[499]);
+  free(block);
+  say(block);
+  memset(block, 'z', 8);
+  malloc(BLOCK_BYTES);
+  malloc(BLOCK_BYTES);
+}
+
 static void fail_assertion(void)
 {
   say(NULL);
@@ -159,6 +182,8 @@ static const struct {
             {"inside", free_inside},
             {"overflow", overflow},
             {"top", overflow_top},
+            {"links", use_after_free},
+            {"links-cache", use_after_free_into_cache},
             {"assert", fail_assertion},
             {"smash", smash_stack},
             {"stack", overflow_stack},
