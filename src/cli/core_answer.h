@@ -17,9 +17,10 @@
 #include "memory/image/process.h"
 #include "memory/types/vtables.h"
 
-/* What is opened. The caller sets `reading`, and reads `memory`. */
+/* What is opened. The caller sets `reading` and `sysroot` (NULL: none), and reads `memory`. */
 struct hwi_core_answer {
   const struct hwi_reading *reading;
+  const char *sysroot; /* where programs, libraries and debug files are, too */
   struct hwi_memory memory;
   struct hwi_process_read read;
   struct hwi_core_heap heap;
