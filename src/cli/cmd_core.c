@@ -78,6 +78,7 @@ static int open_core(struct work *work, int word_count, char **words)
 {
   const struct hwi_core_source *source = &work->values->source;
   struct hwi_core_answer *opened = &work->opened;
+  opened->sysroot = source->sysroot;
   int status = hwi_core_source_open(source, word_count, words, &opened->memory, &opened->read);
   if (status == 0)
     status = hwi_core_answer_open(opened, hwi_core_source_name(source, word_count, words));

@@ -9,6 +9,8 @@
 #include "export/moment.h"
 #include "report/names/named_frames.h"
 #include "report/words/style.h"
+#include "symbols/debug_file.h"
+#include "symbols/paths.h"
 #include "symbols/symbols.h"
 
 /* --- what is opened --- */
@@ -44,22 +46,45 @@ static int read_recording(struct hwi_core_answer *answer, const char *path)
   return 0;
 }
 
+/* Debug files are below the sysroot as on that machine, or it is a folder of debug files alone. */
+static int use_sysroot(const struct hwi_core_answer *answer)
+{
+  struct hwi_error error = {0};
+  char *debug_dir = hwi_path_concat(answer->sysroot, HWI_DEBUG_DIR, NULL);
+  if (!debug_dir || hwi_symbols_add_debug_dir(answer->symbols, answer->sysroot, &error) < 0 ||
+      hwi_symbols_add_debug_dir(answer->symbols, debug_dir, &error) < 0) {
+    free(debug_dir);
+    return hwi_fail(HWI_EXIT_TROUBLE, "no memory to look for debug files in %s", answer->sysroot);
+  }
+  free(debug_dir);
+  if (answer->modules.count && !answer->modules.path_count)
+    hwi_warn("--sysroot %s: none of the %zu files that ran is there with the same build-id; the first is %s",
+             answer->sysroot, answer->modules.count, answer->modules.modules[0].path);
+  return 0;
+}
+
 int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
 {
   struct hwi_error error = {0};
-  answer->core = (struct hwi_core){
-      .name = name, .memory = &answer->memory, .heap = &answer->heap, .stop_ns = answer->read.stop_ns};
+  answer->core = (struct hwi_core){.name = name,
+                                   .memory = &answer->memory,
+                                   .heap = &answer->heap,
+                                   .abort_message = answer->abort_message,
+                                   .stop_ns = answer->read.stop_ns};
+  hwi_abort_message_find(&answer->memory, answer->abort_message);
   int status = hwi_core_heap_find(&answer->heap, &answer->memory, &error);
-  if (status == 0 && !hwi_core_modules_find(&answer->modules, &answer->memory))
+  if (status == 0 && !hwi_core_modules_find(&answer->modules, &answer->memory, answer->sysroot))
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", name, error.text) : 0;
 }
 
 int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording)
 {
-  const int status = read_recording(answer, recording);
+  int status = read_recording(answer, recording);
   const char *const recordings[] = {recording, NULL};
-  return status == 0 ? hwi_reading_symbols(answer->reading, recordings, &answer->symbols) : status;
+  if (status == 0)
+    status = hwi_reading_symbols(answer->reading, recordings, &answer->symbols);
+  return status == 0 && answer->sysroot ? use_sysroot(answer) : status;
 }
 
 void hwi_core_answer_close(struct hwi_core_answer *answer)

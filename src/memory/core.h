@@ -15,6 +15,7 @@ struct hwi_core {
   const char *name; /* of the core dump, as the user named it */
   const struct hwi_memory *memory;
   const struct hwi_core_heap *heap;
+  const char *abort_message;                /* of the C library, which ended the process; "": there is none */
   uint64_t stop_ns;                         /* for so long the process was stopped; 0: not at all, or it is none */
   const char *recording;                    /* of the process; NULL: there is none */
   uint64_t recorded_blocks;                 /* live blocks with stacks of the recording */

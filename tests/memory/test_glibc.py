@@ -108,11 +108,12 @@ def test_static_program(static_shapes, find_heap, tmp_path):
         assert len(live) - len(expected) <= 8 + threads
 
 
-def test_python(listed, find_heap):
+def test_python(listed, find_heap, tmp_path):
     with listed(["/usr/bin/python3", "-c", PYTHON]) as (process, expected):
-        heap = find_heap("process", process.pid)
+        heap, of_gdb = find_heap("process", process.pid), find_heap("core", gcore_of(process, tmp_path))
     assert len(expected.live) > 1000
     expected.assert_is(heap)
+    expected.assert_is(of_gdb)
 
 
 def waits_for_input(pid):
@@ -120,12 +121,13 @@ def waits_for_input(pid):
     return Path(f"/proc/{pid}/syscall").read_text().startswith(("0 0x0 ", "7 ", "23 ", "270 "))
 
 
-def test_sqlite(listed, find_heap):
+def test_sqlite(listed, find_heap, tmp_path):
     if not shutil.which("sqlite3"):
         pytest.skip("there is no sqlite3")
     with listed(["sqlite3", "-interactive", ":memory:"], is_ready=waits_for_input) as (process, expected):
-        heap = find_heap("process", process.pid)
+        heap, of_gdb = find_heap("process", process.pid), find_heap("core", gcore_of(process, tmp_path))
     expected.assert_is(heap)
+    expected.assert_is(of_gdb)
 
 
 def test_redis(listed, find_heap, tmp_path):
@@ -145,16 +147,56 @@ def test_redis(listed, find_heap, tmp_path):
         return (tmp_path / "socket").exists() and subprocess.run(words, capture_output=True, text=True).stdout == "OK\n"
 
     with listed(server, env={"LD_LIBRARY_PATH": str(tmp_path)}, is_ready=is_filled) as (process, expected):
-        heap = find_heap("process", process.pid)
+        heap, of_gdb = find_heap("process", process.pid), find_heap("core", gcore_of(process, tmp_path))
     assert len(expected.live) > 60000
     expected.assert_is(heap)
+    expected.assert_is(of_gdb)
 
 
-def test_cxx(listed, compile_cxx, find_heap):
+def test_cxx(listed, compile_cxx, find_heap, tmp_path):
     with listed([compile_cxx(CXX)]) as (process, expected):
-        heap = find_heap("process", process.pid)
+        heap, of_gdb = find_heap("process", process.pid), find_heap("core", gcore_of(process, tmp_path))
     assert len(expected.live) > 5000
     expected.assert_is(heap)
+    expected.assert_is(of_gdb)
+
+
+LIKE_A_CACHE = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static pthread_barrier_t barrier;
+
+static void *run(void *frees)
+{
+  void *volatile zeros = calloc(1, 640); /* as long as the cache of a thread, and all lists in it would be empty */
+  if (frees)
+    free(malloc(24));
+  pthread_barrier_wait(&barrier);
+  pause();
+  return zeros;
+}
+
+int main(void)
+{
+  pthread_t thread;
+  pthread_barrier_init(&barrier, NULL, 5);
+  for (int i = 0; i < 4; i++)
+    pthread_create(&thread, NULL, run, i % 2 ? &barrier : NULL);
+  pthread_barrier_wait(&barrier);
+  write(1, "ready\n", 6);
+  pause();
+}
+"""
+
+
+def test_block_that_looks_like_a_cache(listed, compile_c, find_heap):
+    """Only an address on a stack refers to it, and stacks are next to thread-local storage."""
+    with listed([compile_c(LIKE_A_CACHE, "-pthread", "-fno-builtin")]) as (process, expected):
+        heap = find_heap("process", process.pid)
+    expected.assert_is(heap)
+    assert len(heap.blocks["own"]) == 5 and sum(usable == 648 for usable in expected.live.values()) == 4
 
 
 def without_notes(core, to):

@@ -14,6 +14,7 @@ static struct hwi_glibc_sizes sizes_of(const struct hwi_memory *memory)
 static bool find_all(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 {
   hwi_glibc_find_settings(glibc);
+  hwi_glibc_check_bins(glibc, heap);
   return hwi_glibc_find_cached(glibc, heap) && hwi_glibc_walk(glibc, heap) && hwi_glibc_find_mapped(glibc, heap);
 }
 

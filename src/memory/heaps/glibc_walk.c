@@ -96,6 +96,14 @@ static bool are_fences(const struct stretch *stretch, uint64_t at)
   return bytes && fence_bytes(stretch, at + bytes);
 }
 
+/* Of a larger chunk, a block is cut in two steps: it gets its own size, and then what is left gets one. If nothing has ever written
+ * to the page, the second step takes as long as the kernel needs to provide one. Returns whether the rest begins here. */
+static bool is_rest(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena, uint64_t at)
+{
+  uint64_t size;
+  return hwi_glibc_size(glibc, at, &size) && size == 0 && hwi_glibc_is_in_use(glibc, arena);
+}
+
 static enum hwi_core_block_state state_of(struct stretch *stretch, uint64_t chunk, uint64_t size)
 {
   struct hwi_glibc *glibc = stretch->glibc;
@@ -107,6 +115,8 @@ static enum hwi_core_block_state state_of(struct stretch *stretch, uint64_t chun
     return HWI_CORE_BLOCK_CACHED;
   if (is_listed(glibc->caches, glibc->cache_count, &stretch->caches, block))
     return HWI_CORE_BLOCK_OWN;
+  if (is_rest(glibc, stretch->arena, chunk + size))
+    return HWI_CORE_BLOCK_LIVE;
   return hwi_glibc_size(glibc, chunk + size, &next) && !(next & HWI_GLIBC_PREVIOUS_IN_USE) ? HWI_CORE_BLOCK_FREE
                                                                                            : HWI_CORE_BLOCK_LIVE;
 }
@@ -182,16 +192,23 @@ static uint64_t step_over_damage(struct stretch *stretch, uint64_t at)
   return next;
 }
 
-static bool take_chunk(struct stretch *stretch, uint64_t at, uint64_t size)
+static bool take_chunk(struct stretch *stretch, uint64_t at, uint64_t size, enum hwi_core_block_state state)
 {
   const struct hwi_glibc_sizes *sizes = &stretch->glibc->sizes;
   struct hwi_core_heap_part *part = &stretch->heap->parts[stretch->part];
-  const enum hwi_core_block_state state = state_of(stretch, at, size);
   const uint64_t usable = size - (state == HWI_CORE_BLOCK_TOP ? sizes->header : sizes->word);
   part->understood_bytes += size;
   stretch->walked_end = at + size;
   stretch->has_top = state == HWI_CORE_BLOCK_TOP;
   return hwi_core_heap_add_block(stretch->heap, part, at + sizes->header, usable, state);
+}
+
+static bool take_rest(struct stretch *stretch, uint64_t *at)
+{
+  const bool is_top = *at == stretch->arena->top;
+  const uint64_t begin = *at;
+  *at = is_top ? stretch->end : find_sound(stretch, begin);
+  return take_chunk(stretch, begin, *at - begin, is_top ? HWI_CORE_BLOCK_TOP : HWI_CORE_BLOCK_FREE);
 }
 
 /* Mapped blocks are not searched for where chunks are. */
@@ -214,9 +231,12 @@ static bool walk(struct stretch *stretch)
   stretch->has_top = false;
   for (uint64_t at = stretch->begin; at < stretch->end && !stretch->has_top;) {
     if (read_chunk(stretch, at, &size)) {
-      if (!take_chunk(stretch, at, size))
+      if (!take_chunk(stretch, at, size, state_of(stretch, at, size)))
         return false;
       at += size;
+    } else if (is_rest(glibc, stretch->arena, at)) {
+      if (!take_rest(stretch, &at))
+        return false;
     } else if (!step_over_fences(stretch, &at)) {
       at = step_over_damage(stretch, at);
     }
@@ -229,6 +249,8 @@ static bool walk(struct stretch *stretch)
 static uint64_t top_end(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena)
 {
   uint64_t size;
+  if (is_rest(glibc, arena, arena->top) && glibc->settings.first)
+    return glibc->settings.first + arena->system_bytes;
   return hwi_glibc_size(glibc, arena->top, &size) ? arena->top + (size & ~(uint64_t)HWI_GLIBC_FLAGS) : arena->top;
 }
 

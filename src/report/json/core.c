@@ -107,6 +107,7 @@ void hwi_json_core(struct hwi_json *json, const struct hwi_core *core)
   const struct hwi_core_sums sums = hwi_core_sums_of(core);
   hwi_json_text(json, "allocator", core->heap->allocator);
   hwi_json_number(json, "signal", (uint64_t)core->memory->signal);
+  hwi_json_text(json, "abort_message", core->abort_message[0] ? core->abort_message : NULL);
   hwi_json_number(json, "stop_ns", core->stop_ns);
   if (core->recording) {
     hwi_json_text(json, "recording", core->recording);

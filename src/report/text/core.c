@@ -52,6 +52,15 @@ static void print_process(struct hwi_text *text, const struct hwi_core *core)
   }
 }
 
+static void print_abort_message(struct hwi_text *text, const struct hwi_core *core)
+{
+  if (!core->abort_message[0])
+    return;
+  hwi_line_puts(&text->line, "The C library ended it: ");
+  hwi_line_clean(&text->line, core->abort_message);
+  hwi_text_end_wrapped(text, 2, HWI_ALARM);
+}
+
 void hwi_text_core_sum(struct hwi_text *text, const char *label, const struct hwi_core_heap_sum *sum, const char *more)
 {
   enum { LABEL_CELLS = 12 };
@@ -128,6 +137,7 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
   const struct hwi_core_sums sums = hwi_core_sums_of(core);
   print_name(text, core);
   print_process(text, core);
+  print_abort_message(text, core);
   hwi_line_printf(&text->line, "The heap of %s: %s live in ", core->heap->allocator,
                   hwi_bytes_text(sums.live.bytes).text);
   hwi_line_counted(&text->line, sums.live.blocks, "block");
