@@ -7,6 +7,7 @@
 
 #include "cli/page_and_charts.h"
 #include "export/moment.h"
+#include "report/content/core_place_names.h"
 #include "report/names/named_frames.h"
 #include "report/words/style.h"
 #include "symbols/debug_file.h"
@@ -72,19 +73,31 @@ int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
                                    .abort_message = answer->abort_message,
                                    .stop_ns = answer->read.stop_ns};
   hwi_abort_message_find(&answer->memory, answer->abort_message);
+  answer->threads = (struct hwi_thread_frames){.memory = &answer->memory, .modules = &answer->modules};
   int status = hwi_core_heap_find(&answer->heap, &answer->memory, &error);
   if (status == 0 && !hwi_core_modules_find(&answer->modules, &answer->memory, answer->sysroot))
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", name, error.text) : 0;
 }
 
+static void find_crash(struct hwi_core_answer *answer)
+{
+  struct hwi_vtables vtables = hwi_core_answer_vtables(answer);
+  const struct hwi_core_names names = {.vtables = &vtables, .threads = &answer->threads};
+  answer->core.crashed_in = hwi_core_function_at(&names, 0);
+}
+
 int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording)
 {
-  int status = read_recording(answer, recording);
   const char *const recordings[] = {recording, NULL};
+  int status = read_recording(answer, recording);
   if (status == 0)
     status = hwi_reading_symbols(answer->reading, recordings, &answer->symbols);
-  return status == 0 && answer->sysroot ? use_sysroot(answer) : status;
+  if (status == 0 && answer->sysroot)
+    status = use_sysroot(answer);
+  if (status == 0 && answer->memory.has_fault)
+    find_crash(answer);
+  return status;
 }
 
 void hwi_core_answer_close(struct hwi_core_answer *answer)
@@ -94,6 +107,7 @@ void hwi_core_answer_close(struct hwi_core_answer *answer)
   hwi_symbols_destroy(answer->symbols);
   hwi_recorded_blocks_release(&answer->recorded_blocks);
   hwi_profile_destroy(answer->recorded);
+  hwi_thread_frames_release(&answer->threads);
   hwi_core_modules_release(&answer->modules);
   hwi_core_heap_release(&answer->heap);
   hwi_memory_close(&answer->memory);

@@ -221,9 +221,9 @@ static void check_red_zone(struct reading *reading, uint64_t address, const stru
       header->is_freed ? NULL : hwi_memory_bytes(&reading->reader, address + header->bytes, reading->red_zone_bytes);
   for (uint32_t i = 0; zone && i < reading->red_zone_bytes; i++)
     if (zone[i] != RED_BYTE) {
-      hwi_core_heap_note_damage(reading->heap, address + header->bytes + i,
-                                "written %u bytes beyond the end of the block of %llu bytes at %#llx", i,
-                                (unsigned long long)header->bytes, (unsigned long long)address);
+      hwi_core_heap_note_overrun(reading->heap, address + header->bytes + i,
+                                 "written %u bytes beyond the end of the block of %llu bytes at %#llx", i,
+                                 (unsigned long long)header->bytes, (unsigned long long)address);
       return;
     }
 }
@@ -301,10 +301,10 @@ static void note_overwritten(struct reading *reading, const struct hwi_core_bloc
   if (!previous)
     hwi_core_heap_note_damage(reading->heap, block->address, "the header of this block was overwritten");
   else
-    hwi_core_heap_note_damage(reading->heap, block->address,
-                              "the header of this block was overwritten; before it is the block of %llu bytes at %#llx",
-                              (unsigned long long)hwi_core_block_bytes(previous),
-                              (unsigned long long)previous->address);
+    hwi_core_heap_note_overrun(
+        reading->heap, block->address,
+        "the header of this block was overwritten; before it is the block of %llu bytes at %#llx",
+        (unsigned long long)hwi_core_block_bytes(previous), (unsigned long long)previous->address);
 }
 
 /* Freed blocks that are kept are not live. The blocks of a part still follow each other. */

@@ -43,15 +43,28 @@ bool hwi_core_heap_add_own(struct hwi_core_heap *heap, uint64_t begin, uint64_t 
   return true;
 }
 
-void hwi_core_heap_note_damage(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
+static void note(struct hwi_core_heap *heap, const struct hwi_damage *damage, const char *format, va_list words)
 {
   if (heap->damage_count++ >= HWI_DAMAGES_MAX)
     return;
-  struct hwi_damage *damage = &heap->damages[heap->damage_count - 1];
-  damage->address = address;
+  struct hwi_damage *added = &heap->damages[heap->damage_count - 1];
+  *added = *damage;
+  vsnprintf(added->text, sizeof added->text, format, words);
+}
+
+void hwi_core_heap_note_damage(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
+{
   va_list words;
   va_start(words, format);
-  vsnprintf(damage->text, sizeof damage->text, format, words);
+  note(heap, &(struct hwi_damage){.address = address}, format, words);
+  va_end(words);
+}
+
+void hwi_core_heap_note_overrun(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
+{
+  va_list words;
+  va_start(words, format);
+  note(heap, &(struct hwi_damage){.address = address, .is_overrun = true}, format, words);
   va_end(words);
 }
 

@@ -73,7 +73,8 @@ struct hwi_core_stack {
 /* Something in the heap that cannot be so. */
 struct hwi_damage {
   uint64_t address;
-  char text[120];
+  char text[200];
+  bool is_overrun; /* the block before it was probably written beyond its end */
 };
 
 enum { HWI_DAMAGES_MAX = 100 }; /* that are listed */
@@ -115,6 +116,8 @@ bool hwi_core_heap_add_block(struct hwi_core_heap *heap, struct hwi_core_heap_pa
 struct hwi_core_heap_part *hwi_core_heap_add_part(struct hwi_core_heap *heap, const char *name, uint64_t address);
 bool hwi_core_heap_add_own(struct hwi_core_heap *heap, uint64_t begin, uint64_t end);
 void hwi_core_heap_note_damage(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void hwi_core_heap_note_overrun(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/base_name.h"
 #include "memory/heaps/fragmentation.h"
 #include "memory/types/contents.h"
+#include "report/content/core_place_names.h"
 #include "report/content/core_sums.h"
 #include "report/text/text.h"
 
@@ -29,6 +30,26 @@ static void print_note(struct hwi_text *text, const struct hwi_memory_note *note
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
 }
 
+/* What the thread did that got the signal. */
+static void print_crash(struct hwi_text *text, const struct hwi_core *core)
+{
+  const struct hwi_memory *memory = core->memory;
+  if (!memory->has_fault)
+    return;
+  hwi_line_printf(&text->line, "Thread %" PRIu32 " accessed ", memory->threads[0].tid);
+  if (memory->is_fault_known)
+    hwi_line_printf(&text->line, "%#" PRIx64, memory->fault_address);
+  else
+    hwi_line_puts(&text->line, "an address that no pointer can have");
+  if (core->crashed_in) {
+    hwi_line_puts(&text->line, " in ");
+    hwi_core_function_add(&text->line, core->crashed_in);
+  }
+  hwi_line_printf(&text->line, ": --around 0x%" PRIx64 " shows %swhat its registers refer to.", memory->fault_address,
+                  memory->is_fault_known ? "what is there, and " : "");
+  hwi_text_end_wrapped(text, 2, HWI_ALARM);
+}
+
 static void print_process(struct hwi_text *text, const struct hwi_core *core)
 {
   const struct hwi_memory *memory = core->memory;
@@ -43,6 +64,7 @@ static void print_process(struct hwi_text *text, const struct hwi_core *core)
   if (core->stop_ns)
     hwi_line_printf(&text->line, "; stopped for %s", hwi_time_text(core->stop_ns).text);
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+  print_crash(text, core);
   for (size_t i = 0; i < memory->note_count; i++)
     print_note(text, &memory->notes[i]);
   if (memory->missing) {
@@ -129,6 +151,11 @@ static void print_understood(struct hwi_text *text, const struct hwi_core *core,
   for (size_t i = 0; i < core->heap->damage_count && i < hwi_text_rows(text, HWI_DAMAGES_MAX); i++) {
     hwi_line_printf(&text->line, "  at %#" PRIx64 ": %s", core->heap->damages[i].address, core->heap->damages[i].text);
     hwi_text_end_wrapped(text, 4, HWI_PLAIN);
+  }
+  if (core->heap->damage_count) {
+    hwi_line_printf(&text->line, "--around %#" PRIx64 " shows the blocks there, and whose overflow it may be.",
+                    core->heap->damages[0].address);
+    hwi_text_end_wrapped(text, 2, HWI_PLAIN);
   }
 }
 
