@@ -1,12 +1,11 @@
 """conftest.py - heaps and programs for the tests of memory/"""
 
-import signal
 import subprocess
 from contextlib import contextmanager
 
 import pytest
 
-from heap_listing import build_program, parse_heap, read_expected, started
+from heap_listing import LIST_BLOCKS, build_program, parse_heap, read_expected, started
 from waiting import wait_until
 
 
@@ -76,7 +75,7 @@ def listed(live_blocks, tmp_path):
         path = tmp_path / "live-blocks"
         environment = {**(env or {}), "LD_PRELOAD": str(live_blocks), "LIVE_BLOCKS": str(path)}
         with started(command, tmp_path, environment, is_ready) as process:
-            process.send_signal(signal.SIGUSR2)
+            process.send_signal(LIST_BLOCKS)
             wait_until(path.exists)
             yield process, read_expected(path)
 
