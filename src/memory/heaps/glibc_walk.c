@@ -115,7 +115,7 @@ static bool says_free(struct stretch *stretch, uint64_t next, uint64_t size)
   if (!hwi_memory_word(&glibc->reader, next, &previous) || previous == size ||
       (hwi_glibc_size_is_sound(glibc, previous) && previous <= next - stretch->begin))
     return true;
-  if (!hwi_glibc_size_is_sound(glibc, flags)) /* the walk will note that */
+  if (!read_chunk(stretch, next, &flags)) /* the walk will note that */
     return false;
   hwi_core_heap_note_overrun(
       stretch->heap, next,
