@@ -27,10 +27,10 @@ struct values {
 
 static const char trace_suffix[] = ".hwt";
 
-/* The first three are reports; the others are formats of 'heapwright export', of which suffixes name all. */
-static const char *const format_names[] = {"text", "json", "html", "folded", "heapprof", NULL};
-static const char *const suffixes[] = {".txt", ".json", ".html", ".folded", ".heapprof"};
-static const enum hwi_format report_formats[] = {HWI_FORMAT_TEXT, HWI_FORMAT_JSON, HWI_FORMAT_HTML};
+/* The first four are reports; the others are formats of 'heapwright export', of which suffixes name all. */
+static const char *const format_names[] = {"text", "json", "html", "page", "folded", "heapprof", NULL};
+static const char *const suffixes[] = {".txt", ".json", ".html", ".page.json", ".folded", ".heapprof"};
+static const enum hwi_format report_formats[] = {HWI_FORMAT_TEXT, HWI_FORMAT_JSON, HWI_FORMAT_HTML, HWI_FORMAT_PAGE};
 enum { REPORT_FORMATS = sizeof report_formats / sizeof *report_formats };
 static const struct hwi_formats formats = {format_names, suffixes};
 
@@ -88,6 +88,7 @@ static int open_core(struct work *work, int word_count, char **words)
 {
   const struct hwi_core_source *source = &work->values->source;
   struct hwi_core_answer *opened = &work->opened;
+  opened->sysroot = source->sysroot;
   int status = hwi_core_source_open(source, word_count, words, &opened->memory, &opened->read);
   if (status == 0)
     status = hwi_core_answer_open(opened, hwi_core_source_name(source, word_count, words));
@@ -226,7 +227,7 @@ static bool is_trace(const struct hwi_answer *answer)
 /* Determines the format, which -o's suffix may name. */
 static int find_format(struct work *work, struct hwi_answer *answer)
 {
-  if (!hwi_answer_has_format(answer))
+  if (answer->format == HWI_FORMAT_UNKNOWN && answer->path) /* also .dhat.json, which is no .json */
     work->export = hwi_export_format_of(answer->path);
   const int status = work->export ? 0 : hwi_answer_check(answer);
   if (status != 0 || work->export)

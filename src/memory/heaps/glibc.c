@@ -14,6 +14,7 @@ static struct hwi_glibc_sizes sizes_of(const struct hwi_memory *memory)
 static bool find_all(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 {
   hwi_glibc_find_settings(glibc);
+  hwi_glibc_check_bins(glibc, heap);
   return hwi_glibc_find_cached(glibc, heap) && hwi_glibc_walk(glibc, heap) && hwi_glibc_find_mapped(glibc, heap);
 }
 
@@ -48,12 +49,11 @@ int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, 
   struct hwi_glibc glibc = hwi_glibc_of(memory);
   int status = 0;
   if (!hwi_glibc_find_arenas(&glibc))
-    status = hwi_error_set(error, HW_ERR_USAGE,
-                           "no heap was found: there is no arena of glibc's malloc in this memory"
-                           "; another malloc is read only with libheapwright-annotate.so");
+    status = HW_ERR_USAGE;
   else if (!find_all(&glibc, heap))
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the list of blocks; use a larger machine");
-  heap->allocator = "glibc";
+  else
+    hwi_core_heap_name_allocator(heap, "glibc");
   hwi_glibc_release(&glibc);
   return status;
 }

@@ -39,6 +39,7 @@ struct hwi_glibc_arena {
   uint64_t top;           /* the chunk from which it grows */
   uint64_t system_bytes;
   bool is_main;
+  bool is_locked; /* a thread was using it */
 };
 
 /* Settings of the library, if they were found. */
@@ -92,6 +93,8 @@ bool hwi_glibc_find_cached(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
 bool hwi_glibc_walk(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
 bool hwi_glibc_find_mapped(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
 
+/* Notes damage of the lists in bins, of arenas that no thread was changing. */
+void hwi_glibc_check_bins(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
 /* Returns whether a block is in a fast bin, after hwi_glibc_find_cached. */
 bool hwi_glibc_is_in_fast_bin(struct hwi_glibc *glibc, uint64_t block);
 
@@ -113,6 +116,12 @@ static inline bool hwi_glibc_size_is_sound(const struct hwi_glibc *glibc, uint64
 {
   size &= ~(uint64_t)HWI_GLIBC_FLAGS;
   return size >= glibc->sizes.least && size % glibc->sizes.alignment == 0;
+}
+
+/* Returns whether a thread was using the arena, and would have gone on: then it may be in the middle of a change. */
+static inline bool hwi_glibc_is_in_use(const struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena)
+{
+  return glibc->memory->signal == 0 && arena->is_locked;
 }
 
 /* Returns the first place for a chunk at or behind an address: so that its block is aligned. */

@@ -97,6 +97,14 @@ static bool are_fences(const struct stretch *stretch, uint64_t at)
   return bytes && fence_bytes(stretch, at + bytes);
 }
 
+/* Of a larger chunk, a block is cut in two steps: it gets its own size, and then what is left gets one. If nothing has ever written
+ * to the page, the second step takes as long as the kernel needs to provide one. Returns whether the rest begins here. */
+static bool is_rest(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena, uint64_t at)
+{
+  uint64_t size;
+  return hwi_glibc_size(glibc, at, &size) && size == 0 && hwi_glibc_is_in_use(glibc, arena);
+}
+
 /* Whether the chunk at `next` says that the one before it, of `size` bytes, is free. Then the word in front of next's size is that
  * size. If it is no size at all, next's flags were written over. If it is another one, the program was about to write it. */
 static bool says_free(struct stretch *stretch, uint64_t next, uint64_t size)
@@ -127,6 +135,8 @@ static enum hwi_core_block_state state_of(struct stretch *stretch, uint64_t chun
     return HWI_CORE_BLOCK_CACHED;
   if (is_listed(glibc->caches, glibc->cache_count, &stretch->caches, block))
     return HWI_CORE_BLOCK_OWN;
+  if (is_rest(glibc, stretch->arena, chunk + size))
+    return HWI_CORE_BLOCK_LIVE;
   return says_free(stretch, chunk + size, size) ? HWI_CORE_BLOCK_FREE : HWI_CORE_BLOCK_LIVE;
 }
 
@@ -220,16 +230,23 @@ static uint64_t step_over_damage(struct stretch *stretch, uint64_t at)
   return next;
 }
 
-static bool take_chunk(struct stretch *stretch, uint64_t at, uint64_t size)
+static bool take_chunk(struct stretch *stretch, uint64_t at, uint64_t size, enum hwi_core_block_state state)
 {
   const struct hwi_glibc_sizes *sizes = &stretch->glibc->sizes;
   struct hwi_core_heap_part *part = &stretch->heap->parts[stretch->part];
-  const enum hwi_core_block_state state = state_of(stretch, at, size);
   const uint64_t usable = size - (state == HWI_CORE_BLOCK_TOP ? sizes->header : sizes->word);
   part->understood_bytes += size;
   stretch->walked_end = at + size;
   stretch->has_top = state == HWI_CORE_BLOCK_TOP;
   return hwi_core_heap_add_block(stretch->heap, part, at + sizes->header, usable, state);
+}
+
+static bool take_rest(struct stretch *stretch, uint64_t *at)
+{
+  const bool is_top = *at == stretch->arena->top;
+  const uint64_t begin = *at;
+  *at = is_top ? stretch->end : find_sound(stretch, begin);
+  return take_chunk(stretch, begin, *at - begin, is_top ? HWI_CORE_BLOCK_TOP : HWI_CORE_BLOCK_FREE);
 }
 
 /* Mapped blocks are not searched for where chunks are. */
@@ -242,14 +259,6 @@ static bool note_range(const struct stretch *stretch)
   return true;
 }
 
-/* A process that goes on may be in malloc, also without a lock if it has only one thread. */
-static bool is_at_rest(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena)
-{
-  enum { LOCK_BYTES = 4 };
-  const unsigned char *lock = hwi_memory_bytes(&glibc->reader, arena->address, LOCK_BYTES);
-  return glibc->memory->signal && lock && hwi_memory_load_32(glibc->memory, lock) == 0;
-}
-
 static bool walk(struct stretch *stretch)
 {
   struct hwi_glibc *glibc = stretch->glibc;
@@ -258,12 +267,15 @@ static bool walk(struct stretch *stretch)
   stretch->caches = first_from(glibc->caches, glibc->cache_count, stretch->begin);
   stretch->walked_end = stretch->begin;
   stretch->has_top = false;
-  stretch->is_at_rest = is_at_rest(glibc, stretch->arena);
+  stretch->is_at_rest = glibc->memory->signal && !stretch->arena->is_locked;
   for (uint64_t at = stretch->begin; at < stretch->end && !stretch->has_top;) {
     if (read_chunk(stretch, at, &size)) {
-      if (!take_chunk(stretch, at, size))
+      if (!take_chunk(stretch, at, size, state_of(stretch, at, size)))
         return false;
       at += size;
+    } else if (is_rest(glibc, stretch->arena, at)) {
+      if (!take_rest(stretch, &at))
+        return false;
     } else if (!step_over_fences(stretch, &at)) {
       at = step_over_damage(stretch, at);
     }
@@ -276,6 +288,8 @@ static bool walk(struct stretch *stretch)
 static uint64_t top_end(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena)
 {
   uint64_t size;
+  if (is_rest(glibc, arena, arena->top) && glibc->settings.first)
+    return glibc->settings.first + arena->system_bytes;
   return hwi_glibc_size(glibc, arena->top, &size) ? arena->top + (size & ~(uint64_t)HWI_GLIBC_FLAGS) : arena->top;
 }
 

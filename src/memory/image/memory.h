@@ -91,6 +91,12 @@ static inline bool hwi_region_has(const struct hwi_region *region, uint64_t addr
   return address >= region->begin && off <= region->known && bytes <= region->known - off;
 }
 
+/* Data of a module that is all zero in its file is in memory without a file, behind the rest of its data. */
+static inline bool hwi_region_is_behind_file(const struct hwi_memory *memory, const struct hwi_region *region)
+{
+  return region > memory->regions && region[-1].end == region->begin && region[-1].file;
+}
+
 /* Reads a word at `bytes`. */
 static inline uint64_t hwi_memory_load(const struct hwi_memory *memory, const unsigned char *bytes)
 {

@@ -74,6 +74,15 @@ static void print_process(struct hwi_text *text, const struct hwi_core *core)
   }
 }
 
+static void print_abort_message(struct hwi_text *text, const struct hwi_core *core)
+{
+  if (!core->abort_message[0])
+    return;
+  hwi_line_puts(&text->line, "The C library ended it: ");
+  hwi_line_clean(&text->line, core->abort_message);
+  hwi_text_end_wrapped(text, 2, HWI_ALARM);
+}
+
 void hwi_text_core_sum(struct hwi_text *text, const char *label, const struct hwi_core_heap_sum *sum, const char *more)
 {
   enum { LABEL_CELLS = 12 };
@@ -123,8 +132,8 @@ static void print_fragmentation(struct hwi_text *text, const struct hwi_core *co
   }
   if (!fragmentation.page_bytes)
     return;
-  hwi_line_printf(&text->line, "Of what is free, %s are whole pages, which malloc_trim(0) can give back.",
-                  hwi_bytes_text(fragmentation.page_bytes).text);
+  hwi_line_printf(&text->line, "Of what is free, %s are whole pages%s.", hwi_bytes_text(fragmentation.page_bytes).text,
+                  strcmp(core->heap->allocator, "glibc") == 0 ? ", which malloc_trim(0) can give back" : "");
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
 }
 
@@ -132,7 +141,7 @@ static void print_understood(struct hwi_text *text, const struct hwi_core *core,
 {
   const bool is_sound = sums->understood_bytes == sums->system_bytes && !core->heap->damage_count;
   if (is_sound) {
-    hwi_line_puts(&text->line, "Understood: all of it; every arena's blocks add up to what it got from the kernel.");
+    hwi_line_puts(&text->line, "Understood: all of it; the blocks of each part add up to its memory.");
     hwi_text_end_wrapped(text, 2, HWI_PLAIN);
     return;
   }
@@ -155,10 +164,11 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
   const struct hwi_core_sums sums = hwi_core_sums_of(core);
   print_name(text, core);
   print_process(text, core);
+  print_abort_message(text, core);
   hwi_line_printf(&text->line, "The heap of %s: %s live in ", core->heap->allocator,
                   hwi_bytes_text(sums.live.bytes).text);
   hwi_line_counted(&text->line, sums.live.blocks, "block");
-  if (!core->recording)
+  if (!core->recording && strcmp(core->heap->allocator, "musl") != 0)
     hwi_line_puts(&text->line, core->heap->owners || core->recorded_blocks
                                    ? " (usable sizes)"
                                    : " (usable sizes: those asked for are not known)");
