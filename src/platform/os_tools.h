@@ -133,7 +133,8 @@ struct hwi_os_stopped {
  * for longer than two seconds. */
 int hwi_os_stop(struct hwi_os_stopped *stopped, uint32_t pid);
 
-/* Lets all threads go on. Only the thread that stopped them may. */
+/* Lets all threads go on. Only the thread that stopped them may. A thread that still waits in the kernel, and would stop later, goes on
+ * when the calling thread ends at the latest. */
 void hwi_os_let_go(struct hwi_os_stopped *stopped);
 
 enum { HWI_OS_REGISTERS_MAX = 32 };

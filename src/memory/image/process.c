@@ -364,11 +364,13 @@ static int copy_stopped(struct survey *survey, uint32_t pid, const struct hwi_pr
   struct hwi_os_stopped stopped;
   const uint64_t begin_ns = hwi_os_monotonic_ns();
   const int reason = hwi_os_stop(&stopped, pid);
+  const uint64_t stopped_ns = hwi_os_monotonic_ns();
   if (reason < 0)
     return reason == -ENOMEM ? no_memory(error, pid) : refuse(error, pid, false, -reason);
   int status = copy(survey, pid, options, done, error);
   if (status == 0 && !take_threads(survey->memory, &stopped))
     status = no_memory(error, pid);
+  done->moment_ns = stopped_ns + (hwi_os_monotonic_ns() - stopped_ns) / 2;
   hwi_os_let_go(&stopped);
   done->stop_ns = hwi_os_monotonic_ns() - begin_ns;
   return status;
