@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "platform/os_linux_proc.h"
+#include "platform/x86_vectors.h"
 
 enum { PATH_BYTES = 64, PATIENCE_NS = 2000000000, GRACE_NS = 100000000, NAP_NS = 20000 };
 
@@ -147,6 +148,17 @@ void hwi_os_let_go(struct hwi_os_stopped *stopped)
 
 /* --- registers --- */
 
+#ifdef __x86_64__
+static void read_vectors(uint32_t tid, struct hwi_os_registers *registers)
+{
+  enum { STATE_BYTES = 4096 };
+  unsigned char state[STATE_BYTES];
+  struct iovec room = {state, sizeof state};
+  if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &room) == 0)
+    registers->vector_count = hwi_x86_vector_words(registers->vectors, HWI_OS_VECTORS_MAX, state, room.iov_len);
+}
+#endif
+
 bool hwi_os_thread_registers(uint32_t tid, struct hwi_os_registers *registers)
 {
 #ifdef __x86_64__
@@ -160,6 +172,7 @@ bool hwi_os_thread_registers(uint32_t tid, struct hwi_os_registers *registers)
                                          .system_call = (int64_t)got.orig_rax,
                                          .count = sizeof got / sizeof *registers->all};
   memcpy(registers->all, &got, sizeof got);
+  read_vectors(tid, registers);
   return true;
 #else
   (void)tid, (void)registers;

@@ -118,6 +118,8 @@ static const char *register_name(const struct hwi_memory_thread *thread, unsigne
                                       "r8",     "rax", "rcx", "rdx",     "rsi",     "rdi", "orig_rax", "rip", "cs",
                                       "eflags", "rsp", "ss",  "fs_base", "gs_base", "ds",  "es",       "fs",  "gs"};
   enum { NAMES = sizeof names / sizeof *names };
+  if (reg >= HWI_THREAD_REGISTERS)
+    return "(vector)";
   return thread->register_count == NAMES && reg < NAMES ? names[reg] : NULL;
 }
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "memory/image/unpack.h"
+#include "platform/x86_vectors.h"
 #include "trace/grow.h"
 
 struct core {
@@ -60,11 +61,25 @@ static bool take_thread(struct core *core, const unsigned char *bytes, size_t si
     memory->signal = status.pr_cursig;
   return true;
 }
+
+/* Follows the note of the thread. */
+static void take_vectors(const struct core *core, const unsigned char *bytes, size_t size)
+{
+  struct hwi_memory *memory = core->memory;
+  struct hwi_memory_thread *thread = memory->thread_count ? &memory->threads[memory->thread_count - 1] : NULL;
+  if (thread)
+    thread->vector_count = hwi_x86_vector_words(thread->vectors, HWI_THREAD_VECTORS, bytes, size);
+}
 #else
 static bool take_thread(struct core *core, const unsigned char *bytes, size_t size)
 {
   (void)core, (void)bytes, (void)size;
   return true;
+}
+
+static void take_vectors(const struct core *core, const unsigned char *bytes, size_t size)
+{
+  (void)core, (void)bytes, (void)size;
 }
 #endif
 
@@ -142,7 +157,9 @@ static bool take_note(struct core *core, const GElf_Nhdr *note, const unsigned c
 {
   if (note->n_type == NT_PRSTATUS)
     return take_thread(core, bytes, note->n_descsz);
-  if (note->n_type == NT_PRPSINFO)
+  if (note->n_type == NT_X86_XSTATE)
+    take_vectors(core, bytes, note->n_descsz);
+  else if (note->n_type == NT_PRPSINFO)
     take_process(core, bytes, note->n_descsz);
   else if (note->n_type == NT_FILE)
     return take_files(core, bytes, note->n_descsz);

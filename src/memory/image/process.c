@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "memory/image/process.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -306,6 +307,9 @@ static bool take_thread(struct hwi_memory *memory, uint32_t tid, const struct hw
                                        .program_counter = registers->program_counter,
                                        .register_count = registers->count};
   memcpy(thread->registers, registers->all, registers->count * sizeof *registers->all);
+  static_assert(sizeof thread->vectors == sizeof registers->vectors, "the same words");
+  thread->vector_count = registers->vector_count;
+  memcpy(thread->vectors, registers->vectors, registers->vector_count * sizeof *registers->vectors);
   return true;
 }
 
