@@ -149,12 +149,13 @@ void hwi_os_let_go(struct hwi_os_stopped *stopped)
 /* --- registers --- */
 
 #ifdef __x86_64__
+/* No call keeps them: in a system call they have what is left of earlier work. */
 static void read_vectors(uint32_t tid, struct hwi_os_registers *registers)
 {
   enum { STATE_BYTES = 4096 };
   unsigned char state[STATE_BYTES];
   struct iovec room = {state, sizeof state};
-  if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &room) == 0)
+  if (registers->system_call < 0 && ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &room) == 0)
     registers->vector_count = hwi_x86_vector_words(registers->vectors, HWI_OS_VECTORS_MAX, state, room.iov_len);
 }
 #endif

@@ -144,7 +144,7 @@ struct hwi_os_registers {
   int64_t system_call;                /* in which it is; negative: none */
   uint64_t all[HWI_OS_REGISTERS_MAX]; /* as a core dump has them */
   size_t count;
-  uint64_t vectors[HWI_OS_VECTORS_MAX]; /* words of vector registers, without zeros */
+  uint64_t vectors[HWI_OS_VECTORS_MAX]; /* words of vector registers, without zeros; none in a system call */
   size_t vector_count;
 };
 

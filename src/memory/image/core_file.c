@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/procfs.h>
@@ -62,12 +63,12 @@ static bool take_thread(struct core *core, const unsigned char *bytes, size_t si
   return true;
 }
 
-/* Follows the note of the thread. */
+/* Follows the note of the thread. No call keeps these registers: in a system call they have what is left of earlier work. */
 static void take_vectors(const struct core *core, const unsigned char *bytes, size_t size)
 {
   struct hwi_memory *memory = core->memory;
   struct hwi_memory_thread *thread = memory->thread_count ? &memory->threads[memory->thread_count - 1] : NULL;
-  if (thread)
+  if (thread && (int64_t)thread->registers[offsetof(struct user_regs_struct, orig_rax) / sizeof(uint64_t)] < 0)
     thread->vector_count = hwi_x86_vector_words(thread->vectors, HWI_THREAD_VECTORS, bytes, size);
 }
 #else

@@ -31,7 +31,7 @@ struct hwi_memory_thread {
   uint64_t stack_pointer, thread_pointer, program_counter;
   uint64_t registers[HWI_THREAD_REGISTERS]; /* that may hold pointers */
   size_t register_count;
-  uint64_t vectors[HWI_THREAD_VECTORS]; /* words of vector registers, without zeros */
+  uint64_t vectors[HWI_THREAD_VECTORS]; /* words of vector registers, without zeros; none in a system call */
   size_t vector_count;
 };
 
