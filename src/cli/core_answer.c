@@ -7,6 +7,7 @@
 
 #include "cli/page_and_charts.h"
 #include "export/moment.h"
+#include "report/content/core_place_names.h"
 #include "report/names/named_frames.h"
 #include "report/words/style.h"
 #include "symbols/debug_file.h"
@@ -84,19 +85,31 @@ int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
                                    .abort_message = answer->abort_message,
                                    .stop_ns = answer->read.stop_ns};
   hwi_abort_message_find(&answer->memory, answer->abort_message);
+  answer->threads = (struct hwi_thread_frames){.memory = &answer->memory, .modules = &answer->modules};
   int status = hwi_core_heap_find(&answer->heap, &answer->memory, &error);
   if (status == 0 && !hwi_core_modules_find(&answer->modules, &answer->memory, answer->sysroot))
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", name, error.text) : 0;
 }
 
+static void find_crash(struct hwi_core_answer *answer)
+{
+  struct hwi_vtables vtables = hwi_core_answer_vtables(answer);
+  const struct hwi_core_names names = {.vtables = &vtables, .threads = &answer->threads};
+  answer->core.crashed_in = hwi_core_function_at(&names, 0);
+}
+
 int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording)
 {
-  int status = read_recording(answer, recording);
   const char *const recordings[] = {recording, NULL};
+  int status = read_recording(answer, recording);
   if (status == 0)
     status = hwi_reading_symbols(answer->reading, recordings, &answer->symbols);
-  return status == 0 && answer->sysroot ? use_sysroot(answer) : status;
+  if (status == 0 && answer->sysroot)
+    status = use_sysroot(answer);
+  if (status == 0 && answer->memory.has_fault)
+    find_crash(answer);
+  return status;
 }
 
 void hwi_core_answer_close(struct hwi_core_answer *answer)
@@ -106,6 +119,7 @@ void hwi_core_answer_close(struct hwi_core_answer *answer)
   hwi_symbols_destroy(answer->symbols);
   hwi_recorded_blocks_release(&answer->recorded_blocks);
   hwi_profile_destroy(answer->recorded);
+  hwi_thread_frames_release(&answer->threads);
   hwi_core_modules_release(&answer->modules);
   hwi_core_heap_release(&answer->heap);
   hwi_memory_close(&answer->memory);
@@ -226,22 +240,22 @@ static int print_report(const struct hwi_core_print *print, const struct hwi_rep
   struct hwi_error error = {0};
   struct hwi_export_request export = {
       .report = *report, .is_present = true, .name = to->path, .path = to->part, .out = to->out};
-  const struct hwi_page_request page = {.runs = report, .run_count = 1, .form = HWI_PAGE_HTML};
+  const bool is_html = print->format == HWI_FORMAT_HTML, is_page = is_html || print->format == HWI_FORMAT_PAGE;
+  const struct hwi_page_request page = {
+      .runs = report, .run_count = 1, .form = is_html ? HWI_PAGE_HTML : HWI_PAGE_DATA};
   const int status = print->export                      ? hwi_export_write(print->export, &export, &error)
                      : print->format == HWI_FORMAT_JSON ? hwi_report_json(report, to->out, &error)
-                     : print->format == HWI_FORMAT_HTML ? hwi_page_write(&page, to->out, &error)
+                     : is_page                          ? hwi_page_write(&page, to->out, &error)
                                                         : print_text(report, to->out, &error);
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-/* The blocks are a trace, and its profile is that of the moment; in pages and exports, it is a run of one moment. */
+/* The blocks are a trace, and its profile is that of the moment. */
 static int report_on(struct hwi_core_answer *answer, const struct hwi_core_print *print, const char *trace,
                      const struct hwi_answer_file *to)
 {
   struct hwi_reading reading = *answer->reading;
   struct hwi_profile *profile;
-  if (!print->export && print->format != HWI_FORMAT_HTML)
-    reading.span = (struct hwi_span){.kind = HWI_SPAN_MOMENT};
   reading.shown_path = answer->core.name;
   int status = hwi_reading_profile(&reading, trace, &profile);
   if (status != 0)

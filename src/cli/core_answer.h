@@ -15,6 +15,7 @@
 #include "memory/image/abort_message.h"
 #include "memory/image/modules.h"
 #include "memory/image/process.h"
+#include "memory/image/thread_frames.h"
 #include "memory/types/vtables.h"
 
 /* What is opened. The caller sets `reading` and `sysroot` (NULL: none), and reads `memory`. */
@@ -27,6 +28,7 @@ struct hwi_core_answer {
   struct hwi_core_modules modules;
   char abort_message[HWI_ABORT_MESSAGE_BYTES];
   struct hwi_symbols *symbols;
+  struct hwi_thread_frames threads;
   struct hwi_profile *recorded; /* NULL: there is no recording */
   struct hwi_recorded_blocks recorded_blocks;
   struct hwi_graph graph;

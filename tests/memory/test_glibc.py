@@ -5,14 +5,13 @@ not see is the cache of each thread, which malloc allocates for itself: state "o
 """
 
 import shutil
-import signal
 import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from heap_listing import build_program, core_of, gcore_of, read_expected, started
+from heap_listing import LIST_BLOCKS, build_program, core_of, gcore_of, read_expected, started
 from waiting import wait_until
 
 SHAPES = ["few", "one", "threads", "ended", "sub-heaps", "gaps", "blocked", "huge", "settings"]
@@ -134,12 +133,7 @@ def test_redis(listed, find_heap, tmp_path):
     """Debian's has jemalloc: a library of that name without an allocator gives it glibc's."""
     if not shutil.which("redis-server"):
         pytest.skip("there is no redis-server")
-    (tmp_path / "none.c").write_text("#include <stdlib.h>\nint mallctl(void) { return 2; }\nvoid malloc_stats_print(void) {}\n"
-                                     "size_t nallocx(size_t bytes, int flags) { return flags ? bytes : bytes; }\n"
-                                     "void *mallocx(size_t bytes, int flags) { return flags ? malloc(bytes) : malloc(bytes); }\n"
-                                     "void dallocx(void *block, int flags) { free(flags ? block : block); }\n"
-                                     "void sdallocx(void *block, size_t bytes, int flags) { free(flags && bytes ? block : block); }\n")
-    subprocess.run(["gcc", "-shared", "-fPIC", tmp_path / "none.c", "-o", tmp_path / "libjemalloc.so.2"], check=True)
+    build_program(tmp_path, "no_jemalloc.c", "libjemalloc.so.2", "-shared", "-fPIC")
     server = ["redis-server", "--port", "0", "--unixsocket", tmp_path / "socket", "--save", "", "--enable-debug-command", "yes"]
 
     def is_filled(_pid):
@@ -232,7 +226,7 @@ def listed_32(program_folder):
 def test_words_of_32_bits(listed_32, find_heap, tmp_path, shape):
     environment = {"LD_PRELOAD": str(listed_32.parent / "liblive-32.so"), "LIVE_BLOCKS": str(tmp_path / "live-blocks")}
     with started([listed_32, shape], tmp_path, environment) as process:
-        process.send_signal(signal.SIGUSR2)
+        process.send_signal(LIST_BLOCKS)
         wait_until((tmp_path / "live-blocks").exists)
         expected = read_expected(tmp_path / "live-blocks")
         of_process, of_core = find_heap("process", process.pid), find_heap("core", core_of(process, tmp_path))

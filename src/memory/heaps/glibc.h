@@ -78,6 +78,14 @@ struct hwi_glibc {
 /* Finds the heap. Returns 0, HW_ERR_USAGE if there is none, or HW_ERR_MEMORY. */
 int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error);
 
+/* Returns in which list of free blocks a block is, that such a heap has as free or cached: "a tcache", "the unsorted bin", ..., or NULL if it is
+ * none of this allocator. The text is static. */
+const char *hwi_glibc_list_of(const struct hwi_memory *memory, const struct hwi_core_block *block);
+
+/* What the search begins with. */
+struct hwi_glibc hwi_glibc_of(const struct hwi_memory *memory);
+void hwi_glibc_release(struct hwi_glibc *glibc);
+
 /* The steps of that. Each returns false if there is no memory. */
 bool hwi_glibc_find_arenas(struct hwi_glibc *glibc);
 void hwi_glibc_find_settings(struct hwi_glibc *glibc);
@@ -87,6 +95,8 @@ bool hwi_glibc_find_mapped(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
 
 /* Notes damage of the lists in bins, of arenas that no thread was changing. */
 void hwi_glibc_check_bins(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
+/* Returns whether a block is in a fast bin, after hwi_glibc_find_cached. */
+bool hwi_glibc_is_in_fast_bin(struct hwi_glibc *glibc, uint64_t block);
 
 /* Returns the address of an arena's link to the next one, which is behind the bins and a map of bits. */
 static inline uint64_t hwi_glibc_link(const struct hwi_glibc *glibc, uint64_t bins)

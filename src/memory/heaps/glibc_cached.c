@@ -376,6 +376,22 @@ static bool find_fast(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const
   return true;
 }
 
+bool hwi_glibc_is_in_fast_bin(struct hwi_glibc *glibc, uint64_t block)
+{
+  uint64_t chunk;
+  for (size_t i = 0; i < glibc->arena_count; i++)
+    for (unsigned k = 0; fast_bin(glibc, &glibc->arenas[i], k, &chunk); k++) {
+      struct hwi_glibc_ring ring = {0};
+      while (chunk && is_block(glibc, chunk + glibc->sizes.header) && !hwi_glibc_is_ring(&ring, chunk)) {
+        if (chunk + glibc->sizes.header == block)
+          return true;
+        if (!next_of(glibc, chunk + glibc->sizes.header, &chunk))
+          break;
+      }
+    }
+  return false;
+}
+
 static void decide_whether_protected(struct hwi_glibc *glibc, const struct caches *caches)
 {
   struct votes votes = {0};

@@ -104,11 +104,30 @@ static bool is_rest(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena
   return hwi_glibc_size(glibc, at, &size) && size == 0 && hwi_glibc_is_in_use(glibc, arena);
 }
 
+/* Whether the chunk at `next` says that the one before it, of `size` bytes, is free. Then the word in front of next's size is that
+ * size. If it is no size at all, next's flags were written over. If it is another one, the program was about to write it. */
+static bool says_free(struct stretch *stretch, uint64_t next, uint64_t size)
+{
+  struct hwi_glibc *glibc = stretch->glibc;
+  uint64_t flags, previous;
+  if (!hwi_glibc_size(glibc, next, &flags) || (flags & HWI_GLIBC_PREVIOUS_IN_USE))
+    return false;
+  if (!hwi_memory_word(&glibc->reader, next, &previous) || previous == size ||
+      (hwi_glibc_size_is_sound(glibc, previous) && previous <= next - stretch->begin))
+    return true;
+  if (!read_chunk(stretch, next, &flags)) /* the walk will note that */
+    return false;
+  hwi_core_heap_note_overrun(
+      stretch->heap, next,
+      "the chunk here says that the block of %llu bytes at %#llx before it is free, but not its size",
+      (unsigned long long)(size - glibc->sizes.word), (unsigned long long)(next - size + glibc->sizes.header));
+  return false;
+}
+
 static enum hwi_core_block_state state_of(struct stretch *stretch, uint64_t chunk, uint64_t size)
 {
   struct hwi_glibc *glibc = stretch->glibc;
   const uint64_t block = chunk + glibc->sizes.header;
-  uint64_t next;
   if (chunk == stretch->arena->top)
     return HWI_CORE_BLOCK_TOP;
   if (is_listed(glibc->cached, glibc->cached_count, &stretch->cached, block))
@@ -117,8 +136,7 @@ static enum hwi_core_block_state state_of(struct stretch *stretch, uint64_t chun
     return HWI_CORE_BLOCK_OWN;
   if (is_rest(glibc, stretch->arena, chunk + size))
     return HWI_CORE_BLOCK_LIVE;
-  return hwi_glibc_size(glibc, chunk + size, &next) && !(next & HWI_GLIBC_PREVIOUS_IN_USE) ? HWI_CORE_BLOCK_FREE
-                                                                                           : HWI_CORE_BLOCK_LIVE;
+  return says_free(stretch, chunk + size, size) ? HWI_CORE_BLOCK_FREE : HWI_CORE_BLOCK_LIVE;
 }
 
 /* Returns where sound chunks go on, or the end. */
@@ -177,6 +195,27 @@ static bool step_over_fences(struct stretch *stretch, uint64_t *at)
   return true;
 }
 
+/* Returns the block of the chunk that ends at `at`, which was found last, or NULL. Behind it is the size of the next chunk. */
+static const struct hwi_core_block *block_before(const struct stretch *stretch, uint64_t at)
+{
+  const struct hwi_core_heap *heap = stretch->heap;
+  const struct hwi_core_block *last = heap->block_count ? &heap->blocks[heap->block_count - 1] : NULL;
+  return last && last->address + hwi_core_block_bytes(last) == at + stretch->glibc->sizes.word ? last : NULL;
+}
+
+static void note_damaged_size(const struct stretch *stretch, uint64_t at, uint64_t size, uint64_t lost_bytes)
+{
+  static const char words[] = "the size of the chunk here cannot be right (%#llx); %llu bytes are not understood";
+  const struct hwi_core_block *before = block_before(stretch, at);
+  char text[sizeof stretch->heap->damages->text];
+  snprintf(text, sizeof text, words, (unsigned long long)size, (unsigned long long)lost_bytes);
+  if (before)
+    hwi_core_heap_note_overrun(stretch->heap, at, "%s; before it is the block of %llu bytes at %#llx", text,
+                               (unsigned long long)hwi_core_block_bytes(before), (unsigned long long)before->address);
+  else
+    hwi_core_heap_note_damage(stretch->heap, at, "%s", text);
+}
+
 static uint64_t step_over_damage(struct stretch *stretch, uint64_t at)
 {
   uint64_t size;
@@ -186,9 +225,7 @@ static uint64_t step_over_damage(struct stretch *stretch, uint64_t at)
     return stretch->end;
   }
   const uint64_t next = find_sound(stretch, at);
-  hwi_core_heap_note_damage(stretch->heap, at,
-                            "the size of the chunk here cannot be right; %llu bytes are not understood",
-                            (unsigned long long)(next - at));
+  note_damaged_size(stretch, at, size, next - at);
   return next;
 }
 
