@@ -296,6 +296,15 @@ def test_truncated_core(core, find_heap, list_heap, tmp_path):
     assert whole.notes == {}
 
 
+def test_sparse_core(core, list_heap, tmp_path):
+    """Zeros that take no room on the disk, as where the kernel or systemd writes core dumps."""
+    sparse = tmp_path / "sparse"
+    subprocess.run(["cp", "--sparse=always", core, sparse], check=True)
+    assert sparse.stat().st_blocks < core.stat().st_blocks or core.stat().st_blocks * 512 < core.stat().st_size
+    done = list_heap("core", sparse)
+    assert done.returncode == 0 and done.stdout == list_heap("core", core).stdout
+
+
 # --- raw images
 
 
