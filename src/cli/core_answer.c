@@ -26,6 +26,18 @@ static void leave_out_newer(struct hwi_recorded_blocks *recorded, const struct h
   recorded->count = kept;
 }
 
+/* A process that was stopped goes on: what it recorded after its memory was read is left out. Returns the moment since the run's
+ * start, or UINT64_MAX: it was not stopped. */
+static uint64_t moment_in_run(const struct hwi_core_answer *answer)
+{
+  const struct hwi_profile *profile = answer->recorded;
+  uint64_t start_ns = UINT64_MAX;
+  for (uint32_t i = 0; i < profile->image_count; i++)
+    if (profile->images[i].counted && profile->images[i].info->header.start.monotonic_ns < start_ns)
+      start_ns = profile->images[i].info->header.start.monotonic_ns;
+  return answer->read.moment_ns > start_ns ? answer->read.moment_ns - start_ns : UINT64_MAX;
+}
+
 /* The image of the recording with the PID of the memory, or the largest. */
 static int read_recording(struct hwi_core_answer *answer, const char *path)
 {
@@ -40,7 +52,7 @@ static int read_recording(struct hwi_core_answer *answer, const char *path)
   }
   if (status < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
-  if (hwi_recorded_blocks_read(&answer->recorded_blocks, path, &chosen, &error) < 0)
+  if (hwi_recorded_blocks_read(&answer->recorded_blocks, path, &chosen, moment_in_run(answer), &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
   leave_out_newer(&answer->recorded_blocks, answer->recorded);
   answer->core.recording = path;

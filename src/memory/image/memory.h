@@ -23,7 +23,7 @@ struct hwi_region {
   uint64_t file_off;
 };
 
-enum { HWI_THREAD_REGISTERS = 32 };
+enum { HWI_THREAD_REGISTERS = 32, HWI_THREAD_VECTORS = 288 };
 
 /* A thread at the moment of the image. */
 struct hwi_memory_thread {
@@ -31,6 +31,8 @@ struct hwi_memory_thread {
   uint64_t stack_pointer, thread_pointer, program_counter;
   uint64_t registers[HWI_THREAD_REGISTERS]; /* that may hold pointers */
   size_t register_count;
+  uint64_t vectors[HWI_THREAD_VECTORS]; /* words of vector registers, without zeros; none in a system call */
+  size_t vector_count;
 };
 
 /* Memory that is not in the image. */
