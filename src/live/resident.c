@@ -120,7 +120,7 @@ static bool is_welcome(int socket, const struct greeting *greeting)
   struct pollfd answer = {.fd = socket, .events = POLLIN};
   return is_of_this_user(socket) &&
          send(socket, greeting, sizeof *greeting, MSG_NOSIGNAL) == (ssize_t)sizeof *greeting &&
-         poll(&answer, 1, PATIENCE_MS) == 1 && recv(socket, sign, sizeof sign, 0) == (ssize_t)sizeof sign &&
+         poll(&answer, 1, PATIENCE_MS) == 1 && recv(socket, sign, sizeof sign, MSG_TRUNC) == (ssize_t)sizeof sign &&
          has_sign(sign);
 }
 
