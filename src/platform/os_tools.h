@@ -227,9 +227,8 @@ bool hwi_os_process_cgroup(uint32_t pid, char folder[HWI_OS_PATH_BYTES]);
 /* Reads the figures of such a folder. Returns false if it has none: the group at the root, or one that is gone. */
 bool hwi_os_cgroup_memory(const char *folder, struct hwi_os_cgroup_memory *memory);
 
-/* Returns whether the processes of the group that limits the memory of process `pid`, or of a group that includes that one, may use
- * only a part of the CPUs' time. Not for several threads. */
-bool hwi_os_is_cpu_limited(uint32_t pid);
+/* Returns whether the group of such a folder, or one that includes it, may use only a part of the CPUs' time. */
+bool hwi_os_cgroup_limits_cpu(const char *folder);
 
 /* --- the calling process --- */
 
