@@ -41,8 +41,9 @@ def blocks(request, program_folder):
     return build_program(program_folder, "pools.c", f"musl-{request.param}", "-DNO_POOL", *flags, compiler=MUSL)
 
 
-def test_cores_and_processes(hw, blocks, find_heap, tmp_path):
-    with started([blocks, tmp_path / "list", 4, "none"], tmp_path) as process:
+@pytest.mark.parametrize("threads", ["none", "ended"])
+def test_cores_and_processes(hw, blocks, find_heap, tmp_path, threads):
+    with started([blocks, tmp_path / "list", 4, threads], tmp_path) as process:
         live, _ = read_list(tmp_path / "list")
         assert len(live) > 5000
         assert_has(find_heap("process", process.pid), live, 0)

@@ -8,6 +8,7 @@
 
 #include "memory/heaps/annotate.h"
 #include "memory/heaps/glibc.h"
+#include "memory/heaps/mimalloc.h"
 #include "memory/heaps/musl.h"
 #include "memory/heaps/nested.h"
 #include "memory/heaps/pool.h"
@@ -90,6 +91,7 @@ void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name)
  * is not read. A process may have several allocators. */
 static int (*const finders[])(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error) = {
     hwi_glibc_find,
+    hwi_mimalloc_find,
     hwi_musl_find,
     hwi_pool_find,
 };
