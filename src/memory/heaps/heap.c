@@ -106,10 +106,10 @@ static int find_all(struct hwi_core_heap *heap, const struct hwi_memory *memory,
       return hwi_error_set(error, status, "%s", refusal.text);
     is_found |= status == 0;
   }
-  if (is_found)
-    return hwi_core_heap_settle_nested(heap)
-               ? 0
-               : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the parts of the heap; use a larger machine");
+  if (is_found && !hwi_core_heap_settle_nested(heap))
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the parts of the heap; use a larger machine");
+  if (heap->part_count)
+    return 0;
   return hwi_error_set(error, HW_ERR_USAGE,
                        "no heap was found: %s; another malloc is read only with "
                        "libheapwright-annotate.so",
