@@ -36,17 +36,30 @@ static void release(struct hwi_glibc *glibc)
   hwi_table_release(glibc->caches, glibc->cache_capacity * sizeof *glibc->caches);
 }
 
+/* A process on another malloc still has glibc's. */
+static bool is_unused(const struct hwi_core_heap *heap)
+{
+  uint64_t system = 0;
+  for (size_t i = 0; i < heap->part_count; i++)
+    system += heap->parts[i].system_bytes;
+  return system == 0;
+}
+
 int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
 {
   struct hwi_glibc glibc = {.memory = memory, .reader = {.memory = memory}, .sizes = sizes_of(memory)};
   int status = 0;
   limit_work(&glibc);
-  if (!hwi_glibc_find_arenas(&glibc))
+  if (!hwi_glibc_find_arenas(&glibc)) {
     status = HW_ERR_USAGE;
-  else if (!find_all(&glibc, heap))
+  } else if (!find_all(&glibc, heap)) {
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the list of blocks; use a larger machine");
-  else
+  } else if (is_unused(heap)) {
+    heap->part_count = 0;
+    status = hwi_error_set(error, HW_ERR_USAGE, "glibc's malloc is there, but was not used");
+  } else {
     hwi_core_heap_name_allocator(heap, "glibc");
+  }
   release(&glibc);
   return status;
 }
