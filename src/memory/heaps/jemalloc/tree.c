@@ -142,16 +142,35 @@ static uint64_t target_of(struct hwi_jemalloc *jemalloc, unsigned level, uint64_
   return hwi_memory_word(&jemalloc->nodes, at, &node) ? node : 0;
 }
 
+/* Returns the first place from `i` on whose entry is in known memory, or one behind the node. Each takes a step. */
+static uint64_t known_place(struct hwi_jemalloc *jemalloc, unsigned level, uint64_t node, uint64_t i)
+{
+  const uint64_t bytes = entry_bytes(jemalloc, level), places = (uint64_t)1 << jemalloc->shape->bits;
+  for (; i < places && jemalloc->steps_left; jemalloc->steps_left--) {
+    const uint64_t at = node + i * bytes;
+    if (hwi_memory_bytes(&jemalloc->nodes, at, bytes)) {
+      jemalloc->steps_left--;
+      return i;
+    }
+    const struct hwi_region *region = hwi_memory_region_from(jemalloc->memory, at);
+    if (!region)
+      return places;
+    const uint64_t next = region->begin > at ? region->begin : region->end;
+    i += (next - at + bytes - 1) / bytes;
+  }
+  return places;
+}
+
 /* Returns whether a node of that level is at `node`, and one of the pages that it leads to. Most of its first entries must be
  * sound: a damaged one does not hide it. */
 static bool leads_to_page(struct hwi_jemalloc *jemalloc, unsigned level, uint64_t node, uint64_t *page)
 {
   enum { TRIES = 16 };
+  const unsigned bits = jemalloc->shape->bits;
   unsigned tries = 0, found = 0;
-  for (uint64_t i = 0; i >> jemalloc->shape->bits == 0 && tries < TRIES && jemalloc->steps_left; i++) {
+  for (uint64_t i = 0; i = known_place(jemalloc, level, node, i), i >> bits == 0 && tries < TRIES; i++) {
     const uint64_t at = node + i * entry_bytes(jemalloc, level), target = target_of(jemalloc, level, at);
     uint64_t tried;
-    jemalloc->steps_left--;
     tries += target != 0;
     if (target && (is_leaf(jemalloc, level)
                        ? is_page(jemalloc, at, i, &tried)
@@ -249,7 +268,7 @@ static bool walk_node(struct walk *walk, unsigned level, uint64_t node, uint64_t
   struct hwi_jemalloc *jemalloc = walk->jemalloc;
   const unsigned bits = jemalloc->shape->bits;
   bool done = true;
-  for (uint64_t i = 0; i >> bits == 0 && done && jemalloc->steps_left; i++, jemalloc->steps_left--) {
+  for (uint64_t i = 0; i = known_place(jemalloc, level, node, i), i >> bits == 0 && done; i++) {
     const uint64_t at = node + i * entry_bytes(jemalloc, level), next = page << bits | i;
     const uint64_t target = target_of(jemalloc, level, at);
     if (target)
