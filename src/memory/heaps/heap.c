@@ -11,6 +11,7 @@
 #include "memory/heaps/jemalloc/jemalloc.h"
 #include "memory/heaps/nested.h"
 #include "memory/heaps/pool.h"
+#include "memory/heaps/tcmalloc/tcmalloc.h"
 #include "trace/grow.h"
 #include "trace/table.h"
 
@@ -84,6 +85,7 @@ static int (*const finders[])(struct hwi_core_heap *heap, const struct hwi_memor
     hwi_glibc_find,
     hwi_pool_find,
     hwi_jemalloc_find,
+    hwi_tcmalloc_find,
 };
 
 static int find_all(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)

@@ -23,39 +23,6 @@ static bool add_block(const struct taking *taking, uint64_t address, uint64_t by
   return hwi_core_heap_add_block(taking->heap, taking->part, address, bytes, state);
 }
 
-/* --- what tcaches keep --- */
-
-static enum hwi_core_block_state used_state(const struct taking *taking, uint64_t block)
-{
-  struct hwi_jemalloc_kept *kept = taking->jemalloc->kept;
-  size_t low = 0, high = taking->jemalloc->kept_count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (kept[middle].address < block)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == taking->jemalloc->kept_count || kept[low].address != block)
-    return HWI_CORE_BLOCK_LIVE;
-  kept[low].is_met = true;
-  return kept[low].state;
-}
-
-static void note_unsound_kept(const struct hwi_jemalloc *jemalloc, struct hwi_core_heap *heap)
-{
-  const struct hwi_jemalloc_kept *kept = jemalloc->kept;
-  for (size_t i = 0; i < jemalloc->kept_count; i++)
-    if (i && kept[i].address == kept[i - 1].address)
-      hwi_core_heap_note_damage(heap, kept[i].address,
-                                "the block here is twice in the caches of threads: it was freed twice");
-    else if (!kept[i].is_met)
-      hwi_core_heap_note_damage(heap, kept[i].address,
-                                "the cache of a thread has this address, where no block in use begins");
-}
-
-/* --- slabs and large blocks --- */
-
 static bool is_free(const struct hwi_jemalloc *jemalloc, const unsigned char *map, unsigned i)
 {
   return hwi_memory_load(jemalloc->memory, map + i / WORD_BITS * WORD) >> i % WORD_BITS & 1;
@@ -93,7 +60,7 @@ static bool take_slab(const struct taking *taking, const struct hwi_jemalloc_ext
   for (unsigned i = 0; i < count && done; i++) {
     const uint64_t block = slab->address + i * block_bytes;
     done = add_block(taking, block, block_bytes,
-                     is_free(jemalloc, map, i) ? HWI_CORE_BLOCK_FREE : used_state(taking, block));
+                     is_free(jemalloc, map, i) ? HWI_CORE_BLOCK_FREE : hwi_kept_state(&taking->jemalloc->kept, block));
   }
   return done;
 }
@@ -109,7 +76,7 @@ static bool take_large(const struct taking *taking, const struct hwi_jemalloc_ex
     return true;
   }
   taking->part->understood_bytes += large->bytes;
-  return add_block(taking, large->address, bytes, used_state(taking, large->address));
+  return add_block(taking, large->address, bytes, hwi_kept_state(&taking->jemalloc->kept, large->address));
 }
 
 static bool take_extent(const struct taking *taking, const struct hwi_jemalloc_extent *extent)
@@ -150,6 +117,6 @@ bool hwi_jemalloc_take_blocks(struct hwi_jemalloc *jemalloc, struct hwi_core_hea
     if (!taking.part || !take_extent(&taking, extent))
       return false;
   }
-  note_unsound_kept(jemalloc, heap);
+  hwi_kept_note_damage(&jemalloc->kept, heap);
   return add_damaged(heap, jemalloc->damaged_bytes);
 }

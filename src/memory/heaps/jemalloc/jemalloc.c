@@ -61,6 +61,6 @@ int hwi_jemalloc_find(struct hwi_core_heap *heap, const struct hwi_memory *memor
   }
   free(jemalloc.bases);
   hwi_table_release(jemalloc.extents, jemalloc.extent_capacity * sizeof *jemalloc.extents);
-  hwi_table_release(jemalloc.kept, jemalloc.kept_capacity * sizeof *jemalloc.kept);
+  hwi_kept_release(&jemalloc.kept);
   return done ? status : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the list of blocks; use a larger machine");
 }

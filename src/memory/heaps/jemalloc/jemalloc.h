@@ -15,6 +15,7 @@
 #define HWI_MEMORY_HEAPS_JEMALLOC_JEMALLOC_H
 
 #include "memory/heaps/heap.h"
+#include "memory/heaps/kept.h"
 
 enum {
   HWI_JEMALLOC_PAGE_BYTES = 4096,
@@ -43,13 +44,6 @@ struct hwi_jemalloc_base {
   uint64_t begin, end, unused; /* from `unused` on */
 };
 
-/* A block that is used by its slab's map, but not by the program. */
-struct hwi_jemalloc_kept {
-  uint64_t address;
-  enum hwi_core_block_state state; /* cached, or own */
-  bool is_met;                     /* such a block was there */
-};
-
 /* The tree has levels of nodes. The lowest nodes are leaves: each of their entries is about one page. */
 struct hwi_jemalloc_shape {
   unsigned levels, bits; /* of a page's number, for one level */
@@ -68,10 +62,9 @@ struct hwi_jemalloc {
   size_t extent_count, extent_capacity;
   uint64_t damaged_bytes; /* of pages that belong to no sound extent */
   uint64_t quantum;
-  struct hwi_jemalloc_kept *kept; /* sorted */
-  size_t kept_count, kept_capacity;
-  uint64_t steps_left;  /* a forged tree would have the same node in every place */
-  uint64_t blocks_left; /* there is no room for more */
+  struct hwi_kept_list kept; /* by tcaches, and their own memory */
+  uint64_t steps_left;       /* a forged tree would have the same node in every place */
+  uint64_t blocks_left;      /* there is no room for more */
 };
 
 /* Finds the heap. Returns 0, HW_ERR_USAGE without a text if there is none, or HW_ERR_MEMORY. */

@@ -4,10 +4,7 @@
  * first bin, and, unless its thread ended, that of an arena. A bin has a stack of blocks that grows down: the address of its head,
  * and the lowest 16 bits of that of its end. All stacks of a tcache are in one block, which begins with a word of 0x7a.
  */
-#include <stdlib.h>
-
 #include "memory/heaps/jemalloc/jemalloc.h"
-#include "trace/table.h"
 
 enum {
   WORD = 8,
@@ -34,37 +31,29 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
   return a;
 }
 
-/* Returns whether a slab has the size which follows from the quantum: no rest is left over. */
-static bool has_no_rest(const struct hwi_jemalloc_extent *slab, uint64_t quantum)
+/* Returns whether an extent has the size which follows from its class and the quantum: a slab has as many pages as leave no rest, a
+ * large block has a page more or none. */
+static bool fits(const struct hwi_jemalloc_extent *extent, uint64_t quantum)
 {
-  const uint64_t block = hwi_jemalloc_class_bytes(quantum, slab->class);
-  return slab->class < hwi_jemalloc_small_count(quantum) &&
-         slab->bytes == block / common_divisor(block, HWI_JEMALLOC_PAGE_BYTES) * HWI_JEMALLOC_PAGE_BYTES;
+  const uint64_t block = hwi_jemalloc_class_bytes(quantum, extent->class);
+  if (extent->is_slab)
+    return extent->class < hwi_jemalloc_small_count(quantum) &&
+           extent->bytes == block / common_divisor(block, HWI_JEMALLOC_PAGE_BYTES) * HWI_JEMALLOC_PAGE_BYTES;
+  return extent->bytes == block || extent->bytes == block + HWI_JEMALLOC_PAGE_BYTES;
 }
 
 static void find_quantum(struct hwi_jemalloc *jemalloc)
 {
   uint64_t usual = 0, redis = 0;
-  for (size_t i = 0; i < jemalloc->extent_count; i++) {
-    const struct hwi_jemalloc_extent *extent = &jemalloc->extents[i];
-    if (extent->state == HWI_JEMALLOC_ACTIVE && extent->is_slab) {
-      usual += has_no_rest(extent, QUANTUM);
-      redis += has_no_rest(extent, QUANTUM_REDIS);
+  for (size_t i = 0; i < jemalloc->extent_count; i++)
+    if (jemalloc->extents[i].state == HWI_JEMALLOC_ACTIVE) {
+      usual += fits(&jemalloc->extents[i], QUANTUM);
+      redis += fits(&jemalloc->extents[i], QUANTUM_REDIS);
     }
-  }
   jemalloc->quantum = redis > usual ? QUANTUM_REDIS : QUANTUM;
 }
 
 /* --- tcaches --- */
-
-static bool add_kept(struct hwi_jemalloc *jemalloc, uint64_t block, enum hwi_core_block_state state)
-{
-  if (!hwi_table_grow((void **)&jemalloc->kept, &jemalloc->kept_capacity, jemalloc->kept_count + 1,
-                      sizeof *jemalloc->kept))
-    return false;
-  jemalloc->kept[jemalloc->kept_count++] = (struct hwi_jemalloc_kept){block, state, false};
-  return true;
-}
 
 static bool add_bin(struct hwi_jemalloc *jemalloc, uint64_t bin)
 {
@@ -78,7 +67,7 @@ static bool add_bin(struct hwi_jemalloc *jemalloc, uint64_t bin)
        left = (uint16_t)(left - WORD), head += WORD, jemalloc->steps_left--)
     if (!hwi_memory_word(&jemalloc->nodes, head, &block))
       return true;
-    else if (!add_kept(jemalloc, block, HWI_CORE_BLOCK_CACHED))
+    else if (!hwi_kept_add(&jemalloc->kept, block, HWI_CORE_BLOCK_CACHED))
       return false;
   return true;
 }
@@ -108,17 +97,11 @@ static bool search_region(struct hwi_jemalloc *jemalloc, const struct hwi_region
     uint64_t stacks;
     if (slow - at + NEAR_BYTES >= 2 * NEAR_BYTES || !is_tcache(jemalloc, at, slow, &stacks))
       continue;
-    done = add_kept(jemalloc, stacks, HWI_CORE_BLOCK_OWN);
+    done = hwi_kept_add(&jemalloc->kept, stacks, HWI_CORE_BLOCK_OWN);
     for (unsigned i = 0; i < bins && done; i++)
       done = add_bin(jemalloc, at + WORD + (uint64_t)i * BIN_BYTES);
   }
   return done;
-}
-
-static int compare(const void *a, const void *b)
-{
-  const struct hwi_jemalloc_kept *x = a, *y = b;
-  return x->address < y->address ? -1 : x->address > y->address;
 }
 
 bool hwi_jemalloc_find_kept(struct hwi_jemalloc *jemalloc)
@@ -129,8 +112,7 @@ bool hwi_jemalloc_find_kept(struct hwi_jemalloc *jemalloc)
   for (size_t i = 0; i < jemalloc->memory->region_count && done; i++)
     if (jemalloc->memory->regions[i].is_writable)
       done = search_region(jemalloc, &jemalloc->memory->regions[i]);
-  if (jemalloc->kept_count)
-    qsort(jemalloc->kept, jemalloc->kept_count, sizeof *jemalloc->kept, compare);
+  hwi_kept_sort(&jemalloc->kept);
   jemalloc->steps_left = steps;
   return done;
 }

@@ -146,17 +146,12 @@ static uint64_t target_of(struct hwi_jemalloc *jemalloc, unsigned level, uint64_
 static uint64_t known_place(struct hwi_jemalloc *jemalloc, unsigned level, uint64_t node, uint64_t i)
 {
   const uint64_t bytes = entry_bytes(jemalloc, level), places = (uint64_t)1 << jemalloc->shape->bits;
-  for (; i < places && jemalloc->steps_left; jemalloc->steps_left--) {
-    const uint64_t at = node + i * bytes;
-    if (hwi_memory_bytes(&jemalloc->nodes, at, bytes)) {
-      jemalloc->steps_left--;
+  while (i < places && jemalloc->steps_left) {
+    const uint64_t unknown = hwi_memory_unknown_count(&jemalloc->nodes, node + i * bytes, bytes);
+    jemalloc->steps_left--;
+    if (unknown == 0)
       return i;
-    }
-    const struct hwi_region *region = hwi_memory_region_from(jemalloc->memory, at);
-    if (!region)
-      return places;
-    const uint64_t next = region->begin > at ? region->begin : region->end;
-    i += (next - at + bytes - 1) / bytes;
+    i = unknown < places - i ? i + unknown : places;
   }
   return places;
 }
@@ -203,25 +198,16 @@ static bool search_region(struct hwi_jemalloc *jemalloc, const struct hwi_region
   return false;
 }
 
-/* Of a module: mapped from its file, or zeros that follow. If no files are known, any memory may be that. */
-static bool is_data(const struct hwi_memory *memory, size_t i, bool are_files_known)
-{
-  const struct hwi_region *region = &memory->regions[i];
-  return region->is_writable &&
-         (!are_files_known || region->file || (i && region[-1].file && region[-1].end == region->begin));
-}
-
 bool hwi_jemalloc_find_tree(struct hwi_jemalloc *jemalloc)
 {
   const struct hwi_memory *memory = jemalloc->memory;
   const uint64_t steps = jemalloc->steps_left;
-  bool are_files_known = false, is_found = false;
-  for (size_t i = 0; i < memory->region_count; i++)
-    are_files_known |= memory->regions[i].file != NULL;
+  const bool knows_files = hwi_memory_knows_files(memory);
+  bool is_found = false;
   for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes && !is_found; shape++) {
     jemalloc->shape = &shapes[shape];
     for (size_t i = 0; i < memory->region_count && !is_found; i++)
-      is_found = is_data(memory, i, are_files_known) && search_region(jemalloc, &memory->regions[i]);
+      is_found = hwi_memory_is_data(memory, i, knows_files) && search_region(jemalloc, &memory->regions[i]);
   }
   jemalloc->steps_left = steps;
   return is_found;
