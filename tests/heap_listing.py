@@ -125,3 +125,17 @@ def read_expected(path):
         else:
             expected.live[int(words[0], 16)] = int(words[1])
     return expected
+
+
+def read_list(path):
+    """What pools.c writes: its live blocks, and addresses of what is damaged."""
+    lines = [line.split() for line in path.read_text().splitlines()]
+    live = {int(words[0], 16): int(words[1]) for words in lines if words[0] != "bad"}
+    return live, [int(words[1], 16) for words in lines if words[0] == "bad"]
+
+
+def assert_has(heap, live, others):
+    """All blocks of the program, and as many as the C library may have."""
+    heap.assert_sound()
+    assert {address: heap.blocks["live"].get(address) for address in live} == live
+    assert len(heap.blocks["live"]) - len(live) <= others

@@ -206,6 +206,8 @@ static void find_own(struct search *search)
   for (size_t i = 0; i < heap->part_count && !search->failed; i++)
     if (heap->parts[i].own_bytes)
       add_own(search, heap->parts[i].address, heap->parts[i].address + heap->parts[i].own_bytes);
+  for (size_t i = 0; i < heap->own_count && !search->failed; i++)
+    add_own(search, heap->own[i].begin, heap->own[i].end);
   hwi_recorder_ranges(search->graph->memory, add_own, search);
   if (search->own_count)
     qsort(search->own, search->own_count, sizeof *search->own, compare);

@@ -9,6 +9,8 @@
 #include "memory/heaps/annotate.h"
 #include "memory/heaps/glibc.h"
 #include "memory/heaps/jemalloc/jemalloc.h"
+#include "memory/heaps/mimalloc.h"
+#include "memory/heaps/musl.h"
 #include "memory/heaps/nested.h"
 #include "memory/heaps/pool.h"
 #include "memory/heaps/tcmalloc/tcmalloc.h"
@@ -33,6 +35,14 @@ bool hwi_core_heap_add_block(struct hwi_core_heap *heap, struct hwi_core_heap_pa
   heap->blocks[heap->block_count++] = (struct hwi_core_block){address, bytes << HWI_CORE_BLOCK_STATE_BITS | state};
   part->sums[state].blocks++;
   part->sums[state].bytes += bytes;
+  return true;
+}
+
+bool hwi_core_heap_add_own(struct hwi_core_heap *heap, uint64_t begin, uint64_t end)
+{
+  if (!hwi_table_grow((void **)&heap->own, &heap->own_capacity, heap->own_count + 1, sizeof *heap->own))
+    return false;
+  heap->own[heap->own_count++] = (struct hwi_core_own){begin, end};
   return true;
 }
 
@@ -82,10 +92,7 @@ void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name)
 /* Each adds what it finds and its name, or returns HW_ERR_USAGE: with a text only if its allocator is there, but unused, or in a
  * version that is not read. A process may have several allocators. */
 static int (*const finders[])(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error) = {
-    hwi_glibc_find,
-    hwi_pool_find,
-    hwi_jemalloc_find,
-    hwi_tcmalloc_find,
+    hwi_glibc_find, hwi_mimalloc_find, hwi_musl_find, hwi_pool_find, hwi_jemalloc_find, hwi_tcmalloc_find,
 };
 
 static int find_all(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
@@ -98,10 +105,10 @@ static int find_all(struct hwi_core_heap *heap, const struct hwi_memory *memory,
       return hwi_error_set(error, status, "%s", refusal.text);
     is_found |= status == 0;
   }
-  if (is_found)
-    return hwi_core_heap_settle_nested(heap)
-               ? 0
-               : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the parts of the heap; use a larger machine");
+  if (is_found && !hwi_core_heap_settle_nested(heap))
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the parts of the heap; use a larger machine");
+  if (heap->part_count)
+    return 0;
   return hwi_error_set(error, HW_ERR_USAGE,
                        "no heap was found: %s; another malloc is read only with "
                        "libheapwright-annotate.so",
@@ -124,6 +131,7 @@ int hwi_core_heap_find(struct hwi_core_heap *heap, const struct hwi_memory *memo
 void hwi_core_heap_release(struct hwi_core_heap *heap)
 {
   hwi_table_release(heap->blocks, heap->block_capacity * sizeof *heap->blocks);
+  hwi_table_release(heap->own, heap->own_capacity * sizeof *heap->own);
   hwi_table_release(heap->stacks, heap->stack_capacity * sizeof *heap->stacks);
   hwi_table_release(heap->frames, heap->frame_capacity * sizeof *heap->frames);
   free(heap->owners);

@@ -131,7 +131,7 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
   hwi_line_printf(&text->line, "The heap of %s: %s live in ", core->heap->allocator,
                   hwi_bytes_text(sums.live.bytes).text);
   hwi_line_counted(&text->line, sums.live.blocks, "block");
-  if (!core->recording)
+  if (!core->recording && strcmp(core->heap->allocator, "musl") != 0)
     hwi_line_puts(&text->line, core->heap->owners || core->recorded_blocks
                                    ? " (usable sizes)"
                                    : " (usable sizes: those asked for are not known)");

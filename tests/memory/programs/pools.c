@@ -1,7 +1,8 @@
 /* pools.c - threads that allocate and free on malloc, and a pool of the program's own
  *
  *   pools LIST THREADS OWN   OWN: none; block, in one from malloc; static, with a second region; freed, in a block that is free
- *                            again; damaged, with one block that was written over and one that was written to after its free
+ *                            again; damaged, with one block that was written over and one that was written to after its free;
+ *                            ended: none, and the threads end
  *
  * Writes its live blocks to LIST ("ADDRESS USABLE"; "bad ADDRESS" for what is damaged), prints a line and waits. Compiled with
  * NO_POOL, it has no pool of its own.
@@ -21,7 +22,7 @@ enum { BLOCKS = 3000, THREADS_MAX = 8 };
 
 static void *blocks[THREADS_MAX][BLOCKS];
 static pthread_barrier_t barrier;
-static int threads;
+static int threads, is_to_end;
 
 static unsigned next_random(unsigned *seed)
 {
@@ -37,10 +38,20 @@ static void *allocate(unsigned *seed)
   void *block = kind % 50 ? malloc(bytes) : NULL;
   if (!block && posix_memalign(&block, 64 << kind % 7, bytes))
     abort();
-  return memset(block, 0xff, bytes);
+  memset(block, 0xff, bytes);
+  return kind % 7 ? block : memset(realloc(block, bytes * 3 + 1), 0xff, bytes * 3);
 }
 
-/* Fills its row, frees a part of the row of the next thread, and waits: the threads do not end. */
+/* As far away from the start of its memory as no header may be able to say. */
+static void *allocate_aligned(void)
+{
+  void *block = NULL;
+  if (posix_memalign(&block, 4 << 20, 5000))
+    abort();
+  return block;
+}
+
+/* Fills its row, and frees a part of the row of the next thread. */
 static void *work(void *row)
 {
   const int number = (int)(long)row;
@@ -48,10 +59,10 @@ static void *work(void *row)
   for (int round = 0; round < 3; round++) {
     for (int i = 0; i < BLOCKS; i++)
       if (!blocks[number][i])
-        blocks[number][i] = allocate(&seed);
+        blocks[number][i] = i == 0 ? allocate_aligned() : allocate(&seed);
     pthread_barrier_wait(&barrier);
     void **others = blocks[(number + 1) % threads];
-    for (int i = 0; i < BLOCKS; i++)
+    for (int i = 1; i < BLOCKS; i++)
       if (next_random(&seed) % 3 == 0) {
         free(others[i]);
         others[i] = NULL;
@@ -59,7 +70,8 @@ static void *work(void *row)
     pthread_barrier_wait(&barrier);
   }
   pthread_barrier_wait(&barrier);
-  pause();
+  if (!is_to_end)
+    pause();
   return NULL;
 }
 
@@ -112,22 +124,25 @@ static void fill_own(FILE *list, const char *kind)
 
 int main(int count, char **words)
 {
-  pthread_t thread;
+  pthread_t started[THREADS_MAX];
   FILE *list = fopen(words[1], "w");
   threads = atoi(words[2]);
+  is_to_end = !strcmp(words[3], "ended");
   pthread_barrier_init(&barrier, NULL, (unsigned)threads + 1);
 #ifndef NO_POOL
 #ifdef M_MMAP_THRESHOLD
   mallopt(M_MMAP_THRESHOLD, 1 << 30); /* memory that is free again stays */
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif
-  if (strcmp(words[3], "none"))
+  if (strcmp(words[3], "none") && !is_to_end)
     fill_own(list, words[3]);
 #endif
   for (long i = 0; i < threads; i++)
-    pthread_create(&thread, NULL, work, (void *)i);
+    pthread_create(&started[i], NULL, work, (void *)i);
   for (int i = 0; i < 7; i++)
     pthread_barrier_wait(&barrier);
+  for (int i = 0; i < threads && is_to_end; i++)
+    pthread_join(started[i], NULL);
   for (int t = 0; t < threads; t++)
     for (int i = 0; i < BLOCKS; i++)
       if (blocks[t][i])
