@@ -8,10 +8,12 @@
 
 #include "memory/heaps/annotate.h"
 #include "memory/heaps/glibc.h"
+#include "memory/heaps/jemalloc/jemalloc.h"
 #include "memory/heaps/mimalloc.h"
 #include "memory/heaps/musl.h"
 #include "memory/heaps/nested.h"
 #include "memory/heaps/pool.h"
+#include "memory/heaps/tcmalloc/tcmalloc.h"
 #include "trace/grow.h"
 #include "trace/table.h"
 
@@ -100,13 +102,10 @@ void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name)
   snprintf(heap->allocator + used, sizeof heap->allocator - used, "%s%s", used ? ", " : "", name);
 }
 
-/* Each adds what it finds and its name, or returns HW_ERR_USAGE: with a text only if its allocator is there, but in a version that
- * is not read. A process may have several allocators. */
+/* Each adds what it finds and its name, or returns HW_ERR_USAGE: with a text only if its allocator is there, but unused, or in a
+ * version that is not read. A process may have several allocators. */
 static int (*const finders[])(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error) = {
-    hwi_glibc_find,
-    hwi_mimalloc_find,
-    hwi_musl_find,
-    hwi_pool_find,
+    hwi_glibc_find, hwi_mimalloc_find, hwi_musl_find, hwi_pool_find, hwi_jemalloc_find, hwi_tcmalloc_find,
 };
 
 static int find_all(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
