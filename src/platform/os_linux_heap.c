@@ -74,6 +74,12 @@ int hwi_os_drop_pages(void *start, size_t bytes)
   return (int)CALL(SYS_madvise, start, bytes, MADV_DONTNEED, 0, 0, 0);
 }
 
+void *hwi_os_remap(void *start, size_t old_bytes, size_t bytes)
+{
+  long at = CALL(SYS_mremap, start, old_bytes, bytes, MREMAP_MAYMOVE, 0, 0);
+  return hwi_call_failed(at) ? NULL : (void *)at;
+}
+
 uint64_t hwi_os_available_bytes(void)
 {
   static const char name[] = "MemAvailable:";

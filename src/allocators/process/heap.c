@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "allocators/message.h"
 #include "allocators/process/fork_heap.h"
-#include "allocators/process/message.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "allocators/process/message.h"
+#include "allocators/message.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "allocators/process/message.h"
+#include "allocators/message.h"
 #include "base/size_text.h"
 
 enum { DEFAULT_BYTES = 100 * 1000 * 1000, LEAST_GROWTH_BYTES = 64 };

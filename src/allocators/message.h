@@ -1,6 +1,6 @@
 /* message.h - messages of the heap of a process on stderr: lines and stacks, without malloc or stdio */
-#ifndef HWI_ALLOCATORS_PROCESS_MESSAGE_H
-#define HWI_ALLOCATORS_PROCESS_MESSAGE_H
+#ifndef HWI_ALLOCATORS_MESSAGE_H
+#define HWI_ALLOCATORS_MESSAGE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* message.c - messages of the heap of a process on stderr: lines and stacks, without malloc or stdio */
-#include "allocators/process/message.h"
+#include "allocators/message.h"
 
 #include <stdbool.h>
 #include <string.h>

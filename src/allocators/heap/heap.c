@@ -1,0 +1,283 @@
+/* heap.c - the general heap of heap.h: its config, its threads, and its calls */
+#include "allocators/heap/process_owner.h"
+
+#include <string.h>
+
+#include "platform/os.h"
+
+/* --- config --- */
+
+static const size_t default_classes[] = {
+    16,   32,   48,   64,   80,    96,    112,   128,   160,   192,   224,   256,   320,  384,
+    448,  512,  640,  768,  896,   1024,  1280,  1536,  1792,  2048,  2560,  3072,  3584, 4096,
+    5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384, 20480, 24576, 28672, 32768,
+};
+
+enum { DEFAULT_KEEP_FREE_BYTES = 2 << 20 };
+
+const char *hw_heap_fault_text(enum hw_heap_fault fault)
+{
+  switch (fault) {
+  case HW_HEAP_OK:
+    return "no fault";
+  case HW_HEAP_FOREIGN:
+    return "not in the memory of this heap";
+  case HW_HEAP_NOT_A_BLOCK:
+    return "no block begins there";
+  case HW_HEAP_FREED:
+    return "freed already";
+  }
+  return "unknown fault";
+}
+
+static bool fail(struct hw_heap_error *error, const char *field, size_t index, const char *rule)
+{
+  if (error)
+    *error = (struct hw_heap_error){field, index, rule};
+  return false;
+}
+
+static bool is_config_right(const struct hw_heap_config *config, struct hw_heap_error *error)
+{
+  if (!config->class_bytes)
+    return config->class_count == 0 || fail(error, "class_bytes", 0, "must be given if class_count is");
+  if (config->class_count == 0 || config->class_count > HW_HEAP_MOST_CLASSES)
+    return fail(error, "class_count", 0, "must be from 1 to 64");
+  for (size_t i = 0; i < config->class_count; i++) {
+    size_t bytes = config->class_bytes[i];
+    if (bytes == 0 || bytes % HW_HEAP_ALIGN != 0)
+      return fail(error, "class_bytes", i, "must be a multiple of 16, and not 0");
+    if (i > 0 && bytes <= config->class_bytes[i - 1])
+      return fail(error, "class_bytes", i, "must be larger than the class before it");
+    if ((bytes == HW_HEAP_LARGEST_CLASS_BYTES) != (i == config->class_count - 1))
+      return fail(error, "class_bytes", i, "must be 32768 in the last class, and smaller before");
+  }
+  return true;
+}
+
+static void set_up(struct hw_heap *heap, const struct hw_heap_config *config)
+{
+  heap->config = *config;
+  if (heap->config.keep_free_bytes == 0)
+    heap->config.keep_free_bytes = DEFAULT_KEEP_FREE_BYTES;
+  const size_t *classes = config->class_bytes ? config->class_bytes : default_classes;
+  size_t count = config->class_bytes ? config->class_count : sizeof default_classes / sizeof *default_classes;
+  memcpy(heap->class_bytes, classes, count * sizeof *classes);
+  size_t class_index = 0;
+  for (size_t i = 0; i <= HWI_GRANULES; i++) {
+    class_index += i << HWI_GRANULE_BITS > classes[class_index];
+    heap->class_of[i] = (uint8_t)class_index;
+  }
+}
+
+/* --- all heaps, and the threads that use them --- */
+
+static struct hwi_lock_word heaps_lock;
+static struct hw_heap *heaps;
+static uint64_t generations;
+static bool can_end_threads;
+
+/* The heap that this thread used last. Its address identifies the thread. */
+static __thread struct {
+  uint64_t generation;
+  struct hwi_owner *owner;
+} last __attribute__((tls_model("initial-exec")));
+
+static void thread_ends(void *thread)
+{
+  hwi_word_take(&heaps_lock);
+  for (struct hw_heap *heap = heaps; heap; heap = heap->next)
+    for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
+      if (__atomic_load_n(&owner->thread, __ATOMIC_RELAXED) == thread)
+        hwi_owner_end(owner);
+  last.generation = 0;
+  hwi_word_give(&heaps_lock);
+}
+
+static struct hwi_owner *find_owner(struct hw_heap *heap)
+{
+  struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE);
+  while (owner && __atomic_load_n(&owner->thread, __ATOMIC_RELAXED) != &last)
+    owner = owner->next;
+  if (!owner)
+    owner = hwi_owner_begin(heap, &last);
+  if (!owner)
+    return NULL;
+  if (can_end_threads)
+    hwi_os_at_thread_end(&last);
+  last.generation = heap->generation;
+  last.owner = owner;
+  return owner;
+}
+
+static inline struct hwi_owner *owner_in(struct hw_heap *heap)
+{
+  return __builtin_expect(last.generation == heap->generation, 1) ? last.owner : find_owner(heap);
+}
+
+struct hw_heap *hwi_heap_make(const struct hw_heap_config *config, struct hw_heap_error *error)
+{
+  static const struct hw_heap_config defaults;
+  if (!config)
+    config = &defaults;
+  if (!is_config_right(config, error))
+    return NULL;
+  struct hw_heap *heap = hwi_os_map(sizeof *heap);
+  if (!heap) {
+    fail(error, NULL, 0, "there is no memory");
+    return NULL;
+  }
+  set_up(heap, config);
+  hwi_heap_count_mapped(heap, sizeof *heap);
+  return heap;
+}
+
+struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error)
+{
+  struct hw_heap *heap = hwi_heap_make(config, error);
+  if (!heap)
+    return NULL;
+  hwi_word_take(&heaps_lock);
+  if (generations == 0)
+    can_end_threads = hwi_os_prepare_thread_end(thread_ends) == 0;
+  heap->generation = ++generations;
+  heap->next = heaps;
+  heaps = heap;
+  hwi_word_give(&heaps_lock);
+  return heap;
+}
+
+void hw_heap_destroy(struct hw_heap *heap)
+{
+  if (!heap)
+    return;
+  hwi_word_take(&heaps_lock);
+  for (struct hw_heap **at = &heaps; *at; at = &(*at)->next)
+    if (*at == heap) {
+      *at = heap->next;
+      break;
+    }
+  hwi_word_give(&heaps_lock);
+  hwi_large_unmap_all(heap);
+  hwi_arena_unmap_all(heap);
+  for (struct hwi_owner *owner = heap->owners, *next; owner; owner = next) {
+    next = owner->next;
+    hwi_os_unmap(owner, sizeof *owner);
+  }
+  hwi_os_unmap(heap, sizeof *heap);
+}
+
+/* --- calls --- */
+
+static void report(struct hw_heap *heap, enum hw_heap_fault fault, void *address)
+{
+  if (fault != HW_HEAP_OK && heap->config.on_fault)
+    heap->config.on_fault(heap->config.fault_context, heap, fault, address);
+}
+
+void *hw_heap_alloc(struct hw_heap *heap, size_t bytes)
+{
+  struct hwi_owner *owner = owner_in(heap);
+  if (!owner)
+    return NULL;
+  void *block = hwi_owner_try_alloc(owner, bytes);
+  return block ? block : hwi_owner_alloc(owner, bytes);
+}
+
+void *hw_heap_alloc_zeroed(struct hw_heap *heap, size_t bytes)
+{
+  struct hwi_owner *owner = owner_in(heap);
+  return owner ? hwi_owner_alloc_zeroed(owner, HW_HEAP_ALIGN, bytes) : NULL;
+}
+
+void *hw_heap_alloc_aligned(struct hw_heap *heap, size_t align, size_t bytes)
+{
+  struct hwi_owner *owner = owner_in(heap);
+  return owner && align && !(align & (align - 1)) ? hwi_owner_alloc_aligned(owner, align, bytes) : NULL;
+}
+
+enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block)
+{
+  struct hwi_owner *owner = last.generation == heap->generation ? last.owner : NULL;
+  if (!block || (owner && hwi_owner_try_free(owner, block)))
+    return HW_HEAP_OK;
+  enum hw_heap_fault fault = hwi_owner_free(heap, owner_in(heap), block);
+  report(heap, fault, block);
+  return fault;
+}
+
+size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block)
+{
+  enum hw_heap_fault fault;
+  size_t bytes = block ? hwi_heap_block_bytes(heap, block, &fault) : 0;
+  if (block)
+    report(heap, fault, block);
+  return bytes;
+}
+
+bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes)
+{
+  if (bytes <= old_bytes && bytes >= old_bytes / 2)
+    return true;
+  void *moved = NULL;
+  if (old_bytes > HWI_SPAN_BYTES && bytes > HWI_SPAN_BYTES)
+    moved = hwi_large_resize(heap, *block, bytes);
+  *block = moved ? moved : *block;
+  return moved;
+}
+
+void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes)
+{
+  if (!block)
+    return hw_heap_alloc(heap, bytes);
+  size_t old_bytes = hw_heap_usable_bytes(heap, block);
+  if (old_bytes == 0)
+    return NULL;
+  if (hwi_heap_resize(heap, &block, old_bytes, bytes))
+    return block;
+  void *moved = hw_heap_alloc(heap, bytes);
+  if (moved) {
+    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+    hw_heap_free(heap, block);
+  }
+  return moved;
+}
+
+void hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner)
+{
+  hwi_owner_drain_orphans(heap);
+  if (owner) {
+    hwi_owner_drain(owner);
+    hwi_owner_give_empty_pages(owner);
+  }
+  hwi_word_take(&heap->lock);
+  hwi_arena_trim(heap, 0);
+  hwi_word_give(&heap->lock);
+}
+
+void hw_heap_collect(struct hw_heap *heap)
+{
+  hwi_heap_collect(heap, owner_in(heap));
+}
+
+/* Pages change meanwhile; a count that is read is one that the page had. */
+__attribute__((no_sanitize("thread"))) static size_t used_bytes(const struct hwi_arena *arena)
+{
+  size_t bytes = 0;
+  const struct hwi_page *pages = (const struct hwi_page *)arena;
+  for (unsigned i = 1; i < HWI_SLICES; i++)
+    if (!(arena->free_slices >> i & 1) && pages[i].back == 0)
+      bytes += (size_t)(pages[i].is_full ? pages[i].capacity : pages[i].count) * pages[i].block_bytes;
+  return bytes;
+}
+
+void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats)
+{
+  hwi_word_take(&heap->lock);
+  stats->used_bytes = heap->large_bytes;
+  for (const struct hwi_arena *arena = heap->arenas; arena; arena = arena->next)
+    stats->used_bytes += used_bytes(arena);
+  stats->mapped_bytes = heap->mapped_bytes;
+  stats->peak_mapped_bytes = heap->peak_mapped_bytes;
+  hwi_word_give(&heap->lock);
+}

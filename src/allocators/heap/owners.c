@@ -1,0 +1,171 @@
+/* owners.c - the owners of a general heap's pages: threads begin and end, and free blocks for each other
+ *
+ * layout.h says why this is right.
+ */
+#include "allocators/heap/layout.h"
+
+#include <string.h>
+
+#include "platform/os.h"
+
+/* --- the inbox --- */
+
+static bool lock_orphan(struct hwi_owner *owner)
+{
+  uint32_t state = HWI_OWNER_ORPHAN;
+  return __atomic_load_n(&owner->state, __ATOMIC_SEQ_CST) == state &&
+         __atomic_compare_exchange_n(&owner->state, &state, (uint32_t)HWI_OWNER_LOCKED, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_RELAXED);
+}
+
+static void release_orphan(struct hwi_owner *owner)
+{
+  __atomic_store_n(&owner->state, (uint32_t)HWI_OWNER_ORPHAN, __ATOMIC_SEQ_CST);
+}
+
+/* Ends: each round empties the inbox, or another thread has the orphan and does so. */
+static void drain_orphan(struct hwi_owner *owner)
+{
+  while (__atomic_load_n(&owner->inbox, __ATOMIC_SEQ_CST) && lock_orphan(owner)) {
+    hwi_owner_drain(owner);
+    hwi_owner_give_empty_pages(owner);
+    release_orphan(owner);
+  }
+}
+
+/* Returns the owner that got the page. */
+static struct hwi_owner *push_page(struct hwi_page *page)
+{
+  struct hwi_owner *owner = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
+  page->inbox_next = __atomic_load_n(&owner->inbox, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(&owner->inbox, &page->inbox_next, page, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+    ;
+  return owner;
+}
+
+void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block)
+{
+  struct hwi_free_block *first = __atomic_load_n(&page->remote, __ATOMIC_RELAXED);
+  block->page = page;
+  do
+    block->next = first;
+  while (!__atomic_compare_exchange_n(&page->remote, &first, block, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+  if (!first)
+    drain_orphan(push_page(page));
+}
+
+/* The page is listed meanwhile, so that the thread keeps it only if it is the last one of its class. */
+static void take_remote(struct hwi_page *page)
+{
+  struct hwi_free_block *list = __atomic_exchange_n(&page->remote, NULL, __ATOMIC_ACQUIRE), *last = list;
+  uint32_t count = 1;
+  for (; last->next; last = last->next)
+    count++;
+  last->next = page->free;
+  page->free = list;
+  if (page->is_full) {
+    page->is_full = false;
+    page->count = page->capacity;
+    hwi_page_list(page);
+  }
+  page->count -= count;
+  if (page->count == 0)
+    hwi_page_settle(page);
+}
+
+void hwi_owner_drain(struct hwi_owner *owner)
+{
+  struct hwi_page *page = __atomic_exchange_n(&owner->inbox, NULL, __ATOMIC_SEQ_CST), *next;
+  for (; page; page = next) {
+    next = page->inbox_next;
+    if (__atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) == owner)
+      take_remote(page);
+    else
+      drain_orphan(push_page(page));
+  }
+}
+
+void hwi_owner_drain_orphans(struct hw_heap *heap)
+{
+  for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
+    if (lock_orphan(owner)) {
+      hwi_owner_drain(owner);
+      hwi_owner_give_empty_pages(owner);
+      release_orphan(owner);
+      drain_orphan(owner);
+    }
+}
+
+static struct hwi_page *page_with_room(struct hwi_owner *owner, unsigned class_index)
+{
+  struct hwi_page *page = owner->pages[class_index];
+  if (page == &hwi_no_page)
+    return NULL;
+  while (page && !hwi_page_has_room(page))
+    page = page->next;
+  return page;
+}
+
+bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index)
+{
+  struct hwi_page *page = NULL;
+  struct hwi_owner *from = __atomic_load_n(&owner->heap->owners, __ATOMIC_ACQUIRE);
+  for (; from && !page; from = from->next) {
+    if (!lock_orphan(from))
+      continue;
+    page = page_with_room(from, class_index);
+    if (page) {
+      hwi_page_unlist(page);
+      __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
+      hwi_page_list(page);
+    }
+    release_orphan(from);
+    drain_orphan(from);
+  }
+  return page;
+}
+
+/* --- threads --- */
+
+static void take_over(struct hwi_owner *owner, const void *thread)
+{
+  owner->thread = thread;
+  __atomic_store_n(&owner->state, (uint32_t)HWI_OWNER_LIVE, __ATOMIC_SEQ_CST);
+}
+
+static struct hwi_owner *make_owner(struct hw_heap *heap, const void *thread)
+{
+  struct hwi_owner *owner = hwi_os_map(sizeof *owner);
+  if (!owner)
+    return NULL;
+  for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++)
+    owner->pages[i] = &hwi_no_page;
+  memcpy(owner->class_of, heap->class_of, sizeof owner->class_of);
+  owner->heap = heap;
+  owner->thread = thread;
+  hwi_word_take(&heap->lock);
+  owner->next = heap->owners;
+  __atomic_store_n(&heap->owners, owner, __ATOMIC_RELEASE);
+  hwi_heap_count_mapped(heap, sizeof *owner);
+  hwi_word_give(&heap->lock);
+  return owner;
+}
+
+struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *thread)
+{
+  for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
+    if (lock_orphan(owner)) {
+      take_over(owner, thread);
+      return owner;
+    }
+  return make_owner(heap, thread);
+}
+
+void hwi_owner_end(struct hwi_owner *owner)
+{
+  hwi_owner_drain(owner);
+  hwi_owner_give_empty_pages(owner);
+  owner->thread = NULL;
+  release_orphan(owner);
+  drain_orphan(owner);
+}
