@@ -28,14 +28,14 @@ target_link_options(heapwright-tlsf PRIVATE
 install(TARGETS heapwright-tlsf LIBRARY DESTINATION lib)
 
 # libheapwright-heap.a: the heaps of heap.h. libheapwright-heap.so: one of them as the heap of a whole process, built like the pool's.
-hw_sources(HW_HEAP_SOURCES allocators/heap/*.c)
+hw_sources(HW_HEAP_SOURCES allocators/heap/*.c allocators/lock.c allocators/message.c)
 list(APPEND HW_HEAP_SOURCES ${HW_PLATFORM_SOURCES} ${HW_HEAP_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
 add_library(heapwright-heap STATIC ${HW_HEAP_SOURCES})
 target_compile_options(heapwright-heap PRIVATE -O3 -fPIC -ftls-model=initial-exec)
 target_link_libraries(heapwright-heap PRIVATE hw-flags hw-banned PUBLIC hw-sanitize)
 install(TARGETS heapwright-heap ARCHIVE DESTINATION lib)
 
-hw_sources(HW_PROCESS_HEAP_SOURCES allocators/*.c allocators/process_heap/*.c)
+hw_sources(HW_PROCESS_HEAP_SOURCES allocators/fork_heap.c allocators/process_heap/*.c)
 add_library(heapwright-process-heap SHARED ${HW_PROCESS_HEAP_SOURCES} ${HW_HEAP_SOURCES})
 set_target_properties(heapwright-process-heap PROPERTIES OUTPUT_NAME heapwright-heap)
 target_link_libraries(heapwright-process-heap PRIVATE hw-flags hw-banned)

@@ -33,6 +33,7 @@ enum hw_heap_fault {
   HW_HEAP_FOREIGN,     /* the address is not in the memory of this heap */
   HW_HEAP_NOT_A_BLOCK, /* no block begins at this address of the heap */
   HW_HEAP_FREED,       /* the block is free already */
+  HW_HEAP_DAMAGED,     /* the heap's own records were overwritten */
 };
 
 /* Returns a short description of a fault. Never NULL. */
@@ -48,9 +49,12 @@ struct hw_heap_config {
    * 128, then four for each power of two. Copied. */
   const size_t *class_bytes;
   size_t class_count;
-  /* How much free memory the heap keeps, apart from that in the caches of threads, before it returns memory to the
-   * system; then it returns all but half of this. Default: 2 MiB. SIZE_MAX: only hw_heap_collect returns memory. */
+  /* How much free memory the heap keeps, apart from that in the caches of threads. More than this is returned to the
+   * system after 25 ms, by the next thread that takes or gives back some; more than 32 MiB (or a quarter of what is in
+   * use, if that is more) above it at once. Default: a 32nd of mapped_bytes, at least 2 MiB. SIZE_MAX: only
+   * hw_heap_collect returns memory. */
   size_t keep_free_bytes;
+  bool check_all_frees;       /* each free is checked fully, see hw_heap_free; it then takes longer */
   hw_heap_fault_fn *on_fault; /* default: nothing */
   void *fault_context;
 };
@@ -82,8 +86,10 @@ void *hw_heap_alloc_aligned(struct hw_heap *heap, size_t align, size_t bytes);
 void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes);
 
 /* Frees a block; NULL does nothing. Returns the fault of an address that is none. A block that is free already is
- * detected until its memory is given out again or written to. An address inside a block of a size class is detected only
- * if the block's memory belongs to another thread; otherwise the heap is damaged. */
+ * detected until its memory is given out again or its second word is written. An address inside a block of a class is
+ * detected only if the block's memory belongs to another thread; otherwise the heap is damaged. With check_all_frees,
+ * each such address is detected, and each free block until its memory is given out again, if it belongs to the calling
+ * thread. */
 enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block);
 
 /* Returns how many bytes of an allocated block may be used; 0 for NULL or after a fault. */
@@ -93,14 +99,27 @@ size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block);
 void hw_heap_collect(struct hw_heap *heap);
 
 struct hw_heap_stats {
-  size_t used_bytes;        /* in allocated blocks, as hw_heap_usable_bytes counts them; a block that another thread
-                               freed counts until the thread that owns its memory takes it back */
+  size_t used_bytes;        /* in allocated blocks, as hw_heap_usable_bytes counts them; also the blocks that other
+                               threads have in their caches, and those that they freed for each other */
   size_t mapped_bytes;      /* address space taken from the system, including what is not touched yet */
   size_t peak_mapped_bytes; /* the highest value of mapped_bytes so far */
 };
 
 /* Fills *stats. While other threads use the heap, used_bytes is approximate. O(memory / 64 KiB). */
 void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats);
+
+/* Gets an allocated block with its usable bytes; returning false ends the walk. The function may use the contents of the
+ * block, and must not call functions of this header. */
+typedef bool hw_heap_visit_fn(void *context, void *block, size_t bytes);
+
+/* Calls `visit` for all allocated blocks; it ends early at damaged records. No other call on this heap may be in
+ * progress. O(memory). */
+void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context);
+
+/* Checks all records of the heap, and the links between its free blocks. Returns HW_HEAP_DAMAGED if they are wrong, as
+ * after a write to a free block, and then sets *where to the start of the page of memory in question; `where` may be
+ * NULL. No other call on this heap may be in progress. O(memory). */
+enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where);
 
 #ifdef __cplusplus
 }

@@ -28,8 +28,9 @@ int hwi_os_lock_memory(void *start, size_t bytes);
  * value, as for locked memory, which stays. */
 int hwi_os_drop_pages(void *start, size_t bytes);
 
-/* Changes the length of a mapping of private memory, which may move. Returns its start, or NULL and nothing is changed. */
-void *hwi_os_remap(void *start, size_t old_bytes, size_t bytes);
+/* Changes the length of a mapping of private memory: where it is, or, if `to` is not NULL, by moving it there, in place of
+ * what is mapped there. Returns its start, or NULL and nothing is changed. */
+void *hwi_os_remap(void *start, size_t old_bytes, size_t bytes, void *to);
 
 /* Returns how much memory programs can allocate before the system begins to swap, or UINT64_MAX if unknown. */
 uint64_t hwi_os_available_bytes(void);

@@ -74,9 +74,9 @@ int hwi_os_drop_pages(void *start, size_t bytes)
   return (int)CALL(SYS_madvise, start, bytes, MADV_DONTNEED, 0, 0, 0);
 }
 
-void *hwi_os_remap(void *start, size_t old_bytes, size_t bytes)
+void *hwi_os_remap(void *start, size_t old_bytes, size_t bytes, void *to)
 {
-  long at = CALL(SYS_mremap, start, old_bytes, bytes, MREMAP_MAYMOVE, 0, 0);
+  long at = CALL(SYS_mremap, start, old_bytes, bytes, to ? MREMAP_MAYMOVE | MREMAP_FIXED : 0, to, 0);
   return hwi_call_failed(at) ? NULL : (void *)at;
 }
 

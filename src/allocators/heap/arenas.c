@@ -1,23 +1,25 @@
-/* arenas.c - arenas of a general heap: slices are taken, given back, and returned to the system */
+/* arenas.c - arenas of a general heap: slices are taken, given back, and returned to the system
+ *
+ * Free slices that are still in memory are kept for a while: returning memory and taking it again costs more than all
+ * else here. What exceeds a share of the heap goes back after 25 ms, when a thread next takes or gives a page: so a
+ * program that needs the same memory again soon finds it. What exceeds a larger share goes back at once, since perhaps
+ * no thread passes by later.
+ */
 #include "allocators/heap/layout.h"
 
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
-uint32_t hwi_arena_map[(size_t)1 << (HWI_ADDRESS_BITS - HWI_ARENA_BITS - HWI_MAP_BITS)];
+static const uint64_t ALL_SLICES = ~(uint64_t)0;
 
-/* The first slice is the descriptors'. */
-static const uint64_t ALL_SLICES = ~(uint64_t)1;
-
-static void mark(const struct hwi_arena *arena, bool is_arena)
-{
-  uintptr_t index = (uintptr_t)arena >> HWI_ARENA_BITS;
-  uint32_t *word = &hwi_arena_map[index >> HWI_MAP_BITS], bit = 1u << (index & ((1u << HWI_MAP_BITS) - 1));
-  if (is_arena)
-    __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
-  else
-    __atomic_fetch_and(word, ~bit, __ATOMIC_RELAXED);
-}
+enum {
+  LEAST_KEPT_BYTES = 2 << 20,
+  KEPT_PART = 32, /* of what is mapped */
+  LEAST_EXCESS_BYTES = 32 << 20,
+  EXCESS_PART = 4,
+  NS_PER_MS = 1000000,
+  EXCESS_MS = 25,
+};
 
 void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes)
 {
@@ -26,57 +28,41 @@ void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes)
     heap->peak_mapped_bytes = heap->mapped_bytes;
 }
 
-/* Next to the newest arena if possible; otherwise twice as much is mapped, and what is not aligned is unmapped. */
-static struct hwi_arena *map_arena(const struct hw_heap *heap)
+static struct hwi_page *add_arena(struct hw_heap *heap)
 {
-  uintptr_t below = heap->arenas ? (uintptr_t)heap->arenas - HWI_ARENA_BYTES : 0;
-  if (below && hwi_os_map_at((void *)below, HWI_ARENA_BYTES) == 0)
-    return (struct hwi_arena *)below;
-  uintptr_t start = (uintptr_t)hwi_os_map(2 * HWI_ARENA_BYTES);
+  uintptr_t start = hwi_space_take(HWI_UNIT_BYTES, 1);
   if (!start)
     return NULL;
-  uintptr_t arena = (start + HWI_ARENA_BYTES - 1) & ~(HWI_ARENA_BYTES - 1);
-  if (arena > start)
-    hwi_os_unmap((void *)start, arena - start);
-  if (start + HWI_ARENA_BYTES > arena)
-    hwi_os_unmap((void *)(arena + HWI_ARENA_BYTES), start + HWI_ARENA_BYTES - arena);
-  return (struct hwi_arena *)arena;
-}
-
-static struct hwi_arena *add_arena(struct hw_heap *heap)
-{
-  struct hwi_arena *arena = map_arena(heap);
-  if (!arena)
-    return NULL;
-  arena->heap = heap;
-  arena->next = heap->arenas;
-  arena->free_slices = ALL_SLICES;
+  struct hwi_page *arena = hwi_slice_of((void *)start);
+  arena->unit = (struct hwi_unit){.heap = heap, .next = heap->arenas, .free_slices = ALL_SLICES};
   heap->arenas = arena;
-  hwi_heap_count_mapped(heap, HWI_ARENA_BYTES);
-  mark(arena, true);
+  hwi_heap_count_mapped(heap, HWI_UNIT_BYTES);
   return arena;
 }
 
 static uint64_t bits(unsigned first, unsigned count)
 {
-  return (((uint64_t)1 << count) - 1) << first;
+  return (ALL_SLICES >> (HWI_SLICES - count)) << first;
 }
 
-/* Returns the first of `count` adjoining slices of the set, or 0 if there are none. */
+enum { NOT_FOUND = HWI_SLICES };
+
+/* Returns the first of `count` adjoining slices of the set. */
 static unsigned find(uint64_t set, unsigned count)
 {
   for (unsigned i = 1; i < count; i++)
     set &= set >> 1;
-  return set ? (unsigned)__builtin_ctzll(set) : 0;
+  return set ? (unsigned)__builtin_ctzll(set) : NOT_FOUND;
 }
 
-static struct hwi_page *take_from(struct hwi_arena *arena, unsigned first, unsigned count)
+static struct hwi_page *take_from(struct hwi_page *arena, unsigned first, unsigned count)
 {
-  uint64_t taken = bits(first, count), touched = arena->touched_slices & taken;
-  struct hwi_page *page = (struct hwi_page *)arena + first;
-  arena->free_slices &= ~taken;
-  arena->touched_slices |= taken;
-  arena->heap->kept_bytes -= (size_t)__builtin_popcountll(touched) * HWI_SLICE_BYTES;
+  struct hwi_unit *unit = &arena->unit;
+  uint64_t slices = bits(first, count), touched = unit->touched_slices & slices;
+  struct hwi_page *page = arena + first;
+  unit->free_slices &= ~slices;
+  unit->touched_slices |= slices;
+  unit->heap->kept_bytes -= (size_t)__builtin_popcountll(touched) * HWI_SLICE_BYTES;
   page->slice_count = (uint8_t)count;
   page->is_clean = !touched;
   for (unsigned i = 0; i < count; i++)
@@ -84,84 +70,131 @@ static struct hwi_page *take_from(struct hwi_arena *arena, unsigned first, unsig
   return page;
 }
 
+/* The arena that has room becomes the first one of the list, since it probably has more. */
+static struct hwi_page *find_and_take(struct hw_heap *heap, unsigned slice_count, bool must_be_touched)
+{
+  for (struct hwi_page **at = &heap->arenas, *arena; (arena = *at); at = &arena->unit.next) {
+    uint64_t untouched = must_be_touched ? ~arena->unit.touched_slices : 0;
+    unsigned first = find(arena->unit.free_slices & ~untouched, slice_count);
+    if (first == NOT_FOUND)
+      continue;
+    *at = arena->unit.next;
+    arena->unit.next = heap->arenas;
+    heap->arenas = arena;
+    return take_from(arena, first, slice_count);
+  }
+  return NULL;
+}
+
 /* Slices that are touched already come first. */
 struct hwi_page *hwi_arena_take(struct hw_heap *heap, unsigned slice_count)
 {
-  unsigned first;
-  for (struct hwi_arena *arena = heap->arenas; arena; arena = arena->next)
-    if ((first = find(arena->free_slices & arena->touched_slices, slice_count)))
-      return take_from(arena, first, slice_count);
-  for (struct hwi_arena *arena = heap->arenas; arena; arena = arena->next)
-    if ((first = find(arena->free_slices, slice_count)))
-      return take_from(arena, first, slice_count);
-  struct hwi_arena *arena = add_arena(heap);
-  return arena ? take_from(arena, 1, slice_count) : NULL;
+  struct hwi_page *page = heap->kept_bytes ? find_and_take(heap, slice_count, true) : NULL;
+  if (!page)
+    page = find_and_take(heap, slice_count, false);
+  if (page)
+    return page;
+  struct hwi_page *arena = add_arena(heap);
+  return arena ? take_from(arena, 0, slice_count) : NULL;
 }
 
 void hwi_arena_give(struct hwi_page *page)
 {
-  struct hwi_arena *arena = hwi_arena_of(page);
-  struct hw_heap *heap = arena->heap;
-  size_t bytes = page->slice_count * HWI_SLICE_BYTES;
+  struct hwi_page *arena = hwi_unit_of(page);
+  struct hw_heap *heap = arena->unit.heap;
+  __atomic_store_n(&page->thread, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&page->owner, NULL, __ATOMIC_RELAXED);
-  page->block_bytes = 0;
-  arena->free_slices |= bits((unsigned)(page - (struct hwi_page *)arena), page->slice_count);
-  heap->kept_bytes += bytes;
-  if (heap->kept_bytes > heap->config.keep_free_bytes)
-    hwi_arena_trim(heap, heap->config.keep_free_bytes / 2);
+  page->kind = HWI_PAGE_NONE;
+  arena->unit.free_slices |= bits((unsigned)(page - arena), page->slice_count);
+  heap->kept_bytes += page->slice_count * HWI_SLICE_BYTES;
+  hwi_heap_pass_by(heap);
 }
 
+/* --- back to the system --- */
+
 /* Memory that the program has locked stays. */
-static void drop_slices(struct hwi_arena *arena, size_t most_bytes)
+static void drop_slices(struct hwi_page *arena, size_t most_bytes)
 {
+  struct hwi_unit *unit = &arena->unit;
   uint64_t set;
-  while (arena->heap->kept_bytes > most_bytes && (set = arena->free_slices & arena->touched_slices)) {
+  while (unit->heap->kept_bytes > most_bytes && (set = unit->free_slices & unit->touched_slices)) {
     unsigned first = (unsigned)__builtin_ctzll(set), count = 1;
     while (first + count < HWI_SLICES && set >> (first + count) & 1)
       count++;
-    if (hwi_os_drop_pages((char *)arena + first * HWI_SLICE_BYTES, count * HWI_SLICE_BYTES) != 0)
+    if (hwi_os_drop_pages((void *)hwi_page_start(arena + first), count * HWI_SLICE_BYTES) != 0)
       return;
-    arena->touched_slices &= ~bits(first, count);
-    arena->heap->kept_bytes -= count * HWI_SLICE_BYTES;
+    unit->touched_slices &= ~bits(first, count);
+    unit->heap->kept_bytes -= count * HWI_SLICE_BYTES;
   }
 }
 
-static void unmap_arena(struct hwi_arena *arena)
+static void unmap_arena(struct hwi_page *arena)
 {
-  arena->heap->mapped_bytes -= HWI_ARENA_BYTES;
-  mark(arena, false);
-  hwi_os_unmap(arena, HWI_ARENA_BYTES);
+  struct hw_heap *heap = arena->unit.heap;
+  heap->mapped_bytes -= HWI_UNIT_BYTES;
+  arena->unit = (struct hwi_unit){0};
+  for (unsigned i = 0; i < HWI_SLICES; i++) {
+    arena[i].kind = HWI_PAGE_NONE;
+    __atomic_store_n(&arena[i].thread, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&arena[i].owner, NULL, __ATOMIC_RELAXED);
+  }
+  hwi_space_give(hwi_page_start(arena), HWI_UNIT_BYTES);
 }
 
 /* Of arenas without a page, one stays, so that the next page needs no new one. */
 static void unmap_free_arenas(struct hw_heap *heap)
 {
   bool has_one = false;
-  for (struct hwi_arena **at = &heap->arenas; *at;) {
-    struct hwi_arena *arena = *at;
-    bool is_free = arena->free_slices == ALL_SLICES && !(arena->touched_slices & ALL_SLICES);
+  for (struct hwi_page **at = &heap->arenas; *at;) {
+    struct hwi_page *arena = *at;
+    bool is_free = arena->unit.free_slices == ALL_SLICES && !arena->unit.touched_slices;
     if (is_free && has_one) {
-      *at = arena->next;
+      *at = arena->unit.next;
       unmap_arena(arena);
     } else {
       has_one |= is_free;
-      at = &arena->next;
+      at = &arena->unit.next;
     }
   }
 }
 
-void hwi_arena_trim(struct hw_heap *heap, size_t most_bytes)
+void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes)
 {
-  for (struct hwi_arena *arena = heap->arenas; arena && heap->kept_bytes > most_bytes; arena = arena->next)
+  hwi_large_drop_cached(heap, most_bytes);
+  for (struct hwi_page *arena = heap->arenas; arena && heap->kept_bytes > most_bytes; arena = arena->unit.next)
     drop_slices(arena, most_bytes);
   unmap_free_arenas(heap);
+  heap->excess_since_ns = 0;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+void hwi_heap_pass_by(struct hw_heap *heap)
+{
+  size_t most = heap->config.keep_free_bytes;
+  if (!most)
+    most = larger(LEAST_KEPT_BYTES, heap->mapped_bytes / KEPT_PART);
+  if (heap->kept_bytes <= most) {
+    heap->excess_since_ns = 0;
+    return;
+  }
+  uint64_t now = hwi_os_monotonic_ns();
+  if (!heap->excess_since_ns)
+    heap->excess_since_ns = now;
+  size_t in_use = heap->mapped_bytes - heap->kept_bytes;
+  if (now - heap->excess_since_ns >= (uint64_t)EXCESS_MS * NS_PER_MS ||
+      heap->kept_bytes - most > larger(LEAST_EXCESS_BYTES, in_use / EXCESS_PART))
+    hwi_heap_trim(heap, most);
 }
 
 void hwi_arena_unmap_all(struct hw_heap *heap)
 {
   while (heap->arenas) {
-    struct hwi_arena *arena = heap->arenas;
-    heap->arenas = arena->next;
+    struct hwi_page *arena = heap->arenas;
+    heap->arenas = arena->unit.next;
     unmap_arena(arena);
   }
 }

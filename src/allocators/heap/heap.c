@@ -13,8 +13,6 @@ static const size_t default_classes[] = {
     5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384, 20480, 24576, 28672, 32768,
 };
 
-enum { DEFAULT_KEEP_FREE_BYTES = 2 << 20 };
-
 const char *hw_heap_fault_text(enum hw_heap_fault fault)
 {
   switch (fault) {
@@ -26,6 +24,8 @@ const char *hw_heap_fault_text(enum hw_heap_fault fault)
     return "no block begins there";
   case HW_HEAP_FREED:
     return "freed already";
+  case HW_HEAP_DAMAGED:
+    return "the heap's own records were overwritten";
   }
   return "unknown fault";
 }
@@ -58,11 +58,10 @@ static bool is_config_right(const struct hw_heap_config *config, struct hw_heap_
 static void set_up(struct hw_heap *heap, const struct hw_heap_config *config)
 {
   heap->config = *config;
-  if (heap->config.keep_free_bytes == 0)
-    heap->config.keep_free_bytes = DEFAULT_KEEP_FREE_BYTES;
   const size_t *classes = config->class_bytes ? config->class_bytes : default_classes;
   size_t count = config->class_bytes ? config->class_count : sizeof default_classes / sizeof *default_classes;
   memcpy(heap->class_bytes, classes, count * sizeof *classes);
+  heap->class_count = count;
   size_t class_index = 0;
   for (size_t i = 0; i <= HWI_GRANULES; i++) {
     class_index += i << HWI_GRANULE_BITS > classes[class_index];
@@ -72,8 +71,7 @@ static void set_up(struct hw_heap *heap, const struct hw_heap_config *config)
 
 /* --- all heaps, and the threads that use them --- */
 
-static struct hwi_lock_word heaps_lock;
-static struct hw_heap *heaps;
+struct hw_heap *hwi_heaps;
 static uint64_t generations;
 static bool can_end_threads;
 
@@ -83,24 +81,34 @@ static __thread struct {
   struct hwi_owner *owner;
 } last __attribute__((tls_model("initial-exec")));
 
-static void thread_ends(void *thread)
+static void take_heaps(void)
 {
-  hwi_word_take(&heaps_lock);
-  for (struct hw_heap *heap = heaps; heap; heap = heap->next)
+  hwi_lock_take_always(&hwi_space.heaps_lock);
+}
+
+static void give_heaps(void)
+{
+  hwi_lock_give(&hwi_space.heaps_lock);
+}
+
+static void thread_ends(void *key)
+{
+  take_heaps();
+  for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
     for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
-      if (__atomic_load_n(&owner->thread, __ATOMIC_RELAXED) == thread)
+      if (__atomic_load_n(&owner->key, __ATOMIC_RELAXED) == key)
         hwi_owner_end(owner);
   last.generation = 0;
-  hwi_word_give(&heaps_lock);
+  give_heaps();
 }
 
 static struct hwi_owner *find_owner(struct hw_heap *heap)
 {
   struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE);
-  while (owner && __atomic_load_n(&owner->thread, __ATOMIC_RELAXED) != &last)
+  while (owner && __atomic_load_n(&owner->key, __ATOMIC_RELAXED) != &last)
     owner = owner->next;
   if (!owner)
-    owner = hwi_owner_begin(heap, &last);
+    owner = hwi_owner_begin(heap, &last, 0);
   if (!owner)
     return NULL;
   if (can_end_threads)
@@ -115,51 +123,78 @@ static inline struct hwi_owner *owner_in(struct hw_heap *heap)
   return __builtin_expect(last.generation == heap->generation, 1) ? last.owner : find_owner(heap);
 }
 
-struct hw_heap *hwi_heap_make(const struct hw_heap_config *config, struct hw_heap_error *error)
+static void after_fork_in_parent(void)
+{
+  hwi_heaps_after_fork(false, &last);
+}
+
+static void after_fork_in_child(void)
+{
+  hwi_heaps_after_fork(true, &last);
+}
+
+bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, struct hw_heap_error *error)
 {
   static const struct hw_heap_config defaults;
   if (!config)
     config = &defaults;
   if (!is_config_right(config, error))
-    return NULL;
+    return false;
+  set_up(heap, config);
+  hwi_heap_count_mapped(heap, sizeof *heap);
+  take_heaps();
+  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
+  hwi_space_begin(); /* if there is no memory now, the first arena tries again */
+  hwi_heap_leave(result);
+  heap->generation = ++generations;
+  heap->next = hwi_heaps;
+  hwi_heaps = heap;
+  give_heaps();
+  return true;
+}
+
+/* Once in a process. */
+static void begin_all(void)
+{
+  static bool has_begun;
+  take_heaps();
+  if (!has_begun) {
+    hwi_os_at_fork(hwi_heaps_before_fork, after_fork_in_parent, after_fork_in_child);
+    can_end_threads = hwi_os_prepare_thread_end(thread_ends) == 0;
+    has_begun = true;
+  }
+  give_heaps();
+}
+
+struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error)
+{
   struct hw_heap *heap = hwi_os_map(sizeof *heap);
   if (!heap) {
     fail(error, NULL, 0, "there is no memory");
     return NULL;
   }
-  set_up(heap, config);
-  hwi_heap_count_mapped(heap, sizeof *heap);
-  return heap;
-}
-
-struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error)
-{
-  struct hw_heap *heap = hwi_heap_make(config, error);
-  if (!heap)
-    return NULL;
-  hwi_word_take(&heaps_lock);
-  if (generations == 0)
-    can_end_threads = hwi_os_prepare_thread_end(thread_ends) == 0;
-  heap->generation = ++generations;
-  heap->next = heaps;
-  heaps = heap;
-  hwi_word_give(&heaps_lock);
-  return heap;
+  begin_all();
+  if (hwi_heap_begin(heap, config, error))
+    return heap;
+  hwi_os_unmap(heap, sizeof *heap);
+  return NULL;
 }
 
 void hw_heap_destroy(struct hw_heap *heap)
 {
   if (!heap)
     return;
-  hwi_word_take(&heaps_lock);
-  for (struct hw_heap **at = &heaps; *at; at = &(*at)->next)
+  take_heaps();
+  for (struct hw_heap **at = &hwi_heaps; *at; at = &(*at)->next)
     if (*at == heap) {
       *at = heap->next;
       break;
     }
-  hwi_word_give(&heaps_lock);
+  enum hwi_lock_result result = hwi_heap_enter(heap);
   hwi_large_unmap_all(heap);
   hwi_arena_unmap_all(heap);
+  hwi_heap_leave(result);
+  give_heaps();
   for (struct hwi_owner *owner = heap->owners, *next; owner; owner = next) {
     next = owner->next;
     hwi_os_unmap(owner, sizeof *owner);
@@ -180,7 +215,7 @@ void *hw_heap_alloc(struct hw_heap *heap, size_t bytes)
   struct hwi_owner *owner = owner_in(heap);
   if (!owner)
     return NULL;
-  void *block = hwi_owner_try_alloc(owner, bytes);
+  void *block = bytes <= HW_HEAP_LARGEST_CLASS_BYTES ? hwi_owner_try_alloc(owner, bytes) : NULL;
   return block ? block : hwi_owner_alloc(owner, bytes);
 }
 
@@ -196,12 +231,24 @@ void *hw_heap_alloc_aligned(struct hw_heap *heap, size_t align, size_t bytes)
   return owner && align && !(align & (align - 1)) ? hwi_owner_alloc_aligned(owner, align, bytes) : NULL;
 }
 
+/* The owner is compared, not the thread: the block may be of another heap. */
+static inline bool try_free(struct hw_heap *heap, struct hwi_free_block *block)
+{
+  if (last.generation != heap->generation || !hwi_is_in_space(block) || heap->config.check_all_frees)
+    return false;
+  struct hwi_page *page = hwi_slice_of(block);
+  if (__atomic_load_n(&page->owner, __ATOMIC_RELAXED) != last.owner || page->kind != HWI_PAGE_SMALL ||
+      block->page == page)
+    return false;
+  hwi_page_push(page, block);
+  return true;
+}
+
 enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block)
 {
-  struct hwi_owner *owner = last.generation == heap->generation ? last.owner : NULL;
-  if (!block || (owner && hwi_owner_try_free(owner, block)))
+  if (!block || try_free(heap, block))
     return HW_HEAP_OK;
-  enum hw_heap_fault fault = hwi_owner_free(heap, owner_in(heap), block);
+  enum hw_heap_fault fault = (enum hw_heap_fault)hwi_owner_free(heap, owner_in(heap), block);
   report(heap, fault, block);
   return fault;
 }
@@ -219,9 +266,12 @@ bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_
 {
   if (bytes <= old_bytes && bytes >= old_bytes / 2)
     return true;
-  void *moved = NULL;
-  if (old_bytes > HWI_SPAN_BYTES && bytes > HWI_SPAN_BYTES)
-    moved = hwi_large_resize(heap, *block, bytes);
+  if (old_bytes <= HWI_SPAN_BYTES || bytes <= HWI_SPAN_BYTES)
+    return false;
+  struct hwi_page *page = hwi_slice_of(*block);
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  void *moved = result != HWI_LOCK_CLOSED && page->kind == HWI_PAGE_LARGE ? hwi_large_resize(heap, page, bytes) : NULL;
+  hwi_heap_leave(result);
   *block = moved ? moved : *block;
   return moved;
 }
@@ -250,9 +300,10 @@ void hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner)
     hwi_owner_drain(owner);
     hwi_owner_give_empty_pages(owner);
   }
-  hwi_word_take(&heap->lock);
-  hwi_arena_trim(heap, 0);
-  hwi_word_give(&heap->lock);
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  if (result != HWI_LOCK_CLOSED)
+    hwi_heap_trim(heap, 0);
+  hwi_heap_leave(result);
 }
 
 void hw_heap_collect(struct hw_heap *heap)
@@ -260,24 +311,7 @@ void hw_heap_collect(struct hw_heap *heap)
   hwi_heap_collect(heap, owner_in(heap));
 }
 
-/* Pages change meanwhile; a count that is read is one that the page had. */
-__attribute__((no_sanitize("thread"))) static size_t used_bytes(const struct hwi_arena *arena)
-{
-  size_t bytes = 0;
-  const struct hwi_page *pages = (const struct hwi_page *)arena;
-  for (unsigned i = 1; i < HWI_SLICES; i++)
-    if (!(arena->free_slices >> i & 1) && pages[i].back == 0)
-      bytes += (size_t)(pages[i].is_full ? pages[i].capacity : pages[i].count) * pages[i].block_bytes;
-  return bytes;
-}
-
 void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats)
 {
-  hwi_word_take(&heap->lock);
-  stats->used_bytes = heap->large_bytes;
-  for (const struct hwi_arena *arena = heap->arenas; arena; arena = arena->next)
-    stats->used_bytes += used_bytes(arena);
-  stats->mapped_bytes = heap->mapped_bytes;
-  stats->peak_mapped_bytes = heap->peak_mapped_bytes;
-  hwi_word_give(&heap->lock);
+  hwi_heap_get_stats(heap, owner_in(heap), stats);
 }

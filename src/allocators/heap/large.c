@@ -1,94 +1,75 @@
-/* large.c - blocks of a general heap that have their own mappings, in a hash table by address */
+/* large.c - blocks of a general heap that are too large for an arena: each has its own mapping, at the start of a unit
+ *
+ * A freed block is kept mapped for a short time (arenas.c), and given out again if a request is nearly as large.
+ */
 #include "allocators/heap/layout.h"
 
 #include "platform/os.h"
-#include "platform/os_heap.h"
 
-enum { FIRST_ROOM = HWI_SYSTEM_PAGE_BYTES / sizeof(struct hwi_large_block) };
+enum {
+  MOST_CACHED = 16,
+  MOST_CACHED_BYTES = 16 << 20, /* of one block */
+  WASTE_PART = 8,               /* a cached block may be larger than a request by this part of it */
+};
 
 static size_t page_up(size_t bytes)
 {
   return (bytes + HWI_SYSTEM_PAGE_BYTES - 1) & ~(size_t)(HWI_SYSTEM_PAGE_BYTES - 1);
 }
 
-static size_t home_of(const struct hw_heap *heap, uintptr_t start)
+static void link_to(struct hwi_page **list, struct hwi_page *page)
 {
-  return (size_t)((start / HWI_SYSTEM_PAGE_BYTES * (uint64_t)0x9e3779b97f4a7c15u) >> 20) & (heap->large_room - 1);
+  page->prev = NULL;
+  page->next = *list;
+  if (*list)
+    (*list)->prev = page;
+  *list = page;
 }
 
-/* Returns the entry of the address, or the unused one where it belongs. There always is an unused one. */
-static struct hwi_large_block *entry_of(const struct hw_heap *heap, uintptr_t start)
+static void unlink_from(struct hwi_page **list, struct hwi_page *page)
 {
-  size_t i = home_of(heap, start);
-  while (heap->large[i].start && heap->large[i].start != start)
-    i = (i + 1) & (heap->large_room - 1);
-  return &heap->large[i];
+  if (page->next)
+    page->next->prev = page->prev;
+  if (page->prev)
+    page->prev->next = page->next;
+  else
+    *list = page->next;
 }
 
-/* At most half of the entries are used. */
-static bool make_room(struct hw_heap *heap)
+static void begin(struct hw_heap *heap, struct hwi_page *page, size_t bytes)
 {
-  if (2 * (heap->large_count + 1) <= heap->large_room)
-    return true;
-  struct hwi_large_block *old = heap->large;
-  size_t old_room = heap->large_room, room = old_room ? 2 * old_room : FIRST_ROOM;
-  struct hwi_large_block *made = hwi_os_map(room * sizeof *made);
-  if (!made)
-    return false;
-  heap->large = made;
-  heap->large_room = room;
-  for (size_t i = 0; i < old_room; i++)
-    if (old[i].start)
-      *entry_of(heap, old[i].start) = old[i];
-  if (old)
-    hwi_os_unmap(old, old_room * sizeof *old);
-  return true;
-}
-
-static void add(struct hw_heap *heap, uintptr_t start, size_t bytes)
-{
-  *entry_of(heap, start) = (struct hwi_large_block){start, bytes};
-  heap->large_count++;
+  page->kind = HWI_PAGE_LARGE;
+  page->back = 0;
+  page->block_bytes = bytes;
+  page->unit.heap = heap;
   heap->large_bytes += bytes;
-  hwi_heap_count_mapped(heap, bytes);
+  link_to(&heap->large, page);
 }
 
-/* The entries that follow move into the gap if they would not be found otherwise. */
-static void take_out(struct hw_heap *heap, struct hwi_large_block *entry)
+static void end(struct hw_heap *heap, struct hwi_page *page)
 {
-  heap->large_count--;
-  heap->large_bytes -= entry->bytes;
-  heap->mapped_bytes -= entry->bytes;
-  size_t mask = heap->large_room - 1, gap = (size_t)(entry - heap->large);
-  for (size_t i = (gap + 1) & mask; heap->large[i].start; i = (i + 1) & mask)
-    if (((i - home_of(heap, heap->large[i].start)) & mask) >= ((i - gap) & mask)) {
-      heap->large[gap] = heap->large[i];
-      gap = i;
-    }
-  heap->large[gap].start = 0;
+  unlink_from(&heap->large, page);
+  heap->large_bytes -= page->block_bytes;
+  page->kind = HWI_PAGE_NONE;
 }
 
-static struct hwi_large_block *existing(const struct hw_heap *heap, const void *block)
+/* Returns the smallest cached block that is large enough. */
+static struct hwi_page *find_cached(struct hw_heap *heap, size_t bytes, size_t align)
 {
-  struct hwi_large_block *entry = heap->large_room ? entry_of(heap, (uintptr_t)block) : NULL;
-  return entry && block && entry->start ? entry : NULL;
+  struct hwi_page *best = NULL;
+  for (struct hwi_page *page = heap->cached; page; page = page->next)
+    if (page->block_bytes >= bytes && page->block_bytes - bytes <= bytes / WASTE_PART &&
+        !(hwi_page_start(page) & (align - 1)) && (!best || page->block_bytes < best->block_bytes))
+      best = page;
+  return best;
 }
 
-/* What is mapped before and after the aligned part is unmapped. */
-static uintptr_t map_aligned(size_t bytes, size_t align)
+static void take_cached(struct hw_heap *heap, struct hwi_page *page)
 {
-  size_t extra = align > HWI_SYSTEM_PAGE_BYTES ? align - HWI_SYSTEM_PAGE_BYTES : 0, total;
-  if (__builtin_add_overflow(bytes, extra, &total))
-    return 0;
-  uintptr_t start = (uintptr_t)hwi_os_map(total);
-  if (!start || !extra)
-    return start;
-  uintptr_t block = (start + align - 1) & ~(align - 1);
-  if (block > start)
-    hwi_os_unmap((void *)start, block - start);
-  if (start + total > block + bytes)
-    hwi_os_unmap((void *)(block + bytes), start + total - block - bytes);
-  return block;
+  unlink_from(&heap->cached, page);
+  heap->kept_bytes -= page->block_bytes;
+  page->is_clean = false;
+  begin(heap, page, page->block_bytes);
 }
 
 void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align)
@@ -96,64 +77,87 @@ void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align)
   if (bytes > PTRDIFF_MAX - HWI_SYSTEM_PAGE_BYTES)
     return NULL;
   bytes = page_up(bytes);
-  uintptr_t start = map_aligned(bytes, align);
+  struct hwi_page *page = find_cached(heap, bytes, align);
+  if (page) {
+    take_cached(heap, page);
+    return (void *)hwi_page_start(page);
+  }
+  uintptr_t start = hwi_space_take(bytes, align);
   if (!start)
     return NULL;
-  hwi_word_take(&heap->lock);
-  bool has_room = make_room(heap);
-  if (has_room)
-    add(heap, start, bytes);
-  hwi_word_give(&heap->lock);
-  if (!has_room)
-    hwi_os_unmap((void *)start, bytes);
-  return has_room ? (void *)start : NULL;
+  page = hwi_slice_of((void *)start);
+  page->is_clean = true;
+  begin(heap, page, bytes);
+  hwi_heap_count_mapped(heap, bytes);
+  return (void *)start;
 }
 
-size_t hwi_large_bytes(struct hw_heap *heap, const void *block)
+static void unmap(struct hw_heap *heap, struct hwi_page *page)
 {
-  hwi_word_take(&heap->lock);
-  struct hwi_large_block *entry = existing(heap, block);
-  size_t bytes = entry ? entry->bytes : 0;
-  hwi_word_give(&heap->lock);
-  return bytes;
+  heap->mapped_bytes -= page->block_bytes;
+  page->unit = (struct hwi_unit){0};
+  hwi_space_give(hwi_page_start(page), page->block_bytes);
 }
 
-bool hwi_large_free(struct hw_heap *heap, void *block)
+static void drop_oldest(struct hw_heap *heap)
 {
-  hwi_word_take(&heap->lock);
-  struct hwi_large_block *entry = existing(heap, block);
-  size_t bytes = entry ? entry->bytes : 0;
-  if (entry)
-    take_out(heap, entry);
-  hwi_word_give(&heap->lock);
-  if (bytes)
-    hwi_os_unmap(block, bytes);
-  return bytes != 0;
+  struct hwi_page *page = heap->cached;
+  while (page->next)
+    page = page->next;
+  unlink_from(&heap->cached, page);
+  heap->kept_bytes -= page->block_bytes;
+  unmap(heap, page);
 }
 
-/* The kernel moves the pages; nothing is copied. The lock is held meanwhile: the old address may be mapped again at
- * once. */
-void *hwi_large_resize(struct hw_heap *heap, void *block, size_t bytes)
+void hwi_large_drop_cached(struct hw_heap *heap, size_t most_kept_bytes)
+{
+  while (heap->cached && heap->kept_bytes > most_kept_bytes)
+    drop_oldest(heap);
+}
+
+void hwi_large_free(struct hw_heap *heap, struct hwi_page *page)
+{
+  end(heap, page);
+  if (page->block_bytes > MOST_CACHED_BYTES) {
+    unmap(heap, page);
+    return;
+  }
+  link_to(&heap->cached, page);
+  heap->kept_bytes += page->block_bytes;
+  size_t count = 0;
+  for (const struct hwi_page *cached = heap->cached; cached; cached = cached->next)
+    count++;
+  if (count > MOST_CACHED)
+    drop_oldest(heap);
+  hwi_heap_pass_by(heap);
+}
+
+/* The kernel moves the pages; nothing is copied. */
+void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes)
 {
   if (bytes > PTRDIFF_MAX - HWI_SYSTEM_PAGE_BYTES)
     return NULL;
   bytes = page_up(bytes);
-  hwi_word_take(&heap->lock);
-  struct hwi_large_block *entry = existing(heap, block);
-  void *moved = entry ? hwi_os_remap(block, entry->bytes, bytes) : NULL;
-  if (moved) {
-    take_out(heap, entry);
-    add(heap, (uintptr_t)moved, bytes);
-  }
-  hwi_word_give(&heap->lock);
-  return moved;
+  size_t old_bytes = page->block_bytes;
+  uintptr_t start = hwi_space_resize(hwi_page_start(page), old_bytes, bytes);
+  if (!start)
+    return NULL;
+  end(heap, page);
+  page->unit = (struct hwi_unit){0};
+  heap->mapped_bytes -= old_bytes;
+  hwi_heap_count_mapped(heap, bytes);
+  page = hwi_slice_of((void *)start);
+  page->is_clean = false;
+  begin(heap, page, bytes);
+  return (void *)start;
 }
 
 void hwi_large_unmap_all(struct hw_heap *heap)
 {
-  for (size_t i = 0; i < heap->large_room; i++)
-    if (heap->large[i].start)
-      hwi_os_unmap((void *)heap->large[i].start, heap->large[i].bytes);
-  if (heap->large)
-    hwi_os_unmap(heap->large, heap->large_room * sizeof *heap->large);
+  hwi_large_drop_cached(heap, 0);
+  while (heap->large) {
+    struct hwi_page *page = heap->large;
+    end(heap, page);
+    unmap(heap, page);
+  }
 }

@@ -1,15 +1,26 @@
 /* layout.h - where everything of a general heap lies, who may write it, and in which order
  *
- * What lies where. An arena is 4 MiB of address space, aligned to its size, in slices of 64 KiB. The first slice has the
- * descriptors of the others. A page is one slice or several, all blocks of one size (a span: a single block), and is
- * described by the descriptor of its first slice. So the page of a block follows from its address by masking. Blocks
- * have no headers; a block whose size is a multiple of a power of two up to 64 KiB is aligned to it. A bitmap of the
- * address space says where arenas are, so that a foreign address is never read. Larger blocks have mappings of their
- * own, listed in a table.
+ * What lies where. All heaps of a process take their memory from one range of addresses, the space, in units of 4 MiB.
+ * A unit is an arena, which is 64 slices of 64 KiB, or one block begins there that is too large for an arena (a large
+ * block; it may be longer than a unit). A table has a descriptor for each slice of the space, so that the descriptor of
+ * a block follows from its address by one comparison, a shift and an addition, and a foreign address is never read. A
+ * page is one slice of an arena or several, all blocks of one class (a span: a single block), and is described by the
+ * descriptor of its first slice. Blocks have no headers; a block whose size is a multiple of a power of two up to 64 KiB
+ * is aligned to it.
  *
- * Who owns what. An owner is the state of one thread in one heap: for each class a list of pages with room. Only the
- * thread writes its owner and the first line of its pages, without atomic instructions. When a thread ends, its owner
- * becomes an orphan, which the next new thread takes as it is; until then other threads take single pages of it.
+ * Who owns what. An owner is the state of one thread in one heap: for each class a list of free blocks and a list of
+ * pages with room. Only the thread writes its owner and the first line of its pages, without atomic instructions. When
+ * a thread ends, its owner becomes an orphan, which the next new thread takes as it is; until then other threads take
+ * single pages of it.
+ *
+ * Free blocks. The list of free blocks in an owner is all of the class's first page, and these blocks count as used.
+ * An allocation takes the first of them, without touching the page. A free pushes the block on the list of its page.
+ * When the owner's list is empty, the list of the first page moves there.
+ *
+ * Full pages. A page without a free block is full: it is in the owner's list of these, and its count is 1, so that the
+ * fast path of free calls the slow one, as for a page that becomes empty. The second word of each free block is the
+ * address of its page's descriptor, and is cleared when the block is given out: a block that has it when it is freed is
+ * perhaps free already.
  *
  * Frees by other threads. The block is pushed on the page's list `remote`. Who pushes on an empty list also pushes the
  * page on the inbox of its owner. Only the thread that takes a page from an inbox takes its remote list, so:
@@ -22,9 +33,8 @@
  * its inbox) and a push (the inbox, then the state) are sequentially consistent, so that one of the two threads sees
  * the other. page->owner is written only by a thread that has locked the orphan, or that makes the page.
  *
- * Lists. A page without room is full: it is in no list, and its count is 1, so that the fast path of free calls the
- * slow one, as for a page that becomes empty. The second word of each free block is the address of its page's
- * descriptor, and is cleared when the block is given out: a block that has it when it is freed is perhaps free already.
+ * The lock. One lock protects the space, and the slices and large blocks of all heaps; it is taken once for many small
+ * blocks. A fork closes it (lock.h). forks.c says what the child does with what other threads were doing.
  */
 #ifndef HWI_ALLOCATORS_HEAP_LAYOUT_H
 #define HWI_ALLOCATORS_HEAP_LAYOUT_H
@@ -35,23 +45,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "allocators/heap/heap_lock.h"
+#include "allocators/lock.h"
 #include "heapwright/heap.h"
 
 enum {
-  HWI_ARENA_BITS = 22,
+  HWI_UNIT_BITS = 22,
   HWI_SLICE_BITS = 16,
-  HWI_SLICES = 1 << (HWI_ARENA_BITS - HWI_SLICE_BITS),
-  HWI_PAGE_BITS = 7, /* the size of a descriptor */
-  HWI_ADDRESS_BITS = 47,
-  HWI_MOST_SPAN_SLICES = 16, /* larger blocks get their own mapping */
-  HWI_LARGE_PAGE_SLICES = 4, /* of classes of which fewer than 16 fit in a slice */
+  HWI_SLICES = 1 << (HWI_UNIT_BITS - HWI_SLICE_BITS), /* of a unit */
+  HWI_PAGE_BITS = 7,                                  /* the size of a descriptor */
+  HWI_MOST_SPAN_SLICES = 16,                          /* larger blocks are large blocks */
+  HWI_LARGE_PAGE_SLICES = 4,                          /* of classes of which fewer than 16 fit in a slice */
   HWI_GRANULE_BITS = 4,
+  HWI_RECIPROCAL_BITS = 31,
   HWI_LINE_BYTES = 64,
   HWI_SYSTEM_PAGE_BYTES = 4096,
 };
 
-#define HWI_ARENA_BYTES ((size_t)1 << HWI_ARENA_BITS)
+#define HWI_UNIT_BYTES ((size_t)1 << HWI_UNIT_BITS)
 #define HWI_SLICE_BYTES ((size_t)1 << HWI_SLICE_BITS)
 #define HWI_SPAN_BYTES (HWI_MOST_SPAN_SLICES * HWI_SLICE_BYTES)
 #define HWI_GRANULES (HW_HEAP_LARGEST_CLASS_BYTES >> HWI_GRANULE_BITS)
@@ -61,111 +71,141 @@ struct hwi_free_block {
   struct hwi_page *page;
 };
 
+enum hwi_page_kind { HWI_PAGE_NONE, HWI_PAGE_SMALL, HWI_PAGE_SPAN, HWI_PAGE_LARGE };
+
+/* Of the descriptor of an arena's first slice, and of a large block. */
+struct hwi_unit {
+  struct hw_heap *heap;              /* NULL: the unit is unused */
+  struct hwi_page *next;             /* the heap's next arena */
+  uint64_t free_slices;              /* of an arena: a bit for each slice */
+  uint64_t touched_slices;           /* those that perhaps are present in memory */
+};
+
 struct hwi_page {
-  /* Of the owner. */
+  /* Of the owner; of spans and large blocks: of the thread that has the lock. */
+  uintptr_t thread; /* of the owner, for the fast path of free; 0: none */
   struct hwi_free_block *free;
-  uint32_t count; /* blocks given out; 1 if is_full */
+  uint32_t count; /* blocks given out or in the owner's list; 1 if is_full */
   uint32_t carved_count, capacity;
-  uint32_t block_bytes; /* 0: no page begins here */
+  uint32_t reciprocal; /* of the granules of a block, in units of 2^-31, rounded up */
+  size_t block_bytes;
   struct hwi_page *next, *prev;
+  uint8_t kind;
   uint8_t class_index, slice_count;
   uint8_t back; /* slices from the first slice of the page, in all descriptors of the page */
-  bool is_full, is_span;
-  bool is_clean; /* the blocks beyond carved_count are zero */
+  bool is_full;
+  bool is_clean; /* never written since the system gave the memory */
   /* Of all threads. */
   alignas(HWI_LINE_BYTES) struct hwi_owner *owner;
   struct hwi_free_block *remote;
   struct hwi_page *inbox_next;
+  struct hwi_unit unit;
 };
 
-static_assert(sizeof(struct hwi_page) == 1 << HWI_PAGE_BITS, "pages are found by shifting");
+static_assert(sizeof(struct hwi_page) == 1 << HWI_PAGE_BITS, "descriptors are found by shifting");
 
-/* In place of the first slice's descriptor. Protected by the heap's lock. */
-struct hwi_arena {
-  struct hw_heap *heap;
-  struct hwi_arena *next;
-  uint64_t free_slices, touched_slices; /* a bit for each slice */
-};
-
-static_assert(sizeof(struct hwi_arena) <= sizeof(struct hwi_page), "the arena takes one descriptor");
-
-enum hwi_owner_state { HWI_OWNER_LIVE, HWI_OWNER_ORPHAN, HWI_OWNER_LOCKED };
+/* HWI_OWNER_HELD: an orphan during a fork. */
+enum hwi_owner_state { HWI_OWNER_LIVE, HWI_OWNER_ORPHAN, HWI_OWNER_LOCKED, HWI_OWNER_HELD };
 
 struct hwi_owner {
-  struct hwi_page *pages[HW_HEAP_MOST_CLASSES]; /* the first with room of each class, or &hwi_no_page */
-  uint8_t class_of[HWI_GRANULES + 1];           /* by size in granules; a copy of the heap's */
+  struct hwi_free_block *free[HW_HEAP_MOST_CLASSES]; /* blocks of the first page of each class */
+  struct hwi_page *pages[HW_HEAP_MOST_CLASSES];      /* the first with room of each class, or &hwi_no_page */
+  uint8_t class_of[HWI_GRANULES + 1];                /* by size in granules; a copy of the heap's */
+  struct hwi_page *full;                             /* pages without room, or NULL */
   struct hw_heap *heap;
   struct hwi_owner *next; /* in the heap's list; owners are never removed */
-  const void *thread;     /* identifies the live thread */
+  const void *key;        /* identifies the live thread; NULL: none */
+  uintptr_t thread;       /* what its pages have as `thread` */
   alignas(HWI_LINE_BYTES) struct hwi_page *inbox;
   uint32_t state;
-};
-
-struct hwi_large_block {
-  uintptr_t start; /* 0: an unused entry */
-  size_t bytes;
 };
 
 struct hw_heap {
   uint64_t generation; /* differs for every heap of the process */
   struct hw_heap_config config;
   size_t class_bytes[HW_HEAP_MOST_CLASSES];
+  size_t class_count;
   uint8_t class_of[HWI_GRANULES + 1];
+  bool is_of_process; /* no thread may wait for the lock while a fork has closed it */
   struct hw_heap *next; /* in the list of all heaps */
-  struct hwi_lock_word lock;
   /* Below: protected by the lock; the list of owners is read without it. */
   struct hwi_owner *owners;
-  struct hwi_arena *arenas;
-  size_t kept_bytes; /* in slices that are free and touched */
-  size_t mapped_bytes, peak_mapped_bytes;
-  struct hwi_large_block *large; /* a hash table, open addressing */
-  size_t large_room, large_count, large_bytes;
+  struct hwi_page *arenas;                /* the first descriptors */
+  struct hwi_page *large, *cached;        /* large blocks: allocated; free and kept, the newest first */
+  size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
+  uint64_t excess_since_ns;               /* when more became free than is kept for long; 0: it is not more */
+  size_t mapped_bytes, peak_mapped_bytes; /* without descriptors */
+  size_t large_bytes;                     /* in allocated large blocks */
 };
 
+/* The descriptor of slice i of the space is pages[i]. `bytes` grows; up to it, all descriptors can be read. While it is
+ * 0, the other members may change. */
+struct hwi_space {
+  uintptr_t start;
+  size_t bytes;
+  struct hwi_page *pages;
+  struct hwi_lock heaps_lock; /* of the list of heaps; taken before `lock` */
+  struct hwi_lock lock;
+};
+
+extern struct hwi_space hwi_space __attribute__((visibility("hidden")));
 extern struct hwi_page hwi_no_page __attribute__((visibility("hidden")));
-extern uint32_t hwi_arena_map[] __attribute__((visibility("hidden"))); /* a bit for each HWI_ARENA_BYTES */
+extern struct hw_heap *hwi_heaps __attribute__((visibility("hidden")));
 
-enum { HWI_MAP_BITS = 5 };
+/* A word that another thread may be writing; a plain load is enough, and the compiler can make it part of another
+ * instruction. */
+#ifdef __SANITIZE_THREAD__
+#define HWI_LOAD_WORD(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#else
+#define HWI_LOAD_WORD(word) (word)
+#endif
 
-static inline bool hwi_is_in_arena(const void *address)
+static inline size_t hwi_space_offset(const void *address)
 {
-  uintptr_t at = (uintptr_t)address, index = at >> HWI_ARENA_BITS;
-  if (__builtin_expect(at >> HWI_ADDRESS_BITS != 0, 0))
-    return false;
-  uint32_t word = __atomic_load_n(&hwi_arena_map[index >> HWI_MAP_BITS], __ATOMIC_RELAXED);
-  return word >> (index & ((1u << HWI_MAP_BITS) - 1)) & 1;
+  return (uintptr_t)address - hwi_space.start;
 }
 
-/* Of an address in an arena: the descriptor of its slice. */
+static inline bool hwi_is_in_space(const void *address)
+{
+  return hwi_space_offset(address) < HWI_LOAD_WORD(hwi_space.bytes);
+}
+
+/* Of an address in the space: the descriptor of its slice. */
 static inline struct hwi_page *hwi_slice_of(const void *address)
 {
-  uintptr_t at = (uintptr_t)address;
-  uintptr_t off = at >> (HWI_SLICE_BITS - HWI_PAGE_BITS) & ((uintptr_t)(HWI_SLICES - 1) << HWI_PAGE_BITS);
-  return (struct hwi_page *)((at & ~(HWI_ARENA_BYTES - 1)) + off);
+  return &hwi_space.pages[hwi_space_offset(address) >> HWI_SLICE_BITS];
 }
 
-static inline struct hwi_arena *hwi_arena_of(const void *address)
+/* The first descriptor of the unit of a descriptor. */
+static inline struct hwi_page *hwi_unit_of(const struct hwi_page *page)
 {
-  return (struct hwi_arena *)((uintptr_t)address & ~(HWI_ARENA_BYTES - 1));
+  return &hwi_space.pages[(size_t)(page - hwi_space.pages) & ~(size_t)(HWI_SLICES - 1)];
 }
 
 static inline uintptr_t hwi_page_start(const struct hwi_page *page)
 {
-  uintptr_t arena = (uintptr_t)hwi_arena_of(page);
-  return arena + (((uintptr_t)page - arena) >> HWI_PAGE_BITS << HWI_SLICE_BITS);
+  return hwi_space.start + ((size_t)(page - hwi_space.pages) << HWI_SLICE_BITS);
 }
 
-/* Returns NULL if the slow path is needed. */
+/* Returns HWI_LOCK_CLOSED only for the heap of the process. */
+static inline enum hwi_lock_result hwi_heap_enter(const struct hw_heap *heap)
+{
+  return heap->is_of_process ? hwi_lock_enter(&hwi_space.lock) : hwi_lock_enter_always(&hwi_space.lock);
+}
+
+static inline void hwi_heap_leave(enum hwi_lock_result result)
+{
+  hwi_lock_leave(&hwi_space.lock, result);
+}
+
+/* Returns NULL if the slow path is needed. `bytes` is at most HW_HEAP_LARGEST_CLASS_BYTES. */
 static inline __attribute__((always_inline)) void *hwi_owner_try_alloc(struct hwi_owner *owner, size_t bytes)
 {
-  if (__builtin_expect(bytes > HW_HEAP_LARGEST_CLASS_BYTES, 0))
-    return NULL;
-  struct hwi_page *page = owner->pages[owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS]];
-  struct hwi_free_block *block = page->free;
+  struct hwi_free_block **list = &owner->free[owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS]];
+  struct hwi_free_block *block = *list;
   if (__builtin_expect(!block, 0))
     return NULL;
-  page->free = block->next;
-  page->count++;
+  *list = block->next;
   block->page = NULL;
   return block;
 }
@@ -173,46 +213,68 @@ static inline __attribute__((always_inline)) void *hwi_owner_try_alloc(struct hw
 /* Makes up for the change of a page whose count has become 0. */
 __attribute__((noinline)) void hwi_page_settle(struct hwi_page *page);
 
-/* Returns false if the slow path is needed; then nothing was done. */
-static inline __attribute__((always_inline)) bool hwi_owner_try_free(struct hwi_owner *owner, void *address)
+/* For a block of a page of the calling thread. */
+static inline __attribute__((always_inline)) void hwi_page_push(struct hwi_page *page, struct hwi_free_block *block)
 {
-  if (__builtin_expect(!hwi_is_in_arena(address), 0))
+  block->next = page->free;
+  page->free = block;
+  block->page = page;
+  if (__builtin_expect(--page->count == 0, 0))
+    hwi_page_settle(page);
+}
+
+/* Returns false if the slow path is needed; then nothing was done. `thread` is the value of the calling thread. */
+static inline __attribute__((always_inline)) bool hwi_thread_try_free(uintptr_t thread, void *address)
+{
+  if (__builtin_expect(!hwi_is_in_space(address), 0))
     return false;
   struct hwi_page *page = hwi_slice_of(address);
   struct hwi_free_block *block = address;
-  if (__builtin_expect(page->owner != owner || block->page == page, 0))
+  if (__builtin_expect(HWI_LOAD_WORD(page->thread) != thread || block->page == page, 0))
     return false;
-  block->next = page->free;
-  block->page = page;
-  page->free = block;
-  if (__builtin_expect(--page->count == 0, 0))
-    hwi_page_settle(page);
+  hwi_page_push(page, block);
   return true;
 }
 
-/* --- arenas.c: with the heap's lock --- */
+/* --- space.c: with the lock --- */
+
+/* Finds the place of the space, if that is not done yet. Returns false if there is no memory. */
+bool hwi_space_begin(void);
+
+/* Maps zeroed memory at the start of a unit. Returns its start, or 0 if there is no memory. */
+uintptr_t hwi_space_take(size_t bytes, size_t align);
+void hwi_space_give(uintptr_t start, size_t bytes);
+
+/* Changes the length; the kernel may move the pages to other units. Returns the start, or 0 and nothing is changed. */
+uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes);
+
+/* --- arenas.c: with the lock --- */
 
 /* Returns a page of `slice_count` slices, or NULL if there is no memory. Its blocks are not set up. */
 struct hwi_page *hwi_arena_take(struct hw_heap *heap, unsigned slice_count);
 void hwi_arena_give(struct hwi_page *page);
 
 /* Returns free memory to the system until at most `most_bytes` are kept. */
-void hwi_arena_trim(struct hw_heap *heap, size_t most_bytes);
+void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes);
+
+/* After memory has become free: returns it to the system if it is too much, or has been for long. */
+void hwi_heap_pass_by(struct hw_heap *heap);
 void hwi_arena_unmap_all(struct hw_heap *heap);
 void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes);
 
-/* --- large.c: takes the heap's lock --- */
+/* --- large.c: with the lock --- */
 
 void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align);
-size_t hwi_large_bytes(struct hw_heap *heap, const void *block); /* 0: no such block */
-bool hwi_large_free(struct hw_heap *heap, void *block);
-void *hwi_large_resize(struct hw_heap *heap, void *block, size_t bytes); /* NULL: unchanged */
+void hwi_large_free(struct hw_heap *heap, struct hwi_page *page);
+void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes); /* NULL: unchanged */
+void hwi_large_drop_cached(struct hw_heap *heap, size_t most_kept_bytes);
 void hwi_large_unmap_all(struct hw_heap *heap);
 
 /* --- owners.c --- */
 
-/* Returns an owner for the calling thread, from an ended one if possible; NULL if there is no memory. */
-struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *thread);
+/* Returns an owner for the calling thread, from an ended one if possible; NULL if there is no memory, or the lock is
+ * closed. */
+struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread);
 
 /* The thread ends: its owner is an orphan from then on. */
 void hwi_owner_end(struct hwi_owner *owner);
@@ -225,9 +287,12 @@ void hwi_owner_drain_orphans(struct hw_heap *heap);
 bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index);
 void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block);
 
+/* Changes all orphans from one state to the other. */
+void hwi_owner_change_orphans(struct hw_heap *heap, enum hwi_owner_state from, enum hwi_owner_state to);
+
 /* --- pages.c: the caller has the owner --- */
 
-void hwi_page_list(struct hwi_page *page); /* behind the first of its class */
+void hwi_page_list(struct hwi_page *page); /* after the first one of its class */
 void hwi_page_unlist(struct hwi_page *page);
 bool hwi_page_has_room(const struct hwi_page *page);
 void hwi_owner_give_empty_pages(struct hwi_owner *owner);
@@ -235,10 +300,26 @@ void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes);
 void *hwi_owner_alloc_aligned(struct hwi_owner *owner, size_t align, size_t bytes);
 void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes);
 
-/* `owner` is the calling thread's, or NULL. */
-enum hw_heap_fault hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *block);
+/* --- frees.c --- */
 
-/* Returns 0 for an address at which no block of the heap begins, with the fault. */
-size_t hwi_heap_block_bytes(struct hw_heap *heap, const void *block, enum hw_heap_fault *fault);
+/* HWI_FREE_CLOSED: a fork has closed the lock, which this block needs; nothing was done. */
+enum hwi_free_result { HWI_FREE_CLOSED = -1 };
+
+/* `owner` is the calling thread's, or NULL. Returns a fault, or HWI_FREE_CLOSED. */
+int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *block);
+
+/* Returns NULL for an address at which no block of the heap begins, with the fault. */
+struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault);
+size_t hwi_heap_block_bytes(const struct hw_heap *heap, const void *block, enum hw_heap_fault *fault);
+
+/* Returns whether a link of a free list may be followed: it is the address of a block of the page. */
+bool hwi_page_has_block(const struct hwi_page *page, const struct hwi_free_block *block);
+
+/* --- forks.c --- */
+
+void hwi_heaps_before_fork(void);
+
+/* `key` is that of the calling thread. Returns false if the fork was within another one, by a signal handler. */
+bool hwi_heaps_after_fork(bool is_child, const void *key);
 
 #endif

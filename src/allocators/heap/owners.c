@@ -54,19 +54,20 @@ void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block)
     drain_orphan(push_page(page));
 }
 
-/* The page is listed meanwhile, so that the thread keeps it only if it is the last one of its class. */
+/* The list is empty if the thread was draining when a signal handler of it forked (forks.c). */
 static void take_remote(struct hwi_page *page)
 {
   struct hwi_free_block *list = __atomic_exchange_n(&page->remote, NULL, __ATOMIC_ACQUIRE), *last = list;
   uint32_t count = 1;
+  if (!list)
+    return;
   for (; last->next; last = last->next)
     count++;
   last->next = page->free;
   page->free = list;
   if (page->is_full) {
-    page->is_full = false;
-    page->count = page->capacity;
-    hwi_page_list(page);
+    hwi_page_settle(page);
+    page->count++;
   }
   page->count -= count;
   if (page->count == 0)
@@ -117,6 +118,7 @@ bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index)
     if (page) {
       hwi_page_unlist(page);
       __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
+      __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
       hwi_page_list(page);
     }
     release_orphan(from);
@@ -127,45 +129,73 @@ bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index)
 
 /* --- threads --- */
 
-static void take_over(struct hwi_owner *owner, const void *thread)
+static void set_thread(struct hwi_page *page, uintptr_t thread)
+{
+  for (; page && page != &hwi_no_page; page = page->next)
+    __atomic_store_n(&page->thread, thread, __ATOMIC_RELAXED);
+}
+
+static void set_threads(struct hwi_owner *owner, uintptr_t thread)
 {
   owner->thread = thread;
+  set_thread(owner->full, thread);
+  for (size_t i = 0; i < owner->heap->class_count; i++)
+    set_thread(owner->pages[i], thread);
+}
+
+static void take_over(struct hwi_owner *owner, const void *key, uintptr_t thread)
+{
+  set_threads(owner, thread);
+  __atomic_store_n(&owner->key, key, __ATOMIC_RELAXED);
   __atomic_store_n(&owner->state, (uint32_t)HWI_OWNER_LIVE, __ATOMIC_SEQ_CST);
 }
 
-static struct hwi_owner *make_owner(struct hw_heap *heap, const void *thread)
+static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintptr_t thread)
 {
-  struct hwi_owner *owner = hwi_os_map(sizeof *owner);
-  if (!owner)
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  if (result == HWI_LOCK_CLOSED)
     return NULL;
-  for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++)
-    owner->pages[i] = &hwi_no_page;
-  memcpy(owner->class_of, heap->class_of, sizeof owner->class_of);
-  owner->heap = heap;
-  owner->thread = thread;
-  hwi_word_take(&heap->lock);
-  owner->next = heap->owners;
-  __atomic_store_n(&heap->owners, owner, __ATOMIC_RELEASE);
-  hwi_heap_count_mapped(heap, sizeof *owner);
-  hwi_word_give(&heap->lock);
+  struct hwi_owner *owner = hwi_os_map(sizeof *owner);
+  if (owner) {
+    for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++)
+      owner->pages[i] = &hwi_no_page;
+    memcpy(owner->class_of, heap->class_of, sizeof owner->class_of);
+    owner->heap = heap;
+    owner->key = key;
+    owner->thread = thread;
+    owner->next = heap->owners;
+    __atomic_store_n(&heap->owners, owner, __ATOMIC_RELEASE);
+    hwi_heap_count_mapped(heap, sizeof *owner);
+  }
+  hwi_heap_leave(result);
   return owner;
 }
 
-struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *thread)
+struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread)
 {
   for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
     if (lock_orphan(owner)) {
-      take_over(owner, thread);
+      take_over(owner, key, thread);
       return owner;
     }
-  return make_owner(heap, thread);
+  return make_owner(heap, key, thread);
 }
 
 void hwi_owner_end(struct hwi_owner *owner)
 {
   hwi_owner_drain(owner);
   hwi_owner_give_empty_pages(owner);
-  owner->thread = NULL;
+  set_threads(owner, 0);
+  __atomic_store_n(&owner->key, NULL, __ATOMIC_RELAXED);
   release_orphan(owner);
   drain_orphan(owner);
+}
+
+void hwi_owner_change_orphans(struct hw_heap *heap, enum hwi_owner_state from, enum hwi_owner_state to)
+{
+  for (struct hwi_owner *owner = heap->owners; owner; owner = owner->next) {
+    uint32_t state = from;
+    if (__atomic_compare_exchange_n(&owner->state, &state, (uint32_t)to, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+      drain_orphan(owner);
+  }
 }

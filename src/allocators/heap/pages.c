@@ -1,4 +1,4 @@
-/* pages.c - the pages of an owner: where blocks come from when the fast path has none, and where they go */
+/* pages.c - the pages of an owner: where blocks come from when the fast path has none */
 #include "allocators/heap/layout.h"
 
 #include <string.h>
@@ -22,15 +22,19 @@ void hwi_page_list(struct hwi_page *page)
   first->next = page;
 }
 
-void hwi_page_unlist(struct hwi_page *page)
+static void unlink_from(struct hwi_page **head, struct hwi_page *page, struct hwi_page *none)
 {
-  struct hwi_page **head = &page->owner->pages[page->class_index];
   if (page->next)
     page->next->prev = page->prev;
   if (page->prev)
     page->prev->next = page->next;
   else
-    *head = page->next ? page->next : &hwi_no_page;
+    *head = page->next ? page->next : none;
+}
+
+void hwi_page_unlist(struct hwi_page *page)
+{
+  unlink_from(&page->owner->pages[page->class_index], page, &hwi_no_page);
 }
 
 bool hwi_page_has_room(const struct hwi_page *page)
@@ -38,54 +42,83 @@ bool hwi_page_has_room(const struct hwi_page *page)
   return page->free || page->carved_count < page->capacity;
 }
 
+/* While a fork has closed the lock, the page stays. */
 static void give_page(struct hwi_page *page)
 {
-  struct hw_heap *heap = hwi_arena_of(page)->heap;
+  enum hwi_lock_result result = hwi_heap_enter(page->owner->heap);
+  if (result == HWI_LOCK_CLOSED)
+    return;
   hwi_page_unlist(page);
-  hwi_word_take(&heap->lock);
   hwi_arena_give(page);
-  hwi_word_give(&heap->lock);
+  hwi_heap_leave(result);
+}
+
+/* The blocks of the owner's list go back to the page that they are all of. */
+static void give_list(struct hwi_owner *owner, size_t class_index)
+{
+  struct hwi_free_block *block = owner->free[class_index], *next;
+  owner->free[class_index] = NULL;
+  for (; block; block = next) {
+    struct hwi_page *page = owner->pages[class_index];
+    next = block->next;
+    block->next = page->free;
+    page->free = block;
+    page->count--;
+  }
 }
 
 void hwi_owner_give_empty_pages(struct hwi_owner *owner)
 {
-  for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++)
+  for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++) {
+    give_list(owner, i);
     for (struct hwi_page *page = owner->pages[i], *next; page && page != &hwi_no_page; page = next) {
       next = page->next;
       if (page->count == 0)
         give_page(page);
     }
+  }
 }
 
-/* An empty page that is the only one of its class stays: the next block of this class would need a new one. */
-void hwi_page_settle(struct hwi_page *page)
-{
-  if (page->is_full) {
-    page->is_full = false;
-    page->count = page->capacity - 1;
-    hwi_page_list(page);
-  }
-  if (page->count == 0 && (page->next || page->prev))
-    give_page(page);
-}
+/* --- full pages --- */
 
 static void set_full(struct hwi_page *page)
 {
+  struct hwi_owner *owner = page->owner;
   hwi_page_unlist(page);
+  page->prev = NULL;
+  page->next = owner->full;
+  if (owner->full)
+    owner->full->prev = page;
+  owner->full = page;
   page->is_full = true;
   page->count = 1;
+}
+
+/* An empty page that is the first one of its class stays: the next block of the class would need a new one. */
+void hwi_page_settle(struct hwi_page *page)
+{
+  if (page->is_full) {
+    unlink_from(&page->owner->full, page, NULL);
+    page->is_full = false;
+    page->count = page->capacity - 1;
+    hwi_page_list(page);
+  } else if (page->prev) {
+    give_page(page);
+  }
 }
 
 /* --- allocating --- */
 
 /* Links the next blocks of a page, as many as begin in a page of the system, so that memory is touched when it is
  * needed. */
-static void carve(struct hwi_page *page)
+static struct hwi_free_block *carve(struct hwi_page *page)
 {
-  uint32_t count = HWI_SYSTEM_PAGE_BYTES / page->block_bytes, left = page->capacity - page->carved_count;
+  uint32_t carved = page->carved_count, left = page->capacity - carved;
+  uint32_t count = (uint32_t)(HWI_SYSTEM_PAGE_BYTES / page->block_bytes);
   count = count == 0 ? 1 : count < left ? count : left;
-  uintptr_t at = hwi_page_start(page) + (size_t)page->carved_count * page->block_bytes;
-  page->carved_count += count;
+  uintptr_t at = hwi_page_start(page) + (size_t)carved * page->block_bytes;
+  __atomic_store_n(&page->carved_count, carved + count, __ATOMIC_RELAXED);
+  page->count += count;
   struct hwi_free_block *first = (struct hwi_free_block *)at, *block = first;
   for (uint32_t i = 1; i < count; i++, block = block->next) {
     block->next = (struct hwi_free_block *)(at + (size_t)i * page->block_bytes);
@@ -93,7 +126,7 @@ static void carve(struct hwi_page *page)
   }
   block->next = NULL;
   block->page = page;
-  page->free = first;
+  return first;
 }
 
 static unsigned slices_of(size_t block_bytes)
@@ -104,9 +137,11 @@ static unsigned slices_of(size_t block_bytes)
 
 static struct hwi_page *take_slices(struct hw_heap *heap, unsigned count)
 {
-  hwi_word_take(&heap->lock);
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  if (result == HWI_LOCK_CLOSED)
+    return NULL;
   struct hwi_page *page = hwi_arena_take(heap, count);
-  hwi_word_give(&heap->lock);
+  hwi_heap_leave(result);
   return page;
 }
 
@@ -116,63 +151,95 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   struct hwi_page *page = take_slices(owner->heap, slices_of(block_bytes));
   if (!page)
     return false;
+  size_t granules = block_bytes >> HWI_GRANULE_BITS;
   page->free = page->remote = NULL;
   page->count = page->carved_count = 0;
   page->capacity = (uint32_t)(page->slice_count * HWI_SLICE_BYTES / block_bytes);
-  page->block_bytes = (uint32_t)block_bytes;
+  page->reciprocal = (uint32_t)((((uint64_t)1 << HWI_RECIPROCAL_BITS) + granules - 1) / granules);
+  page->block_bytes = block_bytes;
   page->class_index = (uint8_t)class_index;
-  page->is_full = page->is_span = false;
+  page->is_full = false;
+  page->kind = HWI_PAGE_SMALL;
   __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
+  __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
   hwi_page_list(page);
   return true;
 }
 
-/* Makes the first page of the class one that has a free block. Pages without room leave the list. */
+/* Fills the owner's list from the first page of the class that has room. Pages without room leave the list of
+ * pages. */
 static bool find_room(struct hwi_owner *owner, unsigned class_index)
 {
   struct hwi_page *page;
   while ((page = owner->pages[class_index]) != &hwi_no_page) {
-    if (!page->free && page->carved_count < page->capacity)
-      carve(page);
-    if (page->free)
+    struct hwi_free_block *list = page->free;
+    if (list) {
+      page->free = NULL;
+      page->count = page->carved_count;
+    } else if (page->carved_count < page->capacity) {
+      list = carve(page);
+    }
+    owner->free[class_index] = list;
+    if (list)
       return true;
     set_full(page);
   }
   return false;
 }
 
-/* What other threads have freed comes before pages of ended threads, and both before new memory. */
-static void *alloc_small(struct hwi_owner *owner, size_t bytes)
+static void *take_first(struct hwi_owner *owner, unsigned class_index)
 {
-  unsigned class_index = owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS];
+  struct hwi_free_block *block = owner->free[class_index];
+  owner->free[class_index] = block->next;
+  block->page = NULL;
+  return block;
+}
+
+/* What other threads have freed comes before pages of ended threads, and both before new memory. */
+static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
+{
+  if (owner->free[class_index] || find_room(owner, class_index))
+    return take_first(owner, class_index);
+  hwi_owner_drain(owner);
   if (!find_room(owner, class_index)) {
-    hwi_owner_drain(owner);
-    if (!find_room(owner, class_index) && !hwi_owner_adopt_page(owner, class_index) && !add_page(owner, class_index))
+    if (!hwi_owner_adopt_page(owner, class_index) && !add_page(owner, class_index))
       return NULL;
     find_room(owner, class_index);
   }
-  return hwi_owner_try_alloc(owner, bytes);
+  return take_first(owner, class_index);
 }
 
-/* A span has no owner; whoever frees it gives it back. */
+/* A span has no owner; the thread that frees it gives it back. */
 static void *alloc_span(struct hw_heap *heap, size_t bytes)
 {
   struct hwi_page *page = take_slices(heap, (unsigned)((bytes + HWI_SLICE_BYTES - 1) >> HWI_SLICE_BITS));
   if (!page)
     return NULL;
-  page->free = page->remote = NULL;
-  page->count = page->capacity = page->carved_count = 1;
-  page->is_full = false;
-  page->is_span = true;
-  page->block_bytes = (uint32_t)(page->slice_count * HWI_SLICE_BYTES);
+  page->kind = HWI_PAGE_SPAN;
+  page->block_bytes = page->slice_count * HWI_SLICE_BYTES;
   return (void *)hwi_page_start(page);
+}
+
+static void *alloc_large(struct hw_heap *heap, size_t bytes, size_t align)
+{
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  if (result == HWI_LOCK_CLOSED)
+    return NULL;
+  void *block = hwi_large_alloc(heap, bytes, align);
+  hwi_heap_leave(result);
+  return block;
+}
+
+static unsigned class_of(const struct hwi_owner *owner, size_t bytes)
+{
+  return owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS];
 }
 
 void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes)
 {
   if (bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
-    return alloc_small(owner, bytes);
-  return bytes <= HWI_SPAN_BYTES ? alloc_span(owner->heap, bytes) : hwi_large_alloc(owner->heap, bytes, HW_HEAP_ALIGN);
+    return alloc_small(owner, class_of(owner, bytes));
+  return bytes <= HWI_SPAN_BYTES ? alloc_span(owner->heap, bytes) : alloc_large(owner->heap, bytes, HW_HEAP_ALIGN);
 }
 
 /* A class fits if its blocks are multiples of the alignment: pages are aligned more than that. */
@@ -182,110 +249,24 @@ void *hwi_owner_alloc_aligned(struct hwi_owner *owner, size_t align, size_t byte
   if (align <= HW_HEAP_ALIGN)
     return hwi_owner_alloc(owner, bytes);
   if (align > HWI_SLICE_BYTES)
-    return hwi_large_alloc(heap, bytes ? bytes : 1, align);
+    return alloc_large(heap, bytes ? bytes : 1, align);
   if (bytes < align)
     bytes = align;
   if (bytes <= HW_HEAP_LARGEST_CLASS_BYTES) {
-    unsigned i = owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS];
+    unsigned i = class_of(owner, bytes);
     while (heap->class_bytes[i] & (align - 1))
-      i++;
-    return alloc_small(owner, heap->class_bytes[i]);
+      i++; /* the last class is a multiple of every such alignment */
+    return alloc_small(owner, i);
   }
-  return bytes <= HWI_SPAN_BYTES ? alloc_span(heap, bytes) : hwi_large_alloc(heap, bytes, align);
+  return bytes <= HWI_SPAN_BYTES ? alloc_span(heap, bytes) : alloc_large(heap, bytes, align);
 }
 
 void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes)
 {
   void *block = hwi_owner_alloc_aligned(owner, align, bytes);
-  if (!block || !hwi_is_in_arena(block))
-    return block; /* a mapping of its own is zero */
+  if (!block)
+    return NULL;
   const struct hwi_page *page = hwi_slice_of(block);
-  if (!page->is_span || !page->is_clean)
-    memset(block, 0, bytes);
-  return block;
-}
-
-/* --- freeing --- */
-
-static struct hwi_page *page_of(struct hw_heap *heap, const void *block, enum hw_heap_fault *fault)
-{
-  *fault = HW_HEAP_FOREIGN;
-  if (!hwi_is_in_arena(block) || hwi_arena_of(block)->heap != heap)
-    return NULL;
-  *fault = HW_HEAP_NOT_A_BLOCK;
-  struct hwi_page *page = hwi_slice_of(block);
-  if ((void *)page == (void *)hwi_arena_of(block))
-    return NULL;
-  page -= page->back;
-  size_t off = (uintptr_t)block - hwi_page_start(page);
-  if (page->block_bytes == 0 || off % page->block_bytes != 0 || off / page->block_bytes >= page->carved_count)
-    return NULL;
-  *fault = HW_HEAP_OK;
-  return page;
-}
-
-/* Another thread may be changing the list, so each link is checked before it is followed. */
-static bool is_on(const struct hwi_page *page, const struct hwi_free_block *list, const struct hwi_free_block *block)
-{
-  uintptr_t start = hwi_page_start(page), bytes = page->slice_count * HWI_SLICE_BYTES;
-  for (uint32_t i = 0; i < page->capacity && list; i++) {
-    if (list == block)
-      return true;
-    if ((uintptr_t)list - start > bytes - sizeof *list || (uintptr_t)list % HW_HEAP_ALIGN != 0)
-      return false;
-    list = __atomic_load_n(&list->next, __ATOMIC_RELAXED);
-  }
-  return false;
-}
-
-static bool is_free(struct hwi_page *page, const struct hwi_free_block *block)
-{
-  return block->page == page && (is_on(page, __atomic_load_n(&page->free, __ATOMIC_RELAXED), block) ||
-                                 is_on(page, __atomic_load_n(&page->remote, __ATOMIC_ACQUIRE), block));
-}
-
-static enum hw_heap_fault free_span(struct hw_heap *heap, struct hwi_page *page)
-{
-  hwi_word_take(&heap->lock);
-  bool is_span = page->is_span && page->block_bytes != 0;
-  if (is_span)
-    hwi_arena_give(page);
-  hwi_word_give(&heap->lock);
-  return is_span ? HW_HEAP_OK : HW_HEAP_FREED;
-}
-
-enum hw_heap_fault hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *address)
-{
-  enum hw_heap_fault fault;
-  struct hwi_page *page = page_of(heap, address, &fault);
-  if (!page)
-    return fault == HW_HEAP_FOREIGN && hwi_large_free(heap, address) ? HW_HEAP_OK : fault;
-  if (page->is_span)
-    return free_span(heap, page);
-  struct hwi_free_block *block = address;
-  if (is_free(page, block))
-    return HW_HEAP_FREED;
-  if (!owner || __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) != owner) {
-    hwi_page_push_remote(page, block);
-    return HW_HEAP_OK;
-  }
-  block->next = page->free;
-  block->page = page;
-  page->free = block;
-  if (--page->count == 0)
-    hwi_page_settle(page);
-  return HW_HEAP_OK;
-}
-
-size_t hwi_heap_block_bytes(struct hw_heap *heap, const void *block, enum hw_heap_fault *fault)
-{
-  size_t bytes;
-  const struct hwi_page *page = page_of(heap, block, fault);
-  if (page)
-    return page->block_bytes;
-  if (*fault == HW_HEAP_FOREIGN && (bytes = hwi_large_bytes(heap, block))) {
-    *fault = HW_HEAP_OK;
-    return bytes;
-  }
-  return 0;
+  bool is_clean = page->back == 0 && page->kind != HWI_PAGE_SMALL && page->is_clean;
+  return is_clean ? block : memset(block, 0, bytes);
 }

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "allocators/message.h"
-#include "allocators/process/fork_heap.h"
+#include "allocators/fork_heap.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
@@ -479,49 +479,14 @@ size_t hwi_heap_own_bytes(const void *payload)
   return head_is_sealed(hwi_heap.pool, block, head) && !(size & BLOCK_FLAGS) && size ? size - WORD : 0;
 }
 
-/* --- forks ---
- *
- * A signal handler may fork while its thread is in malloc, or in another fork. Then the thread already has some of the
- * locks, and its child continues at the same point: nothing is closed or opened.
- */
-
-static __thread unsigned forks_within;       /* of this thread: current forks that did not close the locks */
-static __thread unsigned pool_taken_by_fork; /* the one of them that took the pool's lock, counted from 1; 0: none */
-
-static void begin_fork_within(void)
-{
-  forks_within++;
-  if (!hwi_lock_is_alone() && !hwi_lock_is_mine(&hwi_heap.lock)) { /* the thread was about to grow the pool */
-    hwi_lock_take_always(&hwi_heap.lock);
-    pool_taken_by_fork = forks_within;
-  }
-}
-
-static void end_fork_within(void)
-{
-  if (pool_taken_by_fork == forks_within) {
-    pool_taken_by_fork = 0;
-    hwi_lock_give(&hwi_heap.lock);
-  }
-  forks_within--;
-}
+/* --- forks --- */
 
 void hwi_heap_before_fork(void)
 {
-  if (hwi_lock_is_alone() || hwi_lock_is_mine(&growth_lock) || hwi_lock_is_mine(&hwi_heap.lock))
-    begin_fork_within();
-  else
-    hwi_lock_close(&growth_lock, &hwi_heap.lock);
+  hwi_lock_before_fork(&growth_lock, &hwi_heap.lock);
 }
 
 bool hwi_heap_after_fork(bool is_child)
 {
-  bool was_within = forks_within;
-  if (is_child)
-    hwi_lock_renew(&growth_lock, &hwi_heap.lock);
-  if (was_within)
-    end_fork_within();
-  else
-    hwi_lock_open(&growth_lock, &hwi_heap.lock);
-  return !was_within;
+  return hwi_lock_after_fork(&growth_lock, &hwi_heap.lock, is_child);
 }
