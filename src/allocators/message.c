@@ -115,3 +115,18 @@ void hwi_message_stack(void)
   struct stack stack = {own.start, 0};
   hwi_os_each_frame(print_frame, &stack);
 }
+
+void hwi_message_fault(uintptr_t address, const char *text, bool ends_process)
+{
+  struct hwi_message line;
+  hwi_message_begin(&line);
+  hwi_message_text(&line, "block ");
+  hwi_message_address(&line, address);
+  hwi_message_text(&line, ": ");
+  hwi_message_text(&line, text);
+  hwi_message_text(&line, ends_process ? "; the process ends here" : "; it stays as it is");
+  hwi_message_print(&line);
+  hwi_message_stack();
+  if (ends_process)
+    hwi_os_abort();
+}

@@ -23,7 +23,7 @@ const char *hw_heap_fault_text(enum hw_heap_fault fault)
   case HW_HEAP_NOT_A_BLOCK:
     return "no block begins there";
   case HW_HEAP_FREED:
-    return "freed already";
+    return "the block is free already";
   case HW_HEAP_DAMAGED:
     return "the heap's own records were overwritten";
   }

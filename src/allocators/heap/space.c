@@ -30,17 +30,17 @@ static size_t table_bytes;                /* mapped part of the descriptors */
 
 /* --- the place --- */
 
-static uintptr_t find_place(uintptr_t library)
+static uintptr_t find_place(uintptr_t end)
 {
   for (unsigned i = 1; i <= PLACES; i++) {
-    uintptr_t place = (library - library / PLACE_PART * i) & ~(PLACE_BYTES - 1);
+    uintptr_t place = (end - end / PLACE_PART * i) & ~(PLACE_BYTES - 1);
     if (place && hwi_os_map_at((void *)place, TABLE_STEP_BYTES) == 0)
       return place;
   }
   return 0;
 }
 
-/* Where the units start is random, as the kernel's addresses are. */
+/* A mapping of the kernel's choice shows where libraries are. Where the units start is random, as its address is. */
 bool hwi_space_begin(void)
 {
   if (hwi_space.start)
@@ -48,11 +48,10 @@ bool hwi_space_begin(void)
   uintptr_t probe = (uintptr_t)hwi_os_map(TABLE_STEP_BYTES);
   if (!probe)
     return false;
+  hwi_os_unmap((void *)probe, TABLE_STEP_BYTES);
   uintptr_t place = find_place(probe);
-  if (place)
-    hwi_os_unmap((void *)probe, TABLE_STEP_BYTES);
-  else
-    place = probe;
+  if (!place)
+    return false;
   table_bytes = TABLE_STEP_BYTES;
   hwi_space.pages = (struct hwi_page *)place;
   uintptr_t start = place + TABLE_BYTES + probe / HWI_SYSTEM_PAGE_BYTES % START_UNITS * HWI_UNIT_BYTES;

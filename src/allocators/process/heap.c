@@ -74,17 +74,7 @@ static void print_refusal(uint64_t bytes, const char *why, int error)
 
 void hwi_heap_report(enum hw_pool_fault fault, void *address)
 {
-  struct hwi_message line;
-  hwi_message_begin(&line);
-  hwi_message_text(&line, "block ");
-  hwi_message_address(&line, (uintptr_t)address);
-  hwi_message_text(&line, ": ");
-  hwi_message_text(&line, hw_pool_fault_text(fault));
-  hwi_message_text(&line, settings.abort_on_fault ? "; the process ends here" : "; it stays as it is");
-  hwi_message_print(&line);
-  hwi_message_stack();
-  if (settings.abort_on_fault)
-    hwi_os_abort();
+  hwi_message_fault((uintptr_t)address, hw_pool_fault_text(fault), settings.abort_on_fault);
 }
 
 void hwi_heap_report_foreign(const char *function, const void *address)

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "allocators/flag.h"
 #include "allocators/fork_heap.h"
 #include "allocators/heap/process_owner.h"
 #include "allocators/message.h"
@@ -101,17 +102,10 @@ static void *heap_alloc_zeroed(size_t bytes, size_t align)
 
 /* --- freeing --- */
 
+/* Ends the process if every free is checked. */
 static COLD void report(const void *address, enum hw_heap_fault fault)
 {
-  struct hwi_message line;
-  hwi_message_begin(&line);
-  hwi_message_text(&line, "block ");
-  hwi_message_address(&line, (uintptr_t)address);
-  hwi_message_text(&line, ": ");
-  hwi_message_text(&line, hw_heap_fault_text(fault));
-  hwi_message_text(&line, "; it stays as it is");
-  hwi_message_print(&line);
-  hwi_message_stack();
+  hwi_message_fault((uintptr_t)address, hw_heap_fault_text(fault), checks_all_frees);
 }
 
 static void heap_free(void *block);
@@ -233,8 +227,7 @@ static void after_fork_in_child(void)
 static void heap_init(void)
 {
   struct hw_heap_config config = {0};
-  const char *check = hw_allocator_getenv("HEAPWRIGHT_CHECK");
-  config.check_all_frees = checks_all_frees = check && check[0] == '1' && !check[1];
+  config.check_all_frees = checks_all_frees = hwi_flag_read(hw_allocator_getenv, "HEAPWRIGHT_CHECK", false);
   hwi_heap_begin(&heap, &config, NULL); /* this config is right */
   hwi_fork_heap_begin(hwi_space_begin() ? (uintptr_t)hwi_space.pages : (uintptr_t)&heap / 2);
   hwi_lock_begin();
