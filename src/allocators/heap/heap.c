@@ -102,11 +102,18 @@ static void thread_ends(void *key)
   give_heaps();
 }
 
-static struct hwi_owner *find_owner(struct hw_heap *heap)
+/* Returns NULL if the thread has not used the heap. */
+static struct hwi_owner *existing_owner(const struct hw_heap *heap)
 {
   struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE);
   while (owner && __atomic_load_n(&owner->key, __ATOMIC_RELAXED) != &last)
     owner = owner->next;
+  return owner;
+}
+
+static struct hwi_owner *find_owner(struct hw_heap *heap)
+{
+  struct hwi_owner *owner = existing_owner(heap);
   if (!owner)
     owner = hwi_owner_begin(heap, &last, 0);
   if (!owner)
@@ -308,10 +315,10 @@ void hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner)
 
 void hw_heap_collect(struct hw_heap *heap)
 {
-  hwi_heap_collect(heap, owner_in(heap));
+  hwi_heap_collect(heap, existing_owner(heap));
 }
 
 void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats)
 {
-  hwi_heap_get_stats(heap, owner_in(heap), stats);
+  hwi_heap_get_stats(heap, existing_owner(heap), stats);
 }

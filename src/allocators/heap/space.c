@@ -15,7 +15,8 @@ enum {
   WORD_BITS = 64,
   TABLE_STEP_BYTES = 64 << 10,
   PLACES = 6,
-  PLACE_PART = 8, /* the places are this part of the address space apart */
+  FAR_PART = 8, /* the places are this part of the address space apart */
+  NEAR_PART = 512,
   START_UNITS = 1024,
 };
 
@@ -30,14 +31,21 @@ static size_t table_bytes;                /* mapped part of the descriptors */
 
 /* --- the place --- */
 
-static uintptr_t find_place(uintptr_t end)
+static uintptr_t find_place_by(uintptr_t end, unsigned part)
 {
   for (unsigned i = 1; i <= PLACES; i++) {
-    uintptr_t place = (end - end / PLACE_PART * i) & ~(PLACE_BYTES - 1);
+    uintptr_t place = (end - end / part * i) & ~(PLACE_BYTES - 1);
     if (place && hwi_os_map_at((void *)place, TABLE_STEP_BYTES) == 0)
       return place;
   }
   return 0;
+}
+
+/* The sanitizers leave only places near libraries. */
+static uintptr_t find_place(uintptr_t end)
+{
+  uintptr_t place = find_place_by(end, FAR_PART);
+  return place ? place : find_place_by(end, NEAR_PART);
 }
 
 /* A mapping of the kernel's choice shows where libraries are. Where the units start is random, as its address is. */
