@@ -70,10 +70,13 @@ void hwi_lock_wait_always(struct hwi_lock *lock)
     give_up("a thread ended while it was in malloc");
   while (error && !hwi_lock_try_take(lock)) /* the kernel has no such locks: without priority inheritance */
     hwi_os_yield();
+  (void)__atomic_load_n(&lock->word, __ATOMIC_ACQUIRE);
 }
 
+/* The kernel orders memory; these two operations show it to the compiler and the thread sanitizer. */
 void hwi_lock_hand_on(struct hwi_lock *lock)
 {
+  __atomic_fetch_or(&lock->word, 0, __ATOMIC_RELEASE);
   if (hwi_os_hand_lock_on(&lock->word) != 0)
     __atomic_store_n(&lock->word, 0, __ATOMIC_RELEASE);
 }

@@ -280,7 +280,8 @@ static void use_in_child(struct left *left)
   static struct model model;
   alarm(120);
   for (int i = 0; i < BLOCKS; i++)
-    if (((unsigned char *)left->blocks[i])[0] != (unsigned char)i || hw_heap_free(left->heap, left->blocks[i]) != HW_HEAP_OK)
+    if (((unsigned char *)left->blocks[i])[0] != (unsigned char)i ||
+        hw_heap_free(left->heap, left->blocks[i]) != HW_HEAP_OK)
       _exit(1);
   model = (struct model){.heap = left->heap, .seed = 88172645463325252u};
   for (int i = 0; i < 2000; i++)

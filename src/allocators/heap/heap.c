@@ -175,12 +175,12 @@ static void begin_all(void)
 
 struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error)
 {
+  begin_all();
   struct hw_heap *heap = hwi_os_map(sizeof *heap);
   if (!heap) {
     fail(error, NULL, 0, "there is no memory");
     return NULL;
   }
-  begin_all();
   if (hwi_heap_begin(heap, config, error))
     return heap;
   hwi_os_unmap(heap, sizeof *heap);
@@ -200,13 +200,13 @@ void hw_heap_destroy(struct hw_heap *heap)
   enum hwi_lock_result result = hwi_heap_enter(heap);
   hwi_large_unmap_all(heap);
   hwi_arena_unmap_all(heap);
-  hwi_heap_leave(result);
-  give_heaps();
   for (struct hwi_owner *owner = heap->owners, *next; owner; owner = next) {
     next = owner->next;
     hwi_os_unmap(owner, sizeof *owner);
   }
   hwi_os_unmap(heap, sizeof *heap);
+  hwi_heap_leave(result);
+  give_heaps();
 }
 
 /* --- calls --- */

@@ -29,7 +29,8 @@
  * If the owner is an orphan, the thread that pushed on its inbox empties the inbox. If the page has got another owner
  * meanwhile, it is passed on to that owner's inbox.
  *
- * Memory orders. Pushes release and takes acquire: the contents of links are seen. The end of an owner (its state, then
+ * Memory orders. Pushes release and takes acquire: the contents of links are seen; a take of `remote` also releases and
+ * the next push acquires, since it writes the page's inbox_next, which was read before. The end of an owner (its state, then
  * its inbox) and a push (the inbox, then the state) are sequentially consistent, so that one of the two threads sees
  * the other. page->owner is written only by a thread that has locked the orphan, or that makes the page.
  *
@@ -75,10 +76,10 @@ enum hwi_page_kind { HWI_PAGE_NONE, HWI_PAGE_SMALL, HWI_PAGE_SPAN, HWI_PAGE_LARG
 
 /* Of the descriptor of an arena's first slice, and of a large block. */
 struct hwi_unit {
-  struct hw_heap *heap;              /* NULL: the unit is unused */
-  struct hwi_page *next;             /* the heap's next arena */
-  uint64_t free_slices;              /* of an arena: a bit for each slice */
-  uint64_t touched_slices;           /* those that perhaps are present in memory */
+  struct hw_heap *heap;    /* NULL: the unit is unused */
+  struct hwi_page *next;   /* the heap's next arena */
+  uint64_t free_slices;    /* of an arena: a bit for each slice */
+  uint64_t touched_slices; /* those that perhaps are present in memory */
 };
 
 struct hwi_page {
@@ -126,7 +127,7 @@ struct hw_heap {
   size_t class_bytes[HW_HEAP_MOST_CLASSES];
   size_t class_count;
   uint8_t class_of[HWI_GRANULES + 1];
-  bool is_of_process; /* no thread may wait for the lock while a fork has closed it */
+  bool is_of_process;   /* no thread may wait for the lock while a fork has closed it */
   struct hw_heap *next; /* in the list of all heaps */
   /* Below: protected by the lock; the list of owners is read without it. */
   struct hwi_owner *owners;

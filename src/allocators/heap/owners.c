@@ -49,7 +49,7 @@ void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block)
   block->page = page;
   do
     block->next = first;
-  while (!__atomic_compare_exchange_n(&page->remote, &first, block, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+  while (!__atomic_compare_exchange_n(&page->remote, &first, block, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
   if (!first)
     drain_orphan(push_page(page));
 }
@@ -57,7 +57,7 @@ void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block)
 /* The list is empty if the thread was draining when a signal handler of it forked (forks.c). */
 static void take_remote(struct hwi_page *page)
 {
-  struct hwi_free_block *list = __atomic_exchange_n(&page->remote, NULL, __ATOMIC_ACQUIRE), *last = list;
+  struct hwi_free_block *list = __atomic_exchange_n(&page->remote, NULL, __ATOMIC_ACQ_REL), *last = list;
   uint32_t count = 1;
   if (!list)
     return;

@@ -17,8 +17,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "allocators/message.h"
 #include "allocators/fork_heap.h"
+#include "allocators/message.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
