@@ -121,5 +121,5 @@ def test_a_recording_on_it(hw, programs, tmp_path):
     assert (done.returncode, done.stdout) == (0, "done\n")
     report = json.loads(hw("report", "--json", str(trace)).stdout)
     assert report["live_blocks_at_end"] < 100 < 100_000 < report["allocation_calls"]
-    notes = [note["text"] for note in report["notes"] if note["kind"] == "allocator"]
+    notes = [note["text"] for note in report["images"][0]["notes"] if note["kind"] == "allocator"]
     assert len(notes) == 1 and notes[0].endswith("libheapwright-heap.so")
