@@ -1,9 +1,9 @@
 /* arenas.c - arenas of a general heap: slices are taken, given back, and returned to the system
  *
  * Free slices that are still in memory are kept for a while: returning memory and taking it again costs more than all
- * else here. What exceeds a share of the heap goes back after 25 ms, when a thread next takes or gives a page: so a
- * program that needs the same memory again soon finds it. What exceeds a larger share goes back at once, since perhaps
- * no thread passes by later.
+ * else here. Every 25 ms, when a thread takes or gives a page, what was not needed since the last time goes back, except
+ * for a share of the heap: so a program that goes up and down keeps what it needs again. What exceeds a larger share
+ * goes back at once, since perhaps no thread passes by later.
  */
 #include "allocators/heap/layout.h"
 
@@ -45,6 +45,13 @@ static uint64_t bits(unsigned first, unsigned count)
   return (ALL_SLICES >> (HWI_SLICES - count)) << first;
 }
 
+void hwi_heap_take_kept(struct hw_heap *heap, size_t bytes)
+{
+  heap->kept_bytes -= bytes;
+  if (heap->kept_bytes < heap->least_kept_bytes)
+    heap->least_kept_bytes = heap->kept_bytes;
+}
+
 enum { NOT_FOUND = HWI_SLICES };
 
 /* Returns the first of `count` adjoining slices of the set. */
@@ -62,7 +69,7 @@ static struct hwi_page *take_from(struct hwi_page *arena, unsigned first, unsign
   struct hwi_page *page = arena + first;
   unit->free_slices &= ~slices;
   unit->touched_slices |= slices;
-  unit->heap->kept_bytes -= (size_t)__builtin_popcountll(touched) * HWI_SLICE_BYTES;
+  hwi_heap_take_kept(unit->heap, (size_t)__builtin_popcountll(touched) * HWI_SLICE_BYTES);
   page->slice_count = (uint8_t)count;
   page->is_clean = !touched;
   for (unsigned i = 0; i < count; i++)
@@ -108,6 +115,27 @@ void hwi_arena_give(struct hwi_page *page)
   arena->unit.free_slices |= bits((unsigned)(page - arena), page->slice_count);
   heap->kept_bytes += page->slice_count * HWI_SLICE_BYTES;
   hwi_heap_pass_by(heap);
+}
+
+bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count)
+{
+  struct hwi_page *arena = hwi_unit_of(page);
+  unsigned first = (unsigned)(page - arena), old_count = page->slice_count;
+  if (slice_count > old_count) {
+    uint64_t more = first + slice_count <= HWI_SLICES ? bits(first + old_count, slice_count - old_count) : 0;
+    if (!more || (arena->unit.free_slices & more) != more)
+      return false;
+    take_from(arena, first + old_count, slice_count - old_count);
+    page->slice_count = (uint8_t)slice_count;
+    for (unsigned i = old_count; i < slice_count; i++)
+      page[i].back = (uint8_t)i;
+  } else if (slice_count < old_count) {
+    page[slice_count].slice_count = (uint8_t)(old_count - slice_count);
+    page->slice_count = (uint8_t)slice_count;
+    hwi_arena_give(&page[slice_count]);
+  }
+  page->block_bytes = slice_count * HWI_SLICE_BYTES;
+  return true;
 }
 
 /* --- back to the system --- */
@@ -164,7 +192,6 @@ void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes)
   for (struct hwi_page *arena = heap->arenas; arena && heap->kept_bytes > most_bytes; arena = arena->unit.next)
     drop_slices(arena, most_bytes);
   unmap_free_arenas(heap);
-  heap->excess_since_ns = 0;
 }
 
 static size_t larger(size_t a, size_t b)
@@ -177,17 +204,18 @@ void hwi_heap_pass_by(struct hw_heap *heap)
   size_t most = heap->config.keep_free_bytes;
   if (!most)
     most = larger(LEAST_KEPT_BYTES, heap->mapped_bytes / KEPT_PART);
-  if (heap->kept_bytes <= most) {
-    heap->excess_since_ns = 0;
+  if (heap->kept_bytes <= most)
     return;
-  }
+  size_t excess = larger(LEAST_EXCESS_BYTES, (heap->mapped_bytes - heap->kept_bytes) / EXCESS_PART);
   uint64_t now = hwi_os_monotonic_ns();
-  if (!heap->excess_since_ns)
-    heap->excess_since_ns = now;
-  size_t in_use = heap->mapped_bytes - heap->kept_bytes;
-  if (now - heap->excess_since_ns >= (uint64_t)EXCESS_MS * NS_PER_MS ||
-      heap->kept_bytes - most > larger(LEAST_EXCESS_BYTES, in_use / EXCESS_PART))
-    hwi_heap_trim(heap, most);
+  if (heap->kept_bytes - most > excess)
+    hwi_heap_trim(heap, most + excess / 2);
+  else if (now - heap->excess_since_ns < (uint64_t)EXCESS_MS * NS_PER_MS)
+    return;
+  else if (heap->least_kept_bytes > most)
+    hwi_heap_trim(heap, heap->kept_bytes - (heap->least_kept_bytes - most));
+  heap->excess_since_ns = now;
+  heap->least_kept_bytes = heap->kept_bytes;
 }
 
 void hwi_arena_unmap_all(struct hw_heap *heap)

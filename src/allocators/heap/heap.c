@@ -273,14 +273,20 @@ bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_
 {
   if (bytes <= old_bytes && bytes >= old_bytes / 2)
     return true;
-  if (old_bytes <= HWI_SPAN_BYTES || bytes <= HWI_SPAN_BYTES)
+  if (old_bytes <= HW_HEAP_LARGEST_CLASS_BYTES || bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
     return false;
   struct hwi_page *page = hwi_slice_of(*block);
   enum hwi_lock_result result = hwi_heap_enter(heap);
-  void *moved = result != HWI_LOCK_CLOSED && page->kind == HWI_PAGE_LARGE ? hwi_large_resize(heap, page, bytes) : NULL;
+  void *resized = NULL;
+  if (result == HWI_LOCK_CLOSED)
+    return false;
+  if (page->kind == HWI_PAGE_LARGE && bytes > HWI_SPAN_BYTES)
+    resized = hwi_large_resize(heap, page, bytes);
+  else if (page->kind == HWI_PAGE_SPAN && bytes <= HWI_SPAN_BYTES)
+    resized = hwi_arena_resize(page, hwi_slices_for(bytes)) ? *block : NULL;
   hwi_heap_leave(result);
-  *block = moved ? moved : *block;
-  return moved;
+  *block = resized ? resized : *block;
+  return resized;
 }
 
 void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes)

@@ -67,7 +67,7 @@ static struct hwi_page *find_cached(struct hw_heap *heap, size_t bytes, size_t a
 static void take_cached(struct hw_heap *heap, struct hwi_page *page)
 {
   unlink_from(&heap->cached, page);
-  heap->kept_bytes -= page->block_bytes;
+  hwi_heap_take_kept(heap, page->block_bytes);
   page->is_clean = false;
   begin(heap, page, page->block_bytes);
 }

@@ -134,7 +134,8 @@ struct hw_heap {
   struct hwi_page *arenas;                /* the first descriptors */
   struct hwi_page *large, *cached;        /* large blocks: allocated; free and kept, the newest first */
   size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
-  uint64_t excess_since_ns;               /* when more became free than is kept for long; 0: it is not more */
+  size_t least_kept_bytes;                /* the least of it since then: */
+  uint64_t excess_since_ns;               /* when memory was last returned, or could have been */
   size_t mapped_bytes, peak_mapped_bytes; /* without descriptors */
   size_t large_bytes;                     /* in allocated large blocks */
 };
@@ -186,6 +187,11 @@ static inline struct hwi_page *hwi_unit_of(const struct hwi_page *page)
 static inline uintptr_t hwi_page_start(const struct hwi_page *page)
 {
   return hwi_space.start + ((size_t)(page - hwi_space.pages) << HWI_SLICE_BITS);
+}
+
+static inline unsigned hwi_slices_for(size_t bytes)
+{
+  return (unsigned)((bytes + HWI_SLICE_BYTES - 1) >> HWI_SLICE_BITS);
 }
 
 /* Returns HWI_LOCK_CLOSED only for the heap of the process. */
@@ -254,6 +260,12 @@ uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes);
 /* Returns a page of `slice_count` slices, or NULL if there is no memory. Its blocks are not set up. */
 struct hwi_page *hwi_arena_take(struct hw_heap *heap, unsigned slice_count);
 void hwi_arena_give(struct hwi_page *page);
+
+/* Makes a span longer or shorter where it is. Returns false if there is no room after it. */
+bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count);
+
+/* Memory that was kept is used. */
+void hwi_heap_take_kept(struct hw_heap *heap, size_t bytes);
 
 /* Returns free memory to the system until at most `most_bytes` are kept. */
 void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes);

@@ -212,7 +212,7 @@ static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 /* A span has no owner; the thread that frees it gives it back. */
 static void *alloc_span(struct hw_heap *heap, size_t bytes)
 {
-  struct hwi_page *page = take_slices(heap, (unsigned)((bytes + HWI_SLICE_BYTES - 1) >> HWI_SLICE_BITS));
+  struct hwi_page *page = take_slices(heap, hwi_slices_for(bytes));
   if (!page)
     return NULL;
   page->kind = HWI_PAGE_SPAN;
