@@ -17,6 +17,7 @@ enum {
   PLACES = 6,
   FAR_PART = 8, /* the places are this part of the address space apart */
   NEAR_PART = 512,
+  STEPS_ABOVE = 8,
   START_UNITS = 1024,
 };
 
@@ -31,21 +32,24 @@ static size_t table_bytes;                /* mapped part of the descriptors */
 
 /* --- the place --- */
 
-static uintptr_t find_place_by(uintptr_t end, unsigned part)
+/* Returns the first place from `start` on, each `step` lower or higher, that is free; 0: none is. */
+static uintptr_t find_place_from(uintptr_t start, uintptr_t step)
 {
   for (unsigned i = 1; i <= PLACES; i++) {
-    uintptr_t place = (end - end / part * i) & ~(PLACE_BYTES - 1);
+    uintptr_t place = (start + step * i) & ~(PLACE_BYTES - 1);
     if (place && hwi_os_map_at((void *)place, TABLE_STEP_BYTES) == 0)
       return place;
   }
   return 0;
 }
 
-/* The sanitizers leave only places near libraries. */
+/* The sanitizers leave only places near libraries, and valgrind has libraries below all that is free. */
 static uintptr_t find_place(uintptr_t end)
 {
-  uintptr_t place = find_place_by(end, FAR_PART);
-  return place ? place : find_place_by(end, NEAR_PART);
+  uintptr_t place = find_place_from(end, 0 - end / FAR_PART);
+  if (!place)
+    place = find_place_from(end, 0 - end / NEAR_PART);
+  return place ? place : find_place_from(end, STEPS_ABOVE * PLACE_BYTES);
 }
 
 /* A mapping of the kernel's choice shows where libraries are. Where the units start is random, as its address is. */
