@@ -50,8 +50,8 @@ struct hw_heap_config {
   const size_t *class_bytes;
   size_t class_count;
   /* How much free memory the heap keeps, apart from that in the caches of threads. More than this is returned to the
-   * system after 25 ms, by the next thread that takes or gives back some; more than 32 MiB (or a quarter of what is in
-   * use, if that is more) above it at once. Default: a 32nd of mapped_bytes, at least 2 MiB. SIZE_MAX: only
+   * system if it was not needed for 25 ms, by the next thread that gives some back; more than 32 MiB (or a quarter of
+   * what is in use, if that is more) above it at once. Default: a 32nd of mapped_bytes, at least 2 MiB. SIZE_MAX: only
    * hw_heap_collect returns memory. */
   size_t keep_free_bytes;
   bool check_all_frees;       /* each free is checked fully, see hw_heap_free; it then takes longer */

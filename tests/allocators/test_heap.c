@@ -205,10 +205,10 @@ static void a_large_block_grows_and_shrinks_without_a_copy(void **state)
 {
   (void)state;
   struct hw_heap *heap = default_heap();
-  size_t bytes = 2 * MIB;
-  unsigned char *block = hw_heap_alloc(heap, bytes), *barrier = hw_heap_alloc(heap, 2 * MIB);
+  size_t bytes = 4 * MIB;
+  unsigned char *block = hw_heap_alloc(heap, bytes), *barrier = hw_heap_alloc(heap, 4 * MIB);
   memset(block, 7, bytes);
-  for (int i = 0; i < 6; i++, bytes *= 2) {
+  for (int i = 0; i < 4; i++, bytes *= 2) {
     block = hw_heap_realloc(heap, block, 2 * bytes);
     assert_non_null(block);
     assert_int_equal(block[0], 7);
@@ -217,11 +217,37 @@ static void a_large_block_grows_and_shrinks_without_a_copy(void **state)
     memset(block + bytes, 7, bytes);
   }
   size_t before = mapped_bytes(heap);
-  block = hw_heap_realloc(heap, block, 2 * MIB);
-  assert_int_equal(block[2 * MIB - 1], 7);
-  assert_true(mapped_bytes(heap) <= before - bytes + 4 * MIB);
+  block = hw_heap_realloc(heap, block, 4 * MIB);
+  assert_int_equal(block[4 * MIB - 1], 7);
+  assert_int_equal(mapped_bytes(heap), before - bytes + 4 * MIB);
   assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
   assert_int_equal(hw_heap_free(heap, barrier), HW_HEAP_OK);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+/* A span grows over free memory after it, and gives back its end. */
+static void a_span_changes_its_size_in_place(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = default_heap();
+  unsigned char *block = hw_heap_alloc(heap, 100000);
+  memset(block, 5, 100000);
+  assert_ptr_equal(hw_heap_realloc(heap, block, 1000000), block);
+  memset(block + 100000, 5, 900000);
+  unsigned char *after = hw_heap_alloc(heap, 100000);
+  memset(after, 6, 100000);
+  unsigned char *moved = hw_heap_realloc(heap, block, 1500000);
+  assert_ptr_not_equal(moved, block);
+  for (size_t i = 0; i < 1000000; i++)
+    assert_int_equal(moved[i], 5);
+  size_t before = used_bytes(heap);
+  assert_ptr_equal(hw_heap_realloc(heap, moved, 200000), moved);
+  assert_true(used_bytes(heap) <= before - 1200000);
+  expect_right(heap);
+  assert_int_equal(hw_heap_free(heap, moved), HW_HEAP_OK);
+  assert_int_equal(hw_heap_free(heap, after), HW_HEAP_OK);
+  assert_int_equal(used_bytes(heap), 0);
   expect_right(heap);
   hw_heap_destroy(heap);
 }
@@ -277,7 +303,7 @@ static void faults_are_found_and_change_nothing(void **state)
   struct seen seen = {0};
   const struct hw_heap_config config = {.check_all_frees = true, .on_fault = see_fault, .fault_context = &seen};
   struct hw_heap *heap = hw_heap_create(&config, NULL), *other = default_heap();
-  static const size_t sizes[] = {1, 16, 40, 5000, LARGEST, 100000, 2 * MIB};
+  static const size_t sizes[] = {1, 16, 40, 5000, LARGEST, 100000, 5 * MIB};
   char on_stack[64];
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     char *block = hw_heap_alloc(heap, sizes[i]), *others = hw_heap_alloc(other, sizes[i]);
@@ -479,6 +505,7 @@ int main(void)
       cmocka_unit_test(a_walk_ends_when_the_visitor_wants),
       cmocka_unit_test(impossible_sizes),
       cmocka_unit_test(a_large_block_grows_and_shrinks_without_a_copy),
+      cmocka_unit_test(a_span_changes_its_size_in_place),
       cmocka_unit_test(large_blocks_are_kept_for_a_while),
       cmocka_unit_test(faults_are_found_and_change_nothing),
       cmocka_unit_test(a_block_freed_twice_is_found_by_default),

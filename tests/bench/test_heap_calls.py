@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "bench"))
 
 import heap  # noqa: E402
 
-EXACT = {"malloc": 14, "free": 19}
+MOST = {"malloc": 14, "free": 19}
 
 LOOP = """
 #include <stdlib.h>
@@ -50,7 +50,7 @@ def own_instructions(path):
 
 
 def test_instructions_of_the_fast_paths(build, tmp_path):
-    """Of the functions themselves, per call. (A jump to a slow path at the end of some calls is a small part of one.)"""
+    """Of the functions themselves, per call. (Some calls go on with a slow path, which may be earlier.)"""
     if not shutil.which("valgrind"):
         pytest.skip("no valgrind")
     source, program = tmp_path / "loop.c", tmp_path / "loop"
@@ -62,9 +62,9 @@ def test_instructions_of_the_fast_paths(build, tmp_path):
         subprocess.run(["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", program, str(calls)], check=True,
                        env={**os.environ, "LD_PRELOAD": str(build / "lib/libheapwright-heap.so")})
         counted.append(own_instructions(out))
-    for name, exact in EXACT.items():
+    for name, most in MOST.items():
         each = (counted[1][name] - counted[0][name]) / 100000
-        assert round(each) == exact, name
+        assert most - 1 < each < most + 0.1, name
 
 
 def test_means_of_ratios():

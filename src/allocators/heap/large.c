@@ -9,7 +9,7 @@
 enum {
   MOST_CACHED = 16,
   MOST_CACHED_BYTES = 16 << 20, /* of one block */
-  WASTE_PART = 8,               /* a cached block may be larger than a request by this part of it */
+  WASTE_PART = 4,               /* a cached block may be larger than a request by this part of it */
 };
 
 static size_t page_up(size_t bytes)

@@ -54,7 +54,7 @@ enum {
   HWI_SLICE_BITS = 16,
   HWI_SLICES = 1 << (HWI_UNIT_BITS - HWI_SLICE_BITS), /* of a unit */
   HWI_PAGE_BITS = 7,                                  /* the size of a descriptor */
-  HWI_MOST_SPAN_SLICES = 16,                          /* larger blocks are large blocks */
+  HWI_MOST_SPAN_SLICES = 32,                          /* larger blocks are large blocks */
   HWI_LARGE_PAGE_SLICES = 4,                          /* of classes of which fewer than 16 fit in a slice */
   HWI_GRANULE_BITS = 4,
   HWI_RECIPROCAL_BITS = 31,
