@@ -35,7 +35,7 @@ target_compile_options(heapwright-heap PRIVATE -O3 -fPIC -ftls-model=initial-exe
 target_link_libraries(heapwright-heap PRIVATE hw-flags hw-banned PUBLIC hw-sanitize)
 install(TARGETS heapwright-heap ARCHIVE DESTINATION lib)
 
-hw_sources(HW_PROCESS_HEAP_SOURCES allocators/flag.c allocators/fork_heap.c allocators/process_heap/*.c)
+hw_sources(HW_PROCESS_HEAP_SOURCES allocators/flag.c allocators/fork_heap.c allocators/pass_on.c allocators/process_heap/*.c)
 add_library(heapwright-process-heap SHARED ${HW_PROCESS_HEAP_SOURCES} ${HW_HEAP_SOURCES})
 set_target_properties(heapwright-process-heap PROPERTIES OUTPUT_NAME heapwright-heap)
 target_link_libraries(heapwright-process-heap PRIVATE hw-flags hw-banned)

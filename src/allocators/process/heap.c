@@ -19,6 +19,7 @@
 
 #include "allocators/fork_heap.h"
 #include "allocators/message.h"
+#include "allocators/pass_on.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
@@ -217,14 +218,10 @@ void hwi_heap_begin(const struct hwi_settings *given)
   hwi_fork_heap_begin(hwi_heap.start);
 }
 
-static void *(*next_malloc)(size_t bytes);
-static void *(*next_aligned_alloc)(size_t align, size_t bytes);
-
 void hwi_heap_begin_passing_on(void)
 {
   struct hw_pool_stats left;
-  next_malloc = (__extension__(void *(*)(size_t)) hwi_os_next_function("malloc"));
-  next_aligned_alloc = (__extension__(void *(*)(size_t, size_t)) hwi_os_next_function("aligned_alloc"));
+  hwi_pass_on_begin();
   settings.exhausted = HWI_EXHAUSTED_PASS_ON;
   hwi_lock_never();
   use_fallback();
@@ -232,13 +229,6 @@ void hwi_heap_begin_passing_on(void)
     if (!hw_pool_alloc(hwi_heap.pool, left.largest_free_bytes))
       break;
   hwi_fork_heap_begin(hwi_heap.start);
-}
-
-static void *pass_on(size_t bytes, size_t align)
-{
-  if (align <= HW_POOL_ALIGN)
-    return next_malloc ? next_malloc(bytes) : NULL;
-  return next_aligned_alloc ? next_aligned_alloc(align, bytes) : NULL;
 }
 
 /* --- growth --- */
@@ -371,7 +361,7 @@ static HWI_COLD void *alloc_in_fork(size_t bytes, size_t align)
 static void *alloc_otherwise(size_t bytes, size_t align)
 {
   if (settings.exhausted == HWI_EXHAUSTED_PASS_ON)
-    return pass_on(bytes, align);
+    return hwi_pass_on(bytes, align);
   report_found();
   if (settings.exhausted == HWI_EXHAUSTED_ABORT)
     end_exhausted(bytes);

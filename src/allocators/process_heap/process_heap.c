@@ -12,7 +12,9 @@
 #include "allocators/fork_heap.h"
 #include "allocators/heap/process_owner.h"
 #include "allocators/message.h"
+#include "allocators/pass_on.h"
 #include "heapwright/allocator.h"
+#include "platform/os.h"
 #include "platform/os_heap.h"
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -21,6 +23,7 @@
 static struct hwi_owner no_owner;
 static struct hw_heap heap = {.is_of_process = true};
 static bool checks_all_frees;
+static bool passes_on; /* this libc has no handlers for forks: all blocks are the next malloc's */
 static __thread struct hwi_owner *mine __attribute__((tls_model("initial-exec"))) = &no_owner;
 static __thread bool has_ended __attribute__((tls_model("initial-exec")));
 
@@ -79,6 +82,8 @@ static void *try_alloc(size_t bytes, size_t align, bool is_zeroed)
 /* If a fork began or ended meanwhile, it is not known why there was no block. A block of a fork is zeroed. */
 static void *alloc(size_t bytes, size_t align, bool is_zeroed)
 {
+  if (passes_on)
+    return hwi_pass_on(bytes, align);
   for (;;) {
     unsigned forks = __atomic_load_n(&fork_count, __ATOMIC_ACQUIRE);
     bool is_closed = hwi_lock_is_closed();
@@ -97,7 +102,8 @@ static void *heap_alloc(size_t bytes, size_t align)
 
 static void *heap_alloc_zeroed(size_t bytes, size_t align)
 {
-  return alloc(bytes, align, true);
+  void *block = alloc(bytes, align, true);
+  return block && passes_on ? memset(block, 0, bytes) : block;
 }
 
 /* --- freeing --- */
@@ -198,6 +204,12 @@ static inline __attribute__((always_inline)) void heap_quick_free(void *block, v
     otherwise(block);
 }
 
+/* Realloc to 0 is different in each libc. */
+static void *heap_quick_realloc(void *block, size_t bytes, void *(*otherwise)(void *block, size_t bytes))
+{
+  return block && !bytes && passes_on ? hw_next_realloc(block, 0) : otherwise(block, bytes);
+}
+
 /* --- the process --- */
 
 static void before_fork(void)
@@ -227,6 +239,11 @@ static void after_fork_in_child(void)
 static void heap_init(void)
 {
   struct hw_heap_config config = {0};
+  if (!hwi_os_libc_is_known()) {
+    hwi_pass_on_begin();
+    passes_on = true;
+    return;
+  }
   config.check_all_frees = checks_all_frees = hwi_flag_read(hw_allocator_getenv, "HEAPWRIGHT_CHECK", false);
   hwi_heap_begin(&heap, &config, NULL); /* this config is right */
   hwi_fork_heap_begin(hwi_space_begin() ? (uintptr_t)hwi_space.pages : (uintptr_t)&heap / 2);
@@ -247,4 +264,5 @@ static void heap_stats(struct hw_allocator_stats *stats)
 HEAPWRIGHT_ALLOCATOR(.alloc = heap_alloc, .free = heap_free, .usable_size = heap_usable_size,
                      .alloc_zeroed = heap_alloc_zeroed, .realloc = heap_realloc, .init = heap_init,
                      .thread_exit = heap_thread_exit, .quick_alloc = heap_quick_alloc, .quick_free = heap_quick_free,
-                     .stats = heap_stats, .keeps_errno = true, .quick_before_init = true);
+                     .quick_realloc = heap_quick_realloc, .stats = heap_stats, .keeps_errno = true,
+                     .quick_before_init = true);
