@@ -64,6 +64,11 @@ int hwi_os_use_huge_pages(void *start, size_t bytes)
   return (int)CALL(SYS_madvise, start, bytes, MADV_HUGEPAGE, 0, 0, 0);
 }
 
+void hwi_os_use_small_pages(void *start, size_t bytes)
+{
+  CALL(SYS_madvise, start, bytes, MADV_NOHUGEPAGE, 0, 0, 0);
+}
+
 int hwi_os_lock_memory(void *start, size_t bytes)
 {
   return (int)CALL(SYS_mlock, start, bytes, 0, 0, 0, 0);

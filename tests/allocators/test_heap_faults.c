@@ -204,6 +204,38 @@ static void free_memory_goes_back(void **state)
   hw_heap_destroy(heap);
 }
 
+/* Returns the flags of the mapping of an address, as in /proc/self/smaps. */
+static const char *flags_of(const void *address)
+{
+  static char line[512];
+  unsigned long start, end;
+  bool is_it = false;
+  FILE *file = fopen("/proc/self/smaps", "r");
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file)) {
+    if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+      is_it = (uintptr_t)address - start < end - start;
+    if (is_it && !strncmp(line, "VmFlags:", 8))
+      break;
+  }
+  fclose(file);
+  return line;
+}
+
+static void huge_pages_are_not_for_small_heaps(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = default_heap();
+  void *first = hw_heap_alloc(heap, 100), *last = NULL;
+  if (!strstr(flags_of(first), " nh"))
+    skip(); /* this kernel has no huge pages */
+  for (int i = 0; i < 50; i++)
+    last = hw_heap_alloc(heap, MIB);
+  assert_null(strstr(flags_of(last), " nh"));
+  assert_null(strstr(flags_of(last), " hg"));
+  hw_heap_destroy(heap);
+}
+
 /* --- no memory ---
  *
  * The limit of the address space is raised step by step, so that each mapping in turn is the first one that fails. */
@@ -280,6 +312,7 @@ int main(void)
       cmocka_unit_test(the_check_finds_a_write_to_a_free_block),
       cmocka_unit_test(a_destroyed_heap_leaves_nothing),
       cmocka_unit_test(free_memory_goes_back),
+      cmocka_unit_test(huge_pages_are_not_for_small_heaps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ enum {
   EXCESS_PART = 4,
   NS_PER_MS = 1000000,
   EXCESS_MS = 25,
+  SMALL_HEAP_BYTES = 32 << 20,
 };
 
 void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes)
@@ -28,11 +29,14 @@ void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes)
     heap->peak_mapped_bytes = heap->mapped_bytes;
 }
 
+/* In a small heap a huge page would mostly be memory that is not used. */
 static struct hwi_page *add_arena(struct hw_heap *heap)
 {
   uintptr_t start = hwi_space_take(HWI_UNIT_BYTES, 1);
   if (!start)
     return NULL;
+  if (heap->mapped_bytes < SMALL_HEAP_BYTES)
+    hwi_os_use_small_pages((void *)start, HWI_UNIT_BYTES);
   struct hwi_page *arena = hwi_slice_of((void *)start);
   arena->unit = (struct hwi_unit){.heap = heap, .next = heap->arenas, .free_slices = ALL_SLICES};
   heap->arenas = arena;

@@ -66,6 +66,7 @@ static void heap_thread_exit(void)
 
 /* --- allocating --- */
 
+static size_t quick_limit;  /* 0 until the heap has begun */
 static unsigned fork_count; /* changes when the lock is closed */
 
 static void *try_alloc(size_t bytes, size_t align, bool is_zeroed)
@@ -102,7 +103,10 @@ static void *heap_alloc(size_t bytes, size_t align)
 
 static void *heap_alloc_zeroed(size_t bytes, size_t align)
 {
-  void *block = alloc(bytes, align, true);
+  void *block = align <= HW_HEAP_ALIGN && bytes < quick_limit ? hwi_owner_try_alloc(mine, bytes) : NULL;
+  if (LIKELY(block))
+    return memset(block, 0, bytes);
+  block = alloc(bytes, align, true);
   return block && passes_on ? memset(block, 0, bytes) : block;
 }
 
@@ -189,8 +193,6 @@ static void *heap_realloc(void *block, size_t bytes)
 /* --- the fast paths ---
  *
  * Until the heap has begun, the limit is 0, and the space has no bytes: then no other variable is used. */
-
-static size_t quick_limit;
 
 static inline __attribute__((always_inline)) void *heap_quick_alloc(size_t bytes, void *(*otherwise)(size_t bytes))
 {
