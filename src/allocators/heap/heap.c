@@ -306,22 +306,17 @@ void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes)
   return moved;
 }
 
-void hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner)
+void hw_heap_collect(struct hw_heap *heap)
 {
+  struct hwi_owner *owner = existing_owner(heap);
   hwi_owner_drain_orphans(heap);
   if (owner) {
     hwi_owner_drain(owner);
     hwi_owner_give_empty_pages(owner);
   }
   enum hwi_lock_result result = hwi_heap_enter(heap);
-  if (result != HWI_LOCK_CLOSED)
-    hwi_heap_trim(heap, 0);
+  hwi_heap_trim(heap, 0);
   hwi_heap_leave(result);
-}
-
-void hw_heap_collect(struct hw_heap *heap)
-{
-  hwi_heap_collect(heap, existing_owner(heap));
 }
 
 void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats)

@@ -12,7 +12,6 @@ bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, s
 bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes);
 
 /* `owner` is the calling thread's, or NULL. */
-void hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner);
 void hwi_heap_get_stats(struct hw_heap *heap, const struct hwi_owner *owner, struct hw_heap_stats *stats);
 
 #endif
