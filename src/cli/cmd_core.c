@@ -174,30 +174,15 @@ static int ask_about_blocks(struct work *work)
   enum { LISTED = 20 };
   const uint64_t top = work->values->ranking.report.top;
   struct hwi_core_answer *opened = &work->opened;
-  struct hwi_vtables vtables = hwi_core_answer_vtables(opened);
-  const struct hwi_report report = {.profile = opened->recorded, .names = hwi_reading_names(opened->symbols)};
-  struct hwi_named_frames frames;
-  struct hwi_error error = {0};
   struct hwi_answer_file to;
-  if (opened->recorded && hwi_named_frames_init(&frames, &report, &error) < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   const struct hwi_core_question question = {.graph = &opened->graph,
-                                             .names = {.vtables = &vtables,
-                                                       .symbols = opened->symbols,
-                                                       .threads = &opened->threads,
-                                                       .storage = &opened->storage,
-                                                       .heap = &opened->heap,
-                                                       .recorded = &opened->recorded_blocks,
-                                                       .frames = opened->recorded ? &frames : NULL},
+                                             .names = opened->names,
                                              .most = top == HWI_TOP_DEFAULT ? LISTED
                                                      : top                  ? top
                                                                             : SIZE_MAX};
   int status = hwi_answer_open(&to, work->values->answer.path);
   if (status == 0)
     status = hwi_answer_close(&to, answer_question(work, &question, &to));
-  if (opened->recorded)
-    hwi_named_frames_release(&frames);
-  hwi_vtables_release(&vtables);
   return status;
 }
 

@@ -18,6 +18,8 @@
 #include "memory/image/thread_frames.h"
 #include "memory/image/thread_storage.h"
 #include "memory/types/vtables.h"
+#include "report/content/core_names.h"
+#include "report/names/named_frames.h"
 
 /* What is opened. The caller sets `reading` and `sysroot` (NULL: none), and reads `memory`. */
 struct hwi_core_answer {
@@ -36,6 +38,9 @@ struct hwi_core_answer {
   struct hwi_graph graph;
   struct hwi_leaks leaks;
   struct hwi_core core;
+  struct hwi_core_names names; /* of single blocks: what it borrows follows */
+  struct hwi_vtables vtables;
+  struct hwi_named_frames frames;
 };
 
 /* Finds the blocks and modules in the memory, which the user calls `name`. hwi_core_answer_close must be called in any
@@ -52,8 +57,6 @@ void hwi_core_answer_only_leaks(struct hwi_core_answer *answer);
 
 /* Leaks that the list matches, and what only they reach, are no leaks from then on. The list gets its counts. */
 int hwi_core_answer_suppress(struct hwi_core_answer *answer, struct hwi_suppressions *suppressions);
-
-struct hwi_vtables hwi_core_answer_vtables(struct hwi_core_answer *answer);
 
 /* Writes the trace of the moment. `answer` is a struct hwi_core_answer. Returns 0 or a negative status. */
 int hwi_core_answer_write_moment(void *answer, int fd);

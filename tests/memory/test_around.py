@@ -172,7 +172,10 @@ def test_owner_of_a_suspect(crash, build):
 
 
 def test_a_process_has_no_signal(hw, program, tmp_path):
-    with subprocess.Popen(["sleep", "100"]) as process:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(b"ready\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"ready\n"
         report = json.loads(hw("core", "--json", str(process.pid)).stdout)
         answer = json.loads(hw("core", "--json", "--around", str(report["parts"][0]["address"]), str(process.pid)).stdout)
         process.kill()

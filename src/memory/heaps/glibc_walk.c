@@ -33,7 +33,6 @@ struct stretch {
   uint64_t walked_end; /* behind the last chunk or fence */
   uint64_t gap_bytes;
   bool has_top;          /* the top chunk was met */
-  bool is_at_rest;       /* no thread was changing the arena */
   size_t cached, caches; /* the next ones of the sorted lists */
 };
 
@@ -106,15 +105,17 @@ static bool is_rest(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena
 }
 
 /* Whether the chunk at `next` says that the one before it, of `size` bytes, is free. Then the word in front of next's size is that
- * size. If it is no size at all, next's flags were written over. If it is another one, the program was about to write it. */
+ * size. If it is no size at all, next's flags were written over, unless a thread is in the middle of that. If it is another one, the
+ * program was about to write it. */
 static bool says_free(struct stretch *stretch, uint64_t next, uint64_t size)
 {
   struct hwi_glibc *glibc = stretch->glibc;
   uint64_t flags, previous;
   if (!hwi_glibc_size(glibc, next, &flags) || (flags & HWI_GLIBC_PREVIOUS_IN_USE))
     return false;
-  if (!stretch->is_at_rest || !hwi_memory_word(&glibc->reader, next, &previous) || previous == size ||
-      (hwi_glibc_size_is_sound(glibc, previous) && previous <= next - stretch->begin))
+  if (!hwi_memory_word(&glibc->reader, next, &previous) || previous == size ||
+      (hwi_glibc_size_is_sound(glibc, previous) && previous <= next - stretch->begin) ||
+      hwi_glibc_is_in_use(glibc, stretch->arena))
     return true;
   if (!read_chunk(stretch, next, &flags)) /* the walk will note that */
     return false;
@@ -267,7 +268,6 @@ static bool walk(struct stretch *stretch)
   stretch->caches = first_from(glibc->caches, glibc->cache_count, stretch->begin);
   stretch->walked_end = stretch->begin;
   stretch->has_top = false;
-  stretch->is_at_rest = glibc->memory->signal && !stretch->arena->is_locked;
   for (uint64_t at = stretch->begin; at < stretch->end && !stretch->has_top;) {
     if (read_chunk(stretch, at, &size)) {
       if (!take_chunk(stretch, at, size, state_of(stretch, at, size)))

@@ -6,6 +6,8 @@
 #include "base/base_name.h"
 #include "report/names/stack_label.h"
 
+enum { CALLERS = 2 };
+
 bool hwi_core_names_type(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)
 {
   uint32_t type;
@@ -17,19 +19,17 @@ bool hwi_core_names_type(const struct hwi_core_names *names, const struct hwi_co
   return true;
 }
 
-struct hwi_symbol_module hwi_core_symbol_module(const struct hwi_core_module *module)
-{
-  return (struct hwi_symbol_module){module->path, module->build_id, module->build_id_bytes, module->bias};
-}
+/* --- functions --- */
 
+/* The function that was called: what was inlined into it shares its frame. */
 const struct hwi_symbol *hwi_core_names_function(const struct hwi_core_names *names, uint64_t address, bool is_return)
 {
-  const struct hwi_core_module *module = hwi_core_modules_of(names->threads->modules, address - is_return);
+  const struct hwi_core_module *module = hwi_core_modules_of(names->vtables->modules, address - is_return);
   const struct hwi_symbol *symbols;
   if (!module)
     return NULL;
-  const struct hwi_symbol_module of = hwi_core_symbol_module(module);
-  const uint32_t count = hwi_symbols_find(names->symbols, &of, address, is_return, &symbols);
+  const struct hwi_symbol_module of = {module->path, module->build_id, module->build_id_bytes, module->bias};
+  const uint32_t count = hwi_symbols_find(names->vtables->symbols, &of, address, is_return, &symbols);
   return count && symbols[count - 1].function ? &symbols[count - 1] : NULL;
 }
 
@@ -45,28 +45,22 @@ void hwi_core_function_add(struct hwi_line *line, const struct hwi_symbol *funct
 
 /* --- stacks --- */
 
-enum { CALLERS = 2 };
-
-/* The stack of an owner in memory. */
+/* Of a block with its owner in front of it. */
 static bool add_owner(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)
 {
   const struct hwi_core_heap *heap = names->heap;
-  const struct hwi_core_owner *owner = heap->owners ? &heap->owners[block - heap->blocks] : NULL;
-  const struct hwi_core_stack *stack =
-      owner && owner->is_known && owner->stack ? &heap->stacks[owner->stack - 1] : NULL;
-  for (uint32_t i = 0; stack && i < stack->count && i <= CALLERS; i++) {
-    const uint64_t address = heap->frames[stack->first + i];
-    const struct hwi_symbol *function = hwi_core_names_function(names, address, true);
-    if (i)
-      hwi_line_puts(line, " < ");
+  const uint32_t number = heap->owners ? heap->owners[block - heap->blocks].stack : 0;
+  const struct hwi_core_stack *stack = number ? &heap->stacks[number - 1] : NULL;
+  uint32_t added = 0;
+  for (uint32_t i = 0; stack && i < stack->count && added <= CALLERS; i++) {
+    const struct hwi_symbol *function = hwi_core_names_function(names, heap->frames[stack->first + i], true);
     if (!function)
-      hwi_line_printf(line, "%#" PRIx64, address);
-    else if (i)
-      hwi_line_clean(line, function->function);
-    else
-      hwi_core_function_add(line, function);
+      continue;
+    if (added++ > 0)
+      hwi_line_puts(line, " < ");
+    hwi_core_function_add(line, function);
   }
-  return stack && stack->count;
+  return added > 0;
 }
 
 bool hwi_core_names_stack(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)

@@ -8,15 +8,13 @@
 #include "memory/types/vtables.h"
 #include "report/report.h"
 #include "report/words/line.h"
-#include "symbols/symbols.h"
 
 /* Where that comes from. Pointers are borrowed. */
 struct hwi_core_names {
+  const struct hwi_core_heap *heap;
   struct hwi_vtables *vtables;
-  struct hwi_symbols *symbols;
   struct hwi_thread_frames *threads;
   struct hwi_thread_storage *storage;
-  const struct hwi_core_heap *heap;
   const struct hwi_recorded_blocks *recorded;
   struct hwi_named_frames *frames; /* of the recording's profile; NULL: there is no recording */
 };
@@ -24,17 +22,15 @@ struct hwi_core_names {
 /* Adds the name of the block's type, if it is known. Returns whether it is. */
 bool hwi_core_names_type(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line);
 
-/* Adds the stack that allocated the block in a few words, if it was recorded or is in memory. Returns whether it was. */
-bool hwi_core_names_stack(const struct hwi_core_names *names, const struct hwi_core_block *block,
-                          struct hwi_line *line);
-
-/* How the symbols know a module. */
-struct hwi_symbol_module hwi_core_symbol_module(const struct hwi_core_module *module);
-
-/* Returns the function at an address, or NULL: of those that were inlined there, the one that was called. */
+/* Returns the function with a code address, of which it may be what a call returns to, or NULL. */
 const struct hwi_symbol *hwi_core_names_function(const struct hwi_core_names *names, uint64_t address, bool is_return);
 
 /* Adds "main (app.c:7)". */
 void hwi_core_function_add(struct hwi_line *line, const struct hwi_symbol *function);
+
+/* Adds the stack that allocated the block in a few words, if it was recorded, or is in front of the block. Returns whether it is
+ * known. */
+bool hwi_core_names_stack(const struct hwi_core_names *names, const struct hwi_core_block *block,
+                          struct hwi_line *line);
 
 #endif

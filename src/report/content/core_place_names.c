@@ -3,15 +3,20 @@
 
 #include <inttypes.h>
 
+static struct hwi_symbol_module symbol_module(const struct hwi_core_module *module)
+{
+  return (struct hwi_symbol_module){module->path, module->build_id, module->build_id_bytes, module->bias};
+}
+
 /* --- variables --- */
 
 static void find_global(const struct hwi_core_names *names, struct hwi_core_place_name *name)
 {
-  const struct hwi_core_module *module = hwi_core_modules_of(names->threads->modules, name->place.address);
+  const struct hwi_core_module *module = hwi_core_modules_of(names->vtables->modules, name->place.address);
   if (!module)
     return;
-  const struct hwi_symbol_module of = hwi_core_symbol_module(module);
-  if (hwi_symbols_variable(names->symbols, &of, name->place.address, &name->variable))
+  const struct hwi_symbol_module of = symbol_module(module);
+  if (hwi_symbols_variable(names->vtables->symbols, &of, name->place.address, &name->variable))
     name->module = module->path;
 }
 
@@ -22,8 +27,8 @@ static void find_local(const struct hwi_core_names *names, struct hwi_core_place
       (int64_t)name->place.local_off > 0 ? hwi_thread_storage_at(names->storage, name->place.local_off, &off) : NULL;
   if (!module)
     return;
-  const struct hwi_symbol_module of = hwi_core_symbol_module(module);
-  if (!hwi_symbols_local_variable(names->symbols, &of, off, &name->variable))
+  const struct hwi_symbol_module of = symbol_module(module);
+  if (!hwi_symbols_local_variable(names->vtables->symbols, &of, off, &name->variable))
     return;
   name->module = module->path;
   name->place.kind = HWI_CORE_PLACE_LOCAL;
