@@ -84,7 +84,7 @@ def foreign(lister, tmp_path):
         path = tmp_path / "live-blocks"
         libraries = f"{lister}:{library_of(allocator)}" if allocator else str(lister)
         with started(command, tmp_path, {**(env or {}), "LD_PRELOAD": libraries, "LIVE_BLOCKS": str(path)}, is_ready) as process:
-            process.send_signal(signal.SIGUSR2)
+            process.send_signal(signal.SIGRTMIN + 6)
             wait_until(path.exists)
             yield process, read_expected(path).live
 
