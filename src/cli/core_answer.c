@@ -64,6 +64,7 @@ int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording)
 
 void hwi_core_answer_close(struct hwi_core_answer *answer)
 {
+  hwi_block_types_release(&answer->types);
   hwi_leaks_release(&answer->leaks);
   hwi_graph_close(&answer->graph);
   hwi_symbols_destroy(answer->symbols);
@@ -153,26 +154,36 @@ int hwi_core_answer_suppress(struct hwi_core_answer *answer, struct hwi_suppress
 
 /* --- the moment --- */
 
-struct hwi_vtables hwi_core_answer_vtables(struct hwi_core_answer *answer)
+int hwi_core_answer_find_types(void *context, struct hwi_error *error)
 {
-  return (struct hwi_vtables){.memory = &answer->memory,
-                              .modules = &answer->modules,
-                              .symbols = answer->symbols,
-                              .reader = {.memory = &answer->memory}};
+  struct hwi_core_answer *answer = context;
+  if (answer->has_types)
+    return 0;
+  answer->has_types = true;
+  answer->types = (struct hwi_block_types){.vtables = {.memory = &answer->memory,
+                                                       .modules = &answer->modules,
+                                                       .symbols = answer->symbols,
+                                                       .reader = {.memory = &answer->memory}},
+                                           .heap = &answer->heap,
+                                           .index = answer->graph.marks ? &answer->graph.index : NULL};
+  answer->core.types = &answer->types;
+  return hwi_block_types_find(&answer->types, error);
 }
 
 int hwi_core_answer_write_moment(void *context, int fd)
 {
   struct hwi_core_answer *answer = context;
-  struct hwi_vtables vtables = hwi_core_answer_vtables(answer);
-  struct hwi_moment moment = {.vtables = &vtables,
+  struct hwi_moment moment = {.find_types = hwi_core_answer_find_types,
+                              .context = answer,
+                              .types = &answer->types,
+                              .memory = &answer->memory,
+                              .modules = &answer->modules,
                               .heap = &answer->heap,
                               .profile = answer->recorded,
                               .recorded = &answer->recorded_blocks,
                               .leaks_of = answer->core.graph};
   const int status = hwi_moment_write(&moment, fd);
   answer->core.recorded_blocks = moment.known_stacks;
-  hwi_vtables_release(&vtables);
   return status;
 }
 

@@ -14,7 +14,7 @@
 #include "memory/heaps/recorded.h"
 #include "memory/image/modules.h"
 #include "memory/image/process.h"
-#include "memory/types/vtables.h"
+#include "memory/types/block_types.h"
 
 /* What is opened. The caller sets `reading`, and reads `memory`. */
 struct hwi_core_answer {
@@ -28,6 +28,8 @@ struct hwi_core_answer {
   struct hwi_recorded_blocks recorded_blocks;
   struct hwi_graph graph;
   struct hwi_leaks leaks;
+  struct hwi_block_types types; /* once hwi_core_answer_find_types was called */
+  bool has_types;
   struct hwi_core core;
 };
 
@@ -46,7 +48,8 @@ void hwi_core_answer_only_leaks(struct hwi_core_answer *answer);
 /* Leaks that the list matches, and what only they reach, are no leaks from then on. The list gets its counts. */
 int hwi_core_answer_suppress(struct hwi_core_answer *answer, struct hwi_suppressions *suppressions);
 
-struct hwi_vtables hwi_core_answer_vtables(struct hwi_core_answer *answer);
+/* Finds the types of blocks, once. Returns 0 or a negative status. */
+int hwi_core_answer_find_types(void *answer, struct hwi_error *error);
 
 /* Writes the trace of the moment. `answer` is a struct hwi_core_answer. Returns 0 or a negative status. */
 int hwi_core_answer_write_moment(void *answer, int fd);

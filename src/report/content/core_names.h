@@ -3,19 +3,26 @@
 #define HWI_REPORT_CONTENT_CORE_NAMES_H
 
 #include "memory/heaps/recorded.h"
-#include "memory/types/vtables.h"
+#include "memory/types/block_types.h"
 #include "report/report.h"
 #include "report/words/line.h"
 
 /* Where that comes from. Pointers are borrowed. */
 struct hwi_core_names {
-  struct hwi_vtables *vtables;
+  struct hwi_block_types *types;
   const struct hwi_recorded_blocks *recorded;
   struct hwi_named_frames *frames; /* of the recording's profile; NULL: there is no recording */
 };
 
 /* Adds the name of the block's type, if it is known. Returns whether it is. */
 bool hwi_core_names_type(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line);
+
+/* Adds the member that points to it, "name of struct person", if the type alone does not explain the block; and the variable from
+ * which pointers lead to it. Return whether there is one. */
+bool hwi_core_names_member(const struct hwi_core_names *names, const struct hwi_core_block *block,
+                           struct hwi_line *line);
+bool hwi_core_names_variable(const struct hwi_core_names *names, const struct hwi_core_block *block,
+                             struct hwi_line *line);
 
 /* Adds the stack that allocated the block in a few words, if it was recorded. Returns whether it was. */
 bool hwi_core_names_stack(const struct hwi_core_names *names, const struct hwi_core_block *block,

@@ -1,5 +1,6 @@
 /* core.c - the members of a report on a core dump about its heap */
 #include "memory/heaps/fragmentation.h"
+#include "memory/types/block_types.h"
 #include "memory/types/contents.h"
 #include "report/content/core_leaks.h"
 #include "report/content/core_sums.h"
@@ -116,6 +117,8 @@ void hwi_json_core(struct hwi_json *json, const struct hwi_core *core)
   write_parts(json, core->heap);
   write_fragmentation(json, core->heap);
   write_damage(json, core->heap);
+  if (core->types)
+    hwi_json_bool(json, "types_complete", !core->types->is_cut);
   if (core->contents)
     write_contents(json, core);
 }

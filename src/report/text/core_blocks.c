@@ -16,14 +16,19 @@ static void end(struct hwi_line *line, const struct hwi_style *style)
 static void add_names(struct hwi_line *line, const struct hwi_core_question *question,
                       const struct hwi_core_block *block)
 {
-  struct hwi_line name = {0};
-  if (hwi_core_names_type(&question->names, block, &name))
-    hwi_line_printf(line, ", %s", hwi_line_text(&name));
-  hwi_line_release_part(line, &name);
-  name = (struct hwi_line){0};
-  if (hwi_core_names_stack(&question->names, block, &name))
-    hwi_line_printf(line, ", by %s", hwi_line_text(&name));
-  hwi_line_release_part(line, &name);
+  static const struct {
+    const char *before;
+    bool (*add)(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line);
+  } parts[] = {{", ", hwi_core_names_type},
+               {", member ", hwi_core_names_member},
+               {", via ", hwi_core_names_variable},
+               {", by ", hwi_core_names_stack}};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    struct hwi_line name = {0};
+    if (parts[i].add(&question->names, block, &name))
+      hwi_line_printf(line, "%s%s", parts[i].before, hwi_line_text(&name));
+    hwi_line_release_part(line, &name);
+  }
 }
 
 /* "48 B, live, Item, by make (items.c:12) < main" */
