@@ -22,6 +22,9 @@ struct hwi_type_frames {
   uint32_t first_module;
   struct hwi_store names; /* a module for each */
   struct hwi_numbering frames;
+  struct hwi_numbering known; /* what blocks were found to be: see hwi_type_frames_of */
+  uint32_t *nodes;            /* of these */
+  size_t node_capacity;
 };
 
 /* Returns the node of a block. */

@@ -55,7 +55,7 @@ bool hwi_library_is_node(const char *name)
 bool hwi_library_is_node_base(const char *name)
 {
   for (int i = 0; i < CONTAINERS; i++)
-    if (strcmp(name, containers[i].base) == 0)
+    if (name && strcmp(name, containers[i].base) == 0)
       return true;
   return false;
 }

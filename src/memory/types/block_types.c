@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "memory/types/type_spread.h"
 #include "symbols/debug_info.h"
 #include "trace/table.h"
 
-enum { WORD_BITS = 64 };
+enum { WORD_BITS = 64, LABEL_SLOTS = 1024 };
 
 /* --- labels --- */
 
@@ -44,13 +45,22 @@ static void run(struct hwi_type_spread *spread)
   }
 }
 
+/* Returns the number of a label. Most blocks have a label that one of the last ones had. */
+static uint32_t number_label(struct hwi_type_spread *spread, const struct hwi_block_label *label)
+{
+  const uint64_t mixed = (uint64_t)label->type << 32 ^ (uint64_t)label->member << 16 ^ label->origin;
+  struct hwi_label_slot *slot = &spread->slots[hwi_hash_pair(mixed, label->form) % LABEL_SLOTS];
+  if (!slot->number || memcmp(&slot->label, label, sizeof *label) != 0)
+    *slot = (struct hwi_label_slot){*label, hwi_store_intern(&spread->types->labels, label, sizeof *label)};
+  spread->failed |= !slot->number;
+  return slot->number;
+}
+
 /* Of an array, the first elements are followed. */
 static void set_label(struct hwi_type_spread *spread, uint32_t block, const struct hwi_block_label *label,
                       uint64_t elements)
 {
-  const uint32_t number = hwi_store_intern(&spread->types->labels, label, sizeof *label);
-  spread->failed |= !number;
-  spread->types->label_of[block] = number;
+  spread->types->label_of[block] = number_label(spread, label);
   if (label->type && elements)
     push(spread, block, elements);
 }
@@ -163,13 +173,17 @@ int hwi_block_types_find(struct hwi_block_types *types, struct hwi_error *error)
   types->label_of = hwi_table_calloc(count, sizeof *types->label_of);
   spread.queue = hwi_table_calloc(count, sizeof *spread.queue);
   spread.is_queued = calloc(count / WORD_BITS + 1, sizeof *spread.is_queued);
-  spread.failed = !types->label_of || !spread.queue || !spread.is_queued;
+  spread.slots = calloc(LABEL_SLOTS, sizeof *spread.slots);
+  spread.failed = !types->label_of || !spread.queue || !spread.is_queued || !spread.slots;
   if (!spread.failed)
     spread_variables(&spread);
   if (!spread.failed)
     spread_objects(&spread);
   free(spread.queue);
   free(spread.is_queued);
+  free(spread.slots);
+  free(spread.facts);
+  free(spread.member_names);
   types->is_cut |= types->data.index.is_cut;
   return spread.failed || types->data.failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory for the types of blocks")
                                              : 0;

@@ -15,9 +15,21 @@ struct hwi_type_walk {
   unsigned depth;
 };
 
+/* What is looked up once for each type. */
+struct hwi_type_facts {
+  bool is_known;
+  bool is_string, is_node, is_node_base, is_library, is_sequence;
+  uint32_t nodes; /* of a container: type of its nodes; 0: none, or it is no container */
+};
+
 /* A block whose pointers are to be followed: of an array, only those in the first elements. */
 struct hwi_queued {
   uint32_t block, elements;
+};
+
+struct hwi_label_slot {
+  struct hwi_block_label label;
+  uint32_t number; /* 0: none */
 };
 
 struct hwi_type_spread {
@@ -28,10 +40,15 @@ struct hwi_type_spread {
   uint64_t *is_queued;      /* a bit for each block */
   struct hwi_queued *queue; /* a ring of block_count places */
   size_t head, waiting;
-  uint64_t work;    /* that is left */
-  bool contradicts; /* a check has found a pointer that cannot be one of its type */
-  uint64_t agreed;  /* pointers that a check has found, and that can */
-  bool failed;      /* no memory */
+  struct hwi_type_facts *facts; /* by type */
+  size_t fact_capacity;
+  uint32_t *member_names; /* by place in `members` of the types: see hwi_type_walk; 0: not known yet */
+  size_t member_capacity;
+  struct hwi_label_slot *slots; /* labels that were looked up lately */
+  uint64_t work;                /* that is left */
+  bool contradicts;             /* a check has found a pointer that cannot be one of its type */
+  uint64_t agreed;              /* pointers that a check has found, and that can */
+  bool failed;                  /* no memory */
 };
 
 /* Follows the pointers in a value of that type. */

@@ -3,8 +3,10 @@
 
 #include "memory/types/type_spread.h"
 #include "symbols/library_types.h"
+#include "trace/grow.h"
 
 enum { DEEPEST = 64 }; /* of types in types */
+static const size_t NO_MEMBER = SIZE_MAX;
 
 static bool may_go_on(struct hwi_type_spread *spread)
 {
@@ -16,10 +18,10 @@ static bool may_go_on(struct hwi_type_spread *spread)
   return !spread->failed && !spread->contradicts;
 }
 
-/* --- records --- */
+/* --- members --- */
 
-/* "name of struct person" */
-static uint32_t member_name(struct hwi_type_spread *spread, const char *member, const char *owner)
+/* Returns the string "name of struct person". */
+static uint32_t make_name(struct hwi_type_spread *spread, const char *member, const char *owner)
 {
   char text[HWI_BLOCK_TYPE_TEXT_BYTES];
   const int bytes = snprintf(text, sizeof text, "%s of %s", member, owner);
@@ -29,63 +31,103 @@ static uint32_t member_name(struct hwi_type_spread *spread, const char *member, 
   return number;
 }
 
-/* Of a union it is not known which member is in use: only if one alone has pointers, they are followed. Returns it, or NULL. */
-static const struct hwi_data_member *only_member(struct hwi_data_types *data, const struct hwi_data_type *of)
+/* The same for a member at that place in the list of members; what contains it has no name, or always the same. */
+static uint32_t member_name(struct hwi_type_spread *spread, size_t place, const char *owner)
 {
-  const struct hwi_data_member *only = NULL;
-  for (uint32_t i = 0; i < of->member_count; i++) {
-    const struct hwi_data_member member = data->members[of->first_member + i];
-    if (!hwi_data_types_have_pointers(data, member.type))
+  const struct hwi_data_types *data = &spread->types->data;
+  if (!hwi_grow((void **)&spread->member_names, &spread->member_capacity, data->member_count,
+                sizeof *spread->member_names)) {
+    spread->failed = true;
+    return 0;
+  }
+  if (!spread->member_names[place])
+    spread->member_names[place] = make_name(spread, data->members[place].name, owner);
+  return spread->member_names[place];
+}
+
+/* --- what is known of a type --- */
+
+static void find_facts(struct hwi_type_spread *spread, uint32_t type, struct hwi_type_facts *facts)
+{
+  struct hwi_data_types *data = &spread->types->data;
+  const char *name = hwi_data_types_get(data, type)->name, *nodes = hwi_library_node_of(name);
+  *facts = (struct hwi_type_facts){.is_known = true,
+                                   .is_string = hwi_library_is_string(name),
+                                   .is_node = hwi_library_is_node(name),
+                                   .is_node_base = hwi_library_is_node_base(name),
+                                   .is_library = hwi_library_has(name),
+                                   .is_sequence = hwi_library_sequence_of(name) != HWI_LIBRARY_NO_SEQUENCE};
+  if (nodes)
+    facts->nodes = hwi_data_types_inner(data, type, nodes);
+  if (facts->nodes && hwi_data_types_get(data, facts->nodes)->kind == HWI_DATA_POINTER)
+    facts->nodes = hwi_data_types_get(data, facts->nodes)->target;
+}
+
+static struct hwi_type_facts facts_of(struct hwi_type_spread *spread, uint32_t type)
+{
+  struct hwi_type_facts facts = {0};
+  if (!hwi_grow((void **)&spread->facts, &spread->fact_capacity, (size_t)type + 1, sizeof *spread->facts)) {
+    spread->failed = true;
+    return facts;
+  }
+  if (spread->facts[type].is_known)
+    return spread->facts[type];
+  find_facts(spread, type, &facts);
+  return spread->facts[type] = facts;
+}
+
+/* --- records --- */
+
+/* Of a union it is not known which member is in use: only if one alone has pointers, they are followed. Returns
+ * its place, or NO_MEMBER. */
+static size_t only_member(struct hwi_data_types *data, const struct hwi_data_type *of)
+{
+  size_t only = NO_MEMBER;
+  for (size_t place = of->first_member; place < of->first_member + of->member_count; place++) {
+    if (!hwi_data_types_have_pointers(data, data->members[place].type))
       continue;
-    if (only)
-      return NULL;
-    only = &data->members[of->first_member + i];
+    if (only != NO_MEMBER)
+      return NO_MEMBER;
+    only = place;
   }
   return only;
 }
 
-static void walk_member(struct hwi_type_spread *spread, const struct hwi_data_member *member, uint64_t address,
+static void walk_member(struct hwi_type_spread *spread, size_t place, uint64_t address,
                         const struct hwi_type_walk *walk)
 {
+  struct hwi_data_types *data = &spread->types->data;
   struct hwi_type_walk inner = *walk;
-  if (!hwi_data_types_have_pointers(&spread->types->data, member->type))
+  if (!hwi_data_types_have_pointers(data, data->members[place].type))
     return;
-  if (!inner.member && !inner.is_check && member->name[0] && inner.owner)
-    inner.member = member_name(spread, member->name, inner.owner);
-  hwi_type_spread_value(spread, member->type, address + member->off, &inner);
+  const struct hwi_data_member member = data->members[place];
+  if (!inner.member && !inner.is_check && member.name[0] && inner.owner)
+    inner.member = member_name(spread, place, inner.owner);
+  hwi_type_spread_value(spread, member.type, address + member.off, &inner);
 }
 
 static void walk_record(struct hwi_type_spread *spread, uint32_t type, uint64_t address,
                         const struct hwi_type_walk *walk)
 {
   struct hwi_data_types *data = &spread->types->data;
+  const struct hwi_type_facts facts = facts_of(spread, type);
   const struct hwi_data_type of = *hwi_data_types_get(data, type);
-  const char *node = hwi_library_node_of(of.name);
   struct hwi_type_walk inner = *walk;
-  inner.is_string |= hwi_library_is_string(of.name);
+  inner.is_string |= facts.is_string;
   if (!inner.member && of.name) /* the members of the library's own records say little */
-    inner.owner = hwi_library_has(of.name) ? NULL : of.name;
-  if (node) {
-    inner.node = hwi_data_types_inner(data, type, node);
-    if (inner.node && hwi_data_types_get(data, inner.node)->kind == HWI_DATA_POINTER)
-      inner.node = hwi_data_types_get(data, inner.node)->target;
-  } else if (hwi_library_is_node(of.name)) {
-    inner.node = type;
-  }
-  if (!walk->is_check && hwi_type_spread_sequence(spread, type, address, &inner))
+    inner.owner = facts.is_library ? NULL : of.name;
+  if (facts.nodes || facts.is_node)
+    inner.node = facts.nodes ? facts.nodes : type;
+  if (facts.is_sequence && !walk->is_check && hwi_type_spread_sequence(spread, type, address, &inner))
     return;
   if (of.is_union) {
-    const struct hwi_data_member *only = only_member(data, &of);
-    if (only) {
-      const struct hwi_data_member copy = *only;
-      walk_member(spread, &copy, address, &inner);
-    }
+    const size_t only = only_member(data, &of);
+    if (only != NO_MEMBER)
+      walk_member(spread, only, address, &inner);
     return;
   }
-  for (uint32_t i = 0; i < of.member_count && may_go_on(spread); i++) {
-    const struct hwi_data_member member = data->members[of.first_member + i];
-    walk_member(spread, &member, address, &inner);
-  }
+  for (uint32_t i = 0; i < of.member_count && may_go_on(spread); i++)
+    walk_member(spread, of.first_member + i, address, &inner);
 }
 
 /* --- values --- */
@@ -105,8 +147,8 @@ static void walk_pointer(struct hwi_type_spread *spread, uint32_t target, uint64
   uint64_t word;
   if (!hwi_memory_word(&spread->reader, address, &word) || word == 0)
     return;
-  const struct hwi_data_type *of = target ? hwi_data_types_get(data, target) : NULL;
-  if (!walk->is_check && of && of->kind == HWI_DATA_RECORD && hwi_library_is_node_base(of->name)) {
+  const bool is_record = target && hwi_data_types_get(data, target)->kind == HWI_DATA_RECORD;
+  if (is_record && !walk->is_check && facts_of(spread, target).is_node_base) {
     if (!walk->node)
       return;
     target = walk->node;
@@ -148,11 +190,13 @@ static void walk_open_end(struct hwi_type_spread *spread, const struct hwi_data_
   const struct hwi_data_member last = data->members[of->first_member + of->member_count - 1];
   const struct hwi_data_type array = *hwi_data_types_get(data, last.type);
   const uint64_t bytes = array.target ? hwi_data_types_get(data, array.target)->bytes : 0;
-  struct hwi_data_member element = {last.name, last.off + array.bytes, array.target};
-  while (bytes && element.off + bytes <= hwi_core_block_bytes(block) && may_go_on(spread)) {
-    walk_member(spread, &element, block->address, walk);
-    element.off += bytes;
-  }
+  struct hwi_type_walk inner = *walk;
+  if (of->name && last.name[0])
+    inner.member = member_name(spread, of->first_member + of->member_count - 1, of->name);
+  for (uint64_t off = last.off + array.bytes;
+       bytes && off <= hwi_core_block_bytes(block) && hwi_core_block_bytes(block) - off >= bytes && may_go_on(spread);
+       off += bytes)
+    hwi_type_spread_value(spread, array.target, block->address + off, &inner);
 }
 
 void hwi_type_spread_block(struct hwi_type_spread *spread, const struct hwi_queued *queued)
