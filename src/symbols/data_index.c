@@ -6,6 +6,7 @@
 #include "symbols/data_index.h"
 
 #include <dwarf.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +14,17 @@
 #include "symbols/dwarf_units.h"
 #include "trace/grow.h"
 
-enum { DEEPEST = 128, NAME_BYTES = 2048 }; /* longer names are cut off */
+enum {
+  DEEPEST = 128,
+  NAME_BYTES = 2048, /* longer names are cut off */
+  LOCAL_BYTES_MOST = 1 << 20,
+};
 
 struct walk {
   struct hwi_data_index *index;
   uint64_t bias;
-  bool is_c; /* the unit's language has no namespaces */
+  uint64_t local_bytes; /* of a program's thread-local storage, which ends at the thread pointer; 0: not known */
+  bool is_c;            /* the unit's language has no namespaces */
   char prefix[NAME_BYTES];
   size_t prefix_bytes;
 };
@@ -38,16 +44,14 @@ static bool has_flag(Dwarf_Die *die, unsigned name)
 
 /* --- names --- */
 
-/* Returns how long the prefix was. */
-static size_t push(struct walk *walk, const char *name)
+static void push(struct walk *walk, const char *name)
 {
   const size_t before = walk->prefix_bytes, bytes = strlen(name);
   if (walk->is_c || before + bytes + sizeof "::" > sizeof walk->prefix)
-    return before;
+    return;
   memcpy(walk->prefix + before, name, bytes);
   memcpy(walk->prefix + before + bytes, "::", sizeof "::" - 1);
   walk->prefix_bytes += bytes + sizeof "::" - 1;
-  return before;
 }
 
 static const char *full_name(struct walk *walk, const char *kind, const char *name)
@@ -129,28 +133,50 @@ static void add_record(struct walk *walk, Dwarf_Die *die, int tag, const char *n
     define(entry, die);
 }
 
-/* Only one operation: others compute the address of a variable that has moved, or of one for each thread. */
-static bool has_address(Dwarf_Die *die, Dwarf_Addr *address)
+static bool is_local(const struct walk *walk, const Dwarf_Op *operations, size_t count)
 {
-  Dwarf_Attribute location, found;
-  Dwarf_Op *operations;
-  size_t count;
-  if (!dwarf_attr(die, DW_AT_location, &location) || dwarf_getlocation(&location, &operations, &count) != 0 ||
-      count != 1)
-    return false;
-  *address = operations->number;
-  if (operations->atom == DW_OP_addr)
+  return count == 2 && operations[0].number < walk->local_bytes &&
+         (operations[0].atom == DW_OP_const8u || operations[0].atom == DW_OP_const4u ||
+          operations[0].atom == DW_OP_addr) &&
+         (operations[1].atom == DW_OP_GNU_push_tls_address || operations[1].atom == DW_OP_form_tls_address);
+}
+
+/* Reads an address in the file from a place that is one operation: others compute the place of a variable that moves. */
+static bool read_address(Dwarf_Attribute *location, const Dwarf_Op *operation, Dwarf_Addr *address)
+{
+  Dwarf_Attribute found;
+  *address = operation->number;
+  if (operation->atom == DW_OP_addr)
     return *address != 0; /* 0: the linker dropped it */
-  return (operations->atom == DW_OP_addrx || operations->atom == DW_OP_GNU_addr_index) &&
-         dwarf_getlocation_attr(&location, operations, &found) == 0 && dwarf_formaddr(&found, address) == 0 &&
+  return (operation->atom == DW_OP_addrx || operation->atom == DW_OP_GNU_addr_index) &&
+         dwarf_getlocation_attr(location, operation, &found) == 0 && dwarf_formaddr(&found, address) == 0 &&
          *address != 0;
+}
+
+/* Sets the place of a variable that has a fixed one. */
+static bool find_place(const struct walk *walk, struct hwi_data_variable *variable)
+{
+  Dwarf_Attribute location;
+  Dwarf_Op *operations;
+  Dwarf_Addr address;
+  size_t count;
+  if (!dwarf_attr(&variable->die, DW_AT_location, &location) || dwarf_getlocation(&location, &operations, &count) != 0)
+    return false;
+  variable->is_local = is_local(walk, operations, count);
+  if (variable->is_local)
+    variable->address = operations->number - walk->local_bytes;
+  else if (count == 1 && read_address(&location, operations, &address))
+    variable->address = address + walk->bias;
+  else
+    return false;
+  return true;
 }
 
 static void add_variable(struct walk *walk, Dwarf_Die *die)
 {
   struct hwi_data_index *index = walk->index;
-  Dwarf_Addr address;
-  const bool is_there = has_address(die, &address);
+  struct hwi_data_variable variable = {.die = *die};
+  const bool is_there = find_place(walk, &variable);
   const char *name = is_there || walk->prefix_bytes ? text_of(die, DW_AT_name) : NULL;
   if (!is_there && name && has_flag(die, DW_AT_declaration))
     add_entry(index, die, full_name(walk, "", name));
@@ -161,8 +187,8 @@ static void add_variable(struct walk *walk, Dwarf_Die *die)
     index->failed = true;
     return;
   }
-  index->variables[index->variable_count++] = (struct hwi_data_variable){
-      .name = declared_name(walk, die, "", name), .address = address + walk->bias, .die = *die};
+  variable.name = declared_name(walk, die, "", name);
+  index->variables[index->variable_count++] = variable;
 }
 
 /* --- the walk --- */
@@ -251,13 +277,30 @@ static void add_units(struct walk *walk, Dwarf *dwarf, const char *dir)
   }
 }
 
-void hwi_data_index_add(struct hwi_data_index *index, Dwarf *dwarf, const char *dir, uint64_t bias)
+/* The storage ends at the thread pointer, rounded up to its alignment. */
+static uint64_t local_bytes_of(Dwarf *dwarf)
 {
-  struct walk walk = {.index = index, .bias = bias};
-  Dwarf *alternate = dwarf_getalt(dwarf);
+  size_t count = 0;
+  GElf_Phdr segment;
+  Elf *elf = dwarf_getelf(dwarf);
+  if (elf_getphdrnum(elf, &count) != 0)
+    return 0;
+  for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &segment); i++)
+    if (segment.p_type == PT_TLS && segment.p_memsz < LOCAL_BYTES_MOST && segment.p_align <= LOCAL_BYTES_MOST) {
+      const uint64_t align = segment.p_align ? segment.p_align : 1;
+      return (segment.p_memsz + align - 1) / align * align;
+    }
+  return 0;
+}
+
+void hwi_data_index_add(struct hwi_data_index *index, const struct hwi_data_source *source)
+{
+  struct walk walk = {
+      .index = index, .bias = source->bias, .local_bytes = source->is_program ? local_bytes_of(source->dwarf) : 0};
+  Dwarf *alternate = dwarf_getalt(source->dwarf);
   if (alternate)
-    add_units(&walk, alternate, dir);
-  add_units(&walk, dwarf, dir);
+    add_units(&walk, alternate, source->dir);
+  add_units(&walk, source->dwarf, source->dir);
 }
 
 /* --- look-ups --- */

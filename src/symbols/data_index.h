@@ -1,6 +1,6 @@
 /* data_index.h - lists a module's variables and records, by one walk through its debug information
  *
- * variable  one with a fixed address: global, static, or static in a function.
+ * variable  one with a fixed address: global, static, or static in a function; of a program also one of each thread.
  * entry     the name of a record, with its definition: other units may only declare it. Also that of a variable that a namespace or a
  *           class declares.
  */
@@ -19,6 +19,7 @@ enum { HWI_DATA_DIES_MOST = 30 * 1000 * 1000 };
 struct hwi_data_variable {
   const char *name; /* "shop::all" */
   uint64_t address; /* at run time */
+  bool is_local;    /* each thread has one: `address` is added to its thread pointer */
   Dwarf_Die die;
 };
 
@@ -46,9 +47,16 @@ struct hwi_data_index {
   bool failed;        /* there was no memory */
 };
 
-/* Adds the variables and records of debug information, whose module was loaded with that bias. `dir` is where its file is; NULL:
- * not known. */
-void hwi_data_index_add(struct hwi_data_index *index, Dwarf *dwarf, const char *dir, uint64_t bias);
+/* The debug information of a module. */
+struct hwi_data_source {
+  Dwarf *dwarf;
+  const char *dir; /* where its file is; NULL: not known */
+  uint64_t bias;   /* with which the module was loaded */
+  bool is_program; /* of x86-64, not a library: then its thread-local variables have a known place */
+};
+
+/* Adds the variables and records of a module. */
+void hwi_data_index_add(struct hwi_data_index *index, const struct hwi_data_source *source);
 
 /* Returns the entry of a record or a declared variable, or NULL. */
 const struct hwi_data_entry *hwi_data_index_of_die(const struct hwi_data_index *index, const Dwarf_Die *die);

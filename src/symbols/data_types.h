@@ -25,7 +25,7 @@ struct hwi_data_member {
 };
 
 struct hwi_data_type {
-  const char *name;                    /* "struct node", "shop::Item"; of pointers and arrays NULL */
+  const char *name;                    /* "struct node", "shop::Item"; NULL: it has none, such as a pointer */
   uint64_t bytes;                      /* of an array: of all elements; 0: unknown */
   uint32_t target;                     /* pointer: what it points to; array: the elements */
   uint64_t count;                      /* array: of elements */
@@ -38,7 +38,7 @@ struct hwi_data_type {
   Dwarf_Die die;
 };
 
-/* All zero: none. Add modules with hwi_data_types_add_module. */
+/* All zero: none. The caller adds modules to `index` (hwi_data_index_add), and then asks. */
 struct hwi_data_types {
   struct hwi_data_index index;
   struct hwi_numbering numbers; /* of types, by where their DIE is */

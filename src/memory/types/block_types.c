@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base_name.h"
 #include "base/hash.h"
 #include "memory/types/type_spread.h"
 #include "symbols/debug_info.h"
@@ -113,17 +114,36 @@ void hwi_type_spread_claim(struct hwi_type_spread *spread, const struct hwi_clai
 
 /* --- all blocks --- */
 
+/* Libraries have their names; registers are only known of x86-64, so that threads have no thread pointer elsewhere. */
+static bool is_program(const char *path)
+{
+  return !strstr(hwi_base_name(path), ".so");
+}
+
 static void read_debug_info(struct hwi_block_types *types)
 {
   const struct hwi_core_modules *modules = types->vtables.modules;
+  bool has_program = false;
   for (size_t i = 0; i < modules->count; i++) {
     const struct hwi_core_module *module = &modules->modules[i];
     const struct hwi_symbol_module named = {module->path, module->build_id, module->build_id_bytes, module->bias};
-    const char *dir;
-    Dwarf *dwarf = hwi_symbols_debug_info(types->vtables.symbols, &named, &dir);
-    if (dwarf)
-      hwi_data_index_add(&types->data.index, dwarf, dir, module->bias);
+    struct hwi_data_source source = {.bias = module->bias, .is_program = !has_program && is_program(module->path)};
+    has_program |= source.is_program;
+    source.dwarf = hwi_symbols_debug_info(types->vtables.symbols, &named, &source.dir);
+    if (source.dwarf)
+      hwi_data_index_add(&types->data.index, &source);
   }
+}
+
+static void spread_variable(struct hwi_type_spread *spread, const struct hwi_data_variable *variable, uint32_t type,
+                            const struct hwi_type_walk *walk)
+{
+  const struct hwi_memory *memory = spread->reader.memory;
+  if (!variable->is_local)
+    hwi_type_spread_value(spread, type, variable->address, walk);
+  for (size_t i = 0; variable->is_local && i < memory->thread_count; i++)
+    if (memory->threads[i].thread_pointer)
+      hwi_type_spread_value(spread, type, memory->threads[i].thread_pointer + variable->address, walk);
 }
 
 static void spread_variables(struct hwi_type_spread *spread)
@@ -134,7 +154,7 @@ static void spread_variables(struct hwi_type_spread *spread)
     const uint32_t type = hwi_data_types_of(&types->data, &variable->die);
     const struct hwi_type_walk walk = {.origin = hwi_store_intern_text(&types->names, variable->name)};
     spread->failed |= !walk.origin;
-    hwi_type_spread_value(spread, type, variable->address, &walk);
+    spread_variable(spread, variable, type, &walk);
   }
   run(spread);
 }

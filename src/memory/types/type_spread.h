@@ -27,11 +27,13 @@ struct hwi_queued {
   uint32_t block, elements;
 };
 
+/* A label, and its number. */
 struct hwi_label_slot {
   struct hwi_block_label label;
   uint32_t number; /* 0: none */
 };
 
+/* The search for types. Memory that it takes is freed by hwi_block_types_find. */
 struct hwi_type_spread {
   struct hwi_block_types *types;
   const struct hwi_block_index *index;
@@ -58,7 +60,7 @@ void hwi_type_spread_value(struct hwi_type_spread *spread, uint32_t type, uint64
 /* Follows the pointers in a block that has a label. */
 void hwi_type_spread_block(struct hwi_type_spread *spread, const struct hwi_queued *queued);
 
-/* Follows those of a vector or a deque. Returns false if the record is none. */
+/* Follows those of a vector or a deque. Returns false if the record is none, or its elements are not known. */
 bool hwi_type_spread_sequence(struct hwi_type_spread *spread, uint32_t record, uint64_t address,
                               const struct hwi_type_walk *walk);
 

@@ -31,7 +31,7 @@ static uint32_t make_name(struct hwi_type_spread *spread, const char *member, co
   return number;
 }
 
-/* The same for a member at that place in the list of members; what contains it has no name, or always the same. */
+/* The same for a member at that place in the list of members, which always has the same owner. */
 static uint32_t member_name(struct hwi_type_spread *spread, size_t place, const char *owner)
 {
   const struct hwi_data_types *data = &spread->types->data;

@@ -38,7 +38,7 @@ static void add_function(struct hwi_line *line, const struct hwi_text_frames *pr
   }
   struct hwi_line name = {0};
   if (!frame->symbol && frame->address == 0 && printer->frames->count == 1) {
-    hwi_line_puts(&name, printer->text->report->core ? "of a type that is not known" : "a stack that is not known");
+    hwi_line_puts(&name, "a stack that is not known");
   } else if (!frame->symbol && frame->address == 0) {
     hwi_line_printf(&name, "%s frames left out by the recorder", ellipsis);
   } else if (!frame->symbol) {

@@ -78,6 +78,8 @@ struct head *heads[3];
 struct link chain;
 void *anything;
 char **words;
+static __thread struct tree *of_thread __attribute__((used));
+static __thread long other __attribute__((used)) = 3;
 static struct person *matrix[4][5] __attribute__((used));
 
 extern void make_elsewhere(void *(*make)(size_t bytes, const char *label));
@@ -184,6 +186,7 @@ static void make_others(void)
     line->text = make_text("also not known", "type unknown, 24 bytes");
     heads[i] = &line->head;
   }
+  of_thread = make_tree(3, "struct tree|variable of_thread");
   make_elsewhere(make);
 }
 
