@@ -133,12 +133,30 @@ static void add_record(struct walk *walk, Dwarf_Die *die, int tag, const char *n
     define(entry, die);
 }
 
-static bool is_local(const struct walk *walk, const Dwarf_Op *operations, size_t count)
+/* Reads the operand of an operation, which may be in a table. */
+static bool read_operand(Dwarf_Attribute *location, const Dwarf_Op *operation, Dwarf_Word *operand)
 {
-  return count == 2 && operations[0].number < walk->local_bytes &&
-         (operations[0].atom == DW_OP_const8u || operations[0].atom == DW_OP_const4u ||
-          operations[0].atom == DW_OP_addr) &&
-         (operations[1].atom == DW_OP_GNU_push_tls_address || operations[1].atom == DW_OP_form_tls_address);
+  Dwarf_Attribute found;
+  *operand = operation->number;
+  switch (operation->atom) {
+  case DW_OP_const8u:
+  case DW_OP_const4u:
+  case DW_OP_addr:
+    return true;
+  case DW_OP_constx:
+  case DW_OP_GNU_const_index:
+    return dwarf_getlocation_attr(location, operation, &found) == 0 && dwarf_formudata(&found, operand) == 0;
+  default:
+    return false;
+  }
+}
+
+/* Reads the place of a thread-local variable in the program's storage. */
+static bool read_local(const struct walk *walk, Dwarf_Attribute *location, const Dwarf_Op *operations,
+                       Dwarf_Word *place)
+{
+  return (operations[1].atom == DW_OP_GNU_push_tls_address || operations[1].atom == DW_OP_form_tls_address) &&
+         read_operand(location, operations, place) && *place < walk->local_bytes;
 }
 
 /* Reads an address in the file from a place that is one operation: others compute the place of a variable that moves. */
@@ -159,12 +177,13 @@ static bool find_place(const struct walk *walk, struct hwi_data_variable *variab
   Dwarf_Attribute location;
   Dwarf_Op *operations;
   Dwarf_Addr address;
+  Dwarf_Word place;
   size_t count;
   if (!dwarf_attr(&variable->die, DW_AT_location, &location) || dwarf_getlocation(&location, &operations, &count) != 0)
     return false;
-  variable->is_local = is_local(walk, operations, count);
+  variable->is_local = count == 2 && read_local(walk, &location, operations, &place);
   if (variable->is_local)
-    variable->address = operations->number - walk->local_bytes;
+    variable->address = place - walk->local_bytes;
   else if (count == 1 && read_address(&location, operations, &address))
     variable->address = address + walk->bias;
   else

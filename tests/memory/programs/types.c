@@ -186,7 +186,9 @@ static void make_others(void)
     line->text = make_text("also not known", "type unknown, 24 bytes");
     heads[i] = &line->head;
   }
+#ifndef WITHOUT_LOCAL
   of_thread = make_tree(3, "struct tree|variable of_thread");
+#endif
   make_elsewhere(make);
 }
 
