@@ -13,7 +13,7 @@
 #include "trace/numbering.h"
 #include "trace/store.h"
 
-/* DIEs that are read in all: about a gigabyte of debug information. What comes behind that is not known. */
+/* DIEs that are read in all: of some 300 MB of .debug_info. What comes behind that is not known. */
 enum { HWI_DATA_DIES_MOST = 30 * 1000 * 1000 };
 
 struct hwi_data_variable {

@@ -19,8 +19,6 @@ enum {
   ELEMENTS_MOST = 1 << 30,
 };
 
-enum pointers { NOT_KNOWN = 0, IN_SEARCH, NONE, SOME };
-
 static const char *name_of(Dwarf_Die *die)
 {
   Dwarf_Attribute attribute;
@@ -292,18 +290,14 @@ static void lay_out_target(struct hwi_data_types *types, uint32_t number)
   types->types[number].bytes = bytes <= UINT64_MAX / ELEMENTS_MOST ? count * bytes : 0;
 }
 
-const struct hwi_data_type *hwi_data_types_get(struct hwi_data_types *types, uint32_t number)
+void hwi_data_types_lay_out(struct hwi_data_types *types, uint32_t number)
 {
   struct hwi_data_type *type = &types->types[number];
-  if (type->is_laid_out)
-    return type;
   type->is_laid_out = true;
-  if (type->kind == HWI_DATA_RECORD) {
+  if (type->kind == HWI_DATA_RECORD)
     lay_out_record(types, number);
-  } else if (type->kind != HWI_DATA_SCALAR) {
+  else if (type->kind != HWI_DATA_SCALAR)
     lay_out_target(types, number);
-  }
-  return &types->types[number];
 }
 
 /* --- what is in a type --- */
@@ -338,18 +332,18 @@ static bool search(struct hwi_data_types *types, uint32_t number, unsigned depth
   if (!number || depth > DEEPEST)
     return false;
   const struct hwi_data_type type = *hwi_data_types_get(types, number);
-  if (type.pointers != NOT_KNOWN)
-    return type.pointers == SOME;
-  types->types[number].pointers = IN_SEARCH;
+  if (type.pointers != HWI_DATA_POINTERS_NOT_KNOWN)
+    return type.pointers == HWI_DATA_HAS_POINTERS;
+  types->types[number].pointers = HWI_DATA_POINTERS_IN_SEARCH;
   bool is_found =
       type.kind == HWI_DATA_POINTER || (type.kind == HWI_DATA_ARRAY && search(types, type.target, depth + 1));
   for (uint32_t i = 0; i < type.member_count && !is_found; i++)
     is_found = search(types, types->members[type.first_member + i].type, depth + 1);
-  types->types[number].pointers = is_found ? SOME : NONE;
+  types->types[number].pointers = is_found ? HWI_DATA_HAS_POINTERS : HWI_DATA_NO_POINTERS;
   return is_found;
 }
 
-bool hwi_data_types_have_pointers(struct hwi_data_types *types, uint32_t type)
+bool hwi_data_types_search_pointers(struct hwi_data_types *types, uint32_t type)
 {
   return search(types, type, 0);
 }

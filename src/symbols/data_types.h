@@ -18,6 +18,14 @@ enum hwi_data_kind {
   HWI_DATA_ARRAY,
 };
 
+/* Whether something of a type holds a pointer. */
+enum hwi_data_pointers {
+  HWI_DATA_POINTERS_NOT_KNOWN = 0,
+  HWI_DATA_POINTERS_IN_SEARCH,
+  HWI_DATA_NO_POINTERS,
+  HWI_DATA_HAS_POINTERS,
+};
+
 struct hwi_data_member {
   const char *name; /* "": none, such as that of a base class */
   uint64_t off;
@@ -34,7 +42,7 @@ struct hwi_data_type {
   bool is_union;
   bool is_open;     /* record: the last member is an array whose length is not known: more of it follows */
   bool is_laid_out; /* the members and the target are known */
-  uint8_t pointers; /* whether there are some in it: see hwi_data_types_have_pointers */
+  uint8_t pointers; /* enum hwi_data_pointers */
   Dwarf_Die die;
 };
 
@@ -55,15 +63,32 @@ uint32_t hwi_data_types_of(struct hwi_data_types *types, Dwarf_Die *die);
 /* Returns the record of that name, as a C++ symbol has it; 0: there is none, or there are several that differ. */
 uint32_t hwi_data_types_named(struct hwi_data_types *types, const char *name);
 
+/* The slow path of hwi_data_types_get. */
+void hwi_data_types_lay_out(struct hwi_data_types *types, uint32_t type);
+
 /* Returns a type with its members or target, which is valid until the next call of any of these functions. */
-const struct hwi_data_type *hwi_data_types_get(struct hwi_data_types *types, uint32_t type);
+static inline const struct hwi_data_type *hwi_data_types_get(struct hwi_data_types *types, uint32_t type)
+{
+  if (!types->types[type].is_laid_out)
+    hwi_data_types_lay_out(types, type);
+  return &types->types[type];
+}
 
 /* Returns the type to which the typedef `name` or the template's type parameter of that name in the record or in a base class
  * refers; 0: it has none. */
 uint32_t hwi_data_types_inner(struct hwi_data_types *types, uint32_t record, const char *name);
 
+/* The slow path of hwi_data_types_have_pointers. */
+bool hwi_data_types_search_pointers(struct hwi_data_types *types, uint32_t type);
+
 /* Returns whether something of the type holds a pointer: if not, it need not be read. */
-bool hwi_data_types_have_pointers(struct hwi_data_types *types, uint32_t type);
+static inline bool hwi_data_types_have_pointers(struct hwi_data_types *types, uint32_t type)
+{
+  const uint8_t known = type ? types->types[type].pointers : HWI_DATA_NO_POINTERS;
+  return known == HWI_DATA_NO_POINTERS    ? false
+         : known == HWI_DATA_HAS_POINTERS ? true
+                                          : hwi_data_types_search_pointers(types, type);
+}
 
 void hwi_data_types_release(struct hwi_data_types *types);
 
