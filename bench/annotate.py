@@ -10,10 +10,10 @@ PROGRAMS = ("sqlite3", "python3", "cc1plus")
 GOAL = "Goal: at most 1.3 times glibc's time at depth 16."
 
 
-def _compile_passing_on(work):
-    library = os.path.join(work, "passing_on.so")
+def _compile_library(name, work):
+    library = os.path.join(work, f"{name}.so")
     subprocess.run(["gcc", "-std=gnu17", "-O2", "-fPIC", "-shared", "-fno-builtin", "-o", library,
-                    os.path.join(workloads.HERE, "passing_on.c")], check=True)
+                    os.path.join(workloads.HERE, f"{name}.c")], check=True)
     return library
 
 
@@ -26,7 +26,8 @@ def _fastest(runs, rounds, work):
 def _ways(tools, work):
     annotated = {"LD_PRELOAD": os.path.join(os.path.dirname(tools.library), "libheapwright-annotate.so")}
     yield "glibc", {}
-    yield "passed on by a preloaded library", {"LD_PRELOAD": _compile_passing_on(work)}
+    yield "passed on by a preloaded library", {"LD_PRELOAD": _compile_library("passing_on", work)}
+    yield "passed on, 15 words of the stack compared", {"LD_PRELOAD": _compile_library("comparing", work)}
     yield "annotated, 4 frames", {**annotated, "HEAPWRIGHT_FRAMES": "4"}
     yield "annotated, 16 frames", annotated
 

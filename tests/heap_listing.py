@@ -14,6 +14,7 @@ import pytest
 from waiting import wait_until
 
 PROGRAMS = Path(__file__).resolve().parent / "memory/programs"
+LIST_BLOCKS = signal.SIGRTMIN + 6  # of programs/live_blocks.c
 STATES = ("live", "own", "free", "cached", "top")
 
 
@@ -69,7 +70,8 @@ def started(command, folder, env=None, is_ready=None):
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (limit, limit))) as process:
         try:
             if is_ready:
-                wait_until(lambda: is_ready(process.pid))
+                wait_until(lambda: process.poll() is not None or is_ready(process.pid))
+                assert process.returncode is None, f"{command[0]} ended early, with status {process.returncode}: {process.stdout.read()}"
             else:
                 assert process.stdout.readline(), "the program ended early"
             yield process
@@ -125,3 +127,17 @@ def read_expected(path):
         else:
             expected.live[int(words[0], 16)] = int(words[1])
     return expected
+
+
+def read_list(path):
+    """What pools.c writes: its live blocks, and addresses of what is damaged."""
+    lines = [line.split() for line in path.read_text().splitlines()]
+    live = {int(words[0], 16): int(words[1]) for words in lines if words[0] != "bad"}
+    return live, [int(words[1], 16) for words in lines if words[0] == "bad"]
+
+
+def assert_has(heap, live, others):
+    """All blocks of the program, and as many as the C library may have."""
+    heap.assert_sound()
+    assert {address: heap.blocks["live"].get(address) for address in live} == live
+    assert len(heap.blocks["live"]) - len(live) <= others

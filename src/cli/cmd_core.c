@@ -18,7 +18,7 @@ struct values {
   int by;
   const char *recording;
   bool contents, leaks, retained;
-  const char *who;
+  const char *who, *around, *path;
   struct hwi_core_source source;
   struct hwi_ranking ranking;
   struct hwi_answer answer;
@@ -27,10 +27,10 @@ struct values {
 
 static const char trace_suffix[] = ".hwt";
 
-/* The first three are reports; the others are formats of 'heapwright export', of which suffixes name all. */
-static const char *const format_names[] = {"text", "json", "html", "folded", "heapprof", NULL};
-static const char *const suffixes[] = {".txt", ".json", ".html", ".folded", ".heapprof"};
-static const enum hwi_format report_formats[] = {HWI_FORMAT_TEXT, HWI_FORMAT_JSON, HWI_FORMAT_HTML};
+/* The first four are reports; the others are formats of 'heapwright export', of which suffixes name all. */
+static const char *const format_names[] = {"text", "json", "html", "page", "folded", "heapprof", NULL};
+static const char *const suffixes[] = {".txt", ".json", ".html", ".page.json", ".folded", ".heapprof"};
+static const enum hwi_format report_formats[] = {HWI_FORMAT_TEXT, HWI_FORMAT_JSON, HWI_FORMAT_HTML, HWI_FORMAT_PAGE};
 enum { REPORT_FORMATS = sizeof report_formats / sizeof *report_formats };
 static const struct hwi_formats formats = {format_names, suffixes};
 
@@ -48,6 +48,15 @@ static const struct hwi_option options[] = {
      HWI_VALUE(TEXT, who),
      .value = "ADDRESS",
      .help = "the block at ADDRESS, what is next to it, who refers to it, and a chain from a root"},
+    {.name = "around",
+     HWI_VALUE(TEXT, around),
+     .value = "ADDRESS",
+     .help = "for a crash: the blocks around ADDRESS, damage near it, and whose overflow or use\n"
+             "after free it may be"},
+    {.name = "path",
+     HWI_VALUE(TEXT, path),
+     .value = "ADDRESS",
+     .help = "a shortest chain from a root to the block at ADDRESS"},
     {.name = "retained",
      HWI_VALUE(ON, retained),
      .help = "the blocks that retain most: what would go with each of them"},
@@ -69,7 +78,8 @@ struct work {
   struct hwi_core_answer opened;
   char *program; /* its path, which a module may have; NULL: not named */
   struct hwi_core_contents contents;
-  uint64_t address;                       /* of --who */
+  const struct question *question;        /* NULL: a report on the whole heap is wanted */
+  uint64_t address;                       /* that it is about */
   const struct hwi_export_format *export; /* of the answer; NULL: a report in `format` */
   enum hwi_format format;
 };
@@ -78,6 +88,7 @@ static int open_core(struct work *work, int word_count, char **words)
 {
   const struct hwi_core_source *source = &work->values->source;
   struct hwi_core_answer *opened = &work->opened;
+  opened->sysroot = source->sysroot;
   int status = hwi_core_source_open(source, word_count, words, &opened->memory, &opened->read);
   if (status == 0)
     status = hwi_core_answer_open(opened, hwi_core_source_name(source, word_count, words));
@@ -113,7 +124,7 @@ static int read_contents(struct work *work)
 static int find_leaks(struct work *work)
 {
   const struct values *values = work->values;
-  if (!values->leaks && !values->who && !values->retained)
+  if (!values->leaks && !work->question)
     return 0;
   const int status = hwi_core_answer_find_leaks(&work->opened);
   if (status == 0 && values->leaks)
@@ -134,21 +145,27 @@ static int answer(struct work *work)
 
 /* --- single blocks --- */
 
+struct question {
+  const char *option;
+  int (*text)(const struct hwi_core_question *question, uint64_t address, const struct hwi_style *style,
+              struct hwi_error *error);
+  int (*json)(const struct hwi_core_question *question, uint64_t address, FILE *out, struct hwi_error *error);
+};
+
+static const struct question questions[] = {{"--who", hwi_core_who_text, hwi_core_who_json},
+                                            {"--around", hwi_core_around_text, hwi_core_around_json},
+                                            {"--path", hwi_core_path_text, hwi_core_path_json},
+                                            {"--retained", hwi_core_retained_text, hwi_core_retained_json}};
+enum { QUESTIONS = sizeof questions / sizeof *questions };
+
 static int answer_question(struct work *work, const struct hwi_core_question *question,
                            const struct hwi_answer_file *to)
 {
-  const struct values *values = work->values;
-  const bool is_json = work->format == HWI_FORMAT_JSON;
   struct hwi_error error = {0};
   struct hwi_style style;
   hwi_style_init(&style, to->out);
-  int status;
-  if (values->retained)
-    status =
-        is_json ? hwi_core_retained_json(question, to->out, &error) : hwi_core_retained_text(question, &style, &error);
-  else
-    status = is_json ? hwi_core_who_json(question, work->address, to->out, &error)
-                     : hwi_core_who_text(question, work->address, &style, &error);
+  const int status = work->format == HWI_FORMAT_JSON ? work->question->json(question, work->address, to->out, &error)
+                                                     : work->question->text(question, work->address, &style, &error);
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
@@ -167,7 +184,7 @@ static int ask_about_blocks(struct work *work)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   const struct hwi_core_question question = {
       .graph = &opened->graph,
-      .names = {&opened->types, &opened->recorded_blocks, opened->recorded ? &frames : NULL},
+      .names = {&opened->types, &opened->threads, &opened->recorded_blocks, opened->recorded ? &frames : NULL},
       .most = top == HWI_TOP_DEFAULT ? LISTED
               : top                  ? top
                                      : SIZE_MAX};
@@ -182,11 +199,18 @@ static int ask_about_blocks(struct work *work)
 static int check_question(struct work *work)
 {
   const struct values *values = work->values;
-  if (values->who && values->retained)
-    return hwi_fail(HWI_EXIT_TROUBLE, "--who and --retained are different questions: ask one of them");
-  if (!values->who)
-    return 0;
-  return hwi_core_source_address(values->who, "--who", &work->address);
+  const char *const asked[QUESTIONS] = {values->who, values->around, values->path, values->retained ? "" : NULL};
+  const char *address = NULL;
+  for (int i = 0; i < QUESTIONS; i++) {
+    if (!asked[i])
+      continue;
+    if (work->question)
+      return hwi_fail(HWI_EXIT_TROUBLE, "%s and %s are different questions: ask one of them", work->question->option,
+                      questions[i].option);
+    work->question = &questions[i];
+    address = asked[i];
+  }
+  return !address || values->retained ? 0 : hwi_core_source_address(address, work->question->option, &work->address);
 }
 
 static bool is_trace(const struct hwi_answer *answer)
@@ -198,7 +222,7 @@ static bool is_trace(const struct hwi_answer *answer)
 /* Determines the format, which -o's suffix may name. */
 static int find_format(struct work *work, struct hwi_answer *answer)
 {
-  if (!hwi_answer_has_format(answer))
+  if (answer->format == HWI_FORMAT_UNKNOWN && answer->path) /* also .dhat.json, which is no .json */
     work->export = hwi_export_format_of(answer->path);
   const int status = work->export ? 0 : hwi_answer_check(answer);
   if (status != 0 || work->export)
@@ -207,9 +231,10 @@ static int find_format(struct work *work, struct hwi_answer *answer)
     work->format = report_formats[answer->format];
   else
     work->export = hwi_export_format_named(format_names[answer->format]);
-  if (!work->export || !(work->values->who || work->values->retained))
+  if (!work->export || !work->question)
     return 0;
-  return hwi_fail(HWI_EXIT_TROUBLE, "--who and --retained are answered as text or JSON, not as %s", work->export->name);
+  return hwi_fail(HWI_EXIT_TROUBLE, "%s is answered as text or JSON, not as %s", work->question->option,
+                  work->export->name);
 }
 
 static int run(const void *given, int word_count, char **words)
@@ -227,9 +252,7 @@ static int run(const void *given, int word_count, char **words)
   if (status == 0)
     status = find_leaks(&work);
   if (status == 0)
-    status = values.who || values.retained ? ask_about_blocks(&work)
-             : saves                       ? save_trace(&work, values.answer.path)
-                                           : answer(&work);
+    status = work.question ? ask_about_blocks(&work) : saves ? save_trace(&work, values.answer.path) : answer(&work);
   hwi_core_answer_close(&work.opened);
   free(work.program);
   return status;

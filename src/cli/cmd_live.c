@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/ranking_options.h"
+#include "cli/followed_run.h"
 #include "cli/read_recording.h"
 #include "cli/record_options.h"
 #include "launch/control.h"
@@ -19,7 +19,6 @@
 #include "live/server.h"
 #include "live/terminal/terminal.h"
 #include "platform/os_tools.h"
-#include "symbols/symbols.h"
 #include "trace/read/run.h"
 
 struct values {
@@ -269,26 +268,12 @@ static int show(const struct values *values, const struct hwi_analyst *analyst, 
 static int start_analyst(const struct values *values, const char *path, const char *name, struct hwi_analyst *analyst,
                          struct hwi_error *error)
 {
-  static const struct hwi_ranking usual = HWI_RANKING_DEFAULTS;
-  struct hwi_symbols *symbols;
-  struct hwi_reading reading = values->reading;
-  reading.children = reading.pid == 0;
-  struct hwi_reading_source source = {&reading, path};
-  if (hwi_reading_symbols_of(&values->reading, path, &symbols) != 0)
-    return hwi_error_set(error, HW_ERR_MEMORY, "cannot look up names of functions");
-  const struct hwi_live_run run = {
-      .path = path,
-      .options = {.images = reading.pid ? HWI_IMAGES_PID : HWI_IMAGES_ALL,
-                  .pid = (uint32_t)reading.pid,
-                  .heap = reading.heap,
-                  .history = !values->json && !name},
-      .report = hwi_ranking_options(&usual),
-      .names = hwi_reading_names(symbols),
-      .replayer = hwi_reading_replayer(&source),
-      .name = name,
-  };
-  const int status = hwi_analyst_start(analyst, &run, error);
-  hwi_symbols_destroy(symbols); /* the analyst has its own */
+  struct hwi_followed_run followed;
+  int status = hwi_followed_run_init(&followed, &values->reading, path, name, !values->json && !name, error);
+  if (status < 0)
+    return status;
+  status = hwi_analyst_start(analyst, &followed.run, error);
+  hwi_followed_run_release(&followed); /* the analyst has its own */
   return status;
 }
 

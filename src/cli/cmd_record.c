@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/followed_run.h"
 #include "cli/record_options.h"
 #include "profile/profile.h"
 #include "report/words/line.h"
@@ -271,6 +272,7 @@ static int run(const void *given, int word_count, char **words)
     return hwi_fail(HWI_EXIT_LAUNCHER, "which command? heapwright record [options] [--] COMMAND [ARG...]");
   wanted.output = values->output;
   wanted.quiet = values->quiet;
+  wanted.be_resident = hwi_followed_run_be_resident;
   struct hwi_launched launched;
   hwi_launch(&wanted, words, &launched);
   if (!launched.started)

@@ -7,8 +7,11 @@
 
 #include "cli/page_and_charts.h"
 #include "export/moment.h"
+#include "report/content/core_place_names.h"
 #include "report/names/named_frames.h"
 #include "report/words/style.h"
+#include "symbols/debug_file.h"
+#include "symbols/paths.h"
 #include "symbols/symbols.h"
 
 /* --- what is opened --- */
@@ -44,22 +47,61 @@ static int read_recording(struct hwi_core_answer *answer, const char *path)
   return 0;
 }
 
+/* Debug files are below the sysroot as on that machine, or it is a folder of debug files alone. */
+static int use_sysroot(const struct hwi_core_answer *answer)
+{
+  struct hwi_error error = {0};
+  char *debug_dir = hwi_path_concat(answer->sysroot, HWI_DEBUG_DIR, NULL);
+  if (!debug_dir || hwi_symbols_add_debug_dir(answer->symbols, answer->sysroot, &error) < 0 ||
+      hwi_symbols_add_debug_dir(answer->symbols, debug_dir, &error) < 0) {
+    free(debug_dir);
+    return hwi_fail(HWI_EXIT_TROUBLE, "no memory to look for debug files in %s", answer->sysroot);
+  }
+  free(debug_dir);
+  if (answer->modules.count && !answer->modules.path_count)
+    hwi_warn("--sysroot %s: none of the %zu files that ran is there with the same build-id; the first is %s",
+             answer->sysroot, answer->modules.count, answer->modules.modules[0].path);
+  return 0;
+}
+
 int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
 {
   struct hwi_error error = {0};
-  answer->core = (struct hwi_core){
-      .name = name, .memory = &answer->memory, .heap = &answer->heap, .stop_ns = answer->read.stop_ns};
+  answer->core = (struct hwi_core){.name = name,
+                                   .memory = &answer->memory,
+                                   .heap = &answer->heap,
+                                   .abort_message = answer->abort_message,
+                                   .stop_ns = answer->read.stop_ns};
+  hwi_abort_message_find(&answer->memory, answer->abort_message);
+  answer->threads = (struct hwi_thread_frames){.memory = &answer->memory, .modules = &answer->modules};
   int status = hwi_core_heap_find(&answer->heap, &answer->memory, &error);
-  if (status == 0 && !hwi_core_modules_find(&answer->modules, &answer->memory))
+  if (status == 0 && !hwi_core_modules_find(&answer->modules, &answer->memory, answer->sysroot))
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", name, error.text) : 0;
 }
 
+static void find_crash(struct hwi_core_answer *answer)
+{
+  const struct hwi_core_names names = {.types = &answer->types, .threads = &answer->threads};
+  answer->core.crashed_in = hwi_core_function_at(&names, 0);
+}
+
 int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording)
 {
-  const int status = read_recording(answer, recording);
   const char *const recordings[] = {recording, NULL};
-  return status == 0 ? hwi_reading_symbols(answer->reading, recordings, &answer->symbols) : status;
+  int status = read_recording(answer, recording);
+  if (status == 0)
+    status = hwi_reading_symbols(answer->reading, recordings, &answer->symbols);
+  if (status == 0 && answer->sysroot)
+    status = use_sysroot(answer);
+  answer->types = (struct hwi_block_types){.vtables = {.memory = &answer->memory,
+                                                       .modules = &answer->modules,
+                                                       .symbols = answer->symbols,
+                                                       .reader = {.memory = &answer->memory}},
+                                           .heap = &answer->heap};
+  if (status == 0 && answer->memory.has_fault)
+    find_crash(answer);
+  return status;
 }
 
 void hwi_core_answer_close(struct hwi_core_answer *answer)
@@ -70,6 +112,7 @@ void hwi_core_answer_close(struct hwi_core_answer *answer)
   hwi_symbols_destroy(answer->symbols);
   hwi_recorded_blocks_release(&answer->recorded_blocks);
   hwi_profile_destroy(answer->recorded);
+  hwi_thread_frames_release(&answer->threads);
   hwi_core_modules_release(&answer->modules);
   hwi_core_heap_release(&answer->heap);
   hwi_memory_close(&answer->memory);
@@ -160,12 +203,7 @@ int hwi_core_answer_find_types(void *context, struct hwi_error *error)
   if (answer->has_types)
     return 0;
   answer->has_types = true;
-  answer->types = (struct hwi_block_types){.vtables = {.memory = &answer->memory,
-                                                       .modules = &answer->modules,
-                                                       .symbols = answer->symbols,
-                                                       .reader = {.memory = &answer->memory}},
-                                           .heap = &answer->heap,
-                                           .index = answer->graph.marks ? &answer->graph.index : NULL};
+  answer->types.index = answer->graph.marks ? &answer->graph.index : NULL;
   answer->core.types = &answer->types;
   return hwi_block_types_find(&answer->types, error);
 }
@@ -200,22 +238,22 @@ static int print_report(const struct hwi_core_print *print, const struct hwi_rep
   struct hwi_error error = {0};
   struct hwi_export_request export = {
       .report = *report, .is_present = true, .name = to->path, .path = to->part, .out = to->out};
-  const struct hwi_page_request page = {.runs = report, .run_count = 1, .form = HWI_PAGE_HTML};
+  const bool is_html = print->format == HWI_FORMAT_HTML, is_page = is_html || print->format == HWI_FORMAT_PAGE;
+  const struct hwi_page_request page = {
+      .runs = report, .run_count = 1, .form = is_html ? HWI_PAGE_HTML : HWI_PAGE_DATA};
   const int status = print->export                      ? hwi_export_write(print->export, &export, &error)
                      : print->format == HWI_FORMAT_JSON ? hwi_report_json(report, to->out, &error)
-                     : print->format == HWI_FORMAT_HTML ? hwi_page_write(&page, to->out, &error)
+                     : is_page                          ? hwi_page_write(&page, to->out, &error)
                                                         : print_text(report, to->out, &error);
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
-/* The blocks are a trace, and its profile is that of the moment; in pages and exports, it is a run of one moment. */
+/* The blocks are a trace, and its profile is that of the moment. */
 static int report_on(struct hwi_core_answer *answer, const struct hwi_core_print *print, const char *trace,
                      const struct hwi_answer_file *to)
 {
   struct hwi_reading reading = *answer->reading;
   struct hwi_profile *profile;
-  if (!print->export && print->format != HWI_FORMAT_HTML)
-    reading.span = (struct hwi_span){.kind = HWI_SPAN_MOMENT};
   reading.shown_path = answer->core.name;
   int status = hwi_reading_profile(&reading, trace, &profile);
   if (status != 0)

@@ -12,23 +12,28 @@
 #include "memory/graph/graph.h"
 #include "memory/heaps/heap.h"
 #include "memory/heaps/recorded.h"
+#include "memory/image/abort_message.h"
 #include "memory/image/modules.h"
 #include "memory/image/process.h"
+#include "memory/image/thread_frames.h"
 #include "memory/types/block_types.h"
 
-/* What is opened. The caller sets `reading`, and reads `memory`. */
+/* What is opened. The caller sets `reading` and `sysroot` (NULL: none), and reads `memory`. */
 struct hwi_core_answer {
   const struct hwi_reading *reading;
+  const char *sysroot; /* where programs, libraries and debug files are, too */
   struct hwi_memory memory;
   struct hwi_process_read read;
   struct hwi_core_heap heap;
   struct hwi_core_modules modules;
+  char abort_message[HWI_ABORT_MESSAGE_BYTES];
   struct hwi_symbols *symbols;
+  struct hwi_thread_frames threads;
   struct hwi_profile *recorded; /* NULL: there is no recording */
   struct hwi_recorded_blocks recorded_blocks;
   struct hwi_graph graph;
   struct hwi_leaks leaks;
-  struct hwi_block_types types; /* once hwi_core_answer_find_types was called */
+  struct hwi_block_types types; /* of blocks: once hwi_core_answer_find_types was called */
   bool has_types;
   struct hwi_core core;
 };

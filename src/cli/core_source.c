@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "memory/image/core_file.h"
 #include "memory/image/raw.h"
@@ -29,6 +30,16 @@ bool hwi_core_source_pid(const char *word, uint32_t *pid)
 const char *hwi_core_source_name(const struct hwi_core_source *source, int word_count, char **words)
 {
   return source->raw.count ? source->raw.items[0] : word_count ? words[word_count - 1] : NULL;
+}
+
+static int check_sysroot(const char *sysroot)
+{
+  struct stat about;
+  if (!sysroot)
+    return 0;
+  if (stat(sysroot, &about) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--sysroot %s: %s", sysroot, strerror(errno));
+  return S_ISDIR(about.st_mode) ? 0 : hwi_fail(HWI_EXIT_TROUBLE, "--sysroot %s: it is no folder", sysroot);
 }
 
 static int check_words(const struct hwi_core_source *source, int word_count, char **words)
@@ -106,6 +117,8 @@ int hwi_core_source_open(const struct hwi_core_source *source, int word_count, c
   const char *name = hwi_core_source_name(source, word_count, words);
   uint32_t pid;
   int status = check_words(source, word_count, words);
+  if (status == 0)
+    status = check_sysroot(source->sysroot);
   if (status != 0)
     return status;
   if (source->raw.count)
@@ -129,14 +142,11 @@ char *hwi_core_source_place_program(const struct hwi_core_source *source, int wo
     hwi_core_modules_add_fixed(modules, program); /* without memory for it, it has no names */
   if (!program || has_none || !hwi_core_module_read(&found, program) || !found.build_id_bytes)
     return program;
-  for (size_t i = 0; i < modules->count; i++) {
-    struct hwi_core_module *module = &modules->modules[i];
-    if (module->build_id_bytes == found.build_id_bytes &&
-        memcmp(module->build_id, found.build_id, found.build_id_bytes) == 0) {
-      module->path = program;
+  for (size_t i = 0; i < modules->count; i++)
+    if (hwi_core_module_is_same(&modules->modules[i], &found)) {
+      modules->modules[i].path = program;
       return program;
     }
-  }
   hwi_warn("%s has not the build-id of any module in this memory: it may be another version of the program", words[0]);
   return program;
 }

@@ -13,7 +13,8 @@
 struct hwi_core_source {
   struct hwi_texts raw;
   const char *base;
-  int word; /* of a raw image: enum of its names */
+  const char *sysroot; /* NULL: none */
+  int word;            /* of a raw image: enum of its names */
   bool big_endian, no_stop;
 };
 
@@ -42,6 +43,11 @@ extern const char *const hwi_core_word_names[];
    HWI_VALUE(CHOICE, field.word),                                                                                      \
    .choices = hwi_core_word_names,                                                                                     \
    .help = "of --raw: bits of an address (default: 64)"},                                                              \
+  {.name = "sysroot",                                                                                                  \
+   HWI_VALUE(TEXT, field.sysroot),                                                                                     \
+   .value = "DIR",                                                                                                     \
+   .help = "look for programs, libraries and debug files below DIR: those of another machine, or\n"                    \
+           "of a container (/proc/PID/root)"},                                                                         \
   {.name = "big-endian",                                                                                               \
    HWI_VALUE(ON, field.big_endian),                                                                                    \
    .help = "of --raw: the highest byte of a word comes first"}

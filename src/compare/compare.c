@@ -58,7 +58,8 @@ static double threshold_of(const struct hwi_comparison *comparison)
 static bool has_few_calls(const struct hwi_comparison *comparison, const struct hwi_diff_row *row)
 {
   uint64_t self = larger_cost(row->amounts, HWI_COST_CALLS), total = larger_cost(row->totals, HWI_COST_CALLS);
-  return (self > total ? self : total) < comparison->options->report.min_calls;
+  const uint64_t min_calls = comparison->options->report.min_calls; /* 1: all, also those that no call is known of */
+  return min_calls > 1 && (self > total ? self : total) < min_calls;
 }
 
 static bool is_below(const struct hwi_comparison *comparison, const struct hwi_diff_row *row)
@@ -150,12 +151,19 @@ static int make_rows(struct hwi_comparison *comparison, struct hwi_error *error)
   return hwi_group_rows(comparison, error);
 }
 
+/* What was read from memory has neither a peak nor calls: it is compared with what is live at the end of a recording. */
+static enum hwi_cost cost_of(const struct hwi_report_options *options, const struct hwi_profile *const *profiles)
+{
+  const bool is_of_memory = profiles[HWI_OLD]->is_of_memory || profiles[HWI_NEW]->is_of_memory;
+  return options->cost == HWI_COST_DEFAULT && is_of_memory ? HWI_COST_LIVE
+                                                           : hwi_report_cost(options, profiles[HWI_NEW]);
+}
+
 int hwi_compare(struct hwi_comparison *comparison, const struct hwi_profile *const profiles[HWI_SIDES],
                 const struct hwi_names names[HWI_SIDES], const struct hwi_compare_options *options,
                 struct hwi_error *error)
 {
-  *comparison =
-      (struct hwi_comparison){.options = options, .cost = hwi_report_cost(&options->report, profiles[HWI_NEW])};
+  *comparison = (struct hwi_comparison){.options = options, .cost = cost_of(&options->report, profiles)};
   int status = HW_OK;
   for (int i = 0; i < HWI_SIDES && status == HW_OK; i++) {
     status = init_side(&comparison->sides[i], profiles[i], &names[i], options, error);

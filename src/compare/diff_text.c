@@ -218,6 +218,12 @@ static void print_figures(struct printer *printer)
   hwi_line_right(printer->line, "new", figure_cells(printer));
   hwi_line_right(printer->line, "change", figure_cells(printer));
   end(printer, HWI_DIM);
+  if (old->is_of_memory || new->is_of_memory) { /* there is nothing else to compare */
+    print_estimate(printer, "live", HWI_COST_LIVE);
+    print_blocks(printer);
+    hwi_text_blank(&printer->texts[HWI_NEW]);
+    return;
+  }
   print_estimate(printer, "peak", HWI_COST_PEAK);
   print_estimate(printer, "at the end", HWI_COST_LIVE);
   print_blocks(printer);
@@ -434,9 +440,12 @@ static void print_heading(struct printer *printer)
                                       "Threads", "Block sizes", "Entry points", "Scopes"};
   static const char *const costs[] = {"at the peak", "at the end", "by allocations", "by bytes allocated",
                                       "by temporary allocations"};
+  const bool are_of_memory =
+      printer->texts[HWI_OLD].profile->is_of_memory && printer->texts[HWI_NEW].profile->is_of_memory;
   struct hwi_line heading = {0};
-  hwi_line_printf(&heading, "%s that changed %s", whats[printer->comparison->options->report.by],
-                  costs[printer->comparison->cost]);
+  hwi_line_printf(&heading, "%s that changed", whats[printer->comparison->options->report.by]);
+  if (!are_of_memory)
+    hwi_line_printf(&heading, " %s", costs[printer->comparison->cost]);
   hwi_text_heading(&printer->texts[HWI_NEW], hwi_line_text(&heading), "[--cost peak|live|calls|bytes|temporary]");
   hwi_line_release(&heading);
 }

@@ -13,9 +13,8 @@
 #include "trace/numbering.h"
 
 static const char missing[] =
-    "stacks, threads, frees, times, or sizes that were asked for: it is the heap of a core dump, whose blocks have their "
-    "usable sizes";
-static const char missing_with_stacks[] = "threads, frees, times: it is the heap of a core dump";
+    "stacks, threads, frees, times, or sizes that were asked for: blocks have their usable sizes";
+static const char missing_with_stacks[] = "threads, frees, times";
 
 enum { UNKNOWN_NODE = 1 };
 
@@ -223,7 +222,8 @@ int hwi_moment_write(struct hwi_moment *moment, int fd)
   moment->known_stacks = 0;
   hwi_synthetic_begin(trace, fd, false);
   trace->header.pid = memory->pid;
-  hwi_synthetic_note(trace, HW_NOTE_IMPORTED, moment->profile || heap->owners ? missing_with_stacks : missing);
+  trace->header.origin = HW_ORIGIN_MOMENT;
+  hwi_synthetic_note(trace, HW_NOTE_MEMORY, moment->profile || heap->owners ? missing_with_stacks : missing);
   write_command(trace, memory);
   hwi_synthetic_entry(trace, UNKNOWN_NODE, HW_ENTRY_MALLOC);
   write_recorded_modules(&writer);

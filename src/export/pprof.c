@@ -74,7 +74,9 @@ static void put_in_use(struct pprof *to)
 {
   const struct hwi_span *span = &to->export->profile->span;
   struct hwi_line text = {0};
-  if (span->kind == HWI_SPAN_MOMENT)
+  if (to->export->profile->is_of_memory)
+    hwi_line_puts(&text, "inuse_*: what lived at the moment of the dump");
+  else if (span->kind == HWI_SPAN_MOMENT)
     hwi_line_printf(&text, "inuse_*: what was live at %s", hwi_time_text(span->from_ns).text);
   else
     hwi_line_printf(&text, "inuse_*: what %s of the %s", shows_end(to) ? "is live at the end" : "was live at the peak",

@@ -1,11 +1,12 @@
 /* sqlite.c - all tables as an SQLite database, with keys, indexes and a view of whole stacks */
 #include <errno.h>
-#include <sqlite3.h>
 #include <string.h>
 
+#include "export/sqlite_library.h"
 #include "export/tables.h"
 
 struct database {
+  struct hwi_sqlite_library sqlite;
   sqlite3 *handle;
   sqlite3_stmt *insert;
   struct hwi_table_column columns[HWI_TABLE_COLUMNS_MAX]; /* of the current table */
@@ -38,21 +39,21 @@ static void execute(struct database *to, const char *statements)
   if (to->status != SQLITE_OK)
     return;
   errno = 0;
-  check(to, sqlite3_exec(to->handle, statements, NULL, NULL, NULL));
+  check(to, to->sqlite.exec(to->handle, statements, NULL, NULL, NULL));
 }
 
 static void bind(struct database *to, int column, const struct hwi_value *value)
 {
   if (value->kind == HWI_VALUE_NUMBER || value->kind == HWI_VALUE_SIGNED) {
-    sqlite3_bind_int64(to->insert, column, (sqlite3_int64)value->number);
+    to->sqlite.bind_int64(to->insert, column, (sqlite3_int64)value->number);
   } else if (value->kind == HWI_VALUE_REAL) {
-    sqlite3_bind_double(to->insert, column, value->real);
+    to->sqlite.bind_double(to->insert, column, value->real);
   } else if (value->kind == HWI_VALUE_TEXT) {
     hwi_line_clear(&to->text);
     hwi_line_replace_invalid(&to->text, value->text);
-    sqlite3_bind_text(to->insert, column, hwi_line_text(&to->text), -1, SQLITE_TRANSIENT);
+    to->sqlite.bind_text(to->insert, column, hwi_line_text(&to->text), -1, SQLITE_TRANSIENT);
   } else {
-    sqlite3_bind_null(to->insert, column);
+    to->sqlite.bind_null(to->insert, column);
   }
 }
 
@@ -64,9 +65,9 @@ static bool take(void *context, const struct hwi_value *values)
     if (to->columns[i].type)
       bind(to, ++column, &values[i]);
   errno = 0;
-  int status = sqlite3_step(to->insert);
+  int status = to->sqlite.step(to->insert);
   check(to, status == SQLITE_DONE ? SQLITE_OK : status);
-  sqlite3_reset(to->insert);
+  to->sqlite.reset(to->insert);
   return to->status == SQLITE_OK;
 }
 
@@ -89,7 +90,7 @@ static void create_table(struct database *to, const struct hwi_table *table)
   hwi_line_puts(&insert, ")");
   execute(to, hwi_line_text(&create));
   if (to->status == SQLITE_OK)
-    check(to, sqlite3_prepare_v2(to->handle, hwi_line_text(&insert), -1, &to->insert, NULL));
+    check(to, to->sqlite.prepare_v2(to->handle, hwi_line_text(&insert), -1, &to->insert, NULL));
   hwi_line_release(&create);
   hwi_line_release(&insert);
 }
@@ -101,7 +102,7 @@ static void write_table(struct database *to, const struct hwi_tables *tables, co
   create_table(to, table);
   if (to->status == SQLITE_OK)
     to->text.failed |= !table->fill(tables, &sink);
-  sqlite3_finalize(to->insert);
+  to->sqlite.finalize(to->insert);
   if (table->indexes)
     execute(to, table->indexes);
 }
@@ -111,7 +112,7 @@ static int write_database(struct database *to, struct hwi_export *export, struct
   struct hwi_tables tables;
   int status = hwi_tables_init(&tables, export, error);
   if (status == HW_OK) {
-    check(to, sqlite3_open_v2(export->request->path, &to->handle, SQLITE_OPEN_READWRITE, NULL));
+    check(to, to->sqlite.open_v2(export->request->path, &to->handle, SQLITE_OPEN_READWRITE, NULL));
     execute(to, preparation);
     for (const struct hwi_table *const *table = hwi_tables; *table && to->status == SQLITE_OK; table++)
       write_table(to, &tables, *table);
@@ -125,14 +126,17 @@ static int write_database(struct database *to, struct hwi_export *export, struct
 static int write_sqlite(struct hwi_export *export, struct hwi_error *error)
 {
   struct database to = {.status = SQLITE_OK};
-  int status = write_database(&to, export, error);
+  int status = hwi_sqlite_library_load(&to.sqlite, error);
+  if (status < 0)
+    return status;
+  status = write_database(&to, export, error);
   if (status == HW_OK && to.text.failed)
     status = hwi_export_no_memory(error);
   if (status == HW_OK && to.status != SQLITE_OK) {
     status = hwi_error_set(error, HW_ERR_IO, "cannot write %s: %s", export->request->name,
-                           to.os_error != 0 ? strerror(to.os_error) : sqlite3_errstr(to.status));
+                           to.os_error != 0 ? strerror(to.os_error) : to.sqlite.errstr(to.status));
   }
-  sqlite3_close(to.handle);
+  to.sqlite.close(to.handle);
   hwi_line_release(&to.text);
   return status;
 }

@@ -38,10 +38,11 @@ struct hwi_live_run {
   struct hwi_names names;
   struct hwi_replayer replayer;
   const char *name; /* see struct hwi_live_part_source; NULL: no endpoints are served, but a page */
+  bool is_usual;    /* all processes, malloc, and names as they are usually looked up */
 };
 
 struct hwi_analyst {
-  pid_t pid;
+  pid_t pid;  /* 0: not a child of this process, see resident.h */
   int socket; /* readable when there is an answer */
 };
 
@@ -54,7 +55,8 @@ struct hwi_live_answer {
   char error[HWI_ERROR_TEXT_BYTES];
 };
 
-/* Starts following, in a process that has no open files of this one. Returns 0 or a negative status. */
+/* Starts following, in a process that has no open files of this one: if the run is usual and its recording has a resident
+ * analyst, in a copy of that; else in a process that reads the run from its begin. Returns 0 or a negative status. */
 int hwi_analyst_start(struct hwi_analyst *analyst, const struct hwi_live_run *run, struct hwi_error *error);
 
 /* Asks for a document; its answer comes later. One question at a time. `complete`: it is to have all that is certain by
@@ -76,5 +78,8 @@ bool hwi_analyst_ask_for_process(const struct hwi_analyst *analyst, uint32_t pid
 bool hwi_analyst_take(const struct hwi_analyst *analyst, struct hwi_live_answer *answer);
 
 void hwi_analyst_stop(struct hwi_analyst *analyst);
+
+/* The same at once, also if it is at work. */
+void hwi_analyst_end(struct hwi_analyst *analyst);
 
 #endif

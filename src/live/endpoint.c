@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/http.h"
+
 const struct hwi_live_endpoint *const hwi_live_endpoints[] = {&hwi_live_metrics, &hwi_live_pprof_heap,
                                                               &hwi_live_pprof_allocs, NULL};
 
@@ -35,7 +37,7 @@ bool hwi_live_query_read(struct hwi_live_query *query, uint32_t endpoint, struct
   *query = (struct hwi_live_query){.endpoint = endpoint};
   for (int i = 0; i < HWI_LIVE_ARGUMENTS; i++) {
     const uint64_t most = hwi_live_endpoints[endpoint]->most[i];
-    const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, argument_names[i]);
+    const char *text = hwi_http_argument(connection, argument_names[i]);
     if (most == 0 || !text)
       continue;
     if (read_number(text, &query->numbers[i]) && query->numbers[i] > 0 && query->numbers[i] <= most)

@@ -6,6 +6,8 @@
 #ifndef HWI_LIVE_HTTP_H
 #define HWI_LIVE_HTTP_H
 
+#include <microhttpd.h>
+
 #include "live/listen.h"
 #include "live/strangers.h"
 
@@ -47,6 +49,20 @@ bool hwi_http_is_of_other_page(struct MHD_Connection *connection);
 void hwi_http_wait(struct hwi_http *http, struct hwi_http_waiter *waiter, struct MHD_Connection *connection);
 void hwi_http_serve_waiter(struct hwi_http *http, struct hwi_http_waiter *waiter); /* one that is served stays so */
 void hwi_http_end_waiter(struct hwi_http *http, const struct hwi_http_waiter *waiter);
+
+/* Return what a request has, or NULL: an argument in its address, or a header. */
+const char *hwi_http_argument(struct MHD_Connection *connection, const char *name);
+const char *hwi_http_header(struct MHD_Connection *connection, const char *name);
+
+/* Make a response for hwi_http_answer: of bytes, which are copied, or of a file, which the caller may then close. Return NULL if
+ * there is no memory. */
+struct MHD_Response *hwi_http_response(const void *bytes, size_t count);
+struct MHD_Response *hwi_http_response_of_file(int fd, uint64_t bytes);
+void hwi_http_add_header(struct MHD_Response *response, const char *name, const char *value); /* to NULL: nothing */
+
+/* Return the socket of a connection, or -1; and what the callback of MHD_OPTION_NOTIFY_CONNECTION has stored for it. */
+int hwi_http_client(struct MHD_Connection *connection);
+void *hwi_http_stored(struct MHD_Connection *connection);
 
 /* Queue an answer: `response`, which is released, and may be NULL if there is no memory; or a text. */
 enum MHD_Result hwi_http_answer(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response,

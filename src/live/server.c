@@ -62,8 +62,7 @@ static enum MHD_Result answer_page(const struct hwi_live_server *server, struct 
   if (out)
     hwi_page_write_live(server->token, out);
   const bool done = out && hwi_memory_stream_end(&page, out);
-  struct MHD_Response *response =
-      done ? MHD_create_response_from_buffer(page.bytes, page.text, MHD_RESPMEM_MUST_COPY) : NULL;
+  struct MHD_Response *response = done ? hwi_http_response(page.text, page.bytes) : NULL;
   hwi_memory_stream_release(&page);
   return hwi_http_answer(connection, MHD_HTTP_OK, response, "text/html; charset=utf-8");
 }
@@ -74,17 +73,12 @@ static enum MHD_Result answer_document(const struct hwi_live_document *document,
   char number[24], behind_ms[24];
   if (document->fd < 0)
     return hwi_http_say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, document->error);
-  const int fd = dup(document->fd); /* the response closes it */
-  struct MHD_Response *response = fd < 0 ? NULL : MHD_create_response_from_fd64(document->bytes, fd);
-  if (response) {
-    snprintf(number, sizeof number, "%llu", (unsigned long long)document->number);
-    snprintf(behind_ms, sizeof behind_ms, "%llu", (unsigned long long)document->behind_ms);
-    MHD_add_response_header(response, "Heapwright-Number", number);
-    MHD_add_response_header(response, "Heapwright-Behind-Ms", behind_ms);
-    MHD_add_response_header(response, "Heapwright-State", document->state == HWI_FOLLOW_OVER ? "over" : "running");
-  } else if (fd >= 0) {
-    close(fd);
-  }
+  struct MHD_Response *response = hwi_http_response_of_file(document->fd, document->bytes);
+  snprintf(number, sizeof number, "%llu", (unsigned long long)document->number);
+  snprintf(behind_ms, sizeof behind_ms, "%llu", (unsigned long long)document->behind_ms);
+  hwi_http_add_header(response, "Heapwright-Number", number);
+  hwi_http_add_header(response, "Heapwright-Behind-Ms", behind_ms);
+  hwi_http_add_header(response, "Heapwright-State", document->state == HWI_FOLLOW_OVER ? "over" : "running");
   return hwi_http_answer(connection, MHD_HTTP_OK, response,
                          form == HWI_LIVE_HTML                              ? "text/html; charset=utf-8"
                          : form == HWI_LIVE_CSV                             ? "text/csv; charset=utf-8"
@@ -120,7 +114,7 @@ static enum MHD_Result record_off(const struct hwi_live_server *server, struct M
 
 static enum MHD_Result mark(const struct hwi_live_server *server, struct MHD_Connection *connection)
 {
-  const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "text");
+  const char *text = hwi_http_argument(connection, "text");
   text = text && *text ? text : "mark";
   if (strlen(text) > HWI_CONTROL_TEXT_BYTES)
     return hwi_http_say(connection, MHD_HTTP_URI_TOO_LONG, "the text of a mark has at most 1,024 bytes\n");
@@ -167,7 +161,7 @@ static const struct route *find_route(const char *method, const char *path)
 /* Returns the number of the last document that the client has, or 0. */
 static uint64_t last_number(struct MHD_Connection *connection)
 {
-  const char *after = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "after");
+  const char *after = hwi_http_argument(connection, "after");
   return after ? strtoull(after, NULL, 10) : 0;
 }
 
@@ -200,7 +194,7 @@ static struct hwi_live_source *source_of(struct hwi_live_server *server, uint32_
 /* Returns the source that a request is about: the run, or the process that it names. NULL: there is none. */
 static struct hwi_live_source *find_source(struct hwi_live_server *server, struct MHD_Connection *connection)
 {
-  const char *given = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "pid");
+  const char *given = hwi_http_argument(connection, "pid");
   char *end;
   if (!given)
     return server->sources;
@@ -232,7 +226,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   (void)upload;
   if (waiter)
     return answer_document(&waiter->source->documents[waiter->form], connection, waiter->form);
-  const char *token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
+  const char *token = hwi_http_argument(connection, "token");
   if (!hwi_http_is_own(&server->http, connection))
     return hwi_http_say(connection, MHD_HTTP_FORBIDDEN, "this server answers only to pages of its own\n");
   if (!hwi_live_token_is(server->token, token))
@@ -246,8 +240,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   server->sources[0].requested_ms = hwi_os_monotonic_ms();
   if (route->act)
     return route->act(server, connection);
-  if ((route->form == HWI_LIVE_HEAP || route->form == HWI_LIVE_ALLOCS) &&
-      MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "seconds"))
+  if ((route->form == HWI_LIVE_HEAP || route->form == HWI_LIVE_ALLOCS) && hwi_http_argument(connection, "seconds"))
     return hwi_http_say(connection, MHD_HTTP_BAD_REQUEST,
                         "seconds= is for heapwright live --serve; here, give pprof an earlier profile with -base\n");
   struct hwi_live_source *source = route->form == HWI_LIVE_SAVED ? server->sources : find_source(server, connection);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "live/http.h"
 #include "platform/os.h"
 
 enum { MANY = 16 };
@@ -31,7 +32,7 @@ static struct hwi_stranger *take_in(struct hwi_strangers *strangers, struct MHD_
   struct hwi_stranger *stranger = malloc(sizeof *stranger);
   if (!stranger)
     return NULL;
-  const int fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+  const int fd = hwi_http_client(connection);
   *stranger = (struct hwi_stranger){fd, hwi_os_monotonic_ns(), strangers->newest};
   strangers->newest = stranger;
   strangers->count++;
@@ -53,7 +54,7 @@ void hwi_strangers_note(void *context, struct MHD_Connection *connection, void *
 
 void hwi_strangers_forget(struct hwi_strangers *strangers, struct MHD_Connection *connection)
 {
-  struct hwi_stranger *known = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+  struct hwi_stranger *known = hwi_http_stored(connection);
   if (known)
     take_out(strangers, known);
 }

@@ -73,6 +73,17 @@ static void write_process(struct hwi_json *json, const struct hwi_page *page,
   hwi_json_end_object(json);
 }
 
+/* Writes the heap that was read from memory, if it was not recorded. */
+static void write_core(struct hwi_json *json, const struct hwi_report *report)
+{
+  if (!report->profile->is_of_memory)
+    return;
+  hwi_json_begin_object(json, "memory");
+  if (report->core)
+    hwi_json_core(json, report->core);
+  hwi_json_end_object(json);
+}
+
 static void write_marks(struct hwi_json *json, const struct hwi_profile *profile)
 {
   uint32_t count;
@@ -263,6 +274,7 @@ static void write_all(struct hwi_json *json, struct hwi_page *page, struct hwi_p
   hwi_json_text(json, "version", HWI_VERSION);
   write_run(json, profile);
   write_process(json, page, static_allocators);
+  write_core(json, page->report);
   write_marks(json, profile);
   write_heaps(json, profile);
   write_counters(json, profile);

@@ -146,3 +146,16 @@ bool hwi_os_cgroup_memory(const char *folder, struct hwi_os_cgroup_memory *memor
   }
   return true;
 }
+
+/* "max 100000", or the time that it may use in each period. */
+bool hwi_os_is_cpu_limited(uint32_t pid)
+{
+  char group[HWI_OS_PATH_BYTES], text[64];
+  if (!hwi_os_process_cgroup(pid, group))
+    return false;
+  for (char *slash; (slash = strrchr(group, '/')); *slash = 0)
+    if ((read_file(group, "cpu.max", text, sizeof text) && strncmp(text, "max", 3) != 0) ||
+        (read_file(group, "cpu.cfs_quota_us", text, sizeof text) && text[0] != '-'))
+      return true;
+  return false;
+}

@@ -63,6 +63,11 @@ static void set_oom_score(const char *score)
   close(fd);
 }
 
+void hwi_os_run_when_idle(void)
+{
+  (void)!sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0});
+}
+
 void hwi_os_prefer_to_be_killed(void)
 {
   set_oom_score("1000");

@@ -224,6 +224,10 @@ bool hwi_os_process_cgroup(uint32_t pid, char folder[HWI_OS_PATH_BYTES]);
 /* Reads the figures of such a folder. Returns false if it has none: the group at the root, or one that is gone. */
 bool hwi_os_cgroup_memory(const char *folder, struct hwi_os_cgroup_memory *memory);
 
+/* Returns whether the processes of the group that limits the memory of process `pid`, or of a group that includes that one, may use
+ * only a part of the CPUs' time. Not for several threads. */
+bool hwi_os_is_cpu_limited(uint32_t pid);
+
 /* --- the calling process --- */
 
 #define HWI_OS_OWN_EXECUTABLE "/proc/self/exe" /* a symbolic link to the executable file of the calling process */
@@ -234,6 +238,9 @@ const char *hwi_os_platform(void);     /* what the dynamic loader puts for $PLAT
 void hwi_os_close_from(int fd);        /* all open files of this number and above */
 void hwi_os_end_with_parent(void);     /* from now on the calling process is killed when its parent ends */
 void hwi_os_prefer_to_be_killed(void); /* if memory runs out, the calling process is killed before others */
+
+void hwi_os_run_when_idle(
+    void); /* from now on the calling thread, and those that it starts, run where no other one wants to */
 
 /* If memory runs out, the calling process is judged by its size as the process `pid` is. */
 void hwi_os_be_killed_like(uint32_t pid);

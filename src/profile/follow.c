@@ -96,6 +96,21 @@ uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow)
   return now_ns > counted_ns ? now_ns - counted_ns : 0;
 }
 
+void hwi_follow_delay(struct hwi_follow *follow, uint64_t ns)
+{
+  follow->replay.live.delay_ns = ns;
+}
+
+int hwi_follow_rename(struct hwi_follow *follow, const char *name)
+{
+  struct hwi_run_replay *replay = &follow->replay;
+  const int status = hwi_run_rename(&replay->run, name);
+  for (size_t i = 0; i < replay->run.count && status == 0; i++)
+    if (replay->result->traces[i])
+      hwi_trace_show_as(replay->result->traces[i], replay->run.images[i].path);
+  return status;
+}
+
 bool hwi_follow_had_late_events(const struct hwi_follow *follow)
 {
   return follow->replay.live.had_late_events;

@@ -30,6 +30,13 @@ bool hwi_follow_run_goes_on(const char *path);
 /* Reads what was written since, but not much more than `most_events` events. Returns a state, or a negative status. */
 int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_error *error);
 
+/* From the next look on, stays this far behind the program, if that is longer than usual: then events are hardly ever late. */
+void hwi_follow_delay(struct hwi_follow *follow, uint64_t ns);
+
+/* The run is called `name` from now on, which is another path of its first trace that can be opened, too. Returns 0 or
+ * HW_ERR_MEMORY. */
+int hwi_follow_rename(struct hwi_follow *follow, const char *name);
+
 /* Returns the present moment, since the run's start. */
 uint64_t hwi_follow_now_ns(const struct hwi_follow *follow);
 

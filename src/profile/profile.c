@@ -50,15 +50,27 @@ static int make_profile(struct hwi_run_replay *r)
   return status < 0 ? status : hwi_run_replay_complete(r);
 }
 
+static bool is_of_memory(const struct hwi_run *run)
+{
+  for (size_t i = 0; i < run->count; i++)
+    if (run->images[i].header.origin != HW_ORIGIN_MOMENT)
+      return false;
+  return run->count > 0;
+}
+
 int hwi_profile_create(struct hwi_profile **profile, const char *path, const struct hwi_profile_options *options,
                        struct hwi_error *error)
 {
   *profile = NULL;
+  struct hwi_profile_options wanted = *options;
   struct hwi_summary summary;
-  struct hwi_run_replay r = {.options = options, .summary = &summary, .error = error};
+  struct hwi_run_replay r = {.options = &wanted, .summary = &summary, .error = error};
   int status = hwi_run_replay_begin(&r, path);
   if (status == 0) {
-    hwi_summary_init(&summary, path, &r.run, options);
+    r.result->profile.is_of_memory = is_of_memory(&r.run);
+    if (r.result->profile.is_of_memory)
+      wanted.span = (struct hwi_span){.kind = HWI_SPAN_MOMENT};
+    hwi_summary_init(&summary, path, &r.run, &wanted);
     status = make_profile(&r);
     hwi_run_replay_end(&r);
     hwi_summary_release(&summary);

@@ -285,6 +285,7 @@ struct hwi_profile {
   bool calls_are_exact; /* of the totals and the threads: allocation_calls, allocated_bytes, free_calls */
   uint64_t duration_ns; /* of the run */
   struct hwi_span span; /* to_ns is not after the run's end */
+  bool is_of_memory;    /* nothing was recorded: what lived at one moment, which is the span (HW_ORIGIN_MOMENT) */
   const struct hwi_image *images;
   uint32_t image_count;       /* in the order in which they began */
   uint32_t unreadable_images; /* files of the run that are damaged or are not traces */

@@ -1,37 +1,32 @@
 /* curl_library.c - libcurl, loaded when a profile is sent */
 #include "push/curl_library.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
-#include <string.h>
+#include "base/library.h"
 
-#define FUNCTION(name)                                     \
+#define SYMBOL(name)                                       \
   {                                                        \
-    offsetof(struct hwi_curl_library, name), "curl_" #name \
+    "curl_" #name, offsetof(struct hwi_curl_library, name) \
   }
-static const struct {
-  size_t off;
-  const char *name;
-} functions[] = {
-    FUNCTION(global_init),  FUNCTION(global_cleanup), FUNCTION(easy_init),     FUNCTION(easy_setopt),
-    FUNCTION(easy_perform), FUNCTION(easy_getinfo),   FUNCTION(easy_strerror), FUNCTION(easy_cleanup),
-    FUNCTION(slist_append), FUNCTION(slist_free_all), FUNCTION(mime_init),     FUNCTION(mime_addpart),
-    FUNCTION(mime_name),    FUNCTION(mime_filename),  FUNCTION(mime_type),     FUNCTION(mime_data),
-    FUNCTION(mime_free),
+static const struct hwi_library_symbol symbols[] = {
+    SYMBOL(global_init),  SYMBOL(global_cleanup), SYMBOL(easy_init),    SYMBOL(easy_setopt),   SYMBOL(easy_perform),
+    SYMBOL(easy_getinfo), SYMBOL(easy_strerror),  SYMBOL(easy_cleanup), SYMBOL(slist_append),  SYMBOL(slist_free_all),
+    SYMBOL(mime_init),    SYMBOL(mime_addpart),   SYMBOL(mime_name),    SYMBOL(mime_filename), SYMBOL(mime_type),
+    SYMBOL(mime_data),    SYMBOL(mime_free),
 };
-_Static_assert(sizeof(struct hwi_curl_library) == (1 + sizeof functions / sizeof *functions) * sizeof(void *),
-               "each function has its line above");
+_Static_assert(sizeof(struct hwi_curl_library) == sizeof symbols / sizeof *symbols * sizeof(void *),
+               "each has its line above");
+
+static const struct hwi_library library = {
+    .user = "push",
+    .file = HWI_CURL_FILE,
+    .package = "libcurl4",
+    .version = "7.85",
+    .symbols = symbols,
+    .symbol_count = sizeof symbols / sizeof *symbols,
+};
+HWI_LIBRARY_NOTE(HWI_CURL_FILE, "push", "sends profiles to a server");
 
 int hwi_curl_library_load(struct hwi_curl_library *curl, struct hwi_error *error)
 {
-  *curl = (struct hwi_curl_library){.handle = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL)};
-  if (!curl->handle)
-    return hwi_error_set(error, HW_ERR_USAGE, "push needs libcurl.so.4, in Debian's package libcurl4: %s", dlerror());
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    void *found = dlsym(curl->handle, functions[i].name);
-    if (!found)
-      return hwi_error_set(error, HW_ERR_USAGE, "libcurl.so.4 has no %s: it is older than 7.85", functions[i].name);
-    memcpy((char *)curl + functions[i].off, &found, sizeof found);
-  }
-  return 0;
+  return hwi_library_load(&library, curl, error);
 }

@@ -1,7 +1,4 @@
-/* curl_library.h - libcurl, loaded when a profile is sent
- *
- * It needs a dozen and a half other libraries, which no other command should have to load.
- */
+/* curl_library.h - libcurl, loaded when a profile is sent: it needs a dozen and a half other libraries */
 #ifndef HWI_PUSH_CURL_LIBRARY_H
 #define HWI_PUSH_CURL_LIBRARY_H
 
@@ -12,7 +9,6 @@
 #include "base/error.h"
 
 struct hwi_curl_library {
-  void *handle;
   __typeof__(&curl_global_init) global_init;
   __typeof__(&curl_global_cleanup) global_cleanup;
   __typeof__(&curl_easy_init) easy_init;
@@ -32,7 +28,7 @@ struct hwi_curl_library {
   __typeof__(&curl_mime_free) mime_free;
 };
 
-/* Loads it. Returns 0 or a negative status. It stays loaded: some of what it needs does not support being unloaded. */
+/* Loads it. Returns 0 or a negative status. */
 int hwi_curl_library_load(struct hwi_curl_library *curl, struct hwi_error *error);
 
 #endif

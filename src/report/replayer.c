@@ -33,7 +33,7 @@ int hwi_replayer_run(const struct hwi_replayer *replayer, const struct hwi_profi
       .sink = sink,
       .from_ns = hwi_profile_from_ns(profile),
       .to_ns = end_ns < profile->duration_ns ? end_ns : UINT64_MAX,
-      .calls_left = hwi_profile_event_calls(profile),
+      .calls_left = profile->is_of_memory ? UINT64_MAX : hwi_profile_event_calls(profile),
   };
   const struct hwi_block_sink counting = {take, &events, sink->take_scope ? take_scope : NULL, sink->wants_texts};
   int status = replayer->run(replayer->context, &counting, error);

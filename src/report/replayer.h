@@ -26,7 +26,7 @@ static inline uint64_t hwi_profile_end_ns(const struct hwi_profile *profile)
 
 /* Passes the events to `sink` from the run's beginning to the end of the profile's span; those before the span only
  * show which blocks are live at its start. It ends where the profile ended, even if the recording has grown since.
- * Not for moments. Returns 0 or a negative status; it is no error if `sink` wants no more. */
+ * Not for moments of a recording; of a heap that was read from memory, each live block is an event. Returns 0 or a negative status; it is no error if `sink` wants no more. */
 int hwi_replayer_run(const struct hwi_replayer *replayer, const struct hwi_profile *profile,
                      const struct hwi_block_sink *sink, struct hwi_error *error);
 

@@ -1,4 +1,4 @@
-/* elf_names.c - the functions, and the tables of C++ classes, in the symbol tables of a module, by address
+/* elf_names.c - the symbols of a module, by address: functions and the tables of C++ classes, or variables
  *
  * One table, sorted by address. A symbol with a size covers that many bytes. A symbol without a size (assembler code)
  * covers the bytes up to the next symbol of any kind, within its section. If sized symbols overlap, the one that begins
@@ -53,6 +53,20 @@ static bool is_vtable(const GElf_Sym *symbol, const char *name)
          strncmp(name, "_ZTV", sizeof "_ZTV" - 1) == 0;
 }
 
+static bool is_wanted(const GElf_Sym *symbol, const char *name, enum hwi_elf_kind kind)
+{
+  const int type = GELF_ST_TYPE(symbol->st_info);
+  switch (kind) {
+  case HWI_ELF_FUNCTIONS:
+    return is_function_type(type) || is_vtable(symbol, name);
+  case HWI_ELF_VARIABLES:
+    return type == STT_OBJECT && symbol->st_size > 0;
+  case HWI_ELF_LOCALS:
+    return type == STT_TLS && symbol->st_size > 0;
+  }
+  return false;
+}
+
 /* Returns the end of the section that contains the symbol, or 0 if it has not these flags. */
 static uint64_t section_end(Elf *elf, const GElf_Sym *symbol, size_t index, uint64_t flags)
 {
@@ -66,9 +80,15 @@ static uint64_t section_end(Elf *elf, const GElf_Sym *symbol, size_t index, uint
   return end > header.sh_addr ? end : 0;
 }
 
-static bool add_symbol(struct hwi_elf_names *names, Elf *elf, const GElf_Sym *symbol, const char *name, size_t section)
+/* The upper limit of a symbol's end, or 0 if it is at no place that fits its kind. */
+static uint64_t limit_of(Elf *elf, const GElf_Sym *symbol, const char *name, size_t section, enum hwi_elf_kind kind)
 {
-  uint64_t end = section_end(elf, symbol, section, is_vtable(symbol, name) ? SHF_ALLOC : SHF_EXECINSTR);
+  const bool is_code = kind == HWI_ELF_FUNCTIONS && !is_vtable(symbol, name);
+  return kind == HWI_ELF_LOCALS ? UINT64_MAX : section_end(elf, symbol, section, is_code ? SHF_EXECINSTR : SHF_ALLOC);
+}
+
+static bool add_symbol(struct hwi_elf_names *names, const GElf_Sym *symbol, const char *name, uint64_t end)
+{
   /* $x, $d and .L are labels that assemblers make */
   if (end == 0 || !name || !name[0] || name[0] == '$' || name[0] == '.')
     return true;
@@ -93,7 +113,8 @@ static Elf_Data *extended_indexes(Elf *elf, Elf_Scn *table)
   return NULL;
 }
 
-static bool add_table(struct hwi_elf_names *names, Elf *elf, Elf_Scn *table, const GElf_Shdr *header)
+static bool add_table(struct hwi_elf_names *names, Elf *elf, Elf_Scn *table, const GElf_Shdr *header,
+                      enum hwi_elf_kind kind)
 {
   Elf_Data *data = elf_getdata(table, NULL);
   Elf_Data *extended = extended_indexes(elf, table);
@@ -109,23 +130,23 @@ static bool add_table(struct hwi_elf_names *names, Elf *elf, Elf_Scn *table, con
     if (symbol.st_shndx != SHN_XINDEX)
       index = symbol.st_shndx;
     const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-    if (index == SHN_UNDEF || (!is_function_type(GELF_ST_TYPE(symbol.st_info)) && !is_vtable(&symbol, name)))
+    if (index == SHN_UNDEF || !is_wanted(&symbol, name, kind))
       continue;
     if (symbol.st_shndx != SHN_XINDEX && index >= SHN_LORESERVE)
       continue;
-    if (!add_symbol(names, elf, &symbol, name, index))
+    if (!add_symbol(names, &symbol, name, limit_of(elf, &symbol, name, index, kind)))
       return false;
   }
   return true;
 }
 
-bool hwi_elf_names_add(struct hwi_elf_names *names, const struct hwi_elf_file *file)
+bool hwi_elf_names_add(struct hwi_elf_names *names, const struct hwi_elf_file *file, enum hwi_elf_kind kind)
 {
   for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
     GElf_Shdr header;
     if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
       continue;
-    if (!add_table(names, file->elf, section, &header))
+    if (!add_table(names, file->elf, section, &header, kind))
       return false;
   }
   return true;

@@ -1,4 +1,4 @@
-/* elf_names.h - the functions, and the tables of C++ classes, in the symbol tables of a module, by address */
+/* elf_names.h - the symbols of a module, by address: functions and the tables of C++ classes, or variables */
 #ifndef HWI_SYMBOLS_ELF_NAMES_H
 #define HWI_SYMBOLS_ELF_NAMES_H
 
@@ -21,9 +21,15 @@ struct hwi_elf_names {
   size_t count, capacity;
 };
 
-/* Adds the functions and tables of .symtab and .dynsym. The file must stay open as long as the table. Returns false if there is no
+enum hwi_elf_kind {
+  HWI_ELF_FUNCTIONS, /* and tables of C++ classes */
+  HWI_ELF_VARIABLES,
+  HWI_ELF_LOCALS, /* thread-local variables: their addresses begin at 0 in each thread's copy of the module's storage */
+};
+
+/* Adds the symbols of that kind in .symtab and .dynsym. The file must stay open as long as the table. Returns false if there is no
  * memory. */
-bool hwi_elf_names_add(struct hwi_elf_names *names, const struct hwi_elf_file *file);
+bool hwi_elf_names_add(struct hwi_elf_names *names, const struct hwi_elf_file *file, enum hwi_elf_kind kind);
 
 /* To be called after the last hwi_elf_names_add, before the first look-up. */
 void hwi_elf_names_finish(struct hwi_elf_names *names);

@@ -108,14 +108,14 @@ static void open_dwarf(struct hwi_module_file *file, const struct hwi_elf_file *
     dwarf_setalt(file->dwarf, file->alternate_dwarf);
 }
 
-static void read_names(struct hwi_module_file *file)
+static void read_names(const struct hwi_module_file *file, struct hwi_elf_names *names, enum hwi_elf_kind kind)
 {
-  struct hwi_elf_file *sources[] = {&file->own, &file->debug, &file->packed};
+  const struct hwi_elf_file *sources[] = {&file->own, &file->debug, &file->packed};
   for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
-    if (sources[i]->elf && !hwi_elf_names_add(&file->names, sources[i]))
+    if (sources[i]->elf && !hwi_elf_names_add(names, sources[i], kind))
       break; /* no memory: the names read so far are still correct */
   }
-  hwi_elf_names_finish(&file->names);
+  hwi_elf_names_finish(names);
 }
 
 /* Returns the file with the debug information, or NULL. */
@@ -181,7 +181,7 @@ void hwi_module_file_open(struct hwi_module_file *file, const struct hwi_symbol_
     hwi_elf_file_open_packed(&file->packed, &file->own);
   if (with)
     open_dwarf(file, with);
-  read_names(file);
+  read_names(file, &file->names, HWI_ELF_FUNCTIONS);
   hwi_elf_file_detach(&file->own);
   hwi_elf_file_detach(&file->debug);
   hwi_elf_file_detach(&file->alternate);
@@ -212,10 +212,39 @@ uint64_t hwi_module_file_function_start(struct hwi_module_file *file, uint64_t a
   return hwi_unwind_starts_find(&file->starts, address);
 }
 
+struct hwi_elf_name *hwi_module_file_variable(struct hwi_module_file *file, enum hwi_elf_kind kind, uint64_t address)
+{
+  if (!file->has_variables) {
+    read_names(file, &file->variables, HWI_ELF_VARIABLES);
+    read_names(file, &file->locals, HWI_ELF_LOCALS);
+  }
+  file->has_variables = true;
+  return hwi_elf_names_find(kind == HWI_ELF_LOCALS ? &file->locals : &file->variables, address);
+}
+
+/* The storage of the program ends at the thread pointer, as far as its alignment allows; that of libraries is somewhere below. */
+uint64_t hwi_module_file_local_bytes(const struct hwi_module_file *file)
+{
+  size_t count = 0;
+  GElf_Ehdr header;
+  GElf_Phdr segment;
+  if (!file->own.elf || !gelf_getehdr(file->own.elf, &header) || header.e_machine != EM_X86_64 ||
+      elf_getphdrnum(file->own.elf, &count) < 0)
+    return 0;
+  for (size_t i = 0; i < count && gelf_getphdr(file->own.elf, (int)i, &segment); i++)
+    if (segment.p_type == PT_TLS) {
+      const uint64_t mask = segment.p_align > 1 ? segment.p_align - 1 : 0, first = -segment.p_vaddr & mask;
+      return ((segment.p_memsz - first + mask) & ~mask) + first;
+    }
+  return 0;
+}
+
 void hwi_module_file_close(struct hwi_module_file *file)
 {
   hwi_unwind_starts_close(&file->starts);
   hwi_elf_names_release(&file->names);
+  hwi_elf_names_release(&file->variables);
+  hwi_elf_names_release(&file->locals);
   file->dwarf = end_dwarf(file->dwarf);
   file->alternate_dwarf = end_dwarf(file->alternate_dwarf);
   hwi_elf_file_close(&file->alternate);

@@ -14,6 +14,8 @@ struct hwi_module_file {
   Dwarf *dwarf;                                      /* of own or debug; NULL: no debug information */
   Dwarf *alternate_dwarf;
   struct hwi_elf_names names;
+  struct hwi_elf_names variables, locals; /* read when first asked for */
+  bool has_variables;
   struct hwi_unwind_starts starts; /* opened when first asked for */
   bool has_starts;
   uint64_t mark;                 /* see hwi_module_file_mark */
@@ -33,6 +35,13 @@ const struct hwi_elf_file *hwi_module_file_with_dwarf(const struct hwi_module_fi
 
 /* Returns the start of the function that covers `address`, or 0 if it is unknown; both are addresses in the file. */
 uint64_t hwi_module_file_function_start(struct hwi_module_file *file, uint64_t address);
+
+/* Returns the symbol of the variable that covers `address`, an address in the file, or one in the storage of a thread, or NULL. */
+struct hwi_elf_name *hwi_module_file_variable(struct hwi_module_file *file, enum hwi_elf_kind kind, uint64_t address);
+
+/* Returns how far below its thread pointer a thread has the storage of this module, if it is a program for x86-64, and
+ * thread-local variables; else 0. */
+uint64_t hwi_module_file_local_bytes(const struct hwi_module_file *file);
 
 void hwi_module_file_close(struct hwi_module_file *file);
 

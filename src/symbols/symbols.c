@@ -302,16 +302,51 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
   return answer->count;
 }
 
+/* --- modules and variables --- */
+
+static struct module *find_open_module(struct hwi_symbols *symbols, const struct hwi_symbol_module *named)
+{
+  struct module *module = find_module(symbols, named);
+  if (module && !module->is_open)
+    open_files(symbols, module);
+  return module;
+}
+
 Dwarf *hwi_symbols_debug_info(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, const char **dir)
 {
-  struct module *found = find_module(symbols, module);
-  *dir = NULL;
+  const struct module *found = find_open_module(symbols, module);
+  *dir = found ? found->debug_dir : NULL;
+  return found ? found->file.dwarf : NULL;
+}
+
+static bool find_variable(struct hwi_symbols *symbols, struct module *module, enum hwi_elf_kind kind, uint64_t address,
+                          struct hwi_symbol_variable *variable)
+{
+  struct hwi_elf_name *found = module ? hwi_module_file_variable(&module->file, kind, address) : NULL;
   if (!found)
-    return NULL;
-  if (!found->is_open)
-    open_files(symbols, found);
-  *dir = found->debug_dir;
-  return found->file.dwarf;
+    return false;
+  *variable = (struct hwi_symbol_variable){hwi_elf_name_shown(found, &symbols->store), address - found->start};
+  return variable->name;
+}
+
+bool hwi_symbols_variable(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, uint64_t address,
+                          struct hwi_symbol_variable *variable)
+{
+  return find_variable(symbols, find_open_module(symbols, module), HWI_ELF_VARIABLES, address - module->bias, variable);
+}
+
+uint64_t hwi_symbols_local_bytes(struct hwi_symbols *symbols, const struct hwi_symbol_module *program)
+{
+  const struct module *module = find_open_module(symbols, program);
+  return module ? hwi_module_file_local_bytes(&module->file) : 0;
+}
+
+bool hwi_symbols_local_variable(struct hwi_symbols *symbols, const struct hwi_symbol_module *program, uint64_t below_tp,
+                                struct hwi_symbol_variable *variable)
+{
+  const uint64_t bytes = hwi_symbols_local_bytes(symbols, program);
+  return below_tp <= bytes &&
+         find_variable(symbols, find_open_module(symbols, program), HWI_ELF_LOCALS, bytes - below_tp, variable);
 }
 
 /* --- the cache of names --- */

@@ -66,6 +66,8 @@ enum hw_trace_state {
 enum hw_image_origin {
   HW_ORIGIN_EXEC = 0, /* began with an exec */
   HW_ORIGIN_FORK = 1, /* began with a fork: inherits blocks, nodes and modules of its parent */
+  /* not recorded: the blocks that lived at one moment, each as an allocation, from a core dump or another image of memory */
+  HW_ORIGIN_MOMENT = 2,
 };
 
 struct hw_anchor { /* one moment on two clocks; several anchors give the rate of the event clock */
@@ -370,6 +372,7 @@ enum hw_note {
   HW_NOTE_STRICT = 7,
   HW_NOTE_LATE = 8,    /* text: what is not seen, since the recorder was loaded only as a collector of ITT or NVTX */
   HW_NOTE_IGNORED = 9, /* text: a function of ITT that the program calls, and that is ignored */
+  HW_NOTE_MEMORY = 10, /* text: what the image of memory does not have, which the blocks come from (HW_ORIGIN_MOMENT) */
 };
 
 /* Returns the usable size that glibc gives to most blocks of this size; events carry the difference to it. */

@@ -168,6 +168,10 @@ int hwi_trace_next(struct hwi_trace *trace, struct hwi_event *events, int max, s
  * info up to date, and the clock, whose rate becomes more exact. Returns 0 or a negative status. */
 int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *error);
 
+/* From the next look on, events of the last `ns` are not certain, as far as that is longer than usual: a thread that is stopped in
+ * the middle of an event for so long causes no late event. */
+void hwi_trace_delay(struct hwi_trace *trace, uint64_t ns);
+
 /* Returns whether the launcher that started the trace's process runs: it may still write how the process ended. */
 bool hwi_trace_launcher_runs(const struct hwi_trace *trace);
 

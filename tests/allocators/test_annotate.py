@@ -114,6 +114,35 @@ def test_owners(annotated, core_of, form):
     check_owners(annotated, core_of(annotated, "abort", **FORMS[form]))
 
 
+REUSED = r"""
+#include <stdlib.h>
+enum { COUNT = 400 };
+static void *kept[COUNT], *freed[2 * COUNT];
+__attribute__((noinline)) static void *by_aligned(void) { void *block; return posix_memalign(&block, 1024, 700) ? NULL : block; }
+int main(void)
+{
+  for (int i = 0; i < COUNT; i++) {
+    freed[2 * i] = malloc(1100);
+    freed[2 * i + 1] = malloc(2000 + 16 * (size_t)i);
+    kept[i] = malloc(10);
+  }
+  for (int i = 0; i < 2 * COUNT; i++)
+    free(freed[i]);
+  for (int i = 0; i < COUNT; i++)
+    kept[i] = by_aligned();
+  abort();
+}
+"""
+
+
+def test_memory_that_is_used_again(programs, core_of, tmp_path):
+    """In front of an aligned block is still the header of the freed block whose memory it got."""
+    (tmp_path / "reused.c").write_text(REUSED)
+    program = programs(tmp_path / "reused.c")
+    report = report_of(program, core_of(program, "abort", HEAPWRIGHT_INLINE="1", HEAPWRIGHT_FRAMES="3"))
+    assert owners_of(report)["by_aligned"] == (400, 400 * 700) and not report["damage"]
+
+
 def test_threads_in_malloc(annotated):
     """At a moment when threads have blocks without their headers yet: that is no damage."""
     with subprocess.Popen([annotated, "churn"], stdout=subprocess.PIPE, env={**os.environ, "LD_PRELOAD": str(LIBRARY)}) as process:

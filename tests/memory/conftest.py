@@ -1,12 +1,11 @@
 """conftest.py - heaps and programs for the tests of memory/"""
 
-import signal
 import subprocess
 from contextlib import contextmanager
 
 import pytest
 
-from heap_listing import build_program, parse_heap, read_expected, started
+from heap_listing import LIST_BLOCKS, build_program, parse_heap, read_expected, started
 from waiting import wait_until
 
 
@@ -17,6 +16,19 @@ def list_heap(build):
     def run(*words, **more):
         words = [str(word) for word in (build / "tests/memory/list_heap", *words)]
         return subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=120, **more)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def forge_heap(build):
+    """forge_heap(file): nothing breaks in this core dump when it is written over, or when there is no memory."""
+
+    def run(path, rounds=300):
+        for words in (path,), (path, 1, rounds), (path, 2, rounds):
+            done = subprocess.run([str(word) for word in (build / "tests/memory/forge_heap", *words)], capture_output=True, text=True,
+                                  timeout=600)
+            assert done.returncode == 0, (words, done.stderr)
 
     return run
 
@@ -63,7 +75,7 @@ def listed(live_blocks, tmp_path):
         path = tmp_path / "live-blocks"
         environment = {**(env or {}), "LD_PRELOAD": str(live_blocks), "LIVE_BLOCKS": str(path)}
         with started(command, tmp_path, environment, is_ready) as process:
-            process.send_signal(signal.SIGUSR2)
+            process.send_signal(LIST_BLOCKS)
             wait_until(path.exists)
             yield process, read_expected(path)
 

@@ -6,6 +6,7 @@
 
 #include "../fuzz_file.h"
 #include "memory/heaps/heap.h"
+#include "memory/image/abort_message.h"
 #include "memory/image/core_file.h"
 #include "memory/image/raw.h"
 #include "small_core.h"
@@ -16,6 +17,10 @@ static void check_heap(const struct hwi_memory *memory)
 {
   struct hwi_core_heap heap;
   struct hwi_error error = {0};
+  char message[HWI_ABORT_MESSAGE_BYTES];
+  hwi_abort_message_find(memory, message);
+  if (strlen(message) >= sizeof message)
+    abort();
   const int status = hwi_core_heap_find(&heap, memory, &error);
   if (status == HW_ERR_MEMORY || (status < 0 && !error.text[0]))
     abort();

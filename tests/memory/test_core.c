@@ -182,11 +182,29 @@ static void test_raw(void **state)
   close(two.fd);
 }
 
+/* An allocator that is there, but is not read, is named. */
+static void test_refused(void **state)
+{
+  (void)state;
+  static const struct hwi_region region = {
+      .begin = 0x10000, .end = 0x20000, .is_writable = true, .file = "/lib/ld-musl-x86_64.so.1"};
+  struct hwi_memory memory = {.word_bytes = 8};
+  struct hwi_core_heap heap;
+  struct hwi_error error = {0};
+  assert_true(hwi_memory_add_region(&memory, &region));
+  assert_int_equal(hwi_core_heap_find(&heap, &memory, &error), HW_ERR_USAGE);
+  assert_string_equal(error.text,
+                      "no heap was found: of musl's mallocs, only that of 1.2.1 and later is read (mallocng)"
+                      "; another malloc is read only with libheapwright-annotate.so");
+  hwi_memory_close(&memory);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_whole),     cmocka_unit_test(test_damaged_size), cmocka_unit_test(test_forged_sub_heaps),
       cmocka_unit_test(test_truncated), cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_raw),
+      cmocka_unit_test(test_refused),
   };
   small_core_make(bytes);
   return cmocka_run_group_tests(tests, NULL, NULL);

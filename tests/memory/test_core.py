@@ -131,8 +131,22 @@ def test_every_form(hw, classes, crash, tmp_path):
     live = json.loads((tmp_path / "now.json").read_text())
     moment = json.loads(hw("report", "--json", tmp_path / "now.hwt").stdout)
     assert moment["live_blocks_at_end"] == live["live_blocks"]
+    text = hw("report", tmp_path / "now.hwt").stdout
+    assert "the heap of a core dump or a process, at one moment" in text and "Top stacks at that moment" in text
+    assert "allocations" not in text and "frees" not in text.replace("threads, frees, times", "")
     difference = hw("diff", tmp_path / "now.hwt", tmp_path / "now.hwt")
     assert difference.returncode == 0, difference.stderr
+
+
+def test_the_page_is_of_a_moment(hw, classes, crash, tmp_path):
+    """Breaks if it shows a heap that was not recorded as a run without time."""
+    hw("core", classes, crash(classes), "-o", tmp_path / "now.page.json", "--format", "page")
+    page = json.loads((tmp_path / "now.page.json").read_text())
+    assert page["schema"] == "heapwright-page/1" and page["memory"]["allocator"] == "glibc"
+    assert page["memory"]["live_blocks"] == page["run"]["live_blocks_at_end"] == page["run"]["peak_blocks"]
+    hw("core", classes, crash(classes), "-o", tmp_path / "now.hwt")
+    hw("report", tmp_path / "now.hwt", "-o", tmp_path / "later.page.json")
+    assert json.loads((tmp_path / "later.page.json").read_text())["memory"] == {}
 
 
 def test_equal_blocks(hw, crash, tmp_path, compile_c):

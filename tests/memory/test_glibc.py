@@ -5,14 +5,13 @@ not see is the cache of each thread, which malloc allocates for itself: state "o
 """
 
 import shutil
-import signal
 import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from heap_listing import build_program, core_of, gcore_of, read_expected, started
+from heap_listing import LIST_BLOCKS, build_program, core_of, gcore_of, read_expected, started
 from waiting import wait_until
 
 SHAPES = ["few", "one", "threads", "ended", "sub-heaps", "gaps", "blocked", "huge", "settings"]
@@ -108,11 +107,12 @@ def test_static_program(static_shapes, find_heap, tmp_path):
         assert len(live) - len(expected) <= 8 + threads
 
 
-def test_python(listed, find_heap):
+def test_python(listed, find_heap, tmp_path):
     with listed(["/usr/bin/python3", "-c", PYTHON]) as (process, expected):
-        heap = find_heap("process", process.pid)
+        heap, of_gdb = find_heap("process", process.pid), find_heap("core", gcore_of(process, tmp_path))
     assert len(expected.live) > 1000
     expected.assert_is(heap)
+    expected.assert_is(of_gdb)
 
 
 def waits_for_input(pid):
@@ -120,24 +120,20 @@ def waits_for_input(pid):
     return Path(f"/proc/{pid}/syscall").read_text().startswith(("0 0x0 ", "7 ", "23 ", "270 "))
 
 
-def test_sqlite(listed, find_heap):
+def test_sqlite(listed, find_heap, tmp_path):
     if not shutil.which("sqlite3"):
         pytest.skip("there is no sqlite3")
     with listed(["sqlite3", "-interactive", ":memory:"], is_ready=waits_for_input) as (process, expected):
-        heap = find_heap("process", process.pid)
+        heap, of_gdb = find_heap("process", process.pid), find_heap("core", gcore_of(process, tmp_path))
     expected.assert_is(heap)
+    expected.assert_is(of_gdb)
 
 
 def test_redis(listed, find_heap, tmp_path):
     """Debian's has jemalloc: a library of that name without an allocator gives it glibc's."""
     if not shutil.which("redis-server"):
         pytest.skip("there is no redis-server")
-    (tmp_path / "none.c").write_text("#include <stdlib.h>\nint mallctl(void) { return 2; }\nvoid malloc_stats_print(void) {}\n"
-                                     "size_t nallocx(size_t bytes, int flags) { return flags ? bytes : bytes; }\n"
-                                     "void *mallocx(size_t bytes, int flags) { return flags ? malloc(bytes) : malloc(bytes); }\n"
-                                     "void dallocx(void *block, int flags) { free(flags ? block : block); }\n"
-                                     "void sdallocx(void *block, size_t bytes, int flags) { free(flags && bytes ? block : block); }\n")
-    subprocess.run(["gcc", "-shared", "-fPIC", tmp_path / "none.c", "-o", tmp_path / "libjemalloc.so.2"], check=True)
+    build_program(tmp_path, "no_jemalloc.c", "libjemalloc.so.2", "-shared", "-fPIC")
     server = ["redis-server", "--port", "0", "--unixsocket", tmp_path / "socket", "--save", "", "--enable-debug-command", "yes"]
 
     def is_filled(_pid):
@@ -145,16 +141,56 @@ def test_redis(listed, find_heap, tmp_path):
         return (tmp_path / "socket").exists() and subprocess.run(words, capture_output=True, text=True).stdout == "OK\n"
 
     with listed(server, env={"LD_LIBRARY_PATH": str(tmp_path)}, is_ready=is_filled) as (process, expected):
-        heap = find_heap("process", process.pid)
+        heap, of_gdb = find_heap("process", process.pid), find_heap("core", gcore_of(process, tmp_path))
     assert len(expected.live) > 60000
     expected.assert_is(heap)
+    expected.assert_is(of_gdb)
 
 
-def test_cxx(listed, compile_cxx, find_heap):
+def test_cxx(listed, compile_cxx, find_heap, tmp_path):
     with listed([compile_cxx(CXX)]) as (process, expected):
-        heap = find_heap("process", process.pid)
+        heap, of_gdb = find_heap("process", process.pid), find_heap("core", gcore_of(process, tmp_path))
     assert len(expected.live) > 5000
     expected.assert_is(heap)
+    expected.assert_is(of_gdb)
+
+
+LIKE_A_CACHE = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static pthread_barrier_t barrier;
+
+static void *run(void *frees)
+{
+  void *volatile zeros = calloc(1, 640); /* as long as the cache of a thread, and all lists in it would be empty */
+  if (frees)
+    free(malloc(24));
+  pthread_barrier_wait(&barrier);
+  pause();
+  return zeros;
+}
+
+int main(void)
+{
+  pthread_t thread;
+  pthread_barrier_init(&barrier, NULL, 5);
+  for (int i = 0; i < 4; i++)
+    pthread_create(&thread, NULL, run, i % 2 ? &barrier : NULL);
+  pthread_barrier_wait(&barrier);
+  write(1, "ready\n", 6);
+  pause();
+}
+"""
+
+
+def test_block_that_looks_like_a_cache(listed, compile_c, find_heap):
+    """Only an address on a stack refers to it, and stacks are next to thread-local storage."""
+    with listed([compile_c(LIKE_A_CACHE, "-pthread", "-fno-builtin")]) as (process, expected):
+        heap = find_heap("process", process.pid)
+    expected.assert_is(heap)
+    assert len(heap.blocks["own"]) == 5 and sum(usable == 648 for usable in expected.live.values()) == 4
 
 
 def without_notes(core, to):
@@ -190,7 +226,7 @@ def listed_32(program_folder):
 def test_words_of_32_bits(listed_32, find_heap, tmp_path, shape):
     environment = {"LD_PRELOAD": str(listed_32.parent / "liblive-32.so"), "LIVE_BLOCKS": str(tmp_path / "live-blocks")}
     with started([listed_32, shape], tmp_path, environment) as process:
-        process.send_signal(signal.SIGUSR2)
+        process.send_signal(LIST_BLOCKS)
         wait_until((tmp_path / "live-blocks").exists)
         expected = read_expected(tmp_path / "live-blocks")
         of_process, of_core = find_heap("process", process.pid), find_heap("core", core_of(process, tmp_path))

@@ -1,6 +1,6 @@
 """test_referrers.py - who refers to a block in a core dump, the chain from a root, and what blocks retain
 
-Breaks if the names of places do not lead to the variable that holds a block: an address in a module is compared with its symbol.
+Breaks if the names of places do not lead to the variable that holds a block (test_place_names.py has all kinds of them).
 """
 
 import re
@@ -51,17 +51,12 @@ def is_at(lines, place):
     return any(re.match(rf"{place}(?!\w)", line) for line in lines)
 
 
-def symbol(program, name):
-    symbols = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
-    return int(re.search(rf"^(\w+) \w {name}$", symbols, re.M)[1], 16)
-
-
-@pytest.mark.parametrize("name, variable", [("table", "table"), ("second", "second")])
-def test_global(dumped, who, name, variable):
+@pytest.mark.parametrize("name", ["table", "second"])
+def test_global(dumped, who, name):
     program, _, names = dumped
     block, references, chain = who(names[name] + 5)
     assert f"{names[name]:#x}" in block and "+0x5" in block
-    assert is_at(references, rf"data of {program}\+{symbol(program, variable):#x}")
+    assert is_at(references, rf"{name} in {program}")
     assert len(chain) == 1
 
 
@@ -71,13 +66,13 @@ def test_chain(dumped, who):
     _, references, chain = who(names["third_item"])
     assert is_at(references, rf"block {names['third_entry']:#x}\+0x8")
     assert len(chain) == 5
-    assert is_at(chain[:1], rf"data of {program}\+{symbol(program, 'table'):#x}")
+    assert is_at(chain[:1], rf"table in {program}")
     assert is_at(chain[1:2], rf"block {names['table']:#x}\+0x10")
     assert is_at(chain[4:], rf"block {names['third_entry']:#x}\+0x8")
 
 
 def test_local(dumped, who):
-    assert is_at(who(dumped[2]["local"])[1], r"thread-local storage of thread \d+ at tp-0x8")
+    assert is_at(who(dumped[2]["local"])[1], r"thread-local variable local of thread \d+ in ")
 
 
 def test_mapped(dumped, who):
@@ -86,7 +81,7 @@ def test_mapped(dumped, who):
 
 
 def test_stack_of_thread(dumped, who):
-    assert is_at(who(dumped[2]["held"])[1], r"stack of thread \d+ at sp\+0x\w+")
+    assert is_at(who(dumped[2]["held"])[1], r"stack of thread \d+ at sp\+0x\w+, in hold")
 
 
 def test_not_in_a_block(dumped, who, hw):

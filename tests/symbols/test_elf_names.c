@@ -1,4 +1,4 @@
-/* test_elf_names.c - breaks if assembler functions have no names, or if code without a name gets a wrong one */
+/* test_elf_names.c - breaks if assembler functions have no names, or if code or a variable gets a wrong one */
 #include "program.h"
 
 #include "symbols/elf_names.h"
@@ -39,8 +39,8 @@ static void check_names(const char *path)
   struct hwi_elf_names names = {0};
   struct hwi_store store = {0};
   assert_int_equal(hwi_elf_file_open(&file, path), HWI_SYMBOL_OK);
-  assert_true(hwi_elf_names_add(&names, &file));
-  assert_true(hwi_elf_names_add(&names, &file)); /* a debug file repeats the symbols */
+  assert_true(hwi_elf_names_add(&names, &file, HWI_ELF_FUNCTIONS));
+  assert_true(hwi_elf_names_add(&names, &file, HWI_ELF_FUNCTIONS)); /* a debug file repeats the symbols */
   hwi_elf_names_finish(&names);
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
     struct hwi_elf_name *name = hwi_elf_names_find(&names, TEXT + expected[i].off);
@@ -80,7 +80,7 @@ static void many_sections_are_no_obstacle(void **state)
   struct hwi_elf_file object;
   struct hwi_elf_names names = {0};
   assert_int_equal(hwi_elf_file_open(&object, in_dir("many.o")), HWI_SYMBOL_OK);
-  assert_true(hwi_elf_names_add(&names, &object));
+  assert_true(hwi_elf_names_add(&names, &object, HWI_ELF_FUNCTIONS));
   hwi_elf_names_finish(&names);
   struct hwi_elf_name *name = hwi_elf_names_find(&names, TEXT + 5);
   assert_non_null(name);
@@ -89,9 +89,44 @@ static void many_sections_are_no_obstacle(void **state)
   hwi_elf_file_close(&object);
 }
 
+static const char *name_at(const struct hwi_elf_file *file, enum hwi_elf_kind kind, uint64_t address)
+{
+  struct hwi_elf_names names = {0};
+  assert_true(hwi_elf_names_add(&names, file, kind));
+  hwi_elf_names_finish(&names);
+  const struct hwi_elf_name *name = hwi_elf_names_find(&names, address);
+  const char *found = name ? name->name : NULL;
+  hwi_elf_names_release(&names);
+  return found;
+}
+
+/* A variable has a size; what is between two has no name. Thread-local ones have addresses of their own, from 0 on. */
+static void variables_are_apart_from_functions(void **state)
+{
+  (void)state;
+  enum { DATA = 0x405000 };
+  struct hwi_elf_file file;
+  write_source("data.s", ".text\n.globl _start\n.type _start, @function\n_start: .skip 16\n.size _start, 16\n.data\n"
+                         ".type table, @object\ntable: .skip 24\n.size table, 24\n.skip 8\nbare: .skip 32\n"
+                         ".section .tdata,\"awT\"\n.skip 8\n.type local, @object\nlocal: .skip 8\n.size local, 8\n");
+  shell("gcc -nostdlib -static -no-pie -Wl,--build-id=none -Wl,-Ttext=%#x -Wl,-Tdata=%#x -o data data.s", TEXT, DATA);
+  assert_int_equal(hwi_elf_file_open(&file, in_dir("data")), HWI_SYMBOL_OK);
+  assert_string_equal(name_at(&file, HWI_ELF_VARIABLES, DATA + 23), "table");
+  assert_null(name_at(&file, HWI_ELF_VARIABLES, DATA + 24));
+  assert_null(name_at(&file, HWI_ELF_VARIABLES, DATA + 32));
+  assert_null(name_at(&file, HWI_ELF_VARIABLES, TEXT));
+  assert_string_equal(name_at(&file, HWI_ELF_LOCALS, 15), "local");
+  assert_null(name_at(&file, HWI_ELF_LOCALS, 7));
+  assert_null(name_at(&file, HWI_ELF_LOCALS, 16));
+  assert_string_equal(name_at(&file, HWI_ELF_FUNCTIONS, TEXT), "_start");
+  assert_null(name_at(&file, HWI_ELF_FUNCTIONS, DATA));
+  hwi_elf_file_close(&file);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(variables_are_apart_from_functions),
       cmocka_unit_test(sizes_decide_who_covers_an_address),
       cmocka_unit_test(many_sections_are_no_obstacle),
   };

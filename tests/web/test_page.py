@@ -305,6 +305,36 @@ def test_no_figure_is_cut(hw, record, compile_c, tmp_path):
     run_check("cut", hw, record([compile_c(PROGRAM, "-pthread")], "--durations"), tmp_path)
 
 
+# Keeps an arena large by a small block, and waits.
+PINNED = r"""
+#include <stdlib.h>
+#include <stdio.h>
+static char *volatile kept[201];
+int main(void)
+{
+  for (int i = 0; i < 200; i++)
+    kept[i] = malloc(100000);
+  kept[200] = malloc(48);
+  for (int i = 1; i < 200; i++)
+    free(kept[i]);
+  puts("ready");
+  fflush(stdout);
+  return getchar() == EOF;
+}
+"""
+
+
+def test_a_heap_that_was_not_recorded(hw, compile_c, tmp_path):
+    page, report = tmp_path / "now.html", tmp_path / "now.json"
+    with subprocess.Popen([compile_c(PINNED)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        for answer in page, report:
+            done = hw("core", str(process.pid), "-o", answer)
+            assert done.returncode == 0, done.stderr
+        process.communicate("\n")
+    check_page("memory", page, report)
+
+
 def run_check_of_parts(name, hw, recording, tmp_path, *options):
     """The same, with reports of two parts of the run: `within` the interval from `first` to `last`, and `until`
     `last`."""

@@ -8,7 +8,7 @@ import type { LiveDocuments } from "./data/live";
 import type { DataSource } from "./data/source";
 import { DiffPage } from "./diff/page";
 import { COSTS, NOW, VIEWS, type State, type View } from "./state";
-import { countedText, estimateText, timeText } from "./text/format";
+import { bytesText, countedText, estimateText, timeText } from "./text/format";
 import { COST_NAMES, VIEW_NAMES } from "./text/words";
 import { Choices } from "./ui/choices";
 import { KeyList, useKeys } from "./ui/keys";
@@ -23,7 +23,7 @@ import { LiveBar } from "./views/live_bar";
 import { Lifetimes } from "./views/lifetimes";
 import { liveProcessChoices, processChoices, recordingOf, threadChoices, useNarrowed, type Choice } from "./views/narrowed";
 import { usePrepared } from "./views/prepare";
-import { Nothing } from "./views/nothing";
+import { isEmpty, Nothing } from "./views/nothing";
 import { Overview } from "./views/overview";
 import { IgnoreChip } from "./views/ignore_chip";
 import { commandOf, togetherCount } from "./views/processes";
@@ -50,6 +50,7 @@ const COMPONENTS: Readonly<Record<View, (props: ViewProps) => JSX.Element>> = {
 const WITH_OWN_CHART: readonly View[] = ["overview", "timeline"];
 const OF_NOTHING: readonly View[] = ["overview", "scopes", "durations"]; // these views also show a run without allocations
 const WITH_COST: readonly View[] = ["flame"];
+const OF_MEMORY: readonly View[] = ["overview", "flame", "sizes"]; // these views show a heap that was not recorded
 
 export function Failure({ what }: { what: string }): JSX.Element {
   return (
@@ -61,12 +62,16 @@ export function Failure({ what }: { what: string }): JSX.Element {
 }
 
 function Run({ recording }: { recording: Recording }): JSX.Element {
-  const { run, thread, heap: ownHeap } = recording.document;
+  const { run, thread, heap: ownHeap, memory } = recording.document;
   const count = countedText(run.threads, "thread");
   const threads = thread === undefined ? count : `thread ${threadName(recording, thread)}`;
   const together = togetherCount(recording.document);
-  const heap = run.allocation_calls === 0 ? ["nothing allocated"] : [threads, `peak ${estimateText("bytes", run.peak_bytes, run.peak_bytes_error)}`];
-  const facts = [...(ownHeap === undefined ? [] : [`heap ${ownHeap}, without malloc`]), together > 1 ? `${together} processes` : `pid ${run.pid}`, timeText(run.duration_ns), ...heap];
+  const heap = isEmpty(recording.document) ? ["nothing allocated"] : [threads, `peak ${estimateText("bytes", run.peak_bytes, run.peak_bytes_error)}`];
+  const whose = together > 1 ? `${together} processes` : `pid ${run.pid}`;
+  const facts =
+    memory === undefined
+      ? [...(ownHeap === undefined ? [] : [`heap ${ownHeap}, without malloc`]), whose, timeText(run.duration_ns), ...heap]
+      : [...(run.pid === 0 ? [] : [whose]), "what lived at one moment", bytesText(run.live_bytes_at_end)];
   const command = commandOf(recording.document);
   return (
     <>
@@ -125,7 +130,7 @@ function Head({ recording, processes, threads, views, state, change, dark, bar, 
             </a>
           ))}
         </nav>
-        {WITH_COST.includes(state.view) && (
+        {WITH_COST.includes(state.view) && recording.document.memory === undefined && (
           <Choices
             label="Cost"
             choices={COSTS.map((cost) => [cost, COST_NAMES[cost]])}
@@ -168,7 +173,8 @@ export function App({ source, live }: { source: DataSource; live: LiveDocuments 
 }
 
 /** Some views need data that a recording may not have. */
-function hasView({ durations, scopes }: PageDocument, view: View): boolean {
+function hasView({ durations, scopes, memory }: PageDocument, view: View): boolean {
+  if (memory !== undefined) return OF_MEMORY.includes(view);
   if (view === "durations") return durations !== undefined;
   return view !== "scopes" || scopes !== undefined;
 }
@@ -195,7 +201,7 @@ function Page({ content, live, onLive }: PageProps): JSX.Element {
   const wanted = useCarried(content, located, carry);
   const { whole, recording } = useNarrowed(content, wanted);
   const span = useMemo(() => wanted.span && recording.spanNow(wanted.span), [wanted.span, recording]);
-  const state = useMemo(() => ({ ...wanted, span }), [wanted, span]);
+  const state = useMemo<State>(() => ({ ...wanted, span, ...(content.memory && { cost: "peak" }) }), [wanted, span, content]);
   usePrepared(recording, live === null || live.isPaused || live.state !== "running");
   const opened = live?.whole.schema === "heapwright-page/1" ? live.whole : content;
   const processes = useMemo(() => (live === null ? processChoices(content) : liveProcessChoices(opened)), [content, opened]);
@@ -216,8 +222,8 @@ function Page({ content, live, onLive }: PageProps): JSX.Element {
 
   const view = hasView(whole.document, state.view) ? state.view : "overview";
   const { run } = recording.document;
-  const isEmpty = run.allocation_calls === 0;
-  const isShown = !isEmpty || OF_NOTHING.includes(view) || (view === "threads" && run.free_calls > 0); // frees of other threads' blocks
+  const hasBlocks = !isEmpty(recording.document);
+  const isShown = hasBlocks || OF_NOTHING.includes(view) || (view === "threads" && run.free_calls > 0); // frees of other threads' blocks
   const Shown = isShown ? COMPONENTS[view] : Nothing;
   const props: ViewProps = { recording, opened, isLive: live !== null, isRunning: live?.state === "running", state, change, palette };
   const bar = live && (
@@ -226,13 +232,14 @@ function Page({ content, live, onLive }: PageProps): JSX.Element {
   return (
     <>
       <Head
-        {...{ recording, processes, threads, views, state, change, bar }}
+        {...{ recording, processes, threads, views, change, bar }}
+        state={{ ...state, view }}
         isMoving={wanted.span?.toNs === NOW}
         dark={palette.dark}
         onTheme={turnTheme}
         onKeys={() => showKeys(true)}
       />
-      {!WITH_OWN_CHART.includes(view) && !isEmpty && (
+      {!WITH_OWN_CHART.includes(view) && hasBlocks && content.memory === undefined && (
         <div class="strip">
           <RunChart {...props} small />
         </div>

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/base_name.h"
+#include "launch/follow/resident_process.h"
 #include "launch/pack/compact.h"
 #include "launch/tool_log.h"
 #include "platform/arch.h"
@@ -23,7 +24,14 @@
 #include "trace/read/unseen_programs.h"
 
 static const uint64_t second_ns = 1000000000u;
-enum { ANCHOR_SECONDS = 10, ANCHORS_OF_A_RUN = 256, OPEN_MAX = 400, OFTEN_MAX = 8, FIND_SHARE = 50 };
+enum {
+  LONG_BYTES = 64 << 20,
+  ANCHOR_SECONDS = 10,
+  ANCHORS_OF_A_RUN = 256,
+  OPEN_MAX = 400,
+  OFTEN_MAX = 8,
+  FIND_SHARE = 50
+};
 
 /* pack_ns: chunks that are not packed when the command ends are work for which the user waits. */
 static const uint64_t look_ns = 20000000u, look_at_many_ns = 100000000u, pack_ns = 25000000u, pack_idle_ns = 100000000u;
@@ -215,6 +223,11 @@ static void take_state(struct hwi_monitor *monitor, const struct hwi_drain *drai
     monitor->outcome.silent_state = state;
 }
 
+static uint64_t written_bytes(const struct hwi_drain *drain)
+{
+  return drain->header.used_bytes > HW_CHUNKS_OFF ? drain->header.used_bytes - HW_CHUNKS_OFF : 0;
+}
+
 /* Compacts the trace, unless its process still runs or something failed before. Closes it in any case. */
 static void end_trace(struct hwi_monitor *monitor, size_t i, enum hwi_effort effort)
 {
@@ -243,6 +256,7 @@ static void end_trace(struct hwi_monitor *monitor, size_t i, enum hwi_effort eff
     }
   }
   end_counts(monitor, drain, is_packed, compacted.event_count);
+  monitor->ended_bytes += written_bytes(drain);
   close_trace(&monitor->traces[i]);
   memmove(&monitor->traces[i], &monitor->traces[i + 1], (monitor->count - i - 1) * sizeof *monitor->traces);
   monitor->count--;
@@ -391,6 +405,16 @@ static bool may_wait(const struct hwi_monitor *monitor)
   return monitor->count && monitor->traces[0].drain.header.sample_bytes && !monitor->saver.rule_count;
 }
 
+/* A viewer reads shorter traces in less than a second. */
+static void start_resident_when_long(struct hwi_monitor *monitor)
+{
+  uint64_t bytes = monitor->ended_bytes;
+  for (size_t i = 0; i < monitor->count; i++)
+    bytes += written_bytes(&monitor->traces[i].drain);
+  if (bytes >= LONG_BYTES)
+    monitor->resident = hwi_resident_process_start(monitor->options.be_resident, monitor->options.name);
+}
+
 uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void))
 {
   find_when_due(monitor);
@@ -403,6 +427,8 @@ uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void)
   end_traces(monitor, interrupted);
   if (now >= monitor->next_slow_ns && !interrupted()) {
     look_for_unseen(monitor, now);
+    if (monitor->options.be_resident && !monitor->resident)
+      start_resident_when_long(monitor);
     monitor->next_slow_ns = now + second_ns;
   }
   uint64_t next_ns = next_pack_ns < next_look_ns ? next_pack_ns : next_look_ns;
@@ -491,6 +517,8 @@ static void count_unseen(struct hwi_monitor *monitor)
 
 void hwi_monitor_finish(struct hwi_monitor *monitor, const struct hwi_monitor_end *end, bool (*interrupted)(void))
 {
+  if (monitor->resident > 0)
+    hwi_resident_process_end(monitor->resident);
   hwi_saver_finish(&monitor->saver, interrupted);
   find_traces(monitor);
   for (size_t i = 0; i < monitor->count; i++)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "launch/follow/drain.h"
 #include "launch/follow/samples.h"
@@ -26,6 +27,9 @@ struct hwi_monitor_options {
   bool count; /* the totals of the image that allocated most are wanted */
   const struct hwi_save_rule *save_rules;
   size_t save_rule_count;
+  /* Once the traces are long: is called in a process of its own, with `name`, to follow them for viewers to come. NULL: not
+   * wanted. For traces that are kept whole. */
+  void (*be_resident)(const char *name);
   struct hwi_saves *saves; /* what was saved, in memory that outlives the monitor; NULL: there are no rules */
 };
 
@@ -78,6 +82,8 @@ struct hwi_monitor {
   uint64_t began_ns;     /* when NAME appeared; 0: not yet */
   uint64_t next_slow_ns; /* time of the work that is done once a second */
   bool paused_by_duration;
+  pid_t resident;            /* see resident_process.h. 0: not started; -1: it cannot be */
+  uint64_t ended_bytes;      /* written into traces that are closed */
   uint64_t counted_began_ns; /* start of the image whose counts the outcome has */
   struct hwi_monitor_outcome outcome;
 };

@@ -410,13 +410,16 @@ static struct hwi_keep keep_of(const struct launch *launch)
 /* From the start of the command to its end. */
 static void run(struct launch *launch)
 {
+  const struct hwi_keep keep = keep_of(launch);
+  const bool is_whole = launch->options->pack && !keep.bytes && !keep.ns;
   struct hwi_monitor_options options = {
       .name = launch->output.name,
       .pid = (uint32_t)launch->spawned.pid,
       .duration_ns = launch->options->duration_ns,
       .all_images = launch->options->children && !launch->options->only_process,
       .pack = launch->options->pack,
-      .keep = keep_of(launch),
+      .keep = keep,
+      .be_resident = is_whole ? launch->options->be_resident : NULL,
       .count = !launch->options->quiet,
       .save_rules = launch->options->save_rules,
       .save_rule_count = launch->options->save_rule_count,

@@ -5,12 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,9 +33,7 @@ static void end_analyst(struct hwi_fleet_run *run)
 {
   if (run->analyst.socket < 0)
     return;
-  close(run->analyst.socket);
-  kill(run->analyst.pid, SIGKILL); /* it has nothing to save */
-  waitpid(run->analyst.pid, NULL, 0);
+  hwi_analyst_end(&run->analyst); /* it has nothing to save */
   run->analyst.socket = -1;
   run->asked_ms = 0;
 }

@@ -173,15 +173,14 @@ static bool write_answer(const struct hwi_live_parts *parts, bool is_open, FILE 
 static enum MHD_Result answer(struct MHD_Connection *connection, const struct hwi_live_query *query,
                               const struct hwi_live_parts *parts)
 {
-  const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+  const char *accept = hwi_http_header(connection, MHD_HTTP_HEADER_ACCEPT);
   const bool is_open = accept && strstr(accept, open_metrics);
   struct hwi_memory_stream written = {0};
   FILE *out = hwi_memory_stream_begin(&written);
   (void)query;
   const bool is_complete = out && write_answer(parts, is_open, out);
   const bool done = out && hwi_memory_stream_end(&written, out) && is_complete;
-  struct MHD_Response *response =
-      done ? MHD_create_response_from_buffer(written.bytes, written.text, MHD_RESPMEM_MUST_COPY) : NULL;
+  struct MHD_Response *response = done ? hwi_http_response(written.text, written.bytes) : NULL;
   hwi_memory_stream_release(&written);
   return hwi_http_answer(connection, MHD_HTTP_OK, response,
                          is_open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"

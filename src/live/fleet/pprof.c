@@ -38,18 +38,13 @@ static int write_allocs(const struct hwi_live_part_source *source, FILE *out, st
 
 static enum MHD_Result send_profile(struct MHD_Connection *connection, struct MHD_Response *response)
 {
-  if (response)
-    MHD_add_response_header(response, "Content-Disposition", "attachment; filename=\"profile.pb.gz\"");
+  hwi_http_add_header(response, "Content-Disposition", "attachment; filename=\"profile.pb.gz\"");
   return hwi_http_answer(connection, MHD_HTTP_OK, response, HWI_PPROF_TYPE);
 }
 
 static enum MHD_Result send_part(struct MHD_Connection *connection, const struct hwi_live_part *part)
 {
-  const int fd = dup(part->fd); /* the response closes it */
-  struct MHD_Response *response = fd < 0 ? NULL : MHD_create_response_from_fd64(part->bytes, fd);
-  if (!response && fd >= 0)
-    close(fd);
-  return send_profile(connection, response);
+  return send_profile(connection, hwi_http_response_of_file(part->fd, part->bytes));
 }
 
 static FILE *open_part(int fd)
@@ -71,10 +66,8 @@ static enum MHD_Result send_difference(struct MHD_Connection *connection, const 
     fclose(earlier);
   if (later)
     fclose(later);
-  const enum MHD_Result result =
-      status < 0 ? hwi_http_say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, error.text)
-                 : send_profile(connection,
-                                MHD_create_response_from_buffer(written.bytes, written.text, MHD_RESPMEM_MUST_COPY));
+  const enum MHD_Result result = status < 0 ? hwi_http_say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, error.text)
+                                            : send_profile(connection, hwi_http_response(written.text, written.bytes));
   hwi_memory_stream_release(&written);
   return result;
 }

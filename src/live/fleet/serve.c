@@ -161,10 +161,8 @@ static enum MHD_Result refuse(struct MHD_Connection *connection)
 {
   static const char why[] =
       "this server needs the header 'Authorization: Bearer TOKEN', with the token of its --token FILE\n";
-  struct MHD_Response *response =
-      MHD_create_response_from_buffer(sizeof why - 1, (void *)(uintptr_t)why, MHD_RESPMEM_PERSISTENT);
-  if (response)
-    MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+  struct MHD_Response *response = hwi_http_response(why, sizeof why - 1);
+  hwi_http_add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
   return hwi_http_answer(connection, MHD_HTTP_UNAUTHORIZED, response, "text/plain; charset=utf-8");
 }
 
@@ -172,7 +170,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection)
  * says next to nothing does not end the job that others wait for, too. */
 static uint64_t patience_of(struct MHD_Connection *connection)
 {
-  const char *seconds = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "X-Prometheus-Scrape-Timeout-Seconds");
+  const char *seconds = hwi_http_header(connection, "X-Prometheus-Scrape-Timeout-Seconds");
   const double ms = seconds ? 0.8 * 1000 * strtod(seconds, NULL) : 0;
   if (!(ms > 0 && ms < HWI_FLEET_PATIENCE_MS))
     return HWI_FLEET_PATIENCE_MS;
@@ -221,8 +219,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return hwi_http_say(
         connection, MHD_HTTP_FORBIDDEN,
         "this server answers to requests that call it by an IP address or localhost, with its port, and to no page\n");
-  if (!hwi_authority_allows(&serve->authority,
-                            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION)))
+  if (!hwi_authority_allows(&serve->authority, hwi_http_header(connection, MHD_HTTP_HEADER_AUTHORIZATION)))
     return refuse(connection);
   hwi_strangers_forget(&serve->http.strangers, connection);
   const bool is_list = strcmp(path, "/") == 0 || strcmp(path, HWI_PPROF_FOLDER) == 0;

@@ -6,15 +6,46 @@
 #include "live/terminal/window.h"
 
 #include <fcntl.h>
-#include <ncursesw/curses.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "live/terminal/curses_library.h"
 #include "live/terminal/keys.h"
 #include "report/words/style.h"
 
+static struct hwi_curses_library curses; /* loaded by hwi_window_check */
+
 enum { ESCAPE_MS = 25 }; /* a key's sequence comes at once; an escape alone is the key */
 enum { PAIR_RISE = 1, PAIR_FALL, PAIR_CHART, PAIR_ALARM };
+
+/* Returns whether the type is known, and the cursor can be moved. */
+static bool is_known(void)
+{
+  int reason;
+  if (curses.setupterm(NULL, STDOUT_FILENO, &reason) != OK)
+    return false;
+  const bool moves = curses.tigetstr("cup");
+  curses.del_curterm(curses.set_curterm(NULL));
+  return moves;
+}
+
+int hwi_window_check(struct hwi_error *error)
+{
+  const char *type = getenv("TERM");
+  const bool is_named = type && *type != '\0';
+  if (!isatty(STDOUT_FILENO))
+    return hwi_error_set(error, HW_ERR_USAGE, "--text needs a terminal; --text --once prints one screen without one");
+  const int status = hwi_curses_library_load(&curses, error);
+  if (status < 0)
+    return status;
+  if (is_named && is_known())
+    return 0;
+  return hwi_error_set(
+      error, HW_ERR_USAGE,
+      "the terminal's type is %s%s, which cannot show a screen: set TERM, such as to xterm-256color; or "
+      "use --page, or --text --once",
+      is_named ? "TERM=" : "not set", is_named ? type : "");
+}
 
 /* Returns the stream of the user's keys: standard input may be something else. NULL: there is none. */
 static FILE *open_input(void)
@@ -28,15 +59,15 @@ static void begin_colours(struct hwi_window *window)
 {
   struct hwi_style style;
   hwi_style_init(&style, stdout);
-  window->has_colour = style.colour && has_colors();
+  window->has_colour = style.colour && curses.has_colors();
   if (!window->has_colour)
     return;
-  start_color();
-  use_default_colors();
-  init_pair(PAIR_RISE, COLOR_RED, -1);
-  init_pair(PAIR_FALL, COLOR_GREEN, -1);
-  init_pair(PAIR_CHART, COLOR_BLUE, -1);
-  init_pair(PAIR_ALARM, COLOR_RED, -1);
+  curses.start_color();
+  curses.use_default_colors();
+  curses.init_pair(PAIR_RISE, COLOR_RED, -1);
+  curses.init_pair(PAIR_FALL, COLOR_GREEN, -1);
+  curses.init_pair(PAIR_CHART, COLOR_BLUE, -1);
+  curses.init_pair(PAIR_ALARM, COLOR_RED, -1);
 }
 
 int hwi_window_open(struct hwi_window *window, struct hwi_error *error)
@@ -45,35 +76,35 @@ int hwi_window_open(struct hwi_window *window, struct hwi_error *error)
   unsetenv("LINES"); /* the size is the terminal's, also when it changes */
   unsetenv("COLUMNS");
   if (window->input)
-    window->terminal = newterm(NULL, stdout, window->input);
+    window->terminal = curses.newterm(NULL, stdout, window->input);
   if (!window->terminal) {
     if (window->input)
       fclose(window->input);
     return hwi_error_set(error, HW_ERR_IO, "cannot use the terminal: it cannot be read, or there is no memory");
   }
   window->keys = fileno(window->input);
-  cbreak();
-  noecho();
-  nonl();
-  curs_set(0);
-  keypad(stdscr, true);
-  nodelay(stdscr, true);
-  set_escdelay(ESCAPE_MS);
+  curses.cbreak();
+  curses.noecho();
+  curses.nonl();
+  curses.curs_set(0);
+  curses.keypad(*curses.stdscr, true);
+  curses.nodelay(*curses.stdscr, true);
+  curses.set_escdelay(ESCAPE_MS);
   begin_colours(window);
   return 0;
 }
 
 void hwi_window_close(struct hwi_window *window)
 {
-  endwin();
-  delscreen(window->terminal);
+  curses.endwin();
+  curses.delscreen(window->terminal);
   fclose(window->input);
 }
 
 void hwi_window_size(size_t *columns, size_t *lines)
 {
-  *columns = (size_t)COLS;
-  *lines = (size_t)LINES;
+  *columns = (size_t)*curses.COLS;
+  *lines = (size_t)*curses.LINES;
 }
 
 /* --- showing --- */
@@ -92,27 +123,27 @@ static void set_look(const struct hwi_window *window, enum hwi_look look)
       [HWI_LOOK_CHART] = {A_NORMAL, A_NORMAL, PAIR_CHART},
       [HWI_LOOK_ALARM] = {A_BOLD, A_BOLD, PAIR_ALARM},
   };
-  attr_set(window->has_colour ? looks[look].coloured : looks[look].plain, window->has_colour ? looks[look].pair : 0,
-           NULL);
+  curses.attr_set(window->has_colour ? looks[look].coloured : looks[look].plain,
+                  window->has_colour ? looks[look].pair : 0, NULL);
 }
 
 /* Returns how many bytes of the line fit; the last cell of the screen stays free, where writing could scroll it. */
 static size_t fitting_bytes(const struct hwi_screen *screen, uint32_t line)
 {
-  const size_t spare = line + 1 == (uint32_t)LINES ? 1 : 0;
-  return hwi_cells_prefix(hwi_line_text(&screen->lines[line]), (size_t)COLS - spare);
+  const size_t spare = line + 1 == (uint32_t)*curses.LINES ? 1 : 0;
+  return hwi_cells_prefix(hwi_line_text(&screen->lines[line]), (size_t)*curses.COLS - spare);
 }
 
 void hwi_window_show(const struct hwi_window *window, const struct hwi_screen *screen)
 {
-  erase();
-  for (uint32_t i = 0; i < screen->line_count && i < (uint32_t)LINES; i++) {
-    attr_set(A_NORMAL, 0, NULL);
-    mvaddnstr((int)i, 0, hwi_line_text(&screen->lines[i]), (int)fitting_bytes(screen, i));
+  curses.erase();
+  for (uint32_t i = 0; i < screen->line_count && i < (uint32_t)*curses.LINES; i++) {
+    curses.attr_set(A_NORMAL, 0, NULL);
+    curses.mvaddnstr((int)i, 0, hwi_line_text(&screen->lines[i]), (int)fitting_bytes(screen, i));
   }
   for (size_t i = 0; i < screen->part_count; i++) {
     const struct hwi_screen_part *part = &screen->parts[i];
-    if (part->line >= (uint32_t)LINES)
+    if (part->line >= (uint32_t)*curses.LINES)
       continue;
     const char *text = hwi_line_text(&screen->lines[part->line]);
     const size_t fits = fitting_bytes(screen, part->line), to = part->to < fits ? part->to : fits;
@@ -121,10 +152,11 @@ void hwi_window_show(const struct hwi_window *window, const struct hwi_screen *s
     set_look(window, part->look);
     struct hwi_line before = {0};
     hwi_line_add(&before, text, part->from);
-    mvaddnstr((int)part->line, (int)hwi_cells(hwi_line_text(&before)), text + part->from, (int)(to - part->from));
+    curses.mvaddnstr((int)part->line, (int)hwi_cells(hwi_line_text(&before)), text + part->from,
+                     (int)(to - part->from));
     hwi_line_release(&before);
   }
-  refresh();
+  curses.refresh();
 }
 
 /* --- keys --- */
@@ -165,13 +197,13 @@ uint32_t hwi_window_key(void)
 {
   enum { CTRL_L = 'L' & 0x1f };
   wint_t code;
-  const int got = get_wch(&code);
+  const int got = curses.get_wch(&code);
   if (got == ERR)
     return HWI_KEY_NONE;
   if (got == KEY_CODE_YES)
     return key_of(code);
   if (code == CTRL_L) { /* something else has written to the terminal: all of it is drawn again */
-    clearok(curscr, true);
+    curses.clearok(*curses.curscr, true);
     return HWI_KEY_OTHER;
   }
   return code == '\r' ? HWI_KEY_ENTER : code == '\b' ? HWI_KEY_BACKSPACE : code == 0 ? HWI_KEY_OTHER : code;

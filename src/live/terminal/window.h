@@ -14,7 +14,7 @@ struct hwi_window {
 /* Returns 0, or a negative status if standard output is no terminal, or one of an unknown type. */
 int hwi_window_check(struct hwi_error *error);
 
-/* Takes over the terminal of standard output. Returns 0 or a negative status. */
+/* Takes over the terminal of standard output, after hwi_window_check. Returns 0 or a negative status. */
 int hwi_window_open(struct hwi_window *window, struct hwi_error *error);
 
 /* Gives the terminal back as it was. */

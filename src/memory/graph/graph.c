@@ -108,18 +108,12 @@ static void search_region(struct search *search)
 
 /* --- stacks --- */
 
-/* Data of a module that is all zero in its file is in memory without a file, behind the rest of its data. */
-static bool is_behind_file(const struct hwi_memory *memory, const struct hwi_region *region)
-{
-  return region > memory->regions && region[-1].end == region->begin && region[-1].file;
-}
-
 /* A stack pointer in a block, or in data of a module, is that of a stack which the program made itself: how far down it
  * reaches is not known. */
 static bool is_stack(const struct hwi_graph *graph, const struct hwi_region *region, uint64_t pointer)
 {
   const struct hwi_index_span *span = NULL;
-  return region && !region->file && !is_behind_file(graph->memory, region) &&
+  return region && !region->file && !hwi_region_is_behind_file(graph->memory, region) &&
          hwi_block_index_find(&graph->index, &span, pointer) == HWI_NO_BLOCK;
 }
 
@@ -206,6 +200,8 @@ static void find_own(struct search *search)
   for (size_t i = 0; i < heap->part_count && !search->failed; i++)
     if (heap->parts[i].own_bytes)
       add_own(search, heap->parts[i].address, heap->parts[i].address + heap->parts[i].own_bytes);
+  for (size_t i = 0; i < heap->own_count && !search->failed; i++)
+    add_own(search, heap->own[i].begin, heap->own[i].end);
   hwi_recorder_ranges(search->graph->memory, add_own, search);
   if (search->own_count)
     qsort(search->own, search->own_count, sizeof *search->own, compare);

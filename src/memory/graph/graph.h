@@ -62,6 +62,7 @@ enum hwi_core_place_kind {
   HWI_CORE_PLACE_REGISTER,
   HWI_CORE_PLACE_STACK,   /* or, if `local_off` is set, maybe thread-local storage, which is in the same memory */
   HWI_CORE_PLACE_BELOW,   /* the stack pointer */
+  HWI_CORE_PLACE_ENDED,   /* the stack of a thread that has ended, which the C library keeps */
   HWI_CORE_PLACE_LOCAL,   /* thread-local storage */
   HWI_CORE_PLACE_MODULE,  /* data of a program or a library */
   HWI_CORE_PLACE_MAPPED,  /* other memory */
@@ -83,6 +84,9 @@ struct hwi_core_place {
 };
 
 enum { HWI_CORE_PLACE_TEXT_BYTES = 512 };
+
+/* Returns the name of a register of a thread, or NULL if it is not known. */
+const char *hwi_core_register_name(const struct hwi_memory_thread *thread, unsigned reg);
 
 void hwi_graph_place(const struct hwi_graph *graph, uint64_t address, struct hwi_core_place *place);
 

@@ -96,6 +96,15 @@ static bool place_in_local(const struct hwi_memory *memory, const struct hwi_reg
   return false;
 }
 
+static void place_in_ended(const struct hwi_graph *graph, struct hwi_core_place *place)
+{
+  for (size_t i = 0; i < graph->root_count; i++)
+    if (graph->roots[i].is_below && place->address - graph->roots[i].address < graph->roots[i].count) {
+      place->kind = HWI_CORE_PLACE_ENDED;
+      return;
+    }
+}
+
 void hwi_graph_place(const struct hwi_graph *graph, uint64_t address, struct hwi_core_place *place)
 {
   *place = (struct hwi_core_place){.kind = HWI_CORE_PLACE_MAPPED, .address = address, .block = HWI_NO_BLOCK};
@@ -105,13 +114,14 @@ void hwi_graph_place(const struct hwi_graph *graph, uint64_t address, struct hwi
   const struct hwi_region *region = hwi_memory_region(memory, address);
   if (!region)
     place->kind = HWI_CORE_PLACE_UNKNOWN;
-  else if (!place_in_module(graph, region, place) && !place_in_stack(memory, region, place))
-    place_in_local(memory, region, place);
+  else if (!place_in_module(graph, region, place) && !place_in_stack(memory, region, place) &&
+           !place_in_local(memory, region, place))
+    place_in_ended(graph, place);
 }
 
 /* --- as text --- */
 
-static const char *register_name(const struct hwi_memory_thread *thread, unsigned reg)
+const char *hwi_core_register_name(const struct hwi_memory_thread *thread, unsigned reg)
 {
   /* of a core dump of x86-64, the only layout that is known */
   static const char *const names[] = {"r15",    "r14", "r13", "r12",     "rbp",     "rbx", "r11",      "r10", "r9",
@@ -126,7 +136,7 @@ void hwi_core_place_text(const struct hwi_graph *graph, const struct hwi_core_pl
   const struct hwi_memory_thread *thread =
       place->thread < graph->memory->thread_count ? &graph->memory->threads[place->thread] : NULL;
   const uint32_t tid = thread ? thread->tid : 0;
-  const char *name = thread ? register_name(thread, place->reg) : NULL;
+  const char *name = thread ? hwi_core_register_name(thread, place->reg) : NULL;
   switch (place->kind) {
   case HWI_CORE_PLACE_REGISTER:
     snprintf(text, size, name ? "register %s of thread %" PRIu32 : "a register (%s) of thread %" PRIu32,
@@ -141,6 +151,9 @@ void hwi_core_place_text(const struct hwi_graph *graph, const struct hwi_core_pl
     return;
   case HWI_CORE_PLACE_BELOW:
     snprintf(text, size, "below the stack of thread %" PRIu32 " at sp-%#" PRIx64, tid, place->off);
+    return;
+  case HWI_CORE_PLACE_ENDED:
+    snprintf(text, size, "stack of a thread that has ended, at %#" PRIx64, place->address);
     return;
   case HWI_CORE_PLACE_LOCAL:
     snprintf(text, size, "thread-local storage of thread %" PRIu32 " at tp%c%#" PRIx64, tid,

@@ -221,9 +221,9 @@ static void check_red_zone(struct reading *reading, uint64_t address, const stru
       header->is_freed ? NULL : hwi_memory_bytes(&reading->reader, address + header->bytes, reading->red_zone_bytes);
   for (uint32_t i = 0; zone && i < reading->red_zone_bytes; i++)
     if (zone[i] != RED_BYTE) {
-      hwi_core_heap_note_damage(reading->heap, address + header->bytes + i,
-                                "written %u bytes beyond the end of the block of %llu bytes at %#llx", i,
-                                (unsigned long long)header->bytes, (unsigned long long)address);
+      hwi_core_heap_note_overrun(reading->heap, address + header->bytes + i,
+                                 "written %u bytes beyond the end of the block of %llu bytes at %#llx", i,
+                                 (unsigned long long)header->bytes, (unsigned long long)address);
       return;
     }
 }
@@ -242,11 +242,15 @@ static bool has_header_at(struct reading *reading, const struct hwi_core_block *
          header->bytes <= hwi_core_block_bytes(block) - front;
 }
 
-/* Returns how far in front of the program's block the allocator's begins; 0: there is no header. */
+/* Returns how far in front of the program's block the allocator's begins; 0: there is no header. In front of an aligned block may
+ * still be the header of a freed one, which had the same memory before. */
 static uint64_t find_header(struct reading *reading, const struct hwi_core_block *block, struct header *header)
 {
   const uint64_t front = (reading->front_bytes + (uint64_t)reading->align - 1) & ~((uint64_t)reading->align - 1);
-  if (has_header_at(reading, block, front, 0, header))
+  *header = (struct header){0};
+  const bool is_first = has_header_at(reading, block, front, 0, header);
+  const struct header first = *header;
+  if (is_first && !first.is_freed)
     return front;
   for (unsigned log2 = ALIGN_LOG2_LEAST; log2 <= ALIGN_LOG2_MOST; log2++) {
     const uint64_t align = UINT64_C(1) << log2, aligned_front = (front + align - 1) & ~(align - 1);
@@ -255,7 +259,8 @@ static uint64_t find_header(struct reading *reading, const struct hwi_core_block
     if (has_header_at(reading, block, aligned_front, log2, header))
       return aligned_front;
   }
-  return 0;
+  *header = first;
+  return is_first ? front : 0;
 }
 
 static bool is_code_of(struct reading *reading, const char *file, uint64_t address)
@@ -296,10 +301,10 @@ static void note_overwritten(struct reading *reading, const struct hwi_core_bloc
   if (!previous)
     hwi_core_heap_note_damage(reading->heap, block->address, "the header of this block was overwritten");
   else
-    hwi_core_heap_note_damage(reading->heap, block->address,
-                              "the header of this block was overwritten; before it is the block of %llu bytes at %#llx",
-                              (unsigned long long)hwi_core_block_bytes(previous),
-                              (unsigned long long)previous->address);
+    hwi_core_heap_note_overrun(
+        reading->heap, block->address,
+        "the header of this block was overwritten; before it is the block of %llu bytes at %#llx",
+        (unsigned long long)hwi_core_block_bytes(previous), (unsigned long long)previous->address);
 }
 
 /* Freed blocks that are kept are not live. The blocks of a part still follow each other. */
@@ -350,10 +355,14 @@ static bool find_owners(struct reading *reading)
   return true;
 }
 
-/* Blocks without headers are damaged, if all blocks have one, but for those that threads are about to get. */
+/* Blocks without headers are damaged, if all blocks have one, but for those that threads are about to get. Those of a pool of the
+ * program's own have none. */
 static void note_headerless(struct reading *reading)
 {
   const struct hwi_core_heap *heap = reading->heap;
+  for (size_t i = 0; i < heap->part_count; i++)
+    if (heap->parts[i].is_in_one_piece)
+      return;
   const struct hwi_core_block *previous = NULL;
   if (hwi_memory_load_32(reading->memory, reading->root + AT_COVERS_ALL) != 1 ||
       reading->headerless <= threads_inside(reading, load_64(reading->memory, reading->root + AT_SELF)))
@@ -406,7 +415,7 @@ static bool find_blocks(struct reading *reading)
 {
   struct hwi_core_heap_part *part = hwi_core_heap_add_part(reading->heap, "annotated blocks", 0);
   bool done = part;
-  reading->heap->allocator = "annotated";
+  hwi_core_heap_name_allocator(reading->heap, "annotated");
   for (size_t i = 0; done && i < reading->memory->region_count; i++)
     if (reading->memory->regions[i].is_writable && reading->memory->regions[i].bytes)
       done = search_region(reading, &reading->memory->regions[i], part);
@@ -487,7 +496,7 @@ static bool find_by_magics(struct reading *reading)
       return false;
   }
   if (heap->part_count) {
-    heap->allocator = "annotated";
+    hwi_core_heap_name_allocator(heap, "annotated");
     heap->parts[0].system_bytes = heap->parts[0].understood_bytes = heap->parts[0].sums[HWI_CORE_BLOCK_LIVE].bytes;
   }
   return true;

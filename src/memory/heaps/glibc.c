@@ -14,6 +14,7 @@ static struct hwi_glibc_sizes sizes_of(const struct hwi_memory *memory)
 static bool find_all(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 {
   hwi_glibc_find_settings(glibc);
+  hwi_glibc_check_bins(glibc, heap);
   return hwi_glibc_find_cached(glibc, heap) && hwi_glibc_walk(glibc, heap) && hwi_glibc_find_mapped(glibc, heap);
 }
 
@@ -28,7 +29,7 @@ static void limit_work(struct hwi_glibc *glibc)
   glibc->cached_most = known / glibc->sizes.least;
 }
 
-static void release(struct hwi_glibc *glibc)
+void hwi_glibc_release(struct hwi_glibc *glibc)
 {
   free(glibc->arenas);
   free(glibc->ranges);
@@ -36,18 +37,23 @@ static void release(struct hwi_glibc *glibc)
   hwi_table_release(glibc->caches, glibc->cache_capacity * sizeof *glibc->caches);
 }
 
-int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
+struct hwi_glibc hwi_glibc_of(const struct hwi_memory *memory)
 {
   struct hwi_glibc glibc = {.memory = memory, .reader = {.memory = memory}, .sizes = sizes_of(memory)};
-  int status = 0;
   limit_work(&glibc);
+  return glibc;
+}
+
+int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
+{
+  struct hwi_glibc glibc = hwi_glibc_of(memory);
+  int status = 0;
   if (!hwi_glibc_find_arenas(&glibc))
-    status = hwi_error_set(error, HW_ERR_USAGE,
-                           "no heap was found: there is no arena of glibc's malloc in this memory"
-                           "; another malloc is read only with libheapwright-annotate.so");
+    status = HW_ERR_USAGE;
   else if (!find_all(&glibc, heap))
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the list of blocks; use a larger machine");
-  heap->allocator = "glibc";
-  release(&glibc);
+  else
+    hwi_core_heap_name_allocator(heap, "glibc");
+  hwi_glibc_release(&glibc);
   return status;
 }

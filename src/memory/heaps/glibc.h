@@ -39,6 +39,7 @@ struct hwi_glibc_arena {
   uint64_t top;           /* the chunk from which it grows */
   uint64_t system_bytes;
   bool is_main;
+  bool is_locked; /* a thread was using it */
 };
 
 /* Settings of the library, if they were found. */
@@ -77,12 +78,25 @@ struct hwi_glibc {
 /* Finds the heap. Returns 0, HW_ERR_USAGE if there is none, or HW_ERR_MEMORY. */
 int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error);
 
+/* Returns in which list of free blocks a block is, that such a heap has as free or cached: "a tcache", "the unsorted bin", ..., or NULL if it is
+ * none of this allocator. The text is static. */
+const char *hwi_glibc_list_of(const struct hwi_memory *memory, const struct hwi_core_block *block);
+
+/* What the search begins with. */
+struct hwi_glibc hwi_glibc_of(const struct hwi_memory *memory);
+void hwi_glibc_release(struct hwi_glibc *glibc);
+
 /* The steps of that. Each returns false if there is no memory. */
 bool hwi_glibc_find_arenas(struct hwi_glibc *glibc);
 void hwi_glibc_find_settings(struct hwi_glibc *glibc);
 bool hwi_glibc_find_cached(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
 bool hwi_glibc_walk(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
 bool hwi_glibc_find_mapped(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
+
+/* Notes damage of the lists in bins, of arenas that no thread was changing. */
+void hwi_glibc_check_bins(struct hwi_glibc *glibc, struct hwi_core_heap *heap);
+/* Returns whether a block is in a fast bin, after hwi_glibc_find_cached. */
+bool hwi_glibc_is_in_fast_bin(struct hwi_glibc *glibc, uint64_t block);
 
 /* Returns the address of an arena's link to the next one, which is behind the bins and a map of bits. */
 static inline uint64_t hwi_glibc_link(const struct hwi_glibc *glibc, uint64_t bins)
@@ -102,6 +116,12 @@ static inline bool hwi_glibc_size_is_sound(const struct hwi_glibc *glibc, uint64
 {
   size &= ~(uint64_t)HWI_GLIBC_FLAGS;
   return size >= glibc->sizes.least && size % glibc->sizes.alignment == 0;
+}
+
+/* Returns whether a thread was using the arena, and would have gone on: then it may be in the middle of a change. */
+static inline bool hwi_glibc_is_in_use(const struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena)
+{
+  return glibc->memory->signal == 0 && arena->is_locked;
 }
 
 /* Returns the first place for a chunk at or behind an address: so that its block is aligned. */

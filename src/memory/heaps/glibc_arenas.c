@@ -2,7 +2,8 @@
  *
  * An empty bin's two pointers have the address of the bin, as if it were a chunk: the address of the pair less a chunk's
  * header. A bin with chunks is closed: the first chunk points back to it, and so does the last. An arena has 127 bins one
- * after the other; nothing else in memory looks like that. In front of the bins are the top chunk and the last remainder,
+ * after the other; nothing else in memory looks like that, even if not all of them are closed: a program may have written over
+ * the links of a free chunk, or a thread was changing them. In front of the bins are the top chunk and the last remainder,
  * before these the fast bins, and behind the bins a map of bits and the link to the next arena. How much there is in front
  * of the bins depends on the version: the ring of links tells it, since a link has the address of an arena, and so the
  * distance to its bins. Most bins are empty, so that the search is for empty ones.
@@ -12,34 +13,71 @@
 #include "memory/heaps/glibc.h"
 #include "trace/grow.h"
 
-enum { MOST_IN_FRONT = 64 /* words */, LEAST_IN_FRONT = 3, OLD_FLAGS_BYTES = 16, MOST_ARENAS = 65536 };
+enum {
+  MOST_IN_FRONT = 64 /* words */,
+  LEAST_IN_FRONT = 3,
+  OLD_FLAGS_BYTES = 16,
+  MOST_ARENAS = 65536,
+  LEAST_CLOSED = 32 /* bins */
+};
 
 static uint64_t bin_of(const struct hwi_glibc *glibc, uint64_t pair)
 {
   return pair - glibc->sizes.header;
 }
 
-/* Returns whether the words at `pair` are a bin. */
-static bool is_bin(struct hwi_glibc *glibc, uint64_t pair)
+/* How sure it is that two words are a bin. */
+enum kind { NO_BIN = 0, OPEN_BIN, CLOSED_BIN, EMPTY_BIN };
+
+/* Returns whether a bin may lead to this address: to itself, or to a chunk. */
+static bool may_lead_to(const struct hwi_glibc *glibc, uint64_t bin, uint64_t chunk)
 {
-  const uint64_t bin = bin_of(glibc, pair), word = glibc->sizes.word;
-  uint64_t first, last, back, forward;
-  return hwi_memory_word(&glibc->reader, pair, &first) && hwi_memory_word(&glibc->reader, pair + word, &last) &&
-         ((first == bin && last == bin) ||
-          (first != bin && last != bin && hwi_memory_word(&glibc->reader, first + glibc->sizes.header + word, &back) &&
-           back == bin && hwi_memory_word(&glibc->reader, last + glibc->sizes.header, &forward) && forward == bin));
+  const struct hwi_region *region = chunk == bin || (chunk + glibc->sizes.header) % glibc->sizes.alignment
+                                        ? NULL
+                                        : hwi_memory_region(glibc->memory, chunk);
+  return chunk == bin || (region && region->is_writable);
 }
 
-/* Returns the first of the bins around an empty one, if there are as many as an arena has, or 0. */
+static enum kind kind_of(struct hwi_glibc *glibc, uint64_t pair)
+{
+  const uint64_t bin = bin_of(glibc, pair), word = glibc->sizes.word, header = glibc->sizes.header;
+  uint64_t first, last, back, forward;
+  if (!hwi_memory_word(&glibc->reader, pair, &first) || !hwi_memory_word(&glibc->reader, pair + word, &last) ||
+      !may_lead_to(glibc, bin, first) || !may_lead_to(glibc, bin, last))
+    return NO_BIN;
+  if (first == bin && last == bin)
+    return EMPTY_BIN;
+  return first != bin && last != bin && hwi_memory_word(&glibc->reader, first + header + word, &back) && back == bin &&
+                 hwi_memory_word(&glibc->reader, last + header, &forward) && forward == bin
+             ? CLOSED_BIN
+             : OPEN_BIN;
+}
+
+/* Returns whether an arena's bins begin here. */
+static bool are_bins(struct hwi_glibc *glibc, uint64_t first)
+{
+  const uint64_t step = 2 * glibc->sizes.word;
+  unsigned closed = 0;
+  for (unsigned i = 0; i < HWI_GLIBC_BINS; i++) {
+    const enum kind kind = kind_of(glibc, first + i * step);
+    if (kind == NO_BIN)
+      return false;
+    closed += kind != OPEN_BIN;
+  }
+  return closed >= LEAST_CLOSED;
+}
+
+/* Returns the first of the bins around an empty one, or 0. The last one is always empty. */
 static uint64_t first_bin(struct hwi_glibc *glibc, uint64_t pair)
 {
   const uint64_t step = 2 * glibc->sizes.word;
-  uint64_t first = pair, end = pair + step;
-  while ((end - first) / step <= HWI_GLIBC_BINS && is_bin(glibc, first - step))
-    first -= step;
-  while ((end - first) / step <= HWI_GLIBC_BINS && is_bin(glibc, end))
-    end += step;
-  return (end - first) / step == HWI_GLIBC_BINS ? first : 0;
+  enum kind kind;
+  uint64_t end = pair + step;
+  for (uint64_t at = end; (at - pair) / step < HWI_GLIBC_BINS && (kind = kind_of(glibc, at)) != NO_BIN; at += step)
+    if (kind == EMPTY_BIN)
+      end = at + step;
+  const uint64_t first = end - HWI_GLIBC_BINS * step;
+  return are_bins(glibc, first) ? first : 0;
 }
 
 /* Returns the bins of the first arena in the region, or 0. */
@@ -64,11 +102,13 @@ static uint64_t find_bins(struct hwi_glibc *glibc, const struct hwi_region *regi
 /* Adds the arena of these bins. Returns false if there is no memory. */
 static bool add_arena(struct hwi_glibc *glibc, uint64_t bins)
 {
-  enum { SYSTEM_OFF = 3 /* words behind the link */ };
+  enum { SYSTEM_OFF = 3 /* words behind the link */, LOCK_BYTES = 4 };
   if (!hwi_grow((void **)&glibc->arenas, &glibc->arena_capacity, glibc->arena_count + 1, sizeof *glibc->arenas))
     return false;
   struct hwi_glibc_arena *arena = &glibc->arenas[glibc->arena_count++];
   *arena = (struct hwi_glibc_arena){.address = bins - glibc->bins_off, .bins = bins};
+  const unsigned char *lock = hwi_memory_bytes(&glibc->reader, arena->address, LOCK_BYTES);
+  arena->is_locked = lock && hwi_memory_load_32(glibc->memory, lock) != 0;
   hwi_memory_word(&glibc->reader, bins - 2 * glibc->sizes.word, &arena->top);
   hwi_memory_word(&glibc->reader, hwi_glibc_link(glibc, bins) + SYSTEM_OFF * glibc->sizes.word, &arena->system_bytes);
   return true;
@@ -85,7 +125,7 @@ static bool follow_ring(struct hwi_glibc *glibc, uint64_t bins, unsigned bins_of
     if (!add_arena(glibc, at) || !hwi_memory_word(&glibc->reader, hwi_glibc_link(glibc, at), &next))
       return false;
     at = next + bins_off;
-  } while (at != bins && is_bin(glibc, at) && glibc->arena_count < MOST_ARENAS);
+  } while (at != bins && are_bins(glibc, at) && glibc->arena_count < MOST_ARENAS);
   return at == bins;
 }
 

@@ -17,6 +17,7 @@ enum {
   PAGE_SHIFT = 12,     /* of protected links */
   LOCAL_BYTES = 65536, /* of thread-local storage that are searched: libc's are near the thread pointer */
   LONGEST = 65536,     /* list of a tcache */
+  DAMAGED_MOST = 4,    /* lists of a tcache */
 };
 
 static const unsigned sizes_of_versions[] = {SIZES, SIZES_SINCE_42};
@@ -73,6 +74,7 @@ static bool has_room(const struct hwi_glibc *glibc)
 struct cache {
   uint64_t address; /* of the block that it is in */
   unsigned sizes;
+  uint64_t below; /* so far below its thread pointer is a pointer to it; 0: not looked for */
 };
 
 struct caches {
@@ -103,17 +105,42 @@ static bool is_size_of(const struct hwi_glibc *glibc, const struct cache *cache,
   return size == chunk_size_of(glibc, cache) || size == chunk_size_of(glibc, cache) + glibc->sizes.alignment;
 }
 
-/* Returns whether there is a chunk of a cache's size whose lists are empty or begin with a block. */
+/* How many blocks a cache has in a list; since 2.42, how many more it would take. */
+static bool number_of(struct hwi_glibc *glibc, const struct cache *cache, unsigned i, unsigned *number)
+{
+  const unsigned char *bytes =
+      hwi_memory_bytes(&glibc->reader, cache->address + i * sizeof(uint16_t), sizeof(uint16_t));
+  if (bytes)
+    *number = glibc->memory->swaps_bytes ? (unsigned)bytes[0] << 8 | bytes[1] : (unsigned)bytes[1] << 8 | bytes[0];
+  return bytes;
+}
+
+/* Returns whether the lists that are not empty are those with a number. */
+static bool has_numbers(struct hwi_glibc *glibc, const struct cache *cache)
+{
+  uint64_t first;
+  unsigned number;
+  for (unsigned i = 0; i < cache->sizes; i++)
+    if (!number_of(glibc, cache, i, &number) || !hwi_memory_word(&glibc->reader, entry_of(glibc, cache, i), &first) ||
+        !number != !first)
+      return false;
+  return cache->sizes == SIZES;
+}
+
+/* Returns whether there is a chunk of a cache's size whose lists are empty or begin with a block. A few may be damaged: the link of a
+ * block that was written to after it was freed becomes the first of its list. */
 static bool is_cache(struct hwi_glibc *glibc, const struct cache *cache)
 {
   uint64_t size, first;
+  unsigned damaged = 0;
   if (!is_block(glibc, cache->address) || !hwi_glibc_size(glibc, cache->address - glibc->sizes.header, &size) ||
       !is_size_of(glibc, cache, size))
     return false;
   for (unsigned i = 0; i < cache->sizes; i++)
-    if (!hwi_memory_word(&glibc->reader, entry_of(glibc, cache, i), &first) || (first && !is_block(glibc, first)))
+    if (!hwi_memory_word(&glibc->reader, entry_of(glibc, cache, i), &first) ||
+        (first && !is_block(glibc, first) && ++damaged > DAMAGED_MOST))
       return false;
-  return true;
+  return damaged == 0 || has_numbers(glibc, cache);
 }
 
 /* Votes by the link of a list's first block whether links are protected. It leads to a place `off` before a block. */
@@ -129,19 +156,20 @@ static void vote(struct hwi_glibc *glibc, struct votes *votes, uint64_t first, u
   votes->protected += as_protected && !as_plain;
 }
 
-static bool add_list(struct hwi_glibc *glibc, struct hwi_core_heap *heap, uint64_t first)
+/* Adds the blocks of the list that begins with the word at `link`. */
+static bool add_list(struct hwi_glibc *glibc, struct hwi_core_heap *heap, uint64_t link)
 {
-  uint64_t block = first, length = 0;
-  for (; block; length++) {
+  uint64_t block, length = 0;
+  for (bool is_known = hwi_memory_word(&glibc->reader, link, &block); is_known && block; length++) {
     if (length == LONGEST || !has_room(glibc) || !is_block(glibc, block)) {
-      hwi_core_heap_note_damage(heap, block, "a list of cached blocks that begins at %#llx leads here",
-                                (unsigned long long)first);
+      hwi_core_heap_note_damage(heap, link, "a list of cached blocks goes on from here to %#llx, which is none",
+                                (unsigned long long)block);
       return true;
     }
     if (!add(&glibc->cached, &glibc->cached_count, &glibc->cached_capacity, block))
       return false;
-    if (!next_of(glibc, block, &block))
-      return true;
+    link = block;
+    is_known = next_of(glibc, link, &block);
   }
   return true;
 }
@@ -156,11 +184,9 @@ static bool add_cache(struct caches *caches, const struct cache *cache)
 
 static bool add_lists(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const struct cache *cache)
 {
-  uint64_t first;
   bool done = add(&glibc->caches, &glibc->cache_count, &glibc->cache_capacity, cache->address);
   for (unsigned i = 0; i < cache->sizes && done; i++)
-    if (hwi_memory_word(&glibc->reader, entry_of(glibc, cache, i), &first) && first)
-      done = add_list(glibc, heap, first);
+    done = add_list(glibc, heap, entry_of(glibc, cache, i));
   return done;
 }
 
@@ -170,25 +196,6 @@ static bool is_known(const struct caches *caches, uint64_t address)
     if (caches->items[i].address == address)
       return true;
   return false;
-}
-
-static bool find_cache_of(struct hwi_glibc *glibc, struct caches *caches, const struct hwi_memory_thread *thread)
-{
-  const struct hwi_region *region = hwi_memory_region(glibc->memory, thread->thread_pointer);
-  uint64_t word;
-  if (!region)
-    return true;
-  const uint64_t off = thread->thread_pointer - region->begin;
-  const uint64_t first = off > LOCAL_BYTES ? thread->thread_pointer - LOCAL_BYTES : region->begin;
-  for (uint64_t at = thread->thread_pointer - glibc->sizes.word; at >= first && at < thread->thread_pointer;
-       at -= glibc->sizes.word)
-    for (unsigned i = 0; i < sizeof sizes_of_versions / sizeof *sizes_of_versions; i++) {
-      struct cache cache = {0, sizes_of_versions[i]};
-      if (hwi_memory_word(&glibc->reader, at, &word) && (cache.address = word) && is_cache(glibc, &cache) &&
-          !is_known(caches, word) && !add_cache(caches, &cache))
-        return false;
-    }
-  return true;
 }
 
 /* Returns the length of a list, or LONGEST if it does not end before. */
@@ -208,12 +215,9 @@ static bool has_lengths(struct hwi_glibc *glibc, const struct cache *cache)
   unsigned first_room = 0, lists = 0;
   for (unsigned i = 0; i < cache->sizes; i++) {
     uint64_t first;
-    const unsigned char *bytes =
-        hwi_memory_bytes(&glibc->reader, cache->address + i * sizeof(uint16_t), sizeof(uint16_t));
-    if (!bytes || !hwi_memory_word(&glibc->reader, entry_of(glibc, cache, i), &first))
+    unsigned number;
+    if (!number_of(glibc, cache, i, &number) || !hwi_memory_word(&glibc->reader, entry_of(glibc, cache, i), &first))
       return false;
-    const unsigned number =
-        glibc->memory->swaps_bytes ? (unsigned)bytes[0] << 8 | bytes[1] : (unsigned)bytes[1] << 8 | bytes[0];
     const unsigned length = length_of(glibc, first);
     if (i == 0)
       first_room = number + length;
@@ -243,13 +247,70 @@ static bool search_region(struct hwi_glibc *glibc, struct caches *caches, const 
     if (!hwi_glibc_size(glibc, block - glibc->sizes.header, &size))
       return true;
     for (unsigned i = 0; i < sizeof sizes_of_versions / sizeof *sizes_of_versions; i++) {
-      const struct cache cache = {block, sizes_of_versions[i]};
+      const struct cache cache = {block, sizes_of_versions[i], 0};
       if (is_size_of(glibc, &cache, size) && is_cache(glibc, &cache) && has_lengths_in_any_way(glibc, &cache) &&
           !add_cache(caches, &cache))
         return false;
     }
   }
   return true;
+}
+
+/* Adds what may be the cache of the thread. */
+static bool find_caches_of(struct hwi_glibc *glibc, struct caches *caches, const struct hwi_memory_thread *thread)
+{
+  const struct hwi_region *region = hwi_memory_region(glibc->memory, thread->thread_pointer);
+  const uint64_t most = !region                                                ? 0
+                        : thread->thread_pointer - region->begin > LOCAL_BYTES ? LOCAL_BYTES
+                                                                               : thread->thread_pointer - region->begin;
+  uint64_t word;
+  for (uint64_t below = glibc->sizes.word; below <= most; below += glibc->sizes.word)
+    for (unsigned i = 0; i < sizeof sizes_of_versions / sizeof *sizes_of_versions; i++) {
+      struct cache cache = {0, sizes_of_versions[i], below};
+      if (hwi_memory_word(&glibc->reader, thread->thread_pointer - below, &word) && (cache.address = word) &&
+          is_cache(glibc, &cache) && !add_cache(caches, &cache))
+        return false;
+    }
+  return true;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+  const struct cache *x = a, *y = b;
+  return x->below < y->below ? -1 : x->below > y->below;
+}
+
+/* Stacks are below thread pointers, too, with pointers to blocks of that size. The library's pointer is at the same place in all
+ * threads. Returns how far it is below thread pointers: where most are, of which those with lists are the surer ones. */
+static uint64_t choose_place(struct hwi_glibc *glibc, struct caches *tried)
+{
+  uint64_t best = 0;
+  unsigned most = 0, sum = 0;
+  if (tried->count)
+    qsort(tried->items, tried->count, sizeof *tried->items, compare_places);
+  for (size_t i = 0; i < tried->count; i++) {
+    sum = i && tried->items[i].below == tried->items[i - 1].below ? sum : 0;
+    sum += has_lengths_in_any_way(glibc, &tried->items[i]) ? 2 : 1;
+    if (sum > most) {
+      most = sum;
+      best = tried->items[i].below;
+    }
+  }
+  return best;
+}
+
+static bool find_caches_of_threads(struct hwi_glibc *glibc, struct caches *caches)
+{
+  struct caches tried = {0};
+  bool done = true;
+  for (size_t i = 0; i < glibc->memory->thread_count && done; i++)
+    done = find_caches_of(glibc, &tried, &glibc->memory->threads[i]);
+  const uint64_t below = choose_place(glibc, &tried);
+  for (size_t i = 0; i < tried.count && done; i++)
+    if (tried.items[i].below == below && !is_known(caches, tried.items[i].address))
+      done = add_cache(caches, &tried.items[i]);
+  hwi_table_release(tried.items, tried.capacity * sizeof *tried.items);
+  return done;
 }
 
 /* The caches of threads that are not known. */
@@ -269,7 +330,7 @@ static bool find_first_cache(struct hwi_glibc *glibc, struct caches *caches)
 {
   for (unsigned i = 0; glibc->settings.first && i < sizeof sizes_of_versions / sizeof *sizes_of_versions; i++) {
     const uint64_t block = hwi_glibc_align(glibc, glibc->settings.first) + glibc->sizes.header;
-    const struct cache cache = {block, sizes_of_versions[i]};
+    const struct cache cache = {block, sizes_of_versions[i], 0};
     if (!is_known(caches, block) && is_cache(glibc, &cache) && has_lengths_in_any_way(glibc, &cache))
       return add_cache(caches, &cache);
   }
@@ -280,10 +341,7 @@ static bool find_caches(struct hwi_glibc *glibc, struct caches *caches)
 {
   if (glibc->memory->thread_count == 0)
     return search_caches(glibc, caches);
-  bool done = true;
-  for (size_t i = 0; i < glibc->memory->thread_count && done; i++)
-    done = find_cache_of(glibc, caches, &glibc->memory->threads[i]);
-  return done && find_first_cache(glibc, caches);
+  return find_caches_of_threads(glibc, caches) && find_first_cache(glibc, caches);
 }
 
 /* --- fast bins --- */
@@ -301,19 +359,37 @@ static bool find_fast(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const
   uint64_t chunk, next;
   for (unsigned i = 0; fast_bin(glibc, arena, i, &chunk); i++) {
     struct hwi_glibc_ring ring = {0};
+    uint64_t link = arena->address + glibc->fast_off + i * glibc->sizes.word;
     for (; chunk; chunk = next) {
       if (!has_room(glibc) || !is_block(glibc, chunk + header) || hwi_glibc_is_ring(&ring, chunk)) {
-        hwi_core_heap_note_damage(heap, chunk, "a list of fast bin %u of the arena at %#llx leads here", i,
-                                  (unsigned long long)arena->address);
+        hwi_core_heap_note_damage(heap, link, "a list of fast bin %u goes on from here to %#llx, which is no chunk", i,
+                                  (unsigned long long)chunk);
         break;
       }
       if (!add(&glibc->cached, &glibc->cached_count, &glibc->cached_capacity, chunk + header))
         return false;
-      if (!next_of(glibc, chunk + header, &next))
+      link = chunk + header;
+      if (!next_of(glibc, link, &next))
         break;
     }
   }
   return true;
+}
+
+bool hwi_glibc_is_in_fast_bin(struct hwi_glibc *glibc, uint64_t block)
+{
+  uint64_t chunk;
+  for (size_t i = 0; i < glibc->arena_count; i++)
+    for (unsigned k = 0; fast_bin(glibc, &glibc->arenas[i], k, &chunk); k++) {
+      struct hwi_glibc_ring ring = {0};
+      while (chunk && is_block(glibc, chunk + glibc->sizes.header) && !hwi_glibc_is_ring(&ring, chunk)) {
+        if (chunk + glibc->sizes.header == block)
+          return true;
+        if (!next_of(glibc, chunk + glibc->sizes.header, &chunk))
+          break;
+      }
+    }
+  return false;
 }
 
 static void decide_whether_protected(struct hwi_glibc *glibc, const struct caches *caches)

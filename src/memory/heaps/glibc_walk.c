@@ -96,19 +96,47 @@ static bool are_fences(const struct stretch *stretch, uint64_t at)
   return bytes && fence_bytes(stretch, at + bytes);
 }
 
+/* Of a larger chunk, a block is cut in two steps: it gets its own size, and then what is left gets one. If nothing has ever written
+ * to the page, the second step takes as long as the kernel needs to provide one. Returns whether the rest begins here. */
+static bool is_rest(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena, uint64_t at)
+{
+  uint64_t size;
+  return hwi_glibc_size(glibc, at, &size) && size == 0 && hwi_glibc_is_in_use(glibc, arena);
+}
+
+/* Whether the chunk at `next` says that the one before it, of `size` bytes, is free. Then the word in front of next's size is that
+ * size. If it is no size at all, next's flags were written over. If it is another one, the program was about to write it. */
+static bool says_free(struct stretch *stretch, uint64_t next, uint64_t size)
+{
+  struct hwi_glibc *glibc = stretch->glibc;
+  uint64_t flags, previous;
+  if (!hwi_glibc_size(glibc, next, &flags) || (flags & HWI_GLIBC_PREVIOUS_IN_USE))
+    return false;
+  if (!hwi_memory_word(&glibc->reader, next, &previous) || previous == size ||
+      (hwi_glibc_size_is_sound(glibc, previous) && previous <= next - stretch->begin))
+    return true;
+  if (!read_chunk(stretch, next, &flags)) /* the walk will note that */
+    return false;
+  hwi_core_heap_note_overrun(
+      stretch->heap, next,
+      "the chunk here says that the block of %llu bytes at %#llx before it is free, but not its size",
+      (unsigned long long)(size - glibc->sizes.word), (unsigned long long)(next - size + glibc->sizes.header));
+  return false;
+}
+
 static enum hwi_core_block_state state_of(struct stretch *stretch, uint64_t chunk, uint64_t size)
 {
   struct hwi_glibc *glibc = stretch->glibc;
   const uint64_t block = chunk + glibc->sizes.header;
-  uint64_t next;
   if (chunk == stretch->arena->top)
     return HWI_CORE_BLOCK_TOP;
   if (is_listed(glibc->cached, glibc->cached_count, &stretch->cached, block))
     return HWI_CORE_BLOCK_CACHED;
   if (is_listed(glibc->caches, glibc->cache_count, &stretch->caches, block))
     return HWI_CORE_BLOCK_OWN;
-  return hwi_glibc_size(glibc, chunk + size, &next) && !(next & HWI_GLIBC_PREVIOUS_IN_USE) ? HWI_CORE_BLOCK_FREE
-                                                                                           : HWI_CORE_BLOCK_LIVE;
+  if (is_rest(glibc, stretch->arena, chunk + size))
+    return HWI_CORE_BLOCK_LIVE;
+  return says_free(stretch, chunk + size, size) ? HWI_CORE_BLOCK_FREE : HWI_CORE_BLOCK_LIVE;
 }
 
 /* Returns where sound chunks go on, or the end. */
@@ -167,6 +195,27 @@ static bool step_over_fences(struct stretch *stretch, uint64_t *at)
   return true;
 }
 
+/* Returns the block of the chunk that ends at `at`, which was found last, or NULL. Behind it is the size of the next chunk. */
+static const struct hwi_core_block *block_before(const struct stretch *stretch, uint64_t at)
+{
+  const struct hwi_core_heap *heap = stretch->heap;
+  const struct hwi_core_block *last = heap->block_count ? &heap->blocks[heap->block_count - 1] : NULL;
+  return last && last->address + hwi_core_block_bytes(last) == at + stretch->glibc->sizes.word ? last : NULL;
+}
+
+static void note_damaged_size(const struct stretch *stretch, uint64_t at, uint64_t size, uint64_t lost_bytes)
+{
+  static const char words[] = "the size of the chunk here cannot be right (%#llx); %llu bytes are not understood";
+  const struct hwi_core_block *before = block_before(stretch, at);
+  char text[sizeof stretch->heap->damages->text];
+  snprintf(text, sizeof text, words, (unsigned long long)size, (unsigned long long)lost_bytes);
+  if (before)
+    hwi_core_heap_note_overrun(stretch->heap, at, "%s; before it is the block of %llu bytes at %#llx", text,
+                               (unsigned long long)hwi_core_block_bytes(before), (unsigned long long)before->address);
+  else
+    hwi_core_heap_note_damage(stretch->heap, at, "%s", text);
+}
+
 static uint64_t step_over_damage(struct stretch *stretch, uint64_t at)
 {
   uint64_t size;
@@ -176,22 +225,27 @@ static uint64_t step_over_damage(struct stretch *stretch, uint64_t at)
     return stretch->end;
   }
   const uint64_t next = find_sound(stretch, at);
-  hwi_core_heap_note_damage(stretch->heap, at,
-                            "the size of the chunk here cannot be right; %llu bytes are not understood",
-                            (unsigned long long)(next - at));
+  note_damaged_size(stretch, at, size, next - at);
   return next;
 }
 
-static bool take_chunk(struct stretch *stretch, uint64_t at, uint64_t size)
+static bool take_chunk(struct stretch *stretch, uint64_t at, uint64_t size, enum hwi_core_block_state state)
 {
   const struct hwi_glibc_sizes *sizes = &stretch->glibc->sizes;
   struct hwi_core_heap_part *part = &stretch->heap->parts[stretch->part];
-  const enum hwi_core_block_state state = state_of(stretch, at, size);
   const uint64_t usable = size - (state == HWI_CORE_BLOCK_TOP ? sizes->header : sizes->word);
   part->understood_bytes += size;
   stretch->walked_end = at + size;
   stretch->has_top = state == HWI_CORE_BLOCK_TOP;
   return hwi_core_heap_add_block(stretch->heap, part, at + sizes->header, usable, state);
+}
+
+static bool take_rest(struct stretch *stretch, uint64_t *at)
+{
+  const bool is_top = *at == stretch->arena->top;
+  const uint64_t begin = *at;
+  *at = is_top ? stretch->end : find_sound(stretch, begin);
+  return take_chunk(stretch, begin, *at - begin, is_top ? HWI_CORE_BLOCK_TOP : HWI_CORE_BLOCK_FREE);
 }
 
 /* Mapped blocks are not searched for where chunks are. */
@@ -214,9 +268,12 @@ static bool walk(struct stretch *stretch)
   stretch->has_top = false;
   for (uint64_t at = stretch->begin; at < stretch->end && !stretch->has_top;) {
     if (read_chunk(stretch, at, &size)) {
-      if (!take_chunk(stretch, at, size))
+      if (!take_chunk(stretch, at, size, state_of(stretch, at, size)))
         return false;
       at += size;
+    } else if (is_rest(glibc, stretch->arena, at)) {
+      if (!take_rest(stretch, &at))
+        return false;
     } else if (!step_over_fences(stretch, &at)) {
       at = step_over_damage(stretch, at);
     }
@@ -229,6 +286,8 @@ static bool walk(struct stretch *stretch)
 static uint64_t top_end(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena)
 {
   uint64_t size;
+  if (is_rest(glibc, arena, arena->top) && glibc->settings.first)
+    return glibc->settings.first + arena->system_bytes;
   return hwi_glibc_size(glibc, arena->top, &size) ? arena->top + (size & ~(uint64_t)HWI_GLIBC_FLAGS) : arena->top;
 }
 

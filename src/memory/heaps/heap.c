@@ -4,9 +4,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "memory/heaps/annotate.h"
 #include "memory/heaps/glibc.h"
+#include "memory/heaps/musl.h"
+#include "memory/heaps/nested.h"
+#include "memory/heaps/pool.h"
 #include "trace/grow.h"
 #include "trace/table.h"
 
@@ -31,15 +35,36 @@ bool hwi_core_heap_add_block(struct hwi_core_heap *heap, struct hwi_core_heap_pa
   return true;
 }
 
-void hwi_core_heap_note_damage(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
+bool hwi_core_heap_add_own(struct hwi_core_heap *heap, uint64_t begin, uint64_t end)
+{
+  if (!hwi_table_grow((void **)&heap->own, &heap->own_capacity, heap->own_count + 1, sizeof *heap->own))
+    return false;
+  heap->own[heap->own_count++] = (struct hwi_core_own){begin, end};
+  return true;
+}
+
+static void note(struct hwi_core_heap *heap, const struct hwi_damage *damage, const char *format, va_list words)
 {
   if (heap->damage_count++ >= HWI_DAMAGES_MAX)
     return;
-  struct hwi_damage *damage = &heap->damages[heap->damage_count - 1];
-  damage->address = address;
+  struct hwi_damage *added = &heap->damages[heap->damage_count - 1];
+  *added = *damage;
+  vsnprintf(added->text, sizeof added->text, format, words);
+}
+
+void hwi_core_heap_note_damage(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
+{
   va_list words;
   va_start(words, format);
-  vsnprintf(damage->text, sizeof damage->text, format, words);
+  note(heap, &(struct hwi_damage){.address = address}, format, words);
+  va_end(words);
+}
+
+void hwi_core_heap_note_overrun(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
+{
+  va_list words;
+  va_start(words, format);
+  note(heap, &(struct hwi_damage){.address = address, .is_overrun = true}, format, words);
   va_end(words);
 }
 
@@ -68,10 +93,44 @@ void hwi_core_heap_sort(struct hwi_core_heap *heap)
     }
 }
 
+void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name)
+{
+  const size_t used = strlen(heap->allocator);
+  snprintf(heap->allocator + used, sizeof heap->allocator - used, "%s%s", used ? ", " : "", name);
+}
+
+/* Each adds what it finds and its name, or returns HW_ERR_USAGE: with a text only if its allocator is there, but in a version that
+ * is not read. A process may have several allocators. */
+static int (*const finders[])(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error) = {
+    hwi_glibc_find,
+    hwi_musl_find,
+    hwi_pool_find,
+};
+
+static int find_all(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
+{
+  struct hwi_error refusal = {0};
+  bool is_found = false;
+  for (size_t i = 0; i < sizeof finders / sizeof *finders; i++) {
+    const int status = finders[i](heap, memory, &refusal);
+    if (status < 0 && status != HW_ERR_USAGE)
+      return hwi_error_set(error, status, "%s", refusal.text);
+    is_found |= status == 0;
+  }
+  if (is_found)
+    return hwi_core_heap_settle_nested(heap)
+               ? 0
+               : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the parts of the heap; use a larger machine");
+  return hwi_error_set(error, HW_ERR_USAGE,
+                       "no heap was found: %s; another malloc is read only with "
+                       "libheapwright-annotate.so",
+                       refusal.text[0] ? refusal.text : "this memory has no malloc whose structures are known");
+}
+
 int hwi_core_heap_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
 {
   *heap = (struct hwi_core_heap){0};
-  int status = hwi_glibc_find(heap, memory, error);
+  int status = find_all(heap, memory, error);
   if (status == 0 || status == HW_ERR_USAGE) {
     const int owners_status = hwi_annotate_find(heap, memory, error);
     status = owners_status < 0 || heap->owners ? owners_status : status;
@@ -84,6 +143,7 @@ int hwi_core_heap_find(struct hwi_core_heap *heap, const struct hwi_memory *memo
 void hwi_core_heap_release(struct hwi_core_heap *heap)
 {
   hwi_table_release(heap->blocks, heap->block_capacity * sizeof *heap->blocks);
+  hwi_table_release(heap->own, heap->own_capacity * sizeof *heap->own);
   hwi_table_release(heap->stacks, heap->stack_capacity * sizeof *heap->stacks);
   hwi_table_release(heap->frames, heap->frame_capacity * sizeof *heap->frames);
   free(heap->owners);

@@ -46,7 +46,14 @@ struct hwi_core_heap_part {
   uint64_t address;                                     /* of the arena; 0: none */
   uint64_t own_bytes;                                   /* of the allocator's structure at `address` */
   uint64_t system_bytes, understood_bytes;              /* equal if the part is sound */
+  bool is_in_one_piece;                                 /* from `address` on */
+  bool is_nested;                                       /* in a block of another part, which counts its bytes, too */
   struct hwi_core_heap_sum sums[HWI_CORE_BLOCK_STATES]; /* by state */
+};
+
+/* Addresses of an allocator's own data, and of what is between blocks: no roots of the program. */
+struct hwi_core_own {
+  uint64_t begin, end;
 };
 
 /* Who allocated a block, if that is in front of it (annotate.h). Its address is then that which the program got, and its usable
@@ -66,18 +73,21 @@ struct hwi_core_stack {
 /* Something in the heap that cannot be so. */
 struct hwi_damage {
   uint64_t address;
-  char text[120];
+  char text[200];
+  bool is_overrun; /* the block before it was probably written beyond its end */
 };
 
 enum { HWI_DAMAGES_MAX = 100 }; /* that are listed */
 
 /* All zero: empty. Blocks are in the order of their addresses. */
 struct hwi_core_heap {
-  const char *allocator; /* "glibc" */
+  char allocator[64]; /* "glibc"; several: "glibc, jemalloc" */
   struct hwi_core_block *blocks;
   size_t block_count, block_capacity; /* a list of table.h */
   struct hwi_core_heap_part *parts;
   size_t part_count, part_capacity;
+  struct hwi_core_own *own;       /* besides that of parts */
+  size_t own_count, own_capacity; /* a list of table.h */
   struct hwi_damage damages[HWI_DAMAGES_MAX];
   size_t damage_count;           /* may be more than are listed */
   struct hwi_core_owner *owners; /* of each block; NULL: nothing is known of them */
@@ -97,11 +107,17 @@ struct hwi_core_heap_sum hwi_core_heap_sum(const struct hwi_core_heap *heap, enu
 /* Puts the blocks in the order of their addresses. Before, those of a part follow each other, in the order of parts. */
 void hwi_core_heap_sort(struct hwi_core_heap *heap);
 
-/* For the files that know an allocator: each returns false if there is no memory. */
+/* For the files that know an allocator: adds its name to those of the heap. */
+void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name);
+
+/* For the same files: each returns false if there is no memory. */
 bool hwi_core_heap_add_block(struct hwi_core_heap *heap, struct hwi_core_heap_part *part, uint64_t address,
                              uint64_t bytes, enum hwi_core_block_state state);
 struct hwi_core_heap_part *hwi_core_heap_add_part(struct hwi_core_heap *heap, const char *name, uint64_t address);
+bool hwi_core_heap_add_own(struct hwi_core_heap *heap, uint64_t begin, uint64_t end);
 void hwi_core_heap_note_damage(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void hwi_core_heap_note_overrun(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

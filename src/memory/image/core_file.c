@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/procfs.h>
@@ -67,6 +68,20 @@ static bool take_thread(struct core *core, const unsigned char *bytes, size_t si
   return true;
 }
 #endif
+
+/* The first description of a signal is that of the first thread. */
+static void take_signal(const struct core *core, const unsigned char *bytes, size_t size)
+{
+  struct hwi_memory *memory = core->memory;
+  siginfo_t about;
+  if (memory->word_bytes != sizeof(long) || memory->swaps_bytes || memory->thread_count != 1 || size < sizeof about)
+    return;
+  memcpy(&about, bytes, sizeof about);
+  memory->has_fault =
+      (about.si_signo == SIGSEGV || about.si_signo == SIGBUS) && about.si_signo == memory->signal && about.si_code > 0;
+  memory->is_fault_known = memory->has_fault && about.si_code != SI_KERNEL;
+  memory->fault_address = memory->is_fault_known ? (uintptr_t)about.si_addr : 0;
+}
 
 static void take_process(const struct core *core, const unsigned char *bytes, size_t size)
 {
@@ -142,7 +157,9 @@ static bool take_note(struct core *core, const GElf_Nhdr *note, const unsigned c
 {
   if (note->n_type == NT_PRSTATUS)
     return take_thread(core, bytes, note->n_descsz);
-  if (note->n_type == NT_PRPSINFO)
+  if (note->n_type == NT_SIGINFO)
+    take_signal(core, bytes, note->n_descsz);
+  else if (note->n_type == NT_PRPSINFO)
     take_process(core, bytes, note->n_descsz);
   else if (note->n_type == NT_FILE)
     return take_files(core, bytes, note->n_descsz);

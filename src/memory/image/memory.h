@@ -48,11 +48,14 @@ struct hwi_memory {
   size_t region_count, region_capacity;
   struct hwi_memory_thread *threads; /* the first one got the signal */
   size_t thread_count, thread_capacity;
-  unsigned word_bytes;   /* 4 or 8 */
-  bool rest_is_zero;     /* bytes that are not known are zeros, except for those in the notes */
-  bool swaps_bytes;      /* its byte order is not this machine's */
-  uint32_t pid;          /* 0: not known */
-  int signal;            /* that ended the process; 0: none */
+  unsigned word_bytes; /* 4 or 8 */
+  bool rest_is_zero;   /* bytes that are not known are zeros, except for those in the notes */
+  bool swaps_bytes;    /* its byte order is not this machine's */
+  uint32_t pid;        /* 0: not known */
+  int signal;          /* that ended the process; 0: none */
+  bool has_fault;      /* the signal came because the first thread accessed an address: */
+  bool is_fault_known; /* the kernel does not know one that no pointer can have */
+  uint64_t fault_address;
   char command[80];      /* with its arguments, maybe shortened; "": not known */
   uint64_t missing;      /* bytes of the image that should be in its file, and are not: it is truncated */
   uint64_t missing_from; /* address */
@@ -86,6 +89,12 @@ static inline bool hwi_region_has(const struct hwi_region *region, uint64_t addr
 {
   const uint64_t off = address - region->begin;
   return address >= region->begin && off <= region->known && bytes <= region->known - off;
+}
+
+/* Data of a module that is all zero in its file is in memory without a file, behind the rest of its data. */
+static inline bool hwi_region_is_behind_file(const struct hwi_memory *memory, const struct hwi_region *region)
+{
+  return region > memory->regions && region[-1].end == region->begin && region[-1].file;
 }
 
 /* Reads a word at `bytes`. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "symbols/paths.h"
 #include "trace/grow.h"
 
 /* --- one module --- */
@@ -58,12 +59,12 @@ static bool read_file(struct hwi_core_module *module)
 }
 
 /* `first` is the region with the begin of the file. */
-static bool read_module(struct hwi_core_module *module, const struct hwi_region *first)
+static bool read_in_memory(struct hwi_core_module *module, const struct hwi_region *first)
 {
   Elf *elf = first->known ? elf_memory((char *)first->bytes, first->known) : NULL;
   const bool done = read_headers(module, elf);
   elf_end(elf);
-  return done || read_file(module);
+  return done;
 }
 
 bool hwi_core_module_read(struct hwi_core_module *module, const char *path)
@@ -117,6 +118,29 @@ static size_t regions_of(const struct hwi_memory *memory, size_t first, uint64_t
   return count;
 }
 
+bool hwi_core_module_is_same(const struct hwi_core_module *a, const struct hwi_core_module *b)
+{
+  return a->build_id_bytes && a->build_id_bytes == b->build_id_bytes &&
+         memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0;
+}
+
+/* If the file with the module's path below the sysroot is that module, it has its path there. If the headers were not in memory,
+ * any file with the path is. Returns false if there is no memory. */
+static bool place(struct hwi_core_modules *modules, struct hwi_core_module *module, const char *sysroot)
+{
+  if (!hwi_grow((void **)&modules->paths, &modules->path_capacity, modules->path_count + 1, sizeof *modules->paths))
+    return false;
+  char *path = hwi_path_concat(sysroot, module->path, NULL);
+  struct hwi_core_module found = {.path = path, .begin = module->begin, .end = module->end};
+  if (path && read_file(&found) && (!module->build_id_bytes || hwi_core_module_is_same(module, &found))) {
+    modules->paths[modules->path_count++] = path;
+    *module = found;
+    return true;
+  }
+  free(path);
+  return path;
+}
+
 static bool add(struct hwi_core_modules *modules, const struct hwi_core_module *module)
 {
   if (!hwi_grow((void **)&modules->modules, &modules->capacity, modules->count + 1, sizeof *module))
@@ -125,7 +149,7 @@ static bool add(struct hwi_core_modules *modules, const struct hwi_core_module *
   return true;
 }
 
-bool hwi_core_modules_find(struct hwi_core_modules *modules, const struct hwi_memory *memory)
+bool hwi_core_modules_find(struct hwi_core_modules *modules, const struct hwi_memory *memory, const char *sysroot)
 {
   *modules = (struct hwi_core_modules){0};
   elf_version(EV_CURRENT);
@@ -137,7 +161,10 @@ bool hwi_core_modules_find(struct hwi_core_modules *modules, const struct hwi_me
       continue;
     }
     i += regions_of(memory, i, &module.end);
-    if (read_module(&module, first) && !add(modules, &module))
+    const bool is_elf = read_in_memory(&module, first);
+    if (sysroot && !place(modules, &module, sysroot))
+      return false;
+    if ((is_elf || read_file(&module)) && !add(modules, &module))
       return false;
   }
   return true;
@@ -157,6 +184,9 @@ bool hwi_core_modules_add_fixed(struct hwi_core_modules *modules, const char *pa
 
 void hwi_core_modules_release(struct hwi_core_modules *modules)
 {
+  for (size_t i = 0; i < modules->path_count; i++)
+    free(modules->paths[i]);
+  free(modules->paths);
   free(modules->modules);
   *modules = (struct hwi_core_modules){0};
 }

@@ -7,7 +7,7 @@
 enum { HWI_CORE_BUILD_ID_BYTES = 20 };
 
 struct hwi_core_module {
-  const char *path;    /* borrowed from the memory */
+  const char *path;    /* borrowed from the memory, or of `paths` */
   uint64_t begin, end; /* of its regions */
   uint64_t bias;       /* run-time address - bias = address in the file */
   uint8_t build_id[HWI_CORE_BUILD_ID_BYTES];
@@ -18,11 +18,18 @@ struct hwi_core_module {
 struct hwi_core_modules {
   struct hwi_core_module *modules;
   size_t count, capacity;
+  char **paths; /* below the sysroot: of modules that were found there */
+  size_t path_count, path_capacity;
 };
 
 /* Finds the ELF files among the mapped files, by their headers, which a core dump usually has; else those of the files on
- * disk. Returns false if there is no memory. */
-bool hwi_core_modules_find(struct hwi_core_modules *modules, const struct hwi_memory *memory);
+ * disk. `sysroot` is a folder with the files of the machine on which the process ran, or NULL: a module that is there, with the same
+ * build-id, has its path there. Returns false if there is no memory. */
+bool hwi_core_modules_find(struct hwi_core_modules *modules, const struct hwi_memory *memory, const char *sysroot);
+
+/* Returns whether both have the same build-id. */
+bool hwi_core_module_is_same(const struct hwi_core_module *a, const struct hwi_core_module *b);
+
 /* Reads the headers of a file on disk, as if it were loaded at 0. Returns whether it is an ELF file that can be loaded. */
 bool hwi_core_module_read(struct hwi_core_module *module, const char *path);
 

@@ -27,6 +27,7 @@ static int add_images(struct hwi_run_replay *r, size_t known)
 static int look_at(struct hwi_run_replay *r, struct hwi_active *a)
 {
   bool is_over;
+  hwi_trace_delay(a->image.trace, r->live.delay_ns);
   hwi_run_update_info(&r->run, a->image.number, a->image.trace);
   int status = hwi_trace_look(a->image.trace, &is_over, r->error);
   if (status < 0)

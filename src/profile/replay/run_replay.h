@@ -30,6 +30,7 @@ struct hwi_live_replay {
   size_t active_max;  /* each active image has a descriptor */
   uint32_t *unopened; /* images that wait until another one ends */
   size_t unopened_count, unopened_capacity;
+  uint64_t delay_ns;    /* see hwi_trace_delay */
   uint64_t last_end_ns; /* of the images that ended so far */
   uint64_t applied_ns;  /* time of the last event that was applied */
   bool has_statuses;    /* all is over, and how the command ended was read */

@@ -21,15 +21,35 @@ struct hwi_core_question {
   uint64_t most; /* references, or blocks, that are listed */
 };
 
+/* Add the names of a block, and its size, state and names: "48 B, live, Item, by make (items.c:12) < main". */
+void hwi_core_block_add_names(struct hwi_line *line, const struct hwi_core_question *question, uint32_t block);
+void hwi_core_block_add(struct hwi_line *line, const struct hwi_core_question *question, uint32_t block);
+
+/* Adds the name of a place. */
+void hwi_core_question_add_place(struct hwi_line *line, const struct hwi_core_question *question,
+                                 const struct hwi_core_place *place);
+
 /* The block that contains an address: its state, type and stack, what is next to it, who refers to it, and the chain from a
  * root. All return 0 or a negative status. */
 int hwi_core_who_text(const struct hwi_core_question *question, uint64_t address, const struct hwi_style *style,
                       struct hwi_error *error);
 int hwi_core_who_json(const struct hwi_core_question *question, uint64_t address, FILE *out, struct hwi_error *error);
 
+/* The chain alone. */
+int hwi_core_path_text(const struct hwi_core_question *question, uint64_t address, const struct hwi_style *style,
+                       struct hwi_error *error);
+int hwi_core_path_json(const struct hwi_core_question *question, uint64_t address, FILE *out, struct hwi_error *error);
+
+/* What is around an address, for a crash: core_around.h. */
+int hwi_core_around_text(const struct hwi_core_question *question, uint64_t address, const struct hwi_style *style,
+                         struct hwi_error *error);
+int hwi_core_around_json(const struct hwi_core_question *question, uint64_t address, FILE *out,
+                         struct hwi_error *error);
+
 /* The blocks without which most memory would go. */
-int hwi_core_retained_text(const struct hwi_core_question *question, const struct hwi_style *style,
+int hwi_core_retained_text(const struct hwi_core_question *question, uint64_t unused, const struct hwi_style *style,
                            struct hwi_error *error);
-int hwi_core_retained_json(const struct hwi_core_question *question, FILE *out, struct hwi_error *error);
+int hwi_core_retained_json(const struct hwi_core_question *question, uint64_t unused, FILE *out,
+                           struct hwi_error *error);
 
 #endif

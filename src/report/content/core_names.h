@@ -3,6 +3,7 @@
 #define HWI_REPORT_CONTENT_CORE_NAMES_H
 
 #include "memory/heaps/recorded.h"
+#include "memory/image/thread_frames.h"
 #include "memory/types/block_types.h"
 #include "report/report.h"
 #include "report/words/line.h"
@@ -10,6 +11,7 @@
 /* Where that comes from. Pointers are borrowed. */
 struct hwi_core_names {
   struct hwi_block_types *types;
+  struct hwi_thread_frames *threads;
   const struct hwi_recorded_blocks *recorded;
   struct hwi_named_frames *frames; /* of the recording's profile; NULL: there is no recording */
 };

@@ -14,14 +14,19 @@ static void add_part(struct hwi_core_sums *sums, const struct hwi_core_heap_part
   add(&sums->cached, &part->sums[HWI_CORE_BLOCK_CACHED]);
   add(&sums->free, &part->sums[HWI_CORE_BLOCK_FREE]);
   add(&sums->top, &part->sums[HWI_CORE_BLOCK_TOP]);
-  sums->system_bytes += part->system_bytes;
   sums->understood_bytes += part->understood_bytes;
+  if (part->is_nested)
+    sums->understood_bytes -= part->system_bytes; /* which the part around it counts as understood */
+  else
+    sums->system_bytes += part->system_bytes;
 }
 
 struct hwi_core_sums hwi_core_sums_of_part(const struct hwi_core_heap_part *part)
 {
+  struct hwi_core_heap_part alone = *part;
   struct hwi_core_sums sums = {0};
-  add_part(&sums, part);
+  alone.is_nested = false;
+  add_part(&sums, &alone);
   return sums;
 }
 

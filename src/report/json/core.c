@@ -5,6 +5,7 @@
 #include "report/content/core_leaks.h"
 #include "report/content/core_sums.h"
 #include "report/json/members.h"
+#include "symbols/symbols.h"
 
 static void write_sum(struct hwi_json *json, const char *blocks_key, const char *bytes_key,
                       const struct hwi_core_heap_sum *sum)
@@ -32,6 +33,7 @@ static void write_parts(struct hwi_json *json, const struct hwi_core_heap *heap)
     hwi_json_begin_object(json, NULL);
     hwi_json_text(json, "name", heap->parts[i].name);
     hwi_json_number(json, "address", heap->parts[i].address);
+    hwi_json_bool(json, "nested", heap->parts[i].is_nested);
     write_sums(json, &sums);
     hwi_json_end_object(json);
   }
@@ -107,6 +109,13 @@ void hwi_json_core(struct hwi_json *json, const struct hwi_core *core)
   const struct hwi_core_sums sums = hwi_core_sums_of(core);
   hwi_json_text(json, "allocator", core->heap->allocator);
   hwi_json_number(json, "signal", (uint64_t)core->memory->signal);
+  hwi_json_text(json, "abort_message", core->abort_message[0] ? core->abort_message : NULL);
+  if (core->memory->has_fault) {
+    hwi_json_number(json, "signal_thread", core->memory->threads[0].tid);
+    if (core->memory->is_fault_known)
+      hwi_json_number(json, "fault_address", core->memory->fault_address);
+    hwi_json_text(json, "fault_function", core->crashed_in ? core->crashed_in->function : NULL);
+  }
   hwi_json_number(json, "stop_ns", core->stop_ns);
   if (core->recording) {
     hwi_json_text(json, "recording", core->recording);

@@ -56,7 +56,8 @@ void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, co
                                       "allocator",
                                       "strict seccomp",
                                       "loaded late",
-                                      "ignored"};
+                                      "ignored",
+                                      "read from memory"};
   hwi_json_begin_array(json, "notes");
   for (uint32_t i = 0; i < info->note_count; i++) {
     if (info->notes[i].kind < sizeof kinds / sizeof *kinds)

@@ -6,6 +6,7 @@
 #include "memory/heaps/fragmentation.h"
 #include "memory/types/block_types.h"
 #include "memory/types/contents.h"
+#include "report/content/core_place_names.h"
 #include "report/content/core_sums.h"
 #include "report/text/text.h"
 
@@ -30,6 +31,26 @@ static void print_note(struct hwi_text *text, const struct hwi_memory_note *note
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
 }
 
+/* What the thread did that got the signal. */
+static void print_crash(struct hwi_text *text, const struct hwi_core *core)
+{
+  const struct hwi_memory *memory = core->memory;
+  if (!memory->has_fault)
+    return;
+  hwi_line_printf(&text->line, "Thread %" PRIu32 " accessed ", memory->threads[0].tid);
+  if (memory->is_fault_known)
+    hwi_line_printf(&text->line, "%#" PRIx64, memory->fault_address);
+  else
+    hwi_line_puts(&text->line, "an address that no pointer can have");
+  if (core->crashed_in) {
+    hwi_line_puts(&text->line, " in ");
+    hwi_core_function_add(&text->line, core->crashed_in);
+  }
+  hwi_line_printf(&text->line, ": --around 0x%" PRIx64 " shows %swhat its registers refer to.", memory->fault_address,
+                  memory->is_fault_known ? "what is there, and " : "");
+  hwi_text_end_wrapped(text, 2, HWI_ALARM);
+}
+
 static void print_process(struct hwi_text *text, const struct hwi_core *core)
 {
   const struct hwi_memory *memory = core->memory;
@@ -44,6 +65,7 @@ static void print_process(struct hwi_text *text, const struct hwi_core *core)
   if (core->stop_ns)
     hwi_line_printf(&text->line, "; stopped for %s", hwi_time_text(core->stop_ns).text);
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+  print_crash(text, core);
   for (size_t i = 0; i < memory->note_count; i++)
     print_note(text, &memory->notes[i]);
   if (memory->missing) {
@@ -51,6 +73,15 @@ static void print_process(struct hwi_text *text, const struct hwi_core *core)
                     hwi_bytes_text(memory->missing).text, memory->missing_from);
     hwi_text_end_wrapped(text, 2, HWI_ALARM);
   }
+}
+
+static void print_abort_message(struct hwi_text *text, const struct hwi_core *core)
+{
+  if (!core->abort_message[0])
+    return;
+  hwi_line_puts(&text->line, "The C library ended it: ");
+  hwi_line_clean(&text->line, core->abort_message);
+  hwi_text_end_wrapped(text, 2, HWI_ALARM);
 }
 
 void hwi_text_core_sum(struct hwi_text *text, const char *label, const struct hwi_core_heap_sum *sum, const char *more)
@@ -102,8 +133,8 @@ static void print_fragmentation(struct hwi_text *text, const struct hwi_core *co
   }
   if (!fragmentation.page_bytes)
     return;
-  hwi_line_printf(&text->line, "Of what is free, %s are whole pages, which malloc_trim(0) can give back.",
-                  hwi_bytes_text(fragmentation.page_bytes).text);
+  hwi_line_printf(&text->line, "Of what is free, %s are whole pages%s.", hwi_bytes_text(fragmentation.page_bytes).text,
+                  strcmp(core->heap->allocator, "glibc") == 0 ? ", which malloc_trim(0) can give back" : "");
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
 }
 
@@ -111,7 +142,7 @@ static void print_understood(struct hwi_text *text, const struct hwi_core *core,
 {
   const bool is_sound = sums->understood_bytes == sums->system_bytes && !core->heap->damage_count;
   if (is_sound) {
-    hwi_line_puts(&text->line, "Understood: all of it; every arena's blocks add up to what it got from the kernel.");
+    hwi_line_puts(&text->line, "Understood: all of it; the blocks of each part add up to its memory.");
     hwi_text_end_wrapped(text, 2, HWI_PLAIN);
     return;
   }
@@ -121,6 +152,11 @@ static void print_understood(struct hwi_text *text, const struct hwi_core *core,
   for (size_t i = 0; i < core->heap->damage_count && i < hwi_text_rows(text, HWI_DAMAGES_MAX); i++) {
     hwi_line_printf(&text->line, "  at %#" PRIx64 ": %s", core->heap->damages[i].address, core->heap->damages[i].text);
     hwi_text_end_wrapped(text, 4, HWI_PLAIN);
+  }
+  if (core->heap->damage_count) {
+    hwi_line_printf(&text->line, "--around %#" PRIx64 " shows the blocks there, and whose overflow it may be.",
+                    core->heap->damages[0].address);
+    hwi_text_end_wrapped(text, 2, HWI_PLAIN);
   }
 }
 
@@ -138,10 +174,11 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
   const struct hwi_core_sums sums = hwi_core_sums_of(core);
   print_name(text, core);
   print_process(text, core);
+  print_abort_message(text, core);
   hwi_line_printf(&text->line, "The heap of %s: %s live in ", core->heap->allocator,
                   hwi_bytes_text(sums.live.bytes).text);
   hwi_line_counted(&text->line, sums.live.blocks, "block");
-  if (!core->recording)
+  if (!core->recording && strcmp(core->heap->allocator, "musl") != 0)
     hwi_line_puts(&text->line, core->heap->owners || core->recorded_blocks
                                    ? " (usable sizes)"
                                    : " (usable sizes: those asked for are not known)");

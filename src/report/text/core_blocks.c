@@ -13,42 +13,13 @@ static void end(struct hwi_line *line, const struct hwi_style *style)
 
 /* --- who --- */
 
-static void add_names(struct hwi_line *line, const struct hwi_core_question *question,
-                      const struct hwi_core_block *block)
-{
-  static const struct {
-    const char *before;
-    bool (*add)(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line);
-  } parts[] = {{", ", hwi_core_names_type},
-               {", member ", hwi_core_names_member},
-               {", via ", hwi_core_names_variable},
-               {", by ", hwi_core_names_stack}};
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    struct hwi_line name = {0};
-    if (parts[i].add(&question->names, block, &name))
-      hwi_line_printf(line, "%s%s", parts[i].before, hwi_line_text(&name));
-    hwi_line_release_part(line, &name);
-  }
-}
-
-/* "48 B, live, Item, by make (items.c:12) < main" */
-static void add_block(struct hwi_line *line, const struct hwi_core_question *question, uint32_t number)
-{
-  const struct hwi_core_block *block = &question->graph->heap->blocks[number];
-  hwi_line_printf(line, "%s, %s", hwi_bytes_text(hwi_core_block_bytes(block)).text,
-                  hwi_core_block_words(question->graph, number));
-  add_names(line, question, block);
-}
-
 static void print_reference(struct hwi_line *line, const struct hwi_core_question *question,
                             const struct hwi_reference *reference, const struct hwi_style *style)
 {
-  char text[HWI_CORE_PLACE_TEXT_BYTES];
-  hwi_core_place_text(question->graph, &reference->place, text, sizeof text);
   hwi_line_puts(line, "  ");
-  hwi_line_clean(line, text);
+  hwi_core_question_add_place(line, question, &reference->place);
   if (reference->place.kind == HWI_CORE_PLACE_BLOCK)
-    add_names(line, question, &question->graph->heap->blocks[reference->place.block]);
+    hwi_core_block_add_names(line, question, reference->place.block);
   if (!reference->is_start)
     hwi_line_printf(line, ": to the block's +%#" PRIx64, reference->to_off);
   end(line, style);
@@ -58,7 +29,7 @@ static void print_neighbour(struct hwi_line *line, const struct hwi_core_questio
                             uint32_t number, const struct hwi_style *style)
 {
   hwi_line_printf(line, "  %s %#" PRIx64 ": ", where, question->graph->heap->blocks[number].address);
-  add_block(line, question, number);
+  hwi_core_block_add(line, question, number);
   end(line, style);
 }
 
@@ -95,25 +66,31 @@ static int print_path(struct hwi_line *line, const struct hwi_core_question *que
   return 0;
 }
 
+/* Returns whether the address is in a block. */
+static bool print_block(struct hwi_line *line, const struct hwi_core_question *question,
+                        const struct hwi_core_place *place, const struct hwi_style *style)
+{
+  if (place->block == HWI_NO_BLOCK) {
+    hwi_line_printf(line, "0x%" PRIx64 " is in no block: ", place->address);
+    hwi_core_question_add_place(line, question, place);
+  } else {
+    hwi_line_printf(line, "%#" PRIx64 " is at +%#" PRIx64 " of the block %#" PRIx64 ": ", place->address, place->off,
+                    question->graph->heap->blocks[place->block].address);
+    hwi_core_block_add(line, question, place->block);
+  }
+  end(line, style);
+  return place->block != HWI_NO_BLOCK;
+}
+
 static int print_who(struct hwi_line *line, const struct hwi_core_question *question, uint64_t address,
                      const struct hwi_style *style, struct hwi_error *error)
 {
   struct hwi_core_place place;
-  char text[HWI_CORE_PLACE_TEXT_BYTES];
   const struct hwi_core_heap *heap = question->graph->heap;
   hwi_graph_place(question->graph, address, &place);
-  if (place.block == HWI_NO_BLOCK) {
-    hwi_core_place_text(question->graph, &place, text, sizeof text);
-    hwi_line_printf(line, "0x%" PRIx64 " is in no block: ", address);
-    hwi_line_clean(line, text);
-    end(line, style);
+  if (!print_block(line, question, &place, style))
     return 0;
-  }
   const uint32_t block = place.block;
-  hwi_line_printf(line, "%#" PRIx64 " is at +%#" PRIx64 " of the block %#" PRIx64 ": ", address,
-                  address - heap->blocks[block].address, heap->blocks[block].address);
-  add_block(line, question, block);
-  end(line, style);
   fputs("\nNext to it:\n", style->out);
   if (block > 0)
     print_neighbour(line, question, "before", block - 1, style);
@@ -134,11 +111,25 @@ int hwi_core_who_text(const struct hwi_core_question *question, uint64_t address
   return status;
 }
 
+int hwi_core_path_text(const struct hwi_core_question *question, uint64_t address, const struct hwi_style *style,
+                       struct hwi_error *error)
+{
+  struct hwi_core_place place;
+  struct hwi_line line = {0};
+  int status = 0;
+  hwi_graph_place(question->graph, address, &place);
+  if (print_block(&line, question, &place, style) && place.kind == HWI_CORE_PLACE_BLOCK)
+    status = print_path(&line, question, place.block, style, error);
+  hwi_line_release(&line);
+  return status;
+}
+
 /* --- what blocks retain --- */
 
-int hwi_core_retained_text(const struct hwi_core_question *question, const struct hwi_style *style,
+int hwi_core_retained_text(const struct hwi_core_question *question, uint64_t unused, const struct hwi_style *style,
                            struct hwi_error *error)
 {
+  (void)unused;
   struct hwi_retained retained;
   struct hwi_line line = {0};
   const int status = hwi_retained_find(&retained, question->graph, question->most, HWI_RETAINED_MEMORY_MOST, error);
@@ -154,7 +145,7 @@ int hwi_core_retained_text(const struct hwi_core_question *question, const struc
     hwi_line_puts(&line, "   ");
     hwi_line_counted(&line, one->retained.blocks, "block");
     hwi_line_printf(&line, ": %#" PRIx64 ", ", blocks[one->block].address);
-    add_block(&line, question, one->block);
+    hwi_core_block_add(&line, question, one->block);
     if (one->over != HWI_NO_BLOCK)
       hwi_line_printf(&line, "; in what %#" PRIx64 " retains", blocks[one->over].address);
     end(&line, style);

@@ -206,6 +206,8 @@ static const char *meaning_of(const struct hwi_note *note)
     return "(a function of ITT that the program calls, which is ignored).";
   case HW_NOTE_IMPORTED:
     return "(imported from a tool's recording that does not have them).";
+  case HW_NOTE_MEMORY:
+    return "(the heap was read from memory, which does not have them).";
   default:
     return NULL;
   }

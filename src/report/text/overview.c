@@ -103,6 +103,11 @@ static void add_file(struct hwi_text *text, const struct hwi_trace_info *info)
 static void print_run(struct hwi_text *text)
 {
   uint32_t threads = text->profile->thread_count;
+  if (text->profile->is_of_memory) {
+    hwi_line_puts(&text->line, "the heap of a core dump or a process, at one moment");
+    hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+    return;
+  }
   hwi_line_printf(&text->line, "%s, ", hwi_time_text(text->profile->duration_ns).text);
   if (text->counted > 1)
     hwi_line_printf(&text->line, "%s process images, ", hwi_count_text(text->counted).text);
@@ -267,8 +272,9 @@ static void print_span(struct hwi_text *text)
   const struct hwi_span *span = &text->profile->span;
   const struct hwi_totals *totals = &text->profile->totals;
   if (span->kind == HWI_SPAN_MOMENT) {
-    hwi_line_printf(&text->line, "At %s: %s live in ", hwi_time_text(span->from_ns).text,
-                    hwi_bytes_text(totals->live_bytes_at_end).text);
+    if (!text->profile->is_of_memory)
+      hwi_line_printf(&text->line, "At %s: ", hwi_time_text(span->from_ns).text);
+    hwi_line_printf(&text->line, "%s live in ", hwi_bytes_text(totals->live_bytes_at_end).text);
     hwi_line_counted(&text->line, totals->live_blocks_at_end, "block");
   } else {
     hwi_line_printf(&text->line,

@@ -64,10 +64,14 @@ void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasi
 
 /* --- moments --- */
 
+static struct hwi_number moment_name(const struct hwi_profile *profile)
+{
+  return profile->is_of_memory ? (struct hwi_number){"that moment"} : hwi_time_text(profile->span.from_ns);
+}
+
 struct hwi_number hwi_text_peak_name(const struct hwi_text *text)
 {
-  const struct hwi_span *span = &text->profile->span;
-  return span->kind == HWI_SPAN_MOMENT ? hwi_time_text(span->from_ns) : (struct hwi_number){"the peak"};
+  return text->profile->span.kind == HWI_SPAN_MOMENT ? moment_name(text->profile) : (struct hwi_number){"the peak"};
 }
 
 struct hwi_number hwi_text_end_name(const struct hwi_text *text)
@@ -75,7 +79,7 @@ struct hwi_number hwi_text_end_name(const struct hwi_text *text)
   const struct hwi_span *span = &text->profile->span;
   if (span->kind == HWI_SPAN_INTERVAL && span->to_ns < text->profile->duration_ns)
     return hwi_time_text(span->to_ns);
-  return span->kind == HWI_SPAN_MOMENT ? hwi_time_text(span->from_ns) : (struct hwi_number){"the end"};
+  return span->kind == HWI_SPAN_MOMENT ? moment_name(text->profile) : (struct hwi_number){"the end"};
 }
 
 struct hwi_number hwi_text_cost_name(const struct hwi_text *text)
@@ -152,7 +156,7 @@ static void add_title(struct hwi_text *text, enum hwi_cost cost, size_t cells)
 {
   static const char *const titles[] = {"", "", "calls", "allocated", "temporary"};
   char when[64] = "at peak";
-  if (text->report->core)
+  if (text->profile->is_of_memory)
     snprintf(when, sizeof when, "live");
   else if (cost == HWI_COST_LIVE)
     snprintf(when, sizeof when, "at %s", hwi_text_end_name(text).text);

@@ -149,13 +149,19 @@ int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *err
   if (!trace->follows && trace->header.kind == HW_TRACE_RAW)
     status = begin_to_follow(trace);
   check_writer(trace);
-  trace->seen_tick = hwi_clock_tick_ago(&trace->header, EVENT_DELAY_MAX_NS);
+  const bool waits_longer = trace->delay_ns > EVENT_DELAY_MAX_NS;
+  trace->seen_tick = hwi_clock_tick_ago(&trace->header, waits_longer ? trace->delay_ns : EVENT_DELAY_MAX_NS);
   if (status == 0 && trace->follows)
     status = look(trace);
   const int os_error = errno;
   hwi_trace_info_update(trace);
   *is_over = !trace->may_go_on;
   return status < 0 ? hwi_trace_fail(trace, status, os_error, error) : 0;
+}
+
+void hwi_trace_delay(struct hwi_trace *trace, uint64_t ns)
+{
+  trace->delay_ns = ns;
 }
 
 bool hwi_trace_had_late_events(const struct hwi_trace *trace)

@@ -200,6 +200,26 @@ int hwi_run_find(struct hwi_run *run, const char *path, bool relatives, struct h
   return status;
 }
 
+/* Replaces the first bytes of a path. */
+static int replace_begin(char **path, size_t bytes, const char *begin)
+{
+  char *made;
+  if (strlen(*path) < bytes || asprintf(&made, "%s%s", begin, *path + bytes) < 0)
+    return HW_ERR_MEMORY;
+  free(*path);
+  *path = made;
+  return 0;
+}
+
+int hwi_run_rename(struct hwi_run *run, const char *name)
+{
+  const size_t bytes = strlen(run->folder) - strlen(FOLDER_SUFFIX);
+  int status = replace_begin(&run->folder, bytes, name);
+  for (size_t i = 0; i < run->count && status == 0; i++)
+    status = replace_begin(&run->images[i].path, bytes, name);
+  return status;
+}
+
 void hwi_run_release(struct hwi_run *run)
 {
   for (size_t i = 0; i < run->count; i++) {

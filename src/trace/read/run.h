@@ -39,6 +39,9 @@ void hwi_run_release(struct hwi_run *run);
  * Returns 0 or a negative status. */
 int hwi_run_look(struct hwi_run *run, struct hwi_error *error);
 
+/* The run of all images of NAME is called `name` from now on, and its images like that. Returns 0 or HW_ERR_MEMORY. */
+int hwi_run_rename(struct hwi_run *run, const char *name);
+
 /* Brings the info of image `number`, whose trace is open, up to date with what is known of the other images. */
 void hwi_run_update_info(const struct hwi_run *run, size_t number, struct hwi_trace *trace);
 

@@ -33,6 +33,7 @@ struct hwi_trace {
   uint64_t begun_off;   /* where the sections began when it was begun to be followed */
   bool had_late_events; /* see hwi_trace_had_late_events */
   uint32_t looks;
+  uint64_t delay_ns;  /* see hwi_trace_delay */
   uint64_t seen_tick; /* older events were visible at the last look */
   bool complete;      /* all definitions are read */
   uint64_t last_tick;

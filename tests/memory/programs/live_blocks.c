@@ -1,9 +1,9 @@
 /* live_blocks.c - for the tests: a library to preload that lists the live blocks of glibc's malloc, independently
  *
- * It calls glibc's functions and notes each block in a table of its own. On SIGUSR2 it writes to LIVE_BLOCKS a
- * line "ADDRESS USABLE" for each live block, and a line "mallinfo2 ARENA HBLKHD UORDBLKS FORDBLKS". Then the main thread waits
- * for its end, so that the heap stays as it is. The program must not be in malloc when the signal comes. Nothing here
- * allocates memory.
+ * It calls glibc's functions and notes each block in a table of its own. On the signal SIGRTMIN + 6, which no program of the
+ * tests uses, it writes to LIVE_BLOCKS a line "ADDRESS USABLE" for each live block, and a line "mallinfo2 ARENA HBLKHD UORDBLKS
+ * FORDBLKS". Then the main thread waits for its end, so that the heap stays as it is. The program must not be in malloc when the
+ * signal comes. Nothing here allocates memory.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -180,5 +180,5 @@ __attribute__((constructor)) static void begin(void)
 {
   *(void **)&info = dlsym(RTLD_DEFAULT, "mallinfo2");
   info = info ? info : old_info;
-  sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_signal, .sa_flags = SA_RESTART}, NULL);
+  sigaction(SIGRTMIN + 6, &(struct sigaction){.sa_handler = on_signal, .sa_flags = SA_RESTART}, NULL);
 }

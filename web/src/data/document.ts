@@ -1,4 +1,5 @@
 // document.ts - the document that heapwright writes, as docs/page-data.md describes it
+import type { MemoryFields } from "./memory";
 import type { Series } from "./series";
 
 /** base64 of unsigned LEB128 varints; or, made by the page itself, the numbers */
@@ -302,6 +303,8 @@ export interface PageDocument {
   readonly scopes?: ScopeFields;
   readonly instances?: InstanceFields;
   readonly process: ImageFields;
+  /** if nothing was recorded, and what lived at one moment was read from memory; empty: as a trace of that moment has it */
+  readonly memory?: MemoryFields | Record<string, never>;
   readonly processes: readonly ProcessFields[];
   readonly processes_left_out?: number;
   /** other processes of the run, each as a document like this one */

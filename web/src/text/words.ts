@@ -49,6 +49,7 @@ export function sumText(recording: Recording, span: Span): string {
 
 /** What a cost means for the interval that is shown: "live at 2.48 s". */
 export function costText(recording: Recording, cost: Cost, span: Span | null): string {
+  if (recording.document.memory !== undefined) return "live";
   if (span === null) {
     const words = { peak: "live at the peak", live: "live at the end", calls: "allocations", bytes: "allocated" };
     return cost === "temporary" ? "temporary allocations" : words[cost];

@@ -11,7 +11,8 @@ import { timeIn } from "../text/words";
 import { Figures } from "./figures";
 import { Growth } from "./growth";
 import { Heaps } from "./heaps";
-import { Nothing } from "./nothing";
+import { aboutMemory, MemoryFigures, MemoryState } from "./memory";
+import { isEmpty, Nothing } from "./nothing";
 import { folderOfRun, Processes, togetherCount } from "./processes";
 import { RunChart } from "./run_chart";
 import { StackList, useLargest } from "./stack_list";
@@ -87,7 +88,7 @@ function TopStacks({ recording, state, change }: ViewProps): JSX.Element | null 
   if (top.length === 0) return null;
   return (
     <section class="panel">
-      <h2>Largest stacks {whenMost(recording, span)}</h2>
+      <h2>{recording.document.memory === undefined ? `Largest stacks ${whenMost(recording, span)}` : "What lives"}</h2>
       <StackList {...{ recording, change }} rows={top} cost="peak" figures={(row) => [estimateText("bytes", live[row]!, errorAt(squares, row)), shareText(live[row]!, all)]} />
     </section>
   );
@@ -135,21 +136,21 @@ function dateText(realtimeNs: number): string {
 }
 
 function Evidence({ recording, opened, isLive, change }: ViewProps): JSX.Element {
-  const { run, process, version } = recording.document;
+  const { run, process, version, memory } = recording.document;
   const began = process.start_realtime_ns ?? 0;
   const together = togetherCount(recording.document) > 1; // facts about the largest process are not valid for all
-  const lines = evidenceOf(run);
+  const lines = memory === undefined ? evidenceOf(run) : aboutMemory(recording.document);
   if (began > 0) lines.push(["Started", dateText(began - (together ? (process.from_ns ?? 0) : 0))]);
   const { dropped_until_ns: kept, peak_of_kept_events: isPeakOfKept = false } = run;
   if (kept > 0) {
     const peak = isPeakOfKept ? "; the peak of all processes together is that of the kept events" : "";
     lines.push(["Kept", `events from ${timeIn(recording, kept)} on; of before: what still lives, and totals${peak}`]);
   }
-  if (!together) lines.push(...ofProcess(recording));
-  lines.push(["Trace", together ? folderOfRun(run) : run.trace], ["Written by", `heapwright ${version}`]);
+  if (!together && memory === undefined) lines.push(...ofProcess(recording));
+  lines.push([memory === undefined ? "Trace" : "From", together ? folderOfRun(run) : run.trace], ["Written by", `heapwright ${version}`]);
   return (
     <section class="panel">
-      <h2>About this recording</h2>
+      <h2>About this {memory === undefined ? "recording" : "heap"}</h2>
       <dl class="evidence">
         {lines.map(([name, text]) => (
           <>
@@ -165,16 +166,19 @@ function Evidence({ recording, opened, isLive, change }: ViewProps): JSX.Element
 
 export function Overview(props: ViewProps): JSX.Element {
   const { recording, state } = props;
-  const isEmpty = recording.document.run.allocation_calls === 0;
+  const hasBlocks = !isEmpty(recording.document);
+  const isOfMemory = recording.document.memory !== undefined;
   return (
     <div class="stack-v">
-      {!isEmpty && <Growth {...props} />}
-      <Figures recording={recording} span={state.span} />
-      {isEmpty ? <Nothing {...props} /> : <RunChart {...props} />}
+      {hasBlocks && !isOfMemory && <Growth {...props} />}
+      {isOfMemory ? <MemoryFigures document={recording.document} /> : <Figures recording={recording} span={state.span} />}
+      {!hasBlocks && <Nothing {...props} />}
+      {hasBlocks && !isOfMemory && <RunChart {...props} />}
       <div class="columns">
         <div class="stack-v">
           <Findings {...props} />
-          {!isEmpty && <TopStacks {...props} />}
+          {hasBlocks && <TopStacks {...props} />}
+          <MemoryState document={recording.document} />
           <Heaps recording={recording} />
         </div>
         <Evidence {...props} />

@@ -135,6 +135,12 @@ function columnsOf(recording: Recording, rows: readonly SizeRow[], { grain, isWh
     error: slackError,
     hint: "rounding by the allocator, at the peak",
   };
+  if (recording.document.memory !== undefined)
+    return [
+      { key: "size", title: "Size", kind: "bytes", value: (row) => row.from, show: sizeText, width: "160px" },
+      { key: "peak", title: "Live", kind: "bytes", value: (row) => row.live_bytes, share: (row) => row.live_bytes / peak },
+      { key: "peak_blocks", title: "Blocks", kind: "count", value: (row) => row.live_blocks },
+    ];
   return [
     { key: "size", title: "Size", kind: "bytes", value: (row) => row.from, show: sizeText, width: "160px" },
     { key: "calls", title: "Calls", kind: "count", value: (row) => row.calls, error: ofBlocks("calls"), share: (row) => row.calls / calls },
@@ -196,12 +202,13 @@ export function Sizes(props: ViewProps): JSX.Element {
   const columns = useMemo(() => columnsOf(recording, rows, { grain, isWhole, isOneThread }), [rows]);
   const notes = span === null ? [] : [sumText(recording, span)];
   if (grain === "exact" && (!isWhole || isOneThread)) notes.push("small sums are shown as one row per size class");
-  const calls = rows.reduce((sum, row) => sum + row.calls, 0);
+  const isOfMemory = recording.document.memory !== undefined;
+  const calls = rows.reduce((sum, row) => sum + (isOfMemory ? row.live_blocks : row.calls), 0);
   const chosen = rowOf(all, state.row) ?? largestAtPeak(rows);
   return (
     <>
       <div class="toolbar">
-        <h2>{countedText(calls, "allocation", errorOfSum(recording.squares("calls", span)))} by size</h2>
+        <h2>{countedText(calls, isOfMemory ? "block" : "allocation", errorOfSum(recording.squares("calls", span)))} by size</h2>
         <Choices
           label="Rows"
           choices={GRAINS.map((each) => [each, GRAIN_NAMES[each]])}
@@ -210,7 +217,7 @@ export function Sizes(props: ViewProps): JSX.Element {
         />
         <span class="faint">{notes.join("; ")}</span>
       </div>
-      {chosen !== undefined && <SizeChart {...props} series={series} row={chosen} />}
+      {chosen !== undefined && !isOfMemory && <SizeChart {...props} series={series} row={chosen} />}
       <Table
         name="sizes"
         columns={columns}

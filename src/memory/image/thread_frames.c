@@ -1,0 +1,239 @@
+/* thread_frames.c - the calls in which the threads of a process are: the part of the stack that each one has
+ *
+ * libdwfl unwinds, with the memory of the image. A function that changes one of the registers which a call preserves saves it
+ * before, so that the register's value differs in its caller's frame: the innermost frame where it does is that which set the
+ * register. If it differs nowhere, the outermost function set it, or its caller's value is the same by chance.
+ */
+#include "memory/image/thread_frames.h"
+
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "symbols/elf_file.h"
+#include "trace/grow.h"
+
+/* Numbers of registers in tables for x86-64, and the layout of registers that is known. */
+enum {
+  TABLE_REGISTERS = 17, /* the last one is the program counter */
+  TABLE_STACK_POINTER = 7,
+  TABLE_COUNTER = 16,
+  REGISTERS = 27, /* of a core dump of x86-64 */
+  FRAMES_MAX = 1 << 20,
+};
+
+/* From such a number to the place in a core dump. */
+static const uint8_t places[TABLE_REGISTERS] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16};
+static const uint8_t preserved[] = {3, 6, 12, 13, 14, 15}; /* rbx, rbp, r12 to r15 */
+
+enum { PRESERVED = sizeof preserved };
+
+struct hwi_thread_unwinder {
+  Dwfl *dwfl;
+  struct hwi_memory_reader reader;
+};
+
+/* --- what libdwfl asks for --- */
+
+static int find_no_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, char **path, Elf **elf)
+{
+  (void)module, (void)data, (void)name, (void)base, (void)path, (void)elf;
+  return -1;
+}
+
+/* It would ask servers for them. */
+static int find_no_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file,
+                              const char *link, GElf_Word sum, char **path)
+{
+  (void)module, (void)data, (void)name, (void)base, (void)file, (void)link, (void)sum, (void)path;
+  return -1;
+}
+
+/* A thread has its place, plus 1, as its number. */
+static bool get_thread(Dwfl *dwfl, pid_t number, void *context, void **thread)
+{
+  (void)dwfl, (void)number;
+  *thread = context;
+  return true;
+}
+
+static pid_t next_thread(Dwfl *dwfl, void *context, void **thread)
+{
+  (void)dwfl, (void)context, (void)thread;
+  return 0;
+}
+
+static bool read_word(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *context)
+{
+  (void)dwfl;
+  const struct hwi_thread_frames *frames = context;
+  uint64_t found;
+  if (!hwi_memory_word(&frames->unwinder->reader, address, &found))
+    return false;
+  *word = found;
+  return true;
+}
+
+/* The program called an address without code: its registers are those at the call, except for what the call pushed. A core dump may
+ * leave out the code of modules. */
+static bool is_in_no_code(const struct hwi_thread_frames *frames, uint64_t counter)
+{
+  const struct hwi_region *region = hwi_memory_region(frames->memory, counter);
+  return (!region || !region->is_executable) && !hwi_core_modules_of(frames->modules, counter);
+}
+
+static bool set_registers(Dwfl_Thread *thread, void *context)
+{
+  const struct hwi_thread_frames *frames = context;
+  const struct hwi_memory_thread *of = &frames->memory->threads[dwfl_thread_tid(thread) - 1];
+  Dwarf_Word registers[TABLE_REGISTERS];
+  uint64_t caller;
+  for (unsigned i = 0; i < TABLE_REGISTERS; i++)
+    registers[i] = of->registers[places[i]];
+  if (is_in_no_code(frames, registers[TABLE_COUNTER]) &&
+      hwi_memory_word(&frames->unwinder->reader, registers[TABLE_STACK_POINTER], &caller)) {
+    registers[TABLE_COUNTER] = caller;
+    registers[TABLE_STACK_POINTER] += sizeof caller;
+  }
+  return dwfl_thread_state_registers(thread, 0, TABLE_REGISTERS, registers);
+}
+
+static const Dwfl_Thread_Callbacks thread_callbacks = {.next_thread = next_thread,
+                                                       .get_thread = get_thread,
+                                                       .memory_read = read_word,
+                                                       .set_initial_registers = set_registers};
+static const Dwfl_Callbacks callbacks = {
+    .find_elf = find_no_file, .find_debuginfo = find_no_debug_file, .section_address = dwfl_offline_section_address};
+
+/* --- the unwinder --- */
+
+static bool is_file_of(const struct hwi_core_module *module)
+{
+  struct hwi_core_module file;
+  return module->path && hwi_path_is_harmless(module->path) && hwi_core_module_read(&file, module->path) &&
+         file.build_id_bytes == module->build_id_bytes &&
+         memcmp(file.build_id, module->build_id, module->build_id_bytes) == 0;
+}
+
+static void add_modules(const struct hwi_thread_frames *frames, Dwfl *dwfl)
+{
+  dwfl_report_begin(dwfl);
+  for (size_t i = 0; i < frames->modules->count; i++) {
+    const struct hwi_core_module *module = &frames->modules->modules[i];
+    if (is_file_of(module))
+      dwfl_report_elf(dwfl, module->path, module->path, -1, module->bias, true);
+  }
+  dwfl_report_end(dwfl, NULL, NULL);
+}
+
+static bool make_unwinder(struct hwi_thread_frames *frames)
+{
+  if (frames->unwinder)
+    return true;
+  frames->stacks = calloc(frames->memory->thread_count + 1, sizeof *frames->stacks);
+  frames->unwinder = calloc(1, sizeof *frames->unwinder);
+  if (!frames->stacks || !frames->unwinder) {
+    hwi_thread_frames_release(frames);
+    return false;
+  }
+  frames->unwinder->reader.memory = frames->memory;
+  Dwfl *dwfl = dwfl_begin(&callbacks);
+  if (!dwfl)
+    return true;
+  add_modules(frames, dwfl);
+  if (dwfl_attach_state(dwfl, NULL, 1, &thread_callbacks, frames)) {
+    frames->unwinder->dwfl = dwfl;
+    return true;
+  }
+  dwfl_end(dwfl); /* there is no file to unwind with */
+  return true;
+}
+
+/* --- one stack --- */
+
+struct unwinding {
+  struct hwi_thread_stack *stack;
+  const struct hwi_memory_thread *thread;
+  unsigned set; /* bits of the preserved registers whose setters were found */
+  bool failed;
+};
+
+static void find_setters(struct unwinding *unwinding, Dwfl_Frame *frame)
+{
+  const size_t inner = unwinding->stack->count - 1;
+  for (unsigned i = 0; i < PRESERVED; i++) {
+    const uint8_t place = places[preserved[i]];
+    Dwarf_Word value;
+    if (unwinding->set & 1U << i)
+      continue;
+    unwinding->stack->setters[place] = (uint32_t)inner;
+    if (dwfl_frame_reg(frame, preserved[i], &value) != 0 || value != unwinding->thread->registers[place])
+      unwinding->set |= 1U << i;
+  }
+}
+
+static int take_frame(Dwfl_Frame *frame, void *context)
+{
+  struct unwinding *unwinding = context;
+  struct hwi_thread_stack *stack = unwinding->stack;
+  Dwarf_Addr address;
+  Dwarf_Word pointer;
+  bool is_activation;
+  if (!dwfl_frame_pc(frame, &address, &is_activation) || dwfl_frame_reg(frame, TABLE_STACK_POINTER, &pointer) != 0 ||
+      stack->count == FRAMES_MAX)
+    return DWARF_CB_ABORT;
+  if (stack->count) {
+    if (pointer <= stack->frames[stack->count - 1].begin)
+      return DWARF_CB_ABORT;
+    stack->frames[stack->count - 1].end = pointer;
+    find_setters(unwinding, frame);
+  }
+  if (!hwi_grow((void **)&stack->frames, &stack->capacity, stack->count + 1, sizeof *stack->frames)) {
+    unwinding->failed = true;
+    return DWARF_CB_ABORT;
+  }
+  stack->frames[stack->count++] =
+      (struct hwi_thread_frame){.address = address, .is_return = !is_activation, .begin = pointer, .end = pointer};
+  return DWARF_CB_OK;
+}
+
+const struct hwi_thread_stack *hwi_thread_frames_of(struct hwi_thread_frames *frames, size_t thread)
+{
+  if (!make_unwinder(frames))
+    return NULL;
+  struct hwi_thread_stack *stack = &frames->stacks[thread];
+  struct unwinding unwinding = {.stack = stack, .thread = &frames->memory->threads[thread]};
+  if (stack->is_read || !frames->unwinder->dwfl || unwinding.thread->register_count != REGISTERS)
+    return stack;
+  stack->is_read = true;
+  dwfl_getthread_frames(frames->unwinder->dwfl, (pid_t)thread + 1, take_frame, &unwinding);
+  return unwinding.failed ? NULL : stack;
+}
+
+const struct hwi_thread_frame *hwi_thread_frames_at(struct hwi_thread_frames *frames, size_t thread, uint64_t address)
+{
+  const struct hwi_thread_stack *stack = hwi_thread_frames_of(frames, thread);
+  for (size_t i = 0; stack && i < stack->count; i++)
+    if (stack->frames[i].begin <= address && address < stack->frames[i].end)
+      return &stack->frames[i];
+  return NULL;
+}
+
+const struct hwi_thread_frame *hwi_thread_frames_setter(struct hwi_thread_frames *frames, size_t thread, unsigned reg)
+{
+  const struct hwi_thread_stack *stack = hwi_thread_frames_of(frames, thread);
+  return stack && stack->count && reg < HWI_THREAD_REGISTERS ? &stack->frames[stack->setters[reg]] : NULL;
+}
+
+void hwi_thread_frames_release(struct hwi_thread_frames *frames)
+{
+  for (size_t i = 0; frames->stacks && i < frames->memory->thread_count; i++)
+    free(frames->stacks[i].frames);
+  free(frames->stacks);
+  if (frames->unwinder)
+    dwfl_end(frames->unwinder->dwfl);
+  free(frames->unwinder);
+  frames->unwinder = NULL;
+  frames->stacks = NULL;
+}

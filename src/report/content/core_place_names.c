@@ -1,0 +1,136 @@
+/* core_place_names.c - the name of a place of memory: the variable that is there, or the function whose frame it is in */
+#include "report/content/core_place_names.h"
+
+#include <inttypes.h>
+
+#include "base/base_name.h"
+
+static struct hwi_symbol_module symbol_module(const struct hwi_core_module *module)
+{
+  return (struct hwi_symbol_module){module->path, module->build_id, module->build_id_bytes, module->bias};
+}
+
+/* --- variables --- */
+
+static void find_global(const struct hwi_core_names *names, struct hwi_core_place_name *name)
+{
+  const struct hwi_core_module *module = hwi_core_modules_of(names->types->vtables.modules, name->place.address);
+  if (!module)
+    return;
+  const struct hwi_symbol_module of = symbol_module(module);
+  if (hwi_symbols_variable(names->types->vtables.symbols, &of, name->place.address, &name->variable))
+    name->module = module->path;
+}
+
+/* The program is mapped below its libraries. */
+static void find_local(const struct hwi_core_names *names, struct hwi_core_place_name *name)
+{
+  const struct hwi_core_modules *modules = names->types->vtables.modules;
+  if (!modules->count || (int64_t)name->place.local_off <= 0)
+    return;
+  const struct hwi_symbol_module of = symbol_module(modules->modules);
+  if (!hwi_symbols_local_variable(names->types->vtables.symbols, &of, name->place.local_off, &name->variable))
+    return;
+  name->module = modules->modules->path;
+  name->place.kind = HWI_CORE_PLACE_LOCAL;
+}
+
+/* --- functions --- */
+
+/* The function that was called: what was inlined into it shares its frame. */
+static const struct hwi_symbol *function_of(const struct hwi_core_names *names, const struct hwi_thread_frame *frame)
+{
+  const struct hwi_core_module *module =
+      frame ? hwi_core_modules_of(names->types->vtables.modules, frame->address - frame->is_return) : NULL;
+  const struct hwi_symbol *symbols;
+  if (!module)
+    return NULL;
+  const struct hwi_symbol_module of = symbol_module(module);
+  const uint32_t count =
+      hwi_symbols_find(names->types->vtables.symbols, &of, frame->address, frame->is_return, &symbols);
+  return count && symbols[count - 1].function ? &symbols[count - 1] : NULL;
+}
+
+const struct hwi_symbol *hwi_core_function_at(const struct hwi_core_names *names, size_t thread)
+{
+  const struct hwi_thread_stack *stack = hwi_thread_frames_of(names->threads, thread);
+  return stack && stack->count ? function_of(names, stack->frames) : NULL;
+}
+
+void hwi_core_function_add(struct hwi_line *line, const struct hwi_symbol *function)
+{
+  hwi_line_clean(line, function->function);
+  if (!function->file)
+    return;
+  hwi_line_puts(line, " (");
+  hwi_line_clean(line, hwi_base_name(function->file));
+  hwi_line_printf(line, ":%" PRIu32 ")", function->line);
+}
+
+/* A place that is in a frame is no thread-local storage. */
+static void find_frame(const struct hwi_core_names *names, struct hwi_core_place_name *name)
+{
+  const struct hwi_thread_frame *frame = hwi_thread_frames_at(names->threads, name->place.thread, name->place.address);
+  name->function = function_of(names, frame);
+  if (frame)
+    name->place.local_off = 0;
+  else
+    find_local(names, name);
+}
+
+/* --- all --- */
+
+void hwi_core_place_name_find(const struct hwi_core_names *names, const struct hwi_graph *graph,
+                              const struct hwi_core_place *place, struct hwi_core_place_name *name)
+{
+  *name = (struct hwi_core_place_name){.place = *place};
+  switch (place->kind) {
+  case HWI_CORE_PLACE_MODULE:
+    find_global(names, name);
+    return;
+  case HWI_CORE_PLACE_STACK:
+    find_frame(names, name);
+    break;
+  case HWI_CORE_PLACE_REGISTER:
+    name->function = function_of(names, hwi_thread_frames_setter(names->threads, place->thread, place->reg));
+    break;
+  case HWI_CORE_PLACE_LOCAL:
+    find_local(names, name);
+    break;
+  case HWI_CORE_PLACE_BELOW:
+    break;
+  default:
+    return;
+  }
+  name->thread = &graph->memory->threads[place->thread];
+}
+
+static void add_variable(struct hwi_line *line, const struct hwi_core_place_name *name)
+{
+  const bool is_local = name->place.kind == HWI_CORE_PLACE_LOCAL;
+  if (is_local)
+    hwi_line_puts(line, "thread-local variable ");
+  hwi_line_clean(line, name->variable.name);
+  if (name->variable.off)
+    hwi_line_printf(line, "+%#" PRIx64, name->variable.off);
+  if (is_local)
+    hwi_line_printf(line, " of thread %" PRIu32, name->thread->tid);
+  hwi_line_puts(line, " in ");
+  hwi_line_clean(line, name->module);
+}
+
+void hwi_core_place_name_add(struct hwi_line *line, const struct hwi_graph *graph,
+                             const struct hwi_core_place_name *name)
+{
+  char text[HWI_CORE_PLACE_TEXT_BYTES];
+  if (name->variable.name) {
+    add_variable(line, name);
+    return;
+  }
+  hwi_core_place_text(graph, &name->place, text, sizeof text);
+  hwi_line_clean(line, text);
+  if (!name->function)
+    return;
+  hwi_line_puts(line, ", in ");
+  hwi_core_function_add(line, name->function);
+}

@@ -1,0 +1,31 @@
+/* core_place_names.h - the name of a place of memory: the variable that is there, or the function whose frame it is in */
+#ifndef HWI_REPORT_CONTENT_CORE_PLACE_NAMES_H
+#define HWI_REPORT_CONTENT_CORE_PLACE_NAMES_H
+
+#include "memory/graph/graph.h"
+#include "report/content/core_names.h"
+
+struct hwi_core_place_name {
+  struct hwi_symbol_variable variable;    /* global, static or thread-local; its name is NULL: none is known */
+  const char *module;                     /* the file with the variable */
+  const struct hwi_symbol *function;      /* in whose frame the place is, or which set the register; NULL: not known */
+  const struct hwi_memory_thread *thread; /* NULL: the place is of no thread */
+  struct hwi_core_place place;            /* with what the names tell about it */
+};
+
+/* Finds the name of a place. What is not known stays NULL. */
+void hwi_core_place_name_find(const struct hwi_core_names *names, const struct hwi_graph *graph,
+                              const struct hwi_core_place *place, struct hwi_core_place_name *name);
+
+/* Adds it in words: "table+0x20 in /bin/app", "stack of thread 12 at sp+0x8, in main (app.c:7)". A place without a name has its
+ * address. */
+void hwi_core_place_name_add(struct hwi_line *line, const struct hwi_graph *graph,
+                             const struct hwi_core_place_name *name);
+
+/* Returns the function in which a thread is, or NULL. */
+const struct hwi_symbol *hwi_core_function_at(const struct hwi_core_names *names, size_t thread);
+
+/* Adds "main (app.c:7)". */
+void hwi_core_function_add(struct hwi_line *line, const struct hwi_symbol *function);
+
+#endif
