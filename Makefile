@@ -58,7 +58,7 @@ soak:
 	@$(MAKE) --no-print-directory build-it
 	@HW_BUILD=$(abspath $(BUILD)) HW_KILLS=200 $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/launch/test_keep.py
 
-## make bench             the figures of docs/benchmarks.md, next to heaptrack's, and of docs/pool.md (BENCH_FLAGS=--document writes both)
+## make bench             the figures of docs/benchmarks.md, next to heaptrack's, of docs/pool.md and docs/heap.md (BENCH_FLAGS=--document writes all)
 bench:
 	@$(SETUP) build bench web
 	@tools/build_page.sh --install || echo "make bench: web/node_modules is not there: the page is not measured" >&2
@@ -66,6 +66,7 @@ bench:
 	@bench/run.sh $(BUILD)
 	@$(PYTHON) -B bench/pool.py --build $(BUILD) $(filter --document,$(BENCH_FLAGS))
 	@$(PYTHON) -B bench/pool_mix.py --build $(BUILD) $(filter --document,$(BENCH_FLAGS))
+	@$(PYTHON) -B bench/heap.py --build $(BUILD) $(filter --document,$(BENCH_FLAGS))
 
 ## make fuzz              the readers of files under libFuzzer, for FUZZ_SECONDS (600) of a processor
 fuzz:

@@ -16,7 +16,7 @@ add_custom_target(single-header DEPENDS ${HW_POOL_HEADER})
 # the stacks of its reports, is linked in; what that wants of glibc's loader alone is wrapped (os_linux_heap.c), so that the library
 # loads where there is another libc. -O3 puts the pool's functions into the entry points; sums that are not reordered need
 # fewer registers there.
-hw_sources(HW_PROCESS_SOURCES allocators/process/*.c)
+hw_sources(HW_PROCESS_SOURCES allocators/*.c allocators/process/*.c)
 add_library(heapwright-tlsf SHARED
   ${HW_PROCESS_SOURCES} ${HW_POOL_SOURCES} ${HW_PLATFORM_SOURCES} ${HW_HEAP_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
 target_link_libraries(heapwright-tlsf PRIVATE hw-flags hw-banned)
@@ -26,6 +26,22 @@ target_compile_options(heapwright-tlsf PRIVATE
 target_link_options(heapwright-tlsf PRIVATE
   -flto=auto -static-libgcc -Wl,--exclude-libs,ALL -Wl,--wrap=_dl_find_object -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
 install(TARGETS heapwright-tlsf LIBRARY DESTINATION lib)
+
+# libheapwright-heap.a: the heaps of heap.h. libheapwright-heap.so: one of them as the heap of a whole process, built like the pool's.
+hw_sources(HW_HEAP_SOURCES allocators/heap/*.c allocators/lock.c allocators/message.c)
+list(APPEND HW_HEAP_SOURCES ${HW_PLATFORM_SOURCES} ${HW_HEAP_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
+add_library(heapwright-heap STATIC ${HW_HEAP_SOURCES})
+target_compile_options(heapwright-heap PRIVATE -O3 -fPIC -ftls-model=initial-exec)
+target_link_libraries(heapwright-heap PRIVATE hw-flags hw-banned PUBLIC hw-sanitize)
+install(TARGETS heapwright-heap ARCHIVE DESTINATION lib)
+
+hw_sources(HW_PROCESS_HEAP_SOURCES allocators/flag.c allocators/fork_heap.c allocators/pass_on.c allocators/process_heap/*.c)
+add_library(heapwright-process-heap SHARED ${HW_PROCESS_HEAP_SOURCES} ${HW_HEAP_SOURCES})
+set_target_properties(heapwright-process-heap PROPERTIES OUTPUT_NAME heapwright-heap)
+target_link_libraries(heapwright-process-heap PRIVATE hw-flags hw-banned)
+target_compile_options(heapwright-process-heap PRIVATE $<TARGET_PROPERTY:heapwright-tlsf,COMPILE_OPTIONS>)
+target_link_options(heapwright-process-heap PRIVATE $<TARGET_PROPERTY:heapwright-tlsf,LINK_OPTIONS>)
+install(TARGETS heapwright-process-heap LIBRARY DESTINATION lib)
 
 # libheapwright-annotate.so: annotate.h around any malloc. It walks stacks with the recorder's reader of call frame information.
 # The entry points and their slow paths have frame pointers, by which the caller is found. What does not allocate, such as mallinfo,

@@ -3,12 +3,14 @@
 #   heapwright_add_allocator(NAME SOURCE...)   a library libNAME.so that replaces malloc, from a file that includes
 #                                              <heapwright/allocator.h>; more sources may belong to it
 #   heapwright_test_allocator(NAME)            a test NAME.conformance for ctest: does it keep malloc's contract?
-#   heapwright_EXECUTABLE, heapwright_RECORDER, heapwright_POOL
-#                                              the tool, the library to preload that records, and the real-time pool
+#   heapwright_EXECUTABLE, heapwright_RECORDER, heapwright_POOL, heapwright_HEAP
+#                                              the tool, and libraries to preload: the one that records, the real-time
+#                                              pool, and the heap for throughput
 get_filename_component(heapwright_prefix ${CMAKE_CURRENT_LIST_DIR}/../../.. ABSOLUTE)
 set(heapwright_EXECUTABLE ${heapwright_prefix}/bin/heapwright)
 set(heapwright_RECORDER ${heapwright_prefix}/lib/libheapwright-record.so)
 set(heapwright_POOL ${heapwright_prefix}/lib/libheapwright-tlsf.so)
+set(heapwright_HEAP ${heapwright_prefix}/lib/libheapwright-heap.so)
 
 if(NOT TARGET heapwright::allocator)
   find_package(Threads REQUIRED)

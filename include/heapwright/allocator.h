@@ -120,7 +120,8 @@ struct hw_allocator {
   void (*after_fork)(bool is_child) HW_UNLESS_GIVEN;
 
   /* The fast paths, for allocators that count instructions. Malloc and operator new, all functions and operators with
-   * an alignment, free and delete, and realloc call them before all checks, once `init` and thread_init are done. They
+   * an alignment, free and delete, and realloc call them before all checks, once `init` and thread_init are done (see
+   * also quick_before_init). They
    * get unchecked sizes (0, or more than is possible), any address (NULL, a block of another malloc), and an alignment
    * that is a power of two or 0, which means the same as 1. They do what the C functions do, but never change errno
    * themselves. What they cannot do in a few instructions they leave to `otherwise`, which makes the checks and calls
@@ -137,6 +138,15 @@ struct hw_allocator {
   /* A promise that no function above changes errno unless it returns NULL. It makes malloc and free a few instructions
    * shorter. */
   bool keeps_errno
+#ifdef __cplusplus
+      = false
+#endif
+      ;
+
+  /* A promise that the fast paths may be called at any time, also before `init` and thread_init, and before the loader
+   * has relocated this library (no pointer and no thread-local variable can be used then), since they call `otherwise`
+   * in those cases. It saves the check. */
+  bool quick_before_init
 #ifdef __cplusplus
       = false
 #endif

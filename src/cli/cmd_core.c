@@ -174,25 +174,18 @@ static int ask_about_blocks(struct work *work)
   enum { LISTED = 20 };
   const uint64_t top = work->values->ranking.report.top;
   struct hwi_core_answer *opened = &work->opened;
-  const struct hwi_report report = {.profile = opened->recorded, .names = hwi_reading_names(opened->symbols)};
-  struct hwi_named_frames frames;
   struct hwi_error error = {0};
   struct hwi_answer_file to;
-  if (opened->recorded && hwi_named_frames_init(&frames, &report, &error) < 0)
-    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   if (hwi_core_answer_find_types(opened, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  const struct hwi_core_question question = {
-      .graph = &opened->graph,
-      .names = {&opened->types, &opened->threads, &opened->recorded_blocks, opened->recorded ? &frames : NULL},
-      .most = top == HWI_TOP_DEFAULT ? LISTED
-              : top                  ? top
-                                     : SIZE_MAX};
+  const struct hwi_core_question question = {.graph = &opened->graph,
+                                             .names = opened->names,
+                                             .most = top == HWI_TOP_DEFAULT ? LISTED
+                                                     : top                  ? top
+                                                                            : SIZE_MAX};
   int status = hwi_answer_open(&to, work->values->answer.path);
   if (status == 0)
     status = hwi_answer_close(&to, answer_question(work, &question, &to));
-  if (opened->recorded)
-    hwi_named_frames_release(&frames);
   return status;
 }
 

@@ -201,8 +201,8 @@ const struct hwi_command hwi_command_test = {
     .summary = "does a malloc replacement keep malloc's contract?",
     .usage = "[options] [LIBRARY]",
     .details =
-        "LIBRARY is a file, a name that the dynamic loader finds, or tlsf, jemalloc, tcmalloc, mimalloc or tbb; without one\n"
-        "the malloc of libc is tried. Each rule runs in a process of its own, so that a crash or a hang has a name.\n"
+        "LIBRARY is a file, a name that the dynamic loader finds, or tlsf, heap, jemalloc, tcmalloc, mimalloc or tbb;\n"
+        "without one the malloc of libc is tried. Each rule runs in a process of its own: a crash or a hang has a name.\n"
         "Where a rule is only glibc's practice, another behaviour is reported, but is no failure.\n"
         "Exits with 1 when a rule is broken.\n"
         "\n"

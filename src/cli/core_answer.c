@@ -26,6 +26,18 @@ static void leave_out_newer(struct hwi_recorded_blocks *recorded, const struct h
   recorded->count = kept;
 }
 
+/* A process that was stopped goes on: what it recorded after its memory was read is left out. Returns the moment since the run's
+ * start, or UINT64_MAX: it was not stopped. */
+static uint64_t moment_in_run(const struct hwi_core_answer *answer)
+{
+  const struct hwi_profile *profile = answer->recorded;
+  uint64_t start_ns = UINT64_MAX;
+  for (uint32_t i = 0; i < profile->image_count; i++)
+    if (profile->images[i].counted && profile->images[i].info->header.start.monotonic_ns < start_ns)
+      start_ns = profile->images[i].info->header.start.monotonic_ns;
+  return answer->read.moment_ns > start_ns ? answer->read.moment_ns - start_ns : UINT64_MAX;
+}
+
 /* The image of the recording with the PID of the memory, or the largest. */
 static int read_recording(struct hwi_core_answer *answer, const char *path)
 {
@@ -40,7 +52,7 @@ static int read_recording(struct hwi_core_answer *answer, const char *path)
   }
   if (status < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
-  if (hwi_recorded_blocks_read(&answer->recorded_blocks, path, &chosen, &error) < 0)
+  if (hwi_recorded_blocks_read(&answer->recorded_blocks, path, &chosen, moment_in_run(answer), &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
   leave_out_newer(&answer->recorded_blocks, answer->recorded);
   answer->core.recording = path;
@@ -80,10 +92,28 @@ int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", name, error.text) : 0;
 }
 
-static void find_crash(struct hwi_core_answer *answer)
+static void open_types(struct hwi_core_answer *answer)
 {
-  const struct hwi_core_names names = {.types = &answer->types, .threads = &answer->threads};
-  answer->core.crashed_in = hwi_core_function_at(&names, 0);
+  answer->types = (struct hwi_block_types){.vtables = {.memory = &answer->memory,
+                                                       .modules = &answer->modules,
+                                                       .symbols = answer->symbols,
+                                                       .reader = {.memory = &answer->memory}},
+                                           .heap = &answer->heap};
+}
+
+static int open_names(struct hwi_core_answer *answer)
+{
+  const struct hwi_report report = {.profile = answer->recorded, .names = hwi_reading_names(answer->symbols)};
+  struct hwi_error error = {0};
+  open_types(answer);
+  answer->names = (struct hwi_core_names){.heap = &answer->heap,
+                                          .types = &answer->types,
+                                          .threads = &answer->threads,
+                                          .recorded = &answer->recorded_blocks};
+  if (!answer->recorded)
+    return 0;
+  answer->names.frames = &answer->frames;
+  return hwi_named_frames_init(&answer->frames, &report, &error) < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
 }
 
 int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording)
@@ -94,19 +124,18 @@ int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording)
     status = hwi_reading_symbols(answer->reading, recordings, &answer->symbols);
   if (status == 0 && answer->sysroot)
     status = use_sysroot(answer);
-  answer->types = (struct hwi_block_types){.vtables = {.memory = &answer->memory,
-                                                       .modules = &answer->modules,
-                                                       .symbols = answer->symbols,
-                                                       .reader = {.memory = &answer->memory}},
-                                           .heap = &answer->heap};
+  if (status == 0)
+    status = open_names(answer);
   if (status == 0 && answer->memory.has_fault)
-    find_crash(answer);
+    answer->core.crashed_in = hwi_core_function_at(&answer->names, 0);
   return status;
 }
 
 void hwi_core_answer_close(struct hwi_core_answer *answer)
 {
   hwi_block_types_release(&answer->types);
+  if (answer->names.frames)
+    hwi_named_frames_release(&answer->frames);
   hwi_leaks_release(&answer->leaks);
   hwi_graph_close(&answer->graph);
   hwi_symbols_destroy(answer->symbols);
@@ -261,6 +290,7 @@ static int report_on(struct hwi_core_answer *answer, const struct hwi_core_print
   struct hwi_reading_source source = {&reading, trace};
   const struct hwi_report report = {.profile = profile,
                                     .core = &answer->core,
+                                    .core_names = &answer->names,
                                     .names = hwi_reading_names(answer->symbols),
                                     .options = hwi_ranking_options(print->ranking),
                                     .replayer = hwi_reading_replayer(&source),

@@ -17,6 +17,8 @@
 #include "memory/image/process.h"
 #include "memory/image/thread_frames.h"
 #include "memory/types/block_types.h"
+#include "report/content/core_names.h"
+#include "report/names/named_frames.h"
 
 /* What is opened. The caller sets `reading` and `sysroot` (NULL: none), and reads `memory`. */
 struct hwi_core_answer {
@@ -36,6 +38,8 @@ struct hwi_core_answer {
   struct hwi_block_types types; /* of blocks: once hwi_core_answer_find_types was called */
   bool has_types;
   struct hwi_core core;
+  struct hwi_core_names names; /* of single blocks: what it borrows follows */
+  struct hwi_named_frames frames;
 };
 
 /* Finds the blocks and modules in the memory, which the user calls `name`. hwi_core_answer_close must be called in any

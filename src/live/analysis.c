@@ -117,6 +117,8 @@ static void follow_afresh(struct hwi_analysis *work)
     if (hwi_follow_create(&work->fresh, work->run->path, &work->run->options, &error) == 0) {
       hwi_follow_delay(work->fresh, work->delay_ns);
       hwi_follow_plan_resets(work->fresh, work->follow);
+    } else {
+      work->recounts++;
     }
   }
   if (work->state == HWI_FOLLOW_OVER && work->fresh) /* it is over when the figures are final */
@@ -136,14 +138,19 @@ static void follow_afresh(struct hwi_analysis *work)
     hwi_follow_destroy(work->fresh);
   }
   work->fresh = NULL;
+  work->recounts++;
 }
 
 /* Returns whether what was counted is enough for a question of `asked_ms`. A program may write faster than it can be
- * followed, so a complete answer has all that was written then. A part of an answer has all that was written when the
+ * followed, so a complete answer has all that was written then; and if
+ * events were late, they have been counted again. A part of an answer has all that was written when the
  * analyst began: an earlier server may have counted that, and counters must not decrease. */
 static bool has_enough(const struct hwi_analysis *work, uint64_t asked_ms)
 {
   const uint64_t now_ms = hwi_os_monotonic_ms();
+  if (work->question.complete && work->recounts == 0 && work->state >= 0 && work->follow &&
+      hwi_follow_had_late_events(work->follow))
+    return false;
   if (work->state != HWI_FOLLOW_MORE)
     return true;
   const uint64_t counted_ms = now_ms - hwi_follow_behind_ns(work->follow) / 1000000;
@@ -323,6 +330,9 @@ void hwi_analysis_hand_over(struct hwi_analysis *work, const struct hwi_live_run
   work->events_a_look = EVENTS_A_LOOK;
   work->delay_ns = 0;
   work->state = HWI_FOLLOW_MORE; /* what was certain for this delay */
+  work->recounts = 0;
+  work->next_fresh_ms = 0;
+  work->has_failed = false;
   hwi_follow_delay(work->follow, 0);
 }
 

@@ -20,7 +20,8 @@ struct hwi_analysis {
   struct hwi_follow *fresh;  /* follows again from the begin, and then replaces the other. NULL: none */
   uint64_t began_ms;         /* of the analyst */
   uint64_t fresh_began_ms, next_fresh_ms;
-  bool has_failed; /* the last attempt to do that */
+  bool has_failed;   /* the last attempt to do that */
+  uint32_t recounts; /* attempts that have ended */
   struct hwi_error error;
   struct hwi_live_ask question; /* form 0: none */
   pid_t writer;                 /* of the answer; 0: none */

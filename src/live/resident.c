@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -47,7 +48,7 @@ static const uint64_t MEMORY_MAX_BYTES = UINT64_C(512) << 20;
 
 /* --- how the two sides find and know each other --- */
 
-/* A file. */
+/* A file. A symbolic link to a trace is another one: next to it there are no traces of children. */
 struct place {
   uint64_t device, inode;
 };
@@ -64,10 +65,11 @@ struct greeting {
   char name[PATH_MAX];
 };
 
-static bool find_place(struct place *place, const char *path)
+/* `how`: AT_SYMLINK_NOFOLLOW, or 0. */
+static bool find_place(struct place *place, const char *path, int how)
 {
   struct stat about;
-  if (stat(path, &about) < 0)
+  if (fstatat(AT_FDCWD, path, &about, how) < 0)
     return false;
   *place = (struct place){about.st_dev, about.st_ino};
   return true;
@@ -110,8 +112,9 @@ static bool make_greeting(struct greeting *greeting, const struct hwi_live_run *
 {
   *greeting = (struct greeting){.has_name = run->name != NULL};
   memcpy(greeting->sign, SIGN, sizeof SIGN);
-  return find_place(&greeting->program, HWI_OS_OWN_EXECUTABLE) && getcwd(greeting->folder, sizeof greeting->folder) &&
-         copy(greeting->path, run->path) && copy(greeting->name, run->name ? run->name : "");
+  return find_place(&greeting->program, HWI_OS_OWN_EXECUTABLE, 0) &&
+         getcwd(greeting->folder, sizeof greeting->folder) && copy(greeting->path, run->path) &&
+         copy(greeting->name, run->name ? run->name : "");
 }
 
 static bool is_welcome(int socket, const struct greeting *greeting)
@@ -120,7 +123,7 @@ static bool is_welcome(int socket, const struct greeting *greeting)
   struct pollfd answer = {.fd = socket, .events = POLLIN};
   return is_of_this_user(socket) &&
          send(socket, greeting, sizeof *greeting, MSG_NOSIGNAL) == (ssize_t)sizeof *greeting &&
-         poll(&answer, 1, PATIENCE_MS) == 1 && recv(socket, sign, sizeof sign, 0) == (ssize_t)sizeof sign &&
+         poll(&answer, 1, PATIENCE_MS) == 1 && recv(socket, sign, sizeof sign, MSG_TRUNC) == (ssize_t)sizeof sign &&
          has_sign(sign);
 }
 
@@ -129,7 +132,7 @@ int hwi_resident_join(const struct hwi_live_run *run)
   struct place trace;
   struct greeting greeting;
   struct sockaddr_un address;
-  if (!find_place(&trace, run->path) || !make_greeting(&greeting, run))
+  if (!find_place(&trace, run->path, AT_SYMLINK_NOFOLLOW) || !make_greeting(&greeting, run))
     return -1;
   const socklen_t bytes = name_socket(&address, &trace);
   const int joined = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -155,13 +158,22 @@ struct resident {
   uint64_t next_measure_ms;
 };
 
+/* The process is in the program's control group, whose memory and CPU time it would use; and it has the limits of the recording, which
+ * a viewer may not have. Returns how much memory it may take; 0: it must not begin. */
 static uint64_t memory_for_it(void)
 {
+  static const int limits[] = {RLIMIT_AS, RLIMIT_DATA, RLIMIT_FSIZE, RLIMIT_CPU};
   char folder[HWI_OS_PATH_BYTES];
   struct hwi_os_cgroup_memory group;
+  struct rlimit limit;
   uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-  if (hwi_os_process_cgroup((uint32_t)getpid(), folder) && hwi_os_cgroup_memory(folder, &group) && group.limit &&
-      group.limit < all)
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+    if (getrlimit(limits[i], &limit) < 0 || limit.rlim_cur != RLIM_INFINITY)
+      return 0;
+  const bool has_group = hwi_os_process_cgroup((uint32_t)getpid(), folder);
+  if (has_group && hwi_os_cgroup_limits_cpu(folder))
+    return 0;
+  if (has_group && hwi_os_cgroup_memory(folder, &group) && group.limit && group.limit < all)
     all = group.limit;
   return all / MEMORY_SHARE < MEMORY_MAX_BYTES ? all / MEMORY_SHARE : MEMORY_MAX_BYTES;
 }
@@ -212,8 +224,8 @@ static _Noreturn void be_copy(struct resident *resident, const struct greeting *
   run.name = greeting->has_name ? greeting->name : NULL;
   signal(SIGCHLD, SIG_DFL);
   close(resident->listener);
-  if (chdir(greeting->folder) == 0 && find_place(&trace, run.path) && is_same(&trace, &resident->trace) &&
-      hwi_follow_rename(work->follow, run.path) == 0 &&
+  if (chdir(greeting->folder) == 0 && find_place(&trace, run.path, AT_SYMLINK_NOFOLLOW) &&
+      is_same(&trace, &resident->trace) && hwi_follow_rename(work->follow, run.path) == 0 &&
       send(viewer, SIGN, sizeof SIGN, MSG_NOSIGNAL) == (ssize_t)sizeof SIGN) {
     hwi_analysis_hand_over(work, &run);
     hwi_analysis_serve(work, viewer);
@@ -253,7 +265,7 @@ static bool begin(struct resident *resident, const struct hwi_live_run *run)
 {
   struct sockaddr_un address;
   pthread_t counter;
-  if (!find_place(&resident->trace, run->path) || !find_place(&resident->program, HWI_OS_OWN_EXECUTABLE))
+  if (!find_place(&resident->trace, run->path, 0) || !find_place(&resident->program, HWI_OS_OWN_EXECUTABLE, 0))
     return false;
   const socklen_t bytes = name_socket(&address, &resident->trace);
   resident->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -270,7 +282,7 @@ void hwi_resident_be(const struct hwi_live_run *run)
   static struct resident resident = {.mutex = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER};
   resident.most_bytes = memory_for_it();
   signal(SIGCHLD, SIG_IGN); /* the copies are not waited for */
-  if (hwi_os_is_cpu_limited((uint32_t)getpid()) || !begin(&resident, run))
+  if (resident.most_bytes == 0 || !begin(&resident, run))
     return;
   for (;;) {
     const int viewer = accept4(resident.listener, NULL, NULL, SOCK_CLOEXEC);

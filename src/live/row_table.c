@@ -72,22 +72,27 @@ static bool find_stack_keys(struct hwi_row_table *table)
   return done;
 }
 
+/* Returns the key of a thread's row, if rows are threads or processes. */
+static uint64_t key_of_thread(const struct hwi_row_table *table, const struct hwi_profile_thread *thread)
+{
+  enum { PID_SHIFT = 32 };
+  const uint64_t pid = hwi_row_pid(table->profile, thread->image);
+  return table->question->by == HWI_LIVE_BY_PROCESS ? pid : pid << PID_SHIFT | thread->tid;
+}
+
 /* Returns the key of a cell's row; of a function's, function_row has it. */
 static uint64_t key_of(const struct hwi_row_table *table, const struct hwi_profile_cell *cell)
 {
-  enum { PID_SHIFT = 32 };
   const struct hwi_profile *profile = table->profile;
-  const struct hwi_profile_thread *thread = &profile->threads[cell->thread];
   const uint64_t size = profile->sizes[cell->size].size;
   switch (table->question->by) {
   case HWI_LIVE_BY_THREAD:
-    return (uint64_t)hwi_row_pid(profile, thread->image) << PID_SHIFT | thread->tid;
+  case HWI_LIVE_BY_PROCESS:
+    return key_of_thread(table, &profile->threads[cell->thread]);
   case HWI_LIVE_BY_SIZE:
     return size;
   case HWI_LIVE_BY_CLASS:
     return hwi_size_class(size);
-  case HWI_LIVE_BY_PROCESS:
-    return hwi_row_pid(profile, thread->image);
   default:
     return table->stack_keys[cell->stack];
   }
@@ -247,6 +252,27 @@ static void sum_changes(struct hwi_row_table *table)
   head->growth_ns = saturated(now_ns, profile->history[growth].slice.from_ns);
 }
 
+/* In a sample, all calls of each whole thread may be known, also of those without a block in the sample. */
+static void take_exact_calls(struct hwi_row_table *table)
+{
+  const struct hwi_profile *profile = table->profile;
+  const bool is_by_process = table->question->by == HWI_LIVE_BY_PROCESS;
+  table->knows_calls = profile->sample_bytes && profile->calls_are_exact && table->question->stack == 0 &&
+                       (is_by_process || table->question->by == HWI_LIVE_BY_THREAD) &&
+                       !hwi_narrowing_splits_threads(&table->filter);
+  for (uint32_t i = 0; i < table->row_count && table->knows_calls; i++)
+    table->rows[i].calls = 0;
+  for (uint32_t i = 0; i < profile->thread_count && table->knows_calls; i++) {
+    const struct hwi_profile_thread *thread = &profile->threads[i];
+    const uint32_t row = is_by_process ? thread->image : i;
+    if (!is_of_process(table, i) || !hwi_narrowing_keeps_thread(&table->filter, i))
+      continue;
+    table->index_of_row[row] = row;
+    table->rows[row].key = key_of_thread(table, thread);
+    table->rows[row].calls += thread->allocation_calls;
+  }
+}
+
 /* The most that was live in each part of the run, as far as it was counted. */
 void hwi_row_table_chart(const struct hwi_row_table *table, uint64_t *chart, uint32_t count)
 {
@@ -300,9 +326,11 @@ static int compare_rows(const void *left, const void *right, void *context)
   return i < k ? -1 : i > k;
 }
 
-static bool is_nothing(const struct hwi_live_row *row)
+/* A row whose calls are known exactly may have live blocks that are not in the sample. */
+static bool is_nothing(const struct hwi_row_table *table, const struct hwi_live_row *row)
 {
-  return row->live_blocks == 0 && row->peak_bytes == 0 && row->growth_bytes == 0 && row->recent_calls == 0;
+  return row->live_blocks == 0 && row->peak_bytes == 0 && row->growth_bytes == 0 && row->recent_calls == 0 &&
+         !(table->knows_calls && row->calls > 0);
 }
 
 /* Orders the rows that are not empty. Returns false if there is no memory. */
@@ -311,7 +339,7 @@ static bool order_rows(struct hwi_row_table *table)
   uint32_t count = 0;
   table->order = malloc(((size_t)table->row_count + 1) * sizeof *table->order);
   for (uint32_t i = 0; i < table->row_count && table->order; i++) {
-    if (is_nothing(&table->rows[i]))
+    if (is_nothing(table, &table->rows[i]))
       continue;
     table->order[count++] = i;
     table->head.kept_bytes += table->rows[i].live_bytes;
@@ -338,6 +366,7 @@ int hwi_row_table_init(struct hwi_row_table *table, const struct hwi_report *rep
   if (!place_cells(table))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for what is live");
   sum_changes(table);
+  take_exact_calls(table);
   return order_rows(table) ? 0 : hwi_error_set(error, HW_ERR_MEMORY, "no memory for what is live");
 }
 

@@ -19,6 +19,7 @@ struct hwi_row_table {
   uint32_t *index_of_row; /* of its thread, size, image, or one of its stacks, in the profile's list; or the class */
   uint32_t *row_of_cell;
   uint64_t *stack_keys; /* by stack */
+  bool knows_calls;     /* of all rows, exactly, though other figures are estimates */
   uint32_t row_count;
   uint32_t *order;           /* [0, head.all_rows): the rows that are not empty, in the order of the question */
   struct hwi_live_rows head; /* how long growth and recent are, recent calls, what is kept, and the number of rows */

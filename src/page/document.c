@@ -80,7 +80,7 @@ static void write_core(struct hwi_json *json, const struct hwi_report *report)
     return;
   hwi_json_begin_object(json, "memory");
   if (report->core)
-    hwi_json_core(json, report->core);
+    hwi_json_core(json, report);
   hwi_json_end_object(json);
 }
 

@@ -41,9 +41,9 @@ static void take_samples(struct hwi_page_rss *rss, const struct hwi_trace_info *
 
 /* --- several processes --- */
 
-/* Returns an image's latest sample at a moment of the run, or NULL if there is none or the image was not running
- * then. */
-static const struct hw_rss_sample *last_sample(const struct hwi_trace_info *info, uint64_t from_ns, uint64_t moment_ns)
+/* Returns an image's latest sample at a moment of the run; its first one, if that comes later: else the sum would be too small
+ * after each start of a process. NULL if there is none, or the image was not running then. */
+static const struct hw_rss_sample *sample_at(const struct hwi_trace_info *info, uint64_t from_ns, uint64_t moment_ns)
 {
   if (moment_ns < from_ns || moment_ns - from_ns > info->duration_ns)
     return NULL;
@@ -55,7 +55,9 @@ static const struct hw_rss_sample *last_sample(const struct hwi_trace_info *info
     else
       high = middle;
   }
-  return low > 0 ? &info->rss[low - 1].sample : NULL;
+  if (info->rss_count == 0)
+    return NULL;
+  return &info->rss[low > 0 ? low - 1 : 0].sample;
 }
 
 static void sum_samples(struct hwi_page_rss *rss, const struct hwi_profile *profile)
@@ -66,7 +68,7 @@ static void sum_samples(struct hwi_page_rss *rss, const struct hwi_profile *prof
     for (uint32_t i = 0; i < profile->image_count; i++) {
       const struct hwi_image *image = &profile->images[i];
       const struct hw_rss_sample *sample =
-          image->counted ? last_sample(image->info, hwi_image_offset_ns(profile, image), ns) : NULL;
+          image->counted ? sample_at(image->info, hwi_image_offset_ns(profile, image), ns) : NULL;
       if (sample)
         add_sample(&point, sample);
     }

@@ -20,6 +20,9 @@ int hwi_os_map_at(void *start, size_t bytes);
  * switched off for the system or this process, -EINVAL if this kernel has none. */
 int hwi_os_use_huge_pages(void *start, size_t bytes);
 
+/* Asks for pages of the usual size, also where the system gives huge ones by itself. */
+void hwi_os_use_small_pages(void *start, size_t bytes);
+
 /* Keeps memory from being paged out. Returns 0, or a negative value: -EPERM or -ENOMEM if it is more than the process
  * may lock. */
 int hwi_os_lock_memory(void *start, size_t bytes);
@@ -27,6 +30,10 @@ int hwi_os_lock_memory(void *start, size_t bytes);
 /* Makes whole pages of private memory read as zero, and returns their memory to the kernel. Returns 0, or a negative
  * value, as for locked memory, which stays. */
 int hwi_os_drop_pages(void *start, size_t bytes);
+
+/* Changes the length of a mapping of private memory: where it is, or, if `to` is not NULL, by moving it there, in place of
+ * what is mapped there. Returns its start, or NULL and nothing is changed. */
+void *hwi_os_remap(void *start, size_t old_bytes, size_t bytes, void *to);
 
 /* Returns how much memory programs can allocate before the system begins to swap, or UINT64_MAX if unknown. */
 uint64_t hwi_os_available_bytes(void);

@@ -147,12 +147,13 @@ bool hwi_os_cgroup_memory(const char *folder, struct hwi_os_cgroup_memory *memor
   return true;
 }
 
-/* "max 100000", or the time that it may use in each period. */
-bool hwi_os_is_cpu_limited(uint32_t pid)
+/* Version 2 has "max 100000" or the time that may be used in each period, version 1 -1 or the time. */
+bool hwi_os_cgroup_limits_cpu(const char *folder)
 {
   char group[HWI_OS_PATH_BYTES], text[64];
-  if (!hwi_os_process_cgroup(pid, group))
+  if (strlen(folder) >= sizeof group)
     return false;
+  memcpy(group, folder, strlen(folder) + 1);
   for (char *slash; (slash = strrchr(group, '/')); *slash = 0)
     if ((read_file(group, "cpu.max", text, sizeof text) && strncmp(text, "max", 3) != 0) ||
         (read_file(group, "cpu.cfs_quota_us", text, sizeof text) && text[0] != '-'))

@@ -64,6 +64,11 @@ int hwi_os_use_huge_pages(void *start, size_t bytes)
   return (int)CALL(SYS_madvise, start, bytes, MADV_HUGEPAGE, 0, 0, 0);
 }
 
+void hwi_os_use_small_pages(void *start, size_t bytes)
+{
+  CALL(SYS_madvise, start, bytes, MADV_NOHUGEPAGE, 0, 0, 0);
+}
+
 int hwi_os_lock_memory(void *start, size_t bytes)
 {
   return (int)CALL(SYS_mlock, start, bytes, 0, 0, 0, 0);
@@ -72,6 +77,12 @@ int hwi_os_lock_memory(void *start, size_t bytes)
 int hwi_os_drop_pages(void *start, size_t bytes)
 {
   return (int)CALL(SYS_madvise, start, bytes, MADV_DONTNEED, 0, 0, 0);
+}
+
+void *hwi_os_remap(void *start, size_t old_bytes, size_t bytes, void *to)
+{
+  long at = CALL(SYS_mremap, start, old_bytes, bytes, to ? MREMAP_MAYMOVE | MREMAP_FIXED : 0, to, 0);
+  return hwi_call_failed(at) ? NULL : (void *)at;
 }
 
 uint64_t hwi_os_available_bytes(void)

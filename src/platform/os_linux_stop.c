@@ -21,8 +21,9 @@
 #include <unistd.h>
 
 #include "platform/os_linux_proc.h"
+#include "platform/x86_vectors.h"
 
-enum { PATH_BYTES = 64, PATIENCE_NS = 2000000000, NAP_NS = 20000 };
+enum { PATH_BYTES = 64, PATIENCE_NS = 2000000000, GRACE_NS = 100000000, NAP_NS = 20000 };
 
 /* --- stopping --- */
 
@@ -74,13 +75,16 @@ static int seize_new(struct hwi_os_stopped *stopped)
     const uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
     if (tid == 0 || is_listed(stopped, tid))
       continue;
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
-      status = has_ended(stopped->pid, tid) ? 0 : -errno;
-      continue;
+    if (!add(stopped, tid)) {
+      status = -ENOMEM;
+    } else if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
+      const int reason = errno;
+      status = has_ended(stopped->pid, tid) ? 0 : -reason;
+      stopped->count--;
+    } else {
+      ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+      count++;
     }
-    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-    status = add(stopped, tid) ? 0 : -ENOMEM;
-    count++;
   }
   closedir(tasks);
   return status < 0 ? status : count;
@@ -110,12 +114,14 @@ int hwi_os_stop(struct hwi_os_stopped *stopped, uint32_t pid)
 {
   const uint64_t end_ns = hwi_os_monotonic_ns() + PATIENCE_NS;
   *stopped = (struct hwi_os_stopped){.pid = pid};
-  size_t done = 0;
-  int status;
-  while ((status = seize_new(stopped)) > 0)
-    for (; done < stopped->count && status >= 0; done++)
+  size_t done = 0, left = 0;
+  int found, status;
+  do {
+    found = seize_new(stopped);
+    status = found < 0 ? found : 0;
+    for (; done < stopped->count && status == 0; done++)
       status = wait_for(&stopped->threads[done], end_ns);
-  size_t left = 0;
+  } while (found > 0 && status == 0);
   for (size_t i = 0; i < stopped->count; i++)
     left += stopped->threads[i].is_stopped;
   if (status == 0 && left == 0)
@@ -125,16 +131,34 @@ int hwi_os_stop(struct hwi_os_stopped *stopped, uint32_t pid)
   return status;
 }
 
+/* After an error, a thread may be about to stop: only when it has can it be let go. */
 void hwi_os_let_go(struct hwi_os_stopped *stopped)
 {
-  for (size_t i = 0; i < stopped->count; i++)
-    if (stopped->threads[i].is_stopped)
-      ptrace(PTRACE_DETACH, stopped->threads[i].tid, NULL, (void *)(intptr_t)stopped->threads[i].signal);
+  const uint64_t end_ns = hwi_os_monotonic_ns() + GRACE_NS;
+  for (size_t i = 0; i < stopped->count; i++) {
+    struct hwi_os_stopped_thread *thread = &stopped->threads[i];
+    if (!thread->is_stopped)
+      wait_for(thread, end_ns);
+    if (thread->is_stopped)
+      ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal);
+  }
   free(stopped->threads);
   *stopped = (struct hwi_os_stopped){0};
 }
 
 /* --- registers --- */
+
+#ifdef __x86_64__
+/* No call keeps them: in a system call they have what is left of earlier work. */
+static void read_vectors(uint32_t tid, struct hwi_os_registers *registers)
+{
+  enum { STATE_BYTES = 4096 };
+  unsigned char state[STATE_BYTES];
+  struct iovec room = {state, sizeof state};
+  if (registers->system_call < 0 && ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &room) == 0)
+    registers->vector_count = hwi_x86_vector_words(registers->vectors, HWI_OS_VECTORS_MAX, state, room.iov_len);
+}
+#endif
 
 bool hwi_os_thread_registers(uint32_t tid, struct hwi_os_registers *registers)
 {
@@ -149,6 +173,7 @@ bool hwi_os_thread_registers(uint32_t tid, struct hwi_os_registers *registers)
                                          .system_call = (int64_t)got.orig_rax,
                                          .count = sizeof got / sizeof *registers->all};
   memcpy(registers->all, &got, sizeof got);
+  read_vectors(tid, registers);
   return true;
 #else
   (void)tid, (void)registers;

@@ -69,7 +69,7 @@ static bool add(struct hwi_os_watched *watched, uint32_t tid)
   const bool has_ended = thread->registers.system_call == SYS_exit;
   thread->has_registers = is_known && (!has_ended || tid == watched->pid);
   if (has_ended)
-    thread->registers.count = 0;
+    thread->registers.count = thread->registers.vector_count = 0;
   return true;
 }
 

@@ -133,16 +133,19 @@ struct hwi_os_stopped {
  * for longer than two seconds. */
 int hwi_os_stop(struct hwi_os_stopped *stopped, uint32_t pid);
 
-/* Lets all threads go on. Only the thread that stopped them may. */
+/* Lets all threads go on. Only the thread that stopped them may. A thread that still waits in the kernel, and would stop later, goes on
+ * when the calling thread ends at the latest. */
 void hwi_os_let_go(struct hwi_os_stopped *stopped);
 
-enum { HWI_OS_REGISTERS_MAX = 32 };
+enum { HWI_OS_REGISTERS_MAX = 32, HWI_OS_VECTORS_MAX = 288 };
 
 struct hwi_os_registers {
   uint64_t stack_pointer, thread_pointer, program_counter;
   int64_t system_call;                /* in which it is; negative: none */
   uint64_t all[HWI_OS_REGISTERS_MAX]; /* as a core dump has them */
   size_t count;
+  uint64_t vectors[HWI_OS_VECTORS_MAX]; /* words of vector registers, without zeros; none in a system call */
+  size_t vector_count;
 };
 
 /* Reads the registers of a stopped thread. Returns false if it has ended, or if the CPU is not known. */
@@ -224,9 +227,8 @@ bool hwi_os_process_cgroup(uint32_t pid, char folder[HWI_OS_PATH_BYTES]);
 /* Reads the figures of such a folder. Returns false if it has none: the group at the root, or one that is gone. */
 bool hwi_os_cgroup_memory(const char *folder, struct hwi_os_cgroup_memory *memory);
 
-/* Returns whether the processes of the group that limits the memory of process `pid`, or of a group that includes that one, may use
- * only a part of the CPUs' time. Not for several threads. */
-bool hwi_os_is_cpu_limited(uint32_t pid);
+/* Returns whether the group of such a folder, or one that includes it, may use only a part of the CPUs' time. */
+bool hwi_os_cgroup_limits_cpu(const char *folder);
 
 /* --- the calling process --- */
 

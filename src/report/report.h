@@ -86,10 +86,13 @@ struct hwi_names {
   const char *(*static_allocator)(const struct hwi_symbol_module *program);
 };
 
+struct hwi_core_names;
+
 /* The sources of a report. All pointers are borrowed. */
 struct hwi_report {
   const struct hwi_profile *profile;
-  const struct hwi_core *core; /* that the profile was made of; NULL: a recording */
+  const struct hwi_core *core;             /* that the profile was made of; NULL: a recording */
+  const struct hwi_core_names *core_names; /* of its blocks; NULL: a recording */
   struct hwi_names names;
   struct hwi_report_options options;
   struct hwi_replayer replayer; /* for figures that need the events */

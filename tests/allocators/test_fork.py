@@ -1,4 +1,4 @@
-"""Forks of a process on the pool, and on a user's own allocator: whatever lock libc holds or takes, nothing hangs,
+"""Forks of a process on the pool, on the heap, and on a user's own allocator: whatever lock libc holds or takes, nothing hangs,
 and a signal handler may fork at any point of its thread.
 """
 
@@ -10,7 +10,7 @@ import pytest
 
 from allocators_library import PROGRAMS, ROOT
 
-LIBRARY = Path(os.environ.get("HW_BUILD", ROOT / "build")).resolve() / "lib/libheapwright-tlsf.so"
+LIBRARIES = [Path(os.environ.get("HW_BUILD", ROOT / "build")).resolve() / f"lib/libheapwright-{name}.so" for name in ("tlsf", "heap")]
 PATIENCE = 300  # seconds, for a test that takes two, or a minute on a busy machine; a deadlock never ends
 PLACES = ["stdio", "loader", "exit", "locale", "threads", "environment", "syslog", "names", "programs", "malloc", "fork"]
 
@@ -28,20 +28,25 @@ def run_until_done(program, what, library):
         assert (process.returncode, said[0]) == (0, "done\n"), said[1]
 
 
+@pytest.fixture(params=LIBRARIES, ids=lambda library: library.stem)
+def library(request):
+    return request.param
+
+
 @pytest.fixture(scope="session")
 def fork_locks(programs):
     return programs(PROGRAMS / "fork_locks.c", "-pthread", "-ldl")
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_forks_while_threads_are_in_libc(fork_locks, place):
-    run_until_done(fork_locks, place, LIBRARY)
+def test_forks_while_threads_are_in_libc(fork_locks, place, library):
+    run_until_done(fork_locks, place, library)
 
 
-def test_others_get_memory_while_a_fork_is_under_way(fork_locks):
-    """A handler that libc runs after the pool's waits for a thread that allocates, frees and reallocates, and
+def test_others_get_memory_while_a_fork_is_under_way(fork_locks, library):
+    """A handler that libc runs after the library's waits for a thread that allocates, frees and reallocates, and
     registers its own handlers: libc makes room for these under a lock that the fork takes later."""
-    run_until_done(fork_locks, "under-way", LIBRARY)
+    run_until_done(fork_locks, "under-way", library)
 
 
 @pytest.mark.parametrize("flags", [["-O2"], ["-O0"]], ids=lambda flags: flags[0])
@@ -52,9 +57,9 @@ def test_locks_of_a_users_allocator(fork_locks, allocators, flags):
 
 
 @pytest.mark.parametrize("what", ["alone", "threads"])
-def test_a_handler_forks(programs, what):
+def test_a_handler_forks(programs, what, library):
     """Its thread is in malloc or in fork: parent and child go on where it was."""
-    run_until_done(programs(PROGRAMS / "fork_in_handler.c", "-pthread"), what, LIBRARY)
+    run_until_done(programs(PROGRAMS / "fork_in_handler.c", "-pthread"), what, library)
 
 
 def test_a_handler_forks_within_a_fork_of_a_users_allocator(programs, allocators):

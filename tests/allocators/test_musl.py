@@ -1,4 +1,4 @@
-"""The pool's library in programs on musl: it loads and does nothing, without a message."""
+"""The libraries of the pool and of the heap in programs on musl: they load and do nothing, without a message."""
 
 import os
 import shutil
@@ -10,6 +10,11 @@ from allocators_library import PROGRAMS, ROOT
 
 pytestmark = pytest.mark.skipif(not shutil.which("musl-gcc"), reason="no musl-gcc here")
 ASKED_FOR = {"HEAPWRIGHT_POOL_SIZE": "1", "HEAPWRIGHT_CHECK": "1", "HEAPWRIGHT_POOL_STATS": "1"}  # a pool would print messages
+
+
+@pytest.fixture(params=["tlsf", "heap"])
+def library(request, build):
+    return build / f"lib/libheapwright-{request.param}.so"
 
 
 @pytest.fixture(scope="module")
@@ -32,19 +37,19 @@ def run_twice(command, library, **environment):
                            check=False) for more in ({}, {"LD_PRELOAD": str(library), **environment})]
 
 
-def test_contract_is_musls_own(musl, build):
+def test_contract_is_musls_own(musl, library):
     """Except for alignments that are not powers of two: musl refuses them with errno, and glibc does not."""
     program = musl(ROOT / "tests/record/programs/contract.c", "-Dpvalloc=valloc", f"-I{ROOT}/tests/record")
-    plain, preloaded = run_twice([program], build / "lib/libheapwright-tlsf.so", **ASKED_FOR)
+    plain, preloaded = run_twice([program], library, **ASKED_FOR)
     assert (preloaded.returncode, preloaded.stderr) == (plain.returncode, plain.stderr) == (0, "")
     lines = zip(plain.stdout.splitlines(), preloaded.stdout.splitlines(), strict=True)
     assert {line.split(":")[0] for line, other in lines if line != other} <= {"posix_memalign odd", "memalign odd"}
 
 
 @pytest.mark.parametrize("what", ["malloc", "fork", "stdio", "threads"])
-def test_threads_and_forks(musl, build, what):
+def test_threads_and_forks(musl, library, what):
     program = musl(PROGRAMS / "fork_locks.c", "-Don_exit(f,a)=atexit(abort)")
-    _, preloaded = run_twice([program, what], build / "lib/libheapwright-tlsf.so")
+    _, preloaded = run_twice([program, what], library)
     assert (preloaded.returncode, preloaded.stdout, preloaded.stderr) == (0, "done\n", "")
 
 

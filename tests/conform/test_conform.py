@@ -126,8 +126,9 @@ def test_examples_conform(example, hw, tmp_path):
     assert {name for name, rule in results(done).items() if rule["result"] != "kept"} <= allowed, done.stdout
 
 
-def test_pool(hw):
-    done = hw("test", "--json", "--timeout", "60s", "tlsf", timeout=400)
+@pytest.mark.parametrize("name", ["tlsf", "heap"])
+def test_own_allocators(name, hw):
+    done = hw("test", "--json", "--timeout", "60s", name, timeout=400)
     assert done.returncode == 0 and {rule["result"] for rule in results(done).values()} <= {"kept", "differs"}, done.stdout
 
 

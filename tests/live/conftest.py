@@ -88,13 +88,15 @@ def ends(at_end):
 
 @pytest.fixture
 def start_program(tool, compile_c, ends):
-    """start_program(trace): records programs/steps.c there, or another executable; it is ended after the test."""
+    """start_program(trace): records programs/steps.c there, or another executable; it is ended after the test. `begins`: it takes
+    numbers of blocks as steps.c does."""
     steps = functools.cache(lambda: compile_c(HERE / "programs/steps.c", name="steps"))
 
-    def start(trace, executable=None, options=()):
+    def start(trace, executable=None, options=(), begins=True):
         program = Program(tool, executable or steps(), trace, *options)
         ends(program.process)
-        program.begin()
+        if begins:
+            program.begin()
         return program
 
     return start

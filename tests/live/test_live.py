@@ -11,6 +11,8 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from conftest import ROOT
 from page_document import read_html, unpack
 from trace_header import is_begun, read_header
@@ -44,6 +46,20 @@ def test_figures_follow_the_program(program, view):
     program.tell("f")
     wait_until(lambda: viewer.report()["live_blocks_at_end"] == before["live_blocks_at_end"] - 1)
     assert viewer.report()["peak_bytes"] == report["live_bytes_at_end"]
+
+
+def test_calls_of_a_sample_are_exact(start_program, tmp_path, view):
+    """All calls of the threads are counted, also those of which the sample has nothing."""
+    program = start_program(tmp_path / "run.hwt", options=["--sample=100M"])
+    viewer = view(program.trace)
+    wait_until(lambda: allocations_of(viewer) > 0)
+    before = allocations_of(viewer)
+    for calls in (before + 1000, before + 2000):
+        program.tell("1000")
+        wait_until(lambda: allocations_of(viewer) == calls)
+    report = viewer.report()
+    assert "allocation_calls_error" not in report and report["live_bytes_at_end_error"] == 0
+    assert [(thread["allocation_calls"], thread["allocated_bytes"]) for thread in report["by_thread"]] == [(calls, report["allocated_bytes"])]
 
 
 def test_a_recording_that_began_long_before(program, view):
@@ -333,7 +349,8 @@ def test_a_command_is_recorded_with_the_options_of_record(compile_c, tmp_path, v
     assert json.loads(hw("report", "--json", trace).stdout)["command"].endswith("three --durations")
 
 
-def test_a_recording_that_is_packed_meanwhile_is_followed(tool, compile_c, tmp_path, view, hw):
+@pytest.mark.parametrize("options", [(), ("--sample=8K",)])
+def test_a_recording_that_is_packed_meanwhile_is_followed(options, tool, compile_c, tmp_path, view, hw):
     """Chunks are packed and given back while they are read; every event counts once."""
     (tmp_path / "churn.c").write_text("""
 #include <pthread.h>
@@ -363,7 +380,7 @@ int main(void)
 }
 """)
     trace = tmp_path / "churn.hwt"
-    process = subprocess.Popen([tool, "record", "-q", "-o", str(trace), "--", str(compile_c(tmp_path / "churn.c", "-pthread", name="churn"))])
+    process = subprocess.Popen([tool, "record", "-q", *options, "-o", str(trace), "--", str(compile_c(tmp_path / "churn.c", "-pthread", name="churn"))])
     wait_until(trace.exists)
     viewer = view(trace)
     seen = []
@@ -376,7 +393,7 @@ int main(void)
     assert seen == sorted(seen)
     wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
     live, report = viewer.report(), json.loads(hw("report", "--json", trace).stdout)
-    for figure in ("allocation_calls", "free_calls", "allocated_bytes", "peak_bytes", "live_bytes_at_end", "temporary_calls", "top", "sizes",
+    for figure in ("allocation_calls", "free_calls", "allocated_bytes", "peak_bytes", "live_bytes_at_end", "temporary_calls", "top", "sizes", "by_thread",
                    "unmatched_frees", "damaged_chunks", "missing_chunks"):
         assert live[figure] == report[figure], figure
 

@@ -116,16 +116,22 @@ def program(record_steps):
 
 
 @pytest.fixture
-def show(tool, program, terminal):
-    """show(80, 24): a terminal with the view of the program."""
+def show_trace(tool, terminal):
+    """show_trace(trace, 80, 24): a terminal with the view of a recording."""
 
-    def start(columns=80, lines=24, before=""):
+    def start(trace, columns=200, lines=24, before=""):
         made = terminal(columns, lines)
-        made.command(f"{before}{tool} live --text {program.trace}")
+        made.command(f"{before}{tool} live --text {trace}")
         made.wait_for("growth/s")
         return made
 
     return start
+
+
+@pytest.fixture
+def show(program, show_trace):
+    """show(80, 24): a terminal with the view of the program."""
+    return lambda columns=80, lines=24, before="": show_trace(program.trace, columns, lines, before)
 
 
 def row_of(terminal, name):
@@ -426,8 +432,36 @@ def test_estimates_have_errors(record, hw):
     trace = record(["python3", "-c", "blocks = [bytearray(2000) for i in range(3000)]"], "--sample=16K").trace
     done = hw("live", "--text", "--once", trace, env={**os.environ, "COLUMNS": "160", "LC_ALL": "C.UTF-8"})
     lines = done.stdout.split("\n")
-    assert re.search(r"peak [\d.]+ MB ± [\d.]+ kB   [\d,]+ ± [\d,]+ allocations", lines[1])
+    assert re.search(r"peak [\d.]+ MB ± [\d.]+ kB   [\d,]+ allocations", lines[1])
     assert re.match(r"Live [\d.]+ kB ± [\d,.]+ k?B in ", lines[2])
+
+
+def test_calls_of_threads_are_exact_in_a_sample(record, compile_c, show_trace, hw):
+    """Also of those that allocated no block of the sample."""
+    program = compile_c("""
+        #include <pthread.h>
+        #include <stdlib.h>
+        static void *small(void *nothing) { for (int i = 0; i < 77; i++) free(malloc(10)); return nothing; }
+        int main(void)
+        {
+          pthread_t thread;
+          for (int i = 0; i < 3; i++)
+            pthread_create(&thread, NULL, small, NULL), pthread_join(thread, NULL);
+          for (int i = 0; i < 3000; i++)
+            if (!malloc(2000))
+              return 1;
+          return 0;
+        }""", "-pthread", "-fno-builtin")
+
+    trace = record([program], "--sample").trace
+    report = json.loads(hw("report", "--json", trace).stdout)
+    expected = {f"{row['name']} ({row['tid']})": f"{row['allocation_calls']:,}" for row in report["by_thread"]}
+    assert len(expected) == 4 and list(expected.values()).count("77") == 3
+    screen = show_trace(trace)
+    screen.press("3")
+    screen.wait(lambda: {name: row["allocs"] for name, row in screen.rows().items()} == expected)
+    screen.press("6")
+    screen.wait(lambda: [row["allocs"] for row in screen.rows().values()] == [f"{report['allocation_calls']:,}"])
 
 
 def test_once_agrees_with_the_report(program, hw):

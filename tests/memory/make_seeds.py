@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""make_seeds.py BUILD FOLDER   fills FOLDER with a small core dump, whole and without its first page."""
+"""make_seeds.py BUILD FOLDER   fills FOLDER with a small core dump, whole and without its first page, and with a pool."""
 
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 WRITER = """
 #include <stdio.h>
@@ -17,15 +18,40 @@ int main(void)
   return fwrite(file, sizeof file, 1, stdout) != 1;
 }
 """
+POOL = """
+#include <stdio.h>
+#include <sys/mman.h>
+#include "heapwright/pool.h"
+#include "small_core.h"
+enum { BYTES = 4 << 10, BLOCKS = 30 };
+int main(void)
+{
+  void *memory = mmap((void *)small_core_libc, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  struct hw_pool *pool = hw_pool_init(memory, BYTES, 0);
+  void *blocks[BLOCKS];
+  for (unsigned i = 0; i < BLOCKS; i++)
+    blocks[i] = hw_pool_alloc(pool, i * 3);
+  for (unsigned i = 0; i < BLOCKS; i += 3)
+    hw_pool_free(pool, blocks[i]);
+  return fwrite(memory, BYTES, 1, stdout) != 1;
+}
+"""
+
+
+def run(folder, source, *more):
+    program = Path(folder) / "writer"
+    command = ["gcc", "-x", "c", "-", f"-I{HERE}", f"-I{ROOT}/include", f"-I{ROOT}/src", *more, "-o", program]
+    subprocess.run(command, input=source, text=True, check=True)
+    return subprocess.run([program], capture_output=True, check=True).stdout
 
 
 def main(_build, folder):
     with tempfile.TemporaryDirectory() as scratch:
-        program = Path(scratch) / "writer"
-        subprocess.run(["gcc", "-x", "c", "-", f"-I{HERE}", "-o", program], input=WRITER, text=True, check=True)
-        core = subprocess.run([program], capture_output=True, check=True).stdout
+        core = run(scratch, WRITER)
+        pool = run(scratch, POOL, *sorted((ROOT / "src/allocators/tlsf").glob("*.c")))
     (Path(folder) / "core").write_bytes(core)
     (Path(folder) / "raw").write_bytes(core[4096:])
+    (Path(folder) / "pool").write_bytes(pool)
 
 
 main(*sys.argv[1:])

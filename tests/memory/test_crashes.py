@@ -159,12 +159,15 @@ def words_of(core, address, count):
     return struct.unpack(f"<{count}Q", found)
 
 
+def build_churn(folder):
+    return build_program(folder, "churn.c", "churn", "-pthread")
+
+
 @pytest.fixture
 def churning(tmp_path):
     """A program whose eight threads replace blocks all the time, the address of its table of blocks, and their number."""
-    program = build_program(tmp_path, "churn.c", "churn", "-pthread")
-    with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as process:
-        address, count = process.stdout.readline().split()
+    with subprocess.Popen([build_churn(tmp_path)], stdout=subprocess.PIPE, text=True) as process:
+        address, count, _ = process.stdout.readline().split()
         yield process, int(address, 16), int(count)
         process.kill()
 
@@ -196,3 +199,17 @@ def test_threads_in_malloc_go_on(churning, hw):
         assert report["understood_percent"] == 100 and report["damage"] == []
         assert count - THREADS <= report["live_blocks"] <= count + THREADS + LIBRARY_BLOCKS
     assert process.poll() is None
+
+
+def test_threads_that_are_recorded(hw, build, tmp_path):
+    """The recording goes on after the stop, and is read later: what was live is that of the stop. A thread is between its call and the
+    event at most once."""
+    trace, words = tmp_path / "churn.hwt", [build_churn(tmp_path), "rests"]
+    with subprocess.Popen([build / "bin/heapwright", "record", "-q", "-o", trace, "--", *words], stdout=subprocess.PIPE) as launcher:
+        _, _, pid = launcher.stdout.readline().split()
+        done = hw("core", "--json", "--recording", trace, pid.decode())
+        os.kill(int(pid), signal.SIGKILL)
+    report = json.loads(done.stdout)
+    assert report["understood_percent"] == 100
+    assert report["live_blocks"] - report["recorded_blocks"] <= THREADS + LIBRARY_BLOCKS
+    assert 0 <= report["live_bytes"] - report["live_bytes_at_end"] <= 24 * report["live_blocks"]

@@ -14,7 +14,7 @@ import pytest
 from heap_listing import LIST_BLOCKS, build_program, core_of, gcore_of, read_expected, started
 from waiting import wait_until
 
-SHAPES = ["few", "one", "threads", "ended", "sub-heaps", "gaps", "blocked", "huge", "settings"]
+SHAPES = ["few", "one", "threads", "exchange", "ended", "sub-heaps", "gaps", "blocked", "huge", "settings"]
 NO_CACHE = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
 PYTHON = """

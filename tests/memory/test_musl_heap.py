@@ -8,6 +8,7 @@ import pytest
 
 from heap_listing import assert_has, build_program, core_of, gcore_of, read_list, started
 
+pytestmark = pytest.mark.skipif(not shutil.which("musl-gcc"), reason="no musl-gcc here")
 MUSL = ("musl-gcc", "-std=gnu17")
 DAMAGE = """
 #include <stdio.h>
@@ -35,14 +36,13 @@ int main(int count, char **words)
 
 @pytest.fixture(scope="module", params=["static", "dynamic"])
 def blocks(request, program_folder):
-    if not shutil.which("musl-gcc"):
-        pytest.skip("there is no musl-gcc")
     flags = ["-static"] if request.param == "static" else []
     return build_program(program_folder, "pools.c", f"musl-{request.param}", "-DNO_POOL", *flags, compiler=MUSL)
 
 
-def test_cores_and_processes(hw, blocks, find_heap, tmp_path):
-    with started([blocks, tmp_path / "list", 4, "none"], tmp_path) as process:
+@pytest.mark.parametrize("threads", ["none", "ended"])
+def test_cores_and_processes(hw, blocks, find_heap, tmp_path, threads):
+    with started([blocks, tmp_path / "list", 4, threads], tmp_path) as process:
         live, _ = read_list(tmp_path / "list")
         assert len(live) > 5000
         assert_has(find_heap("process", process.pid), live, 0)

@@ -131,6 +131,49 @@ def test_stopped_process_stays_stopped(waiting, find_heap):
     wait_until(lambda: state_of(waiting.pid) == "S")
 
 
+def test_thread_that_cannot_be_stopped(compile_c, list_heap, find_heap, tmp_path):
+    """It waits in the kernel for a child that has its memory. That is said, and all threads go on, in the end this one, too."""
+    program = compile_c("""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int waiting[2];
+static void *answer(void *unused)
+{
+  char byte;
+  while (read(0, &byte, 1) > 0 && byte == 'x')
+    (void)!write(1, "going\\n", 6);
+  close(waiting[1]);
+  return unused;
+}
+int main(void)
+{
+  pthread_t thread;
+  (void)!pipe(waiting);
+  pthread_create(&thread, NULL, answer, NULL);
+  (void)!write(1, "ready\\n", 6);
+  if (vfork() == 0) {
+    char byte;
+    close(waiting[1]);
+    _exit(read(waiting[0], &byte, 1) != 0);
+  }
+  (void)!write(1, "both\\n", 5);
+  pthread_join(thread, NULL);
+  pause();
+}""", "-pthread")
+    with started([program], tmp_path) as process:
+        wait_until(lambda: state_of(process.pid) == "D")
+        done = list_heap("process", process.pid)
+        assert done.returncode == 1
+        assert done.stderr == (f"process {process.pid} was not stopped: a thread waits in the kernel; try again, or read it as it "
+                               "runs with --no-stop\n")
+        process.stdin.write(b"xy")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"going\n" and process.stdout.readline() == b"both\n"
+        wait_until(lambda: state_of(process.pid) == "S")
+        find_heap("process", process.pid).assert_sound()
+
+
 def test_no_process(list_heap):
     for way in ("process", "running"):
         done = list_heap(way, 1 << 22)
@@ -251,6 +294,15 @@ def test_truncated_core(core, find_heap, list_heap, tmp_path):
     note = next(line for line in done.stdout.splitlines() + done.stderr.splitlines() if line.startswith("note "))
     assert note.split(maxsplit=3)[3] == "the core dump is truncated: its disk was full, or its size was limited (ulimit -c)"
     assert whole.notes == {}
+
+
+def test_sparse_core(core, list_heap, tmp_path):
+    """Zeros that take no room on the disk, as where the kernel or systemd writes core dumps."""
+    sparse = tmp_path / "sparse"
+    subprocess.run(["cp", "--sparse=always", core, sparse], check=True)
+    assert sparse.stat().st_blocks < core.stat().st_blocks or core.stat().st_blocks * 512 < core.stat().st_size
+    done = list_heap("core", sparse)
+    assert done.returncode == 0 and done.stdout == list_heap("core", core).stdout
 
 
 # --- raw images

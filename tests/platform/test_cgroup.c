@@ -126,6 +126,23 @@ static void version_1(void **state)
   clear(outer);
 }
 
+static void time_of_cpus(void **state)
+{
+  char outer[64];
+  const char *inner = make(outer, sizeof outer, "inner");
+  (void)state;
+  assert_false(hwi_os_cgroup_limits_cpu(inner));
+  put(inner, "cpu.max", "max 100000\n");
+  put(inner, "cpu.cfs_quota_us", "-1\n");
+  assert_false(hwi_os_cgroup_limits_cpu(inner));
+  put(outer, "cpu.max", "150000 100000\n"); /* a group that includes it is limited */
+  assert_true(hwi_os_cgroup_limits_cpu(inner));
+  put(outer, "cpu.max", "max 100000\n");
+  put(inner, "cpu.cfs_quota_us", "50000\n");
+  assert_true(hwi_os_cgroup_limits_cpu(inner));
+  clear(outer);
+}
+
 static void rubbish(void **state)
 {
   char outer[64];
@@ -146,10 +163,8 @@ static void rubbish(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(folders),
-      cmocka_unit_test(version_2),
-      cmocka_unit_test(version_1),
-      cmocka_unit_test(rubbish),
+      cmocka_unit_test(folders),      cmocka_unit_test(version_2), cmocka_unit_test(version_1),
+      cmocka_unit_test(time_of_cpus), cmocka_unit_test(rubbish),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

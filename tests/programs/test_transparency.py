@@ -182,12 +182,12 @@ def test_program(program, hw, build, mallocs, inputs_folder, folder):
 
 @pytest.fixture(scope="module")
 def mallocs(build):
-    """The libraries that replace libc's malloc: the pool, and for all programs the example that claims to run any of
-    them."""
+    """The libraries that replace libc's malloc: the pool and the heap, and for all programs the example that claims to
+    run any of them."""
     with tempfile.TemporaryDirectory(prefix="heapwright-mallocs-") as name:
         Path(name).chmod(0o755)
         examples = [build_allocator(Path(name), EXAMPLES / "counting.cc")] if TIER == "all" else []
-        yield [build / "lib/libheapwright-tlsf.so", *examples]
+        yield [build / "lib/libheapwright-tlsf.so", build / "lib/libheapwright-heap.so", *examples]
 
 
 def check_on(malloc, bench, plain, again):

@@ -122,11 +122,16 @@ HW_COLD void *hw_malloc_otherwise(size_t size)
 typedef void *hw_otherwise_fn(size_t size);
 typedef void *hw_aligned_otherwise_fn(size_t size, size_t align);
 
+HW_OPERATION bool hw_may_be_quick(void)
+{
+  return hw_given.quick_before_init || HW_LIKELY(hw_has_begun());
+}
+
 /* Returns a plain block by the fast path, if there is one. `otherwise` is called if it is not defined or not ready, and
  * by the fast path itself. */
 HW_OPERATION void *hw_plain(size_t size, hw_otherwise_fn *otherwise)
 {
-  if (hw_given.quick_alloc && HW_LIKELY(hw_has_begun()))
+  if (hw_given.quick_alloc && hw_may_be_quick())
     return hw_given.quick_alloc(size, otherwise);
   return otherwise(size);
 }
@@ -178,7 +183,7 @@ HW_COLD void *hw_aligned_otherwise(size_t size, size_t align)
 /* The same for an aligned block. */
 HW_OPERATION void *hw_aligned_by(size_t size, size_t align, hw_aligned_otherwise_fn *otherwise)
 {
-  if (hw_given.quick_alloc_aligned && HW_LIKELY(hw_has_begun()))
+  if (hw_given.quick_alloc_aligned && hw_may_be_quick())
     return hw_given.quick_alloc_aligned(size, align, otherwise);
   return otherwise(size, align);
 }
@@ -282,7 +287,7 @@ HW_OPERATION void hw_do_free(void *block)
 {
   if (!hw_given.quick_free)
     hw_free(block);
-  else if (HW_LIKELY(hw_has_begun()))
+  else if (hw_may_be_quick())
     hw_given.quick_free(block, hw_free_otherwise);
   else
     hw_free_otherwise(block);
@@ -375,8 +380,7 @@ HW_OPERATION void *hw_do_realloc(void *old, size_t size)
 {
   if (!hw_given.quick_realloc)
     return hw_realloc(old, size);
-  return HW_LIKELY(hw_has_begun()) ? hw_given.quick_realloc(old, size, hw_realloc_otherwise)
-                                   : hw_realloc_otherwise(old, size);
+  return hw_may_be_quick() ? hw_given.quick_realloc(old, size, hw_realloc_otherwise) : hw_realloc_otherwise(old, size);
 }
 
 HW_OPERATION void *hw_do_reallocarray(void *old, size_t count, size_t size)

@@ -17,8 +17,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "allocators/process/fork_heap.h"
-#include "allocators/process/message.h"
+#include "allocators/fork_heap.h"
+#include "allocators/message.h"
+#include "allocators/pass_on.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
@@ -74,17 +75,7 @@ static void print_refusal(uint64_t bytes, const char *why, int error)
 
 void hwi_heap_report(enum hw_pool_fault fault, void *address)
 {
-  struct hwi_message line;
-  hwi_message_begin(&line);
-  hwi_message_text(&line, "block ");
-  hwi_message_address(&line, (uintptr_t)address);
-  hwi_message_text(&line, ": ");
-  hwi_message_text(&line, hw_pool_fault_text(fault));
-  hwi_message_text(&line, settings.abort_on_fault ? "; the process ends here" : "; it stays as it is");
-  hwi_message_print(&line);
-  hwi_message_stack();
-  if (settings.abort_on_fault)
-    hwi_os_abort();
+  hwi_message_fault((uintptr_t)address, hw_pool_fault_text(fault), settings.abort_on_fault);
 }
 
 void hwi_heap_report_foreign(const char *function, const void *address)
@@ -227,14 +218,10 @@ void hwi_heap_begin(const struct hwi_settings *given)
   hwi_fork_heap_begin(hwi_heap.start);
 }
 
-static void *(*next_malloc)(size_t bytes);
-static void *(*next_aligned_alloc)(size_t align, size_t bytes);
-
 void hwi_heap_begin_passing_on(void)
 {
   struct hw_pool_stats left;
-  next_malloc = (__extension__(void *(*)(size_t)) hwi_os_next_function("malloc"));
-  next_aligned_alloc = (__extension__(void *(*)(size_t, size_t)) hwi_os_next_function("aligned_alloc"));
+  hwi_pass_on_begin();
   settings.exhausted = HWI_EXHAUSTED_PASS_ON;
   hwi_lock_never();
   use_fallback();
@@ -242,13 +229,6 @@ void hwi_heap_begin_passing_on(void)
     if (!hw_pool_alloc(hwi_heap.pool, left.largest_free_bytes))
       break;
   hwi_fork_heap_begin(hwi_heap.start);
-}
-
-static void *pass_on(size_t bytes, size_t align)
-{
-  if (align <= HW_POOL_ALIGN)
-    return next_malloc ? next_malloc(bytes) : NULL;
-  return next_aligned_alloc ? next_aligned_alloc(align, bytes) : NULL;
 }
 
 /* --- growth --- */
@@ -381,7 +361,7 @@ static HWI_COLD void *alloc_in_fork(size_t bytes, size_t align)
 static void *alloc_otherwise(size_t bytes, size_t align)
 {
   if (settings.exhausted == HWI_EXHAUSTED_PASS_ON)
-    return pass_on(bytes, align);
+    return hwi_pass_on(bytes, align);
   report_found();
   if (settings.exhausted == HWI_EXHAUSTED_ABORT)
     end_exhausted(bytes);
@@ -479,49 +459,14 @@ size_t hwi_heap_own_bytes(const void *payload)
   return head_is_sealed(hwi_heap.pool, block, head) && !(size & BLOCK_FLAGS) && size ? size - WORD : 0;
 }
 
-/* --- forks ---
- *
- * A signal handler may fork while its thread is in malloc, or in another fork. Then the thread already has some of the
- * locks, and its child continues at the same point: nothing is closed or opened.
- */
-
-static __thread unsigned forks_within;       /* of this thread: current forks that did not close the locks */
-static __thread unsigned pool_taken_by_fork; /* the one of them that took the pool's lock, counted from 1; 0: none */
-
-static void begin_fork_within(void)
-{
-  forks_within++;
-  if (!hwi_lock_is_alone() && !hwi_lock_is_mine(&hwi_heap.lock)) { /* the thread was about to grow the pool */
-    hwi_lock_take_always(&hwi_heap.lock);
-    pool_taken_by_fork = forks_within;
-  }
-}
-
-static void end_fork_within(void)
-{
-  if (pool_taken_by_fork == forks_within) {
-    pool_taken_by_fork = 0;
-    hwi_lock_give(&hwi_heap.lock);
-  }
-  forks_within--;
-}
+/* --- forks --- */
 
 void hwi_heap_before_fork(void)
 {
-  if (hwi_lock_is_alone() || hwi_lock_is_mine(&growth_lock) || hwi_lock_is_mine(&hwi_heap.lock))
-    begin_fork_within();
-  else
-    hwi_lock_close(&growth_lock, &hwi_heap.lock);
+  hwi_lock_before_fork(&growth_lock, &hwi_heap.lock);
 }
 
 bool hwi_heap_after_fork(bool is_child)
 {
-  bool was_within = forks_within;
-  if (is_child)
-    hwi_lock_renew(&growth_lock, &hwi_heap.lock);
-  if (was_within)
-    end_fork_within();
-  else
-    hwi_lock_open(&growth_lock, &hwi_heap.lock);
-  return !was_within;
+  return hwi_lock_after_fork(&growth_lock, &hwi_heap.lock, is_child);
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "allocators/process/lock.h"
+#include "allocators/lock.h"
 #include "allocators/process/settings.h"
 #include "allocators/tlsf/hot.h"
 #include "heapwright/pool.h"

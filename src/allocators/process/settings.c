@@ -4,7 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "allocators/process/message.h"
+#include "allocators/flag.h"
+#include "allocators/message.h"
 #include "base/size_text.h"
 
 enum { DEFAULT_BYTES = 100 * 1000 * 1000, LEAST_GROWTH_BYTES = 64 };
@@ -54,18 +55,6 @@ static size_t read_size(value_fn *value_of, const char *name, const char *alias,
   return DEFAULT_BYTES;
 }
 
-/* Returns 1 or 0 according to the variable, or `otherwise` if it is not set or has another value. */
-static int read_flag(value_fn *value_of, const char *name, int otherwise)
-{
-  const char *value = value_of(name);
-  if (!value || !*value)
-    return otherwise;
-  if ((*value == '0' || *value == '1') && !value[1])
-    return *value - '0';
-  print_bad(name, value, " is neither 0 nor 1", 0);
-  return otherwise;
-}
-
 static enum hwi_exhausted read_policy(value_fn *value_of, const char *name)
 {
   const char *value = value_of(name);
@@ -94,9 +83,9 @@ void hwi_settings_read(struct hwi_settings *settings, value_fn *value_of)
   settings->pool_bytes = read_size(value_of, "HEAPWRIGHT_POOL_SIZE", "INITIAL_MEMPOOL_SIZE", HWI_POOL_LEAST_BYTES);
   settings->growth_bytes = read_size(value_of, "HEAPWRIGHT_POOL_GROWTH", "ADDITIONAL_MEMPOOL_SIZE", LEAST_GROWTH_BYTES);
   settings->exhausted = read_policy(value_of, "HEAPWRIGHT_POOL_POLICY");
-  settings->locking = (enum hwi_locking)read_flag(value_of, "HEAPWRIGHT_POOL_LOCK", HWI_LOCKING_TRY);
+  settings->locking = (enum hwi_locking)hwi_flag_read(value_of, "HEAPWRIGHT_POOL_LOCK", HWI_LOCKING_TRY);
   settings->touches_growth = read_touch(value_of, "HEAPWRIGHT_POOL_TOUCH");
-  settings->huge_pages = read_flag(value_of, "HEAPWRIGHT_POOL_HUGE_PAGES", false);
-  settings->stats = read_flag(value_of, "HEAPWRIGHT_POOL_STATS", false);
-  settings->abort_on_fault = read_flag(value_of, "HEAPWRIGHT_CHECK", false);
+  settings->huge_pages = hwi_flag_read(value_of, "HEAPWRIGHT_POOL_HUGE_PAGES", false);
+  settings->stats = hwi_flag_read(value_of, "HEAPWRIGHT_POOL_STATS", false);
+  settings->abort_on_fault = hwi_flag_read(value_of, "HEAPWRIGHT_CHECK", false);
 }

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "allocators/process/fork_heap.h"
+#include "allocators/fork_heap.h"
 #include "allocators/process/heap.h"
 #include "heapwright/allocator.h"
 #include "platform/os.h"

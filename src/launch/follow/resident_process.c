@@ -1,11 +1,8 @@
 /* resident_process.c - a process that follows a long recording for viewers to come */
 #include "launch/follow/resident_process.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "platform/os_tools.h"
@@ -34,11 +31,4 @@ pid_t hwi_resident_process_start(void (*be)(const char *name), const char *name)
   if (getppid() == parent && leave_all())
     be(name);
   _exit(EXIT_SUCCESS);
-}
-
-void hwi_resident_process_end(pid_t pid)
-{
-  kill(pid, SIGKILL); /* it has nothing to save */
-  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-    ;
 }

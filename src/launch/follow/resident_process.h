@@ -11,7 +11,4 @@
  * returns. Returns its ID, or -1: it cannot be started. */
 pid_t hwi_resident_process_start(void (*be)(const char *name), const char *name);
 
-/* Ends it, also if it has ended before. */
-void hwi_resident_process_end(pid_t pid);
-
 #endif

@@ -7,11 +7,12 @@
 #include "base/error.h"
 
 /* The names that hwi_allocator_find knows, for help. */
-#define HWI_ALLOCATORS "tlsf, jemalloc, tcmalloc, mimalloc, tbb, or a library's file"
+#define HWI_ALLOCATORS "tlsf, heap, jemalloc, tcmalloc, mimalloc, tbb, or a library's file"
 
 /* Finds the library for `name` and its path for LD_PRELOAD. `name` is one of: a path (anything with a slash, or a file
- * in the current folder); one of heapwright's own allocators, `tlsf` for libheapwright-tlsf.so; `jemalloc`, `tcmalloc`,
- * `mimalloc` or `tbb`, found under the names that Linux distributions use; a file name that the dynamic loader finds.
+ * in the current folder); one of heapwright's own allocators, `tlsf` for libheapwright-tlsf.so and `heap` for
+ * libheapwright-heap.so; `jemalloc`, `tcmalloc`, `mimalloc` or `tbb`, found under the names that Linux distributions use;
+ * a file name that the dynamic loader finds.
  * Returns 0, or a negative status. *preload is malloc'd, or NULL on failure. */
 int hwi_allocator_find(char **preload, const char *name, struct hwi_error *error);
 

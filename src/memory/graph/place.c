@@ -128,6 +128,8 @@ const char *hwi_core_register_name(const struct hwi_memory_thread *thread, unsig
                                       "r8",     "rax", "rcx", "rdx",     "rsi",     "rdi", "orig_rax", "rip", "cs",
                                       "eflags", "rsp", "ss",  "fs_base", "gs_base", "ds",  "es",       "fs",  "gs"};
   enum { NAMES = sizeof names / sizeof *names };
+  if (reg >= HWI_THREAD_REGISTERS)
+    return "(vector)";
   return thread->register_count == NAMES && reg < NAMES ? names[reg] : NULL;
 }
 

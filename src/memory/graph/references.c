@@ -33,8 +33,8 @@ void hwi_reference_of(const struct hwi_graph *graph, uint32_t block, uint64_t at
   *reference = (struct hwi_reference){.is_start = to_off == 0, .to_off = to_off};
   if (hwi_scan_is_register(at))
     reference->place = (struct hwi_core_place){.kind = HWI_CORE_PLACE_REGISTER,
-                                               .thread = at / 2 / HWI_THREAD_REGISTERS,
-                                               .reg = (unsigned)(at / 2 % HWI_THREAD_REGISTERS),
+                                               .thread = at / 2 / HWI_SCAN_REGISTERS,
+                                               .reg = (unsigned)(at / 2 % HWI_SCAN_REGISTERS),
                                                .block = HWI_NO_BLOCK};
   else
     hwi_graph_place(graph, at, &reference->place);

@@ -131,10 +131,12 @@ HWI_INLINE void hwi_scan_block(struct hwi_scan *scan, uint32_t block, HWI_VISIT(
   }
 }
 
-/* A register has an odd `at`, which is the address of no word. */
+/* A register has an odd `at`, which is the address of no word. Words of vector registers are behind the others. */
+enum { HWI_SCAN_REGISTERS = HWI_THREAD_REGISTERS + HWI_THREAD_VECTORS };
+
 static inline uint64_t hwi_scan_register_at(size_t thread, size_t reg)
 {
-  return ((uint64_t)thread * HWI_THREAD_REGISTERS + reg) * 2 + 1;
+  return ((uint64_t)thread * HWI_SCAN_REGISTERS + reg) * 2 + 1;
 }
 
 static inline bool hwi_scan_is_register(uint64_t at)
@@ -142,13 +144,21 @@ static inline bool hwi_scan_is_register(uint64_t at)
   return at & 1;
 }
 
+HWI_INLINE void hwi_scan_registers(struct hwi_scan *scan, size_t number, HWI_VISIT(visit), void *state)
+{
+  const struct hwi_memory_thread *thread = &scan->graph->memory->threads[number];
+  for (size_t k = 0; k < thread->register_count; k++)
+    hwi_scan_word(scan, hwi_scan_register_at(number, k), thread->registers[k], visit, state);
+  for (size_t k = 0; k < thread->vector_count; k++)
+    hwi_scan_word(scan, hwi_scan_register_at(number, HWI_THREAD_REGISTERS + k), thread->vectors[k], visit, state);
+}
+
 /* Scans registers and roots, or what is below stack pointers. */
 HWI_INLINE void hwi_scan_roots(struct hwi_scan *scan, bool below, HWI_VISIT(visit), void *state)
 {
   const struct hwi_graph *graph = scan->graph;
   for (size_t i = 0; i < graph->memory->thread_count && !below; i++)
-    for (size_t k = 0; k < graph->memory->threads[i].register_count; k++)
-      hwi_scan_word(scan, hwi_scan_register_at(i, k), graph->memory->threads[i].registers[k], visit, state);
+    hwi_scan_registers(scan, i, visit, state);
   for (size_t i = 0; i < graph->root_count; i++)
     if (graph->roots[i].is_below == below)
       hwi_scan_bytes(scan, graph->roots[i].address, graph->roots[i].bytes, graph->roots[i].count, visit, state);

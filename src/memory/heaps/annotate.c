@@ -361,7 +361,7 @@ static void note_headerless(struct reading *reading)
 {
   const struct hwi_core_heap *heap = reading->heap;
   for (size_t i = 0; i < heap->part_count; i++)
-    if (heap->parts[i].is_in_one_piece)
+    if (heap->parts[i].piece_of)
       return;
   const struct hwi_core_block *previous = NULL;
   if (hwi_memory_load_32(reading->memory, reading->root + AT_COVERS_ALL) != 1 ||

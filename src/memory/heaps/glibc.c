@@ -44,16 +44,33 @@ struct hwi_glibc hwi_glibc_of(const struct hwi_memory *memory)
   return glibc;
 }
 
+/* A process on another malloc still has glibc's. Returns whether it was not used; then nothing of it is left in the heap. */
+static bool take_out_unused(struct hwi_core_heap *heap, size_t first_part, size_t first_block)
+{
+  uint64_t system = 0;
+  for (size_t i = first_part; i < heap->part_count; i++)
+    system += heap->parts[i].system_bytes;
+  if (system == 0) {
+    heap->part_count = first_part;
+    heap->block_count = first_block;
+  }
+  return system == 0;
+}
+
 int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
 {
   struct hwi_glibc glibc = hwi_glibc_of(memory);
+  const size_t first_part = heap->part_count, first_block = heap->block_count;
   int status = 0;
-  if (!hwi_glibc_find_arenas(&glibc))
+  if (!hwi_glibc_find_arenas(&glibc)) {
     status = HW_ERR_USAGE;
-  else if (!find_all(&glibc, heap))
+  } else if (!find_all(&glibc, heap)) {
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the list of blocks; use a larger machine");
-  else
+  } else if (take_out_unused(heap, first_part, first_block)) {
+    status = hwi_error_set(error, HW_ERR_USAGE, "glibc's malloc is there, but was not used");
+  } else {
     hwi_core_heap_name_allocator(heap, "glibc");
+  }
   hwi_glibc_release(&glibc);
   return status;
 }

@@ -105,7 +105,8 @@ static bool is_rest(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena
 }
 
 /* Whether the chunk at `next` says that the one before it, of `size` bytes, is free. Then the word in front of next's size is that
- * size. If it is no size at all, next's flags were written over. If it is another one, the program was about to write it. */
+ * size. If it is no size at all, next's flags were written over, unless a thread is in the middle of that. If it is another one, the
+ * program was about to write it. */
 static bool says_free(struct stretch *stretch, uint64_t next, uint64_t size)
 {
   struct hwi_glibc *glibc = stretch->glibc;
@@ -113,7 +114,8 @@ static bool says_free(struct stretch *stretch, uint64_t next, uint64_t size)
   if (!hwi_glibc_size(glibc, next, &flags) || (flags & HWI_GLIBC_PREVIOUS_IN_USE))
     return false;
   if (!hwi_memory_word(&glibc->reader, next, &previous) || previous == size ||
-      (hwi_glibc_size_is_sound(glibc, previous) && previous <= next - stretch->begin))
+      (hwi_glibc_size_is_sound(glibc, previous) && previous <= next - stretch->begin) ||
+      hwi_glibc_is_in_use(glibc, stretch->arena))
     return true;
   if (!read_chunk(stretch, next, &flags)) /* the walk will note that */
     return false;

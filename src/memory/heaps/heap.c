@@ -8,9 +8,12 @@
 
 #include "memory/heaps/annotate.h"
 #include "memory/heaps/glibc.h"
+#include "memory/heaps/jemalloc/jemalloc.h"
+#include "memory/heaps/mimalloc.h"
 #include "memory/heaps/musl.h"
 #include "memory/heaps/nested.h"
 #include "memory/heaps/pool.h"
+#include "memory/heaps/tcmalloc/tcmalloc.h"
 #include "trace/grow.h"
 #include "trace/table.h"
 
@@ -99,12 +102,10 @@ void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name)
   snprintf(heap->allocator + used, sizeof heap->allocator - used, "%s%s", used ? ", " : "", name);
 }
 
-/* Each adds what it finds and its name, or returns HW_ERR_USAGE: with a text only if its allocator is there, but in a version that
- * is not read. A process may have several allocators. */
+/* Each adds what it finds and its name, or returns HW_ERR_USAGE: with a text only if its allocator is there, but unused, or in a
+ * version that is not read. A process may have several allocators. */
 static int (*const finders[])(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error) = {
-    hwi_glibc_find,
-    hwi_musl_find,
-    hwi_pool_find,
+    hwi_glibc_find, hwi_mimalloc_find, hwi_musl_find, hwi_pool_find, hwi_jemalloc_find, hwi_tcmalloc_find,
 };
 
 static int find_all(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error)
@@ -117,10 +118,10 @@ static int find_all(struct hwi_core_heap *heap, const struct hwi_memory *memory,
       return hwi_error_set(error, status, "%s", refusal.text);
     is_found |= status == 0;
   }
-  if (is_found)
-    return hwi_core_heap_settle_nested(heap)
-               ? 0
-               : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the parts of the heap; use a larger machine");
+  if (is_found && !hwi_core_heap_settle_nested(heap))
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the parts of the heap; use a larger machine");
+  if (heap->part_count)
+    return 0;
   return hwi_error_set(error, HW_ERR_USAGE,
                        "no heap was found: %s; another malloc is read only with "
                        "libheapwright-annotate.so",

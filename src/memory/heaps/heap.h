@@ -43,11 +43,11 @@ struct hwi_core_heap_sum {
 
 struct hwi_core_heap_part {
   char name[40];
-  uint64_t address;                                     /* of the arena; 0: none */
-  uint64_t own_bytes;                                   /* of the allocator's structure at `address` */
-  uint64_t system_bytes, understood_bytes;              /* equal if the part is sound */
-  bool is_in_one_piece;                                 /* from `address` on */
-  bool is_nested;                                       /* in a block of another part, which counts its bytes, too */
+  uint64_t address;                        /* of the arena; 0: none */
+  uint64_t own_bytes;                      /* of the allocator's structure at `address` */
+  uint64_t system_bytes, understood_bytes; /* equal if the part is sound */
+  const char *piece_of;                    /* allocator, if it is in one piece from `address` on; NULL: it is not */
+  bool is_nested;                          /* in a block of another part, which counts its bytes, too */
   struct hwi_core_heap_sum sums[HWI_CORE_BLOCK_STATES]; /* by state */
 };
 

@@ -253,7 +253,7 @@ static bool add_region(struct pool *pool, struct region *region)
   part->own_bytes = region->address + REGION_WORDS * pool->word - begin;
   part->system_bytes = region->limit - begin;
   part->understood_bytes = part->own_bytes;
-  part->is_in_one_piece = true;
+  part->piece_of = "heapwright-pool";
   region->part = pool->heap->part_count - 1;
   return true;
 }
@@ -325,8 +325,5 @@ int hwi_pool_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, s
       done = search_region(&search, &memory->regions[i]);
   if (!done)
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the list of blocks; use a larger machine");
-  if (search.pools == 0)
-    return HW_ERR_USAGE;
-  hwi_core_heap_name_allocator(heap, "heapwright-pool");
-  return 0;
+  return search.pools ? 0 : HW_ERR_USAGE;
 }

@@ -7,7 +7,7 @@
 
 #include "memory/heaps/heap.h"
 
-/* Adds all pools. Returns 0, HW_ERR_USAGE if there is none, or HW_ERR_MEMORY. */
+/* Adds all pools, also those that were given up (nested.h). Returns 0, HW_ERR_USAGE if there is none, or HW_ERR_MEMORY. */
 int hwi_pool_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error);
 
 #endif

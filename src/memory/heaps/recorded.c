@@ -1,4 +1,4 @@
-/* recorded.c - the blocks that a recording of the same process has as live at its end */
+/* recorded.c - the blocks that a recording of the same process has as live at a moment */
 #include "memory/heaps/recorded.h"
 
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 struct taking {
   struct hwi_recorded_blocks *blocks;
   struct hwi_live live;
+  uint64_t until_ns;
   bool failed;
 };
 
@@ -45,6 +46,8 @@ static void take_away(struct taking *taking, uint64_t address)
 static bool take(void *context, const struct hwi_block_event *event)
 {
   struct taking *taking = context;
+  if (event->ns > taking->until_ns)
+    return false;
   if (event->kind == HWI_BLOCK_ALLOC && !add(taking, event))
     taking->failed = true;
   else if (hwi_block_is_end(event) && event->kind != HWI_BLOCK_LEFT)
@@ -59,12 +62,14 @@ static int compare(const void *a, const void *b)
 }
 
 int hwi_recorded_blocks_read(struct hwi_recorded_blocks *blocks, const char *path,
-                             const struct hwi_profile_options *options, struct hwi_error *error)
+                             const struct hwi_profile_options *options, uint64_t until_ns, struct hwi_error *error)
 {
-  struct taking taking = {.blocks = blocks};
+  struct taking taking = {.blocks = blocks, .until_ns = until_ns};
   const struct hwi_block_sink sink = {.take = take, .context = &taking};
   *blocks = (struct hwi_recorded_blocks){0};
   int status = hwi_live_init(&taking.live) ? hwi_profile_events(path, options, &sink, error) : HW_ERR_MEMORY;
+  if (status == HW_ERR_LIMIT)
+    status = 0; /* the rest came later */
   if (status == HW_ERR_MEMORY || taking.failed)
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the blocks of %s; use a larger machine", path);
   if (status == 0 && blocks->count)

@@ -12,6 +12,7 @@
 #include <gelf.h>
 #include <limits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/procfs.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "memory/image/unpack.h"
+#include "platform/x86_vectors.h"
 #include "trace/grow.h"
 
 struct core {
@@ -61,11 +63,25 @@ static bool take_thread(struct core *core, const unsigned char *bytes, size_t si
     memory->signal = status.pr_cursig;
   return true;
 }
+
+/* Follows the note of the thread. No call keeps these registers: in a system call they have what is left of earlier work. */
+static void take_vectors(const struct core *core, const unsigned char *bytes, size_t size)
+{
+  struct hwi_memory *memory = core->memory;
+  struct hwi_memory_thread *thread = memory->thread_count ? &memory->threads[memory->thread_count - 1] : NULL;
+  if (thread && (int64_t)thread->registers[offsetof(struct user_regs_struct, orig_rax) / sizeof(uint64_t)] < 0)
+    thread->vector_count = hwi_x86_vector_words(thread->vectors, HWI_THREAD_VECTORS, bytes, size);
+}
 #else
 static bool take_thread(struct core *core, const unsigned char *bytes, size_t size)
 {
   (void)core, (void)bytes, (void)size;
   return true;
+}
+
+static void take_vectors(const struct core *core, const unsigned char *bytes, size_t size)
+{
+  (void)core, (void)bytes, (void)size;
 }
 #endif
 
@@ -159,6 +175,8 @@ static bool take_note(struct core *core, const GElf_Nhdr *note, const unsigned c
     return take_thread(core, bytes, note->n_descsz);
   if (note->n_type == NT_SIGINFO)
     take_signal(core, bytes, note->n_descsz);
+  else if (note->n_type == NT_X86_XSTATE)
+    take_vectors(core, bytes, note->n_descsz);
   else if (note->n_type == NT_PRPSINFO)
     take_process(core, bytes, note->n_descsz);
   else if (note->n_type == NT_FILE)

@@ -25,6 +25,31 @@ const struct hwi_region *hwi_memory_region(const struct hwi_memory *memory, uint
   return found && found->begin <= address ? found : NULL;
 }
 
+bool hwi_memory_knows_files(const struct hwi_memory *memory)
+{
+  for (size_t i = 0; i < memory->region_count; i++)
+    if (memory->regions[i].file)
+      return true;
+  return false;
+}
+
+bool hwi_memory_is_data(const struct hwi_memory *memory, size_t region, bool knows_files)
+{
+  const struct hwi_region *one = &memory->regions[region];
+  return one->is_writable && (!knows_files || one->file || (region && one[-1].file && one[-1].end == one->begin));
+}
+
+uint64_t hwi_memory_unknown_count(struct hwi_memory_reader *reader, uint64_t address, uint64_t bytes)
+{
+  if (hwi_memory_bytes(reader, address, bytes))
+    return 0;
+  const struct hwi_region *region = hwi_memory_region_from(reader->memory, address);
+  if (!region)
+    return UINT64_MAX;
+  const uint64_t next = region->begin > address ? region->begin : region->end;
+  return (next - address + bytes - 1) / bytes;
+}
+
 bool hwi_memory_add_region(struct hwi_memory *memory, const struct hwi_region *region)
 {
   if (!hwi_grow((void **)&memory->regions, &memory->region_capacity, memory->region_count + 1, sizeof *region))

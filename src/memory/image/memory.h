@@ -23,7 +23,7 @@ struct hwi_region {
   uint64_t file_off;
 };
 
-enum { HWI_THREAD_REGISTERS = 32 };
+enum { HWI_THREAD_REGISTERS = 32, HWI_THREAD_VECTORS = 288 };
 
 /* A thread at the moment of the image. */
 struct hwi_memory_thread {
@@ -31,6 +31,8 @@ struct hwi_memory_thread {
   uint64_t stack_pointer, thread_pointer, program_counter;
   uint64_t registers[HWI_THREAD_REGISTERS]; /* that may hold pointers */
   size_t register_count;
+  uint64_t vectors[HWI_THREAD_VECTORS]; /* words of vector registers, without zeros; none in a system call */
+  size_t vector_count;
 };
 
 /* Memory that is not in the image. */
@@ -71,6 +73,13 @@ const struct hwi_region *hwi_memory_region(const struct hwi_memory *memory, uint
 
 /* Returns the first region that ends behind `address`, or NULL. */
 const struct hwi_region *hwi_memory_region_from(const struct hwi_memory *memory, uint64_t address);
+
+/* Returns whether the file of some region is known. */
+bool hwi_memory_knows_files(const struct hwi_memory *memory);
+
+/* Returns whether a region may be data of the program or a library: mapped from its file and writable, or writable and next to
+ * such memory, as zeros are. If no files are known, any memory may be that. */
+bool hwi_memory_is_data(const struct hwi_memory *memory, size_t region, bool knows_files);
 
 /* Adds a region; hwi_memory_finish sorts them. Returns false if there is no memory. */
 bool hwi_memory_add_region(struct hwi_memory *memory, const struct hwi_region *region);
@@ -144,5 +153,8 @@ static inline bool hwi_memory_word(struct hwi_memory_reader *reader, uint64_t ad
     *word = hwi_memory_load(reader->memory, bytes);
   return bytes;
 }
+
+/* Returns for how many items of so many bytes from an address on it is certain that they are not known: 0 if the first one is. */
+uint64_t hwi_memory_unknown_count(struct hwi_memory_reader *reader, uint64_t address, uint64_t bytes);
 
 #endif

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "memory/image/process.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -306,6 +307,9 @@ static bool take_thread(struct hwi_memory *memory, uint32_t tid, const struct hw
                                        .program_counter = registers->program_counter,
                                        .register_count = registers->count};
   memcpy(thread->registers, registers->all, registers->count * sizeof *registers->all);
+  static_assert(sizeof thread->vectors == sizeof registers->vectors, "the same words");
+  thread->vector_count = registers->vector_count;
+  memcpy(thread->vectors, registers->vectors, registers->vector_count * sizeof *registers->vectors);
   return true;
 }
 
@@ -364,11 +368,13 @@ static int copy_stopped(struct survey *survey, uint32_t pid, const struct hwi_pr
   struct hwi_os_stopped stopped;
   const uint64_t begin_ns = hwi_os_monotonic_ns();
   const int reason = hwi_os_stop(&stopped, pid);
+  const uint64_t stopped_ns = hwi_os_monotonic_ns();
   if (reason < 0)
     return reason == -ENOMEM ? no_memory(error, pid) : refuse(error, pid, false, -reason);
   int status = copy(survey, pid, options, done, error);
   if (status == 0 && !take_threads(survey->memory, &stopped))
     status = no_memory(error, pid);
+  done->moment_ns = stopped_ns + (hwi_os_monotonic_ns() - stopped_ns) / 2;
   hwi_os_let_go(&stopped);
   done->stop_ns = hwi_os_monotonic_ns() - begin_ns;
   return status;

@@ -14,7 +14,8 @@ struct hwi_process_options {
 
 /* What reading did to the process, and what it cost. */
 struct hwi_process_read {
-  uint64_t stop_ns; /* from before the first thread was stopped until after the last one went on; 0: not stopped */
+  uint64_t stop_ns;   /* from before the first thread was stopped until after the last one went on; 0: not stopped */
+  uint64_t moment_ns; /* of the monotonic clock, in the middle of the stop; 0: not stopped */
   uint64_t copied_bytes;
   uint64_t unreadable_bytes; /* of pages that exist: they are zero in the image */
 };

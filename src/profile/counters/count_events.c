@@ -650,12 +650,12 @@ static struct hwi_call_counts *calls_of(struct hwi_replay *replay, struct hwi_re
   return &tally->threads[thread].calls;
 }
 
-/* Only for a whole run is it known which calls belong to it, and only when it is over are all of them counted. */
+/* Only for a whole run is it known which calls belong to it. While it goes on, they are those up to the last look. */
 static size_t all_calls(const struct hwi_replay *replay, const struct hwi_replay_image *image,
                         const struct hwi_chunk_counts **chunks)
 {
   const size_t count = hwi_trace_call_counts(image->trace, chunks);
-  return image->sample_bytes && replay->span.kind == HWI_SPAN_RUN && !replay->history.is_kept ? count : 0;
+  return image->sample_bytes && replay->span.kind == HWI_SPAN_RUN ? count : 0;
 }
 
 bool hwi_replay_know_threads(struct hwi_replay *replay, struct hwi_replay_image *image)

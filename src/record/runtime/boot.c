@@ -22,9 +22,9 @@ struct region {
   size_t used; /* invariant: <= bytes; the bytes after it are zero and unused */
 };
 
-_Alignas(HWI_BOOT_ALIGN) uint8_t hwi_boot_buffer[HWI_BOOT_BUFFER_BYTES];
-bool hwi_boot_is_extended;
+bool hwi_boot_is_used;
 
+static _Alignas(HWI_BOOT_ALIGN) uint8_t buffer[HWI_BOOT_BUFFER_BYTES];
 static size_t buffer_used;
 static struct region *mapped_regions;
 static uint64_t block_count;
@@ -44,6 +44,7 @@ static void *take(uint8_t *start, size_t bytes, size_t *mark, size_t size, size_
   } while (!__atomic_compare_exchange_n(mark, &used, end, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   ((struct block_header *)block)[-1].size = size;
   __atomic_fetch_add(&block_count, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&hwi_boot_is_used, true, __ATOMIC_RELEASE);
   return (void *)block;
 }
 
@@ -66,7 +67,7 @@ void *hwi_boot_alloc(size_t size, size_t align)
 {
   if (align < HWI_BOOT_ALIGN)
     align = HWI_BOOT_ALIGN;
-  void *block = take(hwi_boot_buffer, HWI_BOOT_BUFFER_BYTES, &buffer_used, size, align);
+  void *block = take(buffer, HWI_BOOT_BUFFER_BYTES, &buffer_used, size, align);
   struct region *region = __atomic_load_n(&mapped_regions, __ATOMIC_ACQUIRE);
   if (!block && region)
     block = take(region->start, region->bytes, &region->used, size, align);
@@ -80,12 +81,13 @@ void *hwi_boot_alloc(size_t size, size_t align)
   while (
       !__atomic_compare_exchange_n(&mapped_regions, &region->next, region, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
   }
-  __atomic_store_n(&hwi_boot_is_extended, true, __ATOMIC_RELEASE);
   return block;
 }
 
-bool hwi_boot_region_owns(const void *block)
+bool hwi_boot_has(const void *block)
 {
+  if ((uintptr_t)block - (uintptr_t)buffer < HWI_BOOT_BUFFER_BYTES)
+    return true;
   for (struct region *at = __atomic_load_n(&mapped_regions, __ATOMIC_ACQUIRE); at; at = at->next)
     if ((uintptr_t)block - (uintptr_t)at->start < at->bytes)
       return true;

@@ -22,18 +22,16 @@ size_t hwi_boot_size(const void *block);
 /* Returns how many boot blocks were allocated: they have no stack in the trace. */
 uint64_t hwi_boot_block_count(void);
 
-extern __attribute__((visibility("hidden"))) _Alignas(HWI_BOOT_ALIGN) uint8_t hwi_boot_buffer[HWI_BOOT_BUFFER_BYTES];
-/* There are regions in addition to the buffer. */
-extern __attribute__((visibility("hidden"))) bool hwi_boot_is_extended;
+/* There are boot blocks. */
+extern __attribute__((visibility("hidden"))) bool hwi_boot_is_used;
 
-/* Returns whether `block` is from a region; only for hwi_boot_owns. */
-bool hwi_boot_region_owns(const void *block);
+/* The same as hwi_boot_owns, if there are boot blocks. */
+bool hwi_boot_has(const void *block);
 
-/* Returns whether `block` is a boot block. Called on every free. */
+/* Returns whether `block` is a boot block. Called on every free and malloc_usable_size; most programs have no such blocks. */
 static inline bool hwi_boot_owns(const void *block)
 {
-  return (uintptr_t)block - (uintptr_t)hwi_boot_buffer < HWI_BOOT_BUFFER_BYTES ||
-         (__builtin_expect(hwi_boot_is_extended, 0) && hwi_boot_region_owns(block));
+  return __builtin_expect(hwi_boot_is_used, 0) && hwi_boot_has(block);
 }
 
 #endif

@@ -10,6 +10,7 @@
 
 /* Where that comes from. Pointers are borrowed. */
 struct hwi_core_names {
+  const struct hwi_core_heap *heap;
   struct hwi_block_types *types;
   struct hwi_thread_frames *threads;
   const struct hwi_recorded_blocks *recorded;
@@ -26,7 +27,14 @@ bool hwi_core_names_member(const struct hwi_core_names *names, const struct hwi_
 bool hwi_core_names_variable(const struct hwi_core_names *names, const struct hwi_core_block *block,
                              struct hwi_line *line);
 
-/* Adds the stack that allocated the block in a few words, if it was recorded. Returns whether it was. */
+/* Returns the function with a code address, of which it may be what a call returns to, or NULL. */
+const struct hwi_symbol *hwi_core_names_function(const struct hwi_core_names *names, uint64_t address, bool is_return);
+
+/* Adds "main (app.c:7)". */
+void hwi_core_function_add(struct hwi_line *line, const struct hwi_symbol *function);
+
+/* Adds the stack that allocated the block in a few words, if it was recorded, or is in front of the block. Returns whether it is
+ * known. */
 bool hwi_core_names_stack(const struct hwi_core_names *names, const struct hwi_core_block *block,
                           struct hwi_line *line);
 

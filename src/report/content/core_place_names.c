@@ -37,34 +37,15 @@ static void find_local(const struct hwi_core_names *names, struct hwi_core_place
 
 /* --- functions --- */
 
-/* The function that was called: what was inlined into it shares its frame. */
 static const struct hwi_symbol *function_of(const struct hwi_core_names *names, const struct hwi_thread_frame *frame)
 {
-  const struct hwi_core_module *module =
-      frame ? hwi_core_modules_of(names->types->vtables.modules, frame->address - frame->is_return) : NULL;
-  const struct hwi_symbol *symbols;
-  if (!module)
-    return NULL;
-  const struct hwi_symbol_module of = symbol_module(module);
-  const uint32_t count =
-      hwi_symbols_find(names->types->vtables.symbols, &of, frame->address, frame->is_return, &symbols);
-  return count && symbols[count - 1].function ? &symbols[count - 1] : NULL;
+  return frame ? hwi_core_names_function(names, frame->address, frame->is_return) : NULL;
 }
 
 const struct hwi_symbol *hwi_core_function_at(const struct hwi_core_names *names, size_t thread)
 {
   const struct hwi_thread_stack *stack = hwi_thread_frames_of(names->threads, thread);
   return stack && stack->count ? function_of(names, stack->frames) : NULL;
-}
-
-void hwi_core_function_add(struct hwi_line *line, const struct hwi_symbol *function)
-{
-  hwi_line_clean(line, function->function);
-  if (!function->file)
-    return;
-  hwi_line_puts(line, " (");
-  hwi_line_clean(line, hwi_base_name(function->file));
-  hwi_line_printf(line, ":%" PRIu32 ")", function->line);
 }
 
 /* A place that is in a frame is no thread-local storage. */

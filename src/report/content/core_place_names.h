@@ -25,7 +25,4 @@ void hwi_core_place_name_add(struct hwi_line *line, const struct hwi_graph *grap
 /* Returns the function in which a thread is, or NULL. */
 const struct hwi_symbol *hwi_core_function_at(const struct hwi_core_names *names, size_t thread);
 
-/* Adds "main (app.c:7)". */
-void hwi_core_function_add(struct hwi_line *line, const struct hwi_symbol *function);
-
 #endif

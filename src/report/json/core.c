@@ -1,8 +1,8 @@
 /* core.c - the members of a report on a core dump about its heap */
-#include "memory/heaps/fragmentation.h"
 #include "memory/types/block_types.h"
 #include "memory/types/contents.h"
 #include "report/content/core_leaks.h"
+#include "report/content/core_pins.h"
 #include "report/content/core_sums.h"
 #include "report/json/members.h"
 #include "symbols/symbols.h"
@@ -40,10 +40,28 @@ static void write_parts(struct hwi_json *json, const struct hwi_core_heap *heap)
   hwi_json_end_array(json);
 }
 
-static void write_fragmentation(struct hwi_json *json, const struct hwi_core_heap *heap)
+static void write_pin_owners(struct hwi_json *json, const struct hwi_core_names *names, const struct hwi_pin *pin)
+{
+  struct hwi_pin_owner owners[HWI_PIN_OWNERS_MAX];
+  const size_t count = hwi_pin_owners_find(names, pin, owners);
+  hwi_json_begin_array(json, "owners");
+  for (size_t i = 0; i < count; i++) {
+    struct hwi_line stack = {0};
+    hwi_json_begin_object(json, NULL);
+    write_sum(json, "blocks", "bytes", &(struct hwi_core_heap_sum){owners[i].blocks, owners[i].bytes});
+    hwi_json_text(json, "allocated_by",
+                  hwi_core_names_stack(names, owners[i].block, &stack) ? hwi_line_text(&stack) : NULL);
+    hwi_json_end_object(json);
+    json->failed |= stack.failed;
+    hwi_line_release(&stack);
+  }
+  hwi_json_end_array(json);
+}
+
+static void write_fragmentation(struct hwi_json *json, const struct hwi_report *report)
 {
   struct hwi_fragmentation fragmentation;
-  hwi_fragmentation_find(&fragmentation, heap);
+  hwi_fragmentation_find(&fragmentation, report->core->heap);
   hwi_json_number(json, "free_page_bytes", fragmentation.page_bytes);
   hwi_json_begin_array(json, "pins");
   for (size_t i = 0; i < fragmentation.pin_count; i++) {
@@ -52,6 +70,7 @@ static void write_fragmentation(struct hwi_json *json, const struct hwi_core_hea
     hwi_json_number(json, "address", pin->address);
     write_sum(json, "blocks", "bytes", &(struct hwi_core_heap_sum){pin->blocks, pin->bytes});
     hwi_json_number(json, "held_bytes", pin->held_bytes);
+    write_pin_owners(json, report->core_names, pin);
     hwi_json_end_object(json);
   }
   hwi_json_end_array(json);
@@ -104,8 +123,9 @@ static void write_contents(struct hwi_json *json, const struct hwi_core *core)
   hwi_json_end_array(json);
 }
 
-void hwi_json_core(struct hwi_json *json, const struct hwi_core *core)
+void hwi_json_core(struct hwi_json *json, const struct hwi_report *report)
 {
+  const struct hwi_core *core = report->core;
   const struct hwi_core_sums sums = hwi_core_sums_of(core);
   hwi_json_text(json, "allocator", core->heap->allocator);
   hwi_json_number(json, "signal", (uint64_t)core->memory->signal);
@@ -124,7 +144,7 @@ void hwi_json_core(struct hwi_json *json, const struct hwi_core *core)
   write_sums(json, &sums);
   hwi_json_decimal(json, "understood_percent", hwi_core_understood_percent(&sums));
   write_parts(json, core->heap);
-  write_fragmentation(json, core->heap);
+  write_fragmentation(json, report);
   write_damage(json, core->heap);
   if (core->types)
     hwi_json_bool(json, "types_complete", !core->types->is_cut);

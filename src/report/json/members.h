@@ -86,7 +86,7 @@ void hwi_json_findings(struct hwi_json *json, const struct hwi_report *report, c
 void hwi_json_growing(struct hwi_json *json, const struct hwi_profile *profile, const struct hwi_json_stacks *stacks);
 
 /* Writes the state of a core dump's heap, into the report: core.c. */
-void hwi_json_core(struct hwi_json *json, const struct hwi_core *core);
+void hwi_json_core(struct hwi_json *json, const struct hwi_report *report);
 
 /* Writes its leaks. Returns 0 or a negative status. */
 int hwi_json_core_leaks(struct hwi_json *json, const struct hwi_report *report, const struct hwi_json_stacks *stacks,

@@ -250,7 +250,7 @@ static int write_report(struct writer *writer, struct hwi_error *error)
   hwi_json_begin_object(json, NULL);
   write_run(writer);
   if (writer->report->core)
-    hwi_json_core(json, writer->report->core);
+    hwi_json_core(json, writer->report);
   write_question(writer);
   hwi_json_sizes(json, writer->profile, &writer->selection.narrowing);
   write_timeline(json, writer->profile);

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/base_name.h"
-#include "memory/heaps/fragmentation.h"
 #include "memory/types/block_types.h"
 #include "memory/types/contents.h"
+#include "report/content/core_pins.h"
 #include "report/content/core_place_names.h"
 #include "report/content/core_sums.h"
 #include "report/text/text.h"
@@ -119,6 +119,28 @@ static void print_figures(struct hwi_text *text, const struct hwi_core_sums *sum
   hwi_text_core_sum(text, "system", &system, "from the kernel");
 }
 
+/* If there are several blocks, also how many of them each stack allocated. */
+static void print_pin_owners(struct hwi_text *text, const struct hwi_pin *pin)
+{
+  struct hwi_pin_owner owners[HWI_PIN_OWNERS_MAX];
+  const struct hwi_core_names *names = text->report->core_names;
+  const size_t count = hwi_pin_owners_find(names, pin, owners);
+  for (size_t i = 0; i < count; i++) {
+    struct hwi_line stack = {0};
+    hwi_line_puts(&text->line, "  ");
+    if (pin->blocks > 1) {
+      hwi_line_counted(&text->line, owners[i].blocks, "block");
+      hwi_line_printf(&text->line, " of %s ", hwi_bytes_text(owners[i].bytes).text);
+    }
+    if (hwi_core_names_stack(names, owners[i].block, &stack))
+      hwi_line_printf(&text->line, "allocated by %s", hwi_line_text(&stack));
+    else
+      hwi_line_puts(&text->line, "allocated by functions without names");
+    hwi_line_release_part(&text->line, &stack);
+    hwi_text_end_wrapped(text, 4, HWI_PLAIN);
+  }
+}
+
 static void print_fragmentation(struct hwi_text *text, const struct hwi_core *core)
 {
   struct hwi_fragmentation fragmentation;
@@ -130,6 +152,7 @@ static void print_fragmentation(struct hwi_text *text, const struct hwi_core *co
                     hwi_bytes_text(pin->bytes).text, pin->blocks == 1 ? "" : " and higher", pin->address,
                     pin->blocks == 1 ? "keeps" : "keep", hwi_bytes_text(pin->held_bytes).text);
     hwi_text_end_wrapped(text, 2, HWI_ALARM);
+    print_pin_owners(text, pin);
   }
   if (!fragmentation.page_bytes)
     return;

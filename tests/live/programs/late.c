@@ -1,5 +1,6 @@
-/* late.c - a thread stays within realloc until the block that it gave back is allocated again by another thread, and 1 s longer; then
- * both go on. Ends when stdin ends. With -DSLOW, the library with that realloc. */
+/* late.c - a thread stays within realloc until the block that it gave back is allocated again by another thread, and WAIT_US longer; then
+ * both go on. Ends when stdin ends. With -DSLOW, the library with that realloc. With -DPAIRS=N, so many blocks are allocated and freed
+ * before, and then a line is awaited. */
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -7,6 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#ifndef WAIT_US
+#define WAIT_US 1000000
+#endif
 
 #ifdef SLOW
 _Atomic int has_moved;
@@ -19,7 +24,7 @@ void *realloc(void *block, size_t size)
     has_moved = 1;
     while (has_moved != 2)
       usleep(1000);
-    usleep(1000000);
+    usleep(WAIT_US);
   }
   return moved;
 }
@@ -37,6 +42,13 @@ static void *move(void *unused)
 int main(void)
 {
   pthread_t thread;
+#ifdef PAIRS
+  for (long i = 0; i < PAIRS; i++) {
+    again = malloc(10);
+    free(again);
+  }
+  getchar();
+#endif
   mallopt(M_ARENA_MAX, 1);
   void *const before = block = malloc(BYTES);
   guard = malloc(BYTES); /* the block cannot grow in place */

@@ -1,6 +1,6 @@
 /* forge_heap.c - for the tests: looks for the heap of a core dump again and again, in memory that was written over
  *
- *   forge_heap FILE SEED ROUNDS   Each round overwrites some words that are not zero, and restores them.
+ *   forge_heap FILE SEED ROUNDS   Each round overwrites some words, and restores them.
  *   forge_heap FILE               Once for each call of malloc, which fails, as do all after it.
  *
  * Ends with an error if blocks are not in order, if an error has no text, or if memory is not freed.
@@ -94,12 +94,12 @@ static void forge(unsigned char *const *targets, size_t count)
     memcpy(targets[count], &old[count], sizeof *old);
 }
 
-/* Only words that are not zero: the others are mostly what no allocator uses. */
+/* Not what is in most blocks of the programs here: zeros, or bytes of 0xff. */
 static unsigned char *used_word(void)
 {
   uint64_t word = 0;
   unsigned char *at = NULL;
-  for (int tries = 0; tries < 1000 && word == 0; tries++) {
+  for (int tries = 0; tries < 10000 && word + 1 <= 1; tries++) {
     at = any_word();
     memcpy(&word, at, sizeof word);
   }

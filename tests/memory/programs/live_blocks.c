@@ -1,9 +1,10 @@
-/* live_blocks.c - for the tests: a library to preload that lists the live blocks of glibc's malloc, independently
+/* live_blocks.c - for the tests: a library to preload that lists the live blocks of a malloc, independently
  *
- * It calls glibc's functions and notes each block in a table of its own. On the signal SIGRTMIN + 6, which no program of the
- * tests uses, it writes to LIVE_BLOCKS a line "ADDRESS USABLE" for each live block, and a line "mallinfo2 ARENA HBLKHD UORDBLKS
- * FORDBLKS". Then the main thread waits for its end, so that the heap stays as it is. The program must not be in malloc when the
- * signal comes. Nothing here allocates memory.
+ * It calls glibc's functions, or, if it is built with NEXT, those of the malloc that is preloaded after it or that the program is
+ * linked with. It notes each block in a table of its own. On the signal SIGRTMIN + 6, which no program of the tests uses, it writes to
+ * LIVE_BLOCKS a line "ADDRESS USABLE" for each live block, and a line "mallinfo2 ARENA HBLKHD UORDBLKS FORDBLKS". Then the main thread
+ * waits for its end, so that the heap stays as it is. The program must not be in malloc when the signal comes. Nothing here allocates
+ * memory.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,11 +18,33 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifdef NEXT
+static void *next(const char *name)
+{
+  return dlsym(RTLD_NEXT, name);
+}
+
+/* A function is looked up at its first call. */
+#define FUNCTION(result, name, parameters, ...) \
+  static result __libc_##name parameters        \
+  {                                             \
+    static result(*found) parameters;           \
+    if (!found)                                 \
+      *(void **)&found = next(#name);           \
+    return found(__VA_ARGS__);                  \
+  }
+FUNCTION(void *, malloc, (size_t bytes), bytes)
+FUNCTION(void *, calloc, (size_t count, size_t bytes), count, bytes)
+FUNCTION(void *, realloc, (void *block, size_t bytes), block, bytes)
+FUNCTION(void *, memalign, (size_t alignment, size_t bytes), alignment, bytes)
+FUNCTION(void, free, (void *block), block)
+#else
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *block, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 extern void __libc_free(void *block);
+#endif
 
 enum { SLOTS = 1 << 20 };
 

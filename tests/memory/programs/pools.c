@@ -1,7 +1,8 @@
 /* pools.c - threads that allocate and free on malloc, and a pool of the program's own
  *
  *   pools LIST THREADS OWN   OWN: none; block, in one from malloc; static, with a second region; freed, in a block that is free
- *                            again; damaged, with one block that was written over and one that was written to after its free
+ *                            again; damaged, with one block that was written over and one that was written to after its free;
+ *                            ended: none, and the threads end
  *
  * Writes its live blocks to LIST ("ADDRESS USABLE"; "bad ADDRESS" for what is damaged), prints a line and waits. Compiled with
  * NO_POOL, it has no pool of its own.
@@ -21,7 +22,7 @@ enum { BLOCKS = 3000, THREADS_MAX = 8 };
 
 static void *blocks[THREADS_MAX][BLOCKS];
 static pthread_barrier_t barrier;
-static int threads;
+static int threads, is_to_end;
 
 static unsigned next_random(unsigned *seed)
 {
@@ -50,7 +51,7 @@ static void *allocate_aligned(void)
   return block;
 }
 
-/* Fills its row, frees a part of the row of the next thread, and waits: the threads do not end. */
+/* Fills its row, and frees a part of the row of the next thread. */
 static void *work(void *row)
 {
   const int number = (int)(long)row;
@@ -69,7 +70,8 @@ static void *work(void *row)
     pthread_barrier_wait(&barrier);
   }
   pthread_barrier_wait(&barrier);
-  pause();
+  if (!is_to_end)
+    pause();
   return NULL;
 }
 
@@ -122,22 +124,25 @@ static void fill_own(FILE *list, const char *kind)
 
 int main(int count, char **words)
 {
-  pthread_t thread;
+  pthread_t started[THREADS_MAX];
   FILE *list = fopen(words[1], "w");
   threads = atoi(words[2]);
+  is_to_end = !strcmp(words[3], "ended");
   pthread_barrier_init(&barrier, NULL, (unsigned)threads + 1);
 #ifndef NO_POOL
 #ifdef M_MMAP_THRESHOLD
   mallopt(M_MMAP_THRESHOLD, 1 << 30); /* memory that is free again stays */
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif
-  if (strcmp(words[3], "none"))
+  if (strcmp(words[3], "none") && !is_to_end)
     fill_own(list, words[3]);
 #endif
   for (long i = 0; i < threads; i++)
-    pthread_create(&thread, NULL, work, (void *)i);
+    pthread_create(&started[i], NULL, work, (void *)i);
   for (int i = 0; i < 7; i++)
     pthread_barrier_wait(&barrier);
+  for (int i = 0; i < threads && is_to_end; i++)
+    pthread_join(started[i], NULL);
   for (int t = 0; t < threads; t++)
     for (int i = 0; i < BLOCKS; i++)
       if (blocks[t][i])

@@ -80,6 +80,20 @@ static void *churn_and_end(void *number)
   return NULL;
 }
 
+/* Each thread frees and changes what others allocated. */
+static void *exchange(void *number)
+{
+  uint64_t state = (uintptr_t)number;
+  for (unsigned i = 0; i < 40000; i++) {
+    const size_t bytes = below(&state, 50) ? below(&state, 400) : below(&state, 60000);
+    void *block = below(&state, 3) ? filled(malloc(bytes), 0x5a, bytes) : NULL;
+    free(__atomic_exchange_n(&kept[0][below(&state, BLOCKS / 4)], block, __ATOMIC_ACQ_REL));
+  }
+  pthread_barrier_wait(&ready);
+  pause();
+  return NULL;
+}
+
 /* More than a sub-heap can hold. */
 static void *fill_sub_heaps(void *number)
 {
@@ -177,6 +191,8 @@ int main(int count, char **words)
     keep(0, malloc(100));
   else if (strcmp(shape, "threads") == 0)
     start_all(churn_in_thread, THREADS);
+  else if (strcmp(shape, "exchange") == 0)
+    start_all(exchange, THREADS);
   else if (strcmp(shape, "ended") == 0)
     start_and_end_all();
   else if (strcmp(shape, "sub-heaps") == 0)

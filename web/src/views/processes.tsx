@@ -104,7 +104,7 @@ export function Processes({ document, opened, isLive, change }: Props): JSX.Elem
           );
         })}
       </ul>
-      {left > 0 && <p class="faint">{countText(left)} more, which allocated less each.</p>}
+      {left > 0 && <p class="faint">{countText(left)} more, none of which allocated more.</p>}
       {!isLive && (
         <>
           <p class="faint">{other === undefined ? "All processes together:" : "Another process, or all processes together:"}</p>

@@ -6,8 +6,8 @@
  * it is freed when the pool is open again. All of this works without a lock, from any thread and from signal handlers,
  * and the child can use it even if another thread was in the middle of it.
  */
-#ifndef HWI_ALLOCATORS_PROCESS_FORK_HEAP_H
-#define HWI_ALLOCATORS_PROCESS_FORK_HEAP_H
+#ifndef HWI_ALLOCATORS_FORK_HEAP_H
+#define HWI_ALLOCATORS_FORK_HEAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* lock.c - waiting for a lock, and closing it */
-#include "allocators/process/lock.h"
+#include "allocators/lock.h"
 
 #include <errno.h>
 #include <sched.h>
 
-#include "allocators/process/message.h"
+#include "allocators/message.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
@@ -70,10 +70,13 @@ void hwi_lock_wait_always(struct hwi_lock *lock)
     give_up("a thread ended while it was in malloc");
   while (error && !hwi_lock_try_take(lock)) /* the kernel has no such locks: without priority inheritance */
     hwi_os_yield();
+  (void)__atomic_load_n(&lock->word, __ATOMIC_ACQUIRE);
 }
 
+/* The kernel orders memory; these two operations show it to the compiler and the thread sanitizer. */
 void hwi_lock_hand_on(struct hwi_lock *lock)
 {
+  __atomic_fetch_or(&lock->word, 0, __ATOMIC_RELEASE);
   if (hwi_os_hand_lock_on(&lock->word) != 0)
     __atomic_store_n(&lock->word, 0, __ATOMIC_RELEASE);
 }
@@ -125,7 +128,7 @@ static uint32_t others_waiting(void)
   return all > own_waits ? all : 0;
 }
 
-void hwi_lock_close(struct hwi_lock *outer, struct hwi_lock *inner)
+static void close_both(struct hwi_lock *outer, struct hwi_lock *inner)
 {
   for (;;) {
     hwi_lock_take_always(outer); /* first: another fork opens the locks when it ends */
@@ -140,7 +143,7 @@ void hwi_lock_close(struct hwi_lock *outer, struct hwi_lock *inner)
   }
 }
 
-void hwi_lock_open(struct hwi_lock *outer, struct hwi_lock *inner)
+static void open_both(struct hwi_lock *outer, struct hwi_lock *inner)
 {
   __atomic_store_n(&state, OPEN, __ATOMIC_SEQ_CST);
   hwi_lock_give(inner);
@@ -152,11 +155,57 @@ static void renew(struct hwi_lock *lock, bool is_mine)
   lock->word = is_mine ? hwi_lock_words.mine : 0;
 }
 
-void hwi_lock_renew(struct hwi_lock *outer, struct hwi_lock *inner)
+/* Locks that the thread had are changed to its new tid; all others are free. */
+static void renew_both(struct hwi_lock *outer, struct hwi_lock *inner)
 {
   bool has_outer = hwi_lock_is_mine(outer), has_inner = hwi_lock_is_mine(inner);
   hwi_lock_words = (struct hwi_lock_words){0, hwi_os_tid()};
   renew(outer, has_outer);
   renew(inner, has_inner);
   waiting = own_waits;
+}
+
+/* --- forks --- */
+
+static __thread unsigned forks_within;        /* of this thread: current forks that did not close the locks */
+static __thread unsigned inner_taken_by_fork; /* the one of them that took the inner lock, counted from 1; 0: none */
+
+static void begin_fork_within(struct hwi_lock *inner)
+{
+  forks_within++;
+  if (!hwi_lock_is_alone() && !hwi_lock_is_mine(inner)) {
+    hwi_lock_take_always(inner);
+    inner_taken_by_fork = forks_within;
+  }
+}
+
+static void end_fork_within(struct hwi_lock *inner)
+{
+  if (inner_taken_by_fork == forks_within) {
+    inner_taken_by_fork = 0;
+    hwi_lock_give(inner);
+  }
+  forks_within--;
+}
+
+bool hwi_lock_before_fork(struct hwi_lock *outer, struct hwi_lock *inner)
+{
+  if (hwi_lock_is_alone() || hwi_lock_is_mine(outer) || hwi_lock_is_mine(inner)) {
+    begin_fork_within(inner);
+    return false;
+  }
+  close_both(outer, inner);
+  return true;
+}
+
+bool hwi_lock_after_fork(struct hwi_lock *outer, struct hwi_lock *inner, bool is_child)
+{
+  bool was_within = forks_within;
+  if (is_child)
+    renew_both(outer, inner);
+  if (was_within)
+    end_fork_within(inner);
+  else
+    open_both(outer, inner);
+  return !was_within;
 }

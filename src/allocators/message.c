@@ -1,5 +1,5 @@
 /* message.c - messages of the heap of a process on stderr: lines and stacks, without malloc or stdio */
-#include "allocators/process/message.h"
+#include "allocators/message.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -114,4 +114,19 @@ void hwi_message_stack(void)
   hwi_os_find_module((uintptr_t)&hwi_message_stack, &own);
   struct stack stack = {own.start, 0};
   hwi_os_each_frame(print_frame, &stack);
+}
+
+void hwi_message_fault(uintptr_t address, const char *text, bool ends_process)
+{
+  struct hwi_message line;
+  hwi_message_begin(&line);
+  hwi_message_text(&line, "block ");
+  hwi_message_address(&line, address);
+  hwi_message_text(&line, ": ");
+  hwi_message_text(&line, text);
+  hwi_message_text(&line, ends_process ? "; the process ends here" : "; it stays as it is");
+  hwi_message_print(&line);
+  hwi_message_stack();
+  if (ends_process)
+    hwi_os_abort();
 }

@@ -1,5 +1,5 @@
 /* fork_heap.c - malloc and free while a fork has closed the pool */
-#include "allocators/process/fork_heap.h"
+#include "allocators/fork_heap.h"
 
 #include "platform/os.h"
 #include "platform/os_heap.h"

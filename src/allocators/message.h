@@ -1,7 +1,8 @@
 /* message.h - messages of the heap of a process on stderr: lines and stacks, without malloc or stdio */
-#ifndef HWI_ALLOCATORS_PROCESS_MESSAGE_H
-#define HWI_ALLOCATORS_PROCESS_MESSAGE_H
+#ifndef HWI_ALLOCATORS_MESSAGE_H
+#define HWI_ALLOCATORS_MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,5 +23,8 @@ void hwi_message_print(struct hwi_message *line);
 /* Prints the stack of the calling thread, from the caller of this library on, one line per frame: function, module, and
  * the offset in it that addr2line takes. Must be called without the heap's locks: it takes the loader's lock. */
 void hwi_message_stack(void);
+
+/* Reports a fault of a block with its stack; the process then ends by SIGABRT, or goes on. Without the locks, too. */
+void hwi_message_fault(uintptr_t address, const char *text, bool ends_process);
 
 #endif

@@ -16,8 +16,8 @@
  * allocates while its own thread holds the lock, waiting would never end: the process is ended with a report instead. A
  * handler that forks does not take a lock that its thread has.
  */
-#ifndef HWI_ALLOCATORS_PROCESS_LOCK_H
-#define HWI_ALLOCATORS_PROCESS_LOCK_H
+#ifndef HWI_ALLOCATORS_LOCK_H
+#define HWI_ALLOCATORS_LOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -127,18 +127,14 @@ static inline bool hwi_lock_is_mine(const struct hwi_lock *lock)
   return mine && (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) & HWI_LOCK_HOLDER) == mine;
 }
 
-/* To be called before a fork: takes both locks and closes them. `outer` is always taken first. The calling thread must
- * have neither. */
-void hwi_lock_close(struct hwi_lock *outer, struct hwi_lock *inner);
-
-/* To be called after the fork, in the parent and in the child. */
-void hwi_lock_open(struct hwi_lock *outer, struct hwi_lock *inner);
+/* To be called before and after a fork, by the forking thread, also in the child. The first one takes both locks and
+ * closes them; `outer` is always taken before `inner`. A signal handler may fork while its thread is in malloc, or in
+ * another fork. Then the thread already has some of the locks, and its child continues at the same point: nothing is
+ * closed or opened, and both functions return false. */
+bool hwi_lock_before_fork(struct hwi_lock *outer, struct hwi_lock *inner);
+bool hwi_lock_after_fork(struct hwi_lock *outer, struct hwi_lock *inner, bool is_child);
 
 /* Returns whether the locks are closed: threads that need one then work without it. */
 bool hwi_lock_is_closed(void);
-
-/* To be called in the child of a fork, whose only thread has a new tid. Locks that the thread had are changed to the
- * new tid; all others are free. */
-void hwi_lock_renew(struct hwi_lock *outer, struct hwi_lock *inner);
 
 #endif

@@ -1,0 +1,232 @@
+/* arenas.c - arenas of a general heap: slices are taken, given back, and returned to the system
+ *
+ * Free slices that are still in memory are kept for a while: returning memory and taking it again costs more than all
+ * else here. Every 25 ms, when a thread takes or gives a page, what was not needed since the last time goes back, except
+ * for a share of the heap: so a program that goes up and down keeps what it needs again. What exceeds a larger share
+ * goes back at once, since perhaps no thread passes by later.
+ */
+#include "allocators/heap/layout.h"
+
+#include "platform/os.h"
+#include "platform/os_heap.h"
+
+static const uint64_t ALL_SLICES = ~(uint64_t)0;
+
+enum {
+  LEAST_KEPT_BYTES = 2 << 20,
+  KEPT_PART = 32, /* of what is mapped */
+  LEAST_EXCESS_BYTES = 32 << 20,
+  EXCESS_PART = 4,
+  NS_PER_MS = 1000000,
+  EXCESS_MS = 25,
+  SMALL_HEAP_BYTES = 32 << 20,
+};
+
+void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes)
+{
+  heap->mapped_bytes += bytes;
+  if (heap->mapped_bytes > heap->peak_mapped_bytes)
+    heap->peak_mapped_bytes = heap->mapped_bytes;
+}
+
+/* In a small heap a huge page would mostly be memory that is not used. */
+static struct hwi_page *add_arena(struct hw_heap *heap)
+{
+  uintptr_t start = hwi_space_take(HWI_UNIT_BYTES, 1);
+  if (!start)
+    return NULL;
+  if (heap->mapped_bytes < SMALL_HEAP_BYTES)
+    hwi_os_use_small_pages((void *)start, HWI_UNIT_BYTES);
+  struct hwi_page *arena = hwi_slice_of((void *)start);
+  arena->unit = (struct hwi_unit){.heap = heap, .next = heap->arenas, .free_slices = ALL_SLICES};
+  heap->arenas = arena;
+  hwi_heap_count_mapped(heap, HWI_UNIT_BYTES);
+  return arena;
+}
+
+static uint64_t bits(unsigned first, unsigned count)
+{
+  return (ALL_SLICES >> (HWI_SLICES - count)) << first;
+}
+
+void hwi_heap_take_kept(struct hw_heap *heap, size_t bytes)
+{
+  heap->kept_bytes -= bytes;
+  if (heap->kept_bytes < heap->least_kept_bytes)
+    heap->least_kept_bytes = heap->kept_bytes;
+}
+
+enum { NOT_FOUND = HWI_SLICES };
+
+/* Returns the first of `count` adjoining slices of the set. */
+static unsigned find(uint64_t set, unsigned count)
+{
+  for (unsigned i = 1; i < count; i++)
+    set &= set >> 1;
+  return set ? (unsigned)__builtin_ctzll(set) : NOT_FOUND;
+}
+
+static struct hwi_page *take_from(struct hwi_page *arena, unsigned first, unsigned count)
+{
+  struct hwi_unit *unit = &arena->unit;
+  uint64_t slices = bits(first, count), touched = unit->touched_slices & slices;
+  struct hwi_page *page = arena + first;
+  unit->free_slices &= ~slices;
+  unit->touched_slices |= slices;
+  hwi_heap_take_kept(unit->heap, (size_t)__builtin_popcountll(touched) * HWI_SLICE_BYTES);
+  page->slice_count = (uint8_t)count;
+  page->is_clean = !touched;
+  for (unsigned i = 0; i < count; i++)
+    page[i].back = (uint8_t)i;
+  return page;
+}
+
+/* The arena that has room becomes the first one of the list, since it probably has more. */
+static struct hwi_page *find_and_take(struct hw_heap *heap, unsigned slice_count, bool must_be_touched)
+{
+  for (struct hwi_page **at = &heap->arenas, *arena; (arena = *at); at = &arena->unit.next) {
+    uint64_t untouched = must_be_touched ? ~arena->unit.touched_slices : 0;
+    unsigned first = find(arena->unit.free_slices & ~untouched, slice_count);
+    if (first == NOT_FOUND)
+      continue;
+    *at = arena->unit.next;
+    arena->unit.next = heap->arenas;
+    heap->arenas = arena;
+    return take_from(arena, first, slice_count);
+  }
+  return NULL;
+}
+
+/* Slices that are touched already come first. */
+struct hwi_page *hwi_arena_take(struct hw_heap *heap, unsigned slice_count)
+{
+  struct hwi_page *page = heap->kept_bytes ? find_and_take(heap, slice_count, true) : NULL;
+  if (!page)
+    page = find_and_take(heap, slice_count, false);
+  if (page)
+    return page;
+  struct hwi_page *arena = add_arena(heap);
+  return arena ? take_from(arena, 0, slice_count) : NULL;
+}
+
+void hwi_arena_give(struct hwi_page *page)
+{
+  struct hwi_page *arena = hwi_unit_of(page);
+  struct hw_heap *heap = arena->unit.heap;
+  __atomic_store_n(&page->thread, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&page->owner, NULL, __ATOMIC_RELAXED);
+  page->kind = HWI_PAGE_NONE;
+  arena->unit.free_slices |= bits((unsigned)(page - arena), page->slice_count);
+  heap->kept_bytes += page->slice_count * HWI_SLICE_BYTES;
+  hwi_heap_pass_by(heap);
+}
+
+bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count)
+{
+  struct hwi_page *arena = hwi_unit_of(page);
+  unsigned first = (unsigned)(page - arena), old_count = page->slice_count;
+  if (slice_count > old_count) {
+    uint64_t more = first + slice_count <= HWI_SLICES ? bits(first + old_count, slice_count - old_count) : 0;
+    if (!more || (arena->unit.free_slices & more) != more)
+      return false;
+    take_from(arena, first + old_count, slice_count - old_count);
+    page->slice_count = (uint8_t)slice_count;
+    for (unsigned i = old_count; i < slice_count; i++)
+      page[i].back = (uint8_t)i;
+  } else if (slice_count < old_count) {
+    page[slice_count].slice_count = (uint8_t)(old_count - slice_count);
+    page->slice_count = (uint8_t)slice_count;
+    hwi_arena_give(&page[slice_count]);
+  }
+  page->block_bytes = slice_count * HWI_SLICE_BYTES;
+  return true;
+}
+
+/* --- back to the system --- */
+
+/* Memory that the program has locked stays. */
+static void drop_slices(struct hwi_page *arena, size_t most_bytes)
+{
+  struct hwi_unit *unit = &arena->unit;
+  uint64_t set;
+  while (unit->heap->kept_bytes > most_bytes && (set = unit->free_slices & unit->touched_slices)) {
+    unsigned first = (unsigned)__builtin_ctzll(set), count = 1;
+    while (first + count < HWI_SLICES && set >> (first + count) & 1)
+      count++;
+    if (hwi_os_drop_pages((void *)hwi_page_start(arena + first), count * HWI_SLICE_BYTES) != 0)
+      return;
+    unit->touched_slices &= ~bits(first, count);
+    unit->heap->kept_bytes -= count * HWI_SLICE_BYTES;
+  }
+}
+
+static void unmap_arena(struct hwi_page *arena)
+{
+  struct hw_heap *heap = arena->unit.heap;
+  heap->mapped_bytes -= HWI_UNIT_BYTES;
+  arena->unit = (struct hwi_unit){0};
+  for (unsigned i = 0; i < HWI_SLICES; i++) {
+    arena[i].kind = HWI_PAGE_NONE;
+    __atomic_store_n(&arena[i].thread, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&arena[i].owner, NULL, __ATOMIC_RELAXED);
+  }
+  hwi_space_give(hwi_page_start(arena), HWI_UNIT_BYTES);
+}
+
+/* Of arenas without a page, one stays, so that the next page needs no new one. */
+static void unmap_free_arenas(struct hw_heap *heap)
+{
+  bool has_one = false;
+  for (struct hwi_page **at = &heap->arenas; *at;) {
+    struct hwi_page *arena = *at;
+    bool is_free = arena->unit.free_slices == ALL_SLICES && !arena->unit.touched_slices;
+    if (is_free && has_one) {
+      *at = arena->unit.next;
+      unmap_arena(arena);
+    } else {
+      has_one |= is_free;
+      at = &arena->unit.next;
+    }
+  }
+}
+
+void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes)
+{
+  hwi_large_drop_cached(heap, most_bytes);
+  for (struct hwi_page *arena = heap->arenas; arena && heap->kept_bytes > most_bytes; arena = arena->unit.next)
+    drop_slices(arena, most_bytes);
+  unmap_free_arenas(heap);
+}
+
+static size_t larger(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+void hwi_heap_pass_by(struct hw_heap *heap)
+{
+  size_t most = heap->config.keep_free_bytes;
+  if (!most)
+    most = larger(LEAST_KEPT_BYTES, heap->mapped_bytes / KEPT_PART);
+  if (heap->kept_bytes <= most)
+    return;
+  size_t excess = larger(LEAST_EXCESS_BYTES, (heap->mapped_bytes - heap->kept_bytes) / EXCESS_PART);
+  uint64_t now = hwi_os_monotonic_ns();
+  if (heap->kept_bytes - most > excess)
+    hwi_heap_trim(heap, most + excess / 2);
+  else if (now - heap->excess_since_ns < (uint64_t)EXCESS_MS * NS_PER_MS)
+    return;
+  else if (heap->least_kept_bytes > most)
+    hwi_heap_trim(heap, heap->kept_bytes - (heap->least_kept_bytes - most));
+  heap->excess_since_ns = now;
+  heap->least_kept_bytes = heap->kept_bytes;
+}
+
+void hwi_arena_unmap_all(struct hw_heap *heap)
+{
+  while (heap->arenas) {
+    struct hwi_page *arena = heap->arenas;
+    heap->arenas = arena->unit.next;
+    unmap_arena(arena);
+  }
+}

@@ -1,0 +1,103 @@
+/* frees.c - frees that the fast path does not do: of other threads' blocks, of spans and large blocks, and faults */
+#include "allocators/heap/layout.h"
+
+static size_t index_in(const struct hwi_page *page, size_t off)
+{
+  return (size_t)((off >> HWI_GRANULE_BITS) * (uint64_t)page->reciprocal >> HWI_RECIPROCAL_BITS);
+}
+
+bool hwi_page_has_block(const struct hwi_page *page, const struct hwi_free_block *block)
+{
+  size_t off = (uintptr_t)block - hwi_page_start(page);
+  if (off >= page->slice_count * HWI_SLICE_BYTES)
+    return false;
+  size_t index = index_in(page, off);
+  return index * page->block_bytes == off && index < __atomic_load_n(&page->carved_count, __ATOMIC_RELAXED);
+}
+
+struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault)
+{
+  *fault = HW_HEAP_FOREIGN;
+  if (!hwi_is_in_space(address))
+    return NULL;
+  struct hwi_page *page = hwi_slice_of(address);
+  const struct hw_heap *its = hwi_unit_of(page)->unit.heap;
+  if (its && its != heap)
+    return NULL;
+  *fault = HW_HEAP_NOT_A_BLOCK;
+  page -= page->back;
+  bool is_block = page->kind == HWI_PAGE_SMALL  ? hwi_page_has_block(page, address)
+                  : page->kind != HWI_PAGE_NONE ? hwi_page_start(page) == (uintptr_t)address
+                                                : false;
+  if (!is_block)
+    return NULL;
+  *fault = HW_HEAP_OK;
+  return page;
+}
+
+size_t hwi_heap_block_bytes(const struct hw_heap *heap, const void *block, enum hw_heap_fault *fault)
+{
+  const struct hwi_page *page = hwi_heap_page_of(heap, block, fault);
+  return page ? page->block_bytes : 0;
+}
+
+/* Another thread may be changing the list, so each link is checked before it is followed. */
+static __attribute__((no_sanitize("thread"))) bool is_on(const struct hwi_page *page, const struct hwi_free_block *list,
+                                                         const struct hwi_free_block *block)
+{
+  for (uint32_t i = 0; i < page->capacity && list && hwi_page_has_block(page, list); i++) {
+    if (list == block)
+      return true;
+    list = __atomic_load_n(&list->next, __ATOMIC_RELAXED);
+  }
+  return false;
+}
+
+/* The mark alone is no proof: the program may have moved a word there that it never wrote. If every free is checked, the
+ * lists are searched also without the mark, which the program may have overwritten; but not those of another thread,
+ * whose blocks may contain any address by now. */
+static __attribute__((no_sanitize("thread"))) bool is_free(const struct hwi_owner *owner, const struct hwi_page *page,
+                                                           const struct hwi_free_block *block)
+{
+  const struct hwi_owner *its = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
+  if (!its || (block->page != page && !(its == owner && its->heap->config.check_all_frees)))
+    return false;
+  return is_on(page, __atomic_load_n(&page->free, __ATOMIC_RELAXED), block) ||
+         is_on(page, __atomic_load_n(&page->remote, __ATOMIC_ACQUIRE), block) ||
+         is_on(page, __atomic_load_n(&its->free[page->class_index], __ATOMIC_RELAXED), block);
+}
+
+/* Two threads may free the same block: the lock decides which one does. */
+static int free_alone(struct hw_heap *heap, struct hwi_page *page)
+{
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  if (result == HWI_LOCK_CLOSED)
+    return HWI_FREE_CLOSED;
+  int fault = HW_HEAP_OK;
+  if (page->kind == HWI_PAGE_SPAN)
+    hwi_arena_give(page);
+  else if (page->kind == HWI_PAGE_LARGE)
+    hwi_large_free(heap, page);
+  else
+    fault = HW_HEAP_FREED;
+  hwi_heap_leave(result);
+  return fault;
+}
+
+int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *address)
+{
+  enum hw_heap_fault fault;
+  struct hwi_page *page = hwi_heap_page_of(heap, address, &fault);
+  if (!page)
+    return (int)fault;
+  if (page->kind != HWI_PAGE_SMALL)
+    return free_alone(heap, page);
+  struct hwi_free_block *block = address;
+  if (is_free(owner, page, block))
+    return HW_HEAP_FREED;
+  if (owner && __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) == owner)
+    hwi_page_push(page, block);
+  else
+    hwi_page_push_remote(page, block);
+  return HW_HEAP_OK;
+}

@@ -1,0 +1,325 @@
+/* heap.c - the general heap of heap.h: its config, its threads, and its calls */
+#include "allocators/heap/process_owner.h"
+
+#include <string.h>
+
+#include "platform/os.h"
+
+/* --- config --- */
+
+static const size_t default_classes[] = {
+    16,   32,   48,   64,   80,    96,    112,   128,   160,   192,   224,   256,   320,  384,
+    448,  512,  640,  768,  896,   1024,  1280,  1536,  1792,  2048,  2560,  3072,  3584, 4096,
+    5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384, 20480, 24576, 28672, 32768,
+};
+
+const char *hw_heap_fault_text(enum hw_heap_fault fault)
+{
+  switch (fault) {
+  case HW_HEAP_OK:
+    return "no fault";
+  case HW_HEAP_FOREIGN:
+    return "not in the memory of this heap";
+  case HW_HEAP_NOT_A_BLOCK:
+    return "no block begins there";
+  case HW_HEAP_FREED:
+    return "the block is free already";
+  case HW_HEAP_DAMAGED:
+    return "the heap's own records were overwritten";
+  }
+  return "unknown fault";
+}
+
+static bool fail(struct hw_heap_error *error, const char *field, size_t index, const char *rule)
+{
+  if (error)
+    *error = (struct hw_heap_error){field, index, rule};
+  return false;
+}
+
+static bool is_config_right(const struct hw_heap_config *config, struct hw_heap_error *error)
+{
+  if (!config->class_bytes)
+    return config->class_count == 0 || fail(error, "class_bytes", 0, "must be given if class_count is");
+  if (config->class_count == 0 || config->class_count > HW_HEAP_MOST_CLASSES)
+    return fail(error, "class_count", 0, "must be from 1 to 64");
+  for (size_t i = 0; i < config->class_count; i++) {
+    size_t bytes = config->class_bytes[i];
+    if (bytes == 0 || bytes % HW_HEAP_ALIGN != 0)
+      return fail(error, "class_bytes", i, "must be a multiple of 16, and not 0");
+    if (i > 0 && bytes <= config->class_bytes[i - 1])
+      return fail(error, "class_bytes", i, "must be larger than the class before it");
+    if ((bytes == HW_HEAP_LARGEST_CLASS_BYTES) != (i == config->class_count - 1))
+      return fail(error, "class_bytes", i, "must be 32768 in the last class, and smaller before");
+  }
+  return true;
+}
+
+static void set_up(struct hw_heap *heap, const struct hw_heap_config *config)
+{
+  heap->config = *config;
+  const size_t *classes = config->class_bytes ? config->class_bytes : default_classes;
+  size_t count = config->class_bytes ? config->class_count : sizeof default_classes / sizeof *default_classes;
+  memcpy(heap->class_bytes, classes, count * sizeof *classes);
+  heap->class_count = count;
+  size_t class_index = 0;
+  for (size_t i = 0; i <= HWI_GRANULES; i++) {
+    class_index += i << HWI_GRANULE_BITS > classes[class_index];
+    heap->class_of[i] = (uint8_t)class_index;
+  }
+}
+
+/* --- all heaps, and the threads that use them --- */
+
+struct hw_heap *hwi_heaps;
+static uint64_t generations;
+static bool can_end_threads;
+
+/* The heap that this thread used last. Its address identifies the thread. */
+static __thread struct {
+  uint64_t generation;
+  struct hwi_owner *owner;
+} last __attribute__((tls_model("initial-exec")));
+
+static void take_heaps(void)
+{
+  hwi_lock_take_always(&hwi_space.heaps_lock);
+}
+
+static void give_heaps(void)
+{
+  hwi_lock_give(&hwi_space.heaps_lock);
+}
+
+static void thread_ends(void *key)
+{
+  take_heaps();
+  for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
+    for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
+      if (__atomic_load_n(&owner->key, __ATOMIC_RELAXED) == key)
+        hwi_owner_end(owner);
+  last.generation = 0;
+  give_heaps();
+}
+
+/* Returns NULL if the thread has not used the heap. */
+static struct hwi_owner *existing_owner(const struct hw_heap *heap)
+{
+  struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE);
+  while (owner && __atomic_load_n(&owner->key, __ATOMIC_RELAXED) != &last)
+    owner = owner->next;
+  return owner;
+}
+
+static struct hwi_owner *find_owner(struct hw_heap *heap)
+{
+  struct hwi_owner *owner = existing_owner(heap);
+  if (!owner)
+    owner = hwi_owner_begin(heap, &last, 0);
+  if (!owner)
+    return NULL;
+  if (can_end_threads)
+    hwi_os_at_thread_end(&last);
+  last.generation = heap->generation;
+  last.owner = owner;
+  return owner;
+}
+
+static inline struct hwi_owner *owner_in(struct hw_heap *heap)
+{
+  return __builtin_expect(last.generation == heap->generation, 1) ? last.owner : find_owner(heap);
+}
+
+static void after_fork_in_parent(void)
+{
+  hwi_heaps_after_fork(false, &last);
+}
+
+static void after_fork_in_child(void)
+{
+  hwi_heaps_after_fork(true, &last);
+}
+
+bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, struct hw_heap_error *error)
+{
+  static const struct hw_heap_config defaults;
+  if (!config)
+    config = &defaults;
+  if (!is_config_right(config, error))
+    return false;
+  set_up(heap, config);
+  hwi_heap_count_mapped(heap, sizeof *heap);
+  take_heaps();
+  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
+  hwi_space_begin(); /* if there is no memory now, the first arena tries again */
+  hwi_heap_leave(result);
+  heap->generation = ++generations;
+  heap->next = hwi_heaps;
+  hwi_heaps = heap;
+  give_heaps();
+  return true;
+}
+
+/* Once in a process. */
+static void begin_all(void)
+{
+  static bool has_begun;
+  take_heaps();
+  if (!has_begun) {
+    hwi_os_at_fork(hwi_heaps_before_fork, after_fork_in_parent, after_fork_in_child);
+    can_end_threads = hwi_os_prepare_thread_end(thread_ends) == 0;
+    has_begun = true;
+  }
+  give_heaps();
+}
+
+struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error)
+{
+  begin_all();
+  struct hw_heap *heap = hwi_os_map(sizeof *heap);
+  if (!heap) {
+    fail(error, NULL, 0, "there is no memory");
+    return NULL;
+  }
+  if (hwi_heap_begin(heap, config, error))
+    return heap;
+  hwi_os_unmap(heap, sizeof *heap);
+  return NULL;
+}
+
+void hw_heap_destroy(struct hw_heap *heap)
+{
+  if (!heap)
+    return;
+  take_heaps();
+  for (struct hw_heap **at = &hwi_heaps; *at; at = &(*at)->next)
+    if (*at == heap) {
+      *at = heap->next;
+      break;
+    }
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  hwi_large_unmap_all(heap);
+  hwi_arena_unmap_all(heap);
+  for (struct hwi_owner *owner = heap->owners, *next; owner; owner = next) {
+    next = owner->next;
+    hwi_os_unmap(owner, sizeof *owner);
+  }
+  hwi_os_unmap(heap, sizeof *heap);
+  hwi_heap_leave(result);
+  give_heaps();
+}
+
+/* --- calls --- */
+
+static void report(struct hw_heap *heap, enum hw_heap_fault fault, void *address)
+{
+  if (fault != HW_HEAP_OK && heap->config.on_fault)
+    heap->config.on_fault(heap->config.fault_context, heap, fault, address);
+}
+
+void *hw_heap_alloc(struct hw_heap *heap, size_t bytes)
+{
+  struct hwi_owner *owner = owner_in(heap);
+  if (!owner)
+    return NULL;
+  void *block = bytes <= HW_HEAP_LARGEST_CLASS_BYTES ? hwi_owner_try_alloc(owner, bytes) : NULL;
+  return block ? block : hwi_owner_alloc(owner, bytes);
+}
+
+void *hw_heap_alloc_zeroed(struct hw_heap *heap, size_t bytes)
+{
+  struct hwi_owner *owner = owner_in(heap);
+  return owner ? hwi_owner_alloc_zeroed(owner, HW_HEAP_ALIGN, bytes) : NULL;
+}
+
+void *hw_heap_alloc_aligned(struct hw_heap *heap, size_t align, size_t bytes)
+{
+  struct hwi_owner *owner = owner_in(heap);
+  return owner && align && !(align & (align - 1)) ? hwi_owner_alloc_aligned(owner, align, bytes) : NULL;
+}
+
+/* The owner is compared, not the thread: the block may be of another heap. */
+static inline bool try_free(struct hw_heap *heap, struct hwi_free_block *block)
+{
+  if (last.generation != heap->generation || !hwi_is_in_space(block) || heap->config.check_all_frees)
+    return false;
+  struct hwi_page *page = hwi_slice_of(block);
+  if (__atomic_load_n(&page->owner, __ATOMIC_RELAXED) != last.owner || page->kind != HWI_PAGE_SMALL ||
+      block->page == page)
+    return false;
+  hwi_page_push(page, block);
+  return true;
+}
+
+enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block)
+{
+  if (!block || try_free(heap, block))
+    return HW_HEAP_OK;
+  enum hw_heap_fault fault = (enum hw_heap_fault)hwi_owner_free(heap, owner_in(heap), block);
+  report(heap, fault, block);
+  return fault;
+}
+
+size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block)
+{
+  enum hw_heap_fault fault;
+  size_t bytes = block ? hwi_heap_block_bytes(heap, block, &fault) : 0;
+  if (block)
+    report(heap, fault, block);
+  return bytes;
+}
+
+bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes)
+{
+  if (bytes <= old_bytes && bytes >= old_bytes / 2)
+    return true;
+  if (old_bytes <= HW_HEAP_LARGEST_CLASS_BYTES || bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
+    return false;
+  struct hwi_page *page = hwi_slice_of(*block);
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  void *resized = NULL;
+  if (result == HWI_LOCK_CLOSED)
+    return false;
+  if (page->kind == HWI_PAGE_LARGE && bytes > HWI_SPAN_BYTES)
+    resized = hwi_large_resize(heap, page, bytes);
+  else if (page->kind == HWI_PAGE_SPAN && bytes <= HWI_SPAN_BYTES)
+    resized = hwi_arena_resize(page, hwi_slices_for(bytes)) ? *block : NULL;
+  hwi_heap_leave(result);
+  *block = resized ? resized : *block;
+  return resized;
+}
+
+void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes)
+{
+  if (!block)
+    return hw_heap_alloc(heap, bytes);
+  size_t old_bytes = hw_heap_usable_bytes(heap, block);
+  if (old_bytes == 0)
+    return NULL;
+  if (hwi_heap_resize(heap, &block, old_bytes, bytes))
+    return block;
+  void *moved = hw_heap_alloc(heap, bytes);
+  if (moved) {
+    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+    hw_heap_free(heap, block);
+  }
+  return moved;
+}
+
+void hw_heap_collect(struct hw_heap *heap)
+{
+  struct hwi_owner *owner = existing_owner(heap);
+  hwi_owner_drain_orphans(heap);
+  if (owner) {
+    hwi_owner_drain(owner);
+    hwi_owner_give_empty_pages(owner);
+  }
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  hwi_heap_trim(heap, 0);
+  hwi_heap_leave(result);
+}
+
+void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats)
+{
+  hwi_heap_get_stats(heap, existing_owner(heap), stats);
+}

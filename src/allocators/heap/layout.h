@@ -1,0 +1,338 @@
+/* layout.h - where everything of a general heap lies, who may write it, and in which order
+ *
+ * What lies where. All heaps of a process take their memory from one range of addresses, the space, in units of 4 MiB.
+ * A unit is an arena, which is 64 slices of 64 KiB, or one block begins there that is too large for an arena (a large
+ * block; it may be longer than a unit). A table has a descriptor for each slice of the space, so that the descriptor of
+ * a block follows from its address by one comparison, a shift and an addition, and a foreign address is never read. A
+ * page is one slice of an arena or several, all blocks of one class (a span: a single block), and is described by the
+ * descriptor of its first slice. Blocks have no headers; a block whose size is a multiple of a power of two up to 64 KiB
+ * is aligned to it.
+ *
+ * Who owns what. An owner is the state of one thread in one heap: for each class a list of free blocks and a list of
+ * pages with room. Only the thread writes its owner and the first line of its pages, without atomic instructions. When
+ * a thread ends, its owner becomes an orphan, which the next new thread takes as it is; until then other threads take
+ * single pages of it.
+ *
+ * Free blocks. The list of free blocks in an owner is all of the class's first page, and these blocks count as used.
+ * An allocation takes the first of them, without touching the page. A free pushes the block on the list of its page.
+ * When the owner's list is empty, the list of the first page moves there.
+ *
+ * Full pages. A page without a free block is full: it is in the owner's list of these, and its count is 1, so that the
+ * fast path of free calls the slow one, as for a page that becomes empty. The second word of each free block is the
+ * address of its page's descriptor, and is cleared when the block is given out: a block that has it when it is freed is
+ * perhaps free already.
+ *
+ * Frees by other threads. The block is pushed on the page's list `remote`. Who pushes on an empty list also pushes the
+ * page on the inbox of its owner. Only the thread that takes a page from an inbox takes its remote list, so:
+ *   - a page with remote blocks is in exactly one inbox, or is about to be put there;
+ *   - its remote blocks count as used until then, so it is neither empty nor given back meanwhile.
+ * If the owner is an orphan, the thread that pushed on its inbox empties the inbox. If the page has got another owner
+ * meanwhile, it is passed on to that owner's inbox.
+ *
+ * Memory orders. Pushes release and takes acquire: the contents of links are seen; a take of `remote` also releases and
+ * the next push acquires, since it writes the page's inbox_next, which was read before. The end of an owner (its state, then
+ * its inbox) and a push (the inbox, then the state) are sequentially consistent, so that one of the two threads sees
+ * the other. page->owner is written only by a thread that has locked the orphan, or that makes the page.
+ *
+ * The lock. One lock protects the space, and the slices and large blocks of all heaps; it is taken once for many small
+ * blocks. A fork closes it (lock.h). forks.c says what the child does with what other threads were doing.
+ */
+#ifndef HWI_ALLOCATORS_HEAP_LAYOUT_H
+#define HWI_ALLOCATORS_HEAP_LAYOUT_H
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocators/lock.h"
+#include "heapwright/heap.h"
+
+enum {
+  HWI_UNIT_BITS = 22,
+  HWI_SLICE_BITS = 16,
+  HWI_SLICES = 1 << (HWI_UNIT_BITS - HWI_SLICE_BITS), /* of a unit */
+  HWI_PAGE_BITS = 7,                                  /* the size of a descriptor */
+  HWI_MOST_SPAN_SLICES = 32,                          /* larger blocks are large blocks */
+  HWI_LARGE_PAGE_SLICES = 4,                          /* of classes of which fewer than 16 fit in a slice */
+  HWI_GRANULE_BITS = 4,
+  HWI_RECIPROCAL_BITS = 31,
+  HWI_LINE_BYTES = 64,
+  HWI_SYSTEM_PAGE_BYTES = 4096,
+};
+
+#define HWI_UNIT_BYTES ((size_t)1 << HWI_UNIT_BITS)
+#define HWI_SLICE_BYTES ((size_t)1 << HWI_SLICE_BITS)
+#define HWI_SPAN_BYTES (HWI_MOST_SPAN_SLICES * HWI_SLICE_BYTES)
+#define HWI_GRANULES (HW_HEAP_LARGEST_CLASS_BYTES >> HWI_GRANULE_BITS)
+
+struct hwi_free_block {
+  struct hwi_free_block *next;
+  struct hwi_page *page;
+};
+
+enum hwi_page_kind { HWI_PAGE_NONE, HWI_PAGE_SMALL, HWI_PAGE_SPAN, HWI_PAGE_LARGE };
+
+/* Of the descriptor of an arena's first slice, and of a large block. */
+struct hwi_unit {
+  struct hw_heap *heap;    /* NULL: the unit is unused */
+  struct hwi_page *next;   /* the heap's next arena */
+  uint64_t free_slices;    /* of an arena: a bit for each slice */
+  uint64_t touched_slices; /* those that perhaps are present in memory */
+};
+
+struct hwi_page {
+  /* Of the owner; of spans and large blocks: of the thread that has the lock. */
+  uintptr_t thread; /* of the owner, for the fast path of free; 0: none */
+  struct hwi_free_block *free;
+  uint32_t count; /* blocks given out or in the owner's list; 1 if is_full */
+  uint32_t carved_count, capacity;
+  uint32_t reciprocal; /* of the granules of a block, in units of 2^-31, rounded up */
+  size_t block_bytes;
+  struct hwi_page *next, *prev;
+  uint8_t kind;
+  uint8_t class_index, slice_count;
+  uint8_t back; /* slices from the first slice of the page, in all descriptors of the page */
+  bool is_full;
+  bool is_clean; /* never written since the system gave the memory */
+  /* Of all threads. */
+  alignas(HWI_LINE_BYTES) struct hwi_owner *owner;
+  struct hwi_free_block *remote;
+  struct hwi_page *inbox_next;
+  struct hwi_unit unit;
+};
+
+static_assert(sizeof(struct hwi_page) == 1 << HWI_PAGE_BITS, "descriptors are found by shifting");
+
+/* HWI_OWNER_HELD: an orphan during a fork. */
+enum hwi_owner_state { HWI_OWNER_LIVE, HWI_OWNER_ORPHAN, HWI_OWNER_LOCKED, HWI_OWNER_HELD };
+
+struct hwi_owner {
+  struct hwi_free_block *free[HW_HEAP_MOST_CLASSES]; /* blocks of the first page of each class */
+  struct hwi_page *pages[HW_HEAP_MOST_CLASSES];      /* the first with room of each class, or &hwi_no_page */
+  uint8_t class_of[HWI_GRANULES + 1];                /* by size in granules; a copy of the heap's */
+  struct hwi_page *full;                             /* pages without room, or NULL */
+  struct hw_heap *heap;
+  struct hwi_owner *next; /* in the heap's list; owners are never removed */
+  const void *key;        /* identifies the live thread; NULL: none */
+  uintptr_t thread;       /* what its pages have as `thread` */
+  alignas(HWI_LINE_BYTES) struct hwi_page *inbox;
+  uint32_t state;
+};
+
+struct hw_heap {
+  uint64_t generation; /* differs for every heap of the process */
+  struct hw_heap_config config;
+  size_t class_bytes[HW_HEAP_MOST_CLASSES];
+  size_t class_count;
+  uint8_t class_of[HWI_GRANULES + 1];
+  bool is_of_process;   /* no thread may wait for the lock while a fork has closed it */
+  struct hw_heap *next; /* in the list of all heaps */
+  /* Below: protected by the lock; the list of owners is read without it. */
+  struct hwi_owner *owners;
+  struct hwi_page *arenas;                /* the first descriptors */
+  struct hwi_page *large, *cached;        /* large blocks: allocated; free and kept, the newest first */
+  size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
+  size_t least_kept_bytes;                /* the least of it since then: */
+  uint64_t excess_since_ns;               /* when memory was last returned, or could have been */
+  size_t mapped_bytes, peak_mapped_bytes; /* without descriptors */
+  size_t large_bytes;                     /* in allocated large blocks */
+};
+
+/* The descriptor of slice i of the space is pages[i]. `bytes` grows; up to it, all descriptors can be read. While it is
+ * 0, the other members may change. */
+struct hwi_space {
+  uintptr_t start;
+  size_t bytes;
+  struct hwi_page *pages;
+  struct hwi_lock heaps_lock; /* of the list of heaps; taken before `lock` */
+  struct hwi_lock lock;
+};
+
+extern struct hwi_space hwi_space __attribute__((visibility("hidden")));
+extern struct hwi_page hwi_no_page __attribute__((visibility("hidden")));
+extern struct hw_heap *hwi_heaps __attribute__((visibility("hidden")));
+
+/* A word that another thread may be writing; a plain load is enough, and the compiler can make it part of another
+ * instruction. */
+#ifdef __SANITIZE_THREAD__
+#define HWI_LOAD_WORD(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#else
+#define HWI_LOAD_WORD(word) (word)
+#endif
+
+static inline size_t hwi_space_offset(const void *address)
+{
+  return (uintptr_t)address - hwi_space.start;
+}
+
+static inline bool hwi_is_in_space(const void *address)
+{
+  return hwi_space_offset(address) < HWI_LOAD_WORD(hwi_space.bytes);
+}
+
+/* Of an address in the space: the descriptor of its slice. */
+static inline struct hwi_page *hwi_slice_of(const void *address)
+{
+  return &hwi_space.pages[hwi_space_offset(address) >> HWI_SLICE_BITS];
+}
+
+/* The first descriptor of the unit of a descriptor. */
+static inline struct hwi_page *hwi_unit_of(const struct hwi_page *page)
+{
+  return &hwi_space.pages[(size_t)(page - hwi_space.pages) & ~(size_t)(HWI_SLICES - 1)];
+}
+
+static inline uintptr_t hwi_page_start(const struct hwi_page *page)
+{
+  return hwi_space.start + ((size_t)(page - hwi_space.pages) << HWI_SLICE_BITS);
+}
+
+static inline unsigned hwi_slices_for(size_t bytes)
+{
+  return (unsigned)((bytes + HWI_SLICE_BYTES - 1) >> HWI_SLICE_BITS);
+}
+
+/* Returns HWI_LOCK_CLOSED only for the heap of the process. */
+static inline enum hwi_lock_result hwi_heap_enter(const struct hw_heap *heap)
+{
+  return heap->is_of_process ? hwi_lock_enter(&hwi_space.lock) : hwi_lock_enter_always(&hwi_space.lock);
+}
+
+static inline void hwi_heap_leave(enum hwi_lock_result result)
+{
+  hwi_lock_leave(&hwi_space.lock, result);
+}
+
+/* Returns NULL if the slow path is needed. `bytes` is at most HW_HEAP_LARGEST_CLASS_BYTES. */
+static inline __attribute__((always_inline)) void *hwi_owner_try_alloc(struct hwi_owner *owner, size_t bytes)
+{
+  struct hwi_free_block **list = &owner->free[owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS]];
+  struct hwi_free_block *block = *list;
+  if (__builtin_expect(!block, 0))
+    return NULL;
+  *list = block->next;
+  block->page = NULL;
+  return block;
+}
+
+/* Makes up for the change of a page whose count has become 0. */
+__attribute__((noinline)) void hwi_page_settle(struct hwi_page *page);
+
+/* For a block of a page of the calling thread. */
+static inline __attribute__((always_inline)) void hwi_page_push(struct hwi_page *page, struct hwi_free_block *block)
+{
+  block->next = page->free;
+  page->free = block;
+  block->page = page;
+  if (__builtin_expect(--page->count == 0, 0))
+    hwi_page_settle(page);
+}
+
+/* Returns false if the slow path is needed; then nothing was done. `thread` is the value of the calling thread. */
+static inline __attribute__((always_inline)) bool hwi_thread_try_free(uintptr_t thread, void *address)
+{
+  if (__builtin_expect(!hwi_is_in_space(address), 0))
+    return false;
+  struct hwi_page *page = hwi_slice_of(address);
+  struct hwi_free_block *block = address;
+  if (__builtin_expect(HWI_LOAD_WORD(page->thread) != thread || block->page == page, 0))
+    return false;
+  hwi_page_push(page, block);
+  return true;
+}
+
+/* --- space.c: with the lock --- */
+
+/* Finds the place of the space, if that is not done yet. Returns false if there is no memory. */
+bool hwi_space_begin(void);
+
+/* Maps zeroed memory at the start of a unit. Returns its start, or 0 if there is no memory. */
+uintptr_t hwi_space_take(size_t bytes, size_t align);
+void hwi_space_give(uintptr_t start, size_t bytes);
+
+/* Changes the length; the kernel may move the pages to other units. Returns the start, or 0 and nothing is changed. */
+uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes);
+
+/* --- arenas.c: with the lock --- */
+
+/* Returns a page of `slice_count` slices, or NULL if there is no memory. Its blocks are not set up. */
+struct hwi_page *hwi_arena_take(struct hw_heap *heap, unsigned slice_count);
+void hwi_arena_give(struct hwi_page *page);
+
+/* Makes a span longer or shorter where it is. Returns false if there is no room after it. */
+bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count);
+
+/* Memory that was kept is used. */
+void hwi_heap_take_kept(struct hw_heap *heap, size_t bytes);
+
+/* Returns free memory to the system until at most `most_bytes` are kept. */
+void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes);
+
+/* After memory has become free: returns it to the system if it is too much, or has been for long. */
+void hwi_heap_pass_by(struct hw_heap *heap);
+void hwi_arena_unmap_all(struct hw_heap *heap);
+void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes);
+
+/* --- large.c: with the lock --- */
+
+void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align);
+void hwi_large_free(struct hw_heap *heap, struct hwi_page *page);
+void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes); /* NULL: unchanged */
+void hwi_large_drop_cached(struct hw_heap *heap, size_t most_kept_bytes);
+void hwi_large_unmap_all(struct hw_heap *heap);
+
+/* --- owners.c --- */
+
+/* Returns an owner for the calling thread, from an ended one if possible; NULL if there is no memory, or the lock is
+ * closed. */
+struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread);
+
+/* The thread ends: its owner is an orphan from then on. */
+void hwi_owner_end(struct hwi_owner *owner);
+
+/* Takes back what other threads freed; the caller has the owner. */
+void hwi_owner_drain(struct hwi_owner *owner);
+void hwi_owner_drain_orphans(struct hw_heap *heap);
+
+/* Takes a page with room from an orphan. Returns false if there is none. */
+bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index);
+void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block);
+
+/* Changes all orphans from one state to the other. */
+void hwi_owner_change_orphans(struct hw_heap *heap, enum hwi_owner_state from, enum hwi_owner_state to);
+
+/* --- pages.c: the caller has the owner --- */
+
+void hwi_page_list(struct hwi_page *page); /* after the first one of its class */
+void hwi_page_unlist(struct hwi_page *page);
+bool hwi_page_has_room(const struct hwi_page *page);
+void hwi_owner_give_empty_pages(struct hwi_owner *owner);
+void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes);
+void *hwi_owner_alloc_aligned(struct hwi_owner *owner, size_t align, size_t bytes);
+void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes);
+
+/* --- frees.c --- */
+
+/* HWI_FREE_CLOSED: a fork has closed the lock, which this block needs; nothing was done. */
+enum hwi_free_result { HWI_FREE_CLOSED = -1 };
+
+/* `owner` is the calling thread's, or NULL. Returns a fault, or HWI_FREE_CLOSED. */
+int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *block);
+
+/* Returns NULL for an address at which no block of the heap begins, with the fault. */
+struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault);
+size_t hwi_heap_block_bytes(const struct hw_heap *heap, const void *block, enum hw_heap_fault *fault);
+
+/* Returns whether a link of a free list may be followed: it is the address of a block of the page. */
+bool hwi_page_has_block(const struct hwi_page *page, const struct hwi_free_block *block);
+
+/* --- forks.c --- */
+
+void hwi_heaps_before_fork(void);
+
+/* `key` is that of the calling thread. Returns false if the fork was within another one, by a signal handler. */
+bool hwi_heaps_after_fork(bool is_child, const void *key);
+
+#endif

@@ -1,0 +1,272 @@
+/* pages.c - the pages of an owner: where blocks come from when the fast path has none */
+#include "allocators/heap/layout.h"
+
+#include <string.h>
+
+struct hwi_page hwi_no_page;
+
+/* --- lists --- */
+
+void hwi_page_list(struct hwi_page *page)
+{
+  struct hwi_page **head = &page->owner->pages[page->class_index], *first = *head;
+  if (first == &hwi_no_page) {
+    page->next = page->prev = NULL;
+    *head = page;
+    return;
+  }
+  page->prev = first;
+  page->next = first->next;
+  if (first->next)
+    first->next->prev = page;
+  first->next = page;
+}
+
+static void unlink_from(struct hwi_page **head, struct hwi_page *page, struct hwi_page *none)
+{
+  if (page->next)
+    page->next->prev = page->prev;
+  if (page->prev)
+    page->prev->next = page->next;
+  else
+    *head = page->next ? page->next : none;
+}
+
+void hwi_page_unlist(struct hwi_page *page)
+{
+  unlink_from(&page->owner->pages[page->class_index], page, &hwi_no_page);
+}
+
+bool hwi_page_has_room(const struct hwi_page *page)
+{
+  return page->free || page->carved_count < page->capacity;
+}
+
+/* While a fork has closed the lock, the page stays. */
+static void give_page(struct hwi_page *page)
+{
+  enum hwi_lock_result result = hwi_heap_enter(page->owner->heap);
+  if (result == HWI_LOCK_CLOSED)
+    return;
+  hwi_page_unlist(page);
+  hwi_arena_give(page);
+  hwi_heap_leave(result);
+}
+
+/* The blocks of the owner's list go back to the page that they are all of. */
+static void give_list(struct hwi_owner *owner, size_t class_index)
+{
+  struct hwi_free_block *block = owner->free[class_index], *next;
+  owner->free[class_index] = NULL;
+  for (; block; block = next) {
+    struct hwi_page *page = owner->pages[class_index];
+    next = block->next;
+    block->next = page->free;
+    page->free = block;
+    page->count--;
+  }
+}
+
+void hwi_owner_give_empty_pages(struct hwi_owner *owner)
+{
+  for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++) {
+    give_list(owner, i);
+    for (struct hwi_page *page = owner->pages[i], *next; page && page != &hwi_no_page; page = next) {
+      next = page->next;
+      if (page->count == 0)
+        give_page(page);
+    }
+  }
+}
+
+/* --- full pages --- */
+
+static void set_full(struct hwi_page *page)
+{
+  struct hwi_owner *owner = page->owner;
+  hwi_page_unlist(page);
+  page->prev = NULL;
+  page->next = owner->full;
+  if (owner->full)
+    owner->full->prev = page;
+  owner->full = page;
+  page->is_full = true;
+  page->count = 1;
+}
+
+/* An empty page that is the first one of its class stays: the next block of the class would need a new one. */
+void hwi_page_settle(struct hwi_page *page)
+{
+  if (page->is_full) {
+    unlink_from(&page->owner->full, page, NULL);
+    page->is_full = false;
+    page->count = page->capacity - 1;
+    hwi_page_list(page);
+  } else if (page->prev) {
+    give_page(page);
+  }
+}
+
+/* --- allocating --- */
+
+/* Links the next blocks of a page, as many as begin in a page of the system, so that memory is touched when it is
+ * needed. */
+static struct hwi_free_block *carve(struct hwi_page *page)
+{
+  uint32_t carved = page->carved_count, left = page->capacity - carved;
+  uint32_t count = (uint32_t)(HWI_SYSTEM_PAGE_BYTES / page->block_bytes);
+  count = count == 0 ? 1 : count < left ? count : left;
+  uintptr_t at = hwi_page_start(page) + (size_t)carved * page->block_bytes;
+  __atomic_store_n(&page->carved_count, carved + count, __ATOMIC_RELAXED);
+  page->count += count;
+  struct hwi_free_block *first = (struct hwi_free_block *)at, *block = first;
+  for (uint32_t i = 1; i < count; i++, block = block->next) {
+    block->next = (struct hwi_free_block *)(at + (size_t)i * page->block_bytes);
+    block->page = page;
+  }
+  block->next = NULL;
+  block->page = page;
+  return first;
+}
+
+static unsigned slices_of(size_t block_bytes)
+{
+  enum { FEWEST_BLOCKS = 16 };
+  return HWI_SLICE_BYTES / block_bytes >= FEWEST_BLOCKS ? 1 : HWI_LARGE_PAGE_SLICES;
+}
+
+static struct hwi_page *take_slices(struct hw_heap *heap, unsigned count)
+{
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  if (result == HWI_LOCK_CLOSED)
+    return NULL;
+  struct hwi_page *page = hwi_arena_take(heap, count);
+  hwi_heap_leave(result);
+  return page;
+}
+
+static bool add_page(struct hwi_owner *owner, unsigned class_index)
+{
+  size_t block_bytes = owner->heap->class_bytes[class_index];
+  struct hwi_page *page = take_slices(owner->heap, slices_of(block_bytes));
+  if (!page)
+    return false;
+  size_t granules = block_bytes >> HWI_GRANULE_BITS;
+  page->free = page->remote = NULL;
+  page->count = page->carved_count = 0;
+  page->capacity = (uint32_t)(page->slice_count * HWI_SLICE_BYTES / block_bytes);
+  page->reciprocal = (uint32_t)((((uint64_t)1 << HWI_RECIPROCAL_BITS) + granules - 1) / granules);
+  page->block_bytes = block_bytes;
+  page->class_index = (uint8_t)class_index;
+  page->is_full = false;
+  page->kind = HWI_PAGE_SMALL;
+  __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
+  __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
+  hwi_page_list(page);
+  return true;
+}
+
+/* Fills the owner's list from the first page of the class that has room. Pages without room leave the list of
+ * pages. */
+static bool find_room(struct hwi_owner *owner, unsigned class_index)
+{
+  struct hwi_page *page;
+  while ((page = owner->pages[class_index]) != &hwi_no_page) {
+    struct hwi_free_block *list = page->free;
+    if (list) {
+      page->free = NULL;
+      page->count = page->carved_count;
+    } else if (page->carved_count < page->capacity) {
+      list = carve(page);
+    }
+    owner->free[class_index] = list;
+    if (list)
+      return true;
+    set_full(page);
+  }
+  return false;
+}
+
+static void *take_first(struct hwi_owner *owner, unsigned class_index)
+{
+  struct hwi_free_block *block = owner->free[class_index];
+  owner->free[class_index] = block->next;
+  block->page = NULL;
+  return block;
+}
+
+/* What other threads have freed comes before pages of ended threads, and both before new memory. */
+static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
+{
+  if (owner->free[class_index] || find_room(owner, class_index))
+    return take_first(owner, class_index);
+  hwi_owner_drain(owner);
+  if (!find_room(owner, class_index)) {
+    if (!hwi_owner_adopt_page(owner, class_index) && !add_page(owner, class_index))
+      return NULL;
+    find_room(owner, class_index);
+  }
+  return take_first(owner, class_index);
+}
+
+/* A span has no owner; the thread that frees it gives it back. */
+static void *alloc_span(struct hw_heap *heap, size_t bytes)
+{
+  struct hwi_page *page = take_slices(heap, hwi_slices_for(bytes));
+  if (!page)
+    return NULL;
+  page->kind = HWI_PAGE_SPAN;
+  page->block_bytes = page->slice_count * HWI_SLICE_BYTES;
+  return (void *)hwi_page_start(page);
+}
+
+static void *alloc_large(struct hw_heap *heap, size_t bytes, size_t align)
+{
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  if (result == HWI_LOCK_CLOSED)
+    return NULL;
+  void *block = hwi_large_alloc(heap, bytes, align);
+  hwi_heap_leave(result);
+  return block;
+}
+
+static unsigned class_of(const struct hwi_owner *owner, size_t bytes)
+{
+  return owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS];
+}
+
+void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes)
+{
+  if (bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
+    return alloc_small(owner, class_of(owner, bytes));
+  return bytes <= HWI_SPAN_BYTES ? alloc_span(owner->heap, bytes) : alloc_large(owner->heap, bytes, HW_HEAP_ALIGN);
+}
+
+/* A class fits if its blocks are multiples of the alignment: pages are aligned more than that. */
+void *hwi_owner_alloc_aligned(struct hwi_owner *owner, size_t align, size_t bytes)
+{
+  struct hw_heap *heap = owner->heap;
+  if (align <= HW_HEAP_ALIGN)
+    return hwi_owner_alloc(owner, bytes);
+  if (align > HWI_SLICE_BYTES)
+    return alloc_large(heap, bytes ? bytes : 1, align);
+  if (bytes < align)
+    bytes = align;
+  if (bytes <= HW_HEAP_LARGEST_CLASS_BYTES) {
+    unsigned i = class_of(owner, bytes);
+    while (heap->class_bytes[i] & (align - 1))
+      i++; /* the last class is a multiple of every such alignment */
+    return alloc_small(owner, i);
+  }
+  return bytes <= HWI_SPAN_BYTES ? alloc_span(heap, bytes) : alloc_large(heap, bytes, align);
+}
+
+void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes)
+{
+  void *block = hwi_owner_alloc_aligned(owner, align, bytes);
+  if (!block)
+    return NULL;
+  const struct hwi_page *page = hwi_slice_of(block);
+  bool is_clean = page->back == 0 && page->kind != HWI_PAGE_SMALL && page->is_clean;
+  return is_clean ? block : memset(block, 0, bytes);
+}

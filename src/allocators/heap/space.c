@@ -1,0 +1,198 @@
+/* space.c - the range of addresses from which all general heaps of a process take memory, in units of 4 MiB
+ *
+ * The range is only a place where the process has nothing else: an eighth of the address space, or more, below the
+ * libraries, to which the kernel gives addresses downwards. What is not used is not mapped, and counts nowhere. The
+ * table of descriptors comes first and grows upwards, up to a fixed gap; the units follow.
+ */
+#include <errno.h>
+
+#include "allocators/heap/layout.h"
+#include "platform/os.h"
+#include "platform/os_heap.h"
+
+enum {
+  UNITS = 1 << 20,
+  WORD_BITS = 64,
+  TABLE_STEP_BYTES = 64 << 10,
+  PLACES = 6,
+  FAR_PART = 8, /* the places are this part of the address space apart */
+  NEAR_PART = 512,
+  STEPS_ABOVE = 8,
+  START_UNITS = 1024,
+};
+
+#define TABLE_BYTES ((uintptr_t)UNITS * HWI_SLICES * sizeof(struct hwi_page))
+#define PLACE_BYTES (2 * TABLE_BYTES) /* places are multiples of it, so that two copies of this code see each other */
+
+struct hwi_space hwi_space;
+
+static uint64_t taken[UNITS / WORD_BITS]; /* a bit for each unit */
+static size_t first_free;                 /* no unit before it is free */
+static size_t table_bytes;                /* mapped part of the descriptors */
+
+/* --- the place --- */
+
+/* Returns the first place from `start` on, each `step` lower or higher, that is free; 0: none is. */
+static uintptr_t find_place_from(uintptr_t start, uintptr_t step)
+{
+  for (unsigned i = 1; i <= PLACES; i++) {
+    uintptr_t place = (start + step * i) & ~(PLACE_BYTES - 1);
+    if (place && hwi_os_map_at((void *)place, TABLE_STEP_BYTES) == 0)
+      return place;
+  }
+  return 0;
+}
+
+/* The sanitizers leave only places near libraries, and valgrind has libraries below all that is free. */
+static uintptr_t find_place(uintptr_t end)
+{
+  uintptr_t place = find_place_from(end, 0 - end / FAR_PART);
+  if (!place)
+    place = find_place_from(end, 0 - end / NEAR_PART);
+  return place ? place : find_place_from(end, STEPS_ABOVE * PLACE_BYTES);
+}
+
+/* A mapping of the kernel's choice shows where libraries are. Where the units start is random, as its address is. */
+bool hwi_space_begin(void)
+{
+  if (hwi_space.start)
+    return true;
+  uintptr_t probe = (uintptr_t)hwi_os_map(TABLE_STEP_BYTES);
+  if (!probe)
+    return false;
+  hwi_os_unmap((void *)probe, TABLE_STEP_BYTES);
+  uintptr_t place = find_place(probe);
+  if (!place)
+    return false;
+  table_bytes = TABLE_STEP_BYTES;
+  hwi_space.pages = (struct hwi_page *)place;
+  uintptr_t start = place + TABLE_BYTES + probe / HWI_SYSTEM_PAGE_BYTES % START_UNITS * HWI_UNIT_BYTES;
+  hwi_space.start = (start + HWI_UNIT_BYTES - 1) & ~(HWI_UNIT_BYTES - 1);
+  return true;
+}
+
+/* --- units --- */
+
+static size_t unit_count(size_t bytes)
+{
+  return (bytes + HWI_UNIT_BYTES - 1) >> HWI_UNIT_BITS;
+}
+
+static uintptr_t unit_start(size_t unit)
+{
+  return hwi_space.start + (unit << HWI_UNIT_BITS);
+}
+
+static bool is_taken(size_t unit)
+{
+  return taken[unit / WORD_BITS] >> unit % WORD_BITS & 1;
+}
+
+static void take(size_t unit, size_t count)
+{
+  for (size_t i = unit; i < unit + count; i++)
+    taken[i / WORD_BITS] |= (uint64_t)1 << i % WORD_BITS;
+  while (first_free < UNITS && is_taken(first_free))
+    first_free++;
+}
+
+static void give(size_t unit, size_t count)
+{
+  for (size_t i = unit; i < unit + count; i++)
+    taken[i / WORD_BITS] &= ~((uint64_t)1 << i % WORD_BITS);
+  if (count && unit < first_free)
+    first_free = unit;
+}
+
+static size_t free_units(size_t unit, size_t most)
+{
+  size_t count = 0;
+  while (count < most && unit + count < UNITS && !is_taken(unit + count))
+    count++;
+  return count;
+}
+
+/* Returns the first of `count` free units, or UNITS if there are none. */
+static size_t find_units(size_t count, size_t align)
+{
+  for (size_t unit = first_free; unit + count <= UNITS;) {
+    if (unit_start(unit) & (align - 1)) {
+      unit++;
+      continue;
+    }
+    size_t found = free_units(unit, count);
+    if (found == count)
+      return unit;
+    unit += found + 1;
+  }
+  return UNITS;
+}
+
+/* Makes the descriptors up to this unit readable, and then the space as long. */
+static bool extend(size_t end_unit)
+{
+  size_t bytes = end_unit * HWI_SLICES * sizeof(struct hwi_page);
+  if (bytes > table_bytes) {
+    size_t more = (bytes - table_bytes + TABLE_STEP_BYTES - 1) / TABLE_STEP_BYTES * TABLE_STEP_BYTES;
+    if (hwi_os_map_at((char *)hwi_space.pages + table_bytes, more) != 0)
+      return false;
+    table_bytes += more;
+  }
+  if (end_unit << HWI_UNIT_BITS > hwi_space.bytes)
+    __atomic_store_n(&hwi_space.bytes, end_unit << HWI_UNIT_BITS, __ATOMIC_RELEASE);
+  return true;
+}
+
+/* A place where something else is mapped is left out from then on. */
+uintptr_t hwi_space_take(size_t bytes, size_t align)
+{
+  size_t count = unit_count(bytes);
+  if (!hwi_space_begin() || count > UNITS)
+    return 0;
+  for (;;) {
+    size_t unit = find_units(count, align);
+    if (unit == UNITS || !extend(unit + count))
+      return 0;
+    int error = hwi_os_map_at((void *)unit_start(unit), bytes);
+    if (error && error != -EEXIST)
+      return 0;
+    take(unit, error ? 1 : count);
+    if (!error)
+      return unit_start(unit);
+  }
+}
+
+void hwi_space_give(uintptr_t start, size_t bytes)
+{
+  hwi_os_unmap((void *)start, bytes);
+  give((start - hwi_space.start) >> HWI_UNIT_BITS, unit_count(bytes));
+}
+
+static uintptr_t resize_here(uintptr_t start, size_t old_count, size_t old_bytes, size_t bytes)
+{
+  size_t unit = (start - hwi_space.start) >> HWI_UNIT_BITS, count = unit_count(bytes);
+  size_t more = count > old_count ? count - old_count : 0;
+  if (free_units(unit + old_count, more) < more || !extend(unit + count))
+    return 0;
+  if (!hwi_os_remap((void *)start, old_bytes, bytes, NULL))
+    return 0;
+  take(unit + old_count, more);
+  give(unit + count, old_count > count ? old_count - count : 0);
+  return start;
+}
+
+uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes)
+{
+  uintptr_t here = resize_here(start, unit_count(old_bytes), old_bytes, bytes);
+  if (here)
+    return here;
+  uintptr_t other = hwi_space_take(bytes, 1);
+  if (!other)
+    return 0;
+  if (!hwi_os_remap((void *)start, old_bytes, bytes, (void *)other)) {
+    hwi_space_give(other, bytes);
+    return 0;
+  }
+  give((start - hwi_space.start) >> HWI_UNIT_BITS, unit_count(old_bytes));
+  return other;
+}

@@ -1,0 +1,164 @@
+/* walk.c - looks at all of a general heap: its blocks, its figures, and whether its records are right */
+#include "allocators/heap/process_owner.h"
+
+#include <string.h>
+
+enum { MOST_BLOCKS = HWI_SLICE_BYTES / HW_HEAP_ALIGN, WORD_BITS = 64 };
+
+static_assert(HWI_LARGE_PAGE_SLICES * 16 <= MOST_BLOCKS, "pages of several slices have fewer blocks");
+
+/* --- one page --- */
+
+/* A bit for each block of a page: those that are free. */
+struct free_blocks {
+  uint64_t words[MOST_BLOCKS / WORD_BITS];
+  size_t count;
+};
+
+/* Adds a list. Returns false if it is damaged: a link is no block, or a block is twice in the lists. */
+static bool add_list(struct free_blocks *set, const struct hwi_page *page, const struct hwi_free_block *list)
+{
+  for (; list; list = list->next) {
+    if (!hwi_page_has_block(page, list))
+      return false;
+    size_t index = ((uintptr_t)list - hwi_page_start(page)) / page->block_bytes;
+    uint64_t bit = (uint64_t)1 << index % WORD_BITS;
+    if (set->words[index / WORD_BITS] & bit)
+      return false;
+    set->words[index / WORD_BITS] |= bit;
+    set->count++;
+  }
+  return true;
+}
+
+static bool is_first(const struct hwi_page *page)
+{
+  return page->owner->pages[page->class_index] == page;
+}
+
+/* Finds the blocks of a page that are free. Returns false if a list is damaged. */
+static bool find_free(struct free_blocks *set, const struct hwi_page *page)
+{
+  memset(set, 0, sizeof *set);
+  const struct hwi_free_block *owners = is_first(page) ? page->owner->free[page->class_index] : NULL;
+  if (!add_list(set, page, page->free))
+    return false;
+  size_t count = page->is_full ? page->capacity : page->count;
+  return set->count + count == page->carved_count && add_list(set, page, owners) && add_list(set, page, page->remote);
+}
+
+/* --- all pages --- */
+
+typedef bool page_fn(void *context, const struct hwi_page *page);
+
+static const struct hwi_page *each_of_arena(const struct hwi_page *arena, page_fn *see, void *context)
+{
+  for (unsigned i = 0; i < HWI_SLICES; i += arena[i].slice_count) {
+    while (i < HWI_SLICES && arena->unit.free_slices >> i & 1)
+      i++;
+    if (i == HWI_SLICES)
+      break;
+    if (!see(context, &arena[i]))
+      return &arena[i];
+  }
+  return NULL;
+}
+
+/* Calls `see` for each page until it returns false. Returns the page for which it did. */
+static const struct hwi_page *each_page(const struct hw_heap *heap, page_fn *see, void *context)
+{
+  const struct hwi_page *stopped = NULL;
+  for (const struct hwi_page *arena = heap->arenas; arena && !stopped; arena = arena->unit.next)
+    stopped = each_of_arena(arena, see, context);
+  for (const struct hwi_page *page = heap->large; page && !stopped; page = page->next)
+    stopped = see(context, page) ? NULL : page;
+  return stopped;
+}
+
+struct visit {
+  hw_heap_visit_fn *visit;
+  void *context;
+};
+
+static bool visit_blocks(void *context, const struct hwi_page *page)
+{
+  const struct visit *visit = context;
+  if (page->kind != HWI_PAGE_SMALL)
+    return visit->visit(visit->context, (void *)hwi_page_start(page), page->block_bytes);
+  struct free_blocks set;
+  if (!find_free(&set, page))
+    return false;
+  for (size_t i = 0; i < page->carved_count; i++)
+    if (!(set.words[i / WORD_BITS] >> i % WORD_BITS & 1) &&
+        !visit->visit(visit->context, (void *)(hwi_page_start(page) + i * page->block_bytes), page->block_bytes))
+      return false;
+  return true;
+}
+
+void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context)
+{
+  struct visit all = {visit, context};
+  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
+  each_page(heap, visit_blocks, &all);
+  hwi_heap_leave(result);
+}
+
+/* --- check --- */
+
+static bool is_page_right(void *context, const struct hwi_page *page)
+{
+  const struct hw_heap *heap = context;
+  struct free_blocks set;
+  if (hwi_unit_of(page)->unit.heap != heap)
+    return false;
+  if (page->kind == HWI_PAGE_SPAN)
+    return page->block_bytes == page->slice_count * HWI_SLICE_BYTES;
+  if (page->kind != HWI_PAGE_SMALL)
+    return page->kind == HWI_PAGE_LARGE && page->block_bytes != 0;
+  return page->owner && page->owner->heap == heap && page->class_index < heap->class_count &&
+         page->block_bytes == heap->class_bytes[page->class_index] && page->carved_count <= page->capacity &&
+         page->capacity == page->slice_count * HWI_SLICE_BYTES / page->block_bytes && find_free(&set, page);
+}
+
+enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where)
+{
+  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
+  const struct hwi_page *wrong = each_page(heap, is_page_right, heap);
+  hwi_heap_leave(result);
+  if (where)
+    *where = wrong ? (void *)hwi_page_start(wrong) : NULL;
+  return wrong ? HW_HEAP_DAMAGED : HW_HEAP_OK;
+}
+
+/* --- statistics --- */
+
+/* Pages change meanwhile; a count that is read is one that the page had, or the page before it. */
+__attribute__((no_sanitize("thread"))) static bool add_used(void *context, const struct hwi_page *page)
+{
+  size_t *bytes = context, count = page->kind != HWI_PAGE_NONE;
+  if (page->kind == HWI_PAGE_SMALL)
+    count = page->is_full ? page->capacity : page->count;
+  *bytes += count * page->block_bytes;
+  return true;
+}
+
+/* The blocks of the owner's lists are free, but their pages count them as used. */
+static size_t listed_bytes(const struct hwi_owner *owner)
+{
+  size_t bytes = 0;
+  for (size_t i = 0; i < owner->heap->class_count; i++)
+    for (const struct hwi_free_block *block = owner->free[i]; block; block = block->next)
+      bytes += owner->heap->class_bytes[i];
+  return bytes;
+}
+
+void hwi_heap_get_stats(struct hw_heap *heap, const struct hwi_owner *owner, struct hw_heap_stats *stats)
+{
+  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
+  size_t used = 0;
+  each_page(heap, add_used, &used);
+  stats->used_bytes = used - (owner ? listed_bytes(owner) : 0);
+  stats->mapped_bytes = heap->mapped_bytes;
+  stats->peak_mapped_bytes = heap->peak_mapped_bytes;
+  hwi_heap_leave(result);
+}

@@ -1,0 +1,270 @@
+/* process_heap.c - libheapwright-heap.so: a general heap as the malloc of a process
+ *
+ * A thread's owner is a thread-local pointer. Before the first call, and after the end of the thread, it points to an
+ * owner without blocks, so that the fast paths need no check. A call of a thread that has ended begins an owner and
+ * ends it again.
+ *
+ * While a fork has closed the heap, blocks that need its lock come from fork_heap.h, or are noted and freed later.
+ */
+#include <string.h>
+
+#include "allocators/flag.h"
+#include "allocators/fork_heap.h"
+#include "allocators/heap/process_owner.h"
+#include "allocators/message.h"
+#include "allocators/pass_on.h"
+#include "heapwright/allocator.h"
+#include "platform/os.h"
+#include "platform/os_heap.h"
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define COLD __attribute__((noinline, cold))
+
+static struct hwi_owner no_owner;
+static struct hw_heap heap = {.is_of_process = true};
+static bool checks_all_frees;
+static bool passes_on; /* this libc has no handlers for forks: all blocks are the next malloc's */
+static __thread struct hwi_owner *mine __attribute__((tls_model("initial-exec"))) = &no_owner;
+static __thread bool has_ended __attribute__((tls_model("initial-exec")));
+
+/* --- threads --- */
+
+/* 0, which no page of a living thread has, makes each free a slow one. */
+static uintptr_t this_thread(void)
+{
+  return checks_all_frees ? 0 : (uintptr_t)__builtin_thread_pointer();
+}
+
+static COLD struct hwi_owner *begin(void)
+{
+  if (mine != &no_owner)
+    return mine;
+  struct hwi_owner *owner = hwi_owner_begin(&heap, &mine, this_thread());
+  if (owner)
+    mine = owner;
+  return owner;
+}
+
+static struct hwi_owner *own(void)
+{
+  return mine == &no_owner ? NULL : mine;
+}
+
+static void leave(void)
+{
+  struct hwi_owner *owner = own();
+  mine = &no_owner;
+  if (owner)
+    hwi_owner_end(owner);
+}
+
+static void heap_thread_exit(void)
+{
+  has_ended = true;
+  leave();
+}
+
+/* --- allocating --- */
+
+static size_t quick_limit;  /* 0 until the heap has begun */
+static unsigned fork_count; /* changes when the lock is closed */
+
+static void *try_alloc(size_t bytes, size_t align, bool is_zeroed)
+{
+  struct hwi_owner *owner = begin();
+  void *block = NULL;
+  if (owner)
+    block = is_zeroed ? hwi_owner_alloc_zeroed(owner, align, bytes) : hwi_owner_alloc_aligned(owner, align, bytes);
+  if (has_ended)
+    leave();
+  return block;
+}
+
+/* If a fork began or ended meanwhile, it is not known why there was no block. A block of a fork is zeroed. */
+static void *alloc(size_t bytes, size_t align, bool is_zeroed)
+{
+  if (passes_on)
+    return hwi_pass_on(bytes, align);
+  for (;;) {
+    unsigned forks = __atomic_load_n(&fork_count, __ATOMIC_ACQUIRE);
+    bool is_closed = hwi_lock_is_closed();
+    void *block = try_alloc(bytes, align, is_zeroed);
+    if (!block && is_closed)
+      block = hwi_fork_heap_alloc(bytes, align);
+    if (block || (forks == __atomic_load_n(&fork_count, __ATOMIC_ACQUIRE) && is_closed == hwi_lock_is_closed()))
+      return block;
+  }
+}
+
+static void *heap_alloc(size_t bytes, size_t align)
+{
+  return alloc(bytes, align, false);
+}
+
+static void *heap_alloc_zeroed(size_t bytes, size_t align)
+{
+  void *block = align <= HW_HEAP_ALIGN && bytes < quick_limit ? hwi_owner_try_alloc(mine, bytes) : NULL;
+  if (LIKELY(block))
+    return memset(block, 0, bytes);
+  block = alloc(bytes, align, true);
+  return block && passes_on ? memset(block, 0, bytes) : block;
+}
+
+/* --- freeing --- */
+
+/* Ends the process if every free is checked. */
+static COLD void report(const void *address, enum hw_heap_fault fault)
+{
+  hwi_message_fault((uintptr_t)address, hw_heap_fault_text(fault), checks_all_frees);
+}
+
+static void heap_free(void *block);
+
+/* If the fork ends before the block is noted, no other thread would free it, so it is freed here. */
+static COLD void free_later(void *block)
+{
+  if (hwi_fork_heap_defer(block)) {
+    if (!hwi_lock_is_closed())
+      hwi_fork_heap_settle(heap_free);
+    return;
+  }
+  hwi_heap_leave(hwi_lock_enter_always(&hwi_space.lock)); /* no memory: waits for the fork's end */
+  heap_free(block);
+}
+
+/* A foreign block may be another malloc's. */
+static void heap_free(void *block)
+{
+  int result = hwi_owner_free(&heap, own(), block);
+  if (LIKELY(result == HW_HEAP_OK))
+    return;
+  if (result == HWI_FREE_CLOSED)
+    free_later(block);
+  else if (result != HW_HEAP_FOREIGN)
+    report(block, (enum hw_heap_fault)result);
+  else if (!hwi_fork_heap_owns(block) || !hwi_fork_heap_free(block))
+    hw_next_free(block);
+}
+
+/* --- sizes --- */
+
+/* Returns 0 if the address is not a block of this heap. */
+static size_t bytes_of(void *block, enum hw_heap_fault *fault)
+{
+  size_t bytes = hwi_heap_block_bytes(&heap, block, fault);
+  if (*fault != HW_HEAP_FOREIGN || !hwi_fork_heap_owns(block))
+    return bytes;
+  bytes = hwi_fork_heap_usable_bytes(block);
+  *fault = bytes ? HW_HEAP_OK : HW_HEAP_FOREIGN;
+  return bytes;
+}
+
+static size_t heap_usable_size(void *block)
+{
+  enum hw_heap_fault fault;
+  size_t bytes = bytes_of(block, &fault);
+  if (fault == HW_HEAP_FOREIGN)
+    return hw_next_usable_size(block);
+  if (fault != HW_HEAP_OK)
+    report(block, fault);
+  return bytes;
+}
+
+static void *heap_realloc(void *block, size_t bytes)
+{
+  enum hw_heap_fault fault;
+  size_t old_bytes = bytes_of(block, &fault);
+  if (fault == HW_HEAP_FOREIGN)
+    return hw_next_realloc(block, bytes);
+  if (fault != HW_HEAP_OK) {
+    report(block, fault);
+    return NULL;
+  }
+  if (hwi_is_in_space(block) && hwi_heap_resize(&heap, &block, old_bytes, bytes))
+    return block;
+  void *moved = heap_alloc(bytes, HW_HEAP_ALIGN);
+  if (moved) {
+    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+    heap_free(block);
+  }
+  return moved;
+}
+
+/* --- the fast paths ---
+ *
+ * Until the heap has begun, the limit is 0, and the space has no bytes: then no other variable is used. */
+
+static inline __attribute__((always_inline)) void *heap_quick_alloc(size_t bytes, void *(*otherwise)(size_t bytes))
+{
+  void *block = LIKELY(bytes < quick_limit) ? hwi_owner_try_alloc(mine, bytes) : NULL;
+  return LIKELY(block) ? block : otherwise(bytes);
+}
+
+static inline __attribute__((always_inline)) void heap_quick_free(void *block, void (*otherwise)(void *block))
+{
+  if (!LIKELY(hwi_thread_try_free((uintptr_t)__builtin_thread_pointer(), block)))
+    otherwise(block);
+}
+
+/* Realloc to 0 is different in each libc. */
+static void *heap_quick_realloc(void *block, size_t bytes, void *(*otherwise)(void *block, size_t bytes))
+{
+  return block && !bytes && passes_on ? hw_next_realloc(block, 0) : otherwise(block, bytes);
+}
+
+/* --- the process --- */
+
+static void before_fork(void)
+{
+  __atomic_add_fetch(&fork_count, 1, __ATOMIC_ACQ_REL);
+  hwi_heaps_before_fork();
+}
+
+static void after_fork(bool is_child)
+{
+  bool is_open = hwi_heaps_after_fork(is_child, &mine);
+  __atomic_add_fetch(&fork_count, 1, __ATOMIC_ACQ_REL);
+  if (is_open)
+    hwi_fork_heap_settle(heap_free);
+}
+
+static void after_fork_in_parent(void)
+{
+  after_fork(false);
+}
+
+static void after_fork_in_child(void)
+{
+  after_fork(true);
+}
+
+static void heap_init(void)
+{
+  struct hw_heap_config config = {0};
+  if (!hwi_os_libc_is_known()) {
+    hwi_pass_on_begin();
+    passes_on = true;
+    return;
+  }
+  config.check_all_frees = checks_all_frees = hwi_flag_read(hw_allocator_getenv, "HEAPWRIGHT_CHECK", false);
+  hwi_heap_begin(&heap, &config, NULL); /* this config is right */
+  hwi_fork_heap_begin(hwi_space_begin() ? (uintptr_t)hwi_space.pages : (uintptr_t)&heap / 2);
+  hwi_lock_begin();
+  hwi_os_at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
+  quick_limit = HW_HEAP_LARGEST_CLASS_BYTES + 1;
+}
+
+static void heap_stats(struct hw_allocator_stats *stats)
+{
+  struct hw_heap_stats now;
+  hwi_heap_get_stats(&heap, own(), &now);
+  stats->used_bytes = now.used_bytes;
+  stats->system_bytes = now.mapped_bytes;
+  stats->system_peak_bytes = now.peak_mapped_bytes;
+}
+
+HEAPWRIGHT_ALLOCATOR(.alloc = heap_alloc, .free = heap_free, .usable_size = heap_usable_size,
+                     .alloc_zeroed = heap_alloc_zeroed, .realloc = heap_realloc, .init = heap_init,
+                     .thread_exit = heap_thread_exit, .quick_alloc = heap_quick_alloc, .quick_free = heap_quick_free,
+                     .quick_realloc = heap_quick_realloc, .stats = heap_stats, .keeps_errno = true,
+                     .quick_before_init = true);

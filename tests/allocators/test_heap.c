@@ -1,0 +1,275 @@
+/* test_heap.c - a general heap used by one thread: its blocks are whole and exclusive, and its config is checked
+ *
+ * Breaks if blocks overlap or lose their contents, if the records are wrong after any step, or if a wrong config is
+ * accepted or the wrong member is named.
+ */
+#include "heapwright/heap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "heap_model.h"
+
+enum { LARGEST = (int)HW_HEAP_LARGEST_CLASS_BYTES, MIB = 1 << 20 };
+
+static struct hw_heap *default_heap(void)
+{
+  struct hw_heap *heap = hw_heap_create(NULL, NULL);
+  assert_non_null(heap);
+  return heap;
+}
+
+static void expect_right(struct hw_heap *heap)
+{
+  void *where;
+  assert_int_equal(hw_heap_check(heap, &where), HW_HEAP_OK);
+  assert_null(where);
+}
+
+static size_t used_bytes(struct hw_heap *heap)
+{
+  struct hw_heap_stats stats;
+  hw_heap_get_stats(heap, &stats);
+  return stats.used_bytes;
+}
+
+static size_t mapped_bytes(struct hw_heap *heap)
+{
+  struct hw_heap_stats stats;
+  hw_heap_get_stats(heap, &stats);
+  assert_true(stats.peak_mapped_bytes >= stats.mapped_bytes);
+  return stats.mapped_bytes;
+}
+
+/* --- config --- */
+
+static void errors_of_a_config_name_the_member(void **state)
+{
+  (void)state;
+  static const size_t not_16[] = {16, 40, LARGEST}, zero[] = {0, LARGEST}, falling[] = {64, 32, LARGEST},
+                      twice[] = {32, 32, LARGEST}, short_of_it[] = {16, 64}, beyond[] = {16, LARGEST, 2 * LARGEST};
+  static size_t many[HW_HEAP_MOST_CLASSES + 1];
+  static const struct {
+    struct hw_heap_config config;
+    const char *field;
+    size_t index;
+  } cases[] = {
+      {{.class_count = 3}, "class_bytes", 0},
+      {{.class_bytes = not_16}, "class_count", 0},
+      {{.class_bytes = many, .class_count = HW_HEAP_MOST_CLASSES + 1}, "class_count", 0},
+      {{.class_bytes = not_16, .class_count = 3}, "class_bytes", 1},
+      {{.class_bytes = zero, .class_count = 2}, "class_bytes", 0},
+      {{.class_bytes = falling, .class_count = 3}, "class_bytes", 1},
+      {{.class_bytes = twice, .class_count = 3}, "class_bytes", 1},
+      {{.class_bytes = short_of_it, .class_count = 2}, "class_bytes", 1},
+      {{.class_bytes = beyond, .class_count = 3}, "class_bytes", 1},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct hw_heap_error error = {0};
+    assert_null(hw_heap_create(&cases[i].config, &error));
+    assert_string_equal(error.field, cases[i].field);
+    assert_int_equal(error.index, cases[i].index);
+    assert_non_null(error.rule);
+    assert_null(hw_heap_create(&cases[i].config, NULL));
+  }
+}
+
+static void each_request_gets_the_smallest_class_that_is_large_enough(void **state)
+{
+  (void)state;
+  static const size_t classes[] = {16, 48, 1008, 4096, 20000, LARGEST};
+  enum { COUNT = sizeof classes / sizeof *classes };
+  const struct hw_heap_config config = {.class_bytes = classes, .class_count = COUNT};
+  struct hw_heap *heap = hw_heap_create(&config, NULL);
+  assert_non_null(heap);
+  size_t class_index = 0;
+  for (size_t bytes = 0; bytes <= LARGEST; bytes++) {
+    class_index += bytes > classes[class_index];
+    void *block = hw_heap_alloc(heap, bytes);
+    assert_int_equal(hw_heap_usable_bytes(heap, block), classes[class_index]);
+    assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  }
+  assert_int_equal(used_bytes(heap), 0);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+static void alignments(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = default_heap();
+  for (size_t align = 1; align <= (size_t)64 * MIB; align *= 2)
+    for (size_t bytes = 0; bytes < 3 * (size_t)MIB; bytes = bytes * 3 + 1) {
+      char *block = hw_heap_alloc_aligned(heap, align, bytes);
+      assert_non_null(block);
+      assert_int_equal((uintptr_t)block % align, 0);
+      assert_true(hw_heap_usable_bytes(heap, block) >= bytes);
+      if (bytes)
+        block[0] = block[bytes - 1] = 1;
+      assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+    }
+  assert_null(hw_heap_alloc_aligned(heap, 0, 1));
+  assert_null(hw_heap_alloc_aligned(heap, 48, 1));
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+/* --- blocks --- */
+
+static bool count_block(void *context, void *block, size_t bytes)
+{
+  const struct model *model = ((void **)context)[0];
+  size_t *count = ((void **)context)[1];
+  for (size_t i = 0; i < model->count; i++)
+    *count += model->blocks[i].at == block && model->blocks[i].bytes <= bytes;
+  return true;
+}
+
+static void random_steps_keep_everything(void **state)
+{
+  (void)state;
+  enum { STEPS = 60000, CHECK_STEPS = 5000 };
+  static struct model model;
+  for (unsigned most_bits = 6; most_bits <= 24; most_bits += 6) {
+    model = (struct model){.heap = default_heap(), .seed = 88172645463325252u + most_bits};
+    for (int i = 1; i <= STEPS / (most_bits > 20 ? 20 : 1); i++) {
+      assert_true(model_step(&model, most_bits));
+      if (i % CHECK_STEPS)
+        continue;
+      size_t count = 0;
+      expect_right(model.heap);
+      hw_heap_walk(model.heap, count_block, (void *[]){&model, &count});
+      assert_int_equal(count, model.count);
+    }
+    assert_true(model_free_all(&model));
+    assert_int_equal(used_bytes(model.heap), 0);
+    hw_heap_collect(model.heap);
+    expect_right(model.heap);
+    hw_heap_destroy(model.heap);
+  }
+}
+
+static bool end_at_third(void *context, void *block, size_t bytes)
+{
+  (void)block, (void)bytes;
+  return ++*(int *)context < 3;
+}
+
+static void a_walk_ends_when_the_visitor_wants(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = default_heap();
+  int count = 0;
+  for (int i = 0; i < 10; i++)
+    hw_heap_alloc(heap, (size_t)1 << 2 * i);
+  hw_heap_walk(heap, end_at_third, &count);
+  assert_int_equal(count, 3);
+  hw_heap_destroy(heap);
+}
+
+static void impossible_sizes(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = default_heap();
+  static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 15, (size_t)PTRDIFF_MAX, (size_t)1 << 46};
+  void *block = hw_heap_alloc(heap, 100);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    assert_null(hw_heap_alloc(heap, sizes[i]));
+    assert_null(hw_heap_alloc_zeroed(heap, sizes[i]));
+    assert_null(hw_heap_alloc_aligned(heap, 4096, sizes[i]));
+    assert_null(hw_heap_realloc(heap, block, sizes[i]));
+  }
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+static void a_large_block_grows_and_shrinks_without_a_copy(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = default_heap();
+  size_t bytes = 4 * MIB;
+  unsigned char *block = hw_heap_alloc(heap, bytes), *barrier = hw_heap_alloc(heap, 4 * MIB);
+  memset(block, 7, bytes);
+  for (int i = 0; i < 4; i++, bytes *= 2) {
+    block = hw_heap_realloc(heap, block, 2 * bytes);
+    assert_non_null(block);
+    assert_int_equal(block[0], 7);
+    assert_int_equal(block[bytes - 1], 7);
+    assert_int_equal(block[bytes], 0);
+    memset(block + bytes, 7, bytes);
+  }
+  size_t before = mapped_bytes(heap);
+  block = hw_heap_realloc(heap, block, 4 * MIB);
+  assert_int_equal(block[4 * MIB - 1], 7);
+  assert_int_equal(mapped_bytes(heap), before - bytes + 4 * MIB);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  assert_int_equal(hw_heap_free(heap, barrier), HW_HEAP_OK);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+/* A span grows over free memory after it, and gives back its end. */
+static void a_span_changes_its_size_in_place(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = default_heap();
+  unsigned char *block = hw_heap_alloc(heap, 100000);
+  memset(block, 5, 100000);
+  assert_ptr_equal(hw_heap_realloc(heap, block, 1000000), block);
+  memset(block + 100000, 5, 900000);
+  unsigned char *after = hw_heap_alloc(heap, 100000);
+  memset(after, 6, 100000);
+  unsigned char *moved = hw_heap_realloc(heap, block, 1500000);
+  assert_ptr_not_equal(moved, block);
+  for (size_t i = 0; i < 1000000; i++)
+    assert_int_equal(moved[i], 5);
+  size_t before = used_bytes(heap);
+  assert_ptr_equal(hw_heap_realloc(heap, moved, 200000), moved);
+  assert_true(used_bytes(heap) <= before - 1200000);
+  expect_right(heap);
+  assert_int_equal(hw_heap_free(heap, moved), HW_HEAP_OK);
+  assert_int_equal(hw_heap_free(heap, after), HW_HEAP_OK);
+  assert_int_equal(used_bytes(heap), 0);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+/* A freed large block is given out again, and calloc clears it. */
+static void large_blocks_are_kept_for_a_while(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.keep_free_bytes = SIZE_MAX};
+  struct hw_heap *heap = hw_heap_create(&config, NULL);
+  unsigned char *block = hw_heap_alloc(heap, 3 * MIB);
+  memset(block, 1, 3 * MIB);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  unsigned char *again = hw_heap_alloc_zeroed(heap, 3 * MIB - 5000);
+  assert_ptr_equal(again, block);
+  for (size_t i = 0; i < 3 * MIB - 5000; i++)
+    assert_int_equal(again[i], 0);
+  assert_int_equal(hw_heap_free(heap, again), HW_HEAP_OK);
+  size_t before = mapped_bytes(heap);
+  hw_heap_collect(heap);
+  assert_true(mapped_bytes(heap) <= before - 3 * MIB);
+  hw_heap_destroy(heap);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(errors_of_a_config_name_the_member),
+      cmocka_unit_test(each_request_gets_the_smallest_class_that_is_large_enough),
+      cmocka_unit_test(alignments),
+      cmocka_unit_test(random_steps_keep_everything),
+      cmocka_unit_test(a_walk_ends_when_the_visitor_wants),
+      cmocka_unit_test(impossible_sizes),
+      cmocka_unit_test(a_large_block_grows_and_shrinks_without_a_copy),
+      cmocka_unit_test(a_span_changes_its_size_in_place),
+      cmocka_unit_test(large_blocks_are_kept_for_a_while),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

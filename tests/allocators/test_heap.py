@@ -1,0 +1,125 @@
+"""libheapwright-heap.so: malloc's contract, threads, forks and faults; programs behave the same on it, also recorded."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from allocators_library import PROGRAMS, ROOT, run
+
+LIBRARY = Path(os.environ.get("HW_BUILD", ROOT / "build")).resolve() / "lib/libheapwright-heap.so"
+RECORD_PROGRAMS = ROOT / "tests/record/programs"
+
+
+@pytest.fixture(scope="session")
+def user(programs):
+    """user(*arguments, **environment): the finished process of tlsf_user.c on the heap."""
+    program = programs(PROGRAMS / "tlsf_user.c", "-pthread")
+
+    def start(*arguments, before=(), **environment):
+        return subprocess.run([*before, program, *map(str, arguments)], env={**os.environ, "LD_PRELOAD": str(LIBRARY), **environment},
+                              capture_output=True, text=True, timeout=300, check=False)
+
+    return start
+
+
+def expect_done(process):
+    assert (process.returncode, process.stdout, process.stderr) == (0, "done\n", "")
+
+
+def test_c_contract(programs):
+    contract = programs(RECORD_PROGRAMS / "contract.c")
+    assert run([contract], LIBRARY) == run([contract])
+
+
+def test_cxx_contract(programs):
+    """Except for the handler that frees a reserve: its memory is kept for a moment, and used again at once."""
+    contract = programs(RECORD_PROGRAMS / "contract_cxx.cc", "-faligned-new")
+    ours, plain = (run([contract], *library).splitlines() for library in ((LIBRARY,), ()))
+    assert len(ours) == len(plain)
+    assert all("reserve" in line for line, other in zip(plain, ours) if line != other)
+
+
+def test_cxx_plugin_of_a_c_program(plugin_command):
+    assert run(plugin_command, LIBRARY) == run(plugin_command)
+
+
+@pytest.mark.parametrize("check", ["0", "1"])
+@pytest.mark.parametrize("what", ["churn", "threads", "fork"])
+def test_use(user, what, check):
+    expect_done(user(what, HEAPWRIGHT_CHECK=check))
+
+
+def test_it_needs_libc_alone():
+    dynamic = subprocess.run(["objdump", "-p", LIBRARY], capture_output=True, text=True, check=True).stdout
+    assert re.findall(r"NEEDED\s+(\S+)", dynamic) == ["libc.so.6"]
+
+
+@pytest.mark.parametrize("command", [
+    ["bash", "-c", "for i in $(seq 300); do x=$x$i; done; echo ${#x}"],
+    ["/usr/bin/python3", "-c", "import json, threading; print(len(json.dumps(list(range(50000)))))"],
+    ["perl", "-e", "my %h; $h{$_ % 1000} .= $_ for 1..100000; print length(join '', values %h), \"\\n\""],
+    ["git", "log", "-n", "3", "--oneline"],
+    ["ls", "-lR", "/usr/share/doc/git"],
+], ids=lambda command: command[0].rsplit("/", 1)[-1])
+def test_programs(command):
+    if not shutil.which(command[0]):
+        pytest.skip(f"no {command[0]}")
+    plain, served = (subprocess.run(command, env={**os.environ, **env}, capture_output=True, cwd=ROOT, timeout=120, check=False)
+                     for env in ({}, {"LD_PRELOAD": str(LIBRARY)}))
+    assert (served.returncode, served.stdout, served.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+
+
+@pytest.mark.parametrize("what", ["churn", "threads"])
+def test_little_address_space(user, what):
+    """Little is mapped that is not used: a tenth of what the pool needs is enough."""
+    expect_done(user(what, before=["prlimit", "--as=200000000"]))
+
+
+# --- faults ---
+
+@pytest.mark.parametrize("what, text", [("double-free", "the block is free already"), ("realloc", None),
+                                        ("interior", "no block begins there")])
+def test_faults(user, what, text):
+    """An address inside a block is found only if each free is checked. A block that realloc gets is not searched in the
+    lists of free blocks."""
+    process = user("wrong", what)
+    if what == "double-free":
+        assert (process.returncode, process.stdout) == (0, "done\n")
+        assert re.match(rf"heapwright: block 0x[0-9a-f]+: {text}; it stays as it is\n", process.stderr)
+        assert re.search(r"\n.*#0 0x[0-9a-f]+ .*/tlsf_user\+0x", process.stderr)
+    if text:
+        checked = user("wrong", what, HEAPWRIGHT_CHECK="1")
+        assert checked.returncode == -signal.SIGABRT
+        assert re.match(rf"heapwright: block 0x[0-9a-f]+: {text}; the process ends here\n", checked.stderr)
+
+
+def test_a_block_of_libcs_is_freed_by_libc(user):
+    expect_done(user("wrong", "foreign"))
+
+
+def test_a_bad_value_is_said(user):
+    process = user("churn", HEAPWRIGHT_CHECK="2")
+    assert (process.stdout, process.stderr) == ("done\n", "heapwright: HEAPWRIGHT_CHECK=2 is neither 0 nor 1\n")
+
+
+# --- by the tool ---
+
+def test_run_knows_it_by_name(hw):
+    done = hw("run", "-a", "heap", "--", "sh", "-c", "echo $LD_PRELOAD; exit 3")
+    assert done.returncode == 3
+
+
+def test_a_recording_on_it(hw, programs, tmp_path):
+    program, trace = programs(PROGRAMS / "tlsf_user.c", "-pthread"), tmp_path / "run.hwt"
+    done = hw("record", "-a", "heap", "-o", str(trace), "--", str(program), "threads")
+    assert (done.returncode, done.stdout) == (0, "done\n")
+    report = json.loads(hw("report", "--json", str(trace)).stdout)
+    assert report["live_blocks_at_end"] < 100 < 100_000 < report["allocation_calls"]
+    notes = [note["text"] for note in report["images"][0]["notes"] if note["kind"] == "allocator"]
+    assert len(notes) == 1 and notes[0].endswith("libheapwright-heap.so")

@@ -1,0 +1,318 @@
+/* test_heap_faults.c - a general heap and wrong calls, and where there is no memory: faults are found, memory goes back, and
+ * requests that fail change nothing
+ *
+ * Breaks if a wrong address is freed, if a damaged record is not found, if a destroyed heap leaves memory behind, or if a
+ * request that fails damages the heap.
+ */
+#include "heapwright/heap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "heap_model.h"
+
+enum { LARGEST = (int)HW_HEAP_LARGEST_CLASS_BYTES, MIB = 1 << 20 };
+
+static struct hw_heap *default_heap(void)
+{
+  struct hw_heap *heap = hw_heap_create(NULL, NULL);
+  assert_non_null(heap);
+  return heap;
+}
+
+static void expect_right(struct hw_heap *heap)
+{
+  void *where;
+  assert_int_equal(hw_heap_check(heap, &where), HW_HEAP_OK);
+  assert_null(where);
+}
+
+static size_t used_bytes(struct hw_heap *heap)
+{
+  struct hw_heap_stats stats;
+  hw_heap_get_stats(heap, &stats);
+  return stats.used_bytes;
+}
+
+/* Pages of the system: all that are mapped, and those in memory. */
+static void process_pages(size_t *mapped, size_t *resident)
+{
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%zu %zu", mapped, resident), 2);
+  fclose(file);
+}
+
+/* --- faults --- */
+
+struct seen {
+  int count;
+  enum hw_heap_fault fault;
+  void *address;
+};
+
+static void see_fault(void *context, struct hw_heap *heap, enum hw_heap_fault fault, void *address)
+{
+  (void)heap;
+  struct seen *seen = context;
+  *seen = (struct seen){seen->count + 1, fault, address};
+}
+
+static void expect_fault(struct hw_heap *heap, struct seen *seen, void *address, enum hw_heap_fault fault)
+{
+  int before = seen->count;
+  assert_int_equal(hw_heap_free(heap, address), fault);
+  assert_int_equal(seen->count, before + 1);
+  assert_int_equal(seen->fault, fault);
+  assert_ptr_equal(seen->address, address);
+  assert_true(strlen(hw_heap_fault_text(fault)) > 0);
+}
+
+static void faults_are_found_and_change_nothing(void **state)
+{
+  (void)state;
+  struct seen seen = {0};
+  const struct hw_heap_config config = {.check_all_frees = true, .on_fault = see_fault, .fault_context = &seen};
+  struct hw_heap *heap = hw_heap_create(&config, NULL), *other = default_heap();
+  static const size_t sizes[] = {1, 16, 40, 5000, LARGEST, 100000, 5 * MIB};
+  char on_stack[64];
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    char *block = hw_heap_alloc(heap, sizes[i]), *others = hw_heap_alloc(other, sizes[i]);
+    memset(block, 0, sizes[i]);
+    expect_fault(heap, &seen, block + 8, HW_HEAP_NOT_A_BLOCK);
+    if (sizes[i] > 16)
+      expect_fault(heap, &seen, block + 16, HW_HEAP_NOT_A_BLOCK);
+    if (sizes[i] > 70000)
+      expect_fault(heap, &seen, block + 65536, HW_HEAP_NOT_A_BLOCK);
+    expect_fault(heap, &seen, others, HW_HEAP_FOREIGN);
+    int before = seen.count;
+    assert_int_equal(hw_heap_usable_bytes(heap, block + 8), 0);
+    assert_null(hw_heap_realloc(heap, block + 8, 1));
+    assert_int_equal(seen.count, before + 2);
+    assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+    expect_fault(heap, &seen, block, sizes[i] <= LARGEST ? HW_HEAP_FREED : HW_HEAP_NOT_A_BLOCK);
+    if (sizes[i] <= LARGEST && sizes[i] >= 16) {
+      memset(block + 8, 0, 8);
+      expect_fault(heap, &seen, block, HW_HEAP_FREED);
+    }
+    assert_int_equal(hw_heap_free(other, others), HW_HEAP_OK);
+  }
+  static void *const wild[] = {(void *)8, (void *)0x1234567890, (void *)-16, (void *)0xdeadbeefdeadbee0};
+  for (size_t i = 0; i < sizeof wild / sizeof *wild; i++)
+    expect_fault(heap, &seen, wild[i], HW_HEAP_FOREIGN);
+  expect_fault(heap, &seen, on_stack, HW_HEAP_FOREIGN);
+  assert_int_equal(hw_heap_free(heap, NULL), HW_HEAP_OK);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+  hw_heap_destroy(other);
+}
+
+/* The check by default: a word that looks as in a free block is not taken for one. */
+static void a_block_freed_twice_is_found_by_default(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = default_heap();
+  uintptr_t *block = hw_heap_alloc(heap, 64), *another = hw_heap_alloc(heap, 64);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_FREED);
+  another[1] = block[1];
+  assert_int_equal(hw_heap_free(heap, another), HW_HEAP_OK);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+static void the_check_finds_a_write_to_a_free_block(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = default_heap();
+  uintptr_t *blocks[3];
+  for (int i = 0; i < 3; i++)
+    blocks[i] = hw_heap_alloc(heap, 48);
+  for (int i = 0; i < 3; i++)
+    hw_heap_free(heap, blocks[i]);
+  expect_right(heap);
+  uintptr_t next = blocks[2][0];
+  void *where;
+  static const uintptr_t wrong[] = {1, 0x1234567890, UINTPTR_MAX};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    blocks[2][0] = wrong[i];
+    assert_int_equal(hw_heap_check(heap, &where), HW_HEAP_DAMAGED);
+    assert_true((uintptr_t)blocks[2] - (uintptr_t)where < 65536);
+  }
+  blocks[2][0] = (uintptr_t)blocks[2]; /* a cycle */
+  assert_int_equal(hw_heap_check(heap, NULL), HW_HEAP_DAMAGED);
+  blocks[2][0] = next;
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+/* --- memory --- */
+
+static void use_heaps(int count)
+{
+  struct hw_heap *heaps[8];
+  for (int i = 0; i < count; i++) {
+    heaps[i] = default_heap();
+    for (size_t bytes = 1; bytes <= 4 * MIB; bytes *= 2)
+      for (int k = 0; k < 10; k++)
+        memset(hw_heap_alloc(heaps[i], bytes), 1, bytes);
+    expect_right(heaps[i]);
+  }
+  for (int i = 0; i < count; i++)
+    hw_heap_destroy(heaps[i]);
+  hw_heap_destroy(NULL);
+}
+
+static void a_destroyed_heap_leaves_nothing(void **state)
+{
+  (void)state;
+  size_t mapped, resident, mapped_after, resident_after;
+  enum { SLACK_PAGES = 512 };
+  use_heaps(8); /* the table of descriptors stays */
+  process_pages(&mapped, &resident);
+  for (int i = 0; i < 5; i++)
+    use_heaps(8);
+  process_pages(&mapped_after, &resident_after);
+  assert_true(mapped_after <= mapped);
+  assert_true(resident_after <= resident + SLACK_PAGES);
+}
+
+static void free_memory_goes_back(void **state)
+{
+  (void)state;
+  enum { BLOCKS = 200000, BYTES = 500, ALL_PAGES = BLOCKS / 4096 * BYTES };
+  static void *blocks[BLOCKS];
+  struct hw_heap *heap = default_heap();
+  size_t mapped, before, full, after;
+  process_pages(&mapped, &before);
+  for (int i = 0; i < BLOCKS; i++)
+    memset(blocks[i] = hw_heap_alloc(heap, BYTES), 1, BYTES);
+  process_pages(&mapped, &full);
+  for (int i = 0; i < BLOCKS; i++)
+    hw_heap_free(heap, blocks[i]);
+  hw_heap_collect(heap);
+  process_pages(&mapped, &after);
+  assert_true(full >= before + ALL_PAGES);
+  assert_true(after <= before + ALL_PAGES / 20);
+  assert_int_equal(used_bytes(heap), 0);
+  hw_heap_destroy(heap);
+}
+
+/* Returns the flags of the mapping of an address, as in /proc/self/smaps. */
+static const char *flags_of(const void *address)
+{
+  static char line[512];
+  unsigned long start, end;
+  bool is_it = false;
+  FILE *file = fopen("/proc/self/smaps", "r");
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file)) {
+    if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+      is_it = (uintptr_t)address - start < end - start;
+    if (is_it && !strncmp(line, "VmFlags:", 8))
+      break;
+  }
+  fclose(file);
+  return line;
+}
+
+static void huge_pages_are_not_for_small_heaps(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = default_heap();
+  void *first = hw_heap_alloc(heap, 100), *last = NULL;
+  if (!strstr(flags_of(first), " nh"))
+    skip(); /* this kernel has no huge pages */
+  for (int i = 0; i < 50; i++)
+    last = hw_heap_alloc(heap, MIB);
+  assert_null(strstr(flags_of(last), " nh"));
+  assert_null(strstr(flags_of(last), " hg"));
+  hw_heap_destroy(heap);
+}
+
+/* --- no memory ---
+ *
+ * The limit of the address space is raised step by step, so that each mapping in turn is the first one that fails. */
+
+static void *any_block(struct hw_heap *heap, int i)
+{
+  static const size_t sizes[] = {24, 3000, 30000, 200000, 1500000, 5000000};
+  size_t bytes = sizes[i % 6];
+  void *block = i % 5 == 4 ? hw_heap_alloc_aligned(heap, 8 * MIB, bytes) : hw_heap_alloc(heap, bytes);
+  if (block && i % 3 == 2) {
+    void *moved = hw_heap_realloc(heap, block, 3 * bytes);
+    block = moved ? moved : block;
+  }
+  return block;
+}
+
+/* Returns whether all requests were met. Ends the process if the heap is not as it should be. */
+static bool use_within_limit(size_t limit)
+{
+  enum { BLOCKS = 60 };
+  void *blocks[BLOCKS];
+  size_t mapped, resident, failed = 0;
+  process_pages(&mapped, &resident);
+  struct rlimit old, new = {mapped * 4096 + limit, RLIM_INFINITY};
+  assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
+  assert_int_equal(setrlimit(RLIMIT_AS, &new), 0);
+  struct hw_heap_error error = {"none", 0, NULL};
+  struct hw_heap *heap = hw_heap_create(NULL, &error);
+  if (!heap && (error.field || !error.rule))
+    _exit(2);
+  for (int i = 0; heap && i < BLOCKS; i++) {
+    blocks[i] = any_block(heap, i);
+    failed += !blocks[i];
+    if (hw_heap_check(heap, NULL) != HW_HEAP_OK)
+      _exit(3);
+  }
+  setrlimit(RLIMIT_AS, &old);
+  if (!heap)
+    return false;
+  for (int i = 0; i < BLOCKS; i++)
+    if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK || !(blocks[i] = any_block(heap, i)))
+      _exit(4);
+  if (hw_heap_check(heap, NULL) != HW_HEAP_OK)
+    _exit(5);
+  hw_heap_destroy(heap);
+  return failed == 0;
+}
+
+static void without_memory_nothing_changes(void **state)
+{
+  (void)state;
+  bool is_enough = false;
+  int failed = 0;
+  for (size_t limit = 0; !is_enough; limit += limit < 256 << 10 ? 4096 : limit / 8) {
+    int status;
+    pid_t child = fork(); /* in each one, the first mapping is still to come */
+    if (!child)
+      _exit(use_within_limit(limit) ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_true(WEXITSTATUS(status) <= 1);
+    is_enough = WEXITSTATUS(status) == 0;
+    failed += !is_enough;
+  }
+  assert_true(failed > 20);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(without_memory_nothing_changes), /* first: the process has no heap yet */
+      cmocka_unit_test(faults_are_found_and_change_nothing),
+      cmocka_unit_test(a_block_freed_twice_is_found_by_default),
+      cmocka_unit_test(the_check_finds_a_write_to_a_free_block),
+      cmocka_unit_test(a_destroyed_heap_leaves_nothing),
+      cmocka_unit_test(free_memory_goes_back),
+      cmocka_unit_test(huge_pages_are_not_for_small_heaps),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,348 @@
+/* test_heap_threads.c - a general heap used by many threads: frees by other threads, ended threads, forks
+ *
+ * Breaks if a block that another thread frees is lost or given out twice, if the memory of ended threads is not used
+ * again, if short threads make a heap grow, or if a child of a fork has a damaged heap.
+ */
+#include "heapwright/heap.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "heap_model.h"
+
+enum { THREADS = 6 };
+
+static struct hw_heap *new_heap(void)
+{
+  struct hw_heap *heap = hw_heap_create(NULL, NULL);
+  assert_non_null(heap);
+  return heap;
+}
+
+static struct hw_heap_stats stats_of(struct hw_heap *heap)
+{
+  struct hw_heap_stats stats;
+  hw_heap_get_stats(heap, &stats);
+  return stats;
+}
+
+/* Everything was freed, and all threads have ended. */
+static void expect_empty(struct hw_heap *heap)
+{
+  hw_heap_collect(heap);
+  assert_int_equal(hw_heap_check(heap, NULL), HW_HEAP_OK);
+  assert_int_equal(stats_of(heap).used_bytes, 0);
+}
+
+static void run_thread(void *(*body)(void *), void *argument, void *expected)
+{
+  pthread_t thread;
+  void *result;
+  assert_int_equal(pthread_create(&thread, NULL, body, argument), 0);
+  assert_int_equal(pthread_join(thread, &result), 0);
+  assert_ptr_equal(result, expected);
+}
+
+/* --- all at once --- */
+
+static atomic_bool is_over;
+
+static void *churn(void *heap)
+{
+  static atomic_uint seeds;
+  struct model *model = calloc(1, sizeof *model);
+  model->heap = heap;
+  model->seed = 88172645463325252u + ++seeds;
+  bool is_right = true;
+  for (int i = 0; i < 30000 && is_right; i++)
+    is_right = model_step(model, 16);
+  is_right = is_right && model_free_all(model);
+  free(model);
+  return is_right ? heap : NULL;
+}
+
+static void threads_do_not_disturb_each_other(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  pthread_t threads[THREADS];
+  void *result;
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, churn, heap), 0);
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(threads[i], &result);
+    assert_ptr_equal(result, heap);
+  }
+  expect_empty(heap);
+  hw_heap_destroy(heap);
+}
+
+/* --- frees by other threads ---
+ *
+ * Each thread puts blocks into slots that all threads share, and frees what it finds there. */
+
+enum { SLOTS = 512 };
+
+struct exchange {
+  struct hw_heap *heap;
+  _Atomic(uint32_t *) slots[SLOTS];
+  atomic_uint seeds;
+};
+
+static bool free_slot(struct exchange *exchange, uint32_t *block)
+{
+  return !block || (block[1] == ~block[0] && hw_heap_free(exchange->heap, block) == HW_HEAP_OK);
+}
+
+static void *exchange_blocks(void *argument)
+{
+  struct exchange *exchange = argument;
+  uint32_t seed = 2463534242u + ++exchange->seeds;
+  for (int i = 0; i < 60000; i++) {
+    seed ^= seed << 13;
+    seed ^= seed >> 17;
+    seed ^= seed << 5;
+    size_t bytes = 16 + seed % (1u << seed % 15);
+    uint32_t *block = hw_heap_alloc(exchange->heap, i % 500 ? bytes : 100 * bytes);
+    if (!block)
+      return NULL;
+    block[0] = seed;
+    block[1] = ~seed;
+    if (!free_slot(exchange, atomic_exchange(&exchange->slots[seed % SLOTS], block)))
+      return NULL;
+  }
+  return argument;
+}
+
+static void blocks_are_freed_by_other_threads(void **state)
+{
+  (void)state;
+  static struct exchange exchange;
+  exchange.heap = new_heap();
+  pthread_t threads[THREADS];
+  void *result;
+  for (int round = 0; round < 2; round++) { /* the second one begins with the memory of ended threads */
+    for (int i = 0; i < THREADS; i++)
+      assert_int_equal(pthread_create(&threads[i], NULL, exchange_blocks, &exchange), 0);
+    for (int i = 0; i < THREADS; i++) {
+      pthread_join(threads[i], &result);
+      assert_ptr_equal(result, &exchange);
+    }
+    assert_int_equal(hw_heap_check(exchange.heap, NULL), HW_HEAP_OK);
+  }
+  for (int i = 0; i < SLOTS; i++)
+    assert_true(free_slot(&exchange, atomic_exchange(&exchange.slots[i], NULL)));
+  expect_empty(exchange.heap);
+  hw_heap_destroy(exchange.heap);
+}
+
+/* --- ended threads --- */
+
+enum { BLOCKS = 20000, BLOCK_BYTES = 100 };
+
+struct left {
+  struct hw_heap *heap;
+  void *blocks[BLOCKS];
+};
+
+static void *allocate_blocks(void *argument)
+{
+  struct left *left = argument;
+  for (int i = 0; i < BLOCKS; i++)
+    memset(left->blocks[i] = hw_heap_alloc(left->heap, BLOCK_BYTES), i, BLOCK_BYTES);
+  return argument;
+}
+
+static void free_every(struct left *left, int step)
+{
+  for (int i = 0; i < BLOCKS; i += step)
+    if (left->blocks[i]) {
+      assert_int_equal(((unsigned char *)left->blocks[i])[BLOCK_BYTES - 1], (unsigned char)i);
+      assert_int_equal(hw_heap_free(left->heap, left->blocks[i]), HW_HEAP_OK);
+      left->blocks[i] = NULL;
+    }
+}
+
+/* The main thread frees half of the blocks of an ended thread, and then needs no new memory for as many. */
+static void the_memory_of_an_ended_thread_is_used_again(void **state)
+{
+  (void)state;
+  static struct left left;
+  left.heap = new_heap();
+  void *own = hw_heap_alloc(left.heap, 1000); /* the main thread has an owner of its own, and does not take the other */
+  run_thread(allocate_blocks, &left, &left);
+  size_t before = stats_of(left.heap).mapped_bytes;
+  free_every(&left, 2);
+  for (int i = 0; i < BLOCKS; i += 2)
+    memset(left.blocks[i] = hw_heap_alloc(left.heap, BLOCK_BYTES), i, BLOCK_BYTES);
+  assert_int_equal(stats_of(left.heap).mapped_bytes, before);
+  assert_int_equal(hw_heap_check(left.heap, NULL), HW_HEAP_OK);
+  free_every(&left, 1);
+  hw_heap_free(left.heap, own);
+  expect_empty(left.heap);
+  hw_heap_destroy(left.heap);
+}
+
+static void *use_briefly(void *heap)
+{
+  void *blocks[20];
+  for (size_t i = 0; i < 20; i++)
+    blocks[i] = hw_heap_alloc(heap, (size_t)1 << i);
+  for (size_t i = 0; i < 20; i++)
+    if (!blocks[i] || hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
+      return NULL;
+  return heap;
+}
+
+static void short_threads_do_not_make_a_heap_grow(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  size_t after_some = 0;
+  for (int i = 0; i < 10000; i++) {
+    run_thread(use_briefly, heap, heap);
+    if (i == 100)
+      after_some = stats_of(heap).peak_mapped_bytes;
+  }
+  assert_int_equal(stats_of(heap).peak_mapped_bytes, after_some);
+  expect_empty(heap);
+  hw_heap_destroy(heap);
+}
+
+static void *use_and_destroy(void *argument)
+{
+  (void)argument;
+  for (int i = 0; i < 200; i++) {
+    struct hw_heap *heap = hw_heap_create(NULL, NULL);
+    if (!heap || use_briefly(heap) != heap)
+      return NULL;
+    hw_heap_destroy(heap);
+  }
+  return argument;
+}
+
+/* Threads end while other heaps are made and destroyed. */
+static void heaps_come_and_go_in_many_threads(void **state)
+{
+  (void)state;
+  pthread_t threads[THREADS];
+  void *result;
+  struct hw_heap *heap = new_heap();
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, use_and_destroy, heap), 0);
+  for (int i = 0; i < 100; i++)
+    run_thread(use_briefly, heap, heap);
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(threads[i], &result);
+    assert_ptr_equal(result, heap);
+  }
+  expect_empty(heap);
+  hw_heap_destroy(heap);
+}
+
+/* An address inside a block of another thread is a fault, and so is a block that another thread freed. */
+static void faults_in_blocks_of_other_threads(void **state)
+{
+  (void)state;
+  static struct left left;
+  left.heap = new_heap();
+  run_thread(allocate_blocks, &left, &left);
+  char *block = left.blocks[7];
+  assert_int_equal(hw_heap_free(left.heap, block + 16), HW_HEAP_NOT_A_BLOCK);
+  assert_int_equal(hw_heap_free(left.heap, block), HW_HEAP_OK);
+  assert_int_equal(hw_heap_free(left.heap, block), HW_HEAP_FREED);
+  left.blocks[7] = NULL;
+  free_every(&left, 1);
+  expect_empty(left.heap);
+  hw_heap_destroy(left.heap);
+}
+
+/* --- forks --- */
+
+static void *churn_until_over(void *heap)
+{
+  while (!is_over)
+    if (churn(heap) != heap)
+      return NULL;
+  return heap;
+}
+
+/* Only functions that a child may call. */
+static void use_in_child(struct left *left)
+{
+  static struct model model;
+  alarm(120);
+  for (int i = 0; i < BLOCKS; i++)
+    if (((unsigned char *)left->blocks[i])[0] != (unsigned char)i ||
+        hw_heap_free(left->heap, left->blocks[i]) != HW_HEAP_OK)
+      _exit(1);
+  model = (struct model){.heap = left->heap, .seed = 88172645463325252u};
+  for (int i = 0; i < 2000; i++)
+    if (!model_step(&model, 14))
+      _exit(2);
+  _exit(model_free_all(&model) ? 0 : 3);
+}
+
+/* The child frees blocks of its own thread, and of one that has ended. */
+static void fork_while(struct hw_heap *heap, int count)
+{
+  static struct left left;
+  left.heap = heap;
+  allocate_blocks(&left);
+  for (int i = 0; i < count; i++) {
+    int status;
+    pid_t child = fork();
+    if (!child)
+      use_in_child(&left);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+  }
+  free_every(&left, 1);
+}
+
+static void *fork_here(void *heap)
+{
+  fork_while(heap, 5);
+  return heap;
+}
+
+static void forks(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  fork_while(heap, 3);
+  pthread_t threads[3];
+  void *result;
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, churn_until_over, heap), 0);
+  fork_while(heap, 10);
+  run_thread(fork_here, heap, heap);
+  is_over = true;
+  for (int i = 0; i < 3; i++) {
+    pthread_join(threads[i], &result);
+    assert_ptr_equal(result, heap);
+  }
+  expect_empty(heap);
+  hw_heap_destroy(heap);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(threads_do_not_disturb_each_other),
+      cmocka_unit_test(blocks_are_freed_by_other_threads),
+      cmocka_unit_test(the_memory_of_an_ended_thread_is_used_again),
+      cmocka_unit_test(short_threads_do_not_make_a_heap_grow),
+      cmocka_unit_test(heaps_come_and_go_in_many_threads),
+      cmocka_unit_test(faults_in_blocks_of_other_threads),
+      cmocka_unit_test(forks),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
