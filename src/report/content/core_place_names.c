@@ -14,22 +14,22 @@ static struct hwi_symbol_module symbol_module(const struct hwi_core_module *modu
 
 static void find_global(const struct hwi_core_names *names, struct hwi_core_place_name *name)
 {
-  const struct hwi_core_module *module = hwi_core_modules_of(names->vtables->modules, name->place.address);
+  const struct hwi_core_module *module = hwi_core_modules_of(names->types->vtables.modules, name->place.address);
   if (!module)
     return;
   const struct hwi_symbol_module of = symbol_module(module);
-  if (hwi_symbols_variable(names->vtables->symbols, &of, name->place.address, &name->variable))
+  if (hwi_symbols_variable(names->types->vtables.symbols, &of, name->place.address, &name->variable))
     name->module = module->path;
 }
 
 /* The program is mapped below its libraries. */
 static void find_local(const struct hwi_core_names *names, struct hwi_core_place_name *name)
 {
-  const struct hwi_core_modules *modules = names->vtables->modules;
+  const struct hwi_core_modules *modules = names->types->vtables.modules;
   if (!modules->count || (int64_t)name->place.local_off <= 0)
     return;
   const struct hwi_symbol_module of = symbol_module(modules->modules);
-  if (!hwi_symbols_local_variable(names->vtables->symbols, &of, name->place.local_off, &name->variable))
+  if (!hwi_symbols_local_variable(names->types->vtables.symbols, &of, name->place.local_off, &name->variable))
     return;
   name->module = modules->modules->path;
   name->place.kind = HWI_CORE_PLACE_LOCAL;
