@@ -174,7 +174,10 @@ static int ask_about_blocks(struct work *work)
   enum { LISTED = 20 };
   const uint64_t top = work->values->ranking.report.top;
   struct hwi_core_answer *opened = &work->opened;
+  struct hwi_error error = {0};
   struct hwi_answer_file to;
+  if (hwi_core_answer_find_types(opened, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   const struct hwi_core_question question = {.graph = &opened->graph,
                                              .names = opened->names,
                                              .most = top == HWI_TOP_DEFAULT ? LISTED

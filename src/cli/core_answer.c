@@ -93,21 +93,22 @@ int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", name, error.text) : 0;
 }
 
-static struct hwi_vtables vtables_of(struct hwi_core_answer *answer)
+static void open_types(struct hwi_core_answer *answer)
 {
-  return (struct hwi_vtables){.memory = &answer->memory,
-                              .modules = &answer->modules,
-                              .symbols = answer->symbols,
-                              .reader = {.memory = &answer->memory}};
+  answer->types = (struct hwi_block_types){.vtables = {.memory = &answer->memory,
+                                                       .modules = &answer->modules,
+                                                       .symbols = answer->symbols,
+                                                       .reader = {.memory = &answer->memory}},
+                                           .heap = &answer->heap};
 }
 
 static int open_names(struct hwi_core_answer *answer)
 {
   const struct hwi_report report = {.profile = answer->recorded, .names = hwi_reading_names(answer->symbols)};
   struct hwi_error error = {0};
-  answer->vtables = vtables_of(answer);
+  open_types(answer);
   answer->names = (struct hwi_core_names){.heap = &answer->heap,
-                                          .vtables = &answer->vtables,
+                                          .types = &answer->types,
                                           .threads = &answer->threads,
                                           .storage = &answer->storage,
                                           .recorded = &answer->recorded_blocks};
@@ -134,9 +135,9 @@ int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording)
 
 void hwi_core_answer_close(struct hwi_core_answer *answer)
 {
+  hwi_block_types_release(&answer->types);
   if (answer->names.frames)
     hwi_named_frames_release(&answer->frames);
-  hwi_vtables_release(&answer->vtables);
   hwi_leaks_release(&answer->leaks);
   hwi_graph_close(&answer->graph);
   hwi_symbols_destroy(answer->symbols);
@@ -228,18 +229,31 @@ int hwi_core_answer_suppress(struct hwi_core_answer *answer, struct hwi_suppress
 
 /* --- the moment --- */
 
+int hwi_core_answer_find_types(void *context, struct hwi_error *error)
+{
+  struct hwi_core_answer *answer = context;
+  if (answer->has_types)
+    return 0;
+  answer->has_types = true;
+  answer->types.index = answer->graph.marks ? &answer->graph.index : NULL;
+  answer->core.types = &answer->types;
+  return hwi_block_types_find(&answer->types, error);
+}
+
 int hwi_core_answer_write_moment(void *context, int fd)
 {
   struct hwi_core_answer *answer = context;
-  struct hwi_vtables vtables = vtables_of(answer);
-  struct hwi_moment moment = {.vtables = &vtables,
+  struct hwi_moment moment = {.find_types = hwi_core_answer_find_types,
+                              .context = answer,
+                              .types = &answer->types,
+                              .memory = &answer->memory,
+                              .modules = &answer->modules,
                               .heap = &answer->heap,
                               .profile = answer->recorded,
                               .recorded = &answer->recorded_blocks,
                               .leaks_of = answer->core.graph};
   const int status = hwi_moment_write(&moment, fd);
   answer->core.recorded_blocks = moment.known_stacks;
-  hwi_vtables_release(&vtables);
   return status;
 }
 

@@ -17,7 +17,7 @@
 #include "memory/image/process.h"
 #include "memory/image/thread_frames.h"
 #include "memory/image/thread_storage.h"
-#include "memory/types/vtables.h"
+#include "memory/types/block_types.h"
 #include "report/content/core_names.h"
 #include "report/names/named_frames.h"
 
@@ -37,9 +37,10 @@ struct hwi_core_answer {
   struct hwi_recorded_blocks recorded_blocks;
   struct hwi_graph graph;
   struct hwi_leaks leaks;
+  struct hwi_block_types types; /* of blocks: once hwi_core_answer_find_types was called */
+  bool has_types;
   struct hwi_core core;
   struct hwi_core_names names; /* of single blocks: what it borrows follows */
-  struct hwi_vtables vtables;
   struct hwi_named_frames frames;
 };
 
@@ -57,6 +58,9 @@ void hwi_core_answer_only_leaks(struct hwi_core_answer *answer);
 
 /* Leaks that the list matches, and what only they reach, are no leaks from then on. The list gets its counts. */
 int hwi_core_answer_suppress(struct hwi_core_answer *answer, struct hwi_suppressions *suppressions);
+
+/* Finds the types of blocks, once. Returns 0 or a negative status. */
+int hwi_core_answer_find_types(void *answer, struct hwi_error *error);
 
 /* Writes the trace of the moment. `answer` is a struct hwi_core_answer. Returns 0 or a negative status. */
 int hwi_core_answer_write_moment(void *answer, int fd);

@@ -1,13 +1,15 @@
 /* moment.c - the blocks of a heap as a trace
  *
  * Nodes are numbered: 1 is the unknown stack, then come the frames of the recording, those of owners in memory (annotate.h), and
- * then types, in the order in which blocks have them. Modules: first those of the recording, then those of the core dump.
+ * then types (type_frames.h), in the order in which blocks have them. Modules: first those of the recording, then those of the
+ * core dump, then names.
  */
 #include "export/moment.h"
 
 #include <stdlib.h>
 
 #include "export/synthetic.h"
+#include "export/type_frames.h"
 #include "trace/numbering.h"
 
 static const char missing[] =
@@ -19,11 +21,12 @@ enum { UNKNOWN_NODE = 1 };
 struct writer {
   struct hwi_moment *moment;
   struct hwi_synthetic trace;
-  uint32_t module_count, node_count;   /* so far */
-  uint32_t first_module;               /* number of the core dump's first module, less 1 */
-  uint32_t first_recorded, first_type; /* nodes, less 1 */
-  uint32_t *owner_stacks;              /* the node of each stack of owners */
+  uint32_t module_count, node_count; /* so far */
+  uint32_t first_module;             /* number of the core dump's first module, less 1 */
+  uint32_t first_recorded;           /* node, less 1 */
+  uint32_t *owner_stacks;            /* the node of each stack of owners */
   size_t next_recorded;
+  struct hwi_type_frames types;
 };
 
 static uint32_t add_node(struct writer *writer, const struct hwi_node *node)
@@ -34,7 +37,7 @@ static uint32_t add_node(struct writer *writer, const struct hwi_node *node)
 
 static uint32_t module_of(const struct writer *writer, const struct hwi_core_module *module)
 {
-  return module ? writer->first_module + (uint32_t)(module - writer->moment->vtables->modules->modules) + 1 : 0;
+  return module ? writer->first_module + (uint32_t)(module - writer->moment->modules->modules) + 1 : 0;
 }
 
 /* --- modules --- */
@@ -56,7 +59,7 @@ static void write_recorded_modules(struct writer *writer)
 
 static void write_modules(struct writer *writer)
 {
-  const struct hwi_core_modules *modules = writer->moment->vtables->modules;
+  const struct hwi_core_modules *modules = writer->moment->modules;
   writer->first_module = writer->module_count;
   for (size_t i = 0; i < modules->count; i++) {
     const struct hwi_core_module *module = &modules->modules[i];
@@ -98,6 +101,21 @@ static const struct hwi_recorded_block *find_recorded(struct writer *writer, uin
   return writer->next_recorded < recorded->count && found->address == address ? found : NULL;
 }
 
+/* --- which blocks --- */
+
+static bool is_wanted(const struct hwi_moment *moment, size_t number)
+{
+  const struct hwi_core_heap *heap = moment->heap;
+  return moment->leaks_of ? hwi_graph_is_leak(moment->leaks_of, (uint32_t)number)
+                          : hwi_core_block_state(&heap->blocks[number]) == HWI_CORE_BLOCK_LIVE;
+}
+
+/* Returns the stack of the block's owner, from 1 on; 0: not known. */
+static uint32_t owner_stack(const struct hwi_core_heap *heap, size_t number)
+{
+  return heap->owners && heap->owners[number].is_known ? heap->owners[number].stack : 0;
+}
+
 /* --- stacks of owners --- */
 
 /* Returns the node of a stack, whose frames get the nodes that they need: `frames` numbers pairs of the caller's node and the
@@ -109,7 +127,7 @@ static uint32_t node_of_stack(struct writer *writer, struct hwi_numbering *frame
   uint32_t node = 0;
   for (uint32_t i = count; i-- > 0 && writer->trace.status == 0;) {
     const uint32_t known = frames->count, number = hwi_numbering_of(frames, node, addresses[i]);
-    const struct hwi_core_module *of = hwi_core_modules_of(writer->moment->vtables->modules, addresses[i] - 1);
+    const struct hwi_core_module *of = hwi_core_modules_of(writer->moment->modules, addresses[i] - 1);
     if (!number)
       writer->trace.status = HW_ERR_MEMORY;
     if (frames->count > known)
@@ -134,18 +152,30 @@ static void write_owner_stacks(struct writer *writer)
 
 /* --- types --- */
 
-static uint32_t node_of_type(struct writer *writer, const struct hwi_core_block *block)
+/* Returns whether a block that is written has no stack. */
+static bool needs_types(struct writer *writer)
 {
-  struct hwi_vtables *vtables = writer->moment->vtables;
-  const size_t known = vtables->type_count;
-  uint32_t type;
-  if (!hwi_vtables_type_of(vtables, block, &type))
-    writer->trace.status = HW_ERR_MEMORY;
-  if (vtables->type_count > known) {
-    const struct hwi_vtable_type *of = &vtables->types[known];
-    add_node(writer, &(struct hwi_node){.module = module_of(writer, of->module), .address = of->address});
-  }
-  return type ? writer->first_type + type : UNKNOWN_NODE;
+  const struct hwi_core_heap *heap = writer->moment->heap;
+  bool is_needed = false;
+  for (size_t i = 0; i < heap->block_count && !is_needed; i++)
+    is_needed =
+        is_wanted(writer->moment, i) && !find_recorded(writer, heap->blocks[i].address) && !owner_stack(heap, i);
+  writer->next_recorded = 0;
+  return is_needed;
+}
+
+static void begin_types(struct writer *writer)
+{
+  struct hwi_moment *moment = writer->moment;
+  struct hwi_error error = {0};
+  writer->types = (struct hwi_type_frames){.types = moment->types,
+                                           .trace = &writer->trace,
+                                           .first_core_module = writer->first_module + 1,
+                                           .first_node = writer->node_count + 1,
+                                           .first_module = writer->module_count + 1};
+  const int status = needs_types(writer) ? moment->find_types(moment->context, &error) : 0;
+  if (status < 0)
+    writer->trace.status = status;
 }
 
 /* --- the trace --- */
@@ -155,7 +185,7 @@ static void write_block(struct writer *writer, size_t number)
   struct hwi_moment *moment = writer->moment;
   const struct hwi_core_heap *heap = moment->heap;
   const struct hwi_core_block *block = &heap->blocks[number];
-  const uint32_t stack = heap->owners && heap->owners[number].is_known ? heap->owners[number].stack : 0;
+  const uint32_t stack = owner_stack(heap, number);
   const struct hwi_recorded_block *recorded = find_recorded(writer, block->address);
   if (recorded) {
     moment->known_stacks++;
@@ -163,16 +193,9 @@ static void write_block(struct writer *writer, size_t number)
     hwi_synthetic_alloc(&writer->trace, frame ? writer->first_recorded + frame : UNKNOWN_NODE, recorded->size,
                         block->address);
   } else {
-    const uint32_t node = stack ? writer->owner_stacks[stack - 1] : node_of_type(writer, block);
+    const uint32_t node = stack ? writer->owner_stacks[stack - 1] : hwi_type_frames_of(&writer->types, number);
     hwi_synthetic_alloc(&writer->trace, node, hwi_core_block_bytes(block), block->address);
   }
-}
-
-static bool is_wanted(const struct hwi_moment *moment, size_t number)
-{
-  const struct hwi_core_heap *heap = moment->heap;
-  return moment->leaks_of ? hwi_graph_is_leak(moment->leaks_of, (uint32_t)number)
-                          : hwi_core_block_state(&heap->blocks[number]) == HWI_CORE_BLOCK_LIVE;
 }
 
 /* The words of a command are known with blanks between them: each is taken for an argument. */
@@ -192,7 +215,7 @@ static void write_command(struct hwi_synthetic *trace, const struct hwi_memory *
 
 int hwi_moment_write(struct hwi_moment *moment, int fd)
 {
-  const struct hwi_memory *memory = moment->vtables->memory;
+  const struct hwi_memory *memory = moment->memory;
   const struct hwi_core_heap *heap = moment->heap;
   struct writer writer = {.moment = moment, .node_count = UNKNOWN_NODE};
   struct hwi_synthetic *trace = &writer.trace;
@@ -207,10 +230,12 @@ int hwi_moment_write(struct hwi_moment *moment, int fd)
   write_modules(&writer);
   write_recorded_stacks(&writer);
   write_owner_stacks(&writer);
-  writer.first_type = writer.node_count;
+  if (trace->status == 0)
+    begin_types(&writer);
   for (size_t i = 0; i < heap->block_count && trace->status == 0; i++)
     if (is_wanted(moment, i))
       write_block(&writer, i);
   free(writer.owner_stacks);
+  hwi_type_frames_release(&writer.types);
   return hwi_synthetic_end(trace);
 }

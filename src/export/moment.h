@@ -1,17 +1,21 @@
 /* moment.h - the blocks of a heap as a trace, in which each is allocated once: what a recording would have left at that moment
  *
- * The stack that allocated a block is known if there is a recording of the process. If not, a block whose type is known has
- * the table of its class as its only frame.
+ * The stack that allocated a block is known if there is a recording of the process, or an owner in memory. If not, its type is
+ * its frame (type_frames.h).
  */
 #ifndef HWI_EXPORT_MOMENT_H
 #define HWI_EXPORT_MOMENT_H
 
 #include "memory/graph/graph.h"
 #include "memory/heaps/recorded.h"
-#include "memory/types/vtables.h"
+#include "memory/types/block_types.h"
 
 struct hwi_moment {
-  struct hwi_vtables *vtables;
+  int (*find_types)(void *context, struct hwi_error *error); /* is called if a block has no stack */
+  void *context;
+  struct hwi_block_types *types; /* valid after that */
+  const struct hwi_memory *memory;
+  const struct hwi_core_modules *modules;
   const struct hwi_core_heap *heap;
   const struct hwi_profile
       *profile; /* of a recording of the process; NULL: there is none, and the next one is not used */

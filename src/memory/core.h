@@ -9,6 +9,7 @@ struct hwi_core_heap;
 struct hwi_core_contents;
 struct hwi_graph;
 struct hwi_leaks;
+struct hwi_block_types;
 struct hwi_symbol;
 
 /* All pointers are borrowed. */
@@ -25,6 +26,7 @@ struct hwi_core {
   const struct hwi_core_contents *contents; /* NULL: not wanted */
   const struct hwi_graph *graph;            /* NULL: leaks are not wanted; else the profile is of these alone */
   const struct hwi_leaks *leaks;
+  const struct hwi_block_types *types; /* NULL: they were not looked for */
 };
 
 #endif

@@ -147,17 +147,15 @@ static bool split_is_harmless(const char *dir, Dwarf_Die *head)
   return is_harmless_below(dir, name) && is_harmless_below(text_of(head, DW_AT_comp_dir), name);
 }
 
-/* Sets unit->code: the head of an ordinary unit, or the split unit of a skeleton. */
-static void find_code(struct hwi_dwarf_unit *unit, const char *dir)
+Dwarf_Die hwi_dwarf_unit_code(Dwarf_Die *head, const char *dir)
 {
   uint8_t type;
   Dwarf_Die split;
-  unit->code = unit->head;
-  if (dwarf_cu_info(unit->head.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) != 0 || type != DW_UT_skeleton)
-    return;
-  if (split_is_harmless(dir, &unit->head) &&
-      dwarf_cu_info(unit->head.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr)
-    unit->code = split;
+  if (dwarf_cu_info(head->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) != 0 || type != DW_UT_skeleton)
+    return *head;
+  const bool is_found = split_is_harmless(dir, head) &&
+                        dwarf_cu_info(head->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr;
+  return is_found ? split : *head;
 }
 
 static bool add_function(struct hwi_dwarf_unit *unit, struct hwi_code_map *map, Dwarf_Die *die)
@@ -204,7 +202,7 @@ Dwarf_Die *hwi_dwarf_units_function(const struct hwi_dwarf_units *units, struct 
 {
   if (!unit->outer_done) {
     unit->outer_done = true;
-    find_code(unit, units->dir);
+    unit->code = hwi_dwarf_unit_code(&unit->head, units->dir);
     list_functions(unit, &unit->outer, &unit->code, 0);
     map_finish(&unit->outer);
   }

@@ -45,6 +45,10 @@ struct hwi_dwarf_units {
   bool has_split; /* some of them have their functions in .dwo files */
 };
 
+/* Returns the DIE with the contents of a unit: its head, or the split unit that belongs to a skeleton, if that is found. `dir` is where
+ * the file is; NULL: not known. */
+Dwarf_Die hwi_dwarf_unit_code(Dwarf_Die *head, const char *dir);
+
 /* Returns the unit around `address`, or NULL. */
 struct hwi_dwarf_unit *hwi_dwarf_units_find(struct hwi_dwarf_units *units, uint64_t address);
 

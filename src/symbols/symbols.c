@@ -6,10 +6,12 @@
 #include <time.h>
 
 #include "base/hash.h"
+#include "symbols/debug_info.h"
 #include "symbols/lines.h"
 #include "symbols/module_file.h"
 #include "symbols/name_cache.h"
 #include "symbols/paths.h"
+#include "trace/format.h"
 #include "trace/grow.h"
 #include "trace/numbering.h"
 
@@ -226,8 +228,22 @@ static void name_from_tables(struct hwi_symbols *symbols, struct module *module,
     frame->start = hwi_module_file_function_start(&module->file, address);
 }
 
+/* See HW_DATA_MODULE. */
+static bool name_data(struct hwi_symbols *symbols, const struct module *module, struct hwi_frame_list *frames)
+{
+  const size_t prefix = sizeof HW_DATA_MODULE - 1;
+  if (strncmp(module->path, HW_DATA_MODULE, prefix) != 0)
+    return false;
+  if (hwi_grow((void **)&frames->list, &frames->capacity, 1, sizeof *frames->list))
+    frames->list[frames->count++] = (struct hwi_symbol){
+        .function = hwi_store_string(&symbols->store, module->path + prefix), .reason = HWI_SYMBOL_DATA};
+  return true;
+}
+
 static void look_up(struct hwi_symbols *symbols, struct module *module, uint64_t address, struct hwi_frame_list *frames)
 {
+  if (name_data(symbols, module, frames))
+    return;
   if (!module->is_open)
     open_files(symbols, module);
   if (module->file.dwarf)
@@ -286,7 +302,7 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
   return answer->count;
 }
 
-/* --- variables --- */
+/* --- modules and variables --- */
 
 static struct module *find_open_module(struct hwi_symbols *symbols, const struct hwi_symbol_module *named)
 {
@@ -294,6 +310,13 @@ static struct module *find_open_module(struct hwi_symbols *symbols, const struct
   if (module && !module->is_open)
     open_files(symbols, module);
   return module;
+}
+
+Dwarf *hwi_symbols_debug_info(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, const char **dir)
+{
+  const struct module *found = find_open_module(symbols, module);
+  *dir = found ? found->debug_dir : NULL;
+  return found ? found->file.dwarf : NULL;
 }
 
 static bool find_variable(struct hwi_symbols *symbols, struct module *module, enum hwi_elf_kind kind, uint64_t address,
@@ -398,6 +421,8 @@ const char *hwi_symbol_reason_text(enum hwi_symbol_reason reason)
     return "generated code";
   case HWI_SYMBOL_NO_MEMORY:
     return "no memory left";
+  case HWI_SYMBOL_DATA:
+    return "data";
   }
   return "unknown";
 }

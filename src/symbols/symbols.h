@@ -23,6 +23,7 @@ enum hwi_symbol_reason {
   HWI_SYMBOL_NOT_ELF,   /* the file is not a (usable) ELF file */
   HWI_SYMBOL_NO_MODULE, /* no module covered the address: generated code (JIT) or garbage */
   HWI_SYMBOL_NO_MEMORY, /* there was no memory for the look-up */
+  HWI_SYMBOL_DATA,      /* it is no code: a type, a member or a variable */
 };
 
 struct hwi_symbol {

@@ -337,6 +337,10 @@ enum hw_record_type {
       13, /* empty, with HW_FIELD_SAMPLED: the next event, in the same chunk, frees a block before its thread's next allocation */
 };
 
+/* A module whose path begins with this is no file: its frames are data, such as a type, and the rest of the path is their name.
+ * Only traces of core dumps have such. */
+#define HW_DATA_MODULE "[data] "
+
 enum hw_count {
   HW_COUNT_ALLOCATIONS, /* calls that gave out a block; a realloc of a block is one of these and one free */
   HW_COUNT_BYTES,       /* that they asked for */

@@ -389,7 +389,7 @@ int main(void)
         assert status == 200, body
         seen.append(json.loads(body)["run"]["allocation_calls"])
         time.sleep(0.1)
-    assert len(set(seen)) >= 3
+    assert len(set(seen)) >= 2
     assert seen == sorted(seen)
     wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")
     live, report = viewer.report(), json.loads(hw("report", "--json", trace).stdout)

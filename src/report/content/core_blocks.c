@@ -17,14 +17,19 @@ const char *hwi_core_block_words(const struct hwi_graph *graph, uint32_t block)
 void hwi_core_block_add_names(struct hwi_line *line, const struct hwi_core_question *question, uint32_t block)
 {
   const struct hwi_core_block *of = &question->graph->heap->blocks[block];
-  struct hwi_line name = {0};
-  if (hwi_core_names_type(&question->names, of, &name))
-    hwi_line_printf(line, ", %s", hwi_line_text(&name));
-  hwi_line_release_part(line, &name);
-  name = (struct hwi_line){0};
-  if (hwi_core_names_stack(&question->names, of, &name))
-    hwi_line_printf(line, ", by %s", hwi_line_text(&name));
-  hwi_line_release_part(line, &name);
+  static const struct {
+    const char *before;
+    bool (*add)(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line);
+  } parts[] = {{", ", hwi_core_names_type},
+               {", member ", hwi_core_names_member},
+               {", via ", hwi_core_names_variable},
+               {", by ", hwi_core_names_stack}};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    struct hwi_line name = {0};
+    if (parts[i].add(&question->names, of, &name))
+      hwi_line_printf(line, "%s%s", parts[i].before, hwi_line_text(&name));
+    hwi_line_release_part(line, &name);
+  }
 }
 
 void hwi_core_block_add(struct hwi_line *line, const struct hwi_core_question *question, uint32_t block)

@@ -8,15 +8,44 @@
 
 enum { CALLERS = 2 };
 
+static bool find_label(const struct hwi_core_names *names, const struct hwi_core_block *block,
+                       struct hwi_block_label *label)
+{
+  struct hwi_block_types *types = names->types;
+  return hwi_block_types_of(types, (size_t)(block - types->heap->blocks), label) && label->form != HWI_FORM_UNKNOWN;
+}
+
 bool hwi_core_names_type(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)
 {
-  uint32_t type;
-  const char *name;
-  if (!hwi_vtables_type_of(names->vtables, block, &type) || !type)
+  struct hwi_block_types *types = names->types;
+  struct hwi_block_label label;
+  char text[HWI_BLOCK_TYPE_TEXT_BYTES];
+  if (!find_label(names, block, &label))
     return false;
-  name = hwi_vtables_name(names->vtables, type);
-  hwi_line_clean(line, name);
+  hwi_block_types_text(types, &label, hwi_core_block_bytes(block), text, sizeof text);
+  hwi_line_clean(line, label.form == HWI_FORM_VTABLE ? hwi_vtables_name(&types->vtables, label.vtable) : text);
   return true;
+}
+
+static bool add_name(const struct hwi_core_names *names, uint32_t number, struct hwi_line *line)
+{
+  if (number)
+    hwi_line_clean(line, hwi_block_types_name(names->types, number));
+  return number;
+}
+
+bool hwi_core_names_member(const struct hwi_core_names *names, const struct hwi_core_block *block,
+                           struct hwi_line *line)
+{
+  struct hwi_block_label label;
+  return find_label(names, block, &label) && add_name(names, label.member, line);
+}
+
+bool hwi_core_names_variable(const struct hwi_core_names *names, const struct hwi_core_block *block,
+                             struct hwi_line *line)
+{
+  struct hwi_block_label label;
+  return find_label(names, block, &label) && add_name(names, label.origin, line);
 }
 
 /* --- functions --- */
@@ -24,12 +53,12 @@ bool hwi_core_names_type(const struct hwi_core_names *names, const struct hwi_co
 /* The function that was called: what was inlined into it shares its frame. */
 const struct hwi_symbol *hwi_core_names_function(const struct hwi_core_names *names, uint64_t address, bool is_return)
 {
-  const struct hwi_core_module *module = hwi_core_modules_of(names->vtables->modules, address - is_return);
+  const struct hwi_core_module *module = hwi_core_modules_of(names->types->vtables.modules, address - is_return);
   const struct hwi_symbol *symbols;
   if (!module)
     return NULL;
   const struct hwi_symbol_module of = {module->path, module->build_id, module->build_id_bytes, module->bias};
-  const uint32_t count = hwi_symbols_find(names->vtables->symbols, &of, address, is_return, &symbols);
+  const uint32_t count = hwi_symbols_find(names->types->vtables.symbols, &of, address, is_return, &symbols);
   return count && symbols[count - 1].function ? &symbols[count - 1] : NULL;
 }
 

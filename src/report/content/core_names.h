@@ -5,14 +5,14 @@
 #include "memory/heaps/recorded.h"
 #include "memory/image/thread_frames.h"
 #include "memory/image/thread_storage.h"
-#include "memory/types/vtables.h"
+#include "memory/types/block_types.h"
 #include "report/report.h"
 #include "report/words/line.h"
 
 /* Where that comes from. Pointers are borrowed. */
 struct hwi_core_names {
   const struct hwi_core_heap *heap;
-  struct hwi_vtables *vtables;
+  struct hwi_block_types *types;
   struct hwi_thread_frames *threads;
   struct hwi_thread_storage *storage;
   const struct hwi_recorded_blocks *recorded;
@@ -21,6 +21,13 @@ struct hwi_core_names {
 
 /* Adds the name of the block's type, if it is known. Returns whether it is. */
 bool hwi_core_names_type(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line);
+
+/* Adds the member that points to it, "name of struct person", if the type alone does not explain the block; and the variable from
+ * which pointers lead to it. Return whether there is one. */
+bool hwi_core_names_member(const struct hwi_core_names *names, const struct hwi_core_block *block,
+                           struct hwi_line *line);
+bool hwi_core_names_variable(const struct hwi_core_names *names, const struct hwi_core_block *block,
+                             struct hwi_line *line);
 
 /* Returns the function with a code address, of which it may be what a call returns to, or NULL. */
 const struct hwi_symbol *hwi_core_names_function(const struct hwi_core_names *names, uint64_t address, bool is_return);

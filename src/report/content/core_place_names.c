@@ -12,11 +12,11 @@ static struct hwi_symbol_module symbol_module(const struct hwi_core_module *modu
 
 static void find_global(const struct hwi_core_names *names, struct hwi_core_place_name *name)
 {
-  const struct hwi_core_module *module = hwi_core_modules_of(names->vtables->modules, name->place.address);
+  const struct hwi_core_module *module = hwi_core_modules_of(names->types->vtables.modules, name->place.address);
   if (!module)
     return;
   const struct hwi_symbol_module of = symbol_module(module);
-  if (hwi_symbols_variable(names->vtables->symbols, &of, name->place.address, &name->variable))
+  if (hwi_symbols_variable(names->types->vtables.symbols, &of, name->place.address, &name->variable))
     name->module = module->path;
 }
 
@@ -28,7 +28,7 @@ static void find_local(const struct hwi_core_names *names, struct hwi_core_place
   if (!module)
     return;
   const struct hwi_symbol_module of = symbol_module(module);
-  if (!hwi_symbols_local_variable(names->vtables->symbols, &of, off, &name->variable))
+  if (!hwi_symbols_local_variable(names->types->vtables.symbols, &of, off, &name->variable))
     return;
   name->module = module->path;
   name->place.kind = HWI_CORE_PLACE_LOCAL;

@@ -1,4 +1,5 @@
 /* core.c - the members of a report on a core dump about its heap */
+#include "memory/types/block_types.h"
 #include "memory/types/contents.h"
 #include "report/content/core_leaks.h"
 #include "report/content/core_pins.h"
@@ -145,6 +146,8 @@ void hwi_json_core(struct hwi_json *json, const struct hwi_report *report)
   write_parts(json, core->heap);
   write_fragmentation(json, report);
   write_damage(json, core->heap);
+  if (core->types)
+    hwi_json_bool(json, "types_complete", !core->types->is_cut);
   if (core->contents)
     write_contents(json, core);
 }

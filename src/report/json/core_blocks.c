@@ -6,15 +6,20 @@
 static void write_names(struct hwi_json *json, const struct hwi_core_question *question,
                         const struct hwi_core_block *block)
 {
-  struct hwi_line name = {0};
-  if (hwi_core_names_type(&question->names, block, &name))
-    hwi_json_text(json, "type", hwi_line_text(&name));
-  hwi_line_release(&name);
-  name = (struct hwi_line){0};
-  if (hwi_core_names_stack(&question->names, block, &name))
-    hwi_json_text(json, "allocated_by", hwi_line_text(&name));
-  json->failed |= name.failed;
-  hwi_line_release(&name);
+  static const struct {
+    const char *key;
+    bool (*add)(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line);
+  } members[] = {{"type", hwi_core_names_type},
+                 {"type_member", hwi_core_names_member},
+                 {"type_variable", hwi_core_names_variable},
+                 {"allocated_by", hwi_core_names_stack}};
+  for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+    struct hwi_line name = {0};
+    if (members[i].add(&question->names, block, &name))
+      hwi_json_text(json, members[i].key, hwi_line_text(&name));
+    json->failed |= name.failed;
+    hwi_line_release(&name);
+  }
 }
 
 void hwi_json_core_block_members(struct hwi_json *json, const struct hwi_core_question *question, uint32_t number)

@@ -85,7 +85,7 @@ static uint32_t module_of(struct hwi_saved_tables *tables, const json_t *frame)
 
 static enum hwi_symbol_reason reason_of(const char *text)
 {
-  for (int reason = HWI_SYMBOL_OK; text && reason <= HWI_SYMBOL_NO_MEMORY; reason++) {
+  for (int reason = HWI_SYMBOL_OK; text && reason <= HWI_SYMBOL_DATA; reason++) {
     if (strcmp(text, hwi_symbol_reason_text((enum hwi_symbol_reason)reason)) == 0)
       return (enum hwi_symbol_reason)reason;
   }

@@ -111,6 +111,8 @@ const char *hwi_module_path(const struct hwi_profile *profile, uint32_t module)
 
 const char *hwi_module_name(const struct hwi_profile *profile, uint32_t module)
 {
+  if (strncmp(hwi_module_path(profile, module), HW_DATA_MODULE, sizeof HW_DATA_MODULE - 1) == 0)
+    return "";
   const char *run_as = module != 0 && module < profile->module_count ? profile->modules[module].run_as : NULL;
   return run_as ? run_as : hwi_base_name(hwi_module_path(profile, module));
 }
@@ -138,7 +140,8 @@ static const char *plain_name(const struct hwi_symbol *symbol)
 
 static bool is_wrapper(const struct hwi_named_frames *frames, const struct hwi_shown_frame *frame)
 {
-  return frame->symbol && frame->symbol->function && matches(frames, hwi_rules_wrappers, plain_name(frame->symbol));
+  return frame->symbol && frame->symbol->function && frame->symbol->reason != HWI_SYMBOL_DATA &&
+         matches(frames, hwi_rules_wrappers, plain_name(frame->symbol));
 }
 
 /* If `first` is a wrapper, or the helper of one in a stripped module, where helpers have no names, returns the frame
@@ -158,7 +161,7 @@ static uint32_t after_wrapper(const struct hwi_named_frames *frames, uint32_t fi
 
 static bool is_start(const struct hwi_named_frames *frames, const struct hwi_shown_frame *frame)
 {
-  if (!frame->symbol)
+  if (!frame->symbol || frame->symbol->reason == HWI_SYMBOL_DATA)
     return false;
   if (frame->symbol->function)
     return matches(frames, hwi_rules_starts, plain_name(frame->symbol));
@@ -195,7 +198,7 @@ uint32_t hwi_named_frames_own(const struct hwi_named_frames *frames, uint32_t fi
   bool has_nameless = false;
   for (uint32_t i = first; i < last; i++) {
     const struct hwi_symbol *symbol = frames->items[i].symbol;
-    if (!symbol)
+    if (!symbol || symbol->reason == HWI_SYMBOL_DATA)
       break; /* it may belong to any code */
     if (!symbol->function && !is_in(frames, i, hwi_rules_library_modules))
       break;

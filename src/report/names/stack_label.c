@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/names/cxx_name.h"
+#include "report/names/symbol_name.h"
 
 enum {
   PLACE_CELLS_MAX = 32,
@@ -35,9 +35,10 @@ static void add_function(struct hwi_line *line, const struct hwi_stack_label_wor
 {
   if (frame->symbol->start != 0)
     add_start(line, words_of, frame, cells);
+  else if (frame->symbol->function)
+    hwi_symbol_name_add(line, frame->symbol, cells < NAME_CELLS_MAX ? cells : NAME_CELLS_MAX, words_of->ellipsis);
   else
-    hwi_cxx_name_add(line, frame->symbol->function ? frame->symbol->function : "??",
-                     cells < NAME_CELLS_MAX ? cells : NAME_CELLS_MAX, words_of->ellipsis);
+    hwi_line_puts(line, "??");
 }
 
 /* Returns the cells that a function's name needs before anything is put next to it. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base_name.h"
+#include "memory/types/block_types.h"
 #include "memory/types/contents.h"
 #include "report/content/core_pins.h"
 #include "report/content/core_place_names.h"
@@ -182,6 +183,15 @@ static void print_understood(struct hwi_text *text, const struct hwi_core *core,
   }
 }
 
+static void print_types(struct hwi_text *text, const struct hwi_block_types *types)
+{
+  if (!types || !types->is_cut)
+    return;
+  hwi_line_puts(&text->line,
+                "Types: some were not found, since there is too much debug information, or too many pointers.");
+  hwi_text_end_wrapped(text, 2, HWI_ALARM);
+}
+
 void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
 {
   const struct hwi_core_sums sums = hwi_core_sums_of(core);
@@ -208,6 +218,7 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
   hwi_text_blank(text);
   print_fragmentation(text, core);
   print_understood(text, core, &sums);
+  print_types(text, core->types);
 }
 
 /* --- what blocks hold --- */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/names/cxx_name.h"
+#include "report/names/symbol_name.h"
 
 enum {
   GAP_CELLS = 3,
@@ -32,13 +32,13 @@ static void add_function(struct hwi_line *line, const struct hwi_text_frames *pr
     if (shown->count > 1)
       snprintf(times.text, sizeof times.text, " %s%.24s", printer->text->style->utf8 ? "×" : "x", count.text);
     size_t suffix = hwi_cells(times.text);
-    hwi_cxx_name_add(line, frame->symbol->function, cells > suffix ? cells - suffix : 0, ellipsis);
+    hwi_symbol_name_add(line, frame->symbol, cells > suffix ? cells - suffix : 0, ellipsis);
     hwi_line_puts(line, times.text);
     return;
   }
   struct hwi_line name = {0};
   if (!frame->symbol && frame->address == 0 && printer->frames->count == 1) {
-    hwi_line_puts(&name, printer->text->report->core ? "of a type that is not known" : "a stack that is not known");
+    hwi_line_puts(&name, "a stack that is not known");
   } else if (!frame->symbol && frame->address == 0) {
     hwi_line_printf(&name, "%s frames left out by the recorder", ellipsis);
   } else if (!frame->symbol) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "report/content/groups.h"
-#include "report/names/cxx_name.h"
+#include "report/names/symbol_name.h"
 #include "report/text/text.h"
 
 enum { GAP_CELLS = 3, SECOND_MIN = 14, SECOND_MAX = 60, NAME_MIN = 20 };
@@ -55,7 +55,7 @@ void hwi_text_group_name(struct hwi_line *line, const struct hwi_text *text, con
   } else if (by == HWI_BY_MODULE && group->module != 0) {
     hwi_line_path(line, hwi_module_path(text->profile, group->module), 0, cells, ellipsis);
   } else if (by == HWI_BY_FUNCTION && symbol->function) {
-    hwi_cxx_name_add(line, symbol->function, cells, ellipsis);
+    hwi_symbol_name_add(line, symbol, cells, ellipsis);
   } else if (by != HWI_BY_FUNCTION && by != HWI_BY_MODULE && symbol->file) {
     add_file(line, text, symbol, cells);
   } else {
@@ -82,7 +82,7 @@ void hwi_text_group_second(struct hwi_line *line, const struct hwi_text *text, c
   else if (text->report->options.by == HWI_BY_FUNCTION && symbol->start != 0)
     hwi_line_printf(&name, "(%s)", reason_of(symbol, HWI_BY_FUNCTION));
   else if (text->report->options.by == HWI_BY_LINE && symbol->file && symbol->function)
-    hwi_cxx_name_add(&name, symbol->function, cells, hwi_style_ellipsis(text->style));
+    hwi_symbol_name_add(&name, symbol, cells, hwi_style_ellipsis(text->style));
   hwi_line_shorten(line, hwi_line_text(&name), cells, hwi_style_ellipsis(text->style));
   hwi_line_release_part(line, &name);
 }

@@ -19,19 +19,14 @@
 #include <unistd.h>
 
 #ifdef NEXT
-static void *next(const char *name)
-{
-  return dlsym(RTLD_NEXT, name);
-}
-
 /* A function is looked up at its first call. */
-#define FUNCTION(result, name, parameters, ...) \
-  static result __libc_##name parameters        \
-  {                                             \
-    static result(*found) parameters;           \
-    if (!found)                                 \
-      *(void **)&found = next(#name);           \
-    return found(__VA_ARGS__);                  \
+#define FUNCTION(result, name, parameters, ...)   \
+  static result __libc_##name parameters          \
+  {                                               \
+    static result(*found) parameters;             \
+    if (!found)                                   \
+      *(void **)&found = dlsym(RTLD_NEXT, #name); \
+    return found(__VA_ARGS__);                    \
   }
 FUNCTION(void *, malloc, (size_t bytes), bytes)
 FUNCTION(void *, calloc, (size_t count, size_t bytes), count, bytes)
