@@ -86,6 +86,7 @@ int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
                                    .stop_ns = answer->read.stop_ns};
   hwi_abort_message_find(&answer->memory, answer->abort_message);
   answer->threads = (struct hwi_thread_frames){.memory = &answer->memory, .modules = &answer->modules};
+  answer->storage = (struct hwi_thread_storage){.memory = &answer->memory, .modules = &answer->modules};
   int status = hwi_core_heap_find(&answer->heap, &answer->memory, &error);
   if (status == 0 && !hwi_core_modules_find(&answer->modules, &answer->memory, answer->sysroot))
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
@@ -109,6 +110,7 @@ static int open_names(struct hwi_core_answer *answer)
   answer->names = (struct hwi_core_names){.heap = &answer->heap,
                                           .types = &answer->types,
                                           .threads = &answer->threads,
+                                          .storage = &answer->storage,
                                           .recorded = &answer->recorded_blocks};
   if (!answer->recorded)
     return 0;
@@ -142,6 +144,7 @@ void hwi_core_answer_close(struct hwi_core_answer *answer)
   hwi_recorded_blocks_release(&answer->recorded_blocks);
   hwi_profile_destroy(answer->recorded);
   hwi_thread_frames_release(&answer->threads);
+  hwi_thread_storage_release(&answer->storage);
   hwi_core_modules_release(&answer->modules);
   hwi_core_heap_release(&answer->heap);
   hwi_memory_close(&answer->memory);

@@ -16,6 +16,7 @@
 #include "memory/image/modules.h"
 #include "memory/image/process.h"
 #include "memory/image/thread_frames.h"
+#include "memory/image/thread_storage.h"
 #include "memory/types/block_types.h"
 #include "report/content/core_names.h"
 #include "report/names/named_frames.h"
@@ -31,6 +32,7 @@ struct hwi_core_answer {
   char abort_message[HWI_ABORT_MESSAGE_BYTES];
   struct hwi_symbols *symbols;
   struct hwi_thread_frames threads;
+  struct hwi_thread_storage storage;
   struct hwi_profile *recorded; /* NULL: there is no recording */
   struct hwi_recorded_blocks recorded_blocks;
   struct hwi_graph graph;

@@ -18,7 +18,7 @@ struct hwi_core {
   const struct hwi_memory *memory;
   const struct hwi_core_heap *heap;
   const struct hwi_symbol
-      *crashed_in;           /* the function in which the first thread got the signal; NULL: none, or not known */
+      *crashed_in;           /* where the first thread got the signal; NULL: it got none, or it is not known */
   const char *abort_message; /* of the C library, which ended the process; "": there is none */
   uint64_t stop_ns;          /* for so long the process was stopped; 0: not at all, or it is none */
   const char *recording;     /* of the process; NULL: there is none */

@@ -222,23 +222,6 @@ struct hwi_elf_name *hwi_module_file_variable(struct hwi_module_file *file, enum
   return hwi_elf_names_find(kind == HWI_ELF_LOCALS ? &file->locals : &file->variables, address);
 }
 
-/* The storage of the program ends at the thread pointer, as far as its alignment allows; that of libraries is somewhere below. */
-uint64_t hwi_module_file_local_bytes(const struct hwi_module_file *file)
-{
-  size_t count = 0;
-  GElf_Ehdr header;
-  GElf_Phdr segment;
-  if (!file->own.elf || !gelf_getehdr(file->own.elf, &header) || header.e_machine != EM_X86_64 ||
-      elf_getphdrnum(file->own.elf, &count) < 0)
-    return 0;
-  for (size_t i = 0; i < count && gelf_getphdr(file->own.elf, (int)i, &segment); i++)
-    if (segment.p_type == PT_TLS) {
-      const uint64_t mask = segment.p_align > 1 ? segment.p_align - 1 : 0, first = -segment.p_vaddr & mask;
-      return ((segment.p_memsz - first + mask) & ~mask) + first;
-    }
-  return 0;
-}
-
 void hwi_module_file_close(struct hwi_module_file *file)
 {
   hwi_unwind_starts_close(&file->starts);

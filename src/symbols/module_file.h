@@ -39,10 +39,6 @@ uint64_t hwi_module_file_function_start(struct hwi_module_file *file, uint64_t a
 /* Returns the symbol of the variable that covers `address`, an address in the file, or one in the storage of a thread, or NULL. */
 struct hwi_elf_name *hwi_module_file_variable(struct hwi_module_file *file, enum hwi_elf_kind kind, uint64_t address);
 
-/* Returns how far below its thread pointer a thread has the storage of this module, if it is a program for x86-64, and
- * thread-local variables; else 0. */
-uint64_t hwi_module_file_local_bytes(const struct hwi_module_file *file);
-
 void hwi_module_file_close(struct hwi_module_file *file);
 
 #endif

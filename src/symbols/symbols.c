@@ -335,18 +335,10 @@ bool hwi_symbols_variable(struct hwi_symbols *symbols, const struct hwi_symbol_m
   return find_variable(symbols, find_open_module(symbols, module), HWI_ELF_VARIABLES, address - module->bias, variable);
 }
 
-uint64_t hwi_symbols_local_bytes(struct hwi_symbols *symbols, const struct hwi_symbol_module *program)
-{
-  const struct module *module = find_open_module(symbols, program);
-  return module ? hwi_module_file_local_bytes(&module->file) : 0;
-}
-
-bool hwi_symbols_local_variable(struct hwi_symbols *symbols, const struct hwi_symbol_module *program, uint64_t below_tp,
+bool hwi_symbols_local_variable(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, uint64_t off,
                                 struct hwi_symbol_variable *variable)
 {
-  const uint64_t bytes = hwi_symbols_local_bytes(symbols, program);
-  return below_tp <= bytes &&
-         find_variable(symbols, find_open_module(symbols, program), HWI_ELF_LOCALS, bytes - below_tp, variable);
+  return find_variable(symbols, find_open_module(symbols, module), HWI_ELF_LOCALS, off, variable);
 }
 
 /* --- the cache of names --- */

@@ -80,13 +80,9 @@ struct hwi_symbol_variable {
 bool hwi_symbols_variable(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, uint64_t address,
                           struct hwi_symbol_variable *variable);
 
-/* The same for the thread-local variable of a program (no library) for x86-64. `below_tp` is where it is, below the thread
- * pointer. */
-bool hwi_symbols_local_variable(struct hwi_symbols *symbols, const struct hwi_symbol_module *program, uint64_t below_tp,
+/* The same for a thread-local variable. `off` is where it is in the module's storage of a thread. */
+bool hwi_symbols_local_variable(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, uint64_t off,
                                 struct hwi_symbol_variable *variable);
-
-/* Returns how far below its thread pointer a thread has the thread-local variables of that program; 0: it has none. */
-uint64_t hwi_symbols_local_bytes(struct hwi_symbols *symbols, const struct hwi_symbol_module *program);
 
 /* Returns a short text for a reason ("stripped", ...). Never NULL. */
 const char *hwi_symbol_reason_text(enum hwi_symbol_reason reason);

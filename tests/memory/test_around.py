@@ -157,8 +157,25 @@ def test_poison_and_owners(crash, build):
     assert answer["blocks"][0]["first_bytes"] and text
 
 
+def test_owner_of_a_suspect(crash, build):
+    """The stack of the block that was written beyond its end is in memory."""
+    env = {"LD_PRELOAD": str(build / "lib/libheapwright-annotate.so"), "HEAPWRIGHT_RED_ZONE": "16"}
+    crash = crash("overflow", env=env)
+    answer, text = crash.around("culprit")
+    addresses = [damage["address"] for damage in answer["damage"]]
+    assert addresses == sorted(addresses) and addresses[0] == crash.addresses["culprit"] + BYTES
+    for damage in answer["damage"]:
+        suspect = damage["suspect"]
+        assert suspect["address"] == crash.addresses["culprit"] and suspect["bytes"] == BYTES
+        assert re.match(r"main \(broken\.c:\d+\) < ", suspect["allocated_by"])
+    assert text.count("probably by the owner of the block before it") == 1
+
+
 def test_a_process_has_no_signal(hw, program, tmp_path):
-    with subprocess.Popen(["sleep", "100"]) as process:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(b"ready\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"ready\n"
         report = json.loads(hw("core", "--json", str(process.pid)).stdout)
         answer = json.loads(hw("core", "--json", "--around", str(report["parts"][0]["address"]), str(process.pid)).stdout)
         process.kill()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = Path(__file__).parent / "programs/named.cc"
+LIBRARY = PROGRAM.parent / "named_library.c"
 TIMEOUT = 60
 GLOBALS = [("shelf", "shop::shelves", 3 * 16 + 8), ("till", "shop::till", 0), ("shared", "shop::shared", 0),
            ("last", "shop::Counter::last", 0)]
@@ -23,10 +24,12 @@ pytestmark = pytest.mark.skipif(not shutil.which("gcore"), reason="gdb is not in
 class Dumped:
     """A program, its core dump, and the addresses by name."""
 
-    def __init__(self, folder, *options, debug_folder=None, strip=False):
+    def __init__(self, folder, *options, debug_folder=None, strip=False, is_static=False):
         self.program, self.addresses = folder / "named", {}
         self.options = ["--debug-dir", debug_folder] if debug_folder else []
-        subprocess.run(["g++", "-std=c++17", "-O1", "-g", PROGRAM, "-pthread", "-o", self.program, *options], check=True)
+        self.library = folder / ("named_library.o" if is_static else "libnamed.so")
+        subprocess.run(["gcc", *(["-c"] if is_static else ["-shared", "-fPIC"]), "-g", LIBRARY, "-o", self.library], check=True)
+        self.build("-O1", *options)
         if debug_folder:
             self.separate(debug_folder)
         if strip or debug_folder:
@@ -40,6 +43,10 @@ class Dumped:
             subprocess.run(["gcore", "-o", folder / "core", str(process.pid)], check=True, capture_output=True, timeout=TIMEOUT)
             process.kill()
         self.pid, self.core = process.pid, folder / f"core.{process.pid}"
+
+    def build(self, *options):
+        subprocess.run(["g++", "-std=c++17", "-g", PROGRAM, self.library, "-Wl,-rpath," + str(self.library.parent), "-pthread",
+                        "-o", self.program, *options], check=True)
 
     def separate(self, debug_folder):
         notes = subprocess.run(["readelf", "-n", self.program], check=True, capture_output=True, text=True).stdout
@@ -93,6 +100,23 @@ def test_thread_local_variables(dumped, who, name, of_main):
     assert f"thread-local variable shop::basket of thread {step['thread']} in {dumped.program}\n" in text
 
 
+@pytest.mark.parametrize("name, of_main", [("drawer", True), ("thread-drawer", False)])
+def test_thread_local_variables_of_libraries(dumped, who, name, of_main):
+    answer, text = who(dumped, name)
+    [step] = [step for step in answer["references"] if "variable" in step]
+    assert (step["variable"], step["variable_off"], step["module"]) == ("drawers", 16, str(dumped.library))
+    assert (step["thread"] == dumped.pid) == of_main
+    assert f"thread-local variable drawers+0x10 of thread {step['thread']} in {dumped.library}\n" in text
+
+
+def test_static_program(tmp_path, who):
+    """Its C library describes its thread-local storage in the same way, without a dynamic loader."""
+    dumped = Dumped(tmp_path, "-static", is_static=True)
+    assert who(dumped, "basket")[0]["path"][0]["variable"] == "shop::basket"
+    assert who(dumped, "shelf")[0]["path"][0]["variable"] == "shop::shelves"
+    assert who(dumped, "held")[0]["path"][0]["function"] == "hold"
+
+
 def test_frames_of_threads(dumped, who):
     answer, text = who(dumped, "held")
     [step] = answer["path"]
@@ -118,7 +142,7 @@ def test_a_stripped_program_has_addresses(stripped, who):
 def test_a_file_that_changed_gives_no_names(tmp_path, who):
     """Names and unwind tables of another version of the program would be wrong."""
     dumped = Dumped(tmp_path)
-    subprocess.run(["g++", "-std=c++17", "-O0", "-g", PROGRAM, "-pthread", "-o", dumped.program], check=True)
+    dumped.build("-O0")
     assert "variable" not in who(dumped, "shelf")[0]["path"][0]
     assert "function" not in who(dumped, "held")[0]["path"][0]
 

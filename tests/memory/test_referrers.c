@@ -145,8 +145,9 @@ static void test_retained(void **state)
   assert_int_equal(hwi_retained_find(&retained, &made.graph, 20, ALL_MEMORY, &made.error), 0);
   assert_int_equal(retained.count, 8);
   assert_int_equal(retained.reached.blocks, 8);
-  static const struct hwi_retainer expected[] = {
-      {0, HWI_NO_BLOCK, {5, 240}}, {3, 0, {2, 96}}, {6, HWI_NO_BLOCK, {2, 96}}};
+  static const struct hwi_retainer expected[] = {{.block = 0, .over = HWI_NO_BLOCK, .retained = {5, 240}},
+                                                 {.block = 3, .over = 0, .retained = {2, 96}},
+                                                 {.block = 6, .over = HWI_NO_BLOCK, .retained = {2, 96}}};
   for (size_t i = 0; i < 8; i++) {
     const struct hwi_retainer *one = &retained.list[i];
     if (i < 3)

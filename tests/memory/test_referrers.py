@@ -3,6 +3,7 @@
 Breaks if the names of places do not lead to the variable that holds a block (test_place_names.py has all kinds of them).
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -100,5 +101,27 @@ def test_retained(dumped, hw):
     assert done.returncode == 0, done.stderr
     blocks = re.findall(r"(\d+) blocks?(?: by|:) (0x\w+)(.*)$", done.stdout, re.M)
     assert (blocks[0][0], int(blocks[0][1], 16)) == ("201", names["table"])
-    assert "retains" not in blocks[0][2]
+    assert "retains" not in blocks[0][2] and blocks[0][2].endswith(f"held by table in {program}")
     assert blocks[1][2].endswith(f"{names['table']:#x} retains")
+
+
+def test_retained_by_all(dumped, hw):
+    """--top 0 lists each block that is reached, and the first ones as a shorter list has them."""
+    program, core, _ = dumped
+    answers = {top: json.loads(hw("core", "--retained", "--json", "--top", top, program, core).stdout) for top in ("0", "5")}
+    rows = answers["0"]["retained"]
+    assert len(rows) == answers["0"]["reached_blocks"] > 205
+    assert [row["block"]["address"] for row in rows[:5]] == [row["block"]["address"] for row in answers["5"]["retained"]]
+    assert rows[0]["held_by"]["variable"] == "table" and "held_by" not in rows[1]
+    bytes_of_rows = [row["retained_bytes"] for row in rows]
+    assert bytes_of_rows == sorted(bytes_of_rows, reverse=True)
+
+
+def test_path_alone(dumped, hw):
+    program, core, names = dumped
+    who, path = (json.loads(hw("core", "--json", question, hex(names["third_item"]), program, core).stdout)
+                 for question in ("--who", "--path"))
+    assert path["schema"] == "heapwright-path/1" and path["path"] == who["path"] and len(path["path"]) == 5
+    text = hw("core", "--path", hex(names["third_item"]), program, core).stdout
+    assert "A shortest chain from a root:\n  table in " in text and "Words that hold" not in text
+    assert json.loads(hw("core", "--json", "--path", "16", program, core).stdout)["place"].endswith("is not in this memory")

@@ -179,7 +179,8 @@ void hwi_path_release(struct hwi_path *path);
 /* A block retains itself, and what is reached only over it: what would go if it went. */
 struct hwi_retainer {
   uint32_t block;
-  uint32_t over; /* the nearest block that retains this one, or HWI_NO_BLOCK */
+  uint32_t over;             /* the nearest block that retains this one, or HWI_NO_BLOCK */
+  struct hwi_reference root; /* a word in a root that refers to it; none: its place is HWI_CORE_PLACE_UNKNOWN */
   struct hwi_core_heap_sum retained;
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "memory/graph/edges.h"
+#include "memory/graph/scan.h"
 #include "trace/table.h"
 
 enum { BYTES_OF_NODE = 72, BYTES_OF_REFERENCE = 8, NONE = UINT32_MAX };
@@ -153,7 +154,16 @@ static uint32_t block_of(const struct tree *tree, uint32_t number)
   return tree->edges.blocks[tree->vertex[number]];
 }
 
-/* Keeps the list sorted: it is short. */
+/* Those that retain most come first. */
+static int compare(const void *a, const void *b)
+{
+  const struct hwi_retainer *x = a, *y = b;
+  if (x->retained.bytes != y->retained.bytes)
+    return x->retained.bytes < y->retained.bytes ? 1 : -1;
+  return x->block < y->block ? -1 : x->block > y->block;
+}
+
+/* Keeps a short list sorted. */
 static void insert(struct hwi_retained *retained, size_t most, const struct hwi_retainer *one)
 {
   if (retained->count == most && (most == 0 || retained->list[most - 1].retained.bytes >= one->retained.bytes))
@@ -168,7 +178,8 @@ static void insert(struct hwi_retained *retained, size_t most, const struct hwi_
 static bool sum_up(struct hwi_retained *retained, const struct hwi_graph *graph, const struct tree *tree, size_t most)
 {
   struct hwi_core_heap_sum *sums = hwi_table_calloc(tree->count, sizeof *sums);
-  retained->list = calloc(most + 1, sizeof *retained->list);
+  const bool is_all = most >= tree->count;
+  retained->list = calloc((is_all ? tree->count : most) + 1, sizeof *retained->list);
   if (sums && retained->list) {
     for (uint32_t w = tree->count - 1; w > 0; w--) {
       sums[w].blocks++;
@@ -177,14 +188,51 @@ static bool sum_up(struct hwi_retained *retained, const struct hwi_graph *graph,
       sums[tree->dom[w]].bytes += sums[w].bytes;
     }
     for (uint32_t w = 1; w < tree->count; w++) {
-      const struct hwi_retainer one = {block_of(tree, w), tree->dom[w] ? block_of(tree, tree->dom[w]) : HWI_NO_BLOCK,
-                                       sums[w]};
-      insert(retained, most, &one);
+      const struct hwi_retainer one = {.block = block_of(tree, w),
+                                       .over = tree->dom[w] ? block_of(tree, tree->dom[w]) : HWI_NO_BLOCK,
+                                       .retained = sums[w]};
+      if (is_all)
+        retained->list[retained->count++] = one;
+      else
+        insert(retained, most, &one);
     }
+    if (is_all)
+      qsort(retained->list, retained->count, sizeof *retained->list, compare);
     retained->reached = sums[0];
   }
   free(sums);
   return sums && retained->list;
+}
+
+/* --- roots --- */
+
+struct root_search {
+  const struct hwi_graph *graph;
+  struct hwi_retained *retained;
+  uint32_t *places; /* of each block: its place in the list, from 1 on */
+};
+
+static void take_root(void *state, uint32_t block, uint64_t at, uint64_t to)
+{
+  const struct root_search *search = state;
+  const uint32_t place = search->places[block];
+  if (place && search->retained->list[place - 1].root.place.kind == HWI_CORE_PLACE_UNKNOWN)
+    hwi_reference_of(search->graph, block, at, to, &search->retained->list[place - 1].root);
+}
+
+/* Reads the roots once more. */
+static bool find_roots(struct hwi_retained *retained, const struct hwi_graph *graph)
+{
+  struct root_search search = {graph, retained, hwi_table_calloc(graph->heap->block_count + 1, sizeof(uint32_t))};
+  struct hwi_scan scan = hwi_scan_of(graph);
+  for (size_t i = 0; search.places && i < retained->count; i++) {
+    search.places[retained->list[i].block] = (uint32_t)i + 1;
+    retained->list[i].root.place.kind = HWI_CORE_PLACE_UNKNOWN;
+  }
+  if (search.places)
+    hwi_scan_roots(&scan, false, take_root, &search);
+  free(search.places);
+  return search.places;
 }
 
 int hwi_retained_find(struct hwi_retained *retained, const struct hwi_graph *graph, size_t most, uint64_t memory_most,
@@ -204,7 +252,7 @@ int hwi_retained_find(struct hwi_retained *retained, const struct hwi_graph *gra
     tree.count = number_nodes(&tree);
     turn_round(&tree);
     find_dominators(&tree);
-    done = sum_up(retained, graph, &tree, most);
+    done = sum_up(retained, graph, &tree, most) && find_roots(retained, graph);
   }
   release(&tree);
   if (done)

@@ -78,8 +78,8 @@ struct hwi_glibc {
 /* Finds the heap. Returns 0, HW_ERR_USAGE if there is none, or HW_ERR_MEMORY. */
 int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error);
 
-/* Returns in which list of free blocks a block is, that such a heap has as free or cached: "a tcache", "the unsorted bin", ..., or NULL if it is
- * none of this allocator. The text is static. */
+/* Returns in which list of free blocks a block is that is free or cached: "a tcache", "the unsorted bin", ..., or NULL if it is
+ * none of this allocator's. The text is static. */
 const char *hwi_glibc_list_of(const struct hwi_memory *memory, const struct hwi_core_block *block);
 
 /* What the search begins with. */

@@ -43,6 +43,12 @@ static bool read_headers(struct hwi_core_module *module, Elf *elf)
     }
     if (segment.p_type == PT_NOTE)
       take_build_id(module, elf, &segment);
+    if (segment.p_type == PT_TLS) {
+      module->local_begin = segment.p_vaddr;
+      module->local_file_bytes = segment.p_filesz;
+      module->local_bytes = segment.p_memsz;
+      module->local_align = segment.p_align;
+    }
   }
   return has_bias;
 }

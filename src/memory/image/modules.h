@@ -7,9 +7,11 @@
 enum { HWI_CORE_BUILD_ID_BYTES = 20 };
 
 struct hwi_core_module {
-  const char *path;    /* borrowed from the memory, or of `paths` */
-  uint64_t begin, end; /* of its regions */
-  uint64_t bias;       /* run-time address - bias = address in the file */
+  const char *path;     /* borrowed from the memory, or of `paths` */
+  uint64_t begin, end;  /* of its regions */
+  uint64_t bias;        /* run-time address - bias = address in the file */
+  uint64_t local_begin; /* address in the file of what thread-local storage begins with */
+  uint64_t local_file_bytes, local_bytes, local_align; /* bytes: 0: the module has no such storage */
   uint8_t build_id[HWI_CORE_BUILD_ID_BYTES];
   uint8_t build_id_bytes; /* 0: unknown */
 };

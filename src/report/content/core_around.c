@@ -94,6 +94,15 @@ static uint32_t suspect_of(const struct hwi_core_heap *heap, const struct hwi_da
   return damage->is_overrun && next ? next - 1 : HWI_NO_BLOCK;
 }
 
+/* Keeps the order of addresses. */
+static void insert_damage(struct hwi_core_around *around, const struct hwi_damage *damage, uint32_t suspect)
+{
+  size_t at = around->damage_count++;
+  for (; at > 0 && around->damages[at - 1].damage->address > damage->address; at--)
+    around->damages[at] = around->damages[at - 1];
+  around->damages[at] = (struct hwi_around_damage){damage, suspect};
+}
+
 static void find_damages(struct hwi_core_around *around, const struct hwi_core_heap *heap)
 {
   if (around->first == around->end)
@@ -103,8 +112,7 @@ static void find_damages(struct hwi_core_around *around, const struct hwi_core_h
   for (size_t i = 0; i < heap->damage_count && i < HWI_DAMAGES_MAX; i++)
     if (heap->damages[i].address >= begin && heap->damages[i].address < end &&
         around->damage_count < HWI_AROUND_DAMAGES_MAX)
-      around->damages[around->damage_count++] =
-          (struct hwi_around_damage){&heap->damages[i], suspect_of(heap, &heap->damages[i])};
+      insert_damage(around, &heap->damages[i], suspect_of(heap, &heap->damages[i]));
 }
 
 /* --- registers --- */

@@ -4,6 +4,7 @@
 
 #include "memory/heaps/recorded.h"
 #include "memory/image/thread_frames.h"
+#include "memory/image/thread_storage.h"
 #include "memory/types/block_types.h"
 #include "report/report.h"
 #include "report/words/line.h"
@@ -13,6 +14,7 @@ struct hwi_core_names {
   const struct hwi_core_heap *heap;
   struct hwi_block_types *types;
   struct hwi_thread_frames *threads;
+  struct hwi_thread_storage *storage;
   const struct hwi_recorded_blocks *recorded;
   struct hwi_named_frames *frames; /* of the recording's profile; NULL: there is no recording */
 };

@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 
-#include "base/base_name.h"
-
 static struct hwi_symbol_module symbol_module(const struct hwi_core_module *module)
 {
   return (struct hwi_symbol_module){module->path, module->build_id, module->build_id_bytes, module->bias};
@@ -22,16 +20,17 @@ static void find_global(const struct hwi_core_names *names, struct hwi_core_plac
     name->module = module->path;
 }
 
-/* The program is mapped below its libraries. */
 static void find_local(const struct hwi_core_names *names, struct hwi_core_place_name *name)
 {
-  const struct hwi_core_modules *modules = names->types->vtables.modules;
-  if (!modules->count || (int64_t)name->place.local_off <= 0)
+  uint64_t off;
+  const struct hwi_core_module *module =
+      (int64_t)name->place.local_off > 0 ? hwi_thread_storage_at(names->storage, name->place.local_off, &off) : NULL;
+  if (!module)
     return;
-  const struct hwi_symbol_module of = symbol_module(modules->modules);
-  if (!hwi_symbols_local_variable(names->types->vtables.symbols, &of, name->place.local_off, &name->variable))
+  const struct hwi_symbol_module of = symbol_module(module);
+  if (!hwi_symbols_local_variable(names->types->vtables.symbols, &of, off, &name->variable))
     return;
-  name->module = modules->modules->path;
+  name->module = module->path;
   name->place.kind = HWI_CORE_PLACE_LOCAL;
 }
 

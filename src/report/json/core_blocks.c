@@ -178,6 +178,11 @@ int hwi_core_retained_json(const struct hwi_core_question *question, uint64_t un
     hwi_json_core_block(&json, "block", question, one->block);
     if (one->over != HWI_NO_BLOCK)
       hwi_json_number(&json, "retained_by", question->graph->heap->blocks[one->over].address);
+    if (one->root.place.kind != HWI_CORE_PLACE_UNKNOWN) {
+      hwi_json_begin_object(&json, "held_by");
+      hwi_json_core_place(&json, question, &one->root.place);
+      hwi_json_end_object(&json);
+    }
     hwi_json_end_object(&json);
   }
   hwi_json_end_array(&json);

@@ -124,7 +124,7 @@ static void print_damages(struct printing *printing)
     const struct hwi_around_damage *damage = &around->damages[i];
     hwi_line_printf(&printing->line, "  at %#" PRIx64 ": %s", damage->damage->address, damage->damage->text);
     end(printing);
-    if (damage->suspect != HWI_NO_BLOCK)
+    if (damage->suspect != HWI_NO_BLOCK && (i + 1 == around->damage_count || damage[1].suspect != damage->suspect))
       print_suspect(printing, damage->suspect);
   }
 }

@@ -148,6 +148,10 @@ int hwi_core_retained_text(const struct hwi_core_question *question, uint64_t un
     hwi_core_block_add(&line, question, one->block);
     if (one->over != HWI_NO_BLOCK)
       hwi_line_printf(&line, "; in what %#" PRIx64 " retains", blocks[one->over].address);
+    if (one->root.place.kind != HWI_CORE_PLACE_UNKNOWN) {
+      hwi_line_puts(&line, "; held by ");
+      hwi_core_question_add_place(&line, question, &one->root.place);
+    }
     end(&line, style);
   }
   hwi_line_release(&line);

@@ -19,6 +19,8 @@ thread_local char *basket;
 thread_local long padding[5] = {1};
 } // namespace shop
 
+extern "C" void put_in_drawer(char *block); // of named_library.c
+
 static pthread_barrier_t barrier;
 
 static char *make(const char *name)
@@ -32,6 +34,7 @@ __attribute__((noinline)) static void hold(const char *name)
 {
   char *volatile held = make(name);
   shop::basket = make("thread-basket");
+  put_in_drawer(make("thread-drawer"));
   pthread_barrier_wait(&barrier);
   for (;;)
     pause();
@@ -60,6 +63,7 @@ int main()
   shop::shared = make("shared");
   shop::Counter::last = make("last");
   shop::basket = make("basket");
+  put_in_drawer(make("drawer"));
   shop::padding[4]++;
   pthread_create(&thread, nullptr, end, nullptr);
   pthread_join(thread, nullptr);
