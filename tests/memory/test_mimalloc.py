@@ -99,6 +99,17 @@ def test_python(hw, preload, tmp_path):
     assert 10000 <= reports[2]["live_blocks"] - reports[1]["live_blocks"] < 10100
 
 
+def test_annotated(hw, build, blocks, preload, tmp_path):
+    """Each block has its owner, also one that begins within a block of mimalloc."""
+    both = {"LD_PRELOAD": f"{build / 'lib/libheapwright-annotate.so'} {preload['LD_PRELOAD']}"}
+    with started([blocks, tmp_path / "list", 2, "none"], tmp_path, both) as process:
+        live, _ = read_list(tmp_path / "list")
+        report = json.loads(hw("core", "--json", str(process.pid)).stdout)
+    assert report["allocator"] == "mimalloc" and report["damages"] == 0
+    by_work = [row for row in report["top"] if "work" in {frame["function"] for frame in row["stack"]}]
+    assert sum(row["live_blocks"] for row in by_work) == len(live)
+
+
 def test_damage(preload, find_heap, tmp_path):
     (tmp_path / "damage.c").write_text(DAMAGE)
     subprocess.run(["gcc", "-O1", "-fno-builtin", "damage.c", "-o", "damage"], cwd=tmp_path, check=True)

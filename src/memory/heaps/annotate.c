@@ -230,6 +230,11 @@ static void check_red_zone(struct reading *reading, uint64_t address, const stru
 
 /* --- in the blocks of an allocator that is known --- */
 
+struct found_header {
+  uint64_t front; /* from the allocator's block to the program's; 0: none was found */
+  struct header header;
+};
+
 /* Returns whether the block has a header for the address `front` bytes from its begin. */
 static bool has_header_at(struct reading *reading, const struct hwi_core_block *block, uint64_t front, unsigned log2,
                           struct header *header)
@@ -242,25 +247,34 @@ static bool has_header_at(struct reading *reading, const struct hwi_core_block *
          header->bytes <= hwi_core_block_bytes(block) - front;
 }
 
-/* Returns how far in front of the program's block the allocator's begins; 0: there is no header. In front of an aligned block may
- * still be the header of a freed one, which had the same memory before. */
+/* Takes a header at a place; one of a freed block only if there was none yet. Returns whether the search is over. */
+static bool try_header(struct reading *reading, const struct hwi_core_block *block, uint64_t front, unsigned log2,
+                       struct found_header *found)
+{
+  struct header header;
+  if (!has_header_at(reading, block, front, log2, &header) || (header.is_freed && found->front))
+    return false;
+  *found = (struct found_header){front, header};
+  return !header.is_freed;
+}
+
+/* Returns how far in front of the program's block the allocator's begins; 0: there is no header. An allocator may find room for an
+ * aligned block within a larger one (mimalloc.c). In front of an aligned block, there may be the header of one that was there
+ * before, and is freed. */
 static uint64_t find_header(struct reading *reading, const struct hwi_core_block *block, struct header *header)
 {
   const uint64_t front = (reading->front_bytes + (uint64_t)reading->align - 1) & ~((uint64_t)reading->align - 1);
-  *header = (struct header){0};
-  const bool is_first = has_header_at(reading, block, front, 0, header);
-  const struct header first = *header;
-  if (is_first && !first.is_freed)
-    return front;
-  for (unsigned log2 = ALIGN_LOG2_LEAST; log2 <= ALIGN_LOG2_MOST; log2++) {
-    const uint64_t align = UINT64_C(1) << log2, aligned_front = (front + align - 1) & ~(align - 1);
-    if (block->address & (align - 1))
+  struct found_header found = {0};
+  bool is_over = try_header(reading, block, front, 0, &found);
+  for (unsigned log2 = ALIGN_LOG2_LEAST; log2 <= ALIGN_LOG2_MOST && !is_over; log2++) {
+    const uint64_t align = UINT64_C(1) << log2, to_aligned = -block->address & (align - 1);
+    const uint64_t aligned_front = to_aligned + ((front + align - 1) & ~(align - 1));
+    if (aligned_front > hwi_core_block_bytes(block))
       break;
-    if (has_header_at(reading, block, aligned_front, log2, header))
-      return aligned_front;
+    is_over = try_header(reading, block, aligned_front, log2, &found);
   }
-  *header = first;
-  return is_first ? front : 0;
+  *header = found.header;
+  return found.front;
 }
 
 static bool is_code_of(struct reading *reading, const char *file, uint64_t address)
