@@ -176,7 +176,8 @@ def test_other_documents(long_run, hw, serve, once):
         served = serve(long_run.trace)
         wait_until(lambda: sum(value for _, value in served.metrics().find("allocations_total")) == calls)
         served.end()
-        return [line for line in text.splitlines() if "work" in line]
+        rows = [line.split() for line in text.splitlines() if "work" in line]
+        return [(row[-6], *row[-4:]) for row in rows]  # blocks, share and name: growth is of the last seconds
 
     resident = resident_of(long_run)
     rows = documents()
