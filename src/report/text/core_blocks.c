@@ -123,38 +123,3 @@ int hwi_core_path_text(const struct hwi_core_question *question, uint64_t addres
   hwi_line_release(&line);
   return status;
 }
-
-/* --- what blocks retain --- */
-
-int hwi_core_retained_text(const struct hwi_core_question *question, uint64_t unused, const struct hwi_style *style,
-                           struct hwi_error *error)
-{
-  (void)unused;
-  struct hwi_retained retained;
-  struct hwi_line line = {0};
-  const int status = hwi_retained_find(&retained, question->graph, question->most, HWI_RETAINED_MEMORY_MOST, error);
-  if (status < 0)
-    return status;
-  fputs("Blocks that retain most: what would go with each, itself included\n", style->out);
-  for (size_t i = 0; i < retained.count; i++) {
-    const struct hwi_retainer *one = &retained.list[i];
-    const struct hwi_core_block *blocks = question->graph->heap->blocks;
-    hwi_line_right(&line, hwi_count_text(i + 1).text, 3);
-    hwi_line_right(&line, hwi_bytes_text(one->retained.bytes).text, 12);
-    hwi_line_right(&line, hwi_share_text(one->retained.bytes, retained.reached.bytes).text, 8);
-    hwi_line_puts(&line, "   ");
-    hwi_line_counted(&line, one->retained.blocks, "block");
-    hwi_line_printf(&line, ": %#" PRIx64 ", ", blocks[one->block].address);
-    hwi_core_block_add(&line, question, one->block);
-    if (one->over != HWI_NO_BLOCK)
-      hwi_line_printf(&line, "; in what %#" PRIx64 " retains", blocks[one->over].address);
-    if (one->root.place.kind != HWI_CORE_PLACE_UNKNOWN) {
-      hwi_line_puts(&line, "; held by ");
-      hwi_core_question_add_place(&line, question, &one->root.place);
-    }
-    end(&line, style);
-  }
-  hwi_line_release(&line);
-  hwi_retained_release(&retained);
-  return 0;
-}
