@@ -350,8 +350,8 @@ static inline __attribute__((always_inline)) void *annotated_zeroed(size_t size,
   return memory + front;
 }
 
-/* Gives memory to the allocator beneath. It is no tail call: who reads the memory of a process in this moment finds this library on the
- * thread's stack, and knows why the block has no sound header. */
+/* Gives memory to the allocator beneath. The empty instruction after it prevents a tail call: a reader of the process's memory in this
+ * moment finds this library on the thread's stack, and knows why the block has no sound header. */
 static inline __attribute__((always_inline)) void give_back(void *memory)
 {
   next.free(memory);

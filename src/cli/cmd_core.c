@@ -217,17 +217,20 @@ static int find_format(struct work *work, struct hwi_answer *answer)
 {
   if (answer->format == HWI_FORMAT_UNKNOWN && answer->path) /* also .dhat.json, which is no .json */
     work->export = hwi_export_format_of(answer->path);
+  if (!work->export && !hwi_answer_has_format(answer))
+    return hwi_format_refuse(&formats, answer->path,
+                             "; .hwt makes a trace, and each suffix of 'heapwright export' its format");
   const int status = work->export ? 0 : hwi_answer_check(answer);
-  if (status != 0 || work->export)
+  if (status != 0)
     return status;
-  if (answer->format < REPORT_FORMATS)
+  if (!work->export && answer->format < REPORT_FORMATS)
     work->format = report_formats[answer->format];
-  else
+  else if (!work->export)
     work->export = hwi_export_format_named(format_names[answer->format]);
-  if (!work->export || !work->question)
+  if (!work->question || (!work->export && (work->format == HWI_FORMAT_TEXT || work->format == HWI_FORMAT_JSON)))
     return 0;
   return hwi_fail(HWI_EXIT_TROUBLE, "%s is answered as text or JSON, not as %s", work->question->option,
-                  work->export->name);
+                  work->export ? work->export->name : format_names[answer->format]);
 }
 
 static int run(const void *given, int word_count, char **words)

@@ -88,6 +88,9 @@ int hwi_core_answer_open(struct hwi_core_answer *answer, const char *name)
   answer->threads = (struct hwi_thread_frames){.memory = &answer->memory, .modules = &answer->modules};
   answer->storage = (struct hwi_thread_storage){.memory = &answer->memory, .modules = &answer->modules};
   int status = hwi_core_heap_find(&answer->heap, &answer->memory, &error);
+  if (status == HW_ERR_USAGE && answer->memory.missing)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s: no heap was found: the core dump is truncated, %s are missing", name,
+                    hwi_bytes_text(answer->memory.missing).text);
   if (status == 0 && !hwi_core_modules_find(&answer->modules, &answer->memory, answer->sysroot))
     status = hwi_error_set(&error, HW_ERR_MEMORY, "no memory for the list of modules");
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s: %s", name, error.text) : 0;

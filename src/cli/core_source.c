@@ -147,6 +147,7 @@ char *hwi_core_source_place_program(const struct hwi_core_source *source, int wo
       modules->modules[i].path = program;
       return program;
     }
-  hwi_warn("%s has not the build-id of any module in this memory: it may be another version of the program", words[0]);
+  hwi_warn("%s does not have the build-id of any module in this memory: it may be another version of the program",
+           words[0]);
   return program;
 }

@@ -88,7 +88,7 @@ def test_stack_of_thread(dumped, who):
 def test_not_in_a_block(dumped, who, hw):
     program, core, names = dumped
     assert "mapped memory at" in who(names["pages"])[0]
-    assert "which is not in this memory" in who(16)[0]
+    assert who(16)[0].startswith("0x10 is in no block: not in this memory")
     done = hw("core", "--who", "table", program, core)
     assert done.returncode != 0
     assert "is no address" in done.stderr
@@ -124,4 +124,4 @@ def test_path_alone(dumped, hw):
     assert path["schema"] == "heapwright-path/1" and path["path"] == who["path"] and len(path["path"]) == 5
     text = hw("core", "--path", hex(names["third_item"]), program, core).stdout
     assert "A shortest chain from a root:\n  table in " in text and "Words that hold" not in text
-    assert json.loads(hw("core", "--json", "--path", "16", program, core).stdout)["place"].endswith("is not in this memory")
+    assert json.loads(hw("core", "--json", "--path", "16", program, core).stdout)["place"] == "not in this memory"

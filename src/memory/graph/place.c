@@ -180,5 +180,5 @@ void hwi_core_place_text(const struct hwi_graph *graph, const struct hwi_core_pl
   case HWI_CORE_PLACE_UNKNOWN:
     break;
   }
-  snprintf(text, size, "%#" PRIx64 ", which is not in this memory", place->address);
+  snprintf(text, size, "not in this memory");
 }

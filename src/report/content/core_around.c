@@ -162,6 +162,8 @@ static bool is_at_end_of_stack(const struct hwi_memory *memory, uint64_t address
 {
   const uint64_t pointer = memory->threads[0].stack_pointer;
   const struct hwi_region *next = hwi_memory_region_from(memory, address);
+  if (next && next->begin <= address && !next->is_writable) /* a guard page, which some images list */
+    next = hwi_memory_region_from(memory, next->end);
   const bool is_mapped = next && next->begin <= address && next->is_writable;
   return !is_mapped && next && pointer - address + A_LARGE_FRAME < 2 * A_LARGE_FRAME && next->end > pointer &&
          next->begin - address < A_LARGE_FRAME;

@@ -2,6 +2,7 @@
 #include "report/content/core_blocks.h"
 
 #include "report/content/core_place_names.h"
+#include "report/names/symbol_name.h"
 #include "report/words/number.h"
 
 const char *hwi_core_block_words(const struct hwi_graph *graph, uint32_t block)
@@ -14,13 +15,26 @@ const char *hwi_core_block_words(const struct hwi_graph *graph, uint32_t block)
   return states[hwi_core_block_state(&graph->heap->blocks[block])];
 }
 
+/* As hwi_core_names_type, in a readable length. */
+static bool add_type(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)
+{
+  enum { CELLS = 80 };
+  struct hwi_line name = {0};
+  const bool is_known = hwi_core_names_type(names, block, &name);
+  const struct hwi_symbol symbol = {.function = hwi_line_text(&name), .reason = HWI_SYMBOL_DATA};
+  if (is_known)
+    hwi_symbol_name_add(line, &symbol, CELLS, "...");
+  hwi_line_release_part(line, &name);
+  return is_known;
+}
+
 void hwi_core_block_add_names(struct hwi_line *line, const struct hwi_core_question *question, uint32_t block)
 {
   const struct hwi_core_block *of = &question->graph->heap->blocks[block];
   static const struct {
     const char *before;
     bool (*add)(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line);
-  } parts[] = {{", ", hwi_core_names_type},
+  } parts[] = {{", ", add_type},
                {", member ", hwi_core_names_member},
                {", via ", hwi_core_names_variable},
                {", by ", hwi_core_names_stack}};

@@ -68,11 +68,6 @@ static void print_process(struct hwi_text *text, const struct hwi_core *core)
   print_crash(text, core);
   for (size_t i = 0; i < memory->note_count; i++)
     print_note(text, &memory->notes[i]);
-  if (memory->missing) {
-    hwi_line_printf(&text->line, "The file is truncated: %s are missing, the first of address %#" PRIx64 ".",
-                    hwi_bytes_text(memory->missing).text, memory->missing_from);
-    hwi_text_end_wrapped(text, 2, HWI_ALARM);
-  }
 }
 
 static void print_abort_message(struct hwi_text *text, const struct hwi_core *core)
@@ -103,19 +98,19 @@ void hwi_text_core_sum(struct hwi_text *text, const char *label, const struct hw
 
 static void print_figures(struct hwi_text *text, const struct hwi_core_sums *sums)
 {
-  struct hwi_core_heap_sum rest = {0, sums->system_bytes - sums->live.bytes - sums->cached.bytes - sums->free.bytes -
-                                          sums->top.bytes - sums->own.bytes};
+  const uint64_t known = sums->live.bytes + sums->cached.bytes + sums->free.bytes + sums->top.bytes;
+  const uint64_t unknown =
+      sums->system_bytes > sums->understood_bytes ? sums->system_bytes - sums->understood_bytes : 0;
   const struct hwi_core_heap_sum system = {0, sums->system_bytes};
   hwi_text_core_sum(text, "live", &sums->live, "in use by the program");
   hwi_text_core_sum(text, "cached", &sums->cached, "free, kept for a thread or a size");
   hwi_text_core_sum(text, "free", &sums->free, "between blocks");
   hwi_text_core_sum(text, "top", &sums->top, "free, at the ends of arenas");
-  if (sums->understood_bytes == sums->system_bytes)
-    hwi_text_core_sum(text, "overhead", &(struct hwi_core_heap_sum){0, rest.bytes + sums->own.bytes},
+  if (sums->system_bytes >= known + unknown)
+    hwi_text_core_sum(text, "overhead", &(struct hwi_core_heap_sum){0, sums->system_bytes - known - unknown},
                       "of the allocator");
-  else if (sums->understood_bytes < sums->system_bytes)
-    hwi_text_core_sum(text, "unknown", &(struct hwi_core_heap_sum){0, sums->system_bytes - sums->understood_bytes},
-                      "not understood, see below");
+  if (unknown)
+    hwi_text_core_sum(text, "unknown", &(struct hwi_core_heap_sum){0, unknown}, "not understood, see below");
   hwi_text_core_sum(text, "system", &system, "from the kernel");
 }
 
@@ -169,8 +164,11 @@ static void print_understood(struct hwi_text *text, const struct hwi_core *core,
     hwi_text_end_wrapped(text, 2, HWI_PLAIN);
     return;
   }
-  hwi_line_printf(&text->line, "Understood: %.1f %% (%s of %s).", hwi_core_understood_percent(sums),
-                  hwi_bytes_text(sums->understood_bytes).text, hwi_bytes_text(sums->system_bytes).text);
+  if (sums->understood_bytes == sums->system_bytes)
+    hwi_line_puts(&text->line, "Understood: all of it, but not everything in it can be so:");
+  else
+    hwi_line_printf(&text->line, "Understood: %.1f %% (%s of %s).", hwi_core_understood_percent(sums),
+                    hwi_bytes_text(sums->understood_bytes).text, hwi_bytes_text(sums->system_bytes).text);
   hwi_text_end_wrapped(text, 2, HWI_ALARM);
   for (size_t i = 0; i < core->heap->damage_count && i < hwi_text_rows(text, HWI_DAMAGES_MAX); i++) {
     hwi_line_printf(&text->line, "  at %#" PRIx64 ": %s", core->heap->damages[i].address, core->heap->damages[i].text);

@@ -108,7 +108,7 @@ static void print_suspect(struct printing *printing, uint32_t suspect)
   hwi_line_printf(line, "    probably by the owner of the block before it, %#" PRIx64 ": ", block->address);
   hwi_core_block_add(line, printing->question, suspect);
   end(printing);
-  hwi_line_puts(line, "    its last bytes, and those behind its end: ");
+  hwi_line_puts(line, "    its last bytes, and those after its end: ");
   hwi_core_around_add_bytes(line, memory, block_end - shown, shown);
   hwi_line_puts(line, " | ");
   hwi_core_around_add_bytes(line, memory, block_end, HWI_AROUND_BYTES);

@@ -74,6 +74,11 @@ int hwi_text_core_leaks(struct hwi_text *text, struct hwi_named_frames *frames, 
   if (status < 0)
     return status;
   print_sums(text, text->report->core, &leaks);
+  if (leaks.count == 0) {
+    hwi_text_blank(text);
+    hwi_line_puts(&text->line, "No leaks.");
+    hwi_text_end(text, HWI_PLAIN);
+  }
   const uint64_t rows = hwi_text_rows(text, leaks.count);
   hwi_text_blank(text);
   hwi_text_frames_init(&printer, text, frames);
