@@ -134,6 +134,24 @@ def test_a_viewer_gets_a_copy(long_run, join, view, once):
     wait_until(lambda: has_ended(copy) or not late.end())
 
 
+def scheduling_of(pid):
+    """Its process group; and its session and that one's group in the scheduler, if there are such."""
+    about = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    with contextlib.suppress(FileNotFoundError):
+        return int(about[2]), (about[3], Path(f"/proc/{pid}/autogroup").read_text())
+    return int(about[2]), (about[3], None)
+
+
+def test_it_competes_with_the_program_by_its_priority(long_run):
+    """The scheduler may give each session the same part of the CPUs, whatever the priority within it. Signals of a terminal do not
+    reach it nevertheless."""
+    resident = resident_of(long_run)
+    wait_until(lambda: scheduling_of(resident)[0] == resident)
+    group, session = scheduling_of(child_of(long_run.process))
+    assert group != resident
+    assert scheduling_of(resident)[1] == session
+
+
 def test_what_lies_before_is_not_read_again(long_run, join, view, once):
     resident = resident_of(long_run)
     events = once(long_run.trace)["events"]
