@@ -170,10 +170,9 @@ static uint64_t memory_for_it(void)
   for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
     if (getrlimit(limits[i], &limit) < 0 || limit.rlim_cur != RLIM_INFINITY)
       return 0;
-  const bool has_group = hwi_os_process_cgroup((uint32_t)getpid(), folder);
-  if (has_group && hwi_os_cgroup_limits_cpu(folder))
+  if (hwi_os_process_cgroup((uint32_t)getpid(), "cpu", folder) && hwi_os_cgroup_limits_cpu(folder))
     return 0;
-  if (has_group && hwi_os_cgroup_memory(folder, &group) && group.limit && group.limit < all)
+  if (hwi_os_process_cgroup((uint32_t)getpid(), "memory", folder) && hwi_os_cgroup_memory(folder, &group) && group.limit && group.limit < all)
     all = group.limit;
   return all / MEMORY_SHARE < MEMORY_MAX_BYTES ? all / MEMORY_SHARE : MEMORY_MAX_BYTES;
 }

@@ -53,13 +53,14 @@ def of_then(found):
 
 def is_cpu_limited():
     """Whether a control group of this process may use only a part of the CPUs' time."""
-    group = Path("/proc/self/cgroup").read_text().splitlines()[-1].split(":")[2]
-    folder = Path("/sys/fs/cgroup") / group.lstrip("/")
-    for place in folder, *folder.parents:
-        for name, free in ("cpu.max", "max"), ("cpu.cfs_quota_us", "-1"):
-            with contextlib.suppress(OSError):
-                if not (place / name).read_text().startswith(free):
-                    return True
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, group = line.split(":", 2)
+        folder = Path("/sys/fs/cgroup") / controllers / group.lstrip("/")
+        for place in folder, *folder.parents:
+            for name, free in ("cpu.max", "max"), ("cpu.cfs_quota_us", "-1"):
+                with contextlib.suppress(OSError):
+                    if not (place / name).read_text().startswith(free):
+                        return True
     return False
 
 
