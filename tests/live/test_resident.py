@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from control_groups import cpu_group
 from trace_header import read_header
 from waiting import child_of, has_ended, wait_until
 
@@ -254,6 +255,23 @@ def test_not_where_processes_are_limited(start_program, many, tmp_path):
     resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
     program.tell(PAIRS)
     wait_until(lambda: has_ended(resident_of(program)))
+
+
+@pytest.fixture
+def cpu_limited():
+    with cpu_group(f"heapwright-test-{os.getpid()}") as folder:
+        yield folder
+        wait_until(lambda: not (folder / "cgroup.procs").read_text())
+
+
+def test_not_where_the_cpu_time_is_limited(cpu_limited, start_program, many, tmp_path):
+    """It would take the program's part, in each version of control groups."""
+    program = start_program(tmp_path / "run.hwt", many)
+    for pid in program.process.pid, *children(program.process.pid):
+        (cpu_limited / "cgroup.procs").write_text(str(pid))
+    program.tell(PAIRS)
+    wait_until(lambda: has_ended(resident_of(program)))
+    program.end()
 
 
 def test_an_event_that_comes_late_is_counted_in_its_place(needs_cpu, compile_c, start_program, join, once, tmp_path):

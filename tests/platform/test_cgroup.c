@@ -183,8 +183,8 @@ static void rubbish(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(folders),      cmocka_unit_test(folders_of_cpus), cmocka_unit_test(version_2), cmocka_unit_test(version_1),
-      cmocka_unit_test(time_of_cpus), cmocka_unit_test(rubbish),
+      cmocka_unit_test(folders),   cmocka_unit_test(folders_of_cpus), cmocka_unit_test(version_2),
+      cmocka_unit_test(version_1), cmocka_unit_test(time_of_cpus),    cmocka_unit_test(rubbish),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
