@@ -142,9 +142,9 @@ static void follow_afresh(struct hwi_analysis *work)
 }
 
 /* Returns whether what was counted is enough for a question of `asked_ms`. A program may write faster than it can be
- * followed, so a complete answer has all that was written then; and if
- * events were late, they have been counted again. A part of an answer has all that was written when the
- * analyst began: an earlier server may have counted that, and counters must not decrease. */
+ * followed, so a complete answer has all that was written then; and if events were late, they have been counted again.
+ * A part of an answer has all that was written when the analyst began: an earlier server may have counted that, and
+ * counters must not decrease. */
 static bool has_enough(const struct hwi_analysis *work, uint64_t asked_ms)
 {
   const uint64_t now_ms = hwi_os_monotonic_ms();
@@ -244,15 +244,25 @@ static bool answer_with_analyst(struct hwi_analysis *work)
   return reply(work, between > 0);
 }
 
-/* A question about a process that has not begun waits for it. */
+/* Nothing is read for this, so that a question which waits stays there. */
+static bool is_left_alone(const struct hwi_analysis *work)
+{
+  struct pollfd other_side = {.fd = work->socket};
+  return poll(&other_side, 1, 0) > 0;
+}
+
+/* A question about a process that has not begun waits for it. Returns false if nobody waits for the answer any more. */
 static bool begin_answer(struct hwi_analysis *work)
 {
   const uint64_t asked_ms = hwi_os_monotonic_ms();
   if (work->question.form == HWI_LIVE_NONE || work->writer > 0 ||
       (!work->follow && work->state >= 0 && !work->question.complete))
     return true;
-  while (!has_enough(work, asked_ms))
+  while (!has_enough(work, asked_ms)) {
+    if (is_left_alone(work))
+      return false;
     hwi_analysis_look(work);
+  }
   work->reply = (struct hwi_live_reply){.form = work->question.form, .state = (uint32_t)work->state};
   if (work->state < 0 || !work->follow || work->question.form == HWI_LIVE_STATE)
     return reply(work, false);

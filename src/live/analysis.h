@@ -17,7 +17,7 @@ struct hwi_analysis {
   int socket;
   struct hwi_follow *follow; /* NULL: the process that is to be followed has not begun */
   int state;                 /* of the last look: enum hwi_follow_state, or a negative status */
-  struct hwi_follow *fresh;  /* follows again from the begin, and then replaces the other. NULL: none */
+  struct hwi_follow *fresh;  /* follows again from the beginning, and then replaces the other. NULL: none */
   uint64_t began_ms;         /* of the analyst */
   uint64_t fresh_began_ms, next_fresh_ms;
   bool has_failed;   /* the last attempt to do that */

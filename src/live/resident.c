@@ -1,12 +1,12 @@
 /* resident.c - an analyst that follows a recording from early on, for viewers that come later
  *
- * Two threads: one counts, in small steps, where a CPU has nothing else to do. The other one waits for viewers, and forks for each
+ * Two threads: one counts, in small steps, while a CPU has nothing else to do. The other one waits for viewers, and forks for each
  * between two steps, so that a copy has a whole state. A forked process has the priority of the thread that forked, so the copy counts
  * on as any analyst.
  *
  * What has been counted must be exact for all viewers to come, so the counting thread stays seconds behind the program: an event of a
  * thread that was stopped in the middle of it is hardly ever late then. If one is, all is counted again, as in any analyst, and until
- * that is done viewers are sent away.
+ * that is done viewers are refused.
  */
 #include "live/resident.h"
 
@@ -170,10 +170,10 @@ static uint64_t memory_for_it(void)
   for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
     if (getrlimit(limits[i], &limit) < 0 || limit.rlim_cur != RLIM_INFINITY)
       return 0;
-  const bool has_group = hwi_os_process_cgroup((uint32_t)getpid(), folder);
-  if (has_group && hwi_os_cgroup_limits_cpu(folder))
+  if (hwi_os_process_cgroup((uint32_t)getpid(), "cpu", folder) && hwi_os_cgroup_limits_cpu(folder))
     return 0;
-  if (has_group && hwi_os_cgroup_memory(folder, &group) && group.limit && group.limit < all)
+  if (hwi_os_process_cgroup((uint32_t)getpid(), "memory", folder) && hwi_os_cgroup_memory(folder, &group) &&
+      group.limit && group.limit < all)
     all = group.limit;
   return all / MEMORY_SHARE < MEMORY_MAX_BYTES ? all / MEMORY_SHARE : MEMORY_MAX_BYTES;
 }
@@ -233,6 +233,8 @@ static _Noreturn void be_copy(struct resident *resident, const struct greeting *
   _exit(EXIT_SUCCESS);
 }
 
+/* A process of the same user that connects and says nothing holds up the next viewer for PATIENCE_MS, after which that reads the
+ * recording itself. */
 static bool take_greeting(const struct resident *resident, int viewer, struct greeting *greeting)
 {
   static const struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};

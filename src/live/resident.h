@@ -1,11 +1,11 @@
 /* resident.h - an analyst that follows a recording from early on, for viewers that come later
  *
  * A viewer that comes late would have to read all that was recorded before, which takes the longer the longer the recording is.
- * So a recording has a resident analyst: a process that counts all the time, where a CPU has nothing else to do, and makes a copy
+ * So a recording has a resident analyst: a process that counts all the time, while a CPU has nothing else to do, and makes a copy
  * of itself for each viewer, by fork. The copy is the viewer's analyst, and has to count only the last moments.
  *
- * They find each other by a socket without a file, whose name has the numbers of the trace's file. Only processes of the same user,
- * and of the same program file, talk to each other. Whatever fails, the viewer starts an analyst of its own.
+ * They find each other by a socket without a file, whose name has the device and inode of the trace's file. Only processes of the
+ * same user, and of the same program file, talk to each other. Whatever fails, the viewer starts an analyst of its own.
  */
 #ifndef HWI_LIVE_RESIDENT_H
 #define HWI_LIVE_RESIDENT_H

@@ -1,6 +1,6 @@
-/* os_linux_cgroup.c - the memory of a process's control group on Linux, version 2 or 1
+/* os_linux_cgroup.c - the memory and the CPU time of a process's control group on Linux, version 2 or 1
  *
- * Version 1 is used where it has the memory controller. A limit may be that of a group that includes the process's own
+ * Version 1 is used where it has the controller of these: it has a group for each. A limit may be that of a group that includes the process's own
  * one; the lowest is what counts.
  */
 #define _GNU_SOURCE
@@ -16,24 +16,33 @@ static const uint64_t NO_LIMIT = UINT64_C(1) << 62; /* version 1 has a number ne
 
 /* --- the folder of a process's group --- */
 
-/* Returns the group's path in a line of /proc/PID/cgroup, "4:memory:/a" or "0::/a"; NULL if the line is of others. */
-static char *group_in(char *line, bool *is_v1)
+/* Returns whether a list such as "cpu,cpuacct" has the word. */
+static bool has_word(const char *list, const char *word)
 {
-  char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL, *rest;
+  const size_t bytes = strlen(word);
+  for (; list; list = strchr(list, ',')) {
+    list += *list == ',';
+    if (strncmp(list, word, bytes) == 0 && (list[bytes] == 0 || list[bytes] == ','))
+      return true;
+  }
+  return false;
+}
+
+/* Returns the group's path in a line of /proc/PID/cgroup, "4:memory:/a" or "0::/a"; NULL if the line is of others. */
+static char *group_in(char *line, const char *controller, bool *is_v1)
+{
+  char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
   if (!path)
     return NULL;
   line[strcspn(line, "\n")] = 0;
   *path++ = 0;
-  *is_v1 = false;
-  if (controllers[1] == 0)
-    return path;
-  for (char *name = strtok_r(controllers + 1, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-    *is_v1 |= strcmp(name, "memory") == 0;
-  return *is_v1 ? path : NULL;
+  *is_v1 = has_word(controllers + 1, controller);
+  return *is_v1 || controllers[1] == 0 ? path : NULL;
 }
 
-/* Reads a line of /proc/PID/mountinfo. Returns whether it is of the hierarchy, with the group at its root, and its place. */
-static bool is_mount(char *line, bool is_v1, const char **root, const char **place)
+/* Reads a line of /proc/PID/mountinfo. `controller`: of version 1; NULL: version 2. Returns whether it is of the hierarchy, with the
+ * group at its root, and its place. */
+static bool is_mount(char *line, const char *controller, const char **root, const char **place)
 {
   char *rest, *after = strstr(line, " - ");
   const char *words[5];
@@ -48,27 +57,26 @@ static bool is_mount(char *line, bool is_v1, const char **root, const char **pla
   const char *options = strtok_r(NULL, " \n", &rest);
   *root = words[3];
   *place = words[4];
-  if (!*place || !source || strcmp(type, is_v1 ? "cgroup" : "cgroup2") != 0)
+  if (!*place || !source || strcmp(type, controller ? "cgroup" : "cgroup2") != 0)
     return false;
-  const char *memory = is_v1 && options ? strstr(options, "memory") : NULL;
-  return !is_v1 || (memory && (memory == options || memory[-1] == ',') && (memory[6] == 0 || memory[6] == ','));
+  return !controller || has_word(options, controller);
 }
 
-bool hwi_proc_find_cgroup(FILE *groups, FILE *mounts, char folder[HWI_OS_PATH_BYTES])
+bool hwi_proc_find_cgroup(FILE *groups, FILE *mounts, const char *controller, char folder[HWI_OS_PATH_BYTES])
 {
   static char line[HWI_PROC_LINE_BYTES], group[HWI_PROC_LINE_BYTES];
   const char *root, *place;
   bool is_v1 = false, found = false;
   group[0] = 0;
   while (!is_v1 && fgets(line, sizeof line, groups)) {
-    const char *path = group_in(line, &is_v1);
+    const char *path = group_in(line, controller, &is_v1);
     if (path)
       memcpy(group, path, strlen(path) + 1);
   }
   if (group[0] != '/' || strncmp(group, "/..", 3) == 0) /* it is outside of what is visible here */
     return false;
   while (!found && fgets(line, sizeof line, mounts)) {
-    if (!is_mount(line, is_v1, &root, &place))
+    if (!is_mount(line, is_v1 ? controller : NULL, &root, &place))
       continue;
     const size_t bytes = strcmp(root, "/") == 0 ? 0 : strlen(root);
     const bool is_below = strncmp(group, root, bytes) == 0 && (group[bytes] == 0 || group[bytes] == '/');
@@ -78,10 +86,10 @@ bool hwi_proc_find_cgroup(FILE *groups, FILE *mounts, char folder[HWI_OS_PATH_BY
   return found;
 }
 
-bool hwi_os_process_cgroup(uint32_t pid, char folder[HWI_OS_PATH_BYTES])
+bool hwi_os_process_cgroup(uint32_t pid, const char *controller, char folder[HWI_OS_PATH_BYTES])
 {
   FILE *groups = hwi_proc_open(pid, "cgroup"), *mounts = fopen("/proc/self/mountinfo", "re");
-  const bool found = groups && mounts && hwi_proc_find_cgroup(groups, mounts, folder);
+  const bool found = groups && mounts && hwi_proc_find_cgroup(groups, mounts, controller, folder);
   if (groups)
     fclose(groups);
   if (mounts)

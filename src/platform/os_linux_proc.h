@@ -19,8 +19,8 @@ bool hwi_proc_parse_mapping(char *line, struct hwi_os_mapping *mapping);
 void hwi_proc_read_smaps(FILE *file, const struct hwi_os_file *trace, const char *library,
                          struct hwi_os_memory_use *use);
 
-/* Writes the folder of a process's memory group, from the contents of /proc/PID/cgroup and /proc/PID/mountinfo. Returns
+/* Writes the folder of the group for which `controller` limits a process, "memory" or "cpu", from the contents of /proc/PID/cgroup and /proc/PID/mountinfo. Returns
  * false if none is visible. Not for several threads. */
-bool hwi_proc_find_cgroup(FILE *groups, FILE *mounts, char folder[HWI_OS_PATH_BYTES]);
+bool hwi_proc_find_cgroup(FILE *groups, FILE *mounts, const char *controller, char folder[HWI_OS_PATH_BYTES]);
 
 #endif

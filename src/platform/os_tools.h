@@ -220,14 +220,14 @@ struct hwi_os_cgroup_memory {
   uint64_t oom_kills; /* processes of the group that the kernel has killed because memory ran out */
 };
 
-/* Writes the folder of the group that limits the memory of a process. Returns false if there is none. Not for several
- * threads. */
-bool hwi_os_process_cgroup(uint32_t pid, char folder[HWI_OS_PATH_BYTES]);
+/* Writes the folder of the group that limits a process's use of what `controller` is for, "memory" or "cpu". Returns false if there is
+ * none. Not for several threads. */
+bool hwi_os_process_cgroup(uint32_t pid, const char *controller, char folder[HWI_OS_PATH_BYTES]);
 
-/* Reads the figures of such a folder. Returns false if it has none: the group at the root, or one that is gone. */
+/* Reads the figures of a folder for memory. Returns false if it has none: the group at the root, or one that is gone. */
 bool hwi_os_cgroup_memory(const char *folder, struct hwi_os_cgroup_memory *memory);
 
-/* Returns whether the group of such a folder, or one that includes it, may use only a part of the CPUs' time. */
+/* Returns whether the group of a folder for CPUs, or one that includes it, may use only a part of the CPUs' time. */
 bool hwi_os_cgroup_limits_cpu(const char *folder);
 
 /* --- the calling process --- */

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from control_groups import cpu_group
 from trace_header import read_header
 from waiting import child_of, has_ended, wait_until
 
@@ -53,13 +54,14 @@ def of_then(found):
 
 def is_cpu_limited():
     """Whether a control group of this process may use only a part of the CPUs' time."""
-    group = Path("/proc/self/cgroup").read_text().splitlines()[-1].split(":")[2]
-    folder = Path("/sys/fs/cgroup") / group.lstrip("/")
-    for place in folder, *folder.parents:
-        for name, free in ("cpu.max", "max"), ("cpu.cfs_quota_us", "-1"):
-            with contextlib.suppress(OSError):
-                if not (place / name).read_text().startswith(free):
-                    return True
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, group = line.split(":", 2)
+        folder = Path("/sys/fs/cgroup") / controllers / group.lstrip("/")
+        for place in folder, *folder.parents:
+            for name, free in ("cpu.max", "max"), ("cpu.cfs_quota_us", "-1"):
+                with contextlib.suppress(OSError):
+                    if not (place / name).read_text().startswith(free):
+                        return True
     return False
 
 
@@ -132,6 +134,24 @@ def test_a_viewer_gets_a_copy(long_run, join, view, once):
         wait_until(lambda: viewer.ask("/document")[1]["Heapwright-State"] == "over")  # noqa: B023
     assert of_then(late.report()) == of_then(alone.report())
     wait_until(lambda: has_ended(copy) or not late.end())
+
+
+def scheduling_of(pid):
+    """Its process group; and its session and that one's group in the scheduler, if there are such."""
+    about = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    with contextlib.suppress(FileNotFoundError):
+        return int(about[2]), (about[3], Path(f"/proc/{pid}/autogroup").read_text())
+    return int(about[2]), (about[3], None)
+
+
+def test_it_competes_with_the_program_by_its_priority(long_run):
+    """The scheduler may give each session the same part of the CPUs, whatever the priority within it. Signals of a terminal do not
+    reach it nevertheless."""
+    resident = resident_of(long_run)
+    wait_until(lambda: scheduling_of(resident)[0] == resident)
+    group, session = scheduling_of(child_of(long_run.process))
+    assert group != resident
+    assert scheduling_of(resident)[1] == session
 
 
 def test_what_lies_before_is_not_read_again(long_run, join, view, once):
@@ -235,6 +255,23 @@ def test_not_where_processes_are_limited(start_program, many, tmp_path):
     resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
     program.tell(PAIRS)
     wait_until(lambda: has_ended(resident_of(program)))
+
+
+@pytest.fixture
+def cpu_limited():
+    with cpu_group(f"heapwright-test-{os.getpid()}") as folder:
+        yield folder
+        wait_until(lambda: not (folder / "cgroup.procs").read_text())
+
+
+def test_not_where_the_cpu_time_is_limited(cpu_limited, start_program, many, tmp_path):
+    """It would take the program's part, in each version of control groups."""
+    program = start_program(tmp_path / "run.hwt", many)
+    for pid in program.process.pid, *children(program.process.pid):
+        (cpu_limited / "cgroup.procs").write_text(str(pid))
+    program.tell(PAIRS)
+    wait_until(lambda: has_ended(resident_of(program)))
+    program.end()
 
 
 def test_an_event_that_comes_late_is_counted_in_its_place(needs_cpu, compile_c, start_program, join, once, tmp_path):

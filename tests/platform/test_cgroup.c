@@ -1,4 +1,4 @@
-/* test_cgroup.c - which control group limits the memory of a process, and its figures, in both versions of the interface
+/* test_cgroup.c - which control groups limit the memory and the CPU time of a process, and their figures, in both versions of the interface
  *
  * Breaks if the limit of another group is reported, or if "max" and what version 1 has for it are taken for limits.
  */
@@ -15,7 +15,8 @@
 #include <cmocka.h>
 
 static const char mounts_v2[] = "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
-static const char mounts_v1[] = "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+static const char mounts_v1[] = "32 31 0:29 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+                                "33 31 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpuacct,cpu\n"
                                 "34 31 0:31 / /sys/fs/cgroup/other rw - cgroup cgroup rw,name=memory2\n"
                                 "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
                                 "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
@@ -23,16 +24,21 @@ static const char mounts_of_container[] =
     "30 23 0:26 /docker/12ab /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
 
 /* Returns the folder, or NULL. */
-static const char *find(const char *groups, const char *mounts)
+static const char *find_of(const char *controller, const char *groups, const char *mounts)
 {
   static char folder[HWI_OS_PATH_BYTES];
   FILE *of_groups = fmemopen((void *)(uintptr_t)groups, strlen(groups), "r");
   FILE *of_mounts = fmemopen((void *)(uintptr_t)mounts, strlen(mounts), "r");
   assert_true(of_groups && of_mounts);
-  const bool found = hwi_proc_find_cgroup(of_groups, of_mounts, folder);
+  const bool found = hwi_proc_find_cgroup(of_groups, of_mounts, controller, folder);
   fclose(of_groups);
   fclose(of_mounts);
   return found ? folder : NULL;
+}
+
+static const char *find(const char *groups, const char *mounts)
+{
+  return find_of("memory", groups, mounts);
 }
 
 static void folders(void **state)
@@ -50,6 +56,20 @@ static void folders(void **state)
   assert_null(find("9:name=systemd:/x\n", mounts_v2));
   assert_null(find("0::/a\n", "no mounts\n- - -\n1 2 - cgroup2\n"));
   assert_null(find(":::\n0\n\n", mounts_v2));
+}
+
+/* Version 1 has a group for each controller, and others whose names begin alike. */
+static void folders_of_cpus(void **state)
+{
+  static const char groups[] = "9:memory:/a/b\n5:cpuset:/s\n4:cpuacct,cpu:/c\n0::/d\n";
+  (void)state;
+  assert_string_equal(find_of("cpu", groups, mounts_v1), "/sys/fs/cgroup/cpu/c");
+  assert_string_equal(find_of("cpu", "5:cpuset:/s\n0::/d\n", mounts_v1), "/sys/fs/cgroup/unified/d");
+  assert_string_equal(find_of("cpu", "0::/user.slice/a\n", mounts_v2), "/sys/fs/cgroup/user.slice/a");
+  assert_string_equal(find_of("cpu", "4:cpu,memory:/a\n", "35 31 0:32 / /cg/both rw - cgroup cgroup rw,cpu,memory\n"),
+                      "/cg/both/a");
+  assert_null(find_of("cpu", "9:memory:/a/b\n5:cpuset:/s\n", mounts_v1));
+  assert_null(find_of("cpu", "4:cpu:/c\n0::/d\n", mounts_v2));
 }
 
 static void put(const char *folder, const char *name, const char *text)
@@ -163,8 +183,8 @@ static void rubbish(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(folders),      cmocka_unit_test(version_2), cmocka_unit_test(version_1),
-      cmocka_unit_test(time_of_cpus), cmocka_unit_test(rubbish),
+      cmocka_unit_test(folders),   cmocka_unit_test(folders_of_cpus), cmocka_unit_test(version_2),
+      cmocka_unit_test(version_1), cmocka_unit_test(time_of_cpus),    cmocka_unit_test(rubbish),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

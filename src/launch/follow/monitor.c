@@ -518,8 +518,10 @@ static void count_unseen(struct hwi_monitor *monitor)
 
 void hwi_monitor_finish(struct hwi_monitor *monitor, const struct hwi_monitor_end *end, bool (*interrupted)(void))
 {
+  /* Where no CPU is idle it ends late, so it is not waited for. Nor has it been before, if it has ended early: else its ID could be
+   * that of another process now. */
   if (monitor->resident > 0)
-    kill(monitor->resident, SIGKILL); /* where no CPU is idle it ends late, so it is not waited for */
+    kill(monitor->resident, SIGKILL);
   hwi_saver_finish(&monitor->saver, interrupted);
   find_traces(monitor);
   for (size_t i = 0; i < monitor->count; i++)

@@ -7,11 +7,12 @@
 
 #include "platform/os_tools.h"
 
-/* Signals of the terminal are for the command. */
+/* Signals of the terminal are for the command: so it has a process group of its own, but no session. Linux may share the CPUs
+ * between sessions (autogroup), and one of its own would take as much of them as the command's, however low its priority. */
 static bool leave_all(void)
 {
   const int none = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (none < 0 || setsid() < 0)
+  if (none < 0 || setpgid(0, 0) < 0)
     return false;
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
     if (dup2(none, stream) != stream)

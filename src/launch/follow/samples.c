@@ -117,7 +117,7 @@ static void find_group(struct hwi_group_samples *group, uint32_t pid)
 {
   char folder[HWI_OS_PATH_BYTES];
   struct hwi_os_cgroup_memory memory;
-  if (!hwi_os_process_cgroup(pid, folder) || (group->folder && strcmp(group->folder, folder) == 0))
+  if (!hwi_os_process_cgroup(pid, "memory", folder) || (group->folder && strcmp(group->folder, folder) == 0))
     return;
   free(group->folder);
   *group = (struct hwi_group_samples){.folder = strdup(folder)};

@@ -362,7 +362,7 @@ static bool has_ended(struct launch *launch, struct hwi_monitor_end *end)
 static bool read_group(struct hwi_os_cgroup_memory *memory)
 {
   char folder[HWI_OS_PATH_BYTES];
-  return hwi_os_process_cgroup((uint32_t)getpid(), folder) && hwi_os_cgroup_memory(folder, memory);
+  return hwi_os_process_cgroup((uint32_t)getpid(), "memory", folder) && hwi_os_cgroup_memory(folder, memory);
 }
 
 /* --- while it runs --- */

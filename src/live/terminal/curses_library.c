@@ -3,9 +3,9 @@
 
 #include "base/library.h"
 
-#define SYMBOL(name)                                    \
-  {                                                     \
-    "" #name, offsetof(struct hwi_curses_library, name) \
+#define SYMBOL(symbol)                                                  \
+  {                                                                     \
+    .name = #symbol, .off = offsetof(struct hwi_curses_library, symbol) \
   }
 static const struct hwi_library_symbol symbols[] = {
     SYMBOL(setupterm),
