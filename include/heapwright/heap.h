@@ -8,7 +8,7 @@
  * A process may have any number of heaps. All functions may be called by any number of threads at once, except where
  * noted; none may be called by a signal handler. They do not change errno. A block may be freed by any thread, to the
  * heap that it is from. A thread that uses several heaps in turn pays a search in its heap's list of threads at each
- * change. Memory comes from mmap; malloc is never called. Link with libheapwright-heap.a.
+ * change. Memory comes from mmap; malloc is never called. Link with libheapwright-heaps.a.
  */
 #ifndef HEAPWRIGHT_HEAP_H
 #define HEAPWRIGHT_HEAP_H
