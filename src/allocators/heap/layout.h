@@ -22,8 +22,8 @@
  * address of its page's descriptor, and is cleared when the block is given out: a block that has it when it is freed is
  * perhaps free already.
  *
- * Frees by other threads. The block is pushed on the page's list `remote`. Who pushes on an empty list also pushes the
- * page on the inbox of its owner. Only the thread that takes a page from an inbox takes its remote list, so:
+ * Frees by other threads. The block is pushed on the page's list `remote`. The thread that pushes on an empty list also
+ * pushes the page on the inbox of its owner. Only the thread that takes a page from an inbox takes its remote list, so:
  *   - a page with remote blocks is in exactly one inbox, or is about to be put there;
  *   - its remote blocks count as used until then, so it is neither empty nor given back meanwhile.
  * If the owner is an orphan, the thread that pushed on its inbox empties the inbox. If the page has got another owner
@@ -323,7 +323,10 @@ int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *block);
 
 /* Returns NULL for an address at which no block of the heap begins, with the fault. */
 struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault);
-size_t hwi_heap_block_bytes(const struct hw_heap *heap, const void *block, enum hw_heap_fault *fault);
+
+/* Returns 0 for an address that is not an allocated block, with the fault. `owner` as above. */
+size_t hwi_heap_block_bytes(const struct hw_heap *heap, const struct hwi_owner *owner, const void *block,
+                            enum hw_heap_fault *fault);
 
 /* Returns whether a link of a free list may be followed: it is the address of a block of the page. */
 bool hwi_page_has_block(const struct hwi_page *page, const struct hwi_free_block *block);

@@ -200,7 +200,8 @@ static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 {
   if (owner->free[class_index] || find_room(owner, class_index))
     return take_first(owner, class_index);
-  hwi_owner_drain(owner);
+  if (!hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
+    hwi_owner_drain(owner);
   if (!find_room(owner, class_index)) {
     if (!hwi_owner_adopt_page(owner, class_index) && !add_page(owner, class_index))
       return NULL;
