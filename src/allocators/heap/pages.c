@@ -49,6 +49,7 @@ static void give_page(struct hwi_page *page)
   if (result == HWI_LOCK_CLOSED)
     return;
   hwi_page_unlist(page);
+  page->owner->page_count--;
   hwi_arena_give(page);
   hwi_heap_leave(result);
 }
@@ -160,6 +161,7 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   page->class_index = (uint8_t)class_index;
   page->is_full = false;
   page->kind = HWI_PAGE_SMALL;
+  owner->page_count++;
   __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
   __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
   hwi_page_list(page);
