@@ -12,9 +12,9 @@
  * first time and the process has more than 32 thread keys. Link with libheapwright-heaps.a.
  *
  * The first hw_heap_create of a process registers handlers for forks, and takes a thread key with which the end of a thread
- * is noticed; without a key, what a thread had in its cache when it ended is not used again. It must not be called by a
- * handler for forks. After a fork, the child has all heaps, and may use them at once, also if the parent has other threads;
- * what it frees in memory of these is not given out again. Handlers for forks may use heaps, too. A module that contains
+ * is noticed; without a key, what a thread had in its cache when it ended is not used again. No handler for forks may make
+ * this first call; otherwise such handlers may use heaps. After a fork, the child has all heaps, and may use them at once,
+ * also if the parent has other threads; what it frees in memory of these is not given out again. A module that contains
  * this code may be closed when its heaps are destroyed and no thread is in a function of this header, or is ending.
  *
  * Each running thread keeps, in each heap, memory of every class that it has used, although all of it is free: up to some
