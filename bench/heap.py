@@ -46,8 +46,8 @@ def measure(program, libraries, workloads, settings):
         for _ in range(settings.rounds):
             for name, library in libraries.items():
                 rounds[name].append(run(program, library, workload, settings.percent))
-        found[workload] = {name: (min(one[0] for one in all), *(statistics.median(one[i] for one in all) for i in (1, 2, 3)))
-                           for name, all in rounds.items()}
+        found[workload] = {name: (min(one[0] for one in ones), *(statistics.median(one[i] for one in ones) for i in (1, 2, 3)))
+                           for name, ones in rounds.items()}
     return found
 
 
@@ -89,7 +89,7 @@ def table_of_instructions(libraries, folder):
 def document(text):
     begin = "<!-- made by bench/heap.py --document -->\n"
     with open(PAGE, encoding="utf-8") as page:
-        before, mark, behind = page.read().partition(begin)
+        before, mark, after = page.read().partition(begin)
     if not mark or pool.END not in behind:
         raise SystemExit(f"heap.py: {PAGE} has no place for the tables")
     with open(PAGE, "w", encoding="utf-8") as page:

@@ -27,13 +27,14 @@ target_link_options(heapwright-tlsf PRIVATE
   -flto=auto -static-libgcc -Wl,--exclude-libs,ALL -Wl,--wrap=_dl_find_object -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
 install(TARGETS heapwright-tlsf LIBRARY DESTINATION lib)
 
-# libheapwright-heap.a: the heaps of heap.h. libheapwright-heap.so: one of them as the heap of a whole process, built like the pool's.
+# libheapwright-heaps.a: the heaps of heap.h. libheapwright-heap.so: one of them as the heap of a whole process, built like the pool's.
+# The names differ, since the linker prefers a .so.
 hw_sources(HW_HEAP_SOURCES allocators/heap/*.c allocators/lock.c allocators/message.c)
 list(APPEND HW_HEAP_SOURCES ${HW_PLATFORM_SOURCES} ${HW_HEAP_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
-add_library(heapwright-heap STATIC ${HW_HEAP_SOURCES})
-target_compile_options(heapwright-heap PRIVATE -O3 -fPIC -ftls-model=initial-exec)
-target_link_libraries(heapwright-heap PRIVATE hw-flags hw-banned PUBLIC hw-sanitize)
-install(TARGETS heapwright-heap ARCHIVE DESTINATION lib)
+add_library(heapwright-heaps STATIC ${HW_HEAP_SOURCES})
+target_compile_options(heapwright-heaps PRIVATE -O3 -fPIC -ftls-model=initial-exec)
+target_link_libraries(heapwright-heaps PRIVATE hw-flags hw-banned PUBLIC hw-sanitize)
+install(TARGETS heapwright-heaps ARCHIVE DESTINATION lib)
 
 hw_sources(HW_PROCESS_HEAP_SOURCES allocators/flag.c allocators/fork_heap.c allocators/pass_on.c allocators/process_heap/*.c)
 add_library(heapwright-process-heap SHARED ${HW_PROCESS_HEAP_SOURCES} ${HW_HEAP_SOURCES})

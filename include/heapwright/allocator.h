@@ -121,12 +121,12 @@ struct hw_allocator {
 
   /* The fast paths, for allocators that count instructions. Malloc and operator new, all functions and operators with
    * an alignment, free and delete, and realloc call them before all checks, once `init` and thread_init are done (see
-   * also quick_before_init). They
-   * get unchecked sizes (0, or more than is possible), any address (NULL, a block of another malloc), and an alignment
-   * that is a power of two or 0, which means the same as 1. They do what the C functions do, but never change errno
-   * themselves. What they cannot do in a few instructions they leave to `otherwise`, which makes the checks and calls
-   * alloc, free or realloc. If `otherwise` is called last and its result is returned, the fast path needs no stack
-   * frame for it. These functions should be inline. Default: the checks come first. */
+   * also quick_before_init). They get unchecked sizes (0, or more than is possible), any address (NULL, a block of
+   * another malloc), and an alignment that is a power of two or 0, which means the same as 1. They do what the C
+   * functions do, but never change errno themselves. What they cannot do in a few instructions they leave to
+   * `otherwise`, which makes the checks and calls alloc, free or realloc. If `otherwise` is called last and its result
+   * is returned, the fast path needs no stack frame for it. These functions should be inline. Default: the checks come
+   * first. */
   void *(*quick_alloc)(size_t size, void *(*otherwise)(size_t size))HW_UNLESS_GIVEN;
   void *(*quick_alloc_aligned)(size_t size, size_t align, void *(*otherwise)(size_t size, size_t align))HW_UNLESS_GIVEN;
   void (*quick_free)(void *block, void (*otherwise)(void *block)) HW_UNLESS_GIVEN;

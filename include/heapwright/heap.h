@@ -8,7 +8,17 @@
  * A process may have any number of heaps. All functions may be called by any number of threads at once, except where
  * noted; none may be called by a signal handler. They do not change errno. A block may be freed by any thread, to the
  * heap that it is from. A thread that uses several heaps in turn pays a search in its heap's list of threads at each
- * change. Memory comes from mmap; malloc is never called. Link with libheapwright-heap.a.
+ * change. Memory comes from mmap; no function calls malloc, except that libc may do so when a thread uses a heap for the
+ * first time and the process has more than 32 thread keys. Link with libheapwright-heaps.a.
+ *
+ * The first hw_heap_create of a process registers handlers for forks, and takes a thread key with which the end of a thread
+ * is noticed; without a key, what a thread had in its cache when it ended is not used again. No handler for forks may make
+ * this first call; otherwise such handlers may use heaps. After a fork, the child has all heaps, and may use them at once,
+ * also if the parent has other threads; what it frees in memory of these is not given out again. A module that contains
+ * this code may be closed when its heaps are destroyed and no thread is in a function of this header, or is ending.
+ *
+ * Each running thread keeps, in each heap, memory of every class that it has used, although all of it is free: up to some
+ * 5 MiB if it has used all. It is returned when the thread ends, or calls hw_heap_collect.
  */
 #ifndef HEAPWRIGHT_HEAP_H
 #define HEAPWRIGHT_HEAP_H
@@ -39,7 +49,8 @@ enum hw_heap_fault {
 /* Returns a short description of a fault. Never NULL. */
 const char *hw_heap_fault_text(enum hw_heap_fault fault);
 
-/* Called with each fault that hw_heap_free, hw_heap_realloc and hw_heap_usable_bytes find. Nothing was changed. */
+/* Called with each fault that hw_heap_free, hw_heap_realloc and hw_heap_usable_bytes find, by the thread that called them,
+ * before they return. Nothing was changed. It may use the heap, but not destroy it. */
 typedef void hw_heap_fault_fn(void *context, struct hw_heap *heap, enum hw_heap_fault fault, void *address);
 
 /* What decides how a heap behaves. A member that is 0 or NULL has its default. */
@@ -77,7 +88,8 @@ void hw_heap_destroy(struct hw_heap *heap);
 void *hw_heap_alloc(struct hw_heap *heap, size_t bytes);
 void *hw_heap_alloc_zeroed(struct hw_heap *heap, size_t bytes);
 
-/* The same, aligned to `align`. Also returns NULL if `align` is not a power of two. */
+/* The same, aligned to `align`. Returns NULL if there is no memory or `align` is not a power of two. Each block that is
+ * aligned to more than 64 KiB takes 4 MiB of address space. */
 void *hw_heap_alloc_aligned(struct hw_heap *heap, size_t align, size_t bytes);
 
 /* Returns a block of at least `bytes` with the contents of `block` up to the smaller of both sizes; `block` is then free
@@ -95,13 +107,15 @@ enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block);
 /* Returns how many bytes of an allocated block may be used; 0 for NULL or after a fault. */
 size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block);
 
-/* Takes back what other threads freed for this thread and for ended threads, and returns free memory to the system. */
+/* Takes back what other threads freed for this thread and for ended threads, and returns free memory to the system, also
+ * the calling thread's cache. What other running threads have in their caches stays. */
 void hw_heap_collect(struct hw_heap *heap);
 
 struct hw_heap_stats {
   size_t used_bytes;        /* in allocated blocks, as hw_heap_usable_bytes counts them; also the blocks that other
                                threads have in their caches, and those that they freed for each other */
-  size_t mapped_bytes;      /* address space taken from the system, including what is not touched yet */
+  size_t mapped_bytes;      /* address space taken from the system, including what is not touched yet; without
+                               the heap's tables, which need less than 1 % of it */
   size_t peak_mapped_bytes; /* the highest value of mapped_bytes so far */
 };
 
@@ -113,7 +127,7 @@ void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats);
 typedef bool hw_heap_visit_fn(void *context, void *block, size_t bytes);
 
 /* Calls `visit` for all allocated blocks; it ends early at damaged records. No other call on this heap may be in
- * progress. O(memory). */
+ * progress. Threads that need memory for other heaps of the process wait meanwhile. O(memory). */
 void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context);
 
 /* Checks all records of the heap, and the links between its free blocks. Returns HW_HEAP_DAMAGED if they are wrong, as

@@ -13,6 +13,8 @@ __thread struct hwi_lock_words hwi_lock_words = {HWI_LOCK_NEVER, 0};
 static const char never;
 const char *hwi_lock_alone = &never;
 
+__thread bool hwi_lock_closed_by_me;
+
 void hwi_lock_begin(void)
 {
   hwi_lock_alone = hwi_os_single_threaded_flag();
@@ -134,8 +136,10 @@ static void close_both(struct hwi_lock *outer, struct hwi_lock *inner)
     hwi_lock_take_always(outer); /* first: another fork opens the locks when it ends */
     __atomic_store_n(&state, CLOSING, __ATOMIC_SEQ_CST);
     hwi_lock_take_always(inner);
-    if (!others_waiting())
+    if (!others_waiting()) {
+      hwi_lock_closed_by_me = true;
       return;
+    }
     hwi_lock_give(inner);
     hwi_lock_give(outer);
     for (uint32_t all; (all = others_waiting());)
@@ -145,6 +149,7 @@ static void close_both(struct hwi_lock *outer, struct hwi_lock *inner)
 
 static void open_both(struct hwi_lock *outer, struct hwi_lock *inner)
 {
+  hwi_lock_closed_by_me = false;
   __atomic_store_n(&state, OPEN, __ATOMIC_SEQ_CST);
   hwi_lock_give(inner);
   hwi_lock_give(outer);

@@ -93,7 +93,7 @@ static inline bool hwi_lock_is_alone(void)
 
 /* The result of entering a lock, for hwi_lock_leave. */
 enum hwi_lock_result {
-  HWI_LOCK_NOT_NEEDED, /* there are no other threads: the lock was not needed */
+  HWI_LOCK_NOT_NEEDED, /* there are no other threads, or the thread has closed the lock */
   HWI_LOCK_TAKEN,      /* the thread has the lock */
   HWI_LOCK_CLOSED,     /* a fork has closed the lock: the thread does not have it */
 };
@@ -105,13 +105,31 @@ static inline enum hwi_lock_result hwi_lock_enter(struct hwi_lock *lock)
   return hwi_lock_try_take(lock) || hwi_lock_wait(lock) ? HWI_LOCK_TAKEN : HWI_LOCK_CLOSED;
 }
 
-/* Enters the lock; if a fork has closed it, waits for the end of the fork. Never returns HWI_LOCK_CLOSED. */
+extern __thread bool hwi_lock_closed_by_me __attribute__((visibility("hidden"), tls_model("initial-exec")));
+
+/* Returns whether the calling thread is the one that forks, and has closed the locks: it has them, in the child too, where
+ * its tid is a new one. A program's own handlers for forks may run then. */
+static inline bool hwi_lock_is_closed_by_me(void)
+{
+  return hwi_lock_closed_by_me;
+}
+
+/* Takes the lock, also if there are no other threads. If another thread's fork has closed it, waits for the end of the
+ * fork. Never returns HWI_LOCK_CLOSED. */
+static inline enum hwi_lock_result hwi_lock_take_or_have(struct hwi_lock *lock)
+{
+  if (hwi_lock_try_take(lock))
+    return HWI_LOCK_TAKEN;
+  if (hwi_lock_is_closed_by_me())
+    return HWI_LOCK_NOT_NEEDED;
+  hwi_lock_wait_always(lock);
+  return HWI_LOCK_TAKEN;
+}
+
+/* The same, unless there are no other threads. */
 static inline enum hwi_lock_result hwi_lock_enter_always(struct hwi_lock *lock)
 {
-  if (hwi_lock_is_alone())
-    return HWI_LOCK_NOT_NEEDED;
-  hwi_lock_take_always(lock);
-  return HWI_LOCK_TAKEN;
+  return hwi_lock_is_alone() ? HWI_LOCK_NOT_NEEDED : hwi_lock_take_or_have(lock);
 }
 
 static inline void hwi_lock_leave(struct hwi_lock *lock, enum hwi_lock_result result)

@@ -264,9 +264,12 @@ uint32_t hwi_os_claim_take(struct hwi_os_claim *claim);
 /* Returns whether a running thread holds the claim. */
 bool hwi_os_claim_is_held(const struct hwi_os_claim *claim);
 
-/* Prepares hwi_os_at_thread_end. Call it once, before that function, when libc is ready. Fails if libc could store the
- * argument only in memory from malloc. */
-int hwi_os_prepare_thread_end(void (*ended)(void *));
+/* Prepares hwi_os_at_thread_end. Call it once, before that function, when libc is ready. Unless malloc may be called, fails
+ * if libc could store the argument only in memory from malloc. */
+int hwi_os_prepare_thread_end(void (*ended)(void *), bool may_call_malloc);
+
+/* Undoes it; the code of `ended` may be unloaded then. */
+void hwi_os_forget_thread_end(void);
 
 /* Runs `ended(argument)` when the calling thread ends. It may run before or after the thread's other destructors. */
 int hwi_os_at_thread_end(void *argument);

@@ -244,15 +244,22 @@ enum { KEYS_WITHOUT_MALLOC = 32 };
 static pthread_key_t thread_end_key;
 static bool thread_end_is_ready;
 
-int hwi_os_prepare_thread_end(void (*ended)(void *))
+int hwi_os_prepare_thread_end(void (*ended)(void *), bool may_call_malloc)
 {
   int result = pthread_key_create(&thread_end_key, ended);
-  if (result == 0 && thread_end_key >= KEYS_WITHOUT_MALLOC) {
+  if (result == 0 && !may_call_malloc && thread_end_key >= KEYS_WITHOUT_MALLOC) {
     pthread_key_delete(thread_end_key);
     result = ENOMEM;
   }
   thread_end_is_ready = result == 0;
   return -result;
+}
+
+void hwi_os_forget_thread_end(void)
+{
+  if (thread_end_is_ready)
+    pthread_key_delete(thread_end_key);
+  thread_end_is_ready = false;
 }
 
 int hwi_os_at_thread_end(void *argument)

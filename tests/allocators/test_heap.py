@@ -108,6 +108,16 @@ def test_a_bad_value_is_said(user):
     assert (process.stdout, process.stderr) == ("done\n", "heapwright: HEAPWRIGHT_CHECK=2 is neither 0 nor 1\n")
 
 
+# --- heaps as objects ---
+
+def test_a_module_with_a_heap_is_closed_while_its_threads_run(programs, tmp_path):
+    """The thread does not run code of the module when it ends."""
+    archive, module = LIBRARY.parent / "static/libheapwright-heaps.a", tmp_path / "module.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", module, PROGRAMS / "heap_module.c", f"-I{ROOT}/include", archive, "-pthread"], check=True)
+    closed = subprocess.run([programs(PROGRAMS / "close_module.c", "-pthread"), module], capture_output=True, text=True, timeout=60, check=False)
+    assert (closed.returncode, closed.stdout, closed.stderr) == (0, "done\n", "")
+
+
 # --- by the tool ---
 
 def test_run_knows_it_by_name(hw):

@@ -127,6 +127,39 @@ static void a_block_freed_twice_is_found_by_default(void **state)
   hw_heap_destroy(heap);
 }
 
+static void expect_no_block(struct hw_heap *heap, struct seen *seen, void *address, enum hw_heap_fault fault)
+{
+  int before = seen->count;
+  assert_int_equal(hw_heap_usable_bytes(heap, address), 0);
+  assert_int_equal(seen->fault, fault);
+  assert_null(hw_heap_realloc(heap, address, 10));
+  assert_null(hw_heap_realloc(heap, address, 100000));
+  assert_int_equal(seen->fault, fault);
+  assert_int_equal(seen->count, before + 3);
+}
+
+/* A block that is free is not resized, also not to its own size: it would have two owners. */
+static void a_free_block_is_not_resized(void **state)
+{
+  (void)state;
+  static const size_t sizes[] = {1, 40, 5000, LARGEST, 100000, 5 * MIB};
+  for (int checks = 0; checks < 2; checks++) {
+    struct seen seen = {0};
+    const struct hw_heap_config config = {.check_all_frees = checks, .on_fault = see_fault, .fault_context = &seen};
+    struct hw_heap *heap = hw_heap_create(&config, NULL);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+      void *kept = hw_heap_alloc(heap, sizes[i]), *block = hw_heap_alloc(heap, sizes[i]);
+      assert_true(hw_heap_usable_bytes(heap, block) >= sizes[i]);
+      assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+      expect_no_block(heap, &seen, block, sizes[i] <= LARGEST ? HW_HEAP_FREED : HW_HEAP_NOT_A_BLOCK);
+      assert_int_equal(hw_heap_free(heap, kept), HW_HEAP_OK);
+    }
+    expect_right(heap);
+    assert_int_equal(used_bytes(heap), 0);
+    hw_heap_destroy(heap);
+  }
+}
+
 static void the_check_finds_a_write_to_a_free_block(void **state)
 {
   (void)state;
@@ -307,11 +340,9 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(without_memory_nothing_changes), /* first: the process has no heap yet */
-      cmocka_unit_test(faults_are_found_and_change_nothing),
-      cmocka_unit_test(a_block_freed_twice_is_found_by_default),
-      cmocka_unit_test(the_check_finds_a_write_to_a_free_block),
-      cmocka_unit_test(a_destroyed_heap_leaves_nothing),
-      cmocka_unit_test(free_memory_goes_back),
+      cmocka_unit_test(faults_are_found_and_change_nothing), cmocka_unit_test(a_block_freed_twice_is_found_by_default),
+      cmocka_unit_test(a_free_block_is_not_resized),         cmocka_unit_test(the_check_finds_a_write_to_a_free_block),
+      cmocka_unit_test(a_destroyed_heap_leaves_nothing),     cmocka_unit_test(free_memory_goes_back),
       cmocka_unit_test(huge_pages_are_not_for_small_heaps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

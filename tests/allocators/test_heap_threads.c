@@ -190,6 +190,79 @@ static void the_memory_of_an_ended_thread_is_used_again(void **state)
   hw_heap_destroy(left.heap);
 }
 
+static void *allocate_pages(void *argument)
+{
+  struct left *left = argument;
+  for (int i = 0; i < 6000; i++) /* 16 of a page */
+    memset(left->blocks[i] = hw_heap_alloc(left->heap, 4096), 0, 4096);
+  return argument;
+}
+
+/* In a block of another thread, an address that is none is found. */
+static void *see_other_owner(void *argument)
+{
+  struct left *left = argument;
+  void *own = hw_heap_alloc(left->heap, 1);
+  bool is_others = hw_heap_free(left->heap, (char *)left->blocks[0] + 16) == HW_HEAP_NOT_A_BLOCK;
+  return hw_heap_free(left->heap, own) == HW_HEAP_OK && is_others ? argument : NULL;
+}
+
+/* A thread would have to write to all of these pages before its first block. */
+static void a_new_thread_does_not_take_over_very_many_pages(void **state)
+{
+  (void)state;
+  static struct left left;
+  left.heap = new_heap();
+  run_thread(allocate_pages, &left, &left);
+  run_thread(see_other_owner, &left, &left);
+  for (int i = 0; i < 6000; i++)
+    assert_int_equal(hw_heap_free(left.heap, left.blocks[i]), HW_HEAP_OK);
+  expect_empty(left.heap);
+  hw_heap_destroy(left.heap);
+}
+
+enum { MANY_THREADS = 40, PART = BLOCKS / MANY_THREADS, PART_BYTES = 1000 };
+
+static pthread_barrier_t all_have_blocks;
+static struct left parts;
+
+static void *allocate_part(void *first)
+{
+  for (int i = 0; i < PART; i++)
+    memset(((void **)first)[i] = hw_heap_alloc(parts.heap, PART_BYTES), (int)((void **)first - parts.blocks) + i,
+           PART_BYTES);
+  pthread_barrier_wait(&all_have_blocks);
+  return first;
+}
+
+/* Each search for a page looks at a few ended threads only, but all have their turn. */
+static void the_memory_of_many_ended_threads_is_used_again(void **state)
+{
+  (void)state;
+  pthread_t threads[MANY_THREADS];
+  void *result;
+  parts.heap = new_heap();
+  void *own = hw_heap_alloc(parts.heap, 1);
+  pthread_barrier_init(&all_have_blocks, NULL, MANY_THREADS);
+  for (int i = 0; i < MANY_THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, allocate_part, parts.blocks + i * PART), 0);
+  for (int i = 0; i < MANY_THREADS; i++) {
+    pthread_join(threads[i], &result);
+    assert_ptr_equal(result, parts.blocks + i * PART);
+  }
+  size_t before = stats_of(parts.heap).peak_mapped_bytes;
+  for (int round = 0; round < 3; round++) {
+    free_every(&parts, 2);
+    for (int i = 0; i < BLOCKS; i += 2)
+      memset(parts.blocks[i] = hw_heap_alloc(parts.heap, PART_BYTES), i, PART_BYTES);
+  }
+  assert_int_equal(stats_of(parts.heap).peak_mapped_bytes, before);
+  free_every(&parts, 1);
+  hw_heap_free(parts.heap, own);
+  expect_empty(parts.heap);
+  hw_heap_destroy(parts.heap);
+}
+
 static void *use_briefly(void *heap)
 {
   void *blocks[20];
@@ -339,6 +412,8 @@ int main(void)
       cmocka_unit_test(threads_do_not_disturb_each_other),
       cmocka_unit_test(blocks_are_freed_by_other_threads),
       cmocka_unit_test(the_memory_of_an_ended_thread_is_used_again),
+      cmocka_unit_test(a_new_thread_does_not_take_over_very_many_pages),
+      cmocka_unit_test(the_memory_of_many_ended_threads_is_used_again),
       cmocka_unit_test(short_threads_do_not_make_a_heap_grow),
       cmocka_unit_test(heaps_come_and_go_in_many_threads),
       cmocka_unit_test(faults_in_blocks_of_other_threads),

@@ -53,3 +53,23 @@ def test_an_installed_recorder_finds_the_tool(installed, tmp_path):
     done = subprocess.run([tmp_path / "live"], cwd=tmp_path, capture_output=True, text=True, env={"PATH": "/nonexistent"})
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("heapwright: live at http://127.0.0.1:")
+
+
+def test_a_program_links_with_the_installed_heaps_and_pool(installed, tmp_path):
+    """The names of the archives are not those of libraries to preload, which the linker would prefer."""
+    (tmp_path / "app.c").write_text("""#include <heapwright/heap.h>
+#include <heapwright/pool.h>
+#include <stdint.h>
+static _Alignas(64) unsigned char memory[1 << 16];
+int main(void)
+{
+  struct hw_heap *heap = hw_heap_create(NULL, NULL);
+  void *block = hw_heap_alloc(heap, 100);
+  int result = !block || hw_heap_free(heap, block) != HW_HEAP_OK || (uintptr_t)memory == 0;
+  hw_heap_destroy(heap);
+  return result;
+}
+""")
+    subprocess.run(["gcc", "app.c", "-o", "app", f"-I{installed}/include", f"-L{installed}/lib", "-lheapwright-heaps", "-lheapwright-pool"],
+                   cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "app"], cwd=tmp_path).returncode == 0

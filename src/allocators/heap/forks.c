@@ -54,8 +54,11 @@ static void keep_own(struct hw_heap *heap, const void *key)
   for (struct hwi_page *arena = heap->arenas; arena; arena = arena->unit.next)
     keep_pages(arena, key);
   for (owner = heap->owners; owner; owner = owner->next)
-    if (owner->key != key)
+    if (owner->key != key) {
       owner->key = NULL; /* the same */
+      if (owner->state != HWI_OWNER_HELD)
+        owner->state = HWI_OWNER_LOCKED; /* its lists may be torn: nobody may take it */
+    }
 }
 
 bool hwi_heaps_after_fork(bool is_child, const void *key)

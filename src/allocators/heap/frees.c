@@ -35,12 +35,6 @@ struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *addres
   return page;
 }
 
-size_t hwi_heap_block_bytes(const struct hw_heap *heap, const void *block, enum hw_heap_fault *fault)
-{
-  const struct hwi_page *page = hwi_heap_page_of(heap, block, fault);
-  return page ? page->block_bytes : 0;
-}
-
 /* Another thread may be changing the list, so each link is checked before it is followed. */
 static __attribute__((no_sanitize("thread"))) bool is_on(const struct hwi_page *page, const struct hwi_free_block *list,
                                                          const struct hwi_free_block *block)
@@ -65,6 +59,17 @@ static __attribute__((no_sanitize("thread"))) bool is_free(const struct hwi_owne
   return is_on(page, __atomic_load_n(&page->free, __ATOMIC_RELAXED), block) ||
          is_on(page, __atomic_load_n(&page->remote, __ATOMIC_ACQUIRE), block) ||
          is_on(page, __atomic_load_n(&its->free[page->class_index], __ATOMIC_RELAXED), block);
+}
+
+size_t hwi_heap_block_bytes(const struct hw_heap *heap, const struct hwi_owner *owner, const void *block,
+                            enum hw_heap_fault *fault)
+{
+  const struct hwi_page *page = hwi_heap_page_of(heap, block, fault);
+  if (page && page->kind == HWI_PAGE_SMALL && is_free(owner, page, block)) {
+    *fault = HW_HEAP_FREED;
+    return 0;
+  }
+  return page ? page->block_bytes : 0;
 }
 
 /* Two threads may free the same block: the lock decides which one does. */

@@ -81,25 +81,25 @@ static __thread struct {
   struct hwi_owner *owner;
 } last __attribute__((tls_model("initial-exec")));
 
-static void take_heaps(void)
+static enum hwi_lock_result take_heaps(void)
 {
-  hwi_lock_take_always(&hwi_space.heaps_lock);
+  return hwi_lock_take_or_have(&hwi_space.heaps_lock);
 }
 
-static void give_heaps(void)
+static void give_heaps(enum hwi_lock_result result)
 {
-  hwi_lock_give(&hwi_space.heaps_lock);
+  hwi_lock_leave(&hwi_space.heaps_lock, result);
 }
 
 static void thread_ends(void *key)
 {
-  take_heaps();
+  enum hwi_lock_result heaps = take_heaps();
   for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
     for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
       if (__atomic_load_n(&owner->key, __ATOMIC_RELAXED) == key)
         hwi_owner_end(owner);
   last.generation = 0;
-  give_heaps();
+  give_heaps(heaps);
 }
 
 /* Returns NULL if the thread has not used the heap. */
@@ -111,6 +111,11 @@ static struct hwi_owner *existing_owner(const struct hw_heap *heap)
   return owner;
 }
 
+static struct hwi_owner *current_owner(const struct hw_heap *heap)
+{
+  return last.generation == heap->generation ? last.owner : existing_owner(heap);
+}
+
 static struct hwi_owner *find_owner(struct hw_heap *heap)
 {
   struct hwi_owner *owner = existing_owner(heap);
@@ -118,10 +123,10 @@ static struct hwi_owner *find_owner(struct hw_heap *heap)
     owner = hwi_owner_begin(heap, &last, 0);
   if (!owner)
     return NULL;
-  if (can_end_threads)
-    hwi_os_at_thread_end(&last);
   last.generation = heap->generation;
   last.owner = owner;
+  if (can_end_threads)
+    hwi_os_at_thread_end(&last); /* after that: it may call malloc, which may be on a heap of these */
   return owner;
 }
 
@@ -149,14 +154,14 @@ bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, s
     return false;
   set_up(heap, config);
   hwi_heap_count_mapped(heap, sizeof *heap);
-  take_heaps();
+  enum hwi_lock_result heaps = take_heaps();
   enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
   hwi_space_begin(); /* if there is no memory now, the first arena tries again */
   hwi_heap_leave(result);
   heap->generation = ++generations;
   heap->next = hwi_heaps;
   hwi_heaps = heap;
-  give_heaps();
+  give_heaps(heaps);
   return true;
 }
 
@@ -164,13 +169,19 @@ bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, s
 static void begin_all(void)
 {
   static bool has_begun;
-  take_heaps();
+  enum hwi_lock_result heaps = take_heaps();
   if (!has_begun) {
     hwi_os_at_fork(hwi_heaps_before_fork, after_fork_in_parent, after_fork_in_child);
-    can_end_threads = hwi_os_prepare_thread_end(thread_ends) == 0;
+    can_end_threads = hwi_os_prepare_thread_end(thread_ends, true) == 0;
     has_begun = true;
   }
-  give_heaps();
+  give_heaps(heaps);
+}
+
+/* The code is unloaded, or the process ends. */
+static __attribute__((destructor)) void end_all(void)
+{
+  hwi_os_forget_thread_end();
 }
 
 struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error)
@@ -191,7 +202,7 @@ void hw_heap_destroy(struct hw_heap *heap)
 {
   if (!heap)
     return;
-  take_heaps();
+  enum hwi_lock_result heaps = take_heaps();
   for (struct hw_heap **at = &hwi_heaps; *at; at = &(*at)->next)
     if (*at == heap) {
       *at = heap->next;
@@ -206,7 +217,7 @@ void hw_heap_destroy(struct hw_heap *heap)
   }
   hwi_os_unmap(heap, sizeof *heap);
   hwi_heap_leave(result);
-  give_heaps();
+  give_heaps(heaps);
 }
 
 /* --- calls --- */
@@ -263,7 +274,7 @@ enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block)
 size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block)
 {
   enum hw_heap_fault fault;
-  size_t bytes = block ? hwi_heap_block_bytes(heap, block, &fault) : 0;
+  size_t bytes = block ? hwi_heap_block_bytes(heap, current_owner(heap), block, &fault) : 0;
   if (block)
     report(heap, fault, block);
   return bytes;
@@ -310,7 +321,7 @@ void hw_heap_collect(struct hw_heap *heap)
 {
   struct hwi_owner *owner = existing_owner(heap);
   hwi_owner_drain_orphans(heap);
-  if (owner) {
+  if (owner && !hwi_lock_is_closed_by_me()) {
     hwi_owner_drain(owner);
     hwi_owner_give_empty_pages(owner);
   }

@@ -10,8 +10,8 @@
  *
  * Who owns what. An owner is the state of one thread in one heap: for each class a list of free blocks and a list of
  * pages with room. Only the thread writes its owner and the first line of its pages, without atomic instructions. When
- * a thread ends, its owner becomes an orphan, which the next new thread takes as it is; until then other threads take
- * single pages of it.
+ * a thread ends, its owner becomes an orphan, which the next new thread takes as it is, unless it has very many pages;
+ * until then other threads take single pages of it.
  *
  * Free blocks. The list of free blocks in an owner is all of the class's first page, and these blocks count as used.
  * An allocation takes the first of them, without touching the page. A free pushes the block on the list of its page.
@@ -22,8 +22,8 @@
  * address of its page's descriptor, and is cleared when the block is given out: a block that has it when it is freed is
  * perhaps free already.
  *
- * Frees by other threads. The block is pushed on the page's list `remote`. Who pushes on an empty list also pushes the
- * page on the inbox of its owner. Only the thread that takes a page from an inbox takes its remote list, so:
+ * Frees by other threads. The block is pushed on the page's list `remote`. The thread that pushes on an empty list also
+ * pushes the page on the inbox of its owner. Only the thread that takes a page from an inbox takes its remote list, so:
  *   - a page with remote blocks is in exactly one inbox, or is about to be put there;
  *   - its remote blocks count as used until then, so it is neither empty nor given back meanwhile.
  * If the owner is an orphan, the thread that pushed on its inbox empties the inbox. If the page has got another owner
@@ -117,6 +117,7 @@ struct hwi_owner {
   struct hwi_owner *next; /* in the heap's list; owners are never removed */
   const void *key;        /* identifies the live thread; NULL: none */
   uintptr_t thread;       /* what its pages have as `thread` */
+  size_t page_count;
   alignas(HWI_LINE_BYTES) struct hwi_page *inbox;
   uint32_t state;
 };
@@ -129,8 +130,9 @@ struct hw_heap {
   uint8_t class_of[HWI_GRANULES + 1];
   bool is_of_process;   /* no thread may wait for the lock while a fork has closed it */
   struct hw_heap *next; /* in the list of all heaps */
-  /* Below: protected by the lock; the list of owners is read without it. */
+  /* Below: protected by the lock; the list of owners is read without it, and next_orphan is atomic. */
   struct hwi_owner *owners;
+  struct hwi_owner *next_orphan;          /* where the search for a page with room goes on; NULL: at the first */
   struct hwi_page *arenas;                /* the first descriptors */
   struct hwi_page *large, *cached;        /* large blocks: allocated; free and kept, the newest first */
   size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
@@ -296,7 +298,7 @@ void hwi_owner_end(struct hwi_owner *owner);
 void hwi_owner_drain(struct hwi_owner *owner);
 void hwi_owner_drain_orphans(struct hw_heap *heap);
 
-/* Takes a page with room from an orphan. Returns false if there is none. */
+/* Takes a page with room from an orphan. Looks at a few orphans only, in turn. Returns false if these have none. */
 bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index);
 void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block);
 
@@ -323,7 +325,10 @@ int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *block);
 
 /* Returns NULL for an address at which no block of the heap begins, with the fault. */
 struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault);
-size_t hwi_heap_block_bytes(const struct hw_heap *heap, const void *block, enum hw_heap_fault *fault);
+
+/* Returns 0 for an address that is not an allocated block, with the fault. `owner` as above. */
+size_t hwi_heap_block_bytes(const struct hw_heap *heap, const struct hwi_owner *owner, const void *block,
+                            enum hw_heap_fault *fault);
 
 /* Returns whether a link of a free list may be followed: it is the address of a block of the page. */
 bool hwi_page_has_block(const struct hwi_page *page, const struct hwi_free_block *block);

@@ -107,24 +107,43 @@ static struct hwi_page *page_with_room(struct hwi_owner *owner, unsigned class_i
   return page;
 }
 
+static struct hwi_page *adopt_from(struct hwi_owner *from, struct hwi_owner *owner, unsigned class_index)
+{
+  struct hwi_page *page = page_with_room(from, class_index);
+  if (page) {
+    hwi_page_unlist(page);
+    from->page_count--;
+    owner->page_count++;
+    __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
+    __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
+    hwi_page_list(page);
+  }
+  release_orphan(from);
+  drain_orphan(from);
+  return page;
+}
+
 bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index)
 {
-  struct hwi_page *page = NULL;
-  struct hwi_owner *from = __atomic_load_n(&owner->heap->owners, __ATOMIC_ACQUIRE);
-  for (; from && !page; from = from->next) {
-    if (!lock_orphan(from))
-      continue;
-    page = page_with_room(from, class_index);
-    if (page) {
-      hwi_page_unlist(page);
-      __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
-      __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
-      hwi_page_list(page);
+  enum { MOST_ORPHANS = 16 };
+  struct hw_heap *heap = owner->heap;
+  struct hwi_owner *first = __atomic_load_n(&heap->next_orphan, __ATOMIC_ACQUIRE), *from;
+  if (!first)
+    first = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE);
+  from = first;
+  int orphans = 0;
+  do {
+    if (lock_orphan(from)) {
+      orphans++;
+      if (adopt_from(from, owner, class_index)) {
+        __atomic_store_n(&heap->next_orphan, from, __ATOMIC_RELEASE); /* it may have more */
+        return true;
+      }
     }
-    release_orphan(from);
-    drain_orphan(from);
-  }
-  return page;
+    from = from->next ? from->next : __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE);
+  } while (from != first && orphans < MOST_ORPHANS);
+  __atomic_store_n(&heap->next_orphan, from, __ATOMIC_RELEASE);
+  return false;
 }
 
 /* --- threads --- */
@@ -173,11 +192,17 @@ static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintp
 
 struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread)
 {
-  for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
-    if (lock_orphan(owner)) {
+  enum { MOST_PAGES = 256 }; /* a new thread writes to each page that it takes */
+  for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next) {
+    if (!lock_orphan(owner))
+      continue;
+    if (owner->page_count <= MOST_PAGES) {
       take_over(owner, key, thread);
       return owner;
     }
+    release_orphan(owner);
+    drain_orphan(owner);
+  }
   return make_owner(heap, key, thread);
 }
 

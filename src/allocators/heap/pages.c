@@ -49,6 +49,7 @@ static void give_page(struct hwi_page *page)
   if (result == HWI_LOCK_CLOSED)
     return;
   hwi_page_unlist(page);
+  page->owner->page_count--;
   hwi_arena_give(page);
   hwi_heap_leave(result);
 }
@@ -160,6 +161,7 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   page->class_index = (uint8_t)class_index;
   page->is_full = false;
   page->kind = HWI_PAGE_SMALL;
+  owner->page_count++;
   __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
   __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
   hwi_page_list(page);
@@ -200,7 +202,8 @@ static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 {
   if (owner->free[class_index] || find_room(owner, class_index))
     return take_first(owner, class_index);
-  hwi_owner_drain(owner);
+  if (!hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
+    hwi_owner_drain(owner);
   if (!find_room(owner, class_index)) {
     if (!hwi_owner_adopt_page(owner, class_index) && !add_page(owner, class_index))
       return NULL;

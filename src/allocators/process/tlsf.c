@@ -150,6 +150,8 @@ static HWI_COLD void free_later(void *block)
       hwi_fork_heap_settle(tlsf_free);
     return;
   }
+  if (hwi_lock_is_closed_by_me()) /* no memory, and this thread forks: the block is lost */
+    return;
   hwi_lock_leave(&hwi_heap.lock, hwi_lock_enter_always(&hwi_heap.lock)); /* no memory: waits for the fork's end */
   tlsf_free(block);
 }

@@ -128,6 +128,8 @@ static COLD void free_later(void *block)
       hwi_fork_heap_settle(heap_free);
     return;
   }
+  if (hwi_lock_is_closed_by_me()) /* no memory, and this thread forks: the block is lost */
+    return;
   hwi_heap_leave(hwi_lock_enter_always(&hwi_space.lock)); /* no memory: waits for the fork's end */
   heap_free(block);
 }
@@ -151,7 +153,7 @@ static void heap_free(void *block)
 /* Returns 0 if the address is not a block of this heap. */
 static size_t bytes_of(void *block, enum hw_heap_fault *fault)
 {
-  size_t bytes = hwi_heap_block_bytes(&heap, block, fault);
+  size_t bytes = hwi_heap_block_bytes(&heap, own(), block, fault);
   if (*fault != HW_HEAP_FOREIGN || !hwi_fork_heap_owns(block))
     return bytes;
   bytes = hwi_fork_heap_usable_bytes(block);

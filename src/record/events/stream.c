@@ -426,7 +426,7 @@ void hwi_stream_begin(void)
   if (has_begun) /* otherwise the start wrote them */
     hwi_notes_put(lane);
   hwi_stream_leave(lane);
-  if (!hwi_session.has_launcher && hwi_os_prepare_thread_end(hwi_stream_thread_ends) == 0)
+  if (!hwi_session.has_launcher && hwi_os_prepare_thread_end(hwi_stream_thread_ends, false) == 0)
     hwi_os_at_thread_end(hwi_stream_self);
 }
 

@@ -1,0 +1,16 @@
+/* heap_module.c - a shared object with a general heap of its own, which test_heap.py closes while a thread that used it goes on */
+#include <heapwright/heap.h>
+
+static struct hw_heap *heap;
+
+int module_use(void)
+{
+  if (!heap)
+    heap = hw_heap_create(NULL, NULL);
+  return hw_heap_free(heap, hw_heap_alloc(heap, 100));
+}
+
+void module_end(void)
+{
+  hw_heap_destroy(heap);
+}
