@@ -86,9 +86,11 @@ void hw_heap_destroy(struct hw_heap *heap);
 
 /* Returns a block of at least `bytes` (0 counts as 1), or NULL if there is no memory. */
 void *hw_heap_alloc(struct hw_heap *heap, size_t bytes);
+
+/* The same, filled with zeros. */
 void *hw_heap_alloc_zeroed(struct hw_heap *heap, size_t bytes);
 
-/* The same, aligned to `align`. Returns NULL if there is no memory or `align` is not a power of two. Each block that is
+/* As hw_heap_alloc, aligned to `align`. Returns NULL if there is no memory or `align` is not a power of two. Each block that is
  * aligned to more than 64 KiB takes 4 MiB of address space. */
 void *hw_heap_alloc_aligned(struct hw_heap *heap, size_t align, size_t bytes);
 

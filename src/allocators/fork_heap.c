@@ -1,6 +1,7 @@
 /* fork_heap.c - malloc and free while a fork has closed the pool */
 #include "allocators/fork_heap.h"
 
+#include "allocators/lock.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
@@ -112,7 +113,8 @@ static struct notes *next_notes(struct notes *notes)
   return next;
 }
 
-bool hwi_fork_heap_defer(void *block)
+/* Notes an address that is to be freed later. Returns false if there is no memory. */
+static bool defer(void *block)
 {
   size_t i;
   for (struct notes *notes = &first_notes; notes; notes = next_notes(notes))
@@ -135,4 +137,13 @@ void hwi_fork_heap_settle(void (*give_back)(void *block))
         give_back(block);
     }
   }
+}
+
+bool hwi_fork_heap_free_later(void *block, void (*give_back)(void *block))
+{
+  if (!defer(block))
+    return hwi_lock_is_closed_by_me();
+  if (!hwi_lock_is_closed())
+    hwi_fork_heap_settle(give_back);
+  return true;
 }

@@ -35,8 +35,10 @@ void *hwi_fork_heap_alloc(size_t bytes, size_t align);
 size_t hwi_fork_heap_usable_bytes(const void *block);
 bool hwi_fork_heap_free(void *block);
 
-/* Notes an address that is to be freed later. Returns false if there is no memory. */
-bool hwi_fork_heap_defer(void *block);
+/* Called during a fork for a block that cannot be freed now: notes it, or frees it by `give_back` if the fork ends before it is noted,
+ * since no other thread would. Without memory for that, the block is lost if this thread forks; for another thread it returns false:
+ * it has to wait for the fork's end. */
+bool hwi_fork_heap_free_later(void *block, void (*give_back)(void *block));
 
 /* Calls `give_back` for each noted address. */
 void hwi_fork_heap_settle(void (*give_back)(void *block));

@@ -141,16 +141,10 @@ HWI_HOT void *tlsf_quick_realloc(void *block, size_t bytes, realloc_fn *otherwis
 
 static void tlsf_free(void *block);
 
-/* Called during a fork. If the fork ends before the block is noted, no other thread would free it, so it is freed
- * here. */
+/* Called during a fork. */
 static HWI_COLD void free_later(void *block)
 {
-  if (hwi_fork_heap_defer(block)) {
-    if (!hwi_lock_is_closed())
-      hwi_fork_heap_settle(tlsf_free);
-    return;
-  }
-  if (hwi_lock_is_closed_by_me()) /* no memory, and this thread forks: the block is lost */
+  if (hwi_fork_heap_free_later(block, tlsf_free))
     return;
   hwi_lock_leave(&hwi_heap.lock, hwi_lock_enter_always(&hwi_heap.lock)); /* no memory: waits for the fork's end */
   tlsf_free(block);

@@ -120,15 +120,10 @@ static COLD void report(const void *address, enum hw_heap_fault fault)
 
 static void heap_free(void *block);
 
-/* If the fork ends before the block is noted, no other thread would free it, so it is freed here. */
+/* Called during a fork. */
 static COLD void free_later(void *block)
 {
-  if (hwi_fork_heap_defer(block)) {
-    if (!hwi_lock_is_closed())
-      hwi_fork_heap_settle(heap_free);
-    return;
-  }
-  if (hwi_lock_is_closed_by_me()) /* no memory, and this thread forks: the block is lost */
+  if (hwi_fork_heap_free_later(block, heap_free))
     return;
   hwi_heap_leave(hwi_lock_enter_always(&hwi_space.lock)); /* no memory: waits for the fork's end */
   heap_free(block);
