@@ -81,7 +81,7 @@ static size_t first_block_from(const struct hwi_core_heap *heap, uint64_t addres
   size_t low = 0, high = heap->block_count;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if (heap->blocks[middle].address + hwi_core_block_bytes(&heap->blocks[middle]) <= address)
+    if (hwi_core_block_end(&heap->blocks[middle]) <= address)
       low = middle + 1;
     else
       high = middle;
@@ -99,8 +99,8 @@ static void search_region(struct search *search)
     const struct hwi_core_block *block = &heap->blocks[i];
     if (block->address > at && block->address - at >= least)
       add_without_own(search, at, block->address);
-    if (block->address + hwi_core_block_bytes(block) > at)
-      at = block->address + hwi_core_block_bytes(block);
+    if (hwi_core_block_end(block) > at)
+      at = hwi_core_block_end(block);
   }
   if (at < end)
     add_without_own(search, at, end);

@@ -42,7 +42,7 @@ static bool place_in_module(const struct hwi_graph *graph, const struct hwi_regi
                             struct hwi_core_place *place)
 {
   const struct hwi_memory *memory = graph->memory;
-  if (!region->file && region > memory->regions && region[-1].end == region->begin && region[-1].file)
+  if (!region->file && hwi_region_is_behind_file(memory, region))
     region--;
   if (!region->file)
     return false;

@@ -107,7 +107,7 @@ HWI_INLINE void hwi_scan_bytes(struct hwi_scan *scan, uint64_t address, const un
 HWI_INLINE void hwi_scan_block(struct hwi_scan *scan, uint32_t block, HWI_VISIT(visit), void *state)
 {
   const struct hwi_core_block *from = &scan->graph->heap->blocks[block];
-  const uint64_t end = from->address + hwi_core_block_bytes(from);
+  const uint64_t end = hwi_core_block_end(from);
   const unsigned char *bytes = hwi_memory_bytes(&scan->reader, from->address, hwi_core_block_bytes(from));
   uint64_t at = from->address, count = hwi_core_block_bytes(from);
   while (at < end) {

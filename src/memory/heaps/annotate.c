@@ -97,25 +97,14 @@ static bool is_root(struct reading *reading, uint64_t address)
          reading->chunk_log2 >= 3 && reading->chunk_log2 < 64;
 }
 
-/* The root is in the data of a module: mapped from its file, or directly behind that. Where no files are known, it may be
- * anywhere. */
-static bool may_have_root(const struct hwi_memory *memory, size_t at, bool has_files)
-{
-  const struct hwi_region *region = &memory->regions[at];
-  return region->is_writable && region->bytes &&
-         (!has_files || region->file || (at && region[-1].file && region[-1].end == region->begin));
-}
-
 static bool find_root(struct reading *reading)
 {
   const struct hwi_memory *memory = reading->memory;
-  bool has_files = false;
-  for (size_t i = 0; i < memory->region_count; i++)
-    has_files |= memory->regions[i].file != NULL;
+  const bool knows_files = hwi_memory_knows_files(memory);
   for (size_t i = 0; i < memory->region_count; i++) {
     const struct hwi_region *region = &memory->regions[i];
     const unsigned char *at = region->bytes;
-    while (may_have_root(memory, i, has_files) &&
+    while (at && hwi_memory_is_data(memory, i, knows_files) &&
            (at = memmem(at, (size_t)(region->bytes + region->known - at), magic, MAGIC_BYTES))) {
       if (is_root(reading, region->begin + (uint64_t)(at - region->bytes)))
         return true;

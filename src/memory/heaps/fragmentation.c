@@ -7,28 +7,21 @@
 #include "memory/heaps/fragmentation.h"
 
 enum {
-  PAGE_BYTES = 4096,
   MOST_BETWEEN = 64,    /* between two blocks that follow each other: a header and what is lost for alignment */
   TIMES_SMALLER = 16,   /* live blocks must be so much smaller than what they hold */
   LEAST_HELD = 1 << 20, /* less is of no interest */
 };
 
-static bool is_free(const struct hwi_core_block *block)
-{
-  const enum hwi_core_block_state state = hwi_core_block_state(block);
-  return state == HWI_CORE_BLOCK_FREE || state == HWI_CORE_BLOCK_CACHED;
-}
-
 static uint64_t whole_pages(const struct hwi_core_block *block)
 {
-  const uint64_t first = (block->address + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-  const uint64_t end = (block->address + hwi_core_block_bytes(block)) / PAGE_BYTES * PAGE_BYTES;
+  const uint64_t first = (block->address + HWI_MEMORY_PAGE_BYTES - 1) / HWI_MEMORY_PAGE_BYTES * HWI_MEMORY_PAGE_BYTES;
+  const uint64_t end = hwi_core_block_end(block) / HWI_MEMORY_PAGE_BYTES * HWI_MEMORY_PAGE_BYTES;
   return end > first ? end - first : 0;
 }
 
 static bool follows(const struct hwi_core_block *block, const struct hwi_core_block *next)
 {
-  const uint64_t end = block->address + hwi_core_block_bytes(block);
+  const uint64_t end = hwi_core_block_end(block);
   return next->address >= end && next->address - end <= MOST_BETWEEN;
 }
 
@@ -38,7 +31,7 @@ static struct hwi_pin pin_below(const struct hwi_core_heap *heap, size_t top)
   struct hwi_pin so_far = {0}, best = {0};
   for (size_t i = top; i-- > 0 && follows(&heap->blocks[i], &heap->blocks[i + 1]);) {
     const struct hwi_core_block *block = &heap->blocks[i];
-    if (is_free(block)) {
+    if (hwi_core_block_is_free(block)) {
       so_far.held_bytes += so_far.blocks ? hwi_core_block_bytes(block) : 0;
     } else {
       so_far.address = block->address;

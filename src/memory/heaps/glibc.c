@@ -22,9 +22,7 @@ static bool find_all(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 static void limit_work(struct hwi_glibc *glibc)
 {
   enum { STEPS_LEAST = 1 << 20, BYTES_OF_STEP = 4 };
-  uint64_t known = 0;
-  for (size_t i = 0; i < glibc->memory->region_count; i++)
-    known += glibc->memory->regions[i].known;
+  const uint64_t known = hwi_memory_known_bytes(glibc->memory);
   glibc->steps_left = STEPS_LEAST + known / BYTES_OF_STEP;
   glibc->cached_most = known / glibc->sizes.least;
 }

@@ -8,7 +8,7 @@
 
 #include "memory/heaps/glibc.h"
 
-enum { PAGE_BYTES = 4096, ALIGNMENT_MOST = 1 << 26 /* of blocks that were moved */ };
+enum { ALIGNMENT_MOST = 1 << 26 /* of blocks that were moved */ };
 
 struct search {
   struct hwi_glibc *glibc;
@@ -24,7 +24,7 @@ static bool is_mapped(struct hwi_glibc *glibc, uint64_t at, uint64_t before, uin
       (*size & HWI_GLIBC_FLAGS) != HWI_GLIBC_IS_MAPPED)
     return false;
   *size &= ~(uint64_t)HWI_GLIBC_FLAGS;
-  return *size >= glibc->sizes.least && (*size + before) % PAGE_BYTES == 0 && *size <= end - at;
+  return *size >= glibc->sizes.least && (*size + before) % HWI_MEMORY_PAGE_BYTES == 0 && *size <= end - at;
 }
 
 /* Returns the chunk whose pages begin at `page`, or 0. */
@@ -39,7 +39,7 @@ static uint64_t chunk_of(struct hwi_glibc *glibc, uint64_t page, uint64_t end, u
   if (!is_mapped(glibc, page, 0, end, size))
     return 0;
   uint64_t moved_size;
-  for (uint64_t off = PAGE_BYTES; off < *size && off <= ALIGNMENT_MOST; off += PAGE_BYTES)
+  for (uint64_t off = HWI_MEMORY_PAGE_BYTES; off < *size && off <= ALIGNMENT_MOST; off += HWI_MEMORY_PAGE_BYTES)
     if (is_mapped(glibc, page + off - header, off - header, end, &moved_size)) {
       *size = moved_size;
       return page + off - header;
@@ -65,7 +65,8 @@ static uint64_t end_of_range(const struct search *search, uint64_t page)
     else
       high = middle;
   }
-  return low < glibc->range_count && glibc->ranges[low].begin < page + PAGE_BYTES ? glibc->ranges[low].end : 0;
+  return low < glibc->range_count && glibc->ranges[low].begin < page + HWI_MEMORY_PAGE_BYTES ? glibc->ranges[low].end
+                                                                                             : 0;
 }
 
 /* The end of a chunk need not be in the image. */
@@ -77,7 +78,8 @@ static bool search_region(struct search *search, const struct hwi_region *region
     const uint64_t range_end = end_of_range(search, page);
     const uint64_t chunk = range_end ? 0 : chunk_of(glibc, page, region->end, &size);
     if (!chunk) {
-      page = range_end ? (range_end + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES : page + PAGE_BYTES;
+      page = range_end ? (range_end + HWI_MEMORY_PAGE_BYTES - 1) / HWI_MEMORY_PAGE_BYTES * HWI_MEMORY_PAGE_BYTES
+                       : page + HWI_MEMORY_PAGE_BYTES;
       continue;
     }
     struct hwi_core_heap_part *part = &search->heap->parts[search->part];

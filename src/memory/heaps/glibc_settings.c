@@ -6,7 +6,7 @@
  */
 #include "memory/heaps/glibc.h"
 
-enum { MAPPED_MAX_DEFAULT = 65536, INT_BYTES = 4, PAGE_BYTES = 4096 };
+enum { MAPPED_MAX_DEFAULT = 65536, INT_BYTES = 4 };
 
 /* Offsets from the limit, in a version with `pad` bytes behind the flag. */
 struct place {
@@ -59,8 +59,8 @@ static bool read_at(struct hwi_glibc *glibc, const struct place *place)
       !hwi_memory_word(&glibc->reader, behind + word, &most_bytes) ||
       !hwi_memory_word(&glibc->reader, behind + 2 * word, &first))
     return false;
-  if (count > most_count || most_count > INT32_MAX || flag > 1 || bytes > most_bytes || bytes % PAGE_BYTES != 0 ||
-      bytes / PAGE_BYTES < count || !bytes != !count)
+  if (count > most_count || most_count > INT32_MAX || flag > 1 || bytes > most_bytes ||
+      bytes % HWI_MEMORY_PAGE_BYTES != 0 || bytes / HWI_MEMORY_PAGE_BYTES < count || !bytes != !count)
     return false;
   if ((first && !is_start(glibc, first)) || (limit != MAPPED_MAX_DEFAULT && !is_whole(glibc, first)))
     return false;

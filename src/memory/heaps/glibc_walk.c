@@ -19,7 +19,6 @@ enum {
   SUB_HEAP_HEADER_WORDS = 4, /* arena, previous sub-heap, size, size with access rights; since 2.35 there is one more */
   SUB_HEAP_MAX_BYTES = 1 << 26,
   SUB_HEAP_MAX_BYTES_32 = 1 << 20,
-  PAGE_BYTES = 4096,
   ARENA_WORDS_BEHIND_LINK = 5, /* the link, free link, threads, system bytes, most of them */
 };
 
@@ -61,7 +60,7 @@ static bool is_listed(const uint64_t *list, size_t count, size_t *next, uint64_t
 /* The top chunk ends with a page, which with words of 4 bytes is no place for a chunk. */
 static bool is_sound_top(const struct stretch *stretch, uint64_t at, uint64_t size)
 {
-  return at == stretch->arena->top && size >= stretch->glibc->sizes.least && (at + size) % PAGE_BYTES == 0;
+  return at == stretch->arena->top && size >= stretch->glibc->sizes.least && (at + size) % HWI_MEMORY_PAGE_BYTES == 0;
 }
 
 /* Reads the size of the chunk at `at` without flags. Returns false if the chunk cannot be. */
@@ -101,7 +100,7 @@ static bool are_fences(const struct stretch *stretch, uint64_t at)
 static bool is_rest(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena, uint64_t at)
 {
   uint64_t size;
-  return hwi_glibc_size(glibc, at, &size) && size == 0 && hwi_glibc_is_in_use(glibc, arena);
+  return hwi_glibc_is_in_use(glibc, arena) && hwi_glibc_size(glibc, at, &size) && size == 0;
 }
 
 /* Whether the chunk at `next` says that the one before it, of `size` bytes, is free. Then the word in front of next's size is that
@@ -202,7 +201,7 @@ static const struct hwi_core_block *block_before(const struct stretch *stretch, 
 {
   const struct hwi_core_heap *heap = stretch->heap;
   const struct hwi_core_block *last = heap->block_count ? &heap->blocks[heap->block_count - 1] : NULL;
-  return last && last->address + hwi_core_block_bytes(last) == at + stretch->glibc->sizes.word ? last : NULL;
+  return last && hwi_core_block_end(last) == at + stretch->glibc->sizes.word ? last : NULL;
 }
 
 static void note_damaged_size(const struct stretch *stretch, uint64_t at, uint64_t size, uint64_t lost_bytes)
@@ -308,7 +307,7 @@ static bool walk_mapped(const struct stretch *main, bool has_top)
     const struct hwi_region *region = &glibc->memory->regions[i];
     if (!region->is_writable || region->file || (region->begin <= main->begin && main->begin < region->end))
       continue;
-    for (uint64_t page = region->begin; page < region->begin + region->known; page += PAGE_BYTES) {
+    for (uint64_t page = region->begin; page < region->begin + region->known; page += HWI_MEMORY_PAGE_BYTES) {
       struct stretch stretch = *main;
       stretch.begin = hwi_glibc_align(glibc, page);
       stretch.end = region->end;
@@ -319,8 +318,8 @@ static bool walk_mapped(const struct stretch *main, bool has_top)
       if (!walk(&stretch))
         return false;
       has_top |= stretch.has_top;
-      while (page + PAGE_BYTES < stretch.walked_end)
-        page += PAGE_BYTES;
+      while (page + HWI_MEMORY_PAGE_BYTES < stretch.walked_end)
+        page += HWI_MEMORY_PAGE_BYTES;
     }
   }
   return true;

@@ -96,6 +96,19 @@ void hwi_core_heap_sort(struct hwi_core_heap *heap)
     }
 }
 
+size_t hwi_core_heap_first_from(const struct hwi_core_heap *heap, uint64_t address)
+{
+  size_t low = 0, high = heap->block_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (heap->blocks[middle].address < address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name)
 {
   const size_t used = strlen(heap->allocator);

@@ -37,6 +37,19 @@ static inline uint64_t hwi_core_block_bytes(const struct hwi_core_block *block)
   return block->packed >> HWI_CORE_BLOCK_STATE_BITS;
 }
 
+/* The end of the block's usable bytes. */
+static inline uint64_t hwi_core_block_end(const struct hwi_core_block *block)
+{
+  return block->address + hwi_core_block_bytes(block);
+}
+
+/* Whether it was handed out and is free now: not the free end of an arena. */
+static inline bool hwi_core_block_is_free(const struct hwi_core_block *block)
+{
+  const enum hwi_core_block_state state = hwi_core_block_state(block);
+  return state == HWI_CORE_BLOCK_FREE || state == HWI_CORE_BLOCK_CACHED;
+}
+
 struct hwi_core_heap_sum {
   uint64_t blocks, bytes; /* usable */
 };
@@ -106,6 +119,9 @@ struct hwi_core_heap_sum hwi_core_heap_sum(const struct hwi_core_heap *heap, enu
 
 /* Puts the blocks in the order of their addresses. Before, those of a part follow each other, in the order of parts. */
 void hwi_core_heap_sort(struct hwi_core_heap *heap);
+
+/* Returns the number of the first block that begins at the address or behind it. They must be sorted. */
+size_t hwi_core_heap_first_from(const struct hwi_core_heap *heap, uint64_t address);
 
 /* For the files that know an allocator: adds its name to those of the heap. */
 void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name);

@@ -124,19 +124,13 @@ static bool search_region(struct musl *musl, const struct hwi_region *region)
   return false;
 }
 
-/* The context is in data of a module that is not in its file, and may be directly behind what is. Raw images have no modules. */
 static bool find_context(struct musl *musl)
 {
   const struct hwi_memory *memory = musl->memory;
-  bool has_modules = false;
+  const bool knows_files = hwi_memory_knows_files(memory);
   for (size_t i = 0; i < memory->region_count; i++)
-    has_modules |= memory->regions[i].file != NULL;
-  for (size_t i = 0; i < memory->region_count; i++) {
-    const struct hwi_region *region = &memory->regions[i];
-    const bool is_behind_file = i && region[-1].end == region->begin && region[-1].file;
-    if (region->is_writable && (region->file || is_behind_file || !has_modules) && search_region(musl, region))
+    if (hwi_memory_is_data(memory, i, knows_files) && search_region(musl, &memory->regions[i]))
       return true;
-  }
   return false;
 }
 

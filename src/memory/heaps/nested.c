@@ -57,7 +57,7 @@ static size_t first_from(const struct nesting *nesting, uint64_t address)
 /* Returns whether the block holds parts, which are then marked. */
 static bool mark_held(struct nesting *nesting, const struct hwi_core_block *block)
 {
-  const uint64_t end = block->address + hwi_core_block_bytes(block);
+  const uint64_t end = hwi_core_block_end(block);
   bool holds = false;
   for (size_t i = first_from(nesting, block->address); i < nesting->count && nesting->pieces[i].begin < end; i++) {
     struct piece *piece = &nesting->pieces[i];

@@ -7,7 +7,6 @@
 #include "memory/image/abort_message.h"
 
 enum {
-  PAGE_BYTES = 4096,
   MOST_BYTES = 1 << 20,
   MOST_TRIES = 256 /* in a forged core dump, all of them would look like one */
 };
@@ -40,9 +39,9 @@ struct search {
 static bool find_at(struct search *search, uint64_t address)
 {
   struct hwi_memory_reader *reader = &search->reader;
-  const unsigned char *bytes = hwi_memory_bytes(reader, address, PAGE_BYTES);
+  const unsigned char *bytes = hwi_memory_bytes(reader, address, HWI_MEMORY_PAGE_BYTES);
   const uint32_t mapped = bytes ? hwi_memory_load_32(reader->memory, bytes) : 0;
-  if (mapped == 0 || mapped % PAGE_BYTES || mapped > MOST_BYTES || !reader->region->is_writable ||
+  if (mapped == 0 || mapped % HWI_MEMORY_PAGE_BYTES || mapped > MOST_BYTES || !reader->region->is_writable ||
       reader->region->file || search->tries++ >= MOST_TRIES || !(bytes = hwi_memory_bytes(reader, address, mapped)))
     return false;
   const unsigned char *text = bytes + sizeof mapped;
@@ -53,17 +52,12 @@ static bool find_at(struct search *search, uint64_t address)
   return search->text;
 }
 
-static bool is_data(const struct hwi_memory *memory, const struct hwi_region *region)
-{
-  return region->is_writable && (region->file || hwi_region_is_behind_file(memory, region));
-}
-
 static bool find_in(struct search *search, const struct hwi_region *region)
 {
   const struct hwi_memory *memory = search->reader.memory;
   for (uint64_t off = 0; off + memory->word_bytes <= region->known; off += memory->word_bytes) {
     const uint64_t word = hwi_memory_load(memory, region->bytes + off);
-    if (word && word % PAGE_BYTES == 0 && find_at(search, word))
+    if (word && word % HWI_MEMORY_PAGE_BYTES == 0 && find_at(search, word))
       return true;
   }
   return false;
@@ -74,7 +68,7 @@ void hwi_abort_message_find(const struct hwi_memory *memory, char text[static HW
   struct search search = {.reader.memory = memory};
   size_t length = 0;
   for (size_t i = 0; i < memory->region_count && !search.text; i++)
-    if (is_data(memory, &memory->regions[i]) && find_in(&search, &memory->regions[i]))
+    if (hwi_memory_is_data(memory, i, true) && find_in(&search, &memory->regions[i]))
       length = search.length;
   while (length > 0 && search.text[length - 1] == '\n')
     length--;

@@ -209,8 +209,6 @@ static int add_segment(struct core *core, const GElf_Phdr *segment)
     return 0;
   const uint64_t left = segment->p_offset < memory->mapped_bytes ? memory->mapped_bytes - segment->p_offset : 0;
   if (region.known > left) {
-    if (!memory->missing)
-      memory->missing_from = region.begin + left;
     memory->missing += region.known - left;
     region.known = left;
   }

@@ -36,7 +36,15 @@ bool hwi_memory_knows_files(const struct hwi_memory *memory)
 bool hwi_memory_is_data(const struct hwi_memory *memory, size_t region, bool knows_files)
 {
   const struct hwi_region *one = &memory->regions[region];
-  return one->is_writable && (!knows_files || one->file || (region && one[-1].file && one[-1].end == one->begin));
+  return one->is_writable && (!knows_files || one->file || hwi_region_is_behind_file(memory, one));
+}
+
+uint64_t hwi_memory_known_bytes(const struct hwi_memory *memory)
+{
+  uint64_t known = 0;
+  for (size_t i = 0; i < memory->region_count; i++)
+    known += memory->regions[i].known;
+  return known;
 }
 
 uint64_t hwi_memory_unknown_count(struct hwi_memory_reader *reader, uint64_t address, uint64_t bytes)

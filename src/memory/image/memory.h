@@ -23,7 +23,7 @@ struct hwi_region {
   uint64_t file_off;
 };
 
-enum { HWI_THREAD_REGISTERS = 32, HWI_THREAD_VECTORS = 288 };
+enum { HWI_THREAD_REGISTERS = 32, HWI_THREAD_VECTORS = 288, HWI_MEMORY_PAGE_BYTES = 4096 };
 
 /* A thread at the moment of the image. */
 struct hwi_memory_thread {
@@ -58,9 +58,8 @@ struct hwi_memory {
   bool has_fault;      /* the signal came because the first thread accessed an address: */
   bool is_fault_known; /* the kernel does not know one that no pointer can have */
   uint64_t fault_address;
-  char command[80];      /* with its arguments, maybe shortened; "": not known */
-  uint64_t missing;      /* bytes of the image that should be in its file, and are not: it is truncated */
-  uint64_t missing_from; /* address */
+  char command[80]; /* with its arguments, maybe shortened; "": not known */
+  uint64_t missing; /* bytes of the image that should be in its file, and are not: it is truncated */
   struct hwi_memory_note notes[HWI_MEMORY_NOTES_MAX];
   size_t note_count;
   void *mapped; /* the file, or the copy */
@@ -73,6 +72,9 @@ const struct hwi_region *hwi_memory_region(const struct hwi_memory *memory, uint
 
 /* Returns the first region that ends behind `address`, or NULL. */
 const struct hwi_region *hwi_memory_region_from(const struct hwi_memory *memory, uint64_t address);
+
+/* Returns how many bytes of all regions are known: work on a forged image is bounded by them. */
+uint64_t hwi_memory_known_bytes(const struct hwi_memory *memory);
 
 /* Returns whether the file of some region is known. */
 bool hwi_memory_knows_files(const struct hwi_memory *memory);

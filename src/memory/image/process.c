@@ -22,7 +22,7 @@
 #include "platform/os_tools.h"
 #include "trace/grow.h"
 
-enum { PAGE_BYTES = 4096, SLACK_BYTES = 64 << 20 };
+enum { SLACK_BYTES = 64 << 20 };
 
 static const uint64_t SPARSE_BYTES = UINT64_C(1) << 38; /* the list of its pages would take too long to read */
 
@@ -101,7 +101,7 @@ static uint64_t add_runs(struct survey *survey, const struct hwi_os_mapping *map
   if (is_of_file && is_changed(survey, mapping))
     add_run(survey, mapping->start, mapping->end);
   else if (is_of_file && mapping->off == 0)
-    add_run(survey, mapping->start, mapping->start + PAGE_BYTES);
+    add_run(survey, mapping->start, mapping->start + HWI_MEMORY_PAGE_BYTES);
   else if (!is_of_file && (survey->pages < 0 ||
                            !hwi_os_each_present(survey->pages, mapping->start, mapping->end, false, add_run, survey)))
     add_run(survey, mapping->start, mapping->end);
@@ -252,8 +252,8 @@ static bool copy_run(uint32_t pid, const struct run *run, unsigned char *to, str
       return false;
     }
     if (got <= 0) {
-      done->unreadable_bytes += PAGE_BYTES;
-      got = PAGE_BYTES;
+      done->unreadable_bytes += HWI_MEMORY_PAGE_BYTES;
+      got = HWI_MEMORY_PAGE_BYTES;
     } else {
       done->copied_bytes += (uint64_t)got;
     }

@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const uint64_t PAGE_BYTES = 4096;
-
 /* Opens a file. Returns its descriptor and its length, or a negative status. */
 static int open_map(const struct hwi_raw_map *map, uint64_t *bytes, struct hwi_error *error)
 {
@@ -68,7 +66,7 @@ static int add_region(struct hwi_memory *memory, const struct hwi_raw_map *map, 
                                     .bytes = (const unsigned char *)(uintptr_t)memory->mapped_bytes,
                                     .known = bytes,
                                     .is_writable = true};
-  memory->mapped_bytes += (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+  memory->mapped_bytes += (bytes + HWI_MEMORY_PAGE_BYTES - 1) / HWI_MEMORY_PAGE_BYTES * HWI_MEMORY_PAGE_BYTES;
   return hwi_memory_add_region(memory, &region)
              ? 0
              : hwi_error_set(error, HW_ERR_MEMORY, "no memory to read %s", map->path);

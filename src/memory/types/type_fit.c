@@ -12,7 +12,6 @@
 enum {
   CHECKED_ELEMENTS = 64, /* of an array */
   LARGE_BYTES = 1 << 17, /* from here on, malloc rounds up to pages */
-  PAGE_BYTES = 4096,
 };
 
 /* --- sizes --- */
@@ -39,7 +38,7 @@ static bool fits(const struct hwi_type_spread *spread, uint64_t usable, uint64_t
     return usable - bytes <= bytes / 4 + 2 * word;
   const uint64_t usual = usual_bytes(bytes, word);
   return usable == usual || usable == usual + 2 * word /* a rest that is too small for a block */ ||
-         (usable >= LARGE_BYTES && usable - bytes < PAGE_BYTES + 2 * word);
+         (usable >= LARGE_BYTES && usable - bytes < HWI_MEMORY_PAGE_BYTES + 2 * word);
 }
 
 /* --- content --- */
@@ -52,8 +51,7 @@ bool hwi_type_may_point(struct hwi_type_spread *spread, uint32_t target, uint64_
   const uint32_t block = hwi_block_index_find(index, &spread->span, address);
   if (!hwi_memory_region(spread->reader.memory, address) || (is_aligned && address % spread->reader.memory->word_bytes))
     return false;
-  return block == HWI_NO_BLOCK || !of ||
-         index->blocks[block].address + hwi_core_block_bytes(&index->blocks[block]) - address >= of->bytes;
+  return block == HWI_NO_BLOCK || !of || hwi_core_block_end(&index->blocks[block]) - address >= of->bytes;
 }
 
 static bool elements_agree(struct hwi_type_spread *spread, uint32_t type, uint64_t bytes,

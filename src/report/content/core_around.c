@@ -30,18 +30,9 @@ static bool is_poison(uint64_t word)
 
 /* --- blocks --- */
 
-/* Returns the first block that begins behind the address. */
 static uint32_t first_behind(const struct hwi_core_heap *heap, uint64_t address)
 {
-  size_t low = 0, high = heap->block_count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (heap->blocks[middle].address <= address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return (uint32_t)low;
+  return address == UINT64_MAX ? (uint32_t)heap->block_count : (uint32_t)hwi_core_heap_first_from(heap, address + 1);
 }
 
 /* Returns the block that ends at the address or a few bytes before it, or HWI_NO_BLOCK. */
@@ -126,8 +117,7 @@ static const char *list_of(const struct hwi_graph *graph, uint32_t block)
 
 static bool is_freed(const struct hwi_graph *graph, uint32_t block)
 {
-  const enum hwi_core_block_state state = hwi_core_block_state(&graph->heap->blocks[block]);
-  return state == HWI_CORE_BLOCK_FREE || state == HWI_CORE_BLOCK_CACHED;
+  return hwi_core_block_is_free(&graph->heap->blocks[block]);
 }
 
 /* Several registers usually refer to one block. */

@@ -53,10 +53,4 @@ void hwi_core_around_find(struct hwi_core_around *around, const struct hwi_core_
 void hwi_core_around_add_bytes(struct hwi_line *line, const struct hwi_memory *memory, uint64_t address,
                                uint64_t count);
 
-/* The end of the block's usable bytes. */
-static inline uint64_t hwi_core_block_end(const struct hwi_core_block *block)
-{
-  return block->address + hwi_core_block_bytes(block);
-}
-
 #endif

@@ -31,19 +31,6 @@ static uint64_t stack_of(const struct hwi_core_names *names, const struct hwi_co
   return stack ? (uint64_t)stack << 1 | OF_OWNER : 0;
 }
 
-static const struct hwi_core_block *first_at(const struct hwi_core_heap *heap, uint64_t address)
-{
-  size_t first = 0, end = heap->block_count;
-  while (first < end) {
-    const size_t middle = (first + end) / 2;
-    if (heap->blocks[middle].address < address)
-      first = middle + 1;
-    else
-      end = middle;
-  }
-  return heap->blocks + first;
-}
-
 /* Keeps those with most blocks, in order. */
 static void add(struct hwi_pin_owner *owners, size_t *count, const struct hwi_pin_owner *owner)
 {
@@ -60,11 +47,12 @@ size_t hwi_pin_owners_find(const struct hwi_core_names *names, const struct hwi_
                            struct hwi_pin_owner owners[HWI_PIN_OWNERS_MAX])
 {
   const struct hwi_core_heap *heap = names->heap;
-  const struct hwi_core_block *block = first_at(heap, pin->address), *end = heap->blocks + heap->block_count;
+  const struct hwi_core_block *block = heap->blocks + hwi_core_heap_first_from(heap, pin->address);
+  const struct hwi_core_block *end = heap->blocks + heap->block_count;
   struct pinned *pinned = calloc(pin->blocks, sizeof *pinned);
   size_t known = 0, count = 0;
   for (uint64_t left = pin->blocks; pinned && block < end && left > 0; block++) {
-    if (hwi_core_block_state(block) == HWI_CORE_BLOCK_FREE || hwi_core_block_state(block) == HWI_CORE_BLOCK_CACHED)
+    if (hwi_core_block_is_free(block))
       continue;
     left--;
     const uint64_t stack = stack_of(names, block);

@@ -19,9 +19,7 @@ uint64_t hwi_jemalloc_class_bytes(uint64_t quantum, unsigned class)
 static void limit_work(struct hwi_jemalloc *jemalloc)
 {
   enum { STEPS_LEAST = 1 << 20, BYTES_OF_STEP = 4, BYTES_OF_BLOCK = 8 };
-  uint64_t known = 0;
-  for (size_t i = 0; i < jemalloc->memory->region_count; i++)
-    known += jemalloc->memory->regions[i].known;
+  const uint64_t known = hwi_memory_known_bytes(jemalloc->memory);
   jemalloc->steps_left = STEPS_LEAST + known / BYTES_OF_STEP;
   jemalloc->blocks_left = known / BYTES_OF_BLOCK;
 }

@@ -4,9 +4,7 @@
 static void limit_work(struct hwi_tcmalloc *tcmalloc)
 {
   enum { STEPS_LEAST = 1 << 20, BYTES_OF_STEP = 4, BYTES_OF_BLOCK = 8 };
-  uint64_t known = 0;
-  for (size_t i = 0; i < tcmalloc->memory->region_count; i++)
-    known += tcmalloc->memory->regions[i].known;
+  const uint64_t known = hwi_memory_known_bytes(tcmalloc->memory);
   tcmalloc->steps_left = STEPS_LEAST + known / BYTES_OF_STEP;
   tcmalloc->blocks_left = known / BYTES_OF_BLOCK;
 }
