@@ -1,10 +1,9 @@
 """heap.py - the heap and other allocators under the workloads of heap_work.c: heap.py --build BUILD [WORKLOAD...]
 
 Prints the processor time and the peak RSS of each allocator as ratios to those of glibc, with their geometric means; the address
-space and the RSS after 16 threads have ended; and the instructions of single calls, counted by callgrind (with the
-call itself and the test's own, some 6). The rounds take turns, and
-the smallest time and the median RSS count: other load on the machine affects all allocators alike. An allocator that is not installed
-is left out. With --document the tables are written to docs/heap.md.
+space and the RSS after 16 threads have ended; and the instructions of single calls, counted by callgrind (with the call itself and the
+test's own, some 6). The rounds take turns, and the smallest time and the median RSS count: other load on the machine affects all
+allocators alike. An allocator that is not installed is left out. With --document the tables are written to docs/heap.md.
 """
 import argparse
 import math
@@ -86,16 +85,6 @@ def table_of_instructions(libraries, folder):
     return text
 
 
-def document(text):
-    begin = "<!-- made by bench/heap.py --document -->\n"
-    with open(PAGE, encoding="utf-8") as page:
-        before, mark, after = page.read().partition(begin)
-    if not mark or pool.END not in behind:
-        raise SystemExit(f"heap.py: {PAGE} has no place for the tables")
-    with open(PAGE, "w", encoding="utf-8") as page:
-        page.write(before + begin + text + pool.END + behind.partition(pool.END)[2])
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=f"{', '.join(WORKLOADS)} (default: all)")
@@ -122,7 +111,7 @@ def main():
         text += table_of_instructions(libraries, folder)
     sys.stdout.write(text)
     if given.document:
-        document(text)
+        pool.document(text, "heap.py", PAGE)
 
 
 if __name__ == "__main__":

@@ -86,16 +86,17 @@ def measure(build):
     return table
 
 
-def document(table, maker):
-    """Writes a table into the page, at the mark of `maker`."""
+def document(table, maker, path=None):
+    """Writes a table into the page (None: docs/pool.md), at the mark of `maker`."""
+    path = path or PAGE
     begin = f"<!-- made by bench/{maker} --document -->\n"
-    with open(PAGE, encoding="utf-8") as page:
+    with open(path, encoding="utf-8") as page:
         text = page.read()
     if text.count(begin) != 1 or END not in text.partition(begin)[2]:
-        raise SystemExit(f"{maker}: {PAGE} has no place for the table")
-    before, _, behind = text.partition(begin)
-    with open(PAGE, "w", encoding="utf-8") as page:
-        page.write(before + begin + table + END + behind.partition(END)[2])
+        raise SystemExit(f"{maker}: {path} has no place for the table")
+    before, _, after = text.partition(begin)
+    with open(path, "w", encoding="utf-8") as page:
+        page.write(before + begin + table + END + after.partition(END)[2])
 
 
 def main():

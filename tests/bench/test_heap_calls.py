@@ -81,3 +81,10 @@ def test_workloads_run(build, tmp_path):
         for library in libraries.values():
             time, peak, space, at_end = heap.run(program, library, workload, 1)
             assert 0 < time and 0 < at_end <= peak and at_end <= space
+
+
+def test_the_page_has_a_place_for_the_tables(tmp_path):
+    page = tmp_path / "heap.md"
+    shutil.copy(heap.PAGE, page)
+    heap.pool.document("new tables\n", "heap.py", page)
+    assert "<!-- made by bench/heap.py --document -->\nnew tables\n<!-- end -->\n" in page.read_text()
