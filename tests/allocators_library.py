@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "tests/allocators/programs"
 EXAMPLES = ROOT / "examples/allocators"
+LIBRARIES = Path(os.environ.get("HW_BUILD", ROOT / "build")).resolve() / "lib"
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Werror"]
 FLAGS = ["-shared", "-fPIC", "-fvisibility=hidden", "-fexceptions", f"-I{ROOT}/include", f"-I{PROGRAMS}", "-Wl,-z,now"]
 
@@ -47,3 +48,8 @@ def run(command, preload=None, **environment):
                           env={**os.environ, **environment})
     assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout
+
+
+def expect_done(process):
+    """For a process of tlsf_user.c."""
+    assert (process.returncode, process.stdout, process.stderr) == (0, "done\n", "")

@@ -15,6 +15,17 @@ from waiting import wait_until
 
 PROGRAMS = Path(__file__).resolve().parent / "memory/programs"
 LIST_BLOCKS = signal.SIGRTMIN + 6  # of programs/live_blocks.c
+PYTHON = """
+import json, os, sqlite3, threading, time
+texts = [str(i) * i for i in range(3000)]
+threads = [threading.Thread(target=lambda: json.dumps(texts)) for _ in range(5)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+while len(os.listdir("/proc/self/task")) > 1:  # a thread that was joined may still give back its memory
+    time.sleep(0.01)
+print("ready", flush=True)
+time.sleep(1000)
+"""  # a program for such a list
 STATES = ("live", "own", "free", "cached", "top")
 
 

@@ -1,10 +1,12 @@
 """conftest.py - allocators and programs, each built once per session"""
 
+import os
+import subprocess
 from functools import cache
 
 import pytest
 
-from allocators_library import ROOT, build_allocator, build_program
+from allocators_library import PROGRAMS, ROOT, build_allocator, build_program
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +28,18 @@ def plugin_command(programs):
     """A C program that loads a C++ library, whose operators new fail."""
     sources = ROOT / "tests/record/programs"
     return [programs(sources / "plugin_host.c", "-ldl"), programs(sources / "plugin.cc", "-shared", "-fPIC", name="plugin.so")]
+
+
+@pytest.fixture
+def user_on(programs):
+    """user_on(library, seconds)(*arguments, **environment): the finished process of tlsf_user.c on the library."""
+    program = programs(PROGRAMS / "tlsf_user.c", "-pthread")
+
+    def on(library, seconds=120):
+        def start(*arguments, before=(), **environment):
+            return subprocess.run([*before, program, *map(str, arguments)], env={**os.environ, "LD_PRELOAD": str(library), **environment},
+                                  capture_output=True, text=True, timeout=seconds, check=False)
+
+        return start
+
+    return on

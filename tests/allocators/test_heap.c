@@ -3,43 +3,11 @@
  * Breaks if blocks overlap or lose their contents, if the records are wrong after any step, or if a wrong config is
  * accepted or the wrong member is named.
  */
-#include "heapwright/heap.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-#include "heap_model.h"
-
-enum { LARGEST = (int)HW_HEAP_LARGEST_CLASS_BYTES, MIB = 1 << 20 };
-
-static struct hw_heap *default_heap(void)
-{
-  struct hw_heap *heap = hw_heap_create(NULL, NULL);
-  assert_non_null(heap);
-  return heap;
-}
-
-static void expect_right(struct hw_heap *heap)
-{
-  void *where;
-  assert_int_equal(hw_heap_check(heap, &where), HW_HEAP_OK);
-  assert_null(where);
-}
-
-static size_t used_bytes(struct hw_heap *heap)
-{
-  struct hw_heap_stats stats;
-  hw_heap_get_stats(heap, &stats);
-  return stats.used_bytes;
-}
+#include "new_heap.h"
 
 static size_t mapped_bytes(struct hw_heap *heap)
 {
-  struct hw_heap_stats stats;
-  hw_heap_get_stats(heap, &stats);
+  const struct hw_heap_stats stats = stats_of(heap);
   assert_true(stats.peak_mapped_bytes >= stats.mapped_bytes);
   return stats.mapped_bytes;
 }
@@ -100,7 +68,7 @@ static void each_request_gets_the_smallest_class_that_is_large_enough(void **sta
 static void alignments(void **state)
 {
   (void)state;
-  struct hw_heap *heap = default_heap();
+  struct hw_heap *heap = new_heap();
   for (size_t align = 1; align <= (size_t)64 * MIB; align *= 2)
     for (size_t bytes = 0; bytes < 3 * (size_t)MIB; bytes = bytes * 3 + 1) {
       char *block = hw_heap_alloc_aligned(heap, align, bytes);
@@ -134,7 +102,7 @@ static void random_steps_keep_everything(void **state)
   enum { STEPS = 60000, CHECK_STEPS = 5000 };
   static struct model model;
   for (unsigned most_bits = 6; most_bits <= 24; most_bits += 6) {
-    model = (struct model){.heap = default_heap(), .seed = 88172645463325252u + most_bits};
+    model = (struct model){.heap = new_heap(), .seed = 88172645463325252u + most_bits};
     for (int i = 1; i <= STEPS / (most_bits > 20 ? 20 : 1); i++) {
       assert_true(model_step(&model, most_bits));
       if (i % CHECK_STEPS)
@@ -161,7 +129,7 @@ static bool end_at_third(void *context, void *block, size_t bytes)
 static void a_walk_ends_when_the_visitor_wants(void **state)
 {
   (void)state;
-  struct hw_heap *heap = default_heap();
+  struct hw_heap *heap = new_heap();
   int count = 0;
   for (int i = 0; i < 10; i++)
     hw_heap_alloc(heap, (size_t)1 << 2 * i);
@@ -173,7 +141,7 @@ static void a_walk_ends_when_the_visitor_wants(void **state)
 static void impossible_sizes(void **state)
 {
   (void)state;
-  struct hw_heap *heap = default_heap();
+  struct hw_heap *heap = new_heap();
   static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 15, (size_t)PTRDIFF_MAX, (size_t)1 << 46};
   void *block = hw_heap_alloc(heap, 100);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -190,7 +158,7 @@ static void impossible_sizes(void **state)
 static void a_large_block_grows_and_shrinks_without_a_copy(void **state)
 {
   (void)state;
-  struct hw_heap *heap = default_heap();
+  struct hw_heap *heap = new_heap();
   size_t bytes = 4 * MIB;
   unsigned char *block = hw_heap_alloc(heap, bytes), *barrier = hw_heap_alloc(heap, 4 * MIB);
   memset(block, 7, bytes);
@@ -216,7 +184,7 @@ static void a_large_block_grows_and_shrinks_without_a_copy(void **state)
 static void a_span_changes_its_size_in_place(void **state)
 {
   (void)state;
-  struct hw_heap *heap = default_heap();
+  struct hw_heap *heap = new_heap();
   unsigned char *block = hw_heap_alloc(heap, 100000);
   memset(block, 5, 100000);
   assert_ptr_equal(hw_heap_realloc(heap, block, 1000000), block);

@@ -1,4 +1,4 @@
-"""libheapwright-heap.so: malloc's contract, threads, forks and faults; programs behave the same on it, also recorded."""
+"""libheapwright-heap.so: threads, forks, faults and little address space, also recorded."""
 
 import json
 import os
@@ -10,69 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from allocators_library import PROGRAMS, ROOT, run
+from allocators_library import LIBRARIES, PROGRAMS, ROOT, expect_done
 
-LIBRARY = Path(os.environ.get("HW_BUILD", ROOT / "build")).resolve() / "lib/libheapwright-heap.so"
-RECORD_PROGRAMS = ROOT / "tests/record/programs"
-
-
-@pytest.fixture(scope="session")
-def user(programs):
-    """user(*arguments, **environment): the finished process of tlsf_user.c on the heap."""
-    program = programs(PROGRAMS / "tlsf_user.c", "-pthread")
-
-    def start(*arguments, before=(), **environment):
-        return subprocess.run([*before, program, *map(str, arguments)], env={**os.environ, "LD_PRELOAD": str(LIBRARY), **environment},
-                              capture_output=True, text=True, timeout=300, check=False)
-
-    return start
+LIBRARY = LIBRARIES / "libheapwright-heap.so"
 
 
-def expect_done(process):
-    assert (process.returncode, process.stdout, process.stderr) == (0, "done\n", "")
-
-
-def test_c_contract(programs):
-    contract = programs(RECORD_PROGRAMS / "contract.c")
-    assert run([contract], LIBRARY) == run([contract])
-
-
-def test_cxx_contract(programs):
-    """Except for the handler that frees a reserve: its memory is kept for a moment, and used again at once."""
-    contract = programs(RECORD_PROGRAMS / "contract_cxx.cc", "-faligned-new")
-    ours, plain = (run([contract], *library).splitlines() for library in ((LIBRARY,), ()))
-    assert len(ours) == len(plain)
-    assert all("reserve" in line for line, other in zip(plain, ours) if line != other)
-
-
-def test_cxx_plugin_of_a_c_program(plugin_command):
-    assert run(plugin_command, LIBRARY) == run(plugin_command)
+@pytest.fixture
+def user(user_on):
+    return user_on(LIBRARY, 300)
 
 
 @pytest.mark.parametrize("check", ["0", "1"])
 @pytest.mark.parametrize("what", ["churn", "threads", "fork"])
 def test_use(user, what, check):
     expect_done(user(what, HEAPWRIGHT_CHECK=check))
-
-
-def test_it_needs_libc_alone():
-    dynamic = subprocess.run(["objdump", "-p", LIBRARY], capture_output=True, text=True, check=True).stdout
-    assert re.findall(r"NEEDED\s+(\S+)", dynamic) == ["libc.so.6"]
-
-
-@pytest.mark.parametrize("command", [
-    ["bash", "-c", "for i in $(seq 300); do x=$x$i; done; echo ${#x}"],
-    ["/usr/bin/python3", "-c", "import json, threading; print(len(json.dumps(list(range(50000)))))"],
-    ["perl", "-e", "my %h; $h{$_ % 1000} .= $_ for 1..100000; print length(join '', values %h), \"\\n\""],
-    ["git", "log", "-n", "3", "--oneline"],
-    ["ls", "-lR", "/usr/share/doc/git"],
-], ids=lambda command: command[0].rsplit("/", 1)[-1])
-def test_programs(command):
-    if not shutil.which(command[0]):
-        pytest.skip(f"no {command[0]}")
-    plain, served = (subprocess.run(command, env={**os.environ, **env}, capture_output=True, cwd=ROOT, timeout=120, check=False)
-                     for env in ({}, {"LD_PRELOAD": str(LIBRARY)}))
-    assert (served.returncode, served.stdout, served.stderr) == (plain.returncode, plain.stdout, plain.stderr)
 
 
 @pytest.mark.parametrize("what", ["churn", "threads"])

@@ -4,41 +4,11 @@
  * Breaks if a wrong address is freed, if a damaged record is not found, if a destroyed heap leaves memory behind, or if a
  * request that fails damages the heap.
  */
-#include "heapwright/heap.h"
+#include "new_heap.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "heap_model.h"
-
-enum { LARGEST = (int)HW_HEAP_LARGEST_CLASS_BYTES, MIB = 1 << 20 };
-
-static struct hw_heap *default_heap(void)
-{
-  struct hw_heap *heap = hw_heap_create(NULL, NULL);
-  assert_non_null(heap);
-  return heap;
-}
-
-static void expect_right(struct hw_heap *heap)
-{
-  void *where;
-  assert_int_equal(hw_heap_check(heap, &where), HW_HEAP_OK);
-  assert_null(where);
-}
-
-static size_t used_bytes(struct hw_heap *heap)
-{
-  struct hw_heap_stats stats;
-  hw_heap_get_stats(heap, &stats);
-  return stats.used_bytes;
-}
 
 /* Pages of the system: all that are mapped, and those in memory. */
 static void process_pages(size_t *mapped, size_t *resident)
@@ -79,7 +49,7 @@ static void faults_are_found_and_change_nothing(void **state)
   (void)state;
   struct seen seen = {0};
   const struct hw_heap_config config = {.check_all_frees = true, .on_fault = see_fault, .fault_context = &seen};
-  struct hw_heap *heap = hw_heap_create(&config, NULL), *other = default_heap();
+  struct hw_heap *heap = hw_heap_create(&config, NULL), *other = new_heap();
   static const size_t sizes[] = {1, 16, 40, 5000, LARGEST, 100000, 5 * MIB};
   char on_stack[64];
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -117,7 +87,7 @@ static void faults_are_found_and_change_nothing(void **state)
 static void a_block_freed_twice_is_found_by_default(void **state)
 {
   (void)state;
-  struct hw_heap *heap = default_heap();
+  struct hw_heap *heap = new_heap();
   uintptr_t *block = hw_heap_alloc(heap, 64), *another = hw_heap_alloc(heap, 64);
   assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
   assert_int_equal(hw_heap_free(heap, block), HW_HEAP_FREED);
@@ -163,7 +133,7 @@ static void a_free_block_is_not_resized(void **state)
 static void the_check_finds_a_write_to_a_free_block(void **state)
 {
   (void)state;
-  struct hw_heap *heap = default_heap();
+  struct hw_heap *heap = new_heap();
   uintptr_t *blocks[3];
   for (int i = 0; i < 3; i++)
     blocks[i] = hw_heap_alloc(heap, 48);
@@ -191,7 +161,7 @@ static void use_heaps(int count)
 {
   struct hw_heap *heaps[8];
   for (int i = 0; i < count; i++) {
-    heaps[i] = default_heap();
+    heaps[i] = new_heap();
     for (size_t bytes = 1; bytes <= 4 * MIB; bytes *= 2)
       for (int k = 0; k < 10; k++)
         memset(hw_heap_alloc(heaps[i], bytes), 1, bytes);
@@ -221,7 +191,7 @@ static void free_memory_goes_back(void **state)
   (void)state;
   enum { BLOCKS = 200000, BYTES = 500, ALL_PAGES = BLOCKS / 4096 * BYTES };
   static void *blocks[BLOCKS];
-  struct hw_heap *heap = default_heap();
+  struct hw_heap *heap = new_heap();
   size_t mapped, before, full, after;
   process_pages(&mapped, &before);
   for (int i = 0; i < BLOCKS; i++)
@@ -258,7 +228,7 @@ static const char *flags_of(const void *address)
 static void huge_pages_are_not_for_small_heaps(void **state)
 {
   (void)state;
-  struct hw_heap *heap = default_heap();
+  struct hw_heap *heap = new_heap();
   void *first = hw_heap_alloc(heap, 100), *last = NULL;
   if (!strstr(flags_of(first), " nh"))
     skip(); /* this kernel has no huge pages */

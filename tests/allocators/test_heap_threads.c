@@ -3,35 +3,14 @@
  * Breaks if a block that another thread frees is lost or given out twice, if the memory of ended threads is not used
  * again, if short threads make a heap grow, or if a child of a fork has a damaged heap.
  */
-#include "heapwright/heap.h"
+#include "new_heap.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "heap_model.h"
-
 enum { THREADS = 6 };
-
-static struct hw_heap *new_heap(void)
-{
-  struct hw_heap *heap = hw_heap_create(NULL, NULL);
-  assert_non_null(heap);
-  return heap;
-}
-
-static struct hw_heap_stats stats_of(struct hw_heap *heap)
-{
-  struct hw_heap_stats stats;
-  hw_heap_get_stats(heap, &stats);
-  return stats;
-}
 
 /* Everything was freed, and all threads have ended. */
 static void expect_empty(struct hw_heap *heap)

@@ -1,5 +1,5 @@
-"""libheapwright-tlsf.so: malloc's contract, growth as in heaphook, no system call and no page fault in steady state,
-forks, faults and invalid settings.
+"""libheapwright-tlsf.so: growth as in heaphook, no system call and no page fault in steady state, forks, faults and
+invalid settings.
 """
 
 import os
@@ -11,73 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from allocators_library import PROGRAMS, ROOT, run
+from allocators_library import LIBRARIES, expect_done
 
-LIBRARY = ROOT / "build/lib/libheapwright-tlsf.so" if "HW_BUILD" not in os.environ else f"{os.environ['HW_BUILD']}/lib/libheapwright-tlsf.so"
-RECORD_PROGRAMS = ROOT / "tests/record/programs"
+LIBRARY = LIBRARIES / "libheapwright-tlsf.so"
 GROWN = re.compile(r"pool exhausted: (\d+) bytes additionally mmaped")
 
 
-@pytest.fixture(scope="session")
-def user(programs):
-    """user(*arguments, **environment): the finished process of tlsf_user.c on the pool."""
-    program = programs(PROGRAMS / "tlsf_user.c", "-pthread")
-
-    def start(*arguments, before=(), **environment):
-        env = {**os.environ, "LD_PRELOAD": str(LIBRARY), **environment}
-        return subprocess.run([*before, program, *map(str, arguments)], env=env, capture_output=True, text=True, timeout=120,
-                              check=False)
-
-    return start
-
-
-def expect_done(process):
-    assert (process.returncode, process.stdout, process.stderr) == (0, "done\n", "")
-
-
-# --- the contract ---
-
-def test_c_contract(programs):
-    contract = programs(RECORD_PROGRAMS / "contract.c")
-    assert run([contract], LIBRARY) == run([contract])
-
-
-def test_cxx_contract(programs):
-    """Except for the handler that frees a reserve: the pool's memory is not returned to the system, and is reused at
-    once."""
-    contract = programs(RECORD_PROGRAMS / "contract_cxx.cc", "-faligned-new")
-    ours, plain = (run([contract], *library).splitlines() for library in ((LIBRARY,), ()))
-    assert len(ours) == len(plain)
-    assert all("reserve" in line for line, other in zip(plain, ours) if line != other)
-
-
-def test_cxx_plugin_of_a_c_program(plugin_command):
-    assert run(plugin_command, LIBRARY) == run(plugin_command)
+@pytest.fixture
+def user(user_on):
+    return user_on(LIBRARY)
 
 
 @pytest.mark.parametrize("what", ["churn", "threads", "fork"])
 def test_use(user, what):
     expect_done(user(what))
-
-
-def test_it_needs_libc_alone():
-    dynamic = subprocess.run(["objdump", "-p", LIBRARY], capture_output=True, text=True, check=True).stdout
-    assert re.findall(r"NEEDED\s+(\S+)", dynamic) == ["libc.so.6"]
-
-
-@pytest.mark.parametrize("command", [
-    ["bash", "-c", "for i in $(seq 300); do x=$x$i; done; echo ${#x}"],
-    ["/usr/bin/python3", "-c", "import json, threading; print(len(json.dumps(list(range(50000)))))"],
-    ["perl", "-e", "my %h; $h{$_ % 1000} .= $_ for 1..100000; print length(join '', values %h), \"\\n\""],
-    ["git", "log", "-n", "3", "--oneline"],
-    ["ls", "-lR", "/usr/share/doc/git"],
-], ids=lambda command: command[0].rsplit("/", 1)[-1])
-def test_programs(command):
-    if not shutil.which(command[0]):
-        pytest.skip(f"no {command[0]}")
-    plain, pooled = (subprocess.run(command, env={**os.environ, **env}, capture_output=True, cwd=ROOT, timeout=120, check=False)
-                     for env in ({}, {"LD_PRELOAD": str(LIBRARY)}))
-    assert (pooled.returncode, pooled.stdout, pooled.stderr) == (plain.returncode, plain.stdout, plain.stderr)
 
 
 # --- growth ---

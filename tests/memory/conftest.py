@@ -68,12 +68,13 @@ def static_shapes(program_folder):
 
 @pytest.fixture
 def listed(live_blocks, tmp_path):
-    """with listed([command...], env={...}) as (process, expected): a program that waits, and its live blocks."""
+    """with listed([command...], env={...}) as (process, expected): a program that waits, and its live blocks. `preload`: other
+    libraries, of which one is such a list."""
 
     @contextmanager
-    def run(command, env=None, is_ready=None):
+    def run(command, env=None, is_ready=None, preload=live_blocks):
         path = tmp_path / "live-blocks"
-        environment = {**(env or {}), "LD_PRELOAD": str(live_blocks), "LIVE_BLOCKS": str(path)}
+        environment = {**(env or {}), "LD_PRELOAD": str(preload), "LIVE_BLOCKS": str(path)}
         with started(command, tmp_path, environment, is_ready) as process:
             process.send_signal(LIST_BLOCKS)
             wait_until(path.exists)

@@ -4,13 +4,9 @@
  * Breaks if a byte of a debug file is trusted, if memory in which everything points to everything is followed without an end, or
  * if a result of malloc is not checked.
  */
-#include "../symbols/program.h"
+#include "../symbols/damaged_program.h"
 #include "../trace/failing_malloc.h"
 #include "made_memory.h"
-
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "memory/types/block_types.h"
 
@@ -21,7 +17,6 @@ enum {
   CUTS = 40,
   FLIPPED_FILES = 200,
   CALLS_MOST = 3000,
-  SECONDS = 60,
 };
 
 static const char source[] =
@@ -37,29 +32,6 @@ static const char source[] =
 
 static const char small_source[] = "struct node { struct node *next; char *name; } *nodes, *table[50];\n"
                                    "int main(void) { return nodes != table[0]; }\n";
-
-static unsigned char *whole;
-static size_t whole_bytes;
-
-static void read_whole(const char *name)
-{
-  FILE *file = fopen(in_dir(name), "rb");
-  assert_non_null(file);
-  fseek(file, 0, SEEK_END);
-  whole_bytes = (size_t)ftell(file);
-  rewind(file);
-  whole = realloc(whole, whole_bytes);
-  assert_int_equal(fread(whole, 1, whole_bytes, file), whole_bytes);
-  fclose(file);
-}
-
-static void write_damaged(const unsigned char *bytes, size_t count)
-{
-  FILE *file = fopen(in_dir("damaged"), "wb");
-  assert_non_null(file);
-  assert_int_equal(fwrite(bytes, 1, count, file), count);
-  fclose(file);
-}
 
 /* All words of the program and of the blocks are addresses of blocks. */
 static void make(struct made *made)
@@ -119,21 +91,9 @@ static struct answer ask(struct made *made, const char *program, uint64_t work_m
   return answer;
 }
 
-/* In a child: a crash is a failed test with its signal, and the other tests go on. */
-static void ask_aside(struct made *made, const char *what, unsigned long number)
+static int ask_damaged(void *made)
 {
-  const pid_t child = fork();
-  int status;
-  assert_true(child >= 0);
-  if (child == 0) {
-    signal(SIGSEGV, SIG_DFL); /* cmocka would go on with the next test */
-    alarm(SECONDS);
-    _exit(ask(made, in_dir("damaged"), 0).status < 0 ? 2 : 0);
-  }
-  assert_int_equal(waitpid(child, &status, 0), child);
-  if (status != 0)
-    print_error("%s %lu: wait status %#x\n", what, number, status);
-  assert_int_equal(status, 0);
+  return ask(made, in_dir("damaged"), 0).status < 0 ? 2 : 0;
 }
 
 static void prepare(const char *flags)
@@ -178,19 +138,8 @@ static void test_cut_short(void **state)
   (void)state;
   struct made made;
   make(&made);
-  for (unsigned long i = 0; i <= CUTS; i++) {
-    write_damaged(whole, whole_bytes * i / CUTS);
-    ask_aside(&made, "cut", i);
-  }
+  ask_cut_short(ask_damaged, &made, CUTS);
   made_release(&made);
-}
-
-static uint32_t seed = 4711;
-
-static uint32_t any(void)
-{
-  seed = seed * 1664525 + 1013904223;
-  return seed >> 8;
 }
 
 /* Debug information is what comes behind the program's own bytes: most of the file. */
@@ -206,7 +155,7 @@ static void test_overwritten(void **state)
     for (uint32_t flips = 1 + any() % 200; flips > 0; flips--)
       copy[64 + any() % (whole_bytes - 64)] = (unsigned char)any();
     write_damaged(copy, whole_bytes);
-    ask_aside(&made, "overwritten", i);
+    ask_aside(ask_damaged, &made, "overwritten", i);
   }
   free(copy);
   made_release(&made);

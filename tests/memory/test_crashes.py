@@ -202,8 +202,8 @@ def test_threads_in_malloc_go_on(churning, hw):
 
 
 def test_threads_that_are_recorded(hw, build, tmp_path):
-    """The recording goes on after the stop, and is read later: what was live is that of the stop. A thread is between its call and the
-    event at most once."""
+    """The recording goes on after the stop, and is read later: what was live is that of the stop. Each thread may have one call whose
+    event is not written yet."""
     trace, words = tmp_path / "churn.hwt", [build_churn(tmp_path), "rests"]
     with subprocess.Popen([build / "bin/heapwright", "record", "-q", "-o", trace, "--", *words], stdout=subprocess.PIPE) as launcher:
         _, _, pid = launcher.stdout.readline().split()

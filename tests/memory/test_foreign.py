@@ -5,31 +5,17 @@ The independent list is kept by a preloaded library (programs/live_blocks.c) in 
 
 import json
 import shutil
-import signal
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from heap_listing import build_program, core_of, gcore_of, read_expected, started
-from waiting import wait_until
+from heap_listing import PYTHON, build_program, core_of, gcore_of, started
 
 SHAPES = ["few", "one", "threads", "exchange", "ended", "gaps", "huge"]
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
 OWN = {"jemalloc": [], "tcmalloc": [8, 16]}  # sizes of blocks that the library allocates before it can be listed
-
-PYTHON = """
-import json, os, sqlite3, threading, time
-texts = [str(i) * i for i in range(2000)]
-threads = [threading.Thread(target=lambda: json.dumps(texts)) for _ in range(5)]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
-while len(os.listdir("/proc/self/task")) > 1:  # a thread that was joined may still give back its memory
-    time.sleep(0.01)
-print("ready", flush=True)
-time.sleep(1000)
-"""
 
 TWO = r"""
 #include <stdio.h>
@@ -78,17 +64,14 @@ def lister(program_folder):
 
 
 @pytest.fixture
-def foreign(lister, tmp_path):
+def foreign(lister, listed):
     """with foreign(allocator, [command...]) as (process, live): a program that waits, and its live blocks."""
 
     @contextmanager
     def run(allocator, command, env=None, is_ready=None):
-        path = tmp_path / "live-blocks"
-        libraries = f"{lister}:{library_of(allocator)}" if allocator else str(lister)
-        with started(command, tmp_path, {**(env or {}), "LD_PRELOAD": libraries, "LIVE_BLOCKS": str(path)}, is_ready) as process:
-            process.send_signal(signal.SIGRTMIN + 6)
-            wait_until(path.exists)
-            yield process, read_expected(path).live
+        preload = f"{lister}:{library_of(allocator)}" if allocator else lister
+        with listed(command, env, is_ready, preload) as (process, expected):
+            yield process, expected.live
 
     return run
 

@@ -11,23 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from heap_listing import LIST_BLOCKS, build_program, core_of, gcore_of, read_expected, started
-from waiting import wait_until
+from heap_listing import PYTHON, build_program, core_of, gcore_of, read_expected, started
 
 SHAPES = ["few", "one", "threads", "exchange", "ended", "sub-heaps", "gaps", "blocked", "huge", "settings"]
 NO_CACHE = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
-
-PYTHON = """
-import json, os, sqlite3, threading, time
-texts = [str(i) * i for i in range(3000)]
-threads = [threading.Thread(target=lambda: json.dumps(texts)) for _ in range(5)]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
-while len(os.listdir("/proc/self/task")) > 1:  # a thread that was joined may still give back its memory
-    time.sleep(0.01)
-print("ready", flush=True)
-time.sleep(1000)
-"""
 
 CXX = r"""
 #include <cstdio>
@@ -223,12 +210,8 @@ def listed_32(program_folder):
 
 
 @pytest.mark.parametrize("shape", ["few", "one", "threads", "gaps"])
-def test_words_of_32_bits(listed_32, find_heap, tmp_path, shape):
-    environment = {"LD_PRELOAD": str(listed_32.parent / "liblive-32.so"), "LIVE_BLOCKS": str(tmp_path / "live-blocks")}
-    with started([listed_32, shape], tmp_path, environment) as process:
-        process.send_signal(LIST_BLOCKS)
-        wait_until((tmp_path / "live-blocks").exists)
-        expected = read_expected(tmp_path / "live-blocks")
+def test_words_of_32_bits(listed, listed_32, find_heap, tmp_path, shape):
+    with listed([listed_32, shape], preload=listed_32.parent / "liblive-32.so") as (process, expected):
         of_process, of_core = find_heap("process", process.pid), find_heap("core", core_of(process, tmp_path))
     for heap in (of_process, of_core):
         heap.assert_sound()

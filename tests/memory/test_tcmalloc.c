@@ -2,14 +2,7 @@
  *
  * Breaks if a structure is believed without a check, or if a result of malloc is not checked.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include "../trace/failing_malloc.h"
-#include "memory/heaps/heap.h"
+#include "small_heap.h"
 #include "small_tcmalloc.h"
 
 static struct small_tcmalloc small;
@@ -20,14 +13,6 @@ static void find(struct hwi_core_heap *heap)
   assert_int_equal(hwi_core_heap_find(heap, &small.memory, &error), 0);
   assert_string_equal(heap->allocator, "tcmalloc");
   assert_int_equal(heap->part_count, 1);
-}
-
-static void assert_sum(const struct hwi_core_heap *heap, enum hwi_core_block_state state, uint64_t blocks,
-                       uint64_t bytes)
-{
-  const struct hwi_core_heap_sum sum = hwi_core_heap_sum(heap, state);
-  assert_int_equal(sum.blocks, blocks);
-  assert_int_equal(sum.bytes, bytes);
 }
 
 static void assert_sound(const struct hwi_core_heap *heap)
@@ -108,23 +93,8 @@ static void test_unknown_version(void **state)
 static void test_no_memory(void **state)
 {
   (void)state;
-  enum { CALLS_MOST = 100 };
-  bool has_failed = true;
-  uint64_t calls = 0;
   small_tcmalloc_make(&small);
-  for (; has_failed && calls < CALLS_MOST; calls++) {
-    struct hwi_core_heap heap;
-    struct hwi_error error = {0};
-    failing_malloc_arm(calls, UINT64_MAX);
-    const int status = hwi_core_heap_find(&heap, &small.memory, &error);
-    if (status == 0)
-      assert_sound(&heap);
-    hwi_core_heap_release(&heap);
-    has_failed = failing_malloc_disarm();
-    assert_int_equal(failing_malloc_leaks(), 0);
-    assert_true(status == 0 || (status == HW_ERR_MEMORY && has_failed && error.text[0]));
-  }
-  assert_true(calls > 3 && calls < CALLS_MOST);
+  expect_errors_without_memory(&small.memory, assert_sound, 3);
 }
 
 int main(void)

@@ -3,12 +3,9 @@
  * A program with debug information is cut short at many places and has bytes overwritten, mostly in the sections that
  * are parsed. Any answer is accepted, but there must be one.
  */
-#include "program.h"
+#include "damaged_program.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-enum { CUTS = 60, FLIPPED_FILES = 400, SECONDS = 60 };
+enum { CUTS = 60, FLIPPED_FILES = 400 };
 
 static const char source[] =
     "#include <cstdio>\n"
@@ -22,31 +19,9 @@ static const char source[] =
     "  box().add(); auto f = [&]() __attribute__((noinline)) { here(); return all.size(); };\n"
     "  return f() == 0; }\n";
 
-static unsigned char *whole;
-static size_t whole_bytes;
-
-static void read_whole(const char *name)
+static int ask(void *unused)
 {
-  FILE *file = fopen(in_dir(name), "rb");
-  assert_non_null(file);
-  fseek(file, 0, SEEK_END);
-  whole_bytes = (size_t)ftell(file);
-  rewind(file);
-  whole = realloc(whole, whole_bytes);
-  assert_int_equal(fread(whole, 1, whole_bytes, file), whole_bytes);
-  fclose(file);
-}
-
-static void write_bytes(const unsigned char *bytes, size_t count)
-{
-  FILE *file = fopen(in_dir("damaged"), "wb");
-  assert_non_null(file);
-  assert_int_equal(fwrite(bytes, 1, count, file), count);
-  fclose(file);
-}
-
-static void ask(void)
-{
+  (void)unused;
   struct hwi_symbols *symbols = new_symbols(NULL);
   struct hwi_symbol_module module = {.path = in_dir("damaged")};
   const struct hwi_symbol *frames;
@@ -65,23 +40,7 @@ static void ask(void)
   hwi_symbols_find(symbols, &module, UINT64_MAX, true, &frames);
   hwi_symbols_find(symbols, &module, 0, true, &frames);
   hwi_symbols_destroy(symbols);
-}
-
-/* In a child: a crash is a failed test with its signal, and the other tests go on. */
-static void ask_aside(const char *what, unsigned long number)
-{
-  pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) {
-    alarm(SECONDS);
-    ask();
-    _exit(0);
-  }
-  int status;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  if (status != 0)
-    print_error("%s %lu: wait status %#x\n", what, number, status);
-  assert_int_equal(status, 0);
+  return 0;
 }
 
 static void prepare(const char *flags)
@@ -96,10 +55,7 @@ static void a_file_cut_short_is_survived(void **state)
 {
   (void)state;
   prepare("-g");
-  for (unsigned long i = 0; i <= CUTS; i++) {
-    write_bytes(whole, whole_bytes * i / CUTS);
-    ask_aside("cut", i);
-  }
+  ask_cut_short(ask, NULL, CUTS);
 }
 
 /* Returns the range of a section in the file; 0: there is no such section. */
@@ -118,14 +74,6 @@ static size_t section_off(const char *name, size_t *bytes)
   return off;
 }
 
-static uint32_t seed = 12345;
-
-static uint32_t any(void)
-{
-  seed = seed * 1664525 + 1013904223;
-  return seed >> 8;
-}
-
 static void flip_in(const char *section, unsigned files)
 {
   size_t bytes, off = section[0] ? section_off(section, &bytes) : (bytes = whole_bytes, 0);
@@ -138,8 +86,8 @@ static void flip_in(const char *section, unsigned files)
       static const unsigned char favourites[] = {0, 1, 0x7f, 0x80, 0xff};
       damaged[off + any() % bytes] = any() % 2 ? (unsigned char)any() : favourites[any() % sizeof favourites];
     }
-    write_bytes(damaged, whole_bytes);
-    ask_aside(section, i);
+    write_damaged(damaged, whole_bytes);
+    ask_aside(ask, NULL, section, i);
   }
   free(damaged);
 }
@@ -181,8 +129,8 @@ static void a_damaged_header_is_survived(void **state)
     memcpy(damaged, whole, whole_bytes);
     for (uint32_t flips = 1 + any() % 4; flips > 0; flips--)
       damaged[any() % 2 ? any() % 64 : table_off + any() % table_bytes] = (unsigned char)any();
-    write_bytes(damaged, whole_bytes);
-    ask_aside("header", i);
+    write_damaged(damaged, whole_bytes);
+    ask_aside(ask, NULL, "header", i);
   }
   free(damaged);
 }
@@ -194,7 +142,7 @@ static void a_bomb_of_packed_symbols_is_left_alone(void **state)
   prepare("");
   shell("head -c 1000000000 /dev/zero | xz -0 -T2 >bomb.xz && strip prog");
   shell("objcopy --add-section .gnu_debugdata=bomb.xz prog damaged");
-  ask_aside("bomb", 0);
+  ask_aside(ask, NULL, "bomb", 0);
 }
 
 static int release(void **state)

@@ -1,0 +1,41 @@
+/* new_heap.h - a heap with the default config, and what tests ask it */
+#ifndef TESTS_ALLOCATORS_NEW_HEAP_H
+#define TESTS_ALLOCATORS_NEW_HEAP_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "heap_model.h"
+
+enum { LARGEST = (int)HW_HEAP_LARGEST_CLASS_BYTES, MIB = 1 << 20 };
+
+static inline struct hw_heap *new_heap(void)
+{
+  struct hw_heap *heap = hw_heap_create(NULL, NULL);
+  assert_non_null(heap);
+  return heap;
+}
+
+static inline struct hw_heap_stats stats_of(struct hw_heap *heap)
+{
+  struct hw_heap_stats stats;
+  hw_heap_get_stats(heap, &stats);
+  return stats;
+}
+
+static inline size_t used_bytes(struct hw_heap *heap)
+{
+  return stats_of(heap).used_bytes;
+}
+
+static inline void expect_right(struct hw_heap *heap)
+{
+  void *where;
+  assert_int_equal(hw_heap_check(heap, &where), HW_HEAP_OK);
+  assert_null(where);
+}
+
+#endif
