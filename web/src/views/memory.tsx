@@ -138,12 +138,13 @@ export function MemoryState({ document }: { document: PageDocument }): JSX.Eleme
   );
 }
 
-export function aboutMemory(document: PageDocument): [string, string][] {
+export function memoryFacts(document: PageDocument): [string, string][] {
+  const { run, version } = document;
   const state = stateOf(document);
   const lines: [string, string][] = [];
-  if (document.run.pid > 0) lines.push(["Process", String(document.run.pid)]);
-  if (state === undefined) return lines;
-  lines.push(["Allocator", state.allocator]);
-  if (state.signal > 0) lines.push(["Ended", `by signal ${state.signal}`]);
+  if (run.pid > 0) lines.push(["Process", String(run.pid)]);
+  if (state !== undefined) lines.push(["Allocator", state.allocator]);
+  if (state !== undefined && state.signal > 0) lines.push(["Ended", `by signal ${state.signal}`]);
+  lines.push(["From", run.trace], ["Written by", `heapwright ${version}`]);
   return lines;
 }

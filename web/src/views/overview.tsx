@@ -1,5 +1,5 @@
 // overview.tsx - the figures of the run, its curve, findings, and facts about the recording
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { FindingFields, ImageFields, RunFields } from "../data/document";
 import { errorAt } from "../data/errors";
@@ -11,7 +11,7 @@ import { timeIn } from "../text/words";
 import { Figures } from "./figures";
 import { Growth } from "./growth";
 import { Heaps } from "./heaps";
-import { aboutMemory, MemoryFigures, MemoryState } from "./memory";
+import { memoryFacts, MemoryFigures, MemoryState } from "./memory";
 import { isEmpty, Nothing } from "./nothing";
 import { folderOfRun, Processes, togetherCount } from "./processes";
 import { RunChart } from "./run_chart";
@@ -79,7 +79,7 @@ function whenMost(recording: Recording, span: Span | null): string {
 }
 
 /** null: nothing was live. */
-function TopStacks({ recording, state, change }: ViewProps): JSX.Element | null {
+function TopStacks({ recording, state, change, heading }: ViewProps & { readonly heading: string }): JSX.Element | null {
   const { span } = state;
   const live = useMemo(() => recording.costs("peak", span), [recording, span]);
   const all = span === null ? recording.document.run.peak_bytes : recording.liveAt(recording.highest(recording.edgesOf(span)));
@@ -88,7 +88,7 @@ function TopStacks({ recording, state, change }: ViewProps): JSX.Element | null 
   if (top.length === 0) return null;
   return (
     <section class="panel">
-      <h2>{recording.document.memory === undefined ? `Largest stacks ${whenMost(recording, span)}` : "What lives"}</h2>
+      <h2>{heading}</h2>
       <StackList {...{ recording, change }} rows={top} cost="peak" figures={(row) => [estimateText("bytes", live[row]!, errorAt(squares, row)), shareText(live[row]!, all)]} />
     </section>
   );
@@ -135,53 +135,76 @@ function dateText(realtimeNs: number): string {
   return new Date(realtimeNs / 1e6).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 }
 
-function Evidence({ recording, opened, isLive, change }: ViewProps): JSX.Element {
-  const { run, process, version, memory } = recording.document;
+function factsOf(recording: Recording): [string, string][] {
+  const { run, process, version } = recording.document;
   const began = process.start_realtime_ns ?? 0;
   const together = togetherCount(recording.document) > 1; // facts about the largest process are not valid for all
-  const lines = memory === undefined ? evidenceOf(run) : aboutMemory(recording.document);
+  const lines = evidenceOf(run);
   if (began > 0) lines.push(["Started", dateText(began - (together ? (process.from_ns ?? 0) : 0))]);
   const { dropped_until_ns: kept, peak_of_kept_events: isPeakOfKept = false } = run;
   if (kept > 0) {
     const peak = isPeakOfKept ? "; the peak of all processes together is that of the kept events" : "";
     lines.push(["Kept", `events from ${timeIn(recording, kept)} on; of before: what still lives, and totals${peak}`]);
   }
-  if (!together && memory === undefined) lines.push(...ofProcess(recording));
-  lines.push([memory === undefined ? "Trace" : "From", together ? folderOfRun(run) : run.trace], ["Written by", `heapwright ${version}`]);
+  if (!together) lines.push(...ofProcess(recording));
+  lines.push(["Trace", together ? folderOfRun(run) : run.trace], ["Written by", `heapwright ${version}`]);
+  return lines;
+}
+
+function About({ what, facts, children }: { what: string; facts: readonly [string, string][]; children?: ComponentChildren }): JSX.Element {
   return (
     <section class="panel">
-      <h2>About this {memory === undefined ? "recording" : "heap"}</h2>
+      <h2>About this {what}</h2>
       <dl class="evidence">
-        {lines.map(([name, text]) => (
+        {facts.map(([name, text]) => (
           <>
             <dt>{name}</dt>
             <dd>{text}</dd>
           </>
         ))}
       </dl>
-      <Processes {...{ document: recording.document, opened, isLive, change }} />
+      {children}
     </section>
   );
 }
 
-export function Overview(props: ViewProps): JSX.Element {
-  const { recording, state } = props;
-  const hasBlocks = !isEmpty(recording.document);
-  const isOfMemory = recording.document.memory !== undefined;
+/** The overview of a heap that was not recorded. */
+function MemoryOverview(props: ViewProps): JSX.Element {
+  const { document } = props.recording;
   return (
     <div class="stack-v">
-      {hasBlocks && !isOfMemory && <Growth {...props} />}
-      {isOfMemory ? <MemoryFigures document={recording.document} /> : <Figures recording={recording} span={state.span} />}
-      {!hasBlocks && <Nothing {...props} />}
-      {hasBlocks && !isOfMemory && <RunChart {...props} />}
+      <MemoryFigures document={document} />
+      {isEmpty(document) && <Nothing {...props} />}
+      <div class="columns">
+        <div class="stack-v">
+          {!isEmpty(document) && <TopStacks {...props} heading="What lives" />}
+          <MemoryState document={document} />
+        </div>
+        <About what="heap" facts={memoryFacts(document)} />
+      </div>
+    </div>
+  );
+}
+
+export function Overview(props: ViewProps): JSX.Element {
+  const { recording, state, opened, isLive, change } = props;
+  const { document } = recording;
+  if (document.memory !== undefined) return <MemoryOverview {...props} />;
+  const hasBlocks = !isEmpty(document);
+  return (
+    <div class="stack-v">
+      {hasBlocks && <Growth {...props} />}
+      <Figures recording={recording} span={state.span} />
+      {hasBlocks ? <RunChart {...props} /> : <Nothing {...props} />}
       <div class="columns">
         <div class="stack-v">
           <Findings {...props} />
-          {hasBlocks && <TopStacks {...props} />}
-          <MemoryState document={recording.document} />
+          {hasBlocks && <TopStacks {...props} heading={`Largest stacks ${whenMost(recording, state.span)}`} />}
           <Heaps recording={recording} />
         </div>
-        <Evidence {...props} />
+        <About what="recording" facts={factsOf(recording)}>
+          <Processes {...{ document, opened, isLive, change }} />
+        </About>
       </div>
     </div>
   );
