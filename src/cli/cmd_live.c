@@ -269,9 +269,11 @@ static int start_analyst(const struct values *values, const char *path, const ch
                          struct hwi_error *error)
 {
   struct hwi_followed_run followed;
-  int status = hwi_followed_run_init(&followed, &values->reading, path, name, !values->json && !name, error);
+  int status = hwi_followed_run_init(&followed, &values->reading, path, error);
   if (status < 0)
     return status;
+  followed.run.name = name;
+  followed.run.options.history = !values->json && !name;
   status = hwi_analyst_start(analyst, &followed.run, error);
   hwi_followed_run_release(&followed); /* the analyst has its own */
   return status;

@@ -6,7 +6,7 @@
 #include "symbols/symbols.h"
 
 int hwi_followed_run_init(struct hwi_followed_run *followed, const struct hwi_reading *reading, const char *path,
-                          const char *name, bool history, struct hwi_error *error)
+                          struct hwi_error *error)
 {
   static const struct hwi_ranking usual = HWI_RANKING_DEFAULTS;
   *followed = (struct hwi_followed_run){.reading = *reading, .source = {&followed->reading, path}};
@@ -18,11 +18,10 @@ int hwi_followed_run_init(struct hwi_followed_run *followed, const struct hwi_re
       .options = {.images = reading->pid ? HWI_IMAGES_PID : HWI_IMAGES_ALL,
                   .pid = (uint32_t)reading->pid,
                   .heap = reading->heap,
-                  .history = history},
+                  .history = true},
       .report = hwi_ranking_options(&usual),
       .names = hwi_reading_names(followed->symbols),
       .replayer = hwi_reading_replayer(&followed->source),
-      .name = name,
       .is_usual = !reading->pid && !reading->heap && reading->debug_dirs.count == 0,
   };
   return 0;
@@ -37,7 +36,7 @@ void hwi_followed_run_be_resident(const char *name)
 {
   static const struct hwi_reading usual = {0};
   struct hwi_followed_run followed;
-  if (hwi_followed_run_init(&followed, &usual, name, NULL, true, NULL) < 0)
+  if (hwi_followed_run_init(&followed, &usual, name, NULL) < 0)
     return;
   hwi_resident_be(&followed.run);
   hwi_followed_run_release(&followed);

@@ -13,10 +13,10 @@ struct hwi_followed_run {
   struct hwi_symbols *symbols;
 };
 
-/* `path` and `name`, which must outlive it: see struct hwi_live_run. `history`: pages and terminals of it are wanted. Returns 0 or a
- * negative status. */
+/* Without a name, and with the history that pages and terminals show: the caller may change both in `run`. `path` must outlive it.
+ * Returns 0 or a negative status. */
 int hwi_followed_run_init(struct hwi_followed_run *followed, const struct hwi_reading *reading, const char *path,
-                          const char *name, bool history, struct hwi_error *error);
+                          struct hwi_error *error);
 void hwi_followed_run_release(struct hwi_followed_run *followed);
 
 /* In a process that the recording at `name` has for viewers to come: see live/resident.h. */

@@ -126,7 +126,7 @@ static void read_debug_info(struct hwi_block_types *types)
   bool has_program = false;
   for (size_t i = 0; i < modules->count; i++) {
     const struct hwi_core_module *module = &modules->modules[i];
-    const struct hwi_symbol_module named = {module->path, module->build_id, module->build_id_bytes, module->bias};
+    const struct hwi_symbol_module named = hwi_core_module_of_symbols(module);
     struct hwi_data_source source = {.bias = module->bias, .is_program = !has_program && is_program(module->path)};
     has_program |= source.is_program;
     source.dwarf = hwi_symbols_debug_info(types->vtables.symbols, &named, &source.dir);

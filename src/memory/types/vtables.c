@@ -40,7 +40,7 @@ static bool make_room(struct hwi_vtables *vtables)
 static const char *class_of(struct hwi_vtables *vtables, const struct hwi_core_module *module, uint64_t address)
 {
   const struct hwi_symbol *frames;
-  const struct hwi_symbol_module of = {module->path, module->build_id, module->build_id_bytes, module->bias};
+  const struct hwi_symbol_module of = hwi_core_module_of_symbols(module);
   const uint32_t count = hwi_symbols_find(vtables->symbols, &of, address, true, &frames);
   const bool is_table = count > 0 && frames->function && strncmp(frames->function, prefix, sizeof prefix - 1) == 0;
   return is_table ? frames->function + sizeof prefix - 1 : NULL;

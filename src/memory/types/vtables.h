@@ -21,6 +21,12 @@ struct hwi_vtable_type {
   const struct hwi_core_module *module;
 };
 
+/* The module, in the form that the symbolizer needs. */
+static inline struct hwi_symbol_module hwi_core_module_of_symbols(const struct hwi_core_module *module)
+{
+  return (struct hwi_symbol_module){module->path, module->build_id, module->build_id_bytes, module->bias};
+}
+
 /* The tables that were looked up. All zero, except for the first three members: none. */
 struct hwi_vtables {
   const struct hwi_memory *memory;

@@ -57,7 +57,7 @@ const struct hwi_symbol *hwi_core_names_function(const struct hwi_core_names *na
   const struct hwi_symbol *symbols;
   if (!module)
     return NULL;
-  const struct hwi_symbol_module of = {module->path, module->build_id, module->build_id_bytes, module->bias};
+  const struct hwi_symbol_module of = hwi_core_module_of_symbols(module);
   const uint32_t count = hwi_symbols_find(names->types->vtables.symbols, &of, address, is_return, &symbols);
   return count && symbols[count - 1].function ? &symbols[count - 1] : NULL;
 }

@@ -3,11 +3,6 @@
 
 #include <inttypes.h>
 
-static struct hwi_symbol_module symbol_module(const struct hwi_core_module *module)
-{
-  return (struct hwi_symbol_module){module->path, module->build_id, module->build_id_bytes, module->bias};
-}
-
 /* --- variables --- */
 
 static void find_global(const struct hwi_core_names *names, struct hwi_core_place_name *name)
@@ -15,7 +10,7 @@ static void find_global(const struct hwi_core_names *names, struct hwi_core_plac
   const struct hwi_core_module *module = hwi_core_modules_of(names->types->vtables.modules, name->place.address);
   if (!module)
     return;
-  const struct hwi_symbol_module of = symbol_module(module);
+  const struct hwi_symbol_module of = hwi_core_module_of_symbols(module);
   if (hwi_symbols_variable(names->types->vtables.symbols, &of, name->place.address, &name->variable))
     name->module = module->path;
 }
@@ -27,7 +22,7 @@ static void find_local(const struct hwi_core_names *names, struct hwi_core_place
       (int64_t)name->place.local_off > 0 ? hwi_thread_storage_at(names->storage, name->place.local_off, &off) : NULL;
   if (!module)
     return;
-  const struct hwi_symbol_module of = symbol_module(module);
+  const struct hwi_symbol_module of = hwi_core_module_of_symbols(module);
   if (!hwi_symbols_local_variable(names->types->vtables.symbols, &of, off, &name->variable))
     return;
   name->module = module->path;
