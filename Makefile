@@ -41,8 +41,8 @@ test-it:
 	@tools/check_format.sh
 	@tools/run_tests.sh $(BUILD)
 	@echo "unit tests under AddressSanitizer and UndefinedBehaviorSanitizer:"
-	@$(MAKE) --no-print-directory build-it PRESET=asan BUILD=$(BUILD)/asan TARGETS=unit-tests
-	@tools/run_tests.sh $(BUILD)/asan -L unit
+	@$(MAKE) --no-print-directory build-it PRESET=fuzz BUILD=$(BUILD)/fuzz TARGETS="unit-tests fuzz-targets"
+	@tools/run_tests.sh $(BUILD)/fuzz -L unit
 	@FUZZ_SECONDS=60 tools/run_fuzz.sh $(BUILD)
 
 ## make test-programs     the same output with and without the recorder, for all the programs
