@@ -38,5 +38,5 @@ bool hwi_tcmalloc_is_own(struct hwi_tcmalloc *tcmalloc, uint64_t block)
       !hwi_memory_word(&tcmalloc->reader, table, &function) || !is_in_library(tcmalloc, function))
     return false;
   const struct hwi_region *code = hwi_memory_region(tcmalloc->memory, function);
-  return code && code->is_executable;
+  return !code || code->is_executable; /* a core dump of gdb has no code */
 }
