@@ -52,6 +52,7 @@ enum {
 
   SMALL_BLOCK = 1024, /* pages with blocks up to this size do not begin with their slice */
   LEAST_BLOCK = 8,
+  GIVEN_BACK = 1, /* instead of the size of blocks: the page is being given back to its segment, and has none */
 };
 
 static const uint64_t page_offs[] = {384, 128}; /* how much later they begin, by version */
@@ -382,7 +383,7 @@ static uint64_t take_unused(struct mimalloc *mimalloc, const struct segment *seg
 static uint64_t take_entry(struct mimalloc *mimalloc, const struct segment *segment, uint64_t number, uint64_t next)
 {
   struct page page;
-  if (!is_page(segment, number))
+  if (!is_page(segment, number) || load_32(entry_of(segment, number) + AT_BLOCK_BYTES) == GIVEN_BACK)
     return take_unused(mimalloc, segment, number, next);
   if (read_page(mimalloc, segment, number, &page)) {
     take_page(mimalloc, &page);
