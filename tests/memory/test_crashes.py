@@ -141,6 +141,7 @@ def test_write_after_free(crash, how, address_off):
         assert f"--around {damage['address']:#x}" not in crashed.text()  # which is no overflow
     else:
         assert damage["address"] == crashed.address + address_off and "after it was freed" in damage["text"]
+        assert report["crash_address"] == damage["address"]
 
 
 # --- threads in malloc

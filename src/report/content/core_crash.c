@@ -284,12 +284,18 @@ static const struct hwi_damage *worst_damage(const struct hwi_core_heap *heap)
   return heap->damage_count ? &heap->damages[0] : NULL;
 }
 
+/* Returns whether the C library ended the process, or failed in it: damage is then the likely reason. */
+static bool is_in_libc(const struct hwi_core_crash *crash, const struct hwi_core_names *names)
+{
+  return crash->first > 0 || crash->cause == HWI_CRASH_MUSL ||
+         (crash->stack && is_libc(module_of(names, &crash->stack->frames[crash->first])));
+}
+
 /* In the registers of a thread that raised its signal is what the C library did last. */
 static void find_address(struct hwi_core_crash *crash, const struct hwi_core_names *names)
 {
   const struct hwi_memory *memory = names->threads->memory;
-  const bool is_raised = crash->first > 0;
-  const struct hwi_damage *damage = is_raised || crash->cause == HWI_CRASH_MUSL ? worst_damage(names->heap) : NULL;
+  const struct hwi_damage *damage = is_in_libc(crash, names) ? worst_damage(names->heap) : NULL;
   if (memory->is_fault_known) {
     crash->source = HWI_CRASH_FROM_ACCESS;
     crash->address = memory->fault_address;
@@ -298,7 +304,7 @@ static void find_address(struct hwi_core_crash *crash, const struct hwi_core_nam
     crash->address = damage->address;
     crash->damage = damage;
   }
-  if (!crash->source && !is_raised)
+  if (!crash->source && crash->first == 0)
     search_registers(crash, names);
   if (!crash->source)
     search_frames(crash, names);

@@ -2,8 +2,8 @@
  *
  * raising frames  the innermost frames of a stack in which only the signal is raised: raise, abort, __assert_fail, std::terminate,
  *                 and what these call.
- * address         by which --around explains the crash: the one that was accessed; else that of damage, if the process ended
- *                 itself; else one that refers to a block: in a register, or in the innermost frame.
+ * address         by which --around explains the crash: the one that was accessed; else that of damage, if the C library
+ *                 aborted or failed; else one that refers to a block: in a register, or in the innermost frame.
  */
 #ifndef HWI_REPORT_CONTENT_CORE_CRASH_H
 #define HWI_REPORT_CONTENT_CORE_CRASH_H
