@@ -187,8 +187,8 @@ static int find_crash(struct work *work)
   if (!crash.source)
     return hwi_fail(
         HWI_EXIT_TROUBLE,
-        "--around crash: the kernel did not say which address was accessed, and no register or frame of the "
-        "thread refers to a block; name an address");
+        "--around crash: no address explains it: none is known that was accessed, and no register or frame of "
+        "the thread refers to a block; name an address");
   work->address = crash.address;
   return 0;
 }

@@ -98,3 +98,11 @@ def test_head(hw, programs, tmp_path, name, kind):
     lines = lines[len(expected):]
     assert len(lines) == len(patterns) and all(map(re.fullmatch, patterns, lines)), (patterns, lines)
     assert (report["signal_cause"], report["signal_thread"]) == (cause, int(pid))
+
+
+def test_no_address(hw, programs, tmp_path):
+    """A division has none, and nothing in the function refers to a block."""
+    program = programs["C, PIE"]
+    core, _ = crash_of([program, "division"], tmp_path)
+    done = hw("core", "--around", "crash", program, core)
+    assert done.returncode == 2 and "--around crash: no address explains it" in done.stderr
