@@ -81,7 +81,7 @@ bool hwi_core_module_read(struct hwi_core_module *module, const char *path)
   return read_file(module);
 }
 
-bool hwi_core_module_has_file(const struct hwi_core_module *module)
+bool hwi_core_module_is_file(const struct hwi_core_module *module)
 {
   struct hwi_core_module file;
   return module->path && hwi_path_is_harmless(module->path) && hwi_core_module_read(&file, module->path) &&
@@ -114,7 +114,7 @@ bool hwi_core_module_code(const struct hwi_core_module *module, const struct hwi
   const unsigned char *found = hwi_memory_bytes(&reader, address, 1);
   if (found)
     *code = *found;
-  return found || (module && hwi_core_module_has_file(module) && read_code(module->path, address - module->bias, code));
+  return found || (module && hwi_core_module_is_file(module) && read_code(module->path, address - module->bias, code));
 }
 
 /* Sets the range of a program that is linked for fixed addresses. Returns whether it is one. */

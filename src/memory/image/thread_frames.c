@@ -112,7 +112,7 @@ static void add_modules(const struct hwi_thread_frames *frames, Dwfl *dwfl)
   dwfl_report_begin(dwfl);
   for (size_t i = 0; i < frames->modules->count; i++) {
     const struct hwi_core_module *module = &frames->modules->modules[i];
-    if (hwi_core_module_has_file(module))
+    if (hwi_core_module_is_file(module))
       dwfl_report_elf(dwfl, module->path, module->path, -1, module->bias, true);
   }
   dwfl_report_end(dwfl, NULL, NULL);
