@@ -120,6 +120,13 @@ def test_damage(preload, find_heap, tmp_path):
     assert heap.damage and "0x7878787878787878" in heap.damage[0] and int(heap.damage[0].split()[1], 16) == written & ~0xffff
 
 
+def test_threads_inside(program_folder, preload, find_heap, tmp_path):
+    """Pages that a thread is changing, or gives back, are not damaged."""
+    with started([build_program(program_folder, "churn.c", "churn", "-pthread"), "rests"], tmp_path, preload) as process:
+        for _ in range(10):
+            find_heap("process", process.pid).assert_sound()
+
+
 def test_forged(blocks, preload, forge_heap, tmp_path):
     with started([blocks, tmp_path / "list", 1, "none"], tmp_path, preload) as process:
         forge_heap(gcore_of(process, tmp_path), rounds=100)
