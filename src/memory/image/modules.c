@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "symbols/elf_file.h"
 #include "symbols/paths.h"
 #include "trace/grow.h"
 
@@ -78,6 +79,14 @@ bool hwi_core_module_read(struct hwi_core_module *module, const char *path)
   elf_version(EV_CURRENT);
   *module = (struct hwi_core_module){.path = path};
   return read_file(module);
+}
+
+bool hwi_core_module_is_file(const struct hwi_core_module *module)
+{
+  struct hwi_core_module file;
+  return module->path && hwi_path_is_harmless(module->path) && hwi_core_module_read(&file, module->path) &&
+         file.build_id_bytes == module->build_id_bytes &&
+         memcmp(file.build_id, module->build_id, module->build_id_bytes) == 0;
 }
 
 /* Sets the range of a program that is linked for fixed addresses. Returns whether it is one. */
