@@ -1,6 +1,6 @@
 /* block_types.c - the types of blocks: from C++ vtables, and from debug information
  *
- * Labels are few, blocks are many: a block has the number of its label, 4 bytes, and while types are found, another 4 bytes for a
+ * Labels are few, blocks are many: a block has the number of its label, 4 bytes, and while types are found, another 8 bytes for a
  * place in the queue. A block that gets a better label is read again; labels only get better, so that this ends.
  */
 #include "memory/types/block_types.h"
@@ -130,25 +130,20 @@ static void spread_objects(struct hwi_type_spread *spread)
       run(spread);
 }
 
-static int make_index(struct hwi_block_types *types, struct hwi_error *error)
-{
-  if (types->index)
-    return 0;
-  types->index = &types->own_index;
-  return hwi_block_index_init(&types->own_index, types->heap, error);
-}
-
 int hwi_block_types_find(struct hwi_block_types *types, struct hwi_error *error)
 {
   const size_t count = types->heap->block_count;
+  struct hwi_block_index own = {0};
   hwi_type_roots_read(types);
   int status = types->data.index.failed ? HW_ERR_MEMORY : 0;
   if (types->data.index.die_count == 0 || count == 0 || status < 0)
     return status < 0 ? hwi_error_set(error, status, "no memory for the types of blocks") : 0;
-  if ((status = make_index(types, error)) < 0)
+  if (!types->index && (status = hwi_block_index_init(&own, types->heap, error)) < 0) {
+    hwi_block_index_release(&own);
     return status;
+  }
   struct hwi_type_spread spread = {.types = types,
-                                   .index = types->index,
+                                   .index = types->index ? types->index : &own,
                                    .reader = types->vtables.reader,
                                    .work = types->work_most ? types->work_most : HWI_BLOCK_TYPES_WORK_MOST};
   types->label_of = hwi_table_calloc(count, sizeof *types->label_of);
@@ -165,6 +160,7 @@ int hwi_block_types_find(struct hwi_block_types *types, struct hwi_error *error)
   free(spread.slots);
   free(spread.facts);
   free(spread.member_names);
+  hwi_block_index_release(&own);
   types->is_cut |= types->data.index.is_cut;
   return spread.failed || types->data.failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory for the types of blocks")
                                              : 0;
@@ -252,7 +248,6 @@ void hwi_block_types_release(struct hwi_block_types *types)
   free(types->label_of);
   hwi_store_release(&types->names);
   hwi_store_release(&types->labels);
-  hwi_block_index_release(&types->own_index);
   hwi_data_types_release(&types->data);
   hwi_vtables_release(&types->vtables);
   *types = (struct hwi_block_types){0};

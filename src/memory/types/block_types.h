@@ -49,10 +49,9 @@ struct hwi_block_types {
   const struct hwi_core_heap *heap;
   struct hwi_thread_storage *storage;  /* NULL: variables of threads are left out */
   struct hwi_thread_frames *threads;   /* NULL: local variables are left out */
-  const struct hwi_block_index *index; /* NULL: one is made if it is needed */
+  const struct hwi_block_index *index; /* NULL: one is made for the search */
   uint64_t work_most;                  /* 0: HWI_BLOCK_TYPES_WORK_MOST */
   struct hwi_data_types data;
-  struct hwi_block_index own_index;
   struct hwi_store names, labels;
   uint32_t *label_of; /* each block: number in `labels`; 0: none. NULL: there is no debug information */
   bool is_cut;        /* some types were not found, since that would have taken too long */
