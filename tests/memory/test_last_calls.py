@@ -56,7 +56,7 @@ static void work(size_t bytes)
 {
   for (size_t i = 0; i < ROUNDS; i++) {
     void *one = make(bytes + i), *two = make(2 * bytes + i);
-    one = grow(one, 3000 * bytes + i);
+    one = grow(one, 200 * bytes + i);
     drop(two);
     if (i % 3)
       drop(one);

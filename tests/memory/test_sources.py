@@ -83,7 +83,7 @@ def test_reader_that_is_killed_lets_the_process_go_on(compile_c, build, tmp_path
 #include <unistd.h>
 int main(void)
 {
-  memset(malloc(800 << 20), 1, 800 << 20);
+  memset(malloc(400 << 20), 1, 400 << 20);
   write(1, "ready\\n", 6);
   for (char byte; read(0, &byte, 1) > 0;)
     write(1, "going\\n", 6);
@@ -91,7 +91,7 @@ int main(void)
     words = [str(build / "tests/memory/list_heap"), "process"]
     with started([program], tmp_path) as process:
         held = 0
-        for _ in range(8):
+        for _ in range(6):
             with subprocess.Popen([*words, str(process.pid)], stdout=subprocess.DEVNULL) as reader:
                 while reader.poll() is None:
                     if state_of(process.pid) == "t":

@@ -142,8 +142,8 @@ def built(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("compiler, flags", [("gcc", ["-O0"]), ("gcc", ["-O0", "-m32"]), ("clang", ["-O0"]),
-                                             ("gcc", ["-O0", "-fomit-frame-pointer", "-gdwarf-4"]), ("gcc", ["-O2"])])
+@pytest.mark.parametrize("compiler, flags", [("gcc", ["-O0", "-m32"]), ("clang", ["-O0"]), ("gcc", ["-O2"]),
+                                             ("gcc", ["-O0", "-fomit-frame-pointer", "-gdwarf-4"])])
 def test_types(hw, built, tmp_path, compiler, flags):
     command = built(compiler, *flags)
     with started(command, tmp_path) as process:

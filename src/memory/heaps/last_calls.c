@@ -175,11 +175,16 @@ static bool word_of_32(struct search *search, uint64_t address, uint32_t *number
   return bytes;
 }
 
-/* Returns whether a thread of the image records in the stream. If its threads are not known, each stream has one. */
-static bool is_alive(const struct hwi_memory *memory, uint32_t tid)
+/* Returns whether a thread of the image records in the stream, and none of those before; if the image has no threads, any does. *place
+ * is that of the thread. A stream whose thread has ended has its number until another thread takes it. */
+static bool is_alive(const struct hwi_last_calls *calls, uint32_t tid, size_t *place)
 {
-  for (size_t i = 0; i < memory->thread_count; i++)
-    if (memory->threads[i].tid == tid)
+  const struct hwi_memory *memory = calls->memory;
+  for (size_t i = 0; i < calls->count; i++)
+    if (calls->threads[i].tid == tid)
+      return false;
+  for (*place = 0; *place < memory->thread_count; ++*place)
+    if (memory->threads[*place].tid == tid)
       return true;
   return memory->thread_count == 0 && tid != 0;
 }
@@ -191,7 +196,7 @@ static void read_stream(struct search *search, uint64_t stream)
   uint32_t number;
   const unsigned char *name = hwi_memory_bytes(&search->reader, stream + search->tables.name_off, sizeof thread.name);
   if (!name || !word_of_32(search, stream + search->tables.tid_off, &thread.tid) ||
-      !word_of_32(search, stream + search->tables.thread_off, &number) || !is_alive(search->calls->memory, thread.tid))
+      !word_of_32(search, stream + search->tables.thread_off, &number) || !is_alive(calls, thread.tid, &thread.place))
     return;
   memcpy(thread.name, name, sizeof thread.name - 1);
   read_lanes(search, stream, number, &thread);
@@ -228,25 +233,10 @@ static void read_name(struct search *search)
   search->failed |= !search->calls->trace;
 }
 
-/* The threads of the image are in the order in which the kernel wrote them, the one with the signal first. */
-static size_t rank_of(const struct hwi_memory *memory, uint32_t tid)
+static int by_place(const void *a, const void *b)
 {
-  size_t rank = 0;
-  while (rank < memory->thread_count && memory->threads[rank].tid != tid)
-    rank++;
-  return rank;
-}
-
-static void sort_threads(struct hwi_last_calls *calls)
-{
-  for (size_t i = 1; i < calls->count; i++)
-    for (size_t k = i;
-         k > 0 && rank_of(calls->memory, calls->threads[k].tid) < rank_of(calls->memory, calls->threads[k - 1].tid);
-         k--) {
-      const struct hwi_last_thread before = calls->threads[k - 1];
-      calls->threads[k - 1] = calls->threads[k];
-      calls->threads[k] = before;
-    }
+  const struct hwi_last_thread *x = a, *y = b;
+  return x->place < y->place ? -1 : x->place > y->place;
 }
 
 bool hwi_last_calls_read(struct hwi_last_calls *calls, const struct hwi_memory *memory)
@@ -262,7 +252,8 @@ bool hwi_last_calls_read(struct hwi_last_calls *calls, const struct hwi_memory *
     read_name(&search);
     read_streams(&search);
   }
-  sort_threads(calls);
+  if (calls->count)
+    qsort(calls->threads, calls->count, sizeof *calls->threads, by_place);
   return !search.failed;
 }
 

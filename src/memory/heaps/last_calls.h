@@ -24,6 +24,7 @@ struct hwi_last_call {
 
 struct hwi_last_thread {
   uint32_t tid;
+  size_t place; /* among the threads of the image */
   char name[HWI_OWN_NAME_BYTES];
   bool is_ordered; /* the calls are its last ones, the latest first; else the largest first */
   struct hwi_last_call calls[HWI_LAST_CALLS_MOST];
@@ -34,8 +35,8 @@ struct hwi_last_thread {
 struct hwi_last_calls {
   const struct hwi_memory *memory;
   uint64_t node_blocks;
-  char *trace; /* its path; NULL: there was no recorder */
-  struct hwi_last_thread *threads;
+  char *trace;                     /* its path; NULL: there was no recorder */
+  struct hwi_last_thread *threads; /* in the order of the image: that with the signal first */
   size_t count, capacity;
 };
 
