@@ -10,7 +10,9 @@ static void each_of_list(const struct hwi_memory *memory, const struct hwi_own_m
 {
   struct hwi_memory_reader reader = {.memory = memory};
   uint64_t at = (uintptr_t)own->ranges, start, bytes;
-  for (uint64_t i = 0; i < own->count && i < HWI_OWN_MEMORY_MAX; i++, at += sizeof(struct hwi_own_range))
+  if (own->count > HWI_OWN_MEMORY_MAX)
+    return;
+  for (uint64_t i = 0; i < own->count; i++, at += sizeof(struct hwi_own_range))
     if (!hwi_memory_word(&reader, at + offsetof(struct hwi_own_range, start), &start) ||
         !hwi_memory_word(&reader, at + offsetof(struct hwi_own_range, bytes), &bytes) || start + bytes < start ||
         !add(context, start, start + bytes))
