@@ -1,7 +1,7 @@
 /* last_calls.h - the last calls of a recorded process whose trace is lost, from what the recorder has in the memory of the process
  *
  * Each thread writes its events into an open piece of the trace, a chunk, which is mapped from the file. A core dump has it if its
- * coredump_filter keeps shared mappings of files (bit 8), or if the file was removed before. Then the thread's last calls are known in
+ * coredump_filter keeps shared mappings of files (0x8), or if the file was removed before. Then the thread's last calls are known in
  * their order. Otherwise there is still the recorder's own memory: the latest allocation of each of some stacks of the thread since its
  * chunk began, in no order. Stacks are known in both cases.
  *
