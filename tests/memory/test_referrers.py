@@ -82,7 +82,7 @@ def test_mapped(dumped, who):
 
 
 def test_stack_of_thread(dumped, who):
-    assert is_at(who(dumped[2]["held"])[1], r"stack of thread \d+ at sp\+0x\w+, in hold")
+    assert is_at(who(dumped[2]["held"])[1], r"local variable held of hold \(referrers\.c:\d+\) in thread \d+")
 
 
 def test_not_in_a_block(dumped, who, hw):

@@ -89,34 +89,6 @@ bool hwi_core_module_is_file(const struct hwi_core_module *module)
          memcmp(file.build_id, module->build_id, module->build_id_bytes) == 0;
 }
 
-/* `address` is that in the file's segments. */
-static bool read_code(const char *path, uint64_t address, unsigned char *code)
-{
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
-  GElf_Phdr segment;
-  size_t count = 0;
-  bool done = false;
-  if (elf && elf_getphdrnum(elf, &count) == 0)
-    for (size_t i = 0; i < count && !done && gelf_getphdr(elf, (int)i, &segment); i++)
-      done = segment.p_type == PT_LOAD && address - segment.p_vaddr < segment.p_filesz &&
-             pread(fd, code, 1, (off_t)(segment.p_offset + (address - segment.p_vaddr))) == 1;
-  elf_end(elf);
-  if (fd >= 0)
-    close(fd);
-  return done;
-}
-
-bool hwi_core_module_code(const struct hwi_core_module *module, const struct hwi_memory *memory, uint64_t address,
-                          unsigned char *code)
-{
-  struct hwi_memory_reader reader = {.memory = memory};
-  const unsigned char *found = hwi_memory_bytes(&reader, address, 1);
-  if (found)
-    *code = *found;
-  return found || (module && hwi_core_module_is_file(module) && read_code(module->path, address - module->bias, code));
-}
-
 /* Sets the range of a program that is linked for fixed addresses. Returns whether it is one. */
 static bool read_fixed_range(struct hwi_core_module *module, Elf *elf)
 {

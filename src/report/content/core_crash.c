@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base_name.h"
+#include "memory/image/module_bytes.h"
 
 enum {
   A_PAGE = 4096,
@@ -187,8 +188,11 @@ static enum hwi_crash_cause cause_without_address(const struct hwi_core_names *n
   const struct hwi_memory *memory = names->threads->memory;
   const uint64_t counter = memory->threads[0].program_counter;
   const struct hwi_core_module *module = hwi_core_modules_of(names->threads->modules, counter);
-  unsigned char code;
-  if (!hwi_core_module_code(module, memory, counter, &code) || code != HALT)
+  struct hwi_module_bytes bytes = {.memory = memory, .modules = names->threads->modules};
+  const unsigned char *code = hwi_module_bytes_at(&bytes, counter, 1);
+  const bool is_halt = code && *code == HALT;
+  hwi_module_bytes_release(&bytes);
+  if (!is_halt)
     return HWI_CRASH_NO_ADDRESS;
   const bool is_musl = module && (strstr(module->path, musl) || strstr(module->path, musl_library));
   return is_musl || hwi_core_heap_is_of(names->heap, HWI_CORE_MUSL) ? HWI_CRASH_MUSL : HWI_CRASH_HALT;
