@@ -120,7 +120,7 @@ static struct hwi_owner *find_owner(struct hw_heap *heap)
 {
   struct hwi_owner *owner = existing_owner(heap);
   if (!owner)
-    owner = hwi_owner_begin(heap, &last, 0);
+    owner = hwi_owner_begin(heap, &last, 0, NULL);
   if (!owner)
     return NULL;
   last.generation = heap->generation;

@@ -35,11 +35,12 @@ static uintptr_t this_thread(void)
   return checks_all_frees ? 0 : (uintptr_t)__builtin_thread_pointer();
 }
 
-static COLD struct hwi_owner *begin(void)
+/* `block` is one that the thread frees, or NULL. */
+static COLD struct hwi_owner *begin(const void *block)
 {
   if (mine != &no_owner)
     return mine;
-  struct hwi_owner *owner = hwi_owner_begin(&heap, &mine, this_thread());
+  struct hwi_owner *owner = hwi_owner_begin(&heap, &mine, this_thread(), block);
   if (owner)
     mine = owner;
   return owner;
@@ -48,6 +49,12 @@ static COLD struct hwi_owner *begin(void)
 static struct hwi_owner *own(void)
 {
   return mine == &no_owner ? NULL : mine;
+}
+
+/* A thread that only frees needs an owner, too, to take pages of ended threads. */
+static struct hwi_owner *own_to_free(const void *block)
+{
+  return mine == &no_owner && !has_ended && hwi_is_in_space(block) ? begin(block) : own();
 }
 
 static void leave(void)
@@ -71,7 +78,7 @@ static unsigned fork_count; /* changes when the lock is closed */
 
 static void *try_alloc(size_t bytes, size_t align, bool is_zeroed)
 {
-  struct hwi_owner *owner = begin();
+  struct hwi_owner *owner = begin(NULL);
   void *block = NULL;
   if (owner)
     block = is_zeroed ? hwi_owner_alloc_zeroed(owner, align, bytes) : hwi_owner_alloc_aligned(owner, align, bytes);
@@ -132,7 +139,7 @@ static COLD void free_later(void *block)
 /* A foreign block may be another malloc's. */
 static void heap_free(void *block)
 {
-  int result = hwi_owner_free(&heap, own(), block);
+  int result = hwi_owner_free(&heap, own_to_free(block), block);
   if (LIKELY(result == HW_HEAP_OK))
     return;
   if (result == HWI_FREE_CLOSED)
