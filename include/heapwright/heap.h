@@ -61,9 +61,10 @@ struct hw_heap_config {
   const size_t *class_bytes;
   size_t class_count;
   /* How much free memory the heap keeps, apart from that in the caches of threads. More than this is returned to the
-   * system if it was not needed for 25 ms, by the next thread that gives some back; more than 32 MiB (or a quarter of
-   * what is in use, if that is more) above it at once. Each time that the heap needs again within a second half of what
-   * it returned, this time and this limit become four times as much, up to 32 times; they halve again later. Default: a 32nd of
+   * system if it was not needed for 25 ms, by the next thread that gives some back; more than 32 MiB above it (2 MiB, if
+   * the heap has had 256 MiB; or a quarter of what is in use, if that is more) at once. Each time that the heap needs
+   * again within a second half of what it returned, this time and this limit become four times as much, up to 32 times;
+   * they halve again later. Default: a 32nd of
    * mapped_bytes, at least 2 MiB. SIZE_MAX: only hw_heap_collect returns memory. */
   size_t keep_free_bytes;
   bool check_all_frees;       /* each free is checked fully, see hw_heap_free; it then takes longer */
