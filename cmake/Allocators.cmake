@@ -36,7 +36,7 @@ target_compile_options(heapwright-heaps PRIVATE -O3 -fPIC -ftls-model=initial-ex
 target_link_libraries(heapwright-heaps PRIVATE hw-flags hw-banned PUBLIC hw-sanitize)
 install(TARGETS heapwright-heaps ARCHIVE DESTINATION lib)
 
-hw_sources(HW_PROCESS_HEAP_SOURCES allocators/flag.c allocators/fork_heap.c allocators/pass_on.c allocators/process_heap/*.c)
+hw_sources(HW_PROCESS_HEAP_SOURCES allocators/setting.c allocators/fork_heap.c allocators/pass_on.c allocators/process_heap/*.c)
 add_library(heapwright-process-heap SHARED ${HW_PROCESS_HEAP_SOURCES} ${HW_HEAP_SOURCES})
 set_target_properties(heapwright-process-heap PROPERTIES OUTPUT_NAME heapwright-heap)
 target_link_libraries(heapwright-process-heap PRIVATE hw-flags hw-banned)

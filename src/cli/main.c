@@ -14,7 +14,7 @@ extern char **environ;
 
 static const char prefix[] = "HEAPWRIGHT_";
 
-/* The variables that the recorder and the pool read, and those that `run` passes to its library. */
+/* The variables that the recorder, the pool and the heap read, and those that `run` passes to its library. */
 static const char *const known[] = {
     "HEAPWRIGHT_OUTPUT",        "HEAPWRIGHT_RUN",         "HEAPWRIGHT_DEPTH",       "HEAPWRIGHT_MAX_SIZE",
     "HEAPWRIGHT_USABLE",        "HEAPWRIGHT_DURATIONS",   "HEAPWRIGHT_PAUSED",      "HEAPWRIGHT_CHILDREN",
@@ -23,7 +23,10 @@ static const char *const known[] = {
     "HEAPWRIGHT_POOL_STATS",    "HEAPWRIGHT_POOL_TOUCH",  "HEAPWRIGHT_ALONE",       "HEAPWRIGHT_TRAP",
     "HEAPWRIGHT_FRAMES",        "HEAPWRIGHT_INLINE",      "HEAPWRIGHT_RED_ZONE",    "HEAPWRIGHT_KEEP_FREED",
     "HEAPWRIGHT_REPORT_DAMAGE", "HEAPWRIGHT_ITT_IGNORE",  "HEAPWRIGHT_ITT_VERBOSE", "HEAPWRIGHT_QUIET",
-    "HEAPWRIGHT_SAMPLE",
+    "HEAPWRIGHT_SAMPLE",        "HEAPWRIGHT_STATS",       "HEAPWRIGHT_HEAP_CLASS_BYTES", "HEAPWRIGHT_HEAP_PAGE_BYTES",
+    "HEAPWRIGHT_HEAP_THREAD_PAGES", "HEAPWRIGHT_HEAP_ARENA_BYTES", "HEAPWRIGHT_HEAP_THREADS", "HEAPWRIGHT_HEAP_LOCK",
+    "HEAPWRIGHT_HEAP_RETURNS", "HEAPWRIGHT_HEAP_KEEP_FREE_BYTES", "HEAPWRIGHT_HEAP_RETURN_AFTER_MS", "HEAPWRIGHT_HEAP_PAGES",
+    "HEAPWRIGHT_HEAP_TOUCH", "HEAPWRIGHT_HEAP_LOCK_MEMORY", "HEAPWRIGHT_HEAP_NUMA_NODE", "HEAPWRIGHT_HEAP_LIBC",
 };
 
 /* Warns on stderr about each HEAPWRIGHT_* variable that no part of heapwright reads. */
