@@ -18,7 +18,9 @@ static const struct hwi_option options[] = {
      HWI_VALUE(SIZE, pool_bytes),
      .value = "SIZE",
      .help = "of the pool of tlsf at the start (default: 100 MB)"},
-    {.name = "stats", HWI_VALUE(ON, stats), .help = "tlsf and heap print their figures on stderr when the command ends"},
+    {.name = "stats",
+     HWI_VALUE(ON, stats),
+     .help = "tlsf and heap print their figures on stderr when the command ends"},
     {.name = "children", HWI_VALUE(ON, children), .help = "use it also for programs that the command starts"},
     {.name = NULL},
 };

@@ -58,7 +58,9 @@ static void errors_name_the_member(void **state)
       {{.thread_pages_count = 1}, "thread_pages", 0},
       {{.thread_pages = many_pages, .thread_pages_count = 3}, "thread_pages_count", 0},
       {{.thread_pages = none, .thread_pages_count = 1}, "thread_pages", 0},
-      {{.class_bytes = three, .class_count = 3, .thread_pages = many_pages, .thread_pages_count = 3}, "thread_pages", 2},
+      {{.class_bytes = three, .class_count = 3, .thread_pages = many_pages, .thread_pages_count = 3},
+       "thread_pages",
+       2},
       {{.arena_bytes = 1}, "arena_bytes", 0},
       {{.arena_bytes = 6 * MIB}, "arena_bytes", 0},
       {{.arena_bytes = (size_t)2 << 30}, "arena_bytes", 0},
@@ -85,15 +87,24 @@ static void errors_name_the_member(void **state)
 
 /* --- any config --- */
 
-static const size_t few_classes[] = {16, 48, 1008, 4096, 20000, LARGEST}, any_pages[] = {65536, 2 * MIB, 65536, 262144, 131072, 983040},
-                    any_spares[] = {1, 3, 100, 2, 1, 5}, one_page[] = {MIB}, two[] = {2};
+static const size_t few_classes[] = {16, 48, 1008, 4096, 20000, LARGEST},
+                    any_pages[] = {65536, 2 * MIB, 65536, 262144, 131072, 983040}, any_spares[] = {1, 3, 100, 2, 1, 5},
+                    one_page[] = {MIB}, two[] = {2};
 
 static const struct hw_heap_config configs[] = {
     {.threads = HW_HEAP_SINGLE},
     {.threads = HW_HEAP_CENTRAL, .lock = HW_HEAP_LOCK_SPINNING},
-    {.class_bytes = few_classes, .class_count = 6, .page_bytes = any_pages, .page_bytes_count = 6, .thread_pages = any_spares,
+    {.class_bytes = few_classes,
+     .class_count = 6,
+     .page_bytes = any_pages,
+     .page_bytes_count = 6,
+     .thread_pages = any_spares,
      .thread_pages_count = 6},
-    {.page_bytes = one_page, .page_bytes_count = 1, .thread_pages = two, .thread_pages_count = 1, .returns = HW_HEAP_RETURNS_AT_ONCE},
+    {.page_bytes = one_page,
+     .page_bytes_count = 1,
+     .thread_pages = two,
+     .thread_pages_count = 1,
+     .returns = HW_HEAP_RETURNS_AT_ONCE},
     {.arena_bytes = 64 * MIB, .returns = HW_HEAP_RETURNS_ABOVE, .keep_free_bytes = 3 * MIB, .check_all_frees = true},
     {.returns = HW_HEAP_RETURNS_LATER, .return_after_ms = 1, .keep_free_bytes = 1, .pages = HW_HEAP_PAGES_TRANSPARENT},
     {.pages = HW_HEAP_PAGES_HUGE, .touch = true, .numa_node = HW_HEAP_NODE(0)},
@@ -341,7 +352,8 @@ static char state_of(pid_t tid, unsigned long *ticks)
   snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
   FILE *file = fopen(path, "r");
   assert_non_null(file);
-  assert_int_equal(fscanf(file, "%*d (%*[^)]) %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &state, &user, &system), 3);
+  assert_int_equal(
+      fscanf(file, "%*d (%*[^)]) %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &state, &user, &system), 3);
   fclose(file);
   *ticks = user + system;
   return state;

@@ -289,7 +289,8 @@ static int raise_limit(const struct hw_heap_config *config)
 static void without_memory_nothing_changes(void **state)
 {
   (void)state;
-  static const struct hw_heap_config another = {.threads = HW_HEAP_CENTRAL, .arena_bytes = 16 * MIB, .pages = HW_HEAP_PAGES_HUGE};
+  static const struct hw_heap_config another = {
+      .threads = HW_HEAP_CENTRAL, .arena_bytes = 16 * MIB, .pages = HW_HEAP_PAGES_HUGE};
   assert_true(raise_limit(NULL) > 20);
   assert_true(raise_limit(&another) > 20);
 }
@@ -356,9 +357,12 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(without_memory_nothing_changes), /* first: the process has no heap yet */
       cmocka_unit_test(what_the_system_refuses_is_left_out),
-      cmocka_unit_test(faults_are_found_and_change_nothing), cmocka_unit_test(a_block_freed_twice_is_found_by_default),
-      cmocka_unit_test(a_free_block_is_not_resized),         cmocka_unit_test(the_check_finds_a_write_to_a_free_block),
-      cmocka_unit_test(a_destroyed_heap_leaves_nothing),     cmocka_unit_test(free_memory_goes_back),
+      cmocka_unit_test(faults_are_found_and_change_nothing),
+      cmocka_unit_test(a_block_freed_twice_is_found_by_default),
+      cmocka_unit_test(a_free_block_is_not_resized),
+      cmocka_unit_test(the_check_finds_a_write_to_a_free_block),
+      cmocka_unit_test(a_destroyed_heap_leaves_nothing),
+      cmocka_unit_test(free_memory_goes_back),
       cmocka_unit_test(huge_pages_are_not_for_small_heaps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

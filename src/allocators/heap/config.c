@@ -11,8 +11,9 @@
 
 #define FIELD(member, suffix) \
   .name = #member, .variable = "HEAPWRIGHT_HEAP_" suffix, .offset = offsetof(struct hw_heap_config, member)
-#define LIST(member, suffix, count) \
-  FIELD(member, suffix), .kind = HWI_FIELD_LIST, .count_name = #count, .count_offset = offsetof(struct hw_heap_config, count)
+#define LIST(member, suffix, count)                                    \
+  FIELD(member, suffix), .kind = HWI_FIELD_LIST, .count_name = #count, \
+                         .count_offset = offsetof(struct hw_heap_config, count)
 
 static const char *const thread_words[] = {"caching", "central", "single", NULL};
 static const char *const lock_words[] = {"adaptive", "spinning", NULL};
@@ -31,7 +32,8 @@ const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
      .rule = "must be from 1 to 1024"},
     {FIELD(arena_bytes, "ARENA_BYTES"), .kind = HWI_FIELD_NUMBER, .least = HWI_UNIT_BYTES, .most = (size_t)1 << 30,
      .step = HWI_UNIT_BYTES, .rule = "must be a multiple of 4M, at most 1G"},
-    {FIELD(threads, "THREADS"), .kind = HWI_FIELD_WORD, .words = thread_words, .rule = "must be caching, central or single"},
+    {FIELD(threads, "THREADS"), .kind = HWI_FIELD_WORD, .words = thread_words,
+     .rule = "must be caching, central or single"},
     {FIELD(lock, "LOCK"), .kind = HWI_FIELD_WORD, .words = lock_words, .rule = "must be adaptive or spinning"},
     {FIELD(returns, "RETURNS"), .kind = HWI_FIELD_WORD, .words = return_words,
      .rule = "must be later, above, at-once or on-collect"},
@@ -105,10 +107,9 @@ static void complete_pages(struct hw_heap_config *config, size_t *page_bytes, si
 {
   for (size_t i = 0; i < config->class_count; i++) {
     size_t slices = hwi_class_slices(config->class_bytes[i]);
-    page_bytes[i] = !config->page_bytes ? slices * HWI_SLICE_BYTES
-                                        : config->page_bytes[config->page_bytes_count == 1 ? 0 : i];
-    thread_pages[i] =
-        !config->thread_pages ? 1 : config->thread_pages[config->thread_pages_count == 1 ? 0 : i];
+    page_bytes[i] =
+        !config->page_bytes ? slices * HWI_SLICE_BYTES : config->page_bytes[config->page_bytes_count == 1 ? 0 : i];
+    thread_pages[i] = !config->thread_pages ? 1 : config->thread_pages[config->thread_pages_count == 1 ? 0 : i];
   }
   config->page_bytes = page_bytes;
   config->thread_pages = thread_pages;

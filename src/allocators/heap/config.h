@@ -22,11 +22,11 @@ struct hwi_heap_field {
   const char *name;
   const char *variable;
   enum hwi_heap_field_kind kind;
-  size_t offset;             /* in struct hw_heap_config */
-  const char *count_name;    /* of a list: the member that has its length, */
-  size_t count_offset;       /* and where it is */
-  size_t least, most, step;  /* of each number in a list, and of a number that is not the default */
-  size_t bias;               /* the number in C is that in text and this */
+  size_t offset;            /* in struct hw_heap_config */
+  const char *count_name;   /* of a list: the member that has its length, */
+  size_t count_offset;      /* and where it is */
+  size_t least, most, step; /* of each number in a list, and of a number that is not the default */
+  size_t bias;              /* the number in C is that in text and this */
   const char *const *words; /* in text, from the one of value 0 on, ended by NULL */
   const char *rule;         /* what a value must be */
 };

@@ -92,7 +92,9 @@ bool hwi_heap_field_read(struct hwi_heap_settings *settings, const struct hwi_he
 void hwi_heap_field_clear(struct hwi_heap_settings *settings, const struct hwi_heap_field *field)
 {
   static const size_t nothing;
-  size_t bytes = field->kind == HWI_FIELD_FLAG ? sizeof(bool) : field->kind == HWI_FIELD_WORD ? sizeof(unsigned) : sizeof nothing;
+  size_t bytes = field->kind == HWI_FIELD_FLAG   ? sizeof(bool)
+                 : field->kind == HWI_FIELD_WORD ? sizeof(unsigned)
+                                                 : sizeof nothing;
   set(&settings->config, field->offset, &nothing, bytes);
   if (field->kind == HWI_FIELD_LIST)
     set(&settings->config, field->count_offset, &nothing, sizeof nothing);

@@ -123,16 +123,16 @@ struct hwi_owner {
 };
 
 struct hw_heap {
-  uint64_t generation; /* differs for every heap of the process */
+  uint64_t generation;          /* differs for every heap of the process */
   struct hw_heap_config config; /* complete; its lists are the next three members */
   size_t class_bytes[HW_HEAP_MOST_CLASSES];
   size_t page_bytes[HW_HEAP_MOST_CLASSES];
   size_t thread_pages[HW_HEAP_MOST_CLASSES];
   size_t class_count;
   uint8_t class_of[HWI_GRANULES + 1];
-  bool is_of_process;   /* no thread may wait for the lock while a fork has closed it */
+  bool is_of_process;     /* no thread may wait for the lock while a fork has closed it */
   struct hwi_owner *sole; /* of all threads, if `threads` is central or single; else NULL */
-  struct hw_heap *next; /* in the list of all heaps */
+  struct hw_heap *next;   /* in the list of all heaps */
   /* Below: protected by the lock; the list of owners is read without it, and next_orphan is atomic. */
   struct hwi_owner *owners;
   struct hwi_owner *next_orphan;          /* where the search for a page with room goes on; NULL: at the first */
@@ -143,8 +143,9 @@ struct hw_heap {
   uint64_t excess_since_ns;               /* when memory was last returned, or could have been */
   size_t mapped_bytes, peak_mapped_bytes; /* without descriptors */
   size_t large_bytes;                     /* in allocated large blocks */
-  uint32_t page_counts[HW_HEAP_MOST_CLASSES + 1], peak_page_counts[HW_HEAP_MOST_CLASSES + 1]; /* of each class; the last: spans and large blocks */
-  uint8_t refusals; /* memory.c: what the system has refused */
+  uint32_t page_counts[HW_HEAP_MOST_CLASSES + 1],
+      peak_page_counts[HW_HEAP_MOST_CLASSES + 1]; /* of each class; the last: spans and large blocks */
+  uint8_t refusals;                               /* memory.c: what the system has refused */
 };
 
 /* The descriptor of slice i of the space is pages[i]. `bytes` grows; up to it, all descriptors can be read. While it is

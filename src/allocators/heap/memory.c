@@ -33,8 +33,10 @@ static void ask_for_huge_pages(struct hw_heap *heap, uintptr_t start, size_t byt
 {
   int error = hwi_os_use_huge_pages((void *)start, bytes);
   if (error)
-    note_refusal(heap, REFUSED_TRANSPARENT,
-                 "no huge pages for the heap; see /sys/kernel/mm/transparent_hugepage/enabled. The program goes on without", error);
+    note_refusal(
+        heap, REFUSED_TRANSPARENT,
+        "no huge pages for the heap; see /sys/kernel/mm/transparent_hugepage/enabled. The program goes on without",
+        error);
 }
 
 static void choose_node(struct hw_heap *heap, uintptr_t start, size_t bytes)
@@ -52,7 +54,8 @@ void hwi_heap_make_present(struct hw_heap *heap, uintptr_t start, size_t bytes)
     int error = hwi_os_lock_memory((void *)start, bytes);
     if (!error)
       return;
-    note_refusal(heap, REFUSED_LOCK, "the heap's memory cannot be locked; see ulimit -l. The program goes on without", error);
+    note_refusal(heap, REFUSED_LOCK, "the heap's memory cannot be locked; see ulimit -l. The program goes on without",
+                 error);
   }
   if (heap->config.touch || heap->config.lock_memory)
     hwi_os_populate((void *)start, bytes);
@@ -62,9 +65,11 @@ static uintptr_t map_huge(struct hw_heap *heap, size_t bytes)
 {
   uintptr_t start = hwi_space_take(bytes, 1, true);
   if (!start)
-    note_refusal(heap, REFUSED_HUGE,
-                 "no reserved huge pages are left for the heap; see /proc/sys/vm/nr_hugepages. The program goes on with "
-                 "transparent ones", -ENOMEM);
+    note_refusal(
+        heap, REFUSED_HUGE,
+        "no reserved huge pages are left for the heap; see /proc/sys/vm/nr_hugepages. The program goes on with "
+        "transparent ones",
+        -ENOMEM);
   return start;
 }
 

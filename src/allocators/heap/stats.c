@@ -128,12 +128,18 @@ static const char prefix[] = "heapwright: ";
 static const struct {
   const char *title;
   size_t width;
-} columns[COLUMNS] = {{"block", 8}, {"pages", 8}, {"peak", 8}, {"room", 10}, {"used", 10}, {"used bytes", 14}, {"unused bytes", 14}};
+} columns[COLUMNS] = {{"block", 8}, {"pages", 8},       {"peak", 8},         {"room", 10},
+                      {"used", 10}, {"used bytes", 14}, {"unused bytes", 14}};
 
 static void put_row(struct hwi_heap_table *table, const struct hw_heap_class_stats *row)
 {
-  const size_t cells[COLUMNS] = {row->block_bytes, row->page_count, row->peak_page_count,          row->block_count,
-                                 row->used_count,  row->used_bytes, row->page_bytes - row->used_bytes};
+  const size_t cells[COLUMNS] = {row->block_bytes,
+                                 row->page_count,
+                                 row->peak_page_count,
+                                 row->block_count,
+                                 row->used_count,
+                                 row->used_bytes,
+                                 row->page_bytes - row->used_bytes};
   put_text(table, prefix, 0);
   for (size_t i = 0; i < COLUMNS; i++)
     if (i == 0 && !row->block_bytes)

@@ -322,5 +322,5 @@ static __attribute__((destructor)) void heap_ends(void)
 HEAPWRIGHT_ALLOCATOR(.alloc = heap_alloc, .free = heap_free, .usable_size = heap_usable_size,
                      .alloc_zeroed = heap_alloc_zeroed, .realloc = heap_realloc, .init = heap_init,
                      .thread_exit = heap_thread_exit, .quick_alloc = heap_quick_alloc, .quick_free = heap_quick_free,
-                     .quick_realloc = heap_quick_realloc, .stats = heap_stats, .print_stats = heap_print_stats, .trim = heap_trim, .keeps_errno = true,
-                     .quick_before_init = true);
+                     .quick_realloc = heap_quick_realloc, .stats = heap_stats, .print_stats = heap_print_stats,
+                     .trim = heap_trim, .keeps_errno = true, .quick_before_init = true);

@@ -46,7 +46,8 @@ static void trim(void)
   long back = before - resident_mib();
   printf("trim: %d, %d; back: %s\n", first, second, back >= (long)BLOCKS * BYTES / 2 / MIB ? "much" : "little");
   struct mallinfo2 info = mallinfo2();
-  printf("mallinfo: %s\n", info.arena >= info.uordblks && info.arena == info.uordblks + info.fordblks ? "right" : "wrong");
+  printf("mallinfo: %s\n",
+         info.arena >= info.uordblks && info.arena == info.uordblks + info.fordblks ? "right" : "wrong");
   printf("mallopt: %d\n", mallopt(M_TRIM_THRESHOLD, MIB));
   malloc_info(0, stdout);
 }
