@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     trim();
   else if (!strcmp(what, "err"))
     err();
-  else if (!strcmp(what, "stats"))
+  else if (!strcmp(what, "stats") && malloc(2000))
     malloc_stats();
   else
     printf("%zu\n", malloc_usable_size(malloc(24)));
