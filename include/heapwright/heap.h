@@ -56,15 +56,14 @@ typedef void hw_heap_fault_fn(void *context, struct hw_heap *heap, enum hw_heap_
 /* Which threads may use a heap, and how. */
 enum hw_heap_threads {
   HW_HEAP_CACHING = 0, /* any; each has a cache of its own, and no lock on the usual way */
-  HW_HEAP_CENTRAL, /* any; none has a cache, and each call takes the lock of all heaps of the process: the least memory */
-  HW_HEAP_SINGLE, /* one at a time, which is up to the caller; only memory from the system needs the lock */
+  HW_HEAP_CENTRAL,     /* any; none has a cache, and each call takes the lock of all heaps of the process */
+  HW_HEAP_SINGLE,      /* one at a time, which is up to the caller; only pages and large blocks need the lock */
 };
 
 /* How a thread waits for the lock. */
 enum hw_heap_lock {
-  HW_HEAP_LOCK_ADAPTIVE =
-      0, /* tries for a moment, then sleeps; the holder gets the priority of the most urgent that waits */
-  HW_HEAP_LOCK_SPINNING, /* tries until it has it; a thread with a real-time policy sleeps after a moment */
+  HW_HEAP_LOCK_ADAPTIVE = 0, /* tries for a moment, then sleeps; the holder runs at the priority of the most urgent one */
+  HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */
 };
 
 /* When free memory goes back to the system by itself. Blocks above 16 MiB, and large ones of which 16 are free already, go

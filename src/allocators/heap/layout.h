@@ -143,9 +143,9 @@ struct hw_heap {
   uint64_t excess_since_ns;               /* when memory was last returned, or could have been */
   size_t mapped_bytes, peak_mapped_bytes; /* without descriptors */
   size_t large_bytes;                     /* in allocated large blocks */
-  uint32_t page_counts[HW_HEAP_MOST_CLASSES + 1],
-      peak_page_counts[HW_HEAP_MOST_CLASSES + 1]; /* of each class; the last: spans and large blocks */
-  uint8_t refusals;                               /* memory.c: what the system has refused */
+  uint8_t refusals;                       /* memory.c: what the system has refused */
+  /* Pages of each class now, and at most so far; the last: spans and large blocks. */
+  uint32_t page_counts[HW_HEAP_MOST_CLASSES + 1], peak_page_counts[HW_HEAP_MOST_CLASSES + 1];
 };
 
 /* The descriptor of slice i of the space is pages[i]. `bytes` grows; up to it, all descriptors can be read. While it is
