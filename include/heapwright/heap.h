@@ -62,8 +62,9 @@ enum hw_heap_threads {
 
 /* How a thread waits for the lock. */
 enum hw_heap_lock {
-  HW_HEAP_LOCK_ADAPTIVE = 0, /* tries for a moment, then sleeps; the holder runs at the priority of the most urgent one */
-  HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */
+  HW_HEAP_LOCK_ADAPTIVE =
+      0,                 /* tries for a moment, then sleeps; the holder runs at the priority of the most urgent one */
+  HW_HEAP_LOCK_SPINNING, /* tries until it has it; a thread with a real-time policy sleeps after a moment */
 };
 
 /* When free memory goes back to the system by itself. Blocks above 16 MiB, and large ones of which 16 are free already, go
@@ -94,8 +95,8 @@ struct hw_heap_config {
    * 128, then four for each power of two. */
   const size_t *class_bytes;
   size_t class_count;
-  /* How much memory a class gets at a time, a page: multiples of 64 KiB up to 2 MiB, with at most 4096 blocks. Default: 64
-   * KiB, or 256 KiB if fewer than 16 blocks have room in that. */
+  /* How much memory a class gets at a time, a page: multiples of 64 KiB up to 2 MiB. Default: 64 KiB, or
+   * 256 KiB if fewer than 16 blocks have room in that. */
   const size_t *page_bytes;
   size_t page_bytes_count;
   /* How many free pages of a class a thread keeps: from 1 to 1024. Default: 1. */
@@ -111,7 +112,9 @@ struct hw_heap_config {
    * mapped_bytes, at least 2 MiB. */
   size_t keep_free_bytes;
   /* For LATER: what was not needed for this time, up to 3,600,000, goes back when the next thread gives some back; but what
-   * is more than 32 MiB (or a quarter of what is in use, if that is more) above keep_free_bytes at once. Default: 25. */
+   * is more than 32 MiB (or a quarter of what is in use, if that is more) above keep_free_bytes at once. Each time that the
+   * heap needs again within a second half of what it returned, this time and this limit become four times as much, up to 32
+   * times; they halve again later. Default: 25. */
   size_t return_after_ms;
   enum hw_heap_pages pages;
   /* Memory is present when it was taken from the system: using it for the first time causes no page fault. */

@@ -1,9 +1,11 @@
 /* arenas.c - arenas of a general heap: slices are taken, given back, and returned to the system
  *
  * Free slices that are still in memory are kept for a while: returning memory and taking it again costs more than all
- * else here. Every 25 ms, when a thread takes or gives a page, what was not needed since the last time goes back, except
- * for a share of the heap: so a program that goes up and down keeps what it needs again. What exceeds a larger share
- * goes back at once, since perhaps no thread passes by later.
+ * else here. Every 25 ms, when a thread gives a page, what was not needed since the last time goes back, except for a
+ * share of the heap. What exceeds a larger share goes back at once, since perhaps no thread passes by later. The heap
+ * learns from its mistakes: if half of what was returned is taken from the system again within a second, it was returned
+ * too early, and the time and the larger share grow to four times as much, up to 800 ms and 1 GiB. They halve when memory
+ * is returned and the last time was no mistake. So a program that goes up and down pays for that only at its beginning.
  */
 #include "allocators/heap/layout.h"
 
@@ -18,6 +20,9 @@ enum {
   LEAST_EXCESS_BYTES = 32 << 20,
   EXCESS_PART = 4,
   NS_PER_MS = 1000000,
+  SOON_MS = 1000,
+  PATIENCE_STEP = 2,
+  MOST_PATIENCE = 5, /* 32 times as much */
 };
 
 void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes)
@@ -79,11 +84,13 @@ void hwi_heap_take_kept(struct hw_heap *heap, size_t bytes)
 
 enum { NOT_FOUND = HWI_SLICES };
 
-/* Returns the first of `count` adjoining slices of the set. */
+/* Returns the first of `count` adjoining slices of the set. A bit that stays is the first of `found` slices. */
 static unsigned find(uint64_t set, unsigned count)
 {
-  for (unsigned i = 1; i < count; i++)
-    set &= set >> 1;
+  for (unsigned found = 1, more; found < count; found += more) {
+    more = count - found < found ? count - found : found;
+    set &= set >> more;
+  }
   return set ? (unsigned)__builtin_ctzll(set) : NOT_FOUND;
 }
 
@@ -95,6 +102,7 @@ static struct hwi_page *take_from(struct hwi_page *arena, unsigned first, unsign
   unit->free_slices &= ~slices;
   unit->touched_slices |= slices;
   hwi_heap_take_kept(unit->heap, (size_t)__builtin_popcountll(touched) * HWI_SLICE_BYTES);
+  unit->heap->new_bytes += (size_t)__builtin_popcountll(slices & ~touched) * HWI_SLICE_BYTES;
   page->slice_count = (uint8_t)count;
   page->is_clean = !touched;
   for (unsigned i = 0; i < count; i++)
@@ -102,20 +110,33 @@ static struct hwi_page *take_from(struct hwi_page *arena, unsigned first, unsign
   return page;
 }
 
-/* The arena that has room becomes the first one of the list, since it probably has more. */
+/* Of a few arenas with room, the fullest one is used, so that others become free. It becomes the first one of the list. */
 static struct hwi_page *find_and_take(struct hw_heap *heap, unsigned slice_count, bool must_be_touched)
 {
-  for (struct hwi_page **at = &heap->arenas, *arena; (arena = *at); at = &arena->unit.next) {
+  enum { MOST_LOOKED_AT = 16 };
+  struct hwi_page **best = NULL, *arena;
+  unsigned best_first = 0, looked_at = 0;
+  int least = HWI_SLICES + 1;
+  for (struct hwi_page **at = &heap->arenas; (arena = *at) && looked_at < MOST_LOOKED_AT; at = &arena->unit.next) {
     uint64_t untouched = must_be_touched ? ~arena->unit.touched_slices : 0;
     unsigned first = find(arena->unit.free_slices & ~untouched, slice_count);
+    int free_count = __builtin_popcountll(arena->unit.free_slices);
     if (first == NOT_FOUND)
       continue;
-    *at = arena->unit.next;
-    arena->unit.next = heap->arenas;
-    heap->arenas = arena;
-    return take_from(arena, first, slice_count);
+    looked_at++;
+    if (free_count >= least)
+      continue;
+    best = at;
+    best_first = first;
+    least = free_count;
   }
-  return NULL;
+  if (!best)
+    return NULL;
+  arena = *best;
+  *best = arena->unit.next;
+  arena->unit.next = heap->arenas;
+  heap->arenas = arena;
+  return take_from(arena, best_first, slice_count);
 }
 
 /* Slices that are touched already come first. */
@@ -243,6 +264,49 @@ static size_t most_kept_bytes(const struct hw_heap *heap)
   }
 }
 
+static unsigned smaller(unsigned a, unsigned b)
+{
+  return a < b ? a : b;
+}
+
+/* Before memory is returned: was the last return right? */
+static void learn(struct hw_heap *heap, uint64_t now)
+{
+  bool is_soon = now - heap->returned_ns < (uint64_t)SOON_MS * NS_PER_MS;
+  bool was_wrong = is_soon && heap->returned_bytes && heap->new_bytes >= heap->returned_bytes / 2;
+  if (was_wrong)
+    heap->patience = smaller(heap->patience + PATIENCE_STEP, MOST_PATIENCE);
+  else if (!is_soon && heap->patience > 0)
+    heap->patience--;
+  if (was_wrong || !is_soon)
+    heap->returned_bytes = 0;
+  if (heap->returned_bytes == 0)
+    heap->new_bytes = 0;
+}
+
+static bool is_old(const struct hw_heap *heap, uint64_t now)
+{
+  return now - heap->excess_since_ns >= (uint64_t)heap->config.return_after_ms * NS_PER_MS << heap->patience;
+}
+
+/* Returns how much of the kept memory stays; `most` needs no reason. */
+static size_t bytes_to_keep(const struct hw_heap *heap, size_t most, uint64_t now)
+{
+  size_t excess = larger(LEAST_EXCESS_BYTES, (heap->mapped_bytes - heap->kept_bytes) / EXCESS_PART) << heap->patience;
+  if (heap->kept_bytes - most > excess)
+    return most + excess / 2;
+  size_t unneeded = heap->least_kept_bytes > most ? heap->least_kept_bytes - most : 0;
+  return is_old(heap, now) ? heap->kept_bytes - unneeded : heap->kept_bytes;
+}
+
+static void return_kept(struct hw_heap *heap, size_t most_bytes, uint64_t now)
+{
+  size_t before = heap->kept_bytes;
+  hwi_heap_trim(heap, most_bytes);
+  heap->returned_bytes += before - heap->kept_bytes;
+  heap->returned_ns = now;
+}
+
 void hwi_heap_pass_by(struct hw_heap *heap)
 {
   size_t most = most_kept_bytes(heap);
@@ -252,16 +316,17 @@ void hwi_heap_pass_by(struct hw_heap *heap)
     hwi_heap_trim(heap, most);
     return;
   }
-  size_t excess = larger(LEAST_EXCESS_BYTES, (heap->mapped_bytes - heap->kept_bytes) / EXCESS_PART);
   uint64_t now = hwi_os_monotonic_ns();
-  if (heap->kept_bytes - most > excess)
-    hwi_heap_trim(heap, most + excess / 2);
-  else if (now - heap->excess_since_ns < heap->config.return_after_ms * NS_PER_MS)
-    return;
-  else if (heap->least_kept_bytes > most)
-    hwi_heap_trim(heap, heap->kept_bytes - (heap->least_kept_bytes - most));
-  heap->excess_since_ns = now;
-  heap->least_kept_bytes = heap->kept_bytes;
+  if (bytes_to_keep(heap, most, now) < heap->kept_bytes)
+    learn(heap, now);
+  size_t keep = bytes_to_keep(heap, most, now);
+  bool is_less = keep < heap->kept_bytes;
+  if (is_less)
+    return_kept(heap, keep, now);
+  if (is_less || is_old(heap, now)) {
+    heap->excess_since_ns = now;
+    heap->least_kept_bytes = heap->kept_bytes;
+  }
 }
 
 void hwi_arena_unmap_all(struct hw_heap *heap)

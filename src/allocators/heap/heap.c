@@ -99,7 +99,7 @@ static struct hwi_owner *find_owner(struct hw_heap *heap)
   if (hwi_heap_is_central(heap))
     return owner; /* the fast paths, which take no lock, must not know it */
   if (!owner)
-    owner = hwi_owner_begin(heap, &last, 0);
+    owner = hwi_owner_begin(heap, &last, 0, NULL);
   if (!owner)
     return NULL;
   last.generation = heap->generation;
@@ -128,7 +128,7 @@ static void after_fork_in_child(void)
 static bool begin_sole(struct hw_heap *heap)
 {
   if (heap->config.threads != HW_HEAP_CACHING)
-    heap->sole = hwi_owner_begin(heap, heap, 0);
+    heap->sole = hwi_owner_begin(heap, heap, 0, NULL);
   return heap->sole || heap->config.threads == HW_HEAP_CACHING;
 }
 

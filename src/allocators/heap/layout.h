@@ -26,8 +26,9 @@
  * pushes the page on the inbox of its owner. Only the thread that takes a page from an inbox takes its remote list, so:
  *   - a page with remote blocks is in exactly one inbox, or is about to be put there;
  *   - its remote blocks count as used until then, so it is neither empty nor given back meanwhile.
- * If the owner is an orphan, the thread that pushed on its inbox empties the inbox. If the page has got another owner
- * meanwhile, it is passed on to that owner's inbox.
+ * If the owner is an orphan, the thread that frees takes the page, if it has an owner itself; otherwise the thread that
+ * pushed on the orphan's inbox empties the inbox. If the page has got another owner meanwhile, it is passed on to that
+ * owner's inbox.
  *
  * Memory orders. Pushes release and takes acquire: the contents of links are seen; a take of `remote` also releases and
  * the next push acquires, since it writes the page's inbox_next, which was read before. The end of an owner (its state, then
@@ -141,6 +142,9 @@ struct hw_heap {
   size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
   size_t least_kept_bytes;                /* the least of it since then: */
   uint64_t excess_since_ns;               /* when memory was last returned, or could have been */
+  uint64_t returned_ns;                   /* when memory was last returned */
+  size_t returned_bytes, new_bytes;       /* returned lately; taken from the system since */
+  unsigned patience;                      /* how often it was a mistake: the times and shares are 2 to this power */
   size_t mapped_bytes, peak_mapped_bytes; /* without descriptors */
   size_t large_bytes;                     /* in allocated large blocks */
   uint8_t refusals;                       /* memory.c: what the system has refused */
@@ -323,9 +327,9 @@ void hwi_large_unmap_all(struct hw_heap *heap);
 
 /* --- owners.c --- */
 
-/* Returns an owner for the calling thread, from an ended one if possible; NULL if there is no memory, or the lock is
- * closed. */
-struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread);
+/* Returns an owner for the calling thread, from an ended one if possible: that of the block which it frees, unless `block` is
+ * NULL, or any. Returns NULL if there is no memory, or the lock is closed. */
+struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread, const void *block);
 
 /* The thread ends: its owner is an orphan from then on. */
 void hwi_owner_end(struct hwi_owner *owner);
@@ -336,6 +340,9 @@ void hwi_owner_drain_orphans(struct hw_heap *heap);
 
 /* Takes a page with room from an orphan. Looks at a few orphans only, in turn. Returns false if these have none. */
 bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index);
+
+/* Takes a page of which the thread frees a block. Returns false if it is not an orphan's. */
+bool hwi_owner_adopt(struct hwi_owner *owner, struct hwi_page *page);
 void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block);
 
 /* Changes all orphans from one state to the other. */
@@ -343,8 +350,8 @@ void hwi_owner_change_orphans(struct hw_heap *heap, enum hwi_owner_state from, e
 
 /* --- pages.c: the caller has the owner --- */
 
-void hwi_page_list(struct hwi_page *page); /* after the first one of its class */
-void hwi_page_unlist(struct hwi_page *page);
+/* From an orphan that the caller has locked to the caller's owner. */
+void hwi_page_move(struct hwi_page *page, struct hwi_owner *owner);
 bool hwi_page_has_room(const struct hwi_page *page);
 void hwi_owner_give_empty_pages(struct hwi_owner *owner);
 void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes);

@@ -7,7 +7,8 @@ struct hwi_page hwi_no_page;
 
 /* --- lists --- */
 
-void hwi_page_list(struct hwi_page *page)
+/* Adds a page with room, after the first one of its class. */
+static void list_page(struct hwi_page *page)
 {
   struct hwi_page **head = &page->owner->pages[page->class_index], *first = *head;
   if (first == &hwi_no_page) {
@@ -40,10 +41,31 @@ static void end_spare(struct hwi_page *page)
   page->is_spare = false;
 }
 
-void hwi_page_unlist(struct hwi_page *page)
+static void unlist_page(struct hwi_page *page)
 {
   end_spare(page);
   unlink_from(&page->owner->pages[page->class_index], page, &hwi_no_page);
+}
+
+/* Adds a page without room. */
+static void list_full(struct hwi_page *page)
+{
+  struct hwi_owner *owner = page->owner;
+  page->prev = NULL;
+  page->next = owner->full;
+  if (owner->full)
+    owner->full->prev = page;
+  owner->full = page;
+}
+
+void hwi_page_move(struct hwi_page *page, struct hwi_owner *owner)
+{
+  page->is_full ? unlink_from(&page->owner->full, page, NULL) : unlist_page(page);
+  page->owner->page_count--;
+  owner->page_count++;
+  __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
+  __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
+  page->is_full ? list_full(page) : list_page(page);
 }
 
 bool hwi_page_has_room(const struct hwi_page *page)
@@ -57,7 +79,7 @@ static void give_page(struct hwi_page *page)
   enum hwi_lock_result result = hwi_heap_enter(page->owner->heap);
   if (result == HWI_LOCK_CLOSED)
     return;
-  hwi_page_unlist(page);
+  unlist_page(page);
   page->owner->page_count--;
   hwi_arena_give(page);
   hwi_heap_leave(result);
@@ -93,13 +115,8 @@ void hwi_owner_give_empty_pages(struct hwi_owner *owner)
 
 static void set_full(struct hwi_page *page)
 {
-  struct hwi_owner *owner = page->owner;
-  hwi_page_unlist(page);
-  page->prev = NULL;
-  page->next = owner->full;
-  if (owner->full)
-    owner->full->prev = page;
-  owner->full = page;
+  unlist_page(page);
+  list_full(page);
   page->is_full = true;
   page->count = 1;
 }
@@ -125,7 +142,7 @@ void hwi_page_settle(struct hwi_page *page)
     unlink_from(&page->owner->full, page, NULL);
     page->is_full = false;
     page->count = page->capacity - 1;
-    hwi_page_list(page);
+    list_page(page);
   } else if (!keeps(page)) {
     give_page(page);
   }
@@ -184,24 +201,49 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   owner->page_count++;
   __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
   __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
-  hwi_page_list(page);
+  list_page(page);
   return true;
 }
 
-/* Fills the owner's list from the first page of the class that has room. Pages without room leave the list of
- * pages. */
-static bool find_room(struct hwi_owner *owner, unsigned class_index)
+/* The second page of a class becomes the first one. */
+static void swap_first(struct hwi_page **head)
+{
+  struct hwi_page *first = *head, *second = first->next;
+  first->next = second->next;
+  if (first->next)
+    first->next->prev = first;
+  first->prev = second;
+  second->next = first;
+  second->prev = NULL;
+  *head = second;
+}
+
+/* A short list would soon need the next one: memory is touched instead, as long as a page has few free blocks. */
+static bool has_many_free(const struct hwi_page *page)
+{
+  enum { PART = 8 };
+  return page->free && page->carved_count - page->count >= page->carved_count / PART;
+}
+
+/* Fills the owner's list from the first page of the class that has room. Memory is touched only if `may_touch`. Pages
+ * without room leave the list of pages. */
+static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_touch)
 {
   struct hwi_page *page;
   while ((page = owner->pages[class_index]) != &hwi_no_page) {
     struct hwi_free_block *list = page->free;
-    end_spare(page);
-    if (list) {
+    if (page->carved_count == page->capacity || has_many_free(page)) {
       page->free = NULL;
       page->count = page->carved_count;
-    } else if (page->carved_count < page->capacity) {
+    } else if (page->next && has_many_free(page->next)) {
+      swap_first(&owner->pages[class_index]);
+      continue;
+    } else if (may_touch) {
       list = carve(page);
+    } else {
+      return false;
     }
+    end_spare(page);
     owner->free[class_index] = list;
     if (list)
       return true;
@@ -218,18 +260,19 @@ static void *take_first(struct hwi_owner *owner, unsigned class_index)
   return block;
 }
 
-/* What other threads have freed comes before pages of ended threads, and both before new memory. */
+/* What other threads have freed comes before memory that is not touched yet, and pages of ended threads before new ones. */
 static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 {
-  if (owner->free[class_index] || find_room(owner, class_index))
+  if (owner->free[class_index] || find_room(owner, class_index, false))
     return take_first(owner, class_index);
   bool has_others = !owner->heap->sole;
-  if (has_others && !hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
+  if (has_others && __atomic_load_n(&owner->inbox, __ATOMIC_RELAXED) &&
+      !hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
     hwi_owner_drain(owner);
-  if (!find_room(owner, class_index)) {
+  if (!find_room(owner, class_index, true)) {
     if (!(has_others && hwi_owner_adopt_page(owner, class_index)) && !add_page(owner, class_index))
       return NULL;
-    find_room(owner, class_index);
+    find_room(owner, class_index, true);
   }
   return take_first(owner, class_index);
 }

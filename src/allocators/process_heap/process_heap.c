@@ -41,11 +41,12 @@ static uintptr_t this_thread(void)
   return checks_all_frees ? 0 : (uintptr_t)__builtin_thread_pointer();
 }
 
-static COLD struct hwi_owner *begin(void)
+/* `block` is one that the thread frees, or NULL. */
+static COLD struct hwi_owner *begin(const void *block)
 {
   if (mine != &no_owner)
     return mine;
-  struct hwi_owner *owner = hwi_owner_begin(&heap, &mine, this_thread());
+  struct hwi_owner *owner = hwi_owner_begin(&heap, &mine, this_thread(), block);
   if (owner)
     mine = owner;
   return owner;
@@ -54,6 +55,12 @@ static COLD struct hwi_owner *begin(void)
 static struct hwi_owner *own(void)
 {
   return mine == &no_owner ? NULL : mine;
+}
+
+/* A thread that only frees needs an owner, too, to take pages of ended threads. */
+static struct hwi_owner *own_to_free(const void *block)
+{
+  return mine == &no_owner && !has_ended && hwi_is_in_space(block) ? begin(block) : own();
 }
 
 static void leave(void)
@@ -88,7 +95,7 @@ static void *try_alloc(size_t bytes, size_t align, bool is_zeroed)
     hwi_heap_leave(result);
     return block;
   }
-  struct hwi_owner *owner = begin();
+  struct hwi_owner *owner = begin(NULL);
   void *block = owner ? alloc_from(owner, bytes, align, is_zeroed) : NULL;
   if (has_ended)
     leave();
@@ -148,7 +155,7 @@ static COLD void free_later(void *block)
 static int try_free(void *block)
 {
   if (!heap.sole)
-    return hwi_owner_free(&heap, own(), block);
+    return hwi_owner_free(&heap, own_to_free(block), block);
   enum hwi_lock_result result = hwi_heap_lock(&heap);
   int fault = result == HWI_LOCK_CLOSED ? (int)HWI_FREE_CLOSED : hwi_owner_free(&heap, heap.sole, block);
   hwi_heap_leave(result);
