@@ -82,7 +82,7 @@ struct visit {
 
 static bool visit_blocks(void *context, const struct hwi_page *page)
 {
-  const struct visit *visit = context;
+  const struct visit *visit = (const struct visit *)context;
   if (page->kind != HWI_PAGE_SMALL)
     return visit->visit(visit->context, (void *)hwi_page_start(page), page->block_bytes);
   struct free_blocks set;
@@ -107,7 +107,7 @@ void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context)
 
 static bool is_page_right(void *context, const struct hwi_page *page)
 {
-  const struct hw_heap *heap = context;
+  const struct hw_heap *heap = (const struct hw_heap *)context;
   struct free_blocks set;
   if (hwi_unit_of(page)->unit.heap != heap)
     return false;
@@ -135,7 +135,7 @@ enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where)
 /* Pages change meanwhile; a count that is read is one that the page had, or the page before it. */
 __attribute__((no_sanitize("thread"))) static bool add_used(void *context, const struct hwi_page *page)
 {
-  size_t *bytes = context, count = page->kind != HWI_PAGE_NONE;
+  size_t *bytes = (size_t *)context, count = page->kind != HWI_PAGE_NONE;
   if (page->kind == HWI_PAGE_SMALL)
     count = page->is_full ? page->capacity : page->count;
   *bytes += count * page->block_bytes;

@@ -2,7 +2,8 @@
  *
  * A thread's owner is a thread-local pointer. Before the first call, and after the end of the thread, it points to an
  * owner without blocks, so that the fast paths need no check. A call of a thread that has ended begins an owner and
- * ends it again.
+ * ends it again. While a thread has a heap set (thread_heaps.c), the pointer is to its owner there. A free finds the heap
+ * by the block's address; if the block is of a page of the thread, that is not even needed.
  *
  * While a fork has closed the heap, blocks that need its lock come from fork_heap.h, or are noted and freed later.
  */
@@ -13,6 +14,7 @@
 #include "allocators/heap/process_owner.h"
 #include "allocators/message.h"
 #include "allocators/pass_on.h"
+#include "allocators/process_heap/thread_heaps.h"
 #include "heapwright/allocator.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
@@ -25,43 +27,44 @@ static struct hw_heap heap = {.is_of_process = true};
 static bool checks_all_frees;
 static bool passes_on; /* this libc has no handlers for forks: all blocks are the next malloc's */
 static __thread struct hwi_owner *mine __attribute__((tls_model("initial-exec"))) = &no_owner;
+static __thread struct hwi_owner *in_process __attribute__((tls_model("initial-exec"))); /* in `heap`, or NULL */
 static __thread bool has_ended __attribute__((tls_model("initial-exec")));
 
 /* --- threads --- */
-
-/* 0, which no page of a living thread has, makes each free a slow one. */
-static uintptr_t this_thread(void)
-{
-  return checks_all_frees ? 0 : (uintptr_t)__builtin_thread_pointer();
-}
 
 static COLD struct hwi_owner *begin(void)
 {
   if (mine != &no_owner)
     return mine;
-  struct hwi_owner *owner = hwi_owner_begin(&heap, &mine, this_thread());
-  if (owner)
-    mine = owner;
-  return owner;
-}
-
-static struct hwi_owner *own(void)
-{
-  return mine == &no_owner ? NULL : mine;
+  in_process = hwi_owner_begin(&heap, hwi_heap_thread(), hwi_heap_thread_value(&heap));
+  if (in_process)
+    mine = in_process;
+  return in_process;
 }
 
 static void leave(void)
 {
-  struct hwi_owner *owner = own();
+  hwi_thread_heaps_end();
+  struct hwi_owner *owner = in_process;
   mine = &no_owner;
+  in_process = NULL;
   if (owner)
     hwi_owner_end(owner);
 }
 
+bool hwi_process_heap_use(struct hw_heap *other)
+{
+  struct hwi_owner *owner = other ? hwi_heap_owner(other) : in_process;
+  if (has_ended || (other && !owner))
+    return false;
+  mine = owner ? owner : &no_owner;
+  return true;
+}
+
 static void heap_thread_exit(void)
 {
-  has_ended = true;
   leave();
+  has_ended = true;
 }
 
 /* --- allocating --- */
@@ -73,8 +76,10 @@ static void *try_alloc(size_t bytes, size_t align, bool is_zeroed)
 {
   struct hwi_owner *owner = begin();
   void *block = NULL;
+  hwi_is_in_malloc = true;
   if (owner)
     block = is_zeroed ? hwi_owner_alloc_zeroed(owner, align, bytes) : hwi_owner_alloc_aligned(owner, align, bytes);
+  hwi_is_in_malloc = false;
   if (has_ended)
     leave();
   return block;
@@ -129,10 +134,34 @@ static COLD void free_later(void *block)
   heap_free(block);
 }
 
+/* Returns the heap that has this address; `heap` if none has. */
+static struct hw_heap *heap_at(const void *address)
+{
+  struct hw_heap *its = hwi_heap_at(address);
+  return its ? its : &heap;
+}
+
+/* Returns the thread's owner in a heap, or NULL. In a heap that is not set and does not check frees, the owner is not
+ * needed: blocks of its pages are freed by the fast path. */
+static struct hwi_owner *own_in(const struct hw_heap *its)
+{
+  if (its == &heap)
+    return in_process;
+  return mine->heap == its ? mine : its->config.check_all_frees ? hwi_heap_existing_owner(its) : NULL;
+}
+
+static int free_in(struct hw_heap *its, void *block)
+{
+  hwi_is_in_malloc = true;
+  int result = hwi_owner_free(its, own_in(its), block);
+  hwi_is_in_malloc = false;
+  return result;
+}
+
 /* A foreign block may be another malloc's. */
 static void heap_free(void *block)
 {
-  int result = hwi_owner_free(&heap, own(), block);
+  int result = free_in(heap_at(block), block);
   if (LIKELY(result == HW_HEAP_OK))
     return;
   if (result == HWI_FREE_CLOSED)
@@ -145,10 +174,11 @@ static void heap_free(void *block)
 
 /* --- sizes --- */
 
-/* Returns 0 if the address is not a block of this heap. */
+/* Returns 0 if the address is not a block of any heap. */
 static size_t bytes_of(void *block, enum hw_heap_fault *fault)
 {
-  size_t bytes = hwi_heap_block_bytes(&heap, own(), block, fault);
+  const struct hw_heap *its = heap_at(block);
+  size_t bytes = hwi_heap_block_bytes(its, own_in(its), block, fault);
   if (*fault != HW_HEAP_FOREIGN || !hwi_fork_heap_owns(block))
     return bytes;
   bytes = hwi_fork_heap_usable_bytes(block);
@@ -167,6 +197,14 @@ static size_t heap_usable_size(void *block)
   return bytes;
 }
 
+static bool resize(void **block, size_t old_bytes, size_t bytes)
+{
+  hwi_is_in_malloc = true;
+  bool is_resized = hwi_heap_resize(heap_at(*block), block, old_bytes, bytes);
+  hwi_is_in_malloc = false;
+  return is_resized;
+}
+
 static void *heap_realloc(void *block, size_t bytes)
 {
   enum hw_heap_fault fault;
@@ -177,7 +215,7 @@ static void *heap_realloc(void *block, size_t bytes)
     report(block, fault);
     return NULL;
   }
-  if (hwi_is_in_space(block) && hwi_heap_resize(&heap, &block, old_bytes, bytes))
+  if (hwi_is_in_space(block) && resize(&block, old_bytes, bytes))
     return block;
   void *moved = heap_alloc(bytes, HW_HEAP_ALIGN);
   if (moved) {
@@ -219,7 +257,9 @@ static void before_fork(void)
 
 static void after_fork(bool is_child)
 {
-  bool is_open = hwi_heaps_after_fork(is_child, &mine);
+  bool is_open = hwi_heaps_after_fork(is_child, hwi_heap_thread());
+  if (is_child)
+    hwi_thread_heaps_after_fork();
   __atomic_add_fetch(&fork_count, 1, __ATOMIC_ACQ_REL);
   if (is_open)
     hwi_fork_heap_settle(heap_free);
@@ -244,6 +284,7 @@ static void heap_init(void)
     return;
   }
   config.check_all_frees = checks_all_frees = hwi_flag_read(hw_allocator_getenv, "HEAPWRIGHT_CHECK", false);
+  hwi_heaps_begin_in_malloc(leave);
   hwi_heap_begin(&heap, &config, NULL); /* this config is right */
   hwi_fork_heap_begin(hwi_space_begin() ? (uintptr_t)hwi_space.pages : (uintptr_t)&heap / 2);
   hwi_lock_begin();
@@ -254,7 +295,7 @@ static void heap_init(void)
 static void heap_stats(struct hw_allocator_stats *stats)
 {
   struct hw_heap_stats now;
-  hwi_heap_get_stats(&heap, own(), &now);
+  hwi_heap_get_stats(&heap, in_process, &now);
   stats->used_bytes = now.used_bytes;
   stats->system_bytes = now.mapped_bytes;
   stats->system_peak_bytes = now.peak_mapped_bytes;
