@@ -22,11 +22,9 @@ enum {
   LARGE_HEAP_BYTES = 256 << 20,
   EXCESS_PART = 4,
   NS_PER_MS = 1000000,
-  EXCESS_MS = 25,
   SOON_MS = 1000,
   PATIENCE_STEP = 2,
   MOST_PATIENCE = 5, /* 32 times as much */
-  SMALL_HEAP_BYTES = 32 << 20,
 };
 
 void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes)
@@ -36,19 +34,42 @@ void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes)
     heap->peak_mapped_bytes = heap->mapped_bytes;
 }
 
-/* In a small heap a huge page would mostly be memory that is not used. */
-static struct hwi_page *add_arena(struct hw_heap *heap)
+void hwi_heap_count_page(struct hw_heap *heap, size_t class_index, bool is_taken)
 {
-  uintptr_t start = hwi_space_take(HWI_UNIT_BYTES, 1);
-  if (!start)
-    return NULL;
-  if (heap->mapped_bytes < SMALL_HEAP_BYTES)
-    hwi_os_use_small_pages((void *)start, HWI_UNIT_BYTES);
+  uint32_t count = heap->page_counts[class_index] += is_taken ? 1u : -1u;
+  if (count > heap->peak_page_counts[class_index])
+    heap->peak_page_counts[class_index] = count;
+}
+
+static bool is_present_from_the_start(const struct hw_heap *heap)
+{
+  return heap->config.touch || heap->config.lock_memory;
+}
+
+static void begin_arena(struct hw_heap *heap, uintptr_t start)
+{
   struct hwi_page *arena = hwi_slice_of((void *)start);
   arena->unit = (struct hwi_unit){.heap = heap, .next = heap->arenas, .free_slices = ALL_SLICES};
+  if (is_present_from_the_start(heap)) {
+    arena->unit.touched_slices = ALL_SLICES;
+    heap->kept_bytes += HWI_UNIT_BYTES;
+  }
   heap->arenas = arena;
   hwi_heap_count_mapped(heap, HWI_UNIT_BYTES);
-  return arena;
+}
+
+/* Adds as many arenas as are taken at a time, or one if there is no memory for them. Returns the first one. */
+static struct hwi_page *add_arenas(struct hw_heap *heap)
+{
+  size_t bytes = heap->config.arena_bytes;
+  uintptr_t start = hwi_heap_map_arena(heap, bytes);
+  if (!start && bytes > HWI_UNIT_BYTES)
+    start = hwi_heap_map_arena(heap, bytes = HWI_UNIT_BYTES);
+  if (!start)
+    return NULL;
+  while (bytes)
+    begin_arena(heap, start + (bytes -= HWI_UNIT_BYTES));
+  return heap->arenas;
 }
 
 static uint64_t bits(unsigned first, unsigned count)
@@ -128,7 +149,7 @@ struct hwi_page *hwi_arena_take(struct hw_heap *heap, unsigned slice_count)
     page = find_and_take(heap, slice_count, false);
   if (page)
     return page;
-  struct hwi_page *arena = add_arena(heap);
+  struct hwi_page *arena = add_arenas(heap);
   return arena ? take_from(arena, 0, slice_count) : NULL;
 }
 
@@ -136,6 +157,8 @@ void hwi_arena_give(struct hwi_page *page)
 {
   struct hwi_page *arena = hwi_unit_of(page);
   struct hw_heap *heap = arena->unit.heap;
+  if (page->kind != HWI_PAGE_NONE)
+    hwi_heap_count_page(heap, page->kind == HWI_PAGE_SMALL ? page->class_index : HW_HEAP_MOST_CLASSES, false);
   __atomic_store_n(&page->thread, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&page->owner, NULL, __ATOMIC_RELAXED);
   page->kind = HWI_PAGE_NONE;
@@ -167,7 +190,7 @@ bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count)
 
 /* --- back to the system --- */
 
-/* Memory that the program has locked stays. */
+/* Memory that is locked stays, as do huge pages that are reserved. */
 static void drop_slices(struct hwi_page *arena, size_t most_bytes)
 {
   struct hwi_unit *unit = &arena->unit;
@@ -196,18 +219,21 @@ static void unmap_arena(struct hwi_page *arena)
   hwi_space_give(hwi_page_start(arena), HWI_UNIT_BYTES);
 }
 
-/* Of arenas without a page, one stays, so that the next page needs no new one. */
-static void unmap_free_arenas(struct hw_heap *heap)
+/* Of arenas without a page, as many as are taken at a time stay, so that the next page needs no new ones. Memory that could
+ * not be dropped can be unmapped. */
+static void unmap_free_arenas(struct hw_heap *heap, size_t most_bytes)
 {
-  bool has_one = false;
+  size_t staying_bytes = 0;
   for (struct hwi_page **at = &heap->arenas; *at;) {
     struct hwi_page *arena = *at;
-    bool is_free = arena->unit.free_slices == ALL_SLICES && !arena->unit.touched_slices;
-    if (is_free && has_one) {
+    bool is_free = arena->unit.free_slices == ALL_SLICES;
+    if (is_free && staying_bytes >= heap->config.arena_bytes &&
+        (!arena->unit.touched_slices || heap->kept_bytes > most_bytes)) {
       *at = arena->unit.next;
+      heap->kept_bytes -= (size_t)__builtin_popcountll(arena->unit.touched_slices) * HWI_SLICE_BYTES;
       unmap_arena(arena);
     } else {
-      has_one |= is_free;
+      staying_bytes += is_free ? HWI_UNIT_BYTES : 0;
       at = &arena->unit.next;
     }
   }
@@ -218,12 +244,26 @@ void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes)
   hwi_large_drop_cached(heap, most_bytes);
   for (struct hwi_page *arena = heap->arenas; arena && heap->kept_bytes > most_bytes; arena = arena->unit.next)
     drop_slices(arena, most_bytes);
-  unmap_free_arenas(heap);
+  unmap_free_arenas(heap, most_bytes);
 }
 
 static size_t larger(size_t a, size_t b)
 {
   return a > b ? a : b;
+}
+
+/* Returns how much free memory may be kept for any time. */
+static size_t most_kept_bytes(const struct hw_heap *heap)
+{
+  switch (heap->config.returns) {
+  case HW_HEAP_RETURNS_AT_ONCE:
+    return 0;
+  case HW_HEAP_RETURNS_ON_COLLECT:
+    return SIZE_MAX;
+  default:
+    return heap->config.keep_free_bytes ? heap->config.keep_free_bytes
+                                        : larger(LEAST_KEPT_BYTES, heap->mapped_bytes / KEPT_PART);
+  }
 }
 
 static unsigned smaller(unsigned a, unsigned b)
@@ -248,7 +288,7 @@ static void learn(struct hw_heap *heap, uint64_t now)
 
 static bool is_old(const struct hw_heap *heap, uint64_t now)
 {
-  return now - heap->excess_since_ns >= (uint64_t)EXCESS_MS * NS_PER_MS << heap->patience;
+  return now - heap->excess_since_ns >= (uint64_t)heap->config.return_after_ms * NS_PER_MS << heap->patience;
 }
 
 /* Of a heap that was large, and is small now, no more is kept than of its size: it may never be needed again, and then no
@@ -279,11 +319,13 @@ static void return_kept(struct hw_heap *heap, size_t most_bytes, uint64_t now)
 
 void hwi_heap_pass_by(struct hw_heap *heap)
 {
-  size_t most = heap->config.keep_free_bytes;
-  if (!most)
-    most = larger(LEAST_KEPT_BYTES, heap->mapped_bytes / KEPT_PART);
+  size_t most = most_kept_bytes(heap);
   if (heap->kept_bytes <= most)
     return;
+  if (heap->config.returns != HW_HEAP_RETURNS_LATER) {
+    hwi_heap_trim(heap, most);
+    return;
+  }
   uint64_t now = hwi_os_monotonic_ns();
   if (bytes_to_keep(heap, most, now) < heap->kept_bytes)
     learn(heap, now);

@@ -42,6 +42,7 @@ static void begin(struct hw_heap *heap, struct hwi_page *page, size_t bytes)
   page->block_bytes = bytes;
   page->unit.heap = heap;
   heap->large_bytes += bytes;
+  hwi_heap_count_page(heap, HW_HEAP_MOST_CLASSES, true);
   link_to(&heap->large, page);
 }
 
@@ -49,6 +50,7 @@ static void end(struct hw_heap *heap, struct hwi_page *page)
 {
   unlink_from(&heap->large, page);
   heap->large_bytes -= page->block_bytes;
+  hwi_heap_count_page(heap, HW_HEAP_MOST_CLASSES, false);
   page->kind = HWI_PAGE_NONE;
 }
 
@@ -101,7 +103,7 @@ void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align)
   void *block = page ? take_cached(heap, page, bytes, align) : NULL;
   if (block)
     return block;
-  uintptr_t start = hwi_space_take(bytes, align);
+  uintptr_t start = hwi_heap_map_large(heap, bytes, align);
   if (!start)
     return NULL;
   page = hwi_slice_of((void *)start);
@@ -165,6 +167,8 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
   page = hwi_slice_of((void *)start);
   page->is_clean = false;
   begin(heap, page, bytes);
+  if (bytes > old_bytes)
+    hwi_heap_make_present(heap, start + old_bytes, bytes - old_bytes);
   return (void *)start;
 }
 

@@ -33,8 +33,17 @@ static void unlink_from(struct hwi_page **head, struct hwi_page *page, struct hw
     *head = page->next ? page->next : none;
 }
 
+/* An empty page is used, or leaves the owner's list. */
+static void end_spare(struct hwi_page *page)
+{
+  if (page->is_spare)
+    page->owner->spare_counts[page->class_index]--;
+  page->is_spare = false;
+}
+
 static void unlist_page(struct hwi_page *page)
 {
+  end_spare(page);
   unlink_from(&page->owner->pages[page->class_index], page, &hwi_no_page);
 }
 
@@ -112,7 +121,21 @@ static void set_full(struct hwi_page *page)
   page->count = 1;
 }
 
-/* An empty page that is the first one of its class stays: the next block of the class would need a new one. */
+/* Returns whether the thread keeps an empty page. The first one of its class stays, since the next block of the class would
+ * need a new one. */
+static bool keeps(struct hwi_page *page)
+{
+  struct hwi_owner *owner = page->owner;
+  size_t class_index = page->class_index;
+  if (!page->prev)
+    return true;
+  if (owner->spare_counts[class_index] + (size_t)1 >= owner->heap->thread_pages[class_index])
+    return false;
+  owner->spare_counts[class_index]++;
+  page->is_spare = true;
+  return true;
+}
+
 void hwi_page_settle(struct hwi_page *page)
 {
   if (page->is_full) {
@@ -120,7 +143,7 @@ void hwi_page_settle(struct hwi_page *page)
     page->is_full = false;
     page->count = page->capacity - 1;
     list_page(page);
-  } else if (page->prev) {
+  } else if (!keeps(page)) {
     give_page(page);
   }
 }
@@ -147,18 +170,15 @@ static struct hwi_free_block *carve(struct hwi_page *page)
   return first;
 }
 
-static unsigned slices_of(size_t block_bytes)
-{
-  enum { FEWEST_BLOCKS = 16 };
-  return HWI_SLICE_BYTES / block_bytes >= FEWEST_BLOCKS ? 1 : HWI_LARGE_PAGE_SLICES;
-}
-
-static struct hwi_page *take_slices(struct hw_heap *heap, unsigned count)
+/* Takes a page of a class, or, for HW_HEAP_MOST_CLASSES, a span. */
+static struct hwi_page *take_slices(struct hw_heap *heap, size_t class_index, size_t count)
 {
   enum hwi_lock_result result = hwi_heap_enter(heap);
   if (result == HWI_LOCK_CLOSED)
     return NULL;
-  struct hwi_page *page = hwi_arena_take(heap, count);
+  struct hwi_page *page = hwi_arena_take(heap, (unsigned)count);
+  if (page)
+    hwi_heap_count_page(heap, class_index, true);
   hwi_heap_leave(result);
   return page;
 }
@@ -166,7 +186,7 @@ static struct hwi_page *take_slices(struct hw_heap *heap, unsigned count)
 static bool add_page(struct hwi_owner *owner, unsigned class_index)
 {
   size_t block_bytes = owner->heap->class_bytes[class_index];
-  struct hwi_page *page = take_slices(owner->heap, slices_of(block_bytes));
+  struct hwi_page *page = take_slices(owner->heap, class_index, owner->heap->page_bytes[class_index] >> HWI_SLICE_BITS);
   if (!page)
     return false;
   size_t granules = block_bytes >> HWI_GRANULE_BITS;
@@ -176,7 +196,7 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   page->reciprocal = (uint32_t)((((uint64_t)1 << HWI_RECIPROCAL_BITS) + granules - 1) / granules);
   page->block_bytes = block_bytes;
   page->class_index = (uint8_t)class_index;
-  page->is_full = false;
+  page->is_full = page->is_spare = false;
   page->kind = HWI_PAGE_SMALL;
   owner->page_count++;
   __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
@@ -223,6 +243,7 @@ static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_to
     } else {
       return false;
     }
+    end_spare(page);
     owner->free[class_index] = list;
     if (list)
       return true;
@@ -244,11 +265,12 @@ static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 {
   if (owner->free[class_index] || find_room(owner, class_index, false))
     return take_first(owner, class_index);
-  if (__atomic_load_n(&owner->inbox, __ATOMIC_RELAXED) &&
+  bool has_others = !owner->heap->sole;
+  if (has_others && __atomic_load_n(&owner->inbox, __ATOMIC_RELAXED) &&
       !hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
     hwi_owner_drain(owner);
   if (!find_room(owner, class_index, true)) {
-    if (!hwi_owner_adopt_page(owner, class_index) && !add_page(owner, class_index))
+    if (!(has_others && hwi_owner_adopt_page(owner, class_index)) && !add_page(owner, class_index))
       return NULL;
     find_room(owner, class_index, true);
   }
@@ -258,7 +280,7 @@ static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 /* A span has no owner; the thread that frees it gives it back. */
 static void *alloc_span(struct hw_heap *heap, size_t bytes)
 {
-  struct hwi_page *page = take_slices(heap, hwi_slices_for(bytes));
+  struct hwi_page *page = take_slices(heap, HW_HEAP_MOST_CLASSES, hwi_slices_for(bytes));
   if (!page)
     return NULL;
   page->kind = HWI_PAGE_SPAN;
