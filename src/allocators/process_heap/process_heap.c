@@ -187,7 +187,7 @@ static int free_in(struct hw_heap *its, void *block)
 }
 
 /* A foreign block may be another malloc's. */
-static void heap_free(void *block)
+static __attribute__((noinline)) void free_otherwise(void *block)
 {
   int result = free_in(heap_at(block), block);
   if (LIKELY(result == HW_HEAP_OK))
@@ -198,6 +198,12 @@ static void heap_free(void *block)
     report(block, (enum hw_heap_fault)result);
   else if (!hwi_fork_heap_owns(block) || !hwi_fork_heap_free(block))
     hw_next_free(block);
+}
+
+static void heap_free(void *block)
+{
+  if (!LIKELY(hwi_thread_free((uintptr_t)__builtin_thread_pointer(), block)))
+    free_otherwise(block);
 }
 
 /* --- sizes --- */
