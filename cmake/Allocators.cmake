@@ -35,7 +35,7 @@ target_link_libraries(heapwright-heaps PRIVATE hw-flags hw-banned PUBLIC hw-sani
 install(TARGETS heapwright-heaps ARCHIVE DESTINATION lib)
 
 # Calls of heap.h within the library stay there, also if the program has the archive.
-hw_sources(HW_PROCESS_HEAP_SOURCES allocators/flag.c allocators/fork_heap.c allocators/pass_on.c allocators/process_heap/*.c)
+hw_sources(HW_PROCESS_HEAP_SOURCES allocators/setting.c allocators/fork_heap.c allocators/pass_on.c allocators/process_heap/*.c)
 hw_sources(HW_STATIC_HEAP_SOURCES allocators/process_heap/static_program.c)
 list(REMOVE_ITEM HW_PROCESS_HEAP_SOURCES ${HW_STATIC_HEAP_SOURCES})
 set(HW_EXPORT_HEAPS "SHELL:-include ${CMAKE_SOURCE_DIR}/src/allocators/process_heap/exported.h")

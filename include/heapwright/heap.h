@@ -54,22 +54,85 @@ const char *hw_heap_fault_text(enum hw_heap_fault fault);
  * before they return. Nothing was changed. It may use the heap, but not destroy it. */
 typedef void hw_heap_fault_fn(void *context, struct hw_heap *heap, enum hw_heap_fault fault, void *address);
 
-/* What decides how a heap behaves. A member that is 0 or NULL has its default. */
+/* Which threads may use a heap, and how. */
+enum hw_heap_threads {
+  HW_HEAP_CACHING = 0, /* any; each has a cache of its own, and no lock on the usual way */
+  HW_HEAP_CENTRAL,     /* any; none has a cache, and each call takes the lock of all heaps of the process */
+  HW_HEAP_SINGLE,      /* one at a time, which is up to the caller; only pages and large blocks need the lock */
+};
+
+/* How a thread waits for the lock. */
+enum hw_heap_lock {
+  HW_HEAP_LOCK_ADAPTIVE =
+      0,                 /* tries for a moment, then sleeps; the holder runs at the priority of the most urgent one */
+  HW_HEAP_LOCK_SPINNING, /* tries until it has it; a thread with a real-time policy sleeps after a moment */
+};
+
+/* When free memory goes back to the system by itself. Blocks above 16 MiB, and large ones of which 16 are free already, go
+ * back at once in any case. */
+enum hw_heap_returns {
+  HW_HEAP_RETURNS_DEFAULT = 0, /* LATER, but ON_COLLECT with `touch` or `lock_memory` */
+  HW_HEAP_RETURNS_LATER,       /* what is above keep_free_bytes, and was not needed for return_after_ms: see there */
+  HW_HEAP_RETURNS_ABOVE,       /* what is above keep_free_bytes, at once */
+  HW_HEAP_RETURNS_AT_ONCE,     /* all, at once */
+  HW_HEAP_RETURNS_ON_COLLECT,  /* never: hw_heap_collect alone returns it */
+};
+
+/* The pages of the system that small blocks, and those up to 2 MiB, are in. */
+enum hw_heap_pages {
+  HW_HEAP_PAGES_USUAL = 0,   /* as the system does by itself, but no huge ones in the first 32 MiB of the heap */
+  HW_HEAP_PAGES_TRANSPARENT, /* the system is asked for transparent huge pages (MADV_HUGEPAGE), also for larger blocks */
+  HW_HEAP_PAGES_HUGE,        /* reserved huge pages (MAP_HUGETLB); as TRANSPARENT if there are none left */
+};
+
+/* For numa_node. */
+#define HW_HEAP_NODE(number) ((size_t)(number) + 1)
+
+/* What decides how a heap behaves. A member that is 0 or NULL has its default. A list has one element for each class, or
+ * one for all of them, and is copied. */
 struct hw_heap_config {
   /* The sizes of blocks, ascending multiples of HW_HEAP_ALIGN, the last one HW_HEAP_LARGEST_CLASS_BYTES. A request gets
    * the smallest class that is large enough; larger requests get whole pages of memory. Default: multiples of 16 up to
-   * 128, then four for each power of two. Copied. */
+   * 128, then four for each power of two. */
   const size_t *class_bytes;
   size_t class_count;
-  /* How much free memory the heap keeps, apart from that in the caches of threads. More than this is returned to the
-   * system if it was not needed for 25 ms, by the next thread that gives some back; more than 32 MiB (or a quarter of
-   * what is in use, if that is more) above it at once. Default: a 32nd of mapped_bytes, at least 2 MiB. SIZE_MAX: only
-   * hw_heap_collect returns memory. */
+  /* How much memory a class gets at a time, a page: multiples of 64 KiB up to 2 MiB. Default: 64 KiB, or
+   * 256 KiB if fewer than 16 blocks have room in that. */
+  const size_t *page_bytes;
+  size_t page_bytes_count;
+  /* How many free pages of a class a thread keeps: from 1 to 1024. Default: 1. */
+  const size_t *thread_pages;
+  size_t thread_pages_count;
+  /* How much the heap takes from the system at a time: a multiple of 4 MiB up to 1 GiB, and aligned to 4 MiB. Default: 4
+   * MiB. */
+  size_t arena_bytes;
+  enum hw_heap_threads threads;
+  enum hw_heap_lock lock;
+  enum hw_heap_returns returns;
+  /* How much free memory the heap keeps, apart from that in the caches of threads; for LATER and ABOVE. Default: a 32nd of
+   * mapped_bytes, at least 2 MiB. */
   size_t keep_free_bytes;
+  /* For LATER: what was not needed for this time, up to 3,600,000, goes back when the next thread gives some back; but what
+   * is more than 32 MiB (or a quarter of what is in use, if that is more) above keep_free_bytes at once. Each time that the
+   * heap needs again within a second half of what it returned, this time and this limit become four times as much, up to 32
+   * times; they halve again later. Default: 25. */
+  size_t return_after_ms;
+  enum hw_heap_pages pages;
+  /* Memory is present when it was taken from the system: using it for the first time causes no page fault. */
+  bool touch;
+  /* The same, and it is never paged out. If the process may not lock so much memory, the heap goes on without. */
+  bool lock_memory;
+  /* The memory node from which memory comes if possible, HW_HEAP_NODE(0) or more. If the system does not allow a choice, the
+   * heap goes on without. Default: that of the thread that touches it first. */
+  size_t numa_node;
   bool check_all_frees;       /* each free is checked fully, see hw_heap_free; it then takes longer */
   hw_heap_fault_fn *on_fault; /* default: nothing */
   void *fault_context;
 };
+
+/* The config of the heap of a whole process, known when it is linked: a program or library that is linked with
+ * libheapwright-heap.a defines it. What HEAPWRIGHT_HEAP_* variables set replaces its members. */
+extern const struct hw_heap_config hw_process_heap_config;
 
 struct hw_heap_error {
   const char *field; /* the member of the config that is wrong; NULL: no memory */
@@ -126,6 +189,21 @@ struct hw_heap_stats {
 
 /* Fills *stats. While other threads use the heap, used_bytes is approximate. O(memory / 64 KiB). */
 void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats);
+
+/* The figures of a class. */
+struct hw_heap_class_stats {
+  size_t block_bytes; /* 0: the blocks above the largest class, each of which is a page of its own */
+  size_t page_count, peak_page_count, page_bytes; /* pages now, and at most so far; bytes of all pages */
+  size_t block_count;                             /* for which the pages have room */
+  size_t used_count, used_bytes;                  /* allocated, counted as used_bytes above */
+};
+
+/* Fills the figures of each class, and after them those of the larger blocks. Returns how many there are; no more than `count` are
+ * filled, and HW_HEAP_MOST_CLASSES + 1 are always enough. O(memory / 64 KiB). */
+size_t hw_heap_get_class_stats(struct hw_heap *heap, struct hw_heap_class_stats *stats, size_t count);
+
+/* Writes the figures of all classes as a table to a file descriptor. Classes that were never used are left out. */
+void hw_heap_print_stats(struct hw_heap *heap, int fd);
 
 /* Gets an allocated block with its usable bytes; returning false ends the walk. The function may use the contents of the
  * block, and must not call functions of this header. */

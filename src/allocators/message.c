@@ -50,10 +50,19 @@ void hwi_message_address(struct hwi_message *line, uintptr_t address)
   add_number(line, address, HEXADECIMAL);
 }
 
+static void (*copy_to)(const char *text, size_t bytes);
+
+void hwi_message_copy_to(void (*copy)(const char *text, size_t bytes))
+{
+  copy_to = copy;
+}
+
 void hwi_message_print(struct hwi_message *line)
 {
   line->text[line->bytes++] = '\n';
   hwi_os_print_error(line->text, line->bytes);
+  if (copy_to)
+    copy_to(line->text, line->bytes);
 }
 
 /* The loader has no name for the program itself. */

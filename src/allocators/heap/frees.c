@@ -105,7 +105,7 @@ int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *address)
   struct hwi_free_block *block = (struct hwi_free_block *)address;
   if (is_free(owner, page, block))
     return HW_HEAP_FREED;
-  if (owner && __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) == owner)
+  if (owner && (__atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) == owner || hwi_owner_adopt(owner, page)))
     hwi_page_push(page, block);
   else
     hwi_page_push_remote(page, block);
