@@ -105,9 +105,9 @@ static struct used *used_slot(const struct hw_heap *heap)
 
 struct hwi_owner *hwi_heap_existing_owner(const struct hw_heap *heap)
 {
-  const struct used *used = used_slot(heap);
   if (heap->sole)
     return heap->sole;
+  const struct used *used = used_slot(heap);
   if (used->generation == heap->generation)
     return used->owner;
   struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE);
@@ -123,14 +123,14 @@ static struct hwi_owner *current_owner(const struct hw_heap *heap)
 
 static struct hwi_owner *find_owner(struct hw_heap *heap)
 {
+  if (hwi_heap_is_central(heap))
+    return heap->sole; /* the fast paths, which take no lock, must not know it */
   struct used *used = used_slot(heap);
   if (used->generation == heap->generation) {
     last = *used;
     return last.owner;
   }
   struct hwi_owner *owner = hwi_heap_existing_owner(heap);
-  if (hwi_heap_is_central(heap))
-    return owner; /* the fast paths, which take no lock, must not know it */
   if (!owner && !heap->is_destroyed)
     owner = hwi_owner_begin(heap, &last, hwi_heap_thread_value(heap), NULL);
   if (!owner)

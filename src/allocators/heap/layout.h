@@ -369,6 +369,10 @@ void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes
 /* HWI_FREE_CLOSED: a fork has closed the lock, which this block needs; nothing was done. */
 enum hwi_free_result { HWI_FREE_CLOSED = -1 };
 
+/* For free: a block of a page with a living owner, if its heap does not check each free. `thread` is the value of the
+ * calling thread. Returns false if the next function is needed; then nothing was done. */
+bool hwi_thread_free(uintptr_t thread, void *address);
+
 /* `owner` is the calling thread's, or NULL. Returns a fault, or HWI_FREE_CLOSED. */
 int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *block);
 

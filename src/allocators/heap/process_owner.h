@@ -4,8 +4,8 @@
 
 #include "allocators/heap/layout.h"
 
-/* As hw_heap_create, but in memory of the caller, which is all zero; the caller begins and ends the owners. Returns false
- * if the config is wrong, or, if `threads` is central or single, there is no memory. */
+/* As hw_heap_create, but in memory of the caller, which is all zero; the caller begins and ends the owners. Returns false if
+ * the config is wrong, or, if `threads` is central or single, there is no memory. */
 bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, struct hw_heap_error *error);
 
 /* To be called before the first hw_heap_create of the process, if the caller itself calls the functions of forks.c. When a

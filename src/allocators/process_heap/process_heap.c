@@ -189,7 +189,7 @@ static int try_free(void *block)
 }
 
 /* A foreign block may be another malloc's. */
-static void heap_free(void *block)
+static __attribute__((noinline)) void free_otherwise(void *block)
 {
   int result = try_free(block);
   if (LIKELY(result == HW_HEAP_OK))
@@ -200,6 +200,12 @@ static void heap_free(void *block)
     report(block, (enum hw_heap_fault)result);
   else if (!hwi_fork_heap_owns(block) || !hwi_fork_heap_free(block))
     hw_next_free(block);
+}
+
+static void heap_free(void *block)
+{
+  if (!LIKELY(hwi_thread_free((uintptr_t)__builtin_thread_pointer(), block)))
+    free_otherwise(block);
 }
 
 /* --- sizes --- */
@@ -315,6 +321,7 @@ static bool begin_heap(void)
   hwi_process_settings_read(&settings, &hw_process_heap_config, hw_allocator_getenv, hw_environment());
   if (settings.uses_libc)
     return false;
+  hwi_heaps_begin_in_malloc(leave);
   if (!hwi_heap_begin(&heap, config, NULL)) { /* there is no memory for the owner of all threads */
     config->threads = HW_HEAP_CACHING;
     hwi_heap_begin(&heap, config, NULL);
@@ -331,7 +338,6 @@ static void heap_init(void)
     passes_on = true;
     return;
   }
-  hwi_heaps_begin_in_malloc(leave);
   hwi_fork_heap_begin(hwi_space_begin() ? (uintptr_t)hwi_space.pages : (uintptr_t)&heap / 2);
   hwi_lock_begin();
   hwi_os_at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
