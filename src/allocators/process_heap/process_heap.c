@@ -311,7 +311,7 @@ static const char *value_of(const char *name)
 /* Returns false if all blocks are to be the next malloc's. */
 static bool begin_heap(void)
 {
-  struct hwi_process_settings settings = {0};
+  struct hwi_process_settings settings;
   struct hw_heap_config *config = &settings.heap.config;
   if (!hwi_os_libc_is_known())
     return false;

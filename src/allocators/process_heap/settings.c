@@ -94,12 +94,15 @@ void hwi_process_settings_read(struct hwi_process_settings *settings, const stru
                                hwi_value_fn *value_of, char *const *variables)
 {
   const char *stats = value_of("HEAPWRIGHT_STATS");
+  memset(settings, 0, sizeof *settings);
   if (config)
     settings->heap.config = *config;
   for (const struct hwi_heap_field *field = hwi_heap_fields; field < hwi_heap_fields + HWI_HEAP_FIELDS; field++) {
     const char *value = value_of(field->variable);
-    if (value && !hwi_heap_field_read(&settings->heap, field, value))
+    if (value && !hwi_heap_field_read(&settings->heap, field, value)) {
       report(field, value_of, NULL, field->rule);
+      hwi_heap_field_clear(&settings->heap, field);
+    }
   }
   make_right(&settings->heap, value_of);
   report_unknown(variables);
