@@ -7,9 +7,9 @@
  *
  * A process may have any number of heaps. All functions may be called by any number of threads at once, except where
  * noted; none may be called by a signal handler. They do not change errno. A block may be freed by any thread, to the
- * heap that it is from. A thread that uses several heaps in turn pays a search in its heap's list of threads at each
- * change. Memory comes from mmap; no function calls malloc, except that libc may do so when a thread uses a heap for the
- * first time and the process has more than 32 thread keys. Link with libheapwright-heaps.a.
+ * heap that it is from. Memory comes from mmap; no function calls malloc, except that libc may do so when a thread uses a
+ * heap for the first time and the process has more than 32 thread keys. Link with libheapwright-heaps.a; or with
+ * libheapwright-heap, which has these functions and also the process's malloc (see the end of this header).
  *
  * The first hw_heap_create of a process registers handlers for forks, and takes a thread key with which the end of a thread
  * is noticed; without a key, what a thread had in its cache when it ended is not used again. No handler for forks may make
@@ -44,6 +44,7 @@ enum hw_heap_fault {
   HW_HEAP_NOT_A_BLOCK, /* no block begins at this address of the heap */
   HW_HEAP_FREED,       /* the block is free already */
   HW_HEAP_DAMAGED,     /* the heap's own records were overwritten */
+  HW_HEAP_DESTROYED,   /* the heap was destroyed */
 };
 
 /* Returns a short description of a fault. Never NULL. */
@@ -144,8 +145,10 @@ struct hw_heap_error {
 struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error);
 
 /* Returns all memory of the heap to the system, allocated or not; NULL does nothing. No other call on this heap may be
- * in progress or follow. */
-void hw_heap_destroy(struct hw_heap *heap);
+ * in progress or follow. A later call on one of the 16 heaps that were destroyed last is detected: it finds no memory and
+ * no blocks (HW_HEAP_DESTROYED), writes nothing, and does not call on_fault. Returns false, and does nothing, if a thread
+ * has the heap set or pushed (hw_heap_set_for_thread), or if the heap was destroyed before. */
+bool hw_heap_destroy(struct hw_heap *heap);
 
 /* Returns a block of at least `bytes` (0 counts as 1), or NULL if there is no memory. */
 void *hw_heap_alloc(struct hw_heap *heap, size_t bytes);
@@ -214,6 +217,40 @@ void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context);
  * after a write to a free block, and then sets *where to the start of the page of memory in question; `where` may be
  * NULL. No other call on this heap may be in progress. O(memory). */
 enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where);
+
+/* --- heaps for malloc ---
+ *
+ * In libheapwright-heap (the .so and the .a), whose malloc is the process's: these functions choose the heap from which the
+ * calling thread allocates by malloc, calloc, operator new and so on, and by realloc if a block must move. All other
+ * threads are not affected. A thread with a heap of its own shares no page with other threads; what it still has in common
+ * with them is the lock of all heaps, which it takes for pages and for large blocks.
+ *
+ * Any thread may free any block by free or operator delete, whatever heap it is from; the heap is found by the address.
+ * hw_heap_free(heap, block) does the same for a block of that heap.
+ *
+ * While a heap is set, everything that the thread allocates comes from it, also what libc and other libraries allocate in
+ * calls of this thread and use later: the buffer of a stream, a library that is loaded, the table of a thread that is
+ * created. Such memory must not exist any more when the heap is destroyed.
+ *
+ * When a thread ends, it has no heap set or pushed any more; the heaps stay, as for every thread that used them. After a
+ * fork, the child's thread has the same heaps set and pushed. */
+
+#define HW_HEAP_MOST_PUSHED 16
+
+/* Makes the calling thread allocate from `heap` from now on, in place of the heap of the innermost push if there is one;
+ * NULL: from the heap of the process, as at the beginning. Returns false, and changes nothing, if there is no memory, if
+ * the thread is ending, or if the heap's `threads` is not caching. A heap that checks all frees does so also when free is called. */
+bool hw_heap_set_for_thread(struct hw_heap *heap);
+
+/* The same for a section of code: hw_heap_pop returns to what was set before. Each push needs its pop, also one that
+ * returned false: then nothing changed in between. At most HW_HEAP_MOST_PUSHED sections may be in one another; the next
+ * one goes on with the heap of the section around it, and returns false. A pop without a push does nothing and returns
+ * false. */
+bool hw_heap_push(struct hw_heap *heap);
+bool hw_heap_pop(void);
+
+/* Returns the heap that is set for the calling thread; NULL: the heap of the process. */
+struct hw_heap *hw_heap_of_thread(void);
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@
 
 __thread struct hwi_lock_words hwi_lock_words = {HWI_LOCK_NEVER, 0};
 
-static const char never;
+static const char never = 0;
 const char *hwi_lock_alone = &never;
 
 __thread bool hwi_lock_closed_by_me;

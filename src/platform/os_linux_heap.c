@@ -224,7 +224,7 @@ struct frames {
 
 static _Unwind_Reason_Code see_frame(struct _Unwind_Context *frame, void *context)
 {
-  struct frames *frames = context;
+  struct frames *frames = (struct frames *)context;
   uintptr_t pc = (uintptr_t)_Unwind_GetIP(frame);
   return pc && frames->each(frames->context, pc) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from allocators_library import LIBRARIES, PROGRAMS, expect_done
+from allocators_library import EXAMPLES, LIBRARIES, PROGRAMS, ROOT, compile_source, compiler_of, expect_done
 
 LIBRARY = LIBRARIES / "libheapwright-heap.so"
 PREFIX = "HEAPWRIGHT_HEAP_"
@@ -156,6 +156,38 @@ def test_functions_of_malloc_h(subject):
     process = subject("trim")
     assert process.stdout.splitlines()[:3] == ["trim: 1, 0; back: much", "mallinfo: right", "mallopt: 1"]
     assert "<malloc version=" in process.stdout
+
+
+# --- a config of its own ---
+
+def build_own(folder, source, *flags):
+    """With the archive, in C or C++."""
+    output = folder / "own"
+    compile_source(*compiler_of(source), "-O2", "-Wall", "-Wextra", "-Werror", source, "-o", output, f"-I{ROOT}/include", "-Wl,--whole-archive",
+                   LIBRARIES / "libheapwright-heap.a", "-Wl,--no-whole-archive", *flags)
+    return output
+
+
+LIBRARY_FLAGS = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-z,now"]
+
+
+def test_a_library_with_its_own_config(subject, tmp_path):
+    """Variables replace its members."""
+    own = build_own(tmp_path, EXAMPLES / "own_heap.c", *LIBRARY_FLAGS)
+    process = subject("size", LD_PRELOAD=str(own), HEAPWRIGHT_STATS="stderr", HEAPWRIGHT_HEAP_ARENA_BYTES="8M")
+    found = printed_settings(process.stderr)
+    assert process.stdout == "32\n" and found[PREFIX + "RETURNS"] == "on-collect" and found[PREFIX + "ARENA_BYTES"] == str(8 << 20)
+    assert found[PREFIX + "CLASS_BYTES"].startswith("16,32,48,80,")
+
+
+def test_a_wrong_config_of_a_library_is_said(subject, tmp_path):
+    source = tmp_path / "own.cc"
+    source.write_text("#include <heapwright/heap.h>\nstatic const size_t classes[] = {16, 24, 32768};\n"
+                      "const struct hw_heap_config hw_process_heap_config = {classes, 3, nullptr, 0, nullptr, 0, 1 << 23, HW_HEAP_CACHING,\n"
+                      "HW_HEAP_LOCK_ADAPTIVE, HW_HEAP_RETURNS_DEFAULT, 0, 0, HW_HEAP_PAGES_USUAL, false, false, 0, false, nullptr, nullptr};\n")
+    process = subject("size", LD_PRELOAD=str(build_own(tmp_path, source, *LIBRARY_FLAGS)))
+    assert (process.stdout, process.stderr) == ("32\n", "heapwright: the config of this library: class_bytes: number 2 must be a multiple of 16, "
+                                                       "and not 0; the default is used\n")
 
 
 # --- libc's malloc in its place ---

@@ -91,7 +91,7 @@ bool hwi_heap_field_read(struct hwi_heap_settings *settings, const struct hwi_he
 
 void hwi_heap_field_clear(struct hwi_heap_settings *settings, const struct hwi_heap_field *field)
 {
-  static const size_t nothing;
+  static const size_t nothing = 0;
   size_t bytes = field->kind == HWI_FIELD_FLAG   ? sizeof(bool)
                  : field->kind == HWI_FIELD_WORD ? sizeof(unsigned)
                                                  : sizeof nothing;

@@ -21,6 +21,8 @@ const char *hw_heap_fault_text(enum hw_heap_fault fault)
     return "the block is free already";
   case HW_HEAP_DAMAGED:
     return "the heap's own records were overwritten";
+  case HW_HEAP_DESTROYED:
+    return "the heap was destroyed";
   }
   return "unknown fault";
 }
@@ -48,13 +50,23 @@ static void set_up(struct hw_heap *heap, const struct hw_heap_config *config)
 
 struct hw_heap *hwi_heaps;
 static uint64_t generations;
-static bool can_end_threads;
+static bool has_begun, can_end_threads;
+static void (*leave_malloc)(void); /* NULL: malloc of the process is not on these heaps */
+
+__thread bool hwi_is_in_malloc;
+
+/* A heap that this thread has used, and its owner there. */
+struct used {
+  uint64_t generation; /* 0: none */
+  struct hwi_owner *owner;
+};
 
 /* The heap that this thread used last. Its address identifies the thread. */
-static __thread struct {
-  uint64_t generation;
-  struct hwi_owner *owner;
-} last __attribute__((tls_model("initial-exec")));
+static __thread struct used last __attribute__((tls_model("initial-exec")));
+
+/* Those that it used before, by their generations: a thread may use several heaps in turn. */
+enum { USED_BEFORE = 8 };
+static __thread struct used used_before[USED_BEFORE] __attribute__((tls_model("initial-exec")));
 
 static enum hwi_lock_result take_heaps(void)
 {
@@ -66,22 +78,38 @@ static void give_heaps(enum hwi_lock_result result)
   hwi_lock_leave(&hwi_space.heaps_lock, result);
 }
 
+const void *hwi_heap_thread(void)
+{
+  return &last;
+}
+
+/* In the process's malloc, this may be before the thread's last calls of it. */
 static void thread_ends(void *key)
 {
+  if (leave_malloc)
+    leave_malloc();
   enum hwi_lock_result heaps = take_heaps();
   for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
     for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
       if (__atomic_load_n(&owner->key, __ATOMIC_RELAXED) == key)
         hwi_owner_end(owner);
+  memset(used_before, 0, sizeof used_before);
   last.generation = 0;
   give_heaps(heaps);
 }
 
-/* Returns NULL if the thread has not used the heap. */
-static struct hwi_owner *existing_owner(const struct hw_heap *heap)
+static struct used *used_slot(const struct hw_heap *heap)
+{
+  return &used_before[heap->generation % USED_BEFORE];
+}
+
+struct hwi_owner *hwi_heap_existing_owner(const struct hw_heap *heap)
 {
   if (heap->sole)
     return heap->sole;
+  const struct used *used = used_slot(heap);
+  if (used->generation == heap->generation)
+    return used->owner;
   struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE);
   while (owner && __atomic_load_n(&owner->key, __ATOMIC_RELAXED) != &last)
     owner = owner->next;
@@ -90,20 +118,25 @@ static struct hwi_owner *existing_owner(const struct hw_heap *heap)
 
 static struct hwi_owner *current_owner(const struct hw_heap *heap)
 {
-  return last.generation == heap->generation ? last.owner : existing_owner(heap);
+  return last.generation == heap->generation ? last.owner : hwi_heap_existing_owner(heap);
 }
 
 static struct hwi_owner *find_owner(struct hw_heap *heap)
 {
-  struct hwi_owner *owner = existing_owner(heap);
   if (hwi_heap_is_central(heap))
-    return owner; /* the fast paths, which take no lock, must not know it */
-  if (!owner)
-    owner = hwi_owner_begin(heap, &last, 0, NULL);
+    return heap->sole; /* the fast paths, which take no lock, must not know it */
+  struct used *used = used_slot(heap);
+  if (used->generation == heap->generation) {
+    last = *used;
+    return last.owner;
+  }
+  struct hwi_owner *owner = hwi_heap_existing_owner(heap);
+  if (!owner && !heap->is_destroyed)
+    owner = hwi_owner_begin(heap, &last, hwi_heap_thread_value(heap), NULL);
   if (!owner)
     return NULL;
-  last.generation = heap->generation;
-  last.owner = owner;
+  last.generation = used->generation = heap->generation;
+  last.owner = used->owner = owner;
   if (can_end_threads && !heap->sole)
     hwi_os_at_thread_end(&last); /* after that: it may call malloc, which may be on a heap of these */
   return owner;
@@ -112,6 +145,11 @@ static struct hwi_owner *find_owner(struct hw_heap *heap)
 static inline struct hwi_owner *owner_in(struct hw_heap *heap)
 {
   return __builtin_expect(last.generation == heap->generation, 1) ? last.owner : find_owner(heap);
+}
+
+struct hwi_owner *hwi_heap_owner(struct hw_heap *heap)
+{
+  return owner_in(heap);
 }
 
 static void after_fork_in_parent(void)
@@ -134,7 +172,7 @@ static bool begin_sole(struct hw_heap *heap)
 
 bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, struct hw_heap_error *error)
 {
-  static const struct hw_heap_config defaults;
+  static const struct hw_heap_config defaults = {0};
   if (!config)
     config = &defaults;
   if (!hwi_heap_config_check(config, error))
@@ -154,13 +192,18 @@ bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, s
   return true;
 }
 
+void hwi_heaps_begin_in_malloc(void (*leave)(void))
+{
+  leave_malloc = leave;
+}
+
 /* Once in a process. */
 static void begin_all(void)
 {
-  static bool has_begun;
   enum hwi_lock_result heaps = take_heaps();
   if (!has_begun) {
-    hwi_os_at_fork(hwi_heaps_before_fork, after_fork_in_parent, after_fork_in_child);
+    if (!leave_malloc)
+      hwi_os_at_fork(hwi_heaps_before_fork, after_fork_in_parent, after_fork_in_child);
     can_end_threads = hwi_os_prepare_thread_end(thread_ends, true) == 0;
     has_begun = true;
   }
@@ -176,7 +219,7 @@ static __attribute__((destructor)) void end_all(void)
 struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error)
 {
   begin_all();
-  struct hw_heap *heap = hwi_os_map(sizeof *heap);
+  struct hw_heap *heap = (struct hw_heap *)hwi_os_map(sizeof *heap);
   if (!heap) {
     fail_without_memory(error);
     return NULL;
@@ -187,16 +230,8 @@ struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_he
   return NULL;
 }
 
-void hw_heap_destroy(struct hw_heap *heap)
+static void unmap_all(struct hw_heap *heap)
 {
-  if (!heap)
-    return;
-  enum hwi_lock_result heaps = take_heaps();
-  for (struct hw_heap **at = &hwi_heaps; *at; at = &(*at)->next)
-    if (*at == heap) {
-      *at = heap->next;
-      break;
-    }
   enum hwi_lock_result result = hwi_heap_lock(heap);
   hwi_large_unmap_all(heap);
   hwi_arena_unmap_all(heap);
@@ -204,9 +239,38 @@ void hw_heap_destroy(struct hw_heap *heap)
     next = owner->next;
     hwi_os_unmap(owner, sizeof *owner);
   }
-  hwi_os_unmap(heap, sizeof *heap);
   hwi_heap_leave(result);
+}
+
+/* Its new generation is none that a thread has used, so that each call goes to slow paths, which find out. */
+static void set_destroyed(struct hw_heap *heap)
+{
+  static struct hw_heap *last_destroyed[16];
+  static size_t next;
+  *heap = (struct hw_heap){.generation = ++generations, .is_destroyed = true};
+  if (last_destroyed[next])
+    hwi_os_unmap(last_destroyed[next], sizeof *heap);
+  last_destroyed[next] = heap;
+  next = (next + 1) % (sizeof last_destroyed / sizeof *last_destroyed);
+}
+
+bool hw_heap_destroy(struct hw_heap *heap)
+{
+  if (!heap)
+    return true;
+  enum hwi_lock_result heaps = take_heaps();
+  bool may_go = !heap->is_destroyed && __atomic_load_n(&heap->set_count, __ATOMIC_ACQUIRE) == 0;
+  if (may_go) {
+    for (struct hw_heap **at = &hwi_heaps; *at; at = &(*at)->next)
+      if (*at == heap) {
+        *at = heap->next;
+        break;
+      }
+    unmap_all(heap);
+    set_destroyed(heap);
+  }
   give_heaps(heaps);
+  return may_go;
 }
 
 /* --- calls --- */
@@ -246,8 +310,9 @@ void *hw_heap_alloc_aligned(struct hw_heap *heap, size_t align, size_t bytes)
 }
 
 /* The owner is compared, not the thread: the block may be of another heap. */
-static inline bool try_free(struct hw_heap *heap, struct hwi_free_block *block)
+static inline bool try_free(struct hw_heap *heap, void *address)
 {
+  struct hwi_free_block *block = (struct hwi_free_block *)address;
   if (last.generation != heap->generation || !hwi_is_in_space(block) || heap->config.check_all_frees)
     return false;
   struct hwi_page *page = hwi_slice_of(block);
@@ -336,5 +401,5 @@ size_t hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner, size_t mo
 
 void hw_heap_collect(struct hw_heap *heap)
 {
-  hwi_heap_collect(heap, existing_owner(heap), 0);
+  hwi_heap_collect(heap, hwi_heap_existing_owner(heap), 0);
 }

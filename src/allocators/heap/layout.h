@@ -131,7 +131,9 @@ struct hw_heap {
   size_t thread_pages[HW_HEAP_MOST_CLASSES];
   size_t class_count;
   uint8_t class_of[HWI_GRANULES + 1];
-  bool is_of_process;     /* no thread may wait for the lock while a fork has closed it */
+  bool is_of_process;
+  bool is_destroyed;
+  uint32_t set_count;     /* how often threads have it set or pushed; atomic */
   struct hwi_owner *sole; /* of all threads, if `threads` is central or single; else NULL */
   struct hw_heap *next;   /* in the list of all heaps */
   /* Below: protected by the lock; the list of owners is read without it, and next_orphan is atomic. */
@@ -166,6 +168,9 @@ struct hwi_space {
 extern struct hwi_space hwi_space __attribute__((visibility("hidden")));
 extern struct hwi_page hwi_no_page __attribute__((visibility("hidden")));
 extern struct hw_heap *hwi_heaps __attribute__((visibility("hidden")));
+
+/* The thread is in malloc or free: it may not wait for the lock while a fork has closed it, whatever the heap. */
+extern __thread bool hwi_is_in_malloc __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* A word that another thread may be writing; a plain load is enough, and the compiler can make it part of another
  * instruction. */
@@ -212,12 +217,13 @@ static inline bool hwi_heap_is_central(const struct hw_heap *heap)
   return heap->config.threads == HW_HEAP_CENTRAL;
 }
 
-/* Takes the lock. Returns HWI_LOCK_CLOSED only for the heap of the process. */
+/* Takes the lock. Returns HWI_LOCK_CLOSED only for the heap of the process, and in malloc and free. */
 static inline enum hwi_lock_result hwi_heap_lock(const struct hw_heap *heap)
 {
   if (heap->config.lock == HW_HEAP_LOCK_SPINNING && !hwi_lock_is_alone() && hwi_lock_spin(&hwi_space.lock))
     return HWI_LOCK_TAKEN;
-  return heap->is_of_process ? hwi_lock_enter(&hwi_space.lock) : hwi_lock_enter_always(&hwi_space.lock);
+  return heap->is_of_process || hwi_is_in_malloc ? hwi_lock_enter(&hwi_space.lock)
+                                                 : hwi_lock_enter_always(&hwi_space.lock);
 }
 
 /* Takes the lock within a call: if the heap is central, the call has it. */
@@ -268,7 +274,7 @@ static inline __attribute__((always_inline)) bool hwi_thread_try_free(uintptr_t 
   if (__builtin_expect(!hwi_is_in_space(address), 0))
     return false;
   struct hwi_page *page = hwi_slice_of(address);
-  struct hwi_free_block *block = address;
+  struct hwi_free_block *block = (struct hwi_free_block *)address;
   if (__builtin_expect(HWI_LOAD_WORD(page->thread) != thread || block->page == page, 0))
     return false;
   hwi_page_push(page, block);
@@ -366,6 +372,9 @@ enum hwi_free_result { HWI_FREE_CLOSED = -1 };
 /* `owner` is the calling thread's, or NULL. Returns a fault, or HWI_FREE_CLOSED. */
 int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *block);
 
+/* Returns the heap whose memory has this address, or NULL. */
+struct hw_heap *hwi_heap_at(const void *address);
+
 /* Returns NULL for an address at which no block of the heap begins, with the fault. */
 struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault);
 
@@ -374,7 +383,7 @@ size_t hwi_heap_block_bytes(const struct hw_heap *heap, const struct hwi_owner *
                             enum hw_heap_fault *fault);
 
 /* Returns whether a link of a free list may be followed: it is the address of a block of the page. */
-bool hwi_page_has_block(const struct hwi_page *page, const struct hwi_free_block *block);
+bool hwi_page_has_block(const struct hwi_page *page, const void *block);
 
 /* --- walk.c: with the lock --- */
 

@@ -181,7 +181,7 @@ static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintp
   enum hwi_lock_result result = hwi_heap_enter(heap);
   if (result == HWI_LOCK_CLOSED)
     return NULL;
-  struct hwi_owner *owner = hwi_os_map(sizeof *owner);
+  struct hwi_owner *owner = (struct hwi_owner *)hwi_os_map(sizeof *owner);
   if (owner) {
     for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++)
       owner->pages[i] = &hwi_no_page;

@@ -30,7 +30,7 @@ static void subtract(struct hw_heap_class_stats *row, size_t count)
 /* Blocks that other threads have freed count as used in their page. */
 __attribute__((no_sanitize("thread"))) static bool add_page(void *context, const struct hwi_page *page)
 {
-  struct hw_heap_class_stats *rows = context, *row;
+  struct hw_heap_class_stats *rows = (struct hw_heap_class_stats *)context, *row;
   size_t used = 1, room = 1, page_bytes = page->block_bytes;
   if (page->kind == HWI_PAGE_NONE)
     return true;

@@ -79,7 +79,7 @@ struct visit {
 
 static bool visit_blocks(void *context, const struct hwi_page *page)
 {
-  const struct visit *visit = context;
+  const struct visit *visit = (const struct visit *)context;
   if (page->kind != HWI_PAGE_SMALL)
     return visit->visit(visit->context, (void *)hwi_page_start(page), page->block_bytes);
   struct free_blocks set;
@@ -104,7 +104,7 @@ void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context)
 
 static bool is_page_right(void *context, const struct hwi_page *page)
 {
-  const struct hw_heap *heap = context;
+  const struct hw_heap *heap = (const struct hw_heap *)context;
   struct free_blocks set;
   if (hwi_unit_of(page)->unit.heap != heap)
     return false;

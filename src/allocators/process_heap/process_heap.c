@@ -2,7 +2,8 @@
  *
  * A thread's owner is a thread-local pointer. Before the first call, and after the end of the thread, it points to an
  * owner without blocks, so that the fast paths need no check. A call of a thread that has ended begins an owner and
- * ends it again.
+ * ends it again. While a thread has a heap set (thread_heaps.c), the pointer is to its owner there. A free finds the heap
+ * by the block's address; if the block is of a page of the thread, that is not even needed.
  *
  * A heap without caches of threads has one owner, which is used with the lock; no thread's pointer points to it.
  *
@@ -16,6 +17,7 @@
 #include "allocators/pass_on.h"
 #include "allocators/process_heap/settings.h"
 #include "allocators/process_heap/statistics.h"
+#include "allocators/process_heap/thread_heaps.h"
 #include "heapwright/allocator.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
@@ -31,50 +33,46 @@ static struct hw_heap heap = {.is_of_process = true};
 static bool checks_all_frees;
 static bool passes_on; /* all blocks are the next malloc's: it is wanted, or this libc has no handlers for forks */
 static __thread struct hwi_owner *mine __attribute__((tls_model("initial-exec"))) = &no_owner;
+static __thread struct hwi_owner *in_process __attribute__((tls_model("initial-exec"))); /* in `heap`, or NULL */
 static __thread bool has_ended __attribute__((tls_model("initial-exec")));
 
 /* --- threads --- */
-
-/* 0, which no page of a living thread has, makes each free a slow one. */
-static uintptr_t this_thread(void)
-{
-  return checks_all_frees ? 0 : (uintptr_t)__builtin_thread_pointer();
-}
 
 /* `block` is one that the thread frees, or NULL. */
 static COLD struct hwi_owner *begin(const void *block)
 {
   if (mine != &no_owner)
     return mine;
-  struct hwi_owner *owner = hwi_owner_begin(&heap, &mine, this_thread(), block);
-  if (owner)
-    mine = owner;
-  return owner;
-}
-
-static struct hwi_owner *own(void)
-{
-  return mine == &no_owner ? NULL : mine;
-}
-
-/* A thread that only frees needs an owner, too, to take pages of ended threads. */
-static struct hwi_owner *own_to_free(const void *block)
-{
-  return mine == &no_owner && !has_ended && hwi_is_in_space(block) ? begin(block) : own();
+  in_process = hwi_owner_begin(&heap, hwi_heap_thread(), hwi_heap_thread_value(&heap), block);
+  if (in_process)
+    mine = in_process;
+  return in_process;
 }
 
 static void leave(void)
 {
-  struct hwi_owner *owner = own();
+  hwi_thread_heaps_end();
+  struct hwi_owner *owner = in_process;
   mine = &no_owner;
+  in_process = NULL;
   if (owner)
     hwi_owner_end(owner);
 }
 
+bool hwi_process_heap_use(struct hw_heap *other)
+{
+  bool has_owners = !other || !other->sole; /* else malloc would have to take the lock */
+  struct hwi_owner *owner = !other ? in_process : has_owners ? hwi_heap_owner(other) : NULL;
+  if (has_ended || (other && !owner))
+    return false;
+  mine = owner ? owner : &no_owner;
+  return true;
+}
+
 static void heap_thread_exit(void)
 {
-  has_ended = true;
   leave();
+  has_ended = true;
 }
 
 /* --- allocating --- */
@@ -89,14 +87,15 @@ static void *alloc_from(struct hwi_owner *owner, size_t bytes, size_t align, boo
 
 static void *try_alloc(size_t bytes, size_t align, bool is_zeroed)
 {
-  if (heap.sole) {
-    enum hwi_lock_result result = hwi_heap_lock(&heap);
-    void *block = result == HWI_LOCK_CLOSED ? NULL : alloc_from(heap.sole, bytes, align, is_zeroed);
-    hwi_heap_leave(result);
-    return block;
-  }
-  struct hwi_owner *owner = begin(NULL);
+  bool is_central = heap.sole && mine == &no_owner;
+  enum hwi_lock_result result = HWI_LOCK_NOT_NEEDED;
+  hwi_is_in_malloc = true;
+  if (is_central)
+    result = hwi_heap_lock(&heap);
+  struct hwi_owner *owner = result == HWI_LOCK_CLOSED ? NULL : is_central ? heap.sole : begin(NULL);
   void *block = owner ? alloc_from(owner, bytes, align, is_zeroed) : NULL;
+  hwi_heap_leave(result);
+  hwi_is_in_malloc = false;
   if (has_ended)
     leave();
   return block;
@@ -152,20 +151,45 @@ static COLD void free_later(void *block)
   heap_free(block);
 }
 
-static int try_free(void *block)
+/* Returns the heap that has this address; `heap` if none has. */
+static struct hw_heap *heap_at(const void *address)
 {
-  if (!heap.sole)
-    return hwi_owner_free(&heap, own_to_free(block), block);
-  enum hwi_lock_result result = hwi_heap_lock(&heap);
-  int fault = result == HWI_LOCK_CLOSED ? (int)HWI_FREE_CLOSED : hwi_owner_free(&heap, heap.sole, block);
+  struct hw_heap *its = hwi_heap_at(address);
+  return its ? its : &heap;
+}
+
+/* Returns the thread's owner in a heap, or NULL. In a heap that is not set and does not check frees, the owner is not
+ * needed: blocks of its pages are freed by the fast path. */
+static struct hwi_owner *own_in(const struct hw_heap *its)
+{
+  if (its == &heap)
+    return in_process;
+  return mine->heap == its ? mine : its->config.check_all_frees ? hwi_heap_existing_owner(its) : NULL;
+}
+
+/* A thread that only frees needs an owner, too, to take pages of ended threads. */
+static struct hwi_owner *own_to_free(const struct hw_heap *its, const void *block)
+{
+  if (its->sole)
+    return its->sole;
+  bool must_begin = its == &heap && mine == &no_owner && !has_ended && hwi_is_in_space(block);
+  return must_begin ? begin(block) : own_in(its);
+}
+
+static int free_in(struct hw_heap *its, void *block)
+{
+  hwi_is_in_malloc = true;
+  enum hwi_lock_result result = hwi_heap_enter_central(its);
+  int fault = result == HWI_LOCK_CLOSED ? (int)HWI_FREE_CLOSED : hwi_owner_free(its, own_to_free(its, block), block);
   hwi_heap_leave(result);
+  hwi_is_in_malloc = false;
   return fault;
 }
 
 /* A foreign block may be another malloc's. */
 static void heap_free(void *block)
 {
-  int result = try_free(block);
+  int result = free_in(heap_at(block), block);
   if (LIKELY(result == HW_HEAP_OK))
     return;
   if (result == HWI_FREE_CLOSED)
@@ -178,10 +202,11 @@ static void heap_free(void *block)
 
 /* --- sizes --- */
 
-/* Returns 0 if the address is not a block of this heap. */
+/* Returns 0 if the address is not a block of any heap. */
 static size_t bytes_of(void *block, enum hw_heap_fault *fault)
 {
-  size_t bytes = hwi_heap_block_bytes(&heap, own(), block, fault);
+  const struct hw_heap *its = heap_at(block);
+  size_t bytes = hwi_heap_block_bytes(its, own_in(its), block, fault);
   if (*fault != HW_HEAP_FOREIGN || !hwi_fork_heap_owns(block))
     return bytes;
   bytes = hwi_fork_heap_usable_bytes(block);
@@ -200,6 +225,14 @@ static size_t heap_usable_size(void *block)
   return bytes;
 }
 
+static bool resize(void **block, size_t old_bytes, size_t bytes)
+{
+  hwi_is_in_malloc = true;
+  bool is_resized = hwi_heap_resize(heap_at(*block), block, old_bytes, bytes);
+  hwi_is_in_malloc = false;
+  return is_resized;
+}
+
 static void *heap_realloc(void *block, size_t bytes)
 {
   enum hw_heap_fault fault;
@@ -210,7 +243,7 @@ static void *heap_realloc(void *block, size_t bytes)
     report(block, fault);
     return NULL;
   }
-  if (hwi_is_in_space(block) && hwi_heap_resize(&heap, &block, old_bytes, bytes))
+  if (hwi_is_in_space(block) && resize(&block, old_bytes, bytes))
     return block;
   void *moved = heap_alloc(bytes, HW_HEAP_ALIGN);
   if (moved) {
@@ -252,7 +285,9 @@ static void before_fork(void)
 
 static void after_fork(bool is_child)
 {
-  bool is_open = hwi_heaps_after_fork(is_child, &mine);
+  bool is_open = hwi_heaps_after_fork(is_child, hwi_heap_thread());
+  if (is_child)
+    hwi_thread_heaps_after_fork();
   __atomic_add_fetch(&fork_count, 1, __ATOMIC_ACQ_REL);
   if (is_open)
     hwi_fork_heap_settle(heap_free);
@@ -278,6 +313,7 @@ static bool begin_heap(void)
   hwi_process_settings_read(&settings, &hw_process_heap_config, hw_allocator_getenv, hw_environment());
   if (settings.uses_libc)
     return false;
+  hwi_heaps_begin_in_malloc(leave);
   if (!hwi_heap_begin(&heap, config, NULL)) { /* there is no memory for the owner of all threads */
     config->threads = HW_HEAP_CACHING;
     hwi_heap_begin(&heap, config, NULL);
@@ -318,7 +354,7 @@ static void heap_print_stats(void)
 
 static bool heap_trim(size_t pad)
 {
-  return hwi_heap_collect(&heap, heap.sole ? heap.sole : own(), pad) != 0;
+  return hwi_heap_collect(&heap, heap.sole ? heap.sole : in_process, pad) != 0;
 }
 
 static __attribute__((destructor)) void heap_ends(void)
