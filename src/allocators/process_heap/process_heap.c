@@ -303,6 +303,7 @@ static void after_fork_in_child(void)
   after_fork(true);
 }
 
+/* A privileged program trusts no variable: it would write the files, and show those, that its user asks for. */
 static const char *value_of(const char *name)
 {
   return hwi_os_is_privileged() ? NULL : hw_allocator_getenv(name);
