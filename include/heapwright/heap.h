@@ -17,6 +17,9 @@
  * also if the parent has other threads; what it frees in memory of these is not given out again. A module that contains
  * this code may be closed when its heaps are destroyed and no thread is in a function of this header, or is ending.
  *
+ * If the environment has HEAPWRIGHT_HEAP_LIBC=1 when a heap is created, its blocks are those of malloc, so that valgrind and the
+ * sanitizers see each of them; this is slow. (With libheapwright-heap, malloc itself is then libc's, but not these heaps.)
+ *
  * Each running thread keeps, in each heap, memory of every class that it has used, although all of it is free: up to some
  * 5 MiB if it has used all. It is returned when the thread ends, or calls hw_heap_collect.
  */
@@ -180,8 +183,7 @@ size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block);
 void hw_heap_collect(struct hw_heap *heap);
 
 struct hw_heap_stats {
-  size_t used_bytes;        /* in allocated blocks, as hw_heap_usable_bytes counts them; also the blocks that other
-                               threads have in their caches, and those that they freed for each other */
+  size_t used_bytes;        /* in allocated blocks, as hw_heap_usable_bytes counts them */
   size_t mapped_bytes;      /* address space taken from the system, including what is not touched yet; without
                                the heap's tables, which need less than 1 % of it */
   size_t peak_mapped_bytes; /* the highest value of mapped_bytes so far */

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from allocators_library import LIBRARIES, PROGRAMS, expect_done
+from allocators_library import EXAMPLES, LIBRARIES, PROGRAMS, ROOT, compile_source, compiler_of, expect_done
 
 LIBRARY = LIBRARIES / "libheapwright-heap.so"
 PREFIX = "HEAPWRIGHT_HEAP_"
@@ -158,6 +158,38 @@ def test_functions_of_malloc_h(subject):
     assert "<malloc version=" in process.stdout
 
 
+# --- a config of its own ---
+
+def build_own(folder, source, *flags):
+    """With the archive, in C or C++."""
+    output = folder / "own"
+    compile_source(*compiler_of(source), "-O2", "-Wall", "-Wextra", "-Werror", source, "-o", output, f"-I{ROOT}/include", "-Wl,--whole-archive",
+                   LIBRARIES / "libheapwright-heap.a", "-Wl,--no-whole-archive", *flags)
+    return output
+
+
+LIBRARY_FLAGS = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-z,now"]
+
+
+def test_a_library_with_its_own_config(subject, tmp_path):
+    """Variables replace its members."""
+    own = build_own(tmp_path, EXAMPLES / "own_heap.c", *LIBRARY_FLAGS)
+    process = subject("size", LD_PRELOAD=str(own), HEAPWRIGHT_STATS="stderr", HEAPWRIGHT_HEAP_ARENA_BYTES="8M")
+    found = printed_settings(process.stderr)
+    assert process.stdout == "32\n" and found[PREFIX + "RETURNS"] == "on-collect" and found[PREFIX + "ARENA_BYTES"] == str(8 << 20)
+    assert found[PREFIX + "CLASS_BYTES"].startswith("16,32,48,80,")
+
+
+def test_a_wrong_config_of_a_library_is_said(subject, tmp_path):
+    source = tmp_path / "own.cc"
+    source.write_text("#include <heapwright/heap.h>\nstatic const size_t classes[] = {16, 24, 32768};\n"
+                      "const struct hw_heap_config hw_process_heap_config = {classes, 3, nullptr, 0, nullptr, 0, 1 << 23, HW_HEAP_CACHING,\n"
+                      "HW_HEAP_LOCK_ADAPTIVE, HW_HEAP_RETURNS_DEFAULT, 0, 0, HW_HEAP_PAGES_USUAL, false, false, 0, false, nullptr, nullptr};\n")
+    process = subject("size", LD_PRELOAD=str(build_own(tmp_path, source, *LIBRARY_FLAGS)))
+    assert (process.stdout, process.stderr) == ("32\n", "heapwright: the config of this library: class_bytes: number 2 must be a multiple of 16, "
+                                                       "and not 0; the default is used\n")
+
+
 # --- libc's malloc in its place ---
 
 def test_libcs_malloc(subject, user):
@@ -165,6 +197,42 @@ def test_libcs_malloc(subject, user):
     process = subject("size", HEAPWRIGHT_HEAP_LIBC="1", HEAPWRIGHT_STATS="stderr")
     assert (process.stdout, process.stderr) == ("24\n", "")
     expect_done(user("threads", HEAPWRIGHT_HEAP_LIBC="1"))
+
+
+@pytest.fixture
+def objects(programs):
+    """heap_objects.c, with the archive; with the flags of a sanitizer, too."""
+    return lambda *flags: programs(PROGRAMS / "heap_objects.c", f"-I{ROOT}/include", LIBRARIES / "static/libheapwright-heaps.a", "-pthread", "-ldl", *flags,
+                                   name="objects" + "".join(flags))
+
+
+def run_objects(*command, **environment):
+    return subprocess.run([str(word) for word in command], env={**os.environ, **environment}, capture_output=True, text=True, timeout=100, check=False)
+
+
+@pytest.mark.parametrize("libc", ["0", "1"])
+def test_heaps_as_objects_in_libcs_malloc(objects, libc):
+    process = run_objects(objects(), HEAPWRIGHT_HEAP_LIBC=libc)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "wrong: 0\n", "")
+
+
+def test_sanitizers_find_the_faults_of_heaps_as_objects(objects):
+    program = objects("-fsanitize=address")
+    process = run_objects(program, HEAPWRIGHT_HEAP_LIBC="1", ASAN_OPTIONS="halt_on_error=0:detect_leaks=1")
+    assert (process.returncode, process.stdout) == (0, "wrong: 0\n"), process.stderr
+    process = run_objects(program, "faults", HEAPWRIGHT_HEAP_LIBC="1")
+    assert process.returncode and "heap-buffer-overflow" in process.stderr and "0 bytes after 77-byte region" in process.stderr.replace("located 0 bytes to the right of", "0 bytes after")
+
+
+def test_valgrind_finds_the_faults_of_heaps_as_objects(objects, tmp_path):
+    if not shutil.which("valgrind"):
+        pytest.skip("no valgrind")
+    log = tmp_path / "log"
+    process = run_objects("valgrind", "-q", "--leak-check=full", "--error-exitcode=9", f"--log-file={log}", objects(), "faults", HEAPWRIGHT_HEAP_LIBC="1")
+    text = log.read_text()
+    assert process.returncode == 9
+    assert "Invalid write of size 1" in text and "0 bytes after a block of size 77" in text
+    assert "123 bytes in 1 blocks are definitely lost" in text and text.count("lost in loss record") == 1, text
 
 
 def test_valgrind_finds_the_faults_of_the_program(subject, tmp_path):

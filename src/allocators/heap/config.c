@@ -9,11 +9,11 @@
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
-#define FIELD(member, suffix, its_kind)                                                 \
-  .name = #member, .variable = "HEAPWRIGHT_HEAP_" suffix, .kind = HWI_FIELD_##its_kind, \
+#define FIELD(member, suffix, its_kind)                                     \
+  .name = #member, .variable = "HEAPWRIGHT_HEAP_" suffix, .kind = its_kind, \
   .offset = offsetof(struct hw_heap_config, member)
 #define LIST(member, suffix, count) \
-  FIELD(member, suffix, LIST), .count_name = #count, .count_offset = offsetof(struct hw_heap_config, count)
+  FIELD(member, suffix, HWI_FIELD_LIST), .count_name = #count, .count_offset = offsetof(struct hw_heap_config, count)
 
 static const char *const thread_words[] = {"caching", "central", "single", NULL};
 static const char *const lock_words[] = {"adaptive", "spinning", NULL};
@@ -30,19 +30,20 @@ const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
      .step = HWI_SLICE_BYTES, .rule = "must be a multiple of 64K, at most 2M"},
     {LIST(thread_pages, "THREAD_PAGES", thread_pages_count), .least = 1, .most = MOST_THREAD_PAGES, .step = 1,
      .rule = "must be from 1 to 1024"},
-    {FIELD(arena_bytes, "ARENA_BYTES", NUMBER), .least = HWI_UNIT_BYTES, .most = (size_t)1 << 30,
+    {FIELD(arena_bytes, "ARENA_BYTES", HWI_FIELD_NUMBER), .least = HWI_UNIT_BYTES, .most = (size_t)1 << 30,
      .step = HWI_UNIT_BYTES, .rule = "must be a multiple of 4M, at most 1G"},
-    {FIELD(threads, "THREADS", WORD), .words = thread_words, .rule = "must be caching, central or single"},
-    {FIELD(lock, "LOCK", WORD), .words = lock_words, .rule = "must be adaptive or spinning"},
-    {FIELD(returns, "RETURNS", WORD), .words = return_words, .rule = "must be later, above, at-once or on-collect"},
-    {FIELD(keep_free_bytes, "KEEP_FREE_BYTES", NUMBER), .least = 1, .most = SIZE_MAX, .step = 1,
+    {FIELD(threads, "THREADS", HWI_FIELD_WORD), .words = thread_words, .rule = "must be caching, central or single"},
+    {FIELD(lock, "LOCK", HWI_FIELD_WORD), .words = lock_words, .rule = "must be adaptive or spinning"},
+    {FIELD(returns, "RETURNS", HWI_FIELD_WORD), .words = return_words,
+     .rule = "must be later, above, at-once or on-collect"},
+    {FIELD(keep_free_bytes, "KEEP_FREE_BYTES", HWI_FIELD_NUMBER), .least = 1, .most = SIZE_MAX, .step = 1,
      .rule = "must be a size, such as 64M, and not 0"},
-    {FIELD(return_after_ms, "RETURN_AFTER_MS", NUMBER), .least = 1, .most = MOST_MS, .step = 1,
+    {FIELD(return_after_ms, "RETURN_AFTER_MS", HWI_FIELD_NUMBER), .least = 1, .most = MOST_MS, .step = 1,
      .rule = "must be from 1 to 3600000"},
-    {FIELD(pages, "PAGES", WORD), .words = page_words, .rule = "must be usual, transparent or huge"},
-    {FIELD(touch, "TOUCH", FLAG), .words = flag_words, .rule = "must be 0 or 1"},
-    {FIELD(lock_memory, "LOCK_MEMORY", FLAG), .words = flag_words, .rule = "must be 0 or 1"},
-    {FIELD(numa_node, "NUMA_NODE", NUMBER), .least = 1, .most = MOST_NODES, .step = 1, .bias = 1,
+    {FIELD(pages, "PAGES", HWI_FIELD_WORD), .words = page_words, .rule = "must be usual, transparent or huge"},
+    {FIELD(touch, "TOUCH", HWI_FIELD_FLAG), .words = flag_words, .rule = "must be 0 or 1"},
+    {FIELD(lock_memory, "LOCK_MEMORY", HWI_FIELD_FLAG), .words = flag_words, .rule = "must be 0 or 1"},
+    {FIELD(numa_node, "NUMA_NODE", HWI_FIELD_NUMBER), .least = 1, .most = MOST_NODES, .step = 1, .bias = 1,
      .rule = "must be the number of a memory node of this machine"},
 };
 
