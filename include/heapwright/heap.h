@@ -241,7 +241,8 @@ enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where);
 
 /* Makes the calling thread allocate from `heap` from now on, in place of the heap of the innermost push if there is one;
  * NULL: from the heap of the process, as at the beginning. Returns false, and changes nothing, if there is no memory, if
- * the thread is ending, or if the heap's `threads` is not caching. A heap that checks all frees does so also when free is called. */
+ * the thread is ending, or if the heap was destroyed. The heap's config holds for malloc, too: if it is central, each call
+ * takes the lock; if it checks all frees, free does so. */
 bool hw_heap_set_for_thread(struct hw_heap *heap);
 
 /* The same for a section of code: hw_heap_pop returns to what was set before. Each push needs its pop, also one that
