@@ -104,6 +104,7 @@ static struct hwi_page *take_from(struct hwi_page *arena, unsigned first, unsign
   unit->free_slices &= ~slices;
   unit->touched_slices |= slices;
   hwi_heap_take_kept(unit->heap, (size_t)__builtin_popcountll(touched) * HWI_SLICE_BYTES);
+  unit->heap->taken_bytes += count * HWI_SLICE_BYTES;
   unit->heap->new_bytes += (size_t)__builtin_popcountll(slices & ~touched) * HWI_SLICE_BYTES;
   page->slice_count = (uint8_t)count;
   page->is_clean = !touched;
@@ -163,6 +164,7 @@ void hwi_arena_give(struct hwi_page *page)
   __atomic_store_n(&page->owner, NULL, __ATOMIC_RELAXED);
   page->kind = HWI_PAGE_NONE;
   arena->unit.free_slices |= bits((unsigned)(page - arena), page->slice_count);
+  heap->taken_bytes -= page->slice_count * HWI_SLICE_BYTES;
   heap->kept_bytes += page->slice_count * HWI_SLICE_BYTES;
   hwi_heap_pass_by(heap);
 }
@@ -296,7 +298,7 @@ static bool is_old(const struct hw_heap *heap, uint64_t now)
 static size_t most_excess_bytes(const struct hw_heap *heap)
 {
   size_t least = heap->peak_mapped_bytes < LARGE_HEAP_BYTES ? LEAST_EXCESS_BYTES : LEAST_EXCESS_OF_LARGE_BYTES;
-  return larger(least, (heap->mapped_bytes - heap->kept_bytes) / EXCESS_PART) << heap->patience;
+  return larger(least, (heap->taken_bytes + heap->large_bytes) / EXCESS_PART) << heap->patience;
 }
 
 /* Returns how much of the kept memory stays; `most` needs no reason. */

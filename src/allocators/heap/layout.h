@@ -148,6 +148,7 @@ struct hw_heap {
   struct hwi_owner *next_orphan;          /* where the search for a page with room goes on; NULL: at the first */
   struct hwi_page *arenas;                /* the first descriptors */
   struct hwi_page *large, *cached;        /* large blocks: allocated; free and kept, the newest first */
+  size_t taken_bytes;                     /* in slices of pages */
   size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
   size_t least_kept_bytes;                /* the least of it since then: */
   uint64_t excess_since_ns;               /* when memory was last returned, or could have been */
