@@ -38,7 +38,8 @@ HEAP_HEAD = """\
 # In the order in which they need each other; of the platform, only what is needed.
 PLATFORM = ["os_linux_elf.c", "os_linux_vdso.c", "os_linux.c", "os_linux_file.c", "os_linux_loader.c", "os_linux_heap.c"]
 SHARED = ["message.c", "lock.c"]
-MALLOC = ["setting.c", "pass_on.c", "fork_heap.c", "process_heap/settings.c", "process_heap/statistics.c", "process_heap/thread_heaps.c",
+MALLOC = ["setting.c", "pass_on.c", "fork_heap.c", "process_heap/config_file.c", "process_heap/settings.c",
+          "process_heap/statistics.c", "process_heap/thread_heaps.c",
           "process_heap/process_heap.c"]
 
 IMPLEMENTATION_BEGIN = """

@@ -17,6 +17,9 @@
  * also if the parent has other threads; what it frees in memory of these is not given out again. A module that contains
  * this code may be closed when its heaps are destroyed and no thread is in a function of this header, or is ending.
  *
+ * If the environment has HEAPWRIGHT_HEAP_LIBC=1 when a heap is created, its blocks are those of malloc, so that valgrind and the
+ * sanitizers see each of them; this is slow. (With libheapwright-heap, malloc itself is then libc's, but not these heaps.)
+ *
  * Each running thread keeps, in each heap, memory of every class that it has used, although all of it is free: up to some
  * 5 MiB if it has used all. It is returned when the thread ends, or calls hw_heap_collect.
  */
@@ -63,13 +66,12 @@ enum hw_heap_threads {
 
 /* How a thread waits for the lock. */
 enum hw_heap_lock {
-  HW_HEAP_LOCK_ADAPTIVE =
-      0,                 /* tries for a moment, then sleeps; the holder runs at the priority of the most urgent one */
-  HW_HEAP_LOCK_SPINNING, /* tries until it has it; a thread with a real-time policy sleeps after a moment */
+  HW_HEAP_LOCK_ADAPTIVE = 0, /* tries for a moment, then sleeps; the holder gets the priority of the most urgent one */
+  HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */
 };
 
-/* When free memory goes back to the system by itself. Blocks above 16 MiB, and large ones of which 16 are free already, go
- * back at once in any case. */
+/* When free memory goes back to the system by itself. Of blocks above 2 MiB, only a few that are not very large are kept in any
+ * case. */
 enum hw_heap_returns {
   HW_HEAP_RETURNS_DEFAULT = 0, /* LATER, but ON_COLLECT with `touch` or `lock_memory` */
   HW_HEAP_RETURNS_LATER,       /* what is above keep_free_bytes, and was not needed for return_after_ms: see there */
@@ -96,8 +98,8 @@ struct hw_heap_config {
    * 128, then four for each power of two. */
   const size_t *class_bytes;
   size_t class_count;
-  /* How much memory a class gets at a time, a page: multiples of 64 KiB up to 2 MiB. Default: 64 KiB, or
-   * 256 KiB if fewer than 16 blocks have room in that. */
+  /* How much memory a class gets at a time, a page: multiples of 64 KiB up to 2 MiB. Default: 64 KiB, or 256 KiB if fewer than
+   * 16 blocks have room in that. */
   const size_t *page_bytes;
   size_t page_bytes_count;
   /* How many free pages of a class a thread keeps: from 1 to 1024. Default: 1. */
@@ -180,8 +182,7 @@ size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block);
 void hw_heap_collect(struct hw_heap *heap);
 
 struct hw_heap_stats {
-  size_t used_bytes;        /* in allocated blocks, as hw_heap_usable_bytes counts them; also the blocks that other
-                               threads have in their caches, and those that they freed for each other */
+  size_t used_bytes;        /* in allocated blocks, as hw_heap_usable_bytes counts them */
   size_t mapped_bytes;      /* address space taken from the system, including what is not touched yet; without
                                the heap's tables, which need less than 1 % of it */
   size_t peak_mapped_bytes; /* the highest value of mapped_bytes so far */

@@ -5,12 +5,12 @@
 #include "mappings.h"
 #include "new_heap.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -179,6 +179,65 @@ static void threads_in_any_config(void **state)
       assert_int_equal(hw_heap_free(work.heap, work.slots[k]), HW_HEAP_OK);
     expect_right(work.heap);
     assert_int_equal(used_bytes(work.heap), 0);
+    hw_heap_destroy(work.heap);
+  }
+}
+
+/* --- forks --- */
+
+static bool is_over;
+
+static void *work_until_over(void *argument)
+{
+  void *result = argument;
+  while (result && !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
+    result = work_in_thread(argument);
+  return result;
+}
+
+/* The child has all of the heap, although other threads were in it at that moment. */
+static bool use_in_child(struct hw_heap *heap, void *own)
+{
+  void *blocks[2000];
+  for (size_t i = 0; i < COUNT(blocks); i++)
+    if (!(blocks[i] = hw_heap_alloc(heap, 50 * i)))
+      return false;
+  for (size_t i = 0; i < COUNT(blocks); i++)
+    if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
+      return false;
+  return hw_heap_free(heap, own) == HW_HEAP_OK && hw_heap_check(heap, NULL) == HW_HEAP_OK;
+}
+
+static void forks_of_heaps_without_caches(void **state)
+{
+  (void)state;
+  enum { FORKS = 5 };
+  for (size_t i = 0; i < COUNT(configs); i++) {
+    if (configs[i].threads == HW_HEAP_CACHING)
+      continue;
+    struct work work = {.heap = heap_with(&configs[i]), .seed = 1};
+    int thread_count = configs[i].threads == HW_HEAP_SINGLE ? 0 : 2;
+    pthread_t threads[2];
+    void *result, *own = hw_heap_alloc(work.heap, 100);
+    is_over = false;
+    for (int k = 0; k < thread_count; k++)
+      assert_int_equal(pthread_create(&threads[k], NULL, work_until_over, &work), 0);
+    for (int k = 0; k < FORKS; k++) {
+      int status;
+      pid_t child = fork();
+      if (!child) {
+        alarm(60);
+        _exit(use_in_child(work.heap, own) ? 0 : 1);
+      }
+      assert_int_equal(waitpid(child, &status, 0), child);
+      assert_int_equal(status, 0);
+    }
+    __atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
+    for (int k = 0; k < thread_count; k++) {
+      assert_int_equal(pthread_join(threads[k], &result), 0);
+      assert_ptr_equal(result, &work);
+    }
+    expect_right(work.heap);
     hw_heap_destroy(work.heap);
   }
 }
@@ -429,6 +488,9 @@ static size_t staying_mib(const struct hw_heap_config *config, size_t *after_col
 static void memory_goes_back_when_the_config_says(void **state)
 {
   (void)state;
+#ifdef __SANITIZE_THREAD__
+  skip(); /* its own memory grows with the program's */
+#endif
   static const struct {
     struct hw_heap_config config;
     size_t least_mib, most_mib;
@@ -563,6 +625,7 @@ int main(void)
       cmocka_unit_test(errors_name_the_member),
       cmocka_unit_test(random_steps_in_any_config),
       cmocka_unit_test(threads_in_any_config),
+      cmocka_unit_test(forks_of_heaps_without_caches),
       cmocka_unit_test(figures_of_classes),
       cmocka_unit_test(pages_have_the_size_of_their_class),
       cmocka_unit_test(a_thread_keeps_as_many_free_pages_as_it_may),

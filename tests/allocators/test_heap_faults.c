@@ -268,12 +268,12 @@ static bool use_within_limit(const struct hw_heap_config *config, size_t limit)
   return failed == 0;
 }
 
-/* Returns how many limits were too low. */
-static int raise_limit(const struct hw_heap_config *config)
+/* Returns how many limits were too low. `step` is the first one. */
+static int raise_limit(const struct hw_heap_config *config, size_t step)
 {
   int failed = 0;
   bool is_enough = false;
-  for (size_t limit = 0; !is_enough; limit += limit < 256 << 10 ? 4096 : limit / 8) {
+  for (size_t limit = 0; !is_enough; limit += limit < 256 << 10 ? step : limit / 8) {
     int status;
     pid_t child = fork(); /* in each one, the first mapping is still to come */
     if (!child)
@@ -292,8 +292,8 @@ static void without_memory_nothing_changes(void **state)
   (void)state;
   static const struct hw_heap_config another = {
       .threads = HW_HEAP_CENTRAL, .arena_bytes = 16 * MIB, .pages = HW_HEAP_PAGES_HUGE};
-  assert_true(raise_limit(NULL) > 20);
-  assert_true(raise_limit(&another) > 20);
+  assert_true(raise_limit(NULL, 4096) > 20);
+  assert_true(raise_limit(&another, 64 << 10) > 20);
 }
 
 /* --- what the system refuses --- */
@@ -316,13 +316,14 @@ static void refuse_calls(void)
 
 static bool use_with_refusals(const struct hw_heap_config *config)
 {
-  void *blocks[60];
+  enum { BLOCKS = 12 };
+  void *blocks[BLOCKS];
   struct hw_heap *heap = hw_heap_create(config, NULL);
   for (int round = 0; heap && round < 2; round++) {
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < BLOCKS; i++)
       if (!(blocks[i] = any_block(heap, i)))
         return false;
-    for (int i = 0; i < 60; i++)
+    for (int i = 0; i < BLOCKS; i++)
       if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
         return false;
     hw_heap_collect(heap);

@@ -199,6 +199,42 @@ def test_libcs_malloc(subject, user):
     expect_done(user("threads", HEAPWRIGHT_HEAP_LIBC="1"))
 
 
+@pytest.fixture
+def objects(programs):
+    """heap_objects.c, with the archive; with the flags of a sanitizer, too."""
+    return lambda *flags: programs(PROGRAMS / "heap_objects.c", f"-I{ROOT}/include", LIBRARIES / "static/libheapwright-heaps.a", "-pthread", "-ldl", *flags,
+                                   name="objects" + "".join(flags))
+
+
+def run_objects(*command, **environment):
+    return subprocess.run([str(word) for word in command], env={**os.environ, **environment}, capture_output=True, text=True, timeout=100, check=False)
+
+
+@pytest.mark.parametrize("libc", ["0", "1"])
+def test_heaps_as_objects_in_libcs_malloc(objects, libc):
+    process = run_objects(objects(), HEAPWRIGHT_HEAP_LIBC=libc)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "wrong: 0\n", "")
+
+
+def test_sanitizers_find_the_faults_of_heaps_as_objects(objects):
+    program = objects("-fsanitize=address")
+    process = run_objects(program, HEAPWRIGHT_HEAP_LIBC="1", ASAN_OPTIONS="halt_on_error=0:detect_leaks=1")
+    assert (process.returncode, process.stdout) == (0, "wrong: 0\n"), process.stderr
+    process = run_objects(program, "faults", HEAPWRIGHT_HEAP_LIBC="1")
+    assert process.returncode and "heap-buffer-overflow" in process.stderr and "0 bytes after 77-byte region" in process.stderr.replace("located 0 bytes to the right of", "0 bytes after")
+
+
+def test_valgrind_finds_the_faults_of_heaps_as_objects(objects, tmp_path):
+    if not shutil.which("valgrind"):
+        pytest.skip("no valgrind")
+    log = tmp_path / "log"
+    process = run_objects("valgrind", "-q", "--leak-check=full", "--error-exitcode=9", f"--log-file={log}", objects(), "faults", HEAPWRIGHT_HEAP_LIBC="1")
+    text = log.read_text()
+    assert process.returncode == 9
+    assert "Invalid write of size 1" in text and "0 bytes after a block of size 77" in text
+    assert "123 bytes in 1 blocks are definitely lost" in text and text.count("lost in loss record") == 1, text
+
+
 def test_valgrind_finds_the_faults_of_the_program(subject, tmp_path):
     if not shutil.which("valgrind"):
         pytest.skip("no valgrind")

@@ -1,5 +1,6 @@
 /* heap.c - the general heap of heap.h: its config, its threads, and its calls */
 #include "allocators/heap/config.h"
+#include "allocators/heap/libc_blocks.h"
 #include "allocators/heap/process_owner.h"
 
 #include <string.h>
@@ -224,6 +225,7 @@ struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_he
     fail_without_memory(error);
     return NULL;
   }
+  heap->uses_libc = !leave_malloc && hwi_libc_is_wanted(); /* the process's malloc passes on by itself */
   if (hwi_heap_begin(heap, config, error))
     return heap;
   hwi_os_unmap(heap, sizeof *heap);
@@ -266,6 +268,7 @@ bool hw_heap_destroy(struct hw_heap *heap)
         *at = heap->next;
         break;
       }
+    hwi_libc_free_all(heap);
     unmap_all(heap);
     set_destroyed(heap);
   }
@@ -285,6 +288,8 @@ typedef void *alloc_fn(struct hwi_owner *owner, size_t align, size_t bytes);
 
 static __attribute__((noinline)) void *alloc_by(alloc_fn *alloc, struct hw_heap *heap, size_t align, size_t bytes)
 {
+  if (heap->uses_libc)
+    return hwi_libc_alloc(heap, align, bytes, alloc == hwi_owner_alloc_zeroed);
   enum hwi_lock_result result = hwi_heap_enter_central(heap);
   struct hwi_owner *owner = owner_in(heap);
   void *block = owner ? alloc(owner, align, bytes) : NULL;
@@ -323,13 +328,19 @@ static inline bool try_free(struct hw_heap *heap, void *address)
   return true;
 }
 
+static enum hw_heap_fault free_otherwise(struct hw_heap *heap, void *block)
+{
+  enum hwi_lock_result result = hwi_heap_enter_central(heap);
+  enum hw_heap_fault fault = (enum hw_heap_fault)hwi_owner_free(heap, owner_in(heap), block);
+  hwi_heap_leave(result);
+  return fault;
+}
+
 enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block)
 {
   if (!block || try_free(heap, block))
     return HW_HEAP_OK;
-  enum hwi_lock_result result = hwi_heap_enter_central(heap);
-  enum hw_heap_fault fault = (enum hw_heap_fault)hwi_owner_free(heap, owner_in(heap), block);
-  hwi_heap_leave(result);
+  enum hw_heap_fault fault = heap->uses_libc ? hwi_libc_free(heap, block) : free_otherwise(heap, block);
   report(heap, fault, block);
   return fault;
 }
@@ -337,9 +348,11 @@ enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block)
 size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block)
 {
   enum hw_heap_fault fault;
-  size_t bytes = block ? hwi_heap_block_bytes(heap, current_owner(heap), block, &fault) : 0;
-  if (block)
-    report(heap, fault, block);
+  if (!block)
+    return 0;
+  size_t bytes = heap->uses_libc ? hwi_libc_block_bytes(heap, block, &fault)
+                                 : hwi_heap_block_bytes(heap, current_owner(heap), block, &fault);
+  report(heap, fault, block);
   return bytes;
 }
 
@@ -370,7 +383,7 @@ void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes)
   size_t old_bytes = hw_heap_usable_bytes(heap, block);
   if (old_bytes == 0)
     return NULL;
-  if (hwi_heap_resize(heap, &block, old_bytes, bytes))
+  if (!heap->uses_libc && hwi_heap_resize(heap, &block, old_bytes, bytes))
     return block;
   void *moved = hw_heap_alloc(heap, bytes);
   if (moved) {

@@ -123,6 +123,12 @@ struct hwi_owner {
   uint32_t state;
 };
 
+/* The blocks of a heap that are malloc's (libc_blocks.c). */
+struct hwi_libc_blocks {
+  uintptr_t *slots;
+  size_t slot_count, used_count, block_count; /* used: also by blocks that are gone */
+};
+
 struct hw_heap {
   uint64_t generation;          /* differs for every heap of the process */
   struct hw_heap_config config; /* complete; its lists are the next three members */
@@ -133,6 +139,7 @@ struct hw_heap {
   uint8_t class_of[HWI_GRANULES + 1];
   bool is_of_process;
   bool is_destroyed;
+  bool uses_libc;         /* all blocks are in libc_blocks */
   uint32_t set_count;     /* how often threads have it set or pushed; atomic */
   struct hwi_owner *sole; /* of all threads, if `threads` is central or single; else NULL */
   struct hw_heap *next;   /* in the list of all heaps */
@@ -149,7 +156,8 @@ struct hw_heap {
   unsigned patience;                      /* how often it was a mistake: the times and shares are 2 to this power */
   size_t mapped_bytes, peak_mapped_bytes; /* without descriptors */
   size_t large_bytes;                     /* in allocated large blocks */
-  uint8_t refusals;                       /* memory.c: what the system has refused */
+  struct hwi_libc_blocks libc_blocks;
+  uint8_t refusals; /* memory.c: what the system has refused */
   /* Pages of each class now, and at most so far; the last: spans and large blocks. */
   uint32_t page_counts[HW_HEAP_MOST_CLASSES + 1], peak_page_counts[HW_HEAP_MOST_CLASSES + 1];
 };

@@ -1,4 +1,5 @@
 /* stats.c - the figures of a general heap: of all of it, of each class, and as a table */
+#include "allocators/heap/libc_blocks.h"
 #include "allocators/heap/process_owner.h"
 
 #include <string.h>
@@ -62,6 +63,18 @@ __attribute__((no_sanitize("thread"))) static void subtract_lists(const struct h
     }
 }
 
+static bool add_libc_block(void *context, void *block, size_t bytes)
+{
+  struct hw_heap_class_stats *row = (struct hw_heap_class_stats *)context;
+  (void)block;
+  row->block_count++;
+  row->used_count++;
+  row->used_bytes += bytes;
+  row->page_bytes += bytes;
+  row->peak_page_count = ++row->page_count;
+  return true;
+}
+
 /* The last row is that of the larger blocks. To be called with the lock. */
 static void count(struct hw_heap *heap, struct hw_heap_class_stats rows[ROWS])
 {
@@ -72,6 +85,7 @@ static void count(struct hw_heap *heap, struct hw_heap_class_stats rows[ROWS])
   subtract_lists(heap, rows);
   for (size_t i = 0; i < ROWS; i++)
     rows[i].peak_page_count = heap->peak_page_counts[i];
+  hwi_libc_each(heap, add_libc_block, &rows[HW_HEAP_MOST_CLASSES]);
 }
 
 static void get_all(struct hw_heap *heap, struct hw_heap_stats *stats, struct hw_heap_class_stats rows[ROWS])

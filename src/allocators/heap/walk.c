@@ -1,5 +1,5 @@
 /* walk.c - looks at all of a general heap: its blocks, and whether its records are right */
-#include "allocators/heap/layout.h"
+#include "allocators/heap/libc_blocks.h"
 
 #include <string.h>
 
@@ -97,6 +97,7 @@ void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context)
   struct visit all = {visit, context};
   enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
   hwi_heap_each_page(heap, visit_blocks, &all);
+  hwi_libc_each(heap, visit, context);
   hwi_heap_leave(result);
 }
 

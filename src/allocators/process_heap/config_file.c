@@ -83,7 +83,7 @@ static void read_field(struct reading *reading, const char *name, const char *va
 /* `text` is followed by a NUL. */
 static void read_line(struct reading *reading, char *text, size_t bytes)
 {
-  char *comment = memchr(text, '#', bytes);
+  char *comment = (char *)memchr(text, '#', bytes);
   if (comment)
     bytes = (size_t)(comment - text);
   if (!is_text(text, bytes)) {
@@ -106,7 +106,7 @@ static void read_line(struct reading *reading, char *text, size_t bytes)
 static void read_lines(struct reading *reading, char *text, size_t bytes)
 {
   for (char *end; bytes > 0; bytes -= (size_t)(end - text), text = end) {
-    char *newline = memchr(text, '\n', bytes);
+    char *newline = (char *)memchr(text, '\n', bytes);
     end = newline ? newline + 1 : text + bytes;
     reading->line++;
     read_line(reading, text, (size_t)((newline ? newline : end) - text));
@@ -120,7 +120,7 @@ static void read_lines(struct reading *reading, char *text, size_t bytes)
 void hwi_config_file_read(struct hwi_heap_settings *settings, struct hwi_config_lines *lines, const char *path)
 {
   struct reading reading = {.settings = settings, .lines = lines};
-  char *text = hwi_os_map(FILE_BYTES);
+  char *text = (char *)hwi_os_map(FILE_BYTES);
   long bytes = text ? hwi_os_read_file(path, text, FILE_BYTES) : 0;
   *lines = (struct hwi_config_lines){.path = path};
   if (!text)

@@ -303,14 +303,21 @@ static void after_fork_in_child(void)
   after_fork(true);
 }
 
+/* A privileged program trusts no variable: it would write the files, and show those, that its user asks for. */
+static const char *value_of(const char *name)
+{
+  return hwi_os_is_privileged() ? NULL : hw_allocator_getenv(name);
+}
+
 /* Returns false if all blocks are to be the next malloc's. */
 static bool begin_heap(void)
 {
-  struct hwi_process_settings settings = {0};
+  struct hwi_process_settings settings;
   struct hw_heap_config *config = &settings.heap.config;
   if (!hwi_os_libc_is_known())
     return false;
-  hwi_process_settings_read(&settings, &hw_process_heap_config, hw_allocator_getenv, hw_environment());
+  hwi_process_settings_read(&settings, &hw_process_heap_config, value_of,
+                            hwi_os_is_privileged() ? NULL : hw_environment());
   if (settings.uses_libc)
     return false;
   hwi_heaps_begin_in_malloc(leave);

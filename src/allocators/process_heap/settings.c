@@ -5,7 +5,6 @@
 
 #include "allocators/message.h"
 #include "allocators/process_heap/config_file.h"
-#include "platform/os.h"
 
 static const char prefix[] = "HEAPWRIGHT_HEAP_";
 static const char config_variable[] = "HEAPWRIGHT_HEAP_CONFIG";
@@ -118,14 +117,17 @@ void hwi_process_settings_read(struct hwi_process_settings *settings, const stru
 {
   const char *stats = value_of("HEAPWRIGHT_STATS"), *file = value_of(config_variable);
   struct sources sources = {.value_of = value_of};
+  memset(settings, 0, sizeof *settings);
   if (config)
     settings->heap.config = *config;
-  if (file && *file && !hwi_os_is_privileged()) /* else its reports would show any file to the user */
+  if (file && *file)
     hwi_config_file_read(&settings->heap, &sources.lines, file);
   for (const struct hwi_heap_field *field = hwi_heap_fields; field < hwi_heap_fields + HWI_HEAP_FIELDS; field++) {
     const char *value = value_of(field->variable);
-    if (value && !hwi_heap_field_read(&settings->heap, field, value))
+    if (value && !hwi_heap_field_read(&settings->heap, field, value)) {
       report(field, &sources, NULL, field->rule);
+      hwi_heap_field_clear(&settings->heap, field);
+    }
   }
   make_right(&settings->heap, &sources);
   report_unknown(variables);
