@@ -104,7 +104,9 @@ static void set(void)
   const struct hw_heap_config without_caches = {.threads = HW_HEAP_CENTRAL};
   struct hw_heap *central = hw_heap_create(&without_caches, NULL);
   block = hw_heap_alloc(central, 100);
-  expect(!hw_heap_set_for_thread(central) && !hw_heap_of_thread(), "a heap without caches is not set");
+  expect(hw_heap_set_for_thread(central) && hw_heap_of_thread() == central, "a heap without caches is set");
+  expect_all_in(central, "blocks of a heap without caches");
+  expect(hw_heap_set_for_thread(NULL), "reset");
   expect(block && malloc_usable_size(block) == 112 && (block = realloc(block, 50000)) && !is_in(central, block),
          "moved to the process's heap");
   free(block);
