@@ -26,10 +26,10 @@ HEAP_HEAD = """\
 /* heapwright-heap.h - the general heap of heapwright, version {version}, in one file; for Linux with glibc, x86-64
  *
  * Include it wherever heaps are used. In exactly one C or C++ file, which holds nothing else, define
- * HEAPWRIGHT_HEAP_IMPLEMENTATION before, and include it before all other headers: that is where the heaps are compiled. Define
- * HEAPWRIGHT_HEAP_MALLOC there as well, and malloc of the whole process is such a heap, with all its entry points. Compile this
- * file with -O2 -fexceptions -fvisibility=hidden, and link with -pthread -ldl. Made from heapwright's sources by `make single-header`. The licence is at
- * the end.
+ * HEAPWRIGHT_HEAP_IMPLEMENTATION before, and include it before all other headers: that is where the heaps are compiled.
+ * Define HEAPWRIGHT_HEAP_MALLOC there as well, and malloc of the whole process is such a heap, with all its entry
+ * points. Compile this file with -O2 -fexceptions -fvisibility=hidden, and link with -pthread -ldl. Made from
+ * heapwright's sources by `make single-header`. The licence is at the end.
  */
 #if defined HEAPWRIGHT_HEAP_IMPLEMENTATION && !defined _GNU_SOURCE
 #define _GNU_SOURCE

@@ -66,13 +66,12 @@ enum hw_heap_threads {
 
 /* How a thread waits for the lock. */
 enum hw_heap_lock {
-  HW_HEAP_LOCK_ADAPTIVE =
-      0,                 /* tries for a moment, then sleeps; the holder runs at the priority of the most urgent one */
-  HW_HEAP_LOCK_SPINNING, /* tries until it has it; a thread with a real-time policy sleeps after a moment */
+  HW_HEAP_LOCK_ADAPTIVE = 0, /* tries for a moment, then sleeps; the holder gets the priority of the most urgent one */
+  HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */
 };
 
-/* When free memory goes back to the system by itself. Blocks above 16 MiB, and large ones of which 16 are free already, go
- * back at once in any case. */
+/* When free memory goes back to the system by itself. Of blocks above 2 MiB, only a few that are not very large are kept in any
+ * case. */
 enum hw_heap_returns {
   HW_HEAP_RETURNS_DEFAULT = 0, /* LATER, but ON_COLLECT with `touch` or `lock_memory` */
   HW_HEAP_RETURNS_LATER,       /* what is above keep_free_bytes, and was not needed for return_after_ms: see there */
@@ -99,8 +98,8 @@ struct hw_heap_config {
    * 128, then four for each power of two. */
   const size_t *class_bytes;
   size_t class_count;
-  /* How much memory a class gets at a time, a page: multiples of 64 KiB up to 2 MiB. Default: 64 KiB, or
-   * 256 KiB if fewer than 16 blocks have room in that. */
+  /* How much memory a class gets at a time, a page: multiples of 64 KiB up to 2 MiB. Default: 64 KiB, or 256 KiB if fewer than
+   * 16 blocks have room in that. */
   const size_t *page_bytes;
   size_t page_bytes_count;
   /* How many free pages of a class a thread keeps: from 1 to 1024. Default: 1. */
@@ -241,7 +240,8 @@ enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where);
 
 /* Makes the calling thread allocate from `heap` from now on, in place of the heap of the innermost push if there is one;
  * NULL: from the heap of the process, as at the beginning. Returns false, and changes nothing, if there is no memory, if
- * the thread is ending, or if the heap's `threads` is not caching. A heap that checks all frees does so also when free is called. */
+ * the thread is ending, or if the heap was destroyed. The heap's config holds for malloc, too: if it is central, each call
+ * takes the lock; if it checks all frees, free does so. */
 bool hw_heap_set_for_thread(struct hw_heap *heap);
 
 /* The same for a section of code: hw_heap_pop returns to what was set before. Each push needs its pop, also one that

@@ -31,7 +31,32 @@ double hwi_class_block_bytes(size_t class_bytes)
   return (double)page / (double)(page / class_bytes);
 }
 
-/* How often a use counts. */
+/* What an owner has of a class. */
+struct share {
+  uint32_t class_number; /* for which the rest is; 0: none */
+  double peak_blocks;
+  uint64_t most_blocks; /* of one size */
+};
+
+static void add_use(struct share *share, const struct hwi_class_use *use)
+{
+  share->peak_blocks += (double)use->peak_blocks;
+  if (share->most_blocks < use->most_blocks)
+    share->most_blocks = use->most_blocks;
+}
+
+/* Returns the memory of a share at the peak that is in no block: its page is half filled, or was full before. */
+static double part_bytes(const struct share *share, size_t class_bytes)
+{
+  const size_t page = page_bytes(class_bytes);
+  const size_t blocks = share->most_blocks < page ? (size_t)share->most_blocks : page;
+  size_t touched = (blocks * class_bytes + HWI_OS_PAGE_BYTES - 1) & ~(size_t)(HWI_OS_PAGE_BYTES - 1);
+  touched = touched < page ? touched : page;
+  const double used = share->peak_blocks * hwi_class_block_bytes(class_bytes);
+  return PART_BYTES + ((double)touched > used ? (double)touched - used : 0);
+}
+
+/* How often a use counts, without its share of partly filled pages. */
 static double weight_of(const struct hwi_class_use *use)
 {
   return (double)use->peak_blocks + use->mean_blocks + (double)use->most_blocks;
@@ -61,12 +86,25 @@ static void find_other_blocks(double blocks[GRANULES_MAX + 1], const struct hwi_
 
 struct search {
   const struct hwi_class_demand *demand;
-  uint32_t *seen;                 /* by owner: the class that it uses as far as was looked */
+  struct share *shares;           /* by owner: of the class that is looked at */
   double other[GRANULES_MAX + 1]; /* by granules */
   double row[GRANULES_MAX];       /* of the class j: by i */
   double best[COUNT_MAX + 1][GRANULES_MAX + 1];
   uint16_t from[COUNT_MAX + 1][GRANULES_MAX + 1];
 };
+
+/* Adds a use to the share of its owner, and returns by how much the partly filled pages grow; it may be less than 0. */
+static double grow_share(struct share *share, const struct hwi_class_use *use, unsigned number)
+{
+  const size_t class_bytes = (size_t)number * HWI_CLASS_GRANULE_BYTES;
+  double before = 0;
+  if (share->class_number == number)
+    before = part_bytes(share, class_bytes);
+  else
+    *share = (struct share){.class_number = number};
+  add_use(share, use);
+  return part_bytes(share, class_bytes) - before;
+}
 
 /* Sets the costs of a class of `number` granules for all that it may be for. `last` is the number of uses up to it. */
 static void find_row(struct search *search, unsigned number, size_t last)
@@ -80,8 +118,7 @@ static void find_row(struct search *search, unsigned number, size_t last)
       const struct hwi_class_use *use = &search->demand->uses[last - 1];
       is_possible &= fits(use, number);
       blocks += weight_of(use);
-      parts += search->seen[use->owner] == number ? 0 : PART_BYTES;
-      search->seen[use->owner] = number;
+      parts += grow_share(&search->shares[use->owner], use, number);
     }
     search->row[i - 1] = is_possible ? blocks * block_bytes + parts : INFINITY;
   }
@@ -135,19 +172,19 @@ static void run_search(struct search *search)
 bool hwi_class_optimize(struct hwi_class_optimum *optimum, const struct hwi_class_demand *demand)
 {
   struct search *search = malloc(sizeof *search);
-  uint32_t *seen = calloc((size_t)demand->owner_count + 1, sizeof *seen);
-  if (search && seen) {
+  struct share *shares = calloc((size_t)demand->owner_count + 1, sizeof *shares);
+  if (search && shares) {
     search->demand = demand;
-    search->seen = seen;
+    search->shares = shares;
     run_search(search);
     for (unsigned count = 1; count <= COUNT_MAX; count++) {
       take_table(&optimum->tables[count], search, count);
       optimum->costs[count] = search->best[count][demand->granules];
     }
   }
-  bool done = search && seen;
+  bool done = search && shares;
   free(search);
-  free(seen);
+  free(shares);
   return done;
 }
 
@@ -166,22 +203,27 @@ static size_t class_of(const struct hwi_class_table *table, const struct hwi_cla
 bool hwi_class_cost_of(struct hwi_class_cost *cost, const struct hwi_class_demand *demand,
                        const struct hwi_class_table *table)
 {
-  bool *is_used = calloc((size_t)demand->owner_count * table->count + 1, sizeof *is_used);
+  const size_t share_count = demand->owner_count * table->count;
+  struct share *shares = calloc(share_count + 1, sizeof *shares);
   *cost = (struct hwi_class_cost){0};
-  if (!is_used)
+  if (!shares)
     return false;
   for (size_t i = 0; i < demand->use_count; i++) {
     const struct hwi_class_use *use = &demand->uses[i];
-    const size_t class = class_of(table, use), share = use->owner * table->count + class;
+    const size_t class = class_of(table, use);
     const double class_bytes = (double)table->bytes[class], block_bytes = hwi_class_block_bytes(table->bytes[class]);
     cost->block_bytes += (double)use->peak_blocks * class_bytes;
     cost->end_bytes += (double)use->peak_blocks * (block_bytes - class_bytes);
-    cost->part_bytes += is_used[share] ? 0 : PART_BYTES;
     cost->mean_bytes += use->mean_blocks * block_bytes;
     cost->most_bytes += (double)use->most_blocks * block_bytes;
-    is_used[share] = true;
+    struct share *share = &shares[use->owner * table->count + class];
+    share->class_number = (uint32_t) class + 1;
+    add_use(share, use);
   }
-  free(is_used);
+  for (size_t i = 0; i < share_count; i++)
+    if (shares[i].class_number)
+      cost->part_bytes += part_bytes(&shares[i], table->bytes[i % table->count]);
+  free(shares);
   return true;
 }
 

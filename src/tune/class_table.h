@@ -7,7 +7,8 @@
  *
  * What a table costs. A block takes its class, and its part of the end of a page that is too short for one more block:
  * page / floor(page / class). Each owner that uses a class has a page of it that is partly filled: half a page of the
- * system, since memory is touched as it is given out.
+ * system, since memory is touched as it is given out. It also keeps the first page of a class when its blocks are freed: what
+ * the most blocks that it had of one of the sizes have touched of that page.
  *
  * What is counted. Each size counts three times: its blocks at the peak, which decides how much memory the machine must
  * have; its average over time; and the most that it had at any time, so that a size of which there are many for a moment

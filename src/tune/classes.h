@@ -13,7 +13,7 @@
 #include "tune/class_demand.h"
 
 enum { HWI_CLASSES_CHOSEN = 0 };
-#define HWI_CLASSES_TOLERANCE 0.001
+#define HWI_CLASSES_TOLERANCE 0.0003
 
 /* The tables that are compared. */
 enum hwi_class_tables { HWI_CLASSES_TUNED, HWI_CLASSES_DEFAULT, HWI_CLASSES_POWERS, HWI_CLASS_TABLES };

@@ -74,24 +74,29 @@ static void print_parts(struct hwi_text *text, const struct hwi_classes *classes
   hwi_tune_print_part(text, whole(cost->part_bytes), all, "partly filled pages, one of each class that a thread uses");
 }
 
-/* Adds "saves 0.8 MB (6.1 %)" or "needs 1.2 kB (0.1 %) more". */
+/* Adds "0.8 MB (6.1 %)". */
 static void add_difference(struct hwi_line *line, double ours, double other)
 {
   const uint64_t bytes = whole(ours < other ? other - ours : ours - other);
-  const char *share = hwi_share_text(bytes, whole(other)).text;
-  hwi_line_printf(line, "%s %s%s%s%s%s", ours <= other ? "saves" : "needs", hwi_bytes_text(bytes).text,
-                  bytes ? " (" : "", bytes ? share : "", bytes ? ")" : "", ours <= other ? "" : " more");
+  hwi_line_puts(line, hwi_bytes_text(bytes).text);
+  if (bytes)
+    hwi_line_printf(line, " (%s)", hwi_share_text(bytes, whole(other)).text);
 }
 
 static void print_saving(struct hwi_text *text, const struct hwi_classes *classes, enum hwi_class_tables other,
                          const char *name)
 {
   const struct hwi_class_cost *ours = &classes->costs[HWI_CLASSES_TUNED], *cost = &classes->costs[other];
-  hwi_line_printf(&text->line, "Against %s it ", name);
-  add_difference(&text->line, hwi_class_peak_bytes(ours), hwi_class_peak_bytes(cost));
-  hwi_line_puts(&text->line, " at the peak, and ");
+  const double peak = hwi_class_peak_bytes(ours), other_peak = hwi_class_peak_bytes(cost);
+  const bool saves = peak <= other_peak, saves_mean = ours->mean_bytes <= cost->mean_bytes;
+  hwi_line_printf(&text->line, "Against %s it %s ", name, saves ? "saves" : "needs");
+  add_difference(&text->line, peak, other_peak);
+  hwi_line_printf(&text->line, "%s at the peak%s ", saves ? "" : " more",
+                  saves == saves_mean ? " and"
+                  : saves_mean        ? ", and saves"
+                                      : ", and needs");
   add_difference(&text->line, ours->mean_bytes, cost->mean_bytes);
-  hwi_line_puts(&text->line, " over time.");
+  hwi_line_printf(&text->line, "%s over time.", saves_mean ? "" : " more");
   hwi_text_end_wrapped(text, 0, HWI_PLAIN);
 }
 
@@ -100,7 +105,7 @@ static void print_count(struct hwi_text *text, const struct hwi_classes *classes
   const size_t count = classes->tables[HWI_CLASSES_TUNED].count;
   if (classes->is_chosen && count < classes->best_count)
     hwi_line_printf(&text->line,
-                    "%zu is the smallest number of classes whose cost is within %.1f %% of the least, that of %zu.",
+                    "%zu is the smallest number of classes whose cost is within %.2f %% of the least, that of %zu.",
                     count, 100 * HWI_CLASSES_TOLERANCE, classes->best_count);
   else if (count == classes->best_count)
     hwi_line_puts(&text->line, "No other number of classes costs less.");

@@ -1,4 +1,4 @@
-/* new_heap.h - a heap with the default config, and what tests ask it */
+/* new_heap.h - heaps of a config, and what tests ask them */
 #ifndef TESTS_ALLOCATORS_NEW_HEAP_H
 #define TESTS_ALLOCATORS_NEW_HEAP_H
 
@@ -16,6 +16,17 @@ static inline struct hw_heap *new_heap(void)
 {
   struct hw_heap *heap = hw_heap_create(NULL, NULL);
   assert_non_null(heap);
+  return heap;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static inline struct hw_heap *heap_with(const struct hw_heap_config *config)
+{
+  struct hw_heap_error error = {0};
+  struct hw_heap *heap = hw_heap_create(config, &error);
+  if (!heap)
+    fail_msg("%s[%zu] %s", error.field, error.index, error.rule);
   return heap;
 }
 

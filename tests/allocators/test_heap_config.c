@@ -2,27 +2,12 @@
  *
  * Breaks if a wrong config is accepted, if the wrong member is named, or if a policy has no effect or damages the heap.
  */
-#include "mappings.h"
 #include "new_heap.h"
 
-#include <dirent.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static struct hw_heap *heap_with(const struct hw_heap_config *config)
-{
-  struct hw_heap_error error = {0};
-  struct hw_heap *heap = hw_heap_create(config, &error);
-  if (!heap)
-    fail_msg("%s[%zu] %s", error.field, error.index, error.rule);
-  return heap;
-}
 
 /* --- errors --- */
 
@@ -179,6 +164,65 @@ static void threads_in_any_config(void **state)
       assert_int_equal(hw_heap_free(work.heap, work.slots[k]), HW_HEAP_OK);
     expect_right(work.heap);
     assert_int_equal(used_bytes(work.heap), 0);
+    hw_heap_destroy(work.heap);
+  }
+}
+
+/* --- forks --- */
+
+static bool is_over;
+
+static void *work_until_over(void *argument)
+{
+  void *result = argument;
+  while (result && !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
+    result = work_in_thread(argument);
+  return result;
+}
+
+/* The child has all of the heap, although other threads were in it at that moment. */
+static bool use_in_child(struct hw_heap *heap, void *own)
+{
+  void *blocks[2000];
+  for (size_t i = 0; i < COUNT(blocks); i++)
+    if (!(blocks[i] = hw_heap_alloc(heap, 50 * i)))
+      return false;
+  for (size_t i = 0; i < COUNT(blocks); i++)
+    if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
+      return false;
+  return hw_heap_free(heap, own) == HW_HEAP_OK && hw_heap_check(heap, NULL) == HW_HEAP_OK;
+}
+
+static void forks_of_heaps_without_caches(void **state)
+{
+  (void)state;
+  enum { FORKS = 5 };
+  for (size_t i = 0; i < COUNT(configs); i++) {
+    if (configs[i].threads == HW_HEAP_CACHING)
+      continue;
+    struct work work = {.heap = heap_with(&configs[i]), .seed = 1};
+    int thread_count = configs[i].threads == HW_HEAP_SINGLE ? 0 : 2;
+    pthread_t threads[2];
+    void *result, *own = hw_heap_alloc(work.heap, 100);
+    is_over = false;
+    for (int k = 0; k < thread_count; k++)
+      assert_int_equal(pthread_create(&threads[k], NULL, work_until_over, &work), 0);
+    for (int k = 0; k < FORKS; k++) {
+      int status;
+      pid_t child = fork();
+      if (!child) {
+        alarm(60);
+        _exit(use_in_child(work.heap, own) ? 0 : 1);
+      }
+      assert_int_equal(waitpid(child, &status, 0), child);
+      assert_int_equal(status, 0);
+    }
+    __atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
+    for (int k = 0; k < thread_count; k++) {
+      assert_int_equal(pthread_join(threads[k], &result), 0);
+      assert_ptr_equal(result, &work);
+    }
+    expect_right(work.heap);
     hw_heap_destroy(work.heap);
   }
 }
@@ -403,181 +447,19 @@ static void a_spinning_thread_does_not_sleep(void **state)
   }
 }
 
-/* --- when memory goes back --- */
-
-/* Returns how much more is resident, in MiB, after 40 MiB of blocks were freed; *after_collect: and after hw_heap_collect. */
-static size_t staying_mib(const struct hw_heap_config *config, size_t *after_collect)
-{
-  enum { BYTES = 32000, BLOCKS = 40 * MIB / BYTES };
-  static void *blocks[BLOCKS];
-  struct hw_heap *heap = heap_with(config);
-  hw_heap_alloc(heap, BYTES);
-  size_t before = resident_bytes();
-  for (int i = 0; i < BLOCKS; i++)
-    memset(blocks[i] = hw_heap_alloc(heap, BYTES), 1, BYTES);
-  assert_true(resident_bytes() >= before + 39 * MIB);
-  for (int i = 0; i < BLOCKS; i++)
-    hw_heap_free(heap, blocks[i]);
-  size_t stays = resident_bytes();
-  hw_heap_collect(heap);
-  *after_collect = resident_bytes();
-  *after_collect = *after_collect > before ? (*after_collect - before) / MIB : 0;
-  hw_heap_destroy(heap);
-  return stays > before ? (stays - before) / MIB : 0;
-}
-
-static void memory_goes_back_when_the_config_says(void **state)
-{
-  (void)state;
-#ifdef __SANITIZE_THREAD__
-  skip(); /* its own memory grows with the program's */
-#endif
-  static const struct {
-    struct hw_heap_config config;
-    size_t least_mib, most_mib;
-  } cases[] = {
-      {{.returns = HW_HEAP_RETURNS_AT_ONCE}, 0, 1},
-      {{.returns = HW_HEAP_RETURNS_ABOVE, .keep_free_bytes = 10 * MIB}, 9, 11},
-      {{.returns = HW_HEAP_RETURNS_ABOVE}, 1, 3},
-      {{.returns = HW_HEAP_RETURNS_ON_COLLECT}, 39, 41},
-      {{.returns = HW_HEAP_RETURNS_LATER, .return_after_ms = 3600000, .keep_free_bytes = 20 * MIB}, 39, 41},
-  };
-  for (size_t i = 0; i < COUNT(cases); i++) {
-    size_t after_collect, mib = staying_mib(&cases[i].config, &after_collect);
-    assert_in_range(mib, cases[i].least_mib, cases[i].most_mib);
-    assert_in_range(after_collect, 0, 1);
-  }
-}
-
-/* The same span is given back again and again; after the time has passed, what was not needed is returned. */
-static void memory_goes_back_after_a_time(void **state)
-{
-  (void)state;
-  const struct hw_heap_config config = {.return_after_ms = 1, .keep_free_bytes = MIB};
-  struct hw_heap *heap = heap_with(&config);
-  void *first = hw_heap_alloc(heap, MIB), *second = hw_heap_alloc(heap, 2 * MIB);
-  memset(second, 1, 2 * MIB);
-  hw_heap_free(heap, second);
-  unsigned char is_resident = 1;
-  for (int i = 0; i < 10000 && is_resident & 1; i++) {
-    memset(first, 1, MIB);
-    hw_heap_free(heap, first);
-    usleep(1000);
-    first = hw_heap_alloc(heap, MIB);
-    assert_int_equal(mincore((void *)((uintptr_t)second + 2 * MIB - 4096), 4096, &is_resident), 0);
-  }
-  assert_false(is_resident & 1);
-  hw_heap_destroy(heap);
-}
-
-/* --- pages of the system --- */
-
-static bool has_huge_pages(void)
-{
-  char text[64] = "";
-  FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
-  bool has = file && fgets(text, sizeof text, file) && !strstr(text, "[never]");
-  if (file)
-    fclose(file);
-  return has;
-}
-
-static void huge_pages_are_asked_for(void **state)
-{
-  (void)state;
-  static const enum hw_heap_pages pages[] = {HW_HEAP_PAGES_TRANSPARENT, HW_HEAP_PAGES_HUGE};
-  for (size_t i = 0; i < COUNT(pages); i++) {
-    const struct hw_heap_config config = {.pages = pages[i]};
-    struct hw_heap *heap = heap_with(&config);
-    void *block = hw_heap_alloc(heap, 100), *large = hw_heap_alloc(heap, 5 * MIB);
-    memset(block, 1, 100);
-    bool is_reserved = smaps_kib(block, "KernelPageSize:") == 2048;
-    assert_true(is_reserved || !has_huge_pages() || strstr(flags_of(block), " hg"));
-    assert_false(is_reserved && pages[i] == HW_HEAP_PAGES_TRANSPARENT);
-    assert_true(!has_huge_pages() || strstr(flags_of(large), " hg"));
-    hw_heap_destroy(heap);
-  }
-}
-
-static void memory_is_touched_in_advance(void **state)
-{
-  (void)state;
-  const struct hw_heap_config config = {.touch = true};
-  struct hw_heap *heap = heap_with(&config);
-  unsigned char *block = hw_heap_alloc_zeroed(heap, 100000), *large = hw_heap_alloc(heap, 6 * MIB);
-  assert_int_equal(smaps_kib(block, "Rss:"), 4096);
-  assert_int_equal(smaps_kib(large, "Rss:"), 6144);
-  large = hw_heap_realloc(heap, large, 9 * MIB);
-  assert_int_equal(smaps_kib(large, "Rss:"), 9216);
-  assert_int_equal(block[99999], 0);
-  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
-  assert_int_equal(smaps_kib(block, "Rss:"), 4096); /* what is touched in advance does not go back by itself */
-  hw_heap_destroy(heap);
-}
-
-static void memory_is_locked(void **state)
-{
-  (void)state;
-  const struct hw_heap_config config = {.lock_memory = true};
-  struct rlimit limit;
-  assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
-  if (limit.rlim_cur < 16 * MIB && geteuid() != 0)
-    skip();
-  struct hw_heap *heap = heap_with(&config);
-  void *block = hw_heap_alloc(heap, 100), *large = hw_heap_alloc(heap, 6 * MIB);
-  assert_int_equal(smaps_kib(block, "Locked:"), 4096);
-  assert_int_equal(smaps_kib(large, "Locked:"), 6144);
-  hw_heap_destroy(heap);
-}
-
-/* Returns the policy of the mapping of an address, as in numa_maps; "" if the kernel does not say. */
-static const char *policy_of(const void *address)
-{
-  static char line[4096];
-  FILE *file = fopen("/proc/self/numa_maps", "r");
-  bool is_found = false;
-  while (file && !is_found && fgets(line, sizeof line, file))
-    is_found = strtoul(line, NULL, 16) == (uintptr_t)address;
-  if (file)
-    fclose(file);
-  return is_found ? line : "";
-}
-
-static void memory_is_of_a_node(void **state)
-{
-  (void)state;
-  const struct hw_heap_config config = {.numa_node = HW_HEAP_NODE(0)};
-  struct hw_heap *heap = heap_with(&config);
-  char *large = hw_heap_alloc(heap, 6 * MIB);
-  memset(large, 1, 6 * MIB);
-  unsigned long nodes[16] = {1};
-  void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  bool may_choose = syscall(SYS_mbind, page, 4096, 1, nodes, 1025, 0) == 0;
-  munmap(page, 4096);
-  if (may_choose && *policy_of(large))
-    assert_non_null(strstr(policy_of(large), "prefer:0"));
-  assert_int_equal(hw_heap_free(heap, large), HW_HEAP_OK);
-  hw_heap_destroy(heap);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(errors_name_the_member),
       cmocka_unit_test(random_steps_in_any_config),
       cmocka_unit_test(threads_in_any_config),
+      cmocka_unit_test(forks_of_heaps_without_caches),
       cmocka_unit_test(figures_of_classes),
       cmocka_unit_test(pages_have_the_size_of_their_class),
       cmocka_unit_test(a_thread_keeps_as_many_free_pages_as_it_may),
       cmocka_unit_test(arenas_are_taken_together),
       cmocka_unit_test(only_a_caching_heap_has_pages_for_each_thread),
       cmocka_unit_test(a_spinning_thread_does_not_sleep),
-      cmocka_unit_test(memory_goes_back_when_the_config_says),
-      cmocka_unit_test(memory_goes_back_after_a_time),
-      cmocka_unit_test(huge_pages_are_asked_for),
-      cmocka_unit_test(memory_is_touched_in_advance),
-      cmocka_unit_test(memory_is_locked),
-      cmocka_unit_test(memory_is_of_a_node),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,22 @@ static void test_a_known_cost(void **state)
   assert_equal(cost.most_bytes, 1000 * 128 + 10 * 262144.0 / 42);
 }
 
+/* The first page of a class stays with its thread: what was in it, up to its end. */
+static void test_pages_that_are_kept(void **state)
+{
+  (void)state;
+  struct hwi_class_use known[] = {{.granules = 1, .peak_blocks = 1, .most_blocks = 1000},
+                                  {.granules = 2, .peak_blocks = 0, .most_blocks = 400},
+                                  {.granules = 8, .peak_blocks = 0, .most_blocks = UINT64_MAX}};
+  const struct hwi_class_demand demand = {known, 3, 1, HWI_CLASS_GRANULES};
+  const struct hwi_class_table apart = {{16, 32, 128, 32768}, 4}, together = {{32, 128, 32768}, 3};
+  struct hwi_class_cost cost;
+  assert_true(hwi_class_cost_of(&cost, &demand, &apart));
+  assert_equal(cost.part_bytes, 3 * 2048 + 4 * 4096 - 16 + 4 * 4096 + 65536);
+  assert_true(hwi_class_cost_of(&cost, &demand, &together));
+  assert_equal(cost.part_bytes, 2 * 2048 + 8 * 4096 - 32 + 65536);
+}
+
 /* A size of which there are many for a moment, before the peak: its class is not much too large. */
 static void test_blocks_that_are_gone_at_the_peak(void **state)
 {
@@ -207,6 +223,7 @@ int main(void)
       cmocka_unit_test(test_no_other_table_is_better),
       cmocka_unit_test(test_no_change_is_better),
       cmocka_unit_test(test_a_known_cost),
+      cmocka_unit_test(test_pages_that_are_kept),
       cmocka_unit_test(test_blocks_that_are_gone_at_the_peak),
       cmocka_unit_test(test_aligned_blocks),
       cmocka_unit_test(test_sizes_that_were_not_recorded),

@@ -101,6 +101,18 @@ static void set(void)
   void *block = malloc(100);
   expect(block && !is_in(heap, block), "other threads are not affected");
   free(block);
+  const struct hw_heap_config without_caches = {.threads = HW_HEAP_CENTRAL};
+  struct hw_heap *central = hw_heap_create(&without_caches, NULL);
+  block = hw_heap_alloc(central, 100);
+  expect(hw_heap_set_for_thread(central) && hw_heap_of_thread() == central, "a heap without caches is set");
+  expect_all_in(central, "blocks of a heap without caches");
+  expect(hw_heap_set_for_thread(NULL), "reset");
+  expect(block && malloc_usable_size(block) == 112 && (block = realloc(block, 50000)) && !is_in(central, block),
+         "moved to the process's heap");
+  free(block);
+  free(hw_heap_alloc(central, 100));
+  expect_empty(central);
+  expect(hw_heap_destroy(central), "destroyed");
   expect(hw_heap_set_for_thread(heap) && hw_heap_set_for_thread(other), "set twice");
   expect(hw_heap_destroy(heap), "it is not set any more");
   expect(!hw_heap_destroy(other) && !hw_heap_destroy(other), "it is set");

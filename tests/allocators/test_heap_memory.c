@@ -1,0 +1,183 @@
+/* test_heap_memory.c - the memory that a general heap has from the system: when it goes back, and what its pages are
+ *
+ * Breaks if memory does not go back when the config says so, or goes back before, or if its pages are not as the config wants
+ * them.
+ */
+#include "mappings.h"
+#include "new_heap.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* --- when memory goes back --- */
+
+/* Returns how much more is resident, in MiB, after 40 MiB of blocks were freed; *after_collect: and after hw_heap_collect. */
+static size_t staying_mib(const struct hw_heap_config *config, size_t *after_collect)
+{
+  enum { BYTES = 32000, BLOCKS = 40 * MIB / BYTES };
+  static void *blocks[BLOCKS];
+  struct hw_heap *heap = heap_with(config);
+  hw_heap_alloc(heap, BYTES);
+  size_t before = resident_bytes();
+  for (int i = 0; i < BLOCKS; i++)
+    memset(blocks[i] = hw_heap_alloc(heap, BYTES), 1, BYTES);
+  assert_true(resident_bytes() >= before + 39 * MIB);
+  for (int i = 0; i < BLOCKS; i++)
+    hw_heap_free(heap, blocks[i]);
+  size_t stays = resident_bytes();
+  hw_heap_collect(heap);
+  *after_collect = resident_bytes();
+  *after_collect = *after_collect > before ? (*after_collect - before) / MIB : 0;
+  hw_heap_destroy(heap);
+  return stays > before ? (stays - before) / MIB : 0;
+}
+
+static void memory_goes_back_when_the_config_says(void **state)
+{
+  (void)state;
+#ifdef __SANITIZE_THREAD__
+  skip(); /* its own memory grows with the program's */
+#endif
+  static const struct {
+    struct hw_heap_config config;
+    size_t least_mib, most_mib;
+  } cases[] = {
+      {{.returns = HW_HEAP_RETURNS_AT_ONCE}, 0, 1},
+      {{.returns = HW_HEAP_RETURNS_ABOVE, .keep_free_bytes = 10 * MIB}, 9, 11},
+      {{.returns = HW_HEAP_RETURNS_ABOVE}, 1, 3},
+      {{.returns = HW_HEAP_RETURNS_ON_COLLECT}, 39, 41},
+      {{.returns = HW_HEAP_RETURNS_LATER, .return_after_ms = 3600000, .keep_free_bytes = 20 * MIB}, 39, 41},
+  };
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    size_t after_collect, mib = staying_mib(&cases[i].config, &after_collect);
+    assert_in_range(mib, cases[i].least_mib, cases[i].most_mib);
+    assert_in_range(after_collect, 0, 1);
+  }
+}
+
+/* The same span is given back again and again; after the time has passed, what was not needed is returned. */
+static void memory_goes_back_after_a_time(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.return_after_ms = 1, .keep_free_bytes = MIB};
+  struct hw_heap *heap = heap_with(&config);
+  void *first = hw_heap_alloc(heap, MIB), *second = hw_heap_alloc(heap, 2 * MIB);
+  memset(second, 1, 2 * MIB);
+  hw_heap_free(heap, second);
+  unsigned char is_resident = 1;
+  for (int i = 0; i < 10000 && is_resident & 1; i++) {
+    memset(first, 1, MIB);
+    hw_heap_free(heap, first);
+    usleep(1000);
+    first = hw_heap_alloc(heap, MIB);
+    assert_int_equal(mincore((void *)((uintptr_t)second + 2 * MIB - 4096), 4096, &is_resident), 0);
+  }
+  assert_false(is_resident & 1);
+  hw_heap_destroy(heap);
+}
+
+/* --- pages of the system --- */
+
+static bool has_huge_pages(void)
+{
+  char text[64] = "";
+  FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+  bool has = file && fgets(text, sizeof text, file) && !strstr(text, "[never]");
+  if (file)
+    fclose(file);
+  return has;
+}
+
+static void huge_pages_are_asked_for(void **state)
+{
+  (void)state;
+  static const enum hw_heap_pages pages[] = {HW_HEAP_PAGES_TRANSPARENT, HW_HEAP_PAGES_HUGE};
+  for (size_t i = 0; i < COUNT(pages); i++) {
+    const struct hw_heap_config config = {.pages = pages[i]};
+    struct hw_heap *heap = heap_with(&config);
+    void *block = hw_heap_alloc(heap, 100), *large = hw_heap_alloc(heap, 5 * MIB);
+    memset(block, 1, 100);
+    bool is_reserved = smaps_kib(block, "KernelPageSize:") == 2048;
+    assert_true(is_reserved || !has_huge_pages() || strstr(flags_of(block), " hg"));
+    assert_false(is_reserved && pages[i] == HW_HEAP_PAGES_TRANSPARENT);
+    assert_true(!has_huge_pages() || strstr(flags_of(large), " hg"));
+    hw_heap_destroy(heap);
+  }
+}
+
+static void memory_is_touched_in_advance(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.touch = true};
+  struct hw_heap *heap = heap_with(&config);
+  unsigned char *block = hw_heap_alloc_zeroed(heap, 100000), *large = hw_heap_alloc(heap, 6 * MIB);
+  assert_int_equal(smaps_kib(block, "Rss:"), 4096);
+  assert_int_equal(smaps_kib(large, "Rss:"), 6144);
+  large = hw_heap_realloc(heap, large, 9 * MIB);
+  assert_int_equal(smaps_kib(large, "Rss:"), 9216);
+  assert_int_equal(block[99999], 0);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  assert_int_equal(smaps_kib(block, "Rss:"), 4096); /* what is touched in advance does not go back by itself */
+  hw_heap_destroy(heap);
+}
+
+static void memory_is_locked(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.lock_memory = true};
+  struct rlimit limit;
+  assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+  if (limit.rlim_cur < 16 * MIB && geteuid() != 0)
+    skip();
+  struct hw_heap *heap = heap_with(&config);
+  void *block = hw_heap_alloc(heap, 100), *large = hw_heap_alloc(heap, 6 * MIB);
+  assert_int_equal(smaps_kib(block, "Locked:"), 4096);
+  assert_int_equal(smaps_kib(large, "Locked:"), 6144);
+  hw_heap_destroy(heap);
+}
+
+/* Returns the policy of the mapping of an address, as in numa_maps; "" if the kernel does not say. */
+static const char *policy_of(const void *address)
+{
+  static char line[4096];
+  FILE *file = fopen("/proc/self/numa_maps", "r");
+  bool is_found = false;
+  while (file && !is_found && fgets(line, sizeof line, file))
+    is_found = strtoul(line, NULL, 16) == (uintptr_t)address;
+  if (file)
+    fclose(file);
+  return is_found ? line : "";
+}
+
+static void memory_is_of_a_node(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.numa_node = HW_HEAP_NODE(0)};
+  struct hw_heap *heap = heap_with(&config);
+  char *large = hw_heap_alloc(heap, 6 * MIB);
+  memset(large, 1, 6 * MIB);
+  unsigned long nodes[16] = {1};
+  void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  bool may_choose = syscall(SYS_mbind, page, 4096, 1, nodes, 1025, 0) == 0;
+  munmap(page, 4096);
+  if (may_choose && *policy_of(large))
+    assert_non_null(strstr(policy_of(large), "prefer:0"));
+  assert_int_equal(hw_heap_free(heap, large), HW_HEAP_OK);
+  hw_heap_destroy(heap);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(memory_goes_back_when_the_config_says),
+      cmocka_unit_test(memory_goes_back_after_a_time),
+      cmocka_unit_test(huge_pages_are_asked_for),
+      cmocka_unit_test(memory_is_touched_in_advance),
+      cmocka_unit_test(memory_is_locked),
+      cmocka_unit_test(memory_is_of_a_node),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
