@@ -80,7 +80,7 @@ struct hwi_class_optimum {
 /* Returns how many bytes a block of a class takes, with its part of the page's end. */
 double hwi_class_block_bytes(size_t class_bytes);
 
-/* Finds the optimum. O(granules^2 * classes + granules * uses): a tenth of a second, and a second for some 500,000 uses.
+/* Finds the optimum. O(granules^2 * classes + granules * uses): a tenth of a second, and a second for 100,000 uses.
  * Returns false if there is no memory. */
 bool hwi_class_optimize(struct hwi_class_optimum *optimum, const struct hwi_class_demand *demand);
 
