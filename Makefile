@@ -52,12 +52,13 @@ test-programs:
 	@$(MAKE) --no-print-directory build-it
 	@HW_BUILD=$(abspath $(BUILD)) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs --tb=short -p no:cacheprovider tests/programs
 
-## make soak              kills recordings with --keep at 200 random moments; an hour of random calls of malloc on the heap
+## make soak              kills recordings with --keep at 200 random moments; an hour of random calls of malloc on the heap, and its settings
 soak:
 	@$(SETUP) build test
 	@$(MAKE) --no-print-directory build-it
 	@HW_BUILD=$(abspath $(BUILD)) HW_KILLS=200 $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/launch/test_keep.py
 	@HW_BUILD=$(abspath $(BUILD)) HW_SOAK_SECONDS=1800 $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/allocators/test_thread_heaps.py -k soak
+	@HW_BUILD=$(abspath $(BUILD)) HW_CONFIGS=all $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/conform/test_heap_configs.py
 
 ## make bench             the figures of docs/benchmarks.md, next to heaptrack's, of docs/pool.md and docs/heap.md (BENCH_FLAGS=--document writes all)
 bench:

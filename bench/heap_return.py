@@ -3,7 +3,7 @@ import statistics
 
 import heap_peers
 
-MEGABYTES, CYCLES, CYCLE_MEGABYTES, ROUNDS = 1000, 20, 64, 3
+MEGABYTES, CYCLES, CYCLE_MEGABYTES, ROUNDS = 1000, 50, 64, 2
 WHEN = ("before", "with all blocks", "after the last free", "a second later", "after a second of little use")
 PAGE_BYTES = 4096
 

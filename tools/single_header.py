@@ -26,16 +26,17 @@ HEAP_HEAD = """\
 /* heapwright-heap.h - the general heap of heapwright, version {version}, in one file; for Linux with glibc, x86-64
  *
  * Include it wherever heaps are used. In exactly one C or C++ file, which holds nothing else, define
- * HEAPWRIGHT_HEAP_IMPLEMENTATION before, and include it before all other headers: that is where the heaps are compiled. Define
- * HEAPWRIGHT_HEAP_MALLOC there as well, and malloc of the whole process is such a heap, with all its entry points. Compile this
- * file with -O2 -fexceptions -fvisibility=hidden, and link with -pthread -ldl. Made from heapwright's sources by `make single-header`. The licence is at
- * the end.
+ * HEAPWRIGHT_HEAP_IMPLEMENTATION before, and include it before all other headers: that is where the heaps are compiled.
+ * Define HEAPWRIGHT_HEAP_MALLOC there as well, and malloc of the whole process is such a heap, with all its entry
+ * points. Compile this file with -O2 -fexceptions -fvisibility=hidden, and link with -pthread -ldl. Made from
+ * heapwright's sources by `make single-header`. The licence is at the end.
  */
 #if defined HEAPWRIGHT_HEAP_IMPLEMENTATION && !defined _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 """
-# In the order in which they need each other; of the platform, only what is needed.
+# In the order in which they need each other; of the first two lists, only what is needed.
+BASE = ["size_text.c"]
 PLATFORM = ["os_linux_elf.c", "os_linux_vdso.c", "os_linux.c", "os_linux_file.c", "os_linux_loader.c", "os_linux_heap.c"]
 SHARED = ["message.c", "lock.c"]
 MALLOC = ["setting.c", "pass_on.c", "fork_heap.c", "process_heap/config_file.c", "process_heap/settings.c",
@@ -194,8 +195,8 @@ def heap(seen):
     def join(paths):
         return "\n".join(flatten(path, seen, parts.change) for path in paths)
 
-    platform = join(find(f"platform/{name}") for name in PLATFORM)
-    rest = join([ROOT / "src/base/size_text.c"] + [allocators / name for name in SHARED] + sorted((allocators / "heap").glob("*.c")))
+    platform = join([find(f"base/{name}") for name in BASE] + [find(f"platform/{name}") for name in PLATFORM])
+    rest = join([allocators / name for name in SHARED] + sorted((allocators / "heap").glob("*.c")))
     malloc = join(allocators / name for name in MALLOC)
     text = IMPLEMENTATION_BEGIN.format(includes="".join(parts.includes)) + keep_needed(platform, rest + malloc) + rest
     return text + MALLOC_BEGIN + malloc + IMPLEMENTATION_END

@@ -115,8 +115,8 @@ struct hw_heap_config {
    * mapped_bytes, at least 2 MiB. */
   size_t keep_free_bytes;
   /* For LATER: what was not needed for this time, up to 3,600,000, goes back when the next thread gives some back; but what
-   * is more than 32 MiB (or a quarter of what is in use, if that is more) above keep_free_bytes at once. Each time that the
-   * heap needs again within a second half of what it returned, this time and this limit become four times as much, up to 32
+   * is more than 32 MiB above keep_free_bytes (2 MiB, if the heap has had 256 MiB; or a quarter of what is in use, if that is
+   * more) at once. Each time that the heap needs again within a second half of what it returned, this time and this limit become four times as much, up to 32
    * times; they halve again later. Default: 25. */
   size_t return_after_ms;
   enum hw_heap_pages pages;
@@ -240,7 +240,8 @@ enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where);
 
 /* Makes the calling thread allocate from `heap` from now on, in place of the heap of the innermost push if there is one;
  * NULL: from the heap of the process, as at the beginning. Returns false, and changes nothing, if there is no memory, if
- * the thread is ending, or if the heap's `threads` is not caching. A heap that checks all frees does so also when free is called. */
+ * the thread is ending, or if the heap was destroyed. The heap's config holds for malloc, too: if it is central, each call
+ * takes the lock; if it checks all frees, free does so. */
 bool hw_heap_set_for_thread(struct hw_heap *heap);
 
 /* The same for a section of code: hw_heap_pop returns to what was set before. Each push needs its pop, also one that

@@ -61,7 +61,7 @@ struct heap_deleter {
   void operator()(hw_heap *heap) const noexcept { hw_heap_destroy(heap); }
 };
 
-/* Destroys its heap. */
+/* Destroys its heap, unless a thread has it set or pushed. */
 using unique_heap = std::unique_ptr<hw_heap, heap_deleter>;
 
 /* Makes a heap; `config` as in hw_heap_create. Without memory, or with a wrong config, the result is empty and *error is

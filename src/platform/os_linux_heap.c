@@ -189,7 +189,8 @@ void hwi_os_print_error(const char *text, size_t bytes)
 
 int hwi_os_append_to_file(const char *path, const char *text, size_t bytes)
 {
-  long fd = CALL(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666, 0, 0);
+  int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK; /* a pipe may have no reader */
+  long fd = CALL(SYS_openat, AT_FDCWD, path, flags, 0666, 0, 0);
   if (hwi_call_failed(fd))
     return (int)fd;
   hwi_os_write((int)fd, text, bytes);

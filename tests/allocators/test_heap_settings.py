@@ -147,6 +147,12 @@ def test_a_file_that_cannot_be_written_is_said(subject):
     assert (process.stdout, process.stderr) == ("32\n", "heapwright: HEAPWRIGHT_STATS=/no/such/folder/stats cannot be written; there are no statistics\n")
 
 
+def test_a_pipe_without_a_reader_does_not_stop_the_program(subject, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    process = subject("size", HEAPWRIGHT_STATS=str(tmp_path / "pipe"))
+    assert process.stdout == "32\n" and "pipe cannot be written; there are no statistics\n" in process.stderr
+
+
 def test_statistics_when_the_program_asks(subject):
     text = subject("stats").stderr
     assert re.match(r"heapwright: heap: used \d+ bytes, mapped \d+, at most \d+\n", text) and rows(text)["2048"][3] == 1

@@ -34,16 +34,26 @@ def expect_done(process):
     assert (process.returncode, process.stdout, process.stderr) == (0, "done\n", "")
 
 
-@pytest.mark.parametrize("check", ["0", "1"])
+CONFIGS = {"usual": {}, "checked": {"HEAPS": "checked", "HEAPWRIGHT_CHECK": "1"}, "central": {"HEAPS": "central"},
+           "central malloc": {"HEAPWRIGHT_HEAP_THREADS": "central"}}
+
+
+@pytest.mark.parametrize("config", CONFIGS)
 @pytest.mark.parametrize("what", ["set", "nest", "mix", "end", "threads", "fork", "no-memory"])
-def test_threads_have_heaps(program, what, check):
-    expect_done(start(program("shared"), what, HEAPWRIGHT_CHECK=check))
+def test_threads_have_heaps(program, what, config):
+    """A heap without caches has its state from the beginning, so that no memory is needed to set it."""
+    if (what, config) != ("no-memory", "central"):
+        expect_done(start(program("shared"), what, **CONFIGS[config]))
 
 
 @pytest.mark.parametrize("kind", ["linked-in", "static"])
 @pytest.mark.parametrize("what", ["mix", "fork"])
 def test_linked_in(program, kind, what):
     expect_done(start(program(kind), what))
+
+
+def test_they_have_no_effect_on_libcs_malloc(program):
+    expect_done(start(program("shared"), "libc", HEAPWRIGHT_HEAP_LIBC="1"))
 
 
 def test_short_threads_need_no_more_memory(program):

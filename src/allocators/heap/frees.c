@@ -77,6 +77,26 @@ size_t hwi_heap_block_bytes(const struct hw_heap *heap, const struct hwi_owner *
   return page ? page->block_bytes : 0;
 }
 
+bool hwi_thread_free(uintptr_t thread, void *address)
+{
+  if (!hwi_is_in_space(address))
+    return false;
+  struct hwi_page *page = hwi_slice_of(address);
+  page -= page->back;
+  struct hwi_free_block *block = (struct hwi_free_block *)address;
+  uintptr_t its = HWI_LOAD_WORD(page->thread);
+  if (!its || block->page == page || !hwi_page_has_block(page, block))
+    return false;
+  if (its == thread) {
+    hwi_page_push(page, block);
+  } else {
+    hwi_is_in_malloc = true;
+    hwi_page_push_remote(page, block);
+    hwi_is_in_malloc = false;
+  }
+  return true;
+}
+
 /* Two threads may free the same block: the lock decides which one does. */
 static int free_alone(struct hw_heap *heap, struct hwi_page *page)
 {

@@ -148,6 +148,7 @@ struct hw_heap {
   struct hwi_owner *next_orphan;          /* where the search for a page with room goes on; NULL: at the first */
   struct hwi_page *arenas;                /* the first descriptors */
   struct hwi_page *large, *cached;        /* large blocks: allocated; free and kept, the newest first */
+  size_t taken_bytes;                     /* in slices of pages */
   size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
   size_t least_kept_bytes;                /* the least of it since then: */
   uint64_t excess_since_ns;               /* when memory was last returned, or could have been */
@@ -376,6 +377,10 @@ void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes
 
 /* HWI_FREE_CLOSED: a fork has closed the lock, which this block needs; nothing was done. */
 enum hwi_free_result { HWI_FREE_CLOSED = -1 };
+
+/* For free: a block of a page with a living owner, if its heap does not check each free. `thread` is the value of the
+ * calling thread. Returns false if the next function is needed; then nothing was done. */
+bool hwi_thread_free(uintptr_t thread, void *address);
 
 /* `owner` is the calling thread's, or NULL. Returns a fault, or HWI_FREE_CLOSED. */
 int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *block);

@@ -94,7 +94,7 @@ void hwi_statistics_end(struct hw_heap *heap)
 {
   struct hwi_message line;
   struct hwi_heap_table table;
-  if (!is_on)
+  if (!is_on || hwi_lock_is_mine(&hwi_space.lock)) /* a signal handler has interrupted malloc, and ends the process */
     return;
   begin_line(&line, " ends; what is used was not freed. Invalid frees: ");
   hwi_message_number(&line, __atomic_load_n(&fault_count, __ATOMIC_RELAXED));

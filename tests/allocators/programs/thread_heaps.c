@@ -1,5 +1,5 @@
 /* thread_heaps.c - a program on libheapwright-heap whose threads have heaps of their own: its first argument selects the
- * test. Prints "done" if everything succeeded */
+ * test, and HEAPS says of which kind the heaps are. Prints "done" if everything succeeded */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <heapwright/heap.h>
@@ -27,7 +27,11 @@ static void expect(bool condition, const char *what)
 
 static struct hw_heap *new_heap(void)
 {
-  struct hw_heap *heap = hw_heap_create(NULL, NULL);
+  const char *kind = getenv("HEAPS");
+  struct hw_heap_config config = {0};
+  config.check_all_frees = kind && !strcmp(kind, "checked");
+  config.threads = kind && !strcmp(kind, "central") ? HW_HEAP_CENTRAL : HW_HEAP_CACHING;
+  struct hw_heap *heap = hw_heap_create(&config, NULL);
   expect(heap, "a heap");
   return heap;
 }
@@ -471,6 +475,20 @@ static void without_memory(void)
     free(blocks[i]);
 }
 
+/* All of malloc is libc's. */
+static void without_effect(void)
+{
+  struct hw_heap *heap = new_heap();
+  expect(hw_heap_set_for_thread(heap) && hw_heap_push(heap) && hw_heap_of_thread() == heap, "set");
+  void *block = malloc(100);
+  expect(block && !is_in(heap, block), "malloc is libc's");
+  free(block);
+  expect_all_in(NULL, "malloc goes on");
+  run_thread(be_short, heap);
+  expect(hw_heap_pop() && !hw_heap_destroy(heap), "it is set");
+  expect(hw_heap_set_for_thread(NULL) && hw_heap_destroy(heap), "destroyed");
+}
+
 /* --- nothing grows --- */
 
 static void process_pages(long *mapped, long *resident)
@@ -526,6 +544,8 @@ int main(int argc, char **argv)
     do_wrong(argc > 2 ? argv[2] : "");
   else if (!strcmp(what, "no-memory"))
     without_memory();
+  else if (!strcmp(what, "libc"))
+    without_effect();
   else if (!strcmp(what, "short"))
     many_short_threads();
   else if (!strcmp(what, "soak"))

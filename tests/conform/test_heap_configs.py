@@ -1,0 +1,46 @@
+"""The heap of a process keeps malloc's contract in every configuration.
+
+In the usual run, some configurations together, and the rules that depend on them most. HW_CONFIGS=all tries each one with all rules
+(`make soak`).
+"""
+
+import json
+import os
+
+import pytest
+
+CONFIGS = {
+    "checked": {"HEAPWRIGHT_CHECK": "1"},
+    "central": {"HEAPWRIGHT_HEAP_THREADS": "central"},
+    "spinning": {"HEAPWRIGHT_HEAP_LOCK": "spinning"},
+    "at once": {"HEAPWRIGHT_HEAP_RETURNS": "at-once"},
+    "on collect": {"HEAPWRIGHT_HEAP_RETURNS": "on-collect"},
+    "above": {"HEAPWRIGHT_HEAP_RETURNS": "above", "HEAPWRIGHT_HEAP_KEEP_FREE_BYTES": "1M"},
+    "powers of two": {"HEAPWRIGHT_HEAP_CLASS_BYTES": "16,32,64,128,256,512,1K,2K,4K,8K,16K,32K"},
+    "one class": {"HEAPWRIGHT_HEAP_CLASS_BYTES": "32K"},
+    "large pages": {"HEAPWRIGHT_HEAP_PAGE_BYTES": "256K", "HEAPWRIGHT_HEAP_CLASS_BYTES": "64,512,4K,32K"},
+    "more for a thread": {"HEAPWRIGHT_HEAP_THREAD_PAGES": "8"},
+    "large arenas": {"HEAPWRIGHT_HEAP_ARENA_BYTES": "64M"},
+    "transparent": {"HEAPWRIGHT_HEAP_PAGES": "transparent"},
+    "touched": {"HEAPWRIGHT_HEAP_TOUCH": "1"},
+    "numa": {"HEAPWRIGHT_HEAP_NUMA_NODE": "0"},
+}
+TOGETHER = {
+    "central, spinning, at once": ["central", "spinning", "at once", "powers of two"],
+    "checked, large": ["checked", "on collect", "large pages", "large arenas", "more for a thread"],
+}
+RULES = ["fork-threads", "thread-exit", "cross*", "realloc-random"]
+IS_ALL = os.environ.get("HW_CONFIGS") == "all"
+TRIED = {name: [name] for name in CONFIGS} | TOGETHER if IS_ALL else TOGETHER
+
+
+@pytest.mark.parametrize("names", TRIED.values(), ids=TRIED)
+def test_contract(names, hw):
+    variables = {variable: value for name in names for variable, value in CONFIGS[name].items()}
+    accepted = hw("run", "-a", "heap", "--", "true", env={**os.environ, **variables})
+    assert (accepted.returncode, accepted.stderr) == (0, "")  # else the defaults would be tried
+    rules = [] if IS_ALL else [word for rule in RULES for word in ("--rule", rule)]
+    done = hw("test", "--json", "--timeout", "60s", *rules, "heap", env={**os.environ, **variables}, timeout=600)
+    found = {rule["rule"]: rule["result"] for rule in json.loads(done.stdout)["rules"]}
+    assert done.returncode == 0 and len(found) >= len(RULES), done.stdout
+    assert {rule for rule, result in found.items() if result != "kept"} <= {"reuse"}, done.stdout
