@@ -55,13 +55,27 @@ static void values_are_read(void **state)
   static const struct {
     const char *name, *text, *printed; /* NULL: refused */
   } cases[] = {
-      {"class_bytes", "16", "16"},           {"class_bytes", " 16,\t32  ,1K", "16,32,1024"}, {"class_bytes", ",", NULL},
-      {"class_bytes", "16;32", NULL},        {"class_bytes", "16,x", NULL},                  {"arena_bytes", "8M", "8388608"},
-      {"arena_bytes", "8M ", NULL},          {"arena_bytes", "", NULL},                      {"arena_bytes", "-4M", NULL},
-      {"arena_bytes", "16E", NULL},          {"threads", "central", "central"},              {"threads", "Central", NULL},
-      {"threads", "", NULL},                 {"touch", "1", "1"},                            {"touch", "01", NULL},
-      {"numa_node", "0", "0"},               {"numa_node", "7", "7"},                        {"numa_node", "default", "default"},
-      {"numa_node", "18446744073709551615", NULL}, {"keep_free_bytes", "0", NULL},           {"returns", "at-once", "at-once"},
+      {"class_bytes", "16", "16"},
+      {"class_bytes", " 16,\t32  ,1K", "16,32,1024"},
+      {"class_bytes", ",", NULL},
+      {"class_bytes", "16;32", NULL},
+      {"class_bytes", "16,x", NULL},
+      {"arena_bytes", "8M", "8388608"},
+      {"arena_bytes", "8M ", NULL},
+      {"arena_bytes", "", NULL},
+      {"arena_bytes", "-4M", NULL},
+      {"arena_bytes", "16E", NULL},
+      {"threads", "central", "central"},
+      {"threads", "Central", NULL},
+      {"threads", "", NULL},
+      {"touch", "1", "1"},
+      {"touch", "01", NULL},
+      {"numa_node", "0", "0"},
+      {"numa_node", "7", "7"},
+      {"numa_node", "default", "default"},
+      {"numa_node", "18446744073709551615", NULL},
+      {"keep_free_bytes", "0", NULL},
+      {"returns", "at-once", "at-once"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct hwi_heap_settings settings = {0};
