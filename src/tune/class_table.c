@@ -4,8 +4,8 @@
  * its own. So the best k classes up to size j, the last of them j itself, are the best k - 1 classes up to some i < j, and
  * the class j for what is between. For each j, the costs of all i are computed once, from the largest i down, and then
  * serve for every k. A class that is for more sizes never costs less, so that the search for i ends where the class alone
- * costs more than the best that was found. All 2,048 sizes may be classes: a class between two recorded sizes costs more than the smaller one,
- * but alignments may want it, and `other` blocks have every size.
+ * costs more than the best that was found. All 2,048 sizes may be classes: a class between two recorded sizes costs no less
+ * than the smaller one, but alignments may want it, and `other` blocks have every size.
  */
 #include "tune/class_table.h"
 
@@ -25,7 +25,8 @@ static size_t page_bytes(size_t class_bytes)
   return hwi_class_slices(class_bytes) * HWI_SLICE_BYTES;
 }
 
-double hwi_class_block_bytes(size_t class_bytes)
+/* Returns how many bytes a block of a class takes, with its part of the page's end. */
+static double block_bytes_of(size_t class_bytes)
 {
   size_t page = page_bytes(class_bytes);
   return (double)page / (double)(page / class_bytes);
@@ -52,7 +53,7 @@ static double part_bytes(const struct share *share, size_t class_bytes)
   const size_t blocks = share->most_blocks < page ? (size_t)share->most_blocks : page;
   size_t touched = (blocks * class_bytes + HWI_OS_PAGE_BYTES - 1) & ~(size_t)(HWI_OS_PAGE_BYTES - 1);
   touched = touched < page ? touched : page;
-  const double used = share->peak_blocks * hwi_class_block_bytes(class_bytes);
+  const double used = share->peak_blocks * block_bytes_of(class_bytes);
   return PART_BYTES + ((double)touched > used ? (double)touched - used : 0);
 }
 
@@ -109,7 +110,7 @@ static double grow_share(struct share *share, const struct hwi_class_use *use, u
 /* Sets the costs of a class of `number` granules for all that it may be for. `last` is the number of uses up to it. */
 static void find_row(struct search *search, unsigned number, size_t last)
 {
-  double block_bytes = hwi_class_block_bytes((size_t)number * HWI_CLASS_GRANULE_BYTES);
+  double block_bytes = block_bytes_of((size_t)number * HWI_CLASS_GRANULE_BYTES);
   double blocks = 0, parts = 0;
   bool is_possible = true;
   for (unsigned i = number; i > 0; i--) {
@@ -211,11 +212,10 @@ bool hwi_class_cost_of(struct hwi_class_cost *cost, const struct hwi_class_deman
   for (size_t i = 0; i < demand->use_count; i++) {
     const struct hwi_class_use *use = &demand->uses[i];
     const size_t class = class_of(table, use);
-    const double class_bytes = (double)table->bytes[class], block_bytes = hwi_class_block_bytes(table->bytes[class]);
+    const double class_bytes = (double)table->bytes[class], block_bytes = block_bytes_of(table->bytes[class]);
     cost->block_bytes += (double)use->peak_blocks * class_bytes;
     cost->end_bytes += (double)use->peak_blocks * (block_bytes - class_bytes);
     cost->mean_bytes += use->mean_blocks * block_bytes;
-    cost->most_bytes += (double)use->most_blocks * block_bytes;
     struct share *share = &shares[use->owner * table->count + class];
     share->class_number = (uint32_t) class + 1;
     add_use(share, use);
@@ -224,21 +224,5 @@ bool hwi_class_cost_of(struct hwi_class_cost *cost, const struct hwi_class_deman
     if (shares[i].class_number)
       cost->part_bytes += part_bytes(&shares[i], table->bytes[i % table->count]);
   free(shares);
-  return true;
-}
-
-bool hwi_class_objective(double *sum, const struct hwi_class_demand *demand, const struct hwi_class_table *table)
-{
-  double other[GRANULES_MAX + 1];
-  struct hwi_class_cost cost;
-  if (!hwi_class_cost_of(&cost, demand, table))
-    return false;
-  *sum = hwi_class_peak_bytes(&cost) + cost.mean_bytes + cost.most_bytes;
-  find_other_blocks(other, demand);
-  size_t class = 0;
-  for (unsigned i = 1; i <= demand->granules; i++) {
-    class += table->bytes[class] < (size_t)i * HWI_CLASS_GRANULE_BYTES;
-    *sum += other[i] * hwi_class_block_bytes(table->bytes[class]);
-  }
   return true;
 }

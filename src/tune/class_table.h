@@ -61,7 +61,6 @@ struct hwi_class_cost {
   double end_bytes;   /* ends of pages */
   double part_bytes;  /* partly filled pages */
   double mean_bytes;  /* over time: classes and ends of pages */
-  double most_bytes;  /* the same, if each size had as many blocks as it had at most */
 };
 
 /* Returns what they take at the peak. */
@@ -77,19 +76,13 @@ struct hwi_class_optimum {
   double costs[HWI_CLASS_COUNT_MAX + 1];                  /* with `other` blocks */
 };
 
-/* Returns how many bytes a block of a class takes, with its part of the page's end. */
-double hwi_class_block_bytes(size_t class_bytes);
-
-/* Finds the optimum. O(granules^2 * classes + granules * uses): a tenth of a second, and a second for some 500,000 uses.
+/* Finds the optimum. O(granules^2 * classes + granules * uses): a tenth of a second, and a second for 100,000 uses.
  * Returns false if there is no memory. */
 bool hwi_class_optimize(struct hwi_class_optimum *optimum, const struct hwi_class_demand *demand);
 
-/* Returns what the demand, without `other` blocks, takes in a table that the heap accepts. Returns false if there is no
+/* Sets *cost to what the demand, without `other` blocks, takes in a table that the heap accepts. Returns false if there is no
  * memory. */
 bool hwi_class_cost_of(struct hwi_class_cost *cost, const struct hwi_class_demand *demand,
                        const struct hwi_class_table *table);
-
-/* Sets *cost to what hwi_class_optimize minimizes. Returns false likewise. */
-bool hwi_class_objective(double *cost, const struct hwi_class_demand *demand, const struct hwi_class_table *table);
 
 #endif
