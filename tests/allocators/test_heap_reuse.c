@@ -1,7 +1,8 @@
 /* test_heap_reuse.c - a general heap uses memory again before it touches more, and returns what is too much
  *
- * Breaks if a free block waits while untouched memory is given out, if memory that is much stays after its blocks were
- * freed, or if a program that goes up and down gets its memory from the system each time.
+ * Breaks if a free block waits while untouched memory is given out, if a large block that is given out again is damaged or
+ * not zeroed, if memory that is much stays after its blocks were freed, or if a program that goes up and down gets its
+ * memory from the system each time.
  */
 #include "new_heap.h"
 
@@ -52,6 +53,27 @@ static void free_blocks_come_before_untouched_memory(void **state)
     expect_right(heap);
     hw_heap_destroy(heap);
   }
+}
+
+/* Each size is another one that needs one unit of 4 MiB; the mapping is made longer or shorter where it is. */
+static void a_free_large_block_is_given_out_for_another_size(void **state)
+{
+  (void)state;
+  static const size_t sizes[] = {3 * MIB, 2 * MIB + 8192, 4 * MIB - 4096, 3 * MIB};
+  struct hw_heap *heap = new_heap();
+  unsigned char *first = NULL;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    unsigned char *block = hw_heap_alloc_zeroed(heap, sizes[i]);
+    first = first ? first : block;
+    assert_ptr_equal(block, first);
+    assert_in_range(hw_heap_usable_bytes(heap, block), sizes[i], sizes[i] + sizes[i] / 4);
+    for (size_t k = 0; k < sizes[i]; k++)
+      assert_int_equal(block[k], 0);
+    memset(block, 1, sizes[i]);
+    expect_right(heap);
+    assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  }
+  hw_heap_destroy(heap);
 }
 
 /* --- back to the system --- */
@@ -120,6 +142,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(free_blocks_come_before_untouched_memory),
+      cmocka_unit_test(a_free_large_block_is_given_out_for_another_size),
       cmocka_unit_test(much_free_memory_goes_back_at_once),
       cmocka_unit_test(what_is_taken_again_soon_is_kept),
   };
