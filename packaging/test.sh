@@ -41,6 +41,7 @@ files() {
 for suite in ${SUITES:-$own}; do
   machine "$suite"
   run apt-get update
+  run apt-get install -y ca-certificates # apt recommends it, and so would not remove it
   files >"$work/before"
   run sh -c 'apt-get install -y /packages/heapwright_*.deb /packages/libheapwright_*.deb'
   run sh -c 'cd /source && packaging/debian/tests/record'
