@@ -1,5 +1,5 @@
-# How the parts of an installation find each other: by relative paths, in any layout of GNUInstallDirs, so that it may be moved. And
-# what is installed that is neither a program nor a library.
+# How the parts of an installation find each other: by relative paths, in any layout of GNUInstallDirs, so that it may be moved. What
+# flags of a distribution may not do. And what is installed that is neither a program nor a library.
 include(CMakePackageConfigHelpers)
 
 # How the tool finds its libraries and programs, and a recorder the tool.
@@ -9,6 +9,16 @@ file(RELATIVE_PATH bin_from_lib ${CMAKE_INSTALL_FULL_LIBDIR} ${CMAKE_INSTALL_FUL
 set_source_files_properties(src/launch/target/preload.c PROPERTIES
   COMPILE_DEFINITIONS "HWI_LIB_FROM_BIN=\"${lib_from_bin}\";HWI_LIBEXEC_FROM_BIN=\"${libexec_from_bin}\"")
 set_source_files_properties(src/record/live_view.c PROPERTIES COMPILE_DEFINITIONS "HWI_BIN_FROM_LIB=\"${bin_from_lib}\"")
+
+# Distributions compile with checks that end a program when the memory of a function was overrun. What runs in the target may not
+# end it, and was measured without them: they are for the tool alone, which is built of hw-*.
+get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+foreach(target ${targets})
+  get_target_property(type ${target} TYPE)
+  if(target MATCHES "^heapwright-" AND type MATCHES "LIBRARY")
+    target_compile_options(${target} PRIVATE -fno-stack-protector -U_FORTIFY_SOURCE)
+  endif()
+endforeach()
 
 # The documents that the manual pages name, laid out as in the source, so that their links lead somewhere.
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE TYPE DOC)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # test.sh DEB WORK   tests the packages that deb.sh made in the folder DEB, in bare Debian machines (debootstrap's) in the folder WORK:
 # they are installed, record a program, and leave nothing when they are purged. Then the steps of the container's recipe run in
-# one of them. Only root may do this. SUITES are the releases of Debian: by default 12 and 13, or the one that runs here.
+# one of them. Before, the tarball is made again, and must be the same. Only root may do this. SUITES are the releases of Debian:
+# by default 12 and 13, or the one that runs here.
 set -eu
 packages=$(realpath "${1:?usage: test.sh DEB WORK}")
 mkdir -p "${2:?usage: test.sh DEB WORK}"
@@ -38,14 +39,21 @@ files() {
     -print) | sort
 }
 
+cmp "$packages"/heapwright_*.orig.tar.xz "$("$here/dist.sh" "$work")" # the same commit, the same bytes
+
 for suite in ${SUITES:-$own}; do
   machine "$suite"
   run apt-get update
-  run apt-get install -y ca-certificates # apt recommends it, and so would not remove it
   files >"$work/before"
   run sh -c 'apt-get install -y /packages/heapwright_*.deb /packages/libheapwright_*.deb'
   run sh -c 'cd /source && packaging/debian/tests/record'
-  run apt-get purge -y --autoremove heapwright libheapwright
+  if nm -D "$machine"/usr/lib/*/libheapwright-*.so | grep "_chk"; then
+    echo "test.sh: what runs in the target has checks that end it" >&2
+    exit 1
+  fi
+  # also what another package recommends, as apt does ca-certificates
+  run apt-get purge -y --autoremove -o APT::AutoRemove::RecommendsImportant=false -o APT::AutoRemove::SuggestsImportant=false \
+    heapwright libheapwright
   files >"$work/after"
   diff "$work/before" "$work/after" || { echo "test.sh: $suite: purge left other files" >&2; exit 1; }
   run sh -c 'apt-get install -y /packages/heapwright*.deb /packages/libheapwright_*.deb build-essential cmake pkgconf'

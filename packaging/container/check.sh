@@ -23,6 +23,6 @@ run heapwright report /tmp/run.hwt | grep -q "ls /"
 run heapwright export -o /tmp/run.sqlite /tmp/run.hwt
 run heapwright run -a heap -- cat /proc/self/maps | grep -q libheapwright-heap.so
 status=0
-timeout 2 "$here/../within.sh" "$root" 10001 heapwright live --serve 127.0.0.1:0 || status=$?
+timeout 2 "$here/../within.sh" "$root" 10001 heapwright live --serve 127.0.0.1:0 >/dev/null || status=$?
 [ $status = 124 ] || { echo "check.sh: live --serve ended with status $status" >&2; exit 1; }
 echo "check.sh: the image has $bytes bytes, and records"
