@@ -7,7 +7,6 @@
 
 #include "cli/page_and_charts.h"
 #include "export/moment.h"
-#include "report/content/core_place_names.h"
 #include "report/names/named_frames.h"
 #include "report/words/style.h"
 #include "symbols/debug_file.h"
@@ -131,8 +130,6 @@ int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording)
     status = use_sysroot(answer);
   if (status == 0)
     status = open_names(answer);
-  if (status == 0 && answer->memory.has_fault)
-    answer->core.crashed_in = hwi_core_function_at(&answer->names, 0);
   return status;
 }
 

@@ -32,6 +32,17 @@ const char *hwi_core_source_name(const struct hwi_core_source *source, int word_
   return source->raw.count ? source->raw.items[0] : word_count ? words[word_count - 1] : NULL;
 }
 
+void hwi_core_source_order(const struct hwi_core_source *source, int word_count, char **words)
+{
+  struct hwi_core_module file;
+  char *first = words[0];
+  if (source->raw.count || word_count != 2 || hwi_core_module_read(&file, words[0]) ||
+      !hwi_core_module_read(&file, words[1]))
+    return;
+  words[0] = words[1];
+  words[1] = first;
+}
+
 static int check_sysroot(const char *sysroot)
 {
   struct stat about;

@@ -53,6 +53,9 @@ extern const char *const hwi_core_word_names[];
    .help = "of --raw: the highest byte of a word comes first"}
 /* clang-format on */
 
+/* Exchanges the two words of CORE PROGRAM: a program is an ELF file that can be started, and a core dump is not. */
+void hwi_core_source_order(const struct hwi_core_source *source, int word_count, char **words);
+
 /* Reads what the words name: PROGRAM CORE, PROGRAM PID, PID, CORE, or with --raw PROGRAM or nothing. `read` says
  * what reading a process did to it. */
 int hwi_core_source_open(const struct hwi_core_source *source, int word_count, char **words, struct hwi_memory *memory,

@@ -93,6 +93,7 @@ static void take_signal(const struct core *core, const unsigned char *bytes, siz
   if (memory->word_bytes != sizeof(long) || memory->swaps_bytes || memory->thread_count != 1 || size < sizeof about)
     return;
   memcpy(&about, bytes, sizeof about);
+  memory->signal_code = about.si_signo == memory->signal ? about.si_code : 0;
   memory->has_fault =
       (about.si_signo == SIGSEGV || about.si_signo == SIGBUS) && about.si_signo == memory->signal && about.si_code > 0;
   memory->is_fault_known = memory->has_fault && about.si_code != SI_KERNEL;
@@ -344,6 +345,19 @@ static int read_open(struct core *core, int fd)
   if (status < 0)
     hwi_memory_close(core->memory);
   return status;
+}
+
+bool hwi_core_file_is(const char *path)
+{
+  GElf_Ehdr header;
+  elf_version(EV_CURRENT);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+  const bool is_core = elf && gelf_getehdr(elf, &header) && header.e_type == ET_CORE;
+  elf_end(elf);
+  if (fd >= 0)
+    close(fd);
+  return is_core;
 }
 
 int hwi_core_file_open(struct hwi_memory *memory, const char *path, struct hwi_error *error)

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "symbols/elf_file.h"
 #include "trace/grow.h"
 
 /* Numbers of registers in tables for x86-64, and the layout of registers that is known. */
@@ -108,20 +107,12 @@ static const Dwfl_Callbacks callbacks = {
 
 /* --- the unwinder --- */
 
-static bool is_file_of(const struct hwi_core_module *module)
-{
-  struct hwi_core_module file;
-  return module->path && hwi_path_is_harmless(module->path) && hwi_core_module_read(&file, module->path) &&
-         file.build_id_bytes == module->build_id_bytes &&
-         memcmp(file.build_id, module->build_id, module->build_id_bytes) == 0;
-}
-
 static void add_modules(const struct hwi_thread_frames *frames, Dwfl *dwfl)
 {
   dwfl_report_begin(dwfl);
   for (size_t i = 0; i < frames->modules->count; i++) {
     const struct hwi_core_module *module = &frames->modules->modules[i];
-    if (is_file_of(module))
+    if (hwi_core_module_has_file(module))
       dwfl_report_elf(dwfl, module->path, module->path, -1, module->bias, true);
   }
   dwfl_report_end(dwfl, NULL, NULL);
@@ -208,6 +199,8 @@ const struct hwi_thread_stack *hwi_thread_frames_of(struct hwi_thread_frames *fr
     return stack;
   stack->is_read = true;
   dwfl_getthread_frames(frames->unwinder->dwfl, (pid_t)thread + 1, take_frame, &unwinding);
+  if (stack->count && is_in_no_code(frames, unwinding.thread->program_counter))
+    stack->frames[0].is_return = true;
   return unwinding.failed ? NULL : stack;
 }
 

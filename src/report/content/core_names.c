@@ -50,15 +50,21 @@ bool hwi_core_names_variable(const struct hwi_core_names *names, const struct hw
 
 /* --- functions --- */
 
+uint32_t hwi_core_names_code(const struct hwi_core_names *names, uint64_t address, bool is_return,
+                             const struct hwi_core_module **module, const struct hwi_symbol **symbols)
+{
+  const struct hwi_core_module *found = hwi_core_modules_of(names->types->vtables.modules, address - is_return);
+  const struct hwi_symbol_module of = found ? hwi_core_module_of_symbols(found) : (struct hwi_symbol_module){0};
+  *module = found;
+  return hwi_symbols_find(names->types->vtables.symbols, found ? &of : NULL, address, is_return, symbols);
+}
+
 /* The function that was called: what was inlined into it shares its frame. */
 const struct hwi_symbol *hwi_core_names_function(const struct hwi_core_names *names, uint64_t address, bool is_return)
 {
-  const struct hwi_core_module *module = hwi_core_modules_of(names->types->vtables.modules, address - is_return);
+  const struct hwi_core_module *module;
   const struct hwi_symbol *symbols;
-  if (!module)
-    return NULL;
-  const struct hwi_symbol_module of = hwi_core_module_of_symbols(module);
-  const uint32_t count = hwi_symbols_find(names->types->vtables.symbols, &of, address, is_return, &symbols);
+  const uint32_t count = hwi_core_names_code(names, address, is_return, &module, &symbols);
   return count && symbols[count - 1].function ? &symbols[count - 1] : NULL;
 }
 

@@ -29,6 +29,10 @@ bool hwi_core_names_member(const struct hwi_core_names *names, const struct hwi_
 bool hwi_core_names_variable(const struct hwi_core_names *names, const struct hwi_core_block *block,
                              struct hwi_line *line);
 
+/* Finds what is at a code address, innermost first: as hwi_symbols_find. *module is NULL if it is in none. Returns how many there are. */
+uint32_t hwi_core_names_code(const struct hwi_core_names *names, uint64_t address, bool is_return,
+                             const struct hwi_core_module **module, const struct hwi_symbol **symbols);
+
 /* Returns the function with a code address, of which it may be what a call returns to, or NULL. */
 const struct hwi_symbol *hwi_core_names_function(const struct hwi_core_names *names, uint64_t address, bool is_return);
 

@@ -36,12 +36,6 @@ static const struct hwi_symbol *function_of(const struct hwi_core_names *names, 
   return frame ? hwi_core_names_function(names, frame->address, frame->is_return) : NULL;
 }
 
-const struct hwi_symbol *hwi_core_function_at(const struct hwi_core_names *names, size_t thread)
-{
-  const struct hwi_thread_stack *stack = hwi_thread_frames_of(names->threads, thread);
-  return stack && stack->count ? function_of(names, stack->frames) : NULL;
-}
-
 /* A place that is in a frame is no thread-local storage. */
 static void find_frame(const struct hwi_core_names *names, struct hwi_core_place_name *name)
 {

@@ -22,7 +22,4 @@ void hwi_core_place_name_find(const struct hwi_core_names *names, const struct h
 void hwi_core_place_name_add(struct hwi_line *line, const struct hwi_graph *graph,
                              const struct hwi_core_place_name *name);
 
-/* Returns the function in which a thread is, or NULL. */
-const struct hwi_symbol *hwi_core_function_at(const struct hwi_core_names *names, size_t thread);
-
 #endif

@@ -27,6 +27,9 @@ void hwi_json_amount_of(struct hwi_json *json, const char *key, const struct hwi
 /* Writes the array `suppressions`: each line of the list with its matches. */
 void hwi_json_suppressions(struct hwi_json *json, const struct hwi_suppressions *suppressions);
 
+/* The members of a report on a core dump about the signal that ended the process: core_crash.c. */
+void hwi_json_core_crash(struct hwi_json *json, const struct hwi_report *report);
+
 /* Writes "lifetimes": {...}. */
 void hwi_json_lifetimes(struct hwi_json *json, const uint64_t lifetimes[HWI_LIFETIMES]);
 

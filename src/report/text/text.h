@@ -44,6 +44,7 @@ void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasi
 /* The parts, in their order. */
 void hwi_text_overview(struct hwi_text *text);
 void hwi_text_core(struct hwi_text *text, const struct hwi_core *core); /* instead of the overview */
+void hwi_text_core_crash(struct hwi_text *text);                        /* in it: how a signal ended the process */
 /* A row: "  live   2.3 MB   3,335 blocks   in use by the program". */
 void hwi_text_core_sum(struct hwi_text *text, const char *label, const struct hwi_core_heap_sum *sum, const char *more);
 int hwi_text_core_leaks(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_error *error);
