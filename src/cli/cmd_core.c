@@ -293,7 +293,7 @@ static int run(const void *given, int word_count, char **words)
 const struct hwi_command hwi_command_core = {
     .name = "core",
     .summary = "explain the heap of a core dump, a process or an image of memory",
-    .usage = "[options] [PROGRAM] CORE|PID|--raw FILE",
+    .usage = "[options] [PROGRAM] CORE|PID|--stored MATCH|--raw FILE",
     .details =
         "PROGRAM is looked at for names. CORE is a core dump, also a compressed one; PID is a process, which is\n"
         "stopped while its memory is copied.\n"

@@ -35,7 +35,7 @@ bool hwi_core_module_is_same(const struct hwi_core_module *a, const struct hwi_c
 /* Reads the headers of a file on disk, as if it were loaded at 0. Returns whether it is an ELF file that can be loaded. */
 bool hwi_core_module_read(struct hwi_core_module *module, const char *path);
 
-/* Returns whether the file on disk with a module's path is the one that ran, and may be read. */
+/* Returns whether the file at the module's path can be read, and is the one that ran: it has the same build-id, or both have none. */
 bool hwi_core_module_has_file(const struct hwi_core_module *module);
 
 /* Reads a byte of code, from memory or, since a core dump leaves out what is in a file, from the module's file. Returns false if

@@ -80,15 +80,12 @@ void hwi_core_function_add(struct hwi_line *line, const struct hwi_symbol *funct
 
 /* --- stacks --- */
 
-/* Of a block with its owner in front of it. */
-static bool add_owner(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)
+bool hwi_core_names_add_callers(const struct hwi_core_names *names, const uint64_t *addresses, size_t count,
+                                struct hwi_line *line)
 {
-  const struct hwi_core_heap *heap = names->heap;
-  const uint32_t number = heap->owners ? heap->owners[block - heap->blocks].stack : 0;
-  const struct hwi_core_stack *stack = number ? &heap->stacks[number - 1] : NULL;
   uint32_t added = 0;
-  for (uint32_t i = 0; stack && i < stack->count && added <= CALLERS; i++) {
-    const struct hwi_symbol *function = hwi_core_names_function(names, heap->frames[stack->first + i], true);
+  for (size_t i = 0; i < count && added <= CALLERS; i++) {
+    const struct hwi_symbol *function = hwi_core_names_function(names, addresses[i], true);
     if (!function)
       continue;
     if (added++ > 0)
@@ -96,6 +93,15 @@ static bool add_owner(const struct hwi_core_names *names, const struct hwi_core_
     hwi_core_function_add(line, function);
   }
   return added > 0;
+}
+
+/* Of a block with its owner in front of it. */
+static bool add_owner(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)
+{
+  const struct hwi_core_heap *heap = names->heap;
+  const uint32_t number = heap->owners ? heap->owners[block - heap->blocks].stack : 0;
+  const struct hwi_core_stack *stack = number ? &heap->stacks[number - 1] : NULL;
+  return stack && hwi_core_names_add_callers(names, heap->frames + stack->first, stack->count, line);
 }
 
 bool hwi_core_names_stack(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)

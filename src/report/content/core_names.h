@@ -39,6 +39,11 @@ const struct hwi_symbol *hwi_core_names_function(const struct hwi_core_names *na
 /* Adds "main (app.c:7)". */
 void hwi_core_function_add(struct hwi_line *line, const struct hwi_symbol *function);
 
+/* Adds the innermost functions with names, "make (app.c:7) < main (app.c:30)", of a stack of return addresses. Returns whether there are
+ * some. */
+bool hwi_core_names_add_callers(const struct hwi_core_names *names, const uint64_t *addresses, size_t count,
+                                struct hwi_line *line);
+
 /* Adds the stack that allocated the block in a few words, if it was recorded, or is in front of the block. Returns whether it is
  * known. */
 bool hwi_core_names_stack(const struct hwi_core_names *names, const struct hwi_core_block *block,

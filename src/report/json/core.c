@@ -134,6 +134,7 @@ void hwi_json_core(struct hwi_json *json, const struct hwi_report *report)
     hwi_json_text(json, "recording", core->recording);
     hwi_json_number(json, "recorded_blocks", core->recorded_blocks);
   }
+  hwi_json_core_last_calls(json, report);
   write_sums(json, &sums);
   hwi_json_decimal(json, "understood_percent", hwi_core_understood_percent(&sums));
   write_parts(json, core->heap);

@@ -91,6 +91,9 @@ void hwi_json_growing(struct hwi_json *json, const struct hwi_profile *profile, 
 /* Writes the state of a core dump's heap, into the report: core.c. */
 void hwi_json_core(struct hwi_json *json, const struct hwi_report *report);
 
+/* Writes `recorded_to` and `last_calls`, if a recorder was in the process and there is no recording: core_last_calls.c. */
+void hwi_json_core_last_calls(struct hwi_json *json, const struct hwi_report *report);
+
 /* Writes its leaks. Returns 0 or a negative status. */
 int hwi_json_core_leaks(struct hwi_json *json, const struct hwi_report *report, const struct hwi_json_stacks *stacks,
                         struct hwi_error *error);

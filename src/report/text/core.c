@@ -199,6 +199,7 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
     hwi_line_puts(&text->line, ": below, they have the sizes that were asked for.");
     hwi_text_end_wrapped(text, 2, HWI_PLAIN);
   }
+  hwi_text_core_recorder(text, core);
   hwi_text_blank(text);
   print_figures(text, &sums);
   hwi_text_blank(text);
