@@ -5,11 +5,15 @@ include(CMakePackageConfigHelpers)
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION share/doc/heapwright)
 install(DIRECTORY docs DESTINATION share/doc/heapwright PATTERN man EXCLUDE)
 
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/heapwright DESTINATION include FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/heapwright DESTINATION include FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 configure_file(${CMAKE_SOURCE_DIR}/cmake/heapwright.pc.in ${CMAKE_BINARY_DIR}/packaging/heapwright.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/packaging/heapwright.pc DESTINATION lib/pkgconfig)
+foreach(name heapwright-heap heapwright-heaps)
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/packaging/${name}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/packaging/${name}.pc DESTINATION lib/pkgconfig)
+endforeach()
 
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/packaging/heapwright-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_SOURCE_DIR}/cmake/heapwright-config.cmake ${CMAKE_BINARY_DIR}/packaging/heapwright-config-version.cmake
+install(FILES cmake/heapwright-config.cmake cmake/heapwright-heaps.cmake ${CMAKE_BINARY_DIR}/packaging/heapwright-config-version.cmake
   DESTINATION lib/cmake/heapwright)

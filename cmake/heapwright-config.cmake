@@ -6,6 +6,8 @@
 #   heapwright_EXECUTABLE, heapwright_RECORDER, heapwright_POOL, heapwright_HEAP
 #                                              the tool, and libraries to preload: the one that records, the real-time
 #                                              pool, and the heap for throughput
+#   heapwright::heaps, heapwright::heap, heapwright::heap_static
+#                                              to link with: see heapwright-heaps.cmake
 get_filename_component(heapwright_prefix ${CMAKE_CURRENT_LIST_DIR}/../../.. ABSOLUTE)
 set(heapwright_EXECUTABLE ${heapwright_prefix}/bin/heapwright)
 set(heapwright_RECORDER ${heapwright_prefix}/lib/libheapwright-record.so)
@@ -19,6 +21,8 @@ if(NOT TARGET heapwright::allocator)
   target_compile_options(heapwright::allocator INTERFACE -fexceptions -fvisibility=hidden)
   target_link_libraries(heapwright::allocator INTERFACE Threads::Threads ${CMAKE_DL_LIBS} -Wl,-z,now)
 endif()
+
+include(${CMAKE_CURRENT_LIST_DIR}/heapwright-heaps.cmake)
 
 function(heapwright_add_allocator name)
   add_library(${name} SHARED ${ARGN})
