@@ -1,6 +1,7 @@
 """heap_programs.py - real programs on each allocator: a database, an interpreter, a compiler and a prover"""
 import math
 import os
+import random
 import shutil
 
 import heap_peers
@@ -9,15 +10,24 @@ import workloads
 
 ROUNDS = 3
 SCALE = 0.2  # of sqlite3 and python3 in bench/run.py
-PROVER_BITS = 9
+JOBS, MACHINES, MINUTES = 8, 6, 70
 SOURCE = "".join(f"#include <{name}>\n" for name in ("algorithm", "functional", "iostream", "map", "memory", "regex", "string", "vector")) + \
     "int main() { std::map<std::string, std::vector<int>> m; std::regex r(\"a*b\"); return m[\"x\"].size() + r.mark_count(); }\n"
-# Whether multiplication of numbers of this many bits is distributive: the prover must look at all of their bits.
-PROBLEM = """(set-logic QF_BV)
-(declare-const a (_ BitVec {bits})) (declare-const b (_ BitVec {bits})) (declare-const c (_ BitVec {bits}))
-(assert (not (= (bvmul a (bvadd b c)) (bvadd (bvmul a b) (bvmul a c)))))
-(check-sat)
-"""
+
+
+def problem():
+    """Can each job visit the machines one after the other, no machine with two jobs at once, within the minutes? In SMT-LIB."""
+    times = random.Random(1)
+    takes = [[times.randrange(1, 10) for _ in range(MACHINES)] for _ in range(JOBS)]
+    lines = ["(set-logic QF_IDL)"]
+    for job in range(JOBS):
+        lines += [f"(declare-const s{job}_{machine} Int) (assert (>= s{job}_{machine} 0))" for machine in range(MACHINES)]
+        lines += [f"(assert (>= (- s{job}_{machine + 1} s{job}_{machine}) {takes[job][machine]}))" for machine in range(MACHINES - 1)]
+        lines.append(f"(assert (<= s{job}_{MACHINES - 1} {MINUTES - takes[job][-1]}))")
+    lines += [f"(assert (or (>= (- s{one}_{machine} s{other}_{machine}) {takes[other][machine]}) "
+              f"(>= (- s{other}_{machine} s{one}_{machine}) {takes[one][machine]})))"
+              for machine in range(MACHINES) for one in range(JOBS) for other in range(one)]
+    return "\n".join([*lines, "(check-sat)\n"])
 
 
 def _written(folder, name, text):
@@ -34,7 +44,7 @@ def commands(folder):
     source = _written(folder, "program.cc", SOURCE)
     yield "cc1plus", [*workloads.compiler_command(), source, "-o", os.path.join(folder, "program.s")], {}
     if shutil.which("z3"):
-        yield "z3", [shutil.which("z3"), _written(folder, "problem.smt2", PROBLEM.format(bits=PROVER_BITS))], {}
+        yield "z3", [shutil.which("z3"), _written(folder, "problem.smt2", problem())], {}
 
 
 def run(command, env, library, log):

@@ -18,7 +18,7 @@ packages_of() {
     # A node that is not Debian's includes its own npm, and is not compatible with Debian's npm.
     web) echo chromium; command -v node >/dev/null || echo nodejs; command -v npm >/dev/null || echo npm ;;
     format) echo clang-format-14 ;;
-    bench) echo g++ python3 sqlite3 heaptrack zstd valgrind binutils-source make apache2-bin curl libjemalloc2 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libgoogle-perftools4|libgoogle-perftools4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 redis-server redis-tools ;;
+    bench) echo g++ python3 sqlite3 heaptrack zstd valgrind binutils-source make apache2-bin curl libjemalloc2 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libgoogle-perftools4|libgoogle-perftools4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 redis-server redis-tools z3 ;;
     *) echo "setup.sh: no list named $1" >&2; exit 2 ;;
   esac
 }

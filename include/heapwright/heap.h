@@ -113,8 +113,8 @@ struct hw_heap_config {
    * mapped_bytes, at least 2 MiB. */
   size_t keep_free_bytes;
   /* For LATER: what was not needed for this time, up to 3,600,000, goes back when the next thread gives some back; but what
-   * is more than 32 MiB (or a quarter of what is in use, if that is more) above keep_free_bytes at once. Each time that the
-   * heap needs again within a second half of what it returned, this time and this limit become four times as much, up to 32
+   * is more than 32 MiB above keep_free_bytes (2 MiB, if the heap has had 256 MiB; or a quarter of what is in use, if that is
+   * more) at once. Each time that the heap needs again within a second half of what it returned, this time and this limit become four times as much, up to 32
    * times; they halve again later. Default: 25. */
   size_t return_after_ms;
   enum hw_heap_pages pages;

@@ -56,7 +56,7 @@ static void free_blocks_come_before_untouched_memory(void **state)
 
 /* --- back to the system --- */
 
-enum { MOST_BLOCKS = 400000, BLOCK_BYTES = 500 };
+enum { MOST_BLOCKS = 700000, BLOCK_BYTES = 500 };
 
 static void *blocks[MOST_BLOCKS];
 
@@ -78,15 +78,18 @@ static size_t resident_bytes(void)
   return resident * 4096;
 }
 
-/* 200 MB are free at the end; at most 34 MiB of them, and what a thread has, are kept. */
+/* 350 MB are free at the end. */
 static void much_free_memory_goes_back_at_once(void **state)
 {
   (void)state;
+#ifdef __SANITIZE_THREAD__
+  skip(); /* its own memory grows with the program's, and stays */
+#endif
   struct hw_heap *heap = new_heap();
   memset(blocks, 1, sizeof blocks);
   size_t before = resident_bytes();
   go_up_and_down(heap, MOST_BLOCKS);
-  assert_true(resident_bytes() <= before + 36 * MIB);
+  assert_true(resident_bytes() <= before + 12 * MIB);
   hw_heap_destroy(heap);
 }
 
@@ -101,7 +104,7 @@ static long page_faults(void)
 static void what_is_taken_again_soon_is_kept(void **state)
 {
   (void)state;
-  enum { CYCLES = 20, COUNT = MOST_BLOCKS / 4 };
+  enum { CYCLES = 20, COUNT = MOST_BLOCKS / 7 };
   struct hw_heap *heap = new_heap();
   long start = page_faults();
   go_up_and_down(heap, COUNT);

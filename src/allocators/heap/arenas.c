@@ -18,6 +18,8 @@ enum {
   LEAST_KEPT_BYTES = 2 << 20,
   KEPT_PART = 32, /* of what is mapped */
   LEAST_EXCESS_BYTES = 32 << 20,
+  LEAST_EXCESS_OF_LARGE_BYTES = 2 << 20, /* of a heap that has had */
+  LARGE_HEAP_BYTES = 256 << 20,
   EXCESS_PART = 4,
   NS_PER_MS = 1000000,
   SOON_MS = 1000,
@@ -289,10 +291,18 @@ static bool is_old(const struct hw_heap *heap, uint64_t now)
   return now - heap->excess_since_ns >= (uint64_t)heap->config.return_after_ms * NS_PER_MS << heap->patience;
 }
 
+/* Of a heap that was large, and is small now, no more is kept than of its size: it may never be needed again, and then no
+ * thread passes by. */
+static size_t most_excess_bytes(const struct hw_heap *heap)
+{
+  size_t least = heap->peak_mapped_bytes < LARGE_HEAP_BYTES ? LEAST_EXCESS_BYTES : LEAST_EXCESS_OF_LARGE_BYTES;
+  return larger(least, (heap->mapped_bytes - heap->kept_bytes) / EXCESS_PART) << heap->patience;
+}
+
 /* Returns how much of the kept memory stays; `most` needs no reason. */
 static size_t bytes_to_keep(const struct hw_heap *heap, size_t most, uint64_t now)
 {
-  size_t excess = larger(LEAST_EXCESS_BYTES, (heap->mapped_bytes - heap->kept_bytes) / EXCESS_PART) << heap->patience;
+  size_t excess = most_excess_bytes(heap);
   if (heap->kept_bytes - most > excess)
     return most + excess / 2;
   size_t unneeded = heap->least_kept_bytes > most ? heap->least_kept_bytes - most : 0;
