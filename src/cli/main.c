@@ -60,6 +60,7 @@ static const char *const known[] = {
     "HEAPWRIGHT_HEAP_LOCK_MEMORY",
     "HEAPWRIGHT_HEAP_NUMA_NODE",
     "HEAPWRIGHT_HEAP_LIBC",
+    "HEAPWRIGHT_HEAP_CONFIG",
 };
 
 /* Warns on stderr about each HEAPWRIGHT_* variable that no part of heapwright reads. */

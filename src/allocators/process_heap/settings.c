@@ -4,22 +4,45 @@
 #include <string.h>
 
 #include "allocators/message.h"
+#include "allocators/process_heap/config_file.h"
+#include "platform/os.h"
 
 static const char prefix[] = "HEAPWRIGHT_HEAP_";
-static const char *const others[] = {"HEAPWRIGHT_HEAP_LIBC", NULL};
+static const char config_variable[] = "HEAPWRIGHT_HEAP_CONFIG";
+static const char *const others[] = {"HEAPWRIGHT_HEAP_LIBC", config_variable, NULL};
 
 /* --- reports --- */
 
+/* Where the values are from. */
+struct sources {
+  hwi_value_fn *value_of;
+  struct hwi_config_lines lines;
+};
+
+/* Adds a field, with the value of its variable, or the place in the file that it is from. */
+static void add_field(struct hwi_message *line, const struct hwi_heap_field *field, const struct sources *sources)
+{
+  const char *value = sources->value_of(field->variable);
+  if (value) {
+    hwi_message_text(line, field->variable);
+    hwi_message_text(line, "=");
+    hwi_message_text(line, value);
+    return;
+  }
+  if (sources->lines.of[field - hwi_heap_fields])
+    hwi_config_lines_print(line, &sources->lines, sources->lines.of[field - hwi_heap_fields]);
+  else
+    hwi_message_text(line, "the config of this library: ");
+  hwi_message_text(line, field->name);
+}
+
 /* `where` is NULL if the text is no value of this kind. */
-static void report(const struct hwi_heap_field *field, hwi_value_fn *value_of, const struct hw_heap_error *where,
+static void report(const struct hwi_heap_field *field, const struct sources *sources, const struct hw_heap_error *where,
                    const char *rule)
 {
-  const char *value = value_of(field->variable);
   struct hwi_message line;
   hwi_message_begin(&line);
-  hwi_message_text(&line, value ? field->variable : "the config of this library: ");
-  hwi_message_text(&line, value ? "=" : field->name);
-  hwi_message_text(&line, value ? value : "");
+  add_field(&line, field, sources);
   if (where && strcmp(where->field, field->name) != 0) {
     hwi_message_text(&line, ": the length");
   } else if (where && field->kind == HWI_FIELD_LIST) {
@@ -80,12 +103,12 @@ static const struct hwi_heap_field *field_of(const struct hw_heap_error *error)
 }
 
 /* Each round gives one field its default, so this ends: a config of defaults is right. */
-static void make_right(struct hwi_heap_settings *settings, hwi_value_fn *value_of)
+static void make_right(struct hwi_heap_settings *settings, const struct sources *sources)
 {
   struct hw_heap_error error;
   while (!check(&settings->config, &error)) {
     const struct hwi_heap_field *field = field_of(&error);
-    report(field, value_of, &error, error.rule);
+    report(field, sources, &error, error.rule);
     hwi_heap_field_clear(settings, field);
   }
 }
@@ -93,15 +116,18 @@ static void make_right(struct hwi_heap_settings *settings, hwi_value_fn *value_o
 void hwi_process_settings_read(struct hwi_process_settings *settings, const struct hw_heap_config *config,
                                hwi_value_fn *value_of, char *const *variables)
 {
-  const char *stats = value_of("HEAPWRIGHT_STATS");
+  const char *stats = value_of("HEAPWRIGHT_STATS"), *file = value_of(config_variable);
+  struct sources sources = {.value_of = value_of};
   if (config)
     settings->heap.config = *config;
+  if (file && *file && !hwi_os_is_privileged()) /* else its reports would show any file to the user */
+    hwi_config_file_read(&settings->heap, &sources.lines, file);
   for (const struct hwi_heap_field *field = hwi_heap_fields; field < hwi_heap_fields + HWI_HEAP_FIELDS; field++) {
     const char *value = value_of(field->variable);
     if (value && !hwi_heap_field_read(&settings->heap, field, value))
-      report(field, value_of, NULL, field->rule);
+      report(field, &sources, NULL, field->rule);
   }
-  make_right(&settings->heap, value_of);
+  make_right(&settings->heap, &sources);
   report_unknown(variables);
   settings->heap.config.check_all_frees =
       hwi_flag_read(value_of, "HEAPWRIGHT_CHECK", settings->heap.config.check_all_frees);

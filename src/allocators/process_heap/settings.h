@@ -13,7 +13,8 @@ struct hwi_process_settings {
   const char *stats;             /* HEAPWRIGHT_STATS: the file, or "stderr"; NULL: no statistics */
 };
 
-/* Begins with `config`, unless it is NULL, and changes the fields whose variables are set. `variables` are all variables of
+/* Begins with `config`, unless it is NULL, and changes the fields that are in the file HEAPWRIGHT_HEAP_CONFIG, then those whose
+ * variables are set. `variables` are all variables of
  * the process, ended by NULL. A wrong value is reported on stderr, and the default is used; a variable of this kind that no field
  * has is reported, too. */
 void hwi_process_settings_read(struct hwi_process_settings *settings, const struct hw_heap_config *config,
