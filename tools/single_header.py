@@ -35,7 +35,8 @@ HEAP_HEAD = """\
 #define _GNU_SOURCE
 #endif
 """
-# In the order in which they need each other; of the platform, only what is needed.
+# In the order in which they need each other; of the first two lists, only what is needed.
+BASE = ["size_text.c"]
 PLATFORM = ["os_linux_elf.c", "os_linux_vdso.c", "os_linux.c", "os_linux_file.c", "os_linux_loader.c", "os_linux_heap.c"]
 SHARED = ["message.c", "lock.c"]
 MALLOC = ["setting.c", "pass_on.c", "fork_heap.c", "process_heap/settings.c", "process_heap/statistics.c", "process_heap/thread_heaps.c",
@@ -193,8 +194,8 @@ def heap(seen):
     def join(paths):
         return "\n".join(flatten(path, seen, parts.change) for path in paths)
 
-    platform = join(find(f"platform/{name}") for name in PLATFORM)
-    rest = join([ROOT / "src/base/size_text.c"] + [allocators / name for name in SHARED] + sorted((allocators / "heap").glob("*.c")))
+    platform = join([find(f"base/{name}") for name in BASE] + [find(f"platform/{name}") for name in PLATFORM])
+    rest = join([allocators / name for name in SHARED] + sorted((allocators / "heap").glob("*.c")))
     malloc = join(allocators / name for name in MALLOC)
     text = IMPLEMENTATION_BEGIN.format(includes="".join(parts.includes)) + keep_needed(platform, rest + malloc) + rest
     return text + MALLOC_BEGIN + malloc + IMPLEMENTATION_END

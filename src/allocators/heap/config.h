@@ -21,8 +21,8 @@ enum hwi_heap_field_kind {
 struct hwi_heap_field {
   const char *name;
   const char *variable;
+  size_t offset; /* in struct hw_heap_config */
   enum hwi_heap_field_kind kind;
-  size_t offset;            /* in struct hw_heap_config */
   const char *count_name;   /* of a list: the member that has its length, */
   size_t count_offset;      /* and where it is */
   size_t least, most, step; /* of each number in a list, and of a number that is not the default */

@@ -34,6 +34,7 @@ static bool checks_all_frees;
 static bool passes_on; /* all blocks are the next malloc's: it is wanted, or this libc has no handlers for forks */
 static __thread struct hwi_owner *mine __attribute__((tls_model("initial-exec"))) = &no_owner;
 static __thread struct hwi_owner *in_process __attribute__((tls_model("initial-exec"))); /* in `heap`, or NULL */
+static __thread struct hw_heap *central __attribute__((tls_model("initial-exec"))); /* one without caches that is set */
 static __thread bool has_ended __attribute__((tls_model("initial-exec")));
 
 /* --- threads --- */
@@ -55,17 +56,18 @@ static void leave(void)
   struct hwi_owner *owner = in_process;
   mine = &no_owner;
   in_process = NULL;
+  central = NULL;
   if (owner)
     hwi_owner_end(owner);
 }
 
 bool hwi_process_heap_use(struct hw_heap *other)
 {
-  bool has_owners = !other || !other->sole; /* else malloc would have to take the lock */
-  struct hwi_owner *owner = !other ? in_process : has_owners ? hwi_heap_owner(other) : NULL;
+  struct hwi_owner *owner = other ? hwi_heap_owner(other) : in_process;
   if (has_ended || (other && !owner))
     return false;
-  mine = owner ? owner : &no_owner;
+  central = other && hwi_heap_is_central(other) ? other : NULL;
+  mine = owner && !central ? owner : &no_owner;
   return true;
 }
 
@@ -87,12 +89,11 @@ static void *alloc_from(struct hwi_owner *owner, size_t bytes, size_t align, boo
 
 static void *try_alloc(size_t bytes, size_t align, bool is_zeroed)
 {
-  bool is_central = heap.sole && mine == &no_owner;
-  enum hwi_lock_result result = HWI_LOCK_NOT_NEEDED;
   hwi_is_in_malloc = true;
-  if (is_central)
-    result = hwi_heap_lock(&heap);
-  struct hwi_owner *owner = result == HWI_LOCK_CLOSED ? NULL : is_central ? heap.sole : begin(NULL);
+  struct hw_heap *its = central ? central : &heap;
+  bool is_central = mine == &no_owner && its->sole;
+  enum hwi_lock_result result = is_central ? hwi_heap_lock(its) : HWI_LOCK_NOT_NEEDED;
+  struct hwi_owner *owner = result == HWI_LOCK_CLOSED ? NULL : is_central ? its->sole : begin(NULL);
   void *block = owner ? alloc_from(owner, bytes, align, is_zeroed) : NULL;
   hwi_heap_leave(result);
   hwi_is_in_malloc = false;
@@ -162,6 +163,8 @@ static struct hw_heap *heap_at(const void *address)
  * needed: blocks of its pages are freed by the fast path. */
 static struct hwi_owner *own_in(const struct hw_heap *its)
 {
+  if (its->sole)
+    return its->sole;
   if (its == &heap)
     return in_process;
   return mine->heap == its ? mine : its->config.check_all_frees ? hwi_heap_existing_owner(its) : NULL;
@@ -170,14 +173,13 @@ static struct hwi_owner *own_in(const struct hw_heap *its)
 /* A thread that only frees needs an owner, too, to take pages of ended threads. */
 static struct hwi_owner *own_to_free(const struct hw_heap *its, const void *block)
 {
-  if (its->sole)
-    return its->sole;
-  bool must_begin = its == &heap && mine == &no_owner && !has_ended && hwi_is_in_space(block);
-  return must_begin ? begin(block) : own_in(its);
+  bool begins = its == &heap && !its->sole && mine == &no_owner && !central && !has_ended && hwi_is_in_space(block);
+  return begins ? begin(block) : own_in(its);
 }
 
-static int free_in(struct hw_heap *its, void *block)
+static int try_free(void *block)
 {
+  struct hw_heap *its = heap_at(block);
   hwi_is_in_malloc = true;
   enum hwi_lock_result result = hwi_heap_enter_central(its);
   int fault = result == HWI_LOCK_CLOSED ? (int)HWI_FREE_CLOSED : hwi_owner_free(its, own_to_free(its, block), block);
@@ -189,7 +191,7 @@ static int free_in(struct hw_heap *its, void *block)
 /* A foreign block may be another malloc's. */
 static void heap_free(void *block)
 {
-  int result = free_in(heap_at(block), block);
+  int result = try_free(block);
   if (LIKELY(result == HW_HEAP_OK))
     return;
   if (result == HWI_FREE_CLOSED)
@@ -354,7 +356,7 @@ static void heap_print_stats(void)
 
 static bool heap_trim(size_t pad)
 {
-  return hwi_heap_collect(&heap, heap.sole ? heap.sole : in_process, pad) != 0;
+  return hwi_heap_collect(&heap, own_in(&heap), pad) != 0;
 }
 
 static __attribute__((destructor)) void heap_ends(void)
