@@ -15,4 +15,4 @@ foreach(name record tlsf heap ros)
   execute_process(COMMAND ${CMAKE_C_COMPILER} -m32 -shared -nostdlib -Wl,-z,noexecstack -x c /dev/null
     -o ${HW_PRELOAD_NAMES}/i686/libheapwright-${name}.so OUTPUT_QUIET ERROR_QUIET)
 endforeach()
-install(DIRECTORY ${HW_PRELOAD_NAMES} DESTINATION lib)
+install(DIRECTORY ${HW_PRELOAD_NAMES} TYPE LIB)
