@@ -41,8 +41,8 @@ test-it:
 	@tools/check_format.sh
 	@tools/run_tests.sh $(BUILD)
 	@echo "unit tests under AddressSanitizer and UndefinedBehaviorSanitizer:"
-	@$(MAKE) --no-print-directory build-it PRESET=asan BUILD=$(BUILD)/asan TARGETS=unit-tests
-	@tools/run_tests.sh $(BUILD)/asan -L unit
+	@$(MAKE) --no-print-directory build-it PRESET=fuzz BUILD=$(BUILD)/fuzz TARGETS="unit-tests fuzz-targets"
+	@tools/run_tests.sh $(BUILD)/fuzz -L unit
 	@FUZZ_SECONDS=60 tools/run_fuzz.sh $(BUILD)
 
 ## make test-programs     the same output with and without the recorder, for all the programs
@@ -52,11 +52,12 @@ test-programs:
 	@$(MAKE) --no-print-directory build-it
 	@HW_BUILD=$(abspath $(BUILD)) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs --tb=short -p no:cacheprovider tests/programs
 
-## make soak              kills recordings with --keep at 200 random moments
+## make soak              kills recordings with --keep at 200 random moments; an hour of random calls of malloc on the heap
 soak:
 	@$(SETUP) build test
 	@$(MAKE) --no-print-directory build-it
 	@HW_BUILD=$(abspath $(BUILD)) HW_KILLS=200 $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/launch/test_keep.py
+	@HW_BUILD=$(abspath $(BUILD)) HW_SOAK_SECONDS=1800 $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/allocators/test_thread_heaps.py -k soak
 
 ## make bench             the figures of docs/benchmarks.md, next to heaptrack's, of docs/pool.md and docs/heap.md (BENCH_FLAGS=--document writes all)
 bench:
@@ -74,7 +75,7 @@ fuzz:
 	@$(MAKE) --no-print-directory build-it
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run_fuzz.sh $(BUILD)
 
-## make single-header     the pool of pool.h as one file, build/heapwright-pool.h
+## make single-header     the pool of pool.h and the heap of heap.h as one file each, build/heapwright-pool.h and -heap.h
 single-header:
 	@$(SETUP) build
 	@$(MAKE) --no-print-directory build-it TARGETS=single-header

@@ -14,58 +14,17 @@
  *   up-down    64 MB of small blocks are allocated and all freed, again and again
  *   many       16 threads allocate 3.3 million blocks of 16 to 2,048 bytes, and free those of another thread
  */
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { THREADS = 4, KIB = 1 << 10, MIB = 1 << 20 };
+#include "heap_bench.h"
+
+enum { THREADS = 4 };
 
 static unsigned percent;
 
 static size_t scaled(size_t count)
 {
   return count * percent / 100 + 1;
-}
-
-static uint32_t any(uint32_t *seed)
-{
-  *seed ^= *seed << 13;
-  *seed ^= *seed >> 17;
-  return *seed ^= *seed << 5;
-}
-
-/* Memory that is not from the measured malloc. */
-static void *map(size_t bytes)
-{
-  void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED)
-    exit(3);
-  return at;
-}
-
-/* Both ends of the block are used. */
-static void *get(size_t bytes)
-{
-  unsigned char *block = malloc(bytes);
-  if (!block)
-    exit(4);
-  block[0] = block[bytes - 1] = 1;
-  return block;
-}
-
-static void in_threads(int count, void *(*body)(void *))
-{
-  pthread_t threads[64];
-  for (intptr_t i = 0; i < count; i++)
-    pthread_create(&threads[i], NULL, body, (void *)i);
-  for (int i = 0; i < count; i++)
-    pthread_join(threads[i], NULL);
 }
 
 /* --- server --- */
@@ -325,18 +284,6 @@ static void many(void)
 
 /* --- */
 
-static unsigned long status(const char *name)
-{
-  static char text[8192];
-  FILE *file = fopen("/proc/self/status", "r");
-  size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
-  text[n] = 0;
-  if (file)
-    fclose(file);
-  const char *at = strstr(text, name);
-  return at ? strtoul(at + strlen(name), NULL, 10) : 0;
-}
-
 int main(int argc, char **argv)
 {
   static const struct {
@@ -345,14 +292,13 @@ int main(int argc, char **argv)
   } all[] = {{"server", server}, {"pass", pass},       {"exchange", exchange}, {"lifetimes", lifetimes},
              {"small", small},   {"large", large},     {"grow", grow},         {"scratch", scratch},
              {"thrash", thrash}, {"up-down", up_down}, {"many", many}};
-  struct timespec used;
   percent = argc > 2 ? (unsigned)atoi(argv[2]) : 100;
   for (size_t i = 0; argc > 1 && i < sizeof all / sizeof *all; i++)
     if (!strcmp(argv[1], all[i].name)) {
       all[i].run();
-      clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-      unsigned long space = status("VmSize:"), now = status("VmRSS:");
-      printf("%lld %lu %lu %lu\n", used.tv_sec * 1000000000LL + used.tv_nsec, status("VmHWM:"), space, now);
+      long long used_ns = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
+      unsigned long space = status_kb("VmSize:"), now = status_kb("VmRSS:");
+      printf("%lld %lu %lu %lu\n", used_ns, status_kb("VmHWM:"), space, now);
       return 0;
     }
   return 2;

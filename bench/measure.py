@@ -129,10 +129,10 @@ def _has_ended(pid):
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def run_one_process(argv, log, stdin=None, stdout=None):
+def run_one_process(argv, log, stdin=None, stdout=None, env=None):
     """As run, for a command that is one process. Returns (cost, peak RSS, sampled every 2 ms)."""
     start = time.monotonic()
-    process = _start(argv, {}, log, stdin, stdout)
+    process = _start(argv, env or {}, log, stdin, stdout)
     peak = 0
     while not _has_ended(process.pid):
         peak = max(peak, _peak_rss_bytes(process.pid))

@@ -5,12 +5,10 @@ target_compile_options(heapwright-pool PRIVATE -ffreestanding -O3 -fPIC -fno-tre
 target_link_libraries(heapwright-pool PRIVATE hw-flags PUBLIC hw-sanitize)
 install(TARGETS heapwright-pool)
 
-# The same as one header (make single-header).
-set(HW_POOL_HEADER ${CMAKE_BINARY_DIR}/heapwright-pool.h)
-add_custom_command(OUTPUT ${HW_POOL_HEADER}
-  COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/tools/single_header.py ${HW_POOL_HEADER}
-  DEPENDS ${CMAKE_SOURCE_DIR}/tools/single_header.py ${CMAKE_SOURCE_DIR}/include/heapwright/pool.h ${HW_POOL_SOURCES})
-add_custom_target(single-header DEPENDS ${HW_POOL_HEADER})
+# The pool, and the heap, each as one header.
+add_custom_target(single-header
+  COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/tools/single_header.py pool ${CMAKE_BINARY_DIR}/heapwright-pool.h
+  COMMAND /usr/bin/python3 -B ${CMAKE_SOURCE_DIR}/tools/single_header.py heap ${CMAKE_BINARY_DIR}/heapwright-heap.h)
 
 # libheapwright-tlsf.so: the heap of a whole process on such a pool, to be preloaded. It needs libc alone: libgcc's unwinder, for
 # the stacks of its reports, is linked in; what that wants of glibc's loader alone is wrapped (os_linux_heap.c), so that the library
@@ -29,20 +27,46 @@ install(TARGETS heapwright-tlsf)
 
 # libheapwright-heaps.a: the heaps of heap.h. libheapwright-heap.so: one of them as the heap of a whole process, built like the pool's.
 # The names differ, since the linker prefers a .so.
-hw_sources(HW_HEAP_SOURCES allocators/heap/*.c allocators/lock.c allocators/message.c)
-list(APPEND HW_HEAP_SOURCES ${HW_PLATFORM_SOURCES} ${HW_HEAP_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
+hw_sources(HW_HEAP_SOURCES_ALONE allocators/heap/*.c allocators/lock.c allocators/message.c)
+set(HW_HEAP_SOURCES ${HW_HEAP_SOURCES_ALONE} ${HW_PLATFORM_SOURCES} ${HW_HEAP_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
 add_library(heapwright-heaps STATIC ${HW_HEAP_SOURCES})
-target_compile_options(heapwright-heaps PRIVATE -O3 -fPIC -ftls-model=initial-exec)
+target_compile_options(heapwright-heaps PRIVATE -O3 -fPIC -fvisibility=hidden -ftls-model=initial-exec)
 target_link_libraries(heapwright-heaps PRIVATE hw-flags hw-banned PUBLIC hw-sanitize)
 install(TARGETS heapwright-heaps)
 
-hw_sources(HW_PROCESS_HEAP_SOURCES allocators/flag.c allocators/fork_heap.c allocators/pass_on.c allocators/process_heap/*.c)
+# Calls of heap.h within the library stay there, also if the program has the archive.
+hw_sources(HW_PROCESS_HEAP_SOURCES allocators/setting.c allocators/fork_heap.c allocators/pass_on.c allocators/process_heap/*.c)
+hw_sources(HW_STATIC_HEAP_SOURCES allocators/process_heap/static_program.c)
+list(REMOVE_ITEM HW_PROCESS_HEAP_SOURCES ${HW_STATIC_HEAP_SOURCES})
+set(HW_EXPORT_HEAPS "SHELL:-include ${CMAKE_SOURCE_DIR}/src/allocators/process_heap/exported.h")
 add_library(heapwright-process-heap SHARED ${HW_PROCESS_HEAP_SOURCES} ${HW_HEAP_SOURCES})
 set_target_properties(heapwright-process-heap PROPERTIES OUTPUT_NAME heapwright-heap)
 target_link_libraries(heapwright-process-heap PRIVATE hw-flags hw-banned)
-target_compile_options(heapwright-process-heap PRIVATE $<TARGET_PROPERTY:heapwright-tlsf,COMPILE_OPTIONS>)
-target_link_options(heapwright-process-heap PRIVATE $<TARGET_PROPERTY:heapwright-tlsf,LINK_OPTIONS>)
+target_compile_options(heapwright-process-heap PRIVATE $<TARGET_PROPERTY:heapwright-tlsf,COMPILE_OPTIONS> ${HW_EXPORT_HEAPS})
+target_link_options(heapwright-process-heap PRIVATE $<TARGET_PROPERTY:heapwright-tlsf,LINK_OPTIONS> -Wl,-Bsymbolic-functions)
 install(TARGETS heapwright-process-heap)
+
+# libheapwright-heap.a: the same to be linked in: one object, whose only global names are malloc and the like, and those of heap.h. Of
+# the platform, it has the files that it needs.
+add_library(heapwright-heap-objects OBJECT ${HW_PROCESS_HEAP_SOURCES} ${HW_STATIC_HEAP_SOURCES} ${HW_HEAP_SOURCES_ALONE})
+add_library(heapwright-heap-platform STATIC ${HW_PLATFORM_SOURCES} ${HW_HEAP_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
+get_target_property(HW_STATIC_HEAP_OPTIONS heapwright-tlsf COMPILE_OPTIONS)
+list(REMOVE_ITEM HW_STATIC_HEAP_OPTIONS -flto=auto)
+foreach(target heapwright-heap-objects heapwright-heap-platform)
+  target_link_libraries(${target} PRIVATE hw-flags hw-banned)
+  target_compile_options(${target} PRIVATE ${HW_STATIC_HEAP_OPTIONS} ${HW_EXPORT_HEAPS})
+endforeach()
+set(HW_STATIC_HEAP ${CMAKE_BINARY_DIR}/lib/libheapwright-heap.a)
+add_custom_command(OUTPUT ${HW_STATIC_HEAP}
+  COMMAND ${CMAKE_LINKER} -r -T ${CMAKE_SOURCE_DIR}/cmake/heap-static.ld -o heapwright-heap.o
+    $<TARGET_OBJECTS:heapwright-heap-objects> $<TARGET_FILE:heapwright-heap-platform>
+  COMMAND ${CMAKE_OBJCOPY} --localize-hidden --strip-unneeded heapwright-heap.o
+  COMMAND ${CMAKE_COMMAND} -E rm -f ${HW_STATIC_HEAP}
+  COMMAND ${CMAKE_AR} rcs ${HW_STATIC_HEAP} heapwright-heap.o
+  DEPENDS heapwright-heap-objects $<TARGET_OBJECTS:heapwright-heap-objects> heapwright-heap-platform cmake/heap-static.ld
+  COMMAND_EXPAND_LISTS VERBATIM)
+add_custom_target(heapwright-heap-static ALL DEPENDS ${HW_STATIC_HEAP})
+install(FILES ${HW_STATIC_HEAP} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 # libheapwright-annotate.so: annotate.h around any malloc. It walks stacks with the recorder's reader of call frame information.
 # The entry points and their slow paths have frame pointers, by which the caller is found. What does not allocate, such as mallinfo,

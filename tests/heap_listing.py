@@ -92,11 +92,31 @@ def started(command, folder, env=None, is_ready=None):
 
 def core_of(process, folder, number=signal.SIGABRT):
     """Ends a program by a signal. Returns the core dump that the kernel writes."""
-    if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0 or Path("/proc/sys/kernel/core_pattern").read_text()[0] in "|/":
-        pytest.skip("the kernel writes no core dumps into the working folder")
+    skip_without_cores()
     process.send_signal(number)
     process.wait(60)
     return next(folder.glob("core*"))
+
+
+def skip_without_cores():
+    if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0 or Path("/proc/sys/kernel/core_pattern").read_text()[0] in "|/":
+        pytest.skip("the kernel writes no core dumps into the working folder")
+
+
+def crash_of(command, folder, env=None, memory_bytes=resource.RLIM_INFINITY):
+    """Runs a program that a signal kills. Returns its core dump, and the CompletedProcess."""
+    skip_without_cores()
+
+    def limit():
+        most = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        resource.setrlimit(resource.RLIMIT_CORE, (most, most))
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+
+    done = subprocess.run([str(word) for word in command], cwd=folder, preexec_fn=limit, capture_output=True, text=True,
+                          env={**os.environ, **(env or {})})
+    assert done.returncode < 0, "the program was not killed by a signal"
+    [core] = folder.glob("core*")
+    return core.rename(folder / "dump"), done
 
 
 def gcore_of(process, folder):

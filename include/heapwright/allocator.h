@@ -136,6 +136,13 @@ struct hw_allocator {
   /* Fills *stats. Must not allocate. Default: all zero. */
   void (*stats)(struct hw_allocator_stats *stats) HW_UNLESS_GIVEN;
 
+  /* Prints statistics on stderr, for malloc_stats. Must not allocate. Default: two lines made from `stats`. */
+  void (*print_stats)(void) HW_UNLESS_GIVEN;
+
+  /* Returns free memory to the system, for malloc_trim; `pad` bytes of it may stay. Returns whether there was any. Default: nothing
+   * is returned. */
+  bool (*trim)(size_t pad) HW_UNLESS_GIVEN;
+
   /* A promise that no function above changes errno unless it returns NULL. It makes malloc and free a few instructions
    * shorter. */
   bool keeps_errno

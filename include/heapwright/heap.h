@@ -7,9 +7,9 @@
  *
  * A process may have any number of heaps. All functions may be called by any number of threads at once, except where
  * noted; none may be called by a signal handler. They do not change errno. A block may be freed by any thread, to the
- * heap that it is from. A thread that uses several heaps in turn pays a search in its heap's list of threads at each
- * change. Memory comes from mmap; no function calls malloc, except that libc may do so when a thread uses a heap for the
- * first time and the process has more than 32 thread keys. Link with libheapwright-heaps.a.
+ * heap that it is from. Memory comes from mmap; no function calls malloc, except that libc may do so when a thread uses a
+ * heap for the first time and the process has more than 32 thread keys. Link with libheapwright-heaps.a; or with
+ * libheapwright-heap, which has these functions and also the process's malloc (see the end of this header).
  *
  * The first hw_heap_create of a process registers handlers for forks, and takes a thread key with which the end of a thread
  * is noticed; without a key, what a thread had in its cache when it ended is not used again. No handler for forks may make
@@ -45,6 +45,7 @@ enum hw_heap_fault {
   HW_HEAP_NOT_A_BLOCK, /* no block begins at this address of the heap */
   HW_HEAP_FREED,       /* the block is free already */
   HW_HEAP_DAMAGED,     /* the heap's own records were overwritten */
+  HW_HEAP_DESTROYED,   /* the heap was destroyed */
 };
 
 /* Returns a short description of a fault. Never NULL. */
@@ -54,22 +55,85 @@ const char *hw_heap_fault_text(enum hw_heap_fault fault);
  * before they return. Nothing was changed. It may use the heap, but not destroy it. */
 typedef void hw_heap_fault_fn(void *context, struct hw_heap *heap, enum hw_heap_fault fault, void *address);
 
-/* What decides how a heap behaves. A member that is 0 or NULL has its default. */
+/* Which threads may use a heap, and how. */
+enum hw_heap_threads {
+  HW_HEAP_CACHING = 0, /* any; each has a cache of its own, and no lock on the usual way */
+  HW_HEAP_CENTRAL,     /* any; none has a cache, and each call takes the lock of all heaps of the process */
+  HW_HEAP_SINGLE,      /* one at a time, which is up to the caller; only pages and large blocks need the lock */
+};
+
+/* How a thread waits for the lock. */
+enum hw_heap_lock {
+  HW_HEAP_LOCK_ADAPTIVE =
+      0,                 /* tries for a moment, then sleeps; the holder runs at the priority of the most urgent one */
+  HW_HEAP_LOCK_SPINNING, /* tries until it has it; a thread with a real-time policy sleeps after a moment */
+};
+
+/* When free memory goes back to the system by itself. Blocks above 16 MiB, and large ones of which 16 are free already, go
+ * back at once in any case. */
+enum hw_heap_returns {
+  HW_HEAP_RETURNS_DEFAULT = 0, /* LATER, but ON_COLLECT with `touch` or `lock_memory` */
+  HW_HEAP_RETURNS_LATER,       /* what is above keep_free_bytes, and was not needed for return_after_ms: see there */
+  HW_HEAP_RETURNS_ABOVE,       /* what is above keep_free_bytes, at once */
+  HW_HEAP_RETURNS_AT_ONCE,     /* all, at once */
+  HW_HEAP_RETURNS_ON_COLLECT,  /* never: hw_heap_collect alone returns it */
+};
+
+/* The pages of the system that small blocks, and those up to 2 MiB, are in. */
+enum hw_heap_pages {
+  HW_HEAP_PAGES_USUAL = 0,   /* as the system does by itself, but no huge ones in the first 32 MiB of the heap */
+  HW_HEAP_PAGES_TRANSPARENT, /* the system is asked for transparent huge pages (MADV_HUGEPAGE), also for larger blocks */
+  HW_HEAP_PAGES_HUGE,        /* reserved huge pages (MAP_HUGETLB); as TRANSPARENT if there are none left */
+};
+
+/* For numa_node. */
+#define HW_HEAP_NODE(number) ((size_t)(number) + 1)
+
+/* What decides how a heap behaves. A member that is 0 or NULL has its default. A list has one element for each class, or
+ * one for all of them, and is copied. */
 struct hw_heap_config {
   /* The sizes of blocks, ascending multiples of HW_HEAP_ALIGN, the last one HW_HEAP_LARGEST_CLASS_BYTES. A request gets
    * the smallest class that is large enough; larger requests get whole pages of memory. Default: multiples of 16 up to
-   * 128, then four for each power of two. Copied. */
+   * 128, then four for each power of two. */
   const size_t *class_bytes;
   size_t class_count;
-  /* How much free memory the heap keeps, apart from that in the caches of threads. More than this is returned to the
-   * system if it was not needed for 25 ms, by the next thread that gives some back; more than 32 MiB (or a quarter of
-   * what is in use, if that is more) above it at once. Default: a 32nd of mapped_bytes, at least 2 MiB. SIZE_MAX: only
-   * hw_heap_collect returns memory. */
+  /* How much memory a class gets at a time, a page: multiples of 64 KiB up to 2 MiB. Default: 64 KiB, or
+   * 256 KiB if fewer than 16 blocks have room in that. */
+  const size_t *page_bytes;
+  size_t page_bytes_count;
+  /* How many free pages of a class a thread keeps: from 1 to 1024. Default: 1. */
+  const size_t *thread_pages;
+  size_t thread_pages_count;
+  /* How much the heap takes from the system at a time: a multiple of 4 MiB up to 1 GiB, and aligned to 4 MiB. Default: 4
+   * MiB. */
+  size_t arena_bytes;
+  enum hw_heap_threads threads;
+  enum hw_heap_lock lock;
+  enum hw_heap_returns returns;
+  /* How much free memory the heap keeps, apart from that in the caches of threads; for LATER and ABOVE. Default: a 32nd of
+   * mapped_bytes, at least 2 MiB. */
   size_t keep_free_bytes;
+  /* For LATER: what was not needed for this time, up to 3,600,000, goes back when the next thread gives some back; but what
+   * is more than 32 MiB above keep_free_bytes (2 MiB, if the heap has had 256 MiB; or a quarter of what is in use, if that is
+   * more) at once. Each time that the heap needs again within a second half of what it returned, this time and this limit become four times as much, up to 32
+   * times; they halve again later. Default: 25. */
+  size_t return_after_ms;
+  enum hw_heap_pages pages;
+  /* Memory is present when it was taken from the system: using it for the first time causes no page fault. */
+  bool touch;
+  /* The same, and it is never paged out. If the process may not lock so much memory, the heap goes on without. */
+  bool lock_memory;
+  /* The memory node from which memory comes if possible, HW_HEAP_NODE(0) or more. If the system does not allow a choice, the
+   * heap goes on without. Default: that of the thread that touches it first. */
+  size_t numa_node;
   bool check_all_frees;       /* each free is checked fully, see hw_heap_free; it then takes longer */
   hw_heap_fault_fn *on_fault; /* default: nothing */
   void *fault_context;
 };
+
+/* The config of the heap of a whole process, known when it is linked: a program or library that is linked with
+ * libheapwright-heap.a defines it. What HEAPWRIGHT_HEAP_* variables set replaces its members. */
+extern const struct hw_heap_config hw_process_heap_config;
 
 struct hw_heap_error {
   const char *field; /* the member of the config that is wrong; NULL: no memory */
@@ -82,8 +146,10 @@ struct hw_heap_error {
 struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error);
 
 /* Returns all memory of the heap to the system, allocated or not; NULL does nothing. No other call on this heap may be
- * in progress or follow. */
-void hw_heap_destroy(struct hw_heap *heap);
+ * in progress or follow. A later call on one of the 16 heaps that were destroyed last is detected: it finds no memory and
+ * no blocks (HW_HEAP_DESTROYED), writes nothing, and does not call on_fault. Returns false, and does nothing, if a thread
+ * has the heap set or pushed (hw_heap_set_for_thread), or if the heap was destroyed before. */
+bool hw_heap_destroy(struct hw_heap *heap);
 
 /* Returns a block of at least `bytes` (0 counts as 1), or NULL if there is no memory. */
 void *hw_heap_alloc(struct hw_heap *heap, size_t bytes);
@@ -125,6 +191,21 @@ struct hw_heap_stats {
 /* Fills *stats. While other threads use the heap, used_bytes is approximate. O(memory / 64 KiB). */
 void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats);
 
+/* The figures of a class. */
+struct hw_heap_class_stats {
+  size_t block_bytes; /* 0: the blocks above the largest class, each of which is a page of its own */
+  size_t page_count, peak_page_count, page_bytes; /* pages now, and at most so far; bytes of all pages */
+  size_t block_count;                             /* for which the pages have room */
+  size_t used_count, used_bytes;                  /* allocated, counted as used_bytes above */
+};
+
+/* Fills the figures of each class, and after them those of the larger blocks. Returns how many there are; no more than `count` are
+ * filled, and HW_HEAP_MOST_CLASSES + 1 are always enough. O(memory / 64 KiB). */
+size_t hw_heap_get_class_stats(struct hw_heap *heap, struct hw_heap_class_stats *stats, size_t count);
+
+/* Writes the figures of all classes as a table to a file descriptor. Classes that were never used are left out. */
+void hw_heap_print_stats(struct hw_heap *heap, int fd);
+
 /* Gets an allocated block with its usable bytes; returning false ends the walk. The function may use the contents of the
  * block, and must not call functions of this header. */
 typedef bool hw_heap_visit_fn(void *context, void *block, size_t bytes);
@@ -137,6 +218,40 @@ void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context);
  * after a write to a free block, and then sets *where to the start of the page of memory in question; `where` may be
  * NULL. No other call on this heap may be in progress. O(memory). */
 enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where);
+
+/* --- heaps for malloc ---
+ *
+ * In libheapwright-heap (the .so and the .a), whose malloc is the process's: these functions choose the heap from which the
+ * calling thread allocates by malloc, calloc, operator new and so on, and by realloc if a block must move. All other
+ * threads are not affected. A thread with a heap of its own shares no page with other threads; what it still has in common
+ * with them is the lock of all heaps, which it takes for pages and for large blocks.
+ *
+ * Any thread may free any block by free or operator delete, whatever heap it is from; the heap is found by the address.
+ * hw_heap_free(heap, block) does the same for a block of that heap.
+ *
+ * While a heap is set, everything that the thread allocates comes from it, also what libc and other libraries allocate in
+ * calls of this thread and use later: the buffer of a stream, a library that is loaded, the table of a thread that is
+ * created. Such memory must not exist any more when the heap is destroyed.
+ *
+ * When a thread ends, it has no heap set or pushed any more; the heaps stay, as for every thread that used them. After a
+ * fork, the child's thread has the same heaps set and pushed. */
+
+#define HW_HEAP_MOST_PUSHED 16
+
+/* Makes the calling thread allocate from `heap` from now on, in place of the heap of the innermost push if there is one;
+ * NULL: from the heap of the process, as at the beginning. Returns false, and changes nothing, if there is no memory, if
+ * the thread is ending, or if the heap's `threads` is not caching. A heap that checks all frees does so also when free is called. */
+bool hw_heap_set_for_thread(struct hw_heap *heap);
+
+/* The same for a section of code: hw_heap_pop returns to what was set before. Each push needs its pop, also one that
+ * returned false: then nothing changed in between. At most HW_HEAP_MOST_PUSHED sections may be in one another; the next
+ * one goes on with the heap of the section around it, and returns false. A pop without a push does nothing and returns
+ * false. */
+bool hw_heap_push(struct hw_heap *heap);
+bool hw_heap_pop(void);
+
+/* Returns the heap that is set for the calling thread; NULL: the heap of the process. */
+struct hw_heap *hw_heap_of_thread(void);
 
 #ifdef __cplusplus
 }

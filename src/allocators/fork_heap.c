@@ -105,7 +105,7 @@ static struct notes first_notes;
 static struct notes *next_notes(struct notes *notes)
 {
   struct notes *next = __atomic_load_n(&notes->next, __ATOMIC_ACQUIRE), *made;
-  if (next || !(made = hwi_os_map(sizeof *made)))
+  if (next || !(made = (struct notes *)hwi_os_map(sizeof *made)))
     return next;
   if (__atomic_compare_exchange_n(&notes->next, &next, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return made;

@@ -5,12 +5,13 @@
 #include <sched.h>
 
 #include "allocators/message.h"
+#include "platform/arch.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
 __thread struct hwi_lock_words hwi_lock_words = {HWI_LOCK_NEVER, 0};
 
-static const char never;
+static const char never = 0;
 const char *hwi_lock_alone = &never;
 
 __thread bool hwi_lock_closed_by_me;
@@ -36,15 +37,20 @@ static _Noreturn void give_up(const char *why)
   hwi_os_abort();
 }
 
+static bool is_real_time(void)
+{
+  uint8_t policy, priority;
+  hwi_os_thread_policy(&policy, &priority);
+  return policy != SCHED_OTHER && policy != SCHED_BATCH && policy != SCHED_IDLE;
+}
+
 /* The kernel passes a contended lock from one sleeping thread to the next, and while threads keep coming the queue
  * never becomes empty: this is thousands of times slower than trying again. So a thread without a real-time policy
  * tries again first. It does not overtake a more urgent thread: a lock that one waits for is never free. */
 static bool take_soon(struct hwi_lock *lock)
 {
   enum { TRIES = 100 };
-  uint8_t policy, priority;
-  hwi_os_thread_policy(&policy, &priority);
-  if (policy != SCHED_OTHER && policy != SCHED_BATCH && policy != SCHED_IDLE)
+  if (is_real_time())
     return false;
   for (int i = 0; i < TRIES; i++) {
     if (hwi_lock_try_take(lock))
@@ -81,6 +87,23 @@ void hwi_lock_hand_on(struct hwi_lock *lock)
   __atomic_fetch_or(&lock->word, 0, __ATOMIC_RELEASE);
   if (hwi_os_hand_lock_on(&lock->word) != 0)
     __atomic_store_n(&lock->word, 0, __ATOMIC_RELEASE);
+}
+
+/* Most holders have the lock for less than a microsecond. If it takes longer, the holder perhaps has no processor. */
+bool hwi_lock_spin(struct hwi_lock *lock)
+{
+  enum { QUICK_TRIES = 1000 };
+  learn_tid();
+  for (unsigned tries = 0;; tries++) {
+    if (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) == 0 && hwi_lock_try_take(lock))
+      return true;
+    if (hwi_lock_is_closed() || hwi_lock_is_mine(lock) || (tries == QUICK_TRIES && is_real_time()))
+      return false;
+    if (tries < QUICK_TRIES)
+      hwi_arch_pause();
+    else
+      hwi_os_yield();
+  }
 }
 
 /* --- closing ---

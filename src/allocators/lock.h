@@ -48,6 +48,11 @@ struct hwi_lock_words {
 
 extern __thread struct hwi_lock_words hwi_lock_words __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
+/* Tries to take the lock until it succeeds, without sleeping. Returns false, and does not take it, if the caller has to wait in
+ * another way: the lock is closed, or the calling thread has it, or has a real-time policy and would keep the holder from
+ * running. */
+__attribute__((noinline, cold)) bool hwi_lock_spin(struct hwi_lock *lock);
+
 /* Waits for the lock. Returns false, and does not take it, if it is closed. */
 __attribute__((noinline, cold)) bool hwi_lock_wait(struct hwi_lock *lock);
 

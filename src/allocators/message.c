@@ -50,10 +50,19 @@ void hwi_message_address(struct hwi_message *line, uintptr_t address)
   add_number(line, address, HEXADECIMAL);
 }
 
+static void (*copy_to)(const char *text, size_t bytes);
+
+void hwi_message_copy_to(void (*copy)(const char *text, size_t bytes))
+{
+  copy_to = copy;
+}
+
 void hwi_message_print(struct hwi_message *line)
 {
   line->text[line->bytes++] = '\n';
   hwi_os_print_error(line->text, line->bytes);
+  if (copy_to)
+    copy_to(line->text, line->bytes);
 }
 
 /* The loader has no name for the program itself. */
@@ -83,18 +92,22 @@ static void add_place(struct hwi_message *line, uintptr_t pc, const struct hwi_o
   hwi_message_text(line, ")");
 }
 
+/* In libheapwright-heap.a, all code of it: it is in the program's module. Otherwise NULL. */
+extern const char text_start[] __asm__("__start_hwi_heap_text") __attribute__((weak, visibility("hidden")));
+extern const char text_end[] __asm__("__stop_hwi_heap_text") __attribute__((weak, visibility("hidden")));
+
 struct stack {
-  uintptr_t own_start; /* of this library, whose innermost frames are not shown */
+  uintptr_t own_start, own_end; /* of this library, whose innermost frames are not shown */
   unsigned count;
 };
 
 static bool print_frame(void *context, uintptr_t pc)
 {
-  struct stack *stack = context;
+  struct stack *stack = (struct stack *)context;
   struct hwi_os_module module = {0};
   struct hwi_message line;
   bool is_known = hwi_os_find_module(pc - 1, &module);
-  if (is_known && module.start == stack->own_start && !stack->count)
+  if (!stack->count && pc - stack->own_start < stack->own_end - stack->own_start)
     return true;
   hwi_message_begin(&line);
   hwi_message_text(&line, "  #");
@@ -112,7 +125,9 @@ void hwi_message_stack(void)
 {
   struct hwi_os_module own = {0};
   hwi_os_find_module((uintptr_t)&hwi_message_stack, &own);
-  struct stack stack = {own.start, 0};
+  struct stack stack = {own.start, own.end, 0};
+  if (&text_end[0] != &text_start[0])
+    stack = (struct stack){(uintptr_t)text_start, (uintptr_t)text_end, 0};
   hwi_os_each_frame(print_frame, &stack);
 }
 

@@ -20,6 +20,9 @@ void hwi_message_number(struct hwi_message *line, uint64_t number);
 void hwi_message_address(struct hwi_message *line, uintptr_t address);
 void hwi_message_print(struct hwi_message *line);
 
+/* Passes each line that is printed from now on to a function, too. */
+void hwi_message_copy_to(void (*copy)(const char *text, size_t bytes));
+
 /* Prints the stack of the calling thread, from the caller of this library on, one line per frame: function, module, and
  * the offset in it that addr2line takes. Must be called without the heap's locks: it takes the loader's lock. */
 void hwi_message_stack(void);

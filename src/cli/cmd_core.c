@@ -8,6 +8,7 @@
 #include "launch/new_trace.h"
 #include "memory/types/contents.h"
 #include "report/content/core_blocks.h"
+#include "report/content/core_crash.h"
 #include "report/names/named_frames.h"
 #include "report/words/style.h"
 
@@ -50,9 +51,9 @@ static const struct hwi_option options[] = {
      .help = "the block at ADDRESS, what is next to it, who refers to it, and a chain from a root"},
     {.name = "around",
      HWI_VALUE(TEXT, around),
-     .value = "ADDRESS",
-     .help = "for a crash: the blocks around ADDRESS, damage near it, and whose overflow or use\n"
-             "after free it may be"},
+     .value = "ADDRESS|crash",
+     .help = "for a crash: the blocks around ADDRESS, or around the one that the crash is about;\n"
+             "damage near it, and whose overflow or use after free it may be"},
     {.name = "path",
      HWI_VALUE(TEXT, path),
      .value = "ADDRESS",
@@ -63,7 +64,7 @@ static const struct hwi_option options[] = {
     {.name = "contents",
      HWI_VALUE(ON, contents),
      .help = "what blocks hold: text, zeros, pointers, the same bytes as others"},
-    HWI_TOP_OPTION(ranking),
+    HWI_TOP_OPTION_OF(ranking, "rows to show; 0: all (default: 10 in text, all in JSON; 20 for a question)"),
     HWI_CORE_SOURCE_OPTIONS(source),
     HWI_DEBUG_DIR_OPTION(reading),
     HWI_ANSWER_OPTIONS_OF(answer, format_names,
@@ -80,6 +81,7 @@ struct work {
   struct hwi_core_contents contents;
   const struct question *question;        /* NULL: a report on the whole heap is wanted */
   uint64_t address;                       /* that it is about */
+  bool is_about_crash;                    /* that address is wanted */
   const struct hwi_export_format *export; /* of the answer; NULL: a report in `format` */
   enum hwi_format format;
 };
@@ -89,6 +91,7 @@ static int open_core(struct work *work, int word_count, char **words)
   const struct hwi_core_source *source = &work->values->source;
   struct hwi_core_answer *opened = &work->opened;
   opened->sysroot = source->sysroot;
+  hwi_core_source_order(source, word_count, words);
   int status = hwi_core_source_open(source, word_count, words, &opened->memory, &opened->read);
   if (status == 0)
     status = hwi_core_answer_open(opened, hwi_core_source_name(source, word_count, words));
@@ -107,6 +110,8 @@ static int save_trace(struct work *work, const char *path)
   if (status < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "cannot write %s: %s", path,
                     status == HW_ERR_IO ? strerror(errno) : hwi_status_text(status));
+  if (work->values->leaks)
+    hwi_warn("%s has only the leaks; without --leaks it would have all live blocks", path);
   return HWI_EXIT_OK;
 }
 
@@ -169,6 +174,25 @@ static int answer_question(struct work *work, const struct hwi_core_question *qu
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
+/* Sets the address to the one that the crash is about. */
+static int find_crash(struct work *work)
+{
+  struct hwi_core_crash crash;
+  const char *name = work->opened.core.name;
+  if (!work->is_about_crash)
+    return 0;
+  hwi_core_crash_find(&crash, &work->opened.names);
+  if (!crash.is_known)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--around crash: no signal is known that ended %s; name an address", name);
+  if (!crash.source)
+    return hwi_fail(
+        HWI_EXIT_TROUBLE,
+        "--around crash: the kernel did not say which address was accessed, and no register or frame of the "
+        "thread refers to a block; name an address");
+  work->address = crash.address;
+  return 0;
+}
+
 static int ask_about_blocks(struct work *work)
 {
   enum { LISTED = 20 };
@@ -176,14 +200,18 @@ static int ask_about_blocks(struct work *work)
   struct hwi_core_answer *opened = &work->opened;
   struct hwi_error error = {0};
   struct hwi_answer_file to;
+  int status = find_crash(work);
+  if (status != 0)
+    return status;
   if (hwi_core_answer_find_types(opened, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   const struct hwi_core_question question = {.graph = &opened->graph,
                                              .names = opened->names,
+                                             .is_about_crash = work->is_about_crash,
                                              .most = top == HWI_TOP_DEFAULT ? LISTED
                                                      : top                  ? top
                                                                             : SIZE_MAX};
-  int status = hwi_answer_open(&to, work->values->answer.path);
+  status = hwi_answer_open(&to, work->values->answer.path);
   if (status == 0)
     status = hwi_answer_close(&to, answer_question(work, &question, &to));
   return status;
@@ -203,7 +231,13 @@ static int check_question(struct work *work)
     work->question = &questions[i];
     address = asked[i];
   }
-  return !address || values->retained ? 0 : hwi_core_source_address(address, work->question->option, &work->address);
+  if (work->question && values->leaks)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--leaks and %s are different questions: ask one of them",
+                    work->question->option);
+  work->is_about_crash = values->around && strcmp(values->around, "crash") == 0;
+  return !address || values->retained || work->is_about_crash
+             ? 0
+             : hwi_core_source_address(address, work->question->option, &work->address);
 }
 
 static bool is_trace(const struct hwi_answer *answer)
@@ -240,7 +274,9 @@ static int run(const void *given, int word_count, char **words)
   const bool saves = is_trace(&values.answer);
   int status = 0;
   values.ranking.report.by = values.by == BY_SIZE ? HWI_BY_SIZE : HWI_BY_STACK; /* a block's only frame is its type */
-  status = check_question(&work);
+  status = hwi_reading_check(&values.reading);
+  if (status == 0)
+    status = check_question(&work);
   if (status == 0 && !saves)
     status = find_format(&work, &values.answer);
   if (status == 0)
@@ -257,13 +293,14 @@ static int run(const void *given, int word_count, char **words)
 const struct hwi_command hwi_command_core = {
     .name = "core",
     .summary = "explain the heap of a core dump, a process or an image of memory",
-    .usage = "[options] [PROGRAM] CORE|PID|--raw FILE",
+    .usage = "[options] [PROGRAM] CORE|PID|--stored MATCH|--raw FILE",
     .details =
         "PROGRAM is looked at for names. CORE is a core dump, also a compressed one; PID is a process, which is\n"
         "stopped while its memory is copied.\n"
         "\n"
         "examples:\n"
         "  heapwright core ./app core.4711\n"
+        "  heapwright core --around crash ./app core.4711\n"
         "  heapwright core --leaks 4711\n"
         "  heapwright core --raw ram.bin@0x20000000 --word 32 firmware.elf\n",
     .options = options,

@@ -265,6 +265,8 @@ static int run(const void *given, int word_count, char **words)
   const bool has_command = word_count > 0 && strcmp(words[0], "--") == 0;
   int status = check(&values, has_command, word_count);
   if (status == 0)
+    status = hwi_reading_check(&values.reading);
+  if (status == 0)
     status = hwi_answer_check(&values.answer);
   if (status == 0)
     status = hwi_suppressing_begin(&suppressions, values.suppressions);

@@ -18,7 +18,9 @@ static const struct hwi_option options[] = {
      HWI_VALUE(SIZE, pool_bytes),
      .value = "SIZE",
      .help = "of the pool of tlsf at the start (default: 100 MB)"},
-    {.name = "stats", HWI_VALUE(ON, stats), .help = "tlsf prints its figures on stderr when the command ends"},
+    {.name = "stats",
+     HWI_VALUE(ON, stats),
+     .help = "tlsf and heap print their figures on stderr when the command ends"},
     {.name = "children", HWI_VALUE(ON, children), .help = "use it also for programs that the command starts"},
     {.name = NULL},
 };
@@ -34,7 +36,7 @@ static int run(const void *given, int word_count, char **words)
       .allocator = values->allocator,
       .children = values->children,
       .pool_bytes = values->pool_bytes,
-      .pool_stats = values->stats,
+      .stats = values->stats,
       .variables = values->variables.items,
       .variable_count = values->variables.count,
       .warn = hwi_warn,
@@ -56,6 +58,7 @@ const struct hwi_command hwi_command_run = {
         "\n"
         "examples:\n"
         "  heapwright run -S 200M --stats -- ./app      on a real-time pool\n"
+        "  heapwright run -a heap --env HEAPWRIGHT_HEAP_THREADS=central -- ./app\n"
         "  heapwright run -a ./libmine.so -- ./app -v   on an allocator of your own\n"
         "  heapwright run -a jemalloc --children make   the whole build\n",
     .options = options,

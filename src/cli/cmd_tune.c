@@ -1,35 +1,51 @@
-/* cmd_tune.c - heapwright tune: how large a pool this program needs */
+/* cmd_tune.c - heapwright tune: how large a pool this program needs, or which size classes a heap */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/answer.h"
 #include "cli/read_recording.h"
+#include "report/words/line.h"
 #include "report/words/style.h"
+#include "tune/classes.h"
+#include "tune/launch_lines.h"
 #include "tune/tune.h"
 
 struct values {
   struct hwi_reading reading;
   struct hwi_answer answer;
   const char *margin;
+  uint64_t classes; /* how many; or: */
 };
 
-/* The forms of launch files follow text and json, in their order. */
-enum { FIRST_LAUNCH_FORM = HWI_FORMAT_JSON + 1 };
+/* A pool is wanted, no classes; `--classes` without a number. */
+#define NO_CLASSES (UINT64_MAX - 1)
+#define ANY_CLASSES UINT64_MAX
 
-static const char *const format_names[] = {"text", "json", "env", "sh", "xml", "py", NULL};
-static const char *const suffixes[] = {".txt", ".json", ".env", ".sh", ".xml", ".py"};
+/* The formats of launch files follow text and JSON, in their order; then those of tables of classes. */
+enum { FIRST_LAUNCH_FORM = HWI_FORMAT_JSON + 1, CONFIG_FORMAT = FIRST_LAUNCH_FORM + HWI_LAUNCH_PYTHON + 1, C_FORMAT };
+
+static const char *const format_names[] = {"text", "json", "env", "sh", "xml", "py", "conf", "c", NULL};
+static const char *const suffixes[] = {".txt", ".json", ".env", ".sh", ".xml", ".py", ".conf", ".c"};
 static const struct hwi_formats formats = {format_names, suffixes};
 
-static const struct values defaults = {.answer = HWI_ANSWER_DEFAULTS_OF(&formats)};
+static const struct values defaults = {.answer = HWI_ANSWER_DEFAULTS_OF(&formats), .classes = NO_CLASSES};
 
 static const struct hwi_option options[] = {
     {.name = "margin",
      HWI_VALUE(TEXT, margin),
      .value = "PERCENT",
      .help = "how much larger than the smallest sufficient pool (default: 10%)"},
+    {.name = "classes",
+     HWI_VALUE(MAYBE_COUNT, classes),
+     .preset = -1,
+     .value = "N",
+     .help = "instead of a pool: the N size classes of a heap (run -a heap) that waste least, at\n"
+             "most 64; without N also how many"},
     HWI_ANSWER_OPTIONS_OF(answer, format_names,
                           ".env (NAME=VALUE), .sh (export),\n"
-                          ".xml and .py (of a ROS 2 launch file), .txt or .json"),
+                          ".xml and .py (of a ROS 2 launch file), .txt or .json; with --classes also .conf (for\n"
+                          "HEAPWRIGHT_HEAP_CONFIG) and .c"),
     HWI_READING_PROCESSES(reading),
     {0},
 };
@@ -49,29 +65,109 @@ static int read_margin(const char *text, uint64_t *percent)
   return 0;
 }
 
-/* --- the answer --- */
-
-static int write_answer(const struct hwi_tune *tune, int format, FILE *out)
+static int check_classes(const struct values *values, const struct hwi_answer *answer)
 {
-  struct hwi_error error = {0};
-  int status = HW_OK;
+  if (values->classes == NO_CLASSES && answer->format >= CONFIG_FORMAT)
+    return hwi_fail(HWI_EXIT_TROUBLE, "the format %s is for a table of size classes: add --classes",
+                    format_names[answer->format]);
+  if (values->classes == NO_CLASSES)
+    return 0;
+  if (values->margin)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--margin is for a pool, and --classes for a heap: leave one of them out");
+  if (values->classes != ANY_CLASSES && (values->classes == 0 || values->classes > HWI_CLASS_COUNT_MAX))
+    return hwi_fail(HWI_EXIT_TROUBLE, "--classes %" PRIu64 ": a heap has from 1 to %d size classes", values->classes,
+                    HWI_CLASS_COUNT_MAX);
+  return 0;
+}
+
+/* --- a pool --- */
+
+static int write_pool(const void *answer, int format, FILE *out, struct hwi_error *error)
+{
+  const struct hwi_tune *tune = answer;
   if (format == HWI_FORMAT_TEXT) {
     struct hwi_style style;
     hwi_style_init(&style, out);
-    status = hwi_tune_text(tune, &style, &error);
-  } else if (format == HWI_FORMAT_JSON) {
-    status = hwi_tune_json(tune, out, &error);
-  } else {
-    hwi_tune_launch(tune, (enum hwi_launch_form)(format - FIRST_LAUNCH_FORM), out);
+    return hwi_tune_text(tune, &style, error);
   }
-  return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
+  if (format == HWI_FORMAT_JSON)
+    return hwi_tune_json(tune, out, error);
+  char bytes[32];
+  snprintf(bytes, sizeof bytes, "%" PRIu64, tune->processes->pool_bytes);
+  hwi_launch_lines_write((enum hwi_launch_form)(format - FIRST_LAUNCH_FORM), "libheapwright-tlsf.so",
+                         "HEAPWRIGHT_POOL_SIZE", bytes, out);
+  return HW_OK;
 }
 
-static int print_answer(const struct hwi_tune *tune, const struct hwi_answer *answer)
+/* --- size classes --- */
+
+static int write_class_lines(const struct hwi_classes *classes, enum hwi_launch_form form, FILE *out,
+                             struct hwi_error *error)
+{
+  struct hwi_line sizes = {0};
+  hwi_classes_list(classes, &sizes);
+  hwi_launch_lines_write(form, "libheapwright-heap.so", HWI_CLASSES_VARIABLE, hwi_line_text(&sizes), out);
+  bool failed = sizes.failed;
+  hwi_line_release(&sizes);
+  return failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory to write the answer") : HW_OK;
+}
+
+static int write_classes(const void *answer, int format, FILE *out, struct hwi_error *error)
+{
+  const struct hwi_classes *classes = answer;
+  if (format == HWI_FORMAT_TEXT) {
+    struct hwi_style style;
+    hwi_style_init(&style, out);
+    return hwi_classes_text(classes, &style, error);
+  }
+  if (format == HWI_FORMAT_JSON)
+    return hwi_classes_json(classes, out, error);
+  if (format < CONFIG_FORMAT)
+    return write_class_lines(classes, (enum hwi_launch_form)(format - FIRST_LAUNCH_FORM), out, error);
+  if (format == C_FORMAT)
+    hwi_classes_c(classes, out);
+  else
+    hwi_classes_config(classes, out);
+  return HW_OK;
+}
+
+/* --- the answer --- */
+
+typedef int write_fn(const void *answer, int format, FILE *out, struct hwi_error *error);
+
+static int print_answer(const struct hwi_answer *how, write_fn *write, const void *answer)
 {
   struct hwi_answer_file to;
-  int status = hwi_answer_open(&to, answer->path);
-  return status != 0 ? status : hwi_answer_close(&to, write_answer(tune, answer->format, to.out));
+  struct hwi_error error = {0};
+  int status = hwi_answer_open(&to, how->path);
+  if (status != 0)
+    return status;
+  if (write(answer, how->format, to.out, &error) < 0)
+    status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  return hwi_answer_close(&to, status);
+}
+
+static int tune_pool(const struct hwi_tune_question *question, const struct hwi_answer *how)
+{
+  struct hwi_tune tune;
+  struct hwi_error error = {0};
+  if (hwi_tune_init(&tune, question, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  int status = print_answer(how, write_pool, &tune);
+  hwi_tune_release(&tune);
+  return status;
+}
+
+static int tune_classes(const struct hwi_tune_question *question, uint64_t count, const struct hwi_answer *how)
+{
+  struct hwi_classes classes;
+  struct hwi_error error = {0};
+  if (hwi_classes_init(&classes, question->profile, count == ANY_CLASSES ? HWI_CLASSES_CHOSEN : (size_t)count,
+                       &question->replayer, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  int status = print_answer(how, write_classes, &classes);
+  hwi_classes_release(&classes);
+  return status;
 }
 
 /* --- the recording --- */
@@ -90,6 +186,8 @@ static int run(const void *given, int word_count, char **words)
   if (status == 0)
     status = hwi_answer_check(&answer);
   if (status == 0)
+    status = check_classes(values, &answer);
+  if (status == 0)
     status = read_margin(values->margin, &question.margin_percent);
   if (status == 0)
     status = hwi_reading_find(words[0], path, sizeof path);
@@ -97,38 +195,39 @@ static int run(const void *given, int word_count, char **words)
     status = hwi_reading_profile(&values->reading, path, &profile);
   if (status != 0)
     return status;
-  if (profile->sample_bytes) {
-    hwi_profile_destroy(profile);
-    return hwi_fail(
-        HWI_EXIT_TROUBLE,
-        "%s is sampled: tune makes every call again, and most of them are not in it; record without --sample", path);
-  }
   question.profile = profile;
-  struct hwi_tune tune;
-  struct hwi_error error = {0};
-  if (hwi_tune_init(&tune, &question, &error) < 0) {
-    status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
-  } else {
-    status = print_answer(&tune, &answer);
-    hwi_tune_release(&tune);
-  }
+  if (values->classes != NO_CLASSES)
+    status = tune_classes(&question, values->classes, &answer);
+  else if (profile->sample_bytes)
+    status = hwi_fail(HWI_EXIT_TROUBLE,
+                      "%s is sampled: tune makes every call again, and most of them are not in it; record without "
+                      "--sample",
+                      path);
+  else
+    status = tune_pool(&question, &answer);
   hwi_profile_destroy(profile);
   return status;
 }
 
 const struct hwi_command hwi_command_tune = {
     .name = "tune",
-    .summary = "how large a real-time pool does this program need?",
+    .summary = "how large a real-time pool, or which size classes, does this program need?",
     .usage = "[options] TRACE",
     .details =
         "Makes the recording's calls again, in their order, on the pool of libheapwright-tlsf.so itself, and names the\n"
         "HEAPWRIGHT_POOL_SIZE on which it does not grow. Another run may need more: record it under its highest load,\n"
         "and choose a margin for the difference.\n"
         "\n"
+        "With --classes: the size classes of libheapwright-heap.so with which the recorded blocks need least memory, and\n"
+        "what they save. No other table of so many classes needs less, by the sizes of the blocks that were live at the\n"
+        "peak and over time.\n"
+        "\n"
         "examples:\n"
         "  heapwright tune app.hwt                       the size, and what it is made of\n"
         "  heapwright tune --margin 25% app.hwt -o pool.env\n"
-        "  heapwright tune --children build.hwt          every process of the run\n",
+        "  heapwright tune --children build.hwt          every process of the run\n"
+        "  heapwright tune --classes app.hwt -o app.conf\n"
+        "  HEAPWRIGHT_HEAP_CONFIG=app.conf heapwright run -a heap -- ./app\n",
     .options = options,
     .defaults = &defaults,
     .values_bytes = sizeof(struct values),

@@ -46,7 +46,8 @@ static void print_option(const struct hwi_option *option)
       hwi_line_printf(&line, "%s%s", choice > option->choices ? "|" : maybe ? "[=" : " ", *choice);
     hwi_line_puts(&line, maybe ? "]" : "");
   } else if (option->value) {
-    hwi_line_printf(&line, option->kind == HWI_OPTION_MAYBE_SIZE ? "[=%s]" : " %s", option->value);
+    bool is_optional = option->kind == HWI_OPTION_MAYBE_SIZE || option->kind == HWI_OPTION_MAYBE_COUNT;
+    hwi_line_printf(&line, is_optional ? "[=%s]" : " %s", option->value);
   }
   if (line.bytes > HELP_COLUMN - 2)
     hwi_line_puts(&line, "\n");

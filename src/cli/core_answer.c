@@ -7,7 +7,6 @@
 
 #include "cli/page_and_charts.h"
 #include "export/moment.h"
-#include "report/content/core_place_names.h"
 #include "report/names/named_frames.h"
 #include "report/words/style.h"
 #include "symbols/debug_file.h"
@@ -43,8 +42,6 @@ static int read_recording(struct hwi_core_answer *answer, const char *path)
 {
   struct hwi_error error = {0};
   struct hwi_profile_options chosen = {.images = HWI_IMAGES_PID, .pid = answer->memory.pid};
-  if (!path)
-    return 0;
   int status = answer->memory.pid ? hwi_profile_create(&answer->recorded, path, &chosen, &error) : HW_ERR_USAGE;
   if (status == HW_ERR_USAGE) { /* it has no such process */
     chosen = (struct hwi_profile_options){0};
@@ -56,6 +53,17 @@ static int read_recording(struct hwi_core_answer *answer, const char *path)
     return hwi_fail(HWI_EXIT_TROUBLE, "--recording: %s", error.text);
   leave_out_newer(&answer->recorded_blocks, answer->recorded);
   answer->core.recording = path;
+  return 0;
+}
+
+/* Without a recording: which one there should be, and if it is not here, what the recorder has of it in memory. */
+static int look_for_recorder(struct hwi_core_answer *answer)
+{
+  if (!hwi_last_calls_read(&answer->last_calls, &answer->memory))
+    return hwi_fail(HWI_EXIT_TROUBLE, "no memory for the last calls of %s", answer->core.name);
+  answer->core.recorded_to = answer->last_calls.trace;
+  if (answer->core.recorded_to && access(answer->core.recorded_to, R_OK) != 0)
+    answer->core.last_calls = &answer->last_calls;
   return 0;
 }
 
@@ -102,7 +110,9 @@ static void open_types(struct hwi_core_answer *answer)
                                                        .modules = &answer->modules,
                                                        .symbols = answer->symbols,
                                                        .reader = {.memory = &answer->memory}},
-                                           .heap = &answer->heap};
+                                           .heap = &answer->heap,
+                                           .storage = &answer->storage,
+                                           .threads = &answer->threads};
 }
 
 static int open_names(struct hwi_core_answer *answer)
@@ -124,15 +134,13 @@ static int open_names(struct hwi_core_answer *answer)
 int hwi_core_answer_read(struct hwi_core_answer *answer, const char *recording)
 {
   const char *const recordings[] = {recording, NULL};
-  int status = read_recording(answer, recording);
+  int status = recording ? read_recording(answer, recording) : look_for_recorder(answer);
   if (status == 0)
     status = hwi_reading_symbols(answer->reading, recordings, &answer->symbols);
   if (status == 0 && answer->sysroot)
     status = use_sysroot(answer);
   if (status == 0)
     status = open_names(answer);
-  if (status == 0 && answer->memory.has_fault)
-    answer->core.crashed_in = hwi_core_function_at(&answer->names, 0);
   return status;
 }
 
@@ -146,6 +154,7 @@ void hwi_core_answer_close(struct hwi_core_answer *answer)
   hwi_symbols_destroy(answer->symbols);
   hwi_recorded_blocks_release(&answer->recorded_blocks);
   hwi_profile_destroy(answer->recorded);
+  hwi_last_calls_release(&answer->last_calls);
   hwi_thread_frames_release(&answer->threads);
   hwi_thread_storage_release(&answer->storage);
   hwi_core_modules_release(&answer->modules);

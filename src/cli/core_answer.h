@@ -11,6 +11,7 @@
 #include "export/export.h"
 #include "memory/graph/graph.h"
 #include "memory/heaps/heap.h"
+#include "memory/heaps/last_calls.h"
 #include "memory/heaps/recorded.h"
 #include "memory/image/abort_message.h"
 #include "memory/image/modules.h"
@@ -35,6 +36,7 @@ struct hwi_core_answer {
   struct hwi_thread_storage storage;
   struct hwi_profile *recorded; /* NULL: there is no recording */
   struct hwi_recorded_blocks recorded_blocks;
+  struct hwi_last_calls last_calls;
   struct hwi_graph graph;
   struct hwi_leaks leaks;
   struct hwi_block_types types; /* of blocks: once hwi_core_answer_find_types was called */

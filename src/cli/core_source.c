@@ -27,9 +27,29 @@ bool hwi_core_source_pid(const char *word, uint32_t *pid)
   return number > 0 && number <= INT32_MAX;
 }
 
+/* Returns whether an option says what is read, so that the only word is a program. */
+static bool is_named_by_option(const struct hwi_core_source *source)
+{
+  return source->raw.count || source->stored;
+}
+
 const char *hwi_core_source_name(const struct hwi_core_source *source, int word_count, char **words)
 {
-  return source->raw.count ? source->raw.items[0] : word_count ? words[word_count - 1] : NULL;
+  return source->raw.count ? source->raw.items[0]
+         : source->stored  ? source->stored
+         : word_count      ? words[word_count - 1]
+                           : NULL;
+}
+
+void hwi_core_source_order(const struct hwi_core_source *source, int word_count, char **words)
+{
+  struct hwi_core_module file;
+  char *first = words[0];
+  if (source->raw.count || word_count != 2 || hwi_core_module_read(&file, words[0]) ||
+      !hwi_core_module_read(&file, words[1]))
+    return;
+  words[0] = words[1];
+  words[1] = first;
 }
 
 static int check_sysroot(const char *sysroot)
@@ -44,13 +64,17 @@ static int check_sysroot(const char *sysroot)
 
 static int check_words(const struct hwi_core_source *source, int word_count, char **words)
 {
-  const int most = source->raw.count ? 1 : 2;
+  const int most = is_named_by_option(source) ? 1 : 2;
+  if (source->raw.count && source->stored)
+    return hwi_fail(HWI_EXIT_TROUBLE, "--raw and --stored both say what is read: choose one");
   if (!source->raw.count && (source->base || source->big_endian || source->word != WORD_64))
     return hwi_fail(HWI_EXIT_TROUBLE, "--base, --word and --big-endian are about --raw FILE, which is missing");
   if (word_count > most)
     return hwi_fail(HWI_EXIT_TROUBLE, "'%s' is one word too many: core takes a program, and %s", words[most],
-                    source->raw.count ? "with --raw nothing else" : "a core dump or a process");
-  if (word_count == 0 && !source->raw.count)
+                    source->raw.count ? "with --raw nothing else"
+                    : source->stored  ? "with --stored nothing else"
+                                      : "a core dump or a process");
+  if (word_count == 0 && !is_named_by_option(source))
     return hwi_fail(HWI_EXIT_TROUBLE, "core needs a core dump or a process: heapwright core PROGRAM CORE, or "
                                       "heapwright core PID");
   return 0;
@@ -123,7 +147,9 @@ int hwi_core_source_open(const struct hwi_core_source *source, int word_count, c
     return status;
   if (source->raw.count)
     return open_raw(source, memory);
-  if (hwi_core_source_pid(name, &pid))
+  if (source->stored)
+    status = hwi_core_file_open_stored(memory, source->stored, &error);
+  else if (hwi_core_source_pid(name, &pid))
     status = hwi_process_open(memory, pid, &(struct hwi_process_options){.no_stop = source->no_stop}, read, &error);
   else if (source->no_stop)
     return hwi_fail(HWI_EXIT_TROUBLE, "--no-stop is about a process, and '%s' is no PID", name);
@@ -136,7 +162,7 @@ char *hwi_core_source_place_program(const struct hwi_core_source *source, int wo
                                     struct hwi_core_modules *modules)
 {
   struct hwi_core_module found;
-  char *program = word_count == (source->raw.count ? 1 : 2) ? realpath(words[0], NULL) : NULL;
+  char *program = word_count == (is_named_by_option(source) ? 1 : 2) ? realpath(words[0], NULL) : NULL;
   const bool has_none = modules->count == 0;
   if (program && has_none)
     hwi_core_modules_add_fixed(modules, program); /* without memory for it, it has no names */

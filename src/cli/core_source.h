@@ -12,6 +12,7 @@
 /* Part of a command's values. */
 struct hwi_core_source {
   struct hwi_texts raw;
+  const char *stored; /* what coredumpctl is to look for; NULL: it is not asked */
   const char *base;
   const char *sysroot; /* NULL: none */
   int word;            /* of a raw image: enum of its names */
@@ -31,6 +32,10 @@ extern const char *const hwi_core_word_names[];
 
 #define HWI_CORE_SOURCE_OPTIONS(field)                                                                                 \
   HWI_NO_STOP_OPTION(field.no_stop),                                                                                   \
+  {.name = "stored",                                                                                                   \
+   HWI_VALUE(TEXT, field.stored),                                                                                      \
+   .value = "MATCH",                                                                                                   \
+   .help = "the newest core dump that systemd stored of a PID, a program's name or its path"},                         \
   {.name = "raw",                                                                                                      \
    HWI_VALUE(TEXTS, field.raw),                                                                                        \
    .value = "FILE[@ADDRESS]",                                                                                          \
@@ -53,7 +58,10 @@ extern const char *const hwi_core_word_names[];
    .help = "of --raw: the highest byte of a word comes first"}
 /* clang-format on */
 
-/* Reads what the words name: PROGRAM CORE, PROGRAM PID, PID, CORE, or with --raw PROGRAM or nothing. `read` says
+/* Exchanges the two words of CORE PROGRAM: a program is an ELF file that can be started, and a core dump is not. */
+void hwi_core_source_order(const struct hwi_core_source *source, int word_count, char **words);
+
+/* Reads what the words name: PROGRAM CORE, PROGRAM PID, PID, CORE, or with --raw or --stored PROGRAM or nothing. `read` says
  * what reading a process did to it. */
 int hwi_core_source_open(const struct hwi_core_source *source, int word_count, char **words, struct hwi_memory *memory,
                          struct hwi_process_read *read);

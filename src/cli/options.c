@@ -105,6 +105,12 @@ static int store(const struct parser *parser, const struct hwi_option *option, c
     texts->items[texts->count++] = value;
     return 0;
   }
+  case HWI_OPTION_MAYBE_COUNT:
+    if (!value) {
+      *(uint64_t *)field = (uint64_t)option->preset;
+      return 0;
+    }
+    /* fall through */
   case HWI_OPTION_COUNT:
     return count_parse(value, field) ? 0 : wrong_value(parser, option, value, "a whole number");
   case HWI_OPTION_MAYBE_SIZE:
@@ -167,6 +173,10 @@ static int apply(struct parser *parser, const struct hwi_option *option, bool is
   } else if (option->kind == HWI_OPTION_MAYBE_SIZE) {
     uint64_t size;
     if (!value && *parser->next && hwi_size_parse(*parser->next, &size))
+      value = *parser->next++;
+  } else if (option->kind == HWI_OPTION_MAYBE_COUNT) {
+    uint64_t count;
+    if (!value && *parser->next && count_parse(*parser->next, &count))
       value = *parser->next++;
   } else if (value) {
     return hwi_fail(parser->command->usage_status, "%s takes no value", spelled(option, is_short, buffer));

@@ -2,7 +2,7 @@
  *
  * Spelled `--name VALUE`, `--name=VALUE`, `-n VALUE` or `-nVALUE`; flags take no value and short ones may be joined
  * (-qv). An optional value follows '='. After a blank, a word is taken as the optional value only if it is one of the
- * choices, or a size. `--` ends the options. If an option is repeated, the last one wins, except for HWI_OPTION_TEXTS, which keeps
+ * choices, a size, or a number. `--` ends the options. If an option is repeated, the last one wins, except for HWI_OPTION_TEXTS, which keeps
  * all.
  */
 #ifndef HWI_CLI_OPTIONS_H
@@ -14,18 +14,19 @@
 
 #include "base/texts.h"
 
-enum hwi_option_kind {                             /* type of the field in the values: */
-                       HWI_OPTION_ON = 1,          /* bool, becomes true */
-                       HWI_OPTION_OFF = 2,         /* bool, becomes false */
-                       HWI_OPTION_SET = 3,         /* int, becomes `preset` */
-                       HWI_OPTION_TEXT = 4,        /* const char *, into argv */
-                       HWI_OPTION_TEXTS = 5,       /* struct hwi_texts; into argv */
-                       HWI_OPTION_COUNT = 6,       /* uint64_t, decimal */
-                       HWI_OPTION_SIZE = 7,        /* uint64_t, bytes; see base/size_text.h */
-                       HWI_OPTION_DURATION = 8,    /* uint64_t, nanoseconds; see report/input/quantities.h */
-                       HWI_OPTION_CHOICE = 9,      /* int, the index in `choices` */
-                       HWI_OPTION_MAYBE = 10,      /* the same, or `preset` if no value is given */
-                       HWI_OPTION_MAYBE_SIZE = 11, /* uint64_t, bytes, or `preset` if no value is given */
+enum hwi_option_kind {                              /* type of the field in the values: */
+                       HWI_OPTION_ON = 1,           /* bool, becomes true */
+                       HWI_OPTION_OFF = 2,          /* bool, becomes false */
+                       HWI_OPTION_SET = 3,          /* int, becomes `preset` */
+                       HWI_OPTION_TEXT = 4,         /* const char *, into argv */
+                       HWI_OPTION_TEXTS = 5,        /* struct hwi_texts; into argv */
+                       HWI_OPTION_COUNT = 6,        /* uint64_t, decimal */
+                       HWI_OPTION_SIZE = 7,         /* uint64_t, bytes; see base/size_text.h */
+                       HWI_OPTION_DURATION = 8,     /* uint64_t, nanoseconds; see report/input/quantities.h */
+                       HWI_OPTION_CHOICE = 9,       /* int, the index in `choices` */
+                       HWI_OPTION_MAYBE = 10,       /* the same, or `preset` if no value is given */
+                       HWI_OPTION_MAYBE_SIZE = 11,  /* uint64_t, bytes, or `preset` if no value is given */
+                       HWI_OPTION_MAYBE_COUNT = 12, /* uint64_t, decimal, or `preset` if no value is given */
 };
 
 /* Sets the kind of a row, and the field of `struct values` that the option sets. A field whose type does not match the
@@ -47,6 +48,7 @@ enum hwi_option_kind {                             /* type of the field in the v
 #define HWI_TYPE_OF_CHOICE int
 #define HWI_TYPE_OF_MAYBE int
 #define HWI_TYPE_OF_MAYBE_SIZE uint64_t
+#define HWI_TYPE_OF_MAYBE_COUNT uint64_t
 
 struct hwi_option {
   const char *name; /* without the dashes */

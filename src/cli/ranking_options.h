@@ -51,12 +51,10 @@ bool hwi_frames_are_all(int frames);         /* whether the choice is "all" */
 
 /* Rows of the command's table of options, for `struct hwi_ranking field` in its `struct values`; --frames is an `int`. */
 /* clang-format off */
-#define HWI_TOP_OPTION(field)                                                                                          \
-  {.name = "top",                                                                                                      \
-   .letter = 'n',                                                                                                      \
-   HWI_VALUE(COUNT, field.report.top),                                                                                 \
-   .value = "N",                                                                                                       \
-   .help = "rows to show; 0: all (default: 10 in text, all in JSON)"}
+#define HWI_TOP_OPTION_OF(field, words)                                                                                \
+  {.name = "top", .letter = 'n', HWI_VALUE(COUNT, field.report.top), .value = "N", .help = words}
+
+#define HWI_TOP_OPTION(field) HWI_TOP_OPTION_OF(field, "rows to show; 0: all (default: 10 in text, all in JSON)")
 
 #define HWI_FRAMES_OPTION(field)                                                                                       \
   {.name = "frames",                                                                                                   \

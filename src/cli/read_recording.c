@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "export/import_foreign.h"
+#include "memory/image/core_file.h"
 #include "report/content/evidence.h"
 #include "report/words/number.h"
 #include "symbols/program_allocator.h"
@@ -114,6 +115,9 @@ static struct hwi_profile_options begin_reading(const struct hwi_reading *readin
 static int fail_to_read(const char *path, const struct hwi_error *error)
 {
   const struct hwi_foreign_format *foreign = error->status == HW_ERR_NOT_A_TRACE ? hwi_foreign_format_of(path) : NULL;
+  if (error->status == HW_ERR_NOT_A_TRACE && hwi_core_file_is(path))
+    return hwi_fail(HWI_EXIT_TROUBLE,
+                    "%s is a core dump; make a trace of it with: heapwright core PROGRAM %s -o NAME.hwt", path, path);
   if (foreign)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s is a recording of %s; make a trace of it with: heapwright import %s -o FILE",
                     path, foreign->tool, path);

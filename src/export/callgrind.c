@@ -136,8 +136,8 @@ static void put_all(struct callgrind *to)
     const struct hwi_pair *at = &to->places.pairs[to->calls.keys.pairs[i].a];
     fputc('\n', to->out);
     put_function(to, "fl", "fn", at->a);
-    /* callgrind_annotate shows only lines of a file that have a cost of their own. */
-    fprintf(to->out, "%" PRIu64 " 0\n", at->b);
+    /* callgrind_annotate shows only lines of a file that have costs of their own: all of them, or it warns of those that are not set. */
+    put_costs(to, at->b, &(struct costs){0});
     put_function(to, "cfi", "cfn", to->calls.keys.pairs[i].b);
     fprintf(to->out, "calls=%" PRIu64 " 0\n", to->calls.items[i].values[CALLS_COST]);
     put_costs(to, at->b, &to->calls.items[i]);

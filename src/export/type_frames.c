@@ -44,6 +44,11 @@ static uint32_t add_vtable(struct hwi_type_frames *frames, uint32_t caller, uint
 {
   const struct hwi_vtables *vtables = &frames->types->vtables;
   const struct hwi_vtable_type *of = &vtables->types[type - 1];
+  if (!of->has_symbol) {
+    char text[HWI_BLOCK_TYPE_TEXT_BYTES];
+    snprintf(text, sizeof text, "vtable for %s", of->name);
+    return add_name(frames, caller, text);
+  }
   const uint32_t module =
       of->module ? frames->first_core_module + (uint32_t)(of->module - vtables->modules->modules) : 0;
   return node_of(frames, caller, module, of->address);

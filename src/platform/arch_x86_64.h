@@ -56,6 +56,12 @@ static inline void hwi_arch_add(uint64_t *to, uint64_t number)
   __asm__ volatile("addq %1, %0" : "+m"(*to) : "er"(number) : "cc");
 }
 
+/* Tells the processor that the thread waits in a loop. */
+static inline void hwi_arch_pause(void)
+{
+  _mm_pause();
+}
+
 /* Stops the thread at this place: it gets SIGTRAP, and may continue. */
 static inline void hwi_arch_trap(void)
 {

@@ -16,6 +16,13 @@ int hwi_os_map_with_room(size_t bytes, void **start);
 /* The same, exactly at `start`. Returns -EEXIST if something is mapped there already. */
 int hwi_os_map_at(void *start, size_t bytes);
 
+/* The same in huge pages that are reserved; start and length are multiples of 2 MiB. Returns -ENOMEM if too few are left. */
+int hwi_os_map_huge_at(void *start, size_t bytes);
+
+/* Makes memory that is not touched yet come from a memory node, if there is room. Returns 0, or a negative value: -EINVAL if
+ * there is no such node, another one if this system does not allow a choice. */
+int hwi_os_prefer_node(void *start, size_t bytes, size_t node);
+
 /* Asks for huge pages for memory that is not touched yet. Returns 0, or a negative value: -EOPNOTSUPP if they are
  * switched off for the system or this process, -EINVAL if this kernel has none. */
 int hwi_os_use_huge_pages(void *start, size_t bytes);
@@ -59,6 +66,12 @@ void hwi_os_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_chi
 /* Duplicates the current standard error output for hwi_os_print_error, since many programs close it before their end.
  * The duplicate is a descriptor far above those that programs rely on. */
 void hwi_os_keep_error_output(void);
+
+/* Writes to a descriptor as much as it accepts. */
+void hwi_os_write(int fd, const char *text, size_t bytes);
+
+/* Writes to the end of a file, which is created if needed. Returns 0, or a negative value. */
+int hwi_os_append_to_file(const char *path, const char *text, size_t bytes);
 
 /* Writes to the standard error output, or to its duplicate, as much as it accepts. */
 void hwi_os_print_error(const char *text, size_t bytes);

@@ -13,7 +13,7 @@ extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 */
  * other threads is needed. */
 static inline const char *hwi_os_single_threaded_flag(void)
 {
-  static const char never;
+  static const char never = 0;
   return &__libc_single_threaded ? &__libc_single_threaded : &never;
 }
 

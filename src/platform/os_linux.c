@@ -108,11 +108,12 @@ void *hwi_os_map_on(void *page, size_t bytes)
 
 static bool is_page_readable(uintptr_t page)
 {
-  static _Atomic bool kernel_populates; /* true: an error of madvise means unreadable, not unsupported */
+  static bool kernel_populates; /* true: an error of madvise means unreadable, not unsupported */
   long result = CALL3(SYS_madvise, page, HWI_OS_PAGE_BYTES, MADV_POPULATE_READ);
-  if (result == 0 && !kernel_populates)
-    kernel_populates = true;
-  if (result == 0 || kernel_populates)
+  bool is_known = __atomic_load_n(&kernel_populates, __ATOMIC_RELAXED);
+  if (result == 0 && !is_known)
+    __atomic_store_n(&kernel_populates, true, __ATOMIC_RELAXED);
+  if (result == 0 || is_known)
     return result == 0;
   return CALL4(SYS_rt_sigprocmask, IMPOSSIBLE_HOW, page, NULL, KERNEL_SIGSET_BYTES) == -EINVAL;
 }

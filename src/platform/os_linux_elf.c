@@ -31,15 +31,15 @@ bool hwi_elf_open(struct hwi_elf_image *image, uintptr_t bias, const ElfW(Dyn) *
   for (const ElfW(Dyn) *at = dynamic; at && at->d_tag != DT_NULL; at++) {
     const void *table = table_at(image, at->d_un.d_ptr);
     if (at->d_tag == DT_SYMTAB)
-      image->symbols = table;
+      image->symbols = (const ElfW(Sym) *)table;
     else if (at->d_tag == DT_STRTAB)
-      image->strings = table;
+      image->strings = (const char *)table;
     else if (at->d_tag == DT_VERSYM)
-      image->versions = table;
+      image->versions = (const ElfW(Half) *)table;
     else if (at->d_tag == DT_GNU_HASH)
-      image->gnu_hash = table;
+      image->gnu_hash = (const uint32_t *)table;
     else if (at->d_tag == DT_HASH)
-      image->hash = table;
+      image->hash = (const ElfW(Word) *)table;
   }
   return image->symbols && image->strings && (image->gnu_hash || image->hash);
 }
@@ -84,7 +84,7 @@ static uint32_t gnu_hash_of(const char *name)
 /* Returns false if the image does not have this name. */
 static bool may_have(const struct gnu_table *table, uint32_t hash)
 {
-  const uint64_t *bloom = (const void *)(table + 1);
+  const uint64_t *bloom = (const uint64_t *)(table + 1);
   uint64_t word = bloom[hash / WORD_BITS % table->bloom_words];
   return word >> hash % WORD_BITS & word >> (hash >> table->bloom_shift) % WORD_BITS & 1;
 }
@@ -92,11 +92,11 @@ static bool may_have(const struct gnu_table *table, uint32_t hash)
 /* Returns the index of the symbol, or 0 if there is none. A hidden version is taken only if there is no other. */
 static uint32_t find_by_gnu_hash(const struct hwi_elf_image *image, const char *name)
 {
-  const struct gnu_table *table = (const void *)image->gnu_hash;
+  const struct gnu_table *table = (const struct gnu_table *)image->gnu_hash;
   uint32_t hash = gnu_hash_of(name), hidden = 0;
   if (!table->bucket_count || !table->bloom_words || !may_have(table, hash))
     return 0;
-  const uint32_t *buckets = (const void *)((const uint64_t *)(table + 1) + table->bloom_words);
+  const uint32_t *buckets = (const uint32_t *)((const uint64_t *)(table + 1) + table->bloom_words);
   const uint32_t *chains = buckets + table->bucket_count;
   uint32_t index = buckets[hash % table->bucket_count];
   if (index < table->first_symbol)

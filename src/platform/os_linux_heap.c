@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/mempolicy.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +17,14 @@
 #include "platform/os.h"
 #include "platform/os_linux_call.h"
 
-enum { STDERR = 2, LEAST_KEPT_DESCRIPTOR = 700, HUGE_PAGE_BYTES = 2 << 20 };
+enum {
+  STDERR = 2,
+  LEAST_KEPT_DESCRIPTOR = 700,
+  HUGE_PAGE_BYTES = 2 << 20,
+  HUGE_2MB = 21 << MAP_HUGE_SHIFT,
+  MOST_NODES = 1024,
+  WORD_BITS = 64,
+};
 
 /* Nearly all of the address space between the program and the libraries is free, and the kernel fills it downward from
  * the libraries. A mapping this far below them can grow upward. */
@@ -38,13 +46,32 @@ int hwi_os_map_with_room(size_t bytes, void **start)
   return 0;
 }
 
-int hwi_os_map_at(void *start, size_t bytes)
+static int map_at(void *start, size_t bytes, int flags)
 {
-  long at = map(start, bytes, MAP_FIXED_NOREPLACE);
+  long at = map(start, bytes, MAP_FIXED_NOREPLACE | flags);
   if (hwi_call_failed(at) || (void *)at == start)
     return hwi_call_failed(at) ? (int)at : 0;
   hwi_os_unmap((void *)at, bytes); /* before Linux 4.17 the flag has no effect */
   return -EEXIST;
+}
+
+int hwi_os_map_at(void *start, size_t bytes)
+{
+  return map_at(start, bytes, 0);
+}
+
+int hwi_os_map_huge_at(void *start, size_t bytes)
+{
+  return map_at(start, bytes, MAP_HUGETLB | HUGE_2MB);
+}
+
+int hwi_os_prefer_node(void *start, size_t bytes, size_t node)
+{
+  unsigned long nodes[MOST_NODES / WORD_BITS] = {0};
+  if (node >= MOST_NODES)
+    return -EINVAL;
+  nodes[node / WORD_BITS] = 1UL << node % WORD_BITS;
+  return (int)CALL(SYS_mbind, start, bytes, MPOL_PREFERRED, nodes, MOST_NODES + 1, 0);
 }
 
 /* Returns whether the setting of the system or the process forbids huge pages: the kernel accepts the request even
@@ -157,8 +184,23 @@ void hwi_os_keep_error_output(void)
 
 void hwi_os_print_error(const char *text, size_t bytes)
 {
+  hwi_os_write(error_output, text, bytes);
+}
+
+int hwi_os_append_to_file(const char *path, const char *text, size_t bytes)
+{
+  long fd = CALL(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666, 0, 0);
+  if (hwi_call_failed(fd))
+    return (int)fd;
+  hwi_os_write((int)fd, text, bytes);
+  CALL(SYS_close, fd, 0, 0, 0, 0, 0);
+  return 0;
+}
+
+void hwi_os_write(int fd, const char *text, size_t bytes)
+{
   while (bytes) {
-    long written = CALL(SYS_write, error_output, text, bytes, 0, 0, 0);
+    long written = CALL(SYS_write, fd, text, bytes, 0, 0, 0);
     if (written <= 0 && written != -EINTR)
       return;
     text += written > 0 ? written : 0;
@@ -182,7 +224,7 @@ struct frames {
 
 static _Unwind_Reason_Code see_frame(struct _Unwind_Context *frame, void *context)
 {
-  struct frames *frames = context;
+  struct frames *frames = (struct frames *)context;
   uintptr_t pc = (uintptr_t)_Unwind_GetIP(frame);
   return pc && frames->each(frames->context, pc) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }

@@ -56,7 +56,7 @@ static bool from_loader(const struct dl_find_object *found, struct hwi_os_module
   module->bias = found->dlfo_link_map->l_addr;
   module->path = found->dlfo_link_map->l_name ? found->dlfo_link_map->l_name : "";
   /* The kernel maps the executable segment by segment, so there may be holes; glibc then reports only one segment. */
-  const ElfW(Phdr) *phdrs = (const void *)getauxval(AT_PHDR);
+  const ElfW(Phdr) *phdrs = (const ElfW(Phdr) *)getauxval(AT_PHDR);
   if (!*module->path && phdrs)
     measure(phdrs, getauxval(AT_PHNUM), module->bias, module);
   return true;
@@ -70,7 +70,7 @@ struct search {
 static int covers(struct dl_phdr_info *info, size_t size, void *context)
 {
   (void)size;
-  struct search *search = context;
+  struct search *search = (struct search *)context;
   struct hwi_os_module *module = search->module;
   *module = (struct hwi_os_module){.bias = info->dlpi_addr, .path = info->dlpi_name};
   measure(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr, module);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "platform/os_linux_proc.h"
+#include "platform/x86_registers.h"
 #include "platform/x86_vectors.h"
 
 enum { PATH_BYTES = 64, PATIENCE_NS = 2000000000, GRACE_NS = 100000000, NAP_NS = 20000 };
@@ -150,30 +151,70 @@ void hwi_os_let_go(struct hwi_os_stopped *stopped)
 
 #ifdef __x86_64__
 /* No call keeps them: in a system call they have what is left of earlier work. */
-static void read_vectors(uint32_t tid, struct hwi_os_registers *registers)
+static void read_vectors(uint32_t tid, struct hwi_os_registers *registers, unsigned word_bytes)
 {
   enum { STATE_BYTES = 4096 };
   unsigned char state[STATE_BYTES];
   struct iovec room = {state, sizeof state};
   if (registers->system_call < 0 && ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &room) == 0)
-    registers->vector_count = hwi_x86_vector_words(registers->vectors, HWI_OS_VECTORS_MAX, state, room.iov_len);
+    registers->vector_count =
+        hwi_x86_vector_words(registers->vectors, HWI_OS_VECTORS_MAX, state, room.iov_len, word_bytes);
+}
+
+/* The segment that gs selects, in a thread with words of 32 bits. */
+static uint64_t thread_pointer_32(uint32_t tid, uint64_t selector)
+{
+  enum { SEGMENTS = 3 };
+  uint32_t segments[SEGMENTS][HWI_I386_SEGMENT_BYTES / sizeof(uint32_t)] = {{0}};
+  struct iovec room = {segments, sizeof segments};
+  if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_386_TLS, &room) < 0)
+    return 0;
+  for (size_t i = 0; i < room.iov_len / HWI_I386_SEGMENT_BYTES; i++)
+    if (segments[i][0] == hwi_i386_segment_of(selector))
+      return segments[i][HWI_I386_SEGMENT_BASE_OFF / sizeof(uint32_t)];
+  return 0;
+}
+
+static void take_words_32(uint32_t tid, const uint32_t *words, struct hwi_os_registers *registers)
+{
+  *registers = (struct hwi_os_registers){.stack_pointer = words[HWI_I386_ESP],
+                                         .thread_pointer = thread_pointer_32(tid, words[HWI_I386_GS]),
+                                         .program_counter = words[HWI_I386_EIP],
+                                         .system_call = (int32_t)words[HWI_I386_ORIG_EAX],
+                                         .count = HWI_I386_REGISTERS};
+  for (size_t i = 0; i < HWI_I386_REGISTERS; i++)
+    registers->all[i] = words[i];
+}
+
+static void take_words_64(const struct user_regs_struct *words, struct hwi_os_registers *registers)
+{
+  *registers = (struct hwi_os_registers){.stack_pointer = words->rsp,
+                                         .thread_pointer = words->fs_base,
+                                         .program_counter = words->rip,
+                                         .system_call = (int64_t)words->orig_rax,
+                                         .count = sizeof *words / sizeof *registers->all};
+  memcpy(registers->all, words, sizeof *words);
 }
 #endif
 
+/* The kernel has two forms of registers, by the code that the thread runs. */
 bool hwi_os_thread_registers(uint32_t tid, struct hwi_os_registers *registers)
 {
 #ifdef __x86_64__
-  struct user_regs_struct got = {0};
+  union {
+    struct user_regs_struct words_64;
+    uint32_t words_32[HWI_I386_REGISTERS];
+  } got = {0};
   struct iovec room = {&got, sizeof got};
-  if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &room) < 0 || room.iov_len < sizeof got)
+  if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &room) < 0)
     return false;
-  *registers = (struct hwi_os_registers){.stack_pointer = got.rsp,
-                                         .thread_pointer = got.fs_base,
-                                         .program_counter = got.rip,
-                                         .system_call = (int64_t)got.orig_rax,
-                                         .count = sizeof got / sizeof *registers->all};
-  memcpy(registers->all, &got, sizeof got);
-  read_vectors(tid, registers);
+  if (room.iov_len == sizeof got.words_64)
+    take_words_64(&got.words_64, registers);
+  else if (room.iov_len == sizeof got.words_32)
+    take_words_32(tid, got.words_32, registers);
+  else
+    return false;
+  read_vectors(tid, registers, room.iov_len == sizeof got.words_64 ? sizeof(uint64_t) : sizeof(uint32_t));
   return true;
 #else
   (void)tid, (void)registers;

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <elf.h>
 #include <link.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/auxv.h>
@@ -16,29 +15,29 @@
 
 static bool open_vdso(struct hwi_elf_image *image, const ElfW(Ehdr) *header)
 {
-  const ElfW(Phdr) *segments = (const void *)((uintptr_t)header + header->e_phoff);
+  const ElfW(Phdr) *segments = (const ElfW(Phdr) *)((uintptr_t)header + header->e_phoff);
   const ElfW(Dyn) *dynamic = NULL;
   uintptr_t bias = 0;
   for (int i = header->e_phnum; i-- > 0;) {
     if (segments[i].p_type == PT_LOAD) /* only the first one matters */
       bias = (uintptr_t)header + segments[i].p_offset - segments[i].p_vaddr;
     else if (segments[i].p_type == PT_DYNAMIC)
-      dynamic = (const void *)((uintptr_t)header + segments[i].p_offset);
+      dynamic = (const ElfW(Dyn) *)((uintptr_t)header + segments[i].p_offset);
   }
   return hwi_elf_open(image, bias, dynamic);
 }
 
 hwi_os_clock_fn *hwi_os_vdso_clock(void)
 {
-  static _Atomic uintptr_t known; /* 0: not searched yet, 1: none */
-  uintptr_t clock = atomic_load_explicit(&known, memory_order_relaxed);
+  static uintptr_t known; /* 0: not searched yet, 1: none */
+  uintptr_t clock = __atomic_load_n(&known, __ATOMIC_RELAXED);
   if (clock == 0) {
     struct hwi_elf_image image;
-    const ElfW(Ehdr) *header = (const void *)getauxval(AT_SYSINFO_EHDR);
+    const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR);
     if (header && open_vdso(&image, header))
       clock = hwi_elf_find(&image, "__vdso_clock_gettime");
     clock = clock ? clock : 1;
-    atomic_store_explicit(&known, clock, memory_order_relaxed);
+    __atomic_store_n(&known, clock, __ATOMIC_RELAXED);
   }
   return clock > 1 ? (hwi_os_clock_fn *)clock : NULL;
 }

@@ -13,14 +13,17 @@
 
 enum { HWI_X86_SSE_OFF = 160, HWI_X86_SSE_END = 416, HWI_X86_AVX_OFF = 576 };
 
-/* Sets `words`, which has room for `most`, to those that are not 0. Returns how many these are. */
-static inline size_t hwi_x86_vector_words(uint64_t *words, size_t most, const unsigned char *state, size_t bytes)
+/* Sets `words`, which has room for `most`, to those that are not 0; of `word_bytes` each, which is 4 or 8. Returns how many these
+ * are. */
+static inline size_t hwi_x86_vector_words(uint64_t *words, size_t most, const unsigned char *state, size_t bytes,
+                                          unsigned word_bytes)
 {
   size_t count = 0;
-  for (size_t off = HWI_X86_SSE_OFF; off + sizeof *words <= bytes && count < most; off += sizeof *words) {
+  for (size_t off = HWI_X86_SSE_OFF; off + word_bytes <= bytes && count < most; off += word_bytes) {
     if (off >= HWI_X86_SSE_END && off < HWI_X86_AVX_OFF)
       continue;
-    memcpy(&words[count], state + off, sizeof *words);
+    words[count] = 0;
+    memcpy(&words[count], state + off, word_bytes); /* x86 has the lowest byte first */
     count += words[count] != 0;
   }
   return count;

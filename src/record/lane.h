@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/own_memory.h"
 #include "base/varint.h"
 #include "record/session.h"
 #include "trace/format.h"
@@ -129,11 +130,6 @@ struct hwi_pending_free {
   uint8_t entry;
 };
 
-struct hwi_recent_alloc { /* the last allocation of a slot */
-  uint64_t size, usable, address;
-  uint32_t node; /* 0: the slot is empty */
-};
-
 /* A value that `live` (session.h) never has. */
 #define HWI_NO_EPOCH UINT32_MAX
 
@@ -167,12 +163,12 @@ struct hwi_lane {
   uint32_t module_epoch;        /* the last one seen */
   uint32_t unload_epoch;        /* the one that the cached stack and the rows belong to */
   uint32_t stream, sequence;
-  uint32_t chunk_bytes;                            /* of the open chunk; the size of the next depends on it */
-  uint64_t chunk_began;                            /* in clock units */
-  uint32_t thread;                                 /* ID of the thread whose events these are */
-  uint8_t attention;                               /* enum hwi_attention */
-  struct hwi_pending_free pending_free;            /* valid if attention has HWI_LANE_HAS_PENDING_FREE */
-  struct hwi_recent_alloc recent[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h */
+  uint32_t chunk_bytes;                         /* of the open chunk; the size of the next depends on it */
+  uint64_t chunk_began;                         /* in clock units */
+  uint32_t thread;                              /* ID of the thread whose events these are */
+  uint8_t attention;                            /* enum hwi_attention */
+  struct hwi_pending_free pending_free;         /* valid if attention has HWI_LANE_HAS_PENDING_FREE */
+  struct hwi_own_alloc recent[HW_RECENT_SLOTS]; /* of this chunk's allocations, see format.h */
 };
 
 /* Makes the next event take the slow path, for this reason. */

@@ -1,13 +1,10 @@
 /* own_ranges.c - lists the recorder's mappings that have words of the program */
 #include "record/own_ranges.h"
 
-#include "base/own_memory.h"
 #include "record/growing_table.h"
 
-static struct {
-  struct hwi_own_memory memory;
-  struct hwi_growing_table table;
-} own = {.memory.mark = HWI_OWN_MEMORY_MARK};
+struct hwi_own_memory hwi_own_memory = {.mark = HWI_OWN_MEMORY_MARK};
+static struct hwi_growing_table table;
 
 static void set(struct hwi_own_range *range, const void *start, size_t bytes)
 {
@@ -18,10 +15,10 @@ static void set(struct hwi_own_range *range, const void *start, size_t bytes)
 
 static struct hwi_own_range *find(const void *start)
 {
-  const uint64_t count = start ? __atomic_load_n(&own.memory.count, __ATOMIC_ACQUIRE) : 0;
+  const uint64_t count = start ? __atomic_load_n(&hwi_own_memory.count, __ATOMIC_ACQUIRE) : 0;
   for (uint64_t i = 0; i < count; i++)
-    if (__atomic_load_n(&own.memory.ranges[i].start, __ATOMIC_ACQUIRE) == (uintptr_t)start)
-      return &own.memory.ranges[i];
+    if (__atomic_load_n(&hwi_own_memory.ranges[i].start, __ATOMIC_ACQUIRE) == (uintptr_t)start)
+      return &hwi_own_memory.ranges[i];
   return NULL;
 }
 
@@ -32,15 +29,15 @@ void hwi_own_ranges_add(const void *start, size_t bytes, const void *old)
     set(range, start, bytes);
     return;
   }
-  uint64_t count = __atomic_load_n(&own.memory.count, __ATOMIC_ACQUIRE);
+  uint64_t count = __atomic_load_n(&hwi_own_memory.count, __ATOMIC_ACQUIRE);
   do {
     struct hwi_own_range *ranges =
-        hwi_growing_table_use(&own.table, (count + 1) * sizeof *ranges, HWI_OWN_MEMORY_MAX * sizeof *ranges);
+        hwi_growing_table_use(&table, (count + 1) * sizeof *ranges, HWI_OWN_MEMORY_MAX * sizeof *ranges);
     if (!ranges)
       return;
-    __atomic_store_n(&own.memory.ranges, ranges, __ATOMIC_RELEASE);
+    __atomic_store_n(&hwi_own_memory.ranges, ranges, __ATOMIC_RELEASE);
     range = &ranges[count];
-  } while (
-      !__atomic_compare_exchange_n(&own.memory.count, &count, count + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+  } while (!__atomic_compare_exchange_n(&hwi_own_memory.count, &count, count + 1, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE));
   set(range, start, bytes);
 }

@@ -6,7 +6,6 @@
 #include "symbols/data_index.h"
 
 #include <dwarf.h>
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,14 +16,12 @@
 enum {
   DEEPEST = 128,
   NAME_BYTES = 2048, /* longer names are cut off */
-  LOCAL_BYTES_MOST = 1 << 20,
 };
 
 struct walk {
   struct hwi_data_index *index;
-  uint64_t bias;
-  uint64_t local_bytes; /* of a program's thread-local storage, which ends at the thread pointer; 0: not known */
-  bool is_c;            /* the unit's language has no namespaces */
+  const struct hwi_data_source *source;
+  bool is_c; /* the unit's language has no namespaces */
   char prefix[NAME_BYTES];
   size_t prefix_bytes;
 };
@@ -151,12 +148,12 @@ static bool read_operand(Dwarf_Attribute *location, const Dwarf_Op *operation, D
   }
 }
 
-/* Reads the place of a thread-local variable in the program's storage. */
+/* Reads the place of a thread-local variable in the module's storage. */
 static bool read_local(const struct walk *walk, Dwarf_Attribute *location, const Dwarf_Op *operations,
                        Dwarf_Word *place)
 {
   return (operations[1].atom == DW_OP_GNU_push_tls_address || operations[1].atom == DW_OP_form_tls_address) &&
-         read_operand(location, operations, place) && *place < walk->local_bytes;
+         read_operand(location, operations, place) && *place < walk->source->local_bytes;
 }
 
 /* Reads an address in the file from a place that is one operation: others compute the place of a variable that moves. */
@@ -183,9 +180,9 @@ static bool find_place(const struct walk *walk, struct hwi_data_variable *variab
     return false;
   variable->is_local = count == 2 && read_local(walk, &location, operations, &place);
   if (variable->is_local)
-    variable->address = place - walk->local_bytes;
+    variable->address = place;
   else if (count == 1 && read_address(&location, operations, &address))
-    variable->address = address + walk->bias;
+    variable->address = address + walk->source->bias;
   else
     return false;
   return true;
@@ -194,7 +191,7 @@ static bool find_place(const struct walk *walk, struct hwi_data_variable *variab
 static void add_variable(struct walk *walk, Dwarf_Die *die)
 {
   struct hwi_data_index *index = walk->index;
-  struct hwi_data_variable variable = {.die = *die};
+  struct hwi_data_variable variable = {.die = *die, .module = walk->source->module};
   const bool is_there = find_place(walk, &variable);
   const char *name = is_there || walk->prefix_bytes ? text_of(die, DW_AT_name) : NULL;
   if (!is_there && name && has_flag(die, DW_AT_declaration))
@@ -296,26 +293,9 @@ static void add_units(struct walk *walk, Dwarf *dwarf, const char *dir)
   }
 }
 
-/* The storage ends at the thread pointer, rounded up to its alignment. */
-static uint64_t local_bytes_of(Dwarf *dwarf)
-{
-  size_t count = 0;
-  GElf_Phdr segment;
-  Elf *elf = dwarf_getelf(dwarf);
-  if (elf_getphdrnum(elf, &count) != 0)
-    return 0;
-  for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &segment); i++)
-    if (segment.p_type == PT_TLS && segment.p_memsz < LOCAL_BYTES_MOST && segment.p_align <= LOCAL_BYTES_MOST) {
-      const uint64_t align = segment.p_align ? segment.p_align : 1;
-      return (segment.p_memsz + align - 1) / align * align;
-    }
-  return 0;
-}
-
 void hwi_data_index_add(struct hwi_data_index *index, const struct hwi_data_source *source)
 {
-  struct walk walk = {
-      .index = index, .bias = source->bias, .local_bytes = source->is_program ? local_bytes_of(source->dwarf) : 0};
+  struct walk walk = {.index = index, .source = source};
   Dwarf *alternate = dwarf_getalt(source->dwarf);
   if (alternate)
     add_units(&walk, alternate, source->dir);

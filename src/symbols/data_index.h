@@ -1,6 +1,6 @@
 /* data_index.h - lists a module's variables and records, by one walk through its debug information
  *
- * variable  one with a fixed address: global, static, or static in a function; of a program also one of each thread.
+ * variable  one with a fixed address: global, static, or static in a function; or one of each thread.
  * entry     the name of a record, with its definition: other units may only declare it. Also that of a variable that a namespace or a
  *           class declares.
  */
@@ -18,8 +18,9 @@ enum { HWI_DATA_DIES_MOST = 30 * 1000 * 1000 };
 
 struct hwi_data_variable {
   const char *name; /* "shop::all" */
-  uint64_t address; /* at run time */
-  bool is_local;    /* each thread has one: `address` is added to its thread pointer */
+  uint64_t address; /* at run time; if each thread has one: in the module's thread-local storage */
+  bool is_local;    /* each thread has one */
+  uint32_t module;  /* as in the source */
   Dwarf_Die die;
 };
 
@@ -50,9 +51,10 @@ struct hwi_data_index {
 /* The debug information of a module. */
 struct hwi_data_source {
   Dwarf *dwarf;
-  const char *dir; /* where its file is; NULL: not known */
-  uint64_t bias;   /* with which the module was loaded */
-  bool is_program; /* of x86-64, not a library: then its thread-local variables have a known place */
+  const char *dir;      /* where its file is; NULL: not known */
+  uint64_t bias;        /* with which the module was loaded */
+  uint32_t module;      /* a number that the caller chooses */
+  uint64_t local_bytes; /* of its thread-local storage; 0: it has none, or that is not known */
 };
 
 /* Adds the variables and records of a module. */

@@ -319,6 +319,17 @@ Dwarf *hwi_symbols_debug_info(struct hwi_symbols *symbols, const struct hwi_symb
   return found ? found->file.dwarf : NULL;
 }
 
+bool hwi_symbols_function_die(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, uint64_t address,
+                              Dwarf_Die *function)
+{
+  struct module *found = find_open_module(symbols, module);
+  struct hwi_dwarf_unit *unit = found && found->file.dwarf ? hwi_dwarf_units_find(&found->units, address) : NULL;
+  const Dwarf_Die *die = unit ? hwi_dwarf_units_function(&found->units, unit, address) : NULL;
+  if (die)
+    *function = *die;
+  return die;
+}
+
 static bool find_variable(struct hwi_symbols *symbols, struct module *module, enum hwi_elf_kind kind, uint64_t address,
                           struct hwi_symbol_variable *variable)
 {

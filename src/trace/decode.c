@@ -17,7 +17,7 @@ bool hwi_cursor_init(struct hwi_cursor *cursor, const struct hw_chunk_header *he
 {
   *cursor = (struct hwi_cursor){
       .at = events,
-      .end = events + header->valid_bytes,
+      .end = events ? events + header->valid_bytes : NULL,
       .tick = header->base_tick > floor ? header->base_tick : floor,
       .address = header->base_address,
       .thread = header->thread,

@@ -62,13 +62,4 @@ void hwi_tune_release(struct hwi_tune *tune);
 int hwi_tune_text(const struct hwi_tune *tune, const struct hwi_style *style, struct hwi_error *error);
 int hwi_tune_json(const struct hwi_tune *tune, FILE *out, struct hwi_error *error);
 
-/* Prints the result as lines for the file that starts the program; the size is that of the largest pool. */
-enum hwi_launch_form {
-  HWI_LAUNCH_ENV,   /* NAME=VALUE: systemd, docker */
-  HWI_LAUNCH_SHELL, /* export NAME=VALUE */
-  HWI_LAUNCH_XML,   /* <env .../>, for a ROS 2 launch file in XML */
-  HWI_LAUNCH_PYTHON /* additional_env={...}, for one in Python */
-};
-void hwi_tune_launch(const struct hwi_tune *tune, enum hwi_launch_form form, FILE *out);
-
 #endif

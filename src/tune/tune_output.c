@@ -1,37 +1,26 @@
-/* tune_output.c - prints the recommended pool: as text, as JSON, and as lines for the file that starts the program */
+/* tune_output.c - prints the recommended pool: as text and as JSON */
 #include <inttypes.h>
 
-#include "report/content/evidence.h"
 #include "report/json/json.h"
-#include "report/text/text.h"
 #include "tune/tune.h"
+#include "tune/tune_text.h"
 
 #define SCHEMA "heapwright-tune/1"
-#define LIBRARY "libheapwright-tlsf.so"
 
 /* --- text: the variable, the parts of its size, and how it was tested --- */
 
-enum { AMOUNT_CELLS = 12, SHARE_CELLS = 9, GAP_CELLS = 2, ROWS_MAX = 10 };
-
-static void print_part(struct hwi_text *text, uint64_t bytes, uint64_t all, const char *what)
-{
-  hwi_line_right(&text->line, hwi_bytes_text(bytes).text, AMOUNT_CELLS);
-  hwi_line_right(&text->line, hwi_share_text(bytes, all).text, SHARE_CELLS);
-  hwi_line_repeat(&text->line, " ", GAP_CELLS);
-  hwi_line_puts(&text->line, what);
-  hwi_text_end_wrapped(text, AMOUNT_CELLS + SHARE_CELLS + GAP_CELLS, HWI_PLAIN);
-}
+enum { AMOUNT_CELLS = HWI_TUNE_AMOUNT_CELLS, GAP_CELLS = HWI_TUNE_GAP_CELLS, ROWS_MAX = 10 };
 
 static void print_parts(struct hwi_text *text, const struct hwi_tune *tune, const struct hwi_tuned *tuned)
 {
   struct hwi_line margin = {0};
   hwi_line_printf(&margin, "margin (--margin %" PRIu64 "%%), and whole pages", tune->margin_percent);
-  print_part(text, tuned->figures.asked_bytes, tuned->pool_bytes, "requested by the program, at the peak");
-  print_part(text, hwi_tuned_rounding(tuned), tuned->pool_bytes,
-             "rounding: headers of 8 bytes, steps of 16, alignment");
-  print_part(text, hwi_tuned_fragmentation(tuned), tuned->pool_bytes, "fragmentation: holes between blocks");
-  print_part(text, tuned->figures.tables_bytes, tuned->pool_bytes, "the pool's tables");
-  print_part(text, hwi_tuned_margin(tuned), tuned->pool_bytes, hwi_line_text(&margin));
+  hwi_tune_print_part(text, tuned->figures.asked_bytes, tuned->pool_bytes, "requested by the program, at the peak");
+  hwi_tune_print_part(text, hwi_tuned_rounding(tuned), tuned->pool_bytes,
+                      "rounding: headers of 8 bytes, steps of 16, alignment");
+  hwi_tune_print_part(text, hwi_tuned_fragmentation(tuned), tuned->pool_bytes, "fragmentation: holes between blocks");
+  hwi_tune_print_part(text, tuned->figures.tables_bytes, tuned->pool_bytes, "the pool's tables");
+  hwi_tune_print_part(text, hwi_tuned_margin(tuned), tuned->pool_bytes, hwi_line_text(&margin));
   hwi_line_release(&margin);
 }
 
@@ -78,26 +67,13 @@ static void print_processes(struct hwi_text *text, const struct hwi_tune *tune)
   }
 }
 
-static void count_silence(void *context, const struct hwi_silence *silence)
-{
-  (void)silence;
-  ++*(uint32_t *)context;
-}
-
 /* Prints why the recording may not cover the whole run. */
 static void print_doubts(struct hwi_text *text, const struct hwi_tune *tune)
 {
-  struct hwi_evidence evidence = hwi_evidence_of(tune->profile);
-  uint32_t silences = 0, heirs = 0, running = 0;
-  for (size_t i = 0; i < tune->count; i++) {
-    hwi_evidence_silences(tune->processes[i].image->info, count_silence, &silences);
+  uint32_t heirs = 0;
+  for (size_t i = 0; i < tune->count; i++)
     heirs += tune->processes[i].inherits_unknown;
-    running += tune->processes[i].image->info->being_written;
-  }
-  if (silences || running || evidence.lost_events || evidence.damaged_chunks || evidence.missing_chunks) {
-    hwi_line_puts(&text->line, "The recording does not hold the whole run: the missing part may need a larger pool.");
-    hwi_text_end_wrapped(text, 0, HWI_ALARM);
-  }
+  hwi_tune_print_doubt(text, "the missing part may need a larger pool");
   if (heirs) {
     hwi_line_counted(&text->line, heirs, "process");
     hwi_line_puts(&text->line,
@@ -172,26 +148,4 @@ int hwi_tune_json(const struct hwi_tune *tune, FILE *out, struct hwi_error *erro
   hwi_json_end_object(&json);
   fputc('\n', out);
   return json.failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory: the answer is not complete") : HW_OK;
-}
-
-/* --- lines for the file that starts the program --- */
-
-/* The texts of a form: at the start, before a variable's name, before its value, after the value, and at the end. */
-struct form {
-  const char *begin, *before_name, *before_value, *after_value, *end;
-};
-
-static const struct form forms[] = {
-    [HWI_LAUNCH_ENV] = {"", "", "=", "\n", ""},
-    [HWI_LAUNCH_SHELL] = {"", "export ", "=", "\n", ""},
-    [HWI_LAUNCH_XML] = {"", "<env name=\"", "\" value=\"", "\"/>\n", ""},
-    [HWI_LAUNCH_PYTHON] = {"additional_env={", "\"", "\": \"", "\", ", "},\n"},
-};
-
-void hwi_tune_launch(const struct hwi_tune *tune, enum hwi_launch_form form, FILE *out)
-{
-  const struct form *as = &forms[form];
-  fprintf(out, "%s%sLD_PRELOAD%s" LIBRARY "%s", as->begin, as->before_name, as->before_value, as->after_value);
-  fprintf(out, "%sHEAPWRIGHT_POOL_SIZE%s%" PRIu64 "%s%s", as->before_name, as->before_value,
-          tune->processes->pool_bytes, as->after_value, as->end);
 }

@@ -72,15 +72,40 @@ def test_board(cpu, flags, tmp_path):
         check_core(program, image)
 
 
-def check_core(program, image):
-    """The same by the tool."""
-    done = subprocess.run([HW, "core", "--json", "--word", "32", "--base", hex(RAM), program.name, "--raw", image], cwd=program.parent,
-                          capture_output=True, text=True, check=False)
+def core_of_board(program, image, *options):
+    done = subprocess.run([HW, "core", "--json", "--word", "32", "--base", hex(RAM), *options, program.name, "--raw", image],
+                          cwd=program.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def check_core(program, image, *options):
+    """The same by the tool."""
+    report = core_of_board(program, image, *options)
     assert (report["allocator"], report["damage"]) == ("annotated", [])
     assert {(stack["stack"][0]["function"], stack["live_blocks"], stack["live_bytes"]) for stack in report["top"]} == \
         {("start", 1, 300), ("open_port", 7, 700), ("read_sensor", 6, 456)}
+
+
+ARM_BIG = shutil.which("qemu-armeb") or shutil.which("qemu-armeb-static")
+
+
+@needs_arm
+@pytest.mark.skipif(not ARM_BIG, reason="no qemu-armeb")
+@pytest.mark.parametrize("flags", [[], ["-DHW_ANNOTATE_INLINE=1"]])
+def test_big_endian(flags, tmp_path):
+    """The highest byte of a word comes first: in the RAM of a program that ran, and in its file."""
+    program, image = tmp_path / "board.elf", tmp_path / "ram.bin"
+    compile_source(ARM, "-mcpu=cortex-a15", "-mthumb", "-mbig-endian", "-Wl,--be8", "-g", *FREESTANDING, *flags, PROGRAMS / "big_endian.c",
+                   "-T", PROGRAMS / "big_endian.ld", "-o", program)
+    image.write_bytes(subprocess.run([ARM_BIG, program], stdout=subprocess.PIPE, check=True, timeout=60).stdout)
+    check_core(program, image, "--big-endian")
+    report = core_of_board(program, image, "--big-endian", "--leaks")
+    assert report["leaked_blocks"] == 0
+    retained = core_of_board(program, image, "--big-endian", "--retained")["retained"]
+    assert {row["held_by"]["variable"] for row in retained} == {"kept"}
+    without = subprocess.run([HW, "core", "--word", "32", "--raw", f"{image}@{RAM:#x}", program], capture_output=True, text=True, check=False)
+    assert without.returncode == 2 and "no heap was found" in without.stderr
 
 
 @needs_arm

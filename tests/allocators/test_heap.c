@@ -1,7 +1,6 @@
-/* test_heap.c - a general heap used by one thread: its blocks are whole and exclusive, and its config is checked
+/* test_heap.c - a general heap used by one thread: its blocks are whole and exclusive
  *
- * Breaks if blocks overlap or lose their contents, if the records are wrong after any step, or if a wrong config is
- * accepted or the wrong member is named.
+ * Breaks if blocks overlap or lose their contents, or if the records are wrong after any step.
  */
 #include "new_heap.h"
 
@@ -10,39 +9,6 @@ static size_t mapped_bytes(struct hw_heap *heap)
   const struct hw_heap_stats stats = stats_of(heap);
   assert_true(stats.peak_mapped_bytes >= stats.mapped_bytes);
   return stats.mapped_bytes;
-}
-
-/* --- config --- */
-
-static void errors_of_a_config_name_the_member(void **state)
-{
-  (void)state;
-  static const size_t not_16[] = {16, 40, LARGEST}, zero[] = {0, LARGEST}, falling[] = {64, 32, LARGEST},
-                      twice[] = {32, 32, LARGEST}, short_of_it[] = {16, 64}, beyond[] = {16, LARGEST, 2 * LARGEST};
-  static size_t many[HW_HEAP_MOST_CLASSES + 1];
-  static const struct {
-    struct hw_heap_config config;
-    const char *field;
-    size_t index;
-  } cases[] = {
-      {{.class_count = 3}, "class_bytes", 0},
-      {{.class_bytes = not_16}, "class_count", 0},
-      {{.class_bytes = many, .class_count = HW_HEAP_MOST_CLASSES + 1}, "class_count", 0},
-      {{.class_bytes = not_16, .class_count = 3}, "class_bytes", 1},
-      {{.class_bytes = zero, .class_count = 2}, "class_bytes", 0},
-      {{.class_bytes = falling, .class_count = 3}, "class_bytes", 1},
-      {{.class_bytes = twice, .class_count = 3}, "class_bytes", 1},
-      {{.class_bytes = short_of_it, .class_count = 2}, "class_bytes", 1},
-      {{.class_bytes = beyond, .class_count = 3}, "class_bytes", 1},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    struct hw_heap_error error = {0};
-    assert_null(hw_heap_create(&cases[i].config, &error));
-    assert_string_equal(error.field, cases[i].field);
-    assert_int_equal(error.index, cases[i].index);
-    assert_non_null(error.rule);
-    assert_null(hw_heap_create(&cases[i].config, NULL));
-  }
 }
 
 static void each_request_gets_the_smallest_class_that_is_large_enough(void **state)
@@ -210,7 +176,7 @@ static void a_span_changes_its_size_in_place(void **state)
 static void large_blocks_are_kept_for_a_while(void **state)
 {
   (void)state;
-  const struct hw_heap_config config = {.keep_free_bytes = SIZE_MAX};
+  const struct hw_heap_config config = {.returns = HW_HEAP_RETURNS_ON_COLLECT};
   struct hw_heap *heap = hw_heap_create(&config, NULL);
   unsigned char *block = hw_heap_alloc(heap, 3 * MIB);
   memset(block, 1, 3 * MIB);
@@ -229,7 +195,6 @@ static void large_blocks_are_kept_for_a_while(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(errors_of_a_config_name_the_member),
       cmocka_unit_test(each_request_gets_the_smallest_class_that_is_large_enough),
       cmocka_unit_test(alignments),
       cmocka_unit_test(random_steps_keep_everything),

@@ -4,20 +4,18 @@
  * Breaks if a wrong address is freed, if a damaged record is not found, if a destroyed heap leaves memory behind, or if a
  * request that fails damages the heap.
  */
+#include "mappings.h"
 #include "new_heap.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* Pages of the system: all that are mapped, and those in memory. */
-static void process_pages(size_t *mapped, size_t *resident)
-{
-  FILE *file = fopen("/proc/self/statm", "r");
-  assert_non_null(file);
-  assert_int_equal(fscanf(file, "%zu %zu", mapped, resident), 2);
-  fclose(file);
-}
 
 /* --- faults --- */
 
@@ -177,7 +175,8 @@ static void a_destroyed_heap_leaves_nothing(void **state)
   (void)state;
   size_t mapped, resident, mapped_after, resident_after;
   enum { SLACK_PAGES = 512 };
-  use_heaps(8); /* the table of descriptors stays */
+  for (int i = 0; i < 2; i++)
+    use_heaps(8); /* the table of descriptors stays, and a page for each of the 16 heaps that were destroyed last */
   process_pages(&mapped, &resident);
   for (int i = 0; i < 5; i++)
     use_heaps(8);
@@ -205,24 +204,6 @@ static void free_memory_goes_back(void **state)
   assert_true(after <= before + ALL_PAGES / 20);
   assert_int_equal(used_bytes(heap), 0);
   hw_heap_destroy(heap);
-}
-
-/* Returns the flags of the mapping of an address, as in /proc/self/smaps. */
-static const char *flags_of(const void *address)
-{
-  static char line[512];
-  unsigned long start, end;
-  bool is_it = false;
-  FILE *file = fopen("/proc/self/smaps", "r");
-  assert_non_null(file);
-  while (fgets(line, sizeof line, file)) {
-    if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
-      is_it = (uintptr_t)address - start < end - start;
-    if (is_it && !strncmp(line, "VmFlags:", 8))
-      break;
-  }
-  fclose(file);
-  return line;
 }
 
 static void huge_pages_are_not_for_small_heaps(void **state)
@@ -256,7 +237,7 @@ static void *any_block(struct hw_heap *heap, int i)
 }
 
 /* Returns whether all requests were met. Ends the process if the heap is not as it should be. */
-static bool use_within_limit(size_t limit)
+static bool use_within_limit(const struct hw_heap_config *config, size_t limit)
 {
   enum { BLOCKS = 60 };
   void *blocks[BLOCKS];
@@ -266,7 +247,7 @@ static bool use_within_limit(size_t limit)
   assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
   assert_int_equal(setrlimit(RLIMIT_AS, &new), 0);
   struct hw_heap_error error = {"none", 0, NULL};
-  struct hw_heap *heap = hw_heap_create(NULL, &error);
+  struct hw_heap *heap = hw_heap_create(config, &error);
   if (!heap && (error.field || !error.rule))
     _exit(2);
   for (int i = 0; heap && i < BLOCKS; i++) {
@@ -287,32 +268,102 @@ static bool use_within_limit(size_t limit)
   return failed == 0;
 }
 
-static void without_memory_nothing_changes(void **state)
+/* Returns how many limits were too low. */
+static int raise_limit(const struct hw_heap_config *config)
 {
-  (void)state;
-  bool is_enough = false;
   int failed = 0;
+  bool is_enough = false;
   for (size_t limit = 0; !is_enough; limit += limit < 256 << 10 ? 4096 : limit / 8) {
     int status;
     pid_t child = fork(); /* in each one, the first mapping is still to come */
     if (!child)
-      _exit(use_within_limit(limit) ? 0 : 1);
+      _exit(use_within_limit(config, limit) ? 0 : 1);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_true(WEXITSTATUS(status) <= 1);
     is_enough = WEXITSTATUS(status) == 0;
     failed += !is_enough;
   }
-  assert_true(failed > 20);
+  return failed;
+}
+
+static void without_memory_nothing_changes(void **state)
+{
+  (void)state;
+  static const struct hw_heap_config another = {
+      .threads = HW_HEAP_CENTRAL, .arena_bytes = 16 * MIB, .pages = HW_HEAP_PAGES_HUGE};
+  assert_true(raise_limit(NULL) > 20);
+  assert_true(raise_limit(&another) > 20);
+}
+
+/* --- what the system refuses --- */
+
+/* From now on, these calls fail with EPERM. */
+static void refuse_calls(void)
+{
+  static struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mbind, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mlock, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+  };
+  static const struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+    _exit(2);
+}
+
+static bool use_with_refusals(const struct hw_heap_config *config)
+{
+  void *blocks[60];
+  struct hw_heap *heap = hw_heap_create(config, NULL);
+  for (int round = 0; heap && round < 2; round++) {
+    for (int i = 0; i < 60; i++)
+      if (!(blocks[i] = any_block(heap, i)))
+        return false;
+    for (int i = 0; i < 60; i++)
+      if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
+        return false;
+    hw_heap_collect(heap);
+  }
+  bool is_right = heap && hw_heap_check(heap, NULL) == HW_HEAP_OK;
+  hw_heap_destroy(heap);
+  return is_right;
+}
+
+static void what_the_system_refuses_is_left_out(void **state)
+{
+  (void)state;
+  static const struct hw_heap_config configs[] = {
+      {.numa_node = HW_HEAP_NODE(0)},
+      {.lock_memory = true},
+      {.touch = true, .returns = HW_HEAP_RETURNS_AT_ONCE},
+      {.pages = HW_HEAP_PAGES_TRANSPARENT, .returns = HW_HEAP_RETURNS_ABOVE},
+  };
+  for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+    int status;
+    pid_t child = fork();
+    if (!child) {
+      refuse_calls();
+      _exit(use_with_refusals(&configs[i]) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+  }
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(without_memory_nothing_changes), /* first: the process has no heap yet */
-      cmocka_unit_test(faults_are_found_and_change_nothing), cmocka_unit_test(a_block_freed_twice_is_found_by_default),
-      cmocka_unit_test(a_free_block_is_not_resized),         cmocka_unit_test(the_check_finds_a_write_to_a_free_block),
-      cmocka_unit_test(a_destroyed_heap_leaves_nothing),     cmocka_unit_test(free_memory_goes_back),
+      cmocka_unit_test(what_the_system_refuses_is_left_out),
+      cmocka_unit_test(faults_are_found_and_change_nothing),
+      cmocka_unit_test(a_block_freed_twice_is_found_by_default),
+      cmocka_unit_test(a_free_block_is_not_resized),
+      cmocka_unit_test(the_check_finds_a_write_to_a_free_block),
+      cmocka_unit_test(a_destroyed_heap_leaves_nothing),
+      cmocka_unit_test(free_memory_goes_back),
       cmocka_unit_test(huge_pages_are_not_for_small_heaps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
-"""The pool as one header compiles without a warning in C17 and C++17, needs no library, and runs on bare metal.
+"""The pool and the heap, each as one header, compile without a warning in C17 and C++17, and need no library; the pool runs on bare
+metal.
 
-Breaks if the pool calls a function of libc (also one that the compiler inserts), or if the parts do not fit into one
-file.
+Breaks if the pool calls a function of libc (also one that the compiler inserts), or if the parts do not fit into one file.
 """
 import pathlib
 import subprocess
@@ -22,7 +22,8 @@ LANGUAGES = {
 @pytest.fixture(scope="module")
 def header(tmp_path_factory):
     folder = tmp_path_factory.mktemp("header")
-    subprocess.run(["/usr/bin/python3", "-B", ROOT / "tools/single_header.py", folder / "heapwright-pool.h"], check=True)
+    for kind in ("pool", "heap"):
+        subprocess.run(["/usr/bin/python3", "-B", ROOT / "tools/single_header.py", kind, folder / f"heapwright-{kind}.h"], check=True)
     return folder
 
 
@@ -56,9 +57,22 @@ def test_it_runs_on_32_bits(header, level):
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_the_declarations_stand_alone(header, name):
     """Without the implementation it is pool.h, and it may be included twice."""
-    source = header / "user.c"
-    source.write_text('#include "heapwright-pool.h"\n#include "heapwright-pool.h"\n'
-                      "void *get(struct hw_pool *pool);\nvoid *get(struct hw_pool *pool) { return hw_pool_alloc(pool, 1); }\n")
-    subprocess.run([*compiler(name), *WARNINGS, "-I", header, "-c", source, "-o", header / "user.o"], check=True)
-    symbols = subprocess.run(["nm", header / "user.o"], capture_output=True, text=True, check=True).stdout
-    assert " U hw_pool_alloc" in symbols and " T hw_pool" not in symbols
+    for kind in ("pool", "heap"):
+        source = header / "user.c"
+        source.write_text(f'#include "heapwright-{kind}.h"\n#include "heapwright-{kind}.h"\n'
+                          f"void *get(struct hw_{kind} *its);\nvoid *get(struct hw_{kind} *its) {{ return hw_{kind}_alloc(its, 1); }}\n")
+        subprocess.run([*compiler(name), *WARNINGS, "-I", header, "-c", source, "-o", header / "user.o"], check=True)
+        symbols = subprocess.run(["nm", header / "user.o"], capture_output=True, text=True, check=True).stdout
+        assert f" U hw_{kind}_alloc" in symbols and f" T hw_{kind}" not in symbols
+
+
+@pytest.mark.parametrize("name, flags", [("gcc", ["-O0"]), ("g++", ["-O1", "-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"]),
+                                         ("clang", ["-O0", "-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"]), ("clang++", ["-O0"])])
+def test_the_heap_in_one_file(header, name, flags):
+    program = header / f"heap-{name}"
+    subprocess.run([*compiler(name), *WARNINGS, *flags, "-I", header, HERE / "programs/single_heap.c", "-o", program, "-pthread", "-ldl"],
+                   check=True, timeout=120)
+    ran = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "done\n", "")
+    names = subprocess.run(["nm", "--defined-only", program], capture_output=True, text=True, check=True).stdout
+    assert (" T malloc\n" in names) == ("-DHEAPWRIGHT_HEAP_MALLOC" in flags)

@@ -1,16 +1,11 @@
-"""The instructions of the heap's usual malloc and free, as promised by docs/heap.md, and its figures in bench/heap.py."""
+"""The instructions of the heap's usual malloc and free, as promised by docs/heap.md."""
 
 import os
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
-
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "bench"))
-
-import heap  # noqa: E402
 
 MOST = {"malloc": 14, "free": 19}
 
@@ -65,26 +60,3 @@ def test_instructions_of_the_fast_paths(build, tmp_path):
     for name, most in MOST.items():
         each = (counted[1][name] - counted[0][name]) / 100000
         assert most - 1 < each < most + 0.1, name
-
-
-def test_means_of_ratios():
-    found = {"one": {"heap": (1, 6), "glibc": (2, 3)}, "two": {"heap": (8, 3), "glibc": (4, 3)}}
-    assert heap.ratios(found, ["heap", "glibc"], 0) == [("one", [0.5, 1.0]), ("two", [2.0, 1.0]), ("geometric mean", [1.0, 1.0])]
-
-
-def test_workloads_run(build, tmp_path):
-    program = tmp_path / "heap_work"
-    subprocess.run(["gcc", "-std=gnu17", "-D_GNU_SOURCE", "-O2", "-fno-builtin", "-pthread", os.path.join(heap.pool.HERE, "heap_work.c"), "-o", program],
-                   check=True)
-    libraries = {"heap": str(build / "lib/libheapwright-heap.so"), "glibc": None}
-    for workload in set(heap.WORKLOADS) - {"many"}:
-        for library in libraries.values():
-            time, peak, space, at_end = heap.run(program, library, workload, 1)
-            assert 0 < time and 0 < at_end <= peak and at_end <= space
-
-
-def test_the_page_has_a_place_for_the_tables(tmp_path):
-    page = tmp_path / "heap.md"
-    shutil.copy(heap.PAGE, page)
-    heap.pool.document("new tables\n", "heap.py", page)
-    assert "<!-- made by bench/heap.py --document -->\nnew tables\n<!-- end -->\n" in page.read_text()

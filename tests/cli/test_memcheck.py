@@ -122,7 +122,7 @@ def test_check_of_what_cannot_be(memcheck, recording, tmp_path):
     memcheck("check", tmp_path / "missing.hwt", "--max", "peak=1", status=(2,))
 
 
-@pytest.mark.parametrize("options", ["", "--children --json --margin 0", "--format xml"])
+@pytest.mark.parametrize("options", ["", "--children --json --margin 0", "--format xml", "--classes --children", "--classes 9 --format c"])
 def test_tune(memcheck, recording, tmp_path, options):
     memcheck("tune", *options.split(), recording.trace)
     memcheck("tune", *options.split(), tmp_path / "missing.hwt", status=(2,))

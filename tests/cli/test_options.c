@@ -16,7 +16,7 @@ struct values {
   int format, cost, order;
   const char *output;
   struct hwi_texts environment;
-  uint64_t top, size, duration, sample;
+  uint64_t top, size, duration, sample, classes;
 };
 
 static const struct values defaults = {.children = true, .top = 10};
@@ -34,6 +34,7 @@ static const struct hwi_option options[] = {
     {.name = "max-size", HWI_VALUE(SIZE, size), .value = "SIZE"},
     {.name = "duration", HWI_VALUE(DURATION, duration), .value = "T"},
     {.name = "sample", HWI_VALUE(MAYBE_SIZE, sample), .value = "SIZE", .preset = 7},
+    {.name = "classes", HWI_VALUE(MAYBE_COUNT, classes), .value = "N", .preset = -1},
     {0},
 };
 
@@ -123,6 +124,17 @@ static void a_size_may_be_left_out(void **state)
   assert_int_equal(parsed.word_count, 1); /* a command may have this name */
   assert_int_equal(parse(false, WORDS("--sample", "--", "64K"))->sample, 7);
   assert_int_equal(parsed.word_count, 1);
+}
+
+static void a_number_may_be_left_out(void **state)
+{
+  (void)state;
+  assert_true(parse(false, WORDS("--classes"))->classes == UINT64_MAX);
+  assert_int_equal(parse(false, WORDS("--classes=12"))->classes, 12);
+  assert_int_equal(parse(false, WORDS("--classes", "12"))->classes, 12);
+  assert_int_equal(parsed.word_count, 0);
+  assert_true(parse(false, WORDS("--classes", "12.hwt"))->classes == UINT64_MAX);
+  assert_int_equal(parsed.word_count, 1); /* a trace may have this name */
 }
 
 static void the_last_of_several_wins(void **state)
@@ -259,6 +271,7 @@ int main(void)
       cmocka_unit_test(every_kind_stores_its_field),
       cmocka_unit_test(a_value_may_be_left_out),
       cmocka_unit_test(a_size_may_be_left_out),
+      cmocka_unit_test(a_number_may_be_left_out),
       cmocka_unit_test(the_last_of_several_wins),
       cmocka_unit_test(words_and_options_may_be_mixed),
       cmocka_unit_test(a_command_keeps_its_own_options),

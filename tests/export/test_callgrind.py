@@ -51,7 +51,7 @@ int main(void) { void *volatile block = down(10); return block == NULL; }
 """)
     trace = record([program]).trace
     text = export(trace, "x.callgrind").read_text()
-    edge = re.search(r"fn=\(\d+\) down\n\d+ 0\ncfi=.*\ncfn=\(\d+\) down\ncalls=(\d+) 0\n\d+ (\d+)", text)
+    edge = re.search(r"fn=\(\d+\) down\n\d+ 0 0 0 0 0\ncfi=.*\ncfn=\(\d+\) down\ncalls=(\d+) 0\n\d+ (\d+)", text)
     assert edge.groups() == ("1", "1000")
     assert f"summary: {report(trace)['peak_bytes']} " in text
 
@@ -87,6 +87,21 @@ int main()
   fill();
 }
 """
+
+
+@needs_annotate
+def test_file_with_calls_alone(export, record, compile_c, tmp_path):
+    """The only source that is there has no costs of its own: callgrind_annotate adds up those that it shows."""
+    (tmp_path / "there.c").write_text("/* */\n" * 4)
+    program = compile_c(f"""
+#include <stdlib.h>
+#line 2 "absent.c"
+__attribute__((noinline)) void *get(void) {{ void *volatile block = malloc(1000); return block; }}
+#line 3 "{tmp_path / 'there.c'}"
+int main(void) {{ void *volatile block = get(); return block == NULL; }}
+""", "-g")
+    text = annotate(export(record([program]).trace, "x.callgrind"), "--auto=yes")
+    assert re.search(r"annotated source: .*there\.c\n", text) and re.search(r" => .*absent\.c:get \(1x\)", text)
 
 
 @needs_annotate

@@ -377,7 +377,7 @@ def test_what_needs_every_event_says_so(record, long_run, hw, tmp_path):
     said = hw("report", trace).stdout
     assert "Kept: the events from " in said and "of before: what still lives, and totals" in said and " dropped" in said
     for arguments in (("report", "--from", "0s", trace), ("report", "--to", "1ms", trace), ("report", "--at", "1ms", trace),
-                      ("tune", trace), ("export", trace, "-o", tmp_path / "x.massif")):
+                      ("tune", trace), ("tune", "--classes", trace), ("export", trace, "-o", tmp_path / "x.massif")):
         done = hw(*arguments)
         assert done.returncode == 2 and "were dropped (record --keep)" in done.stderr
     for arguments in (("export", trace, "-o", tmp_path / "x.pb.gz"), ("report", trace, "-o", tmp_path / "x.html"), ("diff", trace, trace),

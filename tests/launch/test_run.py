@@ -133,11 +133,17 @@ def test_a_pool_of_no_size_is_an_error(hw):
     assert done.returncode == 0 and "HEAPWRIGHT_POOL_SIZE=0 is too small; 100000000 bytes are used\n" in done.stderr
 
 
-@pytest.mark.parametrize("options", [["--stats"], ["--pool-size", "64M"]])
-def test_options_of_the_pool_do_nothing_on_another_allocator(options, hw, bump):
+@pytest.mark.parametrize("options, which", [(["--stats"], "--stats is for tlsf and heap"), (["--pool-size", "64M"], "--pool-size is for tlsf")])
+def test_options_of_an_allocator_do_nothing_on_another_one(options, which, hw, bump):
     done = hw("run", "-a", bump, *options, "echo", "hello")
     assert (done.returncode, done.stdout) == (0, "hello\n")
-    assert done.stderr == f"heapwright: --pool-size and --stats are for tlsf; {bump} ignores them\n"
+    assert done.stderr == f"heapwright: {which}; {bump} ignores it\n"
+
+
+def test_figures_of_the_heap(hw):
+    done = hw("run", "-a", "heap", "--stats", "--env", "HEAPWRIGHT_HEAP_THREADS=central", "echo", "hello")
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+    assert "HEAPWRIGHT_HEAP_THREADS=central\n" in done.stderr and "unused bytes" in done.stderr
 
 
 def test_variables_of_the_pool_are_known(hw, bump):

@@ -71,7 +71,7 @@ static inline void made_init(struct made *made, uint64_t heap_bytes)
   made_thread(made,
               &(struct hwi_memory_thread){
                   .tid = TID, .stack_pointer = STACK_POINTER, .thread_pointer = THREAD_POINTER, .register_count = 3});
-  assert_non_null(hwi_core_heap_add_part(&made->heap, "heap", 0));
+  assert_non_null(hwi_core_heap_add_part(&made->heap, HWI_CORE_GLIBC, "heap", 0));
 }
 
 static inline uint64_t made_block_at(struct made *made, uint64_t address, uint64_t bytes,

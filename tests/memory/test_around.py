@@ -5,12 +5,13 @@ Breaks if a reader is not led from the signal to the block that was written beyo
 
 import json
 import re
-import resource
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from heap_listing import crash_of
 
 PROGRAM = Path(__file__).parent / "programs/broken.c"
 BYTES = 40
@@ -44,17 +45,9 @@ def program(tmp_path_factory):
 @pytest.fixture
 def crash(program, hw, tmp_path):
     """crash(way): the program's end, in which it broke in that way."""
-    pattern = open("/proc/sys/kernel/core_pattern", encoding="ascii").read()
-    if pattern.startswith("|") or "/" in pattern:
-        pytest.skip("core dumps are not written to the working directory")
-
-    def allow():
-        resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
     def run(*command, env=None):
-        done = subprocess.run([program, *command], cwd=tmp_path, preexec_fn=allow, capture_output=True, text=True, env=env)
-        assert done.returncode < 0, done
-        [dump] = tmp_path.glob("core*")
+        dump, done = crash_of([program, *command], tmp_path, env)
         return Crash(hw, program, dump, done.stdout)
 
     return run
@@ -99,11 +92,11 @@ def test_use_after_free(crash):
     crash = crash("use-after-free")
     report = crash.answer()
     assert report["signal"] == signal.SIGSEGV and report["fault_function"] == "follow"
-    head = crash.text().replace("\n ", "")
-    assert re.search(rf"Thread {report['signal_thread']} accessed {report['fault_address']:#x} in follow \(broken\.c:\d+\): "
-                     rf"--around {report['fault_address']:#x} shows what is there", head)
+    assert re.search(rf"Thread {report['signal_thread']} accessed {report['fault_address']:#x}:\n  follow \(broken\.c:\d+\)\n",
+                     crash.text())
     answer, text = crash.around(report["fault_address"])
-    assert answer["fault"] and "may be a use after free" in text
+    assert answer["fault"] and "may be a use after free" in text and answer == crash.answer("--around", "crash")
+    assert re.search(rf"Thread \d+ accessed {report['fault_address']:#x}; it was in follow \(broken\.c:\d+\)\.\n", text)
     registers = {row["register"]: row for row in answer["registers"] if row["kind"] == "in a block"}
     freed = [row for row in registers.values() if row["value"] == crash.addresses["freed"]]
     assert freed and all(row["free_list"] == "a tcache" for row in freed)
@@ -122,7 +115,12 @@ def test_text_that_was_used_as_a_pointer(crash):
     crash = crash("text")
     report = crash.answer()
     assert report["fault_function"] == "follow" and "fault_address" not in report
-    assert "accessed an address that no pointer can have in follow" in crash.text()
+    assert report["crash_address"] == crash.addresses["item"]
+    assert f"--around crash shows what is around {crash.addresses['item']:#x}" in crash.text() and "--around 0x0" not in crash.text()
+    answer = crash.answer("--around", "crash")
+    assert answer["address"] == crash.addresses["item"] and answer["found_in"]["function"] == "follow"
+    text = crash.text("--around", "crash")
+    assert "accessed an address that no pointer can have; it was in follow" in text and "The address is in register r" in text
     answer, text = crash.around(0)
     assert not answer["fault"] and 'text, no address: "ABCDEFGH"' in text
     assert {row["kind"] for row in answer["registers"]} == {"text", "in a block"}
@@ -133,7 +131,7 @@ def test_stack_overflow(crash):
     crash = crash("stack")
     address = crash.answer()["fault_address"]
     answer, text = crash.around(address)
-    assert answer["fault"] and answer["stack_overflow"] and "it is a stack overflow" in text
+    assert answer["fault"] and answer["stack_overflow"] and "where its stack ends: a stack overflow" in text
     assert not crash.around(address + (1 << 20))[0]["stack_overflow"]
 
 
@@ -178,5 +176,29 @@ def test_a_process_has_no_signal(hw, program, tmp_path):
         assert process.stdout.readline() == b"ready\n"
         report = json.loads(hw("core", "--json", str(process.pid)).stdout)
         answer = json.loads(hw("core", "--json", "--around", str(report["parts"][0]["address"]), str(process.pid)).stdout)
+        refused = hw("core", "--around", "crash", str(process.pid))
         process.kill()
     assert report["signal"] == 0 and "signal_thread" not in report and not answer["fault"] and answer["damage"] == []
+    assert refused.returncode == 2 and "no signal is known that ended" in refused.stderr
+
+
+def test_jump_into_a_freed_block(hw, compile_c, tmp_path):
+    """The pointer to a function refers to a block that is free: the jump is no use after free, and the block is named."""
+    program = compile_c("""
+#include <stdlib.h>
+#include <stdio.h>
+void (*volatile function)(void);
+__attribute__((noinline)) static void call(void) { function(); puts("back"); }
+int main(void)
+{
+  function = (void (*)(void))malloc(48);
+  free((void *)function);
+  call();
+}""", "-g", "-fno-builtin")
+    dump, _ = crash_of([program], tmp_path)
+    crash = Crash(hw, program, dump, "")
+    report, (answer, text) = crash.answer(), crash.around(crash.answer()["fault_address"])
+    assert report["signal_cause"] == "jump" and report["signal_stack"][0]["function"] == "call"
+    assert answer["fault"] and not answer["use_after_free"] and answer["block"]["bytes"] == 56
+    assert f"jumped to {report['fault_address']:#x}, where no code is; it was in call" in text
+    assert "The block is free, in a tcache.\n" in text

@@ -86,6 +86,37 @@ static void test_damaged_size(void **state)
   close(file.fd);
 }
 
+/* The top chunk of either arena goes to its end, whatever its size says. */
+static void test_damaged_top(void **state)
+{
+  (void)state;
+  static const uint64_t tops[] = {small_core_heap + 0x910, small_core_sub_heap + 0x950};
+  static const uint64_t sizes[] = {0, 0x10, 0x41, 0x4141414141414141, UINT64_MAX};
+  struct fuzz_file file = fuzz_file_open();
+  for (size_t i = 0; i < sizeof tops / sizeof *tops * (sizeof sizes / sizeof *sizes); i++) {
+    const uint64_t top = tops[i % 2], rest = SMALL_CORE_PAGE - top % SMALL_CORE_PAGE;
+    struct hwi_memory memory;
+    struct hwi_core_heap heap = {0};
+    struct hwi_error error = {0};
+    small_core_put(bytes, top + 8, sizes[i / 2]);
+    put(&file, sizeof bytes);
+    small_core_make(bytes);
+    assert_int_equal(find(&memory, &heap, file.path, &error), 0);
+    assert_int_equal(heap.damage_count, 1);
+    assert_int_equal(heap.damages[0].address, top);
+    assert_non_null(strstr(heap.damages[0].text, "the size of the top chunk here cannot be right"));
+    assert_int_equal(heap.block_count, SMALL_CORE_BLOCKS);
+    const struct hwi_core_block *block = hwi_core_heap_block_at(&heap, top + 16);
+    assert_true(block && block->address == top + 16 && hwi_core_block_state(block) == HWI_CORE_BLOCK_TOP);
+    assert_int_equal(hwi_core_block_bytes(block), rest - 16);
+    for (size_t part = 0; part < heap.part_count; part++)
+      assert_int_equal(heap.parts[part].understood_bytes, heap.parts[part].system_bytes);
+    hwi_core_heap_release(&heap);
+    hwi_memory_close(&memory);
+  }
+  close(file.fd);
+}
+
 /* Sub-heaps that overlap: each address has one block at most. */
 static void test_forged_sub_heaps(void **state)
 {
@@ -202,9 +233,10 @@ static void test_refused(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_whole),     cmocka_unit_test(test_damaged_size), cmocka_unit_test(test_forged_sub_heaps),
-      cmocka_unit_test(test_truncated), cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_raw),
-      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_whole),       cmocka_unit_test(test_damaged_size),
+      cmocka_unit_test(test_damaged_top), cmocka_unit_test(test_forged_sub_heaps),
+      cmocka_unit_test(test_truncated),   cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_raw),         cmocka_unit_test(test_refused),
   };
   small_core_make(bytes);
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,15 +7,15 @@ a stack of the crash refers.
 import json
 import mmap
 import os
+import re
 import resource
 import signal
 import struct
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from heap_listing import build_program, gcore_of
+from heap_listing import build_program, crash_of, gcore_of
 
 BLOCKS = 1000
 OWN_BYTES = 16  # a chunk's header
@@ -36,6 +36,9 @@ class Crash:
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
+    def around_crash(self):
+        return self.report("--around", "crash")
+
     def text(self, *options):
         done = self.hw("core", *options, self.program, self.core)
         assert done.returncode == 0, done.stderr
@@ -45,21 +48,11 @@ class Crash:
 @pytest.fixture
 def crash(hw, crashes, tmp_path):
     """crash("twice", limit of memory): a Crash."""
-    if Path("/proc/sys/kernel/core_pattern").read_text()[0] in "|/":
-        pytest.skip("the kernel writes no core dumps into the working folder")
 
-    def run(how, memory_bytes=resource.RLIM_INFINITY, program=crashes, env=None):
-        def limit():
-            most = resource.getrlimit(resource.RLIMIT_CORE)[1]
-            resource.setrlimit(resource.RLIMIT_CORE, (most, most))
-            resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-
-        done = subprocess.run([program, how], cwd=tmp_path, preexec_fn=limit, capture_output=True, text=True,
-                              env={**os.environ, **(env or {})})
-        assert done.returncode < 0, "the program was not killed by a signal"
-        [core] = tmp_path.glob("core*")
+    def run(how, memory_bytes=resource.RLIM_INFINITY, program=crashes):
+        core, done = crash_of([program, how], tmp_path, memory_bytes=memory_bytes)
         assert not done.stderr or done.stderr.endswith("\n")
-        crash = Crash(hw, program, core.rename(tmp_path / "dump"), done.stdout)
+        crash = Crash(hw, program, core, done.stdout)
         crash.said, crash.signal = done.stderr.rstrip("\n"), -done.returncode
         return crash
 
@@ -93,9 +86,15 @@ def test_abort_by_a_damaged_size(crash, how, chunk_off):
     report = crashed.report()
     assert crashed.said and report["abort_message"] == crashed.said
     [damage] = report["damage"]
-    assert damage["address"] == crashed.address + chunk_off
-    assert 80 < report["understood_percent"] < 100 and report["live_blocks"] >= BLOCKS
-    assert hex(damage["address"]) in crashed.text()
+    assert damage["address"] == crashed.address + chunk_off == report["crash_address"]
+    assert report["live_blocks"] >= BLOCKS
+    if how == "top":  # it goes to the end of the arena, whatever its size says
+        assert report["understood_percent"] == 100 and "the size of the top chunk here cannot be right" in damage["text"]
+    else:
+        assert 80 < report["understood_percent"] < 100
+    text = crashed.text()
+    assert hex(damage["address"]) in text and "--around crash" not in text and f"--around {damage['address']:#x} shows" in text
+    assert crashed.around_crash()["damage"] == [{**damage, "suspect": crashed.around_crash()["damage"][0]["suspect"]}]
 
 
 @pytest.mark.parametrize("how", ["stack", "stack-thread", "stack-handler"])
@@ -138,6 +137,8 @@ def test_write_after_free(crash, how, address_off):
     if address_off is None:
         assert report["abort_message"] == crashed.said and "a list of cached blocks" in damage["text"]
         assert "0x7a7a7a7" in damage["text"]
+        assert re.search(r"--around crash shows what is around 0x\w+, where the heap is damaged\.", crashed.text())
+        assert f"--around {damage['address']:#x}" not in crashed.text()  # which is no overflow
     else:
         assert damage["address"] == crashed.address + address_off and "after it was freed" in damage["text"]
 

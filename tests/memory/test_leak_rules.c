@@ -46,7 +46,7 @@ static void test_no_roots(void **state)
   made_set(&made, own + 8, block);           /* the allocator's block */
   made_set(&made, MAPPED + 64, block);       /* an arena */
   made_set(&made, MAPPED + 64 + 792, other); /* its last word */
-  struct hwi_core_heap_part *part = hwi_core_heap_add_part(&made.heap, "arena", MAPPED + 64);
+  struct hwi_core_heap_part *part = hwi_core_heap_add_part(&made.heap, HWI_CORE_GLIBC, "arena", MAPPED + 64);
   part->own_bytes = 800;
   made_leaks(&made);
   assert_int_equal(made_marks(&made, block), 0);
@@ -94,7 +94,7 @@ static void test_around_own(void **state)
   const uint64_t before = made_live(&made, 48), behind = made_live(&made, 48);
   made_set(&made, MAPPED + 56, before);
   made_set(&made, MAPPED + 64 + 800, behind);
-  hwi_core_heap_add_part(&made.heap, "arena", MAPPED + 64)->own_bytes = 800;
+  hwi_core_heap_add_part(&made.heap, HWI_CORE_GLIBC, "arena", MAPPED + 64)->own_bytes = 800;
   made_leaks(&made);
   assert_false(made_is_leak(&made, before));
   assert_false(made_is_leak(&made, behind));

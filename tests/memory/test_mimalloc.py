@@ -120,6 +120,14 @@ def test_damage(preload, find_heap, tmp_path):
     assert heap.damage and "0x7878787878787878" in heap.damage[0] and int(heap.damage[0].split()[1], 16) == written & ~0xffff
 
 
+def test_threads_inside(hw, program_folder, preload, tmp_path):
+    """Pages that a thread is changing are not damaged."""
+    with started([build_program(program_folder, "churn.c", "churn", "-pthread")], tmp_path, preload) as process:
+        for _ in range(10):
+            report = json.loads(hw("core", "--json", str(process.pid)).stdout)
+            assert report["damage"] == [] and report["understood_percent"] == 100
+
+
 def test_forged(blocks, preload, forge_heap, tmp_path):
     with started([blocks, tmp_path / "list", 1, "none"], tmp_path, preload) as process:
         forge_heap(gcore_of(process, tmp_path), rounds=100)

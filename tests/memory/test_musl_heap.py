@@ -2,11 +2,12 @@
 
 import json
 import shutil
+import signal
 import subprocess
 
 import pytest
 
-from heap_listing import assert_has, build_program, core_of, gcore_of, read_list, started
+from heap_listing import assert_has, build_program, core_of, crash_of, gcore_of, read_list, started
 
 pytestmark = pytest.mark.skipif(not shutil.which("musl-gcc"), reason="no musl-gcc here")
 MUSL = ("musl-gcc", "-std=gnu17")
@@ -85,6 +86,18 @@ def test_damage(find_heap, tmp_path):
     assert set(damage) == {written, next_one, left}
     assert "wrote beyond the end" in damage[left] and "header of this block" in damage[next_one]
     assert len(heap.blocks["live"]) == 101  # with that of the open file; one has no header
+
+
+def test_abort(hw, tmp_path):
+    """musl's malloc executes an instruction that it may not. No pointer is wrong."""
+    (tmp_path / "twice.c").write_text("#include <stdlib.h>\nint main(void)\n{\n  void *volatile block = malloc(100), *volatile kept = malloc(100);\n"
+                                      "  free(malloc(2000));\n  free(block);\n  free(block);\n}\n")
+    subprocess.run(["musl-gcc", "-O1", "-fno-builtin", "twice.c", "-o", "twice"], cwd=tmp_path, check=True)
+    dump, _ = crash_of([tmp_path / "twice"], tmp_path)
+    report = json.loads(hw("core", "--json", dump).stdout)
+    text = hw("core", tmp_path / "twice", dump).stdout
+    assert report["signal"] == signal.SIGSEGV and report["signal_cause"] == "musl" and "fault_address" not in report
+    assert "executed hlt: so musl aborts" in text and "no pointer can have" not in text
 
 
 def test_forged(blocks, forge_heap, tmp_path):

@@ -122,7 +122,8 @@ def test_frames_of_threads(dumped, who):
     [step] = answer["path"]
     assert step["function"] == "hold" and step["thread"] not in (0, dumped.pid)
     assert Path(step["file"]).name == "named.cc" and step["line"] > 0
-    assert re.search(rf"stack of thread {step['thread']} at sp\+0x\w+, in hold \(named\.cc:{step['line']}\)\n", text)
+    assert (step["local_variable"], step["local_variable_off"]) == ("held", 0)
+    assert f"  local variable held of hold (named.cc:{step['line']}) in thread {step['thread']}\n" in text
 
 
 def test_stack_of_a_thread_that_has_ended(dumped, who):

@@ -243,16 +243,56 @@ def test_program_that_decompresses_is_missing(core, list_heap, tmp_path):
     assert done.stderr == f"cannot read {packed}: the program xz cannot be started: No such file or directory; install it\n"
 
 
-def test_core_that_systemd_holds(core, list_heap, tmp_path):
+# What `coredumpctl dump` does, also with --quiet (systemd 239 to 257): the entry to stderr, the core dump to stdout. Without an entry
+# it fails.
+COREDUMPCTL = r"""#!/bin/sh
+[ "$1 $2" = "--quiet dump" ] && [ $# = 3 ] || exit 64
+case $3 in
+123|app|/usr/bin/app) ;;
+gone) printf '           PID: 124 (gone)\n       Storage: /var/lib/systemd/coredump/core.gone.0.5.124.zst (missing)\n' >&2
+  echo 'Cannot access "/var/lib/systemd/coredump/core.gone.0.5.124.zst": No such file or directory' >&2; exit 1 ;;
+*) echo "No match found." >&2; exit 1 ;;
+esac
+cat >&2 <<END
+           PID: 123 (app)
+           UID: 0 (root)
+           GID: 0 (root)
+        Signal: 6 (ABRT)
+     Timestamp: Thu 2024-06-06 13:38:31 CST (1h 44min ago)
+  Command Line: /usr/bin/app one
+    Executable: /usr/bin/app
+       Storage: /var/lib/systemd/coredump/core.app.0.1827be70bda44e3b9598c4aaf5ac32bc.123.1717652311000000.zst (present)
+  Size on Disk: 60.5K
+       Message: Process 123 (app) of user 0 dumped core.
+END
+exec cat "$CORE"
+"""
+
+
+def test_core_that_systemd_holds(hw, core, shapes, tmp_path):
+    """As coredumpctl gives it, or by the name of its file, which is compressed."""
     tools = tmp_path / "tools"
     tools.mkdir()
-    (tools / "coredumpctl").write_text(f'#!/bin/sh\n[ "$*" = "--quiet dump 123" ] && exec cat {core}\necho none >&2\nexit 1\n')
+    (tools / "coredumpctl").write_text(COREDUMPCTL)
     (tools / "coredumpctl").chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
-    assert list_heap("stored", 123, env=environment).stdout == list_heap("core", core).stdout
-    done = list_heap("stored", 5, env=environment)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "coredumpctl has no core dump of 5: see `coredumpctl list`"
+    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "CORE": str(core)}
+    plain = hw("core", shapes, core).stdout.splitlines()
+    for match in "123", "app", "/usr/bin/app":
+        done = hw("core", "--stored", match, shapes, env=environment)
+        assert done.returncode == 0 and done.stderr == "" and done.stdout.splitlines()[1:] == plain[1:]
+    stored = tmp_path / "core.app.0.1827be70bda44e3b9598c4aaf5ac32bc.123.1717652311000000.zst"
+    stored.write_bytes(subprocess.run(["zstd", "-q", "-1"], stdin=core.open(), capture_output=True, check=True).stdout)
+    assert hw("core", shapes, stored).stdout.splitlines()[1:] == plain[1:]
+    for match, why in (("5", "No match found."),
+                       ("gone", 'Cannot access "/var/lib/systemd/coredump/core.gone.0.5.124.zst": No such file or directory')):
+        done = hw("core", "--stored", match, env=environment)
+        assert done.returncode == 2 and done.stdout == ""
+        assert done.stderr == f"heapwright: coredumpctl has no core dump of {match}: {why}; see `coredumpctl list`\n"
+    done = hw("core", "--stored", "5", env={**environment, "PATH": str(tmp_path)})
+    assert done.stderr == ("heapwright: cannot read 5: the program coredumpctl cannot be started: No such file or directory; "
+                           "install it\n")
+    done = hw("core", "--stored", "5", "--raw", core)
+    assert done.stderr == "heapwright: --raw and --stored both say what is read: choose one\n"
 
 
 @pytest.mark.parametrize("bits, left, words", [
@@ -285,6 +325,64 @@ int main(void)
              if line.startswith("note ")}
     assert notes[words][0] == hex(left)
     assert int(notes[words][1]) >= 4096
+
+
+def set_huge_pages(count):
+    Path("/proc/sys/vm/nr_hugepages").write_text(str(count))
+    return int(Path("/proc/sys/vm/nr_hugepages").read_text())
+
+
+@pytest.fixture
+def huge_pages():
+    """Four of them, for the test."""
+    before = int(Path("/proc/sys/vm/nr_hugepages").read_text())
+    try:
+        if set_huge_pages(before + 4) < before + 4:
+            pytest.skip("there are no huge pages here")
+        yield
+        set_huge_pages(before)
+    except OSError:
+        pytest.skip("only root can ask for huge pages")
+
+
+@pytest.mark.parametrize("bits, left", [(0x73, {}), (0x13, {"huge pages are not in the core dump": 0x60,
+                                                            "shared memory is not in the core dump": 0x42}),
+                                        (0x33, {"huge pages are not in the core dump": 0x60,
+                                                "shared memory is not in the core dump": 0x42})])
+def test_huge_pages_that_are_left_out(compile_c, list_heap, huge_pages, tmp_path, bits, left):
+    """Private ones, shared ones without a file, and shared ones of a file without a name."""
+    program = compile_c("""
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+enum { BYTES = 2 << 20 };
+static void use(int flags, int fd)
+{
+  void *memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, flags, fd, 0);
+  if (memory != MAP_FAILED)
+    memset(memory, 1, BYTES);
+  write(1, memory == MAP_FAILED ? "none\\n" : "some\\n", 5);
+}
+int main(void)
+{
+  int fd = memfd_create("huge", MFD_HUGETLB);
+  (void)!ftruncate(fd, BYTES);
+  use(MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1);
+  use(MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB, -1);
+  use(MAP_SHARED, fd);
+  memset(malloc(1000), 1, 1000);
+  pause();
+}""")
+    with started([program], tmp_path) as process:
+        if b"none" in process.stdout.readline() + process.stdout.readline():
+            pytest.skip("there are no huge pages here")
+        Path(f"/proc/{process.pid}/coredump_filter").write_text(hex(bits))
+        core = core_of(process, tmp_path)
+    done = list_heap("core", core)
+    notes = {line.split(maxsplit=3)[3]: int(line.split()[1], 16) for line in (done.stdout + done.stderr).splitlines()
+             if line.startswith("note ")}
+    assert notes == left
 
 
 def test_truncated_core(core, find_heap, list_heap, tmp_path):

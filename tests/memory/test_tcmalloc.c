@@ -90,6 +90,39 @@ static void test_unknown_version(void **state)
   }
 }
 
+/* A block with an object of the library's own is none of the program's; one that refers to other data of the library is. */
+static void test_own_object(void **state)
+{
+  (void)state;
+  const struct {
+    uint64_t block, table;
+    unsigned own;
+  } cases[] = {{SMALL_TCMALLOC_TABLE, SMALL_TCMALLOC_CODE + 16, 1},
+               {SMALL_TCMALLOC_TABLE, SMALL_TCMALLOC_TABLE, 0},
+               {SMALL_TCMALLOC_CODE, SMALL_TCMALLOC_CODE + 16, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct hwi_core_heap heap;
+    small_tcmalloc_make(&small);
+    small_tcmalloc_put(&small, SMALL_TCMALLOC_HEAP, cases[i].block);
+    small_tcmalloc_put(&small, SMALL_TCMALLOC_TABLE, cases[i].table);
+    find(&heap);
+    assert_sum(&heap, HWI_CORE_BLOCK_OWN, cases[i].own, cases[i].own * 64);
+    assert_sum(&heap, HWI_CORE_BLOCK_LIVE, 3 - cases[i].own, (2 - cases[i].own) * 64 + 2 * SMALL_TCMALLOC_PAGE);
+    hwi_core_heap_release(&heap);
+  }
+}
+
+static void test_debug_library(void **state)
+{
+  (void)state;
+  struct hwi_core_heap heap;
+  struct hwi_error error = {0};
+  small_tcmalloc_make(&small);
+  small.regions[2].file = "/lib/libtcmalloc_minimal_debug.so.4";
+  assert_int_equal(hwi_core_heap_find(&heap, &small.memory, &error), HW_ERR_USAGE);
+  assert_non_null(strstr(error.text, "it puts headers around blocks, which are not read"));
+}
+
 static void test_no_memory(void **state)
 {
   (void)state;
@@ -100,10 +133,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_whole),
-      cmocka_unit_test(test_damage),
-      cmocka_unit_test(test_unknown_version),
-      cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_whole),      cmocka_unit_test(test_damage),        cmocka_unit_test(test_unknown_version),
+      cmocka_unit_test(test_own_object), cmocka_unit_test(test_debug_library), cmocka_unit_test(test_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -235,7 +235,7 @@ static void test_flipped_headers(void **state)
   forged_begin(forged, 64);
 }
 
-#if defined __OPTIMIZE__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+#if defined __OPTIMIZE__ && !defined HW_SANITIZED
 #define MEASURES_STACK 1
 #endif
 

@@ -104,8 +104,7 @@ static SEPARATE void two_lines(void)
 {
   enum { ROUNDS = 3 };
   struct walked one[ROUNDS], other[ROUNDS];
-  volatile int rounds = ROUNDS; /* an unrolled loop would call from more than two lines */
-  for (int i = 0; i < rounds; i++) {
+  for (volatile int i = 0; i < ROUNDS; i++) { /* an unrolled or peeled loop would call from more than two lines */
     one[i] = middle();
     __asm__ volatile("" : : : "memory");
     other[i] = middle();

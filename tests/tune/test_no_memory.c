@@ -1,7 +1,7 @@
-/* test_no_memory.c - if a pool's size cannot be found because memory runs out, that is an error, whichever call of
- * malloc fails
+/* test_no_memory.c - if a pool's size or size classes cannot be found because memory runs out, that is an error, whichever
+ * call of malloc fails
  *
- * Breaks if a size is too small, because blocks were left out of the replay.
+ * Breaks if a size is too small, because blocks were left out of the replay, or classes are those of a part of the blocks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 
 #include "../trace/encoder.c"
 #include "../trace/failing_malloc.h"
+#include "tune/classes.h"
 #include "tune/tune.h"
 
 enum { CALLS_MOST = 5000, BLOCKS = 3000, BYTES = 100, LARGE_BYTES = 100000, ALIGN_LOG2 = 8, APART = 0x1000 };
@@ -91,6 +92,49 @@ static void every_call_may_fail(void **state)
   unlink(path);
 }
 
+/* Returns the cost of the classes; 0 if they were not found. */
+static double find_classes(const struct hwi_profile *profile, uint64_t calls, uint64_t failures, bool *has_failed)
+{
+  const struct hwi_replayer replayer = {replay, NULL};
+  struct hwi_error error = {0};
+  struct hwi_classes classes;
+  failing_malloc_arm(calls, failures);
+  int status = hwi_classes_init(&classes, profile, HWI_CLASSES_CHOSEN, &replayer, &error);
+  *has_failed = failing_malloc_disarm();
+  if (status < 0) {
+    assert_int_equal(failing_malloc_leaks(), 0);
+    assert_int_equal(status, HW_ERR_MEMORY);
+    assert_non_null(strstr(error.text, "memory"));
+    return 0;
+  }
+  double cost = hwi_class_peak_bytes(&classes.costs[HWI_CLASSES_TUNED]);
+  hwi_classes_release(&classes);
+  return cost;
+}
+
+static void every_call_may_fail_for_classes(void **state)
+{
+  struct hwi_profile *profile;
+  struct hwi_error error = {0};
+  bool has_failed = true;
+  uint64_t calls = 0;
+  double found = 0;
+  (void)state;
+  snprintf(path, sizeof path, "/tmp/hw-test-tune-no-memory-%d.hwt", (int)getpid());
+  make_trace();
+  assert_int_equal(hwi_profile_create(&profile, path, &options, &error), 0);
+  const double cost = find_classes(profile, UINT64_MAX, 0, &has_failed);
+  assert_true(cost > BLOCKS * BYTES && !has_failed);
+  for (has_failed = true; has_failed && calls < CALLS_MOST; calls++) {
+    found = find_classes(profile, calls, 1, &has_failed);
+    assert_true(found == 0 || found == cost);
+  }
+  assert_false(has_failed);
+  assert_true(found == cost && calls > 20);
+  hwi_profile_destroy(profile);
+  unlink(path);
+}
+
 static void nothing_is_inherited_by_halves(void **state)
 {
   struct hwi_pool_replay parent, child;
@@ -116,6 +160,7 @@ static void nothing_is_inherited_by_halves(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_may_fail),
+                                     cmocka_unit_test(every_call_may_fail_for_classes),
                                      cmocka_unit_test(nothing_is_inherited_by_halves)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

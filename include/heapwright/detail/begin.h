@@ -204,15 +204,19 @@ extern char **hw_libc_environ __asm__("environ");
 extern void *hw_stack_end __asm__("__libc_stack_end")
     __attribute__((weak)); /* glibc: argc, argv, NULL, environment, NULL */
 
+/* Ended by NULL; NULL if there is none. */
+static char **hw_environment(void)
+{
+  if (hw_libc_environ || !&hw_stack_end)
+    return hw_libc_environ;
+  uintptr_t *argc = (uintptr_t *)hw_stack_end;
+  return (char **)(argc + 1) + *argc + 1;
+}
+
 static __attribute__((unused)) const char *hw_allocator_getenv(const char *name)
 {
-  char **at = hw_libc_environ;
-  if (!at && &hw_stack_end) {
-    uintptr_t *argc = (uintptr_t *)hw_stack_end;
-    at = (char **)(argc + 1) + *argc + 1;
-  }
   size_t bytes = strlen(name);
-  for (; at && *at; at++)
+  for (char **at = hw_environment(); at && *at; at++)
     if (!strncmp(*at, name, bytes) && (*at)[bytes] == '=')
       return *at + bytes + 1;
   return NULL;

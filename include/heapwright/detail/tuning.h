@@ -33,11 +33,10 @@ static struct hw_allocator_stats hw_stats_now(void)
   return stats;
 }
 
-/* Returns 0: no memory was returned to the system. */
+/* Returns 1 if memory was returned to the system. */
 HW_ENTRY(int, malloc_trim, MALLOC_TRIM, (size_t pad))
 {
-  (void)pad;
-  return 0;
+  return hw_given.trim && hw_is_begun() && hw_given.trim(pad);
 }
 
 /* Returns 1, as glibc does for parameters that have no effect any more; 0 would be an error that some programs
@@ -65,6 +64,10 @@ HW_ENTRY(int, malloc_info, MALLOC_INFO, (int options, FILE *out))
 
 HW_ENTRY(void, malloc_stats, MALLOC_STATS, (void))
 {
+  if (hw_given.print_stats && hw_is_begun()) {
+    hw_given.print_stats();
+    return;
+  }
   struct hw_allocator_stats stats = hw_stats_now();
   fprintf(stderr, "system bytes     = %10zu\nin use bytes     = %10zu\n", stats.system_bytes, stats.used_bytes);
 }

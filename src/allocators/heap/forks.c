@@ -28,6 +28,12 @@ static void keep_valid(struct hwi_page *page)
       *at = NULL;
 }
 
+/* The owner of all threads of a heap was not in use: the fork has closed its lock, or the heap is the forking thread's. */
+static bool is_kept(const struct hwi_owner *owner, const void *key)
+{
+  return owner->key == key || owner->state == HWI_OWNER_HELD || owner == owner->heap->sole;
+}
+
 static void keep_pages(struct hwi_page *arena, const void *key)
 {
   for (unsigned i = 0; i < HWI_SLICES; i++) {
@@ -35,7 +41,7 @@ static void keep_pages(struct hwi_page *arena, const void *key)
     struct hwi_owner *owner = page->kind == HWI_PAGE_SMALL ? page->owner : NULL;
     if (!owner || (arena->unit.free_slices >> i & 1))
       continue;
-    if (owner->key != key && owner->state != HWI_OWNER_HELD) {
+    if (!is_kept(owner, key)) {
       page->thread = 0; /* a new thread may have the same value */
     } else if (page->remote) {
       keep_valid(page);
@@ -49,14 +55,14 @@ static void keep_own(struct hw_heap *heap, const void *key)
 {
   struct hwi_owner *owner;
   for (owner = heap->owners; owner; owner = owner->next)
-    if (owner->key == key || owner->state == HWI_OWNER_HELD)
+    if (is_kept(owner, key))
       owner->inbox = NULL;
   for (struct hwi_page *arena = heap->arenas; arena; arena = arena->unit.next)
     keep_pages(arena, key);
   for (owner = heap->owners; owner; owner = owner->next)
     if (owner->key != key) {
       owner->key = NULL; /* the same */
-      if (owner->state != HWI_OWNER_HELD)
+      if (!is_kept(owner, key))
         owner->state = HWI_OWNER_LOCKED; /* its lists may be torn: nobody may take it */
     }
 }

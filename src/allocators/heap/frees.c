@@ -6,7 +6,7 @@ static size_t index_in(const struct hwi_page *page, size_t off)
   return (size_t)((off >> HWI_GRANULE_BITS) * (uint64_t)page->reciprocal >> HWI_RECIPROCAL_BITS);
 }
 
-bool hwi_page_has_block(const struct hwi_page *page, const struct hwi_free_block *block)
+bool hwi_page_has_block(const struct hwi_page *page, const void *block)
 {
   size_t off = (uintptr_t)block - hwi_page_start(page);
   if (off >= page->slice_count * HWI_SLICE_BYTES)
@@ -15,10 +15,15 @@ bool hwi_page_has_block(const struct hwi_page *page, const struct hwi_free_block
   return index * page->block_bytes == off && index < __atomic_load_n(&page->carved_count, __ATOMIC_RELAXED);
 }
 
+struct hw_heap *hwi_heap_at(const void *address)
+{
+  return hwi_is_in_space(address) ? hwi_unit_of(hwi_slice_of(address))->unit.heap : NULL;
+}
+
 struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault)
 {
-  *fault = HW_HEAP_FOREIGN;
-  if (!hwi_is_in_space(address))
+  *fault = heap->is_destroyed ? HW_HEAP_DESTROYED : HW_HEAP_FOREIGN;
+  if (heap->is_destroyed || !hwi_is_in_space(address))
     return NULL;
   struct hwi_page *page = hwi_slice_of(address);
   const struct hw_heap *its = hwi_unit_of(page)->unit.heap;
@@ -65,7 +70,7 @@ size_t hwi_heap_block_bytes(const struct hw_heap *heap, const struct hwi_owner *
                             enum hw_heap_fault *fault)
 {
   const struct hwi_page *page = hwi_heap_page_of(heap, block, fault);
-  if (page && page->kind == HWI_PAGE_SMALL && is_free(owner, page, block)) {
+  if (page && page->kind == HWI_PAGE_SMALL && is_free(owner, page, (const struct hwi_free_block *)block)) {
     *fault = HW_HEAP_FREED;
     return 0;
   }
@@ -97,10 +102,10 @@ int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *address)
     return (int)fault;
   if (page->kind != HWI_PAGE_SMALL)
     return free_alone(heap, page);
-  struct hwi_free_block *block = address;
+  struct hwi_free_block *block = (struct hwi_free_block *)address;
   if (is_free(owner, page, block))
     return HW_HEAP_FREED;
-  if (owner && __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) == owner)
+  if (owner && (__atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) == owner || hwi_owner_adopt(owner, page)))
     hwi_page_push(page, block);
   else
     hwi_page_push_remote(page, block);

@@ -1,4 +1,5 @@
 /* heap.c - the general heap of heap.h: its config, its threads, and its calls */
+#include "allocators/heap/config.h"
 #include "allocators/heap/process_owner.h"
 
 #include <string.h>
@@ -6,12 +7,6 @@
 #include "platform/os.h"
 
 /* --- config --- */
-
-static const size_t default_classes[] = {
-    16,   32,   48,   64,   80,    96,    112,   128,   160,   192,   224,   256,   320,  384,
-    448,  512,  640,  768,  896,   1024,  1280,  1536,  1792,  2048,  2560,  3072,  3584, 4096,
-    5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384, 20480, 24576, 28672, 32768,
-};
 
 const char *hw_heap_fault_text(enum hw_heap_fault fault)
 {
@@ -26,45 +21,27 @@ const char *hw_heap_fault_text(enum hw_heap_fault fault)
     return "the block is free already";
   case HW_HEAP_DAMAGED:
     return "the heap's own records were overwritten";
+  case HW_HEAP_DESTROYED:
+    return "the heap was destroyed";
   }
   return "unknown fault";
 }
 
-static bool fail(struct hw_heap_error *error, const char *field, size_t index, const char *rule)
+static bool fail_without_memory(struct hw_heap_error *error)
 {
   if (error)
-    *error = (struct hw_heap_error){field, index, rule};
+    *error = (struct hw_heap_error){.rule = "there is no memory"};
   return false;
-}
-
-static bool is_config_right(const struct hw_heap_config *config, struct hw_heap_error *error)
-{
-  if (!config->class_bytes)
-    return config->class_count == 0 || fail(error, "class_bytes", 0, "must be given if class_count is");
-  if (config->class_count == 0 || config->class_count > HW_HEAP_MOST_CLASSES)
-    return fail(error, "class_count", 0, "must be from 1 to 64");
-  for (size_t i = 0; i < config->class_count; i++) {
-    size_t bytes = config->class_bytes[i];
-    if (bytes == 0 || bytes % HW_HEAP_ALIGN != 0)
-      return fail(error, "class_bytes", i, "must be a multiple of 16, and not 0");
-    if (i > 0 && bytes <= config->class_bytes[i - 1])
-      return fail(error, "class_bytes", i, "must be larger than the class before it");
-    if ((bytes == HW_HEAP_LARGEST_CLASS_BYTES) != (i == config->class_count - 1))
-      return fail(error, "class_bytes", i, "must be 32768 in the last class, and smaller before");
-  }
-  return true;
 }
 
 static void set_up(struct hw_heap *heap, const struct hw_heap_config *config)
 {
   heap->config = *config;
-  const size_t *classes = config->class_bytes ? config->class_bytes : default_classes;
-  size_t count = config->class_bytes ? config->class_count : sizeof default_classes / sizeof *default_classes;
-  memcpy(heap->class_bytes, classes, count * sizeof *classes);
-  heap->class_count = count;
+  hwi_heap_config_complete(&heap->config, heap->class_bytes, heap->page_bytes, heap->thread_pages);
+  heap->class_count = heap->config.class_count;
   size_t class_index = 0;
   for (size_t i = 0; i <= HWI_GRANULES; i++) {
-    class_index += i << HWI_GRANULE_BITS > classes[class_index];
+    class_index += i << HWI_GRANULE_BITS > heap->class_bytes[class_index];
     heap->class_of[i] = (uint8_t)class_index;
   }
 }
@@ -73,13 +50,23 @@ static void set_up(struct hw_heap *heap, const struct hw_heap_config *config)
 
 struct hw_heap *hwi_heaps;
 static uint64_t generations;
-static bool can_end_threads;
+static bool has_begun, can_end_threads;
+static void (*leave_malloc)(void); /* NULL: malloc of the process is not on these heaps */
+
+__thread bool hwi_is_in_malloc;
+
+/* A heap that this thread has used, and its owner there. */
+struct used {
+  uint64_t generation; /* 0: none */
+  struct hwi_owner *owner;
+};
 
 /* The heap that this thread used last. Its address identifies the thread. */
-static __thread struct {
-  uint64_t generation;
-  struct hwi_owner *owner;
-} last __attribute__((tls_model("initial-exec")));
+static __thread struct used last __attribute__((tls_model("initial-exec")));
+
+/* Those that it used before, by their generations: a thread may use several heaps in turn. */
+enum { USED_BEFORE = 8 };
+static __thread struct used used_before[USED_BEFORE] __attribute__((tls_model("initial-exec")));
 
 static enum hwi_lock_result take_heaps(void)
 {
@@ -91,20 +78,38 @@ static void give_heaps(enum hwi_lock_result result)
   hwi_lock_leave(&hwi_space.heaps_lock, result);
 }
 
+const void *hwi_heap_thread(void)
+{
+  return &last;
+}
+
+/* In the process's malloc, this may be before the thread's last calls of it. */
 static void thread_ends(void *key)
 {
+  if (leave_malloc)
+    leave_malloc();
   enum hwi_lock_result heaps = take_heaps();
   for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
     for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
       if (__atomic_load_n(&owner->key, __ATOMIC_RELAXED) == key)
         hwi_owner_end(owner);
+  memset(used_before, 0, sizeof used_before);
   last.generation = 0;
   give_heaps(heaps);
 }
 
-/* Returns NULL if the thread has not used the heap. */
-static struct hwi_owner *existing_owner(const struct hw_heap *heap)
+static struct used *used_slot(const struct hw_heap *heap)
 {
+  return &used_before[heap->generation % USED_BEFORE];
+}
+
+struct hwi_owner *hwi_heap_existing_owner(const struct hw_heap *heap)
+{
+  if (heap->sole)
+    return heap->sole;
+  const struct used *used = used_slot(heap);
+  if (used->generation == heap->generation)
+    return used->owner;
   struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE);
   while (owner && __atomic_load_n(&owner->key, __ATOMIC_RELAXED) != &last)
     owner = owner->next;
@@ -113,19 +118,26 @@ static struct hwi_owner *existing_owner(const struct hw_heap *heap)
 
 static struct hwi_owner *current_owner(const struct hw_heap *heap)
 {
-  return last.generation == heap->generation ? last.owner : existing_owner(heap);
+  return last.generation == heap->generation ? last.owner : hwi_heap_existing_owner(heap);
 }
 
 static struct hwi_owner *find_owner(struct hw_heap *heap)
 {
-  struct hwi_owner *owner = existing_owner(heap);
-  if (!owner)
-    owner = hwi_owner_begin(heap, &last, 0);
+  if (hwi_heap_is_central(heap))
+    return heap->sole; /* the fast paths, which take no lock, must not know it */
+  struct used *used = used_slot(heap);
+  if (used->generation == heap->generation) {
+    last = *used;
+    return last.owner;
+  }
+  struct hwi_owner *owner = hwi_heap_existing_owner(heap);
+  if (!owner && !heap->is_destroyed)
+    owner = hwi_owner_begin(heap, &last, hwi_heap_thread_value(heap), NULL);
   if (!owner)
     return NULL;
-  last.generation = heap->generation;
-  last.owner = owner;
-  if (can_end_threads)
+  last.generation = used->generation = heap->generation;
+  last.owner = used->owner = owner;
+  if (can_end_threads && !heap->sole)
     hwi_os_at_thread_end(&last); /* after that: it may call malloc, which may be on a heap of these */
   return owner;
 }
@@ -133,6 +145,11 @@ static struct hwi_owner *find_owner(struct hw_heap *heap)
 static inline struct hwi_owner *owner_in(struct hw_heap *heap)
 {
   return __builtin_expect(last.generation == heap->generation, 1) ? last.owner : find_owner(heap);
+}
+
+struct hwi_owner *hwi_heap_owner(struct hw_heap *heap)
+{
+  return owner_in(heap);
 }
 
 static void after_fork_in_parent(void)
@@ -145,14 +162,24 @@ static void after_fork_in_child(void)
   hwi_heaps_after_fork(true, &last);
 }
 
+/* A heap without caches of threads has one owner. */
+static bool begin_sole(struct hw_heap *heap)
+{
+  if (heap->config.threads != HW_HEAP_CACHING)
+    heap->sole = hwi_owner_begin(heap, heap, 0, NULL);
+  return heap->sole || heap->config.threads == HW_HEAP_CACHING;
+}
+
 bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, struct hw_heap_error *error)
 {
-  static const struct hw_heap_config defaults;
+  static const struct hw_heap_config defaults = {0};
   if (!config)
     config = &defaults;
-  if (!is_config_right(config, error))
+  if (!hwi_heap_config_check(config, error))
     return false;
   set_up(heap, config);
+  if (!begin_sole(heap))
+    return fail_without_memory(error);
   hwi_heap_count_mapped(heap, sizeof *heap);
   enum hwi_lock_result heaps = take_heaps();
   enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
@@ -165,13 +192,18 @@ bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, s
   return true;
 }
 
+void hwi_heaps_begin_in_malloc(void (*leave)(void))
+{
+  leave_malloc = leave;
+}
+
 /* Once in a process. */
 static void begin_all(void)
 {
-  static bool has_begun;
   enum hwi_lock_result heaps = take_heaps();
   if (!has_begun) {
-    hwi_os_at_fork(hwi_heaps_before_fork, after_fork_in_parent, after_fork_in_child);
+    if (!leave_malloc)
+      hwi_os_at_fork(hwi_heaps_before_fork, after_fork_in_parent, after_fork_in_child);
     can_end_threads = hwi_os_prepare_thread_end(thread_ends, true) == 0;
     has_begun = true;
   }
@@ -187,9 +219,9 @@ static __attribute__((destructor)) void end_all(void)
 struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error)
 {
   begin_all();
-  struct hw_heap *heap = hwi_os_map(sizeof *heap);
+  struct hw_heap *heap = (struct hw_heap *)hwi_os_map(sizeof *heap);
   if (!heap) {
-    fail(error, NULL, 0, "there is no memory");
+    fail_without_memory(error);
     return NULL;
   }
   if (hwi_heap_begin(heap, config, error))
@@ -198,26 +230,47 @@ struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_he
   return NULL;
 }
 
-void hw_heap_destroy(struct hw_heap *heap)
+static void unmap_all(struct hw_heap *heap)
 {
-  if (!heap)
-    return;
-  enum hwi_lock_result heaps = take_heaps();
-  for (struct hw_heap **at = &hwi_heaps; *at; at = &(*at)->next)
-    if (*at == heap) {
-      *at = heap->next;
-      break;
-    }
-  enum hwi_lock_result result = hwi_heap_enter(heap);
+  enum hwi_lock_result result = hwi_heap_lock(heap);
   hwi_large_unmap_all(heap);
   hwi_arena_unmap_all(heap);
   for (struct hwi_owner *owner = heap->owners, *next; owner; owner = next) {
     next = owner->next;
     hwi_os_unmap(owner, sizeof *owner);
   }
-  hwi_os_unmap(heap, sizeof *heap);
   hwi_heap_leave(result);
+}
+
+/* Its new generation is none that a thread has used, so that each call goes to slow paths, which find out. */
+static void set_destroyed(struct hw_heap *heap)
+{
+  static struct hw_heap *last_destroyed[16];
+  static size_t next;
+  *heap = (struct hw_heap){.generation = ++generations, .is_destroyed = true};
+  if (last_destroyed[next])
+    hwi_os_unmap(last_destroyed[next], sizeof *heap);
+  last_destroyed[next] = heap;
+  next = (next + 1) % (sizeof last_destroyed / sizeof *last_destroyed);
+}
+
+bool hw_heap_destroy(struct hw_heap *heap)
+{
+  if (!heap)
+    return true;
+  enum hwi_lock_result heaps = take_heaps();
+  bool may_go = !heap->is_destroyed && __atomic_load_n(&heap->set_count, __ATOMIC_ACQUIRE) == 0;
+  if (may_go) {
+    for (struct hw_heap **at = &hwi_heaps; *at; at = &(*at)->next)
+      if (*at == heap) {
+        *at = heap->next;
+        break;
+      }
+    unmap_all(heap);
+    set_destroyed(heap);
+  }
   give_heaps(heaps);
+  return may_go;
 }
 
 /* --- calls --- */
@@ -228,30 +281,38 @@ static void report(struct hw_heap *heap, enum hw_heap_fault fault, void *address
     heap->config.on_fault(heap->config.fault_context, heap, fault, address);
 }
 
+typedef void *alloc_fn(struct hwi_owner *owner, size_t align, size_t bytes);
+
+static __attribute__((noinline)) void *alloc_by(alloc_fn *alloc, struct hw_heap *heap, size_t align, size_t bytes)
+{
+  enum hwi_lock_result result = hwi_heap_enter_central(heap);
+  struct hwi_owner *owner = owner_in(heap);
+  void *block = owner ? alloc(owner, align, bytes) : NULL;
+  hwi_heap_leave(result);
+  return block;
+}
+
 void *hw_heap_alloc(struct hw_heap *heap, size_t bytes)
 {
-  struct hwi_owner *owner = owner_in(heap);
-  if (!owner)
-    return NULL;
-  void *block = bytes <= HW_HEAP_LARGEST_CLASS_BYTES ? hwi_owner_try_alloc(owner, bytes) : NULL;
-  return block ? block : hwi_owner_alloc(owner, bytes);
+  bool is_quick = last.generation == heap->generation && bytes <= HW_HEAP_LARGEST_CLASS_BYTES;
+  void *block = is_quick ? hwi_owner_try_alloc(last.owner, bytes) : NULL;
+  return block ? block : alloc_by(hwi_owner_alloc_aligned, heap, HW_HEAP_ALIGN, bytes);
 }
 
 void *hw_heap_alloc_zeroed(struct hw_heap *heap, size_t bytes)
 {
-  struct hwi_owner *owner = owner_in(heap);
-  return owner ? hwi_owner_alloc_zeroed(owner, HW_HEAP_ALIGN, bytes) : NULL;
+  return alloc_by(hwi_owner_alloc_zeroed, heap, HW_HEAP_ALIGN, bytes);
 }
 
 void *hw_heap_alloc_aligned(struct hw_heap *heap, size_t align, size_t bytes)
 {
-  struct hwi_owner *owner = owner_in(heap);
-  return owner && align && !(align & (align - 1)) ? hwi_owner_alloc_aligned(owner, align, bytes) : NULL;
+  return align && !(align & (align - 1)) ? alloc_by(hwi_owner_alloc_aligned, heap, align, bytes) : NULL;
 }
 
 /* The owner is compared, not the thread: the block may be of another heap. */
-static inline bool try_free(struct hw_heap *heap, struct hwi_free_block *block)
+static inline bool try_free(struct hw_heap *heap, void *address)
 {
+  struct hwi_free_block *block = (struct hwi_free_block *)address;
   if (last.generation != heap->generation || !hwi_is_in_space(block) || heap->config.check_all_frees)
     return false;
   struct hwi_page *page = hwi_slice_of(block);
@@ -266,7 +327,9 @@ enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block)
 {
   if (!block || try_free(heap, block))
     return HW_HEAP_OK;
+  enum hwi_lock_result result = hwi_heap_enter_central(heap);
   enum hw_heap_fault fault = (enum hw_heap_fault)hwi_owner_free(heap, owner_in(heap), block);
+  hwi_heap_leave(result);
   report(heap, fault, block);
   return fault;
 }
@@ -287,7 +350,7 @@ bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_
   if (old_bytes <= HW_HEAP_LARGEST_CLASS_BYTES || bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
     return false;
   struct hwi_page *page = hwi_slice_of(*block);
-  enum hwi_lock_result result = hwi_heap_enter(heap);
+  enum hwi_lock_result result = hwi_heap_lock(heap);
   void *resized = NULL;
   if (result == HWI_LOCK_CLOSED)
     return false;
@@ -317,20 +380,26 @@ void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes)
   return moved;
 }
 
-void hw_heap_collect(struct hw_heap *heap)
+size_t hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner, size_t most_bytes)
 {
-  struct hwi_owner *owner = existing_owner(heap);
   hwi_owner_drain_orphans(heap);
-  if (owner && !hwi_lock_is_closed_by_me()) {
+  enum hwi_lock_result result = hwi_heap_enter_central(heap);
+  if (owner && !hwi_lock_is_closed_by_me() && result != HWI_LOCK_CLOSED) {
     hwi_owner_drain(owner);
     hwi_owner_give_empty_pages(owner);
   }
-  enum hwi_lock_result result = hwi_heap_enter(heap);
-  hwi_heap_trim(heap, 0);
   hwi_heap_leave(result);
+  result = hwi_heap_lock(heap);
+  if (result == HWI_LOCK_CLOSED)
+    return 0;
+  size_t before = heap->kept_bytes;
+  hwi_heap_trim(heap, most_bytes);
+  size_t returned = before - heap->kept_bytes;
+  hwi_heap_leave(result);
+  return returned;
 }
 
-void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats)
+void hw_heap_collect(struct hw_heap *heap)
 {
-  hwi_heap_get_stats(heap, existing_owner(heap), stats);
+  hwi_heap_collect(heap, hwi_heap_existing_owner(heap), 0);
 }

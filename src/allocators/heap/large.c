@@ -1,15 +1,14 @@
 /* large.c - blocks of a general heap that are too large for an arena: each has its own mapping, at the start of a unit
  *
- * A freed block is kept mapped for a short time (arenas.c), and given out again if a request is nearly as large.
+ * A freed block is kept mapped for a short time (arenas.c), and given out again for a request that needs as many units.
  */
 #include "allocators/heap/layout.h"
 
 #include "platform/os.h"
 
 enum {
-  MOST_CACHED = 16,
-  MOST_CACHED_BYTES = 16 << 20, /* of one block */
-  WASTE_PART = 4,               /* a cached block may be larger than a request by this part of it */
+  MOST_CACHED = 4,
+  WASTE_PART = 4, /* a cached block may be larger than a request by this part of it */
 };
 
 static size_t page_up(size_t bytes)
@@ -43,6 +42,7 @@ static void begin(struct hw_heap *heap, struct hwi_page *page, size_t bytes)
   page->block_bytes = bytes;
   page->unit.heap = heap;
   heap->large_bytes += bytes;
+  hwi_heap_count_page(heap, HW_HEAP_MOST_CLASSES, true);
   link_to(&heap->large, page);
 }
 
@@ -50,26 +50,48 @@ static void end(struct hw_heap *heap, struct hwi_page *page)
 {
   unlink_from(&heap->large, page);
   heap->large_bytes -= page->block_bytes;
+  hwi_heap_count_page(heap, HW_HEAP_MOST_CLASSES, false);
   page->kind = HWI_PAGE_NONE;
 }
 
-/* Returns the smallest cached block that is large enough. */
+static size_t units_up(size_t bytes)
+{
+  return (bytes + HWI_UNIT_BYTES - 1) & ~(HWI_UNIT_BYTES - 1);
+}
+
+/* Returns the cached block whose size is the nearest one, of those that need no other units; NULL if there is none. */
 static struct hwi_page *find_cached(struct hw_heap *heap, size_t bytes, size_t align)
 {
   struct hwi_page *best = NULL;
-  for (struct hwi_page *page = heap->cached; page; page = page->next)
-    if (page->block_bytes >= bytes && page->block_bytes - bytes <= bytes / WASTE_PART &&
-        !(hwi_page_start(page) & (align - 1)) && (!best || page->block_bytes < best->block_bytes))
+  size_t least = SIZE_MAX;
+  for (struct hwi_page *page = heap->cached; page; page = page->next) {
+    size_t has = page->block_bytes, difference = has > bytes ? has - bytes : bytes - has;
+    if (difference < least && bytes <= units_up(has) && !(hwi_page_start(page) & (align - 1))) {
       best = page;
+      least = difference;
+    }
+  }
   return best;
 }
 
-static void take_cached(struct hw_heap *heap, struct hwi_page *page)
+/* If the sizes differ much, the block is made longer or shorter: what is in memory of it stays there. Returns NULL if
+ * there is no memory for that. */
+static void *take_cached(struct hw_heap *heap, struct hwi_page *page, size_t bytes, size_t align)
 {
+  void *block = (void *)hwi_page_start(page), *resized = NULL;
+  bool is_enough = page->block_bytes >= bytes;
   unlink_from(&heap->cached, page);
   hwi_heap_take_kept(heap, page->block_bytes);
   page->is_clean = false;
   begin(heap, page, page->block_bytes);
+  if (is_enough && page->block_bytes - bytes <= bytes / WASTE_PART)
+    return block;
+  if (align <= HWI_UNIT_BYTES) /* else the kernel could move it */
+    resized = hwi_large_resize(heap, page, bytes);
+  if (resized || is_enough)
+    return resized ? resized : block;
+  hwi_large_free(heap, page);
+  return NULL;
 }
 
 void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align)
@@ -78,17 +100,17 @@ void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align)
     return NULL;
   bytes = page_up(bytes);
   struct hwi_page *page = find_cached(heap, bytes, align);
-  if (page) {
-    take_cached(heap, page);
-    return (void *)hwi_page_start(page);
-  }
-  uintptr_t start = hwi_space_take(bytes, align);
+  void *block = page ? take_cached(heap, page, bytes, align) : NULL;
+  if (block)
+    return block;
+  uintptr_t start = hwi_heap_map_large(heap, bytes, align);
   if (!start)
     return NULL;
   page = hwi_slice_of((void *)start);
   page->is_clean = true;
   begin(heap, page, bytes);
   hwi_heap_count_mapped(heap, bytes);
+  heap->new_bytes += bytes;
   return (void *)start;
 }
 
@@ -118,10 +140,6 @@ void hwi_large_drop_cached(struct hw_heap *heap, size_t most_kept_bytes)
 void hwi_large_free(struct hw_heap *heap, struct hwi_page *page)
 {
   end(heap, page);
-  if (page->block_bytes > MOST_CACHED_BYTES) {
-    unmap(heap, page);
-    return;
-  }
   link_to(&heap->cached, page);
   heap->kept_bytes += page->block_bytes;
   size_t count = 0;
@@ -149,6 +167,8 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
   page = hwi_slice_of((void *)start);
   page->is_clean = false;
   begin(heap, page, bytes);
+  if (bytes > old_bytes)
+    hwi_heap_make_present(heap, start + old_bytes, bytes - old_bytes);
   return (void *)start;
 }
 

@@ -26,8 +26,9 @@
  * pushes the page on the inbox of its owner. Only the thread that takes a page from an inbox takes its remote list, so:
  *   - a page with remote blocks is in exactly one inbox, or is about to be put there;
  *   - its remote blocks count as used until then, so it is neither empty nor given back meanwhile.
- * If the owner is an orphan, the thread that pushed on its inbox empties the inbox. If the page has got another owner
- * meanwhile, it is passed on to that owner's inbox.
+ * If the owner is an orphan, the thread that frees takes the page, if it has an owner itself; otherwise the thread that
+ * pushed on the orphan's inbox empties the inbox. If the page has got another owner meanwhile, it is passed on to that
+ * owner's inbox.
  *
  * Memory orders. Pushes release and takes acquire: the contents of links are seen; a take of `remote` also releases and
  * the next push acquires, since it writes the page's inbox_next, which was read before. The end of an owner (its state, then
@@ -46,16 +47,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "allocators/heap/classes.h"
 #include "allocators/lock.h"
 #include "heapwright/heap.h"
 
 enum {
   HWI_UNIT_BITS = 22,
-  HWI_SLICE_BITS = 16,
   HWI_SLICES = 1 << (HWI_UNIT_BITS - HWI_SLICE_BITS), /* of a unit */
   HWI_PAGE_BITS = 7,                                  /* the size of a descriptor */
   HWI_MOST_SPAN_SLICES = 32,                          /* larger blocks are large blocks */
-  HWI_LARGE_PAGE_SLICES = 4,                          /* of classes of which fewer than 16 fit in a slice */
   HWI_GRANULE_BITS = 4,
   HWI_RECIPROCAL_BITS = 31,
   HWI_LINE_BYTES = 64,
@@ -63,7 +63,6 @@ enum {
 };
 
 #define HWI_UNIT_BYTES ((size_t)1 << HWI_UNIT_BITS)
-#define HWI_SLICE_BYTES ((size_t)1 << HWI_SLICE_BITS)
 #define HWI_SPAN_BYTES (HWI_MOST_SPAN_SLICES * HWI_SLICE_BYTES)
 #define HWI_GRANULES (HW_HEAP_LARGEST_CLASS_BYTES >> HWI_GRANULE_BITS)
 
@@ -95,6 +94,7 @@ struct hwi_page {
   uint8_t class_index, slice_count;
   uint8_t back; /* slices from the first slice of the page, in all descriptors of the page */
   bool is_full;
+  bool is_spare; /* empty, not the first of its class, and kept by the owner */
   bool is_clean; /* never written since the system gave the memory */
   /* Of all threads. */
   alignas(HWI_LINE_BYTES) struct hwi_owner *owner;
@@ -118,18 +118,24 @@ struct hwi_owner {
   const void *key;        /* identifies the live thread; NULL: none */
   uintptr_t thread;       /* what its pages have as `thread` */
   size_t page_count;
+  uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare */
   alignas(HWI_LINE_BYTES) struct hwi_page *inbox;
   uint32_t state;
 };
 
 struct hw_heap {
-  uint64_t generation; /* differs for every heap of the process */
-  struct hw_heap_config config;
+  uint64_t generation;          /* differs for every heap of the process */
+  struct hw_heap_config config; /* complete; its lists are the next three members */
   size_t class_bytes[HW_HEAP_MOST_CLASSES];
+  size_t page_bytes[HW_HEAP_MOST_CLASSES];
+  size_t thread_pages[HW_HEAP_MOST_CLASSES];
   size_t class_count;
   uint8_t class_of[HWI_GRANULES + 1];
-  bool is_of_process;   /* no thread may wait for the lock while a fork has closed it */
-  struct hw_heap *next; /* in the list of all heaps */
+  bool is_of_process;
+  bool is_destroyed;
+  uint32_t set_count;     /* how often threads have it set or pushed; atomic */
+  struct hwi_owner *sole; /* of all threads, if `threads` is central or single; else NULL */
+  struct hw_heap *next;   /* in the list of all heaps */
   /* Below: protected by the lock; the list of owners is read without it, and next_orphan is atomic. */
   struct hwi_owner *owners;
   struct hwi_owner *next_orphan;          /* where the search for a page with room goes on; NULL: at the first */
@@ -138,8 +144,14 @@ struct hw_heap {
   size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
   size_t least_kept_bytes;                /* the least of it since then: */
   uint64_t excess_since_ns;               /* when memory was last returned, or could have been */
+  uint64_t returned_ns;                   /* when memory was last returned */
+  size_t returned_bytes, new_bytes;       /* returned lately; taken from the system since */
+  unsigned patience;                      /* how often it was a mistake: the times and shares are 2 to this power */
   size_t mapped_bytes, peak_mapped_bytes; /* without descriptors */
   size_t large_bytes;                     /* in allocated large blocks */
+  uint8_t refusals;                       /* memory.c: what the system has refused */
+  /* Pages of each class now, and at most so far; the last: spans and large blocks. */
+  uint32_t page_counts[HW_HEAP_MOST_CLASSES + 1], peak_page_counts[HW_HEAP_MOST_CLASSES + 1];
 };
 
 /* The descriptor of slice i of the space is pages[i]. `bytes` grows; up to it, all descriptors can be read. While it is
@@ -148,13 +160,17 @@ struct hwi_space {
   uintptr_t start;
   size_t bytes;
   struct hwi_page *pages;
-  struct hwi_lock heaps_lock; /* of the list of heaps; taken before `lock` */
-  struct hwi_lock lock;
+  /* Not in a line with what each free reads. */
+  alignas(HWI_LINE_BYTES) struct hwi_lock heaps_lock; /* of the list of heaps; taken before `lock` */
+  alignas(HWI_LINE_BYTES) struct hwi_lock lock;
 };
 
 extern struct hwi_space hwi_space __attribute__((visibility("hidden")));
 extern struct hwi_page hwi_no_page __attribute__((visibility("hidden")));
 extern struct hw_heap *hwi_heaps __attribute__((visibility("hidden")));
+
+/* The thread is in malloc or free: it may not wait for the lock while a fork has closed it, whatever the heap. */
+extern __thread bool hwi_is_in_malloc __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 /* A word that another thread may be writing; a plain load is enough, and the compiler can make it part of another
  * instruction. */
@@ -196,10 +212,30 @@ static inline unsigned hwi_slices_for(size_t bytes)
   return (unsigned)((bytes + HWI_SLICE_BYTES - 1) >> HWI_SLICE_BITS);
 }
 
-/* Returns HWI_LOCK_CLOSED only for the heap of the process. */
+static inline bool hwi_heap_is_central(const struct hw_heap *heap)
+{
+  return heap->config.threads == HW_HEAP_CENTRAL;
+}
+
+/* Takes the lock. Returns HWI_LOCK_CLOSED only for the heap of the process, and in malloc and free. */
+static inline enum hwi_lock_result hwi_heap_lock(const struct hw_heap *heap)
+{
+  if (heap->config.lock == HW_HEAP_LOCK_SPINNING && !hwi_lock_is_alone() && hwi_lock_spin(&hwi_space.lock))
+    return HWI_LOCK_TAKEN;
+  return heap->is_of_process || hwi_is_in_malloc ? hwi_lock_enter(&hwi_space.lock)
+                                                 : hwi_lock_enter_always(&hwi_space.lock);
+}
+
+/* Takes the lock within a call: if the heap is central, the call has it. */
 static inline enum hwi_lock_result hwi_heap_enter(const struct hw_heap *heap)
 {
-  return heap->is_of_process ? hwi_lock_enter(&hwi_space.lock) : hwi_lock_enter_always(&hwi_space.lock);
+  return hwi_heap_is_central(heap) ? HWI_LOCK_NOT_NEEDED : hwi_heap_lock(heap);
+}
+
+/* The counterpart, around such a call. */
+static inline enum hwi_lock_result hwi_heap_enter_central(const struct hw_heap *heap)
+{
+  return hwi_heap_is_central(heap) ? hwi_heap_lock(heap) : HWI_LOCK_NOT_NEEDED;
 }
 
 static inline void hwi_heap_leave(enum hwi_lock_result result)
@@ -238,7 +274,7 @@ static inline __attribute__((always_inline)) bool hwi_thread_try_free(uintptr_t 
   if (__builtin_expect(!hwi_is_in_space(address), 0))
     return false;
   struct hwi_page *page = hwi_slice_of(address);
-  struct hwi_free_block *block = address;
+  struct hwi_free_block *block = (struct hwi_free_block *)address;
   if (__builtin_expect(HWI_LOAD_WORD(page->thread) != thread || block->page == page, 0))
     return false;
   hwi_page_push(page, block);
@@ -250,12 +286,21 @@ static inline __attribute__((always_inline)) bool hwi_thread_try_free(uintptr_t 
 /* Finds the place of the space, if that is not done yet. Returns false if there is no memory. */
 bool hwi_space_begin(void);
 
-/* Maps zeroed memory at the start of a unit. Returns its start, or 0 if there is no memory. */
-uintptr_t hwi_space_take(size_t bytes, size_t align);
+/* Maps zeroed memory at the start of a unit, in huge pages if `is_huge`. Returns its start, or 0 if there is no memory. */
+uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge);
 void hwi_space_give(uintptr_t start, size_t bytes);
 
 /* Changes the length; the kernel may move the pages to other units. Returns the start, or 0 and nothing is changed. */
 uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes);
+
+/* --- memory.c: with the lock --- */
+
+/* As hwi_space_take, with the pages, the node and the presence of the heap's config. */
+uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes);
+uintptr_t hwi_heap_map_large(struct hw_heap *heap, size_t bytes, size_t align);
+
+/* For memory that was added to such a mapping. */
+void hwi_heap_make_present(struct hw_heap *heap, uintptr_t start, size_t bytes);
 
 /* --- arenas.c: with the lock --- */
 
@@ -276,6 +321,7 @@ void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes);
 void hwi_heap_pass_by(struct hw_heap *heap);
 void hwi_arena_unmap_all(struct hw_heap *heap);
 void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes);
+void hwi_heap_count_page(struct hw_heap *heap, size_t class_index, bool is_taken);
 
 /* --- large.c: with the lock --- */
 
@@ -287,9 +333,9 @@ void hwi_large_unmap_all(struct hw_heap *heap);
 
 /* --- owners.c --- */
 
-/* Returns an owner for the calling thread, from an ended one if possible; NULL if there is no memory, or the lock is
- * closed. */
-struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread);
+/* Returns an owner for the calling thread, from an ended one if possible: that of the block which it frees, unless `block` is
+ * NULL, or any. Returns NULL if there is no memory, or the lock is closed. */
+struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread, const void *block);
 
 /* The thread ends: its owner is an orphan from then on. */
 void hwi_owner_end(struct hwi_owner *owner);
@@ -300,6 +346,9 @@ void hwi_owner_drain_orphans(struct hw_heap *heap);
 
 /* Takes a page with room from an orphan. Looks at a few orphans only, in turn. Returns false if these have none. */
 bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index);
+
+/* Takes a page of which the thread frees a block. Returns false if it is not an orphan's. */
+bool hwi_owner_adopt(struct hwi_owner *owner, struct hwi_page *page);
 void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block);
 
 /* Changes all orphans from one state to the other. */
@@ -307,8 +356,8 @@ void hwi_owner_change_orphans(struct hw_heap *heap, enum hwi_owner_state from, e
 
 /* --- pages.c: the caller has the owner --- */
 
-void hwi_page_list(struct hwi_page *page); /* after the first one of its class */
-void hwi_page_unlist(struct hwi_page *page);
+/* From an orphan that the caller has locked to the caller's owner. */
+void hwi_page_move(struct hwi_page *page, struct hwi_owner *owner);
 bool hwi_page_has_room(const struct hwi_page *page);
 void hwi_owner_give_empty_pages(struct hwi_owner *owner);
 void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes);
@@ -323,6 +372,9 @@ enum hwi_free_result { HWI_FREE_CLOSED = -1 };
 /* `owner` is the calling thread's, or NULL. Returns a fault, or HWI_FREE_CLOSED. */
 int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *block);
 
+/* Returns the heap whose memory has this address, or NULL. */
+struct hw_heap *hwi_heap_at(const void *address);
+
 /* Returns NULL for an address at which no block of the heap begins, with the fault. */
 struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault);
 
@@ -331,7 +383,14 @@ size_t hwi_heap_block_bytes(const struct hw_heap *heap, const struct hwi_owner *
                             enum hw_heap_fault *fault);
 
 /* Returns whether a link of a free list may be followed: it is the address of a block of the page. */
-bool hwi_page_has_block(const struct hwi_page *page, const struct hwi_free_block *block);
+bool hwi_page_has_block(const struct hwi_page *page, const void *block);
+
+/* --- walk.c: with the lock --- */
+
+typedef bool hwi_page_fn(void *context, const struct hwi_page *page);
+
+/* Calls `see` for each page until it returns false. Returns the page for which it did. */
+const struct hwi_page *hwi_heap_each_page(const struct hw_heap *heap, hwi_page_fn *see, void *context);
 
 /* --- forks.c --- */
 

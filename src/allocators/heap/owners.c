@@ -110,14 +110,8 @@ static struct hwi_page *page_with_room(struct hwi_owner *owner, unsigned class_i
 static struct hwi_page *adopt_from(struct hwi_owner *from, struct hwi_owner *owner, unsigned class_index)
 {
   struct hwi_page *page = page_with_room(from, class_index);
-  if (page) {
-    hwi_page_unlist(page);
-    from->page_count--;
-    owner->page_count++;
-    __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
-    __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
-    hwi_page_list(page);
-  }
+  if (page)
+    hwi_page_move(page, owner);
   release_orphan(from);
   drain_orphan(from);
   return page;
@@ -144,6 +138,19 @@ bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index)
   } while (from != first && orphans < MOST_ORPHANS);
   __atomic_store_n(&heap->next_orphan, from, __ATOMIC_RELEASE);
   return false;
+}
+
+bool hwi_owner_adopt(struct hwi_owner *owner, struct hwi_page *page)
+{
+  struct hwi_owner *from = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
+  if (!from || !lock_orphan(from))
+    return false;
+  bool is_its = __atomic_load_n(&page->owner, __ATOMIC_RELAXED) == from;
+  if (is_its)
+    hwi_page_move(page, owner);
+  release_orphan(from);
+  drain_orphan(from);
+  return is_its;
 }
 
 /* --- threads --- */
@@ -174,7 +181,7 @@ static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintp
   enum hwi_lock_result result = hwi_heap_enter(heap);
   if (result == HWI_LOCK_CLOSED)
     return NULL;
-  struct hwi_owner *owner = hwi_os_map(sizeof *owner);
+  struct hwi_owner *owner = (struct hwi_owner *)hwi_os_map(sizeof *owner);
   if (owner) {
     for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++)
       owner->pages[i] = &hwi_no_page;
@@ -190,19 +197,31 @@ static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintp
   return owner;
 }
 
-struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread)
+/* A new thread writes to each page that it takes, so it takes no orphan with very many. */
+static bool inherit(struct hwi_owner *owner, const void *key, uintptr_t thread)
 {
-  enum { MOST_PAGES = 256 }; /* a new thread writes to each page that it takes */
-  for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next) {
-    if (!lock_orphan(owner))
-      continue;
-    if (owner->page_count <= MOST_PAGES) {
-      take_over(owner, key, thread);
-      return owner;
-    }
-    release_orphan(owner);
-    drain_orphan(owner);
+  enum { MOST_PAGES = 256 };
+  if (!lock_orphan(owner))
+    return false;
+  if (owner->page_count <= MOST_PAGES) {
+    take_over(owner, key, thread);
+    return true;
   }
+  release_orphan(owner);
+  drain_orphan(owner);
+  return false;
+}
+
+struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread, const void *block)
+{
+  enum hw_heap_fault fault;
+  const struct hwi_page *page = block ? hwi_heap_page_of(heap, block, &fault) : NULL;
+  struct hwi_owner *owner = page ? __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) : NULL;
+  if (owner && inherit(owner, key, thread))
+    return owner;
+  for (owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
+    if (inherit(owner, key, thread))
+      return owner;
   return make_owner(heap, key, thread);
 }
 

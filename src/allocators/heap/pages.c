@@ -7,7 +7,8 @@ struct hwi_page hwi_no_page;
 
 /* --- lists --- */
 
-void hwi_page_list(struct hwi_page *page)
+/* Adds a page with room, after the first one of its class. */
+static void list_page(struct hwi_page *page)
 {
   struct hwi_page **head = &page->owner->pages[page->class_index], *first = *head;
   if (first == &hwi_no_page) {
@@ -32,9 +33,39 @@ static void unlink_from(struct hwi_page **head, struct hwi_page *page, struct hw
     *head = page->next ? page->next : none;
 }
 
-void hwi_page_unlist(struct hwi_page *page)
+/* An empty page is used, or leaves the owner's list. */
+static void end_spare(struct hwi_page *page)
 {
+  if (page->is_spare)
+    page->owner->spare_counts[page->class_index]--;
+  page->is_spare = false;
+}
+
+static void unlist_page(struct hwi_page *page)
+{
+  end_spare(page);
   unlink_from(&page->owner->pages[page->class_index], page, &hwi_no_page);
+}
+
+/* Adds a page without room. */
+static void list_full(struct hwi_page *page)
+{
+  struct hwi_owner *owner = page->owner;
+  page->prev = NULL;
+  page->next = owner->full;
+  if (owner->full)
+    owner->full->prev = page;
+  owner->full = page;
+}
+
+void hwi_page_move(struct hwi_page *page, struct hwi_owner *owner)
+{
+  page->is_full ? unlink_from(&page->owner->full, page, NULL) : unlist_page(page);
+  page->owner->page_count--;
+  owner->page_count++;
+  __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
+  __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
+  page->is_full ? list_full(page) : list_page(page);
 }
 
 bool hwi_page_has_room(const struct hwi_page *page)
@@ -48,7 +79,7 @@ static void give_page(struct hwi_page *page)
   enum hwi_lock_result result = hwi_heap_enter(page->owner->heap);
   if (result == HWI_LOCK_CLOSED)
     return;
-  hwi_page_unlist(page);
+  unlist_page(page);
   page->owner->page_count--;
   hwi_arena_give(page);
   hwi_heap_leave(result);
@@ -84,26 +115,35 @@ void hwi_owner_give_empty_pages(struct hwi_owner *owner)
 
 static void set_full(struct hwi_page *page)
 {
-  struct hwi_owner *owner = page->owner;
-  hwi_page_unlist(page);
-  page->prev = NULL;
-  page->next = owner->full;
-  if (owner->full)
-    owner->full->prev = page;
-  owner->full = page;
+  unlist_page(page);
+  list_full(page);
   page->is_full = true;
   page->count = 1;
 }
 
-/* An empty page that is the first one of its class stays: the next block of the class would need a new one. */
+/* Returns whether the thread keeps an empty page. The first one of its class stays, since the next block of the class would
+ * need a new one. */
+static bool keeps(struct hwi_page *page)
+{
+  struct hwi_owner *owner = page->owner;
+  size_t class_index = page->class_index;
+  if (!page->prev)
+    return true;
+  if (owner->spare_counts[class_index] + (size_t)1 >= owner->heap->thread_pages[class_index])
+    return false;
+  owner->spare_counts[class_index]++;
+  page->is_spare = true;
+  return true;
+}
+
 void hwi_page_settle(struct hwi_page *page)
 {
   if (page->is_full) {
     unlink_from(&page->owner->full, page, NULL);
     page->is_full = false;
     page->count = page->capacity - 1;
-    hwi_page_list(page);
-  } else if (page->prev) {
+    list_page(page);
+  } else if (!keeps(page)) {
     give_page(page);
   }
 }
@@ -130,18 +170,15 @@ static struct hwi_free_block *carve(struct hwi_page *page)
   return first;
 }
 
-static unsigned slices_of(size_t block_bytes)
-{
-  enum { FEWEST_BLOCKS = 16 };
-  return HWI_SLICE_BYTES / block_bytes >= FEWEST_BLOCKS ? 1 : HWI_LARGE_PAGE_SLICES;
-}
-
-static struct hwi_page *take_slices(struct hw_heap *heap, unsigned count)
+/* Takes a page of a class, or, for HW_HEAP_MOST_CLASSES, a span. */
+static struct hwi_page *take_slices(struct hw_heap *heap, size_t class_index, size_t count)
 {
   enum hwi_lock_result result = hwi_heap_enter(heap);
   if (result == HWI_LOCK_CLOSED)
     return NULL;
-  struct hwi_page *page = hwi_arena_take(heap, count);
+  struct hwi_page *page = hwi_arena_take(heap, (unsigned)count);
+  if (page)
+    hwi_heap_count_page(heap, class_index, true);
   hwi_heap_leave(result);
   return page;
 }
@@ -149,7 +186,7 @@ static struct hwi_page *take_slices(struct hw_heap *heap, unsigned count)
 static bool add_page(struct hwi_owner *owner, unsigned class_index)
 {
   size_t block_bytes = owner->heap->class_bytes[class_index];
-  struct hwi_page *page = take_slices(owner->heap, slices_of(block_bytes));
+  struct hwi_page *page = take_slices(owner->heap, class_index, owner->heap->page_bytes[class_index] >> HWI_SLICE_BITS);
   if (!page)
     return false;
   size_t granules = block_bytes >> HWI_GRANULE_BITS;
@@ -159,28 +196,54 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   page->reciprocal = (uint32_t)((((uint64_t)1 << HWI_RECIPROCAL_BITS) + granules - 1) / granules);
   page->block_bytes = block_bytes;
   page->class_index = (uint8_t)class_index;
-  page->is_full = false;
+  page->is_full = page->is_spare = false;
   page->kind = HWI_PAGE_SMALL;
   owner->page_count++;
   __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
   __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
-  hwi_page_list(page);
+  list_page(page);
   return true;
 }
 
-/* Fills the owner's list from the first page of the class that has room. Pages without room leave the list of
- * pages. */
-static bool find_room(struct hwi_owner *owner, unsigned class_index)
+/* The second page of a class becomes the first one. */
+static void swap_first(struct hwi_page **head)
+{
+  struct hwi_page *first = *head, *second = first->next;
+  first->next = second->next;
+  if (first->next)
+    first->next->prev = first;
+  first->prev = second;
+  second->next = first;
+  second->prev = NULL;
+  *head = second;
+}
+
+/* A short list would soon need the next one: memory is touched instead, as long as a page has few free blocks. */
+static bool has_many_free(const struct hwi_page *page)
+{
+  enum { PART = 8 };
+  return page->free && page->carved_count - page->count >= page->carved_count / PART;
+}
+
+/* Fills the owner's list from the first page of the class that has room. Memory is touched only if `may_touch`. Pages
+ * without room leave the list of pages. */
+static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_touch)
 {
   struct hwi_page *page;
   while ((page = owner->pages[class_index]) != &hwi_no_page) {
     struct hwi_free_block *list = page->free;
-    if (list) {
+    if (page->carved_count == page->capacity || has_many_free(page)) {
       page->free = NULL;
       page->count = page->carved_count;
-    } else if (page->carved_count < page->capacity) {
+    } else if (page->next && has_many_free(page->next)) {
+      swap_first(&owner->pages[class_index]);
+      continue;
+    } else if (may_touch) {
       list = carve(page);
+    } else {
+      return false;
     }
+    end_spare(page);
     owner->free[class_index] = list;
     if (list)
       return true;
@@ -197,17 +260,19 @@ static void *take_first(struct hwi_owner *owner, unsigned class_index)
   return block;
 }
 
-/* What other threads have freed comes before pages of ended threads, and both before new memory. */
+/* What other threads have freed comes before memory that is not touched yet, and pages of ended threads before new ones. */
 static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 {
-  if (owner->free[class_index] || find_room(owner, class_index))
+  if (owner->free[class_index] || find_room(owner, class_index, false))
     return take_first(owner, class_index);
-  if (!hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
+  bool has_others = !owner->heap->sole;
+  if (has_others && __atomic_load_n(&owner->inbox, __ATOMIC_RELAXED) &&
+      !hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
     hwi_owner_drain(owner);
-  if (!find_room(owner, class_index)) {
-    if (!hwi_owner_adopt_page(owner, class_index) && !add_page(owner, class_index))
+  if (!find_room(owner, class_index, true)) {
+    if (!(has_others && hwi_owner_adopt_page(owner, class_index)) && !add_page(owner, class_index))
       return NULL;
-    find_room(owner, class_index);
+    find_room(owner, class_index, true);
   }
   return take_first(owner, class_index);
 }
@@ -215,7 +280,7 @@ static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 /* A span has no owner; the thread that frees it gives it back. */
 static void *alloc_span(struct hw_heap *heap, size_t bytes)
 {
-  struct hwi_page *page = take_slices(heap, hwi_slices_for(bytes));
+  struct hwi_page *page = take_slices(heap, HW_HEAP_MOST_CLASSES, hwi_slices_for(bytes));
   if (!page)
     return NULL;
   page->kind = HWI_PAGE_SPAN;

@@ -4,14 +4,43 @@
 
 #include "allocators/heap/layout.h"
 
-/* As hw_heap_create, but in memory of the caller, which is all zero; the caller begins and ends the owners, and calls the
- * functions of forks.c. Needs no memory. Returns false if the config is wrong. */
+/* As hw_heap_create, but in memory of the caller, which is all zero; the caller begins and ends the owners. Returns false if
+ * the config is wrong, or, if `threads` is central or single, there is no memory. */
 bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, struct hw_heap_error *error);
+
+/* To be called before the first hw_heap_create of the process, if the caller itself calls the functions of forks.c. When a
+ * thread ends that has used heaps, `leave` is called, before its owners end: it must not use them any more. */
+void hwi_heaps_begin_in_malloc(void (*leave)(void));
+
+/* What the pages of the calling thread have as `thread`. 0, which no page of a living thread has, makes each free of
+ * malloc's a slow one. */
+static inline uintptr_t hwi_heap_thread_value(const struct hw_heap *heap)
+{
+  return heap->config.check_all_frees ? 0 : (uintptr_t)__builtin_thread_pointer();
+}
+
+/* Returns what identifies the calling thread: the key of its owners. */
+const void *hwi_heap_thread(void);
+
+/* Returns the owner of the calling thread; NULL if there is no memory. */
+struct hwi_owner *hwi_heap_owner(struct hw_heap *heap);
+
+/* Returns NULL if the thread has not used the heap. */
+struct hwi_owner *hwi_heap_existing_owner(const struct hw_heap *heap);
 
 /* Resizes a block in place, or by moving its mapping, and changes *block then. Returns false if it must be copied. */
 bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes);
 
-/* `owner` is the calling thread's, or NULL. */
-void hwi_heap_get_stats(struct hw_heap *heap, const struct hwi_owner *owner, struct hw_heap_stats *stats);
+/* As hw_heap_collect, but `most_bytes` of free memory may stay; `owner` is the calling thread's, or NULL. Returns how many bytes
+ * went back to the system. */
+size_t hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner, size_t most_bytes);
+
+/* The figures of all classes as text, with a line for each, so that it can be written at once. */
+struct hwi_heap_table {
+  size_t bytes;
+  char text[8 << 10];
+};
+
+void hwi_heap_make_table(struct hw_heap *heap, struct hwi_heap_table *table);
 
 #endif

@@ -144,7 +144,7 @@ static bool extend(size_t end_unit)
 }
 
 /* A place where something else is mapped is left out from then on. */
-uintptr_t hwi_space_take(size_t bytes, size_t align)
+uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge)
 {
   size_t count = unit_count(bytes);
   if (!hwi_space_begin() || count > UNITS)
@@ -153,7 +153,7 @@ uintptr_t hwi_space_take(size_t bytes, size_t align)
     size_t unit = find_units(count, align);
     if (unit == UNITS || !extend(unit + count))
       return 0;
-    int error = hwi_os_map_at((void *)unit_start(unit), bytes);
+    int error = (is_huge ? hwi_os_map_huge_at : hwi_os_map_at)((void *)unit_start(unit), bytes);
     if (error && error != -EEXIST)
       return 0;
     take(unit, error ? 1 : count);
@@ -186,7 +186,7 @@ uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes)
   uintptr_t here = resize_here(start, unit_count(old_bytes), old_bytes, bytes);
   if (here)
     return here;
-  uintptr_t other = hwi_space_take(bytes, 1);
+  uintptr_t other = hwi_space_take(bytes, 1, false);
   if (!other)
     return 0;
   if (!hwi_os_remap((void *)start, old_bytes, bytes, (void *)other)) {

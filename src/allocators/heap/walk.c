@@ -1,11 +1,9 @@
-/* walk.c - looks at all of a general heap: its blocks, its figures, and whether its records are right */
-#include "allocators/heap/process_owner.h"
+/* walk.c - looks at all of a general heap: its blocks, and whether its records are right */
+#include "allocators/heap/layout.h"
 
 #include <string.h>
 
-enum { MOST_BLOCKS = HWI_SLICE_BYTES / HW_HEAP_ALIGN, WORD_BITS = 64 };
-
-static_assert(HWI_LARGE_PAGE_SLICES * 16 <= MOST_BLOCKS, "pages of several slices have fewer blocks");
+enum { MOST_BLOCKS = HWI_SPAN_BYTES / HW_HEAP_ALIGN, WORD_BITS = 64 };
 
 /* --- one page --- */
 
@@ -39,7 +37,9 @@ static bool is_first(const struct hwi_page *page)
 /* Finds the blocks of a page that are free. Returns false if a list is damaged. */
 static bool find_free(struct free_blocks *set, const struct hwi_page *page)
 {
-  memset(set, 0, sizeof *set);
+  size_t words = (page->carved_count + WORD_BITS - 1) / WORD_BITS, most = MOST_BLOCKS / WORD_BITS;
+  set->count = 0;
+  memset(set->words, 0, (words < most ? words : most) * sizeof *set->words);
   const struct hwi_free_block *owners = is_first(page) ? page->owner->free[page->class_index] : NULL;
   if (!add_list(set, page, page->free))
     return false;
@@ -49,9 +49,7 @@ static bool find_free(struct free_blocks *set, const struct hwi_page *page)
 
 /* --- all pages --- */
 
-typedef bool page_fn(void *context, const struct hwi_page *page);
-
-static const struct hwi_page *each_of_arena(const struct hwi_page *arena, page_fn *see, void *context)
+static const struct hwi_page *each_of_arena(const struct hwi_page *arena, hwi_page_fn *see, void *context)
 {
   for (unsigned i = 0; i < HWI_SLICES; i += arena[i].slice_count) {
     while (i < HWI_SLICES && arena->unit.free_slices >> i & 1)
@@ -64,8 +62,7 @@ static const struct hwi_page *each_of_arena(const struct hwi_page *arena, page_f
   return NULL;
 }
 
-/* Calls `see` for each page until it returns false. Returns the page for which it did. */
-static const struct hwi_page *each_page(const struct hw_heap *heap, page_fn *see, void *context)
+const struct hwi_page *hwi_heap_each_page(const struct hw_heap *heap, hwi_page_fn *see, void *context)
 {
   const struct hwi_page *stopped = NULL;
   for (const struct hwi_page *arena = heap->arenas; arena && !stopped; arena = arena->unit.next)
@@ -82,7 +79,7 @@ struct visit {
 
 static bool visit_blocks(void *context, const struct hwi_page *page)
 {
-  const struct visit *visit = context;
+  const struct visit *visit = (const struct visit *)context;
   if (page->kind != HWI_PAGE_SMALL)
     return visit->visit(visit->context, (void *)hwi_page_start(page), page->block_bytes);
   struct free_blocks set;
@@ -99,7 +96,7 @@ void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context)
 {
   struct visit all = {visit, context};
   enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
-  each_page(heap, visit_blocks, &all);
+  hwi_heap_each_page(heap, visit_blocks, &all);
   hwi_heap_leave(result);
 }
 
@@ -107,7 +104,7 @@ void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context)
 
 static bool is_page_right(void *context, const struct hwi_page *page)
 {
-  const struct hw_heap *heap = context;
+  const struct hw_heap *heap = (const struct hw_heap *)context;
   struct free_blocks set;
   if (hwi_unit_of(page)->unit.heap != heap)
     return false;
@@ -123,42 +120,9 @@ static bool is_page_right(void *context, const struct hwi_page *page)
 enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where)
 {
   enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
-  const struct hwi_page *wrong = each_page(heap, is_page_right, heap);
+  const struct hwi_page *wrong = hwi_heap_each_page(heap, is_page_right, heap);
   hwi_heap_leave(result);
   if (where)
     *where = wrong ? (void *)hwi_page_start(wrong) : NULL;
   return wrong ? HW_HEAP_DAMAGED : HW_HEAP_OK;
-}
-
-/* --- statistics --- */
-
-/* Pages change meanwhile; a count that is read is one that the page had, or the page before it. */
-__attribute__((no_sanitize("thread"))) static bool add_used(void *context, const struct hwi_page *page)
-{
-  size_t *bytes = context, count = page->kind != HWI_PAGE_NONE;
-  if (page->kind == HWI_PAGE_SMALL)
-    count = page->is_full ? page->capacity : page->count;
-  *bytes += count * page->block_bytes;
-  return true;
-}
-
-/* The blocks of the owner's lists are free, but their pages count them as used. */
-static size_t listed_bytes(const struct hwi_owner *owner)
-{
-  size_t bytes = 0;
-  for (size_t i = 0; i < owner->heap->class_count; i++)
-    for (const struct hwi_free_block *block = owner->free[i]; block; block = block->next)
-      bytes += owner->heap->class_bytes[i];
-  return bytes;
-}
-
-void hwi_heap_get_stats(struct hw_heap *heap, const struct hwi_owner *owner, struct hw_heap_stats *stats)
-{
-  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
-  size_t used = 0;
-  each_page(heap, add_used, &used);
-  stats->used_bytes = used - (owner ? listed_bytes(owner) : 0);
-  stats->mapped_bytes = heap->mapped_bytes;
-  stats->peak_mapped_bytes = heap->peak_mapped_bytes;
-  hwi_heap_leave(result);
 }

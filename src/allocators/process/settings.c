@@ -4,16 +4,15 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "allocators/flag.h"
-#include "allocators/message.h"
+#include "allocators/setting.h"
 #include "base/size_text.h"
 
 enum { DEFAULT_BYTES = 100 * 1000 * 1000, LEAST_GROWTH_BYTES = 64 };
 
-typedef const char *value_fn(const char *name);
+#define DEFAULT_USED "; 100000000 bytes are used"
 
 /* Returns the value of the first of the two variables that is set, and sets *name to that one. */
-static const char *value_of_either(value_fn *value_of, const char **name, const char *alias)
+static const char *value_of_either(hwi_value_fn *value_of, const char **name, const char *alias)
 {
   const char *value = value_of(*name);
   if (value)
@@ -22,40 +21,24 @@ static const char *value_of_either(value_fn *value_of, const char **name, const 
   return value_of(alias);
 }
 
-static void print_bad(const char *name, const char *value, const char *what, size_t default_bytes)
-{
-  struct hwi_message line;
-  hwi_message_begin(&line);
-  hwi_message_text(&line, name);
-  hwi_message_text(&line, "=");
-  hwi_message_text(&line, value);
-  hwi_message_text(&line, what);
-  if (default_bytes) {
-    hwi_message_text(&line, "; ");
-    hwi_message_number(&line, default_bytes);
-    hwi_message_text(&line, " bytes are used");
-  }
-  hwi_message_print(&line);
-}
-
-static size_t read_size(value_fn *value_of, const char *name, const char *alias, size_t least)
+static size_t read_size(hwi_value_fn *value_of, const char *name, const char *alias, size_t least)
 {
   const char *value = value_of_either(value_of, &name, alias);
   uint64_t bytes;
   if (!value)
     return DEFAULT_BYTES;
   if (!hwi_size_parse(value, &bytes))
-    print_bad(name, value, " is not a size (try 64M or 100MB)", DEFAULT_BYTES);
+    hwi_setting_report(name, value, " is not a size (try 64M or 100MB)" DEFAULT_USED);
   else if (bytes < least)
-    print_bad(name, value, " is too small", DEFAULT_BYTES);
+    hwi_setting_report(name, value, " is too small" DEFAULT_USED);
   else if (bytes > HWI_HEAP_LARGEST_BYTES)
-    print_bad(name, value, " is too large", DEFAULT_BYTES);
+    hwi_setting_report(name, value, " is too large" DEFAULT_USED);
   else
     return (size_t)bytes;
   return DEFAULT_BYTES;
 }
 
-static enum hwi_exhausted read_policy(value_fn *value_of, const char *name)
+static enum hwi_exhausted read_policy(hwi_value_fn *value_of, const char *name)
 {
   const char *value = value_of(name);
   if (!value || !strcmp(value, "grow"))
@@ -64,21 +47,21 @@ static enum hwi_exhausted read_policy(value_fn *value_of, const char *name)
     return HWI_EXHAUSTED_FAIL;
   if (!strcmp(value, "abort"))
     return HWI_EXHAUSTED_ABORT;
-  print_bad(name, value, " is not one of grow, fail and abort; grow is used", 0);
+  hwi_setting_report(name, value, " is not one of grow, fail and abort; grow is used");
   return HWI_EXHAUSTED_GROW;
 }
 
-static bool read_touch(value_fn *value_of, const char *name)
+static bool read_touch(hwi_value_fn *value_of, const char *name)
 {
   const char *value = value_of(name);
   if (value && !strcmp(value, "start"))
     return false;
   if (value && strcmp(value, "all"))
-    print_bad(name, value, " is neither all nor start; all is used", 0);
+    hwi_setting_report(name, value, " is neither all nor start; all is used");
   return true;
 }
 
-void hwi_settings_read(struct hwi_settings *settings, value_fn *value_of)
+void hwi_settings_read(struct hwi_settings *settings, hwi_value_fn *value_of)
 {
   settings->pool_bytes = read_size(value_of, "HEAPWRIGHT_POOL_SIZE", "INITIAL_MEMPOOL_SIZE", HWI_POOL_LEAST_BYTES);
   settings->growth_bytes = read_size(value_of, "HEAPWRIGHT_POOL_GROWTH", "ADDITIONAL_MEMPOOL_SIZE", LEAST_GROWTH_BYTES);

@@ -2,17 +2,22 @@
  *
  * A thread's owner is a thread-local pointer. Before the first call, and after the end of the thread, it points to an
  * owner without blocks, so that the fast paths need no check. A call of a thread that has ended begins an owner and
- * ends it again.
+ * ends it again. While a thread has a heap set (thread_heaps.c), the pointer is to its owner there. A free finds the heap
+ * by the block's address; if the block is of a page of the thread, that is not even needed.
+ *
+ * A heap without caches of threads has one owner, which is used with the lock; no thread's pointer points to it.
  *
  * While a fork has closed the heap, blocks that need its lock come from fork_heap.h, or are noted and freed later.
  */
 #include <string.h>
 
-#include "allocators/flag.h"
 #include "allocators/fork_heap.h"
 #include "allocators/heap/process_owner.h"
 #include "allocators/message.h"
 #include "allocators/pass_on.h"
+#include "allocators/process_heap/settings.h"
+#include "allocators/process_heap/statistics.h"
+#include "allocators/process_heap/thread_heaps.h"
 #include "heapwright/allocator.h"
 #include "platform/os.h"
 #include "platform/os_heap.h"
@@ -20,48 +25,56 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define COLD __attribute__((noinline, cold))
 
+/* Only users define it. */
+extern const struct hw_heap_config hw_process_heap_config __attribute__((weak));
+
 static struct hwi_owner no_owner;
 static struct hw_heap heap = {.is_of_process = true};
 static bool checks_all_frees;
-static bool passes_on; /* this libc has no handlers for forks: all blocks are the next malloc's */
+static bool passes_on; /* all blocks are the next malloc's: it is wanted, or this libc has no handlers for forks */
 static __thread struct hwi_owner *mine __attribute__((tls_model("initial-exec"))) = &no_owner;
+static __thread struct hwi_owner *in_process __attribute__((tls_model("initial-exec"))); /* in `heap`, or NULL */
+static __thread struct hw_heap *central __attribute__((tls_model("initial-exec"))); /* one without caches that is set */
 static __thread bool has_ended __attribute__((tls_model("initial-exec")));
 
 /* --- threads --- */
 
-/* 0, which no page of a living thread has, makes each free a slow one. */
-static uintptr_t this_thread(void)
-{
-  return checks_all_frees ? 0 : (uintptr_t)__builtin_thread_pointer();
-}
-
-static COLD struct hwi_owner *begin(void)
+/* `block` is one that the thread frees, or NULL. */
+static COLD struct hwi_owner *begin(const void *block)
 {
   if (mine != &no_owner)
     return mine;
-  struct hwi_owner *owner = hwi_owner_begin(&heap, &mine, this_thread());
-  if (owner)
-    mine = owner;
-  return owner;
-}
-
-static struct hwi_owner *own(void)
-{
-  return mine == &no_owner ? NULL : mine;
+  in_process = hwi_owner_begin(&heap, hwi_heap_thread(), hwi_heap_thread_value(&heap), block);
+  if (in_process)
+    mine = in_process;
+  return in_process;
 }
 
 static void leave(void)
 {
-  struct hwi_owner *owner = own();
+  hwi_thread_heaps_end();
+  struct hwi_owner *owner = in_process;
   mine = &no_owner;
+  in_process = NULL;
+  central = NULL;
   if (owner)
     hwi_owner_end(owner);
 }
 
+bool hwi_process_heap_use(struct hw_heap *other)
+{
+  struct hwi_owner *owner = other ? hwi_heap_owner(other) : in_process;
+  if (has_ended || (other && !owner))
+    return false;
+  central = other && hwi_heap_is_central(other) ? other : NULL;
+  mine = owner && !central ? owner : &no_owner;
+  return true;
+}
+
 static void heap_thread_exit(void)
 {
-  has_ended = true;
   leave();
+  has_ended = true;
 }
 
 /* --- allocating --- */
@@ -69,12 +82,21 @@ static void heap_thread_exit(void)
 static size_t quick_limit;  /* 0 until the heap has begun */
 static unsigned fork_count; /* changes when the lock is closed */
 
+static void *alloc_from(struct hwi_owner *owner, size_t bytes, size_t align, bool is_zeroed)
+{
+  return is_zeroed ? hwi_owner_alloc_zeroed(owner, align, bytes) : hwi_owner_alloc_aligned(owner, align, bytes);
+}
+
 static void *try_alloc(size_t bytes, size_t align, bool is_zeroed)
 {
-  struct hwi_owner *owner = begin();
-  void *block = NULL;
-  if (owner)
-    block = is_zeroed ? hwi_owner_alloc_zeroed(owner, align, bytes) : hwi_owner_alloc_aligned(owner, align, bytes);
+  hwi_is_in_malloc = true;
+  struct hw_heap *its = central ? central : &heap;
+  bool is_central = mine == &no_owner && its->sole;
+  enum hwi_lock_result result = is_central ? hwi_heap_lock(its) : HWI_LOCK_NOT_NEEDED;
+  struct hwi_owner *owner = result == HWI_LOCK_CLOSED ? NULL : is_central ? its->sole : begin(NULL);
+  void *block = owner ? alloc_from(owner, bytes, align, is_zeroed) : NULL;
+  hwi_heap_leave(result);
+  hwi_is_in_malloc = false;
   if (has_ended)
     leave();
   return block;
@@ -115,6 +137,7 @@ static void *heap_alloc_zeroed(size_t bytes, size_t align)
 /* Ends the process if every free is checked. */
 static COLD void report(const void *address, enum hw_heap_fault fault)
 {
+  hwi_statistics_count_fault();
   hwi_message_fault((uintptr_t)address, hw_heap_fault_text(fault), checks_all_frees);
 }
 
@@ -129,10 +152,46 @@ static COLD void free_later(void *block)
   heap_free(block);
 }
 
+/* Returns the heap that has this address; `heap` if none has. */
+static struct hw_heap *heap_at(const void *address)
+{
+  struct hw_heap *its = hwi_heap_at(address);
+  return its ? its : &heap;
+}
+
+/* Returns the thread's owner in a heap, or NULL. In a heap that is not set and does not check frees, the owner is not
+ * needed: blocks of its pages are freed by the fast path. */
+static struct hwi_owner *own_in(const struct hw_heap *its)
+{
+  if (its->sole)
+    return its->sole;
+  if (its == &heap)
+    return in_process;
+  return mine->heap == its ? mine : its->config.check_all_frees ? hwi_heap_existing_owner(its) : NULL;
+}
+
+/* A thread that only frees needs an owner, too, to take pages of ended threads. */
+static struct hwi_owner *own_to_free(const struct hw_heap *its, const void *block)
+{
+  bool begins = its == &heap && !its->sole && mine == &no_owner && !central && !has_ended && hwi_is_in_space(block);
+  return begins ? begin(block) : own_in(its);
+}
+
+static int try_free(void *block)
+{
+  struct hw_heap *its = heap_at(block);
+  hwi_is_in_malloc = true;
+  enum hwi_lock_result result = hwi_heap_enter_central(its);
+  int fault = result == HWI_LOCK_CLOSED ? (int)HWI_FREE_CLOSED : hwi_owner_free(its, own_to_free(its, block), block);
+  hwi_heap_leave(result);
+  hwi_is_in_malloc = false;
+  return fault;
+}
+
 /* A foreign block may be another malloc's. */
 static void heap_free(void *block)
 {
-  int result = hwi_owner_free(&heap, own(), block);
+  int result = try_free(block);
   if (LIKELY(result == HW_HEAP_OK))
     return;
   if (result == HWI_FREE_CLOSED)
@@ -145,10 +204,11 @@ static void heap_free(void *block)
 
 /* --- sizes --- */
 
-/* Returns 0 if the address is not a block of this heap. */
+/* Returns 0 if the address is not a block of any heap. */
 static size_t bytes_of(void *block, enum hw_heap_fault *fault)
 {
-  size_t bytes = hwi_heap_block_bytes(&heap, own(), block, fault);
+  const struct hw_heap *its = heap_at(block);
+  size_t bytes = hwi_heap_block_bytes(its, own_in(its), block, fault);
   if (*fault != HW_HEAP_FOREIGN || !hwi_fork_heap_owns(block))
     return bytes;
   bytes = hwi_fork_heap_usable_bytes(block);
@@ -167,6 +227,14 @@ static size_t heap_usable_size(void *block)
   return bytes;
 }
 
+static bool resize(void **block, size_t old_bytes, size_t bytes)
+{
+  hwi_is_in_malloc = true;
+  bool is_resized = hwi_heap_resize(heap_at(*block), block, old_bytes, bytes);
+  hwi_is_in_malloc = false;
+  return is_resized;
+}
+
 static void *heap_realloc(void *block, size_t bytes)
 {
   enum hw_heap_fault fault;
@@ -177,7 +245,7 @@ static void *heap_realloc(void *block, size_t bytes)
     report(block, fault);
     return NULL;
   }
-  if (hwi_is_in_space(block) && hwi_heap_resize(&heap, &block, old_bytes, bytes))
+  if (hwi_is_in_space(block) && resize(&block, old_bytes, bytes))
     return block;
   void *moved = heap_alloc(bytes, HW_HEAP_ALIGN);
   if (moved) {
@@ -219,7 +287,9 @@ static void before_fork(void)
 
 static void after_fork(bool is_child)
 {
-  bool is_open = hwi_heaps_after_fork(is_child, &mine);
+  bool is_open = hwi_heaps_after_fork(is_child, hwi_heap_thread());
+  if (is_child)
+    hwi_thread_heaps_after_fork();
   __atomic_add_fetch(&fork_count, 1, __ATOMIC_ACQ_REL);
   if (is_open)
     hwi_fork_heap_settle(heap_free);
@@ -235,16 +305,33 @@ static void after_fork_in_child(void)
   after_fork(true);
 }
 
+/* Returns false if all blocks are to be the next malloc's. */
+static bool begin_heap(void)
+{
+  struct hwi_process_settings settings = {0};
+  struct hw_heap_config *config = &settings.heap.config;
+  if (!hwi_os_libc_is_known())
+    return false;
+  hwi_process_settings_read(&settings, &hw_process_heap_config, hw_allocator_getenv, hw_environment());
+  if (settings.uses_libc)
+    return false;
+  hwi_heaps_begin_in_malloc(leave);
+  if (!hwi_heap_begin(&heap, config, NULL)) { /* there is no memory for the owner of all threads */
+    config->threads = HW_HEAP_CACHING;
+    hwi_heap_begin(&heap, config, NULL);
+  }
+  checks_all_frees = config->check_all_frees;
+  hwi_statistics_begin(settings.stats, &heap);
+  return true;
+}
+
 static void heap_init(void)
 {
-  struct hw_heap_config config = {0};
-  if (!hwi_os_libc_is_known()) {
+  if (!begin_heap()) {
     hwi_pass_on_begin();
     passes_on = true;
     return;
   }
-  config.check_all_frees = checks_all_frees = hwi_flag_read(hw_allocator_getenv, "HEAPWRIGHT_CHECK", false);
-  hwi_heap_begin(&heap, &config, NULL); /* this config is right */
   hwi_fork_heap_begin(hwi_space_begin() ? (uintptr_t)hwi_space.pages : (uintptr_t)&heap / 2);
   hwi_lock_begin();
   hwi_os_at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -254,14 +341,31 @@ static void heap_init(void)
 static void heap_stats(struct hw_allocator_stats *stats)
 {
   struct hw_heap_stats now;
-  hwi_heap_get_stats(&heap, own(), &now);
+  hw_heap_get_stats(&heap, &now);
   stats->used_bytes = now.used_bytes;
   stats->system_bytes = now.mapped_bytes;
   stats->system_peak_bytes = now.peak_mapped_bytes;
 }
 
+static void heap_print_stats(void)
+{
+  struct hwi_heap_table table;
+  hwi_heap_make_table(&heap, &table);
+  hwi_os_print_error(table.text, table.bytes);
+}
+
+static bool heap_trim(size_t pad)
+{
+  return hwi_heap_collect(&heap, own_in(&heap), pad) != 0;
+}
+
+static __attribute__((destructor)) void heap_ends(void)
+{
+  hwi_statistics_end(&heap);
+}
+
 HEAPWRIGHT_ALLOCATOR(.alloc = heap_alloc, .free = heap_free, .usable_size = heap_usable_size,
                      .alloc_zeroed = heap_alloc_zeroed, .realloc = heap_realloc, .init = heap_init,
                      .thread_exit = heap_thread_exit, .quick_alloc = heap_quick_alloc, .quick_free = heap_quick_free,
-                     .quick_realloc = heap_quick_realloc, .stats = heap_stats, .keeps_errno = true,
-                     .quick_before_init = true);
+                     .quick_realloc = heap_quick_realloc, .stats = heap_stats, .print_stats = heap_print_stats,
+                     .trim = heap_trim, .keeps_errno = true, .quick_before_init = true);

@@ -15,6 +15,9 @@
 #include "launch/target/program.h"
 #include "run/alone.h"
 
+#define POOL_LIBRARY "libheapwright-tlsf.so"
+#define HEAP_LIBRARY "libheapwright-heap.so"
+
 /* Order: the allocator, the library that keeps it to this process, then the libraries that would be preloaded
  * anyway. */
 static int set_preload(const char *allocator, bool children, struct hwi_error *error)
@@ -40,12 +43,23 @@ static int set_preload(const char *allocator, bool children, struct hwi_error *e
   return status;
 }
 
-static int set_variables(const struct hwi_exec_options *options, struct hwi_error *error)
+static bool is_library(const char *allocator, const char *name)
+{
+  return hwi_has_suffix(allocator, strlen(allocator), name); /* or a link */
+}
+
+static int set_stats(const char *allocator)
+{
+  return is_library(allocator, HEAP_LIBRARY) ? setenv("HEAPWRIGHT_STATS", "stderr", 1)
+                                             : setenv("HEAPWRIGHT_POOL_STATS", "1", 1);
+}
+
+static int set_variables(const struct hwi_exec_options *options, const char *allocator, struct hwi_error *error)
 {
   char size[32];
   snprintf(size, sizeof size, "%llu", (unsigned long long)options->pool_bytes);
   if ((options->pool_bytes != HWI_EXEC_POOL_DEFAULT && setenv("HEAPWRIGHT_POOL_SIZE", size, 1) != 0) ||
-      (options->pool_stats && setenv("HEAPWRIGHT_POOL_STATS", "1", 1) != 0))
+      (options->stats && set_stats(allocator) != 0))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   for (size_t i = 0; i < options->variable_count; i++) {
     char *copy = strdup(options->variables[i]); /* becomes part of the environment */
@@ -71,12 +85,15 @@ static int become(const char *path, char **command, struct hwi_error *error)
   return missing_or_not_executable(os_error);
 }
 
-/* Warns if options of the pool are set and the allocator is another one. */
-static void check_pool_options(const struct hwi_exec_options *options, const char *allocator)
+/* Warns of options that the allocator does not have. */
+static void check_options(const struct hwi_exec_options *options, const char *allocator)
 {
-  bool is_pool = hwi_has_suffix(allocator, strlen(allocator), "libheapwright-tlsf.so"); /* or a link */
-  if (!is_pool && (options->pool_stats || options->pool_bytes != HWI_EXEC_POOL_DEFAULT))
-    options->warn("--pool-size and --stats are for tlsf; %s ignores them", options->allocator);
+  if (is_library(allocator, POOL_LIBRARY))
+    return;
+  if (options->pool_bytes != HWI_EXEC_POOL_DEFAULT)
+    options->warn("--pool-size is for tlsf; %s ignores it", options->allocator);
+  if (options->stats && !is_library(allocator, HEAP_LIBRARY))
+    options->warn("--stats is for tlsf and heap; %s ignores it", options->allocator);
 }
 
 /* If nothing can be preloaded into the command, the allocator may still serve the programs that it starts. */
@@ -103,8 +120,8 @@ int hwi_exec_command(const struct hwi_exec_options *options, char **command, str
     options->warn("'%s' has %s linked in, and uses that", command[0], program.allocator);
   if (hwi_allocator_find(&allocator, options->allocator, error) != 0)
     goto out;
-  check_pool_options(options, allocator);
-  if (set_variables(options, error) == 0 &&
+  check_options(options, allocator);
+  if (set_variables(options, allocator, error) == 0 &&
       (!is_served(&program, options) || set_preload(allocator, options->children, error) == 0))
     status = become(program.path, command, error);
 out:

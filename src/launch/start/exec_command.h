@@ -14,7 +14,7 @@ struct hwi_exec_options {
   const char *allocator;        /* from hwi_allocator_find */
   bool children;                /* processes that the command starts use it, too */
   uint64_t pool_bytes;          /* initial size of tlsf's pool, or HWI_EXEC_POOL_DEFAULT */
-  bool pool_stats;              /* tlsf prints its statistics when the command ends */
+  bool stats;                   /* tlsf and heap print their statistics when the command ends */
   const char *const *variables; /* NAME=VALUE for the command */
   size_t variable_count;
   /* Called with each warning, before the command starts. */

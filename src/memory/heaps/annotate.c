@@ -364,7 +364,7 @@ static void note_headerless(struct reading *reading)
 {
   const struct hwi_core_heap *heap = reading->heap;
   for (size_t i = 0; i < heap->part_count; i++)
-    if (heap->parts[i].piece_of)
+    if (heap->parts[i].is_piece)
       return;
   const struct hwi_core_block *previous = NULL;
   if (hwi_memory_load_32(reading->memory, reading->root + AT_COVERS_ALL) != 1 ||
@@ -416,9 +416,8 @@ static bool search_region(struct reading *reading, const struct hwi_region *regi
 
 static bool find_blocks(struct reading *reading)
 {
-  struct hwi_core_heap_part *part = hwi_core_heap_add_part(reading->heap, "annotated blocks", 0);
+  struct hwi_core_heap_part *part = hwi_core_heap_add_part(reading->heap, HWI_CORE_ANNOTATED, "annotated blocks", 0);
   bool done = part;
-  hwi_core_heap_name_allocator(reading->heap, "annotated");
   for (size_t i = 0; done && i < reading->memory->region_count; i++)
     if (reading->memory->regions[i].is_writable && reading->memory->regions[i].bytes)
       done = search_region(reading, &reading->memory->regions[i], part);
@@ -480,7 +479,7 @@ static bool search_magics(struct reading *reading, const struct hwi_region *regi
         !(count = inline_words(reading, at, region->known - off, &header)) ||
         header.bytes > region->end - region->begin - off - (uint64_t)count * word - HEADER_BYTES)
       continue;
-    if (!heap->part_count && !hwi_core_heap_add_part(heap, "annotated blocks", 0))
+    if (!heap->part_count && !hwi_core_heap_add_part(heap, HWI_CORE_ANNOTATED, "annotated blocks", 0))
       return false;
     if (!add_inline_stack(reading, at + 4 * word, count - INLINE_WORDS, &header.owner) ||
         !add_found(reading, &heap->parts[0], region->begin + off + (uint64_t)count * word + HEADER_BYTES, &header))
@@ -498,10 +497,8 @@ static bool find_by_magics(struct reading *reading)
     if (region->is_writable && region->bytes && !search_magics(reading, region))
       return false;
   }
-  if (heap->part_count) {
-    hwi_core_heap_name_allocator(heap, "annotated");
+  if (heap->part_count)
     heap->parts[0].system_bytes = heap->parts[0].understood_bytes = heap->parts[0].sums[HWI_CORE_BLOCK_LIVE].bytes;
-  }
   return true;
 }
 

@@ -66,8 +66,6 @@ int hwi_glibc_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, 
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the list of blocks; use a larger machine");
   } else if (take_out_unused(heap, first_part, first_block)) {
     status = hwi_error_set(error, HW_ERR_USAGE, "glibc's malloc is there, but was not used");
-  } else {
-    hwi_core_heap_name_allocator(heap, "glibc");
   }
   hwi_glibc_release(&glibc);
   return status;

@@ -107,7 +107,7 @@ static bool search_all(struct search *search)
 bool hwi_glibc_find_mapped(struct hwi_glibc *glibc, struct hwi_core_heap *heap)
 {
   const struct hwi_glibc_settings *settings = &glibc->settings;
-  struct hwi_core_heap_part *part = hwi_core_heap_add_part(heap, "mapped blocks", 0);
+  struct hwi_core_heap_part *part = hwi_core_heap_add_part(heap, HWI_CORE_GLIBC, "mapped blocks", 0);
   struct search search = {glibc, heap, heap->part_count - 1};
   if (glibc->range_count)
     qsort(glibc->ranges, glibc->range_count, sizeof *glibc->ranges, compare);

@@ -2,7 +2,8 @@
  *
  * From the start of a stretch of memory, each chunk's size leads to the next one, up to the arena's top chunk or to the
  * stretch's end. A chunk is free if the next one says so. If a size cannot be right, the walk goes on at the next place from
- * which sizes lead on for a while; what is between is not understood.
+ * which sizes lead on for a while; what is between is not understood. If it is the top chunk's size, the chunk goes up to where the
+ * arena ends.
  *
  * Memory that does not go on where it ended is closed by two fences: chunks that are too small to be used, so that nothing
  * is joined across. The main arena has them where the program itself has moved the break: what the program got is a gap,
@@ -31,6 +32,7 @@ struct stretch {
   uint64_t begin, end;
   uint64_t walked_end; /* behind the last chunk or fence */
   uint64_t gap_bytes;
+  bool ends_with_top;    /* if the top chunk is in the stretch, both end together */
   bool has_top;          /* the top chunk was met */
   size_t cached, caches; /* the next ones of the sorted lists */
 };
@@ -58,17 +60,18 @@ static bool is_listed(const uint64_t *list, size_t count, size_t *next, uint64_t
 }
 
 /* The top chunk ends with a page, which with words of 4 bytes is no place for a chunk. */
-static bool is_sound_top(const struct stretch *stretch, uint64_t at, uint64_t size)
+static bool is_sound_top(const struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena, uint64_t size)
 {
-  return at == stretch->arena->top && size >= stretch->glibc->sizes.least && (at + size) % HWI_MEMORY_PAGE_BYTES == 0;
+  size &= ~(uint64_t)HWI_GLIBC_FLAGS;
+  return size >= glibc->sizes.least && (arena->top + size) % HWI_MEMORY_PAGE_BYTES == 0;
 }
 
 /* Reads the size of the chunk at `at` without flags. Returns false if the chunk cannot be. */
 static bool read_chunk(const struct stretch *stretch, uint64_t at, uint64_t *size)
 {
   struct hwi_glibc *glibc = stretch->glibc;
-  if (!hwi_glibc_size(glibc, at, size) ||
-      (!hwi_glibc_size_is_sound(glibc, *size) && !is_sound_top(stretch, at, *size & ~(uint64_t)HWI_GLIBC_FLAGS)))
+  if (!hwi_glibc_size(glibc, at, size) || !(hwi_glibc_size_is_sound(glibc, *size) ||
+                                            (at == stretch->arena->top && is_sound_top(glibc, stretch->arena, *size))))
     return false;
   const bool is_of_main = !(*size & HWI_GLIBC_NOT_MAIN);
   *size &= ~(uint64_t)HWI_GLIBC_FLAGS;
@@ -204,12 +207,14 @@ static const struct hwi_core_block *block_before(const struct stretch *stretch, 
   return last && hwi_core_block_end(last) == at + stretch->glibc->sizes.word ? last : NULL;
 }
 
+/* Of the top chunk, no bytes are lost. */
 static void note_damaged_size(const struct stretch *stretch, uint64_t at, uint64_t size, uint64_t lost_bytes)
 {
-  static const char words[] = "the size of the chunk here cannot be right (%#llx); %llu bytes are not understood";
+  static const char of_chunk[] = "the size of the chunk here cannot be right (%#llx); %llu bytes are not understood",
+                    of_top[] = "the size of the top chunk here cannot be right (%#llx): it goes to the arena's end";
   const struct hwi_core_block *before = block_before(stretch, at);
   char text[sizeof stretch->heap->damages->text];
-  snprintf(text, sizeof text, words, (unsigned long long)size, (unsigned long long)lost_bytes);
+  snprintf(text, sizeof text, lost_bytes ? of_chunk : of_top, (unsigned long long)size, (unsigned long long)lost_bytes);
   if (before)
     hwi_core_heap_note_overrun(stretch->heap, at, "%s; before it is the block of %llu bytes at %#llx", text,
                                (unsigned long long)hwi_core_block_bytes(before), (unsigned long long)before->address);
@@ -241,6 +246,25 @@ static bool take_chunk(struct stretch *stretch, uint64_t at, uint64_t size, enum
   return hwi_core_heap_add_block(stretch->heap, part, at + sizes->header, usable, state);
 }
 
+/* Returns whether the top chunk's size was written over, or a thread is writing it. */
+static bool is_top_without_size(const struct stretch *stretch, uint64_t at)
+{
+  const struct hwi_glibc_arena *arena = stretch->arena;
+  uint64_t size;
+  return stretch->ends_with_top && at == arena->top && hwi_glibc_size(stretch->glibc, at, &size) &&
+         !is_sound_top(stretch->glibc, arena, size);
+}
+
+static bool take_top_without_size(struct stretch *stretch, uint64_t *at)
+{
+  uint64_t size;
+  const uint64_t begin = *at;
+  if (!hwi_glibc_is_in_use(stretch->glibc, stretch->arena) && hwi_glibc_size(stretch->glibc, begin, &size))
+    note_damaged_size(stretch, begin, size, 0);
+  *at = stretch->end;
+  return take_chunk(stretch, begin, stretch->end - begin, HWI_CORE_BLOCK_TOP);
+}
+
 static bool take_rest(struct stretch *stretch, uint64_t *at)
 {
   const bool is_top = *at == stretch->arena->top;
@@ -268,7 +292,10 @@ static bool walk(struct stretch *stretch)
   stretch->walked_end = stretch->begin;
   stretch->has_top = false;
   for (uint64_t at = stretch->begin; at < stretch->end && !stretch->has_top;) {
-    if (read_chunk(stretch, at, &size)) {
+    if (is_top_without_size(stretch, at)) {
+      if (!take_top_without_size(stretch, &at))
+        return false;
+    } else if (read_chunk(stretch, at, &size)) {
       if (!take_chunk(stretch, at, size, state_of(stretch, at, size)))
         return false;
       at += size;
@@ -287,9 +314,10 @@ static bool walk(struct stretch *stretch)
 static uint64_t top_end(struct hwi_glibc *glibc, const struct hwi_glibc_arena *arena)
 {
   uint64_t size;
-  if (is_rest(glibc, arena, arena->top) && glibc->settings.first)
+  const bool is_known = hwi_glibc_size(glibc, arena->top, &size);
+  if (glibc->settings.first && is_known && !is_sound_top(glibc, arena, size))
     return glibc->settings.first + arena->system_bytes;
-  return hwi_glibc_size(glibc, arena->top, &size) ? arena->top + (size & ~(uint64_t)HWI_GLIBC_FLAGS) : arena->top;
+  return is_known ? arena->top + (size & ~(uint64_t)HWI_GLIBC_FLAGS) : arena->top;
 }
 
 static uint64_t end_of_region(const struct hwi_glibc *glibc, uint64_t address)
@@ -309,6 +337,7 @@ static bool walk_mapped(const struct stretch *main, bool has_top)
       continue;
     for (uint64_t page = region->begin; page < region->begin + region->known; page += HWI_MEMORY_PAGE_BYTES) {
       struct stretch stretch = *main;
+      stretch.ends_with_top = false;
       stretch.begin = hwi_glibc_align(glibc, page);
       stretch.end = region->end;
       if (has_top && part->understood_bytes >= part->system_bytes)
@@ -336,6 +365,7 @@ static bool walk_main(struct hwi_glibc *glibc, struct hwi_core_heap *heap, const
   if (glibc->settings.is_found && glibc->settings.first) {
     begin = glibc->settings.first;
     const uint64_t region_end = end_of_region(glibc, begin);
+    stretch.ends_with_top = stretch.end > arena->top && arena->top > begin && stretch.end <= region_end;
     if (stretch.end <= begin || stretch.end > region_end)
       stretch.end = region_end;
   }
@@ -397,7 +427,8 @@ static bool walk_other(struct hwi_glibc *glibc, struct hwi_core_heap *heap, cons
                               .arena = arena,
                               .part = part,
                               .begin = first_chunk(glibc, arena, at),
-                              .end = at + size};
+                              .end = at + size,
+                              .ends_with_top = true};
     heap->parts[part].understood_bytes += stretch.begin - at;
     done = walk(&stretch);
   }
@@ -408,7 +439,7 @@ static bool walk_arena(struct hwi_glibc *glibc, struct hwi_core_heap *heap, cons
 {
   char name[sizeof heap->parts->name];
   snprintf(name, sizeof name, arena->is_main ? "main arena" : "arena %#llx", (unsigned long long)arena->address);
-  struct hwi_core_heap_part *part = hwi_core_heap_add_part(heap, name, arena->address);
+  struct hwi_core_heap_part *part = hwi_core_heap_add_part(heap, HWI_CORE_GLIBC, name, arena->address);
   if (!part)
     return false;
   part->own_bytes = arena_end(glibc, arena) - arena->address;

@@ -17,12 +17,13 @@
 #include "trace/grow.h"
 #include "trace/table.h"
 
-struct hwi_core_heap_part *hwi_core_heap_add_part(struct hwi_core_heap *heap, const char *name, uint64_t address)
+struct hwi_core_heap_part *hwi_core_heap_add_part(struct hwi_core_heap *heap, enum hwi_core_allocator allocator,
+                                                  const char *name, uint64_t address)
 {
   if (!hwi_grow((void **)&heap->parts, &heap->part_capacity, heap->part_count + 1, sizeof *heap->parts))
     return NULL;
   struct hwi_core_heap_part *part = &heap->parts[heap->part_count++];
-  *part = (struct hwi_core_heap_part){.address = address};
+  *part = (struct hwi_core_heap_part){.allocator = allocator, .address = address};
   snprintf(part->name, sizeof part->name, "%s", name);
   return part;
 }
@@ -109,13 +110,29 @@ size_t hwi_core_heap_first_from(const struct hwi_core_heap *heap, uint64_t addre
   return low;
 }
 
-void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name)
+const struct hwi_core_block *hwi_core_heap_block_at(const struct hwi_core_heap *heap, uint64_t address)
 {
-  const size_t used = strlen(heap->allocator);
-  snprintf(heap->allocator + used, sizeof heap->allocator - used, "%s%s", used ? ", " : "", name);
+  const size_t next = address == UINT64_MAX ? heap->block_count : hwi_core_heap_first_from(heap, address + 1);
+  const struct hwi_core_block *block = next ? &heap->blocks[next - 1] : NULL;
+  return block && (address < hwi_core_block_end(block) || address == block->address) ? block : NULL;
 }
 
-/* Each adds what it finds and its name, or returns HW_ERR_USAGE: with a text only if its allocator is there, but unused, or in a
+/* --- allocators --- */
+
+static void name_allocators(struct hwi_core_heap *heap)
+{
+  static const char *const names[HWI_CORE_ALLOCATORS] = {"glibc",    "mimalloc",        "musl",     "jemalloc",
+                                                         "tcmalloc", "heapwright-pool", "annotated"};
+  size_t used = 0;
+  for (size_t i = 0; i < heap->part_count; i++)
+    heap->allocators |= 1U << heap->parts[i].allocator;
+  for (unsigned i = 0; i < HWI_CORE_ALLOCATORS; i++)
+    if (heap->allocators & 1U << i && used < sizeof heap->allocator)
+      used +=
+          (size_t)snprintf(heap->allocator + used, sizeof heap->allocator - used, "%s%s", used ? ", " : "", names[i]);
+}
+
+/* Each adds what it finds, or returns HW_ERR_USAGE: with a text only if its allocator is there, but unused, or in a
  * version that is not read. A process may have several allocators. */
 static int (*const finders[])(struct hwi_core_heap *heap, const struct hwi_memory *memory, struct hwi_error *error) = {
     hwi_glibc_find, hwi_mimalloc_find, hwi_musl_find, hwi_pool_find, hwi_jemalloc_find, hwi_tcmalloc_find,
@@ -149,6 +166,7 @@ int hwi_core_heap_find(struct hwi_core_heap *heap, const struct hwi_memory *memo
     const int owners_status = hwi_annotate_find(heap, memory, error);
     status = owners_status < 0 || heap->owners ? owners_status : status;
   }
+  name_allocators(heap);
   if (status < 0)
     hwi_core_heap_release(heap);
   return status;

@@ -54,13 +54,26 @@ struct hwi_core_heap_sum {
   uint64_t blocks, bytes; /* usable */
 };
 
+/* Whose structures describe a part, in the order in which they are named. */
+enum hwi_core_allocator {
+  HWI_CORE_GLIBC = 0,
+  HWI_CORE_MIMALLOC,
+  HWI_CORE_MUSL,
+  HWI_CORE_JEMALLOC,
+  HWI_CORE_TCMALLOC,
+  HWI_CORE_POOL,      /* of heapwright */
+  HWI_CORE_ANNOTATED, /* not known: blocks were found by the owners in front of them */
+  HWI_CORE_ALLOCATORS,
+};
+
 struct hwi_core_heap_part {
+  enum hwi_core_allocator allocator;
   char name[40];
-  uint64_t address;                        /* of the arena; 0: none */
-  uint64_t own_bytes;                      /* of the allocator's structure at `address` */
-  uint64_t system_bytes, understood_bytes; /* equal if the part is sound */
-  const char *piece_of;                    /* allocator, if it is in one piece from `address` on; NULL: it is not */
-  bool is_nested;                          /* in a block of another part, which counts its bytes, too */
+  uint64_t address;                                     /* of the arena; 0: none */
+  uint64_t own_bytes;                                   /* of the allocator's structure at `address` */
+  uint64_t system_bytes, understood_bytes;              /* equal if the part is sound */
+  bool is_piece;                                        /* in one piece from `address` on */
+  bool is_nested;                                       /* in a block of another part, which counts its bytes, too */
   struct hwi_core_heap_sum sums[HWI_CORE_BLOCK_STATES]; /* by state */
 };
 
@@ -94,7 +107,8 @@ enum { HWI_DAMAGES_MAX = 100 }; /* that are listed */
 
 /* All zero: empty. Blocks are in the order of their addresses. */
 struct hwi_core_heap {
-  char allocator[64]; /* "glibc"; several: "glibc, jemalloc" */
+  unsigned allocators; /* a bit for each one that a part has */
+  char allocator[64];  /* their names: "glibc"; several: "glibc, jemalloc" */
   struct hwi_core_block *blocks;
   size_t block_count, block_capacity; /* a list of table.h */
   struct hwi_core_heap_part *parts;
@@ -123,13 +137,20 @@ void hwi_core_heap_sort(struct hwi_core_heap *heap);
 /* Returns the number of the first block that begins at the address or behind it. They must be sorted. */
 size_t hwi_core_heap_first_from(const struct hwi_core_heap *heap, uint64_t address);
 
-/* For the files that know an allocator: adds its name to those of the heap. */
-void hwi_core_heap_name_allocator(struct hwi_core_heap *heap, const char *name);
+/* Returns the block whose usable bytes contain the address, or NULL. They must be sorted. */
+const struct hwi_core_block *hwi_core_heap_block_at(const struct hwi_core_heap *heap, uint64_t address);
 
-/* For the same files: each returns false if there is no memory. */
+/* Returns whether all parts are of that allocator. */
+static inline bool hwi_core_heap_is_of(const struct hwi_core_heap *heap, enum hwi_core_allocator allocator)
+{
+  return heap->allocators == 1U << allocator;
+}
+
+/* For the files that know an allocator: each returns false if there is no memory. */
 bool hwi_core_heap_add_block(struct hwi_core_heap *heap, struct hwi_core_heap_part *part, uint64_t address,
                              uint64_t bytes, enum hwi_core_block_state state);
-struct hwi_core_heap_part *hwi_core_heap_add_part(struct hwi_core_heap *heap, const char *name, uint64_t address);
+struct hwi_core_heap_part *hwi_core_heap_add_part(struct hwi_core_heap *heap, enum hwi_core_allocator allocator,
+                                                  const char *name, uint64_t address);
 bool hwi_core_heap_add_own(struct hwi_core_heap *heap, uint64_t begin, uint64_t end);
 void hwi_core_heap_note_damage(struct hwi_core_heap *heap, uint64_t address, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

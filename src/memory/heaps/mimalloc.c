@@ -6,7 +6,8 @@
  *
  * A block is free if it is in one of the three lists of its page, or if another thread freed it and has put it into the list of the
  * page's heap. All others up to the page's capacity are live, and their number must be the one that the page counts. Memory of a
- * segment that is not committed belongs to nobody.
+ * segment that is not committed belongs to nobody. A thread that is inside of mimalloc may be changing a page of its segments, whose
+ * lists and numbers then do not agree: that is no damage.
  */
 #include "memory/heaps/mimalloc.h"
 
@@ -67,6 +68,7 @@ struct mimalloc {
   uint64_t *freed; /* blocks that are in lists of heaps, sorted */
   size_t freed_count, freed_capacity;
   uint8_t is_free[BLOCKS_MOST / 8]; /* of the page that is read: bits */
+  bool is_changing;                 /* its segment: the thread of that is inside of mimalloc */
   bool failed;                      /* no memory */
 };
 
@@ -300,8 +302,9 @@ static uint32_t mark_list(struct mimalloc *mimalloc, const struct page *page, ui
   uint32_t count = 0;
   for (uint64_t next; block; block = next, count++)
     if (!mark_free(mimalloc, page, block) || !hwi_memory_word(&mimalloc->reader, block, &next)) {
-      hwi_core_heap_note_damage(mimalloc->heap, page->begin, "a list of free blocks of this page leads to %#" PRIx64,
-                                block);
+      if (!mimalloc->is_changing)
+        hwi_core_heap_note_damage(mimalloc->heap, page->begin, "a list of free blocks of this page leads to %#" PRIx64,
+                                  block);
       return count;
     }
   return count;
@@ -341,7 +344,7 @@ static void take_page(struct mimalloc *mimalloc, const struct page *page)
                        mark_list(mimalloc, page, load_64(page->entry + AT_LOCAL_FREE));
   mark_list(mimalloc, page, load_64(page->entry + AT_THREAD_FREE) & ~(uint64_t)LIST_FLAGS);
   mark_freed(mimalloc, page);
-  if (own + page->used != page->capacity)
+  if (own + page->used != page->capacity && !mimalloc->is_changing)
     hwi_core_heap_note_damage(mimalloc->heap, page->begin,
                               "this page counts %" PRIu32 " blocks in use of %" PRIu32 ", and has %" PRIu32
                               " in its lists",
@@ -400,11 +403,29 @@ static uint64_t committed_bytes(const struct segment *segment)
   return segment->is_huge ? segment->slices * SLICE_BYTES : bytes;
 }
 
+static bool is_of_library(const struct hwi_region *region)
+{
+  return region->file && strstr(region->file, "/libmimalloc");
+}
+
+/* Returns whether the thread of the segment was inside of mimalloc, and would have gone on: the one with the signal would not. */
+static bool is_changing(const struct hwi_memory *memory, const struct segment *segment)
+{
+  const uint64_t owner = load_64(segment->header + AT_THREAD);
+  for (size_t i = memory->signal ? 1 : 0; i < memory->thread_count; i++) {
+    const struct hwi_region *code = hwi_memory_region(memory, memory->threads[i].program_counter);
+    if (memory->threads[i].thread_pointer == owner && code && code->is_executable && is_of_library(code))
+      return true;
+  }
+  return false;
+}
+
 static bool take_segment(struct mimalloc *mimalloc, const struct segment *segment)
 {
   struct hwi_core_heap *heap = mimalloc->heap;
   struct hwi_core_heap_part *part = &heap->parts[heap->part_count - 1];
   uint64_t number = segment->own_slices;
+  mimalloc->is_changing = is_changing(mimalloc->memory, segment);
   part->system_bytes += committed_bytes(segment);
   part->understood_bytes += segment->own_slices * SLICE_BYTES;
   mimalloc->failed |= !hwi_core_heap_add_own(heap, segment->address, segment->address + segment->slices * SLICE_BYTES);
@@ -427,7 +448,7 @@ static bool take_segment(struct mimalloc *mimalloc, const struct segment *segmen
 static bool has_mimalloc(const struct hwi_memory *memory)
 {
   for (size_t i = 0; i < memory->region_count; i++)
-    if (memory->regions[i].file && strstr(memory->regions[i].file, "/libmimalloc"))
+    if (is_of_library(&memory->regions[i]))
       return true;
   return false;
 }
@@ -439,7 +460,7 @@ static bool take_all(struct mimalloc *mimalloc)
   each_segment(mimalloc, note_heaps);
   if (!mimalloc->failed)
     find_freed(mimalloc);
-  if (mimalloc->failed || !hwi_core_heap_add_part(mimalloc->heap, "mimalloc's segments", 0))
+  if (mimalloc->failed || !hwi_core_heap_add_part(mimalloc->heap, HWI_CORE_MIMALLOC, "mimalloc's segments", 0))
     return false;
   each_segment(mimalloc, take_segment);
   if (mimalloc->blocks_left == 0)
@@ -457,7 +478,6 @@ int hwi_mimalloc_find(struct hwi_core_heap *heap, const struct hwi_memory *memor
     if (has_mimalloc(memory))
       hwi_error_set(error, status, "of mimalloc, only release builds of 2.0.9 are read");
   } else if (take_all(&mimalloc)) {
-    hwi_core_heap_name_allocator(heap, "mimalloc");
     status = 0;
   } else {
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the list of blocks; use a larger machine");

@@ -355,7 +355,7 @@ static bool take_kind(struct musl *musl, enum kind kind)
 {
   static const char *const names[KINDS] = {"musl's mapped blocks", "musl's groups", "musl's groups in modules"};
   struct wanted wanted = {kind, musl->heap->part_count};
-  if (!hwi_core_heap_add_part(musl->heap, names[kind], 0))
+  if (!hwi_core_heap_add_part(musl->heap, HWI_CORE_MUSL, names[kind], 0))
     return false;
   each_group(musl, take_wanted, &wanted);
   return !musl->failed;
@@ -375,7 +375,7 @@ static void count_area(struct musl *musl, const struct group *group, void *conte
 
 static bool take_areas(struct musl *musl)
 {
-  struct hwi_core_heap_part *part = hwi_core_heap_add_part(musl->heap, "musl's meta areas", 0);
+  struct hwi_core_heap_part *part = hwi_core_heap_add_part(musl->heap, HWI_CORE_MUSL, "musl's meta areas", 0);
   if (!part)
     return false;
   each_group(musl, count_area, part);
@@ -407,8 +407,5 @@ int hwi_musl_find(struct hwi_core_heap *heap, const struct hwi_memory *memory, s
   bool done = take_areas(&musl);
   for (int kind = 0; kind < KINDS && done; kind++)
     done = take_kind(&musl, (enum kind)kind);
-  if (!done)
-    return hwi_error_set(error, HW_ERR_MEMORY, "no memory for the list of blocks; use a larger machine");
-  hwi_core_heap_name_allocator(heap, "musl");
-  return 0;
+  return done ? 0 : hwi_error_set(error, HW_ERR_MEMORY, "no memory for the list of blocks; use a larger machine");
 }

@@ -34,7 +34,7 @@ static bool list_pieces(struct nesting *nesting)
   if (!nesting->pieces)
     return false;
   for (size_t i = 0; i < heap->part_count; i++)
-    if (heap->parts[i].piece_of)
+    if (heap->parts[i].is_piece)
       nesting->pieces[nesting->count++] =
           (struct piece){heap->parts[i].address, heap->parts[i].address + heap->parts[i].system_bytes, i, false};
   qsort(nesting->pieces, nesting->count, sizeof *nesting->pieces, compare);
@@ -128,13 +128,6 @@ static void take_out_given_up(struct nesting *nesting, const bool *is_given_up)
   heap->block_count = kept;
 }
 
-static void name_allocators(struct hwi_core_heap *heap)
-{
-  for (size_t i = 0; i < heap->part_count; i++)
-    if (heap->parts[i].piece_of && !strstr(heap->allocator, heap->parts[i].piece_of))
-      hwi_core_heap_name_allocator(heap, heap->parts[i].piece_of);
-}
-
 bool hwi_core_heap_settle_nested(struct hwi_core_heap *heap)
 {
   struct nesting nesting = {.heap = heap};
@@ -146,7 +139,6 @@ bool hwi_core_heap_settle_nested(struct hwi_core_heap *heap)
     for (size_t i = 0; i < nesting.count; i++)
       is_given_up[nesting.pieces[i].part] = nesting.pieces[i].is_given_up;
     take_out_given_up(&nesting, is_given_up);
-    name_allocators(heap);
   }
   free(nesting.pieces);
   free(is_given_up);

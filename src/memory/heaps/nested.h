@@ -5,8 +5,8 @@
 #include "memory/heaps/heap.h"
 
 /* To be called when all parts are known, before blocks are sorted. A live block that holds parts is no block any more: the
- * program's blocks are those in it. Parts in free memory are those of a heap that was given up: they are taken out. Those
- * that are left name their allocator. Returns false if there is no memory. */
+ * program's blocks are those in it. Parts in free memory are those of a heap that was given up: they are taken out.
+ * Returns false if there is no memory. */
 bool hwi_core_heap_settle_nested(struct hwi_core_heap *heap);
 
 #endif

@@ -247,13 +247,13 @@ static bool add_region(struct pool *pool, struct region *region)
   snprintf(name, sizeof name, "%s %#" PRIx64, is_first ? "pool" : "region of the pool,",
            is_first ? pool->address : region->address);
   const uint64_t begin = is_first ? pool->address : region->address;
-  struct hwi_core_heap_part *part = hwi_core_heap_add_part(pool->heap, name, begin);
+  struct hwi_core_heap_part *part = hwi_core_heap_add_part(pool->heap, HWI_CORE_POOL, name, begin);
   if (!part)
     return false;
   part->own_bytes = region->address + REGION_WORDS * pool->word - begin;
   part->system_bytes = region->limit - begin;
   part->understood_bytes = part->own_bytes;
-  part->piece_of = "heapwright-pool";
+  part->is_piece = true;
   region->part = pool->heap->part_count - 1;
   return true;
 }

@@ -1,28 +1,22 @@
 /* core_file.c - reads the memory of a process from an ELF core dump
  *
  * A core dump has a segment for each region of memory, and notes: of each thread its registers, of the process its PID and
- * command, and the files that were mapped. libelf reads headers and notes of both classes and byte orders. The registers'
- * layout is known for x86-64 alone.
+ * command, and the files that were mapped. libelf reads headers and notes of both classes and byte orders.
  */
 #include "memory/image/core_file.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/procfs.h>
 #include <sys/stat.h>
-#include <sys/user.h>
 #include <unistd.h>
 
+#include "memory/image/core_threads.h"
 #include "memory/image/unpack.h"
-#include "platform/x86_vectors.h"
-#include "trace/grow.h"
 
 struct core {
   struct hwi_memory *memory;
@@ -39,75 +33,36 @@ static int no_memory(const struct core *core)
 
 /* --- notes --- */
 
-#ifdef __x86_64__
-static bool take_thread(struct core *core, const unsigned char *bytes, size_t size)
-{
-  struct hwi_memory *memory = core->memory;
-  struct elf_prstatus status;
-  struct user_regs_struct registers;
-  static_assert(sizeof registers == sizeof status.pr_reg && sizeof registers / 8 <= HWI_THREAD_REGISTERS, "of a core");
-  if (core->header.e_machine != EM_X86_64 || size < sizeof status)
-    return true;
-  if (!hwi_grow((void **)&memory->threads, &memory->thread_capacity, memory->thread_count + 1, sizeof *memory->threads))
-    return false;
-  memcpy(&status, bytes, sizeof status);
-  memcpy(&registers, &status.pr_reg, sizeof registers);
-  struct hwi_memory_thread *thread = &memory->threads[memory->thread_count++];
-  *thread = (struct hwi_memory_thread){.tid = (uint32_t)status.pr_pid,
-                                       .stack_pointer = registers.rsp,
-                                       .thread_pointer = registers.fs_base,
-                                       .program_counter = registers.rip,
-                                       .register_count = sizeof registers / sizeof *thread->registers};
-  memcpy(thread->registers, &registers, sizeof registers);
-  if (memory->thread_count == 1)
-    memory->signal = status.pr_cursig;
-  return true;
-}
-
-/* Follows the note of the thread. No call keeps these registers: in a system call they have what is left of earlier work. */
-static void take_vectors(const struct core *core, const unsigned char *bytes, size_t size)
-{
-  struct hwi_memory *memory = core->memory;
-  struct hwi_memory_thread *thread = memory->thread_count ? &memory->threads[memory->thread_count - 1] : NULL;
-  if (thread && (int64_t)thread->registers[offsetof(struct user_regs_struct, orig_rax) / sizeof(uint64_t)] < 0)
-    thread->vector_count = hwi_x86_vector_words(thread->vectors, HWI_THREAD_VECTORS, bytes, size);
-}
-#else
-static bool take_thread(struct core *core, const unsigned char *bytes, size_t size)
-{
-  (void)core, (void)bytes, (void)size;
-  return true;
-}
-
-static void take_vectors(const struct core *core, const unsigned char *bytes, size_t size)
-{
-  (void)core, (void)bytes, (void)size;
-}
-#endif
-
-/* The first description of a signal is that of the first thread. */
+/* The first description of a signal is that of the first thread. Where it has the address depends on the size of words alone. */
 static void take_signal(const struct core *core, const unsigned char *bytes, size_t size)
 {
+  enum { NUMBER_OFF = 0, CODE_OFF = 8 };
   struct hwi_memory *memory = core->memory;
-  siginfo_t about;
-  if (memory->word_bytes != sizeof(long) || memory->swaps_bytes || memory->thread_count != 1 || size < sizeof about)
+  const size_t address_off = memory->word_bytes == sizeof(uint64_t) ? 16 : 12;
+  if (memory->thread_count != 1 || size < address_off + memory->word_bytes)
     return;
-  memcpy(&about, bytes, sizeof about);
-  memory->has_fault =
-      (about.si_signo == SIGSEGV || about.si_signo == SIGBUS) && about.si_signo == memory->signal && about.si_code > 0;
-  memory->is_fault_known = memory->has_fault && about.si_code != SI_KERNEL;
-  memory->fault_address = memory->is_fault_known ? (uintptr_t)about.si_addr : 0;
+  const int number = (int)hwi_memory_load_32(memory, bytes + NUMBER_OFF);
+  const int code = (int)hwi_memory_load_32(memory, bytes + CODE_OFF);
+  memory->signal_code = number == memory->signal ? code : 0;
+  memory->has_fault = (number == SIGSEGV || number == SIGBUS) && number == memory->signal && code > 0;
+  memory->is_fault_known = memory->has_fault && code != SI_KERNEL;
+  memory->fault_address = memory->is_fault_known ? hwi_memory_load(memory, bytes + address_off) : 0;
 }
 
+/* Of some machines with words of 32 bits, user and group have 16 bits each. */
 static void take_process(const struct core *core, const unsigned char *bytes, size_t size)
 {
-  struct elf_prpsinfo info;
-  if (core->memory->word_bytes != sizeof(long) || core->memory->swaps_bytes || size < sizeof info)
-    return;
-  memcpy(&info, bytes, sizeof info);
-  core->memory->pid = (uint32_t)info.pr_pid;
-  memcpy(core->memory->command, info.pr_psargs, sizeof core->memory->command);
-  core->memory->command[sizeof core->memory->command - 1] = 0;
+  static const struct {
+    size_t word, bytes, pid_off, command_off;
+  } layouts[] = {{8, 136, 24, 56}, {4, 124, 12, 44}, {4, 128, 16, 48}};
+  struct hwi_memory *memory = core->memory;
+  for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+    if (layouts[i].word != memory->word_bytes || layouts[i].bytes != size)
+      continue;
+    memory->pid = hwi_memory_load_32(memory, bytes + layouts[i].pid_off);
+    memcpy(memory->command, bytes + layouts[i].command_off, sizeof memory->command);
+    memory->command[sizeof memory->command - 1] = 0;
+  }
 }
 
 /* The note has the number of files, the unit of offsets, for each file its begin, end and offset, and then the names. */
@@ -172,11 +127,13 @@ static bool take_files(const struct core *core, const unsigned char *bytes, size
 static bool take_note(struct core *core, const GElf_Nhdr *note, const unsigned char *bytes)
 {
   if (note->n_type == NT_PRSTATUS)
-    return take_thread(core, bytes, note->n_descsz);
+    return hwi_core_take_thread(core->memory, core->header.e_machine, bytes, note->n_descsz);
   if (note->n_type == NT_SIGINFO)
     take_signal(core, bytes, note->n_descsz);
   else if (note->n_type == NT_X86_XSTATE)
-    take_vectors(core, bytes, note->n_descsz);
+    hwi_core_take_vectors(core->memory, bytes, note->n_descsz);
+  else if (note->n_type == NT_386_TLS)
+    hwi_core_take_segments(core->memory, bytes, note->n_descsz);
   else if (note->n_type == NT_PRPSINFO)
     take_process(core, bytes, note->n_descsz);
   else if (note->n_type == NT_FILE)
@@ -219,13 +176,36 @@ static int add_segment(struct core *core, const GElf_Phdr *segment)
 /* --- what is left out --- */
 
 /* The bits of /proc/PID/coredump_filter. */
-enum { PRIVATE = 1, SHARED = 2, PRIVATE_FILES = 4, SHARED_FILES = 8, FIRST_PAGES = 16, HUGE_PAGES = 32 | 64 };
+enum {
+  PRIVATE = 1,
+  SHARED = 2,
+  PRIVATE_FILES = 4,
+  SHARED_FILES = 8,
+  FIRST_PAGES = 16,
+  PRIVATE_HUGE_PAGES = 32,
+  SHARED_HUGE_PAGES = 64,
+};
 
 struct left_out {
   uint64_t private, shared, huge, files; /* bytes of writable memory */
+  bool may_be_huge;                      /* some of `shared` */
   bool has_private, has_first_pages;
   uint64_t first_pages;
 };
+
+/* The usual folder of huge pages with a name; those without one are files of the kernel. */
+static bool is_of_huge_pages(const char *file)
+{
+  static const char folder[] = "/dev/hugepages/";
+  return strstr(file, "/anon_hugepage") || strncmp(file, folder, sizeof folder - 1) == 0;
+}
+
+/* Shared memory by memfd_create or shmget may have huge pages, which its name does not say. */
+static bool may_have_huge_pages(const GElf_Phdr *segment)
+{
+  enum { HUGE_PAGE_BYTES = 2 << 20 };
+  return segment->p_vaddr % HUGE_PAGE_BYTES == 0 && segment->p_memsz % HUGE_PAGE_BYTES == 0;
+}
 
 /* Memory without a file that nothing has written to is left out, too. It has no contents. */
 static void look_at_segment(const struct core *core, const GElf_Phdr *segment, struct left_out *left)
@@ -241,10 +221,11 @@ static void look_at_segment(const struct core *core, const GElf_Phdr *segment, s
   } else if (!is_writable) {
     left->has_first_pages |= region->file_off == 0 && segment->p_filesz > 0;
     left->first_pages += region->file_off == 0 && segment->p_filesz == 0 ? bytes : 0;
-  } else if (strstr(region->file, "/anon_hugepage")) {
+  } else if (is_of_huge_pages(region->file)) {
     left->huge += bytes;
   } else if (strstr(region->file, " (deleted)")) {
     left->shared += bytes;
+    left->may_be_huge |= bytes && may_have_huge_pages(segment);
   } else {
     left->files += bytes;
   }
@@ -261,9 +242,10 @@ static void note_what_is_left_out(const struct core *core, size_t segment_count)
   if (left.private && !left.has_private)
     hwi_memory_note(memory, left.private, PRIVATE, "private memory, in which the heap is, is not in the core dump");
   if (left.shared)
-    hwi_memory_note(memory, left.shared, SHARED, "shared memory is not in the core dump");
+    hwi_memory_note(memory, left.shared, left.may_be_huge ? SHARED | SHARED_HUGE_PAGES : SHARED,
+                    "shared memory is not in the core dump");
   if (left.huge)
-    hwi_memory_note(memory, left.huge, HUGE_PAGES, "huge pages are not in the core dump");
+    hwi_memory_note(memory, left.huge, PRIVATE_HUGE_PAGES | SHARED_HUGE_PAGES, "huge pages are not in the core dump");
   if (left.files)
     hwi_memory_note(memory, left.files, PRIVATE_FILES | SHARED_FILES,
                     "writable mappings of files are not in the core dump");
@@ -344,6 +326,19 @@ static int read_open(struct core *core, int fd)
   if (status < 0)
     hwi_memory_close(core->memory);
   return status;
+}
+
+bool hwi_core_file_is(const char *path)
+{
+  GElf_Ehdr header;
+  elf_version(EV_CURRENT);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+  const bool is_core = elf && gelf_getehdr(elf, &header) && header.e_type == ET_CORE;
+  elf_end(elf);
+  if (fd >= 0)
+    close(fd);
+  return is_core;
 }
 
 int hwi_core_file_open(struct hwi_memory *memory, const char *path, struct hwi_error *error)

@@ -55,6 +55,7 @@ struct hwi_memory {
   bool swaps_bytes;    /* its byte order is not this machine's */
   uint32_t pid;        /* 0: not known */
   int signal;          /* that ended the process; 0: none */
+  int signal_code;     /* the kernel's, such as FPE_INTDIV; above 0: an instruction was the reason */
   bool has_fault;      /* the signal came because the first thread accessed an address: */
   bool is_fault_known; /* the kernel does not know one that no pointer can have */
   uint64_t fault_address;

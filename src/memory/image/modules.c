@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "symbols/elf_file.h"
 #include "symbols/paths.h"
 #include "trace/grow.h"
 
@@ -78,6 +79,42 @@ bool hwi_core_module_read(struct hwi_core_module *module, const char *path)
   elf_version(EV_CURRENT);
   *module = (struct hwi_core_module){.path = path};
   return read_file(module);
+}
+
+bool hwi_core_module_has_file(const struct hwi_core_module *module)
+{
+  struct hwi_core_module file;
+  return module->path && hwi_path_is_harmless(module->path) && hwi_core_module_read(&file, module->path) &&
+         file.build_id_bytes == module->build_id_bytes &&
+         memcmp(file.build_id, module->build_id, module->build_id_bytes) == 0;
+}
+
+/* `address` is that in the file's segments. */
+static bool read_code(const char *path, uint64_t address, unsigned char *code)
+{
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+  GElf_Phdr segment;
+  size_t count = 0;
+  bool done = false;
+  if (elf && elf_getphdrnum(elf, &count) == 0)
+    for (size_t i = 0; i < count && !done && gelf_getphdr(elf, (int)i, &segment); i++)
+      done = segment.p_type == PT_LOAD && address - segment.p_vaddr < segment.p_filesz &&
+             pread(fd, code, 1, (off_t)(segment.p_offset + (address - segment.p_vaddr))) == 1;
+  elf_end(elf);
+  if (fd >= 0)
+    close(fd);
+  return done;
+}
+
+bool hwi_core_module_code(const struct hwi_core_module *module, const struct hwi_memory *memory, uint64_t address,
+                          unsigned char *code)
+{
+  struct hwi_memory_reader reader = {.memory = memory};
+  const unsigned char *found = hwi_memory_bytes(&reader, address, 1);
+  if (found)
+    *code = *found;
+  return found || (module && hwi_core_module_has_file(module) && read_code(module->path, address - module->bias, code));
 }
 
 /* Sets the range of a program that is linked for fixed addresses. Returns whether it is one. */

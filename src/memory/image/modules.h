@@ -35,6 +35,14 @@ bool hwi_core_module_is_same(const struct hwi_core_module *a, const struct hwi_c
 /* Reads the headers of a file on disk, as if it were loaded at 0. Returns whether it is an ELF file that can be loaded. */
 bool hwi_core_module_read(struct hwi_core_module *module, const char *path);
 
+/* Returns whether the file at the module's path can be read, and is the one that ran: it has the same build-id, or both have none. */
+bool hwi_core_module_has_file(const struct hwi_core_module *module);
+
+/* Reads a byte of code, from memory or, since a core dump leaves out what is in a file, from the module's file. Returns false if
+ * it is not known. `module` may be NULL. */
+bool hwi_core_module_code(const struct hwi_core_module *module, const struct hwi_memory *memory, uint64_t address,
+                          unsigned char *code);
+
 /* Adds a program that is linked for fixed addresses, for memory of which no mapped file is known. Does nothing if it is no such
  * program. Returns false if there is no memory. */
 bool hwi_core_modules_add_fixed(struct hwi_core_modules *modules, const char *path);

@@ -82,13 +82,20 @@ static bool is_nameless(const struct hwi_os_mapping *mapping)
          (length >= sizeof removed - 1 && strcmp(mapping->name + length - (sizeof removed - 1), removed) == 0);
 }
 
+/* Data of the kernel; its code, [vdso], is needed to unwind stacks. */
+static bool is_of_kernel(const char *name)
+{
+  static const char data[] = "[vvar", calls[] = "[vsyscall";
+  return strncmp(name, data, sizeof data - 1) == 0 || strncmp(name, calls, sizeof calls - 1) == 0;
+}
+
 /* Adds what is to be copied of a mapping. Returns how many bytes of it are then known. */
 static uint64_t add_runs(struct survey *survey, const struct hwi_os_mapping *mapping)
 {
   const uint64_t bytes = mapping->end - mapping->start;
   const bool is_of_file = mapping->inode && !(mapping->access & HWI_OS_SHARED);
   const size_t before = survey->run_count;
-  if (!(mapping->access & HWI_OS_READ) || strncmp(mapping->name, "[v", 2) == 0)
+  if (!(mapping->access & HWI_OS_READ) || is_of_kernel(mapping->name))
     return 0;
   if ((mapping->access & HWI_OS_SHARED) && !is_nameless(mapping)) {
     survey->left_shared += bytes;

@@ -7,27 +7,49 @@
 #include "memory/image/thread_frames.h"
 
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbols/elf_file.h"
+#include "platform/x86_registers.h"
 #include "trace/grow.h"
 
-/* Numbers of registers in tables for x86-64, and the layout of registers that is known. */
-enum {
-  TABLE_REGISTERS = 17, /* the last one is the program counter */
-  TABLE_STACK_POINTER = 7,
-  TABLE_COUNTER = 16,
-  REGISTERS = 27, /* of a core dump of x86-64 */
-  FRAMES_MAX = 1 << 20,
+enum { TABLE_REGISTERS_MOST = 17, PRESERVED_MOST = 6, FRAMES_MAX = 1 << 20 };
+
+/* The registers of a machine: unwind tables number them otherwise than core dumps do. */
+struct machine {
+  unsigned registers;                                /* of a core dump */
+  unsigned table_registers;                          /* of the tables; the last one is the program counter */
+  unsigned table_stack_pointer, table_frame_pointer; /* likewise */
+  uint8_t places[TABLE_REGISTERS_MOST];              /* in a core dump, by the number in tables */
+  unsigned preserved_count;                          /* registers that a call preserves: */
+  uint8_t preserved[PRESERVED_MOST];                 /* their numbers in tables */
 };
 
-/* From such a number to the place in a core dump. */
-static const uint8_t places[TABLE_REGISTERS] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16};
-static const uint8_t preserved[] = {3, 6, 12, 13, 14, 15}; /* rbx, rbp, r12 to r15 */
+static const struct machine machines[] = {
+    {.registers = HWI_X86_64_REGISTERS,
+     .table_registers = 17,
+     .table_stack_pointer = 7,
+     .table_frame_pointer = 6,
+     .places = {10, 12, 11, 5, 13, 14, 4, HWI_X86_64_RSP, 9, 8, 7, 6, 3, 2, 1, 0, HWI_X86_64_RIP},
+     .preserved_count = 6,
+     .preserved = {3, 6, 12, 13, 14, 15}}, /* rbx, rbp, r12 to r15 */
+    {.registers = HWI_I386_REGISTERS,
+     .table_registers = 9,
+     .table_stack_pointer = 4,
+     .table_frame_pointer = 5,
+     .places = {6, 1, 2, 0, HWI_I386_ESP, 5, 3, 4, HWI_I386_EIP},
+     .preserved_count = 4,
+     .preserved = {3, 5, 6, 7}}, /* ebx, ebp, esi, edi */
+};
 
-enum { PRESERVED = sizeof preserved };
+static const struct machine *machine_of(const struct hwi_memory_thread *thread)
+{
+  for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
+    if (machines[i].registers == thread->register_count)
+      return &machines[i];
+  return NULL;
+}
 
 struct hwi_thread_unwinder {
   Dwfl *dwfl;
@@ -87,16 +109,18 @@ static bool set_registers(Dwfl_Thread *thread, void *context)
 {
   const struct hwi_thread_frames *frames = context;
   const struct hwi_memory_thread *of = &frames->memory->threads[dwfl_thread_tid(thread) - 1];
-  Dwarf_Word registers[TABLE_REGISTERS];
+  const struct machine *machine = machine_of(of);
+  const unsigned counter = machine->table_registers - 1;
+  Dwarf_Word registers[TABLE_REGISTERS_MOST];
   uint64_t caller;
-  for (unsigned i = 0; i < TABLE_REGISTERS; i++)
-    registers[i] = of->registers[places[i]];
-  if (is_in_no_code(frames, registers[TABLE_COUNTER]) &&
-      hwi_memory_word(&frames->unwinder->reader, registers[TABLE_STACK_POINTER], &caller)) {
-    registers[TABLE_COUNTER] = caller;
-    registers[TABLE_STACK_POINTER] += sizeof caller;
+  for (unsigned i = 0; i < machine->table_registers; i++)
+    registers[i] = of->registers[machine->places[i]];
+  if (is_in_no_code(frames, registers[counter]) &&
+      hwi_memory_word(&frames->unwinder->reader, registers[machine->table_stack_pointer], &caller)) {
+    registers[counter] = caller;
+    registers[machine->table_stack_pointer] += frames->memory->word_bytes;
   }
-  return dwfl_thread_state_registers(thread, 0, TABLE_REGISTERS, registers);
+  return dwfl_thread_state_registers(thread, 0, machine->table_registers, registers);
 }
 
 static const Dwfl_Thread_Callbacks thread_callbacks = {.next_thread = next_thread,
@@ -108,20 +132,27 @@ static const Dwfl_Callbacks callbacks = {
 
 /* --- the unwinder --- */
 
-static bool is_file_of(const struct hwi_core_module *module)
+/* The kernel maps code of its own (vdso), through which system calls of 32 bits go. It is in no file, but whole in memory. */
+static void add_code_of_kernel(const struct hwi_region *region, Dwfl *dwfl)
 {
-  struct hwi_core_module file;
-  return module->path && hwi_path_is_harmless(module->path) && hwi_core_module_read(&file, module->path) &&
-         file.build_id_bytes == module->build_id_bytes &&
-         memcmp(file.build_id, module->build_id, module->build_id_bytes) == 0;
+  enum { BYTES_MOST = 1 << 16 };
+  if (region->file || !region->is_executable || region->known < SELFMAG || region->known > BYTES_MOST ||
+      memcmp(region->bytes, ELFMAG, SELFMAG) != 0)
+    return;
+  const int fd = memfd_create("vdso", MFD_CLOEXEC);
+  const bool is_written = fd >= 0 && write(fd, region->bytes, region->known) == (ssize_t)region->known;
+  if (fd >= 0 && !(is_written && dwfl_report_elf(dwfl, "vdso", "vdso", fd, region->begin, true)))
+    close(fd);
 }
 
 static void add_modules(const struct hwi_thread_frames *frames, Dwfl *dwfl)
 {
   dwfl_report_begin(dwfl);
+  for (size_t i = 0; i < frames->memory->region_count; i++)
+    add_code_of_kernel(&frames->memory->regions[i], dwfl);
   for (size_t i = 0; i < frames->modules->count; i++) {
     const struct hwi_core_module *module = &frames->modules->modules[i];
-    if (is_file_of(module))
+    if (hwi_core_module_has_file(module))
       dwfl_report_elf(dwfl, module->path, module->path, -1, module->bias, true);
   }
   dwfl_report_end(dwfl, NULL, NULL);
@@ -155,6 +186,7 @@ static bool make_unwinder(struct hwi_thread_frames *frames)
 struct unwinding {
   struct hwi_thread_stack *stack;
   const struct hwi_memory_thread *thread;
+  const struct machine *machine;
   unsigned set; /* bits of the preserved registers whose setters were found */
   bool failed;
 };
@@ -162,13 +194,14 @@ struct unwinding {
 static void find_setters(struct unwinding *unwinding, Dwfl_Frame *frame)
 {
   const size_t inner = unwinding->stack->count - 1;
-  for (unsigned i = 0; i < PRESERVED; i++) {
-    const uint8_t place = places[preserved[i]];
+  const struct machine *machine = unwinding->machine;
+  for (unsigned i = 0; i < machine->preserved_count; i++) {
+    const uint8_t place = machine->places[machine->preserved[i]];
     Dwarf_Word value;
     if (unwinding->set & 1U << i)
       continue;
     unwinding->stack->setters[place] = (uint32_t)inner;
-    if (dwfl_frame_reg(frame, preserved[i], &value) != 0 || value != unwinding->thread->registers[place])
+    if (dwfl_frame_reg(frame, machine->preserved[i], &value) != 0 || value != unwinding->thread->registers[place])
       unwinding->set |= 1U << i;
   }
 }
@@ -180,8 +213,8 @@ static int take_frame(Dwfl_Frame *frame, void *context)
   Dwarf_Addr address;
   Dwarf_Word pointer;
   bool is_activation;
-  if (!dwfl_frame_pc(frame, &address, &is_activation) || dwfl_frame_reg(frame, TABLE_STACK_POINTER, &pointer) != 0 ||
-      stack->count == FRAMES_MAX)
+  if (!dwfl_frame_pc(frame, &address, &is_activation) ||
+      dwfl_frame_reg(frame, unwinding->machine->table_stack_pointer, &pointer) != 0 || stack->count == FRAMES_MAX)
     return DWARF_CB_ABORT;
   if (stack->count) {
     if (pointer <= stack->frames[stack->count - 1].begin)
@@ -193,8 +226,9 @@ static int take_frame(Dwfl_Frame *frame, void *context)
     unwinding->failed = true;
     return DWARF_CB_ABORT;
   }
-  stack->frames[stack->count++] =
-      (struct hwi_thread_frame){.address = address, .is_return = !is_activation, .begin = pointer, .end = pointer};
+  struct hwi_thread_frame *taken = &stack->frames[stack->count++];
+  *taken = (struct hwi_thread_frame){.address = address, .is_return = !is_activation, .begin = pointer, .end = pointer};
+  taken->has_frame_pointer = dwfl_frame_reg(frame, unwinding->machine->table_frame_pointer, &taken->frame_pointer) == 0;
   return DWARF_CB_OK;
 }
 
@@ -203,11 +237,14 @@ const struct hwi_thread_stack *hwi_thread_frames_of(struct hwi_thread_frames *fr
   if (!make_unwinder(frames))
     return NULL;
   struct hwi_thread_stack *stack = &frames->stacks[thread];
-  struct unwinding unwinding = {.stack = stack, .thread = &frames->memory->threads[thread]};
-  if (stack->is_read || !frames->unwinder->dwfl || unwinding.thread->register_count != REGISTERS)
+  const struct hwi_memory_thread *of = &frames->memory->threads[thread];
+  struct unwinding unwinding = {.stack = stack, .thread = of, .machine = machine_of(of)};
+  if (stack->is_read || !frames->unwinder->dwfl || !unwinding.machine)
     return stack;
   stack->is_read = true;
   dwfl_getthread_frames(frames->unwinder->dwfl, (pid_t)thread + 1, take_frame, &unwinding);
+  if (stack->count && is_in_no_code(frames, unwinding.thread->program_counter))
+    stack->frames[0].is_return = true;
   return unwinding.failed ? NULL : stack;
 }
 
@@ -224,6 +261,21 @@ const struct hwi_thread_frame *hwi_thread_frames_setter(struct hwi_thread_frames
 {
   const struct hwi_thread_stack *stack = hwi_thread_frames_of(frames, thread);
   return stack && stack->count && reg < HWI_THREAD_REGISTERS ? &stack->frames[stack->setters[reg]] : NULL;
+}
+
+bool hwi_thread_frame_bases(const struct hwi_thread_frames *frames, size_t thread, const struct hwi_thread_frame *frame,
+                            struct hwi_frame_bases *bases)
+{
+  const struct machine *machine = machine_of(&frames->memory->threads[thread]);
+  if (!machine || frame->end == frame->begin)
+    return false;
+  *bases = (struct hwi_frame_bases){.cfa = frame->end,
+                                    .stack_pointer = frame->begin,
+                                    .frame_pointer = frame->frame_pointer,
+                                    .has_frame_pointer = frame->has_frame_pointer,
+                                    .stack_pointer_number = machine->table_stack_pointer,
+                                    .frame_pointer_number = machine->table_frame_pointer};
+  return true;
 }
 
 void hwi_thread_frames_release(struct hwi_thread_frames *frames)

@@ -1,17 +1,20 @@
 /* thread_frames.h - the calls in which the threads of a process are: the part of the stack that each one has
  *
- * Stacks are unwound by the tables in the files of modules, for x86-64. A file whose build-id is not that of the module is not used.
+ * Stacks are unwound by the tables in the files of modules, for x86-64 and i386. A file whose build-id is not that of the module is not used.
  * Where there is no table, a stack ends early: what is beyond is in no frame.
  */
 #ifndef HWI_MEMORY_IMAGE_THREAD_FRAMES_H
 #define HWI_MEMORY_IMAGE_THREAD_FRAMES_H
 
 #include "memory/image/modules.h"
+#include "symbols/frame_variables.h"
 
 struct hwi_thread_frame {
-  uint64_t address;    /* where its function goes on */
-  bool is_return;      /* `address` is behind a call */
-  uint64_t begin, end; /* its part of the stack */
+  uint64_t address;       /* where its function goes on */
+  bool is_return;         /* `address` is behind a call */
+  uint64_t begin, end;    /* its part of the stack */
+  uint64_t frame_pointer; /* the register of that name */
+  bool has_frame_pointer; /* it is known */
 };
 
 /* Innermost first. All zero: nothing was read. */
@@ -40,6 +43,10 @@ const struct hwi_thread_frame *hwi_thread_frames_at(struct hwi_thread_frames *fr
 
 /* Returns the frame whose function set a register of a thread, or NULL. */
 const struct hwi_thread_frame *hwi_thread_frames_setter(struct hwi_thread_frames *frames, size_t thread, unsigned reg);
+
+/* Gets what places of variables in a frame of the thread are relative to. Returns false if its caller is not known, and so its end. */
+bool hwi_thread_frame_bases(const struct hwi_thread_frames *frames, size_t thread, const struct hwi_thread_frame *frame,
+                            struct hwi_frame_bases *bases);
 
 void hwi_thread_frames_release(struct hwi_thread_frames *frames);
 

@@ -1,13 +1,18 @@
 /* thread_storage.c - where threads have the thread-local storage of the program and of libraries
  *
  * The dynamic loader of glibc describes each module: the address of what its storage begins with, how many bytes of that are in the file,
- * how many there are in all, their alignment, that of their first byte, and then the distance from the thread pointer. The first
- * four words are known from the module's headers, so that the description is found without symbols. The storage of the program is
- * next to the thread pointer, also with other C libraries.
+ * how many there are in all, their alignment, that of their first byte, then the distance from the thread pointer, and the number of the
+ * module. The first four words are known from the module's headers, so that the description is found without symbols. The storage of the
+ * program is next to the thread pointer, also with other C libraries.
+ *
+ * A thread's list of blocks has two words for each number, the address of the block first; before them are two more, the number of
+ * places. The second word at the thread pointer is the address of the list, the first one is the thread pointer itself.
  */
 #include "memory/image/thread_storage.h"
 
 #include <stdlib.h>
+
+#include "base/base_name.h"
 
 enum {
   AT_FILE_BYTES = 1, /* words of the description */
@@ -15,19 +20,36 @@ enum {
   AT_ALIGN,
   AT_FIRST_BYTE,
   AT_BELOW,
+  AT_NUMBER,
   BELOW_MOST = 1 << 26,
+  NUMBER_MOST = 1 << 16,
+  AT_LIST = 1, /* at the thread pointer */
+  PLACE_WORDS = 2,
 };
 
-/* The words before the last are never written after the module was loaded. */
-static bool is_description(struct hwi_memory_reader *reader, uint64_t at, const struct hwi_core_module *module,
-                           uint64_t *below)
+static uint64_t all_ones(const struct hwi_memory *memory)
+{
+  return memory->word_bytes == sizeof(uint64_t) ? UINT64_MAX : UINT32_MAX;
+}
+
+/* The words up to the alignment are never written after the module was loaded. If the storage is in blocks, the distance is 0, or all
+ * its bits are 1. */
+static bool read_description(struct hwi_memory_reader *reader, uint64_t at, const struct hwi_core_module *module,
+                             struct hwi_module_storage *storage)
 {
   const unsigned word = reader->memory->word_bytes;
-  uint64_t file_bytes, bytes, align;
-  return hwi_memory_word(reader, at + AT_FILE_BYTES * word, &file_bytes) && file_bytes == module->local_file_bytes &&
-         hwi_memory_word(reader, at + AT_BYTES * word, &bytes) && bytes == module->local_bytes &&
-         hwi_memory_word(reader, at + AT_ALIGN * word, &align) && align == module->local_align &&
-         hwi_memory_word(reader, at + AT_BELOW * word, below) && *below >= bytes && *below <= BELOW_MOST;
+  uint64_t file_bytes, bytes, align, below, number;
+  if (!hwi_memory_word(reader, at + AT_FILE_BYTES * word, &file_bytes) || file_bytes != module->local_file_bytes ||
+      !hwi_memory_word(reader, at + AT_BYTES * word, &bytes) || bytes != module->local_bytes ||
+      !hwi_memory_word(reader, at + AT_ALIGN * word, &align) || align != module->local_align ||
+      !hwi_memory_word(reader, at + AT_BELOW * word, &below) ||
+      !hwi_memory_word(reader, at + AT_NUMBER * word, &number))
+    return false;
+  *storage = (struct hwi_module_storage){.below = below};
+  if (below >= bytes && below <= BELOW_MOST)
+    return true;
+  *storage = (struct hwi_module_storage){.number = number};
+  return (below == 0 || below == all_ones(reader->memory)) && number > 0 && number <= NUMBER_MOST;
 }
 
 static uint64_t first_of(const struct hwi_core_module *module)
@@ -35,13 +57,19 @@ static uint64_t first_of(const struct hwi_core_module *module)
   return module->bias + module->local_begin;
 }
 
+/* Returns whether a library has storage. That of the program is known without a description. */
+static bool is_library(const struct hwi_thread_storage *storage, size_t module)
+{
+  return module != storage->program && storage->modules->modules[module].local_bytes;
+}
+
 static void take_word(struct hwi_thread_storage *storage, struct hwi_memory_reader *reader, uint64_t at, uint64_t word)
 {
-  uint64_t below;
-  for (size_t i = 1; i < storage->modules->count; i++) {
+  struct hwi_module_storage found;
+  for (size_t i = 0; i < storage->modules->count; i++) {
     const struct hwi_core_module *module = &storage->modules->modules[i];
-    if (module->local_bytes && word == first_of(module) && is_description(reader, at, module, &below))
-      storage->below[i] = below;
+    if (is_library(storage, i) && word == first_of(module) && read_description(reader, at, module, &found))
+      storage->of[i] = found;
   }
 }
 
@@ -62,11 +90,12 @@ static void search(struct hwi_thread_storage *storage)
 {
   const struct hwi_memory *memory = storage->memory;
   uint64_t lowest = UINT64_MAX, highest = 0;
-  for (size_t i = 1; i < storage->modules->count; i++) {
+  storage->is_searched = true;
+  for (size_t i = 0; i < storage->modules->count; i++) {
     const struct hwi_core_module *module = &storage->modules->modules[i];
-    if (module->local_bytes && first_of(module) < lowest)
+    if (is_library(storage, i) && first_of(module) < lowest)
       lowest = first_of(module);
-    if (module->local_bytes && first_of(module) > highest)
+    if (is_library(storage, i) && first_of(module) > highest)
       highest = first_of(module);
   }
   for (size_t i = 0; lowest <= highest && i < memory->region_count; i++)
@@ -74,7 +103,7 @@ static void search(struct hwi_thread_storage *storage)
       search_region(storage, &memory->regions[i], lowest, highest);
 }
 
-/* The program is mapped below its libraries. Its storage ends at the thread pointer, as far as its alignment allows. */
+/* The storage of the program ends at the thread pointer, as far as its alignment allows. */
 static uint64_t below_of_program(const struct hwi_core_module *program)
 {
   const uint64_t mask = program->local_align > 1 ? program->local_align - 1 : 0;
@@ -82,30 +111,68 @@ static uint64_t below_of_program(const struct hwi_core_module *program)
   return program->local_bytes ? ((program->local_bytes - first + mask) & ~mask) + first : 0;
 }
 
-static bool read_storage(struct hwi_thread_storage *storage)
+/* The program is usually mapped below its libraries, whose names say what they are. Returns its index. */
+static size_t find_program(const struct hwi_core_modules *modules)
 {
-  storage->below = calloc(storage->modules->count + 1, sizeof *storage->below);
-  if (!storage->below || storage->modules->count == 0)
-    return storage->below;
-  storage->below[0] = below_of_program(storage->modules->modules);
-  search(storage);
+  for (size_t i = 0; i < modules->count; i++)
+    if (!strstr(hwi_base_name(modules->modules[i].path), ".so"))
+      return i;
+  return 0;
+}
+
+static bool read_program(struct hwi_thread_storage *storage)
+{
+  if (storage->of)
+    return true;
+  storage->of = calloc(storage->modules->count + 1, sizeof *storage->of);
+  if (!storage->of || storage->modules->count == 0)
+    return storage->of;
+  storage->program = find_program(storage->modules);
+  storage->of[storage->program].below = below_of_program(&storage->modules->modules[storage->program]);
   return true;
 }
 
 const struct hwi_core_module *hwi_thread_storage_at(struct hwi_thread_storage *storage, uint64_t below, uint64_t *off)
 {
-  if (!storage->below && !read_storage(storage))
+  if (!read_program(storage))
     return NULL;
+  if (!storage->is_searched)
+    search(storage);
   for (size_t i = 0; i < storage->modules->count; i++) {
-    *off = storage->below[i] - below;
-    if (below <= storage->below[i] && *off < storage->modules->modules[i].local_bytes)
+    *off = storage->of[i].below - below;
+    if (below <= storage->of[i].below && *off < storage->modules->modules[i].local_bytes)
       return &storage->modules->modules[i];
   }
   return NULL;
 }
 
+/* Returns the block with that number in the list of a thread, or 0. A block that the thread has not used yet has all bits of its
+ * address set. */
+static uint64_t block_of(const struct hwi_memory *memory, uint64_t thread_pointer, uint64_t number)
+{
+  const unsigned word = memory->word_bytes;
+  struct hwi_memory_reader reader = {.memory = memory};
+  uint64_t itself, list, places, block;
+  const bool is_known = hwi_memory_word(&reader, thread_pointer, &itself) && itself == thread_pointer &&
+                        hwi_memory_word(&reader, thread_pointer + AT_LIST * word, &list) &&
+                        hwi_memory_word(&reader, list - PLACE_WORDS * word, &places) && number <= places &&
+                        hwi_memory_word(&reader, list + number * PLACE_WORDS * word, &block);
+  return is_known && block != all_ones(memory) ? block : 0;
+}
+
+uint64_t hwi_thread_storage_of(struct hwi_thread_storage *storage, size_t module, size_t thread)
+{
+  const uint64_t pointer = storage->memory->threads[thread].thread_pointer;
+  if (!pointer || !read_program(storage))
+    return 0;
+  if (!storage->is_searched && module != storage->program)
+    search(storage);
+  const struct hwi_module_storage *of = &storage->of[module];
+  return of->below ? pointer - of->below : of->number ? block_of(storage->memory, pointer, of->number) : 0;
+}
+
 void hwi_thread_storage_release(struct hwi_thread_storage *storage)
 {
-  free(storage->below);
-  storage->below = NULL;
+  free(storage->of);
+  storage->of = NULL;
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -139,8 +140,9 @@ static int unpack_gzip(struct plain *plain, int fd)
 
 /* --- programs --- */
 
-/* Starts a program that reads `from` (-1: nothing) and writes to *to. Returns its PID, or -1 with errno set. */
-static pid_t start(const char *const *words, int from, int *to)
+/* Starts a program that reads `from` (-1: nothing) and writes to *to, and its messages to `messages` (-1: stderr). Returns its PID,
+ * or -1 with errno set. */
+static pid_t start(const char *const *words, int from, int messages, int *to)
 {
   extern char **environ;
   int ends[2], reason;
@@ -150,6 +152,8 @@ static pid_t start(const char *const *words, int from, int *to)
     return -1;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  if (messages >= 0)
+    posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
   if (from >= 0)
     posix_spawn_file_actions_adddup2(&actions, from, STDIN_FILENO);
   else
@@ -166,11 +170,11 @@ static pid_t start(const char *const *words, int from, int *to)
 }
 
 /* Copies what a program writes. Returns 0, a negative status, or 1 if the program failed. */
-static int copy_from(struct plain *plain, const char *const *words, int fd)
+static int copy_from(struct plain *plain, const char *const *words, int fd, int messages)
 {
   static unsigned char out[PIECE_BYTES];
   int from, result = 0, status = 0;
-  const pid_t pid = start(words, fd, &from);
+  const pid_t pid = start(words, fd, messages, &from);
   if (pid < 0)
     return hwi_error_set(plain->error, HW_ERR_IO, "cannot read %s: the program %s cannot be started: %s; install it",
                          plain->path, words[0], strerror(errno));
@@ -193,7 +197,7 @@ static int copy_from(struct plain *plain, const char *const *words, int fd)
 static int unpack_by(struct plain *plain, int fd, const char *program)
 {
   const char *const words[] = {program, "-dc", NULL};
-  const int status = copy_from(plain, words, fd);
+  const int status = copy_from(plain, words, fd, -1);
   return status > 0 ? is_damaged(plain, "it is damaged or truncated") : status;
 }
 
@@ -248,15 +252,37 @@ int hwi_unpack(int fd, const char *path, struct hwi_error *error)
   return status;
 }
 
+/* coredumpctl writes what it knows of the core dump to stderr, and then, if it fails, why. `line` gets its last line. */
+static void read_last_line(int messages, char *line, size_t size)
+{
+  const off_t end = lseek(messages, 0, SEEK_END), begin = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
+  const ssize_t got = end > 0 ? pread(messages, line, size - 1, begin) : 0;
+  size_t bytes = got > 0 ? (size_t)got : 0;
+  while (bytes > 0 && line[bytes - 1] == '\n')
+    bytes--;
+  line[bytes] = 0;
+  const char *last = strrchr(line, '\n');
+  if (last)
+    memmove(line, last + 1, strlen(last));
+}
+
 int hwi_unpack_stored(const char *match, struct hwi_error *error)
 {
+  enum { LINE_BYTES = 256 };
   const char *const words[] = {"coredumpctl", "--quiet", "dump", match, NULL};
   struct plain plain = {.path = match, .error = error};
+  char why[LINE_BYTES] = "";
   int status = create_plain(&plain);
   if (status < 0)
     return status;
-  status = copy_from(&plain, words, -1);
+  const int messages = memfd_create("messages", MFD_CLOEXEC);
+  status = copy_from(&plain, words, -1, messages);
+  if (messages >= 0) {
+    read_last_line(messages, why, sizeof why);
+    close(messages);
+  }
   if (status > 0 || (status == 0 && plain.bytes == 0))
-    status = hwi_error_set(error, HW_ERR_USAGE, "coredumpctl has no core dump of %s: see `coredumpctl list`", match);
+    status = hwi_error_set(error, HW_ERR_USAGE, "coredumpctl has no core dump of %s: %s; see `coredumpctl list`", match,
+                           why[0] ? why : "it wrote nothing");
   return finish(&plain, status);
 }

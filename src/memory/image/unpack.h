@@ -9,7 +9,7 @@
  * compressed, or a negative status. lz4 and xz are decompressed by the programs of these names. */
 int hwi_unpack(int fd, const char *path, struct hwi_error *error);
 
-/* Gets the newest core dump that `coredumpctl` finds for `match` (a PID, a program's path), in the same way. Returns a
+/* Gets the newest core dump that `coredumpctl` finds for `match` (a PID, a program's name or path), in the same way. Returns a
  * descriptor or a negative status. */
 int hwi_unpack_stored(const char *match, struct hwi_error *error);
 

@@ -9,10 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base_name.h"
 #include "base/hash.h"
 #include "memory/types/type_spread.h"
-#include "symbols/debug_info.h"
 #include "trace/table.h"
 
 enum { WORD_BITS = 64, LABEL_SLOTS = 1024 };
@@ -114,48 +112,11 @@ void hwi_type_spread_claim(struct hwi_type_spread *spread, const struct hwi_clai
 
 /* --- all blocks --- */
 
-/* Libraries have their names; registers are only known of x86-64, so that threads have no thread pointer elsewhere. */
-static bool is_program(const char *path)
+static void spread_roots(struct hwi_type_spread *spread)
 {
-  return !strstr(hwi_base_name(path), ".so");
-}
-
-static void read_debug_info(struct hwi_block_types *types)
-{
-  const struct hwi_core_modules *modules = types->vtables.modules;
-  bool has_program = false;
-  for (size_t i = 0; i < modules->count; i++) {
-    const struct hwi_core_module *module = &modules->modules[i];
-    const struct hwi_symbol_module named = hwi_core_module_of_symbols(module);
-    struct hwi_data_source source = {.bias = module->bias, .is_program = !has_program && is_program(module->path)};
-    has_program |= source.is_program;
-    source.dwarf = hwi_symbols_debug_info(types->vtables.symbols, &named, &source.dir);
-    if (source.dwarf)
-      hwi_data_index_add(&types->data.index, &source);
-  }
-}
-
-static void spread_variable(struct hwi_type_spread *spread, const struct hwi_data_variable *variable, uint32_t type,
-                            const struct hwi_type_walk *walk)
-{
-  const struct hwi_memory *memory = spread->reader.memory;
-  if (!variable->is_local)
-    hwi_type_spread_value(spread, type, variable->address, walk);
-  for (size_t i = 0; variable->is_local && i < memory->thread_count; i++)
-    if (memory->threads[i].thread_pointer)
-      hwi_type_spread_value(spread, type, memory->threads[i].thread_pointer + variable->address, walk);
-}
-
-static void spread_variables(struct hwi_type_spread *spread)
-{
-  struct hwi_block_types *types = spread->types;
-  for (size_t i = 0; i < types->data.index.variable_count && !spread->failed; i++) {
-    struct hwi_data_variable *variable = &types->data.index.variables[i];
-    const uint32_t type = hwi_data_types_of(&types->data, &variable->die);
-    const struct hwi_type_walk walk = {.origin = hwi_store_intern_text(&types->names, variable->name)};
-    spread->failed |= !walk.origin;
-    spread_variable(spread, variable, type, &walk);
-  }
+  hwi_type_roots_spread_variables(spread);
+  run(spread);
+  hwi_type_roots_spread_frames(spread);
   run(spread);
 }
 
@@ -180,9 +141,9 @@ static int make_index(struct hwi_block_types *types, struct hwi_error *error)
 int hwi_block_types_find(struct hwi_block_types *types, struct hwi_error *error)
 {
   const size_t count = types->heap->block_count;
-  read_debug_info(types);
+  hwi_type_roots_read(types);
   int status = types->data.index.failed ? HW_ERR_MEMORY : 0;
-  if (types->data.index.variable_count == 0 || count == 0 || status < 0)
+  if (types->data.index.die_count == 0 || count == 0 || status < 0)
     return status < 0 ? hwi_error_set(error, status, "no memory for the types of blocks") : 0;
   if ((status = make_index(types, error)) < 0)
     return status;
@@ -196,7 +157,7 @@ int hwi_block_types_find(struct hwi_block_types *types, struct hwi_error *error)
   spread.slots = calloc(LABEL_SLOTS, sizeof *spread.slots);
   spread.failed = !types->label_of || !spread.queue || !spread.is_queued || !spread.slots;
   if (!spread.failed)
-    spread_variables(&spread);
+    spread_roots(&spread);
   if (!spread.failed)
     spread_objects(&spread);
   free(spread.queue);

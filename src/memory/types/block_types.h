@@ -1,8 +1,9 @@
 /* block_types.h - the types of blocks: from C++ vtables, and from debug information
  *
- * Variables with a fixed address have known types. Where a pointer in one of them leads to the start of a block, the block has the
- * type that is pointed to, if its size fits; then the pointers in the block say what other blocks are, and so on, one distance
- * from the variables after the other.
+ * Variables with a fixed address have known types, and so have those of each thread. Where a pointer in one of them leads to the start
+ * of a block, the block has the type that is pointed to, if its size fits; then the pointers in the block say what other blocks are, and
+ * so on, one distance from the variables after the other. Then local variables that are in the frames of threads follow: one that was
+ * not set yet has what an earlier call left there, so that these do not come first.
  *
  * form    how much the type says of a block. A better form replaces one that was found before; of equal ones, the first remains.
  * origin  the variable from which the first chain of pointers leads to the block.
@@ -12,6 +13,8 @@
 #define HWI_MEMORY_TYPES_BLOCK_TYPES_H
 
 #include "memory/graph/block_index.h"
+#include "memory/image/thread_frames.h"
+#include "memory/image/thread_storage.h"
 #include "memory/types/vtables.h"
 #include "symbols/data_types.h"
 
@@ -40,16 +43,18 @@ struct hwi_block_label {
 /* Work in words that are read, and in steps into types. If it is not enough, `is_cut` is set. */
 #define HWI_BLOCK_TYPES_WORK_MOST UINT64_C(2000000000)
 
-/* All zero, except for the first four members: nothing is known. */
+/* All zero, except for the first six members: nothing is known. */
 struct hwi_block_types {
   struct hwi_vtables vtables; /* has the memory, the modules and the symbols */
   const struct hwi_core_heap *heap;
+  struct hwi_thread_storage *storage;  /* NULL: variables of threads are left out */
+  struct hwi_thread_frames *threads;   /* NULL: local variables are left out */
   const struct hwi_block_index *index; /* NULL: one is made if it is needed */
   uint64_t work_most;                  /* 0: HWI_BLOCK_TYPES_WORK_MOST */
   struct hwi_data_types data;
   struct hwi_block_index own_index;
   struct hwi_store names, labels;
-  uint32_t *label_of; /* each block: number in `labels`; 0: none. NULL: there is no debug information of variables */
+  uint32_t *label_of; /* each block: number in `labels`; 0: none. NULL: there is no debug information */
   bool is_cut;        /* some types were not found, since that would have taken too long */
 };
 

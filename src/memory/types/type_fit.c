@@ -24,21 +24,22 @@ static uint64_t usual_bytes(uint64_t bytes, unsigned word)
   return usual < least ? least : usual;
 }
 
-/* Returns whether a block with that many usable bytes may have been asked for with `bytes`. */
-static bool fits(const struct hwi_type_spread *spread, uint64_t usable, uint64_t bytes)
+static bool fits_glibc(uint64_t usable, uint64_t bytes, unsigned word)
 {
-  static const char glibc[] = "glibc";
-  const struct hwi_core_heap *heap = spread->types->heap;
-  const unsigned word = spread->reader.memory->word_bytes;
-  if (usable < bytes)
-    return false;
-  if (usable == bytes)
-    return true;
-  if (strncmp(heap->allocator, glibc, sizeof glibc - 1) != 0) /* classes of sizes are a quarter apart at most */
-    return usable - bytes <= bytes / 4 + 2 * word;
   const uint64_t usual = usual_bytes(bytes, word);
   return usable == usual || usable == usual + 2 * word /* a rest that is too small for a block */ ||
          (usable >= LARGE_BYTES && usable - bytes < HWI_MEMORY_PAGE_BYTES + 2 * word);
+}
+
+/* Returns whether a block with that many usable bytes may have been asked for with `bytes`, of one of the allocators. */
+static bool fits(const struct hwi_type_spread *spread, uint64_t usable, uint64_t bytes)
+{
+  const unsigned allocators = spread->types->heap->allocators, glibc = 1U << HWI_CORE_GLIBC;
+  const unsigned word = spread->reader.memory->word_bytes;
+  if (usable <= bytes)
+    return usable == bytes;
+  return (allocators & glibc && fits_glibc(usable, bytes, word)) ||
+         (allocators != glibc && usable - bytes <= bytes / 4 + 2 * word) /* classes are a quarter apart at most */;
 }
 
 /* --- content --- */

@@ -53,6 +53,13 @@ struct hwi_type_spread {
   bool failed;                  /* no memory */
 };
 
+/* Reads the debug information of all modules. */
+void hwi_type_roots_read(struct hwi_block_types *types);
+
+/* Follow the pointers in variables with a fixed place and in those of threads, and in local variables of the frames of threads. */
+void hwi_type_roots_spread_variables(struct hwi_type_spread *spread);
+void hwi_type_roots_spread_frames(struct hwi_type_spread *spread);
+
 /* Follows the pointers in a value of that type. */
 void hwi_type_spread_value(struct hwi_type_spread *spread, uint32_t type, uint64_t address,
                            const struct hwi_type_walk *walk);

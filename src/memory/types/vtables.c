@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "memory/types/class_names.h"
 #include "trace/grow.h"
 
 enum { FIRST_SLOTS = 1024 };
@@ -37,7 +38,7 @@ static bool make_room(struct hwi_vtables *vtables)
 }
 
 /* Returns the name of the class whose table contains the address, as a symbol says, or NULL. */
-static const char *class_of(struct hwi_vtables *vtables, const struct hwi_core_module *module, uint64_t address)
+static const char *symbol_of(struct hwi_vtables *vtables, const struct hwi_core_module *module, uint64_t address)
 {
   const struct hwi_symbol *frames;
   const struct hwi_symbol_module of = hwi_core_module_of_symbols(module);
@@ -46,17 +47,32 @@ static const char *class_of(struct hwi_vtables *vtables, const struct hwi_core_m
   return is_table ? frames->function + sizeof prefix - 1 : NULL;
 }
 
+/* Gets the name to which the table itself leads; NULL: there is none. Returns false if there is no memory. */
+static bool find_own_name(struct hwi_vtables *vtables, uint64_t address, const char **name)
+{
+  vtables->bytes.memory = vtables->memory;
+  vtables->bytes.modules = vtables->modules;
+  char *found = hwi_class_name_of(&vtables->bytes, address);
+  *name = hwi_store_string(&vtables->names, found);
+  const bool done = !found || *name;
+  free(found);
+  return done;
+}
+
 static bool look_up(struct hwi_vtables *vtables, uint64_t address, struct hwi_vtable *slot)
 {
   const struct hwi_core_module *module = hwi_core_modules_of(vtables->modules, address);
   *slot = (struct hwi_vtable){.address = address};
   vtables->used++;
-  const char *name = class_of(vtables, module, address);
+  const char *name = symbol_of(vtables, module, address);
+  const bool has_symbol = name;
+  if (!name && !find_own_name(vtables, address, &name))
+    return false;
   if (!name)
     return true;
   if (!hwi_grow((void **)&vtables->types, &vtables->type_capacity, vtables->type_count + 1, sizeof *vtables->types))
     return false;
-  vtables->types[vtables->type_count++] = (struct hwi_vtable_type){name, address, module};
+  vtables->types[vtables->type_count++] = (struct hwi_vtable_type){name, address, module, has_symbol};
   slot->type = (uint32_t)vtables->type_count;
   return true;
 }
@@ -86,5 +102,7 @@ void hwi_vtables_release(struct hwi_vtables *vtables)
 {
   free(vtables->slots);
   free(vtables->types);
+  hwi_store_release(&vtables->names);
+  hwi_module_bytes_release(&vtables->bytes);
   *vtables = (struct hwi_vtables){0};
 }

@@ -1,14 +1,15 @@
 /* vtables.h - the types of blocks that begin with an object of a C++ class with virtual functions
  *
- * Such an object begins with a pointer into the table of its class, which is in the data of a module and has a symbol: "vtable
- * for NAME". A stripped module has no such symbol; then the block's type is not known.
+ * Such an object begins with a pointer into the table of its class, which is in the data of a module. The class has the name of the
+ * table's symbol, "vtable for NAME", or in a stripped module that which the table itself leads to (class_names.h).
  */
 #ifndef HWI_MEMORY_TYPES_VTABLES_H
 #define HWI_MEMORY_TYPES_VTABLES_H
 
 #include "memory/heaps/heap.h"
-#include "memory/image/modules.h"
+#include "memory/image/module_bytes.h"
 #include "symbols/symbols.h"
+#include "trace/store.h"
 
 struct hwi_vtable {
   uint64_t address; /* that objects have; 0: an empty slot */
@@ -16,9 +17,10 @@ struct hwi_vtable {
 };
 
 struct hwi_vtable_type {
-  const char *name; /* owned by the symbols */
+  const char *name; /* owned by the symbols, or by `names` */
   uint64_t address;
   const struct hwi_core_module *module;
+  bool has_symbol; /* with that name */
 };
 
 /* The module, in the form that the symbolizer needs. */
@@ -27,12 +29,14 @@ static inline struct hwi_symbol_module hwi_core_module_of_symbols(const struct h
   return (struct hwi_symbol_module){module->path, module->build_id, module->build_id_bytes, module->bias};
 }
 
-/* The tables that were looked up. All zero, except for the first three members: none. */
+/* The tables that were looked up. All zero, except for the first four members: none. */
 struct hwi_vtables {
   const struct hwi_memory *memory;
   const struct hwi_core_modules *modules;
   struct hwi_symbols *symbols;
   struct hwi_memory_reader reader;
+  struct hwi_module_bytes bytes;
+  struct hwi_store names;   /* that no symbol has */
   struct hwi_vtable *slots; /* a hash table */
   size_t slot_count, used;
   struct hwi_vtable_type *types;

@@ -105,7 +105,7 @@ HWI_EVENT_INLINE void hwi_event_put_alloc(uint8_t fields, struct hwi_lane *lane,
 {
   uint32_t node = made->node;
   uint8_t slot = hw_recent_slot(node), *at;
-  struct hwi_recent_alloc *recent = &lane->recent[slot];
+  struct hwi_own_alloc *recent = &lane->recent[slot];
   uint64_t usable = hwi_event_usable_of(fields, made), base = recent->address;
   if (__builtin_expect(recent->node != node || !node, 0)) {
     at = hwi_put_varint(hwi_lane_begin(lane, HW_OP_ALLOC, made->tick), node);

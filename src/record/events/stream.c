@@ -166,6 +166,22 @@ static void introduce_thread(struct hwi_thread_stream *stream)
     put_thread(stream, &stream->lanes[1]);
 }
 
+/* For tools that read the memory of a process whose trace was lost. */
+static void show_streams(void)
+{
+  struct hwi_own_tables *tables = &hwi_own_memory.tables;
+  tables->name = (uintptr_t)hwi_session.name;
+  tables->next_off = offsetof(struct hwi_thread_stream, next);
+  tables->tid_off = offsetof(struct hwi_thread_stream, tid);
+  tables->thread_off = offsetof(struct hwi_thread_stream, thread);
+  tables->name_off = offsetof(struct hwi_thread_stream, name);
+  tables->lanes_off = offsetof(struct hwi_thread_stream, lanes);
+  tables->lane_bytes = sizeof(struct hwi_lane);
+  tables->chunk_off = offsetof(struct hwi_lane, chunk);
+  tables->recent_off = offsetof(struct hwi_lane, recent);
+  __atomic_store_n(&tables->streams, (uintptr_t)&all_streams, __ATOMIC_RELEASE);
+}
+
 static struct hwi_thread_stream *create(uint32_t *tid)
 {
   size_t page = HWI_OS_PAGE_BYTES;
@@ -176,6 +192,7 @@ static struct hwi_thread_stream *create(uint32_t *tid)
   hwi_own_ranges_add(stream, bytes, NULL);
   hwi_os_claim_init(&stream->claim);
   *tid = hwi_os_claim_take(&stream->claim);
+  show_streams();
   stream->next = atomic_load(&all_streams);
   while (!atomic_compare_exchange_weak(&all_streams, &stream->next, stream))
     continue;

@@ -27,10 +27,11 @@
 
 #include "platform/arch.h"
 #include "platform/os.h"
+#include "record/own_ranges.h"
 #include "record/session.h"
 
 enum {
-  NUMBER_BITS = 22,
+  NUMBER_BITS = HWI_OWN_NODE_BITS,
   NODE_LIMIT = 1 << NUMBER_BITS,
   NUMBER_MASK = NODE_LIMIT - 1,
   TABLE_COUNT = 256,
@@ -38,18 +39,13 @@ enum {
   TAG_SHIFT = 46,   /* 10 bits below that: the tag */
   FIRST_LOG2 = 4,   /* slots of a new table */
   SECOND_LOG2 = 10, /* fewest slots of a grown table: a page */
-  ENTRY_SHIFT = 24, /* of a node's second word: the entry above the parent's ID */
-  HIGH_SHIFT = 16,  /* of its third: the address's upper 16 bits above the module's ID */
-  BLOCK_LOG2 = 16,  /* nodes in a block */
+  ENTRY_SHIFT = HWI_OWN_NODE_ENTRY_SHIFT,
+  HIGH_SHIFT = HWI_OWN_NODE_HIGH_SHIFT,
+  BLOCK_LOG2 = HWI_OWN_NODE_BLOCK_LOG2,
   BLOCK_COUNT = NODE_LIMIT >> BLOCK_LOG2,
 };
 
-struct node {
-  uint32_t address; /* its low half */
-  uint32_t parent_entry;
-  uint32_t module_high;
-};
-static_assert(sizeof(struct node) == 12 && NUMBER_BITS <= ENTRY_SHIFT, "a node is packed");
+static_assert(sizeof(struct hwi_own_node) == 12 && NUMBER_BITS <= ENTRY_SHIFT, "a node is packed");
 
 struct table {
   _Atomic uint64_t slots; /* their address << 8 | log2 of their number */
@@ -58,12 +54,12 @@ struct table {
 
 static struct {
   _Atomic uint32_t next; /* ID of the next node */
-  _Atomic(struct node *) blocks[BLOCK_COUNT];
+  _Atomic(struct hwi_own_node *) blocks[BLOCK_COUNT];
   struct table tables[TABLE_COUNT];
   _Atomic uint32_t first_slots[TABLE_COUNT << FIRST_LOG2];
 } tree;
 
-static uint64_t hash_of(const struct node *node)
+static uint64_t hash_of(const struct hwi_own_node *node)
 {
   uint64_t h = ((uint64_t)node->parent_entry << 32 | node->address) ^ node->module_high;
   h *= UINT64_C(0x9e3779b97f4a7c15);
@@ -82,7 +78,7 @@ static inline uint32_t mask_of(uint64_t table)
   return (UINT32_C(1) << (table & 63)) - 1;
 }
 
-static inline struct node *node_at(uint32_t number)
+static inline struct hwi_own_node *node_at(uint32_t number)
 {
   return atomic_load_explicit(&tree.blocks[number >> BLOCK_LOG2], memory_order_acquire) +
          (number & ((1 << BLOCK_LOG2) - 1));
@@ -93,6 +89,7 @@ void hwi_nodes_init(void)
   for (size_t i = 0; i < TABLE_COUNT; i++)
     tree.tables[i].slots = (uint64_t)(uintptr_t)&tree.first_slots[i << FIRST_LOG2] << 8 | FIRST_LOG2;
   tree.next = 1;
+  hwi_own_memory.tables.node_blocks = (uintptr_t)tree.blocks;
 }
 
 uint32_t hwi_nodes_count(void)
@@ -104,13 +101,13 @@ uint32_t hwi_nodes_count(void)
 /* Makes sure that the node's block exists. */
 static bool reach(uint32_t number)
 {
-  _Atomic(struct node *) *block = &tree.blocks[number >> BLOCK_LOG2];
-  struct node *none = NULL, *mine;
+  _Atomic(struct hwi_own_node *) *block = &tree.blocks[number >> BLOCK_LOG2];
+  struct hwi_own_node *none = NULL, *mine;
   if (atomic_load_explicit(block, memory_order_acquire))
     return true;
-  mine = hwi_os_map(sizeof(struct node) << BLOCK_LOG2);
+  mine = hwi_os_map(sizeof(struct hwi_own_node) << BLOCK_LOG2);
   if (mine && !atomic_compare_exchange_strong(block, &none, mine))
-    hwi_os_unmap(mine, sizeof(struct node) << BLOCK_LOG2);
+    hwi_os_unmap(mine, sizeof(struct hwi_own_node) << BLOCK_LOG2);
   return mine || none;
 }
 
@@ -143,14 +140,14 @@ static void grow(struct table *table, uint64_t old)
     hwi_os_map_reset(slots_of(old), old_bytes);
 }
 
-static inline bool is_same(const volatile struct node *node, const struct node *wanted)
+static inline bool is_same(const volatile struct hwi_own_node *node, const struct hwi_own_node *wanted)
 {
   return node->address == wanted->address && node->parent_entry == wanted->parent_entry &&
          node->module_high == wanted->module_high;
 }
 
 /* Returns whether it is the node after its parent. */
-static inline bool is_next(const struct node *wanted, uint32_t parent)
+static inline bool is_next(const struct hwi_own_node *wanted, uint32_t parent)
 {
   uint32_t number = parent + 1;
   if (number >= NODE_LIMIT || !atomic_load_explicit(&tree.blocks[number >> BLOCK_LOG2], memory_order_acquire))
@@ -159,7 +156,7 @@ static inline bool is_next(const struct node *wanted, uint32_t parent)
 }
 
 /* Writes the definition into the trace. */
-static bool define(struct hwi_lane *lane, uint32_t number, const struct node *node)
+static bool define(struct hwi_lane *lane, uint32_t number, const struct hwi_own_node *node)
 {
   if (!hwi_lane_reserve(lane, HW_EVENT_MAX_BYTES))
     return false;
@@ -183,7 +180,7 @@ static bool define(struct hwi_lane *lane, uint32_t number, const struct node *no
 }
 
 /* Gives the node the next ID. */
-static uint32_t add(struct hwi_lane *lane, const struct node *node)
+static uint32_t add(struct hwi_lane *lane, const struct hwi_own_node *node)
 {
   if (atomic_load_explicit(&tree.next, memory_order_relaxed) >= NODE_LIMIT)
     return HWI_NODE_UNKNOWN;
@@ -191,7 +188,7 @@ static uint32_t add(struct hwi_lane *lane, const struct node *node)
   if (number >= NODE_LIMIT || !reach(number) || !define(lane, number, node))
     return HWI_NODE_UNKNOWN;
   atomic_thread_fence(memory_order_release);
-  *(volatile struct node *)node_at(number) = *node;
+  *(volatile struct hwi_own_node *)node_at(number) = *node;
   return number;
 }
 
@@ -210,7 +207,7 @@ static void put_into_index(uint64_t hash, uint32_t number)
     grow(table, slots);
 }
 
-static uint32_t find_in_index(uint64_t hash, const struct node *wanted)
+static uint32_t find_in_index(uint64_t hash, const struct hwi_own_node *wanted)
 {
   uint64_t slots = atomic_load_explicit(&tree.tables[hash >> TABLE_SHIFT].slots, memory_order_acquire);
   uint32_t mask = mask_of(slots), tag = (uint32_t)(hash >> TAG_SHIFT & 1023);
@@ -225,10 +222,10 @@ static uint32_t find_in_index(uint64_t hash, const struct node *wanted)
   return 0;
 }
 
-static inline struct node node_of(uint32_t parent, uintptr_t address, uint32_t module, uint8_t entry)
+static inline struct hwi_own_node node_of(uint32_t parent, uintptr_t address, uint32_t module, uint8_t entry)
 {
-  return (struct node){(uint32_t)address, parent | (uint32_t)entry << ENTRY_SHIFT,
-                       module | (uint32_t)(address >> 32) << HIGH_SHIFT};
+  return (struct hwi_own_node){(uint32_t)address, parent | (uint32_t)entry << ENTRY_SHIFT,
+                               module | (uint32_t)(address >> 32) << HIGH_SHIFT};
 }
 
 /* Returns whether it is the latest node, so that no node is below it. */
@@ -237,7 +234,7 @@ static inline bool is_childless(uint32_t number)
   return atomic_load_explicit(&tree.next, memory_order_relaxed) == number + 1;
 }
 
-static uint32_t add_to_index(struct hwi_lane *lane, const struct node *wanted, uint32_t parent)
+static uint32_t add_to_index(struct hwi_lane *lane, const struct hwi_own_node *wanted, uint32_t parent)
 {
   uint32_t number = add(lane, wanted);
   if (number != HWI_NODE_UNKNOWN && number != parent + 1)
@@ -249,7 +246,7 @@ uint32_t hwi_nodes_follow(struct hwi_lane *lane, uint32_t parent, uintptr_t addr
 {
   if (__builtin_expect(parent == HWI_NODE_UNKNOWN, 0))
     return parent;
-  struct node wanted = node_of(parent, address, module, entry);
+  struct hwi_own_node wanted = node_of(parent, address, module, entry);
   if (__builtin_expect(is_next(&wanted, parent), 1))
     return parent + 1;
   return is_childless(parent) ? add_to_index(lane, &wanted, parent) : 0;
@@ -260,7 +257,7 @@ uint32_t hwi_nodes_find(struct hwi_lane *lane, uint32_t parent, uintptr_t addres
   uint32_t number = hwi_nodes_follow(lane, parent, address, module, entry);
   if (number)
     return number;
-  struct node wanted = node_of(parent, address, module, entry);
+  struct hwi_own_node wanted = node_of(parent, address, module, entry);
   number = find_in_index(hash_of(&wanted), &wanted);
   return number ? number : add_to_index(lane, &wanted, parent);
 }

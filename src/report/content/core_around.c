@@ -9,7 +9,6 @@ enum {
   A_FEW_BYTES = 64,  /* behind a block */
   POISON_SHIFT = 16, /* an address in memory that poison refers to: what is added to it is below */
   LEAST_TEXT = 4,    /* characters */
-  A_LARGE_FRAME = 65536,
 };
 
 /* --- words in registers --- */
@@ -147,16 +146,15 @@ static void find_registers(struct hwi_core_around *around, const struct hwi_grap
 
 /* --- all --- */
 
-/* The stack has grown up to memory that it must not have: its pointer may be there already, or one large frame before. */
-static bool is_at_end_of_stack(const struct hwi_memory *memory, uint64_t address)
+/* Where the address of the crash comes from, if it is in a register or in the stack. */
+static void find_source(struct hwi_core_around *around, const struct hwi_graph *graph)
 {
-  const uint64_t pointer = memory->threads[0].stack_pointer;
-  const struct hwi_region *next = hwi_memory_region_from(memory, address);
-  if (next && next->begin <= address && !next->is_writable) /* a guard page, which some images list */
-    next = hwi_memory_region_from(memory, next->end);
-  const bool is_mapped = next && next->begin <= address && next->is_writable;
-  return !is_mapped && next && pointer - address + A_LARGE_FRAME < 2 * A_LARGE_FRAME && next->end > pointer &&
-         next->begin - address < A_LARGE_FRAME;
+  const struct hwi_core_crash *crash = &around->crash;
+  around->is_found = crash->source == HWI_CRASH_FROM_REGISTER || crash->source == HWI_CRASH_FROM_STACK;
+  if (crash->source == HWI_CRASH_FROM_STACK)
+    hwi_graph_place(graph, crash->at, &around->from);
+  else
+    around->from = (struct hwi_core_place){.kind = HWI_CORE_PLACE_REGISTER, .reg = crash->reg, .block = HWI_NO_BLOCK};
 }
 
 void hwi_core_around_find(struct hwi_core_around *around, const struct hwi_core_question *question, uint64_t address)
@@ -164,8 +162,10 @@ void hwi_core_around_find(struct hwi_core_around *around, const struct hwi_core_
   const struct hwi_graph *graph = question->graph;
   *around = (struct hwi_core_around){.behind = HWI_NO_BLOCK, .is_poison = is_poison(address)};
   hwi_graph_place(graph, address, &around->place);
-  around->is_fault = graph->memory->is_fault_known && graph->memory->fault_address == address;
-  around->is_overflow = around->is_fault && is_at_end_of_stack(graph->memory, address);
+  hwi_core_crash_find(&around->crash, &question->names);
+  around->is_fault = around->crash.source == HWI_CRASH_FROM_ACCESS && around->crash.address == address;
+  if (question->is_about_crash)
+    find_source(around, graph);
   if (around->place.block == HWI_NO_BLOCK)
     around->behind = block_behind_which(graph->heap, address);
   else
@@ -175,6 +175,12 @@ void hwi_core_around_find(struct hwi_core_around *around, const struct hwi_core_
   find_blocks(around, graph);
   find_damages(around, graph->heap);
   find_registers(around, graph);
+}
+
+bool hwi_core_around_is_use_after_free(const struct hwi_core_around *around)
+{
+  const bool is_jump = around->is_fault && around->crash.cause == HWI_CRASH_JUMP;
+  return around->is_poison || (around->is_freed && !is_jump);
 }
 
 void hwi_core_around_add_bytes(struct hwi_line *line, const struct hwi_memory *memory, uint64_t address, uint64_t count)

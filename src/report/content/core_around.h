@@ -6,6 +6,7 @@
 #define HWI_REPORT_CONTENT_CORE_AROUND_H
 
 #include "report/content/core_blocks.h"
+#include "report/content/core_crash.h"
 
 enum { HWI_AROUND_DAMAGES_MAX = 8, HWI_AROUND_BYTES = 16 /* of memory that are shown */ };
 
@@ -32,19 +33,24 @@ struct hwi_around_register {
 
 struct hwi_core_around {
   struct hwi_core_place place;
-  uint32_t behind;     /* where the place is in no block: the block that ends a few bytes before it, or HWI_NO_BLOCK */
-  const char *list;    /* in which list of free blocks its block is; NULL: not known, or it is not free */
-  bool is_freed;       /* it is in a block that was freed; it may also be at the free end of an arena */
-  bool is_poison;      /* the address */
-  bool is_fault;       /* the signal came because of an access to the address */
-  bool is_overflow;    /* and it is where the stack of the thread ends */
-  uint32_t first, end; /* the blocks around it; equal: none is near */
+  uint32_t behind;  /* where the place is in no block: the block that ends a few bytes before it, or HWI_NO_BLOCK */
+  const char *list; /* in which list of free blocks its block is; NULL: not known, or it is not free */
+  bool is_freed;    /* it is in a block that was freed; it may also be at the free end of an arena */
+  bool is_poison;   /* the address */
+  struct hwi_core_crash crash;
+  bool is_fault;              /* the signal came because of an access to the address */
+  bool is_found;              /* it is the address of the crash, and was found in a register or in the stack: */
+  struct hwi_core_place from; /* there */
+  uint32_t first, end;        /* the blocks around it; equal: none is near */
   struct hwi_around_damage damages[HWI_AROUND_DAMAGES_MAX];
   size_t damage_count;
   struct hwi_around_register registers[HWI_THREAD_REGISTERS];
   size_t register_count;
   bool is_from_freed; /* the fault, maybe: a register refers to a freed block */
 };
+
+/* Returns whether an access to the address was a use after free. A jump to it was none, but the address was wrong before. */
+bool hwi_core_around_is_use_after_free(const struct hwi_core_around *around);
 
 /* Finds what is around an address. */
 void hwi_core_around_find(struct hwi_core_around *around, const struct hwi_core_question *question, uint64_t address);

@@ -18,7 +18,8 @@ const char *hwi_core_block_words(const struct hwi_graph *graph, uint32_t block);
 struct hwi_core_question {
   const struct hwi_graph *graph;
   struct hwi_core_names names;
-  uint64_t most; /* references, or blocks, that are listed */
+  bool is_about_crash; /* the address is that of the crash: core_crash.h */
+  uint64_t most;       /* references, or blocks, that are listed */
 };
 
 /* Add the names of a block, and its size, state and names: "48 B, live, Item, by make (items.c:12) < main". */

@@ -50,15 +50,21 @@ bool hwi_core_names_variable(const struct hwi_core_names *names, const struct hw
 
 /* --- functions --- */
 
+uint32_t hwi_core_names_code(const struct hwi_core_names *names, uint64_t address, bool is_return,
+                             const struct hwi_core_module **module, const struct hwi_symbol **symbols)
+{
+  const struct hwi_core_module *found = hwi_core_modules_of(names->types->vtables.modules, address - is_return);
+  const struct hwi_symbol_module of = found ? hwi_core_module_of_symbols(found) : (struct hwi_symbol_module){0};
+  *module = found;
+  return hwi_symbols_find(names->types->vtables.symbols, found ? &of : NULL, address, is_return, symbols);
+}
+
 /* The function that was called: what was inlined into it shares its frame. */
 const struct hwi_symbol *hwi_core_names_function(const struct hwi_core_names *names, uint64_t address, bool is_return)
 {
-  const struct hwi_core_module *module = hwi_core_modules_of(names->types->vtables.modules, address - is_return);
+  const struct hwi_core_module *module;
   const struct hwi_symbol *symbols;
-  if (!module)
-    return NULL;
-  const struct hwi_symbol_module of = hwi_core_module_of_symbols(module);
-  const uint32_t count = hwi_symbols_find(names->types->vtables.symbols, &of, address, is_return, &symbols);
+  const uint32_t count = hwi_core_names_code(names, address, is_return, &module, &symbols);
   return count && symbols[count - 1].function ? &symbols[count - 1] : NULL;
 }
 
@@ -74,15 +80,12 @@ void hwi_core_function_add(struct hwi_line *line, const struct hwi_symbol *funct
 
 /* --- stacks --- */
 
-/* Of a block with its owner in front of it. */
-static bool add_owner(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)
+bool hwi_core_names_add_callers(const struct hwi_core_names *names, const uint64_t *addresses, size_t count,
+                                struct hwi_line *line)
 {
-  const struct hwi_core_heap *heap = names->heap;
-  const uint32_t number = heap->owners ? heap->owners[block - heap->blocks].stack : 0;
-  const struct hwi_core_stack *stack = number ? &heap->stacks[number - 1] : NULL;
   uint32_t added = 0;
-  for (uint32_t i = 0; stack && i < stack->count && added <= CALLERS; i++) {
-    const struct hwi_symbol *function = hwi_core_names_function(names, heap->frames[stack->first + i], true);
+  for (size_t i = 0; i < count && added <= CALLERS; i++) {
+    const struct hwi_symbol *function = hwi_core_names_function(names, addresses[i], true);
     if (!function)
       continue;
     if (added++ > 0)
@@ -90,6 +93,15 @@ static bool add_owner(const struct hwi_core_names *names, const struct hwi_core_
     hwi_core_function_add(line, function);
   }
   return added > 0;
+}
+
+/* Of a block with its owner in front of it. */
+static bool add_owner(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)
+{
+  const struct hwi_core_heap *heap = names->heap;
+  const uint32_t number = heap->owners ? heap->owners[block - heap->blocks].stack : 0;
+  const struct hwi_core_stack *stack = number ? &heap->stacks[number - 1] : NULL;
+  return stack && hwi_core_names_add_callers(names, heap->frames + stack->first, stack->count, line);
 }
 
 bool hwi_core_names_stack(const struct hwi_core_names *names, const struct hwi_core_block *block, struct hwi_line *line)

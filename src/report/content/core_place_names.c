@@ -36,10 +36,26 @@ static const struct hwi_symbol *function_of(const struct hwi_core_names *names, 
   return frame ? hwi_core_names_function(names, frame->address, frame->is_return) : NULL;
 }
 
-const struct hwi_symbol *hwi_core_function_at(const struct hwi_core_names *names, size_t thread)
+static bool take_local(void *context, const struct hwi_frame_variable *variable)
 {
-  const struct hwi_thread_stack *stack = hwi_thread_frames_of(names->threads, thread);
-  return stack && stack->count ? function_of(names, stack->frames) : NULL;
+  struct hwi_core_place_name *name = context;
+  if (name->place.address - variable->address >= variable->bytes)
+    return true;
+  name->local = variable->name;
+  name->local_off = name->place.address - variable->address;
+  return true;
+}
+
+static void find_local_variable(const struct hwi_core_names *names, const struct hwi_thread_frame *frame,
+                                struct hwi_core_place_name *name)
+{
+  const uint64_t address = frame->address - frame->is_return;
+  const struct hwi_core_module *module = hwi_core_modules_of(names->types->vtables.modules, address);
+  struct hwi_frame_bases bases;
+  if (!module || !name->function || !hwi_thread_frame_bases(names->threads, name->place.thread, frame, &bases))
+    return;
+  const struct hwi_symbol_module of = hwi_core_module_of_symbols(module);
+  hwi_frame_variables(names->types->vtables.symbols, &of, address, &bases, take_local, name);
 }
 
 /* A place that is in a frame is no thread-local storage. */
@@ -47,10 +63,12 @@ static void find_frame(const struct hwi_core_names *names, struct hwi_core_place
 {
   const struct hwi_thread_frame *frame = hwi_thread_frames_at(names->threads, name->place.thread, name->place.address);
   name->function = function_of(names, frame);
-  if (frame)
-    name->place.local_off = 0;
-  else
+  if (!frame) {
     find_local(names, name);
+    return;
+  }
+  name->place.local_off = 0;
+  find_local_variable(names, frame, name);
 }
 
 /* --- all --- */
@@ -61,6 +79,7 @@ void hwi_core_place_name_find(const struct hwi_core_names *names, const struct h
   *name = (struct hwi_core_place_name){.place = *place};
   switch (place->kind) {
   case HWI_CORE_PLACE_MODULE:
+  case HWI_CORE_PLACE_MAPPED: /* raw memory, of whose regions no file is known */
     find_global(names, name);
     return;
   case HWI_CORE_PLACE_STACK:
@@ -94,12 +113,27 @@ static void add_variable(struct hwi_line *line, const struct hwi_core_place_name
   hwi_line_clean(line, name->module);
 }
 
+static void add_local_variable(struct hwi_line *line, const struct hwi_core_place_name *name)
+{
+  hwi_line_puts(line, "local variable ");
+  hwi_line_clean(line, name->local);
+  if (name->local_off)
+    hwi_line_printf(line, "+%#" PRIx64, name->local_off);
+  hwi_line_puts(line, " of ");
+  hwi_core_function_add(line, name->function);
+  hwi_line_printf(line, " in thread %" PRIu32, name->thread->tid);
+}
+
 void hwi_core_place_name_add(struct hwi_line *line, const struct hwi_graph *graph,
                              const struct hwi_core_place_name *name)
 {
   char text[HWI_CORE_PLACE_TEXT_BYTES];
   if (name->variable.name) {
     add_variable(line, name);
+    return;
+  }
+  if (name->local) {
+    add_local_variable(line, name);
     return;
   }
   hwi_core_place_text(graph, &name->place, text, sizeof text);

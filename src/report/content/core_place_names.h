@@ -8,6 +8,8 @@
 struct hwi_core_place_name {
   struct hwi_symbol_variable variable;    /* global, static or thread-local; its name is NULL: none is known */
   const char *module;                     /* the file with the variable */
+  const char *local;                      /* variable of the function that has the place; NULL: none is known */
+  uint64_t local_off;                     /* in it */
   const struct hwi_symbol *function;      /* in whose frame the place is, or which set the register; NULL: not known */
   const struct hwi_memory_thread *thread; /* NULL: the place is of no thread */
   struct hwi_core_place place;            /* with what the names tell about it */
@@ -17,12 +19,9 @@ struct hwi_core_place_name {
 void hwi_core_place_name_find(const struct hwi_core_names *names, const struct hwi_graph *graph,
                               const struct hwi_core_place *place, struct hwi_core_place_name *name);
 
-/* Adds it in words: "table+0x20 in /bin/app", "stack of thread 12 at sp+0x8, in main (app.c:7)". A place without a name has its
- * address. */
+/* Adds it in words: "table+0x20 in /bin/app", "local variable list of main (app.c:7) in thread 12", "stack of thread 12 at sp+0x8, in
+ * main (app.c:7)". A place without a name has its address. */
 void hwi_core_place_name_add(struct hwi_line *line, const struct hwi_graph *graph,
                              const struct hwi_core_place_name *name);
-
-/* Returns the function in which a thread is, or NULL. */
-const struct hwi_symbol *hwi_core_function_at(const struct hwi_core_names *names, size_t thread);
 
 #endif

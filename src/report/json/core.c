@@ -5,7 +5,6 @@
 #include "report/content/core_pins.h"
 #include "report/content/core_sums.h"
 #include "report/json/members.h"
-#include "symbols/symbols.h"
 
 static void write_sum(struct hwi_json *json, const char *blocks_key, const char *bytes_key,
                       const struct hwi_core_heap_sum *sum)
@@ -128,19 +127,14 @@ void hwi_json_core(struct hwi_json *json, const struct hwi_report *report)
   const struct hwi_core *core = report->core;
   const struct hwi_core_sums sums = hwi_core_sums_of(core);
   hwi_json_text(json, "allocator", core->heap->allocator);
-  hwi_json_number(json, "signal", (uint64_t)core->memory->signal);
+  hwi_json_core_crash(json, report);
   hwi_json_text(json, "abort_message", core->abort_message[0] ? core->abort_message : NULL);
-  if (core->memory->has_fault) {
-    hwi_json_number(json, "signal_thread", core->memory->threads[0].tid);
-    if (core->memory->is_fault_known)
-      hwi_json_number(json, "fault_address", core->memory->fault_address);
-    hwi_json_text(json, "fault_function", core->crashed_in ? core->crashed_in->function : NULL);
-  }
   hwi_json_number(json, "stop_ns", core->stop_ns);
   if (core->recording) {
     hwi_json_text(json, "recording", core->recording);
     hwi_json_number(json, "recorded_blocks", core->recorded_blocks);
   }
+  hwi_json_core_last_calls(json, report);
   write_sums(json, &sums);
   hwi_json_decimal(json, "understood_percent", hwi_core_understood_percent(&sums));
   write_parts(json, core->heap);

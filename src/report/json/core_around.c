@@ -86,9 +86,15 @@ static void write_place(struct hwi_json *json, const struct hwi_core_question *q
     hwi_json_core_block(json, "behind", question, around->behind);
   if (around->list)
     hwi_json_text(json, "free_list", around->list);
-  hwi_json_bool(json, "use_after_free", around->is_poison || around->is_freed);
+  hwi_json_bool(json, "use_after_free", hwi_core_around_is_use_after_free(around));
   hwi_json_bool(json, "fault", around->is_fault);
-  hwi_json_bool(json, "stack_overflow", around->is_overflow);
+  hwi_json_bool(json, "stack_overflow", around->is_fault && around->crash.cause == HWI_CRASH_OVERFLOW);
+  hwi_json_text(json, "signal_cause", around->crash.is_known ? hwi_crash_cause_names[around->crash.cause] : NULL);
+  if (around->is_found) {
+    hwi_json_begin_object(json, "found_in");
+    hwi_json_core_place(json, question, &around->from);
+    hwi_json_end_object(json);
+  }
 }
 
 int hwi_core_around_json(const struct hwi_core_question *question, uint64_t address, FILE *out, struct hwi_error *error)

@@ -54,6 +54,10 @@ void hwi_json_core_place(struct hwi_json *json, const struct hwi_core_question *
     hwi_json_number(json, "variable_off", name.variable.off);
     hwi_json_text(json, "module", name.module);
   }
+  if (name.local) {
+    hwi_json_text(json, "local_variable", name.local);
+    hwi_json_number(json, "local_variable_off", name.local_off);
+  }
   if (name.thread)
     hwi_json_number(json, "thread", name.thread->tid);
   if (!name.function)

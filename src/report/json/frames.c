@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/words/line.h"
 #include "trace/grow.h"
 
 int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_named_frames *frames, struct hwi_error *error)
@@ -38,8 +37,7 @@ static bool add_member(struct hwi_line *line, const char *key, const char *value
   return true;
 }
 
-static bool render_symbol(struct hwi_line *line, const struct hwi_symbol *symbol, const struct hwi_frame *frame,
-                          const char *module)
+bool hwi_json_frame_add(struct hwi_line *line, const struct hwi_symbol *symbol, const char *module, uint64_t address)
 {
   hwi_line_puts(line, "{");
   if (!add_member(line, "function", symbol->function) || !add_member(line, "file", symbol->file))
@@ -50,15 +48,23 @@ static bool render_symbol(struct hwi_line *line, const struct hwi_symbol *symbol
     hwi_line_puts(line, "\"line\":null,");
   if (symbol->start != 0)
     hwi_line_printf(line, "\"function_start\":%" PRIu64 ",", symbol->start);
-  if (!add_member(line, "module", frame->module != 0 ? module : NULL))
+  if (!add_member(line, "module", module))
     return false;
   if (symbol->inlined)
     hwi_line_puts(line, "\"inlined\":true,");
   if (symbol->reason != HWI_SYMBOL_OK &&
       !add_member(line, "reason", hwi_symbol_reason_text((enum hwi_symbol_reason)symbol->reason)))
     return false;
-  hwi_line_printf(line, "\"address\":%" PRIu64 "}", frame->address);
+  hwi_line_printf(line, "\"address\":%" PRIu64 "}", address);
   return true;
+}
+
+void hwi_json_frames_left_out_add(struct hwi_line *line, uint64_t count)
+{
+  hwi_line_printf(
+      line,
+      "{\"function\":null,\"file\":null,\"line\":null,\"module\":null,\"address\":0,\"frames_left_out\":%" PRIu64 "}",
+      count);
 }
 
 /* Returns the text of a frame, which the caller frees; NULL if there is no memory. */
@@ -70,13 +76,12 @@ static char *render(const struct hwi_named_frames *frames, uint32_t at)
   uint32_t count = hwi_named_frames_find(frames, at, &symbols);
   bool rendered = true;
   if (frame->cut)
-    hwi_line_printf(
-        &line,
-        "{\"function\":null,\"file\":null,\"line\":null,\"module\":null,\"address\":0,\"frames_left_out\":%" PRIu64 "}",
-        frame->address);
+    hwi_json_frames_left_out_add(&line, frame->address);
   for (uint32_t i = 0; i < count && rendered && !frame->cut; i++) {
     hwi_line_puts(&line, i > 0 ? "," : "");
-    rendered = render_symbol(&line, &symbols[i], frame, hwi_module_path(frames->profile, frame->module));
+    rendered =
+        hwi_json_frame_add(&line, &symbols[i],
+                           frame->module != 0 ? hwi_module_path(frames->profile, frame->module) : NULL, frame->address);
   }
   if (rendered && !line.failed)
     return line.text;

@@ -4,6 +4,7 @@
 
 #include "report/json/json.h"
 #include "report/names/named_frames.h"
+#include "report/words/line.h"
 #include "trace/numbering.h"
 
 struct hwi_json_frames {
@@ -17,6 +18,12 @@ struct hwi_json_frames {
 /* `frames` must outlive the cache. Returns 0 or HW_ERR_MEMORY; after a failure there is nothing to release. */
 int hwi_json_frames_init(struct hwi_json_frames *cache, const struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_json_frames_release(struct hwi_json_frames *cache);
+
+/* Adds the object of a frame: the symbol at an address of a module (NULL: none). Returns false if there is no memory. */
+bool hwi_json_frame_add(struct hwi_line *line, const struct hwi_symbol *symbol, const char *module, uint64_t address);
+
+/* The same of so many frames that are left out. */
+void hwi_json_frames_left_out_add(struct hwi_line *line, uint64_t count);
 
 /* Lists that are the same in several documents name their stacks with this: `write` adds members for `stack` to the
  * object begun last. */

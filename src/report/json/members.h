@@ -27,6 +27,9 @@ void hwi_json_amount_of(struct hwi_json *json, const char *key, const struct hwi
 /* Writes the array `suppressions`: each line of the list with its matches. */
 void hwi_json_suppressions(struct hwi_json *json, const struct hwi_suppressions *suppressions);
 
+/* The members of a report on a core dump about the signal that ended the process: core_crash.c. */
+void hwi_json_core_crash(struct hwi_json *json, const struct hwi_report *report);
+
 /* Writes "lifetimes": {...}. */
 void hwi_json_lifetimes(struct hwi_json *json, const uint64_t lifetimes[HWI_LIFETIMES]);
 
@@ -87,6 +90,9 @@ void hwi_json_growing(struct hwi_json *json, const struct hwi_profile *profile, 
 
 /* Writes the state of a core dump's heap, into the report: core.c. */
 void hwi_json_core(struct hwi_json *json, const struct hwi_report *report);
+
+/* Writes `recorded_to` and `last_calls`, if a recorder was in the process and there is no recording: core_last_calls.c. */
+void hwi_json_core_last_calls(struct hwi_json *json, const struct hwi_report *report);
 
 /* Writes its leaks. Returns 0 or a negative status. */
 int hwi_json_core_leaks(struct hwi_json *json, const struct hwi_report *report, const struct hwi_json_stacks *stacks,

@@ -6,7 +6,6 @@
 #include "memory/types/block_types.h"
 #include "memory/types/contents.h"
 #include "report/content/core_pins.h"
-#include "report/content/core_place_names.h"
 #include "report/content/core_sums.h"
 #include "report/text/text.h"
 
@@ -31,26 +30,6 @@ static void print_note(struct hwi_text *text, const struct hwi_memory_note *note
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
 }
 
-/* What the thread did that got the signal. */
-static void print_crash(struct hwi_text *text, const struct hwi_core *core)
-{
-  const struct hwi_memory *memory = core->memory;
-  if (!memory->has_fault)
-    return;
-  hwi_line_printf(&text->line, "Thread %" PRIu32 " accessed ", memory->threads[0].tid);
-  if (memory->is_fault_known)
-    hwi_line_printf(&text->line, "%#" PRIx64, memory->fault_address);
-  else
-    hwi_line_puts(&text->line, "an address that no pointer can have");
-  if (core->crashed_in) {
-    hwi_line_puts(&text->line, " in ");
-    hwi_core_function_add(&text->line, core->crashed_in);
-  }
-  hwi_line_printf(&text->line, ": --around 0x%" PRIx64 " shows %swhat its registers refer to.", memory->fault_address,
-                  memory->is_fault_known ? "what is there, and " : "");
-  hwi_text_end_wrapped(text, 2, HWI_ALARM);
-}
-
 static void print_process(struct hwi_text *text, const struct hwi_core *core)
 {
   const struct hwi_memory *memory = core->memory;
@@ -65,7 +44,6 @@ static void print_process(struct hwi_text *text, const struct hwi_core *core)
   if (core->stop_ns)
     hwi_line_printf(&text->line, "; stopped for %s", hwi_time_text(core->stop_ns).text);
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
-  print_crash(text, core);
   for (size_t i = 0; i < memory->note_count; i++)
     print_note(text, &memory->notes[i]);
 }
@@ -152,7 +130,20 @@ static void print_fragmentation(struct hwi_text *text, const struct hwi_core *co
   if (!fragmentation.page_bytes)
     return;
   hwi_line_printf(&text->line, "Of what is free, %s are whole pages%s.", hwi_bytes_text(fragmentation.page_bytes).text,
-                  strcmp(core->heap->allocator, "glibc") == 0 ? ", which malloc_trim(0) can give back" : "");
+                  hwi_core_heap_is_of(core->heap, HWI_CORE_GLIBC) ? ", which malloc_trim(0) can give back" : "");
+  hwi_text_end_wrapped(text, 2, HWI_PLAIN);
+}
+
+/* Other damage is not explained by what is around it. */
+static void print_overrun(struct hwi_text *text, const struct hwi_core_heap *heap)
+{
+  size_t i = 0;
+  while (i < heap->damage_count && i < HWI_DAMAGES_MAX && !heap->damages[i].is_overrun)
+    i++;
+  if (i == heap->damage_count || i == HWI_DAMAGES_MAX)
+    return;
+  hwi_line_printf(&text->line, "--around %#" PRIx64 " shows the blocks there, and whose overflow it may be.",
+                  heap->damages[i].address);
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
 }
 
@@ -174,11 +165,7 @@ static void print_understood(struct hwi_text *text, const struct hwi_core *core,
     hwi_line_printf(&text->line, "  at %#" PRIx64 ": %s", core->heap->damages[i].address, core->heap->damages[i].text);
     hwi_text_end_wrapped(text, 4, HWI_PLAIN);
   }
-  if (core->heap->damage_count) {
-    hwi_line_printf(&text->line, "--around %#" PRIx64 " shows the blocks there, and whose overflow it may be.",
-                    core->heap->damages[0].address);
-    hwi_text_end_wrapped(text, 2, HWI_PLAIN);
-  }
+  print_overrun(text, core->heap);
 }
 
 static void print_types(struct hwi_text *text, const struct hwi_block_types *types)
@@ -196,10 +183,11 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
   print_name(text, core);
   print_process(text, core);
   print_abort_message(text, core);
+  hwi_text_core_crash(text);
   hwi_line_printf(&text->line, "The heap of %s: %s live in ", core->heap->allocator,
                   hwi_bytes_text(sums.live.bytes).text);
   hwi_line_counted(&text->line, sums.live.blocks, "block");
-  if (!core->recording && strcmp(core->heap->allocator, "musl") != 0)
+  if (!core->recording && !hwi_core_heap_is_of(core->heap, HWI_CORE_MUSL))
     hwi_line_puts(&text->line, core->heap->owners || core->recorded_blocks
                                    ? " (usable sizes)"
                                    : " (usable sizes: those asked for are not known)");
@@ -211,6 +199,7 @@ void hwi_text_core(struct hwi_text *text, const struct hwi_core *core)
     hwi_line_puts(&text->line, ": below, they have the sizes that were asked for.");
     hwi_text_end_wrapped(text, 2, HWI_PLAIN);
   }
+  hwi_text_core_recorder(text, core);
   hwi_text_blank(text);
   print_figures(text, &sums);
   hwi_text_blank(text);

@@ -4,10 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/content/core_place_names.h"
 #include "report/words/number.h"
-
-enum { A_PAGE = 4096 };
 
 /* What is printed, and where. */
 struct printing {
@@ -51,48 +48,55 @@ static void print_place(struct printing *printing)
   end(printing);
 }
 
-static void add_function(struct printing *printing)
+/* What the thread did that got the signal, and where the address comes from. */
+static void print_crash(struct printing *printing)
 {
-  const struct hwi_symbol *function = hwi_core_function_at(&printing->question->names, 0);
+  const struct hwi_core_around *around = printing->around;
+  const struct hwi_core_names *names = &printing->question->names;
+  const struct hwi_memory *memory = printing->question->graph->memory;
+  const struct hwi_symbol *function = hwi_core_crash_function(&around->crash, names);
+  struct hwi_line *line = &printing->line;
+  if (!around->is_fault && !printing->question->is_about_crash)
+    return;
+  hwi_line_printf(line, "Thread %" PRIu32 " ", memory->threads[0].tid);
+  hwi_core_crash_add_cause(line, &around->crash, memory);
   if (function) {
-    hwi_line_puts(&printing->line, ", in ");
-    hwi_core_function_add(&printing->line, function);
+    hwi_line_puts(line, "; it was in ");
+    hwi_core_function_add(line, function);
   }
+  hwi_line_puts(line, ".");
+  end(printing);
+  if (!around->is_found)
+    return;
+  hwi_line_puts(line, "The address is in ");
+  hwi_core_question_add_place(line, printing->question, &around->from);
+  hwi_line_puts(line, ".");
+  end(printing);
 }
 
 static void print_verdict(struct printing *printing)
 {
   const struct hwi_core_around *around = printing->around;
-  const struct hwi_memory *memory = printing->question->graph->memory;
-  const struct hwi_core_place *place = &around->place;
+  const bool is_free = around->place.kind == HWI_CORE_PLACE_FREED;
   struct hwi_line *line = &printing->line;
-  if (around->is_fault) {
-    hwi_line_printf(line, "Thread %" PRIu32 " accessed it, and got SIG%s", memory->threads[0].tid,
-                    sigabbrev_np(memory->signal));
-    add_function(printing);
-    hwi_line_puts(line, ".");
-    end(printing);
-  }
-  if (around->is_overflow) {
-    hwi_line_puts(line, "The thread's stack ends there: it is a stack overflow.");
-    end(printing);
-  } else if (around->is_fault && place->address < A_PAGE) {
-    hwi_line_puts(line, "It is near 0: a null pointer was followed.");
-    end(printing);
-  } else if (around->is_poison) {
+  if (around->is_poison) {
     hwi_line_puts(line, "It is made of the poison of freed blocks: a use after free.");
-    end(printing);
-  } else if (place->kind == HWI_CORE_PLACE_FREED) {
+  } else if (is_free) {
     hwi_line_puts(line, "The block is free");
     if (around->list)
       hwi_line_printf(line, ", in %s", around->list);
-    hwi_line_puts(line, around->is_freed ? ": an access to it is a use after free."
-                                         : ": an access to it is a use after free, or beyond the end of a block.");
-    end(printing);
-  } else if (around->is_from_freed) {
+    if (hwi_core_around_is_use_after_free(around))
+      hwi_line_puts(line, ": an access to it is a use after free");
+    else if (!around->is_freed)
+      hwi_line_puts(line, ": an access to it is a use after free, or beyond the end of a block");
+    hwi_line_puts(line, ".");
+  } else if (around->is_from_freed && around->crash.cause != HWI_CRASH_OVERFLOW &&
+             around->crash.cause != HWI_CRASH_NULL) {
     hwi_line_puts(line, "A register refers to a freed block (see below): it may be a use after free.");
-    end(printing);
+  } else {
+    return;
   }
+  end(printing);
 }
 
 /* --- damage --- */
@@ -223,6 +227,7 @@ int hwi_core_around_text(const struct hwi_core_question *question, uint64_t addr
   struct printing printing = {question, &around, style, {0}};
   hwi_core_around_find(&around, question, address);
   print_place(&printing);
+  print_crash(&printing);
   print_verdict(&printing);
   print_damages(&printing);
   print_blocks(&printing);

@@ -406,6 +406,7 @@ static int print_tables(struct hwi_text *text, struct hwi_error *error)
     if (text->report->core->contents)
       hwi_text_core_contents(text, text->report->core);
     hwi_text_core_parts(text, text->report->core);
+    hwi_text_core_last_calls(text, text->report->core);
     return status;
   }
   hwi_text_blank(text);

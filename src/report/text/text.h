@@ -44,11 +44,14 @@ void hwi_text_end_wrapped(struct hwi_text *text, size_t indent, enum hwi_emphasi
 /* The parts, in their order. */
 void hwi_text_overview(struct hwi_text *text);
 void hwi_text_core(struct hwi_text *text, const struct hwi_core *core); /* instead of the overview */
+void hwi_text_core_crash(struct hwi_text *text);                        /* in it: how a signal ended the process */
 /* A row: "  live   2.3 MB   3,335 blocks   in use by the program". */
 void hwi_text_core_sum(struct hwi_text *text, const char *label, const struct hwi_core_heap_sum *sum, const char *more);
 int hwi_text_core_leaks(struct hwi_text *text, struct hwi_named_frames *frames, struct hwi_error *error);
 void hwi_text_core_contents(struct hwi_text *text, const struct hwi_core *core);
 void hwi_text_core_parts(struct hwi_text *text, const struct hwi_core *core);
+void hwi_text_core_recorder(struct hwi_text *text, const struct hwi_core *core); /* in the head */
+void hwi_text_core_last_calls(struct hwi_text *text, const struct hwi_core *core);
 void hwi_text_notes(struct hwi_text *text); /* what the reader must know to interpret the figures */
 void hwi_text_chart(struct hwi_text *text);
 int hwi_text_findings(struct hwi_text *text, struct hwi_error *error);

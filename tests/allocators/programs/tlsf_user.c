@@ -121,12 +121,13 @@ static void *churn_until_over(void *argument)
 }
 
 /* Children of a process whose other threads are in malloc at that moment. */
-static void fork_with_threads(void)
+static void fork_with_threads(const char *argument)
 {
+  int forks = *argument ? (int)strtol(argument, NULL, 10) : FORKS;
   pthread_t threads[THREADS];
   for (uintptr_t i = 0; i < THREADS; i++)
     pthread_create(&threads[i], NULL, churn_until_over, (void *)i);
-  for (int i = 0; i < FORKS; i++) {
+  for (int i = 0; i < forks; i++) {
     int status = 0;
     pid_t child = fork();
     if (!child) {
@@ -276,7 +277,7 @@ int main(int argc, char **argv)
     exhaust(argument);
     churn(1, 50000); /* in both regions */
   } else if (!strcmp(what, "fork"))
-    fork_with_threads();
+    fork_with_threads(argument);
   else if (!strcmp(what, "steady"))
     be_steady();
   else if (!strcmp(what, "steady-threads")) {

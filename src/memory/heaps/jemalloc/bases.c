@@ -48,7 +48,7 @@ bool hwi_jemalloc_find_bases(struct hwi_jemalloc *jemalloc)
 
 bool hwi_jemalloc_take_bases(const struct hwi_jemalloc *jemalloc, struct hwi_core_heap *heap)
 {
-  struct hwi_core_heap_part *part = hwi_core_heap_add_part(heap, "jemalloc's own memory", 0);
+  struct hwi_core_heap_part *part = hwi_core_heap_add_part(heap, HWI_CORE_JEMALLOC, "jemalloc's own memory", 0);
   bool done = part;
   for (size_t i = 0; i < jemalloc->base_count && done; i++) {
     const struct hwi_jemalloc_base *base = &jemalloc->bases[i];

@@ -92,13 +92,14 @@ static struct hwi_core_heap_part *add_arena(struct hwi_core_heap *heap, unsigned
 {
   char name[sizeof heap->parts->name];
   snprintf(name, sizeof name, "jemalloc arena %u", arena);
-  return hwi_core_heap_add_part(heap, name, 0);
+  return hwi_core_heap_add_part(heap, HWI_CORE_JEMALLOC, name, 0);
 }
 
 /* Memory of no known arena. */
 static bool add_damaged(struct hwi_core_heap *heap, uint64_t bytes)
 {
-  struct hwi_core_heap_part *part = bytes ? hwi_core_heap_add_part(heap, "jemalloc, damaged", 0) : NULL;
+  struct hwi_core_heap_part *part =
+      bytes ? hwi_core_heap_add_part(heap, HWI_CORE_JEMALLOC, "jemalloc, damaged", 0) : NULL;
   if (part)
     part->system_bytes = bytes;
   return part || !bytes;

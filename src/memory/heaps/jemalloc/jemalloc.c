@@ -26,7 +26,6 @@ static void limit_work(struct hwi_jemalloc *jemalloc)
 
 static bool take_all(struct hwi_jemalloc *jemalloc, struct hwi_core_heap *heap)
 {
-  hwi_core_heap_name_allocator(heap, "jemalloc");
   return hwi_jemalloc_find_extents(jemalloc, heap) && hwi_jemalloc_find_kept(jemalloc) &&
          hwi_jemalloc_take_blocks(jemalloc, heap) && hwi_jemalloc_take_bases(jemalloc, heap);
 }

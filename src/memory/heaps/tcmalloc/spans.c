@@ -181,6 +181,12 @@ static bool mark_free(struct taking *taking, const struct span *span, uint64_t b
   return false;
 }
 
+static enum hwi_core_block_state state_of_used(const struct taking *taking, uint64_t block)
+{
+  const enum hwi_core_block_state state = hwi_kept_state(&taking->tcmalloc->kept, block);
+  return state == HWI_CORE_BLOCK_LIVE && hwi_tcmalloc_is_own(taking->tcmalloc, block) ? HWI_CORE_BLOCK_OWN : state;
+}
+
 static bool take_blocks(struct taking *taking, const struct span *span, uint64_t begin)
 {
   const uint64_t bytes = taking->tcmalloc->sizes[span->class];
@@ -192,8 +198,7 @@ static bool take_blocks(struct taking *taking, const struct span *span, uint64_t
   for (uint64_t i = 0; i < count && done; i++) {
     const uint64_t block = begin + i * bytes;
     done = add_block(taking, block, bytes,
-                     taking->free[i / BITS] >> i % BITS & 1 ? HWI_CORE_BLOCK_FREE
-                                                            : hwi_kept_state(&taking->tcmalloc->kept, block));
+                     taking->free[i / BITS] >> i % BITS & 1 ? HWI_CORE_BLOCK_FREE : state_of_used(taking, block));
   }
   return done;
 }
@@ -243,7 +248,8 @@ bool hwi_tcmalloc_take_spans(struct hwi_tcmalloc *tcmalloc, struct hwi_core_heap
   struct taking *taking = calloc(1, sizeof *taking);
   bool done = taking;
   if (taking) {
-    *taking = (struct taking){.tcmalloc = tcmalloc, .heap = heap, .part = hwi_core_heap_add_part(heap, "tcmalloc", 0)};
+    *taking = (struct taking){
+        .tcmalloc = tcmalloc, .heap = heap, .part = hwi_core_heap_add_part(heap, HWI_CORE_TCMALLOC, "tcmalloc", 0)};
     done = taking->part;
   }
   for (uint64_t i = 0; done && (i = known_place(tcmalloc, tcmalloc->root, i, ROOT_BITS), i >> ROOT_BITS == 0); i++) {

@@ -9,6 +9,7 @@
  *           last page of a span are in it, and all pages of spans for blocks of one size; others may have a span that is no more.
  * kept      in lists of threads, and in central lists of blocks that threads gave back. Their spans count them as used.
  * returned  pages that the kernel took back. They are no part of the heap.
+ * own       an object of a class of tcmalloc itself, which has it in a block: its virtual functions are in the library.
  */
 #ifndef HWI_MEMORY_HEAPS_TCMALLOC_TCMALLOC_H
 #define HWI_MEMORY_HEAPS_TCMALLOC_TCMALLOC_H
@@ -37,6 +38,7 @@ struct hwi_tcmalloc {
   unsigned class_count;
   uint64_t central; /* the first central list */
   uint64_t root;
+  uint64_t library_begin, library_end; /* of the library that is tcmalloc; 0: it is none, but a part of the program */
   struct hwi_kept_list kept;
   uint64_t steps_left;  /* a forged map would have the same node in every place */
   uint64_t blocks_left; /* there is no room for more */
@@ -49,6 +51,11 @@ int hwi_tcmalloc_find(struct hwi_core_heap *heap, const struct hwi_memory *memor
 bool hwi_tcmalloc_find_classes(struct hwi_tcmalloc *tcmalloc);
 bool hwi_tcmalloc_find_central(struct hwi_tcmalloc *tcmalloc);
 bool hwi_tcmalloc_find_map(struct hwi_tcmalloc *tcmalloc);
+
+/* Finds the library. */
+void hwi_tcmalloc_find_library(struct hwi_tcmalloc *tcmalloc);
+/* Returns whether a block that is used has an object of tcmalloc's own. */
+bool hwi_tcmalloc_is_own(struct hwi_tcmalloc *tcmalloc, uint64_t block);
 
 /* Return false if there is no memory. */
 bool hwi_tcmalloc_find_kept(struct hwi_tcmalloc *tcmalloc);

@@ -1,0 +1,108 @@
+/* heap_return.c - memory that is returned to the system, and taken again: heap_return down MB | heap_return cycles MB CYCLES
+ *
+ *   down    allocates MB of blocks of 16 bytes to 1 MiB, each power of two with the same share, uses them, and frees all in
+ *           random order. Prints in kB the RSS before, with all blocks, after the last free, a second later, and after
+ *           another second in which the program allocates and frees a little.
+ *   cycles  allocates MB of blocks of 16 to 255 bytes and frees them, CYCLES times. Prints nanoseconds of processor time
+ *           and page faults of all cycles but the first.
+ */
+#include "heap_bench.h"
+
+static size_t given_bytes;
+
+static void print_rss(void)
+{
+  printf("%lu ", status_kb("VmRSS:"));
+}
+
+/* --- down --- */
+
+enum { LEAST_BITS = 4, MOST_BITS = 20, POWERS = MOST_BITS - LEAST_BITS };
+
+/* Fills `blocks`. Returns their count. */
+static size_t allocate_mixed(void **blocks)
+{
+  uint32_t seed = 7;
+  size_t count = 0;
+  for (unsigned bits = LEAST_BITS; bits < MOST_BITS; bits++)
+    for (size_t bytes = 0, more; bytes < given_bytes / POWERS; bytes += more) {
+      more = ((size_t)1 << bits) + any(&seed) % ((uint32_t)1 << bits);
+      blocks[count++] = memset(get(more), 1, more);
+    }
+  return count;
+}
+
+/* Of all that a heap has, little is used: for example, a timer of a server. */
+static void do_little_for_a_second(void)
+{
+  enum { ROUNDS = 100, BLOCKS = 2000 };
+  static void *blocks[BLOCKS];
+  uint32_t seed = 3;
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int i = 0; i < BLOCKS; i++)
+      blocks[i] = get(16 + any(&seed) % 200);
+    for (int i = 0; i < BLOCKS; i++)
+      free(blocks[i]);
+    nanosleep(&(struct timespec){.tv_nsec = NS_PER_S / ROUNDS}, NULL);
+  }
+}
+
+static void down(void)
+{
+  size_t list_bytes = given_bytes / 2; /* more than there are pointers */
+  void **blocks = map(list_bytes);
+  free(get(1));
+  print_rss();
+  size_t count = allocate_mixed(blocks);
+  shuffle(blocks, count);
+  unsigned long list_kb = count * sizeof *blocks / KIB;
+  printf("%lu ", status_kb("VmRSS:") - list_kb);
+  for (size_t i = 0; i < count; i++)
+    free(blocks[i]);
+  munmap(blocks, list_bytes);
+  print_rss();
+  sleep(1);
+  print_rss();
+  do_little_for_a_second();
+  print_rss();
+}
+
+/* --- cycles --- */
+
+static void go_up_and_down(void **blocks)
+{
+  uint32_t seed = 11;
+  size_t count = 0;
+  for (size_t bytes = 0, more; bytes < given_bytes; bytes += more)
+    blocks[count++] = get(more = 16 + any(&seed) % 240);
+  for (size_t i = 0; i < count; i++)
+    free(blocks[i]);
+}
+
+static void cycles(unsigned count)
+{
+  void **blocks = map(given_bytes);
+  go_up_and_down(blocks);
+  long long start = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
+  long faults = page_faults();
+  for (unsigned i = 1; i < count; i++)
+    go_up_and_down(blocks);
+  printf("%lld %ld", clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - start, page_faults() - faults);
+}
+
+int main(int argc, char **argv)
+{
+  static char out[BUFSIZ];
+  setvbuf(stdout, out, _IOFBF, sizeof out); /* otherwise printf allocates */
+  if (argc < 3)
+    return 2;
+  given_bytes = strtoul(argv[2], NULL, 10) * 1000000;
+  if (!strcmp(argv[1], "down") && argc == 3)
+    down();
+  else if (!strcmp(argv[1], "cycles") && argc == 4)
+    cycles((unsigned)atoi(argv[3]));
+  else
+    return 2;
+  printf("\n");
+  return 0;
+}

@@ -1,0 +1,46 @@
+"""heap_return.py - memory that is returned to the system, and the cost of a program that goes up and down"""
+import statistics
+
+import heap_peers
+
+MEGABYTES, CYCLES, CYCLE_MEGABYTES, ROUNDS = 1000, 20, 64, 3
+WHEN = ("before", "with all blocks", "after the last free", "a second later", "after a second of little use")
+PAGE_BYTES = 4096
+
+# How each one is asked to return nothing. glibc returns only the end of its heap.
+KEEP = {"heap": {"HEAPWRIGHT_HEAP_RETURNS": "on-collect"}, "glibc": {"GLIBC_TUNABLES": "glibc.malloc.trim_threshold=9223372036854775807"},
+        "jemalloc": {"MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1"}, "tcmalloc": {"TCMALLOC_RELEASE_RATE": "0"},
+        "mimalloc": {"MIMALLOC_ALLOW_DECOMMIT": "0", "MIMALLOC_ALLOW_RESET": "0", "MIMALLOC_PURGE_DELAY": "-1"}}
+
+
+def cycles(program, libraries, megabytes):
+    """{allocator: (milliseconds of a cycle, page faults of a cycle, milliseconds if nothing is returned or None)}."""
+    found = {name: ([], [], []) for name in libraries}
+    for _ in range(ROUNDS):
+        for name, library in libraries.items():
+            nanoseconds, faults = heap_peers.run(program, library, ("cycles", megabytes, CYCLES))
+            found[name][0].append(nanoseconds)
+            found[name][1].append(faults)
+            if name in KEEP:
+                found[name][2].append(heap_peers.run(program, library, ("cycles", megabytes, CYCLES), KEEP[name])[0])
+    of_cycle = lambda figures, choose: choose(figures) / (CYCLES - 1) if figures else None
+    return {name: (of_cycle(times, min) / 1e6, of_cycle(faults, statistics.median), of_cycle(kept, min) / 1e6 if kept else None)
+            for name, (times, faults, kept) in found.items()}
+
+
+def lost(time, kept):
+    return "-" if kept is None else f"{100 * (time / kept - 1):+.0f} %"
+
+
+def table(libraries, folder, share):
+    """The tables, for `share` of the usual sizes."""
+    program = heap_peers.build_program("heap_return", folder)
+    found = {name: heap_peers.run(program, library, ("down", int(MEGABYTES * share))) for name, library in libraries.items()}
+    rows = [(when, [f"{found[name][i] / 1000:.1f}" for name in libraries]) for i, when in enumerate(WHEN)]
+    text = heap_peers.table(f"RSS in MB: {int(MEGABYTES * share):,} MB of blocks of all sizes are freed", libraries, rows)
+    megabytes = int(CYCLE_MEGABYTES * share) or 1
+    found = cycles(program, libraries, megabytes)
+    rows = [("processor time", [f"{found[name][0]:.1f} ms" for name in libraries]),
+            ("pages touched again", [f"{100 * found[name][1] * PAGE_BYTES / megabytes / 1e6:.0f} %" for name in libraries]),
+            ("time lost by returning", [lost(found[name][0], found[name][2]) for name in libraries])]
+    return text + heap_peers.table(f"up to {megabytes} MB and down, a cycle", libraries, rows)

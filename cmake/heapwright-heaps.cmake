@@ -1,0 +1,24 @@
+# heapwright-heaps.cmake - for find_package(heapwright): libraries with heapwright/heap.h to link with
+#
+#   heapwright::heaps         heaps as objects
+#   heapwright::heap          the same, and malloc of the whole process: the shared library
+#   heapwright::heap_static   the same, linked into the program: the archive, also for programs that are static
+if(TARGET heapwright::heaps)
+  return()
+endif()
+get_filename_component(heapwright_libraries ${heapwright_HEAP} DIRECTORY)
+get_target_property(heapwright_headers heapwright::allocator INTERFACE_INCLUDE_DIRECTORIES)
+
+function(heapwright_add_library name kind file)
+  add_library(heapwright::${name} ${kind} IMPORTED)
+  set_target_properties(heapwright::${name} PROPERTIES
+    IMPORTED_LOCATION ${heapwright_libraries}/${file} INTERFACE_INCLUDE_DIRECTORIES ${heapwright_headers})
+  target_link_libraries(heapwright::${name} INTERFACE Threads::Threads)
+endfunction()
+
+heapwright_add_library(heaps STATIC libheapwright-heaps.a)
+heapwright_add_library(heap SHARED libheapwright-heap.so)
+heapwright_add_library(heap_static STATIC libheapwright-heap.a)
+# A program that calls none of its functions itself has it, too.
+target_link_options(heapwright::heap INTERFACE LINKER:--no-as-needed)
+target_link_options(heapwright::heap_static INTERFACE LINKER:--undefined=malloc)

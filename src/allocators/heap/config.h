@@ -1,0 +1,77 @@
+/* config.h - the fields of a general heap's config as a table: for the checks, the variables, config files, and what is printed
+ *
+ * field   a member of struct hw_heap_config that text can set. It has one name in C, in errors and in a config file; the
+ *         variable is HEAPWRIGHT_HEAP_ and this name in upper case.
+ */
+#ifndef HWI_ALLOCATORS_HEAP_CONFIG_H
+#define HWI_ALLOCATORS_HEAP_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "heapwright/heap.h"
+
+enum hwi_heap_field_kind {
+  HWI_FIELD_LIST,   /* of numbers */
+  HWI_FIELD_NUMBER, /* size_t */
+  HWI_FIELD_WORD,   /* an enum */
+  HWI_FIELD_FLAG,   /* bool */
+};
+
+struct hwi_heap_field {
+  const char *name;
+  const char *variable;
+  size_t offset; /* in struct hw_heap_config */
+  enum hwi_heap_field_kind kind;
+  const char *count_name;   /* of a list: the member that has its length, */
+  size_t count_offset;      /* and where it is */
+  size_t least, most, step; /* of each number in a list, and of a number that is not the default */
+  size_t bias;              /* the number in C is that in text and this */
+  const char *const *words; /* in text, from the one of value 0 on, ended by NULL */
+  const char *rule;         /* what a value must be */
+};
+
+enum { HWI_HEAP_FIELDS = 13, HWI_HEAP_LISTS = 3 }; /* the lists come first */
+
+extern const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] __attribute__((visibility("hidden")));
+
+/* Returns what a config has in a field: of a list, its numbers, or NULL, and how many there are; of others, the value. */
+const size_t *hwi_heap_field_list(const struct hw_heap_config *config, const struct hwi_heap_field *field);
+size_t hwi_heap_field_count(const struct hw_heap_config *config, const struct hwi_heap_field *field);
+size_t hwi_heap_field_value(const struct hw_heap_config *config, const struct hwi_heap_field *field);
+
+/* Returns the field of this name, or of this variable, or NULL. */
+const struct hwi_heap_field *hwi_heap_field_find(const char *name);
+
+/* Returns false if a field is wrong, or does not go with another, and fills *error unless it is NULL. */
+bool hwi_heap_config_check(const struct hw_heap_config *config, struct hw_heap_error *error);
+
+/* Replaces the defaults of a config that is right by what they are for it. Its lists are copied to these, which have
+ * HW_HEAP_MOST_CLASSES elements each, and then have one for each class. What is still 0 after that: the default of
+ * keep_free_bytes, any node, and a time that has no effect. */
+void hwi_heap_config_complete(struct hw_heap_config *config, size_t *class_bytes, size_t *page_bytes,
+                              size_t *thread_pages);
+
+/* --- config_text.c --- */
+
+/* A config that was read from text. */
+struct hwi_heap_settings {
+  struct hw_heap_config config;
+  size_t lists[HWI_HEAP_LISTS][HW_HEAP_MOST_CLASSES]; /* to which its lists point */
+};
+
+/* Sets a field from text: numbers with or without a suffix (64K), in lists with commas or blanks between them; a word; or
+ * "default".
+ * Returns false if it is no such text, and changes nothing. Whether the value is allowed is checked later. Calls nothing but
+ * functions of strings. */
+bool hwi_heap_field_read(struct hwi_heap_settings *settings, const struct hwi_heap_field *field, const char *text);
+
+/* Gives a field its default. */
+void hwi_heap_field_clear(struct hwi_heap_settings *settings, const struct hwi_heap_field *field);
+
+/* Adds the value of a field, in the form that hwi_heap_field_read takes. */
+struct hwi_message;
+void hwi_heap_field_print(struct hwi_message *line, const struct hw_heap_config *config,
+                          const struct hwi_heap_field *field);
+
+#endif

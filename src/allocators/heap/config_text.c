@@ -1,0 +1,121 @@
+/* config_text.c - the fields of a general heap's config as text */
+#include "allocators/heap/config.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "allocators/message.h"
+#include "base/size_text.h"
+
+enum { MOST_DIGITS = 32 }; /* of a number with its suffix */
+
+static const char separators[] = ", \t";
+static const char default_word[] = "default";
+
+/* Reads the next number of a list, and moves *text past it. */
+static bool read_number(const char **text, size_t bias, size_t *value)
+{
+  char word[MOST_DIGITS];
+  size_t bytes = strcspn(*text, separators);
+  uint64_t number;
+  if (bytes >= sizeof word)
+    return false;
+  memcpy(word, *text, bytes);
+  word[bytes] = 0;
+  *text += bytes;
+  return hwi_size_parse(word, &number) && !__builtin_add_overflow(number, bias, value);
+}
+
+static bool read_list(size_t list[HW_HEAP_MOST_CLASSES], size_t *count, const char *text)
+{
+  size_t found = 0;
+  for (text += strspn(text, separators); *text; text += strspn(text, separators))
+    if (found == HW_HEAP_MOST_CLASSES || !read_number(&text, 0, &list[found++]))
+      return false;
+  *count = found;
+  return found != 0;
+}
+
+static bool read_word(const struct hwi_heap_field *field, const char *text, unsigned *value)
+{
+  for (unsigned i = 0; field->words[i]; i++)
+    if (!strcmp(field->words[i], text)) {
+      *value = i;
+      return true;
+    }
+  return false;
+}
+
+static void set(struct hw_heap_config *config, size_t offset, const void *value, size_t bytes)
+{
+  memcpy((char *)config + offset, value, bytes);
+}
+
+static bool set_list(struct hwi_heap_settings *settings, const struct hwi_heap_field *field, const char *text)
+{
+  size_t found[HW_HEAP_MOST_CLASSES], count;
+  const size_t *list = settings->lists[field - hwi_heap_fields];
+  if (!read_list(found, &count, text))
+    return false;
+  memcpy(settings->lists[field - hwi_heap_fields], found, count * sizeof *found);
+  set(&settings->config, field->offset, &list, sizeof list);
+  set(&settings->config, field->count_offset, &count, sizeof count);
+  return true;
+}
+
+bool hwi_heap_field_read(struct hwi_heap_settings *settings, const struct hwi_heap_field *field, const char *text)
+{
+  size_t number;
+  unsigned word;
+  if (!strcmp(text, default_word)) {
+    hwi_heap_field_clear(settings, field);
+    return true;
+  }
+  if (field->kind == HWI_FIELD_LIST)
+    return set_list(settings, field, text);
+  if (field->kind == HWI_FIELD_NUMBER) {
+    if (!read_number(&text, field->bias, &number) || *text || number == 0)
+      return false;
+    set(&settings->config, field->offset, &number, sizeof number);
+    return true;
+  }
+  if (!read_word(field, text, &word))
+    return false;
+  bool flag = word;
+  if (field->kind == HWI_FIELD_FLAG)
+    set(&settings->config, field->offset, &flag, sizeof flag);
+  else
+    set(&settings->config, field->offset, &word, sizeof word);
+  return true;
+}
+
+void hwi_heap_field_clear(struct hwi_heap_settings *settings, const struct hwi_heap_field *field)
+{
+  static const size_t nothing = 0;
+  size_t bytes = field->kind == HWI_FIELD_FLAG   ? sizeof(bool)
+                 : field->kind == HWI_FIELD_WORD ? sizeof(unsigned)
+                                                 : sizeof nothing;
+  set(&settings->config, field->offset, &nothing, bytes);
+  if (field->kind == HWI_FIELD_LIST)
+    set(&settings->config, field->count_offset, &nothing, sizeof nothing);
+}
+
+void hwi_heap_field_print(struct hwi_message *line, const struct hw_heap_config *config,
+                          const struct hwi_heap_field *field)
+{
+  if (field->kind == HWI_FIELD_LIST) {
+    const size_t *list = hwi_heap_field_list(config, field);
+    for (size_t i = 0; list && i < hwi_heap_field_count(config, field); i++) {
+      hwi_message_text(line, i ? "," : "");
+      hwi_message_number(line, list[i]);
+    }
+    return;
+  }
+  size_t value = hwi_heap_field_value(config, field);
+  if (field->words)
+    hwi_message_text(line, field->words[value]);
+  else if (value == 0)
+    hwi_message_text(line, default_word);
+  else
+    hwi_message_number(line, value - field->bias);
+}

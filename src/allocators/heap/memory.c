@@ -1,0 +1,103 @@
+/* memory.c - memory of a general heap from the system: its pages, its node, and whether it is present before it is used
+ *
+ * What the system refuses is left out: the heap goes on with usual memory. The heap of the process says so, once.
+ */
+#include "allocators/heap/layout.h"
+
+#include <errno.h>
+
+#include "allocators/message.h"
+#include "platform/os.h"
+#include "platform/os_heap.h"
+
+enum { SMALL_HEAP_BYTES = 32 << 20, LEAST_HUGE_BYTES = 2 << 20 };
+
+enum hwi_refusal { REFUSED_HUGE = 1, REFUSED_TRANSPARENT = 2, REFUSED_LOCK = 4, REFUSED_NODE = 8 };
+
+static void note_refusal(struct hw_heap *heap, enum hwi_refusal refusal, const char *text, int error)
+{
+  bool is_new = !(heap->refusals & refusal);
+  heap->refusals |= (uint8_t)refusal;
+  if (!is_new || !heap->is_of_process)
+    return;
+  struct hwi_message line;
+  hwi_message_begin(&line);
+  hwi_message_text(&line, text);
+  hwi_message_text(&line, " (error ");
+  hwi_message_number(&line, (uint64_t)-error);
+  hwi_message_text(&line, ")");
+  hwi_message_print(&line);
+}
+
+static void ask_for_huge_pages(struct hw_heap *heap, uintptr_t start, size_t bytes)
+{
+  int error = hwi_os_use_huge_pages((void *)start, bytes);
+  if (error)
+    note_refusal(
+        heap, REFUSED_TRANSPARENT,
+        "no huge pages for the heap; see /sys/kernel/mm/transparent_hugepage/enabled. The program goes on without",
+        error);
+}
+
+static void choose_node(struct hw_heap *heap, uintptr_t start, size_t bytes)
+{
+  if (!heap->config.numa_node)
+    return;
+  int error = hwi_os_prefer_node((void *)start, bytes, heap->config.numa_node - 1);
+  if (error)
+    note_refusal(heap, REFUSED_NODE, "the heap's memory cannot be bound to a node. The program goes on without", error);
+}
+
+void hwi_heap_make_present(struct hw_heap *heap, uintptr_t start, size_t bytes)
+{
+  if (heap->config.lock_memory) {
+    int error = hwi_os_lock_memory((void *)start, bytes);
+    if (!error)
+      return;
+    note_refusal(heap, REFUSED_LOCK, "the heap's memory cannot be locked; see ulimit -l. The program goes on without",
+                 error);
+  }
+  if (heap->config.touch || heap->config.lock_memory)
+    hwi_os_populate((void *)start, bytes);
+}
+
+static uintptr_t map_huge(struct hw_heap *heap, size_t bytes)
+{
+  uintptr_t start = hwi_space_take(bytes, 1, true);
+  if (!start)
+    note_refusal(
+        heap, REFUSED_HUGE,
+        "no reserved huge pages are left for the heap; see /proc/sys/vm/nr_hugepages. The program goes on with "
+        "transparent ones",
+        -ENOMEM);
+  return start;
+}
+
+/* In a small heap a huge page would mostly be memory that is not used. */
+uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes)
+{
+  enum hw_heap_pages pages = heap->config.pages;
+  uintptr_t start = pages == HW_HEAP_PAGES_HUGE ? map_huge(heap, bytes) : 0;
+  bool is_huge = start;
+  if (!start && !(start = hwi_space_take(bytes, 1, false)))
+    return 0;
+  choose_node(heap, start, bytes);
+  if (pages != HW_HEAP_PAGES_USUAL && !is_huge)
+    ask_for_huge_pages(heap, start, bytes);
+  else if (pages == HW_HEAP_PAGES_USUAL && heap->mapped_bytes < SMALL_HEAP_BYTES)
+    hwi_os_use_small_pages((void *)start, bytes);
+  hwi_heap_make_present(heap, start, bytes);
+  return start;
+}
+
+uintptr_t hwi_heap_map_large(struct hw_heap *heap, size_t bytes, size_t align)
+{
+  uintptr_t start = hwi_space_take(bytes, align, false);
+  if (!start)
+    return 0;
+  choose_node(heap, start, bytes);
+  if (heap->config.pages != HW_HEAP_PAGES_USUAL && bytes >= LEAST_HUGE_BYTES)
+    ask_for_huge_pages(heap, start, bytes);
+  hwi_heap_make_present(heap, start, bytes);
+  return start;
+}

@@ -1,0 +1,185 @@
+/* stats.c - the figures of a general heap: of all of it, of each class, and as a table */
+#include "allocators/heap/process_owner.h"
+
+#include <string.h>
+
+#include "platform/os_heap.h"
+
+enum { ROWS = HW_HEAP_MOST_CLASSES + 1 };
+
+/* --- counting ---
+ *
+ * Other threads change their pages and lists meanwhile. A number that is read is one that was true a moment ago; links are
+ * checked before they are followed. */
+
+static size_t count_list(const struct hwi_page *page, const struct hwi_free_block *list)
+{
+  size_t count = 0;
+  for (; list && count < page->capacity && hwi_page_has_block(page, list); count++)
+    list = __atomic_load_n(&list->next, __ATOMIC_RELAXED);
+  return count;
+}
+
+static void subtract(struct hw_heap_class_stats *row, size_t count)
+{
+  count = count < row->used_count ? count : row->used_count;
+  row->used_count -= count;
+  row->used_bytes -= count * row->block_bytes;
+}
+
+/* Blocks that other threads have freed count as used in their page. */
+__attribute__((no_sanitize("thread"))) static bool add_page(void *context, const struct hwi_page *page)
+{
+  struct hw_heap_class_stats *rows = (struct hw_heap_class_stats *)context, *row;
+  size_t used = 1, room = 1, page_bytes = page->block_bytes;
+  if (page->kind == HWI_PAGE_NONE)
+    return true;
+  row = &rows[page->kind == HWI_PAGE_SMALL ? page->class_index : HW_HEAP_MOST_CLASSES];
+  if (page->kind == HWI_PAGE_SMALL) {
+    room = page->capacity;
+    used = page->is_full ? room : page->count;
+    page_bytes = page->slice_count * HWI_SLICE_BYTES;
+  }
+  row->page_count++;
+  row->page_bytes += page_bytes;
+  row->block_count += room;
+  row->used_count += used;
+  row->used_bytes += used * page->block_bytes;
+  if (page->kind == HWI_PAGE_SMALL)
+    subtract(row, count_list(page, __atomic_load_n(&page->remote, __ATOMIC_ACQUIRE)));
+  return true;
+}
+
+/* The blocks of the owners' lists are free, but their pages count them as used. */
+__attribute__((no_sanitize("thread"))) static void subtract_lists(const struct hw_heap *heap,
+                                                                  struct hw_heap_class_stats *rows)
+{
+  for (const struct hwi_owner *owner = heap->owners; owner; owner = owner->next)
+    for (size_t i = 0; i < heap->class_count; i++) {
+      const struct hwi_page *page = __atomic_load_n(&owner->pages[i], __ATOMIC_RELAXED);
+      if (page != &hwi_no_page)
+        subtract(&rows[i], count_list(page, __atomic_load_n(&owner->free[i], __ATOMIC_RELAXED)));
+    }
+}
+
+/* The last row is that of the larger blocks. To be called with the lock. */
+static void count(struct hw_heap *heap, struct hw_heap_class_stats rows[ROWS])
+{
+  memset(rows, 0, ROWS * sizeof *rows);
+  for (size_t i = 0; i < heap->class_count; i++)
+    rows[i].block_bytes = heap->class_bytes[i];
+  hwi_heap_each_page(heap, add_page, rows);
+  subtract_lists(heap, rows);
+  for (size_t i = 0; i < ROWS; i++)
+    rows[i].peak_page_count = heap->peak_page_counts[i];
+}
+
+static void get_all(struct hw_heap *heap, struct hw_heap_stats *stats, struct hw_heap_class_stats rows[ROWS])
+{
+  enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
+  count(heap, rows);
+  *stats = (struct hw_heap_stats){.mapped_bytes = heap->mapped_bytes, .peak_mapped_bytes = heap->peak_mapped_bytes};
+  hwi_heap_leave(result);
+  for (size_t i = 0; i < ROWS; i++)
+    stats->used_bytes += rows[i].used_bytes;
+}
+
+void hw_heap_get_stats(struct hw_heap *heap, struct hw_heap_stats *stats)
+{
+  struct hw_heap_class_stats rows[ROWS];
+  get_all(heap, stats, rows);
+}
+
+size_t hw_heap_get_class_stats(struct hw_heap *heap, struct hw_heap_class_stats *stats, size_t count)
+{
+  struct hw_heap_stats all;
+  struct hw_heap_class_stats rows[ROWS];
+  get_all(heap, &all, rows);
+  for (size_t i = 0; i < count && i <= heap->class_count; i++)
+    stats[i] = rows[i < heap->class_count ? i : HW_HEAP_MOST_CLASSES];
+  return heap->class_count + 1;
+}
+
+/* --- the table --- */
+
+enum { COLUMNS = 7 };
+
+static void put_text(struct hwi_heap_table *table, const char *text, size_t width)
+{
+  size_t bytes = strlen(text), blanks = bytes < width ? width - bytes : 0;
+  if (blanks + bytes > sizeof table->text - table->bytes)
+    return;
+  memset(table->text + table->bytes, ' ', blanks);
+  memcpy(table->text + table->bytes + blanks, text, bytes);
+  table->bytes += blanks + bytes;
+}
+
+static void put_number(struct hwi_heap_table *table, size_t number, size_t width)
+{
+  char digits[24], *at = digits + sizeof digits;
+  *--at = 0;
+  do
+    *--at = (char)('0' + number % 10);
+  while (number /= 10);
+  put_text(table, at, width);
+}
+
+static const char prefix[] = "heapwright: ";
+static const struct {
+  const char *title;
+  size_t width;
+} columns[COLUMNS] = {{"block", 8}, {"pages", 8},       {"peak", 8},         {"room", 10},
+                      {"used", 10}, {"used bytes", 14}, {"unused bytes", 14}};
+
+static void put_row(struct hwi_heap_table *table, const struct hw_heap_class_stats *row)
+{
+  const size_t cells[COLUMNS] = {row->block_bytes,
+                                 row->page_count,
+                                 row->peak_page_count,
+                                 row->block_count,
+                                 row->used_count,
+                                 row->used_bytes,
+                                 row->page_bytes - row->used_bytes};
+  put_text(table, prefix, 0);
+  for (size_t i = 0; i < COLUMNS; i++)
+    if (i == 0 && !row->block_bytes)
+      put_text(table, "larger", columns[i].width);
+    else
+      put_number(table, cells[i], columns[i].width);
+  put_text(table, "\n", 0);
+}
+
+static void put_head(struct hwi_heap_table *table, const struct hw_heap_stats *stats)
+{
+  put_text(table, prefix, 0);
+  put_text(table, "heap: used ", 0);
+  put_number(table, stats->used_bytes, 0);
+  put_text(table, " bytes, mapped ", 0);
+  put_number(table, stats->mapped_bytes, 0);
+  put_text(table, ", at most ", 0);
+  put_number(table, stats->peak_mapped_bytes, 0);
+  put_text(table, "\n", 0);
+  put_text(table, prefix, 0);
+  for (size_t i = 0; i < COLUMNS; i++)
+    put_text(table, columns[i].title, columns[i].width);
+  put_text(table, "\n", 0);
+}
+
+void hwi_heap_make_table(struct hw_heap *heap, struct hwi_heap_table *table)
+{
+  struct hw_heap_stats stats;
+  struct hw_heap_class_stats rows[ROWS];
+  get_all(heap, &stats, rows);
+  table->bytes = 0;
+  put_head(table, &stats);
+  for (size_t i = 0; i < ROWS; i++)
+    if (rows[i].peak_page_count)
+      put_row(table, &rows[i]);
+}
+
+void hw_heap_print_stats(struct hw_heap *heap, int fd)
+{
+  struct hwi_heap_table table;
+  hwi_heap_make_table(heap, &table);
+  hwi_os_write(fd, table.text, table.bytes);
+}

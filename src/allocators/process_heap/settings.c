@@ -1,0 +1,136 @@
+/* settings.c - the settings of the heap of a process: from the library's own config, a file, and the environment */
+#include "allocators/process_heap/settings.h"
+
+#include <string.h>
+
+#include "allocators/message.h"
+#include "allocators/process_heap/config_file.h"
+#include "platform/os.h"
+
+static const char prefix[] = "HEAPWRIGHT_HEAP_";
+static const char config_variable[] = "HEAPWRIGHT_HEAP_CONFIG";
+static const char *const others[] = {"HEAPWRIGHT_HEAP_LIBC", config_variable, NULL};
+
+/* --- reports --- */
+
+/* Where the values are from. */
+struct sources {
+  hwi_value_fn *value_of;
+  struct hwi_config_lines lines;
+};
+
+/* Adds a field, with the value of its variable, or the place in the file that it is from. */
+static void add_field(struct hwi_message *line, const struct hwi_heap_field *field, const struct sources *sources)
+{
+  const char *value = sources->value_of(field->variable);
+  if (value) {
+    hwi_message_text(line, field->variable);
+    hwi_message_text(line, "=");
+    hwi_message_text(line, value);
+    return;
+  }
+  if (sources->lines.of[field - hwi_heap_fields])
+    hwi_config_lines_print(line, &sources->lines, sources->lines.of[field - hwi_heap_fields]);
+  else
+    hwi_message_text(line, "the config of this library: ");
+  hwi_message_text(line, field->name);
+}
+
+/* `where` is NULL if the text is no value of this kind. */
+static void report(const struct hwi_heap_field *field, const struct sources *sources, const struct hw_heap_error *where,
+                   const char *rule)
+{
+  struct hwi_message line;
+  hwi_message_begin(&line);
+  add_field(&line, field, sources);
+  if (where && strcmp(where->field, field->name) != 0) {
+    hwi_message_text(&line, ": the length");
+  } else if (where && field->kind == HWI_FIELD_LIST) {
+    hwi_message_text(&line, ": number ");
+    hwi_message_number(&line, where->index + 1);
+  }
+  hwi_message_text(&line, " ");
+  hwi_message_text(&line, rule);
+  hwi_message_text(&line, "; the default is used");
+  hwi_message_print(&line);
+}
+
+static bool is_known(const char *variable, size_t bytes)
+{
+  for (size_t i = 0; i < HWI_HEAP_FIELDS; i++)
+    if (!strncmp(hwi_heap_fields[i].variable, variable, bytes) && !hwi_heap_fields[i].variable[bytes])
+      return true;
+  for (size_t i = 0; others[i]; i++)
+    if (!strncmp(others[i], variable, bytes) && !others[i][bytes])
+      return true;
+  return false;
+}
+
+static void report_unknown(char *const *variables)
+{
+  for (; variables && *variables; variables++) {
+    const char *end = strchr(*variables, '=');
+    if (strncmp(*variables, prefix, sizeof prefix - 1) || !end || is_known(*variables, (size_t)(end - *variables)))
+      continue;
+    struct hwi_message line;
+    hwi_message_begin(&line);
+    hwi_message_text(&line, *variables);
+    hwi_message_text(&line, " has no effect: the heap has no such setting");
+    hwi_message_print(&line);
+  }
+}
+
+/* --- checks --- */
+
+/* A process has as many threads as it likes. */
+static bool check(const struct hw_heap_config *config, struct hw_heap_error *error)
+{
+  if (config->threads == HW_HEAP_SINGLE) {
+    *error = (struct hw_heap_error){"threads", 0, "must be caching or central for the malloc of a process"};
+    return false;
+  }
+  return hwi_heap_config_check(config, error);
+}
+
+/* An error names a field, or the length of a list. */
+static const struct hwi_heap_field *field_of(const struct hw_heap_error *error)
+{
+  const struct hwi_heap_field *field = hwi_heap_field_find(error->field);
+  for (size_t i = 0; !field && i < HWI_HEAP_LISTS; i++)
+    if (!strcmp(hwi_heap_fields[i].count_name, error->field))
+      field = &hwi_heap_fields[i];
+  return field;
+}
+
+/* Each round gives one field its default, so this ends: a config of defaults is right. */
+static void make_right(struct hwi_heap_settings *settings, const struct sources *sources)
+{
+  struct hw_heap_error error;
+  while (!check(&settings->config, &error)) {
+    const struct hwi_heap_field *field = field_of(&error);
+    report(field, sources, &error, error.rule);
+    hwi_heap_field_clear(settings, field);
+  }
+}
+
+void hwi_process_settings_read(struct hwi_process_settings *settings, const struct hw_heap_config *config,
+                               hwi_value_fn *value_of, char *const *variables)
+{
+  const char *stats = value_of("HEAPWRIGHT_STATS"), *file = value_of(config_variable);
+  struct sources sources = {.value_of = value_of};
+  if (config)
+    settings->heap.config = *config;
+  if (file && *file && !hwi_os_is_privileged()) /* else its reports would show any file to the user */
+    hwi_config_file_read(&settings->heap, &sources.lines, file);
+  for (const struct hwi_heap_field *field = hwi_heap_fields; field < hwi_heap_fields + HWI_HEAP_FIELDS; field++) {
+    const char *value = value_of(field->variable);
+    if (value && !hwi_heap_field_read(&settings->heap, field, value))
+      report(field, &sources, NULL, field->rule);
+  }
+  make_right(&settings->heap, &sources);
+  report_unknown(variables);
+  settings->heap.config.check_all_frees =
+      hwi_flag_read(value_of, "HEAPWRIGHT_CHECK", settings->heap.config.check_all_frees);
+  settings->uses_libc = hwi_flag_read(value_of, "HEAPWRIGHT_HEAP_LIBC", false);
+  settings->stats = stats && *stats ? stats : NULL;
+}

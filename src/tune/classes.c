@@ -1,0 +1,94 @@
+/* classes.c - chooses the number of size classes, and compares their table with others */
+#include "tune/classes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "allocators/heap/classes.h"
+#include "report/content/evidence.h"
+
+static int no_memory(struct hwi_error *error)
+{
+  return hwi_error_set(error, HW_ERR_MEMORY, "no memory to find the size classes");
+}
+
+static size_t find_best_count(const struct hwi_class_optimum *optimum)
+{
+  size_t best = 1;
+  for (size_t i = 2; i <= HWI_CLASS_COUNT_MAX; i++)
+    if (optimum->costs[i] < optimum->costs[best])
+      best = i;
+  return best;
+}
+
+static size_t choose_count(const struct hwi_class_optimum *optimum, size_t best)
+{
+  size_t count = 1;
+  while (optimum->costs[count] > optimum->costs[best] * (1 + HWI_CLASSES_TOLERANCE))
+    count++;
+  return count;
+}
+
+static void set_default(struct hwi_class_table *table)
+{
+  memcpy(table->bytes, hwi_default_classes, sizeof hwi_default_classes);
+  table->count = HWI_DEFAULT_CLASS_COUNT;
+}
+
+static void set_powers(struct hwi_class_table *table)
+{
+  for (size_t bytes = HW_HEAP_ALIGN; bytes <= HW_HEAP_LARGEST_CLASS_BYTES; bytes *= 2)
+    table->bytes[table->count++] = bytes;
+}
+
+static bool find_costs(struct hwi_classes *classes)
+{
+  bool done = true;
+  for (size_t i = 0; i < HWI_CLASS_TABLES; i++)
+    done = done && hwi_class_cost_of(&classes->costs[i], &classes->recorded.demand, &classes->tables[i]);
+  return done;
+}
+
+static bool find_tables(struct hwi_classes *classes, size_t count)
+{
+  struct hwi_class_optimum *optimum = malloc(sizeof *optimum);
+  bool done = optimum && hwi_class_optimize(optimum, &classes->recorded.demand);
+  if (done) {
+    classes->best_count = find_best_count(optimum);
+    classes->is_chosen = count == HWI_CLASSES_CHOSEN;
+    if (classes->is_chosen)
+      count = choose_count(optimum, classes->best_count);
+    classes->tables[HWI_CLASSES_TUNED] = optimum->tables[count];
+    set_default(&classes->tables[HWI_CLASSES_DEFAULT]);
+    set_powers(&classes->tables[HWI_CLASSES_POWERS]);
+    classes->objective = optimum->costs[count];
+    classes->best_objective = optimum->costs[classes->best_count];
+    done = find_costs(classes);
+  }
+  free(optimum);
+  return done;
+}
+
+int hwi_classes_init(struct hwi_classes *classes, const struct hwi_profile *profile, size_t count,
+                     const struct hwi_replayer *replayer, struct hwi_error *error)
+{
+  *classes = (struct hwi_classes){.profile = profile};
+  int status = hwi_need_all_events(profile, "a table of size classes", error);
+  if (status == 0)
+    status = hwi_recorded_demand_init(&classes->recorded, profile, replayer, error);
+  if (status < 0)
+    return status;
+  if (classes->recorded.request_count == 0)
+    status =
+        hwi_error_set(error, HW_ERR_LIMIT, "the recording has no block of at most 32 KiB: there is nothing to tune");
+  else if (!find_tables(classes, count))
+    status = no_memory(error);
+  if (status < 0)
+    hwi_classes_release(classes);
+  return status;
+}
+
+void hwi_classes_release(struct hwi_classes *classes)
+{
+  hwi_recorded_demand_release(&classes->recorded);
+}

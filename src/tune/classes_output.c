@@ -1,0 +1,227 @@
+/* classes_output.c - prints a table of size classes, and what it saves: as text and as JSON, for a config file and for C */
+#include <inttypes.h>
+
+#include "report/content/evidence.h"
+#include "report/json/json.h"
+#include "tune/classes.h"
+#include "tune/tune_text.h"
+
+#define SCHEMA "heapwright-classes/1"
+
+enum { AMOUNT_CELLS = HWI_TUNE_AMOUNT_CELLS, SHARE_CELLS = HWI_TUNE_SHARE_CELLS };
+
+static const char *const table_names[HWI_CLASS_TABLES] = {"this table", "the default", "powers of two"};
+static const char *const table_keys[HWI_CLASS_TABLES] = {"tuned", "default", "powers_of_two"};
+
+static uint64_t whole(double bytes)
+{
+  return bytes > 0 ? (uint64_t)(bytes + 0.5) : 0;
+}
+
+static uint64_t at_peak(const struct hwi_class_cost *cost)
+{
+  return whole(hwi_class_peak_bytes(cost));
+}
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+  return a > b ? a - b : 0;
+}
+
+/* --- text --- */
+
+void hwi_classes_list(const struct hwi_classes *classes, struct hwi_line *line)
+{
+  const struct hwi_class_table *table = &classes->tables[HWI_CLASSES_TUNED];
+  for (size_t i = 0; i < table->count; i++)
+    hwi_line_printf(line, "%s%zu", i ? "," : "", table->bytes[i]);
+}
+
+static void print_titles(struct hwi_text *text)
+{
+  static const char *const titles[] = {"at the peak", "waste", "", "over time", "waste", ""};
+  for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+    hwi_line_right(&text->line, titles[i], i % 3 == 2 ? SHARE_CELLS : AMOUNT_CELLS);
+  hwi_text_end(text, HWI_DIM);
+}
+
+static void add_amounts(struct hwi_text *text, uint64_t bytes, uint64_t asked)
+{
+  hwi_line_right(&text->line, hwi_bytes_text(bytes).text, AMOUNT_CELLS);
+  hwi_line_right(&text->line, hwi_bytes_text(above(bytes, asked)).text, AMOUNT_CELLS);
+  hwi_line_right(&text->line, hwi_share_text(above(bytes, asked), bytes).text, SHARE_CELLS);
+}
+
+static void print_tables(struct hwi_text *text, const struct hwi_classes *classes)
+{
+  print_titles(text);
+  for (size_t i = 0; i < HWI_CLASS_TABLES; i++) {
+    add_amounts(text, at_peak(&classes->costs[i]), classes->recorded.asked_bytes);
+    add_amounts(text, whole(classes->costs[i].mean_bytes), whole(classes->recorded.mean_asked_bytes));
+    hwi_line_printf(&text->line, "  %s", table_names[i]);
+    hwi_line_printf(&text->line, ", %zu", classes->tables[i].count);
+    hwi_text_end(text, i == HWI_CLASSES_TUNED ? HWI_BOLD : HWI_PLAIN);
+  }
+}
+
+static void print_parts(struct hwi_text *text, const struct hwi_classes *classes)
+{
+  const struct hwi_class_cost *cost = &classes->costs[HWI_CLASSES_TUNED];
+  const uint64_t asked = classes->recorded.asked_bytes, all = at_peak(cost);
+  hwi_tune_print_part(text, asked, all, "requested, in blocks of at most 32 KiB, when these were most");
+  hwi_tune_print_part(text, above(whole(cost->block_bytes), asked), all, "rounding, up to the next class");
+  hwi_tune_print_part(text, whole(cost->end_bytes), all, "ends of pages that are too short for a block");
+  hwi_tune_print_part(text, whole(cost->part_bytes), all, "partly filled pages, one of each class that a thread uses");
+}
+
+/* Adds "saves 0.8 MB (6.1 %)" or "needs 1.2 kB (0.1 %) more". */
+static void add_difference(struct hwi_line *line, double ours, double other)
+{
+  const uint64_t bytes = whole(ours < other ? other - ours : ours - other);
+  const char *share = hwi_share_text(bytes, whole(other)).text;
+  hwi_line_printf(line, "%s %s%s%s%s%s", ours <= other ? "saves" : "needs", hwi_bytes_text(bytes).text,
+                  bytes ? " (" : "", bytes ? share : "", bytes ? ")" : "", ours <= other ? "" : " more");
+}
+
+static void print_saving(struct hwi_text *text, const struct hwi_classes *classes, enum hwi_class_tables other,
+                         const char *name)
+{
+  const struct hwi_class_cost *ours = &classes->costs[HWI_CLASSES_TUNED], *cost = &classes->costs[other];
+  hwi_line_printf(&text->line, "Against %s it ", name);
+  add_difference(&text->line, hwi_class_peak_bytes(ours), hwi_class_peak_bytes(cost));
+  hwi_line_puts(&text->line, " at the peak, and ");
+  add_difference(&text->line, ours->mean_bytes, cost->mean_bytes);
+  hwi_line_puts(&text->line, " over time.");
+  hwi_text_end_wrapped(text, 0, HWI_PLAIN);
+}
+
+static void print_count(struct hwi_text *text, const struct hwi_classes *classes)
+{
+  const size_t count = classes->tables[HWI_CLASSES_TUNED].count;
+  if (classes->is_chosen && count < classes->best_count)
+    hwi_line_printf(&text->line,
+                    "%zu is the smallest number of classes whose cost is within %.1f %% of the least, that of %zu.",
+                    count, 100 * HWI_CLASSES_TOLERANCE, classes->best_count);
+  else if (count == classes->best_count)
+    hwi_line_puts(&text->line, "No other number of classes costs less.");
+  else
+    hwi_line_printf(&text->line, "The cost is %.1f %% above the least, that of %zu classes.",
+                    100 * (classes->objective / classes->best_objective - 1), classes->best_count);
+  hwi_text_end_wrapped(text, 0, HWI_PLAIN);
+}
+
+/* What the figures are of. */
+static void print_notes(struct hwi_text *text, const struct hwi_classes *classes)
+{
+  hwi_line_printf(&text->line, "Larger blocks, %s at that time, have pages of their own.",
+                  hwi_bytes_text(classes->recorded.large_bytes).text);
+  hwi_text_end_wrapped(text, 0, HWI_PLAIN);
+  if (classes->profile->sample_bytes) {
+    hwi_line_puts(&text->line, "The recording is a sample: all figures are estimates, and sizes that are rare may be "
+                               "missing.");
+    hwi_text_end_wrapped(text, 0, HWI_ALARM);
+  }
+  hwi_tune_print_doubt(text, "the missing part may have other sizes");
+}
+
+int hwi_classes_text(const struct hwi_classes *classes, const struct hwi_style *style, struct hwi_error *error)
+{
+  struct hwi_text text = {.profile = classes->profile, .style = style};
+  hwi_line_puts(&text.line, HWI_CLASSES_VARIABLE "=");
+  hwi_classes_list(classes, &text.line);
+  hwi_text_end(&text, HWI_BOLD);
+  hwi_text_blank(&text);
+  print_tables(&text, classes);
+  hwi_text_blank(&text);
+  print_parts(&text, classes);
+  hwi_text_blank(&text);
+  print_saving(&text, classes, HWI_CLASSES_DEFAULT, "the default table");
+  print_saving(&text, classes, HWI_CLASSES_POWERS, "powers of two");
+  print_count(&text, classes);
+  print_notes(&text, classes);
+  bool failed = text.line.failed;
+  hwi_line_release(&text.line);
+  return failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory to print the answer") : HW_OK;
+}
+
+/* --- JSON --- */
+
+static void write_sizes(struct hwi_json *json, const char *key, const struct hwi_class_table *table)
+{
+  hwi_json_begin_array(json, key);
+  for (size_t i = 0; i < table->count; i++)
+    hwi_json_number(json, NULL, table->bytes[i]);
+  hwi_json_end_array(json);
+}
+
+static void write_table(struct hwi_json *json, const struct hwi_classes *classes, size_t number)
+{
+  const struct hwi_class_cost *cost = &classes->costs[number];
+  hwi_json_begin_object(json, NULL);
+  hwi_json_text(json, "name", table_keys[number]);
+  write_sizes(json, "class_bytes", &classes->tables[number]);
+  hwi_json_number(json, "peak_bytes", at_peak(cost));
+  hwi_json_number(json, "rounding_bytes", above(whole(cost->block_bytes), classes->recorded.asked_bytes));
+  hwi_json_number(json, "page_end_bytes", whole(cost->end_bytes));
+  hwi_json_number(json, "partly_filled_bytes", whole(cost->part_bytes));
+  hwi_json_number(json, "mean_bytes", whole(cost->mean_bytes));
+  hwi_json_end_object(json);
+  fputc('\n', json->out);
+}
+
+int hwi_classes_json(const struct hwi_classes *classes, FILE *out, struct hwi_error *error)
+{
+  const struct hwi_recorded_demand *recorded = &classes->recorded;
+  uint32_t processes;
+  hwi_head_image(classes->profile, &processes);
+  struct hwi_json json = {.out = out, .first = true};
+  hwi_json_begin_object(&json, NULL);
+  hwi_json_text(&json, "schema", SCHEMA);
+  hwi_json_number(&json, "class_count", classes->tables[HWI_CLASSES_TUNED].count);
+  hwi_json_bool(&json, "is_chosen", classes->is_chosen);
+  hwi_json_number(&json, "best_class_count", classes->best_count);
+  hwi_json_number(&json, "cost_bytes", whole(classes->objective));
+  hwi_json_number(&json, "best_cost_bytes", whole(classes->best_objective));
+  hwi_json_number(&json, "sample_bytes", classes->profile->sample_bytes);
+  hwi_json_number(&json, "processes", processes);
+  hwi_json_number(&json, "threads", recorded->demand.owner_count);
+  hwi_json_number(&json, "requests", recorded->request_count);
+  hwi_json_number(&json, "asked_bytes", recorded->asked_bytes);
+  hwi_json_number(&json, "mean_asked_bytes", whole(recorded->mean_asked_bytes));
+  hwi_json_number(&json, "large_bytes", recorded->large_bytes);
+  hwi_json_begin_array(&json, "tables");
+  for (size_t i = 0; i < HWI_CLASS_TABLES; i++)
+    write_table(&json, classes, i);
+  hwi_json_end_array(&json);
+  hwi_json_end_object(&json);
+  fputc('\n', out);
+  return json.failed ? hwi_error_set(error, HW_ERR_MEMORY, "no memory: the answer is not complete") : HW_OK;
+}
+
+/* --- for the heap --- */
+
+static void write_joined(FILE *out, const struct hwi_class_table *table, const char *between)
+{
+  for (size_t i = 0; i < table->count; i++)
+    fprintf(out, "%s%zu", i ? between : "", table->bytes[i]);
+}
+
+void hwi_classes_config(const struct hwi_classes *classes, FILE *out)
+{
+  const struct hwi_class_table *table = &classes->tables[HWI_CLASSES_TUNED];
+  fprintf(out, "# made by heapwright tune --classes %zu, for HEAPWRIGHT_HEAP_CONFIG\nclass_bytes ", table->count);
+  write_joined(out, table, " ");
+  fputc('\n', out);
+}
+
+void hwi_classes_c(const struct hwi_classes *classes, FILE *out)
+{
+  const struct hwi_class_table *table = &classes->tables[HWI_CLASSES_TUNED];
+  fprintf(
+      out,
+      "/* made by heapwright tune --classes %zu: for the members class_bytes and class_count of struct hw_heap_config "
+      "*/\nstatic const size_t class_bytes[%zu] = {",
+      table->count, table->count);
+  write_joined(out, table, ", ");
+  fputs("};\n", out);
+}

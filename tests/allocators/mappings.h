@@ -1,0 +1,60 @@
+/* mappings.h - what the kernel says about the memory of this process */
+#ifndef TESTS_ALLOCATORS_MAPPINGS_H
+#define TESTS_ALLOCATORS_MAPPINGS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Pages of the system: all that are mapped, and those in memory. */
+static inline void process_pages(size_t *mapped, size_t *resident)
+{
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%zu %zu", mapped, resident), 2);
+  fclose(file);
+}
+
+static inline size_t resident_bytes(void)
+{
+  size_t mapped, resident;
+  process_pages(&mapped, &resident);
+  return resident * 4096;
+}
+
+/* Returns the line of /proc/self/smaps that begins with `name` for the mapping of an address; "" if there is none. */
+static inline const char *smaps_line(const void *address, const char *name)
+{
+  static char line[512];
+  unsigned long start, end;
+  bool is_it = false, is_found = false;
+  FILE *file = fopen("/proc/self/smaps", "r");
+  assert_non_null(file);
+  while (!is_found && fgets(line, sizeof line, file)) {
+    if (sscanf(line, "%lx-%lx ", &start, &end) == 2)
+      is_it = (uintptr_t)address - start < end - start;
+    is_found = is_it && !strncmp(line, name, strlen(name));
+  }
+  fclose(file);
+  return is_found ? line : "";
+}
+
+static inline const char *flags_of(const void *address)
+{
+  return smaps_line(address, "VmFlags:");
+}
+
+/* Returns the kibibytes of a line of smaps. */
+static inline size_t smaps_kib(const void *address, const char *name)
+{
+  size_t kib = 0;
+  sscanf(smaps_line(address, name) + strlen(name), "%zu", &kib);
+  return kib;
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* heap_subject.c - a program for the heap of a process, whose figures a test knows: its first argument selects what it does */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LEAKED = 7, LEAKED_BYTES = 5000, MIB = 1 << 20, BLOCKS = 2000, BYTES = 30000 };
+
+static long resident_mib(void)
+{
+  long all, resident = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (!file || fscanf(file, "%ld %ld", &all, &resident) != 2)
+    return -1;
+  fclose(file);
+  return resident * 4096 / MIB;
+}
+
+/* Seven blocks are not freed, one is freed twice, and the program leaves its folder and all its descriptors. */
+static void leak(void)
+{
+  for (int i = 0; i < LEAKED; i++)
+    memset(malloc(LEAKED_BYTES), 1, LEAKED_BYTES);
+  void *volatile block = malloc(100);
+  free(block);
+  free(block);
+  printf("done\n");
+  fflush(stdout);
+  if (chdir("/") != 0)
+    exit(1);
+  for (int fd = 0; fd < 1024; fd++)
+    close(fd);
+}
+
+/* Prints what malloc_trim returns, and how much memory went back. */
+static void trim(void)
+{
+  static void *blocks[BLOCKS];
+  for (int i = 0; i < BLOCKS; i++)
+    memset(blocks[i] = malloc(BYTES), 1, BYTES);
+  for (int i = 0; i < BLOCKS; i++)
+    free(blocks[i]);
+  long before = resident_mib();
+  int first = malloc_trim(0), second = malloc_trim(0);
+  long back = before - resident_mib();
+  printf("trim: %d, %d; back: %s\n", first, second, back >= (long)BLOCKS * BYTES / 2 / MIB ? "much" : "little");
+  struct mallinfo2 info = mallinfo2();
+  printf("mallinfo: %s\n",
+         info.arena >= info.uordblks && info.arena == info.uordblks + info.fordblks ? "right" : "wrong");
+  printf("mallopt: %d\n", mallopt(M_TRIM_THRESHOLD, MIB));
+  malloc_info(0, stdout);
+}
+
+/* For a checker of memory: a leak, and a write past the end. */
+static void err(void)
+{
+  static char *volatile lost;
+  lost = malloc(123);
+  lost = NULL;
+  char *volatile block = calloc(1, 77);
+  block[77] = 1;
+  free(block);
+}
+
+int main(int argc, char **argv)
+{
+  const char *what = argc > 1 ? argv[1] : "";
+  if (!strcmp(what, "leak"))
+    leak();
+  else if (!strcmp(what, "trim"))
+    trim();
+  else if (!strcmp(what, "err"))
+    err();
+  else if (!strcmp(what, "stats") && malloc(2000))
+    malloc_stats();
+  else
+    printf("%zu\n", malloc_usable_size(malloc(24)));
+  return 0;
+}

@@ -1,0 +1,580 @@
+/* test_heap_config.c - the config of a general heap: each wrong member is named, and each policy does what it says
+ *
+ * Breaks if a wrong config is accepted, if the wrong member is named, or if a policy has no effect or damages the heap.
+ */
+#include "mappings.h"
+#include "new_heap.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct hw_heap *heap_with(const struct hw_heap_config *config)
+{
+  struct hw_heap_error error = {0};
+  struct hw_heap *heap = hw_heap_create(config, &error);
+  if (!heap)
+    fail_msg("%s[%zu] %s", error.field, error.index, error.rule);
+  return heap;
+}
+
+/* --- errors --- */
+
+static void errors_name_the_member(void **state)
+{
+  (void)state;
+  static const size_t not_16[] = {16, 40, LARGEST}, zero[] = {0, LARGEST}, falling[] = {64, 32, LARGEST},
+                      twice[] = {32, 32, LARGEST}, short_of_it[] = {16, 64}, beyond[] = {16, LARGEST, 2 * LARGEST};
+  static const size_t three[] = {16, 64, LARGEST}, no_slices[] = {65536, 65537, 65536}, too_long[] = {4 * MIB},
+                      none[] = {0}, many_pages[] = {1, 1, 1025};
+  static size_t many[HW_HEAP_MOST_CLASSES + 1];
+  static const struct {
+    struct hw_heap_config config;
+    const char *field;
+    size_t index;
+  } cases[] = {
+      {{.class_count = 3}, "class_bytes", 0},
+      {{.class_bytes = not_16}, "class_count", 0},
+      {{.class_bytes = many, .class_count = HW_HEAP_MOST_CLASSES + 1}, "class_count", 0},
+      {{.class_bytes = not_16, .class_count = 3}, "class_bytes", 1},
+      {{.class_bytes = zero, .class_count = 2}, "class_bytes", 0},
+      {{.class_bytes = falling, .class_count = 3}, "class_bytes", 1},
+      {{.class_bytes = twice, .class_count = 3}, "class_bytes", 1},
+      {{.class_bytes = short_of_it, .class_count = 2}, "class_bytes", 1},
+      {{.class_bytes = beyond, .class_count = 3}, "class_bytes", 1},
+      {{.page_bytes_count = 1}, "page_bytes", 0},
+      {{.page_bytes = no_slices}, "page_bytes_count", 0},
+      {{.page_bytes = no_slices, .page_bytes_count = 3}, "page_bytes_count", 0},
+      {{.class_bytes = three, .class_count = 3, .page_bytes = no_slices, .page_bytes_count = 2}, "page_bytes_count", 0},
+      {{.class_bytes = three, .class_count = 3, .page_bytes = no_slices, .page_bytes_count = 3}, "page_bytes", 1},
+      {{.page_bytes = too_long, .page_bytes_count = 1}, "page_bytes", 0},
+      {{.page_bytes = none, .page_bytes_count = 1}, "page_bytes", 0},
+      {{.thread_pages_count = 1}, "thread_pages", 0},
+      {{.thread_pages = many_pages, .thread_pages_count = 3}, "thread_pages_count", 0},
+      {{.thread_pages = none, .thread_pages_count = 1}, "thread_pages", 0},
+      {{.class_bytes = three, .class_count = 3, .thread_pages = many_pages, .thread_pages_count = 3},
+       "thread_pages",
+       2},
+      {{.arena_bytes = 1}, "arena_bytes", 0},
+      {{.arena_bytes = 6 * MIB}, "arena_bytes", 0},
+      {{.arena_bytes = (size_t)2 << 30}, "arena_bytes", 0},
+      {{.threads = (enum hw_heap_threads)3}, "threads", 0},
+      {{.threads = (enum hw_heap_threads) - 1}, "threads", 0},
+      {{.lock = (enum hw_heap_lock)2}, "lock", 0},
+      {{.returns = (enum hw_heap_returns)5}, "returns", 0},
+      {{.returns = HW_HEAP_RETURNS_AT_ONCE, .keep_free_bytes = 1}, "keep_free_bytes", 0},
+      {{.touch = true, .keep_free_bytes = MIB}, "keep_free_bytes", 0},
+      {{.returns = HW_HEAP_RETURNS_ABOVE, .return_after_ms = 1}, "return_after_ms", 0},
+      {{.return_after_ms = 3600001}, "return_after_ms", 0},
+      {{.pages = (enum hw_heap_pages)3}, "pages", 0},
+      {{.numa_node = HW_HEAP_NODE(1024)}, "numa_node", 0},
+  };
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    struct hw_heap_error error = {0};
+    assert_null(hw_heap_create(&cases[i].config, &error));
+    assert_string_equal(error.field, cases[i].field);
+    assert_int_equal(error.index, cases[i].index);
+    assert_non_null(error.rule);
+    assert_null(hw_heap_create(&cases[i].config, NULL));
+  }
+}
+
+/* --- any config --- */
+
+static const size_t few_classes[] = {16, 48, 1008, 4096, 20000, LARGEST},
+                    any_pages[] = {65536, 2 * MIB, 65536, 262144, 131072, 983040}, any_spares[] = {1, 3, 100, 2, 1, 5},
+                    one_page[] = {MIB}, two[] = {2};
+
+static const struct hw_heap_config configs[] = {
+    {.threads = HW_HEAP_SINGLE},
+    {.threads = HW_HEAP_CENTRAL, .lock = HW_HEAP_LOCK_SPINNING},
+    {.class_bytes = few_classes,
+     .class_count = 6,
+     .page_bytes = any_pages,
+     .page_bytes_count = 6,
+     .thread_pages = any_spares,
+     .thread_pages_count = 6},
+    {.page_bytes = one_page,
+     .page_bytes_count = 1,
+     .thread_pages = two,
+     .thread_pages_count = 1,
+     .returns = HW_HEAP_RETURNS_AT_ONCE},
+    {.arena_bytes = 64 * MIB, .returns = HW_HEAP_RETURNS_ABOVE, .keep_free_bytes = 3 * MIB, .check_all_frees = true},
+    {.returns = HW_HEAP_RETURNS_LATER, .return_after_ms = 1, .keep_free_bytes = 1, .pages = HW_HEAP_PAGES_TRANSPARENT},
+    {.pages = HW_HEAP_PAGES_HUGE, .touch = true, .numa_node = HW_HEAP_NODE(0)},
+    {.lock_memory = true, .returns = HW_HEAP_RETURNS_AT_ONCE, .threads = HW_HEAP_CENTRAL},
+};
+
+static void random_steps_in_any_config(void **state)
+{
+  (void)state;
+  enum { STEPS = 6000, CHECK_STEPS = 1000 };
+  static struct model model;
+  for (size_t i = 0; i < COUNT(configs); i++) {
+    model = (struct model){.heap = heap_with(&configs[i]), .seed = 88172645463325252u + i};
+    for (int step = 1; step <= STEPS; step++) {
+      assert_true(model_step(&model, step % 1000 ? 12 : 22));
+      if (step % CHECK_STEPS == 0)
+        expect_right(model.heap);
+    }
+    assert_true(model_free_all(&model));
+    assert_int_equal(used_bytes(model.heap), 0);
+    hw_heap_collect(model.heap);
+    expect_right(model.heap);
+    hw_heap_destroy(model.heap);
+  }
+}
+
+/* Each thread frees what another one allocated. */
+enum { THREADS = 4, SLOTS = 64 };
+
+struct work {
+  struct hw_heap *heap;
+  unsigned char *slots[SLOTS];
+  unsigned seed;
+};
+
+static void *work_in_thread(void *argument)
+{
+  enum { ROUNDS = 8000, BYTES = 3000 };
+  struct work *work = argument;
+  unsigned seed = __atomic_add_fetch(&work->seed, 12345, __ATOMIC_RELAXED);
+  for (int i = 0; i < ROUNDS; i++) {
+    seed = seed * 1103515245 + 12345;
+    size_t bytes = 2 + (seed >> 8) % (i % 100 ? BYTES : 100 * BYTES);
+    unsigned char *block = hw_heap_alloc(work->heap, bytes);
+    if (!block)
+      return NULL;
+    block[0] = block[bytes - 1] = (unsigned char)seed;
+    block[1] = bytes == 2 ? block[1] : 0;
+    unsigned char *other = __atomic_exchange_n(&work->slots[seed >> 24 & (SLOTS - 1)], block, __ATOMIC_ACQ_REL);
+    if (other && hw_heap_free(work->heap, other) != HW_HEAP_OK)
+      return NULL;
+  }
+  return work;
+}
+
+static void threads_in_any_config(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < COUNT(configs); i++) {
+    if (configs[i].threads == HW_HEAP_SINGLE)
+      continue;
+    struct work work = {.heap = heap_with(&configs[i]), .seed = 1};
+    pthread_t threads[THREADS];
+    void *result;
+    for (int k = 0; k < THREADS; k++)
+      assert_int_equal(pthread_create(&threads[k], NULL, work_in_thread, &work), 0);
+    for (int k = 0; k < THREADS; k++) {
+      assert_int_equal(pthread_join(threads[k], &result), 0);
+      assert_ptr_equal(result, &work);
+    }
+    for (int k = 0; k < SLOTS; k++)
+      assert_int_equal(hw_heap_free(work.heap, work.slots[k]), HW_HEAP_OK);
+    expect_right(work.heap);
+    assert_int_equal(used_bytes(work.heap), 0);
+    hw_heap_destroy(work.heap);
+  }
+}
+
+/* --- classes and pages --- */
+
+static struct hw_heap_class_stats class_stats(struct hw_heap *heap, size_t class_bytes)
+{
+  struct hw_heap_class_stats all[HW_HEAP_MOST_CLASSES + 1];
+  size_t count = hw_heap_get_class_stats(heap, all, COUNT(all));
+  assert_true(count <= COUNT(all));
+  for (size_t i = 0; i < count; i++)
+    if (all[i].block_bytes == class_bytes)
+      return all[i];
+  fail_msg("there is no class of %zu", class_bytes);
+  return all[0];
+}
+
+static void figures_of_classes(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  void *blocks[5000];
+  for (size_t i = 0; i < COUNT(blocks); i++)
+    blocks[i] = hw_heap_alloc(heap, 60);
+  void *large = hw_heap_alloc(heap, 5 * MIB), *span = hw_heap_alloc(heap, 100000);
+  struct hw_heap_class_stats of_64 = class_stats(heap, 64), larger = class_stats(heap, 0);
+  assert_int_equal(of_64.page_count, 5);
+  assert_int_equal(of_64.page_bytes, 5 * 65536);
+  assert_int_equal(of_64.block_count, 5 * 1024);
+  assert_int_equal(of_64.used_count, 5000);
+  assert_int_equal(of_64.used_bytes, 5000 * 64);
+  assert_int_equal(larger.page_count, 2);
+  assert_int_equal(larger.used_bytes, 5 * MIB + 131072);
+  assert_int_equal(class_stats(heap, 80).page_count, 0);
+  for (size_t i = 0; i < COUNT(blocks); i++)
+    hw_heap_free(heap, blocks[i]);
+  hw_heap_free(heap, large);
+  hw_heap_free(heap, span);
+  hw_heap_collect(heap);
+  of_64 = class_stats(heap, 64);
+  assert_int_equal(of_64.page_count, 0);
+  assert_int_equal(of_64.peak_page_count, 5);
+  assert_int_equal(of_64.used_count, 0);
+  assert_int_equal(class_stats(heap, 0).peak_page_count, 2);
+  assert_int_equal(class_stats(heap, 0).page_count, 0);
+  hw_heap_destroy(heap);
+}
+
+static void pages_have_the_size_of_their_class(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = heap_with(&configs[2]);
+  for (size_t i = 0; i < COUNT(few_classes); i++) {
+    hw_heap_alloc(heap, few_classes[i]);
+    struct hw_heap_class_stats stats = class_stats(heap, few_classes[i]);
+    assert_int_equal(stats.page_count, 1);
+    assert_int_equal(stats.page_bytes, any_pages[i]);
+    assert_int_equal(stats.block_count, any_pages[i] / few_classes[i]);
+  }
+  hw_heap_destroy(heap);
+}
+
+/* Returns how many pages the thread keeps after all blocks of ten pages were freed. */
+static size_t kept_pages(size_t thread_pages)
+{
+  enum { BYTES = 1024, BLOCKS = 10 * 64 };
+  const struct hw_heap_config config = {.thread_pages = &thread_pages, .thread_pages_count = thread_pages ? 1 : 0};
+  struct hw_heap *heap = heap_with(thread_pages ? &config : NULL);
+  void *blocks[BLOCKS];
+  size_t kept = 0;
+  for (int round = 0; round < 3; round++) {
+    for (int i = 0; i < BLOCKS; i++)
+      blocks[i] = hw_heap_alloc(heap, BYTES);
+    assert_int_equal(class_stats(heap, BYTES).page_count, 10);
+    for (int i = 0; i < BLOCKS; i++)
+      hw_heap_free(heap, blocks[i]);
+    size_t now = class_stats(heap, BYTES).page_count;
+    assert_true(round == 0 || now == kept);
+    kept = now;
+    expect_right(heap);
+  }
+  hw_heap_collect(heap);
+  assert_int_equal(class_stats(heap, BYTES).page_count, 0);
+  hw_heap_destroy(heap);
+  return kept;
+}
+
+static void a_thread_keeps_as_many_free_pages_as_it_may(void **state)
+{
+  (void)state;
+  assert_int_equal(kept_pages(0), 1);
+  assert_int_equal(kept_pages(1), 1);
+  assert_int_equal(kept_pages(4), 4);
+  assert_int_equal(kept_pages(1000), 10);
+}
+
+static void arenas_are_taken_together(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.arena_bytes = 32 * MIB};
+  struct hw_heap *heap = heap_with(&config);
+  char *block = hw_heap_alloc(heap, 2 * MIB);
+  size_t mapped = stats_of(heap).mapped_bytes;
+  assert_true(mapped >= 32 * MIB && mapped < 33 * MIB);
+  for (int i = 1; i < 16; i++)
+    assert_non_null(hw_heap_alloc(heap, 2 * MIB));
+  assert_int_equal(stats_of(heap).mapped_bytes, mapped);
+  assert_non_null(hw_heap_alloc(heap, 2 * MIB));
+  assert_int_equal(stats_of(heap).mapped_bytes, mapped + 32 * MIB);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  hw_heap_collect(heap);
+  assert_int_equal(stats_of(heap).mapped_bytes, mapped + 32 * MIB); /* what is free now was taken together */
+  hw_heap_destroy(heap);
+}
+
+/* --- threads --- */
+
+static void *alloc_in_thread(void *heap)
+{
+  return hw_heap_alloc(heap, 1000);
+}
+
+/* Returns how many pages two threads use for a block each of one class. */
+static size_t pages_of_two_threads(enum hw_heap_threads threads)
+{
+  const struct hw_heap_config config = {.threads = threads};
+  struct hw_heap *heap = heap_with(&config);
+  pthread_t thread;
+  void *block, *own = hw_heap_alloc(heap, 1000);
+  assert_non_null(own);
+  assert_int_equal(pthread_create(&thread, NULL, alloc_in_thread, heap), 0);
+  assert_int_equal(pthread_join(thread, &block), 0);
+  assert_non_null(block);
+  size_t pages = class_stats(heap, 1024).page_count;
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  assert_int_not_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  assert_int_equal(hw_heap_free(heap, own), HW_HEAP_OK);
+  assert_int_equal(used_bytes(heap), 0);
+  hw_heap_destroy(heap);
+  return pages;
+}
+
+static void only_a_caching_heap_has_pages_for_each_thread(void **state)
+{
+  (void)state;
+  assert_int_equal(pages_of_two_threads(HW_HEAP_CACHING), 2);
+  assert_int_equal(pages_of_two_threads(HW_HEAP_CENTRAL), 1);
+  assert_int_equal(pages_of_two_threads(HW_HEAP_SINGLE), 1);
+}
+
+/* --- the lock --- */
+
+struct waiter {
+  struct hw_heap *heap;
+  pid_t tid;
+};
+
+static void *wait_for_lock(void *argument)
+{
+  struct waiter *waiter = argument;
+  __atomic_store_n(&waiter->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+  return hw_heap_alloc(waiter->heap, MIB);
+}
+
+/* Returns the state of a thread, and its processor time in ticks. */
+static char state_of(pid_t tid, unsigned long *ticks)
+{
+  char path[64], state = 0;
+  unsigned long user, system;
+  snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+  FILE *file = fopen(path, "r");
+  assert_non_null(file);
+  assert_int_equal(
+      fscanf(file, "%*d (%*[^)]) %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &state, &user, &system), 3);
+  fclose(file);
+  *ticks = user + system;
+  return state;
+}
+
+struct holder {
+  struct waiter *waiter;
+  pthread_t thread;
+  bool spins, did_sleep;
+};
+
+/* Called with the lock. Waits until the other thread sleeps, or has used the processor for a while. */
+static bool hold_lock(void *context, void *block, size_t bytes)
+{
+  (void)block, (void)bytes;
+  enum { MOST_TICKS = 5 };
+  struct holder *holder = context;
+  unsigned long ticks = 0;
+  assert_int_equal(pthread_create(&holder->thread, NULL, wait_for_lock, holder->waiter), 0);
+  for (;;) {
+    usleep(1000);
+    pid_t tid = __atomic_load_n(&holder->waiter->tid, __ATOMIC_ACQUIRE);
+    char state = tid ? state_of(tid, &ticks) : 0;
+    holder->did_sleep |= state == 'S' && (ticks > 0 || !holder->spins);
+    if (ticks >= MOST_TICKS || (holder->did_sleep && !holder->spins))
+      break;
+  }
+  return false;
+}
+
+static void a_spinning_thread_does_not_sleep(void **state)
+{
+  (void)state;
+  for (int spins = 0; spins < 2; spins++) {
+    const struct hw_heap_config config = {.lock = spins ? HW_HEAP_LOCK_SPINNING : HW_HEAP_LOCK_ADAPTIVE};
+    struct waiter waiter = {.heap = heap_with(&config)};
+    struct holder holder = {.waiter = &waiter, .spins = spins};
+    struct hw_heap *held = new_heap();
+    void *block = NULL;
+    assert_non_null(hw_heap_alloc(held, 1));
+    hw_heap_walk(held, hold_lock, &holder);
+    assert_int_equal(pthread_join(holder.thread, &block), 0);
+    assert_non_null(block);
+    assert_int_equal(holder.did_sleep, !spins);
+    hw_heap_destroy(held);
+    hw_heap_destroy(waiter.heap);
+  }
+}
+
+/* --- when memory goes back --- */
+
+/* Returns how much more is resident, in MiB, after 40 MiB of blocks were freed; *after_collect: and after hw_heap_collect. */
+static size_t staying_mib(const struct hw_heap_config *config, size_t *after_collect)
+{
+  enum { BYTES = 32000, BLOCKS = 40 * MIB / BYTES };
+  static void *blocks[BLOCKS];
+  struct hw_heap *heap = heap_with(config);
+  hw_heap_alloc(heap, BYTES);
+  size_t before = resident_bytes();
+  for (int i = 0; i < BLOCKS; i++)
+    memset(blocks[i] = hw_heap_alloc(heap, BYTES), 1, BYTES);
+  assert_true(resident_bytes() >= before + 39 * MIB);
+  for (int i = 0; i < BLOCKS; i++)
+    hw_heap_free(heap, blocks[i]);
+  size_t stays = resident_bytes();
+  hw_heap_collect(heap);
+  *after_collect = resident_bytes();
+  *after_collect = *after_collect > before ? (*after_collect - before) / MIB : 0;
+  hw_heap_destroy(heap);
+  return stays > before ? (stays - before) / MIB : 0;
+}
+
+static void memory_goes_back_when_the_config_says(void **state)
+{
+  (void)state;
+  static const struct {
+    struct hw_heap_config config;
+    size_t least_mib, most_mib;
+  } cases[] = {
+      {{.returns = HW_HEAP_RETURNS_AT_ONCE}, 0, 1},
+      {{.returns = HW_HEAP_RETURNS_ABOVE, .keep_free_bytes = 10 * MIB}, 9, 11},
+      {{.returns = HW_HEAP_RETURNS_ABOVE}, 1, 3},
+      {{.returns = HW_HEAP_RETURNS_ON_COLLECT}, 39, 41},
+      {{.returns = HW_HEAP_RETURNS_LATER, .return_after_ms = 3600000, .keep_free_bytes = 20 * MIB}, 39, 41},
+  };
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    size_t after_collect, mib = staying_mib(&cases[i].config, &after_collect);
+    assert_in_range(mib, cases[i].least_mib, cases[i].most_mib);
+    assert_in_range(after_collect, 0, 1);
+  }
+}
+
+/* The same span is given back again and again; after the time has passed, what was not needed is returned. */
+static void memory_goes_back_after_a_time(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.return_after_ms = 1, .keep_free_bytes = MIB};
+  struct hw_heap *heap = heap_with(&config);
+  void *first = hw_heap_alloc(heap, MIB), *second = hw_heap_alloc(heap, 2 * MIB);
+  memset(second, 1, 2 * MIB);
+  hw_heap_free(heap, second);
+  unsigned char is_resident = 1;
+  for (int i = 0; i < 10000 && is_resident & 1; i++) {
+    memset(first, 1, MIB);
+    hw_heap_free(heap, first);
+    usleep(1000);
+    first = hw_heap_alloc(heap, MIB);
+    assert_int_equal(mincore((void *)((uintptr_t)second + 2 * MIB - 4096), 4096, &is_resident), 0);
+  }
+  assert_false(is_resident & 1);
+  hw_heap_destroy(heap);
+}
+
+/* --- pages of the system --- */
+
+static bool has_huge_pages(void)
+{
+  char text[64] = "";
+  FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+  bool has = file && fgets(text, sizeof text, file) && !strstr(text, "[never]");
+  if (file)
+    fclose(file);
+  return has;
+}
+
+static void huge_pages_are_asked_for(void **state)
+{
+  (void)state;
+  static const enum hw_heap_pages pages[] = {HW_HEAP_PAGES_TRANSPARENT, HW_HEAP_PAGES_HUGE};
+  for (size_t i = 0; i < COUNT(pages); i++) {
+    const struct hw_heap_config config = {.pages = pages[i]};
+    struct hw_heap *heap = heap_with(&config);
+    void *block = hw_heap_alloc(heap, 100), *large = hw_heap_alloc(heap, 5 * MIB);
+    memset(block, 1, 100);
+    bool is_reserved = smaps_kib(block, "KernelPageSize:") == 2048;
+    assert_true(is_reserved || !has_huge_pages() || strstr(flags_of(block), " hg"));
+    assert_false(is_reserved && pages[i] == HW_HEAP_PAGES_TRANSPARENT);
+    assert_true(!has_huge_pages() || strstr(flags_of(large), " hg"));
+    hw_heap_destroy(heap);
+  }
+}
+
+static void memory_is_touched_in_advance(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.touch = true};
+  struct hw_heap *heap = heap_with(&config);
+  unsigned char *block = hw_heap_alloc_zeroed(heap, 100000), *large = hw_heap_alloc(heap, 6 * MIB);
+  assert_int_equal(smaps_kib(block, "Rss:"), 4096);
+  assert_int_equal(smaps_kib(large, "Rss:"), 6144);
+  large = hw_heap_realloc(heap, large, 9 * MIB);
+  assert_int_equal(smaps_kib(large, "Rss:"), 9216);
+  assert_int_equal(block[99999], 0);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  assert_int_equal(smaps_kib(block, "Rss:"), 4096); /* what is touched in advance does not go back by itself */
+  hw_heap_destroy(heap);
+}
+
+static void memory_is_locked(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.lock_memory = true};
+  struct rlimit limit;
+  assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+  if (limit.rlim_cur < 16 * MIB && geteuid() != 0)
+    skip();
+  struct hw_heap *heap = heap_with(&config);
+  void *block = hw_heap_alloc(heap, 100), *large = hw_heap_alloc(heap, 6 * MIB);
+  assert_int_equal(smaps_kib(block, "Locked:"), 4096);
+  assert_int_equal(smaps_kib(large, "Locked:"), 6144);
+  hw_heap_destroy(heap);
+}
+
+/* Returns the policy of the mapping of an address, as in numa_maps; "" if the kernel does not say. */
+static const char *policy_of(const void *address)
+{
+  static char line[4096];
+  FILE *file = fopen("/proc/self/numa_maps", "r");
+  bool is_found = false;
+  while (file && !is_found && fgets(line, sizeof line, file))
+    is_found = strtoul(line, NULL, 16) == (uintptr_t)address;
+  if (file)
+    fclose(file);
+  return is_found ? line : "";
+}
+
+static void memory_is_of_a_node(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.numa_node = HW_HEAP_NODE(0)};
+  struct hw_heap *heap = heap_with(&config);
+  char *large = hw_heap_alloc(heap, 6 * MIB);
+  memset(large, 1, 6 * MIB);
+  unsigned long nodes[16] = {1};
+  void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  bool may_choose = syscall(SYS_mbind, page, 4096, 1, nodes, 1025, 0) == 0;
+  munmap(page, 4096);
+  if (may_choose && *policy_of(large))
+    assert_non_null(strstr(policy_of(large), "prefer:0"));
+  assert_int_equal(hw_heap_free(heap, large), HW_HEAP_OK);
+  hw_heap_destroy(heap);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(errors_name_the_member),
+      cmocka_unit_test(random_steps_in_any_config),
+      cmocka_unit_test(threads_in_any_config),
+      cmocka_unit_test(figures_of_classes),
+      cmocka_unit_test(pages_have_the_size_of_their_class),
+      cmocka_unit_test(a_thread_keeps_as_many_free_pages_as_it_may),
+      cmocka_unit_test(arenas_are_taken_together),
+      cmocka_unit_test(only_a_caching_heap_has_pages_for_each_thread),
+      cmocka_unit_test(a_spinning_thread_does_not_sleep),
+      cmocka_unit_test(memory_goes_back_when_the_config_says),
+      cmocka_unit_test(memory_goes_back_after_a_time),
+      cmocka_unit_test(huge_pages_are_asked_for),
+      cmocka_unit_test(memory_is_touched_in_advance),
+      cmocka_unit_test(memory_is_locked),
+      cmocka_unit_test(memory_is_of_a_node),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,127 @@
+/* test_heap_reuse.c - a general heap uses memory again before it touches more, and returns what is too much
+ *
+ * Breaks if a free block waits while untouched memory is given out, if memory that is much stays after its blocks were
+ * freed, or if a program that goes up and down gets its memory from the system each time.
+ */
+#include "new_heap.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+enum { BYTES = 64, OF_SYSTEM_PAGE = 4096 / BYTES, OF_PAGE = 65536 / BYTES };
+
+/* --- before memory is touched --- */
+
+/* Fills one page of a heap, and a 4,096-byte part of the next one, of which the rest is untouched. */
+static void fill(struct hw_heap *heap, void **blocks)
+{
+  for (int i = 0; i < OF_PAGE + OF_SYSTEM_PAGE; i++)
+    assert_non_null(blocks[i] = hw_heap_alloc(heap, BYTES));
+}
+
+static void *free_blocks(void *argument)
+{
+  struct hw_heap *heap = ((void **)argument)[0];
+  void **blocks = ((void **)argument)[1];
+  for (int i = 0; i < OF_PAGE / 4; i++)
+    if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
+      return NULL;
+  return argument;
+}
+
+static void free_blocks_come_before_untouched_memory(void **state)
+{
+  (void)state;
+  for (int by_other = 0; by_other < 2; by_other++) {
+    void *blocks[OF_PAGE + OF_SYSTEM_PAGE];
+    struct hw_heap *heap = new_heap();
+    fill(heap, blocks);
+    void *argument[] = {heap, blocks}, *result = NULL;
+    if (by_other) {
+      pthread_t thread;
+      assert_int_equal(pthread_create(&thread, NULL, free_blocks, argument), 0);
+      assert_int_equal(pthread_join(thread, &result), 0);
+    } else {
+      result = free_blocks(argument);
+    }
+    assert_ptr_equal(result, argument);
+    for (int i = 0; i < OF_PAGE / 4; i++)
+      assert_true((uintptr_t)hw_heap_alloc(heap, BYTES) - (uintptr_t)blocks[0] < OF_PAGE / 4 * BYTES);
+    char *next = hw_heap_alloc(heap, BYTES);
+    assert_ptr_equal(next, (char *)blocks[OF_PAGE] + OF_SYSTEM_PAGE * BYTES);
+    expect_right(heap);
+    hw_heap_destroy(heap);
+  }
+}
+
+/* --- back to the system --- */
+
+enum { MOST_BLOCKS = 700000, BLOCK_BYTES = 500 };
+
+static void *blocks[MOST_BLOCKS];
+
+static void go_up_and_down(struct hw_heap *heap, int count)
+{
+  for (int i = 0; i < count; i++)
+    memset(blocks[i] = hw_heap_alloc(heap, BLOCK_BYTES), 1, BLOCK_BYTES);
+  for (int i = 0; i < count; i++)
+    assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+}
+
+static size_t resident_bytes(void)
+{
+  size_t mapped, resident;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%zu %zu", &mapped, &resident), 2);
+  fclose(file);
+  return resident * 4096;
+}
+
+/* 350 MB are free at the end. */
+static void much_free_memory_goes_back_at_once(void **state)
+{
+  (void)state;
+#ifdef __SANITIZE_THREAD__
+  skip(); /* its own memory grows with the program's, and stays */
+#endif
+  struct hw_heap *heap = new_heap();
+  memset(blocks, 1, sizeof blocks);
+  size_t before = resident_bytes();
+  go_up_and_down(heap, MOST_BLOCKS);
+  assert_true(resident_bytes() <= before + 12 * MIB);
+  hw_heap_destroy(heap);
+}
+
+static long page_faults(void)
+{
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+/* 50 MB each time: more than is kept without need. */
+static void what_is_taken_again_soon_is_kept(void **state)
+{
+  (void)state;
+  enum { CYCLES = 20, COUNT = MOST_BLOCKS / 7 };
+  struct hw_heap *heap = new_heap();
+  long start = page_faults();
+  go_up_and_down(heap, COUNT);
+  long first = page_faults() - start;
+  assert_true(first > 50 * MIB / 4096 / 2);
+  for (int i = 1; i < CYCLES; i++)
+    go_up_and_down(heap, COUNT);
+  assert_true(page_faults() - start < CYCLES / 2 * first);
+  hw_heap_destroy(heap);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(free_blocks_come_before_untouched_memory),
+      cmocka_unit_test(much_free_memory_goes_back_at_once),
+      cmocka_unit_test(what_is_taken_again_soon_is_kept),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

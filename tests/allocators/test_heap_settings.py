@@ -1,0 +1,211 @@
+"""libheapwright-heap.so: its settings from the environment, what it writes about itself, and libc's malloc in its place."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from allocators_library import EXAMPLES, LIBRARIES, PROGRAMS, ROOT, compile_source, compiler_of, expect_done
+
+LIBRARY = LIBRARIES / "libheapwright-heap.so"
+PREFIX = "HEAPWRIGHT_HEAP_"
+
+
+@pytest.fixture
+def user(user_on):
+    return user_on(LIBRARY, 300)
+
+
+@pytest.fixture
+def subject(programs):
+    """subject(what, before=(), **environment): the finished process of heap_subject.c."""
+    program = programs(PROGRAMS / "heap_subject.c")
+
+    def start(what, before=(), folder=None, **environment):
+        return subprocess.run([*before, program, what], env={**os.environ, "LD_PRELOAD": str(LIBRARY), **environment}, cwd=folder,
+                              capture_output=True, text=True, timeout=60, check=False)
+
+    return start
+
+
+def settings(**values):
+    return {PREFIX + name: value for name, value in values.items()}
+
+
+# --- settings ---
+
+CENTRAL = settings(THREADS="central")
+MANY = settings(CLASS_BYTES="16,64,256,1008,32K", PAGE_BYTES="128K", THREAD_PAGES="3", ARENA_BYTES="16M",
+                RETURNS="at-once", LOCK="spinning", PAGES="transparent")
+PRESENT = settings(TOUCH="1", PAGES="huge", NUMA_NODE="0", THREAD_PAGES="1,2,1", CLASS_BYTES="64 1K 32K")
+
+
+@pytest.mark.parametrize("what, environment", [(["threads"], CENTRAL), (["fork", 3], CENTRAL), (["threads"], {**CENTRAL, "HEAPWRIGHT_CHECK": "1"}),
+                                               (["threads"], MANY), (["fork", 3], MANY)],
+                         ids=["central", "central-fork", "central-check", "many", "many-fork"])
+def test_programs_run_with_any_settings(user, what, environment):
+    expect_done(user(*what, **environment))
+
+
+def test_what_the_system_refuses_is_said_once(user):
+    process = user("wrong", "foreign", **PRESENT)
+    assert (process.returncode, process.stdout) == (0, "done\n")
+    lines = process.stderr.splitlines()
+    assert len(set(lines)) == len(lines) and all(re.match(r"heapwright: (no |the heap's memory).* \(error \d+\)$", line) for line in lines)
+
+
+@pytest.mark.parametrize("name, value, rule", [
+    ("CLASS_BYTES", "16,40,32768", ": number 2 must be a multiple of 16, and not 0"),
+    ("CLASS_BYTES", "16,64", ": number 2 must be 32768 in the last class, and smaller before"),
+    ("CLASS_BYTES", "many", " must be a multiple of 16, and not 0"),
+    ("CLASS_BYTES", "", " must be a multiple of 16, and not 0"),
+    ("CLASS_BYTES", " ".join(["16"] * 65), " must be a multiple of 16, and not 0"),
+    ("PAGE_BYTES", "100K", ": number 1 must be a multiple of 64K, at most 2M"),
+    ("PAGE_BYTES", "64K,64K", ": the length must be 1, or the number of classes"),
+    ("THREAD_PAGES", "0", ": number 1 must be from 1 to 1024"),
+    ("ARENA_BYTES", "5M", " must be a multiple of 4M, at most 1G"),
+    ("ARENA_BYTES", "4M,4M", " must be a multiple of 4M, at most 1G"),
+    ("ARENA_BYTES", "99999999999999999999999999999999999", " must be a multiple of 4M, at most 1G"),
+    ("THREADS", "single", " must be caching or central for the malloc of a process"),
+    ("THREADS", "some", " must be caching, central or single"),
+    ("LOCK", "1", " must be adaptive or spinning"),
+    ("RETURNS", "never", " must be later, above, at-once or on-collect"),
+    ("KEEP_FREE_BYTES", "0", " must be a size, such as 64M, and not 0"),
+    ("RETURN_AFTER_MS", "4000000", " must be from 1 to 3600000"),
+    ("PAGES", "Huge", " must be usual, transparent or huge"),
+    ("TOUCH", "yes", " must be 0 or 1"),
+    ("LOCK_MEMORY", "2", " must be 0 or 1"),
+    ("NUMA_NODE", "1023", " must be the number of a memory node of this machine"),
+    ("NUMA_NODE", "-1", " must be the number of a memory node of this machine"),
+])
+def test_a_wrong_value_is_said_and_the_default_is_used(user, name, value, rule):
+    process = user("wrong", "foreign", **settings(**{name: value}))
+    assert (process.returncode, process.stdout) == (0, "done\n")
+    assert process.stderr == f"heapwright: {PREFIX}{name}={value}{rule}; the default is used\n"
+
+
+def test_values_that_exclude_each_other_are_said(user):
+    process = user("wrong", "foreign", **settings(RETURNS="on-collect", KEEP_FREE_BYTES="1M", RETURN_AFTER_MS="3"))
+    assert process.stdout == "done\n"
+    assert process.stderr == (f"heapwright: {PREFIX}KEEP_FREE_BYTES=1M must be left out unless `returns` is later or above; the default is used\n"
+                              f"heapwright: {PREFIX}RETURN_AFTER_MS=3 must be left out unless `returns` is later; the default is used\n")
+
+
+def test_a_variable_of_no_setting_is_said(user):
+    process = user("wrong", "foreign", **settings(CLASSES="16"), HEAPWRIGHT_POOL_SIZE="1M")
+    assert process.stderr == f"heapwright: {PREFIX}CLASSES=16 has no effect: the heap has no such setting\n"
+
+
+def printed_settings(text):
+    return dict(re.findall(rf"^heapwright: ({PREFIX}\w+)=(.*)$", text, re.M))
+
+
+def test_effective_settings_are_printed_and_can_be_given(subject):
+    default = printed_settings(subject("size", HEAPWRIGHT_STATS="stderr").stderr)
+    assert default[PREFIX + "CLASS_BYTES"].startswith("16,32,48,") and default[PREFIX + "RETURNS"] == "later"
+    assert default[PREFIX + "RETURN_AFTER_MS"] == "25" and default[PREFIX + "NUMA_NODE"] == "default"
+    again = subject("size", HEAPWRIGHT_STATS="stderr", **default).stderr
+    assert printed_settings(again) == default and "must be" not in again
+    changed = printed_settings(subject("size", HEAPWRIGHT_STATS="stderr", **MANY).stderr)
+    assert changed == {**default, PREFIX + "CLASS_BYTES": "16,64,256,1008,32768", PREFIX + "PAGE_BYTES": ",".join(["131072"] * 5),
+                       PREFIX + "THREAD_PAGES": "3,3,3,3,3", PREFIX + "ARENA_BYTES": "16777216", PREFIX + "RETURNS": "at-once",
+                       PREFIX + "LOCK": "spinning", PREFIX + "PAGES": "transparent", PREFIX + "RETURN_AFTER_MS": "default"}
+
+
+# --- what it writes about itself ---
+
+def rows(text):
+    """{class: (pages, peak, room, used, used bytes, unused bytes)}"""
+    return {line[0]: tuple(map(int, line[1:])) for line in re.findall(r"^heapwright: +(\d+|larger)" + r" +(\d+)" * 6 + "$", text, re.M)}
+
+
+@pytest.mark.parametrize("is_absolute", [True, False])
+def test_statistics_in_a_file(subject, tmp_path, is_absolute):
+    """Also if the program has changed its folder and closed all descriptors; those of several processes follow each other."""
+    output = tmp_path / "stats"
+    for count in (1, 2):
+        process = subject("leak", folder=tmp_path, HEAPWRIGHT_STATS=str(output) if is_absolute else "stats")
+        assert (process.returncode, process.stdout) == (0, "done\n")
+        assert re.match(r"heapwright: block 0x[0-9a-f]+: the block is free already; it stays as it is\n", process.stderr)
+        text = output.read_text()
+        assert len(re.findall(r"process \d+ ends; what is used was not freed. Invalid frees: 1\n", text)) == count
+        assert text.count("the block is free already") == count and text.count("#0 0x") == count
+    pages, peak, room, used, used_bytes, unused_bytes = rows(text)["5120"]
+    assert (pages, peak, used, used_bytes) == (1, 1, 7, 7 * 5120)
+    assert unused_bytes == 262144 - used_bytes and room == 262144 // 5120
+    assert "131072" not in rows(text)
+
+
+def test_nothing_is_written_without_a_wish(subject):
+    assert subject("size").stderr == ""
+
+
+def test_a_file_that_cannot_be_written_is_said(subject):
+    process = subject("size", HEAPWRIGHT_STATS="/no/such/folder/stats")
+    assert (process.stdout, process.stderr) == ("32\n", "heapwright: HEAPWRIGHT_STATS=/no/such/folder/stats cannot be written; there are no statistics\n")
+
+
+def test_statistics_when_the_program_asks(subject):
+    text = subject("stats").stderr
+    assert re.match(r"heapwright: heap: used \d+ bytes, mapped \d+, at most \d+\n", text) and rows(text)["2048"][3] == 1
+
+
+def test_functions_of_malloc_h(subject):
+    process = subject("trim")
+    assert process.stdout.splitlines()[:3] == ["trim: 1, 0; back: much", "mallinfo: right", "mallopt: 1"]
+    assert "<malloc version=" in process.stdout
+
+
+# --- a config of its own ---
+
+def build_own(folder, source, *flags):
+    """With the archive, in C or C++."""
+    output = folder / "own"
+    compile_source(*compiler_of(source), "-O2", "-Wall", "-Wextra", "-Werror", source, "-o", output, f"-I{ROOT}/include", "-Wl,--whole-archive",
+                   LIBRARIES / "libheapwright-heap.a", "-Wl,--no-whole-archive", *flags)
+    return output
+
+
+LIBRARY_FLAGS = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-z,now"]
+
+
+def test_a_library_with_its_own_config(subject, tmp_path):
+    """Variables replace its members."""
+    own = build_own(tmp_path, EXAMPLES / "own_heap.c", *LIBRARY_FLAGS)
+    process = subject("size", LD_PRELOAD=str(own), HEAPWRIGHT_STATS="stderr", HEAPWRIGHT_HEAP_ARENA_BYTES="8M")
+    found = printed_settings(process.stderr)
+    assert process.stdout == "32\n" and found[PREFIX + "RETURNS"] == "on-collect" and found[PREFIX + "ARENA_BYTES"] == str(8 << 20)
+    assert found[PREFIX + "CLASS_BYTES"].startswith("16,32,48,80,")
+
+
+def test_a_wrong_config_of_a_library_is_said(subject, tmp_path):
+    source = tmp_path / "own.cc"
+    source.write_text("#include <heapwright/heap.h>\nstatic const size_t classes[] = {16, 24, 32768};\n"
+                      "const struct hw_heap_config hw_process_heap_config = {classes, 3, nullptr, 0, nullptr, 0, 1 << 23, HW_HEAP_CACHING,\n"
+                      "HW_HEAP_LOCK_ADAPTIVE, HW_HEAP_RETURNS_DEFAULT, 0, 0, HW_HEAP_PAGES_USUAL, false, false, 0, false, nullptr, nullptr};\n")
+    process = subject("size", LD_PRELOAD=str(build_own(tmp_path, source, *LIBRARY_FLAGS)))
+    assert (process.stdout, process.stderr) == ("32\n", "heapwright: the config of this library: class_bytes: number 2 must be a multiple of 16, "
+                                                       "and not 0; the default is used\n")
+
+
+# --- libc's malloc in its place ---
+
+def test_libcs_malloc(subject, user):
+    assert subject("size").stdout == "32\n"
+    process = subject("size", HEAPWRIGHT_HEAP_LIBC="1", HEAPWRIGHT_STATS="stderr")
+    assert (process.stdout, process.stderr) == ("24\n", "")
+    expect_done(user("threads", HEAPWRIGHT_HEAP_LIBC="1"))
+
+
+def test_valgrind_finds_the_faults_of_the_program(subject, tmp_path):
+    if not shutil.which("valgrind"):
+        pytest.skip("no valgrind")
+    log = tmp_path / "log"
+    process = subject("err", before=["valgrind", "-q", "--leak-check=full", "--error-exitcode=9", f"--log-file={log}"], HEAPWRIGHT_HEAP_LIBC="1")
+    text = log.read_text()
+    assert process.returncode == 9
+    assert "Invalid write of size 1" in text and "0 bytes after a block of size 77" in text
+    assert "123 bytes in 1 blocks are definitely lost" in text and text.count("by 0x") + text.count("at 0x") >= 4
+    assert len(re.findall(r"(?:err|main) \(heap_subject\.c:\d+\)", text)) >= 4 and text.count("definitely lost") == 1

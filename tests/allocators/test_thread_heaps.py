@@ -1,0 +1,128 @@
+"""libheapwright-heap linked with a program: as a shared library, as an archive in a program that is not static, and in static
+ones; and its threads and sections with heaps of their own."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from allocators_library import LIBRARIES, PROGRAMS, ROOT, WARNINGS, run
+
+INCLUDE = f"-I{ROOT}/include"
+ARCHIVE = ["-Wl,--undefined=malloc", f"-L{LIBRARIES}", "-l:libheapwright-heap.a", "-pthread"]
+KINDS = {
+    "shared": [f"-L{LIBRARIES}", f"-Wl,-rpath,{LIBRARIES}", "-Wl,--no-as-needed", "-lheapwright-heap", "-pthread"],
+    "linked-in": ARCHIVE,
+    "static": ["-static", *ARCHIVE],
+    "static-pie": ["-static-pie", *ARCHIVE],
+}
+
+
+@pytest.fixture(scope="module")
+def program(programs):
+    """program(kind): thread_heaps.c."""
+    return lambda kind: programs(PROGRAMS / "thread_heaps.c", INCLUDE, *KINDS[kind], name=f"thread_heaps-{kind}")
+
+
+def start(*command, **environment):
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, **environment}, check=False)
+
+
+def expect_done(process):
+    assert (process.returncode, process.stdout, process.stderr) == (0, "done\n", "")
+
+
+@pytest.mark.parametrize("check", ["0", "1"])
+@pytest.mark.parametrize("what", ["set", "nest", "mix", "end", "threads", "fork", "no-memory"])
+def test_threads_have_heaps(program, what, check):
+    expect_done(start(program("shared"), what, HEAPWRIGHT_CHECK=check))
+
+
+@pytest.mark.parametrize("kind", ["linked-in", "static"])
+@pytest.mark.parametrize("what", ["mix", "fork"])
+def test_linked_in(program, kind, what):
+    expect_done(start(program(kind), what))
+
+
+def test_short_threads_need_no_more_memory(program):
+    expect_done(start(program("shared"), "short"))
+
+
+@pytest.mark.parametrize("check", ["0", "1"])
+def test_soak(program, check):
+    """Half an hour each in `make soak`."""
+    seconds = os.environ.get("HW_SOAK_SECONDS", "1")
+    process = subprocess.run([program("shared"), "soak", seconds], capture_output=True, text=True, timeout=300 + 2 * int(seconds),
+                             env={**os.environ, "HEAPWRIGHT_CHECK": check}, check=False)
+    expect_done(process)
+
+
+@pytest.mark.parametrize("what, text", [("late", "no block begins there"), ("interior", "no block begins there"), ("double", "the block is free already")])
+def test_faults_in_a_heap_of_a_thread(program, what, text):
+    """A block that is freed after its heap was destroyed is not written."""
+    process = start(program("shared"), "wrong", what)
+    assert (process.returncode, process.stdout) == (0, "done\n")
+    assert re.match(rf"heapwright: block 0x[0-9a-f]+: {text}; it stays as it is\n.*#0 0x[0-9a-f]+ .*/thread_heaps-shared\+0x", process.stderr)
+
+
+# --- the malloc of the program ---
+
+def test_all_of_malloc_is_the_heaps(tmp_path):
+    """Also of a program that calls no function of heap.h itself, and of the C++ runtime; a double free is found, with its place."""
+    subprocess.run(["g++", "-O1", "-fno-builtin", "-c", PROGRAMS / "plain.cc", "-o", tmp_path / "plain.o"], check=True)
+    for kind, flags in KINDS.items():
+        program = tmp_path / f"plain-{kind}"
+        subprocess.run(["g++", tmp_path / "plain.o", "-o", program, *flags], check=True, stderr=subprocess.DEVNULL)  # of dlopen in static programs
+        process = start(program)
+        assert (process.returncode, process.stdout) == (0, "done\n")
+        assert re.match(rf"heapwright: block 0x[0-9a-f]+: the block is free already; .*\n.*#0 0x[0-9a-f]+ .*/plain-{kind}\+0x", process.stderr), process.stderr
+        assert start(program, HEAPWRIGHT_CHECK="1").returncode == -signal.SIGABRT
+
+
+def test_the_archive_has_no_other_names():
+    """Of the heap's own functions and variables, none can collide with the program's."""
+    symbols = run(["nm", "--defined-only", "--extern-only", LIBRARIES / "libheapwright-heap.a"])
+    names = {line.split()[2] for line in symbols.splitlines() if len(line.split()) == 3}
+    shared = run(["nm", "-D", "--defined-only", LIBRARIES / "libheapwright-heap.so"])
+    assert names == {line.split()[2] for line in shared.splitlines()}
+    assert not [name for name in names if name.startswith("hwi_")] and {"malloc", "_Znwm", "hw_heap_push", "hw_heap_alloc"} <= names
+
+
+def test_a_section_in_cxx(tmp_path):
+    source = tmp_path / "section.cc"
+    source.write_text("""#include <heapwright/heap.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+int main()
+{
+  heapwright::unique_heap heap = heapwright::make_heap();
+  std::unique_ptr<std::string> text;
+  {
+    heapwright::heap_section section(heap.get());
+    text = std::make_unique<std::string>(1000, 'x');
+    if (!section.has_heap() || !hw_heap_usable_bytes(heap.get(), text.get()) || !hw_heap_usable_bytes(heap.get(), text->data()))
+      return 1;
+  }
+  auto other = std::make_unique<std::string>("outside");
+  if (hw_heap_of_thread() || hw_heap_usable_bytes(heap.get(), other.get()))
+    return 2;
+  text.reset();
+  hw_heap_stats stats;
+  hw_heap_get_stats(heap.get(), &stats);
+  if (stats.used_bytes)
+    return 3;
+  std::puts("done");
+}
+""")
+    subprocess.run(["g++", "-std=c++17", "-O1", *WARNINGS, INCLUDE, source, "-o", tmp_path / "section", *KINDS["shared"]], check=True)
+    expect_done(start(tmp_path / "section"))
+
+
+def test_an_archive_of_heaps_next_to_the_library(programs):
+    """A program with its own copy of the functions of heap.h, on the library: each uses its own."""
+    module = programs(PROGRAMS / "heap_module.c", "-shared", "-fPIC", INCLUDE, LIBRARIES / "static/libheapwright-heaps.a", "-pthread", name="module.so")
+    process = start(programs(PROGRAMS / "close_module.c", "-pthread"), module, LD_PRELOAD=str(LIBRARIES / "libheapwright-heap.so"))
+    expect_done(process)

@@ -1,0 +1,81 @@
+"""The installed heaps are found by pkg-config and by CMake, as objects and as malloc of a program, which may be static."""
+
+import os
+import subprocess
+
+import pytest
+
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+OBJECTS = """#include <heapwright/heap.h>
+#include <stdio.h>
+int main(void)
+{
+  struct hw_heap *heap = hw_heap_create(NULL, NULL);
+  void *block = hw_heap_alloc(heap, 100);
+  if (block && hw_heap_free(heap, block) == HW_HEAP_OK && hw_heap_destroy(heap))
+    puts("done");
+}
+"""
+# The heap's malloc gives another block; libc's gives the same one, and ends the program at the second free.
+MALLOC = """#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+  char *volatile block = malloc(40);
+  free(block);
+  free(block);
+  puts("done");
+}
+"""
+FREED_TWICE = "the block is free already; it stays as it is"
+
+
+@pytest.fixture(scope="module")
+def installed(build, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run(["cmake", "--install", build, "--prefix", "/opt/heapwright"], check=True, capture_output=True, env={"DESTDIR": str(folder), **ENVIRONMENT})
+    moved = folder / "moved"
+    (folder / "opt/heapwright").rename(moved)
+    (folder / "objects.c").write_text(OBJECTS)
+    (folder / "plain.c").write_text(MALLOC)
+    return moved
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+def check(program, installed, is_malloc):
+    done = run(program, env={**os.environ, "LD_LIBRARY_PATH": str(installed / "lib")})
+    assert done.stdout == "done\n" and (FREED_TWICE in done.stderr) == is_malloc
+
+
+@pytest.mark.parametrize("package, source, flags", [("heapwright-heaps", "objects.c", ""), ("heapwright-heap", "objects.c", ""),
+                                                    ("heapwright-heap", "plain.c", "-Wl,--as-needed"), ("heapwright-heap", "plain.c", "-static")])
+def test_pkg_config(installed, package, source, flags, tmp_path):
+    run("/bin/sh", "-c", f"cc {flags} ../{source} -o {tmp_path}/program $(pkg-config --cflags --libs {package})", cwd=installed,
+        env={**ENVIRONMENT, "PKG_CONFIG_PATH": str(installed / "lib/pkgconfig")})
+    check(tmp_path / "program", installed, source == "plain.c")
+
+
+def test_cmake(installed, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.25)
+project(user C)
+find_package(heapwright REQUIRED)
+add_executable(objects objects.c)
+target_link_libraries(objects heapwright::heaps)
+add_executable(shared plain.c)
+target_link_libraries(shared heapwright::heap)
+add_executable(inside plain.c)
+target_link_libraries(inside heapwright::heap_static)
+add_executable(static plain.c)
+target_link_libraries(static heapwright::heap_static -static)
+""")
+    for name in ("objects.c", "plain.c"):
+        (tmp_path / name).symlink_to(installed.parent / name)
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "built", f"-DCMAKE_PREFIX_PATH={installed}", env=ENVIRONMENT)
+    run("cmake", "--build", tmp_path / "built", env=ENVIRONMENT)
+    for name in ("objects", "shared", "inside", "static"):
+        check(tmp_path / "built" / name, installed, name != "objects")
