@@ -1,6 +1,6 @@
 # A thin front for CMake: the build itself is in CMakeLists.txt and cmake/.
 .DEFAULT_GOAL := all
-.PHONY: all help build-it test-it demo test test-programs soak bench fuzz single-header web install format format-check clean
+.PHONY: all help build-it test-it demo test test-programs test-packages soak bench fuzz single-header web install dist deb format clean
 
 PRESET ?= default
 BUILD ?= build$(if $(filter-out default,$(PRESET)),/$(PRESET))
@@ -89,6 +89,22 @@ web:
 ## make install           into PREFIX (/usr/local), below DESTDIR
 install: all
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+
+## make dist              the committed sources as build/dist/heapwright-VERSION.tar.xz
+dist:
+	@$(SETUP) dist
+	@packaging/dist.sh $(BUILD)/dist
+
+## make deb               Debian packages of the committed sources in build/deb, checked by lintian
+deb:
+	@$(SETUP) build dist deb
+	@DEB_BUILD_OPTIONS="$${DEB_BUILD_OPTIONS-nocheck}" packaging/deb.sh $(BUILD)/deb
+
+## make test-packages     the Debian packages and the container in bare Debian machines; only as root
+test-packages:
+	@$(SETUP) build dist deb packages
+	@packaging/deb.sh $(BUILD)/deb
+	@packaging/test.sh $(BUILD)/deb $(BUILD)/machines
 
 ## make format            apply .clang-format
 format:

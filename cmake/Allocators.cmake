@@ -3,7 +3,7 @@ hw_sources(HW_POOL_SOURCES allocators/tlsf/*.c)
 add_library(heapwright-pool STATIC ${HW_POOL_SOURCES})
 target_compile_options(heapwright-pool PRIVATE -ffreestanding -O3 -fPIC -fno-tree-slp-vectorize)
 target_link_libraries(heapwright-pool PRIVATE hw-flags PUBLIC hw-sanitize)
-install(TARGETS heapwright-pool ARCHIVE DESTINATION lib)
+install(TARGETS heapwright-pool)
 
 # The pool, and the heap, each as one header.
 add_custom_target(single-header
@@ -23,7 +23,7 @@ target_compile_options(heapwright-tlsf PRIVATE
   -fno-tree-slp-vectorize -fno-tree-reassoc -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free)
 target_link_options(heapwright-tlsf PRIVATE
   -flto=auto -static-libgcc -Wl,--exclude-libs,ALL -Wl,--wrap=_dl_find_object -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
-install(TARGETS heapwright-tlsf LIBRARY DESTINATION lib)
+install(TARGETS heapwright-tlsf)
 
 # libheapwright-heaps.a: the heaps of heap.h. libheapwright-heap.so: one of them as the heap of a whole process, built like the pool's.
 # The names differ, since the linker prefers a .so.
@@ -32,7 +32,7 @@ set(HW_HEAP_SOURCES ${HW_HEAP_SOURCES_ALONE} ${HW_PLATFORM_SOURCES} ${HW_HEAP_PL
 add_library(heapwright-heaps STATIC ${HW_HEAP_SOURCES})
 target_compile_options(heapwright-heaps PRIVATE -O3 -fPIC -fvisibility=hidden -ftls-model=initial-exec)
 target_link_libraries(heapwright-heaps PRIVATE hw-flags hw-banned PUBLIC hw-sanitize)
-install(TARGETS heapwright-heaps ARCHIVE DESTINATION lib)
+install(TARGETS heapwright-heaps)
 
 # Calls of heap.h within the library stay there, also if the program has the archive.
 hw_sources(HW_PROCESS_HEAP_SOURCES allocators/setting.c allocators/fork_heap.c allocators/pass_on.c allocators/process_heap/*.c)
@@ -44,7 +44,7 @@ set_target_properties(heapwright-process-heap PROPERTIES OUTPUT_NAME heapwright-
 target_link_libraries(heapwright-process-heap PRIVATE hw-flags hw-banned)
 target_compile_options(heapwright-process-heap PRIVATE $<TARGET_PROPERTY:heapwright-tlsf,COMPILE_OPTIONS> ${HW_EXPORT_HEAPS})
 target_link_options(heapwright-process-heap PRIVATE $<TARGET_PROPERTY:heapwright-tlsf,LINK_OPTIONS> -Wl,-Bsymbolic-functions)
-install(TARGETS heapwright-process-heap LIBRARY DESTINATION lib)
+install(TARGETS heapwright-process-heap)
 
 # libheapwright-heap.a: the same to be linked in: one object, whose only global names are malloc and the like, and those of heap.h. Of
 # the platform, it has the files that it needs.
@@ -66,7 +66,7 @@ add_custom_command(OUTPUT ${HW_STATIC_HEAP}
   DEPENDS heapwright-heap-objects $<TARGET_OBJECTS:heapwright-heap-objects> heapwright-heap-platform cmake/heap-static.ld
   COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(heapwright-heap-static ALL DEPENDS ${HW_STATIC_HEAP})
-install(FILES ${HW_STATIC_HEAP} DESTINATION lib)
+install(FILES ${HW_STATIC_HEAP} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 # libheapwright-annotate.so: annotate.h around any malloc. It walks stacks with the recorder's reader of call frame information.
 # The entry points and their slow paths have frame pointers, by which the caller is found. What does not allocate, such as mallinfo,
@@ -80,7 +80,7 @@ target_compile_options(heapwright-annotate PRIVATE
 target_link_options(heapwright-annotate PRIVATE
   -flto=auto -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/annotate.map
   -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
-install(TARGETS heapwright-annotate LIBRARY DESTINATION lib)
+install(TARGETS heapwright-annotate)
 
 # The same for static programs: one object, in which malloc is called __wrap_malloc, and so on. libstdc++'s operators new call that.
 set(HW_WRAPPED malloc free calloc realloc reallocarray posix_memalign aligned_alloc memalign valloc pvalloc malloc_usable_size)
@@ -103,4 +103,4 @@ add_custom_command(OUTPUT ${HW_ANNOTATE_ARCHIVE}
   DEPENDS heapwright-annotate-objects $<TARGET_OBJECTS:heapwright-annotate-objects> cmake/annotate-static.ld
   COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(heapwright-annotate-static ALL DEPENDS ${HW_ANNOTATE_ARCHIVE})
-install(FILES ${HW_ANNOTATE_ARCHIVE} ${CMAKE_BINARY_DIR}/lib/heapwright-annotate.options DESTINATION lib)
+install(FILES ${HW_ANNOTATE_ARCHIVE} ${CMAKE_BINARY_DIR}/lib/heapwright-annotate.options TYPE LIB)

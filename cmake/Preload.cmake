@@ -12,7 +12,7 @@ foreach(platform i586 i486 i386)
   file(CREATE_LINK i686 ${HW_PRELOAD_NAMES}/${platform} SYMBOLIC)
 endforeach()
 foreach(name record tlsf heap ros)
-  execute_process(COMMAND ${CMAKE_C_COMPILER} -m32 -shared -nostdlib -Wl,-z,noexecstack -x c /dev/null
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -m32 -shared -nostdlib -s -Wl,-z,noexecstack -x c /dev/null
     -o ${HW_PRELOAD_NAMES}/i686/libheapwright-${name}.so OUTPUT_QUIET ERROR_QUIET)
 endforeach()
-install(DIRECTORY ${HW_PRELOAD_NAMES} DESTINATION lib)
+install(DIRECTORY ${HW_PRELOAD_NAMES} TYPE LIB)

@@ -23,7 +23,7 @@ if(HW_RECORD_SOURCES)
   # A program that loaded it as a collector may close it, while threads that it has seen go on: it stays (nodelete).
   target_link_options(heapwright-record PRIVATE
     -flto=auto -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
-  install(TARGETS heapwright-record LIBRARY DESTINATION lib)
+  install(TARGETS heapwright-record)
 endif()
 
 # libheapwright-ros.so: what `heapwright record --ros` preloads next to it. It needs libc alone and exports the functions of
@@ -34,7 +34,7 @@ target_link_libraries(heapwright-ros PRIVATE hw-flags hw-banned)
 target_compile_options(heapwright-ros PRIVATE -fPIC -fvisibility=hidden -flto=auto -ftls-model=initial-exec)
 target_link_options(heapwright-ros PRIVATE
   -flto=auto -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
-install(TARGETS heapwright-ros LIBRARY DESTINATION lib)
+install(TARGETS heapwright-ros)
 
 # The same objects for unit tests. Without the entry points and the library's start: a test must not record itself.
 set(HW_TARGET_TEST_SOURCES ${HW_WRITER_SOURCES} ${HW_RECORD_SOURCES})

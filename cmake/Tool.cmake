@@ -23,12 +23,12 @@ set_source_files_properties(src/profile/columns/columns.c PROPERTIES
 if(HW_MAIN_SOURCES)
   add_executable(heapwright ${HW_MAIN_SOURCES})
   target_link_libraries(heapwright PRIVATE hw-flags hw-banned hw-tool)
-  install(TARGETS heapwright RUNTIME DESTINATION bin)
+  install(TARGETS heapwright)
 endif()
 
 file(GLOB HW_MAN_PAGES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/man/*.1)
-install(FILES ${HW_MAN_PAGES} DESTINATION share/man/man1)
-install(FILES ${CMAKE_SOURCE_DIR}/src/cli/completion.bash DESTINATION share/bash-completion/completions RENAME heapwright)
+install(FILES ${HW_MAN_PAGES} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${CMAKE_SOURCE_DIR}/src/cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME heapwright)
 
 # What `heapwright test` starts with a malloc in its place: each rule is a run of it. No sanitizer, which brings a malloc of its own,
 # and no built-in functions, whose calls the compiler may leave out.
@@ -44,11 +44,11 @@ set_target_properties(heapwright-conform-user PROPERTIES PREFIX "")
 set_target_properties(heapwright-conform heapwright-conform-user PROPERTIES
   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/heapwright LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/heapwright)
 install(TARGETS heapwright-conform heapwright-conform-user
-  RUNTIME DESTINATION libexec/heapwright LIBRARY DESTINATION libexec/heapwright)
+  RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/heapwright LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/heapwright)
 
 # `heapwright run` preloads this next to an allocator, so that it serves one process only.
 hw_sources(HW_RUN_SOURCES run/*.c)
 add_library(heapwright-alone SHARED ${HW_RUN_SOURCES})
 target_compile_options(heapwright-alone PRIVATE -fvisibility=hidden)
 target_link_libraries(heapwright-alone PRIVATE hw-flags hw-banned)
-install(TARGETS heapwright-alone LIBRARY DESTINATION lib)
+install(TARGETS heapwright-alone)

@@ -9,7 +9,7 @@ if [ -z "$formatter" ]; then
   [ "${1:-}" = --fix ] && exit 1
   exit 0
 fi
-files=$(git ls-files -- '*.c' '*.h' '*.cc' '*.cpp' '*.hpp' 2>/dev/null || find src include tests bench examples -name '*.[ch]' -o -name '*.hpp')
+files=$(find src include tests bench examples -name '*.[ch]' -o -name '*.cc' -o -name '*.cpp' -o -name '*.hpp')
 if [ "${1:-}" = --fix ]; then
   # shellcheck disable=SC2086 # a list of names without blanks
   exec "$formatter" -i $files

@@ -1,23 +1,26 @@
 #!/bin/sh
-# setup.sh LIST...   installs the Debian packages of each LIST that are missing: build, demo, test, fuzz, web, bench,
-# format, or `--packages NAME...` for packages by name. As root it installs them; otherwise it prints the command to run
-# and fails. It is quick if nothing is missing. On a system without dpkg it lists the needed packages and succeeds.
+# setup.sh LIST...   installs the Debian packages of each LIST that are missing: build, demo, test, fuzz, web, bench, format,
+# dist, deb, packages; or `--packages NAME...` for packages by name. As root it installs them; otherwise it prints the command
+# to run and fails. It is quick if nothing is missing. On a system without dpkg it lists the needed packages and succeeds.
 # A|B is a package with different names in different releases of Debian: either is sufficient. A package that this release does
 # not have is left out with a message; a test that needs it is skipped and says so.
 set -eu
 
 packages_of() {
   case $1 in
-    build) echo gcc libc6-dev make cmake ninja-build pkg-config libdw-dev libelf-dev libzstd-dev zlib1g-dev libsqlite3-dev libiberty-dev libjansson-dev libmicrohttpd-dev libcurl4-openssl-dev libncurses-dev ;;
+    build) echo gcc libc6-dev make cmake ninja-build pkgconf libdw-dev libelf-dev libzstd-dev zlib1g-dev libsqlite3-dev libiberty-dev libjansson-dev libmicrohttpd-dev libcurl4-openssl-dev libncurses-dev ;;
     demo) echo g++ ;;
     # Formats are tested with the tools that read them, pprof with that of go (a download of 80 MB), metrics with
     # Prometheus (19 MB).
-    test) echo g++ valgrind musl-tools libc6-i386 gcc-multilib gcc-arm-none-eabi qemu-system-arm 'qemu-user|qemu-user-static' libcmocka-dev python3 python3-pytest binutils procps xz-utils dwz libc++1 libc++abi1 heaptrack sqlite3 zstd lz4 gdb gnuplot-nox poppler-utils prometheus python3-yaml libjemalloc2 libjemalloc-dev 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 libtbb-dev libdnnl-dev groff-base tmux ament-cmake colcon python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl
+    test) echo g++ valgrind musl-tools libc6-i386 gcc-multilib gcc-arm-none-eabi qemu-system-arm 'qemu-user|qemu-user-static' libcmocka-dev python3 python3-pytest binutils procps xz-utils busybox ca-certificates dwz libc++1 libc++abi1 heaptrack sqlite3 zstd lz4 gdb gnuplot-nox poppler-utils prometheus python3-yaml libjemalloc2 libjemalloc-dev 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 libtbb-dev libdnnl-dev groff-base tmux ament-cmake colcon python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl
       command -v go >/dev/null || echo golang-go ;;
     fuzz) echo clang 'libclang-rt-dev|libclang-rt-14-dev' ;;
     # A node that is not Debian's includes its own npm, and is not compatible with Debian's npm.
     web) echo chromium; command -v node >/dev/null || echo nodejs; command -v npm >/dev/null || echo npm ;;
     format) echo clang-format-14 ;;
+    dist) echo git xz-utils ;;
+    deb) echo build-essential debhelper lintian libcmocka-dev ;;
+    packages) echo debootstrap ;;
     bench) echo g++ python3 sqlite3 heaptrack zstd valgrind binutils-source make apache2-bin curl libjemalloc2 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libgoogle-perftools4|libgoogle-perftools4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 redis-server redis-tools z3 ;;
     *) echo "setup.sh: no list named $1" >&2; exit 2 ;;
   esac

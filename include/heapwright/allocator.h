@@ -37,6 +37,7 @@
  * - Their thread-local variables need __attribute__((tls_model("initial-exec"))): other models call malloc on first
  *   use.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_ALLOCATOR_H
 #define HEAPWRIGHT_ALLOCATOR_H
 

@@ -20,6 +20,7 @@
  * red zone   bytes directly behind a block, whose value is known: a write beyond the end changes them.
  * incident   something that the program must not do, found when it frees a block.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_ANNOTATE_H
 #define HEAPWRIGHT_ANNOTATE_H
 

@@ -23,6 +23,7 @@
  * Each running thread keeps, in each heap, memory of every class that it has used, although all of it is free: up to some
  * 5 MiB if it has used all. It is returned when the thread ends, or calls hw_heap_collect.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_HEAP_H
 #define HEAPWRIGHT_HEAP_H
 

@@ -23,6 +23,7 @@
  * Thread safety: any thread may call any of these functions. None of them changes errno or calls malloc. hw_live_start
  * and hw_live_stop wait for another process, so they are not for signal handlers or deadlines.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_LIVE_H
 #define HEAPWRIGHT_LIVE_H
 

@@ -21,6 +21,7 @@
  * ones, and gives all others the name "(other scopes)".
  * Source: the interface is heapwright's own; the shape of scoped zones is that of most tracing profilers.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_MONITOR_H
 #define HEAPWRIGHT_MONITOR_H
 

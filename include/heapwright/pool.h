@@ -28,6 +28,7 @@
  * ECRTS 2004; M. Masmano, I. Ripoll, J. Real, A. Crespo, A. Wellings, "Implementation of a constant-time dynamic
  * storage allocator", Software: Practice and Experience 38(10), 2008.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_POOL_H
 #define HEAPWRIGHT_POOL_H
 

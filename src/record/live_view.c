@@ -88,19 +88,22 @@ static void add_place(struct places *places, const char *folder, size_t bytes, c
   paths[places->count] = NULL;
 }
 
-/* bin/ is next to the folder of this library. It must have the same owner: next to a copy in a folder of /tmp, any user can
- * make it. */
-static void add_own_place(struct places *places)
+/* The tool's folder, as seen from the folder of this library: where they are installed (cmake/Packaging.cmake), and in the build
+ * tree. It must have the same owner: next to a copy in a folder of /tmp, any user can make it. */
+static void add_own_places(struct places *places)
 {
-  static const char below[] = "/../bin";
-  static char library[HWI_OS_PATH_BYTES + sizeof below];
+  static const char below[][sizeof "/" HWI_BIN_FROM_LIB] = {"/" HWI_BIN_FROM_LIB, "/../bin"};
+  static char library[HWI_OS_PATH_BYTES + sizeof *below];
   struct hwi_os_module module;
   if (!hwi_os_find_module((uintptr_t)&hwi_live_view_start, &module) || hwi_os_real_path(module.path, library) < 0)
     return;
   const long owner = hwi_os_owner(library);
-  memcpy(strrchr(library, '/'), below, sizeof below);
-  if (hwi_os_owner(library) == owner)
-    add_place(places, library, strlen(library), "/");
+  char *folder_end = strrchr(library, '/');
+  for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+    memcpy(folder_end, below[i], sizeof *below);
+    if (hwi_os_owner(library) == owner)
+      add_place(places, library, strlen(library), "/");
+  }
 }
 
 static void find_places(char *const *variables)
@@ -108,7 +111,7 @@ static void find_places(char *const *variables)
   static const char name[] = "PATH=";
   struct places places = {.text = hwi_text_begin(path_bytes, sizeof path_bytes)};
   paths[0] = NULL;
-  add_own_place(&places);
+  add_own_places(&places);
   for (; *variables; variables++) {
     if (strncmp(*variables, name, sizeof name - 1) != 0)
       continue;

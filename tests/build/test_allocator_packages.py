@@ -11,15 +11,6 @@ import pytest
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples/allocators"
 
 
-@pytest.fixture(scope="module")
-def installed(build, tmp_path_factory):
-    """It is moved after its installation: no file may contain the intended path."""
-    place = tmp_path_factory.mktemp("installed")
-    subprocess.run(["cmake", "--install", build, "--prefix", "/opt/heapwright"], check=True, capture_output=True,
-                   env={"DESTDIR": str(place), "PATH": "/usr/bin:/bin"})
-    return Path(shutil.move(place / "opt/heapwright", place / "elsewhere"))
-
-
 def run(command, **more):
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, **more)
     assert done.returncode == 0, done.stdout + done.stderr

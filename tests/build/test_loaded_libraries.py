@@ -5,6 +5,7 @@ import os
 import pty
 import struct
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +35,16 @@ def test_each_is_in_a_note_and_not_linked(build, noted):
     assert "libdw.so" in needed
     for name in (*noted, "gnutls", "tinfo"):
         assert f"lib{name}.so" not in needed
+
+
+def test_a_package_recommends_all(build, noted):
+    """From a library that needs them: Debian's tools find the packages, with the names of the release."""
+    probe = build / "CMakeFiles/loaded_libraries.so"
+    needed = subprocess.run(["readelf", "-d", probe], capture_output=True, text=True, check=True).stdout
+    assert all(f"[{name}]" in needed for name in noted.values())
+    debian = Path(__file__).parents[2] / "packaging/debian"
+    assert f"-dRecommends -Tdebian/heapwright.substvars build/{probe.relative_to(build)}" in (debian / "rules").read_text()
+    assert "Recommends:\n ${loaded:Recommends},\n" in (debian / "control").read_text()
 
 
 def run_on_terminal(command, environment):

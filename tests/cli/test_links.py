@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-FOLDERS = "src|tests|tools|docs|bench|examples|include|web|cmake"
+FOLDERS = "src|tests|tools|docs|bench|examples|include|web|cmake|packaging"
 
 
 def anchors_of(page):

@@ -5,6 +5,7 @@
  * from a buffer in .bss, whose parts are never reused. After the start, this code costs one load and a branch per
  * call, and a comparison of the address in free.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_DETAIL_BEGIN_H
 #define HEAPWRIGHT_DETAIL_BEGIN_H
 

@@ -7,6 +7,7 @@
  * Works without _GNU_SOURCE, whatever was included before: the declarations that <dlfcn.h> then hides are repeated
  * here.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_DETAIL_CXX_RUNTIME_H
 #define HEAPWRIGHT_DETAIL_CXX_RUNTIME_H
 

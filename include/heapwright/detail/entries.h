@@ -12,6 +12,7 @@
  * transformations (malloc and memset become calloc, which then calls itself). Under another name none of that happens,
  * whatever flags the library is built with, and <stdlib.h> and <new> may be included as well.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_DETAIL_ENTRIES_H
 #define HEAPWRIGHT_DETAIL_ENTRIES_H
 

@@ -4,6 +4,7 @@
  * append only. entries.h declares and describes each one, but for HEAP_ALLOC: that is a program's report about a heap of
  * its own (monitor.h), and has no symbol.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_DETAIL_ENTRY_LIST_H
 #define HEAPWRIGHT_DETAIL_ENTRY_LIST_H
 

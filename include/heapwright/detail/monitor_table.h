@@ -2,6 +2,7 @@
  *
  * Private, but for struct hw_counts: programs use heapwright/monitor.h.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_DETAIL_MONITOR_TABLE_H
 #define HEAPWRIGHT_DETAIL_MONITOR_TABLE_H
 

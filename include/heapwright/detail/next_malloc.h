@@ -3,6 +3,7 @@
  * Part of allocator.h. They go to the next malloc in the search order, which is libc's in nearly every program. It is
  * looked up when the first such block comes; dlsym may allocate, from us.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_DETAIL_NEXT_MALLOC_H
 #define HEAPWRIGHT_DETAIL_NEXT_MALLOC_H
 

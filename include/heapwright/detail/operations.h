@@ -3,6 +3,7 @@
  * Part of allocator.h. Each case that the user's functions must not see is detected by one comparison on the fast path;
  * a separate cold function handles it.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_DETAIL_OPERATIONS_H
 #define HEAPWRIGHT_DETAIL_OPERATIONS_H
 

@@ -3,6 +3,7 @@
  * Part of allocator.h; a recorder leaves these to the malloc that it records. Programs call them because they expect
  * glibc's malloc; at most they print the result.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_DETAIL_TUNING_H
 #define HEAPWRIGHT_DETAIL_TUNING_H
 

@@ -74,7 +74,9 @@ static int link_to(const char *library, const char *name, char **path, struct hw
 
 int hwi_installed_find(char **path, const char *name, struct hwi_error *error)
 {
-  static const char *const places[] = {"../lib", "../lib/heapwright", "../lib64", "../libexec/heapwright"};
+  /* where they are installed (cmake/Packaging.cmake), and in the build tree */
+  static const char *const places[] = {HWI_LIB_FROM_BIN, HWI_LIBEXEC_FROM_BIN "/heapwright", "../lib",
+                                       "../libexec/heapwright"};
   char self[PATH_MAX];
   ssize_t bytes = readlink(HWI_OS_OWN_EXECUTABLE, self, sizeof self - 1);
   *path = NULL;

@@ -1,0 +1,28 @@
+#!/bin/sh
+# check.sh ROOT   fails unless the files of an image, in the folder ROOT, are at most 40 MB, and heapwright records, explains and serves
+# there as a user without rights. Only root may do this.
+set -eu
+root=$(realpath "${1:?usage: check.sh ROOT}")
+here=$(realpath "$(dirname "$0")")
+bytes_max=40000000
+
+bytes=$(du -s --apparent-size --block-size=1 "$root" | cut -f1)
+if [ "$bytes" -gt $bytes_max ]; then
+  echo "check.sh: the image has $bytes bytes, but may have $bytes_max; its largest files:" >&2
+  find "$root" -type f -printf '%s %P\n' | sort -rn | head >&2
+  exit 1
+fi
+
+# run COMMAND...   as the image's user
+run() {
+  "$here/../within.sh" "$root" 10001 "$@"
+}
+
+run heapwright record --quiet -o /tmp/run.hwt -- ls / | grep -q tmp
+run heapwright report /tmp/run.hwt | grep -q "ls /"
+run heapwright export -o /tmp/run.sqlite /tmp/run.hwt
+run heapwright run -a heap -- cat /proc/self/maps | grep -q libheapwright-heap.so
+status=0
+timeout 2 "$here/../within.sh" "$root" 10001 heapwright live --serve 127.0.0.1:0 >/dev/null || status=$?
+[ $status = 124 ] || { echo "check.sh: live --serve ended with status $status" >&2; exit 1; }
+echo "check.sh: the image has $bytes bytes, and records"
