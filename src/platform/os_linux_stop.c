@@ -15,13 +15,12 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "platform/arch.h"
 #include "platform/os_linux_proc.h"
-#include "platform/x86_vectors.h"
 
 enum { PATH_BYTES = 64, PATIENCE_NS = 2000000000, GRACE_NS = 100000000, NAP_NS = 20000 };
 
@@ -148,37 +147,43 @@ void hwi_os_let_go(struct hwi_os_stopped *stopped)
 
 /* --- registers --- */
 
-#ifdef __x86_64__
+static size_t read_note(uint32_t tid, uint32_t note, void *to, size_t bytes)
+{
+  struct iovec room = {to, bytes};
+  return ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)note, &room) == 0 ? room.iov_len : 0;
+}
+
 /* No call keeps them: in a system call they have what is left of earlier work. */
-static void read_vectors(uint32_t tid, struct hwi_os_registers *registers)
+static void read_vectors(uint32_t tid, const struct hwi_machine *machine, struct hwi_os_registers *registers)
 {
   enum { STATE_BYTES = 4096 };
   unsigned char state[STATE_BYTES];
-  struct iovec room = {state, sizeof state};
-  if (registers->system_call < 0 && ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &room) == 0)
-    registers->vector_count = hwi_x86_vector_words(registers->vectors, HWI_OS_VECTORS_MAX, state, room.iov_len);
+  if (registers->system_call >= 0)
+    return;
+  const size_t bytes = read_note(tid, machine->vector_note, state, sizeof state);
+  registers->vector_count = hwi_machine_vector_words(machine, registers->vectors, HWI_OS_VECTORS_MAX, state, bytes);
 }
-#endif
 
 bool hwi_os_thread_registers(uint32_t tid, struct hwi_os_registers *registers)
 {
-#ifdef __x86_64__
-  struct user_regs_struct got = {0};
-  struct iovec room = {&got, sizeof got};
-  if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &room) < 0 || room.iov_len < sizeof got)
+  const struct hwi_machine *machine = hwi_machine_of(HWI_ARCH_ELF_MACHINE);
+  int32_t system_call = -1;
+  *registers = (struct hwi_os_registers){.count = machine->register_count};
+  const size_t bytes = machine->register_count * sizeof *registers->all;
+  if (read_note(tid, NT_PRSTATUS, registers->all, bytes) < bytes)
     return false;
-  *registers = (struct hwi_os_registers){.stack_pointer = got.rsp,
-                                         .thread_pointer = got.fs_base,
-                                         .program_counter = got.rip,
-                                         .system_call = (int64_t)got.orig_rax,
-                                         .count = sizeof got / sizeof *registers->all};
-  memcpy(registers->all, &got, sizeof got);
-  read_vectors(tid, registers);
+  registers->stack_pointer = registers->all[machine->stack_pointer];
+  registers->program_counter = registers->all[machine->program_counter];
+  if (machine->thread_pointer != HWI_MACHINE_NO_PLACE)
+    registers->thread_pointer = registers->all[machine->thread_pointer];
+  else
+    read_note(tid, machine->thread_pointer_note, &registers->thread_pointer, sizeof registers->thread_pointer);
+  if (machine->system_call == HWI_MACHINE_NO_PLACE)
+    read_note(tid, machine->system_call_note, &system_call, sizeof system_call);
+  registers->system_call =
+      machine->system_call != HWI_MACHINE_NO_PLACE ? (int64_t)registers->all[machine->system_call] : system_call;
+  read_vectors(tid, machine, registers);
   return true;
-#else
-  (void)tid, (void)registers;
-  return false;
-#endif
 }
 
 bool hwi_os_stopped_registers(const struct hwi_os_stopped *stopped, size_t thread, struct hwi_os_registers *registers)

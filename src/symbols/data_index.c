@@ -23,7 +23,8 @@ enum {
 struct walk {
   struct hwi_data_index *index;
   uint64_t bias;
-  uint64_t local_bytes; /* of a program's thread-local storage, which ends at the thread pointer; 0: not known */
+  uint64_t local_bytes; /* of a program's thread-local storage; 0: not known */
+  uint64_t local_begin; /* where it begins, from the thread pointer on */
   bool is_c;            /* the unit's language has no namespaces */
   char prefix[NAME_BYTES];
   size_t prefix_bytes;
@@ -183,7 +184,7 @@ static bool find_place(const struct walk *walk, struct hwi_data_variable *variab
     return false;
   variable->is_local = count == 2 && read_local(walk, &location, operations, &place);
   if (variable->is_local)
-    variable->address = place - walk->local_bytes;
+    variable->address = place + walk->local_begin;
   else if (count == 1 && read_address(&location, operations, &address))
     variable->address = address + walk->bias;
   else
@@ -296,26 +297,30 @@ static void add_units(struct walk *walk, Dwarf *dwarf, const char *dir)
   }
 }
 
-/* The storage ends at the thread pointer, rounded up to its alignment. */
-static uint64_t local_bytes_of(Dwarf *dwarf)
+/* The storage ends at the thread pointer, rounded up to its alignment. On Arm it begins there, after two words of the C library. */
+static void find_local_storage(struct walk *walk, Dwarf *dwarf)
 {
+  enum { TWO_WORDS = 16 };
   size_t count = 0;
+  GElf_Ehdr header;
   GElf_Phdr segment;
   Elf *elf = dwarf_getelf(dwarf);
-  if (elf_getphdrnum(elf, &count) != 0)
-    return 0;
+  if (!gelf_getehdr(elf, &header) || elf_getphdrnum(elf, &count) != 0)
+    return;
   for (size_t i = 0; i < count && gelf_getphdr(elf, (int)i, &segment); i++)
     if (segment.p_type == PT_TLS && segment.p_memsz < LOCAL_BYTES_MOST && segment.p_align <= LOCAL_BYTES_MOST) {
       const uint64_t align = segment.p_align ? segment.p_align : 1;
-      return (segment.p_memsz + align - 1) / align * align;
+      walk->local_bytes = (segment.p_memsz + align - 1) / align * align;
+      walk->local_begin = header.e_machine == EM_AARCH64 ? (TWO_WORDS + align - 1) / align * align : -walk->local_bytes;
+      return;
     }
-  return 0;
 }
 
 void hwi_data_index_add(struct hwi_data_index *index, const struct hwi_data_source *source)
 {
-  struct walk walk = {
-      .index = index, .bias = source->bias, .local_bytes = source->is_program ? local_bytes_of(source->dwarf) : 0};
+  struct walk walk = {.index = index, .bias = source->bias};
+  if (source->is_program)
+    find_local_storage(&walk, source->dwarf);
   Dwarf *alternate = dwarf_getalt(source->dwarf);
   if (alternate)
     add_units(&walk, alternate, source->dir);

@@ -52,7 +52,7 @@ struct hwi_data_source {
   Dwarf *dwarf;
   const char *dir; /* where its file is; NULL: not known */
   uint64_t bias;   /* with which the module was loaded */
-  bool is_program; /* of x86-64, not a library: then its thread-local variables have a known place */
+  bool is_program; /* not a library: then its thread-local variables have a known place */
 };
 
 /* Adds the variables and records of a module. */

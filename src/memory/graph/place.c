@@ -123,14 +123,9 @@ void hwi_graph_place(const struct hwi_graph *graph, uint64_t address, struct hwi
 
 const char *hwi_core_register_name(const struct hwi_memory_thread *thread, unsigned reg)
 {
-  /* of a core dump of x86-64, the only layout that is known */
-  static const char *const names[] = {"r15",    "r14", "r13", "r12",     "rbp",     "rbx", "r11",      "r10", "r9",
-                                      "r8",     "rax", "rcx", "rdx",     "rsi",     "rdi", "orig_rax", "rip", "cs",
-                                      "eflags", "rsp", "ss",  "fs_base", "gs_base", "ds",  "es",       "fs",  "gs"};
-  enum { NAMES = sizeof names / sizeof *names };
   if (reg >= HWI_THREAD_REGISTERS)
     return "(vector)";
-  return thread->register_count == NAMES && reg < NAMES ? names[reg] : NULL;
+  return thread->machine && reg < thread->machine->register_count ? thread->machine->names[reg] : NULL;
 }
 
 void hwi_core_place_text(const struct hwi_graph *graph, const struct hwi_core_place *place, char *text, size_t size)

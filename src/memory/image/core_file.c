@@ -2,32 +2,29 @@
  *
  * A core dump has a segment for each region of memory, and notes: of each thread its registers, of the process its PID and
  * command, and the files that were mapped. libelf reads headers and notes of both classes and byte orders. The registers'
- * layout is known for x86-64 alone.
+ * layout is known for the CPUs of platform/machine.h.
  */
 #include "memory/image/core_file.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/procfs.h>
 #include <sys/stat.h>
-#include <sys/user.h>
 #include <unistd.h>
 
 #include "memory/image/unpack.h"
-#include "platform/x86_vectors.h"
 #include "trace/grow.h"
 
 struct core {
   struct hwi_memory *memory;
   Elf *elf;
   GElf_Ehdr header;
+  const struct hwi_machine *machine; /* NULL: its registers are not known */
   struct hwi_error *error;
   const char *path;
 };
@@ -39,51 +36,57 @@ static int no_memory(const struct core *core)
 
 /* --- notes --- */
 
-#ifdef __x86_64__
+static struct hwi_memory_thread *last_thread(const struct core *core)
+{
+  struct hwi_memory *memory = core->memory;
+  return memory->thread_count ? &memory->threads[memory->thread_count - 1] : NULL;
+}
+
 static bool take_thread(struct core *core, const unsigned char *bytes, size_t size)
 {
   struct hwi_memory *memory = core->memory;
-  struct elf_prstatus status;
-  struct user_regs_struct registers;
-  static_assert(sizeof registers == sizeof status.pr_reg && sizeof registers / 8 <= HWI_THREAD_REGISTERS, "of a core");
-  if (core->header.e_machine != EM_X86_64 || size < sizeof status)
+  const struct hwi_machine *machine = core->machine;
+  if (!machine || size < HWI_MACHINE_REGISTERS_OFF + machine->register_count * sizeof(uint64_t))
     return true;
   if (!hwi_grow((void **)&memory->threads, &memory->thread_capacity, memory->thread_count + 1, sizeof *memory->threads))
     return false;
-  memcpy(&status, bytes, sizeof status);
-  memcpy(&registers, &status.pr_reg, sizeof registers);
   struct hwi_memory_thread *thread = &memory->threads[memory->thread_count++];
-  *thread = (struct hwi_memory_thread){.tid = (uint32_t)status.pr_pid,
-                                       .stack_pointer = registers.rsp,
-                                       .thread_pointer = registers.fs_base,
-                                       .program_counter = registers.rip,
-                                       .register_count = sizeof registers / sizeof *thread->registers};
-  memcpy(thread->registers, &registers, sizeof registers);
+  *thread = (struct hwi_memory_thread){.machine = machine,
+                                       .tid = hwi_memory_load_32(memory, bytes + HWI_MACHINE_TID_OFF),
+                                       .register_count = machine->register_count};
+  memcpy(thread->registers, bytes + HWI_MACHINE_REGISTERS_OFF, machine->register_count * sizeof *thread->registers);
+  thread->stack_pointer = thread->registers[machine->stack_pointer];
+  thread->program_counter = thread->registers[machine->program_counter];
+  if (machine->thread_pointer != HWI_MACHINE_NO_PLACE)
+    thread->thread_pointer = thread->registers[machine->thread_pointer];
   if (memory->thread_count == 1)
-    memory->signal = status.pr_cursig;
+    memory->signal = (int)(hwi_memory_load_32(memory, bytes + HWI_MACHINE_SIGNAL_OFF) & UINT16_MAX);
   return true;
 }
 
 /* Follows the note of the thread. No call keeps these registers: in a system call they have what is left of earlier work. */
-static void take_vectors(const struct core *core, const unsigned char *bytes, size_t size)
+static void take_vectors(const struct hwi_machine *machine, struct hwi_memory_thread *thread,
+                         const unsigned char *bytes, size_t size)
 {
-  struct hwi_memory *memory = core->memory;
-  struct hwi_memory_thread *thread = memory->thread_count ? &memory->threads[memory->thread_count - 1] : NULL;
-  if (thread && (int64_t)thread->registers[offsetof(struct user_regs_struct, orig_rax) / sizeof(uint64_t)] < 0)
-    thread->vector_count = hwi_x86_vector_words(thread->vectors, HWI_THREAD_VECTORS, bytes, size);
-}
-#else
-static bool take_thread(struct core *core, const unsigned char *bytes, size_t size)
-{
-  (void)core, (void)bytes, (void)size;
-  return true;
+  if (machine->system_call == HWI_MACHINE_NO_PLACE || (int64_t)thread->registers[machine->system_call] < 0)
+    thread->vector_count = hwi_machine_vector_words(machine, thread->vectors, HWI_THREAD_VECTORS, bytes, size);
 }
 
-static void take_vectors(const struct core *core, const unsigned char *bytes, size_t size)
+/* Takes a note that follows that of the thread, if there is one, and if it belongs to the CPU. */
+static void take_more_of_thread(const struct core *core, uint32_t note, const unsigned char *bytes, size_t size)
 {
-  (void)core, (void)bytes, (void)size;
+  const struct hwi_machine *machine = core->machine;
+  struct hwi_memory_thread *thread = last_thread(core);
+  if (!machine || !thread)
+    return;
+  if (note == machine->vector_note)
+    take_vectors(machine, thread, bytes, size);
+  else if (note == machine->thread_pointer_note && size >= sizeof thread->thread_pointer)
+    memcpy(&thread->thread_pointer, bytes, sizeof thread->thread_pointer);
+  else if (note == machine->system_call_note && size >= sizeof(int32_t) &&
+           (int32_t)hwi_memory_load_32(core->memory, bytes) >= 0)
+    thread->vector_count = 0;
 }
-#endif
 
 /* The first description of a signal is that of the first thread. */
 static void take_signal(const struct core *core, const unsigned char *bytes, size_t size)
@@ -175,12 +178,12 @@ static bool take_note(struct core *core, const GElf_Nhdr *note, const unsigned c
     return take_thread(core, bytes, note->n_descsz);
   if (note->n_type == NT_SIGINFO)
     take_signal(core, bytes, note->n_descsz);
-  else if (note->n_type == NT_X86_XSTATE)
-    take_vectors(core, bytes, note->n_descsz);
   else if (note->n_type == NT_PRPSINFO)
     take_process(core, bytes, note->n_descsz);
   else if (note->n_type == NT_FILE)
     return take_files(core, bytes, note->n_descsz);
+  else
+    take_more_of_thread(core, note->n_type, bytes, note->n_descsz);
   return true;
 }
 
@@ -289,6 +292,8 @@ static int read_core(struct core *core)
   memory->word_bytes = class == ELFCLASS64 ? 8 : 4;
   memory->swaps_bytes =
       core->header.e_ident[EI_DATA] != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
+  if (class == ELFCLASS64 && !memory->swaps_bytes)
+    core->machine = hwi_machine_of(core->header.e_machine);
   for (size_t i = 0; i < count && status == 0; i++)
     if (gelf_getphdr(core->elf, (int)i, &segment) && segment.p_type == PT_LOAD)
       status = add_segment(core, &segment);

@@ -14,20 +14,7 @@
 #include "symbols/elf_file.h"
 #include "trace/grow.h"
 
-/* Numbers of registers in tables for x86-64, and the layout of registers that is known. */
-enum {
-  TABLE_REGISTERS = 17, /* the last one is the program counter */
-  TABLE_STACK_POINTER = 7,
-  TABLE_COUNTER = 16,
-  REGISTERS = 27, /* of a core dump of x86-64 */
-  FRAMES_MAX = 1 << 20,
-};
-
-/* From such a number to the place in a core dump. */
-static const uint8_t places[TABLE_REGISTERS] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16};
-static const uint8_t preserved[] = {3, 6, 12, 13, 14, 15}; /* rbx, rbp, r12 to r15 */
-
-enum { PRESERVED = sizeof preserved };
+enum { FRAMES_MAX = 1 << 20 };
 
 struct hwi_thread_unwinder {
   Dwfl *dwfl;
@@ -64,6 +51,14 @@ static pid_t next_thread(Dwfl *dwfl, void *context, void **thread)
   return 0;
 }
 
+/* A return address may be signed: in the bits above those of an address it has a checksum, which libdwfl does not know. */
+static uint64_t without_signature(const struct hwi_thread_frames *frames, uint64_t word)
+{
+  const unsigned bits = frames->memory->threads[0].machine->address_bits;
+  const uint64_t address = bits < 64 ? word & ((UINT64_C(1) << bits) - 1) : word;
+  return address != word && hwi_core_modules_of(frames->modules, address) ? address : word;
+}
+
 static bool read_word(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *context)
 {
   (void)dwfl;
@@ -71,7 +66,7 @@ static bool read_word(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *co
   uint64_t found;
   if (!hwi_memory_word(&frames->unwinder->reader, address, &found))
     return false;
-  *word = found;
+  *word = without_signature(frames, found);
   return true;
 }
 
@@ -87,16 +82,21 @@ static bool set_registers(Dwfl_Thread *thread, void *context)
 {
   const struct hwi_thread_frames *frames = context;
   const struct hwi_memory_thread *of = &frames->memory->threads[dwfl_thread_tid(thread) - 1];
-  Dwarf_Word registers[TABLE_REGISTERS];
+  const struct hwi_machine *machine = of->machine;
+  Dwarf_Word registers[HWI_MACHINE_NUMBERS_MAX], counter = of->program_counter;
   uint64_t caller;
-  for (unsigned i = 0; i < TABLE_REGISTERS; i++)
-    registers[i] = of->registers[places[i]];
-  if (is_in_no_code(frames, registers[TABLE_COUNTER]) &&
-      hwi_memory_word(&frames->unwinder->reader, registers[TABLE_STACK_POINTER], &caller)) {
-    registers[TABLE_COUNTER] = caller;
-    registers[TABLE_STACK_POINTER] += sizeof caller;
+  for (unsigned i = 0; i < machine->number_count; i++)
+    registers[i] = of->registers[machine->places[i]];
+  if (is_in_no_code(frames, counter) && machine->link != HWI_MACHINE_NO_PLACE) {
+    counter = of->registers[machine->link];
+  } else if (is_in_no_code(frames, counter) && hwi_memory_word(&frames->unwinder->reader, of->stack_pointer, &caller)) {
+    counter = caller;
+    registers[machine->stack_number] += sizeof caller;
   }
-  return dwfl_thread_state_registers(thread, 0, TABLE_REGISTERS, registers);
+  if (machine->counter_number != HWI_MACHINE_NO_PLACE)
+    registers[machine->counter_number] = counter;
+  dwfl_thread_state_register_pc(thread, counter);
+  return dwfl_thread_state_registers(thread, 0, machine->number_count, registers);
 }
 
 static const Dwfl_Thread_Callbacks thread_callbacks = {.next_thread = next_thread,
@@ -162,13 +162,14 @@ struct unwinding {
 static void find_setters(struct unwinding *unwinding, Dwfl_Frame *frame)
 {
   const size_t inner = unwinding->stack->count - 1;
-  for (unsigned i = 0; i < PRESERVED; i++) {
-    const uint8_t place = places[preserved[i]];
+  const struct hwi_machine *machine = unwinding->thread->machine;
+  for (unsigned i = 0; i < machine->preserved_count; i++) {
+    const uint8_t place = machine->places[machine->preserved[i]];
     Dwarf_Word value;
     if (unwinding->set & 1U << i)
       continue;
     unwinding->stack->setters[place] = (uint32_t)inner;
-    if (dwfl_frame_reg(frame, preserved[i], &value) != 0 || value != unwinding->thread->registers[place])
+    if (dwfl_frame_reg(frame, machine->preserved[i], &value) != 0 || value != unwinding->thread->registers[place])
       unwinding->set |= 1U << i;
   }
 }
@@ -180,8 +181,8 @@ static int take_frame(Dwfl_Frame *frame, void *context)
   Dwarf_Addr address;
   Dwarf_Word pointer;
   bool is_activation;
-  if (!dwfl_frame_pc(frame, &address, &is_activation) || dwfl_frame_reg(frame, TABLE_STACK_POINTER, &pointer) != 0 ||
-      stack->count == FRAMES_MAX)
+  if (!dwfl_frame_pc(frame, &address, &is_activation) ||
+      dwfl_frame_reg(frame, unwinding->thread->machine->stack_number, &pointer) != 0 || stack->count == FRAMES_MAX)
     return DWARF_CB_ABORT;
   if (stack->count) {
     if (pointer <= stack->frames[stack->count - 1].begin)
@@ -204,7 +205,7 @@ const struct hwi_thread_stack *hwi_thread_frames_of(struct hwi_thread_frames *fr
     return NULL;
   struct hwi_thread_stack *stack = &frames->stacks[thread];
   struct unwinding unwinding = {.stack = stack, .thread = &frames->memory->threads[thread]};
-  if (stack->is_read || !frames->unwinder->dwfl || unwinding.thread->register_count != REGISTERS)
+  if (stack->is_read || !frames->unwinder->dwfl || !unwinding.thread->machine)
     return stack;
   stack->is_read = true;
   dwfl_getthread_frames(frames->unwinder->dwfl, (pid_t)thread + 1, take_frame, &unwinding);

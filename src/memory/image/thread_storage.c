@@ -94,6 +94,9 @@ static bool read_storage(struct hwi_thread_storage *storage)
 
 const struct hwi_core_module *hwi_thread_storage_at(struct hwi_thread_storage *storage, uint64_t below, uint64_t *off)
 {
+  const struct hwi_memory *memory = storage->memory;
+  if (memory->thread_count && memory->threads[0].machine && memory->threads[0].machine->local_is_above)
+    return NULL;
   if (!storage->below && !read_storage(storage))
     return NULL;
   for (size_t i = 0; i < storage->modules->count; i++) {

@@ -114,7 +114,7 @@ void hwi_type_spread_claim(struct hwi_type_spread *spread, const struct hwi_clai
 
 /* --- all blocks --- */
 
-/* Libraries have their names; registers are only known of x86-64, so that threads have no thread pointer elsewhere. */
+/* Libraries have their names. */
 static bool is_program(const char *path)
 {
   return !strstr(hwi_base_name(path), ".so");
