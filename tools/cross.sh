@@ -7,8 +7,12 @@
 # Debian's libraries for it are downloaded once, into a folder of the user's cache (HW_CROSS_CACHE): nothing of the system is changed
 # except that root gets the compiler and the emulator.
 set -eu
+from=$PWD
 cd "$(dirname "$0")/.."
-[ $# -ge 2 ] && [ -e "cmake/cross/$1.cmake" ] || { sed -n '2,8s/^# //p' "$0" >&2; exit 2; }
+if [ $# -lt 2 ] || [ ! -e "cmake/cross/$1.cmake" ]; then
+  sed -n '2,8s/^# //p' "$0" >&2
+  exit 2
+fi
 arch=$1 action=$2
 shift 2
 case $arch in
@@ -59,7 +63,11 @@ build_all() {
 
 case $action in
   build) build_all ;;
-  run) exec "$emulator" -L "$HW_SYSROOT" "$@" ;;
+  run)
+    make_sysroot
+    cd "$from"
+    exec "$emulator" -L "$HW_SYSROOT" "$@"
+    ;;
   test)
     build_all
     tools/setup.sh --packages python3-pytest

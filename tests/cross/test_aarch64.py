@@ -178,6 +178,14 @@ def test_larger_pages_are_left_alone(compiled, tmp_path):
     assert not trace.exists()
 
 
+def without_names_of_libraries(printed):
+    """A report; each tool finds only the libraries of its own machine under the paths that were recorded."""
+    report = json.loads(printed)
+    for row in report["top"]:
+        row["stack"] = [{"address": frame["address"]} if "/lib/" in (frame["module"] or "") else frame for frame in row["stack"]]
+    return report
+
+
 def test_both_tools_report_the_same(compiled, recorded, hw, record, tmp_path):
     """A recording of each machine is reported by the tool of the other one."""
     foreign, _ = recorded([compiled("gcc", "known_stacks.c"), 3])
@@ -186,4 +194,4 @@ def test_both_tools_report_the_same(compiled, recorded, hw, record, tmp_path):
     for trace in (foreign, own):
         here = hw("report", "--json", trace)
         there = run([f"{CROSS}/bin/heapwright", "report", "--json", trace])
-        assert json.loads(there.stdout) == json.loads(here.stdout)
+        assert without_names_of_libraries(there.stdout) == without_names_of_libraries(here.stdout)
