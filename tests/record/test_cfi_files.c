@@ -347,6 +347,8 @@ static void test_signal_trampoline(void **state)
   struct image image;
   struct tally tally = {0};
   (void)state;
+  if (HWI_ARCH_SIGNAL_REGISTERS_OFF) /* then the kernel has it */
+    skip();
   assert_true(image_open(&image, LIB "libc.so.6"));
   Elf *elf = elf_begin(image.descriptor, ELF_C_READ_MMAP, NULL);
   Dwarf_CFI *cfi = dwarf_getcfi_elf(elf);
@@ -377,8 +379,9 @@ static void test_realigned(void **state)
   (void)state;
   assert_int_equal(realigned(64, 1, 2, 3, 4, 5, 6, 7), 28);
   assert_true(check_file("/proc/self/exe", &tally));
-#ifndef __clang__                               /* which computes it in another way */
-  assert_true(tally.deref + tally.full_bp > 0); /* gcc saves bp at bp; a row cannot hold that */
+#ifndef __clang__ /* which computes it in another way */
+  /* gcc saves bp at bp; a row cannot hold that. With a link register, it computes addresses, and leaves the stack as it is. */
+  assert_true(tally.deref + tally.full_bp > 0 || HWI_ARCH_HAS_LINK);
 #endif
 }
 
@@ -386,6 +389,9 @@ static void test_others(void **state)
 {
   static const char *const paths[] = {LIB "libstdc++.so.6",
                                       LIB "ld-linux-x86-64.so.2",
+                                      LIB "ld-linux-aarch64.so.1",
+                                      LIB "libsqlite3.so.0",
+                                      LIB "libcurl.so.4",
                                       LIB "libcrypto.so.3",
                                       LIB "libm.so.6",
                                       LIB "libgcc_s.so.1",
