@@ -167,6 +167,36 @@ def test_programs_run_on_the_allocators(allocator, compiled, tmp_path):
     assert run([compiled("g++", "operators.cc")], LD_PRELOAD=preloaded).stdout == "3 1\n"
 
 
+def functions_at(program, addresses, base):
+    """The names of the program's functions at these addresses, by its symbols."""
+    listed = subprocess.run(["aarch64-linux-gnu-nm", "-S", str(program)], capture_output=True, text=True, check=True).stdout
+    symbols = [line.split() for line in listed.splitlines() if len(line.split()) == 4]
+    return [next((name for start, size, _, name in symbols if int(start, 16) < address - base <= int(start, 16) + int(size, 16)), None)
+            for address in addresses]
+
+
+@pytest.mark.parametrize("has_owners", [False, True])
+def test_a_core_dump_is_explained_here(has_owners, compiled, hw, tmp_path):
+    """The emulator writes it, with registers and the thread pointer. Blocks are exact, those in the cache of the thread are free, and
+    stacks in owners of blocks are right. The emulator does not list files, so that names are looked up by the test."""
+    program = compiled("gcc-signed", "crash.c")
+    preloaded = {"LD_PRELOAD": f"{CROSS}/lib/libheapwright-annotate.so"} if has_owners else {}
+    subprocess.run(["sh", "-c", 'ulimit -c unlimited; exec "$@"', "sh", *EMULATOR, str(program)], env={**os.environ, **preloaded},
+                   cwd=tmp_path, capture_output=True, timeout=120, check=False)
+    core, = tmp_path.glob("*.core")
+    done = hw("core", "--json", program, core)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["signal"] == 11 and report["threads"] == 1 and report["damages"] == 0
+    assert report["live_blocks"] == 10 and report["cached_blocks"] == 2
+    assert report["understood_bytes"] == report["system_bytes"]
+    if has_owners:
+        stacks = {row["live_bytes"]: [frame["address"] for frame in row["stack"]] for row in report["top"]}
+        base = min(address for stack in stacks.values() for address in stack) & ~0xffff
+        assert {size: functions_at(program, stack[:3], base) for size, stack in stacks.items()} == {
+            5000: ["make", "first", "main"], 15000: ["make", "second", "main"]}
+
+
 def test_larger_pages_are_left_alone(compiled, tmp_path):
     """Under a kernel with pages of 64 KiB nothing is recorded, and the program runs."""
     trace = tmp_path / "run.hwt"
