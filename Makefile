@@ -1,6 +1,6 @@
 # A thin front for CMake: the build itself is in CMakeLists.txt and cmake/.
 .DEFAULT_GOAL := all
-.PHONY: all help build-it test-it demo test test-programs test-packages soak bench fuzz single-header web install dist deb format clean
+.PHONY: all help build-it test-it demo test test-programs test-packages soak cross bench fuzz single-header web install dist deb format clean
 
 PRESET ?= default
 BUILD ?= build$(if $(filter-out default,$(PRESET)),/$(PRESET))
@@ -75,6 +75,10 @@ fuzz:
 	@$(SETUP) build fuzz
 	@$(MAKE) --no-print-directory build-it
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run_fuzz.sh $(BUILD)
+
+## make cross             build for 64-bit Arm, into build/arm64, and test that under qemu-user
+cross:
+	@tools/cross.sh arm64 test
 
 ## make single-header     the pool of pool.h and the heap of heap.h as one file each, build/heapwright-pool.h and -heap.h
 single-header:

@@ -15,8 +15,10 @@ pkg_check_modules(CURL REQUIRED libcurl)
 pkg_check_modules(MICROHTTPD REQUIRED libmicrohttpd)
 pkg_check_modules(NCURSES REQUIRED ncursesw) # its flags select an older POSIX than ours: they are not used
 pkg_check_modules(SQLITE REQUIRED sqlite3)
+set(sysroot ${CMAKE_SYSROOT})
+list(TRANSFORM sysroot PREPEND --sysroot=)
 set(probe ${CMAKE_BINARY_DIR}/CMakeFiles/loaded_libraries.so)
-execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND ${CMAKE_C_COMPILER} -shared -nostdlib -o ${probe} -Wl,--no-as-needed
+execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND ${CMAKE_C_COMPILER} ${sysroot} -shared -nostdlib -o ${probe} -Wl,--no-as-needed
   ${CURL_LINK_LIBRARIES} ${MICROHTTPD_LINK_LIBRARIES} ${NCURSES_LINK_LIBRARIES} ${SQLITE_LINK_LIBRARIES})
 execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND ${CMAKE_READELF} -d ${probe} OUTPUT_VARIABLE loaded_libraries)
 add_library(hw-loaded INTERFACE)

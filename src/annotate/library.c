@@ -151,13 +151,21 @@ static bool is_own(uintptr_t pc)
 
 /* The stack begins at the function that called an entry point. In between are at most this library's own functions, which have
  * frame pointers. */
-#define STACK_HERE() stack_of(__builtin_frame_address(0))
+#define STACK_HERE() stack_of(HWI_ARCH_CALLER_PC(), HWI_ARCH_CALLER_SP(), HWI_ARCH_CALLER_BP())
 
-static inline __attribute__((always_inline)) uint32_t stack_of(const uintptr_t *frame)
+static inline __attribute__((always_inline)) uint32_t stack_of(uintptr_t pc, uintptr_t sp, uintptr_t bp)
 {
-  while (__builtin_expect(is_own(frame[1]), 0))
-    frame = (const uintptr_t *)frame[0];
-  return hwi_stack_of(frame[1], (uintptr_t)(frame + 2), frame[0]);
+  while (__builtin_expect(is_own(pc), 0)) {
+    if (HWI_ARCH_RECORDS_END_FRAMES) {
+      const uintptr_t *record = (const uintptr_t *)bp;
+      pc = record[1];
+      sp = (uintptr_t)(record + 2);
+      bp = record[0];
+    } else if (!hwi_stack_step(&pc, &sp, &bp)) {
+      return 0;
+    }
+  }
+  return hwi_stack_of(pc, sp, bp);
 }
 
 /* --- reports of incidents --- */
@@ -411,8 +419,8 @@ enum { QUICK_MAX = 1 << 30 };
 
 static inline __attribute__((always_inline)) void *quick_alloc(size_t size, void *(*otherwise)(size_t size))
 {
-  const uintptr_t *frame = __builtin_frame_address(0);
-  const struct hwi_stack_memo *memo = hwi_stack_memo_of(frame[1], (uintptr_t)(frame + 2), frame[0]);
+  const struct hwi_stack_memo *memo =
+      hwi_stack_memo_of(HWI_ARCH_CALLER_PC(), HWI_ARCH_CALLER_SP(), HWI_ARCH_CALLER_BP());
   if (!memo || !settings.is_plain || size - 1 >= QUICK_MAX || !hwi_stack_is_same(memo))
     return otherwise(size);
   char *memory = next.malloc(size + HW_ANNOTATE_HEADER_BYTES);

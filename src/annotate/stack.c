@@ -11,7 +11,7 @@ enum {
   ROWS = 1024, /* of a thread */
   LOWEST_CODE = 4096,
   LARGEST_GUESSED_FRAME = 1 << 20,
-  WORDS_OF_A_STEP = 3,
+  WORDS_OF_A_STEP = 4,
   OWN_STEPS = 16, /* at most, through this library's own frames */
   NO_WORD = UINT16_MAX,
 };
@@ -30,7 +30,9 @@ struct walk {
   struct hwi_stack_thread *self; /* NULL: nothing is kept */
   struct hwi_range *range;
   uintptr_t pc, sp, bp;
+  uintptr_t link;      /* the link register of a frame that a signal interrupted */
   bool is_interrupted; /* pc is no return address */
+  bool is_sp_guessed;  /* sp is only a lower bound */
   bool is_kept;        /* the walk may become a memo */
   bool needs_first_bp;
   uint16_t bp_word; /* that bp was loaded from; NO_WORD: it is the first frame's */
@@ -161,9 +163,11 @@ static bool load_bp(struct walk *walk, uintptr_t address)
 static bool step_to(struct walk *walk, struct hwi_frame_row row, uintptr_t cfa)
 {
   uintptr_t pc;
-  if (cfa <= walk->sp || !load(walk, cfa - WORD, &pc, true) || !is_code(pc))
+  const uintptr_t return_end = hwi_arch_return_end(cfa, row.return_slot);
+  if (cfa <= walk->sp || return_end <= walk->sp || !load(walk, return_end - WORD, &pc, true) ||
+      !is_code(pc = hwi_arch_code_address(pc)))
     return false;
-  const uintptr_t base = row.kind == HWI_ROW_BP_DEREF ? walk->bp : cfa;
+  const uintptr_t base = row.kind == HWI_ROW_BP_DEREF ? walk->bp : return_end;
   if ((row.bp_words || row.kind == HWI_ROW_BP_DEREF) && !load_bp(walk, base + (uintptr_t)(row.bp_words * WORD)))
     return false;
   walk->pc = pc;
@@ -180,10 +184,11 @@ static bool step_by_frame_pointer(struct walk *walk)
   walk->is_kept = false;
   const uintptr_t frame = use_bp(walk);
   if (frame < walk->sp || frame - walk->sp > LARGEST_GUESSED_FRAME || !load(walk, frame + WORD, &pc, true) ||
-      !is_code(pc) || !load_bp(walk, frame))
+      !is_code(pc = hwi_arch_code_address(pc)) || !load_bp(walk, frame))
     return false;
   walk->pc = pc;
   walk->sp = frame + 2 * WORD;
+  walk->is_sp_guessed = !HWI_ARCH_RECORDS_END_FRAMES;
   walk->is_interrupted = false;
   return true;
 }
@@ -195,13 +200,26 @@ static bool step_signal(struct walk *walk, uintptr_t registers)
   walk->is_kept = false;
   if (!load(walk, registers + HWI_ARCH_SIGNAL_PC, &pc, true) ||
       !load(walk, registers + HWI_ARCH_SIGNAL_SP, &sp, true) ||
-      !load(walk, registers + HWI_ARCH_SIGNAL_BP, &bp, true) || !is_code(pc))
+      !load(walk, registers + HWI_ARCH_SIGNAL_BP, &bp, true) ||
+      !load(walk, registers + HWI_ARCH_SIGNAL_LINK, &walk->link, true) || !is_code(pc))
     return false;
   walk->pc = pc;
   walk->sp = sp;
   walk->bp = bp;
   walk->is_interrupted = true;
   return sp >= walk->range->low;
+}
+
+/* From the function that a signal interrupted, which has not stored its return address. */
+static bool step_by_link(struct walk *walk, uintptr_t cfa)
+{
+  const uintptr_t pc = hwi_arch_code_address(walk->link);
+  if (!walk->is_interrupted || cfa < walk->sp || !is_code(pc))
+    return false;
+  walk->pc = pc;
+  walk->sp = cfa;
+  walk->is_interrupted = false;
+  return true;
 }
 
 static bool load_for_cfi(void *context, uintptr_t address, uintptr_t *word)
@@ -248,6 +266,9 @@ static bool step(struct walk *walk)
   const struct hwi_frame_row row = row_of(walk);
   const uintptr_t offset = (uintptr_t)(intptr_t)row.offset;
   uintptr_t cfa;
+  if (walk->is_sp_guessed && row.kind != HWI_ROW_BP && row.kind != HWI_ROW_NONE)
+    return false;
+  walk->is_sp_guessed = false;
   switch (row.kind) {
   case HWI_ROW_SP:
     return step_to(walk, row, walk->sp + offset);
@@ -259,6 +280,8 @@ static bool step(struct walk *walk)
     return load(walk, use_bp(walk) + offset, &cfa, true) && step_to(walk, row, cfa);
   case HWI_ROW_SIGNAL:
     return step_signal(walk, walk->sp + offset);
+  case HWI_ROW_LINK:
+    return step_by_link(walk, walk->sp + offset);
   case HWI_ROW_FULL:
     return step_in_full(walk);
   case HWI_ROW_NONE:
@@ -298,20 +321,40 @@ static void walk_outward(struct walk *walk)
   while (walk->frame_count < frames_max && step(walk));
 }
 
+/* `range` is for a thread without memory. */
+static void begin(struct walk *walk, struct hwi_range *range, uintptr_t pc, uintptr_t sp, uintptr_t bp)
+{
+  walk->self = hwi_stack_self;
+  walk->range = walk->self ? &walk->self->range : range;
+  walk->pc = pc;
+  walk->sp = sp;
+  walk->bp = bp;
+  walk->bp_word = NO_WORD;
+  walk->is_kept = true;
+  walk->is_interrupted = walk->is_sp_guessed = walk->needs_first_bp = false;
+  walk->word_count = walk->frame_count = 0;
+}
+
+__attribute__((noinline)) bool hwi_stack_step(uintptr_t *pc, uintptr_t *sp, uintptr_t *bp)
+{
+  struct walk walk;
+  struct hwi_range range = {0};
+  begin(&walk, &range, *pc, *sp, *bp);
+  if (!hwi_range_enter(walk.range, *sp) && walk.self)
+    forget(walk.self);
+  const bool is_taken = step(&walk);
+  *pc = walk.pc;
+  *sp = walk.sp;
+  *bp = walk.bp;
+  return is_taken;
+}
+
 __attribute__((noinline)) uint32_t hwi_stack_walk(uintptr_t pc, uintptr_t sp, uintptr_t bp)
 {
   struct walk walk;
   struct hwi_range range = {0};
   const struct hwi_stack_memo first = {.pc = pc, .sp = sp, .bp = bp};
-  walk.self = hwi_stack_self;
-  walk.range = walk.self ? &walk.self->range : &range;
-  walk.pc = pc;
-  walk.sp = sp;
-  walk.bp = bp;
-  walk.bp_word = NO_WORD;
-  walk.is_kept = true;
-  walk.is_interrupted = walk.needs_first_bp = false;
-  walk.word_count = walk.frame_count = 0;
+  begin(&walk, &range, pc, sp, bp);
   if (walk.self)
     forget_old_code(walk.self);
   if (!hwi_range_enter(walk.range, sp) && walk.self)

@@ -49,6 +49,9 @@ void hwi_stack_forget_code(void);
 /* Returns the number of the stack that begins with that frame, the caller of an entry point; 0: it is not known. */
 uint32_t hwi_stack_walk(uintptr_t pc, uintptr_t sp, uintptr_t bp);
 
+/* Replaces the registers of a frame by its caller's, by call frame information. Returns false if that is not possible. */
+bool hwi_stack_step(uintptr_t *pc, uintptr_t *sp, uintptr_t *bp);
+
 /* Stores the stack in the table. Defined by library.c. */
 uint32_t hwi_stack_number(const uintptr_t *frames, uint32_t count);
 

@@ -1,4 +1,4 @@
-/* arch.h - the interface to the CPU: time stamps and hints. A port is a new arch_NAME.h */
+/* arch.h - the interface to the CPU: registers, frames, time stamps, hints. A port is a new arch_NAME.h */
 #ifndef HWI_PLATFORM_ARCH_H
 #define HWI_PLATFORM_ARCH_H
 
@@ -6,6 +6,8 @@
 
 #if defined __x86_64__
 #include "arch_x86_64.h"
+#elif defined __aarch64__
+#include "arch_aarch64.h"
 #else
 #error "heapwright has no port to this CPU yet: add src/platform/arch_NAME.h"
 #endif

@@ -1,22 +1,97 @@
-/* arch_x86_64.h - time stamps and hints on x86-64 */
+/* arch_x86_64.h - time stamps, registers, calls and hints on x86-64 */
 #ifndef HWI_PLATFORM_ARCH_X86_64_H
 #define HWI_PLATFORM_ARCH_X86_64_H
 
 #include <cpuid.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <x86intrin.h>
 
 enum {
   HWI_ARCH_ELF_MACHINE = 62,
-  HWI_ARCH_ADDRESS_BITS = 47,  /* of user space */
-  HWI_ARCH_SIGNAL_PC = 8 * 16, /* offsets in the general registers of a signal frame's context */
-  HWI_ARCH_SIGNAL_SP = 8 * 15,
-  HWI_ARCH_SIGNAL_BP = 8 * 10,
+  HWI_ARCH_ADDRESS_BITS = 47, /* of user space */
 };
 
+#define HWI_ARCH_CLOCK_SOURCE "tsc\n" /* the kernel's name for the clock that hwi_arch_clock reads */
+#define HWI_ARCH_VDSO_CLOCK_GETTIME "__vdso_clock_gettime"
+
+/* --- registers and frames --- */
+
+/* DWARF's numbers of the registers: rax rdx rcx rbx rsi rdi rbp rsp r8 to r15, return address. */
+enum { HWI_REG_BP = 6, HWI_REG_SP = 7, HWI_REG_RA = 16, HWI_REG_COUNT = 17, HWI_REG_LINK = HWI_REG_RA };
+
+enum {
+  HWI_ARCH_RECORDS_END_FRAMES =
+      true,                       /* a frame with a frame pointer ends with the caller's one and the return address */
+  HWI_ARCH_HAS_LINK = false,      /* the return address of a frame is always on the stack */
+  HWI_ARCH_SIGNS_RETURNS = false, /* and is an address */
+  HWI_ARCH_SIGNAL_REGISTERS_OFF = 0, /* the CFI of signal frames states where registers are */
+  HWI_ARCH_SIGNAL_PC = 8 * 16,       /* offsets in the general registers of a signal frame's context */
+  HWI_ARCH_SIGNAL_SP = 8 * 15,
+  HWI_ARCH_SIGNAL_BP = 8 * 10,
+  HWI_ARCH_SIGNAL_LINK = HWI_ARCH_SIGNAL_PC, /* not used */
+};
+
+/* Where a frame has its return address: always in the word that ends at the CFA, so that there is nothing to store. */
+__extension__ struct hwi_arch_return_slot {};
+
+static inline struct hwi_arch_return_slot hwi_arch_return_slot_at(int32_t words)
+{
+  (void)words;
+  return (struct hwi_arch_return_slot){};
+}
+
+/* Returns the address after the word with the return address. */
+static inline uintptr_t hwi_arch_return_end(uintptr_t cfa, struct hwi_arch_return_slot slot)
+{
+  (void)slot;
+  return cfa;
+}
+
+/* Returns the address in a word that may be a return address. */
+static inline uintptr_t hwi_arch_code_address(uintptr_t word)
+{
+  return word;
+}
+
+/* Returns whether this is the code to which handlers of signals return, if CFI need not state that. */
+static inline bool hwi_arch_is_signal_return(const uint32_t *code)
+{
+  (void)code;
+  return false;
+}
+
+/* The frame that called the function in which these are used, which has a frame of its own: its return address there, its stack
+ * pointer after the return, its frame pointer register. */
+#define HWI_ARCH_CALLER_PC() (((const uintptr_t *)__builtin_frame_address(0))[1])
+#define HWI_ARCH_CALLER_SP() ((uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t))
+#define HWI_ARCH_CALLER_BP() (((const uintptr_t *)__builtin_frame_address(0))[0])
+
+/* The caller of a function that is about to jump to another one, and so to give up its frame: the return address is still on the
+ * stack then, the caller's frame pointer may not be. */
+struct hwi_arch_left_frame {
+  const uintptr_t *address;
+  uintptr_t bp;
+};
+
+static inline __attribute__((always_inline)) struct hwi_arch_left_frame hwi_arch_leaving_frame(void)
+{
+  return (struct hwi_arch_left_frame){__builtin_frame_address(0), HWI_ARCH_CALLER_BP()};
+}
+
+static inline uintptr_t hwi_arch_left_pc(struct hwi_arch_left_frame frame)
+{
+  return frame.address[1];
+}
+
+static inline uintptr_t hwi_arch_left_sp(struct hwi_arch_left_frame frame)
+{
+  return (uintptr_t)(frame.address + 2);
+}
+
 /* Reads the callee-saved registers of the calling function, indexed by their DWARF numbers. */
-static inline __attribute__((always_inline)) void hwi_arch_capture(uintptr_t *value, uint32_t *known)
+static inline __attribute__((always_inline)) void hwi_arch_capture(uintptr_t *value, uint64_t *known)
 {
   __asm__ volatile("movq %%rbx, 3*8(%0)\n\tmovq %%rbp, 6*8(%0)\n\tmovq %%rsp, 7*8(%0)\n\tmovq %%r12, 12*8(%0)\n\t"
                    "movq %%r13, 13*8(%0)\n\tmovq %%r14, 14*8(%0)\n\tmovq %%r15, 15*8(%0)\n\tleaq 0(%%rip), %%rax\n\t"
@@ -26,6 +101,10 @@ static inline __attribute__((always_inline)) void hwi_arch_capture(uintptr_t *va
                    : "rax", "memory");
   *known = 1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12 | 1u << 16;
 }
+
+/* --- time --- */
+
+enum { HWI_ARCH_TICK_SHIFT = 8 }; /* from units of the clock to ticks of about 0.1 us */
 
 /* Returns a time stamp without any order: earlier and later instructions may be executed on either side of it. */
 static inline uint64_t hwi_arch_clock(void)
@@ -49,6 +128,23 @@ static inline uint64_t hwi_arch_clock_in_order(void)
   return now;
 }
 
+/* Returns the time stamp's units per second as the CPU states them, or 0 if it does not. */
+static inline uint64_t hwi_arch_clock_hz_hint(void)
+{
+  unsigned denominator = 0, numerator = 0, crystal_hz = 0, unused = 0;
+  if (!__get_cpuid(0x15, &denominator, &numerator, &crystal_hz, &unused) || !denominator || !crystal_hz)
+    return 0;
+  return (uint64_t)crystal_hz * numerator / denominator;
+}
+
+/* Returns about a quarter of a second in these units, at the usual 2 GHz. */
+static inline uint64_t hwi_arch_clock_quarter_second(void)
+{
+  return UINT64_C(500) << 20;
+}
+
+/* --- single instructions --- */
+
 /* Adds to a number in one instruction, so that a signal handler on this thread that does the same loses nothing. Other
  * threads may only read it. */
 static inline void hwi_arch_add(uint64_t *to, uint64_t number)
@@ -67,6 +163,8 @@ static inline void hwi_arch_trap(void)
 {
   __asm__ volatile("int3");
 }
+
+/* --- system calls --- */
 
 /* Makes a system call of Linux. Returns its result, or a negative errno value. errno is not changed. */
 static inline long hwi_arch_syscall(long number, long a, long b, long c, long d, long e, long f)
@@ -105,29 +203,24 @@ static inline long hwi_arch_clone(long number, long flags, void *stack_end, void
   return result;
 }
 
-/* The body of a naked function whose parameters are a number and then any arguments. It jumps to the function that the
- * pointer `next` holds. So no argument is changed or even read, and there is no frame in between: where further
- * arguments would be, the caller's frame may hold words that other threads write. If `next` is NULL, or the number is
- * one of the two, it jumps to `other`. */
-#define HWI_ARCH_PASS_ON(next, other, number, number2) \
-  __asm__("cmpq %2, %%rdi\n\t"                         \
-          "je %P1\n\t"                                 \
-          "cmpq %3, %%rdi\n\t"                         \
-          "je %P1\n\t"                                 \
-          "movq %0, %%r11\n\t"                         \
-          "testq %%r11, %%r11\n\t"                     \
-          "je %P1\n\t"                                 \
-          "jmp *%%r11"                                 \
-          :                                            \
-          : "m"(next), "i"(other), "i"(number), "i"(number2))
-
-/* Returns the time stamp's units per second as the CPU states them, or 0 if it does not. */
-static inline uint64_t hwi_arch_clock_hz_hint(void)
-{
-  unsigned denominator = 0, numerator = 0, crystal_hz = 0, unused = 0;
-  if (!__get_cpuid(0x15, &denominator, &numerator, &crystal_hz, &unused) || !denominator || !crystal_hz)
-    return 0;
-  return (uint64_t)crystal_hz * numerator / denominator;
-}
+/* Defines a function whose parameters are a number and then any arguments. It jumps to the function that the pointer
+ * `next` holds. So no argument is changed or even read, and there is no frame in between: where further arguments would
+ * be, the caller's frame may hold words that other threads write. If `next` is NULL, or the number is one of the two, it
+ * jumps to `other`. */
+#define HWI_ARCH_PASS_ON(name, next, other, number, number2)     \
+  void name(void);                                               \
+  __attribute__((naked)) void name(void)                         \
+  {                                                              \
+    __asm__("cmpq %2, %%rdi\n\t"                                 \
+            "je %P1\n\t"                                         \
+            "cmpq %3, %%rdi\n\t"                                 \
+            "je %P1\n\t"                                         \
+            "movq %0, %%r11\n\t"                                 \
+            "testq %%r11, %%r11\n\t"                             \
+            "je %P1\n\t"                                         \
+            "jmp *%%r11"                                         \
+            :                                                    \
+            : "m"(next), "i"(other), "i"(number), "i"(number2)); \
+  }
 
 #endif

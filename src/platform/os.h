@@ -132,6 +132,9 @@ void hwi_os_say(const char *text, size_t bytes);
  * if the name is anything else, including a symbolic link to a directory. */
 int hwi_os_make_dir(const char *path);
 
+/* Returns whether the kernel's pages have HWI_OS_PAGE_BYTES. */
+bool hwi_os_page_size_is_usual(void);
+
 /* Returns whether the kernel's own clock source is the TSC and the program may read it. Call it before reading the
  * clocks: if the program may not, they cost a system call. */
 bool hwi_os_tsc_is_trusted(void);

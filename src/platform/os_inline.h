@@ -17,8 +17,8 @@ static inline const char *hwi_os_single_threaded_flag(void)
   return &__libc_single_threaded ? &__libc_single_threaded : &never;
 }
 
-/* The body of a naked function with the parameters of libc's `syscall`. It jumps to `other` for the system calls that
- * may restrict the thread (hwi_os_syscall_restriction), and otherwise to *next. See HWI_ARCH_PASS_ON. */
-#define HWI_OS_PASS_SYSCALL_ON(next, other) HWI_ARCH_PASS_ON(next, other, SYS_seccomp, SYS_prctl)
+/* Defines a function with the parameters of libc's `syscall`. It jumps to `other` for the system calls that may restrict
+ * the thread (hwi_os_syscall_restriction), and otherwise to *next. See HWI_ARCH_PASS_ON. */
+#define HWI_OS_PASS_SYSCALL_ON(name, next, other) HWI_ARCH_PASS_ON(name, next, other, SYS_seccomp, SYS_prctl)
 
 #endif

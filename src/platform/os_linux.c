@@ -128,6 +128,11 @@ size_t hwi_os_readable_pages(uintptr_t start, size_t count)
   return pages;
 }
 
+bool hwi_os_page_size_is_usual(void)
+{
+  return getauxval(AT_PAGESZ) == HWI_OS_PAGE_BYTES;
+}
+
 /* --- time --- */
 
 static bool is_tsc_forbidden; /* also to the vdso */
@@ -157,13 +162,14 @@ uint64_t hwi_os_realtime_ns(void)
 
 bool hwi_os_tsc_is_trusted(void)
 {
-  char name[8] = {0};
+  static const char trusted[] = HWI_ARCH_CLOCK_SOURCE;
+  char name[sizeof trusted] = {0};
   int mode = 0;
   is_tsc_forbidden = CALL2(SYS_prctl, PR_GET_TSC, &mode) == 0 && mode == PR_TSC_SIGSEGV;
   if (is_tsc_forbidden)
     return false;
   hwi_os_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", name, sizeof name - 1);
-  return memcmp(name, "tsc\n", 4) == 0;
+  return memcmp(name, trusted, sizeof trusted - 1) == 0;
 }
 
 void hwi_os_leave_tsc(void)

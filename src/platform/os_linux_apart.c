@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "platform/arch.h"
 #include "platform/os.h"
@@ -34,7 +35,7 @@ enum {
   FIRST_FD = 3, /* after those of the standard streams */
   MOST_FDS = 1 << 16,
 };
-static const uint64_t END_PATIENCE_NS = UINT64_C(5000000000);
+static const uint64_t NS_PER_SECOND = 1000000000, END_PATIENCE_NS = UINT64_C(5000000000);
 
 struct kernel_action {
   void (*handler)(int);
@@ -191,8 +192,9 @@ static long wait_until(long fd, uint64_t until_ns)
   struct pollfd one = {.fd = (int)fd, .events = POLLIN};
   long result;
   do {
-    uint64_t now = hwi_os_monotonic_ns();
-    result = CALL3(SYS_poll, &one, 1, now < until_ns ? (until_ns - now) / 1000000 + 1 : 0);
+    uint64_t now = hwi_os_monotonic_ns(), left_ns = now < until_ns ? until_ns - now : 0;
+    struct timespec left = {.tv_sec = (time_t)(left_ns / NS_PER_SECOND), .tv_nsec = (long)(left_ns % NS_PER_SECOND)};
+    result = CALL4(SYS_ppoll, &one, 1, &left, NULL); /* there is no poll on newer CPUs */
   } while (result == -EINTR);
   return result == 0 ? -ETIMEDOUT : result;
 }

@@ -15,14 +15,11 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "platform/os_linux_proc.h"
-#include "platform/x86_registers.h"
-#include "platform/x86_vectors.h"
 
 enum { PATH_BYTES = 64, PATIENCE_NS = 2000000000, GRACE_NS = 100000000, NAP_NS = 20000 };
 
@@ -149,77 +146,66 @@ void hwi_os_let_go(struct hwi_os_stopped *stopped)
 
 /* --- registers --- */
 
-#ifdef __x86_64__
+static size_t read_note(uint32_t tid, uint32_t note, void *to, size_t bytes)
+{
+  struct iovec room = {to, bytes};
+  return ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)note, &room) == 0 ? room.iov_len : 0;
+}
+
 /* No call keeps them: in a system call they have what is left of earlier work. */
-static void read_vectors(uint32_t tid, struct hwi_os_registers *registers, unsigned word_bytes)
+static void read_vectors(uint32_t tid, const struct hwi_machine *machine, struct hwi_os_registers *registers)
 {
   enum { STATE_BYTES = 4096 };
   unsigned char state[STATE_BYTES];
-  struct iovec room = {state, sizeof state};
-  if (registers->system_call < 0 && ptrace(PTRACE_GETREGSET, tid, (void *)NT_X86_XSTATE, &room) == 0)
-    registers->vector_count =
-        hwi_x86_vector_words(registers->vectors, HWI_OS_VECTORS_MAX, state, room.iov_len, word_bytes);
+  if (registers->system_call >= 0)
+    return;
+  const size_t bytes = read_note(tid, machine->vector_note, state, sizeof state);
+  registers->vector_count = hwi_machine_vector_words(machine, registers->vectors, HWI_OS_VECTORS_MAX, state, bytes);
 }
 
-/* The segment that gs selects, in a thread with words of 32 bits. */
-static uint64_t thread_pointer_32(uint32_t tid, uint64_t selector)
+static uint64_t read_thread_pointer(uint32_t tid, const struct hwi_machine *machine, const struct hwi_os_registers *registers)
 {
-  enum { SEGMENTS = 3 };
-  uint32_t segments[SEGMENTS][HWI_I386_SEGMENT_BYTES / sizeof(uint32_t)] = {{0}};
-  struct iovec room = {segments, sizeof segments};
-  if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_386_TLS, &room) < 0)
-    return 0;
-  for (size_t i = 0; i < room.iov_len / HWI_I386_SEGMENT_BYTES; i++)
-    if (segments[i][0] == hwi_i386_segment_of(selector))
-      return segments[i][HWI_I386_SEGMENT_BASE_OFF / sizeof(uint32_t)];
-  return 0;
+  enum { NOTE_BYTES = 64 };
+  unsigned char note[NOTE_BYTES];
+  uint64_t pointer = 0;
+  if (machine->thread_pointer != HWI_MACHINE_NO_PLACE)
+    return registers->all[machine->thread_pointer];
+  const size_t bytes = read_note(tid, machine->thread_pointer_note, note, sizeof note);
+  if (machine->segment != HWI_MACHINE_NO_PLACE)
+    return hwi_machine_segment(registers->all[machine->segment], note, bytes);
+  if (bytes >= machine->word_bytes)
+    memcpy(&pointer, note, machine->word_bytes);
+  return pointer;
 }
 
-static void take_words_32(uint32_t tid, const uint32_t *words, struct hwi_os_registers *registers)
+static int64_t read_system_call(uint32_t tid, const struct hwi_machine *machine, const struct hwi_os_registers *registers)
 {
-  *registers = (struct hwi_os_registers){.stack_pointer = words[HWI_I386_ESP],
-                                         .thread_pointer = thread_pointer_32(tid, words[HWI_I386_GS]),
-                                         .program_counter = words[HWI_I386_EIP],
-                                         .system_call = (int32_t)words[HWI_I386_ORIG_EAX],
-                                         .count = HWI_I386_REGISTERS};
-  for (size_t i = 0; i < HWI_I386_REGISTERS; i++)
-    registers->all[i] = words[i];
+  int32_t number = -1;
+  if (machine->system_call == HWI_MACHINE_NO_PLACE)
+    read_note(tid, machine->system_call_note, &number, sizeof number);
+  else if (machine->word_bytes == sizeof(uint64_t))
+    return (int64_t)registers->all[machine->system_call];
+  else
+    number = (int32_t)registers->all[machine->system_call];
+  return number;
 }
 
-static void take_words_64(const struct user_regs_struct *words, struct hwi_os_registers *registers)
-{
-  *registers = (struct hwi_os_registers){.stack_pointer = words->rsp,
-                                         .thread_pointer = words->fs_base,
-                                         .program_counter = words->rip,
-                                         .system_call = (int64_t)words->orig_rax,
-                                         .count = sizeof *words / sizeof *registers->all};
-  memcpy(registers->all, words, sizeof *words);
-}
-#endif
-
-/* The kernel has two forms of registers, by the code that the thread runs. */
+/* How many bytes the kernel has says in which mode the thread runs. */
 bool hwi_os_thread_registers(uint32_t tid, struct hwi_os_registers *registers)
 {
-#ifdef __x86_64__
-  union {
-    struct user_regs_struct words_64;
-    uint32_t words_32[HWI_I386_REGISTERS];
-  } got = {0};
-  struct iovec room = {&got, sizeof got};
-  if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &room) < 0)
+  unsigned char words[sizeof registers->all];
+  const struct hwi_machine *machine = hwi_machine_of_registers(read_note(tid, NT_PRSTATUS, words, sizeof words));
+  if (!machine)
     return false;
-  if (room.iov_len == sizeof got.words_64)
-    take_words_64(&got.words_64, registers);
-  else if (room.iov_len == sizeof got.words_32)
-    take_words_32(tid, got.words_32, registers);
-  else
-    return false;
-  read_vectors(tid, registers, room.iov_len == sizeof got.words_64 ? sizeof(uint64_t) : sizeof(uint32_t));
+  *registers = (struct hwi_os_registers){.machine = machine, .count = machine->register_count};
+  for (size_t i = 0; i < machine->register_count; i++)
+    memcpy(&registers->all[i], words + i * machine->word_bytes, machine->word_bytes);
+  registers->stack_pointer = registers->all[machine->stack_pointer];
+  registers->program_counter = registers->all[machine->program_counter];
+  registers->thread_pointer = read_thread_pointer(tid, machine, registers);
+  registers->system_call = read_system_call(tid, machine, registers);
+  read_vectors(tid, machine, registers);
   return true;
-#else
-  (void)tid, (void)registers;
-  return false;
-#endif
 }
 
 bool hwi_os_stopped_registers(const struct hwi_os_stopped *stopped, size_t thread, struct hwi_os_registers *registers)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <sys/auxv.h>
 
+#include "platform/arch.h"
 #include "platform/os_linux_elf.h"
 #include "platform/os_vdso.h"
 
@@ -35,7 +36,7 @@ hwi_os_clock_fn *hwi_os_vdso_clock(void)
     struct hwi_elf_image image;
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR);
     if (header && open_vdso(&image, header))
-      clock = hwi_elf_find(&image, "__vdso_clock_gettime");
+      clock = hwi_elf_find(&image, HWI_ARCH_VDSO_CLOCK_GETTIME);
     clock = clock ? clock : 1;
     __atomic_store_n(&known, clock, __ATOMIC_RELAXED);
   }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "platform/machine.h"
 #include "platform/os.h"
 
 /* --- processes --- */
@@ -137,9 +138,10 @@ int hwi_os_stop(struct hwi_os_stopped *stopped, uint32_t pid);
  * when the calling thread ends at the latest. */
 void hwi_os_let_go(struct hwi_os_stopped *stopped);
 
-enum { HWI_OS_REGISTERS_MAX = 32, HWI_OS_VECTORS_MAX = 288 };
+enum { HWI_OS_REGISTERS_MAX = HWI_MACHINE_REGISTERS_MAX, HWI_OS_VECTORS_MAX = 288 };
 
 struct hwi_os_registers {
+  const struct hwi_machine *machine;
   uint64_t stack_pointer, thread_pointer, program_counter;
   int64_t system_call;                /* in which it is; negative: none */
   uint64_t all[HWI_OS_REGISTERS_MAX]; /* as a core dump has them */

@@ -11,10 +11,10 @@ enum {
   RECORD_HEAD_BYTES = 2 + 2 * HWI_VARINT_MAX_BYTES, /* op, long dt, type, length */
 };
 
-/* If a chunk was filled in less than this time, the next one is larger. */
+/* If a chunk was filled in less than this time, about a quarter of a second, the next one is larger. */
 static uint64_t quick_fill(void)
 {
-  return hwi_session.clock == HW_CLOCK_TSC ? UINT64_C(500) << 20 : 250000000u; /* about a quarter of a second */
+  return hwi_session.clock == HW_CLOCK_TSC ? hwi_arch_clock_quarter_second() : 250000000u;
 }
 
 bool hwi_lane_grow(void **items, uint32_t *room, uint32_t count, uint32_t bytes)

@@ -22,8 +22,8 @@
 #include "record/session.h"
 #include "trace/format.h"
 
-/* The step outward from a frame loaded its caller's pc from the word below the caller's sp, and the caller's bp from
- * the word that bp_slot denotes. So the caller's frame contains these words and their addresses. Every other loaded
+/* The step outward from a frame loaded its caller's pc from the word that return_slot denotes (on x86-64 the one below the
+ * caller's sp), and the caller's bp from the word that bp_slot denotes. So the caller's frame contains these words and their addresses. Every other loaded
  * word is an extra word. */
 struct hwi_walked_frame {
   uintptr_t pc; /* where the frame continues: a return address, or one byte after an interrupted instruction's start */
@@ -33,11 +33,13 @@ struct hwi_walked_frame {
     uint32_t node;   /* of a cached frame: of the stack from the outermost frame to this one; 0: not looked up */
     uint32_t module; /* of a fresh frame: the ID of the module of pc */
   };
-  int8_t bp_slot;  /* words from the caller's sp to its saved bp; HWI_NO_BP_SLOT: not loaded, or not needed */
+  int8_t
+      bp_slot; /* words from the end of the return address to the saved bp; HWI_NO_BP_SLOT: not loaded, or not needed */
   bool bp_is_free; /* no step from here on depends on bp: the frame saved its caller's bp, and uses bp for other data */
   bool bp_passes;  /* this step does not depend on bp either, but the caller's bp is the same one */
+  struct hwi_arch_return_slot return_slot;
 };
-static_assert(sizeof(struct hwi_walked_frame) == 32, "two frames a cache line");
+static_assert(sizeof(struct hwi_walked_frame) == 32 || HWI_ARCH_HAS_LINK, "two frames a cache line");
 
 /* That word is the return address: it is always safe to compare, and adds no information. */
 enum { HWI_NO_BP_SLOT = -1 };
@@ -88,6 +90,7 @@ struct hwi_cached_row { /* a row as it is used */
   int8_t bp_slot;       /* as in a frame; with HWI_ROW_BP_DEREF the row's bp_words */
   uint16_t module;      /* ID; 0: none */
   int32_t offset;       /* see the kinds */
+  struct hwi_arch_return_slot return_slot;
 };
 
 struct hwi_row_slot { /* see row_cache.c */

@@ -12,19 +12,17 @@
 #include <stdint.h>
 
 #include "heapwright/detail/entry_list.h"
+#include "platform/arch.h"
 
 /* The frame that called the entry point. */
 struct hwi_caller {
   uintptr_t pc; /* return address into the caller */
-  uintptr_t sp; /* the caller's stack pointer after the call: one word above the return address */
+  uintptr_t sp; /* the caller's stack pointer after the call */
   uintptr_t bp; /* the caller's frame pointer register */
 };
 
 /* Returns the caller of the function that uses it: the entry point itself, which then has its own frame. */
-#define HWI_CALLER()                                                                  \
-  ((struct hwi_caller){((uintptr_t *)__builtin_frame_address(0))[1],                  \
-                       (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t), \
-                       ((uintptr_t *)__builtin_frame_address(0))[0]})
+#define HWI_CALLER() ((struct hwi_caller){HWI_ARCH_CALLER_PC(), HWI_ARCH_CALLER_SP(), HWI_ARCH_CALLER_BP()})
 
 /* To be called after the real allocator returned `block` (not NULL). `align` is the requested alignment, or 0 if the
  * entry point has no such parameter. */

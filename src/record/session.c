@@ -197,7 +197,8 @@ static void count_unseen(struct hw_trace_header *header)
 static bool start_image(void)
 {
   uintptr_t end = 0;
-  if (!hwi_os_libc_is_known() || hwi_os_is_privileged() || !has_real_functions() || hwi_real_is_left_alone)
+  if (!hwi_os_libc_is_known() || !hwi_os_page_size_is_usual() || hwi_os_is_privileged() || !has_real_functions() ||
+      hwi_real_is_left_alone)
     return false;
   hwi_options_read(&hwi_session.options);
   if (!hwi_trace_path_is_wanted() || hwi_os_wipe_on_fork(wiped_page.page))

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "platform/arch.h"
 #include "record/options.h"
 #include "trace/format.h"
 #include "trace/writer.h"
@@ -115,6 +116,9 @@ void hwi_session_expect_seal(void);
 /* Writes the pair of clocks and the peak RSS to the header. */
 void hwi_session_note_time(void);
 
-enum { HWI_TICK_SHIFT_TSC = 8, HWI_TICK_SHIFT_NS = 6 }; /* about 0.1 us: most gaps between events fit in four bits */
+enum {
+  HWI_TICK_SHIFT_TSC = HWI_ARCH_TICK_SHIFT,
+  HWI_TICK_SHIFT_NS = 6
+}; /* most gaps between events fit in four bits */
 
 #endif

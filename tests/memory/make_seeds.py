@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""make_seeds.py BUILD FOLDER   fills FOLDER with a small core dump, whole and without its first page, one with words of 32 bits, and a pool."""
+"""make_seeds.py BUILD FOLDER   fills FOLDER with small core dumps of three CPUs, one also without its first page, and with a pool."""
 
 import struct
 import subprocess
@@ -11,11 +11,12 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 WRITER = """
 #include <stdio.h>
+#include <stdlib.h>
 #include "small_core.h"
-int main(void)
+int main(int count, char **words)
 {
   static uint8_t file[SMALL_CORE_BYTES];
-  small_core_make(file);
+  small_core_make_for(file, hwi_machine_of(count > 1 ? atoi(words[1]) : EM_X86_64, sizeof(uint64_t)));
   return fwrite(file, sizeof file, 1, stdout) != 1;
 }
 """
@@ -39,11 +40,11 @@ int main(void)
 """
 
 
-def run(folder, source, *more):
+def run(folder, source, *more, words=()):
     program = Path(folder) / "writer"
-    command = ["gcc", "-x", "c", "-", f"-I{HERE}", f"-I{ROOT}/include", f"-I{ROOT}/src", *more, "-o", program]
+    command = ["gcc", "-x", "c", "-", f"-I{HERE}", f"-I{ROOT}/include", f"-I{ROOT}/src", f"{ROOT}/src/platform/machine.c", *more, "-o", program]
     subprocess.run(command, input=source, text=True, check=True)
-    return subprocess.run([program], capture_output=True, check=True).stdout
+    return subprocess.run([program, *words], capture_output=True, check=True).stdout
 
 
 def note(kind, data):
@@ -65,9 +66,11 @@ def core_32():
 def main(_build, folder):
     with tempfile.TemporaryDirectory() as scratch:
         core = run(scratch, WRITER)
+        core_of_arm = run(scratch, WRITER, words=["183"])
         pool = run(scratch, POOL, *sorted((ROOT / "src/allocators/tlsf").glob("*.c")))
     (Path(folder) / "core").write_bytes(core)
     (Path(folder) / "core-32").write_bytes(core_32())
+    (Path(folder) / "core-arm").write_bytes(core_of_arm)
     (Path(folder) / "raw").write_bytes(core[4096:])
     (Path(folder) / "pool").write_bytes(pool)
 

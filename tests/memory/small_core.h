@@ -1,7 +1,8 @@
 /* small_core.h - for the tests: a core dump of six pages with a heap of glibc's malloc
  *
  * The main arena has a tcache, two live blocks, one in the tcache, one in the unsorted bin and the top chunk; another arena
- * has one live block and its top chunk; one block is mapped alone. Links are not protected.
+ * has one live block and its top chunk; one block is mapped alone. Links are not protected. The thread pointer is above or below the
+ * pointer to the tcache, as the CPU has it.
  */
 #ifndef HW_TESTS_MEMORY_SMALL_CORE_H
 #define HW_TESTS_MEMORY_SMALL_CORE_H
@@ -10,7 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/procfs.h>
-#include <sys/user.h>
+
+#include "platform/machine.h"
 
 enum {
   SMALL_CORE_PAGE = 4096,
@@ -90,37 +92,51 @@ static uint8_t *small_core_note(uint8_t *to, uint32_t type, const void *bytes, s
   return to + sizeof header + 8 + (count + 3) / 4 * 4;
 }
 
-static size_t small_core_notes(uint8_t *to)
+static size_t small_core_notes(uint8_t *to, const struct hwi_machine *machine)
 {
-  struct elf_prstatus status = {.pr_pid = 77, .pr_cursig = 6};
-  struct user_regs_struct registers = {.rsp = small_core_tls + 0x200, .fs_base = small_core_tls + 0x800};
-  memcpy(&status.pr_reg, &registers, sizeof status.pr_reg);
+  enum { REST_BYTES = 8 };
+  const size_t registers_bytes = machine->register_count * sizeof(uint64_t);
+  const uint32_t pid = 77, signal = 6;
+  const uint64_t stack_pointer = small_core_tls + 0x200,
+                 thread_pointer = small_core_tls + (machine->local_is_above ? 0x600 : 0x800);
+  uint8_t status[UINT8_MAX + HWI_MACHINE_REGISTERS_MAX * sizeof(uint64_t) +
+                 REST_BYTES] = {0},
+                 *registers = status + machine->registers_off;
+  memcpy(status + HWI_MACHINE_SIGNAL_OFF, &signal, sizeof signal);
+  memcpy(status + machine->tid_off, &pid, sizeof pid);
+  memcpy(registers + machine->stack_pointer * sizeof stack_pointer, &stack_pointer, sizeof stack_pointer);
+  if (machine->thread_pointer != HWI_MACHINE_NO_PLACE)
+    memcpy(registers + machine->thread_pointer * sizeof thread_pointer, &thread_pointer, sizeof thread_pointer);
   const struct elf_prpsinfo info = {.pr_pid = 77, .pr_psargs = "small --core"};
   struct {
     uint64_t count, unit, begin, end, off;
     char name[24];
   } files = {1, 1, small_core_libc, small_core_libc + SMALL_CORE_PAGE, 0, "/lib/libc.so.6"};
-  uint8_t *at = small_core_note(to, NT_PRSTATUS, &status, sizeof status);
+  uint8_t *at = small_core_note(to, NT_PRSTATUS, status, machine->registers_off + registers_bytes + REST_BYTES);
   at = small_core_note(at, NT_PRPSINFO, &info, sizeof info);
+  if (machine->thread_pointer_note)
+    at = small_core_note(at, machine->thread_pointer_note, &thread_pointer, sizeof thread_pointer);
   at = small_core_note(at, NT_FILE, &files, sizeof files.count * 5 + sizeof "/lib/libc.so.6");
   return (size_t)(at - to);
 }
 
-/* Writes the file. */
-static void small_core_make(uint8_t file[SMALL_CORE_BYTES])
+/* Writes the file, of a process of this CPU. */
+static void small_core_make_for(uint8_t file[SMALL_CORE_BYTES], const struct hwi_machine *machine)
 {
   enum { NOTES_OFF = 1024 };
   memset(file, 0, SMALL_CORE_BYTES);
   const Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
                              .e_type = ET_CORE,
-                             .e_machine = EM_X86_64,
+                             .e_machine = machine->elf_machine,
                              .e_version = EV_CURRENT,
                              .e_phoff = sizeof header,
                              .e_ehsize = sizeof header,
                              .e_phentsize = sizeof(Elf64_Phdr),
                              .e_phnum = SMALL_CORE_SEGMENTS + 1};
-  Elf64_Phdr segments[SMALL_CORE_SEGMENTS + 1] = {
-      {.p_type = PT_NOTE, .p_offset = NOTES_OFF, .p_filesz = small_core_notes(file + NOTES_OFF), .p_align = 4}};
+  Elf64_Phdr segments[SMALL_CORE_SEGMENTS + 1] = {{.p_type = PT_NOTE,
+                                                   .p_offset = NOTES_OFF,
+                                                   .p_filesz = small_core_notes(file + NOTES_OFF, machine),
+                                                   .p_align = 4}};
   for (int i = 0; i < SMALL_CORE_SEGMENTS; i++)
     segments[i + 1] = (Elf64_Phdr){.p_type = PT_LOAD,
                                    .p_flags = PF_R | PF_W,
@@ -131,6 +147,11 @@ static void small_core_make(uint8_t file[SMALL_CORE_BYTES])
   memcpy(file, &header, sizeof header);
   memcpy(file + sizeof header, segments, sizeof segments);
   small_core_fill(file);
+}
+
+static void small_core_make(uint8_t file[SMALL_CORE_BYTES])
+{
+  small_core_make_for(file, hwi_machine_of(EM_X86_64, sizeof(uint64_t)));
 }
 
 #endif

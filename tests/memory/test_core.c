@@ -34,9 +34,9 @@ static int find(struct hwi_memory *memory, struct hwi_core_heap *heap, const cha
   return status < 0 ? status : hwi_core_heap_find(heap, memory, error);
 }
 
-static void test_whole(void **state)
+/* Core dumps of each CPU are read on each other one. */
+static void check_whole(const struct hwi_machine *machine)
 {
-  (void)state;
   static const enum hwi_core_block_state states[SMALL_CORE_BLOCKS] = {
       HWI_CORE_BLOCK_OWN, HWI_CORE_BLOCK_LIVE, HWI_CORE_BLOCK_CACHED, HWI_CORE_BLOCK_FREE, HWI_CORE_BLOCK_LIVE,
       HWI_CORE_BLOCK_TOP, HWI_CORE_BLOCK_LIVE, HWI_CORE_BLOCK_LIVE,   HWI_CORE_BLOCK_TOP};
@@ -44,8 +44,14 @@ static void test_whole(void **state)
   struct hwi_core_heap heap = {0};
   struct hwi_error error = {0};
   struct fuzz_file file = fuzz_file_open();
+  small_core_make_for(bytes, machine);
   put(&file, sizeof bytes);
   assert_int_equal(find(&memory, &heap, file.path, &error), 0);
+  assert_int_equal(memory.thread_count, 1);
+  assert_ptr_equal(memory.threads->machine, machine);
+  assert_int_equal(memory.threads->tid, 77);
+  assert_int_equal(memory.threads->stack_pointer, small_core_tls + 0x200);
+  assert_int_equal(memory.threads->thread_pointer, small_core_tls + (machine->local_is_above ? 0x600 : 0x800));
   assert_int_equal(memory.pid, 77);
   assert_int_equal(memory.signal, 6);
   assert_string_equal(memory.command, "small --core");
@@ -60,6 +66,14 @@ static void test_whole(void **state)
   hwi_core_heap_release(&heap);
   hwi_memory_close(&memory);
   close(file.fd);
+}
+
+static void test_whole(void **state)
+{
+  (void)state;
+  check_whole(hwi_machine_of(EM_AARCH64, sizeof(uint64_t)));
+  check_whole(hwi_machine_of(EM_X86_64, sizeof(uint64_t)));
+  assert_null(hwi_machine_of(EM_ARM, sizeof(uint32_t)));
 }
 
 /* Sizes that a fence has: what is behind must be found, and what is wrong be said. */

@@ -57,7 +57,9 @@ static inline uint8_t *forged_begin(struct forged *forged, size_t size)
 }
 
 enum { FORGED_FUNCTION = 0x1000, FORGED_FUNCTION_BYTES = 0x10000, FORGED_HEADER = 20 };
-static const uint8_t forged_call[] = {0x0c, 7, 8, 0x80 | 16, 1}; /* CFA = rsp + 8, pc saved at CFA - 8 */
+/* CFA = sp + 8, pc saved at CFA - 8. With a link register: CFA = sp, and two instructions that do nothing. */
+static const uint8_t forged_call[] = {0x0c, HWI_REG_SP, HWI_ARCH_HAS_LINK ? 0 : 8,
+                                      HWI_ARCH_HAS_LINK ? 0 : 0x80 | HWI_REG_RA, HWI_ARCH_HAS_LINK ? 0 : 1};
 
 static inline uint8_t *forged_put(uint8_t *at, const void *bytes, size_t size)
 {
@@ -89,8 +91,8 @@ static inline void forged_function(struct forged *forged, const char *letters, c
   at = forged_put_word(at, 0);
   *at++ = 1;
   at = forged_put(at, letters, letters_bytes);
-  at = forged_put(at, (const uint8_t[]){1, 0x78, 16}, 3); /* code factor 1, data factor -8, return address in 16 */
-  at = forged_put(at, (const uint8_t[]){1, 0x04}, 2);     /* FDEs have 8-byte addresses */
+  at = forged_put(at, (const uint8_t[]){1, 0x78, HWI_REG_LINK}, 3); /* code factor 1, data factor -8 */
+  at = forged_put(at, (const uint8_t[]){1, 0x04}, 2);               /* FDEs have 8-byte addresses */
   at = forged_put(at, forged_call, sizeof forged_call);
   at = forged_put_word(at, (uint32_t)(fde - 4));
   at = forged_put_word(at, (uint32_t)(cie + 4));
@@ -119,14 +121,14 @@ static inline bool forged_load(void *context, uintptr_t address, uintptr_t *word
 /* Reads the module's CFI at pc in both ways. */
 static inline void forged_read(const struct forged *forged, uintptr_t pc)
 {
-  struct hwi_registers registers = {.known = (1 << HWI_REG_COUNT) - 1};
+  struct hwi_registers registers = {.known = hwi_register_bit(HWI_REG_COUNT) - 1};
   bool is_signal_frame;
   for (uint32_t i = 0; i < HWI_REG_COUNT; i++)
     registers.value[i] = UINT64_C(0x7ffc00000000) + 64 * i;
   struct hwi_frame_row row = hwi_cfi_row(&forged->module, pc, NULL);
   enum hwi_step step =
       hwi_cfi_step(&forged->module, pc, &registers, &(struct hwi_cfi_memory){forged_load, NULL}, &is_signal_frame);
-  if (row.kind > HWI_ROW_FULL || (unsigned)step > HWI_STEP_BAD)
+  if (row.kind > HWI_ROW_LINK || (unsigned)step > HWI_STEP_BAD)
     abort();
 }
 

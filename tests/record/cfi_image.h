@@ -73,7 +73,7 @@ static inline bool image_open(struct image *image, const char *path)
   if (image->descriptor < 0)
     return false;
   if (pread(image->descriptor, &elf, sizeof elf, 0) == sizeof elf && memcmp(elf.e_ident, ELFMAG, SELFMAG) == 0 &&
-      elf.e_machine == EM_X86_64 && elf.e_phnum <= IMAGE_MOST_PHDRS &&
+      elf.e_machine == HWI_ARCH_ELF_MACHINE && elf.e_phnum <= IMAGE_MOST_PHDRS &&
       pread(image->descriptor, phdrs, elf.e_phnum * sizeof *phdrs, (off_t)elf.e_phoff) ==
           (ssize_t)(elf.e_phnum * sizeof *phdrs) &&
       image_map(image, phdrs, elf.e_phnum))

@@ -79,10 +79,11 @@ static void test_a_splice_that_is_right(void **state)
 /* The outermost frame is at another place, though the verified words are the same. */
 static void move_outermost(void)
 {
-  static uintptr_t words[2];
-  struct hwi_walked_frame *outermost = &lane.cached.frames[0];
-  words[0] = outermost->pc;
-  outermost->sp = (uintptr_t)&words[1];
+  enum { WORDS = 1024, MIDDLE = WORDS / 2 };
+  static uintptr_t words[WORDS];
+  struct hwi_walked_frame *outermost = &lane.cached.frames[0], *next = outermost + 1;
+  outermost->sp = (uintptr_t)&words[MIDDLE];
+  ((uintptr_t *)hwi_arch_return_end(outermost->sp, next->return_slot))[HWI_NO_BP_SLOT] = outermost->pc;
   lane.cached.bps.count = 0;
 }
 

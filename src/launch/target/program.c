@@ -103,6 +103,8 @@ static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head
   memcpy(&elf, head, sizeof elf);
   if (hwi_os_gains_privileges(fd))
     return HWI_OBSTACLE_PRIVILEGED;
+  if (!hwi_os_page_size_is_usual())
+    return HWI_OBSTACLE_PAGES;
   if (elf.e_ident[EI_CLASS] == ELFCLASS32)
     return HWI_OBSTACLE_32_BIT;
   if (elf.e_machine != HWI_ARCH_ELF_MACHINE)
@@ -212,6 +214,8 @@ const char *hwi_obstacle_text(enum hwi_obstacle obstacle)
     return "uses musl, and the library to preload needs glibc";
   case HWI_OBSTACLE_SANITIZER:
     return "is built with a sanitizer, whose runtime has a malloc of its own";
+  case HWI_OBSTACLE_PAGES:
+    return "is run by a kernel whose pages are larger than 4 KiB";
   case HWI_OBSTACLE_PRIVILEGED:
     return "gains privileges (setuid, setgid or capabilities), and the loader then ignores LD_PRELOAD";
   }

@@ -12,6 +12,7 @@ enum hwi_obstacle {
   HWI_OBSTACLE_MACHINE,    /* made for another CPU */
   HWI_OBSTACLE_MUSL,       /* needs another libc than the recorder */
   HWI_OBSTACLE_SANITIZER,  /* its runtime replaces malloc, and does not work with the recorder */
+  HWI_OBSTACLE_PAGES,      /* the kernel's pages are larger than the recorder's tables are made for */
   HWI_OBSTACLE_PRIVILEGED, /* setuid, setgid or with capabilities: the loader ignores LD_PRELOAD */
 };
 

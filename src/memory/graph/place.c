@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "memory/graph/scan.h"
-#include "platform/x86_registers.h"
 
 enum {
   LOCAL_BYTES = 65536,     /* below a thread pointer, that may be thread-local storage */
@@ -124,19 +123,9 @@ void hwi_graph_place(const struct hwi_graph *graph, uint64_t address, struct hwi
 
 const char *hwi_core_register_name(const struct hwi_memory_thread *thread, unsigned reg)
 {
-  static const char *const names_64[HWI_X86_64_REGISTERS] = {
-      "r15", "r14",      "r13", "r12", "rbp",    "rbx", "r11", "r10",     "r9",      "r8", "rax", "rcx", "rdx", "rsi",
-      "rdi", "orig_rax", "rip", "cs",  "eflags", "rsp", "ss",  "fs_base", "gs_base", "ds", "es",  "fs",  "gs"};
-  static const char *const names_32[HWI_I386_REGISTERS] = {"ebx", "ecx", "edx",    "esi", "edi", "ebp",
-                                                           "eax", "ds",  "es",     "fs",  "gs",  "orig_eax",
-                                                           "eip", "cs",  "eflags", "esp", "ss"};
   if (reg >= HWI_THREAD_REGISTERS)
     return "(vector)";
-  if (reg >= thread->register_count)
-    return NULL;
-  return thread->register_count == HWI_X86_64_REGISTERS ? names_64[reg]
-         : thread->register_count == HWI_I386_REGISTERS ? names_32[reg]
-                                                        : NULL;
+  return thread->machine && reg < thread->machine->register_count ? thread->machine->names[reg] : NULL;
 }
 
 void hwi_core_place_text(const struct hwi_graph *graph, const struct hwi_core_place *place, char *text, size_t size)

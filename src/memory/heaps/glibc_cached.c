@@ -1,7 +1,7 @@
 /* glibc_cached.c - the free blocks of glibc's malloc that look used: those of fast bins and tcaches
  *
  * A tcache is a chunk of a known size: numbers of 16 bits, one for each size of blocks, then the first block of each list.
- * Its thread has a pointer to it in thread-local storage, which is below the thread pointer. Since 2.42 the numbers say how
+ * Its thread has a pointer to it in thread-local storage, which is below the thread pointer or, on some CPUs, above it. Since 2.42 the numbers say how
  * much room is left, and there are more sizes; both are tried. Where no thread is known, tcaches are searched for: only
  * there do the numbers agree with the lengths of lists. Whether links are protected is found by following the first of
  * each list: usually only one of the two readings leads to a block.
@@ -256,15 +256,17 @@ static bool search_region(struct hwi_glibc *glibc, struct caches *caches, const 
   return true;
 }
 
-/* Adds what may be the cache of the thread. */
+/* Adds what may be the cache of the thread. A place above the thread pointer is a negative distance below it. */
 static bool find_caches_of(struct hwi_glibc *glibc, struct caches *caches, const struct hwi_memory_thread *thread)
 {
   const struct hwi_region *region = hwi_memory_region(glibc->memory, thread->thread_pointer);
-  const uint64_t most = !region                                                ? 0
-                        : thread->thread_pointer - region->begin > LOCAL_BYTES ? LOCAL_BYTES
-                                                                               : thread->thread_pointer - region->begin;
-  uint64_t word;
-  for (uint64_t below = glibc->sizes.word; below <= most; below += glibc->sizes.word)
+  const bool is_above = thread->machine && thread->machine->local_is_above;
+  const uint64_t room = !region    ? 0
+                        : is_above ? region->end - thread->thread_pointer
+                                   : thread->thread_pointer - region->begin;
+  const uint64_t step = is_above ? -(uint64_t)glibc->sizes.word : glibc->sizes.word;
+  uint64_t word, below = step;
+  for (uint64_t left = (room < LOCAL_BYTES ? room : LOCAL_BYTES) / glibc->sizes.word; left > 0; left--, below += step)
     for (unsigned i = 0; i < sizeof sizes_of_versions / sizeof *sizes_of_versions; i++) {
       struct cache cache = {0, sizes_of_versions[i], below};
       if (hwi_memory_word(&glibc->reader, thread->thread_pointer - below, &word) && (cache.address = word) &&

@@ -22,6 +22,7 @@ struct core {
   struct hwi_memory *memory;
   Elf *elf;
   GElf_Ehdr header;
+  const struct hwi_machine *machine; /* NULL: its registers are not known */
   struct hwi_error *error;
   const char *path;
 };
@@ -127,17 +128,15 @@ static bool take_files(const struct core *core, const unsigned char *bytes, size
 static bool take_note(struct core *core, const GElf_Nhdr *note, const unsigned char *bytes)
 {
   if (note->n_type == NT_PRSTATUS)
-    return hwi_core_take_thread(core->memory, core->header.e_machine, bytes, note->n_descsz);
+    return hwi_core_take_thread(core->memory, core->machine, bytes, note->n_descsz);
   if (note->n_type == NT_SIGINFO)
     take_signal(core, bytes, note->n_descsz);
-  else if (note->n_type == NT_X86_XSTATE)
-    hwi_core_take_vectors(core->memory, bytes, note->n_descsz);
-  else if (note->n_type == NT_386_TLS)
-    hwi_core_take_segments(core->memory, bytes, note->n_descsz);
   else if (note->n_type == NT_PRPSINFO)
     take_process(core, bytes, note->n_descsz);
   else if (note->n_type == NT_FILE)
     return take_files(core, bytes, note->n_descsz);
+  else
+    hwi_core_take_more_of_thread(core->memory, note->n_type, bytes, note->n_descsz);
   return true;
 }
 
@@ -271,6 +270,8 @@ static int read_core(struct core *core)
   memory->word_bytes = class == ELFCLASS64 ? 8 : 4;
   memory->swaps_bytes =
       core->header.e_ident[EI_DATA] != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
+  if (class == ELFCLASS64 && !memory->swaps_bytes)
+    core->machine = hwi_machine_of(core->header.e_machine, memory->word_bytes);
   for (size_t i = 0; i < count && status == 0; i++)
     if (gelf_getphdr(core->elf, (int)i, &segment) && segment.p_type == PT_LOAD)
       status = add_segment(core, &segment);

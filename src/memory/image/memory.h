@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "platform/machine.h"
 
 struct hwi_region {
   uint64_t begin, end;
@@ -23,10 +24,11 @@ struct hwi_region {
   uint64_t file_off;
 };
 
-enum { HWI_THREAD_REGISTERS = 32, HWI_THREAD_VECTORS = 288, HWI_MEMORY_PAGE_BYTES = 4096 };
+enum { HWI_THREAD_REGISTERS = HWI_MACHINE_REGISTERS_MAX, HWI_THREAD_VECTORS = 288, HWI_MEMORY_PAGE_BYTES = 4096 };
 
 /* A thread at the moment of the image. */
 struct hwi_memory_thread {
+  const struct hwi_machine *machine; /* NULL: its registers are not known */
   uint32_t tid;
   uint64_t stack_pointer, thread_pointer, program_counter;
   uint64_t registers[HWI_THREAD_REGISTERS]; /* that may hold pointers */

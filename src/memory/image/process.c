@@ -308,7 +308,8 @@ static bool take_thread(struct hwi_memory *memory, uint32_t tid, const struct hw
   if (!hwi_grow((void **)&memory->threads, &memory->thread_capacity, memory->thread_count + 1, sizeof *memory->threads))
     return false;
   struct hwi_memory_thread *thread = &memory->threads[memory->thread_count++];
-  *thread = (struct hwi_memory_thread){.tid = tid,
+  *thread = (struct hwi_memory_thread){.machine = registers->machine,
+                                       .tid = tid,
                                        .stack_pointer = registers->stack_pointer,
                                        .thread_pointer = registers->thread_pointer,
                                        .program_counter = registers->program_counter,

@@ -11,45 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "platform/x86_registers.h"
 #include "trace/grow.h"
 
-enum { TABLE_REGISTERS_MOST = 17, PRESERVED_MOST = 6, FRAMES_MAX = 1 << 20 };
-
-/* The registers of a machine: unwind tables number them otherwise than core dumps do. */
-struct machine {
-  unsigned registers;                                /* of a core dump */
-  unsigned table_registers;                          /* of the tables; the last one is the program counter */
-  unsigned table_stack_pointer, table_frame_pointer; /* likewise */
-  uint8_t places[TABLE_REGISTERS_MOST];              /* in a core dump, by the number in tables */
-  unsigned preserved_count;                          /* registers that a call preserves: */
-  uint8_t preserved[PRESERVED_MOST];                 /* their numbers in tables */
-};
-
-static const struct machine machines[] = {
-    {.registers = HWI_X86_64_REGISTERS,
-     .table_registers = 17,
-     .table_stack_pointer = 7,
-     .table_frame_pointer = 6,
-     .places = {10, 12, 11, 5, 13, 14, 4, HWI_X86_64_RSP, 9, 8, 7, 6, 3, 2, 1, 0, HWI_X86_64_RIP},
-     .preserved_count = 6,
-     .preserved = {3, 6, 12, 13, 14, 15}}, /* rbx, rbp, r12 to r15 */
-    {.registers = HWI_I386_REGISTERS,
-     .table_registers = 9,
-     .table_stack_pointer = 4,
-     .table_frame_pointer = 5,
-     .places = {6, 1, 2, 0, HWI_I386_ESP, 5, 3, 4, HWI_I386_EIP},
-     .preserved_count = 4,
-     .preserved = {3, 5, 6, 7}}, /* ebx, ebp, esi, edi */
-};
-
-static const struct machine *machine_of(const struct hwi_memory_thread *thread)
-{
-  for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
-    if (machines[i].registers == thread->register_count)
-      return &machines[i];
-  return NULL;
-}
+enum { FRAMES_MAX = 1 << 20 };
 
 struct hwi_thread_unwinder {
   Dwfl *dwfl;
@@ -86,6 +50,14 @@ static pid_t next_thread(Dwfl *dwfl, void *context, void **thread)
   return 0;
 }
 
+/* A return address may be signed: in the bits above those of an address it has a checksum, which libdwfl does not know. */
+static uint64_t without_signature(const struct hwi_thread_frames *frames, uint64_t word)
+{
+  const unsigned bits = frames->memory->threads[0].machine->address_bits;
+  const uint64_t address = bits < 64 ? word & ((UINT64_C(1) << bits) - 1) : word;
+  return address != word && hwi_core_modules_of(frames->modules, address) ? address : word;
+}
+
 static bool read_word(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *context)
 {
   (void)dwfl;
@@ -93,7 +65,7 @@ static bool read_word(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *word, void *co
   uint64_t found;
   if (!hwi_memory_word(&frames->unwinder->reader, address, &found))
     return false;
-  *word = found;
+  *word = without_signature(frames, found);
   return true;
 }
 
@@ -109,18 +81,21 @@ static bool set_registers(Dwfl_Thread *thread, void *context)
 {
   const struct hwi_thread_frames *frames = context;
   const struct hwi_memory_thread *of = &frames->memory->threads[dwfl_thread_tid(thread) - 1];
-  const struct machine *machine = machine_of(of);
-  const unsigned counter = machine->table_registers - 1;
-  Dwarf_Word registers[TABLE_REGISTERS_MOST];
+  const struct hwi_machine *machine = of->machine;
+  Dwarf_Word registers[HWI_MACHINE_NUMBERS_MAX], counter = of->program_counter;
   uint64_t caller;
-  for (unsigned i = 0; i < machine->table_registers; i++)
+  for (unsigned i = 0; i < machine->number_count; i++)
     registers[i] = of->registers[machine->places[i]];
-  if (is_in_no_code(frames, registers[counter]) &&
-      hwi_memory_word(&frames->unwinder->reader, registers[machine->table_stack_pointer], &caller)) {
-    registers[counter] = caller;
-    registers[machine->table_stack_pointer] += frames->memory->word_bytes;
+  if (is_in_no_code(frames, counter) && machine->link != HWI_MACHINE_NO_PLACE) {
+    counter = of->registers[machine->link];
+  } else if (is_in_no_code(frames, counter) && hwi_memory_word(&frames->unwinder->reader, of->stack_pointer, &caller)) {
+    counter = caller;
+    registers[machine->stack_number] += frames->memory->word_bytes;
   }
-  return dwfl_thread_state_registers(thread, 0, machine->table_registers, registers);
+  if (machine->counter_number != HWI_MACHINE_NO_PLACE)
+    registers[machine->counter_number] = counter;
+  dwfl_thread_state_register_pc(thread, counter);
+  return dwfl_thread_state_registers(thread, 0, machine->number_count, registers);
 }
 
 static const Dwfl_Thread_Callbacks thread_callbacks = {.next_thread = next_thread,
@@ -186,7 +161,6 @@ static bool make_unwinder(struct hwi_thread_frames *frames)
 struct unwinding {
   struct hwi_thread_stack *stack;
   const struct hwi_memory_thread *thread;
-  const struct machine *machine;
   unsigned set; /* bits of the preserved registers whose setters were found */
   bool failed;
 };
@@ -194,7 +168,7 @@ struct unwinding {
 static void find_setters(struct unwinding *unwinding, Dwfl_Frame *frame)
 {
   const size_t inner = unwinding->stack->count - 1;
-  const struct machine *machine = unwinding->machine;
+  const struct hwi_machine *machine = unwinding->thread->machine;
   for (unsigned i = 0; i < machine->preserved_count; i++) {
     const uint8_t place = machine->places[machine->preserved[i]];
     Dwarf_Word value;
@@ -214,7 +188,7 @@ static int take_frame(Dwfl_Frame *frame, void *context)
   Dwarf_Word pointer;
   bool is_activation;
   if (!dwfl_frame_pc(frame, &address, &is_activation) ||
-      dwfl_frame_reg(frame, unwinding->machine->table_stack_pointer, &pointer) != 0 || stack->count == FRAMES_MAX)
+      dwfl_frame_reg(frame, unwinding->thread->machine->stack_number, &pointer) != 0 || stack->count == FRAMES_MAX)
     return DWARF_CB_ABORT;
   if (stack->count) {
     if (pointer <= stack->frames[stack->count - 1].begin)
@@ -228,7 +202,7 @@ static int take_frame(Dwfl_Frame *frame, void *context)
   }
   struct hwi_thread_frame *taken = &stack->frames[stack->count++];
   *taken = (struct hwi_thread_frame){.address = address, .is_return = !is_activation, .begin = pointer, .end = pointer};
-  taken->has_frame_pointer = dwfl_frame_reg(frame, unwinding->machine->table_frame_pointer, &taken->frame_pointer) == 0;
+  taken->has_frame_pointer = dwfl_frame_reg(frame, unwinding->thread->machine->frame_number, &taken->frame_pointer) == 0;
   return DWARF_CB_OK;
 }
 
@@ -237,9 +211,8 @@ const struct hwi_thread_stack *hwi_thread_frames_of(struct hwi_thread_frames *fr
   if (!make_unwinder(frames))
     return NULL;
   struct hwi_thread_stack *stack = &frames->stacks[thread];
-  const struct hwi_memory_thread *of = &frames->memory->threads[thread];
-  struct unwinding unwinding = {.stack = stack, .thread = of, .machine = machine_of(of)};
-  if (stack->is_read || !frames->unwinder->dwfl || !unwinding.machine)
+  struct unwinding unwinding = {.stack = stack, .thread = &frames->memory->threads[thread]};
+  if (stack->is_read || !frames->unwinder->dwfl || !unwinding.thread->machine)
     return stack;
   stack->is_read = true;
   dwfl_getthread_frames(frames->unwinder->dwfl, (pid_t)thread + 1, take_frame, &unwinding);
@@ -266,15 +239,15 @@ const struct hwi_thread_frame *hwi_thread_frames_setter(struct hwi_thread_frames
 bool hwi_thread_frame_bases(const struct hwi_thread_frames *frames, size_t thread, const struct hwi_thread_frame *frame,
                             struct hwi_frame_bases *bases)
 {
-  const struct machine *machine = machine_of(&frames->memory->threads[thread]);
+  const struct hwi_machine *machine = frames->memory->threads[thread].machine;
   if (!machine || frame->end == frame->begin)
     return false;
   *bases = (struct hwi_frame_bases){.cfa = frame->end,
                                     .stack_pointer = frame->begin,
                                     .frame_pointer = frame->frame_pointer,
                                     .has_frame_pointer = frame->has_frame_pointer,
-                                    .stack_pointer_number = machine->table_stack_pointer,
-                                    .frame_pointer_number = machine->table_frame_pointer};
+                                    .stack_pointer_number = machine->stack_number,
+                                    .frame_pointer_number = machine->frame_number};
   return true;
 }
 

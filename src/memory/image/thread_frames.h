@@ -1,6 +1,7 @@
 /* thread_frames.h - the calls in which the threads of a process are: the part of the stack that each one has
  *
- * Stacks are unwound by the tables in the files of modules, for x86-64 and i386. A file whose build-id is not that of the module is not used.
+ * Stacks are unwound by the tables in the files of modules, for the CPUs of platform/machine.h. A file whose build-id is not that of
+ * the module is not used.
  * Where there is no table, a stack ends early: what is beyond is in no frame.
  */
 #ifndef HWI_MEMORY_IMAGE_THREAD_FRAMES_H

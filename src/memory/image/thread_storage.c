@@ -27,6 +27,11 @@ enum {
   PLACE_WORDS = 2,
 };
 
+static bool is_above(const struct hwi_memory *memory)
+{
+  return memory->thread_count && memory->threads[0].machine && memory->threads[0].machine->local_is_above;
+}
+
 static uint64_t all_ones(const struct hwi_memory *memory)
 {
   return memory->word_bytes == sizeof(uint64_t) ? UINT64_MAX : UINT32_MAX;
@@ -98,16 +103,19 @@ static void search(struct hwi_thread_storage *storage)
     if (is_library(storage, i) && first_of(module) > highest)
       highest = first_of(module);
   }
-  for (size_t i = 0; lowest <= highest && i < memory->region_count; i++)
+  for (size_t i = 0; !is_above(memory) && lowest <= highest && i < memory->region_count; i++)
     if (memory->regions[i].is_writable)
       search_region(storage, &memory->regions[i], lowest, highest);
 }
 
-/* The storage of the program ends at the thread pointer, as far as its alignment allows. */
-static uint64_t below_of_program(const struct hwi_core_module *program)
+/* The storage of the program ends at the thread pointer, or begins above two words there, as far as its alignment allows. */
+static uint64_t below_of_program(const struct hwi_memory *memory, const struct hwi_core_module *program)
 {
+  enum { TWO = 2 };
   const uint64_t mask = program->local_align > 1 ? program->local_align - 1 : 0;
   const uint64_t first = -program->local_begin & mask;
+  if (is_above(memory))
+    return -(((TWO * (uint64_t)memory->word_bytes - first + mask) & ~mask) + first);
   return program->local_bytes ? ((program->local_bytes - first + mask) & ~mask) + first : 0;
 }
 
@@ -128,7 +136,7 @@ static bool read_program(struct hwi_thread_storage *storage)
   if (!storage->of || storage->modules->count == 0)
     return storage->of;
   storage->program = find_program(storage->modules);
-  storage->of[storage->program].below = below_of_program(&storage->modules->modules[storage->program]);
+  storage->of[storage->program].below = below_of_program(storage->memory, &storage->modules->modules[storage->program]);
   return true;
 }
 
@@ -140,7 +148,7 @@ const struct hwi_core_module *hwi_thread_storage_at(struct hwi_thread_storage *s
     search(storage);
   for (size_t i = 0; i < storage->modules->count; i++) {
     *off = storage->of[i].below - below;
-    if (below <= storage->of[i].below && *off < storage->modules->modules[i].local_bytes)
+    if (storage->of[i].below && *off < storage->modules->modules[i].local_bytes)
       return &storage->modules->modules[i];
   }
   return NULL;

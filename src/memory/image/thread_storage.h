@@ -1,7 +1,8 @@
 /* thread_storage.h - where threads have the thread-local storage of the program and of libraries
  *
  * Storage that is there from the start of a thread is below its thread pointer, each module's at the same distance in all threads. That of
- * libraries which were loaded later is in blocks; glibc has a list of them for each thread. For x86.
+ * libraries which were loaded later is in blocks; glibc has a list of them for each thread. On CPUs where the storage is above the
+ * thread pointer, only that of the program is known.
  */
 #ifndef HWI_MEMORY_IMAGE_THREAD_STORAGE_H
 #define HWI_MEMORY_IMAGE_THREAD_STORAGE_H

@@ -142,27 +142,15 @@ static int boot_posix_memalign(void **to, size_t align, size_t size)
 #define BODY HW_OPERATION
 #endif
 
-/* The frame of a body that is left: its return address is still on the stack, the caller's frame pointer may not be. */
-struct left_frame {
-  const uintptr_t *address;
-  uintptr_t bp;
-};
-
-HW_OPERATION struct left_frame leaving_frame(void)
+/* The caller of the entry point whose body is left. */
+HW_OPERATION struct hwi_caller caller_of(struct hwi_arch_left_frame frame)
 {
-  const uintptr_t *frame = __builtin_frame_address(0);
-  return (struct left_frame){frame, frame[0]};
-}
-
-/* The caller of the entry point whose frame this is. */
-HW_OPERATION struct hwi_caller caller_of(struct left_frame frame)
-{
-  return (struct hwi_caller){frame.address[1], (uintptr_t)(frame.address + 2), frame.bp};
+  return (struct hwi_caller){hwi_arch_left_pc(frame), hwi_arch_left_sp(frame), frame.bp};
 }
 
 /* What is not only counted: a last call of a body, so that the body saves few registers. */
-static __attribute__((noinline)) void *allocated_in_sample(struct left_frame frame, enum hw_entry entry, size_t size,
-                                                           void *block)
+static __attribute__((noinline)) void *allocated_in_sample(struct hwi_arch_left_frame frame, enum hw_entry entry,
+                                                           size_t size, void *block)
 {
   return allocated_slowly(caller_of(frame), (struct request){entry, size, 0}, block);
 }
@@ -177,7 +165,7 @@ HW_OPERATION void *sampled(enum hw_entry entry, size_t size, void *block)
 {
   if (LIKELY(block) && LIKELY(hwi_event_skip_alloc(HWI_CALLER().pc, size)))
     return block;
-  return allocated_in_sample(leaving_frame(), entry, size, block);
+  return allocated_in_sample(hwi_arch_leaving_frame(), entry, size, block);
 }
 
 BODY void *sampled_malloc(size_t size)
@@ -394,7 +382,7 @@ HW_OPERATION void *new_of(enum hw_entry entry, size_t size, size_t align, const 
   return block;
 }
 
-static __attribute__((noinline)) void *new_in_sample(struct left_frame frame, enum hw_entry entry, size_t size,
+static __attribute__((noinline)) void *new_in_sample(struct hwi_arch_left_frame frame, enum hw_entry entry, size_t size,
                                                      void *block)
 {
   const struct request request = {entry, size, 0};
@@ -409,7 +397,7 @@ BODY void *sampled_new(size_t size, enum hw_entry entry)
   void *block = HWI_REAL(MALLOC, hwi_malloc_fn)(size ? size : 1);
   if (LIKELY(block) && LIKELY(hwi_event_skip_alloc(HWI_CALLER().pc, size)))
     return block;
-  return new_in_sample(leaving_frame(), entry, size, block);
+  return new_in_sample(hwi_arch_leaving_frame(), entry, size, block);
 }
 
 BODY void *recorded_new(size_t size, enum hw_entry entry)

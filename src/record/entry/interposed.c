@@ -19,7 +19,6 @@
 EXPORTED int dlclose(void *handle);
 EXPORTED int pthread_setname_np(pthread_t thread, const char *name);
 EXPORTED int prctl(int option, ...);
-EXPORTED void syscall(void); /* its arguments are unknown here */
 
 /* dlopen is not interposed: it uses the RUNPATH and the namespace of its caller. */
 int dlclose(void *handle)
@@ -109,7 +108,4 @@ static long interposed_syscall(long number, ...)
   return result;
 }
 
-__attribute__((naked)) void syscall(void)
-{
-  HWI_OS_PASS_SYSCALL_ON(hwi_real_syscall, interposed_syscall);
-}
+EXPORTED HWI_OS_PASS_SYSCALL_ON(syscall, hwi_real_syscall, interposed_syscall)

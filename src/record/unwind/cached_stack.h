@@ -81,21 +81,25 @@ void hwi_cached_stack_close_gap(struct hwi_cached_stack *cached);
 /* For functions that load words from the target's frames: AddressSanitizer forbids loads between its variables. */
 #define HWI_CACHED_STACK_READS_FRAMES __attribute__((no_sanitize("address")))
 
-/* Returns 0 if the word is unchanged from which the step outward from `frame` loaded its caller's pc. The caller is the
- * frame before it in the list. */
+/* Returns the address after the word from which the step outward from `frame` loaded its caller's pc. The caller is the frame
+ * before it in the list. */
+static inline const volatile uintptr_t *hwi_cached_stack_return_end(const struct hwi_walked_frame *frame)
+{
+  return (const volatile uintptr_t *)hwi_arch_return_end(frame[-1].sp, frame->return_slot);
+}
+
+/* Returns 0 if that word is unchanged. */
 HWI_CACHED_STACK_READS_FRAMES static inline uintptr_t hwi_cached_stack_pc_difference(
     const struct hwi_walked_frame *frame)
 {
-  const struct hwi_walked_frame *caller = frame - 1;
-  return ((const volatile uintptr_t *)caller->sp)[HWI_NO_BP_SLOT] ^ caller->pc;
+  return hwi_arch_code_address(hwi_cached_stack_return_end(frame)[HWI_NO_BP_SLOT] ^ frame[-1].pc);
 }
 
 /* Returns 0 if the word is unchanged from which that step loaded the caller's bp. The frame has a bp_slot. */
 HWI_CACHED_STACK_READS_FRAMES static inline uintptr_t hwi_cached_stack_bp_difference(
     const struct hwi_walked_frame *frame)
 {
-  const struct hwi_walked_frame *caller = frame - 1;
-  return ((const volatile uintptr_t *)caller->sp)[frame->bp_slot] ^ caller->bp;
+  return hwi_cached_stack_return_end(frame)[frame->bp_slot] ^ frame[-1].bp;
 }
 
 /* Returns whether the pc of one of four callers has changed. The four loads need not wait for each other's

@@ -6,7 +6,7 @@
  *           step.
  * step      from a frame's registers to its caller's.
  *
- * Everything here is async-signal-safe, takes no lock, allocates nothing, uses less than 2 KiB of stack, and does a
+ * Everything here is async-signal-safe, takes no lock, allocates nothing, uses less than 4 KiB of stack, and does a
  * bounded number of steps. Stack words are read through the caller's loader function, which refuses addresses that are
  * not known to be readable. Only two parts of the module are read: its first page (ELF and program headers), and the
  * readable PT_LOAD that contains .eh_frame_hdr, as far as the file backs it. Between segments there may be holes that
@@ -20,14 +20,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Registers that an unwinder must track, in DWARF's numbering for x86-64 (0 to 16: rax rdx rcx rbx rsi rdi rbp rsp
- * r8..r15, return address). */
-enum { HWI_REG_BX = 3, HWI_REG_BP = 6, HWI_REG_SP = 7, HWI_REG_RA = 16, HWI_REG_COUNT = 17 };
+#include "platform/arch.h"
 
+/* Registers that an unwinder must track, by DWARF's numbers (HWI_REG_*, arch.h). HWI_REG_LINK is the one whose rule gives the return
+ * address. On CPUs that have a link register it is that one; on others it is HWI_REG_RA. */
 struct hwi_registers {
   uintptr_t value[HWI_REG_COUNT]; /* value[HWI_REG_RA] is the pc of the frame */
-  uint32_t known;                 /* bit i: value[i] is known */
+  uint64_t known;                 /* bit i: value[i] is known */
 };
+
+static inline uint64_t hwi_register_bit(uint32_t which)
+{
+  return UINT64_C(1) << which;
+}
 
 /* Loads the word at `address` into *word. Returns false if the address is not known to be readable. */
 typedef bool hwi_load_fn(void *context, uintptr_t address, uintptr_t *word);
@@ -53,15 +58,17 @@ enum hwi_row_kind {
   HWI_ROW_SIGNAL = 5,    /* signal frame: pc, sp, bp are in the ucontext; offset = from sp to its gregs */
   HWI_ROW_OUTERMOST = 6, /* the return address is undefined: the stack ends here */
   HWI_ROW_FULL = 7,      /* only hwi_cfi_step can take the step */
+  HWI_ROW_LINK = 8, /* CFA = sp + offset; the return address is in the link register, which only signal frames give */
 };
 
 struct hwi_frame_row {
-  uint8_t kind;    /* enum hwi_row_kind */
-  int8_t bp_words; /* the caller's bp was saved at CFA + 8 * bp_words; 0: not saved. But see BP_DEREF */
-  int32_t offset;  /* see the kinds */
+  uint8_t kind; /* enum hwi_row_kind */
+  int8_t
+      bp_words; /* the caller's bp was saved at the end of the return address + 8 * bp_words; 0: not saved. But see BP_DEREF */
+  int32_t offset;                          /* see the kinds */
+  struct hwi_arch_return_slot return_slot; /* where the return address is, seen from the CFA */
 };
-/* In all kinds except SIGNAL, OUTERMOST, FULL and NONE, the return address is at CFA - 8 and the caller's sp is the
- * CFA. */
+/* In all kinds except SIGNAL, OUTERMOST, FULL and NONE, the caller's sp is the CFA. On x86-64 the return address ends there. */
 
 /* A cache for the CFI of some functions: the address up to which it was executed, and the rules at that address. The
  * look-up of a later address of the same function continues there instead of starting again. A function with a thousand

@@ -230,7 +230,7 @@ static bool read_cie(struct hwi_cfi_span span, uintptr_t at, struct hwi_fde *fde
   fde->code_align = hwi_cfi_cursor_uleb(cursor);
   fde->data_align = hwi_cfi_cursor_sleb(cursor);
   uint64_t return_register = version == 1 ? hwi_cfi_cursor_bytes(cursor, 1) : hwi_cfi_cursor_uleb(cursor);
-  if (cursor->bad || return_register != HWI_REG_RA || !read_augmentation(cursor, letters, fde))
+  if (cursor->bad || return_register != HWI_REG_LINK || !read_augmentation(cursor, letters, fde))
     return false;
   fde->cie_code = *cursor;
   fde->cie = at;

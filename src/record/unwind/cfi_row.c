@@ -35,7 +35,7 @@ static bool load_tagged(void *context, uintptr_t address, uintptr_t *word)
 /* Computes the expression's value minus that of the register `which`, which may be used in addition to the pc. */
 static bool try_out(const struct hwi_fde *fde, int32_t place, uint32_t which, uintptr_t pc, int32_t *offset)
 {
-  struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << which};
+  struct hwi_registers registers = {.known = hwi_register_bit(HWI_REG_RA) | hwi_register_bit(which)};
   struct hwi_machine machine = {&registers, load_nothing, NULL};
   uintptr_t first, second;
   registers.value[HWI_REG_RA] = pc;
@@ -108,26 +108,37 @@ static bool squeeze_bp(const struct hwi_fde *fde, const struct hwi_cfi_rules *ru
   if (row->kind == HWI_ROW_BP_DEREF)
     return squeeze_bp_realigned(fde, rules, row);
   uint8_t rule = rules->rule[HWI_REG_BP];
-  int32_t words = rules->value[HWI_REG_BP] / WORD;
+  int32_t return_end = rules->value[HWI_REG_LINK] + WORD, bytes = rules->value[HWI_REG_BP] - return_end;
   row->bp_words = 0;
   if (rule == HWI_CFI_UNSET || rule == HWI_CFI_SAME)
     return true;
-  row->bp_words = (int8_t)words;
-  return rule == HWI_CFI_OFFSET && words != 0 && words == row->bp_words && rules->value[HWI_REG_BP] % WORD == 0;
+  row->bp_words = (int8_t)(bytes / WORD);
+  return rule == HWI_CFI_OFFSET && bytes != 0 && bytes == row->bp_words * WORD;
 }
 
-/* Returns whether the caller's sp is the CFA, and its pc is in the word below. */
+/* Returns whether the caller's sp is the CFA, and its pc is in a word of the frame; on CPUs where calls store it, in the last one. */
 static bool is_ordinary_call(const struct hwi_cfi_rules *rules)
 {
   uint8_t sp = rules->rule[HWI_REG_SP];
-  return rules->rule[HWI_REG_RA] == HWI_CFI_OFFSET && rules->value[HWI_REG_RA] == -WORD &&
+  int32_t place = rules->value[HWI_REG_LINK];
+  return rules->rule[HWI_REG_LINK] == HWI_CFI_OFFSET && place <= -WORD && place % WORD == 0 &&
+         (place == -WORD || HWI_ARCH_HAS_LINK) &&
          (sp == HWI_CFI_UNSET || (sp == HWI_CFI_VALUE_OFFSET && rules->value[HWI_REG_SP] == 0));
+}
+
+/* A function that has not stored its return address: a signal interrupted it, or the CFI is wrong. */
+static bool is_leaf(const struct hwi_cfi_rules *rules)
+{
+  uint8_t link = rules->rule[HWI_REG_LINK], bp = rules->rule[HWI_REG_BP];
+  return HWI_ARCH_HAS_LINK && (link == HWI_CFI_UNSET || link == HWI_CFI_SAME) &&
+         (bp == HWI_CFI_UNSET || bp == HWI_CFI_SAME) && rules->rule[HWI_REG_SP] == HWI_CFI_UNSET &&
+         rules->cfa == HWI_CFA_REGISTER && rules->cfa_register == HWI_REG_SP;
 }
 
 /* Makes the row of a signal frame. It is one if each register is loaded from its place in the ucontext. */
 static struct hwi_frame_row squeeze_signal(const struct hwi_fde *fde, const struct hwi_cfi_rules *rules, uintptr_t pc)
 {
-  struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << HWI_REG_SP};
+  struct hwi_registers registers = {.known = hwi_register_bit(HWI_REG_RA) | hwi_register_bit(HWI_REG_SP)};
   registers.value[HWI_REG_RA] = pc;
   registers.value[HWI_REG_SP] = FIRST_TRIAL;
   if (hwi_cfi_rules_apply(rules, fde->span, &registers, &(struct hwi_cfi_memory){load_tagged, NULL}) != HWI_STEP_OK ||
@@ -149,10 +160,15 @@ struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t 
   struct hwi_frame_row row = {.kind = HWI_ROW_NONE};
   if (!hwi_fde_find(module, pc, &fde) || !hwi_cfi_rules_at(&fde, pc, cache, &rules))
     return none;
-  if (rules.rule[HWI_REG_RA] == HWI_CFI_UNDEFINED)
+  if (rules.rule[HWI_REG_LINK] == HWI_CFI_UNDEFINED)
     return (struct hwi_frame_row){.kind = HWI_ROW_OUTERMOST};
+  if (fde.signal && HWI_ARCH_SIGNAL_REGISTERS_OFF)
+    return (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = HWI_ARCH_SIGNAL_REGISTERS_OFF};
   if (fde.signal)
     return squeeze_signal(&fde, &rules, pc);
+  if (is_leaf(&rules))
+    return (struct hwi_frame_row){.kind = HWI_ROW_LINK, .offset = rules.cfa_value};
+  row.return_slot = hwi_arch_return_slot_at(rules.value[HWI_REG_LINK] / WORD + 1);
   if (!is_ordinary_call(&rules) || !squeeze_cfa(&fde, &rules, pc, &row) || !squeeze_bp(&fde, &rules, &row))
     return full;
   return row;

@@ -40,6 +40,8 @@ enum {
   CFA_VAL_OFFSET_SF = 0x15,
   CFA_VAL_EXPRESSION = 0x16,
   CFA_MIPS_ADVANCE_LOC8 = 0x1d,
+  CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
+  CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
   CFA_GNU_ARGS_SIZE = 0x2e,
   CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
@@ -233,6 +235,9 @@ static bool run_instruction(struct run *run)
   case CFA_GNU_ARGS_SIZE:
     hwi_cfi_cursor_uleb(code);
     return true;
+  case CFA_AARCH64_NEGATE_RA_STATE: /* not tracked: every return address is read as if it were signed */
+  case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
+    return HWI_ARCH_SIGNS_RETURNS;
   case CFA_DEF_CFA:
   case CFA_DEF_CFA_SF:
   case CFA_DEF_CFA_REGISTER:

@@ -36,8 +36,8 @@ static bool find_register(const struct hwi_cfi_rules *rules, struct hwi_cfi_span
     return false;
   case HWI_CFI_UNSET:
     if (which == HWI_REG_SP)
-      return true; /* the CFA */
-    if (which == HWI_REG_RA)
+      return true;           /* the CFA */
+    if (which == HWI_REG_RA) /* on CPUs with a link register it is found by the rule of that */
       return false;
     operand = (int32_t)which; /* if a CFA depends on a scratch register, the callee preserves it */
     break;
@@ -60,6 +60,16 @@ static bool find_register(const struct hwi_cfi_rules *rules, struct hwi_cfi_span
   return machine->registers->known >> operand & 1;
 }
 
+/* Sets the pc of the caller, and forgets its link register, which the call has overwritten. */
+static void take_return_address(struct hwi_registers *caller)
+{
+  caller->value[HWI_REG_RA] = hwi_arch_code_address(caller->value[HWI_REG_LINK]);
+  if (!HWI_ARCH_HAS_LINK)
+    return;
+  caller->known |= (caller->known >> HWI_REG_LINK & 1) << HWI_REG_RA;
+  caller->known &= ~hwi_register_bit(HWI_REG_LINK);
+}
+
 enum hwi_step hwi_cfi_rules_apply(const struct hwi_cfi_rules *rules, struct hwi_cfi_span span,
                                   struct hwi_registers *registers, const struct hwi_cfi_memory *memory)
 {
@@ -67,7 +77,7 @@ enum hwi_step hwi_cfi_rules_apply(const struct hwi_cfi_rules *rules, struct hwi_
   struct hwi_machine machine = {registers, watch, &watched};
   struct hwi_registers caller = {.known = 0};
   uintptr_t cfa;
-  if (rules->rule[HWI_REG_RA] == HWI_CFI_UNDEFINED)
+  if (rules->rule[HWI_REG_LINK] == HWI_CFI_UNDEFINED)
     return HWI_STEP_OUTERMOST;
   if (!find_cfa(rules, span, &machine, &cfa))
     return HWI_STEP_BAD;
@@ -77,11 +87,26 @@ enum hwi_step hwi_cfi_rules_apply(const struct hwi_cfi_rules *rules, struct hwi_
     if (watched.refused)
       return HWI_STEP_BAD;
     caller.value[i] = known ? value : 0;
-    caller.known |= (uint32_t)known << i;
+    caller.known |= (uint64_t)known << i;
   }
+  take_return_address(&caller);
   if (!(caller.known >> HWI_REG_RA & 1) || !(caller.known >> HWI_REG_SP & 1))
     return HWI_STEP_BAD;
   *registers = caller;
+  return HWI_STEP_OK;
+}
+
+/* All registers are in the signal frame, in the order of their numbers. */
+static enum hwi_step step_signal(struct hwi_registers *registers, const struct hwi_cfi_memory *memory)
+{
+  struct hwi_registers interrupted = {.known = hwi_register_bit(HWI_REG_COUNT) - 1};
+  uintptr_t from = registers->value[HWI_REG_SP] + HWI_ARCH_SIGNAL_REGISTERS_OFF;
+  if (!(registers->known >> HWI_REG_SP & 1))
+    return HWI_STEP_BAD;
+  for (uint32_t i = 0; i < HWI_REG_COUNT; i++)
+    if (!memory->load(memory->context, from + i * sizeof(uintptr_t), &interrupted.value[i]))
+      return HWI_STEP_BAD;
+  *registers = interrupted;
   return HWI_STEP_OK;
 }
 
@@ -95,5 +120,7 @@ enum hwi_step hwi_cfi_step(const struct hwi_cfi_module *module, uintptr_t pc, st
   if (!hwi_cfi_rules_at(&fde, pc, NULL, &rules))
     return HWI_STEP_BAD;
   *signal_frame = fde.signal;
+  if (fde.signal && HWI_ARCH_SIGNAL_REGISTERS_OFF)
+    return step_signal(registers, memory);
   return hwi_cfi_rules_apply(&rules, fde.span, registers, memory);
 }

@@ -17,7 +17,8 @@
 #include "platform/os.h"
 #include "record/unwind/modules.h"
 
-static_assert(sizeof(struct hwi_row_slot) == 16 && sizeof(struct hwi_node_slot) == 16, "four a cache line");
+static_assert((sizeof(struct hwi_row_slot) == 16 || HWI_ARCH_HAS_LINK) && sizeof(struct hwi_node_slot) == 16,
+              "four a cache line");
 
 enum {
   MOST_ROW_SLOTS = 1 << 16,
@@ -84,7 +85,7 @@ static void grow(struct hwi_row_cache *rows)
  * address is, or above the CFA. */
 static struct hwi_cached_row row_of(struct hwi_frame_row row, uint32_t module)
 {
-  struct hwi_cached_row of = {row.kind, row.bp_words, (uint16_t)module, row.offset};
+  struct hwi_cached_row of = {row.kind, row.bp_words, (uint16_t)module, row.offset, row.return_slot};
   if (row.kind != HWI_ROW_SP && row.kind != HWI_ROW_BP && row.kind != HWI_ROW_SP_DEREF)
     return of;
   if (row.bp_words > 0 || row.bp_words == HWI_NO_BP_SLOT)
@@ -108,6 +109,15 @@ static void make_room(struct hwi_row_cache *rows)
     rows->cfi_cache = hwi_os_map(HWI_CFI_CACHE_BYTES);
 }
 
+/* Returns whether code without CFI is that to which handlers of signals return. */
+static bool is_signal_return(uintptr_t pc)
+{
+  enum { CODE_BYTES = 2 * sizeof(uint32_t) };
+  uintptr_t in_page = pc % HWI_OS_PAGE_BYTES;
+  return HWI_ARCH_SIGNAL_REGISTERS_OFF && pc % sizeof(uint32_t) == 0 && in_page <= HWI_OS_PAGE_BYTES - CODE_BYTES &&
+         hwi_os_readable_pages(pc - in_page, 1) && hwi_arch_is_signal_return((const uint32_t *)pc);
+}
+
 struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, bool is_interrupted)
 {
   struct hwi_row_cache *rows = &lane->rows;
@@ -123,6 +133,8 @@ struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t p
     struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
     row = hwi_cfi_row(&cfi, is_interrupted ? pc : pc - 1, rows->cfi_cache);
   }
+  if (row.kind == HWI_ROW_NONE && !is_interrupted && is_signal_return(pc))
+    row = (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = HWI_ARCH_SIGNAL_REGISTERS_OFF};
   struct hwi_cached_row of = row_of(row, number);
   put(rows->slots, rows->count, (struct hwi_row_slot){key, of});
   return of;

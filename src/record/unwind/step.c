@@ -36,7 +36,8 @@ static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers,
 {
   uintptr_t pc, sp, bp;
   if (!load(walk, registers + HWI_ARCH_SIGNAL_PC, &pc) || !load(walk, registers + HWI_ARCH_SIGNAL_SP, &sp) ||
-      !load(walk, registers + HWI_ARCH_SIGNAL_BP, &bp) || !hwi_step_is_code(pc))
+      !load(walk, registers + HWI_ARCH_SIGNAL_BP, &bp) ||
+      (HWI_ARCH_HAS_LINK && !load(walk, registers + HWI_ARCH_SIGNAL_LINK, &walk->link)) || !hwi_step_is_code(pc))
     return HWI_WALK_LOST;
   cross_to(walk, sp);
   *at = (struct hwi_position){pc, sp, bp, true};
@@ -44,7 +45,7 @@ static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers,
 }
 
 /* Code without CFI (mostly JIT) may have a chain of frame pointers. A link of it is followed only if it is
- * plausible. */
+ * plausible. On some CPUs the frame may go on beyond the saved registers, so that the caller's sp is not known exactly. */
 static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi_walked_frame *frame,
                                                struct hwi_position *at)
 {
@@ -54,9 +55,11 @@ static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi
   if (walk->guessed_at == HWI_NO_GUESS)
     walk->guessed_at = walk->fresh_count - 1;
   if (at->bp < at->sp || at->bp - at->sp > LARGEST_GUESSED_FRAME || at->bp % WORD || !load(walk, at->bp + WORD, &pc) ||
-      !load(walk, at->bp, &bp) || !hwi_step_is_code(pc))
+      !load(walk, at->bp, &bp) || !hwi_step_is_code(pc = hwi_arch_code_address(pc)))
     return HWI_WALK_LOST; /* the caller's bp may be anything: if it has CFI, it need not keep a frame pointer */
   frame->bp_slot = HWI_NO_BP_SLOT - 1; /* plain */
+  frame->return_slot = hwi_arch_return_slot_at(0);
+  walk->is_sp_guessed = true;
   walk->extra_count = 0;
   *at = (struct hwi_position){pc, at->bp + 2 * WORD, bp, false};
   return HWI_WALK_GOES_ON;
@@ -130,10 +133,12 @@ static enum hwi_walk_end step_to(struct hwi_walk *walk, struct hwi_cached_row ro
 {
   uintptr_t pc, bp = at->bp;
   /* On one stack CFAs only rise; any other CFA is invalid. A signal frame may interrupt at any alignment. */
-  if (cfa <= at->sp || cfa % WORD || !load(walk, cfa - WORD, &pc))
+  uintptr_t return_end = hwi_arch_return_end(cfa, row.return_slot);
+  if (cfa <= at->sp || cfa % WORD || return_end <= at->sp || !load(walk, return_end - WORD, &pc))
     return HWI_WALK_LOST;
+  pc = hwi_arch_code_address(pc);
   bool is_realigned = row.kind == HWI_ROW_BP_DEREF;
-  uintptr_t bp_base = is_realigned ? at->bp : cfa;
+  uintptr_t bp_base = is_realigned ? at->bp : return_end;
   if ((is_realigned || row.bp_slot != HWI_NO_BP_SLOT) &&
       !load(walk, bp_base + (uintptr_t)(intptr_t)(row.bp_slot * WORD), &bp))
     return HWI_WALK_LOST;
@@ -142,6 +147,7 @@ static enum hwi_walk_end step_to(struct hwi_walk *walk, struct hwi_cached_row ro
   bool by_sp = row.kind == HWI_ROW_SP || row.kind == HWI_ROW_SP_DEREF;
   frame->bp_is_free = by_sp && row.bp_slot != HWI_NO_BP_SLOT;
   frame->bp_passes = by_sp && row.bp_slot == HWI_NO_BP_SLOT;
+  frame->return_slot = row.return_slot;
   if (row.kind == HWI_ROW_SP || row.kind == HWI_ROW_BP) {
     frame->bp_slot = row.bp_slot;
     walk->extra_count = 0; /* plain */
@@ -150,14 +156,54 @@ static enum hwi_walk_end step_to(struct hwi_walk *walk, struct hwi_cached_row ro
   return HWI_WALK_GOES_ON;
 }
 
+/* Takes the step from a function that has not stored its return address. If it is not the one that a signal interrupted, then
+ * the CFI is wrong: it has made a call. */
+static enum hwi_walk_end step_by_link(const struct hwi_walk *walk, uintptr_t cfa, struct hwi_position *at)
+{
+  uintptr_t pc = hwi_arch_code_address(walk->link);
+  if (!at->is_interrupted || cfa < at->sp || cfa % WORD || !hwi_step_is_code(pc))
+    return HWI_WALK_LOST;
+  *at = (struct hwi_position){pc, cfa, at->bp, false};
+  return HWI_WALK_GOES_ON;
+}
+
+/* Finds the sp of a frame by its bp. Returns false if the row does not state how they depend on each other. A function that stores its
+ * caller's bp next to its return address is taken to keep its own bp at that place, as the calling convention has it. */
+static bool find_guessed_sp(struct hwi_cached_row row, struct hwi_position *at)
+{
+  if (row.kind == HWI_ROW_BP || row.kind == HWI_ROW_NONE || row.kind == HWI_ROW_OUTERMOST)
+    return true; /* not needed */
+  uintptr_t return_end = at->bp + 2 * WORD, cfa = return_end - (hwi_arch_return_end(0, row.return_slot));
+  uintptr_t sp = cfa - (uintptr_t)(intptr_t)row.offset;
+  if (row.kind != HWI_ROW_SP || row.bp_slot != HWI_NO_BP_SLOT - 1 || sp < at->sp || sp > at->bp)
+    return false;
+  at->sp = sp;
+  return true;
+}
+
+/* Takes a step outward from the caller of a frame that was left by its frame pointer. */
+static enum hwi_walk_end step_from_guessed_sp(struct hwi_walk *walk, struct hwi_cached_row row,
+                                              struct hwi_walked_frame *frame, struct hwi_position *at)
+{
+  walk->is_sp_guessed = false;
+  if (!find_guessed_sp(row, at))
+    return HWI_WALK_LOST;
+  enum hwi_walk_end end = hwi_step_outward(walk, row, frame, at);
+  frame->bp_is_free = frame->bp_passes = false; /* the step depends on it */
+  return end;
+}
+
 enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_cached_row row, struct hwi_walked_frame *frame,
                                    struct hwi_position *at)
 {
+  if (hwi_walk_has_guessed_sp(walk))
+    return step_from_guessed_sp(walk, row, frame, at);
   uintptr_t cfa, base = row.kind == HWI_ROW_BP || row.kind == HWI_ROW_BP_DEREF ? at->bp : at->sp;
   base += (uintptr_t)(intptr_t)row.offset;
   walk->extra_count = 0;
   frame->bp_slot = HWI_NO_BP_SLOT;
   frame->bp_is_free = frame->bp_passes = false;
+  frame->return_slot = hwi_arch_return_slot_at(0);
   switch (row.kind) {
   case HWI_ROW_SP:
   case HWI_ROW_BP:
@@ -167,6 +213,8 @@ enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_cached_row 
     return load(walk, base, &cfa) ? step_to(walk, row, frame, cfa, at) : HWI_WALK_LOST;
   case HWI_ROW_SIGNAL:
     return step_signal(walk, base, at);
+  case HWI_ROW_LINK:
+    return step_by_link(walk, base, at);
   case HWI_ROW_OUTERMOST:
     frame->bp_is_free = true;
     return HWI_WALK_OUTERMOST;

@@ -15,7 +15,7 @@
 #include "record/unwind/cfi.h"
 #include "record/unwind/range.h"
 
-enum { HWI_STEP_MOST_WORDS = 3, HWI_LOWEST_CODE = 4096 };
+enum { HWI_STEP_MOST_WORDS = 4, HWI_LOWEST_CODE = 4096 };
 
 struct hwi_position {
   uintptr_t pc, sp, bp;
@@ -37,15 +37,23 @@ struct hwi_walk {
   struct hwi_range *range; /* of the stack that the walk is on */
   struct hwi_range other;  /* of a second stack, if the walk has crossed to one */
   bool is_cacheable;
+  bool is_sp_guessed;    /* the sp of the position is only a lower bound: see step_by_frame_pointer */
   bool is_audited;       /* the splice is compared with full walks */
   bool is_checked;       /* all steps of the cached frames below `met` are known to be unchanged */
   uint32_t met;          /* cached frames that may be part of the stack; after MET, those that are */
   uint32_t verify_count; /* cached steps that were verified */
   uint32_t fresh_count;  /* frames walked: lane->fresh, innermost first */
   uint32_t extra_count;  /* extra words of the last step */
+  uintptr_t link;        /* the link register of a frame that a signal interrupted; not used on CPUs without one */
   uint32_t guessed_at;   /* first fresh frame without CFI, whose caller is from a frame pointer; HWI_NO_GUESS: none */
   struct hwi_word extra[HWI_STEP_MOST_WORDS];
 };
+
+/* Where a frame ends with its saved registers, they give the exact sp of its caller. */
+static inline bool hwi_walk_has_guessed_sp(const struct hwi_walk *walk)
+{
+  return !HWI_ARCH_RECORDS_END_FRAMES && walk->is_sp_guessed;
+}
 
 /* Replaces *at, the position of `frame`, by its caller's; sets the frame's fields about bp, and the walk's extra words.
  * Returns HWI_WALK_GOES_ON if there is a caller. */
@@ -85,14 +93,15 @@ static inline bool hwi_step_plainly(uintptr_t high, struct hwi_cached_row row, s
   if (__builtin_expect(!by_sp && row.kind != HWI_ROW_BP, 0))
     return false;
   uintptr_t cfa = (by_sp ? at->sp : at->bp) + (uintptr_t)(intptr_t)row.offset;
-  const volatile uintptr_t *words = (const volatile uintptr_t *)cfa;
+  const volatile uintptr_t *words = (const volatile uintptr_t *)hwi_arch_return_end(cfa, row.return_slot);
   /* CFAs only rise: if the lowest word is above sp, and the highest below `high`, both are in the range */
   if (__builtin_expect(cfa % sizeof *words || cfa - 1 >= high || (intptr_t)(words + row.bp_slot) < (intptr_t)at->sp, 0))
     return false;
-  uintptr_t pc = words[HWI_NO_BP_SLOT], saved = words[row.bp_slot];
+  uintptr_t pc = hwi_arch_code_address(words[HWI_NO_BP_SLOT]), saved = words[row.bp_slot];
   if (__builtin_expect(!hwi_step_is_code(pc), 0))
     return false;
   frame->bp_slot = row.bp_slot;
+  frame->return_slot = row.return_slot;
   frame->bp_is_free = by_sp & (row.bp_slot != HWI_NO_BP_SLOT);
   frame->bp_passes = by_sp & (row.bp_slot == HWI_NO_BP_SLOT);
   *at = (struct hwi_position){pc, cfa, row.bp_slot == HWI_NO_BP_SLOT ? at->bp : saved, false};

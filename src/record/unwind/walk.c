@@ -104,7 +104,8 @@ static inline enum hwi_walk_end walk_plainly(struct hwi_lane *lane, struct hwi_w
   static const struct hwi_row_slot no_slot; /* used if there is no table yet */
   const struct hwi_row_slot *slots = lane->rows.slots ? lane->rows.slots : &no_slot;
   uint32_t slot_count = lane->rows.slots ? lane->rows.count : 1;
-  uintptr_t high = walk->range == &lane->range && !to->is_interrupted ? lane->range.high : 0; /* 0: no step is plain */
+  bool may_be_plain = walk->range == &lane->range && !to->is_interrupted && !hwi_walk_has_guessed_sp(walk);
+  uintptr_t high = may_be_plain ? lane->range.high : 0; /* 0: no step is plain */
   const struct hwi_walked_frame *cached = lane->cached.frames;
   const struct hwi_walked_frame *candidates_end = cached + walk->met; /* after the innermost one that can be met */
   struct hwi_walked_frame *frame = lane->fresh + walk->fresh_count, *stop = lane->fresh + lane->fresh_room;
@@ -171,6 +172,7 @@ enum hwi_walk_end hwi_walk_outward(struct hwi_lane *lane, const struct hwi_calle
   uintptr_t high_before = lane->range.high;
   walk->range = &lane->range;
   walk->is_cacheable = true;
+  walk->is_sp_guessed = false;
   walk->guessed_at = HWI_NO_GUESS;
   walk->verify_count = walk->fresh_count = walk->extra_count = 0;
   lane->fresh_extra.count = 0;
@@ -225,7 +227,8 @@ static bool is_same_by_rows(struct hwi_lane *lane, const struct hwi_caller *call
 /* Walks with the CFI interpreter from the caller on, as far as possible with the three known registers. */
 static bool is_same_by_cfi(struct hwi_lane *lane, const struct hwi_caller *caller, const struct hwi_walk *spliced)
 {
-  struct hwi_registers registers = {.known = 1u << HWI_REG_RA | 1u << HWI_REG_SP | 1u << HWI_REG_BP};
+  struct hwi_registers registers = {.known = hwi_register_bit(HWI_REG_RA) | hwi_register_bit(HWI_REG_SP) |
+                                             hwi_register_bit(HWI_REG_BP)};
   registers.value[HWI_REG_RA] = caller->pc;
   registers.value[HWI_REG_SP] = caller->sp;
   registers.value[HWI_REG_BP] = caller->bp;

@@ -52,9 +52,23 @@ static bool chunk_is_plausible(const struct hw_trace_header *trace, uint64_t off
          chunk->valid_bytes <= chunk->bytes - sizeof *chunk;
 }
 
+/* Reads what may be a chunk's header. A thread writes its magic last (hwi_writer_publish), but a CPU that does not keep the order of
+ * loads may copy it with older bytes around it. Two calls of pread are ordered: each takes a reference to the page, with a full
+ * barrier. For the same reason the events are read by a later call than valid_bytes, which is in one word with the state. */
+static ssize_t read_header(int fd, const struct hw_trace_header *trace, uint64_t off, struct hw_chunk_header *chunk)
+{
+  static_assert(offsetof(struct hw_chunk_header, valid_bytes) % sizeof(uint64_t) == 0 &&
+                    offsetof(struct hw_chunk_header, state) == offsetof(struct hw_chunk_header, valid_bytes) + 4,
+                "read at once");
+  ssize_t got = pread(fd, chunk, sizeof *chunk, (off_t)off);
+  if (got == (ssize_t)sizeof *chunk && chunk->magic == HW_CHUNK_MAGIC && !chunk_is_plausible(trace, off, chunk))
+    got = pread(fd, chunk, sizeof *chunk, (off_t)off);
+  return got;
+}
+
 bool hwi_index_read_chunk(int fd, const struct hw_trace_header *trace, uint64_t off, struct hw_chunk_header *chunk)
 {
-  return pread(fd, chunk, sizeof *chunk, (off_t)off) == (ssize_t)sizeof *chunk && chunk_is_plausible(trace, off, chunk);
+  return read_header(fd, trace, off, chunk) == (ssize_t)sizeof *chunk && chunk_is_plausible(trace, off, chunk);
 }
 
 void hwi_index_update_header(int fd, struct hw_trace_header *header)
@@ -80,7 +94,7 @@ static int walk_chunks(struct hwi_index *index, int fd, const struct hw_trace_he
   uint64_t off = HW_CHUNKS_OFF;
   while (off < end) {
     struct hw_chunk_header chunk = {0};
-    ssize_t got = pread(fd, &chunk, sizeof chunk, (off_t)off);
+    ssize_t got = read_header(fd, trace, off, &chunk);
     if (got < 0)
       return HW_ERR_IO;
     if (got == (ssize_t)sizeof chunk && chunk_is_plausible(trace, off, &chunk)) {

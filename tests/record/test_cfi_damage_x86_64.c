@@ -1,4 +1,4 @@
-/* test_cfi_damage.c - forged and damaged call frame information
+/* test_cfi_damage_x86_64.c - forged and damaged call frame information
  *
  * Breaks if a target whose library has odd CFI crashes or hangs in our unwinder, or overflows a small stack there.
  */
@@ -204,7 +204,7 @@ static void test_flipped(void **state)
 {
   struct forged *forged = *state;
   struct image image;
-  assert_true(image_open(&image, "/lib/x86_64-linux-gnu/libz.so.1"));
+  assert_true(image_open(&image, HW_LIBRARIES "libz.so.1"));
   size_t size = 12 + 8 * image_function_count(&image) + 8192;
   uint8_t *at = forged_begin(forged, size);
   uintptr_t distance = forged->module.eh_frame_hdr - image.module.eh_frame_hdr;

@@ -1,0 +1,63 @@
+/* machine.h - the registers of a thread as core dumps and ptrace have them, for each CPU that is known
+ *
+ * place      index of a register in the note about a thread (NT_PRSTATUS); each is a word of the CPU.
+ * number     DWARF's number of a register, as tables for unwinding use it.
+ *
+ * Tools read core dumps of any of these CPUs on any other one.
+ */
+#ifndef HWI_PLATFORM_MACHINE_H
+#define HWI_PLATFORM_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HWI_MACHINE_REGISTERS_MAX = 34, HWI_MACHINE_NUMBERS_MAX = 32, HWI_MACHINE_NO_PLACE = UINT8_MAX };
+
+enum { HWI_MACHINE_SIGNAL_OFF = 12 }; /* in the note about a thread */
+
+struct hwi_machine {
+  uint16_t elf_machine;
+  uint8_t word_bytes;
+  uint8_t tid_off, registers_off; /* in the note */
+  uint16_t note_bytes;            /* it has at least so many */
+  uint8_t register_count;
+  const char *const *names;
+  uint8_t stack_pointer, program_counter; /* places */
+  uint8_t link;           /* place of the return address of a function that has not stored it, or NO_PLACE */
+  uint8_t thread_pointer; /* place; NO_PLACE: in a note of its own */
+  uint8_t segment;        /* place of what chooses the thread pointer in that note (hwi_machine_segment), or NO_PLACE */
+  uint8_t system_call;    /* place of its number, negative outside of one; NO_PLACE: as above */
+  uint32_t thread_pointer_note; /* a word, or segments; 0: none */
+  uint32_t system_call_note;    /* 32 bits; 0: none */
+  uint32_t vector_note;
+  struct {
+    uint32_t begin, end;
+  } vectors[2];             /* the bytes of the note with vector registers */
+  uint8_t number_count;     /* numbers that a table may use */
+  uint8_t stack_number;     /* number of the stack pointer */
+  uint8_t frame_number;     /* of the frame pointer */
+  uint8_t counter_number;   /* number of the program counter; NO_PLACE: it has none */
+  const uint8_t *places;    /* of each number */
+  const uint8_t *preserved; /* numbers of the registers that calls preserve */
+  uint8_t preserved_count;
+  bool local_is_above; /* thread-local storage begins above the thread pointer; otherwise it ends there */
+  uint8_t
+      address_bits; /* of user space. Above them, return addresses may be signed (pointer authentication); 64: they never are */
+};
+
+/* Returns the CPU that `elf_machine` (EM_*) and the size of a word denote, or NULL. */
+const struct hwi_machine *hwi_machine_of(unsigned elf_machine, unsigned word_bytes);
+
+/* Returns the CPU whose registers take so many bytes, which is how ptrace tells in which mode a thread runs, or NULL. */
+const struct hwi_machine *hwi_machine_of_registers(size_t bytes);
+
+/* Returns the base address of the segment that a register selects, in the note about segments; 0: it is none of them. */
+uint64_t hwi_machine_segment(uint64_t selector, const unsigned char *note, size_t bytes);
+
+/* Sets `words`, which has room for `most`, to those of vector registers in the note that are not 0. Returns how many these
+ * are. */
+size_t hwi_machine_vector_words(const struct hwi_machine *machine, uint64_t *words, size_t most,
+                                const unsigned char *note, size_t bytes);
+
+#endif

@@ -1,0 +1,227 @@
+"""test_aarch64.py - programs of 64-bit Arm are recorded under qemu-user, and the traces are reported on this machine
+
+Needs the build of `tools/cross.sh arm64 build`, and is run by `tools/cross.sh arm64 test`. If this fails, recordings of Arm have
+wrong stacks or counts, or a trace is not the same on both machines. qemu-user starts no other program without help of the kernel,
+so that the recorder is preloaded directly here, and it has neither ptrace nor perf: `core PID` and `leaks PID` are not tested.
+"""
+
+import json
+import os
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from trace_header import read_header
+
+CROSS = os.environ.get("HW_CROSS_BUILD")
+pytestmark = pytest.mark.skipif(not CROSS or os.environ.get("HW_CROSS_ARCH") != "arm64",
+                                reason="needs tools/cross.sh arm64 test")
+SYSROOT = os.environ.get("HW_SYSROOT", "")
+PROGRAMS = Path(__file__).parent / "programs"
+EMULATOR = ["qemu-aarch64-static", "-L", SYSROOT]
+ROUNDS = 30
+# What a program is compiled with. Only with the last two, functions have no frame pointers; the third signs return addresses.
+GCC = ["aarch64-linux-gnu-gcc", f"--sysroot={SYSROOT}"]
+CLANG = ["clang", "--target=aarch64-linux-gnu", f"--sysroot={SYSROOT}", "-B/usr/lib/gcc-cross/aarch64-linux-gnu/12",
+         "-L/usr/lib/gcc-cross/aarch64-linux-gnu/12", "-fuse-ld=bfd"]
+COMPILERS = {
+    "gcc": [*GCC, "-O2"],
+    "gcc-O0": [*GCC, "-O0"],
+    "gcc-signed": [*GCC, "-O2", "-mbranch-protection=standard"],
+    "gcc-no-frame-pointer": [*GCC, "-O2", "-fomit-frame-pointer", "-mbranch-protection=standard"],
+    "gcc-checked-stack": [*GCC, "-O2", "-fstack-protector-all", "-fstack-clash-protection"],
+    "clang": [*CLANG, "-O2", "-mbranch-protection=standard"],
+    "clang-no-frame-pointer": [*CLANG, "-O2", "-fomit-frame-pointer"],
+}
+
+
+CXX = ["aarch64-linux-gnu-g++", f"--sysroot={SYSROOT}", "-O2", "-mbranch-protection=standard"]
+
+
+def run(command, **env):
+    """Runs a program of the other architecture."""
+    done = subprocess.run([*EMULATOR, *map(str, command)], env={**os.environ, **env}, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """compiled("gcc", "x.c"): the program's path; each is compiled once."""
+    folder, made = tmp_path_factory.mktemp("programs"), {}
+
+    def compile_it(compiler, source):
+        words = COMPILERS.get(compiler, CXX)
+        if (compiler, source) not in made:
+            made[compiler, source] = path = folder / f"{compiler}-{Path(source).stem}"
+            subprocess.run([*words, "-g", "-pthread", str(PROGRAMS / source), "-o", str(path)], check=True)
+        return made[compiler, source]
+
+    return compile_it
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """recorded([command...], SETTING="1"): records a run without a launcher. Returns its trace and what it printed."""
+
+    def record_it(command, **env):
+        trace = tmp_path / "run.hwt"
+        done = run(command, LD_PRELOAD=f"{CROSS}/lib/libheapwright-record.so", HEAPWRIGHT_OUTPUT=str(trace), **env)
+        assert not done.stderr, done.stderr
+        return trace, done.stdout
+
+    return record_it
+
+
+def report_of(hw, trace, *options):
+    done = hw("report", "--json", *options, trace)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def stacks_of(report):
+    """{functions from the innermost to main, or to the beginning of a thread: calls}"""
+    found = Counter()
+    for row in report["top"]:
+        names = [frame["function"] for frame in row["stack"]]
+        last = next((i for i, name in enumerate(names) if name in ("main", "thread")), len(names) - 1)
+        found[tuple(names[:last + 1])] += row["calls"]
+    return found
+
+
+DOWN = ("take", "plain")
+EXPECTED = {
+    (*DOWN, "main"): ROUNDS,
+    (*DOWN, "middle_frame", "main"): ROUNDS,
+    (*DOWN, "large_frame", "main"): ROUNDS,
+    (*DOWN, "variable_frame", "main"): ROUNDS,
+    (*DOWN, *["recursive"] * 21, "main"): ROUNDS,
+    (*DOWN, "without_table", "beyond", "main"): ROUNDS,
+    (*DOWN, "thread"): 400,
+}
+
+
+def check_stacks(report, printed, expected=EXPECTED):
+    calls, size = map(int, printed.split())
+    stacks = stacks_of(report)
+    own = {stack: count for stack, count in stacks.items() if "take" in stack}
+    signal = {stack: count for stack, count in own.items() if "in_handler" in stack}
+    assert {stack: count for stack, count in own.items() if stack not in signal} == expected
+    # Between the handler and the function that the signal interrupted there is the kernel's or the emulator's return from handlers.
+    assert sum(signal.values()) == ROUNDS
+    for stack in signal:
+        assert stack[:3] == ("take", "in_handler", "handler") and stack[-3:] == ("leaf", "interrupted", "main"), stack
+    assert sum(own.values()) == calls + 400
+    assert sum(row["bytes"] for row in report["top"] if row["stack"][0]["function"] == "take") == size + 100 * sum(range(1000, 1004))
+    assert report["lost_events"] == 0 and report["truncated_stacks"] == 0
+
+
+@pytest.mark.parametrize("compiler", list(COMPILERS))
+def test_stacks_and_counts_are_exact(compiler, compiled, recorded, hw):
+    """Each stack of the program is as it is written, all audits of cached stacks agree, and all walks reach the outermost frame."""
+    has_pointers = "no-frame-pointer" not in compiler
+    command = [compiled(compiler, "known_stacks.c"), ROUNDS, *([] if has_pointers else ["without"])]
+    trace, printed = recorded(command, HEAPWRIGHT_CHECK="1")
+    expected = {stack: count for stack, count in EXPECTED.items() if has_pointers or "without_table" not in stack}
+    check_stacks(report_of(hw, trace), printed, expected)
+    header = read_header(trace)
+    assert header.machine == 183
+    assert header.audited_stacks > 0 and header.audit_differences == 0 and header.unfinished_stacks == 0
+
+
+def test_the_child_of_a_fork_has_its_trace(compiled, recorded, hw):
+    if run([compiled("gcc", "wipes_on_fork.c")]).stdout != "wiped\n":
+        pytest.skip("this qemu-user does not wipe pages for the child of a fork (MADV_WIPEONFORK), by which the recorder knows of it")
+    trace, _ = recorded([compiled("gcc", "known_stacks.c"), ROUNDS], KNOWN_STACKS_FORKS="1")
+    stacks = stacks_of(report_of(hw, trace, "--children"))
+    assert stacks[(*DOWN, "child", "main")] == 10
+    assert stacks[(*DOWN, "middle_frame", "main")] == ROUNDS
+
+
+def test_a_sample_has_the_same_stacks(compiled, recorded, hw):
+    """In a sample, the entry points leave their frames before the stack is walked. With a distance of one byte all is in the sample."""
+    trace, printed = recorded([compiled("gcc", "known_stacks.c"), ROUNDS], HEAPWRIGHT_SAMPLE="1")
+    check_stacks(report_of(hw, trace), printed)
+
+
+def test_operators_and_exceptions(compiled, recorded, hw):
+    trace, printed = recorded([compiled("g++", "operators.cc")])
+    assert printed == "3 1\n"
+    report = report_of(hw, trace)
+    by_entry = Counter()
+    for row in report["top"]:
+        by_entry[(row["stack"][0]["function"] or "").split("(")[0]] += row["calls"]
+    assert by_entry["by_new"] == 5 and by_entry["by_aligned_new"] == 3
+    assert report["failed_calls"] == 1
+    throwing = [row for row in report["top"] if any((frame["function"] or "").startswith("thrower") for frame in row["stack"])]
+    assert throwing and all(row["stack"][-1]["function"] == "_start" for row in throwing)
+
+
+@pytest.mark.parametrize("allocator", ["tlsf", "heap"])
+def test_programs_run_on_the_allocators(allocator, compiled, tmp_path):
+    preloaded = f"{CROSS}/lib/libheapwright-{allocator}.so"
+    usual = run([compiled("gcc", "known_stacks.c"), ROUNDS]).stdout
+    assert run([compiled("gcc", "known_stacks.c"), ROUNDS], LD_PRELOAD=preloaded).stdout == usual
+    assert run([compiled("g++", "operators.cc")], LD_PRELOAD=preloaded).stdout == "3 1\n"
+
+
+def functions_at(program, addresses, base):
+    """The names of the program's functions at these addresses, by its symbols."""
+    listed = subprocess.run(["aarch64-linux-gnu-nm", "-S", str(program)], capture_output=True, text=True, check=True).stdout
+    symbols = [line.split() for line in listed.splitlines() if len(line.split()) == 4]
+    return [next((name for start, size, _, name in symbols if int(start, 16) < address - base <= int(start, 16) + int(size, 16)), None)
+            for address in addresses]
+
+
+@pytest.mark.parametrize("has_owners", [False, True])
+def test_a_core_dump_is_explained_here(has_owners, compiled, hw, tmp_path):
+    """The emulator writes it, with registers and the thread pointer. Blocks are exact, those in the cache of the thread are free, and
+    stacks in owners of blocks are right. The emulator does not list files, so that names are looked up by the test."""
+    program = compiled("gcc-signed", "crash.c")
+    preloaded = {"LD_PRELOAD": f"{CROSS}/lib/libheapwright-annotate.so"} if has_owners else {}
+    subprocess.run(["sh", "-c", 'ulimit -c unlimited; exec "$@"', "sh", *EMULATOR, str(program)], env={**os.environ, **preloaded},
+                   cwd=tmp_path, capture_output=True, timeout=120, check=False)
+    core, = tmp_path.glob("*.core")
+    done = hw("core", "--json", program, core)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["signal"] == 11 and report["threads"] == 1 and report["damages"] == 0
+    assert report["live_blocks"] == 10 and report["cached_blocks"] == 2
+    assert report["understood_bytes"] == report["system_bytes"]
+    if has_owners:
+        stacks = {row["live_bytes"]: [frame["address"] for frame in row["stack"]] for row in report["top"]}
+        base = min(address for stack in stacks.values() for address in stack) & ~0xffff
+        assert {size: functions_at(program, stack[:3], base) for size, stack in stacks.items()} == {
+            5000: ["make", "first", "main"], 15000: ["make", "second", "main"]}
+
+
+def test_larger_pages_are_left_alone(compiled, tmp_path):
+    """Under a kernel with pages of 64 KiB nothing is recorded, and the program runs."""
+    trace = tmp_path / "run.hwt"
+    program = [*EMULATOR, "-p", "65536", compiled("gcc", "known_stacks.c"), str(ROUNDS)]
+    usual = subprocess.run(program, capture_output=True, text=True, timeout=120, check=True)
+    preloaded = {**os.environ, "LD_PRELOAD": f"{CROSS}/lib/libheapwright-record.so", "HEAPWRIGHT_OUTPUT": str(trace)}
+    done = subprocess.run(program, env=preloaded, capture_output=True, text=True, timeout=120, check=True)
+    assert (done.stdout, done.stderr) == (usual.stdout, usual.stderr)
+    assert not trace.exists()
+
+
+def without_names_of_libraries(printed):
+    """A report; each tool finds only the libraries of its own machine under the paths that were recorded."""
+    report = json.loads(printed)
+    for row in report["top"]:
+        row["stack"] = [{"address": frame["address"]} if "/lib/" in (frame["module"] or "") else frame for frame in row["stack"]]
+    return report
+
+
+def test_both_tools_report_the_same(compiled, recorded, hw, record, tmp_path):
+    """A recording of each machine is reported by the tool of the other one."""
+    foreign, _ = recorded([compiled("gcc", "known_stacks.c"), 3])
+    subprocess.run(["gcc", "-g", "-O2", "-pthread", str(PROGRAMS / "known_stacks.c"), "-o", str(tmp_path / "own")], check=True)
+    own = record([str(tmp_path / "own"), "3"]).trace
+    for trace in (foreign, own):
+        here = hw("report", "--json", trace)
+        there = run([f"{CROSS}/bin/heapwright", "report", "--json", trace])
+        assert without_names_of_libraries(there.stdout) == without_names_of_libraries(here.stdout)
