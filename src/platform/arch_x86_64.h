@@ -22,12 +22,11 @@ enum {
 enum { HWI_REG_BP = 6, HWI_REG_SP = 7, HWI_REG_RA = 16, HWI_REG_COUNT = 17, HWI_REG_LINK = HWI_REG_RA };
 
 enum {
-  HWI_ARCH_RECORDS_END_FRAMES =
-      true,                       /* a frame with a frame pointer ends with the caller's one and the return address */
-  HWI_ARCH_HAS_LINK = false,      /* the return address of a frame is always on the stack */
-  HWI_ARCH_SIGNS_RETURNS = false, /* and is an address */
-  HWI_ARCH_SIGNAL_REGISTERS_OFF = 0, /* the CFI of signal frames states where registers are */
-  HWI_ARCH_SIGNAL_PC = 8 * 16,       /* offsets in the general registers of a signal frame's context */
+  HWI_ARCH_RECORDS_END_FRAMES = true, /* a frame with a frame pointer ends with the caller's and the return address */
+  HWI_ARCH_HAS_LINK = false,          /* the return address of a frame is always on the stack */
+  HWI_ARCH_SIGNS_RETURNS = false,     /* and is an address */
+  HWI_ARCH_SIGNAL_REGISTERS_OFF = 0,  /* the CFI of signal frames states where registers are */
+  HWI_ARCH_SIGNAL_PC = 8 * 16,        /* offsets in the general registers of a signal frame's context */
   HWI_ARCH_SIGNAL_SP = 8 * 15,
   HWI_ARCH_SIGNAL_BP = 8 * 10,
   HWI_ARCH_SIGNAL_LINK = HWI_ARCH_SIGNAL_PC, /* not used */

@@ -33,8 +33,7 @@ struct hwi_walked_frame {
     uint32_t node;   /* of a cached frame: of the stack from the outermost frame to this one; 0: not looked up */
     uint32_t module; /* of a fresh frame: the ID of the module of pc */
   };
-  int8_t
-      bp_slot; /* words from the end of the return address to the saved bp; HWI_NO_BP_SLOT: not loaded, or not needed */
+  int8_t bp_slot;  /* words from the end of the return address to the saved bp; HWI_NO_BP_SLOT: not loaded or needed */
   bool bp_is_free; /* no step from here on depends on bp: the frame saved its caller's bp, and uses bp for other data */
   bool bp_passes;  /* this step does not depend on bp either, but the caller's bp is the same one */
   struct hwi_arch_return_slot return_slot;

@@ -6,7 +6,7 @@
  *           step.
  * step      from a frame's registers to its caller's.
  *
- * Everything here is async-signal-safe, takes no lock, allocates nothing, uses less than 4 KiB of stack, and does a
+ * Everything here is async-signal-safe, takes no lock, allocates nothing, uses little stack (2 KiB on x86-64), and does a
  * bounded number of steps. Stack words are read through the caller's loader function, which refuses addresses that are
  * not known to be readable. Only two parts of the module are read: its first page (ELF and program headers), and the
  * readable PT_LOAD that contains .eh_frame_hdr, as far as the file backs it. Between segments there may be holes that
@@ -62,10 +62,9 @@ enum hwi_row_kind {
 };
 
 struct hwi_frame_row {
-  uint8_t kind; /* enum hwi_row_kind */
-  int8_t
-      bp_words; /* the caller's bp was saved at the end of the return address + 8 * bp_words; 0: not saved. But see BP_DEREF */
-  int32_t offset;                          /* see the kinds */
+  uint8_t kind;    /* enum hwi_row_kind */
+  int8_t bp_words; /* from the end of the return address to the caller's bp; 0: not saved. But see BP_DEREF */
+  int32_t offset;  /* see the kinds */
   struct hwi_arch_return_slot return_slot; /* where the return address is, seen from the CFA */
 };
 /* In all kinds except SIGNAL, OUTERMOST, FULL and NONE, the caller's sp is the CFA. On x86-64 the return address ends there. */

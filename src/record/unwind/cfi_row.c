@@ -108,7 +108,7 @@ static bool squeeze_bp(const struct hwi_fde *fde, const struct hwi_cfi_rules *ru
   if (row->kind == HWI_ROW_BP_DEREF)
     return squeeze_bp_realigned(fde, rules, row);
   uint8_t rule = rules->rule[HWI_REG_BP];
-  int32_t return_end = rules->value[HWI_REG_LINK] + WORD, bytes = rules->value[HWI_REG_BP] - return_end;
+  int64_t return_end = (int64_t)rules->value[HWI_REG_LINK] + WORD, bytes = rules->value[HWI_REG_BP] - return_end;
   row->bp_words = 0;
   if (rule == HWI_CFI_UNSET || rule == HWI_CFI_SAME)
     return true;
