@@ -184,6 +184,12 @@ static inline long hwi_arch_syscall(long number, long a, long b, long c, long d,
   return x0;
 }
 
+/* Tells the processor that the thread waits in a loop. */
+static inline void hwi_arch_pause(void)
+{
+  __asm__ volatile("yield");
+}
+
 /* Stops the thread at this place: it gets SIGTRAP, and may continue. After a brk it would be at the same instruction again. */
 static inline void hwi_arch_trap(void)
 {
