@@ -20,7 +20,7 @@ static const uint8_t x86_64_preserved[] = {3, 6, 12, 13, 14, 15}; /* rbx, rbp, r
 
 /* --- i386 --- */
 
-static const char *const i386_names[] = {"ebx", "ecx", "edx", "esi",      "edi", "ebp", "eax",    "ds", "es",
+static const char *const i386_names[] = {"ebx", "ecx", "edx",      "esi", "edi", "ebp",    "eax", "ds", "es",
                                          "fs",  "gs",  "orig_eax", "eip", "cs",  "eflags", "esp", "ss"};
 static const uint8_t i386_places[] = {6, 1, 2, 0, 15, 5, 3, 4, 12};
 static const uint8_t i386_preserved[] = {3, 5, 6, 7}; /* ebx, ebp, esi, edi */

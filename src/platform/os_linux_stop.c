@@ -163,7 +163,8 @@ static void read_vectors(uint32_t tid, const struct hwi_machine *machine, struct
   registers->vector_count = hwi_machine_vector_words(machine, registers->vectors, HWI_OS_VECTORS_MAX, state, bytes);
 }
 
-static uint64_t read_thread_pointer(uint32_t tid, const struct hwi_machine *machine, const struct hwi_os_registers *registers)
+static uint64_t read_thread_pointer(uint32_t tid, const struct hwi_machine *machine,
+                                    const struct hwi_os_registers *registers)
 {
   enum { NOTE_BYTES = 64 };
   unsigned char note[NOTE_BYTES];
@@ -178,7 +179,8 @@ static uint64_t read_thread_pointer(uint32_t tid, const struct hwi_machine *mach
   return pointer;
 }
 
-static int64_t read_system_call(uint32_t tid, const struct hwi_machine *machine, const struct hwi_os_registers *registers)
+static int64_t read_system_call(uint32_t tid, const struct hwi_machine *machine,
+                                const struct hwi_os_registers *registers)
 {
   int32_t number = -1;
   if (machine->system_call == HWI_MACHINE_NO_PLACE)

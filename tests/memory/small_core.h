@@ -99,9 +99,9 @@ static size_t small_core_notes(uint8_t *to, const struct hwi_machine *machine)
   const uint32_t pid = 77, signal = 6;
   const uint64_t stack_pointer = small_core_tls + 0x200,
                  thread_pointer = small_core_tls + (machine->local_is_above ? 0x600 : 0x800);
-  uint8_t status[UINT8_MAX + HWI_MACHINE_REGISTERS_MAX * sizeof(uint64_t) +
-                 REST_BYTES] = {0},
-                 *registers = status + machine->registers_off;
+  uint8_t status[UINT8_MAX + HWI_MACHINE_REGISTERS_MAX * sizeof(uint64_t) + REST_BYTES] = {0},
+                                                                            *registers =
+                                                                                status + machine->registers_off;
   memcpy(status + HWI_MACHINE_SIGNAL_OFF, &signal, sizeof signal);
   memcpy(status + machine->tid_off, &pid, sizeof pid);
   memcpy(registers + machine->stack_pointer * sizeof stack_pointer, &stack_pointer, sizeof stack_pointer);

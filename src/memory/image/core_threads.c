@@ -15,8 +15,7 @@ bool hwi_core_take_thread(struct hwi_memory *memory, const struct hwi_machine *m
                                        .tid = hwi_memory_load_32(memory, bytes + machine->tid_off),
                                        .register_count = machine->register_count};
   for (unsigned i = 0; i < machine->register_count; i++)
-    thread->registers[i] =
-        hwi_memory_load(memory, bytes + machine->registers_off + (size_t)i * machine->word_bytes);
+    thread->registers[i] = hwi_memory_load(memory, bytes + machine->registers_off + (size_t)i * machine->word_bytes);
   thread->stack_pointer = thread->registers[machine->stack_pointer];
   thread->program_counter = thread->registers[machine->program_counter];
   if (machine->thread_pointer != HWI_MACHINE_NO_PLACE)

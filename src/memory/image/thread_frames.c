@@ -202,7 +202,8 @@ static int take_frame(Dwfl_Frame *frame, void *context)
   }
   struct hwi_thread_frame *taken = &stack->frames[stack->count++];
   *taken = (struct hwi_thread_frame){.address = address, .is_return = !is_activation, .begin = pointer, .end = pointer};
-  taken->has_frame_pointer = dwfl_frame_reg(frame, unwinding->thread->machine->frame_number, &taken->frame_pointer) == 0;
+  taken->has_frame_pointer =
+      dwfl_frame_reg(frame, unwinding->thread->machine->frame_number, &taken->frame_pointer) == 0;
   return DWARF_CB_OK;
 }
 
