@@ -10,6 +10,7 @@
  * allocated is then returned at once, but their destructors must not run. All functions may be called by any number of
  * threads at once. If there is no memory, they throw std::bad_alloc; compiled with -fno-exceptions, they end the program.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_HEAP_HPP
 #define HEAPWRIGHT_HEAP_HPP
 
