@@ -1,10 +1,10 @@
 /* glibc_cached.c - the free blocks of glibc's malloc that look used: those of fast bins and tcaches
  *
  * A tcache is a chunk of a known size: numbers of 16 bits, one for each size of blocks, then the first block of each list.
- * Its thread has a pointer to it in thread-local storage, which is below the thread pointer or, on some CPUs, above it. Since 2.42 the numbers say how
- * much room is left, and there are more sizes; both are tried. Where no thread is known, tcaches are searched for: only
- * there do the numbers agree with the lengths of lists. Whether links are protected is found by following the first of
- * each list: usually only one of the two readings leads to a block.
+ * Its thread has a pointer to it in thread-local storage, which is below the thread pointer or, on some CPUs, above it.
+ * Since 2.42 the numbers say how much room is left, and there are more sizes; both are tried. Where no thread is known,
+ * tcaches are searched for: only there do the numbers agree with the lengths of lists. Whether links are protected is
+ * found by following the first of each list: usually only one of the two readings leads to a block.
  */
 #include <stdlib.h>
 
