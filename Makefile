@@ -78,6 +78,7 @@ fuzz:
 
 ## make cross             build for 64-bit Arm, into build/arm64, and test that under qemu-user
 cross:
+	@$(SETUP) build
 	@tools/cross.sh arm64 test
 
 ## make single-header     the pool of pool.h and the heap of heap.h as one file each, build/heapwright-pool.h and -heap.h

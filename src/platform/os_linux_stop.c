@@ -230,6 +230,8 @@ static const uint64_t PRESENT = UINT64_C(1) << 63, SWAPPED = UINT64_C(1) << 62, 
 int hwi_os_open_pages(uint32_t pid)
 {
   char path[PATH_BYTES];
+  if (sysconf(_SC_PAGESIZE) != HWI_OS_PAGE_BYTES)
+    return -1; /* all that is mapped is read */
   snprintf(path, sizeof path, "/proc/%u/pagemap", pid);
   return open(path, O_RDONLY | O_CLOEXEC);
 }
@@ -238,7 +240,7 @@ bool hwi_os_each_present(int pages, uint64_t start, uint64_t end, bool only_own,
                          bool (*each)(void *context, uint64_t start, uint64_t end), void *context)
 {
   enum { ENTRIES = 4096 };
-  static const uint64_t page_bytes = 4096;
+  static const uint64_t page_bytes = HWI_OS_PAGE_BYTES;
   uint64_t entries[ENTRIES], begin = 0;
   for (uint64_t at = start; at < end;) {
     const uint64_t wanted = (end - at) / page_bytes < ENTRIES ? (end - at) / page_bytes : ENTRIES;

@@ -133,4 +133,4 @@ def test_a_missed_goal_of_samples_is_marked():
     results = {"sampling": {**found, **conditions}}
     assert [row[2] for row in tables.sampled_pairs(results).rows] == ["", "+9.0!"]
     assert [row[2] for row in tables.sampled_programs(results).rows] == ["+2.0!", "+2.0"]
-    assert [row[5:] for row in tables.sampled_programs(results).rows] == [["+50", "5.0!"]] * 2
+    assert [row[6:] for row in tables.sampled_programs(results).rows] == [["+50", "5.0!"]] * 2

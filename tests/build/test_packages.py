@@ -126,7 +126,7 @@ def test_licences_of_libraries(build):
 
 def test_licences_of_the_project():
     """The headers that programs include are copied alone: they name their licence. For all else it is LICENSE."""
-    for header in (ROOT / "include").rglob("*.h"):
+    for header in (ROOT / "include").rglob("*.h*"):
         assert header.read_text().count("SPDX-License-Identifier: MIT") == 1, header
     for folder in ("src", "tests", "tools", "bench", "cmake", "examples", "web/src"):
         for path in (ROOT / folder).rglob("*.[ch]*"):

@@ -5,8 +5,8 @@
 #include "memory/graph/scan.h"
 
 enum {
-  LOCAL_BYTES = 65536,     /* below a thread pointer, that may be thread-local storage */
-  DESCRIPTOR_BYTES = 4096, /* above it: the C library's own description of the thread */
+  LOCAL_BYTES = 65536,     /* below a thread pointer, or above it, that may be thread-local storage */
+  DESCRIPTOR_BYTES = 4096, /* on the other side: the C library's own description of the thread */
 };
 
 static bool place_in_block(const struct hwi_graph *graph, struct hwi_core_place *place)
@@ -55,6 +55,11 @@ static bool place_in_module(const struct hwi_graph *graph, const struct hwi_regi
 /* --- threads --- */
 
 /* The thread whose stack pointer is the nearest one at or below the address, or else the nearest one above. */
+static bool is_local_above(const struct hwi_memory_thread *thread)
+{
+  return thread->machine && thread->machine->local_is_above;
+}
+
 static bool place_in_stack(const struct hwi_memory *memory, const struct hwi_region *region,
                            struct hwi_core_place *place)
 {
@@ -75,7 +80,8 @@ static bool place_in_stack(const struct hwi_memory *memory, const struct hwi_reg
   }
   if (is_found && place->kind == HWI_CORE_PLACE_STACK) {
     const uint64_t below = memory->threads[place->thread].thread_pointer - place->address;
-    place->local_off = below <= LOCAL_BYTES ? below : 0;
+    const bool is_above = is_local_above(&memory->threads[place->thread]);
+    place->local_off = (is_above ? -below : below) <= LOCAL_BYTES ? below : 0;
   }
   return is_found;
 }
@@ -85,8 +91,9 @@ static bool place_in_local(const struct hwi_memory *memory, const struct hwi_reg
 {
   for (size_t i = 0; i < memory->thread_count; i++) {
     const uint64_t pointer = memory->threads[i].thread_pointer;
+    const uint64_t below = is_local_above(&memory->threads[i]) ? DESCRIPTOR_BYTES : LOCAL_BYTES;
     if (pointer < region->begin || pointer >= region->end ||
-        place->address - (pointer - LOCAL_BYTES) >= LOCAL_BYTES + DESCRIPTOR_BYTES)
+        place->address - (pointer - below) >= LOCAL_BYTES + DESCRIPTOR_BYTES)
       continue;
     place->kind = HWI_CORE_PLACE_LOCAL;
     place->thread = i;

@@ -14,7 +14,8 @@ struct search {
   struct hwi_last_calls *calls;
   struct hwi_own_tables tables;
   struct hwi_memory_reader reader;
-  bool failed; /* no memory */
+  uint64_t left; /* bytes of events that are decoded yet: chunks of a forged image may overlap */
+  bool failed;   /* no memory */
 };
 
 /* --- calls of a thread --- */
@@ -103,8 +104,9 @@ static bool read_chunk(struct search *search, uint64_t address, uint32_t thread,
   if (!bytes)
     return false;
   memcpy(&header, bytes, sizeof header);
-  if (header.magic != HW_CHUNK_MAGIC || header.valid_bytes > HW_CHUNK_MAX_BYTES)
+  if (header.magic != HW_CHUNK_MAGIC || header.valid_bytes > HW_CHUNK_MAX_BYTES || header.valid_bytes > search->left)
     return false;
+  search->left -= header.valid_bytes;
   bytes = hwi_memory_bytes(&search->reader, address + sizeof header, header.valid_bytes);
   uint8_t *events = bytes ? calloc(1, header.valid_bytes + HWI_DECODE_PADDING) : NULL;
   if (!events) {
@@ -241,7 +243,7 @@ static int by_place(const void *a, const void *b)
 
 bool hwi_last_calls_read(struct hwi_last_calls *calls, const struct hwi_memory *memory)
 {
-  struct search search = {.calls = calls, .reader = {.memory = memory}};
+  struct search search = {.calls = calls, .reader = {.memory = memory}, .left = hwi_memory_known_bytes(memory)};
   struct hwi_own_memory own;
   *calls = (struct hwi_last_calls){.memory = memory};
   for (size_t region = 0; !calls->trace && !search.failed && hwi_recorder_memory_next(memory, &region, &own);) {

@@ -270,7 +270,7 @@ static int read_core(struct core *core)
   memory->word_bytes = class == ELFCLASS64 ? 8 : 4;
   memory->swaps_bytes =
       core->header.e_ident[EI_DATA] != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB);
-  if (class == ELFCLASS64 && !memory->swaps_bytes)
+  if (!memory->swaps_bytes)
     core->machine = hwi_machine_of(core->header.e_machine, memory->word_bytes);
   for (size_t i = 0; i < count && status == 0; i++)
     if (gelf_getphdr(core->elf, (int)i, &segment) && segment.p_type == PT_LOAD)

@@ -50,7 +50,7 @@ void hwi_core_take_more_of_thread(struct hwi_memory *memory, uint32_t note, cons
 {
   struct hwi_memory_thread *thread = memory->thread_count ? &memory->threads[memory->thread_count - 1] : NULL;
   const struct hwi_machine *machine = thread ? thread->machine : NULL;
-  if (!machine)
+  if (!machine || !note) /* 0 is what a CPU has that lacks a note */
     return;
   if (note == machine->vector_note && !is_in_system_call(thread))
     thread->vector_count = hwi_machine_vector_words(machine, thread->vectors, HWI_THREAD_VECTORS, bytes, size);

@@ -13,7 +13,7 @@
 
 #include "trace/grow.h"
 
-enum { FRAMES_MAX = 1 << 20 };
+enum { FRAMES_MAX = 1 << 20, KERNEL_CODE_MOST = 4 /* a forged image may have any number */ };
 
 struct hwi_thread_unwinder {
   Dwfl *dwfl;
@@ -85,9 +85,10 @@ static bool set_registers(Dwfl_Thread *thread, void *context)
   Dwarf_Word registers[HWI_MACHINE_NUMBERS_MAX], counter = of->program_counter;
   uint64_t caller;
   for (unsigned i = 0; i < machine->number_count; i++)
-    registers[i] = of->registers[machine->places[i]];
+    registers[i] = machine->places[i] == machine->link ? without_signature(frames, of->registers[machine->link])
+                                                       : of->registers[machine->places[i]];
   if (is_in_no_code(frames, counter) && machine->link != HWI_MACHINE_NO_PLACE) {
-    counter = of->registers[machine->link];
+    counter = without_signature(frames, of->registers[machine->link]);
   } else if (is_in_no_code(frames, counter) && hwi_memory_word(&frames->unwinder->reader, of->stack_pointer, &caller)) {
     counter = caller;
     registers[machine->stack_number] += frames->memory->word_bytes;
@@ -108,23 +109,25 @@ static const Dwfl_Callbacks callbacks = {
 /* --- the unwinder --- */
 
 /* The kernel maps code of its own (vdso), through which system calls of 32 bits go. It is in no file, but whole in memory. */
-static void add_code_of_kernel(const struct hwi_region *region, Dwfl *dwfl)
+static bool add_code_of_kernel(const struct hwi_region *region, Dwfl *dwfl)
 {
   enum { BYTES_MOST = 1 << 16 };
   if (region->file || !region->is_executable || region->known < SELFMAG || region->known > BYTES_MOST ||
       memcmp(region->bytes, ELFMAG, SELFMAG) != 0)
-    return;
+    return false;
   const int fd = memfd_create("vdso", MFD_CLOEXEC);
   const bool is_written = fd >= 0 && write(fd, region->bytes, region->known) == (ssize_t)region->known;
   if (fd >= 0 && !(is_written && dwfl_report_elf(dwfl, "vdso", "vdso", fd, region->begin, true)))
     close(fd);
+  return true;
 }
 
 static void add_modules(const struct hwi_thread_frames *frames, Dwfl *dwfl)
 {
   dwfl_report_begin(dwfl);
-  for (size_t i = 0; i < frames->memory->region_count; i++)
-    add_code_of_kernel(&frames->memory->regions[i], dwfl);
+  unsigned left = KERNEL_CODE_MOST;
+  for (size_t i = 0; i < frames->memory->region_count && left > 0; i++)
+    left -= add_code_of_kernel(&frames->memory->regions[i], dwfl);
   for (size_t i = 0; i < frames->modules->count; i++) {
     const struct hwi_core_module *module = &frames->modules->modules[i];
     if (hwi_core_module_is_file(module))
@@ -180,6 +183,12 @@ static void find_setters(struct unwinding *unwinding, Dwfl_Frame *frame)
   }
 }
 
+/* Where calls store the return address in a register, a function that calls none may need no memory. */
+static bool may_have_no_frame(const struct unwinding *unwinding, const struct hwi_thread_frame *frame)
+{
+  return unwinding->thread->machine->link != HWI_MACHINE_NO_PLACE && !frame->is_return;
+}
+
 static int take_frame(Dwfl_Frame *frame, void *context)
 {
   struct unwinding *unwinding = context;
@@ -191,7 +200,8 @@ static int take_frame(Dwfl_Frame *frame, void *context)
       dwfl_frame_reg(frame, unwinding->thread->machine->stack_number, &pointer) != 0 || stack->count == FRAMES_MAX)
     return DWARF_CB_ABORT;
   if (stack->count) {
-    if (pointer <= stack->frames[stack->count - 1].begin)
+    const struct hwi_thread_frame *inner = &stack->frames[stack->count - 1];
+    if (pointer < inner->begin || (pointer == inner->begin && !may_have_no_frame(unwinding, inner)))
       return DWARF_CB_ABORT;
     stack->frames[stack->count - 1].end = pointer;
     find_setters(unwinding, frame);

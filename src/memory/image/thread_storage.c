@@ -113,9 +113,11 @@ static uint64_t below_of_program(const struct hwi_memory *memory, const struct h
 {
   enum { TWO = 2 };
   const uint64_t mask = program->local_align > 1 ? program->local_align - 1 : 0;
-  const uint64_t first = -program->local_begin & mask;
-  if (is_above(memory))
+  if (is_above(memory)) {
+    const uint64_t first = program->local_begin & mask;
     return -(((TWO * (uint64_t)memory->word_bytes - first + mask) & ~mask) + first);
+  }
+  const uint64_t first = -program->local_begin & mask;
   return program->local_bytes ? ((program->local_bytes - first + mask) & ~mask) + first : 0;
 }
 

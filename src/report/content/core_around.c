@@ -13,17 +13,18 @@ enum {
 
 /* --- words in registers --- */
 
-static bool is_text(uint64_t word)
+static bool is_text(const struct hwi_memory *memory, uint64_t word)
 {
-  for (unsigned i = 0; i < sizeof word; i++, word >>= 8)
+  for (unsigned i = 0; i < memory->word_bytes; i++, word >>= 8)
     if ((word & 0xff) < ' ' || (word & 0xff) > '~')
       return false;
   return true;
 }
 
-static bool is_poison(uint64_t word)
+static bool is_poison(const struct hwi_memory *memory, uint64_t word)
 {
-  const uint64_t poison = HWI_ANNOTATE_POISON * UINT64_C(0x0101010101010101);
+  const uint64_t poison =
+      HWI_ANNOTATE_POISON * (memory->word_bytes == sizeof word ? UINT64_C(0x0101010101010101) : 0x01010101);
   return word >> POISON_SHIFT == poison >> POISON_SHIFT;
 }
 
@@ -55,8 +56,9 @@ static bool sort_register(const struct hwi_graph *graph, struct hwi_around_regis
     found->kind = HWI_AROUND_BEHIND_BLOCK;
     return true;
   }
-  found->kind = is_poison(found->value) ? HWI_AROUND_POISON : HWI_AROUND_TEXT;
-  return is_poison(found->value) || is_text(found->value);
+  const bool is_of_poison = is_poison(graph->memory, found->value);
+  found->kind = is_of_poison ? HWI_AROUND_POISON : HWI_AROUND_TEXT;
+  return is_of_poison || is_text(graph->memory, found->value);
 }
 
 /* Blocks of other regions are not near. */
@@ -160,7 +162,7 @@ static void find_source(struct hwi_core_around *around, const struct hwi_graph *
 void hwi_core_around_find(struct hwi_core_around *around, const struct hwi_core_question *question, uint64_t address)
 {
   const struct hwi_graph *graph = question->graph;
-  *around = (struct hwi_core_around){.behind = HWI_NO_BLOCK, .is_poison = is_poison(address)};
+  *around = (struct hwi_core_around){.behind = HWI_NO_BLOCK, .is_poison = is_poison(graph->memory, address)};
   hwi_graph_place(graph, address, &around->place);
   hwi_core_crash_find(&around->crash, &question->names);
   around->is_fault = around->crash.source == HWI_CRASH_FROM_ACCESS && around->crash.address == address;

@@ -1,6 +1,7 @@
 /* core_crash.c - how a signal ended a process: what the thread did that got it, where, and which address explains it */
 #include "report/content/core_crash.h"
 
+#include <elf.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -182,6 +183,11 @@ static enum hwi_crash_cause cause_of_access(const struct hwi_memory *memory)
   return address < A_PAGE ? HWI_CRASH_NULL : HWI_CRASH_ACCESS;
 }
 
+static bool is_x86(const struct hwi_machine *machine)
+{
+  return machine && (machine->elf_machine == EM_X86_64 || machine->elf_machine == EM_386);
+}
+
 static enum hwi_crash_cause cause_without_address(const struct hwi_core_names *names)
 {
   static const char musl[] = "/ld-musl-", musl_library[] = "-linux-musl/";
@@ -190,7 +196,7 @@ static enum hwi_crash_cause cause_without_address(const struct hwi_core_names *n
   const struct hwi_core_module *module = hwi_core_modules_of(names->threads->modules, counter);
   struct hwi_module_bytes bytes = {.memory = memory, .modules = names->threads->modules};
   const unsigned char *code = hwi_module_bytes_at(&bytes, counter, 1);
-  const bool is_halt = code && *code == HALT;
+  const bool is_halt = code && *code == HALT && is_x86(memory->threads[0].machine);
   hwi_module_bytes_release(&bytes);
   if (!is_halt)
     return HWI_CRASH_NO_ADDRESS;

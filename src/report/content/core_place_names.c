@@ -19,7 +19,7 @@ static void find_local(const struct hwi_core_names *names, struct hwi_core_place
 {
   uint64_t off;
   const struct hwi_core_module *module =
-      (int64_t)name->place.local_off > 0 ? hwi_thread_storage_at(names->storage, name->place.local_off, &off) : NULL;
+      name->place.local_off != 0 ? hwi_thread_storage_at(names->storage, name->place.local_off, &off) : NULL;
   if (!module)
     return;
   const struct hwi_symbol_module of = hwi_core_module_of_symbols(module);
