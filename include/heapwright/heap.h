@@ -17,8 +17,8 @@
  * also if the parent has other threads; what it frees in memory of these is not given out again. A module that contains
  * this code may be closed when its heaps are destroyed and no thread is in a function of this header, or is ending.
  *
- * If the environment has HEAPWRIGHT_HEAP_LIBC=1 when a heap is created, its blocks are those of malloc, so that valgrind and the
- * sanitizers see each of them; this is slow. (With libheapwright-heap, malloc itself is then libc's, but not these heaps.)
+ * If the environment has HEAPWRIGHT_HEAP_LIBC=1 when a heap is created, its blocks are those of malloc, so that valgrind
+ * and the sanitizers see each of them; this is slow. With libheapwright-heap, malloc itself is then libc's.
  *
  * Each running thread keeps, in each heap, memory of every class that it has used, although all of it is free: up to some
  * 5 MiB if it has used all. It is returned when the thread ends, or calls hw_heap_collect.
@@ -71,8 +71,8 @@ enum hw_heap_lock {
   HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */
 };
 
-/* When free memory goes back to the system by itself. Of blocks above 2 MiB, only a few that are not very large are kept in any
- * case. */
+/* When free memory goes back to the system by itself. Of free blocks above 2 MiB, a heap keeps at most four in any case,
+ * also with ON_COLLECT. */
 enum hw_heap_returns {
   HW_HEAP_RETURNS_DEFAULT = 0, /* LATER, but ON_COLLECT with `touch` or `lock_memory` */
   HW_HEAP_RETURNS_LATER,       /* what is above keep_free_bytes, and was not needed for return_after_ms: see there */
@@ -115,10 +115,10 @@ struct hw_heap_config {
   /* How much free memory the heap keeps, apart from that in the caches of threads; for LATER and ABOVE. Default: a 32nd of
    * mapped_bytes, at least 2 MiB. */
   size_t keep_free_bytes;
-  /* For LATER: what was not needed for this time, up to 3,600,000, goes back when the next thread gives some back; but what
-   * is more than 32 MiB above keep_free_bytes (2 MiB, if the heap has had 256 MiB; or a quarter of what is in use, if that is
-   * more) at once. Each time that the heap needs again within a second half of what it returned, this time and this limit become four times as much, up to 32
-   * times; they halve again later. Default: 25. */
+  /* For LATER: what was not needed for this time, up to 3,600,000, goes back when the next thread gives some back. If more
+   * than 32 MiB above keep_free_bytes are free (2 MiB, if the heap has had 256 MiB; or a quarter of what is in use, if that
+   * is more), what is above half of this limit goes back at once. If the heap then takes half of it again within a second,
+   * this time and this limit become four times as much, up to 32 times; they halve again later. Default: 25. */
   size_t return_after_ms;
   enum hw_heap_pages pages;
   /* Memory is present when it was taken from the system: using it for the first time causes no page fault. */
@@ -134,7 +134,8 @@ struct hw_heap_config {
 };
 
 /* The config of the heap of a whole process, known when it is linked: a program or library that is linked with
- * libheapwright-heap.a defines it. What HEAPWRIGHT_HEAP_* variables set replaces its members. */
+ * libheapwright-heap.a defines it. What HEAPWRIGHT_HEAP_* variables set replaces its members. Faults are reported on stderr:
+ * on_fault is not called. `threads` must not be HW_HEAP_SINGLE. */
 extern const struct hw_heap_config hw_process_heap_config;
 
 struct hw_heap_error {
@@ -212,7 +213,8 @@ void hw_heap_print_stats(struct hw_heap *heap, int fd);
 typedef bool hw_heap_visit_fn(void *context, void *block, size_t bytes);
 
 /* Calls `visit` for all allocated blocks; it ends early at damaged records. No other call on this heap may be in
- * progress. Threads that need memory for other heaps of the process wait meanwhile. O(memory). */
+ * progress. Threads that need memory for other heaps of the process wait meanwhile. With libheapwright-heap, malloc is such
+ * a heap: `visit` must not allocate or free, nor call what does, such as printf. O(memory). */
 void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context);
 
 /* Checks all records of the heap, and the links between its free blocks. Returns HW_HEAP_DAMAGED if they are wrong, as
@@ -228,7 +230,9 @@ enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where);
  * with them is the lock of all heaps, which it takes for pages and for large blocks.
  *
  * Any thread may free any block by free or operator delete, whatever heap it is from; the heap is found by the address.
- * hw_heap_free(heap, block) does the same for a block of that heap.
+ * hw_heap_free(heap, block) does the same for a block of that heap. For a heap that is HW_HEAP_SINGLE this is allowed only
+ * while no other thread uses the heap, also for its blocks that libc and other libraries free. Faults that free and realloc
+ * find are reported on stderr; the heap's on_fault is not called.
  *
  * While a heap is set, everything that the thread allocates comes from it, also what libc and other libraries allocate in
  * calls of this thread and use later: the buffer of a stream, a library that is loaded, the table of a thread that is

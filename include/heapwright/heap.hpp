@@ -8,7 +8,8 @@
  *
  * A heap must not be destroyed before all containers that use it, or it is destroyed in their place: what containers have
  * allocated is then returned at once, but their destructors must not run. All functions may be called by any number of
- * threads at once. If there is no memory, they throw std::bad_alloc; compiled with -fno-exceptions, they end the program.
+ * threads at once, unless the heap is HW_HEAP_SINGLE. If there is no memory, they throw std::bad_alloc; compiled with
+ * -fno-exceptions, they end the program.
  */
 /* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_HEAP_HPP

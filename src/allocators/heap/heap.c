@@ -225,7 +225,7 @@ struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_he
     fail_without_memory(error);
     return NULL;
   }
-  heap->uses_libc = !leave_malloc && hwi_libc_is_wanted(); /* the process's malloc passes on by itself */
+  heap->uses_libc = !leave_malloc && hwi_libc_is_wanted(); /* malloc of the process may be such a heap */
   if (hwi_heap_begin(heap, config, error))
     return heap;
   hwi_os_unmap(heap, sizeof *heap);

@@ -1,6 +1,6 @@
 /* large.c - blocks of a general heap that are too large for an arena: each has its own mapping, at the start of a unit
  *
- * A freed block is kept mapped for a short time (arenas.c), and given out again for a request that needs as many units.
+ * A freed block is kept mapped for a short time (arenas.c), and given out again for a request that needs no more units.
  */
 #include "allocators/heap/layout.h"
 
@@ -59,7 +59,7 @@ static size_t units_up(size_t bytes)
   return (bytes + HWI_UNIT_BYTES - 1) & ~(HWI_UNIT_BYTES - 1);
 }
 
-/* Returns the cached block whose size is the nearest one, of those that need no other units; NULL if there is none. */
+/* Returns the cached block whose size is the nearest one, of those that need no more units; NULL if there is none. */
 static struct hwi_page *find_cached(struct hw_heap *heap, size_t bytes, size_t align)
 {
   struct hwi_page *best = NULL;
