@@ -50,6 +50,13 @@ void hwi_message_address(struct hwi_message *line, uintptr_t address)
   add_number(line, address, HEXADECIMAL);
 }
 
+void hwi_message_error(struct hwi_message *line, long error)
+{
+  hwi_message_text(line, " (error ");
+  hwi_message_number(line, (uint64_t)-error);
+  hwi_message_text(line, ")");
+}
+
 static void (*copy_to)(const char *text, size_t bytes);
 
 void hwi_message_copy_to(void (*copy)(const char *text, size_t bytes))

@@ -18,6 +18,7 @@ void hwi_message_begin(struct hwi_message *line);
 void hwi_message_text(struct hwi_message *line, const char *text);
 void hwi_message_number(struct hwi_message *line, uint64_t number);
 void hwi_message_address(struct hwi_message *line, uintptr_t address);
+void hwi_message_error(struct hwi_message *line, long error); /* " (error 12)"; `error` is a negative errno value */
 void hwi_message_print(struct hwi_message *line);
 
 /* Passes each line that is printed from now on to a function, too. */

@@ -41,16 +41,11 @@ void hwi_heap_count_page(struct hw_heap *heap, size_t class_index, bool is_taken
     heap->peak_page_counts[class_index] = count;
 }
 
-static bool is_present_from_the_start(const struct hw_heap *heap)
-{
-  return heap->config.touch || heap->config.lock_memory;
-}
-
 static void begin_arena(struct hw_heap *heap, uintptr_t start)
 {
   struct hwi_page *arena = hwi_slice_of((void *)start);
   arena->unit = (struct hwi_unit){.heap = heap, .next = heap->arenas, .free_slices = ALL_SLICES};
-  if (is_present_from_the_start(heap)) {
+  if (hwi_config_makes_present(&heap->config)) {
     arena->unit.touched_slices = ALL_SLICES;
     heap->kept_bytes += HWI_UNIT_BYTES;
   }

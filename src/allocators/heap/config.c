@@ -99,7 +99,7 @@ static enum hw_heap_returns returns_of(const struct hw_heap_config *config)
 {
   if (config->returns != HW_HEAP_RETURNS_DEFAULT)
     return config->returns;
-  return config->touch || config->lock_memory ? HW_HEAP_RETURNS_ON_COLLECT : HW_HEAP_RETURNS_LATER;
+  return hwi_config_makes_present(config) ? HW_HEAP_RETURNS_ON_COLLECT : HW_HEAP_RETURNS_LATER;
 }
 
 static void complete_pages(struct hw_heap_config *config, size_t *page_bytes, size_t *thread_pages)

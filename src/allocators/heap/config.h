@@ -61,9 +61,8 @@ struct hwi_heap_settings {
 };
 
 /* Sets a field from text: numbers with or without a suffix (64K), in lists with commas or blanks between them; a word; or
- * "default".
- * Returns false if it is no such text, and changes nothing. Whether the value is allowed is checked later. Calls nothing but
- * functions of strings. */
+ * "default". Returns false if it is no such text, and changes nothing. Whether the value is allowed is checked later. Calls
+ * nothing but functions of strings. */
 bool hwi_heap_field_read(struct hwi_heap_settings *settings, const struct hwi_heap_field *field, const char *text);
 
 /* Gives a field its default. */

@@ -226,6 +226,12 @@ static inline bool hwi_heap_is_central(const struct hw_heap *heap)
   return heap->config.threads == HW_HEAP_CENTRAL;
 }
 
+/* Returns whether memory is made present when it is mapped. */
+static inline bool hwi_config_makes_present(const struct hw_heap_config *config)
+{
+  return config->touch || config->lock_memory;
+}
+
 /* Takes the lock. Returns HWI_LOCK_CLOSED only for the heap of the process, and in malloc and free. */
 static inline enum hwi_lock_result hwi_heap_lock(const struct hw_heap *heap)
 {

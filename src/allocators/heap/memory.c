@@ -23,9 +23,7 @@ static void note_refusal(struct hw_heap *heap, enum hwi_refusal refusal, const c
   struct hwi_message line;
   hwi_message_begin(&line);
   hwi_message_text(&line, text);
-  hwi_message_text(&line, " (error ");
-  hwi_message_number(&line, (uint64_t)-error);
-  hwi_message_text(&line, ")");
+  hwi_message_error(&line, error);
   hwi_message_print(&line);
 }
 
@@ -57,7 +55,7 @@ void hwi_heap_make_present(struct hw_heap *heap, uintptr_t start, size_t bytes)
     note_refusal(heap, REFUSED_LOCK, "the heap's memory cannot be locked; see ulimit -l. The program goes on without",
                  error);
   }
-  if (heap->config.touch || heap->config.lock_memory)
+  if (hwi_config_makes_present(&heap->config))
     hwi_os_populate((void *)start, bytes);
 }
 

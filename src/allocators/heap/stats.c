@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "allocators/message.h"
 #include "platform/os_heap.h"
 
 enum { ROWS = HW_HEAP_MOST_CLASSES + 1 };
@@ -130,12 +131,11 @@ static void put_text(struct hwi_heap_table *table, const char *text, size_t widt
 
 static void put_number(struct hwi_heap_table *table, size_t number, size_t width)
 {
-  char digits[24], *at = digits + sizeof digits;
-  *--at = 0;
-  do
-    *--at = (char)('0' + number % 10);
-  while (number /= 10);
-  put_text(table, at, width);
+  struct hwi_message digits;
+  digits.bytes = 0;
+  hwi_message_number(&digits, number);
+  digits.text[digits.bytes] = 0;
+  put_text(table, digits.text, width);
 }
 
 static const char prefix[] = "heapwright: ";

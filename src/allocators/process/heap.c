@@ -57,11 +57,8 @@ static void print_with_bytes(const char *before, uint64_t bytes, const char *aft
   hwi_message_text(&line, before);
   hwi_message_number(&line, bytes);
   hwi_message_text(&line, after);
-  if (error) {
-    hwi_message_text(&line, " (error ");
-    hwi_message_number(&line, (uint64_t)-error);
-    hwi_message_text(&line, ")");
-  }
+  if (error)
+    hwi_message_error(&line, error);
   hwi_message_print(&line);
 }
 

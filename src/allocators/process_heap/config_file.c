@@ -47,11 +47,8 @@ static void report_file(const char *path, const char *what, long error)
   hwi_message_text(&message, "HEAPWRIGHT_HEAP_CONFIG=");
   hwi_message_text(&message, path);
   hwi_message_text(&message, what);
-  if (error < 0) {
-    hwi_message_text(&message, " (error ");
-    hwi_message_number(&message, (uint64_t)-error);
-    hwi_message_text(&message, ")");
-  }
+  if (error < 0)
+    hwi_message_error(&message, error);
   hwi_message_print(&message);
 }
 
