@@ -10,6 +10,15 @@
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
+/* The vector registers of x86 in the note: SSE; behind a header, AVX and more of what the CPU has. */
+#define XSAVE_VECTORS \
+  {                   \
+    {160, 416},       \
+    {                 \
+      576, UINT32_MAX \
+    }                 \
+  }
+
 /* --- x86-64: the registers of struct user_regs_struct; vectors as XSAVE writes them --- */
 
 static const char *const x86_64_names[] = {
@@ -50,7 +59,7 @@ static const struct hwi_machine machines[] = {
      .segment = HWI_MACHINE_NO_PLACE,
      .system_call = 15,
      .vector_note = NT_X86_XSTATE,
-     .vectors = {{160, 416}, {576, UINT32_MAX}}, /* SSE; behind a header, AVX and more of what the CPU has */
+     .vectors = XSAVE_VECTORS,
      .number_count = COUNT(x86_64_places),
      .stack_number = 7,
      .frame_number = 6,
@@ -74,7 +83,7 @@ static const struct hwi_machine machines[] = {
      .system_call = 11,
      .thread_pointer_note = NT_386_TLS,
      .vector_note = NT_X86_XSTATE,
-     .vectors = {{160, 416}, {576, UINT32_MAX}}, /* as above */
+     .vectors = XSAVE_VECTORS,
      .number_count = COUNT(i386_places),
      .stack_number = 4,
      .frame_number = 5,
@@ -128,7 +137,7 @@ const struct hwi_machine *hwi_machine_of_registers(size_t bytes)
 }
 
 /* Each segment has four words of 32 bits: its number, then its base. The selector has its number above three bits. */
-uint64_t hwi_machine_segment(uint64_t selector, const unsigned char *note, size_t bytes)
+static uint64_t segment_of(uint64_t selector, const unsigned char *note, size_t bytes)
 {
   enum { FLAG_BITS = 3, SEGMENT_BYTES = 16 };
   uint32_t words[SEGMENT_BYTES / sizeof(uint32_t)];
@@ -138,6 +147,26 @@ uint64_t hwi_machine_segment(uint64_t selector, const unsigned char *note, size_
       return words[1];
   }
   return 0;
+}
+
+uint64_t hwi_machine_thread_pointer(const struct hwi_machine *machine, const uint64_t *registers,
+                                    const unsigned char *note, size_t bytes)
+{
+  uint64_t pointer = 0;
+  if (machine->segment != HWI_MACHINE_NO_PLACE)
+    return segment_of(registers[machine->segment], note, bytes);
+  if (bytes >= machine->word_bytes)
+    memcpy(&pointer, note, machine->word_bytes);
+  return pointer;
+}
+
+/* A word of 32 bits has its sign in bit 31. */
+int64_t hwi_machine_system_call(const struct hwi_machine *machine, const uint64_t *registers)
+{
+  if (machine->system_call == HWI_MACHINE_NO_PLACE)
+    return -1;
+  const uint64_t number = registers[machine->system_call];
+  return machine->word_bytes == sizeof number ? (int64_t)number : (int32_t)number;
 }
 
 size_t hwi_machine_vector_words(const struct hwi_machine *machine, uint64_t *words, size_t most,

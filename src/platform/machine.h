@@ -24,10 +24,10 @@ struct hwi_machine {
   uint8_t register_count;
   const char *const *names;
   uint8_t stack_pointer, program_counter; /* places */
-  uint8_t link;           /* place of the return address of a function that has not stored it, or NO_PLACE */
-  uint8_t thread_pointer; /* place; NO_PLACE: in a note of its own */
-  uint8_t segment;        /* place of what chooses the thread pointer in that note (hwi_machine_segment), or NO_PLACE */
-  uint8_t system_call;    /* place of its number, negative outside of one; NO_PLACE: as above */
+  uint8_t link;                 /* place of the return address of a function that has not stored it, or NO_PLACE */
+  uint8_t thread_pointer;       /* place; NO_PLACE: in a note of its own */
+  uint8_t segment;              /* place of what chooses the thread pointer in that note, or NO_PLACE */
+  uint8_t system_call;          /* place of its number, negative outside of one; NO_PLACE: as above */
   uint32_t thread_pointer_note; /* a word, or segments; 0: none */
   uint32_t system_call_note;    /* 32 bits; 0: none */
   uint32_t vector_note;
@@ -51,8 +51,12 @@ const struct hwi_machine *hwi_machine_of(unsigned elf_machine, unsigned word_byt
 /* Returns the CPU whose registers take so many bytes, which is how ptrace tells in which mode a thread runs, or NULL. */
 const struct hwi_machine *hwi_machine_of_registers(size_t bytes);
 
-/* Returns the base address of the segment that a register selects, in the note about segments; 0: it is none of them. */
-uint64_t hwi_machine_segment(uint64_t selector, const unsigned char *note, size_t bytes);
+/* Returns the thread pointer that the note of its own has; 0: it has none. */
+uint64_t hwi_machine_thread_pointer(const struct hwi_machine *machine, const uint64_t *registers,
+                                    const unsigned char *note, size_t bytes);
+
+/* Returns the number of the system call in which the thread is, as its registers say; negative: in none, or a note says it. */
+int64_t hwi_machine_system_call(const struct hwi_machine *machine, const uint64_t *registers);
 
 /* Sets `words`, which has room for `most`, to those of vector registers in the note that are not 0. Returns how many these
  * are. */

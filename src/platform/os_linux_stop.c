@@ -163,32 +163,22 @@ static void read_vectors(uint32_t tid, const struct hwi_machine *machine, struct
   registers->vector_count = hwi_machine_vector_words(machine, registers->vectors, HWI_OS_VECTORS_MAX, state, bytes);
 }
 
-static uint64_t read_thread_pointer(uint32_t tid, const struct hwi_machine *machine,
-                                    const struct hwi_os_registers *registers)
+static uint64_t read_thread_pointer(uint32_t tid, const struct hwi_machine *machine, const uint64_t *registers)
 {
   enum { NOTE_BYTES = 64 };
   unsigned char note[NOTE_BYTES];
-  uint64_t pointer = 0;
   if (machine->thread_pointer != HWI_MACHINE_NO_PLACE)
-    return registers->all[machine->thread_pointer];
+    return registers[machine->thread_pointer];
   const size_t bytes = read_note(tid, machine->thread_pointer_note, note, sizeof note);
-  if (machine->segment != HWI_MACHINE_NO_PLACE)
-    return hwi_machine_segment(registers->all[machine->segment], note, bytes);
-  if (bytes >= machine->word_bytes)
-    memcpy(&pointer, note, machine->word_bytes);
-  return pointer;
+  return hwi_machine_thread_pointer(machine, registers, note, bytes);
 }
 
-static int64_t read_system_call(uint32_t tid, const struct hwi_machine *machine,
-                                const struct hwi_os_registers *registers)
+static int64_t read_system_call(uint32_t tid, const struct hwi_machine *machine, const uint64_t *registers)
 {
   int32_t number = -1;
-  if (machine->system_call == HWI_MACHINE_NO_PLACE)
-    read_note(tid, machine->system_call_note, &number, sizeof number);
-  else if (machine->word_bytes == sizeof(uint64_t))
-    return (int64_t)registers->all[machine->system_call];
-  else
-    number = (int32_t)registers->all[machine->system_call];
+  if (!machine->system_call_note)
+    return hwi_machine_system_call(machine, registers);
+  read_note(tid, machine->system_call_note, &number, sizeof number);
   return number;
 }
 
@@ -204,8 +194,8 @@ bool hwi_os_thread_registers(uint32_t tid, struct hwi_os_registers *registers)
     memcpy(&registers->all[i], words + i * machine->word_bytes, machine->word_bytes);
   registers->stack_pointer = registers->all[machine->stack_pointer];
   registers->program_counter = registers->all[machine->program_counter];
-  registers->thread_pointer = read_thread_pointer(tid, machine, registers);
-  registers->system_call = read_system_call(tid, machine, registers);
+  registers->thread_pointer = read_thread_pointer(tid, machine, registers->all);
+  registers->system_call = read_system_call(tid, machine, registers->all);
   read_vectors(tid, machine, registers);
   return true;
 }
@@ -230,7 +220,7 @@ static const uint64_t PRESENT = UINT64_C(1) << 63, SWAPPED = UINT64_C(1) << 62, 
 int hwi_os_open_pages(uint32_t pid)
 {
   char path[PATH_BYTES];
-  if (sysconf(_SC_PAGESIZE) != HWI_OS_PAGE_BYTES)
+  if (!hwi_os_page_size_is_usual())
     return -1; /* all that is mapped is read */
   snprintf(path, sizeof path, "/proc/%u/pagemap", pid);
   return open(path, O_RDONLY | O_CLOEXEC);

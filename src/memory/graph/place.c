@@ -55,11 +55,6 @@ static bool place_in_module(const struct hwi_graph *graph, const struct hwi_regi
 /* --- threads --- */
 
 /* The thread whose stack pointer is the nearest one at or below the address, or else the nearest one above. */
-static bool is_local_above(const struct hwi_memory_thread *thread)
-{
-  return thread->machine && thread->machine->local_is_above;
-}
-
 static bool place_in_stack(const struct hwi_memory *memory, const struct hwi_region *region,
                            struct hwi_core_place *place)
 {
@@ -80,7 +75,7 @@ static bool place_in_stack(const struct hwi_memory *memory, const struct hwi_reg
   }
   if (is_found && place->kind == HWI_CORE_PLACE_STACK) {
     const uint64_t below = memory->threads[place->thread].thread_pointer - place->address;
-    const bool is_above = is_local_above(&memory->threads[place->thread]);
+    const bool is_above = hwi_thread_local_is_above(&memory->threads[place->thread]);
     place->local_off = (is_above ? -below : below) <= LOCAL_BYTES ? below : 0;
   }
   return is_found;
@@ -91,7 +86,7 @@ static bool place_in_local(const struct hwi_memory *memory, const struct hwi_reg
 {
   for (size_t i = 0; i < memory->thread_count; i++) {
     const uint64_t pointer = memory->threads[i].thread_pointer;
-    const uint64_t below = is_local_above(&memory->threads[i]) ? DESCRIPTOR_BYTES : LOCAL_BYTES;
+    const uint64_t below = hwi_thread_local_is_above(&memory->threads[i]) ? DESCRIPTOR_BYTES : LOCAL_BYTES;
     if (pointer < region->begin || pointer >= region->end ||
         place->address - (pointer - below) >= LOCAL_BYTES + DESCRIPTOR_BYTES)
       continue;

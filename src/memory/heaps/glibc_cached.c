@@ -260,7 +260,7 @@ static bool search_region(struct hwi_glibc *glibc, struct caches *caches, const 
 static bool find_caches_of(struct hwi_glibc *glibc, struct caches *caches, const struct hwi_memory_thread *thread)
 {
   const struct hwi_region *region = hwi_memory_region(glibc->memory, thread->thread_pointer);
-  const bool is_above = thread->machine && thread->machine->local_is_above;
+  const bool is_above = hwi_thread_local_is_above(thread);
   const uint64_t room = !region    ? 0
                         : is_above ? region->end - thread->thread_pointer
                                    : thread->thread_pointer - region->begin;

@@ -110,11 +110,24 @@ size_t hwi_core_heap_first_from(const struct hwi_core_heap *heap, uint64_t addre
   return low;
 }
 
+size_t hwi_core_heap_first_behind(const struct hwi_core_heap *heap, uint64_t address)
+{
+  return address == UINT64_MAX ? heap->block_count : hwi_core_heap_first_from(heap, address + 1);
+}
+
 const struct hwi_core_block *hwi_core_heap_block_at(const struct hwi_core_heap *heap, uint64_t address)
 {
-  const size_t next = address == UINT64_MAX ? heap->block_count : hwi_core_heap_first_from(heap, address + 1);
+  const size_t next = hwi_core_heap_first_behind(heap, address);
   const struct hwi_core_block *block = next ? &heap->blocks[next - 1] : NULL;
   return block && (address < hwi_core_block_end(block) || address == block->address) ? block : NULL;
+}
+
+const struct hwi_damage *hwi_core_heap_first_overrun(const struct hwi_core_heap *heap)
+{
+  for (size_t i = 0; i < heap->damage_count && i < HWI_DAMAGES_MAX; i++)
+    if (heap->damages[i].is_overrun)
+      return &heap->damages[i];
+  return NULL;
 }
 
 /* --- allocators --- */

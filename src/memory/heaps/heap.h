@@ -137,8 +137,14 @@ void hwi_core_heap_sort(struct hwi_core_heap *heap);
 /* Returns the number of the first block that begins at the address or behind it. They must be sorted. */
 size_t hwi_core_heap_first_from(const struct hwi_core_heap *heap, uint64_t address);
 
+/* Returns the number of the first block that begins behind the address. They must be sorted. */
+size_t hwi_core_heap_first_behind(const struct hwi_core_heap *heap, uint64_t address);
+
 /* Returns the block whose usable bytes contain the address, or NULL. They must be sorted. */
 const struct hwi_core_block *hwi_core_heap_block_at(const struct hwi_core_heap *heap, uint64_t address);
+
+/* Returns the first listed damage that was written beyond a block, or NULL. */
+const struct hwi_damage *hwi_core_heap_first_overrun(const struct hwi_core_heap *heap);
 
 /* Returns whether all parts are of that allocator. */
 static inline bool hwi_core_heap_is_of(const struct hwi_core_heap *heap, enum hwi_core_allocator allocator)

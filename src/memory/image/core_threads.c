@@ -25,37 +25,18 @@ bool hwi_core_take_thread(struct hwi_memory *memory, const struct hwi_machine *m
   return true;
 }
 
-/* The number is negative outside of system calls; a word of 32 bits has its sign in bit 31. */
-static bool is_in_system_call(const struct hwi_memory_thread *thread)
-{
-  const struct hwi_machine *machine = thread->machine;
-  if (machine->system_call == HWI_MACHINE_NO_PLACE) /* a note says so, which follows */
-    return false;
-  const uint64_t number = thread->registers[machine->system_call];
-  return machine->word_bytes == sizeof(uint64_t) ? (int64_t)number >= 0 : (int32_t)number >= 0;
-}
-
-static void take_thread_pointer(const struct hwi_memory *memory, struct hwi_memory_thread *thread,
-                                const unsigned char *bytes, size_t size)
-{
-  const uint8_t segment = thread->machine->segment;
-  if (segment != HWI_MACHINE_NO_PLACE)
-    thread->thread_pointer = hwi_machine_segment(thread->registers[segment], bytes, size);
-  else if (size >= memory->word_bytes)
-    thread->thread_pointer = hwi_memory_load(memory, bytes);
-}
-
-/* No call keeps vector registers: in a system call they have what is left of earlier work. */
+/* No call keeps vector registers: in a system call they have what is left of earlier work. If a note says that the thread is in one,
+ * it follows. */
 void hwi_core_take_more_of_thread(struct hwi_memory *memory, uint32_t note, const unsigned char *bytes, size_t size)
 {
   struct hwi_memory_thread *thread = memory->thread_count ? &memory->threads[memory->thread_count - 1] : NULL;
   const struct hwi_machine *machine = thread ? thread->machine : NULL;
   if (!machine || !note) /* 0 is what a CPU has that lacks a note */
     return;
-  if (note == machine->vector_note && !is_in_system_call(thread))
+  if (note == machine->vector_note && hwi_machine_system_call(machine, thread->registers) < 0)
     thread->vector_count = hwi_machine_vector_words(machine, thread->vectors, HWI_THREAD_VECTORS, bytes, size);
   else if (note == machine->thread_pointer_note)
-    take_thread_pointer(memory, thread, bytes, size);
+    thread->thread_pointer = hwi_machine_thread_pointer(machine, thread->registers, bytes, size);
   else if (note == machine->system_call_note && size >= sizeof(int32_t) &&
            (int32_t)hwi_memory_load_32(memory, bytes) >= 0)
     thread->vector_count = 0;

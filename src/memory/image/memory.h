@@ -37,6 +37,12 @@ struct hwi_memory_thread {
   size_t vector_count;
 };
 
+/* Returns whether thread-local storage begins above the thread pointer; otherwise it ends there. */
+static inline bool hwi_thread_local_is_above(const struct hwi_memory_thread *thread)
+{
+  return thread->machine && thread->machine->local_is_above;
+}
+
 /* Memory that is not in the image. */
 struct hwi_memory_note {
   uint64_t bytes;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/base_name.h"
 #include "symbols/elf_file.h"
 #include "symbols/paths.h"
 #include "trace/grow.h"
@@ -87,6 +88,11 @@ bool hwi_core_module_is_file(const struct hwi_core_module *module)
   return module->path && hwi_path_is_harmless(module->path) && hwi_core_module_read(&file, module->path) &&
          file.build_id_bytes == module->build_id_bytes &&
          memcmp(file.build_id, module->build_id, module->build_id_bytes) == 0;
+}
+
+bool hwi_core_module_is_library(const struct hwi_core_module *module)
+{
+  return strstr(hwi_base_name(module->path), ".so");
 }
 
 /* Sets the range of a program that is linked for fixed addresses. Returns whether it is one. */

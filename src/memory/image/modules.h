@@ -38,6 +38,9 @@ bool hwi_core_module_read(struct hwi_core_module *module, const char *path);
 /* Returns whether the file at the module's path can be read, and is the one that ran: it has the same build-id, or both have none. */
 bool hwi_core_module_is_file(const struct hwi_core_module *module);
 
+/* Returns whether the module's name is that of a library. */
+bool hwi_core_module_is_library(const struct hwi_core_module *module);
+
 /* Adds a program that is linked for fixed addresses, for memory of which no mapped file is known. Does nothing if it is no such
  * program. Returns false if there is no memory. */
 bool hwi_core_modules_add_fixed(struct hwi_core_modules *modules, const char *path);

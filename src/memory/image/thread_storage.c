@@ -12,8 +12,6 @@
 
 #include <stdlib.h>
 
-#include "base/base_name.h"
-
 enum {
   AT_FILE_BYTES = 1, /* words of the description */
   AT_BYTES,
@@ -29,7 +27,7 @@ enum {
 
 static bool is_above(const struct hwi_memory *memory)
 {
-  return memory->thread_count && memory->threads[0].machine && memory->threads[0].machine->local_is_above;
+  return memory->thread_count && hwi_thread_local_is_above(&memory->threads[0]);
 }
 
 static uint64_t all_ones(const struct hwi_memory *memory)
@@ -125,7 +123,7 @@ static uint64_t below_of_program(const struct hwi_memory *memory, const struct h
 static size_t find_program(const struct hwi_core_modules *modules)
 {
   for (size_t i = 0; i < modules->count; i++)
-    if (!strstr(hwi_base_name(modules->modules[i].path), ".so"))
+    if (!hwi_core_module_is_library(&modules->modules[i]))
       return i;
   return 0;
 }

@@ -30,15 +30,10 @@ static bool is_poison(const struct hwi_memory *memory, uint64_t word)
 
 /* --- blocks --- */
 
-static uint32_t first_behind(const struct hwi_core_heap *heap, uint64_t address)
-{
-  return address == UINT64_MAX ? (uint32_t)heap->block_count : (uint32_t)hwi_core_heap_first_from(heap, address + 1);
-}
-
 /* Returns the block that ends at the address or a few bytes before it, or HWI_NO_BLOCK. */
 static uint32_t block_behind_which(const struct hwi_core_heap *heap, uint64_t address)
 {
-  const uint32_t next = first_behind(heap, address);
+  const uint32_t next = (uint32_t)hwi_core_heap_first_behind(heap, address);
   const uint64_t end = next ? hwi_core_block_end(&heap->blocks[next - 1]) : 0;
   return next && address >= end && address - end < A_FEW_BYTES ? next - 1 : HWI_NO_BLOCK;
 }
@@ -66,7 +61,7 @@ static void find_blocks(struct hwi_core_around *around, const struct hwi_graph *
 {
   const struct hwi_core_heap *heap = graph->heap;
   const struct hwi_region *region = hwi_memory_region(graph->memory, around->place.address);
-  const uint32_t middle = first_behind(heap, around->place.address);
+  const uint32_t middle = (uint32_t)hwi_core_heap_first_behind(heap, around->place.address);
   around->first = around->end = middle;
   while (region && around->first > 0 && heap->blocks[around->first - 1].address >= region->begin &&
          middle - around->first < BLOCKS_EACH_WAY + (around->place.block != HWI_NO_BLOCK))
@@ -80,7 +75,7 @@ static void find_blocks(struct hwi_core_around *around, const struct hwi_graph *
 
 static uint32_t suspect_of(const struct hwi_core_heap *heap, const struct hwi_damage *damage)
 {
-  uint32_t next = first_behind(heap, damage->address);
+  uint32_t next = (uint32_t)hwi_core_heap_first_behind(heap, damage->address);
   if (next && heap->blocks[next - 1].address == damage->address) /* the block whose header was written over */
     next--;
   return damage->is_overrun && next ? next - 1 : HWI_NO_BLOCK;

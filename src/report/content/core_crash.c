@@ -10,7 +10,6 @@
 #include "memory/image/module_bytes.h"
 
 enum {
-  A_PAGE = 4096,
   A_LARGE_FRAME = 65536,
   HALT = 0xf4,          /* the instruction hlt */
   SEARCHED_WORDS = 4096 /* at most */
@@ -86,11 +85,6 @@ static const struct raising *raising_of(const char *function)
   return NULL;
 }
 
-static bool is_library(const struct hwi_core_module *module)
-{
-  return module && strstr(hwi_base_name(module->path), ".so");
-}
-
 /* In a stripped library, functions that it does not export have no name: they belong to the raising ones around them, or to the last
  * one before them in the same library. */
 static void skip_raising(struct hwi_core_crash *crash, const struct hwi_core_names *names)
@@ -103,7 +97,7 @@ static void skip_raising(struct hwi_core_crash *crash, const struct hwi_core_nam
     const struct hwi_symbol *function = function_of(names, frame);
     const struct hwi_core_module *module = module_of(names, frame);
     const struct raising *raising = function ? raising_of(function->function) : NULL;
-    if (function ? !raising : !is_library(module))
+    if (function ? !raising : !(module && hwi_core_module_is_library(module)))
       break;
     if (raising && raising->cause && !is_cause_known)
       crash->cause = raising->cause;
@@ -180,7 +174,7 @@ static enum hwi_crash_cause cause_of_access(const struct hwi_memory *memory)
     return HWI_CRASH_FILE_END;
   if (is_at_end_of_stack(memory, address))
     return HWI_CRASH_OVERFLOW;
-  return address < A_PAGE ? HWI_CRASH_NULL : HWI_CRASH_ACCESS;
+  return address < HWI_MEMORY_PAGE_BYTES ? HWI_CRASH_NULL : HWI_CRASH_ACCESS;
 }
 
 static bool is_x86(const struct hwi_machine *machine)
@@ -288,10 +282,8 @@ static void search_frames(struct hwi_core_crash *crash, const struct hwi_core_na
 /* Damage that was written beyond a block comes first. Returns NULL if there is none. */
 static const struct hwi_damage *worst_damage(const struct hwi_core_heap *heap)
 {
-  for (size_t i = 0; i < heap->damage_count && i < HWI_DAMAGES_MAX; i++)
-    if (heap->damages[i].is_overrun)
-      return &heap->damages[i];
-  return heap->damage_count ? &heap->damages[0] : NULL;
+  const struct hwi_damage *overrun = hwi_core_heap_first_overrun(heap);
+  return overrun || !heap->damage_count ? overrun : &heap->damages[0];
 }
 
 /* Returns whether the C library ended the process, or failed in it: damage is then the likely reason. */

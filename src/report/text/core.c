@@ -137,13 +137,11 @@ static void print_fragmentation(struct hwi_text *text, const struct hwi_core *co
 /* Other damage is not explained by what is around it. */
 static void print_overrun(struct hwi_text *text, const struct hwi_core_heap *heap)
 {
-  size_t i = 0;
-  while (i < heap->damage_count && i < HWI_DAMAGES_MAX && !heap->damages[i].is_overrun)
-    i++;
-  if (i == heap->damage_count || i == HWI_DAMAGES_MAX)
+  const struct hwi_damage *overrun = hwi_core_heap_first_overrun(heap);
+  if (!overrun)
     return;
   hwi_line_printf(&text->line, "--around %#" PRIx64 " shows the blocks there, and whose overflow it may be.",
-                  heap->damages[i].address);
+                  overrun->address);
   hwi_text_end_wrapped(text, 2, HWI_PLAIN);
 }
 
