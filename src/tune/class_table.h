@@ -29,9 +29,9 @@
 #include "heapwright/heap.h"
 
 enum {
-  HWI_CLASS_GRANULE_BYTES = 16,
-  HWI_CLASS_GRANULES = 2048, /* of the largest class that a heap has */
-  HWI_CLASS_COUNT_MAX = 64,
+  HWI_CLASS_GRANULE_BYTES = HW_HEAP_ALIGN,
+  HWI_CLASS_GRANULES = HW_HEAP_LARGEST_CLASS_BYTES / HW_HEAP_ALIGN,
+  HWI_CLASS_COUNT_MAX = HW_HEAP_MOST_CLASSES,
 };
 
 struct hwi_class_use {
