@@ -23,8 +23,8 @@
 #include "trace/format.h"
 
 /* The step outward from a frame loaded its caller's pc from the word that return_slot denotes (on x86-64 the one below the
- * caller's sp), and the caller's bp from the word that bp_slot denotes. So the caller's frame contains these words and their addresses. Every other loaded
- * word is an extra word. */
+ * caller's sp), and the caller's bp from the word that bp_slot denotes. So the caller's frame contains these words and their
+ * addresses. Every other loaded word is an extra word. */
 struct hwi_walked_frame {
   uintptr_t pc; /* where the frame continues: a return address, or one byte after an interrupted instruction's start */
   uintptr_t sp; /* its stack pointer at that moment */

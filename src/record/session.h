@@ -116,9 +116,7 @@ void hwi_session_expect_seal(void);
 /* Writes the pair of clocks and the peak RSS to the header. */
 void hwi_session_note_time(void);
 
-enum {
-  HWI_TICK_SHIFT_TSC = HWI_ARCH_TICK_SHIFT,
-  HWI_TICK_SHIFT_NS = 6
-}; /* most gaps between events fit in four bits */
+/* From units of the clock to ticks: most gaps between events fit in four bits. */
+enum { HWI_TICK_SHIFT_TSC = HWI_ARCH_TICK_SHIFT, HWI_TICK_SHIFT_NS = 6 };
 
 #endif

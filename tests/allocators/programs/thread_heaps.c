@@ -527,29 +527,29 @@ static void many_short_threads(void)
   expect(mapped_after <= mapped + SLACK_PAGES && resident_after <= resident + SLACK_PAGES, "memory grew");
 }
 
+static const struct {
+  const char *name;
+  void (*run)(void);
+} cases[] = {{"set", set},
+             {"nest", nest},
+             {"mix", mix},
+             {"end", end},
+             {"threads", run_threads},
+             {"fork", fork_with_threads},
+             {"no-memory", without_memory},
+             {"libc", without_effect},
+             {"short", many_short_threads}};
+
 int main(int argc, char **argv)
 {
   const char *what = argc > 1 ? argv[1] : "";
-  if (!strcmp(what, "set"))
-    set();
-  else if (!strcmp(what, "nest"))
-    nest();
-  else if (!strcmp(what, "mix"))
-    mix();
-  else if (!strcmp(what, "end"))
-    end();
-  else if (!strcmp(what, "threads"))
-    run_threads();
-  else if (!strcmp(what, "fork"))
-    fork_with_threads();
+  size_t i = 0;
+  while (i < sizeof cases / sizeof *cases && strcmp(what, cases[i].name) != 0)
+    i++;
+  if (i < sizeof cases / sizeof *cases)
+    cases[i].run();
   else if (!strcmp(what, "wrong"))
     do_wrong(argc > 2 ? argv[2] : "");
-  else if (!strcmp(what, "no-memory"))
-    without_memory();
-  else if (!strcmp(what, "libc"))
-    without_effect();
-  else if (!strcmp(what, "short"))
-    many_short_threads();
   else if (!strcmp(what, "soak"))
     soak(argc > 2 ? argv[2] : "1");
   else
