@@ -31,9 +31,9 @@ libraries='libc6-dev linux-libc-dev libgcc-s1 libstdc++6 libdw-dev libelf-dev li
 
 # Unit tests of what depends on the CPU, without those that take minutes when they are emulated (trace/test_damage,
 # test_no_memory; allocators/test_heap_threads) or need what qemu-user does not have: a second mapping of a page (trace/test_writer),
-# limits of address space (allocators/test_heap_faults).
+# limits of address space (allocators/test_heap_faults), what /proc says of the pages of a mapping (allocators/test_heap_memory).
 unit_tests='^(allocators|base|memory|platform|record|trace)/'
-left_out='trace/test_(damage|no_memory|writer)|allocators/test_heap_(faults|threads)'
+left_out='trace/test_(damage|no_memory|writer)|allocators/test_heap_(faults|memory|threads)'
 
 make_sysroot() {
   [ -e "$HW_SYSROOT/.complete" ] && return

@@ -118,7 +118,8 @@ static void take_out_given_up(struct nesting *nesting, const bool *is_given_up)
   for (size_t i = 0; i < heap->part_count; i++) {
     const uint64_t count = blocks_of(&heap->parts[i]);
     if (!is_given_up[i]) {
-      memmove(heap->blocks + kept, heap->blocks + from, count * sizeof *heap->blocks);
+      if (count > 0)
+        memmove(heap->blocks + kept, heap->blocks + from, count * sizeof *heap->blocks);
       kept += count;
       heap->parts[kept_parts++] = heap->parts[i];
     }
