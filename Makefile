@@ -76,10 +76,11 @@ fuzz:
 	@$(MAKE) --no-print-directory build-it
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run_fuzz.sh $(BUILD)
 
-## make cross             build for 64-bit Arm, into build/arm64, and test that under qemu-user
+## make cross             build for 64-bit Arm and RISC-V, into build/arm64 and build/riscv64, and test these under qemu-user
 cross:
 	@$(SETUP) build
 	@tools/cross.sh arm64 test
+	@tools/cross.sh riscv64 test
 
 ## make single-header     the pool of pool.h and the heap of heap.h as one file each, build/heapwright-pool.h and -heap.h
 single-header:

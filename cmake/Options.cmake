@@ -14,7 +14,8 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 add_library(hw-flags INTERFACE)
-target_compile_options(hw-flags INTERFACE -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes)
+# The tables for unwinding, which are needed also for the recorder's own frames, are not the default on every CPU.
+target_compile_options(hw-flags INTERFACE -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -fasynchronous-unwind-tables)
 target_compile_definitions(hw-flags INTERFACE _GNU_SOURCE=)
 target_include_directories(hw-flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 if(HW_WERROR AND NOT HW_FUZZ) # gcc's warnings; clang, which fuzzing needs, knows not all of gcc's attributes

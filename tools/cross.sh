@@ -1,6 +1,6 @@
 #!/bin/sh
 # cross.sh ARCH build|test|run PROGRAM...   builds heapwright for another architecture, and tests it with qemu-user. ARCH is one of
-# the files of cmake/cross: arm64.
+# the files of cmake/cross: arm64, riscv64.
 #   build   into build/ARCH: the tool, its libraries, the unit tests
 #   test    builds, runs unit tests of what depends on the CPU, and records programs (tests/cross): recorded there, reported here
 #   run     runs a program of the other architecture
@@ -15,11 +15,16 @@ if [ $# -lt 2 ] || [ ! -e "cmake/cross/$1.cmake" ]; then
 fi
 arch=$1 action=$2
 shift 2
-case $arch in
-  arm64) triple=aarch64-linux-gnu emulator=qemu-aarch64-static compiler='gcc-aarch64-linux-gnu g++-aarch64-linux-gnu' ;;
-esac
 # shellcheck disable=SC1091 # names the release of the host: its libraries match the cross compiler
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+case $arch in
+  arm64) triple=aarch64-linux-gnu emulator=qemu-aarch64-static ;;
+  riscv64)
+    triple=riscv64-linux-gnu emulator=qemu-riscv64-static
+    [ "$release" != bookworm ] || release=trixie # the first release for it
+    ;;
+esac
+compiler="gcc-$triple g++-$triple"
 cache=${HW_CROSS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heapwright}
 HW_SYSROOT=$cache/$arch-$release
 build=build/$arch
@@ -41,10 +46,12 @@ make_sysroot() {
   rm -rf "$HW_SYSROOT"
   mkdir -p "$HW_SYSROOT/apt/lists/partial" "$HW_SYSROOT/apt/archives/partial"
   : >"$HW_SYSROOT/apt/status"
+  echo "deb $(apt-get indextargets --format '$(REPO_URI)' | head -n 1) $release main" >"$HW_SYSROOT/apt/sources.list"
   for command in update "install -y --download-only $libraries"; do
     # shellcheck disable=SC2086 # a command and its arguments
     apt-get -qq -o Dir::State="$HW_SYSROOT/apt" -o Dir::State::lists="$HW_SYSROOT/apt/lists" \
       -o Dir::State::status="$HW_SYSROOT/apt/status" -o Dir::Cache="$HW_SYSROOT/apt" \
+      -o Dir::Etc::sourcelist="$HW_SYSROOT/apt/sources.list" -o Dir::Etc::sourceparts=- \
       -o Dir::Cache::archives="$HW_SYSROOT/apt/archives" -o Dir::Log="$HW_SYSROOT/apt" -o Debug::NoLocking=1 \
       -o APT::Architecture="$arch" -o APT::Architectures="$arch" -o APT::Install-Recommends=false $command >"$HW_SYSROOT/apt/log" 2>&1 ||
       { cat "$HW_SYSROOT/apt/log" >&2; exit 1; }

@@ -157,7 +157,7 @@ static inline __attribute__((always_inline)) uint32_t stack_of(uintptr_t pc, uin
 {
   while (__builtin_expect(is_own(pc), 0)) {
     if (HWI_ARCH_RECORDS_END_FRAMES) {
-      const uintptr_t *record = (const uintptr_t *)bp;
+      const uintptr_t *record = (const uintptr_t *)(bp + (uintptr_t)(intptr_t)HWI_ARCH_RECORD_OFF);
       pc = record[1];
       sp = (uintptr_t)(record + 2);
       bp = record[0];

@@ -182,12 +182,12 @@ static bool step_by_frame_pointer(struct walk *walk)
 {
   uintptr_t pc;
   walk->is_kept = false;
-  const uintptr_t frame = use_bp(walk);
-  if (frame < walk->sp || frame - walk->sp > LARGEST_GUESSED_FRAME || !load(walk, frame + WORD, &pc, true) ||
-      !is_code(pc = hwi_arch_code_address(pc)) || !load_bp(walk, frame))
+  const uintptr_t record = use_bp(walk) + (uintptr_t)(intptr_t)HWI_ARCH_RECORD_OFF;
+  if (record < walk->sp || record - walk->sp > LARGEST_GUESSED_FRAME || !load(walk, record + WORD, &pc, true) ||
+      !is_code(pc = hwi_arch_code_address(pc)) || !load_bp(walk, record))
     return false;
   walk->pc = pc;
-  walk->sp = frame + 2 * WORD;
+  walk->sp = record + 2 * WORD;
   walk->is_sp_guessed = !HWI_ARCH_RECORDS_END_FRAMES;
   walk->is_interrupted = false;
   return true;
@@ -211,10 +211,11 @@ static bool step_signal(struct walk *walk, uintptr_t registers)
 }
 
 /* From the function that a signal interrupted, which has not stored its return address. */
-static bool step_by_link(struct walk *walk, uintptr_t cfa)
+static bool step_by_link(struct walk *walk, struct hwi_frame_row row, uintptr_t cfa)
 {
   const uintptr_t pc = hwi_arch_code_address(walk->link);
-  if (!walk->is_interrupted || cfa < walk->sp || !is_code(pc))
+  const uintptr_t saved = hwi_arch_return_end(cfa, row.return_slot) + (uintptr_t)(row.bp_words * WORD);
+  if (!walk->is_interrupted || cfa < walk->sp || !is_code(pc) || (row.bp_words && !load_bp(walk, saved)))
     return false;
   walk->pc = pc;
   walk->sp = cfa;
@@ -281,7 +282,9 @@ static bool step(struct walk *walk)
   case HWI_ROW_SIGNAL:
     return step_signal(walk, walk->sp + offset);
   case HWI_ROW_LINK:
-    return step_by_link(walk, walk->sp + offset);
+    return step_by_link(walk, row, walk->sp + offset);
+  case HWI_ROW_LINK_BP:
+    return step_by_link(walk, row, use_bp(walk) + offset);
   case HWI_ROW_FULL:
     return step_in_full(walk);
   case HWI_ROW_NONE:

@@ -8,6 +8,8 @@
 #include "arch_x86_64.h"
 #elif defined __aarch64__
 #include "arch_aarch64.h"
+#elif defined __riscv && __riscv_xlen == 64
+#include "arch_riscv64.h"
 #else
 #error "heapwright has no port to this CPU yet: add src/platform/arch_NAME.h"
 #endif

@@ -26,10 +26,10 @@ enum {
 enum { HWI_REG_BP = 29, HWI_REG_LINK = 30, HWI_REG_SP = 31, HWI_REG_RA = 32, HWI_REG_COUNT = 33 };
 
 enum {
-  HWI_ARCH_RECORDS_END_FRAMES =
-      false,                     /* the pair of x29 and x30 is anywhere in a frame; gcc puts it below the variables */
-  HWI_ARCH_HAS_LINK = true,      /* the return address of a frame may be in a register */
-  HWI_ARCH_SIGNS_RETURNS = true, /* CFI has instructions that state whether it is signed */
+  HWI_ARCH_RECORD_OFF = 0,             /* from the frame pointer to the pair of the caller's and the return address */
+  HWI_ARCH_RECORDS_END_FRAMES = false, /* the pair is anywhere in a frame; gcc puts it below the variables */
+  HWI_ARCH_HAS_LINK = true,            /* the return address of a frame may be in a register */
+  HWI_ARCH_SIGNS_RETURNS = true,       /* CFI has instructions that state whether it is signed */
   HWI_ARCH_SIGNAL_REGISTERS_OFF =
       312, /* from the sp of a signal frame: siginfo_t, then x0 to x30, sp, pc of the ucontext_t */
   HWI_ARCH_SIGNAL_BP = 8 * HWI_REG_BP, /* offsets in these registers */

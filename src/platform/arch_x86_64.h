@@ -22,7 +22,8 @@ enum {
 enum { HWI_REG_BP = 6, HWI_REG_SP = 7, HWI_REG_RA = 16, HWI_REG_COUNT = 17, HWI_REG_LINK = HWI_REG_RA };
 
 enum {
-  HWI_ARCH_RECORDS_END_FRAMES = true, /* a frame with a frame pointer ends with the caller's and the return address */
+  HWI_ARCH_RECORD_OFF = 0,            /* from the frame pointer to the pair of the caller's and the return address */
+  HWI_ARCH_RECORDS_END_FRAMES = true, /* a frame with a frame pointer ends with that pair */
   HWI_ARCH_HAS_LINK = false,          /* the return address of a frame is always on the stack */
   HWI_ARCH_SIGNS_RETURNS = false,     /* and is an address */
   HWI_ARCH_SIGNAL_REGISTERS_OFF = 0,  /* the CFI of signal frames states where registers are */

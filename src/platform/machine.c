@@ -44,6 +44,16 @@ static const uint8_t aarch64_places[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 
                                          16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 static const uint8_t aarch64_preserved[] = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29};
 
+/* --- 64-bit RISC-V: pc, then x1 to x31. Their names are those of the calling convention --- */
+
+static const char *const riscv64_names[] = {"pc", "ra", "sp", "gp", "tp",  "t0",  "t1", "t2", "s0", "s1", "a0",
+                                            "a1", "a2", "a3", "a4", "a5",  "a6",  "a7", "s2", "s3", "s4", "s5",
+                                            "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6"};
+/* x0 is always 0, so that no table uses it: its place is that of the pc. */
+static const uint8_t riscv64_places[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                         16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+static const uint8_t riscv64_preserved[] = {8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27};
+
 static const struct hwi_machine machines[] = {
     {.elf_machine = EM_X86_64,
      .word_bytes = 8,
@@ -117,7 +127,32 @@ static const struct hwi_machine machines[] = {
      .preserved = aarch64_preserved,
      .preserved_count = COUNT(aarch64_preserved),
      .local_is_above = true,
+     .local_gap_words = 2,
      .address_bits = 48},
+    {.elf_machine = EM_RISCV,
+     .word_bytes = 8,
+     .tid_off = 32,
+     .registers_off = 112,
+     .note_bytes = 112 + 8 * COUNT(riscv64_names),
+     .register_count = COUNT(riscv64_names),
+     .names = riscv64_names,
+     .stack_pointer = 2,
+     .program_counter = 0,
+     .link = 1,
+     .thread_pointer = 4,
+     .segment = HWI_MACHINE_NO_PLACE,
+     .system_call = HWI_MACHINE_NO_PLACE,
+     .vector_note = NT_FPREGSET,
+     .vectors = {{0, 256}},
+     .number_count = COUNT(riscv64_places),
+     .stack_number = 2,
+     .frame_number = 8,
+     .counter_number = HWI_MACHINE_NO_PLACE,
+     .places = riscv64_places,
+     .preserved = riscv64_preserved,
+     .preserved_count = COUNT(riscv64_preserved),
+     .local_is_above = true,
+     .address_bits = 64},
 };
 
 const struct hwi_machine *hwi_machine_of(unsigned elf_machine, unsigned word_bytes)

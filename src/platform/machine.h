@@ -41,8 +41,9 @@ struct hwi_machine {
   const uint8_t *places;    /* of each number */
   const uint8_t *preserved; /* numbers of the registers that calls preserve */
   uint8_t preserved_count;
-  bool local_is_above;  /* thread-local storage begins above the thread pointer; otherwise it ends there */
-  uint8_t address_bits; /* of user space; in those above, return addresses may be signed; 64: they never are */
+  bool local_is_above;     /* thread-local storage begins above the thread pointer; otherwise it ends there */
+  uint8_t local_gap_words; /* between the thread pointer and that beginning */
+  uint8_t address_bits;    /* of user space; in those above, return addresses may be signed; 64: they never are */
 };
 
 /* Returns the CPU that `elf_machine` (EM_*) and the size of a word denote, or NULL. */

@@ -73,6 +73,7 @@ static void test_whole(void **state)
   (void)state;
   check_whole(hwi_machine_of(EM_AARCH64, sizeof(uint64_t)));
   check_whole(hwi_machine_of(EM_X86_64, sizeof(uint64_t)));
+  check_whole(hwi_machine_of(EM_RISCV, sizeof(uint64_t)));
   assert_null(hwi_machine_of(EM_ARM, sizeof(uint32_t)));
 }
 

@@ -128,7 +128,7 @@ static inline void forged_read(const struct forged *forged, uintptr_t pc)
   struct hwi_frame_row row = hwi_cfi_row(&forged->module, pc, NULL);
   enum hwi_step step =
       hwi_cfi_step(&forged->module, pc, &registers, &(struct hwi_cfi_memory){forged_load, NULL}, &is_signal_frame);
-  if (row.kind > HWI_ROW_LINK || (unsigned)step > HWI_STEP_BAD)
+  if (row.kind > HWI_ROW_LINK_BP || (unsigned)step > HWI_STEP_BAD)
     abort();
 }
 

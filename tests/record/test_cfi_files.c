@@ -138,14 +138,10 @@ static enum found oracle_pc(const struct oracle *oracle, uintptr_t *value)
 static void apply_row(struct hwi_frame_row row, const struct hwi_registers *registers, uintptr_t *pc, uintptr_t *sp,
                       uintptr_t *bp)
 {
-  bool on_sp = row.kind == HWI_ROW_SP || row.kind == HWI_ROW_SP_DEREF;
+  bool on_sp = row.kind == HWI_ROW_SP || row.kind == HWI_ROW_SP_DEREF || row.kind == HWI_ROW_LINK;
+  bool is_linked = row.kind == HWI_ROW_LINK || row.kind == HWI_ROW_LINK_BP;
   uintptr_t base = registers->value[on_sp ? HWI_REG_SP : HWI_REG_BP] + (uintptr_t)(intptr_t)row.offset;
   *bp = registers->value[HWI_REG_BP];
-  if (row.kind == HWI_ROW_LINK) {
-    *sp = registers->value[HWI_REG_SP] + (uintptr_t)(intptr_t)row.offset;
-    *pc = hwi_arch_code_address(registers->value[HWI_REG_LINK]);
-    return;
-  }
   if (row.kind == HWI_ROW_SIGNAL) {
     uintptr_t gregs = registers->value[HWI_REG_SP] + (uintptr_t)(intptr_t)row.offset;
     *pc = word_at(gregs + HWI_ARCH_SIGNAL_PC);
@@ -155,7 +151,7 @@ static void apply_row(struct hwi_frame_row row, const struct hwi_registers *regi
   }
   *sp = row.kind == HWI_ROW_SP_DEREF || row.kind == HWI_ROW_BP_DEREF ? word_at(base) : base;
   uintptr_t return_end = hwi_arch_return_end(*sp, row.return_slot);
-  *pc = hwi_arch_code_address(word_at(return_end - WORD));
+  *pc = hwi_arch_code_address(is_linked ? registers->value[HWI_REG_LINK] : word_at(return_end - WORD));
   uintptr_t words = (uintptr_t)(intptr_t)(WORD * row.bp_words);
   if (row.kind == HWI_ROW_BP_DEREF || row.bp_words)
     *bp = word_at((row.kind == HWI_ROW_BP_DEREF ? *bp : return_end) + words);
@@ -270,7 +266,12 @@ static void check_place(const struct image *image, Dwarf_CFI *cfi, uintptr_t pc,
   size_t count;
   bool is_signal, is_value;
   assert_int_equal(dwarf_cfi_addrframe(cfi, pc - image->bias, &oracle.frame), 0);
-  dwarf_frame_info(oracle.frame, NULL, NULL, &is_signal);
+  if (dwarf_frame_info(oracle.frame, NULL, NULL, &is_signal) != HWI_REG_LINK) { /* a helper, called in another way */
+    assert_int_equal(hwi_cfi_row(&image->module, pc, NULL).kind, HWI_ROW_NONE);
+    tally->none++;
+    free(oracle.frame);
+    return;
+  }
   for (uint32_t i = 0; i < HWI_REG_COUNT; i++)
     oracle.registers.value[i] = word_at(pc + i) & ~(uintptr_t)(WORD - 1);
   oracle.registers.value[HWI_REG_RA] = pc; /* PLT stubs use it in their expressions */
@@ -335,7 +336,7 @@ static void test_libc(void **state)
   struct tally tally = {0};
   (void)state;
   assert_true(check_file(LIB "libc.so.6", &tally));
-  assert_true(tally.places > 20000 && tally.outermost > 0);
+  assert_true(tally.places > 20000);
   assert_true(tally.full_register + tally.full_expression + tally.full_bp < tally.places / 100);
 }
 
@@ -379,7 +380,8 @@ static void test_realigned(void **state)
   (void)state;
   assert_int_equal(realigned(64, 1, 2, 3, 4, 5, 6, 7), 28);
   assert_true(check_file("/proc/self/exe", &tally));
-#ifndef __clang__ /* which computes it in another way */
+  assert_true(tally.outermost > 0); /* _start */
+#ifndef __clang__                   /* which computes it in another way */
   /* gcc saves bp at bp; a row cannot hold that. With a link register, it computes addresses, and leaves the stack as it is. */
   assert_true(tally.deref + tally.full_bp > 0 || HWI_ARCH_HAS_LINK);
 #endif
@@ -390,6 +392,7 @@ static void test_others(void **state)
   static const char *const paths[] = {LIB "libstdc++.so.6",
                                       LIB "ld-linux-x86-64.so.2",
                                       LIB "ld-linux-aarch64.so.1",
+                                      LIB "ld-linux-riscv64-lp64d.so.1",
                                       LIB "libsqlite3.so.0",
                                       LIB "libcurl.so.4",
                                       LIB "libcrypto.so.3",

@@ -45,8 +45,10 @@ static void assert_row(struct hwi_frame_row row, int kind, int offset, int retur
 static void test_kinds(void **state)
 {
   struct forged *forged = *state;
-  assert_row(ROW(0), HWI_ROW_LINK, 0, 0, 0);                                   /* at the entry */
-  assert_row(ROW(DEF_CFA_OFFSET, 48), HWI_ROW_LINK, 48, 0, 0);                 /* a leaf with a frame */
+  assert_row(ROW(0), HWI_ROW_LINK, 0, 1, 0);                                   /* at the entry */
+  assert_row(ROW(DEF_CFA_OFFSET, 48), HWI_ROW_LINK, 48, 1, 0);                 /* a leaf with a frame */
+  assert_row(ROW(DEF_CFA_OFFSET, 48, X29, 6), HWI_ROW_LINK, 48, 1, -7);        /* before x30 is stored */
+  assert_row(ROW(DEF_CFA, 29, 16, X29, 2), HWI_ROW_LINK_BP, 16, 1, -3);        /* a leaf with a frame pointer */
   assert_row(ROW(DEF_CFA_OFFSET, 48, X29, 6, X30, 5), HWI_ROW_SP, 48, -4, -2); /* stp x29, x30, [sp, #-48]! */
   assert_row(ROW(DEF_CFA, 29, 16, X29, 2, X30, 1), HWI_ROW_BP, 16, 0, -2);     /* clang's */
   assert_row(ROW(DEF_CFA_OFFSET, 16, X30, 2), HWI_ROW_SP, 16, -1, 0);          /* x30 alone */

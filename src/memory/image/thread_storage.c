@@ -106,14 +106,15 @@ static void search(struct hwi_thread_storage *storage)
       search_region(storage, &memory->regions[i], lowest, highest);
 }
 
-/* The storage of the program ends at the thread pointer, or begins above two words there, as far as its alignment allows. */
+/* The storage of the program ends at the thread pointer, or begins above it, behind a gap on some CPUs, as far as its alignment
+ * allows. */
 static uint64_t below_of_program(const struct hwi_memory *memory, const struct hwi_core_module *program)
 {
-  enum { TWO = 2 };
   const uint64_t mask = program->local_align > 1 ? program->local_align - 1 : 0;
   if (is_above(memory)) {
     const uint64_t first = program->local_begin & mask;
-    return -(((TWO * (uint64_t)memory->word_bytes - first + mask) & ~mask) + first);
+    const uint64_t gap = (uint64_t)memory->threads[0].machine->local_gap_words * memory->word_bytes;
+    return -(((gap - first + mask) & ~mask) + first);
   }
   const uint64_t first = -program->local_begin & mask;
   return program->local_bytes ? ((program->local_bytes - first + mask) & ~mask) + first : 0;

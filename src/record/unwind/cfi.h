@@ -59,13 +59,15 @@ enum hwi_row_kind {
   HWI_ROW_OUTERMOST = 6, /* the return address is undefined: the stack ends here */
   HWI_ROW_FULL = 7,      /* only hwi_cfi_step can take the step */
   HWI_ROW_LINK = 8, /* CFA = sp + offset; the return address is in the link register, which only signal frames give */
+  HWI_ROW_LINK_BP = 9, /* the same, with CFA = bp + offset */
 };
 
 struct hwi_frame_row {
   uint8_t kind;    /* enum hwi_row_kind */
   int8_t bp_words; /* from the end of the return address to the caller's bp; 0: not saved. But see BP_DEREF */
   int32_t offset;  /* see the kinds */
-  struct hwi_arch_return_slot return_slot; /* where the return address is, seen from the CFA */
+  struct hwi_arch_return_slot
+      return_slot; /* where the return address is, seen from the CFA; LINK: as if it followed the frame */
 };
 /* In all kinds except SIGNAL, OUTERMOST, FULL and NONE, the caller's sp is the CFA. On x86-64 the return address ends there. */
 

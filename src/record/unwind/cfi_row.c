@@ -129,10 +129,9 @@ static bool is_ordinary_call(const struct hwi_cfi_rules *rules)
 /* A function that has not stored its return address: a signal interrupted it, or the CFI is wrong. */
 static bool is_leaf(const struct hwi_cfi_rules *rules)
 {
-  uint8_t link = rules->rule[HWI_REG_LINK], bp = rules->rule[HWI_REG_BP];
+  uint8_t link = rules->rule[HWI_REG_LINK];
   return HWI_ARCH_HAS_LINK && (link == HWI_CFI_UNSET || link == HWI_CFI_SAME) &&
-         (bp == HWI_CFI_UNSET || bp == HWI_CFI_SAME) && rules->rule[HWI_REG_SP] == HWI_CFI_UNSET &&
-         rules->cfa == HWI_CFA_REGISTER && rules->cfa_register == HWI_REG_SP;
+         rules->rule[HWI_REG_SP] == HWI_CFI_UNSET && rules->cfa == HWI_CFA_REGISTER;
 }
 
 /* Makes the row of a signal frame. It is one if each register is loaded from its place in the ucontext. */
@@ -166,10 +165,11 @@ struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t 
     return (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = HWI_ARCH_SIGNAL_REGISTERS_OFF};
   if (fde.signal)
     return squeeze_signal(&fde, &rules, pc);
-  if (is_leaf(&rules))
-    return (struct hwi_frame_row){.kind = HWI_ROW_LINK, .offset = rules.cfa_value};
   row.return_slot = hwi_arch_return_slot_at(rules.value[HWI_REG_LINK] / WORD + 1);
-  if (!is_ordinary_call(&rules) || !squeeze_cfa(&fde, &rules, pc, &row) || !squeeze_bp(&fde, &rules, &row))
+  if (!(is_ordinary_call(&rules) || is_leaf(&rules)) || !squeeze_cfa(&fde, &rules, pc, &row) ||
+      !squeeze_bp(&fde, &rules, &row))
     return full;
+  if (is_leaf(&rules))
+    row.kind = row.kind == HWI_ROW_SP ? HWI_ROW_LINK : HWI_ROW_LINK_BP;
   return row;
 }

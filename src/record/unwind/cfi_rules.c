@@ -151,11 +151,12 @@ static bool run_cfa(struct run *run, uint8_t instruction)
   case CFA_DEF_CFA_EXPRESSION:
     return set_cfa_expression(run);
   }
-  if (run->now->cfa != HWI_CFA_REGISTER)
-    return false; /* the other instructions change one part of "register + offset" */
-  switch (instruction) {
-  case CFA_DEF_CFA_REGISTER:
+  if (instruction == CFA_DEF_CFA_REGISTER &&
+      run->now->cfa != HWI_CFA_EXPRESSION) /* with offset 0 if it is the first one */
     return set_cfa(run, hwi_cfi_cursor_uleb(code), run->now->cfa_value);
+  if (run->now->cfa != HWI_CFA_REGISTER)
+    return false; /* the other instructions change the offset of "register + offset" */
+  switch (instruction) {
   case CFA_DEF_CFA_OFFSET:
     return set_cfa(run, run->now->cfa_register, (int64_t)hwi_cfi_cursor_uleb(code));
   case CFA_DEF_CFA_OFFSET_SF:

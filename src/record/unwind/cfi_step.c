@@ -96,16 +96,18 @@ enum hwi_step hwi_cfi_rules_apply(const struct hwi_cfi_rules *rules, struct hwi_
   return HWI_STEP_OK;
 }
 
-/* All registers are in the signal frame, in the order of their numbers. */
+/* All registers are in the signal frame, in the order of their numbers; the pc is where the kernel puts it. */
 static enum hwi_step step_signal(struct hwi_registers *registers, const struct hwi_cfi_memory *memory)
 {
   struct hwi_registers interrupted = {.known = hwi_register_bit(HWI_REG_COUNT) - 1};
   uintptr_t from = registers->value[HWI_REG_SP] + HWI_ARCH_SIGNAL_REGISTERS_OFF;
   if (!(registers->known >> HWI_REG_SP & 1))
     return HWI_STEP_BAD;
-  for (uint32_t i = 0; i < HWI_REG_COUNT; i++)
-    if (!memory->load(memory->context, from + i * sizeof(uintptr_t), &interrupted.value[i]))
+  for (uint32_t i = 0; i < HWI_REG_COUNT; i++) {
+    const uintptr_t off = i == HWI_REG_RA ? HWI_ARCH_SIGNAL_PC : i * sizeof(uintptr_t);
+    if (!memory->load(memory->context, from + off, &interrupted.value[i]))
       return HWI_STEP_BAD;
+  }
   *registers = interrupted;
   return HWI_STEP_OK;
 }

@@ -86,7 +86,8 @@ static void grow(struct hwi_row_cache *rows)
 static struct hwi_cached_row row_of(struct hwi_frame_row row, uint32_t module)
 {
   struct hwi_cached_row of = {row.kind, row.bp_words, (uint16_t)module, row.offset, row.return_slot};
-  if (row.kind != HWI_ROW_SP && row.kind != HWI_ROW_BP && row.kind != HWI_ROW_SP_DEREF)
+  if (row.kind != HWI_ROW_SP && row.kind != HWI_ROW_BP && row.kind != HWI_ROW_SP_DEREF && row.kind != HWI_ROW_LINK &&
+      row.kind != HWI_ROW_LINK_BP)
     return of;
   if (row.bp_words > 0 || row.bp_words == HWI_NO_BP_SLOT)
     of.kind = HWI_ROW_FULL;

@@ -49,19 +49,20 @@ static enum hwi_walk_end step_signal(struct hwi_walk *walk, uintptr_t registers,
 static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi_walked_frame *frame,
                                                struct hwi_position *at)
 {
+  const uintptr_t record = at->bp + (uintptr_t)(intptr_t)HWI_ARCH_RECORD_OFF;
   uintptr_t pc, bp;
   if (hwi_callers_have(&hwi_session.loader, at->pc)) /* the loader's entry, which runs constructors, has no caller */
     return HWI_WALK_OUTERMOST;
   if (walk->guessed_at == HWI_NO_GUESS)
     walk->guessed_at = walk->fresh_count - 1;
-  if (at->bp < at->sp || at->bp - at->sp > LARGEST_GUESSED_FRAME || at->bp % WORD || !load(walk, at->bp + WORD, &pc) ||
-      !load(walk, at->bp, &bp) || !hwi_step_is_code(pc = hwi_arch_code_address(pc)))
+  if (record < at->sp || record - at->sp > LARGEST_GUESSED_FRAME || record % WORD || !load(walk, record + WORD, &pc) ||
+      !load(walk, record, &bp) || !hwi_step_is_code(pc = hwi_arch_code_address(pc)))
     return HWI_WALK_LOST; /* the caller's bp may be anything: if it has CFI, it need not keep a frame pointer */
   frame->bp_slot = HWI_NO_BP_SLOT - 1; /* plain */
   frame->return_slot = hwi_arch_return_slot_at(0);
   walk->is_sp_guessed = true;
   walk->extra_count = 0;
-  *at = (struct hwi_position){pc, at->bp + 2 * WORD, bp, false};
+  *at = (struct hwi_position){pc, record + 2 * WORD, bp, false};
   return HWI_WALK_GOES_ON;
 }
 
@@ -158,12 +159,15 @@ static enum hwi_walk_end step_to(struct hwi_walk *walk, struct hwi_cached_row ro
 
 /* Takes the step from a function that has not stored its return address. If it is not the one that a signal interrupted, then
  * the CFI is wrong: it has made a call. */
-static enum hwi_walk_end step_by_link(const struct hwi_walk *walk, uintptr_t cfa, struct hwi_position *at)
+static enum hwi_walk_end step_by_link(struct hwi_walk *walk, struct hwi_cached_row row, uintptr_t cfa,
+                                      struct hwi_position *at)
 {
-  uintptr_t pc = hwi_arch_code_address(walk->link);
-  if (!at->is_interrupted || cfa < at->sp || cfa % WORD || !hwi_step_is_code(pc))
+  uintptr_t pc = hwi_arch_code_address(walk->link), bp = at->bp;
+  uintptr_t slot = hwi_arch_return_end(cfa, row.return_slot) + (uintptr_t)(intptr_t)(row.bp_slot * WORD);
+  if (!at->is_interrupted || cfa < at->sp || cfa % WORD || !hwi_step_is_code(pc) ||
+      (row.bp_slot != HWI_NO_BP_SLOT && !load(walk, slot, &bp)))
     return HWI_WALK_LOST;
-  *at = (struct hwi_position){pc, cfa, at->bp, false};
+  *at = (struct hwi_position){pc, cfa, bp, false};
   return HWI_WALK_GOES_ON;
 }
 
@@ -198,8 +202,8 @@ enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_cached_row 
 {
   if (hwi_walk_has_guessed_sp(walk))
     return step_from_guessed_sp(walk, row, frame, at);
-  uintptr_t cfa, base = row.kind == HWI_ROW_BP || row.kind == HWI_ROW_BP_DEREF ? at->bp : at->sp;
-  base += (uintptr_t)(intptr_t)row.offset;
+  const bool by_bp = row.kind == HWI_ROW_BP || row.kind == HWI_ROW_BP_DEREF || row.kind == HWI_ROW_LINK_BP;
+  uintptr_t cfa, base = (by_bp ? at->bp : at->sp) + (uintptr_t)(intptr_t)row.offset;
   walk->extra_count = 0;
   frame->bp_slot = HWI_NO_BP_SLOT;
   frame->bp_is_free = frame->bp_passes = false;
@@ -214,7 +218,8 @@ enum hwi_walk_end hwi_step_outward(struct hwi_walk *walk, struct hwi_cached_row 
   case HWI_ROW_SIGNAL:
     return step_signal(walk, base, at);
   case HWI_ROW_LINK:
-    return step_by_link(walk, base, at);
+  case HWI_ROW_LINK_BP:
+    return step_by_link(walk, row, base, at);
   case HWI_ROW_OUTERMOST:
     frame->bp_is_free = true;
     return HWI_WALK_OUTERMOST;

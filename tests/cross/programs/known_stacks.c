@@ -73,6 +73,11 @@ void without_table(void (*function)(size_t), size_t size);
 __asm__(
     ".text; .type without_table, %function; without_table: stp x29, x30, [sp, #-64]!; mov x29, sp; mov x2, x0; mov x0, x1;"
     "blr x2; ldp x29, x30, [sp], #64; ret; .size without_table, . - without_table");
+#elif defined __riscv
+void without_table(void (*function)(size_t), size_t size);
+__asm__(
+    ".text; .type without_table, %function; without_table: addi sp, sp, -64; sd ra, 56(sp); sd s0, 48(sp); addi s0, sp, 64; mv a2, a0;"
+    "mv a0, a1; jalr a2; ld ra, 56(sp); ld s0, 48(sp); addi sp, sp, 64; ret; .size without_table, . - without_table");
 #else
 FRAME static void without_table(void (*function)(size_t), size_t size)
 {
@@ -103,6 +108,8 @@ static void handler(int signal, siginfo_t *info, void *context)
   in_handler(77);
 #ifdef __aarch64__
   ((ucontext_t *)context)->uc_mcontext.pc += 4;
+#elif defined __riscv
+  ((ucontext_t *)context)->uc_mcontext.__gregs[REG_PC] += 4;
 #else
   (void)context; /* int3 is over */
 #endif
@@ -110,6 +117,8 @@ static void handler(int signal, siginfo_t *info, void *context)
 
 #ifdef __aarch64__
 #define TRAP "brk #7"
+#elif defined __riscv
+#define TRAP ".4byte 0x00100073" /* ebreak, in four bytes */
 #else
 #define TRAP "int3"
 #endif
