@@ -9,6 +9,7 @@
 #include <map>
 #include <memory_resource>
 #include <scoped_allocator>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -71,7 +72,8 @@ static void use_nested(hw_heap *heap)
 {
   using strings = std::vector<string_in, std::scoped_allocator_adaptor<heap_allocator<string_in>>>;
   strings words{std::scoped_allocator_adaptor<heap_allocator<string_in>>(heap)};
-  words.emplace_back("a string that is too long for the object itself");
+  words.resize(1);
+  words.back() = "a string that is too long for the object itself";
   expect(is_in(heap, words.back().data()), "the string in the vector is in the heap");
 }
 

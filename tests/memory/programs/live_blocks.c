@@ -33,6 +33,10 @@ FUNCTION(void *, calloc, (size_t count, size_t bytes), count, bytes)
 FUNCTION(void *, realloc, (void *block, size_t bytes), block, bytes)
 FUNCTION(void *, memalign, (size_t alignment, size_t bytes), alignment, bytes)
 FUNCTION(void, free, (void *block), block)
+/* jemalloc's own, which newer versions of redis call */
+FUNCTION(void *, mallocx, (size_t bytes, int flags), bytes, flags)
+FUNCTION(void *, rallocx, (void *block, size_t bytes, int flags), block, bytes, flags)
+FUNCTION(void, dallocx, (void *block, int flags), block, flags)
 #else
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
@@ -150,6 +154,26 @@ void *valloc(size_t bytes)
 {
   return memalign(4096, bytes);
 }
+
+#ifdef NEXT
+void *mallocx(size_t bytes, int flags)
+{
+  return note(__libc_mallocx(bytes, flags));
+}
+
+void *rallocx(void *block, size_t bytes, int flags)
+{
+  forget(block);
+  void *made = __libc_rallocx(block, bytes, flags);
+  return note(made ? made : block);
+}
+
+void dallocx(void *block, int flags)
+{
+  forget(block);
+  __libc_dallocx(block, flags);
+}
+#endif
 
 static void write_all(void)
 {

@@ -12,8 +12,8 @@ static void *kept[2 * PAIRS + 1];
 
 __attribute__((noipa)) static void pairs_function(void)
 {
-  for (int i = 0; i < 2 * PAIRS; i++)
-    kept[i] = malloc(i % 2 ? HALF + 1 : HALF - 1);
+  for (size_t i = 0; i < 2 * PAIRS; i++)
+    kept[i] = malloc(HALF - 1 + i % 2 * 2); /* without a condition, so that compilers make one call of it */
 }
 
 __attribute__((noipa)) static void large_function(void)
