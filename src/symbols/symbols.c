@@ -1,6 +1,7 @@
 /* symbols.c - finds the function, file:line and inlined frames of an address, and caches the results */
 #include "symbols/symbols.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -121,15 +122,15 @@ static struct hwi_symbol_module named_again(const struct module *module)
       .path = module->path, .build_id = module->build_id, .build_id_bytes = module->build_id_bytes};
 }
 
-/* Finds the cached names of a module. Names from files that have changed are not used. */
+/* Finds the cached names of a module. Names from files that have changed are not used; if there are no files, those that were kept
+ * for this case are (mark 0). */
 static void find_cached(struct hwi_symbols *symbols, struct module *module)
 {
   const struct hwi_symbol_module named = named_again(module);
   if (symbols->cache.module_count == 0)
     return;
   module->mark = hwi_module_file_mark(&named, &symbols->dirs);
-  if (module->mark)
-    module->cached = hwi_name_cache_module(&symbols->cache, (struct hwi_names_key){module->hash, module->mark});
+  module->cached = hwi_name_cache_module(&symbols->cache, (struct hwi_names_key){module->hash, module->mark});
 }
 
 static void open_files(struct hwi_symbols *symbols, struct module *module)
@@ -364,6 +365,15 @@ int hwi_symbols_use_cache(struct hwi_symbols *symbols, const char *path, struct 
   return 0;
 }
 
+static bool add_answer(struct hwi_names_answers *answers, const struct answer *answer, uint64_t mark)
+{
+  if (!hwi_grow((void **)&answers->list, &answers->capacity, answers->count + 1, sizeof *answers->list))
+    return false;
+  answers->list[answers->count++] =
+      (struct hwi_names_answer){{answer->module->hash, mark}, answer->address, answer->frames, answer->count};
+  return true;
+}
+
 /* Names from .dwo files are not cached: they depend on files that the mark does not include. */
 static bool can_cache(const struct module *module)
 {
@@ -376,30 +386,40 @@ static bool add_new(const struct hwi_symbols *symbols, struct hwi_names_answers 
     const struct answer *answer = &symbols->answers[i];
     if (answer->count == 0 || answer->is_cached || !can_cache(answer->module))
       continue;
-    if (!hwi_grow((void **)&answers->list, &answers->capacity, answers->count + 1, sizeof *answers->list))
+    if (!add_answer(answers, answer, answer->module->mark))
       return false;
-    answers->list[answers->count++] = (struct hwi_names_answer){
-        {answer->module->hash, answer->module->mark}, answer->address, answer->frames, answer->count};
   }
   return true;
 }
 
-/* Returns whether cached names are outdated: the module was looked up, and its files have changed. */
-static bool is_outdated(const struct hwi_symbols *symbols, const struct hwi_cached_module *cached, uint64_t name)
+static bool add_all(const struct hwi_symbols *symbols, struct hwi_names_answers *answers)
+{
+  for (size_t i = 1; i < symbols->answer_capacity; i++)
+    if (symbols->answers[i].count != 0 && !add_answer(answers, &symbols->answers[i], 0))
+      return false;
+  return true;
+}
+
+static const struct module *looked_up(const struct hwi_symbols *symbols, uint64_t name)
 {
   for (size_t i = 0; i < symbols->module_count; i++)
     if (symbols->modules[i]->hash == name)
-      return symbols->modules[i]->cached != cached;
-  return false;
+      return symbols->modules[i];
+  return NULL;
 }
 
-static bool add_cached(struct hwi_symbols *symbols, struct hwi_names_answers *answers)
+/* Adds what is in the cache, without names that are outdated, since the module was looked up and its files have changed, and without
+ * those of the mark 0 that are now kept anew. */
+static bool add_cached(struct hwi_symbols *symbols, struct hwi_names_answers *answers, bool keeps)
 {
   struct hwi_names_key key;
-  const struct hwi_cached_module *module;
-  for (size_t i = 0; (module = hwi_name_cache_at(&symbols->cache, i, &key)); i++)
-    if (!is_outdated(symbols, module, key.name) && !hwi_name_cache_add_to(&symbols->cache, module, answers))
+  const struct hwi_cached_module *cached;
+  for (size_t i = 0; (cached = hwi_name_cache_at(&symbols->cache, i, &key)); i++) {
+    const struct module *module = looked_up(symbols, key.name);
+    bool stays = !module || (key.mark ? module->cached == cached : !keeps);
+    if (stays && !hwi_name_cache_add_to(&symbols->cache, cached, answers))
       return false;
+  }
   return true;
 }
 
@@ -408,9 +428,19 @@ void hwi_symbols_save_names(struct hwi_symbols *symbols, bool worth)
   enum { MS_A_SECOND = 1000, LEAST_MS = 300 };
   struct hwi_names_answers answers = {0};
   worth = worth || (clock() - symbols->began) / (CLOCKS_PER_SEC / MS_A_SECOND) > LEAST_MS;
-  if (symbols->cache_path && worth && add_new(symbols, &answers) && answers.count && add_cached(symbols, &answers))
+  if (symbols->cache_path && worth && add_new(symbols, &answers) && answers.count && add_cached(symbols, &answers, false))
     hwi_name_cache_write(symbols->cache_path, &answers);
   free(answers.list);
+}
+
+bool hwi_symbols_keep_names(struct hwi_symbols *symbols)
+{
+  struct hwi_names_answers answers = {0};
+  errno = ENOMEM;
+  bool kept = add_all(symbols, &answers) && add_cached(symbols, &answers, true) &&
+              hwi_name_cache_write(symbols->cache_path, &answers);
+  free(answers.list);
+  return kept;
 }
 
 const char *hwi_symbol_reason_text(enum hwi_symbol_reason reason)

@@ -64,6 +64,10 @@ int hwi_symbols_use_cache(struct hwi_symbols *symbols, const char *path, struct 
  * process used more than 0.3 seconds of CPU time since hwi_symbols_use_cache. On failure, the cache is unchanged. */
 void hwi_symbols_save_names(struct hwi_symbols *symbols, bool worth);
 
+/* Writes all names that were looked up to the cache, for later reports where the module's files are not: on another machine, or
+ * when they were replaced. Returns false, with errno set, if that failed. */
+bool hwi_symbols_keep_names(struct hwi_symbols *symbols);
+
 /* Looks up the frames at run-time address `address` of `module` (NULL: no module), innermost first: inlined ones, then
  * the function itself. `is_return_address`: look one byte before it. The array is owned by the symbolizer and valid
  * until it is destroyed. Returns the number of frames, which is at least 1; without memory, that is a frame without a
