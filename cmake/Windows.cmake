@@ -9,7 +9,7 @@ find_path(JANSSON_INCLUDE_DIR jansson.h REQUIRED) # and the headers of the other
 # What mingw-w64 lacks of POSIX is in src/platform/windows. Structures have the layout that Linux' compilers give them: traces are made
 # of these. Formats are checked by the builds for Linux; gcc checks them here by the rules of another printf.
 target_compile_definitions(hw-flags INTERFACE __USE_MINGW_ANSI_STDIO=1 _FILE_OFFSET_BITS=64 _WIN32_WINNT=0x0602 _CRT_RAND_S=)
-target_compile_options(hw-flags INTERFACE -mno-ms-bitfields -Wno-format -Wno-attributes
+target_compile_options(hw-flags INTERFACE -mno-ms-bitfields -Wno-format -Wno-attributes -Wno-shadow
   "SHELL:-idirafter ${JANSSON_INCLUDE_DIR}" "SHELL:-include ${CMAKE_SOURCE_DIR}/src/platform/windows/posix.h" "SHELL:-isystem ${CMAKE_SOURCE_DIR}/src/platform/windows/include")
 
 hw_sources(HW_WINDOWS_POSIX_SOURCES platform/windows/*.c)
@@ -61,3 +61,27 @@ add_executable(heapwright ${HW_MAIN_SOURCES})
 target_link_libraries(heapwright PRIVATE hw-flags hw-banned hw-tool)
 target_link_options(heapwright PRIVATE -municode -static)
 install(TARGETS heapwright)
+
+# --- unit tests, which wine runs ---
+
+find_library(CMOCKA_LIBRARY cmocka-static)
+add_custom_target(unit-tests)
+function(hw_add_windows_test floor name)
+  set(target unit-${floor}-${name})
+  add_executable(${target} EXCLUDE_FROM_ALL tests/${floor}/${name}.c)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${floor})
+  target_compile_definitions(${target} PRIVATE HW_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HW_BUILD_DIR="${CMAKE_BINARY_DIR}")
+  target_include_directories(${target} PRIVATE tests/${floor})
+  target_link_libraries(${target} PRIVATE hw-flags heapwright-heaps hw-tool ${CMOCKA_LIBRARY})
+  target_link_options(${target} PRIVATE -static)
+  add_dependencies(unit-tests ${target})
+  add_test(NAME ${floor}/${name} COMMAND ${target} WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set_tests_properties(${floor}/${name} PROPERTIES TIMEOUT 600 LABELS unit ENVIRONMENT WINEDEBUG=-all)
+endfunction()
+
+enable_testing()
+if(CMOCKA_LIBRARY)
+  foreach(test test_pool test_heap test_heap_config_text test_heap_reuse test_heap_threads)
+    hw_add_windows_test(allocators ${test})
+  endforeach()
+endif()

@@ -39,8 +39,8 @@ typedef unsigned uid_t, gid_t;
 
 #undef S_ISLNK
 #undef S_ISSOCK
-#define S_ISLNK(mode) 0
-#define S_ISSOCK(mode) 0
+#define S_ISLNK(mode) ((void)(mode), 0)
+#define S_ISSOCK(mode) ((void)(mode), 0)
 
 struct hwi_windows_stat {
   uint64_t st_dev, st_ino;
