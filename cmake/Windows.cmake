@@ -81,7 +81,7 @@ endfunction()
 
 enable_testing()
 if(CMOCKA_LIBRARY)
-  foreach(test test_pool test_heap test_heap_config_text test_heap_reuse test_heap_threads)
+  foreach(test test_pool test_heap test_heap_config_text test_heap_late)
     hw_add_windows_test(allocators ${test})
   endforeach()
 endif()

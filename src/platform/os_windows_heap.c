@@ -148,6 +148,11 @@ void hwi_os_at_fork(void (*before)(void), void (*in_parent)(void), void (*in_chi
 
 /* --- messages --- */
 
+/* The code of the heap has no section of its own: the section's end is its start, which message.c takes for none. */
+const char hwi_windows_text_start[1] __asm__("__start_hwi_heap_text") = "";
+extern const char hwi_windows_text_end[1] __asm__("__stop_hwi_heap_text")
+    __attribute__((alias("__start_hwi_heap_text")));
+
 void hwi_os_write(int fd, const char *text, size_t bytes)
 {
   for (int done; bytes > 0 && (done = _write(fd, text, (unsigned)bytes)) > 0; text += done)
