@@ -50,6 +50,8 @@ struct hwi_symbols {
   size_t answer_capacity;
   char *cache_path; /* of the cache file; NULL: names are not cached */
   struct hwi_name_cache cache;
+  struct hwi_name_cache *kept; /* of which only the names of the mark 0 are used */
+  size_t kept_count, kept_capacity;
   clock_t began;
 };
 
@@ -106,6 +108,9 @@ void hwi_symbols_destroy(struct hwi_symbols *symbols)
   hwi_numbering_release(&symbols->numbers);
   free(symbols->cache_path);
   hwi_name_cache_release(&symbols->cache);
+  for (size_t i = 0; i < symbols->kept_count; i++)
+    hwi_name_cache_release(&symbols->kept[i]);
+  free(symbols->kept);
   hwi_store_release(&symbols->store);
   free(symbols);
 }
@@ -127,7 +132,7 @@ static struct hwi_symbol_module named_again(const struct module *module)
 static void find_cached(struct hwi_symbols *symbols, struct module *module)
 {
   const struct hwi_symbol_module named = named_again(module);
-  if (symbols->cache.module_count == 0)
+  if (symbols->cache.module_count == 0 && symbols->kept_count == 0)
     return;
   module->mark = hwi_module_file_mark(&named, &symbols->dirs);
   module->cached = hwi_name_cache_module(&symbols->cache, (struct hwi_names_key){module->hash, module->mark});
@@ -279,6 +284,18 @@ static bool store(struct hwi_symbols *symbols, struct answer *answer, const stru
   return true;
 }
 
+static bool find_in_caches(const struct hwi_symbols *symbols, const struct module *module, uint64_t address,
+                           struct hwi_frame_list *frames)
+{
+  bool found = module->cached && hwi_name_cache_find(&symbols->cache, module->cached, address, frames);
+  for (size_t i = 0; i < symbols->kept_count && !found && !module->mark; i++) {
+    const struct hwi_name_cache *names = &symbols->kept[i];
+    const struct hwi_cached_module *kept = hwi_name_cache_module(names, (struct hwi_names_key){module->hash, 0});
+    found = kept && hwi_name_cache_find(names, kept, address, frames);
+  }
+  return found;
+}
+
 uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, uint64_t address,
                           bool is_return_address, const struct hwi_symbol **frames)
 {
@@ -291,7 +308,7 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
     return 1;
   if (answer->count == 0) {
     struct hwi_frame_list list = {0};
-    answer->is_cached = found->cached && hwi_name_cache_find(&symbols->cache, found->cached, answer->address, &list);
+    answer->is_cached = find_in_caches(symbols, found, answer->address, &list);
     if (!answer->is_cached)
       look_up(symbols, found, answer->address, &list);
     bool stored = store(symbols, answer, &list);
@@ -372,6 +389,17 @@ static bool add_answer(struct hwi_names_answers *answers, const struct answer *a
   answers->list[answers->count++] =
       (struct hwi_names_answer){{answer->module->hash, mark}, answer->address, answer->frames, answer->count};
   return true;
+}
+
+int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
+{
+  char *names = hwi_name_cache_path(path);
+  bool done =
+      names && hwi_grow((void **)&symbols->kept, &symbols->kept_capacity, symbols->kept_count + 1, sizeof *symbols->kept);
+  if (done)
+    hwi_name_cache_load(&symbols->kept[symbols->kept_count++], names, &symbols->store);
+  free(names);
+  return done ? 0 : hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up symbols");
 }
 
 /* Names from .dwo files are not cached: they depend on files that the mark does not include. */
