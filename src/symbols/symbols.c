@@ -394,8 +394,8 @@ static bool add_answer(struct hwi_names_answers *answers, const struct answer *a
 int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
 {
   char *names = hwi_name_cache_path(path);
-  bool done =
-      names && hwi_grow((void **)&symbols->kept, &symbols->kept_capacity, symbols->kept_count + 1, sizeof *symbols->kept);
+  bool done = names && hwi_grow((void **)&symbols->kept, &symbols->kept_capacity, symbols->kept_count + 1,
+                                sizeof *symbols->kept);
   if (done)
     hwi_name_cache_load(&symbols->kept[symbols->kept_count++], names, &symbols->store);
   free(names);
@@ -456,7 +456,8 @@ void hwi_symbols_save_names(struct hwi_symbols *symbols, bool worth)
   enum { MS_A_SECOND = 1000, LEAST_MS = 300 };
   struct hwi_names_answers answers = {0};
   worth = worth || (clock() - symbols->began) / (CLOCKS_PER_SEC / MS_A_SECOND) > LEAST_MS;
-  if (symbols->cache_path && worth && add_new(symbols, &answers) && answers.count && add_cached(symbols, &answers, false))
+  if (symbols->cache_path && worth && add_new(symbols, &answers) && answers.count &&
+      add_cached(symbols, &answers, false))
     hwi_name_cache_write(symbols->cache_path, &answers);
   free(answers.list);
 }
