@@ -6,6 +6,7 @@ function(hw_sources variable)
 endfunction()
 
 hw_sources(HW_PLATFORM_SOURCES platform/*.c)
+list(FILTER HW_PLATFORM_SOURCES EXCLUDE REGEX "/os_windows[a-z_]*\\.c$") # Windows.cmake has them
 hw_sources(HW_HEAP_PLATFORM_SOURCES platform/os_linux_heap.c) # the heap of a process alone unwinds with libgcc
 hw_sources(HW_TOOL_PLATFORM_SOURCES platform/machine.c platform/os_linux_cgroup.c platform/os_linux_large.c platform/os_linux_memory.c platform/os_linux_process.c
   platform/os_linux_stop.c platform/os_linux_tools.c)

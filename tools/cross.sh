@@ -1,11 +1,11 @@
 #!/bin/sh
-# cross.sh ARCH build|test|run PROGRAM...   builds heapwright for another architecture, and tests it with qemu-user. ARCH is one of
-# the files of cmake/cross: arm64, riscv64.
+# cross.sh ARCH build|test|run PROGRAM...   builds heapwright for another system, and tests it with qemu-user or wine. ARCH is one of
+# the files of cmake/cross: arm64 (64-bit Arm), riscv64 (64-bit RISC-V), windows (what explains recordings, and the libraries).
 #   build   into build/ARCH: the tool, its libraries, the unit tests
-#   test    builds, runs unit tests of what depends on the CPU, and records programs (tests/cross): recorded there, reported here
-#   run     runs a program of the other architecture
-# Debian's libraries for it are downloaded once, into a folder of the user's cache (HW_CROSS_CACHE): nothing of the system is changed
-# except that root gets the compiler and the emulator.
+#   test    builds, runs unit tests of what depends on the system, and tests/cross: recorded there, reported here, or the other way
+#   run     runs a program of the other system
+# Debian's libraries for it, for Windows built from Debian's sources, are downloaded once, into a folder of the user's cache
+# (HW_CROSS_CACHE): nothing of the system is changed except that root gets the compiler and the emulator.
 set -eu
 from=$PWD
 cd "$(dirname "$0")/.."
@@ -23,16 +23,24 @@ case $arch in
     triple=riscv64-linux-gnu emulator=qemu-riscv64-static
     [ "$release" != bookworm ] || release=trixie # the first release for it
     ;;
+  windows) triple=x86_64-w64-mingw32 emulator=wine ;;
 esac
-compiler="gcc-$triple g++-$triple"
+case $arch in
+  windows) packages='gcc-mingw-w64-x86-64 libz-mingw-w64-dev wine wine64 dpkg-dev' ;;
+  *) packages="gcc-$triple g++-$triple qemu-user-static" ;;
+esac
 cache=${HW_CROSS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heapwright}
 HW_SYSROOT=$cache/$arch-$release
 build=build/$arch
-export HW_SYSROOT
+export HW_SYSROOT WINEPREFIX="$cache/wine" WINEDEBUG=-all # wine's own folder of settings stays as it is
 
 # As apt would install it into an empty system of that architecture, but only unpacked.
 libraries='libc6-dev linux-libc-dev libgcc-s1 libstdc++6 libdw-dev libelf-dev libzstd-dev zlib1g-dev liblzma-dev libsqlite3-dev
   libiberty-dev libjansson-dev libmicrohttpd-dev libcurl4-openssl-dev libncurses-dev libcmocka-dev'
+
+# For Windows, Debian has zlib alone: these are built, and of those only the declarations are needed.
+sources='libzstd jansson cmocka'
+headers='libdw-dev libelf-dev libc6-dev libsqlite3-dev'
 
 # Unit tests of what depends on the CPU, without those that take minutes when they are emulated (trace/test_damage,
 # test_no_memory; allocators/test_heap_threads) or need what qemu-user does not have: a second mapping of a page (trace/test_writer),
@@ -40,34 +48,82 @@ libraries='libc6-dev linux-libc-dev libgcc-s1 libstdc++6 libdw-dev libelf-dev li
 unit_tests='^(allocators|base|memory|platform|record|trace)/'
 left_out='trace/test_(damage|no_memory|writer)|allocators/test_heap_(faults|memory|threads)'
 
+# apt with a state of its own, in the folder that becomes the root of the other system.
+private_apt() {
+  apt-get -qq -o Dir::State="$HW_SYSROOT/apt" -o Dir::State::lists="$HW_SYSROOT/apt/lists" \
+    -o Dir::State::status="$HW_SYSROOT/apt/status" -o Dir::Cache="$HW_SYSROOT/apt" \
+    -o Dir::Cache::archives="$HW_SYSROOT/apt/archives" -o Dir::Log="$HW_SYSROOT/apt" -o Debug::NoLocking=1 \
+    -o APT::Install-Recommends=false -o APT::Sandbox::User=root "$@" >"$HW_SYSROOT/apt/log" 2>&1 ||
+    { cat "$HW_SYSROOT/apt/log" >&2; exit 1; }
+}
+
 make_sysroot() {
   [ -e "$HW_SYSROOT/.complete" ] && return
   echo "Downloading Debian's libraries for $arch into $HW_SYSROOT" >&2
   rm -rf "$HW_SYSROOT"
   mkdir -p "$HW_SYSROOT/apt/lists/partial" "$HW_SYSROOT/apt/archives/partial"
   : >"$HW_SYSROOT/apt/status"
-  echo "deb $(apt-get indextargets --format '$(REPO_URI)' | head -n 1) $release main" >"$HW_SYSROOT/apt/sources.list"
-  for command in update "install -y --download-only $libraries"; do
-    # shellcheck disable=SC2086 # a command and its arguments
-    apt-get -qq -o Dir::State="$HW_SYSROOT/apt" -o Dir::State::lists="$HW_SYSROOT/apt/lists" \
-      -o Dir::State::status="$HW_SYSROOT/apt/status" -o Dir::Cache="$HW_SYSROOT/apt" \
-      -o Dir::Etc::sourcelist="$HW_SYSROOT/apt/sources.list" -o Dir::Etc::sourceparts=- \
-      -o Dir::Cache::archives="$HW_SYSROOT/apt/archives" -o Dir::Log="$HW_SYSROOT/apt" -o Debug::NoLocking=1 \
-      -o APT::Architecture="$arch" -o APT::Architectures="$arch" -o APT::Install-Recommends=false $command >"$HW_SYSROOT/apt/log" 2>&1 ||
-      { cat "$HW_SYSROOT/apt/log" >&2; exit 1; }
+  case $arch in
+    windows) build_libraries ;;
+    *) unpack_libraries ;;
+  esac
+  rm -rf "$HW_SYSROOT/apt"
+  touch "$HW_SYSROOT/.complete"
+}
+
+# CMake builds a library of Debian's sources and installs it into the root. What is no option of a library has no effect; they are in
+# C, also where they ask for a compiler of C++.
+build_library() {
+  folder=$1
+  [ -e "$folder/CMakeLists.txt" ] || folder=$folder/build/cmake
+  if ! { cmake -S "$folder" -B "$1/built" -G Ninja --toolchain "$PWD/cmake/cross/windows.cmake" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_COMPILER_WORKS=ON -DCMAKE_INSTALL_PREFIX="$HW_SYSROOT" -DCMAKE_INSTALL_LIBDIR=lib -DBUILD_SHARED_LIBS=OFF -DZSTD_BUILD_PROGRAMS=OFF \
+    -DZSTD_BUILD_SHARED=OFF -DJANSSON_BUILD_DOCS=OFF -DJANSSON_EXAMPLES=OFF -DJANSSON_WITHOUT_TESTS=ON -DWITH_STATIC_LIB=ON \
+    -DWITH_EXAMPLES=OFF -DUNIT_TESTING=OFF && cmake --build "$1/built" -j "${JOBS:-$(nproc)}" && cmake --install "$1/built"; } \
+    >"$1/log" 2>&1; then
+    cat "$1/log" >&2
+    exit 1
+  fi
+}
+
+build_libraries() {
+  # shellcheck disable=SC2016 # apt's own variables
+  apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Identifier: Packages' 'Origin: Debian' |
+    sort -u | sed 'p; s/^deb/deb-src/' >"$HW_SYSROOT/apt/sources"
+  set -- -o Dir::Etc::sourcelist="$HW_SYSROOT/apt/sources" -o Dir::Etc::sourceparts=/dev/null
+  private_apt "$@" update
+  # shellcheck disable=SC2086 # lists of packages
+  (cd "$HW_SYSROOT/apt" && private_apt "$@" source $sources && private_apt "$@" download $headers)
+  for name in "$HW_SYSROOT"/apt/*/debian; do
+    build_library "${name%/debian}"
   done
+  for package in "$HW_SYSROOT"/apt/*.deb; do
+    dpkg -x "$package" "$HW_SYSROOT/apt/headers"
+  done
+  for name in elfutils dwarf.h elf.h gelf.h libelf.h sqlite3.h; do
+    cp -r "$HW_SYSROOT/apt/headers/usr/include/$name" "$HW_SYSROOT/include"
+  done
+  mkdir "$HW_SYSROOT/include/bits"
+  cp "$HW_SYSROOT"/apt/headers/usr/include/*/bits/auxv.h "$HW_SYSROOT/include/bits"
+}
+
+unpack_libraries() {
+  # shellcheck disable=SC2016 # apt's own variable
+  echo "deb $(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' | head -n 1) $release main" >"$HW_SYSROOT/apt/sources"
+  set -- -o APT::Architecture="$arch" -o APT::Architectures="$arch" -o Dir::Etc::sourcelist="$HW_SYSROOT/apt/sources" -o Dir::Etc::sourceparts=/dev/null
+  private_apt "$@" update
+  # shellcheck disable=SC2086 # a list of packages
+  private_apt "$@" install -y --download-only $libraries
   mkdir -p "$HW_SYSROOT/usr/lib"
   ln -s usr/lib "$HW_SYSROOT/lib" # as Debian has it
   for package in "$HW_SYSROOT"/apt/archives/*.deb; do
     dpkg -x "$package" "$HW_SYSROOT"
   done
-  rm -rf "$HW_SYSROOT/apt"
-  touch "$HW_SYSROOT/.complete"
 }
 
 build_all() {
   # shellcheck disable=SC2086 # a list of packages
-  tools/setup.sh --packages $compiler qemu-user-static cmake ninja-build pkg-config python3
+  tools/setup.sh --packages $packages cmake ninja-build pkg-config python3
   make_sysroot
   mkdir -p "$build"
   export PKG_CONFIG_SYSROOT_DIR="$HW_SYSROOT" PKG_CONFIG_LIBDIR="$HW_SYSROOT/usr/lib/$triple/pkgconfig:$HW_SYSROOT/usr/share/pkgconfig"
@@ -81,11 +137,13 @@ case $action in
   run)
     make_sysroot
     cd "$from"
-    exec "$emulator" -L "$HW_SYSROOT" "$@"
+    [ "$arch" = windows ] || set -- -L "$HW_SYSROOT" "$@"
+    exec "$emulator" "$@"
     ;;
   test)
     build_all
     tools/setup.sh --packages python3-pytest clang
+    [ "$arch" != windows ] || unit_tests=. left_out='^$' # CMake has the list
     ctest --test-dir "$build" -L unit -R "$unit_tests" -E "$left_out" -j "${JOBS:-$(nproc)}" --output-on-failure
     make --no-print-directory build-it
     HW_BUILD=$PWD/build HW_CROSS_BUILD=$PWD/$build HW_CROSS_ARCH=$arch \

@@ -5,6 +5,7 @@
 #include "cli/span.h"
 #include "export/export.h"
 #include "report/content/scopes.h"
+#include "report/names/named_frames.h"
 #include "report/words/line.h"
 #include "report/words/style.h"
 #include "symbols/symbols.h"
@@ -16,6 +17,7 @@ struct values {
   struct hwi_reading reading;
   struct hwi_span_words span;
   struct hwi_plotting plotting;
+  bool keep_names;
 };
 
 static const struct values defaults = {.ranking = HWI_RANKING_DEFAULTS, .answer = HWI_PAGE_ANSWER_DEFAULTS};
@@ -48,6 +50,10 @@ static const struct hwi_option options[] = {
              "how long it took, and what it did by block size"},
     HWI_SPAN_OPTIONS(span),
     HWI_READING_OPTIONS(reading),
+    {.name = "keep-names",
+     HWI_VALUE(ON, keep_names),
+     .help = "store the names of all stacks next to the recording (NAME.names), for reports\n"
+             "where the program's files are not: on another machine, on Windows"},
     HWI_PAGE_ANSWER_OPTIONS(answer),
     HWI_PLOTTING_OPTION(plotting),
     {0},
@@ -109,6 +115,22 @@ static int print_report(const struct values *values, const struct hwi_report *re
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : HWI_EXIT_OK;
 }
 
+/* Looks up the names of all stacks, whether the report shows them or not. */
+static int keep_names(const struct hwi_report *report, struct hwi_symbols *symbols, const char *found)
+{
+  struct hwi_named_frames frames;
+  struct hwi_error error = {0};
+  int status = hwi_named_frames_init(&frames, report, &error);
+  for (uint32_t stack = 1; stack < report->profile->stack_count && status == 0; stack++)
+    status = hwi_named_frames_load(&frames, stack, &error);
+  hwi_named_frames_release(&frames);
+  if (status < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  if (!hwi_symbols_keep_names(symbols))
+    return hwi_fail(HWI_EXIT_TROUBLE, "the names cannot be stored in %s.names: %m", found);
+  return HWI_EXIT_OK;
+}
+
 /* `path` is the recording as the user named it, or NULL; `found` is its file. */
 static int report_on(const struct values *values, const char *path, const char *found,
                      struct hwi_suppressions *suppressions, FILE *out)
@@ -137,7 +159,10 @@ static int report_on(const struct values *values, const char *path, const char *
       status = print_page(&report, &source, (enum hwi_format)values->answer.format, out);
     else
       status = print_report(values, &report, out);
-    hwi_symbols_save_names(symbols, profile->has_summary);
+    if (values->keep_names && status == HWI_EXIT_OK)
+      status = keep_names(&report, symbols, found);
+    else
+      hwi_symbols_save_names(symbols, profile->has_summary);
     hwi_symbols_destroy(symbols);
   }
   hwi_profile_destroy(profile);

@@ -33,6 +33,8 @@ struct hwi_command {
   bool words_end_options;           /* the first word is a COMMAND: words after it are its arguments */
   bool command_after_dashes;        /* the words after "--" are a COMMAND: "--" is the first of the words then */
   int usage_status;                 /* exit status for wrong usage */
+  const char *missing; /* why this system does not have the command; then it has no more than this, the name and
+                                       the summary. NULL: it has the command */
 
   /* `values` are the defaults with the options applied. `words` are the other arguments, ended by NULL. Returns the
    * exit status. */

@@ -118,6 +118,11 @@ static int close_stdout(int status)
   return hwi_fail(HWI_EXIT_TROUBLE, "stdout: writing failed: %m");
 }
 
+static int refuse(const struct hwi_command *command)
+{
+  return hwi_fail(HWI_EXIT_TROUBLE, "%s", command->missing);
+}
+
 static int help(const char *name)
 {
   if (!name) {
@@ -127,6 +132,8 @@ static int help(const char *name)
   const struct hwi_command *command = find_command(name);
   if (!command)
     return unknown_command(name);
+  if (command->missing)
+    return refuse(command);
   hwi_help_command(command);
   return close_stdout(HWI_EXIT_OK);
 }
@@ -134,6 +141,8 @@ static int help(const char *name)
 static int run_command(const struct hwi_command *command, char **argv)
 {
   struct hwi_parsed parsed;
+  if (command->missing)
+    return refuse(command);
   int status = hwi_options_parse(command, argv, &parsed);
   if (status == 0 && parsed.help)
     hwi_help_command(command);

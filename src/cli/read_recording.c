@@ -164,12 +164,15 @@ struct hwi_replayer hwi_reading_replayer(struct hwi_reading_source *source)
 
 /* --- names --- */
 
-/* Adds the files that `record --keep-files` copied next to the recording. */
-static int add_kept_files(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
+/* Adds the files that `record --keep-files` copied next to the recording, and the names that `report --keep-names` stored, unless they
+ * are cached. */
+static int add_kept(struct hwi_symbols *symbols, const char *path, bool cached, struct hwi_error *error)
 {
   char found[HWI_READING_PATH_BYTES];
   if (hwi_reading_find(path, found, sizeof found) != 0)
     return HW_OK;
+  if (!cached && hwi_symbols_use_kept(symbols, found, error) < 0)
+    return HW_ERR_MEMORY;
   char *folder = hwi_symbol_files_folder(found);
   int status =
       folder ? hwi_symbols_add_debug_dir(symbols, folder, error) : hwi_error_set(error, HW_ERR_MEMORY, "no memory");
@@ -177,12 +180,13 @@ static int add_kept_files(struct hwi_symbols *symbols, const char *path, struct 
   return status;
 }
 
-int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *paths, struct hwi_symbols **symbols)
+static int open_symbols(const struct hwi_reading *reading, const char *const *paths, bool cached,
+                        struct hwi_symbols **symbols)
 {
   struct hwi_error error = {0};
   int status = hwi_symbols_create(symbols, &error);
   for (; *paths && status == HW_OK; paths++) {
-    status = add_kept_files(*symbols, *paths, &error);
+    status = add_kept(*symbols, *paths, cached, &error);
     if (status < 0)
       hwi_symbols_destroy(*symbols);
   }
@@ -194,10 +198,15 @@ int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *pa
   return status < 0 ? hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text) : 0;
 }
 
+int hwi_reading_symbols(const struct hwi_reading *reading, const char *const *paths, struct hwi_symbols **symbols)
+{
+  return open_symbols(reading, paths, false, symbols);
+}
+
 int hwi_reading_symbols_of(const struct hwi_reading *reading, const char *path, struct hwi_symbols **symbols)
 {
   struct hwi_error error = {0};
-  int status = hwi_reading_symbols(reading, (const char *const[]){path, NULL}, symbols);
+  int status = open_symbols(reading, (const char *const[]){path, NULL}, true, symbols);
   if (status == 0 && hwi_symbols_use_cache(*symbols, path, &error) < 0) {
     hwi_symbols_destroy(*symbols);
     status = hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);

@@ -30,7 +30,7 @@ static bool is_within(const struct range *range, uint64_t ns)
   return ns >= range->from_ns && ns <= range->to_ns;
 }
 
-static void raise(struct range *range, uint64_t bytes)
+static void raise_to(struct range *range, uint64_t bytes)
 {
   range->most = bytes > range->most ? bytes : range->most;
 }
@@ -39,13 +39,13 @@ static struct range find_range(const struct hwi_plot *plot)
 {
   struct range range = {.from_ns = plot->series.from_ns, .to_ns = plot->series.to_ns};
   for (uint32_t i = 0; i < plot->series.moment_count; i++) {
-    raise(&range, plot->series.moments[i].kept.bytes);
-    raise(&range, plot->series.moments[i].kept.usable);
+    raise_to(&range, plot->series.moments[i].kept.bytes);
+    raise_to(&range, plot->series.moments[i].kept.usable);
     range.has_usable |= plot->series.moments[i].kept.usable > 0;
   }
   for (uint32_t i = 0; i < plot->profile->timeline_count && !is_narrowed(plot); i++) {
-    raise(&range, plot->profile->timeline[i].max_bytes);
-    raise(&range, plot->series.slice_usable[i]);
+    raise_to(&range, plot->profile->timeline[i].max_bytes);
+    raise_to(&range, plot->series.slice_usable[i]);
   }
   for (uint32_t i = 0; i < plot->rss.count && !is_narrowed(plot); i++) { /* the resident set is known for whole
                                                                           * processes only */
@@ -57,7 +57,7 @@ static struct range find_range(const struct hwi_plot *plot)
   }
   range.rss_is_apart = range.most_rss / RSS_TIMES_MOST > range.most;
   if (!range.rss_is_apart)
-    raise(&range, range.most_rss);
+    raise_to(&range, range.most_rss);
   return range;
 }
 

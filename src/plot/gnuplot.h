@@ -20,4 +20,7 @@ void hwi_gnuplot_begin(const struct hwi_canvas *canvas, FILE *script);
  * message. */
 int hwi_gnuplot_draw(enum hwi_plot_form form, const char *script, size_t bytes, FILE *out, struct hwi_error *error);
 
+/* The picture alone: of gnuplot_process.c. */
+int hwi_gnuplot_run(const char *script, size_t bytes, FILE *out, struct hwi_error *error);
+
 #endif

@@ -419,36 +419,36 @@ static uint8_t *pack(const struct image *image, size_t *bytes)
   return NULL;
 }
 
-static void write_file(const char *path, const uint8_t *bytes, size_t count)
+static bool write_file(const char *path, const uint8_t *bytes, size_t count)
 {
   struct hwi_cache_file file;
   if (!hwi_cache_file_begin(&file, path, MAGIC))
-    return;
+    return false;
   ssize_t written = 0;
   for (size_t done = 0; done < count && written >= 0; done += (size_t)written)
     written = write(file.fd, bytes + done, count - done);
   if (written >= 0)
-    hwi_cache_file_commit(&file, path);
-  else
-    hwi_cache_file_discard(&file);
+    return hwi_cache_file_commit(&file, path);
+  hwi_cache_file_discard(&file);
+  return false;
 }
 
-void hwi_name_cache_write(const char *path, struct hwi_names_answers *answers)
+bool hwi_name_cache_write(const char *path, struct hwi_names_answers *answers)
 {
   struct image image = {0};
   size_t bytes;
   if (answers->count == 0)
-    return;
+    return true;
   qsort(answers->list, answers->count, sizeof *answers->list, by_module_and_address);
   bool made = make_room(&image, answers);
   if (made)
     fill(&image, answers);
   uint8_t *packed = made ? pack(&image, &bytes) : NULL;
-  if (packed)
-    write_file(path, packed, bytes);
+  bool written = packed && write_file(path, packed, bytes);
   free(packed);
   free(image.plain);
   free(image.places);
+  return written;
 }
 
 /* --- the file --- */

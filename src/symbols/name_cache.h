@@ -1,7 +1,8 @@
 /* name_cache.h - a cache of the names that earlier reports looked up, in a file next to the recording
  *
  * mark     a number of a module that changes when the files with its symbols change, or when other files are found for
- *          it. Cached names are used only if the mark is the same as when they were looked up.
+ *          it. Cached names are used only if the mark is the same as when they were looked up. 0: there are no files; names with
+ *          that mark are kept for where the files are not (hwi_symbols_keep_names).
  * answer   the frames at an address of a module, as hwi_symbols_find returns them.
  */
 #ifndef HWI_SYMBOLS_NAME_CACHE_H
@@ -81,8 +82,9 @@ bool hwi_name_cache_add_to(const struct hwi_name_cache *names, const struct hwi_
 const struct hwi_cached_module *hwi_name_cache_at(const struct hwi_name_cache *names, size_t at,
                                                   struct hwi_names_key *key);
 
-/* Sorts the answers and writes all of them to the file at `path` (see trace/cache_file.h). */
-void hwi_name_cache_write(const char *path, struct hwi_names_answers *answers);
+/* Sorts the answers and writes all of them to the file at `path` (see trace/cache_file.h); none: does nothing. Returns false, with
+ * errno set, if that failed; the file is unchanged then. */
+bool hwi_name_cache_write(const char *path, struct hwi_names_answers *answers);
 
 /* Returns the file NAME.names of the recording at `path` (NAME, NAME.children or a file in it). The caller frees it.
  * Returns NULL if there is no memory. */

@@ -1,6 +1,7 @@
 /* symbols.c - finds the function, file:line and inlined frames of an address, and caches the results */
 #include "symbols/symbols.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -49,6 +50,8 @@ struct hwi_symbols {
   size_t answer_capacity;
   char *cache_path; /* of the cache file; NULL: names are not cached */
   struct hwi_name_cache cache;
+  struct hwi_name_cache *kept; /* of which only the names of the mark 0 are used */
+  size_t kept_count, kept_capacity;
   clock_t began;
 };
 
@@ -105,6 +108,9 @@ void hwi_symbols_destroy(struct hwi_symbols *symbols)
   hwi_numbering_release(&symbols->numbers);
   free(symbols->cache_path);
   hwi_name_cache_release(&symbols->cache);
+  for (size_t i = 0; i < symbols->kept_count; i++)
+    hwi_name_cache_release(&symbols->kept[i]);
+  free(symbols->kept);
   hwi_store_release(&symbols->store);
   free(symbols);
 }
@@ -121,15 +127,15 @@ static struct hwi_symbol_module named_again(const struct module *module)
       .path = module->path, .build_id = module->build_id, .build_id_bytes = module->build_id_bytes};
 }
 
-/* Finds the cached names of a module. Names from files that have changed are not used. */
+/* Finds the cached names of a module. Names from files that have changed are not used; if there are no files, those that were kept
+ * for this case are (mark 0). */
 static void find_cached(struct hwi_symbols *symbols, struct module *module)
 {
   const struct hwi_symbol_module named = named_again(module);
-  if (symbols->cache.module_count == 0)
+  if (symbols->cache.module_count == 0 && symbols->kept_count == 0)
     return;
   module->mark = hwi_module_file_mark(&named, &symbols->dirs);
-  if (module->mark)
-    module->cached = hwi_name_cache_module(&symbols->cache, (struct hwi_names_key){module->hash, module->mark});
+  module->cached = hwi_name_cache_module(&symbols->cache, (struct hwi_names_key){module->hash, module->mark});
 }
 
 static void open_files(struct hwi_symbols *symbols, struct module *module)
@@ -278,6 +284,18 @@ static bool store(struct hwi_symbols *symbols, struct answer *answer, const stru
   return true;
 }
 
+static bool find_in_caches(const struct hwi_symbols *symbols, const struct module *module, uint64_t address,
+                           struct hwi_frame_list *frames)
+{
+  bool found = module->cached && hwi_name_cache_find(&symbols->cache, module->cached, address, frames);
+  for (size_t i = 0; i < symbols->kept_count && !found && !module->mark; i++) {
+    const struct hwi_name_cache *names = &symbols->kept[i];
+    const struct hwi_cached_module *kept = hwi_name_cache_module(names, (struct hwi_names_key){module->hash, 0});
+    found = kept && hwi_name_cache_find(names, kept, address, frames);
+  }
+  return found;
+}
+
 uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_module *module, uint64_t address,
                           bool is_return_address, const struct hwi_symbol **frames)
 {
@@ -290,7 +308,7 @@ uint32_t hwi_symbols_find(struct hwi_symbols *symbols, const struct hwi_symbol_m
     return 1;
   if (answer->count == 0) {
     struct hwi_frame_list list = {0};
-    answer->is_cached = found->cached && hwi_name_cache_find(&symbols->cache, found->cached, answer->address, &list);
+    answer->is_cached = find_in_caches(symbols, found, answer->address, &list);
     if (!answer->is_cached)
       look_up(symbols, found, answer->address, &list);
     bool stored = store(symbols, answer, &list);
@@ -364,6 +382,26 @@ int hwi_symbols_use_cache(struct hwi_symbols *symbols, const char *path, struct 
   return 0;
 }
 
+static bool add_answer(struct hwi_names_answers *answers, const struct answer *answer, uint64_t mark)
+{
+  if (!hwi_grow((void **)&answers->list, &answers->capacity, answers->count + 1, sizeof *answers->list))
+    return false;
+  answers->list[answers->count++] =
+      (struct hwi_names_answer){{answer->module->hash, mark}, answer->address, answer->frames, answer->count};
+  return true;
+}
+
+int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct hwi_error *error)
+{
+  char *names = hwi_name_cache_path(path);
+  bool done = names && hwi_grow((void **)&symbols->kept, &symbols->kept_capacity, symbols->kept_count + 1,
+                                sizeof *symbols->kept);
+  if (done)
+    hwi_name_cache_load(&symbols->kept[symbols->kept_count++], names, &symbols->store);
+  free(names);
+  return done ? 0 : hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up symbols");
+}
+
 /* Names from .dwo files are not cached: they depend on files that the mark does not include. */
 static bool can_cache(const struct module *module)
 {
@@ -376,30 +414,40 @@ static bool add_new(const struct hwi_symbols *symbols, struct hwi_names_answers 
     const struct answer *answer = &symbols->answers[i];
     if (answer->count == 0 || answer->is_cached || !can_cache(answer->module))
       continue;
-    if (!hwi_grow((void **)&answers->list, &answers->capacity, answers->count + 1, sizeof *answers->list))
+    if (!add_answer(answers, answer, answer->module->mark))
       return false;
-    answers->list[answers->count++] = (struct hwi_names_answer){
-        {answer->module->hash, answer->module->mark}, answer->address, answer->frames, answer->count};
   }
   return true;
 }
 
-/* Returns whether cached names are outdated: the module was looked up, and its files have changed. */
-static bool is_outdated(const struct hwi_symbols *symbols, const struct hwi_cached_module *cached, uint64_t name)
+static bool add_all(const struct hwi_symbols *symbols, struct hwi_names_answers *answers)
+{
+  for (size_t i = 1; i < symbols->answer_capacity; i++)
+    if (symbols->answers[i].count != 0 && !add_answer(answers, &symbols->answers[i], 0))
+      return false;
+  return true;
+}
+
+static const struct module *looked_up(const struct hwi_symbols *symbols, uint64_t name)
 {
   for (size_t i = 0; i < symbols->module_count; i++)
     if (symbols->modules[i]->hash == name)
-      return symbols->modules[i]->cached != cached;
-  return false;
+      return symbols->modules[i];
+  return NULL;
 }
 
-static bool add_cached(struct hwi_symbols *symbols, struct hwi_names_answers *answers)
+/* Adds what is in the cache, without names that are outdated, since the module was looked up and its files have changed, and without
+ * those of the mark 0 that are now kept anew. */
+static bool add_cached(struct hwi_symbols *symbols, struct hwi_names_answers *answers, bool keeps)
 {
   struct hwi_names_key key;
-  const struct hwi_cached_module *module;
-  for (size_t i = 0; (module = hwi_name_cache_at(&symbols->cache, i, &key)); i++)
-    if (!is_outdated(symbols, module, key.name) && !hwi_name_cache_add_to(&symbols->cache, module, answers))
+  const struct hwi_cached_module *cached;
+  for (size_t i = 0; (cached = hwi_name_cache_at(&symbols->cache, i, &key)); i++) {
+    const struct module *module = looked_up(symbols, key.name);
+    bool stays = !module || (key.mark ? module->cached == cached : !keeps);
+    if (stays && !hwi_name_cache_add_to(&symbols->cache, cached, answers))
       return false;
+  }
   return true;
 }
 
@@ -408,9 +456,20 @@ void hwi_symbols_save_names(struct hwi_symbols *symbols, bool worth)
   enum { MS_A_SECOND = 1000, LEAST_MS = 300 };
   struct hwi_names_answers answers = {0};
   worth = worth || (clock() - symbols->began) / (CLOCKS_PER_SEC / MS_A_SECOND) > LEAST_MS;
-  if (symbols->cache_path && worth && add_new(symbols, &answers) && answers.count && add_cached(symbols, &answers))
+  if (symbols->cache_path && worth && add_new(symbols, &answers) && answers.count &&
+      add_cached(symbols, &answers, false))
     hwi_name_cache_write(symbols->cache_path, &answers);
   free(answers.list);
+}
+
+bool hwi_symbols_keep_names(struct hwi_symbols *symbols)
+{
+  struct hwi_names_answers answers = {0};
+  errno = ENOMEM;
+  bool kept = add_all(symbols, &answers) && add_cached(symbols, &answers, true) &&
+              hwi_name_cache_write(symbols->cache_path, &answers);
+  free(answers.list);
+  return kept;
 }
 
 const char *hwi_symbol_reason_text(enum hwi_symbol_reason reason)

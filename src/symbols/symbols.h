@@ -60,9 +60,17 @@ int hwi_symbols_add_debug_dir(struct hwi_symbols *symbols, const char *dir, stru
  * if their symbol files have not changed. To be called before the first look-up. Returns 0 or HW_ERR_MEMORY. */
 int hwi_symbols_use_cache(struct hwi_symbols *symbols, const char *path, struct hwi_error *error);
 
+/* Uses the names that hwi_symbols_keep_names wrote next to the recording at `path`, for modules whose files are not here. For those who
+ * read several recordings, and cache no names. To be called before the first look-up. Returns 0 or HW_ERR_MEMORY. */
+int hwi_symbols_use_kept(struct hwi_symbols *symbols, const char *path, struct hwi_error *error);
+
 /* Writes the names that were looked up to the cache, if some of them are not in it yet and either `worth` is set or the
  * process used more than 0.3 seconds of CPU time since hwi_symbols_use_cache. On failure, the cache is unchanged. */
 void hwi_symbols_save_names(struct hwi_symbols *symbols, bool worth);
+
+/* Writes all names that were looked up to the cache, for later reports where the module's files are not: on another machine, or
+ * when they were replaced. Returns false, with errno set, if that failed. */
+bool hwi_symbols_keep_names(struct hwi_symbols *symbols);
 
 /* Looks up the frames at run-time address `address` of `module` (NULL: no module), innermost first: inlined ones, then
  * the function itself. `is_return_address`: look one byte before it. The array is owned by the symbolizer and valid

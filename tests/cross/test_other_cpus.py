@@ -17,12 +17,12 @@ from trace_header import read_header
 
 CROSS = os.environ.get("HW_CROSS_BUILD")
 ARCH = os.environ.get("HW_CROSS_ARCH")
-pytestmark = pytest.mark.skipif(not CROSS, reason="needs tools/cross.sh ARCH test")
 SYSROOT = os.environ.get("HW_SYSROOT", "")
 PROGRAMS = Path(__file__).parent / "programs"
 ROUNDS = 30
 # Compilers know RISC-V's tables for unwinding, but do not make them for C by themselves.
 CPUS = {"arm64": ("aarch64", 183, "-mbranch-protection=standard"), "riscv64": ("riscv64", 243, "-fasynchronous-unwind-tables")}
+pytestmark = pytest.mark.skipif(not CROSS or ARCH not in CPUS, reason="needs tools/cross.sh ARCH test, with the name of a CPU")
 CPU, MACHINE, OPTION = CPUS.get(ARCH, CPUS["arm64"])
 TRIPLE = f"{CPU}-linux-gnu"
 EMULATOR = [f"qemu-{CPU}-static", "-L", SYSROOT]

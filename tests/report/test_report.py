@@ -471,3 +471,32 @@ def test_a_wrong_filter_is_refused_before_anything_is_read(hw):
     done = hw("report", "--only", "fnuc=main", "no-such-file.hwt")
     assert done.returncode == 2
     assert "did you mean 'func=...'" in done.stderr
+
+
+def test_names_are_kept_for_where_the_program_is_not(hw, record, compile_c, tmp_path):
+    """`report --keep-names` stores the names of all stacks, also those that it did not show; report and check use them when the
+    program is gone, and not before: without them, the names are gone, too."""
+    source = "#include <stdlib.h>\n" + "".join(
+        f"__attribute__((noinline)) void *part_{i}(void) {{ return malloc({i + 1}); }}\n" for i in range(20))
+    source += "int main(void) { " + "".join(f"void *volatile p{i} = part_{i}(); free(p{i}); " for i in range(20)) + "return 0; }\n"
+    program = compile_c(source)
+    trace = record([program]).trace
+    names = trace.with_name(trace.name + ".names")
+    named = hw("report", "--json", trace).stdout
+    assert not names.exists()
+    hw("report", "--keep-names", "--top", "1", trace)
+    program.unlink()
+    assert hw("report", "--json", trace).stdout == named
+    assert "FAILED" in hw("check", trace, "--max", "calls(func=part_7)=0").stdout
+    names.unlink()
+    assert "part_7" not in hw("report", "--json", trace).stdout
+
+
+def test_names_that_cannot_be_kept(hw, record, compile_c):
+    """Another file of that name is not overwritten, and the report says so."""
+    trace = record([compile_c("#include <stdlib.h>\nint main(void) { void *volatile block = malloc(1); free(block); return 0; }\n")]).trace
+    names = trace.with_name(trace.name + ".names")
+    names.write_text("not heapwright's")
+    done = hw("report", "--keep-names", trace)
+    assert done.returncode == 2 and f"the names cannot be stored in {names}" in done.stderr
+    assert names.read_text() == "not heapwright's"

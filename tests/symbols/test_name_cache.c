@@ -42,7 +42,7 @@ clock_t clock(void)
 static void build(const char *flags)
 {
   write_source("prog.cpp", source);
-  shell("rm -rf a.hwt* prog other *.dwo debug");
+  shell("rm -rf a.hwt* prog gone other *.dwo debug");
   shell("g++ -O2 -no-pie -std=c++17 %s -o prog prog.cpp", flags);
   run_program("prog");
   assert_int_equal(program_address_count, ADDRESS_COUNT);
@@ -190,6 +190,31 @@ static void a_changed_program_is_looked_up_anew(void **state)
   assert_false(uses_kept("prog", NULL));
   shell("rm prog");
   assert_right_now("prog", NULL);
+}
+
+/* Where the files are gone, names that were kept for that are used, and stay in the file after a report on other modules. */
+static void names_kept_for_elsewhere(void **state)
+{
+  (void)state;
+  build("-g -gsplit-dwarf"); /* names that are not cached otherwise */
+  struct hwi_symbols *symbols = begin(NULL);
+  for (size_t i = 0; i < ADDRESS_COUNT; i++)
+    name_of(symbols, "prog", i);
+  assert_true(hwi_symbols_keep_names(symbols));
+  const char *expected = strdup(name_of(symbols, "prog", AT_ADD));
+  hwi_symbols_destroy(symbols);
+  assert_right_now("prog", NULL);
+  shell("mv prog gone");
+  symbols = begin(NULL);
+  assert_string_equal(name_of(symbols, "prog", AT_ADD), expected);
+  end(symbols);
+  symbols = new_symbols(NULL);
+  struct hwi_error error;
+  assert_int_equal(hwi_symbols_use_kept(symbols, in_dir(recording), &error), 0);
+  assert_string_equal(name_of(symbols, "prog", AT_ADD), expected);
+  assert_null(name_of(symbols, "other2", AT_ADD));
+  hwi_symbols_destroy(symbols);
+  free((void *)expected);
 }
 
 static void a_debug_file_that_appears_is_used(void **state)
@@ -471,6 +496,7 @@ int main(void)
       cmocka_unit_test(kept_names_are_the_same),
       cmocka_unit_test(a_stripped_program_is_kept_as_such),
       cmocka_unit_test(a_changed_program_is_looked_up_anew),
+      cmocka_unit_test(names_kept_for_elsewhere),
       cmocka_unit_test(a_debug_file_that_appears_is_used),
       cmocka_unit_test(names_in_split_files_are_not_kept),
       cmocka_unit_test(a_module_that_was_not_asked_for_stays),

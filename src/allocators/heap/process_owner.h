@@ -16,7 +16,7 @@ void hwi_heaps_begin_in_malloc(void (*leave)(void));
  * malloc's a slow one. */
 static inline uintptr_t hwi_heap_thread_value(const struct hw_heap *heap)
 {
-  return heap->config.check_all_frees ? 0 : (uintptr_t)__builtin_thread_pointer();
+  return heap->config.check_all_frees ? 0 : hwi_os_thread_word();
 }
 
 /* Returns what identifies the calling thread: the key of its owners. */

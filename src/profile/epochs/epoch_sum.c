@@ -63,7 +63,7 @@ bool hwi_epoch_is_sound(const struct hwi_epoch *epoch, const struct hwi_epoch_ro
 
 /* --- what depends on the levels at its start --- */
 
-static void raise(uint64_t *maximum, uint64_t level)
+static void raise_to(uint64_t *maximum, uint64_t level)
 {
   if (level > *maximum)
     *maximum = level;
@@ -76,7 +76,7 @@ static void add_stacks(struct hwi_tally *tally, const struct hwi_epoch *epoch)
   for (size_t i = 0; i < list->count; i++) {
     const struct hwi_epoch_stack *item = &items[i];
     struct hwi_stack_tally *stack = &tally->stacks[item->number];
-    raise(&stack->own_peak_bytes, stack->live_bytes + item->rise);
+    raise_to(&stack->own_peak_bytes, stack->live_bytes + item->rise);
     for (int k = 0; k < HWI_LIFETIMES_ENDED; k++)
       stack->ended[k] += item->ended[k];
     stack->failed_calls += item->failed_calls;
@@ -96,7 +96,7 @@ static void add_sizes(struct hwi_tally *tally, const struct hwi_epoch *epoch)
   const struct hwi_epoch_size *items = list->items;
   for (size_t i = 0; i < list->count; i++) {
     struct hwi_size_tally *size = &tally->sizes[items[i].number];
-    raise(&size->own_peak, size->live + items[i].rise);
+    raise_to(&size->own_peak, size->live + items[i].rise);
   }
 }
 
@@ -158,7 +158,7 @@ static void add_threads(struct hwi_tally *tally, const struct hwi_epoch *epoch, 
     const struct hwi_epoch_thread *item = &items[i];
     struct hwi_thread_tally *thread = &tally->threads[item->number];
     if (counts) {
-      raise(&thread->own_peak_bytes, thread->live_bytes + item->rise);
+      raise_to(&thread->own_peak_bytes, thread->live_bytes + item->rise);
       thread->free_calls += item->free_calls;
       thread->foreign_frees += item->foreign_frees;
       thread->failed_calls += item->failed_calls;

@@ -1,0 +1,8 @@
+/* features.h - what glibc's elf.h needs of it */
+#ifndef HWI_PLATFORM_WINDOWS_FEATURES_H
+#define HWI_PLATFORM_WINDOWS_FEATURES_H
+
+#define __BEGIN_DECLS
+#define __END_DECLS
+
+#endif
