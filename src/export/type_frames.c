@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory/types/class_names.h"
 #include "trace/grow.h"
 
 /* Returns the node of a frame, which is added if it is new. */
@@ -46,7 +47,7 @@ static uint32_t add_vtable(struct hwi_type_frames *frames, uint32_t caller, uint
   const struct hwi_vtable_type *of = &vtables->types[type - 1];
   if (!of->has_symbol) {
     char text[HWI_BLOCK_TYPE_TEXT_BYTES];
-    snprintf(text, sizeof text, "vtable for %s", of->name);
+    snprintf(text, sizeof text, HWI_VTABLE_PREFIX "%s", of->name);
     return add_name(frames, caller, text);
   }
   const uint32_t module =

@@ -43,7 +43,9 @@ struct hwi_machine {
   uint8_t preserved_count;
   bool local_is_above;     /* thread-local storage begins above the thread pointer; otherwise it ends there */
   uint8_t local_gap_words; /* between the thread pointer and that beginning */
-  uint8_t address_bits;    /* of user space; in those above, return addresses may be signed; 64: they never are */
+  uint8_t descriptor_vector, descriptor_itself; /* words of glibc's description of a thread, which begins with its own
+                                                    address: that of its vector, and its own one again; 0: it has none */
+  uint8_t address_bits; /* of user space; in those above, return addresses may be signed; 64: they never are */
 };
 
 /* Returns the CPU that `elf_machine` (EM_*) and the size of a word denote, or NULL. */

@@ -99,6 +99,7 @@ def test_head(hw, programs, tmp_path, name, kind):
     lines = lines[len(expected):]
     assert len(lines) == len(patterns) and all(map(re.fullmatch, patterns, lines)), (patterns, lines)
     assert (report["signal_cause"], report["signal_thread"]) == (cause, int(pid))
+    assert report["signal_name"] == f"SIG{signal}" and re.fullmatch(does.rstrip(":"), report["signal_text"])
 
 
 def test_no_address(hw, programs, tmp_path):

@@ -112,6 +112,15 @@ def test_python(foreign, allocator, find_heap):
     assert_is(heap, live, allocator)
 
 
+def test_threads_inside(program_folder, find_heap, tmp_path):
+    """What a thread of jemalloc is changing is not damaged."""
+    churn = build_program(program_folder, "churn.c", "churn", "-pthread")
+    with started([churn], tmp_path, {"LD_PRELOAD": str(library_of("jemalloc"))}) as process:
+        for _ in range(10):
+            heap = find_heap("process", process.pid)
+            assert not heap.damage and len(heap.blocks["live"]) >= 4096 - 8
+
+
 def test_redis(foreign, find_heap, tmp_path):
     """Debian's is linked with jemalloc. It catches signals, and allocates memory to report them."""
     if not shutil.which("redis-server"):

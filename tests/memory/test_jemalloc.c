@@ -49,37 +49,78 @@ struct harm {
   uint64_t lost; /* bytes that are not understood then */
 };
 
+enum {
+  LARGE_DESCRIPTION = SMALL_JEMALLOC_DESCRIPTION + 2 * SMALL_JEMALLOC_DESCRIPTION_BYTES,
+  STACKS_ENTRY = SMALL_JEMALLOC_LEAF + SMALL_JEMALLOC_STACKS / SMALL_JEMALLOC_PAGE * 8,
+};
+
+static const struct harm harms[] = {
+    {SMALL_JEMALLOC_DESCRIPTION + 64, ~UINT64_C(15), SMALL_JEMALLOC_SLAB,
+     "the slab here has size class 4 and 61 free blocks, which its map at 0x200000c0 contradicts", 4096},
+    {LARGE_DESCRIPTION, UINT64_C(44) << 20, SMALL_JEMALLOC_LARGE_PAGE,
+     "the page here belongs to no sound extent of jemalloc", 4096 + 5 * 4096},
+    {LARGE_DESCRIPTION + 8, 0x4141414141414141, SMALL_JEMALLOC_LARGE_PAGE,
+     "the page here belongs to no sound extent of jemalloc", 8192},
+    {STACKS_ENTRY, 0x4141414141414141, SMALL_JEMALLOC_STACKS, "the page here belongs to no sound extent of jemalloc",
+     4096},
+    {SMALL_JEMALLOC_STACK, SMALL_JEMALLOC_SLAB + 8, SMALL_JEMALLOC_SLAB + 8,
+     "the cache of a thread has this address, where no block in use begins", 0},
+    {SMALL_JEMALLOC_STACK, SMALL_JEMALLOC_SLAB + 192, SMALL_JEMALLOC_SLAB + 192,
+     "the cache of a thread has this address, where no block in use begins", 0},
+};
+
+static uint64_t lost_bytes(const struct hwi_core_heap *heap)
+{
+  uint64_t lost = 0;
+  for (size_t part = 0; part < heap->part_count; part++)
+    lost += heap->parts[part].system_bytes - heap->parts[part].understood_bytes;
+  return lost;
+}
+
 static void test_damage(void **state)
 {
   (void)state;
-  const uint64_t large = SMALL_JEMALLOC_DESCRIPTION + 2 * SMALL_JEMALLOC_DESCRIPTION_BYTES;
-  const uint64_t entry = SMALL_JEMALLOC_LEAF + SMALL_JEMALLOC_STACKS / SMALL_JEMALLOC_PAGE * 8;
-  const struct harm harms[] = {
-      {SMALL_JEMALLOC_DESCRIPTION + 64, ~UINT64_C(15), SMALL_JEMALLOC_SLAB,
-       "the slab here has size class 4 and 61 free blocks, which its map at 0x200000c0 contradicts", 4096},
-      {large, UINT64_C(44) << 20, SMALL_JEMALLOC_LARGE_PAGE, "the page here belongs to no sound extent of jemalloc",
-       4096 + 5 * 4096},
-      {large + 8, 0x4141414141414141, SMALL_JEMALLOC_LARGE_PAGE, "the page here belongs to no sound extent of jemalloc",
-       8192},
-      {entry, 0x4141414141414141, SMALL_JEMALLOC_STACKS, "the page here belongs to no sound extent of jemalloc", 4096},
-      {SMALL_JEMALLOC_STACK, SMALL_JEMALLOC_SLAB + 8, SMALL_JEMALLOC_SLAB + 8,
-       "the cache of a thread has this address, where no block in use begins", 0},
-      {SMALL_JEMALLOC_STACK, SMALL_JEMALLOC_SLAB + 192, SMALL_JEMALLOC_SLAB + 192,
-       "the cache of a thread has this address, where no block in use begins", 0},
-  };
   for (size_t i = 0; i < sizeof harms / sizeof *harms; i++) {
     struct hwi_core_heap heap;
-    uint64_t lost = 0;
     small_jemalloc_make(&small, false);
     small_jemalloc_put(&small, harms[i].at, harms[i].word);
     find(&heap);
     assert_true(heap.damage_count >= 1);
     assert_int_equal(heap.damages[0].address, harms[i].damage);
     assert_string_equal(heap.damages[0].text, harms[i].text);
-    for (size_t part = 0; part < heap.part_count; part++)
-      lost += heap.parts[part].system_bytes - heap.parts[part].understood_bytes;
-    assert_int_equal(lost, harms[i].lost);
+    assert_int_equal(lost_bytes(&heap), harms[i].lost);
     hwi_core_heap_release(&heap);
+  }
+}
+
+/* A thread was changing that: its code is jemalloc's, or what jemalloc called. The thread that crashed is not one. */
+static void test_thread_inside(void **state)
+{
+  (void)state;
+  struct hwi_memory_thread threads[] = {
+      {.program_counter = SMALL_JEMALLOC_DATA},
+      {.program_counter = 1, .stack_pointer = SMALL_JEMALLOC_RETAINED},
+      {.program_counter = 1, .stack_pointer = SMALL_JEMALLOC_RETAINED + 8},
+  };
+  enum { THREADS = sizeof threads / sizeof *threads, OUTSIDE = THREADS - 1 };
+  for (size_t i = 0; i < THREADS * (sizeof harms / sizeof *harms); i++) {
+    const struct harm *harm = &harms[i / THREADS];
+    for (int has_crashed = 0; has_crashed <= 1; has_crashed++) {
+      struct hwi_core_heap heap;
+      small_jemalloc_make(&small, false);
+      small_jemalloc_put(&small, SMALL_JEMALLOC_RETAINED, SMALL_JEMALLOC_DATA + 8);
+      small_jemalloc_put(&small, harm->at, harm->word);
+      small.regions[SMALL_JEMALLOC_REGIONS - 1].is_executable = true;
+      small.memory.threads = &threads[i % THREADS];
+      small.memory.thread_count = 1;
+      small.memory.signal = has_crashed;
+      find(&heap);
+      const bool is_changing = i % THREADS != OUTSIDE && !has_crashed;
+      assert_int_equal(heap.damage_count == 0, is_changing);
+      assert_int_equal(lost_bytes(&heap),
+                       is_changing && harm == harms ? 0 : harm->lost); /* of a slab, the map counts */
+      hwi_core_heap_release(&heap);
+    }
   }
 }
 
@@ -136,8 +177,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_whole),        cmocka_unit_test(test_damage),          cmocka_unit_test(test_freed_twice),
-      cmocka_unit_test(test_ended_thread), cmocka_unit_test(test_unknown_version), cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_whole),         cmocka_unit_test(test_damage),          cmocka_unit_test(test_freed_twice),
+      cmocka_unit_test(test_ended_thread),  cmocka_unit_test(test_unknown_version), cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_thread_inside),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

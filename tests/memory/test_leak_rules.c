@@ -3,6 +3,8 @@
  * Breaks if memory that is a root is not read, or if memory that is none is: then leaks are reported that are none, or are
  * missed. Also if direct leaks, indirect ones and cycles are confused.
  */
+#include <elf.h>
+
 #include "base/own_memory.h"
 #include "made_memory.h"
 
@@ -156,6 +158,12 @@ static void test_two_stacks(void **state)
   made_release(&made);
 }
 
+static void be_of(struct made *made, unsigned elf_machine)
+{
+  made->memory.threads[0].machine = hwi_machine_of(elf_machine, sizeof(uint64_t));
+  assert_non_null(made->memory.threads[0].machine);
+}
+
 /* The stack of a thread that has ended: its description, at the end, has its own address twice. What is in it is
  * reached, as the library uses it again. */
 static void test_kept_stack(void **state)
@@ -166,6 +174,7 @@ static void test_kept_stack(void **state)
   for (int i = 0; i < 2; i++) {
     struct made made;
     made_init(&made, PAGE);
+    be_of(&made, EM_X86_64);
     const uint64_t block = made_live(&made, 48), behind = made_live(&made, 48);
     made_set(&made, MAPPED + 8, block);
     made_set(&made, DESCRIPTION, DESCRIPTION);
@@ -180,19 +189,27 @@ static void test_kept_stack(void **state)
   }
 }
 
-/* Other data may have its own address, too. */
+/* Other data may have its own address, too; and on other CPUs, a description has none. */
 static void test_no_kept_stack(void **state)
 {
   (void)state;
-  static const uint64_t vectors[] = {0, 16, HEAP}, places[] = {MAPPED + 0x700, MAPPED + 0x700, MAPPED + 0x708};
-  for (int i = 0; i < 3; i++) {
+  static const struct {
+    uint64_t vector, place;
+    unsigned machine;
+  } cases[] = {{0, MAPPED + 0x700, EM_X86_64},
+               {16, MAPPED + 0x700, EM_X86_64},
+               {HEAP, MAPPED + 0x708, EM_X86_64},
+               {HEAP, MAPPED + 0x700, EM_AARCH64}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct made made;
+    const uint64_t place = cases[i].place;
     made_init(&made, PAGE);
+    be_of(&made, cases[i].machine);
     const uint64_t block = made_live(&made, 48);
     made_set(&made, MAPPED + 8, block);
-    made_set(&made, places[i], places[i]);
-    made_set(&made, places[i] + 8, vectors[i]);
-    made_set(&made, places[i] + 16, places[i]);
+    made_set(&made, place, place);
+    made_set(&made, place + 8, cases[i].vector);
+    made_set(&made, place + 16, place);
     made_leaks(&made);
     assert_int_equal(made_marks(&made, block), HWI_MARK_REACHED);
     made_release(&made);

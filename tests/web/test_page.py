@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from heap_listing import build_program, crash_of
 from page_document import read_html
 
 HERE = Path(__file__).parent
@@ -309,6 +310,7 @@ def test_no_figure_is_cut(hw, record, compile_c, tmp_path):
 PINNED = r"""
 #include <stdlib.h>
 #include <stdio.h>
+#include <unistd.h>
 static char *volatile kept[201];
 int main(void)
 {
@@ -319,7 +321,7 @@ int main(void)
     free(kept[i]);
   puts("ready");
   fflush(stdout);
-  return getchar() == EOF;
+  return read(STDIN_FILENO, &(char){0}, 1) != 1; /* allocates nothing, between the answers */
 }
 """
 
@@ -333,6 +335,18 @@ def test_a_heap_that_was_not_recorded(hw, compile_c, tmp_path):
             assert done.returncode == 0, done.stderr
         process.communicate("\n")
     check_page("memory", page, report)
+
+
+@pytest.mark.parametrize("kind", ["read", "check", "stack", "abort"])
+def test_a_crash(hw, tmp_path, kind):
+    """By a null pointer, by the C library, by a recursion of many frames, and without an address that explains it."""
+    program = build_program(tmp_path, "kinds.c", "kinds", "-w", "-fno-optimize-sibling-calls")
+    core, _ = crash_of([program, kind], tmp_path)
+    page, report = tmp_path / "crash.html", tmp_path / "crash.json"
+    for answer in page, report:
+        done = hw("core", program, core, "-o", answer)
+        assert done.returncode == 0, done.stderr
+    check_page("crash", page, report)
 
 
 def run_check_of_parts(name, hw, recording, tmp_path, *options):

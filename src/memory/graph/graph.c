@@ -134,28 +134,29 @@ static uint64_t *find_stack_pointers(const struct hwi_graph *graph)
   return pointers;
 }
 
-static bool is_descriptor(const struct hwi_graph *graph, uint64_t address)
+static bool is_descriptor(const struct hwi_graph *graph, const struct hwi_machine *machine, uint64_t address)
 {
   const struct hwi_memory *memory = graph->memory;
   const unsigned word = memory->word_bytes;
   struct hwi_memory_reader reader = {.memory = memory};
   uint64_t itself, vector, again;
-  return hwi_memory_word(&reader, address, &itself) && hwi_memory_word(&reader, address + word, &vector) &&
-         hwi_memory_word(&reader, address + 2 * word, &again) && itself == address && again == address &&
+  return hwi_memory_word(&reader, address, &itself) && itself == address &&
+         hwi_memory_word(&reader, address + machine->descriptor_vector * word, &vector) &&
+         hwi_memory_word(&reader, address + machine->descriptor_itself * word, &again) && again == address &&
          hwi_memory_region(memory, vector) && is_stack(graph, hwi_memory_region(memory, address), address);
 }
 
-/* The C library keeps the stack of a thread that has ended, for the next thread. At its end is the description of the thread,
- * which begins, on x86, with its own address, the address of a vector, and its own one again. Returns where the stack ends, or
- * 0: the description has blocks of the library. */
+/* The C library keeps the stack of a thread that has ended, for the next thread. At its end is the description of the thread.
+ * Returns where the stack ends, or 0: the description has blocks of the library. */
 static uint64_t end_of_kept_stack(const struct hwi_graph *graph, const struct hwi_region *region)
 {
   const uint64_t end = region->begin + region->known;
   const uint64_t first = region->known > DESCRIPTOR_SEARCH ? end - DESCRIPTOR_SEARCH : region->begin;
-  if (region->file || !region->is_writable)
+  const struct hwi_machine *machine = graph->memory->threads[0].machine;
+  if (region->file || !region->is_writable || !machine || !machine->descriptor_itself)
     return 0;
   for (uint64_t at = end / DESCRIPTOR_ALIGNMENT * DESCRIPTOR_ALIGNMENT; at > first; at -= DESCRIPTOR_ALIGNMENT)
-    if (is_descriptor(graph, at))
+    if (is_descriptor(graph, machine, at))
       return at;
   return 0;
 }

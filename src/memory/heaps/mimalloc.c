@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "memory/heaps/inside.h"
 #include "trace/grow.h"
 
 #define SEGMENT_BYTES ((uint64_t)32 << 20)
@@ -57,6 +58,8 @@ enum {
 
 static const uint64_t page_offs[] = {384, 128}; /* how much later they begin, by version */
 
+static const char library[] = "/libmimalloc";
+
 struct mimalloc {
   struct hwi_core_heap *heap;
   const struct hwi_memory *memory;
@@ -69,8 +72,9 @@ struct mimalloc {
   uint64_t *freed; /* blocks that are in lists of heaps, sorted */
   size_t freed_count, freed_capacity;
   uint8_t is_free[BLOCKS_MOST / 8]; /* of the page that is read: bits */
-  bool is_changing;                 /* its segment: the thread of that is inside of mimalloc */
-  bool failed;                      /* no memory */
+  struct hwi_inside inside;
+  bool is_changing; /* the segment that is read: its thread is inside of mimalloc */
+  bool failed;      /* no memory */
 };
 
 struct segment {
@@ -404,29 +408,12 @@ static uint64_t committed_bytes(const struct segment *segment)
   return segment->is_huge ? segment->slices * SLICE_BYTES : bytes;
 }
 
-static bool is_of_library(const struct hwi_region *region)
-{
-  return region->file && strstr(region->file, "/libmimalloc");
-}
-
-/* Returns whether the thread of the segment was inside of mimalloc, and would have gone on: the one with the signal would not. */
-static bool is_changing(const struct hwi_memory *memory, const struct segment *segment)
-{
-  const uint64_t owner = load_64(segment->header + AT_THREAD);
-  for (size_t i = memory->signal ? 1 : 0; i < memory->thread_count; i++) {
-    const struct hwi_region *code = hwi_memory_region(memory, memory->threads[i].program_counter);
-    if (memory->threads[i].thread_pointer == owner && code && code->is_executable && is_of_library(code))
-      return true;
-  }
-  return false;
-}
-
 static bool take_segment(struct mimalloc *mimalloc, const struct segment *segment)
 {
   struct hwi_core_heap *heap = mimalloc->heap;
   struct hwi_core_heap_part *part = &heap->parts[heap->part_count - 1];
   uint64_t number = segment->own_slices;
-  mimalloc->is_changing = is_changing(mimalloc->memory, segment);
+  mimalloc->is_changing = hwi_inside_has(&mimalloc->inside, load_64(segment->header + AT_THREAD));
   part->system_bytes += committed_bytes(segment);
   part->understood_bytes += segment->own_slices * SLICE_BYTES;
   mimalloc->failed |= !hwi_core_heap_add_own(heap, segment->address, segment->address + segment->slices * SLICE_BYTES);
@@ -449,7 +436,7 @@ static bool take_segment(struct mimalloc *mimalloc, const struct segment *segmen
 static bool has_mimalloc(const struct hwi_memory *memory)
 {
   for (size_t i = 0; i < memory->region_count; i++)
-    if (is_of_library(&memory->regions[i]))
+    if (memory->regions[i].file && strstr(memory->regions[i].file, library))
       return true;
   return false;
 }
@@ -458,7 +445,9 @@ static bool take_all(struct mimalloc *mimalloc)
 {
   for (size_t i = 0; i < mimalloc->memory->region_count; i++)
     mimalloc->blocks_left += mimalloc->memory->regions[i].known / LEAST_BLOCK;
-  each_segment(mimalloc, note_heaps);
+  mimalloc->failed = !hwi_inside_find(&mimalloc->inside, mimalloc->memory, library);
+  if (!mimalloc->failed)
+    each_segment(mimalloc, note_heaps);
   if (!mimalloc->failed)
     find_freed(mimalloc);
   if (mimalloc->failed || !hwi_core_heap_add_part(mimalloc->heap, HWI_CORE_MIMALLOC, "mimalloc's segments", 0))
@@ -483,6 +472,7 @@ int hwi_mimalloc_find(struct hwi_core_heap *heap, const struct hwi_memory *memor
   } else {
     status = hwi_error_set(error, HW_ERR_MEMORY, "no memory for the list of blocks; use a larger machine");
   }
+  hwi_inside_release(&mimalloc.inside);
   free(mimalloc.heaps);
   free(mimalloc.freed);
   return status;

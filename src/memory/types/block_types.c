@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "memory/types/class_names.h"
 #include "memory/types/type_spread.h"
 #include "trace/table.h"
 
@@ -240,7 +241,7 @@ void hwi_block_types_text(struct hwi_block_types *types, const struct hwi_block_
   case HWI_FORM_VTABLE:
     break;
   }
-  snprintf(text, size, "vtable for %s", hwi_vtables_name(&types->vtables, label->vtable));
+  snprintf(text, size, HWI_VTABLE_PREFIX "%s", hwi_vtables_name(&types->vtables, label->vtable));
 }
 
 void hwi_block_types_release(struct hwi_block_types *types)

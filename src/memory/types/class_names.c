@@ -9,7 +9,7 @@
 
 enum { NAME_BYTES = 16384 }; /* with its NUL; those of templates are long */
 
-static const char symbol_prefix[] = "_ZTV", shown_prefix[] = "vtable for ";
+static const char symbol_prefix[] = "_ZTV", shown_prefix[] = HWI_VTABLE_PREFIX;
 
 /* Characters of mangled names, and those of other alphabets, which are not mangled. */
 static bool is_of_name(unsigned char character)

@@ -8,6 +8,8 @@
 #ifndef HWI_MEMORY_TYPES_CLASS_NAMES_H
 #define HWI_MEMORY_TYPES_CLASS_NAMES_H
 
+#define HWI_VTABLE_PREFIX "vtable for " /* of the symbol of a class's table */
+
 #include "memory/image/module_bytes.h"
 
 /* Returns the name, "shop::Book", of the class whose objects begin with the address `table`, or NULL if it is not certain that

@@ -1,6 +1,7 @@
 /* type_roots.c - the variables from which the types of blocks are found: those of modules, of threads, and of frames */
 #include <stdio.h>
 
+#include "memory/types/frame_locals.h"
 #include "memory/types/type_spread.h"
 #include "symbols/debug_info.h"
 
@@ -53,16 +54,29 @@ void hwi_type_roots_spread_variables(struct hwi_type_spread *spread)
 
 struct in_frame {
   struct hwi_type_spread *spread;
-  const char *function; /* NULL: not known */
+  const struct hwi_thread_frame *frame;
 };
+
+/* Returns the function of a frame, in which others may be inlined, or NULL if it is not known. */
+static const char *function_of(const struct hwi_block_types *types, const struct hwi_thread_frame *frame)
+{
+  const struct hwi_core_module *module = hwi_core_modules_of(types->vtables.modules, frame->address - frame->is_return);
+  const struct hwi_symbol *symbols;
+  if (!module)
+    return NULL;
+  const struct hwi_symbol_module named = hwi_core_module_of_symbols(module);
+  const uint32_t count = hwi_symbols_find(types->vtables.symbols, &named, frame->address, frame->is_return, &symbols);
+  return count ? symbols[count - 1].function : NULL;
+}
 
 static bool spread_local(void *context, const struct hwi_frame_variable *variable)
 {
   const struct in_frame *in = context;
   struct hwi_block_types *types = in->spread->types;
+  const char *function = function_of(types, in->frame);
   char text[HWI_BLOCK_TYPE_TEXT_BYTES];
   Dwarf_Die die = variable->die;
-  snprintf(text, sizeof text, in->function ? "%s of %s" : "%s", variable->name, in->function);
+  snprintf(text, sizeof text, function ? "%s of %s" : "%s", variable->name, function);
   const uint32_t type = hwi_data_types_of(&types->data, &die);
   const struct hwi_type_walk walk = {.origin = hwi_store_intern_text(&types->names, text)};
   in->spread->failed |= !walk.origin;
@@ -73,17 +87,8 @@ static bool spread_local(void *context, const struct hwi_frame_variable *variabl
 
 static void spread_frame(struct hwi_type_spread *spread, size_t thread, const struct hwi_thread_frame *frame)
 {
-  struct hwi_block_types *types = spread->types;
-  const uint64_t address = frame->address - frame->is_return;
-  const struct hwi_core_module *module = hwi_core_modules_of(types->vtables.modules, address);
-  struct hwi_frame_bases bases;
-  const struct hwi_symbol *symbol;
-  if (!module || !hwi_thread_frame_bases(types->threads, thread, frame, &bases))
-    return;
-  const struct hwi_symbol_module named = hwi_core_module_of_symbols(module);
-  const uint32_t count = hwi_symbols_find(types->vtables.symbols, &named, frame->address, frame->is_return, &symbol);
-  struct in_frame in = {spread, count ? symbol[count - 1].function : NULL};
-  hwi_frame_variables(types->vtables.symbols, &named, address, &bases, spread_local, &in);
+  struct in_frame in = {spread, frame};
+  hwi_frame_locals(spread->types->threads, spread->types->vtables.symbols, thread, frame, spread_local, &in);
 }
 
 void hwi_type_roots_spread_frames(struct hwi_type_spread *spread)

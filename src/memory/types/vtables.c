@@ -10,7 +10,7 @@
 
 enum { FIRST_SLOTS = 1024 };
 
-static const char prefix[] = "vtable for ";
+static const char prefix[] = HWI_VTABLE_PREFIX;
 
 static struct hwi_vtable *slot_of(struct hwi_vtable *slots, size_t count, uint64_t address)
 {

@@ -56,7 +56,7 @@ enum {
 };
 
 struct state {
-  const struct hwi_machine *machine;
+  const struct hwi_cfi_machine *machine;
   struct hwi_cfi_cursor code;
   const uint8_t *start;
   uint32_t count;
@@ -323,7 +323,7 @@ struct hwi_cfi_cursor hwi_expression_at(struct hwi_cfi_span span, int32_t place)
   return cursor;
 }
 
-__attribute__((noinline)) bool hwi_expression_value(const struct hwi_machine *machine, struct hwi_cfi_span span,
+__attribute__((noinline)) bool hwi_expression_value(const struct hwi_cfi_machine *machine, struct hwi_cfi_span span,
                                                     int32_t place, const uintptr_t *initial, uintptr_t *value)
 {
   struct state state;

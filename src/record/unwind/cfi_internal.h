@@ -60,7 +60,7 @@ struct hwi_cfi_rules {
 };
 
 /* The input of expressions. */
-struct hwi_machine {
+struct hwi_cfi_machine {
   const struct hwi_registers *registers;
   hwi_load_fn *load;
   void *context;
@@ -118,7 +118,7 @@ bool hwi_cfi_rules_at(const struct hwi_fde *fde, uintptr_t pc, struct hwi_cfi_ca
 
 /* Computes the expression at `place`, with *initial on the stack unless `initial` is NULL. Returns false if it is
  * damaged or endless, needs an unknown register, or a load was refused. */
-bool hwi_expression_value(const struct hwi_machine *machine, struct hwi_cfi_span span, int32_t place,
+bool hwi_expression_value(const struct hwi_cfi_machine *machine, struct hwi_cfi_span span, int32_t place,
                           const uintptr_t *initial, uintptr_t *value);
 
 /* Returns the instructions of the expression at `place`. */

@@ -36,7 +36,7 @@ static bool load_tagged(void *context, uintptr_t address, uintptr_t *word)
 static bool try_out(const struct hwi_fde *fde, int32_t place, uint32_t which, uintptr_t pc, int32_t *offset)
 {
   struct hwi_registers registers = {.known = hwi_register_bit(HWI_REG_RA) | hwi_register_bit(which)};
-  struct hwi_machine machine = {&registers, load_nothing, NULL};
+  struct hwi_cfi_machine machine = {&registers, load_nothing, NULL};
   uintptr_t first, second;
   registers.value[HWI_REG_RA] = pc;
   registers.value[which] = FIRST_TRIAL;

@@ -16,7 +16,7 @@ static bool watch(void *context, uintptr_t address, uintptr_t *word)
   return false;
 }
 
-static bool find_cfa(const struct hwi_cfi_rules *rules, struct hwi_cfi_span span, const struct hwi_machine *machine,
+static bool find_cfa(const struct hwi_cfi_rules *rules, struct hwi_cfi_span span, const struct hwi_cfi_machine *machine,
                      uintptr_t *cfa)
 {
   if (rules->cfa == HWI_CFA_EXPRESSION)
@@ -27,7 +27,7 @@ static bool find_cfa(const struct hwi_cfi_rules *rules, struct hwi_cfi_span span
 
 /* Returns false if the caller's register is not known. */
 static bool find_register(const struct hwi_cfi_rules *rules, struct hwi_cfi_span span,
-                          const struct hwi_machine *machine, uint32_t which, uintptr_t *value)
+                          const struct hwi_cfi_machine *machine, uint32_t which, uintptr_t *value)
 {
   uintptr_t cfa = *value; /* passed in place of the result; the initial value of expressions */
   int32_t operand = rules->value[which];
@@ -74,7 +74,7 @@ enum hwi_step hwi_cfi_rules_apply(const struct hwi_cfi_rules *rules, struct hwi_
                                   struct hwi_registers *registers, const struct hwi_cfi_memory *memory)
 {
   struct watched_load watched = {memory, false};
-  struct hwi_machine machine = {registers, watch, &watched};
+  struct hwi_cfi_machine machine = {registers, watch, &watched};
   struct hwi_registers caller = {.known = 0};
   uintptr_t cfa;
   if (rules->rule[HWI_REG_LINK] == HWI_CFI_UNDEFINED)

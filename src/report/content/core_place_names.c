@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "memory/types/frame_locals.h"
+
 /* --- variables --- */
 
 static void find_global(const struct hwi_core_names *names, struct hwi_core_place_name *name)
@@ -46,18 +48,6 @@ static bool take_local(void *context, const struct hwi_frame_variable *variable)
   return true;
 }
 
-static void find_local_variable(const struct hwi_core_names *names, const struct hwi_thread_frame *frame,
-                                struct hwi_core_place_name *name)
-{
-  const uint64_t address = frame->address - frame->is_return;
-  const struct hwi_core_module *module = hwi_core_modules_of(names->types->vtables.modules, address);
-  struct hwi_frame_bases bases;
-  if (!module || !name->function || !hwi_thread_frame_bases(names->threads, name->place.thread, frame, &bases))
-    return;
-  const struct hwi_symbol_module of = hwi_core_module_of_symbols(module);
-  hwi_frame_variables(names->types->vtables.symbols, &of, address, &bases, take_local, name);
-}
-
 /* A place that is in a frame is no thread-local storage. */
 static void find_frame(const struct hwi_core_names *names, struct hwi_core_place_name *name)
 {
@@ -68,7 +58,8 @@ static void find_frame(const struct hwi_core_names *names, struct hwi_core_place
     return;
   }
   name->place.local_off = 0;
-  find_local_variable(names, frame, name);
+  if (name->function)
+    hwi_frame_locals(names->threads, names->types->vtables.symbols, name->place.thread, frame, take_local, name);
 }
 
 /* --- all --- */

@@ -122,6 +122,20 @@ static void write_contents(struct hwi_json *json, const struct hwi_core *core)
   hwi_json_end_array(json);
 }
 
+static void write_left_out(struct hwi_json *json, const struct hwi_memory *memory)
+{
+  hwi_json_begin_array(json, "left_out");
+  for (size_t i = 0; i < memory->note_count; i++) {
+    hwi_json_begin_object(json, NULL);
+    hwi_json_number(json, "bytes", memory->notes[i].bytes);
+    hwi_json_text(json, "text", memory->notes[i].text);
+    if (memory->notes[i].filter)
+      hwi_json_number(json, "coredump_filter", memory->notes[i].filter);
+    hwi_json_end_object(json);
+  }
+  hwi_json_end_array(json);
+}
+
 void hwi_json_core(struct hwi_json *json, const struct hwi_report *report)
 {
   const struct hwi_core *core = report->core;
@@ -129,6 +143,7 @@ void hwi_json_core(struct hwi_json *json, const struct hwi_report *report)
   hwi_json_text(json, "allocator", core->heap->allocator);
   hwi_json_core_crash(json, report);
   hwi_json_text(json, "abort_message", core->abort_message[0] ? core->abort_message : NULL);
+  write_left_out(json, core->memory);
   hwi_json_number(json, "stop_ns", core->stop_ns);
   if (core->recording) {
     hwi_json_text(json, "recording", core->recording);

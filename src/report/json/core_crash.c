@@ -1,27 +1,28 @@
 /* core_crash.c - the members of a report on a core dump about the signal that ended the process */
+#include <signal.h>
+#include <stdio.h>
+
 #include "report/content/core_crash.h"
+#include "report/json/core_frames.h"
 #include "report/json/members.h"
 
-enum { FRAMES_MAX = 64 };
+enum { FRAMES_MAX = 64, NAME_BYTES = 32 };
 
-static void write_raw(struct hwi_json *json, struct hwi_line *line)
+static void write_name(struct hwi_json *json, int signal)
 {
-  json->failed |= line->failed;
-  if (!line->failed)
-    hwi_json_raw(json, hwi_line_text(line));
-  hwi_line_release(line);
+  char name[NAME_BYTES];
+  const char *const short_name = sigabbrev_np(signal);
+  snprintf(name, sizeof name, "SIG%s", short_name ? short_name : "");
+  hwi_json_text(json, "signal_name", short_name ? name : NULL);
 }
 
-static void write_frame(struct hwi_json *json, const struct hwi_core_names *names, const struct hwi_thread_frame *frame)
+static void write_text(struct hwi_json *json, const struct hwi_core_crash *crash, const struct hwi_memory *memory)
 {
-  const struct hwi_core_module *module;
-  const struct hwi_symbol *symbols;
-  const uint32_t count = hwi_core_names_code(names, frame->address, frame->is_return, &module, &symbols);
-  for (uint32_t i = 0; i < count; i++) {
-    struct hwi_line line = {0};
-    json->failed |= !hwi_json_frame_add(&line, &symbols[i], module ? module->path : NULL, frame->address);
-    write_raw(json, &line);
-  }
+  struct hwi_line line = {0};
+  hwi_core_crash_add_cause(&line, crash, memory);
+  hwi_json_text(json, "signal_text", hwi_line_text(&line));
+  json->failed |= line.failed;
+  hwi_line_release(&line);
 }
 
 static void write_stack(struct hwi_json *json, const struct hwi_core_crash *crash, const struct hwi_core_names *names)
@@ -29,12 +30,9 @@ static void write_stack(struct hwi_json *json, const struct hwi_core_crash *cras
   const size_t count = crash->stack ? crash->stack->count - crash->first : 0;
   hwi_json_begin_array(json, "signal_stack");
   for (size_t i = 0; i < count && i < FRAMES_MAX; i++)
-    write_frame(json, names, &crash->stack->frames[crash->first + i]);
-  if (count > FRAMES_MAX) {
-    struct hwi_line line = {0};
-    hwi_json_frames_left_out_add(&line, count - FRAMES_MAX);
-    write_raw(json, &line);
-  }
+    hwi_json_core_frame(json, names, &crash->stack->frames[crash->first + i]);
+  if (count > FRAMES_MAX)
+    hwi_json_core_frames_left_out(json, count - FRAMES_MAX);
   hwi_json_end_array(json);
 }
 
@@ -48,7 +46,9 @@ void hwi_json_core_crash(struct hwi_json *json, const struct hwi_report *report)
     return;
   const struct hwi_symbol *function = hwi_core_crash_function(&crash, report->core_names);
   hwi_json_number(json, "signal_thread", memory->threads[0].tid);
+  write_name(json, memory->signal);
   hwi_json_text(json, "signal_cause", hwi_crash_cause_names[crash.cause]);
+  write_text(json, &crash, memory);
   if (memory->is_fault_known)
     hwi_json_number(json, "fault_address", memory->fault_address);
   if (memory->has_fault)

@@ -1,20 +1,8 @@
 /* core_last_calls.c - the members about the last calls of a recorded process whose trace is lost */
 #include "report/content/core_last_calls.h"
+#include "report/json/core_frames.h"
 #include "report/json/members.h"
 #include "report/selection/entries.h"
-
-static void write_frame(struct hwi_json *json, const struct hwi_core_names *names, uint64_t address)
-{
-  const struct hwi_symbol *function = hwi_core_names_function(names, address, true);
-  hwi_json_begin_object(json, NULL);
-  hwi_json_text(json, "function", function ? function->function : NULL);
-  if (function && function->file) {
-    hwi_json_text(json, "file", function->file);
-    hwi_json_number(json, "line", function->line);
-  }
-  hwi_json_number(json, "address", address);
-  hwi_json_end_object(json);
-}
 
 static void write_call(struct hwi_json *json, const struct hwi_report *report, const struct hwi_last_call *call)
 {
@@ -29,7 +17,8 @@ static void write_call(struct hwi_json *json, const struct hwi_report *report, c
   if (!call->is_free) {
     hwi_json_begin_array(json, "stack");
     for (size_t i = 0; i < stack.count; i++)
-      write_frame(json, report->core_names, stack.addresses[i]);
+      hwi_json_core_frame(json, report->core_names,
+                          &(struct hwi_thread_frame){.address = stack.addresses[i], .is_return = true});
     hwi_json_end_array(json);
   }
   hwi_json_end_object(json);

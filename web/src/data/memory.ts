@@ -14,10 +14,34 @@ export interface MemorySums {
   readonly understood_bytes: number;
 }
 
+/** A frame of a thread; with `frames_left_out`, so many of them. */
+export interface FrameFields {
+  readonly function: string | null;
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly module: string | null;
+  readonly address: number;
+  readonly inlined?: boolean;
+  readonly reason?: string;
+  readonly frames_left_out?: number;
+}
+
+/** How a signal ended the process; only `signal` if none did, or if the threads are not known. */
+export interface CrashFields {
+  readonly signal: number; // 0: none
+  readonly signal_thread?: number;
+  readonly signal_name?: string | null;
+  /** what the thread did: "accessed 0x18, near 0: a null pointer was followed" */
+  readonly signal_text?: string;
+  readonly signal_stack?: readonly FrameFields[];
+  readonly crash_address?: number;
+  readonly abort_message: string | null;
+}
+
 /** The heap of a core dump, a process or raw memory. */
-export interface MemoryFields extends MemorySums {
+export interface MemoryFields extends MemorySums, CrashFields {
   readonly allocator: string;
-  readonly signal: number;
+  readonly left_out: readonly { readonly bytes: number; readonly text: string; readonly coredump_filter?: number }[];
   readonly understood_percent: number;
   readonly parts: readonly (MemorySums & { readonly name: string })[];
   readonly free_page_bytes: number;

@@ -14,6 +14,11 @@ export function countText(count: number): string {
   return whole.format(count);
 }
 
+/** 0x5581e0 */
+export function addressText(address: number): string {
+  return `0x${address.toString(16)}`;
+}
+
 function tenthsText(value: number, unit: string): string {
   return `${tenths.format(value)} ${unit}`;
 }

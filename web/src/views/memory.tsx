@@ -2,16 +2,13 @@
 import type { JSX } from "preact";
 import type { PageDocument } from "../data/document";
 import type { MemoryFields, MemorySums } from "../data/memory";
-import { bytesText, countedText, countText, shareText } from "../text/format";
+import { addressText, bytesText, countedText, countText, shareText } from "../text/format";
 import { FigureList, type Figure } from "../ui/figure_list";
+import { Crash, endText } from "./crash";
 
 /** undefined: a trace of a moment has only the blocks. */
 function stateOf({ memory }: PageDocument): MemoryFields | undefined {
   return memory !== undefined && "allocator" in memory ? (memory as MemoryFields) : undefined;
-}
-
-function addressText(address: number): string {
-  return `0x${address.toString(16)}`;
 }
 
 function overheadOf({ system_bytes, live_bytes, cached_bytes, free_bytes, top_bytes }: MemorySums): number {
@@ -97,13 +94,22 @@ function Parts({ parts }: Pick<MemoryFields, "parts">): JSX.Element {
   );
 }
 
-/** The blocks that keep free memory from being returned, and what is damaged. */
-function Remarks({ pins, damage, damages }: MemoryFields): JSX.Element | null {
-  if (pins.length + damage.length === 0) return null;
+/** The memory that is not there, the blocks that keep free memory from being returned, and what is damaged. */
+function Remarks({ left_out: leftOut, pins, damage, damages }: MemoryFields): JSX.Element | null {
+  if (leftOut.length + pins.length + damage.length === 0) return null;
   return (
     <section class="panel">
       <h2>What stands out</h2>
       <ul class="findings">
+        {leftOut.map(({ bytes, text, coredump_filter: filter }) => (
+          <li key={text}>
+            <span class="kind">left out</span>
+            <span>
+              {bytesText(bytes)}: {text}
+              {filter !== undefined && ` (the bits ${addressText(filter)} of coredump_filter keep it)`}
+            </span>
+          </li>
+        ))}
         {pins.map(({ address, blocks, bytes, held_bytes }) => (
           <li key={address}>
             <span class="kind">held</span>
@@ -126,6 +132,12 @@ function Remarks({ pins, damage, damages }: MemoryFields): JSX.Element | null {
   );
 }
 
+/** null: no signal ended the process, or that is not known. */
+export function MemoryCrash({ document }: { document: PageDocument }): JSX.Element | null {
+  const state = stateOf(document);
+  return state === undefined ? null : <Crash {...state} />;
+}
+
 /** null: a recording, or a trace of a moment, which has only the blocks. */
 export function MemoryState({ document }: { document: PageDocument }): JSX.Element | null {
   const state = stateOf(document);
@@ -144,7 +156,7 @@ export function memoryFacts(document: PageDocument): [string, string][] {
   const lines: [string, string][] = [];
   if (run.pid > 0) lines.push(["Process", String(run.pid)]);
   if (state !== undefined) lines.push(["Allocator", state.allocator]);
-  if (state !== undefined && state.signal > 0) lines.push(["Ended", `by signal ${state.signal}`]);
+  if (state !== undefined && state.signal > 0) lines.push(["Ended", endText(state)]);
   lines.push(["From", run.trace], ["Written by", `heapwright ${version}`]);
   return lines;
 }

@@ -11,7 +11,7 @@ import { timeIn } from "../text/words";
 import { Figures } from "./figures";
 import { Growth } from "./growth";
 import { Heaps } from "./heaps";
-import { memoryFacts, MemoryFigures, MemoryState } from "./memory";
+import { MemoryCrash, memoryFacts, MemoryFigures, MemoryState } from "./memory";
 import { isEmpty, Nothing } from "./nothing";
 import { folderOfRun, Processes, togetherCount } from "./processes";
 import { RunChart } from "./run_chart";
@@ -173,6 +173,7 @@ function MemoryOverview(props: ViewProps): JSX.Element {
   const { document } = props.recording;
   return (
     <div class="stack-v">
+      <MemoryCrash document={document} />
       <MemoryFigures document={document} />
       {isEmpty(document) && <Nothing {...props} />}
       <div class="columns">

@@ -1,7 +1,9 @@
 /* blocks.c - the blocks in the extents of jemalloc's arenas
  *
  * A slab says how many of its blocks are free, and has a map of them: both must agree. A slab of which that is not so is damaged,
- * and not understood. What a tcache keeps must be a block that is used by its slab, and be kept only once.
+ * and not understood. What a tcache keeps must be a block that is used by its slab, and be kept only once. A thread that is inside of
+ * jemalloc changes the map before the number, and frees blocks before they leave its tcache: then the map counts, and nothing of this
+ * is damage.
  */
 #include <stdio.h>
 
@@ -39,7 +41,7 @@ static const unsigned char *sound_map(struct hwi_jemalloc *jemalloc, const struc
   unsigned free_count = 0;
   for (unsigned i = 0; i < count; i++)
     free_count += is_free(jemalloc, map, i);
-  return free_count == slab->free_count ? map : NULL;
+  return free_count == slab->free_count || jemalloc->is_changing ? map : NULL;
 }
 
 static bool take_slab(const struct taking *taking, const struct hwi_jemalloc_extent *slab)
@@ -70,9 +72,10 @@ static bool take_large(const struct taking *taking, const struct hwi_jemalloc_ex
   const uint64_t room = large->bytes - large->address % HWI_JEMALLOC_PAGE_BYTES;
   const uint64_t bytes = hwi_jemalloc_class_bytes(taking->jemalloc->quantum, large->class);
   if (bytes == 0 || bytes > room) {
-    hwi_core_heap_note_damage(taking->heap, large->address,
-                              "the block here cannot have size class %u: its extent has %llu bytes", large->class,
-                              (unsigned long long)large->bytes);
+    if (!taking->jemalloc->is_changing)
+      hwi_core_heap_note_damage(taking->heap, large->address,
+                                "the block here cannot have size class %u: its extent has %llu bytes", large->class,
+                                (unsigned long long)large->bytes);
     return true;
   }
   taking->part->understood_bytes += large->bytes;
@@ -96,10 +99,9 @@ static struct hwi_core_heap_part *add_arena(struct hwi_core_heap *heap, unsigned
 }
 
 /* Memory of no known arena. */
-static bool add_damaged(struct hwi_core_heap *heap, uint64_t bytes)
+static bool add_unsound(struct hwi_core_heap *heap, const char *name, uint64_t bytes)
 {
-  struct hwi_core_heap_part *part =
-      bytes ? hwi_core_heap_add_part(heap, HWI_CORE_JEMALLOC, "jemalloc, damaged", 0) : NULL;
+  struct hwi_core_heap_part *part = bytes ? hwi_core_heap_add_part(heap, HWI_CORE_JEMALLOC, name, 0) : NULL;
   if (part)
     part->system_bytes = bytes;
   return part || !bytes;
@@ -118,6 +120,8 @@ bool hwi_jemalloc_take_blocks(struct hwi_jemalloc *jemalloc, struct hwi_core_hea
     if (!taking.part || !take_extent(&taking, extent))
       return false;
   }
-  hwi_kept_note_damage(&jemalloc->kept, heap);
-  return add_damaged(heap, jemalloc->damaged_bytes);
+  if (!jemalloc->is_changing)
+    hwi_kept_note_damage(&jemalloc->kept, heap);
+  return add_unsound(heap, jemalloc->is_changing ? "jemalloc, in change" : "jemalloc, damaged",
+                     jemalloc->damaged_bytes);
 }

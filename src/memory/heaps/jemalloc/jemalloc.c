@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "memory/heaps/inside.h"
 #include "trace/table.h"
 
 uint64_t hwi_jemalloc_class_bytes(uint64_t quantum, unsigned class)
@@ -24,9 +25,18 @@ static void limit_work(struct hwi_jemalloc *jemalloc)
   jemalloc->blocks_left = known / BYTES_OF_BLOCK;
 }
 
+static bool find_threads(struct hwi_jemalloc *jemalloc)
+{
+  struct hwi_inside inside;
+  const bool done = hwi_inside_find(&inside, jemalloc->memory, "/libjemalloc");
+  jemalloc->is_changing = inside.count;
+  hwi_inside_release(&inside);
+  return done;
+}
+
 static bool take_all(struct hwi_jemalloc *jemalloc, struct hwi_core_heap *heap)
 {
-  return hwi_jemalloc_find_extents(jemalloc, heap) && hwi_jemalloc_find_kept(jemalloc) &&
+  return find_threads(jemalloc) && hwi_jemalloc_find_extents(jemalloc, heap) && hwi_jemalloc_find_kept(jemalloc) &&
          hwi_jemalloc_take_blocks(jemalloc, heap) && hwi_jemalloc_take_bases(jemalloc, heap);
 }
 

@@ -63,6 +63,7 @@ struct hwi_jemalloc {
   uint64_t damaged_bytes; /* of pages that belong to no sound extent */
   uint64_t quantum;
   struct hwi_kept_list kept; /* by tcaches, and their own memory */
+  bool is_changing;          /* a thread is inside of jemalloc */
   uint64_t steps_left;       /* a forged tree would have the same node in every place */
   uint64_t blocks_left;      /* there is no room for more */
 };

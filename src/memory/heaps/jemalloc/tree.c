@@ -225,7 +225,7 @@ struct walk {
 static void note_page(struct walk *walk, uint64_t page, uint64_t description)
 {
   walk->jemalloc->damaged_bytes += HWI_JEMALLOC_PAGE_BYTES;
-  if (walk->unsound != description)
+  if (walk->unsound != description && !walk->jemalloc->is_changing)
     hwi_core_heap_note_damage(walk->heap, page << PAGE_SHIFT, "the page here belongs to no sound extent of jemalloc");
   walk->unsound = description;
 }

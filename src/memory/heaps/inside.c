@@ -1,0 +1,50 @@
+/* inside.c - the threads that stopped inside of an allocator */
+#include "memory/heaps/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_code_of(const struct hwi_memory *memory, uint64_t address, const char *library)
+{
+  const struct hwi_region *region = hwi_memory_region(memory, address);
+  return region && region->is_executable && region->file && strstr(region->file, library);
+}
+
+static bool is_inside(struct hwi_memory_reader *reader, const struct hwi_memory_thread *thread, const char *library)
+{
+  uint64_t caller;
+  return is_code_of(reader->memory, thread->program_counter, library) ||
+         (hwi_memory_word(reader, thread->stack_pointer, &caller) && is_code_of(reader->memory, caller, library));
+}
+
+static int compare(const void *a, const void *b)
+{
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+bool hwi_inside_find(struct hwi_inside *inside, const struct hwi_memory *memory, const char *library)
+{
+  struct hwi_memory_reader reader = {.memory = memory};
+  *inside = (struct hwi_inside){.thread_pointers = calloc(memory->thread_count + 1, sizeof *inside->thread_pointers)};
+  if (!inside->thread_pointers)
+    return false;
+  for (size_t i = memory->signal ? 1 : 0; i < memory->thread_count; i++)
+    if (is_inside(&reader, &memory->threads[i], library))
+      inside->thread_pointers[inside->count++] = memory->threads[i].thread_pointer;
+  if (inside->count)
+    qsort(inside->thread_pointers, inside->count, sizeof *inside->thread_pointers, compare);
+  return true;
+}
+
+bool hwi_inside_has(const struct hwi_inside *inside, uint64_t thread_pointer)
+{
+  return inside->count &&
+         bsearch(&thread_pointer, inside->thread_pointers, inside->count, sizeof *inside->thread_pointers, compare);
+}
+
+void hwi_inside_release(struct hwi_inside *inside)
+{
+  free(inside->thread_pointers);
+  *inside = (struct hwi_inside){0};
+}
