@@ -68,7 +68,7 @@ static bool add(struct hw_heap *heap, const void *block)
     blocks->used_count++;
     blocks->block_count++;
   }
-  hwi_heap_leave(result);
+  hwi_lock_leave(&hwi_space.lock, result);
   return has_room;
 }
 
@@ -76,7 +76,7 @@ static bool has(const struct hw_heap *heap, const void *block)
 {
   enum hwi_lock_result result = hwi_heap_lock(heap);
   bool is_its = heap->libc_blocks.slots && *find(&heap->libc_blocks, word_of(block)) != 0;
-  hwi_heap_leave(result);
+  hwi_lock_leave(&hwi_space.lock, result);
   return is_its;
 }
 
@@ -89,7 +89,7 @@ static bool remove_block(struct hw_heap *heap, const void *block)
     *slot = GONE;
     heap->libc_blocks.block_count--;
   }
-  hwi_heap_leave(result);
+  hwi_lock_leave(&hwi_space.lock, result);
   return is_its;
 }
 
