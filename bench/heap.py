@@ -3,8 +3,8 @@
 A part is one of the workloads of heap_work.c (processor time and peak RSS as ratios to those of glibc, with their geometric means, and
 the address space and the RSS after 16 threads have ended), or: `instructions` of single calls, counted by callgrind (with the call itself and
 the test's own, some 6); `speed`: blocks per microsecond of one thread and four; `locality`: cache misses; `returned`: memory that goes back to
-the system, and what that costs; `programs`: real ones. The rounds take turns, and the smallest time and the median RSS count: other load on the
-machine affects all allocators alike. An allocator that is not installed is left out. With --document the tables are written to docs/heap.md.
+the system, and what that costs; `scale`: many gigabytes and many threads; `programs`: real ones. The rounds take turns, and the smallest
+time and the median RSS count: other load on the machine affects all allocators alike. An allocator that is not installed is left out. With --document the tables are written to docs/heap.md.
 """
 import argparse
 import math
@@ -18,6 +18,7 @@ import heap_peers
 import heap_programs
 import heap_rates
 import heap_return
+import heap_scale
 import pool
 from heap_peers import BASE
 from run import OtherLoad
@@ -78,6 +79,7 @@ def table_of_instructions(libraries, folder, _share):
 
 
 PARTS = {"instructions": table_of_instructions, "speed": heap_rates.table, "locality": heap_locality.table, "returned": heap_return.table,
+         "scale": heap_scale.table,
          "programs": heap_programs.table}
 
 
