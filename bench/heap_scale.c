@@ -73,7 +73,8 @@ static void threads(void)
     pthread_join(all[i], NULL);
     begin_ns += took_ns[i];
   }
-  printf("%lld %lld\n", begin_ns / (long long)given, (clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - start) / (long long)given);
+  printf("%lld %lld\n", begin_ns / (long long)given,
+         (clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - start) / (long long)given);
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,10 @@
 /* heap.c - the general heap of heap.h: its config, its threads, and its calls */
+#define _GNU_SOURCE
 #include "allocators/heap/config.h"
 #include "allocators/heap/libc_blocks.h"
 #include "allocators/heap/process_owner.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "platform/os.h"
@@ -275,6 +277,11 @@ static __attribute__((destructor)) void end_all(void)
   hwi_os_forget_thread_end();
 }
 
+static const char *value_of(const char *name)
+{
+  return secure_getenv(name);
+}
+
 struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error)
 {
   begin_all();
@@ -283,7 +290,7 @@ struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_he
     fail_without_memory(error);
     return NULL;
   }
-  heap->uses_libc = !leave_malloc && hwi_libc_is_wanted(); /* malloc of the process may be such a heap */
+  heap->uses_libc = !leave_malloc && hwi_libc_is_wanted(value_of); /* malloc of the process may be such a heap */
   if (hwi_heap_begin(heap, config, error))
     return heap;
   hwi_os_unmap(heap, sizeof *heap);
@@ -420,47 +427,6 @@ size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block)
                                  : hwi_heap_block_bytes(heap, current_owner(heap), block, &fault);
   report(heap, fault, block);
   return bytes;
-}
-
-bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes)
-{
-  if (bytes <= old_bytes && bytes >= old_bytes / 2)
-    return true;
-  if (old_bytes <= HW_HEAP_LARGEST_CLASS_BYTES || bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
-    return false;
-  struct hwi_page *page = hwi_slice_of(*block);
-  enum hwi_lock_result result = hwi_heap_lock(heap);
-  char *resized = NULL;
-  size_t new_bytes = 0;
-  if (result == HWI_LOCK_CLOSED)
-    return false;
-  if (page->kind == HWI_PAGE_LARGE && bytes > HWI_SPAN_BYTES)
-    resized = (char *)hwi_large_resize(heap, page, bytes, &new_bytes);
-  else if (page->kind == HWI_PAGE_SPAN && bytes <= HWI_SPAN_BYTES)
-    resized = hwi_arena_resize(page, hwi_slices_for(bytes)) ? (char *)*block : NULL;
-  hwi_heap_unlock(heap, result);
-  if (!resized)
-    return false;
-  hwi_heap_make_present(heap, (uintptr_t)resized + old_bytes, new_bytes);
-  *block = resized;
-  return true;
-}
-
-void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes)
-{
-  if (!block)
-    return hw_heap_alloc(heap, bytes);
-  size_t old_bytes = hw_heap_usable_bytes(heap, block);
-  if (old_bytes == 0)
-    return NULL;
-  if (!heap->uses_libc && hwi_heap_resize(heap, &block, old_bytes, bytes))
-    return block;
-  void *moved = hw_heap_alloc(heap, bytes);
-  if (moved) {
-    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
-    hw_heap_free(heap, block);
-  }
-  return moved;
 }
 
 /* Returns how many bytes went back. Arenas that are free only then are unmapped in the second round. */

@@ -86,8 +86,7 @@ static void *take_cached(struct hw_heap *heap, struct hwi_page *page, size_t byt
   begin(heap, page, page->block_bytes);
   if (is_enough && page->block_bytes - bytes <= bytes / WASTE_PART)
     return block;
-  if (align <= HWI_UNIT_BYTES) /* else the kernel could move it */
-    resized = hwi_large_resize(heap, page, bytes, new_bytes);
+  resized = hwi_large_resize(heap, page, bytes, align <= HWI_UNIT_BYTES, new_bytes);
   if (resized || is_enough)
     return resized ? resized : block;
   hwi_large_free(heap, page);
@@ -153,13 +152,13 @@ void hwi_large_free(struct hw_heap *heap, struct hwi_page *page)
 }
 
 /* The kernel moves the pages; nothing is copied. */
-void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes, size_t *new_bytes)
+void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes, bool may_move, size_t *new_bytes)
 {
   if (bytes > PTRDIFF_MAX - HWI_SYSTEM_PAGE_BYTES)
     return NULL;
   bytes = page_up(bytes);
   size_t old_bytes = page->block_bytes;
-  uintptr_t start = hwi_space_resize(hwi_page_start(page), old_bytes, bytes);
+  uintptr_t start = hwi_space_resize(hwi_page_start(page), old_bytes, bytes, may_move);
   if (!start)
     return NULL;
   end(heap, page);

@@ -348,8 +348,9 @@ uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge);
 /* Units that were unmapped without the lock are free again. */
 void hwi_space_collect(void);
 
-/* Changes the length; the kernel may move the pages to other units. Returns the start, or 0 and nothing is changed. */
-uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes);
+/* Changes the length; if `may_move`, the kernel may move the pages to other units. Returns the start, or 0 and nothing is
+ * changed. */
+uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool may_move);
 
 /* --- memory.c: with the lock --- */
 
@@ -403,7 +404,7 @@ void hwi_heap_pass_by(struct hw_heap *heap);
 
 /* *new_bytes: how many bytes at the end of the block are from the system, and are to be made present. */
 void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align, size_t *new_bytes);
-void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes,
+void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes, bool may_move,
                        size_t *new_bytes); /* NULL: unchanged */
 void hwi_large_free(struct hw_heap *heap, struct hwi_page *page);
 void hwi_large_drop_cached(struct hw_heap *heap, size_t most_kept_bytes);

@@ -194,11 +194,11 @@ static uintptr_t resize_here(uintptr_t start, size_t old_count, size_t old_bytes
   return start;
 }
 
-uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes)
+uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool may_move)
 {
   hwi_space_collect();
   uintptr_t here = resize_here(start, unit_count(old_bytes), old_bytes, bytes);
-  if (here)
+  if (here || !may_move)
     return here;
   uintptr_t other = hwi_space_take(bytes, 1, false);
   if (!other)
