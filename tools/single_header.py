@@ -23,7 +23,7 @@ POOL_HEAD = """\
 POOL_PARTS = ["pool.c", "regions.c", "inspect.c"]
 
 HEAP_HEAD = """\
-/* heapwright-heap.h - the general heap of heapwright, version {version}, in one file; for Linux with glibc, x86-64
+/* heapwright-heap.h - the general heap of heapwright, version {version}, in one file; for Linux with glibc, x86-64 and 64-bit Arm
  *
  * Include it wherever heaps are used. In exactly one C or C++ file, which holds nothing else, define
  * HEAPWRIGHT_HEAP_IMPLEMENTATION before, and include it before all other headers: that is where the heaps are compiled.
@@ -167,7 +167,9 @@ class Parts:
         if path.suffix == ".h":
             text = re.sub(r"^#ifndef (\w+)\n#define \1\n(.*)#endif\n$", r"\2", text, flags=re.S | re.M)
         text = re.sub(r"^#define _GNU_SOURCE\n", "", text, flags=re.M)
+        cpu = re.fullmatch(r"arch_(\w+)\.h", path.name)
         for include in re.findall(r"^#include <.*>\n", text, re.M):
+            include = f"#ifdef __{cpu[1]}__\n{include}#endif\n" if cpu else include
             if include not in self.includes:
                 self.includes.append(include)
         return re.sub(r"^#include <.*>\n", "", text, flags=re.M)
