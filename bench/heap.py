@@ -29,14 +29,20 @@ AFTERWARDS = "many"  # the workload after which address space and RSS are of int
 QUICK_SHARE = 0.1
 
 
+def with_compact(libraries):
+    """{name: (library, settings)}, with the heap in its two profiles: the default is the fast one."""
+    heap, *others = ((name, (library, None)) for name, library in libraries.items())
+    return dict((heap, ("compact", (heap[1][0], heap_peers.COMPACT)), *others))
+
+
 def measure(program, libraries, workloads, settings):
     """{workload: {allocator: (nanoseconds of processor time, peak RSS, address space and RSS at the end in kB)}}."""
     found = {}
     for workload in workloads:
         rounds = {name: [] for name in libraries}
         for _ in range(settings.rounds):
-            for name, library in libraries.items():
-                rounds[name].append(heap_peers.run(program, library, (workload, settings.percent)))
+            for name, (library, variables) in libraries.items():
+                rounds[name].append(heap_peers.run(program, library, (workload, settings.percent), variables))
         found[workload] = {name: (min(one[0] for one in ones), *(statistics.median(one[i] for one in ones) for i in (1, 2, 3)))
                            for name, ones in rounds.items()}
     return found
@@ -65,6 +71,7 @@ def table_afterwards(found, libraries):
 
 
 def table_of_workloads(libraries, folder, workloads, settings):
+    libraries = with_compact(libraries)
     found = measure(heap_peers.build_program("heap_work", folder), libraries, workloads, settings)
     text = table_of_ratios(found, libraries)
     return text + table_afterwards(found, libraries) if AFTERWARDS in found else text
