@@ -297,16 +297,22 @@ struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_he
   return NULL;
 }
 
+/* The thread sanitizer does not know that the system gives such memory only later to another thread. */
+static __attribute__((no_sanitize("thread"))) void unmap_owners(struct hw_heap *heap)
+{
+  for (struct hwi_owner *owner = heap->owners, *next; owner; owner = next) {
+    next = owner->next;
+    hwi_os_unmap(owner, sizeof *owner);
+  }
+}
+
 static void unmap_all(struct hw_heap *heap)
 {
   enum hwi_lock_result result = hwi_heap_lock(heap);
   hwi_large_unmap_all(heap);
   hwi_arena_unmap_all(heap);
   hwi_heap_unlock(heap, result);
-  for (struct hwi_owner *owner = heap->owners, *next; owner; owner = next) {
-    next = owner->next;
-    hwi_os_unmap(owner, sizeof *owner);
-  }
+  unmap_owners(heap);
 }
 
 /* Its new generation is none that a thread has used, so that each call goes to slow paths, which find out. */

@@ -262,10 +262,14 @@ static void take_over(struct hwi_owner *owner, const void *key, uintptr_t thread
   __atomic_store_n(&owner->state, (uint32_t)HWI_OWNER_LIVE, __ATOMIC_SEQ_CST);
 }
 
+/* It is written with the lock: another heap's owner, which was unmapped, may have been there. */
 static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintptr_t thread)
 {
   struct hwi_owner *owner = (struct hwi_owner *)hwi_os_map(sizeof *owner);
-  if (!owner)
+  enum hwi_lock_result result = owner ? hwi_heap_enter(heap) : HWI_LOCK_CLOSED;
+  if (owner && result == HWI_LOCK_CLOSED)
+    hwi_os_unmap(owner, sizeof *owner);
+  if (result == HWI_LOCK_CLOSED)
     return NULL;
   for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++)
     owner->pages[i] = &hwi_no_page;
@@ -273,11 +277,6 @@ static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintp
   owner->heap = heap;
   owner->key = key;
   owner->thread = thread;
-  enum hwi_lock_result result = hwi_heap_enter(heap);
-  if (result == HWI_LOCK_CLOSED) {
-    hwi_os_unmap(owner, sizeof *owner);
-    return NULL;
-  }
   owner->next = heap->owners;
   __atomic_store_n(&heap->owners, owner, __ATOMIC_RELEASE);
   hwi_heap_count_mapped(heap, sizeof *owner);
