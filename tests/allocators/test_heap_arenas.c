@@ -71,15 +71,15 @@ static void arenas_are_in_their_lists(void **state)
   for (size_t i = 0; i < COUNT(configs); i++) {
     struct hw_heap *heap = heap_with(&configs[i]);
     model = (struct model){.heap = heap, .seed = 88172645463325252u + i};
-    for (int step = 0; step < 6000; step++) {
-      bool grows = step / 1000 % 2 == 0;
+    for (int step = 0; step < 1200; step++) {
+      bool grows = step / 200 % 2 == 0;
       assert_true(grows || model.count == 0 ? model_alloc(&model, 0, model_any(&model) % (20 * SLICE) + 1)
                                             : model_free(&model, model_any(&model) % model.count));
       if (model.count && step % 3 == 0)
         assert_true(model_realloc(&model, model_any(&model) % model.count, model_any(&model) % (32 * SLICE) + 1));
-      if (step % 100 == 0)
+      if (step % 50 == 0)
         expect_lists(heap);
-      if (step % 1500 == 0)
+      if (step % 300 == 0)
         hw_heap_collect(heap);
     }
     expect_right(heap);
