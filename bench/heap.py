@@ -3,8 +3,8 @@
 A part is one of the workloads of heap_work.c (processor time and peak RSS as ratios to those of glibc, with their geometric means, and
 the address space and the RSS after 16 threads have ended), or: `instructions` of single calls, counted by callgrind (with the call itself and
 the test's own, some 6); `speed`: blocks per microsecond of one thread and four; `locality`: cache misses; `returned`: memory that goes back to
-the system, and what that costs; `programs`: real ones. The rounds take turns, and the smallest time and the median RSS count: other load on the
-machine affects all allocators alike. An allocator that is not installed is left out. With --document the tables are written to docs/heap.md.
+the system, and what that costs; `scale`: many gigabytes and many threads; `programs`: real ones. The rounds take turns, and the smallest
+time and the median RSS count: other load on the machine affects all allocators alike. An allocator that is not installed is left out. With --document the tables are written to docs/heap.md.
 """
 import argparse
 import math
@@ -18,6 +18,7 @@ import heap_peers
 import heap_programs
 import heap_rates
 import heap_return
+import heap_scale
 import pool
 from heap_peers import BASE
 from run import OtherLoad
@@ -28,14 +29,20 @@ AFTERWARDS = "many"  # the workload after which address space and RSS are of int
 QUICK_SHARE = 0.1
 
 
+def with_compact(libraries):
+    """{name: (library, settings)}, with the heap in its two profiles: the default is the fast one."""
+    heap, *others = ((name, (library, None)) for name, library in libraries.items())
+    return dict((heap, ("compact", (heap[1][0], heap_peers.COMPACT)), *others))
+
+
 def measure(program, libraries, workloads, settings):
     """{workload: {allocator: (nanoseconds of processor time, peak RSS, address space and RSS at the end in kB)}}."""
     found = {}
     for workload in workloads:
         rounds = {name: [] for name in libraries}
         for _ in range(settings.rounds):
-            for name, library in libraries.items():
-                rounds[name].append(heap_peers.run(program, library, (workload, settings.percent)))
+            for name, (library, variables) in libraries.items():
+                rounds[name].append(heap_peers.run(program, library, (workload, settings.percent), variables))
         found[workload] = {name: (min(one[0] for one in ones), *(statistics.median(one[i] for one in ones) for i in (1, 2, 3)))
                            for name, ones in rounds.items()}
     return found
@@ -64,6 +71,7 @@ def table_afterwards(found, libraries):
 
 
 def table_of_workloads(libraries, folder, workloads, settings):
+    libraries = with_compact(libraries)
     found = measure(heap_peers.build_program("heap_work", folder), libraries, workloads, settings)
     text = table_of_ratios(found, libraries)
     return text + table_afterwards(found, libraries) if AFTERWARDS in found else text
@@ -78,6 +86,7 @@ def table_of_instructions(libraries, folder, _share):
 
 
 PARTS = {"instructions": table_of_instructions, "speed": heap_rates.table, "locality": heap_locality.table, "returned": heap_return.table,
+         "scale": heap_scale.table,
          "programs": heap_programs.table}
 
 

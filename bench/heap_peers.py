@@ -6,6 +6,8 @@ import pool
 
 BASE = "glibc"  # of ratios
 
+COMPACT = {"HEAPWRIGHT_HEAP_RETURNS": "above", "HEAPWRIGHT_HEAP_KEEP_FREE_BYTES": "4M"}  # as in docs/heap.md
+
 # How each one is asked to use huge pages. tcmalloc has no such setting.
 HUGE = {"heap": {"HEAPWRIGHT_HEAP_PAGES": "transparent"}, "glibc": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}, "jemalloc": {"MALLOC_CONF": "thp:always"},
         "mimalloc": {"MIMALLOC_ALLOW_LARGE_OS_PAGES": "1", "MIMALLOC_LARGE_OS_PAGES": "1"}, "tbb": {"TBB_MALLOC_USE_HUGE_PAGES": "1"}}

@@ -27,7 +27,7 @@ install(TARGETS heapwright-tlsf)
 
 # libheapwright-heaps.a: the heaps of heap.h. libheapwright-heap.so: one of them as the heap of a whole process, built like the pool's.
 # The names differ, since the linker prefers a .so.
-hw_sources(HW_HEAP_SOURCES_ALONE allocators/heap/*.c allocators/lock.c allocators/message.c)
+hw_sources(HW_HEAP_SOURCES_ALONE allocators/heap/*.c allocators/lock.c allocators/message.c allocators/setting.c)
 set(HW_HEAP_SOURCES ${HW_HEAP_SOURCES_ALONE} ${HW_PLATFORM_SOURCES} ${HW_HEAP_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
 add_library(heapwright-heaps STATIC ${HW_HEAP_SOURCES})
 target_compile_options(heapwright-heaps PRIVATE -O3 -fPIC -fvisibility=hidden -ftls-model=initial-exec)
@@ -35,7 +35,7 @@ target_link_libraries(heapwright-heaps PRIVATE hw-flags hw-banned PUBLIC hw-sani
 install(TARGETS heapwright-heaps)
 
 # Calls of heap.h within the library stay there, also if the program has the archive.
-hw_sources(HW_PROCESS_HEAP_SOURCES allocators/setting.c allocators/fork_heap.c allocators/pass_on.c allocators/process_heap/*.c)
+hw_sources(HW_PROCESS_HEAP_SOURCES allocators/fork_heap.c allocators/pass_on.c allocators/process_heap/*.c)
 hw_sources(HW_STATIC_HEAP_SOURCES allocators/process_heap/static_program.c)
 list(REMOVE_ITEM HW_PROCESS_HEAP_SOURCES ${HW_STATIC_HEAP_SOURCES})
 set(HW_EXPORT_HEAPS "SHELL:-include ${CMAKE_SOURCE_DIR}/src/allocators/process_heap/exported.h")

@@ -14,7 +14,7 @@ list(REMOVE_ITEM HW_PLATFORM_SOURCES ${HW_HEAP_PLATFORM_SOURCES} ${HW_TOOL_PLATF
 hw_sources(HW_BASE_SOURCES base/*.c)
 hw_sources(HW_WRITER_SOURCES trace/writer*.c)
 hw_sources(HW_RECORD_SOURCES record/*.c record/*/*.c)
-hw_sources(HW_TOOL_SOURCES trace/*.c trace/*/*.c symbols/*.c profile/*.c profile/*/*.c report/*.c report/*/*.c page/*.c plot/*.c compare/*.c export/*.c tune/*.c memory/*/*.c memory/*/*/*.c launch/*.c launch/*/*.c live/*.c live/*/*.c push/*.c cli/*.c)
+hw_sources(HW_TOOL_SOURCES trace/*.c trace/*/*.c symbols/*.c profile/*.c profile/*/*.c report/*.c report/*/*.c page/*.c plot/*.c compare/*.c export/*.c tune/*.c allocators/heap/fields.c memory/*/*.c memory/*/*/*.c launch/*.c launch/*/*.c live/*.c live/*/*.c push/*.c cli/*.c)
 hw_sources(HW_MAIN_SOURCES cli/main.c)
 list(REMOVE_ITEM HW_TOOL_SOURCES ${HW_WRITER_SOURCES} ${HW_MAIN_SOURCES})
 

@@ -23,7 +23,7 @@ POOL_HEAD = """\
 POOL_PARTS = ["pool.c", "regions.c", "inspect.c"]
 
 HEAP_HEAD = """\
-/* heapwright-heap.h - the general heap of heapwright, version {version}, in one file; for Linux with glibc, x86-64
+/* heapwright-heap.h - the general heap of heapwright, version {version}, in one file; for Linux with glibc, x86-64 and 64-bit Arm
  *
  * Include it wherever heaps are used. In exactly one C or C++ file, which holds nothing else, define
  * HEAPWRIGHT_HEAP_IMPLEMENTATION before, and include it before all other headers: that is where the heaps are compiled.
@@ -38,8 +38,8 @@ HEAP_HEAD = """\
 # In the order in which they need each other; of the first two lists, only what is needed.
 BASE = ["size_text.c"]
 PLATFORM = ["os_linux_elf.c", "os_linux_vdso.c", "os_linux.c", "os_linux_file.c", "os_linux_loader.c", "os_linux_heap.c"]
-SHARED = ["message.c", "lock.c"]
-MALLOC = ["setting.c", "pass_on.c", "fork_heap.c", "process_heap/config_file.c", "process_heap/settings.c",
+SHARED = ["message.c", "lock.c", "setting.c"]
+MALLOC = ["pass_on.c", "fork_heap.c", "process_heap/config_file.c", "process_heap/settings.c",
           "process_heap/statistics.c", "process_heap/thread_heaps.c",
           "process_heap/process_heap.c"]
 
@@ -167,7 +167,9 @@ class Parts:
         if path.suffix == ".h":
             text = re.sub(r"^#ifndef (\w+)\n#define \1\n(.*)#endif\n$", r"\2", text, flags=re.S | re.M)
         text = re.sub(r"^#define _GNU_SOURCE\n", "", text, flags=re.M)
+        cpu = re.fullmatch(r"arch_(\w+)\.h", path.name)
         for include in re.findall(r"^#include <.*>\n", text, re.M):
+            include = f"#ifdef __{cpu[1]}__\n{include}#endif\n" if cpu else include
             if include not in self.includes:
                 self.includes.append(include)
         return re.sub(r"^#include <.*>\n", "", text, flags=re.M)

@@ -18,7 +18,8 @@
  * this code may be closed when its heaps are destroyed and no thread is in a function of this header, or is ending.
  *
  * If the environment has HEAPWRIGHT_HEAP_LIBC=1 when a heap is created, its blocks are those of malloc, so that valgrind
- * and the sanitizers see each of them; this is slow. With libheapwright-heap, malloc itself is then libc's.
+ * and the sanitizers see each of them; this is slow. An address that is none of the heap's blocks, also one that was freed before,
+ * is HW_HEAP_FOREIGN then. With libheapwright-heap, malloc itself is then libc's.
  *
  * Each running thread keeps, in each heap, memory of every class that it has used, although all of it is free: up to some
  * 5 MiB if it has used all. It is returned when the thread ends, or calls hw_heap_collect.
@@ -54,8 +55,8 @@ enum hw_heap_fault {
 /* Returns a short description of a fault. Never NULL. */
 const char *hw_heap_fault_text(enum hw_heap_fault fault);
 
-/* Called with each fault that hw_heap_free, hw_heap_realloc and hw_heap_usable_bytes find, by the thread that called them,
- * before they return. Nothing was changed. It may use the heap, but not destroy it. */
+/* Called with each fault that hw_heap_free, hw_heap_realloc, hw_heap_resize_in_place and hw_heap_usable_bytes find, by the thread
+ * that called them, before they return. Nothing was changed. It may use the heap, but not destroy it. */
 typedef void hw_heap_fault_fn(void *context, struct hw_heap *heap, enum hw_heap_fault fault, void *address);
 
 /* Which threads may use a heap, and how. */
@@ -71,8 +72,8 @@ enum hw_heap_lock {
   HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */
 };
 
-/* When free memory goes back to the system by itself. Of free blocks above 2 MiB, a heap keeps at most four in any case,
- * also with ON_COLLECT. */
+/* When free memory goes back to the system by itself. Of free blocks above 2 MiB, a heap keeps at most four in any case, also
+ * with ON_COLLECT; these may have any size. */
 enum hw_heap_returns {
   HW_HEAP_RETURNS_DEFAULT = 0, /* LATER, but ON_COLLECT with `touch` or `lock_memory` */
   HW_HEAP_RETURNS_LATER,       /* what is above keep_free_bytes, and was not needed for return_after_ms: see there */
@@ -175,6 +176,15 @@ void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes);
  * each such address is detected, and each free block until its memory is given out again, if it belongs to the calling
  * thread. */
 enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block);
+
+/* Makes a block larger or smaller without moving it. Returns whether it has at least `bytes` then; hw_heap_usable_bytes says
+ * how many. A block of a class keeps its size; larger ones become longer if the memory after them is free, and shorter. Returns
+ * false for NULL or after a fault. */
+bool hw_heap_resize_in_place(struct hw_heap *heap, void *block, size_t bytes);
+
+/* Returns how many usable bytes a block has that is requested with `bytes`, without allocating one: a buffer that is to grow
+ * can be requested with this size. With HEAPWRIGHT_HEAP_LIBC, it is `bytes`. */
+size_t hw_heap_good_bytes(const struct hw_heap *heap, size_t bytes);
 
 /* Returns how many bytes of an allocated block may be used; 0 for NULL or after a fault. */
 size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block);

@@ -183,10 +183,13 @@ static void renew(struct hwi_lock *lock, bool is_mine)
   lock->word = is_mine ? hwi_lock_words.mine : 0;
 }
 
-/* Locks that the thread had are changed to its new tid; all others are free. */
+/* Locks that the thread had are changed to its new tid; all others are free. What another thread was closing is open: only
+ * the thread that closes has the outer lock. */
 static void renew_both(struct hwi_lock *outer, struct hwi_lock *inner)
 {
   bool has_outer = hwi_lock_is_mine(outer), has_inner = hwi_lock_is_mine(inner);
+  if (!has_outer)
+    state = OPEN;
   hwi_lock_words = (struct hwi_lock_words){0, hwi_os_tid()};
   renew(outer, has_outer);
   renew(inner, has_inner);

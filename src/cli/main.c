@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "allocators/heap/config.h"
 #include "base/version.h"
 #include "cli/answer.h"
 #include "cli/command.h"
@@ -14,54 +15,25 @@ extern char **environ;
 
 static const char prefix[] = "HEAPWRIGHT_";
 
-/* The variables that the recorder, the pool and the heap read, and those that `run` passes to its library. */
+/* The variables that the recorder, the pool and the heap read, and those that `run` passes to its library; without those of
+ * the fields of a heap's config. */
 static const char *const known[] = {
-    "HEAPWRIGHT_OUTPUT",
-    "HEAPWRIGHT_RUN",
-    "HEAPWRIGHT_DEPTH",
-    "HEAPWRIGHT_MAX_SIZE",
-    "HEAPWRIGHT_USABLE",
-    "HEAPWRIGHT_DURATIONS",
-    "HEAPWRIGHT_PAUSED",
-    "HEAPWRIGHT_CHILDREN",
-    "HEAPWRIGHT_ONLY_PROCESS",
-    "HEAPWRIGHT_CHECK",
-    "HEAPWRIGHT_LAUNCHER",
-    "HEAPWRIGHT_POOL_SIZE",
-    "HEAPWRIGHT_POOL_GROWTH",
-    "HEAPWRIGHT_POOL_POLICY",
-    "HEAPWRIGHT_POOL_LOCK",
-    "HEAPWRIGHT_POOL_HUGE_PAGES",
-    "HEAPWRIGHT_POOL_STATS",
-    "HEAPWRIGHT_POOL_TOUCH",
-    "HEAPWRIGHT_ALONE",
-    "HEAPWRIGHT_TRAP",
-    "HEAPWRIGHT_FRAMES",
-    "HEAPWRIGHT_INLINE",
-    "HEAPWRIGHT_RED_ZONE",
-    "HEAPWRIGHT_KEEP_FREED",
-    "HEAPWRIGHT_REPORT_DAMAGE",
-    "HEAPWRIGHT_ITT_IGNORE",
-    "HEAPWRIGHT_ITT_VERBOSE",
-    "HEAPWRIGHT_QUIET",
-    "HEAPWRIGHT_SAMPLE",
-    "HEAPWRIGHT_STATS",
-    "HEAPWRIGHT_HEAP_CLASS_BYTES",
-    "HEAPWRIGHT_HEAP_PAGE_BYTES",
-    "HEAPWRIGHT_HEAP_THREAD_PAGES",
-    "HEAPWRIGHT_HEAP_ARENA_BYTES",
-    "HEAPWRIGHT_HEAP_THREADS",
-    "HEAPWRIGHT_HEAP_LOCK",
-    "HEAPWRIGHT_HEAP_RETURNS",
-    "HEAPWRIGHT_HEAP_KEEP_FREE_BYTES",
-    "HEAPWRIGHT_HEAP_RETURN_AFTER_MS",
-    "HEAPWRIGHT_HEAP_PAGES",
-    "HEAPWRIGHT_HEAP_TOUCH",
-    "HEAPWRIGHT_HEAP_LOCK_MEMORY",
-    "HEAPWRIGHT_HEAP_NUMA_NODE",
-    "HEAPWRIGHT_HEAP_LIBC",
-    "HEAPWRIGHT_HEAP_CONFIG",
+    "HEAPWRIGHT_OUTPUT",        "HEAPWRIGHT_RUN",         "HEAPWRIGHT_DEPTH",       "HEAPWRIGHT_MAX_SIZE",
+    "HEAPWRIGHT_USABLE",        "HEAPWRIGHT_DURATIONS",   "HEAPWRIGHT_PAUSED",      "HEAPWRIGHT_CHILDREN",
+    "HEAPWRIGHT_ONLY_PROCESS",  "HEAPWRIGHT_CHECK",       "HEAPWRIGHT_LAUNCHER",    "HEAPWRIGHT_POOL_SIZE",
+    "HEAPWRIGHT_POOL_GROWTH",   "HEAPWRIGHT_POOL_POLICY", "HEAPWRIGHT_POOL_LOCK",   "HEAPWRIGHT_POOL_HUGE_PAGES",
+    "HEAPWRIGHT_POOL_STATS",    "HEAPWRIGHT_POOL_TOUCH",  "HEAPWRIGHT_ALONE",       "HEAPWRIGHT_TRAP",
+    "HEAPWRIGHT_FRAMES",        "HEAPWRIGHT_INLINE",      "HEAPWRIGHT_RED_ZONE",    "HEAPWRIGHT_KEEP_FREED",
+    "HEAPWRIGHT_REPORT_DAMAGE", "HEAPWRIGHT_ITT_IGNORE",  "HEAPWRIGHT_ITT_VERBOSE", "HEAPWRIGHT_QUIET",
+    "HEAPWRIGHT_SAMPLE",        "HEAPWRIGHT_STATS",       HWI_HEAP_LIBC_VARIABLE,   HWI_HEAP_CONFIG_VARIABLE,
 };
+
+/* Returns whether `name` is this variable, and offers it otherwise. */
+static bool is_or_offer(const char *name, struct hwi_suggestion *suggestion, const char *variable, size_t bytes)
+{
+  hwi_suggestion_offer(suggestion, name);
+  return strlen(name) == bytes && memcmp(name, variable, bytes) == 0;
+}
 
 /* Warns on stderr about each HEAPWRIGHT_* variable that no part of heapwright reads. */
 static void check_environment(void)
@@ -73,10 +45,10 @@ static void check_environment(void)
     struct hwi_suggestion suggestion;
     hwi_suggestion_init(&suggestion, *variable, bytes);
     bool found = false;
-    for (size_t i = 0; i < sizeof known / sizeof *known && !found; i++) {
-      found = strlen(known[i]) == bytes && memcmp(known[i], *variable, bytes) == 0;
-      hwi_suggestion_offer(&suggestion, known[i]);
-    }
+    for (size_t i = 0; i < sizeof known / sizeof *known && !found; i++)
+      found = is_or_offer(known[i], &suggestion, *variable, bytes);
+    for (size_t i = 0; i < HWI_HEAP_FIELDS && !found; i++)
+      found = is_or_offer(hwi_heap_fields[i].variable, &suggestion, *variable, bytes);
     if (found)
       continue;
     bool near = suggestion.best;

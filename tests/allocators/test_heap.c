@@ -104,6 +104,74 @@ static void a_walk_ends_when_the_visitor_wants(void **state)
   hw_heap_destroy(heap);
 }
 
+/* --- sizes --- */
+
+static void a_good_size_is_that_of_the_block(void **state)
+{
+  (void)state;
+  static const size_t classes[] = {16, 48, 1008, 4096, 20000, LARGEST};
+  const struct hw_heap_config config = {.class_bytes = classes, .class_count = COUNT(classes)};
+  struct hw_heap *heaps[] = {new_heap(), heap_with(&config)};
+  for (size_t i = 0; i < COUNT(heaps); i++) {
+    for (size_t bytes = 0; bytes < 8 * MIB; bytes += bytes / 9 + 1) {
+      void *block = hw_heap_alloc(heaps[i], bytes);
+      assert_int_equal(hw_heap_usable_bytes(heaps[i], block), hw_heap_good_bytes(heaps[i], bytes));
+      assert_int_equal(hw_heap_free(heaps[i], block), HW_HEAP_OK);
+      hw_heap_collect(heaps[i]); /* a kept block above 2 MiB may be longer than is needed */
+    }
+    assert_int_equal(hw_heap_good_bytes(heaps[i], SIZE_MAX), SIZE_MAX);
+    hw_heap_destroy(heaps[i]);
+  }
+}
+
+/* Returns what the block has then. It keeps its place and its contents. */
+static size_t bytes_after(struct hw_heap *heap, unsigned char *block, size_t bytes, bool is_possible)
+{
+  size_t old_bytes = hw_heap_usable_bytes(heap, block);
+  memset(block, 7, old_bytes);
+  assert_int_equal(hw_heap_resize_in_place(heap, block, bytes), is_possible);
+  size_t new_bytes = hw_heap_usable_bytes(heap, block);
+  assert_int_equal(new_bytes >= bytes, is_possible);
+  for (size_t i = 0; i < old_bytes && i < new_bytes; i += 1000)
+    assert_int_equal(block[i], 7);
+  memset(block, 7, new_bytes);
+  expect_right(heap);
+  return new_bytes;
+}
+
+static void blocks_are_resized_in_place(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  unsigned char *small = hw_heap_alloc(heap, 100), *span = hw_heap_alloc(heap, 500000);
+  assert_int_equal(bytes_after(heap, small, 112, true), 112);
+  assert_int_equal(bytes_after(heap, small, 113, false), 112);
+  assert_int_equal(bytes_after(heap, small, 1, true), 112);
+  assert_int_equal(bytes_after(heap, span, 700000, true), 11 * 65536);
+  assert_int_equal(bytes_after(heap, span, 3 * MIB, false), 11 * 65536);
+  assert_int_equal(bytes_after(heap, span, 100000, true), 2 * 65536);
+  assert_int_equal(bytes_after(heap, span, 10, true), 65536);
+  unsigned char *next = hw_heap_alloc(heap, 100000);
+  assert_ptr_equal(next, span + 65536);
+  assert_int_equal(bytes_after(heap, span, 65537, false), 65536);
+  unsigned char *large = hw_heap_alloc(heap, 3 * MIB);
+  assert_int_equal(bytes_after(heap, large, 3 * MIB + 4097, true), 3 * MIB + 8192);
+  unsigned char *after = hw_heap_alloc(heap, 3 * MIB); /* in the next unit */
+  assert_int_equal(bytes_after(heap, large, 9 * MIB, false), 3 * MIB + 8192);
+  assert_int_equal(hw_heap_free(heap, after), HW_HEAP_OK);
+  hw_heap_collect(heap);
+  assert_int_equal(bytes_after(heap, large, 9 * MIB, true), 9 * MIB);
+  assert_int_equal(bytes_after(heap, large, 3 * MIB, true), 3 * MIB);
+  assert_false(hw_heap_resize_in_place(heap, NULL, 1));
+  assert_false(hw_heap_resize_in_place(heap, small + 16, 1));
+  assert_false(hw_heap_resize_in_place(heap, large, SIZE_MAX));
+  unsigned char *all[] = {small, span, next, large};
+  for (size_t i = 0; i < COUNT(all); i++)
+    assert_int_equal(hw_heap_free(heap, all[i]), HW_HEAP_OK);
+  assert_int_equal(used_bytes(heap), 0);
+  hw_heap_destroy(heap);
+}
+
 static void impossible_sizes(void **state)
 {
   (void)state;
@@ -199,6 +267,8 @@ int main(void)
       cmocka_unit_test(alignments),
       cmocka_unit_test(random_steps_keep_everything),
       cmocka_unit_test(a_walk_ends_when_the_visitor_wants),
+      cmocka_unit_test(a_good_size_is_that_of_the_block),
+      cmocka_unit_test(blocks_are_resized_in_place),
       cmocka_unit_test(impossible_sizes),
       cmocka_unit_test(a_large_block_grows_and_shrinks_without_a_copy),
       cmocka_unit_test(a_span_changes_its_size_in_place),

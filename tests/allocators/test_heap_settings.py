@@ -159,7 +159,7 @@ def test_statistics_when_the_program_asks(subject):
 
 
 def test_functions_of_malloc_h(subject):
-    process = subject("trim")
+    process = subject("trim", HEAPWRIGHT_HEAP_RETURNS="on-collect") # otherwise memory goes back earlier, more of it on a busy machine
     assert process.stdout.splitlines()[:3] == ["trim: 1, 0; back: much", "mallinfo: right", "mallopt: 1"]
     assert "<malloc version=" in process.stdout
 

@@ -4,6 +4,7 @@ metal.
 Breaks if the pool calls a function of libc (also one that the compiler inserts), or if the parts do not fit into one file.
 """
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -76,3 +77,19 @@ def test_the_heap_in_one_file(header, name, flags):
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "done\n", "")
     names = subprocess.run(["nm", "--defined-only", program], capture_output=True, text=True, check=True).stdout
     assert (" T malloc\n" in names) == ("-DHEAPWRIGHT_HEAP_MALLOC" in flags)
+
+
+@pytest.mark.parametrize("language, flags", [("c17", []), ("c17", ["-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"]),
+                                             ("c++17", ["-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"])])
+def test_the_heap_in_one_file_for_another_cpu(header, language, flags):
+    """Debian's cross compiler has a libc, with which the emulator runs the program."""
+    words = ["aarch64-linux-gnu-g++" if "+" in language else "aarch64-linux-gnu-gcc", f"-std={language}"]
+    if not shutil.which(words[0]):
+        pytest.skip(f"no {words[0]}")
+    program = header / "heap-aarch64"
+    subprocess.run([*words, "-x", "c++" if "+" in language else "c", *WARNINGS, "-O2", *flags, "-I", header, HERE / "programs/single_heap.c", "-o", program,
+                    "-pthread", "-ldl"], check=True, timeout=120)
+    if shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static"):
+        emulator = shutil.which("qemu-aarch64") or "qemu-aarch64-static"
+        ran = subprocess.run([emulator, "-L", "/usr/aarch64-linux-gnu", program], capture_output=True, text=True, timeout=60, check=False)
+        assert (ran.returncode, ran.stdout, ran.stderr) == (0, "done\n", "")

@@ -33,7 +33,12 @@ struct hwi_heap_field {
 
 enum { HWI_HEAP_FIELDS = 13, HWI_HEAP_LISTS = 3 }; /* the lists come first */
 
-extern const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] __attribute__((visibility("hidden")));
+extern const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS]
+    __attribute__((visibility("hidden"))); /* fields.c */
+
+/* The variables that no field has. */
+#define HWI_HEAP_CONFIG_VARIABLE "HEAPWRIGHT_HEAP_CONFIG"
+#define HWI_HEAP_LIBC_VARIABLE "HEAPWRIGHT_HEAP_LIBC"
 
 /* Returns what a config has in a field: of a list, its numbers, or NULL, and how many there are; of others, the value. */
 const size_t *hwi_heap_field_list(const struct hw_heap_config *config, const struct hwi_heap_field *field);

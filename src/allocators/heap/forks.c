@@ -4,29 +4,34 @@
  * allocating meanwhile, and the child may have the last of two changes without the first. A fork therefore closes the
  * lock and holds the owners of ended threads, so that nobody changes these. The owners of other threads are never used
  * by the child: blocks that it frees in their pages are not given out again. In the pages of its own thread, what other
- * threads may have changed is their lists `remote`: each link is checked, and the inbox made again from these lists.
+ * threads may have changed is their lists `remote`: each link is checked, and the blocks are saved in the owner, which takes
+ * them when it empties its inbox the next time. What other threads were returning to the system is not used again.
  *
  * A signal handler may fork while its thread is in malloc. Then the thread may have the lock, and its child goes on at
- * the same point: nothing is closed, and nothing is done that the interrupted call does not expect.
+ * the same point: nothing is closed, and nothing is done that the interrupted call does not expect. The thread may have
+ * taken its inbox, and go on to follow the links between its pages, so these stay as they are: the lists that it then finds in
+ * the pages are empty. The lists of arenas may be between two changes, so pages are found by their descriptors.
+ *
+ * A process with one thread closes nothing, since nothing can change meanwhile.
  */
 #include "allocators/heap/layout.h"
 
+static __thread bool was_alone __attribute__((tls_model("initial-exec")));
+
 void hwi_heaps_before_fork(void)
 {
+  was_alone = hwi_lock_is_alone();
   if (!hwi_lock_before_fork(&hwi_space.heaps_lock, &hwi_space.lock))
     return;
-  for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
+  hwi_space_collect();
+  for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next) {
+    hwi_heap_collect_settled(heap);
+    hwi_heap_collect_orphans(heap);
     hwi_owner_change_orphans(heap, HWI_OWNER_ORPHAN, HWI_OWNER_HELD);
+  }
 }
 
-/* The rest of the list is lost from the first link that is not one. */
-static void keep_valid(struct hwi_page *page)
-{
-  struct hwi_free_block **at = &page->remote;
-  for (uint32_t i = 0; *at; i++, at = &(*at)->next)
-    if (i == page->capacity || !hwi_page_has_block(page, *at) || (*at)->page != page)
-      *at = NULL;
-}
+/* --- the child --- */
 
 /* The owner of all threads of a heap was not in use: the fork has closed its lock, or the heap is the forking thread's. */
 static bool is_kept(const struct hwi_owner *owner, const void *key)
@@ -34,44 +39,72 @@ static bool is_kept(const struct hwi_owner *owner, const void *key)
   return owner->key == key || owner->state == HWI_OWNER_HELD || owner == owner->heap->sole;
 }
 
+/* Moves what other threads have freed. The rest of their list is lost from the first link that is not one. */
+static void save(struct hwi_page *page, struct hwi_owner *owner)
+{
+  struct hwi_free_block *list = page->remote, **at = &list;
+  for (uint32_t i = 0; *at && i < page->capacity && hwi_page_has_block(page, *at) && (*at)->page == page; i++)
+    at = &(*at)->next;
+  *at = owner->saved;
+  __atomic_store_n(&owner->saved, list, __ATOMIC_RELAXED);
+}
+
 static void keep_pages(struct hwi_page *arena, const void *key)
 {
-  for (unsigned i = 0; i < HWI_SLICES; i++) {
-    struct hwi_page *page = &arena[i];
+  for (struct hwi_page *page = arena; page < arena + HWI_SLICES; page++) {
     struct hwi_owner *owner = page->kind == HWI_PAGE_SMALL ? page->owner : NULL;
-    if (!owner || (arena->unit.free_slices >> i & 1))
+    if (!owner)
       continue;
-    if (!is_kept(owner, key)) {
+    if (is_kept(owner, key))
+      save(page, owner);
+    else
       page->thread = 0; /* a new thread may have the same value */
-    } else if (page->remote) {
-      keep_valid(page);
-      page->inbox_next = owner->inbox;
-      owner->inbox = page->remote ? page : owner->inbox;
-    }
+    page->remote = NULL;
   }
 }
 
-static void keep_own(struct hw_heap *heap, const void *key)
+static void keep_all_pages(const void *key)
 {
-  struct hwi_owner *owner;
-  for (owner = heap->owners; owner; owner = owner->next)
-    if (is_kept(owner, key))
-      owner->inbox = NULL;
-  for (struct hwi_page *arena = heap->arenas; arena; arena = arena->unit.next)
-    keep_pages(arena, key);
-  for (owner = heap->owners; owner; owner = owner->next)
-    if (owner->key != key) {
-      owner->key = NULL; /* the same */
-      if (!is_kept(owner, key))
-        owner->state = HWI_OWNER_LOCKED; /* its lists may be torn: nobody may take it */
-    }
+  for (size_t off = 0, bytes; off < hwi_space.bytes; off += bytes) {
+    struct hwi_page *unit = &hwi_space.pages[off >> HWI_SLICE_BITS];
+    bytes = HWI_UNIT_BYTES;
+    if (unit->kind == HWI_PAGE_LARGE)
+      bytes = (unit->block_bytes + HWI_UNIT_BYTES - 1) & ~(HWI_UNIT_BYTES - 1);
+    else if (unit->unit.heap)
+      keep_pages(unit, key);
+  }
+}
+
+static void keep_owners(struct hw_heap *heap, const void *key)
+{
+  for (struct hwi_owner *owner = heap->owners; owner; owner = owner->next) {
+    owner->inbox = NULL;
+    if (owner->key == key)
+      continue;
+    owner->key = NULL; /* a new thread may have the same one */
+    if (!is_kept(owner, key))
+      owner->state = HWI_OWNER_LOCKED; /* its lists may be torn: nobody may take it */
+  }
+}
+
+/* In a fork that closes nothing, the thread perhaps has the lock, and is changing the ring. */
+static void keep_own(const void *key, bool is_closed)
+{
+  keep_all_pages(key);
+  hwi_space.settled = NULL;
+  for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next) {
+    keep_owners(heap, key);
+    heap->settled = NULL;
+    heap->new_orphans = NULL;
+    if (is_closed)
+      hwi_heap_list_orphans(heap, HWI_OWNER_HELD);
+  }
 }
 
 bool hwi_heaps_after_fork(bool is_child, const void *key)
 {
-  if (is_child)
-    for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
-      keep_own(heap, key);
+  if (is_child && !was_alone)
+    keep_own(key, hwi_lock_is_closed_by_me());
   if (!hwi_lock_after_fork(&hwi_space.heaps_lock, &hwi_space.lock, is_child))
     return false;
   for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)

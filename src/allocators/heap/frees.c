@@ -31,9 +31,10 @@ struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *addres
     return NULL;
   *fault = HW_HEAP_NOT_A_BLOCK;
   page -= page->back;
-  bool is_block = page->kind == HWI_PAGE_SMALL  ? hwi_page_has_block(page, address)
-                  : page->kind != HWI_PAGE_NONE ? hwi_page_start(page) == (uintptr_t)address
-                                                : false;
+  bool is_block = page->kind == HWI_PAGE_SMALL ? hwi_page_has_block(page, address)
+                  : page->kind == HWI_PAGE_SPAN || page->kind == HWI_PAGE_LARGE
+                      ? hwi_page_start(page) == (uintptr_t)address
+                      : false;
   if (!is_block)
     return NULL;
   *fault = HW_HEAP_OK;
@@ -110,7 +111,7 @@ static int free_alone(struct hw_heap *heap, struct hwi_page *page)
     hwi_large_free(heap, page);
   else
     fault = HW_HEAP_FREED;
-  hwi_heap_leave(result);
+  hwi_heap_leave(heap, result);
   return fault;
 }
 

@@ -1,8 +1,10 @@
 /* heap.c - the general heap of heap.h: its config, its threads, and its calls */
+#define _GNU_SOURCE
 #include "allocators/heap/config.h"
 #include "allocators/heap/libc_blocks.h"
 #include "allocators/heap/process_owner.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "platform/os.h"
@@ -65,9 +67,14 @@ struct used {
 /* The heap that this thread used last. Its address identifies the thread. */
 static __thread struct used last __attribute__((tls_model("initial-exec")));
 
-/* Those that it used before, by their generations: a thread may use several heaps in turn. */
-enum { USED_BEFORE = 8 };
-static __thread struct used used_before[USED_BEFORE] __attribute__((tls_model("initial-exec")));
+/* All that it has used, and perhaps some that were destroyed: a hash table by the generation, with open addressing. */
+enum { FIRST_SLOTS = 8, SLOTS_OF_MAPPING = HWI_SYSTEM_PAGE_BYTES / sizeof(struct used) };
+struct used_table {
+  struct used *mapped; /* NULL: the first slots are used */
+  size_t slot_count, used_count;
+  struct used first[FIRST_SLOTS];
+};
+static __thread struct used_table all_used __attribute__((tls_model("initial-exec")));
 
 static enum hwi_lock_result take_heaps(void)
 {
@@ -84,37 +91,89 @@ const void *hwi_heap_thread(void)
   return &last;
 }
 
+/* Returns the slot of a heap, or the empty one where it belongs. */
+static struct used *find_slot(struct used_table *table, uint64_t generation)
+{
+  struct used *slots = table->mapped ? table->mapped : table->first;
+  size_t slot_count = table->mapped ? table->slot_count : FIRST_SLOTS;
+  for (size_t i = generation;; i++) {
+    struct used *slot = &slots[i & (slot_count - 1)];
+    if (slot->generation == generation || slot->generation == 0)
+      return slot;
+  }
+}
+
+/* Returns NULL if this thread has not used the heap. */
+static struct used *used_of(const struct hw_heap *heap)
+{
+  struct used *slot = find_slot(&all_used, heap->generation);
+  return slot->generation == heap->generation ? slot : NULL;
+}
+
+static void free_table(struct used_table *table)
+{
+  if (table->mapped)
+    hwi_os_unmap(table->mapped, table->slot_count * sizeof *table->mapped);
+}
+
+/* Copies what still exists. To be called with the lock of the heaps. */
+static void copy_existing(struct used_table *to)
+{
+  for (const struct hw_heap *heap = hwi_heaps; heap; heap = heap->next) {
+    const struct used *used = used_of(heap);
+    if (used) {
+      *find_slot(to, heap->generation) = *used;
+      to->used_count++;
+    }
+  }
+}
+
+static bool has_room(const struct used_table *table)
+{
+  size_t slot_count = table->mapped ? table->slot_count : FIRST_SLOTS;
+  return 4 * (table->used_count + 1) <= 3 * slot_count;
+}
+
+/* Makes room for one more heap. Returns false if there is no memory. */
+static bool make_room(void)
+{
+  size_t slot_count = all_used.mapped ? 2 * all_used.slot_count : (size_t)SLOTS_OF_MAPPING;
+  struct used_table table = {.slot_count = slot_count};
+  if (has_room(&all_used))
+    return true;
+  table.mapped = (struct used *)hwi_os_map(slot_count * sizeof *table.mapped);
+  if (!table.mapped)
+    return false;
+  enum hwi_lock_result heaps = take_heaps();
+  copy_existing(&table);
+  give_heaps(heaps);
+  free_table(&all_used);
+  all_used = table;
+  return true;
+}
+
 /* In the process's malloc, this may be before the thread's last calls of it. */
 static void thread_ends(void *key)
 {
+  (void)key;
   if (leave_malloc)
     leave_malloc();
   enum hwi_lock_result heaps = take_heaps();
-  for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
-    for (struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
-      if (__atomic_load_n(&owner->key, __ATOMIC_RELAXED) == key)
-        hwi_owner_end(owner);
-  memset(used_before, 0, sizeof used_before);
+  for (const struct hw_heap *heap = hwi_heaps; heap; heap = heap->next) {
+    const struct used *used = heap->sole ? NULL : used_of(heap);
+    if (used)
+      hwi_owner_end(used->owner);
+  }
+  free_table(&all_used);
+  all_used = (struct used_table){0};
   last.generation = 0;
   give_heaps(heaps);
 }
 
-static struct used *used_slot(const struct hw_heap *heap)
-{
-  return &used_before[heap->generation % USED_BEFORE];
-}
-
 struct hwi_owner *hwi_heap_existing_owner(const struct hw_heap *heap)
 {
-  if (heap->sole)
-    return heap->sole;
-  const struct used *used = used_slot(heap);
-  if (used->generation == heap->generation)
-    return used->owner;
-  struct hwi_owner *owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE);
-  while (owner && __atomic_load_n(&owner->key, __ATOMIC_RELAXED) != &last)
-    owner = owner->next;
-  return owner;
+  const struct used *used = heap->sole ? NULL : used_of(heap);
+  return used ? used->owner : heap->sole;
 }
 
 static struct hwi_owner *current_owner(const struct hw_heap *heap)
@@ -126,18 +185,19 @@ static struct hwi_owner *find_owner(struct hw_heap *heap)
 {
   if (hwi_heap_is_central(heap))
     return heap->sole; /* the fast paths, which take no lock, must not know it */
-  struct used *used = used_slot(heap);
-  if (used->generation == heap->generation) {
+  const struct used *used = used_of(heap);
+  if (used) {
     last = *used;
     return last.owner;
   }
-  struct hwi_owner *owner = hwi_heap_existing_owner(heap);
-  if (!owner && !heap->is_destroyed)
-    owner = hwi_owner_begin(heap, &last, hwi_heap_thread_value(heap), NULL);
-  if (!owner)
+  if (heap->is_destroyed || !make_room())
     return NULL;
-  last.generation = used->generation = heap->generation;
-  last.owner = used->owner = owner;
+  struct hwi_owner *owner = heap->sole;
+  if (!owner && !(owner = hwi_owner_begin(heap, &last, hwi_heap_thread_value(heap), NULL)))
+    return NULL;
+  last = (struct used){heap->generation, owner};
+  *find_slot(&all_used, heap->generation) = last;
+  all_used.used_count++;
   if (can_end_threads && !heap->sole)
     hwi_os_at_thread_end(&last); /* after that: it may call malloc, which may be on a heap of these */
   return owner;
@@ -185,7 +245,7 @@ bool hwi_heap_begin(struct hw_heap *heap, const struct hw_heap_config *config, s
   enum hwi_lock_result heaps = take_heaps();
   enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
   hwi_space_begin(); /* if there is no memory now, the first arena tries again */
-  hwi_heap_leave(result);
+  hwi_lock_leave(&hwi_space.lock, result);
   heap->generation = ++generations;
   heap->next = hwi_heaps;
   hwi_heaps = heap;
@@ -217,6 +277,11 @@ static __attribute__((destructor)) void end_all(void)
   hwi_os_forget_thread_end();
 }
 
+static const char *value_of(const char *name)
+{
+  return secure_getenv(name);
+}
+
 struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_heap_error *error)
 {
   begin_all();
@@ -225,11 +290,20 @@ struct hw_heap *hw_heap_create(const struct hw_heap_config *config, struct hw_he
     fail_without_memory(error);
     return NULL;
   }
-  heap->uses_libc = !leave_malloc && hwi_libc_is_wanted(); /* malloc of the process may be such a heap */
+  heap->uses_libc = !leave_malloc && hwi_libc_is_wanted(value_of); /* malloc of the process may be such a heap */
   if (hwi_heap_begin(heap, config, error))
     return heap;
   hwi_os_unmap(heap, sizeof *heap);
   return NULL;
+}
+
+/* The thread sanitizer does not know that the system gives such memory only later to another thread. */
+static __attribute__((no_sanitize("thread"))) void unmap_owners(struct hw_heap *heap)
+{
+  for (struct hwi_owner *owner = heap->owners, *next; owner; owner = next) {
+    next = owner->next;
+    hwi_os_unmap(owner, sizeof *owner);
+  }
 }
 
 static void unmap_all(struct hw_heap *heap)
@@ -237,11 +311,8 @@ static void unmap_all(struct hw_heap *heap)
   enum hwi_lock_result result = hwi_heap_lock(heap);
   hwi_large_unmap_all(heap);
   hwi_arena_unmap_all(heap);
-  for (struct hwi_owner *owner = heap->owners, *next; owner; owner = next) {
-    next = owner->next;
-    hwi_os_unmap(owner, sizeof *owner);
-  }
-  hwi_heap_leave(result);
+  hwi_heap_unlock(heap, result);
+  unmap_owners(heap);
 }
 
 /* Its new generation is none that a thread has used, so that each call goes to slow paths, which find out. */
@@ -256,24 +327,32 @@ static void set_destroyed(struct hw_heap *heap)
   next = (next + 1) % (sizeof last_destroyed / sizeof *last_destroyed);
 }
 
+/* Returns false if the heap may not be destroyed. */
+static bool remove_from_heaps(struct hw_heap *heap)
+{
+  enum hwi_lock_result heaps = take_heaps();
+  bool may_go = !heap->is_destroyed && __atomic_load_n(&heap->set_count, __ATOMIC_ACQUIRE) == 0;
+  struct hw_heap **at = &hwi_heaps;
+  while (may_go && *at && *at != heap)
+    at = &(*at)->next;
+  if (may_go && *at)
+    *at = heap->next;
+  give_heaps(heaps);
+  return may_go;
+}
+
 bool hw_heap_destroy(struct hw_heap *heap)
 {
   if (!heap)
     return true;
+  if (!remove_from_heaps(heap))
+    return false;
+  hwi_libc_free_all(heap);
+  unmap_all(heap);
   enum hwi_lock_result heaps = take_heaps();
-  bool may_go = !heap->is_destroyed && __atomic_load_n(&heap->set_count, __ATOMIC_ACQUIRE) == 0;
-  if (may_go) {
-    for (struct hw_heap **at = &hwi_heaps; *at; at = &(*at)->next)
-      if (*at == heap) {
-        *at = heap->next;
-        break;
-      }
-    hwi_libc_free_all(heap);
-    unmap_all(heap);
-    set_destroyed(heap);
-  }
+  set_destroyed(heap);
   give_heaps(heaps);
-  return may_go;
+  return true;
 }
 
 /* --- calls --- */
@@ -293,7 +372,7 @@ static __attribute__((noinline)) void *alloc_by(alloc_fn *alloc, struct hw_heap 
   enum hwi_lock_result result = hwi_heap_enter_central(heap);
   struct hwi_owner *owner = owner_in(heap);
   void *block = owner ? alloc(owner, align, bytes) : NULL;
-  hwi_heap_leave(result);
+  hwi_heap_leave_central(heap, result);
   return block;
 }
 
@@ -332,7 +411,7 @@ static enum hw_heap_fault free_otherwise(struct hw_heap *heap, void *block)
 {
   enum hwi_lock_result result = hwi_heap_enter_central(heap);
   enum hw_heap_fault fault = (enum hw_heap_fault)hwi_owner_free(heap, owner_in(heap), block);
-  hwi_heap_leave(result);
+  hwi_heap_leave_central(heap, result);
   return fault;
 }
 
@@ -356,41 +435,25 @@ size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block)
   return bytes;
 }
 
-bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes)
+/* Returns how many bytes went back. Arenas that are free only then are unmapped in the second round. */
+static size_t return_free(struct hw_heap *heap, size_t most_bytes)
 {
-  if (bytes <= old_bytes && bytes >= old_bytes / 2)
-    return true;
-  if (old_bytes <= HW_HEAP_LARGEST_CLASS_BYTES || bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
-    return false;
-  struct hwi_page *page = hwi_slice_of(*block);
-  enum hwi_lock_result result = hwi_heap_lock(heap);
-  void *resized = NULL;
-  if (result == HWI_LOCK_CLOSED)
-    return false;
-  if (page->kind == HWI_PAGE_LARGE && bytes > HWI_SPAN_BYTES)
-    resized = hwi_large_resize(heap, page, bytes);
-  else if (page->kind == HWI_PAGE_SPAN && bytes <= HWI_SPAN_BYTES)
-    resized = hwi_arena_resize(page, hwi_slices_for(bytes)) ? *block : NULL;
-  hwi_heap_leave(result);
-  *block = resized ? resized : *block;
-  return resized;
-}
-
-void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes)
-{
-  if (!block)
-    return hw_heap_alloc(heap, bytes);
-  size_t old_bytes = hw_heap_usable_bytes(heap, block);
-  if (old_bytes == 0)
-    return NULL;
-  if (!heap->uses_libc && hwi_heap_resize(heap, &block, old_bytes, bytes))
-    return block;
-  void *moved = hw_heap_alloc(heap, bytes);
-  if (moved) {
-    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
-    hw_heap_free(heap, block);
+  size_t before = 0, after = 0;
+  for (int round = 0; round < 2; round++) {
+    enum hwi_lock_result result = hwi_heap_lock(heap);
+    if (result == HWI_LOCK_CLOSED)
+      return 0;
+    hwi_heap_collect_settled(heap);
+    if (round == 0) {
+      before = heap->kept_bytes;
+      hwi_heap_trim(heap, most_bytes);
+    } else {
+      hwi_arena_unmap_free(heap, most_bytes);
+      after = heap->kept_bytes;
+    }
+    hwi_heap_unlock(heap, result);
   }
-  return moved;
+  return before > after ? before - after : 0;
 }
 
 size_t hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner, size_t most_bytes)
@@ -401,15 +464,8 @@ size_t hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner, size_t mo
     hwi_owner_drain(owner);
     hwi_owner_give_empty_pages(owner);
   }
-  hwi_heap_leave(result);
-  result = hwi_heap_lock(heap);
-  if (result == HWI_LOCK_CLOSED)
-    return 0;
-  size_t before = heap->kept_bytes;
-  hwi_heap_trim(heap, most_bytes);
-  size_t returned = before - heap->kept_bytes;
-  hwi_heap_leave(result);
-  return returned;
+  hwi_heap_leave_central(heap, result);
+  return return_free(heap, most_bytes);
 }
 
 void hw_heap_collect(struct hw_heap *heap)

@@ -76,7 +76,7 @@ static struct hwi_page *find_cached(struct hw_heap *heap, size_t bytes, size_t a
 
 /* If the sizes differ much, the block is made longer or shorter: what is in memory of it stays there. Returns NULL if
  * there is no memory for that. */
-static void *take_cached(struct hw_heap *heap, struct hwi_page *page, size_t bytes, size_t align)
+static void *take_cached(struct hw_heap *heap, struct hwi_page *page, size_t bytes, size_t align, size_t *new_bytes)
 {
   void *block = (void *)hwi_page_start(page), *resized = NULL;
   bool is_enough = page->block_bytes >= bytes;
@@ -86,21 +86,21 @@ static void *take_cached(struct hw_heap *heap, struct hwi_page *page, size_t byt
   begin(heap, page, page->block_bytes);
   if (is_enough && page->block_bytes - bytes <= bytes / WASTE_PART)
     return block;
-  if (align <= HWI_UNIT_BYTES) /* else the kernel could move it */
-    resized = hwi_large_resize(heap, page, bytes);
+  resized = hwi_large_resize(heap, page, bytes, align <= HWI_UNIT_BYTES, new_bytes);
   if (resized || is_enough)
     return resized ? resized : block;
   hwi_large_free(heap, page);
   return NULL;
 }
 
-void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align)
+void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align, size_t *new_bytes)
 {
   if (bytes > PTRDIFF_MAX - HWI_SYSTEM_PAGE_BYTES)
     return NULL;
   bytes = page_up(bytes);
+  *new_bytes = 0;
   struct hwi_page *page = find_cached(heap, bytes, align);
-  void *block = page ? take_cached(heap, page, bytes, align) : NULL;
+  void *block = page ? take_cached(heap, page, bytes, align, new_bytes) : NULL;
   if (block)
     return block;
   uintptr_t start = hwi_heap_map_large(heap, bytes, align);
@@ -111,6 +111,7 @@ void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align)
   begin(heap, page, bytes);
   hwi_heap_count_mapped(heap, bytes);
   heap->new_bytes += bytes;
+  *new_bytes = bytes;
   return (void *)start;
 }
 
@@ -118,7 +119,7 @@ static void unmap(struct hw_heap *heap, struct hwi_page *page)
 {
   heap->mapped_bytes -= page->block_bytes;
   page->unit = (struct hwi_unit){0};
-  hwi_space_give(hwi_page_start(page), page->block_bytes);
+  hwi_heap_unmap_later(heap, page);
 }
 
 static void drop_oldest(struct hw_heap *heap)
@@ -151,13 +152,13 @@ void hwi_large_free(struct hw_heap *heap, struct hwi_page *page)
 }
 
 /* The kernel moves the pages; nothing is copied. */
-void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes)
+void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes, bool may_move, size_t *new_bytes)
 {
   if (bytes > PTRDIFF_MAX - HWI_SYSTEM_PAGE_BYTES)
     return NULL;
   bytes = page_up(bytes);
   size_t old_bytes = page->block_bytes;
-  uintptr_t start = hwi_space_resize(hwi_page_start(page), old_bytes, bytes);
+  uintptr_t start = hwi_space_resize(hwi_page_start(page), old_bytes, bytes, may_move);
   if (!start)
     return NULL;
   end(heap, page);
@@ -167,8 +168,7 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
   page = hwi_slice_of((void *)start);
   page->is_clean = false;
   begin(heap, page, bytes);
-  if (bytes > old_bytes)
-    hwi_heap_make_present(heap, start + old_bytes, bytes - old_bytes);
+  *new_bytes = bytes > old_bytes ? bytes - old_bytes : 0;
   return (void *)start;
 }
 

@@ -11,7 +11,8 @@
  * Who owns what. An owner is the state of one thread in one heap: for each class a list of free blocks and a list of
  * pages with room. Only the thread writes its owner and the first line of its pages, without atomic instructions. When
  * a thread ends, its owner becomes an orphan, which the next new thread takes as it is, unless it has very many pages;
- * until then other threads take single pages of it.
+ * until then other threads take single pages of it. Orphans are in a list of the heap: an owner is pushed on its beginning
+ * without the lock before it becomes one, and is taken out with the lock.
  *
  * Free blocks. The list of free blocks in an owner is all of the class's first page, and these blocks count as used.
  * An allocation takes the first of them, without touching the page. A free pushes the block on the list of its page.
@@ -36,7 +37,8 @@
  * the other. page->owner is written only by a thread that has locked the orphan, or that makes the page.
  *
  * The lock. One lock protects the space, and the slices and large blocks of all heaps; it is taken once for many small
- * blocks. A fork closes it (lock.h). forks.c says what the child does with what other threads were doing.
+ * blocks. System calls that take longer for more memory are made without it (returns.c). A fork closes it (lock.h). forks.c
+ * says what the child does with what other threads were doing.
  */
 #ifndef HWI_ALLOCATORS_HEAP_LAYOUT_H
 #define HWI_ALLOCATORS_HEAP_LAYOUT_H
@@ -71,14 +73,19 @@ struct hwi_free_block {
   struct hwi_page *page;
 };
 
-enum hwi_page_kind { HWI_PAGE_NONE, HWI_PAGE_SMALL, HWI_PAGE_SPAN, HWI_PAGE_LARGE };
+/* HWI_PAGE_PENDING: slices that are neither free nor used, while a system call for them is made without the lock. */
+enum hwi_page_kind { HWI_PAGE_NONE, HWI_PAGE_SMALL, HWI_PAGE_SPAN, HWI_PAGE_LARGE, HWI_PAGE_PENDING };
+
+/* An arena is in two lists, by its free slices, and by those that are kept, which are free and touched. The links of each
+ * are in another descriptor of the arena: that of its first slice, and that of the second one. */
+enum hwi_arena_order { HWI_BY_FREE, HWI_BY_KEPT, HWI_ARENA_ORDERS };
 
 /* Of the descriptor of an arena's first slice, and of a large block. */
 struct hwi_unit {
-  struct hw_heap *heap;    /* NULL: the unit is unused */
-  struct hwi_page *next;   /* the heap's next arena */
-  uint64_t free_slices;    /* of an arena: a bit for each slice */
-  uint64_t touched_slices; /* those that perhaps are present in memory */
+  struct hw_heap *heap;         /* NULL: the unit is unused */
+  uint64_t free_slices;         /* of an arena: a bit for each slice */
+  uint64_t touched_slices;      /* those that perhaps are present in memory */
+  struct hwi_page *next, *prev; /* in a list of arenas */
 };
 
 struct hwi_page {
@@ -94,8 +101,9 @@ struct hwi_page {
   uint8_t class_index, slice_count;
   uint8_t back; /* slices from the first slice of the page, in all descriptors of the page */
   bool is_full;
-  bool is_spare; /* empty, not the first of its class, and kept by the owner */
-  bool is_clean; /* never written since the system gave the memory */
+  bool is_spare;  /* empty, not the first of its class, and kept by the owner */
+  bool is_clean;  /* never written since the system gave the memory */
+  bool is_coming; /* pending: to be made present; otherwise it goes back to the system */
   /* Of all threads. */
   alignas(HWI_LINE_BYTES) struct hwi_owner *owner;
   struct hwi_free_block *remote;
@@ -114,13 +122,21 @@ struct hwi_owner {
   uint8_t class_of[HWI_GRANULES + 1];                /* by size in granules; a copy of the heap's */
   struct hwi_page *full;                             /* pages without room, or NULL */
   struct hw_heap *heap;
-  struct hwi_owner *next; /* in the heap's list; owners are never removed */
-  const void *key;        /* identifies the live thread; NULL: none */
-  uintptr_t thread;       /* what its pages have as `thread` */
+  struct hwi_owner *next;                      /* in the heap's list; owners are never removed */
+  struct hwi_owner *next_orphan, *prev_orphan; /* in the ring of orphans; the first one also in `new_orphans` */
+  struct hwi_free_block *saved;                /* what other threads had freed when a signal handler forked (forks.c) */
+  const void *key;                             /* identifies the live thread; NULL: none */
+  uintptr_t thread;                            /* what its pages have as `thread` */
   size_t page_count;
   uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare */
   alignas(HWI_LINE_BYTES) struct hwi_page *inbox;
   uint32_t state;
+};
+
+/* Arenas by the number of adjoining slices of a kind that they have, of all such groups the largest one's. */
+struct hwi_arena_lists {
+  uint64_t room;                          /* bit i: list i + 1 is not empty */
+  struct hwi_page *lists[HWI_SLICES + 1]; /* by this number; the first descriptors */
 };
 
 /* The blocks of a heap that are malloc's (libc_blocks.c). */
@@ -143,11 +159,15 @@ struct hw_heap {
   uint32_t set_count;     /* how often threads have it set or pushed; atomic */
   struct hwi_owner *sole; /* of all threads, if `threads` is central or single; else NULL */
   struct hw_heap *next;   /* in the list of all heaps */
-  /* Below: protected by the lock; the list of owners is read without it, and next_orphan is atomic. */
+  /* Below: protected by the lock; the list of owners is read without it, and new_orphans is atomic. */
   struct hwi_owner *owners;
-  struct hwi_owner *next_orphan;          /* where the search for a page with room goes on; NULL: at the first */
-  struct hwi_page *arenas;                /* the first descriptors */
+  struct hwi_owner *new_orphans; /* not in the ring yet */
+  struct hwi_owner *orphans;     /* a ring; a search begins here. NULL: none */
+  struct hwi_arena_lists arenas[HWI_ARENA_ORDERS];
   struct hwi_page *large, *cached;        /* large blocks: allocated; free and kept, the newest first */
+  struct hwi_page *pending_slices;        /* slices, and */
+  struct hwi_page *pending_units;         /* arenas and large blocks, that wait until the lock is left (returns.c) */
+  struct hwi_page *settled;               /* slices for which the calls were made; threads push without the lock */
   size_t taken_bytes;                     /* in slices of pages */
   size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
   size_t least_kept_bytes;                /* the least of it since then: */
@@ -170,6 +190,7 @@ struct hwi_space {
   size_t bytes;
   struct hwi_page *pages;
   /* Not in a line with what each free reads. */
+  alignas(HWI_LINE_BYTES) struct hwi_page *settled;   /* unmapped arenas and large blocks, as in a heap */
   alignas(HWI_LINE_BYTES) struct hwi_lock heaps_lock; /* of the list of heaps; taken before `lock` */
   alignas(HWI_LINE_BYTES) struct hwi_lock lock;
 };
@@ -253,9 +274,29 @@ static inline enum hwi_lock_result hwi_heap_enter_central(const struct hw_heap *
   return hwi_heap_is_central(heap) ? hwi_heap_lock(heap) : HWI_LOCK_NOT_NEEDED;
 }
 
-static inline void hwi_heap_leave(enum hwi_lock_result result)
+/* Makes the pending system calls, without the lock if `result` says that this call has taken it. */
+__attribute__((noinline)) void hwi_heap_unlock_and_settle(struct hw_heap *heap, enum hwi_lock_result result);
+
+static inline void hwi_heap_unlock(struct hw_heap *heap, enum hwi_lock_result result)
 {
-  hwi_lock_leave(&hwi_space.lock, result);
+  if (heap->pending_slices || heap->pending_units)
+    hwi_heap_unlock_and_settle(heap, result);
+  else
+    hwi_lock_leave(&hwi_space.lock, result);
+}
+
+/* After hwi_heap_enter; a central heap stays locked. */
+static inline void hwi_heap_leave(struct hw_heap *heap, enum hwi_lock_result result)
+{
+  if (!hwi_heap_is_central(heap))
+    hwi_heap_unlock(heap, result);
+}
+
+/* After hwi_heap_enter_central. */
+static inline void hwi_heap_leave_central(struct hw_heap *heap, enum hwi_lock_result result)
+{
+  if (hwi_heap_is_central(heap) && result != HWI_LOCK_CLOSED)
+    hwi_heap_unlock(heap, result);
 }
 
 /* Returns NULL if the slow path is needed. `bytes` is at most HW_HEAP_LARGEST_CLASS_BYTES. */
@@ -303,46 +344,69 @@ bool hwi_space_begin(void);
 
 /* Maps zeroed memory at the start of a unit, in huge pages if `is_huge`. Returns its start, or 0 if there is no memory. */
 uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge);
-void hwi_space_give(uintptr_t start, size_t bytes);
 
-/* Changes the length; the kernel may move the pages to other units. Returns the start, or 0 and nothing is changed. */
-uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes);
+/* Units that were unmapped without the lock are free again. */
+void hwi_space_collect(void);
+
+/* Changes the length; if `may_move`, the kernel may move the pages to other units. Returns the start, or 0 and nothing is
+ * changed. */
+uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool may_move);
 
 /* --- memory.c: with the lock --- */
 
-/* As hwi_space_take, with the pages, the node and the presence of the heap's config. */
+/* As hwi_space_take, with the pages and the node of the heap's config. */
 uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes);
 uintptr_t hwi_heap_map_large(struct hw_heap *heap, size_t bytes, size_t align);
 
-/* For memory that was added to such a mapping. */
+/* For such memory, if the heap's config wants it. To be called without the lock if possible. */
 void hwi_heap_make_present(struct hw_heap *heap, uintptr_t start, size_t bytes);
 
 /* --- arenas.c: with the lock --- */
 
-/* Returns a page of `slice_count` slices, or NULL if there is no memory. Its blocks are not set up. */
-struct hwi_page *hwi_arena_take(struct hw_heap *heap, unsigned slice_count);
+/* Returns a page of `slice_count` slices, or NULL if there is no memory. Its blocks are not set up. If *is_coming, new memory
+ * is made present when the lock is left; then the call is to be repeated. */
+struct hwi_page *hwi_arena_take(struct hw_heap *heap, unsigned slice_count, bool *is_coming);
 void hwi_arena_give(struct hwi_page *page);
 
 /* Makes a span longer or shorter where it is. Returns false if there is no room after it. */
 bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count);
 
+/* Free slices become pending, until at most `most_bytes` are kept. */
+void hwi_arena_drop_kept(struct hw_heap *heap, size_t most_bytes);
+
+/* Arenas without a page become pending, until at most `most_bytes` are kept. As many arenas as are taken at a time stay. */
+void hwi_arena_unmap_free(struct hw_heap *heap, size_t most_bytes);
+void hwi_arena_unmap_all(struct hw_heap *heap);
+
+/* Pending slices of an arena are free from now on. */
+void hwi_arena_settle(struct hwi_page *page);
+
 /* Memory that was kept is used. */
 void hwi_heap_take_kept(struct hw_heap *heap, size_t bytes);
+void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes);
+void hwi_heap_count_page(struct hw_heap *heap, size_t class_index, bool is_taken);
 
-/* Returns free memory to the system until at most `most_bytes` are kept. */
+/* --- returns.c: with the lock --- */
+
+/* Slices for which the system calls were made are free again. */
+void hwi_heap_collect_settled(struct hw_heap *heap);
+
+/* A unit, with its descriptor's block_bytes, is to be unmapped when the lock is left. */
+void hwi_heap_unmap_later(struct hw_heap *heap, struct hwi_page *unit);
+
+/* Free memory is to be returned to the system when the lock is left, until at most `most_bytes` are kept. */
 void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes);
 
 /* After memory has become free: returns it to the system if it is too much, or has been for long. */
 void hwi_heap_pass_by(struct hw_heap *heap);
-void hwi_arena_unmap_all(struct hw_heap *heap);
-void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes);
-void hwi_heap_count_page(struct hw_heap *heap, size_t class_index, bool is_taken);
 
 /* --- large.c: with the lock --- */
 
-void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align);
+/* *new_bytes: how many bytes at the end of the block are from the system, and are to be made present. */
+void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align, size_t *new_bytes);
+void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes, bool may_move,
+                       size_t *new_bytes); /* NULL: unchanged */
 void hwi_large_free(struct hw_heap *heap, struct hwi_page *page);
-void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes); /* NULL: unchanged */
 void hwi_large_drop_cached(struct hw_heap *heap, size_t most_kept_bytes);
 void hwi_large_unmap_all(struct hw_heap *heap);
 
@@ -356,10 +420,12 @@ struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr
 void hwi_owner_end(struct hwi_owner *owner);
 
 /* Takes back what other threads freed; the caller has the owner. */
+bool hwi_owner_has_to_drain(const struct hwi_owner *owner);
 void hwi_owner_drain(struct hwi_owner *owner);
 void hwi_owner_drain_orphans(struct hw_heap *heap);
 
-/* Takes a page with room from an orphan. Looks at a few orphans only, in turn. Returns false if these have none. */
+/* Takes a page with room from an orphan. Looks at a few orphans only, in turn. Returns false if these have none, or the lock is
+ * closed. */
 bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index);
 
 /* Takes a page of which the thread frees a block. Returns false if it is not an orphan's. */
@@ -368,6 +434,12 @@ void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block);
 
 /* Changes all orphans from one state to the other. */
 void hwi_owner_change_orphans(struct hw_heap *heap, enum hwi_owner_state from, enum hwi_owner_state to);
+
+/* With the lock: all orphans are in the ring from then on. */
+void hwi_heap_collect_orphans(struct hw_heap *heap);
+
+/* In the child of a fork: only owners in this state are in the ring. */
+void hwi_heap_list_orphans(struct hw_heap *heap, enum hwi_owner_state state);
 
 /* --- pages.c: the caller has the owner --- */
 

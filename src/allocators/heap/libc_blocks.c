@@ -6,19 +6,18 @@
  */
 #define _GNU_SOURCE
 #include "allocators/heap/libc_blocks.h"
+#include "allocators/heap/config.h"
 
 #include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "platform/os.h"
 
 enum { FIRST_SLOTS = 4096, GONE = 1 }; /* a word is inverted, so that its last bits are set; GONE: a block was there */
 
-bool hwi_libc_is_wanted(void)
+bool hwi_libc_is_wanted(hwi_value_fn *value_of)
 {
-  const char *value = secure_getenv("HEAPWRIGHT_HEAP_LIBC");
-  return value && !strcmp(value, "1");
+  return hwi_flag_read(value_of, HWI_HEAP_LIBC_VARIABLE, false);
 }
 
 /* --- the table: with the lock --- */
@@ -68,7 +67,7 @@ static bool add(struct hw_heap *heap, const void *block)
     blocks->used_count++;
     blocks->block_count++;
   }
-  hwi_heap_leave(result);
+  hwi_lock_leave(&hwi_space.lock, result);
   return has_room;
 }
 
@@ -76,7 +75,7 @@ static bool has(const struct hw_heap *heap, const void *block)
 {
   enum hwi_lock_result result = hwi_heap_lock(heap);
   bool is_its = heap->libc_blocks.slots && *find(&heap->libc_blocks, word_of(block)) != 0;
-  hwi_heap_leave(result);
+  hwi_lock_leave(&hwi_space.lock, result);
   return is_its;
 }
 
@@ -89,7 +88,7 @@ static bool remove_block(struct hw_heap *heap, const void *block)
     *slot = GONE;
     heap->libc_blocks.block_count--;
   }
-  hwi_heap_leave(result);
+  hwi_lock_leave(&hwi_space.lock, result);
   return is_its;
 }
 
@@ -114,12 +113,13 @@ void *hwi_libc_alloc(struct hw_heap *heap, size_t align, size_t bytes, bool is_z
   return note(heap, posix_memalign(&block, align, bytes) == 0 ? block : NULL);
 }
 
-/* Of two threads that free the same block, one finds it in the table. The other one's free is what a checker reports. */
+/* Of two threads that free the same block, one finds it in the table. */
 enum hw_heap_fault hwi_libc_free(struct hw_heap *heap, void *block)
 {
-  bool is_its = remove_block(heap, block);
+  if (!remove_block(heap, block))
+    return HW_HEAP_FOREIGN;
   free(block);
-  return is_its ? HW_HEAP_OK : HW_HEAP_FOREIGN;
+  return HW_HEAP_OK;
 }
 
 size_t hwi_libc_block_bytes(const struct hw_heap *heap, const void *block, enum hw_heap_fault *fault)

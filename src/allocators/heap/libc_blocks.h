@@ -3,14 +3,15 @@
 #define HWI_ALLOCATORS_HEAP_LIBC_BLOCKS_H
 
 #include "allocators/heap/layout.h"
+#include "allocators/setting.h"
 
 /* Returns whether the environment asks for it: HEAPWRIGHT_HEAP_LIBC=1. */
-bool hwi_libc_is_wanted(void);
+bool hwi_libc_is_wanted(hwi_value_fn *value_of);
 
 /* As hw_heap_alloc_aligned or hw_heap_alloc_zeroed, whose `align` is HW_HEAP_ALIGN. */
 void *hwi_libc_alloc(struct hw_heap *heap, size_t align, size_t bytes, bool is_zeroed);
 
-/* As hw_heap_free. What is no block of the heap goes to free, too, so that the checker reports it. */
+/* As hw_heap_free. What is no block of the heap is not freed: it may be a block of another heap, or of the program's. */
 enum hw_heap_fault hwi_libc_free(struct hw_heap *heap, void *block);
 
 /* As hw_heap_usable_bytes. */

@@ -16,8 +16,7 @@ enum hwi_refusal { REFUSED_HUGE = 1, REFUSED_TRANSPARENT = 2, REFUSED_LOCK = 4, 
 
 static void note_refusal(struct hw_heap *heap, enum hwi_refusal refusal, const char *text, int error)
 {
-  bool is_new = !(heap->refusals & refusal);
-  heap->refusals |= (uint8_t)refusal;
+  bool is_new = !(__atomic_fetch_or(&heap->refusals, (uint8_t)refusal, __ATOMIC_RELAXED) & refusal);
   if (!is_new || !heap->is_of_process)
     return;
   struct hwi_message line;
@@ -48,6 +47,8 @@ static void choose_node(struct hw_heap *heap, uintptr_t start, size_t bytes)
 
 void hwi_heap_make_present(struct hw_heap *heap, uintptr_t start, size_t bytes)
 {
+  if (bytes == 0)
+    return;
   if (heap->config.lock_memory) {
     int error = hwi_os_lock_memory((void *)start, bytes);
     if (!error)
@@ -84,7 +85,6 @@ uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes)
     ask_for_huge_pages(heap, start, bytes);
   else if (pages == HW_HEAP_PAGES_USUAL && heap->mapped_bytes < SMALL_HEAP_BYTES)
     hwi_os_use_small_pages((void *)start, bytes);
-  hwi_heap_make_present(heap, start, bytes);
   return start;
 }
 
@@ -96,6 +96,5 @@ uintptr_t hwi_heap_map_large(struct hw_heap *heap, size_t bytes, size_t align)
   choose_node(heap, start, bytes);
   if (heap->config.pages != HW_HEAP_PAGES_USUAL && bytes >= LEAST_HUGE_BYTES)
     ask_for_huge_pages(heap, start, bytes);
-  hwi_heap_make_present(heap, start, bytes);
   return start;
 }

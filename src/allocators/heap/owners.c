@@ -23,10 +23,15 @@ static void release_orphan(struct hwi_owner *owner)
   __atomic_store_n(&owner->state, (uint32_t)HWI_OWNER_ORPHAN, __ATOMIC_SEQ_CST);
 }
 
+bool hwi_owner_has_to_drain(const struct hwi_owner *owner)
+{
+  return __atomic_load_n(&owner->inbox, __ATOMIC_SEQ_CST) || __atomic_load_n(&owner->saved, __ATOMIC_RELAXED);
+}
+
 /* Ends: each round empties the inbox, or another thread has the orphan and does so. */
 static void drain_orphan(struct hwi_owner *owner)
 {
-  while (__atomic_load_n(&owner->inbox, __ATOMIC_SEQ_CST) && lock_orphan(owner)) {
+  while (hwi_owner_has_to_drain(owner) && lock_orphan(owner)) {
     hwi_owner_drain(owner);
     hwi_owner_give_empty_pages(owner);
     release_orphan(owner);
@@ -54,17 +59,10 @@ void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block)
     drain_orphan(push_page(page));
 }
 
-/* The list is empty if the thread was draining when a signal handler of it forked (forks.c). */
-static void take_remote(struct hwi_page *page)
+static void take_back(struct hwi_page *page, struct hwi_free_block *first, struct hwi_free_block *last, uint32_t count)
 {
-  struct hwi_free_block *list = __atomic_exchange_n(&page->remote, NULL, __ATOMIC_ACQ_REL), *last = list;
-  uint32_t count = 1;
-  if (!list)
-    return;
-  for (; last->next; last = last->next)
-    count++;
   last->next = page->free;
-  page->free = list;
+  page->free = first;
   if (page->is_full) {
     hwi_page_settle(page);
     page->count++;
@@ -72,6 +70,25 @@ static void take_remote(struct hwi_page *page)
   page->count -= count;
   if (page->count == 0)
     hwi_page_settle(page);
+}
+
+static void take_remote(struct hwi_page *page)
+{
+  struct hwi_free_block *list = __atomic_exchange_n(&page->remote, NULL, __ATOMIC_ACQ_REL), *last = list;
+  uint32_t count = 1;
+  if (!list) /* a fork has moved the blocks to `saved` */
+    return;
+  for (; last->next; last = last->next)
+    count++;
+  take_back(page, list, last, count);
+}
+
+static void take_saved(struct hwi_owner *owner)
+{
+  for (struct hwi_free_block *block; (block = owner->saved);) {
+    __atomic_store_n(&owner->saved, block->next, __ATOMIC_RELAXED);
+    take_back(block->page, block, block, 1);
+  }
 }
 
 void hwi_owner_drain(struct hwi_owner *owner)
@@ -84,6 +101,7 @@ void hwi_owner_drain(struct hwi_owner *owner)
     else
       drain_orphan(push_page(page));
   }
+  take_saved(owner);
 }
 
 void hwi_owner_drain_orphans(struct hw_heap *heap)
@@ -107,37 +125,105 @@ static struct hwi_page *page_with_room(struct hwi_owner *owner, unsigned class_i
   return page;
 }
 
-static struct hwi_page *adopt_from(struct hwi_owner *from, struct hwi_owner *owner, unsigned class_index)
+/* --- orphans: with the lock --- */
+
+static void set_first_orphan(struct hw_heap *heap, struct hwi_owner *owner)
+{
+  __atomic_store_n(&heap->orphans, owner, __ATOMIC_RELAXED);
+}
+
+static void add_to_ring(struct hw_heap *heap, struct hwi_owner *owner)
+{
+  struct hwi_owner *next = heap->orphans ? heap->orphans : owner;
+  struct hwi_owner *prev = heap->orphans ? next->prev_orphan : owner;
+  owner->next_orphan = next;
+  owner->prev_orphan = prev;
+  prev->next_orphan = next->prev_orphan = owner;
+  set_first_orphan(heap, owner);
+}
+
+static void remove_from_ring(struct hw_heap *heap, struct hwi_owner *owner)
+{
+  owner->prev_orphan->next_orphan = owner->next_orphan;
+  owner->next_orphan->prev_orphan = owner->prev_orphan;
+  if (heap->orphans == owner)
+    set_first_orphan(heap, owner->next_orphan == owner ? NULL : owner->next_orphan);
+}
+
+void hwi_heap_collect_orphans(struct hw_heap *heap)
+{
+  struct hwi_owner *owner = __atomic_exchange_n(&heap->new_orphans, NULL, __ATOMIC_ACQUIRE), *next;
+  for (; owner; owner = next) {
+    next = owner->next_orphan;
+    add_to_ring(heap, owner);
+  }
+}
+
+void hwi_heap_list_orphans(struct hw_heap *heap, enum hwi_owner_state state)
+{
+  heap->orphans = heap->new_orphans = NULL;
+  for (struct hwi_owner *owner = heap->owners; owner; owner = owner->next)
+    if (owner->state == state)
+      add_to_ring(heap, owner);
+}
+
+/* The owner of a thread that ends. It can be taken as soon as its state is that of an orphan. */
+static void push_new_orphan(struct hwi_owner *owner)
+{
+  struct hwi_owner **list = &owner->heap->new_orphans;
+  owner->next_orphan = __atomic_load_n(list, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(list, &owner->next_orphan, owner, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    ;
+}
+
+/* --- pages of ended threads --- */
+
+static bool adopt_from(struct hwi_owner *from, struct hwi_owner *owner, unsigned class_index)
 {
   struct hwi_page *page = page_with_room(from, class_index);
   if (page)
     hwi_page_move(page, owner);
   release_orphan(from);
-  drain_orphan(from);
   return page;
+}
+
+enum { MOST_ORPHANS = 16 }; /* that are looked at in turn */
+
+/* The first of the ring is then the one that had a page, since it may have more, or the next one to be looked at. What was
+ * locked is in `locked`, and may have to be drained. */
+static bool adopt_from_ring(struct hwi_owner *owner, unsigned class_index, struct hwi_owner *locked[MOST_ORPHANS + 1])
+{
+  struct hw_heap *heap = owner->heap;
+  hwi_heap_collect_orphans(heap);
+  const struct hwi_owner *first = heap->orphans;
+  for (int i = 0; heap->orphans && i < MOST_ORPHANS; i++) {
+    struct hwi_owner *from = heap->orphans;
+    if (lock_orphan(from)) {
+      *locked++ = from;
+      if (adopt_from(from, owner, class_index))
+        return true;
+    }
+    set_first_orphan(heap, from->next_orphan);
+    if (heap->orphans == first)
+      break;
+  }
+  return false;
 }
 
 bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index)
 {
-  enum { MOST_ORPHANS = 16 };
   struct hw_heap *heap = owner->heap;
-  struct hwi_owner *first = __atomic_load_n(&heap->next_orphan, __ATOMIC_ACQUIRE), *from;
-  if (!first)
-    first = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE);
-  from = first;
-  int orphans = 0;
-  do {
-    if (lock_orphan(from)) {
-      orphans++;
-      if (adopt_from(from, owner, class_index)) {
-        __atomic_store_n(&heap->next_orphan, from, __ATOMIC_RELEASE); /* it may have more */
-        return true;
-      }
-    }
-    from = from->next ? from->next : __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE);
-  } while (from != first && orphans < MOST_ORPHANS);
-  __atomic_store_n(&heap->next_orphan, from, __ATOMIC_RELEASE);
-  return false;
+  struct hwi_owner *locked[MOST_ORPHANS + 1] = {NULL};
+  if (!__atomic_load_n(&heap->orphans, __ATOMIC_RELAXED) && !__atomic_load_n(&heap->new_orphans, __ATOMIC_RELAXED))
+    return false;
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  if (result == HWI_LOCK_CLOSED)
+    return false;
+  bool is_found = adopt_from_ring(owner, class_index, locked);
+  hwi_heap_leave(heap, result);
+  for (size_t i = 0; locked[i]; i++)
+    drain_orphan(locked[i]);
+  return is_found;
 }
 
 bool hwi_owner_adopt(struct hwi_owner *owner, struct hwi_page *page)
@@ -176,53 +262,64 @@ static void take_over(struct hwi_owner *owner, const void *key, uintptr_t thread
   __atomic_store_n(&owner->state, (uint32_t)HWI_OWNER_LIVE, __ATOMIC_SEQ_CST);
 }
 
+/* It is written with the lock: another heap's owner, which was unmapped, may have been there. */
 static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintptr_t thread)
 {
-  enum hwi_lock_result result = hwi_heap_enter(heap);
+  struct hwi_owner *owner = (struct hwi_owner *)hwi_os_map(sizeof *owner);
+  enum hwi_lock_result result = owner ? hwi_heap_enter(heap) : HWI_LOCK_CLOSED;
+  if (owner && result == HWI_LOCK_CLOSED)
+    hwi_os_unmap(owner, sizeof *owner);
   if (result == HWI_LOCK_CLOSED)
     return NULL;
-  struct hwi_owner *owner = (struct hwi_owner *)hwi_os_map(sizeof *owner);
-  if (owner) {
-    for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++)
-      owner->pages[i] = &hwi_no_page;
-    memcpy(owner->class_of, heap->class_of, sizeof owner->class_of);
-    owner->heap = heap;
-    owner->key = key;
-    owner->thread = thread;
-    owner->next = heap->owners;
-    __atomic_store_n(&heap->owners, owner, __ATOMIC_RELEASE);
-    hwi_heap_count_mapped(heap, sizeof *owner);
-  }
-  hwi_heap_leave(result);
+  for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++)
+    owner->pages[i] = &hwi_no_page;
+  memcpy(owner->class_of, heap->class_of, sizeof owner->class_of);
+  owner->heap = heap;
+  owner->key = key;
+  owner->thread = thread;
+  owner->next = heap->owners;
+  __atomic_store_n(&heap->owners, owner, __ATOMIC_RELEASE);
+  hwi_heap_count_mapped(heap, sizeof *owner);
+  hwi_heap_leave(heap, result);
   return owner;
 }
 
-/* A new thread writes to each page that it takes, so it takes no orphan with very many. */
-static bool inherit(struct hwi_owner *owner, const void *key, uintptr_t thread)
+/* A new thread writes to each page that it takes, so it takes no orphan with very many. An orphan's pages do not become more. */
+static bool lock_to_inherit(struct hwi_owner *owner)
 {
   enum { MOST_PAGES = 256 };
-  if (!lock_orphan(owner))
-    return false;
-  if (owner->page_count <= MOST_PAGES) {
-    take_over(owner, key, thread);
-    return true;
+  return __atomic_load_n(&owner->page_count, __ATOMIC_RELAXED) <= MOST_PAGES && lock_orphan(owner);
+}
+
+/* Returns the orphan that has this page, if it can be taken, or any of a few; NULL if there is none. */
+static struct hwi_owner *take_orphan(struct hw_heap *heap, const struct hwi_page *page)
+{
+  hwi_heap_collect_orphans(heap);
+  struct hwi_owner *owner = page ? __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) : NULL;
+  bool is_found = owner && lock_to_inherit(owner);
+  for (int count = 0; !is_found && heap->orphans && count < MOST_ORPHANS; count++) {
+    owner = heap->orphans;
+    is_found = lock_to_inherit(owner);
+    set_first_orphan(heap, owner->next_orphan);
   }
-  release_orphan(owner);
-  drain_orphan(owner);
-  return false;
+  if (is_found)
+    remove_from_ring(heap, owner);
+  return is_found ? owner : NULL;
 }
 
 struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread, const void *block)
 {
   enum hw_heap_fault fault;
   const struct hwi_page *page = block ? hwi_heap_page_of(heap, block, &fault) : NULL;
-  struct hwi_owner *owner = page ? __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) : NULL;
-  if (owner && inherit(owner, key, thread))
-    return owner;
-  for (owner = __atomic_load_n(&heap->owners, __ATOMIC_ACQUIRE); owner; owner = owner->next)
-    if (inherit(owner, key, thread))
-      return owner;
-  return make_owner(heap, key, thread);
+  enum hwi_lock_result result = hwi_heap_enter(heap);
+  if (result == HWI_LOCK_CLOSED)
+    return NULL;
+  struct hwi_owner *owner = take_orphan(heap, page);
+  hwi_heap_leave(heap, result);
+  if (!owner)
+    return make_owner(heap, key, thread);
+  take_over(owner, key, thread);
+  return owner;
 }
 
 void hwi_owner_end(struct hwi_owner *owner)
@@ -231,6 +328,7 @@ void hwi_owner_end(struct hwi_owner *owner)
   hwi_owner_give_empty_pages(owner);
   set_threads(owner, 0);
   __atomic_store_n(&owner->key, NULL, __ATOMIC_RELAXED);
+  push_new_orphan(owner);
   release_orphan(owner);
   drain_orphan(owner);
 }

@@ -58,11 +58,17 @@ static void list_full(struct hwi_page *page)
   owner->full = page;
 }
 
+/* Other threads read the number, to see whether they want to have the pages. */
+static void count_page(struct hwi_owner *owner, int change)
+{
+  __atomic_store_n(&owner->page_count, owner->page_count + (size_t)change, __ATOMIC_RELAXED);
+}
+
 void hwi_page_move(struct hwi_page *page, struct hwi_owner *owner)
 {
   page->is_full ? unlink_from(&page->owner->full, page, NULL) : unlist_page(page);
-  page->owner->page_count--;
-  owner->page_count++;
+  count_page(page->owner, -1);
+  count_page(owner, 1);
   __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
   __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
   page->is_full ? list_full(page) : list_page(page);
@@ -76,13 +82,14 @@ bool hwi_page_has_room(const struct hwi_page *page)
 /* While a fork has closed the lock, the page stays. */
 static void give_page(struct hwi_page *page)
 {
-  enum hwi_lock_result result = hwi_heap_enter(page->owner->heap);
+  struct hw_heap *heap = page->owner->heap;
+  enum hwi_lock_result result = hwi_heap_enter(heap);
   if (result == HWI_LOCK_CLOSED)
     return;
   unlist_page(page);
-  page->owner->page_count--;
+  count_page(page->owner, -1);
   hwi_arena_give(page);
-  hwi_heap_leave(result);
+  hwi_heap_leave(heap, result);
 }
 
 /* The blocks of the owner's list go back to the page that they are all of. */
@@ -173,13 +180,20 @@ static struct hwi_free_block *carve(struct hwi_page *page)
 /* Takes a page of a class, or, for HW_HEAP_MOST_CLASSES, a span. */
 static struct hwi_page *take_slices(struct hw_heap *heap, size_t class_index, size_t count)
 {
-  enum hwi_lock_result result = hwi_heap_enter(heap);
-  if (result == HWI_LOCK_CLOSED)
-    return NULL;
-  struct hwi_page *page = hwi_arena_take(heap, (unsigned)count);
-  if (page)
-    hwi_heap_count_page(heap, class_index, true);
-  hwi_heap_leave(result);
+  struct hwi_page *page;
+  bool is_coming;
+  do {
+    enum hwi_lock_result result = hwi_heap_enter(heap);
+    if (result == HWI_LOCK_CLOSED)
+      return NULL;
+    page = hwi_arena_take(heap, (unsigned)count, &is_coming);
+    if (page)
+      hwi_heap_count_page(heap, class_index, true);
+    if (is_coming) /* a central heap stays locked */
+      hwi_heap_unlock_and_settle(heap, result);
+    else
+      hwi_heap_leave(heap, result);
+  } while (!page && is_coming);
   return page;
 }
 
@@ -198,7 +212,7 @@ static bool add_page(struct hwi_owner *owner, unsigned class_index)
   page->class_index = (uint8_t)class_index;
   page->is_full = page->is_spare = false;
   page->kind = HWI_PAGE_SMALL;
-  owner->page_count++;
+  count_page(owner, 1);
   __atomic_store_n(&page->owner, owner, __ATOMIC_RELEASE);
   __atomic_store_n(&page->thread, owner->thread, __ATOMIC_RELAXED);
   list_page(page);
@@ -266,7 +280,7 @@ static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
   if (owner->free[class_index] || find_room(owner, class_index, false))
     return take_first(owner, class_index);
   bool has_others = !owner->heap->sole;
-  if (has_others && __atomic_load_n(&owner->inbox, __ATOMIC_RELAXED) &&
+  if (has_others && hwi_owner_has_to_drain(owner) &&
       !hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
     hwi_owner_drain(owner);
   if (!find_room(owner, class_index, true)) {
@@ -293,8 +307,12 @@ static void *alloc_large(struct hw_heap *heap, size_t bytes, size_t align)
   enum hwi_lock_result result = hwi_heap_enter(heap);
   if (result == HWI_LOCK_CLOSED)
     return NULL;
-  void *block = hwi_large_alloc(heap, bytes, align);
-  hwi_heap_leave(result);
+  size_t new_bytes;
+  char *block = (char *)hwi_large_alloc(heap, bytes, align, &new_bytes);
+  char *end = block ? block + hwi_slice_of(block)->block_bytes : NULL;
+  hwi_heap_leave(heap, result);
+  if (block)
+    hwi_heap_make_present(heap, (uintptr_t)(end - new_bytes), new_bytes);
   return block;
 }
 

@@ -83,17 +83,23 @@ static uintptr_t unit_start(size_t unit)
   return hwi_space.start + (unit << HWI_UNIT_BITS);
 }
 
-static bool is_taken(size_t unit)
+/* Returns the next unit that is taken, or the next free one, from `unit` on and before `end`; `end` if there is none. */
+static size_t next_unit(size_t unit, size_t end, bool must_be_taken)
 {
-  return taken[unit / WORD_BITS] >> unit % WORD_BITS & 1;
+  while (unit < end) {
+    uint64_t word = taken[unit / WORD_BITS], rest = (must_be_taken ? word : ~word) >> unit % WORD_BITS;
+    if (rest)
+      return unit + (size_t)__builtin_ctzll(rest) < end ? unit + (size_t)__builtin_ctzll(rest) : end;
+    unit += WORD_BITS - unit % WORD_BITS;
+  }
+  return end;
 }
 
 static void take(size_t unit, size_t count)
 {
   for (size_t i = unit; i < unit + count; i++)
     taken[i / WORD_BITS] |= (uint64_t)1 << i % WORD_BITS;
-  while (first_free < UNITS && is_taken(first_free))
-    first_free++;
+  first_free = next_unit(first_free, UNITS, false);
 }
 
 static void give(size_t unit, size_t count)
@@ -104,28 +110,25 @@ static void give(size_t unit, size_t count)
     first_free = unit;
 }
 
-static size_t free_units(size_t unit, size_t most)
+static bool are_free(size_t unit, size_t count)
 {
-  size_t count = 0;
-  while (count < most && unit + count < UNITS && !is_taken(unit + count))
-    count++;
-  return count;
+  return unit + count <= UNITS && next_unit(unit, unit + count, true) == unit + count;
+}
+
+/* Returns the first unit from this one on at a multiple of `align`. */
+static size_t aligned(size_t unit, size_t align)
+{
+  uintptr_t start = unit_start(unit), up = (start + align - 1) & ~(align - 1);
+  return up < start ? UNITS : unit + ((up - start) >> HWI_UNIT_BITS);
 }
 
 /* Returns the first of `count` free units, or UNITS if there are none. */
 static size_t find_units(size_t count, size_t align)
 {
-  for (size_t unit = first_free; unit + count <= UNITS;) {
-    if (unit_start(unit) & (align - 1)) {
-      unit++;
-      continue;
-    }
-    size_t found = free_units(unit, count);
-    if (found == count)
-      return unit;
-    unit += found + 1;
-  }
-  return UNITS;
+  size_t unit = aligned(first_free, align);
+  while (unit + count <= UNITS && !are_free(unit, count))
+    unit = aligned(next_unit(next_unit(unit, unit + count, true), UNITS, false), align);
+  return unit + count <= UNITS ? unit : UNITS;
 }
 
 /* Makes the descriptors up to this unit readable, and then the space as long. */
@@ -149,6 +152,7 @@ uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge)
   size_t count = unit_count(bytes);
   if (!hwi_space_begin() || count > UNITS)
     return 0;
+  hwi_space_collect();
   for (;;) {
     size_t unit = find_units(count, align);
     if (unit == UNITS || !extend(unit + count))
@@ -162,17 +166,26 @@ uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge)
   }
 }
 
-void hwi_space_give(uintptr_t start, size_t bytes)
+static size_t unit_at(uintptr_t start)
 {
-  hwi_os_unmap((void *)start, bytes);
-  give((start - hwi_space.start) >> HWI_UNIT_BITS, unit_count(bytes));
+  return (start - hwi_space.start) >> HWI_UNIT_BITS;
+}
+
+void hwi_space_collect(void)
+{
+  if (!__atomic_load_n(&hwi_space.settled, __ATOMIC_RELAXED))
+    return;
+  struct hwi_page *unit = __atomic_exchange_n(&hwi_space.settled, NULL, __ATOMIC_ACQUIRE), *next;
+  for (; unit; unit = next) {
+    next = unit->next;
+    give(unit_at(hwi_page_start(unit)), unit_count(unit->block_bytes));
+  }
 }
 
 static uintptr_t resize_here(uintptr_t start, size_t old_count, size_t old_bytes, size_t bytes)
 {
-  size_t unit = (start - hwi_space.start) >> HWI_UNIT_BITS, count = unit_count(bytes);
-  size_t more = count > old_count ? count - old_count : 0;
-  if (free_units(unit + old_count, more) < more || !extend(unit + count))
+  size_t unit = unit_at(start), count = unit_count(bytes), more = count > old_count ? count - old_count : 0;
+  if (!are_free(unit + old_count, more) || !extend(unit + count))
     return 0;
   if (!hwi_os_remap((void *)start, old_bytes, bytes, NULL))
     return 0;
@@ -181,18 +194,20 @@ static uintptr_t resize_here(uintptr_t start, size_t old_count, size_t old_bytes
   return start;
 }
 
-uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes)
+uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool may_move)
 {
+  hwi_space_collect();
   uintptr_t here = resize_here(start, unit_count(old_bytes), old_bytes, bytes);
-  if (here)
+  if (here || !may_move)
     return here;
   uintptr_t other = hwi_space_take(bytes, 1, false);
   if (!other)
     return 0;
   if (!hwi_os_remap((void *)start, old_bytes, bytes, (void *)other)) {
-    hwi_space_give(other, bytes);
+    hwi_os_unmap((void *)other, bytes);
+    give(unit_at(other), unit_count(bytes));
     return 0;
   }
-  give((start - hwi_space.start) >> HWI_UNIT_BITS, unit_count(old_bytes));
+  give(unit_at(start), unit_count(old_bytes));
   return other;
 }

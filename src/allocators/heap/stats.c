@@ -94,7 +94,7 @@ static void get_all(struct hw_heap *heap, struct hw_heap_stats *stats, struct hw
   enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
   count(heap, rows);
   *stats = (struct hw_heap_stats){.mapped_bytes = heap->mapped_bytes, .peak_mapped_bytes = heap->peak_mapped_bytes};
-  hwi_heap_leave(result);
+  hwi_heap_unlock(heap, result);
   for (size_t i = 0; i < ROWS; i++)
     stats->used_bytes += rows[i].used_bytes;
 }

@@ -51,22 +51,19 @@ static bool find_free(struct free_blocks *set, const struct hwi_page *page)
 
 static const struct hwi_page *each_of_arena(const struct hwi_page *arena, hwi_page_fn *see, void *context)
 {
-  for (unsigned i = 0; i < HWI_SLICES; i += arena[i].slice_count) {
-    while (i < HWI_SLICES && arena->unit.free_slices >> i & 1)
-      i++;
-    if (i == HWI_SLICES)
-      break;
-    if (!see(context, &arena[i]))
+  for (unsigned i = 0; i < HWI_SLICES; i += arena->unit.free_slices >> i & 1 ? 1 : arena[i].slice_count)
+    if (!(arena->unit.free_slices >> i & 1) && arena[i].kind != HWI_PAGE_PENDING && !see(context, &arena[i]))
       return &arena[i];
-  }
   return NULL;
 }
 
 const struct hwi_page *hwi_heap_each_page(const struct hw_heap *heap, hwi_page_fn *see, void *context)
 {
   const struct hwi_page *stopped = NULL;
-  for (const struct hwi_page *arena = heap->arenas; arena && !stopped; arena = arena->unit.next)
-    stopped = each_of_arena(arena, see, context);
+  for (unsigned group = 0; group <= HWI_SLICES; group++)
+    for (const struct hwi_page *arena = heap->arenas[HWI_BY_FREE].lists[group]; arena && !stopped;
+         arena = arena->unit.next)
+      stopped = each_of_arena(arena, see, context);
   for (const struct hwi_page *page = heap->large; page && !stopped; page = page->next)
     stopped = see(context, page) ? NULL : page;
   return stopped;
@@ -98,7 +95,7 @@ void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context)
   enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
   hwi_heap_each_page(heap, visit_blocks, &all);
   hwi_libc_each(heap, visit, context);
-  hwi_heap_leave(result);
+  hwi_heap_unlock(heap, result);
 }
 
 /* --- check --- */
@@ -122,7 +119,7 @@ enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where)
 {
   enum hwi_lock_result result = hwi_lock_enter_always(&hwi_space.lock);
   const struct hwi_page *wrong = hwi_heap_each_page(heap, is_page_right, heap);
-  hwi_heap_leave(result);
+  hwi_heap_unlock(heap, result);
   if (where)
     *where = wrong ? (void *)hwi_page_start(wrong) : NULL;
   return wrong ? HW_HEAP_DAMAGED : HW_HEAP_OK;

@@ -44,7 +44,7 @@ static void report_file(const char *path, const char *what, long error)
 {
   struct hwi_message message;
   hwi_message_begin(&message);
-  hwi_message_text(&message, "HEAPWRIGHT_HEAP_CONFIG=");
+  hwi_message_text(&message, HWI_HEAP_CONFIG_VARIABLE "=");
   hwi_message_text(&message, path);
   hwi_message_text(&message, what);
   if (error < 0)

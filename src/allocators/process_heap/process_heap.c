@@ -95,7 +95,8 @@ static void *try_alloc(size_t bytes, size_t align, bool is_zeroed)
   enum hwi_lock_result result = is_central ? hwi_heap_lock(its) : HWI_LOCK_NOT_NEEDED;
   struct hwi_owner *owner = result == HWI_LOCK_CLOSED ? NULL : is_central ? its->sole : begin(NULL);
   void *block = owner ? alloc_from(owner, bytes, align, is_zeroed) : NULL;
-  hwi_heap_leave(result);
+  if (is_central)
+    hwi_heap_leave_central(its, result);
   hwi_is_in_malloc = false;
   if (has_ended)
     leave();
@@ -148,7 +149,7 @@ static COLD void free_later(void *block)
 {
   if (hwi_fork_heap_free_later(block, heap_free))
     return;
-  hwi_heap_leave(hwi_lock_enter_always(&hwi_space.lock)); /* no memory: waits for the fork's end */
+  hwi_lock_leave(&hwi_space.lock, hwi_lock_enter_always(&hwi_space.lock)); /* no memory: waits for the fork's end */
   heap_free(block);
 }
 
@@ -183,7 +184,7 @@ static int try_free(void *block)
   hwi_is_in_malloc = true;
   enum hwi_lock_result result = hwi_heap_enter_central(its);
   int fault = result == HWI_LOCK_CLOSED ? (int)HWI_FREE_CLOSED : hwi_owner_free(its, own_to_free(its, block), block);
-  hwi_heap_leave(result);
+  hwi_heap_leave_central(its, result);
   hwi_is_in_malloc = false;
   return fault;
 }

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
+#include "allocators/heap/libc_blocks.h"
 #include "allocators/message.h"
 #include "allocators/process_heap/config_file.h"
 
 static const char prefix[] = "HEAPWRIGHT_HEAP_";
-static const char config_variable[] = "HEAPWRIGHT_HEAP_CONFIG";
-static const char *const others[] = {"HEAPWRIGHT_HEAP_LIBC", config_variable, NULL};
+static const char *const others[] = {HWI_HEAP_LIBC_VARIABLE, HWI_HEAP_CONFIG_VARIABLE, NULL};
 
 /* --- reports --- */
 
@@ -115,7 +115,7 @@ static void make_right(struct hwi_heap_settings *settings, const struct sources 
 void hwi_process_settings_read(struct hwi_process_settings *settings, const struct hw_heap_config *config,
                                hwi_value_fn *value_of, char *const *variables)
 {
-  const char *stats = value_of("HEAPWRIGHT_STATS"), *file = value_of(config_variable);
+  const char *stats = value_of("HEAPWRIGHT_STATS"), *file = value_of(HWI_HEAP_CONFIG_VARIABLE);
   struct sources sources = {.value_of = value_of};
   memset(settings, 0, sizeof *settings);
   if (config)
@@ -133,6 +133,6 @@ void hwi_process_settings_read(struct hwi_process_settings *settings, const stru
   report_unknown(variables);
   settings->heap.config.check_all_frees =
       hwi_flag_read(value_of, "HEAPWRIGHT_CHECK", settings->heap.config.check_all_frees);
-  settings->uses_libc = hwi_flag_read(value_of, "HEAPWRIGHT_HEAP_LIBC", false);
+  settings->uses_libc = hwi_libc_is_wanted(value_of);
   settings->stats = stats && *stats ? stats : NULL;
 }

@@ -2,6 +2,7 @@
 #include <heapwright/heap.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BLOCKS = 5000, LEFT = 3 };
@@ -35,6 +36,14 @@ static int use(struct hw_heap *heap)
     for (int i = 0; i < (round < 2 ? BLOCKS : BLOCKS - LEFT); i++)
       wrong += hw_heap_free(heap, blocks[i]) != HW_HEAP_OK;
   }
+  char *libcs = malloc(10);
+  wrong += hw_heap_free(heap, libcs) != HW_HEAP_FOREIGN || hw_heap_realloc(heap, libcs, 20) ||
+           hw_heap_resize_in_place(heap, libcs, 5);
+  free(libcs);
+  char *own = hw_heap_alloc(heap, 10);
+  size_t usable = hw_heap_usable_bytes(heap, own);
+  wrong += !hw_heap_resize_in_place(heap, own, usable) || hw_heap_resize_in_place(heap, own, usable + 1) ||
+           hw_heap_good_bytes(heap, 10) > usable || hw_heap_free(heap, own) != HW_HEAP_OK;
   hw_heap_get_stats(heap, &stats);
   hw_heap_walk(heap, count, &walked);
   hw_heap_collect(heap);

@@ -1,0 +1,44 @@
+/* fields.c - the fields of a general heap's config; the tools have this table, too */
+#include "allocators/heap/config.h"
+
+#include <stdint.h>
+
+#include "allocators/heap/layout.h"
+
+#define FIELD(member, suffix, its_kind)                                     \
+  .name = #member, .variable = "HEAPWRIGHT_HEAP_" suffix, .kind = its_kind, \
+  .offset = offsetof(struct hw_heap_config, member)
+#define LIST(member, suffix, count) \
+  FIELD(member, suffix, HWI_FIELD_LIST), .count_name = #count, .count_offset = offsetof(struct hw_heap_config, count)
+
+static const char *const thread_words[] = {"caching", "central", "single", NULL};
+static const char *const lock_words[] = {"adaptive", "spinning", NULL};
+static const char *const return_words[] = {"default", "later", "above", "at-once", "on-collect", NULL};
+static const char *const page_words[] = {"usual", "transparent", "huge", NULL};
+static const char *const flag_words[] = {"0", "1", NULL};
+
+enum { MOST_THREAD_PAGES = 1024, MOST_MS = 3600000, MOST_NODES = 1024 };
+
+const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
+    {LIST(class_bytes, "CLASS_BYTES", class_count), .least = HW_HEAP_ALIGN, .most = SIZE_MAX, .step = HW_HEAP_ALIGN,
+     .rule = "must be a multiple of 16, and not 0"},
+    {LIST(page_bytes, "PAGE_BYTES", page_bytes_count), .least = HWI_SLICE_BYTES, .most = HWI_SPAN_BYTES,
+     .step = HWI_SLICE_BYTES, .rule = "must be a multiple of 64K, at most 2M"},
+    {LIST(thread_pages, "THREAD_PAGES", thread_pages_count), .least = 1, .most = MOST_THREAD_PAGES, .step = 1,
+     .rule = "must be from 1 to 1024"},
+    {FIELD(arena_bytes, "ARENA_BYTES", HWI_FIELD_NUMBER), .least = HWI_UNIT_BYTES, .most = (size_t)1 << 30,
+     .step = HWI_UNIT_BYTES, .rule = "must be a multiple of 4M, at most 1G"},
+    {FIELD(threads, "THREADS", HWI_FIELD_WORD), .words = thread_words, .rule = "must be caching, central or single"},
+    {FIELD(lock, "LOCK", HWI_FIELD_WORD), .words = lock_words, .rule = "must be adaptive or spinning"},
+    {FIELD(returns, "RETURNS", HWI_FIELD_WORD), .words = return_words,
+     .rule = "must be later, above, at-once or on-collect"},
+    {FIELD(keep_free_bytes, "KEEP_FREE_BYTES", HWI_FIELD_NUMBER), .least = 1, .most = SIZE_MAX, .step = 1,
+     .rule = "must be a size, such as 64M, and not 0"},
+    {FIELD(return_after_ms, "RETURN_AFTER_MS", HWI_FIELD_NUMBER), .least = 1, .most = MOST_MS, .step = 1,
+     .rule = "must be from 1 to 3600000"},
+    {FIELD(pages, "PAGES", HWI_FIELD_WORD), .words = page_words, .rule = "must be usual, transparent or huge"},
+    {FIELD(touch, "TOUCH", HWI_FIELD_FLAG), .words = flag_words, .rule = "must be 0 or 1"},
+    {FIELD(lock_memory, "LOCK_MEMORY", HWI_FIELD_FLAG), .words = flag_words, .rule = "must be 0 or 1"},
+    {FIELD(numa_node, "NUMA_NODE", HWI_FIELD_NUMBER), .least = 1, .most = MOST_NODES, .step = 1, .bias = 1,
+     .rule = "must be the number of a memory node of this machine"},
+};

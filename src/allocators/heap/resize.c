@@ -1,0 +1,85 @@
+/* resize.c - blocks of a general heap become longer or shorter
+ *
+ * A block of a class is copied. A span takes or leaves slices where it is; a large block is remapped, also to another place.
+ */
+#include "allocators/heap/process_owner.h"
+
+#include <string.h>
+
+static size_t bytes_of_system_pages(size_t bytes)
+{
+  return (bytes + HWI_SYSTEM_PAGE_BYTES - 1) & ~(size_t)(HWI_SYSTEM_PAGE_BYTES - 1);
+}
+
+size_t hw_heap_good_bytes(const struct hw_heap *heap, size_t bytes)
+{
+  if (heap->uses_libc || heap->is_destroyed || bytes > PTRDIFF_MAX - HWI_SYSTEM_PAGE_BYTES)
+    return bytes;
+  if (bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
+    return heap->class_bytes[heap->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS]];
+  return bytes <= HWI_SPAN_BYTES ? hwi_slices_for(bytes) * HWI_SLICE_BYTES : bytes_of_system_pages(bytes);
+}
+
+/* Of a block above the largest class. Returns the block, or NULL if that is not possible; then nothing was changed. */
+static void *resize_mapped(struct hw_heap *heap, void *block, size_t old_bytes, size_t bytes, bool may_move)
+{
+  struct hwi_page *page = hwi_slice_of(block);
+  enum hwi_lock_result result = hwi_heap_lock(heap);
+  char *resized = NULL;
+  size_t new_bytes = 0;
+  if (result == HWI_LOCK_CLOSED)
+    return NULL;
+  if (page->kind == HWI_PAGE_LARGE && bytes > HWI_SPAN_BYTES)
+    resized = (char *)hwi_large_resize(heap, page, bytes, may_move, &new_bytes);
+  else if (page->kind == HWI_PAGE_SPAN && bytes <= HWI_SPAN_BYTES)
+    resized = hwi_arena_resize(page, hwi_slices_for(bytes)) ? (char *)block : NULL;
+  hwi_heap_unlock(heap, result);
+  if (resized)
+    hwi_heap_make_present(heap, (uintptr_t)resized + old_bytes, new_bytes);
+  return resized;
+}
+
+/* Returns whether a block of so many bytes is as good for a request as another one. */
+static bool is_near(size_t old_bytes, size_t bytes)
+{
+  return bytes <= old_bytes && bytes >= old_bytes / 2;
+}
+
+bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes)
+{
+  if (is_near(old_bytes, bytes))
+    return true;
+  if (old_bytes <= HW_HEAP_LARGEST_CLASS_BYTES || bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
+    return false;
+  void *resized = resize_mapped(heap, *block, old_bytes, bytes, true);
+  *block = resized ? resized : *block;
+  return resized;
+}
+
+bool hw_heap_resize_in_place(struct hw_heap *heap, void *block, size_t bytes)
+{
+  size_t old_bytes = hw_heap_usable_bytes(heap, block);
+  if (old_bytes == 0)
+    return false;
+  bool is_mapped = old_bytes > HW_HEAP_LARGEST_CLASS_BYTES && !heap->uses_libc;
+  bool is_resized =
+      is_mapped && !is_near(old_bytes, bytes) && resize_mapped(heap, block, old_bytes, bytes ? bytes : 1, false);
+  return is_resized || bytes <= old_bytes;
+}
+
+void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes)
+{
+  if (!block)
+    return hw_heap_alloc(heap, bytes);
+  size_t old_bytes = hw_heap_usable_bytes(heap, block);
+  if (old_bytes == 0)
+    return NULL;
+  if (!heap->uses_libc && hwi_heap_resize(heap, &block, old_bytes, bytes))
+    return block;
+  void *moved = hw_heap_alloc(heap, bytes);
+  if (moved) {
+    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+    hw_heap_free(heap, block);
+  }
+  return moved;
+}

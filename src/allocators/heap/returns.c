@@ -1,0 +1,188 @@
+/* returns.c - memory that a general heap returns to the system: when, and how without the lock
+ *
+ * When. Free slices that are still in memory are kept for a while: returning memory and taking it again costs more than all
+ * else here. Every 25 ms, when a thread gives a page, what was not needed since the last time goes back, except for a
+ * share of the heap. What exceeds a larger share goes back at once, since perhaps no thread passes by later. The heap
+ * learns from its mistakes: if half of what was returned is taken from the system again within a second, it was returned
+ * too early, and the time and the larger share grow to four times as much, up to 800 ms and 1 GiB. They halve when memory
+ * is returned and the last time was no mistake. So a program that goes up and down pays for that only at its beginning.
+ *
+ * How. The system calls take as long as the memory is large, so no other thread may have to wait for them. What is to go back
+ * becomes pending: its slices are neither free nor used, and its units stay taken, so that no thread gets them. The thread
+ * that leaves the lock takes the lists of what is pending, makes the system calls, and pushes each part on a list of what is
+ * settled. The next thread that has the lock and needs memory takes that list, and only then the slices and units are free.
+ * Memory that the config wants to be present comes in the same way. While a fork has closed the lock, this goes on; the child
+ * does not have what was pending in other threads.
+ */
+#include "allocators/heap/layout.h"
+
+#include "platform/os.h"
+#include "platform/os_heap.h"
+
+enum {
+  LEAST_KEPT_BYTES = 2 << 20,
+  KEPT_PART = 32, /* of what is mapped */
+  LEAST_EXCESS_BYTES = 32 << 20,
+  LEAST_EXCESS_OF_LARGE_BYTES = 2 << 20, /* of a heap that has had */
+  LARGE_HEAP_BYTES = 256 << 20,
+  EXCESS_PART = 4,
+  NS_PER_MS = 1000000,
+  SOON_MS = 1000,
+  PATIENCE_STEP = 2,
+  MOST_PATIENCE = 5, /* 32 times as much */
+};
+
+/* --- how --- */
+
+static void push_settled(struct hwi_page **list, struct hwi_page *page)
+{
+  page->next = __atomic_load_n(list, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(list, &page->next, page, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    ;
+}
+
+/* Memory that is locked stays, as do huge pages that are reserved. */
+static void settle_slices(struct hw_heap *heap, struct hwi_page *page)
+{
+  uintptr_t start = hwi_page_start(page);
+  size_t bytes = page->slice_count * HWI_SLICE_BYTES;
+  if (page->is_coming)
+    hwi_heap_make_present(heap, start, bytes);
+  page->is_clean = !page->is_coming && hwi_os_drop_pages((void *)start, bytes) == 0;
+  push_settled(&heap->settled, page);
+}
+
+void hwi_heap_unlock_and_settle(struct hw_heap *heap, enum hwi_lock_result result)
+{
+  struct hwi_page *slices = heap->pending_slices, *units = heap->pending_units, *next;
+  heap->pending_slices = heap->pending_units = NULL;
+  hwi_lock_leave(&hwi_space.lock, result);
+  for (; slices; slices = next) {
+    next = slices->next;
+    settle_slices(heap, slices);
+  }
+  for (; units; units = next) {
+    next = units->next;
+    hwi_os_unmap((void *)hwi_page_start(units), units->block_bytes);
+    push_settled(&hwi_space.settled, units);
+  }
+}
+
+void hwi_heap_collect_settled(struct hw_heap *heap)
+{
+  if (!__atomic_load_n(&heap->settled, __ATOMIC_RELAXED))
+    return;
+  struct hwi_page *page = __atomic_exchange_n(&heap->settled, NULL, __ATOMIC_ACQUIRE), *next;
+  for (; page; page = next) {
+    next = page->next;
+    hwi_arena_settle(page);
+  }
+}
+
+void hwi_heap_unmap_later(struct hw_heap *heap, struct hwi_page *unit)
+{
+  unit->next = heap->pending_units;
+  heap->pending_units = unit;
+}
+
+void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes)
+{
+  hwi_heap_collect_settled(heap);
+  hwi_large_drop_cached(heap, most_bytes);
+  hwi_arena_unmap_free(heap, most_bytes);
+  hwi_arena_drop_kept(heap, most_bytes);
+}
+
+/* --- when --- */
+
+static size_t larger(size_t a, size_t b)
+{
+  return a > b ? a : b;
+}
+
+/* Returns how much free memory may be kept for any time. */
+static size_t most_kept_bytes(const struct hw_heap *heap)
+{
+  switch (heap->config.returns) {
+  case HW_HEAP_RETURNS_AT_ONCE:
+    return 0;
+  case HW_HEAP_RETURNS_ON_COLLECT:
+    return SIZE_MAX;
+  default:
+    return heap->config.keep_free_bytes ? heap->config.keep_free_bytes
+                                        : larger(LEAST_KEPT_BYTES, heap->mapped_bytes / KEPT_PART);
+  }
+}
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+  return a < b ? a : b;
+}
+
+/* Before memory is returned: was the last return right? */
+static void learn(struct hw_heap *heap, uint64_t now)
+{
+  bool is_soon = now - heap->returned_ns < (uint64_t)SOON_MS * NS_PER_MS;
+  bool was_wrong = is_soon && heap->returned_bytes && heap->new_bytes >= heap->returned_bytes / 2;
+  if (was_wrong)
+    heap->patience = smaller(heap->patience + PATIENCE_STEP, MOST_PATIENCE);
+  else if (!is_soon && heap->patience > 0)
+    heap->patience--;
+  if (was_wrong || !is_soon)
+    heap->returned_bytes = 0;
+  if (heap->returned_bytes == 0)
+    heap->new_bytes = 0;
+}
+
+static bool is_old(const struct hw_heap *heap, uint64_t now)
+{
+  return now - heap->excess_since_ns >= (uint64_t)heap->config.return_after_ms * NS_PER_MS << heap->patience;
+}
+
+/* Of a heap that was large, and is small now, no more is kept than of its size: it may never be needed again, and then no
+ * thread passes by. */
+static size_t most_excess_bytes(const struct hw_heap *heap)
+{
+  size_t least = heap->peak_mapped_bytes < LARGE_HEAP_BYTES ? LEAST_EXCESS_BYTES : LEAST_EXCESS_OF_LARGE_BYTES;
+  return larger(least, (heap->taken_bytes + heap->large_bytes) / EXCESS_PART) << heap->patience;
+}
+
+/* Returns how much of the kept memory stays; `most` needs no reason. */
+static size_t bytes_to_keep(const struct hw_heap *heap, size_t most, uint64_t now)
+{
+  size_t excess = most_excess_bytes(heap);
+  if (heap->kept_bytes - most > excess)
+    return most + excess / 2;
+  size_t unneeded = heap->least_kept_bytes > most ? heap->least_kept_bytes - most : 0;
+  return is_old(heap, now) ? heap->kept_bytes - unneeded : heap->kept_bytes;
+}
+
+static void return_kept(struct hw_heap *heap, size_t most_bytes, uint64_t now)
+{
+  size_t before = heap->kept_bytes;
+  hwi_heap_trim(heap, most_bytes);
+  heap->returned_bytes += before - heap->kept_bytes;
+  heap->returned_ns = now;
+}
+
+void hwi_heap_pass_by(struct hw_heap *heap)
+{
+  size_t most = most_kept_bytes(heap);
+  if (heap->kept_bytes <= most)
+    return;
+  if (heap->config.returns != HW_HEAP_RETURNS_LATER) {
+    hwi_heap_trim(heap, most);
+    return;
+  }
+  uint64_t now = hwi_os_monotonic_ns();
+  if (bytes_to_keep(heap, most, now) < heap->kept_bytes)
+    learn(heap, now);
+  size_t keep = bytes_to_keep(heap, most, now);
+  bool is_less = keep < heap->kept_bytes;
+  if (is_less)
+    return_kept(heap, keep, now);
+  if (is_less || is_old(heap, now)) {
+    heap->excess_since_ns = now;
+    heap->least_kept_bytes = heap->kept_bytes;
+  }
+}

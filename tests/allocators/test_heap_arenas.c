@@ -1,0 +1,249 @@
+/* test_heap_arenas.c - the arenas of a general heap: how room is found in many, and what is returned without the lock
+ *
+ * Breaks if an arena is in the wrong list, if room is not found wherever it is, if a small request breaks up a large group while
+ * an arena has room that fits, or if memory that is being returned is given out, or lost.
+ */
+#include "new_heap.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "allocators/heap/layout.h"
+
+enum { SLICE = (int)HWI_SLICE_BYTES };
+
+/* --- lists --- */
+
+static unsigned largest_group(uint64_t set)
+{
+  unsigned largest = 0, length = 0;
+  for (unsigned i = 0; i < HWI_SLICES; i++) {
+    length = set >> i & 1 ? length + 1 : 0;
+    largest = length > largest ? length : largest;
+  }
+  return largest;
+}
+
+static bool is_in_its_list(const struct hw_heap *heap, const struct hwi_page *arena, int order, unsigned list)
+{
+  uint64_t set = arena->unit.free_slices & (order == HWI_BY_KEPT ? arena->unit.touched_slices : UINT64_MAX);
+  const struct hwi_page *next = arena[order].unit.next, *prev = arena[order].unit.prev;
+  return arena->unit.heap == heap && largest_group(set) == list && (!next || next[order].unit.prev == arena) &&
+         (prev ? prev[order].unit.next == arena : heap->arenas[order].lists[list] == arena);
+}
+
+/* Returns how many arenas the heap has. */
+static size_t expect_lists(const struct hw_heap *heap)
+{
+  size_t counts[HWI_ARENA_ORDERS] = {0}, kept_bytes = 0;
+  for (int order = 0; order < HWI_ARENA_ORDERS; order++)
+    for (unsigned list = 0; list <= HWI_SLICES; list++) {
+      const struct hwi_page *arena = heap->arenas[order].lists[list];
+      assert_true(list == 0 || (heap->arenas[order].room >> (list - 1) & 1) == (arena != NULL));
+      for (; arena; arena = arena[order].unit.next, counts[order]++) {
+        assert_true(is_in_its_list(heap, arena, order, list));
+        if (order == HWI_BY_KEPT)
+          kept_bytes +=
+              (size_t)__builtin_popcountll(arena->unit.free_slices & arena->unit.touched_slices) * HWI_SLICE_BYTES;
+      }
+    }
+  assert_int_equal(counts[HWI_BY_FREE], counts[HWI_BY_KEPT]);
+  assert_true(heap->cached || kept_bytes == heap->kept_bytes);
+  return counts[HWI_BY_FREE];
+}
+
+/* With spans of 1 to 32 slices, which are made longer and shorter, and memory that goes back in all ways. */
+static void arenas_are_in_their_lists(void **state)
+{
+  (void)state;
+  static struct model model;
+  static const struct hw_heap_config configs[] = {{.returns = HW_HEAP_RETURNS_AT_ONCE},
+                                                  {.returns = HW_HEAP_RETURNS_ON_COLLECT},
+                                                  {.returns = HW_HEAP_RETURNS_ABOVE, .keep_free_bytes = 3 * MIB},
+                                                  {.arena_bytes = 16 * MIB, .return_after_ms = 1}};
+  for (size_t i = 0; i < COUNT(configs); i++) {
+    struct hw_heap *heap = heap_with(&configs[i]);
+    model = (struct model){.heap = heap, .seed = 88172645463325252u + i};
+    for (int step = 0; step < 1200; step++) {
+      bool grows = step / 200 % 2 == 0;
+      assert_true(grows || model.count == 0 ? model_alloc(&model, 0, model_any(&model) % (20 * SLICE) + 1)
+                                            : model_free(&model, model_any(&model) % model.count));
+      if (model.count && step % 3 == 0)
+        assert_true(model_realloc(&model, model_any(&model) % model.count, model_any(&model) % (32 * SLICE) + 1));
+      if (step % 50 == 0)
+        expect_lists(heap);
+      if (step % 300 == 0)
+        hw_heap_collect(heap);
+    }
+    expect_right(heap);
+    assert_true(model_free_all(&model));
+    hw_heap_collect(heap);
+    assert_in_range(expect_lists(heap), 1, configs[i].arena_bytes ? 4 : 1);
+    hw_heap_destroy(heap);
+  }
+}
+
+/* --- room --- */
+
+enum { ARENAS = 300, OF_ARENA = HWI_SLICES / 4, MANY = ARENAS * OF_ARENA };
+
+/* Each block has 4 slices. */
+static void fill(struct hw_heap *heap, char **blocks)
+{
+  for (int i = 0; i < MANY; i++)
+    assert_non_null(blocks[i] = hw_heap_alloc(heap, 4 * SLICE));
+}
+
+static void the_only_room_is_found_in_many_arenas(void **state)
+{
+  (void)state;
+  static char *blocks[MANY];
+  struct hw_heap *heap = new_heap();
+  fill(heap, blocks);
+  assert_int_equal(expect_lists(heap), ARENAS);
+  for (int i = 3; i < MANY; i += MANY / 7) {
+    assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+    assert_ptr_equal(hw_heap_alloc(heap, 4 * SLICE), blocks[i]);
+  }
+  assert_int_equal(expect_lists(heap), ARENAS);
+  hw_heap_destroy(heap);
+}
+
+/* A request takes the smallest group that it fits in, and the fullest arena of those. */
+static void large_groups_stay_whole(void **state)
+{
+  (void)state;
+  static char *blocks[MANY];
+  struct hw_heap *heap = new_heap();
+  fill(heap, blocks);
+  hw_heap_free(heap, blocks[0]); /* in one arena, a group of 16 slices, */
+  hw_heap_free(heap, blocks[1]);
+  hw_heap_free(heap, blocks[2]);
+  hw_heap_free(heap, blocks[3]);
+  hw_heap_free(heap, blocks[OF_ARENA]); /* in another one, two of 4, */
+  hw_heap_free(heap, blocks[OF_ARENA + 2]);
+  hw_heap_free(heap, blocks[2 * OF_ARENA]); /* and in the fullest one of all, one of 4 */
+  assert_ptr_equal(hw_heap_alloc(heap, 3 * SLICE), blocks[2 * OF_ARENA]);
+  for (int i = 0; i < 2; i++) {
+    char *block = hw_heap_alloc(heap, 4 * SLICE);
+    assert_true(block == blocks[OF_ARENA] || block == blocks[OF_ARENA + 2]);
+  }
+  assert_ptr_equal(hw_heap_alloc(heap, 16 * SLICE), blocks[0]);
+  assert_int_equal(expect_lists(heap), ARENAS);
+  hw_heap_destroy(heap);
+}
+
+/* --- what is being returned --- */
+
+/* As a thread that waits for the system: the lock is left, and the calls are not made yet. */
+static struct hwi_page *take_pending(struct hw_heap *heap)
+{
+  struct hwi_page *pending = heap->pending_slices;
+  heap->pending_slices = NULL;
+  return pending;
+}
+
+static void what_is_being_returned_is_not_given_out(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.returns = HW_HEAP_RETURNS_ON_COLLECT};
+  struct hw_heap *heap = heap_with(&config);
+  char *staying = hw_heap_alloc(heap, 4 * SLICE), *block = hw_heap_alloc(heap, 4 * SLICE);
+  hw_heap_free(heap, memset(block, 1, 4 * SLICE));
+  hwi_heap_trim(heap, 0);
+  struct hwi_page *pending = take_pending(heap);
+  assert_ptr_equal(pending, hwi_slice_of(block));
+  expect_lists(heap);
+  expect_right(heap);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_NOT_A_BLOCK);
+  assert_ptr_not_equal(hw_heap_alloc(heap, 4 * SLICE), block);
+  heap->pending_slices = pending;
+  hwi_heap_unlock_and_settle(heap, HWI_LOCK_NOT_NEEDED);
+  assert_int_equal(block[0], 0);
+  assert_ptr_equal(hw_heap_alloc(heap, 4 * SLICE), block);
+  expect_lists(heap);
+  expect_right(heap);
+  assert_int_equal(hw_heap_free(heap, staying), HW_HEAP_OK);
+  hw_heap_destroy(heap);
+}
+
+/* --- without the lock --- */
+
+static volatile sig_atomic_t calls, calls_with_lock;
+
+static void see_call(int number)
+{
+  (void)number;
+  calls++;
+  calls_with_lock += hwi_lock_is_mine(&hwi_space.lock);
+}
+
+/* From now on, the system calls that take longer for more memory are not made, and seen. */
+static void trap_calls(void)
+{
+  static struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 5, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mlock, 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 4),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_DONTNEED, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MADV_POPULATE_WRITE, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  static const struct sock_fprog program = {COUNT(filter), filter};
+  signal(SIGSYS, see_call);
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+    _exit(2);
+}
+
+/* Returns false if there was no such call, or the thread had the lock in one. */
+static bool use_without_lock(const struct hw_heap_config *config)
+{
+  trap_calls();
+  struct hw_heap *heap = hw_heap_create(config, NULL);
+  char *small = hw_heap_alloc(heap, 30000), *span = hw_heap_alloc(heap, MIB), *large = hw_heap_alloc(heap, 5 * MIB);
+  for (int i = 0; i < 20; i++)
+    hw_heap_alloc(heap, 2 * MIB);
+  large = hw_heap_realloc(heap, large, 9 * MIB);
+  bool is_right = large && !hw_heap_free(heap, small) && !hw_heap_free(heap, span) && !hw_heap_free(heap, large);
+  hw_heap_collect(heap);
+  int before = calls;
+  return is_right && before && hw_heap_destroy(heap) && calls > before && !calls_with_lock;
+}
+
+static void no_thread_waits_for_the_system(void **state)
+{
+  (void)state;
+  static const struct hw_heap_config configs[] = {{.returns = HW_HEAP_RETURNS_AT_ONCE},
+                                                  {.touch = true},
+                                                  {.lock_memory = true},
+                                                  {.threads = HW_HEAP_SINGLE, .returns = HW_HEAP_RETURNS_AT_ONCE},
+                                                  {.threads = HW_HEAP_CENTRAL, .returns = HW_HEAP_RETURNS_AT_ONCE}};
+  for (size_t i = 0; i < COUNT(configs); i++) {
+    int status;
+    pid_t child = fork();
+    if (!child)
+      _exit(use_without_lock(&configs[i]) ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(arenas_are_in_their_lists),      cmocka_unit_test(the_only_room_is_found_in_many_arenas),
+      cmocka_unit_test(large_groups_stay_whole),        cmocka_unit_test(what_is_being_returned_is_not_given_out),
+      cmocka_unit_test(no_thread_waits_for_the_system),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

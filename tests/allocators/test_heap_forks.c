@@ -1,0 +1,197 @@
+/* test_heap_forks.c - forks at moments that a program cannot choose: while another one is beginning, while a thread takes back
+ * blocks, and while there is one thread
+ *
+ * Breaks if the child of such a fork never takes the lock again, follows links between pages in a circle, or loses the memory of
+ * ended threads.
+ */
+#include "new_heap.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "allocators/lock.h"
+
+enum { BLOCK_BYTES = 4096, OF_PAGE = 65536 / BLOCK_BYTES, PAGES = 6, BLOCKS = PAGES * OF_PAGE, PATIENCE_S = 60 };
+
+static void expect_child(pid_t child)
+{
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
+static void run_thread(void *(*body)(void *), void *argument)
+{
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, body, argument), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* --- while another thread closes the locks --- */
+
+static struct hwi_lock outer, inner;
+
+static void *close_locks(void *argument)
+{
+  hwi_lock_before_fork(&outer, &inner);
+  hwi_lock_after_fork(&outer, &inner, false);
+  return argument;
+}
+
+/* As a handler that has interrupted malloc: its thread has the inner lock, for which the closing thread waits. To be run before
+ * the process has a heap, whose own handlers would close and open the locks, too. */
+static void a_child_is_not_left_closed(void **state)
+{
+  (void)state;
+  pthread_t closing;
+  hwi_lock_take_always(&inner);
+  assert_int_equal(pthread_create(&closing, NULL, close_locks, NULL), 0);
+  while (!hwi_lock_is_closed())
+    sched_yield();
+  assert_false(hwi_lock_before_fork(&outer, &inner));
+  pid_t child = fork();
+  if (!child) {
+    hwi_lock_after_fork(&outer, &inner, true);
+    _exit(hwi_lock_is_closed() || !hwi_lock_is_mine(&inner));
+  }
+  hwi_lock_after_fork(&outer, &inner, false);
+  assert_true(hwi_lock_is_closed());
+  hwi_lock_give(&inner);
+  assert_int_equal(pthread_join(closing, NULL), 0);
+  assert_false(hwi_lock_is_closed());
+  expect_child(child);
+}
+
+/* --- while a thread takes back what others have freed --- */
+
+static struct hw_heap *heap;
+static char *blocks[BLOCKS];
+static volatile pid_t forked;
+static volatile sig_atomic_t has_forked;
+
+/* Frees a block of each page. */
+static void *free_some(void *first)
+{
+  for (int i = (int)(intptr_t)first; i < BLOCKS; i += OF_PAGE)
+    if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
+      abort();
+  return NULL;
+}
+
+/* The thread has read a block that it may not read. */
+static void fork_in_handler(int number)
+{
+  (void)number;
+  for (int i = 0; i < BLOCKS; i++)
+    mprotect(blocks[i], BLOCK_BYTES, PROT_READ | PROT_WRITE);
+  has_forked = true;
+  forked = fork();
+  if (!forked)
+    alarm(PATIENCE_S);
+}
+
+/* The first page of the inbox is that of the last block which was freed. */
+static void take_back(void)
+{
+  mprotect(blocks[BLOCKS - OF_PAGE], BLOCK_BYTES, PROT_NONE);
+  hw_heap_collect(heap);
+}
+
+static bool free_rest(void)
+{
+  for (int i = 3; i < BLOCKS; i++)
+    if (i % OF_PAGE > 2 && hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
+      return false;
+  hw_heap_collect(heap);
+  return hw_heap_check(heap, NULL) == HW_HEAP_OK && stats_of(heap).used_bytes == 0;
+}
+
+/* Other threads of parent and child push the same pages again; nothing may be lost. */
+static void a_handler_forks_while_blocks_are_taken_back(void **state)
+{
+  (void)state;
+#ifdef __SANITIZE_THREAD__
+  skip(); /* it does not let a handler fork */
+#endif
+  heap = new_heap();
+  for (int i = 0; i < BLOCKS; i++)
+    assert_int_equal((uintptr_t)(blocks[i] = hw_heap_alloc(heap, BLOCK_BYTES)) % BLOCK_BYTES, 0);
+  struct sigaction action = {.sa_handler = fork_in_handler}, before;
+  sigaction(SIGSEGV, &action, &before);
+  run_thread(free_some, (void *)0);
+  take_back();
+  for (int i = 1; i < 3; i++) {
+    run_thread(free_some, (void *)(intptr_t)i);
+    hw_heap_collect(heap);
+  }
+  bool is_right = free_rest();
+  if (!forked)
+    _exit(!is_right);
+  sigaction(SIGSEGV, &before, NULL);
+  assert_true(has_forked);
+  assert_true(is_right);
+  expect_child(forked);
+  hw_heap_destroy(heap);
+}
+
+/* --- while there is one thread --- */
+
+static void *leave_blocks(void *argument)
+{
+  for (int i = 0; i < BLOCKS; i++)
+    blocks[i] = hw_heap_alloc(heap, BLOCK_BYTES);
+  return argument;
+}
+
+static size_t pages_of_blocks(void)
+{
+  struct hw_heap_class_stats rows[HW_HEAP_MOST_CLASSES + 1];
+  size_t count = 0;
+  for (size_t i = hw_heap_get_class_stats(heap, rows, HW_HEAP_MOST_CLASSES + 1); i-- > 0;)
+    count += rows[i].block_bytes == BLOCK_BYTES ? rows[i].page_count : 0;
+  return count;
+}
+
+static int free_in_child(void)
+{
+  for (int i = 0; i < BLOCKS; i++)
+    if (hw_heap_free(heap, blocks[i]) != HW_HEAP_OK)
+      return 1;
+  hw_heap_collect(heap);
+  return pages_of_blocks() != 0 || hw_heap_check(heap, NULL) != HW_HEAP_OK;
+}
+
+/* Libc says that there is one thread: then nothing is closed. The child has the memory of a thread that ended before. */
+static void a_process_with_one_thread_forks(void **state)
+{
+  (void)state;
+  static const char yes = 1;
+  const char *before = hwi_lock_alone;
+  heap = new_heap();
+  void *own = hw_heap_alloc(heap, 1);
+  run_thread(leave_blocks, NULL);
+  assert_int_equal(pages_of_blocks(), PAGES);
+  hwi_lock_alone = &yes;
+  pid_t child = fork();
+  if (!child)
+    _exit(free_in_child());
+  hwi_lock_alone = before;
+  expect_child(child);
+  assert_int_equal(free_in_child(), 0);
+  assert_int_equal(hw_heap_free(heap, own), HW_HEAP_OK);
+  hw_heap_destroy(heap);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_child_is_not_left_closed), /* first: the process has no heap yet */
+      cmocka_unit_test(a_handler_forks_while_blocks_are_taken_back),
+      cmocka_unit_test(a_process_with_one_thread_forks),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
