@@ -28,7 +28,7 @@ install(DIRECTORY docs TYPE DOC PATTERN man EXCLUDE)
 install(DIRECTORY include/heapwright TYPE INCLUDE FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-foreach(name heapwright heapwright-heap heapwright-heaps)
+foreach(name heapwright heapwright-heap heapwright-heaps heapwright-static)
   configure_file(cmake/${name}.pc.in packaging/${name}.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/packaging/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()

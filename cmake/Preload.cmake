@@ -5,7 +5,7 @@ set(HW_PRELOAD_NAMES ${CMAKE_BINARY_DIR}/lib/heapwright)
 file(REMOVE_RECURSE ${HW_PRELOAD_NAMES})
 file(MAKE_DIRECTORY ${HW_PRELOAD_NAMES})
 file(CREATE_LINK . ${HW_PRELOAD_NAMES}/not-libasan.so SYMBOLIC)
-set(own_platforms ${CMAKE_SYSTEM_PROCESSOR})
+set(own_platforms ${CMAKE_SYSTEM_PROCESSOR} "$PLATFORM") # the latter: musl's loader takes the name as it is
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
   list(APPEND own_platforms haswell xeon_phi)
   file(MAKE_DIRECTORY ${HW_PRELOAD_NAMES}/i686)

@@ -26,6 +26,33 @@ if(HW_RECORD_SOURCES)
   install(TARGETS heapwright-record)
 endif()
 
+# libheapwright-record.a: the same for static programs, as one object (without --gc-sections, which drops unwind tables), and the options of the linker that lead the calls of the program and
+# of libc to it. Whatever malloc is linked in stays beneath. operator new of the program or of libstdc++ calls malloc.
+set(HW_LINKED malloc free calloc realloc reallocarray posix_memalign aligned_alloc memalign valloc pvalloc malloc_usable_size
+  free_sized free_aligned_sized pthread_setname_np prctl syscall execv execvp execve execvpe fexecve execl execlp execle
+  posix_spawn posix_spawnp)
+list(JOIN HW_LINKED "\n--wrap=" options)
+set(HW_LINKED_OPTIONS ${CMAKE_BINARY_DIR}/lib/heapwright-record.options)
+file(WRITE ${HW_LINKED_OPTIONS} "--wrap=${options}\n--undefined=__wrap_malloc\n--eh-frame-hdr\n")
+list(TRANSFORM HW_LINKED REPLACE "(.+)" "--redefine-sym=\\1=__wrap_\\1" OUTPUT_VARIABLE HW_LINKED_NAMES)
+list(TRANSFORM HW_LINKED PREPEND "--keep-global-symbol=__wrap_" OUTPUT_VARIABLE HW_LINKED_KEPT)
+set(HW_LINKED_SOURCES ${HW_TARGET_SOURCES} ${HW_STATIC_PLATFORM_SOURCES})
+list(REMOVE_ITEM HW_LINKED_SOURCES ${HW_DYNAMIC_PLATFORM_SOURCES})
+add_library(heapwright-record-objects OBJECT ${HW_LINKED_SOURCES})
+target_link_libraries(heapwright-record-objects PRIVATE hw-flags hw-banned)
+target_compile_options(heapwright-record-objects PRIVATE -fPIC -fvisibility=hidden ${HW_TARGET_FLAGS})
+set(HW_LINKED_RECORDER ${CMAKE_BINARY_DIR}/lib/libheapwright-record.a)
+add_custom_command(OUTPUT ${HW_LINKED_RECORDER}
+  COMMAND ${CMAKE_LINKER} -r -o heapwright-record.o $<TARGET_OBJECTS:heapwright-record-objects>
+  COMMAND ${CMAKE_OBJCOPY} ${HW_LINKED_NAMES} heapwright-record.o
+  COMMAND ${CMAKE_OBJCOPY} ${HW_LINKED_KEPT} --keep-global-symbol=heapwright_monitor --strip-unneeded heapwright-record.o
+  COMMAND ${CMAKE_COMMAND} -E rm -f ${HW_LINKED_RECORDER}
+  COMMAND ${CMAKE_AR} rcs ${HW_LINKED_RECORDER} heapwright-record.o
+  DEPENDS heapwright-record-objects $<TARGET_OBJECTS:heapwright-record-objects>
+  COMMAND_EXPAND_LISTS VERBATIM)
+add_custom_target(heapwright-record-static ALL DEPENDS ${HW_LINKED_RECORDER})
+install(FILES ${HW_LINKED_RECORDER} ${HW_LINKED_OPTIONS} TYPE LIB)
+
 # libheapwright-ros.so: what `heapwright record --ros` preloads next to it. It needs libc alone and exports the functions of
 # libtracetools that it replaces.
 hw_sources(HW_ROS_SOURCES ros/*.c)

@@ -9,8 +9,10 @@ hw_sources(HW_PLATFORM_SOURCES platform/*.c)
 list(FILTER HW_PLATFORM_SOURCES EXCLUDE REGEX "/os_windows[a-z_]*\\.c$") # Windows.cmake has them
 hw_sources(HW_HEAP_PLATFORM_SOURCES platform/os_linux_heap.c) # the heap of a process alone unwinds with libgcc
 hw_sources(HW_TOOL_PLATFORM_SOURCES platform/machine.c platform/os_linux_cgroup.c platform/os_linux_large.c platform/os_linux_memory.c platform/os_linux_process.c
-  platform/os_linux_stop.c platform/os_linux_tools.c)
-list(REMOVE_ITEM HW_PLATFORM_SOURCES ${HW_HEAP_PLATFORM_SOURCES} ${HW_TOOL_PLATFORM_SOURCES})
+  platform/os_linux_stop.c platform/os_linux_tools.c platform/os_linux_watch.c)
+hw_sources(HW_DYNAMIC_PLATFORM_SOURCES platform/os_linux_symbols.c platform/os_linux_dynamic.c)
+hw_sources(HW_STATIC_PLATFORM_SOURCES platform/os_linux_static.c) # in place of them, in a static program with the recorder
+list(REMOVE_ITEM HW_PLATFORM_SOURCES ${HW_HEAP_PLATFORM_SOURCES} ${HW_TOOL_PLATFORM_SOURCES} ${HW_STATIC_PLATFORM_SOURCES})
 hw_sources(HW_BASE_SOURCES base/*.c)
 hw_sources(HW_WRITER_SOURCES trace/writer*.c)
 hw_sources(HW_RECORD_SOURCES record/*.c record/*/*.c)

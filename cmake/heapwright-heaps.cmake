@@ -1,7 +1,8 @@
-# heapwright-heaps.cmake - for find_package(heapwright): libraries with heapwright/heap.h to link with
+# heapwright-heaps.cmake - for find_package(heapwright): libraries to link with, most of them with heapwright/heap.h
 #
 #   heapwright::heaps         heaps as objects
 #   heapwright::heap          the same, and malloc of the whole process: the shared library
+#   heapwright::record_static the recorder, linked into a program that is static
 #   heapwright::heap_static   the same, linked into the program: the archive, also for programs that are static
 if(TARGET heapwright::heaps)
   return()
@@ -19,6 +20,8 @@ endfunction()
 heapwright_add_library(heaps STATIC libheapwright-heaps.a)
 heapwright_add_library(heap SHARED libheapwright-heap.so)
 heapwright_add_library(heap_static STATIC libheapwright-heap.a)
+heapwright_add_library(record_static STATIC libheapwright-record.a)
+target_link_options(heapwright::record_static INTERFACE LINKER:@${heapwright_libraries}/heapwright-record.options)
 # A program that calls none of its functions itself has it, too.
 target_link_options(heapwright::heap INTERFACE LINKER:--no-as-needed)
 target_link_options(heapwright::heap_static INTERFACE LINKER:--undefined=malloc)

@@ -9,8 +9,9 @@ PROGRAMS = ROOT / "tests/record/programs"
 SOURCES = [ROOT / "src" / name for name in (
     "record/entry/entries.c", "record/entry/interposed.c", "record/runtime/real.c", "record/runtime/boot.c",
     "record/runtime/operators.c", "record/runtime/call_timer.c", "record/runtime/foreign.c", "record/runtime/sanitizers.c",
-    "record/start_texts.c",
-    "platform/os_linux.c", "platform/os_linux_file.c", "platform/os_linux_loader.c", "platform/os_linux_vdso.c",
+    "record/start_texts.c", "record/preload_list.c",
+    "platform/os_linux.c", "platform/os_linux_file.c", "platform/os_linux_loader.c",
+    "platform/os_linux_threads.c", "platform/os_linux_dynamic.c", "platform/os_linux_vdso.c",
     "platform/os_linux_elf.c", "platform/os_linux_symbols.c")]
 FLAGS = ["-std=gnu17", "-fPIC", "-shared", "-fvisibility=hidden", "-fexceptions", "-ftls-model=initial-exec",
          "-foptimize-sibling-calls", f"-I{ROOT}/src", f"-I{ROOT}/include", "-Wall", "-Wextra", "-Werror"]

@@ -43,15 +43,19 @@ struct hw_scope {
 /* One for each library or program: NULL if there is no recorder. */
 __attribute__((weak, visibility("hidden"))) const struct hw_monitor *hw_monitor_found = 0;
 
-/* NULL in a static program. */
+/* NULL in a static program. The second one is NULL except there, if the recorder is linked in. */
 extern void *hw_monitor_dlsym(void *handle, const char *symbol) __asm__("dlsym") __attribute__((weak));
+extern const struct hw_monitor hw_monitor_linked __asm__("heapwright_monitor")
+    __attribute__((weak, visibility("hidden")));
 
 /* Scopes in constructors that run before this one are not recorded. */
 __attribute__((constructor(101), used)) static void hw_monitor_find(void)
 {
-  if (hw_monitor_found || !hw_monitor_dlsym)
+  if (hw_monitor_found)
     return;
-  const struct hw_monitor *found = (const struct hw_monitor *)hw_monitor_dlsym(0, "heapwright_monitor");
+  const struct hw_monitor *found = &hw_monitor_linked;
+  if (!found && hw_monitor_dlsym)
+    found = (const struct hw_monitor *)hw_monitor_dlsym(0, "heapwright_monitor");
   if (found && found->bytes >= sizeof *found) /* an older recorder lacks functions of this header */
     hw_monitor_found = found;
 }

@@ -83,7 +83,7 @@ static void say_unseen(const struct hwi_monitor_outcome *outcome)
   }
   hwi_line_puts(
       &line,
-      " (static, 32-bit, musl's, setuid or another user's programs, a sanitizer, a sandbox, env -i, ulimit, a full disk, "
+      " (static, 32-bit, setuid or another user's programs, a sanitizer, a sandbox, env -i, ulimit, a full disk, "
       "forked after recording had stopped): not in the trace");
   hwi_warn("%s", hwi_line_text(&line));
   hwi_line_release(&line);

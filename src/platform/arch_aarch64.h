@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 enum {
@@ -32,6 +33,8 @@ enum {
   HWI_ARCH_SIGNS_RETURNS = true,       /* CFI has instructions that state whether it is signed */
   HWI_ARCH_SIGNAL_REGISTERS_OFF =
       312, /* from the sp of a signal frame: siginfo_t, then x0 to x30, sp, pc of the ucontext_t */
+  HWI_ARCH_SIGNAL_WITHOUT_CFI_OFF = HWI_ARCH_SIGNAL_REGISTERS_OFF,
+  HWI_ARCH_SIGNAL_RETURN_BYTES = 8,    /* of the code to which handlers of signals return */
   HWI_ARCH_SIGNAL_BP = 8 * HWI_REG_BP, /* offsets in these registers */
   HWI_ARCH_SIGNAL_LINK = 8 * HWI_REG_LINK,
   HWI_ARCH_SIGNAL_SP = 8 * HWI_REG_SP,
@@ -60,11 +63,11 @@ static inline uintptr_t hwi_arch_code_address(uintptr_t word)
   return word & ((UINT64_C(1) << HWI_ARCH_ADDRESS_BITS) - 1);
 }
 
-/* Returns whether this is the code to which handlers of signals return: mov x8, #SYS_rt_sigreturn; svc #0. The kernel has CFI for
- * it, emulators need not. */
-static inline bool hwi_arch_is_signal_return(const uint32_t *code)
+/* Returns whether this is that code: mov x8, #SYS_rt_sigreturn; svc #0. The kernel has CFI for it; musl and emulators have none. */
+static inline bool hwi_arch_is_signal_return(const void *code)
 {
-  return code[0] == 0xd2801168 && code[1] == 0xd4000001;
+  static const uint32_t expected[] = {0xd2801168, 0xd4000001};
+  return memcmp(code, expected, sizeof expected) == 0;
 }
 
 /* The frame that called the function in which these are used: its return address there, its sp after the return, its x29. */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 enum {
@@ -31,7 +32,9 @@ enum {
   HWI_ARCH_SIGNS_RETURNS = false,     /* and is an address */
   HWI_ARCH_SIGNAL_REGISTERS_OFF =
       304,                /* from the sp of a signal frame: siginfo_t, then pc and x1 to x31 of the ucontext_t */
-  HWI_ARCH_SIGNAL_PC = 0, /* offsets in these registers */
+  HWI_ARCH_SIGNAL_WITHOUT_CFI_OFF = HWI_ARCH_SIGNAL_REGISTERS_OFF,
+  HWI_ARCH_SIGNAL_RETURN_BYTES = 8, /* of the code to which handlers of signals return */
+  HWI_ARCH_SIGNAL_PC = 0,           /* offsets in these registers */
   HWI_ARCH_SIGNAL_LINK = 8 * HWI_REG_LINK,
   HWI_ARCH_SIGNAL_SP = 8 * HWI_REG_SP,
   HWI_ARCH_SIGNAL_BP = 8 * HWI_REG_BP,
@@ -59,11 +62,11 @@ static inline uintptr_t hwi_arch_code_address(uintptr_t word)
   return word;
 }
 
-/* Returns whether this is the code to which handlers of signals return: li a7, SYS_rt_sigreturn; ecall. The kernel has CFI for it,
- * emulators need not. */
-static inline bool hwi_arch_is_signal_return(const uint32_t *code)
+/* Returns whether this is that code: li a7, SYS_rt_sigreturn; ecall. The kernel has CFI for it; musl and emulators have none. */
+static inline bool hwi_arch_is_signal_return(const void *code)
 {
-  return code[0] == 0x08b00893 && code[1] == 0x00000073;
+  static const uint32_t expected[] = {0x08b00893, 0x00000073};
+  return memcmp(code, expected, sizeof expected) == 0;
 }
 
 /* The frame that called the function in which these are used: its return address there, its sp after the return, its s0. The

@@ -230,9 +230,22 @@ const void *hwi_os_symbol_after(const char *name);
  * dependencies, or else anywhere. Returns NULL if there is none. Takes the loader's lock. */
 const void *hwi_os_symbol_seen_from(uintptr_t address, const char *name);
 
-/* Returns whether this is the libc that the recorder was made for. If not, only the functions of this paragraph may be
- * called. */
-bool hwi_os_libc_is_known(void);
+/* Return whether this libc is glibc (in a static program, only if that program needs its version), or musl, and whether it is one of
+ * both. If not, only these functions may be called. */
+bool hwi_os_libc_is_glibc(void);
+bool hwi_os_libc_is_musl(void);
+bool hwi_os_has_known_libc(void);
+
+/* A static program with the recorder has an ELF note of this name and type. */
+#define HWI_OS_NOTE_NAME "heapwright"
+enum { HWI_OS_NOTE_RECORDER = 1 };
+
+/* Returns whether the address is in libc's module, which in a static program is the program. */
+bool hwi_os_is_of_libc(uintptr_t address);
+
+/* Returns whether this code is the recorder in a static program. There, hwi_os_symbol_after finds what os_linux_static.c names, and
+ * the other searches for symbols find nothing. */
+bool hwi_os_is_static(void);
 
 /* Writes the GNU build-id of a module whose headers are mapped at `start`. Returns its length in bytes (at most max),
  * or 0 if there is none. */
@@ -250,13 +263,15 @@ enum hwi_os_loader_work hwi_os_loader_work(void);
 uint64_t hwi_os_unload_count(void);
 
 /* A lock that one thread holds until it has ended, in whatever way; the kernel then releases it. It is not valid in
- * another address space: after a fork it must be initialized again. */
+ * another address space: after a fork it must be initialized again (hwi_os_claim_init_in_child). */
 struct hwi_os_claim {
   uint64_t words[6];
 };
 
-/* Makes a claim that no thread holds. */
+/* Makes a claim that no thread holds. In a forked child, the second one makes one of a claim that was copied; `is_own`: the
+ * calling thread held it before the fork. */
 void hwi_os_claim_init(struct hwi_os_claim *claim);
+void hwi_os_claim_init_in_child(struct hwi_os_claim *claim, bool is_own);
 
 /* Takes the claim for the calling thread, if no thread holds it any more. Returns the calling thread's tid, or 0 if a
  * running thread holds it, which may be the calling one. Makes no system call, so that no sandbox objects. A thread

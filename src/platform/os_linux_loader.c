@@ -1,17 +1,14 @@
-/* os_linux_loader.c - the interface to glibc's dynamic loader and threads
+/* os_linux_loader.c - the loaded modules, from the data of glibc's or musl's dynamic loader
  *
- * _dl_find_object and _r_debug are read without any lock, so that a malloc inside the loader cannot deadlock. Both are
- * weak references. A glibc before 2.35 has no _dl_find_object; dl_iterate_phdr, which takes a recursive lock of the
- * loader, is used instead.
+ * _dl_find_object, _r_debug and musl's list of modules are read without any lock, so that a malloc inside the loader, or in a signal
+ * handler that interrupts it, cannot deadlock. All are weak references. A glibc before 2.35 has no _dl_find_object;
+ * dl_iterate_phdr, which takes a recursive lock of the loader, is used instead. In a static program that function takes no
+ * lock, or the same one.
  */
 #define _GNU_SOURCE
-#include <assert.h>
 #include <dlfcn.h>
 #include <elf.h>
-#include <errno.h>
 #include <link.h>
-#include <linux/futex.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -22,11 +19,22 @@
 #pragma weak _r_debug
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
+extern struct r_debug *_dl_debug_addr __attribute__((weak));                     /* of musl's loader */
+extern void init_static_musl(void) __asm__("__init_libc") __attribute__((weak)); /* in each static program */
 
-/* musl also loads the library if it is preloaded into all programs that a program starts. */
-bool hwi_os_libc_is_known(void)
+bool hwi_os_libc_is_glibc(void)
 {
   return gnu_get_libc_version != NULL;
+}
+
+bool hwi_os_libc_is_musl(void)
+{
+  return &_dl_debug_addr || init_static_musl;
+}
+
+bool hwi_os_has_known_libc(void)
+{
+  return hwi_os_libc_is_glibc() || hwi_os_libc_is_musl() || hwi_os_is_static();
 }
 
 /* Sets start, end and eh_frame_hdr of a module that is loaded at `bias`. */
@@ -77,13 +85,87 @@ static int covers(struct dl_phdr_info *info, size_t size, void *context)
   return search->address >= module->start && search->address < module->end;
 }
 
-bool hwi_os_find_module(uintptr_t address, struct hwi_os_module *module)
+/* Sets the segments of the module whose ELF header is at its bias; false if there is none. */
+static bool measure_image(struct hwi_os_module *module)
+{
+  const ElfW(Ehdr) *elf = (const void *)module->bias;
+  if (module->bias % HWI_OS_PAGE_BYTES || !hwi_os_readable_pages(module->bias, 1) ||
+      memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
+      elf->e_phoff + (size_t)elf->e_phnum * sizeof(ElfW(Phdr)) > HWI_OS_PAGE_BYTES)
+    return false;
+  measure((const void *)(module->bias + elf->e_phoff), elf->e_phnum, module->bias, module);
+  return true;
+}
+
+static bool is_within(uintptr_t address, const struct hwi_os_module *module)
+{
+  return address >= module->start && address < module->end;
+}
+
+/* musl keeps the modules in a list, to which it only adds; the first one is the program, which it names by argv[0]. A
+ * program that is started by naming it to the loader has no program headers in the auxiliary vector. */
+static bool find_in_musls_list(uintptr_t address, struct hwi_os_module *module)
+{
+  const struct link_map *first = _dl_debug_addr->r_map;
+  for (const struct link_map *map = first; map; map = map->l_next) {
+    const bool is_program = map == first && getauxval(AT_BASE);
+    *module = (struct hwi_os_module){.bias = map->l_addr, .path = is_program || !map->l_name ? "" : map->l_name};
+    if (is_program)
+      measure((const ElfW(Phdr) *)getauxval(AT_PHDR), getauxval(AT_PHNUM), map->l_addr, module);
+    else if (!measure_image(module))
+      continue;
+    if (is_within(address, module))
+      return true;
+  }
+  return false;
+}
+
+enum { MOST_VDSO_BYTES = 1 << 16 };
+
+extern const ElfW(Ehdr) own_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+
+/* A static program may allocate before libc has made its own data of the program. */
+static bool is_in_static_program(uintptr_t address, struct hwi_os_module *module)
+{
+  const uintptr_t header = (uintptr_t)&own_header;
+  const ElfW(Phdr) *segments = (const void *)(header + own_header.e_phoff);
+  *module = (struct hwi_os_module){.path = ""};
+  for (size_t i = 0; i < own_header.e_phnum; i++)
+    if (segments[i].p_type == PT_LOAD && segments[i].p_offset == 0)
+      module->bias = header - segments[i].p_vaddr;
+  measure(segments, own_header.e_phnum, module->bias, module);
+  return is_within(address, module);
+}
+
+/* Neither musl's list nor a static program's has the vdso, which is linked for the address 0. */
+static bool is_in_vdso(uintptr_t address, struct hwi_os_module *module)
+{
+  const uintptr_t header = getauxval(AT_SYSINFO_EHDR);
+  *module = (struct hwi_os_module){.bias = header, .path = "linux-vdso.so.1"};
+  return header && address - header < MOST_VDSO_BYTES && measure_image(module) && is_within(address, module);
+}
+
+static bool find_in_loader(uintptr_t address, struct hwi_os_module *module)
 {
   struct dl_find_object found;
+  struct search search = {address, module};
+  if (hwi_os_is_static()) /* a static program of glibc may load libraries, too */
+    return is_in_static_program(address, module) || dl_iterate_phdr(covers, &search) == 1;
   if (_dl_find_object)
     return _dl_find_object((void *)address, &found) == 0 && from_loader(&found, module);
-  struct search search = {address, module};
-  return dl_iterate_phdr(covers, &search) == 1;
+  return &_dl_debug_addr ? find_in_musls_list(address, module) : dl_iterate_phdr(covers, &search) == 1;
+}
+
+bool hwi_os_find_module(uintptr_t address, struct hwi_os_module *module)
+{
+  return find_in_loader(address, module) || is_in_vdso(address, module);
+}
+
+bool hwi_os_is_of_libc(uintptr_t address)
+{
+  struct hwi_os_module libc, module;
+  return hwi_os_find_module((uintptr_t)&getauxval, &libc) && hwi_os_find_module(address, &module) &&
+         module.start == libc.start;
 }
 
 struct path_search {
@@ -166,7 +248,7 @@ bool hwi_os_loader_range(uintptr_t *start, uintptr_t *end)
 {
   struct hwi_os_module module;
   uintptr_t base = getauxval(AT_BASE);
-  if (!base || !hwi_os_find_module(base, &module))
+  if (!base || hwi_os_libc_is_musl() || !hwi_os_find_module(base, &module))
     return false;
   *start = module.start;
   *end = module.end;
@@ -192,77 +274,4 @@ uint64_t hwi_os_unload_count(void)
   uint64_t count = 0;
   dl_iterate_phdr(unloads, &count);
   return count;
-}
-
-/* --- threads --- */
-
-/* A claim is a robust mutex. libc writes the tid that it knows into the lock word, and when a thread ends, the kernel
- * marks the mutexes on that thread's robust list. So a reused tid is never taken for the earlier thread, and no system
- * call is needed. One case is not covered: a signal handler that takes a claim while it interrupts libc in the middle
- * of locking another robust mutex. Only a thread's first event takes a claim. */
-static pthread_mutex_t *mutex_of(struct hwi_os_claim *claim)
-{
-  static_assert(sizeof(pthread_mutex_t) <= sizeof(struct hwi_os_claim), "a claim has room for a mutex");
-  static_assert(_Alignof(pthread_mutex_t) <= _Alignof(struct hwi_os_claim), "a claim is aligned as a mutex");
-  return (pthread_mutex_t *)claim->words;
-}
-
-void hwi_os_claim_init(struct hwi_os_claim *claim)
-{
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  pthread_mutex_init(mutex_of(claim), &attributes);
-  pthread_mutexattr_destroy(&attributes);
-}
-
-bool hwi_os_claim_is_held(const struct hwi_os_claim *claim)
-{
-  const pthread_mutex_t *mutex = (const pthread_mutex_t *)claim->words;
-  uint32_t word = (uint32_t)__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED);
-  return word && !(word & FUTEX_OWNER_DIED);
-}
-
-uint32_t hwi_os_claim_take(struct hwi_os_claim *claim)
-{
-  pthread_mutex_t *mutex = mutex_of(claim);
-  if (hwi_os_claim_is_held(claim)) /* as most are; an attempt would write to another thread's cache line */
-    return 0;
-  int result = pthread_mutex_trylock(mutex);
-  if (result == EOWNERDEAD)
-    pthread_mutex_consistent(mutex);
-  else if (result)
-    return 0;
-  uint32_t tid = (uint32_t)__atomic_load_n(&mutex->__data.__lock, __ATOMIC_RELAXED) & FUTEX_TID_MASK;
-  return tid ? tid : hwi_os_tid(); /* before glibc 2.34 without libpthread, a mutex does nothing: there is one thread */
-}
-
-/* libc stores the values of the first keys in the thread's own block, and calls calloc for those of later keys. That
- * calloc would enter the recorder while it makes the thread's stream. */
-enum { KEYS_WITHOUT_MALLOC = 32 };
-
-static pthread_key_t thread_end_key;
-static bool thread_end_is_ready;
-
-int hwi_os_prepare_thread_end(void (*ended)(void *), bool may_call_malloc)
-{
-  int result = pthread_key_create(&thread_end_key, ended);
-  if (result == 0 && !may_call_malloc && thread_end_key >= KEYS_WITHOUT_MALLOC) {
-    pthread_key_delete(thread_end_key);
-    result = ENOMEM;
-  }
-  thread_end_is_ready = result == 0;
-  return -result;
-}
-
-void hwi_os_forget_thread_end(void)
-{
-  if (thread_end_is_ready)
-    pthread_key_delete(thread_end_key);
-  thread_end_is_ready = false;
-}
-
-int hwi_os_at_thread_end(void *argument)
-{
-  return thread_end_is_ready ? -pthread_setspecific(thread_end_key, argument) : -EAGAIN;
 }

@@ -9,6 +9,7 @@
 
 #include "base/size_text.h"
 #include "platform/os.h"
+#include "record/preload_list.h"
 #include "record/start_texts.h"
 
 enum { DEFAULT_DEPTH = 1024, SMALLEST_DEPTH = 64, LARGEST_DEPTH = 65536 };
@@ -163,6 +164,8 @@ static void take(void *context, const char *text)
     options->itt_verbose = is_flag(value, options->itt_verbose);
   else if ((value = value_of(text, "HEAPWRIGHT_ITT_IGNORE")))
     copy_text(options->itt_ignore, sizeof options->itt_ignore, value);
+  else if ((value = value_of(text, "LD_PRELOAD")))
+    options->is_preloaded = hwi_preload_has_own(value);
   else if ((value = value_of(text, "HEAPWRIGHT_DEPTH")))
     take_depth(options, value);
   else if ((value = value_of(text, "HEAPWRIGHT_MAX_SIZE")))

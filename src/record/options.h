@@ -17,6 +17,7 @@ struct hwi_options {
   bool has_run_id;
   uint32_t launcher_pid;                 /* HEAPWRIGHT_LAUNCHER, PID.START; 0: none is named */
   uint64_t launcher_start;               /* as returned by hwi_os_process_start; not 0 */
+  bool is_preloaded;                     /* LD_PRELOAD names the recorder */
   bool usable;                           /* HEAPWRIGHT_USABLE */
   bool durations;                        /* HEAPWRIGHT_DURATIONS, without HEAPWRIGHT_SAMPLE */
   uint64_t sample_bytes;                 /* HEAPWRIGHT_SAMPLE; 0: every call is an event */

@@ -194,14 +194,20 @@ static void count_unseen(struct hw_trace_header *header)
   __atomic_fetch_add(&header->children_unseen, 1, __ATOMIC_RELAXED);
 }
 
+/* A static program that has the recorder is recorded when the same variables would record another one. */
+static bool is_wanted(void)
+{
+  return (!hwi_os_is_static() || hwi_session.options.is_preloaded) && hwi_trace_path_is_wanted();
+}
+
 static bool start_image(void)
 {
   uintptr_t end = 0;
-  if (!hwi_os_libc_is_known() || !hwi_os_page_size_is_usual() || hwi_os_is_privileged() || !has_real_functions() ||
+  if (!hwi_os_has_known_libc() || !hwi_os_page_size_is_usual() || hwi_os_is_privileged() || !has_real_functions() ||
       hwi_real_is_left_alone)
     return false;
   hwi_options_read(&hwi_session.options);
-  if (!hwi_trace_path_is_wanted() || hwi_os_wipe_on_fork(wiped_page.page))
+  if (!is_wanted() || hwi_os_wipe_on_fork(wiped_page.page))
     return false;
   hwi_session.is_single_threaded = hwi_os_single_threaded_flag();
   hwi_session.clock = hwi_os_tsc_is_trusted() ? HW_CLOCK_TSC : HW_CLOCK_MONOTONIC_NS;
@@ -320,6 +326,7 @@ static bool start(void)
     uint32_t phase = atomic_load(&hwi_session.phase);
     if (!atomic_load(&liveness->live) && phase != HWI_PHASE_OFF) {
       bool ok = phase == HWI_PHASE_NEW ? start_image() : start_child();
+      hwi_session.is_never_on = !ok && phase == HWI_PHASE_NEW;
       atomic_store(&hwi_session.phase, ok ? HWI_PHASE_ON : HWI_PHASE_OFF);
       atomic_store(&liveness->live, ok ? atomic_load(&hwi_session.module_epoch) : 0);
       show_epoch();

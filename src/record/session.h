@@ -50,6 +50,7 @@ struct hwi_session {
   uint8_t fields;                     /* HW_FIELD_*: the fields of events */
   uint8_t clock;                      /* enum hw_clock */
   bool has_odd_clock;                 /* it is not the TSC, or not every thread may read the TSC */
+  bool is_never_on;                   /* this image is not wanted, or could have no trace */
   /* Callers whose calls are not usual events (see event.h): the loader only, or all callers if an event needs more than
    * its bytes. */
   struct hwi_callers slow_alloc_callers, slow_free_callers;

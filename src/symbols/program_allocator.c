@@ -1,4 +1,4 @@
-/* program_allocator.c - whose malloc a program's file has: a sanitizer's, or that of an allocator linked into it
+/* program_allocator.c - whose malloc a program's file has: a sanitizer's, that of an allocator linked into it, or the recorder's
  *
  * A call within a program to a function that the program defines does not go through the dynamic linker, unless the
  * function is exported under the name of one in the recorder. So the program's symbol tables are searched for
@@ -10,7 +10,41 @@
 #include <limits.h>
 #include <string.h>
 
+#include "platform/os.h"
 #include "symbols/elf_file.h"
+
+/* --- the recorder --- */
+
+static bool is_recorders(Elf_Data *notes)
+{
+  GElf_Nhdr note;
+  size_t name, contents, off = 0;
+  while (notes && (off = gelf_getnote(notes, off, &note, &name, &contents)) > 0)
+    if (note.n_type == HWI_OS_NOTE_RECORDER && note.n_namesz == sizeof HWI_OS_NOTE_NAME &&
+        memcmp((const char *)notes->d_buf + name, HWI_OS_NOTE_NAME, sizeof HWI_OS_NOTE_NAME) == 0)
+      return true;
+  return false;
+}
+
+static bool has_recorder(Elf *elf)
+{
+  for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE && is_recorders(elf_getdata(section, NULL)))
+      return true;
+  }
+  return false;
+}
+
+bool hwi_has_linked_recorder(const char *path)
+{
+  struct hwi_elf_file file;
+  if (hwi_elf_file_open(&file, path) != HWI_SYMBOL_OK)
+    return false;
+  const bool has = has_recorder(file.elf);
+  hwi_elf_file_close(&file);
+  return has;
+}
 
 /* --- an allocator that is linked in --- */
 
@@ -67,6 +101,8 @@ static struct found look_into(const struct hwi_symbol_module *module)
     return found;
   bool is_same =
       module->build_id_bytes == 0 || hwi_elf_file_has_build_id(&file, module->build_id, module->build_id_bytes);
+  if (has_recorder(file.elf)) /* it sees the calls of the program's own malloc */
+    is_same = false;
   for (Elf_Scn *section = NULL; is_same && (section = elf_nextscn(file.elf, section));) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))

@@ -1,4 +1,4 @@
-/* program_allocator.h - whose malloc a program's file has: a sanitizer's, or that of an allocator linked into it */
+/* program_allocator.h - whose malloc a program's file has: a sanitizer's, that of an allocator linked into it, or the recorder's */
 #ifndef HWI_SYMBOLS_PROGRAM_ALLOCATOR_H
 #define HWI_SYMBOLS_PROGRAM_ALLOCATOR_H
 
@@ -9,13 +9,16 @@
 /* Returns the name of the allocator that the file at `program->path` (absolute) has linked in, as in "has ... linked
  * in". Returns NULL if there is no known one, the file cannot be read, or its build-id is not the given one
  * (`build_id_bytes` > 0). Returns NULL for a program that exports a malloc (which is detected when it runs), for one
- * that gets its allocator from a shared library, and for one whose symbols were stripped. `bias` is not used. The text
+ * that gets its allocator from a shared library, for one that has the recorder linked in, and for one whose symbols were stripped. `bias` is not used. The text
  * is static. Thread-safe. */
 const char *hwi_static_allocator(const struct hwi_symbol_module *program);
 
 /* Returns whether the file at `path` (absolute) is ELF and exports a malloc, as a library that replaces malloc does.
  * Thread-safe. */
 bool hwi_exports_malloc(const char *path);
+
+/* Returns whether the file at `path` is a program that has the recorder linked in. Returns false if it cannot be read. Thread-safe. */
+bool hwi_has_linked_recorder(const char *path);
 
 /* Returns whether the file at `path` (absolute) needs the shared runtime of a sanitizer that replaces malloc, as gcc
  * links it, or contains one, as clang links it. Returns false if the file cannot be read. Thread-safe. */

@@ -1,4 +1,5 @@
-"""The installed heaps are found by pkg-config and by CMake, as objects and as malloc of a program, which may be static."""
+"""The installed heaps are found by pkg-config and by CMake, as objects and as malloc of a program, which may be static; so is the
+recorder for static programs."""
 
 import os
 import subprocess
@@ -79,3 +80,35 @@ target_link_libraries(static heapwright::heap_static -static)
     run("cmake", "--build", tmp_path / "built", env=ENVIRONMENT)
     for name in ("objects", "shared", "inside", "static"):
         check(tmp_path / "built" / name, installed, name != "objects")
+
+
+LEAK = """#include <stdlib.h>
+void *volatile kept;
+int main(void)
+{
+  kept = malloc(4321);
+  return 0;
+}
+"""
+
+
+def check_recorded(program, installed, tmp_path):
+    trace = tmp_path / "linked.hwt"
+    assert run(installed / "bin/heapwright", "record", "-q", "-o", trace, "--", program).stderr == ""
+    assert "4,321 B" in run(installed / "bin/heapwright", "report", "--by", "size", trace).stdout
+
+
+def test_recorder_in_a_static_program(installed, tmp_path):
+    (tmp_path / "leak.c").write_text(LEAK)
+    run("/bin/sh", "-c", "cc -static leak.c -o leak $(pkg-config --libs heapwright-static)", cwd=tmp_path,
+        env={**ENVIRONMENT, "PKG_CONFIG_PATH": str(installed / "lib/pkgconfig")})
+    check_recorded(tmp_path / "leak", installed, tmp_path)
+    (tmp_path / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.25)
+project(user C)
+find_package(heapwright REQUIRED)
+add_executable(leak leak.c)
+target_link_libraries(leak heapwright::record_static -static)
+""")
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "built", f"-DCMAKE_PREFIX_PATH={installed}", env=ENVIRONMENT)
+    run("cmake", "--build", tmp_path / "built", env=ENVIRONMENT)
+    check_recorded(tmp_path / "built/leak", installed, tmp_path)

@@ -118,7 +118,7 @@ static HWI_COLD void *leave_and_realloc(void *block, size_t bytes, realloc_fn *o
 /* glibc frees the block; another libc, whose malloc the block is from, may keep it. */
 static HWI_COLD void *realloc_to_nothing(void *block, realloc_fn *otherwise)
 {
-  return hwi_os_libc_is_known() ? otherwise(block, 0) : hw_next_realloc(block, 0);
+  return hwi_os_libc_is_glibc() ? otherwise(block, 0) : hw_next_realloc(block, 0);
 }
 
 HWI_HOT void *tlsf_quick_realloc(void *block, size_t bytes, realloc_fn *otherwise)
@@ -250,7 +250,7 @@ static void after_fork_in_child(void)
 static void tlsf_init(void)
 {
   struct hwi_settings settings;
-  if (!hwi_os_libc_is_known()) {
+  if (!hwi_os_libc_is_glibc()) {
     hwi_heap_begin_passing_on();
     return;
   }

@@ -323,7 +323,7 @@ static bool begin_heap(void)
 {
   struct hwi_process_settings settings;
   struct hw_heap_config *config = &settings.heap.config;
-  if (!hwi_os_libc_is_known())
+  if (!hwi_os_libc_is_glibc())
     return false;
   hwi_process_settings_read(&settings, &hw_process_heap_config, value_of,
                             hwi_os_is_privileged() ? NULL : hw_environment());

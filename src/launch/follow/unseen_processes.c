@@ -9,6 +9,7 @@
 #include "launch/target/preload.h"
 #include "launch/target/program.h"
 #include "platform/os_tools.h"
+#include "symbols/program_allocator.h"
 #include "trace/grow.h"
 
 enum { CHILDREN_MAX = 256, DESCENDANTS_MAX = 1024 };
@@ -62,12 +63,21 @@ static bool will_have_recorder(uint32_t pid)
   return hwi_os_process_preloads(pid, HWI_RECORDER_NAME) && hwi_program_obstacle(path) == HWI_OBSTACLE_NONE;
 }
 
+/* Returns true if the recorder is linked into the process's program, and the process is asked for a recording. */
+static bool has_linked_recorder(uint32_t pid)
+{
+  char path[HWI_OS_LINK_PATH_BYTES];
+  hwi_os_process_executable(path, pid);
+  return hwi_os_process_preloads(pid, HWI_RECORDER_NAME) && hwi_has_linked_recorder(path);
+}
+
 static bool is_unrecorded(const struct hwi_unseen_run *run, uint32_t pid)
 {
   struct parts parts = {.trace = run->trace ? run->trace : ""};
   if (!hwi_os_each_mapping(pid, take_part, &parts))
     return false;
-  if (!parts.has_library) /* a process that has allocated will not load the recorder any more */
+  if (!parts.has_library &&
+      !has_linked_recorder(pid)) /* a process that has allocated will not load the recorder any more */
     return parts.has_heap || !will_have_recorder(pid);
   return run->trace && parts.has_heap && !parts.has_trace;
 }

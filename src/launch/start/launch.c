@@ -94,7 +94,10 @@ static int find_recorder(struct launch *launch, const char *command)
   enum hwi_obstacle obstacle = launch->program.obstacle;
   if (obstacle != HWI_OBSTACLE_NONE)
     launch->options->warn("'%s' %s: it runs, but is not recorded%s", command, hwi_obstacle_text(obstacle),
-                          obstacle == HWI_OBSTACLE_STATIC ? " (programs that it starts are, where possible)" : "");
+                          obstacle == HWI_OBSTACLE_STATIC
+                              ? " (programs that it starts are, where possible); to record it, link it with "
+                                "`pkg-config --libs heapwright-static`"
+                              : "");
   if (obstacle != HWI_OBSTACLE_NONE && obstacle != HWI_OBSTACLE_STATIC)
     return 0;
   if (launch->program.allocator && !launch->options->quiet)

@@ -86,14 +86,17 @@ static bool read_loader(int fd, const Elf64_Ehdr *elf, char loader[PATH_MAX])
 /* The dynamic loader itself has no loader, but it runs a program that is named to it, with LD_PRELOAD. */
 static bool is_loader(const char *path)
 {
-  return strncmp(hwi_base_name(path), "ld-linux", strlen("ld-linux")) == 0;
+  const char *name = hwi_base_name(path);
+  return strncmp(name, "ld-linux", strlen("ld-linux")) == 0 || strncmp(name, "ld-musl", strlen("ld-musl")) == 0;
 }
 
-static bool has_sanitizer(int fd)
+static enum hwi_obstacle judge_malloc(int fd, bool is_static)
 {
   char path[HWI_OS_LINK_PATH_BYTES];
   hwi_os_fd_path(path, fd);
-  return hwi_has_sanitizer(path);
+  if (is_static)
+    return hwi_has_linked_recorder(path) ? HWI_OBSTACLE_NONE : HWI_OBSTACLE_STATIC;
+  return hwi_has_sanitizer(path) ? HWI_OBSTACLE_SANITIZER : HWI_OBSTACLE_NONE;
 }
 
 static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head)
@@ -111,11 +114,9 @@ static enum hwi_obstacle judge_elf(int fd, const char *path, const uint8_t *head
     return HWI_OBSTACLE_MACHINE;
   if (!read_loader(fd, &elf, loader))
     return HWI_OBSTACLE_NONE; /* execve will refuse it */
-  if (!*loader)
-    return is_loader(path) ? HWI_OBSTACLE_NONE : HWI_OBSTACLE_STATIC;
-  if (strstr(loader, "/ld-musl"))
-    return HWI_OBSTACLE_MUSL;
-  return has_sanitizer(fd) ? HWI_OBSTACLE_SANITIZER : HWI_OBSTACLE_NONE;
+  if (!*loader && is_loader(path))
+    return HWI_OBSTACLE_NONE;
+  return judge_malloc(fd, !*loader);
 }
 
 /* Reads the file's beginning, ended by 0, and judges it if it is an ELF file. Returns false if it is not, or cannot be
@@ -205,13 +206,11 @@ const char *hwi_obstacle_text(enum hwi_obstacle obstacle)
   case HWI_OBSTACLE_NONE:
     return "can be recorded";
   case HWI_OBSTACLE_STATIC:
-    return "is statically linked, so that nothing can be preloaded into it";
+    return "is statically linked, so that nothing can be preloaded into it, and has no recorder linked in";
   case HWI_OBSTACLE_32_BIT:
     return "is a 32-bit program, and the library to preload is a 64-bit one";
   case HWI_OBSTACLE_MACHINE:
     return "is made for another CPU than the library to preload";
-  case HWI_OBSTACLE_MUSL:
-    return "uses musl, and the library to preload needs glibc";
   case HWI_OBSTACLE_SANITIZER:
     return "is built with a sanitizer, whose runtime has a malloc of its own";
   case HWI_OBSTACLE_PAGES:

@@ -7,10 +7,9 @@
 /* Why a program cannot be recorded. */
 enum hwi_obstacle {
   HWI_OBSTACLE_NONE = 0,
-  HWI_OBSTACLE_STATIC, /* no dynamic loader; programs that it starts can be recorded */
+  HWI_OBSTACLE_STATIC, /* no dynamic loader, and no recorder linked in; programs that it starts can be recorded */
   HWI_OBSTACLE_32_BIT,
   HWI_OBSTACLE_MACHINE,    /* made for another CPU */
-  HWI_OBSTACLE_MUSL,       /* needs another libc than the recorder */
   HWI_OBSTACLE_SANITIZER,  /* its runtime replaces malloc, and does not work with the recorder */
   HWI_OBSTACLE_PAGES,      /* the kernel's pages are larger than the recorder's tables are made for */
   HWI_OBSTACLE_PRIVILEGED, /* setuid, setgid or with capabilities: the loader ignores LD_PRELOAD */

@@ -51,6 +51,8 @@ HW_OPERATION void *allocated(enum hw_entry entry, size_t size, size_t align, voi
 {
   if (is_sample() && LIKELY(block) && LIKELY(hwi_event_skip_alloc(HWI_CALLER().pc, size)))
     return block;
+  if (UNLIKELY(hwi_session.is_never_on))
+    return block;
   return allocated_slowly(HWI_CALLER(), (struct request){entry, size, align}, block);
 }
 
@@ -78,7 +80,7 @@ HW_OPERATION bool freed(enum hw_entry entry, void *block)
     return false;
   uintptr_t pc = HWI_CALLER().pc;
   bool is_done = is_sample() ? hwi_event_skip_free(pc, block) : hwi_event_free(pc, entry, block);
-  return LIKELY(is_done) || freed_slowly(pc, entry, block);
+  return LIKELY(is_done) || UNLIKELY(hwi_session.is_never_on) || freed_slowly(pc, entry, block);
 }
 
 /* --- before the real functions are found --- */

@@ -418,7 +418,7 @@ bool hwi_streams_after_fork(void)
     }
     stream->tid = 0;
     stream->is_kept = !self; /* the thread that forked may have any of them */
-    hwi_os_claim_init(&stream->claim);
+    hwi_os_claim_init_in_child(&stream->claim, stream == self);
     for (int i = 0; i < 2; i++) {
       stream->lanes[i].fast_epoch = stream->lanes[i].skip_epoch = HWI_NO_EPOCH;
       stream->lanes[i].chunk = NULL;

@@ -17,11 +17,6 @@ static const char *module_path(const void *address)
   return hwi_os_find_module((uintptr_t)address, &module) ? module.path : "";
 }
 
-static bool is_libc(const char *path)
-{
-  return !strncmp(hwi_base_name(path), "libc.", 5) || !strncmp(hwi_base_name(path), "libc-", 5);
-}
-
 /* Returns whether `path` is the module of a valgrind tool that has a malloc, which valgrind calls instead of ours.
  * Callgrind and others have none. */
 static bool is_valgrind_malloc(const char *path)
@@ -45,7 +40,7 @@ void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
   const char *path = hwi_os_module_path(is_valgrind_malloc);
   if (path)
     found(HW_NOTE_OWN_MALLOC, path);
-  const char *next = module_path(hwi_os_symbol_after(HW_SYMBOL_MALLOC));
-  if (*next && !is_libc(next))
-    found(HW_NOTE_ALLOCATOR, next);
+  const void *next = hwi_os_symbol_after(HW_SYMBOL_MALLOC);
+  if (*module_path(next) && !hwi_os_is_of_libc((uintptr_t)next))
+    found(HW_NOTE_ALLOCATOR, module_path(next));
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "platform/os.h"
 #include "record/runtime/call_timer.h"
@@ -26,7 +27,43 @@ hwi_execve_fn *hwi_real_execve, *hwi_real_execvpe;
 hwi_fexecve_fn *hwi_real_fexecve;
 hwi_spawn_fn *hwi_real_spawn, *hwi_real_spawnp;
 
-/* --- what old libraries lack --- */
+/* --- what a library lacks, or makes of other functions --- */
+
+enum { ZEROS_MATTER_BYTES = 1 << 16 };
+
+static bool is_zero(const char *page)
+{
+  const uint64_t *words = (const uint64_t *)page;
+  uint64_t bits = 0;
+  for (size_t i = 0; i < HWI_OS_PAGE_BYTES / sizeof *words; i++)
+    bits |= words[i];
+  return bits == 0;
+}
+
+/* A page of a large block that nothing has been written to must not become memory because of zeros. */
+static void clear(char *block, size_t bytes)
+{
+  if (bytes < ZEROS_MATTER_BYTES) {
+    memset(block, 0, bytes);
+    return;
+  }
+  const size_t head = -(uintptr_t)block & (HWI_OS_PAGE_BYTES - 1),
+               tail = (uintptr_t)(block + bytes) & (HWI_OS_PAGE_BYTES - 1);
+  memset(block, 0, head);
+  for (char *page = block + head; page < block + bytes - tail; page += HWI_OS_PAGE_BYTES)
+    if (!is_zero(page))
+      memset(page, 0, HWI_OS_PAGE_BYTES);
+  memset(block + bytes - tail, 0, tail);
+}
+
+static void *calloc_by_malloc(size_t count, size_t size)
+{
+  size_t bytes;
+  void *block = HWI_REAL(MALLOC, hwi_malloc_fn)(__builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes);
+  if (block)
+    clear(block, bytes);
+  return block;
+}
 
 static void *memalign_by_posix_memalign(size_t align, size_t size)
 {
@@ -48,6 +85,18 @@ static int posix_memalign_by_memalign(void **to, size_t align, size_t size)
   errno = errno_before;
   if (!block)
     return ENOMEM;
+  *to = block;
+  return 0;
+}
+
+/* As musl's, which leaves the error in errno, too. */
+static int posix_memalign_by_aligned_alloc(void **to, size_t align, size_t size)
+{
+  if (align < sizeof *to)
+    return EINVAL;
+  void *block = HWI_REAL(ALIGNED_ALLOC, hwi_aligned_alloc_fn)(align, size);
+  if (!block)
+    return errno;
   *to = block;
   return 0;
 }
@@ -79,8 +128,22 @@ static void fill(hwi_function *next[], enum hw_entry entry, hwi_function *substi
     next[entry] = substitute;
 }
 
+/* musl's own versions of these functions call malloc or aligned_alloc by name, which are ours, so that a call would be reported
+ * twice. */
+static void leave_out_musls(hwi_function *next[])
+{
+  static const enum hw_entry calling_others[] = {HW_ENTRY_CALLOC, HW_ENTRY_POSIX_MEMALIGN, HW_ENTRY_MEMALIGN,
+                                                 HW_ENTRY_VALLOC};
+  for (size_t i = 0; i < sizeof calling_others / sizeof *calling_others && hwi_os_libc_is_musl(); i++)
+    if (hwi_os_is_of_libc((uintptr_t)next[calling_others[i]]))
+      next[calling_others[i]] = NULL;
+  if (hwi_os_libc_is_musl())
+    fill(next, HW_ENTRY_POSIX_MEMALIGN, (hwi_function *)posix_memalign_by_aligned_alloc);
+}
+
 static void fill_gaps(hwi_function *next[])
 {
+  fill(next, HW_ENTRY_CALLOC, (hwi_function *)calloc_by_malloc);
   fill(next, HW_ENTRY_MEMALIGN, next[HW_ENTRY_ALIGNED_ALLOC]);
   fill(next, HW_ENTRY_MEMALIGN, (hwi_function *)memalign_by_posix_memalign);
   fill(next, HW_ENTRY_POSIX_MEMALIGN, (hwi_function *)posix_memalign_by_memalign);
@@ -115,8 +178,11 @@ static bool find_all(hwi_function *next[])
   for (int entry = HW_ENTRY_MALLOC; entry < HW_ENTRY_COUNT; entry++)
     if (*entry_symbols[entry])
       next[entry] = (hwi_function *)symbol_of(entry_symbols[entry]);
+  const bool is_complete =
+      next[HW_ENTRY_MALLOC] && next[HW_ENTRY_FREE] && next[HW_ENTRY_CALLOC] && next[HW_ENTRY_REALLOC];
+  leave_out_musls(next);
   fill_gaps(next);
-  return next[HW_ENTRY_MALLOC] && next[HW_ENTRY_FREE] && next[HW_ENTRY_CALLOC] && next[HW_ENTRY_REALLOC];
+  return is_complete;
 }
 
 void hwi_real_find_interposed(void)
@@ -139,7 +205,7 @@ void hwi_real_find_interposed(void)
 /* A library that is preloaded or linked comes before libc in the search order. */
 static bool is_after_libc(void)
 {
-  return hwi_os_symbol_before("gnu_get_libc_version");
+  return hwi_os_symbol_before("gnu_get_libc_version") || hwi_os_symbol_before("_dl_debug_addr"); /* musl's */
 }
 
 bool hwi_real_find(void)

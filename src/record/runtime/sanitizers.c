@@ -13,46 +13,11 @@
 #include <string.h>
 
 #include "platform/os.h"
+#include "record/preload_list.h"
 #include "record/start_texts.h"
 
-static const char own_name[] = "libheapwright-record.so";
 static const char runtime_mark[] = "__sanitizer_get_allocated_size"; /* all runtimes with a malloc export it */
 static const char preload[] = "LD_PRELOAD=";
-
-static bool is_separator(char c)
-{
-  return c == ':' || c == ' ';
-}
-
-/* Returns whether the entry of LD_PRELOAD that is `bytes` long is this library, or a link to it: see
- * src/launch/target/preload.c. */
-static bool is_own(const char *entry, size_t bytes)
-{
-  size_t own = sizeof own_name - 1;
-  return bytes >= own && memcmp(entry + bytes - own, own_name, own) == 0;
-}
-
-/* Removes this library from the list at `value`, in place. Returns false if it is not in the list. */
-static bool take_out(char *value)
-{
-  char *to = value;
-  bool is_there = false;
-  for (const char *at = value; *at;) {
-    size_t bytes = 0;
-    while (at[bytes] && !is_separator(at[bytes]))
-      bytes++;
-    size_t with_separator = bytes + (at[bytes] != 0);
-    if (is_own(at, bytes)) {
-      is_there = true;
-    } else {
-      memmove(to, at, with_separator);
-      to += with_separator;
-    }
-    at += with_separator;
-  }
-  *to = 0;
-  return is_there;
-}
 
 /* Removes this library from LD_PRELOAD, and LD_PRELOAD itself if it had no other entry. Returns false if LD_PRELOAD did
  * not load us. */
@@ -63,7 +28,7 @@ static bool take_out_of_preload(char **variables)
   for (char **at = variables; *at; at++) {
     bool is_list = strncmp(*at, preload, sizeof preload - 1) == 0;
     char *value = *at + sizeof preload - 1;
-    is_there |= is_list && take_out(value);
+    is_there |= is_list && hwi_preload_take_out(value);
     if (!is_list || *value)
       *to++ = *at;
   }

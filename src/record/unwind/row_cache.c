@@ -113,10 +113,9 @@ static void make_room(struct hwi_row_cache *rows)
 /* Returns whether code without CFI is that to which handlers of signals return. */
 static bool is_signal_return(uintptr_t pc)
 {
-  enum { CODE_BYTES = 2 * sizeof(uint32_t) };
   uintptr_t in_page = pc % HWI_OS_PAGE_BYTES;
-  return HWI_ARCH_SIGNAL_REGISTERS_OFF && pc % sizeof(uint32_t) == 0 && in_page <= HWI_OS_PAGE_BYTES - CODE_BYTES &&
-         hwi_os_readable_pages(pc - in_page, 1) && hwi_arch_is_signal_return((const uint32_t *)pc);
+  return in_page <= HWI_OS_PAGE_BYTES - HWI_ARCH_SIGNAL_RETURN_BYTES && hwi_os_readable_pages(pc - in_page, 1) &&
+         hwi_arch_is_signal_return((const void *)pc);
 }
 
 struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, bool is_interrupted)
@@ -135,7 +134,7 @@ struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t p
     row = hwi_cfi_row(&cfi, is_interrupted ? pc : pc - 1, rows->cfi_cache);
   }
   if (row.kind == HWI_ROW_NONE && !is_interrupted && is_signal_return(pc))
-    row = (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = HWI_ARCH_SIGNAL_REGISTERS_OFF};
+    row = (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = HWI_ARCH_SIGNAL_WITHOUT_CFI_OFF};
   struct hwi_cached_row of = row_of(row, number);
   put(rows->slots, rows->count, (struct hwi_row_slot){key, of});
   return of;

@@ -120,7 +120,7 @@ __attribute__((noinline)) bool hwi_step_is_uninterrupted(uintptr_t *outermost)
   for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
     *outermost = registers.value[HWI_REG_SP];
     enum hwi_step result = hwi_step_by_cfi(&range, &registers, &is_signal_frame);
-    if (result == HWI_STEP_OUTERMOST)
+    if (result == HWI_STEP_OUTERMOST || result == HWI_STEP_NO_CFI) /* as in musl, at the end of each stack */
       return true;
     if (result != HWI_STEP_OK || is_signal_frame)
       return false;

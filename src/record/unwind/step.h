@@ -69,8 +69,8 @@ static inline bool hwi_step_plainly(uintptr_t high, struct hwi_cached_row row, s
  * address; it is set for the caller's pc. Returns HWI_STEP_NO_CFI if no module or no CFI covers the pc. */
 enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *registers, bool *is_interrupted);
 
-/* Returns whether the calling thread's stack can be unwound from here to its outermost frame, without a signal frame on
- * it. *outermost gets the outermost frame's sp. Slow: it takes every step with the CFI interpreter, and needs no
+/* Returns whether the calling thread's stack can be unwound from here to its outermost frame, or to one without CFI, without a
+ * signal frame on the way. *outermost gets the sp of that frame. Slow: it takes every step with the CFI interpreter, and needs no
  * lane. */
 bool hwi_step_is_uninterrupted(uintptr_t *outermost);
 

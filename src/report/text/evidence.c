@@ -171,7 +171,7 @@ static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, b
                     hwi_count_text(sum->children_unseen).text, sum->children_unseen == 1 ? "child" : "children");
     hwi_line_puts(
         &text->line,
-        "(static, 32-bit, musl's, setuid or another user's programs, a sanitizer, a sandbox, env -i, a ulimit or a full disk that "
+        "(static, 32-bit, setuid or another user's programs, a sanitizer, a sandbox, env -i, a ulimit or a full disk that "
         "forbids the trace, or forked after recording had stopped)");
     add_programs(text);
     hwi_line_puts(&text->line, ".");
