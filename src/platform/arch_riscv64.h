@@ -31,7 +31,7 @@ enum {
   HWI_ARCH_HAS_LINK = true,           /* the return address of a frame may be in a register */
   HWI_ARCH_SIGNS_RETURNS = false,     /* and is an address */
   HWI_ARCH_SIGNAL_REGISTERS_OFF =
-      304,                /* from the sp of a signal frame: siginfo_t, then pc and x1 to x31 of the ucontext_t */
+      304, /* from the sp of a signal frame: siginfo_t, then pc and x1 to x31 of the ucontext_t */
   HWI_ARCH_SIGNAL_WITHOUT_CFI_OFF = HWI_ARCH_SIGNAL_REGISTERS_OFF,
   HWI_ARCH_SIGNAL_RETURN_BYTES = 8, /* of the code to which handlers of signals return */
   HWI_ARCH_SIGNAL_PC = 0,           /* offsets in these registers */
