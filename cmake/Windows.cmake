@@ -16,6 +16,7 @@ hw_sources(HW_WINDOWS_POSIX_SOURCES platform/windows/*.c)
 hw_sources(HW_WINDOWS_START platform/windows/start.c)
 hw_sources(HW_WINDOWS_PLATFORM_SOURCES platform/os_windows.c platform/os_windows_heap.c)
 hw_sources(HW_WINDOWS_TOOL_SOURCES platform/os_windows_large.c platform/os_windows_tools.c windows/*.c)
+list(REMOVE_ITEM HW_WINDOWS_TOOL_SOURCES ${CMAKE_SOURCE_DIR}/src/windows/no_libc_blocks.c) # of the heaps
 
 # --- the libraries ---
 
@@ -27,7 +28,7 @@ install(TARGETS heapwright-pool)
 
 hw_sources(HW_HEAP_SOURCES allocators/heap/*.c allocators/lock.c allocators/message.c)
 list(FILTER HW_HEAP_SOURCES EXCLUDE REGEX "/libc_blocks\\.c$") # for valgrind and the sanitizers
-add_library(heapwright-heaps STATIC ${HW_HEAP_SOURCES} ${HW_WINDOWS_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES} src/windows/heap/no_libc_blocks.c)
+add_library(heapwright-heaps STATIC ${HW_HEAP_SOURCES} ${HW_WINDOWS_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES} src/windows/no_libc_blocks.c)
 target_compile_options(heapwright-heaps PRIVATE -O3)
 target_link_libraries(heapwright-heaps PRIVATE hw-flags PUBLIC synchronization)
 install(TARGETS heapwright-heaps)

@@ -37,7 +37,7 @@ HEAP_HEAD = """\
 """
 # In the order in which they need each other; of the first two lists, only what is needed.
 BASE = ["size_text.c"]
-PLATFORM = ["os_linux_elf.c", "os_linux_vdso.c", "os_linux.c", "os_linux_file.c", "os_linux_loader.c", "os_linux_heap.c"]
+PLATFORM = ["os_linux_elf.c", "os_linux_vdso.c", "os_linux.c", "os_linux_file.c", "os_linux_dynamic.c", "os_linux_threads.c", "os_linux_loader.c", "os_linux_heap.c"]
 SHARED = ["message.c", "lock.c", "setting.c"]
 MALLOC = ["pass_on.c", "fork_heap.c", "process_heap/config_file.c", "process_heap/settings.c",
           "process_heap/statistics.c", "process_heap/thread_heaps.c",

@@ -88,12 +88,12 @@ static int covers(struct dl_phdr_info *info, size_t size, void *context)
 /* Sets the segments of the module whose ELF header is at its bias; false if there is none. */
 static bool measure_image(struct hwi_os_module *module)
 {
-  const ElfW(Ehdr) *elf = (const void *)module->bias;
+  const ElfW(Ehdr) *elf = (const ElfW(Ehdr) *)module->bias;
   if (module->bias % HWI_OS_PAGE_BYTES || !hwi_os_readable_pages(module->bias, 1) ||
       memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
       elf->e_phoff + (size_t)elf->e_phnum * sizeof(ElfW(Phdr)) > HWI_OS_PAGE_BYTES)
     return false;
-  measure((const void *)(module->bias + elf->e_phoff), elf->e_phnum, module->bias, module);
+  measure((const ElfW(Phdr) *)(module->bias + elf->e_phoff), elf->e_phnum, module->bias, module);
   return true;
 }
 
@@ -128,7 +128,7 @@ extern const ElfW(Ehdr) own_header __asm__("__ehdr_start") __attribute__((visibi
 static bool is_in_static_program(uintptr_t address, struct hwi_os_module *module)
 {
   const uintptr_t header = (uintptr_t)&own_header;
-  const ElfW(Phdr) *segments = (const void *)(header + own_header.e_phoff);
+  const ElfW(Phdr) *segments = (const ElfW(Phdr) *)(header + own_header.e_phoff);
   *module = (struct hwi_os_module){.path = ""};
   for (size_t i = 0; i < own_header.e_phnum; i++)
     if (segments[i].p_type == PT_LOAD && segments[i].p_offset == 0)

@@ -94,11 +94,11 @@ def join(view):
             known = copies_of(resident)
             viewer = view(trace)
             wait_until(lambda: children(viewer.process.pid) or set(copies_of(resident)) - set(known))
-            if children(viewer.process.pid):
+            copies = set(copies_of(resident)) - set(known)
+            if children(viewer.process.pid) or len(copies) != 1:  # perhaps also of one that has lost patience
                 viewer.end()
                 return None
-            [copy] = set(copies_of(resident)) - set(known)
-            return viewer, copy
+            return viewer, copies.pop()
 
         return wait_until(attempt)
 

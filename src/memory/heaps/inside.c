@@ -12,9 +12,13 @@ static bool is_code_of(const struct hwi_memory *memory, uint64_t address, const 
 
 static bool is_inside(struct hwi_memory_reader *reader, const struct hwi_memory_thread *thread, const char *library)
 {
-  uint64_t caller;
-  return is_code_of(reader->memory, thread->program_counter, library) ||
-         (hwi_memory_word(reader, thread->stack_pointer, &caller) && is_code_of(reader->memory, caller, library));
+  enum { NEAR_WORDS = 64 }; /* the frames of functions that wait for a lock have fewer */
+  const unsigned word = reader->memory->word_bytes;
+  uint64_t value, at = thread->stack_pointer;
+  bool is_found = is_code_of(reader->memory, thread->program_counter, library);
+  for (unsigned i = 0; i < NEAR_WORDS && !is_found && hwi_memory_word(reader, at, &value); i++, at += word)
+    is_found = is_code_of(reader->memory, value, library);
+  return is_found;
 }
 
 static int compare(const void *a, const void *b)

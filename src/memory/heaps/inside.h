@@ -1,7 +1,8 @@
 /* inside.h - the threads that stopped inside of an allocator: what they were changing may be inconsistent, and is no damage
  *
- * A thread is inside if its program counter is in the allocator's library, or if it is in a function without a frame, such as a system
- * call, that was called from there. Not the thread that got the signal of a crash: it would not have gone on.
+ * A thread is inside if its program counter is in the allocator's library, or if one of the words next to its stack pointer is an address
+ * there: it is in a function that was called from there, and copies or waits for a lock. Not the thread that got the signal of a crash:
+ * it would not have gone on.
  */
 #ifndef HWI_MEMORY_HEAPS_INSIDE_H
 #define HWI_MEMORY_HEAPS_INSIDE_H
