@@ -333,8 +333,9 @@ int main(void)
             counted = first.metrics().value("allocations_total")
             first.process.kill()
             second = serve(tmp_path)
-            wait_until(lambda: second.metrics().value("recording_up") is not None)
-            values = [second.metrics().value("allocations_total") for _ in range(20)]
+            values = []
+            wait_until(lambda: values.append(second.metrics().value("allocations_total")) or values[-1] is not None)
+            values += [second.metrics().value("allocations_total") for _ in range(20)]
             assert set(values) - {None} == {counted}, values
         finally:
             process.kill()

@@ -93,7 +93,8 @@ static void test_damage(void **state)
   }
 }
 
-/* A thread was changing that: its code is jemalloc's, or what jemalloc called. The thread that crashed is not one. */
+/* A thread was changing that: its code is jemalloc's, or what jemalloc called, at once or through a frame. The thread that crashed is
+ * not one. */
 static void test_thread_inside(void **state)
 {
   (void)state;
@@ -101,6 +102,7 @@ static void test_thread_inside(void **state)
       {.program_counter = SMALL_JEMALLOC_DATA},
       {.program_counter = 1, .stack_pointer = SMALL_JEMALLOC_RETAINED},
       {.program_counter = 1, .stack_pointer = SMALL_JEMALLOC_RETAINED + 8},
+      {.program_counter = 1, .stack_pointer = SMALL_JEMALLOC_RETAINED + 0x108},
   };
   enum { THREADS = sizeof threads / sizeof *threads, OUTSIDE = THREADS - 1 };
   for (size_t i = 0; i < THREADS * (sizeof harms / sizeof *harms); i++) {
@@ -109,6 +111,7 @@ static void test_thread_inside(void **state)
       struct hwi_core_heap heap;
       small_jemalloc_make(&small, false);
       small_jemalloc_put(&small, SMALL_JEMALLOC_RETAINED, SMALL_JEMALLOC_DATA + 8);
+      small_jemalloc_put(&small, SMALL_JEMALLOC_RETAINED + 0x100, SMALL_JEMALLOC_DATA + 8);
       small_jemalloc_put(&small, harm->at, harm->word);
       small.regions[SMALL_JEMALLOC_REGIONS - 1].is_executable = true;
       small.memory.threads = &threads[i % THREADS];
