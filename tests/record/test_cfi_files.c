@@ -380,8 +380,8 @@ static void test_realigned(void **state)
   (void)state;
   assert_int_equal(realigned(64, 1, 2, 3, 4, 5, 6, 7), 28);
   assert_true(check_file("/proc/self/exe", &tally));
+#ifndef __clang__ /* which computes it in another way; of its larger program, only a sample of functions is read */
   assert_true(tally.outermost > 0); /* _start */
-#ifndef __clang__                   /* which computes it in another way */
   /* gcc saves bp at bp; a row cannot hold that. With a link register, it computes addresses, and leaves the stack as it is. */
   assert_true(tally.deref + tally.full_bp > 0 || HWI_ARCH_HAS_LINK);
 #endif
