@@ -14,4 +14,8 @@
 #error "heapwright has no port to this CPU yet: add src/platform/arch_NAME.h"
 #endif
 
+#if defined __aarch64__ || defined __riscv
+#include "link_register.h"
+#endif
+
 #endif

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 enum {
   HWI_ARCH_ELF_MACHINE = 183,
@@ -41,22 +40,6 @@ enum {
   HWI_ARCH_SIGNAL_PC = 8 * HWI_REG_RA,
 };
 
-/* Where a frame stored its return address: the word that ends this many words above the CFA, which is 0 or negative. */
-struct hwi_arch_return_slot {
-  int32_t words;
-};
-
-static inline struct hwi_arch_return_slot hwi_arch_return_slot_at(int32_t words)
-{
-  return (struct hwi_arch_return_slot){words};
-}
-
-/* Returns the address after the word with the return address. */
-static inline uintptr_t hwi_arch_return_end(uintptr_t cfa, struct hwi_arch_return_slot slot)
-{
-  return cfa + (uintptr_t)((intptr_t)slot.words * (intptr_t)sizeof(uintptr_t));
-}
-
 /* Returns the address in a word that may be a signed return address. */
 static inline uintptr_t hwi_arch_code_address(uintptr_t word)
 {
@@ -70,35 +53,8 @@ static inline bool hwi_arch_is_signal_return(const void *code)
   return memcmp(code, expected, sizeof expected) == 0;
 }
 
-/* The frame that called the function in which these are used: its return address there, its sp after the return, its x29. */
-#define HWI_ARCH_CALLER_PC() ((uintptr_t)__builtin_return_address(0))
-#ifdef __clang__ /* its __builtin_dwarf_cfa is wrong on this CPU */
-uintptr_t hwi_arch_caller_sp(void) __attribute__((error("the recorder for 64-bit Arm must be compiled by gcc")));
-#define HWI_ARCH_CALLER_SP() hwi_arch_caller_sp()
-#else
-#define HWI_ARCH_CALLER_SP() ((uintptr_t)__builtin_dwarf_cfa())
-#endif
+/* x29 of the caller of the function in which this is used. */
 #define HWI_ARCH_CALLER_BP() (*(const uintptr_t *)__builtin_frame_address(0))
-
-/* The caller of a function that is about to jump to another one, and so to give up its frame: all of it is passed on. */
-struct hwi_arch_left_frame {
-  uintptr_t pc, sp, bp;
-};
-
-static inline __attribute__((always_inline)) struct hwi_arch_left_frame hwi_arch_leaving_frame(void)
-{
-  return (struct hwi_arch_left_frame){HWI_ARCH_CALLER_PC(), HWI_ARCH_CALLER_SP(), HWI_ARCH_CALLER_BP()};
-}
-
-static inline uintptr_t hwi_arch_left_pc(struct hwi_arch_left_frame frame)
-{
-  return frame.pc;
-}
-
-static inline uintptr_t hwi_arch_left_sp(struct hwi_arch_left_frame frame)
-{
-  return frame.sp;
-}
 
 /* Reads the callee-saved registers of the calling function, indexed by their DWARF numbers. */
 static inline __attribute__((always_inline)) void hwi_arch_capture(uintptr_t *value, uint64_t *known)
@@ -193,14 +149,6 @@ static inline void hwi_arch_pause(void)
   __asm__ volatile("yield");
 }
 
-/* Stops the thread at this place: it gets SIGTRAP, and may continue. After a brk it would be at the same instruction again. */
-static inline void hwi_arch_trap(void)
-{
-  enum { TRAP = 5 };
-  hwi_arch_syscall(SYS_tgkill, hwi_arch_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0),
-                   hwi_arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0), TRAP, 0, 0, 0);
-}
-
 /* Makes a child that shares this address space, and runs function(argument) there on the stack that ends at `stack_end`,
  * a multiple of 16. The function must not return. Returns as a system call. */
 static inline long hwi_arch_clone(long number, long flags, void *stack_end, void (*function)(void *), void *argument)
@@ -225,15 +173,5 @@ static inline long hwi_arch_clone(long number, long flags, void *stack_end, void
                    : "memory", "cc");
   return x0;
 }
-
-/* Defines a function whose parameters are a number and then up to six words. It jumps to the function that the pointer `next` holds.
- * If that is NULL, or the number is one of the two, it jumps to `other`. All arguments are in registers. */
-#define HWI_ARCH_PASS_ON(name, next, other, number, number2)                                       \
-  long name(long which, long a, long b, long c, long d, long e, long f);                           \
-  long name(long which, long a, long b, long c, long d, long e, long f)                            \
-  {                                                                                                \
-    long (*to)(long, ...) = which == (number) || which == (number2) || !(next) ? (other) : (next); \
-    return to(which, a, b, c, d, e, f);                                                            \
-  }
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Windows has no flag that tells of further threads. */
+/* Windows does not tell whether a process has one thread. */
 static inline const char *hwi_os_single_threaded_flag(void)
 {
   static const char never = 0;
