@@ -3,7 +3,7 @@ import statistics
 
 import heap_peers
 
-MEGABYTES, CYCLES, CYCLE_MEGABYTES, ROUNDS = 1000, 50, 64, 2
+MEGABYTES, CYCLES, CYCLE_MEGABYTES, ROUNDS = 1000, 30, 100, 2
 WHEN = ("before", "with all blocks", "after the last free", "a second later", "after a second of little use")
 PAGE_BYTES = 4096
 
@@ -38,9 +38,8 @@ def table(libraries, folder, share):
     found = {name: heap_peers.run(program, library, ("down", int(MEGABYTES * share))) for name, library in libraries.items()}
     rows = [(when, [f"{found[name][i] / 1000:.1f}" for name in libraries]) for i, when in enumerate(WHEN)]
     text = heap_peers.table(f"RSS in MB: {int(MEGABYTES * share):,} MB of blocks of all sizes are freed", libraries, rows)
-    megabytes = int(CYCLE_MEGABYTES * share) or 1
-    found = cycles(program, libraries, megabytes)
+    found = cycles(program, libraries, CYCLE_MEGABYTES)
     rows = [("processor time", [f"{found[name][0]:.1f} ms" for name in libraries]),
-            ("pages touched again", [f"{100 * found[name][1] * PAGE_BYTES / megabytes / 1e6:.0f} %" for name in libraries]),
+            ("pages touched again", [f"{100 * found[name][1] * PAGE_BYTES / CYCLE_MEGABYTES / 1e6:.0f} %" for name in libraries]),
             ("time lost by returning", [lost(found[name][0], found[name][2]) for name in libraries])]
-    return text + heap_peers.table(f"up to {megabytes} MB and down, a cycle", libraries, rows)
+    return text + heap_peers.table(f"{CYCLES} times up to {CYCLE_MEGABYTES} MB and down, a cycle", libraries, rows)

@@ -114,12 +114,13 @@ struct hw_heap_config {
   enum hw_heap_lock lock;
   enum hw_heap_returns returns;
   /* How much free memory the heap keeps, apart from that in the caches of threads; for LATER and ABOVE. Default: a 32nd of
-   * mapped_bytes, at least 2 MiB. */
+   * what is in use, at least 2 MiB. */
   size_t keep_free_bytes;
   /* For LATER: what was not needed for this time, up to 3,600,000, goes back when the next thread gives some back. If more
    * than 32 MiB above keep_free_bytes are free (2 MiB, if the heap has had 256 MiB; or a quarter of what is in use, if that
-   * is more), what is above half of this limit goes back at once. If the heap then takes half of it again within a second,
-   * this time and this limit become four times as much, up to 32 times; they halve again later. Default: 25. */
+   * is more), what is above half of this limit goes back at once. If the heap then takes half of it again within a second
+   * (16 s for each GB), this time and this limit become four times as much, up to 32 times, with which a heap of any size
+   * keeps all; they halve again later. Default: 25. */
   size_t return_after_ms;
   enum hw_heap_pages pages;
   /* Memory is present when it was taken from the system: using it for the first time causes no page fault. */

@@ -168,7 +168,10 @@ def test_what_lies_before_is_not_read_again(long_run, join, view, once):
     def reads_little():  # once the resident analyst has caught up
         viewer, copy = join(long_run.trace, resident)
         wait_until(lambda: has_all(viewer))
-        found = bytes_read(copy)
+        try:
+            found = bytes_read(copy)
+        except FileNotFoundError:  # another copy has taken its place
+            found = everything
         viewer.end()
         return found < everything / 4
 

@@ -459,8 +459,12 @@ GO = """package main
 /*
 #include <stdlib.h>
 #include <string.h>
-static void *volatile kept;
-static __attribute__((noinline)) void take(int i) { kept = malloc(1709); memset(kept, i, 1709); free(kept); }
+static __attribute__((noinline)) void take(int i)
+{
+	void *block = memset(malloc(1709), i, 1709);
+	__asm__ volatile("" : "+r"(block) : : "memory");
+	free(block);
+}
 */
 import "C"
 import "sync"

@@ -172,7 +172,7 @@ struct hw_heap {
   size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
   size_t least_kept_bytes;                /* the least of it since then: */
   uint64_t excess_since_ns;               /* when memory was last returned, or could have been */
-  uint64_t returned_ns;                   /* when memory was last returned */
+  uint64_t returned_ns;                   /* when memory was last returned, or that was found to be a mistake */
   size_t returned_bytes, new_bytes;       /* returned lately; taken from the system since */
   unsigned patience;                      /* how often it was a mistake: the times and shares are 2 to this power */
   size_t mapped_bytes, peak_mapped_bytes; /* without descriptors */

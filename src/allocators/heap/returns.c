@@ -3,9 +3,9 @@
  * When. Free slices that are still in memory are kept for a while: returning memory and taking it again costs more than all
  * else here. Every 25 ms, when a thread gives a page, what was not needed since the last time goes back, except for a
  * share of the heap. What exceeds a larger share goes back at once, since perhaps no thread passes by later. The heap
- * learns from its mistakes: if half of what was returned is taken from the system again within a second, it was returned
- * too early, and the time and the larger share grow to four times as much, up to 800 ms and 1 GiB. They halve when memory
- * is returned and the last time was no mistake. So a program that goes up and down pays for that only at its beginning.
+ * learns from its mistakes: if half of what was returned is taken from the system again within a second, or longer if it was
+ * much, it was returned too early, and the time and the larger share grow to four times as much, up to 800 ms and all that
+ * the heap has had. They halve when memory is returned and the last time was no mistake. So a program that goes up and down pays for that only at its beginning.
  *
  * How. The system calls take as long as the memory is large, so no other thread may have to wait for them. What is to go back
  * becomes pending: its slices are neither free nor used, and its units stay taken, so that no thread gets them. The thread
@@ -21,13 +21,14 @@
 
 enum {
   LEAST_KEPT_BYTES = 2 << 20,
-  KEPT_PART = 32, /* of what is mapped */
+  KEPT_PART = 32, /* of what is in use */
   LEAST_EXCESS_BYTES = 32 << 20,
   LEAST_EXCESS_OF_LARGE_BYTES = 2 << 20, /* of a heap that has had */
   LARGE_HEAP_BYTES = 256 << 20,
   EXCESS_PART = 4,
   NS_PER_MS = 1000000,
   SOON_MS = 1000,
+  SOON_NS_PER_BYTE = 16, /* to return a byte and to touch it again takes some 0.5 ns, which may be 3 % of the time */
   PATIENCE_STEP = 2,
   MOST_PATIENCE = 5, /* 32 times as much */
 };
@@ -110,7 +111,7 @@ static size_t most_kept_bytes(const struct hw_heap *heap)
     return SIZE_MAX;
   default:
     return heap->config.keep_free_bytes ? heap->config.keep_free_bytes
-                                        : larger(LEAST_KEPT_BYTES, heap->mapped_bytes / KEPT_PART);
+                                        : larger(LEAST_KEPT_BYTES, (heap->taken_bytes + heap->large_bytes) / KEPT_PART);
   }
 }
 
@@ -119,14 +120,22 @@ static unsigned smaller(unsigned a, unsigned b)
   return a < b ? a : b;
 }
 
+/* Is what was returned last taken again too early, if at all? */
+static bool is_soon_after_return(const struct hw_heap *heap, uint64_t now)
+{
+  uint64_t soon = (uint64_t)SOON_MS * NS_PER_MS, for_so_much = heap->returned_bytes * SOON_NS_PER_BYTE;
+  return now - heap->returned_ns < (soon > for_so_much ? soon : for_so_much);
+}
+
 /* Before memory is returned: was the last return right? */
 static void learn(struct hw_heap *heap, uint64_t now)
 {
-  bool is_soon = now - heap->returned_ns < (uint64_t)SOON_MS * NS_PER_MS;
+  bool is_soon = is_soon_after_return(heap, now);
   bool was_wrong = is_soon && heap->returned_bytes && heap->new_bytes >= heap->returned_bytes / 2;
-  if (was_wrong)
+  if (was_wrong) {
     heap->patience = smaller(heap->patience + PATIENCE_STEP, MOST_PATIENCE);
-  else if (!is_soon && heap->patience > 0)
+    heap->returned_ns = now;
+  } else if (!is_soon && heap->patience > 0)
     heap->patience--;
   if (was_wrong || !is_soon)
     heap->returned_bytes = 0;
@@ -140,10 +149,12 @@ static bool is_old(const struct hw_heap *heap, uint64_t now)
 }
 
 /* Of a heap that was large, and is small now, no more is kept than of its size: it may never be needed again, and then no
- * thread passes by. */
+ * thread passes by. But one that has been mistaken seems to go up and down: with the most patience, it keeps all. */
 static size_t most_excess_bytes(const struct hw_heap *heap)
 {
   size_t least = heap->peak_mapped_bytes < LARGE_HEAP_BYTES ? LEAST_EXCESS_BYTES : LEAST_EXCESS_OF_LARGE_BYTES;
+  if (heap->patience > 0)
+    least = larger(LEAST_EXCESS_BYTES, heap->peak_mapped_bytes >> MOST_PATIENCE);
   return larger(least, (heap->taken_bytes + heap->large_bytes) / EXCESS_PART) << heap->patience;
 }
 
