@@ -10,9 +10,10 @@ packages_of() {
   case $1 in
     build) echo gcc libc6-dev make cmake ninja-build pkgconf libdw-dev libelf-dev libzstd-dev liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libjansson-dev libmicrohttpd-dev libcurl4-openssl-dev libncurses-dev ;;
     demo) echo g++ ;;
+    # The newest gcc-N-multilib of a release is that of its gcc; gcc-multilib excludes the compilers of tools/cross.sh.
     # Formats are tested with the tools that read them, pprof with that of go (a download of 80 MB), metrics with
     # Prometheus (19 MB).
-    test) echo g++ valgrind musl-tools libc6-i386 gcc-multilib gcc-arm-none-eabi qemu-system-arm 'qemu-user|qemu-user-static' libcmocka-dev python3 python3-pytest binutils procps xz-utils busybox-static ca-certificates dwz libc++1 libc++abi1 heaptrack sqlite3 zstd lz4 gdb gnuplot-nox poppler-utils prometheus python3-yaml libjemalloc2 libjemalloc-dev 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 libtbb-dev libdnnl-dev groff-base tmux ament-cmake colcon python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl
+    test) echo g++ valgrind musl-tools libc6-i386 'gcc-15-multilib|gcc-14-multilib|gcc-12-multilib' gcc-arm-none-eabi qemu-system-arm 'qemu-user|qemu-user-static' libcmocka-dev python3 python3-pytest binutils procps xz-utils busybox-static ca-certificates dwz libc++1 libc++abi1 heaptrack sqlite3 zstd lz4 gdb gnuplot-nox poppler-utils prometheus python3-yaml libjemalloc2 libjemalloc-dev 'libtcmalloc-minimal4|libtcmalloc-minimal4t64' 'libmimalloc2.0|libmimalloc3' libtbbmalloc2 libtbb-dev libdnnl-dev groff-base tmux ament-cmake colcon python3-colcon-ros python3-colcon-cmake python3-colcon-bash python3-colcon-library-path python3-colcon-recursive-crawl
       command -v go >/dev/null || echo golang-go ;;
     fuzz) echo clang 'libclang-rt-dev|libclang-rt-14-dev' ;;
     # A node that is not Debian's includes its own npm, and is not compatible with Debian's npm.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import words_32
 from allocators_library import PROGRAMS, ROOT, run
 
 BUILD = Path(os.environ.get("HW_BUILD", ROOT / "build"))
@@ -199,7 +200,7 @@ def test_a_program_with_the_header(tmp_path, core_of):
                       "__attribute__((noinline, noclone)) static void by_malloc(int i) { kept[i] = hw_annotate_malloc(100); }\n"
                       "int main(void) { for (int i = 0; i < 50; i++) by_malloc(i); kept[0] = malloc(77);\n"
                       "for (int i = 1; i < 50; i += 2) hw_annotate_free(kept[i]); abort(); }\n")
-    built = subprocess.run(["gcc", "-m32", "-g", "-O1", "-fno-omit-frame-pointer", f"-I{ROOT}/include", source, "-o", program],
+    built = subprocess.run(["gcc", *words_32.FLAGS, "-g", "-O1", "-fno-omit-frame-pointer", f"-I{ROOT}/include", source, "-o", program],
                            capture_output=True, text=True, check=False)
     if built.returncode:
         pytest.skip("no compiler for 32-bit programs")

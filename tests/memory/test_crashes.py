@@ -15,6 +15,7 @@ import subprocess
 
 import pytest
 
+import words_32
 from heap_listing import build_program, crash_of, gcore_of
 
 BLOCKS = 1000
@@ -116,13 +117,13 @@ def test_no_more_memory(crash):
     assert crashed.report("--leaks")["leaked_blocks"] == 0
 
 
-@pytest.mark.parametrize("flag", ["-static", "-m32"])
-def test_message_in_other_programs(crash, tmp_path_factory, flag):
+@pytest.mark.parametrize("flags", [["-static"], words_32.FLAGS])
+def test_message_in_other_programs(crash, tmp_path_factory, flags):
     """The C library is within the program, or has words of 4 bytes."""
     try:
-        program = build_program(tmp_path_factory.mktemp("other"), "crashes.c", "crashes", "-pthread", "-w", flag)
+        program = build_program(tmp_path_factory.mktemp("other"), "crashes.c", "crashes", "-pthread", "-w", *flags)
     except subprocess.CalledProcessError:
-        pytest.skip(f"this compiler cannot build with {flag}")
+        pytest.skip(f"this compiler cannot build with {flags[0]}")
     crashed = crash("twice", program=program)
     assert crashed.said and crashed.report()["abort_message"] == crashed.said
 

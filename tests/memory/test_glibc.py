@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import words_32
 from heap_listing import PYTHON, build_program, core_of, gcore_of, read_expected, started
 
 SHAPES = ["few", "one", "threads", "exchange", "ended", "sub-heaps", "gaps", "blocked", "huge", "settings"]
@@ -203,8 +204,8 @@ def test_caches_are_found_without_threads(listed, shapes, find_heap, tmp_path):
 def listed_32(program_folder):
     """Words that start the shape of a program with words of 32 bits, whose live blocks are listed."""
     try:
-        build_program(program_folder, "live_blocks.c", "liblive-32.so", "-shared", "-fPIC", "-O2", "-m32")
-        return build_program(program_folder, "shapes.c", "shapes-32", "-pthread", "-m32")
+        build_program(program_folder, "live_blocks.c", "liblive-32.so", "-shared", "-fPIC", "-O2", *words_32.FLAGS)
+        return build_program(program_folder, "shapes.c", "shapes-32", "-pthread", *words_32.FLAGS)
     except subprocess.CalledProcessError:
         pytest.skip("this compiler cannot build for 32 bits")
 

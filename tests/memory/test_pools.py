@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import words_32
 from heap_listing import assert_has, build_program, core_of, gcore_of, read_list, started
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,7 +109,7 @@ def swap_words(image):
 
 @pytest.mark.parametrize("word", ["64", "32", "32b"])
 def test_raw_image(find_heap, program_folder, tmp_path, word):
-    flags = ["-m32"] if word != "64" else []
+    flags = words_32.FLAGS if word != "64" else []
     board = build_program(program_folder, "board.c", f"board-{word}", *POOL, *flags)
     base, *lines = subprocess.run([board, tmp_path / "image"], capture_output=True, text=True, check=True).stdout.splitlines()
     if word.endswith("b"):
@@ -122,7 +123,7 @@ def test_raw_image(find_heap, program_folder, tmp_path, word):
 
 def test_raw_image_with_damage(find_heap, program_folder, tmp_path):
     """Words of 4 bytes have no seal: the size must lead on."""
-    board = build_program(program_folder, "board.c", "board-32", *POOL, "-m32")
+    board = build_program(program_folder, "board.c", "board-32", *POOL, *words_32.FLAGS)
     base, *lines = subprocess.run([board, tmp_path / "image"], capture_output=True, text=True, check=True).stdout.splitlines()
     image = bytearray((tmp_path / "image").read_bytes())
     header = int(lines[100].split()[0], 16) - 4 - int(base, 16)

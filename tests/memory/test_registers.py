@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import words_32
 from heap_listing import core_of, gcore_of, started
 
 # The address is only in one register while the program runs in circles.
@@ -60,7 +61,7 @@ def hold(tmp_path_factory):
     (folder / "hold.c").write_text(HOLD)
 
     def build(bits):
-        names = ["-DAX=\"rax\"", "-DSI=\"rsi\"", "-DMOVE=\"movq\""] if bits == 64 else ["-m32", "-msse2", "-DAX=\"eax\"", "-DSI=\"esi\"", "-DMOVE=\"movd\""]
+        names = ["-DAX=\"rax\"", "-DSI=\"rsi\"", "-DMOVE=\"movq\""] if bits == 64 else [*words_32.FLAGS, "-msse2", "-DAX=\"eax\"", "-DSI=\"esi\"", "-DMOVE=\"movd\""]
         program = folder / f"hold{bits}"
         words = ["gcc", "-O2", "-fomit-frame-pointer", "-fno-builtin", "-fno-pie", "-no-pie", "-w", *names, folder / "hold.c", "-o", program]
         if subprocess.run(words, capture_output=True).returncode != 0:

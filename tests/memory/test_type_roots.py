@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+import words_32
 from heap_listing import started
 
 TYPES = """
@@ -142,7 +143,7 @@ def built(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("compiler, flags", [("gcc", ["-O0", "-m32"]), ("clang", ["-O0"]), ("gcc", ["-O2"]),
+@pytest.mark.parametrize("compiler, flags", [("gcc", ["-O0", *words_32.FLAGS]), ("clang", ["-O0"]), ("gcc", ["-O2"]),
                                              ("gcc", ["-O0", "-fomit-frame-pointer", "-gdwarf-4"])])
 def test_types(hw, built, tmp_path, compiler, flags):
     command = built(compiler, *flags)

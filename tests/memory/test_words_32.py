@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+import words_32
 from heap_listing import build_program, core_of, started
 
 CRASH = r"""
@@ -37,7 +38,7 @@ def built(tmp_path_factory):
     def run(source, bits, *flags):
         folder = tmp_path_factory.mktemp("words")
         try:
-            return build_program(folder, source, "program", "-pthread", *flags, *(["-m32"] if bits == 32 else []))
+            return build_program(folder, source, "program", "-pthread", *flags, *(words_32.FLAGS if bits == 32 else []))
         except subprocess.CalledProcessError:
             pytest.skip(f"this compiler cannot build for {bits} bits")
 
@@ -91,7 +92,7 @@ def test_names(hw, built, tmp_path, bits):
 
 def test_a_crash(hw, tmp_path):
     (tmp_path / "crash.c").write_text(CRASH)
-    if subprocess.run(["gcc", "-m32", "-g", "-O1", "crash.c", "-o", "crash"], cwd=tmp_path, capture_output=True).returncode != 0:
+    if subprocess.run(["gcc", *words_32.FLAGS, "-g", "-O1", "crash.c", "-o", "crash"], cwd=tmp_path, capture_output=True).returncode != 0:
         pytest.skip("this compiler cannot build for 32 bits")
     with started([tmp_path / "crash"], tmp_path) as process:
         process.stdin.write(b"x")
