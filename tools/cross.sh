@@ -142,6 +142,7 @@ case $action in
     ;;
   test)
     build_all
+    tools/setup.sh build demo
     tools/setup.sh --packages python3-pytest clang
     [ "$arch" != windows ] || unit_tests=. left_out='^$' # CMake has the list
     ctest --test-dir "$build" -L unit -R "$unit_tests" -E "$left_out" -j "${JOBS:-$(nproc)}" --output-on-failure

@@ -185,6 +185,8 @@ static void see_call(int number)
   calls_with_lock += hwi_lock_is_mine(&hwi_space.lock);
 }
 
+enum { NO_FILTERS = 2 }; /* exit status: this kernel has no seccomp */
+
 /* From now on, the system calls that take longer for more memory are not made, and seen. */
 static void trap_calls(void)
 {
@@ -202,7 +204,7 @@ static void trap_calls(void)
   static const struct sock_fprog program = {COUNT(filter), filter};
   signal(SIGSYS, see_call);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-    _exit(2);
+    _exit(NO_FILTERS);
 }
 
 /* Returns false if there was no such call, or the thread had the lock in one. */
@@ -234,6 +236,8 @@ static void no_thread_waits_for_the_system(void **state)
     if (!child)
       _exit(use_without_lock(&configs[i]) ? 0 : 1);
     assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_FILTERS)
+      skip(); /* qemu-user */
     assert_int_equal(status, 0);
   }
 }
