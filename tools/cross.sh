@@ -26,7 +26,7 @@ case $arch in
   windows) triple=x86_64-w64-mingw32 emulator=wine ;;
 esac
 case $arch in
-  windows) packages='gcc-mingw-w64-x86-64 libz-mingw-w64-dev wine wine64 dpkg-dev' ;;
+  windows) packages='g++ gcc-mingw-w64-x86-64 libz-mingw-w64-dev wine wine64 dpkg-dev' ;;
   *) packages="gcc-$triple g++-$triple qemu-user-static" ;;
 esac
 cache=${HW_CROSS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heapwright}

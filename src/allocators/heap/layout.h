@@ -448,6 +448,9 @@ void hwi_page_move(struct hwi_page *page, struct hwi_owner *owner);
 bool hwi_page_has_room(const struct hwi_page *page);
 void hwi_owner_give_empty_pages(struct hwi_owner *owner);
 void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes);
+/* From the pages that the owner has, without the lock and without touching memory. NULL: they have nothing free, for now. `bytes`
+ * is at most HW_HEAP_LARGEST_CLASS_BYTES. */
+void *hwi_owner_alloc_own(struct hwi_owner *owner, size_t bytes);
 void *hwi_owner_alloc_aligned(struct hwi_owner *owner, size_t align, size_t bytes);
 void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes);
 

@@ -266,6 +266,11 @@ static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_to
   return false;
 }
 
+static unsigned class_of(const struct hwi_owner *owner, size_t bytes)
+{
+  return owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS];
+}
+
 static void *take_first(struct hwi_owner *owner, unsigned class_index)
 {
   struct hwi_free_block *block = owner->free[class_index];
@@ -291,6 +296,12 @@ static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
   return take_first(owner, class_index);
 }
 
+void *hwi_owner_alloc_own(struct hwi_owner *owner, size_t bytes)
+{
+  unsigned i = class_of(owner, bytes);
+  return owner->free[i] || find_room(owner, i, false) ? take_first(owner, i) : NULL;
+}
+
 /* A span has no owner; the thread that frees it gives it back. */
 static void *alloc_span(struct hw_heap *heap, size_t bytes)
 {
@@ -314,11 +325,6 @@ static void *alloc_large(struct hw_heap *heap, size_t bytes, size_t align)
   if (block)
     hwi_heap_make_present(heap, (uintptr_t)(end - new_bytes), new_bytes);
   return block;
-}
-
-static unsigned class_of(const struct hwi_owner *owner, size_t bytes)
-{
-  return owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS];
 }
 
 void *hwi_owner_alloc(struct hwi_owner *owner, size_t bytes)
