@@ -22,13 +22,14 @@ endforeach()
 
 # The documents that the manual pages name, laid out as in the source, so that their links lead somewhere.
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE TYPE DOC)
-install(DIRECTORY docs TYPE DOC PATTERN man EXCLUDE)
+install(DIRECTORY docs examples TYPE DOC USE_SOURCE_PERMISSIONS PATTERN man EXCLUDE)
+install(FILES packaging/container/Containerfile DESTINATION ${CMAKE_INSTALL_DOCDIR}/packaging/container)
 
 # For a user's own build: the headers, a .pc file of pkg-config for each thing to link with, and the CMake package.
 install(DIRECTORY include/heapwright TYPE INCLUDE FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 file(RELATIVE_PATH prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-foreach(name heapwright heapwright-heap heapwright-heaps heapwright-static)
+foreach(name heapwright heapwright-heap heapwright-heaps heapwright-pool heapwright-static)
   configure_file(cmake/${name}.pc.in packaging/${name}.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/packaging/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
@@ -37,5 +38,5 @@ configure_package_config_file(cmake/heapwright-config.cmake.in packaging/heapwri
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heapwright PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR
   NO_SET_AND_CHECK_MACRO NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/packaging/heapwright-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES cmake/heapwright-heaps.cmake ${CMAKE_BINARY_DIR}/packaging/heapwright-config.cmake ${CMAKE_BINARY_DIR}/packaging/heapwright-config-version.cmake
+install(FILES cmake/heapwright-libraries.cmake ${CMAKE_BINARY_DIR}/packaging/heapwright-config.cmake ${CMAKE_BINARY_DIR}/packaging/heapwright-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heapwright)

@@ -1,5 +1,5 @@
-"""The installed heaps are found by pkg-config and by CMake, as objects and as malloc of a program, which may be static; so is the
-recorder for static programs."""
+"""The installed heaps are found by pkg-config and by CMake, as objects and as malloc of a program, which may be static; so are the
+pool, and the recorder for static programs."""
 
 import os
 import subprocess
@@ -14,6 +14,15 @@ int main(void)
   struct hw_heap *heap = hw_heap_create(NULL, NULL);
   void *block = hw_heap_alloc(heap, 100);
   if (block && hw_heap_free(heap, block) == HW_HEAP_OK && hw_heap_destroy(heap))
+    puts("done");
+}
+"""
+POOL = """#include <heapwright/pool.h>
+#include <stdio.h>
+static _Alignas(64) unsigned char memory[1 << 16];
+int main(void)
+{
+  if (hw_pool_alloc(hw_pool_init(memory, sizeof memory, 0), 100))
     puts("done");
 }
 """
@@ -38,6 +47,7 @@ def installed(build, tmp_path_factory):
     moved = folder / "moved"
     (folder / "opt/heapwright").rename(moved)
     (folder / "objects.c").write_text(OBJECTS)
+    (folder / "pool.c").write_text(POOL)
     (folder / "plain.c").write_text(MALLOC)
     return moved
 
@@ -53,7 +63,8 @@ def check(program, installed, is_malloc):
     assert done.stdout == "done\n" and (FREED_TWICE in done.stderr) == is_malloc
 
 
-@pytest.mark.parametrize("package, source, flags", [("heapwright-heaps", "objects.c", ""), ("heapwright-heap", "objects.c", ""),
+@pytest.mark.parametrize("package, source, flags", [("heapwright-pool", "pool.c", ""), ("heapwright-heaps", "objects.c", ""),
+                                                    ("heapwright-heap", "objects.c", ""),
                                                     ("heapwright-heap", "plain.c", "-Wl,--as-needed"), ("heapwright-heap", "plain.c", "-static")])
 def test_pkg_config(installed, package, source, flags, tmp_path):
     run("/bin/sh", "-c", f"cc {flags} ../{source} -o {tmp_path}/program $(pkg-config --cflags --libs {package})", cwd=installed,
@@ -65,6 +76,8 @@ def test_cmake(installed, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text("""cmake_minimum_required(VERSION 3.25)
 project(user C)
 find_package(heapwright REQUIRED)
+add_executable(pool pool.c)
+target_link_libraries(pool heapwright::pool)
 add_executable(objects objects.c)
 target_link_libraries(objects heapwright::heaps)
 add_executable(shared plain.c)
@@ -74,12 +87,12 @@ target_link_libraries(inside heapwright::heap_static)
 add_executable(static plain.c)
 target_link_libraries(static heapwright::heap_static -static)
 """)
-    for name in ("objects.c", "plain.c"):
+    for name in ("pool.c", "objects.c", "plain.c"):
         (tmp_path / name).symlink_to(installed.parent / name)
     run("cmake", "-S", tmp_path, "-B", tmp_path / "built", f"-DCMAKE_PREFIX_PATH={installed}", env=ENVIRONMENT)
     run("cmake", "--build", tmp_path / "built", env=ENVIRONMENT)
-    for name in ("objects", "shared", "inside", "static"):
-        check(tmp_path / "built" / name, installed, name != "objects")
+    for name in ("pool", "objects", "shared", "inside", "static"):
+        check(tmp_path / "built" / name, installed, name not in ("pool", "objects"))
 
 
 LEAK = """#include <stdlib.h>

@@ -22,6 +22,12 @@ def test_documents_that_manual_pages_name(installed):
         assert (installed / "share/doc/heapwright" / name).is_file(), name
 
 
+def test_links_of_documents(installed):
+    for page in (installed / "share/doc/heapwright").rglob("*.md"):
+        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / link).exists(), (page.name, link)
+
+
 def test_installed_tool_records(installed, tmp_path):
     moved = shutil.copytree(installed, tmp_path / "moved elsewhere", symlinks=True)
     trace = tmp_path / "x.hwt"

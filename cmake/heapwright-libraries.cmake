@@ -1,9 +1,10 @@
-# heapwright-heaps.cmake - for find_package(heapwright): libraries to link with, most of them with heapwright/heap.h
+# heapwright-libraries.cmake - for find_package(heapwright): libraries to link with
 #
-#   heapwright::heaps         heaps as objects
+#   heapwright::pool          the pool of heapwright/pool.h
+#   heapwright::heaps         heaps as objects, of heapwright/heap.h
 #   heapwright::heap          the same, and malloc of the whole process: the shared library
-#   heapwright::record_static the recorder, linked into a program that is static
 #   heapwright::heap_static   the same, linked into the program: the archive, also for programs that are static
+#   heapwright::record_static the recorder, linked into a program that is static
 if(TARGET heapwright::heaps)
   return()
 endif()
@@ -17,6 +18,7 @@ function(heapwright_add_library name kind file)
   target_link_libraries(heapwright::${name} INTERFACE Threads::Threads)
 endfunction()
 
+heapwright_add_library(pool STATIC libheapwright-pool.a)
 heapwright_add_library(heaps STATIC libheapwright-heaps.a)
 heapwright_add_library(heap SHARED libheapwright-heap.so)
 heapwright_add_library(heap_static STATIC libheapwright-heap.a)
