@@ -44,6 +44,8 @@ test-it:
 	@$(MAKE) --no-print-directory build-it PRESET=fuzz BUILD=$(BUILD)/fuzz TARGETS="unit-tests fuzz-targets"
 	@tools/run_tests.sh $(BUILD)/fuzz -L unit
 	@FUZZ_SECONDS=60 tools/run_fuzz.sh $(BUILD)
+	@echo "the recorder for 64-bit Arm, under qemu-user:"
+	@[ "$$(uname -m)" != x86_64 ] || HW_BUILD=$(abspath $(BUILD)) tools/cross.sh arm64 check
 
 ## make test-programs     the same output with and without the recorder, for all the programs
 test-programs:

@@ -1,8 +1,9 @@
 #!/bin/sh
-# cross.sh ARCH build|test|run PROGRAM...   builds heapwright for another system, and tests it with qemu-user or wine. ARCH is one of
+# cross.sh ARCH build|test|check|run PROGRAM...   builds heapwright for another system, and tests it with qemu-user or wine. ARCH is one of
 # the files of cmake/cross: arm64 (64-bit Arm), riscv64 (64-bit RISC-V), windows (what explains recordings, and the libraries).
 #   build   into build/ARCH: the tool, its libraries, the unit tests
 #   test    builds, runs unit tests of what depends on the system, and tests/cross: recorded there, reported here, or the other way
+#   check   builds the recorder alone, and records with it; in less than a minute, as a part of `make test`
 #   run     runs a program of the other system
 # Debian's libraries for it, for Windows built from Debian's sources, are downloaded once, into a folder of the user's cache
 # (HW_CROSS_CACHE): nothing of the system is changed except that root gets the compiler and the emulator.
@@ -10,7 +11,7 @@ set -eu
 from=$PWD
 cd "$(dirname "$0")/.."
 if [ $# -lt 2 ] || [ ! -e "cmake/cross/$1.cmake" ]; then
-  sed -n '2,8s/^# //p' "$0" >&2
+  sed -n '2,9s/^# //p' "$0" >&2
   exit 2
 fi
 arch=$1 action=$2
@@ -121,7 +122,7 @@ unpack_libraries() {
   done
 }
 
-build_all() {
+build_targets() {
   # shellcheck disable=SC2086 # a list of packages
   tools/setup.sh --packages $packages cmake ninja-build pkg-config python3
   make_sysroot
@@ -129,26 +130,36 @@ build_all() {
   export PKG_CONFIG_SYSROOT_DIR="$HW_SYSROOT" PKG_CONFIG_LIBDIR="$HW_SYSROOT/usr/lib/$triple/pkgconfig:$HW_SYSROOT/usr/share/pkgconfig"
   cmake -S . -B "$build" -G Ninja --toolchain "$PWD/cmake/cross/$arch.cmake" >"$build/configure.log" 2>&1 ||
     { cat "$build/configure.log" >&2; exit 1; }
-  cmake --build "$build" -j "${JOBS:-$(nproc)}" --target all unit-tests
+  cmake --build "$build" -j "${JOBS:-$(nproc)}" --target "$@"
+}
+
+# with pytest's words that choose tests
+test_recordings() {
+  HW_BUILD=${HW_BUILD:-$PWD/build} HW_CROSS_BUILD=$PWD/$build HW_CROSS_ARCH=$arch \
+    /usr/bin/python3 -B -m pytest -q -rs --tb=short --rootdir tests -p no:cacheprovider "$@"
 }
 
 case $action in
-  build) build_all ;;
+  build) build_targets all unit-tests ;;
   run)
     make_sysroot
     cd "$from"
+    command -v "$emulator" >/dev/null || emulator=${emulator%-static} # Debian 13 has one of the two names
     [ "$arch" = windows ] || set -- -L "$HW_SYSROOT" "$@"
     exec "$emulator" "$@"
     ;;
   test)
-    build_all
+    build_targets all unit-tests
     tools/setup.sh build demo
     tools/setup.sh --packages python3-pytest clang
     [ "$arch" != windows ] || unit_tests=. left_out='^$' # CMake has the list
     ctest --test-dir "$build" -L unit -R "$unit_tests" -E "$left_out" -j "${JOBS:-$(nproc)}" --output-on-failure
     make --no-print-directory build-it
-    HW_BUILD=$PWD/build HW_CROSS_BUILD=$PWD/$build HW_CROSS_ARCH=$arch \
-      /usr/bin/python3 -B -m pytest -q -rs --tb=short --rootdir tests -p no:cacheprovider tests/cross
+    test_recordings tests/cross
+    ;;
+  check)
+    build_targets heapwright-record
+    test_recordings tests/cross/test_other_cpus.py -k 'exact or sample or fork or operators'
     ;;
   *) echo "cross.sh: no action named $action" >&2; exit 2 ;;
 esac

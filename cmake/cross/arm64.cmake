@@ -1,12 +1,3 @@
-# Builds for Debian's arm64 with Debian's cross compiler (tools/cross.sh). HW_SYSROOT has the libraries for arm64.
-set(CMAKE_SYSTEM_NAME Linux)
+# For Debian's arm64.
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
-set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
-set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
-set(CMAKE_SYSROOT $ENV{HW_SYSROOT})
-set(CMAKE_FIND_ROOT_PATH $ENV{HW_SYSROOT})
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static;-L;$ENV{HW_SYSROOT})
+include(${CMAKE_CURRENT_LIST_DIR}/../CrossLinux.cmake)

@@ -1,15 +1,6 @@
-# Builds for Debian's riscv64 with Debian's cross compiler (tools/cross.sh). HW_SYSROOT has the libraries for riscv64.
-set(CMAKE_SYSTEM_NAME Linux)
+# For Debian's riscv64.
 set(CMAKE_SYSTEM_PROCESSOR riscv64)
-set(CMAKE_C_COMPILER riscv64-linux-gnu-gcc)
-set(CMAKE_CXX_COMPILER riscv64-linux-gnu-g++)
-set(CMAKE_SYSROOT $ENV{HW_SYSROOT})
-set(CMAKE_FIND_ROOT_PATH $ENV{HW_SYSROOT})
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-riscv64-static;-L;$ENV{HW_SYSROOT})
+include(${CMAKE_CURRENT_LIST_DIR}/../CrossLinux.cmake)
 # The compiler's own libraries are those of an older release.
 set(CMAKE_C_FLAGS_INIT -B$ENV{HW_SYSROOT}/usr/lib/riscv64-linux-gnu)
 set(CMAKE_CXX_FLAGS_INIT -B$ENV{HW_SYSROOT}/usr/lib/riscv64-linux-gnu)

@@ -1,12 +1,13 @@
 """test_other_cpus.py - programs of another CPU are recorded under qemu-user, and the traces are reported on this machine
 
-Needs the build of `tools/cross.sh ARCH build`, and is run by `tools/cross.sh ARCH test`. If this fails, recordings of that CPU have
+Needs the build of `tools/cross.sh ARCH build`, and is run by `tools/cross.sh ARCH test`, in part by `make test`. If this fails, recordings of that CPU have
 wrong stacks or counts, or a trace is not the same on both machines. qemu-user starts no other program without help of the kernel,
 so that the recorder is preloaded directly here, and it has neither ptrace nor perf: `core PID` and `leaks PID` are not tested.
 """
 
 import json
 import os
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -25,11 +26,12 @@ CPUS = {"arm64": ("aarch64", 183, "-mbranch-protection=standard"), "riscv64": ("
 pytestmark = pytest.mark.skipif(not CROSS or ARCH not in CPUS, reason="needs tools/cross.sh ARCH test, with the name of a CPU")
 CPU, MACHINE, OPTION = CPUS.get(ARCH, CPUS["arm64"])
 TRIPLE = f"{CPU}-linux-gnu"
-EMULATOR = [f"qemu-{CPU}-static", "-L", SYSROOT]
+EMULATOR = [shutil.which(f"qemu-{CPU}-static") or f"qemu-{CPU}", "-L", SYSROOT]
 # What a program is compiled with. On Arm, the option is that return addresses are signed, which is tried without it, too.
 WHERE = [f"--sysroot={SYSROOT}", f"-B{SYSROOT}/usr/lib/{TRIPLE}"]
 GCC = [f"{TRIPLE}-gcc", *WHERE, *([OPTION] if ARCH == "riscv64" else [])]
-CLANG = ["clang", f"--target={TRIPLE}", *WHERE, f"-B/usr/lib/gcc-cross/{TRIPLE}/12", f"-L/usr/lib/gcc-cross/{TRIPLE}/12", "-fuse-ld=bfd", OPTION]
+OF_GCC = max(Path("/usr/lib/gcc-cross", TRIPLE).glob("[0-9]*"), default="")
+CLANG = ["clang", f"--target={TRIPLE}", *WHERE, f"-B{OF_GCC}", f"-L{OF_GCC}", "-fuse-ld=bfd", OPTION]
 COMPILERS = {
     "gcc": [*GCC, "-O2"],
     "gcc-O0": [*GCC, "-O0"],

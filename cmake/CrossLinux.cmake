@@ -1,0 +1,13 @@
+# Builds for another CPU with Debian's cross compiler (tools/cross.sh). HW_SYSROOT has the libraries for it. Before this,
+# cmake/cross/ARCH.cmake sets CMAKE_SYSTEM_PROCESSOR, by which the compilers and the emulator are called, too.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_C_COMPILER ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu-g++)
+set(CMAKE_SYSROOT $ENV{HW_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH $ENV{HW_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+find_program(HW_EMULATOR NAMES qemu-${CMAKE_SYSTEM_PROCESSOR}-static qemu-${CMAKE_SYSTEM_PROCESSOR} REQUIRED)
+set(CMAKE_CROSSCOMPILING_EMULATOR ${HW_EMULATOR} -L $ENV{HW_SYSROOT})
