@@ -127,8 +127,8 @@ build_targets() {
   tools/setup.sh --packages $packages cmake ninja-build pkg-config python3
   make_sysroot
   mkdir -p "$build"
-  export PKG_CONFIG_SYSROOT_DIR="$HW_SYSROOT" PKG_CONFIG_LIBDIR="$HW_SYSROOT/usr/lib/$triple/pkgconfig:$HW_SYSROOT/usr/share/pkgconfig"
-  cmake -S . -B "$build" -G Ninja --toolchain "$PWD/cmake/cross/$arch.cmake" >"$build/configure.log" 2>&1 ||
+  PKG_CONFIG_SYSROOT_DIR="$HW_SYSROOT" PKG_CONFIG_LIBDIR="$HW_SYSROOT/usr/lib/$triple/pkgconfig:$HW_SYSROOT/usr/share/pkgconfig" \
+    cmake -S . -B "$build" -G Ninja --toolchain "$PWD/cmake/cross/$arch.cmake" >"$build/configure.log" 2>&1 ||
     { cat "$build/configure.log" >&2; exit 1; }
   cmake --build "$build" -j "${JOBS:-$(nproc)}" --target "$@"
 }
