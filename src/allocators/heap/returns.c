@@ -14,7 +14,7 @@
  * Memory that the config wants to be present comes in the same way. While a fork has closed the lock, this goes on; the child
  * does not have what was pending in other threads.
  */
-#include "allocators/heap/layout.h"
+#include "allocators/heap/process_owner.h"
 
 #include "platform/os.h"
 #include "platform/os_heap.h"
@@ -196,4 +196,44 @@ void hwi_heap_pass_by(struct hw_heap *heap)
     heap->excess_since_ns = now;
     heap->least_kept_bytes = heap->kept_bytes;
   }
+}
+
+/* --- on demand --- */
+
+/* Returns how many bytes went back. Arenas that are free only then are unmapped in the second round. */
+static size_t return_free(struct hw_heap *heap, size_t most_bytes)
+{
+  size_t before = 0, after = 0;
+  for (int round = 0; round < 2; round++) {
+    enum hwi_lock_result result = hwi_heap_lock(heap);
+    if (result == HWI_LOCK_CLOSED)
+      return 0;
+    hwi_heap_collect_settled(heap);
+    if (round == 0) {
+      before = heap->kept_bytes;
+      hwi_heap_trim(heap, most_bytes);
+    } else {
+      hwi_arena_unmap_free(heap, most_bytes);
+      after = heap->kept_bytes;
+    }
+    hwi_heap_unlock(heap, result);
+  }
+  return before > after ? before - after : 0;
+}
+
+size_t hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner, size_t most_bytes)
+{
+  hwi_owner_drain_orphans(heap);
+  enum hwi_lock_result result = hwi_heap_enter_central(heap);
+  if (owner && !hwi_lock_is_closed_by_me() && result != HWI_LOCK_CLOSED) {
+    hwi_owner_drain(owner);
+    hwi_owner_give_empty_pages(owner);
+  }
+  hwi_heap_leave_central(heap, result);
+  return return_free(heap, most_bytes);
+}
+
+void hw_heap_collect(struct hw_heap *heap)
+{
+  hwi_heap_collect(heap, hwi_heap_existing_owner(heap), 0);
 }
