@@ -13,6 +13,11 @@ if [ "$bytes" -gt $bytes_max ]; then
   exit 1
 fi
 
+if [ "$(find "$root/usr/share/doc" -name copyright | wc -l)" -lt 10 ]; then
+  echo "check.sh: the terms of the libraries are not in usr/share/doc" >&2
+  exit 1
+fi
+
 # run COMMAND...   as the image's user
 run() {
   "$here/../within.sh" "$root" 10001 "$@"
