@@ -8,13 +8,14 @@ HOLD = 'write(1, "", 1), read(0, &(char){0}, 1)'  # in a program for `record_wit
 
 
 def wait_until(condition):
-    """Returns the result of `condition()` as soon as it is true."""
+    """Returns the result of `condition()` as soon as it is true. What takes long to ask is asked less often: the CPUs are for the
+    program that is waited for."""
     end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+    while (began := time.monotonic()) < end:
         found = condition()
         if found:
             return found
-        time.sleep(0.01)
+        time.sleep(max(0.01, min(0.5, 2 * (time.monotonic() - began))))
     raise AssertionError("it did not happen in time")
 
 
