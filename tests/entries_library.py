@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -9,7 +10,8 @@ PROGRAMS = ROOT / "tests/record/programs"
 SOURCES = [ROOT / "src" / name for name in (
     "record/entry/entries.c", "record/entry/interposed.c", "record/runtime/real.c", "record/runtime/boot.c",
     "record/runtime/operators.c", "record/runtime/call_timer.c", "record/runtime/foreign.c", "record/runtime/sanitizers.c",
-    "record/start_texts.c", "record/preload_list.c",
+    "record/start_texts.c", "record/preload_list.c")]
+PLATFORM = [ROOT / "src" / name for name in (
     "platform/os_linux.c", "platform/os_linux_file.c", "platform/os_linux_loader.c",
     "platform/os_linux_threads.c", "platform/os_linux_dynamic.c", "platform/os_linux_vdso.c",
     "platform/os_linux_elf.c", "platform/os_linux_symbols.c")]
@@ -29,8 +31,16 @@ def build_double(folder, *flags):
     library = folder / f"libentries{''.join(flags)}.so"
     if library.exists():
         return library
-    run(["gcc", *FLAGS, *flags, *SOURCES, PROGRAMS / "entries_double.c", "-o", library, *LINK])
+    run(["gcc", *FLAGS, *flags, *SOURCES, build_platform(folder), PROGRAMS / "entries_double.c", "-o", library, *LINK])
     return library
+
+
+def build_platform(folder):
+    """What the entry points need of the platform, as one object: only they themselves are tested at each level of optimisation."""
+    together = folder / "platform.o"
+    if not together.exists():
+        run(["gcc", *(flag for flag in FLAGS if flag != "-shared"), "-O1", "-r", "-o", together, *PLATFORM])
+    return together
 
 
 def build_counter(folder):
@@ -41,7 +51,12 @@ def build_counter(folder):
 
 
 def build_program(folder, source, *flags, name=None):
-    """Builds a program, or with -shared a library, from tests/record/programs."""
+    """Builds a program, or with -shared a library, from tests/record/programs, once per folder."""
+    return build_once(folder, source, flags, name)
+
+
+@cache
+def build_once(folder, source, flags, name):
     output = folder / (name or Path(source).stem)
     compiler = ["g++", "-std=c++17"] if source.endswith(".cc") else ["gcc", "-std=gnu17"]
     run([*compiler, "-g", "-fno-builtin", "-Wall", PROGRAMS / source, "-o", output, *flags])
