@@ -6,6 +6,7 @@ or counted twice while the recording is packed.
 
 import json
 import signal
+import time
 
 from waiting import child_of, has_ended, wait_until
 
@@ -78,6 +79,7 @@ def follow(process, viewer):
     seen = []
     while process.poll() is None:
         seen.append(viewer.json("/document")["run"]["allocation_calls"])
+        time.sleep(0.05)
     assert seen == sorted(seen)
     return seen
 
@@ -95,13 +97,13 @@ def test_processes_come_and_go(begin, view, hw):
     assert calls == expected
 
 
-def test_thousands_of_short_processes(begin, view, hw):
-    process, trace = begin("sh", "-c", "i=0; while [ $i -lt 3000 ]; do /bin/true; i=$((i+1)); done")
+def test_more_than_a_thousand_short_processes(begin, view, hw):
+    process, trace = begin("sh", "-c", "i=0; while [ $i -lt 1200 ]; do /bin/true; i=$((i+1)); done")
     viewer = view(trace)
     assert len(set(follow(process, viewer))) > 3
     assert process.wait() == 0
     assert_shows_the_report(viewer, hw, trace)
-    assert len(viewer.report()["images"]) > 3000
+    assert len(viewer.report()["images"]) > 1200
 
 
 def test_the_launcher_writes_the_status_later(begin, view, hw):

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { THREADS = 12, BLOCKS = 20000 };
+enum { THREADS = 12, BLOCKS = 5000 };
 
 static void *kept[THREADS + 1][BLOCKS];
 static size_t kept_count[THREADS + 1];
@@ -68,7 +68,7 @@ static void churn(unsigned thread, unsigned rounds, size_t most)
 
 static void *churn_in_thread(void *number)
 {
-  churn((unsigned)(uintptr_t)number, 60000, 5000);
+  churn((unsigned)(uintptr_t)number, 15000, 5000);
   pthread_barrier_wait(&ready);
   pause();
   return NULL;
@@ -76,7 +76,7 @@ static void *churn_in_thread(void *number)
 
 static void *churn_and_end(void *number)
 {
-  churn((unsigned)(uintptr_t)number, 30000, 5000);
+  churn((unsigned)(uintptr_t)number, 10000, 5000);
   return NULL;
 }
 
@@ -84,7 +84,7 @@ static void *churn_and_end(void *number)
 static void *exchange(void *number)
 {
   uint64_t state = (uintptr_t)number;
-  for (unsigned i = 0; i < 40000; i++) {
+  for (unsigned i = 0; i < 15000; i++) {
     const size_t bytes = below(&state, 50) ? below(&state, 400) : below(&state, 60000);
     void *block = below(&state, 3) ? filled(malloc(bytes), 0x5a, bytes) : NULL;
     free(__atomic_exchange_n(&kept[0][below(&state, BLOCKS / 4)], block, __ATOMIC_ACQ_REL));
@@ -94,12 +94,12 @@ static void *exchange(void *number)
   return NULL;
 }
 
-/* More than a sub-heap can hold. */
+/* More than a sub-heap of 64 MiB can hold. */
 static void *fill_sub_heaps(void *number)
 {
-  for (unsigned i = 0; i < 2500; i++)
+  for (unsigned i = 0; i < 900; i++)
     filled(keep((unsigned)(uintptr_t)number, malloc(100000)), 1, 100000);
-  for (unsigned i = 0; i < 2500; i += 3) {
+  for (unsigned i = 0; i < 900; i += 3) {
     free(kept[(uintptr_t)number][i]);
     kept[(uintptr_t)number][i] = NULL;
   }
@@ -146,7 +146,7 @@ static void block_break(void)
   keep(0, malloc(1000));
   const uintptr_t end = ((uintptr_t)sbrk(0) + 4095) / 4096 * 4096;
   mmap((void *)(end + 40960), 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  churn(0, 60000, 3000);
+  churn(0, 20000, 3000);
 }
 
 static void use_huge_blocks(void)
@@ -186,7 +186,7 @@ int main(int count, char **words)
 {
   const char *shape = count > 1 ? words[1] : "one";
   if (strcmp(shape, "one") == 0)
-    churn(0, 100000, 20000);
+    churn(0, 30000, 20000);
   else if (strcmp(shape, "few") == 0)
     keep(0, malloc(100));
   else if (strcmp(shape, "threads") == 0)
