@@ -25,6 +25,7 @@ PROGRAM = Path(__file__).parent / "programs/long_run.c"
 WATCHER = 1  # among the launcher's children
 KINDS = ["short_lived", "long_lived", "moved", "left_by_guest"]
 THREADS = 8
+ROUNDS = "1200000"  # of each thread: the ring turns several times
 KILLS = int(os.environ.get("HW_KILLS", "10"))
 TROUBLES = ["damaged_chunks", "missing_chunks", "unmatched_frees", "missed_frees", "lost_events"]
 
@@ -73,7 +74,7 @@ def by_stack(report):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_everything_but_the_events_stays(record, long_run, tmp_path, threads):
     """The same program twice: all that adds up is the same, in a file that is smaller."""
-    command = [long_run, tmp_path / "counts", "3000000", str(threads), "0"]
+    command = [long_run, tmp_path / "counts", ROUNDS, str(threads), "0"]
     whole, ring = record(command), record(command, "--keep", "1M")
     assert ring.trace.stat().st_size < whole.trace.stat().st_size / 2
     (calls, frees, size), live = own_counts(tmp_path / "counts")
@@ -97,7 +98,7 @@ def test_everything_but_the_events_stays(record, long_run, tmp_path, threads):
 
 def test_with_a_sample(record, long_run, tmp_path):
     """All calls are counted, also those of chunks that were dropped, and estimates are as far from the truth as they say."""
-    command, names = [long_run, tmp_path / "counts", "3000000", "3", "0"], ["allocation_calls", "free_calls", "allocated_bytes"]
+    command, names = [long_run, tmp_path / "counts", ROUNDS, "3", "0"], ["allocation_calls", "free_calls", "allocated_bytes"]
     whole, ring = record(command, "--sample=256").report, record(command, "--keep", "1M", "--sample=256")
     (calls, frees, size), live = own_counts(tmp_path / "counts")
     report = ring.report
@@ -124,7 +125,7 @@ static void *volatile blocks[64];
 int main(void)
 {
   pid_t child = fork();
-  for (size_t i = 0; i < 4000000; i++) {
+  for (size_t i = 0; i < 1500000; i++) {
     free(blocks[i % 64]);
     blocks[i % 64] = malloc(i * 7919 % 500);
   }
@@ -146,7 +147,7 @@ def test_with_a_sample_and_a_child(record, compile_c):
 
 
 def test_the_page_describes_a_base(record, long_run, tmp_path):
-    ring = record([long_run, tmp_path / "counts", "3000000", "3", "0"], "--keep", "1M", "--durations")
+    ring = record([long_run, tmp_path / "counts", ROUNDS, "3", "0"], "--keep", "1M", "--durations")
     base, report = read_base(ring.trace), ring.report
     assert base.calls + sum(thread[2] for thread in base.threads) < report["allocation_calls"] + report["free_calls"]
     assert sum(cell.peak_blocks for cell in base.cells) == base.peak_blocks
@@ -157,7 +158,7 @@ def test_the_page_describes_a_base(record, long_run, tmp_path):
 
 
 def test_the_page_has_the_totals(record, long_run, hw, tmp_path):
-    ring = record([long_run, tmp_path / "counts", "3000000", "3", "0"], "--keep", "1M")
+    ring = record([long_run, tmp_path / "counts", ROUNDS, "3", "0"], "--keep", "1M")
     assert hw("report", ring.trace, "-o", tmp_path / "x.html").returncode == 0
     page, report = read_html(tmp_path / "x.html"), ring.report
     for name in ("allocation_calls", "free_calls", "failed_calls", "temporary_calls", "allocated_bytes"):
@@ -167,7 +168,7 @@ def test_the_page_has_the_totals(record, long_run, hw, tmp_path):
 
 def test_the_page_has_the_curve(record, long_run, hw, tmp_path):
     """The slices before the cut have the levels of the base, and the calls at their time."""
-    ring = record([long_run, tmp_path / "counts", "3000000", "3", "0"], "--keep", "1M")
+    ring = record([long_run, tmp_path / "counts", ROUNDS, "3", "0"], "--keep", "1M")
     assert hw("report", ring.trace, "-o", tmp_path / "x.html").returncode == 0
     page, base, report = read_html(tmp_path / "x.html"), read_base(ring.trace), ring.report
     ends = [*page.slices["from_ns"][1:], report["duration_ns"]]
@@ -184,7 +185,7 @@ def test_the_page_has_the_curve(record, long_run, hw, tmp_path):
 
 
 def test_the_peak_of_several_rings_is_that_of_the_kept_events(record, long_run, hw, tmp_path):
-    script = f"for i in 1 2; do {long_run} {tmp_path}/counts 3000000 1 0; done"
+    script = f"for i in 1 2; do {long_run} {tmp_path}/counts {ROUNDS} 1 0; done"
     ring = record(["/bin/sh", "-c", script], "--keep", "1M")
     said = "The peak of all processes together is that of the kept events"
     assert said in " ".join(hw("report", "--children", ring.trace).stdout.split())
@@ -373,7 +374,7 @@ def test_old_things_live_on(record, compile_c, hw, tmp_path, build):
 
 
 def test_what_needs_every_event_says_so(record, long_run, hw, tmp_path):
-    trace = record([long_run, tmp_path / "counts", "3000000", "1", "0"], "--keep", "1M").trace
+    trace = record([long_run, tmp_path / "counts", ROUNDS, "1", "0"], "--keep", "1M").trace
     said = hw("report", trace).stdout
     assert "Kept: the events from " in said and "of before: what still lives, and totals" in said and " dropped" in said
     for arguments in (("report", "--from", "0s", trace), ("report", "--to", "1ms", trace), ("report", "--at", "1ms", trace),

@@ -404,7 +404,7 @@ def test_no_figure_of_a_sample_is_cut(hw, record, compile_c, tmp_path):
 
 def test_dropped_events(hw, record, compile_c, tmp_path):
     program = compile_c(HERE.parent / "launch/programs/long_run.c", "-O1", "-g", "-pthread", name="long_run")
-    run_check("dropped", hw, record([program, tmp_path / "counts", "3000000", "1", "0"], "--keep", "1M"), tmp_path)
+    run_check("dropped", hw, record([program, tmp_path / "counts", "1200000", "1", "0"], "--keep", "1M"), tmp_path)
 
 
 def test_labels(hw, record, compile_c, tmp_path):
