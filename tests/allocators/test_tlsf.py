@@ -24,7 +24,8 @@ def user(user_on):
 
 @pytest.mark.parametrize("what", ["churn", "threads", "fork"])
 def test_use(user, what):
-    expect_done(user(what))
+    """With a pool of which a fork has few pages to copy."""
+    expect_done(user(what, HEAPWRIGHT_POOL_SIZE="20M"))
 
 
 # --- growth ---

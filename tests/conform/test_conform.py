@@ -1,6 +1,7 @@
 """`heapwright test` finds each of a set of faults by the rule that it breaks, and no fault in correct mallocs."""
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -128,7 +129,8 @@ def test_examples_conform(example, hw, tmp_path):
 
 @pytest.mark.parametrize("name", ["tlsf", "heap"])
 def test_own_allocators(name, hw):
-    done = hw("test", "--json", "--timeout", "60s", name, timeout=400)
+    """The pool is small: it is touched at the start of each process, and each fork copies its pages."""
+    done = hw("test", "--json", "--timeout", "60s", name, timeout=400, env={**os.environ, "HEAPWRIGHT_POOL_SIZE": "16M"})
     assert done.returncode == 0 and {rule["result"] for rule in results(done).values()} <= {"kept", "differs"}, done.stdout
 
 

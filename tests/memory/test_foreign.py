@@ -116,7 +116,7 @@ def test_threads_inside(program_folder, find_heap, tmp_path):
     """What a thread of jemalloc is changing is not damaged."""
     churn = build_program(program_folder, "churn.c", "churn", "-pthread")
     with started([churn], tmp_path, {"LD_PRELOAD": str(library_of("jemalloc"))}) as process:
-        for _ in range(10):
+        for _ in range(6):
             heap = find_heap("process", process.pid)
             assert not heap.damage and len(heap.blocks["live"]) >= 4096 - 8
 

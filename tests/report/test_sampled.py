@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 
 import pytest
+from conftest import compile_source
 from thinned import thin
 
 from page_document import PLACE, unpack
@@ -74,15 +75,18 @@ def report_of(hw, trace, *options):
     return json.loads(done.stdout)
 
 
-@pytest.fixture
-def exact(record, compile_c):
-    return record([compile_c(PROGRAM, "-pthread")]).trace
+@pytest.fixture(scope="module")
+def exact(hw, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sampled")
+    program, trace = compile_source("gcc", ".c", folder, PROGRAM, ["-std=gnu17", "-pthread"], "program"), folder / "exact.hwt"
+    assert hw("record", "-q", "-o", trace, "--", program).returncode == 0
+    return trace
 
 
-@pytest.fixture
-def sample(exact, tmp_path):
-    thin(exact, tmp_path / "sample.hwt", SAMPLE_BYTES, 1)
-    return tmp_path / "sample.hwt"
+@pytest.fixture(scope="module")
+def sample(exact):
+    thin(exact, exact.with_name("sample.hwt"), SAMPLE_BYTES, 1)
+    return exact.with_name("sample.hwt")
 
 
 def by_function(report):

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BLOCKS = 1000, THREADS = 8, FORKS = 200 };
+enum { BLOCKS = 1000, THREADS = 8, FORKS = 80 };
 
 static void expect(bool condition, const char *what)
 {
