@@ -54,7 +54,7 @@ test-programs:
 	@$(MAKE) --no-print-directory build-it
 	@HW_BUILD=$(abspath $(BUILD)) HW_PROGRAMS=all $(PYTHON) -B -m pytest -q -rs --tb=short -p no:cacheprovider tests/programs
 
-## make soak              kills recordings with --keep at 200 random moments; an hour of random calls of malloc on the heap, and its settings
+## make soak              kills recordings with --keep at 200 random moments; an hour of random calls of malloc on the heap, its settings, and the forms of the annotator
 soak:
 	@$(SETUP) build test
 	@$(MAKE) --no-print-directory build-it
