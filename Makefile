@@ -60,6 +60,7 @@ soak:
 	@$(MAKE) --no-print-directory build-it
 	@HW_BUILD=$(abspath $(BUILD)) HW_KILLS=200 $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/launch/test_keep.py
 	@HW_BUILD=$(abspath $(BUILD)) HW_SOAK_SECONDS=1800 $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/allocators/test_thread_heaps.py -k soak
+	@HW_BUILD=$(abspath $(BUILD)) HW_FORKS=400 $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/allocators/test_fork.py
 	@HW_BUILD=$(abspath $(BUILD)) HW_CONFIGS=all $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/conform/test_heap_configs.py tests/allocators/test_annotate.py -k "configs or rules"
 
 ## make bench             the figures of docs/benchmarks.md, next to heaptrack's, of docs/pool.md and docs/heap.md (BENCH_FLAGS=--document writes all)

@@ -24,7 +24,8 @@
 
 extern char **environ;
 
-enum { THREADS = 4, FORKS = 400, MOST_REGISTERED = 100000 };
+enum { THREADS = 4, FORKS = 120, MOST_FORKS = 400, MOST_REGISTERED = 100000 };
+static int forks = FORKS; /* or HW_FORKS */
 
 static atomic_bool is_over;
 
@@ -205,7 +206,7 @@ static void nothing(void)
 static void *serve(void *argument)
 {
   enum { BYTES = 100, MORE = 100000, HANDLERS_EACH_TIME = 20 };
-  static char *kept[FORKS];
+  static char *kept[MOST_FORKS];
   for (int i = 0;; i++) {
     sem_wait(&wanted);
     if (is_over)
@@ -256,7 +257,7 @@ static void fork_once(void)
 
 static void fork_often(void)
 {
-  for (int i = 0; i < FORKS; i++)
+  for (int i = 0; i < forks; i++)
     fork_once();
 }
 
@@ -277,6 +278,9 @@ static void fork_under_way(void)
 
 int main(int argc, char **argv)
 {
+  const char *text = getenv("HW_FORKS");
+  if (text && atoi(text) > 0 && atoi(text) <= MOST_FORKS)
+    forks = atoi(text);
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     if (argc > 1 && !strcmp(argv[1], places[i].name))
       turn = places[i].turn;
