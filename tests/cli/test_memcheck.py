@@ -17,7 +17,7 @@ from waiting import wait_until
 FOUND = 99  # valgrind's exit status when it reports an error; ours are 0, 1, 2 and those of commands
 VALGRIND = ["valgrind", "-q", f"--error-exitcode={FOUND}", "--leak-check=full",
             "--show-leak-kinds=definite,indirect,possible", "--errors-for-leak-kinds=definite,indirect,possible",
-            "--num-callers=25", "--read-inline-info=no"]  # reading these takes half of the time of a short command
+            "--num-callers=25", "--read-inline-info=no"]  # reading these makes each start slower
 THREADS_AND_CHILDREN = """
 #include <pthread.h>
 #include <stdlib.h>
