@@ -14,7 +14,7 @@ import pytest
 from control_groups import LIMIT, group
 from live_page import half_closed
 from served import Served
-from waiting import has_ended, wait_until
+from waiting import child_of, has_ended, wait_until
 
 HERE = Path(__file__).parent
 ROOT_WITHOUT_PRIVILEGES = "setpriv --bounding-set=-dac_override,-dac_read_search"
@@ -196,7 +196,7 @@ int main(void)
             assert metrics.value("scope_allocated_bytes_total", scope="a > b") == 3300
             assert metrics.value("scope_allocated_bytes_total", scope="a") == 0
         finally:
-            process.kill()
+            os.kill(child_of(process), signal.SIGKILL)  # the launcher ends with it
 
 
 def test_names_are_escaped(serve, start_program, compile_c, tmp_path):
@@ -338,7 +338,7 @@ int main(void)
             values += [second.metrics().value("allocations_total") for _ in range(20)]
             assert set(values) - {None} == {counted}, values
         finally:
-            process.kill()
+            os.kill(child_of(process), signal.SIGKILL)  # the launcher ends with it
 
 
 def test_an_analyst_that_hangs(serve, start_program, tmp_path):
