@@ -7,10 +7,15 @@ endfunction()
 
 hw_sources(HW_PLATFORM_SOURCES platform/*.c)
 list(FILTER HW_PLATFORM_SOURCES EXCLUDE REGEX "/os_windows[a-z_]*\\.c$") # Windows.cmake has them
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$") # detours of functions are for one CPU
+  list(FILTER HW_PLATFORM_SOURCES EXCLUDE REGEX "/code_none\\.c$")
+else()
+  list(FILTER HW_PLATFORM_SOURCES EXCLUDE REGEX "/code_x86_64[a-z_]*\\.c$")
+endif()
 hw_sources(HW_HEAP_PLATFORM_SOURCES platform/os_linux_heap.c) # the heap of a process alone unwinds with libgcc
 hw_sources(HW_TOOL_PLATFORM_SOURCES platform/machine.c platform/os_linux_cgroup.c platform/os_linux_large.c platform/os_linux_memory.c platform/os_linux_process.c
   platform/os_linux_stop.c platform/os_linux_tools.c platform/os_linux_watch.c)
-hw_sources(HW_DYNAMIC_PLATFORM_SOURCES platform/os_linux_symbols.c platform/os_linux_dynamic.c)
+hw_sources(HW_DYNAMIC_PLATFORM_SOURCES platform/os_linux_symbols.c platform/os_linux_functions.c platform/os_linux_dynamic.c)
 hw_sources(HW_STATIC_PLATFORM_SOURCES platform/os_linux_static.c) # in place of them, in a static program with the recorder
 list(REMOVE_ITEM HW_PLATFORM_SOURCES ${HW_HEAP_PLATFORM_SOURCES} ${HW_TOOL_PLATFORM_SOURCES} ${HW_STATIC_PLATFORM_SOURCES})
 hw_sources(HW_BASE_SOURCES base/*.c)

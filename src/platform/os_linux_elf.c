@@ -131,3 +131,24 @@ uintptr_t hwi_elf_find(const struct hwi_elf_image *image, const char *name)
   uint32_t index = image->gnu_hash ? find_by_gnu_hash(image, name) : find_by_scan(image, name);
   return index ? address_of(image, &image->symbols[index]) : 0;
 }
+
+/* DT_GNU_HASH has no count: the last symbol is the last one of the bucket that begins last. Symbols before the first that it
+ * has are references, and so are all symbols of an image that defines none. */
+static uint32_t count_by_gnu_hash(const struct gnu_table *table)
+{
+  const uint32_t *buckets = (const uint32_t *)((const uint64_t *)(table + 1) + table->bloom_words);
+  const uint32_t *chains = buckets + table->bucket_count;
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < table->bucket_count; i++)
+    last = buckets[i] > last ? buckets[i] : last;
+  if (last < table->first_symbol)
+    return table->first_symbol;
+  while (!(chains[last - table->first_symbol] & 1))
+    last++;
+  return last + 1;
+}
+
+uint32_t hwi_elf_symbol_count(const struct hwi_elf_image *image)
+{
+  return image->gnu_hash ? count_by_gnu_hash((const struct gnu_table *)image->gnu_hash) : image->hash[1];
+}

@@ -27,4 +27,7 @@ bool hwi_elf_open(struct hwi_elf_image *image, uintptr_t bias, const ElfW(Dyn) *
  * are several, or 0 if there is none. For a function that is chosen at run time (ifunc) it is the chosen one. */
 uintptr_t hwi_elf_find(const struct hwi_elf_image *image, const char *name);
 
+/* Returns the number of symbols in image->symbols. */
+uint32_t hwi_elf_symbol_count(const struct hwi_elf_image *image);
+
 #endif

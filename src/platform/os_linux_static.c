@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 
 #include "platform/os.h"
+#include "platform/os_code.h"
 
 /* X(name): functions that every libc has. */
 #define HW_NEEDED(X)    \
@@ -75,4 +76,33 @@ const void *hwi_os_symbol_seen_from(uintptr_t address, const char *name)
 {
   (void)address, (void)name;
   return NULL;
+}
+
+bool hwi_os_image_first(struct hwi_os_image *image)
+{
+  (void)image;
+  return false;
+}
+
+bool hwi_os_image_next(struct hwi_os_image *image)
+{
+  (void)image;
+  return false;
+}
+
+void hwi_os_image_close(struct hwi_os_image *image)
+{
+  (void)image;
+}
+
+void hwi_os_image_functions(const struct hwi_os_image *image,
+                            void (*found)(void *context, const struct hwi_os_function *function), void *context)
+{
+  (void)image, (void)found, (void)context;
+}
+
+void hwi_os_image_references(const struct hwi_os_image *image, void (*found)(void *context, const char *name),
+                             void *context)
+{
+  (void)image, (void)found, (void)context;
 }

@@ -12,6 +12,7 @@
 #include "base/base_name.h"
 #include "platform/os.h"
 #include "platform/os_linux_elf.h"
+#include "platform/os_linux_modules.h"
 
 #pragma weak _dl_find_object
 #pragma weak _r_debug
@@ -83,6 +84,12 @@ const void *hwi_os_symbol_after(const char *name)
 {
   const struct link_map *own = own_module();
   return own ? definition_between(own->l_next, NULL, name) : NULL;
+}
+
+const struct link_map *hwi_modules_first(void)
+{
+  const struct link_map *own = own_module();
+  return own ? head_of(own) : NULL;
 }
 
 /* --- as another module would find it --- */

@@ -154,6 +154,8 @@ static void take(void *context, const char *text)
     options->paused = is_flag(value, options->paused);
   else if ((value = value_of(text, "HEAPWRIGHT_CHILDREN")))
     options->children = is_flag(value, options->children);
+  else if ((value = value_of(text, "HEAPWRIGHT_REDIRECT")))
+    options->redirect = is_flag(value, options->redirect);
   else if ((value = value_of(text, "HEAPWRIGHT_CHECK")))
     options->check = is_flag(value, options->check);
   else if ((value = value_of(text, "HEAPWRIGHT_TRAP")))
@@ -190,7 +192,7 @@ static void each_text(void (*each)(void *context, const char *text), void *conte
 
 void hwi_options_read(struct hwi_options *options)
 {
-  *options = (struct hwi_options){.usable = true, .children = true, .depth = DEFAULT_DEPTH, .temporary = "/tmp"};
+  *options = (struct hwi_options){.usable = true, .children = true, .redirect = true, .depth = DEFAULT_DEPTH, .temporary = "/tmp"};
   each_text(take, options);
   options->durations = options->durations && !options->sample_bytes;
 }

@@ -23,6 +23,7 @@ struct hwi_options {
   uint64_t sample_bytes;                 /* HEAPWRIGHT_SAMPLE; 0: every call is an event */
   bool paused;                           /* HEAPWRIGHT_PAUSED */
   bool children;                         /* HEAPWRIGHT_CHILDREN */
+  bool redirect;                         /* HEAPWRIGHT_REDIRECT */
   bool check;                            /* HEAPWRIGHT_CHECK */
   bool itt_verbose;                      /* HEAPWRIGHT_ITT_VERBOSE */
   bool trap;                             /* HEAPWRIGHT_TRAP */

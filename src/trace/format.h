@@ -373,6 +373,9 @@ enum hw_note {
   HW_NOTE_LATE = 8,    /* text: what is not seen, since the recorder was loaded only as a collector of ITT or NVTX */
   HW_NOTE_IGNORED = 9, /* text: a function of ITT that the program calls, and that is ignored */
   HW_NOTE_MEMORY = 10, /* text: what the image of memory does not have, which the blocks come from (HW_ORIGIN_MOMENT) */
+  /* text: an allocator that is linked into a module, whose calls are recorded: "jemalloc (je_malloc) in PATH" */
+  HW_NOTE_REDIRECTED = 11,
+  HW_NOTE_NOT_REDIRECTED = 12, /* the same, followed by ": " and why they are not recorded */
 };
 
 /* Returns the usable size that glibc gives to most blocks of this size; events carry the difference to it. */

@@ -10,7 +10,7 @@
 #include "record/runtime/foreign.h"
 #include "record/session.h"
 
-enum { LONGEST_TEXT = 16 << 10, RSS_INTERVAL_NS = 100000000, MOST_NOTES = 8, LONGEST_PATH = 512 };
+enum { LONGEST_TEXT = 16 << 10, RSS_INTERVAL_NS = 100000000, MOST_NOTES = 12, LONGEST_PATH = 512 };
 
 /* --- notes --- */
 
@@ -38,7 +38,7 @@ static void remember(enum hw_note kind, const char *module)
 
 void hwi_notes_find(void)
 {
-  hwi_foreign_find(remember);
+  hwi_foreign_find(hwi_session.options.redirect, remember);
 }
 
 void hwi_notes_put(struct hwi_lane *lane)
@@ -46,13 +46,16 @@ void hwi_notes_put(struct hwi_lane *lane)
   for (uint32_t i = 0; i < note_count; i++)
     hwi_lane_put_record(lane, HW_RECORD_NOTE, (struct hwi_bytes){&notes[i].kind, 1},
                         (struct hwi_bytes){notes[i].path, notes[i].bytes});
-  if (hwi_boot_block_count()) {
-    uint8_t kind = HW_NOTE_BOOT_BLOCKS;
-    char digits[HWI_DECIMAL_DIGITS];
-    const char *first = hwi_decimal(digits, hwi_boot_block_count());
+}
+
+static void put_boot_blocks(struct hwi_lane *lane)
+{
+  const uint8_t kind = HW_NOTE_BOOT_BLOCKS;
+  char digits[HWI_DECIMAL_DIGITS];
+  const char *first = hwi_decimal(digits, hwi_boot_block_count());
+  if (hwi_boot_block_count())
     hwi_lane_put_record(lane, HW_RECORD_NOTE, (struct hwi_bytes){&kind, 1},
                         (struct hwi_bytes){first, (uint32_t)(digits + sizeof digits - first)});
-  }
 }
 
 /* --- the image --- */
@@ -91,6 +94,7 @@ void hwi_describe_image(struct hwi_lane *lane)
   put_text(lane, HW_RECORD_ENV, text, (long)environment.bytes);
   hwi_os_unmap(text, LONGEST_TEXT);
   hwi_notes_put(lane);
+  put_boot_blocks(lane);
 }
 
 /* --- resident memory --- */

@@ -7,8 +7,8 @@
 
 #include "record/lane.h"
 
-/* Looks for allocators that cannot be recorded and remembers them. To be called once, when the program's libraries are
- * relocated. */
+/* Looks for allocators that do not come to the recorder by themselves, leads their calls to it where that is possible, and
+ * remembers them. To be called once, when the program's libraries are relocated and the recording has begun. */
 void hwi_notes_find(void);
 
 /* Writes the notes that are known so far. */

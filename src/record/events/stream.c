@@ -435,13 +435,11 @@ bool hwi_streams_after_fork(void)
 void hwi_stream_begin(void)
 {
   hwi_real_find_interposed(); /* a child of vfork that executes a program must not find them */
-  hwi_notes_find();
-  bool has_begun = hwi_stream_self;
   struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
   if (!lane)
     return;
-  if (has_begun) /* otherwise the start wrote them */
-    hwi_notes_put(lane);
+  hwi_notes_find(); /* the program's code changes only if it is recorded */
+  hwi_notes_put(lane);
   hwi_stream_leave(lane);
   if (!hwi_session.has_launcher && hwi_os_prepare_thread_end(hwi_stream_thread_ends, false) == 0)
     hwi_os_at_thread_end(hwi_stream_self);

@@ -1,6 +1,7 @@
 /* foreign.c - finds allocators whose calls the recorder cannot see completely
  *
- * The tools find statically linked allocators, in the executable file.
+ * Of allocators that are linked into the program, those that redirect.c knows are recorded. The tools find others, in the
+ * executable file.
  */
 #include "record/runtime/foreign.h"
 
@@ -9,6 +10,7 @@
 
 #include "base/base_name.h"
 #include "platform/os.h"
+#include "record/redirect/redirect.h"
 #include "record/runtime/real.h"
 
 static const char *module_path(const void *address)
@@ -26,16 +28,26 @@ static bool is_valgrind_malloc(const char *path)
   return !strncmp(name, any, sizeof any - 1) && strncmp(name, common, sizeof common - 1) != 0;
 }
 
-void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
+static bool is_redirected(const void *function)
+{
+  return hwi_redirect_of((uintptr_t)function);
+}
+
+void hwi_foreign_find(bool redirects, void (*found)(enum hw_note note, const char *text))
 {
   if (hwi_real_is_loaded_late) {
     found(HW_NOTE_LATE, "calls of malloc");
     return;
   }
+  if (redirects) {
+    hwi_redirect_all(found);
+    if (hwi_redirect_is_used())
+      hwi_real_find();
+  }
   const void *own_malloc = hwi_os_symbol_before(HW_SYMBOL_MALLOC), *own_new = hwi_os_symbol_before(HW_SYMBOL_NEW);
-  if (own_malloc)
+  if (own_malloc && !is_redirected(own_malloc))
     found(HW_NOTE_OWN_MALLOC, module_path(own_malloc));
-  if (own_new)
+  if (own_new && !is_redirected(own_new))
     found(HW_NOTE_OWN_NEW, module_path(own_new));
   const char *path = hwi_os_module_path(is_valgrind_malloc);
   if (path)

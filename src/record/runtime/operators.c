@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "platform/os.h"
+#include "record/redirect/redirect.h"
 #include "record/runtime/call_timer.h"
 
 /* Does not use dlopen and dlsym, which allocate: this is called when there is no memory left. */
@@ -130,9 +131,11 @@ static enum hwi_operator_mode mode_of(hwi_function *const next[], enum hw_entry 
   return definer_of(next, base_of(entry)) == DEFINED_ELSEWHERE ? HWI_OPERATOR_ASIDE : HWI_OPERATOR_OWN;
 }
 
+/* A redirected definition is below this library, wherever it is. */
 static bool is_defined_before(enum hw_entry entry)
 {
-  return hwi_os_symbol_before(hwi_real_symbol(entry));
+  const void *before = hwi_os_symbol_before(hwi_real_symbol(entry));
+  return before && !hwi_redirect_of((uintptr_t)before);
 }
 
 void hwi_operators_plan(hwi_function *const next[])

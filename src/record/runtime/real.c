@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "platform/os.h"
+#include "record/redirect/redirect.h"
 #include "record/runtime/call_timer.h"
 #include "record/runtime/operators.h"
 #include "record/runtime/sanitizers.h"
@@ -173,11 +174,26 @@ static const void *symbol_of(const char *name)
   return next || !hwi_real_is_loaded_late ? next : hwi_os_symbol_before(name);
 }
 
+/* If the program defines malloc, it may lack some of C's other functions: what calls them comes here. libc makes reallocarray of
+ * the program's realloc, and so do we. Only an allocator that is redirected (redirect.h) serves them all, as fill_gaps makes them. */
+static const void *function_of(enum hw_entry entry, const void *malloc_before)
+{
+  const char *symbol = entry_symbols[entry];
+  const void *before = malloc_before ? hwi_os_symbol_before(symbol) : NULL;
+  if (before && (entry < HW_ENTRY_NEW || hwi_redirect_of((uintptr_t)before)))
+    return before;
+  const bool is_of_other_blocks = entry == HW_ENTRY_MALLOC_USABLE_SIZE ||
+                                  (entry >= HW_ENTRY_POSIX_MEMALIGN && entry < HW_ENTRY_MALLOC_USABLE_SIZE &&
+                                   hwi_redirect_of((uintptr_t)malloc_before));
+  return malloc_before && is_of_other_blocks ? NULL : symbol_of(symbol);
+}
+
 static bool find_all(hwi_function *next[])
 {
+  const void *malloc_before = hwi_real_is_loaded_late ? NULL : hwi_os_symbol_before(HW_SYMBOL_MALLOC);
   for (int entry = HW_ENTRY_MALLOC; entry < HW_ENTRY_COUNT; entry++)
     if (*entry_symbols[entry])
-      next[entry] = (hwi_function *)symbol_of(entry_symbols[entry]);
+      next[entry] = (hwi_function *)function_of((enum hw_entry)entry, malloc_before);
   const bool is_complete =
       next[HW_ENTRY_MALLOC] && next[HW_ENTRY_FREE] && next[HW_ENTRY_CALLOC] && next[HW_ENTRY_REALLOC];
   leave_out_musls(next);
@@ -218,6 +234,8 @@ bool hwi_real_find(void)
     return false;
   hwi_real_is_left_alone = hwi_sanitizers_leave();
   hwi_operators_plan(next);
+  if (hwi_redirect_is_used())
+    hwi_redirect_replace(next);
   hwi_call_timer_replace(next);
   for (int entry = HW_ENTRY_COUNT; entry-- > 0;)
     __atomic_store_n(&hwi_real_function[entry], next[entry], __ATOMIC_RELEASE);

@@ -1,0 +1,13 @@
+/* code_none.c - detours of functions on CPUs for which there is no code for them */
+#include "platform/code.h"
+
+const char *hwi_code_obstacle(void)
+{
+  return "on this CPU, linked-in allocators cannot be recorded yet";
+}
+
+const char *hwi_code_plan(struct hwi_code_detour *detour, const struct hwi_code_request *request)
+{
+  (void)detour, (void)request;
+  return "cannot be moved on this CPU";
+}

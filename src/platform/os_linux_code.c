@@ -1,0 +1,88 @@
+/* os_linux_code.c - memory with code on Linux, and what changes it
+ *
+ * Pages with code become writable and stay executable meanwhile: where that is not allowed (SELinux's execmem, a seccomp filter of
+ * W^X), the first call fails, and nothing has changed. If they became writable alone, the way back might be what is not allowed,
+ * and the program could not go on.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "platform/os.h"
+#include "platform/os_code.h"
+#include "platform/os_linux_call.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+uintptr_t hwi_os_chosen_function(uintptr_t resolver)
+{
+  return ((uintptr_t(*)(unsigned long))resolver)(getauxval(AT_HWCAP));
+}
+
+/* A folder has a link from itself, one from its parent, and one from each folder in it. */
+uint32_t hwi_os_thread_count(void)
+{
+  enum { OTHER_LINKS = 2 };
+  struct stat about;
+  if (CALL4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &about, 0) != 0 || about.st_nlink <= OTHER_LINKS)
+    return 0;
+  return (uint32_t)(about.st_nlink - OTHER_LINKS);
+}
+
+/* --- memory near code --- */
+
+static void *map_at(uintptr_t address, size_t bytes)
+{
+  const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE; /* only a hint for Linux before 4.17 */
+  const long at = CALL(SYS_mmap, address, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (hwi_call_failed(at))
+    return NULL;
+  if ((uintptr_t)at == address)
+    return (void *)at;
+  hwi_os_unmap((void *)at, bytes);
+  return NULL;
+}
+
+/* Tries addresses on both sides, farther and farther away. */
+void *hwi_os_map_near(uintptr_t address, size_t bytes)
+{
+  enum { FIRST_STEP = 1 << 20, FARTHEST = 1 << 30, TRIES = 64 };
+  const uintptr_t page = address & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1);
+  void *found = NULL;
+  uintptr_t distance = FIRST_STEP;
+  for (int i = 0; i < TRIES && !found && distance + bytes < FARTHEST; i++, distance += distance / 4 & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1)) {
+    if (page > distance + FIRST_STEP)
+      found = map_at(page - distance, bytes);
+    if (!found)
+      found = map_at(page + distance, bytes);
+  }
+  return found;
+}
+
+int hwi_os_make_code(void *start, size_t bytes)
+{
+  return (int)CALL3(SYS_mprotect, start, bytes, PROT_READ | PROT_EXEC);
+}
+
+/* --- code that is there --- */
+
+static int protect(uintptr_t at, size_t bytes, long access)
+{
+  const uintptr_t mask = HWI_OS_PAGE_BYTES - 1, first = at & ~mask, end = (at + bytes + mask) & ~mask;
+  return (int)CALL3(SYS_mprotect, first, end - first, access);
+}
+
+int hwi_os_open_code(uintptr_t at, size_t bytes)
+{
+  return protect(at, bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
+}
+
+int hwi_os_close_code(uintptr_t at, size_t bytes)
+{
+  return protect(at, bytes, PROT_READ | PROT_EXEC);
+}

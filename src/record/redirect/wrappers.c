@@ -1,0 +1,401 @@
+/* wrappers.c - what the calls of a redirected function lead to: each calls the original and reports to the recorder
+ *
+ * An allocator may call its own functions: mimalloc's realloc calls its malloc and free, and several names may be one function. So
+ * only the outermost call on a thread is reported: while it runs, `running` has the address of its data, which is on the stack. A
+ * call whose frame is not below that is not within it, as after a longjmp. Operator new may call a new_handler of the program: what
+ * that frees is reported, since no operator new frees anything by itself.
+ *
+ * The block of a redirected function is not one of libc's malloc, whose malloc_usable_size must not see it. The recorder calls
+ * that for blocks of events (HWI_REAL(MALLOC_USABLE_SIZE)): a function of this file takes its place, and asks the allocator of the
+ * block that this thread is reporting. A signal handler that interrupts the report has other blocks.
+ */
+#include "record/redirect/wrappers.h"
+
+#include <string.h>
+
+#include "platform/code.h"
+#include "record/record.h"
+#include "record/redirect/redirect.h"
+#include "record/runtime/call_timer.h"
+#include "record/runtime/operators.h"
+
+static_assert(HWI_CODE_ARGUMENTS == 5, "the wrappers have that many, and one more");
+
+#define PARAMETERS uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, const struct hwi_redirected *of
+#define ARGUMENTS a, b, c, d, e
+typedef uintptr_t original_fn(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e);
+
+/* A call of a redirected function, on the stack of its wrapper. */
+struct call {
+  const struct hwi_redirected *of;
+  struct hwi_caller caller; /* pc 0: the recorder, which reports by itself */
+  uintptr_t arguments[HWI_CODE_ARGUMENTS];
+  const struct call *outer; /* the previous value of running.call */
+};
+
+static __thread struct {
+  const struct call *call; /* the outermost one; NULL: no original runs */
+  const void *reported;    /* the block that is being reported, of `family` */
+  const struct hwi_family *family;
+} running __attribute__((tls_model("initial-exec")));
+
+/* --- calls --- */
+
+static inline uintptr_t argument(const struct call *call, uint8_t number)
+{
+  return number ? call->arguments[number - 1] : 0;
+}
+
+static size_t size_of(const struct call *call)
+{
+  const struct hwi_shape *shape = call->of->shape;
+  size_t bytes;
+  if (!shape->count)
+    return argument(call, shape->size);
+  return __builtin_mul_overflow(argument(call, shape->count), argument(call, shape->size), &bytes) ? SIZE_MAX : bytes;
+}
+
+/* As in hwi_record_alloc. */
+static size_t align_of(const struct call *call)
+{
+  enum { LOG2_MASK = 63 }; /* in the flags of mallocx */
+  const struct hwi_shape *shape = call->of->shape;
+  const size_t stated = argument(call, shape->align);
+  if (shape->role != HWI_ROLE_FLAGS)
+    return stated;
+  return stated & LOG2_MASK ? (size_t)1 << (stated & LOG2_MASK) : 0;
+}
+
+/* Returns whether the frame at this address is of a call that an original made. */
+static inline bool is_within(const void *frame)
+{
+  return __builtin_expect(running.call && (uintptr_t)frame < (uintptr_t)running.call, 0);
+}
+
+static inline void begin(struct call *call)
+{
+  call->outer = is_within(call) ? running.call : NULL;
+  running.call = call;
+}
+
+/* Called when an exception leaves the original. It is found by its symbol, as in operators.c. */
+int hwi_redirect_exception_passes(int version, int actions, uint64_t class, void *exception, void *context);
+
+__attribute__((used)) int hwi_redirect_exception_passes(int version, int actions, uint64_t class, void *exception,
+                                                        void *context)
+{
+  enum { CONTINUE_UNWIND = 8, ACTION_CLEANUP_PHASE = 2 };
+  (void)version, (void)class, (void)exception, (void)context;
+  const struct call *call = running.call;
+  if (!(actions & ACTION_CLEANUP_PHASE) || !call)
+    return CONTINUE_UNWIND;
+  running.call = call->outer;
+  if (call->caller.pc)
+    hwi_record_failed(&call->caller, (enum hw_entry)call->of->shape->entry, size_of(call), align_of(call));
+  return CONTINUE_UNWIND;
+}
+
+/* Calls the original. It may throw. */
+static __attribute__((noinline, noclone)) uintptr_t run(struct call *call)
+{
+  const uintptr_t *at = call->arguments;
+  __asm__ volatile(".cfi_personality 0x1b, hwi_redirect_exception_passes");
+  begin(call);
+  const uintptr_t result = ((original_fn *)call->of->original)(at[0], at[1], at[2], at[3], at[4]);
+  running.call = call->outer;
+  return result;
+}
+
+#define PASS_ON_IF_WITHIN()                       \
+  do {                                            \
+    if (is_within(__builtin_frame_address(0)))    \
+      return ((original_fn *)of->original)(ARGUMENTS); \
+  } while (0)
+
+#define CALL_OF() ((struct call){of, HWI_CALLER(), {ARGUMENTS}, NULL})
+
+/* --- reports --- */
+
+/* The block that is reported from here to the end of the enclosing function, whose events may ask for its usable size. */
+struct report {
+  const void *outer;
+  const struct hwi_family *outer_family;
+};
+
+static inline struct report begin_report(const struct call *call, const void *block)
+{
+  const struct report before = {running.reported, running.family};
+  running.reported = block;
+  running.family = call->of->family;
+  return before;
+}
+
+static inline void end_report(const struct report *before)
+{
+  running.reported = before->outer;
+  running.family = before->outer_family;
+}
+
+#define REPORTS(call, block) \
+  __attribute__((cleanup(end_report))) const struct report report = begin_report((call), (const void *)(block)); \
+  (void)report
+
+static void report_alloc(const struct call *call, size_t size, uintptr_t address)
+{
+  void *block = (void *)address;
+  const enum hw_entry entry = (enum hw_entry)call->of->shape->entry;
+  REPORTS(call, block);
+  if (hwi_operators_hold && hwi_operator_holds_alloc(&call->caller, entry, size, block))
+    return;
+  if (block)
+    hwi_record_alloc(&call->caller, entry, size, align_of(call), block);
+  else
+    hwi_record_failed(&call->caller, entry, size, align_of(call));
+}
+
+static void report_free(const struct call *call, uintptr_t address)
+{
+  void *block = (void *)address;
+  REPORTS(call, block);
+  if (!hwi_operators_hold || !hwi_operator_holds_free(call->caller.pc, block))
+    hwi_record_free(call->caller.pc, (enum hw_entry)call->of->shape->entry, block);
+}
+
+static uint64_t begin_realloc(const struct call *call, uintptr_t old)
+{
+  REPORTS(call, old);
+  return hwi_record_realloc_begin((void *)old);
+}
+
+static void report_realloc(const struct call *call, uint64_t began, uintptr_t old, uintptr_t block)
+{
+  REPORTS(call, block);
+  hwi_record_realloc(&call->caller, &(struct hwi_realloc){(enum hw_entry)call->of->shape->entry, began, old,
+                                                          (void *)block, size_of(call)});
+}
+
+/* --- the wrappers --- */
+
+static uintptr_t timed(struct call *call)
+{
+  const uint64_t began = hwi_call_timer_begin();
+  const uintptr_t block = run(call);
+  hwi_call_timer_gave((void *)block, began);
+  return block;
+}
+
+static uintptr_t wrap_alloc(PARAMETERS)
+{
+  PASS_ON_IF_WITHIN();
+  struct call call = CALL_OF();
+  const uintptr_t block = timed(&call);
+  report_alloc(&call, size_of(&call), block);
+  return block;
+}
+
+/* With a buffer in an argument, there is no block. */
+static uintptr_t wrap_string(PARAMETERS)
+{
+  PASS_ON_IF_WITHIN();
+  struct call call = CALL_OF();
+  const uintptr_t block = timed(&call);
+  if (!argument(&call, of->shape->block))
+    report_alloc(&call, block ? strlen((const char *)block) + 1 : 0, block);
+  return block;
+}
+
+static uintptr_t wrap_posix(PARAMETERS)
+{
+  PASS_ON_IF_WITHIN();
+  struct call call = CALL_OF();
+  const uint64_t began = hwi_call_timer_begin();
+  const uintptr_t error = run(&call);
+  const uintptr_t block = (int)error ? 0 : *(const uintptr_t *)a;
+  hwi_call_timer_gave((void *)block, began);
+  report_alloc(&call, size_of(&call), block);
+  return error;
+}
+
+/* Nearly every allocator frees the block if the size is 0, and another thread may get it: it is reported first. */
+static uintptr_t reallocate_to_nothing(struct call *call, uintptr_t old)
+{
+  report_free(call, old);
+  const uint64_t began = hwi_call_timer_begin();
+  const uintptr_t block = run(call);
+  hwi_call_timer_freed((void *)old, began);
+  if (block)
+    report_alloc(call, 0, block);
+  return block;
+}
+
+static uintptr_t wrap_realloc(PARAMETERS)
+{
+  PASS_ON_IF_WITHIN();
+  struct call call = CALL_OF();
+  const enum hwi_role role = (enum hwi_role)of->shape->role;
+  const uintptr_t old = argument(&call, of->shape->block);
+  if (old && size_of(&call) == 0 && role != HWI_ROLE_EXPAND)
+    return reallocate_to_nothing(&call, old);
+  const uint64_t began = old ? begin_realloc(&call, old) : 0;
+  const uintptr_t block = timed(&call);
+  if (old && block) {
+    report_realloc(&call, began, old, block);
+    return block;
+  }
+  if (old)
+    hwi_record_realloc_failed((void *)old, began);
+  if (role != HWI_ROLE_EXPAND)
+    report_alloc(&call, size_of(&call), block);
+  if (old && role == HWI_ROLE_REALLOC_OR_FREE)
+    report_free(&call, old);
+  return block;
+}
+
+static uintptr_t wrap_resize(PARAMETERS)
+{
+  PASS_ON_IF_WITHIN();
+  struct call call = CALL_OF();
+  const uintptr_t block = argument(&call, of->shape->block);
+  const uint64_t began = begin_realloc(&call, block), began_timing = hwi_call_timer_begin();
+  const uintptr_t bytes = run(&call);
+  hwi_call_timer_gave((void *)block, began_timing);
+  if (bytes >= size_of(&call))
+    report_realloc(&call, began, block, block);
+  else
+    hwi_record_realloc_failed((void *)block, began);
+  return bytes;
+}
+
+static bool is_new(const struct call *call)
+{
+  return call->of->shape->entry >= HW_ENTRY_NEW && call->of->shape->entry < HW_ENTRY_DELETE;
+}
+
+static uintptr_t wrap_free(PARAMETERS)
+{
+  if (is_within(__builtin_frame_address(0)) && !is_new(running.call))
+    return ((original_fn *)of->original)(ARGUMENTS);
+  struct call call = CALL_OF();
+  const uintptr_t block = argument(&call, of->shape->block);
+  if (block)
+    report_free(&call, block);
+  const uint64_t began = hwi_call_timer_begin();
+  const uintptr_t result = run(&call);
+  if (block)
+    hwi_call_timer_freed((void *)block, began);
+  return result;
+}
+
+hwi_function *hwi_redirect_wrapper(enum hwi_role role)
+{
+  switch (role) {
+  case HWI_ROLE_ALLOC:
+  case HWI_ROLE_FLAGS:
+    return (hwi_function *)wrap_alloc;
+  case HWI_ROLE_STRING:
+    return (hwi_function *)wrap_string;
+  case HWI_ROLE_POSIX:
+    return (hwi_function *)wrap_posix;
+  case HWI_ROLE_REALLOC:
+  case HWI_ROLE_REALLOC_OR_FREE:
+  case HWI_ROLE_EXPAND:
+    return (hwi_function *)wrap_realloc;
+  case HWI_ROLE_RESIZE:
+    return (hwi_function *)wrap_resize;
+  case HWI_ROLE_FREE:
+    return (hwi_function *)wrap_free;
+  case HWI_ROLE_USABLE:
+    break;
+  }
+  return NULL;
+}
+
+/* --- the allocator below the recorder, if its functions are redirected --- */
+
+static const struct hwi_redirected *below[HW_ENTRY_COUNT];
+static hwi_usable_size_fn *usable_below;
+
+/* Calls the original for the recorder, which reports by itself. */
+static uintptr_t run_below(enum hw_entry entry, uintptr_t a, uintptr_t b, uintptr_t c)
+{
+  struct call call = {.of = below[entry], .arguments = {a, b, c}};
+  return run(&call);
+}
+
+static void *malloc_below(size_t size)
+{
+  return (void *)run_below(HW_ENTRY_MALLOC, size, 0, 0);
+}
+
+static void free_below(void *block)
+{
+  run_below(HW_ENTRY_FREE, (uintptr_t)block, 0, 0);
+}
+
+static void *calloc_below(size_t count, size_t size)
+{
+  return (void *)run_below(HW_ENTRY_CALLOC, count, size, 0);
+}
+
+static void *realloc_below(void *old, size_t size)
+{
+  return (void *)run_below(HW_ENTRY_REALLOC, (uintptr_t)old, size, 0);
+}
+
+static int posix_memalign_below(void **to, size_t align, size_t size)
+{
+  return (int)run_below(HW_ENTRY_POSIX_MEMALIGN, (uintptr_t)to, align, size);
+}
+
+static void *aligned_alloc_below(size_t align, size_t size)
+{
+  return (void *)run_below(HW_ENTRY_ALIGNED_ALLOC, align, size, 0);
+}
+
+static void *memalign_below(size_t align, size_t size)
+{
+  return (void *)run_below(HW_ENTRY_MEMALIGN, align, size, 0);
+}
+
+static void *valloc_below(size_t size)
+{
+  return (void *)run_below(HW_ENTRY_VALLOC, size, 0, 0);
+}
+
+static void *pvalloc_below(size_t size)
+{
+  return (void *)run_below(HW_ENTRY_PVALLOC, size, 0, 0);
+}
+
+static hwi_function *const all_below[HW_ENTRY_COUNT] = {
+    [HW_ENTRY_MALLOC] = (hwi_function *)malloc_below,
+    [HW_ENTRY_FREE] = (hwi_function *)free_below,
+    [HW_ENTRY_CALLOC] = (hwi_function *)calloc_below,
+    [HW_ENTRY_REALLOC] = (hwi_function *)realloc_below,
+    [HW_ENTRY_POSIX_MEMALIGN] = (hwi_function *)posix_memalign_below,
+    [HW_ENTRY_ALIGNED_ALLOC] = (hwi_function *)aligned_alloc_below,
+    [HW_ENTRY_MEMALIGN] = (hwi_function *)memalign_below,
+    [HW_ENTRY_VALLOC] = (hwi_function *)valloc_below,
+    [HW_ENTRY_PVALLOC] = (hwi_function *)pvalloc_below,
+};
+
+static size_t usable_size(void *block)
+{
+  if (block && running.reported == block)
+    return running.family->usable_size ? running.family->usable_size(block) : 0;
+  return usable_below(block);
+}
+
+void hwi_redirect_replace(hwi_function *next[HW_ENTRY_COUNT])
+{
+  for (int entry = 0; entry < HW_ENTRY_COUNT; entry++) {
+    const struct hwi_redirected *redirected = next[entry] ? hwi_redirect_of((uintptr_t)next[entry]) : NULL;
+    if (!all_below[entry] || !redirected)
+      continue;
+    below[entry] = redirected;
+    next[entry] = all_below[entry];
+  }
+  if (next[HW_ENTRY_MALLOC_USABLE_SIZE] != (hwi_function *)usable_size)
+    usable_below = (hwi_usable_size_fn *)next[HW_ENTRY_MALLOC_USABLE_SIZE];
+  next[HW_ENTRY_MALLOC_USABLE_SIZE] = (hwi_function *)usable_size;
+}
