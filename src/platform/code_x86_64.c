@@ -7,8 +7,9 @@
  * The patch is a jump of 5 bytes. An endbr64 stays in front of it, since indirect calls may need it. It is right if
  *
  * - each instruction that it replaces does the same elsewhere: it is one of a list, a displacement from its own address is
- *   adjusted, a jump is written again with 4 bytes of distance. Calls are not in the list: the address of the copy would be on
- *   the stack, where no unwind table covers it.
+ *   adjusted, a jump is written again with 4 bytes of distance. A call pushes the address after the call in the function, and jumps:
+ *   so its callee returns there, and the address of the copy, for which there is no unwind table, is never on the stack. A shadow
+ *   stack (CET) does not allow that.
  * - nothing jumps into what it replaces, but to its first byte. The function's own code is decoded to its end, and that of its cold
  *   part; what the decoder does not know is refused. To the first byte the function may jump, since it is then as a call of it.
  * - it is all of the function's: a function that is shorter may be followed by padding, up to the next multiple of 16.
@@ -83,6 +84,11 @@ static bool is_jump_without_condition(const struct hwi_instruction *is)
   return is->map == HWI_X86_ONE_BYTE && (is->opcode == 0xe9 || is->opcode == 0xeb);
 }
 
+static bool is_call(const struct hwi_instruction *is)
+{
+  return is->map == HWI_X86_ONE_BYTE && is->opcode == 0xe8;
+}
+
 static bool ends_code(const struct hwi_instruction *is)
 {
   const bool is_indirect = is->opcode == 0xff && (is->modrm >> 3 & 7) == 4;
@@ -103,8 +109,23 @@ static bool copy_jump(struct plan *plan, const struct hwi_instruction *is, const
   return put_distance(plan, target_of(is, at), 0);
 }
 
+/* push $low; movl $high, 4(%rsp); jmp target. A call is the last instruction that is replaced, since it is as long as the patch. */
+static bool copy_call(struct plan *plan, const struct hwi_instruction *is, const uint8_t *at)
+{
+  static const uint8_t store_high[] = {0xc7, 0x44, 0x24, 0x04};
+  const uint64_t back = (uintptr_t)at + is->bytes;
+  const uint32_t low = (uint32_t)back, high = (uint32_t)(back >> 32);
+  put_byte(plan, 0x68);
+  put_bytes(plan, &low, sizeof low);
+  put_bytes(plan, store_high, sizeof store_high);
+  put_bytes(plan, &high, sizeof high);
+  return put_jump(plan, target_of(is, at));
+}
+
 static bool copy(struct plan *plan, const struct hwi_instruction *is, const uint8_t *at)
 {
+  if (is_call(is))
+    return copy_call(plan, is, at);
   if (is->relative_off)
     return copy_jump(plan, is, at);
   if (!is->rip_off) {
@@ -119,6 +140,14 @@ static bool copy(struct plan *plan, const struct hwi_instruction *is, const uint
   return reaches;
 }
 
+/* rdsspq %rax does nothing if there is none. */
+static bool has_shadow_stack(void)
+{
+  uint64_t top = 0;
+  __asm__(".byte 0xf3, 0x48, 0x0f, 0x1e, 0xc8" : "+a"(top));
+  return top;
+}
+
 /* Copies whole instructions until the patch has room, or the code ends. */
 static const char *copy_beginning(struct plan *plan)
 {
@@ -128,11 +157,12 @@ static const char *copy_beginning(struct plan *plan)
     struct hwi_instruction is;
     if (plan->end >= end)
       return "goes on in another function";
-    if (!hwi_x86_decode(&is, plan->end, (size_t)(end - plan->end)) || !hwi_x86_is_movable(&is))
+    if (!hwi_x86_decode(&is, plan->end, (size_t)(end - plan->end)) || !hwi_x86_is_movable(&is) ||
+        (is_call(&is) && has_shadow_stack()))
       return "begins with an instruction that cannot be moved";
     if (!copy(plan, &is, plan->end))
       return "is too far from free memory";
-    plan->is_ended = ends_code(&is);
+    plan->is_ended = ends_code(&is) || is_call(&is);
     plan->end += is.bytes;
   }
   if (!plan->is_ended && !put_jump(plan, (uintptr_t)plan->end))

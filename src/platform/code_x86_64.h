@@ -25,7 +25,8 @@ struct hwi_instruction {
 /* Decodes the instruction at `code`, of which `limit` bytes can be read. Returns false if it is not known, or longer. */
 bool hwi_x86_decode(struct hwi_instruction *instruction, const uint8_t *code, size_t limit);
 
-/* Returns whether the instruction does the same at another place, once its displacements are adjusted. */
+/* Returns whether the instruction does the same at another place, once its displacements are adjusted, and the return address of a
+ * call. */
 bool hwi_x86_is_movable(const struct hwi_instruction *instruction);
 
 #endif

@@ -335,6 +335,7 @@ static bool is_movable_one_byte(const struct hwi_instruction *is)
   case 0x90: /* nop; pause */
     return true;
   case 0xc3: /* ret */
+  case 0xe8: /* call */
   case 0xe9: /* jmp */
   case 0xeb:
     return is->prefix != 0x66;
@@ -343,7 +344,7 @@ static bool is_movable_one_byte(const struct hwi_instruction *is)
     return number <= 5;
   case 0xfe: /* inc, dec */
     return true;
-  case 0xff: /* inc, dec, jmp, push; not the calls, which would leave the address of the copy on the stack */
+  case 0xff: /* inc, dec, jmp, push; not the calls, whose target may depend on the stack pointer */
     return number <= 1 || number == 4 || number == 6;
   default:
     return false;

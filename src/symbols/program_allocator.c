@@ -3,8 +3,10 @@
  * A call within a program to a function that the program defines does not go through the dynamic linker, unless the
  * function is exported under the name of one in the recorder. So the program's symbol tables are searched for
  * definitions: the functions that known allocators have in addition to malloc, and a malloc that is defined (.symtab)
- * but not exported (.dynsym). Functions of shared libraries are undefined symbols, so they are not found.
+ * but not exported (.dynsym). Functions of shared libraries are undefined symbols, so they are not found. In a stripped
+ * program, which has no .symtab, texts of these allocators are searched for.
  */
+#define _GNU_SOURCE
 #include "symbols/program_allocator.h"
 
 #include <limits.h>
@@ -48,30 +50,55 @@ bool hwi_has_linked_recorder(const char *path)
 
 /* --- an allocator that is linked in --- */
 
+/* The recorder redirects the calls of an allocator that it knows completely (record/redirect/), and notes in the trace whether it could.
+ * What it needs is a function that only this allocator has, and one that frees. */
 static const struct mark {
   const char *function, *text;
+  const char *free; /* NULL: the recorder does not know this allocator */
+  bool is_jemalloc; /* it is known by its mallctl... functions, whose prefix may be any */
 } marks[] = {
-    {"je_malloc", "jemalloc (je_malloc)"},
-    {"_rjem_malloc", "jemalloc (_rjem_malloc)"}, /* as Rust programs link it */
-    {"mi_malloc", "mimalloc (mi_malloc)"},
-    {"tc_malloc", "tcmalloc (tc_malloc)"},
-    {"rpmalloc", "rpmalloc (rpmalloc)"},
-    {"scalable_malloc", "TBB's allocator (scalable_malloc)"},
-    {"malloc", "its own malloc (not exported)"},
+    {"je_malloc", "jemalloc (je_malloc)", "je_free", true},
+    {"_rjem_malloc", "jemalloc (_rjem_malloc)", "_rjem_free", true}, /* as Rust programs link it */
+    {"mi_malloc", "mimalloc (mi_malloc)", "mi_free", false},
+    {"tc_malloc", "tcmalloc (tc_malloc)", "tc_free", false},
+    {"rpmalloc", "rpmalloc (rpmalloc)", NULL, false},
+    {"scalable_malloc", "TBB's allocator (scalable_malloc)", NULL, false},
+    {"malloc", "its own malloc (not exported)", "free", true},
 };
 enum { MARK_COUNT = sizeof marks / sizeof *marks, MALLOC = MARK_COUNT - 1 };
 
-struct found {
-  bool defined[MARK_COUNT];
-  bool exports_malloc;
+/* What a program contains even if its symbols were stripped. The first character is not a part: this program has these texts, too. */
+static const struct text_mark {
+  const char *content, *text;
+} text_marks[] = {
+    {"-<jemalloc>: ", "jemalloc (known by the text '<jemalloc>: '; its symbols were stripped)"},
+    {"-mimalloc: error: ", "mimalloc (known by the text 'mimalloc: error: '; its symbols were stripped)"},
+    {"-TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD",
+     "tcmalloc (known by the text 'TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD'; its symbols were stripped)"},
 };
+enum { TEXT_MARK_COUNT = sizeof text_marks / sizeof *text_marks };
+
+struct found {
+  bool allocates[MARK_COUNT], frees[MARK_COUNT];
+  bool exports_malloc, is_jemalloc, has_symbols;
+  const char *stripped; /* the text of what it contains */
+};
+
+static bool ends_with(const char *name, const char *suffix)
+{
+  const size_t bytes = strlen(name), of_suffix = strlen(suffix);
+  return bytes >= of_suffix && strcmp(name + bytes - of_suffix, suffix) == 0;
+}
 
 static void look_at(struct found *found, const char *name, bool is_dynamic)
 {
-  for (size_t i = 0; name && i < MARK_COUNT; i++) {
+  found->is_jemalloc |= ends_with(name, "mallctlnametomib");
+  for (size_t i = 0; i < MARK_COUNT; i++) {
+    if (marks[i].free && strcmp(name, marks[i].free) == 0)
+      found->frees[i] = true;
     if (strcmp(name, marks[i].function) != 0)
       continue;
-    found->defined[i] = true;
+    found->allocates[i] = true;
     if (i == MALLOC && is_dynamic)
       found->exports_malloc = true;
   }
@@ -87,12 +114,48 @@ static void look_through(struct found *found, Elf *elf, Elf_Scn *table, const GE
     if (!gelf_getsym(data, (int)i, &symbol))
       return;
     int type = GELF_ST_TYPE(symbol.st_info);
-    if (symbol.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC))
-      look_at(found, elf_strptr(elf, header->sh_link, symbol.st_name), header->sh_type == SHT_DYNSYM);
+    if (symbol.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC))
+      continue;
+    const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
+    if (name)
+      look_at(found, name, header->sh_type == SHT_DYNSYM);
   }
 }
 
-/* Searches all symbol tables of the file, if it has the module's build-id. */
+/* Looks for strings of C: the byte before each is the end of another one. */
+static void look_for_texts(struct found *found, Elf_Data *data)
+{
+  for (size_t i = 0; i < TEXT_MARK_COUNT && data && data->d_buf && !found->stripped; i++) {
+    const char *content = text_marks[i].content + 1, *at = data->d_buf, *end = at + data->d_size;
+    const size_t bytes = strlen(content);
+    while ((at = memmem(at, (size_t)(end - at), content, bytes)) && at > (const char *)data->d_buf && at[-1])
+      at++;
+    if (at)
+      found->stripped = text_marks[i].text;
+  }
+}
+
+static void look_into_section(struct found *found, Elf *elf, Elf_Scn *section)
+{
+  GElf_Shdr header;
+  if (!gelf_getshdr(section, &header))
+    return;
+  if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
+    look_through(found, elf, section, &header);
+  found->has_symbols |= header.sh_type == SHT_SYMTAB;
+}
+
+static bool is_constants(Elf *elf, Elf_Scn *section)
+{
+  GElf_Shdr header;
+  size_t names;
+  if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS || elf_getshdrstrndx(elf, &names) != 0)
+    return false;
+  const char *name = elf_strptr(elf, names, header.sh_name);
+  return name && strcmp(name, ".rodata") == 0;
+}
+
+/* Searches all symbol tables of the file, if it has the module's build-id; and what a stripped one contains. */
 static struct found look_into(const struct hwi_symbol_module *module)
 {
   struct hwi_elf_file file;
@@ -103,11 +166,11 @@ static struct found look_into(const struct hwi_symbol_module *module)
       module->build_id_bytes == 0 || hwi_elf_file_has_build_id(&file, module->build_id, module->build_id_bytes);
   if (has_recorder(file.elf)) /* it sees the calls of the program's own malloc */
     is_same = false;
-  for (Elf_Scn *section = NULL; is_same && (section = elf_nextscn(file.elf, section));) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-      look_through(&found, file.elf, section, &header);
-  }
+  for (Elf_Scn *section = NULL; is_same && (section = elf_nextscn(file.elf, section));)
+    look_into_section(&found, file.elf, section);
+  for (Elf_Scn *section = NULL; is_same && !found.has_symbols && (section = elf_nextscn(file.elf, section));)
+    if (is_constants(file.elf, section))
+      look_for_texts(&found, elf_getdata(section, NULL));
   hwi_elf_file_close(&file);
   return found;
 }
@@ -117,13 +180,29 @@ bool hwi_exports_malloc(const char *path)
   return look_into(&(struct hwi_symbol_module){.path = path}).exports_malloc;
 }
 
+static bool is_left_to_recorder(const struct found *found, size_t i)
+{
+  return found->frees[i] && (!marks[i].is_jemalloc || found->is_jemalloc);
+}
+
 const char *hwi_static_allocator(const struct hwi_symbol_module *program)
 {
   struct found found = look_into(program);
+  if (found.stripped)
+    return found.stripped;
   for (size_t i = 0; i < MARK_COUNT && !found.exports_malloc; i++) {
-    if (found.defined[i])
-      return marks[i].text;
+    if (found.allocates[i])
+      return is_left_to_recorder(&found, i) ? NULL : marks[i].text;
   }
+  return NULL;
+}
+
+const char *hwi_static_allocator_advice(const char *text)
+{
+  for (size_t i = 0; i < TEXT_MARK_COUNT; i++)
+    if (text == text_marks[i].text)
+      return "keep the symbols (strip -g removes only what debuggers need), or link the program statically with the "
+             "recorder";
   return NULL;
 }
 

@@ -7,11 +7,14 @@
 #include "symbols/symbols.h"
 
 /* Returns the name of the allocator that the file at `program->path` (absolute) has linked in, as in "has ... linked
- * in". Returns NULL if there is no known one, the file cannot be read, or its build-id is not the given one
- * (`build_id_bytes` > 0). Returns NULL for a program that exports a malloc (which is detected when it runs), for one
- * that gets its allocator from a shared library, for one that has the recorder linked in, and for one whose symbols were stripped. `bias` is not used. The text
- * is static. Thread-safe. */
+ * in", if its calls do not reach the recorder. Returns NULL if there is no known one, the file cannot be read, or its
+ * build-id is not the given one (`build_id_bytes` > 0). Returns NULL for an allocator that the recorder redirects, which
+ * is detected when the program runs, as is an exported malloc; for a program that gets its allocator from a shared library; and
+ * for one that has the recorder linked in. `bias` is not used. The text is static. Thread-safe. */
 const char *hwi_static_allocator(const struct hwi_symbol_module *program);
+
+/* Returns what the user can do, as in "to record them, ...", for a text that hwi_static_allocator returned; NULL: nothing. */
+const char *hwi_static_allocator_advice(const char *text);
 
 /* Returns whether the file at `path` (absolute) is ELF and exports a malloc, as a library that replaces malloc does.
  * Thread-safe. */

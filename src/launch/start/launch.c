@@ -21,6 +21,7 @@
 #include "platform/os_tools.h"
 #include "ros/adapter.h"
 #include "trace/grow.h"
+#include "symbols/program_allocator.h"
 
 static const uint64_t POLL_NS = 25000000, SLEEP_NS = UINT64_C(3600000000000);
 enum { SIGNAL_STATUS = 128, RUSAGE_UNIT_BYTES = 1024 };
@@ -87,6 +88,13 @@ static int find_libraries(struct launch *launch)
   return 0;
 }
 
+static void warn_of_allocator(const struct launch *launch, const char *command)
+{
+  const char *allocator = launch->program.allocator, *advice = hwi_static_allocator_advice(allocator);
+  launch->options->warn("'%s' has %s linked in: its calls do not reach the recorder%s%s", command, allocator,
+                        advice ? "; to record them, " : "", advice ? advice : "");
+}
+
 /* A static program is recorded in case it starts others that can be recorded. With all other obstacles the loader would
  * print an error or ignore the recorder. */
 static int find_recorder(struct launch *launch, const char *command)
@@ -101,8 +109,7 @@ static int find_recorder(struct launch *launch, const char *command)
   if (obstacle != HWI_OBSTACLE_NONE && obstacle != HWI_OBSTACLE_STATIC)
     return 0;
   if (launch->program.allocator && !launch->options->quiet)
-    launch->options->warn("'%s' has %s linked in: its calls do not reach the recorder", command,
-                          launch->program.allocator);
+    warn_of_allocator(launch, command);
   if (find_libraries(launch) < 0)
     return fail(launch, HWI_LAUNCH_FAILED);
   if (getrandom(launch->run_id, sizeof launch->run_id, 0) != (ssize_t)sizeof launch->run_id) {

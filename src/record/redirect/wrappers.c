@@ -379,11 +379,19 @@ static hwi_function *const all_below[HW_ENTRY_COUNT] = {
     [HW_ENTRY_PVALLOC] = (hwi_function *)pvalloc_below,
 };
 
+/* What an allocator allocates meanwhile (tcmalloc does, in its first call) is its own, and is not reported: it would be within an
+ * event, and would ask for a usable size itself. */
 static size_t usable_size(void *block)
 {
-  if (block && running.reported == block)
-    return running.family->usable_size ? running.family->usable_size(block) : 0;
-  return usable_below(block);
+  static const struct hwi_shape shape = {.role = HWI_ROLE_USABLE, .entry = HW_ENTRY_MALLOC_USABLE_SIZE};
+  static const struct hwi_redirected of = {.shape = &shape};
+  const bool is_reported = block && running.reported == block;
+  hwi_usable_size_fn *function = is_reported ? running.family->usable_size : usable_below;
+  struct call call = {.of = &of};
+  begin(&call);
+  const size_t bytes = function ? function(block) : 0;
+  running.call = call.outer;
+  return bytes;
 }
 
 void hwi_redirect_replace(hwi_function *next[HW_ENTRY_COUNT])

@@ -103,7 +103,8 @@ static bool is_glibc(const struct hwi_profile *profile)
   for (uint32_t i = 0; i < profile->image_count; i++) {
     const struct hwi_trace_info *info = profile->images[i].info;
     for (uint32_t k = 0; profile->images[i].counted && k < info->note_count; k++) {
-      if (info->notes[k].kind == HW_NOTE_ALLOCATOR || info->notes[k].kind == HW_NOTE_OWN_MALLOC)
+      if (info->notes[k].kind == HW_NOTE_ALLOCATOR || info->notes[k].kind == HW_NOTE_REDIRECTED ||
+          info->notes[k].kind == HW_NOTE_OWN_MALLOC)
         return false;
     }
   }

@@ -57,7 +57,9 @@ void hwi_json_notes(struct hwi_json *json, const struct hwi_trace_info *info, co
                                       "strict seccomp",
                                       "loaded late",
                                       "ignored",
-                                      "read from memory"};
+                                      "read from memory",
+                                      "linked-in allocator",
+                                      "linked-in allocator not recorded"};
   hwi_json_begin_array(json, "notes");
   for (uint32_t i = 0; i < info->note_count; i++) {
     if (info->notes[i].kind < sizeof kinds / sizeof *kinds)

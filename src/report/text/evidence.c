@@ -208,6 +208,8 @@ static const char *meaning_of(const struct hwi_note *note)
     return "(imported from a tool's recording that does not have them).";
   case HW_NOTE_MEMORY:
     return "(the heap was read from memory, which does not have them).";
+  case HW_NOTE_NOT_REDIRECTED:
+    return "(calls of an allocator that is linked in).";
   default:
     return NULL;
   }
@@ -216,14 +218,14 @@ static const char *meaning_of(const struct hwi_note *note)
 /* A note about a whole malloc that is hidden is printed also for images that are not shown: it may be the reason. */
 static const char *meaning_if_printed(const struct hwi_image *image, const struct hwi_note *note)
 {
-  bool hides_all =
-      note->kind == HW_NOTE_OWN_MALLOC || note->kind == HW_NOTE_STATIC_ALLOCATOR || note->kind == HW_NOTE_LATE;
+  bool hides_all = note->kind == HW_NOTE_OWN_MALLOC || note->kind == HW_NOTE_STATIC_ALLOCATOR ||
+                   note->kind == HW_NOTE_LATE || note->kind == HW_NOTE_NOT_REDIRECTED;
   return image->counted || hides_all ? meaning_of(note) : NULL;
 }
 
 static bool is_printed(const struct hwi_image *image, const struct hwi_note *note)
 {
-  if (note->kind == HW_NOTE_ALLOCATOR)
+  if (note->kind == HW_NOTE_ALLOCATOR || note->kind == HW_NOTE_REDIRECTED)
     return image->counted;
   return meaning_if_printed(image, note);
 }
@@ -258,7 +260,7 @@ static void note_all_unseen(struct hwi_text *text)
         hwi_line_clean(&text->line, hwi_base_name(image->info->exe));
         hwi_line_puts(&text->line, ", which is not shown, ");
       }
-      hwi_line_clean(&text->line, hwi_base_name(note->text));
+      hwi_line_clean(&text->line, note->kind == HW_NOTE_NOT_REDIRECTED ? note->text : hwi_base_name(note->text));
       hwi_line_printf(&text->line, " %s", meaning);
       end_note(text, HWI_PLAIN);
       shown++;
@@ -353,6 +355,15 @@ static void add_silences(struct hwi_text *text)
     hwi_line_printf(&text->line, " and %s times more", hwi_count_text(silences.count - SILENCES_SHOWN).text);
 }
 
+/* "jemalloc (je_malloc) in /usr/bin/app": the path without its folders. */
+static void add_redirected(struct hwi_text *text, const struct hwi_note *note)
+{
+  const char *path = strstr(note->text, ") in ");
+  hwi_line_puts(&text->line, "; calls within ");
+  hwi_line_clean(&text->line, hwi_base_name(path ? path + strlen(") in ") : note->text));
+  hwi_line_puts(&text->line, " redirected");
+}
+
 /* Adds the allocators of the images, if they are not the C library's. */
 static void add_allocators(struct hwi_text *text)
 {
@@ -360,6 +371,8 @@ static void add_allocators(struct hwi_text *text)
     const struct hwi_image *image = &text->profile->images[i];
     for (uint32_t k = 0; image->counted && k < image->info->note_count; k++) {
       const struct hwi_note *note = &image->info->notes[k];
+      if (note->kind == HW_NOTE_REDIRECTED && !is_known(text->profile, i, note))
+        add_redirected(text, note);
       if (note->kind != HW_NOTE_ALLOCATOR || is_known(text->profile, i, note))
         continue;
       hwi_line_puts(&text->line, "; malloc of ");
