@@ -142,10 +142,10 @@ static bool take_immediate(struct decoder *decoder, struct hwi_instruction *is, 
   return skip(decoder, bytes);
 }
 
-/* Intel's CPUs ignore the prefix 66 of a near jump or call, AMD's do not. */
+/* Intel's CPUs ignore the prefix 66 of a near jump or call, AMD's do not, unless there is REX.W, as in calls of __tls_get_addr. */
 static bool take_distance(struct decoder *decoder, struct hwi_instruction *is, size_t bytes)
 {
-  if (is->prefix == 0x66 || decoder->is_short_address)
+  if ((is->prefix == 0x66 && !decoder->is_wide) || decoder->is_short_address)
     return false;
   is->relative_off = (uint8_t)decoder->at;
   is->relative_bytes = (uint8_t)bytes;

@@ -6,8 +6,11 @@
 #include "base/decimal.h"
 #include "platform/os.h"
 #include "record/options.h"
+#include "record/redirect/redirect.h"
+#include "record/redirect/redirected.h"
 #include "record/runtime/boot.h"
 #include "record/runtime/foreign.h"
+#include "record/runtime/real.h"
 #include "record/session.h"
 
 enum { LONGEST_TEXT = 16 << 10, RSS_INTERVAL_NS = 100000000, MOST_NOTES = 12, LONGEST_PATH = 512 };
@@ -38,7 +41,11 @@ static void remember(enum hw_note kind, const char *module)
 
 void hwi_notes_find(void)
 {
-  hwi_foreign_find(hwi_session.options.redirect, remember);
+  if (hwi_session.options.redirect && !hwi_real_is_loaded_late && !hwi_real_is_left_alone)
+    hwi_redirect_all(remember);
+  if (hwi_redirected_count() > 0)
+    hwi_real_find();
+  hwi_foreign_find(remember);
 }
 
 void hwi_notes_put(struct hwi_lane *lane)

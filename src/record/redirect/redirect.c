@@ -18,25 +18,13 @@
 #include "platform/code.h"
 #include "platform/os.h"
 #include "platform/os_code.h"
+#include "record/redirect/redirected.h"
+#include "record/redirect/wrappers.h"
 
-enum { MOST_FAMILIES = 4, MOST_REDIRECTED = 256, MOST_CANDIDATES = 128, MOST_ALIASES = 4, TEXT_BYTES = 480 };
+enum { MOST_FAMILIES = 4, MOST_CANDIDATES = 128, MOST_ALIASES = 4, TEXT_BYTES = 480 };
 
 static struct hwi_family families[MOST_FAMILIES];
-static struct hwi_redirected redirected[MOST_REDIRECTED];
-static uint32_t family_count, redirected_count;
-
-bool hwi_redirect_is_used(void)
-{
-  return redirected_count > 0;
-}
-
-const struct hwi_redirected *hwi_redirect_of(uintptr_t address)
-{
-  for (uint32_t i = 0; i < redirected_count; i++)
-    if (redirected[i].address == address)
-      return &redirected[i];
-  return NULL;
-}
+static uint32_t family_count;
 
 /* A function that is to be redirected. */
 struct candidate {
@@ -239,7 +227,7 @@ static bool plan_one(struct search *search, uint32_t number)
       .cold = (const uint8_t *)candidate->cold,
       .cold_bytes = candidate->cold_bytes,
       .wrapper = (uintptr_t)hwi_redirect_wrapper((enum hwi_role)shape->role),
-      .argument = (uintptr_t)&redirected[redirected_count + number],
+      .argument = (uintptr_t)hwi_redirected_place(number),
       .room = (uintptr_t)room,
   };
   const char *why = hwi_code_plan(&candidate->detour, &request);
@@ -257,7 +245,8 @@ static bool plan(struct search *search)
     return refuse(search, "it has no function ", "malloc", "");
   if (!candidate_of(search, HW_ENTRY_FREE))
     return refuse(search, "it has no function ", "free", "");
-  if (search->is_overfull || family_count == MOST_FAMILIES || redirected_count + search->count > MOST_REDIRECTED)
+  if (search->is_overfull || family_count == MOST_FAMILIES || 
+      hwi_redirected_count() + search->count > HWI_REDIRECTED_MAX)
     return refuse(search, "it has too many functions", "", "");
   if (hwi_os_thread_count() != 1)
     return refuse(search, "other threads ran already when the recorder started", "", "");
@@ -279,7 +268,7 @@ static void fill(const struct search *search)
   for (uint32_t i = 0; i < search->count; i++) {
     const struct candidate *candidate = &search->candidates[i];
     memcpy(search->room + (size_t)i * HWI_CODE_ROOM_BYTES, candidate->detour.room, HWI_CODE_ROOM_BYTES);
-    redirected[redirected_count + i] = (struct hwi_redirected){
+    *hwi_redirected_place(i) = (struct hwi_redirected){
         candidate->address, (hwi_function *)candidate->detour.original, family, candidate->shapes[0]};
   }
 }
@@ -324,7 +313,7 @@ static bool redirect(struct search *search)
     family_count--;
     return refuse(search, forbidden, "", "");
   }
-  redirected_count += search->count;
+  hwi_redirected_add(search->count);
   return true;
 }
 

@@ -2,18 +2,11 @@
 #ifndef HWI_RECORD_REDIRECT_REDIRECT_H
 #define HWI_RECORD_REDIRECT_REDIRECT_H
 
-#include "record/redirect/wrappers.h"
 #include "trace/format.h"
 
-/* Finds these allocators in the loaded modules, and redirects their functions. Calls `found` for each one, with
+/* Finds these allocators in the loaded modules, and redirects their functions (redirected.h). Calls `found` for each one, with
  * HW_NOTE_REDIRECTED or HW_NOTE_NOT_REDIRECTED and its text, which is valid during the call. To be called once, when
  * the loader is idle and no other thread runs yet. The real functions must be found again after it. */
 void hwi_redirect_all(void (*found)(enum hw_note note, const char *text));
-
-/* Returns whether any function is redirected. */
-bool hwi_redirect_is_used(void);
-
-/* Returns the redirected function that begins at this address, or NULL. */
-const struct hwi_redirected *hwi_redirect_of(uintptr_t address);
 
 #endif

@@ -11,11 +11,11 @@
  */
 #include "record/redirect/wrappers.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "platform/code.h"
 #include "record/record.h"
-#include "record/redirect/redirect.h"
 #include "record/runtime/call_timer.h"
 #include "record/runtime/operators.h"
 
@@ -116,7 +116,7 @@ static __attribute__((noinline, noclone)) uintptr_t run(struct call *call)
 
 /* --- reports --- */
 
-/* The block that is reported from here to the end of the enclosing function, whose events may ask for its usable size. */
+/* While a block is reported, its usable size may be asked for. A signal handler may report another one meanwhile. */
 struct report {
   const void *outer;
   const struct hwi_family *outer_family;
@@ -136,42 +136,45 @@ static inline void end_report(const struct report *before)
   running.family = before->outer_family;
 }
 
-#define REPORTS(call, block) \
-  __attribute__((cleanup(end_report))) const struct report report = begin_report((call), (const void *)(block)); \
-  (void)report
-
+/* Reports an allocation, or a failure, of this size. */
 static void report_alloc(const struct call *call, size_t size, uintptr_t address)
 {
   void *block = (void *)address;
   const enum hw_entry entry = (enum hw_entry)call->of->shape->entry;
-  REPORTS(call, block);
+  const struct report before = begin_report(call, block);
   if (hwi_operators_hold && hwi_operator_holds_alloc(&call->caller, entry, size, block))
-    return;
-  if (block)
+    ; /* it is reported later */
+  else if (block)
     hwi_record_alloc(&call->caller, entry, size, align_of(call), block);
   else
     hwi_record_failed(&call->caller, entry, size, align_of(call));
+  end_report(&before);
 }
 
 static void report_free(const struct call *call, uintptr_t address)
 {
   void *block = (void *)address;
-  REPORTS(call, block);
+  const struct report before = begin_report(call, block);
   if (!hwi_operators_hold || !hwi_operator_holds_free(call->caller.pc, block))
     hwi_record_free(call->caller.pc, (enum hw_entry)call->of->shape->entry, block);
+  end_report(&before);
 }
 
 static uint64_t begin_realloc(const struct call *call, uintptr_t old)
 {
-  REPORTS(call, old);
-  return hwi_record_realloc_begin((void *)old);
+  const struct report before = begin_report(call, (const void *)old);
+  const uint64_t began = hwi_record_realloc_begin((void *)old);
+  end_report(&before);
+  return began;
 }
 
 static void report_realloc(const struct call *call, uint64_t began, uintptr_t old, uintptr_t block)
 {
-  REPORTS(call, block);
-  hwi_record_realloc(&call->caller, &(struct hwi_realloc){(enum hw_entry)call->of->shape->entry, began, old,
-                                                          (void *)block, size_of(call)});
+  const struct hwi_realloc reallocated = {(enum hw_entry)call->of->shape->entry, began, old, (void *)block,
+                                          size_of(call)};
+  const struct report before = begin_report(call, (const void *)block);
+  hwi_record_realloc(&call->caller, &reallocated);
+  end_report(&before);
 }
 
 /* --- the wrappers --- */
@@ -397,7 +400,7 @@ static size_t usable_size(void *block)
 void hwi_redirect_replace(hwi_function *next[HW_ENTRY_COUNT])
 {
   for (int entry = 0; entry < HW_ENTRY_COUNT; entry++) {
-    const struct hwi_redirected *redirected = next[entry] ? hwi_redirect_of((uintptr_t)next[entry]) : NULL;
+    const struct hwi_redirected *redirected = next[entry] ? hwi_redirected_at((uintptr_t)next[entry]) : NULL;
     if (!all_below[entry] || !redirected)
       continue;
     below[entry] = redirected;

@@ -2,28 +2,15 @@
 #ifndef HWI_RECORD_REDIRECT_WRAPPERS_H
 #define HWI_RECORD_REDIRECT_WRAPPERS_H
 
-#include "record/redirect/functions.h"
+#include "record/redirect/redirected.h"
 #include "record/runtime/real.h"
-
-/* The functions of one allocator. */
-struct hwi_family {
-  hwi_usable_size_fn *usable_size; /* NULL: it has none */
-};
-
-/* A function whose calls are redirected. It never changes, and is never freed. */
-struct hwi_redirected {
-  uintptr_t address;
-  hwi_function *original; /* does what the function did */
-  const struct hwi_family *family;
-  const struct hwi_shape *shape;
-};
 
 /* Returns the wrapper for a function of this role. It gets the function's arguments, and after HWI_CODE_ARGUMENTS of them the
  * struct hwi_redirected. */
 hwi_function *hwi_redirect_wrapper(enum hwi_role role);
 
 /* The allocator is the one below the recorder, too: its functions take the place of the real ones. `next` are the real functions,
- * which may be functions that are redirected; hwi_redirect_of finds these. */
+ * which may be functions that are redirected; redirected.h has these. */
 void hwi_redirect_replace(hwi_function *next[HW_ENTRY_COUNT]);
 
 #endif

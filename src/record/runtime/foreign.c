@@ -1,7 +1,7 @@
 /* foreign.c - finds allocators whose calls the recorder cannot see completely
  *
- * Of allocators that are linked into the program, those that redirect.c knows are recorded. The tools find others, in the
- * executable file.
+ * Those that are linked into the program and are redirected (record/redirect/) can be seen. The tools find others, in the executable
+ * file.
  */
 #include "record/runtime/foreign.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/base_name.h"
 #include "platform/os.h"
-#include "record/redirect/redirect.h"
+#include "record/redirect/redirected.h"
 #include "record/runtime/real.h"
 
 static const char *module_path(const void *address)
@@ -30,19 +30,14 @@ static bool is_valgrind_malloc(const char *path)
 
 static bool is_redirected(const void *function)
 {
-  return hwi_redirect_of((uintptr_t)function);
+  return hwi_redirected_at((uintptr_t)function);
 }
 
-void hwi_foreign_find(bool redirects, void (*found)(enum hw_note note, const char *text))
+void hwi_foreign_find(void (*found)(enum hw_note note, const char *module))
 {
   if (hwi_real_is_loaded_late) {
     found(HW_NOTE_LATE, "calls of malloc");
     return;
-  }
-  if (redirects) {
-    hwi_redirect_all(found);
-    if (hwi_redirect_is_used())
-      hwi_real_find();
   }
   const void *own_malloc = hwi_os_symbol_before(HW_SYMBOL_MALLOC), *own_new = hwi_os_symbol_before(HW_SYMBOL_NEW);
   if (own_malloc && !is_redirected(own_malloc))

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "platform/os.h"
-#include "record/redirect/redirect.h"
+#include "record/redirect/redirected.h"
 #include "record/runtime/call_timer.h"
 
 /* Does not use dlopen and dlsym, which allocate: this is called when there is no memory left. */
@@ -135,7 +135,7 @@ static enum hwi_operator_mode mode_of(hwi_function *const next[], enum hw_entry 
 static bool is_defined_before(enum hw_entry entry)
 {
   const void *before = hwi_os_symbol_before(hwi_real_symbol(entry));
-  return before && !hwi_redirect_of((uintptr_t)before);
+  return before && !hwi_redirected_at((uintptr_t)before);
 }
 
 void hwi_operators_plan(hwi_function *const next[])

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "platform/os.h"
-#include "record/redirect/redirect.h"
+#include "record/redirect/redirected.h"
+#include "record/redirect/wrappers.h"
 #include "record/runtime/call_timer.h"
 #include "record/runtime/operators.h"
 #include "record/runtime/sanitizers.h"
@@ -180,11 +181,11 @@ static const void *function_of(enum hw_entry entry, const void *malloc_before)
 {
   const char *symbol = entry_symbols[entry];
   const void *before = malloc_before ? hwi_os_symbol_before(symbol) : NULL;
-  if (before && (entry < HW_ENTRY_NEW || hwi_redirect_of((uintptr_t)before)))
+  if (before && (entry < HW_ENTRY_NEW || hwi_redirected_at((uintptr_t)before)))
     return before;
   const bool is_of_other_blocks = entry == HW_ENTRY_MALLOC_USABLE_SIZE ||
                                   (entry >= HW_ENTRY_POSIX_MEMALIGN && entry < HW_ENTRY_MALLOC_USABLE_SIZE &&
-                                   hwi_redirect_of((uintptr_t)malloc_before));
+                                   hwi_redirected_at((uintptr_t)malloc_before));
   return malloc_before && is_of_other_blocks ? NULL : symbol_of(symbol);
 }
 
@@ -234,7 +235,7 @@ bool hwi_real_find(void)
     return false;
   hwi_real_is_left_alone = hwi_sanitizers_leave();
   hwi_operators_plan(next);
-  if (hwi_redirect_is_used())
+  if (hwi_redirected_count() > 0)
     hwi_redirect_replace(next);
   hwi_call_timer_replace(next);
   for (int entry = HW_ENTRY_COUNT; entry-- > 0;)
