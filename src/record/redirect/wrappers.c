@@ -2,8 +2,9 @@
  *
  * An allocator may call its own functions: mimalloc's realloc calls its malloc and free, and several names may be one function. So
  * only the outermost call on a thread is reported: while it runs, `running` has the address of its data, which is on the stack. A
- * call whose frame is not below that is not within it, as after a longjmp. Operator new may call a new_handler of the program: what
- * that frees is reported, since no operator new frees anything by itself.
+ * call whose frame is not below that is not within it, as after a longjmp. Operator new may call a new_handler of the program, and
+ * the C++ runtime, for an exception. So what it calls is reported, except for its own block: the last block that was allocated
+ * within it is held back until it returns another one, as in operators.c.
  *
  * The block of a redirected function is not one of libc's malloc, whose malloc_usable_size must not see it. The recorder calls
  * that for blocks of events (HWI_REAL(MALLOC_USABLE_SIZE)): a function of this file takes its place, and asks the allocator of the
@@ -30,11 +31,16 @@ struct call {
   const struct hwi_redirected *of;
   struct hwi_caller caller; /* pc 0: the recorder, which reports by itself */
   uintptr_t arguments[HWI_CODE_ARGUMENTS];
-  const struct call *outer; /* the previous value of running.call */
+  struct call *outer; /* the call within which it is; NULL: none */
+  struct held {
+    uintptr_t block; /* the last one that was allocated within it, and is not reported yet; 0: none */
+    size_t size, align;
+    enum hw_entry entry;
+  } held;
 };
 
 static __thread struct {
-  const struct call *call; /* the outermost one; NULL: no original runs */
+  struct call *call;       /* the call whose original runs; NULL: none */
   const void *reported;    /* the block that is being reported, of `family` */
   const struct hwi_family *family;
 } running __attribute__((tls_model("initial-exec")));
@@ -66,53 +72,22 @@ static size_t align_of(const struct call *call)
   return stated & LOG2_MASK ? (size_t)1 << (stated & LOG2_MASK) : 0;
 }
 
+static bool is_new(const struct call *call)
+{
+  return call->of->shape->entry >= HW_ENTRY_NEW && call->of->shape->entry < HW_ENTRY_DELETE;
+}
+
 /* Returns whether the frame at this address is of a call that an original made. */
 static inline bool is_within(const void *frame)
 {
   return __builtin_expect(running.call && (uintptr_t)frame < (uintptr_t)running.call, 0);
 }
 
-static inline void begin(struct call *call)
+/* Returns the call within which the frame is. */
+static inline struct call *outer_of(const void *frame)
 {
-  call->outer = is_within(call) ? running.call : NULL;
-  running.call = call;
+  return is_within(frame) ? running.call : NULL;
 }
-
-/* Called when an exception leaves the original. It is found by its symbol, as in operators.c. */
-int hwi_redirect_exception_passes(int version, int actions, uint64_t class, void *exception, void *context);
-
-__attribute__((used)) int hwi_redirect_exception_passes(int version, int actions, uint64_t class, void *exception,
-                                                        void *context)
-{
-  enum { CONTINUE_UNWIND = 8, ACTION_CLEANUP_PHASE = 2 };
-  (void)version, (void)class, (void)exception, (void)context;
-  const struct call *call = running.call;
-  if (!(actions & ACTION_CLEANUP_PHASE) || !call)
-    return CONTINUE_UNWIND;
-  running.call = call->outer;
-  if (call->caller.pc)
-    hwi_record_failed(&call->caller, (enum hw_entry)call->of->shape->entry, size_of(call), align_of(call));
-  return CONTINUE_UNWIND;
-}
-
-/* Calls the original. It may throw. */
-static __attribute__((noinline, noclone)) uintptr_t run(struct call *call)
-{
-  const uintptr_t *at = call->arguments;
-  __asm__ volatile(".cfi_personality 0x1b, hwi_redirect_exception_passes");
-  begin(call);
-  const uintptr_t result = ((original_fn *)call->of->original)(at[0], at[1], at[2], at[3], at[4]);
-  running.call = call->outer;
-  return result;
-}
-
-#define PASS_ON_IF_WITHIN()                       \
-  do {                                            \
-    if (is_within(__builtin_frame_address(0)))    \
-      return ((original_fn *)of->original)(ARGUMENTS); \
-  } while (0)
-
-#define CALL_OF() ((struct call){of, HWI_CALLER(), {ARGUMENTS}, NULL})
 
 /* --- reports --- */
 
@@ -136,24 +111,48 @@ static inline void end_report(const struct report *before)
   running.family = before->outer_family;
 }
 
-/* Reports an allocation, or a failure, of this size. */
-static void report_alloc(const struct call *call, size_t size, uintptr_t address)
+static void record_alloc(const struct call *call, const struct held *made)
 {
-  void *block = (void *)address;
-  const enum hw_entry entry = (enum hw_entry)call->of->shape->entry;
+  void *block = (void *)made->block;
   const struct report before = begin_report(call, block);
-  if (hwi_operators_hold && hwi_operator_holds_alloc(&call->caller, entry, size, block))
+  if (hwi_operators_hold && hwi_operator_holds_alloc(&call->caller, made->entry, made->size, block))
     ; /* it is reported later */
   else if (block)
-    hwi_record_alloc(&call->caller, entry, size, align_of(call), block);
+    hwi_record_alloc(&call->caller, made->entry, made->size, made->align, block);
   else
-    hwi_record_failed(&call->caller, entry, size, align_of(call));
+    hwi_record_failed(&call->caller, made->entry, made->size, made->align);
   end_report(&before);
+}
+
+/* Reports the block that was held back. Its own stack is gone by now. */
+static void release_held(struct call *call)
+{
+  if (call->held.block)
+    record_alloc(call, &call->held);
+  call->held.block = 0;
+}
+
+/* Reports an allocation, or a failure, of this size. */
+static void report_alloc(struct call *call, size_t size, uintptr_t block)
+{
+  const struct held made = {block, size, align_of(call), (enum hw_entry)call->of->shape->entry};
+  if (call->held.block != block)
+    release_held(call);
+  if (!call->outer) {
+    record_alloc(call, &made);
+    return;
+  }
+  release_held(call->outer);
+  call->outer->held = made;
 }
 
 static void report_free(const struct call *call, uintptr_t address)
 {
   void *block = (void *)address;
+  if (call->outer && call->outer->held.block == address) {
+    call->outer->held.block = 0; /* neither its allocation nor its free is reported */
+    return;
+  }
   const struct report before = begin_report(call, block);
   if (!hwi_operators_hold || !hwi_operator_holds_free(call->caller.pc, block))
     hwi_record_free(call->caller.pc, (enum hw_entry)call->of->shape->entry, block);
@@ -162,6 +161,8 @@ static void report_free(const struct call *call, uintptr_t address)
 
 static uint64_t begin_realloc(const struct call *call, uintptr_t old)
 {
+  if (call->outer)
+    release_held(call->outer);
   const struct report before = begin_report(call, (const void *)old);
   const uint64_t began = hwi_record_realloc_begin((void *)old);
   end_report(&before);
@@ -176,6 +177,45 @@ static void report_realloc(const struct call *call, uint64_t began, uintptr_t ol
   hwi_record_realloc(&call->caller, &reallocated);
   end_report(&before);
 }
+
+/* --- calls of the originals --- */
+
+/* Called when an exception leaves the original. It is found by its symbol, as in operators.c. */
+int hwi_redirect_exception_passes(int version, int actions, uint64_t class, void *exception, void *context);
+
+__attribute__((used)) int hwi_redirect_exception_passes(int version, int actions, uint64_t class, void *exception,
+                                                        void *context)
+{
+  enum { CONTINUE_UNWIND = 8, ACTION_CLEANUP_PHASE = 2 };
+  (void)version, (void)class, (void)exception, (void)context;
+  struct call *call = running.call;
+  if (!(actions & ACTION_CLEANUP_PHASE) || !call)
+    return CONTINUE_UNWIND;
+  running.call = call->outer;
+  release_held(call);
+  if (call->caller.pc)
+    hwi_record_failed(&call->caller, (enum hw_entry)call->of->shape->entry, size_of(call), align_of(call));
+  return CONTINUE_UNWIND;
+}
+
+/* Calls the original. It may throw. */
+static __attribute__((noinline, noclone)) uintptr_t run(struct call *call)
+{
+  const uintptr_t *at = call->arguments;
+  __asm__ volatile(".cfi_personality 0x1b, hwi_redirect_exception_passes");
+  running.call = call;
+  const uintptr_t result = ((original_fn *)call->of->original)(at[0], at[1], at[2], at[3], at[4]);
+  running.call = call->outer;
+  return result;
+}
+
+#define PASS_ON_IF_WITHIN()                       \
+  do {                                            \
+    if (is_within(__builtin_frame_address(0)) && !is_new(running.call)) \
+      return ((original_fn *)of->original)(ARGUMENTS); \
+  } while (0)
+
+#define CALL_OF() ((struct call){of, HWI_CALLER(), {ARGUMENTS}, outer_of(__builtin_frame_address(0)), {0}})
 
 /* --- the wrappers --- */
 
@@ -269,15 +309,9 @@ static uintptr_t wrap_resize(PARAMETERS)
   return bytes;
 }
 
-static bool is_new(const struct call *call)
-{
-  return call->of->shape->entry >= HW_ENTRY_NEW && call->of->shape->entry < HW_ENTRY_DELETE;
-}
-
 static uintptr_t wrap_free(PARAMETERS)
 {
-  if (is_within(__builtin_frame_address(0)) && !is_new(running.call))
-    return ((original_fn *)of->original)(ARGUMENTS);
+  PASS_ON_IF_WITHIN();
   struct call call = CALL_OF();
   const uintptr_t block = argument(&call, of->shape->block);
   if (block)
@@ -321,7 +355,7 @@ static hwi_usable_size_fn *usable_below;
 /* Calls the original for the recorder, which reports by itself. */
 static uintptr_t run_below(enum hw_entry entry, uintptr_t a, uintptr_t b, uintptr_t c)
 {
-  struct call call = {.of = below[entry], .arguments = {a, b, c}};
+  struct call call = {.of = below[entry], .arguments = {a, b, c}, .outer = outer_of(__builtin_frame_address(0))};
   return run(&call);
 }
 
@@ -390,8 +424,8 @@ static size_t usable_size(void *block)
   static const struct hwi_redirected of = {.shape = &shape};
   const bool is_reported = block && running.reported == block;
   hwi_usable_size_fn *function = is_reported ? running.family->usable_size : usable_below;
-  struct call call = {.of = &of};
-  begin(&call);
+  struct call call = {.of = &of, .outer = outer_of(__builtin_frame_address(0))};
+  running.call = &call;
   const size_t bytes = function ? function(block) : 0;
   running.call = call.outer;
   return bytes;

@@ -1,0 +1,482 @@
+"""test_linked_allocators.py - programs that have jemalloc, mimalloc or tcmalloc linked in
+
+programs/linked_allocator.c counts its own calls; the recording must have the same. Breaks if a function of an allocator is not
+redirected, or twice, or only a part of them, or if the program notices.
+"""
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="on other CPUs nothing is redirected yet")
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+SOURCE = PROGRAMS / "linked_allocator.c"
+USUAL = ("malloc calloc realloc free posix_memalign aligned_alloc memalign valloc pvalloc malloc_usable_size mallocx rallocx xallocx sallocx dallocx "
+         "sdallocx nallocx mallctl mallctlnametomib mallctlbymib malloc_stats_print malloc_conf malloc_message").split()
+C, CXX = ["gcc", "-std=gnu17", "-D_GNU_SOURCE="], ["g++", "-std=c++17", "-x", "c++"]
+JEMALLOC, PREFIXED, TCMALLOC = ["-DJEMALLOC(name)=name"], ["-DPREFIXED"], ["-DTCMALLOC"]
+
+
+def file_of(name):
+    """Debian's library, or a skipped test."""
+    path = subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+    if not Path(path).is_absolute():
+        pytest.skip(f"{name} is not installed")
+    return path
+
+
+def prefixed(folder, prefix):
+    """jemalloc as programs build it that must not replace malloc (--with-jemalloc-prefix)."""
+    library = folder / f"lib{prefix}.a"
+    if not library.exists():
+        renamed = [option for name in USUAL for option in ("--redefine-sym", f"{name}={prefix}{name}")]
+        subprocess.run(["objcopy", *renamed, file_of("libjemalloc_pic.a"), library], check=True)
+    return library
+
+
+# name: compiler, macros, libraries of the folder, the name in the note
+KINDS = {
+    "jemalloc-c": (C, JEMALLOC, lambda _: [file_of("libjemalloc.a"), "-lm"], "jemalloc (malloc)"),
+    "jemalloc-c++": (CXX, JEMALLOC, lambda _: [file_of("libjemalloc.a"), "-lm"], "jemalloc (malloc)"),
+    "jemalloc-no-pie": (C, JEMALLOC, lambda _: [file_of("libjemalloc.a"), "-lm", "-no-pie"], "jemalloc (malloc)"),
+    "jemalloc-hidden": (C, JEMALLOC, lambda _: [file_of("libjemalloc.a"), "-lm", "-Wl,--exclude-libs,ALL"], "jemalloc (malloc)"),
+    "jemalloc-je_": (C, ["-DJEMALLOC(name)=je_##name", "-DNAME(name)=je_##name", *PREFIXED],
+                     lambda folder: [prefixed(folder, "je_"), "-lm"], "jemalloc (je_malloc)"),
+    "jemalloc-own_": (CXX, ["-DJEMALLOC(name)=own_##name", "-DNAME(name)=own_##name", *PREFIXED],
+                      lambda folder: [prefixed(folder, "own_"), "-lm"], "jemalloc (own_malloc)"),
+    "tcmalloc-c": (C, TCMALLOC, lambda _: [file_of("libtcmalloc_minimal.a"), "-lstdc++", "-lm"], "tcmalloc (tc_malloc)"),
+    "tcmalloc-c++": (CXX, TCMALLOC, lambda _: [file_of("libtcmalloc_minimal.a")], "tcmalloc (tc_malloc)"),
+    "tcmalloc-full": (CXX, TCMALLOC, lambda _: [file_of("libtcmalloc.a"), "-lunwind"], "tcmalloc (tc_malloc)"),
+    "tcmalloc-tc_": (C, [*TCMALLOC, "-DNAME(name)=tc_##name", *PREFIXED],
+                     lambda _: [file_of("libtcmalloc_minimal.a"), "-lstdc++", "-lm"], "tcmalloc (tc_malloc)"),
+    "mimalloc-mi_": (C, ["-DMIMALLOC", "-DNAME(name)=mi_##name", *PREFIXED], lambda _: [file_of("libmimalloc.so")], "mimalloc (mi_malloc)"),
+    "mimalloc-c++": (CXX, ["-DMIMALLOC"], lambda _: [file_of("libmimalloc.so")], "mimalloc (mi_malloc)"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("linked")
+
+
+@pytest.fixture(scope="module")
+def built(folder):
+    """built("jemalloc-c"): the program, its path."""
+
+    def build(name):
+        compiler, macros, libraries, _ = KINDS[name]
+        program = folder / name
+        if not program.exists():
+            subprocess.run([*compiler, "-g", "-O1", "-fno-builtin", "-w", *macros, SOURCE, "-x", "none", *libraries(folder), "-pthread", "-o", program],
+                           check=True)
+        return program
+
+    return build
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return request.param
+
+
+def run(command, **more):
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60, check=False, **more)
+
+
+def counts_of(text):
+    """What the program says that it did: {size: (calls, live)}."""
+    return {int(size): (int(calls), int(live)) for size, calls, live in (line.split() for line in text.splitlines())}
+
+
+def recorded_counts(report, sizes):
+    found = {entry["size"]: (entry["calls"], entry["live_blocks"]) for entry in report["sizes"]}
+    return {size: found.get(size, (0, 0)) for size in sizes}
+
+
+def notes_of(report, kind="linked-in allocator"):
+    return [note["text"] for image in report["images"] for note in image["notes"] if note["kind"] == kind]
+
+
+def check_is_complete(report):
+    assert [report[name] for name in ("lost_events", "unmatched_frees", "missed_frees", "truncated_stacks", "unfinished_stacks", "audit_differences")] == [0] * 6
+
+
+@pytest.mark.parametrize("options", [[], ["--durations"]], ids=["usual", "durations"])
+def test_each_call_is_recorded_once(built, record, kind, options):
+    program = built(kind)
+    alone = run([program])
+    recording = record([program], *options, env={"HEAPWRIGHT_CHECK": "1"})
+    assert alone.returncode == 7 and alone.stderr == ""
+    assert (recording.process.returncode, recording.process.stdout) == (7, alone.stdout)
+    assert "linked in" not in recording.process.stderr
+    report = recording.report_with("--top", "0")
+    expected = counts_of(alone.stdout)
+    assert len(expected) >= 8 and recorded_counts(report, expected) == expected
+    check_is_complete(report)
+    assert report["threads"] == 7 and report["audited_stacks"] > 1000
+    assert report["usable_bytes"] >= report["allocated_bytes"]
+    [note] = notes_of(report)
+    assert note.startswith(f"{KINDS[kind][3]} in /") and notes_of(report, "own malloc") == []
+    assert "Not seen" not in recording.hw("report", recording.trace).stdout
+    kept = [top for top in report["top"] if top["live_bytes"] == 7 * 9011]
+    assert [[frame["function"] for frame in top["stack"]][:3] for top in kept] == [["inner", "outer", "main"]]
+
+
+def test_frames_of_the_recorder_are_in_no_stack(built, record, kind):
+    recording = record([built(kind)])
+    functions = {Path(frame["module"]).name for top in recording.report_with("--top", "0")["top"] for frame in top["stack"]}
+    assert not any("heapwright" in name for name in functions)
+
+
+def test_sample_counts_the_same_calls(built, record, kind):
+    recording = record([built(kind)], "--sample=16K")
+    report, own = recording.report, counts_of(recording.process.stdout).values()
+    calls, frees = sum(calls for calls, _ in own), sum(calls - live for calls, live in own)
+    others = 1000 if "mimalloc" in kind else 50  # it allocates its heaps themselves
+    assert calls <= report["allocation_calls"] < calls + others and frees <= report["free_calls"] < frees + others
+    assert report["unmatched_frees"] == report["lost_events"] == 0
+
+
+def test_fork(built, preload, kind):
+    recording = preload([built(kind), "fork"])
+    childs, parents = recording.process.stdout.split("parent\n")
+    assert recording.process.returncode == 7
+    first, second = [json.loads(recording.hw("report", "--json", "--top", "0", trace).stdout) for trace in recording.traces]
+    assert recorded_counts(first, counts_of(parents)) == counts_of(parents)
+    assert recorded_counts(second, counts_of(childs)) == counts_of(childs)
+    check_is_complete(first)
+    check_is_complete(second)
+    assert second["inherited_frees"] >= 1
+
+
+def test_switched_off(built, record):
+    """HEAPWRIGHT_REDIRECT=0 leaves the code as it is."""
+    recording = record([built("jemalloc-c")], env={"HEAPWRIGHT_REDIRECT": "0"})
+    assert recording.process.returncode == 7 and notes_of(recording.report) == []
+    assert len(notes_of(recording.report, "own malloc")) == 1 and recording.report["allocation_calls"] == 0
+
+
+def test_only_recorded_programs_are_changed(built, record):
+    """The shell is recorded, and the program is not."""
+    recording = record(["sh", "-c", f"{built('jemalloc-c')}; exit 3"], "--only-process", "sh")
+    assert recording.process.returncode == 3 and notes_of(recording.report) == []
+
+
+# --- programs that cannot be recorded ---
+
+
+@pytest.mark.parametrize("name, text", [("jemalloc-c", "jemalloc (known by the text '<jemalloc>: '"), ("jemalloc-je_", "jemalloc (known by the text"),
+                                        ("tcmalloc-c", "tcmalloc (known by the text 'TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD'")])
+def test_stripped_program(built, record, hw, folder, name, text):
+    program = folder / f"{name}-stripped"
+    subprocess.run(["strip", built(name), "-o", program], check=True)
+    recording = record([program])
+    assert (recording.process.returncode, recording.process.stdout) == (7, run([program]).stdout)
+    [said] = [line for line in recording.process.stderr.splitlines() if "linked in" in line]
+    assert text in said and "its symbols were stripped" in said and "strip -g" in said
+    assert any(text in note for note in notes_of(recording.report, "static allocator"))
+    assert "its symbols were stripped" in re.sub(r"\s+", " ", hw("report", recording.trace).stdout)
+
+
+def test_stripped_of_debug_information_alone(built, record, folder):
+    program = folder / "stripped-g"
+    subprocess.run(["strip", "-g", built("jemalloc-je_"), "-o", program], check=True)
+    recording = record([program])
+    expected = counts_of(run([program]).stdout)
+    assert recorded_counts(recording.report_with("--top", "0"), expected) == expected
+
+
+FAKE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static _Alignas(16) char arena[1 << 16];
+static size_t used;
+int mallctlnametomib(void) { return 0; }
+int je_mallctlnametomib(void) { return 0; }
+__attribute__((noinline)) void *je_malloc(size_t bytes) { used += bytes; return arena + used - bytes; }
+void je_free(void *block);
+__asm__(".text; .globl je_free; .type je_free, @function\nje_free: " CODE "\n.size je_free, . - je_free; .p2align 4");
+int main(void)
+{
+  void *volatile block = je_malloc(1013);
+  je_free(block);
+  puts("done");
+  return block ? 0 : 1;
+}
+"""
+
+
+@pytest.mark.parametrize("code, why", [
+    ("cpuid; ret", "the code of je_free begins with an instruction that cannot be moved"),
+    ("xorl %eax, %eax; 1: incl %eax; cmpl $5, %eax; jb 1b; ret", "the code of je_free jumps back to its first instructions"),
+    ("movq %rdi, %rax; movq %rdi, %rax; .byte 0x0f, 0x04; ret", "the code of je_free has an instruction that is not known here"),
+], ids=["cpuid", "loop", "unknown"])
+def test_all_functions_or_none(compile_c, record, hw, code, why):
+    """je_malloc could be redirected, but a free that is not seen would be worse than nothing."""
+    source = FAKE.replace("CODE", '"' + code + '"')
+    if "0x04" in code:
+        source = source.replace("je_free(block);\n  puts", "if (!block) je_free(block);\n  puts")
+    program = compile_c(source.replace("cpuid;", "pushq %rbx; cpuid; popq %rbx;") if "cpuid" in code else source)
+    recording = record([program])
+    assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
+    report = recording.report_with("--top", "0")
+    [note] = notes_of(report, "linked-in allocator not recorded")
+    assert notes_of(report) == [] and all(entry["size"] != 1013 for entry in report["sizes"])
+    assert note == f"jemalloc (je_malloc) in {program}: {why}"
+    assert why in re.sub(r"\s+", " ", hw("report", recording.trace, env={**os.environ, "COLUMNS": "300"}).stdout)
+
+
+FORBIDS_CODE = r"""
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
+int main(int count, char **arguments)
+{
+  struct sock_filter steps[] = {
+      LOAD(nr), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
+      LOAD(args[2]), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog program = {sizeof steps / sizeof *steps, steps};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+    return 99;
+  execv(arguments[1], arguments + 1);
+  return 98;
+}
+"""
+
+
+def test_system_that_forbids_to_change_code(compile_c, built, record):
+    """As systemd's MemoryDenyWriteExecute."""
+    recording = record([compile_c(FORBIDS_CODE, name="forbids"), built("jemalloc-je_")])
+    assert (recording.process.returncode, recording.process.stdout) == (7, run([built("jemalloc-je_")]).stdout)
+    notes = notes_of(recording.report_with("--children"), "linked-in allocator not recorded")
+    assert len(notes) == 1 and "does not allow a program to change its code" in notes[0]
+
+
+STARTS_THREAD = r"""
+#include <pthread.h>
+#include <unistd.h>
+static void *wait(void *unused) { pause(); return unused; }
+__attribute__((constructor)) static void begin(void) { pthread_t thread; pthread_create(&thread, 0, wait, 0); }
+"""
+
+
+def test_threads_that_ran_before(compile_c, built, hw, recorder, tmp_path):
+    """The recorder is initialized first; a second library that asks for that, too, is before it."""
+    library = compile_c(STARTS_THREAD, "-shared", "-fPIC", "-pthread", "-Wl,-z,initfirst", name="libthread.so")
+    trace = tmp_path / "threads.hwt"
+    environment = {**os.environ, "LD_PRELOAD": f"{recorder}:{library}", "HEAPWRIGHT_OUTPUT": str(trace)}
+    done = run([built("jemalloc-je_")], env=environment)
+    assert (done.returncode, done.stdout) == (7, run([built("jemalloc-je_")]).stdout)
+    report = json.loads(hw("report", "--json", trace).stdout)
+    [note] = notes_of(report, "linked-in allocator not recorded")
+    assert note.endswith("other threads ran already when the recorder started")
+
+
+# --- where it is linked to, and what happens around it ---
+
+
+USES_LIBRARY = r"""
+#include <stdio.h>
+void *give(unsigned long size);
+void take(void *block);
+int main(void)
+{
+  for (int i = 0; i < 100; i++)
+    take(give(1013));
+  give(1021);
+  puts("done");
+  return 3;
+}
+"""
+HAS_ALLOCATOR = r"""
+void *je_malloc(unsigned long size);
+void je_free(void *block);
+__attribute__((visibility("default"))) void *give(unsigned long size) { return je_malloc(size); }
+__attribute__((visibility("default"))) void take(void *block) { je_free(block); }
+"""
+
+
+def test_in_a_shared_library(compile_c, record, folder, tmp_path):
+    library = compile_c(HAS_ALLOCATOR, "-shared", "-fPIC", str(prefixed(folder, "je_")), "-Wl,--exclude-libs,ALL", "-lm", "-pthread", name="libhas.so")
+    program = compile_c(USES_LIBRARY, str(library), f"-Wl,-rpath,{tmp_path}")
+    report = record([program]).report_with("--top", "0")
+    assert recorded_counts(report, [1013, 1021]) == {1013: (100, 0), 1021: (1, 1)}
+    check_is_complete(report)
+    assert notes_of(report) == [f"jemalloc (je_malloc) in {library}"]
+
+
+EARLY = r"""
+#include <stdlib.h>
+void *early;
+__attribute__((constructor)) static void begin(void) { early = malloc(1237); }
+"""
+
+
+def test_blocks_of_constructors(compile_c, record, tmp_path):
+    """A library's constructor runs before the program's, and the recorder before both."""
+    library = compile_c(EARLY, "-shared", "-fPIC", "-fno-builtin", name="libearly.so")
+    program = compile_c('#include <stdlib.h>\nextern void *early;\nint main(void) { void *volatile p = malloc(1301); free(p); free(early); return 0; }\n',
+                        "-fno-builtin", str(library), f"-Wl,-rpath,{tmp_path}", file_of("libjemalloc.a"), "-lm", "-pthread")
+    report = record([program]).report_with("--top", "0")
+    assert recorded_counts(report, [1237, 1301]) == {1237: (1, 0), 1301: (1, 0)}
+    check_is_complete(report)
+
+
+LIBC_BESIDE = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <malloc.h>
+void *je_malloc(size_t);
+void je_free(void *);
+size_t je_malloc_usable_size(void *);
+int main(void)
+{
+  for (int i = 0; i < 500; i++) {
+    void *volatile mine = malloc(1013), *volatile its = je_malloc(2027);
+    memset(mine, 1, malloc_usable_size(mine));
+    memset(its, 1, je_malloc_usable_size(its));
+    free(mine);
+    je_free(its);
+  }
+  puts("done");
+  return 0;
+}
+"""
+
+
+def test_next_to_malloc_of_libc(compile_c, record, folder):
+    """Each block is asked for its usable size by its own allocator."""
+    program = compile_c(LIBC_BESIDE, "-fno-builtin", str(prefixed(folder, "je_")), "-lm", "-pthread")
+    recording = record([program])
+    assert recording.process.returncode == 0
+    report = recording.report_with("--top", "0")
+    assert recorded_counts(report, [1013, 2027]) == {1013: (500, 0), 2027: (500, 0)}
+    check_is_complete(report)
+
+
+HANDLER = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+void *je_malloc(size_t);
+void je_free(void *);
+static volatile int handled;
+static void handle(int signal) { (void)signal; handled++; }
+int main(void)
+{
+  struct itimerval often = {{0, 200}, {0, 200}};
+  signal(SIGALRM, handle);
+  setitimer(ITIMER_REAL, &often, NULL);
+  while (handled < 200) {
+    void *volatile block = je_malloc(2027);
+    je_free(block);
+  }
+  puts("done");
+  return 0;
+}
+"""
+
+
+def test_signals(compile_c, record, folder):
+    recording = record([compile_c(HANDLER, "-fno-builtin", str(prefixed(folder, "je_")), "-lm", "-pthread")])
+    assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
+    check_is_complete(recording.report)
+
+
+THROWS = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+static void *reserve;
+static int handled;
+static void give_reserve() { handled++; free(reserve); reserve = nullptr; if (handled > 1) throw std::bad_alloc(); }
+int main()
+{
+  int caught = 0;
+  volatile std::size_t huge = std::size_t(1) << 60;
+  for (int i = 0; i < 1000; i++)
+    try {
+      ::operator delete(::operator new(huge));
+    } catch (const std::bad_alloc &) {
+      caught++;
+      ::operator delete(::operator new(1709)); /* is recorded, also from a frame below those that the exception left */
+    }
+  reserve = malloc(1811);
+  std::set_new_handler(give_reserve);
+  try {
+    ::operator delete(::operator new(huge));
+  } catch (const std::bad_alloc &) {
+    caught++;
+  }
+  void *none = ::operator new(huge, std::nothrow);
+  std::printf("%d %d %d\n", caught, handled, none != nullptr);
+}
+"""
+
+
+@pytest.mark.parametrize("library", ["libtcmalloc_minimal.a", "libjemalloc.a"])
+def test_exceptions(compile_cxx, record, library):
+    program = compile_cxx(THROWS, "-fno-builtin", file_of(library), "-lm", "-pthread")
+    alone = run([program])
+    recording = record([program])
+    assert alone.returncode == 0 and (recording.process.returncode, recording.process.stdout) == (0, alone.stdout)
+    report = recording.report_with("--top", "0")
+    assert recorded_counts(report, [1709, 1811]) == {1709: (1000, 0), 1811: (1, 0)}
+    assert report["failed_calls"] >= 1001
+    check_is_complete(report)
+
+
+def test_functions_that_the_allocator_lacks(compile_c, record):
+    """jemalloc has no reallocarray: libc's calls realloc, which is the program's."""
+    program = compile_c('#include <stdlib.h>\nint main(void) { void *volatile p = malloc(1013); p = reallocarray(p, 13, 157);'
+                        ' free(p); p = malloc(1301); free(p); return p ? 5 : 0; }\n', "-fno-builtin", file_of("libjemalloc.a"), "-lm", "-pthread")
+    recording = record([program])
+    assert recording.process.returncode == 5
+    report = recording.report_with("--top", "0")
+    assert recorded_counts(report, [1013, 2041, 1301]) == {1013: (1, 0), 2041: (1, 0), 1301: (1, 0)}
+    check_is_complete(report)
+
+
+def test_interposed_library_stays_as_it_is(compile_c, record):
+    """A shared jemalloc whose malloc the recorder calls needs no other code, unless the program calls mallocx."""
+    source = '#include <stdlib.h>\nvoid *mallocx(size_t, int);\nvoid dallocx(void *, int);\nint main(void) { void *volatile p = malloc(1013); free(p); MORE return 0; }\n'
+    libjemalloc = file_of("libjemalloc.so")
+    plain = record([compile_c(source.replace("MORE", ""), "-fno-builtin", libjemalloc, name="plain")]).report_with("--top", "0")
+    assert notes_of(plain) == [] and recorded_counts(plain, [1013]) == {1013: (1, 0)}
+    user = record([compile_c(source.replace("MORE", "void *volatile q = mallocx(2027, 0); dallocx(q, 0);"), "-fno-builtin", libjemalloc, name="user")]).report_with("--top", "0")
+    assert len(notes_of(user)) == 1 and recorded_counts(user, [1013, 2027]) == {1013: (1, 0), 2027: (1, 0)}
+    check_is_complete(user)
+
+
+def test_redis(record, tmp_path):
+    """A real program, on jemalloc as a library, some of whose own functions it calls."""
+    server = shutil.which("redis-server")
+    if not server:
+        pytest.skip("no redis-server here")
+    commands = "".join(f"SET key:{i} {'x' * (i % 900)}\n" for i in range(500)) + "DEBUG JMAP\nINFO memory\nSHUTDOWN NOSAVE\n"
+    socket = tmp_path / "redis.socket"
+    script = f"{server} --port 0 --unixsocket {socket} --daemonize no >/dev/null & while ! [ -S {socket} ]; do sleep 0.05; done; redis-cli -s {socket} >/dev/null; wait $!"
+    recording = record(["sh", "-c", script], input=commands, timeout=60)
+    assert recording.process.returncode == 0, recording.process.stderr
+    report = json.loads(recording.hw("report", "--json", "--children", recording.trace).stdout)
+    assert report["allocation_calls"] > 1000 and report["unmatched_frees"] == report["missed_frees"] == report["lost_events"] == 0
