@@ -1,5 +1,7 @@
 """test_program_allocator.py - breaks if a program that is served by its own allocator looks as if it hardly used the
 heap
+
+These allocators have no free, so that the recorder leaves them alone.
 """
 
 import os
@@ -187,62 +189,8 @@ def test_each_program_of_a_run_is_named_once(record, hw, compile_c):
                              for program, name in (("one", "je_malloc"), ("two", "mi_malloc"))]
 
 
-# --- jemalloc itself ---
-
-
-@pytest.fixture
-def jemalloc():
-    """Debian's static library."""
-    path = subprocess.run(["gcc", "-print-file-name=libjemalloc.a"], capture_output=True, text=True, check=True).stdout.strip()
-    if not Path(path).is_absolute():
-        pytest.skip("libjemalloc.a is not installed (libjemalloc-dev)")
-    return path
-
-
-WITH_JEMALLOC = """
-#include <stdio.h>
-#include <stdlib.h>
-void *je_malloc(size_t bytes);
-void je_free(void *block);
-int main(void)
-{
-  void *volatile mine = malloc(100);
-  void *volatile block = je_malloc(100000);
-  je_free(block);
-  free(mine);
-  return block ? 0 : 1;
-}
-"""
-
-
-def test_jemalloc_with_a_prefix(record, hw, compile_c, jemalloc, tmp_path):
-    """As in programs whose jemalloc must not replace malloc (--with-jemalloc-prefix=je_)."""
-    prefixed = tmp_path / "libprefixed.a"
-    names = "malloc calloc realloc free posix_memalign aligned_alloc memalign valloc pvalloc malloc_usable_size".split()
-    renamed = [option for name in names for option in ("--redefine-sym", f"{name}=je_{name}")]
-    subprocess.run(["objcopy", *renamed, jemalloc, prefixed], check=True)
-    program = compile_c(WITH_JEMALLOC, str(prefixed), "-lm", "-pthread", "-fno-builtin")
-    recording = record([program])
-    check_named(hw, recording, program, NAMES["je_malloc"])
-    assert all(size["size"] != 100000 for size in recording.report["sizes"])
-
-
-def test_jemalloc_that_is_not_exported(record, hw, compile_c, jemalloc):
-    source = "#include <stdio.h>\n#include <stdlib.h>\n"
-    source += "int main(void) { void *volatile p = malloc(100000); puts(\"x\"); free(p); return p ? 0 : 1; }\n"
-    program = compile_c(source, jemalloc, "-Wl,--exclude-libs,libjemalloc.a", "-lm", "-pthread", "-fno-builtin")
-    check_named(hw, record([program]), program, HIDDEN)
-
-
-def test_jemalloc_that_is_exported(record, hw, compile_c, jemalloc):
-    source = "#include <stdlib.h>\nint main(void) { void *volatile p = malloc(100000); free(p); return p ? 0 : 1; }\n"
-    recording = record([compile_c(source, jemalloc, "-lm", "-pthread", "-fno-builtin")])
-    check_unnamed(hw, recording)
-    assert [note["kind"] for image in recording.report["images"] for note in image["notes"]] == ["own malloc"]
-
-
 def test_stripped_program_is_beyond_it(record, hw, compile_c):
-    """The file does not show it, so the report does not claim it."""
+    """The file does not show it, so the report does not claim it. Real allocators are known by their texts (test_linked_allocators.py)."""
     program = compile_c(whole("je_malloc"))
     subprocess.run([shutil.which("strip"), program], check=True)
     check_unnamed(hw, record([program]))

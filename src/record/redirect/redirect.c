@@ -241,10 +241,6 @@ static bool plan(struct search *search)
   const char *obstacle = hwi_code_obstacle();
   if (obstacle)
     return refuse(search, obstacle, "", "");
-  if (!candidate_of(search, HW_ENTRY_MALLOC))
-    return refuse(search, "it has no function ", "malloc", "");
-  if (!candidate_of(search, HW_ENTRY_FREE))
-    return refuse(search, "it has no function ", "free", "");
   if (search->is_overfull || family_count == MOST_FAMILIES || 
       hwi_redirected_count() + search->count > HWI_REDIRECTED_MAX)
     return refuse(search, "it has too many functions", "", "");
@@ -327,7 +323,8 @@ static void redirect_in(const struct hwi_os_image *image, struct search *search,
     return;
   hwi_os_image_functions(image, take, search);
   hwi_os_image_functions(image, complete, search);
-  if (search->count == 0 || !is_wanted(search))
+  const bool is_whole = candidate_of(search, HW_ENTRY_MALLOC) && candidate_of(search, HW_ENTRY_FREE);
+  if (!is_whole || !is_wanted(search)) /* else it is another one, which the tools may know by its file */
     return;
   if (!redirect(search) && search->room)
     hwi_os_unmap(search->room, room_bytes(search));

@@ -209,7 +209,7 @@ static const char *meaning_of(const struct hwi_note *note)
   case HW_NOTE_MEMORY:
     return "(the heap was read from memory, which does not have them).";
   case HW_NOTE_NOT_REDIRECTED:
-    return "(calls of an allocator that is linked in).";
+    return "(its calls do not reach the recorder).";
   default:
     return NULL;
   }
