@@ -10,7 +10,7 @@ PROGRAMS = ROOT / "tests/record/programs"
 SOURCES = [ROOT / "src" / name for name in (
     "record/entry/entries.c", "record/entry/interposed.c", "record/runtime/real.c", "record/runtime/boot.c",
     "record/runtime/operators.c", "record/runtime/call_timer.c", "record/runtime/foreign.c", "record/runtime/sanitizers.c",
-    "record/redirect/redirected.c", "record/redirect/wrappers.c",
+    "record/runtime/redirected.c", "record/runtime/redirect_wrappers.c",
     "record/start_texts.c", "record/preload_list.c")]
 PLATFORM = [ROOT / "src" / name for name in (
     "platform/os_linux.c", "platform/os_linux_file.c", "platform/os_linux_loader.c",

@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 enum {
-  HWI_CODE_ROOM_BYTES = 128,   /* of each detour, aligned to 16 */
-  HWI_CODE_PATCH_BYTES = 8,    /* at most */
-  HWI_CODE_BEYOND_BYTES = 16,  /* that may be read after the end of a function */
-  HWI_CODE_ARGUMENTS = 5,      /* of integers and pointers, which a function may have; the wrapper's own is the next */
+  HWI_CODE_ROOM_BYTES = 128,  /* of each detour, aligned to 16 */
+  HWI_CODE_PATCH_BYTES = 8,   /* at most */
+  HWI_CODE_BEYOND_BYTES = 16, /* that may be read after the end of a function */
+  HWI_CODE_ARGUMENTS = 5,     /* of integers and pointers, which a function may have; the wrapper's own is the next */
 };
 
 struct hwi_code_request {

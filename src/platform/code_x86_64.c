@@ -14,8 +14,8 @@
  *   part; what the decoder does not know is refused. To the first byte the function may jump, since it is then as a call of it.
  * - it is all of the function's: a function that is shorter may be followed by padding, up to the next multiple of 16.
  */
-#include "platform/code.h"
 #include "platform/code_x86_64.h"
+#include "platform/code.h"
 
 #include <string.h>
 
@@ -182,7 +182,8 @@ static bool is_padding(const struct hwi_instruction *is)
 static const char *check_padding(const struct plan *plan)
 {
   const uint8_t *function_end = plan->request->function + plan->request->bytes;
-  const uint8_t *at = plan->end, *next = (const uint8_t *)(((uintptr_t)function_end + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+  const uint8_t *at = plan->end,
+                *next = (const uint8_t *)(((uintptr_t)function_end + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
   struct hwi_instruction is;
   for (; at < plan->begin + JUMP_BYTES; at += is.bytes)
     if (at >= next || !hwi_x86_decode(&is, at, HWI_CODE_BEYOND_BYTES) || !is_padding(&is))

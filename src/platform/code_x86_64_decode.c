@@ -50,23 +50,22 @@ static const char one_byte[257] = /* by rows of 16 */
     "jjjj1111JJ.j----"
     ".-..--tT------mm";
 
-static const char two_bytes[257] =
-    "mmmm.---...-.m-."
-    "mmmmmmmmmmmmmmmm"
-    "........mmmmmmmm"
-    "------.-........"
-    "mmmmmmmmmmmmmmmm"
-    "mmmmmmmmmmmmmmmm"
-    "mmmmmmmmmmmmmmmm"
-    "bbbbmmm-....mmmm"
-    "JJJJJJJJJJJJJJJJ"
-    "mmmmmmmmmmmmmmmm"
-    "---mbm..---mbmmm"
-    "mmmmmmmmm.bmmmmm"
-    "mmbmbbbm--------"
-    "mmmmmmmmmmmmmmmm"
-    "mmmmmmmmmmmmmmmm"
-    "mmmmmmmmmmmmmmm.";
+static const char two_bytes[257] = "mmmm.---...-.m-."
+                                   "mmmmmmmmmmmmmmmm"
+                                   "........mmmmmmmm"
+                                   "------.-........"
+                                   "mmmmmmmmmmmmmmmm"
+                                   "mmmmmmmmmmmmmmmm"
+                                   "mmmmmmmmmmmmmmmm"
+                                   "bbbbmmm-....mmmm"
+                                   "JJJJJJJJJJJJJJJJ"
+                                   "mmmmmmmmmmmmmmmm"
+                                   "---mbm..---mbmmm"
+                                   "mmmmmmmmm.bmmmmm"
+                                   "mmbmbbbm--------"
+                                   "mmmmmmmmmmmmmmmm"
+                                   "mmmmmmmmmmmmmmmm"
+                                   "mmmmmmmmmmmmmmm.";
 
 struct decoder {
   const uint8_t *code;

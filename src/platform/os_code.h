@@ -11,9 +11,9 @@
 
 /* A loaded module, and its symbols. */
 struct hwi_os_image {
-  const char *path;  /* the loader's name for it; "" for the executable */
+  const char *path; /* the loader's name for it; "" for the executable */
   uintptr_t bias;
-  const void *loaded; /* private */
+  const void *loaded;  /* private */
   const uint8_t *file; /* private: the mapped file, if it has more symbols than the loaded image; or NULL */
   size_t file_bytes;
 };
@@ -22,8 +22,8 @@ struct hwi_os_image {
 struct hwi_os_function {
   const char *name;
   uintptr_t address;
-  size_t bytes;      /* 0: unknown */
-  bool is_chosen;    /* a function at `address` returns the address: hwi_os_chosen_function */
+  size_t bytes;   /* 0: unknown */
+  bool is_chosen; /* a function at `address` returns the address: hwi_os_chosen_function */
 };
 
 /* Opens the first image in the order of the loader's search, or the next one. This library, the C library and the loader

@@ -55,7 +55,8 @@ void *hwi_os_map_near(uintptr_t address, size_t bytes)
   const uintptr_t page = address & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1);
   void *found = NULL;
   uintptr_t distance = FIRST_STEP;
-  for (int i = 0; i < TRIES && !found && distance + bytes < FARTHEST; i++, distance += distance / 4 & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1)) {
+  for (int i = 0; i < TRIES && !found && distance + bytes < FARTHEST;
+       i++, distance += distance / 4 & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1)) {
     if (page > distance + FIRST_STEP)
       found = map_at(page - distance, bytes);
     if (!found)

@@ -78,8 +78,7 @@ static bool find_table(const struct hwi_os_image *image, struct table *table)
     table->symbols = records(image, sections[i].sh_offset, table->count, sizeof(ElfW(Sym)));
     table->strings_bytes = strings->sh_size;
     table->strings = records(image, strings->sh_offset, strings->sh_size, 1);
-    return table->symbols && table->strings && table->strings_bytes > 0 &&
-           !table->strings[table->strings_bytes - 1];
+    return table->symbols && table->strings && table->strings_bytes > 0 && !table->strings[table->strings_bytes - 1];
   }
   return false;
 }

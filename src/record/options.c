@@ -192,7 +192,8 @@ static void each_text(void (*each)(void *context, const char *text), void *conte
 
 void hwi_options_read(struct hwi_options *options)
 {
-  *options = (struct hwi_options){.usable = true, .children = true, .redirect = true, .depth = DEFAULT_DEPTH, .temporary = "/tmp"};
+  *options = (struct hwi_options){
+      .usable = true, .children = true, .redirect = true, .depth = DEFAULT_DEPTH, .temporary = "/tmp"};
   each_text(take, options);
   options->durations = options->durations && !options->sample_bytes;
 }

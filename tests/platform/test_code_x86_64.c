@@ -106,7 +106,7 @@ static void test_instructions(void **state)
       {"c4 e9 71 00 c2", 0, false}, /* a map that there is not */
       {"0f 04", 0, false},
       {"0f ff c0", 0, false},
-      {"8f c8 01", 0, false}, /* XOP */
+      {"8f c8 01", 0, false},                                        /* XOP */
       {"66 66 66 66 66 66 66 66 66 66 66 66 66 66 66 90", 0, false}, /* 16 bytes */
       {"48 81 ec 98 01 00", 0, false},                               /* cut off */
       {"48", 0, false},
@@ -119,8 +119,7 @@ static void test_instructions(void **state)
     struct hwi_instruction is;
     const size_t count = bytes_of(cases[i].hex, code);
     const bool is_known = hwi_x86_decode(&is, code, count);
-    if ((is_known ? is.bytes : 0) != cases[i].bytes ||
-        (is_known && hwi_x86_is_movable(&is) != cases[i].is_movable))
+    if ((is_known ? is.bytes : 0) != cases[i].bytes || (is_known && hwi_x86_is_movable(&is) != cases[i].is_movable))
       fail_msg("%s: %d bytes", cases[i].hex, is_known ? is.bytes : 0);
   }
 }
@@ -184,20 +183,22 @@ static long call(long a, long b)
 
 static void test_functions_do_the_same(void **state)
 {
-  static const char number[] = "07 00 00 00 00 00 00 00", other[] = "48 8d 44 77 05 c3"; /* lea 5(%rdi, %rsi, 2), %rax */
+  static const char number[] = "07 00 00 00 00 00 00 00",
+                    other[] = "48 8d 44 77 05 c3"; /* lea 5(%rdi, %rsi, 2), %rax */
   static const struct {
     const char *function, *target; /* what is at TARGET_OFF */
   } cases[] = {
-      {"55 48 89 e5 48 8d 04 37 5d c3", number},             /* push, mov; lea (%rdi, %rsi), %rax */
-      {"f3 0f 1e fa 48 8d 04 37 48 83 c0 02 c3", number},    /* after an endbr64 */
-      {"48 8b 05 f9 1f 00 00 48 01 f8 c3", number},          /* mov 0x1ff9(%rip), %rax */
-      {"83 3d f9 1f 00 00 07 75 04 48 89 f0 c3 48 89 f8 c3", number}, /* cmpl $7, 0x1ff9(%rip): the constant comes last */
-      {"48 85 ff 74 04 48 89 f8 c3 48 89 f0 c3", number},    /* test; je, which gets longer */
+      {"55 48 89 e5 48 8d 04 37 5d c3", number},          /* push, mov; lea (%rdi, %rsi), %rax */
+      {"f3 0f 1e fa 48 8d 04 37 48 83 c0 02 c3", number}, /* after an endbr64 */
+      {"48 8b 05 f9 1f 00 00 48 01 f8 c3", number},       /* mov 0x1ff9(%rip), %rax */
+      {"83 3d f9 1f 00 00 07 75 04 48 89 f0 c3 48 89 f8 c3",
+       number},                                           /* cmpl $7, 0x1ff9(%rip): the constant comes last */
+      {"48 85 ff 74 04 48 89 f8 c3 48 89 f0 c3", number}, /* test; je, which gets longer */
       {"48 85 ff 0f 84 04 00 00 00 48 89 f8 c3 48 89 f0 c3", number}, /* je, long by itself */
-      {"48 89 f8 eb 05 cc cc cc cc cc 48 01 f0 c3", number}, /* jmp: the copy ends with it */
-      {"e9 fb 1f 00 00", other},                             /* jmp to another function, and nothing else */
-      {"48 83 ec 08 e8 f7 1f 00 00 48 83 c4 08 48 ff c0 c3", other}, /* sub; call; add; inc */
-      {"48 89 f8 c3", number},                               /* shorter than the patch: padding follows */
+      {"48 89 f8 eb 05 cc cc cc cc cc 48 01 f0 c3", number},          /* jmp: the copy ends with it */
+      {"e9 fb 1f 00 00", other},                                      /* jmp to another function, and nothing else */
+      {"48 83 ec 08 e8 f7 1f 00 00 48 83 c4 08 48 ff c0 c3", other},  /* sub; call; add; inc */
+      {"48 89 f8 c3", number},                                        /* shorter than the patch: padding follows */
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -229,10 +230,10 @@ static void test_refusals(void **state)
       {"31 c0 48 ff c0 48 39 f8 0f 82 f4 ff ff ff c3", "jumps back"}, /* far */
       {"0f 05 c3", "cannot be moved"},
       {"48 f7 f1 90 90 c3", "cannot be moved"},
-      {"31 c0 0f 04 c3", "cannot be moved"},              /* an instruction that is not known */
-      {"48 89 f8 48 89 f8 0f 04 c3", "not known"},        /* later */
-      {"31 c0", "another function"},                      /* falls through */
-      {"31 c0 48 89", "cannot be moved"},                 /* the end is within an instruction */
+      {"31 c0 0f 04 c3", "cannot be moved"},       /* an instruction that is not known */
+      {"48 89 f8 48 89 f8 0f 04 c3", "not known"}, /* later */
+      {"31 c0", "another function"},               /* falls through */
+      {"31 c0 48 89", "cannot be moved"},          /* the end is within an instruction */
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -245,7 +246,8 @@ static void test_refusals(void **state)
   const struct hwi_code_request small = {.function = pages + FUNCTION_OFF, .bytes = bytes, .room = (uintptr_t)pages};
   assert_string_equal(hwi_code_plan(&detour, &small), "is too short for a jump");
   place(FUNCTION_OFF, "48 89 f8 48 89 f0 c3");
-  const struct hwi_code_request far = {.function = pages + FUNCTION_OFF, .bytes = 7, .room = (uintptr_t)pages + (UINT64_C(1) << 33)};
+  const struct hwi_code_request far = {
+      .function = pages + FUNCTION_OFF, .bytes = 7, .room = (uintptr_t)pages + (UINT64_C(1) << 33)};
   assert_string_equal(hwi_code_plan(&detour, &far), "is too far from free memory");
 }
 
@@ -266,7 +268,7 @@ static void test_cold_part(void **state)
                                      .cold_bytes = cold_bytes,
                                      .room = (uintptr_t)pages + ROOM_OFF};
   assert_string_equal(hwi_code_plan(&detour, &request), "jumps back to its first instructions"); /* to its second one */
-  place(TARGET_OFF, "90 e9 00 e0 ff ff"); /* to its third one */
+  place(TARGET_OFF, "90 e9 00 e0 ff ff");                                                        /* to its third one */
   assert_null(hwi_code_plan(&detour, &request));
 }
 
@@ -280,12 +282,9 @@ static int map_pages(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_instructions),
-      cmocka_unit_test(test_cut_off),
-      cmocka_unit_test(test_functions_do_the_same),
-      cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_jump_to_the_first_byte),
-      cmocka_unit_test(test_cold_part),
+      cmocka_unit_test(test_instructions),           cmocka_unit_test(test_cut_off),
+      cmocka_unit_test(test_functions_do_the_same),  cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_jump_to_the_first_byte), cmocka_unit_test(test_cold_part),
   };
   return cmocka_run_group_tests(tests, map_pages, NULL);
 }

@@ -20,8 +20,8 @@
 #include "platform/os.h"
 #include "platform/os_tools.h"
 #include "ros/adapter.h"
-#include "trace/grow.h"
 #include "symbols/program_allocator.h"
+#include "trace/grow.h"
 
 static const uint64_t POLL_NS = 25000000, SLEEP_NS = UINT64_C(3600000000000);
 enum { SIGNAL_STATUS = 128, RUSAGE_UNIT_BYTES = 1024 };

@@ -6,11 +6,11 @@
 #include "base/decimal.h"
 #include "platform/os.h"
 #include "record/options.h"
-#include "record/redirect/redirect.h"
-#include "record/redirect/redirected.h"
 #include "record/runtime/boot.h"
 #include "record/runtime/foreign.h"
 #include "record/runtime/real.h"
+#include "record/runtime/redirect.h"
+#include "record/runtime/redirected.h"
 #include "record/session.h"
 
 enum { LONGEST_TEXT = 16 << 10, RSS_INTERVAL_NS = 100000000, MOST_NOTES = 12, LONGEST_PATH = 512 };

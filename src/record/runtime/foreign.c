@@ -1,6 +1,6 @@
 /* foreign.c - finds allocators whose calls the recorder cannot see completely
  *
- * Those that are linked into the program and are redirected (record/redirect/) can be seen. The tools find others, in the executable
+ * Those that are linked into the program and are redirected (redirect.h) can be seen. The tools find others, in the executable
  * file.
  */
 #include "record/runtime/foreign.h"
@@ -10,8 +10,8 @@
 
 #include "base/base_name.h"
 #include "platform/os.h"
-#include "record/redirect/redirected.h"
 #include "record/runtime/real.h"
+#include "record/runtime/redirected.h"
 
 static const char *module_path(const void *address)
 {

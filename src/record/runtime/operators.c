@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "platform/os.h"
-#include "record/redirect/redirected.h"
 #include "record/runtime/call_timer.h"
+#include "record/runtime/redirected.h"
 
 /* Does not use dlopen and dlsym, which allocate: this is called when there is no memory left. */
 static void *seen_from(uintptr_t address, const char *symbol)

@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "platform/os.h"
-#include "record/redirect/redirected.h"
-#include "record/redirect/wrappers.h"
 #include "record/runtime/call_timer.h"
 #include "record/runtime/operators.h"
+#include "record/runtime/redirect_wrappers.h"
+#include "record/runtime/redirected.h"
 #include "record/runtime/sanitizers.h"
 
 hwi_function *hwi_real_function[HW_ENTRY_COUNT];

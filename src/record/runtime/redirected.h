@@ -2,10 +2,10 @@
  *
  * The list only grows, when a recording begins, before other threads run.
  */
-#ifndef HWI_RECORD_REDIRECT_REDIRECTED_H
-#define HWI_RECORD_REDIRECT_REDIRECTED_H
+#ifndef HWI_RECORD_RUNTIME_REDIRECTED_H
+#define HWI_RECORD_RUNTIME_REDIRECTED_H
 
-#include "record/redirect/functions.h"
+#include "record/runtime/linked_functions.h"
 #include "record/runtime/real.h"
 
 enum { HWI_REDIRECTED_MAX = 256 };

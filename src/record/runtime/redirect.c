@@ -11,15 +11,15 @@
  * A shared library whose malloc the recorder calls anyway is left as it is, unless the program uses functions that only this
  * allocator has (mallocx, mi_malloc).
  */
-#include "record/redirect/redirect.h"
+#include "record/runtime/redirect.h"
 
 #include <string.h>
 
 #include "platform/code.h"
 #include "platform/os.h"
 #include "platform/os_code.h"
-#include "record/redirect/redirected.h"
-#include "record/redirect/wrappers.h"
+#include "record/runtime/redirect_wrappers.h"
+#include "record/runtime/redirected.h"
 
 enum { MOST_FAMILIES = 4, MOST_CANDIDATES = 128, MOST_ALIASES = 4, TEXT_BYTES = 480 };
 
@@ -241,7 +241,7 @@ static bool plan(struct search *search)
   const char *obstacle = hwi_code_obstacle();
   if (obstacle)
     return refuse(search, obstacle, "", "");
-  if (search->is_overfull || family_count == MOST_FAMILIES || 
+  if (search->is_overfull || family_count == MOST_FAMILIES ||
       hwi_redirected_count() + search->count > HWI_REDIRECTED_MAX)
     return refuse(search, "it has too many functions", "", "");
   if (hwi_os_thread_count() != 1)
@@ -264,8 +264,8 @@ static void fill(const struct search *search)
   for (uint32_t i = 0; i < search->count; i++) {
     const struct candidate *candidate = &search->candidates[i];
     memcpy(search->room + (size_t)i * HWI_CODE_ROOM_BYTES, candidate->detour.room, HWI_CODE_ROOM_BYTES);
-    *hwi_redirected_place(i) = (struct hwi_redirected){
-        candidate->address, (hwi_function *)candidate->detour.original, family, candidate->shapes[0]};
+    *hwi_redirected_place(i) = (struct hwi_redirected){candidate->address, (hwi_function *)candidate->detour.original,
+                                                       family, candidate->shapes[0]};
   }
 }
 
@@ -301,7 +301,8 @@ static bool write_all(struct search *search)
 
 static bool redirect(struct search *search)
 {
-  static const char forbidden[] = "this system does not allow a program to change its code (SELinux, or a seccomp filter)";
+  static const char forbidden[] =
+      "this system does not allow a program to change its code (SELinux, or a seccomp filter)";
   if (!plan(search))
     return false;
   fill(search);
@@ -333,7 +334,8 @@ static void redirect_in(const struct hwi_os_image *image, struct search *search,
 
 void hwi_redirect_all(void (*found)(enum hw_note note, const char *text))
 {
-  const size_t bytes = (MOST_CANDIDATES * sizeof(struct candidate) + HWI_OS_PAGE_BYTES - 1) & ~(size_t)(HWI_OS_PAGE_BYTES - 1);
+  const size_t bytes =
+      (MOST_CANDIDATES * sizeof(struct candidate) + HWI_OS_PAGE_BYTES - 1) & ~(size_t)(HWI_OS_PAGE_BYTES - 1);
   struct candidate *candidates = hwi_os_map(bytes); /* the target's stack may be too small for it */
   struct hwi_os_image image;
   if (!candidates)

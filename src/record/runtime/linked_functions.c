@@ -1,19 +1,29 @@
-/* functions.c - the functions of allocators that programs link in: by which names they are known, and what they do
+/* linked_functions.c - the functions of allocators that programs link in: by which names they are known, and what they do
  *
  * jemalloc 5, mimalloc 2 and gperftools' tcmalloc 2. Functions that are not listed are recorded as the listed ones that they call.
  */
-#include "record/redirect/functions.h"
+#include "record/runtime/linked_functions.h"
 
 #include <string.h>
 
-#define ALLOC(name, entry, size_, count_, align_) \
-  {name, HWI_ROLE_ALLOC, HW_ENTRY_##entry, .size = size_, .count = count_, .align = align_}
-#define REALLOC(name, entry, block_, size_, count_) \
-  {name, HWI_ROLE_REALLOC, HW_ENTRY_##entry, .size = size_, .count = count_, .block = block_}
-#define FREE(name, entry) {name, HWI_ROLE_FREE, HW_ENTRY_##entry, .block = 1}
+#define ALLOC(name, entry, size_, count_, align_)                                           \
+  {                                                                                         \
+    name, HWI_ROLE_ALLOC, HW_ENTRY_##entry, .size = size_, .count = count_, .align = align_ \
+  }
+#define REALLOC(name, entry, block_, size_, count_)                                           \
+  {                                                                                           \
+    name, HWI_ROLE_REALLOC, HW_ENTRY_##entry, .size = size_, .count = count_, .block = block_ \
+  }
+#define FREE(name, entry)                             \
+  {                                                   \
+    name, HWI_ROLE_FREE, HW_ENTRY_##entry, .block = 1 \
+  }
 #define NEW(name, entry) ALLOC(name, entry, 1, 0, 0)
 #define NEW_ALIGNED(name, entry) ALLOC(name, entry, 1, 0, 2)
-#define LIST(shapes) {shapes, sizeof shapes / sizeof *shapes}
+#define LIST(shapes)                       \
+  {                                        \
+    shapes, sizeof shapes / sizeof *shapes \
+  }
 
 /* With the prefix of a build of jemalloc, or none. */
 static const struct hwi_shape usual[] = {

@@ -1,5 +1,5 @@
 /* redirected.c - the functions whose calls are redirected */
-#include "record/redirect/redirected.h"
+#include "record/runtime/redirected.h"
 
 static struct hwi_redirected redirected[HWI_REDIRECTED_MAX];
 static uint32_t redirected_count;

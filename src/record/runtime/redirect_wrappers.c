@@ -1,4 +1,4 @@
-/* wrappers.c - what the calls of a redirected function lead to: each calls the original and reports to the recorder
+/* redirect_wrappers.c - what the calls of a redirected function lead to: each calls the original and reports to the recorder
  *
  * An allocator may call its own functions: mimalloc's realloc calls its malloc and free, and several names may be one function. So
  * only the outermost call on a thread is reported: while it runs, `running` has the address of its data, which is on the stack. A
@@ -10,7 +10,7 @@
  * that for blocks of events (HWI_REAL(MALLOC_USABLE_SIZE)): a function of this file takes its place, and asks the allocator of the
  * block that this thread is reporting. A signal handler that interrupts the report has other blocks.
  */
-#include "record/redirect/wrappers.h"
+#include "record/runtime/redirect_wrappers.h"
 
 #include <assert.h>
 #include <string.h>
@@ -40,8 +40,8 @@ struct call {
 };
 
 static __thread struct {
-  struct call *call;       /* the call whose original runs; NULL: none */
-  const void *reported;    /* the block that is being reported, of `family` */
+  struct call *call;    /* the call whose original runs; NULL: none */
+  const void *reported; /* the block that is being reported, of `family` */
   const struct hwi_family *family;
 } running __attribute__((tls_model("initial-exec")));
 
@@ -209,10 +209,10 @@ static __attribute__((noinline, noclone)) uintptr_t run(struct call *call)
   return result;
 }
 
-#define PASS_ON_IF_WITHIN()                       \
-  do {                                            \
+#define PASS_ON_IF_WITHIN()                                             \
+  do {                                                                  \
     if (is_within(__builtin_frame_address(0)) && !is_new(running.call)) \
-      return ((original_fn *)of->original)(ARGUMENTS); \
+      return ((original_fn *)of->original)(ARGUMENTS);                  \
   } while (0)
 
 #define CALL_OF() ((struct call){of, HWI_CALLER(), {ARGUMENTS}, outer_of(__builtin_frame_address(0)), {0}})

@@ -1,11 +1,11 @@
-/* functions.h - the functions of allocators that programs link in: by which names they are known, and what they do
+/* linked_functions.h - the functions of allocators that programs link in: by which names they are known, and what they do
  *
  * entry point  a function that gives out a block or takes one back
  * shape        which of its arguments are the size, the old block, and so on
  * prefix       what the names of one build of an allocator begin with: je_malloc, or malloc itself
  */
-#ifndef HWI_RECORD_REDIRECT_FUNCTIONS_H
-#define HWI_RECORD_REDIRECT_FUNCTIONS_H
+#ifndef HWI_RECORD_RUNTIME_LINKED_FUNCTIONS_H
+#define HWI_RECORD_RUNTIME_LINKED_FUNCTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,11 +14,11 @@
 #include "heapwright/detail/entry_list.h"
 
 enum hwi_role {
-  HWI_ROLE_ALLOC,   /* returns a block, or NULL */
-  HWI_ROLE_FLAGS,   /* the same; the alignment is in flags (mallocx) */
-  HWI_ROLE_STRING,  /* the same; the block is a copy of a string */
-  HWI_ROLE_POSIX,   /* posix_memalign */
-  HWI_ROLE_REALLOC, /* returns the new block; NULL: the old one is as it was */
+  HWI_ROLE_ALLOC,           /* returns a block, or NULL */
+  HWI_ROLE_FLAGS,           /* the same; the alignment is in flags (mallocx) */
+  HWI_ROLE_STRING,          /* the same; the block is a copy of a string */
+  HWI_ROLE_POSIX,           /* posix_memalign */
+  HWI_ROLE_REALLOC,         /* returns the new block; NULL: the old one is as it was */
   HWI_ROLE_REALLOC_OR_FREE, /* NULL: it is freed */
   HWI_ROLE_EXPAND,          /* returns the old block; NULL: it is as it was */
   HWI_ROLE_RESIZE,          /* returns the size that the block has now (xallocx) */

@@ -1,6 +1,6 @@
 /* redirect.h - leads the calls of allocators that programs have linked in to the recorder */
-#ifndef HWI_RECORD_REDIRECT_REDIRECT_H
-#define HWI_RECORD_REDIRECT_REDIRECT_H
+#ifndef HWI_RECORD_RUNTIME_REDIRECT_H
+#define HWI_RECORD_RUNTIME_REDIRECT_H
 
 #include "trace/format.h"
 

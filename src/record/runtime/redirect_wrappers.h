@@ -1,9 +1,9 @@
-/* wrappers.h - what the calls of a redirected function lead to: each calls the original and reports to the recorder */
-#ifndef HWI_RECORD_REDIRECT_WRAPPERS_H
-#define HWI_RECORD_REDIRECT_WRAPPERS_H
+/* redirect_wrappers.h - what the calls of a redirected function lead to: each calls the original and reports to the recorder */
+#ifndef HWI_RECORD_RUNTIME_REDIRECT_WRAPPERS_H
+#define HWI_RECORD_RUNTIME_REDIRECT_WRAPPERS_H
 
-#include "record/redirect/redirected.h"
 #include "record/runtime/real.h"
+#include "record/runtime/redirected.h"
 
 /* Returns the wrapper for a function of this role. It gets the function's arguments, and after HWI_CODE_ARGUMENTS of them the
  * struct hwi_redirected. */
