@@ -438,9 +438,13 @@ void hwi_stream_begin(void)
   struct hwi_lane *lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
   if (!lane)
     return;
-  hwi_notes_find(); /* the program's code changes only if it is recorded */
-  hwi_notes_put(lane);
   hwi_stream_leave(lane);
+  hwi_notes_find(); /* the program's code changes only if it is recorded */
+  lane = hwi_stream_enter((uintptr_t)__builtin_frame_address(0));
+  if (lane) {
+    hwi_notes_put(lane);
+    hwi_stream_leave(lane);
+  }
   if (!hwi_session.has_launcher && hwi_os_prepare_thread_end(hwi_stream_thread_ends, false) == 0)
     hwi_os_at_thread_end(hwi_stream_self);
 }

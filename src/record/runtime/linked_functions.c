@@ -206,14 +206,11 @@ const char *hwi_allocator_name(enum hwi_allocator_kind kind)
 bool hwi_allocator_is_marked(enum hwi_allocator_kind kind, const char *name, char prefix[HWI_PREFIX_BYTES])
 {
   const struct hwi_allocator *allocator = &allocators[kind];
-  const size_t bytes = strlen(name), mark_bytes = strlen(allocator->mark);
-  if (bytes < mark_bytes || strcmp(name + bytes - mark_bytes, allocator->mark) != 0)
+  const char *at = allocator->has_prefixes ? strstr(name, allocator->mark) : name;
+  if (!at || strcmp(at, allocator->mark) != 0 || at - name >= HWI_PREFIX_BYTES)
     return false;
-  const size_t before = bytes - mark_bytes;
-  if (before >= HWI_PREFIX_BYTES || (before > 0 && !allocator->has_prefixes))
-    return false;
-  memcpy(prefix, name, before);
-  prefix[before] = 0;
+  memcpy(prefix, name, (size_t)(at - name));
+  prefix[at - name] = 0;
   return true;
 }
 

@@ -39,7 +39,7 @@ struct search {
   const struct hwi_os_image *image;
   enum hwi_allocator_kind kind;
   char prefix[HWI_PREFIX_BYTES];
-  bool is_marked, is_referred_to, is_overfull;
+  bool is_referred_to, is_overfull;
   uintptr_t usable_size;
   struct candidate *candidates;
   uint32_t count;
@@ -91,11 +91,19 @@ static void report(const struct search *search, void (*found)(enum hw_note note,
 
 /* --- the functions --- */
 
-static void look_for_mark(void *context, const struct hwi_os_function *function)
+/* The allocators that an image defines. */
+struct marks {
+  bool is_found[HWI_ALLOCATOR_KINDS];
+  char prefixes[HWI_ALLOCATOR_KINDS][HWI_PREFIX_BYTES];
+};
+
+static void look_for_marks(void *context, const struct hwi_os_function *function)
 {
-  struct search *search = context;
-  if (!search->is_marked)
-    search->is_marked = hwi_allocator_is_marked(search->kind, function->name, search->prefix);
+  struct marks *marks = context;
+  for (int kind = 0; kind < HWI_ALLOCATOR_KINDS; kind++)
+    if (!marks->is_found[kind])
+      marks->is_found[kind] =
+          hwi_allocator_is_marked((enum hwi_allocator_kind)kind, function->name, marks->prefixes[kind]);
 }
 
 static struct candidate *candidate_at(struct search *search, uintptr_t address)
@@ -316,20 +324,29 @@ static bool redirect(struct search *search)
 
 /* --- all of them --- */
 
-static void redirect_in(const struct hwi_os_image *image, struct search *search,
-                        void (*found)(enum hw_note note, const char *text))
+static void redirect_one(struct search *search, void (*found)(enum hw_note note, const char *text))
 {
-  hwi_os_image_functions(image, look_for_mark, search);
-  if (!search->is_marked)
-    return;
-  hwi_os_image_functions(image, take, search);
-  hwi_os_image_functions(image, complete, search);
+  hwi_os_image_functions(search->image, take, search);
+  hwi_os_image_functions(search->image, complete, search);
   const bool is_whole = candidate_of(search, HW_ENTRY_MALLOC) && candidate_of(search, HW_ENTRY_FREE);
   if (!is_whole || !is_wanted(search)) /* else it is another one, which the tools may know by its file */
     return;
   if (!redirect(search) && search->room)
     hwi_os_unmap(search->room, room_bytes(search));
   report(search, found);
+}
+
+static void redirect_in(const struct hwi_os_image *image, struct candidate *candidates,
+                        void (*found)(enum hw_note note, const char *text))
+{
+  struct marks marks = {0};
+  hwi_os_image_functions(image, look_for_marks, &marks);
+  for (int kind = 0; kind < HWI_ALLOCATOR_KINDS; kind++) {
+    struct search search = {.image = image, .kind = (enum hwi_allocator_kind)kind, .candidates = candidates};
+    memcpy(search.prefix, marks.prefixes[kind], HWI_PREFIX_BYTES);
+    if (marks.is_found[kind])
+      redirect_one(&search, found);
+  }
 }
 
 void hwi_redirect_all(void (*found)(enum hw_note note, const char *text))
@@ -341,9 +358,6 @@ void hwi_redirect_all(void (*found)(enum hw_note note, const char *text))
   if (!candidates)
     return;
   for (bool is_open = hwi_os_image_first(&image); is_open; is_open = hwi_os_image_next(&image))
-    for (int kind = 0; kind < HWI_ALLOCATOR_KINDS; kind++) {
-      struct search search = {.image = &image, .kind = (enum hwi_allocator_kind)kind, .candidates = candidates};
-      redirect_in(&image, &search, found);
-    }
+    redirect_in(&image, candidates, found);
   hwi_os_unmap(candidates, bytes);
 }
