@@ -21,9 +21,8 @@ if(HW_RECORD_SOURCES)
     -fPIC -fvisibility=hidden -fno-semantic-interposition -flto=auto ${HW_TARGET_FLAGS})
   # Bound at load time (-z now): a lazy resolver would need more stack than a small thread has.
   # A program that loaded it as a collector may close it, while threads that it has seen go on: it stays (nodelete).
-  # An allocator that is linked in is redirected before constructors of other libraries call it (initfirst).
   target_link_options(heapwright-record PRIVATE
-    -flto=auto -Wl,-z,nodelete -Wl,-z,initfirst -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
+    -flto=auto -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
   install(TARGETS heapwright-record)
 endif()
 

@@ -358,9 +358,18 @@ static void add_silences(struct hwi_text *text)
 /* "jemalloc (je_malloc) in /usr/bin/app": the path without its folders. */
 static void add_redirected(struct hwi_text *text, const struct hwi_note *note)
 {
-  const char *path = strstr(note->text, ") in ");
-  hwi_line_puts(&text->line, "; calls within ");
-  hwi_line_clean(&text->line, hwi_base_name(path ? path + strlen(") in ") : note->text));
+  static const char before_path[] = " in /";
+  char allocator[64];
+  const char *path = strstr(note->text, before_path);
+  const size_t bytes = path ? (size_t)(path - note->text) : 0;
+  hwi_line_puts(&text->line, "; ");
+  if (bytes > 0 && bytes < sizeof allocator) {
+    memcpy(allocator, note->text, bytes);
+    allocator[bytes] = 0;
+    hwi_line_clean(&text->line, allocator);
+    hwi_line_puts(&text->line, " in ");
+  }
+  hwi_line_clean(&text->line, hwi_base_name(note->text));
   hwi_line_puts(&text->line, " redirected");
 }
 
