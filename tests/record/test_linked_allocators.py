@@ -172,6 +172,7 @@ def test_switched_off(built, record):
     recording = record([built("jemalloc-c")], env={"HEAPWRIGHT_REDIRECT": "0"})
     assert recording.process.returncode == 7 and notes_of(recording.report) == []
     assert len(notes_of(recording.report, "own malloc")) == 1 and recording.report["allocation_calls"] == 0
+    assert "HEAPWRIGHT_REDIRECT=0" in notes_of(recording.report, "linked-in allocator not recorded")[0]
 
 
 def test_only_recorded_programs_are_changed(built, record):
@@ -243,6 +244,16 @@ def test_all_functions_or_none(compile_c, record, hw, code, why):
     assert notes_of(report) == [] and all(entry["size"] != 1013 for entry in report["sizes"])
     assert note == f"jemalloc (je_malloc) in {program}: {why}"
     assert why in re.sub(r"\s+", " ", hw("report", recording.trace, env={**os.environ, "COLUMNS": "300"}).stdout)
+
+
+def test_function_of_the_same_name(compile_c, record, folder):
+    """A static function of the program is not the allocator's: which one is it?"""
+    source = ("#include <stdio.h>\nvoid *je_malloc(unsigned long);\nvoid je_free(void *);\nstatic __attribute__((noinline)) void *je_calloc(int a) { __asm__ volatile(\"\");"
+              " return (void *)(long)a; }\nint main(void) { void *volatile p = je_malloc(1013); je_free(p); puts(je_calloc(3) ? \"done\" : \"\"); return 0; }\n")
+    recording = record([compile_c(source, str(prefixed(folder, "je_")), "-lm", "-pthread")])
+    assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
+    [note] = notes_of(recording.report, "linked-in allocator not recorded")
+    assert note.endswith("there are several functions named je_calloc")
 
 
 FORBIDS_CODE = r"""

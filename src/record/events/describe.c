@@ -41,8 +41,8 @@ static void remember(enum hw_note kind, const char *module)
 
 void hwi_notes_find(void)
 {
-  if (hwi_session.options.redirect && !hwi_real_is_loaded_late && !hwi_real_is_left_alone)
-    hwi_redirect_all(remember);
+  if (!hwi_real_is_loaded_late && !hwi_real_is_left_alone)
+    hwi_redirect_all(hwi_session.options.redirect, remember);
   if (hwi_redirected_count() > 0)
     hwi_real_find();
   hwi_foreign_find(remember);

@@ -39,7 +39,8 @@ struct search {
   const struct hwi_os_image *image;
   enum hwi_allocator_kind kind;
   char prefix[HWI_PREFIX_BYTES];
-  bool is_referred_to, is_overfull;
+  bool is_allowed, is_referred_to, is_overfull;
+  const struct hwi_shape *ambiguous; /* two functions have its name: one is another file's own */
   uintptr_t usable_size;
   struct candidate *candidates;
   uint32_t count;
@@ -134,6 +135,14 @@ static void add_name(struct candidate *candidate, const struct hwi_shape *shape)
   }
 }
 
+static bool is_named(const struct candidate *candidate, const struct hwi_shape *shape)
+{
+  for (uint32_t i = 0; shape && i < MOST_ALIASES; i++)
+    if (candidate->shapes[i] == shape)
+      return true;
+  return false;
+}
+
 static void take(void *context, const struct hwi_os_function *function)
 {
   struct search *search = context;
@@ -146,20 +155,16 @@ static void take(void *context, const struct hwi_os_function *function)
     search->usable_size = address;
     return;
   }
+  for (uint32_t i = 0; i < search->count; i++)
+    if (search->candidates[i].address != address && is_named(&search->candidates[i], shape))
+      search->ambiguous = shape;
   struct candidate *candidate = candidate_at(search, address);
   if (!candidate)
     return;
-  add_name(candidate, shape);
+  if (!is_named(candidate, shape))
+    add_name(candidate, shape);
   if (!function->is_chosen)
     candidate->bytes = function->bytes;
-}
-
-static bool is_named(const struct candidate *candidate, const struct hwi_shape *shape)
-{
-  for (uint32_t i = 0; shape && i < MOST_ALIASES; i++)
-    if (candidate->shapes[i] == shape)
-      return true;
-  return false;
 }
 
 /* Finds the code that the compiler put elsewhere, NAME.cold, and the sizes of functions that were chosen at run time. */
@@ -246,9 +251,11 @@ static bool plan_one(struct search *search, uint32_t number)
 
 static bool plan(struct search *search)
 {
-  const char *obstacle = hwi_code_obstacle();
+  const char *obstacle = search->is_allowed ? hwi_code_obstacle() : "HEAPWRIGHT_REDIRECT=0 leaves it as it is";
   if (obstacle)
     return refuse(search, obstacle, "", "");
+  if (search->ambiguous)
+    return refuse(search, "there are several functions named ", search->ambiguous->name, "");
   if (search->is_overfull || family_count == MOST_FAMILIES ||
       hwi_redirected_count() + search->count > HWI_REDIRECTED_MAX)
     return refuse(search, "it has too many functions", "", "");
@@ -336,20 +343,21 @@ static void redirect_one(struct search *search, void (*found)(enum hw_note note,
   report(search, found);
 }
 
-static void redirect_in(const struct hwi_os_image *image, struct candidate *candidates,
+static void redirect_in(const struct hwi_os_image *image, bool is_allowed, struct candidate *candidates,
                         void (*found)(enum hw_note note, const char *text))
 {
   struct marks marks = {0};
   hwi_os_image_functions(image, look_for_marks, &marks);
   for (int kind = 0; kind < HWI_ALLOCATOR_KINDS; kind++) {
-    struct search search = {.image = image, .kind = (enum hwi_allocator_kind)kind, .candidates = candidates};
+    struct search search = {
+        .image = image, .kind = (enum hwi_allocator_kind)kind, .is_allowed = is_allowed, .candidates = candidates};
     memcpy(search.prefix, marks.prefixes[kind], HWI_PREFIX_BYTES);
     if (marks.is_found[kind])
       redirect_one(&search, found);
   }
 }
 
-void hwi_redirect_all(void (*found)(enum hw_note note, const char *text))
+void hwi_redirect_all(bool is_allowed, void (*found)(enum hw_note note, const char *text))
 {
   const size_t bytes =
       (MOST_CANDIDATES * sizeof(struct candidate) + HWI_OS_PAGE_BYTES - 1) & ~(size_t)(HWI_OS_PAGE_BYTES - 1);
@@ -358,6 +366,6 @@ void hwi_redirect_all(void (*found)(enum hw_note note, const char *text))
   if (!candidates)
     return;
   for (bool is_open = hwi_os_image_first(&image); is_open; is_open = hwi_os_image_next(&image))
-    redirect_in(&image, candidates, found);
+    redirect_in(&image, is_allowed, candidates, found);
   hwi_os_unmap(candidates, bytes);
 }
