@@ -206,11 +206,15 @@ const char *hwi_allocator_name(enum hwi_allocator_kind kind)
 bool hwi_allocator_is_marked(enum hwi_allocator_kind kind, const char *name, char prefix[HWI_PREFIX_BYTES])
 {
   const struct hwi_allocator *allocator = &allocators[kind];
-  const char *at = allocator->has_prefixes ? strstr(name, allocator->mark) : name;
-  if (!at || strcmp(at, allocator->mark) != 0 || at - name >= HWI_PREFIX_BYTES)
+  size_t before = 0;
+  if (allocator->has_prefixes) {
+    const size_t bytes = strlen(name), of_mark = strlen(allocator->mark);
+    before = bytes > of_mark ? bytes - of_mark : 0;
+  }
+  if (before >= HWI_PREFIX_BYTES || strcmp(name + before, allocator->mark) != 0)
     return false;
-  memcpy(prefix, name, (size_t)(at - name));
-  prefix[at - name] = 0;
+  memcpy(prefix, name, before);
+  prefix[before] = 0;
   return true;
 }
 
