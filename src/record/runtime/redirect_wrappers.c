@@ -31,7 +31,8 @@ struct call {
   const struct hwi_redirected *of;
   struct hwi_caller caller; /* pc 0: the recorder, which reports by itself */
   uintptr_t arguments[HWI_CODE_ARGUMENTS];
-  struct call *outer; /* the call within which it is; NULL: none */
+  struct call *outer;   /* the call within which it is; NULL: none */
+  const void *reported; /* the block that is being reported; NULL: its original runs */
   struct held {
     uintptr_t block; /* the last one that was allocated within it, and is not reported yet; 0: none */
     size_t size, align;
@@ -39,11 +40,8 @@ struct call {
   } held;
 };
 
-static __thread struct {
-  struct call *call;    /* the call whose original runs; NULL: none */
-  const void *reported; /* the block that is being reported, of `family` */
-  const struct hwi_family *family;
-} running __attribute__((tls_model("initial-exec")));
+/* The innermost call; NULL: none. */
+static __thread struct call *running __attribute__((tls_model("initial-exec")));
 
 /* --- calls --- */
 
@@ -80,48 +78,50 @@ static bool is_new(const struct call *call)
 /* Returns whether the frame at this address is of a call that an original made. */
 static inline bool is_within(const void *frame)
 {
-  return __builtin_expect(running.call && (uintptr_t)frame < (uintptr_t)running.call, 0);
+  return __builtin_expect(running != NULL, 0) && (uintptr_t)frame < (uintptr_t)running && !running->reported;
 }
 
 /* Returns the call within which the frame is. */
 static inline struct call *outer_of(const void *frame)
 {
-  return is_within(frame) ? running.call : NULL;
+  return is_within(frame) ? running : NULL;
+}
+
+/* A previous value that is not above the present call on the stack was left by a longjmp. */
+static inline void restore(const struct call *call, struct call *previous)
+{
+  running = (uintptr_t)previous >= (uintptr_t)call ? previous : NULL;
 }
 
 /* --- reports --- */
 
-/* While a block is reported, its usable size may be asked for. A signal handler may report another one meanwhile. */
-struct report {
-  const void *outer;
-  const struct hwi_family *outer_family;
-};
-
-static inline struct report begin_report(const struct call *call, const void *block)
+/* While a block is reported, its usable size may be asked for. A signal handler may report another one meanwhile. Returns what
+ * end_report needs. */
+static inline struct call *begin_report(struct call *call, uintptr_t block)
 {
-  const struct report before = {running.reported, running.family};
-  running.reported = block;
-  running.family = call->of->family;
-  return before;
+  struct call *previous = running;
+  call->reported = (const void *)block;
+  running = call;
+  return previous;
 }
 
-static inline void end_report(const struct report *before)
+static inline void end_report(struct call *call, struct call *previous)
 {
-  running.reported = before->outer;
-  running.family = before->outer_family;
+  restore(call, previous);
+  call->reported = NULL;
 }
 
-static void record_alloc(const struct call *call, const struct held *made)
+static void record_alloc(struct call *call, const struct held *made)
 {
   void *block = (void *)made->block;
-  const struct report before = begin_report(call, block);
+  struct call *previous = begin_report(call, made->block);
   if (hwi_operators_hold && hwi_operator_holds_alloc(&call->caller, made->entry, made->size, block))
     ; /* it is reported later */
   else if (block)
     hwi_record_alloc(&call->caller, made->entry, made->size, made->align, block);
   else
     hwi_record_failed(&call->caller, made->entry, made->size, made->align);
-  end_report(&before);
+  end_report(call, previous);
 }
 
 /* Reports the block that was held back. Its own stack is gone by now. */
@@ -146,36 +146,36 @@ static void report_alloc(struct call *call, size_t size, uintptr_t block)
   call->outer->held = made;
 }
 
-static void report_free(const struct call *call, uintptr_t address)
+static void report_free(struct call *call, uintptr_t address)
 {
   void *block = (void *)address;
   if (call->outer && call->outer->held.block == address) {
     call->outer->held.block = 0; /* neither its allocation nor its free is reported */
     return;
   }
-  const struct report before = begin_report(call, block);
+  struct call *previous = begin_report(call, address);
   if (!hwi_operators_hold || !hwi_operator_holds_free(call->caller.pc, block))
     hwi_record_free(call->caller.pc, (enum hw_entry)call->of->shape->entry, block);
-  end_report(&before);
+  end_report(call, previous);
 }
 
-static uint64_t begin_realloc(const struct call *call, uintptr_t old)
+static uint64_t begin_realloc(struct call *call, uintptr_t old)
 {
   if (call->outer)
     release_held(call->outer);
-  const struct report before = begin_report(call, (const void *)old);
+  struct call *previous = begin_report(call, old);
   const uint64_t began = hwi_record_realloc_begin((void *)old);
-  end_report(&before);
+  end_report(call, previous);
   return began;
 }
 
-static void report_realloc(const struct call *call, uint64_t began, uintptr_t old, uintptr_t block)
+static void report_realloc(struct call *call, uint64_t began, uintptr_t old, uintptr_t block)
 {
   const struct hwi_realloc reallocated = {(enum hw_entry)call->of->shape->entry, began, old, (void *)block,
                                           size_of(call)};
-  const struct report before = begin_report(call, (const void *)block);
+  struct call *previous = begin_report(call, block);
   hwi_record_realloc(&call->caller, &reallocated);
-  end_report(&before);
+  end_report(call, previous);
 }
 
 /* --- calls of the originals --- */
@@ -188,10 +188,10 @@ __attribute__((used)) int hwi_redirect_exception_passes(int version, int actions
 {
   enum { CONTINUE_UNWIND = 8, ACTION_CLEANUP_PHASE = 2 };
   (void)version, (void)class, (void)exception, (void)context;
-  struct call *call = running.call;
+  struct call *call = running;
   if (!(actions & ACTION_CLEANUP_PHASE) || !call)
     return CONTINUE_UNWIND;
-  running.call = call->outer;
+  running = call->outer;
   release_held(call);
   if (call->caller.pc)
     hwi_record_failed(&call->caller, (enum hw_entry)call->of->shape->entry, size_of(call), align_of(call));
@@ -203,19 +203,20 @@ static __attribute__((noinline, noclone)) uintptr_t run(struct call *call)
 {
   const uintptr_t *at = call->arguments;
   __asm__ volatile(".cfi_personality 0x1b, hwi_redirect_exception_passes");
-  running.call = call;
+  struct call *previous = running;
+  running = call;
   const uintptr_t result = ((original_fn *)call->of->original)(at[0], at[1], at[2], at[3], at[4]);
-  running.call = call->outer;
+  restore(call, previous);
   return result;
 }
 
-#define PASS_ON_IF_WITHIN()                                             \
-  do {                                                                  \
-    if (is_within(__builtin_frame_address(0)) && !is_new(running.call)) \
-      return ((original_fn *)of->original)(ARGUMENTS);                  \
+#define PASS_ON_IF_WITHIN()                                        \
+  do {                                                             \
+    if (is_within(__builtin_frame_address(0)) && !is_new(running)) \
+      return ((original_fn *)of->original)(ARGUMENTS);             \
   } while (0)
 
-#define CALL_OF() ((struct call){of, HWI_CALLER(), {ARGUMENTS}, outer_of(__builtin_frame_address(0)), {0}})
+#define CALL_OF() ((struct call){of, HWI_CALLER(), {ARGUMENTS}, outer_of(__builtin_frame_address(0)), NULL, {0}})
 
 /* --- the wrappers --- */
 
@@ -422,12 +423,13 @@ static size_t usable_size(void *block)
 {
   static const struct hwi_shape shape = {.role = HWI_ROLE_USABLE, .entry = HW_ENTRY_MALLOC_USABLE_SIZE};
   static const struct hwi_redirected of = {.shape = &shape};
-  const bool is_reported = block && running.reported == block;
-  hwi_usable_size_fn *function = is_reported ? running.family->usable_size : usable_below;
-  struct call call = {.of = &of, .outer = outer_of(__builtin_frame_address(0))};
-  running.call = &call;
+  struct call *previous = running;
+  const bool is_reported = block && previous && previous->reported == block;
+  hwi_usable_size_fn *function = is_reported ? previous->of->family->usable_size : usable_below;
+  struct call call = {.of = &of};
+  running = &call;
   const size_t bytes = function ? function(block) : 0;
-  running.call = call.outer;
+  running = previous;
   return bytes;
 }
 
