@@ -2,8 +2,9 @@
  * these functions is called */
 #include "allocators/heap/libc_blocks.h"
 
-bool hwi_libc_is_wanted(void)
+bool hwi_libc_is_wanted(hwi_value_fn *value_of)
 {
+  (void)value_of;
   return false;
 }
 
