@@ -24,8 +24,12 @@ struct hwi_type_facts {
 
 /* A block whose pointers are to be followed: of an array, only those in the first elements. */
 struct hwi_queued {
+  uint64_t address;
   uint32_t block, elements;
 };
+
+/* While the search is on, a flag of `label_of`: the block is in the queue. */
+#define HWI_TYPE_QUEUED (UINT32_C(1) << 31)
 
 /* A label, and its number. */
 struct hwi_label_slot {
@@ -33,24 +37,45 @@ struct hwi_label_slot {
   uint32_t number; /* 0: none */
 };
 
+/* What a pointer says. */
+struct hwi_claim {
+  uint32_t target;   /* type; 0: not known */
+  uint64_t address;  /* its value */
+  bool is_sequence;  /* it points to an array, */
+  uint64_t elements; /* with so many elements */
+};
+
+/* A claim whose block is looked up later: see type_claims.c. */
+struct hwi_waiting_claim {
+  struct hwi_claim claim;
+  struct hwi_type_walk walk;
+  const struct hwi_cell *cell; /* of its address */
+};
+
+enum { HWI_CLAIMS_WAITING = 32, HWI_CLAIM_COUNTERS = 4096 };
+
 /* The search for types. Memory that it takes is freed by hwi_block_types_find. */
 struct hwi_type_spread {
   struct hwi_block_types *types;
+  uint32_t *label_of; /* that of the types, with HWI_TYPE_QUEUED */
   const struct hwi_block_index *index;
   const struct hwi_index_span *span;
   struct hwi_memory_reader reader;
-  uint64_t *is_queued;      /* a bit for each block */
-  struct hwi_queued *queue; /* a ring of block_count places */
-  size_t head, waiting;
+  uint64_t *begins_in_module; /* a bit for each live block: its first word is an address in a module */
+  struct hwi_queued *queue;   /* a ring, whose size is a power of two */
+  size_t queue_places, head, waiting;
   struct hwi_type_facts *facts; /* by type */
   size_t fact_capacity;
   uint32_t *member_names; /* by place in `members` of the types: see hwi_type_walk; 0: not known yet */
   size_t member_capacity;
-  struct hwi_label_slot *slots; /* labels that were looked up lately */
-  uint64_t work;                /* that is left */
-  bool contradicts;             /* a check has found a pointer that cannot be one of its type */
-  uint64_t agreed;              /* pointers that a check has found, and that can */
-  bool failed;                  /* no memory */
+  struct hwi_label_slot *slots;                        /* labels that were looked up lately */
+  struct hwi_waiting_claim claims[HWI_CLAIMS_WAITING]; /* a ring */
+  uint32_t claims_made, claims_done;                   /* so far */
+  uint8_t claims_for[HWI_CLAIM_COUNTERS];              /* that wait, by the hash of their address */
+  uint64_t work;                                       /* that is left */
+  bool contradicts;                                    /* a check has found a pointer that cannot be one of its type */
+  uint64_t agreed;                                     /* pointers that a check has found, and that can */
+  bool failed;                                         /* no memory */
 };
 
 /* Reads the debug information of all modules. */
@@ -71,17 +96,54 @@ void hwi_type_spread_block(struct hwi_type_spread *spread, const struct hwi_queu
 bool hwi_type_spread_sequence(struct hwi_type_spread *spread, uint32_t record, uint64_t address,
                               const struct hwi_type_walk *walk);
 
-/* What a pointer says. */
-struct hwi_claim {
-  uint32_t target;   /* type; 0: not known */
-  uint64_t address;  /* its value */
-  bool is_sequence;  /* it points to an array, */
-  uint64_t elements; /* with so many elements */
-};
-
-/* Gives a label to the block to which the pointer points, if it does. */
+/* Gives a label to the block to which the pointer points, if it does: at the latest in hwi_type_spread_run. */
 void hwi_type_spread_claim(struct hwi_type_spread *spread, const struct hwi_claim *claim,
                            const struct hwi_type_walk *walk);
+
+/* Make room for what claims need, and release it. Returns false if there is no memory. */
+bool hwi_type_claims_init(struct hwi_type_spread *spread);
+void hwi_type_claims_release(struct hwi_type_spread *spread);
+
+/* Handles the claims that wait: all, or if one may be for the block at the address. */
+void hwi_type_claims_finish(struct hwi_type_spread *spread);
+void hwi_type_claims_finish_for(struct hwi_type_spread *spread, uint64_t address);
+
+/* Gives a label to a block. The pointers in its first `elements` are followed later. */
+void hwi_type_spread_label(struct hwi_type_spread *spread, uint32_t block, const struct hwi_block_label *label,
+                           uint64_t elements);
+
+/* Asks for the memory at an address, which will be read soon. */
+static inline void hwi_type_fetch(const struct hwi_type_spread *spread, uint64_t address)
+{
+  const struct hwi_region *region = spread->reader.region;
+  if (region && address - region->begin < region->known)
+    __builtin_prefetch(region->bytes + (address - region->begin));
+}
+
+/* Make the queue, and release it. Returns false if there is no memory. */
+bool hwi_type_queue_init(struct hwi_type_spread *spread);
+void hwi_type_queue_release(struct hwi_type_spread *spread);
+
+void hwi_type_queue_push(struct hwi_type_spread *spread, uint32_t block, uint64_t elements);
+
+/* Follows the pointers in blocks with new labels, until there are none. */
+void hwi_type_spread_run(struct hwi_type_spread *spread);
+
+/* Reads the first words of all blocks. Returns false if there is no memory. */
+bool hwi_type_objects_init(struct hwi_type_spread *spread);
+void hwi_type_objects_release(struct hwi_type_spread *spread);
+
+static inline bool hwi_type_begins_in_module(const struct hwi_type_spread *spread, uint32_t block)
+{
+  enum { BITS = 64 };
+  return spread->begins_in_module[block / BITS] >> block % BITS & 1;
+}
+
+/* Returns whether the block begins with an object of a class with virtual functions; it then has that label. */
+bool hwi_type_objects_label(struct hwi_type_spread *spread, uint32_t block, uint32_t origin);
+
+/* Objects whose class is known, and to which no chain leads, say what is behind them. */
+void hwi_type_objects_spread(struct hwi_type_spread *spread);
 
 /* Returns how a block has the type that the claim says, by its size and by its content. */
 enum hwi_block_form hwi_type_form_of(struct hwi_type_spread *spread, const struct hwi_claim *claim,
