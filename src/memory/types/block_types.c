@@ -50,6 +50,7 @@ int hwi_block_types_find(struct hwi_block_types *types, struct hwi_error *error)
     hwi_type_objects_spread(&spread);
   hwi_type_claims_release(&spread);
   hwi_type_queue_release(&spread);
+  hwi_type_window_release(&spread.window);
   hwi_type_objects_release(&spread);
   free(spread.facts);
   free(spread.member_names);

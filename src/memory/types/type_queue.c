@@ -1,7 +1,6 @@
 /* type_queue.c - the blocks that have got a label, and whose pointers are to be followed: in the order of their labels
  *
- * A block that gets a better label while it is in the queue keeps its place. Blocks are all over memory: without those that are
- * fetched ahead, each one would be waited for.
+ * A block that gets a better label while it is in the queue keeps its place.
  */
 #include "memory/types/type_spread.h"
 #include "trace/table.h"
@@ -9,6 +8,7 @@
 enum {
   AHEAD = 8, /* blocks whose bytes are fetched */
   FIRST_PLACES = 1024,
+  WINDOW_FROM = 256, /* blocks that are followed together */
 };
 
 bool hwi_type_queue_init(struct hwi_type_spread *spread)
@@ -21,12 +21,6 @@ bool hwi_type_queue_init(struct hwi_type_spread *spread)
 void hwi_type_queue_release(struct hwi_type_spread *spread)
 {
   hwi_table_release(spread->queue, spread->queue_places * sizeof *spread->queue);
-}
-
-/* Returns the place that is so far behind the head. */
-static struct hwi_queued *place_of(const struct hwi_type_spread *spread, size_t behind)
-{
-  return &spread->queue[(spread->head + behind) & (spread->queue_places - 1)];
 }
 
 /* The places before the head move behind what was the end of the ring. */
@@ -42,44 +36,43 @@ static bool grow(struct hwi_type_spread *spread)
   return true;
 }
 
-void hwi_type_queue_push(struct hwi_type_spread *spread, uint32_t block, uint64_t elements)
+void hwi_type_queue_push(struct hwi_type_spread *spread, const struct hwi_queued *queued)
 {
-  if (spread->label_of[block] & HWI_TYPE_QUEUED)
-    return;
-  if (spread->waiting == spread->queue_places && !grow(spread)) {
+  if (spread->waiting == spread->queue_places && !grow(spread))
     spread->failed = true;
-    return;
-  }
-  spread->label_of[block] |= HWI_TYPE_QUEUED;
-  *place_of(spread, spread->waiting++) = (struct hwi_queued){spread->index->blocks[block].address, block,
-                                                             elements < UINT32_MAX ? (uint32_t)elements : UINT32_MAX};
+  else
+    *hwi_type_queue_at(spread, spread->waiting++) = *queued;
 }
 
+/* Without that, each block would be waited for: they are all over memory. */
 static void fetch_ahead(const struct hwi_type_spread *spread)
 {
+  const struct hwi_core_block *blocks = spread->index->blocks;
+  if (spread->waiting > 2 * AHEAD)
+    __builtin_prefetch(&blocks[hwi_type_queue_at(spread, 2 * AHEAD)->block]);
   if (spread->waiting <= AHEAD)
     return;
-  const struct hwi_queued *queued = place_of(spread, AHEAD);
-  __builtin_prefetch(&spread->label_of[queued->block], 1);
-  hwi_type_fetch(spread, queued->address);
+  const uint32_t block = hwi_type_queue_at(spread, AHEAD)->block;
+  __builtin_prefetch(&spread->label_of[block], 1);
+  hwi_type_fetch(spread, blocks[block].address);
 }
 
-static void follow_first(struct hwi_type_spread *spread)
+void hwi_type_queue_follow_first(struct hwi_type_spread *spread)
 {
-  const struct hwi_queued first = *place_of(spread, 0);
-  hwi_type_claims_finish_for(spread, first.address);
+  const struct hwi_queued first = *hwi_type_queue_at(spread, 0);
   fetch_ahead(spread);
-  spread->head = (spread->head + 1) & (spread->queue_places - 1);
-  spread->waiting--;
+  hwi_type_queue_pop(spread, 1);
   spread->label_of[first.block] &= ~HWI_TYPE_QUEUED;
   hwi_type_spread_block(spread, &first);
+  hwi_type_claims_handle(spread);
 }
 
 void hwi_type_spread_run(struct hwi_type_spread *spread)
 {
-  do {
-    while (spread->waiting && !spread->failed)
-      follow_first(spread);
-    hwi_type_claims_finish(spread);
-  } while (spread->waiting && !spread->failed);
+  hwi_type_claims_handle(spread);
+  while (spread->waiting && !spread->failed)
+    if (spread->waiting < WINDOW_FROM)
+      hwi_type_queue_follow_first(spread);
+    else
+      hwi_type_window_follow(spread);
 }

@@ -3,6 +3,7 @@
 #define HWI_MEMORY_TYPES_TYPE_SPREAD_H
 
 #include "memory/types/block_types.h"
+#include "trace/radix_sort.h"
 
 /* Where the walk through a value is: the pointers in it are followed with that. */
 struct hwi_type_walk {
@@ -24,12 +25,13 @@ struct hwi_type_facts {
 
 /* A block whose pointers are to be followed: of an array, only those in the first elements. */
 struct hwi_queued {
-  uint64_t address;
   uint32_t block, elements;
 };
 
-/* While the search is on, a flag of `label_of`: the block is in the queue. */
+/* While the search is on, flags of `label_of`: the block is in the queue; its pointers are followed right now. */
 #define HWI_TYPE_QUEUED (UINT32_C(1) << 31)
+#define HWI_TYPE_FOLLOWED (UINT32_C(1) << 30)
+#define HWI_TYPE_LABEL (HWI_TYPE_FOLLOWED - 1) /* the number of the label */
 
 /* A label, and its number. */
 struct hwi_label_slot {
@@ -45,14 +47,50 @@ struct hwi_claim {
   uint64_t elements; /* with so many elements */
 };
 
-/* A claim whose block is looked up later: see type_claims.c. */
-struct hwi_waiting_claim {
-  struct hwi_claim claim;
-  struct hwi_type_walk walk;
-  const struct hwi_cell *cell; /* of its address */
+/* The same without the address, and what the label of the block gets of the walk. Few kinds of claims are made. */
+struct hwi_claim_kind {
+  uint64_t elements;
+  uint32_t target, origin, member, node;
+  uint32_t is_sequence, is_string;
 };
 
-enum { HWI_CLAIMS_WAITING = 32, HWI_CLAIM_COUNTERS = 4096 };
+/* A kind, and its number. */
+struct hwi_kind_slot {
+  struct hwi_claim_kind kind;
+  uint32_t number; /* 0: none */
+};
+
+/* A block that had another label before. */
+struct hwi_label_change {
+  uint32_t block, before;
+};
+
+/* Claims that were made, and are handled together: see type_claims.c. Lists are of table.h. */
+struct hwi_type_claims {
+  struct hwi_sort_item *list; /* key: granules from the begin of the index; item: place in the order; detail: kind */
+  size_t count, capacity;
+  struct hwi_store kinds;
+  struct hwi_kind_slot *slots; /* kinds that were looked up lately */
+  uint32_t maker;              /* the number of the block that makes claims */
+  bool is_of_many;             /* blocks make claims, */
+  bool is_full;                /* and there are too many of these */
+};
+
+/* The blocks of the queue that are followed together: see type_window.c. Lists are of table.h. */
+struct hwi_type_window {
+  struct hwi_sort_item *blocks; /* key: block; item: place in the queue; detail: elements */
+  size_t block_capacity;
+  uint32_t *orders; /* by place in the queue: of the next claim */
+  size_t order_capacity;
+  struct hwi_sort_item *pushed; /* key: order of the claim; item: block; detail: elements */
+  size_t pushed_count, pushed_capacity;
+  struct hwi_label_change *changes;
+  size_t change_count, change_capacity;
+  size_t most;    /* blocks */
+  bool is_open;   /* what is pushed is listed here */
+  bool is_void;   /* a block has got a better label, with which it may have been to be read */
+  uint32_t order; /* of the claim that is handled */
+};
 
 /* The search for types. Memory that it takes is freed by hwi_block_types_find. */
 struct hwi_type_spread {
@@ -68,14 +106,13 @@ struct hwi_type_spread {
   size_t fact_capacity;
   uint32_t *member_names; /* by place in `members` of the types: see hwi_type_walk; 0: not known yet */
   size_t member_capacity;
-  struct hwi_label_slot *slots;                        /* labels that were looked up lately */
-  struct hwi_waiting_claim claims[HWI_CLAIMS_WAITING]; /* a ring */
-  uint32_t claims_made, claims_done;                   /* so far */
-  uint8_t claims_for[HWI_CLAIM_COUNTERS];              /* that wait, by the hash of their address */
-  uint64_t work;                                       /* that is left */
-  bool contradicts;                                    /* a check has found a pointer that cannot be one of its type */
-  uint64_t agreed;                                     /* pointers that a check has found, and that can */
-  bool failed;                                         /* no memory */
+  struct hwi_label_slot *slots; /* labels that were looked up lately */
+  struct hwi_type_claims claims;
+  struct hwi_type_window window;
+  uint64_t work;    /* that is left */
+  bool contradicts; /* a check has found a pointer that cannot be one of its type */
+  uint64_t agreed;  /* pointers that a check has found, and that can */
+  bool failed;      /* no memory */
 };
 
 /* Reads the debug information of all modules. */
@@ -96,7 +133,7 @@ void hwi_type_spread_block(struct hwi_type_spread *spread, const struct hwi_queu
 bool hwi_type_spread_sequence(struct hwi_type_spread *spread, uint32_t record, uint64_t address,
                               const struct hwi_type_walk *walk);
 
-/* Gives a label to the block to which the pointer points, if it does: at the latest in hwi_type_spread_run. */
+/* Gives a label to the block to which the pointer points, if it does: when claims are handled. */
 void hwi_type_spread_claim(struct hwi_type_spread *spread, const struct hwi_claim *claim,
                            const struct hwi_type_walk *walk);
 
@@ -104,9 +141,8 @@ void hwi_type_spread_claim(struct hwi_type_spread *spread, const struct hwi_clai
 bool hwi_type_claims_init(struct hwi_type_spread *spread);
 void hwi_type_claims_release(struct hwi_type_spread *spread);
 
-/* Handles the claims that wait: all, or if one may be for the block at the address. */
-void hwi_type_claims_finish(struct hwi_type_spread *spread);
-void hwi_type_claims_finish_for(struct hwi_type_spread *spread, uint64_t address);
+/* Handles the claims that were made, in the order in which they are listed for each block. */
+void hwi_type_claims_handle(struct hwi_type_spread *spread);
 
 /* Gives a label to a block. The pointers in its first `elements` are followed later. */
 void hwi_type_spread_label(struct hwi_type_spread *spread, uint32_t block, const struct hwi_block_label *label,
@@ -124,7 +160,35 @@ static inline void hwi_type_fetch(const struct hwi_type_spread *spread, uint64_t
 bool hwi_type_queue_init(struct hwi_type_spread *spread);
 void hwi_type_queue_release(struct hwi_type_spread *spread);
 
-void hwi_type_queue_push(struct hwi_type_spread *spread, uint32_t block, uint64_t elements);
+/* Adds a block that is not in the queue yet. */
+void hwi_type_queue_push(struct hwi_type_spread *spread, const struct hwi_queued *queued);
+
+/* Returns the place that is so far behind the head. */
+static inline struct hwi_queued *hwi_type_queue_at(const struct hwi_type_spread *spread, size_t behind)
+{
+  return &spread->queue[(spread->head + behind) & (spread->queue_places - 1)];
+}
+
+/* Takes blocks out of the queue. */
+static inline void hwi_type_queue_pop(struct hwi_type_spread *spread, size_t count)
+{
+  spread->head = (spread->head + count) & (spread->queue_places - 1);
+  spread->waiting -= count;
+}
+
+/* Follows the pointers in the first block of the queue. */
+void hwi_type_queue_follow_first(struct hwi_type_spread *spread);
+
+/* Follows the pointers in many of the first blocks of the queue, in the order of their addresses. */
+void hwi_type_window_follow(struct hwi_type_spread *spread);
+void hwi_type_window_release(struct hwi_type_window *window);
+
+/* Puts the blocks that were listed while the window was open into the queue. */
+void hwi_type_window_close(struct hwi_type_spread *spread);
+
+/* For the window that is open: notes that a block is about to get another label, and lists a block for the queue. */
+void hwi_type_window_change(struct hwi_type_spread *spread, uint32_t block);
+void hwi_type_window_push(struct hwi_type_spread *spread, const struct hwi_queued *queued);
 
 /* Follows the pointers in blocks with new labels, until there are none. */
 void hwi_type_spread_run(struct hwi_type_spread *spread);
@@ -146,7 +210,7 @@ bool hwi_type_objects_label(struct hwi_type_spread *spread, uint32_t block, uint
 void hwi_type_objects_spread(struct hwi_type_spread *spread);
 
 /* Returns how a block has the type that the claim says, by its size and by its content. */
-enum hwi_block_form hwi_type_form_of(struct hwi_type_spread *spread, const struct hwi_claim *claim,
+enum hwi_block_form hwi_type_form_of(struct hwi_type_spread *spread, const struct hwi_claim_kind *claim,
                                      const struct hwi_core_block *block);
 
 /* Returns whether the address may be a pointer to the type. */
