@@ -15,7 +15,7 @@
 enum {
   LABEL_SLOTS = 1024,
   KIND_SLOTS = 1024,
-  CLAIMS_MOST = 1 << 23, /* that are listed */
+  CLAIMS_MOST = 1 << 24, /* that are listed */
   SORTED_FROM = 1024,    /* fewer are handled as they were made */
   TOGETHER = 64,         /* claims whose look-ups are fetched together */
   SHORT = 16,            /* a list that is sorted by insertion */

@@ -15,7 +15,7 @@
 enum {
   AHEAD = 24, /* blocks whose bytes are fetched */
   BLOCKS_LEAST = 256,
-  BLOCKS_MOST = 1 << 21,
+  BLOCKS_MOST = 1 << 23,
 };
 
 void hwi_type_window_release(struct hwi_type_window *window)
