@@ -1,7 +1,8 @@
 /* block_types.c - the types of blocks: from C++ vtables, and from debug information
  *
- * Labels are few, blocks are many: a block has the number of its label, 4 bytes, and while types are found, another 8 bytes for a
- * place in the queue. A block that gets a better label is read again; labels only get better, so that this ends.
+ * Labels are few, blocks are many: a block has the number of its label, 4 bytes. Those that got a label wait in a queue
+ * (type_queue.c) until the pointers in them are followed, many together (type_window.c); these say what other blocks are
+ * (type_claims.c). A block that gets a better label is read again; labels only get better, so that this ends.
  */
 #include "memory/types/block_types.h"
 

@@ -28,7 +28,7 @@ struct hwi_queued {
   uint32_t block, elements;
 };
 
-/* While the search is on, flags of `label_of`: the block is in the queue; its pointers are followed right now. */
+/* While the search is on, flags of `label_of`: the block is in the queue; it is in the window, and was read. */
 #define HWI_TYPE_QUEUED (UINT32_C(1) << 31)
 #define HWI_TYPE_FOLLOWED (UINT32_C(1) << 30)
 #define HWI_TYPE_LABEL (HWI_TYPE_FOLLOWED - 1) /* the number of the label */
@@ -71,9 +71,9 @@ struct hwi_type_claims {
   size_t count, capacity;
   struct hwi_store kinds;
   struct hwi_kind_slot *slots; /* kinds that were looked up lately */
-  uint32_t maker;              /* the number of the block that makes claims */
-  bool is_of_many;             /* blocks make claims, */
-  bool is_full;                /* and there are too many of these */
+  bool is_of_many;             /* blocks of the window make claims, which stay in the list until all are made: */
+  uint32_t maker;              /* the place in the queue of the block that makes them */
+  bool is_full;                /* there are too many of these */
 };
 
 /* The blocks of the queue that are followed together: see type_window.c. Lists are of table.h. */
@@ -88,14 +88,14 @@ struct hwi_type_window {
   size_t change_count, change_capacity;
   size_t most;    /* blocks */
   bool is_open;   /* what is pushed is listed here */
-  bool is_void;   /* a block has got a better label, with which it may have been to be read */
+  bool is_void;   /* a block of it has got a better label: maybe it was to be read with that */
   uint32_t order; /* of the claim that is handled */
 };
 
 /* The search for types. Memory that it takes is freed by hwi_block_types_find. */
 struct hwi_type_spread {
   struct hwi_block_types *types;
-  uint32_t *label_of; /* that of the types, with HWI_TYPE_QUEUED */
+  uint32_t *label_of; /* that of the types, with flags */
   const struct hwi_block_index *index;
   const struct hwi_index_span *span;
   struct hwi_memory_reader reader;
@@ -141,7 +141,7 @@ void hwi_type_spread_claim(struct hwi_type_spread *spread, const struct hwi_clai
 bool hwi_type_claims_init(struct hwi_type_spread *spread);
 void hwi_type_claims_release(struct hwi_type_spread *spread);
 
-/* Handles the claims that were made, in the order in which they are listed for each block. */
+/* Handles the claims that were made: those for each block in that order. */
 void hwi_type_claims_handle(struct hwi_type_spread *spread);
 
 /* Gives a label to a block. The pointers in its first `elements` are followed later. */
