@@ -1,4 +1,5 @@
-"""core.py - what it costs to read a core dump: a heap of many blocks that refer to each other (graph.c)."""
+"""core.py - what it costs to read a core dump: a heap of many blocks that refer to each other (graph.c). The program has debug
+information: types are a part of the cost."""
 import json
 import os
 import shutil
@@ -24,7 +25,7 @@ def measure_core(tools, block_count, settings, work):
     if not shutil.which("gcore"):
         settings.say("core: gdb is not installed; not measured")
         return {}
-    log, program = os.path.join(work, "stderr"), workloads.compile_c("graph.c", work)
+    log, program = os.path.join(work, "stderr"), workloads.compile_c("graph.c", work, "-g")
     settings.say(f"core: builds {block_count:,} blocks")
     dump, lost = _dump(program, block_count, work)
     words = [tools.tool, "core", "--leaks", "--json", program, dump]

@@ -146,7 +146,8 @@ def core_dump(results):
     rows = [[title, f"{cost['wall_s']:.1f}", f"{cost['cpu_s']:.1f}", f"{cost['wall_s'] / found['blocks'] * 1e6:.2f}",
              f"{cost['more_bytes'] / MEGA:,.0f}"] for title, cost in found["questions"].items()]
     text = (f"`heapwright core` on a core dump of {found['bytes'] / MEGA:,.0f} MB with {found['blocks']:,} blocks, each with up to three "
-            f"references to others, of which {found['lost']:,} are lost (bench/graph.c). Memory is that beyond the mapped file. Goals: "
+            f"references to others, of which {found['lost']:,} are lost (bench/graph.c). The program has debug information: the types of blocks are "
+            f"searched, too. Memory is that beyond the mapped file. Goals: "
             f"{figures.GOAL_CORE_SUMMARY_US} us a block for the summary and {figures.GOAL_CORE_LEAKS_US} us for leaks, and at most "
             f"{figures.GOAL_CORE_MORE_MB:,} MB for 50 million blocks. {_on_its_own(found)}")
     return Table("A core dump", text, ["question", "wall s", "CPU s", "us a block", "MB"], rows)

@@ -38,11 +38,11 @@ class Workload:
         return os.path.realpath(self.argv[0])
 
 
-def compile_c(source, work):
+def compile_c(source, work, *flags):
     program = os.path.join(work, os.path.splitext(source)[0])
     root = os.path.dirname(HERE)
     folders = [f"-I{os.path.join(root, name)}" for name in ("src", "include")]
-    subprocess.run(["gcc", "-std=gnu17", "-O2", *folders, "-o", program, os.path.join(HERE, source), "-pthread"],
+    subprocess.run(["gcc", "-std=gnu17", "-O2", *flags, *folders, "-o", program, os.path.join(HERE, source), "-pthread"],
                    check=True)
     return program
 

@@ -110,7 +110,7 @@ static uint32_t *rank(const struct hwi_check *check, const struct hwi_verdict *v
   *count = 0;
   for (uint32_t i = 1; i < all && ranked && parts; i++) {
     if (parts[i] > least)
-      ranked[(*count)++] = (struct hwi_sort_item){parts[i], i};
+      ranked[(*count)++] = (struct hwi_sort_item){.key = parts[i], .item = i};
   }
   bool done = ranked && stacks && hwi_radix_sort(ranked, *count);
   for (uint32_t i = 0; i < *count && done; i++)

@@ -37,7 +37,7 @@ static bool follow(struct hwi_page_handovers *handovers)
 {
   struct hwi_sort_item *ranked = calloc((size_t)handovers->count + 1, sizeof *ranked);
   for (uint32_t i = 0; i < handovers->count && ranked; i++)
-    ranked[i] = (struct hwi_sort_item){handovers->items[i].blocks, i};
+    ranked[i] = (struct hwi_sort_item){.key = handovers->items[i].blocks, .item = i};
   bool done = ranked && hwi_radix_sort(ranked, handovers->count);
   for (uint32_t i = 0; i < handovers->count && i < FOLLOWED_MAX && done; i++) {
     const struct hwi_page_handover *item = &handovers->items[ranked[i].item];

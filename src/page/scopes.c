@@ -14,7 +14,7 @@ enum { NAME_CELLS = 200 };
 static bool rank(const struct hwi_page_scopes *scopes, struct hwi_sort_item *ranked, uint32_t count)
 {
   for (uint32_t i = 0; i < count; i++)
-    ranked[i] = (struct hwi_sort_item){scopes->figures[i + 1].all.duration_ns, i + 1};
+    ranked[i] = (struct hwi_sort_item){.key = scopes->figures[i + 1].all.duration_ns, .item = i + 1};
   if (!hwi_radix_sort(ranked, count))
     return false;
   for (uint32_t i = 0; i < count; i++)

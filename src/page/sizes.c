@@ -23,7 +23,7 @@ static struct hwi_sort_item *rank(const struct hwi_profile *profile)
 {
   struct hwi_sort_item *ranked = calloc((size_t)profile->size_count + 1, sizeof *ranked);
   for (uint32_t i = 0; i < profile->size_count && ranked; i++)
-    ranked[i] = (struct hwi_sort_item){hwi_share_key(share_of(&profile->sizes[i], &profile->totals)), i};
+    ranked[i] = (struct hwi_sort_item){.key = hwi_share_key(share_of(&profile->sizes[i], &profile->totals)), .item = i};
   if (ranked && hwi_radix_sort(ranked, profile->size_count))
     return ranked;
   free(ranked);

@@ -29,7 +29,8 @@ static bool choose(struct hwi_page_threads *threads)
   const struct hwi_profile *profile = threads->profile;
   struct hwi_sort_item *ranked = calloc((size_t)profile->thread_count + 1, sizeof *ranked);
   for (uint32_t i = 0; i < profile->thread_count && ranked; i++)
-    ranked[i] = (struct hwi_sort_item){hwi_share_key(share_of(&profile->threads[i], &profile->totals)), i};
+    ranked[i] =
+        (struct hwi_sort_item){.key = hwi_share_key(share_of(&profile->threads[i], &profile->totals)), .item = i};
   bool done = ranked && hwi_radix_sort(ranked, profile->thread_count);
   for (uint32_t i = 0; i < profile->thread_count && done; i++)
     threads->row_of[ranked[i].item] = i < ROWS_MAX ? 0 : UINT32_MAX;

@@ -64,7 +64,7 @@ static bool rank(struct hwi_page_tree *tree, const uint32_t *shares, uint32_t mo
     if (shares[f] <= least && !is_tie)
       continue;
     ties -= is_tie;
-    ranked[taken++] = (struct hwi_sort_item){shares[f], f};
+    ranked[taken++] = (struct hwi_sort_item){.key = shares[f], .item = f};
   }
   bool done = ranked && tree->order && hwi_radix_sort(ranked, taken);
   for (uint32_t i = 0; i < taken && done; i++)

@@ -9,6 +9,7 @@
 struct hwi_sort_item {
   uint64_t key;
   uint32_t item;
+  uint32_t detail; /* as the caller needs it */
 };
 
 /* Sorts by key, the largest first. The sort is stable and takes linear time. Returns false if there is no memory. */

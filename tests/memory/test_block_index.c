@@ -21,6 +21,12 @@ static void compare(const struct made *made, const struct hwi_block_index *index
       if (at - made->heap.blocks[i].address < hwi_core_block_bytes(&made->heap.blocks[i]))
         expected = i;
     assert_int_equal(hwi_block_index_find(index, &span, at), expected);
+    const struct hwi_cell *cell = hwi_block_index_cell(index, &span, at);
+    const bool is_start = expected != HWI_NO_BLOCK && made->heap.blocks[expected].address == at;
+    if (cell)
+      assert_int_equal(hwi_block_index_start(index, cell, at), is_start ? expected : HWI_NO_BLOCK);
+    else
+      assert_false(is_start);
   }
 }
 

@@ -14,6 +14,7 @@ enum {
   PROGRAM = 0x400000, /* where it is linked to */
   PROGRAM_BYTES = 0x10000,
   BLOCKS = 60,
+  MANY_BLOCKS = 600, /* so many at one distance from the variables are followed together */
   CUTS = 40,
   FLIPPED_FILES = 200,
   CALLS_MOST = 3000,
@@ -30,23 +31,28 @@ static const char source[] =
     "std::map<int, std::string> names; std::list<std::vector<node>> lists;\n"
     "int main() { return names.size() + lists.size() + (nodes && outers && anything); }\n";
 
-static const char small_source[] = "struct node { struct node *next; char *name; } *nodes, *table[50];\n"
+static const char small_source[] = "struct node { struct node *next; char *name; } *nodes, *table[600];\n"
                                    "int main(void) { return nodes != table[0]; }\n";
 
 /* All words of the program and of the blocks are addresses of blocks. */
-static void make(struct made *made)
+static void make_of(struct made *made, int count)
 {
-  uint64_t blocks[BLOCKS];
-  made_init(made, 4 * PAGE);
+  uint64_t blocks[MANY_BLOCKS];
+  made_init(made, 4 * PAGE * (uint64_t)count / BLOCKS);
   made_region(made, PROGRAM, PROGRAM_BYTES, true, NULL);
   hwi_memory_finish(&made->memory);
-  for (int i = 0; i < BLOCKS; i++)
+  for (int i = 0; i < count; i++)
     blocks[i] = made_live(made, (uint64_t)(24 + i % 9 * 16));
   for (uint64_t at = PROGRAM; at < PROGRAM + PROGRAM_BYTES; at += 8)
-    made_set(made, at, blocks[at / 8 % BLOCKS]);
-  for (int i = 0; i < BLOCKS; i++)
+    made_set(made, at, blocks[at / 8 % (uint64_t)count]);
+  for (int i = 0; i < count; i++)
     for (uint64_t off = 0; off + 8 <= hwi_core_block_bytes(&made->heap.blocks[i]); off += 8)
-      made_set(made, blocks[i] + off, blocks[(off / 8 * 7 + (uint64_t)i * 5) % BLOCKS]);
+      made_set(made, blocks[i] + off, blocks[(off / 8 * 7 + (uint64_t)i * 5) % (uint64_t)count]);
+}
+
+static void make(struct made *made)
+{
+  make_of(made, BLOCKS);
 }
 
 struct answer {
@@ -171,7 +177,7 @@ static void test_each_call_fails(void **state)
   uint64_t calls;
   write_source("small.c", small_source);
   shell("gcc -O1 -no-pie -g -o small small.c");
-  make(&made);
+  make_of(&made, MANY_BLOCKS);
   assert_true(ask_symbols(&made, symbols, in_dir("small"), 0).types > 0);
   for (calls = 0; has_failed && calls < CALLS_MOST; calls++) {
     failing_malloc_arm(calls, 1);

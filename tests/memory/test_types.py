@@ -86,6 +86,13 @@ def test_containers(counted, tmp_path, flags):
     assert {label: found.get(label) for label in expected} == expected
 
 
+@pytest.mark.parametrize("flags", ["plain", "optimized"])
+def test_many_blocks_at_one_distance(counted, tmp_path, flags):
+    """They are read in the order of their addresses, and have the types that they would have one after the other."""
+    expected, found = counted(build(tmp_path, "gcc", ["types_of_many.c"], *FLAGS[flags]))
+    assert found == expected
+
+
 def separate(program, *, link):
     """Moves the debug information to NAME.debug."""
     debug = program.with_suffix(".debug")

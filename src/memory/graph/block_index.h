@@ -75,6 +75,17 @@ static inline uint32_t hwi_block_index_before(const struct hwi_block_index *inde
   return cell->before + hwi_count_bits(cell->starts & (UINT64_MAX >> (HWI_CELL_GRANULES - 1 - bit)));
 }
 
+/* Returns the block that begins at the address, or HWI_NO_BLOCK, without a look at the block. The cell is that of the address. */
+static inline uint32_t hwi_block_index_start(const struct hwi_block_index *index, const struct hwi_cell *cell,
+                                             uint64_t address)
+{
+  const uint64_t granule = (uint64_t)1 << index->granule_shift;
+  const unsigned bit = address >> index->granule_shift & (HWI_CELL_GRANULES - 1);
+  if (address & (granule - 1) || !(cell->starts >> bit & 1))
+    return HWI_NO_BLOCK;
+  return hwi_block_index_before(index, cell, address) - 1;
+}
+
 /* Returns the block whose usable bytes contain the address, or HWI_NO_BLOCK. The cell is that of the address. */
 static inline uint32_t hwi_block_index_in_cell(const struct hwi_block_index *index, const struct hwi_cell *cell,
                                                uint64_t address)

@@ -106,7 +106,7 @@ static enum hwi_block_form form_of_record(struct hwi_type_spread *spread, uint32
   return is_array ? HWI_FORM_ARRAY : HWI_FORM_BEGINS;
 }
 
-enum hwi_block_form hwi_type_form_of(struct hwi_type_spread *spread, const struct hwi_claim *claim,
+enum hwi_block_form hwi_type_form_of(struct hwi_type_spread *spread, const struct hwi_claim_kind *claim,
                                      const struct hwi_core_block *block)
 {
   const uint32_t type = claim->target;

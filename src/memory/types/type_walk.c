@@ -202,7 +202,7 @@ static void walk_open_end(struct hwi_type_spread *spread, const struct hwi_data_
 void hwi_type_spread_block(struct hwi_type_spread *spread, const struct hwi_queued *queued)
 {
   const uint32_t number = queued->block;
-  const struct hwi_block_label *label = hwi_block_types_label(spread->types, spread->types->label_of[number]);
+  const struct hwi_block_label *label = hwi_block_types_label(spread->types, spread->label_of[number] & HWI_TYPE_LABEL);
   const struct hwi_core_block *block = &spread->types->heap->blocks[number];
   const uint32_t type = label->type;
   const bool is_array = label->form == HWI_FORM_ARRAY || label->form == HWI_FORM_SCALARS;

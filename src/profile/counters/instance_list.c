@@ -47,7 +47,7 @@ static bool choose_all(const struct hwi_instance_list *instances, struct hwi_sor
                longest = (instances->most - latest) / 2;
   memset(chosen + count - latest, true, latest); /* they are in the order of their ends */
   for (size_t i = 0; i < count; i++)
-    ranked[i] = (struct hwi_sort_item){instances->items[i].duration_ns, (uint32_t)i};
+    ranked[i] = (struct hwi_sort_item){.key = instances->items[i].duration_ns, .item = (uint32_t)i};
   if (!hwi_radix_sort(ranked, count))
     return false;
   choose(ranked, count, chosen, longest);

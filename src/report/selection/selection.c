@@ -79,7 +79,8 @@ static bool sort_stacks(struct hwi_selection *selection)
   struct hwi_sort_item *items = hwi_table_calloc((size_t)count + 1, sizeof *items);
   bool done = items;
   for (uint32_t i = 0; i < count && done; i++)
-    items[i] = (struct hwi_sort_item){selection->amounts[selection->stacks[i]].bytes, selection->stacks[i]};
+    items[i] =
+        (struct hwi_sort_item){.key = selection->amounts[selection->stacks[i]].bytes, .item = selection->stacks[i]};
   done = done && hwi_radix_sort(items, count);
   for (uint32_t i = 0; i < count && done; i++)
     items[i].key = hwi_amount_cost(&selection->amounts[items[i].item], selection->cost);

@@ -58,7 +58,7 @@ static struct hwi_sort_item *rank(const struct hwi_text *text, const struct hwi_
   uint32_t count = text->profile->scope_count;
   struct hwi_sort_item *items = calloc((size_t)count + 1, sizeof *items);
   for (uint32_t i = 1; items && i < count; i++)
-    items[i - 1] = (struct hwi_sort_item){hwi_amount_cost(&rows[i].all.amount, text->cost), i};
+    items[i - 1] = (struct hwi_sort_item){.key = hwi_amount_cost(&rows[i].all.amount, text->cost), .item = i};
   if (items && count > 1 && !hwi_radix_sort(items, count - 1)) {
     free(items);
     return NULL;
