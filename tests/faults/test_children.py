@@ -55,7 +55,7 @@ def test_forks_while_threads_are_in_libc(compile_c, record, place):
     assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
     report = recording.report
     assert report["lost_events"] == report["children_unseen"] == 0
-    assert len(recording.traces) >= 401
+    assert len(recording.traces) >= 121  # what fork_locks does without HW_FORKS
 
 
 def test_no_children(children, preload):

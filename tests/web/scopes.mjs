@@ -92,7 +92,7 @@ await check(async ({ page, report, open }) => {
   const [, left, right] = /window=(\d+)-(\d+)/.exec(await fragment(page)).map(Number);
   assert.equal(right - left, frame.duration_ns);
   const wanted = frame.begin_ns + part * frame.duration_ns;
-  assert.ok(Math.abs(left - wanted) < frame.duration_ns / 20, `${left}, not ${wanted}`);
+  assert.ok(Math.abs(left - wanted) < frame.duration_ns / 10, `${left}, not ${wanted}`);
   const drawing = () => lanes.evaluate((canvas) => canvas.toDataURL());
   await page.mouse.move(0, 0);
   const picture = await drawing();
