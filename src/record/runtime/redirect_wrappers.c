@@ -1,10 +1,11 @@
 /* redirect_wrappers.c - what the calls of a redirected function lead to: each calls the original and reports to the recorder
  *
  * An allocator may call its own functions: mimalloc's realloc calls its malloc and free, and several names may be one function. So
- * only the outermost call on a thread is reported: while it runs, `running` has the address of its data, which is on the stack. A
- * call whose frame is not below that is not within it, as after a longjmp. Operator new may call a new_handler of the program, and
- * the C++ runtime, for an exception. So what it calls is reported, except for its own block: the last block that was allocated
- * within it is held back until it returns another one, as in operators.c.
+ * only the outermost call on a thread is reported: while it runs, `running` describes it. A call whose frame is not below that one's
+ * is not within it. After a longjmp out of a call, `running` is wrong until the thread returns to that depth, and the stack there is
+ * the program's: so it has values alone, and its address of the call is compared, not followed. Operator new may call a
+ * new_handler of the program, and the C++ runtime, for an exception. So what it calls is reported, except for its own block: the
+ * last block that was allocated within it is held back until it returns another one, as in operators.c.
  *
  * The block of a redirected function is not one of libc's malloc, whose malloc_usable_size must not see it. The recorder calls
  * that for blocks of events (HWI_REAL(MALLOC_USABLE_SIZE)): a function of this file takes its place, and asks the allocator of the
@@ -26,22 +27,35 @@ static_assert(HWI_CODE_ARGUMENTS == 5, "the wrappers have that many, and one mor
 #define ARGUMENTS a, b, c, d, e
 typedef uintptr_t original_fn(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e);
 
+/* An allocation that is not reported yet. */
+struct held {
+  uintptr_t block; /* 0: none */
+  size_t size, align;
+  enum hw_entry entry;
+};
+
+struct call;
+
+/* The innermost call of a thread. */
+struct running {
+  struct call *call; /* NULL: none. Followed only by the call itself, and while an exception passes it */
+  const struct hwi_redirected *of;
+  const void *reported; /* the block that is being reported; NULL: the original runs */
+  struct hwi_caller caller;
+  struct held held; /* the last block that was allocated within the call */
+};
+
 /* A call of a redirected function, on the stack of its wrapper. */
 struct call {
   const struct hwi_redirected *of;
   struct hwi_caller caller; /* pc 0: the recorder, which reports by itself */
   uintptr_t arguments[HWI_CODE_ARGUMENTS];
-  struct call *outer;   /* the call within which it is; NULL: none */
-  const void *reported; /* the block that is being reported; NULL: its original runs */
-  struct held {
-    uintptr_t block; /* the last one that was allocated within it, and is not reported yet; 0: none */
-    size_t size, align;
-    enum hw_entry entry;
-  } held;
+  bool is_inner;        /* a call that a new_handler or the C++ runtime made, within operator new */
+  struct running outer; /* what `running` was */
+  struct held held;     /* what was allocated within it last */
 };
 
-/* The innermost call; NULL: none. */
-static __thread struct call *running __attribute__((tls_model("initial-exec")));
+static __thread struct running running __attribute__((tls_model("initial-exec")));
 
 /* --- calls --- */
 
@@ -70,66 +84,80 @@ static size_t align_of(const struct call *call)
   return stated & LOG2_MASK ? (size_t)1 << (stated & LOG2_MASK) : 0;
 }
 
-static bool is_new(const struct call *call)
+static bool is_new(const struct hwi_redirected *of)
 {
-  return call->of->shape->entry >= HW_ENTRY_NEW && call->of->shape->entry < HW_ENTRY_DELETE;
+  return of->shape->entry >= HW_ENTRY_NEW && of->shape->entry < HW_ENTRY_DELETE;
 }
 
 /* Returns whether the frame at this address is of a call that an original made. */
 static inline bool is_within(const void *frame)
 {
-  return __builtin_expect(running != NULL, 0) && (uintptr_t)frame < (uintptr_t)running && !running->reported;
-}
-
-/* Returns the call within which the frame is. */
-static inline struct call *outer_of(const void *frame)
-{
-  return is_within(frame) ? running : NULL;
+  return __builtin_expect(running.call != NULL, 0) && (uintptr_t)frame < (uintptr_t)running.call && !running.reported;
 }
 
 /* A previous value that is not above the present call on the stack was left by a longjmp. */
-static inline void restore(const struct call *call, struct call *previous)
+static inline void restore(const struct call *call)
 {
-  running = (uintptr_t)previous >= (uintptr_t)call ? previous : NULL;
+  running = (uintptr_t)call->outer.call >= (uintptr_t)call ? call->outer : (struct running){0};
 }
 
 /* --- reports --- */
 
-/* While a block is reported, its usable size may be asked for. A signal handler may report another one meanwhile. Returns what
- * end_report needs. */
-static inline struct call *begin_report(struct call *call, uintptr_t block)
+/* While a block is reported, its usable size may be asked for. A signal handler may report another one meanwhile. */
+struct report {
+  struct call *call;
+  const struct hwi_redirected *of;
+  const void *reported;
+};
+
+/* Returns what end_report needs. */
+static inline struct report begin_report(struct call *call, const struct hwi_redirected *of, uintptr_t block)
 {
-  struct call *previous = running;
-  call->reported = (const void *)block;
-  running = call;
+  const struct report previous = {running.call, running.of, running.reported};
+  running.call = call;
+  running.of = of;
+  running.reported = (const void *)block;
   return previous;
 }
 
-static inline void end_report(struct call *call, struct call *previous)
+static inline void end_report(struct report previous)
 {
-  restore(call, previous);
-  call->reported = NULL;
+  running.call = previous.call;
+  running.of = previous.of;
+  running.reported = previous.reported;
 }
 
-static void record_alloc(struct call *call, const struct held *made)
+/* Reports an allocation of a call, of which all is given that is not to be read from its stack. */
+static void record_alloc(struct call *call, const struct hwi_redirected *of, const struct hwi_caller *caller,
+                         const struct held *made)
 {
   void *block = (void *)made->block;
-  struct call *previous = begin_report(call, made->block);
-  if (hwi_operators_hold && hwi_operator_holds_alloc(&call->caller, made->entry, made->size, block))
+  const struct report previous = begin_report(call, of, made->block);
+  if (hwi_operators_hold && hwi_operator_holds_alloc(caller, made->entry, made->size, block))
     ; /* it is reported later */
   else if (block)
-    hwi_record_alloc(&call->caller, made->entry, made->size, made->align, block);
+    hwi_record_alloc(caller, made->entry, made->size, made->align, block);
   else
-    hwi_record_failed(&call->caller, made->entry, made->size, made->align);
-  end_report(call, previous);
+    hwi_record_failed(caller, made->entry, made->size, made->align);
+  end_report(previous);
 }
 
-/* Reports the block that was held back. Its own stack is gone by now. */
+/* Reports the block that was held back within a call. Its own stack is gone by now. */
 static void release_held(struct call *call)
 {
-  if (call->held.block)
-    record_alloc(call, &call->held);
+  const struct held made = call->held;
   call->held.block = 0;
+  if (made.block)
+    record_alloc(call, call->of, &call->caller, &made);
+}
+
+/* The same of the call within which the present one is. */
+static void release_held_outside(void)
+{
+  const struct running outer = running;
+  running.held.block = 0;
+  if (outer.held.block)
+    record_alloc(outer.call, outer.of, &outer.caller, &outer.held);
 }
 
 /* Reports an allocation, or a failure, of this size. */
@@ -138,34 +166,34 @@ static void report_alloc(struct call *call, size_t size, uintptr_t block)
   const struct held made = {block, size, align_of(call), (enum hw_entry)call->of->shape->entry};
   if (call->held.block != block)
     release_held(call);
-  if (!call->outer) {
-    record_alloc(call, &made);
+  if (!call->is_inner) {
+    record_alloc(call, call->of, &call->caller, &made);
     return;
   }
-  release_held(call->outer);
-  call->outer->held = made;
+  release_held_outside();
+  running.held = made;
 }
 
 static void report_free(struct call *call, uintptr_t address)
 {
   void *block = (void *)address;
-  if (call->outer && call->outer->held.block == address) {
-    call->outer->held.block = 0; /* neither its allocation nor its free is reported */
+  if (call->is_inner && running.held.block == address) {
+    running.held.block = 0; /* neither its allocation nor its free is reported */
     return;
   }
-  struct call *previous = begin_report(call, address);
+  const struct report previous = begin_report(call, call->of, address);
   if (!hwi_operators_hold || !hwi_operator_holds_free(call->caller.pc, block))
     hwi_record_free(call->caller.pc, (enum hw_entry)call->of->shape->entry, block);
-  end_report(call, previous);
+  end_report(previous);
 }
 
 static uint64_t begin_realloc(struct call *call, uintptr_t old)
 {
-  if (call->outer)
-    release_held(call->outer);
-  struct call *previous = begin_report(call, old);
+  if (call->is_inner)
+    release_held_outside();
+  const struct report previous = begin_report(call, call->of, old);
   const uint64_t began = hwi_record_realloc_begin((void *)old);
-  end_report(call, previous);
+  end_report(previous);
   return began;
 }
 
@@ -173,9 +201,9 @@ static void report_realloc(struct call *call, uint64_t began, uintptr_t old, uin
 {
   const struct hwi_realloc reallocated = {(enum hw_entry)call->of->shape->entry, began, old, (void *)block,
                                           size_of(call)};
-  struct call *previous = begin_report(call, block);
+  const struct report previous = begin_report(call, call->of, block);
   hwi_record_realloc(&call->caller, &reallocated);
-  end_report(call, previous);
+  end_report(previous);
 }
 
 /* --- calls of the originals --- */
@@ -188,10 +216,11 @@ __attribute__((used)) int hwi_redirect_exception_passes(int version, int actions
 {
   enum { CONTINUE_UNWIND = 8, ACTION_CLEANUP_PHASE = 2 };
   (void)version, (void)class, (void)exception, (void)context;
-  struct call *call = running;
+  struct call *call = running.call;
   if (!(actions & ACTION_CLEANUP_PHASE) || !call)
     return CONTINUE_UNWIND;
-  running = call->outer;
+  call->held = running.held;
+  restore(call);
   release_held(call);
   if (call->caller.pc)
     hwi_record_failed(&call->caller, (enum hw_entry)call->of->shape->entry, size_of(call), align_of(call));
@@ -203,20 +232,24 @@ static __attribute__((noinline, noclone)) uintptr_t run(struct call *call)
 {
   const uintptr_t *at = call->arguments;
   __asm__ volatile(".cfi_personality 0x1b, hwi_redirect_exception_passes");
-  struct call *previous = running;
-  running = call;
+  call->outer = running;
+  running = (struct running){.call = call, .of = call->of, .caller = call->caller};
   const uintptr_t result = ((original_fn *)call->of->original)(at[0], at[1], at[2], at[3], at[4]);
-  restore(call, previous);
+  if (running.call == call)
+    call->held = running.held;
+  restore(call);
   return result;
 }
 
-#define PASS_ON_IF_WITHIN()                                        \
-  do {                                                             \
-    if (is_within(__builtin_frame_address(0)) && !is_new(running)) \
-      return ((original_fn *)of->original)(ARGUMENTS);             \
+#define PASS_ON_IF_WITHIN()                                           \
+  do {                                                                \
+    if (is_within(__builtin_frame_address(0)) && !is_new(running.of)) \
+      return ((original_fn *)of->original)(ARGUMENTS);                \
   } while (0)
 
-#define CALL_OF() ((struct call){of, HWI_CALLER(), {ARGUMENTS}, outer_of(__builtin_frame_address(0)), NULL, {0}})
+#define CALL_OF() \
+  ((struct call){ \
+      .of = of, .caller = HWI_CALLER(), .arguments = {ARGUMENTS}, .is_inner = is_within(__builtin_frame_address(0))})
 
 /* --- the wrappers --- */
 
@@ -356,7 +389,7 @@ static hwi_usable_size_fn *usable_below;
 /* Calls the original for the recorder, which reports by itself. */
 static uintptr_t run_below(enum hw_entry entry, uintptr_t a, uintptr_t b, uintptr_t c)
 {
-  struct call call = {.of = below[entry], .arguments = {a, b, c}, .outer = outer_of(__builtin_frame_address(0))};
+  struct call call = {.of = below[entry], .arguments = {a, b, c}};
   return run(&call);
 }
 
@@ -423,13 +456,12 @@ static size_t usable_size(void *block)
 {
   static const struct hwi_shape shape = {.role = HWI_ROLE_USABLE, .entry = HW_ENTRY_MALLOC_USABLE_SIZE};
   static const struct hwi_redirected of = {.shape = &shape};
-  struct call *previous = running;
-  const bool is_reported = block && previous && previous->reported == block;
-  hwi_usable_size_fn *function = is_reported ? previous->of->family->usable_size : usable_below;
-  struct call call = {.of = &of};
-  running = &call;
+  const bool is_reported = block && running.reported == block;
+  hwi_usable_size_fn *function = is_reported ? running.of->family->usable_size : usable_below;
+  struct call call = {.of = &of, .outer = running};
+  running = (struct running){.call = &call, .of = &of};
   const size_t bytes = function ? function(block) : 0;
-  running = previous;
+  running = call.outer;
   return bytes;
 }
 
