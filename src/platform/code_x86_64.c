@@ -186,7 +186,7 @@ static const char *check_padding(const struct plan *plan)
                 *next = (const uint8_t *)(((uintptr_t)function_end + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
   struct hwi_instruction is;
   for (; at < plan->begin + JUMP_BYTES; at += is.bytes)
-    if (at >= next || !hwi_x86_decode(&is, at, HWI_CODE_BEYOND_BYTES) || !is_padding(&is))
+    if (at >= next || !hwi_x86_decode(&is, at, (size_t)(next - at)) || !is_padding(&is))
       return "is too short for a jump";
   return NULL;
 }

@@ -70,7 +70,7 @@ static const char two_bytes[257] = "mmmm.---...-.m-."
 struct decoder {
   const uint8_t *code;
   size_t at, limit;
-  bool is_wide, is_short_address; /* REX.W; prefix 67 */
+  bool is_wide, is_narrow, is_short_address; /* REX.W; prefixes 66 and 67 */
 };
 
 static bool take(struct decoder *decoder, uint8_t *byte)
@@ -94,6 +94,8 @@ static bool take_prefixes(struct decoder *decoder, struct hwi_instruction *is, u
   for (;;) {
     if (!take(decoder, byte))
       return false;
+    if (*byte == 0x66)
+      decoder->is_narrow = true;
     if (*byte == 0x66 || *byte == 0xf2 || *byte == 0xf3)
       is->prefix = *byte;
     else if (*byte == 0x67)
@@ -144,7 +146,7 @@ static bool take_immediate(struct decoder *decoder, struct hwi_instruction *is, 
 /* Intel's CPUs ignore the prefix 66 of a near jump or call, AMD's do not, unless there is REX.W, as in calls of __tls_get_addr. */
 static bool take_distance(struct decoder *decoder, struct hwi_instruction *is, size_t bytes)
 {
-  if ((is->prefix == 0x66 && !decoder->is_wide) || decoder->is_short_address)
+  if ((decoder->is_narrow && !decoder->is_wide) || decoder->is_short_address)
     return false;
   is->relative_off = (uint8_t)decoder->at;
   is->relative_bytes = (uint8_t)bytes;
@@ -153,7 +155,7 @@ static bool take_distance(struct decoder *decoder, struct hwi_instruction *is, s
 
 static bool take_operands(struct decoder *decoder, struct hwi_instruction *is, enum kind kind)
 {
-  const size_t z = is->prefix == 0x66 && !decoder->is_wide ? 2 : 4;
+  const size_t z = decoder->is_narrow && !decoder->is_wide ? 2 : 4;
   switch (kind) {
   case NONE:
     return true;

@@ -85,11 +85,18 @@ static bool find_table(const struct hwi_os_image *image, struct table *table)
 
 /* --- the images --- */
 
+/* The kernel gives 0 if it loaded none, which is also where a program is that is not PIE. */
+static bool is_at(const struct link_map *map, unsigned long kind)
+{
+  const uintptr_t address = getauxval(kind);
+  return address && map->l_addr == address;
+}
+
 /* Libraries that no call is led away from: this one, and libc's and the loader's, which are one on musl. */
 static bool is_left_out(const struct link_map *map)
 {
-  return !map->l_ld || map->l_ld == _DYNAMIC || hwi_os_is_of_libc((uintptr_t)map->l_ld) ||
-         map->l_addr == getauxval(AT_BASE) || map->l_addr == getauxval(AT_SYSINFO_EHDR);
+  return !map->l_ld || map->l_ld == _DYNAMIC || hwi_os_is_of_libc((uintptr_t)map->l_ld) || is_at(map, AT_BASE) ||
+         is_at(map, AT_SYSINFO_EHDR);
 }
 
 static bool open_image(struct hwi_os_image *image, const struct link_map *map)
@@ -130,7 +137,8 @@ void hwi_os_image_close(struct hwi_os_image *image)
 static bool is_function(const ElfW(Sym) *symbol)
 {
   const unsigned char type = ELF64_ST_TYPE(symbol->st_info);
-  return symbol->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_value;
+  return symbol->st_shndx != SHN_UNDEF && symbol->st_shndx != SHN_ABS && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
+         symbol->st_value;
 }
 
 static struct hwi_os_function function_of(const struct hwi_os_image *image, const ElfW(Sym) *symbol, const char *name)

@@ -122,9 +122,7 @@ static void *alloc(size_t bytes, size_t align, bool is_zeroed)
 static void *heap_alloc(size_t bytes, size_t align)
 {
   if (align <= HW_HEAP_ALIGN && bytes < quick_limit && mine != &no_owner) {
-    hwi_is_in_malloc = true;
-    void *block = hwi_owner_alloc_own(mine, bytes);
-    hwi_is_in_malloc = false;
+    void *block = hwi_owner_alloc_own(mine, bytes); /* takes no lock */
     if (LIKELY(block))
       return block;
   }

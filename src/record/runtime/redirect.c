@@ -40,6 +40,8 @@ struct search {
   enum hwi_allocator_kind kind;
   char prefix[HWI_PREFIX_BYTES];
   bool is_allowed, is_referred_to, is_overfull;
+  bool has_malloc;                   /* the image's malloc is this allocator's */
+  uintptr_t malloc_at;               /* the image's malloc; 0: none */
   const struct hwi_shape *ambiguous; /* two functions have its name: one is another file's own */
   uintptr_t usable_size;
   struct candidate *candidates;
@@ -47,6 +49,8 @@ struct search {
   uint8_t *room;
   char why[TEXT_BYTES]; /* it cannot be redirected */
 };
+
+static const char *const own_mallocs[HWI_ALLOCATOR_KINDS] = {"malloc", "mi_malloc", "tc_malloc"};
 
 /* --- texts --- */
 
@@ -73,14 +77,13 @@ static bool refuse(struct search *search, const char *before, const char *name, 
 
 static void report(const struct search *search, void (*found)(enum hw_note note, const char *text))
 {
-  static const char *const shown[HWI_ALLOCATOR_KINDS] = {"malloc", "mi_malloc", "tc_malloc"};
   char text[TEXT_BYTES] = "", path[TEXT_BYTES] = "";
   if (!*search->image->path)
     hwi_os_executable_path(path, sizeof path - 1);
   add(text, hwi_allocator_name(search->kind));
   add(text, " (");
   add(text, search->prefix);
-  add(text, shown[search->kind]);
+  add(text, own_mallocs[search->kind]);
   add(text, ") in ");
   add(text, *search->image->path ? search->image->path : path);
   if (*search->why) {
@@ -96,15 +99,21 @@ static void report(const struct search *search, void (*found)(enum hw_note note,
 struct marks {
   bool is_found[HWI_ALLOCATOR_KINDS];
   char prefixes[HWI_ALLOCATOR_KINDS][HWI_PREFIX_BYTES];
+  uintptr_t malloc_at, mallocs_at[HWI_ALLOCATOR_KINDS]; /* malloc, and own_mallocs */
 };
 
 static void look_for_marks(void *context, const struct hwi_os_function *function)
 {
   struct marks *marks = context;
-  for (int kind = 0; kind < HWI_ALLOCATOR_KINDS; kind++)
+  if (strcmp(function->name, "malloc") == 0)
+    marks->malloc_at = function->address;
+  for (int kind = 0; kind < HWI_ALLOCATOR_KINDS; kind++) {
     if (!marks->is_found[kind])
       marks->is_found[kind] =
           hwi_allocator_is_marked((enum hwi_allocator_kind)kind, function->name, marks->prefixes[kind]);
+    if (strcmp(function->name, own_mallocs[kind]) == 0)
+      marks->mallocs_at[kind] = function->address;
+  }
 }
 
 static struct candidate *candidate_at(struct search *search, uintptr_t address)
@@ -143,12 +152,18 @@ static bool is_named(const struct candidate *candidate, const struct hwi_shape *
   return false;
 }
 
+/* malloc and operator new in the same image may be another allocator's. */
+static bool is_of_it(const struct search *search, const char *name)
+{
+  return search->has_malloc || *search->prefix || hwi_allocator_is_own_name(search->kind, search->prefix, name);
+}
+
 static void take(void *context, const struct hwi_os_function *function)
 {
   struct search *search = context;
   const struct hwi_shape *shape =
       hwi_allocator_shape(search->kind, search->prefix, function->name, strlen(function->name));
-  if (!shape)
+  if (!shape || !is_of_it(search, function->name))
     return;
   const uintptr_t address = function->is_chosen ? hwi_os_chosen_function(function->address) : function->address;
   if (shape->role == HWI_ROLE_USABLE) {
@@ -213,8 +228,7 @@ static bool is_referred_to(struct search *search)
 
 static bool is_wanted(struct search *search)
 {
-  const struct candidate *malloc_in_it = candidate_of(search, HW_ENTRY_MALLOC);
-  const bool is_interposed = malloc_in_it && hwi_os_symbol_after("malloc") == (const void *)malloc_in_it->address &&
+  const bool is_interposed = search->has_malloc && hwi_os_symbol_after("malloc") == (const void *)search->malloc_at &&
                              !hwi_os_symbol_before("malloc");
   return !is_interposed || is_referred_to(search);
 }
@@ -349,8 +363,12 @@ static void redirect_in(const struct hwi_os_image *image, bool is_allowed, struc
   struct marks marks = {0};
   hwi_os_image_functions(image, look_for_marks, &marks);
   for (int kind = 0; kind < HWI_ALLOCATOR_KINDS; kind++) {
-    struct search search = {
-        .image = image, .kind = (enum hwi_allocator_kind)kind, .is_allowed = is_allowed, .candidates = candidates};
+    struct search search = {.image = image,
+                            .kind = (enum hwi_allocator_kind)kind,
+                            .is_allowed = is_allowed,
+                            .has_malloc = marks.malloc_at && marks.malloc_at == marks.mallocs_at[kind],
+                            .malloc_at = marks.malloc_at,
+                            .candidates = candidates};
     memcpy(search.prefix, marks.prefixes[kind], HWI_PREFIX_BYTES);
     if (marks.is_found[kind])
       redirect_one(&search, found);
