@@ -47,7 +47,7 @@ def core(shapes, tmp_path):
 def test_process_goes_on(waiting, find_heap):
     heap = find_heap("process", waiting.pid)
     heap.assert_sound()
-    assert heap.stop_ns > 0 and heap.threads == 1 and heap.copied_bytes > 40 << 20
+    assert heap.stop_ns > 0 and heap.threads == 1 and heap.copied_bytes > 10 << 20
     assert tracer_of(waiting.pid) == "0" and state_of(waiting.pid) == "S"
     running = find_heap("running", waiting.pid)
     assert running.stop_ns == 0 and running.threads == 0 and running.blocks == heap.blocks
@@ -220,7 +220,7 @@ def test_compressed_cores(core, list_heap, tmp_path, suffix):
     environment = {**os.environ, "TMPDIR": str(folder)}
     plain, unpacked = list_heap("core", core), list_heap("core", packed, env=environment)
     assert unpacked.returncode == 0 and unpacked.stdout == plain.stdout
-    cut.write_bytes(packed.read_bytes()[:200000])
+    cut.write_bytes(packed.read_bytes()[:packed.stat().st_size // 2])
     done = list_heap("core", cut, env=environment)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith(f"{cut} cannot be decompressed: it is ")
