@@ -55,7 +55,7 @@ class Heap:
             self.blocks[word][int(rest[0], 16)] = int(rest[1])
 
     def assert_sound(self):
-        assert not self.damage
+        assert not self.damage, self.damage
         assert not {name: part for name, part in self.parts.items() if part[0] != part[1]}
 
 

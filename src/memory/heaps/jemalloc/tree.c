@@ -11,11 +11,15 @@
 #include "trace/table.h"
 
 enum { WORD = 8, NODE_ALIGNMENT = 64, DESCRIPTION_BYTES = 128, PAGE_SHIFT = 12 };
+enum { TRIES = 16 }; /* entries of a node that are looked at, to find the root */
 
 /* By the bits of addresses: 48, as most builds have it, and 57. */
 static const struct hwi_jemalloc_shape shapes[] = {{2, 18, WORD}, {3, 15, 2 * WORD}};
 
 static const uint64_t address_end = (uint64_t)1 << 47;
+
+/* Other structures have addresses where a description has the size, which make one that all pages would belong to. */
+static const uint64_t largest_extent = (uint64_t)1 << 40;
 
 static bool is_leaf(const struct hwi_jemalloc *jemalloc, unsigned level)
 {
@@ -106,8 +110,8 @@ static bool read_extent(struct hwi_jemalloc *jemalloc, uint64_t description, str
       .free_count = field(bits, FREE, FREE_WIDTH),
       .is_slab = field(bits, SLAB, 1),
   };
-  return extent->state < HWI_JEMALLOC_STATES && extent->bytes && extent->address < address_end &&
-         extent->bytes <= address_end - extent->address;
+  return extent->state < HWI_JEMALLOC_STATES && extent->bytes && extent->bytes <= largest_extent && extent->address &&
+         extent->address < address_end && extent->bytes <= address_end - extent->address;
 }
 
 /* Reads the extent that an entry leads to, if the page belongs to it. */
@@ -156,11 +160,10 @@ static uint64_t known_place(struct hwi_jemalloc *jemalloc, unsigned level, uint6
   return places;
 }
 
-/* Returns whether a node of that level is at `node`, and one of the pages that it leads to. Most of its first entries must be
- * sound: a damaged one does not hide it. */
-static bool leads_to_page(struct hwi_jemalloc *jemalloc, unsigned level, uint64_t node, uint64_t *page)
+/* Returns how many of the first entries of a node are sound, and one of the pages that they lead to; 0: this is no node of that level.
+ * Most of them must be sound: a damaged one does not hide it. */
+static unsigned sound_entries(struct hwi_jemalloc *jemalloc, unsigned level, uint64_t node, uint64_t *page)
 {
-  enum { TRIES = 16 };
   const unsigned bits = jemalloc->shape->bits;
   unsigned tries = 0, found = 0;
   for (uint64_t i = 0; i = known_place(jemalloc, level, node, i), i >> bits == 0 && tries < TRIES; i++) {
@@ -169,12 +172,12 @@ static bool leads_to_page(struct hwi_jemalloc *jemalloc, unsigned level, uint64_
     tries += target != 0;
     if (target && (is_leaf(jemalloc, level)
                        ? is_page(jemalloc, at, i, &tried)
-                       : leads_to_page(jemalloc, level + 1, target, &tried) && place_of(jemalloc, level, tried) == i)) {
+                       : sound_entries(jemalloc, level + 1, target, &tried) && place_of(jemalloc, level, tried) == i)) {
       *page = tried;
       found++;
     }
   }
-  return found > tries / 2;
+  return found > tries / 2 ? found : 0;
 }
 
 static bool is_in_base(const struct hwi_jemalloc *jemalloc, uint64_t address)
@@ -185,17 +188,26 @@ static bool is_in_base(const struct hwi_jemalloc *jemalloc, uint64_t address)
   return false;
 }
 
-static bool search_region(struct hwi_jemalloc *jemalloc, const struct hwi_region *region)
+/* What is known of the root. An entry of another structure may be sound by chance, so that the node with the most is taken; and the
+ * caches of threads have addresses of nodes, too, so that what is around such an address must look like the root. */
+struct found_root {
+  uint64_t root;
+  const struct hwi_jemalloc_shape *shape;
+  unsigned entries; /* 0: nothing is known */
+};
+
+static void search_region(struct hwi_jemalloc *jemalloc, const struct hwi_region *region, struct found_root *best)
 {
-  for (uint64_t off = 0; off + WORD <= region->known; off += WORD) {
+  for (uint64_t off = 0; off + WORD <= region->known && best->entries < TRIES; off += WORD) {
     const uint64_t node = hwi_memory_load(jemalloc->memory, region->bytes + off);
-    uint64_t page;
-    if (node && node % NODE_ALIGNMENT == 0 && is_in_base(jemalloc, node) && leads_to_page(jemalloc, 1, node, &page)) {
-      jemalloc->root = region->begin + off - place_of(jemalloc, 0, page) * WORD;
-      return true;
-    }
+    if (!node || node % NODE_ALIGNMENT || !is_in_base(jemalloc, node))
+      continue;
+    uint64_t page, any;
+    const unsigned entries = sound_entries(jemalloc, 1, node, &page);
+    const uint64_t root = entries ? region->begin + off - place_of(jemalloc, 0, page) * WORD : 0;
+    if (entries > best->entries && sound_entries(jemalloc, 0, root, &any))
+      *best = (struct found_root){root, jemalloc->shape, entries};
   }
-  return false;
 }
 
 bool hwi_jemalloc_find_tree(struct hwi_jemalloc *jemalloc)
@@ -203,14 +215,17 @@ bool hwi_jemalloc_find_tree(struct hwi_jemalloc *jemalloc)
   const struct hwi_memory *memory = jemalloc->memory;
   const uint64_t steps = jemalloc->steps_left;
   const bool knows_files = hwi_memory_knows_files(memory);
-  bool is_found = false;
-  for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes && !is_found; shape++) {
+  struct found_root best = {0};
+  for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++) {
     jemalloc->shape = &shapes[shape];
-    for (size_t i = 0; i < memory->region_count && !is_found; i++)
-      is_found = hwi_memory_is_data(memory, i, knows_files) && search_region(jemalloc, &memory->regions[i]);
+    for (size_t i = 0; i < memory->region_count; i++)
+      if (hwi_memory_is_data(memory, i, knows_files))
+        search_region(jemalloc, &memory->regions[i], &best);
   }
   jemalloc->steps_left = steps;
-  return is_found;
+  jemalloc->root = best.root;
+  jemalloc->shape = best.shape;
+  return best.entries > 0;
 }
 
 /* --- all extents --- */
