@@ -50,8 +50,8 @@ bool hwi_has_linked_recorder(const char *path)
 
 /* --- an allocator that is linked in --- */
 
-/* The recorder redirects the calls of an allocator that it knows completely (record/runtime/redirect.c), and notes in the trace whether it could.
- * What it needs is a function that only this allocator has, and one that frees. */
+/* The recorder redirects the calls of an allocator that it knows completely (record/runtime/redirect.c), and notes in the trace
+ * whether it could. What it needs is a function that only this allocator has, and one that frees. */
 static const struct mark {
   const char *function, *text;
   const char *free; /* NULL: the recorder does not know this allocator */

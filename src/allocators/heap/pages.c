@@ -279,11 +279,18 @@ static void *take_first(struct hwi_owner *owner, unsigned class_index)
   return block;
 }
 
+/* Returns NULL if no page of the owner has anything free that is touched. */
+static void *alloc_touched(struct hwi_owner *owner, unsigned class_index)
+{
+  return owner->free[class_index] || find_room(owner, class_index, false) ? take_first(owner, class_index) : NULL;
+}
+
 /* What other threads have freed comes before memory that is not touched yet, and pages of ended threads before new ones. */
 static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 {
-  if (owner->free[class_index] || find_room(owner, class_index, false))
-    return take_first(owner, class_index);
+  void *block = alloc_touched(owner, class_index);
+  if (block)
+    return block;
   bool has_others = !owner->heap->sole;
   if (has_others && hwi_owner_has_to_drain(owner) &&
       !hwi_lock_is_closed_by_me()) /* else forks.c has yet to check the lists */
@@ -298,8 +305,7 @@ static void *alloc_small(struct hwi_owner *owner, unsigned class_index)
 
 void *hwi_owner_alloc_own(struct hwi_owner *owner, size_t bytes)
 {
-  unsigned i = class_of(owner, bytes);
-  return owner->free[i] || find_room(owner, i, false) ? take_first(owner, i) : NULL;
+  return alloc_touched(owner, class_of(owner, bytes));
 }
 
 /* A span has no owner; the thread that frees it gives it back. */

@@ -5,7 +5,8 @@
  * share of the heap. What exceeds a larger share goes back at once, since perhaps no thread passes by later. The heap
  * learns from its mistakes: if half of what was returned is taken from the system again within a second, or longer if it was
  * much, it was returned too early, and the time and the larger share grow to four times as much, up to 800 ms and all that
- * the heap has had. They halve when memory is returned and the last time was no mistake. So a program that goes up and down pays for that only at its beginning.
+ * the heap has had. They halve when memory is returned and the last time was no mistake. So a program that goes up and down
+ * pays for that only at its beginning.
  *
  * How. The system calls take as long as the memory is large, so no other thread may have to wait for them. What is to go back
  * becomes pending: its slices are neither free nor used, and its units stay taken, so that no thread gets them. The thread
@@ -123,8 +124,7 @@ static unsigned smaller(unsigned a, unsigned b)
 /* Is what was returned last taken again too early, if at all? */
 static bool is_soon_after_return(const struct hw_heap *heap, uint64_t now)
 {
-  uint64_t soon = (uint64_t)SOON_MS * NS_PER_MS, for_so_much = heap->returned_bytes * SOON_NS_PER_BYTE;
-  return now - heap->returned_ns < (soon > for_so_much ? soon : for_so_much);
+  return now - heap->returned_ns < larger((size_t)SOON_MS * NS_PER_MS, heap->returned_bytes * SOON_NS_PER_BYTE);
 }
 
 /* Before memory is returned: was the last return right? */
