@@ -3,8 +3,8 @@
 A part is one of the workloads of heap_work.c (processor time and peak RSS as ratios to those of glibc, with their geometric means, and
 the address space and the RSS after 16 threads have ended), or: `instructions` of single calls, counted by callgrind (with the call itself and
 the test's own, some 6); `speed`: blocks per microsecond of one thread and four; `locality`: cache misses; `returned`: memory that goes back to
-the system, and what that costs; `scale`: many gigabytes and many threads; `programs`: real ones. The rounds take turns, and the smallest
-time and the median RSS count: other load on the machine affects all allocators alike. An allocator that is not installed is left out. With --document the tables are written to docs/heap.md.
+the system, and what that costs; `scale`: many gigabytes and many threads; `programs`: real ones. The rounds take turns, and the
+median of a workload's times and RSS counts: other load on the machine affects all allocators alike. An allocator that is not installed is left out. With --document the tables are written to docs/heap.md.
 """
 import argparse
 import math
@@ -43,8 +43,7 @@ def measure(program, libraries, workloads, settings):
         for _ in range(settings.rounds):
             for name, (library, variables) in libraries.items():
                 rounds[name].append(heap_peers.run(program, library, (workload, settings.percent), variables))
-        found[workload] = {name: (min(one[0] for one in ones), *(statistics.median(one[i] for one in ones) for i in (1, 2, 3)))
-                           for name, ones in rounds.items()}
+        found[workload] = {name: tuple(statistics.median(one[i] for one in ones) for i in range(4)) for name, ones in rounds.items()}
     return found
 
 
@@ -95,7 +94,7 @@ def options():
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join((*WORKLOADS, *PARTS))} (default: all)")
     parser.add_argument("--build", default=os.path.join(os.path.dirname(pool.HERE), "build"))
     parser.add_argument("--percent", type=int, default=20, help="how much of each workload is done (default: 20)")
-    parser.add_argument("--rounds", type=int, default=3, help="runs of each workload and allocator (default: 3)")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each workload and allocator (default: 5)")
     parser.add_argument("--quick", action="store_true", help="a tenth of all other parts")
     parser.add_argument("--document", action="store_true", help="write the tables to docs/heap.md")
     given = parser.parse_args()

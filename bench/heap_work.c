@@ -110,7 +110,7 @@ static _Atomic(void *) slots[SLOTS];
 static void *exchange_blocks(void *argument)
 {
   uint32_t seed = 1 + (uint32_t)(uintptr_t)argument;
-  for (size_t i = scaled(1500000); i; i--)
+  for (size_t i = scaled(6000000); i; i--)
     free(atomic_exchange(&slots[any(&seed) % SLOTS], get(8 + any(&seed) % (8u << any(&seed) % 8))));
   return NULL;
 }

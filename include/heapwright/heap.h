@@ -97,7 +97,7 @@ enum hw_heap_pages {
 struct hw_heap_config {
   /* The sizes of blocks, ascending multiples of HW_HEAP_ALIGN, the last one HW_HEAP_LARGEST_CLASS_BYTES. A request gets
    * the smallest class that is large enough; larger requests get whole pages of memory. Default: multiples of 16 up to
-   * 128, then four for each power of two. */
+   * 128, then four for each power of two, and above 1024 a fifth one that is larger than the power by an eighth. */
   const size_t *class_bytes;
   size_t class_count;
   /* How much memory a class gets at a time, a page: multiples of 64 KiB up to 2 MiB. Default: 64 KiB, or 256 KiB if fewer than

@@ -172,6 +172,28 @@ static void blocks_are_resized_in_place(void **state)
   hw_heap_destroy(heap);
 }
 
+/* The buffers are neighbours, so that none can grow where it is without room of its own. */
+static void buffers_that_grow_in_turn_are_rarely_moved(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  unsigned char *buffers[8] = {NULL};
+  int moves = 0;
+  for (size_t bytes = 300000; bytes <= 2 * MIB; bytes += bytes / 16)
+    for (size_t i = 0; i < COUNT(buffers); i++) {
+      unsigned char *old = buffers[i];
+      buffers[i] = hw_heap_realloc(heap, old, bytes);
+      assert_non_null(buffers[i]);
+      moves += old && buffers[i] != old;
+      assert_true(!old || buffers[i][0] == i);
+      memset(buffers[i], (int)i, bytes);
+    }
+  assert_true(moves <= 4 * (int)COUNT(buffers));
+  for (size_t i = 0; i < COUNT(buffers); i++)
+    assert_int_equal(hw_heap_free(heap, buffers[i]), HW_HEAP_OK);
+  hw_heap_destroy(heap);
+}
+
 static void impossible_sizes(void **state)
 {
   (void)state;
@@ -269,6 +291,7 @@ int main(void)
       cmocka_unit_test(a_walk_ends_when_the_visitor_wants),
       cmocka_unit_test(a_good_size_is_that_of_the_block),
       cmocka_unit_test(blocks_are_resized_in_place),
+      cmocka_unit_test(buffers_that_grow_in_turn_are_rarely_moved),
       cmocka_unit_test(impossible_sizes),
       cmocka_unit_test(a_large_block_grows_and_shrinks_without_a_copy),
       cmocka_unit_test(a_span_changes_its_size_in_place),

@@ -83,12 +83,22 @@ enum { MOST_BLOCKS = 700000, BLOCK_BYTES = 500 };
 
 static void *blocks[MOST_BLOCKS];
 
-static void go_up_and_down(struct hw_heap *heap, int count)
+static void allocate(struct hw_heap *heap, int count)
 {
   for (int i = 0; i < count; i++)
     memset(blocks[i] = hw_heap_alloc(heap, BLOCK_BYTES), 1, BLOCK_BYTES);
+}
+
+static void free_all(struct hw_heap *heap, int count)
+{
   for (int i = 0; i < count; i++)
     assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+}
+
+static void go_up_and_down(struct hw_heap *heap, int count)
+{
+  allocate(heap, count);
+  free_all(heap, count);
 }
 
 static size_t resident_bytes(void)
@@ -140,6 +150,31 @@ static double cycles_with_page_faults(int cycles, int count, long pause_ms)
   return all / first;
 }
 
+/* Returns how much more memory is in use after 50 MB were allocated and, after a pause, freed. */
+static size_t kept_after(size_t return_after_ms, long pause_ms)
+{
+  const struct hw_heap_config config = {.return_after_ms = return_after_ms};
+  struct hw_heap *heap = hw_heap_create(&config, NULL);
+  memset(blocks, 1, sizeof blocks);
+  size_t before = resident_bytes();
+  allocate(heap, MOST_BLOCKS / 7);
+  nanosleep(&(struct timespec){.tv_nsec = pause_ms * 1000000}, NULL);
+  free_all(heap, MOST_BLOCKS / 7);
+  size_t after = resident_bytes();
+  hw_heap_destroy(heap);
+  return after > before ? after - before : 0;
+}
+
+static void what_was_needed_a_moment_ago_is_kept(void **state)
+{
+  (void)state;
+#ifdef __SANITIZE_THREAD__
+  skip();
+#endif
+  assert_true(kept_after(60000, 0) > 45 * MIB);
+  assert_true(kept_after(1, 2) < 14 * MIB);
+}
+
 /* 50 MB each time: more than is kept without need. */
 static void what_is_taken_again_soon_is_kept(void **state)
 {
@@ -160,6 +195,7 @@ int main(void)
       cmocka_unit_test(free_blocks_come_before_untouched_memory),
       cmocka_unit_test(a_free_large_block_is_given_out_for_another_size),
       cmocka_unit_test(much_free_memory_goes_back_at_once),
+      cmocka_unit_test(what_was_needed_a_moment_ago_is_kept),
       cmocka_unit_test(what_is_taken_again_soon_is_kept),
       cmocka_unit_test(what_is_much_and_taken_again_later_is_kept),
   };

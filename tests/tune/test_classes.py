@@ -32,7 +32,7 @@ def classes(hw):
             assert all(size % 16 == 0 for size in table["class_bytes"])
         answer["tables"] = {table["name"]: table for table in answer["tables"]}
         assert len(answer["tables"]["tuned"]["class_bytes"]) == answer["class_count"]
-        assert len(answer["tables"]["default"]["class_bytes"]) == 40
+        assert len(answer["tables"]["default"]["class_bytes"]) == 45
         assert answer["tables"]["powers_of_two"]["class_bytes"] == [16 << i for i in range(12)]
         return answer
 
@@ -110,7 +110,7 @@ def test_the_number_is_chosen(recorded, classes):
     tuned, default = answer["tables"]["tuned"], answer["tables"]["default"]
     assert {272, 400, 720} <= set(tuned["class_bytes"])
     assert tuned["rounding_bytes"] + tuned["page_end_bytes"] <= 0.005 * answer["asked_bytes"]
-    assert default["rounding_bytes"] == 2000 * (320 - 272 + 448 - 400 + 768 - 720 + 5120 - 4224 + 10240 - 9008)
+    assert default["rounding_bytes"] == 2000 * (320 - 272 + 448 - 400 + 768 - 720 + 4608 - 4224 + 9216 - 9008)
     assert answer["best_cost_bytes"] <= answer["cost_bytes"] <= answer["best_cost_bytes"] * 1.0003 + 1
     assert tuned["peak_bytes"] < default["peak_bytes"]
     for count in (1, 64):

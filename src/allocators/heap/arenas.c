@@ -23,13 +23,6 @@ void hwi_heap_count_page(struct hw_heap *heap, size_t class_index, bool is_taken
     heap->peak_page_counts[class_index] = count;
 }
 
-void hwi_heap_take_kept(struct hw_heap *heap, size_t bytes)
-{
-  heap->kept_bytes -= bytes;
-  if (heap->kept_bytes < heap->least_kept_bytes)
-    heap->least_kept_bytes = heap->kept_bytes;
-}
-
 /* --- sets of slices --- */
 
 static uint64_t bits(unsigned first, unsigned count)
@@ -199,9 +192,8 @@ static struct hwi_page *take_from(struct hwi_page *arena, unsigned first, unsign
   uint64_t slices = bits(first, count), touched = unit->touched_slices & slices;
   struct hwi_page *page = arena + first;
   set_slices(arena, unit->free_slices & ~slices, unit->touched_slices | slices);
-  hwi_heap_take_kept(unit->heap, bytes_of(touched));
   unit->heap->taken_bytes += count * HWI_SLICE_BYTES;
-  unit->heap->new_bytes += bytes_of(slices & ~touched);
+  hwi_heap_count_taken(unit->heap, bytes_of(touched), bytes_of(slices & ~touched));
   page->slice_count = (uint8_t)count;
   page->is_clean = !touched;
   for (unsigned i = 0; i < count; i++)

@@ -81,7 +81,7 @@ static void *take_cached(struct hw_heap *heap, struct hwi_page *page, size_t byt
   void *block = (void *)hwi_page_start(page), *resized = NULL;
   bool is_enough = page->block_bytes >= bytes;
   unlink_from(&heap->cached, page);
-  hwi_heap_take_kept(heap, page->block_bytes);
+  hwi_heap_count_taken(heap, page->block_bytes, 0);
   page->is_clean = false;
   begin(heap, page, page->block_bytes);
   if (is_enough && page->block_bytes - bytes <= bytes / WASTE_PART)
@@ -110,7 +110,7 @@ void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align, size_t *
   page->is_clean = true;
   begin(heap, page, bytes);
   hwi_heap_count_mapped(heap, bytes);
-  heap->new_bytes += bytes;
+  hwi_heap_count_taken(heap, 0, bytes);
   *new_bytes = bytes;
   return (void *)start;
 }

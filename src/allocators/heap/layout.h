@@ -172,6 +172,7 @@ struct hw_heap {
   size_t kept_bytes;                      /* in free slices that are touched, and in free large blocks */
   size_t least_kept_bytes;                /* the least of it since then: */
   uint64_t excess_since_ns;               /* when memory was last returned, or could have been */
+  uint64_t needed_ns;                     /* when memory was last taken */
   uint64_t returned_ns;                   /* when memory was last returned, or that was found to be a mistake */
   size_t returned_bytes, new_bytes;       /* returned lately; taken from the system since */
   unsigned patience;                      /* how often it was a mistake: the times and shares are 2 to this power */
@@ -381,8 +382,6 @@ void hwi_arena_unmap_all(struct hw_heap *heap);
 /* Pending slices of an arena are free from now on. */
 void hwi_arena_settle(struct hwi_page *page);
 
-/* Memory that was kept is used. */
-void hwi_heap_take_kept(struct hw_heap *heap, size_t bytes);
 void hwi_heap_count_mapped(struct hw_heap *heap, size_t bytes);
 void hwi_heap_count_page(struct hw_heap *heap, size_t class_index, bool is_taken);
 
@@ -396,6 +395,9 @@ void hwi_heap_unmap_later(struct hw_heap *heap, struct hwi_page *unit);
 
 /* Free memory is to be returned to the system when the lock is left, until at most `most_bytes` are kept. */
 void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes);
+
+/* Memory is taken: of what was kept, and from the system. */
+void hwi_heap_count_taken(struct hw_heap *heap, size_t kept_bytes, size_t new_bytes);
 
 /* After memory has become free: returns it to the system if it is too much, or has been for long. */
 void hwi_heap_pass_by(struct hw_heap *heap);

@@ -31,6 +31,10 @@ struct hwi_owner *hwi_heap_existing_owner(const struct hw_heap *heap);
 /* Resizes a block in place, or by moving its mapping, and changes *block then. Returns false if it must be copied. */
 bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes);
 
+/* Returns how large the copy of a block that must grow should be: above 256 KiB it has room to grow further, of which nothing is in
+ * memory before it is written, so that buffers that grow step by step are rarely copied. */
+size_t hwi_heap_bytes_to_grow(size_t old_bytes, size_t bytes);
+
 /* As hw_heap_collect, but `most_bytes` of free memory may stay; `owner` is the calling thread's, or NULL. Returns how many bytes
  * went back to the system. */
 size_t hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner, size_t most_bytes);

@@ -45,6 +45,13 @@ static bool is_near(size_t old_bytes, size_t bytes)
   return bytes <= old_bytes && bytes >= old_bytes / 2;
 }
 
+size_t hwi_heap_bytes_to_grow(size_t old_bytes, size_t bytes)
+{
+  enum { LEAST_BYTES = 256 << 10, ROOM_BYTES = 512 << 10 };
+  bool has_room = bytes > old_bytes && bytes > LEAST_BYTES && bytes <= HWI_SPAN_BYTES;
+  return has_room ? (bytes + ROOM_BYTES - 1) & ~(size_t)(ROOM_BYTES - 1) : bytes;
+}
+
 bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes)
 {
   if (is_near(old_bytes, bytes))
@@ -76,7 +83,7 @@ void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes)
     return NULL;
   if (!heap->uses_libc && hwi_heap_resize(heap, &block, old_bytes, bytes))
     return block;
-  void *moved = hw_heap_alloc(heap, bytes);
+  void *moved = hw_heap_alloc(heap, heap->uses_libc ? bytes : hwi_heap_bytes_to_grow(old_bytes, bytes));
   if (moved) {
     memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
     hw_heap_free(heap, block);

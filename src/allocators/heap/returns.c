@@ -23,9 +23,11 @@
 enum {
   LEAST_KEPT_BYTES = 2 << 20,
   KEPT_PART = 32, /* of what is in use */
-  LEAST_EXCESS_BYTES = 32 << 20,
-  LEAST_EXCESS_OF_LARGE_BYTES = 2 << 20, /* of a heap that has had */
+  EXCESS_BYTES = 8 << 20,
+  EXCESS_IF_RECENT_BYTES = 128 << 20, /* if memory was taken less than return_after_ms ago */
+  EXCESS_OF_LARGE_BYTES = 2 << 20,    /* of a heap that has had */
   LARGE_HEAP_BYTES = 256 << 20,
+  EXCESS_AFTER_MISTAKE_BYTES = 32 << 20,
   EXCESS_PART = 4,
   NS_PER_MS = 1000000,
   SOON_MS = 1000,
@@ -143,25 +145,38 @@ static void learn(struct hw_heap *heap, uint64_t now)
     heap->new_bytes = 0;
 }
 
+static uint64_t return_after_ns(const struct hw_heap *heap)
+{
+  return (uint64_t)heap->config.return_after_ms * NS_PER_MS;
+}
+
 static bool is_old(const struct hw_heap *heap, uint64_t now)
 {
-  return now - heap->excess_since_ns >= (uint64_t)heap->config.return_after_ms * NS_PER_MS << heap->patience;
+  return now - heap->excess_since_ns >= return_after_ns(heap) << heap->patience;
 }
 
 /* Of a heap that was large, and is small now, no more is kept than of its size: it may never be needed again, and then no
- * thread passes by. But one that has been mistaken seems to go up and down: with the most patience, it keeps all. */
-static size_t most_excess_bytes(const struct hw_heap *heap)
+ * thread passes by. What was needed a moment ago is more likely to be. And a heap that has been mistaken seems to go up and
+ * down: with the most patience, it keeps all. */
+static size_t least_excess_bytes(const struct hw_heap *heap, uint64_t now)
 {
-  size_t least = heap->peak_mapped_bytes < LARGE_HEAP_BYTES ? LEAST_EXCESS_BYTES : LEAST_EXCESS_OF_LARGE_BYTES;
   if (heap->patience > 0)
-    least = larger(LEAST_EXCESS_BYTES, heap->peak_mapped_bytes >> MOST_PATIENCE);
-  return larger(least, (heap->taken_bytes + heap->large_bytes) / EXCESS_PART) << heap->patience;
+    return larger(EXCESS_AFTER_MISTAKE_BYTES, heap->peak_mapped_bytes >> MOST_PATIENCE);
+  if (heap->peak_mapped_bytes >= LARGE_HEAP_BYTES)
+    return EXCESS_OF_LARGE_BYTES;
+  return now - heap->needed_ns < return_after_ns(heap) ? EXCESS_IF_RECENT_BYTES : EXCESS_BYTES;
+}
+
+static size_t most_excess_bytes(const struct hw_heap *heap, uint64_t now)
+{
+  size_t part = (heap->taken_bytes + heap->large_bytes) / EXCESS_PART;
+  return larger(least_excess_bytes(heap, now), part) << heap->patience;
 }
 
 /* Returns how much of the kept memory stays; `most` needs no reason. */
 static size_t bytes_to_keep(const struct hw_heap *heap, size_t most, uint64_t now)
 {
-  size_t excess = most_excess_bytes(heap);
+  size_t excess = most_excess_bytes(heap, now);
   if (heap->kept_bytes - most > excess)
     return most + excess / 2;
   size_t unneeded = heap->least_kept_bytes > most ? heap->least_kept_bytes - most : 0;
@@ -174,6 +189,16 @@ static void return_kept(struct hw_heap *heap, size_t most_bytes, uint64_t now)
   hwi_heap_trim(heap, most_bytes);
   heap->returned_bytes += before - heap->kept_bytes;
   heap->returned_ns = now;
+}
+
+void hwi_heap_count_taken(struct hw_heap *heap, size_t kept_bytes, size_t new_bytes)
+{
+  heap->kept_bytes -= kept_bytes;
+  if (heap->kept_bytes < heap->least_kept_bytes)
+    heap->least_kept_bytes = heap->kept_bytes;
+  heap->new_bytes += new_bytes;
+  if (heap->config.returns == HW_HEAP_RETURNS_LATER)
+    heap->needed_ns = hwi_os_monotonic_ns();
 }
 
 void hwi_heap_pass_by(struct hw_heap *heap)

@@ -259,7 +259,7 @@ static void *heap_realloc(void *block, size_t bytes)
   }
   if (hwi_is_in_space(block) && resize(&block, old_bytes, bytes))
     return block;
-  void *moved = heap_alloc(bytes, HW_HEAP_ALIGN);
+  void *moved = heap_alloc(hwi_heap_bytes_to_grow(old_bytes, bytes), HW_HEAP_ALIGN);
   if (moved) {
     memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
     heap_free(block);
