@@ -17,12 +17,24 @@ void *hwi_os_map(size_t bytes)
   return VirtualAlloc(NULL, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
 }
 
-/* Windows releases what was mapped at once; so callers always unmap all of it. */
+static char *end_of_reservation(char *start)
+{
+  MEMORY_BASIC_INFORMATION region;
+  char *end = start;
+  while (VirtualQuery(end, &region, sizeof region) && region.State != MEM_FREE && region.AllocationBase == start)
+    end += region.RegionSize;
+  return end;
+}
+
+/* Windows releases what was reserved at once; so callers always unmap all of it. Memory that became longer has several
+ * reservations. */
 void hwi_os_unmap(void *start, size_t bytes)
 {
-  (void)bytes;
-  if (start)
-    VirtualFree(start, 0, MEM_RELEASE);
+  for (char *at = (char *)start, *end = at + bytes, *next; at && at < end; at = next) {
+    next = end_of_reservation(at);
+    if (next == at || !VirtualFree(at, 0, MEM_RELEASE))
+      return;
+  }
 }
 
 int hwi_os_populate(void *start, size_t bytes)

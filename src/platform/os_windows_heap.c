@@ -71,14 +71,38 @@ int hwi_os_drop_pages(void *start, size_t bytes)
   return VirtualAlloc(start, bytes, MEM_COMMIT, PAGE_READWRITE) ? 0 : -ENOMEM;
 }
 
+/* Memory that becomes longer than what is reserved for it gets a further reservation behind that. */
+static void *grow_here(char *start, size_t old_bytes, size_t bytes)
+{
+  size_t reserved = granules(old_bytes), here = bytes < reserved ? bytes : reserved;
+  if (bytes > reserved && hwi_os_map_at(start + reserved, bytes - reserved) != 0)
+    return NULL;
+  if (here == old_bytes || VirtualAlloc(start + old_bytes, here - old_bytes, MEM_COMMIT, PAGE_READWRITE))
+    return start;
+  if (bytes > reserved)
+    hwi_os_unmap(start + reserved, bytes - reserved);
+  return NULL;
+}
+
+/* Whole reservations are released, of the first one only the memory. */
+static void shrink_here(char *start, size_t old_bytes, size_t bytes)
+{
+  MEMORY_BASIC_INFORMATION region;
+  char *at = start + bytes, *end = start + old_bytes;
+  while (at < end && VirtualQuery(at, &region, sizeof region) && region.AllocationBase != at) {
+    size_t left = (size_t)(end - at), here = region.RegionSize < left ? region.RegionSize : left;
+    VirtualFree(at, here, MEM_DECOMMIT);
+    at += here;
+  }
+  if (at < end)
+    hwi_os_unmap(at, (size_t)(end - at));
+}
+
 static void *resize_here(void *start, size_t old_bytes, size_t bytes)
 {
-  if (bytes > granules(old_bytes))
-    return NULL;
   if (bytes > old_bytes)
-    return VirtualAlloc((char *)start + old_bytes, bytes - old_bytes, MEM_COMMIT, PAGE_READWRITE) ? start : NULL;
-  if (bytes < old_bytes)
-    VirtualFree((char *)start + bytes, old_bytes - bytes, MEM_DECOMMIT);
+    return grow_here((char *)start, old_bytes, bytes);
+  shrink_here((char *)start, old_bytes, bytes);
   return start;
 }
 
@@ -88,7 +112,7 @@ void *hwi_os_remap(void *start, size_t old_bytes, size_t bytes, void *to)
   if (!to)
     return resize_here(start, old_bytes, bytes);
   memcpy(to, start, old_bytes < bytes ? old_bytes : bytes);
-  VirtualFree(start, 0, MEM_RELEASE);
+  hwi_os_unmap(start, old_bytes);
   return to;
 }
 
