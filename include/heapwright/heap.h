@@ -167,7 +167,8 @@ void *hw_heap_alloc_zeroed(struct hw_heap *heap, size_t bytes);
 void *hw_heap_alloc_aligned(struct hw_heap *heap, size_t align, size_t bytes);
 
 /* Returns a block of at least `bytes` with the contents of `block` up to the smaller of both sizes; `block` is then free
- * unless it is the one returned. If `block` is NULL, it allocates. Returns NULL if there is no memory or `block` has a
+ * unless it is the one returned. A block of more than 256 KiB that must move to grow may get more room than
+ * hw_heap_good_bytes says, to grow further. If `block` is NULL, it allocates. Returns NULL if there is no memory or `block` has a
  * fault, and leaves `block` unchanged. */
 void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes);
 

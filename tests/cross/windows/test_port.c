@@ -54,13 +54,42 @@ static void memory_at_a_place(void **state)
   start[0] = start[GRANULE / 2 - 1] = 1;
   assert_ptr_equal(hwi_os_remap(start, GRANULE / 2, GRANULE, NULL), start);
   start[GRANULE - 1] = 1;
+  assert_int_equal(hwi_os_map_at(start + GRANULE, GRANULE), 0);
   assert_null(hwi_os_remap(start, GRANULE, 2 * GRANULE, NULL));
+  hwi_os_unmap(start + GRANULE, GRANULE);
   char *other = hwi_os_map(2 * GRANULE);
   assert_ptr_equal(hwi_os_remap(start, GRANULE, 2 * GRANULE, other), other);
   assert_int_equal(other[0] + other[GRANULE / 2 - 1] + other[GRANULE - 1], 3);
   assert_int_equal(hwi_os_drop_pages(other, GRANULE), 0);
   assert_int_equal(other[0], 0);
   hwi_os_unmap(other, 2 * GRANULE);
+}
+
+/* Is the memory at `start` free? */
+static bool is_free(char *start)
+{
+  bool is_mapped = hwi_os_map_at(start, GRANULE) == 0;
+  if (is_mapped)
+    hwi_os_unmap(start, GRANULE);
+  return is_mapped;
+}
+
+static void memory_becomes_longer_and_shorter(void **state)
+{
+  (void)state;
+  char *start = hwi_os_map(5 * GRANULE);
+  hwi_os_unmap(start, 5 * GRANULE);
+  assert_int_equal(hwi_os_map_at(start, GRANULE / 2), 0);
+  assert_ptr_equal(hwi_os_remap(start, GRANULE / 2, 3 * GRANULE / 2, NULL), start);
+  assert_ptr_equal(hwi_os_remap(start, 3 * GRANULE / 2, 5 * GRANULE, NULL), start);
+  memset(start, 1, 5 * GRANULE);
+  assert_ptr_equal(hwi_os_remap(start, 5 * GRANULE, GRANULE / 2, NULL), start);
+  assert_int_equal(start[GRANULE / 2 - 1], 1);
+  assert_true(is_free(start + GRANULE) && is_free(start + 4 * GRANULE));
+  assert_ptr_equal(hwi_os_remap(start, GRANULE / 2, 4 * GRANULE, NULL), start);
+  assert_int_equal(start[GRANULE / 2] + start[GRANULE] + start[4 * GRANULE - 1], 0);
+  hwi_os_unmap(start, 4 * GRANULE);
+  assert_true(is_free(start) && is_free(start + GRANULE) && is_free(start + 3 * GRANULE));
 }
 
 /* --- threads that use a heap, and end --- */
@@ -171,6 +200,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_lock_is_held_by_one_thread),
       cmocka_unit_test(memory_at_a_place),
+      cmocka_unit_test(memory_becomes_longer_and_shorter),
       cmocka_unit_test(threads_end_and_others_free),
       cmocka_unit_test(patterns),
       cmocka_unit_test(texts_of_errors),
