@@ -32,12 +32,11 @@ def lost(time, kept):
     return "-" if kept is None else f"{100 * (time / kept - 1):+.0f} %"
 
 
-def table(libraries, folder, share):
-    """The tables, for `share` of the usual sizes."""
+def table(libraries, folder, _share):
     program = heap_peers.build_program("heap_return", folder)
-    found = {name: heap_peers.run(program, library, ("down", int(MEGABYTES * share))) for name, library in libraries.items()}
+    found = {name: heap_peers.run(program, library, ("down", MEGABYTES)) for name, library in libraries.items()}
     rows = [(when, [f"{found[name][i] / 1000:.1f}" for name in libraries]) for i, when in enumerate(WHEN)]
-    text = heap_peers.table(f"RSS in MB: {int(MEGABYTES * share):,} MB of blocks of all sizes are freed", libraries, rows)
+    text = heap_peers.table(f"RSS in MB: {MEGABYTES:,} MB of blocks of all sizes are freed", libraries, rows)
     found = cycles(program, libraries, CYCLE_MEGABYTES)
     rows = [("processor time", [f"{found[name][0]:.1f} ms" for name in libraries]),
             ("pages touched again", [f"{100 * found[name][1] * PAGE_BYTES / CYCLE_MEGABYTES / 1e6:.0f} %" for name in libraries]),

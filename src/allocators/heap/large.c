@@ -169,6 +169,7 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
   page->is_clean = false;
   begin(heap, page, bytes);
   *new_bytes = bytes > old_bytes ? bytes - old_bytes : 0;
+  hwi_heap_count_taken(heap, 0, *new_bytes);
   return (void *)start;
 }
 
