@@ -132,17 +132,68 @@ uintptr_t hwi_elf_find(const struct hwi_elf_image *image, const char *name)
   return index ? address_of(image, &image->symbols[index]) : 0;
 }
 
-/* DT_GNU_HASH has no count: the last symbol is the last one of the bucket that begins last. Symbols before the first that it
- * has are references, and so are all symbols of an image that defines none. */
-static uint32_t count_by_gnu_hash(const struct gnu_table *table)
+/* --- all symbols --- */
+
+struct relocations {
+  const ElfW(Rela) *list;
+  size_t count;
+};
+
+/* Stores the relocations of calls, and all others. */
+static void find_relocations(const struct hwi_elf_image *image, struct relocations *calls, struct relocations *others)
 {
+  *calls = *others = (struct relocations){NULL, 0};
+  for (const ElfW(Dyn) *at = image->dynamic; at->d_tag != DT_NULL; at++) {
+    if (at->d_tag == DT_JMPREL)
+      calls->list = table_at(image, at->d_un.d_ptr);
+    else if (at->d_tag == DT_PLTRELSZ)
+      calls->count = at->d_un.d_val / sizeof(ElfW(Rela));
+    else if (at->d_tag == DT_RELA)
+      others->list = table_at(image, at->d_un.d_ptr);
+    else if (at->d_tag == DT_RELASZ)
+      others->count = at->d_un.d_val / sizeof(ElfW(Rela));
+  }
+}
+
+static void each_relocated(const struct relocations *of, void (*found)(void *context, uint32_t index), void *context)
+{
+  for (size_t i = 0; of->list && i < of->count; i++) {
+    const uint32_t index = ELF64_R_SYM(of->list[i].r_info);
+    if (index)
+      found(context, index);
+  }
+}
+
+void hwi_elf_relocated(const struct hwi_elf_image *image, void (*found)(void *context, uint32_t index), void *context)
+{
+  struct relocations calls, others;
+  find_relocations(image, &calls, &others);
+  each_relocated(&calls, found, context);
+  each_relocated(&others, found, context);
+}
+
+static void count_up_to(void *context, uint32_t index)
+{
+  uint32_t *count = context;
+  if (index >= *count)
+    *count = index + 1;
+}
+
+/* DT_GNU_HASH has no count: the last symbol is the last one of the bucket that begins last. Symbols before the first that it
+ * has are references, and so are all symbols of an image that defines none. There, GNU ld writes 1 as the first. */
+static uint32_t count_by_gnu_hash(const struct hwi_elf_image *image)
+{
+  const struct gnu_table *table = (const struct gnu_table *)image->gnu_hash;
   const uint32_t *buckets = (const uint32_t *)((const uint64_t *)(table + 1) + table->bloom_words);
   const uint32_t *chains = buckets + table->bucket_count;
   uint32_t last = 0;
   for (uint32_t i = 0; i < table->bucket_count; i++)
     last = buckets[i] > last ? buckets[i] : last;
-  if (last < table->first_symbol)
-    return table->first_symbol;
+  if (last < table->first_symbol) {
+    uint32_t count = table->first_symbol;
+    hwi_elf_relocated(image, count_up_to, &count);
+    return count;
+  }
   while (!(chains[last - table->first_symbol] & 1))
     last++;
   return last + 1;
@@ -150,5 +201,5 @@ static uint32_t count_by_gnu_hash(const struct gnu_table *table)
 
 uint32_t hwi_elf_symbol_count(const struct hwi_elf_image *image)
 {
-  return image->gnu_hash ? count_by_gnu_hash((const struct gnu_table *)image->gnu_hash) : image->hash[1];
+  return image->gnu_hash ? count_by_gnu_hash(image) : image->hash[1];
 }

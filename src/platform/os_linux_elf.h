@@ -27,7 +27,10 @@ bool hwi_elf_open(struct hwi_elf_image *image, uintptr_t bias, const ElfW(Dyn) *
  * are several, or 0 if there is none. For a function that is chosen at run time (ifunc) it is the chosen one. */
 uintptr_t hwi_elf_find(const struct hwi_elf_image *image, const char *name);
 
-/* Returns the number of symbols in image->symbols. */
+/* Returns the number of symbols in image->symbols; of an image that defines none, those that its relocations name. */
 uint32_t hwi_elf_symbol_count(const struct hwi_elf_image *image);
+
+/* Calls found(context, index) for each relocation by a symbol. An index comes as often as there are relocations by it. */
+void hwi_elf_relocated(const struct hwi_elf_image *image, void (*found)(void *context, uint32_t index), void *context);
 
 #endif

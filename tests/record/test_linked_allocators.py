@@ -480,13 +480,14 @@ def test_functions_that_the_allocator_lacks(compile_c, record):
     check_is_complete(report)
 
 
-def test_interposed_library_stays_as_it_is(compile_c, record):
+@pytest.mark.parametrize("options", [["-pie", "-fPIE"], ["-no-pie"]], ids=["pie", "no-pie"])
+def test_interposed_library_stays_as_it_is(compile_c, record, options):
     """A shared jemalloc whose malloc the recorder calls needs no other code, unless the program calls mallocx."""
     source = '#include <stdlib.h>\nvoid *mallocx(size_t, int);\nvoid dallocx(void *, int);\nint main(void) { void *volatile p = malloc(1013); free(p); MORE return 0; }\n'
     libjemalloc = file_of("libjemalloc.so")
-    plain = record([compile_c(source.replace("MORE", ""), "-fno-builtin", libjemalloc, name="plain")]).report_with("--top", "0")
+    plain = record([compile_c(source.replace("MORE", ""), "-fno-builtin", *options, libjemalloc, name="plain")]).report_with("--top", "0")
     assert notes_of(plain) == [] and recorded_counts(plain, [1013]) == {1013: (1, 0)}
-    user = record([compile_c(source.replace("MORE", "void *volatile q = mallocx(2027, 0); dallocx(q, 0);"), "-fno-builtin", libjemalloc, name="user")]).report_with("--top", "0")
+    user = record([compile_c(source.replace("MORE", "void *volatile q = mallocx(2027, 0); dallocx(q, 0);"), "-fno-builtin", *options, libjemalloc, name="user")]).report_with("--top", "0")
     assert len(notes_of(user)) == 1 and recorded_counts(user, [1013, 2027]) == {1013: (1, 0), 2027: (1, 0)}
     check_is_complete(user)
 
