@@ -46,6 +46,10 @@ void hwi_os_image_references(const struct hwi_os_image *image, void (*found)(voi
 /* Returns the address of a function that is chosen at run time. */
 uintptr_t hwi_os_chosen_function(uintptr_t resolver);
 
+/* Returns whether the image itself finds a function at this address through the loader's tables, so that it may find that of
+ * another image instead. If not, the linker has bound its calls. */
+bool hwi_os_image_looks_up(const struct hwi_os_image *image, uintptr_t address);
+
 /* Returns how many threads this process has, or 0 if it cannot be known. */
 uint32_t hwi_os_thread_count(void);
 

@@ -186,3 +186,25 @@ void hwi_os_image_references(const struct hwi_os_image *image, void (*found)(voi
     if (elf.symbols[i].st_shndx == SHN_UNDEF)
       found(context, elf.strings + elf.symbols[i].st_name);
 }
+
+struct looked_up {
+  const struct hwi_elf_image *elf;
+  uintptr_t address;
+  bool is_found;
+};
+
+static void compare(void *context, uint32_t index)
+{
+  struct looked_up *looked_up = context;
+  const ElfW(Sym) *symbol = &looked_up->elf->symbols[index];
+  looked_up->is_found |= is_function(symbol) && looked_up->elf->bias + symbol->st_value == looked_up->address;
+}
+
+bool hwi_os_image_looks_up(const struct hwi_os_image *image, uintptr_t address)
+{
+  struct hwi_elf_image elf;
+  struct looked_up looked_up = {&elf, address, false};
+  if (open_loaded(image, &elf))
+    hwi_elf_relocated(&elf, compare, &looked_up);
+  return looked_up.is_found;
+}

@@ -106,3 +106,9 @@ void hwi_os_image_references(const struct hwi_os_image *image, void (*found)(voi
 {
   (void)image, (void)found, (void)context;
 }
+
+bool hwi_os_image_looks_up(const struct hwi_os_image *image, uintptr_t address)
+{
+  (void)image, (void)address;
+  return false;
+}

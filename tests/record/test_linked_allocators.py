@@ -424,6 +424,43 @@ def test_signals(compile_c, record, folder):
     recording = record([compile_c(HANDLER, "-fno-builtin", str(prefixed(folder, "je_")), "-lm", "-pthread")])
     assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
     check_is_complete(recording.report)
+BINDS_ITS_OWN = r"""
+#include <stdlib.h>
+__attribute__((visibility("default"))) void *give(unsigned long size) { return malloc(size); }
+__attribute__((visibility("default"))) void take(void *block) { free(block); }
+"""
+USES_BOTH = r"""
+#include <stdio.h>
+#include <stdlib.h>
+void *give(unsigned long size);
+void take(void *block);
+int main(void)
+{
+  for (int i = 0; i < 100; i++) {
+    take(malloc(1013));
+    free(give(2027));
+    take(give(3011));
+    free(malloc(4099));
+  }
+  give(1021);
+  return 3;
+}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-Wl,-Bsymbolic"], ["-Wl,-Bsymbolic-functions"]], ids=["table", "symbolic", "symbolic-functions"])
+def test_library_that_is_malloc_and_calls_it(compile_c, record, tmp_path, options):
+    """The linker may have bound the calls within it; blocks go both ways."""
+    library = compile_c(BINDS_ITS_OWN, "-shared", "-fPIC", "-fno-builtin", file_of("libjemalloc_pic.a"), *options, "-lm", "-pthread", name="libboth.so")
+    program = compile_c(USES_BOTH, "-fno-builtin", str(library), f"-Wl,-rpath,{tmp_path}")
+    recording = record([program])
+    assert recording.process.returncode == 3
+    report = recording.report_with("--top", "0")
+    assert recorded_counts(report, [1013, 2027, 3011, 4099, 1021]) == {1013: (100, 0), 2027: (100, 0), 3011: (100, 0), 4099: (100, 0), 1021: (1, 1)}
+    check_is_complete(report)
+    assert notes_of(report) == ([f"jemalloc (malloc) in {library}"] if options else [])
+
+
 
 
 THROWS = r"""

@@ -9,7 +9,7 @@
  * nothing is written unless all of them can be.
  *
  * A shared library whose malloc the recorder calls anyway is left as it is, unless the program uses functions that only this
- * allocator has (mallocx, mi_malloc).
+ * allocator has (mallocx, mi_malloc), or the linker has bound the library's own calls of malloc (-Bsymbolic).
  */
 #include "record/runtime/redirect.h"
 
@@ -230,7 +230,7 @@ static bool is_wanted(struct search *search)
 {
   const bool is_interposed = search->has_malloc && hwi_os_symbol_after("malloc") == (const void *)search->malloc_at &&
                              !hwi_os_symbol_before("malloc");
-  return !is_interposed || is_referred_to(search);
+  return !is_interposed || !hwi_os_image_looks_up(search->image, search->malloc_at) || is_referred_to(search);
 }
 
 /* --- planning --- */
