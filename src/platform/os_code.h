@@ -16,6 +16,8 @@ struct hwi_os_image {
   const void *loaded;  /* private */
   const uint8_t *file; /* private: the mapped file, if it has more symbols than the loaded image; or NULL */
   size_t file_bytes;
+  const void *segments; /* private */
+  size_t segment_count;
 };
 
 /* A function that an image defines. */
@@ -23,6 +25,7 @@ struct hwi_os_function {
   const char *name;
   uintptr_t address;
   size_t bytes;   /* 0: unknown */
+  bool is_code;   /* all of it is in a segment of the image with code: it may be read, and called */
   bool is_chosen; /* a function at `address` returns the address: hwi_os_chosen_function */
 };
 
@@ -43,12 +46,12 @@ void hwi_os_image_functions(const struct hwi_os_image *image,
 void hwi_os_image_references(const struct hwi_os_image *image, void (*found)(void *context, const char *name),
                              void *context);
 
-/* Returns the address of a function that is chosen at run time. */
-uintptr_t hwi_os_chosen_function(uintptr_t resolver);
-
 /* Returns whether the image itself finds a function at this address through the loader's tables, so that it may find that of
  * another image instead. If not, the linker has bound its calls. */
 bool hwi_os_image_looks_up(const struct hwi_os_image *image, uintptr_t address);
+
+/* Returns the address of a function that is chosen at run time. */
+uintptr_t hwi_os_chosen_function(uintptr_t resolver);
 
 /* Returns how many threads this process has, or 0 if it cannot be known. */
 uint32_t hwi_os_thread_count(void);
@@ -59,9 +62,9 @@ void *hwi_os_map_near(uintptr_t address, size_t bytes);
 /* Makes memory of hwi_os_map_near executable, and no longer writable. Returns 0 or a negative value. */
 int hwi_os_make_code(void *start, size_t bytes);
 
-/* Make the pages with [at, at + bytes), which have code, writable as well, or undo this. Return 0 or a negative value; the first
- * one leaves the pages as they are then. */
-int hwi_os_open_code(uintptr_t at, size_t bytes);
-int hwi_os_close_code(uintptr_t at, size_t bytes);
+/* Make the pages with [at, at + bytes), which is code of the image, writable as well, or undo this. Return 0 or a negative value;
+ * the first one leaves the pages as they are then. */
+int hwi_os_open_code(const struct hwi_os_image *image, uintptr_t at, size_t bytes);
+int hwi_os_close_code(const struct hwi_os_image *image, uintptr_t at, size_t bytes);
 
 #endif

@@ -5,6 +5,7 @@
  * and the program could not go on.
  */
 #define _GNU_SOURCE
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include "platform/os.h"
 #include "platform/os_code.h"
 #include "platform/os_linux_call.h"
+#include "platform/os_linux_segments.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -72,18 +74,25 @@ int hwi_os_make_code(void *start, size_t bytes)
 
 /* --- code that is there --- */
 
+/* A segment with code may be one with data, too. */
+static long access_of(const struct hwi_os_image *image, uintptr_t at, size_t bytes)
+{
+  const ElfW(Phdr) *segment = hwi_segment_of(image, at, bytes);
+  return segment && segment->p_flags & PF_W ? PROT_READ | PROT_WRITE | PROT_EXEC : PROT_READ | PROT_EXEC;
+}
+
 static int protect(uintptr_t at, size_t bytes, long access)
 {
   const uintptr_t mask = HWI_OS_PAGE_BYTES - 1, first = at & ~mask, end = (at + bytes + mask) & ~mask;
   return (int)CALL3(SYS_mprotect, first, end - first, access);
 }
 
-int hwi_os_open_code(uintptr_t at, size_t bytes)
+int hwi_os_open_code(const struct hwi_os_image *image, uintptr_t at, size_t bytes)
 {
-  return protect(at, bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
+  return protect(at, bytes, access_of(image, at, bytes) | PROT_WRITE);
 }
 
-int hwi_os_close_code(uintptr_t at, size_t bytes)
+int hwi_os_close_code(const struct hwi_os_image *image, uintptr_t at, size_t bytes)
 {
-  return protect(at, bytes, PROT_READ | PROT_EXEC);
+  return protect(at, bytes, access_of(image, at, bytes));
 }

@@ -43,6 +43,7 @@ struct search {
   bool has_malloc;                   /* the image's malloc is this allocator's */
   uintptr_t malloc_at;               /* the image's malloc; 0: none */
   const struct hwi_shape *ambiguous; /* two functions have its name: one is another file's own */
+  const struct hwi_shape *misplaced; /* its symbol is not of code */
   uintptr_t usable_size;
   struct candidate *candidates;
   uint32_t count;
@@ -165,6 +166,10 @@ static void take(void *context, const struct hwi_os_function *function)
       hwi_allocator_shape(search->kind, search->prefix, function->name, strlen(function->name));
   if (!shape || !is_of_it(search, function->name))
     return;
+  if (!function->is_code) {
+    search->misplaced = shape;
+    return;
+  }
   const uintptr_t address = function->is_chosen ? hwi_os_chosen_function(function->address) : function->address;
   if (shape->role == HWI_ROLE_USABLE) {
     search->usable_size = address;
@@ -193,9 +198,11 @@ static void complete(void *context, const struct hwi_os_function *function)
       is_cold ? hwi_allocator_shape(search->kind, search->prefix, function->name, stem) : NULL;
   for (uint32_t i = 0; i < search->count; i++) {
     struct candidate *candidate = &search->candidates[i];
-    if (is_named(candidate, shape))
+    if (is_named(candidate, shape) && !function->is_code)
+      search->misplaced = shape;
+    else if (is_named(candidate, shape))
       candidate->cold = function->address, candidate->cold_bytes = function->bytes;
-    if (candidate->address == function->address && candidate->bytes == 0 && !function->is_chosen)
+    if (candidate->address == function->address && candidate->bytes == 0 && !function->is_chosen && function->is_code)
       candidate->bytes = function->bytes;
   }
 }
@@ -270,6 +277,8 @@ static bool plan(struct search *search)
     return refuse(search, obstacle, "", "");
   if (search->ambiguous)
     return refuse(search, "there are several functions named ", search->ambiguous->name, "");
+  if (search->misplaced)
+    return refuse(search, "what is named ", search->misplaced->name, "is not code");
   if (search->is_overfull || family_count == MOST_FAMILIES ||
       hwi_redirected_count() + search->count > HWI_REDIRECTED_MAX)
     return refuse(search, "it has too many functions", "", "");
@@ -301,13 +310,14 @@ static void fill(const struct search *search)
 static void close_code(const struct search *search, uint32_t count)
 {
   for (uint32_t i = 0; i < count; i++)
-    hwi_os_close_code(search->candidates[i].detour.patch_at, search->candidates[i].detour.patch_bytes);
+    hwi_os_close_code(search->image, search->candidates[i].detour.patch_at, search->candidates[i].detour.patch_bytes);
 }
 
 static bool open_code(const struct search *search)
 {
   for (uint32_t i = 0; i < search->count; i++)
-    if (hwi_os_open_code(search->candidates[i].detour.patch_at, search->candidates[i].detour.patch_bytes) < 0) {
+    if (hwi_os_open_code(search->image, search->candidates[i].detour.patch_at,
+                         search->candidates[i].detour.patch_bytes) < 0) {
       close_code(search, i);
       return false;
     }
@@ -350,7 +360,8 @@ static void redirect_one(struct search *search, void (*found)(enum hw_note note,
   hwi_os_image_functions(search->image, take, search);
   hwi_os_image_functions(search->image, complete, search);
   const bool is_whole = candidate_of(search, HW_ENTRY_MALLOC) && candidate_of(search, HW_ENTRY_FREE);
-  if (!is_whole || !is_wanted(search)) /* else it is another one, which the tools may know by its file */
+  if (!(is_whole || search->misplaced) ||
+      !is_wanted(search)) /* else it is another one, which the tools may know by its file */
     return;
   if (!redirect(search) && search->room)
     hwi_os_unmap(search->room, room_bytes(search));
