@@ -50,20 +50,20 @@ static void *map_at(uintptr_t address, size_t bytes)
   return NULL;
 }
 
-/* Tries addresses on both sides, farther and farther away. */
+/* Above a program is its heap: brk begins at its end, or up to 32 MiB higher, and fails where anything is mapped. So addresses
+ * below the module come first, farther and farther away, and then those above, nearer and nearer. */
 void *hwi_os_map_near(uintptr_t address, size_t bytes)
 {
-  enum { FIRST_STEP = 1 << 20, FARTHEST = 1 << 30, TRIES = 64 };
-  const uintptr_t page = address & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1);
+  enum { NEAREST = 1 << 20, NEAREST_ABOVE = 256 << 20, FARTHEST = 1 << 30 };
+  const uintptr_t mask = ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1), page = address & mask;
+  struct hwi_os_module module;
+  const uintptr_t start = hwi_os_find_module(address, &module) ? module.start & mask : page;
   void *found = NULL;
-  uintptr_t distance = FIRST_STEP;
-  for (int i = 0; i < TRIES && !found && distance + bytes < FARTHEST;
-       i++, distance += distance / 4 & ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1)) {
-    if (page > distance + FIRST_STEP)
-      found = map_at(page - distance, bytes);
-    if (!found)
-      found = map_at(page + distance, bytes);
-  }
+  for (uintptr_t distance = NEAREST; !found && distance + NEAREST < start && page - (start - distance) < FARTHEST;
+       distance += distance / 4 & mask)
+    found = map_at(start - distance, bytes);
+  for (uintptr_t distance = FARTHEST - bytes; !found && distance > NEAREST_ABOVE; distance -= distance / 8 & mask)
+    found = map_at(page + distance, bytes);
   return found;
 }
 

@@ -356,6 +356,44 @@ def test_data_on_the_page_of_the_code(compile_c, record):
     assert recorded_counts(recording.report_with("--top", "0"), [1013]) == {1013: (1, 0)} and len(notes_of(recording.report)) == 1
 
 
+GROWS_HEAP = r"""
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+char small[4096];
+char *beyond(void);
+int main(void)
+{
+  char *const end = sbrk(0);
+  const int is_grown = sbrk(200 << 20) == end;
+  memset(end, 1, 4096);
+  puts(is_grown ? "grown" : "not grown");
+  return !beyond();
+}
+"""
+ALLOCATOR_AFTER_MUCH_CODE = r"""
+#include <stddef.h>
+static _Alignas(16) char arena[1 << 12];
+static size_t used;
+int je_mallctlnametomib(void) { return 0; }
+__asm__(".text; .skip 8 << 20, 0x90");
+__attribute__((noipa)) void *je_malloc(size_t bytes) { used += bytes; return arena + used - bytes; }
+__attribute__((noipa)) void je_free(void *block) { used -= block != 0; }
+char *beyond(void) { char *volatile block = je_malloc(1013); je_free(block); return block; }
+"""
+
+
+@pytest.mark.parametrize("options", [["-no-pie"], ["-pie", "-fPIE"], ["-no-pie", "-Wl,-Ttext-segment=0x10000"]], ids=["usual", "pie", "low"])
+def test_heap_of_brk_grows_as_without_it(compile_c, record, tmp_path, options):
+    """The code that the jumps lead to is not where the heap grows. Without randomization that begins at the end of the program."""
+    allocator = tmp_path / "allocator.c"
+    allocator.write_text(ALLOCATOR_AFTER_MUCH_CODE)
+    program = compile_c(GROWS_HEAP, str(allocator), *options)
+    recording = record(["setarch", "-R", program])
+    assert (recording.process.returncode, recording.process.stdout) == (0, "grown\n")
+    assert recorded_counts(json.loads(recording.hw("report", "--json", "--children", recording.trace).stdout), [1013]) == {1013: (1, 0)}
+
+
 USES_LIBRARY = r"""
 #include <stdio.h>
 void *give(unsigned long size);
