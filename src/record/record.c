@@ -37,8 +37,7 @@ uint32_t hwi_event_node(struct hwi_lane *lane, const struct hwi_caller *caller, 
 }
 
 /* Returns whether malloc_usable_size must not be called. The block of a foreign operator may not be a block of malloc.
- * And an allocator may allocate during malloc_usable_size (tcmalloc does so in the first call): that event is nested,
- * and another call for it would nest without end. */
+ * And if a signal handler has interrupted an event, the allocator may be in the middle of its malloc_usable_size. */
 static bool assumes_usable(const struct hwi_lane *lane, enum hw_entry entry)
 {
   bool is_nested = lane != &hwi_stream_self->lanes[0];

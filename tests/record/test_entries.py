@@ -410,6 +410,56 @@ def test_malloc_is_not_asked_of_a_foreign_operators_block(preload, folder):
     assert recording.report["failed_calls"] == 2
 
 
+ALLOCATES_WHEN_ASKED = r"""
+#include <stdlib.h>
+static void *instance;
+size_t malloc_usable_size(void *block)
+{
+  (void)block;
+  if (!instance)
+    instance = malloc(333);
+  return 4096;
+}
+"""
+ASKS = r"""
+#include <malloc.h>
+#include <stdlib.h>
+int main(int count, char **arguments)
+{
+  (void)arguments;
+  void *volatile block;
+  for (int i = 0; i < 100; i++) {
+    block = malloc(1013);
+    if (count > 1)
+      malloc_usable_size(block);
+    free(block);
+  }
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("arguments", [[], ["asks"]], ids=["recorder", "program"])
+@pytest.mark.parametrize("allocator", ["own", "libtcmalloc_minimal.so.4"])
+@pytest.mark.parametrize("sample", ["", "1"], ids=["all", "sample"])
+def test_allocator_that_allocates_when_asked_for_a_usable_size(preload, recorder, compile_c, arguments, allocator, sample):
+    """The recorder asks within an event. What is allocated then is not the program's, and would be asked for, too, without end."""
+    library = compile_c(ALLOCATES_WHEN_ASKED, "-shared", "-fPIC", "-fno-builtin", name="libasked.so") if allocator == "own" else allocator
+    program = compile_c(ASKS, "-fno-builtin")
+    plain = preload([program, *arguments])
+    environment = {"LD_PRELOAD": f"{recorder}:{library}", **({"HEAPWRIGHT_SAMPLE": sample} if sample else {})}
+    recording = preload([program, *arguments], env=environment)
+    if "cannot be preloaded" in recording.process.stderr:
+        pytest.skip(f"{library} is not installed")
+    report = recording.report_with("--top", "0")
+    assert recording.process.returncode == 0 and report["lost_events"] == report["unmatched_frees"] == report["missed_frees"] == 0
+    assert [(entry["calls"], entry["live_blocks"]) for entry in report["sizes"] if entry["size"] == 1013] == [(100, 0)]
+    functions = [frame["function"] for top in report["top"] for frame in top["stack"]]
+    assert "malloc_usable_size" not in functions and "MallocExtension::instance()" not in functions
+    assert all(entry["size"] != 333 for entry in report["sizes"])
+    assert report["allocation_calls"] < plain.report["allocation_calls"] + 20
+
+
 def test_recorder_counts_as_the_counter_does(preload, recorder, counter, known, tmp_path):
     output = tmp_path / "counted.json"
     recording = preload([known, 1000], env={"LD_PRELOAD": f"{recorder}:{counter}", "COUNTER_OUTPUT": str(output)})

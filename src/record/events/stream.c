@@ -6,6 +6,9 @@
  * certainty, since recovering a lane whose event continues later would break it. A nested event's stack has a signal
  * frame between it and the interrupted event. So if the whole stack can be unwound without a signal frame, and the busy
  * frame's address is on that stack, that frame has been left.
+ *
+ * Or the real allocator allocates while the event asks it for a usable size (tcmalloc does, in the first call). Then a frame of
+ * the function that asks is on that stack. Such a call is not the program's, and is not recorded.
  */
 #include "record/events/stream.h"
 
@@ -68,13 +71,18 @@ static void recover_lane(struct hwi_lane *lane)
   lane->busy = 0;
 }
 
-static bool is_abandoned(const struct hwi_lane *lane, uintptr_t frame)
+/* Why a lane is busy. */
+enum business { INTERRUPTED, ABANDONED, ASKING };
+
+static enum business business_of(const struct hwi_lane *lane, uintptr_t frame)
 {
   enum {
     LARGEST_DISTANCE = 1 << 20
   }; /* below the stack pointer: a frame that was left and is further away may be on another stack */
-  uintptr_t outermost;
-  return lane->busy + LARGEST_DISTANCE > frame && hwi_step_is_uninterrupted(&outermost) && lane->busy < outermost;
+  struct hwi_outward outward;
+  if (lane->busy + LARGEST_DISTANCE <= frame || !hwi_step_is_uninterrupted(&outward) || lane->busy >= outward.outermost)
+    return INTERRUPTED;
+  return outward.is_asking ? ASKING : ABANDONED;
 }
 
 /* Called when modules were loaded or unloaded: drops all cached data that may depend on them. */
@@ -87,17 +95,23 @@ static void note_modules(struct hwi_lane *lane)
   forget_stacks(lane);
 }
 
+/* Returns NULL if the event is not to be recorded, or is lost. */
 static struct hwi_lane *take_lane(struct hwi_thread_stream *self, uintptr_t frame)
 {
   struct hwi_lane *lane = NULL;
   for (int i = 0; i < 2 && !lane; i++) {
-    if (self->lanes[i].busy && is_abandoned(&self->lanes[i], frame))
+    const enum business business = self->lanes[i].busy ? business_of(&self->lanes[i], frame) : INTERRUPTED;
+    if (business == ASKING)
+      return NULL;
+    if (business == ABANDONED)
       recover_lane(&self->lanes[i]);
     if (!self->lanes[i].busy)
       lane = &self->lanes[i];
   }
-  if (!lane)
+  if (!lane) {
+    hwi_session_lose(HW_LOSS_NESTED);
     return NULL;
+  }
   lane->busy = frame;
   atomic_signal_fence(memory_order_seq_cst);
   uint32_t epoch = atomic_load_explicit(&hwi_session.module_epoch, memory_order_acquire);
@@ -274,10 +288,8 @@ struct hwi_lane *hwi_stream_enter_slow(uintptr_t frame)
     return NULL;
   }
   struct hwi_lane *lane = take_lane(self, frame);
-  if (!lane) {
-    hwi_session_lose(HW_LOSS_NESTED);
+  if (!lane)
     return NULL;
-  }
   if (lane->attention & HWI_LANE_HAS_PENDING_FREE)
     hwi_pending_free_write(lane, 0);
   if (lane->attention & HWI_LANE_NEW_CHUNK) {

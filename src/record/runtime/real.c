@@ -124,6 +124,38 @@ static size_t usable_size_unknown(void *block)
   return 0;
 }
 
+/* --- usable sizes --- */
+
+static hwi_usable_size_fn *usable_size_of_allocator;
+
+extern const char asking_begins[] __asm__("__start_hwi_asking") __attribute__((visibility("hidden")));
+extern const char asking_ends[] __asm__("__stop_hwi_asking") __attribute__((visibility("hidden")));
+
+/* An allocator may allocate meanwhile, within the event that needs the size. The stack then has a frame of this function, which
+ * alone is in its section. */
+static __attribute__((noinline, noclone, section("hwi_asking"))) size_t ask_usable_size(void *block)
+{
+  const size_t bytes = usable_size_of_allocator(block);
+  __asm__ volatile(""); /* a tail call would leave no frame */
+  return bytes;
+}
+
+bool hwi_real_is_asking(uintptr_t pc)
+{
+  return pc >= (uintptr_t)asking_begins && pc < (uintptr_t)asking_ends;
+}
+
+/* libc's malloc_usable_size does not allocate. A static program's may be another allocator's. */
+static void ask_for_usable_sizes(hwi_function *next[])
+{
+  if (hwi_os_is_of_libc((uintptr_t)next[HW_ENTRY_MALLOC_USABLE_SIZE]) && !hwi_os_is_static())
+    return;
+  usable_size_of_allocator = (hwi_usable_size_fn *)next[HW_ENTRY_MALLOC_USABLE_SIZE];
+  next[HW_ENTRY_MALLOC_USABLE_SIZE] = (hwi_function *)ask_usable_size;
+}
+
+/* --- all gaps --- */
+
 static void fill(hwi_function *next[], enum hw_entry entry, hwi_function *substitute)
 {
   if (!next[entry])
@@ -199,6 +231,7 @@ static bool find_all(hwi_function *next[])
       next[HW_ENTRY_MALLOC] && next[HW_ENTRY_FREE] && next[HW_ENTRY_CALLOC] && next[HW_ENTRY_REALLOC];
   leave_out_musls(next);
   fill_gaps(next);
+  ask_for_usable_sizes(next);
   return is_complete;
 }
 

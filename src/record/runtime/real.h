@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "heapwright/detail/entry_list.h"
 
@@ -58,6 +59,9 @@ extern __attribute__((visibility("hidden"))) bool hwi_real_is_loaded_late;
 /* Finds all of them. Returns false before this library is relocated: boot.h then serves the call. May be called on any
  * thread, at any time, any number of times. Takes no lock and calls no function of libc that may allocate. */
 bool hwi_real_find(void);
+
+/* Returns whether a function with this return address on the stack asks the real allocator for the usable size of a block. */
+bool hwi_real_is_asking(uintptr_t pc);
 
 /* Finds only the functions of interposed.c. */
 void hwi_real_find_interposed(void);

@@ -3,6 +3,7 @@
 
 #include "platform/arch.h"
 #include "platform/os.h"
+#include "record/runtime/real.h"
 
 enum {
   WORD = sizeof(uintptr_t),
@@ -110,15 +111,17 @@ static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk 
   return HWI_WALK_LOST;
 }
 
-__attribute__((noinline)) bool hwi_step_is_uninterrupted(uintptr_t *outermost)
+__attribute__((noinline)) bool hwi_step_is_uninterrupted(struct hwi_outward *outward)
 {
+  outward->is_asking = false;
   struct hwi_registers registers = {.known = 0};
   struct hwi_range range = {0};
   bool is_signal_frame = true; /* so that the captured pc is used unchanged */
   hwi_arch_capture(registers.value, &registers.known);
   hwi_range_enter(&range, registers.value[HWI_REG_SP]);
   for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
-    *outermost = registers.value[HWI_REG_SP];
+    outward->outermost = registers.value[HWI_REG_SP];
+    outward->is_asking |= hwi_real_is_asking(registers.value[HWI_REG_RA]);
     enum hwi_step result = hwi_step_by_cfi(&range, &registers, &is_signal_frame);
     if (result == HWI_STEP_OUTERMOST || result == HWI_STEP_NO_CFI) /* as in musl, at the end of each stack */
       return true;

@@ -69,10 +69,15 @@ static inline bool hwi_step_plainly(uintptr_t high, struct hwi_cached_row row, s
  * address; it is set for the caller's pc. Returns HWI_STEP_NO_CFI if no module or no CFI covers the pc. */
 enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *registers, bool *is_interrupted);
 
+/* The stack outward of here. */
+struct hwi_outward {
+  uintptr_t outermost; /* the sp of the outermost frame, or of one without CFI */
+  bool is_asking;      /* hwi_real_is_asking is true of a frame */
+};
+
 /* Returns whether the calling thread's stack can be unwound from here to its outermost frame, or to one without CFI, without a
- * signal frame on the way. *outermost gets the sp of that frame. Slow: it takes every step with the CFI interpreter, and needs no
- * lane. */
-bool hwi_step_is_uninterrupted(uintptr_t *outermost);
+ * signal frame on the way. Slow: it takes every step with the CFI interpreter, and needs no lane. */
+bool hwi_step_is_uninterrupted(struct hwi_outward *outward);
 
 /* Walks from the caller outward (walk.c), without any effect on the cached stack. Before, walk->met must be how many
  * cached frames may be met (0: none), and walk->is_checked whether these are known to be unchanged. Returns
