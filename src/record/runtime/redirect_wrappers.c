@@ -1,11 +1,14 @@
 /* redirect_wrappers.c - what the calls of a redirected function lead to: each calls the original and reports to the recorder
  *
- * An allocator may call its own functions: mimalloc's realloc calls its malloc and free, and several names may be one function. So
- * only the outermost call on a thread is reported: while it runs, `running` describes it. A call whose frame is not below that one's
- * is not within it. After a longjmp out of a call, `running` is wrong until the thread returns to that depth, and the stack there is
- * the program's: so it has values alone, and its address of the call is compared, not followed. Operator new may call a
- * new_handler of the program, and the C++ runtime, for an exception. So what it calls is reported, except for its own block: the
- * last block that was allocated within it is held back until it returns another one, as in operators.c.
+ * An allocator may call its own functions: mimalloc's realloc calls its malloc and free, and several names may be one function. It
+ * may also call functions of the program, which call it: a new_handler, a hook, mimalloc's deferred free. While a call runs,
+ * `running` describes it. A call within it is its part, and is not reported, if it takes the same block (what realloc and operator
+ * delete do), or if it gave out the block that the outer call returns, or one around it (an aligned one). So the last block that was
+ * allocated within a call is held back until it returns another one, as in operators.c. All others are reported.
+ *
+ * A call whose frame is not below that one's is not within it. After a longjmp out of a call, `running` is wrong until the thread
+ * returns to that depth, and the stack there is the program's: so it has values alone, and its address of the call is compared, not
+ * followed. A signal handler may interrupt a change of `running`: it has no call meanwhile, or a block that is being reported.
  *
  * The block of a redirected function is not one of libc's malloc, whose malloc_usable_size must not see it. The recorder calls
  * that for blocks of events (HWI_REAL(MALLOC_USABLE_SIZE)): a function of this file takes its place, and asks the allocator of the
@@ -14,6 +17,7 @@
 #include "record/runtime/redirect_wrappers.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "platform/code.h"
@@ -31,7 +35,7 @@ typedef uintptr_t original_fn(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d
 struct held {
   uintptr_t block; /* 0: none */
   size_t size, align;
-  enum hw_entry entry;
+  const struct hwi_redirected *of;
 };
 
 struct call;
@@ -40,6 +44,7 @@ struct call;
 struct running {
   struct call *call; /* NULL: none. Followed only by the call itself, and while an exception passes it */
   const struct hwi_redirected *of;
+  uintptr_t taken;      /* the block that it frees or reallocates; 0: none */
   const void *reported; /* the block that is being reported; NULL: the original runs */
   struct hwi_caller caller;
   struct held held; /* the last block that was allocated within the call */
@@ -48,9 +53,10 @@ struct running {
 /* A call of a redirected function, on the stack of its wrapper. */
 struct call {
   const struct hwi_redirected *of;
-  struct hwi_caller caller; /* pc 0: the recorder, which reports by itself */
+  struct hwi_caller caller;
   uintptr_t arguments[HWI_CODE_ARGUMENTS];
-  bool is_inner;        /* a call that a new_handler or the C++ runtime made, within operator new */
+  bool is_inner;        /* within another one */
+  bool is_recorders;    /* the recorder made it, and reports it by itself */
   struct running outer; /* what `running` was */
   struct held held;     /* what was allocated within it last */
 };
@@ -84,9 +90,11 @@ static size_t align_of(const struct call *call)
   return stated & LOG2_MASK ? (size_t)1 << (stated & LOG2_MASK) : 0;
 }
 
-static bool is_new(const struct hwi_redirected *of)
+/* A string function may have a buffer there. */
+static inline uintptr_t taken_by(const struct call *call)
 {
-  return of->shape->entry >= HW_ENTRY_NEW && of->shape->entry < HW_ENTRY_DELETE;
+  const struct hwi_shape *shape = call->of->shape;
+  return shape->role == HWI_ROLE_STRING ? 0 : argument(call, shape->block);
 }
 
 /* Returns whether the frame at this address is of a call that an original made. */
@@ -95,10 +103,31 @@ static inline bool is_within(const void *frame)
   return __builtin_expect(running.call != NULL, 0) && (uintptr_t)frame < (uintptr_t)running.call && !running.reported;
 }
 
+/* Returns whether a call is a part of the one that it is within. While a usable size is asked for, all are. */
+static inline bool is_part(const struct call *call)
+{
+  return call->is_inner &&
+         (running.of->shape->role == HWI_ROLE_USABLE || (running.taken && running.taken == taken_by(call)));
+}
+
+static inline void set_running(const struct running *to)
+{
+  running.call = NULL;
+  atomic_signal_fence(memory_order_seq_cst);
+  running.of = to->of;
+  running.taken = to->taken;
+  running.reported = to->reported;
+  running.caller = to->caller;
+  running.held = to->held;
+  atomic_signal_fence(memory_order_seq_cst);
+  running.call = to->call;
+}
+
 /* A previous value that is not above the present call on the stack was left by a longjmp. */
 static inline void restore(const struct call *call)
 {
-  running = (uintptr_t)call->outer.call >= (uintptr_t)call ? call->outer : (struct running){0};
+  static const struct running none;
+  set_running((uintptr_t)call->outer.call >= (uintptr_t)call ? &call->outer : &none);
 }
 
 /* --- reports --- */
@@ -114,9 +143,10 @@ struct report {
 static inline struct report begin_report(struct call *call, const struct hwi_redirected *of, uintptr_t block)
 {
   const struct report previous = {running.call, running.of, running.reported};
+  running.reported = (const void *)block;
+  atomic_signal_fence(memory_order_seq_cst);
   running.call = call;
   running.of = of;
-  running.reported = (const void *)block;
   return previous;
 }
 
@@ -124,21 +154,22 @@ static inline void end_report(struct report previous)
 {
   running.call = previous.call;
   running.of = previous.of;
+  atomic_signal_fence(memory_order_seq_cst);
   running.reported = previous.reported;
 }
 
-/* Reports an allocation of a call, of which all is given that is not to be read from its stack. */
-static void record_alloc(struct call *call, const struct hwi_redirected *of, const struct hwi_caller *caller,
-                         const struct held *made)
+/* Reports an allocation with this caller. `call` is not followed. */
+static void record_alloc(struct call *call, const struct hwi_caller *caller, const struct held *made)
 {
   void *block = (void *)made->block;
-  const struct report previous = begin_report(call, of, made->block);
-  if (hwi_operators_hold && hwi_operator_holds_alloc(caller, made->entry, made->size, block))
+  const enum hw_entry entry = (enum hw_entry)made->of->shape->entry;
+  const struct report previous = begin_report(call, made->of, made->block);
+  if (hwi_operators_hold && hwi_operator_holds_alloc(caller, entry, made->size, block))
     ; /* it is reported later */
   else if (block)
-    hwi_record_alloc(caller, made->entry, made->size, made->align, block);
+    hwi_record_alloc(caller, entry, made->size, made->align, block);
   else
-    hwi_record_failed(caller, made->entry, made->size, made->align);
+    hwi_record_failed(caller, entry, made->size, made->align);
   end_report(previous);
 }
 
@@ -148,7 +179,15 @@ static void release_held(struct call *call)
   const struct held made = call->held;
   call->held.block = 0;
   if (made.block)
-    record_alloc(call, call->of, &call->caller, &made);
+    record_alloc(call, &call->caller, &made);
+}
+
+/* The same after a call that returns `block` (0: none), unless that is a part of the held one. */
+static inline void settle(struct call *call, uintptr_t block)
+{
+  const struct held *held = &call->held;
+  if (__builtin_expect(held->block != 0, 0) && block - held->block >= (held->size ? held->size : 1))
+    release_held(call);
 }
 
 /* The same of the call within which the present one is. */
@@ -157,17 +196,16 @@ static void release_held_outside(void)
   const struct running outer = running;
   running.held.block = 0;
   if (outer.held.block)
-    record_alloc(outer.call, outer.of, &outer.caller, &outer.held);
+    record_alloc(outer.call, &outer.caller, &outer.held);
 }
 
 /* Reports an allocation, or a failure, of this size. */
 static void report_alloc(struct call *call, size_t size, uintptr_t block)
 {
-  const struct held made = {block, size, align_of(call), (enum hw_entry)call->of->shape->entry};
-  if (call->held.block != block)
-    release_held(call);
+  const struct held made = {block, size, align_of(call), call->of};
+  settle(call, block);
   if (!call->is_inner) {
-    record_alloc(call, call->of, &call->caller, &made);
+    record_alloc(call, &call->caller, &made);
     return;
   }
   release_held_outside();
@@ -177,10 +215,8 @@ static void report_alloc(struct call *call, size_t size, uintptr_t block)
 static void report_free(struct call *call, uintptr_t address)
 {
   void *block = (void *)address;
-  if (call->is_inner && running.held.block == address) {
-    running.held.block = 0; /* neither its allocation nor its free is reported */
-    return;
-  }
+  if (call->is_inner && running.held.block == address)
+    release_held_outside();
   const struct report previous = begin_report(call, call->of, address);
   if (!hwi_operators_hold || !hwi_operator_holds_free(call->caller.pc, block))
     hwi_record_free(call->caller.pc, (enum hw_entry)call->of->shape->entry, block);
@@ -222,7 +258,7 @@ __attribute__((used)) int hwi_redirect_exception_passes(int version, int actions
   call->held = running.held;
   restore(call);
   release_held(call);
-  if (call->caller.pc)
+  if (!call->is_recorders)
     hwi_record_failed(&call->caller, (enum hw_entry)call->of->shape->entry, size_of(call), align_of(call));
   return CONTINUE_UNWIND;
 }
@@ -233,7 +269,7 @@ static __attribute__((noinline, noclone)) uintptr_t run(struct call *call)
   const uintptr_t *at = call->arguments;
   __asm__ volatile(".cfi_personality 0x1b, hwi_redirect_exception_passes");
   call->outer = running;
-  running = (struct running){.call = call, .of = call->of, .caller = call->caller};
+  set_running(&(struct running){.call = call, .of = call->of, .taken = taken_by(call), .caller = call->caller});
   const uintptr_t result = ((original_fn *)call->of->original)(at[0], at[1], at[2], at[3], at[4]);
   if (running.call == call)
     call->held = running.held;
@@ -241,15 +277,15 @@ static __attribute__((noinline, noclone)) uintptr_t run(struct call *call)
   return result;
 }
 
-#define PASS_ON_IF_WITHIN()                                           \
-  do {                                                                \
-    if (is_within(__builtin_frame_address(0)) && !is_new(running.of)) \
-      return ((original_fn *)of->original)(ARGUMENTS);                \
-  } while (0)
-
 #define CALL_OF() \
   ((struct call){ \
       .of = of, .caller = HWI_CALLER(), .arguments = {ARGUMENTS}, .is_inner = is_within(__builtin_frame_address(0))})
+
+/* Declares `call`, or passes the call on, if it is a part of another one. */
+#define BEGIN_CALL()            \
+  struct call call = CALL_OF(); \
+  if (is_part(&call))           \
+  return ((original_fn *)of->original)(ARGUMENTS)
 
 /* --- the wrappers --- */
 
@@ -263,8 +299,7 @@ static uintptr_t timed(struct call *call)
 
 static uintptr_t wrap_alloc(PARAMETERS)
 {
-  PASS_ON_IF_WITHIN();
-  struct call call = CALL_OF();
+  BEGIN_CALL();
   const uintptr_t block = timed(&call);
   report_alloc(&call, size_of(&call), block);
   return block;
@@ -273,18 +308,18 @@ static uintptr_t wrap_alloc(PARAMETERS)
 /* With a buffer in an argument, there is no block. */
 static uintptr_t wrap_string(PARAMETERS)
 {
-  PASS_ON_IF_WITHIN();
-  struct call call = CALL_OF();
+  BEGIN_CALL();
   const uintptr_t block = timed(&call);
-  if (!argument(&call, of->shape->block))
+  if (argument(&call, of->shape->block))
+    settle(&call, 0);
+  else
     report_alloc(&call, block ? strlen((const char *)block) + 1 : 0, block);
   return block;
 }
 
 static uintptr_t wrap_posix(PARAMETERS)
 {
-  PASS_ON_IF_WITHIN();
-  struct call call = CALL_OF();
+  BEGIN_CALL();
   const uint64_t began = hwi_call_timer_begin();
   const uintptr_t error = run(&call);
   const uintptr_t block = (int)error ? 0 : *(const uintptr_t *)a;
@@ -302,13 +337,14 @@ static uintptr_t reallocate_to_nothing(struct call *call, uintptr_t old)
   hwi_call_timer_freed((void *)old, began);
   if (block)
     report_alloc(call, 0, block);
+  else
+    settle(call, 0);
   return block;
 }
 
 static uintptr_t wrap_realloc(PARAMETERS)
 {
-  PASS_ON_IF_WITHIN();
-  struct call call = CALL_OF();
+  BEGIN_CALL();
   const enum hwi_role role = (enum hwi_role)of->shape->role;
   const uintptr_t old = argument(&call, of->shape->block);
   if (old && size_of(&call) == 0 && role != HWI_ROLE_EXPAND)
@@ -316,12 +352,15 @@ static uintptr_t wrap_realloc(PARAMETERS)
   const uint64_t began = old ? begin_realloc(&call, old) : 0;
   const uintptr_t block = timed(&call);
   if (old && block) {
+    settle(&call, block);
     report_realloc(&call, began, old, block);
     return block;
   }
   if (old)
     hwi_record_realloc_failed((void *)old, began);
-  if (role != HWI_ROLE_EXPAND)
+  if (role == HWI_ROLE_EXPAND)
+    settle(&call, block);
+  else
     report_alloc(&call, size_of(&call), block);
   if (old && role == HWI_ROLE_REALLOC_OR_FREE)
     report_free(&call, old);
@@ -330,12 +369,12 @@ static uintptr_t wrap_realloc(PARAMETERS)
 
 static uintptr_t wrap_resize(PARAMETERS)
 {
-  PASS_ON_IF_WITHIN();
-  struct call call = CALL_OF();
+  BEGIN_CALL();
   const uintptr_t block = argument(&call, of->shape->block);
   const uint64_t began = begin_realloc(&call, block), began_timing = hwi_call_timer_begin();
   const uintptr_t bytes = run(&call);
   hwi_call_timer_gave((void *)block, began_timing);
+  settle(&call, 0);
   if (bytes >= size_of(&call))
     report_realloc(&call, began, block, block);
   else
@@ -345,8 +384,7 @@ static uintptr_t wrap_resize(PARAMETERS)
 
 static uintptr_t wrap_free(PARAMETERS)
 {
-  PASS_ON_IF_WITHIN();
-  struct call call = CALL_OF();
+  BEGIN_CALL();
   const uintptr_t block = argument(&call, of->shape->block);
   if (block)
     report_free(&call, block);
@@ -354,6 +392,7 @@ static uintptr_t wrap_free(PARAMETERS)
   const uintptr_t result = run(&call);
   if (block)
     hwi_call_timer_freed((void *)block, began);
+  settle(&call, 0);
   return result;
 }
 
@@ -389,8 +428,13 @@ static hwi_usable_size_fn *usable_below;
 /* Calls the original for the recorder, which reports by itself. */
 static uintptr_t run_below(enum hw_entry entry, uintptr_t a, uintptr_t b, uintptr_t c)
 {
-  struct call call = {.of = below[entry], .arguments = {a, b, c}};
-  return run(&call);
+  struct call call = {.of = below[entry], .caller = HWI_CALLER(), .arguments = {a, b, c}, .is_recorders = true};
+  const uintptr_t result = run(&call);
+  if (entry == HW_ENTRY_POSIX_MEMALIGN)
+    settle(&call, (int)result ? 0 : *(const uintptr_t *)a);
+  else
+    settle(&call, entry == HW_ENTRY_FREE ? 0 : result);
+  return result;
 }
 
 static void *malloc_below(size_t size)
@@ -459,9 +503,9 @@ static size_t usable_size(void *block)
   const bool is_reported = block && running.reported == block;
   hwi_usable_size_fn *function = is_reported ? running.of->family->usable_size : usable_below;
   struct call call = {.of = &of, .outer = running};
-  running = (struct running){.call = &call, .of = &of};
+  set_running(&(struct running){.call = &call, .of = &of});
   const size_t bytes = function ? function(block) : 0;
-  running = call.outer;
+  set_running(&call.outer);
   return bytes;
 }
 
