@@ -543,6 +543,72 @@ def test_signals(compile_c, record, folder):
     check_is_complete(recording.report)
 
 
+INTERRUPTED_ALLOCATOR = r"""
+#include <signal.h>
+#include <stddef.h>
+static _Alignas(16) char arena[1 << 20];
+static size_t used;
+volatile int interrupts;
+int je_mallctlnametomib(void) { return 0; }
+__attribute__((noipa)) void *je_malloc(size_t bytes)
+{
+  char *block = arena + used;
+  used += (bytes + 15) & ~(size_t)15;
+  if (interrupts)
+    raise(SIGUSR1);
+  return block;
+}
+__attribute__((noipa)) void je_free(void *block)
+{
+  if (interrupts && block)
+    raise(SIGUSR1);
+}
+"""
+INTERRUPTS = r"""
+#include <signal.h>
+#include <stddef.h>
+void *je_malloc(size_t);
+void je_free(void *);
+extern volatile int interrupts;
+static void *volatile old, *volatile kept[128];
+static volatile int count;
+static void handle(int signal)
+{
+  (void)signal;
+  interrupts = 0;
+  je_free(old);
+  kept[count++] = je_malloc(1511);
+  je_free(je_malloc(1523));
+}
+int main(void)
+{
+  signal(SIGUSR1, handle);
+  for (int i = 0; i < 64; i++) {
+    old = je_malloc(1531);
+    interrupts = 1;
+    void *volatile block = je_malloc(1013);
+    old = je_malloc(1531);
+    interrupts = 1;
+    je_free(block);
+  }
+  for (int i = 0; i < 128; i++)
+    je_free(kept[i]);
+  return count != 128;
+}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--durations"]], ids=["usual", "durations"])
+def test_signal_handlers_that_interrupt_the_allocator(compile_c, record, tmp_path, options):
+    allocator = tmp_path / "allocator.c"
+    allocator.write_text(INTERRUPTED_ALLOCATOR)
+    recording = record([compile_c(INTERRUPTS, str(allocator))], *options)
+    assert recording.process.returncode == 0
+    report = recording.report_with("--top", "0")
+    assert recorded_counts(report, [1013, 1511, 1523, 1531]) == {1013: (64, 0), 1511: (128, 0), 1523: (128, 0), 1531: (128, 0)}
+    check_is_complete(report)
+
+
 THROWS = r"""
 #include <cstdio>
 #include <cstdlib>
