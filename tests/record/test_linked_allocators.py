@@ -818,46 +818,8 @@ def test_redis(record, tmp_path):
     assert report["allocation_calls"] > 1000 and report["unmatched_frees"] == report["missed_frees"] == report["lost_events"] == 0
 
 
-OWN = r"""
-#define _GNU_SOURCE
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-static _Alignas(16) char arena[1 << 20];
-static size_t used;
-static int strange;
-void *malloc(size_t size)
-{
-  const size_t need = (size + 31) & ~(size_t)15;
-  if (used + need > sizeof arena)
-    return NULL;
-  *(size_t *)(arena + used) = size;
-  used += need;
-  return arena + used - need + 16;
-}
-void free(void *block) { strange += block && ((char *)block < arena || (char *)block >= arena + sizeof arena); }
-void *calloc(size_t count, size_t size) { return malloc(count * size); }
-void *realloc(void *old, size_t size)
-{
-  void *block = malloc(size);
-  if (old)
-    memcpy(block, old, ((size_t *)old)[-2]);
-  return block;
-}
-int main(void)
-{
-  char *volatile block = malloc(101);
-  memcpy(block, "text", 5);
-  block = reallocarray(block, 101, 31);
-  const int is_same = memcmp(block, "text", 5) == 0 && block > arena && block < arena + sizeof arena;
-  free(block);
-  return strange || !is_same;
-}
-"""
-
-
 def test_own_malloc_without_reallocarray(compile_c, record):
     """libc's reallocarray calls the program's realloc. So does the recorder's, although it does not redirect that."""
-    recording = record([compile_c(OWN, "-fno-builtin")])
+    recording = record([compile_c(PROGRAMS / "own_malloc.c", "-fno-builtin")])
     assert recording.process.returncode == 0
     assert len(notes_of(recording.report, "own malloc")) == 1

@@ -1,4 +1,7 @@
-/* own_malloc.c - a program with its own malloc, which every library must use */
+/* own_malloc.c - a program with its own malloc, which every library must use
+ *
+ * It has no reallocarray: libc's calls the program's realloc. Returns 0 if what it gets there is its own.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +12,11 @@
 static _Alignas(16) char arena[1 << 20];
 static size_t used;
 static int given, taken, strange;
+
+static int is_own(const char *block)
+{
+  return block >= arena && block < arena + sizeof arena;
+}
 
 void *malloc(size_t size)
 {
@@ -23,8 +31,7 @@ void *malloc(size_t size)
 
 void free(void *block)
 {
-  if (block && ((char *)block < arena || (char *)block >= arena + sizeof arena))
-    strange++;
+  strange += block && !is_own(block);
   taken += block != NULL;
 }
 
@@ -41,6 +48,16 @@ void *realloc(void *old, size_t size)
   return block;
 }
 
+static int has_reallocarray(void)
+{
+  char *volatile block = malloc(101);
+  memcpy(block, "text", 5);
+  block = reallocarray(block, 101, 31);
+  const int is_right = is_own(block) && strcmp(block, "text") == 0;
+  free(block);
+  return is_right;
+}
+
 int main(void)
 {
   if (entries_foreign)
@@ -49,5 +66,5 @@ int main(void)
   char *copy;
   MARKED(copy = strdup("text"); free(copy));
   printf("given %d, strange %d\n", given - before, strange);
-  return 0;
+  return !has_reallocarray() || strange;
 }
