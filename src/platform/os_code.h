@@ -16,8 +16,6 @@ struct hwi_os_image {
   const void *loaded;  /* private */
   const uint8_t *file; /* private: the mapped file, if it has more symbols than the loaded image; or NULL */
   size_t file_bytes;
-  const void *segments; /* private */
-  size_t segment_count;
 };
 
 /* A function that an image defines. */
@@ -25,7 +23,6 @@ struct hwi_os_function {
   const char *name;
   uintptr_t address;
   size_t bytes;   /* 0: unknown */
-  bool is_code;   /* all of it is in a segment of the image with code: it may be read, and called */
   bool is_chosen; /* a function at `address` returns the address: hwi_os_chosen_function */
 };
 
@@ -45,6 +42,9 @@ void hwi_os_image_functions(const struct hwi_os_image *image,
 /* Calls found(context, name) for each symbol that the image uses and does not define. */
 void hwi_os_image_references(const struct hwi_os_image *image, void (*found)(void *context, const char *name),
                              void *context);
+
+/* Returns whether [at, at + bytes) is in a segment of the image with code, so that it may be read and called. */
+bool hwi_os_image_has_code(const struct hwi_os_image *image, uintptr_t at, size_t bytes);
 
 /* Returns whether the image itself finds a function at this address through the loader's tables, so that it may find that of
  * another image instead. If not, the linker has bound its calls. */

@@ -5,8 +5,8 @@
  * and the program could not go on.
  */
 #define _GNU_SOURCE
-#include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -15,7 +15,6 @@
 #include "platform/os.h"
 #include "platform/os_code.h"
 #include "platform/os_linux_call.h"
-#include "platform/os_linux_segments.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -74,11 +73,55 @@ int hwi_os_make_code(void *start, size_t bytes)
 
 /* --- code that is there --- */
 
+struct range {
+  const struct hwi_os_image *image;
+  uintptr_t at;
+  size_t bytes;
+  uint32_t flags; /* result */
+};
+
+static bool is_of(const struct dl_phdr_info *info, const struct hwi_os_image *image)
+{
+  const struct link_map *map = image->loaded;
+  for (size_t i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      return info->dlpi_addr + info->dlpi_phdr[i].p_vaddr == (uintptr_t)map->l_ld;
+  return false;
+}
+
+static int look(struct dl_phdr_info *info, size_t size, void *context)
+{
+  (void)size;
+  struct range *range = context;
+  if (!is_of(info, range->image))
+    return 0;
+  for (size_t i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    const uintptr_t off = range->at - (info->dlpi_addr + segment->p_vaddr);
+    if (segment->p_type == PT_LOAD && off < segment->p_filesz && range->bytes <= segment->p_filesz - off)
+      range->flags = segment->p_flags;
+  }
+  return 1;
+}
+
+/* Returns the flags (PF_X) of the segment that has the range; 0: none. */
+static uint32_t segment_flags(const struct hwi_os_image *image, uintptr_t at, size_t bytes)
+{
+  struct range range = {image, at, bytes, 0};
+  dl_iterate_phdr(look, &range);
+  return range.flags;
+}
+
+bool hwi_os_image_has_code(const struct hwi_os_image *image, uintptr_t at, size_t bytes)
+{
+  return (segment_flags(image, at, bytes) & (PF_R | PF_X)) == (PF_R | PF_X);
+}
+
 /* A segment with code may be one with data, too. */
 static long access_of(const struct hwi_os_image *image, uintptr_t at, size_t bytes)
 {
-  const ElfW(Phdr) *segment = hwi_segment_of(image, at, bytes);
-  return segment && segment->p_flags & PF_W ? PROT_READ | PROT_WRITE | PROT_EXEC : PROT_READ | PROT_EXEC;
+  const long access = PROT_READ | PROT_EXEC;
+  return segment_flags(image, at, bytes) & PF_W ? access | PROT_WRITE : access;
 }
 
 static int protect(uintptr_t at, size_t bytes, long access)

@@ -17,7 +17,6 @@
 #include "platform/os_linux_call.h"
 #include "platform/os_linux_elf.h"
 #include "platform/os_linux_modules.h"
-#include "platform/os_linux_segments.h"
 
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
@@ -111,7 +110,6 @@ static bool open_image(struct hwi_os_image *image, const struct link_map *map)
   const bool is_program = map == hwi_modules_first();
   image->bias = map->l_addr;
   image->path = is_program || !map->l_name ? "" : map->l_name; /* musl names the program by its first argument */
-  hwi_segments_find(image, map->l_ld);
   map_file(image, is_program ? "/proc/self/exe" : image->path);
   if (image->file && (!is_loaded_one(image, map) || !find_table(image, &table)))
     unmap_file(image);
@@ -145,14 +143,8 @@ static bool is_function(const ElfW(Sym) *symbol)
 
 static struct hwi_os_function function_of(const struct hwi_os_image *image, const ElfW(Sym) *symbol, const char *name)
 {
-  const uintptr_t address = image->bias + symbol->st_value;
-  const ElfW(Phdr) *segment = hwi_segment_of(image, address, symbol->st_size ? symbol->st_size : 1);
   const bool is_chosen = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
-  return (struct hwi_os_function){.name = name,
-                                  .address = address,
-                                  .bytes = is_chosen ? 0 : symbol->st_size,
-                                  .is_code = segment && (segment->p_flags & (PF_R | PF_X)) == (PF_R | PF_X),
-                                  .is_chosen = is_chosen};
+  return (struct hwi_os_function){name, image->bias + symbol->st_value, is_chosen ? 0 : symbol->st_size, is_chosen};
 }
 
 static bool open_loaded(const struct hwi_os_image *image, struct hwi_elf_image *elf)

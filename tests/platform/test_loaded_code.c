@@ -11,6 +11,7 @@
 #include "platform/os_code.h"
 
 struct found {
+  const struct hwi_os_image *image;
   const char *name;
   uint32_t count;
   bool is_named, is_all_code;
@@ -19,10 +20,9 @@ struct found {
 static void note_function(void *context, const struct hwi_os_function *function)
 {
   struct found *found = context;
-  struct hwi_os_module module;
   found->count++;
   found->is_named |= strcmp(function->name, found->name) == 0;
-  found->is_all_code &= function->is_code && hwi_os_find_module(function->address, &module);
+  found->is_all_code &= hwi_os_image_has_code(found->image, function->address, function->bytes);
 }
 
 static void note_reference(void *context, const char *name)
@@ -45,7 +45,7 @@ static void test_functions_of_a_library(void **state)
 {
   (void)state;
   struct hwi_os_image image;
-  struct found functions = {.name = "_fail", .is_all_code = true}, references = {.name = "free"};
+  struct found functions = {.image = &image, .name = "_fail", .is_all_code = true}, references = {.name = "free"};
   assert_true(open_library(&image));
   hwi_os_image_functions(&image, note_function, &functions);
   hwi_os_image_references(&image, note_reference, &references);
@@ -53,6 +53,11 @@ static void test_functions_of_a_library(void **state)
   assert_in_range(functions.count, 30, 3000);
   assert_true(references.is_named);
   assert_in_range(references.count, 10, 1000);
+  const uintptr_t code = (uintptr_t)hwi_os_symbol_after("_fail");
+  assert_true(hwi_os_image_has_code(&image, code, 1));
+  assert_false(hwi_os_image_has_code(&image, code, 1 << 24));               /* beyond the segment */
+  assert_false(hwi_os_image_has_code(&image, (uintptr_t)&image, 1));        /* data */
+  assert_false(hwi_os_image_has_code(&image, (uintptr_t)&open_library, 1)); /* another image's */
   hwi_os_image_close(&image);
 }
 

@@ -159,6 +159,11 @@ static bool is_of_it(const struct search *search, const char *name)
   return search->has_malloc || *search->prefix || hwi_allocator_is_own_name(search->kind, search->prefix, name);
 }
 
+static bool is_code(const struct search *search, const struct hwi_os_function *function)
+{
+  return hwi_os_image_has_code(search->image, function->address, function->bytes ? function->bytes : 1);
+}
+
 static void take(void *context, const struct hwi_os_function *function)
 {
   struct search *search = context;
@@ -166,7 +171,7 @@ static void take(void *context, const struct hwi_os_function *function)
       hwi_allocator_shape(search->kind, search->prefix, function->name, strlen(function->name));
   if (!shape || !is_of_it(search, function->name))
     return;
-  if (!function->is_code) {
+  if (!is_code(search, function)) {
     search->misplaced = shape;
     return;
   }
@@ -198,11 +203,12 @@ static void complete(void *context, const struct hwi_os_function *function)
       is_cold ? hwi_allocator_shape(search->kind, search->prefix, function->name, stem) : NULL;
   for (uint32_t i = 0; i < search->count; i++) {
     struct candidate *candidate = &search->candidates[i];
-    if (is_named(candidate, shape) && !function->is_code)
+    if (is_named(candidate, shape) && !is_code(search, function))
       search->misplaced = shape;
     else if (is_named(candidate, shape))
       candidate->cold = function->address, candidate->cold_bytes = function->bytes;
-    if (candidate->address == function->address && candidate->bytes == 0 && !function->is_chosen && function->is_code)
+    if (candidate->address == function->address && candidate->bytes == 0 && !function->is_chosen &&
+        is_code(search, function))
       candidate->bytes = function->bytes;
   }
 }
