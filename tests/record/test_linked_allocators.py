@@ -9,13 +9,12 @@ import os
 import platform
 import re
 import shutil
-import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from linked_allocators import check_is_complete, file_of, notes_of, recorded_counts, run
+from linked_programs import check_is_complete, file_of, notes_of, recorded_counts, run
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="on other CPUs nothing is redirected yet")
 
@@ -191,7 +190,7 @@ static _Alignas(16) char arena[1 << 16];
 static size_t used;
 int mallctlnametomib(void) { return 0; }
 int je_mallctlnametomib(void) { return 0; }
-__attribute__((noipa)) void *je_malloc(size_t bytes) { used += bytes; return arena + used - bytes; }
+__attribute__((noinline)) void *je_malloc(size_t bytes) { used += bytes; return arena + used - bytes; }
 void je_free(void *block);
 __asm__(".text; .globl je_free; .type je_free, @function\nje_free: " CODE "\n.size je_free, . - je_free; .p2align 4");
 int main(void)
@@ -222,25 +221,6 @@ def test_all_functions_or_none(compile_c, record, hw, code, why):
     assert notes_of(report) == [] and all(entry["size"] != 1013 for entry in report["sizes"])
     assert note == f"jemalloc (je_malloc) in {program}: {why}"
     assert why in re.sub(r"\s+", " ", hw("report", recording.trace, env={**os.environ, "COLUMNS": "300"}).stdout)
-
-
-IN_DATA = """
-__asm__(".globl je_calloc; .type je_calloc, @KIND; .set je_calloc, arena; .size je_calloc, 64");
-"""
-
-
-@pytest.mark.parametrize("forged, name", [("", "je_free"), (IN_DATA.replace("KIND", "function"), "je_calloc"),
-                                          (IN_DATA.replace("KIND", "gnu_indirect_function"), "je_calloc")], ids=["too-long", "data", "chosen"])
-def test_symbols_that_are_not_of_code(compile_c, record, forged, name):
-    """Their bytes would be read, or even called."""
-    source = FAKE.replace("CODE", '"ret"').replace("static _Alignas(16) char arena", "_Alignas(16) char arena")
-    if not forged:
-        source = source.replace(".size je_free, . - je_free", ".size je_free, 0x40000000")
-    program = compile_c(source + forged)
-    alone, recording = run([program]), record([program])
-    assert (recording.process.returncode, recording.process.stdout) == (alone.returncode, alone.stdout) == (0, "done\n")
-    assert notes_of(recording.report) == []
-    assert notes_of(recording.report, "linked-in allocator not recorded") == [f"jemalloc (je_malloc) in {program}: what is named {name} is not code"]
 
 
 def test_function_of_the_same_name(compile_c, record, folder):
@@ -311,68 +291,6 @@ def test_threads_that_ran_before(compile_c, built, hw, recorder, tmp_path):
 # --- where it is linked to, and what happens around it ---
 
 
-def make_code_writable(program):
-    """Makes the segment with code one for data, too, as `ld -N` does."""
-    image = bytearray(program.read_bytes())
-    headers, = struct.unpack_from("<Q", image, 32)
-    size, count = struct.unpack_from("<HH", image, 54)
-    for at in range(headers, headers + size * count, size):
-        kind, flags = struct.unpack_from("<II", image, at)
-        if kind == 1 and flags & 1:
-            struct.pack_into("<I", image, at + 4, flags | 2)
-    program.write_bytes(image)
-
-
-def test_data_on_the_page_of_the_code(compile_c, record):
-    """The page must stay writable."""
-    program = compile_c(FAKE.replace("CODE", '"ret; nop; nop; nop; nop; nop"').replace("static size_t used;", 'size_t used __attribute__((section(".text.used")));'))
-    make_code_writable(program)
-    assert run([program]).returncode == 0
-    recording = record([program])
-    assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
-    assert recorded_counts(recording.report_with("--top", "0"), [1013]) == {1013: (1, 0)} and len(notes_of(recording.report)) == 1
-
-
-GROWS_HEAP = r"""
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-char small[4096];
-char *beyond(void);
-int main(void)
-{
-  char *const end = sbrk(0);
-  const int is_grown = sbrk(200 << 20) == end;
-  memset(end, 1, 4096);
-  puts(is_grown ? "grown" : "not grown");
-  return !beyond();
-}
-"""
-ALLOCATOR_AFTER_MUCH_CODE = r"""
-#include <stddef.h>
-static _Alignas(16) char arena[1 << 12];
-static size_t used;
-int je_mallctlnametomib(void) { return 0; }
-__asm__(".text; .skip 8 << 20, 0x90");
-__attribute__((noipa)) void *je_malloc(size_t bytes) { used += bytes; return arena + used - bytes; }
-__attribute__((noipa)) void je_free(void *block) { used -= block != 0; }
-char *beyond(void) { char *volatile block = je_malloc(1013); je_free(block); return block; }
-"""
-
-
-@pytest.mark.parametrize("options", [["-no-pie"], ["-pie", "-fPIE"], ["-no-pie", "-Wl,-Ttext-segment=0x10000"]], ids=["usual", "pie", "low"])
-def test_heap_of_brk_grows_as_without_it(compile_c, record, tmp_path, options):
-    """The code that the jumps lead to is not where the heap grows. Without randomization that begins at the end of the program."""
-    if run(["setarch", "-R", "true"]).returncode != 0:
-        pytest.skip("randomization cannot be switched off here")
-    allocator = tmp_path / "allocator.c"
-    allocator.write_text(ALLOCATOR_AFTER_MUCH_CODE)
-    program = compile_c(GROWS_HEAP, str(allocator), *options)
-    recording = record(["setarch", "-R", program])
-    assert (recording.process.returncode, recording.process.stdout) == (0, "grown\n")
-    assert recorded_counts(json.loads(recording.hw("report", "--json", "--children", recording.trace).stdout), [1013]) == {1013: (1, 0)}
-
-
 USES_LIBRARY = r"""
 #include <stdio.h>
 void *give(unsigned long size);
@@ -401,43 +319,6 @@ def test_in_a_shared_library(compile_c, record, folder, tmp_path):
     assert recorded_counts(report, [1013, 1021]) == {1013: (100, 0), 1021: (1, 1)}
     check_is_complete(report)
     assert notes_of(report) == [f"jemalloc (je_malloc) in {library}"]
-
-
-BINDS_ITS_OWN = r"""
-#include <stdlib.h>
-__attribute__((visibility("default"))) void *give(unsigned long size) { return malloc(size); }
-__attribute__((visibility("default"))) void take(void *block) { free(block); }
-"""
-USES_BOTH = r"""
-#include <stdio.h>
-#include <stdlib.h>
-void *give(unsigned long size);
-void take(void *block);
-int main(void)
-{
-  for (int i = 0; i < 100; i++) {
-    take(malloc(1013));
-    free(give(2027));
-    take(give(3011));
-    free(malloc(4099));
-  }
-  give(1021);
-  return 3;
-}
-"""
-
-
-@pytest.mark.parametrize("options", [[], ["-Wl,-Bsymbolic"], ["-Wl,-Bsymbolic-functions"]], ids=["table", "symbolic", "symbolic-functions"])
-def test_library_that_is_malloc_and_calls_it(compile_c, record, tmp_path, options):
-    """The linker may have bound the calls within it; blocks go both ways."""
-    library = compile_c(BINDS_ITS_OWN, "-shared", "-fPIC", "-fno-builtin", file_of("libjemalloc_pic.a"), *options, "-lm", "-pthread", name="libboth.so")
-    program = compile_c(USES_BOTH, "-fno-builtin", str(library), f"-Wl,-rpath,{tmp_path}")
-    recording = record([program])
-    assert recording.process.returncode == 3
-    report = recording.report_with("--top", "0")
-    assert recorded_counts(report, [1013, 2027, 3011, 4099, 1021]) == {1013: (100, 0), 2027: (100, 0), 3011: (100, 0), 4099: (100, 0), 1021: (1, 1)}
-    check_is_complete(report)
-    assert notes_of(report) == ([f"jemalloc (malloc) in {library}"] if options else [])
 
 
 EARLY = r"""

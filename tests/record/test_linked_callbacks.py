@@ -8,7 +8,7 @@ import platform
 
 import pytest
 
-from linked_allocators import check_is_complete, file_of, recorded_counts
+from linked_programs import check_is_complete, file_of, recorded_counts
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="on other CPUs nothing is redirected yet")
 

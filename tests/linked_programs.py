@@ -1,4 +1,4 @@
-"""linked_allocators.py - what tests of programs with jemalloc, mimalloc or tcmalloc share"""
+"""linked_programs.py - what tests of programs with jemalloc, mimalloc or tcmalloc share"""
 
 import subprocess
 from pathlib import Path
