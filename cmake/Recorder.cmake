@@ -22,7 +22,9 @@ if(HW_RECORD_SOURCES)
   # Bound at load time (-z now): a lazy resolver would need more stack than a small thread has.
   # A program that loaded it as a collector may close it, while threads that it has seen go on: it stays (nodelete).
   target_link_options(heapwright-record PRIVATE
-    -flto=auto -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
+    -flto=auto -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed
+    -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/record.map)
+  set_target_properties(heapwright-record PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/record.map)
   install(TARGETS heapwright-record)
 endif()
 

@@ -80,9 +80,10 @@ static enum business business_of(const struct hwi_lane *lane, uintptr_t frame)
     LARGEST_DISTANCE = 1 << 20
   }; /* below the stack pointer: a frame that was left and is further away may be on another stack */
   struct hwi_outward outward;
+  outward.code = hwi_real_asking_code(&outward.code_bytes);
   if (lane->busy + LARGEST_DISTANCE <= frame || !hwi_step_is_uninterrupted(&outward) || lane->busy >= outward.outermost)
     return INTERRUPTED;
-  return outward.is_asking ? ASKING : ABANDONED;
+  return outward.has_code ? ASKING : ABANDONED;
 }
 
 /* Called when modules were loaded or unloaded: drops all cached data that may depend on them. */

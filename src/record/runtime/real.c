@@ -140,9 +140,10 @@ static __attribute__((noinline, noclone, section("hwi_asking"))) size_t ask_usab
   return bytes;
 }
 
-bool hwi_real_is_asking(uintptr_t pc)
+uintptr_t hwi_real_asking_code(size_t *bytes)
 {
-  return pc >= (uintptr_t)asking_begins && pc < (uintptr_t)asking_ends;
+  *bytes = (size_t)(asking_ends - asking_begins);
+  return (uintptr_t)asking_begins;
 }
 
 /* libc's malloc_usable_size does not allocate. A static program's may be another allocator's. */

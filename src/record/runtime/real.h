@@ -60,8 +60,8 @@ extern __attribute__((visibility("hidden"))) bool hwi_real_is_loaded_late;
  * thread, at any time, any number of times. Takes no lock and calls no function of libc that may allocate. */
 bool hwi_real_find(void);
 
-/* Returns whether a function with this return address on the stack asks the real allocator for the usable size of a block. */
-bool hwi_real_is_asking(uintptr_t pc);
+/* Returns where the code is that asks the real allocator for the usable size of a block. */
+uintptr_t hwi_real_asking_code(size_t *bytes);
 
 /* Finds only the functions of interposed.c. */
 void hwi_real_find_interposed(void);

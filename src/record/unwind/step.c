@@ -3,7 +3,6 @@
 
 #include "platform/arch.h"
 #include "platform/os.h"
-#include "record/runtime/real.h"
 
 enum {
   WORD = sizeof(uintptr_t),
@@ -113,7 +112,7 @@ static __attribute__((noinline)) enum hwi_walk_end step_in_full(struct hwi_walk 
 
 __attribute__((noinline)) bool hwi_step_is_uninterrupted(struct hwi_outward *outward)
 {
-  outward->is_asking = false;
+  outward->has_code = false;
   struct hwi_registers registers = {.known = 0};
   struct hwi_range range = {0};
   bool is_signal_frame = true; /* so that the captured pc is used unchanged */
@@ -121,7 +120,7 @@ __attribute__((noinline)) bool hwi_step_is_uninterrupted(struct hwi_outward *out
   hwi_range_enter(&range, registers.value[HWI_REG_SP]);
   for (uint32_t steps = 0; steps < MOST_OWN_STEPS + hwi_session.options.depth; steps++) {
     outward->outermost = registers.value[HWI_REG_SP];
-    outward->is_asking |= hwi_real_is_asking(registers.value[HWI_REG_RA]);
+    outward->has_code |= registers.value[HWI_REG_RA] - outward->code < outward->code_bytes;
     enum hwi_step result = hwi_step_by_cfi(&range, &registers, &is_signal_frame);
     if (result == HWI_STEP_OUTERMOST || result == HWI_STEP_NO_CFI) /* as in musl, at the end of each stack */
       return true;

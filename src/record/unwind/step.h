@@ -71,8 +71,10 @@ enum hwi_step hwi_step_by_cfi(struct hwi_range *range, struct hwi_registers *reg
 
 /* The stack outward of here. */
 struct hwi_outward {
+  uintptr_t code; /* given: where to look for, */
+  size_t code_bytes;
+  bool has_code;       /* whether a frame is there */
   uintptr_t outermost; /* the sp of the outermost frame, or of one without CFI */
-  bool is_asking;      /* hwi_real_is_asking is true of a frame */
 };
 
 /* Returns whether the calling thread's stack can be unwound from here to its outermost frame, or to one without CFI, without a
