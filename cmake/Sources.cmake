@@ -7,11 +7,15 @@ endfunction()
 
 hw_sources(HW_PLATFORM_SOURCES platform/*.c)
 list(FILTER HW_PLATFORM_SOURCES EXCLUDE REGEX "/os_windows[a-z_]*\\.c$") # Windows.cmake has them
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$") # detours of functions are for one CPU
-  list(FILTER HW_PLATFORM_SOURCES EXCLUDE REGEX "/code_none\\.c$")
+# Detours of functions: what is common to the CPUs that have them, and one CPU's part.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(code "code_(none|aarch64[a-z_]*)")
+elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+  set(code "code_(none|x86_64[a-z_]*)")
 else()
-  list(FILTER HW_PLATFORM_SOURCES EXCLUDE REGEX "/code_x86_64[a-z_]*\\.c$")
+  set(code "code_(plan|x86_64[a-z_]*|aarch64[a-z_]*)")
 endif()
+list(FILTER HW_PLATFORM_SOURCES EXCLUDE REGEX "/${code}\\.c$")
 hw_sources(HW_HEAP_PLATFORM_SOURCES platform/os_linux_heap.c) # the heap of a process alone unwinds with libgcc
 hw_sources(HW_TOOL_PLATFORM_SOURCES platform/machine.c platform/os_linux_cgroup.c platform/os_linux_large.c platform/os_linux_memory.c platform/os_linux_process.c
   platform/os_linux_stop.c platform/os_linux_tools.c platform/os_linux_watch.c)

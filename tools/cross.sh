@@ -38,6 +38,8 @@ export HW_SYSROOT WINEPREFIX="$cache/wine" WINEDEBUG=-all # wine's own folder of
 # As apt would install it into an empty system of that architecture, but only unpacked.
 libraries='libc6-dev linux-libc-dev libgcc-s1 libstdc++6 libdw-dev libelf-dev libzstd-dev zlib1g-dev liblzma-dev libsqlite3-dev
   libiberty-dev libjansson-dev libmicrohttpd-dev libcurl4-openssl-dev libncurses-dev libcmocka-dev'
+# Allocators that the tests link into programs.
+[ "$arch" != arm64 ] || libraries="$libraries libjemalloc-dev libmimalloc-dev libgoogle-perftools-dev"
 
 # For Windows, Debian has zlib alone: these are built, and of those only the declarations are needed.
 sources='libzstd jansson cmocka'
@@ -58,8 +60,10 @@ private_apt() {
     { cat "$HW_SYSROOT/apt/log" >&2; exit 1; }
 }
 
+# The list of packages shows whether it is another version's.
 make_sysroot() {
-  [ -e "$HW_SYSROOT/.complete" ] && return
+  [ "$arch" != windows ] || libraries="$sources $headers"
+  [ "$(cat "$HW_SYSROOT/.complete" 2>/dev/null)" = "$libraries" ] && return
   echo "Downloading Debian's libraries for $arch into $HW_SYSROOT" >&2
   rm -rf "$HW_SYSROOT"
   mkdir -p "$HW_SYSROOT/apt/lists/partial" "$HW_SYSROOT/apt/archives/partial"
@@ -69,7 +73,7 @@ make_sysroot() {
     *) unpack_libraries ;;
   esac
   rm -rf "$HW_SYSROOT/apt"
-  touch "$HW_SYSROOT/.complete"
+  echo "$libraries" >"$HW_SYSROOT/.complete"
 }
 
 # CMake builds a library of Debian's sources and installs it into the root. What is no option of a library has no effect; they are in

@@ -3,7 +3,7 @@
  * detour    a jump at the beginning of a function, to a wrapper, which gets one argument more than the function
  * original  what the wrapper calls to do what the function did: a copy of the instructions that the jump replaces, and a
  *           jump to the rest of the function
- * room      memory near the function for both: a jump reaches 2 GiB
+ * room      memory near the function for both, which a jump reaches
  *
  * A detour is planned before anything is written. What cannot be moved without a doubt is refused, in words for the user.
  */
@@ -41,8 +41,17 @@ struct hwi_code_detour {
 /* Returns NULL if there is code for it on this CPU, else why not, as in "its calls cannot be recorded: REASON". */
 const char *hwi_code_obstacle(void);
 
+/* Returns how far from one function of an allocator the room of all of them may be, in bytes: less than a jump reaches. */
+size_t hwi_code_near_bytes(void);
+
 /* Plans a detour, and writes nothing but *detour. Returns NULL, or why it is impossible, as in "the code of NAME REASON". The text
  * is static. */
 const char *hwi_code_plan(struct hwi_code_detour *detour, const struct hwi_code_request *request);
+
+/* Writes the patch. The pages with it must be writable. */
+void hwi_code_write(const struct hwi_code_detour *detour);
+
+/* To be called after code was written, before it runs. It must be readable. */
+void hwi_code_sync(const void *start, size_t bytes);
 
 #endif

@@ -56,9 +56,9 @@ uintptr_t hwi_os_chosen_function(uintptr_t resolver);
 /* Returns how many threads this process has, or 0 if it cannot be known. */
 uint32_t hwi_os_thread_count(void);
 
-/* Returns zeroed memory of which no byte is farther than 1 GiB from `address`, which is in a module, readable and writable, or
+/* Returns zeroed memory of which no byte is farther than `farthest` from `address`, which is in a module, readable and writable, or
  * NULL. It is not where brk puts the program's heap. */
-void *hwi_os_map_near(uintptr_t address, size_t bytes);
+void *hwi_os_map_near(uintptr_t address, size_t bytes, size_t farthest);
 
 /* Makes memory of hwi_os_map_near executable, and no longer writable. Returns 0 or a negative value. */
 int hwi_os_make_code(void *start, size_t bytes);

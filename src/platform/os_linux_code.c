@@ -51,17 +51,17 @@ static void *map_at(uintptr_t address, size_t bytes)
 
 /* Above a program is its heap: brk begins at its end, or up to 32 MiB higher, and fails where anything is mapped. So addresses
  * below the module come first, farther and farther away, and then those above, nearer and nearer. */
-void *hwi_os_map_near(uintptr_t address, size_t bytes)
+void *hwi_os_map_near(uintptr_t address, size_t bytes, size_t farthest)
 {
-  enum { NEAREST = 1 << 20, NEAREST_ABOVE = 256 << 20, FARTHEST = 1 << 30 };
+  enum { NEAREST = 1 << 20, NEAREST_ABOVE = 256 << 20 };
   const uintptr_t mask = ~(uintptr_t)(HWI_OS_PAGE_BYTES - 1), page = address & mask;
   struct hwi_os_module module;
   const uintptr_t start = hwi_os_find_module(address, &module) ? module.start & mask : page;
   void *found = NULL;
-  for (uintptr_t distance = NEAREST; !found && distance + NEAREST < start && page - (start - distance) < FARTHEST;
+  for (uintptr_t distance = NEAREST; !found && distance + NEAREST < start && page - (start - distance) < farthest;
        distance += distance / 4 & mask)
     found = map_at(start - distance, bytes);
-  for (uintptr_t distance = FARTHEST - bytes; !found && distance > NEAREST_ABOVE; distance -= distance / 8 & mask)
+  for (uintptr_t distance = farthest - bytes; !found && distance > NEAREST_ABOVE; distance -= distance / 8 & mask)
     found = map_at(page + distance, bytes);
   return found;
 }

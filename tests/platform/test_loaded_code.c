@@ -81,7 +81,7 @@ static void test_memory_near_code(void **state)
   const uintptr_t address = (uintptr_t)&open_library;
   assert_true(hwi_os_find_module(address, &program));
   for (int i = 0; i < COUNT; i++) { /* more than there are places below */
-    made[i] = hwi_os_map_near(address, HWI_OS_PAGE_BYTES);
+    made[i] = hwi_os_map_near(address, HWI_OS_PAGE_BYTES, FARTHEST);
     const uintptr_t at = (uintptr_t)made[i];
     assert_non_null(made[i]);
     assert_true(at < program.start || at > program.end + HEAP_BYTES);
@@ -92,12 +92,28 @@ static void test_memory_near_code(void **state)
     hwi_os_unmap(made[i], HWI_OS_PAGE_BYTES);
 }
 
+/* Where jumps are shorter, there is less memory near code. */
+static void test_memory_nearer_to_code(void **state)
+{
+  enum { MOST = 40, FARTHEST = 112 << 20 };
+  (void)state;
+  void *made[MOST];
+  int count = 0;
+  const uintptr_t address = (uintptr_t)&open_library;
+  while (count < MOST && (made[count] = hwi_os_map_near(address, HWI_OS_PAGE_BYTES, FARTHEST)))
+    assert_in_range((uintptr_t)made[count++], address - FARTHEST, address);
+  assert_in_range(count, 5, MOST - 1);
+  while (count > 0)
+    hwi_os_unmap(made[--count], HWI_OS_PAGE_BYTES);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_functions_of_a_library),
       cmocka_unit_test(test_what_a_library_looks_up),
       cmocka_unit_test(test_memory_near_code),
+      cmocka_unit_test(test_memory_nearer_to_code),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

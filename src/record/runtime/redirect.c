@@ -290,7 +290,7 @@ static bool plan(struct search *search)
     return refuse(search, "it has too many functions", "", "");
   if (hwi_os_thread_count() != 1)
     return refuse(search, "other threads ran already when the recorder started", "", "");
-  search->room = hwi_os_map_near(search->candidates[0].address, room_bytes(search));
+  search->room = hwi_os_map_near(search->candidates[0].address, room_bytes(search), hwi_code_near_bytes());
   if (!search->room)
     return refuse(search, "there is no free memory near its code", "", "");
   for (uint32_t i = 0; i < search->count; i++)
@@ -335,9 +335,11 @@ static bool write_all(struct search *search)
 {
   const uint64_t held = hwi_os_hold_signals();
   const bool is_open = open_code(search);
-  for (uint32_t i = 0; i < search->count && is_open; i++)
-    memcpy((void *)search->candidates[i].detour.patch_at, search->candidates[i].detour.patch,
-           search->candidates[i].detour.patch_bytes);
+  for (uint32_t i = 0; i < search->count && is_open; i++) {
+    const struct hwi_code_detour *detour = &search->candidates[i].detour;
+    hwi_code_write(detour);
+    hwi_code_sync((const void *)detour->patch_at, detour->patch_bytes);
+  }
   if (is_open)
     close_code(search, search->count);
   hwi_os_release_signals(held);
@@ -351,6 +353,7 @@ static bool redirect(struct search *search)
   if (!plan(search))
     return false;
   fill(search);
+  hwi_code_sync(search->room, room_bytes(search));
   if (hwi_os_make_code(search->room, room_bytes(search)) < 0 || !write_all(search)) {
     family_count--;
     return refuse(search, forbidden, "", "");
