@@ -1,8 +1,11 @@
-"""test_code.py - breaks if the lengths of instructions of x86-64 differ from those that objdump prints, in real libraries"""
+"""test_code.py - breaks if instructions are decoded otherwise than objdump prints them, in real libraries: on x86-64 their lengths, on 64-bit
+Arm their distances"""
 
 import platform
 import re
+import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -64,3 +67,67 @@ def test_lengths_are_objdump_s(compile_c, name):
     unknown = [(bytes_.hex(), text) for bytes_, text, length in real if length == 0]
     assert len(real) > 5000 and wrong == []
     assert len(unknown) < len(real) / 500, unknown[:20]
+
+
+# --- 64-bit Arm, on any machine ---
+
+ARM_READER = """
+#include <inttypes.h>
+#include <stdio.h>
+#include "platform/code_aarch64.h"
+int main(void)
+{
+  uint64_t address;
+  uint32_t word;
+  while (scanf("%" SCNx64 " %" SCNx32, &address, &word) == 2) {
+    struct hwi_instruction is;
+    const bool is_known = hwi_arm64_decode(&is, word);
+    printf("%d %d %d %" PRIxPTR "\\n", is_known, is.kind, is_known && hwi_arm64_is_movable(&is), hwi_arm64_target(&is, address));
+  }
+}
+"""
+OTHER, JUMP, CALL, JUMP_IF, ADDRESS, PAGE, LOAD = range(7)
+ARM_LINE = re.compile(r"\s*([0-9a-f]+):\t([0-9a-f]{8}) \t(\S+)\s*([^;/]*)")
+ARM_TARGET = re.compile(r"(?:^|, )(?:0x)?([0-9a-f]+)(?: <[^>]*>)?$")
+ARM_LIBRARIES = Path("/usr/aarch64-linux-gnu/lib")
+# What must not be moved, if it has no distance.
+STAYS = re.compile(r"(blr|bra|ldx|stx|lda|stl|ldl|cas|swp|aut|pacd)\w*|paci[ab]z?|eret|svc|hvc|smc|brk|hlt|udf|\.inst|dc|ic|at|tlbi|sys|msr|wf[ei]|sevl?|dmb|dsb|isb|sb|clrex")
+
+
+def kind_by_objdump(name, target):
+    if name == "b" or name == "bl":
+        return JUMP if name == "b" else CALL
+    if name.startswith(("b.", "cbz", "cbnz", "tbz", "tbnz")):
+        return JUMP_IF
+    if name in ("adr", "adrp"):
+        return ADDRESS if name == "adr" else PAGE
+    return LOAD if name in ("ldr", "ldrsw", "prfm") and target else OTHER
+
+
+@pytest.mark.skipif(not shutil.which("aarch64-linux-gnu-objdump"), reason="no objdump for 64-bit Arm here")
+@pytest.mark.parametrize("name", ["libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1"])
+def test_distances_are_objdump_s(compile_c, name):
+    library = ARM_LIBRARIES / name
+    if not library.exists():
+        pytest.skip(f"no {name} of 64-bit Arm here")
+    reader = compile_c(ARM_READER, f"-I{ROOT}/src", str(ROOT / "src/platform/code_aarch64_decode.c"))
+    listed = subprocess.run(["aarch64-linux-gnu-objdump", "-d", "-z", library], capture_output=True, text=True, check=True).stdout
+    instructions = [match.groups() for match in map(ARM_LINE.match, listed.splitlines()) if match]
+    given = "".join(f"{address} {word}\n" for address, word, _, _ in instructions)
+    done = subprocess.run([reader], input=given, capture_output=True, text=True, check=True).stdout.splitlines()
+    wrong, unknown, counts = [], [], Counter()
+    for (address, word, text, operands), line in zip(instructions, done, strict=True):
+        is_known, kind, is_movable, target = line.split()
+        # A literal's operand has no brackets, and is no constant of a mov.
+        found = ARM_TARGET.search(operands.strip()) if "[" not in operands and "#" not in operands.split(", ")[-1] else None
+        expected = kind_by_objdump(text, found)
+        counts[expected] += 1
+        if is_known == "0":
+            unknown.append((address, word, text))
+        elif int(kind) != expected or (expected != OTHER and int(target, 16) != int(found[1], 16)):
+            wrong.append((address, word, text, operands, line))
+        elif is_movable == "1" and (expected in (CALL, LOAD) or (expected == OTHER and STAYS.fullmatch(text))):
+            wrong.append((address, word, text, operands, line))
+    assert len(done) > 5000 and wrong == []
+    assert all(counts[kind] > 5 for kind in (OTHER, JUMP, CALL, JUMP_IF, PAGE)), counts
+    assert {text for _, _, text in unknown} <= {"udf", ".inst"}, unknown[:20]
