@@ -28,7 +28,7 @@ enum {
 
 static const uint32_t bti_c = 0xd503245f, bti_jc = 0xd50324df, paciasp = 0xd503233f, pacibsp = 0xd503237f;
 static const uint32_t autiasp = 0xd50323bf, autibsp = 0xd50323ff;
-static const uint32_t b = 0x14000000, ldr = 0x58000000, br = 0xd61f0000, ret = 0xd65f0000; /* without operands */
+static const uint32_t b = 0x14000000, ldr = 0x58000000, br = 0xd61f0000; /* without operands */
 
 const char *hwi_code_obstacle(void)
 {
@@ -78,12 +78,6 @@ static void put_load(struct hwi_plan *plan, uint32_t reg, size_t off)
 
 /* --- the copy --- */
 
-static bool ends_code(uint32_t word)
-{
-  const uint32_t register_mask = 31 << 5;
-  return (word & ~register_mask) == br || (word & ~register_mask) == ret;
-}
-
 /* The condition jumps over the way back, to a branch. */
 static bool copy_condition(struct hwi_plan *plan, const struct hwi_instruction *is)
 {
@@ -114,7 +108,7 @@ static bool copy(struct hwi_plan *plan, const struct hwi_instruction *is)
     return copy_address(plan, is);
   default:
     put_word(plan, is->word);
-    return ends_code(is->word) || put_jump(plan, (uintptr_t)plan->begin + HWI_ARM64_BYTES);
+    return put_jump(plan, (uintptr_t)plan->begin + HWI_ARM64_BYTES);
   }
 }
 

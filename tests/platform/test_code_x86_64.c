@@ -2,21 +2,9 @@
  *
  * The functions are machine code in memory that may be written and executed, and are called before and after the detour.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
+#include "detours.h"
 
-#include <cmocka.h>
-
-#include "platform/code.h"
 #include "platform/code_x86_64.h"
-
-enum { PAGES_BYTES = 1 << 16, FUNCTION_OFF = 0x1000, TARGET_OFF = 0x3000, ROOM_OFF = 0x8000, MOST_BYTES = 64 };
-
-static uint8_t *pages;
 
 static size_t bytes_of(const char *hex, uint8_t *to)
 {
@@ -145,49 +133,11 @@ static void test_cut_off(void **state)
 
 /* --- detours --- */
 
-static struct hwi_code_detour detour;
-static int wrapped;
-static uintptr_t wrapped_argument;
-
-static long wrapper(long a, long b, long c, long d, long e, uintptr_t argument)
-{
-  wrapped++;
-  wrapped_argument = argument;
-  return ((long (*)(long, long, long, long, long))detour.original)(a, b, c, d, e) + 1000000;
-}
-
-/* Writes code to the page; the rest of it is breakpoints. */
-static size_t place(size_t off, const char *hex)
-{
-  memset(pages + off, 0xcc, MOST_BYTES);
-  return bytes_of(hex, pages + off);
-}
-
-static const char *plan(const char *hex, size_t room_off)
-{
-  const size_t bytes = place(FUNCTION_OFF, hex);
-  const struct hwi_code_request request = {
-      .function = pages + FUNCTION_OFF,
-      .bytes = bytes,
-      .wrapper = (uintptr_t)wrapper,
-      .argument = 0x1122334455667788,
-      .room = (uintptr_t)pages + room_off,
-  };
-  return hwi_code_plan(&detour, &request);
-}
-
-static long call(long a, long b)
-{
-  return ((long (*)(long, long, long, long, long))(void *)(pages + FUNCTION_OFF))(a, b, 3, 4, 5);
-}
-
 static void test_functions_do_the_same(void **state)
 {
   static const char number[] = "07 00 00 00 00 00 00 00",
                     other[] = "48 8d 44 77 05 c3"; /* lea 5(%rdi, %rsi, 2), %rax */
-  static const struct {
-    const char *function, *target; /* what is at TARGET_OFF */
-  } cases[] = {
+  static const struct detour_case cases[] = {
       {"55 48 89 e5 48 8d 04 37 5d c3", number},          /* push, mov; lea (%rdi, %rsi), %rax */
       {"f3 0f 1e fa 48 8d 04 37 48 83 c0 02 c3", number}, /* after an endbr64 */
       {"48 8b 05 f9 1f 00 00 48 01 f8 c3", number},       /* mov 0x1ff9(%rip), %rax */
@@ -201,30 +151,12 @@ static void test_functions_do_the_same(void **state)
       {"48 89 f8 c3", number},                                        /* shorter than the patch: padding follows */
   };
   (void)state;
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    long expected[3];
-    const char *why = plan(cases[i].function, ROOM_OFF);
-    place(TARGET_OFF, cases[i].target);
-    if (why)
-      fail_msg("%s %s", cases[i].function, why);
-    for (int k = 0; k < 3; k++)
-      expected[k] = call(k, 40 + k);
-    wrapped = 0;
-    memcpy(pages + ROOM_OFF, detour.room, sizeof detour.room);
-    assert_in_range(detour.patch_at, (uintptr_t)pages + FUNCTION_OFF, (uintptr_t)pages + FUNCTION_OFF + 4);
-    memcpy((void *)detour.patch_at, detour.patch, detour.patch_bytes);
-    for (int k = 0; k < 3; k++)
-      assert_int_equal(call(k, 40 + k), expected[k] + 1000000);
-    assert_int_equal(wrapped, 3);
-    assert_int_equal(wrapped_argument, 0x1122334455667788);
-  }
+  check_that_they_do_the_same(cases, sizeof cases / sizeof *cases);
 }
 
 static void test_refusals(void **state)
 {
-  static const struct {
-    const char *function, *why;
-  } cases[] = {
+  static const struct refused_case cases[] = {
       {"31 c0 48 ff c0 48 39 f8 72 f8 c3", "jumps back"},             /* jb to its second instruction */
       {"f3 0f 1e fa 48 ff c0 48 39 f8 72 f8 c3", "jumps back"},       /* to the first one after endbr64 */
       {"31 c0 48 ff c0 48 39 f8 0f 82 f4 ff ff ff c3", "jumps back"}, /* far */
@@ -236,11 +168,7 @@ static void test_refusals(void **state)
       {"31 c0 48 89", "cannot be moved"},          /* the end is within an instruction */
   };
   (void)state;
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    const char *why = plan(cases[i].function, ROOM_OFF);
-    if (!why || !strstr(why, cases[i].why))
-      fail_msg("%s: %s", cases[i].function, why ? why : "planned");
-  }
+  check_that_they_are_refused(cases, sizeof cases / sizeof *cases);
   const size_t bytes = place(FUNCTION_OFF, "c3");
   pages[FUNCTION_OFF + bytes + 2] = 0x55; /* the next function begins here */
   const struct hwi_code_request small = {.function = pages + FUNCTION_OFF, .bytes = bytes, .room = (uintptr_t)pages};
@@ -255,7 +183,7 @@ static void test_refusals(void **state)
 static void test_jump_to_the_first_byte(void **state)
 {
   (void)state;
-  assert_null(plan("48 ff cf 48 85 ff 7f f8 48 89 f0 c3", ROOM_OFF)); /* dec %rdi; test; jg to the begin */
+  assert_null(plan("48 ff cf 48 85 ff 7f f8 48 89 f0 c3")); /* dec %rdi; test; jg to the begin */
 }
 
 static void test_cold_part(void **state)
@@ -272,11 +200,10 @@ static void test_cold_part(void **state)
   assert_null(hwi_code_plan(&detour, &request));
 }
 
-static int map_pages(void **state)
+static int set_up(void **state)
 {
   (void)state;
-  pages = mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return pages == MAP_FAILED;
+  return map_pages(0);
 }
 
 int main(void)
@@ -286,5 +213,5 @@ int main(void)
       cmocka_unit_test(test_functions_do_the_same),  cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_jump_to_the_first_byte), cmocka_unit_test(test_cold_part),
   };
-  return cmocka_run_group_tests(tests, map_pages, NULL);
+  return cmocka_run_group_tests(tests, set_up, NULL);
 }
