@@ -14,56 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from linked_programs import check_is_complete, file_of, notes_of, recorded_counts, run
+from linked_programs import KINDS, REFUSED, THROWS, Toolchain, check_calls, check_is_complete, counts_of, fake_allocator, file_of, notes_of, recorded_counts, run
 
-pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="on other CPUs nothing is redirected yet")
+pytestmark = pytest.mark.skipif(platform.machine() not in REFUSED, reason="on other CPUs nothing is redirected yet")
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-SOURCE = PROGRAMS / "linked_allocator.c"
-USUAL = ("malloc calloc realloc free posix_memalign aligned_alloc memalign valloc pvalloc malloc_usable_size mallocx rallocx xallocx sallocx dallocx "
-         "sdallocx nallocx mallctl mallctlnametomib mallctlbymib malloc_stats_print malloc_conf malloc_message").split()
-C, CXX = ["gcc", "-std=gnu17", "-D_GNU_SOURCE="], ["g++", "-std=c++17", "-x", "c++"]
-JEMALLOC, PREFIXED, TCMALLOC = ["-DJEMALLOC(name)=name"], ["-DPREFIXED"], ["-DTCMALLOC"]
-
-
-def prefixed(folder, prefix):
-    """jemalloc as programs build it that must not replace malloc (--with-jemalloc-prefix)."""
-    library = folder / f"lib{prefix}.a"
-    if not library.exists():
-        renamed = [option for name in USUAL for option in ("--redefine-sym", f"{name}={prefix}{name}")]
-        subprocess.run(["objcopy", *renamed, file_of("libjemalloc_pic.a"), library], check=True)
-    return library
-
-
-def without_cxx(folder):
-    """jemalloc built without C++: operator new is libstdc++'s, which calls malloc."""
-    library, objects = folder / "libwithout.a", folder / "objects"
-    if not library.exists():
-        objects.mkdir()
-        subprocess.run(["ar", "x", file_of("libjemalloc.a")], cwd=objects, check=True)
-        subprocess.run(["ar", "rc", library, *(each for each in objects.glob("*.o") if "cpp" not in each.name)], check=True)
-    return library
-
-
-# name: compiler, macros, libraries of the folder, the name in the note
-KINDS = {
-    "jemalloc-c": (C, JEMALLOC, lambda _: [file_of("libjemalloc.a"), "-lm"], "jemalloc (malloc)"),
-    "jemalloc-c++": (CXX, JEMALLOC, lambda _: [file_of("libjemalloc.a"), "-lm"], "jemalloc (malloc)"),
-    "jemalloc-of-c": (CXX, JEMALLOC, lambda folder: [without_cxx(folder), "-lm"], "jemalloc (malloc)"),
-    "jemalloc-no-pie": (C, JEMALLOC, lambda _: [file_of("libjemalloc.a"), "-lm", "-no-pie"], "jemalloc (malloc)"),
-    "jemalloc-hidden": (C, JEMALLOC, lambda _: [file_of("libjemalloc.a"), "-lm", "-Wl,--exclude-libs,ALL"], "jemalloc (malloc)"),
-    "jemalloc-je_": (C, ["-DJEMALLOC(name)=je_##name", "-DNAME(name)=je_##name", *PREFIXED],
-                     lambda folder: [prefixed(folder, "je_"), "-lm"], "jemalloc (je_malloc)"),
-    "jemalloc-own_": (CXX, ["-DJEMALLOC(name)=own_##name", "-DNAME(name)=own_##name", *PREFIXED],
-                      lambda folder: [prefixed(folder, "own_"), "-lm"], "jemalloc (own_malloc)"),
-    "tcmalloc-c": (C, TCMALLOC, lambda _: [file_of("libtcmalloc_minimal.a"), "-lstdc++", "-lm"], "tcmalloc (tc_malloc)"),
-    "tcmalloc-c++": (CXX, TCMALLOC, lambda _: [file_of("libtcmalloc_minimal.a")], "tcmalloc (tc_malloc)"),
-    "tcmalloc-full": (CXX, TCMALLOC, lambda _: [file_of("libtcmalloc.a"), "-lunwind"], "tcmalloc (tc_malloc)"),
-    "tcmalloc-tc_": (C, [*TCMALLOC, "-DNAME(name)=tc_##name", *PREFIXED],
-                     lambda _: [file_of("libtcmalloc_minimal.a"), "-lstdc++", "-lm"], "tcmalloc (tc_malloc)"),
-    "mimalloc-mi_": (C, ["-DMIMALLOC", "-DNAME(name)=mi_##name", *PREFIXED], lambda _: [file_of("libmimalloc.so")], "mimalloc (mi_malloc)"),
-    "mimalloc-c++": (CXX, ["-DMIMALLOC"], lambda _: [file_of("libmimalloc.so")], "mimalloc (mi_malloc)"),
-}
+REFUSED_HERE = REFUSED.get(platform.machine(), {})
 
 
 @pytest.fixture(scope="module")
@@ -72,28 +28,19 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def built(folder):
+def tools(folder):
+    return Toolchain(folder)
+
+
+@pytest.fixture(scope="module")
+def built(tools):
     """built("jemalloc-c"): the program, its path."""
-
-    def build(name):
-        compiler, macros, libraries, _ = KINDS[name]
-        program = folder / name
-        if not program.exists():
-            subprocess.run([*compiler, "-g", "-O1", "-fno-builtin", "-w", *macros, SOURCE, "-x", "none", *libraries(folder), "-pthread", "-o", program],
-                           check=True)
-        return program
-
-    return build
+    return tools.build
 
 
 @pytest.fixture(params=KINDS)
 def kind(request):
     return request.param
-
-
-def counts_of(text):
-    """What the program says that it did: {size: (calls, live)}."""
-    return {int(size): (int(calls), int(live)) for size, calls, live in (line.split() for line in text.splitlines())}
 
 
 @pytest.mark.parametrize("options", [[], ["--durations"]], ids=["usual", "durations"])
@@ -105,16 +52,8 @@ def test_each_call_is_recorded_once(built, record, kind, options):
     assert (recording.process.returncode, recording.process.stdout) == (7, alone.stdout)
     assert "linked in" not in recording.process.stderr
     report = recording.report_with("--top", "0")
-    expected = counts_of(alone.stdout)
-    assert len(expected) >= 8 and recorded_counts(report, expected) == expected
-    check_is_complete(report)
-    assert report["threads"] == 7 and report["audited_stacks"] > 1000
-    assert report["usable_bytes"] >= report["allocated_bytes"]
-    [note] = notes_of(report)
-    assert note.startswith(f"{KINDS[kind][3]} in /") and notes_of(report, "own malloc") == []
+    check_calls(report, counts_of(alone.stdout), kind)
     assert "Not seen" not in recording.hw("report", recording.trace).stdout
-    kept = [top for top in report["top"] if top["live_bytes"] == 7 * 9011]
-    assert [[frame["function"] for frame in top["stack"]][:3] for top in kept] == [["inner", "outer", "main"]]
 
 
 def test_frames_of_the_recorder_are_in_no_stack(built, record, kind):
@@ -182,52 +121,24 @@ def test_stripped_of_debug_information_alone(built, record, folder):
     assert recorded_counts(recording.report_with("--top", "0"), expected) == expected
 
 
-FAKE = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-static _Alignas(16) char arena[1 << 16];
-static size_t used;
-int mallctlnametomib(void) { return 0; }
-int je_mallctlnametomib(void) { return 0; }
-__attribute__((noinline)) void *je_malloc(size_t bytes) { used += bytes; return arena + used - bytes; }
-void je_free(void *block);
-__asm__(".text; .globl je_free; .type je_free, @function\nje_free: " CODE "\n.size je_free, . - je_free; .p2align 4");
-int main(void)
-{
-  void *volatile block = je_malloc(1013);
-  je_free(block);
-  puts("done");
-  return block ? 0 : 1;
-}
-"""
-
-
-@pytest.mark.parametrize("code, why", [
-    ("cpuid; ret", "the code of je_free begins with an instruction that cannot be moved"),
-    ("xorl %eax, %eax; 1: incl %eax; cmpl $5, %eax; jb 1b; ret", "the code of je_free jumps back to its first instructions"),
-    ("movq %rdi, %rax; movq %rdi, %rax; .byte 0x0f, 0x04; ret", "the code of je_free has an instruction that is not known here"),
-], ids=["cpuid", "loop", "unknown"])
-def test_all_functions_or_none(compile_c, record, hw, code, why):
+@pytest.mark.parametrize("code, is_called, why", REFUSED_HERE.values(), ids=REFUSED_HERE)
+def test_all_functions_or_none(compile_c, record, hw, code, is_called, why):
     """je_malloc could be redirected, but a free that is not seen would be worse than nothing."""
-    source = FAKE.replace("CODE", '"' + code + '"')
-    if "0x04" in code:
-        source = source.replace("je_free(block);\n  puts", "if (!block) je_free(block);\n  puts")
-    program = compile_c(source.replace("cpuid;", "pushq %rbx; cpuid; popq %rbx;") if "cpuid" in code else source)
+    program = compile_c(fake_allocator(code, is_called))
     recording = record([program])
     assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
     report = recording.report_with("--top", "0")
     [note] = notes_of(report, "linked-in allocator not recorded")
     assert notes_of(report) == [] and all(entry["size"] != 1013 for entry in report["sizes"])
-    assert note == f"jemalloc (je_malloc) in {program}: {why}"
+    assert note == f"jemalloc (je_malloc) in {program}: the code of je_free {why}"
     assert why in re.sub(r"\s+", " ", hw("report", recording.trace, env={**os.environ, "COLUMNS": "300"}).stdout)
 
 
-def test_function_of_the_same_name(compile_c, record, folder):
+def test_function_of_the_same_name(compile_c, record, tools):
     """A static function of the program is not the allocator's: which one is it?"""
     source = ("#include <stdio.h>\nvoid *je_malloc(unsigned long);\nvoid je_free(void *);\nstatic __attribute__((noinline)) void *je_calloc(int a) { __asm__ volatile(\"\");"
               " return (void *)(long)a; }\nint main(void) { void *volatile p = je_malloc(1013); je_free(p); puts(je_calloc(3) ? \"done\" : \"\"); return 0; }\n")
-    recording = record([compile_c(source, str(prefixed(folder, "je_")), "-lm", "-pthread")])
+    recording = record([compile_c(source, str(tools.prefixed("je_")), "-lm", "-pthread")])
     assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
     [note] = notes_of(recording.report, "linked-in allocator not recorded")
     assert note.endswith("there are several functions named je_calloc")
@@ -312,8 +223,8 @@ __attribute__((visibility("default"))) void take(void *block) { je_free(block); 
 """
 
 
-def test_in_a_shared_library(compile_c, record, folder, tmp_path):
-    library = compile_c(HAS_ALLOCATOR, "-shared", "-fPIC", str(prefixed(folder, "je_")), "-Wl,--exclude-libs,ALL", "-lm", "-pthread", name="libhas.so")
+def test_in_a_shared_library(compile_c, record, tools, tmp_path):
+    library = compile_c(HAS_ALLOCATOR, "-shared", "-fPIC", str(tools.prefixed("je_")), "-Wl,--exclude-libs,ALL", "-lm", "-pthread", name="libhas.so")
     program = compile_c(USES_LIBRARY, str(library), f"-Wl,-rpath,{tmp_path}")
     report = record([program]).report_with("--top", "0")
     assert recorded_counts(report, [1013, 1021]) == {1013: (100, 0), 1021: (1, 1)}
@@ -363,9 +274,9 @@ int main(void)
 """
 
 
-def test_next_to_malloc_of_libc(compile_c, record, folder):
+def test_next_to_malloc_of_libc(compile_c, record, tools):
     """Each block is asked for its usable size by its own allocator."""
-    program = compile_c(LIBC_BESIDE, "-fno-builtin", str(prefixed(folder, "je_")), "-lm", "-pthread")
+    program = compile_c(LIBC_BESIDE, "-fno-builtin", str(tools.prefixed("je_")), "-lm", "-pthread")
     recording = record([program])
     assert recording.process.returncode == 0
     report = recording.report_with("--top", "0")
@@ -397,41 +308,10 @@ int main(void)
 """
 
 
-def test_signals(compile_c, record, folder):
-    recording = record([compile_c(HANDLER, "-fno-builtin", str(prefixed(folder, "je_")), "-lm", "-pthread")])
+def test_signals(compile_c, record, tools):
+    recording = record([compile_c(HANDLER, "-fno-builtin", str(tools.prefixed("je_")), "-lm", "-pthread")])
     assert (recording.process.returncode, recording.process.stdout) == (0, "done\n")
     check_is_complete(recording.report)
-
-
-THROWS = r"""
-#include <cstdio>
-#include <cstdlib>
-#include <new>
-static void *reserve;
-static int handled;
-static void give_reserve() { handled++; free(reserve); reserve = nullptr; if (handled > 1) throw std::bad_alloc(); }
-int main()
-{
-  int caught = 0;
-  volatile std::size_t huge = std::size_t(1) << 60;
-  for (int i = 0; i < 1000; i++)
-    try {
-      ::operator delete(::operator new(huge));
-    } catch (const std::bad_alloc &) {
-      caught++;
-      ::operator delete(::operator new(1709)); /* is recorded, also from a frame below those that the exception left */
-    }
-  reserve = malloc(1811);
-  std::set_new_handler(give_reserve);
-  try {
-    ::operator delete(::operator new(huge));
-  } catch (const std::bad_alloc &) {
-    caught++;
-  }
-  void *none = ::operator new(huge, std::nothrow);
-  std::printf("%d %d %d\n", caught, handled, none != nullptr);
-}
-"""
 
 
 @pytest.mark.parametrize("library", ["libtcmalloc_minimal.a", "libjemalloc.a"])
