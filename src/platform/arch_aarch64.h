@@ -69,6 +69,13 @@ static inline __attribute__((always_inline)) void hwi_arch_capture(uintptr_t *va
   *known = UINT64_C(0x7ff) << 19 | UINT64_C(1) << HWI_REG_SP | UINT64_C(1) << HWI_REG_RA;
 }
 
+/* --- guarded code --- */
+
+/* In pages with this right (PROT_BTI), calls by address go only to landing pads. The loader gives it to the code of a module that has
+ * the property GNU_PROPERTY_AARCH64_FEATURE_1_AND with the lowest bit set, if the CPU can do it (a bit of AT_HWCAP2). */
+enum { HWI_ARCH_GUARD_RIGHT = 0x10, HWI_ARCH_GUARD_CAPABILITY = 1 << 17 };
+#define HWI_ARCH_GUARD_PROPERTY UINT32_C(0xc0000000)
+
 /* --- time --- */
 
 /* The generic timer counts from 19.2 MHz to 1 GHz, slowly for a CPU's clock. A unit of the clock is a 32nd of a count, so that parts of

@@ -73,6 +73,12 @@ static inline __attribute__((always_inline)) void hwi_arch_capture(uintptr_t *va
   *known = UINT64_C(1) << HWI_REG_SP | UINT64_C(3) << HWI_REG_BP | UINT64_C(0x3ff) << 18 | UINT64_C(1) << HWI_REG_RA;
 }
 
+/* --- guarded code --- */
+
+/* Pages have no right for it here. */
+enum { HWI_ARCH_GUARD_RIGHT = 0, HWI_ARCH_GUARD_CAPABILITY = 0 };
+#define HWI_ARCH_GUARD_PROPERTY UINT32_C(0)
+
 /* --- time --- */
 
 /* The timer counts at 1 to 100 MHz, slowly for a CPU's clock. A unit of the clock is a 32nd of a count, so that parts of ticks have

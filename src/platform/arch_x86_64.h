@@ -105,6 +105,12 @@ static inline __attribute__((always_inline)) void hwi_arch_capture(uintptr_t *va
   *known = 1u << 3 | 1u << 6 | 1u << 7 | 0xfu << 12 | 1u << 16;
 }
 
+/* --- guarded code --- */
+
+/* Pages have no right for it here. */
+enum { HWI_ARCH_GUARD_RIGHT = 0, HWI_ARCH_GUARD_CAPABILITY = 0 };
+#define HWI_ARCH_GUARD_PROPERTY UINT32_C(0)
+
 /* --- time --- */
 
 enum { HWI_ARCH_TICK_SHIFT = 8 }; /* from units of the clock to ticks of about 0.1 us */

@@ -7,11 +7,13 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <link.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "platform/arch.h"
 #include "platform/os.h"
 #include "platform/os_code.h"
 #include "platform/os_linux_call.h"
@@ -71,13 +73,57 @@ int hwi_os_make_code(void *start, size_t bytes)
   return (int)CALL3(SYS_mprotect, start, bytes, PROT_READ | PROT_EXEC);
 }
 
+/* --- guarded code --- */
+
+struct property {
+  uint32_t type, bytes;
+  uint32_t flags; /* the first of these bytes */
+};
+
+/* Returns whether the properties in [at, end) have it. Each is padded to 8 bytes. */
+static bool has_guard(const uint8_t *at, const uint8_t *end)
+{
+  enum { ALIGN = 8, HEAD_BYTES = offsetof(struct property, flags) };
+  struct property one;
+  for (size_t bytes; (size_t)(end - at) >= sizeof one; at += bytes) {
+    memcpy(&one, at, sizeof one);
+    if (one.type == HWI_ARCH_GUARD_PROPERTY && one.bytes == sizeof one.flags)
+      return one.flags & 1;
+    bytes = HEAD_BYTES + ((one.bytes + (size_t)(ALIGN - 1)) & ~(size_t)(ALIGN - 1));
+    if (bytes > (size_t)(end - at))
+      return false;
+  }
+  return false;
+}
+
+/* Returns whether the note has it: a header, "GNU", properties. */
+static bool is_guarding(const uint8_t *at, size_t bytes)
+{
+  ElfW(Nhdr) note;
+  static const char name[] = "GNU";
+  if (bytes < sizeof note + sizeof name)
+    return false;
+  memcpy(&note, at, sizeof note);
+  const uint8_t *properties = at + sizeof note + sizeof name;
+  return note.n_type == NT_GNU_PROPERTY_TYPE_0 && note.n_namesz == sizeof name &&
+         memcmp(at + sizeof note, name, sizeof name) == 0 && note.n_descsz <= bytes - sizeof note - sizeof name &&
+         has_guard(properties, properties + note.n_descsz);
+}
+
+/* glibc's loader alone gives the right. */
+static bool has_guards(void)
+{
+  return getauxval(AT_HWCAP2) & HWI_ARCH_GUARD_CAPABILITY && hwi_os_libc_is_glibc();
+}
+
 /* --- code that is there --- */
 
 struct range {
   const struct hwi_os_image *image;
   uintptr_t at;
   size_t bytes;
-  uint32_t flags; /* result */
+  uint32_t flags;  /* result: of its segment (PF_X); 0: it is in none */
+  bool is_guarded; /* result: the module has guarded code */
 };
 
 static bool is_of(const struct dl_phdr_info *info, const struct hwi_os_image *image)
@@ -100,28 +146,34 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
     const uintptr_t off = range->at - (info->dlpi_addr + segment->p_vaddr);
     if (segment->p_type == PT_LOAD && off < segment->p_filesz && range->bytes <= segment->p_filesz - off)
       range->flags = segment->p_flags;
+    if (segment->p_type == PT_GNU_PROPERTY)
+      range->is_guarded = is_guarding((const uint8_t *)(info->dlpi_addr + segment->p_vaddr), segment->p_filesz);
   }
   return 1;
 }
 
-/* Returns the flags (PF_X) of the segment that has the range; 0: none. */
-static uint32_t segment_flags(const struct hwi_os_image *image, uintptr_t at, size_t bytes)
+static struct range range_of(const struct hwi_os_image *image, uintptr_t at, size_t bytes)
 {
-  struct range range = {image, at, bytes, 0};
+  struct range range = {.image = image, .at = at, .bytes = bytes};
   dl_iterate_phdr(look, &range);
-  return range.flags;
+  return range;
 }
 
 bool hwi_os_image_has_code(const struct hwi_os_image *image, uintptr_t at, size_t bytes)
 {
-  return (segment_flags(image, at, bytes) & (PF_R | PF_X)) == (PF_R | PF_X);
+  return (range_of(image, at, bytes).flags & (PF_R | PF_X)) == (PF_R | PF_X);
 }
 
 /* A segment with code may be one with data, too. */
 static long access_of(const struct hwi_os_image *image, uintptr_t at, size_t bytes)
 {
-  const long access = PROT_READ | PROT_EXEC;
-  return segment_flags(image, at, bytes) & PF_W ? access | PROT_WRITE : access;
+  const struct range range = range_of(image, at, bytes);
+  long access = PROT_READ | PROT_EXEC;
+  if (range.flags & PF_W)
+    access |= PROT_WRITE;
+  if (range.is_guarded && has_guards())
+    access |= HWI_ARCH_GUARD_RIGHT;
+  return access;
 }
 
 static int protect(uintptr_t at, size_t bytes, long access)

@@ -7,51 +7,17 @@ so that the recorder is preloaded directly here, and it has neither ptrace nor p
 
 import json
 import os
-import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from other_cpus import (ARCH, COMPILERS, CROSS, CXX, EMULATOR, HAS_POINTERS, MACHINE, PROGRAMS, SYSROOT, TRIPLE, needs_cpu, record_to, report_of, run)
 from trace_header import read_header
 
-CROSS = os.environ.get("HW_CROSS_BUILD")
-ARCH = os.environ.get("HW_CROSS_ARCH")
-SYSROOT = os.environ.get("HW_SYSROOT", "")
-PROGRAMS = Path(__file__).parent / "programs"
 ROUNDS = 30
-# Compilers know RISC-V's tables for unwinding, but do not make them for C by themselves.
-CPUS = {"arm64": ("aarch64", 183, "-mbranch-protection=standard"), "riscv64": ("riscv64", 243, "-fasynchronous-unwind-tables")}
-pytestmark = pytest.mark.skipif(not CROSS or ARCH not in CPUS, reason="needs tools/cross.sh ARCH test, with the name of a CPU")
-CPU, MACHINE, OPTION = CPUS.get(ARCH, CPUS["arm64"])
-TRIPLE = f"{CPU}-linux-gnu"
-EMULATOR = [shutil.which(f"qemu-{CPU}-static") or f"qemu-{CPU}", "-L", SYSROOT]
-# What a program is compiled with. On Arm, the option is that return addresses are signed, which is tried without it, too.
-WHERE = [f"--sysroot={SYSROOT}", f"-B{SYSROOT}/usr/lib/{TRIPLE}"]
-GCC = [f"{TRIPLE}-gcc", *WHERE, *([OPTION] if ARCH == "riscv64" else [])]
-OF_GCC = max(Path("/usr/lib/gcc-cross", TRIPLE).glob("[0-9]*"), default="")
-CLANG = ["clang", f"--target={TRIPLE}", *WHERE, f"-B{OF_GCC}", f"-L{OF_GCC}", "-fuse-ld=bfd", OPTION]
-COMPILERS = {
-    "gcc": [*GCC, "-O2"],
-    "gcc-O0": [*GCC, "-O0"],
-    "gcc-option": [*GCC, "-O2", OPTION],
-    "gcc-frame-pointer": [*GCC, "-O2", "-fno-omit-frame-pointer"],
-    "gcc-no-frame-pointer": [*GCC, "-O2", "-fomit-frame-pointer", OPTION],
-    "gcc-checked-stack": [*GCC, "-O2", "-fstack-protector-all", "-fstack-clash-protection"],
-    "clang": [*CLANG, "-O2"],
-    "clang-no-frame-pointer": [*CLANG, "-O2", "-fomit-frame-pointer"],
-}
-# By default, gcc keeps frame pointers on Arm alone. Without them, code without tables cannot be passed.
-HAS_POINTERS = {"gcc-O0", "gcc-frame-pointer", *(["gcc", "gcc-option", "gcc-checked-stack", "clang"] if ARCH == "arm64" else [])}
-CXX = [f"{TRIPLE}-g++", *WHERE, "-O2", OPTION]
-
-
-def run(command, **env):
-    """Runs a program of the other architecture."""
-    done = subprocess.run([*EMULATOR, *map(str, command)], env={**os.environ, **env}, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return done
+pytestmark = needs_cpu
 
 
 @pytest.fixture(scope="module")
@@ -71,21 +37,8 @@ def compiled(tmp_path_factory):
 
 @pytest.fixture
 def recorded(tmp_path):
-    """recorded([command...], SETTING="1"): records a run without a launcher. Returns its trace and what it printed."""
-
-    def record_it(command, **env):
-        trace = tmp_path / "run.hwt"
-        done = run(command, LD_PRELOAD=f"{CROSS}/lib/libheapwright-record.so", HEAPWRIGHT_OUTPUT=str(trace), **env)
-        assert not done.stderr, done.stderr
-        return trace, done.stdout
-
-    return record_it
-
-
-def report_of(hw, trace, *options):
-    done = hw("report", "--json", *options, trace)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    """recorded([command...], SETTING="1"): records a run. Returns its trace and what it printed."""
+    return lambda command, **env: record_to(tmp_path / "run.hwt", command, **env)
 
 
 def stacks_of(report):
@@ -209,7 +162,7 @@ def test_a_core_dump_is_explained_here(has_owners, compiled, hw, tmp_path):
 def test_larger_pages_are_left_alone(compiled, tmp_path):
     """Under a kernel with pages of 64 KiB nothing is recorded, and the program runs."""
     trace = tmp_path / "run.hwt"
-    program = [*EMULATOR, "-p", "65536", compiled("gcc-frame-pointer", "known_stacks.c"), str(ROUNDS)]
+    program = [*EMULATOR, SYSROOT, "-p", "65536", compiled("gcc-frame-pointer", "known_stacks.c"), str(ROUNDS)]
     usual = subprocess.run(program, capture_output=True, text=True, timeout=120, check=True)
     preloaded = {**os.environ, "LD_PRELOAD": f"{CROSS}/lib/libheapwright-record.so", "HEAPWRIGHT_OUTPUT": str(trace)}
     done = subprocess.run(program, env=preloaded, capture_output=True, text=True, timeout=120, check=True)

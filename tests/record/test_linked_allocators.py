@@ -52,7 +52,7 @@ def test_each_call_is_recorded_once(built, record, kind, options):
     assert (recording.process.returncode, recording.process.stdout) == (7, alone.stdout)
     assert "linked in" not in recording.process.stderr
     report = recording.report_with("--top", "0")
-    check_calls(report, counts_of(alone.stdout), kind)
+    check_calls(report, counts_of(alone.stdout), KINDS[kind][3])
     assert "Not seen" not in recording.hw("report", recording.trace).stdout
 
 
