@@ -163,7 +163,7 @@ case $action in
     ;;
   check)
     build_targets heapwright-record
-    test_recordings tests/cross/test_other_cpus.py -k 'exact or sample or fork or operators'
+    test_recordings tests/cross -k 'exact or sample or fork or operators or (once and usual)'
     ;;
   *) echo "cross.sh: no action named $action" >&2; exit 2 ;;
 esac

@@ -4,9 +4,9 @@
  * indirect calls may need it; if it has signed the return address, the entry takes the signature off (autiasp), so that the wrapper
  * returns as the function would, and the original signs again. The detour is right if
  *
- * - the instruction does the same elsewhere: it is one of a list, and an address or a target that it has as a distance is the same. A
- *   condition jumps over the way back there, and then branches. A call is refused: it would return to the copy, for which there is
- *   no unwind table.
+ * - the instruction does the same elsewhere: it is one of a list. An address that it states as a distance is loaded, a branch is
+ *   written again, and one with a condition jumps over the way back to a branch without. A call is refused: it would return to the
+ *   copy, for which there is no unwind table.
  * - nothing jumps to the instruction, unless it is the function's first one, which is then as a call of it. The function's own
  *   code is looked through to its end, and that of its cold part; what might be a branch that is not known here is refused.
  *
@@ -78,12 +78,17 @@ static void put_load(struct hwi_plan *plan, uint32_t reg, size_t off)
 
 /* --- the copy --- */
 
+static bool put_way_back(struct hwi_plan *plan)
+{
+  return put_jump(plan, (uintptr_t)plan->begin + HWI_ARM64_BYTES);
+}
+
 /* The condition jumps over the way back, to a branch. */
 static bool copy_condition(struct hwi_plan *plan, const struct hwi_instruction *is)
 {
   const uint32_t mask = ((UINT32_C(1) << is->width) - 1) << is->low, two = UINT32_C(2) << is->low;
   put_word(plan, (is->word & ~mask) | two);
-  const bool reaches = put_jump(plan, (uintptr_t)plan->begin + HWI_ARM64_BYTES);
+  const bool reaches = put_way_back(plan);
   return put_jump(plan, hwi_arm64_target(is, (uintptr_t)plan->begin)) && reaches;
 }
 
@@ -93,7 +98,7 @@ static bool copy_address(struct hwi_plan *plan, const struct hwi_instruction *is
   const uintptr_t address = hwi_arm64_target(is, (uintptr_t)plan->begin);
   put_load(plan, is->word & register_mask, ADDRESS_OFF);
   memcpy(plan->detour->room + ADDRESS_OFF, &address, sizeof address);
-  return put_jump(plan, (uintptr_t)plan->begin + HWI_ARM64_BYTES);
+  return put_way_back(plan);
 }
 
 static bool copy(struct hwi_plan *plan, const struct hwi_instruction *is)
@@ -108,7 +113,7 @@ static bool copy(struct hwi_plan *plan, const struct hwi_instruction *is)
     return copy_address(plan, is);
   default:
     put_word(plan, is->word);
-    return put_jump(plan, (uintptr_t)plan->begin + HWI_ARM64_BYTES);
+    return put_way_back(plan);
   }
 }
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from linked_programs import fake_allocator, notes_of
 from other_cpus import (ARCH, COMPILERS, CROSS, CXX, EMULATOR, HAS_POINTERS, MACHINE, PROGRAMS, SYSROOT, TRIPLE, needs_cpu, record_to, report_of, run)
 from trace_header import read_header
 
@@ -168,6 +169,15 @@ def test_larger_pages_are_left_alone(compiled, tmp_path):
     done = subprocess.run(program, env=preloaded, capture_output=True, text=True, timeout=120, check=True)
     assert (done.stdout, done.stderr) == (usual.stdout, usual.stderr)
     assert not trace.exists()
+
+
+@pytest.mark.skipif(ARCH != "riscv64", reason="about CPUs on which nothing is redirected")
+def test_linked_in_allocators_are_left_alone(recorded, hw, tmp_path):
+    (tmp_path / "fake.c").write_text(fake_allocator("ret", True))
+    subprocess.run([*COMPILERS["gcc"], str(tmp_path / "fake.c"), "-o", str(tmp_path / "fake")], check=True)
+    trace, printed = recorded([tmp_path / "fake"])
+    [note] = notes_of(report_of(hw, trace), "linked-in allocator not recorded")
+    assert printed == "done\n" and note.endswith("on this CPU, linked-in allocators cannot be recorded yet")
 
 
 def without_names_of_libraries(printed):
