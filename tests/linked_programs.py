@@ -3,6 +3,7 @@
 record/programs/linked_allocator.c counts its own calls; a recording must have the same.
 """
 
+import platform
 import subprocess
 from pathlib import Path
 
@@ -20,6 +21,7 @@ class Toolchain:
 
     def __init__(self, folder, triple="", options=()):
         self.folder, self.triple, self.options = Path(folder), f"{triple}-" if triple else "", list(options)
+        self.is_x86 = not triple and platform.machine() == "x86_64"
 
     def compile(self, language, *words):
         command = [f"{self.triple}gcc", "-std=gnu17", "-D_GNU_SOURCE="] if language == C else [f"{self.triple}g++", "-std=c++17", "-x", "c++"]
@@ -72,7 +74,7 @@ KINDS = {
                       lambda of: [of.prefixed("own_"), "-lm"], "jemalloc (own_malloc)"),
     "tcmalloc-c": (C, TCMALLOC, lambda of: [of.file_of("libtcmalloc_minimal.a"), "-lstdc++", "-lm"], "tcmalloc (tc_malloc)"),
     "tcmalloc-c++": (CXX, TCMALLOC, lambda of: [of.file_of("libtcmalloc_minimal.a")], "tcmalloc (tc_malloc)"),
-    "tcmalloc-full": (CXX, TCMALLOC, lambda of: [of.file_of("libtcmalloc.a"), *([] if of.triple else ["-lunwind"])], "tcmalloc (tc_malloc)"),
+    "tcmalloc-full": (CXX, TCMALLOC, lambda of: [of.file_of("libtcmalloc.a"), *(["-lunwind"] if of.is_x86 else [])], "tcmalloc (tc_malloc)"),
     "tcmalloc-tc_": (C, [*TCMALLOC, "-DNAME(name)=tc_##name", *PREFIXED],
                      lambda of: [of.file_of("libtcmalloc_minimal.a"), "-lstdc++", "-lm"], "tcmalloc (tc_malloc)"),
     "mimalloc-mi_": (C, ["-DMIMALLOC", "-DNAME(name)=mi_##name", *PREFIXED], lambda of: [of.file_of("libmimalloc.so")], "mimalloc (mi_malloc)"),

@@ -17,7 +17,8 @@ CPUS = {"arm64": ("aarch64", 183, "-mbranch-protection=standard"), "riscv64": ("
 needs_cpu = pytest.mark.skipif(not CROSS or ARCH not in CPUS, reason="needs tools/cross.sh ARCH test, with the name of a CPU")
 CPU, MACHINE, OPTION = CPUS.get(ARCH, CPUS["arm64"])
 TRIPLE = f"{CPU}-linux-gnu"
-EMULATOR = [shutil.which(f"qemu-{CPU}-static") or f"qemu-{CPU}", "-L"]  # and the folder with libraries
+QEMU = shutil.which(f"qemu-{CPU}-static") or f"qemu-{CPU}"
+EMULATOR = [QEMU, "-L", SYSROOT]
 # What a program is compiled with. On Arm, the option is that return addresses are signed, which is tried without it, too.
 WHERE = [f"--sysroot={SYSROOT}", f"-B{SYSROOT}/usr/lib/{TRIPLE}"]
 GCC = [f"{TRIPLE}-gcc", *WHERE, *([OPTION] if ARCH == "riscv64" else [])]
@@ -40,7 +41,7 @@ CXX = [f"{TRIPLE}-g++", *WHERE, "-O2", OPTION]
 
 def run(command, status=0, root=SYSROOT, **env):
     """Runs a program of that CPU, which finds its libraries below `root`."""
-    done = subprocess.run([*EMULATOR, root, *map(str, command)], env={**os.environ, **env}, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([QEMU, "-L", root, *map(str, command)], env={**os.environ, **env}, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == status, done.stderr
     return done
 

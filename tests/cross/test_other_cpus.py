@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from linked_programs import fake_allocator, notes_of
-from other_cpus import (ARCH, COMPILERS, CROSS, CXX, EMULATOR, HAS_POINTERS, MACHINE, PROGRAMS, SYSROOT, TRIPLE, needs_cpu, record_to, report_of, run)
+from other_cpus import (ARCH, COMPILERS, CROSS, CXX, EMULATOR, HAS_POINTERS, MACHINE, PROGRAMS, TRIPLE, needs_cpu, record_to, report_of, run)
 from trace_header import read_header
 
 ROUNDS = 30
@@ -163,7 +163,7 @@ def test_a_core_dump_is_explained_here(has_owners, compiled, hw, tmp_path):
 def test_larger_pages_are_left_alone(compiled, tmp_path):
     """Under a kernel with pages of 64 KiB nothing is recorded, and the program runs."""
     trace = tmp_path / "run.hwt"
-    program = [*EMULATOR, SYSROOT, "-p", "65536", compiled("gcc-frame-pointer", "known_stacks.c"), str(ROUNDS)]
+    program = [*EMULATOR, "-p", "65536", compiled("gcc-frame-pointer", "known_stacks.c"), str(ROUNDS)]
     usual = subprocess.run(program, capture_output=True, text=True, timeout=120, check=True)
     preloaded = {**os.environ, "LD_PRELOAD": f"{CROSS}/lib/libheapwright-record.so", "HEAPWRIGHT_OUTPUT": str(trace)}
     done = subprocess.run(program, env=preloaded, capture_output=True, text=True, timeout=120, check=True)
