@@ -37,76 +37,81 @@ static void test_instructions(void **state)
   } cases[] = {
       {0x14000800, true, HWI_ARM64_JUMP, 0x2000},     /* b .+0x2000 */
       {0x17fffffe, true, HWI_ARM64_JUMP, -8},         /* b .-8 */
-      {0x16000000, true, HWI_ARM64_JUMP, -(1 << 27)}, /* the farthest one */
+      {0x16000000, true, HWI_ARM64_JUMP, -(1 << 27)}, /* the farthest one, as below */
       {0x94000002, false, HWI_ARM64_CALL, 8},         /* bl .+8 */
       {0x97fffffe, false, HWI_ARM64_CALL, -8},        /* bl .-8 */
       {0x54000040, true, HWI_ARM64_JUMP_IF, 8},       /* b.eq .+8 */
       {0x54ffffc8, true, HWI_ARM64_JUMP_IF, -8},      /* b.hi .-8 */
       {0x54800000, true, HWI_ARM64_JUMP_IF, -(1 << 20)},
-      {0xb4000060, true, HWI_ARM64_JUMP_IF, 12},     /* cbz x0, .+12 */
-      {0x35000040, true, HWI_ARM64_JUMP_IF, 8},      /* cbnz w0, .+8 */
-      {0x37080040, true, HWI_ARM64_JUMP_IF, 8},      /* tbnz w0, #1, .+8 */
-      {0xb70fffe0, true, HWI_ARM64_JUMP_IF, -4},     /* tbnz x0, #33, .-4 */
+      {0xb4000060, true, HWI_ARM64_JUMP_IF, 12}, /* cbz x0, .+12 */
+      {0x35000040, true, HWI_ARM64_JUMP_IF, 8},  /* cbnz w0, .+8 */
+      {0x34800000, true, HWI_ARM64_JUMP_IF, -(1 << 20)},
+      {0x37080040, true, HWI_ARM64_JUMP_IF, 8},  /* tbnz w0, #1, .+8 */
+      {0xb70fffe0, true, HWI_ARM64_JUMP_IF, -4}, /* tbnz x0, #33, .-4 */
+      {0x36040000, true, HWI_ARM64_JUMP_IF, -(1 << 15)},
       {0x10010002, true, HWI_ARM64_ADDRESS, 0x2000}, /* adr x2, .+0x2000 */
       {0x10ffffe2, true, HWI_ARM64_ADDRESS, -4},     /* adr x2, .-4 */
       {0x30000002, true, HWI_ARM64_ADDRESS, 1},      /* adr x2, .+1 */
-      {0xd0000002, true, HWI_ARM64_PAGE, 0x2000},    /* adrp x2, two pages further */
-      {0xf0ffffe2, true, HWI_ARM64_PAGE, -0x1000},   /* adrp x2, the page before */
-      {0x58000040, false, HWI_ARM64_LOAD, 8},        /* ldr x0, .+8 */
-      {0x18ffffc0, false, HWI_ARM64_LOAD, -8},       /* ldr w0, .-8 */
-      {0x98000083, false, HWI_ARM64_LOAD, 16},       /* ldrsw x3, .+16 */
-      {0xd8000040, false, HWI_ARM64_LOAD, 8},        /* prfm pldl1keep, .+8 */
-      {0x1c000040, false, HWI_ARM64_LOAD, 8},        /* ldr s0, .+8 */
-      {0x9c000040, false, HWI_ARM64_LOAD, 8},        /* ldr q0, .+8 */
-      {0xd503201f, true, HWI_ARM64_OTHER, 0},        /* nop */
-      {0xd503245f, true, HWI_ARM64_OTHER, 0},        /* bti c */
-      {0xd503249f, true, HWI_ARM64_OTHER, 0},        /* bti j */
-      {0xd503233f, true, HWI_ARM64_OTHER, 0},        /* paciasp */
-      {0xd503237f, true, HWI_ARM64_OTHER, 0},        /* pacibsp */
-      {0xd53bd042, true, HWI_ARM64_OTHER, 0},        /* mrs x2, tpidr_el0 */
-      {0xd61f0200, true, HWI_ARM64_OTHER, 0},        /* br x16 */
-      {0xd65f03c0, true, HWI_ARM64_OTHER, 0},        /* ret */
-      {0xa9bf7bfd, true, HWI_ARM64_OTHER, 0},        /* stp x29, x30, [sp, #-16]! */
-      {0x6cc127e8, true, HWI_ARM64_OTHER, 0},        /* ldp d8, d9, [sp], #16 */
-      {0xd10043ff, true, HWI_ARM64_OTHER, 0},        /* sub sp, sp, #16 */
-      {0xf90007e0, true, HWI_ARM64_OTHER, 0},        /* str x0, [sp, #8] */
-      {0xf8408c20, true, HWI_ARM64_OTHER, 0},        /* ldr x0, [x1, #8]! */
-      {0xf85f8020, true, HWI_ARM64_OTHER, 0},        /* ldur x0, [x1, #-8] */
-      {0xf8626820, true, HWI_ARM64_OTHER, 0},        /* ldr x0, [x1, x2] */
-      {0x3d800420, true, HWI_ARM64_OTHER, 0},        /* str q0, [x1, #16] */
-      {0x6f00e400, true, HWI_ARM64_OTHER, 0},        /* movi v0.2d, #0 */
-      {0xaa0103e0, true, HWI_ARM64_OTHER, 0},        /* mov x0, x1 */
-      {0xd28000a0, true, HWI_ARM64_OTHER, 0},        /* mov x0, #5 */
-      {0xf2a000e0, true, HWI_ARM64_OTHER, 0},        /* movk x0, #7, lsl #16 */
-      {0x92401c00, true, HWI_ARM64_OTHER, 0},        /* and x0, x0, #255 */
-      {0xd3431800, true, HWI_ARM64_OTHER, 0},        /* ubfx x0, x0, #3, #4 */
-      {0x93c10c20, true, HWI_ARM64_OTHER, 0},        /* extr x0, x1, x1, #3 */
-      {0x9ac10800, true, HWI_ARM64_OTHER, 0},        /* udiv x0, x0, x1 */
-      {0xdac01020, true, HWI_ARM64_OTHER, 0},        /* clz x0, x1 */
-      {0x9b020c20, true, HWI_ARM64_OTHER, 0},        /* madd x0, x1, x2, x3 */
-      {0x9a820020, true, HWI_ARM64_OTHER, 0},        /* csel x0, x1, x2, eq */
-      {0xfa411000, true, HWI_ARM64_OTHER, 0},        /* ccmp x0, x1, #0, ne */
-      {0x9a020020, true, HWI_ARM64_OTHER, 0},        /* adc x0, x1, x2 */
-      {0xd63f0060, false, HWI_ARM64_OTHER, 0},       /* blr x3 */
-      {0xd69f03e0, false, HWI_ARM64_OTHER, 0},       /* eret */
-      {0xd4000001, false, HWI_ARM64_OTHER, 0},       /* svc #0 */
-      {0xd4200020, false, HWI_ARM64_OTHER, 0},       /* brk #1 */
-      {0x00000000, false, HWI_ARM64_OTHER, 0},       /* udf #0 */
-      {0xd50323bf, false, HWI_ARM64_OTHER, 0},       /* autiasp */
-      {0xdac103fe, false, HWI_ARM64_OTHER, 0},       /* pacia x30, sp */
-      {0xf380001f, false, HWI_ARM64_OTHER, 0},       /* autiasppc, with a distance: later than these tables */
-      {0xc85f7c20, false, HWI_ARM64_OTHER, 0},       /* ldxr x0, [x1] */
-      {0xf8200041, false, HWI_ARM64_OTHER, 0},       /* ldadd x0, x1, [x2] */
-      {0xd5033bbf, false, HWI_ARM64_OTHER, 0},       /* dmb ish */
-      {0xd53b4200, false, HWI_ARM64_OTHER, 0},       /* mrs x0, nzcv */
+      {0x10800000, true, HWI_ARM64_ADDRESS, -(1 << 20)},
+      {0xd0000002, true, HWI_ARM64_PAGE, 0x2000},  /* adrp x2, two pages further */
+      {0xf0ffffe2, true, HWI_ARM64_PAGE, -0x1000}, /* adrp x2, the page before */
+      {0x90800000, true, HWI_ARM64_PAGE, -(INT64_C(1) << 32)},
+      {0x58000040, false, HWI_ARM64_LOAD, 8},  /* ldr x0, .+8 */
+      {0x18ffffc0, false, HWI_ARM64_LOAD, -8}, /* ldr w0, .-8 */
+      {0x98000083, false, HWI_ARM64_LOAD, 16}, /* ldrsw x3, .+16 */
+      {0xd8000040, false, HWI_ARM64_LOAD, 8},  /* prfm pldl1keep, .+8 */
+      {0x1c000040, false, HWI_ARM64_LOAD, 8},  /* ldr s0, .+8 */
+      {0x9c000040, false, HWI_ARM64_LOAD, 8},  /* ldr q0, .+8 */
+      {0x9c800000, false, HWI_ARM64_LOAD, -(1 << 20)},
+      {0xd503201f, true, HWI_ARM64_OTHER, 0},  /* nop */
+      {0xd503245f, true, HWI_ARM64_OTHER, 0},  /* bti c */
+      {0xd503249f, true, HWI_ARM64_OTHER, 0},  /* bti j */
+      {0xd503233f, true, HWI_ARM64_OTHER, 0},  /* paciasp */
+      {0xd503237f, true, HWI_ARM64_OTHER, 0},  /* pacibsp */
+      {0xd53bd042, true, HWI_ARM64_OTHER, 0},  /* mrs x2, tpidr_el0 */
+      {0xd61f0200, true, HWI_ARM64_OTHER, 0},  /* br x16 */
+      {0xd65f03c0, true, HWI_ARM64_OTHER, 0},  /* ret */
+      {0xa9bf7bfd, true, HWI_ARM64_OTHER, 0},  /* stp x29, x30, [sp, #-16]! */
+      {0x6cc127e8, true, HWI_ARM64_OTHER, 0},  /* ldp d8, d9, [sp], #16 */
+      {0xd10043ff, true, HWI_ARM64_OTHER, 0},  /* sub sp, sp, #16 */
+      {0xf90007e0, true, HWI_ARM64_OTHER, 0},  /* str x0, [sp, #8] */
+      {0xf8408c20, true, HWI_ARM64_OTHER, 0},  /* ldr x0, [x1, #8]! */
+      {0xf85f8020, true, HWI_ARM64_OTHER, 0},  /* ldur x0, [x1, #-8] */
+      {0xf8626820, true, HWI_ARM64_OTHER, 0},  /* ldr x0, [x1, x2] */
+      {0x3d800420, true, HWI_ARM64_OTHER, 0},  /* str q0, [x1, #16] */
+      {0x6f00e400, true, HWI_ARM64_OTHER, 0},  /* movi v0.2d, #0 */
+      {0xaa0103e0, true, HWI_ARM64_OTHER, 0},  /* mov x0, x1 */
+      {0xd28000a0, true, HWI_ARM64_OTHER, 0},  /* mov x0, #5 */
+      {0xf2a000e0, true, HWI_ARM64_OTHER, 0},  /* movk x0, #7, lsl #16 */
+      {0x92401c00, true, HWI_ARM64_OTHER, 0},  /* and x0, x0, #255 */
+      {0xd3431800, true, HWI_ARM64_OTHER, 0},  /* ubfx x0, x0, #3, #4 */
+      {0x93c10c20, true, HWI_ARM64_OTHER, 0},  /* extr x0, x1, x1, #3 */
+      {0x9ac10800, true, HWI_ARM64_OTHER, 0},  /* udiv x0, x0, x1 */
+      {0xdac01020, true, HWI_ARM64_OTHER, 0},  /* clz x0, x1 */
+      {0x9b020c20, true, HWI_ARM64_OTHER, 0},  /* madd x0, x1, x2, x3 */
+      {0x9a820020, true, HWI_ARM64_OTHER, 0},  /* csel x0, x1, x2, eq */
+      {0xfa411000, true, HWI_ARM64_OTHER, 0},  /* ccmp x0, x1, #0, ne */
+      {0x9a020020, true, HWI_ARM64_OTHER, 0},  /* adc x0, x1, x2 */
+      {0xd63f0060, false, HWI_ARM64_OTHER, 0}, /* blr x3 */
+      {0xd69f03e0, false, HWI_ARM64_OTHER, 0}, /* eret */
+      {0xd4000001, false, HWI_ARM64_OTHER, 0}, /* svc #0 */
+      {0xd4200020, false, HWI_ARM64_OTHER, 0}, /* brk #1 */
+      {0x00000000, false, HWI_ARM64_OTHER, 0}, /* udf #0 */
+      {0xd50323bf, false, HWI_ARM64_OTHER, 0}, /* autiasp */
+      {0xdac103fe, false, HWI_ARM64_OTHER, 0}, /* pacia x30, sp */
+      {0xf380001f, false, HWI_ARM64_OTHER, 0}, /* autiasppc, with a distance: later than these tables */
+      {0xc85f7c20, false, HWI_ARM64_OTHER, 0}, /* ldxr x0, [x1] */
+      {0xf8200041, false, HWI_ARM64_OTHER, 0}, /* ldadd x0, x1, [x2] */
+      {0xd5033bbf, false, HWI_ARM64_OTHER, 0}, /* dmb ish */
+      {0xd53b4200, false, HWI_ARM64_OTHER, 0}, /* mrs x0, nzcv */
   };
-  enum { PAGE = 0x40001000 };
+  static const uintptr_t page = UINT64_C(0x7f40001000);
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct hwi_instruction is;
     if (!hwi_arm64_decode(&is, cases[i].word) || is.kind != cases[i].kind ||
         hwi_arm64_is_movable(&is) != cases[i].is_movable ||
-        hwi_arm64_target(&is, PAGE) != (uintptr_t)(PAGE + cases[i].distance))
+        hwi_arm64_target(&is, page) != page + (uintptr_t)cases[i].distance)
       fail_msg("%08" PRIx32, cases[i].word);
   }
 }
