@@ -110,7 +110,7 @@ static bool is_guarding(const uint8_t *at, size_t bytes)
          has_guard(properties, properties + note.n_descsz);
 }
 
-/* glibc's loader alone gives the right. */
+/* glibc's loader alone gives the right, and reads the note for that. */
 static bool has_guards(void)
 {
   return getauxval(AT_HWCAP2) & HWI_ARCH_GUARD_CAPABILITY && hwi_os_libc_is_glibc();
@@ -146,7 +146,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
     const uintptr_t off = range->at - (info->dlpi_addr + segment->p_vaddr);
     if (segment->p_type == PT_LOAD && off < segment->p_filesz && range->bytes <= segment->p_filesz - off)
       range->flags = segment->p_flags;
-    if (segment->p_type == PT_GNU_PROPERTY)
+    if (segment->p_type == PT_GNU_PROPERTY && has_guards())
       range->is_guarded = is_guarding((const uint8_t *)(info->dlpi_addr + segment->p_vaddr), segment->p_filesz);
   }
   return 1;
@@ -171,7 +171,7 @@ static long access_of(const struct hwi_os_image *image, uintptr_t at, size_t byt
   long access = PROT_READ | PROT_EXEC;
   if (range.flags & PF_W)
     access |= PROT_WRITE;
-  if (range.is_guarded && has_guards())
+  if (range.is_guarded)
     access |= HWI_ARCH_GUARD_RIGHT;
   return access;
 }
