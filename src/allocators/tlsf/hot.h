@@ -15,10 +15,20 @@
 
 /* --- what an operation relies on --- */
 
+/* Returns true if `at` is the fence of a region. Only headers without a seal need this. */
+static inline bool is_fence(const struct hw_pool *pool, const void *at)
+{
+  const struct region *region = pool->regions;
+  while (region && region->fence != at)
+    region = region->next;
+  return region;
+}
+
 /* Returns true if `at` is a readable, aligned address: in the pool's tables or in a region. */
 static inline bool is_inside(const struct hw_pool *pool, const void *at)
 {
-  return LIKELY(pool_has_near(pool, at, WORD_LOG2)) || ((uintptr_t)at % WORD == 0 && pool_region(pool, at));
+  return LIKELY(pool_has_near(pool, at, WORD_LOG2)) ||
+         ((uintptr_t)at % WORD == 0 && (pool_region(pool, at) || (!IS_SEALED && is_fence(pool, at))));
 }
 
 /* Returns true if the block, which is still in its bin, has the header of a free block. */
