@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/wide.h"
 #include "live/row_names.h"
 
 #define NO_ROW UINT32_MAX
@@ -281,8 +282,8 @@ void hwi_row_table_chart(const struct hwi_row_table *table, uint64_t *chart, uin
   for (uint32_t i = 0; i < profile->history_count; i++) {
     const struct hwi_slice *slice = &profile->history[i].slice;
     const uint64_t end_ns = i + 1 < profile->history_count ? profile->history[i + 1].slice.from_ns : counted_ns(table);
-    const uint64_t from = (uint64_t)((unsigned __int128)slice->from_ns * count / whole_ns),
-                   to = (uint64_t)((unsigned __int128)end_ns * count / whole_ns);
+    const uint64_t from = hwi_wide_share(slice->from_ns, count, 0, whole_ns),
+                   to = hwi_wide_share(end_ns, count, 0, whole_ns);
     for (uint64_t part = from; part <= to && part < count; part++)
       chart[part] = chart[part] > slice->max_bytes ? chart[part] : slice->max_bytes;
   }

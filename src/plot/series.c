@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/wide.h"
 #include "report/selection/selection.h"
 #include "trace/radix_sort.h"
 
@@ -138,7 +139,7 @@ static void add_moment(struct hwi_series *series, uint64_t ns)
 static uint64_t due_ns(const struct hwi_series *series)
 {
   uint64_t span_ns = series->to_ns - series->from_ns;
-  return series->from_ns + (uint64_t)((unsigned __int128)span_ns * series->due / HWI_MOMENTS);
+  return series->from_ns + hwi_wide_share(span_ns, series->due, 0, HWI_MOMENTS);
 }
 
 /* Measures all moments before `ns`. */

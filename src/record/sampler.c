@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/wide.h"
 #include "record/session.h"
 
 /* splitmix64 */
@@ -25,7 +26,7 @@ uint64_t hwi_sampler_distance(uint64_t *random, uint64_t mean)
     for (; (next = next_random(random)) < last; last = next)
       is_odd = !is_odd;
     if (is_odd)
-      return whole * mean + (uint64_t)((unsigned __int128)first * mean >> 64) + 1;
+      return whole * mean + hwi_wide_product(first, mean).high + 1;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/wide.h"
 #include "platform/arch.h"
 #include "platform/os.h"
 #include "platform/os_inline.h"
@@ -46,8 +47,7 @@ static struct hw_anchor tsc_anchor_now(void)
 static uint64_t clock_at(uint64_t monotonic_ns)
 {
   uint64_t units = tsc.left.clock - tsc.began.clock, ns = tsc.left.monotonic_ns - tsc.began.monotonic_ns;
-  unsigned __int128 since = monotonic_ns - tsc.left.monotonic_ns;
-  return tsc.left.clock + (uint64_t)(since * units / (ns ? ns : 1));
+  return tsc.left.clock + hwi_wide_share(monotonic_ns - tsc.left.monotonic_ns, units, 0, ns ? ns : 1);
 }
 
 uint64_t hwi_session_odd_clock(void)

@@ -6,6 +6,7 @@
  */
 #include "trace/clock.h"
 
+#include "base/wide.h"
 #include "platform/arch.h"
 #include "platform/os.h"
 
@@ -58,32 +59,38 @@ uint64_t hwi_clock_tick_ago(const struct hw_trace_header *header, uint64_t ns)
   return back < (double)now ? (now - (uint64_t)back) >> header->tick_shift : 0;
 }
 
-uint64_t hwi_clock_span_ns(const struct hwi_clock *clock, uint64_t units)
+static uint64_t limited(struct hwi_wide ns)
 {
-  unsigned __int128 half = UINT64_C(1) << (HWI_CLOCK_POINT_BITS - 1);
-  unsigned __int128 ns = ((unsigned __int128)units * clock->ns_per_unit + half) >> HWI_CLOCK_POINT_BITS;
-  return ns < HWI_TRACE_LATEST_NS ? (uint64_t)ns : HWI_TRACE_LATEST_NS;
+  return ns.high == 0 && ns.low < HWI_TRACE_LATEST_NS ? ns.low : HWI_TRACE_LATEST_NS;
 }
 
-static uint64_t scale(const struct hwi_clock *clock, unsigned __int128 units)
+uint64_t hwi_clock_span_ns(const struct hwi_clock *clock, uint64_t units)
 {
-  if (units <= clock->start)
+  const uint64_t half = UINT64_C(1) << (HWI_CLOCK_POINT_BITS - 1);
+  struct hwi_wide ns = hwi_wide_product(units, clock->ns_per_unit);
+  ns.low += half;
+  ns.high += ns.low < half;
+  return limited(hwi_wide_right(ns, HWI_CLOCK_POINT_BITS));
+}
+
+static uint64_t scale(const struct hwi_clock *clock, struct hwi_wide units)
+{
+  if (units.high == 0 && units.low <= clock->start)
     return 0;
-  unsigned __int128 since = units - clock->start;
-  if (since >> 80) /* no valid time is that late, and the product must fit */
+  const struct hwi_wide since = {units.low - clock->start, units.high - (units.low < clock->start)};
+  if (since.high >> 16) /* no valid time is that late, and the product must fit */
     return HWI_TRACE_LATEST_NS;
-  unsigned __int128 ns = (since >> 16) * clock->ns_per_unit >> 16;
-  if (!(since >> 64))
-    ns = since * clock->ns_per_unit >> HWI_CLOCK_POINT_BITS;
-  return ns < HWI_TRACE_LATEST_NS ? (uint64_t)ns : HWI_TRACE_LATEST_NS;
+  if (since.high)
+    return limited(hwi_wide_right(hwi_wide_product(hwi_wide_right(since, 16).low, clock->ns_per_unit), 16));
+  return limited(hwi_wide_right(hwi_wide_product(since.low, clock->ns_per_unit), HWI_CLOCK_POINT_BITS));
 }
 
 uint64_t hwi_clock_unit_ns(const struct hwi_clock *clock, uint64_t units)
 {
-  return scale(clock, units);
+  return scale(clock, (struct hwi_wide){units, 0});
 }
 
 uint64_t hwi_clock_any_tick_ns(const struct hwi_clock *clock, uint64_t tick)
 {
-  return scale(clock, (unsigned __int128)tick << clock->tick_shift);
+  return scale(clock, hwi_wide_product(tick, UINT64_C(1) << clock->tick_shift));
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/wide.h"
 #include "trace/reader.h"
 
 enum { HWI_CLOCK_POINT_BITS = 32 };
@@ -26,11 +27,11 @@ uint64_t hwi_clock_any_tick_ns(const struct hwi_clock *clock, uint64_t tick);
 static inline uint64_t hwi_clock_tick_ns(const struct hwi_clock *clock, uint64_t tick)
 {
   const uint64_t units = tick << clock->tick_shift;
-  const unsigned __int128 product = (unsigned __int128)(units - clock->start) * clock->ns_per_unit;
+  const struct hwi_wide product = hwi_wide_product(units - clock->start, clock->ns_per_unit);
   const bool is_plain = units >> clock->tick_shift == tick && units >= clock->start &&
-                        (uint64_t)(product >> 64) < HWI_TRACE_LATEST_NS >> HWI_CLOCK_POINT_BITS;
+                        product.high < HWI_TRACE_LATEST_NS >> HWI_CLOCK_POINT_BITS;
   if (__builtin_expect(is_plain, 1))
-    return (uint64_t)(product >> HWI_CLOCK_POINT_BITS);
+    return hwi_wide_right(product, HWI_CLOCK_POINT_BITS).low;
   return hwi_clock_any_tick_ns(clock, tick);
 }
 

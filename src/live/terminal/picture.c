@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/wide.h"
 #include "live/terminal/table.h"
 #include "report/words/number.h"
 
@@ -172,7 +173,7 @@ static void draw_chart(struct hwi_screen *screen, const struct hwi_view *view)
     hwi_line_puts(line, " ");
     const size_t from = line->bytes;
     for (uint32_t i = 0; i < rows->chart_count; i++) {
-      uint64_t height = most > 0 ? (uint64_t)((unsigned __int128)chart[i] * lines * LEVELS / most) : 0;
+      uint64_t height = most > 0 ? hwi_wide_share(chart[i], (uint64_t)lines * LEVELS, 0, most) : 0;
       if (height == 0 && chart[i] > 0)
         height = 1; /* what is there can be seen */
       height = height > below * LEVELS ? height - below * LEVELS : 0;

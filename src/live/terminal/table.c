@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/wide.h"
 #include "report/words/number.h"
 
 /* In the order of the screen. */
@@ -60,7 +61,7 @@ static void draw_titles(struct hwi_screen *screen, const struct hwi_live_rows *r
 
 static uint64_t per_second(uint64_t count, uint64_t ns)
 {
-  return ns > 0 ? (uint64_t)((unsigned __int128)count * HWI_NS_A_SECOND / ns) : 0;
+  return ns > 0 ? hwi_wide_share(count, HWI_NS_A_SECOND, 0, ns) : 0;
 }
 
 static struct hwi_number signed_text(int64_t bytes)

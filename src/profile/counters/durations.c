@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/wide.h"
 #include "trace/grow.h"
 
 enum { ALL_PARTS = 10000 };
@@ -107,7 +108,7 @@ uint64_t hwi_duration_quantile(const struct hwi_duration_tally *tally, uint32_t 
 {
   if (tally->calls == 0)
     return 0;
-  uint64_t rank = (uint64_t)(((unsigned __int128)tally->calls * part + ALL_PARTS - 1) / ALL_PARTS), passed = 0;
+  uint64_t rank = hwi_wide_share(tally->calls, part, ALL_PARTS - 1, ALL_PARTS), passed = 0;
   uint32_t bucket = 0;
   while (bucket + 1 < HWI_DURATION_BUCKETS && (passed += tally->buckets[bucket]) < rank)
     bucket++;

@@ -1,6 +1,7 @@
 /* chart.c - the live bytes along the run, in eighths of a character's height (or ASCII) */
 #include <string.h>
 
+#include "base/wide.h"
 #include "report/content/control_group.h"
 #include "report/content/evidence.h"
 #include "report/text/text.h"
@@ -17,7 +18,7 @@ struct chart {
 static unsigned column_of(const struct chart *chart, uint64_t ns)
 {
   ns = ns > chart->from_ns ? ns - chart->from_ns : 0;
-  uint64_t column = (uint64_t)((unsigned __int128)ns * chart->columns / chart->span_ns);
+  uint64_t column = hwi_wide_share(ns, chart->columns, 0, chart->span_ns);
   return column < chart->columns ? (unsigned)column : chart->columns - 1;
 }
 
@@ -54,7 +55,7 @@ static void mark_silent(void *context, const struct hwi_silence *silence)
 static unsigned eighths(const struct chart *chart, unsigned column, unsigned row)
 {
   uint64_t value = chart->values[column];
-  uint64_t height = (uint64_t)((unsigned __int128)value * CHART_ROWS * EIGHTHS / chart->most);
+  uint64_t height = hwi_wide_share(value, CHART_ROWS * EIGHTHS, 0, chart->most);
   if (height == 0 && value > 0)
     height = 1;
   uint64_t below = (uint64_t)row * EIGHTHS;

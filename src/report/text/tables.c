@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "base/wide.h"
 #include "report/content/findings.h"
 #include "report/selection/entries.h"
 #include "report/text/text.h"
@@ -186,7 +187,7 @@ static void add_bars(struct hwi_text *text, const uint64_t *bars, unsigned count
   static const char *const ascii[] = {" ", ".", ".", ":", ":", ":", "#", "#", "#"};
   enum { HEIGHTS = sizeof blocks / sizeof *blocks - 1 };
   for (unsigned i = 0; i < count; i++) {
-    uint64_t height = most > 0 ? (uint64_t)((unsigned __int128)bars[i] * HEIGHTS / most) : 0;
+    uint64_t height = most > 0 ? hwi_wide_share(bars[i], HEIGHTS, 0, most) : 0;
     if (height == 0 && bars[i] > 0)
       height = 1;
     hwi_line_puts(&text->line, text->style->utf8 ? blocks[height] : ascii[height]);

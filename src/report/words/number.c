@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/wide.h"
+
 static const uint64_t second_ns = 1000000000;
 
 struct hwi_number hwi_count_text(uint64_t count)
@@ -75,8 +77,7 @@ struct hwi_number hwi_signed_bytes_text(int64_t bytes)
 /* part * by / whole, rounded; exact as long as the result fits. */
 static uint64_t scaled(uint64_t part, uint64_t by, uint64_t whole)
 {
-  unsigned __int128 product = (unsigned __int128)part * by + whole / 2;
-  return (uint64_t)(product / whole);
+  return hwi_wide_share(part, by, whole / 2, whole);
 }
 
 /* `amount` per second, formatted by `word`; "" if the time is 0. */
