@@ -10,11 +10,13 @@
 #include "arch_aarch64.h"
 #elif defined __riscv && __riscv_xlen == 64
 #include "arch_riscv64.h"
+#elif defined __arm__
+#include "arch_arm.h"
 #else
 #error "heapwright has no port to this CPU yet: add src/platform/arch_NAME.h"
 #endif
 
-#if defined __aarch64__ || defined __riscv
+#if defined __aarch64__ || defined __riscv || defined __arm__
 #include "link_register.h"
 #endif
 

@@ -17,6 +17,7 @@ enum {
   HWI_ARCH_ADDRESS_BITS = 48, /* of user space; more only for programs that ask for it in each mmap */
 };
 
+#define HWI_ARCH_UNWIND_SEGMENT PT_GNU_EH_FRAME    /* type of the segment with the tables for unwinding */
 #define HWI_ARCH_CLOCK_SOURCE "arch_sys_counter\n" /* the kernel's name for the clock that hwi_arch_clock reads */
 #define HWI_ARCH_VDSO_CLOCK_GETTIME "__kernel_clock_gettime"
 
@@ -27,12 +28,12 @@ enum { HWI_REG_BP = 29, HWI_REG_LINK = 30, HWI_REG_SP = 31, HWI_REG_RA = 32, HWI
 
 enum {
   HWI_ARCH_RECORD_OFF = 0,             /* from the frame pointer to the pair of the caller's and the return address */
+  HWI_ARCH_HAS_RECORDS = true,         /* such pairs lead from frame to frame */
   HWI_ARCH_RECORDS_END_FRAMES = false, /* the pair is anywhere in a frame; gcc puts it below the variables */
   HWI_ARCH_HAS_LINK = true,            /* the return address of a frame may be in a register */
   HWI_ARCH_SIGNS_RETURNS = true,       /* CFI has instructions that state whether it is signed */
   HWI_ARCH_SIGNAL_REGISTERS_OFF =
       312, /* from the sp of a signal frame: siginfo_t, then x0 to x30, sp, pc of the ucontext_t */
-  HWI_ARCH_SIGNAL_WITHOUT_CFI_OFF = HWI_ARCH_SIGNAL_REGISTERS_OFF,
   HWI_ARCH_SIGNAL_RETURN_BYTES = 8,    /* of the code to which handlers of signals return */
   HWI_ARCH_SIGNAL_BP = 8 * HWI_REG_BP, /* offsets in these registers */
   HWI_ARCH_SIGNAL_LINK = 8 * HWI_REG_LINK,
@@ -46,12 +47,16 @@ static inline uintptr_t hwi_arch_code_address(uintptr_t word)
   return word & ((UINT64_C(1) << HWI_ARCH_ADDRESS_BITS) - 1);
 }
 
-/* Returns whether this is that code: mov x8, #SYS_rt_sigreturn; svc #0. The kernel has CFI for it; musl and emulators have none. */
-static inline bool hwi_arch_is_signal_return(const void *code)
+/* Returns the offset from the sp of a signal frame to its registers if this is that code: mov x8, #SYS_rt_sigreturn; svc #0. Else 0. The
+ * kernel has CFI for it; musl and emulators have none. */
+static inline int32_t hwi_arch_signal_off(const void *code)
 {
   static const uint32_t expected[] = {0xd2801168, 0xd4000001};
-  return memcmp(code, expected, sizeof expected) == 0;
+  return memcmp(code, expected, sizeof expected) == 0 ? HWI_ARCH_SIGNAL_REGISTERS_OFF : 0;
 }
+
+/* The return address of the function in which this is used. */
+#define HWI_ARCH_CALLER_PC() ((uintptr_t)__builtin_return_address(0))
 
 /* x29 of the caller of the function in which this is used. */
 #define HWI_ARCH_CALLER_BP() (*(const uintptr_t *)__builtin_frame_address(0))

@@ -16,6 +16,7 @@ enum {
   HWI_ARCH_ADDRESS_BITS = 47, /* of user space; more only for programs that ask for it in each mmap */
 };
 
+#define HWI_ARCH_UNWIND_SEGMENT PT_GNU_EH_FRAME     /* type of the segment with the tables for unwinding */
 #define HWI_ARCH_CLOCK_SOURCE "riscv_clocksource\n" /* the kernel's name for the clock that hwi_arch_clock reads */
 #define HWI_ARCH_VDSO_CLOCK_GETTIME "__vdso_clock_gettime"
 
@@ -26,12 +27,12 @@ enum { HWI_REG_LINK = 1, HWI_REG_SP = 2, HWI_REG_BP = 8, HWI_REG_RA = 32, HWI_RE
 
 enum {
   HWI_ARCH_RECORD_OFF = -16,          /* from the frame pointer to the pair of the caller's and the return address */
+  HWI_ARCH_HAS_RECORDS = true,        /* such pairs lead from frame to frame */
   HWI_ARCH_RECORDS_END_FRAMES = true, /* a frame with a frame pointer ends with that pair */
   HWI_ARCH_HAS_LINK = true,           /* the return address of a frame may be in a register */
   HWI_ARCH_SIGNS_RETURNS = false,     /* and is an address */
   HWI_ARCH_SIGNAL_REGISTERS_OFF =
       304, /* from the sp of a signal frame: siginfo_t, then pc and x1 to x31 of the ucontext_t */
-  HWI_ARCH_SIGNAL_WITHOUT_CFI_OFF = HWI_ARCH_SIGNAL_REGISTERS_OFF,
   HWI_ARCH_SIGNAL_RETURN_BYTES = 8, /* of the code to which handlers of signals return */
   HWI_ARCH_SIGNAL_PC = 0,           /* offsets in these registers */
   HWI_ARCH_SIGNAL_LINK = 8 * HWI_REG_LINK,
@@ -45,12 +46,16 @@ static inline uintptr_t hwi_arch_code_address(uintptr_t word)
   return word;
 }
 
-/* Returns whether this is that code: li a7, SYS_rt_sigreturn; ecall. The kernel has CFI for it; musl and emulators have none. */
-static inline bool hwi_arch_is_signal_return(const void *code)
+/* Returns the offset from the sp of a signal frame to its registers if this is that code: li a7, SYS_rt_sigreturn; ecall. Else 0. The
+ * kernel has CFI for it; musl and emulators have none. */
+static inline int32_t hwi_arch_signal_off(const void *code)
 {
   static const uint32_t expected[] = {0x08b00893, 0x00000073};
-  return memcmp(code, expected, sizeof expected) == 0;
+  return memcmp(code, expected, sizeof expected) == 0 ? HWI_ARCH_SIGNAL_REGISTERS_OFF : 0;
 }
+
+/* The return address of the function in which this is used. */
+#define HWI_ARCH_CALLER_PC() ((uintptr_t)__builtin_return_address(0))
 
 /* s0 of the caller of the function in which this is used. A function that only jumps would not store ra, and have s0 in its place. */
 #define HWI_ARCH_CALLER_BP()                             \

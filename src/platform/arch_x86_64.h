@@ -14,7 +14,8 @@ enum {
   HWI_ARCH_ADDRESS_BITS = 47, /* of user space */
 };
 
-#define HWI_ARCH_CLOCK_SOURCE "tsc\n" /* the kernel's name for the clock that hwi_arch_clock reads */
+#define HWI_ARCH_UNWIND_SEGMENT PT_GNU_EH_FRAME /* type of the segment with the tables for unwinding */
+#define HWI_ARCH_CLOCK_SOURCE "tsc\n"           /* the kernel's name for the clock that hwi_arch_clock reads */
 #define HWI_ARCH_VDSO_CLOCK_GETTIME "__vdso_clock_gettime"
 
 /* --- registers and frames --- */
@@ -23,14 +24,14 @@ enum {
 enum { HWI_REG_BP = 6, HWI_REG_SP = 7, HWI_REG_RA = 16, HWI_REG_COUNT = 17, HWI_REG_LINK = HWI_REG_RA };
 
 enum {
-  HWI_ARCH_RECORD_OFF = 0,              /* from the frame pointer to the pair of the caller's and the return address */
-  HWI_ARCH_RECORDS_END_FRAMES = true,   /* a frame with a frame pointer ends with that pair */
-  HWI_ARCH_HAS_LINK = false,            /* the return address of a frame is always on the stack */
-  HWI_ARCH_SIGNS_RETURNS = false,       /* and is an address */
-  HWI_ARCH_SIGNAL_REGISTERS_OFF = 0,    /* the CFI of signal frames states where registers are */
-  HWI_ARCH_SIGNAL_WITHOUT_CFI_OFF = 40, /* from the sp of a signal frame to them: ucontext_t */
-  HWI_ARCH_SIGNAL_RETURN_BYTES = 9,     /* of the code to which handlers of signals return */
-  HWI_ARCH_SIGNAL_PC = 8 * 16,          /* offsets in the general registers of a signal frame's context */
+  HWI_ARCH_RECORD_OFF = 0,            /* from the frame pointer to the pair of the caller's and the return address */
+  HWI_ARCH_HAS_RECORDS = true,        /* such pairs lead from frame to frame */
+  HWI_ARCH_RECORDS_END_FRAMES = true, /* a frame with a frame pointer ends with that pair */
+  HWI_ARCH_HAS_LINK = false,          /* the return address of a frame is always on the stack */
+  HWI_ARCH_SIGNS_RETURNS = false,     /* and is an address */
+  HWI_ARCH_SIGNAL_REGISTERS_OFF = 0,  /* the CFI of signal frames states where registers are */
+  HWI_ARCH_SIGNAL_RETURN_BYTES = 9,   /* of the code to which handlers of signals return */
+  HWI_ARCH_SIGNAL_PC = 8 * 16,        /* offsets in the general registers of a signal frame's context */
   HWI_ARCH_SIGNAL_SP = 8 * 15,
   HWI_ARCH_SIGNAL_BP = 8 * 10,
   HWI_ARCH_SIGNAL_LINK = HWI_ARCH_SIGNAL_PC, /* not used */
@@ -58,11 +59,13 @@ static inline uintptr_t hwi_arch_code_address(uintptr_t word)
   return word;
 }
 
-/* Returns whether this is that code: mov $SYS_rt_sigreturn, %rax; syscall. glibc has CFI for it, musl has none. */
-static inline bool hwi_arch_is_signal_return(const void *code)
+/* Returns the offset from the sp of a signal frame to its registers if this is that code: mov $SYS_rt_sigreturn, %rax; syscall. Else 0.
+ * glibc has CFI for it, musl has none. */
+static inline int32_t hwi_arch_signal_off(const void *code)
 {
+  enum { IN_CONTEXT_OFF = 40 };
   static const uint8_t expected[HWI_ARCH_SIGNAL_RETURN_BYTES] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
-  return memcmp(code, expected, sizeof expected) == 0;
+  return memcmp(code, expected, sizeof expected) == 0 ? IN_CONTEXT_OFF : 0;
 }
 
 /* The frame that called the function in which these are used, which has a frame of its own: its return address there, its stack

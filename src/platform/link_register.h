@@ -1,6 +1,6 @@
 /* link_register.h - what the CPUs have in common whose calls leave the return address in a register, the link register
  *
- * arch.h includes it after their arch_NAME.h, which has HWI_ARCH_CALLER_BP and hwi_arch_syscall.
+ * arch.h includes it after their arch_NAME.h, which has HWI_ARCH_CALLER_PC, HWI_ARCH_CALLER_BP and hwi_arch_syscall.
  */
 #ifndef HWI_PLATFORM_LINK_REGISTER_H
 #define HWI_PLATFORM_LINK_REGISTER_H
@@ -26,8 +26,7 @@ static inline uintptr_t hwi_arch_return_end(uintptr_t cfa, struct hwi_arch_retur
   return cfa + (uintptr_t)((intptr_t)slot.words * (intptr_t)sizeof(uintptr_t));
 }
 
-/* The frame that called the function in which these are used: its return address there, its sp after the return. */
-#define HWI_ARCH_CALLER_PC() ((uintptr_t)__builtin_return_address(0))
+/* The sp, after the return, of the frame that called the function in which this is used. */
 #ifdef __clang__ /* its __builtin_dwarf_cfa is wrong on 64-bit Arm, and does not exist on RISC-V */
 uintptr_t hwi_arch_caller_sp(void) __attribute__((error("the recorder for this CPU must be compiled by gcc")));
 #define HWI_ARCH_CALLER_SP() hwi_arch_caller_sp()

@@ -208,7 +208,7 @@ uint64_t hwi_os_free_disk_bytes(const char *dir); /* for this user, on dir's fil
 struct hwi_os_module {
   uintptr_t start, end;   /* the range that it covers */
   uintptr_t bias;         /* run-time address minus address in the file */
-  uintptr_t eh_frame_hdr; /* 0: none */
+  uintptr_t eh_frame_hdr; /* or .ARM.exidx, see HWI_ARCH_UNWIND_SEGMENT; 0: none */
   const char *path;       /* the loader's name for it; "" for the executable and the vdso. Valid while it is loaded */
 };
 

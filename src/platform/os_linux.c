@@ -40,7 +40,7 @@ enum { KERNEL_SIGSET_BYTES = 8, IMPOSSIBLE_HOW = -1 };
 
 static void *map_with(long access, size_t bytes)
 {
-  long at = CALL(SYS_mmap, NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  long at = hwi_call_map(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return hwi_call_failed(at) ? NULL : (void *)at;
 }
 
@@ -86,12 +86,12 @@ int hwi_os_populate(void *start, size_t bytes)
 
 void hwi_os_replace_by_nothing(void *start, size_t bytes)
 {
-  CALL(SYS_mmap, start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  hwi_call_map(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 int hwi_os_replace_by_private(void *start, size_t bytes)
 {
-  long at = CALL(SYS_mmap, start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  long at = hwi_call_map(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   return hwi_call_failed(at) ? (int)at : 0;
 }
 
@@ -141,13 +141,13 @@ static bool is_tsc_forbidden; /* also to the vdso */
  * it. */
 static uint64_t clock_ns(clockid_t clock)
 {
-  struct timespec now = {0};
+  struct hwi_call_time now = {0};
   if (hwi_call_is_sealed)
     return 0;
   hwi_os_clock_fn *read = is_tsc_forbidden ? NULL : hwi_os_vdso_clock();
   if (!read || read(clock, &now))
-    CALL2(SYS_clock_gettime, clock, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    hwi_call_clock(clock, &now);
+  return (uint64_t)now.seconds * 1000000000u + (uint64_t)now.ns;
 }
 
 uint64_t hwi_os_monotonic_ns(void)
@@ -361,8 +361,8 @@ bool hwi_os_is_privileged(void)
 
 static uint64_t limit_of(int resource)
 {
-  struct rlimit limit;
-  if (CALL4(SYS_prlimit64, 0, resource, NULL, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+  struct rlimit64 limit;
+  if (CALL4(SYS_prlimit64, 0, resource, NULL, &limit) < 0 || limit.rlim_cur == RLIM64_INFINITY)
     return UINT64_MAX;
   return limit.rlim_cur;
 }

@@ -41,7 +41,7 @@ struct kernel_action {
   void (*handler)(int);
   unsigned long flags;
   void (*restorer)(void);
-  uint64_t mask;
+  uint8_t mask[KERNEL_SIGSET_BYTES];
 };
 
 struct start {
@@ -76,7 +76,7 @@ static void reset_cpu(void)
 
 static void close_others(void)
 {
-  struct rlimit limit = {.rlim_cur = MOST_FDS};
+  struct rlimit64 limit = {.rlim_cur = MOST_FDS};
   if (CALL3(SYS_close_range, FIRST_FD, ~0U, 0) == 0) /* Linux 5.9 */
     return;
   CALL4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
@@ -193,7 +193,9 @@ static long wait_until(long fd, uint64_t until_ns)
   long result;
   do {
     uint64_t now = hwi_os_monotonic_ns(), left_ns = now < until_ns ? until_ns - now : 0;
-    struct timespec left = {.tv_sec = (time_t)(left_ns / NS_PER_SECOND), .tv_nsec = (long)(left_ns % NS_PER_SECOND)};
+    struct {
+      long seconds, ns;
+    } left = {(long)(left_ns / NS_PER_SECOND), (long)(left_ns % NS_PER_SECOND)};
     result = CALL4(SYS_ppoll, &one, 1, &left, NULL); /* there is no poll on newer CPUs */
   } while (result == -EINTR);
   return result == 0 ? -ETIMEDOUT : result;

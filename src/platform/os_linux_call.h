@@ -8,6 +8,9 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 
 #include "platform/arch.h"
@@ -29,5 +32,22 @@ static inline bool hwi_call_failed(long result)
 {
   return (unsigned long)result > -4096UL;
 }
+
+/* What the kernel writes on every CPU, whatever libc's struct timespec is. */
+struct hwi_call_time {
+  int64_t seconds, ns;
+};
+
+struct hwi_call_file {
+  uint32_t mode;
+  uint64_t links, bytes;
+};
+
+/* Calls that are not the same everywhere: mmap, pwrite, ftruncate, clock_gettime, statfs, fstatat. */
+#if __SIZEOF_LONG__ == 8
+#include "os_linux_call_64.h"
+#else
+#include "os_linux_call_32.h"
+#endif
 
 #endif

@@ -31,10 +31,10 @@ uintptr_t hwi_os_chosen_function(uintptr_t resolver)
 uint32_t hwi_os_thread_count(void)
 {
   enum { OTHER_LINKS = 2 };
-  struct stat about;
-  if (CALL4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &about, 0) != 0 || about.st_nlink <= OTHER_LINKS)
+  struct hwi_call_file about;
+  if (hwi_call_about_file(AT_FDCWD, "/proc/self/task", 0, &about) != 0 || about.links <= OTHER_LINKS)
     return 0;
-  return (uint32_t)(about.st_nlink - OTHER_LINKS);
+  return (uint32_t)(about.links - OTHER_LINKS);
 }
 
 /* --- memory near code --- */
@@ -42,7 +42,7 @@ uint32_t hwi_os_thread_count(void)
 static void *map_at(uintptr_t address, size_t bytes)
 {
   const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE; /* only a hint for Linux before 4.17 */
-  const long at = CALL(SYS_mmap, address, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  const long at = hwi_call_map((void *)address, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (hwi_call_failed(at))
     return NULL;
   if ((uintptr_t)at == address)

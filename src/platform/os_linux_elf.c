@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-enum { VERSION_IS_HIDDEN = 0x8000, WORD_BITS = 64 };
+enum { VERSION_IS_HIDDEN = 0x8000, WORD_BITS = 8 * sizeof(ElfW(Addr)) };
 
 /* The beginning of DT_GNU_HASH. */
 struct gnu_table {
@@ -84,8 +84,8 @@ static uint32_t gnu_hash_of(const char *name)
 /* Returns false if the image does not have this name. */
 static bool may_have(const struct gnu_table *table, uint32_t hash)
 {
-  const uint64_t *bloom = (const uint64_t *)(table + 1);
-  uint64_t word = bloom[hash / WORD_BITS % table->bloom_words];
+  const ElfW(Addr) *bloom = (const ElfW(Addr) *)(table + 1);
+  ElfW(Addr) word = bloom[hash / WORD_BITS % table->bloom_words];
   return word >> hash % WORD_BITS & word >> (hash >> table->bloom_shift) % WORD_BITS & 1;
 }
 
@@ -96,7 +96,7 @@ static uint32_t find_by_gnu_hash(const struct hwi_elf_image *image, const char *
   uint32_t hash = gnu_hash_of(name), hidden = 0;
   if (!table->bucket_count || !table->bloom_words || !may_have(table, hash))
     return 0;
-  const uint32_t *buckets = (const uint32_t *)((const uint64_t *)(table + 1) + table->bloom_words);
+  const uint32_t *buckets = (const uint32_t *)((const ElfW(Addr) *)(table + 1) + table->bloom_words);
   const uint32_t *chains = buckets + table->bucket_count;
   uint32_t index = buckets[hash % table->bucket_count];
   if (index < table->first_symbol)
@@ -134,8 +134,16 @@ uintptr_t hwi_elf_find(const struct hwi_elf_image *image, const char *name)
 
 /* --- all symbols --- */
 
+/* A relocation is an address, the index of a symbol above a type, and with words of 64 bits an addend. */
+enum {
+  IS_LONG = sizeof(ElfW(Addr)) == 8,
+  RELOCATION_WORDS = IS_LONG ? 3 : 2,
+  RELOCATION_BYTES = RELOCATION_WORDS * sizeof(ElfW(Addr)),
+  SYMBOL_SHIFT = IS_LONG ? 32 : 8,
+};
+
 struct relocations {
-  const ElfW(Rela) *list;
+  const ElfW(Addr) *list;
   size_t count;
 };
 
@@ -147,18 +155,18 @@ static void find_relocations(const struct hwi_elf_image *image, struct relocatio
     if (at->d_tag == DT_JMPREL)
       calls->list = table_at(image, at->d_un.d_ptr);
     else if (at->d_tag == DT_PLTRELSZ)
-      calls->count = at->d_un.d_val / sizeof(ElfW(Rela));
-    else if (at->d_tag == DT_RELA)
+      calls->count = at->d_un.d_val / RELOCATION_BYTES;
+    else if (at->d_tag == (IS_LONG ? DT_RELA : DT_REL))
       others->list = table_at(image, at->d_un.d_ptr);
-    else if (at->d_tag == DT_RELASZ)
-      others->count = at->d_un.d_val / sizeof(ElfW(Rela));
+    else if (at->d_tag == (IS_LONG ? DT_RELASZ : DT_RELSZ))
+      others->count = at->d_un.d_val / RELOCATION_BYTES;
   }
 }
 
 static void each_relocated(const struct relocations *of, void (*found)(void *context, uint32_t index), void *context)
 {
   for (size_t i = 0; of->list && i < of->count; i++) {
-    const uint32_t index = ELF64_R_SYM(of->list[i].r_info);
+    const uint32_t index = (uint32_t)(of->list[RELOCATION_WORDS * i + 1] >> SYMBOL_SHIFT);
     if (index)
       found(context, index);
   }
@@ -184,7 +192,7 @@ static void count_up_to(void *context, uint32_t index)
 static uint32_t count_by_gnu_hash(const struct hwi_elf_image *image)
 {
   const struct gnu_table *table = (const struct gnu_table *)image->gnu_hash;
-  const uint32_t *buckets = (const uint32_t *)((const uint64_t *)(table + 1) + table->bloom_words);
+  const uint32_t *buckets = (const uint32_t *)((const ElfW(Addr) *)(table + 1) + table->bloom_words);
   const uint32_t *chains = buckets + table->bucket_count;
   uint32_t last = 0;
   for (uint32_t i = 0; i < table->bucket_count; i++)

@@ -15,7 +15,7 @@
 
 static long map_part(long fd, struct hwi_os_part *part, int access)
 {
-  long at = CALL(SYS_mmap, NULL, part->bytes, access, MAP_SHARED | MAP_NORESERVE, fd, part->off);
+  long at = hwi_call_map(NULL, part->bytes, access, MAP_SHARED | MAP_NORESERVE, fd, part->off);
   part->start = hwi_call_failed(at) ? NULL : (void *)at;
   if (part->start) /* else the first touch of a page would read megabytes of holes around it, the disk's read-ahead */
     CALL3(SYS_madvise, part->start, part->bytes, MADV_RANDOM);
@@ -25,7 +25,7 @@ static long map_part(long fd, struct hwi_os_part *part, int access)
 /* Does not write through the mapping: on a full disk that would raise SIGBUS. */
 static long put_contents(long fd, const struct hwi_os_part *part)
 {
-  long put = part->contents ? CALL4(SYS_pwrite64, fd, part->contents, part->contents_bytes, part->off) : 0;
+  long put = part->contents ? hwi_call_write_at(fd, part->contents, part->contents_bytes, part->off) : 0;
   return put < 0 ? put : put < (long)part->contents_bytes ? -ENOSPC : 0;
 }
 
@@ -56,7 +56,7 @@ static int make_file(const char *path, uint64_t bytes, struct hwi_os_part *head,
   if (result == 0)
     result = put_contents(fd, head);
   if (result == 0)
-    result = CALL2(SYS_ftruncate, fd, bytes);
+    result = hwi_call_truncate(fd, bytes);
   CALL1(SYS_close, fd);
   if (result)
     unmake_file(path, head, body);
@@ -236,8 +236,8 @@ bool hwi_os_file_is_mine(const char *path)
 
 uint64_t hwi_os_free_disk_bytes(const char *dir)
 {
-  struct statfs fs;
-  if (CALL2(SYS_statfs, dir, &fs) < 0)
+  struct statfs64 fs;
+  if (hwi_call_file_system(dir, &fs) < 0)
     return 0;
   return (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
 }

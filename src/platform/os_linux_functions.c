@@ -24,15 +24,15 @@ extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 static void map_file(struct hwi_os_image *image, const char *path)
 {
-  struct stat about;
+  struct hwi_call_file about;
   const long fd = CALL4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
   if (fd < 0)
     return;
-  if (CALL4(SYS_newfstatat, fd, "", &about, AT_EMPTY_PATH) == 0 && S_ISREG(about.st_mode) &&
-      about.st_size >= HWI_OS_PAGE_BYTES) {
-    const long at = CALL(SYS_mmap, NULL, about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (hwi_call_about_file(fd, "", AT_EMPTY_PATH, &about) == 0 && S_ISREG(about.mode) &&
+      about.bytes >= HWI_OS_PAGE_BYTES) {
+    const long at = hwi_call_map(NULL, about.bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     image->file = hwi_call_failed(at) ? NULL : (const uint8_t *)at;
-    image->file_bytes = (size_t)about.st_size;
+    image->file_bytes = (size_t)about.bytes;
   }
   CALL1(SYS_close, fd);
 }

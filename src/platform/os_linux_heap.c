@@ -28,11 +28,11 @@ enum {
 
 /* Nearly all of the address space between the program and the libraries is free, and the kernel fills it downward from
  * the libraries. A mapping this far below them can grow upward. */
-static const uintptr_t ROOM_BYTES = (uintptr_t)1 << 43;
+static const uintptr_t ROOM_BYTES = (uintptr_t)1 << (sizeof(uintptr_t) == 8 ? 43 : 29);
 
 static long map(const void *start, size_t bytes, int flags)
 {
-  return CALL(SYS_mmap, start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  return hwi_call_map(start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 }
 
 int hwi_os_map_with_room(size_t bytes, void **start)

@@ -22,7 +22,7 @@ static char *trim(char *room, size_t bytes)
 void *hwi_os_map_large(size_t bytes)
 {
   long room =
-      CALL(SYS_mmap, NULL, bytes + HWI_OS_HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      hwi_call_map(NULL, bytes + HWI_OS_HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return hwi_call_failed(room) ? NULL : trim((char *)room, bytes);
 }
 

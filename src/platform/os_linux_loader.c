@@ -13,6 +13,7 @@
 #include <sys/auxv.h>
 
 #include "base/base_name.h"
+#include "platform/arch.h"
 #include "platform/os.h"
 
 #pragma weak _dl_find_object
@@ -45,7 +46,7 @@ static void measure(const ElfW(Phdr) *phdrs, size_t count, uintptr_t bias, struc
   module->eh_frame_hdr = 0;
   for (size_t i = 0; i < count; i++) {
     uintptr_t start = bias + phdrs[i].p_vaddr;
-    if (phdrs[i].p_type == PT_GNU_EH_FRAME)
+    if (phdrs[i].p_type == HWI_ARCH_UNWIND_SEGMENT)
       module->eh_frame_hdr = start;
     if (phdrs[i].p_type != PT_LOAD)
       continue;

@@ -175,7 +175,7 @@ struct hwi_os_disk hwi_os_disk(const char *folder)
   struct hwi_os_disk disk = {.free_bytes = UINT64_MAX};
   struct statfs system;
   if (statfs(folder, &system) == 0) {
-    disk.is_memory = system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
+    disk.is_memory = (uint32_t)system.f_type == TMPFS_MAGIC || (uint32_t)system.f_type == RAMFS_MAGIC;
     if (system.f_blocks) /* some file systems do not report sizes */
       disk.free_bytes = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize;
   }

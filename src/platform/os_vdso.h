@@ -4,7 +4,9 @@
 
 #include <time.h>
 
-typedef int hwi_os_clock_fn(clockid_t clock, struct timespec *now);
+#include "platform/os_linux_call.h"
+
+typedef int hwi_os_clock_fn(clockid_t clock, struct hwi_call_time *now);
 
 /* Returns the function that reads a clock, or NULL if the kernel has none (as under some emulators). That function
  * returns 0 or a negative errno value. Async-signal-safe; makes no system call. */
