@@ -71,14 +71,14 @@ install(FILES ${HW_STATIC_HEAP} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # libheapwright-annotate.so: annotate.h around any malloc. It walks stacks with the recorder's reader of call frame information.
 # The entry points and their slow paths have frame pointers, by which the caller is found. What does not allocate, such as mallinfo,
 # stays with the malloc beneath.
-hw_sources(HW_ANNOTATE_SOURCES annotate/*.c record/unwind/cfi*.c record/unwind/range.c)
-list(APPEND HW_ANNOTATE_SOURCES ${HW_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
+hw_sources(HW_ANNOTATE_SOURCES annotate/*.c record/unwind/range.c)
+list(APPEND HW_ANNOTATE_SOURCES ${HW_CFI_SOURCES} ${HW_PLATFORM_SOURCES} ${HW_BASE_TARGET_SOURCES})
 add_library(heapwright-annotate SHARED ${HW_ANNOTATE_SOURCES})
 target_link_libraries(heapwright-annotate PRIVATE hw-flags hw-banned)
 target_compile_options(heapwright-annotate PRIVATE
   -fPIC -fvisibility=hidden -fno-semantic-interposition -flto=auto ${HW_TARGET_FLAGS})
 target_link_options(heapwright-annotate PRIVATE
-  -flto=auto -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/annotate.map
+  -flto=auto ${HW_TARGET_LINK_FLAGS} -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/annotate.map
   -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
 install(TARGETS heapwright-annotate)
 

@@ -9,6 +9,11 @@ set(HW_TARGET_FLAGS
   -fno-tree-slp-vectorize   # two addresses in one register must be taken apart again in each step of a walk
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free # never folded into one another
 )
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^arm")
+  set(HW_TARGET_CPU_FLAGS -marm -ffixed-r7) # see arch_arm.h
+  list(APPEND HW_TARGET_FLAGS ${HW_TARGET_CPU_FLAGS})
+  set(HW_TARGET_LINK_FLAGS ${HW_TARGET_CPU_FLAGS} -static-libgcc -Wl,--exclude-libs,ALL) # the tables name functions of libgcc
+endif()
 string(TOUPPER "${CMAKE_BUILD_TYPE}" HW_BUILD_TYPE)
 if("${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${HW_BUILD_TYPE}}" MATCHES "-Og")
   list(APPEND HW_TARGET_FLAGS -O1) # gcc makes no such jumps at -Og
@@ -22,7 +27,7 @@ if(HW_RECORD_SOURCES)
   # Bound at load time (-z now): a lazy resolver would need more stack than a small thread has.
   # A program that loaded it as a collector may close it, while threads that it has seen go on: it stays (nodelete).
   target_link_options(heapwright-record PRIVATE
-    -flto=auto -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed
+    -flto=auto ${HW_TARGET_LINK_FLAGS} -Wl,-z,nodelete -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed
     -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/record.map)
   set_target_properties(heapwright-record PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/record.map)
   install(TARGETS heapwright-record)
@@ -62,7 +67,7 @@ add_library(heapwright-ros SHARED ${HW_ROS_SOURCES} ${HW_PLATFORM_SOURCES} ${HW_
 target_link_libraries(heapwright-ros PRIVATE hw-flags hw-banned)
 target_compile_options(heapwright-ros PRIVATE -fPIC -fvisibility=hidden -flto=auto -ftls-model=initial-exec)
 target_link_options(heapwright-ros PRIVATE
-  -flto=auto -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
+  -flto=auto ${HW_TARGET_LINK_FLAGS} -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack -Wl,--no-undefined -Wl,--as-needed)
 install(TARGETS heapwright-ros)
 
 # The same objects for unit tests. Without the entry points and the library's start: a test must not record itself.

@@ -4,13 +4,16 @@
 #ifdef HW_STATIC
 
 #include <elf.h>
+#include <link.h>
 
-extern const Elf64_Ehdr program_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+#include "platform/arch.h"
+
+extern const ElfW(Ehdr) program_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 
 bool hwi_module_find(uintptr_t address, struct hwi_os_module *module)
 {
   const uintptr_t start = (uintptr_t)&program_header;
-  const Elf64_Phdr *segments = (const Elf64_Phdr *)(start + program_header.e_phoff);
+  const ElfW(Phdr) *segments = (const ElfW(Phdr) *)(start + program_header.e_phoff);
   *module = (struct hwi_os_module){.start = start, .path = ""};
   for (unsigned i = 0; i < program_header.e_phnum; i++)
     if (segments[i].p_type == PT_LOAD && segments[i].p_offset == 0)
@@ -19,7 +22,7 @@ bool hwi_module_find(uintptr_t address, struct hwi_os_module *module)
     const uintptr_t at = module->bias + segments[i].p_vaddr;
     if (segments[i].p_type == PT_LOAD && at + segments[i].p_memsz > module->end)
       module->end = at + segments[i].p_memsz;
-    if (segments[i].p_type == PT_GNU_EH_FRAME)
+    if (segments[i].p_type == HWI_ARCH_UNWIND_SEGMENT)
       module->eh_frame_hdr = at;
   }
   return address >= module->start && address < module->end;

@@ -130,7 +130,7 @@ static struct hwi_frame_row row_of(struct walk *walk)
 
 static bool is_code(uintptr_t pc)
 {
-  return pc >= LOWEST_CODE && pc >> HWI_ARCH_ADDRESS_BITS == 0;
+  return pc >= LOWEST_CODE && (uint64_t)pc >> HWI_ARCH_ADDRESS_BITS == 0;
 }
 
 static bool load(struct walk *walk, uintptr_t address, uintptr_t *value, bool is_needed)
@@ -182,6 +182,8 @@ static bool step_by_frame_pointer(struct walk *walk)
 {
   uintptr_t pc;
   walk->is_kept = false;
+  if (!HWI_ARCH_HAS_RECORDS)
+    return false;
   const uintptr_t record = use_bp(walk) + (uintptr_t)(intptr_t)HWI_ARCH_RECORD_OFF;
   if (record < walk->sp || record - walk->sp > LARGEST_GUESSED_FRAME || !load(walk, record + WORD, &pc, true) ||
       !is_code(pc = hwi_arch_code_address(pc)) || !load_bp(walk, record))

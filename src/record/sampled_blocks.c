@@ -114,7 +114,7 @@ bool hwi_sampled_blocks_init(void)
 /* Counts the word in the filter of that level, too, unless it changes meanwhile. */
 static void raise(_Atomic uint64_t *slot, uint64_t word, uint32_t level)
 {
-  _Atomic uint8_t *count = count_at(level, hwi_sampled_hash((const void *)address_of(word)));
+  _Atomic uint8_t *count = count_at(level, hwi_sampled_hash((const void *)(uintptr_t)address_of(word)));
   atomic_fetch_add(count, 1);
   if (!atomic_compare_exchange_strong(slot, &word, with_level(word, level)))
     atomic_fetch_sub(count, 1);
@@ -191,7 +191,7 @@ bool hwi_sampled_blocks_add(const void *block, uint32_t thread)
   uint64_t hash = hwi_sampled_hash(block);
   uint32_t ignored;
   _Atomic uint64_t *slot;
-  if ((uintptr_t)block >> LEVEL_SHIFT)
+  if ((uint64_t)(uintptr_t)block >> LEVEL_SHIFT)
     return false;
   if (hwi_sampled_blocks_may_have(block))
     hwi_sampled_blocks_take(block, &ignored); /* its free was missed */

@@ -70,7 +70,8 @@ struct walked { /* the result of one walk */
 static uint32_t depth_of_full_walk(const struct hwi_caller *caller)
 {
   struct hwi_walk walk = {.met = 0};
-  assert_int_equal(hwi_walk_outward(&lane, caller, &walk), HWI_WALK_OUTERMOST);
+  /* on 32-bit Arm it ends in cmocka, which has no tables */
+  assert_int_equal(hwi_walk_outward(&lane, caller, &walk), HWI_ARCH_HAS_RECORDS ? HWI_WALK_OUTERMOST : HWI_WALK_LOST);
   return walk.fresh_count;
 }
 
@@ -257,6 +258,8 @@ static SEPARATE void take_turns_with_framed_ones(void)
 static void test_stack_ends_whose_frame_pointers_matter(void **state)
 {
   (void)state;
+  if (!HWI_ARCH_HAS_RECORDS)
+    skip(); /* Arm code has another frame pointer than the one that rows track */
   turns.taken = 0;
   descend(LEVELS, take_turns_with_framed_ones);
   assert_int_not_equal(turns.taken, 0);
@@ -294,6 +297,8 @@ static SEPARATE void descend_framed(int levels)
 static void test_cached_frame_pointers_that_changed(void **state)
 {
   (void)state;
+  if (!HWI_ARCH_HAS_RECORDS)
+    skip();
   descend_framed(MORE_LEVELS);
 }
 

@@ -52,7 +52,7 @@ enum hw_entry {
       HW_ENTRY_COUNT
 };
 
-/* The symbol of each: C++ operators under their mangled names, for a size_t that is an unsigned long. */
+/* The symbol of each: C++ operators under their mangled names. */
 #define HW_SYMBOL_NONE ""
 #define HW_SYMBOL_MALLOC "malloc"
 #define HW_SYMBOL_FREE "free"
@@ -67,26 +67,31 @@ enum hw_entry {
 #define HW_SYMBOL_MALLOC_USABLE_SIZE "malloc_usable_size"
 #define HW_SYMBOL_FREE_SIZED "free_sized"
 #define HW_SYMBOL_FREE_ALIGNED_SIZED "free_aligned_sized"
-#define HW_SYMBOL_NEW "_Znwm"
-#define HW_SYMBOL_NEW_ARRAY "_Znam"
-#define HW_SYMBOL_NEW_NOTHROW "_ZnwmRKSt9nothrow_t"
-#define HW_SYMBOL_NEW_ARRAY_NOTHROW "_ZnamRKSt9nothrow_t"
-#define HW_SYMBOL_NEW_ALIGNED "_ZnwmSt11align_val_t"
-#define HW_SYMBOL_NEW_ARRAY_ALIGNED "_ZnamSt11align_val_t"
-#define HW_SYMBOL_NEW_ALIGNED_NOTHROW "_ZnwmSt11align_val_tRKSt9nothrow_t"
-#define HW_SYMBOL_NEW_ARRAY_ALIGNED_NOTHROW "_ZnamSt11align_val_tRKSt9nothrow_t"
+#if __SIZEOF_SIZE_T__ == 8 /* size_t is an unsigned long, otherwise an unsigned int */
+#define HW_SYMBOL_SIZE "m"
+#else
+#define HW_SYMBOL_SIZE "j"
+#endif
+#define HW_SYMBOL_NEW "_Znw" HW_SYMBOL_SIZE
+#define HW_SYMBOL_NEW_ARRAY "_Zna" HW_SYMBOL_SIZE
+#define HW_SYMBOL_NEW_NOTHROW "_Znw" HW_SYMBOL_SIZE "RKSt9nothrow_t"
+#define HW_SYMBOL_NEW_ARRAY_NOTHROW "_Zna" HW_SYMBOL_SIZE "RKSt9nothrow_t"
+#define HW_SYMBOL_NEW_ALIGNED "_Znw" HW_SYMBOL_SIZE "St11align_val_t"
+#define HW_SYMBOL_NEW_ARRAY_ALIGNED "_Zna" HW_SYMBOL_SIZE "St11align_val_t"
+#define HW_SYMBOL_NEW_ALIGNED_NOTHROW "_Znw" HW_SYMBOL_SIZE "St11align_val_tRKSt9nothrow_t"
+#define HW_SYMBOL_NEW_ARRAY_ALIGNED_NOTHROW "_Zna" HW_SYMBOL_SIZE "St11align_val_tRKSt9nothrow_t"
 #define HW_SYMBOL_DELETE "_ZdlPv"
 #define HW_SYMBOL_DELETE_ARRAY "_ZdaPv"
 #define HW_SYMBOL_DELETE_NOTHROW "_ZdlPvRKSt9nothrow_t"
 #define HW_SYMBOL_DELETE_ARRAY_NOTHROW "_ZdaPvRKSt9nothrow_t"
-#define HW_SYMBOL_DELETE_SIZED "_ZdlPvm"
-#define HW_SYMBOL_DELETE_ARRAY_SIZED "_ZdaPvm"
+#define HW_SYMBOL_DELETE_SIZED "_ZdlPv" HW_SYMBOL_SIZE
+#define HW_SYMBOL_DELETE_ARRAY_SIZED "_ZdaPv" HW_SYMBOL_SIZE
 #define HW_SYMBOL_DELETE_ALIGNED "_ZdlPvSt11align_val_t"
 #define HW_SYMBOL_DELETE_ARRAY_ALIGNED "_ZdaPvSt11align_val_t"
 #define HW_SYMBOL_DELETE_ALIGNED_NOTHROW "_ZdlPvSt11align_val_tRKSt9nothrow_t"
 #define HW_SYMBOL_DELETE_ARRAY_ALIGNED_NOTHROW "_ZdaPvSt11align_val_tRKSt9nothrow_t"
-#define HW_SYMBOL_DELETE_SIZED_ALIGNED "_ZdlPvmSt11align_val_t"
-#define HW_SYMBOL_DELETE_ARRAY_SIZED_ALIGNED "_ZdaPvmSt11align_val_t"
+#define HW_SYMBOL_DELETE_SIZED_ALIGNED "_ZdlPv" HW_SYMBOL_SIZE "St11align_val_t"
+#define HW_SYMBOL_DELETE_ARRAY_SIZED_ALIGNED "_ZdaPv" HW_SYMBOL_SIZE "St11align_val_t"
 #define HW_SYMBOL_HEAP_ALLOC ""
 
 #endif

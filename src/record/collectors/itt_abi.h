@@ -1,11 +1,12 @@
 /* itt_abi.h - the binary interface between ITT's static part, which is linked into a program, and a collector
  *
- * Source: the facts of Intel's published interface (ITT API 3, ittnotify_config.h), for 64-bit Linux. Only what the
+ * Source: the facts of Intel's published interface (ITT API 3, ittnotify_config.h), for Linux. Only what the
  * collector uses is named.
  */
 #ifndef HWI_RECORD_COLLECTORS_ITT_ABI_H
 #define HWI_RECORD_COLLECTORS_ITT_ABI_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@ struct hwi_itt_function {
   unsigned int group;
 };
 
-enum { HWI_ITT_MAGIC_BYTES = 8, HWI_ITT_MUTEX_BYTES = 40 };
+enum { HWI_ITT_MAGIC_BYTES = 8 };
 #define HWI_ITT_MAGIC "\xed\xab\xab\xec\x0d\xee\xda\x30"
 
 struct hwi_itt_domain;
@@ -30,7 +31,7 @@ struct hwi_itt_program {
   unsigned char magic[HWI_ITT_MAGIC_BYTES];
   unsigned long major, minor, build;
   long is_initialized, has_mutex, counter;
-  _Alignas(8) unsigned char mutex[HWI_ITT_MUTEX_BYTES];
+  pthread_mutex_t mutex;
   void *library, *error_handler;
   const char **library_path;
   struct hwi_itt_function *functions;
@@ -41,10 +42,12 @@ struct hwi_itt_program {
   int state;
   struct hwi_itt_early_counter *counters; /* not in every version */
 };
+#ifdef __x86_64__ /* elsewhere, words or mutexes have other sizes */
 _Static_assert(offsetof(struct hwi_itt_program, library) == 96, "the interface's layout");
 _Static_assert(offsetof(struct hwi_itt_program, functions) == 120, "the interface's layout");
 _Static_assert(offsetof(struct hwi_itt_program, domains) == 144, "the interface's layout");
 _Static_assert(offsetof(struct hwi_itt_program, counters) == 168, "the interface's layout");
+#endif
 
 /* Programs read the flags of a domain before each call, and call nothing if they are 0. They may set them. */
 struct hwi_itt_domain {
@@ -78,7 +81,7 @@ struct hwi_itt_early_counter {
   _Atomic(struct hwi_itt_counter *) counter; /* of the collector; undefined at first */
   struct hwi_itt_early_counter *next;
 };
-_Static_assert(offsetof(struct hwi_itt_early_counter, counter) == 56, "the interface's layout");
+_Static_assert(offsetof(struct hwi_itt_early_counter, counter) == 7 * sizeof(void *), "the interface's layout");
 
 struct hwi_itt_id {
   uint64_t parts[3];

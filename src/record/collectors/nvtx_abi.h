@@ -86,7 +86,7 @@ struct hwi_nvtx_event {
 _Static_assert(offsetof(struct hwi_nvtx_event, payload_type) == 16, "the interface's layout");
 _Static_assert(offsetof(struct hwi_nvtx_event, payload) == 24, "the interface's layout");
 _Static_assert(offsetof(struct hwi_nvtx_event, message_type) == 32, "the interface's layout");
-_Static_assert(offsetof(struct hwi_nvtx_event, message) == 40, "the interface's layout");
-_Static_assert(sizeof(struct hwi_nvtx_event) == 48, "the interface's layout");
+_Static_assert(offsetof(struct hwi_nvtx_event, message) == (sizeof(void *) == 8 ? 40 : 36), "the interface's layout");
+_Static_assert(sizeof(struct hwi_nvtx_event) == (sizeof(void *) == 8 ? 48 : 40), "the interface's layout");
 
 #endif

@@ -12,6 +12,8 @@
  * readable PT_LOAD that contains .eh_frame_hdr, as far as the file backs it. Between segments there may be holes that
  * fault. So .eh_frame must be in the same segment, where linkers put it, and the program headers in the first page;
  * otherwise there is no CFI.
+ *
+ * 32-bit Arm has other tables, .ARM.exidx and .ARM.extab, which cfi_exidx.c reads as if they were CFI.
  */
 #ifndef HWI_RECORD_UNWIND_CFI_H
 #define HWI_RECORD_UNWIND_CFI_H
@@ -46,7 +48,7 @@ struct hwi_cfi_memory {
 /* The part of a module that CFI needs. */
 struct hwi_cfi_module {
   uintptr_t start, end;   /* its range, with the ELF header at the start; readable where its phdrs say so */
-  uintptr_t eh_frame_hdr; /* address of the PT_GNU_EH_FRAME segment; 0: none */
+  uintptr_t eh_frame_hdr; /* address of the PT_GNU_EH_FRAME segment, on 32-bit Arm of PT_ARM_EXIDX; 0: none */
 };
 
 enum hwi_row_kind {

@@ -2,17 +2,13 @@
  *
  * PT_GNU_EH_FRAME points to .eh_frame_hdr, which has a table of (code address, FDE) sorted by address. If the linker
  * omitted the table or wrote it in a form that cannot be searched, .eh_frame itself is searched from its start.
- *
- * A module's range has holes between its segments that fault when read, so everything read must lie in one span: the
- * bytes of the readable PT_LOAD that contains .eh_frame_hdr (linkers put .eh_frame directly after it). That segment is
- * found in the program headers; they are read at the module's start, and only if they are in its first page.
+ * Linkers put .eh_frame directly after .eh_frame_hdr, so that both are in one span.
  */
 #include <elf.h>
 
 #include "record/unwind/cfi_internal.h"
 
 enum {
-  FIRST_PAGE_BYTES = 4096,
   HEADER_VERSION = 1,
   MOST_RECORDS = 1 << 18,      /* of .eh_frame, in one search from its start */
   LENGTH_OF_64_BIT_FORM = -1,  /* compilers do not write this form to .eh_frame */
@@ -37,35 +33,6 @@ enum {
   PE_INDIRECT = 0x80,
   PE_OMIT = 0xff,
 };
-
-uint64_t hwi_cfi_cursor_uleb_long(struct hwi_cfi_cursor *cursor)
-{
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 70; shift += 7) {
-    uint64_t byte = hwi_cfi_cursor_bytes(cursor, 1);
-    value |= (byte & 0x7f) << (shift & 63);
-    if (byte < 0x80)
-      return value;
-  }
-  cursor->bad = true;
-  return 0;
-}
-
-int64_t hwi_cfi_cursor_sleb(struct hwi_cfi_cursor *cursor)
-{
-  uint64_t value = 0;
-  for (unsigned shift = 0; shift < 70; shift += 7) {
-    uint64_t byte = hwi_cfi_cursor_bytes(cursor, 1);
-    value |= (byte & 0x7f) << (shift & 63);
-    if (byte >= 0x80)
-      continue;
-    if (byte & 0x40 && shift + 7 < 64)
-      value |= ~UINT64_C(0) << (shift + 7);
-    return (int64_t)value;
-  }
-  cursor->bad = true;
-  return 0;
-}
 
 static uint64_t read_form(struct hwi_cfi_cursor *cursor, uint8_t form)
 {
@@ -111,48 +78,11 @@ uintptr_t hwi_cfi_cursor_pointer(struct hwi_cfi_cursor *cursor, uint8_t encoding
   }
 }
 
-static inline bool span_has(struct hwi_cfi_span span, uintptr_t address, uintptr_t bytes)
-{
-  return address >= span.low && address <= span.high && span.high - address >= bytes;
-}
-
 static inline struct hwi_cfi_cursor cursor_at(struct hwi_cfi_span span, uintptr_t address)
 {
-  if (!span_has(span, address, 0))
+  if (!hwi_cfi_span_has(span, address, 0))
     return (struct hwi_cfi_cursor){.bad = true};
   return (struct hwi_cfi_cursor){.at = (const uint8_t *)address, .end = (const uint8_t *)span.high};
-}
-
-/* Finds the module's bytes around .eh_frame_hdr that are certainly mapped and readable. */
-static bool find_span(const struct hwi_cfi_module *module, struct hwi_cfi_span *span)
-{
-  struct hwi_cfi_span first = {module->start, module->start + FIRST_PAGE_BYTES};
-  Elf64_Ehdr elf;
-  if (module->end < first.high || module->end < module->start)
-    return false;
-  memcpy(&elf, (const void *)module->start, sizeof elf);
-  if (memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 || elf.e_phentsize != sizeof(Elf64_Phdr) ||
-      elf.e_phoff > FIRST_PAGE_BYTES || elf.e_phoff % _Alignof(Elf64_Phdr) ||
-      elf.e_phnum > (FIRST_PAGE_BYTES - elf.e_phoff) / sizeof(Elf64_Phdr))
-    return false;
-  const Elf64_Phdr *phdr = (const void *)(module->start + elf.e_phoff), *past = phdr + elf.e_phnum;
-  uintptr_t bias = 0;
-  const Elf64_Phdr *entry = phdr;
-  while (entry < past && entry->p_type != PT_GNU_EH_FRAME)
-    entry++;
-  if (entry == past)
-    return false;
-  bias = module->eh_frame_hdr - entry->p_vaddr;
-  for (entry = phdr; entry < past; entry++) {
-    if (entry->p_type != PT_LOAD || !(entry->p_flags & PF_R))
-      continue;
-    span->low = bias + entry->p_vaddr;
-    span->high = span->low + entry->p_filesz;
-    if (span->low >= module->start && span->high <= module->end && span->low < span->high &&
-        span_has(*span, module->eh_frame_hdr, 1))
-      return true;
-  }
-  return false;
 }
 
 /* One entry of .eh_frame, without its length. */
@@ -314,9 +244,10 @@ static bool search_table(struct hwi_cfi_cursor cursor, uint64_t count, uint8_t e
 
 bool hwi_fde_find(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_fde *fde)
 {
-  if (!module->eh_frame_hdr || !find_span(module, &fde->span))
+  if (!module->eh_frame_hdr || !hwi_cfi_span_find(module, PT_GNU_EH_FRAME, module->eh_frame_hdr, &fde->span))
     return false;
   fde->cie = 0;
+  fde->registers_off = HWI_ARCH_SIGNAL_REGISTERS_OFF;
   fde->data_base = module->eh_frame_hdr;
   struct hwi_cfi_cursor cursor = cursor_at(fde->span, module->eh_frame_hdr);
   uint8_t version = (uint8_t)hwi_cfi_cursor_bytes(&cursor, 1);

@@ -33,6 +33,8 @@ struct hwi_fde {
   uintptr_t data_base; /* the base of DW_EH_PE_datarel */
   uint8_t encoding;    /* DW_EH_PE_* of code addresses */
   bool augmented;      /* the FDE has augmentation data */
+  int32_t
+      registers_off; /* of a signal frame: from its sp to the registers; 0: the rules have the places of the registers */
   bool signal; /* signal frame, made by the kernel: its caller's pc was interrupted, and is not a return address */
 };
 
@@ -107,6 +109,23 @@ static inline uint64_t hwi_cfi_cursor_uleb(struct hwi_cfi_cursor *cursor)
 /* Reads a pointer in one of the DW_EH_PE_* encodings. The cursor becomes bad if the encoding needs an indirection or an
  * unknown base. */
 uintptr_t hwi_cfi_cursor_pointer(struct hwi_cfi_cursor *cursor, uint8_t encoding, uintptr_t data_base);
+
+static inline bool hwi_cfi_span_has(struct hwi_cfi_span span, uintptr_t address, uintptr_t bytes)
+{
+  return address >= span.low && address <= span.high && span.high - address >= bytes;
+}
+
+/* Finds the bytes of the module around an address that are certainly mapped and readable. module->eh_frame_hdr is the start of the
+ * segment with the PT_* `type`. */
+bool hwi_cfi_span_find(const struct hwi_cfi_module *module, uint32_t type, uintptr_t address,
+                       struct hwi_cfi_span *span);
+
+/* What the ELF header states of a module with such a segment. */
+struct hwi_cfi_tables {
+  uintptr_t bytes; /* size of the segment */
+  uintptr_t entry; /* where the module starts if it is a program; 0: nowhere */
+};
+bool hwi_cfi_tables_find(const struct hwi_cfi_module *module, uint32_t type, struct hwi_cfi_tables *tables);
 
 /* Finds the FDE that covers pc. Returns false if there is none, or if the tables that lead to it are damaged. */
 bool hwi_fde_find(const struct hwi_cfi_module *module, uintptr_t pc, struct hwi_fde *fde);

@@ -13,11 +13,11 @@ static const struct hwi_frame_row none = {.kind = HWI_ROW_NONE}, full = {.kind =
 
 /* Two stack pointers with different low bits: an expression other than "register + constant" gives them different
  * offsets. */
-#define FIRST_TRIAL UINT64_C(0x00007ffc31c2a5d8)
-#define SECOND_TRIAL UINT64_C(0x00005e3a4e3d5a27)
+#define FIRST_TRIAL ((uintptr_t)UINT64_C(0x00007ffc31c2a5d8))
+#define SECOND_TRIAL ((uintptr_t)UINT64_C(0x00005e3a4e3d5a27))
 
 /* Artificial memory: each word is its own address plus this. */
-#define WORD_TAG (UINT64_C(1) << 52)
+#define WORD_TAG ((uintptr_t)(UINT64_C(1) << 52))
 
 static bool load_nothing(void *context, uintptr_t address, uintptr_t *word)
 {
@@ -161,8 +161,8 @@ struct hwi_frame_row hwi_cfi_row(const struct hwi_cfi_module *module, uintptr_t 
     return none;
   if (rules.rule[HWI_REG_LINK] == HWI_CFI_UNDEFINED)
     return (struct hwi_frame_row){.kind = HWI_ROW_OUTERMOST};
-  if (fde.signal && HWI_ARCH_SIGNAL_REGISTERS_OFF)
-    return (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = HWI_ARCH_SIGNAL_REGISTERS_OFF};
+  if (fde.signal && fde.registers_off)
+    return (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = fde.registers_off};
   if (fde.signal)
     return squeeze_signal(&fde, &rules, pc);
   row.return_slot = hwi_arch_return_slot_at(rules.value[HWI_REG_LINK] / WORD + 1);

@@ -97,10 +97,11 @@ enum hwi_step hwi_cfi_rules_apply(const struct hwi_cfi_rules *rules, struct hwi_
 }
 
 /* All registers are in the signal frame, in the order of their numbers; the pc is where the kernel puts it. */
-static enum hwi_step step_signal(struct hwi_registers *registers, const struct hwi_cfi_memory *memory)
+static enum hwi_step step_signal(int32_t registers_off, struct hwi_registers *registers,
+                                 const struct hwi_cfi_memory *memory)
 {
   struct hwi_registers interrupted = {.known = hwi_register_bit(HWI_REG_COUNT) - 1};
-  uintptr_t from = registers->value[HWI_REG_SP] + HWI_ARCH_SIGNAL_REGISTERS_OFF;
+  uintptr_t from = registers->value[HWI_REG_SP] + (uintptr_t)(intptr_t)registers_off;
   if (!(registers->known >> HWI_REG_SP & 1))
     return HWI_STEP_BAD;
   for (uint32_t i = 0; i < HWI_REG_COUNT; i++) {
@@ -122,7 +123,7 @@ enum hwi_step hwi_cfi_step(const struct hwi_cfi_module *module, uintptr_t pc, st
   if (!hwi_cfi_rules_at(&fde, pc, NULL, &rules))
     return HWI_STEP_BAD;
   *signal_frame = fde.signal;
-  if (fde.signal && HWI_ARCH_SIGNAL_REGISTERS_OFF)
-    return step_signal(registers, memory);
+  if (fde.signal && fde.registers_off)
+    return step_signal(fde.registers_off, registers, memory);
   return hwi_cfi_rules_apply(&rules, fde.span, registers, memory);
 }

@@ -225,7 +225,7 @@ static uint32_t find_in_index(uint64_t hash, const struct hwi_own_node *wanted)
 static inline struct hwi_own_node node_of(uint32_t parent, uintptr_t address, uint32_t module, uint8_t entry)
 {
   return (struct hwi_own_node){(uint32_t)address, parent | (uint32_t)entry << ENTRY_SHIFT,
-                               module | (uint32_t)(address >> 32) << HIGH_SHIFT};
+                               module | (uint32_t)((uint64_t)address >> 32) << HIGH_SHIFT};
 }
 
 /* Returns whether it is the latest node, so that no node is below it. */

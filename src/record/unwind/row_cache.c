@@ -110,12 +110,13 @@ static void make_room(struct hwi_row_cache *rows)
     rows->cfi_cache = hwi_os_map(HWI_CFI_CACHE_BYTES);
 }
 
-/* Returns whether code without CFI is that to which handlers of signals return. */
-static bool is_signal_return(uintptr_t pc)
+/* Returns the offset from sp to the registers if code without CFI is that to which handlers of signals return, else 0. */
+static int32_t signal_off(uintptr_t pc)
 {
   uintptr_t in_page = pc % HWI_OS_PAGE_BYTES;
-  return in_page <= HWI_OS_PAGE_BYTES - HWI_ARCH_SIGNAL_RETURN_BYTES && hwi_os_readable_pages(pc - in_page, 1) &&
-         hwi_arch_is_signal_return((const void *)pc);
+  if (in_page > HWI_OS_PAGE_BYTES - HWI_ARCH_SIGNAL_RETURN_BYTES || !hwi_os_readable_pages(pc - in_page, 1))
+    return 0;
+  return hwi_arch_signal_off((const void *)pc);
 }
 
 struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t pc, bool is_interrupted)
@@ -133,8 +134,9 @@ struct hwi_cached_row hwi_row_cache_find_slow(struct hwi_lane *lane, uintptr_t p
     struct hwi_cfi_module cfi = {module.start, module.end, module.eh_frame_hdr};
     row = hwi_cfi_row(&cfi, is_interrupted ? pc : pc - 1, rows->cfi_cache);
   }
-  if (row.kind == HWI_ROW_NONE && !is_interrupted && is_signal_return(pc))
-    row = (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = HWI_ARCH_SIGNAL_WITHOUT_CFI_OFF};
+  const int32_t registers_off = row.kind == HWI_ROW_NONE && !is_interrupted ? signal_off(pc) : 0;
+  if (registers_off)
+    row = (struct hwi_frame_row){.kind = HWI_ROW_SIGNAL, .offset = registers_off};
   struct hwi_cached_row of = row_of(row, number);
   put(rows->slots, rows->count, (struct hwi_row_slot){key, of});
   return of;

@@ -51,6 +51,8 @@ static enum hwi_walk_end step_by_frame_pointer(struct hwi_walk *walk, struct hwi
 {
   const uintptr_t record = at->bp + (uintptr_t)(intptr_t)HWI_ARCH_RECORD_OFF;
   uintptr_t pc, bp;
+  if (!HWI_ARCH_HAS_RECORDS)
+    return HWI_WALK_LOST;
   if (hwi_callers_have(&hwi_session.loader, at->pc)) /* the loader's entry, which runs constructors, has no caller */
     return HWI_WALK_OUTERMOST;
   if (walk->guessed_at == HWI_NO_GUESS)

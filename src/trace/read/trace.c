@@ -13,7 +13,7 @@
 
 /* --- the file --- */
 
-enum { POINTER_BYTES = 8, TICK_SHIFT_MAX = 31 };
+enum { POINTER_BYTES = 8, SHORT_POINTER_BYTES = 4, TICK_SHIFT_MAX = 31 };
 
 static int check_header(const char *path, const struct hw_trace_header *header, uint64_t bytes, struct hwi_error *error)
 {
@@ -31,7 +31,7 @@ static int check_header(const char *path, const struct hw_trace_header *header, 
     return hwi_error_set_at(error, HW_ERR_VERSION, offsetof(struct hw_trace_header, version),
                             "%s has version %u of the trace format, this heapwright reads up to %d; use a newer one",
                             path, header->version, HW_TRACE_VERSION);
-  if (header->pointer_bytes != POINTER_BYTES)
+  if (header->pointer_bytes != POINTER_BYTES && header->pointer_bytes != SHORT_POINTER_BYTES)
     return hwi_error_set_at(error, HW_ERR_DAMAGED, offsetof(struct hw_trace_header, pointer_bytes),
                             "%s comes from a program with %u-byte pointers, which this version cannot read", path,
                             header->pointer_bytes);
