@@ -1,8 +1,11 @@
 # Builds for another CPU with Debian's cross compiler (tools/cross.sh). HW_SYSROOT has the libraries for it. Before this,
-# cmake/cross/ARCH.cmake sets CMAKE_SYSTEM_PROCESSOR, by which the compilers and the emulator are called, too.
+# cmake/cross/ARCH.cmake sets CMAKE_SYSTEM_PROCESSOR, by which the emulator and mostly the compilers are called, too.
 set(CMAKE_SYSTEM_NAME Linux)
-set(CMAKE_C_COMPILER ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu-gcc)
-set(CMAKE_CXX_COMPILER ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu-g++)
+if(NOT HW_TRIPLE)
+  set(HW_TRIPLE ${CMAKE_SYSTEM_PROCESSOR}-linux-gnu)
+endif()
+set(CMAKE_C_COMPILER ${HW_TRIPLE}-gcc)
+set(CMAKE_CXX_COMPILER ${HW_TRIPLE}-g++)
 set(CMAKE_SYSROOT $ENV{HW_SYSROOT})
 set(CMAKE_FIND_ROOT_PATH $ENV{HW_SYSROOT})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

@@ -17,6 +17,9 @@ add_library(hw-flags INTERFACE)
 # The tables for unwinding, which are needed also for the recorder's own frames, are not the default on every CPU.
 target_compile_options(hw-flags INTERFACE -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -fasynchronous-unwind-tables)
 target_compile_definitions(hw-flags INTERFACE _GNU_SOURCE=)
+if(CMAKE_SIZEOF_VOID_P EQUAL 4) # a file may be larger than 2 GB, or have a number above 2^32
+  target_compile_definitions(hw-flags INTERFACE _FILE_OFFSET_BITS=64)
+endif()
 target_include_directories(hw-flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 if(HW_WERROR AND NOT HW_FUZZ) # gcc's warnings; clang, which fuzzing needs, knows not all of gcc's attributes
   target_compile_options(hw-flags INTERFACE -Werror)

@@ -12,16 +12,17 @@ CROSS = os.environ.get("HW_CROSS_BUILD")
 ARCH = os.environ.get("HW_CROSS_ARCH")
 SYSROOT = os.environ.get("HW_SYSROOT", "")
 PROGRAMS = Path(__file__).parent / "cross/programs"
-# Compilers know RISC-V's tables for unwinding, but do not make them for C by themselves.
-CPUS = {"arm64": ("aarch64", 183, "-mbranch-protection=standard"), "riscv64": ("riscv64", 243, "-fasynchronous-unwind-tables")}
+# Compilers know the tables for unwinding of RISC-V and 32-bit Arm, but do not make them for C by themselves.
+CPUS = {"arm64": ("aarch64", 183, "-mbranch-protection=standard"), "riscv64": ("riscv64", 243, "-fasynchronous-unwind-tables"),
+        "armhf": ("arm", 40, "-funwind-tables")}
 needs_cpu = pytest.mark.skipif(not CROSS or ARCH not in CPUS, reason="needs tools/cross.sh ARCH test, with the name of a CPU")
 CPU, MACHINE, OPTION = CPUS.get(ARCH, CPUS["arm64"])
-TRIPLE = f"{CPU}-linux-gnu"
+TRIPLE = "arm-linux-gnueabihf" if ARCH == "armhf" else f"{CPU}-linux-gnu"
 QEMU = shutil.which(f"qemu-{CPU}-static") or f"qemu-{CPU}"
 EMULATOR = [QEMU, "-L", SYSROOT]
 # What a program is compiled with. On Arm, the option is that return addresses are signed, which is tried without it, too.
 WHERE = [f"--sysroot={SYSROOT}", f"-B{SYSROOT}/usr/lib/{TRIPLE}"]
-GCC = [f"{TRIPLE}-gcc", *WHERE, *([OPTION] if ARCH == "riscv64" else [])]
+GCC = [f"{TRIPLE}-gcc", *WHERE, *([] if ARCH == "arm64" else [OPTION])]
 OF_GCC = max(Path("/usr/lib/gcc-cross", TRIPLE).glob("[0-9]*"), default="")
 CLANG = ["clang", f"--target={TRIPLE}", *WHERE, f"-B{OF_GCC}", f"-L{OF_GCC}", "-fuse-ld=bfd", OPTION]
 COMPILERS = {
@@ -34,8 +35,12 @@ COMPILERS = {
     "clang": [*CLANG, "-O2"],
     "clang-no-frame-pointer": [*CLANG, "-O2", "-fomit-frame-pointer"],
 }
+if ARCH == "armhf":
+    COMPILERS.update({"gcc-arm": [*GCC, "-O2", "-marm"], "clang-arm": [*CLANG, "-O2", "-marm"]})
 # By default, gcc keeps frame pointers on Arm alone. Without them, code without tables cannot be passed.
-HAS_POINTERS = {"gcc-O0", "gcc-frame-pointer", *(["gcc", "gcc-option", "gcc-checked-stack", "clang"] if ARCH == "arm64" else [])}
+# On 32-bit Arm, frame pointers do not lead from frame to frame.
+HAS_POINTERS = {"arm64": {"gcc", "gcc-O0", "gcc-option", "gcc-frame-pointer", "gcc-checked-stack", "clang"},
+                "riscv64": {"gcc-O0", "gcc-frame-pointer"}, "armhf": set()}.get(ARCH, set())
 CXX = [f"{TRIPLE}-g++", *WHERE, "-O2", OPTION]
 
 

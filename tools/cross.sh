@@ -1,6 +1,6 @@
 #!/bin/sh
 # cross.sh ARCH build|test|check|run PROGRAM...   builds heapwright for another system, and tests it with qemu-user or wine. ARCH is one of
-# the files of cmake/cross: arm64 (64-bit Arm), riscv64 (64-bit RISC-V), windows (what explains recordings, and the libraries).
+# the files of cmake/cross: arm64 (64-bit Arm), armhf (32-bit Arm), riscv64 (64-bit RISC-V), windows (what explains recordings, and the libraries).
 #   build   into build/ARCH: the tool, its libraries, the unit tests
 #   test    builds, runs unit tests of what depends on the system, and tests/cross: recorded there, reported here, or the other way
 #   check   builds the recorder alone, and records with it; in less than a minute, as a part of `make test`
@@ -20,6 +20,7 @@ shift 2
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 case $arch in
   arm64) triple=aarch64-linux-gnu emulator=qemu-aarch64-static ;;
+  armhf) triple=arm-linux-gnueabihf emulator=qemu-arm-static ;;
   riscv64)
     triple=riscv64-linux-gnu emulator=qemu-riscv64-static
     [ "$release" != bookworm ] || release=trixie # the first release for it

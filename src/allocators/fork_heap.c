@@ -17,7 +17,7 @@ struct head {
 
 enum { HEAD_BYTES = sizeof(struct head), MOST_TRIES = 16 };
 
-#define SEAL ((uintptr_t)0x9e3779b97f4a7c15u)
+#define SEAL ((uintptr_t)UINT64_C(0x9e3779b97f4a7c15))
 
 uintptr_t hwi_fork_heap_start;
 static uintptr_t next_off; /* offset of the next mapping; wraps around */

@@ -14,7 +14,10 @@
 #include <stdint.h>
 
 /* The mappings are far below the pool, with nothing near them. */
-enum { HWI_FORK_HEAP_BELOW_BITS = 42, HWI_FORK_HEAP_BYTES_BITS = 40 };
+enum {
+  HWI_FORK_HEAP_BELOW_BITS = sizeof(uintptr_t) == 8 ? 42 : 30,
+  HWI_FORK_HEAP_BYTES_BITS = sizeof(uintptr_t) == 8 ? 40 : 27,
+};
 
 extern uintptr_t hwi_fork_heap_start __attribute__((visibility("hidden")));
 

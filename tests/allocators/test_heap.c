@@ -198,7 +198,8 @@ static void impossible_sizes(void **state)
 {
   (void)state;
   struct hw_heap *heap = new_heap();
-  static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 15, (size_t)PTRDIFF_MAX, (size_t)1 << 46};
+  static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 15, (size_t)PTRDIFF_MAX,
+                                 (size_t)1 << (sizeof(size_t) == 8 ? 46 : 31)};
   void *block = hw_heap_alloc(heap, 100);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     assert_null(hw_heap_alloc(heap, sizes[i]));

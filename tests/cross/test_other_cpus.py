@@ -64,7 +64,16 @@ EXPECTED = {
 }
 
 
-def check_stacks(report, printed, expected=EXPECTED):
+def known_stacks(compiled, compiler):
+    """The command; without frame pointers, code without tables is left out."""
+    return [compiled(compiler, "known_stacks.c"), ROUNDS, *([] if compiler in HAS_POINTERS else ["without"])]
+
+
+def expected_of(compiler):
+    return {stack: count for stack, count in EXPECTED.items() if compiler in HAS_POINTERS or "without_table" not in stack}
+
+
+def check_stacks(report, printed, expected):
     calls, size = map(int, printed.split())
     stacks = stacks_of(report)
     own = {stack: count for stack, count in stacks.items() if "take" in stack}
@@ -82,14 +91,42 @@ def check_stacks(report, printed, expected=EXPECTED):
 @pytest.mark.parametrize("compiler", list(COMPILERS))
 def test_stacks_and_counts_are_exact(compiler, compiled, recorded, hw):
     """Each stack of the program is as it is written, all audits of cached stacks agree, and all walks reach the outermost frame."""
-    has_pointers = compiler in HAS_POINTERS
-    command = [compiled(compiler, "known_stacks.c"), ROUNDS, *([] if has_pointers else ["without"])]
-    trace, printed = recorded(command, HEAPWRIGHT_CHECK="1")
-    expected = {stack: count for stack, count in EXPECTED.items() if has_pointers or "without_table" not in stack}
-    check_stacks(report_of(hw, trace), printed, expected)
+    trace, printed = recorded(known_stacks(compiled, compiler), HEAPWRIGHT_CHECK="1")
+    check_stacks(report_of(hw, trace), printed, expected_of(compiler))
     header = read_header(trace)
     assert header.machine == MACHINE
-    assert header.audited_stacks > 0 and header.audit_differences == 0 and header.unfinished_stacks == 0
+    assert header.audited_stacks > 0 and header.audit_differences == 0
+    if ARCH != "armhf": # there libc's code that starts threads has no tables
+        assert header.unfinished_stacks == 0
+
+
+@pytest.mark.skipif(ARCH != "armhf", reason="only there code without tables cannot be passed")
+def test_code_without_tables_ends_stacks(compiled, recorded, hw):
+    """Frames outward of such code are unknown: the stack ends there and is counted. All other stacks are whole."""
+    trace, _ = recorded([compiled("gcc", "known_stacks.c"), ROUNDS])
+    report = report_of(hw, trace)
+    assert stacks_of(report)[(*DOWN, "without_table")] == ROUNDS
+    for row in report["top"]:
+        names = [frame["function"] for frame in row["stack"]]
+        assert names[-1] == "_start" or "without_table" in names or "thread" in names or "/ld-linux" in row["stack"][0]["module"], names
+    assert read_header(trace).unfinished_stacks >= ROUNDS
+
+
+@pytest.mark.skipif(ARCH != "armhf", reason="its tables are read by another unwinder there")
+@pytest.mark.parametrize("compiler", ["gcc", "gcc-O0", "gcc-arm", "clang"])
+def test_stacks_are_those_of_backtrace(compiler, compiled, recorded, hw):
+    """The program prints the return addresses that glibc's backtrace() finds, for frames of many forms and callbacks of libc. It leaves
+    out the frame that it cannot unwind, which is the last one of each stack."""
+    trace, printed = recorded([compiled(compiler, "backtraces.c")], HEAPWRIGHT_CHECK="1")
+    expected = {int(size): [int(word, 16) & ~1 for word in words] for size, *words in map(str.split, printed.splitlines())}
+    assert len(expected) == 40
+    found = {}
+    for row in report_of(hw, trace)["top"]:
+        stack = [frame["address"] for frame in row["stack"] if not frame.get("inlined")]
+        found.update({size: stack for size in (row["smallest"], row["largest"])})
+    assert len(found.keys() & expected.keys()) >= 18
+    for size in found.keys() & expected.keys():
+        assert found[size][1:-1] == expected[size]
 
 
 def test_the_child_of_a_fork_has_its_trace(compiled, recorded, hw):
@@ -103,8 +140,8 @@ def test_the_child_of_a_fork_has_its_trace(compiled, recorded, hw):
 
 def test_a_sample_has_the_same_stacks(compiled, recorded, hw):
     """In a sample, the entry points leave their frames before the stack is walked. With a distance of one byte all is in the sample."""
-    trace, printed = recorded([compiled("gcc-frame-pointer", "known_stacks.c"), ROUNDS], HEAPWRIGHT_SAMPLE="1")
-    check_stacks(report_of(hw, trace), printed)
+    trace, printed = recorded(known_stacks(compiled, "gcc-frame-pointer"), HEAPWRIGHT_SAMPLE="1")
+    check_stacks(report_of(hw, trace), printed, expected_of("gcc-frame-pointer"))
 
 
 def test_operators_and_exceptions(compiled, recorded, hw):
@@ -137,6 +174,7 @@ def functions_at(program, addresses, base):
 
 
 @pytest.mark.parametrize("has_owners", [False, True])
+@pytest.mark.skipif(ARCH == "armhf", reason="registers in core dumps of 32-bit Arm are not read")
 def test_a_core_dump_is_explained_here(has_owners, compiled, hw, tmp_path):
     """The emulator writes it, with registers and the thread pointer. Blocks are exact, those in the cache of the thread are free, and
     stacks in owners of blocks are right. The emulator does not list files, so that names are looked up by the test."""
@@ -160,6 +198,7 @@ def test_a_core_dump_is_explained_here(has_owners, compiled, hw, tmp_path):
             5000: ["make", "first", "main"], 15000: ["make", "second", "main"]}
 
 
+@pytest.mark.skipif(ARCH == "armhf", reason="its kernels have pages of 4 KiB, and its libraries cannot be loaded with larger ones")
 def test_larger_pages_are_left_alone(compiled, tmp_path):
     """Under a kernel with pages of 64 KiB nothing is recorded, and the program runs."""
     trace = tmp_path / "run.hwt"

@@ -1,7 +1,7 @@
 /* space.c - the range of addresses from which all general heaps of a process take memory, in units of 4 MiB
  *
  * The range is only a place where the process has nothing else: an eighth of the address space, or more, below the
- * libraries, to which the kernel gives addresses downwards. What is not used is not mapped, and counts nowhere. The
+ * libraries, to which the kernel gives addresses downwards. Of 32 bits it is the half below them. What is not used is not mapped, and counts nowhere. The
  * table of descriptors comes first and grows upwards, up to a fixed gap; the units follow.
  */
 #include <errno.h>
@@ -11,14 +11,15 @@
 #include "platform/os_heap.h"
 
 enum {
-  UNITS = 1 << 20,
+  IS_LARGE = sizeof(uintptr_t) == 8, /* the address space */
+  UNITS = IS_LARGE ? 1 << 20 : 1 << 9,
   WORD_BITS = 64,
   TABLE_STEP_BYTES = 64 << 10,
   PLACES = 6,
-  FAR_PART = 8, /* the places are this part of the address space apart */
+  FAR_PART = IS_LARGE ? 8 : 2, /* the places are this part of the address space apart */
   NEAR_PART = 512,
   STEPS_ABOVE = 8,
-  START_UNITS = 1024,
+  START_UNITS = IS_LARGE ? 1024 : 16,
 };
 
 #define TABLE_BYTES ((uintptr_t)UNITS * HWI_SLICES * sizeof(struct hwi_page))

@@ -7,7 +7,7 @@
 
 /* Limit for blocks of the pool and for regions: no address space has room for larger ones. The tables for this take 20
  * KB. */
-#define HWI_HEAP_LARGEST_BYTES ((size_t)1 << 46)
+#define HWI_HEAP_LARGEST_BYTES ((size_t)1 << (sizeof(size_t) == 8 ? 46 : 31))
 
 enum { HWI_POOL_LEAST_BYTES = 64 << 10 };
 

@@ -20,7 +20,8 @@ static const struct hwi_field module_fields[] = {
     HWI_NEAR_FIELD(struct hwi_profile_module, start), HWI_NEAR_FIELD(struct hwi_profile_module, end),
     HWI_NEAR_FIELD(struct hwi_profile_module, bias),
 };
-_Static_assert(sizeof(struct hwi_profile_module) == 14 * sizeof(uint64_t), "each field is above, but the names");
+_Static_assert(sizeof(void *) != sizeof(uint64_t) || sizeof(struct hwi_profile_module) == 14 * sizeof(uint64_t),
+               "each field is above, but the names");
 static const struct hwi_fields of_module = HWI_FIELDS_OF(struct hwi_profile_module, module_fields);
 
 /* A place as it is stored; a frame's bit fields are separate fields here. */

@@ -46,7 +46,8 @@ static const struct hwi_field counter_fields[] = {
     HWI_FIELD(struct hwi_program_counter, most),        HWI_FIELD(struct hwi_program_counter, last),
     HWI_FIELD(struct hwi_program_counter, point_count),
 };
-_Static_assert(sizeof(struct hwi_program_counter) == 7 * U64, "each field is above, but the name and the points");
+_Static_assert(sizeof(void *) != U64 || sizeof(struct hwi_program_counter) == 7 * U64,
+               "each field is above, but the name and the points");
 static const struct hwi_fields of_counter = HWI_FIELDS_OF(struct hwi_program_counter, counter_fields);
 
 static const struct hwi_field point_fields[] = {

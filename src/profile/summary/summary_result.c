@@ -114,7 +114,7 @@ static void pass_level(struct hwi_pass *pass, struct hwi_level *level)
 {
   uint64_t *const numbers[] = {&level->bytes,       &level->blocks,      &level->usable, &level->peak_bytes,
                                &level->peak_blocks, &level->peak_usable, &level->peak_ns};
-  _Static_assert(sizeof *level == sizeof numbers, "each is above");
+  _Static_assert(sizeof *level == sizeof numbers / sizeof *numbers * sizeof(uint64_t), "each is above");
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     hwi_pass_number(pass, numbers[i]);
 }

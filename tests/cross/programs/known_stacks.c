@@ -78,6 +78,15 @@ void without_table(void (*function)(size_t), size_t size);
 __asm__(
     ".text; .type without_table, %function; without_table: addi sp, sp, -64; sd ra, 56(sp); sd s0, 48(sp); addi s0, sp, 64; mv a2, a0;"
     "mv a0, a1; jalr a2; ld ra, 56(sp); ld s0, 48(sp); addi sp, sp, 64; ret; .size without_table, . - without_table");
+#elif defined __arm__ /* the linker adds an entry to the table that says so */
+void without_table(void (*function)(size_t), size_t size);
+__asm__(
+    ".text; .syntax unified; .arm; .type without_table, %function; without_table: push {r4, lr}; mov r2, r0; mov r0, r1;"
+    "blx r2; pop {r4, pc}; .size without_table, . - without_table\n"
+#ifdef __thumb__
+    ".thumb"
+#endif
+);
 #else
 FRAME static void without_table(void (*function)(size_t), size_t size)
 {
@@ -110,6 +119,9 @@ static void handler(int signal, siginfo_t *info, void *context)
   ((ucontext_t *)context)->uc_mcontext.pc += 4;
 #elif defined __riscv
   ((ucontext_t *)context)->uc_mcontext.__gregs[REG_PC] += 4;
+#elif defined __arm__
+  const unsigned long is_thumb = ((ucontext_t *)context)->uc_mcontext.arm_cpsr & 0x20;
+  ((ucontext_t *)context)->uc_mcontext.arm_pc += is_thumb ? 2 : 4;
 #else
   (void)context; /* int3 is over */
 #endif
@@ -119,6 +131,8 @@ static void handler(int signal, siginfo_t *info, void *context)
 #define TRAP "brk #7"
 #elif defined __riscv
 #define TRAP ".4byte 0x00100073" /* ebreak, in four bytes */
+#elif defined __arm__
+#define TRAP "bkpt"
 #else
 #define TRAP "int3"
 #endif

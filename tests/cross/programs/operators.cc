@@ -41,7 +41,7 @@ FRAME static void thrower(int depth)
 FRAME static bool fails()
 {
   try {
-    volatile std::size_t too_much = ~std::size_t(0) / 4;
+    volatile std::size_t too_much = ~std::size_t(0) / 2 + 1;
     volatile_copy(::operator new(too_much));
   } catch (const std::bad_alloc &) {
     return true;
