@@ -51,6 +51,8 @@ headers='libdw-dev libelf-dev libc6-dev libsqlite3-dev'
 # limits of address space (allocators/test_heap_faults), what /proc says of the pages of a mapping (allocators/test_heap_memory).
 unit_tests='^(allocators|base|memory|platform|record|trace)/'
 left_out='trace/test_(damage|no_memory|writer)|allocators/test_heap_(faults|memory|threads)'
+# On a CPU with 32 bits, a mapping that mremap makes shorter takes the next one with it in qemu-user 7.2, and core dumps are not read.
+[ "$arch" != armhf ] || left_out="$left_out|allocators/test_heap(_reuse)?\$|memory/"
 
 # apt with a state of its own, in the folder that becomes the root of the other system.
 private_apt() {
