@@ -48,6 +48,13 @@ struct hwi_machine {
   uint8_t address_bits; /* of user space; in those above, return addresses may be signed; 64: they never are */
 };
 
+/* Returns the address of the code that a function's symbol has as its value: on 32-bit Arm the lowest bit says that it is Thumb code. */
+static inline uint64_t hwi_machine_code_address(unsigned elf_machine, uint64_t value)
+{
+  enum { ARM = 40 };
+  return elf_machine == ARM ? value & ~UINT64_C(1) : value;
+}
+
 /* Returns the CPU that `elf_machine` (EM_*) and the size of a word denote, or NULL. */
 const struct hwi_machine *hwi_machine_of(unsigned elf_machine, unsigned word_bytes);
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "platform/machine.h"
 #include "symbols/demangle.h"
 #include "trace/grow.h"
 
@@ -119,7 +120,8 @@ static bool add_table(struct hwi_elf_names *names, Elf *elf, Elf_Scn *table, con
   Elf_Data *data = elf_getdata(table, NULL);
   Elf_Data *extended = extended_indexes(elf, table);
   size_t entry_bytes = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
-  if (!data || entry_bytes == 0)
+  GElf_Ehdr file;
+  if (!data || entry_bytes == 0 || !gelf_getehdr(elf, &file))
     return true;
   size_t count = data->d_size / entry_bytes;
   for (size_t i = 1; i < count && i <= INT32_MAX; i++) {
@@ -134,6 +136,8 @@ static bool add_table(struct hwi_elf_names *names, Elf *elf, Elf_Scn *table, con
       continue;
     if (symbol.st_shndx != SHN_XINDEX && index >= SHN_LORESERVE)
       continue;
+    if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
+      symbol.st_value = hwi_machine_code_address(file.e_machine, symbol.st_value);
     if (!add_symbol(names, &symbol, name, limit_of(elf, &symbol, name, index, kind)))
       return false;
   }

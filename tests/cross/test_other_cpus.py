@@ -100,6 +100,14 @@ def test_stacks_and_counts_are_exact(compiler, compiled, recorded, hw):
         assert header.unfinished_stacks == 0
 
 
+def test_symbols_alone_name_functions(compiled, recorded, hw, tmp_path):
+    """Also a function that was interrupted at its first instruction."""
+    stripped = tmp_path / "stripped"
+    subprocess.run([f"{TRIPLE}-strip", "-g", "-o", str(stripped), str(compiled("gcc-frame-pointer", "known_stacks.c"))], check=True)
+    trace, printed = recorded([stripped, *known_stacks(compiled, "gcc-frame-pointer")[1:]])
+    check_stacks(report_of(hw, trace), printed, expected_of("gcc-frame-pointer"))
+
+
 @pytest.mark.skipif(ARCH != "armhf", reason="only there code without tables cannot be passed")
 def test_code_without_tables_ends_stacks(compiled, recorded, hw):
     """Frames outward of such code are unknown: the stack ends there and is counted. All other stacks are whole."""
