@@ -76,6 +76,8 @@ static void test_memory_near_code(void **state)
 {
   enum { COUNT = 40, FARTHEST = 1 << 30, HEAP_BYTES = 200 << 20 };
   (void)state;
+  if (sizeof(void *) < sizeof(uint64_t))
+    skip(); /* places are chosen for 64 bits of address, and only detours, which 32-bit Arm does not have, need them */
   struct hwi_os_module program;
   void *made[COUNT];
   const uintptr_t address = (uintptr_t)&open_library;
