@@ -2,7 +2,7 @@
  *
  * A call leaves the return address in r14, the link register, with bit 0 set if the caller is Thumb code. Nearly all code is Thumb-2;
  * its frame pointer, where a function has one, is r7. gcc puts it below the variables of a frame, at no fixed distance from the saved
- * registers, so that there is no chain of frame pointers. The tables for unwinding are .ARM.exidx and .ARM.extab (exidx.c).
+ * registers, so that there is no chain of frame pointers. The tables for unwinding are .ARM.exidx and .ARM.extab (cfi_exidx.c).
  *
  * What runs in the target is compiled as Arm code that never uses r7 (cmake/Recorder.cmake), so that r7 is that of the caller.
  */

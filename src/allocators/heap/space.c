@@ -1,8 +1,9 @@
 /* space.c - the range of addresses from which all general heaps of a process take memory, in units of 4 MiB
  *
  * The range is only a place where the process has nothing else: an eighth of the address space, or more, below the
- * libraries, to which the kernel gives addresses downwards. Of 32 bits it is the half below them. What is not used is not mapped, and counts nowhere. The
- * table of descriptors comes first and grows upwards, up to a fixed gap; the units follow.
+ * libraries, to which the kernel gives addresses downwards. Where addresses have 32 bits, it is the half below them. What is
+ * not used is not mapped, and counts nowhere. The table of descriptors comes first and grows upwards, up to a fixed gap; the
+ * units follow.
  */
 #include <errno.h>
 
