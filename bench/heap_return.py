@@ -3,7 +3,7 @@ import statistics
 
 import heap_peers
 
-MEGABYTES, CYCLES, CYCLE_MEGABYTES, ROUNDS = 1000, 30, 100, 2
+MEGABYTES, CYCLES, CYCLE_MEGABYTES, ROUNDS = 1000, 30, 100, 5
 WHEN = ("before", "with all blocks", "after the last free", "a second later", "after a second of little use")
 PAGE_BYTES = 4096
 

@@ -133,7 +133,7 @@ extern const char asking_ends[] __asm__("__stop_hwi_asking") __attribute__((visi
 
 /* An allocator may allocate meanwhile, within the event that needs the size. The stack then has a frame of this function, which
  * alone is in its section. */
-static __attribute__((noinline, noclone, section("hwi_asking"))) size_t ask_usable_size(void *block)
+static __attribute__((noinline, section("hwi_asking"))) size_t ask_usable_size(void *block)
 {
   const size_t bytes = usable_size_of_allocator(block);
   __asm__ volatile(""); /* a tail call would leave no frame */
