@@ -1,6 +1,6 @@
 /* os_linux_call_32.h - Linux's system calls that depend on the size of a register, on CPUs with 32 bits; see os_linux_call.h
  *
- * A number of 64 bits is in two registers, on 32-Bit Arm in an even one and the next. Structs with times or sizes have newer forms that
+ * A number of 64 bits is in two registers, on 32-bit Arm in an even one and the next. Structs with times or sizes have newer forms that
  * are the same as on other CPUs.
  */
 #ifndef HWI_PLATFORM_OS_LINUX_CALL_32_H

@@ -114,3 +114,9 @@ static int map_pages(int access)
   pages = mmap(NULL, PAGES_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC | access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return pages == MAP_FAILED;
 }
+
+static int set_up(void **state)
+{
+  (void)state;
+  return map_pages(0);
+}

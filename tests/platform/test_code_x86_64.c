@@ -200,12 +200,6 @@ static void test_cold_part(void **state)
   assert_null(hwi_code_plan(&detour, &request));
 }
 
-static int set_up(void **state)
-{
-  (void)state;
-  return map_pages(0);
-}
-
 int main(void)
 {
   const struct CMUnitTest tests[] = {

@@ -2,11 +2,11 @@
  *
  * When. Free slices that are still in memory are kept for a while: returning memory and taking it again costs more than all
  * else here. Every 25 ms, when a thread gives a page, what was not needed since the last time goes back, except for a
- * share of the heap. What exceeds a larger share goes back at once, since perhaps no thread passes by later. The heap
- * learns from its mistakes: if half of what was returned is taken from the system again within a second, or longer if it was
- * much, it was returned too early, and the time and the larger share grow to four times as much, up to 800 ms and all that
- * the heap has had. They halve when memory is returned and the last time was no mistake. So a program that goes up and down
- * pays for that only at its beginning.
+ * share of the heap. What exceeds a larger share goes back at once, since perhaps no thread passes by later; that share is
+ * the largest while memory was taken a moment ago. The heap learns from its mistakes: if half of what was returned is taken
+ * from the system again within a second, or longer if it was much, it was returned too early, and the time and the larger
+ * share grow to four times as much, up to 800 ms and all that the heap has had. They halve when memory is returned and the
+ * last time was no mistake. So a program that goes up and down pays for that only at its beginning, if at all.
  *
  * How. The system calls take as long as the memory is large, so no other thread may have to wait for them. What is to go back
  * becomes pending: its slices are neither free nor used, and its units stay taken, so that no thread gets them. The thread
