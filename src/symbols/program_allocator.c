@@ -73,8 +73,7 @@ static const struct text_mark {
 } text_marks[] = {
     {"-<jemalloc>: ", "jemalloc (known by the text '<jemalloc>: '; its symbols were stripped)"},
     {"-mimalloc: error: ", "mimalloc (known by the text 'mimalloc: error: '; its symbols were stripped)"},
-    {"-TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD",
-     "tcmalloc (known by the text 'TCMALLOC_LARGE_ALLOC_REPORT_THRESHOLD'; its symbols were stripped)"},
+    {"-TCMALLOC_SKIP_SBRK", "tcmalloc (known by the text 'TCMALLOC_SKIP_SBRK'; its symbols were stripped)"},
 };
 enum { TEXT_MARK_COUNT = sizeof text_marks / sizeof *text_marks };
 

@@ -383,8 +383,11 @@ def test_less_memory(name, hw, build, tmp_path):
     compile_source("gcc", "-w", "-O1", "-shared", "-fPIC", tmp_path / "peak.c", "-o", tmp_path / "peak.so")
 
     def peak_on_heap(**settings):
-        run([], inputs[0], {**environment, "LD_PRELOAD": f"{tmp_path}/peak.so:{HEAP}", "PEAK_FILE": str(tmp_path / "peak"), **settings}, tmp_path)
-        return int((tmp_path / "peak").read_text()) * 1024
+        peaks = []
+        for _ in range(3):  # the system counts RSS only to some dozens of pages, and what is returned depends on time
+            run([], inputs[0], {**environment, "LD_PRELOAD": f"{tmp_path}/peak.so:{HEAP}", "PEAK_FILE": str(tmp_path / "peak"), **settings}, tmp_path)
+            peaks.append(int((tmp_path / "peak").read_text()) * 1024)
+        return min(peaks)
 
     def tuned(number):
         trace, config = tmp_path / f"{number}.hwt", tmp_path / f"{number}.conf"
