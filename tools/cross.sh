@@ -165,6 +165,7 @@ case $action in
     test_recordings tests/cross
     ;;
   check)
+    [ -x "${HW_BUILD:-build}/bin/heapwright" ] || { echo "cross.sh: the recordings are reported here: run make first" >&2; exit 1; }
     build_targets heapwright-record
     test_recordings tests/cross -k 'exact or sample or fork or operators or (once and usual)'
     ;;

@@ -14,7 +14,7 @@
  * The first hw_heap_create of a process registers handlers for forks, and takes a thread key with which the end of a thread
  * is noticed; without a key, what a thread had in its cache when it ended is not used again. No handler for forks may make
  * this first call; otherwise such handlers may use heaps. After a fork, the child has all heaps, and may use them at once,
- * also if the parent has other threads; what it frees in memory of these is not given out again. A module that contains
+ * also if the parent has other threads; what it frees in memory of these is mostly not given out again. A module that contains
  * this code may be closed when its heaps are destroyed and no thread is in a function of this header, or is ending.
  *
  * If the environment has HEAPWRIGHT_HEAP_LIBC=1 when a heap is created, its blocks are those of malloc, so that valgrind
@@ -22,7 +22,9 @@
  * is HW_HEAP_FOREIGN then. With libheapwright-heap, malloc itself is then libc's.
  *
  * Each running thread keeps, in each heap, memory of every class that it has used, although all of it is free: up to some
- * 5 MiB if it has used all. It is returned when the thread ends, or calls hw_heap_collect.
+ * 5 MiB if it has used all. It also keeps up to 64 blocks, or 16 KiB, of each class that other threads allocated and it freed, and
+ * gives them out next; sixteen of a class, if it only frees. Each of them may hold a page of 64 KiB that is otherwise free. All this is
+ * returned when the thread ends, or calls hw_heap_collect.
  */
 /* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_HEAP_H

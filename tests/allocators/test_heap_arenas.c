@@ -33,10 +33,10 @@ static unsigned largest_group(uint64_t set)
 
 static bool is_in_its_list(const struct hw_heap *heap, const struct hwi_page *arena, int order, unsigned list)
 {
-  uint64_t set = arena->unit.free_slices & (order == HWI_BY_KEPT ? arena->unit.touched_slices : UINT64_MAX);
-  const struct hwi_page *next = arena[order].unit.next, *prev = arena[order].unit.prev;
-  return arena->unit.heap == heap && largest_group(set) == list && (!next || next[order].unit.prev == arena) &&
-         (prev ? prev[order].unit.next == arena : heap->arenas[order].lists[list] == arena);
+  uint64_t set = arena->free_slices & (order == HWI_BY_KEPT ? arena->touched_slices : UINT64_MAX);
+  const struct hwi_page *next = arena[order].links.next, *prev = arena[order].links.prev;
+  return arena->heap == heap && largest_group(set) == list && (!next || next[order].links.prev == arena) &&
+         (prev ? prev[order].links.next == arena : heap->arenas[order].lists[list] == arena);
 }
 
 /* Returns how many arenas the heap has. */
@@ -47,11 +47,10 @@ static size_t expect_lists(const struct hw_heap *heap)
     for (unsigned list = 0; list <= HWI_SLICES; list++) {
       const struct hwi_page *arena = heap->arenas[order].lists[list];
       assert_true(list == 0 || (heap->arenas[order].room >> (list - 1) & 1) == (arena != NULL));
-      for (; arena; arena = arena[order].unit.next, counts[order]++) {
+      for (; arena; arena = arena[order].links.next, counts[order]++) {
         assert_true(is_in_its_list(heap, arena, order, list));
         if (order == HWI_BY_KEPT)
-          kept_bytes +=
-              (size_t)__builtin_popcountll(arena->unit.free_slices & arena->unit.touched_slices) * HWI_SLICE_BYTES;
+          kept_bytes += (size_t)__builtin_popcountll(arena->free_slices & arena->touched_slices) * HWI_SLICE_BYTES;
       }
     }
   assert_int_equal(counts[HWI_BY_FREE], counts[HWI_BY_KEPT]);

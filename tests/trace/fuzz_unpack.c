@@ -29,6 +29,11 @@ static bool take_record(void *context, uint8_t type, const uint8_t *payload, siz
   return true;
 }
 
+static bool is_of_block(const struct hwi_event *event)
+{
+  return event->kind == HWI_EVENT_ALLOC || event->kind == HWI_EVENT_FREE;
+}
+
 static void read_all(struct hwi_restorer *restorer)
 {
   static volatile uint64_t sink;
@@ -41,7 +46,7 @@ static void read_all(struct hwi_restorer *restorer)
     int made;
     while ((made = hwi_restore(restorer, events, BATCH_EVENTS)) > 0) {
       for (int i = 0; i < made; i++) {
-        if (events[i].tick < last_tick || (!events[i].address && events[i].kind != HWI_EVENT_FAILED))
+        if (events[i].tick < last_tick || (!events[i].address && is_of_block(&events[i])))
           abort();
         last_tick = events[i].tick;
       }

@@ -69,18 +69,18 @@ static unsigned largest_group(uint64_t set)
 
 static uint64_t slices_of(const struct hwi_page *arena, enum hwi_arena_order order)
 {
-  uint64_t set = arena->unit.free_slices;
-  return order == HWI_BY_KEPT ? set & arena->unit.touched_slices : set;
+  uint64_t set = arena->free_slices;
+  return order == HWI_BY_KEPT ? set & arena->touched_slices : set;
 }
 
 static void link_arena(struct hwi_page *arena, enum hwi_arena_order order, unsigned group)
 {
-  struct hwi_arena_lists *arenas = &arena->unit.heap->arenas[order];
+  struct hwi_arena_lists *arenas = &arena->heap->arenas[order];
   struct hwi_page *next = arenas->lists[group];
-  arena[order].unit.prev = NULL;
-  arena[order].unit.next = next;
+  arena[order].links.prev = NULL;
+  arena[order].links.next = next;
   if (next)
-    next[order].unit.prev = arena;
+    next[order].links.prev = arena;
   arenas->lists[group] = arena;
   if (group)
     arenas->room |= bits(group - 1, 1);
@@ -88,12 +88,12 @@ static void link_arena(struct hwi_page *arena, enum hwi_arena_order order, unsig
 
 static void unlink_arena(struct hwi_page *arena, enum hwi_arena_order order, unsigned group)
 {
-  struct hwi_arena_lists *arenas = &arena->unit.heap->arenas[order];
-  struct hwi_page *next = arena[order].unit.next, *prev = arena[order].unit.prev;
+  struct hwi_arena_lists *arenas = &arena->heap->arenas[order];
+  struct hwi_page *next = arena[order].links.next, *prev = arena[order].links.prev;
   if (next)
-    next[order].unit.prev = prev;
+    next[order].links.prev = prev;
   if (prev)
-    prev[order].unit.next = next;
+    prev[order].links.next = next;
   else
     arenas->lists[group] = next;
   if (group && !arenas->lists[group])
@@ -105,8 +105,8 @@ static void set_slices(struct hwi_page *arena, uint64_t free_slices, uint64_t to
   unsigned old_groups[HWI_ARENA_ORDERS];
   for (unsigned order = 0; order < HWI_ARENA_ORDERS; order++)
     old_groups[order] = largest_group(slices_of(arena, (enum hwi_arena_order)order));
-  arena->unit.free_slices = free_slices;
-  arena->unit.touched_slices = touched_slices;
+  arena->free_slices = free_slices;
+  arena->touched_slices = touched_slices;
   for (unsigned order = 0; order < HWI_ARENA_ORDERS; order++) {
     unsigned group = largest_group(slices_of(arena, (enum hwi_arena_order)order));
     if (group == old_groups[order])
@@ -121,7 +121,7 @@ static void set_slices(struct hwi_page *arena, uint64_t free_slices, uint64_t to
 /* These slices are neither free nor used until a system call for them was made. */
 static void make_pending(struct hwi_page *arena, unsigned first, unsigned count, bool is_coming)
 {
-  struct hw_heap *heap = arena->unit.heap;
+  struct hw_heap *heap = arena->heap;
   struct hwi_page *page = arena + first;
   page->kind = HWI_PAGE_PENDING;
   page->slice_count = (uint8_t)count;
@@ -137,15 +137,17 @@ void hwi_arena_settle(struct hwi_page *page)
   struct hwi_page *arena = hwi_unit_of(page);
   uint64_t slices = bits((unsigned)(page - arena), page->slice_count), touched = page->is_clean ? 0 : slices;
   page->kind = HWI_PAGE_NONE;
-  arena->unit.heap->kept_bytes += bytes_of(touched);
-  set_slices(arena, arena->unit.free_slices | slices, arena->unit.touched_slices | touched);
+  arena->heap->kept_bytes += bytes_of(touched);
+  set_slices(arena, arena->free_slices | slices, arena->touched_slices | touched);
 }
 
 static void begin_arena(struct hw_heap *heap, uintptr_t start)
 {
   struct hwi_page *arena = hwi_slice_of((void *)start);
   bool is_coming = hwi_config_makes_present(&heap->config);
-  arena->unit = (struct hwi_unit){.heap = heap, .free_slices = is_coming ? 0 : ALL_SLICES};
+  arena->heap = heap;
+  arena->free_slices = is_coming ? 0 : ALL_SLICES;
+  arena->touched_slices = 0;
   link_arena(arena, HWI_BY_FREE, is_coming ? 0 : HWI_SLICES);
   link_arena(arena, HWI_BY_KEPT, 0);
   hwi_heap_count_mapped(heap, HWI_UNIT_BYTES);
@@ -169,14 +171,14 @@ static bool add_arenas(struct hw_heap *heap)
 
 static void end_arena(struct hwi_page *arena)
 {
-  struct hw_heap *heap = arena->unit.heap;
+  struct hw_heap *heap = arena->heap;
   for (unsigned order = 0; order < HWI_ARENA_ORDERS; order++)
     unlink_arena(arena, (enum hwi_arena_order)order, largest_group(slices_of(arena, (enum hwi_arena_order)order)));
   heap->mapped_bytes -= HWI_UNIT_BYTES;
   heap->kept_bytes -= bytes_of(slices_of(arena, HWI_BY_KEPT));
   for (unsigned i = 0; i < HWI_SLICES; i++) {
     arena[i].kind = HWI_PAGE_NONE;
-    arena[i].unit = (struct hwi_unit){0};
+    arena[i].heap = NULL;
     __atomic_store_n(&arena[i].thread, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&arena[i].owner, NULL, __ATOMIC_RELAXED);
   }
@@ -188,12 +190,13 @@ static void end_arena(struct hwi_page *arena)
 
 static struct hwi_page *take_from(struct hwi_page *arena, unsigned first, unsigned count)
 {
-  struct hwi_unit *unit = &arena->unit;
-  uint64_t slices = bits(first, count), touched = unit->touched_slices & slices;
+  uint64_t slices = bits(first, count), touched = arena->touched_slices & slices;
   struct hwi_page *page = arena + first;
-  set_slices(arena, unit->free_slices & ~slices, unit->touched_slices | slices);
-  unit->heap->taken_bytes += count * HWI_SLICE_BYTES;
-  hwi_heap_count_taken(unit->heap, bytes_of(touched), bytes_of(slices & ~touched));
+  set_slices(arena, arena->free_slices & ~slices, arena->touched_slices | slices);
+  arena->heap->taken_bytes += count * HWI_SLICE_BYTES;
+  hwi_heap_count_taken(arena->heap, bytes_of(touched), bytes_of(slices & ~touched));
+  if (page != arena)
+    page->heap = arena->heap;
   page->slice_count = (uint8_t)count;
   page->is_clean = !touched;
   for (unsigned i = 0; i < count; i++)
@@ -211,8 +214,8 @@ static struct hwi_page *find_and_take(struct hw_heap *heap, unsigned slice_count
   for (uint64_t room = arenas->room & ALL_SLICES << (slice_count - 1); room && looked_at < MOST_LOOKED_AT;
        room &= room - 1) {
     struct hwi_page *arena = arenas->lists[__builtin_ctzll(room) + 1];
-    for (; arena && looked_at < MOST_LOOKED_AT; arena = arena[order].unit.next, looked_at++) {
-      int free_count = __builtin_popcountll(arena->unit.free_slices);
+    for (; arena && looked_at < MOST_LOOKED_AT; arena = arena[order].links.next, looked_at++) {
+      int free_count = __builtin_popcountll(arena->free_slices);
       if (free_count < least) {
         best = arena;
         least = free_count;
@@ -238,14 +241,14 @@ struct hwi_page *hwi_arena_take(struct hw_heap *heap, unsigned slice_count, bool
 void hwi_arena_give(struct hwi_page *page)
 {
   struct hwi_page *arena = hwi_unit_of(page);
-  struct hw_heap *heap = arena->unit.heap;
+  struct hw_heap *heap = arena->heap;
   if (page->kind != HWI_PAGE_NONE)
     hwi_heap_count_page(heap, page->kind == HWI_PAGE_SMALL ? page->class_index : HW_HEAP_MOST_CLASSES, false);
   __atomic_store_n(&page->thread, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&page->owner, NULL, __ATOMIC_RELAXED);
   page->kind = HWI_PAGE_NONE;
   uint64_t slices = bits((unsigned)(page - arena), page->slice_count);
-  set_slices(arena, arena->unit.free_slices | slices, arena->unit.touched_slices);
+  set_slices(arena, arena->free_slices | slices, arena->touched_slices);
   heap->taken_bytes -= bytes_of(slices);
   heap->kept_bytes += bytes_of(slices);
   hwi_heap_pass_by(heap);
@@ -257,7 +260,7 @@ bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count)
   unsigned first = (unsigned)(page - arena), old_count = page->slice_count;
   if (slice_count > old_count) {
     uint64_t more = first + slice_count <= HWI_SLICES ? bits(first + old_count, slice_count - old_count) : 0;
-    if (!more || (arena->unit.free_slices & more) != more)
+    if (!more || (arena->free_slices & more) != more)
       return false;
     take_from(arena, first + old_count, slice_count - old_count);
     page->slice_count = (uint8_t)slice_count;
@@ -285,7 +288,7 @@ void hwi_arena_drop_kept(struct hw_heap *heap, size_t most_bytes)
     unsigned first = find(slices_of(arena, HWI_BY_KEPT), group) + group - count; /* its beginning is taken next */
     uint64_t slices = bits(first, count);
     heap->kept_bytes -= bytes_of(slices);
-    set_slices(arena, arena->unit.free_slices & ~slices, arena->unit.touched_slices & ~slices);
+    set_slices(arena, arena->free_slices & ~slices, arena->touched_slices & ~slices);
     make_pending(arena, first, count, false);
   }
 }
@@ -294,9 +297,9 @@ void hwi_arena_unmap_free(struct hw_heap *heap, size_t most_bytes)
 {
   size_t staying_bytes = 0;
   for (struct hwi_page *arena = heap->arenas[HWI_BY_FREE].lists[HWI_SLICES], *next; arena; arena = next) {
-    size_t kept_bytes = bytes_of(arena->unit.touched_slices);
+    size_t kept_bytes = bytes_of(arena->touched_slices);
     size_t too_many = heap->kept_bytes > most_bytes ? heap->kept_bytes - most_bytes : 0;
-    next = arena->unit.next;
+    next = arena->links.next;
     if (staying_bytes >= heap->config.arena_bytes && kept_bytes <= too_many)
       end_arena(arena);
     else

@@ -17,7 +17,7 @@ bool hwi_page_has_block(const struct hwi_page *page, const void *block)
 
 struct hw_heap *hwi_heap_at(const void *address)
 {
-  return hwi_is_in_space(address) ? hwi_unit_of(hwi_slice_of(address))->unit.heap : NULL;
+  return hwi_is_in_space(address) ? hwi_unit_of(hwi_slice_of(address))->heap : NULL;
 }
 
 struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *address, enum hw_heap_fault *fault)
@@ -25,12 +25,11 @@ struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *addres
   *fault = heap->is_destroyed ? HW_HEAP_DESTROYED : HW_HEAP_FOREIGN;
   if (heap->is_destroyed || !hwi_is_in_space(address))
     return NULL;
-  struct hwi_page *page = hwi_slice_of(address);
-  const struct hw_heap *its = hwi_unit_of(page)->unit.heap;
+  struct hwi_page *page = hwi_page_of(address);
+  const struct hw_heap *its = hwi_unit_of(page)->heap;
   if (its && its != heap)
     return NULL;
   *fault = HW_HEAP_NOT_A_BLOCK;
-  page -= page->back;
   bool is_block = page->kind == HWI_PAGE_SMALL ? hwi_page_has_block(page, address)
                   : page->kind == HWI_PAGE_SPAN || page->kind == HWI_PAGE_LARGE
                       ? hwi_page_start(page) == (uintptr_t)address
@@ -53,25 +52,45 @@ static __attribute__((no_sanitize("thread"))) bool is_on(const struct hwi_page *
   return false;
 }
 
+static bool is_other(void *wanted, const struct hwi_free_block *block)
+{
+  return block != wanted;
+}
+
+/* Returns whether a thread has the block in its list. While a fork has closed the lock, this is not known. */
+static bool is_in_a_list(const struct hw_heap *heap, size_t class_index, struct hwi_free_block *block)
+{
+  enum hwi_lock_result result = hwi_heap_lock(heap);
+  if (result == HWI_LOCK_CLOSED)
+    return false;
+  bool is_found = false;
+  for (const struct hwi_owner *owner = heap->owners; owner && !is_found; owner = owner->next)
+    is_found = hwi_owner_each_free(owner, class_index, is_other, block) == HWI_WALK_STOPPED;
+  hwi_lock_leave(&hwi_space.lock, result);
+  return is_found;
+}
+
 /* The mark alone is no proof: the program may have moved a word there that it never wrote. If every free is checked, the
  * lists are searched also without the mark, which the program may have overwritten; but not those of another thread,
- * whose blocks may contain any address by now. */
+ * whose blocks may contain any address by now. No thread keeps blocks of others then. */
 static __attribute__((no_sanitize("thread"))) bool is_free(const struct hwi_owner *owner, const struct hwi_page *page,
-                                                           const struct hwi_free_block *block)
+                                                           struct hwi_free_block *block)
 {
   const struct hwi_owner *its = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
-  if (!its || (block->page != page && !(its == owner && its->heap->config.check_all_frees)))
+  bool checks_all = its && its->heap->config.check_all_frees;
+  if (!its || (block->page != page && !(its == owner && checks_all)))
     return false;
   return is_on(page, __atomic_load_n(&page->free, __ATOMIC_RELAXED), block) ||
          is_on(page, __atomic_load_n(&page->remote, __ATOMIC_ACQUIRE), block) ||
-         is_on(page, __atomic_load_n(&its->free[page->class_index], __ATOMIC_RELAXED), block);
+         is_on(page, __atomic_load_n(&its->free[page->class_index], __ATOMIC_RELAXED), block) ||
+         (!checks_all && !its->heap->sole && is_in_a_list(its->heap, page->class_index, block));
 }
 
 size_t hwi_heap_block_bytes(const struct hw_heap *heap, const struct hwi_owner *owner, const void *block,
                             enum hw_heap_fault *fault)
 {
   const struct hwi_page *page = hwi_heap_page_of(heap, block, fault);
-  if (page && page->kind == HWI_PAGE_SMALL && is_free(owner, page, (const struct hwi_free_block *)block)) {
+  if (page && page->kind == HWI_PAGE_SMALL && is_free(owner, page, (struct hwi_free_block *)(uintptr_t)block)) {
     *fault = HW_HEAP_FREED;
     return 0;
   }
@@ -82,19 +101,11 @@ bool hwi_thread_free(uintptr_t thread, void *address)
 {
   if (!hwi_is_in_space(address))
     return false;
-  struct hwi_page *page = hwi_slice_of(address);
-  page -= page->back;
+  struct hwi_page *page = hwi_page_of(address);
   struct hwi_free_block *block = (struct hwi_free_block *)address;
-  uintptr_t its = HWI_LOAD_WORD(page->thread);
-  if (!its || block->page == page || !hwi_page_has_block(page, block))
+  if (HWI_LOAD_WORD(page->thread) != thread || block->page == page || !hwi_page_has_block(page, block))
     return false;
-  if (its == thread) {
-    hwi_page_push(page, block);
-  } else {
-    hwi_is_in_malloc = true;
-    hwi_page_push_remote(page, block);
-    hwi_is_in_malloc = false;
-  }
+  hwi_page_push(page, block);
   return true;
 }
 
@@ -129,6 +140,6 @@ int hwi_owner_free(struct hw_heap *heap, struct hwi_owner *owner, void *address)
   if (owner && (__atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) == owner || hwi_owner_adopt(owner, page)))
     hwi_page_push(page, block);
   else
-    hwi_page_push_remote(page, block);
+    hwi_owner_free_others(owner, page, block);
   return HW_HEAP_OK;
 }

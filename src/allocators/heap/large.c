@@ -40,7 +40,7 @@ static void begin(struct hw_heap *heap, struct hwi_page *page, size_t bytes)
   page->kind = HWI_PAGE_LARGE;
   page->back = 0;
   page->block_bytes = bytes;
-  page->unit.heap = heap;
+  page->heap = heap;
   heap->large_bytes += bytes;
   hwi_heap_count_page(heap, HW_HEAP_MOST_CLASSES, true);
   link_to(&heap->large, page);
@@ -118,7 +118,7 @@ void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align, size_t *
 static void unmap(struct hw_heap *heap, struct hwi_page *page)
 {
   heap->mapped_bytes -= page->block_bytes;
-  page->unit = (struct hwi_unit){0};
+  page->heap = NULL;
   hwi_heap_unmap_later(heap, page);
 }
 
@@ -162,7 +162,7 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
   if (!start)
     return NULL;
   end(heap, page);
-  page->unit = (struct hwi_unit){0};
+  page->heap = NULL;
   heap->mapped_bytes -= old_bytes;
   hwi_heap_count_mapped(heap, bytes);
   page = hwi_slice_of((void *)start);

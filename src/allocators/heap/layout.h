@@ -9,21 +9,22 @@
  * is aligned to it.
  *
  * Who owns what. An owner is the state of one thread in one heap: for each class a list of free blocks and a list of
- * pages with room. Only the thread writes its owner and the first line of its pages, without atomic instructions. When
+ * pages with room. Only the thread writes its owner and its pages, without atomic instructions, except what is for all threads. When
  * a thread ends, its owner becomes an orphan, which the next new thread takes as it is, unless it has very many pages;
  * until then other threads take single pages of it. Orphans are in a list of the heap: an owner is pushed on its beginning
  * without the lock before it becomes one, and is taken out with the lock.
  *
- * Free blocks. The list of free blocks in an owner is all of the class's first page, and these blocks count as used.
- * An allocation takes the first of them, without touching the page. A free pushes the block on the list of its page.
- * When the owner's list is empty, the list of the first page moves there.
+ * Free blocks. An owner has a list of free blocks for each class: first those of other owners' pages that the thread has freed
+ * and keeps (kept.c), then blocks of the class's first page. All of them count as used in their pages. An allocation takes the
+ * first, without touching the page. A free of an own block pushes it on the list of its page. When the owner's list is empty, the
+ * list of the first page moves there.
  *
  * Full pages. A page without a free block is full: it is in the owner's list of these, and its count is 1, so that the
  * fast path of free calls the slow one, as for a page that becomes empty. The second word of each free block is the
  * address of its page's descriptor, and is cleared when the block is given out: a block that has it when it is freed is
  * perhaps free already.
  *
- * Frees by other threads. The block is pushed on the page's list `remote`. The thread that pushes on an empty list also
+ * Frees by other threads. Blocks that are not kept are pushed on the page's list `remote`. The thread that pushes on an empty list also
  * pushes the page on the inbox of its owner. Only the thread that takes a page from an inbox takes its remote list, so:
  *   - a page with remote blocks is in exactly one inbox, or is about to be put there;
  *   - its remote blocks count as used until then, so it is neither empty nor given back meanwhile.
@@ -66,6 +67,7 @@ enum {
 
 #define HWI_UNIT_BYTES ((size_t)1 << HWI_UNIT_BITS)
 #define HWI_SPAN_BYTES (HWI_MOST_SPAN_SLICES * HWI_SLICE_BYTES)
+#define HWI_MOST_BLOCKS (HWI_SPAN_BYTES / HW_HEAP_ALIGN) /* of a page */
 #define HWI_GRANULES (HW_HEAP_LARGEST_CLASS_BYTES >> HWI_GRANULE_BITS)
 
 struct hwi_free_block {
@@ -80,35 +82,37 @@ enum hwi_page_kind { HWI_PAGE_NONE, HWI_PAGE_SMALL, HWI_PAGE_SPAN, HWI_PAGE_LARG
  * are in another descriptor of the arena: that of its first slice, and that of the second one. */
 enum hwi_arena_order { HWI_BY_FREE, HWI_BY_KEPT, HWI_ARENA_ORDERS };
 
-/* Of the descriptor of an arena's first slice, and of a large block. */
-struct hwi_unit {
-  struct hw_heap *heap;         /* NULL: the unit is unused */
-  uint64_t free_slices;         /* of an arena: a bit for each slice */
-  uint64_t touched_slices;      /* those that perhaps are present in memory */
-  struct hwi_page *next, *prev; /* in a list of arenas */
+/* In a list of arenas. */
+struct hwi_arena_links {
+  struct hwi_page *next, *prev;
 };
 
+/* The first line is read by all threads that free blocks of the page, and rarely written. The second one is written by most frees. */
 struct hwi_page {
-  /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   uintptr_t thread; /* of the owner, for the fast path of free; 0: none */
-  struct hwi_free_block *free;
-  uint32_t count; /* blocks given out or in the owner's list; 1 if is_full */
-  uint32_t carved_count, capacity;
-  uint32_t reciprocal; /* of the granules of a block, in units of 2^-31, rounded up */
+  struct hwi_owner *owner;
   size_t block_bytes;
-  struct hwi_page *next, *prev;
+  uint32_t reciprocal; /* of the granules of a block, in units of 2^-31, rounded up */
+  uint32_t carved_count, capacity;
   uint8_t kind;
   uint8_t class_index, slice_count;
-  uint8_t back; /* slices from the first slice of the page, in all descriptors of the page */
+  uint8_t back;         /* slices from the first slice of the page, in all descriptors of the page */
+  struct hw_heap *heap; /* of an arena's first slice and a large block also: NULL if the unit is unused */
+  /* Of an arena's first slice; with the lock. */
+  uint64_t free_slices;    /* a bit for each slice */
+  uint64_t touched_slices; /* those that perhaps are present in memory */
+  /* Of the owner; of spans and large blocks: of the thread that has the lock. */
+  alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
+  struct hwi_page *next, *prev;
+  uint32_t count; /* blocks given out or in the owner's list; 1 if is_full */
   bool is_full;
   bool is_spare;  /* empty, not the first of its class, and kept by the owner */
   bool is_clean;  /* never written since the system gave the memory */
   bool is_coming; /* pending: to be made present; otherwise it goes back to the system */
   /* Of all threads. */
-  alignas(HWI_LINE_BYTES) struct hwi_owner *owner;
   struct hwi_free_block *remote;
   struct hwi_page *inbox_next;
-  struct hwi_unit unit;
+  struct hwi_arena_links links;
 };
 
 static_assert(sizeof(struct hwi_page) == 1 << HWI_PAGE_BITS, "descriptors are found by shifting");
@@ -117,7 +121,7 @@ static_assert(sizeof(struct hwi_page) == 1 << HWI_PAGE_BITS, "descriptors are fo
 enum hwi_owner_state { HWI_OWNER_LIVE, HWI_OWNER_ORPHAN, HWI_OWNER_LOCKED, HWI_OWNER_HELD };
 
 struct hwi_owner {
-  struct hwi_free_block *free[HW_HEAP_MOST_CLASSES]; /* blocks of the first page of each class */
+  struct hwi_free_block *free[HW_HEAP_MOST_CLASSES]; /* kept blocks, then those of the first page of each class */
   struct hwi_page *pages[HW_HEAP_MOST_CLASSES];      /* the first with room of each class, or &hwi_no_page */
   uint8_t class_of[HWI_GRANULES + 1];                /* by size in granules; a copy of the heap's */
   struct hwi_page *full;                             /* pages without room, or NULL */
@@ -129,6 +133,8 @@ struct hwi_owner {
   uintptr_t thread;                            /* what its pages have as `thread` */
   size_t page_count;
   uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare */
+  uint16_t most_kept[HW_HEAP_MOST_CLASSES];    /* how many blocks of others are kept, at most the heap's number, */
+  uint16_t kept_left[HW_HEAP_MOST_CLASSES];    /* and how many more may be added until they are counted */
   alignas(HWI_LINE_BYTES) struct hwi_page *inbox;
   uint32_t state;
 };
@@ -151,6 +157,7 @@ struct hw_heap {
   size_t class_bytes[HW_HEAP_MOST_CLASSES];
   size_t page_bytes[HW_HEAP_MOST_CLASSES];
   size_t thread_pages[HW_HEAP_MOST_CLASSES];
+  uint16_t most_kept[HW_HEAP_MOST_CLASSES]; /* blocks of others, by a thread */
   size_t class_count;
   uint8_t class_of[HWI_GRANULES + 1];
   bool is_of_process;
@@ -225,6 +232,13 @@ static inline bool hwi_is_in_space(const void *address)
 static inline struct hwi_page *hwi_slice_of(const void *address)
 {
   return &hwi_space.pages[hwi_space_offset(address) >> HWI_SLICE_BITS];
+}
+
+/* Of an address in the space: the descriptor of its page. */
+static inline struct hwi_page *hwi_page_of(const void *address)
+{
+  struct hwi_page *slice = hwi_slice_of(address);
+  return slice - slice->back;
 }
 
 /* The first descriptor of the unit of a descriptor. */
@@ -325,17 +339,22 @@ static inline __attribute__((always_inline)) void hwi_page_push(struct hwi_page 
     hwi_page_settle(page);
 }
 
-/* Returns false if the slow path is needed; then nothing was done. `thread` is the value of the calling thread. */
-static inline __attribute__((always_inline)) bool hwi_thread_try_free(uintptr_t thread, void *address)
+/* What the fast path of free has found. Nothing was done but for HWI_FREED. */
+enum hwi_quick_free { HWI_FREED, HWI_NOT_OWN, HWI_NOT_QUICK };
+
+/* `thread` is the value of the calling thread. */
+static inline __attribute__((always_inline)) enum hwi_quick_free hwi_thread_try_free(uintptr_t thread, void *address)
 {
   if (__builtin_expect(!hwi_is_in_space(address), 0))
-    return false;
+    return HWI_NOT_QUICK;
   struct hwi_page *page = hwi_slice_of(address);
   struct hwi_free_block *block = (struct hwi_free_block *)address;
-  if (__builtin_expect(HWI_LOAD_WORD(page->thread) != thread || block->page == page, 0))
-    return false;
+  if (__builtin_expect(HWI_LOAD_WORD(page->thread) != thread, 0))
+    return HWI_NOT_OWN;
+  if (__builtin_expect(block->page == page, 0))
+    return HWI_NOT_QUICK;
   hwi_page_push(page, block);
-  return true;
+  return HWI_FREED;
 }
 
 /* --- space.c: with the lock --- */
@@ -432,7 +451,8 @@ bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index);
 
 /* Takes a page of which the thread frees a block. Returns false if it is not an orphan's. */
 bool hwi_owner_adopt(struct hwi_owner *owner, struct hwi_page *page);
-void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block);
+/* Blocks of one page, linked from the first to the last. */
+void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *first, struct hwi_free_block *last);
 
 /* Changes all orphans from one state to the other. */
 void hwi_owner_change_orphans(struct hw_heap *heap, enum hwi_owner_state from, enum hwi_owner_state to);
@@ -442,6 +462,24 @@ void hwi_heap_collect_orphans(struct hw_heap *heap);
 
 /* In the child of a fork: only owners in this state are in the ring. */
 void hwi_heap_list_orphans(struct hw_heap *heap, enum hwi_owner_state state);
+
+/* --- kept.c: the caller has the owner --- */
+
+/* Returns how many blocks of a class a thread keeps at most. */
+size_t hwi_most_kept(size_t block_bytes);
+
+/* The list of the class is empty. */
+void hwi_owner_reset_kept(struct hwi_owner *owner, size_t class_index);
+
+/* Hands kept blocks back to their pages, except the `most` that were freed last. Returns how many there were before. */
+size_t hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t most);
+
+/* Frees a block of another owner's page: keeps it, or hands it back. `owner` is the calling thread's in any heap, or NULL. */
+void hwi_owner_free_others(struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *block);
+
+/* The same for free. `page` is the descriptor of the block's slice. Returns false if it is not a page of another living thread, or
+ * `owner` has no heap yet; then nothing was done. As on the fast path, an address inside a block is not always found. */
+bool hwi_owner_try_free_others(struct hwi_owner *owner, struct hwi_page *page, void *block);
 
 /* --- pages.c: the caller has the owner --- */
 
@@ -461,8 +499,8 @@ void *hwi_owner_alloc_zeroed(struct hwi_owner *owner, size_t align, size_t bytes
 /* HWI_FREE_CLOSED: a fork has closed the lock, which this block needs; nothing was done. */
 enum hwi_free_result { HWI_FREE_CLOSED = -1 };
 
-/* For free: a block of a page with a living owner, if its heap does not check each free. `thread` is the value of the
- * calling thread. Returns false if the next function is needed; then nothing was done. */
+/* For free: a block of a page of the calling thread, which has this value. Returns false if the next function is needed; then nothing
+ * was done. */
 bool hwi_thread_free(uintptr_t thread, void *address);
 
 /* `owner` is the calling thread's, or NULL. Returns a fault, or HWI_FREE_CLOSED. */
@@ -478,12 +516,20 @@ struct hwi_page *hwi_heap_page_of(const struct hw_heap *heap, const void *addres
 size_t hwi_heap_block_bytes(const struct hw_heap *heap, const struct hwi_owner *owner, const void *block,
                             enum hw_heap_fault *fault);
 
-/* Returns whether a link of a free list may be followed: it is the address of a block of the page. */
+/* Returns whether a link of a page's list may be followed: it is the address of a block of the page. */
 bool hwi_page_has_block(const struct hwi_page *page, const void *block);
 
 /* --- walk.c: with the lock --- */
 
 typedef bool hwi_page_fn(void *context, const struct hwi_page *page);
+
+enum hwi_walk { HWI_WALK_DONE, HWI_WALK_STOPPED, HWI_WALK_DAMAGED };
+
+/* Calls `see` for each block of an owner's list, which may be of any page of the class, until it returns false. Another thread may be
+ * changing the list: each link is checked before it is followed, and the lock keeps the pages. Returns HWI_WALK_DAMAGED after a
+ * link that is none, or too many. */
+typedef bool hwi_free_fn(void *context, const struct hwi_free_block *block);
+enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context);
 
 /* Calls `see` for each page until it returns false. Returns the page for which it did. */
 const struct hwi_page *hwi_heap_each_page(const struct hw_heap *heap, hwi_page_fn *see, void *context);

@@ -48,14 +48,13 @@ static struct hwi_owner *push_page(struct hwi_page *page)
   return owner;
 }
 
-void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *block)
+void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *first, struct hwi_free_block *last)
 {
-  struct hwi_free_block *first = __atomic_load_n(&page->remote, __ATOMIC_RELAXED);
-  block->page = page;
+  struct hwi_free_block *next = __atomic_load_n(&page->remote, __ATOMIC_RELAXED);
   do
-    block->next = first;
-  while (!__atomic_compare_exchange_n(&page->remote, &first, block, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-  if (!first)
+    last->next = next;
+  while (!__atomic_compare_exchange_n(&page->remote, &next, first, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+  if (!next)
     drain_orphan(push_page(page));
 }
 
@@ -274,6 +273,8 @@ static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintp
   for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++)
     owner->pages[i] = &hwi_no_page;
   memcpy(owner->class_of, heap->class_of, sizeof owner->class_of);
+  memcpy(owner->most_kept, heap->most_kept, sizeof owner->most_kept);
+  memcpy(owner->kept_left, heap->most_kept, sizeof owner->kept_left);
   owner->heap = heap;
   owner->key = key;
   owner->thread = thread;

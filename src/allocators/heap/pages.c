@@ -92,14 +92,19 @@ static void give_page(struct hwi_page *page)
   hwi_heap_leave(heap, result);
 }
 
-/* The blocks of the owner's list go back to the page that they are all of. */
+/* The blocks of the owner's list go back to their pages. */
 static void give_list(struct hwi_owner *owner, size_t class_index)
 {
+  hwi_owner_give_kept(owner, class_index, 0);
   struct hwi_free_block *block = owner->free[class_index], *next;
   owner->free[class_index] = NULL;
   for (; block; block = next) {
-    struct hwi_page *page = owner->pages[class_index];
+    struct hwi_page *page = hwi_page_of(block); /* the program may have overwritten the mark */
     next = block->next;
+    if (page != owner->pages[class_index]) {
+      hwi_page_push_remote(page, block, block);
+      continue;
+    }
     block->next = page->free;
     page->free = block;
     page->count--;
@@ -259,6 +264,7 @@ static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_to
     }
     end_spare(page);
     owner->free[class_index] = list;
+    hwi_owner_reset_kept(owner, class_index);
     if (list)
       return true;
     set_full(page);

@@ -52,15 +52,21 @@ __attribute__((no_sanitize("thread"))) static bool add_page(void *context, const
   return true;
 }
 
+static bool count_free(void *context, const struct hwi_free_block *block)
+{
+  (void)block;
+  ++*(size_t *)context;
+  return true;
+}
+
 /* The blocks of the owners' lists are free, but their pages count them as used. */
-__attribute__((no_sanitize("thread"))) static void subtract_lists(const struct hw_heap *heap,
-                                                                  struct hw_heap_class_stats *rows)
+static void subtract_lists(const struct hw_heap *heap, struct hw_heap_class_stats *rows)
 {
   for (const struct hwi_owner *owner = heap->owners; owner; owner = owner->next)
     for (size_t i = 0; i < heap->class_count; i++) {
-      const struct hwi_page *page = __atomic_load_n(&owner->pages[i], __ATOMIC_RELAXED);
-      if (page != &hwi_no_page)
-        subtract(&rows[i], count_list(page, __atomic_load_n(&owner->free[i], __ATOMIC_RELAXED)));
+      size_t count = 0;
+      hwi_owner_each_free(owner, i, count_free, &count);
+      subtract(&rows[i], count);
     }
 }
 

@@ -3,56 +3,118 @@
 
 #include <string.h>
 
-enum { MOST_BLOCKS = HWI_SPAN_BYTES / HW_HEAP_ALIGN, WORD_BITS = 64 };
+enum { WORD_BITS = 64 };
+
+/* --- lists of owners --- */
+
+static __attribute__((no_sanitize("thread"))) bool is_block(const struct hw_heap *heap, size_t class_index,
+                                                            const struct hwi_free_block *link)
+{
+  if (hwi_heap_at(link) != heap)
+    return false;
+  const struct hwi_page *page = hwi_page_of(link);
+  return page->kind == HWI_PAGE_SMALL && page->class_index == class_index && hwi_page_has_block(page, link);
+}
+
+enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context)
+{
+  const struct hwi_free_block *block = __atomic_load_n(&owner->free[class_index], __ATOMIC_RELAXED);
+  for (size_t count = 0; block; block = __atomic_load_n(&block->next, __ATOMIC_RELAXED)) {
+    if (++count > HWI_MOST_BLOCKS || !is_block(owner->heap, class_index, block))
+      return HWI_WALK_DAMAGED;
+    if (!see(context, block))
+      return HWI_WALK_STOPPED;
+  }
+  return HWI_WALK_DONE;
+}
 
 /* --- one page --- */
 
 /* A bit for each block of a page: those that are free. */
 struct free_blocks {
-  uint64_t words[MOST_BLOCKS / WORD_BITS];
+  uint64_t words[HWI_MOST_BLOCKS / WORD_BITS];
   size_t count;
 };
 
-/* Adds a list. Returns false if it is damaged: a link is no block, or a block is twice in the lists. */
-static bool add_list(struct free_blocks *set, const struct hwi_page *page, const struct hwi_free_block *list)
+/* Returns false if the block is twice in the lists. */
+static bool add(struct free_blocks *set, const struct hwi_page *page, const struct hwi_free_block *block)
 {
-  for (; list; list = list->next) {
-    if (!hwi_page_has_block(page, list))
-      return false;
-    size_t index = ((uintptr_t)list - hwi_page_start(page)) / page->block_bytes;
-    uint64_t bit = (uint64_t)1 << index % WORD_BITS;
-    if (set->words[index / WORD_BITS] & bit)
-      return false;
-    set->words[index / WORD_BITS] |= bit;
-    set->count++;
-  }
+  size_t index = ((uintptr_t)block - hwi_page_start(page)) / page->block_bytes;
+  uint64_t bit = (uint64_t)1 << index % WORD_BITS, *word = &set->words[index / WORD_BITS];
+  if (*word & bit)
+    return false;
+  *word |= bit;
+  set->count++;
   return true;
 }
 
-static bool is_first(const struct hwi_page *page)
+/* Adds a list of the page. Returns false if it is damaged. */
+static bool add_list(struct free_blocks *set, const struct hwi_page *page, const struct hwi_free_block *list)
 {
-  return page->owner->pages[page->class_index] == page;
+  for (; list; list = list->next)
+    if (!hwi_page_has_block(page, list) || !add(set, page, list))
+      return false;
+  return true;
+}
+
+struct addition {
+  struct free_blocks *set;
+  const struct hwi_page *page;
+};
+
+static bool add_if_of_page(void *context, const struct hwi_free_block *block)
+{
+  const struct addition *addition = (const struct addition *)context;
+  return !hwi_page_has_block(addition->page, block) || add(addition->set, addition->page, block);
+}
+
+/* Adds those blocks of an owner's list that are the page's. Returns false if the list is damaged; that of a thread that a fork has
+ * ended may be torn. */
+static bool add_from(struct free_blocks *set, const struct hwi_page *page, const struct hwi_owner *owner)
+{
+  struct addition addition = {set, page};
+  return hwi_owner_each_free(owner, page->class_index, add_if_of_page, &addition) == HWI_WALK_DONE ||
+         owner->state == HWI_OWNER_LOCKED;
+}
+
+/* Returns whether a block that is not in the set has the mark of a free one: another thread may keep it. */
+static bool has_more(const struct free_blocks *set, const struct hwi_page *page)
+{
+  for (size_t i = 0; i < page->carved_count; i++) {
+    const char *block = (const char *)hwi_page_start(page) + i * page->block_bytes;
+    if (!(set->words[i / WORD_BITS] >> i % WORD_BITS & 1) && ((const struct hwi_free_block *)block)->page == page)
+      return true;
+  }
+  return false;
+}
+
+static bool add_kept(struct free_blocks *set, const struct hwi_page *page)
+{
+  for (const struct hwi_owner *owner = page->owner->heap->owners; owner; owner = owner->next)
+    if (owner != page->owner && !add_from(set, page, owner))
+      return false;
+  return true;
 }
 
 /* Finds the blocks of a page that are free. Returns false if a list is damaged. */
 static bool find_free(struct free_blocks *set, const struct hwi_page *page)
 {
-  size_t words = (page->carved_count + WORD_BITS - 1) / WORD_BITS, most = MOST_BLOCKS / WORD_BITS;
+  size_t words = (page->carved_count + WORD_BITS - 1) / WORD_BITS, most = HWI_MOST_BLOCKS / WORD_BITS;
   set->count = 0;
   memset(set->words, 0, (words < most ? words : most) * sizeof *set->words);
-  const struct hwi_free_block *owners = is_first(page) ? page->owner->free[page->class_index] : NULL;
   if (!add_list(set, page, page->free))
     return false;
   size_t count = page->is_full ? page->capacity : page->count;
-  return set->count + count == page->carved_count && add_list(set, page, owners) && add_list(set, page, page->remote);
+  return set->count + count == page->carved_count && add_list(set, page, page->remote) &&
+         add_from(set, page, page->owner) && (!has_more(set, page) || add_kept(set, page));
 }
 
 /* --- all pages --- */
 
 static const struct hwi_page *each_of_arena(const struct hwi_page *arena, hwi_page_fn *see, void *context)
 {
-  for (unsigned i = 0; i < HWI_SLICES; i += arena->unit.free_slices >> i & 1 ? 1 : arena[i].slice_count)
-    if (!(arena->unit.free_slices >> i & 1) && arena[i].kind != HWI_PAGE_PENDING && !see(context, &arena[i]))
+  for (unsigned i = 0; i < HWI_SLICES; i += arena->free_slices >> i & 1 ? 1 : arena[i].slice_count)
+    if (!(arena->free_slices >> i & 1) && arena[i].kind != HWI_PAGE_PENDING && !see(context, &arena[i]))
       return &arena[i];
   return NULL;
 }
@@ -62,7 +124,7 @@ const struct hwi_page *hwi_heap_each_page(const struct hw_heap *heap, hwi_page_f
   const struct hwi_page *stopped = NULL;
   for (unsigned group = 0; group <= HWI_SLICES; group++)
     for (const struct hwi_page *arena = heap->arenas[HWI_BY_FREE].lists[group]; arena && !stopped;
-         arena = arena->unit.next)
+         arena = arena->links.next)
       stopped = each_of_arena(arena, see, context);
   for (const struct hwi_page *page = heap->large; page && !stopped; page = page->next)
     stopped = see(context, page) ? NULL : page;
@@ -104,7 +166,7 @@ static bool is_page_right(void *context, const struct hwi_page *page)
 {
   const struct hw_heap *heap = (const struct hw_heap *)context;
   struct free_blocks set;
-  if (hwi_unit_of(page)->unit.heap != heap)
+  if (hwi_unit_of(page)->heap != heap)
     return false;
   if (page->kind == HWI_PAGE_SPAN)
     return page->block_bytes == page->slice_count * HWI_SLICE_BYTES;

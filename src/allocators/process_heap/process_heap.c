@@ -220,7 +220,9 @@ static void heap_free(void *block)
 static size_t bytes_of(void *block, enum hw_heap_fault *fault)
 {
   const struct hw_heap *its = heap_at(block);
+  hwi_is_in_malloc = true;
   size_t bytes = hwi_heap_block_bytes(its, own_in(its), block, fault);
+  hwi_is_in_malloc = false;
   if (*fault != HW_HEAP_FOREIGN || !hwi_fork_heap_owns(block))
     return bytes;
   bytes = hwi_fork_heap_usable_bytes(block);
@@ -277,9 +279,18 @@ static inline __attribute__((always_inline)) void *heap_quick_alloc(size_t bytes
   return LIKELY(block) ? block : otherwise(bytes);
 }
 
+static __attribute__((noinline)) void free_of_others(void *block, void (*otherwise)(void *block))
+{
+  if (!LIKELY(hwi_owner_try_free_others(mine, hwi_slice_of(block), block)))
+    otherwise(block);
+}
+
 static inline __attribute__((always_inline)) void heap_quick_free(void *block, void (*otherwise)(void *block))
 {
-  if (!LIKELY(hwi_thread_try_free((uintptr_t)__builtin_thread_pointer(), block)))
+  enum hwi_quick_free result = hwi_thread_try_free((uintptr_t)__builtin_thread_pointer(), block);
+  if (result == HWI_NOT_OWN)
+    free_of_others(block, otherwise);
+  else if (result == HWI_NOT_QUICK)
     otherwise(block);
 }
 

@@ -1,0 +1,411 @@
+/* test_heap_kept.c - blocks of other threads' pages that a thread of a general heap frees, and keeps to give them out
+ *
+ * Breaks if such a block is not given out again by the thread that freed it, if a thread keeps more than a few of them, or
+ * keeps them when it ends or collects, if they count as used, if one that is freed twice is not found, or if what a program has
+ * written to one is followed.
+ */
+#include "new_heap.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BYTES = 64, PAGE_BYTES = 65536, MOST_KEPT = 64, MOST_BYTES = 16384, LEAST = 16, LINE_BYTES = 64, FEW = 10 };
+
+/* --- a second thread, which does one thing at a time --- */
+
+struct second {
+  struct hw_heap *heap;
+  void (*step)(struct second *second); /* NULL: it ends */
+  pthread_t thread;
+  sem_t begins, is_done;
+  void **blocks; /* of the main thread */
+  size_t count, bytes;
+};
+
+static void *do_steps(void *argument)
+{
+  struct second *second = argument;
+  for (;;) {
+    sem_wait(&second->begins);
+    if (!second->step)
+      return NULL;
+    second->step(second);
+    sem_post(&second->is_done);
+  }
+}
+
+static void run_second(struct second *second)
+{
+  sem_init(&second->begins, 0, 0);
+  sem_init(&second->is_done, 0, 0);
+  assert_int_equal(pthread_create(&second->thread, NULL, do_steps, second), 0);
+}
+
+static void begin_second(struct second *second, void **blocks, size_t count, size_t bytes)
+{
+  *second = (struct second){.heap = new_heap(), .blocks = blocks, .count = count, .bytes = bytes};
+  for (size_t i = 0; i < count; i++)
+    assert_non_null(blocks[i] = hw_heap_alloc(second->heap, bytes));
+  run_second(second);
+}
+
+static void do_step(struct second *second, void (*step)(struct second *second))
+{
+  second->step = step;
+  sem_post(&second->begins);
+  sem_wait(&second->is_done);
+}
+
+static void end_second(struct second *second)
+{
+  second->step = NULL;
+  sem_post(&second->begins);
+  assert_int_equal(pthread_join(second->thread, NULL), 0);
+}
+
+static void end_heap(struct second *second)
+{
+  hw_heap_collect(second->heap);
+  expect_right(second->heap);
+  assert_int_equal(used_bytes(second->heap), 0);
+  assert_true(hw_heap_destroy(second->heap));
+}
+
+/* --- steps --- */
+
+static void free_all(struct second *second)
+{
+  for (size_t i = 0; i < second->count; i++)
+    assert_int_equal(hw_heap_free(second->heap, second->blocks[i]), HW_HEAP_OK);
+}
+
+static void collect(struct second *second)
+{
+  hw_heap_collect(second->heap);
+}
+
+static bool is_among(struct second *second, const void *block)
+{
+  size_t i = 0;
+  while (i < second->count && second->blocks[i] != block)
+    i++;
+  return i < second->count;
+}
+
+static void allocate_again(struct second *second)
+{
+  void *again[FEW];
+  for (size_t i = 0; i < second->count; i++) {
+    again[i] = hw_heap_alloc(second->heap, second->bytes);
+    assert_true(is_among(second, again[i]));
+  }
+  for (size_t i = 0; i < second->count; i++)
+    second->blocks[i] = again[i];
+}
+
+static void expect_freed(struct second *second)
+{
+  for (size_t i = 0; i < second->count; i++)
+    assert_int_equal(hw_heap_free(second->heap, second->blocks[i]), HW_HEAP_FREED);
+}
+
+static void allocate_one(struct second *second)
+{
+  second->blocks[0] = hw_heap_alloc(second->heap, second->bytes);
+}
+
+/* --- tests --- */
+
+static bool count_visit(void *context, void *block, size_t bytes)
+{
+  (void)block;
+  *(size_t *)context += bytes;
+  return true;
+}
+
+/* By the figures, and by the walk. */
+static void expect_used(struct hw_heap *heap, size_t bytes)
+{
+  size_t visited_bytes = 0;
+  hw_heap_walk(heap, count_visit, &visited_bytes);
+  assert_int_equal(visited_bytes, bytes);
+  assert_int_equal(used_bytes(heap), bytes);
+  expect_right(heap);
+}
+
+static void what_a_thread_freed_it_gives_out_again(void **state)
+{
+  (void)state;
+  struct second second;
+  void *blocks[FEW];
+  begin_second(&second, blocks, FEW, BYTES);
+  for (int round = 0; round < 3; round++) {
+    do_step(&second, free_all);
+    expect_used(second.heap, 0);
+    do_step(&second, allocate_again);
+    expect_used(second.heap, (size_t)FEW * BYTES);
+  }
+  do_step(&second, free_all);
+  end_second(&second);
+  end_heap(&second);
+}
+
+static size_t page_count(struct hw_heap *heap, size_t bytes)
+{
+  struct hw_heap_class_stats stats[HW_HEAP_MOST_CLASSES + 1];
+  size_t count = hw_heap_get_class_stats(heap, stats, HW_HEAP_MOST_CLASSES + 1), i = 0;
+  while (i < count && stats[i].block_bytes != bytes)
+    i++;
+  assert_true(i < count);
+  return stats[i].page_count;
+}
+
+/* How many pages the blocks need that a thread keeps, at most: each is of another page in the worst case. Two threads would wait for
+ * each other if one kept a block in a line of the cache where another thread's blocks are. */
+static size_t most_pages_kept(size_t bytes)
+{
+  size_t count = bytes < LINE_BYTES ? 0 : MOST_BYTES / bytes;
+  return count < MOST_KEPT ? count : MOST_KEPT;
+}
+
+/* Frees the first block of each page, then the second one of each, and so on: those that are kept pin most pages. */
+static void free_across(struct second *second)
+{
+  size_t of_page = PAGE_BYTES / second->bytes;
+  for (size_t i = 0; i < of_page; i++)
+    for (size_t k = i; k < second->count; k += of_page)
+      assert_int_equal(hw_heap_free(second->heap, second->blocks[k]), HW_HEAP_OK);
+}
+
+/* The same, and each third time it needs a block. */
+static void free_across_and_allocate(struct second *second)
+{
+  size_t of_page = PAGE_BYTES / second->bytes;
+  for (size_t i = 0; i < of_page; i++)
+    for (size_t k = i; k < second->count; k += of_page) {
+      assert_int_equal(hw_heap_free(second->heap, second->blocks[k]), HW_HEAP_OK);
+      second->blocks[k] = k % 3 ? NULL : hw_heap_alloc(second->heap, second->bytes);
+    }
+  for (size_t i = 0; i < second->count; i++)
+    assert_int_equal(hw_heap_free(second->heap, second->blocks[i]), HW_HEAP_OK);
+}
+
+static void a_thread_keeps_few(void **state)
+{
+  (void)state;
+  static const size_t sizes[] = {16, 64, 512, 2048, 4096};
+  static void *blocks[200 * PAGE_BYTES / 16];
+  for (size_t i = 0; i < 2 * COUNT(sizes); i++) {
+    size_t bytes = sizes[i / 2], most = most_pages_kept(bytes);
+    bool allocates = i % 2;
+    struct second second;
+    begin_second(&second, blocks, (size_t)200 * PAGE_BYTES / bytes, bytes);
+    assert_int_equal(page_count(second.heap, bytes), 200);
+    do_step(&second, allocates ? free_across_and_allocate : free_across);
+    expect_used(second.heap, 0);
+    hw_heap_collect(second.heap);
+    size_t own_count = allocates ? 2 : 0; /* pages of the second thread */
+    assert_in_range(page_count(second.heap, bytes), 0, own_count + (allocates || most < LEAST ? most : LEAST));
+    end_second(&second);
+    end_heap(&second);
+  }
+}
+
+/* Classes above 8 KiB are not kept at all. */
+static void large_classes_are_not_kept(void **state)
+{
+  (void)state;
+  struct second second;
+  void *blocks[FEW];
+  begin_second(&second, blocks, FEW, LARGEST);
+  do_step(&second, free_all);
+  hw_heap_collect(second.heap);
+  assert_int_equal(page_count(second.heap, LARGEST), 0);
+  end_second(&second);
+  end_heap(&second);
+}
+
+static void a_thread_that_collects_or_ends_keeps_nothing(void **state)
+{
+  (void)state;
+  for (int ends = 0; ends < 2; ends++)
+    for (int allocates = 0; allocates < 2;
+         allocates++) { /* then some are in the list from which blocks are given out */
+      struct second second;
+      void *blocks[FEW];
+      begin_second(&second, blocks, FEW, BYTES);
+      do_step(&second, free_all);
+      if (allocates) {
+        do_step(&second, allocate_one);
+        assert_int_equal(hw_heap_free(second.heap, blocks[0]), HW_HEAP_OK);
+      }
+      hw_heap_collect(second.heap);
+      assert_int_equal(page_count(second.heap, BYTES), 1);
+      ends ? end_second(&second) : do_step(&second, collect);
+      hw_heap_collect(second.heap);
+      assert_int_equal(page_count(second.heap, BYTES), 0);
+      if (!ends)
+        end_second(&second);
+      end_heap(&second);
+    }
+}
+
+static void a_kept_block_that_is_freed_twice_is_found(void **state)
+{
+  (void)state;
+  struct second second;
+  void *blocks[FEW];
+  begin_second(&second, blocks, FEW, BYTES);
+  do_step(&second, free_all);
+  do_step(&second, expect_freed);
+  expect_freed(&second);
+  do_step(&second, allocate_again);
+  do_step(&second, free_all);
+  void *first = blocks[0];
+  do_step(&second, allocate_one); /* the others are in the list from which blocks are given out */
+  for (int i = 0; i < FEW; i++)
+    if (blocks[i] == blocks[0] && i)
+      blocks[i] = first;
+  second.blocks++;
+  second.count--;
+  do_step(&second, expect_freed);
+  expect_freed(&second);
+  assert_int_equal(hw_heap_usable_bytes(second.heap, blocks[1]), 0);
+  expect_used(second.heap, BYTES);
+  assert_int_equal(hw_heap_free(second.heap, blocks[0]), HW_HEAP_OK);
+  end_second(&second);
+  end_heap(&second);
+}
+
+/* The owner of a page ends, and its page goes to the thread that keeps blocks of it. */
+static void kept_blocks_outlive_the_thread_of_their_page(void **state)
+{
+  (void)state;
+  struct second second;
+  void *blocks[FEW], *own[FEW];
+  begin_second(&second, blocks, 0, BYTES);
+  second.count = FEW;
+  do_step(&second, allocate_one);
+  for (int i = 0; i < FEW; i++)
+    own[i] = hw_heap_alloc(second.heap, BYTES);
+  assert_int_equal(hw_heap_free(second.heap, blocks[0]), HW_HEAP_OK); /* kept by the main thread */
+  end_second(&second);
+  for (int i = 0; i < FEW; i++)
+    assert_int_equal(hw_heap_free(second.heap, own[i]), HW_HEAP_OK);
+  expect_used(second.heap, 0);
+  end_heap(&second);
+}
+
+/* --- what a program must not do --- */
+
+static void overwrite(struct second *second)
+{
+  for (size_t i = 0; i < second->count; i++)
+    ((void **)second->blocks[i])[1] = second;
+}
+
+/* The second word of a free block says that it is free. Nothing depends on that but what is found. */
+static void a_write_to_a_kept_block_is_not_followed(void **state)
+{
+  (void)state;
+  for (int own = 0; own < 2; own++) {
+    struct second second;
+    void *blocks[FEW];
+    begin_second(&second, blocks, FEW, BYTES);
+    if (own) {
+      free_all(&second);
+      hw_heap_free(second.heap, hw_heap_alloc(second.heap, BYTES)); /* the others are in the thread's list */
+    } else {
+      do_step(&second, free_all);
+    }
+    overwrite(&second);
+    do_step(&second, collect);
+    hw_heap_collect(second.heap);
+    assert_int_equal(page_count(second.heap, BYTES), 0);
+    end_second(&second);
+    end_heap(&second);
+  }
+}
+
+static void a_kept_block_that_is_twice_in_the_list_is_damage(void **state)
+{
+  (void)state;
+  struct second second;
+  void *blocks[1];
+  begin_second(&second, blocks, 1, BYTES);
+  void *other = hw_heap_alloc(second.heap, LARGEST);
+  do_step(&second, free_all);
+  ((void **)blocks[0])[1] = NULL;
+  do_step(&second, free_all);
+  assert_int_equal(hw_heap_check(second.heap, NULL), HW_HEAP_DAMAGED);
+  assert_int_equal(hw_heap_free(second.heap, other), HW_HEAP_OK);
+  do_step(&second, allocate_one);
+  do_step(&second, allocate_one);
+  assert_true(hw_heap_destroy(second.heap));
+  second.step = NULL;
+  sem_post(&second.begins);
+  assert_int_equal(pthread_join(second.thread, NULL), 0);
+}
+
+/* With check_all_frees, what another thread's free block contains is not believed: it may be in use by the time it is read. */
+static void an_address_in_a_free_block_of_another_thread_proves_nothing(void **state)
+{
+  (void)state;
+  struct second second = {.heap = heap_with(&(struct hw_heap_config){.check_all_frees = true}), .bytes = BYTES};
+  void *blocks[1], *own = hw_heap_alloc(second.heap, BYTES);
+  second.blocks = blocks;
+  second.count = 1;
+  run_second(&second);
+  do_step(&second, allocate_one);
+  do_step(&second, free_all);
+  *(void **)blocks[0] = own;
+  assert_int_equal(hw_heap_free(second.heap, own), HW_HEAP_OK);
+  *(void **)blocks[0] = NULL;
+  end_second(&second);
+  end_heap(&second);
+}
+
+/* --- forks --- */
+
+static void a_child_counts_what_it_walks(void **state)
+{
+  (void)state;
+  struct second second;
+  void *blocks[2 * FEW];
+  begin_second(&second, blocks, 2 * FEW, BYTES);
+  second.count = FEW;
+  do_step(&second, free_all);
+  pid_t child = fork();
+  if (!child) {
+    size_t visited_bytes = 0;
+    hw_heap_walk(second.heap, count_visit, &visited_bytes);
+    _exit(visited_bytes != (size_t)FEW * BYTES || used_bytes(second.heap) != visited_bytes ||
+          hw_heap_check(second.heap, NULL) != HW_HEAP_OK);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  second.blocks += FEW;
+  free_all(&second);
+  end_second(&second);
+  end_heap(&second);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_a_thread_freed_it_gives_out_again),
+      cmocka_unit_test(a_thread_keeps_few),
+      cmocka_unit_test(large_classes_are_not_kept),
+      cmocka_unit_test(a_thread_that_collects_or_ends_keeps_nothing),
+      cmocka_unit_test(a_kept_block_that_is_freed_twice_is_found),
+      cmocka_unit_test(kept_blocks_outlive_the_thread_of_their_page),
+      cmocka_unit_test(a_write_to_a_kept_block_is_not_followed),
+      cmocka_unit_test(a_kept_block_that_is_twice_in_the_list_is_damage),
+      cmocka_unit_test(an_address_in_a_free_block_of_another_thread_proves_nothing),
+      cmocka_unit_test(a_child_counts_what_it_walks),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
