@@ -52,20 +52,21 @@ static __attribute__((no_sanitize("thread"))) bool is_on(const struct hwi_page *
   return false;
 }
 
-static bool is_other(void *wanted, const struct hwi_free_block *block)
+static bool is_other(void *context, const struct hwi_free_block *block)
 {
-  return block != wanted;
+  const struct hwi_free_block *const *wanted = (const struct hwi_free_block *const *)context;
+  return block != *wanted;
 }
 
 /* Returns whether a thread has the block in its list. While a fork has closed the lock, this is not known. */
-static bool is_in_a_list(const struct hw_heap *heap, size_t class_index, struct hwi_free_block *block)
+static bool is_in_a_list(const struct hw_heap *heap, size_t class_index, const struct hwi_free_block *block)
 {
   enum hwi_lock_result result = hwi_heap_lock(heap);
   if (result == HWI_LOCK_CLOSED)
     return false;
   bool is_found = false;
   for (const struct hwi_owner *owner = heap->owners; owner && !is_found; owner = owner->next)
-    is_found = hwi_owner_each_free(owner, class_index, is_other, block) == HWI_WALK_STOPPED;
+    is_found = hwi_owner_each_free(owner, class_index, is_other, &block) == HWI_WALK_STOPPED;
   hwi_lock_leave(&hwi_space.lock, result);
   return is_found;
 }
@@ -74,7 +75,7 @@ static bool is_in_a_list(const struct hw_heap *heap, size_t class_index, struct 
  * lists are searched also without the mark, which the program may have overwritten; but not those of another thread,
  * whose blocks may contain any address by now. No thread keeps blocks of others then. */
 static __attribute__((no_sanitize("thread"))) bool is_free(const struct hwi_owner *owner, const struct hwi_page *page,
-                                                           struct hwi_free_block *block)
+                                                           const struct hwi_free_block *block)
 {
   const struct hwi_owner *its = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
   bool checks_all = its && its->heap->config.check_all_frees;
@@ -90,7 +91,7 @@ size_t hwi_heap_block_bytes(const struct hw_heap *heap, const struct hwi_owner *
                             enum hw_heap_fault *fault)
 {
   const struct hwi_page *page = hwi_heap_page_of(heap, block, fault);
-  if (page && page->kind == HWI_PAGE_SMALL && is_free(owner, page, (struct hwi_free_block *)(uintptr_t)block)) {
+  if (page && page->kind == HWI_PAGE_SMALL && is_free(owner, page, (const struct hwi_free_block *)block)) {
     *fault = HW_HEAP_FREED;
     return 0;
   }
