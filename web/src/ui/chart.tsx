@@ -163,11 +163,12 @@ function ownScales(curves: readonly Curve[]): Record<string, uPlot.Scale> {
   return scales;
 }
 
-function knownCount({ values }: Curve): number {
+function knownCount(values: uPlot.AlignedData[number]): number {
   return (values as readonly (number | null)[]).reduce<number>((count, value) => count + Number(value !== null), 0);
 }
 
-/** A plot outlives the values that it was made for, so it asks for the current ones when it draws. */
+/** A plot outlives the values that it was made for, so it asks for the current ones when it draws. It may draw once more after its curves
+ * became others, so what it needs of these is in its own data. */
 function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options {
   const { curves, palette, stacked } = props;
   const series: uPlot.Series[] = curves.map((curve, i) => {
@@ -176,7 +177,7 @@ function optionsOf(props: Props, width: number, now: () => Props): uPlot.Options
       label: curve.label,
       stroke: colour,
       width: stacked ? 1 : 1.5,
-      points: { show: () => curve.sampled !== undefined && knownCount(now().curves[i]!) === 1 }, // a single sample has no line
+      points: { show: (plot, own) => curve.sampled !== undefined && knownCount(plot.data[own]!) === 1 }, // a single sample has no line
       spanGaps: curve.sampled !== undefined,
       ...(curve.sampled === "held" && { paths: uPlot.paths.stepped!({ align: 1 }) }),
       ...(curve.hasOwnAxis && { scale: OWN_AXIS }),
