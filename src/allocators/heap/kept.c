@@ -12,7 +12,7 @@
  */
 #include "allocators/heap/layout.h"
 
-enum { MOST_KEPT = 64, MOST_KEPT_BYTES = 16 << 10, LEAST_KEPT = 16, CHAINS = 16 };
+enum { MOST_KEPT = 64, MOST_KEPT_BYTES = 16 << 10, LEAST_KEPT = 16, CHAINS = 4 };
 
 size_t hwi_most_kept(size_t block_bytes)
 {
@@ -46,25 +46,22 @@ static void add_to_chain(struct chain chains[CHAINS], struct hwi_page *page, str
   chain->first = block;
 }
 
-size_t hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t most)
+void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t most)
 {
   struct chain chains[CHAINS] = {{NULL}};
   struct hwi_page *own = owner->pages[class_index], *page;
   struct hwi_free_block **at = &owner->free[class_index], *block, *next;
-  size_t count = 0, left_count;
+  size_t count = 0, limit = owner->most_kept[class_index];
   for (; count < most && *at && hwi_page_of(*at) != own; count++)
     at = &(*at)->next;
-  left_count = count;
-  for (block = *at; block && (page = hwi_page_of(block)) != own; block = next, count++) {
+  owner->kept_left[class_index] = (uint16_t)(limit > count ? limit - count : 0);
+  for (block = *at; block && (page = hwi_page_of(block)) != own; block = next) {
     next = block->next;
     add_to_chain(chains, page, block);
   }
   *at = block;
   for (int i = 0; i < CHAINS; i++)
     push_chain(&chains[i]);
-  size_t limit = owner->most_kept[class_index];
-  owner->kept_left[class_index] = (uint16_t)(limit > left_count ? limit - left_count : 0);
-  return count;
 }
 
 void hwi_owner_reset_kept(struct hwi_owner *owner, size_t class_index)
@@ -72,15 +69,24 @@ void hwi_owner_reset_kept(struct hwi_owner *owner, size_t class_index)
   owner->most_kept[class_index] = owner->kept_left[class_index] = owner->heap->most_kept[class_index];
 }
 
+/* Returns whether the thread keeps as many as it may. */
+static bool has_most(const struct hwi_owner *owner, size_t class_index)
+{
+  const struct hwi_free_block *block = owner->free[class_index];
+  size_t count = owner->most_kept[class_index];
+  for (; count && block && hwi_page_of(block) != owner->pages[class_index]; count--)
+    block = block->next;
+  return count == 0;
+}
+
 /* If none was given out since they were counted, all go back, and fewer are kept from now on. */
 static void give_some(struct hwi_owner *owner, size_t class_index)
 {
   size_t most = owner->most_kept[class_index];
-  if (hwi_owner_give_kept(owner, class_index, most / 2) < most)
-    return;
-  if (most > LEAST_KEPT)
+  bool shrinks = has_most(owner, class_index);
+  if (shrinks && most > LEAST_KEPT)
     owner->most_kept[class_index] = (uint16_t)(most / 2 > LEAST_KEPT ? most / 2 : LEAST_KEPT);
-  hwi_owner_give_kept(owner, class_index, 0);
+  hwi_owner_give_kept(owner, class_index, shrinks ? 0 : most / 2);
 }
 
 /* --- keeping --- */

@@ -471,8 +471,8 @@ size_t hwi_most_kept(size_t block_bytes);
 /* The list of the class is empty. */
 void hwi_owner_reset_kept(struct hwi_owner *owner, size_t class_index);
 
-/* Hands kept blocks back to their pages, except the `most` that were freed last. Returns how many there were before. */
-size_t hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t most);
+/* Hands kept blocks back to their pages, except the `most` that were freed last. */
+void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t most);
 
 /* Frees a block of another owner's page: keeps it, or hands it back. `owner` is the calling thread's in any heap, or NULL. */
 void hwi_owner_free_others(struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *block);
