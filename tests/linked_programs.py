@@ -3,7 +3,7 @@
 record/programs/linked_allocator.c counts its own calls; a recording must have the same.
 """
 
-import platform
+import os
 import subprocess
 from pathlib import Path
 
@@ -21,7 +21,7 @@ class Toolchain:
 
     def __init__(self, folder, triple="", options=()):
         self.folder, self.triple, self.options = Path(folder), f"{triple}-" if triple else "", list(options)
-        self.is_x86 = not triple and platform.machine() == "x86_64"
+        self.is_x86 = not triple and os.uname().machine == "x86_64"
 
     def compile(self, language, *words):
         command = [f"{self.triple}gcc", "-std=gnu17", "-D_GNU_SOURCE="] if language == C else [f"{self.triple}g++", "-std=c++17", "-x", "c++"]

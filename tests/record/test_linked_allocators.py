@@ -6,7 +6,6 @@ redirected, or twice, or only a part of them, or if the program notices.
 
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -16,10 +15,10 @@ import pytest
 
 from linked_programs import KINDS, REFUSED, THROWS, Toolchain, check_calls, check_is_complete, counts_of, fake_allocator, file_of, notes_of, recorded_counts, run
 
-pytestmark = pytest.mark.skipif(platform.machine() not in REFUSED, reason="on other CPUs nothing is redirected yet")
+pytestmark = pytest.mark.skipif(os.uname().machine not in REFUSED, reason="on other CPUs nothing is redirected yet")
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-REFUSED_HERE = REFUSED.get(platform.machine(), {})
+REFUSED_HERE = REFUSED.get(os.uname().machine, {})
 
 
 @pytest.fixture(scope="module")
