@@ -265,9 +265,10 @@ bool hw_heap_set_for_thread(struct hw_heap *heap);
 
 /* The same for a section of code: hw_heap_pop returns to what was set before. Each push needs its pop, also one that
  * returned false: then nothing changed in between. At most HW_HEAP_MOST_PUSHED sections may be in one another; the next
- * one goes on with the heap of the section around it, and returns false. A pop without a push does nothing and returns
- * false. */
+ * one goes on with the heap of the section around it, and returns false. */
 bool hw_heap_push(struct hw_heap *heap);
+
+/* Ends the section of the last push. A pop without a push does nothing and returns false. */
 bool hw_heap_pop(void);
 
 /* Returns the heap that is set for the calling thread; NULL: the heap of the process. */

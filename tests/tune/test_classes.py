@@ -374,7 +374,7 @@ REAL_PROGRAMS = {
 @pytest.mark.parametrize("name", REAL_PROGRAMS)
 def test_less_memory(name, hw, build, tmp_path):
     """On the heap, with the table for its recording and with the table for a recording of other input, the peak RSS of a real program is
-    smaller than with the default table."""
+    smaller than with the default table, by much of what was computed."""
     run, *inputs = REAL_PROGRAMS[name]
     if not shutil.which(name):
         pytest.skip(f"no {name}")
@@ -400,5 +400,7 @@ def test_less_memory(name, hw, build, tmp_path):
     predicted = tables["default"]["peak_bytes"] - tables["tuned"]["peak_bytes"]
     default = peak_on_heap()
     found = {"predicted": predicted, "default": default, "own": default - peak_on_heap(**own), "other": default - peak_on_heap(**other)}
-    assert found["own"] > 0.2 * predicted and found["other"] > 0, found  # of sqlite3 3.46, a third of what was computed, which is 3 % of the peak
+    # Debian 13's sqlite3 saves a third of what was computed, which is 3 % of its peak.
+    least_own, least_other = (0.2, 0) if name == "sqlite3" else (0.5, 0.3)
+    assert found["own"] > least_own * predicted and found["other"] > least_other * predicted, found
     assert predicted > 0.01 * default, found

@@ -451,6 +451,7 @@ bool hwi_owner_adopt_page(struct hwi_owner *owner, unsigned class_index);
 
 /* Takes a page of which the thread frees a block. Returns false if it is not an orphan's. */
 bool hwi_owner_adopt(struct hwi_owner *owner, struct hwi_page *page);
+
 /* Blocks of one page, linked from the first to the last. */
 void hwi_page_push_remote(struct hwi_page *page, struct hwi_free_block *first, struct hwi_free_block *last);
 
@@ -525,10 +526,11 @@ typedef bool hwi_page_fn(void *context, const struct hwi_page *page);
 
 enum hwi_walk { HWI_WALK_DONE, HWI_WALK_STOPPED, HWI_WALK_DAMAGED };
 
+typedef bool hwi_free_fn(void *context, const struct hwi_free_block *block);
+
 /* Calls `see` for each block of an owner's list, which may be of any page of the class, until it returns false. Another thread may be
  * changing the list: each link is checked before it is followed, and the lock keeps the pages. Returns HWI_WALK_DAMAGED after a
  * link that is none, or too many. */
-typedef bool hwi_free_fn(void *context, const struct hwi_free_block *block);
 enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context);
 
 /* Calls `see` for each page until it returns false. Returns the page for which it did. */
