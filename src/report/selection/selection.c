@@ -70,21 +70,37 @@ struct hwi_amount *hwi_amounts_by_scope(const struct hwi_profile *profile, const
   return amounts;
 }
 
-/* Sorts by cost, the largest first. Stacks of equal cost are sorted by the bytes allocated in total, the most first, and
- * then by number, so that each report has the same order. The sort is stable, so the stacks are sorted by the bytes
- * first, and then by the cost. Returns false if there is no memory. */
-static bool sort_stacks(struct hwi_selection *selection)
+enum sort_key { KEY_FIRST_TIME, KEY_BYTES, KEY_COST };
+
+static uint64_t sort_key(const struct hwi_selection *selection, const struct hwi_profile *profile, uint32_t stack,
+                         enum sort_key key)
+{
+  switch (key) {
+  case KEY_FIRST_TIME:
+    return UINT64_MAX - profile->stacks[stack].first_ns;
+  case KEY_BYTES:
+    return selection->amounts[stack].bytes;
+  default:
+    return hwi_amount_cost(&selection->amounts[stack], selection->cost);
+  }
+}
+
+/* Sorts by cost, the largest first. Stacks of equal cost are sorted by the bytes allocated in total, the most first, then
+ * by their first call, then by number, so that each report has the same order; numbers alone would not do, since they are
+ * given in the order in which threads are read, which is another while the program runs. The sort is stable, so that it
+ * begins with the last of these. Returns false if there is no memory. */
+static bool sort_stacks(struct hwi_selection *selection, const struct hwi_profile *profile)
 {
   const uint32_t count = selection->stack_count;
   struct hwi_sort_item *items = hwi_table_calloc((size_t)count + 1, sizeof *items);
   bool done = items;
   for (uint32_t i = 0; i < count && done; i++)
-    items[i] =
-        (struct hwi_sort_item){.key = selection->amounts[selection->stacks[i]].bytes, .item = selection->stacks[i]};
-  done = done && hwi_radix_sort(items, count);
-  for (uint32_t i = 0; i < count && done; i++)
-    items[i].key = hwi_amount_cost(&selection->amounts[items[i].item], selection->cost);
-  done = done && hwi_radix_sort(items, count);
+    items[i].item = selection->stacks[i];
+  for (enum sort_key key = KEY_FIRST_TIME; key <= KEY_COST && done; key++) {
+    for (uint32_t i = 0; i < count; i++)
+      items[i].key = sort_key(selection, profile, items[i].item, key);
+    done = hwi_radix_sort(items, count);
+  }
   for (uint32_t i = 0; i < count && done; i++)
     selection->stacks[i] = items[i].item;
   free(items);
@@ -139,7 +155,7 @@ int hwi_selection_init(struct hwi_selection *selection, const struct hwi_report 
   if (selection->narrowing.rule_count == 0)
     selection->all = hwi_amount_of_run(profile);
   choose(selection, report, filter);
-  if (sort_stacks(selection))
+  if (sort_stacks(selection, profile))
     return HW_OK;
   hwi_selection_release(selection);
   return hwi_error_set(error, HW_ERR_MEMORY, "no memory to sort %u stacks", profile->stack_count);
