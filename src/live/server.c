@@ -173,8 +173,16 @@ static bool is_waited_for(const struct hwi_live_server *server, const struct hwi
   return waiter || (source == server->awaited && server->sources[0].is_asked);
 }
 
-/* Returns the source of a process, or NULL. If there are too many, the one that was asked longest ago makes room. */
-static struct hwi_live_source *source_of(struct hwi_live_server *server, uint32_t pid)
+/* Why there is no source for a request. */
+static const struct refusal {
+  unsigned status;
+  const char *reason;
+} no_process = {MHD_HTTP_NOT_FOUND, "the run has no such process\n"},
+  too_many = {MHD_HTTP_SERVICE_UNAVAILABLE, "too many processes of the run are looked at; ask again later\n"};
+
+/* Returns the source of a process, or NULL, and sets *refused to why. If there are too many, the one that was asked longest
+ * ago, and is not waited for, makes room. */
+static struct hwi_live_source *source_of(struct hwi_live_server *server, uint32_t pid, const struct refusal **refused)
 {
   struct hwi_live_source *oldest = NULL;
   for (int i = 0; i < SOURCES_MAX; i++) {
@@ -184,15 +192,17 @@ static struct hwi_live_source *source_of(struct hwi_live_server *server, uint32_
     if (i > 0 && !is_waited_for(server, source) && (!oldest || source->requested_ms < oldest->requested_ms))
       oldest = source; /* one that is not used was asked at 0 */
   }
-  if (!oldest || !hwi_run_has_process(server->path, pid))
+  *refused = !hwi_run_has_process(server->path, pid) ? &no_process : oldest ? NULL : &too_many;
+  if (*refused)
     return NULL;
   hwi_live_source_end(oldest);
   hwi_live_source_begin(oldest, pid, NULL);
   return oldest;
 }
 
-/* Returns the source that a request is about: the run, or the process that it names. NULL: there is none. */
-static struct hwi_live_source *find_source(struct hwi_live_server *server, struct MHD_Connection *connection)
+/* Returns the source that a request is about: the run, or the process that it names. NULL: *refused is why. */
+static struct hwi_live_source *find_source(struct hwi_live_server *server, struct MHD_Connection *connection,
+                                           const struct refusal **refused)
 {
   const char *given = hwi_http_argument(connection, "pid");
   char *end;
@@ -201,7 +211,8 @@ static struct hwi_live_source *find_source(struct hwi_live_server *server, struc
   errno = 0;
   const unsigned long pid = strtoul(given, &end, 10);
   const bool is_pid = *given >= '1' && *given <= '9' && *end == 0 && errno == 0 && pid <= INT32_MAX;
-  return is_pid ? source_of(server, (uint32_t)pid) : NULL;
+  *refused = &no_process;
+  return is_pid ? source_of(server, (uint32_t)pid, refused) : NULL;
 }
 
 static enum MHD_Result wait_for(struct hwi_live_server *server, struct MHD_Connection *connection,
@@ -243,10 +254,11 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
   if ((route->form == HWI_LIVE_HEAP || route->form == HWI_LIVE_ALLOCS) && hwi_http_argument(connection, "seconds"))
     return hwi_http_say(connection, MHD_HTTP_BAD_REQUEST,
                         "seconds= is for heapwright live --serve; here, give pprof an earlier profile with -base\n");
-  struct hwi_live_source *source = route->form == HWI_LIVE_SAVED ? server->sources : find_source(server, connection);
+  const struct refusal *refused;
+  struct hwi_live_source *source =
+      route->form == HWI_LIVE_SAVED ? server->sources : find_source(server, connection, &refused);
   if (!source)
-    return hwi_http_say(connection, MHD_HTTP_NOT_FOUND,
-                        "the run has no such process, or too many of it are looked at\n");
+    return hwi_http_say(connection, refused->status, refused->reason);
   source->requested_ms = hwi_os_monotonic_ms();
   if (hwi_live_source_is_fresh(source, route->form, last_number(connection)))
     return answer_document(&source->documents[route->form], connection, route->form);

@@ -539,7 +539,26 @@ def test_many_processes_of_a_tree(program, view):
             connection.request("GET", f"/document?token={viewer.token}&pid={pid}")
             connection.getresponse()
     for pid in children:
+        wait_until(lambda of=pid: viewer.ask(f"/document?pid={of}")[0] != 503)  # until it was noticed that a client has gone
         wait_until(lambda of=pid: viewer.json(f"/document?pid={of}")["run"]["allocation_calls"] == 3)
+
+
+def test_all_processes_that_can_be_looked_at_are_waited_for(begin, view):
+    _, trace = begin("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do { read line </dev/null; read line; } & done; read line", options=["--no-pack"])
+    viewer = view(trace)
+    wait_until(lambda: len(viewer.report()["images"]) == 10)
+    pids = [image["pid"] for image in viewer.report()["images"]]
+    analyst = int(Path(f"/proc/{viewer.process.pid}/task/{viewer.process.pid}/children").read_text())
+    with contextlib.ExitStack() as clients:
+        os.kill(analyst, signal.SIGSTOP)
+        clients.callback(os.kill, analyst, signal.SIGCONT)
+        for pid in pids[:8]:
+            client = clients.enter_context(contextlib.closing(http.client.HTTPConnection(viewer.host)))
+            client.request("GET", f"/document?token={viewer.token}&pid={pid}")
+        wait_until(lambda: viewer.ask(f"/document?pid={pids[8]}")[0] == 503)
+        assert b"ask again later" in viewer.ask(f"/document?pid={pids[8]}")[2]
+        assert viewer.ask("/document?pid=999999999")[0] == 404
+    wait_until(lambda: viewer.ask(f"/document?pid={pids[8]}")[0] == 200)
 
 
 def test_the_process_that_ends_last_keeps_its_blocks(program, view, hw):

@@ -462,7 +462,7 @@ def test_a_scraper_that_waits_not_so_long(serve, start_program, tmp_path):
     os.kill(int(analysts_of(served)[0]), signal.SIGSTOP)
     with ThreadPoolExecutor(1) as pool:
         patient = pool.submit(served.metrics, "?top=1")
-        hasty = served.metrics(**{"X-Prometheus-Scrape-Timeout-Seconds": "0.5"})
+        hasty = served.metrics(**{"X-Prometheus-Scrape-Timeout-Seconds": "2"})
         assert sorted(value for _, value in hasty.find("recording_up")) == [0, 1] and not patient.done()
         assert sorted(value for _, value in patient.result().find("recording_up")) == [0, 1]
 
