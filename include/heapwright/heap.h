@@ -119,10 +119,10 @@ struct hw_heap_config {
    * what is in use, at least 2 MiB. */
   size_t keep_free_bytes;
   /* For LATER: what was not needed for this time, up to 3,600,000, goes back when the next thread gives some back. If more
-   * than 32 MiB above keep_free_bytes are free (2 MiB, if the heap has had 256 MiB; or a quarter of what is in use, if that
-   * is more), what is above half of this limit goes back at once. If the heap then takes half of it again within a second
-   * (16 s for each GB), this time and this limit become four times as much, up to 32 times, with which a heap of any size
-   * keeps all; they halve again later. Default: 25. */
+   * than a limit above keep_free_bytes is free, what is above half of this limit goes back at once. The limit is a quarter of what is
+   * in use, but at least 8 MiB; 128 MiB, if memory was needed within this time; 2 MiB, if the heap has had 256 MiB. If the heap
+   * then takes half of it again within a second (16 s for each GB), the limit is at least 32 MiB, and time and limit become four times
+   * as much, at most 32 times: then the heap keeps all. They halve again later. Default: 25. */
   size_t return_after_ms;
   enum hw_heap_pages pages;
   /* Memory is present when it was taken from the system: using it for the first time causes no page fault. */
@@ -182,8 +182,8 @@ void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes);
 enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block);
 
 /* Makes a block larger or smaller without moving it. Returns whether it has at least `bytes` then; hw_heap_usable_bytes says
- * how many. A block of a class keeps its size; larger ones become longer if the memory after them is free, and shorter. Returns
- * false for NULL or after a fault. */
+ * how many. A block of a class keeps its size; larger ones become longer if the memory after them is free, and shorter if more than
+ * an eighth is spare, one above 2 MiB down to that. Returns false for NULL or after a fault. */
 bool hw_heap_resize_in_place(struct hw_heap *heap, void *block, size_t bytes);
 
 /* Returns how many usable bytes a block has that is requested with `bytes`, without allocating one: a buffer that is to grow
@@ -232,8 +232,8 @@ typedef bool hw_heap_visit_fn(void *context, void *block, size_t bytes);
 void hw_heap_walk(struct hw_heap *heap, hw_heap_visit_fn *visit, void *context);
 
 /* Checks all records of the heap, and the links between its free blocks. Returns HW_HEAP_DAMAGED if they are wrong, as
- * after a write to a free block, and then sets *where to the start of the page of memory in question; `where` may be
- * NULL. No other call on this heap may be in progress. O(memory). */
+ * after a write to a free block, and then sets *where to the start of the page of memory in question, otherwise to NULL; `where`
+ * may be NULL. HW_HEAP_DESTROYED if the heap was destroyed. No other call on this heap may be in progress. O(memory). */
 enum hw_heap_fault hw_heap_check(struct hw_heap *heap, void **where);
 
 /* --- heaps for malloc ---

@@ -138,6 +138,20 @@ void hwi_message_stack(void)
   hwi_os_each_frame(print_frame, &stack);
 }
 
+void hwi_message_foreign(const char *function, const void *address, const char *heap)
+{
+  struct hwi_message line;
+  hwi_message_begin(&line);
+  hwi_message_text(&line, function);
+  hwi_message_text(&line, " of ");
+  hwi_message_address(&line, (uintptr_t)address);
+  hwi_message_text(&line, ": not a block of the ");
+  hwi_message_text(&line, heap);
+  hwi_message_text(&line, "; it goes to the next malloc");
+  hwi_message_print(&line);
+  hwi_message_stack();
+}
+
 void hwi_message_fault(uintptr_t address, const char *text, bool ends_process)
 {
   struct hwi_message line;

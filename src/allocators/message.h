@@ -28,6 +28,9 @@ void hwi_message_copy_to(void (*copy)(const char *text, size_t bytes));
  * the offset in it that addr2line takes. Must be called without the heap's locks: it takes the loader's lock. */
 void hwi_message_stack(void);
 
+/* Reports a call for an address that is no block of the heap or pool, with the stack. Without the locks, too. */
+void hwi_message_foreign(const char *function, const void *address, const char *heap);
+
 /* Reports a fault of a block with its stack; the process then ends by SIGABRT, or goes on. Without the locks, too. */
 void hwi_message_fault(uintptr_t address, const char *text, bool ends_process);
 

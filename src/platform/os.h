@@ -247,6 +247,10 @@ bool hwi_os_is_of_libc(uintptr_t address);
  * the other searches for symbols find nothing. */
 bool hwi_os_is_static(void);
 
+/* Returns whether this code is the recorder that was linked into a program. If it is no static one, the recorder may be preloaded,
+ * too: then the linked one leaves all to it. */
+bool hwi_os_is_linked_in(void);
+
 /* Writes the GNU build-id of a module whose headers are mapped at `start`. Returns its length in bytes (at most max),
  * or 0 if there is none. */
 size_t hwi_os_build_id(const struct hwi_os_module *module, uint8_t *to, size_t max);

@@ -5,3 +5,8 @@ bool hwi_os_is_static(void)
 {
   return false;
 }
+
+bool hwi_os_is_linked_in(void)
+{
+  return false;
+}

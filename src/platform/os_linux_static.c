@@ -58,6 +58,11 @@ bool hwi_os_is_static(void)
   return !getauxval(AT_BASE);
 }
 
+bool hwi_os_is_linked_in(void)
+{
+  return true;
+}
+
 const void *hwi_os_symbol_after(const char *name)
 {
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)

@@ -197,7 +197,8 @@ static void count_unseen(struct hw_trace_header *header)
 /* A static program that has the recorder is recorded when the same variables would record another one. */
 static bool is_wanted(void)
 {
-  return (!hwi_os_is_static() || hwi_session.options.is_preloaded) && hwi_trace_path_is_wanted();
+  const bool is_chosen = !hwi_os_is_linked_in() || (hwi_os_is_static() && hwi_session.options.is_preloaded);
+  return is_chosen && hwi_trace_path_is_wanted();
 }
 
 static bool start_image(void)

@@ -51,12 +51,16 @@ def test_faults(user, what, text):
 
 
 def test_a_block_of_libcs_is_freed_by_libc(user):
+    """When all frees are checked, it is reported, with its stack: it might be no block at all."""
     expect_done(user("wrong", "foreign"))
+    checked = user("wrong", "foreign", HEAPWRIGHT_CHECK="1")
+    assert (checked.returncode, checked.stdout) == (0, "done\n")
+    assert re.match(r"heapwright: free of 0x[0-9a-f]+: not a block of the heap; it goes to the next malloc\nheapwright:   #0 ", checked.stderr)
 
 
 def test_a_bad_value_is_said(user):
     process = user("churn", HEAPWRIGHT_CHECK="2")
-    assert (process.stdout, process.stderr) == ("done\n", "heapwright: HEAPWRIGHT_CHECK=2 is neither 0 nor 1\n")
+    assert (process.stdout, process.stderr) == ("done\n", "heapwright: HEAPWRIGHT_CHECK=2 must be 0 or 1; the default is used\n")
 
 
 # --- heaps as objects ---

@@ -354,11 +354,72 @@ static void what_the_system_refuses_is_left_out(void **state)
   }
 }
 
+/* Two heaps keep 60 MiB that are free, in large blocks and in pages; there is address space for 40 MiB more. */
+static bool use_what_is_free(void)
+{
+  enum { BLOCKS = 10, SMALL = 40000 };
+  static void *large[BLOCKS], *small[SMALL];
+  const struct hw_heap_config config = {.returns = HW_HEAP_RETURNS_ON_COLLECT};
+  struct hw_heap *heap = hw_heap_create(&config, NULL), *other = hw_heap_create(&config, NULL);
+  for (int i = 0; i < BLOCKS; i++)
+    large[i] = hw_heap_alloc(heap, 3 * MIB);
+  for (int i = 0; i < SMALL; i++)
+    small[i] = hw_heap_alloc(other, 1000);
+  for (int i = 0; i < BLOCKS; i++)
+    hw_heap_free(heap, large[i]);
+  for (int i = 0; i < SMALL; i++)
+    hw_heap_free(other, small[i]);
+  size_t mapped, resident;
+  process_pages(&mapped, &resident);
+  const struct rlimit limit = {mapped * 4096 + 40 * MIB, RLIM_INFINITY};
+  setrlimit(RLIMIT_AS, &limit);
+  char *block = hw_heap_alloc(heap, 64 * MIB);
+  return block && memset(block, 1, 64 * MIB) && hw_heap_check(heap, NULL) == HW_HEAP_OK &&
+         hw_heap_check(other, NULL) == HW_HEAP_OK && hw_heap_alloc(other, 1000) && !hw_heap_alloc(heap, 64 * MIB);
+}
+
+static void what_is_free_goes_back_before_a_request_fails(void **state)
+{
+  (void)state;
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+  skip();
+#endif
+  int status;
+  pid_t child = fork();
+  if (!child)
+    _exit(use_what_is_free() ? 0 : 1);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
+/* What realloc leaves over goes back to the system, or to the heap. */
+static void a_large_block_becomes_shorter(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  char *block = hw_heap_alloc(heap, 64 * MIB);
+  memset(block, 7, 64 * MIB);
+  block = hw_heap_realloc(heap, block, 40 * MIB);
+  assert_in_range(hw_heap_usable_bytes(heap, block), 40 * MIB, 45 * MIB);
+  assert_true(hw_heap_resize_in_place(heap, block, 10));
+  assert_in_range(hw_heap_usable_bytes(heap, block), 2 * MIB, 3 * MIB);
+  assert_int_equal(block[0] + block[2 * MIB - 1], 14);
+  block = hw_heap_realloc(heap, block, 3 * MIB / 2);
+  assert_int_equal(block[3 * MIB / 2 - 1], 7);
+  block = hw_heap_realloc(heap, block, MIB - 100);
+  assert_in_range(hw_heap_usable_bytes(heap, block), MIB - 100, 9 * MIB / 8);
+  expect_right(heap);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  hw_heap_destroy(heap);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(without_memory_nothing_changes), /* first: the process has no heap yet */
       cmocka_unit_test(what_the_system_refuses_is_left_out),
+      cmocka_unit_test(what_is_free_goes_back_before_a_request_fails),
+      cmocka_unit_test(a_large_block_becomes_shorter),
       cmocka_unit_test(faults_are_found_and_change_nothing),
       cmocka_unit_test(a_block_freed_twice_is_found_by_default),
       cmocka_unit_test(a_free_block_is_not_resized),

@@ -39,7 +39,9 @@ static void expect_destroyed(struct hw_heap *heap, void *block)
   assert_int_equal(stats_of(heap).mapped_bytes, 0);
   hw_heap_walk(heap, visit, &visited);
   assert_int_equal(visited, 0);
-  expect_right(heap);
+  void *where = heap;
+  assert_int_equal(hw_heap_check(heap, &where), HW_HEAP_DESTROYED);
+  assert_null(where);
   assert_false(hw_heap_destroy(heap));
 }
 

@@ -381,6 +381,20 @@ def test_a_program_that_is_not_asked_for(counted, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_program_that_is_not_static(build, folder, record, tmp_path):
+    """The recorder that is linked in does nothing; the preloaded one records each call once."""
+    source, program = folder / "shared.c", folder / "shared"
+    source.write_text(COUNTED)
+    subprocess.run(["gcc", "-g", "-O1", "-fno-builtin", "-w", source, *linked_with(build), "-pthread", "-o", program], check=True)
+    done = plain([program], cwd=tmp_path, env={**os.environ, "HEAPWRIGHT_OUTPUT": str(tmp_path / "x.hwt")})
+    assert (done.returncode, done.stdout, done.stderr) == (7, "done\n", "")
+    assert not list(tmp_path.iterdir())
+    recording = record([program])
+    calls = {size: entry["calls"] for size, entry in sizes_of(recording.report_with("--top", "0")).items()}
+    assert recording.process.returncode == 7 and {size: calls.get(size) for size in EXPECTED} == EXPECTED
+    assert len(recording.report["images"]) == 1
+
+
 CXX = r"""
 #include <cstdio>
 #include <map>

@@ -293,14 +293,14 @@ void hwi_arena_drop_kept(struct hw_heap *heap, size_t most_bytes)
   }
 }
 
-void hwi_arena_unmap_free(struct hw_heap *heap, size_t most_bytes)
+void hwi_arena_unmap_free(struct hw_heap *heap, size_t most_bytes, size_t least_bytes)
 {
   size_t staying_bytes = 0;
   for (struct hwi_page *arena = heap->arenas[HWI_BY_FREE].lists[HWI_SLICES], *next; arena; arena = next) {
     size_t kept_bytes = bytes_of(arena->touched_slices);
     size_t too_many = heap->kept_bytes > most_bytes ? heap->kept_bytes - most_bytes : 0;
     next = arena->links.next;
-    if (staying_bytes >= heap->config.arena_bytes && kept_bytes <= too_many)
+    if (staying_bytes >= least_bytes && kept_bytes <= too_many)
       end_arena(arena);
     else
       staying_bytes += HWI_UNIT_BYTES;

@@ -31,10 +31,16 @@ struct hwi_heap_field {
   const char *rule;         /* what a value must be */
 };
 
-enum { HWI_HEAP_FIELDS = 13, HWI_HEAP_LISTS = 3 }; /* the lists come first */
+enum { HWI_HEAP_FIELDS = 14, HWI_HEAP_LISTS = 3 }; /* the lists come first */
 
 extern const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS]
     __attribute__((visibility("hidden"))); /* fields.c */
+
+/* What the text of a field must be. */
+static inline const char *hwi_heap_field_text_rule(const struct hwi_heap_field *field)
+{
+  return field->kind == HWI_FIELD_LIST ? "must be a list of at most 64 numbers" : field->rule;
+}
 
 /* The variables that no field has. */
 #define HWI_HEAP_CONFIG_VARIABLE "HEAPWRIGHT_HEAP_CONFIG"

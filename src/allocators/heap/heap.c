@@ -367,15 +367,25 @@ static void report(struct hw_heap *heap, enum hw_heap_fault fault, void *address
 
 typedef void *alloc_fn(struct hwi_owner *owner, size_t align, size_t bytes);
 
-static __attribute__((noinline)) void *alloc_by(alloc_fn *alloc, struct hw_heap *heap, size_t align, size_t bytes)
+static void *try_alloc(alloc_fn *alloc, struct hw_heap *heap, size_t align, size_t bytes)
 {
-  if (heap->uses_libc)
-    return hwi_libc_alloc(heap, align, bytes, alloc == hwi_owner_alloc_zeroed);
   enum hwi_lock_result result = hwi_heap_enter_central(heap);
   struct hwi_owner *owner = owner_in(heap);
   void *block = owner ? alloc(owner, align, bytes) : NULL;
   hwi_heap_leave_central(heap, result);
   return block;
+}
+
+/* If there is no memory, all that is free in any heap goes back to the system first. */
+static __attribute__((noinline)) void *alloc_by(alloc_fn *alloc, struct hw_heap *heap, size_t align, size_t bytes)
+{
+  if (heap->uses_libc)
+    return hwi_libc_alloc(heap, align, bytes, alloc == hwi_owner_alloc_zeroed);
+  void *block = try_alloc(alloc, heap, align, bytes);
+  if (block || hwi_lock_is_closed())
+    return block;
+  hwi_heaps_return_all();
+  return try_alloc(alloc, heap, align, bytes);
 }
 
 void *hw_heap_alloc(struct hw_heap *heap, size_t bytes)

@@ -394,8 +394,8 @@ bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count);
 /* Free slices become pending, until at most `most_bytes` are kept. */
 void hwi_arena_drop_kept(struct hw_heap *heap, size_t most_bytes);
 
-/* Arenas without a page become pending, until at most `most_bytes` are kept. As many arenas as are taken at a time stay. */
-void hwi_arena_unmap_free(struct hw_heap *heap, size_t most_bytes);
+/* Arenas without a page become pending, until at most `most_bytes` are kept. `least_bytes` of them stay. */
+void hwi_arena_unmap_free(struct hw_heap *heap, size_t most_bytes, size_t least_bytes);
 void hwi_arena_unmap_all(struct hw_heap *heap);
 
 /* Pending slices of an arena are free from now on. */
@@ -414,6 +414,10 @@ void hwi_heap_unmap_later(struct hw_heap *heap, struct hwi_page *unit);
 
 /* Free memory is to be returned to the system when the lock is left, until at most `most_bytes` are kept. */
 void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes);
+
+/* Returns all free memory of all heaps to the system, except what threads have: another request may then succeed. To be called
+ * without the lock. */
+void hwi_heaps_return_all(void);
 
 /* Memory is taken: of what was kept, and from the system. */
 void hwi_heap_count_taken(struct hw_heap *heap, size_t kept_bytes, size_t new_bytes);

@@ -29,6 +29,8 @@ static void *resize_mapped(struct hw_heap *heap, void *block, size_t old_bytes, 
   size_t new_bytes = 0;
   if (result == HWI_LOCK_CLOSED)
     return NULL;
+  if (page->kind == HWI_PAGE_LARGE && bytes <= HWI_SPAN_BYTES && (!may_move || bytes >= HWI_SPAN_BYTES / 2))
+    bytes = HWI_SPAN_BYTES + 1; /* the least that such a block may have */
   if (page->kind == HWI_PAGE_LARGE && bytes > HWI_SPAN_BYTES)
     resized = (char *)hwi_large_resize(heap, page, bytes, may_move, &new_bytes);
   else if (page->kind == HWI_PAGE_SPAN && bytes <= HWI_SPAN_BYTES)
@@ -39,10 +41,13 @@ static void *resize_mapped(struct hw_heap *heap, void *block, size_t old_bytes, 
   return resized;
 }
 
-/* Returns whether a block of so many bytes is as good for a request as another one. */
+/* Returns whether a block of so many bytes is as good for a request as another one. To make one shorter that is not of a class, nothing
+ * is copied. */
 static bool is_near(size_t old_bytes, size_t bytes)
 {
-  return bytes <= old_bytes && bytes >= old_bytes / 2;
+  enum { COPIED_PART = 2, CUT_PART = 8 };
+  size_t most_spare = old_bytes / (old_bytes > HW_HEAP_LARGEST_CLASS_BYTES ? CUT_PART : COPIED_PART);
+  return bytes <= old_bytes && bytes >= old_bytes - most_spare;
 }
 
 size_t hwi_heap_bytes_to_grow(size_t old_bytes, size_t bytes)

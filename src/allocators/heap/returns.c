@@ -93,7 +93,7 @@ void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes)
 {
   hwi_heap_collect_settled(heap);
   hwi_large_drop_cached(heap, most_bytes);
-  hwi_arena_unmap_free(heap, most_bytes);
+  hwi_arena_unmap_free(heap, most_bytes, heap->config.arena_bytes);
   hwi_arena_drop_kept(heap, most_bytes);
 }
 
@@ -225,8 +225,8 @@ void hwi_heap_pass_by(struct hw_heap *heap)
 
 /* --- on demand --- */
 
-/* Returns how many bytes went back. Arenas that are free only then are unmapped in the second round. */
-static size_t return_free(struct hw_heap *heap, size_t most_bytes)
+/* Returns how many bytes went back. Arenas that are free only then are unmapped in the second round; `least_bytes` of them stay. */
+static size_t return_free(struct hw_heap *heap, size_t most_bytes, size_t least_bytes)
 {
   size_t before = 0, after = 0;
   for (int round = 0; round < 2; round++) {
@@ -238,7 +238,7 @@ static size_t return_free(struct hw_heap *heap, size_t most_bytes)
       before = heap->kept_bytes;
       hwi_heap_trim(heap, most_bytes);
     } else {
-      hwi_arena_unmap_free(heap, most_bytes);
+      hwi_arena_unmap_free(heap, most_bytes, least_bytes);
       after = heap->kept_bytes;
     }
     hwi_heap_unlock(heap, result);
@@ -255,7 +255,15 @@ size_t hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner, size_t mo
     hwi_owner_give_empty_pages(owner);
   }
   hwi_heap_leave_central(heap, result);
-  return return_free(heap, most_bytes);
+  return return_free(heap, most_bytes, heap->config.arena_bytes);
+}
+
+void hwi_heaps_return_all(void)
+{
+  enum hwi_lock_result result = hwi_lock_take_or_have(&hwi_space.heaps_lock);
+  for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
+    return_free(heap, 0, 0);
+  hwi_lock_leave(&hwi_space.heaps_lock, result);
 }
 
 void hw_heap_collect(struct hw_heap *heap)

@@ -77,16 +77,8 @@ void hwi_heap_report(enum hw_pool_fault fault, void *address)
 
 void hwi_heap_report_foreign(const char *function, const void *address)
 {
-  if (!settings.abort_on_fault)
-    return;
-  struct hwi_message line;
-  hwi_message_begin(&line);
-  hwi_message_text(&line, function);
-  hwi_message_text(&line, " of ");
-  hwi_message_address(&line, (uintptr_t)address);
-  hwi_message_text(&line, ": not a block of the pool; it goes to the next malloc");
-  hwi_message_print(&line);
-  hwi_message_stack();
+  if (settings.abort_on_fault)
+    hwi_message_foreign(function, address, "pool");
 }
 
 static void keep_fault(void *context, struct hw_pool *pool, enum hw_pool_fault fault, void *address)

@@ -72,7 +72,7 @@ static void read_field(struct reading *reading, const char *name, const char *va
   else if (reading->lines->of[field - hwi_heap_fields])
     report(reading, name, "was set in an earlier line");
   else if (!hwi_heap_field_read(reading->settings, field, value))
-    report(reading, name, field->kind == HWI_FIELD_LIST ? "must be a list of at most 64 numbers" : field->rule);
+    report(reading, name, hwi_heap_field_text_rule(field));
   else
     reading->lines->of[field - hwi_heap_fields] = reading->line;
 }

@@ -103,6 +103,15 @@ static void *try_alloc(size_t bytes, size_t align, bool is_zeroed)
   return block;
 }
 
+/* When there was no memory: all that is free in any heap goes back to the system first. */
+static COLD void *try_again(size_t bytes, size_t align, bool is_zeroed)
+{
+  hwi_is_in_malloc = true;
+  hwi_heaps_return_all();
+  hwi_is_in_malloc = false;
+  return try_alloc(bytes, align, is_zeroed);
+}
+
 /* If a fork began or ended meanwhile, it is not known why there was no block. A block of a fork is zeroed. */
 static void *alloc(size_t bytes, size_t align, bool is_zeroed)
 {
@@ -112,8 +121,8 @@ static void *alloc(size_t bytes, size_t align, bool is_zeroed)
     unsigned forks = __atomic_load_n(&fork_count, __ATOMIC_ACQUIRE);
     bool is_closed = hwi_lock_is_closed();
     void *block = try_alloc(bytes, align, is_zeroed);
-    if (!block && is_closed)
-      block = hwi_fork_heap_alloc(bytes, align);
+    if (!block)
+      block = is_closed ? hwi_fork_heap_alloc(bytes, align) : try_again(bytes, align, is_zeroed);
     if (block || (forks == __atomic_load_n(&fork_count, __ATOMIC_ACQUIRE) && is_closed == hwi_lock_is_closed()))
       return block;
   }
@@ -145,6 +154,15 @@ static COLD void report(const void *address, enum hw_heap_fault fault)
 {
   hwi_statistics_count_fault();
   hwi_message_fault((uintptr_t)address, hw_heap_fault_text(fault), checks_all_frees);
+}
+
+/* A foreign block may be another malloc's. */
+static COLD void report_foreign(const char *function, const void *address)
+{
+  if (!checks_all_frees)
+    return;
+  hwi_statistics_count_fault();
+  hwi_message_foreign(function, address, "heap");
 }
 
 static void heap_free(void *block);
@@ -194,7 +212,6 @@ static int try_free(void *block)
   return fault;
 }
 
-/* A foreign block may be another malloc's. */
 static __attribute__((noinline)) void free_otherwise(void *block)
 {
   int result = try_free(block);
@@ -204,8 +221,10 @@ static __attribute__((noinline)) void free_otherwise(void *block)
     free_later(block);
   else if (result != HW_HEAP_FOREIGN)
     report(block, (enum hw_heap_fault)result);
-  else if (!hwi_fork_heap_owns(block) || !hwi_fork_heap_free(block))
+  else if (!hwi_fork_heap_owns(block) || !hwi_fork_heap_free(block)) {
+    report_foreign("free", block);
     hw_next_free(block);
+  }
 }
 
 static void heap_free(void *block)
@@ -234,8 +253,10 @@ static size_t heap_usable_size(void *block)
 {
   enum hw_heap_fault fault;
   size_t bytes = bytes_of(block, &fault);
-  if (fault == HW_HEAP_FOREIGN)
+  if (fault == HW_HEAP_FOREIGN) {
+    report_foreign("malloc_usable_size", block);
     return hw_next_usable_size(block);
+  }
   if (fault != HW_HEAP_OK)
     report(block, fault);
   return bytes;
@@ -253,8 +274,10 @@ static void *heap_realloc(void *block, size_t bytes)
 {
   enum hw_heap_fault fault;
   size_t old_bytes = bytes_of(block, &fault);
-  if (fault == HW_HEAP_FOREIGN)
+  if (fault == HW_HEAP_FOREIGN) {
+    report_foreign("realloc", block);
     return hw_next_realloc(block, bytes);
+  }
   if (fault != HW_HEAP_OK) {
     report(block, fault);
     return NULL;

@@ -125,14 +125,12 @@ void hwi_process_settings_read(struct hwi_process_settings *settings, const stru
   for (const struct hwi_heap_field *field = hwi_heap_fields; field < hwi_heap_fields + HWI_HEAP_FIELDS; field++) {
     const char *value = value_of(field->variable);
     if (value && !hwi_heap_field_read(&settings->heap, field, value)) {
-      report(field, &sources, NULL, field->rule);
+      report(field, &sources, NULL, hwi_heap_field_text_rule(field));
       hwi_heap_field_clear(&settings->heap, field);
     }
   }
   make_right(&settings->heap, &sources);
   report_unknown(variables);
-  settings->heap.config.check_all_frees =
-      hwi_flag_read(value_of, "HEAPWRIGHT_CHECK", settings->heap.config.check_all_frees);
   settings->uses_libc = hwi_libc_is_wanted(value_of);
   settings->stats = stats && *stats ? stats : NULL;
 }
