@@ -1,6 +1,7 @@
-/* test_fold.c - which frames of a long stack a text report shows
+/* test_fold.c - which frames of a stack a text report shows
  *
- * Breaks if the line that a user can change is folded: the frame that called the standard library for its memory.
+ * Breaks if the line that a user can change is folded, which is the frame that called the standard library for its
+ * memory, or if it is left out as one of the frames that start a program.
  */
 #include "report/names/fold.h"
 
@@ -10,12 +11,13 @@
 
 #include <cmocka.h>
 
-enum { FRAMES_MAX = 24, PROGRAM = 1, LIBSTDCXX, PLUGIN };
+enum { FRAMES_MAX = 24, PROGRAM = 1, LIBSTDCXX, PLUGIN, LIBC };
 
 static struct hwi_profile_module modules[] = {
     [PROGRAM] = {.path = "/usr/bin/app"},
     [LIBSTDCXX] = {.path = "/usr/lib/libstdc++.so.6"},
     [PLUGIN] = {.path = "/opt/libplugin.so"},
+    [LIBC] = {.path = "/lib/aarch64-linux-gnu/libc.so.6"},
 };
 
 struct stack {
@@ -144,6 +146,67 @@ static void test_the_nearest_caller_with_a_name_is_found(void **state)
   assert_int_equal(hwi_named_frames_nearest(&frames, 2, 4), 2); /* no frame has a name */
 }
 
+/* The frames of `stack` that a text shows are [first, last). */
+static void expect_trimmed(struct stack *stack, uint32_t first, uint32_t last)
+{
+  stack->profile.modules = modules;
+  stack->profile.module_count = sizeof modules / sizeof *modules;
+  const struct hwi_named_frames frames = {.profile = &stack->profile, .items = stack->items, .count = stack->count};
+  uint32_t found_first, found_last;
+  hwi_named_frames_trim(&frames, &found_first, &found_last);
+  assert_int_equal(found_first, first);
+  assert_int_equal(found_last, last);
+}
+
+/* libc's file is not here. The main that called it is not a frame of its start, whether it has a name or not. */
+static void test_who_called_a_nameless_libc_is_shown(void **state)
+{
+  (void)state;
+  static const char *const mains[] = {"main", NULL}, *const starts[] = {"_start", NULL};
+  for (size_t i = 0; i < 2; i++) {
+    for (size_t k = 0; k < 2; k++) {
+      struct stack stack = {0};
+      add(&stack, LIBC, NULL);
+      add(&stack, LIBC, NULL);
+      add(&stack, PROGRAM, mains[i]);
+      add(&stack, LIBC, NULL);
+      add(&stack, LIBC, NULL);
+      add(&stack, PROGRAM, starts[k]);
+      expect_trimmed(&stack, 0, 3);
+    }
+  }
+}
+
+/* A thread's function, too; and where the stack was not followed further. */
+static void test_outermost_caller_of_a_nameless_libc_is_shown(void **state)
+{
+  (void)state;
+  static const char *const functions[] = {"main", "work", NULL};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    struct stack stack = {0};
+    add(&stack, LIBC, NULL);
+    add(&stack, PROGRAM, functions[i]);
+    expect_trimmed(&stack, 0, 2);
+    add(&stack, LIBC, NULL);
+    expect_trimmed(&stack, 0, 2);
+  }
+}
+
+static void test_main_of_a_runtime_is_left_out(void **state)
+{
+  (void)state;
+  static const char *const mains[] = {"main", NULL};
+  for (size_t i = 0; i < 2; i++) {
+    struct stack stack = {0};
+    add(&stack, PROGRAM, "app::main");
+    add(&stack, PROGRAM, "std::rt::lang_start");
+    add(&stack, PROGRAM, mains[i]);
+    add(&stack, LIBC, NULL);
+    add(&stack, PROGRAM, NULL);
+    expect_trimmed(&stack, 0, 1);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -153,6 +216,9 @@ int main(void)
       cmocka_unit_test(test_a_library_that_called_is_shown),
       cmocka_unit_test(test_a_stripped_standard_library_called_nobody),
       cmocka_unit_test(test_the_nearest_caller_with_a_name_is_found),
+      cmocka_unit_test(test_who_called_a_nameless_libc_is_shown),
+      cmocka_unit_test(test_outermost_caller_of_a_nameless_libc_is_shown),
+      cmocka_unit_test(test_main_of_a_runtime_is_left_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,13 +168,27 @@ static bool is_start(const struct hwi_named_frames *frames, const struct hwi_sho
   return matches(frames, hwi_rules_start_modules, hwi_module_path(frames->profile, frame->module));
 }
 
+/* Whether the frame is the _start of a stripped program: the outermost one, and only libc's start functions are between
+ * it and the program. If libc's frames are the innermost ones, a function of the program called them, and the stack ends
+ * there. */
+static bool is_nameless_start(const struct hwi_named_frames *frames, uint32_t frame)
+{
+  uint32_t inner = frame;
+  while (inner > 0 && is_start(frames, &frames->items[inner - 1]))
+    inner--;
+  return frame + 1 == frames->count && !frames->items[frame].symbol->function && 0 < inner && inner < frame;
+}
+
 /* Whether the frame calls a start function, and so is one too: the C main of a language's runtime (the user's own
- * main is further in), and the _start of a stripped program. */
+ * main is further in), and the _start of a stripped program. A nameless callee in libc may be any function there, such
+ * as one that the user's main called. */
 static bool calls_start(const struct hwi_named_frames *frames, uint32_t frame)
 {
-  const struct hwi_symbol *symbol = frames->items[frame].symbol;
+  const struct hwi_symbol *symbol = frames->items[frame].symbol, *callee = frames->items[frame - 1].symbol;
   if (!symbol || (symbol->function && strcmp(symbol->function, "main") != 0))
     return false;
+  if (callee && !callee->function)
+    return is_nameless_start(frames, frame);
   return is_start(frames, &frames->items[frame - 1]);
 }
 
