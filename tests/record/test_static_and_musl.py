@@ -140,6 +140,8 @@ def test_each_call_is_recorded_once(counted, record, kind, options):
     assert [frame["function"] for frame in stack["stack"]][:4] == ["take", "inner", "outer", "main"]
     assert Path(stack["stack"][0]["module"]).name == counted.name
     assert "linked in" not in recording.hw("report", recording.trace).stdout
+    text = recording.hw("report", "--top", "0", "--only", "func=outer", recording.trace).stdout
+    assert "  outer  " in text and "_start" not in text and "ld-musl" not in text
 
 
 def test_zeroed_memory_is_not_touched(folder, compiled, record):

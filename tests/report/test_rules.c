@@ -100,6 +100,7 @@ static void shipped_lists_know_their_frames(void **state)
   assert_all_match(hwi_rules_wrappers, others, sizeof others / sizeof *others, false);
   assert_true(hwi_patterns_match(hwi_rules_runtime_modules, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"));
   assert_false(hwi_patterns_match(hwi_rules_runtime_modules, "/opt/app/libcapp.so.1"));
+  assert_true(hwi_patterns_match(hwi_rules_start_modules, "/usr/lib/x86_64-linux-musl/libc.so"));
 }
 
 int main(void)

@@ -227,6 +227,7 @@ const char hwi_rules_starts[] = "leak:^_start$\n"
                                 "leak:^__libc_start_main\n"
                                 "leak:^__libc_start_call_main$\n"
                                 "leak:^__libc_init_first$\n"
+                                "leak:^libc_start_main_stage2$\n" /* of musl */
                                 "leak:^_dl_start_user$\n"
                                 "leak:^_dl_start$\n"
                                 "leak:^clone$\n"
@@ -255,7 +256,9 @@ const char hwi_rules_start_modules[] = "leak:/libc.so.\n"
                                        "leak:/libc-2.\n"
                                        "leak:/libpthread\n"
                                        "leak:/ld-linux\n"
-                                       "leak:/ld-2.\n";
+                                       "leak:/ld-2.\n"
+                                       "leak:/ld-musl-\n" /* libc and loader; Debian's file has the next name */
+                                       "leak:-linux-musl/libc.so\n";
 
 /* Compared only with the frame that allocated, and with its module. LeakSanitizer compares every frame. Here that
  * would be wrong: a global constructor is called by the loader, and its blocks are the program's. */
