@@ -9,8 +9,6 @@
 #include "export/moment.h"
 #include "report/names/named_frames.h"
 #include "report/words/style.h"
-#include "symbols/debug_file.h"
-#include "symbols/paths.h"
 #include "symbols/symbols.h"
 
 /* --- what is opened --- */
@@ -71,13 +69,8 @@ static int look_for_recorder(struct hwi_core_answer *answer)
 static int use_sysroot(const struct hwi_core_answer *answer)
 {
   struct hwi_error error = {0};
-  char *debug_dir = hwi_path_concat(answer->sysroot, HWI_DEBUG_DIR, NULL);
-  if (!debug_dir || hwi_symbols_add_debug_dir(answer->symbols, answer->sysroot, &error) < 0 ||
-      hwi_symbols_add_debug_dir(answer->symbols, debug_dir, &error) < 0) {
-    free(debug_dir);
-    return hwi_fail(HWI_EXIT_TROUBLE, "no memory to look for debug files in %s", answer->sysroot);
-  }
-  free(debug_dir);
+  if (hwi_symbols_add_root(answer->symbols, answer->sysroot, &error) < 0)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
   if (answer->modules.count && !answer->modules.path_count)
     hwi_warn("--sysroot %s: none of the %zu files that ran is there with the same build-id; the first is %s",
              answer->sysroot, answer->modules.count, answer->modules.modules[0].path);

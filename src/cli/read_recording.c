@@ -191,7 +191,7 @@ static int open_symbols(const struct hwi_reading *reading, const char *const *pa
       hwi_symbols_destroy(*symbols);
   }
   for (size_t i = reading->debug_dirs.count; i > 0 && status == HW_OK; i--) { /* the last one added is searched first */
-    status = hwi_symbols_add_debug_dir(*symbols, reading->debug_dirs.items[i - 1], &error);
+    status = hwi_symbols_add_root(*symbols, reading->debug_dirs.items[i - 1], &error);
     if (status < 0)
       hwi_symbols_destroy(*symbols);
   }

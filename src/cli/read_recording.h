@@ -47,7 +47,8 @@ struct hwi_reading {
   {.name = "debug-dir",                                                                                                \
    HWI_VALUE(TEXTS, field.debug_dirs),                                                                                 \
    .value = "DIR",                                                                                                     \
-   .help = "look for debug files below DIR, too; may be given again"}
+   .help = "look for debug files below DIR, too, which may be the root\n"                                              \
+           "of the system that the program ran on; may be given again"}
 
 #define HWI_READING_OPTIONS(field)                                                                                     \
   HWI_READING_PROCESSES(field),                                                                                        \

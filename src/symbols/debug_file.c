@@ -72,7 +72,8 @@ bool hwi_debug_file_by_name(struct hwi_elf_file *file, const struct hwi_debug_di
   const char *name = hwi_base_name(module_path);
   bool found = false;
   for (size_t i = 0; !found && i < dirs->count; i++)
-    found = open_checked(file, hwi_path_concat(dirs->dirs[i], "/", name, NULL), build_id, bytes) ||
+    found = open_checked(file, hwi_path_concat(dirs->dirs[i], "/", module_path, NULL), build_id, bytes) ||
+            open_checked(file, hwi_path_concat(dirs->dirs[i], "/", name, NULL), build_id, bytes) ||
             open_checked(file, hwi_path_concat(dirs->dirs[i], "/", name, ".debug", NULL), build_id, bytes);
   return found;
 }

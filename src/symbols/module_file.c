@@ -59,17 +59,16 @@ static void find_debug(struct hwi_module_file *file, const struct hwi_symbol_mod
 {
   if (has_debug_info(&file->own) && hwi_elf_file_section(&file->own, ".symtab"))
     return;
-  if (has_build_id(module) &&
-      (hwi_debug_file_by_build_id(&file->debug, dirs, module->build_id, module->build_id_bytes) ||
-       hwi_debug_file_by_name(&file->debug, dirs, module->path, module->build_id, module->build_id_bytes)))
-    return;
-  if (!file->own.elf)
-    return;
-  const void *build_id;
-  ssize_t bytes = has_build_id(module) ? 0 : dwelf_elf_gnu_build_id(file->own.elf, &build_id);
+  const void *build_id = module->build_id;
+  ssize_t bytes = has_build_id(module) ? module->build_id_bytes
+                  : file->own.elf      ? dwelf_elf_gnu_build_id(file->own.elf, &build_id)
+                                       : 0;
   if (bytes > 0 && hwi_debug_file_by_build_id(&file->debug, dirs, build_id, (size_t)bytes))
     return;
-  hwi_debug_file_by_link(&file->debug, dirs, &file->own);
+  if (file->own.elf && hwi_debug_file_by_link(&file->debug, dirs, &file->own))
+    return;
+  if (has_build_id(module)) /* last: it may be a copy of the module itself, as stripped as that */
+    hwi_debug_file_by_name(&file->debug, dirs, module->path, module->build_id, module->build_id_bytes);
 }
 
 static Dwarf *end_dwarf(Dwarf *dwarf)

@@ -83,6 +83,18 @@ int hwi_symbols_add_debug_dir(struct hwi_symbols *symbols, const char *dir, stru
   return 0;
 }
 
+int hwi_symbols_add_root(struct hwi_symbols *symbols, const char *root, struct hwi_error *error)
+{
+  char *debug_dir = hwi_path_concat(root, HWI_DEBUG_DIR, NULL);
+  if (!debug_dir)
+    return hwi_error_set(error, HW_ERR_MEMORY, "no memory to look up symbols");
+  int status = hwi_symbols_add_debug_dir(symbols, root, error);
+  if (status == 0)
+    status = hwi_symbols_add_debug_dir(symbols, debug_dir, error);
+  free(debug_dir);
+  return status;
+}
+
 static void destroy_module(struct module *module)
 {
   hwi_dwarf_units_release(&module->units);

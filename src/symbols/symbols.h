@@ -56,6 +56,10 @@ void hwi_symbols_destroy(struct hwi_symbols *symbols); /* NULL is fine */
  * added earlier and the default. To be called before the first look-up. Returns 0 or HW_ERR_MEMORY. */
 int hwi_symbols_add_debug_dir(struct hwi_symbols *symbols, const char *dir, struct hwi_error *error);
 
+/* As hwi_symbols_add_debug_dir, for a folder that may also be the root of another system: its files are below it at the
+ * paths that they have there, and debug files in its /usr/lib/debug. */
+int hwi_symbols_add_root(struct hwi_symbols *symbols, const char *root, struct hwi_error *error);
+
 /* Caches names in a file next to the recording at `path`, and uses the names that are cached there (see name_cache.h)
  * if their symbol files have not changed. To be called before the first look-up. Returns 0 or HW_ERR_MEMORY. */
 int hwi_symbols_use_cache(struct hwi_symbols *symbols, const char *path, struct hwi_error *error);

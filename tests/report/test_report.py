@@ -427,6 +427,37 @@ def test_debug_files_are_found_by_name(hw, split, program, tmp_path, name, rebui
     assert not names_line(document(hw, trace, "--debug-dir", folder))
 
 
+@pytest.mark.parametrize("place", ["path", "debug"])
+def test_files_are_found_below_the_root_of_another_system(hw, split, program, tmp_path, place):
+    """The program's file is gone. Below the root, it is at its path, or its debug file in /usr/lib/debug."""
+    trace, folder = split
+    bare, root = tmp_path / "bare", tmp_path / "root"
+    there = root / "usr/lib/debug" if place == "debug" else root / str(bare)[1:]
+    there.parent.mkdir(parents=True)
+    if place == "debug":
+        folder.rename(there)
+    else:
+        shutil.copy(program, there)
+    bare.unlink()
+    assert not names_line(document(hw, trace))
+    assert names_line(document(hw, trace, "--debug-dir", root))
+    if place == "path":
+        shutil.copy("/bin/true", there)  # with another build ID
+        assert not names_line(document(hw, trace, "--debug-dir", root))
+
+
+def test_stripped_copy_below_the_root_hides_no_debug_file(hw, split, tmp_path):
+    """The program names its debug file, which is next to it. The copy below the root has no names."""
+    trace, folder = split
+    bare, root = tmp_path / "bare", tmp_path / "root"
+    next(folder.glob(".build-id/*/*.debug")).rename(tmp_path / "linked.debug")
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={tmp_path / 'linked.debug'}", bare], check=True)
+    there = root / str(bare)[1:]
+    there.parent.mkdir(parents=True)
+    shutil.copy(bare, there)
+    assert names_line(document(hw, trace, "--debug-dir", root))
+
+
 def test_debug_dir_that_is_not_there(hw, trace, tmp_path):
     assert "absent" in trouble(hw, "--debug-dir", tmp_path / "absent", trace)
 
