@@ -41,6 +41,10 @@ const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
     {FIELD(lock_memory, "LOCK_MEMORY", HWI_FIELD_FLAG), .words = flag_words, .rule = "must be 0 or 1"},
     {FIELD(numa_node, "NUMA_NODE", HWI_FIELD_NUMBER), .least = 1, .most = MOST_NODES, .step = 1, .bias = 1,
      .rule = "must be the number of a memory node of this machine"},
-    {.name = "check_all_frees", .variable = "HEAPWRIGHT_CHECK", .kind = HWI_FIELD_FLAG,
-     .offset = offsetof(struct hw_heap_config, check_all_frees), .words = flag_words, .rule = "must be 0 or 1"},
+    {.name = "check_all_frees",
+     .variable = "HEAPWRIGHT_CHECK",
+     .kind = HWI_FIELD_FLAG,
+     .offset = offsetof(struct hw_heap_config, check_all_frees),
+     .words = flag_words,
+     .rule = "must be 0 or 1"},
 };
