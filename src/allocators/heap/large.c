@@ -158,6 +158,9 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
     return NULL;
   bytes = page_up(bytes);
   size_t old_bytes = page->block_bytes;
+  *new_bytes = 0;
+  if (bytes == old_bytes)
+    return (void *)hwi_page_start(page);
   uintptr_t start = hwi_space_resize(hwi_page_start(page), old_bytes, bytes, may_move);
   if (!start)
     return NULL;
