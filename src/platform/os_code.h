@@ -46,6 +46,10 @@ void hwi_os_image_references(const struct hwi_os_image *image, void (*found)(voi
 /* Returns whether [at, at + bytes) is in a segment of the image with code, so that it may be read and called. */
 bool hwi_os_image_has_code(const struct hwi_os_image *image, uintptr_t at, size_t bytes);
 
+/* Returns whether the image's constants have a string of C that begins with `text`. All of them are read; if that
+ * would take long, the result is false. */
+bool hwi_os_image_has_string(const struct hwi_os_image *image, const char *text);
+
 /* Returns whether the image itself finds a function at this address through the loader's tables, so that it may find that of
  * another image instead. If not, the linker has bound its calls. */
 bool hwi_os_image_looks_up(const struct hwi_os_image *image, uintptr_t address);

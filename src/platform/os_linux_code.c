@@ -164,6 +164,54 @@ bool hwi_os_image_has_code(const struct hwi_os_image *image, uintptr_t at, size_
   return (range_of(image, at, bytes).flags & (PF_R | PF_X)) == (PF_R | PF_X);
 }
 
+struct string_search {
+  const struct hwi_os_image *image;
+  const char *text;
+  bool is_found;
+};
+
+/* The byte before it is the end of another string. */
+static bool has_string(const char *start, size_t bytes, const char *text)
+{
+  const char *at = start, *end = start + bytes;
+  while ((at = memmem(at, (size_t)(end - at), text, strlen(text))) && (at == start || at[-1]))
+    at++;
+  return at;
+}
+
+/* With most linkers, constants are in a segment that is only read; otherwise they are in that of the code. */
+static uint32_t flags_of_constants(const struct dl_phdr_info *info)
+{
+  for (size_t i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags == PF_R)
+      return PF_R;
+  return PF_R | PF_X;
+}
+
+static int look_for_string(struct dl_phdr_info *info, size_t size, void *context)
+{
+  enum { MOST_BYTES = 32 << 20 }; /* more of them would delay the program's start by tens of milliseconds */
+  (void)size;
+  struct string_search *search = context;
+  if (!is_of(info, search->image))
+    return 0;
+  const uint32_t flags = flags_of_constants(info);
+  for (size_t i = 0; i < info->dlpi_phnum && !search->is_found; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    if (segment->p_type == PT_LOAD && segment->p_flags == flags && segment->p_filesz <= MOST_BYTES)
+      search->is_found =
+          has_string((const char *)(info->dlpi_addr + segment->p_vaddr), segment->p_filesz, search->text);
+  }
+  return 1;
+}
+
+bool hwi_os_image_has_string(const struct hwi_os_image *image, const char *text)
+{
+  struct string_search search = {image, text, false};
+  dl_iterate_phdr(look_for_string, &search);
+  return search.is_found;
+}
+
 /* A segment with code may be one with data, too. */
 static long access_of(const struct hwi_os_image *image, uintptr_t at, size_t bytes)
 {

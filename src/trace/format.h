@@ -375,7 +375,8 @@ enum hw_note {
   HW_NOTE_MEMORY = 10, /* text: what the image of memory does not have, which the blocks come from (HW_ORIGIN_MOMENT) */
   /* text: an allocator that is linked into a module, whose calls are recorded: "jemalloc (je_malloc) in PATH" */
   HW_NOTE_REDIRECTED = 11,
-  HW_NOTE_NOT_REDIRECTED = 12, /* the same, followed by ": " and why they are not recorded */
+  /* the same, followed by ": " and why they are not recorded; of a stripped library: "jemalloc in PATH: ..." */
+  HW_NOTE_NOT_REDIRECTED = 12,
 };
 
 /* Returns the usable size that glibc gives to most blocks of this size; events carry the difference to it. */

@@ -368,3 +368,27 @@ int main(void) { return a(30000) + bb(30000) + ccc(30000) + dddd(30000) != 4 * 3
     assert report["damaged_chunks"] == report["lost_events"] == 0
     for name in ("a", "bb", "ccc", "dddd"):
         assert {stack.count(name) for stack in stacks(report, len(name) + 1) if name in stack} == {30001}
+
+
+WITHOUT_TABLES = """#include <stdlib.h>
+__attribute__((noinline)) static void *one(int size) { void *volatile block = malloc(size); return block; }
+__attribute__((noinline)) static void *other(int size) { void *volatile block = malloc(size); return block; }
+int main(void)
+{
+  for (int i = 1; i <= 1000; i++) {
+    free(one(i));
+    free(other(i));
+  }
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("options, is_short", [(["-fno-asynchronous-unwind-tables"], True), ([], False)], ids=["without tables", "with tables"])
+def test_the_report_says_why_stacks_are_short(compile_c, preload, options, is_short):
+    """Without unwind tables and frame pointers a stack is the function that calls malloc; the report only counted it as unfinished."""
+    program = compile_c(WITHOUT_TABLES, "-O2", "-fomit-frame-pointer", *options, name="tables")
+    recording = preload([program])
+    assert (recording.report["unfinished_stacks"] > 0) == is_short
+    printed = " ".join(recording.hw("report", recording.trace).stdout.split())
+    assert printed.count("Short stacks: most are") == is_short and printed.count("-fasynchronous-unwind-tables") == is_short

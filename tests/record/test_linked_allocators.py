@@ -109,7 +109,8 @@ def test_stripped_program(built, record, hw, folder, name, text):
     [said] = [line for line in recording.process.stderr.splitlines() if "linked in" in line]
     assert text in said and "its symbols were stripped" in said and "strip -g" in said
     assert any(text in note for note in notes_of(recording.report, "static allocator"))
-    assert "its symbols were stripped" in re.sub(r"\s+", " ", hw("report", recording.trace).stdout)
+    printed = re.sub(r"\s+", " ", hw("report", recording.trace).stdout)
+    assert "its symbols were stripped" in printed and "brings its own malloc" not in printed  # one line for both
 
 
 def test_stripped_of_debug_information_alone(built, record, folder):
@@ -229,6 +230,49 @@ def test_in_a_shared_library(compile_c, record, tools, tmp_path):
     assert recorded_counts(report, [1013, 1021]) == {1013: (100, 0), 1021: (1, 1)}
     check_is_complete(report)
     assert notes_of(report) == [f"jemalloc (je_malloc) in {library}"]
+
+
+HIDES = """
+#include <stdlib.h>
+__attribute__((visibility("default"))) void *give(unsigned long size) { return malloc(size); }
+__attribute__((visibility("default"))) void take(void *block) { free(block); }
+"""
+
+
+@pytest.fixture
+def user_of_stripped(compile_c, tmp_path):
+    """user_of_stripped("NAME.a", options): a program whose library has that allocator in place of malloc, and no names of its functions."""
+
+    def make(archive, *options):
+        (tmp_path / "exports").write_text("{ global: give; take; local: *; };")
+        library = compile_c(HIDES, "-shared", "-fPIC", *options, f"-Wl,--version-script={tmp_path}/exports", file_of(archive), "-lm", "-lstdc++", "-pthread", name="libhides.so")
+        subprocess.run(["strip", library], check=True)
+        return compile_c(USES_LIBRARY, str(library), f"-Wl,-rpath,{tmp_path}"), library
+
+    return make
+
+
+@pytest.mark.parametrize("options", [[], ["-Wl,-z,noseparate-code"]], ids=["usual", "constants with code"])
+def test_in_a_stripped_library(user_of_stripped, record, hw, options):
+    """It was silent: the recording looked complete. A child is no different."""
+    program, library = user_of_stripped("libjemalloc_pic.a", *options)
+    text = f"jemalloc in {library}: its symbols were stripped; strip -g keeps them"
+    recording = record(["sh", "-c", f"{program}; {program}; exit 3"])
+    assert recording.process.returncode == 3
+    report = recording.report_with("--top", "0", "--children")
+    assert notes_of(report, "linked-in allocator not recorded") == [text] * 2
+    assert all(entry["size"] != 1013 for entry in report["sizes"])
+    done = hw("report", "--children", recording.trace, env={**os.environ, "COLUMNS": "300"})
+    assert done.stdout.count("Not seen") == 1 and f"Not seen: {text} (its calls do not reach the recorder)." in done.stdout
+
+
+def test_a_stripped_library_that_exports_its_malloc(compile_c, record):
+    """Its calls reach the recorder, as those of any library that replaces malloc."""
+    library = compile_c(HIDES, "-shared", "-fPIC", file_of("libjemalloc_pic.a"), "-lm", "-lstdc++", "-pthread", name="libexports.so")
+    subprocess.run(["strip", library], check=True)
+    report = record([compile_c(USES_LIBRARY, str(library), f"-Wl,-rpath,{library.parent}")]).report_with("--top", "0")
+    assert recorded_counts(report, [1013, 1021]) == {1013: (100, 0), 1021: (1, 1)}
+    assert notes_of(report, "linked-in allocator not recorded") == []
 
 
 EARLY = r"""

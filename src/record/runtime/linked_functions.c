@@ -188,15 +188,21 @@ static const struct hwi_shape tcmallocs[] = {
 static const struct hwi_allocator {
   const char *name;
   const char *mark; /* a function that it alone has */
+  const char *text; /* the same of strings */
   struct hwi_shapes own;
   bool has_prefixes;
 } allocators[HWI_ALLOCATOR_KINDS] = {
-    [HWI_JEMALLOC] = {"jemalloc", "mallctlnametomib", LIST(jemallocs), true},
-    [HWI_MIMALLOC] = {"mimalloc", "mi_malloc", LIST(mimallocs), false},
-    [HWI_TCMALLOC] = {"tcmalloc", "tc_malloc", LIST(tcmallocs), false},
+    [HWI_JEMALLOC] = {"jemalloc", "mallctlnametomib", "<jemalloc>: ", LIST(jemallocs), true},
+    [HWI_MIMALLOC] = {"mimalloc", "mi_malloc", "mimalloc: error: ", LIST(mimallocs), false},
+    [HWI_TCMALLOC] = {"tcmalloc", "tc_malloc", "TCMALLOC_SKIP_SBRK", LIST(tcmallocs), false},
 };
 
 static const struct hwi_shapes usual_shapes = LIST(usual), operator_shapes = LIST(operators);
+
+const char *hwi_allocator_text(enum hwi_allocator_kind kind)
+{
+  return allocators[kind].text;
+}
 
 const char *hwi_allocator_name(enum hwi_allocator_kind kind)
 {

@@ -53,6 +53,9 @@ const struct hwi_shape *hwi_allocator_shape(enum hwi_allocator_kind kind, const 
 /* Returns whether this is not a name of the C library or of the C++ runtime: only a program that knows the allocator uses it. */
 bool hwi_allocator_is_own_name(enum hwi_allocator_kind kind, const char *prefix, const char *name);
 
+/* Returns the beginning of a string that modules with this allocator contain, also stripped ones. */
+const char *hwi_allocator_text(enum hwi_allocator_kind kind);
+
 const char *hwi_allocator_name(enum hwi_allocator_kind kind);
 
 #endif

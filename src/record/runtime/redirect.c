@@ -10,6 +10,9 @@
  *
  * A shared library whose malloc the recorder calls anyway is left as it is, unless the program uses functions that only this
  * allocator has (mallocx, mi_malloc), or the linker has bound the library's own calls of malloc (-Bsymbolic).
+ *
+ * The functions of a stripped library are not found. Such an allocator is known by a text, and noted. Of a stripped program, the
+ * tools tell it from the file (symbols/program_allocator.c).
  */
 #include "record/runtime/redirect.h"
 
@@ -40,6 +43,7 @@ struct search {
   enum hwi_allocator_kind kind;
   char prefix[HWI_PREFIX_BYTES];
   bool is_allowed, is_referred_to, is_overfull;
+  bool is_stripped;                  /* its functions are not known */
   bool has_malloc;                   /* the image's malloc is this allocator's */
   uintptr_t malloc_at;               /* the image's malloc; 0: none */
   const struct hwi_shape *ambiguous; /* two functions have its name: one is another file's own */
@@ -82,10 +86,13 @@ static void report(const struct search *search, void (*found)(enum hw_note note,
   if (!*search->image->path)
     hwi_os_executable_path(path, sizeof path - 1);
   add(text, hwi_allocator_name(search->kind));
-  add(text, " (");
-  add(text, search->prefix);
-  add(text, own_mallocs[search->kind]);
-  add(text, ") in ");
+  if (!search->is_stripped) {
+    add(text, " (");
+    add(text, search->prefix);
+    add(text, own_mallocs[search->kind]);
+    add(text, ")");
+  }
+  add(text, " in ");
   add(text, *search->image->path ? search->image->path : path);
   if (*search->why) {
     add(text, ": ");
@@ -362,6 +369,36 @@ static bool redirect(struct search *search)
   return true;
 }
 
+/* --- stripped libraries --- */
+
+static void look_for_madvise(void *context, const char *name)
+{
+  *(bool *)context |= strcmp(name, "madvise") == 0;
+}
+
+/* Few libraries give memory back as allocators do: only they are searched for a text. Calls of a malloc that is exported reach the
+ * recorder. */
+static bool may_hide_allocator(const struct hwi_os_image *image, const struct marks *marks)
+{
+  bool has_madvise = false;
+  if (!*image->path || marks->malloc_at)
+    return false;
+  hwi_os_image_references(image, look_for_madvise, &has_madvise);
+  return has_madvise;
+}
+
+static void look_for_stripped(const struct hwi_os_image *image, void (*found)(enum hw_note note, const char *text))
+{
+  struct search search = {.image = image, .is_stripped = true};
+  for (int kind = 0; kind < HWI_ALLOCATOR_KINDS; kind++) {
+    search.kind = (enum hwi_allocator_kind)kind;
+    if (!hwi_os_image_has_string(image, hwi_allocator_text(search.kind)))
+      continue;
+    refuse(&search, "its symbols were stripped; strip -g keeps them", "", "");
+    report(&search, found);
+  }
+}
+
 /* --- all of them --- */
 
 static void redirect_one(struct search *search, void (*found)(enum hw_note note, const char *text))
@@ -381,6 +418,7 @@ static void redirect_in(const struct hwi_os_image *image, bool is_allowed, struc
                         void (*found)(enum hw_note note, const char *text))
 {
   struct marks marks = {0};
+  bool is_known = false;
   hwi_os_image_functions(image, look_for_marks, &marks);
   for (int kind = 0; kind < HWI_ALLOCATOR_KINDS; kind++) {
     struct search search = {.image = image,
@@ -392,7 +430,10 @@ static void redirect_in(const struct hwi_os_image *image, bool is_allowed, struc
     memcpy(search.prefix, marks.prefixes[kind], HWI_PREFIX_BYTES);
     if (marks.is_found[kind])
       redirect_one(&search, found);
+    is_known |= marks.is_found[kind];
   }
+  if (!is_known && may_hide_allocator(image, &marks))
+    look_for_stripped(image, found);
 }
 
 void hwi_redirect_all(bool is_allowed, void (*found)(enum hw_note note, const char *text))

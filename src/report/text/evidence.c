@@ -186,6 +186,25 @@ static void note_losses(struct hwi_text *text, const struct hwi_evidence *sum, b
   }
 }
 
+/* Where code has no unwind tables, nearly every stack is its innermost frame. The count of unfinished stacks does not show that: a
+ * stack that is found again is not walked again, and whole stacks that end in code of libc or Go may be counted. */
+static void note_short_stacks(struct hwi_text *text, const struct hwi_evidence *sum)
+{
+  const struct hwi_profile *profile = text->profile;
+  uint64_t calls = 0, short_calls = 0;
+  for (uint32_t i = 1; i < profile->stack_count && sum->unfinished_stacks > 0; i++) {
+    calls += profile->stacks[i].calls;
+    if (hwi_profile_depth(profile, i) == 1)
+      short_calls += profile->stacks[i].calls;
+  }
+  if (short_calls <= calls / 2)
+    return;
+  hwi_line_puts(&text->line,
+                "Short stacks: most are only the function that calls malloc, which has no unwind tables. Compile the "
+                "program with -fasynchronous-unwind-tables (on 32-bit Arm: -funwind-tables).");
+  end_note(text, HWI_PLAIN);
+}
+
 /* Returns what a note means to the reader, or NULL. Every program has blocks from before libc was ready: these are
  * in the line of evidence only. */
 static const char *meaning_of(const struct hwi_note *note)
@@ -243,6 +262,13 @@ static bool is_known(const struct hwi_profile *profile, uint32_t image, const st
   return false;
 }
 
+/* Whether note_linked_in names the allocator whose malloc that is. */
+static bool is_linked_in(const struct hwi_text *text, uint32_t image, const struct hwi_note *note)
+{
+  return note->kind == HW_NOTE_OWN_MALLOC && text->static_allocators.texts[image] &&
+         strcmp(note->text, text->profile->images[image].info->exe) == 0;
+}
+
 static void note_all_unseen(struct hwi_text *text)
 {
   enum { SHOWN_MAX = 4 };
@@ -252,7 +278,7 @@ static void note_all_unseen(struct hwi_text *text)
     for (uint32_t k = 0; image->info && k < image->info->note_count && shown < SHOWN_MAX; k++) {
       const struct hwi_note *note = &image->info->notes[k];
       const char *meaning = meaning_if_printed(image, note);
-      if (!meaning || is_known(text->profile, i, note))
+      if (!meaning || is_known(text->profile, i, note) || is_linked_in(text, i, note))
         continue;
       hwi_line_puts(&text->line, "Not seen: ");
       if (!image->counted) {
@@ -315,6 +341,7 @@ void hwi_text_notes(struct hwi_text *text)
   bool stopped = note_unfinished(text);
   note_damage(text, &sum);
   note_losses(text, &sum, stopped);
+  note_short_stacks(text, &sum);
   note_all_unseen(text);
   note_linked_in(text);
   if (text->printed != before)
