@@ -103,14 +103,21 @@ static bool begin_to_follow(struct hwi_analysis *work)
   return status == 0;
 }
 
-/* If a thread was stopped in the middle of an event, its block may have been counted in the wrong order: then all is
- * counted again meanwhile. */
+/* Events may have been counted in the wrong order: soon after a thread was stopped in the middle of one, and, as clocks become more
+ * exact, those of several processes until the run is over. */
+static bool may_be_inexact(const struct hwi_analysis *work)
+{
+  return hwi_follow_had_late_events(work->follow) ||
+         (work->state == HWI_FOLLOW_OVER && hwi_follow_had_new_rates(work->follow));
+}
+
+/* If so, all is counted again meanwhile. */
 static void follow_afresh(struct hwi_analysis *work)
 {
   struct hwi_error error;
   const uint64_t ms = hwi_os_monotonic_ms();
   const bool is_due = work->state == HWI_FOLLOW_OVER ? !work->has_failed : ms >= work->next_fresh_ms;
-  if (!work->fresh && hwi_follow_had_late_events(work->follow) && is_due) {
+  if (!work->fresh && may_be_inexact(work) && is_due) {
     work->has_failed = true; /* until it succeeds */
     work->fresh_began_ms = ms;
     work->next_fresh_ms = ms + FRESH_AFTER_MS; /* if it fails */
@@ -344,6 +351,9 @@ void hwi_analysis_hand_over(struct hwi_analysis *work, const struct hwi_live_run
   work->next_fresh_ms = 0;
   work->has_failed = false;
   hwi_follow_delay(work->follow, 0);
+  hwi_follow_forked(work->follow);
+  if (work->fresh)
+    hwi_follow_forked(work->fresh);
 }
 
 void hwi_analysis_run(const struct hwi_live_run *run, int socket)

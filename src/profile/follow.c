@@ -101,6 +101,12 @@ void hwi_follow_delay(struct hwi_follow *follow, uint64_t ns)
   follow->replay.live.delay_ns = ns;
 }
 
+void hwi_follow_forked(struct hwi_follow *follow)
+{
+  for (size_t i = 0; i < follow->replay.active_count; i++)
+    hwi_trace_forked(follow->replay.active[i]->image.trace);
+}
+
 int hwi_follow_rename(struct hwi_follow *follow, const char *name)
 {
   struct hwi_run_replay *replay = &follow->replay;
@@ -114,6 +120,11 @@ int hwi_follow_rename(struct hwi_follow *follow, const char *name)
 bool hwi_follow_had_late_events(const struct hwi_follow *follow)
 {
   return follow->replay.live.had_late_events;
+}
+
+bool hwi_follow_had_new_rates(const struct hwi_follow *follow)
+{
+  return follow->replay.live.had_new_rates;
 }
 
 uint64_t hwi_follow_now_ns(const struct hwi_follow *follow)

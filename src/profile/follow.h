@@ -33,6 +33,9 @@ int hwi_follow_look(struct hwi_follow *follow, uint64_t most_events, struct hwi_
 /* From the next look on, stays this far behind the program, if that is longer than usual: then events are hardly ever late. */
 void hwi_follow_delay(struct hwi_follow *follow, uint64_t ns);
 
+/* To be called in a forked process that goes on following, as its parent does. */
+void hwi_follow_forked(struct hwi_follow *follow);
+
 /* The run is called `name` from now on, which is another path of its first trace that can be opened, too. Returns 0 or
  * HW_ERR_MEMORY. */
 int hwi_follow_rename(struct hwi_follow *follow, const char *name);
@@ -51,6 +54,10 @@ uint64_t hwi_follow_behind_ns(const struct hwi_follow *follow);
 
 /* Returns whether an event was counted after later ones: a follow that begins now has figures that are more exact. */
 bool hwi_follow_had_late_events(const struct hwi_follow *follow);
+
+/* Returns whether the clocks of several processes became more exact meanwhile: a follow that begins now may order their events in
+ * another way, so that the peak of the run differs. */
+bool hwi_follow_had_new_rates(const struct hwi_follow *follow);
 
 /* Returns a profile that has only the frames and modules so far, so that their names can be looked up in time. It is
  * valid until the next look. */

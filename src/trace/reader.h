@@ -172,6 +172,9 @@ int hwi_trace_look(struct hwi_trace *trace, bool *is_over, struct hwi_error *err
  * the middle of an event for so long causes no late event. */
 void hwi_trace_delay(struct hwi_trace *trace, uint64_t ns);
 
+/* To be called in a forked process that goes on reading, as its parent does. */
+void hwi_trace_forked(struct hwi_trace *trace);
+
 /* Returns whether the launcher that started the trace's process runs: it may still write how the process ended. */
 bool hwi_trace_launcher_runs(const struct hwi_trace *trace);
 

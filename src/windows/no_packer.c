@@ -11,6 +11,12 @@ void hwi_hold_end(int fd)
   (void)fd;
 }
 
+void hwi_hold_apart(int fd, bool holds)
+{
+  (void)fd;
+  (void)holds;
+}
+
 bool hwi_hold_try_drop(int fd)
 {
   (void)fd;

@@ -27,12 +27,14 @@ static int add_images(struct hwi_run_replay *r, size_t known)
 static int look_at(struct hwi_run_replay *r, struct hwi_active *a)
 {
   bool is_over;
+  const uint64_t rate = a->image.clock->ns_per_unit;
   hwi_trace_delay(a->image.trace, r->live.delay_ns);
   hwi_run_update_info(&r->run, a->image.number, a->image.trace);
   int status = hwi_trace_look(a->image.trace, &is_over, r->error);
   if (status < 0)
     return status;
   a->follows = !is_over;
+  r->live.had_new_rates |= r->run.count > 1 && a->image.clock->ns_per_unit != rate;
   hwi_replay_image_update(&a->image);
   if (a->count)
     return 0;

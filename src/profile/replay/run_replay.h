@@ -35,6 +35,7 @@ struct hwi_live_replay {
   uint64_t applied_ns;  /* time of the last event that was applied */
   bool has_statuses;    /* all is over, and how the command ended was read */
   bool had_late_events; /* or an end, so that its figures may differ from those of a replay that begins now */
+  bool had_new_rates;   /* of clocks: events of several images may have another order in a replay that begins now */
 };
 
 /* The caller sets the options, error, and summary or events. */

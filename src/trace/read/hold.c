@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +32,19 @@ void hwi_hold_begin(int fd)
 void hwi_hold_end(int fd)
 {
   (void)lock(fd, F_UNLCK);
+}
+
+void hwi_hold_apart(int fd, bool holds)
+{
+  char name[32];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  const int own = open(name, O_RDONLY | O_CLOEXEC);
+  if (own < 0)
+    return;
+  if (holds)
+    hwi_hold_begin(own);
+  dup3(own, fd, O_CLOEXEC);
+  close(own);
 }
 
 bool hwi_hold_try_drop(int fd)

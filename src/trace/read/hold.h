@@ -13,6 +13,10 @@
 void hwi_hold_begin(int fd);
 void hwi_hold_end(int fd);
 
+/* In a forked process, which shares the opening of `fd` with its parent, so that each would end the hold of the other: opens the
+ * trace again in its place. `holds`: it is held now. */
+void hwi_hold_apart(int fd, bool holds);
+
 /* For the packer, whose `fd` can be written. Returns whether no reader holds the sections; if so, none does before
  * hwi_hold_end. */
 bool hwi_hold_try_drop(int fd);

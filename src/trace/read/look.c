@@ -164,6 +164,11 @@ void hwi_trace_delay(struct hwi_trace *trace, uint64_t ns)
   trace->delay_ns = ns;
 }
 
+void hwi_trace_forked(struct hwi_trace *trace)
+{
+  hwi_hold_apart(trace->source.fd, trace->holds);
+}
+
 bool hwi_trace_had_late_events(const struct hwi_trace *trace)
 {
   return trace->had_late_events;
