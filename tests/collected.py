@@ -4,7 +4,25 @@ import json
 import os
 import subprocess
 
+from conftest import ROOT
 from report_scopes import by_path
+
+PROGRAMS = ROOT / "tests/record/programs"
+
+
+def build_case_program(name, folder):
+    """NAME.c of the test programs, which runs the case that its argument names."""
+    program = folder / "program"
+    subprocess.run(["gcc", "-std=c17", "-O1", "-g", "-pthread", "-fno-builtin", "-Wall", "-Wextra", "-Werror", PROGRAMS / f"{name}.c", "-o", program],
+                   check=True)
+    return program
+
+
+def scopes_of_case(recording):
+    """The scopes of a recorded case that was done, by path ("a > b")."""
+    assert (recording.process.returncode, recording.process.stdout) == (0, "done\n"), recording.process.stderr
+    assert recording.report["lost_events"] == 0
+    return by_path(recording.report)
 
 
 def run_without_a_recorder(program, case, folder):

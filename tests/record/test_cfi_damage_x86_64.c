@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "cfi_forged.h"
 #include "cfi_image.h"
+#include "forged_rows.h"
 
 enum { RANDOM_RUNS = 20000, MOST_MS = 200, STACK_LIMIT = 2048, PAINTED = 64 * 1024, PAINT = 0xa5 };
 
@@ -24,27 +24,6 @@ static uint64_t random_word(void)
   random_state ^= random_state >> 7;
   return random_state ^= random_state << 17;
 }
-
-static int setup(void **state)
-{
-  static struct forged forged;
-  *state = &forged;
-  return forged_init(&forged) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-  forged_release(*state);
-  return 0;
-}
-
-static struct hwi_frame_row row_of(struct forged *forged, const char *letters, const uint8_t *code, size_t size)
-{
-  forged_function(forged, letters, code, size);
-  return hwi_cfi_row(&forged->module, forged_start(forged), NULL);
-}
-
-#define ROW(...) row_of(forged, "zR", (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
 static void assert_row(struct hwi_frame_row row, int kind, int bp_words, int offset)
 {

@@ -9,31 +9,10 @@
 
 #include <cmocka.h>
 
-#include "cfi_forged.h"
+#include "forged_rows.h"
 
 /* DWARF's numbers in instructions: offset of ra and s0 is 0x80 | number. */
 enum { RA = 0x80 | 1, S0 = 0x80 | 8, DEF_CFA = 0x0c, DEF_CFA_OFFSET = 0x0e };
-
-static int setup(void **state)
-{
-  static struct forged forged;
-  *state = &forged;
-  return forged_init(&forged) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-  forged_release(*state);
-  return 0;
-}
-
-static struct hwi_frame_row row_of(struct forged *forged, const char *letters, const uint8_t *code, size_t size)
-{
-  forged_function(forged, letters, code, size);
-  return hwi_cfi_row(&forged->module, forged_start(forged), NULL);
-}
-
-#define ROW(...) row_of(forged, "zR", (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
 static void assert_row(struct hwi_frame_row row, int kind, int offset, int return_words, int bp_words)
 {

@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from collected import instances_of, report_of_collector, run_without_a_recorder
-from conftest import ROOT
+from collected import PROGRAMS, build_case_program, instances_of, report_of_collector, run_without_a_recorder, scopes_of_case
 from report_scopes import by_path, bytes_of, figures
 
-PROGRAMS = ROOT / "tests/record/programs"
 VARIABLE = "INTEL_LIBITTNOTIFY64"
 IMPLEMENTED = """domain_create string_handle_create thread_set_name thr_name_set task_begin task_begin_fn task_end task_begin_ex
 task_begin_fn_ex task_end_ex task_begin_overlapped task_begin_overlapped_ex task_end_overlapped task_end_overlapped_ex
@@ -29,22 +27,13 @@ CASES = ["attribute", "each kind", "odd", "overlap", "elsewhere", "events", "cro
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    program = tmp_path_factory.mktemp("itt") / "program"
-    subprocess.run(["gcc", "-std=c17", "-O1", "-g", "-pthread", "-fno-builtin", "-Wall", "-Wextra", "-Werror", str(PROGRAMS / "itt.c"), "-o", str(program)], check=True)
-    return program
+    return build_case_program("itt", tmp_path_factory.mktemp("itt"))
 
 
 @pytest.fixture
 def scopes_of(record, program):
-    """scopes_of("threads"): the scopes of this case of the program, by path ("a > b")."""
-
-    def run(case):
-        recording = record([program, case])
-        assert (recording.process.returncode, recording.process.stdout) == (0, "done\n"), recording.process.stderr
-        assert recording.report["lost_events"] == 0
-        return by_path(recording.report)
-
-    return run
+    """scopes_of("threads"): the scopes of this case of the program, by path."""
+    return lambda case: scopes_of_case(record([program, case]))
 
 
 def test_nested_tasks(scopes_of):

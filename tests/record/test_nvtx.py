@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from collected import instances_of, report_of_collector, run_without_a_recorder
-from conftest import ROOT
+from collected import PROGRAMS, build_case_program, instances_of, report_of_collector, run_without_a_recorder, scopes_of_case
 from report_scopes import by_path, bytes_of, figures
 
-PROGRAMS = ROOT / "tests/record/programs"
 VARIABLE = "NVTX_INJECTION64_PATH"
 IMPLEMENTED = """MarkEx MarkA MarkW RangeStartEx RangeStartA RangeStartW RangeEnd RangePushEx RangePushA RangePushW RangePop NameOsThreadA
 NameOsThreadW DomainMarkEx DomainRangeStartEx DomainRangeEnd DomainRangePushEx DomainRangePop DomainRegisterStringA DomainRegisterStringW
@@ -27,23 +25,13 @@ HEADERS = [folder for folder in [Path("/usr/include"), Path("/usr/local/cuda/inc
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    program = tmp_path_factory.mktemp("nvtx") / "program"
-    subprocess.run(["gcc", "-std=c17", "-O1", "-g", "-pthread", "-fno-builtin", "-Wall", "-Wextra", "-Werror", str(PROGRAMS / "nvtx.c"), "-o", str(program)],
-                   check=True)
-    return program
+    return build_case_program("nvtx", tmp_path_factory.mktemp("nvtx"))
 
 
 @pytest.fixture
 def scopes_of(record, program):
-    """scopes_of("threads"): the scopes of this case of the program, by path ("a > b")."""
-
-    def run(case):
-        recording = record([program, case])
-        assert (recording.process.returncode, recording.process.stdout) == (0, "done\n"), recording.process.stderr
-        assert recording.report["lost_events"] == 0
-        return by_path(recording.report)
-
-    return run
+    """scopes_of("threads"): the scopes of this case of the program, by path."""
+    return lambda case: scopes_of_case(record([program, case]))
 
 
 def test_nested_ranges(scopes_of):
