@@ -43,6 +43,12 @@ def test_forks_while_threads_are_in_libc(fork_locks, place, library):
     run_until_done(fork_locks, place, library)
 
 
+def test_forks_while_requests_fail(fork_locks):
+    """To find memory for a request, the heap gives back what is free: it used to wait for a fork then. (The pool waits until a fork
+    has ended before a request fails.)"""
+    run_until_done(fork_locks, "no-memory", LIBRARIES[1])
+
+
 def test_others_get_memory_while_a_fork_is_under_way(fork_locks, library):
     """A handler that libc runs after the library's waits for a thread that allocates, frees and reallocates, and
     registers its own handlers: libc makes room for these under a lock that the fork takes later."""

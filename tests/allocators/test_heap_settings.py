@@ -39,14 +39,28 @@ def settings(**values):
 CENTRAL = settings(THREADS="central")
 MANY = settings(CLASS_BYTES="16,64,256,1008,32K", PAGE_BYTES="128K", THREAD_PAGES="3", ARENA_BYTES="16M",
                 RETURNS="at-once", LOCK="spinning", PAGES="transparent")
+LOCKED = settings(LOCK_MEMORY="1", PAGES="usual")
+EARLY = settings(RETURN_AFTER_MS="1", KEEP_FREE_BYTES="1")
+LIBC = settings(LIBC="1")
 PRESENT = settings(TOUCH="1", PAGES="huge", NUMA_NODE="0", THREAD_PAGES="1,2,1", CLASS_BYTES="64 1K 32K")
 
 
 @pytest.mark.parametrize("what, environment", [(["threads"], CENTRAL), (["fork", 3], CENTRAL), (["threads"], {**CENTRAL, "HEAPWRIGHT_CHECK": "1"}),
-                                               (["threads"], MANY), (["fork", 3], MANY)],
-                         ids=["central", "central-fork", "central-check", "many", "many-fork"])
+                                               (["threads"], MANY), (["fork", 3], MANY), (["fork"], {**CENTRAL, **settings(LOCK="spinning")}),
+                                               (["threads"], EARLY), (["fork", 3], EARLY), (["threads"], LIBC), (["fork", 3], LIBC)],
+                         ids=["central", "central-fork", "central-check", "many", "many-fork", "spinning-fork", "early", "early-fork", "libc",
+                              "libc-fork"])
 def test_programs_run_with_any_settings(user, what, environment):
+    """Forks that close the lock again and again: a request that fails because of one used to be taken for the end of memory."""
     expect_done(user(*what, **environment))
+
+
+@pytest.mark.parametrize("what", [["threads"], ["fork", 3]], ids=["threads", "fork"])
+def test_programs_run_in_locked_memory(user, what):
+    """Or, where so much may not be locked, without that."""
+    process = user(*what, **LOCKED)
+    assert (process.returncode, process.stdout) == (0, "done\n")
+    assert all("the heap's memory cannot be locked" in line for line in process.stderr.splitlines())
 
 
 def test_what_the_system_refuses_is_said_once(user):

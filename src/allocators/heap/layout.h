@@ -416,7 +416,7 @@ void hwi_heap_unmap_later(struct hw_heap *heap, struct hwi_page *unit);
 void hwi_heap_trim(struct hw_heap *heap, size_t most_bytes);
 
 /* Returns all free memory of all heaps to the system, except what threads have: another request may then succeed. To be called
- * without the lock. */
+ * without the lock. In malloc, it does nothing while a fork has closed the lock. */
 void hwi_heaps_return_all(void);
 
 /* Memory is taken: of what was kept, and from the system. */

@@ -258,9 +258,13 @@ size_t hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner, size_t mo
   return return_free(heap, most_bytes, heap->config.arena_bytes);
 }
 
+/* In malloc, a thread may have a lock of libc's that the fork needs: it does not wait for the end of the fork. */
 void hwi_heaps_return_all(void)
 {
-  enum hwi_lock_result result = hwi_lock_take_or_have(&hwi_space.heaps_lock);
+  enum hwi_lock_result result =
+      hwi_is_in_malloc ? hwi_lock_enter(&hwi_space.heaps_lock) : hwi_lock_take_or_have(&hwi_space.heaps_lock);
+  if (result == HWI_LOCK_CLOSED)
+    return;
   for (struct hw_heap *heap = hwi_heaps; heap; heap = heap->next)
     return_free(heap, 0, 0);
   hwi_lock_leave(&hwi_space.heaps_lock, result);

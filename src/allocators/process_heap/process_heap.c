@@ -80,7 +80,7 @@ static void heap_thread_exit(void)
 /* --- allocating --- */
 
 static size_t quick_limit;  /* 0 until the heap has begun */
-static unsigned fork_count; /* changes when the lock is closed */
+static unsigned fork_count; /* changes each time that the lock is closed, while it is */
 
 static void *alloc_from(struct hwi_owner *owner, size_t bytes, size_t align, bool is_zeroed)
 {
@@ -112,6 +112,14 @@ static COLD void *try_again(size_t bytes, size_t align, bool is_zeroed)
   return try_alloc(bytes, align, is_zeroed);
 }
 
+/* Returns whether the lock has been as it was since fork_count was `forks`. What is closed now is read first: if a fork has ended, its
+ * count is seen then. */
+static bool was_no_fork(unsigned forks, bool was_closed)
+{
+  bool is_closed = hwi_lock_is_closed();
+  return is_closed == was_closed && forks == __atomic_load_n(&fork_count, __ATOMIC_ACQUIRE);
+}
+
 /* If a fork began or ended meanwhile, it is not known why there was no block. A block of a fork is zeroed. */
 static void *alloc(size_t bytes, size_t align, bool is_zeroed)
 {
@@ -123,7 +131,7 @@ static void *alloc(size_t bytes, size_t align, bool is_zeroed)
     void *block = try_alloc(bytes, align, is_zeroed);
     if (!block)
       block = is_closed ? hwi_fork_heap_alloc(bytes, align) : try_again(bytes, align, is_zeroed);
-    if (block || (forks == __atomic_load_n(&fork_count, __ATOMIC_ACQUIRE) && is_closed == hwi_lock_is_closed()))
+    if (block || was_no_fork(forks, is_closed))
       return block;
   }
 }
@@ -327,8 +335,8 @@ static void *heap_quick_realloc(void *block, size_t bytes, void *(*otherwise)(vo
 
 static void before_fork(void)
 {
-  __atomic_add_fetch(&fork_count, 1, __ATOMIC_ACQ_REL);
   hwi_heaps_before_fork();
+  __atomic_add_fetch(&fork_count, 1, __ATOMIC_ACQ_REL);
 }
 
 static void after_fork(bool is_child)
@@ -336,7 +344,6 @@ static void after_fork(bool is_child)
   bool is_open = hwi_heaps_after_fork(is_child, hwi_heap_thread());
   if (is_child)
     hwi_thread_heaps_after_fork();
-  __atomic_add_fetch(&fork_count, 1, __ATOMIC_ACQ_REL);
   if (is_open)
     hwi_fork_heap_settle(heap_free);
 }

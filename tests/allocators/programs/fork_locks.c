@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
@@ -150,6 +151,27 @@ static void use_malloc(unsigned number)
     free(blocks[i]);
 }
 
+enum { FAILURES = 20, LIMIT = 1 << 30 };
+
+/* The allocator does what it can before a request fails, while its thread has a stream's lock, for which another one waits that has the
+ * lock of libc's list of streams. */
+static void ask_for_too_much(unsigned number)
+{
+  static volatile size_t bytes = LIMIT;
+  if (number % 2) {
+    fflush(NULL);
+    return;
+  }
+  FILE *file = fopen("/etc/passwd", "r");
+  if (!file)
+    fail("fopen");
+  flockfile(file);
+  for (int i = 0; i < FAILURES; i++)
+    free(malloc(bytes));
+  funlockfile(file);
+  fclose(file);
+}
+
 static void start_programs(unsigned number)
 {
   char *const words[] = {"/bin/true", NULL};
@@ -232,7 +254,7 @@ static const struct {
 } places[] = {{"stdio", use_stdio},    {"loader", use_loader},    {"exit", register_for_end},
               {"locale", use_locales}, {"threads", make_threads}, {"environment", use_environment},
               {"syslog", use_syslog},  {"names", use_names},      {"programs", start_programs},
-              {"malloc", use_malloc},  {"fork", fork_too}};
+              {"malloc", use_malloc},  {"fork", fork_too},        {"no-memory", ask_for_too_much}};
 
 static turn_fn *turn;
 
@@ -284,6 +306,8 @@ int main(int argc, char **argv)
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     if (argc > 1 && !strcmp(argv[1], places[i].name))
       turn = places[i].turn;
+  if (turn == ask_for_too_much && setrlimit(RLIMIT_AS, &(struct rlimit){LIMIT, LIMIT}) != 0)
+    fail("setrlimit");
   pthread_t threads[THREADS];
   for (uintptr_t i = 0; turn && i < THREADS; i++)
     if (pthread_create(&threads[i], NULL, take_turns, (void *)i))
