@@ -392,6 +392,35 @@ static void what_is_free_goes_back_before_a_request_fails(void **state)
   assert_int_equal(status, 0);
 }
 
+/* It used to cost what all heaps kept. */
+static void an_impossible_request_gives_nothing_back(void **state)
+{
+  (void)state;
+  enum { BLOCKS = 4 };
+  static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2 + 2, SIZE_MAX / 2, SIZE_MAX / 2 - 4095};
+  const struct hw_heap_config config = {.returns = HW_HEAP_RETURNS_ON_COLLECT};
+  struct hw_heap *heap = hw_heap_create(&config, NULL), *other = hw_heap_create(&config, NULL);
+  void *blocks[BLOCKS], *block = hw_heap_alloc(heap, 3 * MIB);
+  for (int i = 0; i < BLOCKS; i++)
+    blocks[i] = hw_heap_alloc(other, 3 * MIB);
+  for (int i = 0; i < BLOCKS; i++)
+    hw_heap_free(other, blocks[i]);
+  size_t kept = stats_of(other).mapped_bytes;
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    assert_null(hw_heap_alloc(heap, sizes[i]));
+    assert_null(hw_heap_alloc_zeroed(heap, sizes[i]));
+    assert_null(hw_heap_alloc_aligned(heap, 4096, sizes[i]));
+    assert_null(hw_heap_realloc(heap, block, sizes[i]));
+  }
+  if (sizeof(size_t) == 8)
+    assert_null(hw_heap_alloc(heap, (size_t)(UINT64_C(1) << 43))); /* more than all heaps of a process can have */
+  assert_int_equal(stats_of(other).mapped_bytes, kept);
+  hw_heap_collect(other);
+  assert_true(stats_of(other).mapped_bytes < kept); /* else nothing was kept */
+  hw_heap_destroy(heap);
+  hw_heap_destroy(other);
+}
+
 /* What realloc leaves over goes back to the system, or to the heap. */
 static void a_large_block_becomes_shorter(void **state)
 {
@@ -419,6 +448,7 @@ int main(void)
       cmocka_unit_test(without_memory_nothing_changes), /* first: the process has no heap yet */
       cmocka_unit_test(what_the_system_refuses_is_left_out),
       cmocka_unit_test(what_is_free_goes_back_before_a_request_fails),
+      cmocka_unit_test(an_impossible_request_gives_nothing_back),
       cmocka_unit_test(a_large_block_becomes_shorter),
       cmocka_unit_test(faults_are_found_and_change_nothing),
       cmocka_unit_test(a_block_freed_twice_is_found_by_default),

@@ -178,6 +178,11 @@ def test_functions_of_malloc_h(subject):
     assert "<malloc version=" in process.stdout
 
 
+def test_an_impossible_request_gives_nothing_back(subject):
+    """It used to cost all that was free in all heaps."""
+    assert subject("impossible", HEAPWRIGHT_HEAP_RETURNS="on-collect").stdout == "failed: 4; back: nothing\n"
+
+
 # --- a config of its own ---
 
 def build_own(folder, source, *flags):

@@ -376,13 +376,13 @@ static void *try_alloc(alloc_fn *alloc, struct hw_heap *heap, size_t align, size
   return block;
 }
 
-/* If there is no memory, all that is free in any heap goes back to the system first. */
+/* If there is no memory, all that is free in any heap goes back to the system first, unless that is never enough. */
 static __attribute__((noinline)) void *alloc_by(alloc_fn *alloc, struct hw_heap *heap, size_t align, size_t bytes)
 {
   if (heap->uses_libc)
     return hwi_libc_alloc(heap, align, bytes, alloc == hwi_owner_alloc_zeroed);
   void *block = try_alloc(alloc, heap, align, bytes);
-  if (block || hwi_lock_is_closed())
+  if (block || hwi_lock_is_closed() || !hwi_space_can_have(bytes))
     return block;
   hwi_heaps_return_all();
   return try_alloc(alloc, heap, align, bytes);

@@ -95,7 +95,7 @@ static void *take_cached(struct hw_heap *heap, struct hwi_page *page, size_t byt
 
 void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align, size_t *new_bytes)
 {
-  if (bytes > PTRDIFF_MAX - HWI_SYSTEM_PAGE_BYTES)
+  if (!hwi_space_can_have(bytes))
     return NULL;
   bytes = page_up(bytes);
   *new_bytes = 0;
@@ -154,7 +154,7 @@ void hwi_large_free(struct hw_heap *heap, struct hwi_page *page)
 /* The kernel moves the pages; nothing is copied. */
 void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes, bool may_move, size_t *new_bytes)
 {
-  if (bytes > PTRDIFF_MAX - HWI_SYSTEM_PAGE_BYTES)
+  if (!hwi_space_can_have(bytes))
     return NULL;
   bytes = page_up(bytes);
   size_t old_bytes = page->block_bytes;

@@ -365,6 +365,9 @@ bool hwi_space_begin(void);
 /* Maps zeroed memory at the start of a unit, in huge pages if `is_huge`. Returns its start, or 0 if there is no memory. */
 uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge);
 
+/* Returns whether a block can have so many bytes at all: the space and the address space are large enough. */
+bool hwi_space_can_have(size_t bytes);
+
 /* Units that were unmapped without the lock are free again. */
 void hwi_space_collect(void);
 

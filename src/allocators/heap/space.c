@@ -148,11 +148,16 @@ static bool extend(size_t end_unit)
   return true;
 }
 
+bool hwi_space_can_have(size_t bytes)
+{
+  return bytes <= (size_t)UNITS << HWI_UNIT_BITS && bytes <= PTRDIFF_MAX - HWI_SYSTEM_PAGE_BYTES;
+}
+
 /* A place where something else is mapped is left out from then on. */
 uintptr_t hwi_space_take(size_t bytes, size_t align, bool is_huge)
 {
   size_t count = unit_count(bytes);
-  if (!hwi_space_begin() || count > UNITS)
+  if (!hwi_space_can_have(bytes) || !hwi_space_begin())
     return 0;
   hwi_space_collect();
   for (;;) {

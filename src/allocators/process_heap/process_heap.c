@@ -103,9 +103,11 @@ static void *try_alloc(size_t bytes, size_t align, bool is_zeroed)
   return block;
 }
 
-/* When there was no memory: all that is free in any heap goes back to the system first. */
+/* When there was no memory: all that is free in any heap goes back to the system first, unless that is never enough. */
 static COLD void *try_again(size_t bytes, size_t align, bool is_zeroed)
 {
+  if (!hwi_space_can_have(bytes))
+    return NULL;
   hwi_is_in_malloc = true;
   hwi_heaps_return_all();
   hwi_is_in_malloc = false;

@@ -1,5 +1,7 @@
 /* heap_subject.c - a program for the heap of a process, whose figures a test knows: its first argument selects what it does */
+#include <errno.h>
 #include <malloc.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +54,25 @@ static void trim(void)
   malloc_info(0, stdout);
 }
 
+/* Prints whether requests that are too large for any machine fail, and how much of what was free went back because of them. */
+static void impossible(void)
+{
+  static void *blocks[BLOCKS];
+  static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2 + 2, SIZE_MAX / 2 - 100, SIZE_MAX / 8};
+  int failed = 0;
+  for (int i = 0; i < BLOCKS; i++)
+    memset(blocks[i] = malloc(BYTES), 1, BYTES);
+  for (int i = 0; i < BLOCKS; i++)
+    free(blocks[i]);
+  long before = resident_mib();
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    volatile size_t bytes = sizes[i];
+    errno = 0;
+    failed += !malloc(bytes) && errno == ENOMEM && !calloc(1, bytes) && !realloc(blocks[0] = malloc(9), bytes);
+  }
+  printf("failed: %d; back: %s\n", failed, before - resident_mib() > 2 ? "much" : "nothing");
+}
+
 /* For a checker of memory: a leak, and a write past the end. */
 static void err(void)
 {
@@ -70,6 +91,8 @@ int main(int argc, char **argv)
     leak();
   else if (!strcmp(what, "trim"))
     trim();
+  else if (!strcmp(what, "impossible"))
+    impossible();
   else if (!strcmp(what, "err"))
     err();
   else if (!strcmp(what, "stats") && malloc(2000))
