@@ -31,7 +31,10 @@ HEAP_HEAD = """\
  * points. Compile this file with -O2 -fexceptions -fvisibility=hidden, and link with -pthread -ldl. Made from
  * heapwright's sources by `make single-header`. The licence is at the end.
  */
-#if defined HEAPWRIGHT_HEAP_IMPLEMENTATION && !defined _GNU_SOURCE
+#if defined HEAPWRIGHT_HEAP_IMPLEMENTATION && defined __GLIBC__ && !defined __USE_GNU
+#error "Include heapwright-heap.h before all other headers in the file that has HEAPWRIGHT_HEAP_IMPLEMENTATION, or compile it with -D_GNU_SOURCE."
+#undef HEAPWRIGHT_HEAP_IMPLEMENTATION /* what follows from this would be said many times */
+#elif defined HEAPWRIGHT_HEAP_IMPLEMENTATION && !defined _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 """

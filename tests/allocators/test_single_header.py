@@ -1,4 +1,4 @@
-"""The pool and the heap, each as one header, compile without a warning in C17 and C++17, and need no library; the pool runs on bare
+"""The pool and the heap, each as one header, compile without a warning in C17, C++17 and C++20, and need no library; the pool runs on bare
 metal.
 
 Breaks if the pool calls a function of libc (also one that the compiler inserts), or if the parts do not fit into one file.
@@ -17,6 +17,8 @@ LANGUAGES = {
     "clang": ["clang", "-std=c17"],
     "g++": ["g++", "-std=c++17", "-x", "c++"],
     "clang++": ["clang++", "-std=c++17", "-x", "c++"],
+    "g++20": ["g++", "-std=c++20", "-x", "c++"],
+    "clang++20": ["clang++", "-std=c++20", "-x", "c++"],
 }
 
 
@@ -68,7 +70,9 @@ def test_the_declarations_stand_alone(header, name):
 
 
 @pytest.mark.parametrize("name, flags", [("gcc", ["-O0"]), ("g++", ["-O0", "-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"]),
-                                         ("clang", ["-O0", "-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"]), ("clang++", ["-O0"])])
+                                         ("clang", ["-O0", "-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"]), ("clang++", ["-O0"]),
+                                         ("g++20", ["-O0", "-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"]),
+                                         ("clang++20", ["-O0", "-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"])])
 def test_the_heap_in_one_file(header, name, flags):
     program = header / f"heap-{name}"
     subprocess.run([*compiler(name), *WARNINGS, *flags, "-I", header, HERE / "programs/single_heap.c", "-o", program, "-pthread", "-ldl"],
@@ -77,6 +81,19 @@ def test_the_heap_in_one_file(header, name, flags):
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "done\n", "")
     names = subprocess.run(["nm", "--defined-only", program], capture_output=True, text=True, check=True).stdout
     assert (" T malloc\n" in names) == ("-DHEAPWRIGHT_HEAP_MALLOC" in flags)
+
+
+@pytest.mark.parametrize("name", ["gcc", "clang"])
+def test_the_heap_after_other_headers(header, name):
+    """Without _GNU_SOURCE, headers of libc have left out what the heap needs: one error says what to do."""
+    source = header / "late.c"
+    source.write_text("#include <stdio.h>\n#define HEAPWRIGHT_HEAP_IMPLEMENTATION\n#define HEAPWRIGHT_HEAP_MALLOC\n"
+                      '#include "heapwright-heap.h"\nint main(void) { return !hw_heap_create(NULL, NULL); }\n')
+    command = [*compiler(name), *WARNINGS, "-fexceptions", "-I", header, "-c", source, "-o", header / "late.o"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.returncode and said.stderr.count("error:") == 1, said.stderr
+    assert "before all other headers" in said.stderr and "-D_GNU_SOURCE" in said.stderr
+    subprocess.run([*command, "-D_GNU_SOURCE"], check=True, timeout=120)
 
 
 @pytest.mark.parametrize("language, flags", [("c17", []), ("c17", ["-DHEAPWRIGHT_HEAP_MALLOC", "-fexceptions"]),

@@ -49,7 +49,7 @@ static unsigned find(uint64_t set, unsigned count)
 /* Returns how many slices the largest group of adjoining ones has. The bits of groups[i] are the first of 2^i slices. */
 static unsigned largest_group(uint64_t set)
 {
-  enum { POWERS = HWI_UNIT_BITS - HWI_SLICE_BITS + 1 };
+  enum { POWERS = HWI_UNIT_BITS - (int)HWI_SLICE_BITS + 1 };
   uint64_t groups[POWERS] = {set};
   unsigned power = 0;
   if (!set)

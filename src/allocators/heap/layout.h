@@ -56,9 +56,9 @@
 
 enum {
   HWI_UNIT_BITS = 22,
-  HWI_SLICES = 1 << (HWI_UNIT_BITS - HWI_SLICE_BITS), /* of a unit */
-  HWI_PAGE_BITS = 7,                                  /* the size of a descriptor */
-  HWI_MOST_SPAN_SLICES = 32,                          /* larger blocks are large blocks */
+  HWI_SLICES = 1 << (HWI_UNIT_BITS - (int)HWI_SLICE_BITS), /* of a unit */
+  HWI_PAGE_BITS = 7,                                       /* the size of a descriptor */
+  HWI_MOST_SPAN_SLICES = 32,                               /* larger blocks are large blocks */
   HWI_GRANULE_BITS = 4,
   HWI_RECIPROCAL_BITS = 31,
   HWI_LINE_BYTES = 64,
