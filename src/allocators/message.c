@@ -83,6 +83,14 @@ static void add_path(struct hwi_message *line, const struct hwi_os_module *modul
     add(line, path, (size_t)bytes);
 }
 
+void hwi_message_module(struct hwi_message *line, uintptr_t address)
+{
+  struct hwi_os_module module = {0};
+  if (!hwi_os_find_module(address, &module))
+    module.path = NULL; /* a static program that allocates before libc has made its own data of it */
+  add_path(line, &module);
+}
+
 static void add_place(struct hwi_message *line, uintptr_t pc, const struct hwi_os_module *module)
 {
   uintptr_t start;

@@ -21,6 +21,9 @@ void hwi_message_address(struct hwi_message *line, uintptr_t address);
 void hwi_message_error(struct hwi_message *line, long error); /* " (error 12)"; `error` is a negative errno value */
 void hwi_message_print(struct hwi_message *line);
 
+/* Adds the path of the library that has this address, or of the program. It may take the loader's lock. */
+void hwi_message_module(struct hwi_message *line, uintptr_t address);
+
 /* Passes each line that is printed from now on to a function, too. */
 void hwi_message_copy_to(void (*copy)(const char *text, size_t bytes));
 

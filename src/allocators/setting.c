@@ -21,6 +21,9 @@ int hwi_flag_read(hwi_value_fn *value_of, const char *name, int otherwise)
     return otherwise;
   if ((*value == '0' || *value == '1') && !value[1])
     return *value - '0';
-  hwi_setting_report(name, value, " is neither 0 nor 1");
+  hwi_setting_report(name, value,
+                     otherwise == 0   ? " is neither 0 nor 1; 0 is used"
+                     : otherwise == 1 ? " is neither 0 nor 1; 1 is used"
+                                      : " is neither 0 nor 1; the default is used");
   return otherwise;
 }

@@ -100,6 +100,14 @@ def test_a_wrong_value_is_said_and_the_default_is_used(user, name, value, rule):
     assert process.stderr == f"heapwright: {PREFIX}{name}={value}{rule}; the default is used\n"
 
 
+@pytest.mark.parametrize("value, size", [("yes", "32"), ("0", "32"), ("1", "24")])
+def test_libcs_malloc_is_asked_for_by_a_number(subject, value, size):
+    """What is used instead of a wrong value is said, as for the other settings."""
+    process = subject("size", HEAPWRIGHT_HEAP_LIBC=value)
+    said = "" if value in "01" else "heapwright: HEAPWRIGHT_HEAP_LIBC=yes is neither 0 nor 1; 0 is used\n"
+    assert (process.stdout, process.stderr) == (f"{size}\n", said)
+
+
 def test_values_that_exclude_each_other_are_said(user):
     process = user("wrong", "foreign", **settings(RETURNS="on-collect", KEEP_FREE_BYTES="1M", RETURN_AFTER_MS="3"))
     assert process.stdout == "done\n"
@@ -205,14 +213,35 @@ def test_a_library_with_its_own_config(subject, tmp_path):
     assert found[PREFIX + "CLASS_BYTES"].startswith("16,32,48,80,")
 
 
-def test_a_wrong_config_of_a_library_is_said(subject, tmp_path):
-    source = tmp_path / "own.cc"
-    source.write_text("#include <heapwright/heap.h>\nstatic const size_t classes[] = {16, 24, 32768};\n"
+WRONG_CONFIG = ("#include <heapwright/heap.h>\nstatic const size_t classes[] = {16, 24, 32768};\n"
                       "const struct hw_heap_config hw_process_heap_config = {classes, 3, nullptr, 0, nullptr, 0, 1 << 23, HW_HEAP_CACHING,\n"
                       "HW_HEAP_LOCK_ADAPTIVE, HW_HEAP_RETURNS_DEFAULT, 0, 0, HW_HEAP_PAGES_USUAL, false, false, 0, false, nullptr, nullptr};\n")
-    process = subject("size", LD_PRELOAD=str(build_own(tmp_path, source, *LIBRARY_FLAGS)))
-    assert (process.stdout, process.stderr) == ("32\n", "heapwright: the config of this library: class_bytes: number 2 must be a multiple of 16, "
-                                                       "and not 0; the default is used\n")
+
+
+def wrong_config_of(path):
+    return (f"heapwright: hw_process_heap_config of {path}: class_bytes: number 2 must be a multiple of 16, and not 0; "
+            "the default is used\n")
+
+
+def test_a_wrong_config_of_a_library_is_said(subject, tmp_path):
+    source = tmp_path / "own.cc"
+    source.write_text(WRONG_CONFIG)
+    own = build_own(tmp_path, source, *LIBRARY_FLAGS)
+    process = subject("size", LD_PRELOAD=str(own))
+    assert (process.stdout, process.stderr) == ("32\n", wrong_config_of(own))
+
+
+@pytest.mark.parametrize("flags", [["-pthread"], ["-static"], ["shared"]], ids=["archive", "static", "shared"])
+def test_a_wrong_config_of_a_program_is_said(tmp_path, flags):
+    """It used to be called the library's, which has none."""
+    source, own = tmp_path / "own.cc", tmp_path / "own"
+    source.write_text("#include <cstdio>\n" + WRONG_CONFIG + 'int main() { std::puts("done"); }\n')
+    if flags == ["shared"]:
+        compile_source(*compiler_of(source), source, "-o", own, f"-I{ROOT}/include", "-Wl,--no-as-needed", LIBRARY, f"-Wl,-rpath,{LIBRARIES}")
+    else:
+        build_own(tmp_path, source, *flags)
+    process = subprocess.run([own], capture_output=True, text=True, timeout=60, check=False)
+    assert (process.stdout, process.stderr) == ("done\n", wrong_config_of(own))
 
 
 # --- libc's malloc in its place ---

@@ -42,9 +42,15 @@ static inline const char *hwi_heap_field_text_rule(const struct hwi_heap_field *
   return field->kind == HWI_FIELD_LIST ? "must be a list of at most 64 numbers" : field->rule;
 }
 
+/* What the names of the heap's variables begin with; only that of check_all_frees does not. */
+#define HWI_HEAP_PREFIX "HEAPWRIGHT_HEAP_"
+
 /* The variables that no field has. */
 #define HWI_HEAP_CONFIG_VARIABLE "HEAPWRIGHT_HEAP_CONFIG"
 #define HWI_HEAP_LIBC_VARIABLE "HEAPWRIGHT_HEAP_LIBC"
+
+/* Returns whether NAME=VALUE looks like a variable of the heap, by its name, but is none. */
+bool hwi_heap_variable_is_unknown(const char *variable);
 
 /* Returns what a config has in a field: of a list, its numbers, or NULL, and how many there are; of others, the value. */
 const size_t *hwi_heap_field_list(const struct hw_heap_config *config, const struct hwi_heap_field *field);

@@ -2,11 +2,12 @@
 #include "allocators/heap/config.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "allocators/heap/layout.h"
 
-#define FIELD(member, suffix, its_kind)                                     \
-  .name = #member, .variable = "HEAPWRIGHT_HEAP_" suffix, .kind = its_kind, \
+#define FIELD(member, suffix, its_kind)                                  \
+  .name = #member, .variable = HWI_HEAP_PREFIX suffix, .kind = its_kind, \
   .offset = offsetof(struct hw_heap_config, member)
 #define LIST(member, suffix, count) \
   FIELD(member, suffix, HWI_FIELD_LIST), .count_name = #count, .count_offset = offsetof(struct hw_heap_config, count)
@@ -48,3 +49,19 @@ const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
      .words = flag_words,
      .rule = "must be 0 or 1"},
 };
+
+static bool is_named(const char *variable, const char *name)
+{
+  size_t bytes = strlen(name);
+  return !strncmp(variable, name, bytes) && variable[bytes] == '=';
+}
+
+bool hwi_heap_variable_is_unknown(const char *variable)
+{
+  if (strncmp(variable, HWI_HEAP_PREFIX, sizeof HWI_HEAP_PREFIX - 1) != 0 || !strchr(variable, '='))
+    return false;
+  for (size_t i = 0; i < HWI_HEAP_FIELDS; i++)
+    if (is_named(variable, hwi_heap_fields[i].variable))
+      return false;
+  return !is_named(variable, HWI_HEAP_LIBC_VARIABLE) && !is_named(variable, HWI_HEAP_CONFIG_VARIABLE);
+}

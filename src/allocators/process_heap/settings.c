@@ -1,4 +1,4 @@
-/* settings.c - the settings of the heap of a process: from the library's own config, a file, and the environment */
+/* settings.c - the settings of the heap of a process: from the config that is linked in, a file, and the environment */
 #include "allocators/process_heap/settings.h"
 
 #include <string.h>
@@ -7,18 +7,24 @@
 #include "allocators/message.h"
 #include "allocators/process_heap/config_file.h"
 
-static const char prefix[] = "HEAPWRIGHT_HEAP_";
-static const char *const others[] = {HWI_HEAP_LIBC_VARIABLE, HWI_HEAP_CONFIG_VARIABLE, NULL};
-
 /* --- reports --- */
 
 /* Where the values are from. */
 struct sources {
   hwi_value_fn *value_of;
+  const struct hw_heap_config *config; /* that is linked in, or NULL */
   struct hwi_config_lines lines;
 };
 
-/* Adds a field, with the value of its variable, or the place in the file that it is from. */
+/* The program may have it, or a library, which is then named. */
+static void add_linked_config(struct hwi_message *line, const struct hw_heap_config *config)
+{
+  hwi_message_text(line, "hw_process_heap_config of ");
+  hwi_message_module(line, (uintptr_t)config);
+  hwi_message_text(line, ": ");
+}
+
+/* Adds a field, with the value of its variable, or the place that it is from. */
 static void add_field(struct hwi_message *line, const struct hwi_heap_field *field, const struct sources *sources)
 {
   const char *value = sources->value_of(field->variable);
@@ -31,7 +37,7 @@ static void add_field(struct hwi_message *line, const struct hwi_heap_field *fie
   if (sources->lines.of[field - hwi_heap_fields])
     hwi_config_lines_print(line, &sources->lines, sources->lines.of[field - hwi_heap_fields]);
   else
-    hwi_message_text(line, "the config of this library: ");
+    add_linked_config(line, sources->config);
   hwi_message_text(line, field->name);
 }
 
@@ -54,22 +60,10 @@ static void report(const struct hwi_heap_field *field, const struct sources *sou
   hwi_message_print(&line);
 }
 
-static bool is_known(const char *variable, size_t bytes)
-{
-  for (size_t i = 0; i < HWI_HEAP_FIELDS; i++)
-    if (!strncmp(hwi_heap_fields[i].variable, variable, bytes) && !hwi_heap_fields[i].variable[bytes])
-      return true;
-  for (size_t i = 0; others[i]; i++)
-    if (!strncmp(others[i], variable, bytes) && !others[i][bytes])
-      return true;
-  return false;
-}
-
 static void report_unknown(char *const *variables)
 {
   for (; variables && *variables; variables++) {
-    const char *end = strchr(*variables, '=');
-    if (strncmp(*variables, prefix, sizeof prefix - 1) || !end || is_known(*variables, (size_t)(end - *variables)))
+    if (!hwi_heap_variable_is_unknown(*variables))
       continue;
     struct hwi_message line;
     hwi_message_begin(&line);
@@ -116,7 +110,7 @@ void hwi_process_settings_read(struct hwi_process_settings *settings, const stru
                                hwi_value_fn *value_of, char *const *variables)
 {
   const char *stats = value_of("HEAPWRIGHT_STATS"), *file = value_of(HWI_HEAP_CONFIG_VARIABLE);
-  struct sources sources = {.value_of = value_of};
+  struct sources sources = {.value_of = value_of, .config = config};
   memset(settings, 0, sizeof *settings);
   if (config)
     settings->heap.config = *config;

@@ -1,4 +1,4 @@
-/* settings.h - the settings of the heap of a process: from the library's own config, a file, and the environment */
+/* settings.h - the settings of the heap of a process: from the config that is linked in, a file, and the environment */
 #ifndef HWI_ALLOCATORS_PROCESS_HEAP_SETTINGS_H
 #define HWI_ALLOCATORS_PROCESS_HEAP_SETTINGS_H
 
