@@ -9,6 +9,7 @@
 
 #include "cli/core_answer.h"
 #include "cli/core_source.h"
+#include "cli/own_variables.h"
 #include "cli/start_options.h"
 #include "launch/control.h"
 #include "launch/start/launch.h"
@@ -274,6 +275,7 @@ static int run(const void *given, int word_count, char **words)
     hwi_suppressing_end(&suppressions, false);
     return status;
   }
+  hwi_own_variables_check(&values.variables);
   if (values.at_exit)
     status = answer_at_exit(&work, &suppressions, words + 1);
   else if ((status = read_process(&work, words[0])) == 0)

@@ -1,4 +1,5 @@
 /* cmd_run.c - heapwright run: runs a command on another allocator */
+#include "cli/own_variables.h"
 #include "cli/start_options.h"
 #include "launch/start/exec_command.h"
 
@@ -32,6 +33,7 @@ static int run(const void *given, int word_count, char **words)
     return hwi_fail(HWI_EXIT_LAUNCHER, "%s", HWI_VARIABLES_WRONG);
   if (word_count == 0)
     return hwi_fail(HWI_EXIT_LAUNCHER, "which command? heapwright run [options] [--] COMMAND [ARG...]");
+  hwi_own_variables_check(&values->variables);
   struct hwi_exec_options wanted = {
       .allocator = values->allocator,
       .children = values->children,

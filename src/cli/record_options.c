@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/size_text.h"
+#include "cli/own_variables.h"
 #include "profile/profile.h"
 #include "report/input/quantities.h"
 
@@ -95,6 +96,7 @@ int hwi_recording_wanted(const struct hwi_recording_values *values, struct hwi_l
   const int rule_count = read_save_rules(values, rules);
   if (rule_count < 0)
     return HWI_EXIT_LAUNCHER;
+  hwi_own_variables_check(&values->variables);
   *wanted = (struct hwi_launch_options){
       .only_process = values->only_process,
       .children = values->children,

@@ -146,6 +146,44 @@ def test_figures_of_the_heap(hw):
     assert "HEAPWRIGHT_HEAP_THREADS=central\n" in done.stderr and "unused bytes" in done.stderr
 
 
+def test_figures_of_the_heap_go_where_the_option_says(hw, tmp_path):
+    """--stats used to replace the file of HEAPWRIGHT_STATS without a message, and --env to replace --stats."""
+    file = tmp_path / "stats"
+    environment = {**os.environ, "HEAPWRIGHT_STATS": str(file)}
+    done = hw("run", "-a", "heap", "--stats", "echo", "hello", env=environment)
+    assert (done.returncode, done.stdout) == (0, "hello\n") and "unused bytes" in done.stderr and not file.exists()
+    assert done.stderr.startswith(f"heapwright: --stats writes to stderr: nothing is written to '{file}', which HEAPWRIGHT_STATS names; ")
+    assert "--stats" not in hw("run", "-a", "heap", "--stats", "true", env={**environment, "HEAPWRIGHT_STATS": "stderr"}).stderr
+    done = hw("run", "-a", "heap", "true", env=environment)
+    assert (done.returncode, done.stderr) == (0, "") and "unused bytes" in file.read_text()
+    done = hw("run", "-a", "heap", "--stats", "--env", f"HEAPWRIGHT_STATS={file}", "true")
+    assert (done.returncode, done.stderr) == (125, "heapwright: --stats means --env HEAPWRIGHT_STATS=stderr: "
+                                                   f"leave it or --env HEAPWRIGHT_STATS={file} out\n")
+
+
+FOO, SCRIPT = {**os.environ, "HEAPWRIGHT_HEAP_FOO": "1"}, "sh -c 'ls; true' >/dev/null; ls >/dev/null"
+
+
+@pytest.mark.parametrize("words", [["run", "-a", "heap"], ["run", "-a", "heap", "--children"], ["run", "-a", "heap", "env"],
+                                   ["record", "-q", "-o", "FOLDER/x.hwt", "-a", "heap"]], ids=" ".join)
+@pytest.mark.parametrize("is_option", [False, True])
+def test_a_misspelt_variable_of_the_heap_is_said_once(words, is_option, hw, tmp_path):
+    """The tool says it, and not the heap again in each process."""
+    words = [word.replace("FOLDER", str(tmp_path)) for word in words]
+    options = ["--env", "HEAPWRIGHT_HEAP_FOO=1"] if is_option else []
+    done = hw(words[0], *options, *words[1:], "sh", "-c", SCRIPT, env=None if is_option else FOO)
+    assert done.returncode == 0 and done.stderr.count("HEAPWRIGHT_HEAP_FOO") == 1, done.stderr
+    assert done.stderr.startswith("heapwright: the environment variable HEAPWRIGHT_HEAP_FOO is none of heapwright's and has no effect")
+
+
+def test_a_misspelt_variable_of_the_heap_from_env_is_said(hw):
+    """The tool does not see it; other variables of such a name are the program's."""
+    done = hw("run", "-a", "heap", "env", "HEAPWRIGHT_HEAP_FOO=1", "true")
+    assert done.stderr == "heapwright: HEAPWRIGHT_HEAP_FOO=1 has no effect: the heap has no such setting\n"
+    done = hw("run", "-a", "tlsf", "printenv", "HEAPWRIGHT_HEAP_FOO", env=FOO)
+    assert done.stdout == "1\n"
+
+
 def test_variables_of_the_pool_are_known(hw, bump):
     done = hw("run", "-a", bump, "true", env={**os.environ, "HEAPWRIGHT_POOL_SIZE": "1000000", "HEAPWRIGHT_POOL_POLICY": "fail"})
     assert done.returncode == 0 and done.stderr == ""

@@ -10,6 +10,7 @@
 
 #include "base/suffix.h"
 #include "launch/start/allocator.h"
+#include "launch/start/heap_variables.h"
 #include "launch/start/launch.h"
 #include "launch/target/preload.h"
 #include "launch/target/program.h"
@@ -17,6 +18,8 @@
 
 #define POOL_LIBRARY "libheapwright-tlsf.so"
 #define HEAP_LIBRARY "libheapwright-heap.so"
+#define STATS_VARIABLE "HEAPWRIGHT_STATS"
+#define STATS_OF_OPTION "stderr"
 
 /* Order: the allocator, the library that keeps it to this process, then the libraries that would be preloaded
  * anyway. */
@@ -48,10 +51,31 @@ static bool is_library(const char *allocator, const char *name)
   return hwi_has_suffix(allocator, strlen(allocator), name); /* or a link */
 }
 
-static int set_stats(const char *allocator)
+/* The option is about this command, and what the environment says may be older. */
+static int set_stats(const struct hwi_exec_options *options, const char *allocator)
 {
-  return is_library(allocator, HEAP_LIBRARY) ? setenv("HEAPWRIGHT_STATS", "stderr", 1)
-                                             : setenv("HEAPWRIGHT_POOL_STATS", "1", 1);
+  if (!is_library(allocator, HEAP_LIBRARY))
+    return setenv("HEAPWRIGHT_POOL_STATS", "1", 1);
+  const char *file = getenv(STATS_VARIABLE);
+  if (file && *file && strcmp(file, STATS_OF_OPTION) != 0)
+    options->warn("--stats writes to stderr: nothing is written to '%s', which " STATS_VARIABLE
+                  " names; leave --stats out to write to that file",
+                  file);
+  return setenv(STATS_VARIABLE, STATS_OF_OPTION, 1);
+}
+
+/* Two options that say where the heap's figures go are a mistake. */
+static int check_variables(const struct hwi_exec_options *options, const char *allocator, struct hwi_error *error)
+{
+  static const char name[] = STATS_VARIABLE "=";
+  for (size_t i = 0; i < options->variable_count && options->stats && is_library(allocator, HEAP_LIBRARY); i++) {
+    const char *variable = options->variables[i];
+    if (strncmp(variable, name, sizeof name - 1) == 0 && strcmp(variable + sizeof name - 1, STATS_OF_OPTION) != 0)
+      return hwi_error_set(error, HW_ERR_USAGE,
+                           "--stats means --env " STATS_VARIABLE "=" STATS_OF_OPTION ": leave it or --env %s out",
+                           variable);
+  }
+  return 0;
 }
 
 static int set_variables(const struct hwi_exec_options *options, const char *allocator, struct hwi_error *error)
@@ -59,7 +83,7 @@ static int set_variables(const struct hwi_exec_options *options, const char *all
   char size[32];
   snprintf(size, sizeof size, "%llu", (unsigned long long)options->pool_bytes);
   if ((options->pool_bytes != HWI_EXEC_POOL_DEFAULT && setenv("HEAPWRIGHT_POOL_SIZE", size, 1) != 0) ||
-      (options->stats && set_stats(allocator) != 0))
+      (options->stats && set_stats(options, allocator) != 0))
     return hwi_error_set(error, HW_ERR_MEMORY, "no memory");
   for (size_t i = 0; i < options->variable_count; i++) {
     char *copy = strdup(options->variables[i]); /* becomes part of the environment */
@@ -77,6 +101,7 @@ static int missing_or_not_executable(int os_error)
 static int become(const char *path, char **command, struct hwi_error *error)
 {
   fflush(NULL);
+  hwi_heap_variables_drop_unknown();
   execv(path, command);
   if (errno == ENOEXEC) /* the shell runs a script without "#!", as execvp does */
     execvp(command[0], command);
@@ -121,7 +146,7 @@ int hwi_exec_command(const struct hwi_exec_options *options, char **command, str
   if (hwi_allocator_find(&allocator, options->allocator, error) != 0)
     goto out;
   check_options(options, allocator);
-  if (set_variables(options, allocator, error) == 0 &&
+  if (check_variables(options, allocator, error) == 0 && set_variables(options, allocator, error) == 0 &&
       (!is_served(&program, options) || set_preload(allocator, options->children, error) == 0))
     status = become(program.path, command, error);
 out:

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launch/start/heap_variables.h"
+
 enum { CANCELLED = 125, READ_END = 0, WRITE_END = 1 };
 
 static bool read_all(int fd, void *to, size_t bytes)
@@ -77,6 +79,7 @@ static void become(const struct hwi_spawn_plan *plan, int go, int failed)
 {
   if (!receive_variables(go))
     _exit(CANCELLED);
+  hwi_heap_variables_drop_unknown();
   hwi_signals_give_back(plan->signals);
   execute(plan);
   int os_error = errno;
