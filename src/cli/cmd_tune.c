@@ -158,6 +158,15 @@ static int tune_pool(const struct hwi_tune_question *question, const struct hwi_
   return status;
 }
 
+/* What only the text says by itself. */
+static void warn_of_few(const struct hwi_classes *classes)
+{
+  struct hwi_line line = {0};
+  hwi_classes_say_few(classes, &line);
+  hwi_warn("%s", hwi_line_text(&line));
+  hwi_line_release(&line);
+}
+
 static int tune_classes(const struct hwi_tune_question *question, uint64_t count, const struct hwi_answer *how)
 {
   struct hwi_classes classes;
@@ -165,6 +174,8 @@ static int tune_classes(const struct hwi_tune_question *question, uint64_t count
   if (hwi_classes_init(&classes, question->profile, count == ANY_CLASSES ? HWI_CLASSES_CHOSEN : (size_t)count,
                        &question->replayer, &error) < 0)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s", error.text);
+  if (how->format != HWI_FORMAT_TEXT && hwi_classes_are_few(&classes))
+    warn_of_few(&classes);
   int status = print_answer(how, write_classes, &classes);
   hwi_classes_release(&classes);
   return status;

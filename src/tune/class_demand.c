@@ -47,7 +47,7 @@ struct counting {
   size_t count_capacity;
   struct thread *threads;
   size_t thread_capacity, thread_count;
-  uint64_t request_count;
+  uint64_t request_count, seen_count;
   bool failed;
 };
 
@@ -161,6 +161,7 @@ static bool begin_block(struct counting *counting, struct thread *thread, const 
   uint64_t bytes = hwi_block_bytes(event);
   if (number) {
     counting->request_count += event->weight;
+    counting->seen_count++;
     change(counting, process, number, event->weight, event->ns);
     change_asked(process, bytes, event->ns);
   } else {
@@ -321,6 +322,7 @@ static bool finish(struct counting *counting, struct hwi_recorded_demand *record
     demand->uses[i - 1] = use_of(counting, i, run_ns);
   join_uses(demand);
   recorded->request_count = counting->request_count;
+  recorded->seen_count = counting->seen_count;
   for (uint32_t i = 0; i < counting->profile->image_count; i++) {
     struct process *process = &counting->processes[i];
     if (process->since_ns < counting->profile->duration_ns)

@@ -14,6 +14,7 @@
 struct hwi_recorded_demand {
   struct hwi_class_demand demand;
   uint64_t request_count; /* of blocks that have a class; a realloc counts as one */
+  uint64_t seen_count;    /* of these, how many are in the recording: fewer if it is a sample */
   uint64_t asked_bytes;   /* requested, of the blocks at the peak; with several processes, at the peak of each */
   uint64_t large_bytes;   /* at the same time in blocks that have no class */
   double mean_asked_bytes;

@@ -15,6 +15,11 @@
 enum { HWI_CLASSES_CHOSEN = 0 };
 #define HWI_CLASSES_TOLERANCE 0.0003
 
+/* With fewer requests, a table is not worth much. If n requests were seen, all others together may be 3/n of the program's requests
+ * (the rule of three, which is right 19 times of 20). From this n on, that is no more than the share that the cost gives to sizes that
+ * were not seen (class_table.c). */
+enum { HWI_CLASSES_FEW_REQUESTS = 100 };
+
 /* The tables that are compared. */
 enum hwi_class_tables { HWI_CLASSES_TUNED, HWI_CLASSES_DEFAULT, HWI_CLASSES_POWERS, HWI_CLASS_TABLES };
 
@@ -36,6 +41,11 @@ int hwi_classes_init(struct hwi_classes *classes, const struct hwi_profile *prof
                      const struct hwi_replayer *replayer, struct hwi_error *error);
 void hwi_classes_release(struct hwi_classes *classes);
 
+/* Whether the recording has too few requests; and the sentence that says so. */
+struct hwi_line;
+bool hwi_classes_are_few(const struct hwi_classes *classes);
+void hwi_classes_say_few(const struct hwi_classes *classes, struct hwi_line *line);
+
 /* Print the result. Return 0, or a negative status if there is no memory; a failed write must be checked on the
  * stream. */
 int hwi_classes_text(const struct hwi_classes *classes, const struct hwi_style *style, struct hwi_error *error);
@@ -43,7 +53,6 @@ int hwi_classes_json(const struct hwi_classes *classes, FILE *out, struct hwi_er
 
 /* Adds the sizes, with commas between them: the value of the variable that the heap reads. */
 #define HWI_CLASSES_VARIABLE "HEAPWRIGHT_HEAP_CLASS_BYTES"
-struct hwi_line;
 void hwi_classes_list(const struct hwi_classes *classes, struct hwi_line *line);
 
 /* Print the table: as a file for HEAPWRIGHT_HEAP_CONFIG, and as an array for struct hw_heap_config. */

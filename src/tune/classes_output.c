@@ -115,6 +115,20 @@ static void print_count(struct hwi_text *text, const struct hwi_classes *classes
   hwi_text_end_wrapped(text, 0, HWI_PLAIN);
 }
 
+bool hwi_classes_are_few(const struct hwi_classes *classes)
+{
+  return classes->recorded.seen_count < HWI_CLASSES_FEW_REQUESTS;
+}
+
+void hwi_classes_say_few(const struct hwi_classes *classes, struct hwi_line *line)
+{
+  const uint64_t count = classes->recorded.seen_count;
+  hwi_line_printf(line,
+                  "The recording has only %" PRIu64 " request%s of at most 32 KiB: the table is not worth much, since "
+                  "another run may have other sizes. Record at least %d.",
+                  count, count == 1 ? "" : "s", HWI_CLASSES_FEW_REQUESTS);
+}
+
 /* What the figures are of. */
 static void print_notes(struct hwi_text *text, const struct hwi_classes *classes)
 {
@@ -124,6 +138,10 @@ static void print_notes(struct hwi_text *text, const struct hwi_classes *classes
   if (classes->profile->sample_bytes) {
     hwi_line_puts(&text->line, "The recording is a sample: all figures are estimates, and sizes that are rare may be "
                                "missing.");
+    hwi_text_end_wrapped(text, 0, HWI_ALARM);
+  }
+  if (hwi_classes_are_few(classes)) {
+    hwi_classes_say_few(classes, &text->line);
     hwi_text_end_wrapped(text, 0, HWI_ALARM);
   }
   hwi_tune_print_doubt(text, "the missing part may have other sizes");
@@ -191,6 +209,7 @@ int hwi_classes_json(const struct hwi_classes *classes, FILE *out, struct hwi_er
   hwi_json_number(&json, "processes", processes);
   hwi_json_number(&json, "threads", recorded->demand.owner_count);
   hwi_json_number(&json, "requests", recorded->request_count);
+  hwi_json_bool(&json, "few_requests", hwi_classes_are_few(classes));
   hwi_json_number(&json, "asked_bytes", recorded->asked_bytes);
   hwi_json_number(&json, "mean_asked_bytes", whole(recorded->mean_asked_bytes));
   hwi_json_number(&json, "large_bytes", recorded->large_bytes);

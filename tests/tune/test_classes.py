@@ -171,6 +171,26 @@ def test_a_sample(recorded, classes, hw):
     assert "all figures are estimates" in hw("tune", "--classes", trace).stdout
 
 
+@pytest.mark.parametrize("count, few", [(4, True), (99, True), (100, False)])
+def test_few_requests(count, few, recorded, hw, tmp_path):
+    """The table of a recording with hardly any requests used to be printed like any other."""
+    trace = recorded(f"for (int i = 0; i < {count}; i++) blocks[i] = malloc(100);")
+    said = f"The recording has only {count} requests of at most 32 KiB: the table is not worth much"
+    done = hw("tune", "--classes", "4", trace)
+    assert (said in done.stdout.replace("\n", " "), done.stderr) == (few, "")
+    done = hw("tune", "--json", "--classes", "4", trace)
+    assert (json.loads(done.stdout)["few_requests"], said in done.stderr) == (few, few)
+    done = hw("tune", "--classes", "4", trace, "-o", tmp_path / "heap.conf")
+    assert said in done.stderr if few else done.stderr == ""
+
+
+def test_few_requests_of_a_sample(recorded, hw):
+    """Those that are in the sample count, not those for which they stand."""
+    trace = recorded("for (int i = 0; i < 20000; i++) blocks[i] = malloc(i % 2 ? 600 : 700);", "--sample=1M")
+    text = hw("tune", "--classes", "4", trace).stdout
+    assert re.search(r"^The recording has only \d\d? requests? of at most 32 KiB", text, re.M)
+
+
 def test_heaps_of_the_program_are_apart(stay, hw):
     done = hw("tune", "--classes", "--heap", "nothing", stay)
     assert done.returncode == 2 and "nothing" in done.stderr
