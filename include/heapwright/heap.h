@@ -170,8 +170,8 @@ void *hw_heap_alloc_aligned(struct hw_heap *heap, size_t align, size_t bytes);
 
 /* Returns a block of at least `bytes` with the contents of `block` up to the smaller of both sizes; `block` is then free
  * unless it is the one returned. A block of more than 256 KiB that must move to grow may get more room than
- * hw_heap_good_bytes says, to grow further. If `block` is NULL, it allocates. Returns NULL if there is no memory or `block` has a
- * fault, and leaves `block` unchanged. */
+ * hw_heap_good_bytes says, to grow further. A block above 2 MiB that must move needs address space for both sizes for a moment. If
+ * `block` is NULL, it allocates. Returns NULL if there is no memory or `block` has a fault, and leaves `block` unchanged. */
 void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes);
 
 /* Frees a block; NULL does nothing. Returns the fault of an address that is none. A block that is free already is
@@ -198,9 +198,13 @@ size_t hw_heap_usable_bytes(struct hw_heap *heap, void *block);
 void hw_heap_collect(struct hw_heap *heap);
 
 struct hw_heap_stats {
-  size_t used_bytes;        /* in allocated blocks, as hw_heap_usable_bytes counts them */
-  size_t mapped_bytes;      /* address space taken from the system, including what is not touched yet; without
-                               the heap's tables, which need less than 1 % of it */
+  size_t used_bytes; /* in allocated blocks, as hw_heap_usable_bytes counts them */
+  /* Address space that the heap has from the system, whether it is touched or not, used or free: arenas, each of 4 MiB; blocks above
+   * 2 MiB, also free ones that are kept; a record of the heap, and one of each thread, which a new thread takes over when that one has
+   * ended. What is free in an arena counts until the whole arena is unmapped, also if its memory went back to the system. Not counted is
+   * the table of the memory of all heaps, which has 128 bytes for each 64 KiB of it, and never becomes shorter. With
+   * HEAPWRIGHT_HEAP_LIBC, only the record of the heap counts. */
+  size_t mapped_bytes;
   size_t peak_mapped_bytes; /* the highest value of mapped_bytes so far */
 };
 

@@ -136,6 +136,14 @@ def test_effective_settings_are_printed_and_can_be_given(subject):
                        PREFIX + "LOCK": "spinning", PREFIX + "PAGES": "transparent", PREFIX + "RETURN_AFTER_MS": "default"}
 
 
+def test_the_compact_profile(subject, tmp_path):
+    """The file in docs/heap.md."""
+    text = re.search(r"`compact.conf`:\n\n```\n(.*?)```", (ROOT / "docs/heap.md").read_text(), re.S)[1]
+    (tmp_path / "compact.conf").write_text(text)
+    found = printed_settings(subject("size", HEAPWRIGHT_STATS="stderr", HEAPWRIGHT_HEAP_CONFIG=str(tmp_path / "compact.conf")).stderr)
+    assert text.count("\n") == 2 and (found[PREFIX + "RETURNS"], found[PREFIX + "KEEP_FREE_BYTES"]) == ("above", str(12 << 20))
+
+
 # --- what it writes about itself ---
 
 def rows(text):
@@ -178,6 +186,21 @@ def test_a_pipe_without_a_reader_does_not_stop_the_program(subject, tmp_path):
 def test_statistics_when_the_program_asks(subject):
     text = subject("stats").stderr
     assert re.match(r"heapwright: heap: used \d+ bytes, mapped \d+, at most \d+\n", text) and rows(text)["2048"][3] == 1
+
+
+def test_statistics_at_a_quick_exit(subject):
+    """It runs no destructors; docs/heap.md says what the program can do."""
+    process = subject("quick", HEAPWRIGHT_STATS="stderr")
+    assert process.returncode == 3 and "is on the heap" in process.stderr and "unused bytes" not in process.stderr
+    process = subject("quick-stats", HEAPWRIGHT_STATS="stderr")
+    assert process.returncode == 3 and rows(process.stderr)["2048"][3] == 1
+
+
+def test_lines_of_frames_without_a_name(subject):
+    """From the file and the offset, as docs/heap.md says."""
+    frame = re.search(r"  #0 0x[0-9a-f]+ \? \((\S+)\+(0x[0-9a-f]+)\)\n", subject("leak").stderr)
+    found = subprocess.run(["addr2line", "-Cfipe", frame[1], frame[2]], capture_output=True, text=True, check=True)
+    assert re.match(r"leak at .*heap_subject\.c:\d+", found.stdout)
 
 
 def test_functions_of_malloc_h(subject):

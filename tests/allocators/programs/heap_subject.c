@@ -97,6 +97,8 @@ int main(int argc, char **argv)
     err();
   else if (!strcmp(what, "stats") && malloc(2000))
     malloc_stats();
+  else if (!strcmp(what, "quick") || (!strcmp(what, "quick-stats") && at_quick_exit(malloc_stats) == 0))
+    quick_exit(malloc(2000) ? 3 : 4);
   else
     printf("%zu\n", malloc_usable_size(malloc(24)));
   return 0;
