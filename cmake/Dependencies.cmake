@@ -35,9 +35,10 @@ add_library(hw-dependencies INTERFACE)
 target_link_libraries(hw-dependencies INTERFACE hw-loaded PkgConfig::DW PkgConfig::LZMA PkgConfig::ZSTD PkgConfig::ZLIB PkgConfig::JANSSON ${IBERTY_LIBRARY} m ${CMAKE_DL_LIBS})
 
 # For atomic operations on bytes, some compilers call functions (gcc before 14 on RISC-V). Those of libatomic.a have no locks and
-# call nothing; they are linked in, so that what is preloaded needs no further library.
+# call nothing; they are linked in, so that what is preloaded needs no further library. A program with an archive is linked with them, too.
 include(CheckCSourceCompiles)
 check_c_source_compiles("int main(int n, char **words) { return __atomic_fetch_add(words[n - 1], 1, __ATOMIC_SEQ_CST); }" HW_HAS_BYTE_ATOMICS)
 if(NOT HW_HAS_BYTE_ATOMICS)
-  link_libraries(-Wl,--exclude-libs,libatomic.a -l:libatomic.a)
+  set(HW_ATOMICS -l:libatomic.a)
+  link_libraries(-Wl,--exclude-libs,libatomic.a ${HW_ATOMICS})
 endif()

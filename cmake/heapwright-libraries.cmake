@@ -15,7 +15,7 @@ function(heapwright_add_library name kind file)
   add_library(heapwright::${name} ${kind} IMPORTED)
   set_target_properties(heapwright::${name} PROPERTIES
     IMPORTED_LOCATION ${heapwright_libraries}/${file} INTERFACE_INCLUDE_DIRECTORIES ${heapwright_headers})
-  target_link_libraries(heapwright::${name} INTERFACE Threads::Threads)
+  target_link_libraries(heapwright::${name} INTERFACE Threads::Threads ${heapwright_atomics})
 endfunction()
 
 heapwright_add_library(pool STATIC libheapwright-pool.a)

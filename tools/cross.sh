@@ -18,12 +18,14 @@ arch=$1 action=$2
 shift 2
 # shellcheck disable=SC1091 # names the release of the host: its libraries match the cross compiler
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+linker=
 case $arch in
   arm64) triple=aarch64-linux-gnu emulator=qemu-aarch64-static ;;
   armhf) triple=arm-linux-gnueabihf emulator=qemu-arm-static ;;
   riscv64)
     triple=riscv64-linux-gnu emulator=qemu-riscv64-static
-    [ "$release" != bookworm ] || release=trixie # the first release for it
+    # The first release for it. Debian 12's linker crashes when it links a static program with that libc: the tests use that release's.
+    [ "$release" != bookworm ] || release=trixie linker=' binutils'
     ;;
   windows) triple=x86_64-w64-mingw32 emulator=wine ;;
 esac
@@ -41,6 +43,7 @@ libraries='libc6-dev linux-libc-dev libgcc-s1 libstdc++6 libdw-dev libelf-dev li
   libiberty-dev libjansson-dev libmicrohttpd-dev libcurl4-openssl-dev libncurses-dev libcmocka-dev'
 # Allocators that the tests link into programs.
 [ "$arch" != arm64 ] || libraries="$libraries libjemalloc-dev libmimalloc-dev libgoogle-perftools-dev"
+libraries="$libraries$linker"
 
 # For Windows, Debian has zlib alone: these are built, and of those only the declarations are needed.
 sources='libzstd jansson cmocka'

@@ -6,38 +6,9 @@ import subprocess
 
 import pytest
 
+from archive_programs import FREED_TWICE, LEAK, MALLOC, OBJECTS, POOL
+
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
-OBJECTS = """#include <heapwright/heap.h>
-#include <stdio.h>
-int main(void)
-{
-  struct hw_heap *heap = hw_heap_create(NULL, NULL);
-  void *block = hw_heap_alloc(heap, 100);
-  if (block && hw_heap_free(heap, block) == HW_HEAP_OK && hw_heap_destroy(heap))
-    puts("done");
-}
-"""
-POOL = """#include <heapwright/pool.h>
-#include <stdio.h>
-static _Alignas(64) unsigned char memory[1 << 16];
-int main(void)
-{
-  if (hw_pool_alloc(hw_pool_init(memory, sizeof memory, 0), 100))
-    puts("done");
-}
-"""
-# The heap's malloc gives another block; libc's gives the same one, and ends the program at the second free.
-MALLOC = """#include <stdio.h>
-#include <stdlib.h>
-int main(void)
-{
-  char *volatile block = malloc(40);
-  free(block);
-  free(block);
-  puts("done");
-}
-"""
-FREED_TWICE = "the block is free already; it stays as it is"
 
 
 @pytest.fixture(scope="module")
@@ -93,16 +64,6 @@ target_link_libraries(static heapwright::heap_static -static)
     run("cmake", "--build", tmp_path / "built", env=ENVIRONMENT)
     for name in ("pool", "objects", "shared", "inside", "static"):
         check(tmp_path / "built" / name, installed, name not in ("pool", "objects"))
-
-
-LEAK = """#include <stdlib.h>
-void *volatile kept;
-int main(void)
-{
-  kept = malloc(4321);
-  return 0;
-}
-"""
 
 
 def check_recorded(program, installed, tmp_path):
