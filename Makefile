@@ -79,12 +79,13 @@ fuzz:
 	@$(MAKE) --no-print-directory build-it
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/run_fuzz.sh $(BUILD)
 
-## make cross             build for 64-bit and 32-bit Arm and RISC-V, into build/arm64, build/armhf and build/riscv64, and test these under qemu-user
+## make cross             build for 64-bit and 32-bit Arm, RISC-V and Windows, into build/arm64, armhf, riscv64 and windows; test with qemu-user and wine
 cross:
 	@$(SETUP) build
 	@tools/cross.sh arm64 test
 	@tools/cross.sh armhf test
 	@tools/cross.sh riscv64 test
+	@tools/cross.sh windows test
 
 ## make single-header     the pool of pool.h and the heap of heap.h as one file each, build/heapwright-pool.h and -heap.h
 single-header:
