@@ -38,6 +38,6 @@ hw_sources(HW_MAIN_SOURCES cli/main.c)
 list(REMOVE_ITEM HW_TOOL_SOURCES ${HW_WRITER_SOURCES} ${HW_MAIN_SOURCES})
 
 # Of base, what only the tools use: it may call malloc and stdio.
-hw_sources(HW_BASE_TOOL_SOURCES base/error.c base/library.c)
+hw_sources(HW_BASE_TOOL_SOURCES base/error.c base/library.c base/system_words.c)
 set(HW_BASE_TARGET_SOURCES ${HW_BASE_SOURCES})
 list(REMOVE_ITEM HW_BASE_TARGET_SOURCES ${HW_BASE_TOOL_SOURCES})

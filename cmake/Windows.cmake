@@ -1,9 +1,10 @@
 # What there is on Windows: heapwright.exe with the commands that explain recordings, and the libraries of the pool and the heaps.
 # Windows' own programs are not recorded: the rest of src/ is about programs of Linux.
 find_package(Threads REQUIRED)
-find_library(ZSTD_LIBRARY zstd REQUIRED)
-find_library(ZLIB_LIBRARY z REQUIRED)
-find_library(JANSSON_LIBRARY jansson REQUIRED)
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a) # Windows has none of their DLLs: no libz.dll.a
+find_library(ZSTD_ARCHIVE zstd REQUIRED)
+find_library(ZLIB_ARCHIVE z REQUIRED)
+find_library(JANSSON_ARCHIVE jansson REQUIRED)
 find_path(JANSSON_INCLUDE_DIR jansson.h REQUIRED) # and the headers of the others
 
 # What mingw-w64 lacks of POSIX is in src/platform/windows. Structures have the layout that Linux' compilers give them: traces are made
@@ -17,6 +18,7 @@ hw_sources(HW_WINDOWS_START platform/windows/start.c)
 hw_sources(HW_WINDOWS_PLATFORM_SOURCES platform/os_windows.c platform/os_windows_heap.c)
 hw_sources(HW_WINDOWS_TOOL_SOURCES platform/os_windows_large.c platform/os_windows_tools.c windows/*.c)
 list(REMOVE_ITEM HW_WINDOWS_TOOL_SOURCES ${CMAKE_SOURCE_DIR}/src/windows/no_libc_blocks.c) # of the heaps
+list(REMOVE_ITEM HW_BASE_SOURCES ${CMAKE_SOURCE_DIR}/src/base/system_words.c) # of Linux
 
 # --- the libraries ---
 
@@ -56,11 +58,11 @@ target_link_libraries(hw-platform PRIVATE hw-flags PUBLIC synchronization Thread
 add_library(hw-tool STATIC ${HW_TOOL_SOURCES} ${HW_BASE_SOURCES} ${HW_PAGE_SOURCE})
 target_compile_definitions(hw-tool PRIVATE HWI_SQLITE3_FILE="sqlite3.dll")
 target_link_libraries(hw-tool PRIVATE hw-flags hw-banned
-  PUBLIC heapwright-pool ${ZSTD_LIBRARY} ${ZLIB_LIBRARY} ${JANSSON_LIBRARY} hw-platform)
+  PUBLIC heapwright-pool ${ZSTD_ARCHIVE} ${ZLIB_ARCHIVE} ${JANSSON_ARCHIVE} hw-platform)
 
 add_executable(heapwright ${HW_MAIN_SOURCES})
 target_link_libraries(heapwright PRIVATE hw-flags hw-banned hw-tool)
-target_link_options(heapwright PRIVATE -municode -static)
+target_link_options(heapwright PRIVATE -municode -static -Wl,-Map=heapwright.map) # the tests read there what is linked in
 install(TARGETS heapwright)
 
 # --- unit tests, which wine runs ---

@@ -4,12 +4,13 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "base/system_words.h"
+
 int hwi_library_load(const struct hwi_library *library, void *pointers, struct hwi_error *error)
 {
   void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
   if (!handle)
-    return hwi_error_set(error, HW_ERR_USAGE, "%s needs %s, in Debian's package %s: %s", library->user, library->file,
-                         library->package, dlerror());
+    return hwi_library_missing(library, dlerror(), error);
   for (size_t i = 0; i < library->symbol_count; i++) {
     void *found = dlsym(handle, library->symbols[i].name);
     if (!found)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/system_words.h"
 #include "cli/command.h"
 #include "report/words/line.h"
 
@@ -26,11 +27,9 @@ void hwi_help_all(FILE *out)
     fprintf(out, "  %-10s %s\n", (*command)->name, (*command)->summary);
   fputs("\n"
         "heapwright help COMMAND explains a command; heapwright --version prints the version.\n"
-        "\n"
-        "Begin with:\n"
-        "  heapwright record ./program\n"
-        "  heapwright report\n",
+        "\n",
         out);
+  fputs(hwi_first_steps, out);
 }
 
 static void print_option(const struct hwi_option *option)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/system_words.h"
 #include "report/content/durations.h"
 #include "report/input/quantities.h"
 #include "report/selection/narrowing.h"
@@ -109,7 +110,8 @@ int hwi_ranking_require_durations(const struct hwi_profile *profile, const char 
   if (profile->heap)
     return hwi_fail(HWI_EXIT_TROUBLE, "--durations is a table of calls of malloc, not of a heap: leave --heap out");
   return hwi_fail(HWI_EXIT_TROUBLE,
-                  "%s has no durations of calls; record them with: heapwright record --durations COMMAND", path);
+                  "%s has no durations of calls; record them%s with: heapwright record --durations COMMAND", path,
+                  hwi_where_to_record);
 }
 
 bool hwi_frames_are_all(int frames)

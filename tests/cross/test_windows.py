@@ -7,18 +7,24 @@ other figures or names, or files that Linux' tools cannot read.
 import gzip
 import json
 import os
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
+
+from conftest import ROOT
 
 CROSS = os.environ.get("HW_CROSS_BUILD")
 pytestmark = pytest.mark.skipif(not CROSS or os.environ.get("HW_CROSS_ARCH") != "windows",
                                 reason="needs tools/cross.sh windows test")
+DLLS = {"KERNEL32.dll", "msvcrt.dll", "api-ms-win-core-synch-l1-2-0.dll"}  # of Windows 8 and later
 FORMATS = ["folded", "dhat", "callgrind", "speedscope", "pprof", "massif"]
 PROGRAM = r"""
 #include <string>
 #include <thread>
 #include <vector>
+#include <cstdio>
 #include <cstdlib>
 struct Käse { std::vector<std::string> parts; };
 __attribute__((noinline)) void fill(Käse &käse, int count)
@@ -30,6 +36,9 @@ int main()
 {
   Käse käse;
   fill(käse, 2000);
+  static void *volatile pair[2];
+  pair[0] = malloc(31), pair[1] = malloc(33);
+  puts("The stream's buffer is a block of libc's.");
   std::thread([] { free(malloc(7)); static void *volatile left; left = malloc(12345); }).join();
 }
 """
@@ -89,7 +98,7 @@ def test_reports_are_the_same(wine, linux, recorded):
         assert ours.returncode == theirs.returncode, words
     report = json.loads(wine("report", "--json", "ein Käse.hwt", folder=recorded).stdout)
     frames = [frame for row in report["top"] for frame in row["stack"]]
-    assert any(frame["function"] == "fill(Käse&, int)" and frame["file"].endswith("program.cc") and frame["line"] == 10
+    assert any(frame["function"] == "fill(Käse&, int)" and frame["file"].endswith("program.cc") and frame["line"] == 11
                for frame in frames)
 
 
@@ -127,7 +136,7 @@ def test_errors_are_the_same(wine, linux, recorded):
     (recorded / "text.hwt").write_text("this is no recording\r\n")
     damaged = bytearray((recorded / "ein Käse.hwt").read_bytes())
     (recorded / "short.hwt").write_bytes(damaged[:100])
-    for words in (["report", "missing.hwt"], ["report", "text.hwt"], ["report", "short.hwt"], ["report", "--nonsense", "x"],
+    for words in (["report", "missing.hwt"], ["report", "short.hwt"], ["report", "--nonsense", "x"],
                   ["check", "ein Käse.hwt"], ["report", "-o", "ein Käse.hwt", "ein Käse.hwt"], ["reprot"],
                   ["export", "-o", "x.unknown", "ein Käse.hwt"], ["report", "-o", "missing/x.json", "ein Käse.hwt"]):
         ours, theirs = (run(*words, folder=recorded, ok=False) for run in (wine, linux))
@@ -138,16 +147,65 @@ def test_recording_is_refused(wine, recorded):
     done = wine("record", "-o", "x.hwt", "--", "program.exe", folder=recorded, ok=False)
     assert done.returncode == 2
     assert done.stderr == b"heapwright: recording is not possible on Windows; record on Linux and copy the trace\n"
-    assert b"explain a recording" in wine("help", folder=recorded).stdout
     for command in ("live", "core", "run", "test", "leaks", "import", "control", "push"):
         done = wine(command, "--whatever", folder=recorded, ok=False)
         assert done.returncode == 2 and b"on Linux" in done.stderr, command
 
 
+def test_advice_is_for_windows(wine, recorded):
+    """Help and errors name what a user can do there."""
+    printed = wine("help", folder=recorded).stdout
+    assert b"explain a recording" in printed and b"\nBegin on Linux with:\n" in printed and b"Begin with" not in printed
+    (recorded / "text.hwt").write_text("this is no recording\r\n")
+    done = wine("report", "text.hwt", folder=recorded, ok=False)
+    assert done.stderr == b"heapwright: text.hwt is not a heapwright trace; make one on Linux with: heapwright record COMMAND\n"
+    for words in (["-o", "x.sqlite"], ["--format", "sqlite", "-o", "x"]):
+        done = wine("export", *words, "ein Käse.hwt", folder=recorded, ok=False)
+        assert done.stderr.startswith(b"heapwright: an SQLite database needs a 64-bit sqlite3.dll in the folder of heapwright.exe: ")
+        assert done.returncode == 2 and not (recorded / words[-1]).exists()
+
+
+def without_places(report):
+    """The figures of a report: without what says where calls are, and which file was read."""
+    rows = [{key: value for key, value in row.items() if key != "stack"} for row in report["top"]]
+    return {**{key: value for key, value in report.items() if key not in ("trace", "images")}, "top": rows}
+
+
 def test_without_kept_names(wine, recorded):
-    """Addresses remain, as on a machine of Linux without the program; figures are the same."""
+    """Addresses remain, as on a machine of Linux without the program. docs/windows.md says which figures are others."""
     (recorded / "bare.hwt").write_bytes((recorded / "ein Käse.hwt").read_bytes())
-    report = json.loads(wine("report", "--json", "bare.hwt", folder=recorded).stdout)
-    named = json.loads(wine("report", "--json", "ein Käse.hwt", folder=recorded).stdout)
-    assert report["peak_bytes"] == named["peak_bytes"] and report["allocation_calls"] == named["allocation_calls"]
-    assert {frame["reason"] for row in report["top"] for frame in row["stack"]} == {"no file"}
+
+    def reports(*options):
+        return (json.loads(wine("report", "--json", *options, name, folder=recorded).stdout) for name in ("bare.hwt", "ein Käse.hwt"))
+
+    bare, named = reports()
+    assert {frame["reason"] for row in bare["top"] for frame in row["stack"]} == {"no file"}
+    assert without_places(bare) == without_places(named) and bare["sizes"] and bare["by_thread"] and bare["timeline"]
+    rows = [len(re.findall(rb"^ +\d+ +[\d.]+ k?B ", wine("report", "--top", "0", name, folder=recorded).stdout, re.M))
+            for name in ("bare.hwt", "ein Käse.hwt")]
+    assert rows[0] == rows[1] + 1 > 4  # one line, two calls
+    bare, named = reports("--leaks")
+    assert sum(row["live_blocks"] for row in bare["top"]) == sum(row["live_blocks"] for row in named["top"]) + 1  # the buffer
+    bare, named = reports("--by", "function")
+    assert len(bare["by_function"]) == len({row["module"] for row in named["by_function"]}) == 4
+    bare, named = reports("--only", "func=fill*")
+    assert bare["top"] == [] != named["top"]
+
+
+def test_licences_of_what_is_linked_in():
+    """docs/packages.md names them all."""
+    listed = set(re.findall(r"^\| `([\w.+-]+)` \| linked.*indows", (ROOT / "docs/packages.md").read_text(), re.M))
+    archives = {Path(path).stem for path in re.findall(r"^(\S+\.a)\(", Path(CROSS, "heapwright.map").read_text(), re.M)}
+    names = {"libpthread": "winpthreads", **dict.fromkeys(["libmingw32", "libmingwex", "libmsvcrt", "libkernel32", "libsynchronization"], "mingw-w64")}
+    assert {names.get(archive, archive) for archive in archives if not re.match("lib(hw|heapwright)-", archive)} == listed
+
+
+def test_it_needs_windows_alone():
+    """No library of mingw-w64's or of Debian's has to be copied with heapwright.exe; docs/windows.md names all that are needed."""
+    [line] = [line for line in (ROOT / "docs/windows.md").read_text().splitlines() if "KERNEL32.dll" in line]
+    assert set(re.findall(r"`([\w-]+\.dll)`", line)) == DLLS
+    imported = {}
+    for file in (*Path(CROSS, "bin").iterdir(), *Path(CROSS, "lib").rglob("*.dll")):
+        headers = subprocess.run(["x86_64-w64-mingw32-objdump", "-p", file], capture_output=True, text=True, check=True).stdout
+        imported[file.name] = set(re.findall(r"DLL Name: (\S+)", headers))
+    assert imported == {"heapwright.exe": DLLS}

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system_words.h"
 #include "trace/read/trace.h"
 #include "trace/reader.h"
 
@@ -58,7 +59,8 @@ int hwi_trace_newest(const char *dir, char *to, size_t to_bytes, struct hwi_erro
   if (!best.path[0])
     return hwi_error_set(
         error, HW_ERR_NOT_A_TRACE,
-        "there is no heapwright trace of yours in %s; name one, or make one with: heapwright record COMMAND", dir);
+        "there is no heapwright trace of yours in %s; name one, or make one%s with: heapwright record COMMAND", dir,
+        hwi_where_to_record);
   const char *path = !strncmp(best.path, "./", 2) ? best.path + 2 : best.path;
   if (strlen(path) >= to_bytes)
     return hwi_error_set(error, HW_ERR_LIMIT, "the path of the trace %s is too long", path);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system_words.h"
 #include "trace/read/alive.h"
 #include "trace/read/hold.h"
 
@@ -22,7 +23,8 @@ static int check_header(const char *path, const struct hw_trace_header *header, 
                             "%s is empty, so it is not a heapwright trace; record the program again", path);
   if (bytes < HW_TRACE_MAGIC_BYTES || memcmp(header->magic, HW_TRACE_MAGIC, HW_TRACE_MAGIC_BYTES))
     return hwi_error_set_at(error, HW_ERR_NOT_A_TRACE, 0,
-                            "%s is not a heapwright trace; make one with: heapwright record COMMAND", path);
+                            "%s is not a heapwright trace; make one%s with: heapwright record COMMAND", path,
+                            hwi_where_to_record);
   if (bytes < sizeof *header)
     return hwi_error_set_at(error, HW_ERR_DAMAGED, bytes,
                             "%s ends after %llu bytes, inside its header; record the program again", path,
