@@ -165,6 +165,16 @@ def test_operators_and_exceptions(compiled, recorded, hw):
     assert throwing and all(row["stack"][-1]["function"] == "_start" for row in throwing)
 
 
+def test_variables_are_those_of_the_emulator(compiled, hw, tmp_path):
+    """The command of docs/recording.md: variables that the emulator's -E sets reach the loader, but not the recorder."""
+    program, recorder = compiled("gcc", "known_stacks.c"), f"LD_PRELOAD={CROSS}/lib/libheapwright-record.so"
+    subprocess.run([*EMULATOR, "-E", recorder, program, "3"], env={**os.environ, "HEAPWRIGHT_OUTPUT": "run.hwt"}, cwd=tmp_path, check=True,
+                   stdout=subprocess.DEVNULL)
+    assert report_of(hw, tmp_path / "run.hwt")["allocation_calls"] > 400
+    subprocess.run([*EMULATOR, "-E", recorder, "-E", "HEAPWRIGHT_OUTPUT=set.hwt", program, "3"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    assert not (tmp_path / "set.hwt").exists() and len(list(tmp_path.glob("heapwright.*.hwt"))) == 1
+
+
 @pytest.mark.parametrize("allocator", ["tlsf", "heap"])
 def test_programs_run_on_the_allocators(allocator, compiled, tmp_path):
     preloaded = f"{CROSS}/lib/libheapwright-{allocator}.so"
