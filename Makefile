@@ -111,7 +111,7 @@ deb:
 	@$(SETUP) build dist deb
 	@DEB_BUILD_OPTIONS="$${DEB_BUILD_OPTIONS-nocheck}" packaging/deb.sh $(BUILD)/deb
 
-## make test-packages     the Debian packages and the container in bare Debian machines; only as root
+## make test-packages     the Debian packages, also those of two architectures together, and the container in bare Debian machines; only as root
 test-packages:
 	@$(SETUP) build dist deb packages
 	@packaging/deb.sh $(BUILD)/deb

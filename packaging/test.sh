@@ -1,14 +1,15 @@
 #!/bin/sh
 # test.sh DEB WORK   tests the packages that deb.sh made in the folder DEB, in bare Debian machines (debootstrap's) in the folder WORK:
-# they are installed, record a program, and leave nothing when they are purged. Then the steps of the container's recipe run in
-# one of them. Before, the tarball is made again, and must be the same. Only root may do this. SUITES are the releases of Debian:
-# by default 12 and 13, or the one that runs here.
+# they are installed, record a program, and leave nothing when they are purged. In one of them, those of another architecture are built
+# and installed together with them. Then the steps of the container's recipe run in one. Before, the tarball is made again, and must be the
+# same. Only root may do this. SUITES are the releases of Debian: by default 12 and 13, or the one that runs here.
 set -eu
 packages=$(realpath "${1:?usage: test.sh DEB WORK}")
 mkdir -p "${2:?usage: test.sh DEB WORK}"
 work=$(realpath "$2")
 here=$(realpath "$(dirname "$0")")
-own=$(. /etc/os-release && echo "$VERSION_CODENAME")
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+own=$release
 [ "$own" != bookworm ] || own="bookworm trixie"
 
 # machine SUITE   makes $machine, a copy of a bare machine, with the sources and the packages
@@ -60,6 +61,23 @@ for suite in ${SUITES:-$own}; do
   run sh -c 'cd /source && packaging/debian/tests/build'
   echo "test.sh: $suite: the packages work, and leave nothing"
 done
+
+# Multi-arch: the packages of the libraries have no file in common that differs, and the other architecture's serve its programs. The
+# release is that of the packages, so that both have the same version.
+if [ "$(dpkg --print-architecture)" = amd64 ]; then
+  machine "$release"
+  run dpkg --add-architecture arm64
+  run apt-get update
+  run apt-get install -y --no-install-recommends build-essential crossbuild-essential-arm64 qemu-user-static
+  run cp -r /source/packaging/debian /source/debian
+  run sh -c 'cd /source && apt-get build-dep -y --no-install-recommends -a arm64 -P cross,nocheck .'
+  run sh -c 'cd /source && dpkg-buildpackage --build=binary --unsigned-changes --host-arch=arm64 --build-profiles=cross,nocheck'
+  run sh -c 'apt-get install -y /packages/heapwright_*.deb /packages/heapwright-dev_*.deb /packages/libheapwright_*.deb \
+    /heapwright-dev_*_arm64.deb /libheapwright_*_arm64.deb'
+  run sh -c 'cd /source && packaging/debian/tests/record'
+  run sh -c 'cd /source && packaging/foreign.sh aarch64'
+  echo "test.sh: $release: the packages of amd64 and arm64 are installed together, and both work"
+fi
 
 machine bookworm
 run sh -c "cd /source && $(sed -n '/^RUN /,/[^\\]$/p' "$here/container/Containerfile" | sed 's/^RUN //')"

@@ -86,6 +86,16 @@ def test_each_installed_file_is_in_one_package(installed):
             assert any(matches(name, pattern) for name in names), (file, pattern)
 
 
+def test_packages_of_two_architectures_share_no_folder_of_libraries():
+    """Those of the libraries are installed together; `make test-packages` does it."""
+    paragraphs = {fields(text)["Package"][0]: fields(text) for text in (DEBIAN / "control").read_text().split("\n\n")[1:]}
+    assert {name: words["Multi-Arch"] for name, words in paragraphs.items()} == {
+        "heapwright": ["foreign"], "libheapwright": ["same"], "heapwright-dev": ["same"]}
+    for name in ("libheapwright", "heapwright-dev"):
+        for pattern in (DEBIAN / f"{name}.install").read_text().split():
+            assert re.match("usr/(lib/[*]|include|share/doc)", pattern), pattern
+
+
 # --- the container ---
 
 
@@ -93,7 +103,10 @@ def test_each_installed_file_is_in_one_package(installed):
 @pytest.mark.skipif(not shutil.which("busybox"), reason="busybox is not installed")
 def test_the_image_is_small_and_records(build, tmp_path):
     run(ROOT / "packaging/container/image.sh", build, tmp_path / "image")
-    assert "and records" in run(ROOT / "packaging/container/check.sh", tmp_path / "image")
+    found = re.fullmatch(r"check.sh: the image has (\d+) bytes, and records\n", run(ROOT / "packaging/container/check.sh", tmp_path / "image"))
+    said = [int(re.search(pattern, (ROOT / file).read_text())[1]) for file, pattern in
+            {"docs/packages.md": r"its files\s+have (\d+) MB", "CHANGELOG.md": r"container's image has (\d+) MB"}.items()]
+    assert said[0] == said[1] == pytest.approx(int(found[1]) / 1e6, rel=0.1)
 
 
 def test_a_large_image_is_refused(tmp_path):
