@@ -442,6 +442,30 @@ static void a_large_block_becomes_shorter(void **state)
   hw_heap_destroy(heap);
 }
 
+/* A buffer that grows step by step is rarely copied: what it has more than was asked for stays, but not if it is asked for much less. */
+static void a_grown_block_keeps_its_room(void **state)
+{
+  enum { KIB = 1024 };
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  char *block = hw_heap_alloc(heap, 250 * KIB), *behind = hw_heap_alloc(heap, 250 * KIB);
+  assert_non_null(block);
+  assert_non_null(behind);
+  block = hw_heap_realloc(heap, block, 300 * KIB);
+  assert_int_equal(hw_heap_usable_bytes(heap, block), 512 * KIB);
+  for (size_t bytes = 310 * KIB; bytes <= 512 * KIB; bytes += 10 * KIB)
+    assert_ptr_equal(hw_heap_realloc(heap, block, bytes), block);
+  assert_ptr_equal(hw_heap_realloc(heap, block, 300 * KIB), block);
+  assert_int_equal(hw_heap_usable_bytes(heap, block), 512 * KIB);
+  assert_ptr_equal(hw_heap_realloc(heap, block, 200 * KIB), block);
+  assert_in_range(hw_heap_usable_bytes(heap, block), 200 * KIB, 256 * KIB);
+  char *asked = hw_heap_alloc(heap, 512 * KIB); /* what was asked for is no room */
+  assert_ptr_equal(hw_heap_realloc(heap, asked, 300 * KIB), asked);
+  assert_in_range(hw_heap_usable_bytes(heap, asked), 300 * KIB, 320 * KIB);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -450,6 +474,7 @@ int main(void)
       cmocka_unit_test(what_is_free_goes_back_before_a_request_fails),
       cmocka_unit_test(an_impossible_request_gives_nothing_back),
       cmocka_unit_test(a_large_block_becomes_shorter),
+      cmocka_unit_test(a_grown_block_keeps_its_room),
       cmocka_unit_test(faults_are_found_and_change_nothing),
       cmocka_unit_test(a_block_freed_twice_is_found_by_default),
       cmocka_unit_test(a_free_block_is_not_resized),

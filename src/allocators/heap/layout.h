@@ -106,7 +106,10 @@ struct hwi_page {
   struct hwi_page *next, *prev;
   uint32_t count; /* blocks given out or in the owner's list; 1 if is_full */
   bool is_full;
-  bool is_spare;  /* empty, not the first of its class, and kept by the owner */
+  union {
+    bool is_spare; /* of a class: empty, not the first of its class, and kept by the owner */
+    bool has_room; /* of a span: longer than was asked, so that it can grow */
+  };
   bool is_clean;  /* never written since the system gave the memory */
   bool is_coming; /* pending: to be made present; otherwise it goes back to the system */
   /* Of all threads. */

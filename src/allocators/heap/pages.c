@@ -321,6 +321,7 @@ static void *alloc_span(struct hw_heap *heap, size_t bytes)
   if (!page)
     return NULL;
   page->kind = HWI_PAGE_SPAN;
+  page->has_room = false;
   page->block_bytes = page->slice_count * HWI_SLICE_BYTES;
   return (void *)hwi_page_start(page);
 }

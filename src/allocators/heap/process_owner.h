@@ -35,6 +35,9 @@ bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_
  * memory before it is written, so that buffers that grow step by step are rarely copied. */
 size_t hwi_heap_bytes_to_grow(size_t old_bytes, size_t bytes);
 
+/* To be called when a block has got so many bytes for a request of `bytes`: it keeps its room until it is much too long. */
+void hwi_heap_note_room(void *block, size_t bytes);
+
 /* As hw_heap_collect, but `most_bytes` of free memory may stay; `owner` is the calling thread's, or NULL. Returns how many bytes
  * went back to the system. */
 size_t hwi_heap_collect(struct hw_heap *heap, struct hwi_owner *owner, size_t most_bytes);

@@ -35,19 +35,27 @@ static void *resize_mapped(struct hw_heap *heap, void *block, size_t old_bytes, 
     resized = (char *)hwi_large_resize(heap, page, bytes, may_move, &new_bytes);
   else if (page->kind == HWI_PAGE_SPAN && bytes <= HWI_SPAN_BYTES)
     resized = hwi_arena_resize(page, hwi_slices_for(bytes)) ? (char *)block : NULL;
+  if (resized && page->kind == HWI_PAGE_SPAN)
+    page->has_room = false;
   hwi_heap_unlock(heap, result);
   if (resized)
     hwi_heap_make_present(heap, (uintptr_t)resized + old_bytes, new_bytes);
   return resized;
 }
 
-/* Returns whether a block of so many bytes is as good for a request as another one. To make one shorter that is not of a class, nothing
- * is copied. */
-static bool is_near(size_t old_bytes, size_t bytes)
+static bool has_room(const void *block)
 {
-  enum { COPIED_PART = 2, CUT_PART = 8 };
-  size_t most_spare = old_bytes / (old_bytes > HW_HEAP_LARGEST_CLASS_BYTES ? CUT_PART : COPIED_PART);
-  return bytes <= old_bytes && bytes >= old_bytes - most_spare;
+  const struct hwi_page *page = hwi_slice_of(block);
+  return page->kind == HWI_PAGE_SPAN && page->has_room;
+}
+
+/* Returns whether the block is as good for a request as another one. To make one shorter that is not of a class, nothing is copied; but
+ * one with room to grow keeps it. */
+static bool is_near(const void *block, size_t old_bytes, size_t bytes)
+{
+  enum { COPIED_PART = 2, ROOM_PART = 2, CUT_PART = 8 };
+  int part = old_bytes <= HW_HEAP_LARGEST_CLASS_BYTES ? COPIED_PART : has_room(block) ? ROOM_PART : CUT_PART;
+  return bytes <= old_bytes && bytes >= old_bytes - old_bytes / part;
 }
 
 size_t hwi_heap_bytes_to_grow(size_t old_bytes, size_t bytes)
@@ -57,9 +65,16 @@ size_t hwi_heap_bytes_to_grow(size_t old_bytes, size_t bytes)
   return has_room ? (bytes + ROOM_BYTES - 1) & ~(size_t)(ROOM_BYTES - 1) : bytes;
 }
 
+void hwi_heap_note_room(void *block, size_t bytes)
+{
+  struct hwi_page *page = hwi_is_in_space(block) ? hwi_slice_of(block) : NULL;
+  if (page && page->kind == HWI_PAGE_SPAN)
+    page->has_room = page->block_bytes > bytes;
+}
+
 bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes)
 {
-  if (is_near(old_bytes, bytes))
+  if (is_near(*block, old_bytes, bytes))
     return true;
   if (old_bytes <= HW_HEAP_LARGEST_CLASS_BYTES || bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
     return false;
@@ -75,7 +90,7 @@ bool hw_heap_resize_in_place(struct hw_heap *heap, void *block, size_t bytes)
     return false;
   bool is_mapped = old_bytes > HW_HEAP_LARGEST_CLASS_BYTES && !heap->uses_libc;
   bool is_resized =
-      is_mapped && !is_near(old_bytes, bytes) && resize_mapped(heap, block, old_bytes, bytes ? bytes : 1, false);
+      is_mapped && !is_near(block, old_bytes, bytes) && resize_mapped(heap, block, old_bytes, bytes ? bytes : 1, false);
   return is_resized || bytes <= old_bytes;
 }
 
@@ -90,6 +105,7 @@ void *hw_heap_realloc(struct hw_heap *heap, void *block, size_t bytes)
     return block;
   void *moved = hw_heap_alloc(heap, heap->uses_libc ? bytes : hwi_heap_bytes_to_grow(old_bytes, bytes));
   if (moved) {
+    hwi_heap_note_room(moved, bytes);
     memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
     hw_heap_free(heap, block);
   }

@@ -296,6 +296,7 @@ static void *heap_realloc(void *block, size_t bytes)
     return block;
   void *moved = heap_alloc(hwi_heap_bytes_to_grow(old_bytes, bytes), HW_HEAP_ALIGN);
   if (moved) {
+    hwi_heap_note_room(moved, bytes);
     memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
     heap_free(block);
   }
