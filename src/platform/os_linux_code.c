@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "base/allocator_texts.h"
 #include "platform/arch.h"
 #include "platform/os.h"
 #include "platform/os_code.h"
@@ -170,15 +171,6 @@ struct string_search {
   bool is_found;
 };
 
-/* The byte before it is the end of another string. */
-static bool has_string(const char *start, size_t bytes, const char *text)
-{
-  const char *at = start, *end = start + bytes;
-  while ((at = memmem(at, (size_t)(end - at), text, strlen(text))) && (at == start || at[-1]))
-    at++;
-  return at;
-}
-
 /* With most linkers, constants are in a segment that is only read; otherwise they are in that of the code. */
 static uint32_t flags_of_constants(const struct dl_phdr_info *info)
 {
@@ -200,7 +192,7 @@ static int look_for_string(struct dl_phdr_info *info, size_t size, void *context
     const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
     if (segment->p_type == PT_LOAD && segment->p_flags == flags && segment->p_filesz <= MOST_BYTES)
       search->is_found =
-          has_string((const char *)(info->dlpi_addr + segment->p_vaddr), segment->p_filesz, search->text);
+          hwi_has_string((const char *)(info->dlpi_addr + segment->p_vaddr), segment->p_filesz, search->text);
   }
   return 1;
 }

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/allocator_texts.h"
 #include "platform/os.h"
 #include "symbols/elf_file.h"
 
@@ -71,9 +72,9 @@ enum { MARK_COUNT = sizeof marks / sizeof *marks, MALLOC = MARK_COUNT - 1 };
 static const struct text_mark {
   const char *content, *text;
 } text_marks[] = {
-    {"-<jemalloc>: ", "jemalloc (known by the text '<jemalloc>: '; its symbols were stripped)"},
-    {"-mimalloc: error: ", "mimalloc (known by the text 'mimalloc: error: '; its symbols were stripped)"},
-    {"-TCMALLOC_SKIP_SBRK", "tcmalloc (known by the text 'TCMALLOC_SKIP_SBRK'; its symbols were stripped)"},
+    {"-" HWI_JEMALLOC_TEXT, "jemalloc (known by the text '" HWI_JEMALLOC_TEXT "'; its symbols were stripped)"},
+    {"-" HWI_MIMALLOC_TEXT, "mimalloc (known by the text '" HWI_MIMALLOC_TEXT "'; its symbols were stripped)"},
+    {"-" HWI_TCMALLOC_TEXT, "tcmalloc (known by the text '" HWI_TCMALLOC_TEXT "'; its symbols were stripped)"},
 };
 enum { TEXT_MARK_COUNT = sizeof text_marks / sizeof *text_marks };
 
@@ -121,17 +122,11 @@ static void look_through(struct found *found, Elf *elf, Elf_Scn *table, const GE
   }
 }
 
-/* Looks for strings of C: the byte before each is the end of another one. */
 static void look_for_texts(struct found *found, Elf_Data *data)
 {
-  for (size_t i = 0; i < TEXT_MARK_COUNT && data && data->d_buf && !found->stripped; i++) {
-    const char *content = text_marks[i].content + 1, *at = data->d_buf, *end = at + data->d_size;
-    const size_t bytes = strlen(content);
-    while ((at = memmem(at, (size_t)(end - at), content, bytes)) && at > (const char *)data->d_buf && at[-1])
-      at++;
-    if (at)
+  for (size_t i = 0; i < TEXT_MARK_COUNT && data && data->d_buf && !found->stripped; i++)
+    if (hwi_has_string(data->d_buf, data->d_size, text_marks[i].content + 1))
       found->stripped = text_marks[i].text;
-  }
 }
 
 static void look_into_section(struct found *found, Elf *elf, Elf_Scn *section)

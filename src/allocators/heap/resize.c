@@ -53,9 +53,9 @@ static bool has_room(const void *block)
  * one with room to grow keeps it. */
 static bool is_near(const void *block, size_t old_bytes, size_t bytes)
 {
-  enum { COPIED_PART = 2, ROOM_PART = 2, CUT_PART = 8 };
-  int part = old_bytes <= HW_HEAP_LARGEST_CLASS_BYTES ? COPIED_PART : has_room(block) ? ROOM_PART : CUT_PART;
-  return bytes <= old_bytes && bytes >= old_bytes - old_bytes / part;
+  enum { KEPT_PART = 2, CUT_PART = 8 };
+  bool is_cut = old_bytes > HW_HEAP_LARGEST_CLASS_BYTES && !has_room(block);
+  return bytes <= old_bytes && bytes >= old_bytes - old_bytes / (is_cut ? CUT_PART : KEPT_PART);
 }
 
 size_t hwi_heap_bytes_to_grow(size_t old_bytes, size_t bytes)

@@ -6,6 +6,10 @@
 
 #include "base/error.h"
 
+/* heapwright's own allocators. */
+#define HWI_POOL_LIBRARY "libheapwright-tlsf.so"
+#define HWI_HEAP_LIBRARY "libheapwright-heap.so"
+
 /* The names that hwi_allocator_find knows, for help. */
 #define HWI_ALLOCATORS "tlsf, heap, jemalloc, tcmalloc, mimalloc, tbb, or a library's file"
 

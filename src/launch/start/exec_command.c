@@ -16,8 +16,6 @@
 #include "launch/target/program.h"
 #include "run/alone.h"
 
-#define POOL_LIBRARY "libheapwright-tlsf.so"
-#define HEAP_LIBRARY "libheapwright-heap.so"
 #define STATS_VARIABLE "HEAPWRIGHT_STATS"
 #define STATS_OF_OPTION "stderr"
 
@@ -54,7 +52,7 @@ static bool is_library(const char *allocator, const char *name)
 /* The option is about this command, and what the environment says may be older. */
 static int set_stats(const struct hwi_exec_options *options, const char *allocator)
 {
-  if (!is_library(allocator, HEAP_LIBRARY))
+  if (!is_library(allocator, HWI_HEAP_LIBRARY))
     return setenv("HEAPWRIGHT_POOL_STATS", "1", 1);
   const char *file = getenv(STATS_VARIABLE);
   if (file && *file && strcmp(file, STATS_OF_OPTION) != 0)
@@ -68,7 +66,9 @@ static int set_stats(const struct hwi_exec_options *options, const char *allocat
 static int check_variables(const struct hwi_exec_options *options, const char *allocator, struct hwi_error *error)
 {
   static const char name[] = STATS_VARIABLE "=";
-  for (size_t i = 0; i < options->variable_count && options->stats && is_library(allocator, HEAP_LIBRARY); i++) {
+  if (!options->stats || !is_library(allocator, HWI_HEAP_LIBRARY))
+    return 0;
+  for (size_t i = 0; i < options->variable_count; i++) {
     const char *variable = options->variables[i];
     if (strncmp(variable, name, sizeof name - 1) == 0 && strcmp(variable + sizeof name - 1, STATS_OF_OPTION) != 0)
       return hwi_error_set(error, HW_ERR_USAGE,
@@ -113,11 +113,11 @@ static int become(const char *path, char **command, struct hwi_error *error)
 /* Warns of options that the allocator does not have. */
 static void check_options(const struct hwi_exec_options *options, const char *allocator)
 {
-  if (is_library(allocator, POOL_LIBRARY))
+  if (is_library(allocator, HWI_POOL_LIBRARY))
     return;
   if (options->pool_bytes != HWI_EXEC_POOL_DEFAULT)
     options->warn("--pool-size is for tlsf; %s ignores it", options->allocator);
-  if (options->stats && !is_library(allocator, HEAP_LIBRARY))
+  if (options->stats && !is_library(allocator, HWI_HEAP_LIBRARY))
     options->warn("--stats is for tlsf and heap; %s ignores it", options->allocator);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "allocators/heap/config.h"
+#include "launch/start/allocator.h"
 
 extern char **environ;
 
@@ -21,7 +22,7 @@ static bool drop(const char *variable)
 void hwi_heap_variables_drop_unknown(void)
 {
   const char *preload = getenv("LD_PRELOAD");
-  if (!preload || !strstr(preload, "libheapwright-heap.so"))
+  if (!preload || !strstr(preload, HWI_HEAP_LIBRARY))
     return;
   for (char **at = environ; *at;)
     if (!hwi_heap_variable_is_unknown(*at) || !drop(*at))

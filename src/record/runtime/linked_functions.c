@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/allocator_texts.h"
+
 #define ALLOC(name, entry, size_, count_, align_)                                           \
   {                                                                                         \
     name, HWI_ROLE_ALLOC, HW_ENTRY_##entry, .size = size_, .count = count_, .align = align_ \
@@ -192,9 +194,9 @@ static const struct hwi_allocator {
   struct hwi_shapes own;
   bool has_prefixes;
 } allocators[HWI_ALLOCATOR_KINDS] = {
-    [HWI_JEMALLOC] = {"jemalloc", "mallctlnametomib", "<jemalloc>: ", LIST(jemallocs), true},
-    [HWI_MIMALLOC] = {"mimalloc", "mi_malloc", "mimalloc: error: ", LIST(mimallocs), false},
-    [HWI_TCMALLOC] = {"tcmalloc", "tc_malloc", "TCMALLOC_SKIP_SBRK", LIST(tcmallocs), false},
+    [HWI_JEMALLOC] = {"jemalloc", "mallctlnametomib", HWI_JEMALLOC_TEXT, LIST(jemallocs), true},
+    [HWI_MIMALLOC] = {"mimalloc", "mi_malloc", HWI_MIMALLOC_TEXT, LIST(mimallocs), false},
+    [HWI_TCMALLOC] = {"tcmalloc", "tc_malloc", HWI_TCMALLOC_TEXT, LIST(tcmallocs), false},
 };
 
 static const struct hwi_shapes usual_shapes = LIST(usual), operator_shapes = LIST(operators);
