@@ -1,8 +1,8 @@
 /* test_heap_kept.c - blocks of other threads' pages that a thread of a general heap frees, and keeps to give them out
  *
- * Breaks if such a block is not given out again by the thread that freed it, if a thread keeps more than a few of them, or
- * keeps them when it ends or collects, if they count as used, if one that is freed twice is not found, or if what a program has
- * written to one is followed.
+ * Breaks if such a block is not given out again by the thread that freed it, if a short one is that does not go from thread to thread,
+ * if a thread keeps more than a few of them, or keeps them when it ends or collects, if they count as used, if one that is freed twice
+ * is not found, or if what a program has written to one is followed.
  */
 #include "new_heap.h"
 
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BYTES = 64, PAGE_BYTES = 65536, MOST_KEPT = 64, MOST_BYTES = 16384, LEAST = 16, LINE_BYTES = 64, FEW = 10 };
+enum { BYTES = 64, PAGE_BYTES = 65536, MOST_KEPT = 64, MOST_BYTES = 16384, LEAST = 16, FEW = 10 };
 
 /* --- a second thread, which does one thing at a time --- */
 
@@ -152,6 +152,90 @@ static void what_a_thread_freed_it_gives_out_again(void **state)
   end_heap(&second);
 }
 
+/* --- short blocks: two threads wait for each other if they write to blocks in the same line of the processor's cache --- */
+
+enum { LINE_BYTES = 64, SHORT = 16, MANY = 600 };
+
+/* Replaces the next block of the main thread by one of its own. Returns whether it is the same. */
+static bool replace(struct second *second)
+{
+  void *block = *second->blocks;
+  assert_int_equal(hw_heap_free(second->heap, block), HW_HEAP_OK);
+  *second->blocks = hw_heap_alloc(second->heap, SHORT);
+  return *second->blocks++ == block;
+}
+
+static void replace_one(struct second *second)
+{
+  assert_false(replace(second));
+}
+
+static void replace_many(struct second *second)
+{
+  for (int i = 0; i < MANY; i++)
+    assert_false(replace(second));
+}
+
+static void exchange(struct second *second)
+{
+  bool is_same = false;
+  for (int i = 0; i < MANY; i++)
+    is_same = replace(second);
+  assert_true(is_same);
+}
+
+static void only_allocate(struct second *second)
+{
+  for (int i = 0; i < MANY / 2; i++)
+    assert_non_null(hw_heap_alloc(second->heap, SHORT));
+}
+
+/* A block of the main thread, which it gives out to itself. */
+static void use_one_again_and_again(struct second *second)
+{
+  void *first = *second->blocks, *block = first;
+  int rounds = 0;
+  for (; block == first && rounds < 4 * MOST_KEPT; rounds++) {
+    assert_int_equal(hw_heap_free(second->heap, block), HW_HEAP_OK);
+    block = hw_heap_alloc(second->heap, SHORT);
+  }
+  assert_in_range(rounds, 2, 4 * MOST_KEPT - 1);
+  *second->blocks++ = block;
+}
+
+static void free_blocks(struct hw_heap *heap, void *const *blocks, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+}
+
+static void only_who_exchanges_short_blocks_keeps_them(void **state)
+{
+  (void)state;
+  struct second second;
+  void *blocks[6 * MANY];
+  begin_second(&second, blocks, COUNT(blocks), SHORT);
+  do_step(&second, replace_many); /* nobody frees its blocks */
+  free_blocks(second.heap, blocks, MANY / 2);
+  for (int i = 0; i < 4; i++) { /* it frees others' rarely */
+    do_step(&second, only_allocate);
+    if (i >= 2)
+      do_step(&second, replace_one);
+  }
+  free_blocks(second.heap, blocks + MANY / 2, MANY / 2);
+  do_step(&second, exchange);
+  for (int i = 0; i < 8; i++)
+    do_step(&second, only_allocate); /* nobody frees any more */
+  do_step(&second, replace_many);
+  free_blocks(second.heap, second.blocks - MANY, MANY);
+  do_step(&second, exchange);
+  do_step(&second, use_one_again_and_again);
+  do_step(&second, replace_one);
+  expect_right(second.heap);
+  end_second(&second);
+  assert_true(hw_heap_destroy(second.heap));
+}
+
 static size_t page_count(struct hw_heap *heap, size_t bytes)
 {
   struct hw_heap_class_stats stats[HW_HEAP_MOST_CLASSES + 1];
@@ -162,11 +246,13 @@ static size_t page_count(struct hw_heap *heap, size_t bytes)
   return stats[i].page_count;
 }
 
-/* How many pages the blocks need that a thread keeps, at most: each is of another page in the worst case. Two threads would wait for
- * each other if one kept a block in a line of the cache where another thread's blocks are. */
-static size_t most_pages_kept(size_t bytes)
+/* How many pages the blocks need that a thread keeps, at most: each is of another page in the worst case. Short blocks are kept only by a
+ * thread that allocates, too. */
+static size_t most_pages_kept(size_t bytes, bool allocates)
 {
-  size_t count = bytes < LINE_BYTES ? 0 : MOST_BYTES / bytes;
+  size_t count = MOST_BYTES / bytes;
+  if (!allocates)
+    return bytes < LINE_BYTES ? 0 : count < LEAST ? count : LEAST;
   return count < MOST_KEPT ? count : MOST_KEPT;
 }
 
@@ -198,8 +284,8 @@ static void a_thread_keeps_few(void **state)
   static const size_t sizes[] = {16, 64, 512, 2048, 4096};
   static void *blocks[200 * PAGE_BYTES / 16];
   for (size_t i = 0; i < 2 * COUNT(sizes); i++) {
-    size_t bytes = sizes[i / 2], most = most_pages_kept(bytes);
     bool allocates = i % 2;
+    size_t bytes = sizes[i / 2], most = most_pages_kept(bytes, allocates);
     struct second second;
     begin_second(&second, blocks, (size_t)200 * PAGE_BYTES / bytes, bytes);
     assert_int_equal(page_count(second.heap, bytes), 200);
@@ -207,7 +293,7 @@ static void a_thread_keeps_few(void **state)
     expect_used(second.heap, 0);
     hw_heap_collect(second.heap);
     size_t own_count = allocates ? 2 : 0; /* pages of the second thread */
-    assert_in_range(page_count(second.heap, bytes), 0, own_count + (allocates || most < LEAST ? most : LEAST));
+    assert_in_range(page_count(second.heap, bytes), 0, own_count + most);
     end_second(&second);
     end_heap(&second);
   }
@@ -395,6 +481,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_a_thread_freed_it_gives_out_again),
+      cmocka_unit_test(only_who_exchanges_short_blocks_keeps_them),
       cmocka_unit_test(a_thread_keeps_few),
       cmocka_unit_test(large_classes_are_not_kept),
       cmocka_unit_test(a_thread_that_collects_or_ends_keeps_nothing),

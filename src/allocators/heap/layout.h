@@ -62,6 +62,8 @@ enum {
   HWI_GRANULE_BITS = 4,
   HWI_RECIPROCAL_BITS = 31,
   HWI_LINE_BYTES = 64,
+  HWI_SHORT_CLASSES = HWI_LINE_BYTES / HW_HEAP_ALIGN - 1, /* of blocks shorter than a line, at most */
+  HWI_NOTED_BLOCKS = 8,
   HWI_SYSTEM_PAGE_BYTES = 4096,
 };
 
@@ -138,6 +140,10 @@ struct hwi_owner {
   uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare */
   uint16_t most_kept[HW_HEAP_MOST_CLASSES];    /* how many blocks of others are kept, at most the heap's number, */
   uint16_t kept_left[HW_HEAP_MOST_CLASSES];    /* and how many more may be added until they are counted */
+  /* Of short classes (kept.c): others' blocks that the thread has freed, and some of those that it keeps. */
+  uint32_t freed_others[HWI_SHORT_CLASSES];
+  uint8_t others_freed[HWI_SHORT_CLASSES];
+  const struct hwi_free_block *noted[HWI_NOTED_BLOCKS];
   alignas(HWI_LINE_BYTES) struct hwi_page *inbox;
   uint32_t state;
 };
@@ -482,6 +488,9 @@ size_t hwi_most_kept(size_t block_bytes);
 /* The list of the class is empty. */
 void hwi_owner_reset_kept(struct hwi_owner *owner, size_t class_index);
 
+/* Other threads have freed blocks of the owner's pages. */
+void hwi_owner_count_others(struct hwi_owner *owner, size_t class_index);
+
 /* Hands kept blocks back to their pages, except the `most` that were freed last. */
 void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t most);
 
@@ -489,8 +498,11 @@ void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t mos
 void hwi_owner_free_others(struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *block);
 
 /* The same for free. `page` is the descriptor of the block's slice. Returns false if it is not a page of another living thread, or
- * `owner` has no heap yet; then nothing was done. As on the fast path, an address inside a block is not always found. */
+ * `owner` has no heap yet; then nothing was done. */
 bool hwi_owner_try_free_others(struct hwi_owner *owner, struct hwi_page *page, void *block);
+
+/* The same, and false also if the block is not kept. As on the fast path, an address inside a block is not always found. */
+bool hwi_owner_try_keep(struct hwi_owner *owner, struct hwi_page *page, void *block);
 
 /* --- pages.c: the caller has the owner --- */
 

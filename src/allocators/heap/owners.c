@@ -79,6 +79,7 @@ static void take_remote(struct hwi_page *page)
     return;
   for (; last->next; last = last->next)
     count++;
+  hwi_owner_count_others(page->owner, page->class_index);
   take_back(page, list, last, count);
 }
 
@@ -273,9 +274,9 @@ static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintp
   for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++)
     owner->pages[i] = &hwi_no_page;
   memcpy(owner->class_of, heap->class_of, sizeof owner->class_of);
-  memcpy(owner->most_kept, heap->most_kept, sizeof owner->most_kept);
-  memcpy(owner->kept_left, heap->most_kept, sizeof owner->kept_left);
   owner->heap = heap;
+  for (size_t i = 0; i < heap->class_count; i++)
+    hwi_owner_reset_kept(owner, i);
   owner->key = key;
   owner->thread = thread;
   owner->next = heap->owners;

@@ -264,9 +264,10 @@ static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_to
     }
     end_spare(page);
     owner->free[class_index] = list;
-    hwi_owner_reset_kept(owner, class_index);
-    if (list)
+    if (list) {
+      hwi_owner_reset_kept(owner, class_index);
       return true;
+    }
     set_full(page);
   }
   return false;

@@ -313,17 +313,24 @@ static inline __attribute__((always_inline)) void *heap_quick_alloc(size_t bytes
   return LIKELY(block) ? block : otherwise(bytes);
 }
 
-static __attribute__((noinline)) void free_of_others(void *block, void (*otherwise)(void *block))
+static __attribute__((noinline)) void free_of_others_otherwise(struct hwi_page *page, void *block,
+                                                               void (*otherwise)(void *block))
 {
-  if (!LIKELY(hwi_owner_try_free_others(mine, hwi_slice_of(block), block)))
+  if (!LIKELY(hwi_owner_try_free_others(mine, page, block)))
     otherwise(block);
+}
+
+static __attribute__((noinline)) void free_of_others(struct hwi_page *page, void *block, void (*otherwise)(void *block))
+{
+  if (!LIKELY(hwi_owner_try_keep(mine, page, block)))
+    free_of_others_otherwise(page, block, otherwise);
 }
 
 static inline __attribute__((always_inline)) void heap_quick_free(void *block, void (*otherwise)(void *block))
 {
   enum hwi_quick_free result = hwi_thread_try_free((uintptr_t)__builtin_thread_pointer(), block);
   if (result == HWI_NOT_OWN)
-    free_of_others(block, otherwise);
+    free_of_others(hwi_slice_of(block), block, otherwise);
   else if (result == HWI_NOT_QUICK)
     otherwise(block);
 }
