@@ -26,9 +26,9 @@ size_t hwi_most_kept(size_t block_bytes)
 
 /* --- short blocks --- */
 
-static bool is_short(const struct hw_heap *heap, size_t class_index)
+static bool is_short(size_t class_index, size_t block_bytes)
 {
-  return class_index < HWI_SHORT_CLASSES && heap->class_bytes[class_index] < HWI_LINE_BYTES;
+  return class_index < HWI_SHORT_CLASSES && block_bytes < HWI_LINE_BYTES;
 }
 
 /* Whether the thread has exchanged blocks of the class with others since it used up its own for the last time. */
@@ -42,7 +42,7 @@ static bool has_exchanged(const struct hwi_owner *owner, size_t class_index)
 void hwi_owner_reset_kept(struct hwi_owner *owner, size_t class_index)
 {
   uint16_t most = owner->heap->most_kept[class_index];
-  if (is_short(owner->heap, class_index)) {
+  if (is_short(class_index, owner->heap->class_bytes[class_index])) {
     most = has_exchanged(owner, class_index) ? most : 0;
     owner->freed_others[class_index] = 0;
     owner->others_freed[class_index] -= owner->others_freed[class_index] > 0;
@@ -65,15 +65,19 @@ static bool note(struct hwi_owner *owner, const struct hwi_free_block *block)
   return was_noted;
 }
 
+static __attribute__((noinline)) void end_exchange(struct hwi_owner *owner, size_t class_index)
+{
+  owner->most_kept[class_index] = 0;
+  owner->freed_others[class_index] = 0;
+  hwi_owner_give_kept(owner, class_index, 0);
+}
+
 /* Called for each short block that is not kept, and for some of those that are. */
 static void count_exchange(struct hwi_owner *owner, size_t class_index, const struct hwi_free_block *block)
 {
   owner->freed_others[class_index]++;
-  if (owner->most_kept[class_index] == 0 || !note(owner, block))
-    return;
-  owner->most_kept[class_index] = 0;
-  owner->freed_others[class_index] = 0;
-  hwi_owner_give_kept(owner, class_index, 0);
+  if (owner->most_kept[class_index] && note(owner, block))
+    end_exchange(owner, class_index);
 }
 
 /* --- going back --- */
@@ -133,7 +137,7 @@ static size_t count_kept(const struct hwi_owner *owner, size_t class_index, size
 }
 
 /* If none was given out since they were counted, all go back, and fewer are kept from now on. */
-static void count_again(struct hwi_owner *owner, size_t class_index)
+static __attribute__((noinline)) void count_again(struct hwi_owner *owner, size_t class_index)
 {
   size_t most = owner->most_kept[class_index], count = count_kept(owner, class_index, most);
   bool shrinks = count == most;
@@ -159,7 +163,7 @@ void hwi_owner_free_others(struct hwi_owner *owner, struct hwi_page *page, struc
 {
   unsigned i = page->class_index;
   bool may_keep = owner && owner->thread && page->heap == owner->heap;
-  if (may_keep && is_short(owner->heap, i))
+  if (may_keep && is_short(i, page->block_bytes))
     count_exchange(owner, i, block);
   if (!may_keep || !owner->kept_left[i]) {
     block->page = page;
