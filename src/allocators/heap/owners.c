@@ -296,9 +296,9 @@ static bool lock_to_inherit(struct hwi_owner *owner)
 /* Returns the orphan that has this page, if it can be taken, or any of a few; NULL if there is none. */
 static struct hwi_owner *take_orphan(struct hw_heap *heap, const struct hwi_page *page)
 {
-  hwi_heap_collect_orphans(heap);
   struct hwi_owner *owner = page ? __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE) : NULL;
   bool is_found = owner && lock_to_inherit(owner);
+  hwi_heap_collect_orphans(heap); /* not before: it may have become an orphan just now */
   for (int count = 0; !is_found && heap->orphans && count < MOST_ORPHANS; count++) {
     owner = heap->orphans;
     is_found = lock_to_inherit(owner);
