@@ -32,6 +32,12 @@ def test_little_address_space(user, what):
     expect_done(user(what, before=["prlimit", "--as=200000000"]))
 
 
+def test_a_thread_keeps_some_of_what_it_frees_of_others(programs):
+    done = subprocess.run([programs(PROGRAMS / "kept_blocks.c", "-pthread", "-fno-builtin")], env={**os.environ, "LD_PRELOAD": LIBRARY},
+                          capture_output=True, text=True, check=True)
+    assert done.stdout == "again: 100; back: most\n"
+
+
 # --- faults ---
 
 @pytest.mark.parametrize("what, text", [("double-free", "the block is free already"), ("realloc", None),

@@ -43,12 +43,17 @@ static void run_second(struct second *second)
   assert_int_equal(pthread_create(&second->thread, NULL, do_steps, second), 0);
 }
 
+static void begin_second_in(struct hw_heap *heap, struct second *second, void **blocks, size_t count, size_t bytes)
+{
+  *second = (struct second){.heap = heap, .blocks = blocks, .count = count, .bytes = bytes};
+  for (size_t i = 0; i < count; i++)
+    assert_non_null(blocks[i] = hw_heap_alloc(heap, bytes));
+  run_second(second);
+}
+
 static void begin_second(struct second *second, void **blocks, size_t count, size_t bytes)
 {
-  *second = (struct second){.heap = new_heap(), .blocks = blocks, .count = count, .bytes = bytes};
-  for (size_t i = 0; i < count; i++)
-    assert_non_null(blocks[i] = hw_heap_alloc(second->heap, bytes));
-  run_second(second);
+  begin_second_in(new_heap(), second, blocks, count, bytes);
 }
 
 static void do_step(struct second *second, void (*step)(struct second *second))
@@ -154,15 +159,22 @@ static void what_a_thread_freed_it_gives_out_again(void **state)
 
 /* --- short blocks: two threads wait for each other if they write to blocks in the same line of the processor's cache --- */
 
-enum { LINE_BYTES = 64, SHORT = 16, MANY = 600 };
+enum { LINE_BYTES = 64, EXCHANGES = 6, MANY = 600, FEW_LISTS = 3000, MOST_FREES = 20000 };
 
 /* Replaces the next block of the main thread by one of its own. Returns whether it is the same. */
 static bool replace(struct second *second)
 {
   void *block = *second->blocks;
   assert_int_equal(hw_heap_free(second->heap, block), HW_HEAP_OK);
-  *second->blocks = hw_heap_alloc(second->heap, SHORT);
+  assert_non_null(*second->blocks = hw_heap_alloc(second->heap, second->bytes));
+  second->count--;
   return *second->blocks++ == block;
+}
+
+static void replace_few(struct second *second)
+{
+  for (int i = 0; i < 2 * FEW; i++)
+    replace(second);
 }
 
 static void replace_one(struct second *second)
@@ -176,61 +188,128 @@ static void replace_many(struct second *second)
     assert_false(replace(second));
 }
 
-static void exchange(struct second *second)
-{
-  bool is_same = false;
-  for (int i = 0; i < MANY; i++)
-    is_same = replace(second);
-  assert_true(is_same);
-}
-
-static void only_allocate(struct second *second)
-{
-  for (int i = 0; i < MANY / 2; i++)
-    assert_non_null(hw_heap_alloc(second->heap, SHORT));
-}
-
-/* A block of the main thread, which it gives out to itself. */
-static void use_one_again_and_again(struct second *second)
-{
-  void *first = *second->blocks, *block = first;
-  int rounds = 0;
-  for (; block == first && rounds < 4 * MOST_KEPT; rounds++) {
-    assert_int_equal(hw_heap_free(second->heap, block), HW_HEAP_OK);
-    block = hw_heap_alloc(second->heap, SHORT);
-  }
-  assert_in_range(rounds, 2, 4 * MOST_KEPT - 1);
-  *second->blocks++ = block;
-}
-
 static void free_blocks(struct hw_heap *heap, void *const *blocks, size_t count)
 {
   for (size_t i = 0; i < count; i++)
     assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
 }
 
+/* Each frees blocks of the other. The second thread keeps what it frees after that. */
+static void exchange(struct second *second)
+{
+  for (int i = 0; i < EXCHANGES; i++) {
+    do_step(second, replace_few);
+    free_blocks(second->heap, second->blocks - 2 * FEW, FEW);
+  }
+}
+
+static void only_free(struct second *second)
+{
+  free_blocks(second->heap, second->blocks, 2 * FEW);
+  second->blocks += 2 * FEW;
+  second->count -= 2 * FEW;
+}
+
+static void only_allocate(struct second *second)
+{
+  for (int i = 0; i < FEW_LISTS; i++)
+    assert_non_null(hw_heap_alloc(second->heap, second->bytes));
+}
+
+/* It uses up lists of its own blocks, and goes on to free those of the main thread. */
+static void replace_and_allocate(struct second *second)
+{
+  for (int i = 0; i < MANY; i++) {
+    assert_true(replace(second));
+    for (int k = 0; k < FEW_LISTS / MANY; k++)
+      assert_non_null(hw_heap_alloc(second->heap, second->bytes));
+  }
+}
+
+/* In turn, some blocks of the main thread, which it gives out to itself. */
+static void use_again_and_again(struct second *second)
+{
+  enum { IN_TURN = 100 };
+  int frees = 0;
+  for (bool is_same = true; is_same && frees < MOST_FREES; frees++) {
+    second->blocks += frees % IN_TURN ? 0 : frees ? -IN_TURN : 0;
+    is_same = replace(second);
+  }
+  assert_in_range(frees, IN_TURN, MOST_FREES - 1);
+}
+
 static void only_who_exchanges_short_blocks_keeps_them(void **state)
 {
   (void)state;
-  struct second second;
-  void *blocks[6 * MANY];
-  begin_second(&second, blocks, COUNT(blocks), SHORT);
-  do_step(&second, replace_many); /* nobody frees its blocks */
-  free_blocks(second.heap, blocks, MANY / 2);
-  for (int i = 0; i < 4; i++) { /* it frees others' rarely */
-    do_step(&second, only_allocate);
-    if (i >= 2)
-      do_step(&second, replace_one);
+  static void *blocks[5 * MANY];
+  for (size_t bytes = HW_HEAP_ALIGN; bytes < LINE_BYTES; bytes += HW_HEAP_ALIGN) {
+    struct second second;
+    begin_second(&second, blocks, COUNT(blocks), bytes);
+    do_step(&second, replace_many); /* nobody frees its blocks */
+    do_step(&second, only_free);
+    free_blocks(second.heap, blocks, FEW);
+    do_step(&second, only_free);    /* it does not allocate */
+    do_step(&second, replace_many); /* nobody has freed its blocks meanwhile */
+    exchange(&second);
+    do_step(&second, replace_and_allocate);
+    do_step(&second, only_allocate); /* it frees nobody's */
+    do_step(&second, replace_many);  /* nobody frees its blocks any more */
+    exchange(&second);
+    do_step(&second, use_again_and_again);
+    do_step(&second, replace_one);
+    expect_right(second.heap);
+    end_second(&second);
+    assert_true(hw_heap_destroy(second.heap));
   }
-  free_blocks(second.heap, blocks + MANY / 2, MANY / 2);
-  do_step(&second, exchange);
-  for (int i = 0; i < 8; i++)
-    do_step(&second, only_allocate); /* nobody frees any more */
-  do_step(&second, replace_many);
-  free_blocks(second.heap, second.blocks - MANY, MANY);
-  do_step(&second, exchange);
-  do_step(&second, use_one_again_and_again);
+}
+
+static void who_takes_over_from_an_ended_thread_has_not_exchanged(void **state)
+{
+  (void)state;
+  struct second second;
+  void *blocks[MANY];
+  begin_second(&second, blocks, MANY, HW_HEAP_ALIGN);
+  exchange(&second);
+  end_second(&second);
+  run_second(&second);
   do_step(&second, replace_one);
+  end_second(&second);
+  assert_true(hw_heap_destroy(second.heap));
+}
+
+static void *page_blocks[(2 << 20) / HW_HEAP_ALIGN]; /* as many as a page can have */
+
+enum { USED = 4 * FEW }; /* of these, at most, in the exchange */
+
+static void fill_own_page(struct second *second)
+{
+  for (size_t i = 0; i < COUNT(page_blocks); i++)
+    page_blocks[i] = hw_heap_alloc(second->heap, second->bytes);
+  free_blocks(second->heap, page_blocks + COUNT(page_blocks) - USED, USED);
+}
+
+/* Its list then has all blocks of that page but a few, and those that it keeps before them, which are more than these few. */
+static void free_own_page_and_keep(struct second *second)
+{
+  free_blocks(second->heap, page_blocks, COUNT(page_blocks) - USED);
+  for (size_t end = 0; end < 2 * EXCHANGES * FEW; end += 2 * FEW)
+    free_blocks(second->heap, second->blocks - end - FEW, FEW);
+  for (int i = 0; i < 6 * FEW; i++)
+    assert_non_null(hw_heap_alloc(second->heap, second->bytes));
+  free_all(second);
+}
+
+static void a_list_of_a_whole_page_and_kept_blocks_is_right(void **state)
+{
+  (void)state;
+  static const size_t page_bytes[] = {2 << 20};
+  struct second second;
+  void *blocks[2 * EXCHANGES * FEW + 2 * MOST_KEPT];
+  begin_second_in(heap_with(&(struct hw_heap_config){.page_bytes = page_bytes, .page_bytes_count = 1}), &second, blocks,
+                  COUNT(blocks), HW_HEAP_ALIGN);
+  do_step(&second, fill_own_page);
+  exchange(&second);
+  do_step(&second, free_own_page_and_keep);
   expect_right(second.heap);
   end_second(&second);
   assert_true(hw_heap_destroy(second.heap));
@@ -246,14 +325,12 @@ static size_t page_count(struct hw_heap *heap, size_t bytes)
   return stats[i].page_count;
 }
 
-/* How many pages the blocks need that a thread keeps, at most: each is of another page in the worst case. Short blocks are kept only by a
- * thread that allocates, too. */
+/* How many pages the blocks need that a thread keeps, at most: each is of another page in the worst case. Nobody frees short blocks of
+ * the thread. */
 static size_t most_pages_kept(size_t bytes, bool allocates)
 {
-  size_t count = MOST_BYTES / bytes;
-  if (!allocates)
-    return bytes < LINE_BYTES ? 0 : count < LEAST ? count : LEAST;
-  return count < MOST_KEPT ? count : MOST_KEPT;
+  size_t count = bytes < LINE_BYTES ? 0 : MOST_BYTES / bytes, most = allocates ? MOST_KEPT : LEAST;
+  return count < most ? count : most;
 }
 
 /* Frees the first block of each page, then the second one of each, and so on: those that are kept pin most pages. */
@@ -297,6 +374,21 @@ static void a_thread_keeps_few(void **state)
     end_second(&second);
     end_heap(&second);
   }
+}
+
+static void a_thread_that_exchanges_short_blocks_keeps_few(void **state)
+{
+  (void)state;
+  static void *blocks[200 * PAGE_BYTES / HW_HEAP_ALIGN];
+  struct second second;
+  begin_second(&second, blocks, COUNT(blocks), HW_HEAP_ALIGN);
+  exchange(&second);
+  do_step(&second, free_across_and_allocate);
+  hw_heap_collect(second.heap);
+  assert_in_range(page_count(second.heap, HW_HEAP_ALIGN), 0, 3 + MOST_KEPT);
+  end_second(&second);
+  expect_right(second.heap);
+  assert_true(hw_heap_destroy(second.heap));
 }
 
 /* Classes above 8 KiB are not kept at all. */
@@ -482,7 +574,10 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_a_thread_freed_it_gives_out_again),
       cmocka_unit_test(only_who_exchanges_short_blocks_keeps_them),
+      cmocka_unit_test(who_takes_over_from_an_ended_thread_has_not_exchanged),
+      cmocka_unit_test(a_list_of_a_whole_page_and_kept_blocks_is_right),
       cmocka_unit_test(a_thread_keeps_few),
+      cmocka_unit_test(a_thread_that_exchanges_short_blocks_keeps_few),
       cmocka_unit_test(large_classes_are_not_kept),
       cmocka_unit_test(a_thread_that_collects_or_ends_keeps_nothing),
       cmocka_unit_test(a_kept_block_that_is_freed_twice_is_found),

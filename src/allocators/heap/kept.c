@@ -2,82 +2,84 @@
  *
  * Such a block goes on the thread's own list of free blocks, before those of the class's first page: it is the next one that is given
  * out. It is in the processor's cache then, no other thread has to know of it, and memory is used again at once. The thread keeps few
- * of each class; of more, the older half goes back, blocks of the same page together.
+ * of each class; what goes back of these goes together with others of its page.
  *
  * A short block is in one line of the cache with others: two threads that write to the same line wait for each other. Short blocks are
  * therefore kept only by a thread that exchanges blocks of the class with others, so that these lines go from processor to processor
- * anyway: while it uses up its own blocks, it frees others', and others free some of its. This ends when it uses up its own blocks and
- * frees none of others', or when it gives others' out to itself: some that it frees are noted, and one of them is freed again soon.
+ * anyway: it frees blocks of others, allocates, and others free some of its. This ends when it uses up a list of its own blocks and
+ * frees none of others meanwhile, and in any case after some thousand blocks: it may have begun to give others' blocks out to itself.
  *
  * Each kept block may hold a page that is otherwise empty. A thread that frees and does not allocate therefore keeps fewer and fewer,
  * at last sixteen of a class.
  *
- * Nobody counts kept blocks when they are given out. `kept_left` is how many may be added until they are counted again.
+ * Nobody counts kept blocks when they are given out. `kept_left` is how many may be added until they are counted again. If the thread has
+ * as many as it may, the next ones go back, and it is below 0: how many of these until they are counted again.
  */
 #include "allocators/heap/layout.h"
 
-enum { MOST_KEPT = 64, MOST_KEPT_BYTES = 16 << 10, LEAST_KEPT = 16, CHAINS = 4, ENOUGH_EXCHANGED = 16, RECENT = 4 };
+enum { MOST_KEPT_BYTES = 16 << 10, LEAST_KEPT = 16, CHAINS = 4 };
 
 size_t hwi_most_kept(size_t block_bytes)
 {
   size_t count = MOST_KEPT_BYTES / block_bytes;
-  return count < 2 ? 0 : count < MOST_KEPT ? count : MOST_KEPT;
+  return count < 2 ? 0 : count < HWI_MOST_KEPT ? count : HWI_MOST_KEPT;
 }
 
 /* --- short blocks --- */
 
-static bool is_short(size_t class_index, size_t block_bytes)
+/* After so many frees of others' blocks it is looked whether the thread exchanges blocks; and after so many counts of what it keeps, it
+ * has to begin anew. */
+enum { FREES_OF_LOOK = 16, MOST_COUNTS = 255 };
+
+static bool is_short(const struct hw_heap *heap, size_t class_index)
 {
-  return class_index < HWI_SHORT_CLASSES && block_bytes < HWI_LINE_BYTES;
+  return class_index < HWI_SHORT_CLASSES && heap->class_bytes[class_index] < HWI_LINE_BYTES;
 }
 
-/* Whether the thread has exchanged blocks of the class with others since it used up its own for the last time. */
-static bool has_exchanged(const struct hwi_owner *owner, size_t class_index)
+/* Returns what others have freed last of a page of the class that is among the first in the inbox, or NULL. Only the caller takes pages
+ * from there. */
+static const struct hwi_free_block *last_returned(const struct hwi_owner *owner, size_t class_index)
 {
-  return owner->most_kept[class_index]
-             ? owner->kept_left[class_index] < owner->most_kept[class_index]
-             : owner->freed_others[class_index] >= ENOUGH_EXCHANGED && owner->others_freed[class_index];
+  enum { FIRST = 8 };
+  const struct hwi_page *page = __atomic_load_n(&owner->inbox, __ATOMIC_ACQUIRE);
+  for (int i = 1; page && page->class_index != class_index; i++)
+    page = i < FIRST ? page->inbox_next : NULL;
+  return page ? __atomic_load_n(&page->remote, __ATOMIC_RELAXED) : NULL;
+}
+
+static void begin_to_keep(struct hwi_owner *owner, size_t class_index)
+{
+  owner->most_kept[class_index] = owner->kept_left[class_index] = owner->heap->most_kept[class_index];
+  owner->exchanges[class_index].counts_left = MOST_COUNTS;
+}
+
+/* A block of another thread has gone back. The thread exchanges blocks if it has also allocated some, and others have freed some of its,
+ * since the last look. */
+static void look_for_exchange(struct hwi_owner *owner, size_t class_index)
+{
+  struct hwi_exchange *exchange = &owner->exchanges[class_index];
+  if (owner->most_kept[class_index] || ++exchange->frees % FREES_OF_LOOK)
+    return;
+  const struct hwi_free_block *first = owner->free[class_index], *returned = last_returned(owner, class_index);
+  if (exchange->first && first != exchange->first && returned && returned != exchange->returned)
+    begin_to_keep(owner, class_index);
+  exchange->first = first;
+  exchange->returned = returned;
 }
 
 void hwi_owner_reset_kept(struct hwi_owner *owner, size_t class_index)
 {
-  uint16_t most = owner->heap->most_kept[class_index];
-  if (is_short(class_index, owner->heap->class_bytes[class_index])) {
-    most = has_exchanged(owner, class_index) ? most : 0;
-    owner->freed_others[class_index] = 0;
-    owner->others_freed[class_index] -= owner->others_freed[class_index] > 0;
-  }
+  bool has_kept = owner->kept_left[class_index] < owner->most_kept[class_index];
+  int16_t most = is_short(owner->heap, class_index) && !has_kept ? 0 : owner->heap->most_kept[class_index];
   owner->most_kept[class_index] = owner->kept_left[class_index] = most;
 }
 
-void hwi_owner_count_others(struct hwi_owner *owner, size_t class_index)
+void hwi_owner_end_exchanges(struct hwi_owner *owner)
 {
-  if (class_index < HWI_SHORT_CLASSES)
-    owner->others_freed[class_index] = RECENT;
-}
-
-/* Returns whether the block was noted lately. */
-static bool note(struct hwi_owner *owner, const struct hwi_free_block *block)
-{
-  const struct hwi_free_block **noted = &owner->noted[((uintptr_t)block >> HWI_GRANULE_BITS) % HWI_NOTED_BLOCKS];
-  bool was_noted = *noted == block;
-  *noted = block;
-  return was_noted;
-}
-
-static __attribute__((noinline)) void end_exchange(struct hwi_owner *owner, size_t class_index)
-{
-  owner->most_kept[class_index] = 0;
-  owner->freed_others[class_index] = 0;
-  hwi_owner_give_kept(owner, class_index, 0);
-}
-
-/* Called for each short block that is not kept, and for some of those that are. */
-static void count_exchange(struct hwi_owner *owner, size_t class_index, const struct hwi_free_block *block)
-{
-  owner->freed_others[class_index]++;
-  if (owner->most_kept[class_index] && note(owner, block))
-    end_exchange(owner, class_index);
+  for (size_t i = 0; is_short(owner->heap, i); i++) {
+    owner->most_kept[i] = 0;
+    hwi_owner_give_kept(owner, i, 0);
+  }
 }
 
 /* --- going back --- */
@@ -111,10 +113,10 @@ void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t mos
   struct chain chains[CHAINS] = {{NULL}};
   struct hwi_page *own = owner->pages[class_index], *page;
   struct hwi_free_block **at = &owner->free[class_index], *block, *next;
-  size_t count = 0, limit = owner->most_kept[class_index];
+  size_t count = 0, limit = (size_t)owner->most_kept[class_index];
   for (; count < most && *at && hwi_page_of(*at) != own; count++)
     at = &(*at)->next;
-  owner->kept_left[class_index] = (uint16_t)(limit > count ? limit - count : 0);
+  owner->kept_left[class_index] = (int16_t)(limit > count ? limit - count : 0);
   for (block = *at; block && (page = hwi_page_of(block)) != own; block = next) {
     next = block->next;
     add_to_chain(chains, page, block);
@@ -136,17 +138,27 @@ static size_t count_kept(const struct hwi_owner *owner, size_t class_index, size
   return count;
 }
 
-/* If none was given out since they were counted, all go back, and fewer are kept from now on. */
-static __attribute__((noinline)) void count_again(struct hwi_owner *owner, size_t class_index)
+/* If the thread has as many as it may, the next ones go back at once, since a batch may have ended. If it still has all after these
+ * (`had_most`), it does not allocate: all go back, and fewer are kept from now on. */
+static __attribute__((noinline)) void count_again(struct hwi_owner *owner, size_t class_index, bool had_most)
 {
-  size_t most = owner->most_kept[class_index], count = count_kept(owner, class_index, most);
-  bool shrinks = count == most;
-  if (shrinks && most > LEAST_KEPT)
-    owner->most_kept[class_index] = (uint16_t)(most / 2 > LEAST_KEPT ? most / 2 : LEAST_KEPT);
-  if (count > most / 2)
-    hwi_owner_give_kept(owner, class_index, shrinks ? 0 : most / 2);
-  else
-    owner->kept_left[class_index] = (uint16_t)(most - count);
+  enum { GO_BACK = 128 };
+  int most = owner->most_kept[class_index], count = (int)count_kept(owner, class_index, (size_t)most);
+  if (is_short(owner->heap, class_index) && --owner->exchanges[class_index].counts_left == 0) {
+    owner->most_kept[class_index] = 0;
+    hwi_owner_give_kept(owner, class_index, 0);
+  } else if (count <= most / 2) {
+    owner->kept_left[class_index] = (int16_t)(most - count);
+  } else if (count < most) {
+    hwi_owner_give_kept(owner, class_index, (size_t)most / 2);
+  } else if (most <= LEAST_KEPT) {
+    hwi_owner_give_kept(owner, class_index, 0);
+  } else if (!had_most) {
+    owner->kept_left[class_index] = -GO_BACK;
+  } else {
+    owner->most_kept[class_index] = (int16_t)(most / 2 > LEAST_KEPT ? most / 2 : LEAST_KEPT);
+    hwi_owner_give_kept(owner, class_index, 0);
+  }
 }
 
 /* --- keeping --- */
@@ -163,16 +175,18 @@ void hwi_owner_free_others(struct hwi_owner *owner, struct hwi_page *page, struc
 {
   unsigned i = page->class_index;
   bool may_keep = owner && owner->thread && page->heap == owner->heap;
-  if (may_keep && is_short(i, page->block_bytes))
-    count_exchange(owner, i, block);
-  if (!may_keep || !owner->kept_left[i]) {
-    block->page = page;
-    hwi_page_push_remote(page, block, block);
+  if (may_keep && owner->kept_left[i] > 0) {
+    push(owner, page, block);
+    if (!owner->kept_left[i])
+      count_again(owner, i, false);
     return;
   }
-  push(owner, page, block);
-  if (!owner->kept_left[i])
-    count_again(owner, i);
+  block->page = page;
+  hwi_page_push_remote(page, block, block);
+  if (may_keep && owner->kept_left[i] < 0 && ++owner->kept_left[i] == 0)
+    count_again(owner, i, true);
+  if (may_keep && is_short(owner->heap, i))
+    look_for_exchange(owner, i);
 }
 
 bool hwi_owner_try_keep(struct hwi_owner *owner, struct hwi_page *page, void *address)

@@ -62,14 +62,14 @@ enum {
   HWI_GRANULE_BITS = 4,
   HWI_RECIPROCAL_BITS = 31,
   HWI_LINE_BYTES = 64,
+  HWI_MOST_KEPT = 64,                                     /* blocks of other threads, of a class */
   HWI_SHORT_CLASSES = HWI_LINE_BYTES / HW_HEAP_ALIGN - 1, /* of blocks shorter than a line, at most */
-  HWI_NOTED_BLOCKS = 8,
   HWI_SYSTEM_PAGE_BYTES = 4096,
 };
 
 #define HWI_UNIT_BYTES ((size_t)1 << HWI_UNIT_BITS)
 #define HWI_SPAN_BYTES (HWI_MOST_SPAN_SLICES * HWI_SLICE_BYTES)
-#define HWI_MOST_BLOCKS (HWI_SPAN_BYTES / HW_HEAP_ALIGN) /* of a page */
+#define HWI_MOST_BLOCKS (HWI_SPAN_BYTES / HW_HEAP_ALIGN) /* of a page; a list may have HWI_MOST_KEPT more */
 #define HWI_GRANULES (HW_HEAP_LARGEST_CLASS_BYTES >> HWI_GRANULE_BITS)
 
 struct hwi_free_block {
@@ -125,6 +125,14 @@ static_assert(sizeof(struct hwi_page) == 1 << HWI_PAGE_BITS, "descriptors are fo
 /* HWI_OWNER_HELD: an orphan during a fork. */
 enum hwi_owner_state { HWI_OWNER_LIVE, HWI_OWNER_ORPHAN, HWI_OWNER_LOCKED, HWI_OWNER_HELD };
 
+/* What shows that a thread and others free short blocks of each other (kept.c). */
+struct hwi_exchange {
+  const struct hwi_free_block *first,
+      *returned;       /* when it was looked last: in the list of the class, and freed by others */
+  uint8_t frees;       /* of others */
+  uint8_t counts_left; /* how often kept blocks are counted until it must begin anew */
+};
+
 struct hwi_owner {
   struct hwi_free_block *free[HW_HEAP_MOST_CLASSES]; /* kept blocks, then those of the first page of each class */
   struct hwi_page *pages[HW_HEAP_MOST_CLASSES];      /* the first with room of each class, or &hwi_no_page */
@@ -138,12 +146,9 @@ struct hwi_owner {
   uintptr_t thread;                            /* what its pages have as `thread` */
   size_t page_count;
   uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare */
-  uint16_t most_kept[HW_HEAP_MOST_CLASSES];    /* how many blocks of others are kept, at most the heap's number, */
-  uint16_t kept_left[HW_HEAP_MOST_CLASSES];    /* and how many more may be added until they are counted */
-  /* Of short classes (kept.c): others' blocks that the thread has freed, and some of those that it keeps. */
-  uint32_t freed_others[HWI_SHORT_CLASSES];
-  uint8_t others_freed[HWI_SHORT_CLASSES];
-  const struct hwi_free_block *noted[HWI_NOTED_BLOCKS];
+  int16_t most_kept[HW_HEAP_MOST_CLASSES];     /* how many blocks of others are kept, at most the heap's number, */
+  int16_t kept_left[HW_HEAP_MOST_CLASSES];     /* and how many more may be added until they are counted (kept.c) */
+  struct hwi_exchange exchanges[HWI_SHORT_CLASSES];
   alignas(HWI_LINE_BYTES) struct hwi_page *inbox;
   uint32_t state;
 };
@@ -166,7 +171,7 @@ struct hw_heap {
   size_t class_bytes[HW_HEAP_MOST_CLASSES];
   size_t page_bytes[HW_HEAP_MOST_CLASSES];
   size_t thread_pages[HW_HEAP_MOST_CLASSES];
-  uint16_t most_kept[HW_HEAP_MOST_CLASSES]; /* blocks of others, by a thread */
+  int16_t most_kept[HW_HEAP_MOST_CLASSES]; /* blocks of others, by a thread */
   size_t class_count;
   uint8_t class_of[HWI_GRANULES + 1];
   bool is_of_process;
@@ -485,11 +490,11 @@ void hwi_heap_list_orphans(struct hw_heap *heap, enum hwi_owner_state state);
 /* Returns how many blocks of a class a thread keeps at most. */
 size_t hwi_most_kept(size_t block_bytes);
 
-/* The list of the class is empty. */
+/* The thread has got a new list of its own blocks: it keeps none of others. */
 void hwi_owner_reset_kept(struct hwi_owner *owner, size_t class_index);
 
-/* Other threads have freed blocks of the owner's pages. */
-void hwi_owner_count_others(struct hwi_owner *owner, size_t class_index);
+/* The thread ends: who takes the owner has not exchanged blocks yet. */
+void hwi_owner_end_exchanges(struct hwi_owner *owner);
 
 /* Hands kept blocks back to their pages, except the `most` that were freed last. */
 void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t most);

@@ -79,7 +79,6 @@ static void take_remote(struct hwi_page *page)
     return;
   for (; last->next; last = last->next)
     count++;
-  hwi_owner_count_others(page->owner, page->class_index);
   take_back(page, list, last, count);
 }
 
@@ -328,6 +327,7 @@ void hwi_owner_end(struct hwi_owner *owner)
 {
   hwi_owner_drain(owner);
   hwi_owner_give_empty_pages(owner);
+  hwi_owner_end_exchanges(owner);
   set_threads(owner, 0);
   __atomic_store_n(&owner->key, NULL, __ATOMIC_RELAXED);
   push_new_orphan(owner);

@@ -20,7 +20,7 @@ enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_in
 {
   const struct hwi_free_block *block = __atomic_load_n(&owner->free[class_index], __ATOMIC_RELAXED);
   for (size_t count = 0; block; block = __atomic_load_n(&block->next, __ATOMIC_RELAXED)) {
-    if (++count > HWI_MOST_BLOCKS || !is_block(owner->heap, class_index, block))
+    if (++count > HWI_MOST_BLOCKS + HWI_MOST_KEPT || !is_block(owner->heap, class_index, block))
       return HWI_WALK_DAMAGED;
     if (!see(context, block))
       return HWI_WALK_STOPPED;
