@@ -139,6 +139,7 @@ bool hwi_os_page_size_is_usual(void);
  * clocks: if the program may not, they cost a system call. */
 bool hwi_os_tsc_is_trusted(void);
 uint64_t hwi_os_monotonic_ns(void); /* CLOCK_MONOTONIC */
+uint64_t hwi_os_coarse_ns(void);    /* the same clock, some milliseconds late: it is read faster */
 
 static inline uint64_t hwi_os_monotonic_ms(void)
 {

@@ -155,6 +155,11 @@ uint64_t hwi_os_monotonic_ns(void)
   return clock_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t hwi_os_coarse_ns(void)
+{
+  return clock_ns(CLOCK_MONOTONIC_COARSE);
+}
+
 uint64_t hwi_os_realtime_ns(void)
 {
   return clock_ns(CLOCK_REALTIME);

@@ -56,6 +56,11 @@ uint64_t hwi_os_monotonic_ns(void)
   return ticks / rate * NS_PER_S + ticks % rate * NS_PER_S / rate;
 }
 
+uint64_t hwi_os_coarse_ns(void)
+{
+  return hwi_os_monotonic_ns();
+}
+
 void hwi_os_random(void *to, size_t bytes)
 {
   unsigned number = 0;

@@ -33,7 +33,7 @@ static unsigned largest_group(uint64_t set)
 
 static bool is_in_its_list(const struct hw_heap *heap, const struct hwi_page *arena, int order, unsigned list)
 {
-  uint64_t set = arena->free_slices & (order == HWI_BY_KEPT ? arena->touched_slices : UINT64_MAX);
+  uint64_t set = hwi_free_slices(arena) & (order == HWI_BY_KEPT ? hwi_touched_slices(arena) : UINT64_MAX);
   const struct hwi_page *next = arena[order].links.next, *prev = arena[order].links.prev;
   return arena->heap == heap && largest_group(set) == list && (!next || next[order].links.prev == arena) &&
          (prev ? prev[order].links.next == arena : heap->arenas[order].lists[list] == arena);
@@ -50,7 +50,8 @@ static size_t expect_lists(const struct hw_heap *heap)
       for (; arena; arena = arena[order].links.next, counts[order]++) {
         assert_true(is_in_its_list(heap, arena, order, list));
         if (order == HWI_BY_KEPT)
-          kept_bytes += (size_t)__builtin_popcountll(arena->free_slices & arena->touched_slices) * HWI_SLICE_BYTES;
+          kept_bytes +=
+              (size_t)__builtin_popcountll(hwi_free_slices(arena) & hwi_touched_slices(arena)) * HWI_SLICE_BYTES;
       }
     }
   assert_int_equal(counts[HWI_BY_FREE], counts[HWI_BY_KEPT]);

@@ -46,22 +46,22 @@ static unsigned find(uint64_t set, unsigned count)
   return (unsigned)__builtin_ctzll(set);
 }
 
-/* Returns how many slices the largest group of adjoining ones has. The bits of groups[i] are the first of 2^i slices. */
+/* Returns how many slices the largest group of adjoining ones has. The bits of groups[i] are the first of 2^i slices. Without branches,
+ * since it is called for each page. */
 static unsigned largest_group(uint64_t set)
 {
-  enum { POWERS = HWI_UNIT_BITS - (int)HWI_SLICE_BITS + 1 };
-  uint64_t groups[POWERS] = {set};
-  unsigned power = 0;
-  if (!set)
-    return 0;
-  for (; power + 1 < POWERS && (groups[power + 1] = groups[power] & groups[power] >> (1u << power)); power++)
-    ;
-  unsigned length = 1u << power;
-  for (uint64_t longest = groups[power], longer; power-- > 0;)
-    if (length < HWI_SLICES && (longer = longest & groups[power] >> length)) {
-      longest = longer;
-      length += 1u << power;
-    }
+  enum { POWERS = HWI_UNIT_BITS - (int)HWI_SLICE_BITS };
+  uint64_t groups[POWERS] = {set}, longest = ALL_SLICES;
+  unsigned length = 0;
+  if (set == ALL_SLICES)
+    return HWI_SLICES;
+  for (unsigned power = 0; power + 1 < POWERS; power++)
+    groups[power + 1] = groups[power] & groups[power] >> (1u << power);
+  for (unsigned power = POWERS; power-- > 0;) {
+    uint64_t longer = longest & groups[power] >> length;
+    longest = longer ? longer : longest;
+    length += longer ? 1u << power : 0;
+  }
   return length;
 }
 
@@ -69,13 +69,13 @@ static unsigned largest_group(uint64_t set)
 
 static uint64_t slices_of(const struct hwi_page *arena, enum hwi_arena_order order)
 {
-  uint64_t set = arena->free_slices;
-  return order == HWI_BY_KEPT ? set & arena->touched_slices : set;
+  return order == HWI_BY_KEPT ? hwi_free_slices(arena) & hwi_touched_slices(arena) : hwi_free_slices(arena);
 }
 
 static void link_arena(struct hwi_page *arena, enum hwi_arena_order order, unsigned group)
 {
   struct hwi_arena_lists *arenas = &arena->heap->arenas[order];
+  arena[order].group = (uint8_t)group;
   struct hwi_page *next = arenas->lists[group];
   arena[order].links.prev = NULL;
   arena[order].links.next = next;
@@ -86,9 +86,10 @@ static void link_arena(struct hwi_page *arena, enum hwi_arena_order order, unsig
     arenas->room |= bits(group - 1, 1);
 }
 
-static void unlink_arena(struct hwi_page *arena, enum hwi_arena_order order, unsigned group)
+static void unlink_arena(struct hwi_page *arena, enum hwi_arena_order order)
 {
   struct hwi_arena_lists *arenas = &arena->heap->arenas[order];
+  unsigned group = arena[order].group;
   struct hwi_page *next = arena[order].links.next, *prev = arena[order].links.prev;
   if (next)
     next[order].links.prev = prev;
@@ -102,16 +103,13 @@ static void unlink_arena(struct hwi_page *arena, enum hwi_arena_order order, uns
 
 static void set_slices(struct hwi_page *arena, uint64_t free_slices, uint64_t touched_slices)
 {
-  unsigned old_groups[HWI_ARENA_ORDERS];
-  for (unsigned order = 0; order < HWI_ARENA_ORDERS; order++)
-    old_groups[order] = largest_group(slices_of(arena, (enum hwi_arena_order)order));
-  arena->free_slices = free_slices;
-  arena->touched_slices = touched_slices;
+  arena[HWI_BY_FREE].slices = free_slices;
+  arena[HWI_BY_KEPT].slices = touched_slices;
   for (unsigned order = 0; order < HWI_ARENA_ORDERS; order++) {
     unsigned group = largest_group(slices_of(arena, (enum hwi_arena_order)order));
-    if (group == old_groups[order])
+    if (group == arena[order].group)
       continue;
-    unlink_arena(arena, (enum hwi_arena_order)order, old_groups[order]);
+    unlink_arena(arena, (enum hwi_arena_order)order);
     link_arena(arena, (enum hwi_arena_order)order, group);
   }
 }
@@ -138,7 +136,7 @@ void hwi_arena_settle(struct hwi_page *page)
   uint64_t slices = bits((unsigned)(page - arena), page->slice_count), touched = page->is_clean ? 0 : slices;
   page->kind = HWI_PAGE_NONE;
   arena->heap->kept_bytes += bytes_of(touched);
-  set_slices(arena, arena->free_slices | slices, arena->touched_slices | touched);
+  set_slices(arena, hwi_free_slices(arena) | slices, hwi_touched_slices(arena) | touched);
 }
 
 static void begin_arena(struct hw_heap *heap, uintptr_t start)
@@ -146,8 +144,8 @@ static void begin_arena(struct hw_heap *heap, uintptr_t start)
   struct hwi_page *arena = hwi_slice_of((void *)start);
   bool is_coming = hwi_config_makes_present(&heap->config);
   arena->heap = heap;
-  arena->free_slices = is_coming ? 0 : ALL_SLICES;
-  arena->touched_slices = 0;
+  arena[HWI_BY_FREE].slices = is_coming ? 0 : ALL_SLICES;
+  arena[HWI_BY_KEPT].slices = 0;
   link_arena(arena, HWI_BY_FREE, is_coming ? 0 : HWI_SLICES);
   link_arena(arena, HWI_BY_KEPT, 0);
   hwi_heap_count_mapped(heap, HWI_UNIT_BYTES);
@@ -173,7 +171,7 @@ static void end_arena(struct hwi_page *arena)
 {
   struct hw_heap *heap = arena->heap;
   for (unsigned order = 0; order < HWI_ARENA_ORDERS; order++)
-    unlink_arena(arena, (enum hwi_arena_order)order, largest_group(slices_of(arena, (enum hwi_arena_order)order)));
+    unlink_arena(arena, (enum hwi_arena_order)order);
   heap->mapped_bytes -= HWI_UNIT_BYTES;
   heap->kept_bytes -= bytes_of(slices_of(arena, HWI_BY_KEPT));
   for (unsigned i = 0; i < HWI_SLICES; i++) {
@@ -190,11 +188,12 @@ static void end_arena(struct hwi_page *arena)
 
 static struct hwi_page *take_from(struct hwi_page *arena, unsigned first, unsigned count)
 {
-  uint64_t slices = bits(first, count), touched = arena->touched_slices & slices;
+  uint64_t slices = bits(first, count), touched = hwi_touched_slices(arena) & slices;
   struct hwi_page *page = arena + first;
-  set_slices(arena, arena->free_slices & ~slices, arena->touched_slices | slices);
-  arena->heap->taken_bytes += count * HWI_SLICE_BYTES;
-  hwi_heap_count_taken(arena->heap, bytes_of(touched), bytes_of(slices & ~touched));
+  set_slices(arena, hwi_free_slices(arena) & ~slices, hwi_touched_slices(arena) | slices);
+  size_t bytes = count * HWI_SLICE_BYTES, kept_bytes = bytes_of(touched);
+  arena->heap->taken_bytes += bytes;
+  hwi_heap_count_taken(arena->heap, kept_bytes, bytes - kept_bytes);
   if (page != arena)
     page->heap = arena->heap;
   page->slice_count = (uint8_t)count;
@@ -215,7 +214,7 @@ static struct hwi_page *find_and_take(struct hw_heap *heap, unsigned slice_count
        room &= room - 1) {
     struct hwi_page *arena = arenas->lists[__builtin_ctzll(room) + 1];
     for (; arena && looked_at < MOST_LOOKED_AT; arena = arena[order].links.next, looked_at++) {
-      int free_count = __builtin_popcountll(arena->free_slices);
+      int free_count = __builtin_popcountll(hwi_free_slices(arena));
       if (free_count < least) {
         best = arena;
         least = free_count;
@@ -248,7 +247,7 @@ void hwi_arena_give(struct hwi_page *page)
   __atomic_store_n(&page->owner, NULL, __ATOMIC_RELAXED);
   page->kind = HWI_PAGE_NONE;
   uint64_t slices = bits((unsigned)(page - arena), page->slice_count);
-  set_slices(arena, arena->free_slices | slices, arena->touched_slices);
+  set_slices(arena, hwi_free_slices(arena) | slices, hwi_touched_slices(arena));
   heap->taken_bytes -= bytes_of(slices);
   heap->kept_bytes += bytes_of(slices);
   hwi_heap_pass_by(heap);
@@ -260,7 +259,7 @@ bool hwi_arena_resize(struct hwi_page *page, unsigned slice_count)
   unsigned first = (unsigned)(page - arena), old_count = page->slice_count;
   if (slice_count > old_count) {
     uint64_t more = first + slice_count <= HWI_SLICES ? bits(first + old_count, slice_count - old_count) : 0;
-    if (!more || (arena->free_slices & more) != more)
+    if (!more || (hwi_free_slices(arena) & more) != more)
       return false;
     take_from(arena, first + old_count, slice_count - old_count);
     page->slice_count = (uint8_t)slice_count;
@@ -288,7 +287,7 @@ void hwi_arena_drop_kept(struct hw_heap *heap, size_t most_bytes)
     unsigned first = find(slices_of(arena, HWI_BY_KEPT), group) + group - count; /* its beginning is taken next */
     uint64_t slices = bits(first, count);
     heap->kept_bytes -= bytes_of(slices);
-    set_slices(arena, arena->free_slices & ~slices, arena->touched_slices & ~slices);
+    set_slices(arena, hwi_free_slices(arena) & ~slices, hwi_touched_slices(arena) & ~slices);
     make_pending(arena, first, count, false);
   }
 }
@@ -297,7 +296,7 @@ void hwi_arena_unmap_free(struct hw_heap *heap, size_t most_bytes, size_t least_
 {
   size_t staying_bytes = 0;
   for (struct hwi_page *arena = heap->arenas[HWI_BY_FREE].lists[HWI_SLICES], *next; arena; arena = next) {
-    size_t kept_bytes = bytes_of(arena->touched_slices);
+    size_t kept_bytes = bytes_of(hwi_touched_slices(arena));
     size_t too_many = heap->kept_bytes > most_bytes ? heap->kept_bytes - most_bytes : 0;
     next = arena->links.next;
     if (staying_bytes >= least_bytes && kept_bytes <= too_many)

@@ -80,8 +80,8 @@ struct hwi_free_block {
 /* HWI_PAGE_PENDING: slices that are neither free nor used, while a system call for them is made without the lock. */
 enum hwi_page_kind { HWI_PAGE_NONE, HWI_PAGE_SMALL, HWI_PAGE_SPAN, HWI_PAGE_LARGE, HWI_PAGE_PENDING };
 
-/* An arena is in two lists, by its free slices, and by those that are kept, which are free and touched. The links of each
- * are in another descriptor of the arena: that of its first slice, and that of the second one. */
+/* An arena is in two lists, by its free slices, and by those that are kept, which are free and touched. What belongs to each
+ * is in another descriptor of the arena: that of its first slice, and that of the second one. */
 enum hwi_arena_order { HWI_BY_FREE, HWI_BY_KEPT, HWI_ARENA_ORDERS };
 
 /* In a list of arenas. */
@@ -100,9 +100,10 @@ struct hwi_page {
   uint8_t class_index, slice_count;
   uint8_t back;         /* slices from the first slice of the page, in all descriptors of the page */
   struct hw_heap *heap; /* of an arena's first slice and a large block also: NULL if the unit is unused */
-  /* Of an arena's first slice; with the lock. */
-  uint64_t free_slices;    /* a bit for each slice */
-  uint64_t touched_slices; /* those that perhaps are present in memory */
+  /* Of an arena, in an order; with the lock. */
+  uint64_t
+      slices; /* a bit for each: those that are free; of the second order, those that perhaps are present in memory */
+  uint8_t group; /* how many adjoining ones it has, at most: its list */
   /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
   struct hwi_page *next, *prev;
@@ -264,6 +265,17 @@ static inline struct hwi_page *hwi_unit_of(const struct hwi_page *page)
 static inline uintptr_t hwi_page_start(const struct hwi_page *page)
 {
   return hwi_space.start + ((size_t)(page - hwi_space.pages) << HWI_SLICE_BITS);
+}
+
+/* Of the first descriptor of an arena. */
+static inline uint64_t hwi_free_slices(const struct hwi_page *arena)
+{
+  return arena[HWI_BY_FREE].slices;
+}
+
+static inline uint64_t hwi_touched_slices(const struct hwi_page *arena)
+{
+  return arena[HWI_BY_KEPT].slices;
 }
 
 static inline unsigned hwi_slices_for(size_t bytes)

@@ -198,7 +198,7 @@ void hwi_heap_count_taken(struct hw_heap *heap, size_t kept_bytes, size_t new_by
     heap->least_kept_bytes = heap->kept_bytes;
   heap->new_bytes += new_bytes;
   if (heap->config.returns == HW_HEAP_RETURNS_LATER)
-    heap->needed_ns = hwi_os_monotonic_ns();
+    heap->needed_ns = hwi_os_coarse_ns();
 }
 
 void hwi_heap_pass_by(struct hw_heap *heap)
@@ -210,7 +210,7 @@ void hwi_heap_pass_by(struct hw_heap *heap)
     hwi_heap_trim(heap, most);
     return;
   }
-  uint64_t now = hwi_os_monotonic_ns();
+  uint64_t now = hwi_os_coarse_ns();
   if (bytes_to_keep(heap, most, now) < heap->kept_bytes)
     learn(heap, now);
   size_t keep = bytes_to_keep(heap, most, now);

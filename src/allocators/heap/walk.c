@@ -113,8 +113,8 @@ static bool find_free(struct free_blocks *set, const struct hwi_page *page)
 
 static const struct hwi_page *each_of_arena(const struct hwi_page *arena, hwi_page_fn *see, void *context)
 {
-  for (unsigned i = 0; i < HWI_SLICES; i += arena->free_slices >> i & 1 ? 1 : arena[i].slice_count)
-    if (!(arena->free_slices >> i & 1) && arena[i].kind != HWI_PAGE_PENDING && !see(context, &arena[i]))
+  for (unsigned i = 0; i < HWI_SLICES; i += hwi_free_slices(arena) >> i & 1 ? 1 : arena[i].slice_count)
+    if (!(hwi_free_slices(arena) >> i & 1) && arena[i].kind != HWI_PAGE_PENDING && !see(context, &arena[i]))
       return &arena[i];
   return NULL;
 }
