@@ -104,8 +104,10 @@ build_libraries() {
     sort -u | sed 'p; s/^deb/deb-src/' >"$HW_SYSROOT/apt/sources"
   set -- -o Dir::Etc::sourcelist="$HW_SYSROOT/apt/sources" -o Dir::Etc::sourceparts=/dev/null
   private_apt "$@" update
+  # A mirror may not have the source of a security update: then that of the release is taken.
   # shellcheck disable=SC2086 # lists of packages
-  (cd "$HW_SYSROOT/apt" && private_apt "$@" source $sources && private_apt "$@" download $headers)
+  (cd "$HW_SYSROOT/apt" && { (private_apt "$@" source $sources) 2>/dev/null || private_apt "$@" -t "$release" source $sources; } &&
+    private_apt "$@" download $headers)
   for name in "$HW_SYSROOT"/apt/*/debian; do
     build_library "${name%/debian}"
   done
