@@ -128,10 +128,10 @@ enum hwi_owner_state { HWI_OWNER_LIVE, HWI_OWNER_ORPHAN, HWI_OWNER_LOCKED, HWI_O
 
 /* What shows that a thread and others free short blocks of each other (kept.c). */
 struct hwi_exchange {
-  const struct hwi_free_block *first,
-      *returned;       /* when it was looked last: in the list of the class, and freed by others */
-  uint8_t frees;       /* of others */
-  uint8_t counts_left; /* how often kept blocks are counted until it must begin anew */
+  const struct hwi_free_block *first;    /* in the list of the class, when it was looked last, */
+  const struct hwi_free_block *returned; /* and what others had freed last then */
+  uint8_t frees;                         /* of others */
+  uint8_t counts_left;                   /* how often kept blocks are counted until it must begin anew */
 };
 
 struct hwi_owner {
