@@ -70,6 +70,15 @@ static void end_second(struct second *second)
   assert_int_equal(pthread_join(second->thread, NULL), 0);
 }
 
+/* With blocks that nobody has freed. */
+static void end_heap_in_use(struct second *second)
+{
+  expect_right(second->heap);
+  end_second(second);
+  expect_right(second->heap);
+  assert_true(hw_heap_destroy(second->heap));
+}
+
 static void end_heap(struct second *second)
 {
   hw_heap_collect(second->heap);
@@ -257,9 +266,7 @@ static void only_who_exchanges_short_blocks_keeps_them(void **state)
     exchange(&second);
     do_step(&second, use_again_and_again);
     do_step(&second, replace_one);
-    expect_right(second.heap);
-    end_second(&second);
-    assert_true(hw_heap_destroy(second.heap));
+    end_heap_in_use(&second);
   }
 }
 
@@ -273,8 +280,7 @@ static void who_takes_over_from_an_ended_thread_has_not_exchanged(void **state)
   end_second(&second);
   run_second(&second);
   do_step(&second, replace_one);
-  end_second(&second);
-  assert_true(hw_heap_destroy(second.heap));
+  end_heap_in_use(&second);
 }
 
 static void *page_blocks[(2 << 20) / HW_HEAP_ALIGN]; /* as many as a page can have */
@@ -310,9 +316,7 @@ static void a_list_of_a_whole_page_and_kept_blocks_is_right(void **state)
   do_step(&second, fill_own_page);
   exchange(&second);
   do_step(&second, free_own_page_and_keep);
-  expect_right(second.heap);
-  end_second(&second);
-  assert_true(hw_heap_destroy(second.heap));
+  end_heap_in_use(&second);
 }
 
 static size_t page_count(struct hw_heap *heap, size_t bytes)
@@ -386,9 +390,7 @@ static void a_thread_that_exchanges_short_blocks_keeps_few(void **state)
   do_step(&second, free_across_and_allocate);
   hw_heap_collect(second.heap);
   assert_in_range(page_count(second.heap, HW_HEAP_ALIGN), 0, 3 + MOST_KEPT);
-  end_second(&second);
-  expect_right(second.heap);
-  assert_true(hw_heap_destroy(second.heap));
+  end_heap_in_use(&second);
 }
 
 /* Classes above 8 KiB are not kept at all. */

@@ -75,8 +75,8 @@ static uint64_t slices_of(const struct hwi_page *arena, enum hwi_arena_order ord
 static void link_arena(struct hwi_page *arena, enum hwi_arena_order order, unsigned group)
 {
   struct hwi_arena_lists *arenas = &arena->heap->arenas[order];
-  arena[order].group = (uint8_t)group;
   struct hwi_page *next = arenas->lists[group];
+  arena[order].group = (uint8_t)group;
   arena[order].links.prev = NULL;
   arena[order].links.next = next;
   if (next)

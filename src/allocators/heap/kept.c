@@ -47,10 +47,10 @@ static const struct hwi_free_block *last_returned(const struct hwi_owner *owner,
   return page ? __atomic_load_n(&page->remote, __ATOMIC_RELAXED) : NULL;
 }
 
-static void begin_to_keep(struct hwi_owner *owner, size_t class_index)
+/* The thread keeps none of the class now. */
+static void set_most(struct hwi_owner *owner, size_t class_index, int16_t most)
 {
-  owner->most_kept[class_index] = owner->kept_left[class_index] = owner->heap->most_kept[class_index];
-  owner->exchanges[class_index].counts_left = MOST_COUNTS;
+  owner->most_kept[class_index] = owner->kept_left[class_index] = most;
 }
 
 /* A block of another thread has gone back. The thread exchanges blocks if it has also allocated some, and others have freed some of its,
@@ -61,8 +61,10 @@ static void look_for_exchange(struct hwi_owner *owner, size_t class_index)
   if (owner->most_kept[class_index] || ++exchange->frees % FREES_OF_LOOK)
     return;
   const struct hwi_free_block *first = owner->free[class_index], *returned = last_returned(owner, class_index);
-  if (exchange->first && first != exchange->first && returned && returned != exchange->returned)
-    begin_to_keep(owner, class_index);
+  if (exchange->first && first != exchange->first && returned && returned != exchange->returned) {
+    set_most(owner, class_index, owner->heap->most_kept[class_index]);
+    exchange->counts_left = MOST_COUNTS;
+  }
   exchange->first = first;
   exchange->returned = returned;
 }
@@ -70,16 +72,14 @@ static void look_for_exchange(struct hwi_owner *owner, size_t class_index)
 void hwi_owner_reset_kept(struct hwi_owner *owner, size_t class_index)
 {
   bool has_kept = owner->kept_left[class_index] < owner->most_kept[class_index];
-  int16_t most = is_short(owner->heap, class_index) && !has_kept ? 0 : owner->heap->most_kept[class_index];
-  owner->most_kept[class_index] = owner->kept_left[class_index] = most;
+  set_most(owner, class_index,
+           is_short(owner->heap, class_index) && !has_kept ? 0 : owner->heap->most_kept[class_index]);
 }
 
 void hwi_owner_end_exchanges(struct hwi_owner *owner)
 {
-  for (size_t i = 0; is_short(owner->heap, i); i++) {
-    owner->most_kept[i] = 0;
-    hwi_owner_give_kept(owner, i, 0);
-  }
+  for (size_t i = 0; is_short(owner->heap, i); i++)
+    set_most(owner, i, 0);
 }
 
 /* --- going back --- */
@@ -108,14 +108,24 @@ static void add_to_chain(struct chain chains[CHAINS], struct hwi_page *page, str
   chain->first = block;
 }
 
+/* Returns the link after the kept blocks, or after the first `most` of them, and how many these are. */
+static struct hwi_free_block **after_kept(struct hwi_owner *owner, size_t class_index, size_t most, size_t *count)
+{
+  const struct hwi_page *own = owner->pages[class_index];
+  struct hwi_free_block **at = &owner->free[class_index];
+  uintptr_t start = hwi_page_start(own);
+  size_t bytes = own->slice_count * HWI_SLICE_BYTES;
+  for (*count = 0; *count < most && *at && (uintptr_t)*at - start >= bytes; ++*count)
+    at = &(*at)->next;
+  return at;
+}
+
 void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t most)
 {
   struct chain chains[CHAINS] = {{NULL}};
   struct hwi_page *own = owner->pages[class_index], *page;
-  struct hwi_free_block **at = &owner->free[class_index], *block, *next;
-  size_t count = 0, limit = (size_t)owner->most_kept[class_index];
-  for (; count < most && *at && hwi_page_of(*at) != own; count++)
-    at = &(*at)->next;
+  size_t count, limit = (size_t)owner->most_kept[class_index];
+  struct hwi_free_block **at = after_kept(owner, class_index, most, &count), *block, *next;
   owner->kept_left[class_index] = (int16_t)(limit > count ? limit - count : 0);
   for (block = *at; block && (page = hwi_page_of(block)) != own; block = next) {
     next = block->next;
@@ -126,37 +136,25 @@ void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t mos
     push_chain(&chains[i]);
 }
 
-/* Returns how many are kept, at most `most`. */
-static size_t count_kept(const struct hwi_owner *owner, size_t class_index, size_t most)
-{
-  const struct hwi_page *own = owner->pages[class_index];
-  const struct hwi_free_block *block = owner->free[class_index];
-  uintptr_t start = hwi_page_start(own);
-  size_t bytes = own->slice_count * HWI_SLICE_BYTES, count = 0;
-  for (; count < most && block && (uintptr_t)block - start >= bytes; count++)
-    block = block->next;
-  return count;
-}
-
 /* If the thread has as many as it may, the next ones go back at once, since a batch may have ended. If it still has all after these
  * (`had_most`), it does not allocate: all go back, and fewer are kept from now on. */
 static __attribute__((noinline)) void count_again(struct hwi_owner *owner, size_t class_index, bool had_most)
 {
   enum { GO_BACK = 128 };
-  int most = owner->most_kept[class_index], count = (int)count_kept(owner, class_index, (size_t)most);
+  size_t count, most = (size_t)owner->most_kept[class_index];
+  after_kept(owner, class_index, most, &count);
   if (is_short(owner->heap, class_index) && --owner->exchanges[class_index].counts_left == 0) {
     owner->most_kept[class_index] = 0;
     hwi_owner_give_kept(owner, class_index, 0);
   } else if (count <= most / 2) {
     owner->kept_left[class_index] = (int16_t)(most - count);
   } else if (count < most) {
-    hwi_owner_give_kept(owner, class_index, (size_t)most / 2);
-  } else if (most <= LEAST_KEPT) {
-    hwi_owner_give_kept(owner, class_index, 0);
-  } else if (!had_most) {
+    hwi_owner_give_kept(owner, class_index, most / 2);
+  } else if (most > LEAST_KEPT && !had_most) {
     owner->kept_left[class_index] = -GO_BACK;
   } else {
-    owner->most_kept[class_index] = (int16_t)(most / 2 > LEAST_KEPT ? most / 2 : LEAST_KEPT);
+    if (most > LEAST_KEPT)
+      owner->most_kept[class_index] = (int16_t)(most / 2 > LEAST_KEPT ? most / 2 : LEAST_KEPT);
     hwi_owner_give_kept(owner, class_index, 0);
   }
 }

@@ -100,9 +100,9 @@ struct hwi_page {
   uint8_t class_index, slice_count;
   uint8_t back;         /* slices from the first slice of the page, in all descriptors of the page */
   struct hw_heap *heap; /* of an arena's first slice and a large block also: NULL if the unit is unused */
-  /* Of an arena, in an order; with the lock. */
-  uint64_t
-      slices; /* a bit for each: those that are free; of the second order, those that perhaps are present in memory */
+  /* Of an arena, in an order; with the lock. A bit for each slice: those that are free, and in the descriptor of the second order
+   * those that perhaps are present in memory. */
+  uint64_t slices;
   uint8_t group; /* how many adjoining ones it has, at most: its list */
   /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
@@ -505,7 +505,7 @@ size_t hwi_most_kept(size_t block_bytes);
 /* The thread has got a new list of its own blocks: it keeps none of others. */
 void hwi_owner_reset_kept(struct hwi_owner *owner, size_t class_index);
 
-/* The thread ends: who takes the owner has not exchanged blocks yet. */
+/* The thread ends, and has given all lists back: who takes the owner has not exchanged blocks yet. */
 void hwi_owner_end_exchanges(struct hwi_owner *owner);
 
 /* Hands kept blocks back to their pages, except the `most` that were freed last. */
