@@ -79,7 +79,7 @@ static void *work(void *argument)
     for (uintptr_t n = first; n < first + BATCH; n++) {
       missed += !hwi_sampled_blocks_add(block_at(mine * 1000000 + n), (uint32_t)mine);
       turns[mine].added = n - BLOCKS + 1;
-      uint64_t next = turns[other].taken, keep = turns[other].added - turns[other].added / 3;
+      uint64_t next = turns[other].taken, added = turns[other].added, keep = added - added / 3;
       for (; next < keep; turns[other].taken = ++next) {
         uint32_t thread;
         const void *block = block_at(other * 1000000 + BLOCKS + next);
