@@ -104,6 +104,15 @@ def options():
     return given
 
 
+def huge_page_setting():
+    """always, madvise or never."""
+    try:
+        with open("/sys/kernel/mm/transparent_hugepage/enabled", encoding="ascii") as file:
+            return file.read().split("[")[1].split("]")[0]
+    except OSError:
+        return "never"
+
+
 def main():
     given = options()
     libraries = heap_peers.find_libraries(os.path.abspath(given.build))
@@ -116,7 +125,7 @@ def main():
             if name in chosen:
                 text += table(libraries, folder, QUICK_SHARE if given.quick else 1)
     text += (f"\n{given.percent} % of each workload, {given.rounds} rounds in which the allocators took turns; {len(os.sched_getaffinity(0))} processors, "
-             f"of which other programs kept {others.cores():.1f} busy.\n")
+             f"of which other programs kept {others.cores():.1f} busy. Transparent huge pages: {huge_page_setting()}.\n")
     sys.stdout.write(text)
     if given.document:
         pool.document(text, "heap.py", PAGE)

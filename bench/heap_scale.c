@@ -1,7 +1,9 @@
-/* heap_scale.c - the cost of many blocks, and of many threads: heap_scale grow MB | heap_scale threads COUNT
+/* heap_scale.c - the cost of many blocks, and of many threads: heap_scale grow MB | visit MB | threads COUNT
  *
  *   grow     allocates MB of blocks of 4 KiB to 1 MiB, frees every other one and allocates as much again. They are not
  *            written, so that the search for room is measured, not the system. Prints nanoseconds of processor time of a block.
+ *   visit    links MB of blocks of 100 to 119 bytes in random order, and follows the links. Prints nanoseconds of processor time
+ *            of a link.
  *   threads  begins COUNT threads, all of which exist at once, allocate and free a block, and end. Prints nanoseconds of
  *            processor time of malloc and free in a thread that begins, and of the end of a thread.
  */
@@ -37,6 +39,25 @@ static void grow(void)
     free(blocks[i]);
   count += fill(blocks, 11, 2);
   printf("%lld\n", (clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - start) / (long long)count);
+}
+
+/* --- visit --- */
+
+static void visit(void)
+{
+  enum { VISIT_BYTES = 128, VISITS = 5000000 };
+  size_t count = given * MIB / VISIT_BYTES;
+  void **blocks = map(count * sizeof *blocks);
+  for (size_t i = 0; i < count; i++)
+    blocks[i] = get(100 + i % 20);
+  shuffle(blocks, count);
+  for (size_t i = 0; i < count; i++)
+    *(void **)blocks[i] = blocks[(i + 1) % count];
+  long long start = clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
+  void *volatile *at = blocks[0];
+  for (size_t i = 0; i < VISITS; i++)
+    at = *at;
+  printf("%lld\n", (clock_now_ns(CLOCK_PROCESS_CPUTIME_ID) - start) / VISITS);
 }
 
 /* --- threads --- */
@@ -86,6 +107,8 @@ int main(int argc, char **argv)
   given = strtoul(argv[2], NULL, 10);
   if (!strcmp(argv[1], "grow"))
     grow();
+  else if (!strcmp(argv[1], "visit"))
+    visit();
   else if (!strcmp(argv[1], "threads"))
     threads();
   else

@@ -84,11 +84,14 @@ enum hw_heap_returns {
   HW_HEAP_RETURNS_ON_COLLECT,  /* never: hw_heap_collect alone returns it */
 };
 
-/* The pages of the system that small blocks, and those up to 2 MiB, are in. */
+/* The pages of the system that blocks are in. */
 enum hw_heap_pages {
-  HW_HEAP_PAGES_USUAL = 0,   /* as the system does by itself, but no huge ones in the first 32 MiB of the heap */
-  HW_HEAP_PAGES_TRANSPARENT, /* the system is asked for transparent huge pages (MADV_HUGEPAGE), also for larger blocks */
-  HW_HEAP_PAGES_HUGE,        /* reserved huge pages (MAP_HUGETLB); as TRANSPARENT if there are none left */
+  /* Where the system gives huge pages by itself, the heap gets them from 256 MiB on; a block of at least 16 MiB gets them always. */
+  HW_HEAP_PAGES_USUAL = 0,
+  HW_HEAP_PAGES_SMALL,       /* no huge ones, also where the system gives them by itself */
+  HW_HEAP_PAGES_TRANSPARENT, /* the system is asked for transparent huge pages (MADV_HUGEPAGE) */
+  HW_HEAP_PAGES_HUGE, /* reserved huge pages (MAP_HUGETLB) for blocks up to 2 MiB; as TRANSPARENT if none are left, and
+                              * for larger blocks */
 };
 
 /* For numa_node. */

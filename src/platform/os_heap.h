@@ -30,6 +30,9 @@ int hwi_os_use_huge_pages(void *start, size_t bytes);
 /* Asks for pages of the usual size, also where the system gives huge ones by itself. */
 void hwi_os_use_small_pages(void *start, size_t bytes);
 
+/* The opposite: pages as the system gives them by itself. */
+void hwi_os_use_usual_pages(void *start, size_t bytes);
+
 /* Keeps memory from being paged out. Returns 0, or a negative value: -EPERM or -ENOMEM if it is more than the process
  * may lock. */
 int hwi_os_lock_memory(void *start, size_t bytes);

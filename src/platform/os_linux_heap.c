@@ -74,19 +74,19 @@ int hwi_os_prefer_node(void *start, size_t bytes, size_t node)
   return (int)CALL(SYS_mbind, start, bytes, MPOL_PREFERRED, nodes, MOST_NODES + 1, 0);
 }
 
-/* Returns whether the setting of the system or the process forbids huge pages: the kernel accepts the request even
- * then. */
-static bool has_no_huge_pages(void)
+/* The setting of the system for huge pages: one of "always", "madvise" and "never". */
+static bool huge_pages_are(const char *word_in_brackets)
 {
   char text[64];
   long n = hwi_os_read_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text - 1);
   text[n > 0 ? n : 0] = 0;
-  return strstr(text, "[never]") || CALL(SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0, 0) == 1;
+  return strstr(text, word_in_brackets);
 }
 
+/* The kernel accepts the request even if the setting of the system or the process forbids huge pages. */
 int hwi_os_use_huge_pages(void *start, size_t bytes)
 {
-  if (has_no_huge_pages())
+  if (huge_pages_are("[never]") || CALL(SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0, 0, 0) == 1)
     return -EOPNOTSUPP;
   return (int)CALL(SYS_madvise, start, bytes, MADV_HUGEPAGE, 0, 0, 0);
 }
@@ -94,6 +94,13 @@ int hwi_os_use_huge_pages(void *start, size_t bytes)
 void hwi_os_use_small_pages(void *start, size_t bytes)
 {
   CALL(SYS_madvise, start, bytes, MADV_NOHUGEPAGE, 0, 0, 0);
+}
+
+/* Nothing takes back MADV_NOHUGEPAGE alone. If huge pages are given by the system itself, a request for them is the same. */
+void hwi_os_use_usual_pages(void *start, size_t bytes)
+{
+  if (huge_pages_are("[always]"))
+    CALL(SYS_madvise, start, bytes, MADV_HUGEPAGE, 0, 0, 0);
 }
 
 int hwi_os_lock_memory(void *start, size_t bytes)

@@ -58,6 +58,11 @@ void hwi_os_use_small_pages(void *start, size_t bytes)
   (void)start, (void)bytes;
 }
 
+void hwi_os_use_usual_pages(void *start, size_t bytes)
+{
+  (void)start, (void)bytes;
+}
+
 int hwi_os_lock_memory(void *start, size_t bytes)
 {
   return VirtualLock(start, bytes) ? 0 : -EPERM;

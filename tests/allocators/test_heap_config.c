@@ -57,7 +57,7 @@ static void errors_name_the_member(void **state)
       {{.touch = true, .keep_free_bytes = MIB}, "keep_free_bytes", 0},
       {{.returns = HW_HEAP_RETURNS_ABOVE, .return_after_ms = 1}, "return_after_ms", 0},
       {{.return_after_ms = 3600001}, "return_after_ms", 0},
-      {{.pages = (enum hw_heap_pages)3}, "pages", 0},
+      {{.pages = (enum hw_heap_pages)4}, "pages", 0},
       {{.numa_node = HW_HEAP_NODE(1024)}, "numa_node", 0},
   };
   for (size_t i = 0; i < COUNT(cases); i++) {
@@ -92,6 +92,7 @@ static const struct hw_heap_config configs[] = {
      .returns = HW_HEAP_RETURNS_AT_ONCE},
     {.arena_bytes = 64 * MIB, .returns = HW_HEAP_RETURNS_ABOVE, .keep_free_bytes = 3 * MIB, .check_all_frees = true},
     {.returns = HW_HEAP_RETURNS_LATER, .return_after_ms = 1, .keep_free_bytes = 1, .pages = HW_HEAP_PAGES_TRANSPARENT},
+    {.pages = HW_HEAP_PAGES_SMALL},
     {.pages = HW_HEAP_PAGES_HUGE, .touch = true, .numa_node = HW_HEAP_NODE(0)},
     {.lock_memory = true, .returns = HW_HEAP_RETURNS_AT_ONCE, .threads = HW_HEAP_CENTRAL},
 };

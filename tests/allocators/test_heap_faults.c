@@ -209,20 +209,6 @@ static void free_memory_goes_back(void **state)
   hw_heap_destroy(heap);
 }
 
-static void huge_pages_are_not_for_small_heaps(void **state)
-{
-  (void)state;
-  struct hw_heap *heap = new_heap();
-  void *first = hw_heap_alloc(heap, 100), *last = NULL;
-  if (!strstr(flags_of(first), " nh"))
-    skip(); /* this kernel has no huge pages */
-  for (int i = 0; i < 50; i++)
-    last = hw_heap_alloc(heap, MIB);
-  assert_null(strstr(flags_of(last), " nh"));
-  assert_null(strstr(flags_of(last), " hg"));
-  hw_heap_destroy(heap);
-}
-
 /* --- no memory ---
  *
  * The limit of the address space is raised step by step, so that each mapping in turn is the first one that fails. */
@@ -484,7 +470,6 @@ int main(void)
       cmocka_unit_test(the_check_finds_a_write_to_a_free_block),
       cmocka_unit_test(a_destroyed_heap_leaves_nothing),
       cmocka_unit_test(free_memory_goes_back),
-      cmocka_unit_test(huge_pages_are_not_for_small_heaps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ def settings(**values):
 CENTRAL = settings(THREADS="central")
 MANY = settings(CLASS_BYTES="16,64,256,1008,32K", PAGE_BYTES="128K", THREAD_PAGES="3", ARENA_BYTES="16M",
                 RETURNS="at-once", LOCK="spinning", PAGES="transparent")
-LOCKED = settings(LOCK_MEMORY="1", PAGES="usual")
+LOCKED = settings(LOCK_MEMORY="1", PAGES="small")
 EARLY = settings(RETURN_AFTER_MS="1", KEEP_FREE_BYTES="1")
 LIBC = settings(LIBC="1")
 PRESENT = settings(TOUCH="1", PAGES="huge", NUMA_NODE="0", THREAD_PAGES="1,2,1", CLASS_BYTES="64 1K 32K")
@@ -88,7 +88,7 @@ def test_what_the_system_refuses_is_said_once(user):
     ("RETURNS", "never", " must be later, above, at-once or on-collect"),
     ("KEEP_FREE_BYTES", "0", " must be a size, such as 64M, and not 0"),
     ("RETURN_AFTER_MS", "4000000", " must be from 1 to 3600000"),
-    ("PAGES", "Huge", " must be usual, transparent or huge"),
+    ("PAGES", "Huge", " must be usual, small, transparent or huge"),
     ("TOUCH", "yes", " must be 0 or 1"),
     ("LOCK_MEMORY", "2", " must be 0 or 1"),
     ("NUMA_NODE", "1023", " must be the number of a memory node of this machine"),

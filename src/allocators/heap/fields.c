@@ -15,7 +15,7 @@
 static const char *const thread_words[] = {"caching", "central", "single", NULL};
 static const char *const lock_words[] = {"adaptive", "spinning", NULL};
 static const char *const return_words[] = {"default", "later", "above", "at-once", "on-collect", NULL};
-static const char *const page_words[] = {"usual", "transparent", "huge", NULL};
+static const char *const page_words[] = {"usual", "small", "transparent", "huge", NULL};
 static const char *const flag_words[] = {"0", "1", NULL};
 
 enum { MOST_THREAD_PAGES = 1024, MOST_MS = 3600000, MOST_NODES = 1024 };
@@ -37,7 +37,7 @@ const struct hwi_heap_field hwi_heap_fields[HWI_HEAP_FIELDS] = {
      .rule = "must be a size, such as 64M, and not 0"},
     {FIELD(return_after_ms, "RETURN_AFTER_MS", HWI_FIELD_NUMBER), .least = 1, .most = MOST_MS, .step = 1,
      .rule = "must be from 1 to 3600000"},
-    {FIELD(pages, "PAGES", HWI_FIELD_WORD), .words = page_words, .rule = "must be usual, transparent or huge"},
+    {FIELD(pages, "PAGES", HWI_FIELD_WORD), .words = page_words, .rule = "must be usual, small, transparent or huge"},
     {FIELD(touch, "TOUCH", HWI_FIELD_FLAG), .words = flag_words, .rule = "must be 0 or 1"},
     {FIELD(lock_memory, "LOCK_MEMORY", HWI_FIELD_FLAG), .words = flag_words, .rule = "must be 0 or 1"},
     {FIELD(numa_node, "NUMA_NODE", HWI_FIELD_NUMBER), .least = 1, .most = MOST_NODES, .step = 1, .bias = 1,

@@ -168,6 +168,7 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
   page->heap = NULL;
   heap->mapped_bytes -= old_bytes;
   hwi_heap_count_mapped(heap, bytes);
+  hwi_heap_choose_pages_again(heap, start, old_bytes, bytes);
   page = hwi_slice_of((void *)start);
   page->is_clean = false;
   begin(heap, page, bytes);

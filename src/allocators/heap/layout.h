@@ -407,6 +407,9 @@ uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool
 uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes);
 uintptr_t hwi_heap_map_large(struct hw_heap *heap, size_t bytes, size_t align);
 
+/* A large block has got another length: a long one may have huge pages, also if it was short. */
+void hwi_heap_choose_pages_again(struct hw_heap *heap, uintptr_t start, size_t old_bytes, size_t bytes);
+
 /* For such memory, if the heap's config wants it. To be called without the lock if possible. */
 void hwi_heap_make_present(struct hw_heap *heap, uintptr_t start, size_t bytes);
 

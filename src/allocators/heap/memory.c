@@ -10,7 +10,7 @@
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
-enum { SMALL_HEAP_BYTES = 32 << 20, LEAST_HUGE_BYTES = 2 << 20 };
+enum { SMALL_HEAP_BYTES = 256 << 20, LONG_BLOCK_BYTES = 16 << 20, LEAST_HUGE_BYTES = 2 << 20 };
 
 enum hwi_refusal { REFUSED_HUGE = 1, REFUSED_TRANSPARENT = 2, REFUSED_LOCK = 4, REFUSED_NODE = 8 };
 
@@ -34,6 +34,26 @@ static void ask_for_huge_pages(struct hw_heap *heap, uintptr_t start, size_t byt
         heap, REFUSED_TRANSPARENT,
         "no huge pages for the heap; see /sys/kernel/mm/transparent_hugepage/enabled. The program goes on without",
         error);
+}
+
+/* Where the system gives huge pages by itself, they would mostly be memory that is not used: a heap writes to the beginnings of its
+ * pages, and programs to the beginnings of their blocks. What is lost in a long block is a small part of it. A large heap needs
+ * huge pages for its speed. */
+static void choose_pages(struct hw_heap *heap, uintptr_t start, size_t bytes, bool is_long_block)
+{
+  enum hw_heap_pages pages = heap->config.pages;
+  if (pages == HW_HEAP_PAGES_TRANSPARENT || pages == HW_HEAP_PAGES_HUGE) {
+    if (bytes >= LEAST_HUGE_BYTES)
+      ask_for_huge_pages(heap, start, bytes);
+  } else if (pages == HW_HEAP_PAGES_SMALL || (heap->mapped_bytes < SMALL_HEAP_BYTES && !is_long_block)) {
+    hwi_os_use_small_pages((void *)start, bytes);
+  }
+}
+
+void hwi_heap_choose_pages_again(struct hw_heap *heap, uintptr_t start, size_t old_bytes, size_t bytes)
+{
+  if (heap->config.pages == HW_HEAP_PAGES_USUAL && old_bytes < LONG_BLOCK_BYTES && bytes >= LONG_BLOCK_BYTES)
+    hwi_os_use_usual_pages((void *)start, bytes);
 }
 
 static void choose_node(struct hw_heap *heap, uintptr_t start, size_t bytes)
@@ -72,19 +92,15 @@ static uintptr_t map_huge(struct hw_heap *heap, size_t bytes)
   return start;
 }
 
-/* In a small heap a huge page would mostly be memory that is not used. */
 uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes)
 {
-  enum hw_heap_pages pages = heap->config.pages;
-  uintptr_t start = pages == HW_HEAP_PAGES_HUGE ? map_huge(heap, bytes) : 0;
+  uintptr_t start = heap->config.pages == HW_HEAP_PAGES_HUGE ? map_huge(heap, bytes) : 0;
   bool is_huge = start;
   if (!start && !(start = hwi_space_take(bytes, 1, false)))
     return 0;
   choose_node(heap, start, bytes);
-  if (pages != HW_HEAP_PAGES_USUAL && !is_huge)
-    ask_for_huge_pages(heap, start, bytes);
-  else if (pages == HW_HEAP_PAGES_USUAL && heap->mapped_bytes < SMALL_HEAP_BYTES)
-    hwi_os_use_small_pages((void *)start, bytes);
+  if (!is_huge)
+    choose_pages(heap, start, bytes, false);
   return start;
 }
 
@@ -94,7 +110,6 @@ uintptr_t hwi_heap_map_large(struct hw_heap *heap, size_t bytes, size_t align)
   if (!start)
     return 0;
   choose_node(heap, start, bytes);
-  if (heap->config.pages != HW_HEAP_PAGES_USUAL && bytes >= LEAST_HUGE_BYTES)
-    ask_for_huge_pages(heap, start, bytes);
+  choose_pages(heap, start, bytes, bytes >= LONG_BLOCK_BYTES);
   return start;
 }
