@@ -141,7 +141,8 @@ def test_the_compact_profile(subject, tmp_path):
     text = re.search(r"`compact.conf`:\n\n```\n(.*?)```", (ROOT / "docs/heap.md").read_text(), re.S)[1]
     (tmp_path / "compact.conf").write_text(text)
     found = printed_settings(subject("size", HEAPWRIGHT_STATS="stderr", HEAPWRIGHT_HEAP_CONFIG=str(tmp_path / "compact.conf")).stderr)
-    assert text.count("\n") == 2 and (found[PREFIX + "RETURNS"], found[PREFIX + "KEEP_FREE_BYTES"]) == ("above", str(12 << 20))
+    assert text.count("\n") == 3
+    assert [found[PREFIX + name] for name in ("RETURNS", "KEEP_FREE_BYTES", "PAGES")] == ["above", str(12 << 20), "small"]
 
 
 # --- what it writes about itself ---
