@@ -11,7 +11,7 @@
 #include "memory/types/block_types.h"
 
 enum {
-  PROGRAM = 0x400000, /* where it is linked to */
+  PROGRAM = 0x400000,
   PROGRAM_BYTES = 0x10000,
   BLOCKS = 60,
   MANY_BLOCKS = 600, /* so many at one distance from the variables are followed together */
@@ -19,6 +19,9 @@ enum {
   FLIPPED_FILES = 200,
   CALLS_MOST = 3000,
 };
+
+/* At PROGRAM, and in PROGRAM_BYTES, also where the usual linker leaves more room between the parts of a program. */
+#define LINK_FLAGS "-no-pie -Wl,-Ttext-segment=0x400000,-z,max-page-size=4096"
 
 static const char source[] =
     "#include <list>\n"
@@ -105,7 +108,7 @@ static int ask_damaged(void *made)
 static void prepare(const char *flags)
 {
   write_source("prog.cpp", source);
-  shell("g++ -O1 -std=c++17 -no-pie -g %s -o prog prog.cpp", flags);
+  shell("g++ -O1 -std=c++17 " LINK_FLAGS " -g %s -o prog prog.cpp", flags);
   read_whole("prog");
 }
 
@@ -176,7 +179,7 @@ static void test_each_call_fails(void **state)
   bool has_failed = true;
   uint64_t calls;
   write_source("small.c", small_source);
-  shell("gcc -O1 -no-pie -g -o small small.c");
+  shell("gcc -O1 " LINK_FLAGS " -g -o small small.c");
   make_of(&made, MANY_BLOCKS);
   assert_true(ask_symbols(&made, symbols, in_dir("small"), 0).types > 0);
   for (calls = 0; has_failed && calls < CALLS_MOST; calls++) {
