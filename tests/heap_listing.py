@@ -90,6 +90,12 @@ def started(command, folder, env=None, is_ready=None):
             process.kill()
 
 
+def waits_for_input(pid):
+    """In read of its input, or in poll, ppoll, select or pselect6."""
+    calls = {"x86_64": ("0 0x0 ", "7 ", "23 ", "270 ", "271 "), "aarch64": ("63 0x0 ", "72 ", "73 ")}[os.uname().machine]
+    return Path(f"/proc/{pid}/syscall").read_text().startswith(calls)
+
+
 def core_of(process, folder, number=signal.SIGABRT):
     """Ends a program by a signal. Returns the core dump that the kernel writes."""
     skip_without_cores()

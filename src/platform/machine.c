@@ -7,6 +7,9 @@
 #ifndef NT_ARM_SYSTEM_CALL
 #define NT_ARM_SYSTEM_CALL 0x404
 #endif
+#ifndef NT_ARM_SVE
+#define NT_ARM_SVE 0x405
+#endif
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -122,6 +125,7 @@ static const struct hwi_machine machines[] = {
      .thread_pointer_note = NT_ARM_TLS,
      .system_call_note = NT_ARM_SYSTEM_CALL,
      .vector_note = NT_FPREGSET,
+     .long_vector_note = NT_ARM_SVE,
      .vectors = {{0, 512}},
      .number_count = COUNT(aarch64_places),
      .stack_number = 31,
@@ -208,18 +212,28 @@ int64_t hwi_machine_system_call(const struct hwi_machine *machine, const uint64_
   return machine->word_bytes == sizeof number ? (int64_t)number : (int32_t)number;
 }
 
-size_t hwi_machine_vector_words(const struct hwi_machine *machine, uint64_t *words, size_t most,
+/* Returns `count` and how many words were added. All of these CPUs have the lowest byte first. */
+static size_t add_words(const struct hwi_machine *machine, uint64_t *words, size_t count, size_t most,
+                        const unsigned char *note, size_t begin, size_t end)
+{
+  for (size_t off = begin; off + machine->word_bytes <= end && count < most; off += machine->word_bytes) {
+    words[count] = 0;
+    memcpy(&words[count], note + off, machine->word_bytes);
+    count += words[count] != 0;
+  }
+  return count;
+}
+
+/* What follows long vectors are flags and predicates, which look like no addresses. */
+size_t hwi_machine_vector_words(const struct hwi_machine *machine, uint32_t kind, uint64_t *words, size_t most,
                                 const unsigned char *note, size_t bytes)
 {
+  enum { LONG_HEADER_BYTES = 16 };
   size_t count = 0;
-  for (size_t i = 0; i < COUNT(machine->vectors); i++) {
-    const size_t end = machine->vectors[i].end < bytes ? machine->vectors[i].end : bytes;
-    for (size_t off = machine->vectors[i].begin; off + machine->word_bytes <= end && count < most;
-         off += machine->word_bytes) {
-      words[count] = 0;
-      memcpy(&words[count], note + off, machine->word_bytes); /* all of these CPUs have the lowest byte first */
-      count += words[count] != 0;
-    }
-  }
+  if (kind == machine->long_vector_note)
+    return add_words(machine, words, 0, most, note, LONG_HEADER_BYTES, bytes);
+  for (size_t i = 0; i < COUNT(machine->vectors); i++)
+    count = add_words(machine, words, count, most, note, machine->vectors[i].begin,
+                      machine->vectors[i].end < bytes ? machine->vectors[i].end : bytes);
   return count;
 }

@@ -31,9 +31,11 @@ struct hwi_machine {
   uint32_t thread_pointer_note; /* a word, or segments; 0: none */
   uint32_t system_call_note;    /* 32 bits; 0: none */
   uint32_t vector_note;
+  uint32_t
+      long_vector_note; /* vectors of any length, after a header; 0: none. gdb writes it in place of the former, Linux after it */
   struct {
     uint32_t begin, end;
-  } vectors[2];             /* the bytes of the note with vector registers */
+  } vectors[2];             /* the bytes of vector_note with vector registers */
   uint8_t number_count;     /* numbers that a table may use */
   uint8_t stack_number;     /* number of the stack pointer */
   uint8_t frame_number;     /* of the frame pointer */
@@ -69,8 +71,8 @@ uint64_t hwi_machine_thread_pointer(const struct hwi_machine *machine, const uin
 int64_t hwi_machine_system_call(const struct hwi_machine *machine, const uint64_t *registers);
 
 /* Sets `words`, which has room for `most`, to those of vector registers in the note that are not 0. Returns how many these
- * are. */
-size_t hwi_machine_vector_words(const struct hwi_machine *machine, uint64_t *words, size_t most,
+ * are. `kind` is vector_note or long_vector_note. */
+size_t hwi_machine_vector_words(const struct hwi_machine *machine, uint32_t kind, uint64_t *words, size_t most,
                                 const unsigned char *note, size_t bytes);
 
 #endif

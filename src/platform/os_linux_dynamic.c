@@ -1,4 +1,6 @@
 /* os_linux_dynamic.c - for libraries, and for archives that ask the same of the loader in static programs (see os_linux_static.c) */
+#include <sys/auxv.h>
+
 #include "platform/os.h"
 
 bool hwi_os_is_static(void)
@@ -9,4 +11,14 @@ bool hwi_os_is_static(void)
 bool hwi_os_is_linked_in(void)
 {
   return false;
+}
+
+/* On 64-bit Arm, libgcc asks by this name which atomic instructions the CPU has. musl has no such function, so that its programs could
+ * not load the library. Archives of libc have it: there this one is not taken. */
+unsigned long own_getauxval(unsigned long type) __asm__("__getauxval")
+    __attribute__((weak, used, visibility("hidden")));
+
+unsigned long own_getauxval(unsigned long type)
+{
+  return getauxval(type);
 }

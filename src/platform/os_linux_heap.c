@@ -96,7 +96,7 @@ void hwi_os_use_small_pages(void *start, size_t bytes)
   CALL(SYS_madvise, start, bytes, MADV_NOHUGEPAGE, 0, 0, 0);
 }
 
-/* Nothing takes back MADV_NOHUGEPAGE alone. If huge pages are given by the system itself, a request for them is the same. */
+/* Nothing takes back MADV_NOHUGEPAGE alone. If the system gives huge pages by itself, a request for them comes nearest. */
 void hwi_os_use_usual_pages(void *start, size_t bytes)
 {
   if (huge_pages_are("[always]"))

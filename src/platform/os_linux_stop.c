@@ -160,7 +160,8 @@ static void read_vectors(uint32_t tid, const struct hwi_machine *machine, struct
   if (registers->system_call >= 0)
     return;
   const size_t bytes = read_note(tid, machine->vector_note, state, sizeof state);
-  registers->vector_count = hwi_machine_vector_words(machine, registers->vectors, HWI_OS_VECTORS_MAX, state, bytes);
+  registers->vector_count =
+      hwi_machine_vector_words(machine, machine->vector_note, registers->vectors, HWI_OS_VECTORS_MAX, state, bytes);
 }
 
 static uint64_t read_thread_pointer(uint32_t tid, const struct hwi_machine *machine, const uint64_t *registers)

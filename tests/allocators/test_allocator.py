@@ -169,10 +169,10 @@ HEAPWRIGHT_ALLOCATOR(.alloc = user_alloc, .free = user_free, .usable_size = user
 """)
     compile_source("gcc", "-x", language, "-O2", *FLAGS[:5], source, "-o", library)
     code = disassembled(library, function)
-    called = set(re.findall(r"(?:call|jmp)\s+[0-9a-f]+ <([\w@]+)>", code))
+    called = set(re.findall(r"\b(?:call|jmp|bl?)\s+[0-9a-f]+ <([\w@]+)>", code))
     assert {"free": "user_free@plt", "_ZdlPv": "user_free@plt"}.get(function, "user_alloc@plt") in called
-    assert not re.search(r"(call|jmp)\s+\*", code)
-    assert not re.search(r"lock|xchg (?! *%ax,%ax)", code)  # which is padding
+    assert not re.search(r"(call|jmp)\s+\*|\bbl?r\s", code)
+    assert not re.search(r"lock|xchg (?! *%ax,%ax)|ld\w*xr|__aarch64_", code)  # xchg %ax,%ax is padding
     named = subprocess.run(["c++filt", "-p", *called], capture_output=True, text=True, check=True).stdout
     assert set(named.split()) <= {"user_alloc@plt", "user_free@plt", "memset@plt", "hw_begin", "hw_begin_and_allocate", "hw_begin_and_free",
                                  "hw_boot_alloc", "hw_no_memory", "hw_new_again"}

@@ -78,7 +78,7 @@ def test_c_contract(programs, form):
 
 def test_it_needs_libc_alone():
     dynamic = subprocess.run(["objdump", "-p", LIBRARY], capture_output=True, text=True, check=True).stdout
-    assert set(re.findall(r"NEEDED\s+(\S+)", dynamic)) <= {"libc.so.6", "ld-linux-x86-64.so.2"}
+    assert all(name == "libc.so.6" or name.startswith("ld-linux") for name in re.findall(r"NEEDED\s+(\S+)", dynamic))
 
 
 @pytest.mark.parametrize("form", ["table", "all"])

@@ -9,6 +9,8 @@ import subprocess
 
 import pytest
 
+from machine import only_x86_64
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wpedantic", "-Werror"]
@@ -45,6 +47,7 @@ def test_it_runs_without_libc(header, name, level):
     assert subprocess.run([program], timeout=60, check=False).returncode == 0
 
 
+@only_x86_64("programs of 32 bits (gcc -m32)")
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_it_runs_on_32_bits(header, level):
     program = header / f"bare-32{level}"

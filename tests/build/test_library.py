@@ -56,7 +56,8 @@ def test_stack_is_not_executable(recorder):
 
 
 def test_thread_local_storage_is_small_and_initial_exec(recorder):
-    assert "STATIC_TLS" in output_of("readelf", "-dW", recorder)
+    relocations = set(re.findall(r"R_\w+_(TLS\w+|DTP\w+|TPOFF\w+)", output_of("readelf", "-rW", recorder)))
+    assert relocations and relocations <= {"TPOFF64", "TLS_TPREL64"}
     assert "__tls_get_addr" not in output_of("nm", "-D", recorder)
     tls = re.search(r"^\s+TLS\s+\S+ \S+ \S+ \S+ (0x[0-9a-f]+)", output_of("readelf", "-lW", recorder), re.M)
     assert tls and int(tls.group(1), 16) <= 168

@@ -304,9 +304,11 @@ int main(void)
 {
   struct sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      WHEN(SYS_openat, SECCOMP_RET_KILL_PROCESS), WHEN(SYS_open, SECCOMP_RET_KILL_PROCESS),
+      WHEN(SYS_openat, SECCOMP_RET_KILL_PROCESS), WHEN(SYS_readlinkat, SECCOMP_RET_KILL_PROCESS),
+  #ifdef SYS_open /* not on all CPUs */
+      WHEN(SYS_open, SECCOMP_RET_KILL_PROCESS), WHEN(SYS_readlink, SECCOMP_RET_KILL_PROCESS),
+  #endif
       WHEN(SYS_process_vm_readv, SECCOMP_RET_KILL_PROCESS), WHEN(SYS_ftruncate, SECCOMP_RET_KILL_PROCESS),
-      WHEN(SYS_readlinkat, SECCOMP_RET_KILL_PROCESS), WHEN(SYS_readlink, SECCOMP_RET_KILL_PROCESS),
       WHEN(SYS_madvise, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
   struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
   char *volatile first = malloc(1); /* the trace begins here */

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+LOADER = f"/lib/ld-musl-{os.uname().machine}.so.1"
 pytestmark = pytest.mark.skipif(not shutil.which("musl-gcc"), reason="no musl-gcc here")
 
 SOURCE = """
@@ -61,7 +62,7 @@ def test_command(program, record):
 
 
 def test_named_to_the_loader(program, record):
-    recording = record(["/lib/ld-musl-x86_64.so.1", program], "-q")
+    recording = record([LOADER, program], "-q")
     assert (recording.process.returncode, recording.process.stdout, recording.process.stderr) == (3, "text 0 0\n", "")
     assert recording.report["threads"] == 2
 
@@ -78,15 +79,25 @@ HANDLER = """
 #include <signal.h>
 #include <stdlib.h>
 #include <dlfcn.h>
+#include <ucontext.h>
+#if defined __x86_64__
+#define INVALID "ud2"
+enum { INVALID_BYTES = 2 };
+#define PC(context) (context)->uc_mcontext.gregs[REG_RIP]
+#elif defined __aarch64__
+#define INVALID "udf 0"
+enum { INVALID_BYTES = 4 };
+#define PC(context) (context)->uc_mcontext.pc
+#endif
 static void *volatile kept;
 static __attribute__((noinline)) void within(void) { kept = malloc(557); __asm__ volatile(""); }
 static void handler(int number) { (void)number; within(); __asm__ volatile(""); }
-static __attribute__((noinline)) void interrupted(void) { __asm__ volatile("ud2"); }
+static __attribute__((noinline)) void interrupted(void) { __asm__ volatile(INVALID); }
 static void skip(int number, siginfo_t *info, void *context)
 {
   (void)number, (void)info;
   handler(0);
-  ((long *)context)[5 + 16] += 2; /* rip */
+  PC((ucontext_t *)context) += INVALID_BYTES;
 }
 int main(void)
 {
@@ -107,12 +118,11 @@ __attribute__((noinline)) void allocate(void) { plugins = malloc(601); __asm__ v
 """
 
 
-@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the handler knows that CPU's registers")
 def test_stacks_through_handlers_and_libraries(record, tmp_path):
     """musl has no unwind tables for the code to which handlers return; a library that is loaded later is found."""
     (tmp_path / "handler.c").write_text(HANDLER)
     (tmp_path / "plugin.c").write_text(PLUGIN)
-    musl = ["musl-gcc", "-O1", "-g", "-w", "-fno-builtin", "-Wl,--eh-frame-hdr"]
+    musl = ["musl-gcc", "-D_GNU_SOURCE", "-O1", "-g", "-w", "-fno-builtin", "-Wl,--eh-frame-hdr"]
     subprocess.run([*musl, "handler.c", "-o", "handler"], cwd=tmp_path, check=True)
     subprocess.run([*musl, "-shared", "-fPIC", "plugin.c", "-o", "plugin.so"], cwd=tmp_path, check=True)
     recording = record([tmp_path / "handler"], cwd=tmp_path, env={"HEAPWRIGHT_CHECK": "1"})
@@ -131,7 +141,7 @@ def test_a_system_without_glibc(program, recorder, hw, tmp_path, has_proc):
     root = tmp_path / "root"
     (root / "lib").mkdir(parents=True)
     (root / "proc").mkdir()
-    for file, place in ((Path("/lib/ld-musl-x86_64.so.1").resolve(), "lib/ld-musl-x86_64.so.1"), (recorder, "lib/libheapwright-record.so"), (program, "program")):
+    for file, place in ((Path(LOADER).resolve(), LOADER[1:]), (recorder, "lib/libheapwright-record.so"), (program, "program")):
         shutil.copy(file, root / place)
     mount = f"mount -t proc proc {root}/proc && " if has_proc else ""
     done = subprocess.run(["unshare", "-m", "sh", "-c", f"{mount}exec chroot {root} /program"], capture_output=True, text=True, cwd=root,
@@ -139,7 +149,7 @@ def test_a_system_without_glibc(program, recorder, hw, tmp_path, has_proc):
     if "unshare" in done.stderr or "mount" in done.stderr:
         pytest.skip(f"no mounts here: {done.stderr}")
     assert (done.returncode, done.stdout, done.stderr) == (3, "text 0 0\n", "")
-    done = subprocess.run(["unshare", "-m", "sh", "-c", f"{mount}exec chroot {root} /lib/ld-musl-x86_64.so.1 --preload /lib/libheapwright-record.so /program"],
+    done = subprocess.run(["unshare", "-m", "sh", "-c", f"{mount}exec chroot {root} {LOADER} --preload /lib/libheapwright-record.so /program"],
                           capture_output=True, text=True, cwd=root, env={"PATH": os.environ["PATH"], "HEAPWRIGHT_OUTPUT": "/run.hwt"}, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (3, "text 0 0\n", "")
     [trace] = root.glob("*.hwt")

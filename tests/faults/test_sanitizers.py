@@ -54,7 +54,7 @@ def test_shared_runtime_of_clang(kind, hw, tmp_path):
     if not shutil.which("clang"):
         pytest.skip("no clang here")
     (tmp_path / "hello.c").write_text(SOURCE)
-    runtime = subprocess.run(["clang", f"-print-file-name=libclang_rt.{SHARED[kind]}-x86_64.so"], capture_output=True, text=True,
+    runtime = subprocess.run(["clang", f"-print-file-name=libclang_rt.{SHARED[kind]}-{os.uname().machine}.so"], capture_output=True, text=True,
                              check=True).stdout.strip()
     if not os.path.isabs(runtime):
         pytest.skip("this clang has no such runtime here")

@@ -153,7 +153,11 @@ def test_an_interrupted_stack_that_is_not_there(compile_c, preload):
         }
         __attribute__((noinline)) static void leave_the_stack(void)
         {
+        #if defined __x86_64__
           __asm__ volatile("mov $0x123450000, %%rsp\\n\\tpush %%rax" ::: "memory");
+        #elif defined __aarch64__
+          __asm__ volatile("mov sp, %0\\n\\tstr x0, [sp, -16]!" ::"r"(0x123450000) : "memory");
+        #endif
         }
         int main(void)
         {
@@ -238,8 +242,13 @@ def test_a_library_where_generated_code_was(compile_c, preload, tmp_path):
     """The cached result for the code there, that it has no CFI, is no longer true."""
     source = tmp_path / "late.c"
     source.write_text("""
-__asm__(".text; .globl work; .type work,@function; work: .cfi_startproc; sub $24,%rsp; .cfi_def_cfa_offset 32; call *%rsi;"
-        "add $24,%rsp; .cfi_def_cfa_offset 8; ret; .cfi_endproc; .size work,.-work");
+__asm__(".text; .globl work; .type work,%function; work: .cfi_startproc;"
+#if defined __x86_64__
+        "sub $24,%rsp; .cfi_def_cfa_offset 32; call *%rsi; add $24,%rsp; .cfi_def_cfa_offset 8; ret;"
+#elif defined __aarch64__
+        "str x30,[sp,-32]!; .cfi_def_cfa_offset 32; .cfi_offset 30,-32; blr x1; ldr x30,[sp],32; .cfi_def_cfa_offset 0; .cfi_restore 30; ret;"
+#endif
+        ".cfi_endproc; .size work,.-work");
 """)
     subprocess.run(["gcc", "-shared", "-fPIC", source, "-o", tmp_path / "liblate.so"], check=True)
     program = compile_c("""
@@ -262,6 +271,7 @@ int main(int argc, char **argv)
   if (mmap(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != page)
     return 2;
   memcpy((void *)work, code, sizeof code);
+  __builtin___clear_cache((char *)work, (char *)work + sizeof code);
   work(7101, get);
   munmap(page, 4096);
   library = dlopen(argv[1], RTLD_NOW);
@@ -289,6 +299,7 @@ def test_a_guess_into_memory_that_goes(compile_c, preload, check):
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include "generated_code.h"
 enum { BYTES = 65536 };
 static ucontext_t back, coroutine;
 static char *memory;
@@ -308,10 +319,8 @@ static void work(void)
 }
 int main(void)
 {
-  /* push rbp; mov rbp, rdx; mov rax, rdi; mov rdi, rsi; call rax; pop rbp; ret */
-  static const unsigned char bytes[] = {0x55, 0x48, 0x89, 0xd5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
   code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  memcpy(code, bytes, sizeof bytes);
+  copy_code(code, code_of_pointer, sizeof code_of_pointer);
   memory = mmap(NULL, 2 * BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   getcontext(&coroutine);
   coroutine.uc_stack.ss_sp = memory;
@@ -321,7 +330,7 @@ int main(void)
   swapcontext(&back, &coroutine);
   return 0;
 }
-""", name="guess")
+""", f"-I{PROGRAMS}", name="guess")
     recording = preload([program], env={"HEAPWRIGHT_CHECK": check})
     assert recording.process.returncode == 0
     report = recording.report

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from heap_listing import crash_of
+from machine import only_x86_64
 
 PROGRAM = Path(__file__).parent / "programs/broken.c"
 BYTES = 40
@@ -110,6 +111,7 @@ def test_null_pointer(crash):
     assert answer["fault"] and not answer["use_after_free"] and "a null pointer was followed" in text
 
 
+@only_x86_64("addresses that the kernel does not tell")
 def test_text_that_was_used_as_a_pointer(crash):
     """The kernel does not know the address; a register has it."""
     crash = crash("text")

@@ -7,12 +7,11 @@ not see is the cache of each thread, which malloc allocates for itself: state "o
 import shutil
 import struct
 import subprocess
-from pathlib import Path
 
 import pytest
 
 import words_32
-from heap_listing import PYTHON, build_program, core_of, gcore_of, read_expected, started
+from heap_listing import PYTHON, build_program, core_of, gcore_of, read_expected, started, waits_for_input
 
 SHAPES = ["few", "one", "threads", "exchange", "ended", "sub-heaps", "gaps", "blocked", "huge", "settings"]
 NO_CACHE = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
@@ -101,11 +100,6 @@ def test_python(listed, find_heap, tmp_path):
     assert len(expected.live) > 1000
     expected.assert_is(heap)
     expected.assert_is(of_gdb)
-
-
-def waits_for_input(pid):
-    """In read of its input, or in poll, select or pselect6."""
-    return Path(f"/proc/{pid}/syscall").read_text().startswith(("0 0x0 ", "7 ", "23 ", "270 "))
 
 
 def test_sqlite(listed, find_heap, tmp_path):

@@ -71,6 +71,9 @@ __attribute__((noinline)) static void overwrite_stack(void)
   __asm__ volatile("xor %%eax, %%eax; xor %%ecx, %%ecx; xor %%edx, %%edx; xor %%esi, %%esi; xor %%edi, %%edi; "
                    "xor %%r8d, %%r8d; xor %%r9d, %%r9d; xor %%r10d, %%r10d"
                    ::: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10");
+#elif defined __aarch64__
+  __asm__ volatile(".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17\n mov x\\n, xzr\n .endr"
+                   ::: "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17");
 #endif
 }
 static void *run(void *what)

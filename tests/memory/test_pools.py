@@ -10,6 +10,7 @@ import pytest
 
 import words_32
 from heap_listing import assert_has, build_program, core_of, gcore_of, read_list, started
+from machine import only_x86_64
 
 ROOT = Path(__file__).resolve().parents[2]
 POOL = [f"-I{ROOT}/include", f"-I{ROOT}/src", *sorted((ROOT / "src/allocators/tlsf").glob("*.c"))]
@@ -107,7 +108,10 @@ def swap_words(image):
     return b"".join(struct.pack(">I", word) for (word,) in struct.iter_unpack("<I", image))
 
 
-@pytest.mark.parametrize("word", ["64", "32", "32b"])
+NEEDS_32 = only_x86_64("programs of 32 bits")
+
+
+@pytest.mark.parametrize("word", ["64", pytest.param("32", marks=NEEDS_32), pytest.param("32b", marks=NEEDS_32)])
 def test_raw_image(find_heap, program_folder, tmp_path, word):
     flags = words_32.FLAGS if word != "64" else []
     board = build_program(program_folder, "board.c", f"board-{word}", *POOL, *flags)
@@ -121,6 +125,7 @@ def test_raw_image(find_heap, program_folder, tmp_path, word):
         assert len(expected) >= 90 and heap.blocks[state] == expected
 
 
+@NEEDS_32
 def test_raw_image_with_damage(find_heap, program_folder, tmp_path):
     """Words of 4 bytes have no seal: the size must lead on."""
     board = build_program(program_folder, "board.c", "board-32", *POOL, *words_32.FLAGS)

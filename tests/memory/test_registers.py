@@ -19,6 +19,25 @@ HOLD = r"""
 
 static unsigned long hidden;
 
+#if defined __aarch64__
+#define HOLD(move) \
+  register unsigned long held __asm__("x0") = ~hidden; \
+  __asm__ volatile(".irp n, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30\n" \
+                   "mov x\\n, xzr\n .endr\n" move "mov x0, xzr\n 1: yield\n b 1b" ::"r"(held))
+
+static void __attribute__((noinline)) hold(const char *where)
+{
+  if (strcmp(where, "nowhere") == 0) {
+    HOLD("");
+  }
+  if (strcmp(where, "general") == 0) {
+    HOLD("mov x7, x0\n");
+  }
+  if (strcmp(where, "vector") == 0) {
+    HOLD("fmov d7, x0\n");
+  }
+}
+#else
 static void __attribute__((noinline)) hold(const char *where)
 {
 #define IN_CIRCLES "1: pause\n jmp 1b"
@@ -35,6 +54,7 @@ static void __attribute__((noinline)) hold(const char *where)
                      "xor %%esi, %%esi\n xor %%eax, %%eax\n" IN_CIRCLES ::"a"(~hidden));
 #endif
 }
+#endif
 
 static void __attribute__((noinline)) clear_below(void)
 {

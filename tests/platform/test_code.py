@@ -89,7 +89,7 @@ int main(void)
 OTHER, JUMP, CALL, JUMP_IF, ADDRESS, PAGE, LOAD = range(7)
 ARM_LINE = re.compile(r"\s*([0-9a-f]+):\t([0-9a-f]{8}) \t(\S+)\s*([^;/]*)")
 ARM_TARGET = re.compile(r"(?:^|, )(?:0x)?([0-9a-f]+)(?: <[^>]*>)?$")
-ARM_LIBRARIES = Path("/usr/aarch64-linux-gnu/lib")
+ARM_LIBRARIES = Path("/usr/lib/aarch64-linux-gnu" if os.uname().machine == "aarch64" else "/usr/aarch64-linux-gnu/lib")
 # What must not be moved, if it has no distance.
 STAYS = re.compile(r"(blr|bra|ldx|stx|lda|stl|ldl|cas|swp|aut|pacd)\w*|paci[ab]z?|eret|svc|hvc|smc|brk|hlt|udf|\.inst|dc|ic|at|tlbi|sys|msr|wf[ei]|sevl?|dmb|dsb|isb|sb|clrex")
 

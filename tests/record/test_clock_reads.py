@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from machine import only_x86_64
+
+pytestmark = only_x86_64("a trap flag and these instructions")
 PROGRAM = Path(__file__).parent / "programs/clock_reads.c"
 NO_TRAP_FLAG = 77
 TSC = 1  # enum hw_clock

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from entries_library import FLAGS, LINK, PROGRAMS, ROOT, Run, build_counter, build_double, build_program, run
+from linked_programs import file_of
 
 VARIANTS = {"O0": ["-O0"], "O1": ["-O1"], "O2": ["-O2"], "lto": ["-O2", "-flto", "-fno-semantic-interposition"]}
 HUGE = 2**63 - 1
-JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 
 
 @pytest.fixture(scope="module")
@@ -281,17 +281,15 @@ def test_calls_before_the_library_is_relocated(double, folder):
 
 
 def test_a_preloaded_allocator_is_the_real_one(contract_cxx, fast_double, folder):
-    if not Path(JEMALLOC).exists():
-        pytest.skip("libjemalloc2 is not installed")
-    seen = Run(contract_cxx, folder=folder, preload=[fast_double, JEMALLOC])
-    alone = run([contract_cxx], env={**os.environ, "LD_PRELOAD": JEMALLOC})
+    jemalloc = file_of("libjemalloc.so.2")
+    seen = Run(contract_cxx, folder=folder, preload=[fast_double, jemalloc])
+    alone = run([contract_cxx], env={**os.environ, "LD_PRELOAD": jemalloc})
     assert seen.output == alone
     assert [event for event in seen.short if "NEW" in event or "DELETE" in event][:6] == words(CXX_PAIRS)[:6]
 
 
 def test_libcxx_is_a_runtime_too(fast_double, folder):
-    if not Path("/usr/lib/x86_64-linux-gnu/libc++.so.1").exists():
-        pytest.skip("libc++1 is not installed")
+    file_of("libc++.so.1")
     program = folder / "contract-libcxx"
     run(["g++", "-std=c++17", "-O1", "-fno-builtin", f"-I{PROGRAMS}", PROGRAMS / "contract_cxx.cc", "-o", program, "-nodefaultlibs",
          "-l:libc++.so.1", "-l:libc++abi.so.1", "-lgcc_s", "-lgcc", "-lc"])

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from machine import only_x86_64
 from trace_header import read_header
 
+pytestmark = only_x86_64("a trap flag for single steps")
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).parent / "programs/every_instruction.c"
 SIZES = {"stepped": 301, "nested": 302, "after": 303, "silent": 304, "of child": 305}

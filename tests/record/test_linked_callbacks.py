@@ -4,13 +4,9 @@ The allocator calls them, or a signal. Breaks if what they allocate and free is 
 recorded, too.
 """
 
-import os
-
 import pytest
 
 from linked_programs import check_is_complete, file_of, recorded_counts
-
-pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="was tried on x86-64 alone")
 
 DEFERRED_FREE = r"""
 #include <stdio.h>

@@ -12,8 +12,6 @@ import pytest
 
 from linked_programs import check_is_complete, file_of, notes_of, recorded_counts, run
 
-pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="was tried on x86-64 alone")
-
 SMALL = r"""
 #include <stddef.h>
 #include <stdio.h>
@@ -108,7 +106,11 @@ def test_heap_of_brk_grows_as_without_it(compile_c, record, tmp_path, options):
     program = compile_c(GROWS_HEAP, str(allocator), *options)
     recording = record(["setarch", "-R", program])
     assert (recording.process.returncode, recording.process.stdout) == (0, "grown\n")
-    assert recorded_counts(json.loads(recording.hw("report", "--json", "--children", recording.trace).stdout), [1013]) == {1013: (1, 0)}
+    report = json.loads(recording.hw("report", "--json", "--children", recording.trace).stdout)
+    if os.uname().machine == "aarch64" and "0x10000" in options[-1]:  # a jump reaches 128 MiB, and there the heap grows
+        assert notes_of(report, "linked-in allocator not recorded") == [f"jemalloc (je_malloc) in {program}: there is no free memory near its code"]
+    else:
+        assert recorded_counts(report, [1013]) == {1013: (1, 0)}
 
 
 BINDS_ITS_OWN = r"""

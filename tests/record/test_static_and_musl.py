@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from linked_programs import file_of
+from machine import MUSL_FLAGS
 from waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS, FAULTS = ROOT / "tests/record/programs", ROOT / "tests/faults/programs"
-KINDS = {"static": ["gcc", "-static"], "static-pie": ["gcc", "-static-pie"], "musl-static": ["musl-gcc", "-static"], "musl": ["musl-gcc", "-Wl,--eh-frame-hdr"]}  # as gcc for musl does by itself
+KINDS = {"static": ["gcc", "-static"], "static-pie": ["gcc", "-static-pie"], "musl-static": ["musl-gcc", "-static"], "musl": ["musl-gcc", *MUSL_FLAGS, "-Wl,--eh-frame-hdr"]}  # as gcc for musl does by itself
 LINKED = [kind for kind in KINDS if "static" in kind]
 
 
@@ -443,10 +445,6 @@ def test_cxx(build, compile_cxx, record, flags):
     assert recording.header.audit_differences == 0
 
 
-JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.a"
-
-
-@pytest.mark.skipif(not os.path.exists(JEMALLOC), reason="no archive of jemalloc here")
 def test_jemalloc_stays_beneath(build, compile_c, record):
     program = compile_c("""#include <stdio.h>
 #include <stdlib.h>
@@ -464,7 +462,7 @@ int main(void)
   printf("%d %lu %lu\\n", failed, after - before, malloc_usable_size(kept));
   return 0;
 }
-""", "-static", "-fno-builtin", *linked_with(build), JEMALLOC, "-lm", "-lstdc++", "-pthread")
+""", "-static", "-fno-builtin", *linked_with(build), file_of("libjemalloc.a"), "-lm", "-lstdc++", "-pthread")
     recording = record([program])
     assert (recording.process.returncode, recording.process.stdout) == (0, "0 2560000 2560\n")
     report = recording.report

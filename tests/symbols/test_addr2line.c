@@ -140,7 +140,7 @@ static void frames_are_those_of_addr2line(void **state)
   const char *flags = *state;
   write_source("prog.cpp", source);
   shell("g++ -std=c++17 %s -o prog prog.cpp", flags);
-  shell("objdump -d -j .text prog | sed -n 's/^ *\\([0-9a-f]*\\):.*call .*/0x\\1/p' >calls");
+  shell("objdump -d -j .text prog | sed -nE 's/^ *([0-9a-f]*):.*\t(call|blr?|jalr?)[ \t].*/0x\\1/p' >calls");
   shell("awk -v all=$(wc -l <calls) 'int(NR * %d / all) > int((NR - 1) * %d / all)' calls >questions", ADDRESS_COUNT,
         ADDRESS_COUNT);
   shell("addr2line -afi -e prog <questions >answers");

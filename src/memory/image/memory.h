@@ -35,6 +35,7 @@ struct hwi_memory_thread {
   size_t register_count;
   uint64_t vectors[HWI_THREAD_VECTORS]; /* words of vector registers, without zeros; none in a system call */
   size_t vector_count;
+  bool is_in_call; /* a note says that the thread is in a system call */
 };
 
 /* Returns whether thread-local storage begins above the thread pointer; otherwise it ends there. */

@@ -77,7 +77,7 @@ static int run(size_t gap)
   return stats.used_bytes || (!gap && stats.fragmentation_permille) || stats.fault_count ? NOT_WHOLE : RIGHT;
 }
 
-#ifdef __arm__
+#if defined __arm__ || defined __aarch64__
 #define START
 #else
 #define START __attribute__((force_align_arg_pointer))
@@ -96,6 +96,10 @@ void _start(void)
     status = run(64);
 #ifdef __x86_64__
   __asm__ volatile("syscall" : : "a"(60), "D"(status));
+#elif defined __aarch64__
+  register long x8 __asm__("x8") = 93;
+  register long x0 __asm__("x0") = status;
+  __asm__ volatile("svc #0" : : "r"(x8), "r"(x0));
 #elif defined __arm__
   register long r7 __asm__("r7") = 1;
   register long r0 __asm__("r0") = status;

@@ -8,11 +8,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { STACK_BYTES = 64 << 10, SAVED_REGISTERS = 6, ROUNDS = 100 };
+enum { STACK_BYTES = 64 << 10, ROUNDS = 100 };
 
 /* Saves what a callee must preserve, and continues where `to` was left. */
 void switch_to(void **from, void *to);
-void begin(void); /* calls the function in r12 */
+void begin(void); /* calls the function in FUNCTION */
+__asm__(".globl switch_to, begin");
+
+#if defined __x86_64__
+enum { FUNCTION = 3, FRAME_POINTER = 5, RETURN_ADDRESS = 6, SAVED_WORDS = 7 };
 
 __asm__(".text\n"
         "switch_to:\n"
@@ -24,6 +28,22 @@ __asm__(".text\n"
         "begin:\n"
         "  call *%r12\n"
         "  hlt\n");
+#elif defined __aarch64__
+enum { FRAME_POINTER, RETURN_ADDRESS, FUNCTION, SAVED_WORDS = 12 };
+
+__asm__(".text\n"
+        "switch_to:\n"
+        "  stp x27, x28, [sp, -16]!; stp x25, x26, [sp, -16]!; stp x23, x24, [sp, -16]!\n"
+        "  stp x21, x22, [sp, -16]!; stp x19, x20, [sp, -16]!; stp x29, x30, [sp, -16]!\n"
+        "  mov x2, sp; str x2, [x0]\n"
+        "  mov sp, x1\n"
+        "  ldp x29, x30, [sp], 16; ldp x19, x20, [sp], 16; ldp x21, x22, [sp], 16\n"
+        "  ldp x23, x24, [sp], 16; ldp x25, x26, [sp], 16; ldp x27, x28, [sp], 16\n"
+        "  ret\n"
+        "begin:\n"
+        "  blr x19\n"
+        "  brk 0\n");
+#endif
 
 static char *stacks;
 static void *of_main, *of_lower, *of_upper;
@@ -31,14 +51,11 @@ static void *volatile block;
 
 static void *prepare(char *stack, void (*function)(void), void *frame)
 {
-  void **at = (void **)(stack + STACK_BYTES - 64);
-  *--at = (void *)begin;
-  *--at = frame; /* rbp */
-  *--at = NULL;  /* rbx */
-  *--at = (void *)function;
-  for (int i = 0; i < SAVED_REGISTERS - 3; i++)
-    *--at = NULL;
-  return at;
+  void **saved = (void **)(stack + STACK_BYTES - 64) - SAVED_WORDS; /* all 0 */
+  saved[RETURN_ADDRESS] = (void *)begin;
+  saved[FRAME_POINTER] = frame;
+  saved[FUNCTION] = (void *)function;
+  return saved;
 }
 
 static void work(void)

@@ -13,6 +13,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "generated_code.h"
+
 #define NOINLINE __attribute__((noinline, noclone))
 
 static void *volatile sink;
@@ -95,13 +97,9 @@ NOINLINE static void call_generated(generated *code, size_t size)
 
 NOINLINE static void run_generated(void)
 {
-  static const uint8_t with_pointer[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8,
-                                         0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
-  static const uint8_t without[] = {0x48, 0x83, 0xec, 0x08, 0x48, 0x89, 0xf8, 0x48, 0x89,
-                                    0xf7, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x08, 0xc3};
   uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  memcpy(page, with_pointer, sizeof with_pointer);
-  memcpy(page + 64, without, sizeof without);
+  copy_code(page, code_with_pointer, sizeof code_with_pointer);
+  copy_code(page + 64, code_without, sizeof code_without);
   for (int i = 0; i < 100; i++) {
     call_generated((generated *)(void *)page, 3001);
     call_generated((generated *)(void *)(page + 64), 3002);
@@ -112,10 +110,8 @@ NOINLINE static void run_generated(void)
 
 NOINLINE static void run_garbage(void)
 {
-  /* push rbp; mov rbp, rdx; mov rax, rdi; mov rdi, rsi; call rax; pop rbp; ret */
-  static const uint8_t code[] = {0x55, 0x48, 0x89, 0xd5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};
   uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  memcpy(page, code, sizeof code);
+  copy_code(page, code_of_pointer, sizeof code_of_pointer);
   void (*run)(void (*)(size_t), size_t, uintptr_t) = (void (*)(void (*)(size_t), size_t, uintptr_t))(void *)page;
   uint64_t x = 1;
   for (int i = 0; i < 20000; i++) {

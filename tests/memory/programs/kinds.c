@@ -69,9 +69,15 @@ FUNCTION void divide(void)
   sink = 7 / zero; /* divide */
 }
 
+#if defined __x86_64__
+#define INVALID_INSTRUCTION "ud2"
+#elif defined __aarch64__
+#define INVALID_INSTRUCTION "udf 0"
+#endif
+
 FUNCTION void be_invalid(void)
 {
-  __asm__ volatile("ud2"); /* be_invalid */
+  __asm__ volatile(INVALID_INSTRUCTION); /* be_invalid */
   sink = 1;
 }
 

@@ -64,6 +64,10 @@ APART void overwrite_stack()
     byte = 0;
 #ifdef __x86_64__
   asm volatile("xor %%eax, %%eax; xor %%r8d, %%r8d; xor %%r9d, %%r9d; xor %%r10d, %%r10d" ::: "rax", "r8", "r9", "r10");
+#elif defined __aarch64__
+  asm volatile(".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17\n mov x\\n, xzr\n .endr" ::
+                   : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14",
+                     "x15", "x16", "x17");
 #endif
 }
 
@@ -403,24 +407,40 @@ APART void on_stack()
   (void)held;
 }
 
+/* A register that a function keeps for its caller, and a system call without a function that might save it. */
+#if defined __x86_64__
+#define KEPT_REGISTER "rbx"
+
+inline __attribute__((always_inline)) void system_call(long number, long first, const void *second, long third)
+{
+  asm volatile("syscall" : "+a"(number) : "D"(first), "S"(second), "d"(third) : "rcx", "r11", "memory");
+}
+#elif defined __aarch64__
+#define KEPT_REGISTER "x19"
+
+inline __attribute__((always_inline)) void system_call(long number, long first, const void *second, long third)
+{
+  register long x8 asm("x8") = number, x0 asm("x0") = first, x2 asm("x2") = third;
+  register const void *x1 asm("x1") = second;
+  asm volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+}
+#endif
+
 APART void in_register()
 {
-  void *held = make();
+  void *made = make();
   overwrite_stack();
-  asm volatile("" : "+b"(held));
+  register void *held asm(KEPT_REGISTER) = made;
+  asm volatile("" : "+r"(held));
 #ifdef LEAK_SANITIZER
   wait_or_ask();
 #else
-  /* no call, so that the register is saved nowhere */
   char byte[8];
-  long result = 1;
-  asm volatile("syscall" : "+a"(result) : "D"(1L), "S"("ready\n"), "d"(6L) : "rcx", "r11", "memory");
-  result = 0;
-  asm volatile("syscall" : "+a"(result) : "D"(0L), "S"(byte), "d"(1L) : "rcx", "r11", "memory");
-  result = SYS_exit_group;
-  asm volatile("syscall" : "+a"(result) : "D"(0L) : "rcx", "r11", "memory");
+  system_call(SYS_write, 1, "ready\n", 6);
+  system_call(SYS_read, 0, byte, 1);
+  system_call(SYS_exit_group, 0, nullptr, 0);
 #endif
-  asm volatile("" ::"b"(held));
+  asm volatile("" ::"r"(held));
 }
 
 struct one {

@@ -119,7 +119,7 @@ static void put_event(const char *kind, enum hw_entry entry, size_t size, size_t
 static void put_caller(const struct hwi_caller *caller)
 {
   bool is_right = caller->pc > caller_function && caller->pc < caller_function + FUNCTION_MAX_BYTES &&
-                  caller->sp >= caller_low && caller->sp < caller_high && caller->bp == caller_high;
+                  caller->sp >= caller_low && caller->sp <= caller_high && caller->bp == caller_high;
   put_text(!caller_function ? " -\n" : is_right ? " 1\n" : " 0\n");
 }
 

@@ -16,7 +16,7 @@ enum { TRIES = 16 }; /* entries of a node that are looked at, to find the root *
 /* By the bits of addresses: 48, as most builds have it, and 57. */
 static const struct hwi_jemalloc_shape shapes[] = {{2, 18, WORD}, {3, 15, 2 * WORD}};
 
-static const uint64_t address_end = (uint64_t)1 << 47;
+static const uint64_t address_end = (uint64_t)1 << 48;
 
 /* Other structures have addresses where a description has the size, which make one that all pages would belong to. */
 static const uint64_t largest_extent = (uint64_t)1 << 40;

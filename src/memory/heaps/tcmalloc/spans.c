@@ -10,7 +10,7 @@
 
 #include "memory/heaps/tcmalloc/tcmalloc.h"
 
-enum { WORD = 8, LEAF_BITS = 18, ROOT_BITS = 17, ADDRESS_BITS = 47, SPAN_BYTES = 48 };
+enum { WORD = 8, LEAF_BITS = 18, ROOT_BITS = 17, ADDRESS_BITS = 48, SPAN_BYTES = 48 };
 
 struct span {
   uint64_t at; /* its description */
