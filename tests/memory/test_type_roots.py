@@ -5,6 +5,7 @@ name of a holder is another one than in the source.
 """
 
 import json
+import platform
 import shutil
 import subprocess
 
@@ -152,7 +153,8 @@ def test_types(hw, built, tmp_path, compiler, flags):
         retained = json.loads(hw("core", "--json", "--retained", "--top", "0", process.pid).stdout)["retained"]
         text = hw("core", "--retained", "--top", "0", process.pid).stdout
     found = counts_of(report)
-    assert {label: found.get(label) for label in OF_LIBRARIES} == OF_LIBRARIES
+    if platform.machine() == "x86_64":  # only there, thread-local variables of libraries are known
+        assert {label: found.get(label) for label in OF_LIBRARIES} == OF_LIBRARIES
     of_frames = {label: count for label, count in found.items() if label.endswith((" of drink", " of run"))}
     if "-O2" in flags:  # some are in registers, and others lead to the same blocks
         assert without_variables(of_frames) == without_variables(OF_FRAMES)
