@@ -212,28 +212,20 @@ int64_t hwi_machine_system_call(const struct hwi_machine *machine, const uint64_
   return machine->word_bytes == sizeof number ? (int64_t)number : (int32_t)number;
 }
 
-/* Returns `count` and how many words were added. All of these CPUs have the lowest byte first. */
-static size_t add_words(const struct hwi_machine *machine, uint64_t *words, size_t count, size_t most,
-                        const unsigned char *note, size_t begin, size_t end)
-{
-  for (size_t off = begin; off + machine->word_bytes <= end && count < most; off += machine->word_bytes) {
-    words[count] = 0;
-    memcpy(&words[count], note + off, machine->word_bytes);
-    count += words[count] != 0;
-  }
-  return count;
-}
-
 /* What follows long vectors are flags and predicates, which look like no addresses. */
 size_t hwi_machine_vector_words(const struct hwi_machine *machine, uint32_t kind, uint64_t *words, size_t most,
                                 const unsigned char *note, size_t bytes)
 {
-  enum { LONG_HEADER_BYTES = 16 };
+  static const struct hwi_machine_bytes after_header[COUNT(machine->vectors)] = {{16, UINT32_MAX}};
+  const struct hwi_machine_bytes *vectors = kind == machine->long_vector_note ? after_header : machine->vectors;
   size_t count = 0;
-  if (kind == machine->long_vector_note)
-    return add_words(machine, words, 0, most, note, LONG_HEADER_BYTES, bytes);
-  for (size_t i = 0; i < COUNT(machine->vectors); i++)
-    count = add_words(machine, words, count, most, note, machine->vectors[i].begin,
-                      machine->vectors[i].end < bytes ? machine->vectors[i].end : bytes);
+  for (size_t i = 0; i < COUNT(machine->vectors); i++) {
+    const size_t end = vectors[i].end < bytes ? vectors[i].end : bytes;
+    for (size_t off = vectors[i].begin; off + machine->word_bytes <= end && count < most; off += machine->word_bytes) {
+      words[count] = 0;
+      memcpy(&words[count], note + off, machine->word_bytes); /* all of these CPUs have the lowest byte first */
+      count += words[count] != 0;
+    }
+  }
   return count;
 }

@@ -16,6 +16,11 @@ enum { HWI_MACHINE_REGISTERS_MAX = 34, HWI_MACHINE_NUMBERS_MAX = 32, HWI_MACHINE
 
 enum { HWI_MACHINE_SIGNAL_OFF = 12 }; /* in the note about a thread */
 
+/* A part of a note. */
+struct hwi_machine_bytes {
+  uint32_t begin, end;
+};
+
 struct hwi_machine {
   uint16_t elf_machine;
   uint8_t word_bytes;
@@ -31,17 +36,15 @@ struct hwi_machine {
   uint32_t thread_pointer_note; /* a word, or segments; 0: none */
   uint32_t system_call_note;    /* 32 bits; 0: none */
   uint32_t vector_note;
-  uint32_t
-      long_vector_note; /* vectors of any length, after a header; 0: none. gdb writes it in place of the former, Linux after it */
-  struct {
-    uint32_t begin, end;
-  } vectors[2];             /* the bytes of vector_note with vector registers */
-  uint8_t number_count;     /* numbers that a table may use */
-  uint8_t stack_number;     /* number of the stack pointer */
-  uint8_t frame_number;     /* of the frame pointer */
-  uint8_t counter_number;   /* number of the program counter; NO_PLACE: it has none */
-  const uint8_t *places;    /* of each number */
-  const uint8_t *preserved; /* numbers of the registers that calls preserve */
+  /* Of vectors of any length, after a header; 0: none. gdb writes it in place of vector_note, Linux after it. */
+  uint32_t long_vector_note;
+  struct hwi_machine_bytes vectors[2]; /* the bytes of vector_note with vector registers */
+  uint8_t number_count;                /* numbers that a table may use */
+  uint8_t stack_number;                /* number of the stack pointer */
+  uint8_t frame_number;                /* of the frame pointer */
+  uint8_t counter_number;              /* number of the program counter; NO_PLACE: it has none */
+  const uint8_t *places;               /* of each number */
+  const uint8_t *preserved;            /* numbers of the registers that calls preserve */
   uint8_t preserved_count;
   bool local_is_above;     /* thread-local storage begins above the thread pointer; otherwise it ends there */
   uint8_t local_gap_words; /* between the thread pointer and that beginning */

@@ -51,9 +51,12 @@ static void take_vectors(uint32_t kind, size_t bytes, size_t off, uint64_t word)
   hwi_core_take_more_of_thread(&memory, kind, note, bytes);
 }
 
-static void take_call(int32_t number)
+/* In its order. `call` is the number of the system call, or -1. */
+static void take_notes_of_linux(int32_t call)
 {
-  hwi_core_take_more_of_thread(&memory, CALL_NOTE, (const unsigned char *)&number, sizeof number);
+  take_vectors(SHORT_NOTE, SHORT_BYTES, LAST_SHORT, pointer);
+  hwi_core_take_more_of_thread(&memory, CALL_NOTE, (const unsigned char *)&call, sizeof call);
+  take_vectors(LONG_NOTE, LONG_BYTES, LAST_LONG, other);
 }
 
 static void gdb_writes_long_vectors_alone(void **state)
@@ -67,9 +70,7 @@ static void gdb_writes_long_vectors_alone(void **state)
 static void linux_writes_both(void **state)
 {
   (void)state;
-  take_vectors(SHORT_NOTE, SHORT_BYTES, LAST_SHORT, pointer);
-  take_call(-1);
-  take_vectors(LONG_NOTE, LONG_BYTES, LAST_LONG, other);
+  take_notes_of_linux(-1);
   assert_int_equal(memory.threads[0].vector_count, 1);
   assert_int_equal(memory.threads[0].vectors[0], pointer);
 }
@@ -77,9 +78,7 @@ static void linux_writes_both(void **state)
 static void a_system_call_keeps_none(void **state)
 {
   (void)state;
-  take_vectors(SHORT_NOTE, SHORT_BYTES, LAST_SHORT, pointer);
-  take_call(63);
-  take_vectors(LONG_NOTE, LONG_BYTES, LAST_LONG, other);
+  take_notes_of_linux(63);
   assert_int_equal(memory.threads[0].vector_count, 0);
 }
 
