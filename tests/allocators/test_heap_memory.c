@@ -6,6 +6,7 @@
 #include "mappings.h"
 #include "new_heap.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -139,6 +140,65 @@ static void a_small_heap_refuses_huge_pages(void **state)
   hw_heap_destroy(heap);
 }
 
+/* Allocates so many bytes in such blocks. Returns whether the last one refuses huge pages. */
+static bool refuses_after(struct hw_heap *heap, size_t block_bytes, size_t bytes)
+{
+  void *last = NULL;
+  for (size_t i = 0; i < bytes / block_bytes; i++)
+    last = hw_heap_alloc(heap, block_bytes);
+  return refuses_huge_pages(last);
+}
+
+static void huge_pages_are_for_memory_that_is_used(void **state)
+{
+  (void)state;
+  static const struct {
+    size_t block_bytes, mib;
+    bool refuses;
+  } cases[] = {{100, 16, true}, {100, 40, false}, {4096, 40, false}, {5000, 40, true}, {64 * 1024, 40, true}};
+  if (!has_huge_pages())
+    skip();
+  for (size_t i = 0; i < COUNT(cases); i++) {
+    struct hw_heap *heap = new_heap();
+    assert_int_equal(refuses_after(heap, cases[i].block_bytes, cases[i].mib * MIB), cases[i].refuses);
+    hw_heap_destroy(heap);
+  }
+}
+
+struct many_classes {
+  struct hw_heap *heap;
+  pthread_barrier_t have_blocks;
+};
+
+static void *have_a_block_of_each_class(void *argument)
+{
+  struct many_classes *test = argument;
+  for (size_t bytes = 16; bytes <= 4096; bytes = hw_heap_good_bytes(test->heap, bytes + 1))
+    hw_heap_alloc(test->heap, bytes);
+  pthread_barrier_wait(&test->have_blocks);
+  return NULL;
+}
+
+/* Eight threads with a block of each of 30 classes have 15 MiB of pages, most of them not touched. */
+static void pages_of_many_threads_are_hardly_used(void **state)
+{
+  (void)state;
+  enum { THREADS = 8 };
+  if (!has_huge_pages())
+    skip();
+  struct many_classes test = {.heap = new_heap()};
+  pthread_t threads[THREADS];
+  assert_int_equal(pthread_barrier_init(&test.have_blocks, NULL, THREADS), 0);
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, have_a_block_of_each_class, &test), 0);
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  assert_true(refuses_after(test.heap, 100, 40 * MIB));
+  assert_false(refuses_after(test.heap, 100, 60 * MIB));
+  pthread_barrier_destroy(&test.have_blocks);
+  hw_heap_destroy(test.heap);
+}
+
 static void huge_pages_are_refused(void **state)
 {
   (void)state;
@@ -146,10 +206,8 @@ static void huge_pages_are_refused(void **state)
   if (!has_huge_pages())
     skip();
   struct hw_heap *heap = heap_with(&config);
-  void *last = NULL;
-  for (int i = 0; i < 260; i++)
-    last = hw_heap_alloc(heap, MIB);
-  assert_true(refuses_huge_pages(last));
+  assert_true(refuses_after(heap, 100, 40 * MIB));
+  assert_true(refuses_after(heap, MIB, 260 * MIB));
   assert_true(refuses_huge_pages(hw_heap_alloc(heap, 16 * MIB)));
   hw_heap_destroy(heap);
 }
@@ -226,6 +284,8 @@ int main(void)
       cmocka_unit_test(memory_goes_back_after_a_time),
       cmocka_unit_test(huge_pages_are_asked_for),
       cmocka_unit_test(a_small_heap_refuses_huge_pages),
+      cmocka_unit_test(huge_pages_are_for_memory_that_is_used),
+      cmocka_unit_test(pages_of_many_threads_are_hardly_used),
       cmocka_unit_test(huge_pages_are_refused),
       cmocka_unit_test(memory_is_touched_in_advance),
       cmocka_unit_test(memory_is_locked),

@@ -183,6 +183,7 @@ struct hw_heap {
   struct hw_heap *next;   /* in the list of all heaps */
   /* Below: protected by the lock; the list of owners is read without it, and new_orphans is atomic. */
   struct hwi_owner *owners;
+  size_t owner_count;
   struct hwi_owner *new_orphans; /* not in the ring yet */
   struct hwi_owner *orphans;     /* a ring; a search begins here. NULL: none */
   struct hwi_arena_lists arenas[HWI_ARENA_ORDERS];

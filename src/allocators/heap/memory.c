@@ -10,7 +10,7 @@
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
-enum { SMALL_HEAP_BYTES = 256 << 20, LONG_BLOCK_BYTES = 16 << 20, LEAST_HUGE_BYTES = 2 << 20 };
+enum { SMALL_HEAP_BYTES = 256 << 20, LONG_BLOCK_BYTES = 16 << 20, HUGE_PAGE_BYTES = 2 << 20 };
 
 enum hwi_refusal { REFUSED_HUGE = 1, REFUSED_TRANSPARENT = 2, REFUSED_LOCK = 4, REFUSED_NODE = 8 };
 
@@ -36,16 +36,29 @@ static void ask_for_huge_pages(struct hw_heap *heap, uintptr_t start, size_t byt
         error);
 }
 
+/* Returns whether arenas are touched nearly everywhere. Pages of classes up to a page of the system are, since their blocks are linked
+ * as they are given out, except the rest of one page of each class of a thread, on average half of it. What is lost of the last
+ * huge page counts, too, so that no small heap is dense. */
+static bool is_dense(const struct hw_heap *heap)
+{
+  size_t bytes = 0;
+  for (size_t i = 0; i < heap->class_count && heap->class_bytes[i] <= HWI_SYSTEM_PAGE_BYTES; i++) {
+    size_t pages = heap->page_counts[i], begun = pages < heap->owner_count ? pages : heap->owner_count;
+    bytes += (pages * 2 - begun) * heap->page_bytes[i] / 2;
+  }
+  return bytes >= heap->taken_bytes / 8 * 7 + HUGE_PAGE_BYTES;
+}
+
 /* Where the system gives huge pages by itself, they would mostly be memory that is not used: a heap writes to the beginnings of its
  * pages, and programs to the beginnings of their blocks. What is lost in a long block is a small part of it. A large heap needs
- * huge pages for its speed. */
-static void choose_pages(struct hw_heap *heap, uintptr_t start, size_t bytes, bool is_long_block)
+ * huge pages for its speed, and one of short blocks takes its memory in less time. */
+static void choose_pages(struct hw_heap *heap, uintptr_t start, size_t bytes, bool is_used_well)
 {
   enum hw_heap_pages pages = heap->config.pages;
   if (pages == HW_HEAP_PAGES_TRANSPARENT || pages == HW_HEAP_PAGES_HUGE) {
-    if (bytes >= LEAST_HUGE_BYTES)
+    if (bytes >= HUGE_PAGE_BYTES)
       ask_for_huge_pages(heap, start, bytes);
-  } else if (pages == HW_HEAP_PAGES_SMALL || (heap->mapped_bytes < SMALL_HEAP_BYTES && !is_long_block)) {
+  } else if (pages == HW_HEAP_PAGES_SMALL || (heap->mapped_bytes < SMALL_HEAP_BYTES && !is_used_well)) {
     hwi_os_use_small_pages((void *)start, bytes);
   }
 }
@@ -100,7 +113,7 @@ uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes)
     return 0;
   choose_node(heap, start, bytes);
   if (!is_huge)
-    choose_pages(heap, start, bytes, false);
+    choose_pages(heap, start, bytes, is_dense(heap));
   return start;
 }
 

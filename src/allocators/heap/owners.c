@@ -280,6 +280,7 @@ static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintp
   owner->thread = thread;
   owner->next = heap->owners;
   __atomic_store_n(&heap->owners, owner, __ATOMIC_RELEASE);
+  heap->owner_count++;
   hwi_heap_count_mapped(heap, sizeof *owner);
   hwi_heap_leave(heap, result);
   return owner;
