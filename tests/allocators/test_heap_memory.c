@@ -199,6 +199,26 @@ static void pages_of_many_threads_are_hardly_used(void **state)
   hw_heap_destroy(test.heap);
 }
 
+/* The system would give huge pages for what went back, because blocks around it are still there. */
+static void what_goes_back_has_small_pages(void **state)
+{
+  (void)state;
+  enum { BLOCKS = 400000, GOES_BACK = 4000 };
+  static void *blocks[BLOCKS];
+  const struct hw_heap_config config = {.returns = HW_HEAP_RETURNS_AT_ONCE};
+  if (!has_huge_pages())
+    skip();
+  struct hw_heap *heap = heap_with(&config);
+  for (int i = 0; i < BLOCKS; i++)
+    blocks[i] = hw_heap_alloc(heap, 100);
+  assert_false(refuses_huge_pages(blocks[BLOCKS - 1]));
+  for (int i = BLOCKS - 2 * GOES_BACK; i < BLOCKS - GOES_BACK; i++)
+    hw_heap_free(heap, blocks[i]);
+  assert_true(refuses_huge_pages(blocks[BLOCKS - 1]));
+  assert_false(refuses_huge_pages(blocks[BLOCKS / 4 * 3]));
+  hw_heap_destroy(heap);
+}
+
 static void huge_pages_are_refused(void **state)
 {
   (void)state;
@@ -286,6 +306,7 @@ int main(void)
       cmocka_unit_test(a_small_heap_refuses_huge_pages),
       cmocka_unit_test(huge_pages_are_for_memory_that_is_used),
       cmocka_unit_test(pages_of_many_threads_are_hardly_used),
+      cmocka_unit_test(what_goes_back_has_small_pages),
       cmocka_unit_test(huge_pages_are_refused),
       cmocka_unit_test(memory_is_touched_in_advance),
       cmocka_unit_test(memory_is_locked),

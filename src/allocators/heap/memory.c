@@ -10,7 +10,7 @@
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
-enum { SMALL_HEAP_BYTES = 256 << 20, LONG_BLOCK_BYTES = 16 << 20, HUGE_PAGE_BYTES = 2 << 20 };
+enum { LARGE_HEAP_BYTES = 256 << 20, LONG_BLOCK_BYTES = 16 << 20, HUGE_PAGE_BYTES = 2 << 20 };
 
 enum hwi_refusal { REFUSED_HUGE = 1, REFUSED_TRANSPARENT = 2, REFUSED_LOCK = 4, REFUSED_NODE = 8 };
 
@@ -51,16 +51,19 @@ static bool is_dense(const struct hw_heap *heap)
 
 /* Where the system gives huge pages by itself, they would mostly be memory that is not used: a heap writes to the beginnings of its
  * pages, and programs to the beginnings of their blocks. What is lost in a long block is a small part of it. A large heap needs
- * huge pages for its speed, and one of short blocks takes its memory in less time. */
-static void choose_pages(struct hw_heap *heap, uintptr_t start, size_t bytes, bool is_used_well)
+ * huge pages for its speed, and one of short blocks takes its memory in less time. Returns whether the system may give them by itself. */
+static bool choose_pages(struct hw_heap *heap, uintptr_t start, size_t bytes, bool is_used_well)
 {
   enum hw_heap_pages pages = heap->config.pages;
   if (pages == HW_HEAP_PAGES_TRANSPARENT || pages == HW_HEAP_PAGES_HUGE) {
     if (bytes >= HUGE_PAGE_BYTES)
       ask_for_huge_pages(heap, start, bytes);
-  } else if (pages == HW_HEAP_PAGES_SMALL || (heap->mapped_bytes < SMALL_HEAP_BYTES && !is_used_well)) {
-    hwi_os_use_small_pages((void *)start, bytes);
+    return false;
   }
+  if (pages == HW_HEAP_PAGES_USUAL && (heap->mapped_bytes >= LARGE_HEAP_BYTES || is_used_well))
+    return true;
+  hwi_os_use_small_pages((void *)start, bytes);
+  return false;
 }
 
 void hwi_heap_choose_pages_again(struct hw_heap *heap, uintptr_t start, size_t old_bytes, size_t bytes)
@@ -105,15 +108,14 @@ static uintptr_t map_huge(struct hw_heap *heap, size_t bytes)
   return start;
 }
 
-uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes)
+uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, bool *has_huge_pages)
 {
   uintptr_t start = heap->config.pages == HW_HEAP_PAGES_HUGE ? map_huge(heap, bytes) : 0;
   bool is_huge = start;
   if (!start && !(start = hwi_space_take(bytes, 1, false)))
     return 0;
   choose_node(heap, start, bytes);
-  if (!is_huge)
-    choose_pages(heap, start, bytes, is_dense(heap));
+  *has_huge_pages = !is_huge && choose_pages(heap, start, bytes, is_dense(heap));
   return start;
 }
 
