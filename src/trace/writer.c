@@ -173,6 +173,17 @@ static uint64_t end_of_chunks(const struct hwi_writer *writer)
   return limit && limit < writer->window_bytes ? limit : writer->window_bytes;
 }
 
+/* If the address space is limited, the next segment is mapped when half of this one is taken: at its end, the program may have
+ * nothing left for a while. */
+static void map_ahead(struct hwi_writer *writer, uint64_t off)
+{
+  uint64_t next = segment_of(writer, off) + 1, next_off = segment_off(writer, next);
+  if (next_off - off > writer->segment_bytes / 2 || next >= HWI_WRITER_SEGMENTS || next_off >= end_of_chunks(writer))
+    return;
+  if (!atomic_load(&writer->segments[next].start) && hwi_os_address_space_limit() != UINT64_MAX)
+    map_segment(writer, next);
+}
+
 /* Takes `bytes` bytes from the window, all within one segment. Returns their offset, or 0 on failure; *is_full is set if there
  * are not so many before the end. If the rest of a segment is too short, it is given back. A segment is not unmapped while it
  * has bytes that were not taken yet. */
@@ -190,6 +201,7 @@ static uint64_t cut(struct hwi_writer *writer, uint32_t bytes, bool *is_full)
   } while (!atomic_compare_exchange_weak(&writer->next_off, &off, start + bytes));
   if (skipped)
     give_back(writer, segment_of(writer, off), skipped);
+  map_ahead(writer, start);
   return start;
 }
 

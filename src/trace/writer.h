@@ -5,7 +5,7 @@
  *            written there.
  * segment    the part of the window that is mapped at one time. It is mapped without access; only chunks in use are
  *            writable. So the program's address space grows by megabytes, not by the size of the trace, and mlockall
- *            locks little.
+ *            locks little. If the address space is limited, the next segment is mapped before this one ends.
  *
  * Chunks are taken from the window in order by one atomic operation and never given back. The target only writes the
  * window and never reads it (except for the control word and the limit), since another process may change it.

@@ -1,8 +1,8 @@
 /* test_writer.c - chunks from many threads fill the window to its end, none lost, none twice, and nothing stays mapped
  *
  * Breaks if two threads get overlapping chunks, if a segment is unmapped while one of its chunks is in use or while the
- * next one is made from its seed, if retired chunks keep their pages, or if a chunk's first page brings the pages
- * around it into memory.
+ * next one is made from its seed, if retired chunks keep their pages, if a chunk's first page brings the pages
+ * around it into memory, or if a segment ends while there is no address space, and the next one is not there.
  */
 #include "trace/writer.h"
 
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -189,6 +190,43 @@ static void test_holes_around_a_chunk_are_not_read(void **state)
   hwi_writer_close(&writer);
 }
 
+/* Takes and retires chunks of 64 pages up to an offset of the file. Returns false if there are no more. */
+static bool take_up_to(uint64_t off, enum hw_trace_state *reason)
+{
+  while (atomic_load(&writer.next_off) < off) {
+    struct hw_chunk_header like = {0}, *chunk;
+    uint8_t *end;
+    if (!(chunk = hwi_writer_chunk(&writer, MOST_PAGES * PAGE, &like, &end, reason)))
+      return false;
+    hwi_writer_retire(&writer, chunk, MOST_PAGES * PAGE);
+  }
+  return true;
+}
+
+static void test_a_segment_ends_without_address_space(void **state)
+{
+  (void)state;
+  struct hw_trace_header header = {.pid = 1};
+  enum hw_trace_state reason = HW_STATE_RECORDING;
+  struct rlimit before;
+  assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+  const struct rlimit much = {before.rlim_max - 1, before.rlim_max}, nothing_more = {0, before.rlim_max};
+  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
+  uint64_t segment_bytes = writer.segment_bytes;
+  assert_int_equal(setrlimit(RLIMIT_AS, &much), 0);
+  assert_true(take_up_to(HW_CHUNKS_OFF + segment_bytes / 4 * 3, &reason));
+  assert_int_equal(setrlimit(RLIMIT_AS, &nothing_more), 0);
+  bool is_ready = take_up_to(HW_CHUNKS_OFF + segment_bytes / 4 * 7, &reason);
+  bool is_endless = take_up_to(HW_CHUNKS_OFF + segment_bytes * 3, &reason);
+  assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+  assert_true(is_ready);
+  assert_false(is_endless);
+  assert_int_equal(reason, HW_STATE_STOPPED_MEMORY);
+  assert_true(take_up_to(HW_CHUNKS_OFF + segment_bytes * 3, &reason));
+  hwi_writer_close(&writer);
+  assert_int_equal(mapped_bytes(), 0);
+}
+
 static void test_a_taken_name_is_refused(void **state)
 {
   (void)state;
@@ -205,6 +243,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_threads_fill_the_window, make_path, remove_path),
       cmocka_unit_test_setup_teardown(test_a_chunk_takes_its_pages_one_by_one, make_path, remove_path),
       cmocka_unit_test_setup_teardown(test_holes_around_a_chunk_are_not_read, make_path, remove_path),
+      cmocka_unit_test_setup_teardown(test_a_segment_ends_without_address_space, make_path, remove_path),
       cmocka_unit_test_setup_teardown(test_a_taken_name_is_refused, make_path, remove_path),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
