@@ -6,7 +6,9 @@
  * one: a program that locks its memory (mlockall, as real-time programs do) only locks the chunks in use. A retired
  * chunk's pages are replaced by an empty mapping; this also works on locked memory, where the pages could not be
  * discarded. The address range stays reserved until all of the segment is given back: if the program could map memory
- * there, a later clean-up of the segment would unmap it.
+ * there, a later clean-up of the segment would unmap it. Then it is held as a spare range, which makes room for the next segment:
+ * the program may have no address space left when it is needed. (The kernel maps nothing in place of a range if the limit is
+ * reached, so that the range is unmapped first; another thread of the program can be faster.)
  */
 #include "trace/writer.h"
 
@@ -20,10 +22,10 @@ enum {
   PAGE = HWI_OS_PAGE_BYTES,
   FIRST_SEGMENT_OFF = HW_CHUNKS_OFF,
   SMALLEST_WINDOW_BYTES = HW_CHUNKS_OFF + (1 << 20),
-  ADDRESS_SPACE_SHARE = 64,
+  ADDRESS_SPACE_SHARE = 128, /* for a segment; as much is held as a spare range */
   ROOM_LEFT_BYTES = 2 << 20, /* of limited address space: for the recorder's tables and the program */
 };
-static const uint64_t SMALLEST_SEGMENT_BYTES = 8 << 20;
+static const uint64_t SMALLEST_SEGMENT_BYTES = 4 << 20;
 
 /* Replaces the address of a segment that was given back. */
 #define GONE ((uint8_t *)1)
@@ -84,6 +86,12 @@ static bool is_room_left(void)
   return room;
 }
 
+static void unmap_range(uint8_t *start, uint64_t bytes)
+{
+  if (start)
+    hwi_os_unmap(start, bytes);
+}
+
 int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window_bytes,
                     const struct hw_trace_header *header)
 {
@@ -100,18 +108,22 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
   int result = hwi_os_map_new_file(path, window_bytes, &head, &body);
   if (result)
     return result;
+  uint8_t *spare = segment_bytes < window_bytes ? hwi_os_reserve(segment_bytes) : NULL;
   result = is_room_left() ? hwi_os_populate(head.start, head.bytes) : -ENOMEM;
   if (result) {
     hwi_os_unmap(head.start, head.bytes);
     hwi_os_unmap(body.start, body.bytes);
+    unmap_range(spare, segment_bytes);
     hwi_os_remove_file(path);
     return result;
   }
-  memset(writer->segments, 0, sizeof writer->segments);
+  if (writer->window_bytes) /* it was open before; else its pages stay untouched */
+    memset(writer->segments, 0, sizeof writer->segments);
   memcpy(&writer->image_tag, header->image_id, sizeof writer->image_tag);
   writer->window_bytes = window_bytes;
   writer->segment_bytes = segment_bytes;
   atomic_store(&writer->segments[0].start, body.start);
+  atomic_store(&writer->spare, spare);
   atomic_store(&writer->next_off, FIRST_SEGMENT_OFF);
   writer->header = head.start;
   return 0;
@@ -119,11 +131,13 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
 
 struct hw_trace_header *hwi_writer_close_chunks(struct hwi_writer *writer)
 {
-  for (uint32_t i = 0; i < HWI_WRITER_SEGMENTS; i++) {
+  const uint64_t used = segment_of(writer, atomic_load(&writer->next_off)) + 1;
+  for (uint64_t i = 0; i <= used && i < HWI_WRITER_SEGMENTS; i++) {
     uint8_t *start = atomic_exchange(&writer->segments[i].start, GONE);
-    if (start && start != GONE)
-      hwi_os_unmap(start, writer->segment_bytes);
+    if (start != GONE)
+      unmap_range(start, writer->segment_bytes);
   }
+  unmap_range(atomic_exchange(&writer->spare, NULL), writer->segment_bytes);
   struct hw_trace_header *header = writer->header;
   writer->header = NULL;
   return header;
@@ -136,6 +150,15 @@ void hwi_writer_close(struct hwi_writer *writer)
 
 /* --- segments --- */
 
+/* The range of a segment that was given back, or was not needed, becomes the spare one if there is none. */
+static void hold_range(struct hwi_writer *writer, uint8_t *start)
+{
+  uint8_t *none = NULL;
+  hwi_os_replace_by_nothing(start, writer->segment_bytes);
+  if (!atomic_compare_exchange_strong(&writer->spare, &none, start))
+    hwi_os_unmap(start, writer->segment_bytes);
+}
+
 /* Counts bytes of the segment that will not be used any more. When all of its bytes are counted, the segment is
  * unmapped. The seed page is counted when the next segment is mapped. */
 static void give_back(struct hwi_writer *writer, uint64_t i, uint64_t bytes)
@@ -145,7 +168,7 @@ static void give_back(struct hwi_writer *writer, uint64_t i, uint64_t bytes)
     return;
   uint8_t *start = atomic_exchange(&segment->start, GONE);
   if (start != GONE)
-    hwi_os_unmap(start, writer->segment_bytes);
+    hold_range(writer, start);
 }
 
 /* Makes sure that segment `i` is mapped, or was mapped before. Returns false if there is no memory. */
@@ -156,13 +179,16 @@ static bool map_segment(struct hwi_writer *writer, uint64_t i)
     return true;
   uint8_t *before = i ? atomic_load(&writer->segments[i - 1].start) : NULL;
   bool has_seed = before && before != GONE; /* otherwise another thread mapped segment i meanwhile */
-  uint8_t *mine = has_seed ? hwi_os_map_on(before + writer->segment_bytes - PAGE, writer->segment_bytes) : NULL;
+  if (!has_seed)
+    return atomic_load(&writer->segments[i].start);
+  unmap_range(atomic_exchange(&writer->spare, NULL), writer->segment_bytes);
+  uint8_t *mine = hwi_os_map_on(before + writer->segment_bytes - PAGE, writer->segment_bytes);
   if (!mine)
     return atomic_load(&writer->segments[i].start);
   if (atomic_compare_exchange_strong(&writer->segments[i].start, &start, mine))
     give_back(writer, i - 1, PAGE);
   else
-    hwi_os_unmap(mine, writer->segment_bytes);
+    hold_range(writer, mine);
   return true;
 }
 
@@ -171,17 +197,6 @@ static uint64_t end_of_chunks(const struct hwi_writer *writer)
 {
   const uint64_t limit = __atomic_load_n(&writer->header->limit_off, __ATOMIC_RELAXED);
   return limit && limit < writer->window_bytes ? limit : writer->window_bytes;
-}
-
-/* If the address space is limited, the next segment is mapped when half of this one is taken: at its end, the program may have
- * nothing left for a while. */
-static void map_ahead(struct hwi_writer *writer, uint64_t off)
-{
-  uint64_t next = segment_of(writer, off) + 1, next_off = segment_off(writer, next);
-  if (next_off - off > writer->segment_bytes / 2 || next >= HWI_WRITER_SEGMENTS || next_off >= end_of_chunks(writer))
-    return;
-  if (!atomic_load(&writer->segments[next].start) && hwi_os_address_space_limit() != UINT64_MAX)
-    map_segment(writer, next);
 }
 
 /* Takes `bytes` bytes from the window, all within one segment. Returns their offset, or 0 on failure; *is_full is set if there
@@ -201,7 +216,6 @@ static uint64_t cut(struct hwi_writer *writer, uint32_t bytes, bool *is_full)
   } while (!atomic_compare_exchange_weak(&writer->next_off, &off, start + bytes));
   if (skipped)
     give_back(writer, segment_of(writer, off), skipped);
-  map_ahead(writer, start);
   return start;
 }
 

@@ -5,7 +5,8 @@
  *            written there.
  * segment    the part of the window that is mapped at one time. It is mapped without access; only chunks in use are
  *            writable. So the program's address space grows by megabytes, not by the size of the trace, and mlockall
- *            locks little. If the address space is limited, the next segment is mapped before this one ends.
+ *            locks little. The address space of one more segment is held, so that recording goes on when the program
+ *            has used up all there is.
  *
  * Chunks are taken from the window in order by one atomic operation and never given back. The target only writes the
  * window and never reads it (except for the control word and the limit), since another process may change it.
@@ -20,7 +21,7 @@
 
 #include "trace/format.h"
 
-enum { HWI_WRITER_SEGMENTS = 1024 };
+enum { HWI_WRITER_SEGMENTS = 2048 };
 
 struct hwi_segment {
   _Atomic(uint8_t *) start;     /* NULL: not mapped yet, or no longer mapped */
@@ -31,6 +32,7 @@ struct hwi_writer {
   struct hw_trace_header *header; /* NULL: not open */
   uint64_t window_bytes, segment_bytes;
   _Atomic uint64_t next_off; /* where the next chunk begins */
+  _Atomic(uint8_t *) spare;  /* the range for the next segment, without access; NULL: none */
   uint64_t image_tag;
   struct hwi_segment segments[HWI_WRITER_SEGMENTS];
 };

@@ -95,7 +95,7 @@ def test_no_address_space_left_in_the_middle(compile_c, check_counts_preload, mi
     recording = check_counts_preload([program, mib])
     assert (recording.process.returncode, recording.process.stdout, recording.process.stderr) == (0, plain.stdout, "")
     report = recording.report
-    assert plain.stdout == "5 of 5 rounds\n" and report["failed_calls"] > 0
+    assert plain.stdout == "8 of 8 rounds\n" and report["failed_calls"] > 0
     assert report["unmatched_frees"] == report["missed_frees"] == 0
 
 

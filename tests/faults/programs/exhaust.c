@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum { LARGE = 100000, SMALLEST = 16, MOST_BLOCKS = 100000, ROUNDS = 5, SMALL_CALLS = 300000, SMALL = 50 };
+enum { LARGE = 100000, SMALLEST = 16, MOST_BLOCKS = 100000, ROUNDS = 8, SMALL_CALLS = 300000, SMALL = 50 };
 
 static void *blocks[MOST_BLOCKS];
 static void *volatile sink;
