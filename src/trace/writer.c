@@ -92,6 +92,16 @@ static void unmap_range(uint8_t *start, uint64_t bytes)
     hwi_os_unmap(start, bytes);
 }
 
+/* Returns NULL if the program would have too little address space. */
+static uint8_t *reserve_range(uint64_t bytes)
+{
+  uint8_t *start = hwi_os_reserve(bytes);
+  if (is_room_left())
+    return start;
+  unmap_range(start, bytes);
+  return NULL;
+}
+
 int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window_bytes,
                     const struct hw_trace_header *header)
 {
@@ -108,12 +118,10 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
   int result = hwi_os_map_new_file(path, window_bytes, &head, &body);
   if (result)
     return result;
-  uint8_t *spare = segment_bytes < window_bytes ? hwi_os_reserve(segment_bytes) : NULL;
   result = is_room_left() ? hwi_os_populate(head.start, head.bytes) : -ENOMEM;
   if (result) {
     hwi_os_unmap(head.start, head.bytes);
     hwi_os_unmap(body.start, body.bytes);
-    unmap_range(spare, segment_bytes);
     hwi_os_remove_file(path);
     return result;
   }
@@ -123,7 +131,7 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
   writer->window_bytes = window_bytes;
   writer->segment_bytes = segment_bytes;
   atomic_store(&writer->segments[0].start, body.start);
-  atomic_store(&writer->spare, spare);
+  atomic_store(&writer->spare, segment_bytes < window_bytes ? reserve_range(segment_bytes) : NULL);
   atomic_store(&writer->next_off, FIRST_SEGMENT_OFF);
   writer->header = head.start;
   return 0;
