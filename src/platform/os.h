@@ -58,8 +58,9 @@ bool hwi_os_can_map_on(void);
  * SIGBUS because the disk is full. Needs no descriptor, no path and no privilege. */
 int hwi_os_populate(void *start, size_t bytes);
 
-/* Replaces a part of a shared mapping by address space without access; the contents stay in the file. */
-void hwi_os_replace_by_nothing(void *start, size_t bytes);
+/* Replaces a part of a shared mapping by address space without access; the contents stay in the file. Returns 0, or a
+ * negative value: the mapping stays. */
+int hwi_os_replace_by_nothing(void *start, size_t bytes);
 
 /* Replaces a part of a shared mapping by private zeroed memory. */
 int hwi_os_replace_by_private(void *start, size_t bytes);

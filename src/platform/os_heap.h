@@ -27,6 +27,9 @@ int hwi_os_prefer_node(void *start, size_t bytes, size_t node);
  * switched off for the system or this process, -EINVAL if this kernel has none. */
 int hwi_os_use_huge_pages(void *start, size_t bytes);
 
+/* Returns whether the system gives huge pages by itself. */
+bool hwi_os_gives_huge_pages(void);
+
 /* Asks for pages of the usual size, also where the system gives huge ones by itself. */
 void hwi_os_use_small_pages(void *start, size_t bytes);
 

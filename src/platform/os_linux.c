@@ -84,9 +84,10 @@ int hwi_os_populate(void *start, size_t bytes)
   return 0;
 }
 
-void hwi_os_replace_by_nothing(void *start, size_t bytes)
+int hwi_os_replace_by_nothing(void *start, size_t bytes)
 {
-  hwi_call_map(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  long at = hwi_call_map(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  return hwi_call_failed(at) ? (int)at : 0;
 }
 
 int hwi_os_replace_by_private(void *start, size_t bytes)

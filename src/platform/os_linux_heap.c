@@ -97,9 +97,14 @@ void hwi_os_use_small_pages(void *start, size_t bytes)
 }
 
 /* Nothing takes back MADV_NOHUGEPAGE alone. If the system gives huge pages by itself, a request for them comes nearest. */
+bool hwi_os_gives_huge_pages(void)
+{
+  return huge_pages_are("[always]");
+}
+
 void hwi_os_use_usual_pages(void *start, size_t bytes)
 {
-  if (huge_pages_are("[always]"))
+  if (hwi_os_gives_huge_pages())
     CALL(SYS_madvise, start, bytes, MADV_HUGEPAGE, 0, 0, 0);
 }
 

@@ -6,9 +6,9 @@
  * one: a program that locks its memory (mlockall, as real-time programs do) only locks the chunks in use. A retired
  * chunk's pages are replaced by an empty mapping; this also works on locked memory, where the pages could not be
  * discarded. The address range stays reserved until all of the segment is given back: if the program could map memory
- * there, a later clean-up of the segment would unmap it. Then it is held as a spare range, which makes room for the next segment:
- * the program may have no address space left when it is needed. (The kernel maps nothing in place of a range if the limit is
- * reached, so that the range is unmapped first; another thread of the program can be faster.)
+ * there, a later clean-up of the segment would unmap it. Then it is held as a spare range, which makes room for the next segment
+ * if the program has no address space left. (mremap may check the limit before it replaces a range, so that the range is unmapped
+ * first. In between, another thread of the program may take the room.)
  */
 #include "trace/writer.h"
 
@@ -23,6 +23,7 @@ enum {
   FIRST_SEGMENT_OFF = HW_CHUNKS_OFF,
   SMALLEST_WINDOW_BYTES = HW_CHUNKS_OFF + (1 << 20),
   ADDRESS_SPACE_SHARE = 128, /* for a segment; as much is held as a spare range */
+  MOST_TURNS = 100,
   ROOM_LEFT_BYTES = 2 << 20, /* of limited address space: for the recorder's tables and the program */
 };
 static const uint64_t SMALLEST_SEGMENT_BYTES = 4 << 20;
@@ -86,25 +87,27 @@ static bool is_room_left(void)
   return room;
 }
 
-static void unmap_range(uint8_t *start, uint64_t bytes)
+/* Returns false if there is no spare range. */
+static bool release_spare(struct hwi_writer *writer)
 {
+  uint8_t *start = atomic_exchange(&writer->spare, NULL);
   if (start)
-    hwi_os_unmap(start, bytes);
+    hwi_os_unmap(start, writer->segment_bytes);
+  return start;
 }
 
-/* Returns NULL if the program would have too little address space. */
-static uint8_t *reserve_range(uint64_t bytes)
+/* Not if the program would have too little address space. */
+static void reserve_spare(struct hwi_writer *writer)
 {
-  uint8_t *start = hwi_os_reserve(bytes);
-  if (is_room_left())
-    return start;
-  unmap_range(start, bytes);
-  return NULL;
+  uint8_t *none = NULL, *start = atomic_load(&writer->spare) ? NULL : hwi_os_reserve(writer->segment_bytes);
+  if (start && !(is_room_left() && atomic_compare_exchange_strong(&writer->spare, &none, start)))
+    hwi_os_unmap(start, writer->segment_bytes);
 }
 
 int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window_bytes,
                     const struct hw_trace_header *header)
 {
+  release_spare(writer); /* a child of a fork may have its parent's */
   window_bytes = whole_pages(window_bytes < SMALLEST_WINDOW_BYTES ? SMALLEST_WINDOW_BYTES : window_bytes);
   uint64_t segment_bytes = whole_pages(window_bytes / (HWI_WRITER_SEGMENTS / 2)) + PAGE;
   if (segment_bytes < SMALLEST_SEGMENT_BYTES)
@@ -131,21 +134,22 @@ int hwi_writer_open(struct hwi_writer *writer, const char *path, uint64_t window
   writer->window_bytes = window_bytes;
   writer->segment_bytes = segment_bytes;
   atomic_store(&writer->segments[0].start, body.start);
-  atomic_store(&writer->spare, segment_bytes < window_bytes ? reserve_range(segment_bytes) : NULL);
   atomic_store(&writer->next_off, FIRST_SEGMENT_OFF);
   writer->header = head.start;
+  if (segment_bytes < window_bytes)
+    reserve_spare(writer);
   return 0;
 }
 
 struct hw_trace_header *hwi_writer_close_chunks(struct hwi_writer *writer)
 {
-  const uint64_t used = segment_of(writer, atomic_load(&writer->next_off)) + 1;
-  for (uint64_t i = 0; i <= used && i < HWI_WRITER_SEGMENTS; i++) {
+  /* Segments are mapped in order: the first that never was ends them. */
+  for (uint32_t i = 0; i < HWI_WRITER_SEGMENTS && atomic_load(&writer->segments[i].start); i++) {
     uint8_t *start = atomic_exchange(&writer->segments[i].start, GONE);
     if (start != GONE)
-      unmap_range(start, writer->segment_bytes);
+      hwi_os_unmap(start, writer->segment_bytes);
   }
-  unmap_range(atomic_exchange(&writer->spare, NULL), writer->segment_bytes);
+  release_spare(writer);
   struct hw_trace_header *header = writer->header;
   writer->header = NULL;
   return header;
@@ -162,13 +166,13 @@ void hwi_writer_close(struct hwi_writer *writer)
 static void hold_range(struct hwi_writer *writer, uint8_t *start)
 {
   uint8_t *none = NULL;
-  hwi_os_replace_by_nothing(start, writer->segment_bytes);
-  if (!atomic_compare_exchange_strong(&writer->spare, &none, start))
+  if (atomic_load(&writer->spare) || hwi_os_replace_by_nothing(start, writer->segment_bytes) ||
+      !atomic_compare_exchange_strong(&writer->spare, &none, start))
     hwi_os_unmap(start, writer->segment_bytes);
 }
 
-/* Counts bytes of the segment that will not be used any more. When all of its bytes are counted, the segment is
- * unmapped. The seed page is counted when the next segment is mapped. */
+/* Counts bytes of the segment that will not be used any more. When all of its bytes are counted, the segment
+ * ends. The seed page is counted when the next segment is mapped. */
 static void give_back(struct hwi_writer *writer, uint64_t i, uint64_t bytes)
 {
   struct hwi_segment *segment = &writer->segments[i];
@@ -177,6 +181,14 @@ static void give_back(struct hwi_writer *writer, uint64_t i, uint64_t bytes)
   uint8_t *start = atomic_exchange(&segment->start, GONE);
   if (start != GONE)
     hold_range(writer, start);
+}
+
+/* Returns whether another thread maps segment `i` just now. It may be a thread that this one has interrupted: the wait ends. */
+static bool is_mapped_soon(struct hwi_writer *writer, uint64_t i)
+{
+  for (int turn = 0; turn < MOST_TURNS && !atomic_load(&writer->segments[i].start); turn++)
+    hwi_os_yield();
+  return atomic_load(&writer->segments[i].start);
 }
 
 /* Makes sure that segment `i` is mapped, or was mapped before. Returns false if there is no memory. */
@@ -189,14 +201,16 @@ static bool map_segment(struct hwi_writer *writer, uint64_t i)
   bool has_seed = before && before != GONE; /* otherwise another thread mapped segment i meanwhile */
   if (!has_seed)
     return atomic_load(&writer->segments[i].start);
-  unmap_range(atomic_exchange(&writer->spare, NULL), writer->segment_bytes);
-  uint8_t *mine = hwi_os_map_on(before + writer->segment_bytes - PAGE, writer->segment_bytes);
+  uint8_t *seed = before + writer->segment_bytes - PAGE, *mine = hwi_os_map_on(seed, writer->segment_bytes);
+  if (!mine && release_spare(writer))
+    mine = hwi_os_map_on(seed, writer->segment_bytes);
   if (!mine)
-    return atomic_load(&writer->segments[i].start);
+    return is_mapped_soon(writer, i);
   if (atomic_compare_exchange_strong(&writer->segments[i].start, &start, mine))
     give_back(writer, i - 1, PAGE);
   else
     hold_range(writer, mine);
+  reserve_spare(writer); /* a thread may still use the segment before */
   return true;
 }
 

@@ -24,7 +24,7 @@
 enum { HWI_WRITER_SEGMENTS = 2048 };
 
 struct hwi_segment {
-  _Atomic(uint8_t *) start;     /* NULL: not mapped yet, or no longer mapped */
+  _Atomic(uint8_t *) start;     /* NULL: not mapped yet */
   _Atomic uint64_t given_bytes; /* of the segment: retired chunks, and bytes that were never in a chunk */
 };
 

@@ -26,7 +26,8 @@ enum {
   WINDOW_BYTES = 48 << 20,
   MOST_PAGES = 64,
   SEEN_PAGES = 1024,
-  LARGEST_FOLIO_PAGES = 64
+  LARGEST_FOLIO_PAGES = 64,
+  SMALLEST_SEGMENT_BYTES = 4 << 20
 };
 
 static struct hwi_writer writer;
@@ -213,23 +214,71 @@ static rlim_t address_space(void)
   return (rlim_t)pages * PAGE;
 }
 
-/* The program has no address space left, from the beginning on. */
-static void test_segments_end_without_address_space(void **state)
+/* From now on, or with false no longer, there is no more address space. */
+static void limit_address_space(bool is_limited)
+{
+  struct rlimit limit;
+  assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
+  limit.rlim_cur = is_limited ? address_space() : limit.rlim_max;
+  assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+static void open_writer(void)
+{
+  struct hw_trace_header header = {.pid = 1};
+  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
+}
+
+static void test_the_window_is_filled_without_address_space(void **state)
 {
   (void)state;
-  struct hw_trace_header header = {.pid = 1};
   enum hw_trace_state reason = HW_STATE_RECORDING;
-  struct rlimit before;
-  assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
-  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
-  assert_int_equal(setrlimit(RLIMIT_AS, &(struct rlimit){address_space(), before.rlim_max}), 0);
-  bool has_chunk = take_up_to(WINDOW_BYTES, &reason);
-  assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
-  assert_false(has_chunk);
+  open_writer();
+  limit_address_space(true);
+  bool has_more = take_up_to(WINDOW_BYTES, &reason);
+  limit_address_space(false);
+  assert_false(has_more);
   assert_int_equal(reason, HW_STATE_STOPPED_LIMIT);
   assert_true(atomic_load(&writer.next_off) > WINDOW_BYTES - (2 * MOST_PAGES * PAGE));
   hwi_writer_close(&writer);
+}
+
+static void test_threads_fill_the_window_without_address_space(void **state)
+{
+  (void)state;
+  pthread_t ids[THREADS];
+  uintptr_t reasons[THREADS];
+  open_writer();
+  for (uintptr_t i = 0; i < THREADS; i++)
+    pthread_create(&ids[i], NULL, fill_window, (void *)i);
+  limit_address_space(true);
+  for (int i = 0; i < THREADS; i++)
+    pthread_join(ids[i], (void **)&reasons[i]);
+  limit_address_space(false);
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(reasons[i], HW_STATE_STOPPED_LIMIT);
+  check_file();
+  hwi_writer_close(&writer);
+}
+
+/* An idle thread keeps the first segment. */
+static void test_a_segment_that_stays_leaves_a_spare_range(void **state)
+{
+  (void)state;
+  enum hw_trace_state reason = HW_STATE_RECORDING;
+  struct hw_chunk_header like = {0};
+  uint8_t *end;
+  rlim_t before = address_space();
+  open_writer();
+  assert_non_null(hwi_writer_chunk(&writer, PAGE, &like, &end, &reason));
+  assert_true(take_up_to(HW_CHUNKS_OFF + writer.segment_bytes / 2 * 3, &reason));
+  limit_address_space(true);
+  bool has_more = take_up_to(HW_CHUNKS_OFF + writer.segment_bytes / 2 * 5, &reason);
+  limit_address_space(false);
+  assert_true(has_more);
+  hwi_writer_close(&writer);
   assert_int_equal(mapped_bytes(), 0);
+  assert_true(address_space() < before + SMALLEST_SEGMENT_BYTES); /* the spare range has no name */
 }
 
 static void test_a_taken_name_is_refused(void **state)
@@ -248,7 +297,9 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_threads_fill_the_window, make_path, remove_path),
       cmocka_unit_test_setup_teardown(test_a_chunk_takes_its_pages_one_by_one, make_path, remove_path),
       cmocka_unit_test_setup_teardown(test_holes_around_a_chunk_are_not_read, make_path, remove_path),
-      cmocka_unit_test_setup_teardown(test_segments_end_without_address_space, make_path, remove_path),
+      cmocka_unit_test_setup_teardown(test_the_window_is_filled_without_address_space, make_path, remove_path),
+      cmocka_unit_test_setup_teardown(test_threads_fill_the_window_without_address_space, make_path, remove_path),
+      cmocka_unit_test_setup_teardown(test_a_segment_that_stays_leaves_a_spare_range, make_path, remove_path),
       cmocka_unit_test_setup_teardown(test_a_taken_name_is_refused, make_path, remove_path),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,8 +103,8 @@ struct hwi_page {
   /* Of an arena, in an order; with the lock. A bit for each slice: those that are free, and in the descriptor of the second order
    * those that perhaps are present in memory. */
   uint64_t slices;
-  uint8_t group;       /* how many adjoining ones it has, at most: its list */
-  bool has_huge_pages; /* of an arena: the system may give them by itself; atomic */
+  uint8_t group;        /* how many adjoining ones it has, at most: its list */
+  bool may_become_huge; /* of an arena: the system may give huge pages by itself; atomic */
   /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
   struct hwi_page *next, *prev;
@@ -405,8 +405,8 @@ uintptr_t hwi_space_resize(uintptr_t start, size_t old_bytes, size_t bytes, bool
 
 /* --- memory.c: with the lock --- */
 
-/* As hwi_space_take, with the pages and the node of the heap's config. *has_huge_pages: the system may give them by itself. */
-uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, bool *has_huge_pages);
+/* As hwi_space_take, with the pages and the node of the heap's config. *may_become_huge: the system may give huge pages by itself. */
+uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, bool *may_become_huge);
 uintptr_t hwi_heap_map_large(struct hw_heap *heap, size_t bytes, size_t align);
 
 /* A large block has got another length: a long one may have huge pages, also if it was short. */

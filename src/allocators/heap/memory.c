@@ -36,9 +36,9 @@ static void ask_for_huge_pages(struct hw_heap *heap, uintptr_t start, size_t byt
         error);
 }
 
-/* Returns whether arenas are touched nearly everywhere. Pages of classes up to a page of the system are, since their blocks are linked
- * as they are given out, except the rest of one page of each class of a thread, on average half of it. What is lost of the last
- * huge page counts, too, so that no small heap is dense. */
+/* Returns whether arenas are touched nearly everywhere. A link is written to each block before it is given out, so that a page of
+ * blocks up to 4 KiB is touched, except the rest of a page that is just being filled: one of each class and owner, on average half of
+ * it. What is lost of the last huge page counts, too, so that no small heap is dense. */
 static bool is_dense(const struct hw_heap *heap)
 {
   size_t bytes = 0;
@@ -52,7 +52,7 @@ static bool is_dense(const struct hw_heap *heap)
 /* Where the system gives huge pages by itself, they would mostly be memory that is not used: a heap writes to the beginnings of its
  * pages, and programs to the beginnings of their blocks. What is lost in a long block is a small part of it. A large heap needs
  * huge pages for its speed, and one of short blocks takes its memory in less time. Returns whether the system may give them by itself. */
-static bool choose_pages(struct hw_heap *heap, uintptr_t start, size_t bytes, bool is_used_well)
+static bool choose_pages(struct hw_heap *heap, uintptr_t start, size_t bytes, bool is_dense_or_long)
 {
   enum hw_heap_pages pages = heap->config.pages;
   if (pages == HW_HEAP_PAGES_TRANSPARENT || pages == HW_HEAP_PAGES_HUGE) {
@@ -60,7 +60,7 @@ static bool choose_pages(struct hw_heap *heap, uintptr_t start, size_t bytes, bo
       ask_for_huge_pages(heap, start, bytes);
     return false;
   }
-  if (pages == HW_HEAP_PAGES_USUAL && (heap->mapped_bytes >= LARGE_HEAP_BYTES || is_used_well))
+  if (pages == HW_HEAP_PAGES_USUAL && (heap->mapped_bytes >= LARGE_HEAP_BYTES || is_dense_or_long))
     return true;
   hwi_os_use_small_pages((void *)start, bytes);
   return false;
@@ -108,14 +108,14 @@ static uintptr_t map_huge(struct hw_heap *heap, size_t bytes)
   return start;
 }
 
-uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, bool *has_huge_pages)
+uintptr_t hwi_heap_map_arena(struct hw_heap *heap, size_t bytes, bool *may_become_huge)
 {
   uintptr_t start = heap->config.pages == HW_HEAP_PAGES_HUGE ? map_huge(heap, bytes) : 0;
   bool is_huge = start;
   if (!start && !(start = hwi_space_take(bytes, 1, false)))
     return 0;
   choose_node(heap, start, bytes);
-  *has_huge_pages = !is_huge && choose_pages(heap, start, bytes, is_dense(heap));
+  *may_become_huge = !is_huge && choose_pages(heap, start, bytes, is_dense(heap));
   return start;
 }
 

@@ -48,7 +48,7 @@ static void push_settled(struct hwi_page **list, struct hwi_page *page)
 /* The system makes huge pages also of memory with holes, so that what went back would be there again. */
 static void refuse_huge_pages(struct hwi_page *arena)
 {
-  if (__atomic_exchange_n(&arena->has_huge_pages, false, __ATOMIC_RELAXED))
+  if (__atomic_exchange_n(&arena->may_become_huge, false, __ATOMIC_RELAXED) && hwi_os_gives_huge_pages())
     hwi_os_use_small_pages((void *)hwi_page_start(arena), HWI_UNIT_BYTES);
 }
 
@@ -59,7 +59,7 @@ static void settle_slices(struct hw_heap *heap, struct hwi_page *page)
   size_t bytes = page->slice_count * HWI_SLICE_BYTES;
   if (page->is_coming)
     hwi_heap_make_present(heap, start, bytes);
-  else
+  else if (page->slice_count < HWI_SLICES)
     refuse_huge_pages(hwi_unit_of(page));
   page->is_clean = !page->is_coming && hwi_os_drop_pages((void *)start, bytes) == 0;
   push_settled(&heap->settled, page);
