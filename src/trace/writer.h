@@ -6,7 +6,7 @@
  * segment    the part of the window that is mapped at one time. It is mapped without access; only chunks in use are
  *            writable. So the program's address space grows by megabytes, not by the size of the trace, and mlockall
  *            locks little. The address space of one more segment is held, so that recording goes on when the program
- *            has used up all there is.
+ *            has used up all there is, unless a thread keeps an older segment then.
  *
  * Chunks are taken from the window in order by one atomic operation and never given back. The target only writes the
  * window and never reads it (except for the control word and the limit), since another process may change it.
