@@ -5,6 +5,7 @@ Breaks if a stream is lost or shared when threads end, or if an event is written
 """
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -18,6 +19,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 @pytest.mark.parametrize("stack_bytes, at_once", [(16384, 8), (131072, 8), (8 << 20, 8), (65536, 1000)])
 def test_thread_churn(compile_c, check_counts_preload, stack_bytes, at_once):
     program = compile_c(PROGRAMS / "thread_churn.c", "-pthread", name="thread_churn")
+    stack_bytes = max(stack_bytes, os.sysconf("SC_THREAD_STACK_MIN"))
     recording = check_counts_preload([program, 1000, 50, stack_bytes, at_once])
     assert recording.process.stdout == "done\n"
     report = recording.report
