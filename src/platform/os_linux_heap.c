@@ -96,12 +96,12 @@ void hwi_os_use_small_pages(void *start, size_t bytes)
   CALL(SYS_madvise, start, bytes, MADV_NOHUGEPAGE, 0, 0, 0);
 }
 
-/* Nothing takes back MADV_NOHUGEPAGE alone. If the system gives huge pages by itself, a request for them comes nearest. */
 bool hwi_os_gives_huge_pages(void)
 {
   return huge_pages_are("[always]");
 }
 
+/* Nothing takes back MADV_NOHUGEPAGE alone. If the system gives huge pages by itself, a request for them comes nearest. */
 void hwi_os_use_usual_pages(void *start, size_t bytes)
 {
   if (hwi_os_gives_huge_pages())

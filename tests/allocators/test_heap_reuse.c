@@ -154,8 +154,8 @@ static double cycles_with_page_faults(int cycles, int count, long pause_ms, doub
     double begin_s = now_s();
     nanosleep(&(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000}, NULL);
     go_up_and_down(heap, count);
-    if (now_s() - begin_s > *longest_s)
-      *longest_s = now_s() - begin_s;
+    double cycle_s = now_s() - begin_s;
+    *longest_s = cycle_s > *longest_s ? cycle_s : *longest_s;
   }
   double all = page_faults() - start;
   hw_heap_destroy(heap);

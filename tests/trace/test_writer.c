@@ -124,12 +124,17 @@ static uint64_t mapped_bytes(void)
   return bytes;
 }
 
+static void open_writer(void)
+{
+  struct hw_trace_header header = {.pid = 1};
+  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
+}
+
 static void test_threads_fill_the_window(void **state)
 {
   (void)state;
   pthread_t ids[THREADS];
-  struct hw_trace_header header = {.pid = 1};
-  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
+  open_writer();
   for (uintptr_t i = 0; i < THREADS; i++)
     pthread_create(&ids[i], NULL, fill_window, (void *)i);
   for (int i = 0; i < THREADS; i++) {
@@ -149,11 +154,10 @@ static void test_threads_fill_the_window(void **state)
 static void test_a_chunk_takes_its_pages_one_by_one(void **state)
 {
   (void)state;
-  struct hw_trace_header header = {.pid = 1};
   struct hw_chunk_header like = {0};
   enum hw_trace_state reason = HW_STATE_RECORDING;
   uint8_t *end;
-  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
+  open_writer();
   struct hw_chunk_header *chunk = hwi_writer_chunk(&writer, MOST_PAGES * PAGE, &like, &end, &reason);
   assert_non_null(chunk);
   for (int i = 1; i < MOST_PAGES; i++) {
@@ -180,11 +184,10 @@ static size_t pages_in_memory(void)
 static void test_holes_around_a_chunk_are_not_read(void **state)
 {
   (void)state;
-  struct hw_trace_header header = {.pid = 1};
   struct hw_chunk_header like = {0};
   enum hw_trace_state reason = HW_STATE_RECORDING;
   uint8_t *end;
-  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
+  open_writer();
   assert_true(writer.segment_bytes >= SEEN_PAGES * (uint64_t)PAGE);
   assert_non_null(hwi_writer_chunk(&writer, PAGE, &like, &end, &reason));
   assert_in_range(pages_in_memory(), 1, LARGEST_FOLIO_PAGES);
@@ -221,12 +224,6 @@ static void limit_address_space(bool is_limited)
   assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
   limit.rlim_cur = is_limited ? address_space() : limit.rlim_max;
   assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
-}
-
-static void open_writer(void)
-{
-  struct hw_trace_header header = {.pid = 1};
-  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
 }
 
 static void test_the_window_is_filled_without_address_space(void **state)
@@ -287,7 +284,7 @@ static void test_a_taken_name_is_refused(void **state)
 {
   (void)state;
   struct hw_trace_header header = {.pid = 1};
-  assert_int_equal(hwi_writer_open(&writer, path, WINDOW_BYTES, &header), 0);
+  open_writer();
   struct hwi_writer second = {0};
   assert_int_equal(hwi_writer_open(&second, path, WINDOW_BYTES, &header), -EEXIST);
   hwi_writer_close(&writer);

@@ -65,6 +65,7 @@ enum {
   HWI_MOST_KEPT = 64,                                     /* blocks of other threads, of a class */
   HWI_SHORT_CLASSES = HWI_LINE_BYTES / HW_HEAP_ALIGN - 1, /* of blocks shorter than a line, at most */
   HWI_SYSTEM_PAGE_BYTES = 4096,
+  HWI_LARGE_HEAP_BYTES = 256 << 20, /* from here on, free memory goes back sooner, and huge pages are not refused */
 };
 
 #define HWI_UNIT_BYTES ((size_t)1 << HWI_UNIT_BITS)

@@ -10,7 +10,7 @@
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
-enum { LARGE_HEAP_BYTES = 256 << 20, LONG_BLOCK_BYTES = 16 << 20, HUGE_PAGE_BYTES = 2 << 20 };
+enum { LONG_BLOCK_BYTES = 16 << 20, HUGE_PAGE_BYTES = 2 << 20 };
 
 enum hwi_refusal { REFUSED_HUGE = 1, REFUSED_TRANSPARENT = 2, REFUSED_LOCK = 4, REFUSED_NODE = 8 };
 
@@ -60,7 +60,7 @@ static bool choose_pages(struct hw_heap *heap, uintptr_t start, size_t bytes, bo
       ask_for_huge_pages(heap, start, bytes);
     return false;
   }
-  if (pages == HW_HEAP_PAGES_USUAL && (heap->mapped_bytes >= LARGE_HEAP_BYTES || is_dense_or_long))
+  if (pages == HW_HEAP_PAGES_USUAL && (heap->mapped_bytes >= HWI_LARGE_HEAP_BYTES || is_dense_or_long))
     return true;
   hwi_os_use_small_pages((void *)start, bytes);
   return false;

@@ -26,7 +26,6 @@ enum {
   EXCESS_BYTES = 8 << 20,
   EXCESS_IF_RECENT_BYTES = 128 << 20, /* if memory was taken less than return_after_ms ago */
   EXCESS_OF_LARGE_BYTES = 2 << 20,    /* of a heap that has had */
-  LARGE_HEAP_BYTES = 256 << 20,
   EXCESS_AFTER_MISTAKE_BYTES = 32 << 20,
   EXCESS_PART = 4,
   NS_PER_MS = 1000000,
@@ -171,7 +170,7 @@ static size_t least_excess_bytes(const struct hw_heap *heap, uint64_t now)
 {
   if (heap->patience > 0)
     return larger(EXCESS_AFTER_MISTAKE_BYTES, heap->peak_mapped_bytes >> MOST_PATIENCE);
-  if (heap->peak_mapped_bytes >= LARGE_HEAP_BYTES)
+  if (heap->peak_mapped_bytes >= HWI_LARGE_HEAP_BYTES)
     return EXCESS_OF_LARGE_BYTES;
   return now - heap->needed_ns < return_after_ns(heap) ? EXCESS_IF_RECENT_BYTES : EXCESS_BYTES;
 }
