@@ -24,6 +24,10 @@ void *hwi_os_reserve(size_t bytes);
 /* Makes [start, start + bytes), which was mapped by hwi_os_map, zero-filled memory again. */
 void hwi_os_map_reset(void *start, size_t bytes);
 
+/* Makes whole pages of anybody's memory zero-filled without touching them. Returns whether that was possible: only if all
+ * of it is private, not of a file, and not locked. Else the contents are undefined. */
+bool hwi_os_map_zeros(void *start, size_t bytes);
+
 /* Makes the page at `page` read as zeros in every new address space (fork, _Fork, clone without CLONE_VM). Returns 0 or
  * a negative value. */
 int hwi_os_wipe_on_fork(void *page);

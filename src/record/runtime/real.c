@@ -31,7 +31,8 @@ hwi_spawn_fn *hwi_real_spawn, *hwi_real_spawnp;
 
 /* --- what a library lacks, or makes of other functions --- */
 
-enum { ZEROS_MATTER_BYTES = 1 << 16 };
+/* musl maps each block of the second size on its own: its pages are new, and nothing is gained by keeping them. */
+enum { ZEROS_MATTER_BYTES = 1 << 16, ZEROS_OF_KERNEL_BYTES = 1 << 18 };
 
 static bool is_zero(const char *page)
 {
@@ -40,6 +41,16 @@ static bool is_zero(const char *page)
   for (size_t i = 0; i < HWI_OS_PAGE_BYTES / sizeof *words; i++)
     bits |= words[i];
   return bits == 0;
+}
+
+/* Where the system has no huge page of zeros, reading makes memory of a page, too: large blocks are left to the kernel. */
+static void clear_pages(char *start, size_t bytes)
+{
+  if (bytes >= ZEROS_OF_KERNEL_BYTES && hwi_os_map_zeros(start, bytes))
+    return;
+  for (char *page = start; page < start + bytes; page += HWI_OS_PAGE_BYTES)
+    if (!is_zero(page))
+      memset(page, 0, HWI_OS_PAGE_BYTES);
 }
 
 /* A page of a large block that nothing has been written to must not become memory because of zeros. */
@@ -52,9 +63,7 @@ static void clear(char *block, size_t bytes)
   const size_t head = -(uintptr_t)block & (HWI_OS_PAGE_BYTES - 1),
                tail = (uintptr_t)(block + bytes) & (HWI_OS_PAGE_BYTES - 1);
   memset(block, 0, head);
-  for (char *page = block + head; page < block + bytes - tail; page += HWI_OS_PAGE_BYTES)
-    if (!is_zero(page))
-      memset(page, 0, HWI_OS_PAGE_BYTES);
+  clear_pages(block + head, bytes - head - tail);
   memset(block + bytes - tail, 0, tail);
 }
 
