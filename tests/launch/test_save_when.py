@@ -15,10 +15,15 @@ import pytest
 
 from small_disk import small_disk
 from trace_header import is_begun, read_header, traces_of_run
-from waiting import wait_until
+from waiting import child_of, wait_until
 
 MIB = 1 << 20
 TROUBLES = ["unmatched_frees", "missed_frees", "lost_events", "damaged_chunks", "missing_chunks", "unreadable_images"]
+
+
+def pauses_of(pid):
+    """How often a process has waited so far."""
+    return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1])
 
 
 class Levels:
@@ -36,6 +41,14 @@ class Levels:
 
     def saved(self, number=1):
         return self.trace.with_name(f"run.saved-{number}.hwt")
+
+    def hold_until_seen(self, mib):
+        """Holds them until the process that follows the recording has certainly looked, however busy the machine is."""
+        self.hold(mib)
+        time.sleep(0.3)  # it may wait that long for an event that is not finished
+        follower = child_of(self.process, 1)
+        before = pauses_of(follower)
+        wait_until(lambda: pauses_of(follower) > before + 3)
 
     def hold_until_saved(self, mib, number=1):
         self.hold(mib)
@@ -107,10 +120,16 @@ def test_resident_memory(levels, hw):
     assert max(sample["rss_bytes"] for sample in saved["images"][0]["rss"]) > 60 * MIB
 
 
-def test_growth(levels, hw):
+def test_growth(levels, hw, tmp_path):
     """What the process allocates in its first second does not count."""
-    run = levels("--save-when", "growth>10M/s")
-    run.hold(50)
+    for attempt in range(20):
+        began = time.monotonic()
+        (tmp_path / str(attempt)).mkdir()
+        run = levels("--save-when", "growth>10M/s", folder=tmp_path / str(attempt))
+        run.hold(50)
+        if time.monotonic() - began < 1:
+            break
+        run.end()  # the machine was too slow
     time.sleep(4)  # nothing waits for it: the time is a part of the rule
     assert not run.saved().exists()
     run.hold_until_saved(70)
@@ -123,14 +142,10 @@ def test_each_crossing_is_saved_once_up_to_four(levels, hw):
     run = levels("--save-when", "live>20M")
     for number in range(1, 5):
         run.hold_until_saved(20 + number, number)
-        run.hold(16)  # more than three quarters of the limit: this is not the next crossing
-        time.sleep(0.3)
-        run.hold(20 + number)
-        time.sleep(0.3)
-        run.hold(5)
-        time.sleep(0.3)
-    run.hold(30)
-    time.sleep(0.3)
+        run.hold_until_seen(16)  # more than three quarters of the limit: this is not the next crossing
+        run.hold_until_seen(20 + number)
+        run.hold_until_seen(5)
+    run.hold_until_seen(30)
     said = run.end()
     assert [name for name, _ in reasons(said)] == [str(run.saved(number)) for number in range(1, 5)]
     assert "'live>20M' was crossed 5 times; 4 traces were saved, at most 4 are" in said

@@ -172,6 +172,8 @@ def test_what_lies_before_is_not_read_again(long_run, join, view, once):
     alone = view("--pid", child_of(long_run.process), long_run.trace)  # of one process: it has an analyst of its own
     wait_until(lambda: has_all(alone))
     everything = bytes_read(alone.analyst())
+    alone.end()
+    wait_until(lambda: bytes_read(resident) > everything / 2)
 
     def reads_little():  # once the resident analyst has caught up
         viewer, copy = join(long_run.trace, resident)
