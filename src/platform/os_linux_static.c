@@ -63,8 +63,24 @@ bool hwi_os_is_linked_in(void)
   return true;
 }
 
+/* Other names of libc's malloc: glibc's is that function itself, musl's first one is beside it. NULL: not linked. */
+extern char libc_malloc[] __asm__("__libc_malloc") __attribute__((weak));
+extern char libc_malloc_below[] __asm__("__libc_malloc_impl") __attribute__((weak));
+
+enum { BESIDE_BYTES = 256 };
+
+/* The linker takes from libc what another malloc lacks, which must not be called with blocks of that one. */
+static bool may_be_of_another_malloc(const char *name)
+{
+  const uintptr_t apart = (uintptr_t)real_malloc - (uintptr_t)libc_malloc + BESIDE_BYTES;
+  const bool is_libcs_linked = libc_malloc || libc_malloc_below, is_libcs_used = libc_malloc && apart <= 2 * BESIDE_BYTES;
+  return strcmp(name, "malloc_usable_size") == 0 && is_libcs_linked && !is_libcs_used;
+}
+
 const void *hwi_os_symbol_after(const char *name)
 {
+  if (may_be_of_another_malloc(name))
+    return NULL;
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
     if (strcmp(reals[i].name, name) == 0)
       return reals[i].address;

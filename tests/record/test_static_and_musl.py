@@ -176,17 +176,11 @@ int main(void)
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("memory", ["used before", "of the file"])
-def test_zeroed_memory_of_another_malloc(folder, compiled, record, kind, memory):
-    """A calloc that is made of such a malloc gives zeros, also where the kernel would bring back the contents of a file."""
-    if kind != "musl-static":
-        pytest.skip("only musl's calloc is made of a malloc that is linked in")
-    source = folder / f"another-{memory.replace(' ', '-')}.c"
-    source.write_text("""#include <stddef.h>
+ANOTHER = """#include <stddef.h>
 #include <string.h>
-enum { BYTES = 8 << 20, BLOCK_BYTES = 1 << 20 };
-static _Alignas(4096) char reserve[BYTES] = {%s};
-static size_t taken;
+enum { BYTES = 8 << 20 };
+_Alignas(4096) char reserve[BYTES] = {INITIAL};
+size_t taken;
 void *malloc(size_t size)
 {
   size_t at = taken;
@@ -199,22 +193,40 @@ void *realloc(void *old, size_t size)
   void *block = malloc(size);
   return block && old ? memcpy(block, old, size) : block;
 }
-void *aligned_alloc(size_t align, size_t size) { return align > 64 ? NULL : malloc(size); }
-size_t malloc_usable_size(void *block) { (void)block; return 0; }
-void *calloc(size_t count, size_t size);
+"""
+ON_ANOTHER = """#include <stdlib.h>
+#include <string.h>
+enum { BYTES = 8 << 20, BLOCK_BYTES = 1 << 20 };
+extern char reserve[BYTES];
+extern size_t taken;
 int main(void)
 {
   memset(reserve + taken, 5, BYTES - taken);
   char *volatile block = calloc(BLOCK_BYTES, 1);
-  if (!block || block < reserve || block >= reserve + BYTES)
-    return 1;
   for (size_t i = 0; i < BLOCK_BYTES; i++)
-    if (block[i])
-      return 2;
-  return 0;
+    if (!block || block[i])
+      return 1;
+  block = realloc(malloc(1000), 3000);
+  free(block);
+  return block < reserve || block >= reserve + BYTES;
 }
-""" % ("[0 ... BYTES - 1] = 3" if memory == "of the file" else ""))
-    assert record([compiled(source)]).process.returncode == 0
+"""
+
+
+@pytest.mark.parametrize("initial", ["", "[0 ... BYTES - 1] = 3"], ids=["zeros", "initialized"])
+def test_another_malloc(folder, compiled, record, kind, initial):
+    """It has less than a program may use. A calloc that is made of it gives zeros, also where the kernel would bring back the
+    contents of a file; and libc's malloc_usable_size is not asked about its blocks."""
+    if kind not in LINKED:
+        pytest.skip("it is linked in")
+    allocator, source = folder / "another.c", folder / f"on-another{len(initial)}.c"
+    allocator.write_text(ANOTHER.replace("INITIAL", initial))
+    source.write_text(ON_ANOTHER)
+    recording = record([compiled(source, allocator, "-Wl,-z,muldefs")])
+    assert recording.process.returncode == 0
+    calls = sizes_of(recording.report_with("--top", "0"))
+    assert calls[1 << 20]["calls"] == calls[1000]["calls"] == calls[3000]["calls"] == 1
+    assert calls[1000]["live_blocks"] == calls[3000]["live_blocks"] == 0 and calls[1 << 20]["live_blocks"] == 1
 
 
 def test_contract(compiled, kind, preload, build, folder):
