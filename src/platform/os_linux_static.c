@@ -73,7 +73,8 @@ enum { BESIDE_BYTES = 256 };
 static bool may_be_of_another_malloc(const char *name)
 {
   const uintptr_t apart = (uintptr_t)real_malloc - (uintptr_t)libc_malloc + BESIDE_BYTES;
-  const bool is_libcs_linked = libc_malloc || libc_malloc_below, is_libcs_used = libc_malloc && apart <= 2 * BESIDE_BYTES;
+  const bool is_libcs_linked = libc_malloc || libc_malloc_below,
+             is_libcs_used = libc_malloc && apart <= 2 * BESIDE_BYTES;
   return strcmp(name, "malloc_usable_size") == 0 && is_libcs_linked && !is_libcs_used;
 }
 
