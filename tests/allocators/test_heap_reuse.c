@@ -4,6 +4,7 @@
  * not zeroed, if memory that is much stays after its blocks were freed, or if a program that goes up and down gets its
  * memory from the system each time.
  */
+#include "mappings.h"
 #include "new_heap.h"
 
 #include <pthread.h>
@@ -100,16 +101,6 @@ static void go_up_and_down(struct hw_heap *heap, int count)
 {
   allocate(heap, count);
   free_all(heap, count);
-}
-
-static size_t resident_bytes(void)
-{
-  size_t mapped, resident;
-  FILE *file = fopen("/proc/self/statm", "r");
-  assert_non_null(file);
-  assert_int_equal(fscanf(file, "%zu %zu", &mapped, &resident), 2);
-  fclose(file);
-  return resident * 4096;
 }
 
 /* 350 MB are free at the end. */
