@@ -21,12 +21,8 @@ void hwi_os_unmap(void *start, size_t bytes);
 /* Returns address space without access (hwi_os_allow_access), or NULL if there is none. */
 void *hwi_os_reserve(size_t bytes);
 
-/* Makes [start, start + bytes), which was mapped by hwi_os_map, zero-filled memory again. */
+/* Makes [start, start + bytes), which was mapped as hwi_os_map does, zero-filled memory again. */
 void hwi_os_map_reset(void *start, size_t bytes);
-
-/* Makes whole pages of anybody's memory zero-filled without touching them. Returns whether that was possible: only if all
- * of it is private, not of a file, and not locked. Else the contents are undefined. */
-bool hwi_os_map_zeros(void *start, size_t bytes);
 
 /* Makes the page at `page` read as zeros in every new address space (fork, _Fork, clone without CLONE_VM). Returns 0 or
  * a negative value. */
@@ -248,6 +244,11 @@ enum { HWI_OS_NOTE_RECORDER = 1 };
 
 /* Returns whether the address is in libc's module, which in a static program is the program. */
 bool hwi_os_is_of_libc(uintptr_t address);
+
+/* Return whether a function is libc's own malloc, and whether it may be libc's own malloc_usable_size. In a static program this is known of
+ * glibc and of musl 1.2.2 and later; of another libc, no function is its malloc or malloc_usable_size. */
+bool hwi_os_is_libcs_malloc(uintptr_t function);
+bool hwi_os_may_be_libcs_usable_size(uintptr_t function);
 
 /* Returns whether this code is the recorder in a static program. There, hwi_os_symbol_after finds what os_linux_static.c names, and
  * the other searches for symbols find nothing. */

@@ -65,12 +65,6 @@ void hwi_os_map_reset(void *start, size_t bytes)
     memset(start, 0, bytes);
 }
 
-/* MADV_FREE is refused, before anything is lost, for memory of which MADV_DONTNEED would bring back a file's contents. */
-bool hwi_os_map_zeros(void *start, size_t bytes)
-{
-  return CALL3(SYS_madvise, start, bytes, MADV_FREE) == 0 && CALL3(SYS_madvise, start, bytes, MADV_DONTNEED) == 0;
-}
-
 int hwi_os_wipe_on_fork(void *page)
 {
   return (int)CALL3(SYS_madvise, page, HWI_OS_PAGE_BYTES, MADV_WIPEONFORK);

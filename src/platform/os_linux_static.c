@@ -58,30 +58,32 @@ bool hwi_os_is_static(void)
   return !getauxval(AT_BASE);
 }
 
+/* libc's own names, which no program defines; NULL: not linked. glibc's __libc_malloc is malloc itself. musl's is a small function of the
+ * same object as malloc, so that the linker places one after the other. musl's malloc_usable_size needs __malloc_context. */
+extern char libc_malloc[] __asm__("__libc_malloc") __attribute__((weak));
+extern char glibc_usable_size[] __asm__("__malloc_usable_size") __attribute__((weak));
+extern char musl_heap[] __asm__("__malloc_context") __attribute__((weak));
+
+enum { NEXT_SECTION_BYTES = 64 };
+
+bool hwi_os_is_libcs_malloc(uintptr_t function)
+{
+  const uintptr_t libcs = (uintptr_t)libc_malloc;
+  return libcs && (function > libcs ? function - libcs : libcs - function) <= NEXT_SECTION_BYTES;
+}
+
+bool hwi_os_may_be_libcs_usable_size(uintptr_t function)
+{
+  return glibc_usable_size ? function == (uintptr_t)glibc_usable_size : musl_heap != NULL;
+}
+
 bool hwi_os_is_linked_in(void)
 {
   return true;
 }
 
-/* Other names of libc's malloc: glibc's is that function itself, musl's first one is beside it. NULL: not linked. */
-extern char libc_malloc[] __asm__("__libc_malloc") __attribute__((weak));
-extern char libc_malloc_below[] __asm__("__libc_malloc_impl") __attribute__((weak));
-
-enum { BESIDE_BYTES = 256 };
-
-/* The linker takes from libc what another malloc lacks, which must not be called with blocks of that one. */
-static bool may_be_of_another_malloc(const char *name)
-{
-  const uintptr_t apart = (uintptr_t)real_malloc - (uintptr_t)libc_malloc + BESIDE_BYTES;
-  const bool is_libcs_linked = libc_malloc || libc_malloc_below,
-             is_libcs_used = libc_malloc && apart <= 2 * BESIDE_BYTES;
-  return strcmp(name, "malloc_usable_size") == 0 && is_libcs_linked && !is_libcs_used;
-}
-
 const void *hwi_os_symbol_after(const char *name)
 {
-  if (may_be_of_another_malloc(name))
-    return NULL;
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
     if (strcmp(reals[i].name, name) == 0)
       return reals[i].address;

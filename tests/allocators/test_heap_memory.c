@@ -37,14 +37,28 @@ static size_t staying_mib(const struct hw_heap_config *config, size_t *after_col
   return stays > before ? (stays - before) / MIB : 0;
 }
 
+/* Some of a sanitizer's own memory would be in huge pages, at any moment. */
+static int keep_sanitizers_small(void **state)
+{
+  (void)state;
+#ifdef HW_SANITIZED
+  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+#endif
+  return 0;
+}
+
+static int allow_huge_pages(void **state)
+{
+  (void)state;
+  prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
+  return 0;
+}
+
 static void memory_goes_back_when_the_config_says(void **state)
 {
   (void)state;
 #ifdef __SANITIZE_THREAD__
   skip(); /* its own memory grows with the program's */
-#endif
-#ifdef HW_SANITIZED
-  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* some of its own memory would be in huge pages, at any moment */
 #endif
   static const struct {
     struct hw_heap_config config;
@@ -61,9 +75,6 @@ static void memory_goes_back_when_the_config_says(void **state)
     assert_in_range(mib, cases[i].least_mib, cases[i].most_mib);
     assert_in_range(after_collect, 0, 1);
   }
-#ifdef HW_SANITIZED
-  prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
-#endif
 }
 
 /* The same span is given back again and again; after the time has passed, what was not needed is returned. */
@@ -307,7 +318,7 @@ static void memory_is_of_a_node(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(memory_goes_back_when_the_config_says),
+      cmocka_unit_test_setup_teardown(memory_goes_back_when_the_config_says, keep_sanitizers_small, allow_huge_pages),
       cmocka_unit_test(memory_goes_back_after_a_time),
       cmocka_unit_test(huge_pages_are_asked_for),
       cmocka_unit_test(a_small_heap_refuses_huge_pages),

@@ -43,12 +43,12 @@ class Levels:
         return self.trace.with_name(f"run.saved-{number}.hwt")
 
     def hold_until_seen(self, mib):
-        """Holds them until the process that follows the recording has certainly looked, however busy the machine is."""
+        """Holds them until the process that follows the recording has very likely looked, however busy the machine is."""
         self.hold(mib)
         time.sleep(0.3)  # it may wait that long for an event that is not finished
         follower = child_of(self.process, 1)
         before = pauses_of(follower)
-        wait_until(lambda: pauses_of(follower) > before + 3)
+        wait_until(lambda: pauses_of(follower) > before + 10)
 
     def hold_until_saved(self, mib, number=1):
         self.hold(mib)
@@ -130,6 +130,8 @@ def test_growth(levels, hw, tmp_path):
         if time.monotonic() - began < 1:
             break
         run.end()  # the machine was too slow
+    else:
+        pytest.skip("this machine is too slow")
     time.sleep(4)  # nothing waits for it: the time is a part of the rule
     assert not run.saved().exists()
     run.hold_until_saved(70)

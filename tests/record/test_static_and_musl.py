@@ -147,8 +147,8 @@ def test_each_call_is_recorded_once(counted, record, kind, options):
 
 
 def test_zeroed_memory_is_not_touched(folder, compiled, record):
-    """A calloc that is made of malloc leaves the pages of a new mapping as they are. Where the system has no huge page of zeros,
-    those that are read become memory as well."""
+    """A calloc that is made of malloc leaves the pages of a new mapping as they are. Where the system gives huge pages by itself, and
+    has no huge zero page, those that are read become memory as well."""
     source = folder / "untouched.c"
     source.write_text("""#include <stdio.h>
 #include <stdint.h>
@@ -165,7 +165,7 @@ int main(void)
   int count = 0;
   for (int i = 0; i < PAGES; i++)
     count += present[i] & 1;
-  for (size_t i = 0; i < BYTES; i += 1000)
+  for (size_t i = 0; i < BYTES; i += i < 100000 || i > BYTES - 100000 ? 1 : 10000000)
     if (block[i])
       return 2;
   printf("%d\\n", count);
@@ -193,12 +193,17 @@ void *realloc(void *old, size_t size)
   void *block = malloc(size);
   return block && old ? memcpy(block, old, size) : block;
 }
+#ifdef USABLE
+size_t malloc_usable_size(void *block) { return block ? USABLE : 0; }
+#endif
 """
-ON_ANOTHER = """#include <stdlib.h>
+ON_ANOTHER = """#include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 enum { BYTES = 8 << 20, BLOCK_BYTES = 1 << 20 };
 extern char reserve[BYTES];
 extern size_t taken;
+static void nothing(void) {}
 int main(void)
 {
   memset(reserve + taken, 5, BYTES - taken);
@@ -206,23 +211,35 @@ int main(void)
   for (size_t i = 0; i < BLOCK_BYTES; i++)
     if (!block || block[i])
       return 1;
+#ifdef MUSL
+  if (block < reserve || block >= reserve + BYTES)
+    return 2;
+#endif
   block = realloc(malloc(1000), 3000);
+  atexit(nothing); /* on musl, it brings a part of libc's malloc with it */
+#ifdef USABLE
+  if (malloc_usable_size(block) != USABLE)
+    return 3;
+#endif
   free(block);
-  return block < reserve || block >= reserve + BYTES;
+  return block < reserve || block >= reserve + BYTES ? 4 : 0;
 }
 """
 
 
+@pytest.mark.parametrize("flags", [[], ["-DUSABLE=54321"]], ids=["", "usable"])
 @pytest.mark.parametrize("initial", ["", "[0 ... BYTES - 1] = 3"], ids=["zeros", "initialized"])
-def test_another_malloc(folder, compiled, record, kind, initial):
-    """It has less than a program may use. A calloc that is made of it gives zeros, also where the kernel would bring back the
-    contents of a file; and libc's malloc_usable_size is not asked about its blocks."""
+def test_another_malloc(folder, compiled, record, kind, initial, flags):
+    """It has less than a program may use. A calloc that is made of it (on musl) gives zeros, also where the kernel would bring back the
+    contents of a file. libc's malloc_usable_size is not asked about its blocks, and the program is answered by its own."""
     if kind not in LINKED:
         pytest.skip("it is linked in")
-    allocator, source = folder / "another.c", folder / f"on-another{len(initial)}.c"
+    allocator, source = folder / f"another{len(initial)}.c", folder / f"on-another{len(initial)}.c"
     allocator.write_text(ANOTHER.replace("INITIAL", initial))
     source.write_text(ON_ANOTHER)
-    recording = record([compiled(source, allocator, "-Wl,-z,muldefs")])
+    program = compiled(source, allocator, "-Wl,-z,muldefs", *(["-DMUSL"] if "musl" in kind else []), *flags)
+    assert plain([program]).returncode == 0
+    recording = record([program])
     assert recording.process.returncode == 0
     calls = sizes_of(recording.report_with("--top", "0"))
     assert calls[1 << 20]["calls"] == calls[1000]["calls"] == calls[3000]["calls"] == 1

@@ -240,13 +240,13 @@ static void test_the_window_is_filled_without_address_space(void **state)
   hwi_writer_close(&writer);
 }
 
-static pthread_barrier_t is_limited;
+static pthread_barrier_t step;
 
 /* A thread needs memory to begin. */
 static void *fill_window_when_limited(void *argument)
 {
-  pthread_barrier_wait(&is_limited); /* all have begun */
-  pthread_barrier_wait(&is_limited);
+  pthread_barrier_wait(&step); /* all have begun */
+  pthread_barrier_wait(&step);
   return fill_window(argument);
 }
 
@@ -257,18 +257,18 @@ static void test_threads_write_without_address_space(void **state)
   pthread_t ids[THREADS];
   uintptr_t reasons[THREADS];
   open_writer();
-  pthread_barrier_init(&is_limited, NULL, THREADS + 1);
+  pthread_barrier_init(&step, NULL, THREADS + 1);
   for (uintptr_t i = 0; i < THREADS; i++)
-    pthread_create(&ids[i], NULL, fill_window_when_limited, (void *)i);
-  pthread_barrier_wait(&is_limited);
+    assert_int_equal(pthread_create(&ids[i], NULL, fill_window_when_limited, (void *)i), 0);
+  pthread_barrier_wait(&step);
   limit_address_space(true);
-  pthread_barrier_wait(&is_limited);
+  pthread_barrier_wait(&step);
   for (int i = 0; i < THREADS; i++)
     pthread_join(ids[i], (void **)&reasons[i]);
   limit_address_space(false);
   for (int i = 0; i < THREADS; i++)
     assert_true(reasons[i] == HW_STATE_STOPPED_LIMIT || reasons[i] == HW_STATE_STOPPED_MEMORY);
-  pthread_barrier_destroy(&is_limited);
+  pthread_barrier_destroy(&step);
   check_file();
   hwi_writer_close(&writer);
   assert_int_equal(mapped_bytes(), 0);

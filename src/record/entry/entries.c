@@ -338,7 +338,7 @@ HW_OPERATION size_t hw_do_malloc_usable_size(void *block)
 {
   if (UNLIKELY(hwi_boot_owns(block)))
     return hwi_boot_size(block);
-  return is_found(HW_ENTRY_MALLOC_USABLE_SIZE) ? HWI_REAL(MALLOC_USABLE_SIZE, hwi_usable_size_fn)(block) : 0;
+  return is_found(HW_ENTRY_MALLOC_USABLE_SIZE) ? hwi_real_usable_size_for_program(block) : 0;
 }
 
 HW_OPERATION void hw_do_free_sized(void *block, size_t size)

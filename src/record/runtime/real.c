@@ -31,8 +31,10 @@ hwi_spawn_fn *hwi_real_spawn, *hwi_real_spawnp;
 
 /* --- what a library lacks, or makes of other functions --- */
 
-/* musl maps each block of the second size on its own: its pages are new, and nothing is gained by keeping them. */
-enum { ZEROS_MATTER_BYTES = 1 << 16, ZEROS_OF_KERNEL_BYTES = 1 << 18 };
+/* musl's malloc maps blocks of the second size on their own. */
+enum { ZEROS_MATTER_BYTES = 1 << 16, OWN_MAPPING_BYTES = 1 << 18 };
+
+static bool is_libcs_malloc; /* what is beneath the recorder */
 
 static bool is_zero(const char *page)
 {
@@ -43,17 +45,8 @@ static bool is_zero(const char *page)
   return bits == 0;
 }
 
-/* Where the system has no huge page of zeros, reading makes memory of a page, too: large blocks are left to the kernel. */
-static void clear_pages(char *start, size_t bytes)
-{
-  if (bytes >= ZEROS_OF_KERNEL_BYTES && hwi_os_map_zeros(start, bytes))
-    return;
-  for (char *page = start; page < start + bytes; page += HWI_OS_PAGE_BYTES)
-    if (!is_zero(page))
-      memset(page, 0, HWI_OS_PAGE_BYTES);
-}
-
-/* A page of a large block that nothing has been written to must not become memory because of zeros. */
+/* A page of a large block that nothing has been written to must not become memory because of zeros. It does if it is read where
+ * the system gives huge pages by itself, and has no huge zero page. */
 static void clear(char *block, size_t bytes)
 {
   if (bytes < ZEROS_MATTER_BYTES) {
@@ -62,9 +55,15 @@ static void clear(char *block, size_t bytes)
   }
   const size_t head = -(uintptr_t)block & (HWI_OS_PAGE_BYTES - 1),
                tail = (uintptr_t)(block + bytes) & (HWI_OS_PAGE_BYTES - 1);
+  char *const first = block + head, *const end = block + bytes - tail;
   memset(block, 0, head);
-  clear_pages(block + head, bytes - head - tail);
-  memset(block + bytes - tail, 0, tail);
+  if (is_libcs_malloc && bytes >= OWN_MAPPING_BYTES && hwi_os_page_size_is_usual())
+    hwi_os_map_reset(first, (size_t)(end - first));
+  else
+    for (char *page = first; page < end; page += HWI_OS_PAGE_BYTES)
+      if (!is_zero(page))
+        memset(page, 0, HWI_OS_PAGE_BYTES);
+  memset(end, 0, tail);
 }
 
 static void *calloc_by_malloc(size_t count, size_t size)
@@ -155,9 +154,23 @@ uintptr_t hwi_real_asking_code(size_t *bytes)
   return (uintptr_t)asking_begins;
 }
 
-/* libc's malloc_usable_size does not allocate. A static program's may be another allocator's. */
+static hwi_usable_size_fn *usable_size_of_program; /* only it calls that */
+
+size_t hwi_real_usable_size_for_program(void *block)
+{
+  return usable_size_of_program ? usable_size_of_program(block)
+                                : HWI_REAL(MALLOC_USABLE_SIZE, hwi_usable_size_fn)(block);
+}
+
+/* libc's malloc_usable_size does not allocate. A static program's may be another allocator's; where it is libc's, the blocks may
+ * be another allocator's. */
 static void ask_for_usable_sizes(hwi_function *next[])
 {
+  if (!is_libcs_malloc && hwi_os_may_be_libcs_usable_size((uintptr_t)next[HW_ENTRY_MALLOC_USABLE_SIZE])) {
+    usable_size_of_program = (hwi_usable_size_fn *)next[HW_ENTRY_MALLOC_USABLE_SIZE];
+    next[HW_ENTRY_MALLOC_USABLE_SIZE] = (hwi_function *)usable_size_unknown;
+    return;
+  }
   if (hwi_os_is_of_libc((uintptr_t)next[HW_ENTRY_MALLOC_USABLE_SIZE]) && !hwi_os_is_static())
     return;
   usable_size_of_allocator = (hwi_usable_size_fn *)next[HW_ENTRY_MALLOC_USABLE_SIZE];
@@ -239,6 +252,7 @@ static bool find_all(hwi_function *next[])
       next[entry] = (hwi_function *)function_of((enum hw_entry)entry, malloc_before);
   const bool is_complete =
       next[HW_ENTRY_MALLOC] && next[HW_ENTRY_FREE] && next[HW_ENTRY_CALLOC] && next[HW_ENTRY_REALLOC];
+  is_libcs_malloc = hwi_os_is_libcs_malloc((uintptr_t)next[HW_ENTRY_MALLOC]);
   leave_out_musls(next);
   fill_gaps(next);
   ask_for_usable_sizes(next);

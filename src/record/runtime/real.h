@@ -63,6 +63,10 @@ bool hwi_real_find(void);
 /* Returns where the code is that asks the real allocator for the usable size of a block. */
 uintptr_t hwi_real_asking_code(size_t *bytes);
 
+/* Calls malloc_usable_size for the program itself. The recorder calls HWI_REAL's, which knows no size if it may be libc's and malloc is
+ * not: libc must not be asked about such blocks. */
+size_t hwi_real_usable_size_for_program(void *block);
+
 /* Finds only the functions of interposed.c. */
 void hwi_real_find_interposed(void);
 
