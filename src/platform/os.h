@@ -50,8 +50,7 @@ int hwi_os_map_new_file(const char *path, uint64_t bytes, struct hwi_os_part *he
  * access. Needs no descriptor. Returns NULL if it is not possible. */
 void *hwi_os_map_on(void *page, size_t bytes);
 
-/* Returns whether hwi_os_map_on can work: not under valgrind, whose mremap makes no second mapping. Takes the loader's
- * lock. */
+/* Returns whether hwi_os_map_on can work: not under valgrind and qemu-user, whose mremap makes no second mapping. */
 bool hwi_os_can_map_on(void);
 
 /* Makes [start, start + bytes) of such a mapping present and writable. Fails (-EFAULT, -ENOSPC) if a write would raise

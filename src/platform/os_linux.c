@@ -107,6 +107,30 @@ void *hwi_os_map_on(void *page, size_t bytes)
   return hwi_call_failed(at) ? NULL : (void *)at;
 }
 
+/* A page is mapped twice, to see whether what is written to one mapping is in the other one. */
+static bool maps_twice(void)
+{
+  const long at = hwi_call_map(NULL, HWI_OS_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (hwi_call_failed(at))
+    return false;
+  volatile char *const first = (volatile char *)at, *const second = hwi_os_map_on((void *)at, HWI_OS_PAGE_BYTES);
+  if (second)
+    *first = 1;
+  const bool is_same = second && *second;
+  if (second)
+    hwi_os_unmap((void *)second, HWI_OS_PAGE_BYTES);
+  hwi_os_unmap((void *)at, HWI_OS_PAGE_BYTES);
+  return is_same;
+}
+
+bool hwi_os_can_map_on(void)
+{
+  static enum { UNKNOWN, YES, NO } answer; /* it never changes */
+  if (answer == UNKNOWN)
+    answer = maps_twice() ? YES : NO;
+  return answer == YES;
+}
+
 static bool is_page_readable(uintptr_t page)
 {
   static bool kernel_populates; /* true: an error of madvise means unreadable, not unsupported */

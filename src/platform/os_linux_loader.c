@@ -191,22 +191,6 @@ const char *hwi_os_module_path(bool (*is_one)(const char *path))
   return search.path;
 }
 
-static bool is_of_valgrind(const char *path)
-{
-  static const char beginning[] = "vgpreload_";
-  return strncmp(hwi_base_name(path), beginning, sizeof beginning - 1) == 0;
-}
-
-/* The answer never changes. A child of fork must not search again: the loader's lock may be held by a thread that the
- * child does not have. */
-bool hwi_os_can_map_on(void)
-{
-  static enum { UNKNOWN, YES, NO } answer;
-  if (answer == UNKNOWN)
-    answer = hwi_os_module_path(is_of_valgrind) ? NO : YES;
-  return answer == YES;
-}
-
 /* Writes the build-id among the notes in [at, end), and returns its length; 0: none. */
 static size_t build_id_in(const uint8_t *at, const uint8_t *end, uint8_t *to, size_t max)
 {
