@@ -137,6 +137,16 @@ def test_stacks_are_those_of_backtrace(compiler, compiled, recorded, hw):
         assert found[size][1:-1] == expected[size]
 
 
+def test_a_long_recording_is_whole(compiled, recorded, hw):
+    """The emulator maps no page a second time, by which a recording goes on after its first 4 MiB elsewhere."""
+    trace, printed = recorded([compiled("gcc", "many_events.c"), 3_000_000])
+    assert trace.stat().st_size > 20 << 20
+    report = report_of(hw, trace)
+    assert report["lost_events"] == 0
+    made = [row for row in report["top"] if "main" in [frame["function"] for frame in row["stack"]] and row["bytes"] == int(printed)]
+    assert [row["calls"] for row in made] == [3_000_000]
+
+
 def test_the_child_of_a_fork_has_its_trace(compiled, recorded, hw):
     if run([compiled("gcc", "wipes_on_fork.c")]).stdout != "wiped\n":
         pytest.skip("this qemu-user does not wipe pages for the child of a fork (MADV_WIPEONFORK), by which the recorder knows of it")
