@@ -62,10 +62,11 @@ static struct hw_trace_header make_header(const struct hw_trace_header *from, ui
   return made;
 }
 
-/* If the address space is limited, the recorder leaves nearly all of it to the program. */
+/* If the address space is limited, the recorder leaves nearly all of it to the program. Addresses of 32 bits are a limit, too. */
 static void shrink_to_address_space(uint64_t *window_bytes, uint64_t *segment_bytes)
 {
-  uint64_t most = whole_pages(hwi_os_address_space_limit() / ADDRESS_SPACE_SHARE);
+  const uint64_t limit = hwi_os_address_space_limit();
+  uint64_t most = whole_pages((limit < UINTPTR_MAX ? limit : UINTPTR_MAX) / ADDRESS_SPACE_SHARE);
   if (most < HW_CHUNK_MAX_BYTES)
     most = HW_CHUNK_MAX_BYTES;
   if (*segment_bytes <= most)
