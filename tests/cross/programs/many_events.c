@@ -8,9 +8,9 @@ int main(int argc, char **argv)
   const long pairs = argc > 1 ? atol(argv[1]) : 0;
   unsigned long long bytes = 0;
   for (long i = 0; i < pairs; i++) {
-    const size_t size = 1 + (size_t)(i * 7919 % 100003);
-    free(blocks[i * 31 % 64]);
-    blocks[i * 31 % 64] = malloc(size);
+    const size_t size = 1 + (unsigned long)i * 7919 % 100003;
+    free(blocks[i % 64]);
+    blocks[i % 64] = malloc(size);
     bytes += size;
   }
   printf("%llu\n", bytes);
