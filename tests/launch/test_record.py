@@ -18,7 +18,7 @@ import pytest
 
 from small_disk import small_disk
 from trace_header import is_begun, read_header
-from waiting import child_of, wait_until
+from waiting import child_of, has_ended, wait_until
 
 PACKED, RAW = 2, 1
 SHOW_STATE = """
@@ -737,16 +737,23 @@ int main(int count, char **words)
 """
 
 
-def test_memory_of_what_took_its_place_is_not_its_own(compile_c, start):
+@pytest.mark.parametrize("looks", [True, False])
+def test_memory_of_what_took_its_place_is_not_its_own(compile_c, start, looks):
     """The next image, not recorded here, used to be sampled into the trace for up to a second, and its peak was
-    reported as the first image's."""
+    reported as the first image's; also if nobody looked while it ran."""
     process, trace = start([compile_c(BECOMES_LARGE)], stdin=subprocess.PIPE)
+    program, follower = child_of(process), child_of(process, 1)
     for _ in range(2):
         assert process.stdout.read(1) == "x"
         wait_until(lambda: trace.exists() and read_header(trace).rss_peak_bytes > 0)
+        if not looks:
+            os.kill(follower, signal.SIGSTOP)
         time.sleep(0.3)  # the launcher looks several times; if it does not, this test checks less
         process.stdin.write("\n")
         process.stdin.flush()
+    wait_until(lambda: has_ended(program))
+    if not looks:
+        os.kill(follower, signal.SIGCONT)
     assert process.wait(60) == 0
     image = json.loads(subprocess.run([process.args[0], "report", "--json", trace], capture_output=True, check=True).stdout)["images"][0]
     assert image["rss"] and max(point["rss_bytes"] for point in image["rss"]) < 50_000_000

@@ -436,6 +436,14 @@ uint64_t hwi_monitor_poll(struct hwi_monitor *monitor, bool (*interrupted)(void)
   return next_ns && may_wait(monitor) && next_ns < now + look_at_many_ns ? now + look_at_many_ns : next_ns;
 }
 
+/* Returns whether the image executed another one, which may have begun and ended between two looks. */
+static bool has_executed(const struct hwi_drain *drain)
+{
+  const off_t at = offsetof(struct hw_trace_header, exec.pid);
+  uint32_t pid = 0;
+  return pread(drain->fd, &pid, sizeof pid, at) == sizeof pid && pid != 0;
+}
+
 /* Writes the exit status into all images of the command. The peak RSS is noted in the last image, if that still existed
  * at the end. */
 static void put_end(struct hwi_monitor *monitor, const struct hwi_monitor_end *end)
@@ -461,7 +469,7 @@ static void put_end(struct hwi_monitor *monitor, const struct hwi_monitor_end *e
     if (!last || trace->drain.header.start.monotonic_ns > last->drain.header.start.monotonic_ns)
       last = trace;
   }
-  if (last && !last->is_replaced)
+  if (last && !last->is_replaced && !has_executed(&last->drain))
     hwi_samples_note_peak(&last->samples, &last->drain, end->rss_peak_bytes);
 }
 
