@@ -70,6 +70,13 @@ export async function saved(page, button) {
   return { name: download.suggestedFilename(), text: await readFile(await download.path(), "utf8") };
 }
 
+/** Returns the share of a run's time by which a share of its calls were made: when threads begin depends on the machine. */
+export function timeOf(report, share) {
+  let calls = 0;
+  const step = report.timeline.find(({ allocation_calls }) => (calls += allocation_calls) >= share * report.allocation_calls);
+  return Math.min(step.time_ns / report.duration_ns, 0.95);
+}
+
 /** Drags over a chart, from one share of its width to another. */
 export async function drag(page, chart, from, to) {
   const box = await page.locator(`${chart} .u-over`).boundingBox();

@@ -1,5 +1,5 @@
 // overview.mjs - the first view follows the brush: the figures of an interval and of a moment are those of `report --from --to`
-import { assert, assertBytes, check, count, drag, settled } from "./browser.mjs";
+import { assert, assertBytes, check, count, drag, settled, timeOf } from "./browser.mjs";
 
 await check(async ({ page, report, open }) => {
   const figure = async (name) => (await page.locator(`[data-figure="${name}"]`).evaluate((dd) => dd.firstChild.textContent)).trim();
@@ -34,9 +34,7 @@ await check(async ({ page, report, open }) => {
   const top = () => page.locator(".top:not(.processes) li").first().textContent();
   const whole = await top();
   const before = await page.evaluate(() => location.hash);
-  // Up to where half of the peak is live: when the threads began depends on the machine.
-  const half = report.timeline.find(({ live_bytes }) => live_bytes > report.peak_bytes / 2).time_ns / report.duration_ns;
-  await drag(page, ".chart", half / 4, half + 0.02);
+  await drag(page, ".chart", timeOf(report, 0.1), timeOf(report, 0.5) + 0.02);
   const link = await settled(page, before);
   assert.notEqual(await top(), whole);
   const shown = await top();
