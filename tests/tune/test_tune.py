@@ -218,7 +218,7 @@ def test_no_growth(name, record, tune, build, tmp_path):
     process = answer["processes"][0]
     used = process["asked_bytes"] + process["rounding_bytes"]
     peak = max(int(peak) for peak, *_ in stats)
-    assert abs(peak - used) < 0.02 * used + 16384  # the size that the recording predicted
+    assert abs(peak - used) < 0.03 * used + 16384  # the size that the recording predicted; cc1's own differs by 1 % from run to run
     small = subprocess.run(command, env={**environment, "HEAPWRIGHT_POOL_SIZE": str(answer["pool_bytes"] * 3 // 4)},
                            capture_output=True, text=True, check=False)
     assert "additionally mmaped" in small.stderr  # the size is no larger than necessary
