@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "base/base_name.h"
 #include "platform/arch.h"
 #include "platform/os.h"
 

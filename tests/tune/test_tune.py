@@ -211,14 +211,16 @@ def test_no_growth(name, record, tune, build, tmp_path):
     answer = tune(recording.trace)
     environment = {**os.environ, "LD_PRELOAD": str(build / "lib/libheapwright-tlsf.so"), "HEAPWRIGHT_POOL_STATS": "1",
                    "HEAPWRIGHT_POOL_GROWTH": "64K", "HEAPWRIGHT_POOL_SIZE": str(answer["pool_bytes"])}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout == recording.process.stdout
-    stats = STATS.findall(done.stderr)
-    assert stats and all(grown == "0" for _, _, grown, _ in stats), done.stderr
+    peaks = []
+    for _ in range(3):  # what cc1 needs differs by one percent from run to run
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.stdout == recording.process.stdout
+        stats = STATS.findall(done.stderr)
+        assert stats and all(grown == "0" for _, _, grown, _ in stats), done.stderr
+        peaks += [int(peak) for peak, *_ in stats]
     process = answer["processes"][0]
     used = process["asked_bytes"] + process["rounding_bytes"]
-    peak = max(int(peak) for peak, *_ in stats)
-    assert abs(peak - used) < 0.03 * used + 16384  # the size that the recording predicted; cc1's own differs by 1 % from run to run
+    assert abs(max(peaks) - used) < 0.02 * used + 16384  # the size that the recording predicted
     small = subprocess.run(command, env={**environment, "HEAPWRIGHT_POOL_SIZE": str(answer["pool_bytes"] * 3 // 4)},
                            capture_output=True, text=True, check=False)
     assert "additionally mmaped" in small.stderr  # the size is no larger than necessary
