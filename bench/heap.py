@@ -29,10 +29,11 @@ AFTERWARDS = "many"  # the workload after which address space and RSS are of int
 QUICK_SHARE = 0.1
 
 
-def with_compact(libraries):
-    """{name: (library, settings)}, with the heap in its two profiles: the default is the fast one."""
+def with_profiles(libraries):
+    """{name: (library, settings)}, with the heap by default and in its other profiles."""
     heap, *others = ((name, (library, None)) for name, library in libraries.items())
-    return dict((heap, ("compact", (heap[1][0], heap_peers.COMPACT)), *others))
+    profiles = ((name, (heap[1][0], settings)) for name, settings in heap_peers.PROFILES.items())
+    return dict((heap, *profiles, *others))
 
 
 def measure(program, libraries, workloads, settings):
@@ -70,7 +71,7 @@ def table_afterwards(found, libraries):
 
 
 def table_of_workloads(libraries, folder, workloads, settings):
-    libraries = with_compact(libraries)
+    libraries = with_profiles(libraries)
     found = measure(heap_peers.build_program("heap_work", folder), libraries, workloads, settings)
     text = table_of_ratios(found, libraries)
     return text + table_afterwards(found, libraries) if AFTERWARDS in found else text

@@ -6,7 +6,9 @@ import pool
 
 BASE = "glibc"  # of ratios
 
-COMPACT = {"HEAPWRIGHT_HEAP_RETURNS": "above", "HEAPWRIGHT_HEAP_KEEP_FREE_BYTES": "12M", "HEAPWRIGHT_HEAP_PAGES": "small"}  # as in docs/heap.md
+# The heap's profiles, as in docs/heap.md, apart from the default.
+PROFILES = {"fast": {"HEAPWRIGHT_HEAP_RETURNS": "on-collect", "HEAPWRIGHT_HEAP_PAGES": "transparent"},
+            "compact": {"HEAPWRIGHT_HEAP_RETURNS": "above", "HEAPWRIGHT_HEAP_KEEP_FREE_BYTES": "12M", "HEAPWRIGHT_HEAP_PAGES": "small"}}
 
 # How each one is asked to use huge pages. tcmalloc has no such setting.
 HUGE = {"heap": {"HEAPWRIGHT_HEAP_PAGES": "transparent"}, "glibc": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}, "jemalloc": {"MALLOC_CONF": "thp:always"},

@@ -74,7 +74,7 @@ enum hw_heap_lock {
   HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */
 };
 
-/* When free memory goes back to the system by itself. Of free blocks above 2 MiB, a heap keeps at most four in any case, also
+/* When free memory goes back to the system by itself. Of free blocks above 2 MiB, a heap keeps at most four in any case, and 64
  * with ON_COLLECT; these may have any size. */
 enum hw_heap_returns {
   HW_HEAP_RETURNS_DEFAULT = 0, /* LATER, but ON_COLLECT with `touch` or `lock_memory` */

@@ -283,6 +283,39 @@ static void large_blocks_are_kept_for_a_while(void **state)
   hw_heap_destroy(heap);
 }
 
+/* Returns how many of ten blocks are in the memory of longer ones that were freed, and as long as these. */
+static int count_in_old_memory(enum hw_heap_returns returns)
+{
+  enum { BLOCKS = 10, OLD_BYTES = 3 * MIB, NEW_BYTES = 5 * MIB / 2 };
+  const struct hw_heap_config config = {.returns = returns};
+  struct hw_heap *heap = heap_with(&config);
+  unsigned char *blocks[BLOCKS];
+  for (int i = 0; i < BLOCKS; i++) {
+    blocks[i] = hw_heap_alloc(heap, OLD_BYTES);
+    blocks[i][OLD_BYTES - 1] = 7;
+  }
+  for (int i = 0; i < BLOCKS; i++)
+    hw_heap_free(heap, blocks[i]);
+  int count = 0;
+  for (int i = 0; i < BLOCKS; i++) {
+    blocks[i] = hw_heap_alloc(heap, NEW_BYTES);
+    count += hw_heap_usable_bytes(heap, blocks[i]) == OLD_BYTES && blocks[i][OLD_BYTES - 1] == 7;
+  }
+  for (int i = 0; i < BLOCKS; i++)
+    hw_heap_free(heap, blocks[i]);
+  hw_heap_collect(heap);
+  assert_true(mapped_bytes(heap) < MIB);
+  hw_heap_destroy(heap);
+  return count;
+}
+
+static void large_blocks_stay_until_collect(void **state)
+{
+  (void)state;
+  assert_int_equal(count_in_old_memory(HW_HEAP_RETURNS_ON_COLLECT), 10);
+  assert_in_range(count_in_old_memory(HW_HEAP_RETURNS_LATER), 0, 4);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -297,6 +330,7 @@ int main(void)
       cmocka_unit_test(a_large_block_grows_and_shrinks_without_a_copy),
       cmocka_unit_test(a_span_changes_its_size_in_place),
       cmocka_unit_test(large_blocks_are_kept_for_a_while),
+      cmocka_unit_test(large_blocks_stay_until_collect),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,13 +136,15 @@ def test_effective_settings_are_printed_and_can_be_given(subject):
                        PREFIX + "LOCK": "spinning", PREFIX + "PAGES": "transparent", PREFIX + "RETURN_AFTER_MS": "default"}
 
 
-def test_the_compact_profile(subject, tmp_path):
+@pytest.mark.parametrize("name, settings", [("fast", {"RETURNS": "on-collect", "PAGES": "transparent"}),
+                                            ("compact", {"RETURNS": "above", "KEEP_FREE_BYTES": str(12 << 20), "PAGES": "small"})])
+def test_a_profile(subject, tmp_path, name, settings):
     """The file in docs/heap.md."""
-    text = re.search(r"`compact.conf`:\n\n```\n(.*?)```", (ROOT / "docs/heap.md").read_text(), re.S)[1]
-    (tmp_path / "compact.conf").write_text(text)
-    found = printed_settings(subject("size", HEAPWRIGHT_STATS="stderr", HEAPWRIGHT_HEAP_CONFIG=str(tmp_path / "compact.conf")).stderr)
-    assert text.count("\n") == 3
-    assert [found[PREFIX + name] for name in ("RETURNS", "KEEP_FREE_BYTES", "PAGES")] == ["above", str(12 << 20), "small"]
+    text = re.search(rf"`{name}.conf`:\n\n```\n(.*?)```", (ROOT / "docs/heap.md").read_text(), re.S)[1]
+    (tmp_path / "profile.conf").write_text(text)
+    found = printed_settings(subject("size", HEAPWRIGHT_STATS="stderr", HEAPWRIGHT_HEAP_CONFIG=str(tmp_path / "profile.conf")).stderr)
+    assert text.count("\n") == len(settings)
+    assert {setting: found[PREFIX + setting] for setting in settings} == settings
 
 
 # --- what it writes about itself ---

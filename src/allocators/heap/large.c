@@ -8,7 +8,8 @@
 
 enum {
   MOST_CACHED = 4,
-  WASTE_PART = 4, /* a cached block may be larger than a request by this part of it */
+  MOST_CACHED_UNTIL_COLLECT = 64, /* of a heap that returns nothing before */
+  WASTE_PART = 4,                 /* a cached block may be larger than a request by this part of it */
 };
 
 static size_t page_up(size_t bytes)
@@ -74,6 +75,18 @@ static struct hwi_page *find_cached(struct hw_heap *heap, size_t bytes, size_t a
   return best;
 }
 
+static bool returns_nothing(const struct hw_heap *heap)
+{
+  return heap->config.returns == HW_HEAP_RETURNS_ON_COLLECT;
+}
+
+/* Returns whether the block is given out for the request as it is: to make it shorter returns memory. */
+static bool is_near(const struct hw_heap *heap, size_t has, size_t bytes)
+{
+  return has >= bytes &&
+         (has - bytes <= bytes / WASTE_PART || (returns_nothing(heap) && units_up(has) == units_up(bytes)));
+}
+
 /* If the sizes differ much, the block is made longer or shorter: what is in memory of it stays there. Returns NULL if
  * there is no memory for that. */
 static void *take_cached(struct hw_heap *heap, struct hwi_page *page, size_t bytes, size_t align, size_t *new_bytes)
@@ -84,7 +97,7 @@ static void *take_cached(struct hw_heap *heap, struct hwi_page *page, size_t byt
   hwi_heap_count_taken(heap, page->block_bytes, 0);
   page->is_clean = false;
   begin(heap, page, page->block_bytes);
-  if (is_enough && page->block_bytes - bytes <= bytes / WASTE_PART)
+  if (is_near(heap, page->block_bytes, bytes))
     return block;
   resized = hwi_large_resize(heap, page, bytes, align <= HWI_UNIT_BYTES, new_bytes);
   if (resized || is_enough)
@@ -146,7 +159,7 @@ void hwi_large_free(struct hw_heap *heap, struct hwi_page *page)
   size_t count = 0;
   for (const struct hwi_page *cached = heap->cached; cached; cached = cached->next)
     count++;
-  if (count > MOST_CACHED)
+  if (count > (returns_nothing(heap) ? MOST_CACHED_UNTIL_COLLECT : MOST_CACHED))
     drop_oldest(heap);
   hwi_heap_pass_by(heap);
 }
