@@ -4,6 +4,8 @@
  */
 #include "new_heap.h"
 
+#include <stdlib.h>
+
 static size_t mapped_bytes(struct hw_heap *heap)
 {
   const struct hw_heap_stats stats = stats_of(heap);
@@ -283,6 +285,35 @@ static void large_blocks_are_kept_for_a_while(void **state)
   hw_heap_destroy(heap);
 }
 
+/* Except where a page ends. So blocks that live for a moment leave no holes between those that stay. */
+static void what_was_freed_last_is_given_out_first(void **state)
+{
+  (void)state;
+  enum { BYTES = 64, BLOCKS = 5000 };
+  struct hw_heap *heap = new_heap();
+  char *blocks[BLOCKS];
+  int last_first = 0, adjoining = 0;
+  for (int i = 0; i < BLOCKS; i++) {
+    char *first = hw_heap_alloc(heap, BYTES), *second = hw_heap_alloc(heap, BYTES);
+    hw_heap_free(heap, first);
+    hw_heap_free(heap, second);
+    blocks[i] = hw_heap_alloc(heap, BYTES);
+    first = hw_heap_alloc(heap, BYTES);
+    last_first += blocks[i] == second;
+    hw_heap_free(heap, first);
+    adjoining += i && labs(blocks[i] - blocks[i - 1]) <= 2 * BYTES;
+  }
+  assert_in_range(last_first, BLOCKS * 9 / 10, BLOCKS);
+  assert_in_range(adjoining, BLOCKS * 9 / 10, BLOCKS);
+  expect_right(heap);
+  assert_int_equal(used_bytes(heap), (size_t)BLOCKS * BYTES);
+  for (int i = 0; i < BLOCKS; i++)
+    assert_int_equal(hw_heap_free(heap, blocks[i]), HW_HEAP_OK);
+  expect_right(heap);
+  assert_int_equal(used_bytes(heap), 0);
+  hw_heap_destroy(heap);
+}
+
 /* Returns how many of ten blocks are in the memory of longer ones that were freed, and as long as these. */
 static int count_in_old_memory(enum hw_heap_returns returns)
 {
@@ -331,6 +362,7 @@ int main(void)
       cmocka_unit_test(a_span_changes_its_size_in_place),
       cmocka_unit_test(large_blocks_are_kept_for_a_while),
       cmocka_unit_test(large_blocks_stay_until_collect),
+      cmocka_unit_test(what_was_freed_last_is_given_out_first),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

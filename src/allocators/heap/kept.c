@@ -48,7 +48,7 @@ static const struct hwi_free_block *last_returned(const struct hwi_owner *owner,
 }
 
 /* The thread keeps none of the class now. */
-static void set_most(struct hwi_owner *owner, size_t class_index, int16_t most)
+static void set_most(struct hwi_owner *owner, size_t class_index, int8_t most)
 {
   owner->most_kept[class_index] = owner->kept_left[class_index] = most;
 }
@@ -60,7 +60,7 @@ static void look_for_exchange(struct hwi_owner *owner, size_t class_index)
   struct hwi_exchange *exchange = &owner->exchanges[class_index];
   if (owner->most_kept[class_index] || ++exchange->frees % FREES_OF_LOOK)
     return;
-  const struct hwi_free_block *first = owner->free[class_index], *returned = last_returned(owner, class_index);
+  const struct hwi_free_block *first = *owner->lists[class_index], *returned = last_returned(owner, class_index);
   if (exchange->first && first != exchange->first && returned && returned != exchange->returned) {
     set_most(owner, class_index, owner->heap->most_kept[class_index]);
     exchange->counts_left = MOST_COUNTS;
@@ -112,7 +112,7 @@ static void add_to_chain(struct chain chains[CHAINS], struct hwi_page *page, str
 static struct hwi_free_block **after_kept(struct hwi_owner *owner, size_t class_index, size_t most, size_t *count)
 {
   const struct hwi_page *own = owner->pages[class_index];
-  struct hwi_free_block **at = &owner->free[class_index];
+  struct hwi_free_block **at = &owner->own_lists[class_index];
   uintptr_t start = hwi_page_start(own);
   size_t bytes = own->slice_count * HWI_SLICE_BYTES;
   for (*count = 0; *count < most && *at && (uintptr_t)*at - start >= bytes; ++*count)
@@ -126,7 +126,7 @@ void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t mos
   struct hwi_page *own = owner->pages[class_index], *page;
   size_t count, limit = (size_t)owner->most_kept[class_index];
   struct hwi_free_block **at = after_kept(owner, class_index, most, &count), *block, *next;
-  owner->kept_left[class_index] = (int16_t)(limit > count ? limit - count : 0);
+  owner->kept_left[class_index] = (int8_t)(limit > count ? limit - count : 0);
   for (block = *at; block && (page = hwi_page_of(block)) != own; block = next) {
     next = block->next;
     add_to_chain(chains, page, block);
@@ -147,14 +147,14 @@ static __attribute__((noinline)) void count_again(struct hwi_owner *owner, size_
     owner->most_kept[class_index] = 0;
     hwi_owner_give_kept(owner, class_index, 0);
   } else if (count <= most / 2) {
-    owner->kept_left[class_index] = (int16_t)(most - count);
+    owner->kept_left[class_index] = (int8_t)(most - count);
   } else if (count < most) {
     hwi_owner_give_kept(owner, class_index, most / 2);
   } else if (most > LEAST_KEPT && !had_most) {
     owner->kept_left[class_index] = -GO_BACK;
   } else {
     if (most > LEAST_KEPT)
-      owner->most_kept[class_index] = (int16_t)(most / 2 > LEAST_KEPT ? most / 2 : LEAST_KEPT);
+      owner->most_kept[class_index] = (int8_t)(most / 2 > LEAST_KEPT ? most / 2 : LEAST_KEPT);
     hwi_owner_give_kept(owner, class_index, 0);
   }
 }
@@ -163,9 +163,10 @@ static __attribute__((noinline)) void count_again(struct hwi_owner *owner, size_
 
 static inline void push(struct hwi_owner *owner, struct hwi_page *page, struct hwi_free_block *block)
 {
-  block->next = owner->free[page->class_index];
+  hwi_owner_use_own_list(owner, page->class_index);
+  block->next = owner->own_lists[page->class_index];
   block->page = page;
-  owner->free[page->class_index] = block;
+  owner->own_lists[page->class_index] = block;
   owner->kept_left[page->class_index]--;
 }
 

@@ -14,10 +14,13 @@
  * until then other threads take single pages of it. Orphans are in a list of the heap: an owner is pushed on its beginning
  * without the lock before it becomes one, and is taken out with the lock.
  *
- * Free blocks. An owner has a list of free blocks for each class: first those of other owners' pages that the thread has freed
- * and keeps (kept.c), then blocks of the class's first page. All of them count as used in their pages. An allocation takes the
- * first, without touching the page. A free of an own block pushes it on the list of its page. When the owner's list is empty, the
- * list of the first page moves there.
+ * Free blocks. An owner has a list of free blocks for each class, of which an allocation takes the first. Usually it is the list of the
+ * class's first page: a free of an own block pushes it on the list of its page, so that what the thread has freed last is the next
+ * one that is given out. It is in the processor's cache then, and blocks that live for a moment leave no holes between those that
+ * stay. Nobody counts the first page's blocks meanwhile.
+ * If the thread keeps blocks of other owners' pages (kept.c), the list is one of the owner's own: first those, then what the list
+ * of the first page had. When it is empty, the list of the first page is used again.
+ * All blocks of an owner's list count as used in their pages.
  *
  * Full pages. A page without a free block is full: it is in the owner's list of these, and its count is 1, so that the
  * fast path of free calls the slow one, as for a page that becomes empty. The second word of each free block is the
@@ -109,7 +112,7 @@ struct hwi_page {
   /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
   struct hwi_page *next, *prev;
-  uint32_t count; /* blocks given out or in the owner's list; 1 if is_full */
+  uint32_t count; /* blocks given out or in the owner's list; 1 if is_full; anything if its list is the owner's */
   bool is_full;
   union {
     bool is_spare; /* of a class: empty, not the first of its class, and kept by the owner */
@@ -137,10 +140,11 @@ struct hwi_exchange {
 };
 
 struct hwi_owner {
-  struct hwi_free_block *free[HW_HEAP_MOST_CLASSES]; /* kept blocks, then those of the first page of each class */
-  struct hwi_page *pages[HW_HEAP_MOST_CLASSES];      /* the first with room of each class, or &hwi_no_page */
-  uint8_t class_of[HWI_GRANULES + 1];                /* by size in granules; a copy of the heap's */
-  struct hwi_page *full;                             /* pages without room, or NULL */
+  struct hwi_free_block **lists[HW_HEAP_MOST_CLASSES];    /* of the first page of each class, or these: */
+  struct hwi_page *pages[HW_HEAP_MOST_CLASSES];           /* the first with room of each class, or &hwi_no_page */
+  uint8_t class_of[HWI_GRANULES + 1];                     /* by size in granules; a copy of the heap's */
+  struct hwi_free_block *own_lists[HW_HEAP_MOST_CLASSES]; /* kept blocks, then others of the first page */
+  struct hwi_page *full;                                  /* pages without room, or NULL */
   struct hw_heap *heap;
   struct hwi_owner *next;                      /* in the heap's list; owners are never removed */
   struct hwi_owner *next_orphan, *prev_orphan; /* in the ring of orphans; the first one also in `new_orphans` */
@@ -149,12 +153,14 @@ struct hwi_owner {
   uintptr_t thread;                            /* what its pages have as `thread` */
   size_t page_count;
   uint16_t spare_counts[HW_HEAP_MOST_CLASSES]; /* pages that are spare */
-  int16_t most_kept[HW_HEAP_MOST_CLASSES];     /* how many blocks of others are kept, at most the heap's number, */
-  int16_t kept_left[HW_HEAP_MOST_CLASSES];     /* and how many more may be added until they are counted (kept.c) */
+  int8_t most_kept[HW_HEAP_MOST_CLASSES];      /* how many blocks of others are kept, at most the heap's number, */
+  int8_t kept_left[HW_HEAP_MOST_CLASSES];      /* and how many more may be added until they are counted (kept.c) */
   struct hwi_exchange exchanges[HWI_SHORT_CLASSES];
   alignas(HWI_LINE_BYTES) struct hwi_page *inbox;
   uint32_t state;
 };
+
+static_assert(sizeof(struct hwi_owner) <= HWI_SYSTEM_PAGE_BYTES, "a thread needs one page of memory for it");
 
 /* Arenas by the number of adjoining slices of a kind that they have, of all such groups the largest one's. */
 struct hwi_arena_lists {
@@ -174,7 +180,7 @@ struct hw_heap {
   size_t class_bytes[HW_HEAP_MOST_CLASSES];
   size_t page_bytes[HW_HEAP_MOST_CLASSES];
   size_t thread_pages[HW_HEAP_MOST_CLASSES];
-  int16_t most_kept[HW_HEAP_MOST_CLASSES]; /* blocks of others, by a thread */
+  int8_t most_kept[HW_HEAP_MOST_CLASSES]; /* blocks of others, by a thread */
   size_t class_count;
   uint8_t class_of[HWI_GRANULES + 1];
   bool is_of_process;
@@ -346,13 +352,25 @@ static inline void hwi_heap_leave_central(struct hw_heap *heap, enum hwi_lock_re
 /* Returns NULL if the slow path is needed. `bytes` is at most HW_HEAP_LARGEST_CLASS_BYTES. */
 static inline __attribute__((always_inline)) void *hwi_owner_try_alloc(struct hwi_owner *owner, size_t bytes)
 {
-  struct hwi_free_block **list = &owner->free[owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS]];
+  struct hwi_free_block **list = owner->lists[owner->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS]];
   struct hwi_free_block *block = *list;
   if (__builtin_expect(!block, 0))
     return NULL;
   *list = block->next;
   block->page = NULL;
   return block;
+}
+
+/* Is the list of a page that of its owner? Other threads may ask. */
+static inline bool hwi_page_has_list_of_owner(const struct hwi_page *page)
+{
+  return __atomic_load_n(&page->owner->lists[page->class_index], __ATOMIC_RELAXED) == &page->free;
+}
+
+/* Returns how many blocks of a page are given out or in the owner's list. */
+static inline size_t hwi_page_used_count(const struct hwi_page *page)
+{
+  return page->is_full ? page->capacity : hwi_page_has_list_of_owner(page) ? page->carved_count : page->count;
 }
 
 /* Makes up for the change of a page whose count has become 0. */
@@ -476,6 +494,9 @@ void hwi_large_unmap_all(struct hw_heap *heap);
  * NULL, or any. Returns NULL if there is no memory, or the lock is closed. */
 struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread, const void *block);
 
+/* A new owner, which is all zero, has no blocks and no pages. */
+void hwi_owner_clear(struct hwi_owner *owner);
+
 /* The thread ends: its owner is an orphan from then on. */
 void hwi_owner_end(struct hwi_owner *owner);
 
@@ -528,6 +549,9 @@ bool hwi_owner_try_free_others(struct hwi_owner *owner, struct hwi_page *page, v
 bool hwi_owner_try_keep(struct hwi_owner *owner, struct hwi_page *page, void *block);
 
 /* --- pages.c: the caller has the owner --- */
+
+/* The list of the owner is its own one from now on; what the list of the first page has is there. */
+void hwi_owner_use_own_list(struct hwi_owner *owner, size_t class_index);
 
 /* From an orphan that the caller has locked to the caller's owner. */
 void hwi_page_move(struct hwi_page *page, struct hwi_owner *owner);

@@ -261,6 +261,14 @@ static void take_over(struct hwi_owner *owner, const void *key, uintptr_t thread
   __atomic_store_n(&owner->state, (uint32_t)HWI_OWNER_LIVE, __ATOMIC_SEQ_CST);
 }
 
+void hwi_owner_clear(struct hwi_owner *owner)
+{
+  for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++) {
+    owner->lists[i] = &owner->own_lists[i];
+    owner->pages[i] = &hwi_no_page;
+  }
+}
+
 /* It is written with the lock: another heap's owner, which was unmapped, may have been there. */
 static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintptr_t thread)
 {
@@ -270,8 +278,7 @@ static struct hwi_owner *make_owner(struct hw_heap *heap, const void *key, uintp
     hwi_os_unmap(owner, sizeof *owner);
   if (result == HWI_LOCK_CLOSED)
     return NULL;
-  for (size_t i = 0; i < HW_HEAP_MOST_CLASSES; i++)
-    owner->pages[i] = &hwi_no_page;
+  hwi_owner_clear(owner);
   memcpy(owner->class_of, heap->class_of, sizeof owner->class_of);
   owner->heap = heap;
   for (size_t i = 0; i < heap->class_count; i++)

@@ -92,12 +92,35 @@ static void give_page(struct hwi_page *page)
   hwi_heap_leave(heap, result);
 }
 
-/* The blocks of the owner's list go back to their pages. */
+/* --- the owner's list --- */
+
+/* The count is not that of the blocks from now on. It is so large that it is rarely 0, which then means nothing: the first page of a
+ * class stays. */
+static void use_list_of(struct hwi_page *page)
+{
+  __atomic_store_n(&page->owner->lists[page->class_index], &page->free, __ATOMIC_RELAXED);
+  page->count = UINT32_MAX;
+}
+
+void hwi_owner_use_own_list(struct hwi_owner *owner, size_t class_index)
+{
+  struct hwi_free_block **own = &owner->own_lists[class_index];
+  struct hwi_page *page = owner->pages[class_index];
+  if (owner->lists[class_index] == own)
+    return;
+  *own = page->free;
+  page->free = NULL;
+  page->count = page->carved_count;
+  __atomic_store_n(&owner->lists[class_index], own, __ATOMIC_RELAXED);
+}
+
+/* Its blocks go back to their pages. */
 static void give_list(struct hwi_owner *owner, size_t class_index)
 {
+  hwi_owner_use_own_list(owner, class_index);
   hwi_owner_give_kept(owner, class_index, 0);
-  struct hwi_free_block *block = owner->free[class_index], *next;
-  owner->free[class_index] = NULL;
+  struct hwi_free_block *block = owner->own_lists[class_index], *next;
+  owner->own_lists[class_index] = NULL;
   for (; block; block = next) {
     struct hwi_page *page = hwi_page_of(block); /* the program may have overwritten the mark */
     next = block->next;
@@ -162,9 +185,9 @@ void hwi_page_settle(struct hwi_page *page)
 
 /* --- allocating --- */
 
-/* Links the next blocks of a page, as many as begin in a page of the system, so that memory is touched when it is
+/* Adds the next blocks of a page to its list, as many as begin in a page of the system, so that memory is touched when it is
  * needed. */
-static struct hwi_free_block *carve(struct hwi_page *page)
+static void carve(struct hwi_page *page)
 {
   uint32_t carved = page->carved_count, left = page->capacity - carved;
   uint32_t count = (uint32_t)(HWI_SYSTEM_PAGE_BYTES / page->block_bytes);
@@ -172,14 +195,14 @@ static struct hwi_free_block *carve(struct hwi_page *page)
   uintptr_t at = hwi_page_start(page) + (size_t)carved * page->block_bytes;
   __atomic_store_n(&page->carved_count, carved + count, __ATOMIC_RELAXED);
   page->count += count;
-  struct hwi_free_block *first = (struct hwi_free_block *)at, *block = first;
+  struct hwi_free_block *block = (struct hwi_free_block *)at, *rest = page->free;
+  page->free = block;
   for (uint32_t i = 1; i < count; i++, block = block->next) {
     block->next = (struct hwi_free_block *)(at + (size_t)i * page->block_bytes);
     block->page = page;
   }
-  block->next = NULL;
+  block->next = rest;
   block->page = page;
-  return first;
 }
 
 /* Takes a page of a class, or, for HW_HEAP_MOST_CLASSES, a span. */
@@ -244,27 +267,25 @@ static bool has_many_free(const struct hwi_page *page)
   return page->free && page->carved_count - page->count >= page->carved_count / PART;
 }
 
-/* Fills the owner's list from the first page of the class that has room. Memory is touched only if `may_touch`. Pages
+/* The owner's list is empty: that of the first page with room is used. Memory is touched only if `may_touch`. Pages
  * without room leave the list of pages. */
 static bool find_room(struct hwi_owner *owner, unsigned class_index, bool may_touch)
 {
   struct hwi_page *page;
+  hwi_owner_use_own_list(owner, class_index);
   while ((page = owner->pages[class_index]) != &hwi_no_page) {
-    struct hwi_free_block *list = page->free;
-    if (page->carved_count == page->capacity || has_many_free(page)) {
-      page->free = NULL;
-      page->count = page->carved_count;
-    } else if (page->next && has_many_free(page->next)) {
-      swap_first(&owner->pages[class_index]);
-      continue;
-    } else if (may_touch) {
-      list = carve(page);
-    } else {
-      return false;
+    if (page->carved_count < page->capacity && !has_many_free(page)) {
+      if (page->next && has_many_free(page->next)) {
+        swap_first(&owner->pages[class_index]);
+        continue;
+      }
+      if (!may_touch)
+        return false;
+      carve(page);
     }
     end_spare(page);
-    owner->free[class_index] = list;
-    if (list) {
+    if (page->free) {
+      use_list_of(page);
       hwi_owner_reset_kept(owner, class_index);
       return true;
     }
@@ -280,8 +301,8 @@ static unsigned class_of(const struct hwi_owner *owner, size_t bytes)
 
 static void *take_first(struct hwi_owner *owner, unsigned class_index)
 {
-  struct hwi_free_block *block = owner->free[class_index];
-  owner->free[class_index] = block->next;
+  struct hwi_free_block **list = owner->lists[class_index], *block = *list;
+  *list = block->next;
   block->page = NULL;
   return block;
 }
@@ -289,7 +310,7 @@ static void *take_first(struct hwi_owner *owner, unsigned class_index)
 /* Returns NULL if no page of the owner has anything free that is touched. */
 static void *alloc_touched(struct hwi_owner *owner, unsigned class_index)
 {
-  return owner->free[class_index] || find_room(owner, class_index, false) ? take_first(owner, class_index) : NULL;
+  return *owner->lists[class_index] || find_room(owner, class_index, false) ? take_first(owner, class_index) : NULL;
 }
 
 /* What other threads have freed comes before memory that is not touched yet, and pages of ended threads before new ones. */

@@ -39,7 +39,7 @@ __attribute__((no_sanitize("thread"))) static bool add_page(void *context, const
   row = &rows[page->kind == HWI_PAGE_SMALL ? page->class_index : HW_HEAP_MOST_CLASSES];
   if (page->kind == HWI_PAGE_SMALL) {
     room = page->capacity;
-    used = page->is_full ? room : page->count;
+    used = hwi_page_used_count(page);
     page_bytes = page->slice_count * HWI_SLICE_BYTES;
   }
   row->page_count++;

@@ -18,7 +18,8 @@ static __attribute__((no_sanitize("thread"))) bool is_block(const struct hw_heap
 
 enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context)
 {
-  const struct hwi_free_block *block = __atomic_load_n(&owner->free[class_index], __ATOMIC_RELAXED);
+  struct hwi_free_block *const *list = __atomic_load_n(&owner->lists[class_index], __ATOMIC_RELAXED);
+  const struct hwi_free_block *block = __atomic_load_n(list, __ATOMIC_RELAXED);
   for (size_t count = 0; block; block = __atomic_load_n(&block->next, __ATOMIC_RELAXED)) {
     if (++count > HWI_MOST_BLOCKS + HWI_MOST_KEPT || !is_block(owner->heap, class_index, block))
       return HWI_WALK_DAMAGED;
@@ -102,10 +103,9 @@ static bool find_free(struct free_blocks *set, const struct hwi_page *page)
   size_t words = (page->carved_count + WORD_BITS - 1) / WORD_BITS, most = HWI_MOST_BLOCKS / WORD_BITS;
   set->count = 0;
   memset(set->words, 0, (words < most ? words : most) * sizeof *set->words);
-  if (!add_list(set, page, page->free))
+  if (!hwi_page_has_list_of_owner(page) && !add_list(set, page, page->free))
     return false;
-  size_t count = page->is_full ? page->capacity : page->count;
-  return set->count + count == page->carved_count && add_list(set, page, page->remote) &&
+  return set->count + hwi_page_used_count(page) == page->carved_count && add_list(set, page, page->remote) &&
          add_from(set, page, page->owner) && (!has_more(set, page) || add_kept(set, page));
 }
 

@@ -252,6 +252,7 @@ static void tlsf_init(void)
   struct hwi_settings settings;
   if (!hwi_os_libc_is_glibc()) {
     hwi_heap_begin_passing_on();
+    hw_next_look_up_all();
     return;
   }
   hwi_settings_read(&settings, hw_allocator_getenv);

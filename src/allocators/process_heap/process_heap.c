@@ -385,6 +385,7 @@ static bool begin_heap(void)
                             hwi_os_is_privileged() ? NULL : hw_environment());
   if (settings.uses_libc)
     return false;
+  hwi_owner_clear(&no_owner);
   hwi_heaps_begin_in_malloc(leave);
   if (!hwi_heap_begin(&heap, config, NULL)) { /* there is no memory for the owner of all threads */
     config->threads = HW_HEAP_CACHING;
@@ -399,6 +400,7 @@ static void heap_init(void)
 {
   if (!begin_heap()) {
     hwi_pass_on_begin();
+    hw_next_look_up_all();
     passes_on = true;
     return;
   }
