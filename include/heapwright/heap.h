@@ -74,14 +74,14 @@ enum hw_heap_lock {
   HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */
 };
 
-/* When free memory goes back to the system by itself. Of free blocks above 2 MiB, a heap keeps at most four in any case, and 64
- * with ON_COLLECT; these may have any size. */
+/* When free memory goes back to the system by itself. Of free blocks above 2 MiB, a heap keeps at most four, or 64 with
+ * ON_COLLECT; these may have any size, and become shorter for a request that needs fewer units of 4 MiB. */
 enum hw_heap_returns {
   HW_HEAP_RETURNS_DEFAULT = 0, /* LATER, but ON_COLLECT with `touch` or `lock_memory` */
   HW_HEAP_RETURNS_LATER,       /* what is above keep_free_bytes, and was not needed for return_after_ms: see there */
   HW_HEAP_RETURNS_ABOVE,       /* what is above keep_free_bytes, at once */
   HW_HEAP_RETURNS_AT_ONCE,     /* all, at once */
-  HW_HEAP_RETURNS_ON_COLLECT,  /* never: hw_heap_collect alone returns it */
+  HW_HEAP_RETURNS_ON_COLLECT,  /* never, apart from these: hw_heap_collect returns it */
 };
 
 /* The pages of the system that blocks are in. */

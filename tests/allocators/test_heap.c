@@ -347,6 +347,40 @@ static void large_blocks_stay_until_collect(void **state)
   assert_in_range(count_in_old_memory(HW_HEAP_RETURNS_LATER), 0, 4);
 }
 
+/* Its memory does not go back by realloc either, except whole units of 4 MiB. */
+static void a_large_block_keeps_its_length_until_collect(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.returns = HW_HEAP_RETURNS_ON_COLLECT};
+  struct hw_heap *heap = heap_with(&config);
+  void *block = hw_heap_alloc(heap, 4 * MIB);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  assert_ptr_equal(hw_heap_alloc(heap, 5 * MIB / 2), block);
+  assert_ptr_equal(hw_heap_realloc(heap, block, 5 * MIB / 2 + 4096), block);
+  assert_int_equal(hw_heap_usable_bytes(heap, block), 4 * MIB);
+  assert_non_null(block = hw_heap_realloc(heap, block, 9 * MIB));
+  assert_ptr_equal(hw_heap_realloc(heap, block, 3 * MIB), block);
+  assert_int_equal(hw_heap_usable_bytes(heap, block), 3 * MIB);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
+/* With `on-collect` up to 64. */
+static void few_large_blocks_are_kept(void **state)
+{
+  (void)state;
+  enum { BLOCKS = 70, MOST = 64, BYTES = 3 * MIB };
+  const struct hw_heap_config config = {.returns = HW_HEAP_RETURNS_ON_COLLECT};
+  struct hw_heap *heap = heap_with(&config);
+  void *blocks[BLOCKS];
+  for (int i = 0; i < BLOCKS; i++)
+    assert_non_null(blocks[i] = hw_heap_alloc(heap, BYTES));
+  for (int i = 0; i < BLOCKS; i++)
+    hw_heap_free(heap, blocks[i]);
+  assert_in_range(mapped_bytes(heap), (size_t)MOST * BYTES, (size_t)MOST * BYTES + MIB);
+  hw_heap_destroy(heap);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -362,6 +396,8 @@ int main(void)
       cmocka_unit_test(a_span_changes_its_size_in_place),
       cmocka_unit_test(large_blocks_are_kept_for_a_while),
       cmocka_unit_test(large_blocks_stay_until_collect),
+      cmocka_unit_test(a_large_block_keeps_its_length_until_collect),
+      cmocka_unit_test(few_large_blocks_are_kept),
       cmocka_unit_test(what_was_freed_last_is_given_out_first),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,6 +95,21 @@ static void a_block_freed_twice_is_found_by_default(void **state)
   hw_heap_destroy(heap);
 }
 
+/* So a second free of it is found for some time, if each free is checked. */
+static void a_checked_block_is_not_given_out_again_at_once(void **state)
+{
+  (void)state;
+  const struct hw_heap_config config = {.check_all_frees = true};
+  struct hw_heap *heap = heap_with(&config);
+  void *block = hw_heap_alloc(heap, 64);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  for (int i = 0; i < 20; i++)
+    assert_ptr_not_equal(hw_heap_alloc(heap, 64), block);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_FREED);
+  expect_right(heap);
+  hw_heap_destroy(heap);
+}
+
 static void expect_no_block(struct hw_heap *heap, struct seen *seen, void *address, enum hw_heap_fault fault)
 {
   int before = seen->count;
@@ -466,6 +481,7 @@ int main(void)
       cmocka_unit_test(a_grown_block_keeps_its_room),
       cmocka_unit_test(faults_are_found_and_change_nothing),
       cmocka_unit_test(a_block_freed_twice_is_found_by_default),
+      cmocka_unit_test(a_checked_block_is_not_given_out_again_at_once),
       cmocka_unit_test(a_free_block_is_not_resized),
       cmocka_unit_test(the_check_finds_a_write_to_a_free_block),
       cmocka_unit_test(a_destroyed_heap_leaves_nothing),

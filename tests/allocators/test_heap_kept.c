@@ -546,6 +546,51 @@ static void an_address_in_a_free_block_of_another_thread_proves_nothing(void **s
   end_heap(&second);
 }
 
+/* --- own blocks and those of others --- */
+
+enum { OWN = 300 };
+
+static void free_own_and_others(struct second *second)
+{
+  static void *own[OWN];
+  for (int i = 0; i < OWN; i++)
+    assert_non_null(own[i] = hw_heap_alloc(second->heap, second->bytes));
+  for (int i = 0; i < OWN; i++) {
+    if (i % 100 == 50)
+      assert_int_equal(hw_heap_free(second->heap, second->blocks[i / 100]), HW_HEAP_OK);
+    assert_int_equal(hw_heap_free(second->heap, own[i]), HW_HEAP_OK);
+    assert_int_equal(hw_heap_free(second->heap, own[i]), HW_HEAP_FREED);
+  }
+  expect_right(second->heap);
+  assert_int_equal(used_bytes(second->heap), (second->count - 3) * second->bytes);
+  for (int i = 0; i < OWN; i++)
+    assert_non_null(own[i] = hw_heap_alloc(second->heap, second->bytes));
+  expect_right(second->heap);
+  for (int i = 0; i < OWN; i++)
+    assert_int_equal(hw_heap_free(second->heap, own[i]), HW_HEAP_OK);
+}
+
+/* The list of the thread's page is the thread's own one while blocks of others are in it. */
+static void own_blocks_are_freed_between_those_of_others(void **state)
+{
+  (void)state;
+  for (int ends = 0; ends < 2; ends++) {
+    struct second second;
+    void *blocks[FEW];
+    begin_second(&second, blocks, FEW, BYTES);
+    do_step(&second, free_own_and_others);
+    expect_right(second.heap);
+    if (!ends)
+      do_step(&second, collect);
+    expect_right(second.heap);
+    second.blocks += 3;
+    second.count -= 3;
+    free_all(&second);
+    end_second(&second);
+    end_heap(&second);
+  }
+}
+
 /* --- forks --- */
 
 static void a_child_counts_what_it_walks(void **state)
@@ -588,6 +633,7 @@ int main(void)
       cmocka_unit_test(a_write_to_a_kept_block_is_not_followed),
       cmocka_unit_test(a_kept_block_that_is_twice_in_the_list_is_damage),
       cmocka_unit_test(an_address_in_a_free_block_of_another_thread_proves_nothing),
+      cmocka_unit_test(own_blocks_are_freed_between_those_of_others),
       cmocka_unit_test(a_child_counts_what_it_walks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
  */
 #include "new_heap.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -27,6 +28,43 @@ static void run_thread(void *(*body)(void *), void *argument, void *expected)
   assert_int_equal(pthread_create(&thread, NULL, body, argument), 0);
   assert_int_equal(pthread_join(thread, &result), 0);
   assert_ptr_equal(result, expected);
+}
+
+/* --- figures --- */
+
+static void *allocate_and_free(void *heap)
+{
+  enum { BLOCKS = 3000, ROUNDS = 60, BYTES = 5000 };
+  static __thread void *blocks[BLOCKS];
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int i = 0; i < BLOCKS; i++)
+      blocks[i] = hw_heap_alloc(heap, 1 + (size_t)i * 37 % BYTES);
+    for (int i = 0; i < BLOCKS; i++)
+      hw_heap_free(heap, blocks[i]);
+    hw_heap_collect(heap); /* pages come and go */
+  }
+  return heap;
+}
+
+/* They are those of a moment ago, also of pages that are just being made. */
+static void figures_while_threads_allocate(void **state)
+{
+  (void)state;
+#ifdef __SANITIZE_THREAD__
+  skip(); /* lists are followed while they change, link by link */
+#endif
+  enum { ALLOCATING = 3 };
+  struct hw_heap *heap = new_heap();
+  pthread_t threads[ALLOCATING];
+  for (int i = 0; i < ALLOCATING; i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, allocate_and_free, heap), 0);
+  for (int i = 0; i < ALLOCATING; i++)
+    while (pthread_tryjoin_np(threads[i], NULL) == EBUSY) {
+      struct hw_heap_stats stats = stats_of(heap);
+      assert_in_range(stats.used_bytes, 0, stats.peak_mapped_bytes);
+    }
+  expect_empty(heap);
+  assert_true(hw_heap_destroy(heap));
 }
 
 /* --- all at once --- */
@@ -388,6 +426,7 @@ static void forks(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(figures_while_threads_allocate),
       cmocka_unit_test(threads_do_not_disturb_each_other),
       cmocka_unit_test(blocks_are_freed_by_other_threads),
       cmocka_unit_test(the_memory_of_an_ended_thread_is_used_again),

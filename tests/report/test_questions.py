@@ -4,6 +4,7 @@ Breaks if a figure is wrong for a program that does one thing a known number of 
 measured: blocks that were held across a sleep lived at least that long.
 """
 
+import os
 import re
 
 import pytest
@@ -297,18 +298,25 @@ int main(void)
 """
 
 
+def lag_of_kernel(threads):
+    """How much the kernel's own figure of the resident set may lack: before Linux 6.2, a thread adds its pages to it 64 at a time."""
+    release = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
+    return threads * 64 * os.sysconf("SC_PAGE_SIZE") if release < (6, 2) else 0
+
+
 @pytest.fixture
 def record_held(record_with_marks, compile_c, tmp_path):
     """record_held(source): a program's recording, and the sample of its resident set while it waits, checked against
     the whole."""
 
-    def run(source, *flags):
+    def run(source, *flags, threads=1):
         recording = record_with_marks(compile_c(source.replace("HOLD", HOLD), *flags), tmp_path / "held.hwt", "held", until=is_looked_at)
         sample = held_look(recording.report)
-        assert sample["mapped_bytes"] == pytest.approx(sample["rss_bytes"], rel=0.02)
+        near = 0.02 * sample["mapped_bytes"]
+        assert abs(sample["mapped_bytes"] - sample["rss_bytes"]) <= near + lag_of_kernel(threads)
         parts = sum(sample[part] for part in ("asked_bytes", "rounding_bytes", "free_bytes", "own_mapped_bytes", "code_bytes", "other_bytes",
                                               "stack_bytes", "recorder_bytes"))
-        assert parts - sample["untouched_bytes"] == pytest.approx(sample["rss_bytes"], rel=0.02)
+        assert abs(parts - sample["untouched_bytes"] - sample["mapped_bytes"]) <= near
         return recording, sample
 
     return run
@@ -353,5 +361,5 @@ def test_rss_of_touched_blocks(record_held):
 
 
 def test_rss_of_thread_stacks(record_held):
-    _, sample = record_held(STACKS, "-pthread")
+    _, sample = record_held(STACKS, "-pthread", threads=101)
     assert sample["stack_bytes"] == pytest.approx(100 * 200000, rel=0.1)

@@ -1,8 +1,9 @@
 /* next_malloc.h - blocks of another malloc, which an allocator with `owns` does not own
  *
  * Part of allocator.h. They go to the next malloc in the search order, which is libc's in nearly every program. It is
- * looked up when the first such block comes; dlsym may allocate, from us. An allocator that owns no block at all looks it up at its
- * start: dlsym waits while musl forks, and the thread may have the lock of a stream, for which the fork waits.
+ * looked up when the first such block comes; dlsym may allocate, from us. An allocator all of whose blocks are the next malloc's
+ * calls hw_next_look_up_all at its start: dlsym waits while musl forks, and the thread may have the lock of a stream, for which the
+ * fork waits.
  */
 /* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_DETAIL_NEXT_MALLOC_H

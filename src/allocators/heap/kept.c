@@ -6,7 +6,7 @@
  *
  * A short block is in one line of the cache with others: two threads that write to the same line wait for each other. Short blocks are
  * therefore kept only by a thread that exchanges blocks of the class with others, so that these lines go from processor to processor
- * anyway: it frees blocks of others, allocates, and others free some of its. This ends when it uses up a list of its own blocks and
+ * anyway: it frees blocks of others, its list of free blocks changes, and others free some of its. This ends when it uses up its list and
  * frees none of others meanwhile, and in any case after some thousand blocks: it may have begun to give others' blocks out to itself.
  *
  * Each kept block may hold a page that is otherwise empty. A thread that frees and does not allocate therefore keeps fewer and fewer,
@@ -17,7 +17,9 @@
  */
 #include "allocators/heap/layout.h"
 
-enum { MOST_KEPT_BYTES = 16 << 10, LEAST_KEPT = 16, CHAINS = 4 };
+enum { MOST_KEPT_BYTES = 16 << 10, LEAST_KEPT = 16, CHAINS = 4, GO_BACK = 128 };
+
+static_assert(HWI_MOST_KEPT <= INT8_MAX && -GO_BACK >= INT8_MIN, "an owner's counts are int8_t");
 
 size_t hwi_most_kept(size_t block_bytes)
 {
@@ -53,8 +55,8 @@ static void set_most(struct hwi_owner *owner, size_t class_index, int8_t most)
   owner->most_kept[class_index] = owner->kept_left[class_index] = most;
 }
 
-/* A block of another thread has gone back. The thread exchanges blocks if it has also allocated some, and others have freed some of its,
- * since the last look. */
+/* A block of another thread has gone back. The thread exchanges blocks if its list has changed, and others have freed some of its, since
+ * the last look. */
 static void look_for_exchange(struct hwi_owner *owner, size_t class_index)
 {
   struct hwi_exchange *exchange = &owner->exchanges[class_index];
@@ -140,7 +142,6 @@ void hwi_owner_give_kept(struct hwi_owner *owner, size_t class_index, size_t mos
  * (`had_most`), it does not allocate: all go back, and fewer are kept from now on. */
 static __attribute__((noinline)) void count_again(struct hwi_owner *owner, size_t class_index, bool had_most)
 {
-  enum { GO_BACK = 128 };
   size_t count, most = (size_t)owner->most_kept[class_index];
   after_kept(owner, class_index, most, &count);
   if (is_short(owner->heap, class_index) && --owner->exchanges[class_index].counts_left == 0) {

@@ -1,6 +1,6 @@
 /* large.c - blocks of a general heap that are too large for an arena: each has its own mapping, at the start of a unit
  *
- * A freed block is kept mapped for a short time (arenas.c), and given out again for a request that needs no more units.
+ * A freed block is kept mapped as long as returns.c says, and given out again for a request that needs no more units.
  */
 #include "allocators/heap/layout.h"
 
@@ -80,11 +80,15 @@ static bool returns_nothing(const struct hw_heap *heap)
   return heap->config.returns == HW_HEAP_RETURNS_ON_COLLECT;
 }
 
-/* Returns whether the block is given out for the request as it is: to make it shorter returns memory. */
+bool hwi_large_stays(const struct hw_heap *heap, size_t has, size_t bytes)
+{
+  return has >= bytes && returns_nothing(heap) && units_up(has) == units_up(bytes);
+}
+
+/* Returns whether a block is given out for a request as it is. */
 static bool is_near(const struct hw_heap *heap, size_t has, size_t bytes)
 {
-  return has >= bytes &&
-         (has - bytes <= bytes / WASTE_PART || (returns_nothing(heap) && units_up(has) == units_up(bytes)));
+  return (has >= bytes && has - bytes <= bytes / WASTE_PART) || hwi_large_stays(heap, has, bytes);
 }
 
 /* If the sizes differ much, the block is made longer or shorter: what is in memory of it stays there. Returns NULL if

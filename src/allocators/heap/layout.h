@@ -65,7 +65,7 @@ enum {
   HWI_GRANULE_BITS = 4,
   HWI_RECIPROCAL_BITS = 31,
   HWI_LINE_BYTES = 64,
-  HWI_MOST_KEPT = 64,                                     /* blocks of other threads, of a class */
+  HWI_MOST_KEPT = 64,                                     /* blocks of other threads, of a class; an int8_t */
   HWI_SHORT_CLASSES = HWI_LINE_BYTES / HW_HEAP_ALIGN - 1, /* of blocks shorter than a line, at most */
   HWI_SYSTEM_PAGE_BYTES = 4096,
   HWI_LARGE_HEAP_BYTES = 256 << 20, /* from here on, free memory goes back sooner, and huge pages are not refused */
@@ -112,7 +112,7 @@ struct hwi_page {
   /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
   struct hwi_page *next, *prev;
-  uint32_t count; /* blocks given out or in the owner's list; 1 if is_full; anything if its list is the owner's */
+  uint32_t count; /* blocks given out or in the owner's list; 1 if is_full; nothing true if its list is the owner's */
   bool is_full;
   union {
     bool is_spare; /* of a class: empty, not the first of its class, and kept by the owner */
@@ -139,11 +139,12 @@ struct hwi_exchange {
   uint8_t counts_left;                   /* how often kept blocks are counted until it must begin anew */
 };
 
+/* lists[i] is &pages[i]->free, and own_lists[i] is NULL; or it is &own_lists[i], and the page has a count. */
 struct hwi_owner {
-  struct hwi_free_block **lists[HW_HEAP_MOST_CLASSES];    /* of the first page of each class, or these: */
+  struct hwi_free_block **lists[HW_HEAP_MOST_CLASSES];    /* of free blocks of each class */
   struct hwi_page *pages[HW_HEAP_MOST_CLASSES];           /* the first with room of each class, or &hwi_no_page */
   uint8_t class_of[HWI_GRANULES + 1];                     /* by size in granules; a copy of the heap's */
-  struct hwi_free_block *own_lists[HW_HEAP_MOST_CLASSES]; /* kept blocks, then others of the first page */
+  struct hwi_free_block *own_lists[HW_HEAP_MOST_CLASSES]; /* kept blocks, then blocks of the first page */
   struct hwi_page *full;                                  /* pages without room, or NULL */
   struct hw_heap *heap;
   struct hwi_owner *next;                      /* in the heap's list; owners are never removed */
@@ -361,18 +362,6 @@ static inline __attribute__((always_inline)) void *hwi_owner_try_alloc(struct hw
   return block;
 }
 
-/* Is the list of a page that of its owner? Other threads may ask. */
-static inline bool hwi_page_has_list_of_owner(const struct hwi_page *page)
-{
-  return __atomic_load_n(&page->owner->lists[page->class_index], __ATOMIC_RELAXED) == &page->free;
-}
-
-/* Returns how many blocks of a page are given out or in the owner's list. */
-static inline size_t hwi_page_used_count(const struct hwi_page *page)
-{
-  return page->is_full ? page->capacity : hwi_page_has_list_of_owner(page) ? page->carved_count : page->count;
-}
-
 /* Makes up for the change of a page whose count has become 0. */
 __attribute__((noinline)) void hwi_page_settle(struct hwi_page *page);
 
@@ -485,6 +474,9 @@ void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align, size_t *
 void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes, bool may_move,
                        size_t *new_bytes); /* NULL: unchanged */
 void hwi_large_free(struct hw_heap *heap, struct hwi_page *page);
+
+/* Returns whether a block of `has` bytes is not made shorter for a request: the heap returns nothing, and it needs as many units. */
+bool hwi_large_stays(const struct hw_heap *heap, size_t has, size_t bytes);
 void hwi_large_drop_cached(struct hw_heap *heap, size_t most_kept_bytes);
 void hwi_large_unmap_all(struct hw_heap *heap);
 
@@ -494,7 +486,7 @@ void hwi_large_unmap_all(struct hw_heap *heap);
  * NULL, or any. Returns NULL if there is no memory, or the lock is closed. */
 struct hwi_owner *hwi_owner_begin(struct hw_heap *heap, const void *key, uintptr_t thread, const void *block);
 
-/* A new owner, which is all zero, has no blocks and no pages. */
+/* Makes an owner that is all zero one without blocks and pages. */
 void hwi_owner_clear(struct hwi_owner *owner);
 
 /* The thread ends: its owner is an orphan from then on. */
@@ -601,6 +593,9 @@ typedef bool hwi_free_fn(void *context, const struct hwi_free_block *block);
  * changing the list: each link is checked before it is followed, and the lock keeps the pages. Returns HWI_WALK_DAMAGED after a
  * link that is none, or too many. */
 enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_index, hwi_free_fn *see, void *context);
+
+/* Returns how many blocks of a page are given out or in the owner's list, a moment ago. */
+size_t hwi_page_used_count(const struct hwi_page *page);
 
 /* Calls `see` for each page until it returns false. Returns the page for which it did. */
 const struct hwi_page *hwi_heap_each_page(const struct hw_heap *heap, hwi_page_fn *see, void *context);

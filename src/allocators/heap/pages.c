@@ -94,14 +94,6 @@ static void give_page(struct hwi_page *page)
 
 /* --- the owner's list --- */
 
-/* The count is not that of the blocks from now on. It is so large that it is rarely 0, which then means nothing: the first page of a
- * class stays. */
-static void use_list_of(struct hwi_page *page)
-{
-  __atomic_store_n(&page->owner->lists[page->class_index], &page->free, __ATOMIC_RELAXED);
-  page->count = UINT32_MAX;
-}
-
 void hwi_owner_use_own_list(struct hwi_owner *owner, size_t class_index)
 {
   struct hwi_free_block **own = &owner->own_lists[class_index];
@@ -112,6 +104,17 @@ void hwi_owner_use_own_list(struct hwi_owner *owner, size_t class_index)
   page->free = NULL;
   page->count = page->carved_count;
   __atomic_store_n(&owner->lists[class_index], own, __ATOMIC_RELAXED);
+}
+
+/* The count is not that of the blocks from now on. It is so large that it is rarely 0, which then means nothing: the first page of a
+ * class stays. If each free is checked, blocks are not given out again at once, so that a second free of them is found. */
+static void use_list_of(struct hwi_page *page)
+{
+  struct hwi_owner *owner = page->owner;
+  __atomic_store_n(&owner->lists[page->class_index], &page->free, __ATOMIC_RELAXED);
+  page->count = UINT32_MAX;
+  if (owner->heap->config.check_all_frees)
+    hwi_owner_use_own_list(owner, page->class_index);
 }
 
 /* Its blocks go back to their pages. */
@@ -194,15 +197,14 @@ static void carve(struct hwi_page *page)
   count = count == 0 ? 1 : count < left ? count : left;
   uintptr_t at = hwi_page_start(page) + (size_t)carved * page->block_bytes;
   __atomic_store_n(&page->carved_count, carved + count, __ATOMIC_RELAXED);
-  page->count += count;
-  struct hwi_free_block *block = (struct hwi_free_block *)at, *rest = page->free;
-  page->free = block;
+  struct hwi_free_block *first = (struct hwi_free_block *)at, *block = first;
   for (uint32_t i = 1; i < count; i++, block = block->next) {
     block->next = (struct hwi_free_block *)(at + (size_t)i * page->block_bytes);
     block->page = page;
   }
-  block->next = rest;
+  block->next = page->free;
   block->page = page;
+  page->free = first;
 }
 
 /* Takes a page of a class, or, for HW_HEAP_MOST_CLASSES, a span. */

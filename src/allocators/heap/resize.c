@@ -51,9 +51,11 @@ static bool has_room(const void *block)
 
 /* Returns whether the block is as good for a request as another one. To make one shorter that is not of a class, nothing is copied; but
  * one with room to grow keeps it. */
-static bool is_near(const void *block, size_t old_bytes, size_t bytes)
+static bool is_near(const struct hw_heap *heap, const void *block, size_t old_bytes, size_t bytes)
 {
   enum { KEPT_PART = 2, CUT_PART = 8 };
+  if (old_bytes > HWI_SPAN_BYTES && hwi_large_stays(heap, old_bytes, bytes))
+    return true;
   bool is_cut = old_bytes > HW_HEAP_LARGEST_CLASS_BYTES && !has_room(block);
   return bytes <= old_bytes && bytes >= old_bytes - old_bytes / (is_cut ? CUT_PART : KEPT_PART);
 }
@@ -74,7 +76,7 @@ void hwi_heap_note_room(void *block, size_t bytes)
 
 bool hwi_heap_resize(struct hw_heap *heap, void **block, size_t old_bytes, size_t bytes)
 {
-  if (is_near(*block, old_bytes, bytes))
+  if (is_near(heap, *block, old_bytes, bytes))
     return true;
   if (old_bytes <= HW_HEAP_LARGEST_CLASS_BYTES || bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
     return false;
@@ -89,8 +91,8 @@ bool hw_heap_resize_in_place(struct hw_heap *heap, void *block, size_t bytes)
   if (old_bytes == 0)
     return false;
   bool is_mapped = old_bytes > HW_HEAP_LARGEST_CLASS_BYTES && !heap->uses_libc;
-  bool is_resized =
-      is_mapped && !is_near(block, old_bytes, bytes) && resize_mapped(heap, block, old_bytes, bytes ? bytes : 1, false);
+  bool is_resized = is_mapped && !is_near(heap, block, old_bytes, bytes) &&
+                    resize_mapped(heap, block, old_bytes, bytes ? bytes : 1, false);
   return is_resized || bytes <= old_bytes;
 }
 

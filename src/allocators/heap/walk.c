@@ -31,6 +31,22 @@ enum hwi_walk hwi_owner_each_free(const struct hwi_owner *owner, size_t class_in
 
 /* --- one page --- */
 
+/* Other threads may be changing the page, which may have no owner yet or any more. */
+static __attribute__((no_sanitize("thread"))) bool has_list_of_owner(const struct hwi_page *page)
+{
+  const struct hwi_owner *owner = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
+  return owner && owner->lists[page->class_index] == &page->free;
+}
+
+/* A count that is larger than that of all blocks is none: the owner's list has become that of the page since then. */
+__attribute__((no_sanitize("thread"))) size_t hwi_page_used_count(const struct hwi_page *page)
+{
+  size_t count = page->count, carved = page->carved_count;
+  if (page->is_full)
+    return page->capacity;
+  return count > carved || has_list_of_owner(page) ? carved : count;
+}
+
 /* A bit for each block of a page: those that are free. */
 struct free_blocks {
   uint64_t words[HWI_MOST_BLOCKS / WORD_BITS];
@@ -97,16 +113,28 @@ static bool add_kept(struct free_blocks *set, const struct hwi_page *page)
   return true;
 }
 
-/* Finds the blocks of a page that are free. Returns false if a list is damaged. */
+static bool add_all(struct free_blocks *set, const struct hwi_page *page)
+{
+  if (!has_list_of_owner(page) && !add_list(set, page, page->free))
+    return false;
+  return set->count + hwi_page_used_count(page) == page->carved_count && add_list(set, page, page->remote) &&
+         add_from(set, page, page->owner) && (!has_more(set, page) || add_kept(set, page));
+}
+
+/* Returns whether a page may be between two changes: its thread was making it when another one looked, or a fork has ended the thread. */
+static bool may_be_torn(const struct hwi_page *page)
+{
+  const struct hwi_owner *owner = __atomic_load_n(&page->owner, __ATOMIC_ACQUIRE);
+  return !owner || __atomic_load_n(&owner->state, __ATOMIC_RELAXED) == HWI_OWNER_LOCKED;
+}
+
+/* Finds the blocks of a page that are free; if it is torn, those that are found. Returns false if a list is damaged. */
 static bool find_free(struct free_blocks *set, const struct hwi_page *page)
 {
   size_t words = (page->carved_count + WORD_BITS - 1) / WORD_BITS, most = HWI_MOST_BLOCKS / WORD_BITS;
   set->count = 0;
   memset(set->words, 0, (words < most ? words : most) * sizeof *set->words);
-  if (!hwi_page_has_list_of_owner(page) && !add_list(set, page, page->free))
-    return false;
-  return set->count + hwi_page_used_count(page) == page->carved_count && add_list(set, page, page->remote) &&
-         add_from(set, page, page->owner) && (!has_more(set, page) || add_kept(set, page));
+  return (page->owner && add_all(set, page)) || may_be_torn(page);
 }
 
 /* --- all pages --- */
@@ -172,7 +200,7 @@ static bool is_page_right(void *context, const struct hwi_page *page)
     return page->block_bytes == page->slice_count * HWI_SLICE_BYTES;
   if (page->kind != HWI_PAGE_SMALL)
     return page->kind == HWI_PAGE_LARGE && page->block_bytes != 0;
-  return page->owner && page->owner->heap == heap && page->class_index < heap->class_count &&
+  return (!page->owner || page->owner->heap == heap) && page->class_index < heap->class_count &&
          page->block_bytes == heap->class_bytes[page->class_index] && page->carved_count <= page->capacity &&
          page->capacity == page->slice_count * HWI_SLICE_BYTES / page->block_bytes && find_free(&set, page);
 }

@@ -1,0 +1,90 @@
+/* test_heap_moments.c - a general heap at moments at which one thread changes a page and another one looks at it
+ *
+ * Breaks if the figures, the walk or the check follow what is not there yet, or count what is not true at any time. The moments are
+ * made by hand: between the two changes are a few instructions.
+ */
+#include "new_heap.h"
+
+#include "allocators/heap/layout.h"
+
+enum { BYTES = 64 };
+
+static bool count_visit(void *context, void *block, size_t bytes)
+{
+  (void)block;
+  *(size_t *)context += bytes;
+  return true;
+}
+
+static size_t visited_bytes(struct hw_heap *heap)
+{
+  size_t bytes = 0;
+  hw_heap_walk(heap, count_visit, &bytes);
+  return bytes;
+}
+
+/* The system's memory is all zero, and a page that was used before may have any counts. */
+static void a_page_without_an_owner_yet(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  struct hwi_page *page = hwi_page_of(hw_heap_alloc(heap, BYTES));
+  struct hwi_owner *owner = page->owner;
+  page->owner = NULL;
+  assert_in_range(used_bytes(heap), 0, HWI_SLICE_BYTES);
+  assert_in_range(visited_bytes(heap), 0, HWI_SLICE_BYTES);
+  assert_int_equal(hw_heap_check(heap, NULL), HW_HEAP_OK);
+  page->owner = owner;
+  expect_right(heap);
+  assert_int_equal(used_bytes(heap), BYTES);
+  hw_heap_destroy(heap);
+}
+
+/* The list of the page is that of its owner, but the reader has seen what was before. */
+static void a_page_whose_blocks_are_not_counted_any_more(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  struct hwi_page *page = hwi_page_of(hw_heap_alloc(heap, BYTES));
+  struct hwi_free_block **list = page->owner->lists[page->class_index];
+  assert_ptr_equal(list, &page->free);
+  assert_true(page->count > page->capacity);
+  page->owner->lists[page->class_index] = &page->owner->own_lists[page->class_index];
+  assert_in_range(used_bytes(heap), BYTES, HWI_SLICE_BYTES);
+  page->owner->lists[page->class_index] = list;
+  assert_int_equal(used_bytes(heap), BYTES);
+  hw_heap_destroy(heap);
+}
+
+/* After very many frees. The first page of its class stays, whatever its count. */
+static void a_count_that_is_used_up(void **state)
+{
+  (void)state;
+  struct hw_heap *heap = new_heap();
+  void *block = hw_heap_alloc(heap, BYTES), *other = hw_heap_alloc(heap, BYTES);
+  struct hwi_page *page = hwi_page_of(block);
+  page->count = 1;
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+    assert_int_equal(used_bytes(heap), BYTES);
+    assert_ptr_equal(hw_heap_alloc(heap, BYTES), block);
+  }
+  assert_int_equal(hw_heap_free(heap, other), HW_HEAP_OK);
+  hw_heap_collect(heap);
+  assert_int_equal(page->count, 1);
+  expect_right(heap);
+  assert_int_equal(hw_heap_free(heap, block), HW_HEAP_OK);
+  hw_heap_collect(heap);
+  assert_int_equal(used_bytes(heap), 0);
+  hw_heap_destroy(heap);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_page_without_an_owner_yet),
+      cmocka_unit_test(a_page_whose_blocks_are_not_counted_any_more),
+      cmocka_unit_test(a_count_that_is_used_up),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
