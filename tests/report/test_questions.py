@@ -269,6 +269,7 @@ int main(void)
 STACKS = """
 #include <pthread.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static pthread_barrier_t full, looked;
@@ -285,6 +286,7 @@ void *deep(void *unused)
 int main(void)
 {
   pthread_t threads[100];
+  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);  // before Linux 6.7, stacks may be in huge pages
   pthread_barrier_init(&full, NULL, 101);
   pthread_barrier_init(&looked, NULL, 101);
   for (int i = 0; i < 100; i++)
