@@ -361,6 +361,8 @@ static void a_large_block_keeps_its_length_until_collect(void **state)
   assert_non_null(block = hw_heap_realloc(heap, block, 9 * MIB));
   assert_ptr_equal(hw_heap_realloc(heap, block, 3 * MIB), block);
   assert_int_equal(hw_heap_usable_bytes(heap, block), 3 * MIB);
+  assert_non_null(block = hw_heap_realloc(heap, block, 100));
+  assert_in_range(hw_heap_usable_bytes(heap, block), 100, 200);
   expect_right(heap);
   hw_heap_destroy(heap);
 }

@@ -82,7 +82,7 @@ static bool returns_nothing(const struct hw_heap *heap)
 
 bool hwi_large_stays(const struct hw_heap *heap, size_t has, size_t bytes)
 {
-  return has >= bytes && returns_nothing(heap) && units_up(has) == units_up(bytes);
+  return has >= bytes && bytes > HWI_SPAN_BYTES && returns_nothing(heap) && units_up(has) == units_up(bytes);
 }
 
 /* Returns whether a block is given out for a request as it is. */

@@ -475,7 +475,8 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
                        size_t *new_bytes); /* NULL: unchanged */
 void hwi_large_free(struct hw_heap *heap, struct hwi_page *page);
 
-/* Returns whether a block of `has` bytes is not made shorter for a request: the heap returns nothing, and it needs as many units. */
+/* Returns whether a block of `has` bytes is not made shorter for a request that is too large for an arena, too: the heap returns nothing,
+ * and it needs as many units. */
 bool hwi_large_stays(const struct hw_heap *heap, size_t has, size_t bytes);
 void hwi_large_drop_cached(struct hw_heap *heap, size_t most_kept_bytes);
 void hwi_large_unmap_all(struct hw_heap *heap);

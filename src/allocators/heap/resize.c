@@ -54,7 +54,7 @@ static bool has_room(const void *block)
 static bool is_near(const struct hw_heap *heap, const void *block, size_t old_bytes, size_t bytes)
 {
   enum { KEPT_PART = 2, CUT_PART = 8 };
-  if (old_bytes > HWI_SPAN_BYTES && hwi_large_stays(heap, old_bytes, bytes))
+  if (hwi_large_stays(heap, old_bytes, bytes))
     return true;
   bool is_cut = old_bytes > HW_HEAP_LARGEST_CLASS_BYTES && !has_room(block);
   return bytes <= old_bytes && bytes >= old_bytes - old_bytes / (is_cut ? CUT_PART : KEPT_PART);
