@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from live_browser import NEEDS_BROWSER, Browser
 from live_page import Page
+from machine import only_x86_64
 from waiting import has_ended, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -275,6 +276,7 @@ def test_while_threads_run(within, linked):
         assert program.tell("stop") == "none"
 
 
+@only_x86_64("a time stamp counter that a program can forbid itself")
 def test_a_program_without_the_time_stamp_counter(within, linked):
     program = within(linked)
     assert program.tell("no-tsc") == "0"
