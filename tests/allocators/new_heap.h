@@ -42,6 +42,20 @@ static inline size_t used_bytes(struct hw_heap *heap)
   return stats_of(heap).used_bytes;
 }
 
+static inline bool count_visit(void *context, void *block, size_t bytes)
+{
+  (void)block;
+  *(size_t *)context += bytes;
+  return true;
+}
+
+static inline size_t visited_bytes(struct hw_heap *heap)
+{
+  size_t bytes = 0;
+  hw_heap_walk(heap, count_visit, &bytes);
+  return bytes;
+}
+
 static inline void expect_right(struct hw_heap *heap)
 {
   void *where;

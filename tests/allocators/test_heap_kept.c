@@ -132,19 +132,10 @@ static void allocate_one(struct second *second)
 
 /* --- tests --- */
 
-static bool count_visit(void *context, void *block, size_t bytes)
-{
-  (void)block;
-  *(size_t *)context += bytes;
-  return true;
-}
-
 /* By the figures, and by the walk. */
 static void expect_used(struct hw_heap *heap, size_t bytes)
 {
-  size_t visited_bytes = 0;
-  hw_heap_walk(heap, count_visit, &visited_bytes);
-  assert_int_equal(visited_bytes, bytes);
+  assert_int_equal(visited_bytes(heap), bytes);
   assert_int_equal(used_bytes(heap), bytes);
   expect_right(heap);
 }
@@ -603,9 +594,8 @@ static void a_child_counts_what_it_walks(void **state)
   do_step(&second, free_all);
   pid_t child = fork();
   if (!child) {
-    size_t visited_bytes = 0;
-    hw_heap_walk(second.heap, count_visit, &visited_bytes);
-    _exit(visited_bytes != (size_t)FEW * BYTES || used_bytes(second.heap) != visited_bytes ||
+    size_t visited = visited_bytes(second.heap);
+    _exit(visited != (size_t)FEW * BYTES || used_bytes(second.heap) != visited ||
           hw_heap_check(second.heap, NULL) != HW_HEAP_OK);
   }
   int status;

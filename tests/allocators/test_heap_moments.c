@@ -9,20 +9,6 @@
 
 enum { BYTES = 64 };
 
-static bool count_visit(void *context, void *block, size_t bytes)
-{
-  (void)block;
-  *(size_t *)context += bytes;
-  return true;
-}
-
-static size_t visited_bytes(struct hw_heap *heap)
-{
-  size_t bytes = 0;
-  hw_heap_walk(heap, count_visit, &bytes);
-  return bytes;
-}
-
 /* The system's memory is all zero, and a page that was used before may have any counts. */
 static void a_page_without_an_owner_yet(void **state)
 {

@@ -314,11 +314,11 @@ def record_held(record_with_marks, compile_c, tmp_path):
     def run(source, *flags, threads=1):
         recording = record_with_marks(compile_c(source.replace("HOLD", HOLD), *flags), tmp_path / "held.hwt", "held", until=is_looked_at)
         sample = held_look(recording.report)
-        near = 0.02 * sample["mapped_bytes"]
-        assert abs(sample["mapped_bytes"] - sample["rss_bytes"]) <= near + lag_of_kernel(threads)
+        whole = pytest.approx(sample["rss_bytes"], rel=0.02, abs=lag_of_kernel(threads))
+        assert sample["mapped_bytes"] == whole
         parts = sum(sample[part] for part in ("asked_bytes", "rounding_bytes", "free_bytes", "own_mapped_bytes", "code_bytes", "other_bytes",
                                               "stack_bytes", "recorder_bytes"))
-        assert abs(parts - sample["untouched_bytes"] - sample["mapped_bytes"]) <= near
+        assert parts - sample["untouched_bytes"] == whole
         return recording, sample
 
     return run

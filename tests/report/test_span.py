@@ -125,7 +125,7 @@ def test_moments(recording):
 
 def test_text_says_which_part(recording, hw):
     text = hw("report", "--at", "peak", "--by", "function", recording.trace).stdout
-    assert "At " in text and "live in 5" in text and "Functions at " in text and re.search(r" load\b", text)
+    assert "At " in text and "live in 5" in text and "Functions at " in text and re.search(r" load\s", text)
     assert "allocations" not in text and "at the end" not in text
     text = hw("report", "--from", "1us", "--to", "90%", "--leaks", recording.trace).stdout
     assert "From 1 us to " in text or "From 1.0 us to " in text, text

@@ -112,7 +112,7 @@ struct hwi_page {
   /* Of the owner; of spans and large blocks: of the thread that has the lock. */
   alignas(HWI_LINE_BYTES) struct hwi_free_block *free;
   struct hwi_page *next, *prev;
-  uint32_t count; /* blocks given out or in the owner's list; 1 if is_full; nothing true if its list is the owner's */
+  uint32_t count; /* blocks given out or in the owner's list; 1 if is_full; not counted while its list is the owner's */
   bool is_full;
   union {
     bool is_spare; /* of a class: empty, not the first of its class, and kept by the owner */
