@@ -129,6 +129,8 @@ static void huge_pages_are_asked_for(void **state)
     assert_true(is_reserved || !has_huge_pages() || strstr(flags_of(block), " hg"));
     assert_false(is_reserved && pages[i] == HW_HEAP_PAGES_TRANSPARENT);
     assert_true(!has_huge_pages() || strstr(flags_of(large), " hg"));
+    assert_int_equal(hw_heap_usable_bytes(heap, large), 6 * MIB);
+    assert_int_equal(hw_heap_good_bytes(heap, 5 * MIB), 6 * MIB);
     hw_heap_destroy(heap);
   }
 }
@@ -173,7 +175,7 @@ static void huge_pages_are_for_memory_that_is_used(void **state)
   static const struct {
     size_t block_bytes, mib;
     bool refuses;
-  } cases[] = {{100, 16, true}, {100, 40, false}, {4096, 40, false}, {5000, 40, true}, {64 * 1024, 40, true}};
+  } cases[] = {{100, 3, true}, {100, 16, false}, {4096, 16, false}, {5000, 40, true}, {64 * 1024, 40, true}};
   if (!has_huge_pages())
     skip();
   for (size_t i = 0; i < COUNT(cases); i++) {
@@ -211,8 +213,8 @@ static void pages_of_many_threads_are_hardly_used(void **state)
     assert_int_equal(pthread_create(&threads[i], NULL, have_a_block_of_each_class, &test), 0);
   for (int i = 0; i < THREADS; i++)
     assert_int_equal(pthread_join(threads[i], NULL), 0);
-  assert_true(refuses_after(test.heap, 100, 40 * MIB));
-  assert_false(refuses_after(test.heap, 100, 60 * MIB));
+  assert_true(refuses_after(test.heap, 100, 10 * MIB));
+  assert_false(refuses_after(test.heap, 100, 30 * MIB));
   pthread_barrier_destroy(&test.have_blocks);
   hw_heap_destroy(test.heap);
 }

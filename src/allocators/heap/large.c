@@ -7,14 +7,16 @@
 #include "platform/os.h"
 
 enum {
-  MOST_CACHED = 4,
+  MOST_CACHED = 8,
   MOST_CACHED_UNTIL_COLLECT = 64, /* of a heap that returns nothing before */
-  WASTE_PART = 4,                 /* a cached block may be larger than a request by this part of it */
 };
 
-static size_t page_up(size_t bytes)
+/* With huge pages, the last one is huge, too: requests of nearly the same size then need no change of a block, and its end no
+ * small pages. */
+size_t hwi_large_length(const struct hw_heap *heap, size_t bytes)
 {
-  return (bytes + HWI_SYSTEM_PAGE_BYTES - 1) & ~(size_t)(HWI_SYSTEM_PAGE_BYTES - 1);
+  size_t unit = hwi_config_wants_huge_pages(&heap->config) ? HWI_HUGE_PAGE_BYTES : HWI_SYSTEM_PAGE_BYTES;
+  return (bytes + unit - 1) & ~(unit - 1);
 }
 
 static void link_to(struct hwi_page **list, struct hwi_page *page)
@@ -85,10 +87,12 @@ bool hwi_large_stays(const struct hw_heap *heap, size_t has, size_t bytes)
   return has >= bytes && bytes > HWI_SPAN_BYTES && returns_nothing(heap) && units_up(has) == units_up(bytes);
 }
 
-/* Returns whether a block is given out for a request as it is. */
+/* Returns whether a block is given out for a request as it is: by so much it may be larger. */
 static bool is_near(const struct hw_heap *heap, size_t has, size_t bytes)
 {
-  return (has >= bytes && has - bytes <= bytes / WASTE_PART) || hwi_large_stays(heap, has, bytes);
+  enum { MORE_BYTES = 1 << 20, MORE_PART = 4 };
+  size_t more = bytes / MORE_PART > MORE_BYTES ? bytes / MORE_PART : MORE_BYTES;
+  return (has >= bytes && has - bytes <= more) || hwi_large_stays(heap, has, bytes);
 }
 
 /* If the sizes differ much, the block is made longer or shorter: what is in memory of it stays there. Returns NULL if
@@ -114,7 +118,7 @@ void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align, size_t *
 {
   if (!hwi_space_can_have(bytes))
     return NULL;
-  bytes = page_up(bytes);
+  bytes = hwi_large_length(heap, bytes);
   *new_bytes = 0;
   struct hwi_page *page = find_cached(heap, bytes, align);
   void *block = page ? take_cached(heap, page, bytes, align, new_bytes) : NULL;
@@ -173,7 +177,7 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
 {
   if (!hwi_space_can_have(bytes))
     return NULL;
-  bytes = page_up(bytes);
+  bytes = hwi_large_length(heap, bytes);
   size_t old_bytes = page->block_bytes;
   *new_bytes = 0;
   if (bytes == old_bytes)

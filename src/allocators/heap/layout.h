@@ -68,6 +68,7 @@ enum {
   HWI_MOST_KEPT = 64,                                     /* blocks of other threads, of a class; an int8_t */
   HWI_SHORT_CLASSES = HWI_LINE_BYTES / HW_HEAP_ALIGN - 1, /* of blocks shorter than a line, at most */
   HWI_SYSTEM_PAGE_BYTES = 4096,
+  HWI_HUGE_PAGE_BYTES = 2 << 20,
   HWI_LARGE_HEAP_BYTES = 256 << 20, /* from here on, free memory goes back sooner, and huge pages are not refused */
 };
 
@@ -304,6 +305,11 @@ static inline bool hwi_config_makes_present(const struct hw_heap_config *config)
   return config->touch || config->lock_memory;
 }
 
+static inline bool hwi_config_wants_huge_pages(const struct hw_heap_config *config)
+{
+  return config->pages == HW_HEAP_PAGES_TRANSPARENT || config->pages == HW_HEAP_PAGES_HUGE;
+}
+
 /* Takes the lock. Returns HWI_LOCK_CLOSED only for the heap of the process, and in malloc and free. */
 static inline enum hwi_lock_result hwi_heap_lock(const struct hw_heap *heap)
 {
@@ -474,6 +480,9 @@ void *hwi_large_alloc(struct hw_heap *heap, size_t bytes, size_t align, size_t *
 void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes, bool may_move,
                        size_t *new_bytes); /* NULL: unchanged */
 void hwi_large_free(struct hw_heap *heap, struct hwi_page *page);
+
+/* Returns the length of a large block for a request. */
+size_t hwi_large_length(const struct hw_heap *heap, size_t bytes);
 
 /* Returns whether a block of `has` bytes is not made shorter for a request that is too large for an arena, too: the heap returns nothing,
  * and it needs as many units. */

@@ -10,7 +10,10 @@
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
-enum { LONG_BLOCK_BYTES = 16 << 20, HUGE_PAGE_BYTES = 2 << 20 };
+enum {
+  LONG_BLOCK_BYTES = 16 << 20,
+  LOST_BYTES = 512 << 10, /* of a huge page */
+};
 
 enum hwi_refusal { REFUSED_HUGE = 1, REFUSED_TRANSPARENT = 2, REFUSED_LOCK = 4, REFUSED_NODE = 8 };
 
@@ -36,9 +39,10 @@ static void ask_for_huge_pages(struct hw_heap *heap, uintptr_t start, size_t byt
         error);
 }
 
-/* Returns whether arenas are touched nearly everywhere. A link is written to each block before it is given out, so that a page of
- * blocks up to 4 KiB is touched, except the rest of a page that is just being filled: one of each class and owner, on average half of
- * it. What is lost of the last huge page counts, too, so that no small heap is dense. */
+/* Returns whether at least three quarters of the arenas are touched. A link is written to each block before it is given out, so that a
+ * page of blocks up to 4 KiB is touched, except the rest of a page that is just being filled: one of each class and owner, on average
+ * half of it. A part of the last huge page is lost, too, so that a small heap must be touched nearly everywhere, and one without an arena is
+ * not dense. */
 static bool is_dense(const struct hw_heap *heap)
 {
   size_t bytes = 0;
@@ -46,7 +50,7 @@ static bool is_dense(const struct hw_heap *heap)
     size_t pages = heap->page_counts[i], begun = pages < heap->owner_count ? pages : heap->owner_count;
     bytes += (pages * 2 - begun) * heap->page_bytes[i] / 2;
   }
-  return bytes >= heap->taken_bytes / 8 * 7 + HUGE_PAGE_BYTES;
+  return bytes >= heap->taken_bytes / 4 * 3 + LOST_BYTES;
 }
 
 /* Where the system gives huge pages by itself, they would mostly be memory that is not used: a heap writes to the beginnings of its
@@ -54,13 +58,12 @@ static bool is_dense(const struct hw_heap *heap)
  * huge pages for its speed, and one of short blocks takes its memory in less time. Returns whether the system may give them by itself. */
 static bool choose_pages(struct hw_heap *heap, uintptr_t start, size_t bytes, bool is_dense_or_long)
 {
-  enum hw_heap_pages pages = heap->config.pages;
-  if (pages == HW_HEAP_PAGES_TRANSPARENT || pages == HW_HEAP_PAGES_HUGE) {
-    if (bytes >= HUGE_PAGE_BYTES)
+  if (hwi_config_wants_huge_pages(&heap->config)) {
+    if (bytes >= HWI_HUGE_PAGE_BYTES)
       ask_for_huge_pages(heap, start, bytes);
     return false;
   }
-  if (pages == HW_HEAP_PAGES_USUAL && (heap->mapped_bytes >= HWI_LARGE_HEAP_BYTES || is_dense_or_long))
+  if (heap->config.pages == HW_HEAP_PAGES_USUAL && (heap->mapped_bytes >= HWI_LARGE_HEAP_BYTES || is_dense_or_long))
     return true;
   hwi_os_use_small_pages((void *)start, bytes);
   return false;

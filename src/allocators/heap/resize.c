@@ -6,18 +6,13 @@
 
 #include <string.h>
 
-static size_t bytes_of_system_pages(size_t bytes)
-{
-  return (bytes + HWI_SYSTEM_PAGE_BYTES - 1) & ~(size_t)(HWI_SYSTEM_PAGE_BYTES - 1);
-}
-
 size_t hw_heap_good_bytes(const struct hw_heap *heap, size_t bytes)
 {
   if (heap->uses_libc || heap->is_destroyed || bytes > PTRDIFF_MAX - HWI_SYSTEM_PAGE_BYTES)
     return bytes;
   if (bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
     return heap->class_bytes[heap->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS]];
-  return bytes <= HWI_SPAN_BYTES ? hwi_slices_for(bytes) * HWI_SLICE_BYTES : bytes_of_system_pages(bytes);
+  return bytes <= HWI_SPAN_BYTES ? hwi_slices_for(bytes) * HWI_SLICE_BYTES : hwi_large_length(heap, bytes);
 }
 
 /* Of a block above the largest class. Returns the block, or NULL if that is not possible; then nothing was changed. */
