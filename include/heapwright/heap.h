@@ -87,7 +87,7 @@ enum hw_heap_returns {
 /* The pages of the system that blocks are in. */
 enum hw_heap_pages {
   /* Where the system gives huge pages by itself, the heap gets them if it has 256 MiB, or if most of its arenas are pages of
-   * blocks of at most 4 KiB; a block of at least 16 MiB gets them always. */
+   * blocks of at most 4 KiB; a block of at least 8 MiB gets them always. */
   HW_HEAP_PAGES_USUAL = 0,
   HW_HEAP_PAGES_SMALL,       /* no huge ones, also where the system gives them by itself */
   HW_HEAP_PAGES_TRANSPARENT, /* the system is asked for transparent huge pages (MADV_HUGEPAGE) */

@@ -149,7 +149,8 @@ static void a_small_heap_refuses_huge_pages(void **state)
   void *large = hw_heap_alloc(heap, 5 * MIB), *last = NULL;
   assert_true(refuses_huge_pages(hw_heap_alloc(heap, 100)));
   assert_true(refuses_huge_pages(large));
-  assert_false(refuses_huge_pages(hw_heap_alloc(heap, 16 * MIB)));
+  assert_true(refuses_huge_pages(hw_heap_alloc(heap, 7 * MIB)));
+  assert_false(refuses_huge_pages(hw_heap_alloc(heap, 8 * MIB)));
   assert_non_null(large = hw_heap_realloc(heap, large, 20 * MIB));
   assert_int_equal(refuses_huge_pages(large), !strstr(huge_page_setting(), "[always]"));
   for (int i = 0; i < 260; i++)
@@ -175,7 +176,7 @@ static void huge_pages_are_for_memory_that_is_used(void **state)
   static const struct {
     size_t block_bytes, mib;
     bool refuses;
-  } cases[] = {{100, 3, true}, {100, 16, false}, {4096, 16, false}, {5000, 40, true}, {64 * 1024, 40, true}};
+  } cases[] = {{100, 10, true}, {100, 15, false}, {4096, 15, false}, {5000, 40, true}, {64 * 1024, 40, true}};
   if (!has_huge_pages())
     skip();
   for (size_t i = 0; i < COUNT(cases); i++) {
