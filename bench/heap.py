@@ -3,8 +3,8 @@
 A part is one of the workloads of heap_work.c (processor time and peak RSS as ratios to those of glibc, with their geometric means, and
 the address space and the RSS after 16 threads have ended), or: `instructions` of single calls, counted by callgrind (with the call itself and
 the test's own, some 6); `speed`: blocks per microsecond of one thread and four; `locality`: cache misses; `returned`: memory that goes back to
-the system, and what that costs; `scale`: many gigabytes and many threads; `programs`: real ones. The allocators take turns, in
-another order each time, since memory that a program before has touched costs less on a virtual machine, and the
+the system, and what that costs; `scale`: many gigabytes and many threads; `programs`: real ones. The allocators take turns, the
+workloads in another order each time: on a virtual machine, memory that the program before has touched costs less. The
 median of a workload's times and RSS counts: other load on the machine affects all allocators alike. An allocator that is not installed is left out. With --document the tables are written to docs/heap.md.
 """
 import argparse
@@ -44,7 +44,7 @@ def measure(program, libraries, workloads, settings):
     for workload in workloads:
         rounds = {name: [] for name in libraries}
         for number in range(settings.rounds):
-            for name in random.Random(number).sample(list(libraries), len(libraries)):
+            for name in random.Random(f"{workload} {number}").sample(list(libraries), len(libraries)):
                 library, variables = libraries[name]
                 rounds[name].append(heap_peers.run(program, library, (workload, settings.percent), variables))
         found[workload] = {name: tuple(statistics.median(one[i] for one in ones) for i in range(4)) for name, ones in rounds.items()}

@@ -74,8 +74,9 @@ enum hw_heap_lock {
   HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */
 };
 
-/* When free memory goes back to the system by itself. Of free blocks above 2 MiB, a heap keeps at most four, or 64 with
- * ON_COLLECT; these may have any size, and become shorter for a request that needs fewer units of 4 MiB. */
+/* When free memory goes back to the system by itself. Of free blocks above 2 MiB, a heap keeps at most eight, or 64 with
+ * ON_COLLECT, of any size. It gives one out as it is if that is larger than the request by at most 1 MiB or a quarter; otherwise its length is
+ * changed. With ON_COLLECT, a block becomes shorter only for a request that needs fewer units of 4 MiB. */
 enum hw_heap_returns {
   HW_HEAP_RETURNS_DEFAULT = 0, /* LATER, but ON_COLLECT with `touch` or `lock_memory` */
   HW_HEAP_RETURNS_LATER,       /* what is above keep_free_bytes, and was not needed for return_after_ms: see there */
@@ -84,10 +85,11 @@ enum hw_heap_returns {
   HW_HEAP_RETURNS_ON_COLLECT,  /* never, apart from these: hw_heap_collect returns it */
 };
 
-/* The pages of the system that blocks are in. */
+/* The pages of the system that blocks are in. With TRANSPARENT and HUGE, the length of a block above 2 MiB is a multiple of 2 MiB, also of
+ * what `touch` makes present and `lock_memory` locks. */
 enum hw_heap_pages {
-  /* Where the system gives huge pages by itself, the heap gets them if it has 256 MiB, or if most of its arenas are pages of
-   * blocks of at most 4 KiB; a block of at least 8 MiB gets them always. */
+  /* Where the system gives huge pages by itself, the heap gets them if it has 256 MiB, or if it has some 12 MiB and at
+   * least three quarters of what is used of its arenas are pages of blocks of at most 4 KiB; a block of at least 8 MiB gets them always. */
   HW_HEAP_PAGES_USUAL = 0,
   HW_HEAP_PAGES_SMALL,       /* no huge ones, also where the system gives them by itself */
   HW_HEAP_PAGES_TRANSPARENT, /* the system is asked for transparent huge pages (MADV_HUGEPAGE) */
@@ -187,10 +189,10 @@ enum hw_heap_fault hw_heap_free(struct hw_heap *heap, void *block);
 
 /* Makes a block larger or smaller without moving it. Returns whether it has at least `bytes` then; hw_heap_usable_bytes says
  * how many. A block of a class keeps its size; larger ones become longer if the memory after them is free, and shorter if more than
- * an eighth is spare, one above 2 MiB down to that. Returns false for NULL or after a fault. */
+ * an eighth is spare, one above 2 MiB down to 2 MiB, with huge pages to 4 MiB. Returns false for NULL or after a fault. */
 bool hw_heap_resize_in_place(struct hw_heap *heap, void *block, size_t bytes);
 
-/* Returns how many usable bytes a block has that is requested with `bytes`, without allocating one: a buffer that is to grow
+/* Returns how many usable bytes a block has at least that is requested with `bytes`, without allocating one: a buffer that is to grow
  * can be requested with this size. With HEAPWRIGHT_HEAP_LIBC, it is `bytes`. */
 size_t hw_heap_good_bytes(const struct hw_heap *heap, size_t bytes);
 

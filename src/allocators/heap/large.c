@@ -11,11 +11,12 @@ enum {
   MOST_CACHED_UNTIL_COLLECT = 64, /* of a heap that returns nothing before */
 };
 
-/* With huge pages, the last one is huge, too: requests of nearly the same size then need no change of a block, and its end no
- * small pages. */
+/* With huge pages, the length of a block above 2 MiB is a multiple of them: no part of it then needs small pages, and a request of
+ * nearly the same size needs no system call. */
 size_t hwi_large_length(const struct hw_heap *heap, size_t bytes)
 {
-  size_t unit = hwi_config_wants_huge_pages(&heap->config) ? HWI_HUGE_PAGE_BYTES : HWI_SYSTEM_PAGE_BYTES;
+  bool is_huge = bytes > HWI_SPAN_BYTES && hwi_config_wants_huge_pages(&heap->config);
+  size_t unit = is_huge ? HWI_HUGE_PAGE_BYTES : HWI_SYSTEM_PAGE_BYTES;
   return (bytes + unit - 1) & ~(unit - 1);
 }
 
@@ -87,11 +88,12 @@ bool hwi_large_stays(const struct hw_heap *heap, size_t has, size_t bytes)
   return has >= bytes && bytes > HWI_SPAN_BYTES && returns_nothing(heap) && units_up(has) == units_up(bytes);
 }
 
-/* Returns whether a block is given out for a request as it is: by so much it may be larger. */
+/* Returns whether a block is given out for a request as it is: if it is at most 1 MiB or a quarter larger; but at most a half, if it is
+ * one of less than 2 MiB, which only its alignment made a large block. */
 static bool is_near(const struct hw_heap *heap, size_t has, size_t bytes)
 {
-  enum { MORE_BYTES = 1 << 20, MORE_PART = 4 };
-  size_t more = bytes / MORE_PART > MORE_BYTES ? bytes / MORE_PART : MORE_BYTES;
+  enum { MORE_BYTES = 1 << 20 };
+  size_t more = bytes / 2 < MORE_BYTES ? bytes / 2 : bytes / 4 > MORE_BYTES ? bytes / 4 : MORE_BYTES;
   return (has >= bytes && has - bytes <= more) || hwi_large_stays(heap, has, bytes);
 }
 

@@ -481,7 +481,7 @@ void *hwi_large_resize(struct hw_heap *heap, struct hwi_page *page, size_t bytes
                        size_t *new_bytes); /* NULL: unchanged */
 void hwi_large_free(struct hw_heap *heap, struct hwi_page *page);
 
-/* Returns the length of a large block for a request. */
+/* Returns the length of a large block for a request. Without the lock, too. */
 size_t hwi_large_length(const struct hw_heap *heap, size_t bytes);
 
 /* Returns whether a block of `has` bytes is not made shorter for a request that is too large for an arena, too: the heap returns nothing,

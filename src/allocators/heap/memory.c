@@ -36,9 +36,9 @@ static void ask_for_huge_pages(struct hw_heap *heap, uintptr_t start, size_t byt
         error);
 }
 
-/* Returns whether most of the arenas is touched. A link is written to each block before it is given out, so that a page of blocks up to
- * 4 KiB is touched, except the rest of a page that is just being filled: one of each class and owner, on average half of it. What is lost of
- * the last huge page counts, too, so that no small heap is dense. */
+/* Returns whether at least three quarters of what is in use of the arenas is touched. A link is written to each block before it is given out, so that a page of blocks up to
+ * 4 KiB is touched, except the rest of a page that is just being filled: one of each class and owner, on average half of it. 2 MiB more
+ * are required, since a part of the last huge page is lost: no heap below some 10 MiB is dense. */
 static bool is_dense(const struct hw_heap *heap)
 {
   size_t bytes = 0;
@@ -69,6 +69,8 @@ void hwi_heap_choose_pages_again(struct hw_heap *heap, uintptr_t start, size_t o
 {
   if (heap->config.pages == HW_HEAP_PAGES_USUAL && old_bytes < LONG_BLOCK_BYTES && bytes >= LONG_BLOCK_BYTES)
     hwi_os_use_usual_pages((void *)start, bytes);
+  if (hwi_config_wants_huge_pages(&heap->config) && old_bytes < HWI_HUGE_PAGE_BYTES && bytes >= HWI_HUGE_PAGE_BYTES)
+    ask_for_huge_pages(heap, start, bytes);
 }
 
 static void choose_node(struct hw_heap *heap, uintptr_t start, size_t bytes)

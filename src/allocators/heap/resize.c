@@ -8,7 +8,7 @@
 
 size_t hw_heap_good_bytes(const struct hw_heap *heap, size_t bytes)
 {
-  if (heap->uses_libc || heap->is_destroyed || bytes > PTRDIFF_MAX - HWI_SYSTEM_PAGE_BYTES)
+  if (heap->uses_libc || heap->is_destroyed || !hwi_space_can_have(bytes))
     return bytes;
   if (bytes <= HW_HEAP_LARGEST_CLASS_BYTES)
     return heap->class_bytes[heap->class_of[(bytes + HW_HEAP_ALIGN - 1) >> HWI_GRANULE_BITS]];
@@ -24,8 +24,9 @@ static void *resize_mapped(struct hw_heap *heap, void *block, size_t old_bytes, 
   size_t new_bytes = 0;
   if (result == HWI_LOCK_CLOSED)
     return NULL;
-  if (page->kind == HWI_PAGE_LARGE && bytes <= HWI_SPAN_BYTES && (!may_move || bytes >= HWI_SPAN_BYTES / 2))
-    bytes = HWI_SPAN_BYTES + 1; /* the least that such a block may have */
+  size_t least = hwi_large_length(heap, HWI_SPAN_BYTES + 1);
+  if (page->kind == HWI_PAGE_LARGE && bytes <= HWI_SPAN_BYTES && (!may_move || bytes >= least / 2))
+    bytes = least < old_bytes ? least : old_bytes;
   if (page->kind == HWI_PAGE_LARGE && bytes > HWI_SPAN_BYTES)
     resized = (char *)hwi_large_resize(heap, page, bytes, may_move, &new_bytes);
   else if (page->kind == HWI_PAGE_SPAN && bytes <= HWI_SPAN_BYTES)

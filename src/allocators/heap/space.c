@@ -150,7 +150,7 @@ static bool extend(size_t end_unit)
 
 bool hwi_space_can_have(size_t bytes)
 {
-  return bytes <= (size_t)UNITS << HWI_UNIT_BITS && bytes <= PTRDIFF_MAX - HWI_SYSTEM_PAGE_BYTES;
+  return bytes <= (size_t)UNITS << HWI_UNIT_BITS && bytes <= PTRDIFF_MAX - HWI_HUGE_PAGE_BYTES;
 }
 
 /* A place where something else is mapped is left out from then on. */
