@@ -3,7 +3,7 @@
  * heap_work WORKLOAD PERCENT prints nanoseconds of processor time, then in kB: peak RSS, address space and RSS after all threads ended.
  * PERCENT scales the number of operations. Workloads:
  *   server     threads replace random blocks in an array of theirs, and then leave it to a new thread
- *   pass       in pairs of threads, one allocates blocks, and the other frees them
+ *   pass       in pairs of threads, each on a processor of its own if there are two or more, one allocates blocks, and the other frees them
  *   exchange   threads take random blocks from slots that all share, and put others there
  *   lifetimes  blocks of many sizes, from 8 bytes to 64 KiB, small ones most often, that live long or short
  *   small      blocks up to 128 bytes, freed in the order of allocation, in the opposite one, or in any
@@ -14,6 +14,7 @@
  *   up-down    64 MB of small blocks are allocated and all freed, again and again
  *   many       16 threads allocate 3.3 million blocks of 16 to 2,048 bytes, and free those of another thread
  */
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "heap_bench.h"
@@ -74,10 +75,27 @@ struct ring {
 
 static struct ring rings[THREADS / 2];
 
+/* Of those that it may use, the processor with this number, counted from 0 and again from 0 after the last one. */
+static void use_processor(int number)
+{
+  cpu_set_t all, one;
+  CPU_ZERO(&one);
+  if (sched_getaffinity(0, sizeof all, &all))
+    return;
+  number %= CPU_COUNT(&all);
+  for (int i = 0; i < CPU_SETSIZE; i++)
+    if (CPU_ISSET(i, &all) && number-- == 0)
+      CPU_SET(i, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+/* If the scheduler has the choice, both threads of a pair are on one processor in some runs, and meet on two in others, which takes up to nine
+ * times as long. */
 static void *produce_or_consume(void *argument)
 {
   struct ring *ring = &rings[(uintptr_t)argument / 2];
   uint32_t seed = 77;
+  use_processor((int)(uintptr_t)argument);
   for (size_t i = 0, batches = scaled(40000); i < batches; i++) {
     if ((uintptr_t)argument % 2) {
       while (i == atomic_load(&ring->written))
