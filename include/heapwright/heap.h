@@ -74,7 +74,7 @@ enum hw_heap_lock {
   HW_HEAP_LOCK_SPINNING,     /* tries until it has it; a thread with a real-time policy sleeps after a moment */
 };
 
-/* When free memory goes back to the system by itself. Of free blocks above 2 MiB, a heap keeps at most eight, or 64 with
+/* When free memory goes back to the system by itself. Of free blocks above 2 MiB, a heap keeps at most 16, or 64 with
  * ON_COLLECT, of any size. It gives one out as it is if that is larger than the request by at most 1 MiB or a quarter; otherwise its length is
  * changed. With ON_COLLECT, a block becomes shorter only for a request that needs fewer units of 4 MiB. */
 enum hw_heap_returns {
@@ -88,7 +88,7 @@ enum hw_heap_returns {
 /* The pages of the system that blocks are in. With TRANSPARENT and HUGE, the length of a block above 2 MiB is a multiple of 2 MiB, also of
  * what `touch` makes present and `lock_memory` locks. */
 enum hw_heap_pages {
-  /* Where the system gives huge pages by itself, the heap gets them if it has 256 MiB, or if it has some 12 MiB and at
+  /* Where the system gives huge pages by itself, the heap gets them if it has 256 MiB, or if it has 4 MiB and at
    * least three quarters of what is used of its arenas are pages of blocks of at most 4 KiB; a block of at least 8 MiB gets them always. */
   HW_HEAP_PAGES_USUAL = 0,
   HW_HEAP_PAGES_SMALL,       /* no huge ones, also where the system gives them by itself */

@@ -176,7 +176,7 @@ static void huge_pages_are_for_memory_that_is_used(void **state)
   static const struct {
     size_t block_bytes, mib;
     bool refuses;
-  } cases[] = {{100, 10, true}, {100, 15, false}, {4096, 15, false}, {5000, 40, true}, {64 * 1024, 40, true}};
+  } cases[] = {{100, 3, true}, {100, 8, false}, {4096, 8, false}, {5000, 40, true}, {64 * 1024, 40, true}};
   if (!has_huge_pages())
     skip();
   for (size_t i = 0; i < COUNT(cases); i++) {

@@ -7,7 +7,7 @@
 #include "platform/os.h"
 
 enum {
-  MOST_CACHED = 8,
+  MOST_CACHED = 16,
   MOST_CACHED_UNTIL_COLLECT = 64, /* of a heap that returns nothing before */
 };
 

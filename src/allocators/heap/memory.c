@@ -10,7 +10,10 @@
 #include "platform/os.h"
 #include "platform/os_heap.h"
 
-enum { LONG_BLOCK_BYTES = 8 << 20 };
+enum {
+  LONG_BLOCK_BYTES = 8 << 20,
+  LOST_BYTES = 512 << 10, /* of the last huge page */
+};
 
 enum hwi_refusal { REFUSED_HUGE = 1, REFUSED_TRANSPARENT = 2, REFUSED_LOCK = 4, REFUSED_NODE = 8 };
 
@@ -36,9 +39,10 @@ static void ask_for_huge_pages(struct hw_heap *heap, uintptr_t start, size_t byt
         error);
 }
 
-/* Returns whether at least three quarters of what is in use of the arenas is touched. A link is written to each block before it is given out, so that a page of blocks up to
- * 4 KiB is touched, except the rest of a page that is just being filled: one of each class and owner, on average half of it. 2 MiB more
- * are required, since a part of the last huge page is lost: no heap below some 10 MiB is dense. */
+/* Returns whether at least three quarters of what is in use of the arenas is touched. A link is written to each block before it is given
+ * out, so that a page of blocks up to 4 KiB is touched, except the rest of a page that is just being filled: one of each class and owner, on
+ * average half of it. A part of the last huge page is lost, too: a heap of one arena must be touched nearly everywhere, and the first arena
+ * never has huge pages. */
 static bool is_dense(const struct hw_heap *heap)
 {
   size_t bytes = 0;
@@ -46,7 +50,7 @@ static bool is_dense(const struct hw_heap *heap)
     size_t pages = heap->page_counts[i], begun = pages < heap->owner_count ? pages : heap->owner_count;
     bytes += (pages * 2 - begun) * heap->page_bytes[i] / 2;
   }
-  return bytes >= heap->taken_bytes / 4 * 3 + HWI_HUGE_PAGE_BYTES;
+  return bytes >= heap->taken_bytes / 4 * 3 + LOST_BYTES;
 }
 
 /* Where the system gives huge pages by itself, they would mostly be memory that is not used: a heap writes to the beginnings of its
