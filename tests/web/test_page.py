@@ -349,13 +349,16 @@ def test_a_crash(hw, tmp_path, kind):
     check_page("crash", page, report)
 
 
-def run_check_of_parts(name, hw, recording, tmp_path, *options):
+def run_check_of_parts(name, hw, recording, tmp_path, *options, around_ns=None):
     """The same, with reports of two parts of the run: `within` the interval from `first` to `last`, and `until`
-    `last`."""
+    `last`. The interval is the half in the middle, or has this moment and 50 ms on each side."""
     page, report = tmp_path / "run.html", tmp_path / "report.json"
     assert hw("report", "-o", page, recording.trace).returncode == 0
     edges = read_html(page).slices["from_ns"]
     first, last = edges[len(edges) // 4], edges[len(edges) * 3 // 4]
+    if around_ns:
+        first = max(edge for edge in edges if edge <= around_ns - 50_000_000)
+        last = min(edge for edge in edges if edge >= around_ns + 50_000_000)
     parts = {"within": ("--from", f"{first}ns", "--to", f"{last}ns"), "until": ("--to", f"{last}ns")}
     reports = {part: recording.report_with(*options, *span) for part, span in parts.items()}
     report.write_text(json.dumps({**recording.report_with(*options), "first": first, "last": last, **reports}))
@@ -364,7 +367,9 @@ def run_check_of_parts(name, hw, recording, tmp_path, *options):
 
 
 def test_lifetimes(hw, record, compile_c, tmp_path):
-    parts = run_check_of_parts("lifetimes", hw, record([compile_c(LIVES)]), tmp_path)
+    recording = record([compile_c(LIVES)])
+    churn = next(place for place in recording.report_with()["top"] if place["largest"] == 24)
+    parts = run_check_of_parts("lifetimes", hw, recording, tmp_path, around_ns=churn["last_ns"])
     lifetimes = parts["within"]["lifetimes"]
     assert lifetimes == {**lifetimes, "temporary": 30, "below_1s": 10, "until_end": 8}
 
