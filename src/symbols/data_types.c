@@ -241,7 +241,8 @@ static void lay_out_record(struct hwi_data_types *types, uint32_t record)
   }
   if (types->member_count > first && !types->types[record].is_union) {
     const struct hwi_data_member last = types->members[types->member_count - 1];
-    types->types[record].is_open = is_open_array(types, &last, types->types[record].bytes);
+    const bool is_open = is_open_array(types, &last, types->types[record].bytes); /* may move the types */
+    types->types[record].is_open = is_open;
   }
 }
 
