@@ -185,3 +185,22 @@ def test_a_moment_has_the_types(hw, tmp_path):
     assert "struct person" in text and "variable people" in text
     same = hw("diff", tmp_path / "now.hwt", tmp_path / "now.hwt")
     assert same.returncode == 0 and "struct" not in same.stdout, (same.stderr, same.stdout)
+
+
+# Each record that ends with an open array makes a type while it is laid out.
+MANY_OPEN = ("#include <stdlib.h>\n#include <unistd.h>\nPAD\n" +
+             "".join(f"struct item{i} {{ int *x; }}; struct list{i} {{ long count; struct item{i} last[1]; }};\n" for i in range(6000)) +
+             "struct all { " + " ".join(f"struct list{i} m{i};" for i in range(6000)) + " } all;\n"
+             "int main(void) { all.m0.last[0].x = malloc(100); write(1, \"r\", 1); pause(); }\n")
+
+
+@pytest.mark.parametrize("pad", ["", "struct pad { long x; } pad;"])
+def test_thousands_of_types(hw, compile_c, pad):
+    """The table of types is moved when it grows, also while a record is laid out: where depends on how many types come before."""
+    program = compile_c(MANY_OPEN.replace("PAD", pad), "-g")
+    for _ in range(5):
+        with subprocess.Popen([program], stdout=subprocess.PIPE) as process:
+            assert process.stdout.read(1) == b"r"
+            done = hw("core", "--json", str(process.pid))
+            process.kill()
+        assert done.returncode == 0, done.stderr
