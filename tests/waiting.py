@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-PATIENCE = 300  # seconds: an event that has not happened by then will not happen
+PATIENCE = 120  # seconds: an event that has not happened by then will not happen
 HOLD = 'write(1, "", 1), read(0, &(char){0}, 1)'  # in a program for `record_with_marks`: marks the place of a mark
 
 

@@ -338,7 +338,7 @@ static void what_was_freed_last_is_given_out_first(void **state)
   hw_heap_destroy(heap);
 }
 
-/* Returns how many of ten blocks are in the memory of longer ones that were freed, and as long as these. */
+/* Returns how many of twenty blocks are in the memory of longer ones that were freed, and as long as these. */
 static int count_in_old_memory(enum hw_heap_returns returns)
 {
   enum { BLOCKS = 20, OLD_BYTES = 3 * MIB, NEW_BYTES = 9 * MIB / 4 };
