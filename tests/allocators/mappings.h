@@ -11,6 +11,35 @@
 
 #include <cmocka.h>
 
+#ifdef __SANITIZE_ADDRESS__
+void __asan_get_shadow_mapping(size_t *scale, size_t *offset);
+
+/* Returns the pages that are in memory of ASan's shadow. ASan reads the part of it that belongs to what a program writes, and some
+ * kernels count memory that was only read as present. */
+static inline size_t shadow_pages(void)
+{
+  char line[512];
+  size_t scale, offset, start, end, kib, pages = 0;
+  bool is_shadow = false;
+  __asan_get_shadow_mapping(&scale, &offset);
+  FILE *file = fopen("/proc/self/smaps", "r");
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file)) {
+    if (sscanf(line, "%zx-%zx ", &start, &end) == 2)
+      is_shadow = start >= offset && start - offset < ((size_t)1 << 47) >> scale;
+    else if (is_shadow && sscanf(line, "Rss: %zu", &kib) == 1)
+      pages += kib / 4;
+  }
+  fclose(file);
+  return pages;
+}
+#else
+static inline size_t shadow_pages(void)
+{
+  return 0;
+}
+#endif
+
 /* Pages of the system: all that are mapped, and those in memory. */
 static inline void process_pages(size_t *mapped, size_t *resident)
 {
@@ -18,6 +47,7 @@ static inline void process_pages(size_t *mapped, size_t *resident)
   assert_non_null(file);
   assert_int_equal(fscanf(file, "%zu %zu", mapped, resident), 2);
   fclose(file);
+  *resident -= shadow_pages();
 }
 
 static inline size_t resident_bytes(void)

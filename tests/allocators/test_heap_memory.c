@@ -1,7 +1,7 @@
 /* test_heap_memory.c - the memory that a general heap has from the system: when it goes back, and what its pages are
  *
- * Breaks if memory does not go back when the config says so, or goes back before, or if its pages are not as the config wants
- * them.
+ * Breaks if memory does not go back when the config says so, or goes back before, if a destroyed heap leaves memory behind, or
+ * if its pages are not as the config wants them.
  */
 #include "mappings.h"
 #include "new_heap.h"
@@ -95,6 +95,60 @@ static void memory_goes_back_after_a_time(void **state)
     assert_int_equal(mincore((void *)((uintptr_t)second + 2 * MIB - 4096), 4096, &is_resident), 0);
   }
   assert_false(is_resident & 1);
+  hw_heap_destroy(heap);
+}
+
+static void use_heaps(int count)
+{
+  struct hw_heap *heaps[8];
+  for (int i = 0; i < count; i++) {
+    heaps[i] = new_heap();
+    for (size_t bytes = 1; bytes <= 4 * MIB; bytes *= 2)
+      for (int k = 0; k < 10; k++)
+        memset(hw_heap_alloc(heaps[i], bytes), 1, bytes);
+    expect_right(heaps[i]);
+  }
+  for (int i = 0; i < count; i++)
+    hw_heap_destroy(heaps[i]);
+  hw_heap_destroy(NULL);
+}
+
+static void a_destroyed_heap_leaves_nothing(void **state)
+{
+  (void)state;
+  size_t mapped, resident, mapped_after, resident_after;
+  enum { SLACK_PAGES = 512 };
+  for (int i = 0; i < 2; i++)
+    use_heaps(8); /* the table of descriptors stays, and a page for each of the 16 heaps that were destroyed last */
+  process_pages(&mapped, &resident);
+  for (int i = 0; i < 5; i++)
+    use_heaps(8);
+  process_pages(&mapped_after, &resident_after);
+  assert_true(mapped_after <= mapped);
+  assert_true(resident_after <= resident + SLACK_PAGES);
+}
+
+static void free_memory_goes_back(void **state)
+{
+  (void)state;
+#ifdef __SANITIZE_THREAD__
+  skip(); /* its own memory grows with the program's, and stays */
+#endif
+  enum { BLOCKS = 200000, BYTES = 500, ALL_PAGES = BLOCKS / 4096 * BYTES };
+  static void *blocks[BLOCKS];
+  struct hw_heap *heap = new_heap();
+  size_t mapped, before, full, after;
+  process_pages(&mapped, &before);
+  for (int i = 0; i < BLOCKS; i++)
+    memset(blocks[i] = hw_heap_alloc(heap, BYTES), 1, BYTES);
+  process_pages(&mapped, &full);
+  for (int i = 0; i < BLOCKS; i++)
+    hw_heap_free(heap, blocks[i]);
+  hw_heap_collect(heap);
+  process_pages(&mapped, &after);
+  assert_true(full >= before + ALL_PAGES);
+  assert_true(after <= before + ALL_PAGES / 20);
+  assert_int_equal(used_bytes(heap), 0);
   hw_heap_destroy(heap);
 }
 
@@ -322,6 +376,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(memory_goes_back_when_the_config_says, keep_sanitizers_small, allow_huge_pages),
+      cmocka_unit_test_setup_teardown(a_destroyed_heap_leaves_nothing, keep_sanitizers_small, allow_huge_pages),
+      cmocka_unit_test_setup_teardown(free_memory_goes_back, keep_sanitizers_small, allow_huge_pages),
       cmocka_unit_test(memory_goes_back_after_a_time),
       cmocka_unit_test(huge_pages_are_asked_for),
       cmocka_unit_test(a_small_heap_refuses_huge_pages),
