@@ -25,7 +25,7 @@ import pool
 from heap_peers import BASE
 from run import OtherLoad
 
-PAGE = os.path.join(os.path.dirname(pool.HERE), "docs", "heap.md")
+PAGE = os.path.join(os.path.dirname(pool.HERE), "docs", "heap-figures.md")
 WORKLOADS = ("server", "pass", "exchange", "lifetimes", "small", "large", "grow", "scratch", "thrash", "up-down", "many")
 AFTERWARDS = "many"  # the workload after which address space and RSS are of interest
 QUICK_SHARE = 0.1
@@ -100,7 +100,7 @@ def options():
     parser.add_argument("--percent", type=int, default=20, help="how much of each workload is done (default: 20)")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each workload and allocator (default: 5)")
     parser.add_argument("--quick", action="store_true", help="a tenth of all other parts")
-    parser.add_argument("--document", action="store_true", help="write the tables to docs/heap.md")
+    parser.add_argument("--document", action="store_true", help="write the tables to docs/heap-figures.md")
     given = parser.parse_args()
     unknown = set(given.parts) - {*WORKLOADS, *PARTS}
     if unknown:
