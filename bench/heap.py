@@ -10,7 +10,6 @@ median of a workload's times and RSS counts: other load on the machine affects a
 import argparse
 import math
 import os
-import random
 import statistics
 import sys
 import tempfile
@@ -42,11 +41,8 @@ def measure(program, libraries, workloads, settings):
     """{workload: {allocator: (nanoseconds of processor time, peak RSS, address space and RSS at the end in kB)}}."""
     found = {}
     for workload in workloads:
-        rounds = {name: [] for name in libraries}
-        for number in range(settings.rounds):
-            for name in random.Random(f"{workload} {number}").sample(list(libraries), len(libraries)):
-                library, variables = libraries[name]
-                rounds[name].append(heap_peers.run(program, library, (workload, settings.percent), variables))
+        rounds = pool.taking_turns(libraries, settings.rounds, lambda one: heap_peers.run(
+            program, one[0], (workload, settings.percent), one[1]))
         found[workload] = {name: tuple(statistics.median(one[i] for one in ones) for i in range(4)) for name, ones in rounds.items()}
     return found
 

@@ -6,9 +6,10 @@ import shutil
 
 import heap_peers
 import measure
+import pool
 import workloads
 
-ROUNDS = 3
+ROUNDS = 7
 SCALE = 0.2  # of sqlite3 and python3 in bench/run.py
 JOBS, MACHINES, MINUTES = 8, 6, 70
 SOURCE = "".join(f"#include <{name}>\n" for name in ("algorithm", "functional", "iostream", "map", "memory", "regex", "string", "vector")) + \
@@ -57,10 +58,7 @@ def measure_programs(libraries, folder, rounds):
     """{program: {allocator: (smallest time, smallest peak)}}, in rounds that take turns."""
     found, log = {}, os.path.join(folder, "errors")
     for title, command, env in commands(folder):
-        runs = {name: [] for name in libraries}
-        for _ in range(rounds):
-            for name, library in libraries.items():
-                runs[name].append(run(command, env, library, log))
+        runs = pool.taking_turns(libraries, rounds, lambda library: run(command, env, library, log))
         found[title] = {name: (min(time for time, _ in ones), min(peak for _, peak in ones)) for name, ones in runs.items()}
     return found
 

@@ -6,6 +6,7 @@ allocator that is not installed is left out. With --document the table is writte
 import argparse
 import glob
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,16 @@ def find_libraries(build):
         paths = sorted(glob.glob(f"/usr/lib/*-linux-gnu/{pattern}")) if pattern else [None]
         if paths:
             found[name] = paths[0]
+    return found
+
+
+def taking_turns(libraries, rounds, one):
+    """{allocator: [one(what libraries has for it), ...]}. Each round runs all of them, so that other load on the machine affects all; in
+    another order each time, since memory that the program before has touched costs less on a virtual machine."""
+    found = {name: [] for name in libraries}
+    for number in range(rounds):
+        for name in random.Random(number).sample(list(libraries), len(libraries)):
+            found[name].append(one(libraries[name]))
     return found
 
 

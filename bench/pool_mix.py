@@ -91,15 +91,6 @@ def percent(part, whole):
     return f"{100 * part / whole - 100:.1f} %"
 
 
-def taking_turns(libraries, rounds, one):
-    """[one(library), ...] of each allocator. Each round runs all of them, so that other load on the machine affects all."""
-    found = {name: [] for name in libraries}
-    for _ in range(rounds):
-        for name, library in libraries.items():
-            found[name].append(one(library))
-    return found
-
-
 def drawn(program, library, mix, operations, allocator):
     """The figures of each draw: peak requested, peak rounded, live at the end, memory; sorted by memory per requested byte."""
     found = []
@@ -132,7 +123,7 @@ def latency(program, libraries, mixes, settings):
     table = "| sizes of | allocator | median | 99.9 % | 99.99 % | most |\n|---|---|---:|---:|---:|---:|\n"
     kinds = {}
     for name, mix in mixes.items():
-        found = taking_turns({**libraries, NOTHING: NOTHING}, settings.rounds, lambda library: run(
+        found = pool.taking_turns({**libraries, NOTHING: NOTHING}, settings.rounds, lambda library: run(
             program, None if library is NOTHING else library, mix, settings.operations, "nothing" if library is NOTHING else "latency"))
         kinds[name] = {allocator: [min(column) for column in zip(*rounds)] for allocator, rounds in found.items()}
         for allocator, best in kinds[name].items():
@@ -145,7 +136,7 @@ def latency(program, libraries, mixes, settings):
 def threads(program, libraries, mixes, settings):
     table = "| sizes of | allocator |" + "".join(f" {count} thread{'s' * (count > 1)} |" for count in THREADS) + "\n|---|---|" + "---:|" * len(THREADS) + "\n"
     for name, mix in mixes.items():
-        found = taking_turns(libraries, settings.rounds,
+        found = pool.taking_turns(libraries, settings.rounds,
                              lambda library: [run(program, library, mix, settings.operations, "threads", count)[0] for count in THREADS])
         for allocator, rounds in found.items():
             table += f"| {name} | {allocator} |" + "".join(f" {max(column) / 1e6:.1f} |" for column in zip(*rounds)) + "\n"
