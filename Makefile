@@ -63,7 +63,7 @@ soak:
 	@HW_BUILD=$(abspath $(BUILD)) HW_FORKS=400 $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/allocators/test_fork.py
 	@HW_BUILD=$(abspath $(BUILD)) HW_CONFIGS=all $(PYTHON) -B -m pytest -q --rootdir tests -p no:cacheprovider tests/conform/test_heap_configs.py tests/allocators/test_annotate.py -k "configs or rules"
 
-## make bench             the figures of docs/benchmarks.md, next to heaptrack's, of docs/pool.md and docs/heap.md (BENCH_FLAGS=--document writes all)
+## make bench             the figures of docs/benchmarks.md, next to heaptrack's, of docs/pool.md and docs/heap-figures.md (BENCH_FLAGS=--document writes all)
 bench:
 	@$(SETUP) build bench web
 	@tools/build_page.sh --install || echo "make bench: web/node_modules is not there: the page is not measured" >&2

@@ -5,7 +5,7 @@ the address space and the RSS after 16 threads have ended), or: `instructions` o
 the test's own, some 6); `speed`: blocks per microsecond of one thread and four; `locality`: cache misses; `returned`: memory that goes back to
 the system, and what that costs; `scale`: many gigabytes and many threads; `programs`: real ones. The allocators take turns, the
 workloads in another order each time: on a virtual machine, memory that the program before has touched costs less. The
-median of a workload's times and RSS counts: other load on the machine affects all allocators alike. An allocator that is not installed is left out. With --document the tables are written to docs/heap.md.
+median of a workload's times and RSS counts: other load on the machine affects all allocators alike. An allocator that is not installed is left out. With --document the tables are written to docs/heap-figures.md.
 """
 import argparse
 import math
@@ -32,7 +32,7 @@ QUICK_SHARE = 0.1
 
 def with_profiles(libraries):
     """{name: (library, settings)}, with the heap by default and in its other profiles."""
-    heap, *others = ((name, (library, None)) for name, library in libraries.items())
+    heap, *others = heap_peers.asked(libraries).items()
     profiles = ((name, (heap[1][0], settings)) for name, settings in heap_peers.PROFILES.items())
     return dict((heap, *profiles, *others))
 
@@ -41,8 +41,7 @@ def measure(program, libraries, workloads, settings):
     """{workload: {allocator: (nanoseconds of processor time, peak RSS, address space and RSS at the end in kB)}}."""
     found = {}
     for workload in workloads:
-        rounds = pool.taking_turns(libraries, settings.rounds, lambda one: heap_peers.run(
-            program, one[0], (workload, settings.percent), one[1]))
+        rounds = heap_peers.taking_turns(program, libraries, settings.rounds, (workload, settings.percent))
         found[workload] = {name: tuple(statistics.median(one[i] for one in ones) for i in range(4)) for name, ones in rounds.items()}
     return found
 

@@ -14,6 +14,9 @@ PROFILES = {"fast": {"HEAPWRIGHT_HEAP_RETURNS": "on-collect", "HEAPWRIGHT_HEAP_P
 HUGE = {"heap": {"HEAPWRIGHT_HEAP_PAGES": "transparent"}, "glibc": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}, "jemalloc": {"MALLOC_CONF": "thp:always"},
         "mimalloc": {"MIMALLOC_ALLOW_LARGE_OS_PAGES": "1", "MIMALLOC_LARGE_OS_PAGES": "1"}, "tbb": {"TBB_MALLOC_USE_HUGE_PAGES": "1"}}
 
+# {what is asked for: the settings that do it}
+PAGES = {"by default": None, "huge pages": HUGE}
+
 
 def find_libraries(build):
     """Name and path of the heap and of each installed allocator; None is the program's own."""
@@ -39,6 +42,16 @@ def run(program, library, arguments, more=None):
     if done.stderr:
         raise SystemExit(f"{os.path.basename(program)}: {done.stderr}")
     return [int(word) for word in done.stdout.split()]
+
+
+def asked(libraries, settings=None):
+    """{allocator: (library, settings)} of those that have settings; None: of all of them, by default."""
+    return {name: (library, settings and settings[name]) for name, library in libraries.items() if settings is None or name in settings}
+
+
+def taking_turns(program, choices, rounds, arguments):
+    """{name: [what the program prints, ...]}, for choices {name: (library, settings)}."""
+    return pool.taking_turns(choices, rounds, lambda one: run(program, one[0], arguments, one[1]))
 
 
 def table(title, libraries, rows):

@@ -1,4 +1,4 @@
-"""heap_rates.py - metamalloc's figures of speed: blocks per microsecond of one thread, on normal and on huge pages, and of four threads"""
+"""heap_rates.py - metamalloc's figures of speed: blocks per microsecond of one thread, by default and with huge pages, and of four threads"""
 import math
 
 import heap_peers
@@ -13,13 +13,9 @@ def percentile(values, share):
     return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
-def rates(program, libraries, settings, rounds):
-    """{allocator: blocks per microsecond of each of WHAT}; the fastest round. An allocator without settings is left out."""
-    found = {}
-    for _ in range(rounds):
-        for name, library in libraries.items():
-            if settings is None or name in settings:
-                found.setdefault(name, []).append(heap_peers.run(program, library, ["one"], settings and settings[name]))
+def rates(program, choices, rounds):
+    """{name: blocks per microsecond of each of WHAT}; the fastest round."""
+    found = heap_peers.taking_turns(program, choices, rounds, ["one"])
     return {name: [BLOCKS / min(run[i] for run in runs) * 1000 for i in range(len(WHAT))] for name, runs in found.items()}
 
 
@@ -27,13 +23,10 @@ def table(libraries, folder, share):
     """The table. `share` of the usual rounds."""
     program = heap_peers.build_program("heap_rates", folder)
     rows = []
-    for pages, settings in (("normal", None), ("huge", heap_peers.HUGE)):
-        found = rates(program, libraries, settings, math.ceil(ONE_ROUNDS * share))
+    for pages, settings in heap_peers.PAGES.items():
+        found = rates(program, heap_peers.asked(libraries, settings), math.ceil(ONE_ROUNDS * share))
         for i, what in enumerate(WHAT):
-            rows.append((f"{what} per µs, {pages} pages", [f"{found[name][i]:.0f}" if name in found else "-" for name in libraries]))
-    times = {name: [] for name in libraries}
-    for _ in range(math.ceil(FOUR_ROUNDS * share)):
-        for name, library in libraries.items():
-            times[name] += heap_peers.run(program, library, ["four"])
-    rows.append(("4 threads, P90", [f"{percentile(times[name], 0.9) / 1e6:.0f} ms" for name in libraries]))
+            rows.append((f"{what} per µs, {pages}", [f"{found[name][i]:.0f}" if name in found else "-" for name in libraries]))
+    times = heap_peers.taking_turns(program, heap_peers.asked(libraries), math.ceil(FOUR_ROUNDS * share), ["four"])
+    rows.append(("4 threads, P90", [f"{percentile(sum(times[name], []), 0.9) / 1e6:.0f} ms" for name in libraries]))
     return heap_peers.table("speed", libraries, rows)

@@ -15,17 +15,11 @@ KEEP = {"heap": {"HEAPWRIGHT_HEAP_RETURNS": "on-collect"}, "glibc": {"GLIBC_TUNA
 
 def cycles(program, libraries, megabytes):
     """{allocator: (milliseconds of a cycle, page faults of a cycle, milliseconds if nothing is returned or None)}."""
-    found = {name: ([], [], []) for name in libraries}
-    for _ in range(ROUNDS):
-        for name, library in libraries.items():
-            nanoseconds, faults = heap_peers.run(program, library, ("cycles", megabytes, CYCLES))
-            found[name][0].append(nanoseconds)
-            found[name][1].append(faults)
-            if name in KEEP:
-                found[name][2].append(heap_peers.run(program, library, ("cycles", megabytes, CYCLES), KEEP[name])[0])
-    of_cycle = lambda figures, choose: choose(figures) / (CYCLES - 1) if figures else None
-    return {name: (of_cycle(times, min) / 1e6, of_cycle(faults, statistics.median), of_cycle(kept, min) / 1e6 if kept else None)
-            for name, (times, faults, kept) in found.items()}
+    kept = {f"{name}, kept": choice for name, choice in heap_peers.asked(libraries, KEEP).items()}
+    found = heap_peers.taking_turns(program, {**heap_peers.asked(libraries), **kept}, ROUNDS, ("cycles", megabytes, CYCLES))
+    of_cycle = lambda name, figure, choose: choose(run[figure] for run in found[name]) / (CYCLES - 1)
+    milliseconds = {name: of_cycle(name, 0, min) / 1e6 for name in found}
+    return {name: (milliseconds[name], of_cycle(name, 1, statistics.median), milliseconds.get(f"{name}, kept")) for name in libraries}
 
 
 def lost(time, kept):
