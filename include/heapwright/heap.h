@@ -21,10 +21,10 @@
  * and the sanitizers see each of them; this is slow. An address that is none of the heap's blocks, also one that was freed before,
  * is HW_HEAP_FOREIGN then. With libheapwright-heap, malloc itself is then libc's.
  *
- * Each running thread keeps, in each heap, memory of every class that it has used, although all of it is free: up to some
- * 5 MiB if it has used all. It also keeps up to 64 blocks, or 16 KiB, of each class that other threads allocated and it freed, and
- * gives them out next; sixteen of a class, if it only frees; blocks below 64 bytes only while threads free such blocks of each other.
- * Each of them may hold a page of 64 KiB that is otherwise free. All this is returned when the thread ends, or calls hw_heap_collect.
+ * Each running thread keeps, in each heap, memory of every class that it has used, although all of it is free: up to 5.6 MiB if it
+ * has used all 45 classes. It also keeps up to 64 blocks, or 16 KiB, of each class that other threads allocated and it freed, and gives
+ * them out next; sixteen of a class, if it only frees; blocks below 64 bytes only while threads free such blocks of each other. Each of
+ * them may hold a page of 64 KiB that is otherwise free. All this is returned when the thread ends, or calls hw_heap_collect.
  */
 /* SPDX-License-Identifier: MIT */
 #ifndef HEAPWRIGHT_HEAP_H
