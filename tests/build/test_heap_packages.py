@@ -86,3 +86,12 @@ target_link_libraries(leak heapwright::record_static -static)
     run("cmake", "-S", tmp_path, "-B", tmp_path / "built", f"-DCMAKE_PREFIX_PATH={installed}", env=ENVIRONMENT)
     run("cmake", "--build", tmp_path / "built", env=ENVIRONMENT)
     check_recorded(tmp_path / "built/leak", installed, tmp_path)
+
+
+def test_recorder_and_heap_in_a_static_program(installed, tmp_path):
+    """Each of them defines functions that the other one calls."""
+    (tmp_path / "leak.c").write_text(LEAK)
+    run("/bin/sh", "-c", "cc -static leak.c -o leak $(pkg-config --libs heapwright-static heapwright-heap)", cwd=tmp_path,
+        env={**ENVIRONMENT, "PKG_CONFIG_PATH": str(installed / "lib/pkgconfig")})
+    check_recorded(tmp_path / "leak", installed, tmp_path)
+    assert "is on the heap" in run(tmp_path / "leak", env={"HEAPWRIGHT_STATS": "stderr"}).stderr
