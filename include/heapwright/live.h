@@ -44,7 +44,7 @@ extern "C" {
  * environment has HEAPWRIGHT_QUIET=1. Port 0 is any free port.
  *
  * Returns 0 or an errno value. Other errors than the first two are explained on standard error.
- *   ENOTSUP     nothing is recorded: there is no recorder, or it could not begin or had to stop; also in static programs
+ *   ENOTSUP     nothing is recorded: there is no recorder, or it could not begin or had to stop
  *   EALREADY    this process has a server, or another thread is starting it
  *   EINVAL      `address` is not an IP address
  *   ENOENT      the command heapwright was not found

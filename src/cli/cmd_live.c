@@ -76,7 +76,7 @@ static const struct hwi_option options[] = {
      .value = "FILE",
      .help = "with --serve: answer only to requests with the header 'Authorization: Bearer\n"
              "TOKEN', where TOKEN is the line in FILE. Needed if other machines reach ADDRESS"},
-    HWI_READING_PROCESSES(reading),
+    HWI_READING_PROCESSES(reading, "all of them"),
     {.name = "output",
      .letter = 'o',
      HWI_VALUE(TEXT, output),

@@ -46,7 +46,7 @@ static const struct hwi_option options[] = {
                           ".env (NAME=VALUE), .sh (export),\n"
                           ".xml and .py (of a ROS 2 launch file), .txt or .json; with --classes also .conf (for\n"
                           "HEAPWRIGHT_HEAP_CONFIG) and .c"),
-    HWI_READING_PROCESSES(reading),
+    HWI_READING_PROCESSES(reading, "the one that allocated most"),
     {0},
 };
 

@@ -28,16 +28,16 @@ struct hwi_reading {
 };
 
 /* Rows of the command's table of options, for `struct hwi_reading field` in its `struct values`: which processes to
- * read and, for commands that name functions, where debug files are. */
+ * read (`usual`: without these options) and, for commands that name functions, where debug files are. */
 /* clang-format off */
-#define HWI_READING_PROCESSES(field)                                                                                   \
+#define HWI_READING_PROCESSES(field, usual)                                                                            \
   {.name = "children",                                                                                                 \
    HWI_VALUE(ON, field.children),                                                                                      \
    .help = "all processes of the run together"},                                                                       \
   {.name = "pid",                                                                                                      \
    HWI_VALUE(COUNT, field.pid),                                                                                        \
    .value = "PID",                                                                                                     \
-   .help = "this process of the run (default: the one that allocated most)"},                                          \
+   .help = "this process of the run (default: " usual ")"},                                                              \
   {.name = "heap",                                                                                                     \
    HWI_VALUE(TEXT, field.heap),                                                                                        \
    .value = "NAME",                                                                                                    \
@@ -51,7 +51,7 @@ struct hwi_reading {
            "of the system that the program ran on; may be given again"}
 
 #define HWI_READING_OPTIONS(field)                                                                                     \
-  HWI_READING_PROCESSES(field),                                                                                        \
+  HWI_READING_PROCESSES(field, "the one that allocated most"),                                                         \
   {.name = "scope",                                                                                                    \
    HWI_VALUE(TEXTS, field.scopes),                                                                                     \
    .value = "KIND=PATTERN",                                                                                            \

@@ -49,7 +49,7 @@ struct hwi_recording_values {
    .value = "SIZE",                                                                                                    \
    .preset = HW_SAMPLE_USUAL_BYTES,                                                                                    \
    .help = "count all calls, but keep the stacks of a sample: one per SIZE bytes on average\n"                         \
-           "(default: 512K); costs a program about 1 %"},                                                              \
+           "(default: 512K); costs most programs 1 to 5 %"},                                                              \
   {.name = "durations",                                                                                                \
    HWI_VALUE(ON, field.durations),                                                                                     \
    .help = "record how long each call took, for 'heapwright report --durations'"},                                     \

@@ -211,7 +211,7 @@ void hwi_text_rss_along(struct hwi_text *text)
   if (count == 0) {
     hwi_line_puts(&text->line,
                   "  not known: the mappings of the process were not sampled. heapwright record samples them "
-                  "at least about every second.");
+                  "about every second, more rarely in runs of many hours.");
     hwi_text_end_wrapped(text, 2, HWI_PLAIN);
     return;
   }
