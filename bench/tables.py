@@ -179,7 +179,7 @@ def annotated(results):
              for name, ways in found["programs"].items()]
     text = ("CPU time on libheapwright-annotate.so ([annotate.md](annotate.md)): of a pair of calls (bench/loop.c), and of whole programs; the "
             f"fastest run of each. The last column compares with glibc. {found['goal']} {_on_its_own(found)}")
-    return Table("Owners beside the blocks", text, ["", *next(iter(found["loops"].values())), ""], rows)
+    return Table("Owners in front of blocks", text, ["", *next(iter(found["loops"].values())), ""], rows)
 
 
 def debug_info(results):

@@ -140,6 +140,8 @@ static int check_format(const struct values *values, const struct hwi_export_for
   bool is_device = stat(values->output, &about) == 0 && !S_ISREG(about.st_mode);
   if (format->needs_file && (to_stdout || is_device || hwi_compression_of(values->output) != HWI_COMPRESSION_NONE))
     return hwi_fail(HWI_EXIT_TROUBLE, "%s can be written to a plain file only", format->name);
+  if (format->compresses && hwi_compression_of(values->output) == HWI_COMPRESSION_ZSTD)
+    return hwi_fail(HWI_EXIT_TROUBLE, "%s is always compressed by gzip: leave .zst out", format->name);
   if (format->is_binary && to_stdout && isatty(STDOUT_FILENO) == 1)
     return hwi_fail(HWI_EXIT_TROUBLE, "%s is no text for a terminal; name a file with -o, or use a pipe", format->name);
   return 0;

@@ -55,7 +55,7 @@ struct hwi_export_format {
   bool is_binary;              /* not for a terminal */
   bool needs_file;             /* writes to request->path, not to `out` */
   bool one_process;            /* cannot hold the processes of a run together */
-  bool compresses;             /* its output is already compressed */
+  bool compresses;             /* by gzip, by itself */
   bool without_names;          /* writes no functions, files or stacks */
   bool needs_all_events;       /* lists single events, so that a sample is useless to it */
   enum hwi_export_span spans;

@@ -143,6 +143,7 @@ def test_what_is_wrong_is_worded(hw, tracks, tmp_path):
         (["-o", "-", "--format", "sqlite"], ["sqlite can be written to a plain file only"]),
         (["-o", tmp_path / "x.sqlite.gz"], ["sqlite can be written to a plain file only"]),
         (["-o", "/dev/null", "--format", "sqlite"], ["sqlite can be written to a plain file only"]),
+        (["-o", tmp_path / "x.pprof.zst"], ["pprof is always compressed by gzip: leave .zst out"]),
     ]:
         done = hw("export", tracks, *arguments)
         assert done.returncode == 2 and all(word in done.stderr for word in words), done.stderr
