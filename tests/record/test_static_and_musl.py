@@ -605,12 +605,14 @@ def test_go(build, record, tmp_path):
 RUST = """use std::alloc::System;
 #[global_allocator]
 static ALLOCATOR: System = System;
+#[inline(never)] // as std::hint::black_box, which Debian 12's compiler does not have
+fn seen<T>(value: T) -> T { unsafe { let same = std::ptr::read_volatile(&value); std::mem::forget(value); same } }
 #[inline(never)]
 fn take(i: usize) -> Vec<u8> { vec![i as u8; 1811] }
 fn main() {
     let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(|| {
-        for i in 0..500 { std::hint::black_box(take(i)); }
-        let mut zeroed = std::hint::black_box(vec![0u64; 241]);
+        for i in 0..500 { seen(take(i)); }
+        let mut zeroed = seen(vec![0u64; 241]);
         zeroed.push(1);
     })).collect();
     for thread in threads { thread.join().unwrap(); }

@@ -66,7 +66,7 @@ struct hwi_memory {
   int signal;          /* that ended the process; 0: none */
   int signal_code;     /* the kernel's, such as FPE_INTDIV; above 0: an instruction was the reason */
   bool has_fault;      /* the signal came because the first thread accessed an address: */
-  bool is_fault_known; /* the kernel does not know one that no pointer can have */
+  bool is_fault_known; /* that of x86-64 is not, if no pointer can have it */
   uint64_t fault_address;
   char command[80]; /* with its arguments, maybe shortened; "": not known */
   uint64_t missing; /* bytes of the image that should be in its file, and are not: it is truncated */

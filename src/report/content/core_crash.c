@@ -165,11 +165,22 @@ static bool is_at_end_of_stack(const struct hwi_memory *memory, uint64_t address
          next->begin - address < A_LARGE_FRAME;
 }
 
+/* The kernel of x86-64 does not know an address that no pointer can have; others do. 64-bit Arm leaves the uppermost byte to programs. */
+static bool can_be_pointer(const struct hwi_machine *machine, uint64_t address)
+{
+  enum { BITS = 56, ARM_BITS = 52 };
+  if (machine && machine->elf_machine == EM_AARCH64)
+    return (address & ((UINT64_C(1) << BITS) - 1)) >> ARM_BITS == 0;
+  return address >> BITS == 0;
+}
+
 static enum hwi_crash_cause cause_of_access(const struct hwi_memory *memory)
 {
   const uint64_t address = memory->fault_address;
   if (address == memory->threads[0].program_counter)
     return HWI_CRASH_JUMP;
+  if (!can_be_pointer(memory->threads[0].machine, address))
+    return HWI_CRASH_NO_ADDRESS;
   if (memory->signal == SIGBUS && memory->signal_code == BUS_ADRERR)
     return HWI_CRASH_FILE_END;
   if (is_at_end_of_stack(memory, address))
@@ -216,7 +227,6 @@ void hwi_core_crash_add_cause(struct hwi_line *line, const struct hwi_core_crash
       [HWI_CRASH_OVERFLOW] = ", where its stack ends: a stack overflow",
       [HWI_CRASH_FILE_END] = ": the file that is mapped there is shorter",
       [HWI_CRASH_JUMP] = ", where no code is",
-      [HWI_CRASH_NO_ADDRESS] = "accessed an address that no pointer can have",
       [HWI_CRASH_HALT] = "executed hlt, which only the kernel may",
       [HWI_CRASH_MUSL] = "executed hlt: so musl aborts, for example if it finds its heap damaged",
       [HWI_CRASH_DIVISION] = "divided an integer by 0, or the result is too large",
@@ -229,11 +239,15 @@ void hwi_core_crash_add_cause(struct hwi_line *line, const struct hwi_core_crash
   const char *const name = sigabbrev_np(memory->signal);
   if (crash->cause == HWI_CRASH_SIGNAL)
     hwi_line_printf(line, "got SIG%s", name ? name : "?");
+  else if (crash->cause == HWI_CRASH_NO_ADDRESS)
+    hwi_line_puts(line, "accessed an address that no pointer can have");
   else if (memory->is_fault_known)
     hwi_line_printf(line, "%s 0x%" PRIx64, crash->cause == HWI_CRASH_JUMP ? "jumped to" : "accessed",
                     memory->fault_address);
   if (words[crash->cause])
     hwi_line_puts(line, words[crash->cause]);
+  if (crash->cause == HWI_CRASH_NO_ADDRESS && memory->is_fault_known)
+    hwi_line_printf(line, ", 0x%" PRIx64, memory->fault_address);
 }
 
 /* --- the address --- */
@@ -298,7 +312,7 @@ static void find_address(struct hwi_core_crash *crash, const struct hwi_core_nam
 {
   const struct hwi_memory *memory = names->threads->memory;
   const struct hwi_damage *damage = is_in_libc(crash, names) ? worst_damage(names->heap) : NULL;
-  if (memory->is_fault_known) {
+  if (memory->is_fault_known && crash->cause != HWI_CRASH_NO_ADDRESS) {
     crash->source = HWI_CRASH_FROM_ACCESS;
     crash->address = memory->fault_address;
   } else if (damage) {

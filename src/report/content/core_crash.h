@@ -2,8 +2,8 @@
  *
  * raising frames  the innermost frames of a stack in which only the signal is raised: raise, abort, __assert_fail, std::terminate,
  *                 and what these call.
- * address         by which --around explains the crash: the one that was accessed; else that of damage, if the C library
- *                 aborted or failed; else one that refers to a block: in a register, or in the innermost frame.
+ * address         by which --around explains the crash: the one that was accessed, if it can be one; else that of damage, if the
+ *                 C library aborted or failed; else one that refers to a block: in a register, or in the innermost frame.
  */
 #ifndef HWI_REPORT_CONTENT_CORE_CRASH_H
 #define HWI_REPORT_CONTENT_CORE_CRASH_H
@@ -15,7 +15,7 @@ enum hwi_crash_cause {
   HWI_CRASH_ACCESS,      /* to an address */
   HWI_CRASH_NULL,        /* to an address near 0 */
   HWI_CRASH_OVERFLOW,    /* to an address at the end of its stack */
-  HWI_CRASH_NO_ADDRESS,  /* to an address that no pointer can have; the kernel does not know it */
+  HWI_CRASH_NO_ADDRESS,  /* to an address that no pointer can have; x86-64 does not say which one */
   HWI_CRASH_FILE_END,    /* to an address at which a file is mapped that is shorter */
   HWI_CRASH_JUMP,        /* to an address without code: it called one */
   HWI_CRASH_HALT,        /* it executed hlt, which only the kernel may */
