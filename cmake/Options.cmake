@@ -33,6 +33,9 @@ add_library(hw-sanitize INTERFACE)
 if(HW_SANITIZE)
   target_compile_options(hw-sanitize INTERFACE -fsanitize=${HW_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_compile_definitions(hw-sanitize INTERFACE HW_SANITIZED)
+  string(TOUPPER "${HW_SANITIZE}" names) # HW_SANITIZED_ADDRESS and so on: clang does not have gcc's __SANITIZE_ADDRESS__
+  string(REPLACE "," ";HW_SANITIZED_" names "HW_SANITIZED_${names}")
+  target_compile_definitions(hw-sanitize INTERFACE ${names})
   target_link_options(hw-sanitize INTERFACE -fsanitize=${HW_SANITIZE})
 endif()
 if(HW_FUZZ) # coverage, which libFuzzer goes by. NULL + 0, which clang reports, is defined since C2Y: a loop over an empty list has it

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HW_SANITIZED_ADDRESS
 void __asan_get_shadow_mapping(size_t *scale, size_t *offset);
 
 /* Returns the pages that are in memory of ASan's shadow. ASan reads the part of it that belongs to what a program writes, and some

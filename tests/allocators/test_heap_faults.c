@@ -328,7 +328,7 @@ static bool use_what_is_free(void)
 static void what_is_free_goes_back_before_a_request_fails(void **state)
 {
   (void)state;
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if defined HW_SANITIZED_ADDRESS || defined HW_SANITIZED_THREAD
   skip();
 #endif
   int status;

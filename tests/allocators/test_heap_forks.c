@@ -114,7 +114,7 @@ static bool free_rest(void)
 static void a_handler_forks_while_blocks_are_taken_back(void **state)
 {
   (void)state;
-#ifdef __SANITIZE_THREAD__
+#ifdef HW_SANITIZED_THREAD
   skip(); /* it does not let a handler fork */
 #endif
   heap = new_heap();

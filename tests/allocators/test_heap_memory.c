@@ -57,7 +57,7 @@ static int allow_huge_pages(void **state)
 static void memory_goes_back_when_the_config_says(void **state)
 {
   (void)state;
-#ifdef __SANITIZE_THREAD__
+#ifdef HW_SANITIZED_THREAD
   skip(); /* its own memory grows with the program's */
 #endif
   static const struct {
@@ -131,7 +131,7 @@ static void a_destroyed_heap_leaves_nothing(void **state)
 static void free_memory_goes_back(void **state)
 {
   (void)state;
-#ifdef __SANITIZE_THREAD__
+#ifdef HW_SANITIZED_THREAD
   skip(); /* its own memory grows with the program's, and stays */
 #endif
   enum { BLOCKS = 200000, BYTES = 500, ALL_PAGES = BLOCKS / 4096 * BYTES };

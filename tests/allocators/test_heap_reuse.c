@@ -108,7 +108,7 @@ static void go_up_and_down(struct hw_heap *heap, int count)
 static void much_free_memory_goes_back_at_once(void **state)
 {
   (void)state;
-#ifdef __SANITIZE_THREAD__
+#ifdef HW_SANITIZED_THREAD
   skip(); /* its own memory grows with the program's, and stays */
 #endif
   struct hw_heap *heap = new_heap();
@@ -172,7 +172,7 @@ static size_t kept_after(size_t return_after_ms, long pause_ms)
 static void what_was_needed_a_moment_ago_is_kept(void **state)
 {
   (void)state;
-#ifdef __SANITIZE_THREAD__
+#ifdef HW_SANITIZED_THREAD
   skip();
 #endif
   assert_true(kept_after(60000, 0) > 45 * MIB);

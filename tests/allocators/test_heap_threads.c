@@ -50,7 +50,7 @@ static void *allocate_and_free(void *heap)
 static void figures_while_threads_allocate(void **state)
 {
   (void)state;
-#ifdef __SANITIZE_THREAD__
+#ifdef HW_SANITIZED_THREAD
   skip(); /* lists are followed while they change, link by link */
 #endif
   enum { ALLOCATING = 3 };
