@@ -13,6 +13,7 @@
 #include "cli/start_options.h"
 #include "launch/control.h"
 #include "launch/start/launch.h"
+#include "platform/os_tools.h"
 
 struct values {
   bool at_exit, no_stop;
@@ -149,8 +150,7 @@ static void remove_folder(const char *folder)
 /* Sets `path` to a trace in a folder of its own, which is made. */
 static int make_place(char *folder, char *path, size_t size)
 {
-  const char *temporary = getenv("TMPDIR");
-  snprintf(folder, size, "%s/heapwright-leaks.XXXXXX", temporary && *temporary ? temporary : "/tmp");
+  snprintf(folder, size, "%s/heapwright-leaks.XXXXXX", hwi_os_folder_of_large_files());
   if (!mkdtemp(folder))
     return hwi_fail(HWI_EXIT_LAUNCHER, "cannot make a folder for the recording, %s: %m; name a file: --recording TRACE",
                     folder);
@@ -164,6 +164,7 @@ static void run_command(struct work *work, const char *trace, char **command, st
   const struct values *values = work->values;
   const struct hwi_launch_options wanted = {
       .output = trace,
+      .output_option = "--recording",
       .usable = -1,
       .allocator = values->allocator,
       .variables = values->variables.items,

@@ -271,6 +271,8 @@ static int run(const void *given, int word_count, char **words)
   if (word_count == 0)
     return hwi_fail(HWI_EXIT_LAUNCHER, "which command? heapwright record [options] [--] COMMAND [ARG...]");
   wanted.output = values->output;
+  wanted.output_option = "-o";
+  wanted.size_option = "--max-size";
   wanted.quiet = values->quiet;
   wanted.be_resident = hwi_followed_run_be_resident;
   struct hwi_launched launched;

@@ -116,6 +116,12 @@ bool hwi_os_gains_privileges(int fd)
   return getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
+const char *hwi_os_folder_of_large_files(void)
+{
+  const char *folder = getenv("TMPDIR");
+  return folder && *folder ? folder : "/var/tmp";
+}
+
 int hwi_os_open_nameless(const char *folder, unsigned mode)
 {
   return open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)mode);

@@ -261,6 +261,9 @@ struct hwi_os_file hwi_os_file_of_fd(int fd, char path[HWI_OS_PATH_BYTES]);
  * loader then ignores LD_PRELOAD. */
 bool hwi_os_gains_privileges(int fd);
 
+/* Returns the folder for temporary files that may be large: TMPDIR, else /var/tmp, since /tmp may be in memory. */
+const char *hwi_os_folder_of_large_files(void);
+
 /* Creates a file without a name in a folder. Returns its descriptor, or -1 if the file system does not support that. */
 int hwi_os_open_nameless(const char *folder, unsigned mode);
 

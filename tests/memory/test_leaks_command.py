@@ -252,6 +252,21 @@ def test_programs_run_as_without(command, at_exit):
     assert answer["live_blocks"] > 0
 
 
+def test_where_the_recording_is_meanwhile(at_exit, monkeypatch):
+    """/tmp may be in memory, which the program may need. By default the recording is not there."""
+    monkeypatch.delenv("TMPDIR", raising=False)
+    done, _ = at_exit(["sh", "-c", "grep -o '/.*leaks.hwt$' /proc/$$/maps | sort -u"])
+    assert re.fullmatch(r"/var/tmp/heapwright-leaks\.\w+/leaks\.hwt\n", done.stdout) and done.stderr == ""
+    assert not Path(done.stdout.strip()).parent.exists()
+
+
+@pytest.mark.skipif(not os.path.ismount("/dev/shm"), reason="needs a tmpfs")
+def test_a_recording_in_memory_is_warned_of(at_exit, monkeypatch):
+    monkeypatch.setenv("TMPDIR", "/dev/shm")
+    done, _ = at_exit(["sh", "-c", "ls /"])
+    assert "the trace is in memory (tmpfs, ramfs), which the program may need; use --recording to put it elsewhere" in done.stderr
+
+
 def child_of(process, name):
     found = subprocess.run(["pgrep", "-P", str(process.pid), "-x", name], capture_output=True, text=True).stdout.split()
     return int(found[0]) if found else None

@@ -122,16 +122,17 @@ static int find_recorder(struct launch *launch, const char *command)
 static void warn_of_disk(const struct launch *launch)
 {
   enum { LITTLE_ROOM = 100 << 20, MB = 1000000 };
+  const struct hwi_launch_options *options = launch->options;
   struct hwi_os_disk disk = hwi_output_disk(&launch->output);
   if (disk.is_memory)
-    launch->options->warn(
-        "the trace is in memory (tmpfs, ramfs), which the program may need; use -o to put it elsewhere");
-  const bool is_ring = launch->options->keep.bytes || launch->options->keep.ns;
-  if (disk.free_bytes < LITTLE_ROOM && !launch->options->max_size && !is_ring)
-    launch->options->warn(
-        "%llu MB are left on the disk, and the trace uses at most half of them; use --max-size to allow more, or -o to "
-        "put the trace elsewhere",
-        (unsigned long long)(disk.free_bytes / MB));
+    options->warn("the trace is in memory (tmpfs, ramfs), which the program may need; use %s to put it elsewhere",
+                  options->output_option);
+  const bool is_ring = options->keep.bytes || options->keep.ns;
+  if (disk.free_bytes < LITTLE_ROOM && !options->max_size && !is_ring)
+    options->warn(
+        "%llu MB are left on the disk, and the trace uses at most half of them; use %s%s%s to put the trace elsewhere",
+        (unsigned long long)(disk.free_bytes / MB), options->size_option ? options->size_option : "",
+        options->size_option ? " to allow more, or " : "", options->output_option);
 }
 
 static int prepare_output(struct launch *launch, const char *command)

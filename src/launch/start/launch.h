@@ -12,8 +12,10 @@
 #include "platform/os_tools.h"
 
 struct hwi_launch_options {
-  const char *output;       /* pattern with %p and %c */
-  const char *only_process; /* NULL: all */
+  const char *output;        /* pattern with %p and %c */
+  const char *output_option; /* for messages: how the user chooses it, */
+  const char *size_option;   /* and max_size; NULL: not at all */
+  const char *only_process;  /* NULL: all */
   bool children;
   uint64_t depth;        /* 0: the recorder's default */
   uint64_t max_size;     /* bytes; 0: the recorder's default */

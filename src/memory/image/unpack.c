@@ -36,8 +36,7 @@ struct plain {
 
 static int create_plain(struct plain *plain)
 {
-  const char *folder = getenv("TMPDIR");
-  snprintf(plain->folder, sizeof plain->folder, "%s", folder && *folder ? folder : "/var/tmp");
+  snprintf(plain->folder, sizeof plain->folder, "%s", hwi_os_folder_of_large_files());
   plain->fd = hwi_os_open_nameless(plain->folder, 0600);
   if (plain->fd < 0) {
     char name[HWI_OS_PATH_BYTES + 32];
