@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,13 @@ def pytest_collection_modifyitems(items):
     """The cases of a file that is split into shares: HW_SHARE=2/3 is every third case from the second on."""
     share, shares = map(int, os.environ.get("HW_SHARE", "1/1").split("/"))
     items[:] = items[share - 1::shares]
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """All tests together would leave some 10 GB in folders of their own (tests/CMakeLists.txt)."""
+    folder = session.config.getoption("basetemp")
+    if folder and exitstatus == 0:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass

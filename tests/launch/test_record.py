@@ -9,6 +9,7 @@ import resource
 import select
 import shutil
 import signal
+import stat
 import struct
 import subprocess
 import time
@@ -134,13 +135,21 @@ def test_unusable_folder_is_125_and_nothing_runs(hw, tmp_path, folder):
     assert not (tmp_path / "ran").exists()
 
 
+def open_to_others(folder):
+    """Lets every user reach a folder within /tmp or the like: pytest's own ones are closed."""
+    parents = [folder, *folder.parents]
+    shared = next((i for i, parent in enumerate(parents) if parent.stat().st_mode & stat.S_ISVTX), None)
+    if shared is None:
+        pytest.skip("other users cannot reach the folder")
+    for parent in parents[:shared]:
+        parent.chmod(0o777)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user")
 def test_read_only_folder_is_125(build, tmp_path):
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o555)
-    for parent in [tmp_path, *tmp_path.parents]:
-        if str(parent).startswith("/tmp/"):
-            parent.chmod(0o755)
+    open_to_others(tmp_path)
     done = subprocess.run([str(build / "bin/heapwright"), "record", "-o", str(folder / "x.hwt"), "--", "true"],
                           capture_output=True, text=True, user=65534, group=65534, extra_groups=[])
     assert done.returncode == 125
@@ -349,9 +358,7 @@ def test_what_a_static_program_starts_is_recorded(hw, compile_c, tmp_path):
 def test_setuid_program_runs_unrecorded(build, compile_c, tmp_path):
     program = compile_c('#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n'
                         'int main(void){free(malloc(9));printf("%d\\n", geteuid());return 5;}\n')
-    for parent in [tmp_path, *tmp_path.parents]:
-        if str(parent).startswith("/tmp/"):
-            parent.chmod(0o777)
+    open_to_others(tmp_path)
     if os.statvfs(tmp_path).f_flag & os.ST_NOSUID:
         pytest.skip("the file system ignores setuid")
     program.chmod(0o4755)

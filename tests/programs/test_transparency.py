@@ -61,14 +61,14 @@ INSTALLED = installed_packages()
 @pytest.fixture
 def folder():
     """A folder that every user can read, unlike pytest's own: a database gives up its privileges."""
-    with tempfile.TemporaryDirectory(prefix="heapwright-programs-") as name:
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="heapwright-programs-") as name:
         Path(name).chmod(0o755)
         yield Path(name)
 
 
 @pytest.fixture(scope="module")
 def inputs_folder():
-    with tempfile.TemporaryDirectory(prefix="heapwright-inputs-") as name:
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="heapwright-inputs-") as name:
         Path(name).chmod(0o755)
         inputs.make_all(Path(name))
         yield Path(name)
@@ -193,7 +193,7 @@ def mallocs(build):
         names = [program.name for program in program_table.chosen(TIER) if program.any_malloc]
         yield lambda program: [own[names.index(program.name) % len(own)]]
         return
-    with tempfile.TemporaryDirectory(prefix="heapwright-mallocs-") as name:
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="heapwright-mallocs-") as name:
         Path(name).chmod(0o755)
         all_of_them = [*own, build_allocator(Path(name), EXAMPLES / "counting.cc")]
         yield lambda program: all_of_them
