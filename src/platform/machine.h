@@ -48,8 +48,10 @@ struct hwi_machine {
   uint8_t preserved_count;
   bool local_is_above;     /* thread-local storage begins above the thread pointer; otherwise it ends there */
   uint8_t local_gap_words; /* between the thread pointer and that beginning */
-  uint8_t descriptor_vector, descriptor_itself; /* words of glibc's description of a thread, which begins with its own
-                                                    address: that of its vector, and its own one again; 0: it has none */
+  int8_t local_list;       /* word from the thread pointer on: the address of glibc's list of blocks of such storage */
+  /* Words of glibc's description of a thread. It begins with its own address, and has that of its vector and its own one again; or the
+   * last one is not 0: this word and the one before it have the address of this word. */
+  uint8_t descriptor_vector, descriptor_itself, descriptor_robust;
   uint8_t address_bits; /* of user space; in those above, return addresses may be signed; 64: they never are */
 };
 

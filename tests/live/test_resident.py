@@ -38,10 +38,16 @@ def resident_of(program):
 
 
 def hurry(resident):
-    """Lets it compete for the CPUs, where that is allowed: otherwise it counts only while they have nothing else to do."""
-    for thread in map(int, os.listdir(f"/proc/{resident}/task")):
+    """Lets it compete for the CPUs as other processes do, where that is allowed: otherwise it counts only while they have nothing else
+    to do. The copies that it makes of itself do so, too."""
+    def threads():
+        return map(int, os.listdir(f"/proc/{resident}/task"))
+
+    wait_until(lambda: os.SCHED_IDLE in map(os.sched_getscheduler, threads()))  # one makes itself so when it begins
+    for thread in threads():
         with contextlib.suppress(PermissionError):
             os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+            os.setpriority(os.PRIO_PROCESS, thread, 0)
 
 
 def copies_of(resident):

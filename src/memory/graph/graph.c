@@ -15,7 +15,7 @@
 enum {
   HEADER_WORDS = 2,          /* not more of them are between blocks */
   DESCRIPTOR_SEARCH = 16384, /* bytes at the end of a region */
-  DESCRIPTOR_ALIGNMENT = 64,
+  DESCRIPTOR_ALIGNMENT = 16,
 };
 
 struct range {
@@ -134,16 +134,33 @@ static uint64_t *find_stack_pointers(const struct hwi_graph *graph)
   return pointers;
 }
 
-static bool is_descriptor(const struct hwi_graph *graph, const struct hwi_machine *machine, uint64_t address)
+static bool begins_with_itself(const struct hwi_memory *memory, const struct hwi_machine *machine, uint64_t address)
 {
-  const struct hwi_memory *memory = graph->memory;
   const unsigned word = memory->word_bytes;
   struct hwi_memory_reader reader = {.memory = memory};
   uint64_t itself, vector, again;
   return hwi_memory_word(&reader, address, &itself) && itself == address &&
          hwi_memory_word(&reader, address + machine->descriptor_vector * word, &vector) &&
          hwi_memory_word(&reader, address + machine->descriptor_itself * word, &again) && again == address &&
-         hwi_memory_region(memory, vector) && is_stack(graph, hwi_memory_region(memory, address), address);
+         hwi_memory_region(memory, vector);
+}
+
+/* A thread without robust mutexes: the list of them is empty, and refers to itself. */
+static bool has_no_robust(const struct hwi_memory *memory, const struct hwi_machine *machine, uint64_t address)
+{
+  const uint64_t at = address + (uint64_t)machine->descriptor_robust * memory->word_bytes;
+  struct hwi_memory_reader reader = {.memory = memory};
+  uint64_t last, first;
+  return hwi_memory_word(&reader, at, &first) && first == at &&
+         hwi_memory_word(&reader, at - memory->word_bytes, &last) && last == at;
+}
+
+static bool is_descriptor(const struct hwi_graph *graph, const struct hwi_machine *machine, uint64_t address)
+{
+  const struct hwi_memory *memory = graph->memory;
+  return (machine->descriptor_robust ? has_no_robust(memory, machine, address)
+                                     : begins_with_itself(memory, machine, address)) &&
+         is_stack(graph, hwi_memory_region(memory, address), address);
 }
 
 /* The C library keeps the stack of a thread that has ended, for the next thread. At its end is the description of the thread.
@@ -153,7 +170,7 @@ static uint64_t end_of_kept_stack(const struct hwi_graph *graph, const struct hw
   const uint64_t end = region->begin + region->known;
   const uint64_t first = region->known > DESCRIPTOR_SEARCH ? end - DESCRIPTOR_SEARCH : region->begin;
   const struct hwi_machine *machine = graph->memory->threads[0].machine;
-  if (region->file || !region->is_writable || !machine || !machine->descriptor_itself)
+  if (region->file || !region->is_writable || !machine || !(machine->descriptor_itself || machine->descriptor_robust))
     return 0;
   for (uint64_t at = end / DESCRIPTOR_ALIGNMENT * DESCRIPTOR_ALIGNMENT; at > first; at -= DESCRIPTOR_ALIGNMENT)
     if (is_descriptor(graph, machine, at))

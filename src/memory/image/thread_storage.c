@@ -6,7 +6,7 @@
  * program is next to the thread pointer, also with other C libraries.
  *
  * A thread's list of blocks has two words for each number, the address of the block first; before them are two more, the number of
- * places. The second word at the thread pointer is the address of the list, the first one is the thread pointer itself.
+ * places. Its address is next to the thread pointer; where the storage is below, the thread pointer itself is before it.
  */
 #include "memory/image/thread_storage.h"
 
@@ -17,11 +17,10 @@ enum {
   AT_BYTES,
   AT_ALIGN,
   AT_FIRST_BYTE,
-  AT_BELOW,
+  AT_DISTANCE,
   AT_NUMBER,
-  BELOW_MOST = 1 << 26,
+  DISTANCE_MOST = 1 << 26,
   NUMBER_MOST = 1 << 16,
-  AT_LIST = 1, /* at the thread pointer */
   PLACE_WORDS = 2,
 };
 
@@ -35,24 +34,34 @@ static uint64_t all_ones(const struct hwi_memory *memory)
   return memory->word_bytes == sizeof(uint64_t) ? UINT64_MAX : UINT32_MAX;
 }
 
-/* The words up to the alignment are never written after the module was loaded. If the storage is in blocks, the distance is 0, or all
- * its bits are 1. */
+/* Of storage below the thread pointer, 0 and all bits are no distances; where it is above, the two largest numbers are none. */
+static bool is_distance(const struct hwi_memory *memory, uint64_t distance, uint64_t bytes)
+{
+  return distance <= DISTANCE_MOST && (is_above(memory) ? distance > 0 : distance >= bytes);
+}
+
+static bool means_blocks(const struct hwi_memory *memory, uint64_t distance)
+{
+  return is_above(memory) ? distance >= all_ones(memory) - 1 : distance == 0 || distance == all_ones(memory);
+}
+
+/* The words up to the alignment are never written after the module was loaded. */
 static bool read_description(struct hwi_memory_reader *reader, uint64_t at, const struct hwi_core_module *module,
                              struct hwi_module_storage *storage)
 {
   const unsigned word = reader->memory->word_bytes;
-  uint64_t file_bytes, bytes, align, below, number;
+  uint64_t file_bytes, bytes, align, distance, number;
   if (!hwi_memory_word(reader, at + AT_FILE_BYTES * word, &file_bytes) || file_bytes != module->local_file_bytes ||
       !hwi_memory_word(reader, at + AT_BYTES * word, &bytes) || bytes != module->local_bytes ||
       !hwi_memory_word(reader, at + AT_ALIGN * word, &align) || align != module->local_align ||
-      !hwi_memory_word(reader, at + AT_BELOW * word, &below) ||
+      !hwi_memory_word(reader, at + AT_DISTANCE * word, &distance) ||
       !hwi_memory_word(reader, at + AT_NUMBER * word, &number))
     return false;
-  *storage = (struct hwi_module_storage){.below = below};
-  if (below >= bytes && below <= BELOW_MOST)
+  *storage = (struct hwi_module_storage){.below = is_above(reader->memory) ? -distance : distance};
+  if (is_distance(reader->memory, distance, bytes))
     return true;
   *storage = (struct hwi_module_storage){.number = number};
-  return (below == 0 || below == all_ones(reader->memory)) && number > 0 && number <= NUMBER_MOST;
+  return means_blocks(reader->memory, distance) && number > 0 && number <= NUMBER_MOST;
 }
 
 static uint64_t first_of(const struct hwi_core_module *module)
@@ -101,7 +110,7 @@ static void search(struct hwi_thread_storage *storage)
     if (is_library(storage, i) && first_of(module) > highest)
       highest = first_of(module);
   }
-  for (size_t i = 0; !is_above(memory) && lowest <= highest && i < memory->region_count; i++)
+  for (size_t i = 0; lowest <= highest && i < memory->region_count; i++)
     if (memory->regions[i].is_writable)
       search_region(storage, &memory->regions[i], lowest, highest);
 }
@@ -157,15 +166,19 @@ const struct hwi_core_module *hwi_thread_storage_at(struct hwi_thread_storage *s
 
 /* Returns the block with that number in the list of a thread, or 0. A block that the thread has not used yet has all bits of its
  * address set. */
-static uint64_t block_of(const struct hwi_memory *memory, uint64_t thread_pointer, uint64_t number)
+static uint64_t block_of(const struct hwi_memory *memory, const struct hwi_memory_thread *thread, uint64_t number)
 {
   const unsigned word = memory->word_bytes;
   struct hwi_memory_reader reader = {.memory = memory};
   uint64_t itself, list, places, block;
-  const bool is_known = hwi_memory_word(&reader, thread_pointer, &itself) && itself == thread_pointer &&
-                        hwi_memory_word(&reader, thread_pointer + AT_LIST * word, &list) &&
-                        hwi_memory_word(&reader, list - PLACE_WORDS * word, &places) && number <= places &&
-                        hwi_memory_word(&reader, list + number * PLACE_WORDS * word, &block);
+  if (!thread->machine)
+    return 0;
+  const uint64_t at_list = thread->thread_pointer + (uint64_t)((int64_t)thread->machine->local_list * (int64_t)word);
+  const bool is_known =
+      (is_above(memory) ||
+       (hwi_memory_word(&reader, thread->thread_pointer, &itself) && itself == thread->thread_pointer)) &&
+      hwi_memory_word(&reader, at_list, &list) && hwi_memory_word(&reader, list - PLACE_WORDS * word, &places) &&
+      number <= places && hwi_memory_word(&reader, list + number * PLACE_WORDS * word, &block);
   return is_known && block != all_ones(memory) ? block : 0;
 }
 
@@ -177,7 +190,9 @@ uint64_t hwi_thread_storage_of(struct hwi_thread_storage *storage, size_t module
   if (!storage->is_searched && module != storage->program)
     search(storage);
   const struct hwi_module_storage *of = &storage->of[module];
-  return of->below ? pointer - of->below : of->number ? block_of(storage->memory, pointer, of->number) : 0;
+  return of->below    ? pointer - of->below
+         : of->number ? block_of(storage->memory, &storage->memory->threads[thread], of->number)
+                      : 0;
 }
 
 void hwi_thread_storage_release(struct hwi_thread_storage *storage)

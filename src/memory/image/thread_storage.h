@@ -1,8 +1,7 @@
 /* thread_storage.h - where threads have the thread-local storage of the program and of libraries
  *
- * Storage that is there from the start of a thread is below its thread pointer, each module's at the same distance in all threads. That of
- * libraries which were loaded later is in blocks; glibc has a list of them for each thread. On CPUs where the storage is above the
- * thread pointer, only that of the program is known.
+ * Storage that is there from the start of a thread is below its thread pointer, or above it on some CPUs, each module's at the same
+ * distance in all threads. That of libraries which were loaded later is in blocks; glibc has a list of them for each thread.
  */
 #ifndef HWI_MEMORY_IMAGE_THREAD_STORAGE_H
 #define HWI_MEMORY_IMAGE_THREAD_STORAGE_H
@@ -11,7 +10,8 @@
 
 /* Where threads have the storage of a module. */
 struct hwi_module_storage {
-  uint64_t below;  /* so far below the thread pointer; 0: it has none there, or that is not known */
+  uint64_t
+      below; /* so far below the thread pointer, as a negative number above it; 0: it has none there, or that is not known */
   uint64_t number; /* else: of the block in each thread's list; 0: not known */
 };
 

@@ -174,11 +174,26 @@ static bool can_be_pointer(const struct hwi_machine *machine, uint64_t address)
   return address >> BITS == 0;
 }
 
-static enum hwi_crash_cause cause_of_access(const struct hwi_memory *memory)
+static bool is_musl(const struct hwi_core_module *module)
 {
-  const uint64_t address = memory->fault_address;
-  if (address == memory->threads[0].program_counter)
+  return module && (strstr(module->path, "/ld-musl-") || strstr(module->path, "-linux-musl/"));
+}
+
+static bool is_x86(const struct hwi_machine *machine)
+{
+  return machine && (machine->elf_machine == EM_X86_64 || machine->elf_machine == EM_386);
+}
+
+/* musl aborts by a write to address 0 on CPUs where it does not execute hlt. */
+static enum hwi_crash_cause cause_of_access(const struct hwi_core_names *names)
+{
+  const struct hwi_memory *memory = names->threads->memory;
+  const uint64_t address = memory->fault_address, counter = memory->threads[0].program_counter;
+  if (address == counter)
     return HWI_CRASH_JUMP;
+  if (address == 0 && !is_x86(memory->threads[0].machine) &&
+      is_musl(hwi_core_modules_of(names->threads->modules, counter)))
+    return HWI_CRASH_MUSL;
   if (!can_be_pointer(memory->threads[0].machine, address))
     return HWI_CRASH_NO_ADDRESS;
   if (memory->signal == SIGBUS && memory->signal_code == BUS_ADRERR)
@@ -188,14 +203,8 @@ static enum hwi_crash_cause cause_of_access(const struct hwi_memory *memory)
   return address < HWI_MEMORY_PAGE_BYTES ? HWI_CRASH_NULL : HWI_CRASH_ACCESS;
 }
 
-static bool is_x86(const struct hwi_machine *machine)
-{
-  return machine && (machine->elf_machine == EM_X86_64 || machine->elf_machine == EM_386);
-}
-
 static enum hwi_crash_cause cause_without_address(const struct hwi_core_names *names)
 {
-  static const char musl[] = "/ld-musl-", musl_library[] = "-linux-musl/";
   const struct hwi_memory *memory = names->threads->memory;
   const uint64_t counter = memory->threads[0].program_counter;
   const struct hwi_core_module *module = hwi_core_modules_of(names->threads->modules, counter);
@@ -205,15 +214,14 @@ static enum hwi_crash_cause cause_without_address(const struct hwi_core_names *n
   hwi_module_bytes_release(&bytes);
   if (!is_halt)
     return HWI_CRASH_NO_ADDRESS;
-  const bool is_musl = module && (strstr(module->path, musl) || strstr(module->path, musl_library));
-  return is_musl || hwi_core_heap_is_of(names->heap, HWI_CORE_MUSL) ? HWI_CRASH_MUSL : HWI_CRASH_HALT;
+  return is_musl(module) || hwi_core_heap_is_of(names->heap, HWI_CORE_MUSL) ? HWI_CRASH_MUSL : HWI_CRASH_HALT;
 }
 
 static enum hwi_crash_cause cause_of(const struct hwi_core_names *names)
 {
   const struct hwi_memory *memory = names->threads->memory;
   if (memory->has_fault)
-    return memory->is_fault_known ? cause_of_access(memory) : cause_without_address(names);
+    return memory->is_fault_known ? cause_of_access(names) : cause_without_address(names);
   if (memory->signal == SIGFPE && memory->signal_code == FPE_INTDIV)
     return HWI_CRASH_DIVISION;
   return memory->signal == SIGILL && memory->signal_code > 0 ? HWI_CRASH_INSTRUCTION : HWI_CRASH_SIGNAL;
@@ -228,7 +236,7 @@ void hwi_core_crash_add_cause(struct hwi_line *line, const struct hwi_core_crash
       [HWI_CRASH_FILE_END] = ": the file that is mapped there is shorter",
       [HWI_CRASH_JUMP] = ", where no code is",
       [HWI_CRASH_HALT] = "executed hlt, which only the kernel may",
-      [HWI_CRASH_MUSL] = "executed hlt: so musl aborts, for example if it finds its heap damaged",
+      [HWI_CRASH_MUSL] = ": so musl aborts, for example if it finds its heap damaged",
       [HWI_CRASH_DIVISION] = "divided an integer by 0, or the result is too large",
       [HWI_CRASH_INSTRUCTION] = "executed an invalid instruction",
       [HWI_CRASH_ABORT] = "aborted",
@@ -241,6 +249,8 @@ void hwi_core_crash_add_cause(struct hwi_line *line, const struct hwi_core_crash
     hwi_line_printf(line, "got SIG%s", name ? name : "?");
   else if (crash->cause == HWI_CRASH_NO_ADDRESS)
     hwi_line_puts(line, "accessed an address that no pointer can have");
+  else if (crash->cause == HWI_CRASH_MUSL && !memory->is_fault_known)
+    hwi_line_puts(line, "executed hlt");
   else if (memory->is_fault_known)
     hwi_line_printf(line, "%s 0x%" PRIx64, crash->cause == HWI_CRASH_JUMP ? "jumped to" : "accessed",
                     memory->fault_address);
@@ -312,7 +322,7 @@ static void find_address(struct hwi_core_crash *crash, const struct hwi_core_nam
 {
   const struct hwi_memory *memory = names->threads->memory;
   const struct hwi_damage *damage = is_in_libc(crash, names) ? worst_damage(names->heap) : NULL;
-  if (memory->is_fault_known && crash->cause != HWI_CRASH_NO_ADDRESS) {
+  if (memory->is_fault_known && crash->cause != HWI_CRASH_NO_ADDRESS && crash->cause != HWI_CRASH_MUSL) {
     crash->source = HWI_CRASH_FROM_ACCESS;
     crash->address = memory->fault_address;
   } else if (damage) {

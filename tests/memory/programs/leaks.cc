@@ -56,7 +56,7 @@ APART void wait_or_ask()
 #endif
 }
 
-/* Also the registers that a system call and its wrapper leave alone. */
+/* Also the registers that a system call and its wrapper leave alone, and those by which memory is copied. */
 APART void overwrite_stack()
 {
   volatile char bytes[16384];
@@ -68,6 +68,9 @@ APART void overwrite_stack()
   asm volatile(".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17\n mov x\\n, xzr\n .endr" ::
                    : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14",
                      "x15", "x16", "x17");
+  asm volatile(".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23\n movi v\\n\\().2d, #0\n .endr" ::
+                   : "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v16", "v17", "v18", "v19", "v20", "v21", "v22",
+                     "v23");
 #endif
 }
 
