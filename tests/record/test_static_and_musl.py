@@ -626,7 +626,7 @@ fn main() {
 def test_rust(build, record, tmp_path, model):
     """pic: a static program that may lie at any address (static-pie)."""
     (tmp_path / "main.rs").write_text(RUST)
-    words = [f"-Clink-arg={word}" for word in linked_with(build)]
+    words = [f"-Clink-arg={word}" for word in [*linked_with(build), "-l:libc.a"]]  # as in docs/static.md
     subprocess.run(["rustc", "-g", "-O", "-Ctarget-feature=+crt-static", f"-Crelocation-model={model}", *words, "main.rs"], cwd=tmp_path, check=True)
     kind = subprocess.run(["readelf", "-hl", tmp_path / "main"], capture_output=True, text=True, check=True).stdout
     assert "INTERP" not in kind and ("DYN (" in kind) == (model == "pic")
