@@ -186,12 +186,12 @@ const struct hwi_machine *hwi_machine_of_registers(size_t bytes)
 }
 
 /* Each segment has four words of 32 bits: its number, then its base. The selector has its number above three bits. */
-static uint64_t segment_of(uint64_t selector, const unsigned char *note, size_t bytes)
+static uint64_t segment_of(uint64_t selector, const struct hwi_machine_note *note)
 {
   enum { FLAG_BITS = 3, SEGMENT_BYTES = 16 };
   uint32_t words[SEGMENT_BYTES / sizeof(uint32_t)];
-  for (size_t off = 0; off + sizeof words <= bytes; off += sizeof words) {
-    memcpy(words, note + off, sizeof words);
+  for (size_t off = 0; off + sizeof words <= note->size; off += sizeof words) {
+    memcpy(words, note->bytes + off, sizeof words);
     if (words[0] == (selector & UINT16_MAX) >> FLAG_BITS)
       return words[1];
   }
@@ -199,13 +199,13 @@ static uint64_t segment_of(uint64_t selector, const unsigned char *note, size_t 
 }
 
 uint64_t hwi_machine_thread_pointer(const struct hwi_machine *machine, const uint64_t *registers,
-                                    const unsigned char *note, size_t bytes)
+                                    const struct hwi_machine_note *note)
 {
   uint64_t pointer = 0;
   if (machine->segment != HWI_MACHINE_NO_PLACE)
-    return segment_of(registers[machine->segment], note, bytes);
-  if (bytes >= machine->word_bytes)
-    memcpy(&pointer, note, machine->word_bytes);
+    return segment_of(registers[machine->segment], note);
+  if (note->size >= machine->word_bytes)
+    memcpy(&pointer, note->bytes, machine->word_bytes);
   return pointer;
 }
 
@@ -219,17 +219,17 @@ int64_t hwi_machine_system_call(const struct hwi_machine *machine, const uint64_
 }
 
 /* What follows long vectors are flags and predicates, which look like no addresses. */
-size_t hwi_machine_vector_words(const struct hwi_machine *machine, uint32_t kind, uint64_t *words, size_t most,
-                                const unsigned char *note, size_t bytes)
+size_t hwi_machine_vector_words(const struct hwi_machine *machine, const struct hwi_machine_note *note, uint64_t *words,
+                                size_t most)
 {
   static const struct hwi_machine_bytes after_header[COUNT(machine->vectors)] = {{16, UINT32_MAX}};
-  const struct hwi_machine_bytes *vectors = kind == machine->long_vector_note ? after_header : machine->vectors;
+  const struct hwi_machine_bytes *vectors = note->kind == machine->long_vector_note ? after_header : machine->vectors;
   size_t count = 0;
   for (size_t i = 0; i < COUNT(machine->vectors); i++) {
-    const size_t end = vectors[i].end < bytes ? vectors[i].end : bytes;
+    const size_t end = vectors[i].end < note->size ? vectors[i].end : note->size;
     for (size_t off = vectors[i].begin; off + machine->word_bytes <= end && count < most; off += machine->word_bytes) {
       words[count] = 0;
-      memcpy(&words[count], note + off, machine->word_bytes); /* all of these CPUs have the lowest byte first */
+      memcpy(&words[count], note->bytes + off, machine->word_bytes); /* all of these CPUs have the lowest byte first */
       count += words[count] != 0;
     }
   }

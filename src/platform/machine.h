@@ -16,6 +16,13 @@ enum { HWI_MACHINE_REGISTERS_MAX = 34, HWI_MACHINE_NUMBERS_MAX = 32, HWI_MACHINE
 
 enum { HWI_MACHINE_SIGNAL_OFF = 12 }; /* in the note about a thread */
 
+/* What a core dump or the kernel says about a thread in one note. */
+struct hwi_machine_note {
+  uint32_t kind; /* NT_* */
+  const unsigned char *bytes;
+  size_t size;
+};
+
 /* A part of a note. */
 struct hwi_machine_bytes {
   uint32_t begin, end;
@@ -70,14 +77,14 @@ const struct hwi_machine *hwi_machine_of_registers(size_t bytes);
 
 /* Returns the thread pointer that the note of its own has; 0: it has none. */
 uint64_t hwi_machine_thread_pointer(const struct hwi_machine *machine, const uint64_t *registers,
-                                    const unsigned char *note, size_t bytes);
+                                    const struct hwi_machine_note *note);
 
 /* Returns the number of the system call in which the thread is, as its registers say; negative: in none, or a note says it. */
 int64_t hwi_machine_system_call(const struct hwi_machine *machine, const uint64_t *registers);
 
 /* Sets `words`, which has room for `most`, to those of vector registers in the note that are not 0. Returns how many these
- * are. `kind` is vector_note or long_vector_note. */
-size_t hwi_machine_vector_words(const struct hwi_machine *machine, uint32_t kind, uint64_t *words, size_t most,
-                                const unsigned char *note, size_t bytes);
+ * are. The note is a vector_note or long_vector_note. */
+size_t hwi_machine_vector_words(const struct hwi_machine *machine, const struct hwi_machine_note *note, uint64_t *words,
+                                size_t most);
 
 #endif

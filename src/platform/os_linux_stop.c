@@ -159,19 +159,20 @@ static void read_vectors(uint32_t tid, const struct hwi_machine *machine, struct
   unsigned char state[STATE_BYTES];
   if (registers->system_call >= 0)
     return;
-  const size_t bytes = read_note(tid, machine->vector_note, state, sizeof state);
-  registers->vector_count =
-      hwi_machine_vector_words(machine, machine->vector_note, registers->vectors, HWI_OS_VECTORS_MAX, state, bytes);
+  const struct hwi_machine_note note = {machine->vector_note, state,
+                                        read_note(tid, machine->vector_note, state, sizeof state)};
+  registers->vector_count = hwi_machine_vector_words(machine, &note, registers->vectors, HWI_OS_VECTORS_MAX);
 }
 
 static uint64_t read_thread_pointer(uint32_t tid, const struct hwi_machine *machine, const uint64_t *registers)
 {
   enum { NOTE_BYTES = 64 };
-  unsigned char note[NOTE_BYTES];
+  unsigned char bytes[NOTE_BYTES];
   if (machine->thread_pointer != HWI_MACHINE_NO_PLACE)
     return registers[machine->thread_pointer];
-  const size_t bytes = read_note(tid, machine->thread_pointer_note, note, sizeof note);
-  return hwi_machine_thread_pointer(machine, registers, note, bytes);
+  const struct hwi_machine_note note = {machine->thread_pointer_note, bytes,
+                                        read_note(tid, machine->thread_pointer_note, bytes, sizeof bytes)};
+  return hwi_machine_thread_pointer(machine, registers, &note);
 }
 
 static int64_t read_system_call(uint32_t tid, const struct hwi_machine *machine, const uint64_t *registers)

@@ -29,15 +29,16 @@ bool hwi_core_take_thread(struct hwi_memory *memory, const struct hwi_machine *m
  * one follows vector_note, and precedes long_vector_note. */
 void hwi_core_take_more_of_thread(struct hwi_memory *memory, uint32_t note, const unsigned char *bytes, size_t size)
 {
+  const struct hwi_machine_note whole = {note, bytes, size};
   struct hwi_memory_thread *thread = memory->thread_count ? &memory->threads[memory->thread_count - 1] : NULL;
   const struct hwi_machine *machine = thread ? thread->machine : NULL;
   if (!machine || !note) /* 0 is what a CPU has that lacks a note */
     return;
   if (note == machine->vector_note || note == machine->long_vector_note) {
     if (!thread->vector_count && !thread->is_in_call && hwi_machine_system_call(machine, thread->registers) < 0)
-      thread->vector_count = hwi_machine_vector_words(machine, note, thread->vectors, HWI_THREAD_VECTORS, bytes, size);
+      thread->vector_count = hwi_machine_vector_words(machine, &whole, thread->vectors, HWI_THREAD_VECTORS);
   } else if (note == machine->thread_pointer_note) {
-    thread->thread_pointer = hwi_machine_thread_pointer(machine, thread->registers, bytes, size);
+    thread->thread_pointer = hwi_machine_thread_pointer(machine, thread->registers, &whole);
   } else if (note == machine->system_call_note && size >= sizeof(int32_t) &&
              (int32_t)hwi_memory_load_32(memory, bytes) >= 0) {
     thread->is_in_call = true;
