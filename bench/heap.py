@@ -3,9 +3,10 @@
 A part is one of the workloads of heap_work.c (processor time and peak RSS as ratios to those of glibc, with their geometric means, and
 the address space and the RSS after 16 threads have ended), or: `instructions` of single calls, counted by callgrind (with the call itself and
 the test's own, some 6); `speed`: blocks per microsecond of one thread and four; `locality`: cache misses; `returned`: memory that goes back to
-the system, and what that costs; `scale`: many gigabytes and many threads; `programs`: real ones. The allocators take turns, the
-workloads in another order each time: on a virtual machine, memory that the program before has touched costs less. The
-median of a workload's times and RSS counts: other load on the machine affects all allocators alike. An allocator that is not installed is left out. With --document the tables are written to docs/heap-figures.md.
+the system, and what that costs; `scale`: many gigabytes and many threads; `programs`: real ones. The allocators take turns, in another
+order each time: on a virtual machine, memory that the program before has touched costs less. The median of a workload's times and RSS
+counts: other load on the machine affects all allocators alike. An allocator that is not installed is left out. With --document the tables
+are written to docs/heap-figures.md.
 """
 import argparse
 import math
